@@ -1,0 +1,3 @@
+//! The command `divvy`.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Runs divvy's scheduling policies against workloads, and measures what each task got.
+
+pub mod report;

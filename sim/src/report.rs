@@ -1,0 +1,141 @@
+//! What a run says about itself: the schema of `--format json`, version 1.
+//!
+//! Every number comes from events; views (`cli/`) compute nothing. Times are integer nanoseconds,
+//! and a field that was not measured is absent, never zero.
+
+use serde::{Deserialize, Serialize};
+
+/// The schema of [`Report`]; it grows by optional fields, and changes its number when a field changes meaning.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One workload under one or more policies.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// Always [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The workload's name: its file, as given.
+    pub workload: String,
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// The seed that reproduces every byte of this report.
+    pub seed: u64,
+    /// What the workload was made from, when it was a recorded trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceReport>,
+    /// One entry a policy and repetition, in the order asked for.
+    pub runs: Vec<Run>,
+}
+
+/// What is known of a recorded trace that was replayed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TraceReport {
+    /// Grade A (complete) to D (do not draw conclusions).
+    pub grade: char,
+    /// Why it is not better than that: one sentence a finding.
+    pub findings: Vec<String>,
+    /// Number of wake-ups by cause: another task, a timer, the outside world, unknown.
+    pub wakes: WakeCounts,
+    /// Share of mean response by which a replay under a model of the recorded scheduler misses the
+    /// recording: no difference between policies that is smaller than this is a finding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_replay_error: Option<f64>,
+}
+
+/// Number of wake-ups by cause.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct WakeCounts {
+    /// Another task of the recording woke it.
+    pub dependency: u64,
+    /// It slept for a time of its own choosing.
+    pub timer: u64,
+    /// A device or the network.
+    pub external: u64,
+    /// The recording does not say.
+    pub unknown: u64,
+}
+
+/// One policy's run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// The policy's spec as given, as in `sfq+feasible`.
+    pub policy: String,
+    /// Which repetition, from 0; its random streams come from the seed and this number.
+    #[serde(default)]
+    pub rep: u32,
+    /// Simulated time.
+    pub duration_ns: u64,
+    /// Times that a CPU changed from one task to another.
+    pub switches: u64,
+    /// Times that a task ran on another CPU than the last time.
+    pub migrations: u64,
+    /// Times that a policy was asked for the next task.
+    pub decisions: u64,
+    /// CPU time given to tasks, as a share of all CPU time.
+    pub utilization: f64,
+    /// Jain's index of received over entitled service (1 is fair).
+    pub jain: f64,
+    /// One entry a task, in the workload's order.
+    pub tasks: Vec<TaskResult>,
+    /// The first decisions of each CPU, by task name, when asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Vec<Vec<String>>>,
+}
+
+/// What one task (or class of short tasks) got.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TaskResult {
+    /// Its name in the workload; instances of `count` are numbered from 1, as in `T/1`.
+    pub name: String,
+    /// The process that it belongs to.
+    pub process: String,
+    /// Its weight, in the workload's units.
+    pub weight: f64,
+    /// CPU time received.
+    pub service_ns: u64,
+    /// CPU time that the GMS fluid model gives while it was runnable.
+    pub entitled_ns: u64,
+    /// Received, as a share of all CPU time of the run.
+    pub share: f64,
+    /// Least value of received minus entitled.
+    pub error_min_ns: i64,
+    /// Greatest value of received minus entitled.
+    pub error_max_ns: i64,
+    /// Jobs finished: from a wake-up (or arrival) until it sleeps or exits.
+    pub jobs: u64,
+    /// When its last job finished, if any did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_ns: Option<u64>,
+    /// From a job's start to its end.
+    pub response_ns: Quantiles,
+    /// Runnable but not running, per job.
+    pub wait_ns: Quantiles,
+    /// From a wake-up until it first runs.
+    pub wake_delay_ns: Quantiles,
+    /// Response over service, per job.
+    pub slowdown: Quantiles,
+}
+
+/// A distribution in a few numbers. With no samples every field but `count` is absent.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// Number of samples.
+    pub count: u64,
+    /// Arithmetic mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
+    /// Half-width of the 95 % confidence interval of the mean, by batch means; absent with too few samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci95: Option<f64>,
+    /// Median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50: Option<f64>,
+    /// 90th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90: Option<f64>,
+    /// 99th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99: Option<f64>,
+    /// Greatest sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+}

@@ -1,0 +1,1 @@
+//! Recorded scheduler traces: importers, intervals, replayable workloads.
