@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Virtual time: service divided by weight, in ns of a nice-0 task.
+ *
+ * The remainder of each division is carried to the next, so a tag is exactly the service received at
+ * this weight over the weight, rounded down once, however often it was charged.
+ */
+#ifndef DIVVY_VTIME_H
+#define DIVVY_VTIME_H
+
+#include "../policy.h"
+
+struct vtime {
+	u64 v;    /* ns, may wrap around */
+	u64 rest; /* what the last division left over, in 2^-20 ns, below the weight */
+};
+
+/* One charge is counted up to this much, which keeps the product below in 64 bits (2.4 hours). */
+#define VTIME_RAN_MAX (1ull << 43)
+
+/* v += ran / w */
+static inline void vtime_advance(struct vtime *t, u64 ran, u64 w)
+{
+	u64 product = (ran < VTIME_RAN_MAX ? ran : VTIME_RAN_MAX) * WEIGHT_NICE_0 + t->rest;
+
+	t->v += product / w;
+	t->rest = product % w;
+}
+
+/* The remainder is a part of the old weight: carried over, it would be charged at the new one. */
+static inline void vtime_reweigh(struct vtime *t)
+{
+	t->rest = 0;
+}
+
+static inline bool vtime_before(u64 a, u64 b)
+{
+	return (s64)(a - b) < 0;
+}
+
+static inline u64 vtime_max(u64 a, u64 b)
+{
+	return vtime_before(a, b) ? b : a;
+}
+
+#endif

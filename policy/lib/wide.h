@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* 128-bit products, for the ratios that papers compare: BPF has only 64-bit arithmetic. */
+#ifndef DIVVY_WIDE_H
+#define DIVVY_WIDE_H
+
+#include "../policy.h"
+
+struct wide {
+	u64 hi;
+	u64 lo;
+};
+
+static inline struct wide wide_mul(u64 a, u64 b)
+{
+	u64 al = a & 0xffffffff, ah = a >> 32, bl = b & 0xffffffff, bh = b >> 32;
+	u64 low = al * bl;
+	u64 mid = ah * bl + (low >> 32);
+	u64 mid2 = al * bh + (mid & 0xffffffff);
+
+	return (struct wide){
+		.hi = ah * bh + (mid >> 32) + (mid2 >> 32),
+		.lo = (mid2 << 32) | (low & 0xffffffff),
+	};
+}
+
+/* a * b > c * d, exactly */
+static inline bool wide_greater(u64 a, u64 b, u64 c, u64 d)
+{
+	struct wide x = wide_mul(a, b), y = wide_mul(c, d);
+
+	return x.hi != y.hi ? x.hi > y.hi : x.lo > y.lo;
+}
+
+struct wide_division {
+	u64 hi, lo; /* what is left of the dividend, shifted left a bit a step */
+	u64 c;
+	u64 bit; /* steps done */
+};
+
+/* 64 steps of long division: afterwards lo is the quotient. Needs hi < c and c below 2^63. */
+static NOINLINE void wide_divide(struct wide_division *d)
+{
+	while (d->bit < 64 && can_loop) {
+		d->hi = (d->hi << 1) | (d->lo >> 63);
+		d->lo <<= 1;
+		if (d->hi >= d->c) {
+			d->hi -= d->c;
+			d->lo |= 1;
+		}
+		d->bit++;
+	}
+}
+
+/* floor(a * b / c), or the greatest u64 if it does not fit. zero: a zero that the verifier does not know. */
+static inline u64 wide_mul_div(u64 a, u64 b, u64 c, u64 zero)
+{
+	struct wide x = wide_mul(a, b);
+	struct wide_division d = { .hi = x.hi, .lo = x.lo, .c = c, .bit = zero };
+
+	if (!x.hi)
+		return x.lo / c;
+	if (x.hi >= c)
+		return ~0ull;
+	wide_divide(&d);
+	return d.lo;
+}
+
+#endif

@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The machine: runs a selection policy with any weight modifiers, for both hosts.
+ *
+ * The host (the simulator, or a BPF program) tells it sched_ext's events in sched_ext's order; it keeps
+ * the facts, calls the policy by its contract, and answers what a CPU is to run. It is one unit with the
+ * policy: define DIVVY_POLICY and include the policy's header first.
+ *
+ *   machine_new            a task exists                                  (init_task)
+ *   machine_runnable       it became runnable                             (runnable)
+ *   machine_enqueue        it is in the machine's custody: it may be run  (enqueue)
+ *   machine_dispatch       what is this CPU to run?                       (dispatch)
+ *   machine_running        it is on the CPU                               (running)
+ *   machine_stopping       it is off the CPU                              (stopping)
+ *   machine_quiescent      it is no longer runnable                       (quiescent)
+ *   machine_exit           it is gone                                     (exit_task)
+ *   machine_set_weight, machine_set_allowed
+ *
+ * dispatch comes before stopping of the task that ran, as in the kernel: until that task is enqueued again
+ * it is not in custody, and no other CPU can be given it.
+ *
+ * States of a task, and who moves it (M1..M7 are checked by the simulator after every event):
+ *
+ *   known --runnable--> waiting --dispatch--> picked --dispatch--> waiting, or picked again
+ *     ^                    |                     |
+ *     +------quiescent-----+------quiescent------+
+ *
+ *   M1  a task is PICKED for at most one CPU, and each CPU has at most one picked task
+ *   M2  a picked task is RUNNABLE
+ *   M3  a PARKED task is picked and on no CPU: it was picked where it could not run, and is first in line
+ *       for a CPU where it can; its turn is not lost
+ *   M4  the policy never names a task that is not runnable or already picked (else: faults)
+ *   M5  a CPU is idle only if no task in custody may run on it
+ *   M6  service charged to the policy = service received
+ *   M7  every runnable task is waiting, parked, or picked for a CPU
+ */
+#ifndef DIVVY_MACHINE_H
+#define DIVVY_MACHINE_H
+
+#include "policy.h"
+#include "lib/ring.h"
+#include "weight/feasible.h"
+#include "weight/procfair.h"
+
+#define GLUE_(a, b) a##b
+#define GLUE(a, b) GLUE_(a, b)
+#define CALL(f) GLUE(DIVVY_POLICY, _##f)
+
+/* fact.state, beside PICKED */
+#define KNOWN 2
+#define RUNNABLE 4
+#define CUSTODY 8 /* the host gave it to us */
+#define ON_CPU 16
+#define PARKED 32
+#define FRESH 64 /* joined, and not yet enqueued since */
+#define PINNED 128 /* allowed[] says where it may run */
+
+#define NO_CPU 0xffffu
+
+/* Modifiers, in the order in which they are applied to a weight */
+#define MODIFIERS(M) M(PROCFAIR, procfair) M(FEASIBLE, feasible)
+#define PROCFAIR 1
+#define FEASIBLE 2
+
+struct allowed {
+	u64 word[CPU_WORDS];
+};
+
+struct machine {
+	struct DIVVY_POLICY s;
+	struct procfair procfair;
+	struct feasible feasible;
+	u32 modifiers;
+
+	u64 decisions; /* times that the policy was asked */
+	u64 faults;    /* times that it answered against the contract (M4) */
+	u64 idle[CPU_WORDS];
+	struct links parking;
+	u32 parked;    /* first in line */
+	u32 found;     /* scratch of the searches below */
+	u32 at;
+	u16 why[MAX_CPUS]; /* why the turn on each CPU ends, if not because it expired */
+	struct allowed allowed[POOL];
+};
+
+/* id 0: nothing to run */
+struct order {
+	u32 id;
+	u64 slice; /* ns */
+};
+
+static inline struct fact *fact(struct machine *m, u32 id)
+{
+	return &m->s.facts.task[id & POOL_MASK];
+}
+
+static inline bool machine_may_run(const struct machine *m, u32 id, u32 cpu)
+{
+	const struct allowed *a = &m->allowed[id & POOL_MASK];
+
+	if (!(m->s.facts.task[id & POOL_MASK].state & PINNED))
+		return true;
+	return a->word[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
+}
+
+/* ---- service and weight ---- */
+
+static inline void machine_charge(struct machine *m, u32 id, u64 ran, u64 now)
+{
+	if (ran)
+		CALL(charge)(&m->s, id, ran, now);
+}
+
+/* Charge what a running task received until now. */
+static inline void machine_settle(struct machine *m, u32 id, u64 now)
+{
+	struct fact *t = fact(m, id);
+	u64 ran;
+
+	if (!(t->state & ON_CPU) || now <= t->since)
+		return;
+	ran = now - t->since;
+	t->since = now;
+	t->charged += ran;
+	machine_charge(m, id, ran, now);
+}
+
+static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
+{
+	struct fact *t = fact(m, id);
+
+	if (t->weight == w)
+		return;
+	if (t->state & RUNNABLE) {
+		machine_settle(m, id, now);
+		CALL(reweigh)(&m->s, id, w, now);
+	}
+	t->weight = w;
+}
+
+/* A task's weight before readjustment */
+static inline u64 machine_wanted(struct machine *m, u32 id)
+{
+	struct fact *t = fact(m, id);
+
+	if (m->modifiers & PROCFAIR)
+		return procfair_weight(&m->procfair, t->process, t->nominal);
+	return t->nominal;
+}
+
+/* Its wanted weight may have changed. */
+static inline void machine_rewant(struct machine *m, u32 id, u64 now)
+{
+	if (!(m->modifiers & FEASIBLE)) {
+		machine_reweigh(m, id, machine_wanted(m, id), now);
+	} else if (fact(m, id)->state & RUNNABLE) {
+		feasible_drop(&m->feasible, id);
+		feasible_add(&m->feasible, id, machine_wanted(m, id));
+		if (!m->feasible.infeasible[id & POOL_MASK])
+			machine_reweigh(m, id, m->feasible.phi[id & POOL_MASK], now);
+	}
+}
+
+static NOINLINE void machine_rewant_process(struct machine *m, u32 process, u64 now)
+{
+	u32 first = m->procfair.first[process & POOL_MASK];
+
+	m->at = first;
+	while (m->at && can_loop) {
+		machine_rewant(m, m->at, now);
+		m->at = ring_next(&m->procfair.threads, m->at);
+		if (m->at == first)
+			m->at = 0;
+	}
+}
+
+static NOINLINE void machine_reweigh_former(struct machine *m, u64 now)
+{
+	while (m->at < m->feasible.was && can_loop) {
+		u32 id = m->feasible.old[m->at & CPU_MASK];
+
+		if (fact(m, id)->state & RUNNABLE)
+			machine_reweigh(m, id, feasible_weight(&m->feasible, id), now);
+		m->at++;
+	}
+}
+
+static NOINLINE void machine_reweigh_infeasible(struct machine *m, u64 now)
+{
+	while (m->at < m->feasible.i && can_loop) {
+		u32 id = m->feasible.set[m->at & CPU_MASK];
+
+		machine_reweigh(m, id, m->feasible.cap, now);
+		m->at++;
+	}
+}
+
+/* The set of runnable tasks or a wanted weight changed. */
+static inline void machine_readjust(struct machine *m, u64 now)
+{
+	if (!(m->modifiers & FEASIBLE))
+		return;
+	feasible_readjust(&m->feasible);
+	m->at = m->s.facts.zero;
+	machine_reweigh_former(m, now);
+	m->at = m->s.facts.zero;
+	machine_reweigh_infeasible(m, now);
+}
+
+static inline void machine_count_thread(struct machine *m, u32 id, bool in, u64 now)
+{
+	u32 process = fact(m, id)->process;
+
+	if (in)
+		procfair_add(&m->procfair, process, id);
+	else
+		procfair_drop(&m->procfair, process, id);
+	machine_rewant_process(m, process, now);
+}
+
+static inline bool machine_counts(const struct machine *m, bool all)
+{
+	return m->modifiers & PROCFAIR && !!m->procfair.param.all == all;
+}
+
+/* ---- tasks come and go ---- */
+
+/* The bits of the CPUs [from, from + 64) that exist */
+static inline u64 machine_first_cpus(u32 ncpus, u32 from)
+{
+	if (ncpus <= from)
+		return 0;
+	return ncpus - from >= 64 ? ~0ull : (1ull << (ncpus - from)) - 1;
+}
+
+/* Memory is zeroed, parameters are set. Every CPU is idle. */
+static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
+{
+	m->s.facts.ncpus = ncpus;
+	m->s.facts.quantum = quantum;
+	m->feasible.p = ncpus;
+	m->idle[0] = machine_first_cpus(ncpus, 0);
+	m->idle[1] = machine_first_cpus(ncpus, 64);
+	m->idle[2] = machine_first_cpus(ncpus, 128);
+	m->idle[3] = machine_first_cpus(ncpus, 192);
+	CALL(init)(&m->s);
+}
+
+/* `process` is the id of the task that stands for its process. */
+static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weight, u64 now)
+{
+	struct fact *t = fact(m, id);
+
+	t->nominal = weight;
+	t->weight = weight;
+	t->process = process;
+	t->cpu = NO_CPU;
+	t->state = KNOWN;
+	if (machine_counts(m, true)) {
+		machine_count_thread(m, id, true, now);
+		machine_readjust(m, now);
+	}
+}
+
+/* Not runnable any more: quiescent came first. */
+static inline void machine_exit(struct machine *m, u32 id, u64 now)
+{
+	if (machine_counts(m, true)) {
+		machine_count_thread(m, id, false, now);
+		machine_readjust(m, now);
+	}
+	fact(m, id)->state = 0;
+}
+
+static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why why)
+{
+	struct fact *t = fact(m, id);
+
+	if (t->state & RUNNABLE)
+		return;
+	if (machine_counts(m, false))
+		machine_count_thread(m, id, true, now);
+	if (m->modifiers & FEASIBLE) {
+		feasible_add(&m->feasible, id, machine_wanted(m, id));
+		machine_readjust(m, now);
+		t->weight = feasible_weight(&m->feasible, id);
+	} else {
+		t->weight = machine_wanted(m, id);
+	}
+	t->state |= RUNNABLE | FRESH;
+	m->s.facts.nrunnable++;
+	CALL(join)(&m->s, id, now, why);
+}
+
+static inline void machine_unpick(struct machine *m, u32 id)
+{
+	struct fact *t = fact(m, id);
+
+	if (t->state & PARKED)
+		ring_remove(&m->parking, &m->parked, id);
+	else if (m->s.facts.picked[t->cpu & CPU_MASK] == id)
+		m->s.facts.picked[t->cpu & CPU_MASK] = 0;
+	t->state &= ~(PICKED | PARKED);
+}
+
+static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum why why)
+{
+	struct fact *t = fact(m, id);
+
+	if (!(t->state & RUNNABLE))
+		return;
+	machine_settle(m, id, now);
+	CALL(leave)(&m->s, id, now, why);
+	if (t->state & PICKED)
+		machine_unpick(m, id);
+	t->state &= ~(RUNNABLE | CUSTODY | FRESH);
+	m->s.facts.nrunnable--;
+	if (m->modifiers & FEASIBLE)
+		feasible_drop(&m->feasible, id);
+	if (machine_counts(m, false))
+		machine_count_thread(m, id, false, now);
+	machine_readjust(m, now);
+}
+
+static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
+{
+	fact(m, id)->nominal = weight;
+	machine_rewant(m, id, now);
+	machine_readjust(m, now);
+}
+
+/* ---- turns ---- */
+
+/* Its turn is over: back to the policy. */
+static inline void machine_stop(struct machine *m, u32 id, u64 now, enum why why)
+{
+	machine_settle(m, id, now);
+	machine_unpick(m, id);
+	CALL(stop)(&m->s, id, now, why);
+}
+
+static inline bool machine_test_and_clear_idle(struct machine *m, u32 cpu)
+{
+	u64 bit = 1ull << (cpu % 64);
+	u64 *word = &m->idle[(cpu & CPU_MASK) / 64];
+	bool was = *word & bit;
+
+	*word &= ~bit;
+	return was;
+}
+
+/* An idle CPU where the task may run, into found. */
+static NOINLINE void machine_find_idle(struct machine *m, u32 id)
+{
+	m->found = NO_CPU;
+	while (m->at < m->s.facts.ncpus && can_loop) {
+		if (m->idle[(m->at & CPU_MASK) / 64] >> (m->at % 64) & 1 && machine_may_run(m, id, m->at)) {
+			m->found = m->at;
+			return;
+		}
+		m->at++;
+	}
+}
+
+static inline bool machine_any_idle(const struct machine *m)
+{
+	return m->idle[0] | m->idle[1] | m->idle[2] | m->idle[3];
+}
+
+/* The idle CPU that should run a task, the one where it ran last if that is idle; NO_CPU if there is none. */
+static inline u32 machine_wake_idle(struct machine *m, u32 id)
+{
+	u32 last = fact(m, id)->cpu;
+
+	if (!machine_any_idle(m))
+		return NO_CPU;
+	if (last < m->s.facts.ncpus && machine_may_run(m, id, last) && machine_test_and_clear_idle(m, last))
+		return last;
+	m->at = m->s.facts.zero;
+	machine_find_idle(m, id);
+	if (m->found != NO_CPU)
+		machine_test_and_clear_idle(m, m->found);
+	return m->found;
+}
+
+#ifdef POLICY_PREEMPTS
+/* A CPU whose task gives way to one that just joined, into found. */
+static NOINLINE void machine_find_preemptible(struct machine *m, u32 woken, u64 now)
+{
+	while (m->at < m->s.facts.ncpus && can_loop) {
+		u32 running = m->s.facts.picked[m->at & CPU_MASK];
+
+		if (running && machine_may_run(m, woken, m->at)) {
+			machine_settle(m, running, now);
+			if (CALL(preempts)(&m->s, woken, running, now)) {
+				m->found = m->at;
+				return;
+			}
+		}
+		m->at++;
+	}
+}
+
+static inline u32 machine_preempt(struct machine *m, u32 woken, u64 now)
+{
+	m->at = m->s.facts.zero;
+	m->found = NO_CPU;
+	machine_find_preemptible(m, woken, now);
+	if (m->found != NO_CPU)
+		m->why[m->found & CPU_MASK] = PREEMPTED;
+	return m->found;
+}
+#else
+static inline u32 machine_preempt(struct machine *m, u32 woken, u64 now)
+{
+	return NO_CPU;
+}
+#endif
+
+/*
+ * The host gives the task into our custody. Returns the CPU that is to ask for a dispatch now because of
+ * it: an idle one, or one whose task it preempts; NO_CPU if none.
+ */
+static inline u32 machine_enqueue(struct machine *m, u32 id, u64 now)
+{
+	struct fact *t = fact(m, id);
+	bool fresh = t->state & FRESH;
+	u32 cpu;
+
+	/* Its turn was taken from it without a dispatch, by a higher scheduling class. */
+	if ((t->state & (PICKED | PARKED)) == PICKED)
+		machine_stop(m, id, now, PREEMPTED);
+	t->state = (t->state & ~FRESH) | CUSTODY;
+	cpu = machine_wake_idle(m, id);
+	if (cpu == NO_CPU && fresh && !(t->state & PICKED))
+		cpu = machine_preempt(m, id, now);
+	return cpu;
+}
+
+static inline void machine_yield(struct machine *m, u32 cpu)
+{
+	m->why[cpu & CPU_MASK] = YIELDED;
+}
+
+static inline void machine_park(struct machine *m, u32 id)
+{
+	ring_push_back(&m->parking, &m->parked, id);
+	fact(m, id)->state |= PICKED | PARKED;
+}
+
+/* Whether a CPU can run a task now: it may, and it has it. The task that ran there needs no custody. */
+static inline bool machine_can_run(struct machine *m, u32 id, u32 cpu, u32 prev)
+{
+	return machine_may_run(m, id, cpu) && (id == prev || fact(m, id)->state & CUSTODY);
+}
+
+/* The first parked task that this CPU can run, into found. */
+static NOINLINE void machine_find_parked(struct machine *m, u32 cpu, u32 prev)
+{
+	while (m->at && can_loop) {
+		if (machine_can_run(m, m->at, cpu, prev)) {
+			m->found = m->at;
+			return;
+		}
+		m->at = ring_next(&m->parking, m->at);
+		if (m->at == m->parked)
+			return;
+	}
+}
+
+static inline u32 machine_unpark(struct machine *m, u32 cpu, u32 prev)
+{
+	if (!m->parked)
+		return 0;
+	m->at = m->parked;
+	m->found = 0;
+	machine_find_parked(m, cpu, prev);
+	if (m->found)
+		machine_unpick(m, m->found);
+	return m->found;
+}
+
+/* Asks the policy until it names a task that this CPU can run, into found; parks the others. */
+static NOINLINE void machine_pick(struct machine *m, u32 cpu, u32 prev, u64 now)
+{
+	while (can_loop) {
+		u32 id = CALL(pick)(&m->s, cpu, now);
+
+		m->found = id;
+		m->decisions++;
+		if (!id)
+			return;
+		if ((fact(m, id)->state & (RUNNABLE | PICKED)) != RUNNABLE) {
+			m->faults++;
+			m->found = 0;
+			return;
+		}
+		if (machine_can_run(m, id, cpu, prev))
+			return;
+		machine_park(m, id);
+	}
+	m->found = 0;
+}
+
+static inline u64 machine_slice(struct machine *m, u32 id)
+{
+#ifdef POLICY_SLICE
+	return CALL(slice)(&m->s, id);
+#else
+	return m->s.facts.quantum;
+#endif
+}
+
+/* What this CPU is to run from now on: the task that ran there is not off it before the host says so. */
+static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
+{
+	u32 prev = m->s.facts.picked[cpu & CPU_MASK];
+	enum why why = m->why[cpu & CPU_MASK];
+	struct fact *t;
+
+	m->why[cpu & CPU_MASK] = 0;
+	if (prev)
+		machine_stop(m, prev, now, why ? why : EXPIRED);
+	if (!machine_unpark(m, cpu, prev)) {
+		machine_pick(m, cpu, prev, now);
+		if (!m->found) {
+			m->idle[(cpu & CPU_MASK) / 64] |= 1ull << (cpu % 64);
+			return (struct order){ 0 };
+		}
+	}
+	machine_test_and_clear_idle(m, cpu);
+	t = fact(m, m->found);
+	t->state = (t->state | PICKED) & ~CUSTODY;
+	t->cpu = cpu;
+	m->s.facts.picked[cpu & CPU_MASK] = m->found;
+	return (struct order){ .id = m->found, .slice = machine_slice(m, m->found) };
+}
+
+static inline void machine_running(struct machine *m, u32 id, u64 now)
+{
+	struct fact *t = fact(m, id);
+
+	t->since = now;
+	t->charged = 0;
+	t->state |= ON_CPU;
+}
+
+/* It is off its CPU and received `ran` ns there since machine_running. */
+static inline void machine_stopping(struct machine *m, u32 id, u64 ran, u64 now)
+{
+	struct fact *t = fact(m, id);
+
+	t->state &= ~ON_CPU;
+	if (ran > t->charged)
+		machine_charge(m, id, ran - t->charged, now);
+}
+
+/* Returns the CPU that is to ask for a dispatch because of it, or NO_CPU. The caller takes it off a CPU that
+ * it may no longer use. */
+static inline u32 machine_set_allowed(struct machine *m, u32 id, const struct allowed *allowed)
+{
+	struct fact *t = fact(m, id);
+
+	m->allowed[id & POOL_MASK] = *allowed;
+	t->state |= PINNED;
+	return t->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * sfq: start-time fair queueing. Each task has a start tag, its service over its weight; the least runs.
+ *
+ * Goyal, Guo, Vin: "A Hierarchical CPU Scheduler for Multimedia Operating Systems" (OSDI 1996), on P CPUs as
+ * section 1.2 of Surplus Fair Scheduling (OSDI 2000) has it: papers/sfq.md.
+ * Not taken: the hierarchy (sfq D1).
+ */
+#include "../policy.h"
+#include "../lib/heap.h"
+#include "../lib/vtime.h"
+
+#define POLICY_PARAMS(P)
+
+#define POLICY_ABOUT(A) \
+	A(TITLE, "start-time fair queueing: the least service over weight runs") \
+	A(PAPER, "Goyal, Guo, Vin: A Hierarchical CPU Scheduler for Multimedia Operating Systems, OSDI 1996") \
+	A(GUARANTEE, "on one CPU, two tasks that stay runnable differ in service over weight by at most q/w1 + q/w2") \
+	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use sfq+feasible") \
+	A(COST, "O(log n)") \
+	A(DEVIATION, "D1: one level, no hierarchy") \
+	A(DEVIATION, "D2: on P CPUs v is the least tag of all runnable tasks, as in the SFS paper")
+
+struct sfq_task {
+	struct vtime S; /* start tag while waiting or running, finish tag once blocked */
+};
+
+struct sfq {
+	struct facts facts;
+	PARAMS(POLICY_PARAMS)
+	u64 v;               /* virtual time: the least S of any runnable task; never decreases */
+	struct heap waiting; /* by S */
+	u64 least;           /* scratch of sfq_least_running */
+	struct sfq_task task[POOL];
+};
+
+static inline struct sfq_task *sfq_task(struct sfq *s, u32 id)
+{
+	return &s->task[id & POOL_MASK];
+}
+
+static inline void sfq_init(struct sfq *s)
+{
+}
+
+/* Lowers `least` to the least S of a running task. */
+static NOINLINE void sfq_least_running(struct sfq *s)
+{
+	u32 cpu = s->facts.zero;
+
+	while (cpu < s->facts.ncpus && can_loop) {
+		u32 id = s->facts.picked[cpu & CPU_MASK];
+
+		if (id && vtime_before(sfq_task(s, id)->S.v, s->least))
+			s->least = sfq_task(s, id)->S.v;
+		cpu++;
+	}
+}
+
+/* v = min S over all runnable tasks; while nobody is runnable it stays at the last finish tag (sfq R3) */
+static inline void sfq_advance(struct sfq *s)
+{
+	u64 none = s->v + (1ull << 62);
+
+	s->least = s->waiting.n ? heap_first_key(&s->waiting) : none;
+	sfq_least_running(s);
+	if (s->least != none)
+		s->v = vtime_max(s->v, s->least);
+}
+
+/* S = max(F, v): a sleeper keeps no claim on the time that it slept (sfq R1) */
+static inline void sfq_join(struct sfq *s, u32 id, u64 now, enum why why)
+{
+	struct sfq_task *t = sfq_task(s, id);
+
+	sfq_advance(s);
+	if (why == NEW || vtime_before(t->S.v, s->v))
+		t->S = (struct vtime){ .v = s->v };
+	heap_insert(&s->waiting, id, t->S.v);
+}
+
+static inline void sfq_leave(struct sfq *s, u32 id, u64 now, enum why why)
+{
+	heap_remove(&s->waiting, id);
+	if (s->facts.nrunnable == 1)
+		s->v = vtime_max(s->v, sfq_task(s, id)->S.v);
+}
+
+/* The least start tag runs, equal ones in the order in which they began to wait (sfq R4). */
+static inline u32 sfq_pick(struct sfq *s, u32 cpu, u64 now)
+{
+	return heap_pop(&s->waiting);
+}
+
+/* F = S + q/w with the q that was used, so quanta may vary (sfq R2) */
+static inline void sfq_charge(struct sfq *s, u32 id, u64 ran, u64 now)
+{
+	vtime_advance(&sfq_task(s, id)->S, ran, weight_of(&s->facts, id));
+}
+
+static inline void sfq_stop(struct sfq *s, u32 id, u64 now, enum why why)
+{
+	heap_insert(&s->waiting, id, sfq_task(s, id)->S.v);
+}
+
+static inline void sfq_reweigh(struct sfq *s, u32 id, u64 w, u64 now)
+{
+	vtime_reweigh(&sfq_task(s, id)->S);
+}

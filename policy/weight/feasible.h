@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * feasible: weight readjustment. A thread cannot use more than one CPU, so a weight that asks for more is
+ * lowered to ask for just one; the others keep theirs.
+ *
+ * Chandra, Adler, Goyal, Shenoy: "Surplus Fair Scheduling" (OSDI 2000), section 2.1, by the algorithm of
+ * Caprita, Chan, Nieh, Stein, Zheng: "Group Ratio Round-Robin" (USENIX 2005), section 3.3, which finds the
+ * same weights without a sorted list: papers/sfs.md, papers/gr3.md.
+ * Not taken: the median search within the last group (gr3 D5); it has fewer than 2P members.
+ */
+#ifndef DIVVY_FEASIBLE_H
+#define DIVVY_FEASIBLE_H
+
+#include "../policy.h"
+#include "../lib/bits.h"
+#include "../lib/ring.h"
+
+#define FEASIBLE_PARAMS(P)
+
+#define FEASIBLE_ABOUT(A) \
+	A(TITLE, "weight readjustment: no task asks for more than one CPU") \
+	A(PAPER, "Chandra, Adler, Goyal, Shenoy: Surplus Fair Scheduling, OSDI 2000; Caprita et al.: Group Ratio Round-Robin, USENIX 2005") \
+	A(GUARANTEE, "no weight is above a CPU's part of the total; ratios among the other weights are kept; order of weights is kept") \
+	A(COST, "O(CPUs) when a task blocks or wakes (GR3 Lemma 6), at most O(CPUs^2) for many heavy tasks of similar weight") \
+	A(DEVIATION, "D4: with no more tasks than CPUs, where the papers leave weights undefined, all get the least weight")
+
+#define FEASIBLE_ORDERS 64u
+
+struct feasible {
+	PARAMS(FEASIBLE_PARAMS)
+	struct links members;         /* runnable tasks, a list an order */
+	u32 first[FEASIBLE_ORDERS];   /* G of each order sigma: weights in [2^sigma, 2^(sigma+1)) */
+	u32 size[FEASIBLE_ORDERS];    /* |G| */
+	u64 phi_g[FEASIBLE_ORDERS];   /* Phi_G, sum of the weights of G */
+	u64 orders;                   /* bit sigma: G is not empty */
+	u64 phi_t;                    /* Phi_T, sum of all weights */
+	u32 n;                        /* runnable tasks */
+	u32 p;                        /* P, CPUs */
+	u64 phi[POOL];                /* weight before readjustment */
+	bool infeasible[POOL];        /* member of I */
+
+	u32 q;                        /* P - |I| */
+	u64 rest;                     /* Phi_T - Phi_I */
+	u32 i;                        /* |I| */
+	u32 set[MAX_CPUS];            /* I */
+	u64 cap;                      /* the weight of each member of I */
+	u32 was;                      /* |I| before the last change */
+	u32 old[MAX_CPUS];            /* I before the last change */
+	u64 at_order;                 /* scratch of the searches below */
+	u64 at_phi;
+	u32 at_id;
+};
+
+static inline void feasible_add(struct feasible *s, u32 id, u64 phi)
+{
+	u32 order = floor_log2(phi) % FEASIBLE_ORDERS;
+
+	ring_push_back(&s->members, &s->first[order], id);
+	s->size[order]++;
+	s->phi_g[order] += phi;
+	s->orders |= 1ull << order;
+	s->phi_t += phi;
+	s->n++;
+	s->phi[id & POOL_MASK] = phi;
+}
+
+static inline void feasible_drop(struct feasible *s, u32 id)
+{
+	u64 phi = s->phi[id & POOL_MASK];
+	u32 order = floor_log2(phi) % FEASIBLE_ORDERS;
+
+	ring_remove(&s->members, &s->first[order], id);
+	s->size[order]--;
+	s->phi_g[order] -= phi;
+	if (!s->size[order])
+		s->orders &= ~(1ull << order);
+	s->phi_t -= phi;
+	s->n--;
+}
+
+/* Put a task into I. */
+static inline void feasible_take(struct feasible *s, u32 id)
+{
+	s->set[s->i++ & CPU_MASK] = id;
+	s->infeasible[id & POOL_MASK] = true;
+	s->rest -= s->phi[id & POOL_MASK];
+	s->q--;
+}
+
+static NOINLINE void feasible_forget(struct feasible *s)
+{
+	s->was = s->i;
+	while (s->i && can_loop) {
+		s->i--;
+		s->old[s->i & CPU_MASK] = s->set[s->i & CPU_MASK];
+		s->infeasible[s->set[s->i & CPU_MASK] & POOL_MASK] = false;
+	}
+}
+
+static NOINLINE void feasible_take_group(struct feasible *s)
+{
+	u32 first = s->first[s->at_order % FEASIBLE_ORDERS];
+
+	s->at_id = first;
+	while (s->at_id && can_loop) {
+		feasible_take(s, s->at_id);
+		s->at_id = ring_next(&s->members, s->at_id);
+		if (s->at_id == first)
+			s->at_id = 0;
+	}
+}
+
+/* The heaviest member of the group at_order that is not in I, into at_id. */
+static NOINLINE void feasible_heaviest(struct feasible *s)
+{
+	u32 first = s->first[s->at_order % FEASIBLE_ORDERS], id = first;
+
+	s->at_id = 0;
+	s->at_phi = 0;
+	while (id && can_loop) {
+		if (!s->infeasible[id & POOL_MASK] && s->phi[id & POOL_MASK] > s->at_phi) {
+			s->at_phi = s->phi[id & POOL_MASK];
+			s->at_id = id;
+		}
+		id = ring_next(&s->members, id);
+		if (id == first)
+			break;
+	}
+}
+
+/* The lightest member of the group at_order, into at_phi. */
+static NOINLINE void feasible_lightest(struct feasible *s)
+{
+	u32 first = s->first[s->at_order % FEASIBLE_ORDERS], id = first;
+
+	s->at_phi = WEIGHT_MAX;
+	while (id && can_loop) {
+		if (s->phi[id & POOL_MASK] < s->at_phi)
+			s->at_phi = s->phi[id & POOL_MASK];
+		id = ring_next(&s->members, id);
+		if (id == first)
+			break;
+	}
+}
+
+/* The greatest order below `below` whose group is not empty, into at_order; false if there is none. */
+static inline bool feasible_next_group(struct feasible *s, u64 below)
+{
+	u64 left = below >= FEASIBLE_ORDERS ? s->orders : s->orders & ((1ull << below) - 1);
+
+	s->at_order = floor_log2(left);
+	return left;
+}
+
+/* |G| < P - |I| and 2^sigma > (Phi_T - Phi_I - Phi_G) / (P - |I| - |G|): all of G is infeasible (gr3 R9) */
+static inline bool feasible_whole_group(const struct feasible *s)
+{
+	u64 g = s->at_order % FEASIBLE_ORDERS;
+
+	return s->size[g] < s->q && (1ull << g) * (s->q - s->size[g]) > s->rest - s->phi_g[g];
+}
+
+static NOINLINE void feasible_take_whole_groups(struct feasible *s)
+{
+	while (feasible_whole_group(s) && can_loop) {
+		feasible_take_group(s);
+		if (!feasible_next_group(s, s->at_order))
+			break;
+	}
+}
+
+/* INFEASIBLE(G, P - |I|, Phi_T - Phi_I): the heaviest first, until one is feasible (gr3 R10) */
+static NOINLINE void feasible_take_heavy(struct feasible *s)
+{
+	while (can_loop) {
+		feasible_heaviest(s);
+		if (!s->at_id || s->at_phi * s->q <= s->rest)
+			break;
+		feasible_take(s, s->at_id);
+	}
+}
+
+static NOINLINE void feasible_take_everybody(struct feasible *s)
+{
+	while (feasible_next_group(s, s->at_order) && can_loop)
+		feasible_take_group(s);
+}
+
+/* Finds I and the weight of its members anew, from the original weights (sfs R1, gr3 R8). */
+static inline void feasible_readjust(struct feasible *s)
+{
+	feasible_forget(s);
+	s->q = s->p;
+	s->rest = s->phi_t;
+	if (!feasible_next_group(s, FEASIBLE_ORDERS))
+		return;
+	if (s->n <= s->p) { /* each has a CPU of its own (gr3 D4) */
+		s->at_order = lowest_bit(s->orders);
+		feasible_lightest(s);
+		s->cap = s->at_phi;
+		s->at_order = FEASIBLE_ORDERS;
+		feasible_take_everybody(s);
+		return;
+	}
+	feasible_take_whole_groups(s);
+	if (s->size[s->at_order % FEASIBLE_ORDERS] < 2 * s->q)
+		feasible_take_heavy(s);
+	/* Phi_T' / P = (Phi_T - Phi_I) / (P - |I|), rounded down, so that P times it is within the total */
+	s->cap = s->rest / (s->q ? s->q : 1);
+}
+
+static inline u64 feasible_weight(const struct feasible *s, u32 id)
+{
+	return s->infeasible[id & POOL_MASK] ? s->cap : s->phi[id & POOL_MASK];
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The native host: one policy with the machine around it, as a table of functions for Rust. Compiled once
+ * a policy, with DIVVY_POLICY its name and POLICY_HEADER its header.
+ */
+#include "host.h"
+#include POLICY_HEADER
+#include "machine.h"
+
+#define ABOUT_ROW(kind, text) { kind, text },
+#define PARAM_ROW(name, kind, unit, dflt, min, max, help) { #name, unit, help, kind, dflt, min, max },
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+#define EXPORT GLUE(divvy_host_, DIVVY_POLICY)
+
+static const struct about about[] = { POLICY_ABOUT(ABOUT_ROW) };
+static const struct param params[] = { POLICY_PARAMS(PARAM_ROW) { 0 } };
+
+static void set_defaults(struct machine *m)
+{
+	s64 *own = (s64 *)&m->s.param, *pf = (s64 *)&m->procfair.param;
+
+	for (u32 i = 0; i + 1 < sizeof(params) / sizeof(params[0]); i++)
+		own[i] = params[i].dflt;
+#define SET_DEFAULT(name, kind, unit, dflt, min, max, help) *pf++ = dflt;
+	PROCFAIR_PARAMS(SET_DEFAULT)
+}
+
+static void h_set_param(struct machine *m, u32 modifier, u32 index, s64 value)
+{
+	if (!modifier)
+		((s64 *)&m->s.param)[index] = value;
+	else if (modifier == PROCFAIR)
+		((s64 *)&m->procfair.param)[index] = value;
+}
+
+static void h_prepare(struct machine *m, u32 modifiers)
+{
+	m->modifiers = modifiers;
+	set_defaults(m);
+}
+
+static void h_init(struct machine *m, u32 ncpus, u64 quantum)
+{
+	machine_init(m, ncpus, quantum);
+}
+
+static void h_new(struct machine *m, u32 id, u32 process, u64 weight, u64 now)
+{
+	machine_new(m, id, process, weight, now);
+}
+
+static void h_exit(struct machine *m, u32 id, u64 now)
+{
+	machine_exit(m, id, now);
+}
+
+static u32 h_wake(struct machine *m, u32 id, u64 now, u32 is_new)
+{
+	machine_runnable(m, id, now, is_new ? NEW : WOKEN);
+	return machine_enqueue(m, id, now);
+}
+
+static void h_off(struct machine *m, u32 id, u64 ran, u64 now, u32 exits)
+{
+	machine_stopping(m, id, ran, now);
+	machine_quiescent(m, id, now, exits ? EXITED : BLOCKED);
+}
+
+static void h_quiescent(struct machine *m, u32 id, u64 now, u32 exits)
+{
+	machine_quiescent(m, id, now, exits ? EXITED : BLOCKED);
+}
+
+static struct order h_dispatch(struct machine *m, u32 cpu, u64 now)
+{
+	return machine_dispatch(m, cpu, now);
+}
+
+static u32 h_requeue(struct machine *m, u32 id, u64 ran, u64 now)
+{
+	machine_stopping(m, id, ran, now);
+	return machine_enqueue(m, id, now);
+}
+
+static void h_running(struct machine *m, u32 id, u64 now)
+{
+	machine_running(m, id, now);
+}
+
+static void h_yield(struct machine *m, u32 cpu)
+{
+	machine_yield(m, cpu);
+}
+
+static void h_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
+{
+	machine_set_weight(m, id, weight, now);
+}
+
+static u32 h_set_allowed(struct machine *m, u32 id, const u64 *words)
+{
+	struct allowed a;
+
+	for (u32 i = 0; i < CPU_WORDS; i++)
+		a.word[i] = words[i];
+	return machine_set_allowed(m, id, &a);
+}
+
+static u64 h_weight(const struct machine *m, u32 id)
+{
+	return weight_of(&m->s.facts, id);
+}
+
+static u64 h_decisions(const struct machine *m)
+{
+	return m->decisions;
+}
+
+static u64 h_faults(const struct machine *m)
+{
+	return m->faults;
+}
+
+const struct host EXPORT = {
+	.name = STRING(DIVVY_POLICY),
+	.about = about,
+	.nabout = sizeof(about) / sizeof(about[0]),
+	.params = params,
+	.nparams = sizeof(params) / sizeof(params[0]) - 1,
+	.size = sizeof(struct machine),
+	.pool = POOL,
+	.prepare = h_prepare,
+	.set_param = h_set_param,
+	.init = h_init,
+	.new = h_new,
+	.exit = h_exit,
+	.wake = h_wake,
+	.off = h_off,
+	.quiescent = h_quiescent,
+	.dispatch = h_dispatch,
+	.requeue = h_requeue,
+	.running = h_running,
+	.yield = h_yield,
+	.set_weight = h_set_weight,
+	.set_allowed = h_set_allowed,
+	.weight = h_weight,
+	.decisions = h_decisions,
+	.faults = h_faults,
+};

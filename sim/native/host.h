@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The table of functions that sim/src/policy/host.rs mirrors field by field. */
+#ifndef DIVVY_HOST_H
+#define DIVVY_HOST_H
+
+#include "policy.h"
+
+struct about {
+	u32 kind;
+	const char *text;
+};
+
+struct param {
+	const char *name, *unit, *help;
+	u32 kind;
+	s64 dflt, min, max;
+};
+
+struct machine;
+struct order;
+
+struct host {
+	const char *name;
+	const struct about *about;
+	const struct param *params;
+	u32 nabout, nparams;
+	u64 size; /* bytes of a machine */
+	u32 pool; /* task ids are below this */
+
+	/* On zeroed memory, in this order: prepare, set_param, init. */
+	void (*prepare)(struct machine *m, u32 modifiers);
+	void (*set_param)(struct machine *m, u32 modifier, u32 index, s64 value);
+	void (*init)(struct machine *m, u32 ncpus, u64 quantum);
+
+	void (*new)(struct machine *m, u32 id, u32 process, u64 weight, u64 now);
+	void (*exit)(struct machine *m, u32 id, u64 now);
+	/* runnable, enqueue -> the CPU that is to dispatch */
+	u32 (*wake)(struct machine *m, u32 id, u64 now, u32 is_new);
+	/* stopping, quiescent */
+	void (*off)(struct machine *m, u32 id, u64 ran, u64 now, u32 exits);
+	void (*quiescent)(struct machine *m, u32 id, u64 now, u32 exits);
+	struct order (*dispatch)(struct machine *m, u32 cpu, u64 now);
+	/* stopping, enqueue -> the CPU that is to dispatch */
+	u32 (*requeue)(struct machine *m, u32 id, u64 ran, u64 now);
+	void (*running)(struct machine *m, u32 id, u64 now);
+	void (*yield)(struct machine *m, u32 cpu);
+	void (*set_weight)(struct machine *m, u32 id, u64 weight, u64 now);
+	u32 (*set_allowed)(struct machine *m, u32 id, const u64 *words);
+
+	u64 (*weight)(const struct machine *m, u32 id);
+	u64 (*decisions)(const struct machine *m);
+	u64 (*faults)(const struct machine *m);
+};
+
+/* A modifier's table, for `divvy policies` and the spec parser. */
+struct modifier {
+	const char *name;
+	const struct about *about;
+	const struct param *params;
+	u32 nabout, nparams;
+	u32 bit;
+};
+
+#endif
