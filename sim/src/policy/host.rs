@@ -1,0 +1,107 @@
+//! `native/host.h`, field by field.
+
+use std::ffi::c_char;
+
+#[repr(C)]
+pub(super) struct RawMachine {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+pub(super) struct About {
+    pub kind: u32,
+    pub text: *const c_char,
+}
+
+pub(super) const TITLE: u32 = 0;
+pub(super) const PAPER: u32 = 1;
+pub(super) const GUARANTEE: u32 = 2;
+pub(super) const COST: u32 = 3;
+pub(super) const DEVIATION: u32 = 4;
+
+#[repr(C)]
+pub(super) struct Param {
+    pub name: *const c_char,
+    pub unit: *const c_char,
+    pub help: *const c_char,
+    pub kind: u32,
+    pub default: i64,
+    pub min: i64,
+    pub max: i64,
+}
+
+#[repr(C)]
+pub(super) struct Order {
+    pub id: u32,
+    pub slice: u64,
+}
+
+type Raw = *mut RawMachine;
+
+#[repr(C)]
+pub(super) struct Host {
+    pub name: *const c_char,
+    pub about: *const About,
+    pub params: *const Param,
+    pub nabout: u32,
+    pub nparams: u32,
+    pub size: u64,
+    pub pool: u32,
+    pub prepare: unsafe extern "C" fn(Raw, modifiers: u32),
+    pub set_param: unsafe extern "C" fn(Raw, modifier: u32, index: u32, value: i64),
+    pub init: unsafe extern "C" fn(Raw, ncpus: u32, quantum: u64),
+    pub new: unsafe extern "C" fn(Raw, id: u32, process: u32, weight: u64, now: u64),
+    pub exit: unsafe extern "C" fn(Raw, id: u32, now: u64),
+    pub wake: unsafe extern "C" fn(Raw, id: u32, now: u64, is_new: u32) -> u32,
+    pub off: unsafe extern "C" fn(Raw, id: u32, ran: u64, now: u64, exits: u32),
+    pub quiescent: unsafe extern "C" fn(Raw, id: u32, now: u64, exits: u32),
+    pub dispatch: unsafe extern "C" fn(Raw, cpu: u32, now: u64) -> Order,
+    pub requeue: unsafe extern "C" fn(Raw, id: u32, ran: u64, now: u64) -> u32,
+    pub running: unsafe extern "C" fn(Raw, id: u32, now: u64),
+    pub yielding: unsafe extern "C" fn(Raw, cpu: u32),
+    pub set_weight: unsafe extern "C" fn(Raw, id: u32, weight: u64, now: u64),
+    pub set_allowed: unsafe extern "C" fn(Raw, id: u32, words: *const u64) -> u32,
+    pub weight: unsafe extern "C" fn(Raw, id: u32) -> u64,
+    pub decisions: unsafe extern "C" fn(Raw) -> u64,
+    pub faults: unsafe extern "C" fn(Raw) -> u64,
+}
+
+// SAFETY: constant tables of functions and string constants.
+unsafe impl Sync for Host {}
+
+#[repr(C)]
+pub(super) struct Modifier {
+    pub name: *const c_char,
+    pub about: *const About,
+    pub params: *const Param,
+    pub nabout: u32,
+    pub nparams: u32,
+    pub bit: u32,
+}
+
+// SAFETY: constant tables of string constants.
+unsafe impl Sync for Modifier {}
+
+include!(concat!(env!("OUT_DIR"), "/hosts.rs"));
+
+pub(super) fn all() -> Vec<&'static Host> {
+    hosts().to_vec()
+}
+
+unsafe extern "C" {
+    #[link_name = "divvy_modifiers"]
+    static MODIFIERS: [Modifier; 0];
+}
+
+/// The table ends with a row without a name.
+pub(super) fn modifiers() -> &'static [Modifier] {
+    // SAFETY: rows up to the first without a name exist.
+    unsafe {
+        let first = (&raw const MODIFIERS).cast::<Modifier>();
+        let mut n = 0;
+        while !(*first.add(n)).name.is_null() {
+            n += 1;
+        }
+        std::slice::from_raw_parts(first, n)
+    }
+}

@@ -1,0 +1,261 @@
+//! A machine: one policy with its modifiers, running tasks on CPUs.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+use super::host::{self, Host, RawMachine};
+use super::text;
+
+/// A task's index, from 1; below [`MAX_TASKS`].
+pub type TaskId = u32;
+/// Task ids are below this.
+pub const MAX_TASKS: u32 = 1 << 20;
+/// CPUs are below this.
+pub const MAX_CPUS: u32 = 256;
+/// The weight of nice 0, in the machine's fixed point.
+pub const WEIGHT_NICE_0: u64 = 1 << 20;
+/// A weight of 1 in the kernel's table, in which nice 0 is 1024.
+pub const WEIGHT_UNIT: u64 = 1 << 10;
+
+const NO_CPU: u32 = 0xffff;
+
+/// The CPUs where a task may run, a bit each.
+pub type CpuMask = [u64; MAX_CPUS as usize / 64];
+
+/// What a CPU is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The task.
+    pub task: TaskId,
+    /// How long its turn may last, in ns; `u64::MAX` is without end.
+    pub slice_ns: u64,
+}
+
+/// One policy with its modifiers. It is told the events of sched_ext, in the kernel's order, and decides.
+///
+/// Its methods do not check their arguments' order (the engine above does): ids must be known, below
+/// [`MAX_TASKS`] and not 0, CPUs below the number given, and time may not go backwards.
+pub struct Machine {
+    raw: NonNull<RawMachine>,
+    host: &'static Host,
+}
+
+impl Machine {
+    /// A machine for `policy` on `cpus` CPUs. `modifiers` are by name; `params` are (owner's name, index,
+    /// raw value). Fails, naming what is unknown.
+    pub fn new(
+        policy: &str,
+        modifiers: &[&str],
+        params: &[(&str, usize, i64)],
+        cpus: u32,
+        quantum_ns: u64,
+    ) -> Result<Machine, String> {
+        let host = host::all()
+            .into_iter()
+            // SAFETY: a string constant.
+            .find(|h| unsafe { text(h.name) } == policy)
+            .ok_or_else(|| format!("no policy is called {policy:?}"))?;
+        if cpus == 0 || cpus > MAX_CPUS {
+            return Err(format!("{cpus} CPUs: from 1 to {MAX_CPUS} can be had"));
+        }
+        let mut bits = 0;
+        for name in modifiers {
+            bits |= modifier_bit(name).ok_or_else(|| format!("no modifier is called {name:?}"))?;
+        }
+        let machine = Machine { raw: allocate(host), host };
+        let raw = machine.raw.as_ptr();
+        // SAFETY: zeroed memory of the host's size, and the calls in the order that host.h states.
+        unsafe { (host.prepare)(raw, bits) };
+        for &(owner, index, value) in params {
+            let (bit, n) = if owner == policy {
+                (0, host.nparams)
+            } else {
+                let bit = modifier_bit(owner).ok_or_else(|| format!("no parameter owner {owner:?}"))?;
+                (bit, host::modifiers().iter().find(|m| m.bit == bit).map_or(0, |m| m.nparams))
+            };
+            let index = u32::try_from(index).ok().filter(|i| *i < n);
+            let index = index.ok_or_else(|| format!("{owner} has {n} parameters"))?;
+            // SAFETY: the index is within the owner's parameters.
+            unsafe { (host.set_param)(raw, bit, index, value) };
+        }
+        // SAFETY: as above.
+        unsafe { (host.init)(raw, cpus, quantum_ns) };
+        Ok(machine)
+    }
+
+    /// A task exists, and is not runnable yet. `process` is the id of the task that stands for its process.
+    pub fn add(&mut self, task: TaskId, process: TaskId, weight: u64, now_ns: u64) {
+        debug_assert!(task > 0 && task < MAX_TASKS && process < MAX_TASKS);
+        // SAFETY: the machine is initialised and the ids are within its pool; so below.
+        unsafe { (self.host.new)(self.raw.as_ptr(), task, process, weight, now_ns) }
+    }
+
+    /// A task that is not runnable is gone.
+    pub fn remove(&mut self, task: TaskId, now_ns: u64) {
+        // SAFETY: see `add`.
+        unsafe { (self.host.exit)(self.raw.as_ptr(), task, now_ns) }
+    }
+
+    /// A task becomes runnable: for the first time, or again. Returns the CPU that must dispatch because of it.
+    pub fn wake(&mut self, task: TaskId, is_new: bool, now_ns: u64) -> Option<u32> {
+        // SAFETY: see `add`.
+        cpu(unsafe { (self.host.wake)(self.raw.as_ptr(), task, now_ns, is_new.into()) })
+    }
+
+    /// A task that is on a CPU, where it ran for `ran_ns` since [`Machine::running`], blocks or exits.
+    pub fn block(&mut self, task: TaskId, ran_ns: u64, exits: bool, now_ns: u64) {
+        // SAFETY: see `add`.
+        unsafe { (self.host.off)(self.raw.as_ptr(), task, ran_ns, now_ns, exits.into()) }
+    }
+
+    /// A task that waits is no longer runnable.
+    pub fn withdraw(&mut self, task: TaskId, exits: bool, now_ns: u64) {
+        // SAFETY: see `add`.
+        unsafe { (self.host.quiescent)(self.raw.as_ptr(), task, now_ns, exits.into()) }
+    }
+
+    /// What a CPU is to run from now on. A task that ran there and is not chosen again must be given to
+    /// [`Machine::requeue`] before time goes on.
+    pub fn dispatch(&mut self, on: u32, now_ns: u64) -> Option<Decision> {
+        // SAFETY: see `add`.
+        let order = unsafe { (self.host.dispatch)(self.raw.as_ptr(), on, now_ns) };
+        (order.id != 0).then_some(Decision { task: order.id, slice_ns: order.slice })
+    }
+
+    /// The task that a CPU ran for `ran_ns` is off it and still runnable. Returns the CPU that must dispatch.
+    pub fn requeue(&mut self, task: TaskId, ran_ns: u64, now_ns: u64) -> Option<u32> {
+        // SAFETY: see `add`.
+        cpu(unsafe { (self.host.requeue)(self.raw.as_ptr(), task, ran_ns, now_ns) })
+    }
+
+    /// A dispatched task is on its CPU.
+    pub fn running(&mut self, task: TaskId, now_ns: u64) {
+        // SAFETY: see `add`.
+        unsafe { (self.host.running)(self.raw.as_ptr(), task, now_ns) }
+    }
+
+    /// The task on this CPU gives way: the next dispatch there ends its turn as yielded.
+    pub fn yielding(&mut self, on: u32) {
+        // SAFETY: see `add`.
+        unsafe { (self.host.yielding)(self.raw.as_ptr(), on) }
+    }
+
+    /// A task's own weight changes.
+    pub fn set_weight(&mut self, task: TaskId, weight: u64, now_ns: u64) {
+        // SAFETY: see `add`.
+        unsafe { (self.host.set_weight)(self.raw.as_ptr(), task, weight, now_ns) }
+    }
+
+    /// Where a task may run from now on. Returns the CPU that must dispatch because of it.
+    pub fn set_allowed(&mut self, task: TaskId, mask: &CpuMask) -> Option<u32> {
+        // SAFETY: see `add`; the mask has the length that the machine reads.
+        cpu(unsafe { (self.host.set_allowed)(self.raw.as_ptr(), task, mask.as_ptr()) })
+    }
+
+    /// A task's effective weight, after the modifiers.
+    pub fn weight(&self, task: TaskId) -> u64 {
+        // SAFETY: see `add`.
+        unsafe { (self.host.weight)(self.raw.as_ptr(), task) }
+    }
+
+    /// Times that the policy was asked who is next.
+    pub fn decisions(&self) -> u64 {
+        // SAFETY: see `add`.
+        unsafe { (self.host.decisions)(self.raw.as_ptr()) }
+    }
+
+    /// Times that the policy broke its contract; 0, or the policy is wrong.
+    pub fn faults(&self) -> u64 {
+        // SAFETY: see `add`.
+        unsafe { (self.host.faults)(self.raw.as_ptr()) }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { dealloc(self.raw.as_ptr().cast(), layout(self.host)) }
+    }
+}
+
+// SAFETY: a machine is plain memory that only its owner reaches.
+unsafe impl Send for Machine {}
+
+fn cpu(answer: u32) -> Option<u32> {
+    (answer != NO_CPU).then_some(answer)
+}
+
+fn modifier_bit(name: &str) -> Option<u32> {
+    // SAFETY: a string constant.
+    host::modifiers().iter().find(|m| unsafe { text(m.name) } == name).map(|m| m.bit)
+}
+
+fn layout(host: &Host) -> Layout {
+    let size = usize::try_from(host.size).expect("a machine fits in memory");
+    // Not more than malloc's own alignment: beyond it, zeroing touches every page.
+    Layout::from_size_align(size, 16).expect("a machine's size is far below isize::MAX")
+}
+
+/// Zeroed by the system page by page, so that only tasks in use cost memory.
+fn allocate(host: &Host) -> NonNull<RawMachine> {
+    let layout = layout(host);
+    // SAFETY: the size is not 0.
+    let raw = unsafe { alloc_zeroed(layout) };
+    NonNull::new(raw.cast()).unwrap_or_else(|| handle_alloc_error(layout))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// The first `n` picks on one CPU with all tasks runnable from 0 and full quanta.
+    fn schedule(policy: &str, weights: &[u64], n: usize) -> Vec<TaskId> {
+        let mut machine = Machine::new(policy, &[], &[], 1, MS).unwrap();
+        for (i, w) in weights.iter().enumerate() {
+            let id = i as TaskId + 1;
+            machine.add(id, id, w * WEIGHT_UNIT, 0);
+            machine.wake(id, true, 0);
+        }
+        let (mut now, mut on) = (0, 0);
+        (0..n)
+            .map(|_| {
+                let chosen = machine.dispatch(0, now).unwrap().task;
+                if chosen != on {
+                    if on != 0 {
+                        machine.requeue(on, MS, now);
+                    }
+                    machine.running(chosen, now);
+                }
+                on = chosen;
+                now += MS;
+                chosen
+            })
+            .collect()
+    }
+
+    #[test]
+    fn rr_r1_r2_takes_turns() {
+        assert_eq!(schedule("rr", &[1, 1, 1], 7), [1, 2, 3, 1, 2, 3, 1]);
+    }
+
+    #[test]
+    fn fcfs_r1_runs_the_first_on() {
+        assert_eq!(schedule("fcfs", &[1, 9], 3), [1, 1, 1]);
+    }
+
+    /// Start tags k/w: 0 0 | 1/3 .. of weights 3 and 1, ties to the one that waited longer.
+    #[test]
+    fn sfq_r2_r4_takes_the_least_start_tag() {
+        assert_eq!(schedule("sfq", &[3, 1], 9), [1, 2, 1, 1, 2, 1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn unknown_names_are_errors() {
+        assert!(Machine::new("nope", &[], &[], 1, MS).is_err());
+        assert!(Machine::new("rr", &["nope"], &[], 1, MS).is_err());
+        assert!(Machine::new("rr", &[], &[("rr", 0, 1)], 1, MS).is_err());
+        assert!(Machine::new("rr", &[], &[], 257, MS).is_err());
+    }
+}
