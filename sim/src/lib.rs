@@ -1,3 +1,4 @@
 //! Runs divvy's scheduling policies against workloads, and measures what each task got.
 
 pub mod report;
+pub mod workload;
