@@ -1,0 +1,107 @@
+//! What each task got, from events only.
+
+use crate::report::{Quantiles, TaskResult};
+use crate::stats::Sampler;
+
+/// Slowdowns are sampled in thousandths.
+const SLOWDOWN_SCALE: f64 = 1000.0;
+
+/// One row of the result: a task, or a class of short ones.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub name: String,
+    pub process: String,
+    pub weight: f64,
+    pub service_ns: u64,
+    pub entitled_ns: f64,
+    pub error_min_ns: f64,
+    pub error_max_ns: f64,
+    pub finished_ns: Option<u64>,
+    response: Sampler,
+    wait: Sampler,
+    wake_delay: Sampler,
+    slowdown: Sampler,
+}
+
+/// A job that just ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub response_ns: u64,
+    pub wait_ns: u64,
+    pub service_ns: u64,
+}
+
+impl Row {
+    pub(super) fn new(name: String, process: String, weight: f64) -> Row {
+        Row {
+            name,
+            process,
+            weight,
+            service_ns: 0,
+            entitled_ns: 0.0,
+            error_min_ns: 0.0,
+            error_max_ns: 0.0,
+            finished_ns: None,
+            response: Sampler::new(),
+            wait: Sampler::new(),
+            wake_delay: Sampler::new(),
+            slowdown: Sampler::new(),
+        }
+    }
+
+    pub(super) fn error(&mut self, error_ns: f64) {
+        self.error_min_ns = self.error_min_ns.min(error_ns);
+        self.error_max_ns = self.error_max_ns.max(error_ns);
+    }
+
+    pub(super) fn job(&mut self, job: Job) {
+        self.response.record(job.response_ns);
+        self.wait.record(job.wait_ns);
+        if job.service_ns > 0 {
+            let slowdown = job.response_ns as f64 / job.service_ns as f64 * SLOWDOWN_SCALE;
+            self.slowdown.record(slowdown.round() as u64);
+        }
+    }
+
+    pub(super) fn woken_ran(&mut self, delay_ns: u64) {
+        self.wake_delay.record(delay_ns);
+    }
+
+    /// Statistics begin: what came before does not count.
+    pub(super) fn reset(&mut self) {
+        *self = Row::new(std::mem::take(&mut self.name), std::mem::take(&mut self.process), self.weight);
+    }
+
+    pub(super) fn result(&self, cpu_time_ns: u64) -> TaskResult {
+        let response_ns = self.response.finish();
+        TaskResult {
+            name: self.name.clone(),
+            process: self.process.clone(),
+            weight: self.weight,
+            service_ns: self.service_ns,
+            entitled_ns: self.entitled_ns.round() as u64,
+            share: if cpu_time_ns == 0 { 0.0 } else { self.service_ns as f64 / cpu_time_ns as f64 },
+            error_min_ns: self.error_min_ns.round() as i64,
+            error_max_ns: self.error_max_ns.round() as i64,
+            jobs: response_ns.count,
+            finished_ns: self.finished_ns,
+            response_ns,
+            wait_ns: self.wait.finish(),
+            wake_delay_ns: self.wake_delay.finish(),
+            slowdown: unscaled(self.slowdown.finish()),
+        }
+    }
+}
+
+fn unscaled(q: Quantiles) -> Quantiles {
+    let scale = |x: Option<f64>| x.map(|x| x / SLOWDOWN_SCALE);
+    Quantiles {
+        count: q.count,
+        mean: scale(q.mean),
+        ci95: scale(q.ci95),
+        p50: scale(q.p50),
+        p90: scale(q.p90),
+        p99: scale(q.p99),
+        max: scale(q.max),
+    }
+}

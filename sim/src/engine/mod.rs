@@ -1,0 +1,522 @@
+//! The machine model: CPUs, time, and tasks that run their programs under a policy.
+//!
+//! Time is integer nanoseconds. What happens at one instant happens in this order, and again until nothing
+//! is left to happen at it:
+//!
+//! 1. timers, in the order in which they were set: arrivals and wake-ups, so that a decision at an instant
+//!    knows who came at that instant;
+//! 2. CPUs whose task's turn or burst ends, by number: a burst that ends with the turn ends first, and while
+//!    one CPU decides, those with higher numbers still run;
+//! 3. CPUs that something above asked to decide (idle ones that work came for, preempted ones), by number.
+//!
+//! After every instant the invariants of [`checks`] hold, or the run ends with a [`Violation`].
+
+mod checks;
+mod entitled;
+mod instance;
+mod metrics;
+mod program;
+mod sync;
+mod timers;
+
+use std::collections::{BTreeMap, VecDeque};
+
+pub use checks::Violation;
+
+use crate::policy::{CpuMask, Machine, TaskId};
+use crate::report::Run;
+use crate::workload::{Arrivals, Purpose, Stream, Workload, stream};
+use entitled::Entitled;
+use instance::{Instance, State};
+use metrics::{Job, Row};
+use program::{Op, Program};
+use sync::{Meeting, Mutex, Tokens};
+use timers::{Timer, Timers};
+
+const NEVER: u64 = u64::MAX;
+/// Instructions that tasks may execute without time going on, beside some for each task; more is an endless loop.
+const STEPS_AT_AN_INSTANT: u64 = 1_000_000;
+
+/// How to run a workload, beside the workload itself.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Repetition: part of the streams' names.
+    pub rep: u32,
+    /// When to stop; a run also ends when all tasks have.
+    pub until_ns: Option<u64>,
+    /// Number of first decisions to list for each CPU.
+    pub schedule: usize,
+    /// Whether a task is entitled to its weight divided by its process's runnable threads.
+    pub by_process: bool,
+}
+
+/// A stretch of service on a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Which CPU.
+    pub cpu: u32,
+    /// Index into the result's rows.
+    pub row: usize,
+    /// The task; open arrivals have many to a row.
+    pub task: TaskId,
+    /// From, in ns.
+    pub from_ns: u64,
+    /// Until, in ns.
+    pub to_ns: u64,
+}
+
+/// Told of every stretch of service, in order of its end.
+pub type Observer<'a> = &'a mut dyn FnMut(Slice);
+
+#[derive(Debug, Default)]
+struct Cpu {
+    /// 0 when idle.
+    task: TaskId,
+    /// Who ran here last, to know a switch.
+    last: TaskId,
+    /// When the task's service began, behind any cost of switching to it; moves on as it is accounted.
+    served_until: u64,
+    /// Service since the machine was told that it runs.
+    ran_ns: u64,
+    turn_ends: u64,
+}
+
+/// What the workload says of a task, ready to use.
+struct Class {
+    program: Program,
+    /// Its result rows: one for each instance, or a single one for a class of short tasks.
+    first_row: usize,
+    rows: usize,
+    weight: u64,
+    allowed: Option<CpuMask>,
+    /// Its index in `processes`, if it has a name.
+    process: Option<usize>,
+    /// Instances so far, which numbers their random streams.
+    born: u32,
+    arrivals: Stream,
+    left: u64,
+    stopped: bool,
+    /// The instance that tokens go to.
+    instance: TaskId,
+    tokens: Tokens,
+}
+
+/// A process with a name. Its id in the machine is counted down from the greatest, so that it is no task's.
+#[derive(Default)]
+struct Process {
+    /// Runnable threads; entitlement by process needs them.
+    runnable: Vec<TaskId>,
+}
+
+/// One run in progress.
+pub struct Engine<'a> {
+    workload: &'a Workload,
+    setup: Setup,
+    machine: Machine,
+    observer: Option<Observer<'a>>,
+    now: u64,
+    timers: Timers,
+    cpus: Vec<Cpu>,
+    /// When each CPU's turn or burst ends.
+    next: Vec<u64>,
+    /// CPUs asked to decide.
+    asked: CpuMask,
+    asked_any: bool,
+    /// Tasks that something at this instant woke, with their generation.
+    woken: VecDeque<(TaskId, u32)>,
+    /// Instructions executed at this instant.
+    steps: u64,
+    tasks: Vec<Instance>,
+    free: Vec<TaskId>,
+    alive: u64,
+    runnable: u64,
+    running: u64,
+    classes: Vec<Class>,
+    processes: Vec<Process>,
+    mutexes: Vec<Mutex>,
+    meetings: Vec<Meeting>,
+    entitled: Entitled,
+    rows: Vec<Row>,
+    schedule: Vec<Vec<String>>,
+    schedule_full: bool,
+    switches: u64,
+    migrations: u64,
+    decisions_before: u64,
+    counted_from: u64,
+    overhead_ns: u64,
+    busy_ns: u64,
+    warm: bool,
+}
+
+impl<'a> Engine<'a> {
+    /// A run of `workload` on `machine`, which must be new and have the workload's number of CPUs.
+    pub fn new(workload: &'a Workload, machine: Machine, setup: Setup) -> Engine<'a> {
+        let n = workload.cpus as usize;
+        let mut engine = Engine {
+            workload,
+            machine,
+            observer: None,
+            now: 0,
+            timers: Timers::default(),
+            cpus: std::iter::repeat_with(Cpu::default).take(n).collect(),
+            next: vec![NEVER; n],
+            asked: CpuMask::default(),
+            asked_any: false,
+            woken: VecDeque::new(),
+            steps: 0,
+            tasks: vec![Instance::vacant()],
+            free: Vec::new(),
+            alive: 0,
+            runnable: 0,
+            running: 0,
+            classes: Vec::new(),
+            processes: Vec::new(),
+            mutexes: workload.locks.iter().map(|_| Mutex::default()).collect(),
+            meetings: workload.barriers.iter().map(|b| Meeting::new(b.parties)).collect(),
+            entitled: Entitled::new(workload.cpus),
+            rows: Vec::new(),
+            schedule: vec![Vec::new(); n],
+            schedule_full: setup.schedule == 0,
+            switches: 0,
+            migrations: 0,
+            decisions_before: 0,
+            counted_from: 0,
+            overhead_ns: 0,
+            busy_ns: 0,
+            warm: workload.warmup_ns == 0,
+            setup,
+        };
+        engine.make_classes();
+        engine
+    }
+
+    /// Tells `observer` of every stretch of service.
+    pub fn observe(&mut self, observer: Observer<'a>) {
+        self.observer = Some(observer);
+    }
+
+    /// Runs to the end. `progress` is told the simulated time now and then, and stops the run by `false`.
+    pub fn run(mut self, policy: &str, progress: &dyn Fn(u64) -> bool) -> Result<Run, Violation> {
+        let until = self.setup.until_ns.unwrap_or(NEVER);
+        let mut instants = 0_u64;
+        loop {
+            let (at, cpu) = self.next_instant();
+            if at > until || at == NEVER {
+                break;
+            }
+            self.now = at;
+            self.steps = 0;
+            self.instant(cpu)?;
+            instants += 1;
+            if instants & 0xffff == 0 && !progress(self.now) {
+                return Err(self.violation("the run was interrupted".into()));
+            }
+        }
+        let end = if until == NEVER || self.alive == 0 { self.now } else { until };
+        self.finish(end)?;
+        Ok(self.report(policy, end))
+    }
+
+    /// The next time at which something happens, and the first CPU to which it does.
+    fn next_instant(&self) -> (u64, usize) {
+        let (mut at, mut cpu) = (self.timers.next_ns(), self.next.len());
+        for (i, &t) in self.next.iter().enumerate() {
+            if t < at {
+                at = t;
+                cpu = i;
+            }
+        }
+        (at, cpu)
+    }
+
+    /// All that happens now. `first` is the first CPU that is due, if no timer is due before.
+    fn instant(&mut self, first: usize) -> Result<(), Violation> {
+        let mut from = first;
+        loop {
+            if self.timers.next_ns() <= self.now {
+                from = 0;
+                while let Some(timer) = self.timers.pop_due(self.now) {
+                    self.fire(timer)?;
+                    self.wake_woken()?;
+                }
+            }
+            for cpu in from..self.next.len() {
+                if self.next[cpu] <= self.now {
+                    self.due(cpu)?;
+                    self.wake_woken()?;
+                }
+            }
+            if self.asked_any {
+                self.decide_where_asked()?;
+            }
+            // Work is at least 1 ns and so is a turn: no CPU is due again at this instant.
+            if !self.asked_any && self.timers.next_ns() > self.now {
+                return self.check();
+            }
+            from = self.next.len();
+        }
+    }
+
+    // ---- timers ----
+
+    fn fire(&mut self, timer: Timer) -> Result<(), Violation> {
+        match timer {
+            Timer::Start { row } => self.start(row as usize),
+            Timer::Arrival { row } => self.arrive(row as usize),
+            Timer::Wake { task, generation } => {
+                let t = &self.tasks[task as usize];
+                if t.generation == generation && t.state == State::Asleep {
+                    self.wake(task, self.now)?;
+                }
+                Ok(())
+            }
+            Timer::Stop { row } => self.stop_class(row as usize),
+            Timer::WarmedUp => {
+                self.warm_up();
+                Ok(())
+            }
+        }
+    }
+
+    fn start(&mut self, class: usize) -> Result<(), Violation> {
+        if matches!(self.workload.tasks[class].arrivals, Arrivals::Open { .. }) {
+            self.next_arrival(class);
+            return Ok(());
+        }
+        for _ in 0..self.workload.tasks[class].count {
+            self.spawn(class)?;
+        }
+        Ok(())
+    }
+
+    fn next_arrival(&mut self, index: usize) {
+        let Arrivals::Open { interarrival, .. } = &self.workload.tasks[index].arrivals else { return };
+        let class = &mut self.classes[index];
+        if class.left == 0 || class.stopped {
+            return;
+        }
+        class.left -= 1;
+        let at = self.now.saturating_add(interarrival.sample(&mut class.arrivals));
+        self.timers.set(at, Timer::Arrival { row: index as u32 });
+    }
+
+    fn arrive(&mut self, class: usize) -> Result<(), Violation> {
+        if self.classes[class].stopped {
+            return Ok(());
+        }
+        for _ in 0..self.workload.tasks[class].count {
+            self.spawn(class)?;
+        }
+        self.next_arrival(class);
+        Ok(())
+    }
+
+    fn stop_class(&mut self, class: usize) -> Result<(), Violation> {
+        self.classes[class].stopped = true;
+        for task in 1..self.tasks.len() as TaskId {
+            let t = &self.tasks[task as usize];
+            if t.state != State::Vacant && t.class as usize == class {
+                self.end_from_outside(task)?;
+            }
+        }
+        Ok(())
+    }
+
+    // ---- CPUs ----
+
+    /// A CPU's turn or burst ends now.
+    fn due(&mut self, cpu: usize) -> Result<(), Violation> {
+        self.account(cpu);
+        let task = self.cpus[cpu].task;
+        if self.tasks[task as usize].demand_ns == 0 {
+            return self.advance_on_cpu(cpu);
+        }
+        self.decide(cpu)
+    }
+
+    /// Gives the task on a CPU the service since the last time.
+    fn account(&mut self, cpu: usize) {
+        let c = &mut self.cpus[cpu];
+        if c.task == 0 || self.now <= c.served_until {
+            return;
+        }
+        let ran = self.now - c.served_until;
+        let from_ns = std::mem::replace(&mut c.served_until, self.now);
+        c.ran_ns += ran;
+        let task = c.task;
+        let t = &mut self.tasks[task as usize];
+        t.serve(ran);
+        self.busy_ns += ran;
+        self.rows[t.row as usize].service_ns += ran;
+        if let Some(observer) = &mut self.observer {
+            let row = t.row as usize;
+            observer(Slice { cpu: cpu as u32, row, task, from_ns, to_ns: self.now });
+        }
+    }
+
+    fn ask(&mut self, cpu: Option<u32>) {
+        if let Some(cpu) = cpu {
+            self.asked[cpu as usize / 64] |= 1 << (cpu % 64);
+            self.asked_any = true;
+        }
+    }
+
+    fn decide_where_asked(&mut self) -> Result<(), Violation> {
+        let asked = std::mem::take(&mut self.asked);
+        self.asked_any = false;
+        for (word, mut bits) in asked.into_iter().enumerate() {
+            while bits != 0 {
+                let cpu = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                self.account(cpu);
+                if self.cpus[cpu].task != 0 && self.tasks[self.cpus[cpu].task as usize].demand_ns == 0 {
+                    self.advance_on_cpu(cpu)?;
+                } else {
+                    self.decide(cpu)?;
+                }
+                self.wake_woken()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The policy says who runs here next. Whoever ran here is accounted and has work left.
+    fn decide(&mut self, cpu: usize) -> Result<(), Violation> {
+        self.asked[cpu / 64] &= !(1 << (cpu % 64));
+        let former = self.cpus[cpu].task;
+        if former != 0 {
+            self.sample_error(former);
+        }
+        let decision = self.machine.dispatch(cpu as u32, self.now);
+        let chosen = decision.map_or(0, |d| d.task);
+        if former != 0 && chosen != former {
+            self.put_back(cpu, former);
+        }
+        let Some(decision) = decision else {
+            self.cpus[cpu].task = 0;
+            self.next[cpu] = NEVER;
+            return Ok(());
+        };
+        if !self.schedule_full {
+            self.list_decision(cpu, chosen);
+        }
+        if chosen != former {
+            self.take_over(cpu, chosen)?;
+        }
+        let began = self.cpus[cpu].served_until.max(self.now);
+        self.cpus[cpu].turn_ends = self.end_of_turn(began, decision.slice_ns);
+        self.set_next(cpu);
+        Ok(())
+    }
+
+    /// The task's turn is over and another's begins.
+    fn put_back(&mut self, cpu: usize, task: TaskId) {
+        let t = &mut self.tasks[task as usize];
+        t.state = State::Waiting;
+        t.since_ns = self.now;
+        self.running -= 1;
+        let asked = self.machine.requeue(task, self.cpus[cpu].ran_ns, self.now);
+        self.ask(asked);
+    }
+
+    fn take_over(&mut self, cpu: usize, task: TaskId) -> Result<(), Violation> {
+        if self.tasks[task as usize].state != State::Waiting {
+            let state = self.tasks[task as usize].state;
+            return Err(self.violation(format!("CPU {cpu} was given task {task}, which is {state:?}")));
+        }
+        let c = &mut self.cpus[cpu];
+        let t = &mut self.tasks[task as usize];
+        let mut cost = 0;
+        if c.last != task && c.last != 0 {
+            self.switches += 1;
+            cost += self.workload.switch_cost_ns;
+        }
+        if t.last_cpu != cpu as u32 && t.last_cpu != u32::MAX {
+            self.migrations += 1;
+            cost += self.workload.migration_cost_ns;
+        }
+        let waited = self.now - t.since_ns;
+        t.wait_ns += waited;
+        let row = &mut self.rows[t.row as usize];
+        if t.woken {
+            t.woken = false;
+            if t.counts {
+                row.woken_ran(waited);
+            }
+        }
+        t.state = State::Running;
+        t.last_cpu = cpu as u32;
+        c.task = task;
+        c.last = task;
+        c.ran_ns = 0;
+        c.served_until = self.now.saturating_add(cost);
+        self.overhead_ns += cost;
+        self.running += 1;
+        self.machine.running(task, self.now.saturating_add(cost));
+        self.sample_error(task);
+        Ok(())
+    }
+
+    fn end_of_turn(&self, began: u64, slice_ns: u64) -> u64 {
+        let end = began.saturating_add(slice_ns.max(1));
+        match self.workload.tick_ns {
+            Some(tick) if end != NEVER => end.div_ceil(tick).saturating_mul(tick),
+            _ => end,
+        }
+    }
+
+    fn set_next(&mut self, cpu: usize) {
+        let c = &self.cpus[cpu];
+        let began = c.served_until.max(self.now);
+        let burst_ends = began.saturating_add(self.tasks[c.task as usize].demand_ns);
+        self.next[cpu] = c.turn_ends.min(burst_ends);
+    }
+
+    /// The task on this CPU has no work left: on with its program.
+    fn advance_on_cpu(&mut self, cpu: usize) -> Result<(), Violation> {
+        let task = self.cpus[cpu].task;
+        match self.advance(task)? {
+            Outcome::Works if self.now < self.cpus[cpu].turn_ends => {
+                self.set_next(cpu);
+                Ok(())
+            }
+            Outcome::Works => self.decide(cpu),
+            Outcome::Yields => {
+                self.machine.yielding(cpu as u32);
+                self.decide(cpu)
+            }
+            outcome => {
+                self.leave_cpu(cpu, outcome == Outcome::Exits);
+                if outcome == Outcome::Exits {
+                    self.bury(task);
+                }
+                self.decide(cpu)
+            }
+        }
+    }
+
+    fn leave_cpu(&mut self, cpu: usize, exits: bool) {
+        let task = self.cpus[cpu].task;
+        self.sample_error(task);
+        self.running -= 1;
+        self.runnable -= 1;
+        self.machine.block(task, self.cpus[cpu].ran_ns, exits, self.now);
+        self.entitled.leave(task, self.now);
+        self.thread_stops(task);
+        self.cpus[cpu].task = 0;
+    }
+}
+
+/// What a task does after the instructions that take no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Works,
+    Yields,
+    Blocks,
+    Exits,
+}
+
+mod life;
+mod result;

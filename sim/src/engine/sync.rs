@@ -1,0 +1,109 @@
+//! What tasks wait for each other with: mutexes, barriers, tokens.
+
+use std::collections::VecDeque;
+
+use crate::policy::TaskId;
+
+/// A mutex, handed over first come, first served.
+#[derive(Debug, Default)]
+pub(super) struct Mutex {
+    holder: Option<TaskId>,
+    waiting: VecDeque<TaskId>,
+}
+
+impl Mutex {
+    /// Takes it, or joins the queue: whether the task has it now.
+    pub(super) fn lock(&mut self, task: TaskId) -> bool {
+        if self.holder.is_none() {
+            self.holder = Some(task);
+        } else {
+            self.waiting.push_back(task);
+        }
+        self.holder == Some(task)
+    }
+
+    /// Gives it back, if it is this task's: the task that has it now and must wake.
+    pub(super) fn unlock(&mut self, task: TaskId) -> Option<TaskId> {
+        if self.holder == Some(task) {
+            self.holder = self.waiting.pop_front();
+            return self.holder;
+        }
+        None
+    }
+
+    /// A task ends: it no longer waits. (What it holds it must unlock.)
+    pub(super) fn forget(&mut self, task: TaskId) {
+        self.waiting.retain(|&t| t != task);
+    }
+}
+
+/// A meeting point of so many parties.
+#[derive(Debug)]
+pub(super) struct Meeting {
+    parties: u32,
+    waiting: Vec<TaskId>,
+}
+
+impl Meeting {
+    pub(super) fn new(parties: u32) -> Meeting {
+        Meeting { parties, waiting: Vec::new() }
+    }
+
+    /// Arrives: `None` to wait, or all who waited and go on now, when this was the last.
+    pub(super) fn arrive(&mut self, task: TaskId) -> Option<Vec<TaskId>> {
+        if self.waiting.len() as u32 + 1 < self.parties {
+            self.waiting.push(task);
+            return None;
+        }
+        Some(std::mem::take(&mut self.waiting))
+    }
+
+    pub(super) fn forget(&mut self, task: TaskId) {
+        self.waiting.retain(|&t| t != task);
+    }
+}
+
+/// Tokens for the single instance of a task, kept with the time at which they came.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    kept_ns: VecDeque<u64>,
+}
+
+impl Tokens {
+    pub(super) fn keep(&mut self, now_ns: u64) {
+        self.kept_ns.push_back(now_ns);
+    }
+
+    /// Takes the oldest: when it came.
+    pub(super) fn take(&mut self) -> Option<u64> {
+        self.kept_ns.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mutex_goes_to_who_waited_longest() {
+        let mut m = Mutex::default();
+        assert!(m.lock(1));
+        assert!(!m.lock(2));
+        assert!(!m.lock(3));
+        m.forget(2);
+        assert_eq!(m.unlock(3), None, "not its own");
+        assert_eq!(m.unlock(1), Some(3));
+        assert_eq!(m.unlock(3), None);
+        assert!(m.lock(4));
+    }
+
+    #[test]
+    fn a_meeting_lets_all_go_and_starts_afresh() {
+        let mut b = Meeting::new(3);
+        assert_eq!(b.arrive(1), None);
+        assert_eq!(b.arrive(2), None);
+        assert_eq!(b.arrive(3), Some(vec![1, 2]));
+        assert_eq!(b.arrive(3), None);
+        assert_eq!(Meeting::new(1).arrive(7), Some(vec![]));
+    }
+}
