@@ -2,6 +2,9 @@
 
 pub mod engine;
 pub mod policy;
+pub mod quantity;
 pub mod report;
+pub mod run;
+pub mod spec;
 pub mod stats;
 pub mod workload;

@@ -117,7 +117,9 @@ impl Engine<'_> {
         let task = self.tasks.len() as TaskId;
         let most = MAX_TASKS - self.processes.len() as TaskId;
         if task >= most {
-            return Err(self.violation(format!("more than {} tasks at one time: the CPUs cannot keep up", most - 1)));
+            return Err(
+                self.violation(format!("more than {} tasks at one time: the CPUs cannot keep up", most - 1))
+            );
         }
         self.tasks.push(Instance::vacant());
         Ok(task)
@@ -164,10 +166,13 @@ impl Engine<'_> {
     fn end_job(&mut self, task: TaskId) {
         let t = &mut self.tasks[task as usize];
         let Some(began) = t.job_ns.take() else { return };
+        let response_ns = self.now - began;
+        if t.job_service_ns == 0 && response_ns == 0 {
+            return; // it woke only to sleep again or to exit
+        }
         let row = &mut self.rows[t.row as usize];
         row.finished_ns = Some(self.now);
         if t.counts {
-            let response_ns = self.now - began;
             row.job(Job { response_ns, wait_ns: t.wait_ns, service_ns: t.job_service_ns });
         }
     }

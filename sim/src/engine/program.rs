@@ -18,9 +18,14 @@ pub(super) enum Op {
     Wake(usize),
     Wait,
     /// Enter a loop of so many turns (`None`: for ever); `end` is behind it.
-    Enter { times: Option<u64>, end: usize },
+    Enter {
+        times: Option<u64>,
+        end: usize,
+    },
     /// The end of a loop's body; `body` is its first instruction.
-    Again { body: usize },
+    Again {
+        body: usize,
+    },
     /// The end of the program.
     End,
 }

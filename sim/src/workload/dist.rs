@@ -80,10 +80,7 @@ impl Dist {
         if (sum - 1.0).abs() > 1e-9 {
             return Err(format!("the probabilities sum to {sum}, not 1"));
         }
-        let dist = Self::Hyper {
-            upto: cumulate(p)?,
-            means,
-        };
+        let dist = Self::Hyper { upto: cumulate(p)?, means };
         dist.check().map(|()| dist)
     }
 
@@ -106,10 +103,7 @@ impl Dist {
     /// # Errors
     /// As [`Dist::check`], and if a weight is not positive.
     pub fn choice(values: Vec<u64>, weights: &[f64]) -> Result<Self, String> {
-        let dist = Self::Choice {
-            values,
-            upto: cumulate(weights)?,
-        };
+        let dist = Self::Choice { values, upto: cumulate(weights)? };
         dist.check().map(|()| dist)
     }
 
@@ -134,18 +128,12 @@ impl Dist {
             }
             Self::Erlang { k, mean } => match k {
                 1..=MAX_PHASES => positive("the mean", *mean),
-                _ => Err(format!(
-                    "k is {k}: an Erlang distribution has 1 to {MAX_PHASES} phases here"
-                )),
+                _ => Err(format!("k is {k}: an Erlang distribution has 1 to {MAX_PHASES} phases here")),
             },
             Self::LogNormal { median, sigma } => {
                 moderate("sigma", *sigma).and_then(|()| positive("the median", *median))
             }
-            Self::Hyper {
-                upto,
-                means: values,
-            }
-            | Self::Choice { values, upto } => check_table(values, upto),
+            Self::Hyper { upto, means: values } | Self::Choice { values, upto } => check_table(values, upto),
         }
     }
 
@@ -157,15 +145,9 @@ impl Dist {
             Self::Uniform { lo, hi } => (*lo as f64 + *hi as f64) / 2.0,
             Self::Pareto { shape, .. } if *shape <= 1.0 => f64::INFINITY,
             Self::Pareto { shape, scale } => shape * *scale as f64 / (shape - 1.0),
-            Self::BoundedPareto { shape, lo, hi } => {
-                bounded_pareto_mean(*shape, *lo as f64, *hi as f64)
-            }
+            Self::BoundedPareto { shape, lo, hi } => bounded_pareto_mean(*shape, *lo as f64, *hi as f64),
             Self::LogNormal { median, sigma } => *median as f64 * libm::exp(sigma * sigma / 2.0),
-            Self::Hyper {
-                upto,
-                means: values,
-            }
-            | Self::Choice { values, upto } => {
+            Self::Hyper { upto, means: values } | Self::Choice { values, upto } => {
                 let mut before = 0.0;
                 values
                     .iter()
@@ -189,9 +171,7 @@ impl Dist {
                 let cut = 1.0 - libm::pow(lo / hi, *shape);
                 lo * libm::pow(1.0 - stream.unit() * cut, -1.0 / shape)
             }
-            Self::Hyper { upto, means } => {
-                means[pick(upto, stream.unit())] as f64 * exponential(stream)
-            }
+            Self::Hyper { upto, means } => means[pick(upto, stream.unit())] as f64 * exponential(stream),
             Self::Erlang { k, mean } => {
                 let sum: f64 = (0..*k).map(|_| exponential(stream)).sum();
                 *mean as f64 * sum / f64::from(*k)
@@ -218,9 +198,7 @@ fn pick(upto: &[f64], u: f64) -> usize {
 /// Positive weights as cumulative probabilities, the last exactly 1.
 fn cumulate(weights: &[f64]) -> Result<Vec<f64>, String> {
     if let Some(bad) = weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
-        return Err(format!(
-            "{bad} is not a probability or weight: each is more than 0"
-        ));
+        return Err(format!("{bad} is not a probability or weight: each is more than 0"));
     }
     let total: f64 = weights.iter().sum();
     let mut sum = 0.0;
@@ -247,30 +225,18 @@ fn bounded_pareto_mean(shape: f64, lo: f64, hi: f64) -> f64 {
 }
 
 fn within_range(what: &str, ns: u64) -> Result<(), String> {
-    if ns > MAX_NS {
-        Err(format!("{what} is {ns} ns: the most is 2^60 ns (36 years)"))
-    } else {
-        Ok(())
-    }
+    if ns > MAX_NS { Err(format!("{what} is {ns} ns: the most is 2^60 ns (36 years)")) } else { Ok(()) }
 }
 
 fn positive(what: &str, ns: u64) -> Result<(), String> {
-    if ns == 0 {
-        Err(format!("{what} is 0: it must be at least 1ns"))
-    } else {
-        within_range(what, ns)
-    }
+    if ns == 0 { Err(format!("{what} is 0: it must be at least 1ns")) } else { within_range(what, ns) }
 }
 
 fn ordered(lo: u64, hi: u64) -> Result<(), String> {
     if lo < hi {
         return Ok(());
     }
-    Err(format!(
-        "lo ({}) is not less than hi ({})",
-        show_duration(lo),
-        show_duration(hi)
-    ))
+    Err(format!("lo ({}) is not less than hi ({})", show_duration(lo), show_duration(hi)))
 }
 
 fn moderate(what: &str, value: f64) -> Result<(), String> {

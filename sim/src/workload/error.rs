@@ -40,32 +40,15 @@ pub struct TextError {
 
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            file,
-            line,
-            column,
-            message,
-            help,
-            excerpt,
-            width,
-        } = self;
+        let Self { file, line, column, message, help, excerpt, width } = self;
         write!(f, "{file}:{line}:{column}: {message}")?;
         if *column <= excerpt.chars().count() {
             let number = line.to_string();
             let margin = " ".repeat(number.len());
             let carets = "^".repeat(*width);
-            write!(
-                f,
-                "\n  {number} | {excerpt}\n  {margin} | {:>indent$}{carets}",
-                "",
-                indent = column - 1
-            )?;
+            write!(f, "\n  {number} | {excerpt}\n  {margin} | {:>indent$}{carets}", "", indent = column - 1)?;
         }
-        if help.is_empty() {
-            Ok(())
-        } else {
-            write!(f, "\n  help: {help}")
-        }
+        if help.is_empty() { Ok(()) } else { write!(f, "\n  help: {help}") }
     }
 }
 
@@ -85,10 +68,8 @@ impl Source<'_> {
     ) -> WorkloadError {
         /// Longest excerpt, in characters.
         const LONGEST: usize = 120;
-        let start = (0..=span.start.min(self.text.len()))
-            .rev()
-            .find(|&i| self.text.is_char_boundary(i))
-            .unwrap_or(0);
+        let start =
+            (0..=span.start.min(self.text.len())).rev().find(|&i| self.text.is_char_boundary(i)).unwrap_or(0);
         let before = &self.text[..start];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
         let line_text = self.text[line_start..].lines().next().unwrap_or("");
@@ -102,11 +83,7 @@ impl Source<'_> {
             message: message.into(),
             help: help.into(),
             // Control characters would move the terminal's cursor, and the carets away from what they mark.
-            excerpt: line_text
-                .chars()
-                .take(LONGEST)
-                .map(|c| if c.is_control() { ' ' } else { c })
-                .collect(),
+            excerpt: line_text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect(),
             width: on_this_line.clamp(1, LONGEST.saturating_sub(column).max(1)),
         }))
     }

@@ -93,11 +93,7 @@ pub struct Task {
 impl Task {
     /// The name of instance `i` (from 0) in reports: `T`, or `T/1`, `T/2`.. of several.
     pub fn instance_name(&self, i: u32) -> String {
-        if self.count == 1 {
-            self.name.clone()
-        } else {
-            format!("{}/{}", self.name, u64::from(i) + 1)
-        }
+        if self.count == 1 { self.name.clone() } else { format!("{}/{}", self.name, u64::from(i) + 1) }
     }
 }
 

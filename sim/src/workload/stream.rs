@@ -77,12 +77,8 @@ mod tests {
     fn streams_are_pinned() {
         let mut s = stream(1, 0, 0, Purpose::Run);
         let values: Vec<u64> = (0..4).map(|_| s.next_u64()).collect();
-        let pinned: [u64; 4] = [
-            6684522396539303710,
-            12192573514312415917,
-            9652745873759521019,
-            14737127359945251325,
-        ];
+        let pinned: [u64; 4] =
+            [6684522396539303710, 12192573514312415917, 9652745873759521019, 14737127359945251325];
         assert_eq!(values, pinned);
     }
 

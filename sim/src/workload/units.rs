@@ -19,62 +19,39 @@ const UNITS: [(&str, u64); 6] = [
 /// A sentence that says what is wrong and what is right: not a number, no unit or an unknown one, finer than a
 /// nanosecond, or longer than [`MAX_NS`].
 pub fn parse_duration(text: &str) -> Result<u64, String> {
-    const EXAMPLES: &str =
-        "write a number and a unit, as in \"75ms\", \"1.5s\", \"250us\", \"20min\"";
+    const EXAMPLES: &str = "write a number and a unit, as in \"75ms\", \"1.5s\", \"250us\", \"20min\"";
     let text = text.trim();
-    let number_len = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = (&text[..number_len], text[number_len..].trim_start());
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if number.starts_with('.')
-        || number.ends_with('.')
-        || number.is_empty()
-        || fraction.contains('.')
-    {
+    if number.starts_with('.') || number.ends_with('.') || number.is_empty() || fraction.contains('.') {
         return Err(format!("`{text}` is not a duration: {EXAMPLES}"));
     }
-    let Some(&(_, unit_ns)) = UNITS
-        .iter()
-        .find(|(name, _)| *name == unit || (*name == "us" && unit == "µs"))
+    let Some(&(_, unit_ns)) = UNITS.iter().find(|(name, _)| *name == unit || (*name == "us" && unit == "µs"))
     else {
-        let problem = if unit.is_empty() {
-            "has no unit".to_owned()
-        } else {
-            format!("has the unknown unit `{unit}`")
-        };
+        let problem =
+            if unit.is_empty() { "has no unit".to_owned() } else { format!("has the unknown unit `{unit}`") };
         return Err(format!(
             "`{text}` {problem}: the units are ns, us, ms, s, min, h, as in \"75ms\" or \"1.5s\""
         ));
     };
     let too_long = || format!("`{text}` is too long: the most is 2^60 ns (36 years)");
-    let whole_ns = digits(whole)
-        .and_then(|w| w.checked_mul(u128::from(unit_ns)))
-        .ok_or_else(too_long)?;
+    let whole_ns = digits(whole).and_then(|w| w.checked_mul(u128::from(unit_ns))).ok_or_else(too_long)?;
     let fraction = fraction.trim_end_matches('0');
     let too_fine = || format!("`{text}` is finer than a nanosecond: leave out some decimals");
-    let scale = u32::try_from(fraction.len())
-        .ok()
-        .and_then(|n| 10_u128.checked_pow(n))
-        .ok_or_else(too_fine)?;
-    let scaled = digits(fraction)
-        .and_then(|f| f.checked_mul(u128::from(unit_ns)))
-        .ok_or_else(too_fine)?;
+    let scale =
+        u32::try_from(fraction.len()).ok().and_then(|n| 10_u128.checked_pow(n)).ok_or_else(too_fine)?;
+    let scaled = digits(fraction).and_then(|f| f.checked_mul(u128::from(unit_ns))).ok_or_else(too_fine)?;
     if !scaled.is_multiple_of(scale) {
         return Err(too_fine());
     }
     let ns = whole_ns.checked_add(scaled / scale).ok_or_else(too_long)?;
-    u64::try_from(ns)
-        .ok()
-        .filter(|&ns| ns <= MAX_NS)
-        .ok_or_else(too_long)
+    u64::try_from(ns).ok().filter(|&ns| ns <= MAX_NS).ok_or_else(too_long)
 }
 
 /// The value of ASCII digits, 0 of none; `None` if it overflows.
 fn digits(text: &str) -> Option<u128> {
-    text.bytes().try_fold(0_u128, |n, digit| {
-        n.checked_mul(10)?.checked_add(u128::from(digit - b'0'))
-    })
+    text.bytes().try_fold(0_u128, |n, digit| n.checked_mul(10)?.checked_add(u128::from(digit - b'0')))
 }
 
 /// Writes nanoseconds exactly, in the longest unit that needs no decimals: `90s`, `1500us`.
@@ -82,10 +59,8 @@ pub fn show_duration(ns: u64) -> String {
     if ns == 0 {
         return "0s".to_owned();
     }
-    let (unit, unit_ns) = UNITS
-        .into_iter()
-        .find(|&(_, unit_ns)| ns.is_multiple_of(unit_ns))
-        .unwrap_or(("ns", 1));
+    let (unit, unit_ns) =
+        UNITS.into_iter().find(|&(_, unit_ns)| ns.is_multiple_of(unit_ns)).unwrap_or(("ns", 1));
     format!("{}{unit}", ns / unit_ns)
 }
 
@@ -131,10 +106,7 @@ mod tests {
             ("1.0000000001s", "finer than a nanosecond"),
             ("1152921504606846977ns", "too long"),
             ("99999999999999999999999999999999999999999999h", "too long"),
-            (
-                "0.00000000000000000000000000000000000000000000001h",
-                "finer",
-            ),
+            ("0.00000000000000000000000000000000000000000000001h", "finer"),
         ] {
             let message = parse_duration(text).expect_err(text);
             assert!(message.contains(part), "{text}: {message}");
@@ -143,13 +115,9 @@ mod tests {
 
     #[test]
     fn shown_durations_read_back() {
-        for (ns, text) in [
-            (0, "0s"),
-            (1, "1ns"),
-            (1_500_000, "1500us"),
-            (90_000_000_000, "90s"),
-            (3_600_000_000_000, "1h"),
-        ] {
+        for (ns, text) in
+            [(0, "0s"), (1, "1ns"), (1_500_000, "1500us"), (90_000_000_000, "90s"), (3_600_000_000_000, "1h")]
+        {
             assert_eq!(show_duration(ns), text);
             assert_eq!(parse_duration(text), Ok(ns));
         }

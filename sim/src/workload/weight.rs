@@ -55,16 +55,11 @@ impl Weight {
             return Err(format!("weight {text} is negative: {range}"));
         }
         if whole.is_empty() || !plain(whole) || !plain(fraction) {
-            return Err(format!(
-                "`{text}` is not a weight: write a plain decimal such as 3 or 0.5; {range}"
-            ));
+            return Err(format!("`{text}` is not a weight: write a plain decimal such as 3 or 0.5; {range}"));
         }
         // At most 18 digits each: 10^18 * 2^10 * 2 is far below 2^128.
         let scale = 10_u128.pow(fraction.len() as u32);
-        let digits = |text: &str| {
-            text.bytes()
-                .fold(0_u128, |n, b| n * 10 + u128::from(b - b'0'))
-        };
+        let digits = |text: &str| text.bytes().fold(0_u128, |n, b| n * 10 + u128::from(b - b'0'));
         let scaled = (digits(whole) * scale + digits(fraction)) * u128::from(WEIGHT_ONE);
         let units = (scaled * 2 + scale) / (scale * 2);
         if scaled == 0 || units == 0 {

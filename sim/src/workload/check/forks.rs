@@ -30,17 +30,10 @@ pub(super) fn check(workload: &Workload) -> Result<(), Problem> {
         return Err(fork_cycle(tasks, &mentions, &order));
     }
     let instances = instances(tasks, &mentions, &order);
-    let total = instances
-        .iter()
-        .flatten()
-        .fold(0_u64, |sum, n| sum.saturating_add(*n));
+    let total = instances.iter().flatten().fold(0_u64, |sum, n| sum.saturating_add(*n));
     if total > MAX_INSTANCES {
         let message = format!("the tasks have {total} instances in all");
-        return Err(Problem::new(
-            Place::Workload("task"),
-            message,
-            format!("the most is {MAX_INSTANCES}"),
-        ));
+        return Err(Problem::new(Place::Workload("task"), message, format!("the most is {MAX_INSTANCES}")));
     }
     check_wakes(tasks, &mentions, &instances)?;
     check_barriers(workload, &mentions, &instances)
@@ -56,13 +49,7 @@ pub(in crate::workload) fn barrier_users(tasks: &[Task], barriers: usize) -> Vec
 fn mentions(tasks: &[Task]) -> Vec<Mention> {
     let mut mentions = Vec::new();
     for (task, entry) in tasks.iter().enumerate() {
-        collect(
-            task,
-            &entry.program,
-            Some(1),
-            &mut Vec::new(),
-            &mut mentions,
-        );
+        collect(task, &entry.program, Some(1), &mut Vec::new(), &mut mentions);
     }
     mentions
 }
@@ -81,10 +68,7 @@ fn collect(
             Step::Wake(other) => Some(Target::Wake(*other)),
             Step::Wait => Some(Target::Wait),
             Step::Barrier(barrier) => Some(Target::Barrier(*barrier)),
-            Step::Loop {
-                times: rounds,
-                body,
-            } => {
+            Step::Loop { times: rounds, body } => {
                 let inner = times.zip(*rounds).map(|(a, b)| a.saturating_mul(b));
                 collect(task, body, inner, path, mentions);
                 None
@@ -92,12 +76,7 @@ fn collect(
             _ => None,
         };
         if let Some(step) = target {
-            mentions.push(Mention {
-                task,
-                path: path.clone(),
-                times,
-                step,
-            });
+            mentions.push(Mention { task, path: path.clone(), times, step });
         }
         path.pop();
     }
@@ -122,28 +101,15 @@ fn check_starts(tasks: &[Task], mentions: &[Mention]) -> Result<(), Problem> {
         if tasks[target].arrivals != Arrivals::Forked {
             let message = format!("task `{}` starts by itself", tasks[target].name);
             let place = Place::Step(mention.task, mention.path.clone());
-            return Err(Problem::new(
-                place,
-                message,
-                "give it start = \"fork\" to start it from here",
-            ));
+            return Err(Problem::new(place, message, "give it start = \"fork\" to start it from here"));
         }
     }
-    let orphan = tasks
-        .iter()
-        .zip(forked)
-        .position(|(task, forked)| task.arrivals == Arrivals::Forked && !forked);
+    let orphan =
+        tasks.iter().zip(forked).position(|(task, forked)| task.arrivals == Arrivals::Forked && !forked);
     match orphan {
         Some(index) => {
-            let help = format!(
-                "add a step {{ fork = {:?} }} to another task",
-                tasks[index].name
-            );
-            Err(Problem::new(
-                Place::Task(index, "start"),
-                "no task forks this one",
-                help,
-            ))
+            let help = format!("add a step {{ fork = {:?} }} to another task", tasks[index].name);
+            Err(Problem::new(Place::Task(index, "start"), "no task forks this one", help))
         }
         None => Ok(()),
     }
@@ -157,9 +123,7 @@ fn fork_order(tasks: &[Task], mentions: &[Mention]) -> Vec<usize> {
         waiting_for[target] += 1;
         forked_by[forker].push(target);
     }
-    let mut order: Vec<usize> = (0..tasks.len())
-        .filter(|&task| waiting_for[task] == 0)
-        .collect();
+    let mut order: Vec<usize> = (0..tasks.len()).filter(|&task| waiting_for[task] == 0).collect();
     let mut next = 0;
     while let Some(&forker) = order.get(next) {
         next += 1;
@@ -184,15 +148,8 @@ fn fork_cycle(tasks: &[Task], mentions: &[Mention], order: &[usize]) -> Problem 
     // Every task that is left has a forker that is left, so going back often enough ends on a cycle.
     let first = ordered.iter().position(|done| !done).unwrap_or(0);
     let on_cycle = (0..tasks.len()).fold(first, |task, _| forker_of[task].unwrap_or(task));
-    let message = format!(
-        "task `{}` forks itself, directly or through others",
-        tasks[on_cycle].name
-    );
-    Problem::new(
-        Place::Task(on_cycle, "program"),
-        message,
-        "its instances would multiply without end",
-    )
+    let message = format!("task `{}` forks itself, directly or through others", tasks[on_cycle].name);
+    Problem::new(Place::Task(on_cycle, "program"), message, "its instances would multiply without end")
 }
 
 /// How many instances each task ever has; `None` if there is no bound.
@@ -207,26 +164,18 @@ fn instances(tasks: &[Task], mentions: &[Mention], order: &[usize]) -> Vec<Optio
         instances[index] = match tasks[index].arrivals {
             Arrivals::Once | Arrivals::Closed { .. } => Some(count),
             Arrivals::Open { limit, .. } => limit,
-            Arrivals::Forked => forked_by[index]
-                .iter()
-                .try_fold(0_u64, |sum, &(forker, times)| {
-                    let repeats = matches!(tasks[forker].arrivals, Arrivals::Closed { .. });
-                    let runs = instances[forker]
-                        .filter(|_| !repeats)?
-                        .saturating_mul(times?);
-                    Some(sum.saturating_add(runs.saturating_mul(count)))
-                }),
+            Arrivals::Forked => forked_by[index].iter().try_fold(0_u64, |sum, &(forker, times)| {
+                let repeats = matches!(tasks[forker].arrivals, Arrivals::Closed { .. });
+                let runs = instances[forker].filter(|_| !repeats)?.saturating_mul(times?);
+                Some(sum.saturating_add(runs.saturating_mul(count)))
+            }),
         };
     }
     instances
 }
 
 /// Tokens go from task to task, so the receiver must be a single instance, and somebody must send.
-fn check_wakes(
-    tasks: &[Task],
-    mentions: &[Mention],
-    instances: &[Option<u64>],
-) -> Result<(), Problem> {
+fn check_wakes(tasks: &[Task], mentions: &[Mention], instances: &[Option<u64>]) -> Result<(), Problem> {
     let mut woken = vec![false; tasks.len()];
     for mention in mentions {
         let receiver = match mention.step {
@@ -238,10 +187,8 @@ fn check_wakes(
             woken[receiver] = true;
         }
         if instances[receiver] != Some(1) {
-            let message = format!(
-                "task `{}` has several instances: which one is woken?",
-                tasks[receiver].name
-            );
+            let message =
+                format!("task `{}` has several instances: which one is woken?", tasks[receiver].name);
             let place = Place::Step(mention.task, mention.path.clone());
             return Err(Problem::new(
                 place,
@@ -250,19 +197,13 @@ fn check_wakes(
             ));
         }
     }
-    let starving = mentions
-        .iter()
-        .find(|mention| mention.step == Target::Wait && !woken[mention.task]);
+    let starving = mentions.iter().find(|mention| mention.step == Target::Wait && !woken[mention.task]);
     match starving {
         Some(mention) => {
             let name = &tasks[mention.task].name;
             let place = Place::Step(mention.task, mention.path.clone());
             let help = format!("add a step {{ wake = {name:?} }} to another task");
-            Err(Problem::new(
-                place,
-                format!("task `{name}` would wait for ever: nobody wakes it"),
-                help,
-            ))
+            Err(Problem::new(place, format!("task `{name}` would wait for ever: nobody wakes it"), help))
         }
         None => Ok(()),
     }
@@ -276,9 +217,7 @@ fn users(barriers: usize, mentions: &[Mention], instances: &[Option<u64>]) -> Ve
             continue;
         };
         if counted.insert((barrier, mention.task)) {
-            users[barrier] = users[barrier]
-                .zip(instances[mention.task])
-                .map(|(a, b)| a.saturating_add(b));
+            users[barrier] = users[barrier].zip(instances[mention.task]).map(|(a, b)| a.saturating_add(b));
         }
     }
     users
@@ -292,21 +231,15 @@ fn check_barriers(
     let users = users(workload.barriers.len(), mentions, instances);
     for (index, (barrier, users)) in workload.barriers.iter().zip(users).enumerate() {
         let name = &barrier.name;
-        let problem =
-            |message: String, help: String| Err(Problem::new(Place::Barrier(index), message, help));
+        let problem = |message: String, help: String| Err(Problem::new(Place::Barrier(index), message, help));
         match users {
-            _ if barrier.parties > 0
-                && users.is_none_or(|users| u64::from(barrier.parties) <= users) => {}
+            _ if barrier.parties > 0 && users.is_none_or(|users| u64::from(barrier.parties) <= users) => {}
             Some(users) if barrier.parties > 0 => {
-                let message = format!(
-                    "barrier `{name}` waits for {} but only {users} come",
-                    barrier.parties
-                );
+                let message = format!("barrier `{name}` waits for {} but only {users} come", barrier.parties);
                 return problem(message, "it would never open".to_owned());
             }
             _ => {
-                let help =
-                    format!("say for how many it waits: [barrier.{name}] with parties = 2, say");
+                let help = format!("say for how many it waits: [barrier.{name}] with parties = 2, say");
                 return problem(
                     format!("barrier `{name}` is used by tasks that start again and again"),
                     help,

@@ -36,11 +36,7 @@ pub enum Place {
 
 impl Problem {
     fn new(place: Place, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self {
-            place,
-            message: message.into(),
-            help: help.into(),
-        }
+        Self { place, message: message.into(), help: help.into() }
     }
 }
 
@@ -57,11 +53,7 @@ impl Workload {
         for (index, task) in self.tasks.iter().enumerate() {
             if !names.insert(task.name.as_str()) {
                 let help = "give each task its own; `count` makes several alike";
-                return Err(Problem::new(
-                    Place::Task(index, "name"),
-                    "another task has this name",
-                    help,
-                ));
+                return Err(Problem::new(Place::Task(index, "name"), "another task has this name", help));
             }
             check_task(index, task, self.cpus)?;
             program::check(self, index)?;
@@ -70,15 +62,10 @@ impl Workload {
     }
 
     fn check_machine(&self) -> Result<(), Problem> {
-        let problem = |key, message: String, help: &str| {
-            Err(Problem::new(Place::Workload(key), message, help))
-        };
+        let problem =
+            |key, message: String, help: &str| Err(Problem::new(Place::Workload(key), message, help));
         if !(1..=MAX_CPUS).contains(&self.cpus) {
-            return problem(
-                "cpus",
-                format!("{} CPUs", self.cpus),
-                "there may be 1 to 256",
-            );
+            return problem("cpus", format!("{} CPUs", self.cpus), "there may be 1 to 256");
         }
         if self.tasks.is_empty() {
             return problem(
@@ -87,17 +74,11 @@ impl Workload {
                 "add a [[task]] with a name and a program",
             );
         }
-        for (key, value) in [
-            ("quantum", Some(self.quantum_ns)),
-            ("duration", self.duration_ns),
-            ("tick", self.tick_ns),
-        ] {
+        for (key, value) in
+            [("quantum", Some(self.quantum_ns)), ("duration", self.duration_ns), ("tick", self.tick_ns)]
+        {
             if value == Some(0) {
-                return problem(
-                    key,
-                    format!("`{key}` is 0"),
-                    "it must be more, as in \"1ms\"",
-                );
+                return problem(key, format!("`{key}` is 0"), "it must be more, as in \"1ms\"");
             }
         }
         let times = [
@@ -110,18 +91,13 @@ impl Workload {
         ];
         for (key, value) in times {
             if value.is_some_and(|ns| ns > MAX_NS) {
-                return problem(
-                    key,
-                    format!("`{key}` is too long"),
-                    "the most is 2^60 ns (36 years)",
-                );
+                return problem(key, format!("`{key}` is too long"), "the most is 2^60 ns (36 years)");
             }
         }
         match self.duration_ns {
             Some(duration) if self.warmup_ns >= duration => {
                 let (warmup, duration) = (show_duration(self.warmup_ns), show_duration(duration));
-                let message =
-                    format!("the warm-up ({warmup}) is not shorter than the run ({duration})");
+                let message = format!("the warm-up ({warmup}) is not shorter than the run ({duration})");
                 problem("warmup", message, "nothing would be measured")
             }
             _ => Ok(()),
@@ -130,47 +106,27 @@ impl Workload {
 }
 
 fn check_task(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
-    let problem = |key, message: String, help: &str| {
-        Err(Problem::new(Place::Task(index, key), message, help))
-    };
+    let problem =
+        |key, message: String, help: &str| Err(Problem::new(Place::Task(index, key), message, help));
     if let Some((key, message)) = check_names(task) {
-        return problem(
-            key,
-            message,
-            "use 1 to 128 characters, none of them control characters",
-        );
+        return problem(key, message, "use 1 to 128 characters, none of them control characters");
     }
     match task.weight {
         Weight::Units(1..=Weight::MAX_UNITS) | Weight::Nice(-20..=19) => {}
         Weight::Units(_) => {
-            return problem(
-                "weight",
-                "weight out of range".to_owned(),
-                "it is 1/1024 to 100000000",
-            );
+            return problem("weight", "weight out of range".to_owned(), "it is 1/1024 to 100000000");
         }
         Weight::Nice(nice) => return problem("nice", format!("nice {nice}"), "it is -20 to 19"),
     }
     if task.count == 0 || u64::from(task.count) > MAX_INSTANCES {
-        return problem(
-            "count",
-            format!("{} instances", task.count),
-            "there may be 1 to 1048576",
-        );
+        return problem("count", format!("{} instances", task.count), "there may be 1 to 1048576");
     }
     if task.start_ns > MAX_NS || task.stop_ns.is_some_and(|stop| stop > MAX_NS) {
-        return problem(
-            "stop",
-            "start or stop is too late".to_owned(),
-            "the latest is 2^60 ns (36 years)",
-        );
+        return problem("stop", "start or stop is too late".to_owned(), "the latest is 2^60 ns (36 years)");
     }
     if let Some(stop) = task.stop_ns.filter(|&stop| stop <= task.start_ns) {
-        let message = format!(
-            "stop ({}) is not after start ({})",
-            show_duration(stop),
-            show_duration(task.start_ns)
-        );
+        let message =
+            format!("stop ({}) is not after start ({})", show_duration(stop), show_duration(task.start_ns));
         return problem("stop", message, "the task would never run");
     }
     check_affinity(index, task, cpus)?;
@@ -179,13 +135,9 @@ fn check_task(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
 
 /// The first of the task's names that would spoil a table, and what is wrong with it.
 fn check_names(task: &Task) -> Option<(&'static str, String)> {
-    let bad = |name: &str| {
-        name.is_empty() || name.chars().count() > 128 || name.chars().any(char::is_control)
-    };
-    let names = [
-        ("name", Some(task.name.as_str())),
-        ("process", task.process.as_deref()),
-    ];
+    let bad =
+        |name: &str| name.is_empty() || name.chars().count() > 128 || name.chars().any(char::is_control);
+    let names = [("name", Some(task.name.as_str())), ("process", task.process.as_deref())];
     let (key, name) = names.into_iter().find(|(_, name)| name.is_some_and(bad))?;
     let start: String = name.unwrap_or("").chars().take(32).collect();
     Some((key, format!("`{}` is no name", start.escape_debug())))
@@ -195,9 +147,8 @@ fn check_affinity(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
     let Some(allowed) = &task.affinity else {
         return Ok(());
     };
-    let problem = |message: String, help: String| {
-        Err(Problem::new(Place::Task(index, "affinity"), message, help))
-    };
+    let problem =
+        |message: String, help: String| Err(Problem::new(Place::Task(index, "affinity"), message, help));
     if allowed.is_empty() {
         return problem(
             "no CPU is allowed".to_owned(),
@@ -206,27 +157,19 @@ fn check_affinity(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
     }
     if let Some(cpu) = allowed.iter().find(|&&cpu| cpu >= cpus) {
         let message = format!("there is no CPU {cpu}");
-        return problem(
-            message,
-            format!(
-                "this machine has CPUs 0 to {}; set `cpus` for more",
-                cpus - 1
-            ),
-        );
+        return problem(message, format!("this machine has CPUs 0 to {}; set `cpus` for more", cpus - 1));
     }
     match allowed.windows(2).find(|pair| pair[0] >= pair[1]) {
-        Some(pair) => problem(
-            format!("CPU {} is named twice or out of order", pair[1]),
-            "name each once".to_owned(),
-        ),
+        Some(pair) => {
+            problem(format!("CPU {} is named twice or out of order", pair[1]), "name each once".to_owned())
+        }
         None => Ok(()),
     }
 }
 
 fn check_arrivals(index: usize, task: &Task) -> Result<(), Problem> {
-    let problem = |message: String, help: &str| {
-        Err(Problem::new(Place::Task(index, "arrivals"), message, help))
-    };
+    let problem =
+        |message: String, help: &str| Err(Problem::new(Place::Task(index, "arrivals"), message, help));
     let dist = match &task.arrivals {
         Arrivals::Once | Arrivals::Forked => return Ok(()),
         Arrivals::Open { interarrival, .. } => interarrival,
@@ -237,13 +180,9 @@ fn check_arrivals(index: usize, task: &Task) -> Result<(), Problem> {
     }
     let endless = is_endless(&task.program);
     match &task.arrivals {
-        Arrivals::Open {
-            interarrival: Dist::Constant(0),
-            ..
-        } => problem(
-            "all arrive at once".to_owned(),
-            "the time between arrivals must be more than 0",
-        ),
+        Arrivals::Open { interarrival: Dist::Constant(0), .. } => {
+            problem("all arrive at once".to_owned(), "the time between arrivals must be more than 0")
+        }
         Arrivals::Open { limit: Some(0), .. } => {
             problem("a limit of no arrivals".to_owned(), "leave the task out")
         }
@@ -255,16 +194,12 @@ fn check_arrivals(index: usize, task: &Task) -> Result<(), Problem> {
             "each arrival runs for ever, and they go on arriving".to_owned(),
             "add `limit`, or let the program end",
         ),
-        Arrivals::Closed { .. } if endless => problem(
-            "the program never ends, so it is never repeated".to_owned(),
-            "leave out `arrivals`",
-        ),
-        Arrivals::Closed {
-            think: Dist::Constant(0),
-        } if program::instant_steps(&task.program).is_some() => problem(
-            "neither the thinking nor the program takes time".to_owned(),
-            "add a run or a sleep step",
-        ),
+        Arrivals::Closed { .. } if endless => {
+            problem("the program never ends, so it is never repeated".to_owned(), "leave out `arrivals`")
+        }
+        Arrivals::Closed { think: Dist::Constant(0) } if program::instant_steps(&task.program).is_some() => {
+            problem("neither the thinking nor the program takes time".to_owned(), "add a run or a sleep step")
+        }
         _ => Ok(()),
     }
 }

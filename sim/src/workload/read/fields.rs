@@ -36,16 +36,9 @@ impl<'a> Fields<'a> {
         start: usize,
         keys: &[&str],
     ) -> Result<Self, WorkloadError> {
-        let unknown = table
-            .keys()
-            .filter(|key| !keys.contains(&key.get_ref().as_ref()));
+        let unknown = table.keys().filter(|key| !keys.contains(&key.get_ref().as_ref()));
         let Some(key) = unknown.min_by_key(|key| key.span().start) else {
-            return Ok(Self {
-                source,
-                table,
-                what,
-                start,
-            });
+            return Ok(Self { source, table, what, start });
         };
         let name = key.get_ref().as_ref();
         let message = format!("unknown key `{}` in {what}", name.escape_debug());
@@ -58,19 +51,11 @@ impl<'a> Fields<'a> {
 
     /// The value of `key`, if it is there.
     pub(super) fn get<'k: 'a>(&self, key: &'k str) -> Option<Field<'a>> {
-        self.table.get(key).map(|value| Field {
-            source: self.source,
-            key,
-            value,
-        })
+        self.table.get(key).map(|value| Field { source: self.source, key, value })
     }
 
     /// The value of `key`, or an error with an example.
-    pub(super) fn require(
-        &self,
-        key: &'static str,
-        example: &str,
-    ) -> Result<Field<'a>, WorkloadError> {
+    pub(super) fn require(&self, key: &'static str, example: &str) -> Result<Field<'a>, WorkloadError> {
         self.get(key).ok_or_else(|| {
             let span = self.start..self.start + 1;
             self.source.error(
@@ -93,11 +78,7 @@ impl<'a> Field<'a> {
     }
 
     /// An error at this value.
-    pub(super) fn error(
-        &self,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> WorkloadError {
+    pub(super) fn error(&self, message: impl Into<String>, help: impl Into<String>) -> WorkloadError {
         self.source.error(self.span(), message, help)
     }
 
@@ -112,27 +93,16 @@ impl<'a> Field<'a> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        self.error(
-            format!("`{}` is {found}", self.key),
-            format!("it must be {wanted}"),
-        )
+        self.error(format!("`{}` is {found}", self.key), format!("it must be {wanted}"))
     }
 
     pub(super) fn string(&self) -> Result<&'a str, WorkloadError> {
-        self.value
-            .get_ref()
-            .as_str()
-            .ok_or_else(|| self.mistyped("a string, in quotes"))
+        self.value.get_ref().as_str().ok_or_else(|| self.mistyped("a string, in quotes"))
     }
 
     pub(super) fn duration(&self) -> Result<u64, WorkloadError> {
-        let examples =
-            "a duration in quotes, with a unit: \"75ms\", \"1.5s\", \"250us\", \"20min\"";
-        let text = self
-            .value
-            .get_ref()
-            .as_str()
-            .ok_or_else(|| self.mistyped(examples))?;
+        let examples = "a duration in quotes, with a unit: \"75ms\", \"1.5s\", \"250us\", \"20min\"";
+        let text = self.value.get_ref().as_str().ok_or_else(|| self.mistyped(examples))?;
         parse_duration(text).map_err(|problem| self.error(format!("`{}`: {problem}", self.key), ""))
     }
 
@@ -144,10 +114,7 @@ impl<'a> Field<'a> {
         };
         match i128::from_str_radix(integer.as_str(), integer.radix()) {
             Ok(n) if (least..=most).contains(&n) => Ok(n),
-            _ => Err(self.error(
-                format!("`{}` is {integer}", self.key),
-                format!("it must be {wanted}"),
-            )),
+            _ => Err(self.error(format!("`{}` is {integer}", self.key), format!("it must be {wanted}"))),
         }
     }
 
@@ -165,17 +132,12 @@ impl<'a> Field<'a> {
         };
         match text.parse::<f64>() {
             Ok(x) if x.is_finite() => Ok(x),
-            _ => Err(self.error(
-                format!("`{}` is {text}", self.key),
-                "it must be a finite number",
-            )),
+            _ => Err(self.error(format!("`{}` is {text}", self.key), "it must be a finite number")),
         }
     }
 
     /// The entries of a list, each under this list's key.
-    pub(super) fn list(
-        &self,
-    ) -> Result<impl ExactSizeIterator<Item = Field<'a>> + use<'a>, WorkloadError> {
+    pub(super) fn list(&self) -> Result<impl ExactSizeIterator<Item = Field<'a>> + use<'a>, WorkloadError> {
         let DeValue::Array(list) = self.value.get_ref() else {
             return Err(self.mistyped("a list, in brackets"));
         };
@@ -184,11 +146,7 @@ impl<'a> Field<'a> {
     }
 
     /// The fields of a table that is `what`, with `keys` the only ones allowed.
-    pub(super) fn fields(
-        &self,
-        what: &'static str,
-        keys: &[&str],
-    ) -> Result<Fields<'a>, WorkloadError> {
+    pub(super) fn fields(&self, what: &'static str, keys: &[&str]) -> Result<Fields<'a>, WorkloadError> {
         let DeValue::Table(table) = self.value.get_ref() else {
             return Err(self.mistyped(&format!("a table with the keys {}", keys.join(", "))));
         };
@@ -204,9 +162,7 @@ impl<'a> Field<'a> {
         let fields = self.fields(what, keys)?;
         let mut present = keys.iter().filter_map(|key| fields.get(key));
         let one_of = || format!("{what} has exactly one of {}", keys.join(", "));
-        let first = present
-            .next()
-            .ok_or_else(|| self.error(format!("{what} is empty"), one_of()))?;
+        let first = present.next().ok_or_else(|| self.error(format!("{what} is empty"), one_of()))?;
         match present.next() {
             None => Ok(first),
             Some(second) => {

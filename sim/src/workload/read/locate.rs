@@ -10,34 +10,20 @@ use crate::workload::error::Source;
 use crate::workload::{Step, Workload};
 
 /// The bytes that `place` refers to, or those of what encloses it when the text leaves it to a default.
-pub(super) fn span(
-    source: &Source,
-    table: &DeTable,
-    workload: &Workload,
-    place: &Place,
-) -> Range<usize> {
+pub(super) fn span(source: &Source, table: &DeTable, workload: &Workload, place: &Place) -> Range<usize> {
     let whole = 0..source.text.lines().next().map_or(0, str::len);
     match place {
         Place::Workload(key) => table.get(*key).map_or(whole, Spanned::span),
         Place::Barrier(index) => {
-            let name = workload
-                .barriers
-                .get(*index)
-                .map_or("", |barrier| barrier.name.as_str());
+            let name = workload.barriers.get(*index).map_or("", |barrier| barrier.name.as_str());
             let explicit = table.get("barrier").and_then(|all| all.get_ref().get(name));
-            explicit
-                .map(Spanned::span)
-                .or_else(|| barrier_step(table, workload, *index))
-                .unwrap_or(whole)
+            explicit.map(Spanned::span).or_else(|| barrier_step(table, workload, *index)).unwrap_or(whole)
         }
         Place::Task(task, key) => {
             let Some(entry) = task_entry(table, *task) else {
                 return whole;
             };
-            entry
-                .get_ref()
-                .get(*key)
-                .map_or(entry.span(), Spanned::span)
+            entry.get_ref().get(*key).map_or(entry.span(), Spanned::span)
         }
         Place::Step(task, path) => {
             let Some(entry) = task_entry(table, *task) else {
@@ -56,9 +42,7 @@ fn task_entry<'a>(table: &'a DeTable<'a>, task: usize) -> Option<&'a Spanned<DeV
 fn step<'a>(task: &'a Spanned<DeValue<'a>>, path: &[usize]) -> Option<&'a Spanned<DeValue<'a>>> {
     let (first, rest) = path.split_first()?;
     let top = task.get_ref().get("program")?.get_ref().get(*first)?;
-    rest.iter().try_fold(top, |step, index| {
-        step.get_ref().get("do")?.get_ref().get(*index)
-    })
+    rest.iter().try_fold(top, |step, index| step.get_ref().get("do")?.get_ref().get(*index))
 }
 
 /// The first step that names a barrier.
@@ -70,14 +54,9 @@ fn barrier_step(table: &DeTable, workload: &Workload, barrier: usize) -> Option<
 }
 
 fn path_to(program: &[Step], barrier: usize) -> Option<Vec<usize>> {
-    program
-        .iter()
-        .enumerate()
-        .find_map(|(index, step)| match step {
-            Step::Barrier(named) if *named == barrier => Some(vec![index]),
-            Step::Loop { body, .. } => {
-                path_to(body, barrier).map(|rest| [vec![index], rest].concat())
-            }
-            _ => None,
-        })
+    program.iter().enumerate().find_map(|(index, step)| match step {
+        Step::Barrier(named) if *named == barrier => Some(vec![index]),
+        Step::Loop { body, .. } => path_to(body, barrier).map(|rest| [vec![index], rest].concat()),
+        _ => None,
+    })
 }

@@ -14,9 +14,7 @@ use self::fields::{Field, Fields};
 use self::program::{Index, Names};
 use super::error::{Source, WorkloadError};
 use super::weight::Weight;
-use super::{
-    Arrivals, Barrier, DEFAULT_QUANTUM_NS, MAX_CPUS, MAX_INSTANCES, Task, Workload, check,
-};
+use super::{Arrivals, Barrier, DEFAULT_QUANTUM_NS, MAX_CPUS, MAX_INSTANCES, Task, Workload, check};
 
 /// Longest workload file: longer ones are not written by people, and would only fill the memory.
 const MAX_BYTES: u64 = 64 << 20;
@@ -28,26 +26,16 @@ impl Workload {
     /// If the file cannot be read, is longer than 64 MiB, or does not hold a workload; see [`Workload::parse`].
     pub fn load(path: &Path) -> Result<Self, WorkloadError> {
         let file = path.display().to_string();
-        let failed = |reason: String| WorkloadError::File {
-            file: file.clone(),
-            reason,
-        };
+        let failed = |reason: String| WorkloadError::File { file: file.clone(), reason };
         let opened = std::fs::File::open(path).map_err(|e| failed(e.to_string()))?;
         let mut bytes = Vec::new();
-        opened
-            .take(MAX_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|e| failed(e.to_string()))?;
+        opened.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| failed(e.to_string()))?;
         if bytes.len() as u64 > MAX_BYTES {
-            return Err(failed(
-                "it is longer than 64 MiB, which no workload file is".to_owned(),
-            ));
+            return Err(failed("it is longer than 64 MiB, which no workload file is".to_owned()));
         }
         let text = String::from_utf8(bytes).map_err(|e| {
             let offset = e.utf8_error().valid_up_to();
-            failed(format!(
-                "it is not UTF-8 text (at byte {offset}); a workload is a TOML file"
-            ))
+            failed(format!("it is not UTF-8 text (at byte {offset}); a workload is a TOML file"))
         })?;
         Self::parse(&text, &file)
     }
@@ -88,40 +76,20 @@ fn machine<'a>(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Result<Workloa
     let fields = Fields::new(source, table, "the workload", 0, &KEYS)?;
     let entries: Vec<Field> = match fields.get("task") {
         Some(list) if list.value.get_ref().is_table() => {
-            return Err(list.error(
-                "[task] is a single table",
-                "write [[task]], once for each task",
-            ));
+            return Err(list.error("[task] is a single table", "write [[task]], once for each task"));
         }
         Some(list) => list.list()?.collect(),
         None => Vec::new(),
     };
-    let entries: Vec<Fields> = entries
-        .iter()
-        .map(|entry| entry.fields("a task", &TASK_KEYS))
-        .collect::<Result<_, _>>()?;
-    let mut names = Names {
-        tasks: named(&entries)?,
-        locks: Index::default(),
-        barriers: Index::default(),
-    };
-    let tasks: Vec<Task> = entries
-        .into_iter()
-        .map(|entry| task(entry, &mut names))
-        .collect::<Result<_, _>>()?;
+    let entries: Vec<Fields> =
+        entries.iter().map(|entry| entry.fields("a task", &TASK_KEYS)).collect::<Result<_, _>>()?;
+    let mut names = Names { tasks: named(&entries)?, locks: Index::default(), barriers: Index::default() };
+    let tasks: Vec<Task> =
+        entries.into_iter().map(|entry| task(entry, &mut names)).collect::<Result<_, _>>()?;
     let barriers = barriers(&fields, &names, &tasks)?;
     Ok(Workload {
-        name: fields
-            .get("name")
-            .map(|name| name.string())
-            .transpose()?
-            .unwrap_or(source.file)
-            .to_owned(),
-        cpus: fields
-            .get("cpus")
-            .map(|n| n.unsigned(1, MAX_CPUS.into()))
-            .transpose()?
-            .unwrap_or(1) as u32,
+        name: fields.get("name").map(|name| name.string()).transpose()?.unwrap_or(source.file).to_owned(),
+        cpus: fields.get("cpus").map(|n| n.unsigned(1, MAX_CPUS.into())).transpose()?.unwrap_or(1) as u32,
         quantum_ns: fields.duration("quantum")?.unwrap_or(DEFAULT_QUANTUM_NS),
         duration_ns: fields.duration("duration")?,
         warmup_ns: fields.duration("warmup")?.unwrap_or(0),
@@ -140,30 +108,22 @@ fn named<'a>(entries: &[Fields<'a>]) -> Result<Index<'a>, WorkloadError> {
     for (expected, entry) in entries.iter().enumerate() {
         let field = entry.require("name", "\"T1\"")?;
         if index.number(field.string()?) != expected {
-            return Err(field.error(
-                "another task has this name",
-                "give each task its own; `count` makes several alike",
-            ));
+            return Err(field
+                .error("another task has this name", "give each task its own; `count` makes several alike"));
         }
     }
     Ok(index)
 }
 
-const TASK_KEYS: [&str; 10] = [
-    "name", "weight", "nice", "process", "count", "start", "stop", "affinity", "arrivals",
-    "program",
-];
+const TASK_KEYS: [&str; 10] =
+    ["name", "weight", "nice", "process", "count", "start", "stop", "affinity", "arrivals", "program"];
 
 fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>) -> Result<Task, WorkloadError> {
-    let forked = fields
-        .get("start")
-        .is_some_and(|start| start.value.get_ref().as_str() == Some("fork"));
+    let forked = fields.get("start").is_some_and(|start| start.value.get_ref().as_str() == Some("fork"));
     let arrivals = match fields.get("arrivals") {
         Some(field) if forked => {
-            return Err(field.error(
-                "`arrivals` of a task that forks start",
-                "leave out `arrivals` or start = \"fork\"",
-            ));
+            return Err(field
+                .error("`arrivals` of a task that forks start", "leave out `arrivals` or start = \"fork\""));
         }
         Some(field) => arrivals(field)?,
         None if forked => Arrivals::Forked,
@@ -173,20 +133,9 @@ fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>) -> Result<Task, WorkloadE
     Ok(Task {
         name: fields.require("name", "\"T1\"")?.string()?.to_owned(),
         weight: weight(&fields)?,
-        process: fields
-            .get("process")
-            .map(|name| name.string().map(str::to_owned))
-            .transpose()?,
-        count: fields
-            .get("count")
-            .map(|n| n.unsigned(1, MAX_INSTANCES))
-            .transpose()?
-            .unwrap_or(1) as u32,
-        start_ns: if forked {
-            0
-        } else {
-            fields.duration("start")?.unwrap_or(0)
-        },
+        process: fields.get("process").map(|name| name.string().map(str::to_owned)).transpose()?,
+        count: fields.get("count").map(|n| n.unsigned(1, MAX_INSTANCES)).transpose()?.unwrap_or(1) as u32,
+        start_ns: if forked { 0 } else { fields.duration("start")?.unwrap_or(0) },
         stop_ns: fields.duration("stop")?,
         affinity: fields.get("affinity").map(affinity).transpose()?,
         arrivals,
@@ -196,9 +145,7 @@ fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>) -> Result<Task, WorkloadE
 
 fn weight(fields: &Fields) -> Result<Weight, WorkloadError> {
     match (fields.get("weight"), fields.get("nice")) {
-        (Some(_), Some(nice)) => {
-            Err(nice.error("`weight` and `nice` together", "give one of them"))
-        }
+        (Some(_), Some(nice)) => Err(nice.error("`weight` and `nice` together", "give one of them")),
         (None, None) => Ok(Weight::DEFAULT),
         // The range is that of an i8.
         (None, Some(nice)) => nice.integer(-20, 19).map(|n| Weight::Nice(n as i8)),
@@ -216,12 +163,8 @@ fn weight(fields: &Fields) -> Result<Weight, WorkloadError> {
 
 /// CPU numbers, in order.
 fn affinity(field: Field) -> Result<Vec<u32>, WorkloadError> {
-    let cpus = field
-        .list()?
-        .map(|cpu| cpu.unsigned(0, u64::from(MAX_CPUS) - 1));
-    let mut cpus: Vec<u32> = cpus
-        .map(|cpu| cpu.map(|n| n as u32))
-        .collect::<Result<_, _>>()?;
+    let cpus = field.list()?.map(|cpu| cpu.unsigned(0, u64::from(MAX_CPUS) - 1));
+    let mut cpus: Vec<u32> = cpus.map(|cpu| cpu.map(|n| n as u32)).collect::<Result<_, _>>()?;
     cpus.sort_unstable();
     Ok(cpus)
 }
@@ -236,15 +179,11 @@ fn arrivals(field: Field) -> Result<Arrivals, WorkloadError> {
             limit: limit.map(|n| n.unsigned(1, u64::MAX)).transpose()?,
         }),
         (None, Some(closed)) => match limit {
-            None => Ok(Arrivals::Closed {
-                think: dists::dist(closed)?,
-            }),
+            None => Ok(Arrivals::Closed { think: dists::dist(closed)? }),
             Some(limit) => Err(limit.error("`limit` is for open arrivals", "leave it out")),
         },
-        _ => Err(field.error(
-            "`arrivals` is neither open nor closed",
-            "for instance { open = { exp = \"10ms\" } }",
-        )),
+        _ => Err(field
+            .error("`arrivals` is neither open nor closed", "for instance { open = { exp = \"10ms\" } }")),
     }
 }
 
@@ -269,16 +208,7 @@ fn barriers<'a>(
             // Without a bound on its users there is no default; the check says so.
             None => users.unwrap_or(0).min(MAX_INSTANCES),
         };
-        Ok(Barrier {
-            name: (*name).to_owned(),
-            parties: parties as u32,
-        })
+        Ok(Barrier { name: (*name).to_owned(), parties: parties as u32 })
     };
-    names
-        .barriers
-        .names
-        .iter()
-        .zip(users)
-        .map(barrier)
-        .collect()
+    names.barriers.names.iter().zip(users).map(barrier).collect()
 }

@@ -8,10 +8,8 @@ use crate::workload::Step;
 use crate::workload::error::WorkloadError;
 use crate::workload::suggest::nearest;
 
-const KINDS: [&str; 12] = [
-    "run", "sleep", "period", "until", "lock", "unlock", "barrier", "fork", "yield", "wake",
-    "wait", "loop",
-];
+const KINDS: [&str; 12] =
+    ["run", "sleep", "period", "until", "lock", "unlock", "barrier", "fork", "yield", "wake", "wait", "loop"];
 
 /// What steps refer to by name.
 pub(super) struct Names<'a> {
@@ -42,18 +40,13 @@ impl<'a> Index<'a> {
 }
 
 /// Reads a list of steps.
-pub(super) fn program<'a>(
-    field: Field<'a>,
-    names: &mut Names<'a>,
-) -> Result<Vec<Step>, WorkloadError> {
+pub(super) fn program<'a>(field: Field<'a>, names: &mut Names<'a>) -> Result<Vec<Step>, WorkloadError> {
     field.list()?.map(|entry| step(entry, names)).collect()
 }
 
 fn step<'a>(entry: Field<'a>, names: &mut Names<'a>) -> Result<Step, WorkloadError> {
     if entry.value.get_ref().as_table().is_none() {
-        return Err(
-            entry.mistyped("a list of steps such as { run = \"75ms\" } or { sleep = \"1s\" }")
-        );
+        return Err(entry.mistyped("a list of steps such as { run = \"75ms\" } or { sleep = \"1s\" }"));
     }
     if entry.value.get_ref().get("loop").is_some() || entry.value.get_ref().get("do").is_some() {
         return repetition(entry, names);
@@ -85,10 +78,7 @@ fn repetition<'a>(entry: Field<'a>, names: &mut Names<'a>) -> Result<Step, Workl
         Some(_) => return Err(times.mistyped("a number of times, or \"forever\"")),
         None => Some(times.unsigned(1, u64::MAX)?),
     };
-    Ok(Step::Loop {
-        times,
-        body: program(body, names)?,
-    })
+    Ok(Step::Loop { times, body: program(body, names)? })
 }
 
 /// The task that is named.
@@ -99,22 +89,11 @@ fn task(field: Field, names: &Names) -> Result<usize, WorkloadError> {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("add a [[task]] with name = {name:?}"),
         };
-        field.error(
-            format!(
-                "`{}`: there is no task named `{}`",
-                field.key,
-                name.escape_debug()
-            ),
-            help,
-        )
+        field.error(format!("`{}`: there is no task named `{}`", field.key, name.escape_debug()), help)
     })
 }
 
 /// `true`; a step that is not wanted is left out instead.
 fn flag(field: Field) -> Result<(), WorkloadError> {
-    if field.value.get_ref().as_bool() == Some(true) {
-        Ok(())
-    } else {
-        Err(field.mistyped("true"))
-    }
+    if field.value.get_ref().as_bool() == Some(true) { Ok(()) } else { Err(field.mistyped("true")) }
 }

@@ -1,0 +1,290 @@
+//! Times, ratios and counts as people write them, to and from the raw integers that policies take.
+//!
+//! Everything here is exact integer arithmetic: `0.4` is the same raw ratio on every machine, and
+//! what [`format`] prints, [`parse`] reads back to the same raw value.
+
+use crate::policy::{ParamKind, RATIO_INF, RATIO_ONE};
+
+/// Units of time with their nanoseconds, greatest first.
+const TIME_UNITS: [(&str, i64); 7] = [
+    ("h", 3_600_000_000_000),
+    ("min", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("\u{b5}s", 1_000),
+    ("ns", 1),
+];
+
+/// More digits than this are a mistake or an attack: 2^63 nanoseconds have 19.
+const MAX_DIGITS: usize = 24;
+
+/// Why a text is not the quantity that was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// Not a decimal number at all.
+    #[error("expected {0}")]
+    Malformed(&'static str),
+    /// A bare number where a time is wanted.
+    #[error("a time needs a unit (ns, us, ms, s, min, h), as in `{0}ms`")]
+    MissingUnit(String),
+    /// A unit that is none.
+    #[error("`{0}` is no unit of time: use ns, us, ms, s, min or h")]
+    UnknownUnit(String),
+    /// A part of a nanosecond.
+    #[error("finer than one nanosecond")]
+    TooFine,
+    /// Does not fit 64 bits.
+    #[error("too large")]
+    TooLarge,
+}
+
+/// Reads a value of the given kind as its raw integer.
+///
+/// # Errors
+/// When the text is not of that kind, too fine or too large; the range of a parameter is the caller's to check.
+pub fn parse(kind: ParamKind, text: &str) -> Result<i64, QuantityError> {
+    match kind {
+        ParamKind::Time => parse_time_ns(text),
+        ParamKind::Ratio => parse_ratio(text),
+        ParamKind::Integer => text.parse().map_err(|_| QuantityError::Malformed("a whole number, as in `4`")),
+        ParamKind::Switch => match text {
+            "on" | "true" | "yes" | "1" => Ok(1),
+            "off" | "false" | "no" | "0" => Ok(0),
+            _ => Err(QuantityError::Malformed("`on` or `off`")),
+        },
+    }
+}
+
+/// Prints a raw value so that [`parse`] reads the same one back.
+#[must_use]
+pub fn format(kind: ParamKind, raw: i64) -> String {
+    match kind {
+        ParamKind::Time => format_time_ns(raw),
+        ParamKind::Ratio => format_ratio(raw),
+        ParamKind::Integer => raw.to_string(),
+        ParamKind::Switch => (if raw == 0 { "off" } else { "on" }).to_owned(),
+    }
+}
+
+/// Reads a time such as `2ms`, `1.5s` or `0` in nanoseconds, exactly.
+///
+/// # Errors
+/// Without a unit (but for 0), with an unknown one, below a nanosecond, or beyond 292 years.
+pub fn parse_time_ns(text: &str) -> Result<i64, QuantityError> {
+    const EXPECTED: &str = "a time, as in `2ms` or `1.5s`";
+    let unit_at =
+        text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let number = Decimal::parse(number).ok_or(QuantityError::Malformed(EXPECTED))?;
+    let unit_ns = match TIME_UNITS.iter().find(|(name, _)| *name == unit.trim()) {
+        Some((_, unit_ns)) => i128::from(*unit_ns),
+        None if unit.is_empty() && number.digits == 0 => 1,
+        None if unit.is_empty() => return Err(QuantityError::MissingUnit(text.to_owned())),
+        None => return Err(QuantityError::UnknownUnit(unit.trim().to_owned())),
+    };
+    let scaled = number.digits.checked_mul(unit_ns).ok_or(QuantityError::TooLarge)?;
+    if scaled % number.divisor != 0 {
+        return Err(QuantityError::TooFine);
+    }
+    i64::try_from(scaled / number.divisor).map_err(|_| QuantityError::TooLarge)
+}
+
+/// Reads a decimal ratio such as `0.4`, `-3`, `inf` or `-inf` as its nearest raw value.
+///
+/// # Errors
+/// When it is not a decimal, or its raw value does not fit 64 bits.
+pub fn parse_ratio(text: &str) -> Result<i64, QuantityError> {
+    match text {
+        "inf" | "+inf" => return Ok(RATIO_INF),
+        "-inf" => return Ok(-RATIO_INF),
+        _ => {}
+    }
+    let number =
+        Decimal::parse(text).ok_or(QuantityError::Malformed("a decimal number or `inf`, as in `0.5`"))?;
+    let scaled = number.digits.checked_mul(i128::from(RATIO_ONE)).ok_or(QuantityError::TooLarge)?;
+    match i64::try_from(divide_to_nearest(scaled, number.divisor)) {
+        Ok(raw) if raw.unsigned_abs() < RATIO_INF.unsigned_abs() => Ok(raw),
+        _ => Err(QuantityError::TooLarge),
+    }
+}
+
+/// Prints nanoseconds in the greatest unit up to seconds that they reach: `1.5ms`, `-20us`, `0s`.
+#[must_use]
+pub fn format_time_ns(ns: i64) -> String {
+    let units = [("s", 1_000_000_000_u64, 9), ("ms", 1_000_000, 6), ("us", 1_000, 3), ("ns", 1, 0)];
+    let size = ns.unsigned_abs();
+    let sign = if ns < 0 { "-" } else { "" };
+    let (unit, unit_ns, places) =
+        units.into_iter().find(|(_, unit_ns, _)| size >= *unit_ns).unwrap_or(units[0]);
+    let fraction = decimals(size % unit_ns, places);
+    format!("{sign}{}{fraction}{unit}", size / unit_ns)
+}
+
+/// Prints the shortest decimal whose nearest raw value this is.
+fn format_ratio(raw: i64) -> String {
+    const MINUS_INF: i64 = -RATIO_INF;
+    match raw {
+        RATIO_INF => return "inf".to_owned(),
+        ..=MINUS_INF => return "-inf".to_owned(),
+        _ => {}
+    }
+    let size = i128::from(raw).abs();
+    let one = i128::from(RATIO_ONE);
+    // Neighbouring raw values lie 1.5e-5 apart, so five places always tell them apart.
+    for places in 0..5 {
+        let text = decimal_text(raw < 0, divide_to_nearest(size * 10_i128.pow(places), one), places);
+        if parse_ratio(&text) == Ok(raw) {
+            return text;
+        }
+    }
+    decimal_text(raw < 0, divide_to_nearest(size * 100_000, one), 5)
+}
+
+/// `digits` / 10^`places` in decimal.
+fn decimal_text(negative: bool, digits: i128, places: u32) -> String {
+    let unit = 10_i128.pow(places);
+    let sign = if negative { "-" } else { "" };
+    let whole = digits / unit;
+    match places {
+        0 => format!("{sign}{whole}"),
+        _ => format!("{sign}{whole}.{:0width$}", digits % unit, width = places as usize),
+    }
+}
+
+/// `.xyz` for `rest` / 10^`places`, without trailing zeros; nothing when it is 0.
+fn decimals(rest: u64, places: usize) -> String {
+    if rest == 0 {
+        return String::new();
+    }
+    let digits = format!("{rest:0places$}");
+    format!(".{}", digits.trim_end_matches('0'))
+}
+
+/// `a / b` for `b > 0`, rounded to nearest, halves away from zero.
+fn divide_to_nearest(a: i128, b: i128) -> i128 {
+    let (quotient, rest) = (a / b, a % b);
+    if rest.abs() >= b - rest.abs() { quotient + rest.signum() } else { quotient }
+}
+
+/// `digits / divisor`, exactly as written.
+struct Decimal {
+    digits: i128,
+    divisor: i128,
+}
+
+impl Decimal {
+    fn parse(text: &str) -> Option<Self> {
+        let (negative, unsigned) = match text.as_bytes().first()? {
+            b'-' => (true, &text[1..]),
+            b'+' => (false, &text[1..]),
+            _ => (false, text),
+        };
+        let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+        let digits = format!("{whole}{fraction}");
+        if digits.is_empty() || digits.len() > MAX_DIGITS || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        let size: i128 = digits.parse().ok()?;
+        Some(Self {
+            digits: if negative { -size } else { size },
+            divisor: 10_i128.pow(u32::try_from(fraction.len()).ok()?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn times_are_exact() {
+        for (text, ns) in [
+            ("2ms", 2_000_000),
+            ("1.5s", 1_500_000_000),
+            ("1.5us", 1_500),
+            ("7ns", 7),
+            ("0", 0),
+            ("-3ms", -3_000_000),
+            ("2min", 120_000_000_000),
+            ("1h", 3_600_000_000_000),
+            ("3 ms", 3_000_000),
+            (".5ms", 500_000),
+            ("9223372036.854775807s", i64::MAX),
+        ] {
+            assert_eq!(parse_time_ns(text), Ok(ns), "{text}");
+        }
+    }
+
+    #[test]
+    fn bad_times_say_why() {
+        for (text, error) in [
+            ("2", QuantityError::MissingUnit("2".to_owned())),
+            ("2sec", QuantityError::UnknownUnit("sec".to_owned())),
+            ("1.5ns", QuantityError::TooFine),
+            ("9223372036.854775808s", QuantityError::TooLarge),
+            ("", QuantityError::Malformed("a time, as in `2ms` or `1.5s`")),
+            ("ms", QuantityError::Malformed("a time, as in `2ms` or `1.5s`")),
+            ("1.2.3s", QuantityError::Malformed("a time, as in `2ms` or `1.5s`")),
+            ("1-2s", QuantityError::Malformed("a time, as in `2ms` or `1.5s`")),
+        ] {
+            assert_eq!(parse_time_ns(text), Err(error), "{text}");
+        }
+        let endless = "9".repeat(10_000) + "s";
+        assert!(parse_time_ns(&endless).is_err());
+    }
+
+    #[test]
+    fn ratios_round_to_the_nearest_raw_value() {
+        for (text, raw) in [
+            ("1", 65_536),
+            ("0.5", 32_768),
+            ("-3", -196_608),
+            // 0.4 * 65536 = 26214.4 and 0.1 * 65536 = 6553.6
+            ("0.4", 26_214),
+            ("0.1", 6_554),
+            ("-0.1", -6_554),
+            // Half of a raw step goes away from zero.
+            ("0.00000762939453125", 1),
+            ("inf", i64::MAX),
+            ("-inf", -i64::MAX),
+        ] {
+            assert_eq!(parse_ratio(text), Ok(raw), "{text}");
+        }
+        assert_eq!(parse_ratio("140737488355328"), Err(QuantityError::TooLarge));
+        assert!(parse_ratio("1e3").is_err());
+        assert!(parse_ratio("nan").is_err());
+    }
+
+    #[test]
+    fn prints_as_people_write() {
+        assert_eq!(format_time_ns(1_500_000), "1.5ms");
+        assert_eq!(format_time_ns(-20_000), "-20us");
+        assert_eq!(format_time_ns(0), "0s");
+        assert_eq!(format_time_ns(90_000_000_000), "90s");
+        assert_eq!(format_time_ns(i64::MIN), "-9223372036.854775808s");
+        assert_eq!(format_ratio(26_214), "0.4");
+        assert_eq!(format_ratio(-196_608), "-3");
+        assert_eq!(format_ratio(1), "0.00002");
+        assert_eq!(format(ParamKind::Switch, 1), "on");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_back(raw in any::<i64>(), small in -200_000_i64..200_000) {
+            for raw in [raw.max(-i64::MAX), small] {
+                for kind in [ParamKind::Time, ParamKind::Ratio, ParamKind::Integer] {
+                    prop_assert_eq!(parse(kind, &format(kind, raw)), Ok(raw));
+                }
+            }
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in any::<String>()) {
+            for kind in [ParamKind::Time, ParamKind::Ratio, ParamKind::Integer, ParamKind::Switch] {
+                let _ = parse(kind, &text);
+            }
+        }
+    }
+}

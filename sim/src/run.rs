@@ -1,0 +1,150 @@
+//! Runs a workload under several policies and reports what each task got.
+
+use rayon::prelude::*;
+use thiserror::Error;
+
+use crate::engine::{Engine, Setup, Violation};
+use crate::policy::{self, Machine};
+use crate::report::{Report, Run, SCHEMA_VERSION};
+use crate::spec::{Part, Spec};
+use crate::workload::Workload;
+
+/// How to run a workload; `None` takes what the workload says.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Repetitions, each with streams of its own; 0 counts as 1.
+    pub reps: u32,
+    /// Number of CPUs.
+    pub cpus: Option<u32>,
+    /// Length of the run.
+    pub duration_ns: Option<u64>,
+    /// Slice of the policies that have none of their own.
+    pub quantum_ns: Option<u64>,
+    /// Number of first decisions to list for each CPU.
+    pub schedule: usize,
+}
+
+/// Told how far a simulation is; it may be told from several threads.
+pub trait Progress: Sync {
+    /// So much more simulated time is done, over all runs. Returns whether to go on.
+    fn advance(&self, simulated_ns: u64) -> bool;
+}
+
+/// Nobody looks on.
+impl Progress for () {
+    fn advance(&self, _: u64) -> bool {
+        true
+    }
+}
+
+/// Why a simulation has no result.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The machine cannot be had.
+    #[error("policy {policy}: {what}")]
+    Machine {
+        /// As given.
+        policy: String,
+        /// Why not.
+        what: String,
+    },
+    /// The run broke off.
+    #[error("policy {policy}, {violation}")]
+    Violation {
+        /// As given.
+        policy: String,
+        /// Why.
+        violation: Violation,
+    },
+    /// It would not end.
+    #[error(
+        "task {task} never ends, so the run needs a duration: give --duration, or `duration = \"30s\"` in the workload"
+    )]
+    Endless {
+        /// The first such task.
+        task: String,
+    },
+    /// The workload does not fit the options.
+    #[error("{0}")]
+    Workload(String),
+}
+
+/// Simulates `workload` under each of `specs`, on all cores; the result does not depend on how many there are.
+pub fn simulate(
+    workload: &Workload,
+    specs: &[Spec],
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Report, RunError> {
+    let workload = &adapted(workload, options)?;
+    if let (None, Some(task)) = (workload.duration_ns, workload.endless_task()) {
+        return Err(RunError::Endless { task: task.name.clone() });
+    }
+    let reps = options.reps.max(1);
+    let jobs: Vec<(&Spec, u32)> = specs.iter().flat_map(|s| (0..reps).map(move |r| (s, r))).collect();
+    let runs = jobs
+        .par_iter()
+        .map(|&(spec, rep)| simulate_one(workload, spec, rep, options, progress))
+        .collect::<Result<Vec<Run>, RunError>>()?;
+    Ok(Report {
+        schema_version: SCHEMA_VERSION,
+        workload: workload.name.clone(),
+        cpus: workload.cpus,
+        seed: options.seed,
+        trace: None,
+        runs,
+    })
+}
+
+fn adapted(workload: &Workload, options: &Options) -> Result<Workload, RunError> {
+    let mut workload = workload.clone();
+    workload.cpus = options.cpus.unwrap_or(workload.cpus);
+    workload.quantum_ns = options.quantum_ns.unwrap_or(workload.quantum_ns);
+    workload.duration_ns = options.duration_ns.or(workload.duration_ns);
+    workload.check().map_err(|problem| RunError::Workload(problem.to_string()))?;
+    Ok(workload)
+}
+
+fn simulate_one(
+    workload: &Workload,
+    spec: &Spec,
+    rep: u32,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Run, RunError> {
+    let name = spec.to_string();
+    let machine = machine(spec, workload.cpus, workload.quantum_ns)
+        .map_err(|what| RunError::Machine { policy: name.clone(), what })?;
+    let setup = Setup {
+        seed: options.seed,
+        rep,
+        until_ns: workload.duration_ns,
+        schedule: options.schedule,
+        by_process: spec.modifiers.iter().any(|m| m.name == "procfair"),
+    };
+    let told = std::cell::Cell::new(0);
+    let tell = |now: u64| progress.advance(now - told.replace(now));
+    Engine::new(workload, machine, setup)
+        .run(&name, &tell)
+        .map_err(|violation| RunError::Violation { policy: name.clone(), violation })
+}
+
+/// The machine that a spec describes.
+pub fn machine(spec: &Spec, cpus: u32, quantum_ns: u64) -> Result<Machine, String> {
+    let modifiers: Vec<&str> = spec.modifiers.iter().map(|m| m.name).collect();
+    let mut params = Vec::new();
+    for part in std::iter::once(&spec.selection).chain(&spec.modifiers) {
+        for setting in &part.settings {
+            params.push((part.name, index(part, setting.param)?, setting.raw));
+        }
+    }
+    Machine::new(spec.selection.name, &modifiers, &params, cpus, quantum_ns)
+}
+
+fn index(part: &Part, param: &str) -> Result<usize, String> {
+    let info = policy::find(part.name).ok_or_else(|| format!("no policy is called {:?}", part.name))?;
+    let found = info.params.iter().position(|p| p.name == param);
+    found.ok_or_else(|| format!("{} has no parameter {param:?}", part.name))
+}
