@@ -1,10 +1,7 @@
 //! What each task got, from events only.
 
-use crate::report::{Quantiles, TaskResult};
-use crate::stats::Sampler;
-
-/// Slowdowns are sampled in thousandths.
-const SLOWDOWN_SCALE: f64 = 1000.0;
+use crate::report::TaskResult;
+use crate::stats::{Sampler, ratio};
 
 /// One row of the result: a task, or a class of short ones.
 #[derive(Debug)]
@@ -42,10 +39,10 @@ impl Row {
             error_min_ns: 0.0,
             error_max_ns: 0.0,
             finished_ns: None,
-            response: Sampler::new(),
-            wait: Sampler::new(),
-            wake_delay: Sampler::new(),
-            slowdown: Sampler::new(),
+            response: Sampler::default(),
+            wait: Sampler::default(),
+            wake_delay: Sampler::default(),
+            slowdown: Sampler::default(),
         }
     }
 
@@ -58,8 +55,7 @@ impl Row {
         self.response.record(job.response_ns);
         self.wait.record(job.wait_ns);
         if job.service_ns > 0 {
-            let slowdown = job.response_ns as f64 / job.service_ns as f64 * SLOWDOWN_SCALE;
-            self.slowdown.record(slowdown.round() as u64);
+            self.slowdown.record(ratio(job.response_ns, job.service_ns));
         }
     }
 
@@ -88,20 +84,7 @@ impl Row {
             response_ns,
             wait_ns: self.wait.finish(),
             wake_delay_ns: self.wake_delay.finish(),
-            slowdown: unscaled(self.slowdown.finish()),
+            slowdown: self.slowdown.finish_ratio(),
         }
-    }
-}
-
-fn unscaled(q: Quantiles) -> Quantiles {
-    let scale = |x: Option<f64>| x.map(|x| x / SLOWDOWN_SCALE);
-    Quantiles {
-        count: q.count,
-        mean: scale(q.mean),
-        ci95: scale(q.ci95),
-        p50: scale(q.p50),
-        p90: scale(q.p90),
-        p99: scale(q.p99),
-        max: scale(q.max),
     }
 }

@@ -66,7 +66,8 @@ impl Engine<'_> {
     pub(super) fn report(self, policy: &str, end: u64) -> Run {
         let duration_ns = end - self.counted_from.min(end);
         let cpu_time = duration_ns * self.cpus.len() as u64;
-        let ratios = self.rows.iter().filter(|r| r.entitled_ns > 0.0);
+        let entitled = self.rows.iter().filter(|r| r.entitled_ns > 0.0);
+        let allotments: Vec<f64> = entitled.map(|r| r.service_ns as f64 / r.entitled_ns).collect();
         Run {
             policy: policy.to_owned(),
             rep: self.setup.rep,
@@ -75,7 +76,7 @@ impl Engine<'_> {
             migrations: self.migrations,
             decisions: self.machine.decisions() - self.decisions_before,
             utilization: if cpu_time == 0 { 0.0 } else { self.busy_ns as f64 / cpu_time as f64 },
-            jain: crate::stats::jain(ratios.map(|r| r.service_ns as f64 / r.entitled_ns)),
+            jain: crate::stats::jain(&allotments).unwrap_or(1.0),
             tasks: self.rows.iter().map(|r| r.result(cpu_time)).collect(),
             schedule: (self.setup.schedule > 0).then_some(self.schedule),
         }
