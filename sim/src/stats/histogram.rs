@@ -1,7 +1,7 @@
 //! A histogram with buckets of constant relative width.
 
-/// Buckets per power of two, as a power of two: the middle of a bucket is within 2^-10 (0.1 %) of all its values.
-const BITS: u32 = 9;
+/// Buckets per power of two, as a power of two: the middle of a bucket is within 2^-9 (0.2 %) of all its values.
+const BITS: u32 = 8;
 const BUCKETS: usize = 1 << BITS;
 
 /// Values below 2^BITS, then one row for each further power of two.
@@ -13,7 +13,7 @@ const ROWS: usize = (u64::BITS - BITS) as usize + 1;
 /// ten times the memory for times that differ by less than a factor of a hundred or so.
 #[derive(Clone, Debug)]
 pub(super) struct Histogram {
-    rows: [Option<Box<[u64; BUCKETS]>>; ROWS],
+    rows: [Option<Box<[u32; BUCKETS]>>; ROWS],
 }
 
 impl Default for Histogram {
@@ -28,7 +28,7 @@ impl Histogram {
         // In row r > 0 the values are 2^(BITS+r-1) and up, each bucket 2^(r-1) wide.
         let bucket = (value >> row.saturating_sub(1)) as usize % BUCKETS;
         let counts = self.rows[row].get_or_insert_with(|| Box::new([0; BUCKETS]));
-        counts[bucket] += 1;
+        counts[bucket] = counts[bucket].saturating_add(1);
     }
 
     /// The middle of the bucket that holds the `rank`-th smallest value, from 1; of the last bucket if there are fewer.
@@ -39,6 +39,7 @@ impl Histogram {
             let Some(counts) = counts else { continue };
             for (bucket, &count) in counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
                 last = middle(row, bucket);
+                let count = u64::from(count);
                 if count >= left {
                     return last;
                 }
@@ -74,8 +75,8 @@ mod tests {
             histogram.record(value);
             let found = histogram.value_at(1);
             let error = (found - value as f64).abs();
-            assert!(error <= value as f64 / 1024.0, "{value}: {found}");
-            assert!(value >= 1024 || error == 0.0, "small values are exact: {value}");
+            assert!(error <= value as f64 / 512.0, "{value}: {found}");
+            assert!(value >= 512 || error == 0.0, "small values are exact: {value}");
         }
     }
 
@@ -87,7 +88,7 @@ mod tests {
         }
         let found: Vec<f64> = (1..=6).map(|rank| histogram.value_at(rank)).collect();
         assert_eq!(found[..3], [3.0, 3.0, 500.0]);
-        assert!((found[3] / 4e4 - 1.0).abs() < 0.001 && (found[4] / 1e6 - 1.0).abs() < 0.001, "{found:?}");
+        assert!((found[3] / 4e4 - 1.0).abs() < 0.002 && (found[4] / 1e6 - 1.0).abs() < 0.002, "{found:?}");
         assert_eq!(found[5], found[4]);
     }
 }
