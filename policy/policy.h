@@ -37,9 +37,15 @@
  * runnable, and pick and stop happen inside it. A runnable task is never lost: after stop, join or a
  * refused pick it is offered again.
  *
- * What the verifier makes of this file's rules: tasks are indices into pools whose size is a power of
- * two; arithmetic is 64-bit and unsigned where it divides; at most one loop a function, and the
- * function that loops is NOINLINE and leaves its results in memory.
+ * What the BPF verifier asks of a policy (kernel/bpf/check.sh tries every one):
+ *   - a task is an index into pools whose size is a power of two: `&s->task[id & POOL_MASK]`, masked at each use;
+ *   - at most one loop a function; the function that loops is NOINLINE, its condition ends in `&& can_loop`,
+ *     its counter starts from a value that the verifier does not know (facts.zero, a parameter, memory), and
+ *     its result is left in memory, not returned;
+ *   - what a loop calls is verified at each turn: few branches there. Every `if` on the way to a value is a
+ *     path to explore, so lib/ computes without them (floor_log2 with branches: 60,000 instructions, now 8,000);
+ *   - arithmetic is 64-bit, and unsigned where it divides; 128-bit products are lib/wide.h's;
+ *   - no recursion, no pointers to functions, at most 8 frames and 512 bytes of stack in a chain of calls.
  */
 #ifndef DIVVY_POLICY_H
 #define DIVVY_POLICY_H

@@ -5,17 +5,10 @@
 
 #include "../policy.h"
 
-/* floor(log2 x) for x > 0; 0 for 0 */
+/* floor(log2 x) for x > 0; 0 for 0. Without branches in BPF as well, where each would be a path to verify. */
 static inline u32 floor_log2(u64 x)
 {
-	u32 n = 0;
-
-	if (x >> 32) { n += 32; x >>= 32; }
-	if (x >> 16) { n += 16; x >>= 16; }
-	if (x >> 8) { n += 8; x >>= 8; }
-	if (x >> 4) { n += 4; x >>= 4; }
-	if (x >> 2) { n += 2; x >>= 2; }
-	return n + (u32)(x >> 1);
+	return 63 - __builtin_clzll(x | 1);
 }
 
 /* The lowest bit that is set, for x > 0 */

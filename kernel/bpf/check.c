@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Loads check.bpf.c's programs of one policy into this kernel, and runs storms of events through them and
+ * through the same machine built natively: every answer must be the same, and at the end every fact. Compiled
+ * once a policy, with DIVVY_POLICY its name, POLICY_HEADER its header, and POOL as in BPF.
+ *
+ *   check OBJECT [SEEDS]
+ *
+ * Exit codes: 0 all the same, 1 not, 77 BPF is not to be had here.
+ */
+#define _GNU_SOURCE
+#include POLICY_HEADER
+#include "machine.h"
+#include "fuzz_storm.h"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+#define NAME STRING(DIVVY_POLICY)
+
+/* A verifier that explores more of one program than this is about to refuse it (it gives up at a million). */
+#define MAX_VERIFIED 500000u
+#define STORM_BYTES 32768u
+/* Ids far apart, up to the end of the pool */
+#define STRIDE ((POOL - 1) / STORM_TASKS)
+#define NOT_HERE 77
+
+#define EVENT_NAME(name) #name,
+static const char *const event_names[] = { EVENTS(EVENT_NAME) };
+
+/* One policy, loaded */
+struct loaded {
+	struct bpf_object *object;
+	int program[EVENT_KINDS];
+	struct machine *kernel; /* the machine of the programs, mapped */
+	struct machine *native;
+	u64 events;
+};
+
+struct cost {
+	u32 verified; /* instructions, of the program that took most */
+	const char *program;
+	double ms; /* to load, the longest */
+};
+
+static char *verifier_says;
+
+static int keep_what_libbpf_says(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char *line;
+
+	if (level == LIBBPF_DEBUG || vasprintf(&line, format, args) < 0)
+		return 0;
+	if (strlen(line) > (verifier_says ? strlen(verifier_says) : 0)) {
+		free(verifier_says);
+		verifier_says = line;
+	} else {
+		free(line);
+	}
+	return 0;
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static _Noreturn void fail(const char *what, const char *which)
+{
+	fprintf(stderr, "check: %s: %s: %s\n", NAME, which, what);
+	exit(1);
+}
+
+/* ---- loading ---- */
+
+static void set_config(struct bpf_object *object, const struct config *config)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
+
+	if (!map || bpf_map__set_initial_value(map, config, sizeof(*config)))
+		fail("has no configuration of the size expected", ".rodata");
+}
+
+static struct machine *map_machine(struct bpf_object *object)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, ".bss");
+	void *p;
+
+	if (!map || bpf_map__value_size(map) != sizeof(struct machine))
+		fail("has no machine of the size expected", ".bss");
+	p = mmap(NULL, sizeof(struct machine), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (p == MAP_FAILED)
+		fail(strerror(errno), "mmap");
+	return p;
+}
+
+static int program(struct bpf_object *object, const char *event, struct cost *cost)
+{
+	struct bpf_prog_info info = { 0 };
+	u32 size = sizeof(info);
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "check_%s", event);
+	fd = bpf_program__fd(bpf_object__find_program_by_name(object, name));
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		fail("no such program", name);
+	if (info.verified_insns > cost->verified) {
+		cost->verified = info.verified_insns;
+		cost->program = event;
+	}
+	if (info.verified_insns > MAX_VERIFIED)
+		fail("the verifier explores more than 500000 instructions", name);
+	return fd;
+}
+
+static void run(int fd, struct event *e, const char *event)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = e, .ctx_size_in = e ? sizeof(*e) : 0);
+
+	if (bpf_prog_test_run_opts(fd, &opts) || opts.retval)
+		fail("does not run", event);
+}
+
+static void load(struct loaded *l, const char *path, const struct config *config, struct cost *cost)
+{
+	double start = now_ms();
+
+	l->object = bpf_object__open(path);
+	if (!l->object)
+		fail(strerror(errno), path);
+	set_config(l->object, config);
+	if (bpf_object__load(l->object)) {
+		size_t n = verifier_says ? strlen(verifier_says) : 0;
+
+		fprintf(stderr, "%s\n", n > 8000 ? verifier_says + n - 8000 : verifier_says);
+		fail("the verifier refuses it", path);
+	}
+	if (now_ms() - start > cost->ms)
+		cost->ms = now_ms() - start;
+	for (u32 i = 0; i < EVENT_KINDS; i++)
+		l->program[i] = program(l->object, event_names[i], cost);
+	l->kernel = map_machine(l->object);
+	run(program(l->object, "init", cost), NULL, "init");
+}
+
+static void unload(struct loaded *l)
+{
+	munmap(l->kernel, sizeof(struct machine));
+	bpf_object__close(l->object);
+}
+
+/* ---- comparing ---- */
+
+static void tell(void *host, enum event_kind kind, struct event *e)
+{
+	struct loaded *l = host;
+	struct event k = *e;
+
+	l->events++;
+	event_tell(l->native, kind, e);
+	run(l->program[kind], &k, event_names[kind]);
+	if (memcmp(e, &k, sizeof(k))) {
+		fprintf(stderr, "event %llu, %s: native says task %u, CPU %u, slice %llu; BPF says task %u, CPU %u, slice %llu\n",
+			l->events, event_names[kind], e->id, e->cpu, e->slice, k.id, k.cpu, k.slice);
+		fail("BPF and native decide differently", event_names[kind]);
+	}
+}
+
+static u64 compare(const char *path, u32 modifiers, u64 seed, struct cost *cost)
+{
+	static struct machine native;
+	static u8 bytes[STORM_BYTES];
+	struct loaded l = { .native = &native };
+	struct storm storm = { .bytes = bytes, .nbytes = STORM_BYTES, .tell = tell, .host = &l, .stride = STRIDE };
+	struct config config = { .modifiers = modifiers };
+
+	storm_bytes(bytes, STORM_BYTES, seed);
+	storm_config(&storm, &config);
+	memset(&native, 0, sizeof(native));
+	config_init(&native, &config);
+	load(&l, path, &config, cost);
+	while (storm.at < storm.nbytes)
+		storm_step(&storm);
+	storm_calm(&storm);
+	storm_end(&storm);
+	if (memcmp(&native.s.facts, &l.kernel->s.facts, sizeof(struct facts)) || native.decisions != l.kernel->decisions)
+		fail("BPF and native end with different facts", path);
+	unload(&l);
+	return l.events;
+}
+
+int main(int argc, char **argv)
+{
+	u64 seeds = argc > 2 ? strtoull(argv[2], NULL, 0) : 3, events = 0;
+	struct cost cost = { 0 };
+	u32 all = 0;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: check OBJECT [SEEDS]\n");
+		return 2;
+	}
+	libbpf_set_print(keep_what_libbpf_says);
+	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL) <= 0) {
+		fprintf(stderr, "check: this kernel does not let us load BPF programs (root and Linux >= 5.14 needed)\n");
+		return NOT_HERE;
+	}
+#define ADD_BIT(UPPER, lower) all |= UPPER;
+	MODIFIERS(ADD_BIT)
+	for (u32 modifiers = 0; modifiers <= all; modifiers++)
+		for (u64 seed = 0; seed < seeds; seed++)
+			events += compare(argv[1], modifiers, modifiers * 1000 + seed, &cost);
+	printf("%-10s %7u instructions verified (%s), loads in %.0f ms, %llu events decided as natively\n", NAME,
+	       cost.verified, cost.program, cost.ms, events);
+	return 0;
+}

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Does this kernel's BPF verifier take every policy of policy/select/, under every set of modifiers, and do the
+# programs decide as the native build does? check.bpf.c and check.c say how. Arguments: policies, all by default.
+#
+#   CLANG          a clang >= 16 with the BPF target; by default clang-19, else the newest found
+#   DIVVY_SEEDS    storms for each set of modifiers; 3 by default
+#   DIVVY_BUILD    where to build; target/bpf by default
+#
+# Exit codes: 0 yes, 1 no, 77 not to be found out here: no clang, no libbpf, or no permission.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+out=${DIVVY_BUILD:-target/bpf}
+
+not_here() {
+	echo "BPF CHECK NOT RUN: $1" >&2
+	exit 77
+}
+
+find_clang() {
+	if [ -n "${CLANG:-}" ]; then
+		echo "$CLANG"
+		return
+	fi
+	for version in 19 22 21 20 18 17 16; do
+		command -v "clang-$version" && return
+	done
+	command -v clang
+}
+
+clang=$(find_clang) || not_here "no clang; apt-get install clang-19"
+major=$(echo __clang_major__ | "$clang" -E -P -x c - 2>/dev/null)
+[ "${major:-0}" -ge 16 ] || not_here "$clang is too old: clang >= 16 needed, apt-get install clang-19"
+mkdir -p "$out" || exit 1
+echo '#include <bpf/libbpf.h>' >"$out/probe.c"
+echo 'int main(void) { return !libbpf_version_string(); }' >>"$out/probe.c"
+cc "$out/probe.c" -o "$out/probe" -lbpf 2>"$out/probe.log" || not_here "no libbpf; apt-get install libbpf-dev"
+
+includes="-Ipolicy -Isim/native"
+# The kernel's own headers are in a directory of the host's architecture, which clang's BPF target does not search.
+kernel_includes="-I/usr/include/$(cc -print-multiarch)"
+
+check() {
+	unit="-DDIVVY_POLICY=$1 -DPOLICY_HEADER=\"select/$1.h\""
+	"$clang" -O2 -g -target bpf -mcpu=v3 -Wall -Werror -Wno-unused-function $unit $includes $kernel_includes \
+		-c kernel/bpf/check.bpf.c -o "$out/$1.bpf.o" || return 1
+	cc -std=gnu11 -O2 -Wall -Werror -Wno-unused-function $unit '-DPOOL=(1u<<14)' $includes \
+		kernel/bpf/check.c -o "$out/check-$1" -lbpf || return 1
+	"$out/check-$1" "$out/$1.bpf.o" "${DIVVY_SEEDS:-3}"
+}
+
+policies=${*:-$(cd policy/select && ls ./*.h | sed 's,^\./,,; s,\.h$,,')}
+n=0
+failed=
+for policy in $policies; do
+	n=$((n + 1))
+	check "$policy"
+	case $? in
+	0) ;;
+	77) not_here "BPF is not permitted; be root, on Linux >= 6.12" ;;
+	*) failed="$failed $policy" ;;
+	esac
+done
+if [ -n "$failed" ]; then
+	echo "bpf check: FAILED:$failed" >&2
+	exit 1
+fi
+echo "bpf check: $n policies, any modifiers: verified by Linux $(uname -r), and decide as natively"

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The machine's interface as data: an event with its arguments and the answer, and a machine's configuration.
+ * What the fuzzer tells the native machine, the BPF check tells both machines. Include a policy first.
+ */
+#ifndef DIVVY_FUZZ_EVENT_H
+#define DIVVY_FUZZ_EVENT_H
+
+#include "machine.h"
+
+#define EVENTS(E) \
+	E(new) E(exit) E(runnable) E(quiescent) E(enqueue) E(dispatch) E(running) E(stopping) E(yield) \
+	E(set_weight) E(set_allowed)
+
+#define EVENT_KIND(name) EVENT_##name,
+enum event_kind { EVENTS(EVENT_KIND) EVENT_KINDS };
+
+struct event {
+	u64 now;
+	u64 amount; /* the weight of new and set_weight, the service of stopping */
+	u64 slice;  /* answer */
+	struct allowed allowed;
+	u32 id;     /* answer of dispatch */
+	u32 process;
+	u32 cpu;    /* answer of enqueue and set_allowed */
+	u32 why;
+};
+
+static inline void event_tell(struct machine *m, enum event_kind kind, struct event *e)
+{
+	struct order order;
+
+	switch (kind) {
+	case EVENT_new: machine_new(m, e->id, e->process, e->amount, e->now); break;
+	case EVENT_exit: machine_exit(m, e->id, e->now); break;
+	case EVENT_runnable: machine_runnable(m, e->id, e->now, e->why); break;
+	case EVENT_quiescent: machine_quiescent(m, e->id, e->now, e->why); break;
+	case EVENT_enqueue: e->cpu = machine_enqueue(m, e->id, e->now); break;
+	case EVENT_running: machine_running(m, e->id, e->now); break;
+	case EVENT_stopping: machine_stopping(m, e->id, e->amount, e->now); break;
+	case EVENT_yield: machine_yield(m, e->cpu); break;
+	case EVENT_set_weight: machine_set_weight(m, e->id, e->amount, e->now); break;
+	case EVENT_set_allowed: e->cpu = machine_set_allowed(m, e->id, &e->allowed); break;
+	case EVENT_dispatch:
+		order = machine_dispatch(m, e->cpu, e->now);
+		e->id = order.id;
+		e->slice = order.slice;
+		break;
+	case EVENT_KINDS: break;
+	}
+}
+
+/* ---- configuration ---- */
+
+#define CONFIG_MODIFIER(UPPER, lower) struct { UPPER##_PARAMS(PARAM_FIELD) u64 no_params_[0]; } lower;
+
+struct config {
+	u64 quantum;
+	u32 ncpus;
+	u32 modifiers;
+	struct { POLICY_PARAMS(PARAM_FIELD) u64 no_params_[0]; } policy;
+	MODIFIERS(CONFIG_MODIFIER)
+};
+
+/* Parameters are s64 and nothing else, so their structs are arrays. */
+#define CONFIG_COPY(to, from) \
+	for (u32 i_ = 0; i_ < sizeof(to) / sizeof(s64); i_++) \
+		((s64 *)&(to))[i_] = ((const volatile s64 *)&(from))[i_];
+#define CONFIG_COPY_MODIFIER(UPPER, lower) CONFIG_COPY(m->lower.param, c->lower)
+
+/* On zeroed memory. volatile: read-only data that a BPF loader fills in. */
+static inline void config_init(struct machine *m, const volatile struct config *c)
+{
+	m->modifiers = c->modifiers;
+	CONFIG_COPY(m->s.param, c->policy)
+	MODIFIERS(CONFIG_COPY_MODIFIER)
+	machine_init(m, c->ncpus, c->quantum);
+}
+
+#endif
