@@ -243,6 +243,9 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 	m->idle[1] = machine_first_cpus(ncpus, 64);
 	m->idle[2] = machine_first_cpus(ncpus, 128);
 	m->idle[3] = machine_first_cpus(ncpus, 192);
+#ifdef POLICY_MODIFIERS
+	m->modifiers |= POLICY_MODIFIERS;
+#endif
 	CALL(init)(&m->s);
 }
 

@@ -27,6 +27,8 @@
  *   xyz_preempts(s, woken, running, now)
  *                                    optional (define POLICY_PREEMPTS): whether a task that just
  *                                    joined takes the CPU from one that runs; else never
+ *   POLICY_MODIFIERS                 optional: the modifiers that its algorithm includes, which are
+ *                                    then always on (FEASIBLE)
  *
  * and, for people and tools,
  *
