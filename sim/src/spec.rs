@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::policy::{Kind, ParamInfo, ParamKind, PolicyInfo};
 use crate::quantity::{self, QuantityError};
+use crate::workload::nearest;
 
 /// A selection policy with the modifiers that work under it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,26 +245,6 @@ pub fn range_text(param: &ParamInfo) -> String {
         ParamKind::Integer if !param.unit.is_empty() => format!("{min} to {max} {}", param.unit),
         _ => format!("{min} to {max}"),
     }
-}
-
-/// The candidate that `name` was likely meant to be: at most one edit (insert, delete, replace, swap)
-/// in three characters away, the first of the nearest.
-#[must_use]
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Edit distance takes time quadratic in the length; no candidate is this long.
-    const LONGEST: usize = 256;
-    let length = name.chars().take(LONGEST + 1).count();
-    if length > LONGEST {
-        return None;
-    }
-    candidates
-        .into_iter()
-        .map(|candidate| {
-            (strsim::damerau_levenshtein(&name.to_lowercase(), &candidate.to_lowercase()), candidate)
-        })
-        .filter(|(distance, candidate)| *distance <= (length.max(candidate.chars().count()) / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
 }
 
 fn kind_name(kind: Kind) -> &'static str {

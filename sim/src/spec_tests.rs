@@ -110,7 +110,7 @@ fn refusals_say_what_to_do() {
         ("gr3:quantum=", "policy `gr3:quantum=`: `quantum` needs a value, as in `quantum=10ms`"),
         (
             "gr3:quantum=2",
-            "policy `gr3:quantum=2`: `quantum=2`: a time needs a unit (ns, us, ms, s, min, h), as in `2ms`",
+            "policy `gr3:quantum=2`: `quantum=2`: `2` has no unit: the units are ns, us, ms, s, min, h, as in \"75ms\" or \"1.5s\"",
         ),
         ("gr3:quantum=1ns", "policy `gr3:quantum=1ns`: `quantum=1ns` is out of range: 1us to 1s"),
         (
@@ -131,10 +131,7 @@ fn refusals_say_what_to_do() {
 #[test]
 fn hostile_specs_are_escaped_and_bounded() {
     assert!(!refusal("gr3\x1b[2J\n").contains('\x1b'));
-    let long = "x".repeat(1_000_000);
-    assert_eq!(nearest(&long, ["gr3"]), None);
-    assert_eq!(nearest("GR3", ["gr3", "sfq"]), Some("gr3"));
-    assert_eq!(nearest("zz", ["gr3", "sfq"]), None);
+    assert!(refusal(&"x".repeat(1_000_000)).contains("there is no selection policy"));
 }
 
 /// Any value that the parameter's range allows.
