@@ -39,6 +39,26 @@ pub struct TraceReport {
     /// recording: no difference between policies that is smaller than this is a finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_replay_error: Option<f64>,
+    /// What the recorded scheduler did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<RecordedReport>,
+}
+
+/// What the threads of a recording got, where the recording shows it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RecordedReport {
+    /// CPU time of all threads.
+    pub service_ns: u64,
+    /// Time spent runnable without a CPU, of all threads.
+    pub wait_ns: u64,
+    /// Number of sleeps that ended.
+    pub wakes: u64,
+    /// Mean time from a wake-up to the next sleep or the exit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_mean_ns: Option<f64>,
+    /// Mean time from a wake-up to the CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake_delay_mean_ns: Option<f64>,
 }
 
 /// Number of wake-ups by cause.

@@ -71,11 +71,31 @@ pub enum RunError {
     Workload(String),
 }
 
+/// What the rows of a result stand for.
+#[derive(Clone, Debug)]
+pub enum Rows {
+    /// Each task instance (of open arrivals and forked tasks, all instances).
+    EachInstance,
+    /// All tasks of a name; a name for each task of the workload.
+    Named(Vec<String>),
+}
+
 /// Simulates `workload` under each of `specs`, on all cores; the result does not depend on how many there are.
 pub fn simulate(
     workload: &Workload,
     specs: &[Spec],
     options: &Options,
+    progress: &dyn Progress,
+) -> Result<Report, RunError> {
+    simulate_rows(workload, specs, options, &Rows::EachInstance, progress)
+}
+
+/// As [`simulate`], with a choice of what the result's rows stand for.
+pub fn simulate_rows(
+    workload: &Workload,
+    specs: &[Spec],
+    options: &Options,
+    rows: &Rows,
     progress: &dyn Progress,
 ) -> Result<Report, RunError> {
     let workload = &adapted(workload, options)?;
@@ -86,7 +106,7 @@ pub fn simulate(
     let jobs: Vec<(&Spec, u32)> = specs.iter().flat_map(|s| (0..reps).map(move |r| (s, r))).collect();
     let runs = jobs
         .par_iter()
-        .map(|&(spec, rep)| simulate_one(workload, spec, rep, options, progress))
+        .map(|&(spec, rep)| simulate_one(workload, spec, rep, options, rows, progress))
         .collect::<Result<Vec<Run>, RunError>>()?;
     Ok(Report {
         schema_version: SCHEMA_VERSION,
@@ -112,6 +132,7 @@ fn simulate_one(
     spec: &Spec,
     rep: u32,
     options: &Options,
+    rows: &Rows,
     progress: &dyn Progress,
 ) -> Result<Run, RunError> {
     let name = spec.to_string();
@@ -122,6 +143,7 @@ fn simulate_one(
         rep,
         until_ns: workload.duration_ns,
         schedule: options.schedule,
+        rows: rows.clone(),
         by_process: spec.modifiers.iter().any(|m| m.name == "procfair"),
     };
     let told = std::cell::Cell::new(0);

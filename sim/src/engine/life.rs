@@ -7,6 +7,7 @@ impl Engine<'_> {
     pub(super) fn make_classes(&mut self) {
         let workload = self.workload;
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut grouped = BTreeMap::new();
         for (index, task) in workload.tasks.iter().enumerate() {
             let process = task.process.as_deref().map(|name| {
                 *names.entry(name).or_insert_with(|| {
@@ -14,14 +15,7 @@ impl Engine<'_> {
                     self.processes.len() - 1
                 })
             });
-            let first_row = self.rows.len();
-            let many = matches!(task.arrivals, Arrivals::Open { .. } | Arrivals::Forked);
-            let rows = if many { 1 } else { task.count as usize };
-            for i in 0..rows {
-                let name = if many { task.name.clone() } else { task.instance_name(i as u32) };
-                let process = task.process.clone().unwrap_or_else(|| name.clone());
-                self.rows.push(Row::new(name, process, task.weight.units()));
-            }
+            let (first_row, rows) = self.make_rows(index, &mut grouped);
             let left = match task.arrivals {
                 Arrivals::Open { limit, .. } => limit.unwrap_or(NEVER),
                 _ => 0,
@@ -50,6 +44,29 @@ impl Engine<'_> {
         if !self.warm {
             self.timers.set(workload.warmup_ns, Timer::WarmedUp);
         }
+    }
+
+    /// The first result row of a class, and their number.
+    fn make_rows(&mut self, index: usize, grouped: &mut BTreeMap<String, usize>) -> (usize, usize) {
+        let task = &self.workload.tasks[index];
+        let first = self.rows.len();
+        let mut add = |name: String| {
+            let process = task.process.clone().unwrap_or_else(|| name.clone());
+            self.rows.push(Row::new(name, process, task.weight.units()));
+        };
+        if let Rows::Named(names) = &self.setup.rows {
+            let name = &names[index];
+            if let Some(&row) = grouped.get(name) {
+                return (row, 1);
+            }
+            grouped.insert(name.clone(), first);
+            add(name.clone());
+        } else if matches!(task.arrivals, Arrivals::Open { .. } | Arrivals::Forked) {
+            add(task.name.clone());
+        } else {
+            (0..task.count).for_each(|i| add(task.instance_name(i)));
+        }
+        (first, self.rows.len() - first)
     }
 
     /// A new instance of a class.

@@ -25,6 +25,7 @@ pub use checks::Violation;
 
 use crate::policy::{CpuMask, Machine, TaskId};
 use crate::report::Run;
+use crate::run::Rows;
 use crate::workload::{Arrivals, Purpose, Stream, Workload, stream};
 use entitled::Entitled;
 use instance::{Instance, State};
@@ -48,6 +49,8 @@ pub struct Setup {
     pub until_ns: Option<u64>,
     /// Number of first decisions to list for each CPU.
     pub schedule: usize,
+    /// What the rows of the result stand for.
+    pub rows: Rows,
     /// Whether a task is entitled to its weight divided by its process's runnable threads.
     pub by_process: bool,
 }
