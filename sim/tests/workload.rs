@@ -1,6 +1,6 @@
 //! The workload format, from the outside: what it accepts, and how it refuses.
 
-use divvy_sim::workload::{Arrivals, Barrier, Dist, Step, Weight, Workload, WorkloadError};
+use divvy_sim::workload::{Arrivals, Barrier, Dist, Purpose, Step, Weight, Workload, WorkloadError, stream};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -22,10 +22,8 @@ fn with_program(program: &str) -> String {
     format!("[[task]]\nname = \"T\"\nprogram = {program}\n")
 }
 
-#[test]
-fn a_full_example() {
-    let w = parse(
-        r#"
+/// Every key and every step.
+const FULL: &str = r#"
 cpus = 2
 quantum = "200ms"
 duration = "30s"
@@ -73,8 +71,11 @@ name = "users"
 count = 10
 arrivals = { closed = { exp = "25s" } }
 program = [ { run = { uniform = { lo = "1ms", hi = "2ms" } } } ]
-"#,
-    );
+"#;
+
+#[test]
+fn a_full_example() {
+    let w = parse(FULL);
     assert_eq!((w.name.as_str(), w.cpus, w.quantum_ns), ("w.toml", 2, 200 * MS));
     assert_eq!((w.duration_ns, w.warmup_ns, w.tick_ns), (Some(30 * S), S, Some(4 * MS)));
     assert_eq!((w.switch_cost_ns, w.migration_cost_ns), (2_000, 10_000));
@@ -328,6 +329,35 @@ fn hostile_texts_are_refused_quickly() {
     let long = format!("cpus = \"{}\"", "x".repeat(1_000_000));
     assert!(refuse(&long).len() < 1_000);
     assert!(refuse("\u{0}").contains("not valid TOML"));
+}
+
+/// Damaged texts are read or refused, and what is read has passed its checks; nothing panics.
+#[test]
+fn damaged_texts_do_no_harm() {
+    const SYMBOLS: &[u8] = b"0123456789-.\"[]{}=,\n #TXxsn\xff";
+    let mut random = stream(1, 0, 0, Purpose::Run);
+    let mut accepted = 0;
+    for _ in 0..4000 {
+        let mut bytes = FULL.as_bytes().to_vec();
+        for _ in 0..=random.below(3) {
+            let (from, to) =
+                (random.below(bytes.len() as u64) as usize, random.below(bytes.len() as u64) as usize);
+            match random.below(4) {
+                0 => bytes[from] = SYMBOLS[random.below(SYMBOLS.len() as u64) as usize],
+                1 => drop(bytes.drain(from.min(to)..from.max(to).min(from.min(to) + 20))),
+                2 => bytes.truncate(from.max(1)),
+                _ => bytes.splice(from..from, FULL.as_bytes()[to..].iter().take(30).copied()).for_each(drop),
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        if let Ok(workload) = Workload::parse(&String::from_utf8_lossy(&bytes), "w.toml") {
+            assert_eq!(workload.check(), Ok(()));
+            accepted += 1;
+        }
+    }
+    assert!((100..3000).contains(&accepted), "{accepted} of 4000 read: the damage is too small or too great");
 }
 
 #[test]
