@@ -140,6 +140,15 @@ static inline void gr3_unlink(struct gr3 *s, u32 G)
 
 /* ---- clients come and go ---- */
 
+/* D_C += phi_C / phi_min (gr3 R4) */
+static inline void gr3_begin_turn(struct gr3 *s, struct gr3_group *g)
+{
+	struct gr3_task *t = gr3_task(s, g->k);
+
+	t->D += t->phi;
+	g->over = false;
+}
+
 /*
  * Right before the current client, with no deficit: all others are served first. Who founds a group is its
  * current client, and has the credit of its first round (gr3 R5).
@@ -150,25 +159,26 @@ static inline void gr3_insert(struct gr3 *s, u32 id, u64 phi)
 	struct gr3_group *g = gr3_group(s, G);
 	struct gr3_task *t = gr3_task(s, id);
 
+	t->phi = phi;
+	t->D = 0;
 	if (g->k) {
 		gr3_unlink(s, G);
-		t->D = 0;
+		ring_push_back(&s->members, &g->k, id);
 	} else {
 		g->W1 = 1;
-		g->over = false;
-		t->D = phi;
+		ring_push_back(&s->members, &g->k, id);
+		gr3_begin_turn(s, g);
 	}
-	ring_push_back(&s->members, &g->k, id);
-	t->phi = phi;
 	g->phi += phi;
 	s->phi_t += phi;
 	gr3_link(s, G);
 }
 
+/* If it is the current client, the turn is the next one's. */
 static inline void gr3_remove(struct gr3 *s, u32 id)
 {
 	struct gr3_task *t = gr3_task(s, id);
-	u32 G = gr3_group_of(t->phi), before = ring_last(&s->members, id);
+	u32 G = gr3_group_of(t->phi);
 	struct gr3_group *g = gr3_group(s, G);
 	bool current = g->k == id;
 
@@ -177,10 +187,8 @@ static inline void gr3_remove(struct gr3 *s, u32 id)
 	g->phi -= t->phi;
 	s->phi_t -= t->phi;
 	t->phi = 0;
-	if (g->k && current) {
-		g->k = before;
-		g->over = true;
-	}
+	if (g->k && current)
+		gr3_begin_turn(s, g);
 	if (g->k)
 		gr3_link(s, G);
 	else if (s->i == G)
@@ -277,9 +285,8 @@ static inline void gr3_take(struct gr3 *s, u32 id)
 static inline u32 gr3_intragroup(struct gr3 *s, struct gr3_group *g, u64 phi_min)
 {
 	if (g->over || gr3_task(s, g->k)->D < phi_min) {
-		g->over = false;
 		g->k = ring_next(&s->members, g->k);
-		gr3_task(s, g->k)->D += gr3_task(s, g->k)->phi;
+		gr3_begin_turn(s, g);
 	}
 	gr3_task(s, g->k)->D -= phi_min;
 	return g->k;

@@ -3,7 +3,8 @@
 
 use divvy_sim::policy::{Machine, TaskId, WEIGHT_UNIT};
 
-pub const QUANTUM_NS: u64 = 1_000_000;
+/// Close to 1 ms, and divisible by 1 to 12: tags of such weights are exact.
+pub const QUANTUM_NS: u64 = 36 * 27_720;
 
 #[derive(Clone, Copy)]
 struct Turn {
@@ -17,8 +18,9 @@ pub struct Lockstep {
     on: Vec<Option<Turn>>,
     /// Full quanta that each task received, by id.
     pub quanta: Vec<u64>,
-    runnable: Vec<bool>,
-    pub now_ns: u64,
+    /// Of each task, by id: whether it is runnable; `None` once it is gone.
+    state: Vec<Option<bool>>,
+    now_ns: u64,
 }
 
 impl Lockstep {
@@ -31,7 +33,7 @@ impl Lockstep {
             machine: Machine::new(policy, &modifiers, &[], cpus, QUANTUM_NS).unwrap(),
             on: vec![None; cpus as usize],
             quanta: vec![0],
-            runnable: vec![false],
+            state: vec![None],
             now_ns: 0,
         }
     }
@@ -55,20 +57,20 @@ impl Lockstep {
     pub fn add_to(&mut self, process: TaskId, weight: u64) -> TaskId {
         let id = TaskId::try_from(self.quanta.len()).unwrap();
         self.quanta.push(0);
-        self.runnable.push(true);
+        self.state.push(Some(true));
         self.machine.add(id, process, weight * WEIGHT_UNIT, self.now_ns);
         self.machine.wake(id, true, self.now_ns);
         id
     }
 
     pub fn wake(&mut self, task: TaskId) {
-        self.runnable[task as usize] = true;
+        self.state[task as usize] = Some(true);
         self.machine.wake(task, false, self.now_ns);
     }
 
     /// A task blocks or exits now, wherever it is.
     pub fn leave(&mut self, task: TaskId, exits: bool) {
-        self.runnable[task as usize] = false;
+        self.state[task as usize] = (!exits).then_some(false);
         match self.on.iter_mut().find(|turn| turn.is_some_and(|t| t.task == task)) {
             Some(turn) => {
                 let ran = self.now_ns - turn.take().unwrap().since_ns;
@@ -79,6 +81,19 @@ impl Lockstep {
         if exits {
             self.machine.remove(task, self.now_ns);
         }
+    }
+
+    pub fn set_weight(&mut self, task: TaskId, weight: u64) {
+        self.machine.set_weight(task, weight * WEIGHT_UNIT, self.now_ns);
+    }
+
+    /// All tasks that have not exited
+    pub fn tasks(&self) -> Vec<TaskId> {
+        (1..).zip(&self.state[1..]).filter_map(|(id, state)| state.map(|_| id)).collect()
+    }
+
+    pub fn is_runnable(&self, task: TaskId) -> bool {
+        self.state[task as usize] == Some(true)
     }
 
     /// What each CPU runs, 0 for nothing.
@@ -98,7 +113,7 @@ impl Lockstep {
         }
         self.on[cpu] = chosen.map(|task| Turn { task, since_ns: self.now_ns });
         if let Some(task) = chosen {
-            assert!(self.runnable[task as usize], "task {task} runs and is not runnable");
+            assert!(self.is_runnable(task), "task {task} runs and is not runnable");
             self.machine.running(task, self.now_ns);
         }
     }
@@ -130,7 +145,7 @@ impl Lockstep {
     fn check(&self, ran: &[TaskId]) {
         let mut tasks: Vec<TaskId> = ran.iter().copied().filter(|&t| t != 0).collect();
         let busy = tasks.len();
-        let runnable = self.runnable.iter().filter(|&&r| r).count();
+        let runnable = self.state.iter().filter(|&&state| state == Some(true)).count();
         assert_eq!(busy, runnable.min(ran.len()), "a CPU is idle and a task waits: {ran:?}");
         tasks.sort_unstable();
         tasks.dedup();
