@@ -346,7 +346,7 @@ fn damaged_texts_do_no_harm() {
                 0 => bytes[from] = SYMBOLS[random.below(SYMBOLS.len() as u64) as usize],
                 1 => drop(bytes.drain(from.min(to)..from.max(to).min(from.min(to) + 20))),
                 2 => bytes.truncate(from.max(1)),
-                _ => bytes.splice(from..from, FULL.as_bytes().iter().skip(to).take(30).copied()).for_each(drop),
+                _ => bytes.splice(from..from, FULL.as_bytes()[to..].iter().take(30).copied()).for_each(drop),
             }
             if bytes.is_empty() {
                 break;
