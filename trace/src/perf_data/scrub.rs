@@ -194,9 +194,10 @@ impl Scrubber<'_> {
         let raw_len = raw.len();
         let (parties, current_at, state_at) =
             (self.decoders.parties(raw), self.decoders.current_at(raw), self.decoders.state_at(raw));
-        if !parties.last().is_some_and(|p| self.is_kept(p.tid))
-            && !(state_at.is_some() && parties.iter().any(|p| self.is_kept(p.tid)))
-        {
+        // A wake is about the one who is woken; a switch is about both sides.
+        let subjects =
+            if state_at.is_some() { &parties[..] } else { &parties[parties.len().saturating_sub(1)..] };
+        if !subjects.iter().any(|p| self.is_kept(p.tid)) {
             return false;
         }
         let is_switch = state_at.is_some();
