@@ -1,0 +1,62 @@
+//! What is known of one CPU.
+
+use super::Life;
+
+/// Who runs on a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Occupant {
+    #[default]
+    Unknown,
+    Idle,
+    /// By index.
+    Thread(usize),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Cpu {
+    pub occupant: Occupant,
+    /// Time of the first event.
+    pub first_ns: Option<u64>,
+    /// The last event that showed the occupant here.
+    pub seen_ns: u64,
+    /// Before this, the CPU was somebody else's.
+    pub last_known_ns: u64,
+    /// A thread that events show here though no switch brought it, and the time of the first such event.
+    pub claim: Option<(i32, u64)>,
+    /// Number of losses so far.
+    pub losses: u32,
+}
+
+impl Cpu {
+    /// An event at `t` shows thread `tid` here.
+    pub fn witness(&mut self, tid: i32, t: u64, threads: &[Life]) {
+        let occupant = match self.occupant {
+            Occupant::Unknown => -1,
+            Occupant::Idle => 0,
+            Occupant::Thread(thread) => threads[thread].tid,
+        };
+        if tid == occupant {
+            self.seen_ns = t;
+        } else if self.claim.is_none_or(|(claimant, _)| claimant != tid) {
+            self.claim = Some((tid, t));
+        }
+    }
+
+    /// A switch at `t`.
+    pub fn switched(&mut self, t: u64) {
+        self.last_known_ns = t;
+        self.seen_ns = t;
+        self.claim = None;
+    }
+
+    /// The occupant was seen on another CPU.
+    pub fn forget(&mut self) {
+        self.occupant = Occupant::Unknown;
+    }
+
+    /// Some events are gone.
+    pub fn lose(&mut self) {
+        self.losses += 1;
+        self.claim = None;
+    }
+}

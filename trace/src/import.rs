@@ -1,0 +1,18 @@
+//! What every importer reports beside its events.
+
+/// Facts about a trace that are not events.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Facts {
+    /// The format's name.
+    pub format: &'static str,
+    /// The clock's name, empty when the format does not say.
+    pub clock: &'static str,
+    /// The kernel's release, empty when the format does not say.
+    pub kernel: String,
+    /// Lines or records that could not be understood.
+    pub malformed: u64,
+    /// Line number of the first of them, 0 when the format has no lines.
+    pub first_malformed_line: u64,
+    /// Lost events of which the file does not say on which CPU or when.
+    pub lost_somewhere: u64,
+}

@@ -1,0 +1,259 @@
+//! `perf.data`, as `perf sched record` writes it: to a file, or to a pipe.
+//!
+//! Source: `tools/perf/Documentation/perf.data-file-format.txt`. Read record by record; nothing but the layout tables, the embedded
+//! tracepoint descriptions and a window of two rounds is held.
+
+pub(crate) mod bytes;
+pub(crate) mod file;
+pub(crate) mod format;
+pub(crate) mod layout;
+pub(crate) mod scrub;
+pub(crate) mod tracepoints;
+pub(crate) mod window;
+
+use crate::error::{ErrorKind, Place, TraceError};
+use crate::event::{Comm, Context, Event, Kind, TaskRef};
+use crate::import::Facts;
+use bytes::{Endian, Stream};
+use file::{Description, Header, Section};
+use format::TracingData;
+use layout::{Layout, Origin};
+use std::io::{Read, Seek, SeekFrom};
+use tracepoints::Decoders;
+use window::{Sink, Window};
+
+/// Record types, `perf_event_type` and `perf_user_event_type`.
+pub(crate) mod record {
+    pub const LOST: u32 = 2;
+    pub const COMM: u32 = 3;
+    pub const EXIT: u32 = 4;
+    pub const FORK: u32 = 7;
+    pub const SAMPLE: u32 = 9;
+    pub const LOST_SAMPLES: u32 = 13;
+    pub const HEADER_ATTR: u32 = 64;
+    pub const TRACING_DATA: u32 = 66;
+    pub const FINISHED_ROUND: u32 = 68;
+    pub const ID_INDEX: u32 = 69;
+    pub const AUXTRACE: u32 = 71;
+    pub const HEADER_FEATURE: u32 = 80;
+    pub const COMPRESSED: u32 = 81;
+    pub const FINISHED_INIT: u32 = 82;
+    pub const COMPRESSED2: u32 = 83;
+}
+
+/// More than any kernel's descriptions take.
+pub(crate) const MOST_TRACING_DATA: u64 = 1 << 28;
+
+/// Reads a recording from something that can seek: descriptions lie behind the data.
+pub(crate) fn import_file<R: Read + Seek>(mut input: R, sink: &mut Sink) -> Result<Facts, TraceError> {
+    let length = input.seek(SeekFrom::End(0))?;
+    let (header, description) = file::open(&mut input, length)?;
+    let Section { offset, size } = header.data;
+    input.seek(SeekFrom::Start(offset))?;
+    let mut stream = Stream::new(input, offset);
+    let mut importer = Importer::new(header.endian, sink);
+    importer.describe(description)?;
+    importer.records(&mut stream, Some(offset + size))?;
+    importer.finish()
+}
+
+/// Reads a recording from a stream in pipe mode (`perf record -o -`): descriptions come as records before they are needed.
+pub(crate) fn import_pipe<R: Read>(input: R, sink: &mut Sink) -> Result<Facts, TraceError> {
+    let mut stream = Stream::new(input, 0);
+    let mut start = [0; 16];
+    stream.fill(&mut start, "its header")?;
+    let Some((endian, true)) = Header::sniff(&start) else {
+        return Err(TraceError::new(
+            ErrorKind::Unsupported,
+            "perf.data in its file form cannot be read from a stream",
+        )
+        .advise("its description lies behind the data: save it to a file and give the file's name"));
+    };
+    let mut importer = Importer::new(endian, sink);
+    importer.records(&mut stream, None)?;
+    importer.finish()
+}
+
+struct Importer<'a, 'b> {
+    endian: Endian,
+    description: Description,
+    decoders: Option<Decoders>,
+    window: Window,
+    sink: &'a mut Sink<'b>,
+    facts: Facts,
+}
+
+impl<'a, 'b> Importer<'a, 'b> {
+    fn new(endian: Endian, sink: &'a mut Sink<'b>) -> Self {
+        let facts = Facts { format: "perf.data", ..Facts::default() };
+        Importer {
+            endian,
+            description: Description::default(),
+            decoders: None,
+            window: Window::default(),
+            sink,
+            facts,
+        }
+    }
+
+    fn describe(&mut self, description: Description) -> Result<(), TraceError> {
+        self.decoders = Some(description.decoders(self.endian)?);
+        self.description = description;
+        Ok(())
+    }
+
+    /// Reads records up to `end`, or to the end of the stream.
+    fn records<R: Read>(&mut self, stream: &mut Stream<R>, end: Option<u64>) -> Result<(), TraceError> {
+        let mut payload = Vec::new();
+        while end.is_none_or(|end| stream.offset < end) {
+            let start = stream.offset;
+            let mut head = [0; 8];
+            if !stream.fill_or_end(&mut head, "a record")? {
+                match end {
+                    Some(_) => return Err(bytes::truncated("the data section", start)),
+                    None => break,
+                }
+            }
+            let (kind, size) = record_head(&head, self.endian).map_err(|e| e.at(Place::Offset(start)))?;
+            payload.resize(size, 0);
+            stream.fill(&mut payload, "a record")?;
+            match kind {
+                record::TRACING_DATA if end.is_none() => self.piped_tracing_data(stream, &payload)?,
+                record::AUXTRACE => stream.skip(self.endian.u64(&payload, 0).unwrap_or(0), "an AUX trace")?,
+                _ => self.record(kind, &payload).map_err(|e| e.at(Place::Offset(start)))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn piped_tracing_data<R: Read>(
+        &mut self,
+        stream: &mut Stream<R>,
+        payload: &[u8],
+    ) -> Result<(), TraceError> {
+        let (start, size) = (stream.offset, u64::from(self.endian.u32(payload, 0).unwrap_or(0)));
+        let data = stream.claimed(size, MOST_TRACING_DATA, "the tracepoint description")?;
+        self.description.tracing = TracingData::parse(&data).ok_or_else(|| file::bad_tracing_data(start))?;
+        self.decoders = Some(self.description.decoders(self.endian)?);
+        Ok(())
+    }
+
+    fn record(&mut self, kind: u32, payload: &[u8]) -> Result<(), TraceError> {
+        match kind {
+            record::SAMPLE => self.sample(payload),
+            record::COMM | record::FORK | record::EXIT | record::LOST | record::LOST_SAMPLES => {
+                self.side_band(kind, payload)
+            }
+            record::FINISHED_ROUND => self.window.end_round(self.sink),
+            record::HEADER_ATTR => {
+                self.description.add_piped_attr(payload, self.endian);
+                Ok(())
+            }
+            record::HEADER_FEATURE => {
+                let (feature, data) = payload.split_at(payload.len().min(8));
+                self.description.add_feature(self.endian.u64(feature, 0).unwrap_or(0), data, self.endian);
+                Ok(())
+            }
+            record::COMPRESSED | record::COMPRESSED2 => {
+                Err(TraceError::new(ErrorKind::Unsupported, "the recording is compressed (perf record -z)")
+                    .advise("unpack it first: perf inject -i FILE -o PLAIN"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn sample(&mut self, payload: &[u8]) -> Result<(), TraceError> {
+        let Some(decoders) = &self.decoders else {
+            return Err(TraceError::new(
+                ErrorKind::Malformed,
+                "a sample comes before the description of the tracepoints",
+            ));
+        };
+        if self.description.layouts.is_ambiguous() {
+            return Err(TraceError::new(
+                ErrorKind::Unsupported,
+                "its events have different layouts and no identifiers",
+            )
+            .advise("record again with perf sched record"));
+        }
+        let layout = self.description.layouts.of_sample(payload, self.endian);
+        let Some(layout) = layout.filter(Layout::is_useful) else {
+            return Ok(());
+        };
+        let Some((origin, raw)) = layout.sample(payload, self.endian) else {
+            self.facts.malformed += 1;
+            return Ok(());
+        };
+        let Some(decoded) = decoders.decode(raw) else {
+            self.facts.malformed += u64::from(decoders.knows(raw));
+            return Ok(());
+        };
+        // A dying thread is already without a number for perf; the tracepoint itself still has it.
+        let tid = decoded.tid.unwrap_or(origin.tid);
+        let process = if origin.tid == tid { origin.process } else { -1 };
+        let context = Context { tid, process, interrupt: decoded.interrupt };
+        self.push(origin, context, decoded.kind)
+    }
+
+    /// Records about threads and losses that perf writes beside the samples.
+    fn side_band(&mut self, kind: u32, payload: &[u8]) -> Result<(), TraceError> {
+        let number = |at| self.endian.u32(payload, at).map(|n| n as i32);
+        let layout = self.description.layouts.of_other(payload, self.endian);
+        let origin = layout.and_then(|l| l.trailer(payload, self.endian)).filter(|o| o.t_ns > 0);
+        let said = match kind {
+            record::COMM => number(0).zip(number(4)).map(|(process, tid)| {
+                let task = TaskRef { tid, comm: Comm::new(&payload[8..]), prio: None };
+                if origin.is_some() { Kind::Rename { task } } else { Kind::Identity { task, process } }
+            }),
+            record::FORK => number(0).zip(number(8)).zip(number(12)).map(|((process, tid), parent)| {
+                let child = TaskRef::named(tid, b"");
+                if origin.is_some() {
+                    Kind::Fork { parent, child, process }
+                } else {
+                    Kind::Identity { task: child, process }
+                }
+            }),
+            record::EXIT => number(8).map(|tid| Kind::Exit { tid }),
+            record::LOST => self.endian.u64(payload, 8).map(|events| Kind::Lost { events }),
+            _ => self.endian.u64(payload, 0).map(|events| Kind::Lost { events }),
+        };
+        match (said, origin) {
+            (None, _) => self.facts.malformed += 1,
+            (Some(kind), Some(origin)) => {
+                let context = Context { tid: origin.tid, process: origin.process, interrupt: None };
+                return self.push(origin, context, kind);
+            }
+            (Some(kind @ Kind::Identity { .. }), None) => {
+                return (self.sink)(&Event { t_ns: 0, cpu: 0, context: Context::UNKNOWN, kind });
+            }
+            (Some(Kind::Lost { events }), None) => self.facts.lost_somewhere += events,
+            (Some(_), None) => {}
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, origin: Origin, context: Context, kind: Kind) -> Result<(), TraceError> {
+        let event = Event { t_ns: origin.t_ns, cpu: origin.cpu, context, kind };
+        self.window.push(event, self.sink)
+    }
+
+    fn finish(mut self) -> Result<Facts, TraceError> {
+        self.window.finish(self.sink)?;
+        self.facts.clock = self.description.clock;
+        self.facts.kernel = self.description.release;
+        Ok(self.facts)
+    }
+}
+
+/// The type of a record and the size of what follows its 8-byte head.
+pub(crate) fn record_head(head: &[u8; 8], endian: Endian) -> Result<(u32, usize), TraceError> {
+    let kind = endian.u32(head, 0).unwrap_or(0);
+    let size = usize::from(endian.u16(head, 6).unwrap_or(0));
+    match size.checked_sub(8) {
+        Some(rest) => Ok((kind, rest)),
+        None => {
+            Err(TraceError::new(ErrorKind::Malformed, format!("a record of type {kind} claims {size} bytes"))
+                .advise("the file is damaged here: copy it again, or record again"))
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Cuts text into entries: a line with a header, and the lines without one that follow it.
+
+use super::header::Header;
+use crate::error::{Place, TraceError};
+use std::io::BufRead;
+
+/// Longer lines are no scheduler events. Keeps memory bounded whatever the file holds.
+const MOST_BYTES: usize = 16 << 10;
+
+/// One event's text.
+pub(crate) struct Entry<'a> {
+    /// Number of its first line, from 1.
+    pub line: u64,
+    /// The line, and those that continue it, joined by newlines; without the last newline.
+    pub text: &'a [u8],
+    /// The parsed header; `None` when the text stands before any header, or is a loss or a comment.
+    pub header: Option<Header>,
+    /// A line was too long, or held a NUL byte, which no name can.
+    pub damaged: bool,
+}
+
+/// Streams entries.
+pub(crate) struct Entries<R> {
+    input: R,
+    /// Lines read so far.
+    lines: u64,
+    current: Line,
+    /// The first line of the next entry.
+    ahead: Line,
+    has_ahead: bool,
+}
+
+#[derive(Default)]
+struct Line {
+    number: u64,
+    bytes: Vec<u8>,
+    header: Option<Header>,
+    damaged: bool,
+}
+
+impl<R: BufRead> Entries<R> {
+    pub fn new(input: R) -> Self {
+        Entries { input, lines: 0, current: Line::default(), ahead: Line::default(), has_ahead: false }
+    }
+
+    /// Lines read so far.
+    pub fn line(&self) -> u64 {
+        self.lines
+    }
+
+    /// The next entry, `None` at the end.
+    pub fn advance(&mut self) -> Result<Option<Entry<'_>>, TraceError> {
+        if !self.has_ahead && !self.read_ahead()? {
+            return Ok(None);
+        }
+        std::mem::swap(&mut self.current, &mut self.ahead);
+        self.has_ahead = false;
+        while self.read_ahead()? {
+            if self.ahead.stands_alone() || self.current.header.is_none() {
+                self.has_ahead = true;
+                break;
+            }
+            self.current.join(&self.ahead);
+        }
+        let line = &self.current;
+        Ok(Some(Entry {
+            line: line.number,
+            text: &line.bytes,
+            header: line.header.clone(),
+            damaged: line.damaged,
+        }))
+    }
+
+    /// Reads one line into `ahead`; `false` at the end.
+    fn read_ahead(&mut self) -> Result<bool, TraceError> {
+        let line = &mut self.ahead;
+        line.bytes.clear();
+        line.damaged = false;
+        let mut seen = false;
+        loop {
+            let available = match self.input.fill_buf() {
+                Ok(available) => available,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(TraceError::from(e).at(Place::Line(self.lines + 1))),
+            };
+            if available.is_empty() {
+                break;
+            }
+            seen = true;
+            let newline = memchr::memchr(b'\n', available);
+            let part = &available[..newline.unwrap_or(available.len())];
+            let room = MOST_BYTES - line.bytes.len();
+            line.damaged |= part.len() > room;
+            line.bytes.extend_from_slice(&part[..part.len().min(room)]);
+            let consumed = newline.map_or(available.len(), |n| n + 1);
+            self.input.consume(consumed);
+            if newline.is_some() {
+                break;
+            }
+        }
+        if !seen {
+            return Ok(false);
+        }
+        self.lines += 1;
+        if line.bytes.last() == Some(&b'\r') {
+            line.bytes.pop();
+        }
+        line.number = self.lines;
+        line.damaged |= memchr::memchr(0, &line.bytes).is_some();
+        line.header = Header::parse(&line.bytes);
+        Ok(true)
+    }
+}
+
+impl Line {
+    /// True if the line is no continuation of the one before.
+    fn stands_alone(&self) -> bool {
+        self.header.is_some()
+            || self.damaged
+            || (self.bytes.starts_with(b"CPU:") && self.bytes.ends_with(b"EVENTS]"))
+    }
+
+    fn join(&mut self, other: &Line) {
+        if self.bytes.len() + other.bytes.len() < MOST_BYTES {
+            self.bytes.push(b'\n');
+            self.bytes.extend_from_slice(&other.bytes);
+        } else {
+            self.damaged = true;
+        }
+    }
+}
