@@ -4,6 +4,7 @@ pub mod engine;
 pub mod oracle;
 pub mod policy;
 pub mod quantity;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod spec;

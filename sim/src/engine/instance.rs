@@ -46,8 +46,6 @@ pub(super) struct Instance {
     /// Entitled when statistics began.
     pub entitled_before_ns: f64,
     pub started_ns: u64,
-    /// The last period that it slept for.
-    pub period: u64,
     pub at: Position,
     pub run: Stream,
     pub sleep: Stream,
@@ -73,7 +71,6 @@ impl Instance {
             received_ns: 0,
             entitled_before_ns: 0.0,
             started_ns: 0,
-            period: 0,
             at: Position::default(),
             run: stream(0, 0, 0, Purpose::Run),
             sleep: stream(0, 0, 0, Purpose::Sleep),

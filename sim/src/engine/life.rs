@@ -222,12 +222,9 @@ impl Engine<'_> {
                     return Ok(self.sleep(task, wake, sleep_ends_job));
                 }
                 Op::Period(period_ns) => {
-                    let wake = t.started_ns.saturating_add((t.period + 1).saturating_mul(period_ns));
-                    t.period += 1;
-                    if wake > self.now {
-                        return Ok(self.sleep(task, wake, sleep_ends_job));
-                    }
-                    self.next_job_at_once(task, wake, sleep_ends_job);
+                    let released = (self.now - t.started_ns) / period_ns.max(1) + 1;
+                    let wake = t.started_ns.saturating_add(released.saturating_mul(period_ns));
+                    return Ok(self.sleep(task, wake, sleep_ends_job));
                 }
                 Op::Until(wake) if wake > self.now => return Ok(self.sleep(task, wake, sleep_ends_job)),
                 Op::Until(wake) => self.next_job_at_once(task, wake, sleep_ends_job),

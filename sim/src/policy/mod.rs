@@ -133,7 +133,7 @@ unsafe fn describe(
         guarantees: rows(host::GUARANTEE).collect(),
         cost: rows(host::COST).next().unwrap_or(""),
         deviations: rows(host::DEVIATION).collect(),
-        params: params.iter().map(|p| param(p)).collect(),
+        params: params.iter().map(param).collect(),
     }
 }
 

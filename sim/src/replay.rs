@@ -1,0 +1,165 @@
+//! What a recorded workload would have done under another policy.
+//!
+//! The recording says how much CPU each thread needs and what it waits for; the simulator decides when it runs.
+//! The same replay under a model of the recorded scheduler says how far such an answer can be trusted.
+
+use std::collections::BTreeMap;
+
+use divvy_trace::{Cause, Grade, Observed, Recording, Replay, ReplayTask, Start, Step as Recorded, Timing};
+
+use crate::policy;
+use crate::report::{RecordedReport, Report, TraceReport, WakeCounts};
+use crate::run::{Options, Progress, Rows, RunError, simulate_rows};
+use crate::spec::{self, Spec};
+use crate::workload::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Step, Task, Weight, Workload};
+
+/// Stands for the scheduler of the recording: Linux from 6.6 on.
+const MODEL: &str = "eevdf";
+
+/// How to replay.
+#[derive(Clone, Debug, Default)]
+pub struct ReplayOptions {
+    /// As for any simulation; the number of CPUs is the recording's unless given.
+    pub run: Options,
+    /// What ends sleeps.
+    pub wakes: divvy_trace::WakePolicy,
+    /// One row a thread; otherwise one row for all threads of a name.
+    pub per_thread: bool,
+}
+
+/// Replays `recording` under each of `specs`.
+pub fn replay(
+    name: &str,
+    recording: &Recording,
+    specs: &[Spec],
+    options: &ReplayOptions,
+    progress: &dyn Progress,
+) -> Result<Report, RunError> {
+    let replay = divvy_trace::replayable(recording, options.wakes);
+    let workload = workload(name, &replay);
+    let rows = if options.per_thread {
+        Rows::EachInstance
+    } else {
+        Rows::Named(replay.tasks.iter().map(|t| t.name.clone()).collect())
+    };
+    let mut report = simulate_rows(&workload, specs, &options.run, &rows, progress)?;
+    report.trace = Some(trace_report(recording, &replay, model_response_ns(&workload, options)?));
+    Ok(report)
+}
+
+fn trace_report(recording: &Recording, replay: &Replay, model_ns: Option<f64>) -> TraceReport {
+    let recorded = recorded(&replay.observed);
+    let error = |model: f64, seen: f64| (model - seen).abs() / seen;
+    TraceReport {
+        grade: grade_letter(recording.quality.grade()),
+        findings: recording.quality.findings().into_iter().map(|f| f.text).collect(),
+        wakes: WakeCounts {
+            dependency: replay.wakes.dependency,
+            timer: replay.wakes.timer,
+            external: replay.wakes.external + replay.wakes.device,
+            unknown: replay.wakes.unknown,
+        },
+        self_replay_error: model_ns.zip(recorded.response_mean_ns).map(|(m, r)| error(m, r)),
+        recorded: Some(recorded),
+    }
+}
+
+fn grade_letter(grade: Grade) -> char {
+    match grade {
+        Grade::A => 'A',
+        Grade::B => 'B',
+        Grade::C => 'C',
+        Grade::D => 'D',
+    }
+}
+
+/// Means over all threads, weighted by the number of their jobs.
+fn recorded(observed: &[Observed]) -> RecordedReport {
+    let mean = |part: fn(&Observed) -> divvy_trace::Spread| {
+        let count: u64 = observed.iter().map(|o| part(o).count).sum();
+        let sum: f64 = observed.iter().map(|o| part(o).count as f64 * part(o).mean_ns as f64).sum();
+        (count > 0).then(|| sum / count as f64)
+    };
+    RecordedReport {
+        service_ns: observed.iter().map(|o| o.service_ns).sum(),
+        wait_ns: observed.iter().map(|o| o.wait_ns).sum(),
+        wakes: observed.iter().map(|o| o.wakes).sum(),
+        response_mean_ns: mean(|o| o.response),
+        wake_delay_mean_ns: mean(|o| o.wake_delay),
+    }
+}
+
+/// Mean response under the model of the recorded scheduler.
+fn model_response_ns(workload: &Workload, options: &ReplayOptions) -> Result<Option<f64>, RunError> {
+    let Ok(model) = spec::parse(MODEL, policy::all()) else { return Ok(None) };
+    let run = Options { reps: 1, schedule: 0, cpus: None, ..options.run.clone() };
+    let report = simulate_rows(workload, &[model], &run, &Rows::EachInstance, &())?;
+    let responses = || report.runs.iter().flat_map(|r| &r.tasks).map(|t| &t.response_ns);
+    let count: u64 = responses().map(|q| q.count).sum();
+    let sum: f64 = responses().filter_map(|q| Some(q.mean? * q.count as f64)).sum();
+    Ok((count > 0).then(|| sum / count as f64))
+}
+
+/// The replay as a workload for the simulator: a task a thread, each with its own program.
+pub fn workload(name: &str, replay: &Replay) -> Workload {
+    let mut used = BTreeMap::new();
+    Workload {
+        name: name.to_owned(),
+        cpus: replay.cpus.max(1),
+        quantum_ns: DEFAULT_QUANTUM_NS,
+        duration_ns: None,
+        warmup_ns: 0,
+        tick_ns: None,
+        switch_cost_ns: 0,
+        migration_cost_ns: 0,
+        tasks: replay.tasks.iter().map(|t| task(t, &mut used)).collect(),
+        locks: Vec::new(),
+        barriers: Vec::new(),
+    }
+}
+
+fn task(recorded: &ReplayTask, used: &mut BTreeMap<String, u32>) -> Task {
+    let (start_ns, arrivals) = match recorded.start {
+        Start::At(ns) => (ns, Arrivals::Once),
+        Start::ForkedBy(_) => (0, Arrivals::Forked),
+    };
+    Task {
+        name: unique(format!("{}:{}", recorded.name, recorded.tid), used),
+        weight: Weight::Nice(i8::try_from(recorded.nice).unwrap_or(0)),
+        process: Some(recorded.process.clone()),
+        count: 1,
+        start_ns,
+        stop_ns: None,
+        affinity: None,
+        arrivals,
+        program: recorded.steps.iter().filter_map(step).collect(),
+    }
+}
+
+/// Thread ids are used again: the second task of a name gets a number.
+fn unique(name: String, used: &mut BTreeMap<String, u32>) -> String {
+    let times = used.entry(name.clone()).or_insert(0);
+    *times += 1;
+    match *times {
+        1 => name,
+        n => format!("{name}#{n}"),
+    }
+}
+
+fn step(recorded: &Recorded) -> Option<Step> {
+    Some(match *recorded {
+        Recorded::Run { ns } => Step::Run(Dist::Constant(ns)),
+        Recorded::Wake { task } => Step::Wake(task),
+        Recorded::Fork { task } => Step::Fork(task),
+        Recorded::Wait(cause) => wait(cause),
+        Recorded::Exit => return None, // so does the end of a program
+    })
+}
+
+fn wait(cause: Cause) -> Step {
+    match cause.timing() {
+        Timing::OnWake => Step::Wait,
+        Timing::After(ns) => Step::Sleep(Dist::Constant(ns)),
+        Timing::At(ns) => Step::Until(ns),
+    }
+}
