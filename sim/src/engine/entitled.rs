@@ -1,12 +1,18 @@
-//! Entitled service, as it accrues: what the GMS fluid model gives each runnable task.
+//! Entitled service, as it accrues: what the GMS fluid model gives each task of the work that it brought.
 //!
-//! Generalized multiprocessor sharing (SFS paper, section 2.2): at any moment each runnable task is served
-//! at a rate in proportion to its weight, but at no more than one CPU; what the capped ones leave goes to the
-//! others by weight. Kept incrementally: with `rest` the weight of the tasks that are not capped and `q` the
-//! CPUs that these share, all of them advance along one virtual time, dV/dt = q / rest, and a task's service
-//! is its weight times the distance. A change of the runnable set touches the capped tasks only.
+//! Generalized multiprocessor sharing (SFS paper, section 2.2): at any moment each backlogged task is served at
+//! a rate in proportion to its weight, but at no more than one CPU; what the capped ones leave goes to the others by
+//! weight. The fluid system gets each burst of CPU demand when the simulated task comes to it, and serves it in its
+//! own time: a task is backlogged there until all that it brought is served, however long the policy takes.
+//!
+//! Kept incrementally: with `rest` the weight of the tasks that are not capped and `q` the CPUs that these share,
+//! all of them advance along one virtual time, dV/dt = q / rest, and a task's service is its weight times the
+//! distance. A change of the backlogged set touches the capped tasks only.
 //!
 //! `oracle::gms` computes the same in exact fractions, by another method; tests compare the two.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
 use crate::policy::TaskId;
 
@@ -15,32 +21,69 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Share {
+    /// Its own.
+    nominal: u64,
+    /// With which it takes part: divided by its process's backlogged threads, where that is asked for.
     weight: u64,
+    process: Option<u32>,
     /// Service until `from`, in ns.
     received_ns: f64,
+    /// Work left at `from`, in ns; infinite for a hog.
+    left_ns: f64,
     /// V when it began to advance along it; the time in ns, if capped.
     from: f64,
     capped: bool,
-    runnable: bool,
+    backlogged: bool,
+    /// Of its entry in `finishing`; others are void.
+    version: u32,
     next: u32,
     prev: u32,
 }
+
+/// When an uncapped task will have been served, in virtual time.
+#[derive(Clone, Copy, Debug)]
+struct Finish {
+    v: f64,
+    task: TaskId,
+    version: u32,
+}
+
+impl Ord for Finish {
+    fn cmp(&self, other: &Finish) -> Ordering {
+        self.v.total_cmp(&other.v).then(self.task.cmp(&other.task)).then(self.version.cmp(&other.version))
+    }
+}
+
+impl PartialOrd for Finish {
+    fn partial_cmp(&self, other: &Finish) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Finish {
+    fn eq(&self, other: &Finish) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Finish {}
 
 /// The fluid model's state.
 #[derive(Debug)]
 pub(super) struct Entitled {
     cpus: u64,
     tasks: Vec<Share>,
-    /// Runnable tasks by order of magnitude of their weight: those in `[2^i, 2^(i+1))`.
+    /// Backlogged threads of each process that divides its weight among them.
+    threads: Vec<Vec<TaskId>>,
+    /// Backlogged tasks by order of magnitude of their weight: those in `[2^i, 2^(i+1))`.
     first: [u32; ORDERS],
     size: [u64; ORDERS],
-    sum: [u64; ORDERS],
     /// Bit `i`: `first[i]` is not empty.
     orders: u64,
     total: u64,
-    runnable: u64,
     capped: Vec<TaskId>,
-    now_ns: u64,
+    finishing: BinaryHeap<Reverse<Finish>>,
+    now_ns: f64,
     v: f64,
     /// dV/dt.
     rate: f64,
@@ -51,30 +94,39 @@ impl Entitled {
         Entitled {
             cpus: cpus.into(),
             tasks: Vec::new(),
+            threads: Vec::new(),
             first: [NONE; ORDERS],
             size: [0; ORDERS],
-            sum: [0; ORDERS],
             orders: 0,
             total: 0,
-            runnable: 0,
             capped: Vec::new(),
-            now_ns: 0,
+            finishing: BinaryHeap::new(),
+            now_ns: 0.0,
             v: 0.0,
             rate: 0.0,
         }
     }
 
-    /// A new task with no service yet.
-    pub(super) fn add(&mut self, task: TaskId, weight: u64) {
+    /// A new task with no service yet. The threads of a `process` divide their weight by their number.
+    pub(super) fn add(&mut self, task: TaskId, weight: u64, process: Option<u32>) {
+        let version = self.tasks.get(task as usize).map_or(0, |former| former.version + 1);
         let fresh = Share {
+            nominal: weight,
             weight,
+            process,
             received_ns: 0.0,
+            left_ns: 0.0,
             from: 0.0,
             capped: false,
-            runnable: false,
+            backlogged: false,
+            version,
             next: NONE,
             prev: NONE,
         };
+        if let Some(process) = process {
+            let n = self.threads.len().max(process as usize + 1);
+            self.threads.resize_with(n, Vec::new);
+        }
         let i = task as usize;
         if i >= self.tasks.len() {
             self.tasks.resize(i + 1, fresh);
@@ -82,43 +134,25 @@ impl Entitled {
         self.tasks[i] = fresh;
     }
 
-    /// The task becomes runnable.
-    pub(super) fn join(&mut self, task: TaskId, now_ns: u64) {
+    /// The task brings work; `u64::MAX` has no end.
+    pub(super) fn bring(&mut self, task: TaskId, work_ns: u64, now_ns: u64) {
         self.advance(now_ns);
-        let v = self.v;
-        let share = &mut self.tasks[task as usize];
-        share.runnable = true;
-        share.from = v;
-        self.link(task);
-        self.cap();
+        let work_ns = if work_ns == u64::MAX { f64::INFINITY } else { work_ns as f64 };
+        if self.tasks[task as usize].backlogged {
+            self.settle(task);
+            self.tasks[task as usize].left_ns += work_ns;
+            self.expect_finish(task);
+        } else {
+            self.tasks[task as usize].left_ns = work_ns;
+            self.join(task);
+        }
     }
 
-    /// The task is no longer runnable.
-    pub(super) fn leave(&mut self, task: TaskId, now_ns: u64) {
+    /// The task is gone, and with it the work that it brought.
+    pub(super) fn withdraw(&mut self, task: TaskId, now_ns: u64) {
         self.advance(now_ns);
-        self.settle(task);
-        self.unlink(task);
-        let share = &mut self.tasks[task as usize];
-        share.runnable = false;
-        if share.capped {
-            share.capped = false;
-            self.capped.retain(|&t| t != task);
-        }
-        self.cap();
-    }
-
-    /// The task's weight becomes `weight`.
-    pub(super) fn reweigh(&mut self, task: TaskId, weight: u64, now_ns: u64) {
-        if self.tasks[task as usize].weight == weight {
-            return;
-        }
-        let runnable = self.tasks[task as usize].runnable;
-        if runnable {
-            self.leave(task, now_ns);
-        }
-        self.tasks[task as usize].weight = weight;
-        if runnable {
-            self.join(task, now_ns);
+        if self.tasks[task as usize].backlogged {
+            self.leave(task);
         }
     }
 
@@ -129,37 +163,129 @@ impl Entitled {
         share.received_ns + self.since_settled(share)
     }
 
-    fn since_settled(&self, share: &Share) -> f64 {
-        match (share.runnable, share.capped) {
-            (false, _) => 0.0,
-            (true, true) => self.now_ns as f64 - share.from,
-            (true, false) => share.weight as f64 * (self.v - share.from),
+    // ---- time ----
+
+    /// Goes on to `now_ns`, by way of all tasks that are served before.
+    fn advance(&mut self, now_ns: u64) {
+        let now_ns = now_ns as f64;
+        if now_ns <= self.now_ns {
+            return;
         }
+        while let Some((task, in_ns)) = self.next_served() {
+            if self.now_ns + in_ns > now_ns {
+                break;
+            }
+            self.pass(in_ns);
+            self.leave(task);
+        }
+        self.pass(now_ns - self.now_ns);
+        self.now_ns = now_ns;
     }
 
-    fn advance(&mut self, now_ns: u64) {
-        if now_ns > self.now_ns {
-            self.v += (now_ns - self.now_ns) as f64 * self.rate;
-            self.now_ns = now_ns;
+    fn pass(&mut self, ns: f64) {
+        let ns = ns.max(0.0);
+        self.v += ns * self.rate;
+        self.now_ns += ns;
+    }
+
+    /// Who is served next, and in how many ns.
+    fn next_served(&mut self) -> Option<(TaskId, f64)> {
+        let mut next = None;
+        while let Some(Reverse(top)) = self.finishing.peek() {
+            let share = &self.tasks[top.task as usize];
+            if share.version == top.version && share.backlogged && !share.capped {
+                next = Some((top.task, (top.v - self.v) / self.rate));
+                break;
+            }
+            self.finishing.pop();
         }
+        for &task in &self.capped {
+            let share = &self.tasks[task as usize];
+            let in_ns = share.from + share.left_ns - self.now_ns;
+            if next.is_none_or(|(_, least)| in_ns < least) {
+                next = Some((task, in_ns));
+            }
+        }
+        next.filter(|(_, in_ns)| in_ns.is_finite())
+    }
+
+    fn since_settled(&self, share: &Share) -> f64 {
+        let served = match (share.backlogged, share.capped) {
+            (false, _) => 0.0,
+            (true, true) => self.now_ns - share.from,
+            (true, false) => share.weight as f64 * (self.v - share.from),
+        };
+        served.min(share.left_ns)
     }
 
     /// Adds what it got since the last time, so that its rate may change.
     fn settle(&mut self, task: TaskId) {
         let share = &self.tasks[task as usize];
         let got = self.since_settled(share);
-        let from = if share.capped { self.now_ns as f64 } else { self.v };
+        let from = if share.capped { self.now_ns } else { self.v };
         let share = &mut self.tasks[task as usize];
         share.received_ns += got;
+        share.left_ns -= got;
         share.from = from;
     }
 
-    fn set_capped(&mut self, task: TaskId, capped: bool) {
-        self.settle(task);
-        let from = if capped { self.now_ns as f64 } else { self.v };
+    fn expect_finish(&mut self, task: TaskId) {
+        let v = self.v;
         let share = &mut self.tasks[task as usize];
-        share.capped = capped;
-        share.from = from;
+        share.version += 1;
+        if !share.capped && share.left_ns.is_finite() {
+            let v = v + share.left_ns / share.weight as f64;
+            self.finishing.push(Reverse(Finish { v, task, version: share.version }));
+        }
+    }
+
+    // ---- the backlogged set ----
+
+    fn join(&mut self, task: TaskId) {
+        let v = self.v;
+        let share = &mut self.tasks[task as usize];
+        share.backlogged = true;
+        share.capped = false;
+        share.from = v;
+        self.link(task);
+        if let Some(process) = self.tasks[task as usize].process {
+            self.threads[process as usize].push(task);
+            self.divide(process);
+        }
+        self.expect_finish(task);
+        self.cap();
+    }
+
+    /// What is left of its work is served, or withdrawn.
+    fn leave(&mut self, task: TaskId) {
+        self.settle(task);
+        self.unlink(task);
+        let share = &mut self.tasks[task as usize];
+        share.backlogged = false;
+        if share.capped {
+            share.capped = false;
+            self.capped.retain(|&t| t != task);
+        }
+        if let Some(process) = self.tasks[task as usize].process {
+            self.threads[process as usize].retain(|&t| t != task);
+            self.divide(process);
+        }
+        self.cap();
+    }
+
+    fn divide(&mut self, process: u32) {
+        let threads = std::mem::take(&mut self.threads[process as usize]);
+        for &thread in &threads {
+            let weight = (self.tasks[thread as usize].nominal / threads.len() as u64).max(1);
+            if self.tasks[thread as usize].weight != weight {
+                self.settle(thread);
+                self.unlink(thread);
+                self.tasks[thread as usize].weight = weight;
+                self.link(thread);
+                self.expect_finish(thread);
+            }
+        }
+        self.threads[process as usize] = threads;
     }
 
     fn link(&mut self, task: TaskId) {
@@ -173,10 +299,8 @@ impl Entitled {
         }
         self.first[order] = task;
         self.size[order] += 1;
-        self.sum[order] += weight;
         self.orders |= 1 << order;
         self.total += weight;
-        self.runnable += 1;
     }
 
     fn unlink(&mut self, task: TaskId) {
@@ -190,13 +314,13 @@ impl Entitled {
             self.tasks[next as usize].prev = prev;
         }
         self.size[order] -= 1;
-        self.sum[order] -= weight;
         if self.size[order] == 0 {
             self.orders &= !(1 << order);
         }
         self.total -= weight;
-        self.runnable -= 1;
     }
+
+    // ---- rates ----
 
     /// Decides anew who is capped at one CPU, and with it the rate of the others.
     fn cap(&mut self) {
@@ -233,7 +357,7 @@ impl Entitled {
             found.push(task);
             task = self.tasks[task as usize].next;
         }
-        found.sort_unstable_by_key(|&t| (std::cmp::Reverse(self.tasks[t as usize].weight), t));
+        found.sort_unstable_by_key(|&t| (Reverse(self.tasks[t as usize].weight), t));
         found
     }
 
@@ -247,45 +371,91 @@ impl Entitled {
         }
         self.capped = capped;
     }
+
+    fn set_capped(&mut self, task: TaskId, capped: bool) {
+        self.settle(task);
+        let from = if capped { self.now_ns } else { self.v };
+        let share = &mut self.tasks[task as usize];
+        share.capped = capped;
+        share.from = from;
+        self.expect_finish(task);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shares(cpus: u32, weights: &[u64], after_ns: u64) -> Vec<f64> {
+    const FOREVER: u64 = u64::MAX;
+
+    fn hogs(cpus: u32, weights: &[u64]) -> Entitled {
         let mut e = Entitled::new(cpus);
         for (i, &w) in weights.iter().enumerate() {
-            e.add(i as TaskId, w);
-            e.join(i as TaskId, 0);
+            e.add(i as TaskId, w, None);
+            e.bring(i as TaskId, FOREVER, 0);
         }
-        (0..weights.len()).map(|i| e.service_ns(i as TaskId, after_ns)).collect()
+        e
+    }
+
+    fn services(e: &mut Entitled, n: u32, at_ns: u64) -> Vec<f64> {
+        (0..n).map(|t| e.service_ns(t, at_ns)).collect()
     }
 
     #[test]
     fn one_cpu_is_divided_by_weight() {
-        assert_eq!(shares(1, &[5, 2, 1], 800), [500.0, 200.0, 100.0]);
+        assert_eq!(services(&mut hogs(1, &[5, 2, 1]), 3, 800), [500.0, 200.0, 100.0]);
     }
 
     /// The papers' example: 10:1:1 on two CPUs is 2:1:1.
     #[test]
     fn nobody_gets_more_than_a_cpu() {
-        assert_eq!(shares(2, &[10, 1, 1], 100), [100.0, 50.0, 50.0]);
-        assert_eq!(shares(4, &[100, 50, 1, 1, 1, 1, 1, 1], 300)[..3], [300.0, 300.0, 100.0]);
-        assert_eq!(shares(4, &[7, 3], 9), [9.0, 9.0]);
+        assert_eq!(services(&mut hogs(2, &[10, 1, 1]), 3, 100), [100.0, 50.0, 50.0]);
+        assert_eq!(services(&mut hogs(4, &[100, 50, 1, 1, 1, 1, 1, 1]), 3, 300), [300.0, 300.0, 100.0]);
+        assert_eq!(services(&mut hogs(4, &[7, 3]), 2, 9), [9.0, 9.0]);
     }
 
     #[test]
     fn rates_follow_arrivals_and_departures() {
+        let mut e = hogs(2, &[10, 1, 1]);
+        e.withdraw(1, 100); // 10:1 on two CPUs: both have their own
+        e.add(3, 1, None);
+        e.bring(3, FOREVER, 200); // 10:1:1 again
+        assert_eq!(services(&mut e, 4, 300), [300.0, 50.0, 50.0 + 100.0 + 50.0, 50.0]);
+    }
+
+    /// Weights 1 and 1 on one CPU: 30 ns of work against a hog takes 60 ns, and 10 more that come meanwhile 20.
+    #[test]
+    fn a_burst_ends_when_the_fluid_has_served_it() {
+        let mut e = hogs(1, &[1]);
+        e.add(1, 1, None);
+        e.bring(1, 30, 100);
+        e.bring(1, 10, 120);
+        assert_eq!(services(&mut e, 2, 180), [100.0 + 40.0, 40.0]);
+        assert_eq!(services(&mut e, 2, 200), [160.0, 40.0]);
+        e.bring(1, 10, 200);
+        assert_eq!(services(&mut e, 2, 1000), [1000.0 - 50.0, 50.0]);
+    }
+
+    /// Two CPUs, weights 10, 1, 1: the heavy one is capped and done after 10 ns; then the others have a CPU each.
+    #[test]
+    fn a_capped_burst_ends_too() {
         let mut e = Entitled::new(2);
-        for (id, w) in [(0, 10), (1, 1), (2, 1)] {
-            e.add(id, w);
-            e.join(id, 0);
+        for (task, weight, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
+            e.add(task, weight, None);
+            e.bring(task, work, 0);
         }
-        e.leave(1, 100); // 10:1 on two CPUs: both have their own
-        e.reweigh(0, 1, 150);
-        e.join(1, 200); // 1:1:1 on two CPUs
-        let got: Vec<f64> = (0..3).map(|t| e.service_ns(t, 500)).collect();
-        assert_eq!(got, [200.0 + 200.0, 50.0 + 200.0, 150.0 + 200.0]);
+        assert_eq!(services(&mut e, 3, 30), [10.0, 25.0, 25.0]);
+    }
+
+    /// One CPU, a program of two threads and one of a single thread, all of weight 4: 2:2:4, then 4:4 when one ends.
+    #[test]
+    fn threads_of_a_process_divide_its_weight() {
+        let mut e = Entitled::new(1);
+        for (task, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
+            e.add(task, 4, Some(process));
+            e.bring(task, work, 0);
+        }
+        assert_eq!(services(&mut e, 3, 40), [10.0, 10.0, 20.0]);
+        assert_eq!(services(&mut e, 3, 60), [20.0, 10.0, 30.0]);
     }
 }

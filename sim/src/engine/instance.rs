@@ -21,8 +21,6 @@ pub(super) struct Instance {
     pub state: State,
     pub class: u32,
     pub row: u32,
-    /// Its index in the engine's processes, if its process has a name.
-    pub process: Option<u32>,
     /// Of the slot: a timer for a former task is void.
     pub generation: u32,
     pub last_cpu: u32,
@@ -57,7 +55,6 @@ impl Instance {
             state: State::Vacant,
             class: 0,
             row: 0,
-            process: None,
             generation: 0,
             last_cpu: u32::MAX,
             demand_ns: 0,

@@ -10,10 +10,8 @@ impl Engine<'_> {
         let mut grouped = BTreeMap::new();
         for (index, task) in workload.tasks.iter().enumerate() {
             let process = task.process.as_deref().map(|name| {
-                *names.entry(name).or_insert_with(|| {
-                    self.processes.push(Process::default());
-                    self.processes.len() - 1
-                })
+                let next = names.len();
+                *names.entry(name).or_insert(next)
             });
             let (first_row, rows) = self.make_rows(index, &mut grouped);
             let left = match task.arrivals {
@@ -41,6 +39,7 @@ impl Engine<'_> {
                 self.timers.set(stop, Timer::Stop { row: index as u32 });
             }
         }
+        self.processes = names.len();
         if !self.warm {
             self.timers.set(workload.warmup_ns, Timer::WarmedUp);
         }
@@ -89,7 +88,6 @@ impl Engine<'_> {
             state: State::Blocked,
             class: class as u32,
             row: row as u32,
-            process: process.map(|p| p as u32),
             generation,
             started_ns: self.now,
             run: stream(seed, rep, key, Purpose::Run),
@@ -97,7 +95,8 @@ impl Engine<'_> {
             ..Instance::vacant()
         };
         self.alive += 1;
-        self.entitled.add(task, weight);
+        let divides = process.filter(|_| self.setup.by_process).map(|p| p as u32);
+        self.entitled.add(task, weight, divides);
         let process = process.map_or(task, |p| MAX_TASKS - 1 - p as TaskId);
         self.machine.add(task, process, weight, self.now);
         if let Some(mask) = &self.classes[class].allowed {
@@ -132,7 +131,7 @@ impl Engine<'_> {
             return Ok(task);
         }
         let task = self.tasks.len() as TaskId;
-        let most = MAX_TASKS - self.processes.len() as TaskId;
+        let most = MAX_TASKS - self.processes as TaskId;
         if task >= most {
             return Err(
                 self.violation(format!("more than {} tasks at one time: the CPUs cannot keep up", most - 1))
@@ -164,8 +163,6 @@ impl Engine<'_> {
         t.since_ns = self.now;
         t.woken = true;
         self.runnable += 1;
-        self.thread_starts(task);
-        self.entitled.join(task, self.now);
         let asked = self.machine.wake(task, is_new, self.now);
         self.ask(asked);
         Ok(())
@@ -210,11 +207,13 @@ impl Engine<'_> {
                 Op::Run(ref d) => {
                     t.demand_ns = d.sample(&mut t.run);
                     if t.demand_ns > 0 {
+                        self.entitled.bring(task, t.demand_ns, self.now);
                         return Ok(works);
                     }
                 }
                 Op::RunForever => {
                     t.demand_ns = NEVER;
+                    self.entitled.bring(task, NEVER, self.now);
                     return Ok(works);
                 }
                 Op::Sleep(ref d) => {
@@ -328,6 +327,7 @@ impl Engine<'_> {
     /// Removes a task that is neither runnable nor on a CPU.
     pub(super) fn bury(&mut self, task: TaskId) {
         self.sample_error(task);
+        self.entitled.withdraw(task, self.now);
         let t = &mut self.tasks[task as usize];
         let entitled = self.entitled.service_ns(task, self.now) - t.entitled_before_ns;
         self.rows[t.row as usize].entitled_ns += entitled;
@@ -350,8 +350,6 @@ impl Engine<'_> {
             State::Waiting => {
                 self.runnable -= 1;
                 self.machine.withdraw(task, true, self.now);
-                self.entitled.leave(task, self.now);
-                self.thread_stops(task);
             }
             State::Asleep | State::Blocked => {}
             State::Vacant => return Ok(()),
@@ -371,35 +369,6 @@ impl Engine<'_> {
         self.rows[row].finished_ns = Some(self.now);
         self.bury(task);
         Ok(())
-    }
-
-    // ---- entitlement by process ----
-
-    /// Before it is entitled to anything: its process has one runnable thread more.
-    fn thread_starts(&mut self, task: TaskId) {
-        if let Some(process) = self.divided_process(task) {
-            self.processes[process].runnable.push(task);
-            self.divide(process);
-        }
-    }
-
-    pub(super) fn thread_stops(&mut self, task: TaskId) {
-        if let Some(process) = self.divided_process(task) {
-            self.processes[process].runnable.retain(|&t| t != task);
-            self.divide(process);
-        }
-    }
-
-    fn divided_process(&self, task: TaskId) -> Option<usize> {
-        self.tasks[task as usize].process.filter(|_| self.setup.by_process).map(|p| p as usize)
-    }
-
-    fn divide(&mut self, process: usize) {
-        let threads = self.processes[process].runnable.clone();
-        for &thread in &threads {
-            let own = self.classes[self.tasks[thread as usize].class as usize].weight;
-            self.entitled.reweigh(thread, (own / threads.len() as u64).max(1), self.now);
-        }
     }
 }
 

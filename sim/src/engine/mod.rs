@@ -94,7 +94,7 @@ struct Class {
     rows: usize,
     weight: u64,
     allowed: Option<CpuMask>,
-    /// Its index in `processes`, if it has a name.
+    /// Its number, if it has a name.
     process: Option<usize>,
     /// Instances so far, which numbers their random streams.
     born: u32,
@@ -104,13 +104,6 @@ struct Class {
     /// The instance that tokens go to.
     instance: TaskId,
     tokens: Tokens,
-}
-
-/// A process with a name. Its id in the machine is counted down from the greatest, so that it is no task's.
-#[derive(Default)]
-struct Process {
-    /// Runnable threads; entitlement by process needs them.
-    runnable: Vec<TaskId>,
 }
 
 /// One run in progress.
@@ -137,7 +130,8 @@ pub struct Engine<'a> {
     runnable: u64,
     running: u64,
     classes: Vec<Class>,
-    processes: Vec<Process>,
+    /// Number of processes with a name. Their ids in the machine are counted down from the greatest, so that none is a task's.
+    processes: usize,
     mutexes: Vec<Mutex>,
     meetings: Vec<Meeting>,
     entitled: Entitled,
@@ -175,7 +169,7 @@ impl<'a> Engine<'a> {
             runnable: 0,
             running: 0,
             classes: Vec::new(),
-            processes: Vec::new(),
+            processes: 0,
             mutexes: workload.locks.iter().map(|_| Mutex::default()).collect(),
             meetings: workload.barriers.iter().map(|b| Meeting::new(b.parties)).collect(),
             entitled: Entitled::new(workload.cpus),
@@ -506,8 +500,6 @@ impl<'a> Engine<'a> {
         self.running -= 1;
         self.runnable -= 1;
         self.machine.block(task, self.cpus[cpu].ran_ns, exits, self.now);
-        self.entitled.leave(task, self.now);
-        self.thread_stops(task);
         self.cpus[cpu].task = 0;
     }
 }
