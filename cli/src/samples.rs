@@ -1,6 +1,8 @@
 //! Reports made by hand, for tests.
 
-use divvy_sim::report::{Quantiles, RecordedReport, Report, Run, SCHEMA_VERSION, TaskResult, TraceReport, WakeCounts};
+use divvy_sim::report::{
+    Quantiles, RecordedReport, Report, Run, SCHEMA_VERSION, TaskResult, TraceReport, WakeCounts,
+};
 
 const MS: f64 = 1e6;
 
