@@ -1,3 +1,22 @@
 //! The command `divvy`.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+mod args;
+mod assert;
+mod commands;
+mod compare;
+mod exit;
+mod measure;
+mod output;
+mod progress;
+#[cfg(test)]
+mod samples;
+mod summary;
+mod view;
+
+fn main() -> ExitCode {
+    exit::code(&commands::run(&args::Cli::parse()))
+}

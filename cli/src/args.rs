@@ -1,0 +1,345 @@
+//! What can be asked on the command line; help, completions and man pages come from here.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use divvy_sim::workload::parse_duration;
+
+use crate::{assert, exit};
+
+/// Divides the CPU on purpose: simulate, replay and load scheduling policies.
+#[derive(Debug, Parser)]
+#[command(name = "divvy", version, max_term_width = 100, after_help = exit::HELP, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Colour and emphasis; auto honours NO_COLOR and CLICOLOR_FORCE
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN",
+        help_heading = "Output"
+    )]
+    pub color: Color,
+
+    /// No progress and no notes on stderr
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
+    pub quiet: bool,
+
+    /// Every task, however many there are
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub verbose: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Sim(SimArgs),
+    Replay(ReplayArgs),
+    Policies(PoliciesArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Simulate a workload under one or more policies, and compare them
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy sim mix.toml -p rr,sfq,gr3
+  divvy sim mix.toml -p pbs:alpha=2+procfair --reps 10 --format json -o mix.json
+  divvy sim mix.toml -p gr3 --schedule 24 --assert 'max(error) < 8ms'")]
+pub struct SimArgs {
+    /// The workload, a TOML file
+    #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
+    pub workload: PathBuf,
+
+    #[command(flatten)]
+    pub policies: PolicyArgs,
+
+    #[command(flatten)]
+    pub machine: MachineArgs,
+
+    #[command(flatten)]
+    pub chance: ChanceArgs,
+
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// Replay a recorded trace: what would its workload have done under another policy?
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy replay perf.data -p eevdf,gr3,pbs:alpha=2
+  divvy replay build.txt -p eevdf,sfs --keep make --strict B
+  divvy replay perf.data -p gr3,eevdf --baseline eevdf --assert 'p99(delay, task=sleeper) < 4ms'")]
+pub struct ReplayArgs {
+    /// The trace: perf.data of `perf sched record`, or what `perf script` prints; - is stdin
+    #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
+    pub trace: PathBuf,
+
+    #[command(flatten)]
+    pub policies: PolicyArgs,
+
+    #[command(flatten)]
+    pub recording: RecordingArgs,
+
+    #[command(flatten)]
+    pub machine: MachineArgs,
+
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// Which policies.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Policies")]
+pub struct PolicyArgs {
+    /// What to run: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., several by commas or by repeating -p
+    ///
+    /// `divvy policies` lists selections and modifiers, `divvy policies NAME` their parameters. Times have a unit
+    /// (quantum=2ms), ratios are decimals or inf.
+    #[arg(short, long = "policy", required = true, value_name = "SPEC", action = ArgAction::Append, value_hint = ValueHint::Other)]
+    pub policy: Vec<String>,
+
+    /// Relate the others to this policy; it is run as well if -p does not name it [default: the first]
+    #[arg(long, value_name = "SPEC", value_hint = ValueHint::Other)]
+    pub baseline: Option<String>,
+}
+
+/// On which machine.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Machine")]
+pub struct MachineArgs {
+    /// Number of CPUs [default: as the workload says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub cpus: Option<u32>,
+
+    /// Simulated time, as in 30s [default: as the workload says]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub duration: Option<u64>,
+
+    /// Slice of policies that do not set their own, as in 2ms [default: as the workload says]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub quantum: Option<u64>,
+}
+
+/// What chance has to do with it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chance")]
+pub struct ChanceArgs {
+    /// Number that all random times come from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Repetitions, each with its own random times, the same for every policy
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub reps: u32,
+}
+
+/// How to read a recording.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Recording")]
+pub struct RecordingArgs {
+    /// What wakes a task in the replay
+    #[arg(long, value_enum, default_value = "dep", value_name = "HOW")]
+    pub wakes: Wakes,
+
+    /// Fail, with exit code 4, if the recording's grade is below this
+    #[arg(long, value_enum, ignore_case = true, value_name = "GRADE")]
+    pub strict: Option<Grade>,
+
+    /// Keep only threads of this name and what they fork (repeat for more)
+    #[arg(long, value_name = "COMM", action = ArgAction::Append, value_hint = ValueHint::CommandName)]
+    pub keep: Vec<String>,
+
+    /// A row a thread, as in make:1234, instead of one for all threads of a name
+    #[arg(long)]
+    pub per_thread: bool,
+}
+
+/// What to print, and what to check.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// How to print the result; json is complete, csv has a row a policy, repetition and task
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: Format,
+
+    /// Print the first N decisions of each CPU (not in csv)
+    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u32).range(1..))]
+    pub schedule: Option<u32>,
+
+    /// Write the result to a file instead of stdout
+    #[arg(short, long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+
+    /// Fail, with exit code 3, if a run does not meet this, as in 'max(error) < 8ms' (repeat for more)
+    #[arg(long, value_name = "EXPR", help_heading = "Checks", action = ArgAction::Append,
+        value_hint = ValueHint::Other, long_help = assert::help())]
+    pub assert: Vec<String>,
+}
+
+/// List the policies, or show one: parameters, paper, guarantees
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy policies
+  divvy policies gr3
+  divvy policies --format json")]
+pub struct PoliciesArgs {
+    /// The policy to show
+    #[arg(value_name = "NAME", value_hint = ValueHint::Other)]
+    pub name: Option<String>,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: PoliciesFormat,
+}
+
+/// Print the completions of a shell
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy completions bash > ~/.local/share/bash-completion/completions/divvy
+  divvy completions zsh > ~/.zfunc/_divvy
+  divvy completions fish > ~/.config/fish/completions/divvy.fish")]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+/// Print the man page, or write the pages of all commands to a directory
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy man | man -l -
+  divvy man ~/.local/share/man/man1
+  divvy man target/man && man target/man/divvy-sim.1")]
+pub struct ManArgs {
+    /// Where to write divvy.1, divvy-sim.1 and so on; it is made if it is not there
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+}
+
+/// When to write escape sequences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal
+    Auto,
+    /// Even into a file
+    Always,
+    /// Not at all
+    Never,
+}
+
+/// Forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people, within the terminal's width
+    Table,
+    /// Everything, by schema_version 1
+    Json,
+    /// A row a policy, repetition and task
+    Csv,
+    /// Tables to paste
+    Markdown,
+}
+
+/// Forms of the list of policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PoliciesFormat {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+}
+
+/// What wakes a task in a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Wakes {
+    /// What did in the recording: another task, a timer, the outside world
+    Dep,
+    /// Every sleep lasts as long as in the recording
+    Fixed,
+    /// Every wake-up comes at the recording's time
+    Open,
+}
+
+/// Quality of a recording, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Grade {
+    /// Nothing that matters is missing
+    #[value(name = "A")]
+    A,
+    /// Small gaps
+    #[value(name = "B")]
+    B,
+    /// Tendencies only
+    #[value(name = "C")]
+    C,
+    /// Not to be believed
+    #[value(name = "D")]
+    D,
+}
+
+fn positive_duration(text: &str) -> Result<u64, String> {
+    match parse_duration(text)? {
+        0 => Err("it must be more than 0".to_owned()),
+        ns => Ok(ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_a_one_line_about_and_three_examples() {
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            let about = command.get_about().expect(name).to_string();
+            assert!(!about.contains('\n') && about.len() <= 80, "{name}: {about}");
+            let after = command.get_after_help().expect(name).to_string();
+            let examples = after.lines().filter(|line| line.starts_with("  divvy ")).count();
+            assert_eq!(examples, 3, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_examples_are_valid() {
+        for command in Cli::command().get_subcommands() {
+            let after = command.get_after_help().expect("examples").to_string();
+            for line in after.lines().filter_map(|line| line.strip_prefix("  ")) {
+                let line = line.split(" > ").next().unwrap_or(line);
+                let line = line.split(" | ").next().unwrap_or(line);
+                let line = line.split(" && ").next().unwrap_or(line);
+                // Quotes hold no quotes in the examples.
+                let words = line.split('\'').enumerate().flat_map(|(index, piece)| {
+                    if index % 2 == 1 { vec![piece] } else { piece.split_whitespace().collect() }
+                });
+                let cli = Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+                let claims = match &cli.command {
+                    Command::Sim(args) => &args.show.assert,
+                    Command::Replay(args) => &args.show.assert,
+                    _ => continue,
+                };
+                for claim in claims {
+                    assert::Claim::parse(claim).unwrap_or_else(|error| panic!("{error}"));
+                }
+            }
+        }
+    }
+}

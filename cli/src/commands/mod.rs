@@ -1,0 +1,23 @@
+//! The commands.
+
+use crate::args::{Cli, Command};
+use crate::output::Output;
+
+mod common;
+mod completions;
+mod man;
+pub mod policies;
+pub mod replay;
+mod sim;
+
+/// Does what was asked.
+pub fn run(cli: &Cli) -> anyhow::Result<()> {
+    let output = Output::new(cli.color, cli.quiet);
+    match &cli.command {
+        Command::Sim(args) => sim::run(args, cli.verbose, output),
+        Command::Replay(args) => replay::run(args, cli.verbose, output),
+        Command::Policies(args) => policies::run(args, output),
+        Command::Completions(args) => completions::run(args, output),
+        Command::Man(args) => man::run(args, output),
+    }
+}

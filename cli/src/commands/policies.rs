@@ -1,0 +1,184 @@
+//! `divvy policies [NAME]`.
+
+use std::fmt::Write as _;
+
+use divvy_sim::policy::{self, Kind, ParamInfo, ParamKind, PolicyInfo};
+use divvy_sim::quantity;
+use divvy_sim::spec::range_text;
+use divvy_sim::workload::nearest;
+use serde_json::{Value, json};
+
+use crate::args::{PoliciesArgs, PoliciesFormat};
+use crate::output::Output;
+use crate::view::text;
+
+/// Asked for a policy that there is not.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no policy `{}`{} (`divvy policies` lists them)", name.escape_debug(), hint(*nearest))]
+pub struct UnknownPolicy {
+    name: String,
+    nearest: Option<&'static str>,
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// Lists all, or shows one.
+pub fn run(args: &PoliciesArgs, output: Output) -> anyhow::Result<()> {
+    let columns = output.columns(None);
+    let chosen = args.name.as_deref().map(find).transpose()?;
+    let text = match (chosen, args.format) {
+        (Some(policy), PoliciesFormat::Table) => one_text(policy, columns),
+        (Some(policy), PoliciesFormat::Json) => pretty(&one_json(policy))?,
+        (None, PoliciesFormat::Table) => list_text(columns),
+        (None, PoliciesFormat::Json) => pretty(&json!({
+            "schema_version": 1,
+            "policies": policy::all().iter().map(one_json).collect::<Vec<_>>(),
+        }))?,
+    };
+    output.write(&text, None)
+}
+
+fn find(name: &str) -> Result<&'static PolicyInfo, UnknownPolicy> {
+    policy::find(name).ok_or_else(|| UnknownPolicy {
+        name: name.to_owned(),
+        nearest: nearest(name, policy::all().iter().map(|policy| policy.name)),
+    })
+}
+
+const BOLD: anstyle::Style = anstyle::Style::new().bold();
+
+fn list_text(columns: usize) -> String {
+    let policies = policy::all();
+    let widest = policies.iter().map(|policy| text::width(policy.name)).max().unwrap_or(0);
+    let mut out = String::new();
+    for (kind, head) in [
+        (Kind::Selection, "Selection policies: who runs next"),
+        (Kind::Modifier, "Modifiers: weights and slices under a selection, as in sfq+feasible"),
+    ] {
+        let _ = writeln!(out, "{BOLD}{head}{BOLD:#}");
+        for policy in policies.iter().filter(|policy| policy.kind == kind) {
+            let title = text::fit(policy.title, columns.saturating_sub(widest + 4));
+            let _ = writeln!(out, "  {:widest$}  {title}", policy.name);
+        }
+        out.push('\n');
+    }
+    out.push_str("divvy policies NAME shows parameters, guarantees and the paper.\n");
+    out
+}
+
+fn one_text(policy: &PolicyInfo, columns: usize) -> String {
+    let head = text::wrap(&format!("{}: {}", policy.name, policy.title), columns, 2);
+    let mut out = format!("{BOLD}{head}{BOLD:#}\n");
+    let mut section = |head: &str, lines: &[String]| {
+        if lines.is_empty() {
+            return;
+        }
+        let _ = writeln!(out, "\n{BOLD}{head}{BOLD:#}");
+        for line in lines {
+            let indent = line.len() - line.trim_start().len();
+            let _ = writeln!(out, "{}", text::wrap(&format!("  {line}"), columns, indent + 4));
+        }
+    };
+    let points = |lines: &[&str]| lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>();
+    let given = |line: &str| if line.is_empty() { vec![] } else { vec![line.to_owned()] };
+    section("Kind", &[kind_text(policy.kind).to_owned()]);
+    section("Paper", &given(policy.paper));
+    section("Guarantees", &points(&policy.guarantees));
+    section("Cost per decision", &given(policy.cost));
+    section("Parameters", &policy.params.iter().flat_map(param_lines).collect::<Vec<_>>());
+    section("Differs from the paper", &points(&policy.deviations));
+    out
+}
+
+fn kind_text(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Selection => "selection policy; it begins a spec",
+        Kind::Modifier => "modifier; it follows a + in a spec",
+    }
+}
+
+/// `quantum=10ms  (time, 1us to 1s)` and the help under it.
+fn param_lines(param: &ParamInfo) -> Vec<String> {
+    let default = quantity::format(param.kind, param.default);
+    let kind = match param.kind {
+        ParamKind::Switch => String::new(),
+        kind => format!("{}, ", param_kind(kind)),
+    };
+    vec![format!("{}={default}  ({kind}{})", param.name, range_text(param)), format!("    {}", param.help)]
+}
+
+fn param_kind(kind: ParamKind) -> &'static str {
+    match kind {
+        ParamKind::Time => "time",
+        ParamKind::Ratio => "ratio",
+        ParamKind::Integer => "integer",
+        ParamKind::Switch => "switch",
+    }
+}
+
+fn one_json(policy: &PolicyInfo) -> Value {
+    json!({
+        "name": policy.name,
+        "kind": match policy.kind {
+            Kind::Selection => "selection",
+            Kind::Modifier => "modifier",
+        },
+        "title": policy.title,
+        "paper": policy.paper,
+        "guarantees": policy.guarantees,
+        "cost": policy.cost,
+        "deviations": policy.deviations,
+        "params": policy.params.iter().map(param_json).collect::<Vec<_>>(),
+    })
+}
+
+/// Values as a spec takes them, so that they can be pasted into one.
+fn param_json(param: &ParamInfo) -> Value {
+    let text = |raw| quantity::format(param.kind, raw);
+    json!({
+        "name": param.name,
+        "kind": param_kind(param.kind),
+        "unit": param.unit,
+        "default": text(param.default),
+        "min": text(param.min),
+        "max": text(param.max),
+        "help": param.help,
+    })
+}
+
+fn pretty(value: &Value) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(value).map(|text| text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_fits_eighty_columns_and_names_every_policy() {
+        let list = anstream::adapter::strip_str(&list_text(80)).to_string();
+        assert!(list.lines().all(|line| text::width(line) <= 80), "{list}");
+        for policy in policy::all() {
+            assert!(list.contains(&format!("\n  {} ", policy.name)), "{}", policy.name);
+        }
+    }
+
+    #[test]
+    fn every_policy_tells_all_of_itself_in_eighty_columns() {
+        for policy in policy::all() {
+            let text = anstream::adapter::strip_str(&one_text(policy, 80)).to_string();
+            assert!(text.lines().all(|line| text::width(line) <= 80), "{text}");
+            for param in &policy.params {
+                assert!(text.contains(&format!("\n  {}=", param.name)), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_policy_names_the_nearest() {
+        let error = find("sfqq").expect_err("unknown");
+        assert!(error.to_string().starts_with("there is no policy `sfqq`; did you mean `sfq`?"), "{error}");
+    }
+}

@@ -1,0 +1,25 @@
+//! `divvy sim WORKLOAD -p SPEC..`.
+
+use divvy_sim::run::{Options, simulate};
+use divvy_sim::workload::Workload;
+
+use super::common;
+use crate::args::SimArgs;
+use crate::output::Output;
+use crate::progress::Bar;
+use crate::view::page::Wish;
+
+/// Simulates, compares, checks.
+pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
+    let (specs, baseline) = common::specs(&args.policies)?;
+    let claims = common::claims(&args.show)?;
+    let workload = Workload::load(&args.workload)?;
+    let machine = common::options(&args.machine, &args.show);
+    let options = Options { seed: args.chance.seed, reps: args.chance.reps, ..machine };
+    let runs = specs.len() as u64 * u64::from(options.reps);
+    let bar = Bar::new(options.duration_ns.or(workload.duration_ns), runs, output);
+    let report = simulate(&workload, &specs, &options, &bar);
+    drop(bar);
+    let wish = Wish { baseline: baseline.as_deref(), all_tasks: verbose };
+    common::show(&report?, &wish, &args.show, &claims, output)
+}

@@ -1,0 +1,99 @@
+//! Exit codes: the one place where errors become numbers.
+
+use std::io;
+use std::process::ExitCode;
+
+use divvy_sim::run::RunError;
+use divvy_sim::spec::SpecError;
+use divvy_sim::workload::WorkloadError;
+use divvy_trace::TraceError;
+
+use crate::assert::{ClaimError, NotMet};
+use crate::commands::policies::UnknownPolicy;
+use crate::commands::replay::Unfit;
+
+/// The codes, for the end of the help.
+pub const HELP: &str = "\
+Exit codes:
+  0  done
+  1  failure
+  2  usage
+  3  a claim or --assert is not met
+  4  bad input
+  5  the kernel lacks something, or permission is missing";
+
+const FAILURE: u8 = 1;
+const USAGE: u8 = 2;
+const NOT_MET: u8 = 3;
+const BAD_INPUT: u8 = 4;
+
+/// Says what went wrong on stderr, and gives the code. A reader that has seen enough is nothing wrong.
+pub fn code(result: &anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    if is_broken_pipe(error) {
+        return ExitCode::SUCCESS;
+    }
+    anstream::eprintln!("{ERROR_STYLE}error:{ERROR_STYLE:#} {error:#}");
+    ExitCode::from(number(error))
+}
+
+const ERROR_STYLE: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+fn number(error: &anyhow::Error) -> u8 {
+    let codes = error.chain().filter_map(|cause| {
+        if cause.is::<SpecError>() || cause.is::<ClaimError>() || cause.is::<UnknownPolicy>() {
+            Some(USAGE)
+        } else if cause.is::<NotMet>() {
+            Some(NOT_MET)
+        } else if cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() {
+            Some(BAD_INPUT)
+        } else {
+            cause.downcast_ref::<RunError>().map(run_number)
+        }
+    });
+    codes.max().unwrap_or(FAILURE)
+}
+
+fn run_number(error: &RunError) -> u8 {
+    match error {
+        RunError::Machine { .. } => USAGE,
+        RunError::Endless { .. } | RunError::Workload(_) => BAD_INPUT,
+        RunError::Violation { .. } => FAILURE,
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::*;
+    use crate::assert::Claim;
+
+    fn number_of<E: std::error::Error + Send + Sync + 'static>(error: E) -> u8 {
+        number(&Err::<(), E>(error).context("while testing").expect_err("an error"))
+    }
+
+    #[test]
+    fn errors_keep_their_code_through_context() {
+        let policies = divvy_sim::policy::all();
+        assert_eq!(number_of(divvy_sim::spec::parse("nosuch", policies).expect_err("unknown")), 2);
+        assert_eq!(number_of(Claim::parse("jain").expect_err("no claim")), 2);
+        assert_eq!(number_of(NotMet { failures: vec![] }), 3);
+        let file = WorkloadError::File { file: "x".to_owned(), reason: "gone".to_owned() };
+        assert_eq!(number_of(file), 4);
+        assert_eq!(number_of(io::Error::other("disk full")), 1);
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_failure() {
+        let error = anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe)).context("cannot write");
+        assert!(is_broken_pipe(&error));
+    }
+}

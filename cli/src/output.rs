@@ -1,0 +1,71 @@
+//! Where results and notes go: results to stdout or a file, everything else to stderr.
+
+use std::fs;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use crate::args::Color;
+
+/// Columns of a result that does not go to a terminal, unless COLUMNS says otherwise.
+const PLAIN_COLUMNS: usize = 80;
+
+/// How to write.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    color: Color,
+    quiet: bool,
+}
+
+impl Output {
+    /// Sets the choice of colour for the whole process.
+    pub fn new(color: Color, quiet: bool) -> Self {
+        match color {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+        Self { color, quiet }
+    }
+
+    /// Columns for a table: the terminal's, if the result goes there.
+    pub fn columns(self, file: Option<&Path>) -> usize {
+        let terminal = match file {
+            None => terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)),
+            Some(_) => None,
+        };
+        terminal.or_else(columns_variable).unwrap_or(PLAIN_COLUMNS)
+    }
+
+    /// Writes a result whole, without its escape sequences where they do not belong.
+    pub fn write(self, text: &str, file: Option<&Path>) -> anyhow::Result<()> {
+        let Some(path) = file.filter(|path| *path != Path::new("-")) else {
+            let mut out = anstream::stdout();
+            out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write the result")?;
+            return Ok(());
+        };
+        let plain = match self.color {
+            Color::Always => text.to_owned(),
+            Color::Auto | Color::Never => anstream::adapter::strip_str(text).to_string(),
+        };
+        fs::write(path, plain).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Tells something that is not the result.
+    pub fn note(self, text: &str) {
+        if !self.quiet {
+            anstream::eprintln!("{text}");
+        }
+    }
+
+    /// Whether to draw progress.
+    pub fn shows_progress(self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+}
+
+fn columns_variable() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
+}

@@ -1,0 +1,178 @@
+//! The sheet that has a row a policy.
+
+use divvy_sim::report::Report;
+
+use crate::compare::{Criterion, Estimate, Policy, floor};
+use crate::measure::{
+    DECISIONS, DELAY, ERROR, JAIN, MIGRATIONS, Quantity, RESPONSE, SWITCHES, Statistic, UTILIZATION, WAIT,
+};
+use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet, TIMES};
+use crate::view::text;
+
+/// A row a policy.
+pub fn sheet(report: &Report, policies: &[Policy], baseline: Option<&str>) -> Sheet {
+    let mut columns = vec![Column::name("policy")];
+    let mut rows: Vec<Vec<Cell>> =
+        policies.iter().map(|policy| vec![Cell::plain(text::escape(policy.spec))]).collect();
+    let mut add = |head, group, cells: Vec<Cell>| {
+        columns.push(Column::number(head, group));
+        for (row, cell) in rows.iter_mut().zip(cells) {
+            row.push(cell);
+        }
+    };
+    for metric in metrics() {
+        let cells = metric.cells(policies);
+        add(metric.head, metric.group, cells);
+        if metric.quantity.name == RESPONSE.name && metric.statistic == Statistic::Mean {
+            add(["", "\u{b1}95%"], TIMES, half_widths(policies));
+        }
+    }
+    if policies.len() > 1
+        && let Some(base) = base(policies, baseline)
+    {
+        let criterion = Criterion::of(report);
+        let head = match criterion {
+            Criterion::MeanResponse => ["response", "factor"],
+            Criterion::MaxError => ["error", "factor"],
+        };
+        add(head, TIMES, policies.iter().map(|policy| factor(report, criterion, policy, base)).collect());
+    }
+    Sheet { title: None, columns, rows }.without_empty_columns()
+}
+
+/// One measured column: how repetitions are pooled, and which values are better.
+struct Metric {
+    head: [&'static str; 2],
+    group: u8,
+    quantity: Quantity,
+    statistic: Statistic,
+    format: fn(f64) -> String,
+    better: Better,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Better {
+    Less,
+    More,
+    Neither,
+}
+
+fn metrics() -> [Metric; 10] {
+    use Better::{Less, More, Neither};
+    let percent: fn(f64) -> String = |share| text::percent(share, 1);
+    let metric = |head, group, quantity, statistic, format, better| Metric {
+        head,
+        group,
+        quantity,
+        statistic,
+        format,
+        better,
+    };
+    [
+        metric(["service", "error max"], SERVICE, ERROR, Statistic::Max, text::time, Less),
+        metric(["Jain", "index"], SERVICE, JAIN, Statistic::Mean, text::index, More),
+        metric(["CPU", "used"], SERVICE, UTILIZATION, Statistic::Mean, percent, More),
+        metric(["", "switches"], SERVICE, SWITCHES, Statistic::Mean, text::count, Neither),
+        metric(["migra-", "tions"], SERVICE, MIGRATIONS, Statistic::Mean, text::count, Neither),
+        metric(["deci-", "sions"], SERVICE, DECISIONS, Statistic::Mean, text::count, Neither),
+        metric(["response", "mean"], TIMES, RESPONSE, Statistic::Mean, text::time, Less),
+        metric(["response", "p99"], TIMES, RESPONSE, Statistic::P99, text::time, Less),
+        metric(["wait", "mean"], TIMES, WAIT, Statistic::Mean, text::time, Less),
+        metric(["wake delay", "p99"], TIMES, DELAY, Statistic::P99, text::time, Less),
+    ]
+}
+
+impl Metric {
+    /// The mean of the repetitions; of the service error, the greatest.
+    fn value(&self, policy: &Policy) -> Option<f64> {
+        let values: Option<Vec<f64>> =
+            policy.runs.iter().map(|run| self.quantity.of_run(run, self.statistic)).collect();
+        let values = values?;
+        if self.quantity.name == ERROR.name {
+            return values.into_iter().reduce(f64::max);
+        }
+        Some(values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    fn cells(&self, policies: &[Policy]) -> Vec<Cell> {
+        let values: Vec<Option<f64>> = policies.iter().map(|policy| self.value(policy)).collect();
+        let texts: Vec<String> =
+            values.iter().map(|value| value.map_or(ABSENT.to_owned(), self.format)).collect();
+        let contends = |index: usize| self.group != TIMES || policies[index].keeps_up(policies);
+        let best = (0..policies.len())
+            .filter(|index| self.better != Better::Neither && contends(*index))
+            .filter_map(|index| Some((values[index]?, &texts[index])))
+            .reduce(|best, other| if self.is_better(other.0, best.0) { other } else { best })
+            .map(|(_, text)| text.clone());
+        // What prints alike is not told apart by a mark.
+        let mut contending = texts.iter().enumerate().filter(|(index, _)| contends(*index));
+        let all_alike = contending.all(|(_, text)| Some(text) == best.as_ref());
+        let cells = texts.into_iter().enumerate().map(|(index, text)| Cell {
+            is_best: !all_alike && contends(index) && Some(&text) == best.as_ref(),
+            text,
+        });
+        cells.collect()
+    }
+
+    fn is_better(&self, value: f64, than: f64) -> bool {
+        match self.better {
+            Better::Less => value < than,
+            Better::More => value > than,
+            Better::Neither => false,
+        }
+    }
+}
+
+/// The policy asked for, else the first that keeps up with the others.
+fn base<'a, 'b>(policies: &'b [Policy<'a>], baseline: Option<&str>) -> Option<&'b Policy<'a>> {
+    match baseline {
+        Some(spec) => policies.iter().find(|policy| policy.spec == spec),
+        None => policies.iter().find(|policy| policy.keeps_up(policies)),
+    }
+}
+
+/// Half the interval of the mean response, in percent of it.
+fn half_widths(policies: &[Policy]) -> Vec<Cell> {
+    policies
+        .iter()
+        .map(|policy| {
+            let estimate = Criterion::MeanResponse.estimate(policy);
+            let half = estimate.and_then(|estimate| estimate.relative_half_width());
+            Cell::plain(half.map_or(ABSENT.to_owned(), |half| text::percent(half, 1)))
+        })
+        .collect()
+}
+
+/// `1.42x` the baseline; `~` before it when the intervals do not tell the two apart.
+fn factor(report: &Report, criterion: Criterion, policy: &Policy, base: &Policy) -> Cell {
+    if policy.spec == base.spec {
+        return Cell::plain("1".to_owned());
+    }
+    let Some(ratio) = criterion.ratio(policy, base) else {
+        return Cell::plain(ABSENT.to_owned());
+    };
+    let sure =
+        |ratio: Estimate| floor(report).is_some_and(|floor| ratio.is_more(floor) || ratio.is_less(floor));
+    let mark = if sure(ratio) { "" } else { "~" };
+    Cell::plain(format!("{mark}{:.2}x", ratio.mid))
+}
+
+/// What marks mean, and how tasks and repetitions were pooled.
+pub fn notes(policies: &[Policy], comparison: &Sheet) -> Vec<String> {
+    let has = |wanted: fn(&Cell) -> bool| comparison.rows.iter().flatten().any(wanted);
+    let mut notes = Vec::new();
+    if has(|cell| cell.is_best) {
+        notes.push("* best of its column".to_owned());
+    }
+    if has(|cell| cell.text.starts_with('~')) {
+        notes.push("~ no interval tells it from the baseline".to_owned());
+    }
+    let has_tail = comparison.columns.iter().any(|column| column.head[1] == "p99");
+    if has_tail && policies[0].runs[0].tasks.len() > 1 {
+        notes.push("p99 is the worst task's".to_owned());
+    }
+    if policies.iter().any(|policy| policy.runs.len() > 1) {
+        notes.push("means over repetitions; the service error is the greatest".to_owned());
+    }
+    notes
+}

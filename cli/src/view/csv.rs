@@ -1,0 +1,121 @@
+//! A report as CSV (RFC 4180): a row a policy, repetition and task; units in the columns' names.
+
+use std::fmt::Write as _;
+
+use divvy_sim::report::{Quantiles, Report, Run, TaskResult};
+
+/// Columns before the distributions.
+const HEAD: &str = "workload,cpus,seed,policy,rep,duration_ns,switches,migrations,decisions,utilization,jain,\
+                    task,process,weight,service_ns,entitled_ns,share,error_min_ns,error_max_ns,jobs,finished_ns";
+
+/// Writes the report as CSV. What was not measured is empty.
+pub fn write(report: &Report) -> String {
+    let mut out = HEAD.to_owned();
+    for (name, unit) in [("response", "_ns"), ("wait", "_ns"), ("wake_delay", "_ns"), ("slowdown", "")] {
+        let _ = write!(out, ",{name}_count");
+        for number in ["mean", "ci95", "p50", "p90", "p99", "max"] {
+            let _ = write!(out, ",{name}_{number}{unit}");
+        }
+    }
+    out.push_str("\r\n");
+    for run in &report.runs {
+        for task in &run.tasks {
+            row_to(&mut out, report, run, task);
+        }
+    }
+    out
+}
+
+fn row_to(out: &mut String, report: &Report, run: &Run, task: &TaskResult) {
+    let workload = field(&report.workload);
+    let policy = field(&run.policy);
+    let _ = write!(out, "{workload},{},{},{policy},{}", report.cpus, report.seed, run.rep);
+    let _ = write!(out, ",{},{},{},{}", run.duration_ns, run.switches, run.migrations, run.decisions);
+    let _ = write!(out, ",{},{}", run.utilization, run.jain);
+    let _ = write!(out, ",{},{},{}", field(&task.name), field(&task.process), task.weight);
+    let _ = write!(out, ",{},{},{}", task.service_ns, task.entitled_ns, task.share);
+    let _ = write!(out, ",{},{},{},", task.error_min_ns, task.error_max_ns, task.jobs);
+    if let Some(finished_ns) = task.finished_ns {
+        let _ = write!(out, "{finished_ns}");
+    }
+    for distribution in [&task.response_ns, &task.wait_ns, &task.wake_delay_ns, &task.slowdown] {
+        quantiles_to(out, distribution);
+    }
+    out.push_str("\r\n");
+}
+
+fn quantiles_to(out: &mut String, q: &Quantiles) {
+    let _ = write!(out, ",{}", q.count);
+    for value in [q.mean, q.ci95, q.p50, q.p90, q.p99, q.max] {
+        out.push(',');
+        if let Some(value) = value {
+            let _ = write!(out, "{value}");
+        }
+    }
+}
+
+/// Quoted when it holds what would end the field.
+fn field(text: &str) -> String {
+    if text.contains(['"', ',', '\n', '\r']) || text.trim() != text {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    /// RFC 4180, read the plain way.
+    fn read(text: &str) -> Vec<Vec<String>> {
+        let (mut rows, mut row, mut value, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            match c {
+                '"' if quoted && chars.peek() == Some(&'"') => {
+                    chars.next();
+                    value.push('"');
+                }
+                '"' => quoted = !quoted,
+                ',' if !quoted => row.push(std::mem::take(&mut value)),
+                '\r' if !quoted && chars.peek() == Some(&'\n') => {
+                    chars.next();
+                    row.push(std::mem::take(&mut value));
+                    rows.push(std::mem::take(&mut row));
+                }
+                c => value.push(c),
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn hostile_names_come_back_as_they_were() {
+        let report = samples::hostile();
+        let rows = read(&write(&report));
+        assert_eq!(rows.len(), 1 + 12);
+        let task = rows[0].iter().position(|head| head == "task").expect("a column");
+        for (row, expected) in rows[1..].iter().zip(&report.runs[0].tasks) {
+            assert_eq!(row.len(), rows[0].len());
+            assert_eq!(row[0], "dir/\x1b[2Jevil\n.toml");
+            assert_eq!(row[task], expected.name);
+        }
+    }
+
+    #[test]
+    fn numbers_have_their_units_in_the_head_and_absent_ones_are_empty() {
+        let rows = read(&write(&samples::two_policies()));
+        let value = |row: usize, head: &str| {
+            let column = rows[0].iter().position(|name| name == head).expect("a column");
+            rows[row][column].clone()
+        };
+        assert_eq!(value(1, "error_min_ns"), "-4000000");
+        assert_eq!(value(1, "response_mean_ns"), "15000000");
+        assert_eq!(value(1, "slowdown_mean"), "15");
+        assert_eq!(value(3, "response_mean_ns"), "");
+        assert_eq!(value(3, "finished_ns"), "");
+        assert_eq!(value(3, "response_count"), "0");
+    }
+}

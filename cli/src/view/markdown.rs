@@ -1,0 +1,122 @@
+//! A page as Markdown (the dialect with pipe tables).
+
+use std::fmt::Write as _;
+
+use crate::view::page::{Column, Page, Schedule, Sheet};
+
+/// Writes the page as Markdown.
+pub fn write(page: &Page) -> String {
+    let mut out = format!("**{}**\n", escape(&page.heading));
+    for line in &page.quality {
+        let depth = if line.starts_with("  ") { "  - " } else { "- " };
+        let start = if std::ptr::eq(line, &page.quality[0]) { "\n" } else { "" };
+        push(&mut out, &format!("{start}{depth}{}", escape(line.trim_start())));
+    }
+    for (index, sheet) in page.sheets.iter().enumerate() {
+        push(&mut out, "");
+        if let Some(title) = &sheet.title {
+            push(&mut out, &format!("**{}**\n", escape(title)));
+        }
+        sheet_to(&mut out, sheet);
+        if index == 0 && !page.notes.is_empty() {
+            push(&mut out, &format!("\n{}", escape(&page.notes.join("; "))));
+        }
+    }
+    for schedule in &page.schedules {
+        push(&mut out, "");
+        schedule_to(&mut out, schedule);
+    }
+    if let Some(summary) = &page.summary {
+        push(&mut out, &format!("\nSummary: {}", escape(summary)));
+    }
+    out
+}
+
+fn sheet_to(out: &mut String, sheet: &Sheet) {
+    let heads: Vec<String> = sheet.columns.iter().map(|column| escape(&head(column))).collect();
+    push(out, &format!("| {} |", heads.join(" | ")));
+    let rules: Vec<&str> =
+        sheet.columns.iter().map(|column| if column.is_number { "---:" } else { "---" }).collect();
+    push(out, &format!("| {} |", rules.join(" | ")));
+    for row in &sheet.rows {
+        let cells: Vec<String> = row
+            .iter()
+            .map(|cell| if cell.is_best { format!("**{}**", escape(&cell.text)) } else { escape(&cell.text) })
+            .collect();
+        push(out, &format!("| {} |", cells.join(" | ")));
+    }
+}
+
+/// `migra-` over `tions` is one word, others are two.
+fn head(column: &Column) -> String {
+    let [above, below] = column.head;
+    match above.strip_suffix('-') {
+        Some(start) => format!("{start}{below}"),
+        None => format!("{above} {below}").trim().to_owned(),
+    }
+}
+
+fn schedule_to(out: &mut String, schedule: &Schedule) {
+    push(out, &format!("**{}**\n", escape(&schedule.title)));
+    push(out, "| CPU | decisions |\n| ---: | --- |");
+    for (cpu, names) in schedule.cpus.iter().enumerate() {
+        let _ = writeln!(out, "| {cpu} | {} |", escape(&names.join(" ")));
+    }
+}
+
+fn push(out: &mut String, line: &str) {
+    out.push_str(line);
+    out.push('\n');
+}
+
+/// Text is on one line already; what Markdown or HTML would read as markup gets a backslash.
+fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '|' | '#' | '~') {
+            safe.push('\\');
+        }
+        safe.push(c);
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use crate::view::page::{Wish, page};
+
+    #[test]
+    fn a_comparison() {
+        let report = samples::endless(&[("gr3", 8), ("rr", 80)]);
+        let text = write(&page(&report, &Wish::default()));
+        let head = "| policy | service error max | Jain index | CPU used | switches | migrations | decisions | \
+                    error factor |";
+        assert!(text.contains(head), "{text}");
+        assert!(text.contains("| gr3 | **8.00ms** | **0.9999** | 99.5% | 1234 | 0 | 56.8k | 1 |"), "{text}");
+        assert!(text.contains("\\~10.00x"), "{text}");
+    }
+
+    #[test]
+    fn hostile_names_make_no_markup_and_no_columns() {
+        let text = write(&page(&samples::hostile(), &Wish { all_tasks: true, ..Wish::default() }));
+        assert!(text.contains("| pipe \\| \\`code\\` \\<b\\>bold\\</b\\> |"), "{text}");
+        assert!(!text.contains('\x1b') && !text.contains('\u{202e}'));
+        for line in text.lines().filter(|line| line.starts_with('|')) {
+            let unescaped = line.replace("\\\\", "").replace("\\|", "");
+            assert!([11, 14].contains(&unescaped.matches('|').count()), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_recording_lists_its_findings() {
+        let text = write(&page(&samples::replayed(Some(0.05)), &Wish::default()));
+        assert!(text.contains("\n\n- recording: grade B of A to D\n  - 37 switches of 12000"), "{text}");
+        assert!(
+            text.contains(
+                "- 1000 wake-ups: 60% by another task, 25% by a timer, 10% from outside, 5% unknown"
+            )
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! Reports for people and programs. Views compute nothing: they choose, arrange and draw.
+
+mod comparison;
+pub mod csv;
+pub mod json;
+pub mod markdown;
+pub mod page;
+pub mod table;
+mod tasks;
+pub mod text;
+
+#[cfg(test)]
+mod table_tests;

@@ -1,0 +1,208 @@
+//! A report as sheets of cells, before anyone decides how they are drawn.
+
+use divvy_sim::quantity;
+use divvy_sim::report::{RecordedReport, Report, TraceReport};
+
+use crate::compare::{Policy, policies};
+use crate::summary;
+use crate::view::{comparison, tasks, text};
+
+/// What the reader asked to see.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wish<'a> {
+    /// The policy that others are put in relation to.
+    pub baseline: Option<&'a str>,
+    /// Every task, however many there are.
+    pub all_tasks: bool,
+}
+
+/// All that is shown of a report.
+pub struct Page {
+    /// What ran, and how.
+    pub heading: String,
+    /// The quality of the recording, for a replay.
+    pub quality: Vec<String>,
+    /// The comparison first, then the tasks of each policy.
+    pub sheets: Vec<Sheet>,
+    /// What marks mean, and what is not shown.
+    pub notes: Vec<String>,
+    /// What the comparison supports.
+    pub summary: Option<String>,
+    /// The first decisions of each policy and CPU.
+    pub schedules: Vec<Schedule>,
+}
+
+/// Columns and rows. The first column names the row.
+pub struct Sheet {
+    /// What the rows have in common.
+    pub title: Option<String>,
+    /// Left to right.
+    pub columns: Vec<Column>,
+    /// As many cells each as there are columns.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// One column's head.
+pub struct Column {
+    /// Two lines at most.
+    pub head: [&'static str; 2],
+    /// Numbers stand to the right.
+    pub is_number: bool,
+    /// When a sheet is too wide, columns of one group stay together.
+    pub group: u8,
+}
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Safe to print.
+    pub text: String,
+    /// Whether it is the best of its column.
+    pub is_best: bool,
+}
+
+/// The first decisions of a policy.
+pub struct Schedule {
+    /// The run's name.
+    pub title: String,
+    /// Task names, a list a CPU.
+    pub cpus: Vec<Vec<String>>,
+}
+
+/// Above this many rows, tasks are only shown when asked for.
+const FEW_TASK_ROWS: usize = 40;
+
+/// What was not measured.
+pub const ABSENT: &str = "-";
+
+/// The group of columns on who got what.
+pub const SERVICE: u8 = 0;
+/// The group of columns on how long it took.
+pub const TIMES: u8 = 1;
+
+/// Puts a report on a page.
+pub fn page(report: &Report, wish: &Wish) -> Page {
+    let policies = policies(report);
+    let task_rows: usize = policies.iter().map(|policy| policy.runs[0].tasks.len()).sum();
+    let mut sheets = vec![comparison::sheet(report, &policies, wish.baseline)];
+    let mut notes = comparison::notes(&policies, &sheets[0]);
+    if wish.all_tasks || task_rows <= FEW_TASK_ROWS {
+        sheets.extend(policies.iter().map(|policy| tasks::sheet(policy, report.cpus)));
+    } else {
+        notes.push(format!("{task_rows} rows of tasks are not shown; -v shows them"));
+    }
+    Page {
+        heading: heading(report, &policies),
+        quality: report.trace.as_ref().map(quality).unwrap_or_default(),
+        sheets,
+        notes,
+        summary: summary::sentence(report),
+        schedules: schedules(report, &policies),
+    }
+}
+
+fn heading(report: &Report, policies: &[Policy]) -> String {
+    let duration_ns = report.runs.iter().map(|run| run.duration_ns).max().unwrap_or(0);
+    let repetitions = policies.iter().map(|policy| policy.runs.len()).max().unwrap_or(0);
+    let repeated = if repetitions > 1 { format!(", {repetitions} repetitions") } else { String::new() };
+    format!(
+        "{} on {} {}, {}, seed {}{repeated}",
+        text::escape(&report.workload),
+        report.cpus,
+        if report.cpus == 1 { "CPU" } else { "CPUs" },
+        quantity::format_time_ns(i64::try_from(duration_ns).unwrap_or(i64::MAX)),
+        report.seed,
+    )
+}
+
+/// Grade and findings, causes of wake-ups, and the error that every comparison has to exceed.
+fn quality(trace: &TraceReport) -> Vec<String> {
+    let mut lines = vec![format!("recording: grade {} of A to D", trace.grade)];
+    lines.extend(trace.findings.iter().map(|finding| format!("  {}", text::escape(finding))));
+    lines.extend(trace.recorded.as_ref().map(recorded));
+    let wakes = &trace.wakes;
+    let all = wakes.dependency + wakes.timer + wakes.external + wakes.unknown;
+    if all > 0 {
+        let share = |count: u64| text::percent(count as f64 / all as f64, 0);
+        lines.push(format!(
+            "{} wake-ups: {} by another task, {} by a timer, {} from outside, {} unknown",
+            text::count(all as f64),
+            share(wakes.dependency),
+            share(wakes.timer),
+            share(wakes.external),
+            share(wakes.unknown),
+        ));
+    }
+    lines.push(match trace.self_replay_error {
+        Some(error) => format!(
+            "error of the replay itself: {} of mean response; smaller differences mean nothing",
+            text::percent(error, 1)
+        ),
+        None => "error of the replay itself: not known".to_owned(),
+    });
+    lines
+}
+
+fn schedules(report: &Report, policies: &[Policy]) -> Vec<Schedule> {
+    let repeated = policies.iter().any(|policy| policy.runs.len() > 1);
+    report
+        .runs
+        .iter()
+        .filter_map(|run| {
+            let cpus = run.schedule.as_ref()?;
+            let spec = text::escape(&run.policy);
+            Some(Schedule {
+                title: if repeated { format!("{spec}, repetition {}", run.rep) } else { spec },
+                cpus: cpus
+                    .iter()
+                    .map(|names| names.iter().map(|name| text::escape(name)).collect())
+                    .collect(),
+            })
+        })
+        .collect()
+}
+
+/// What the recorded scheduler made of it, to hold the replays against.
+fn recorded(recorded: &RecordedReport) -> String {
+    let mut parts = vec![
+        format!("{} of CPU time", text::time(recorded.service_ns as f64)),
+        format!("{} of waiting for it", text::time(recorded.wait_ns as f64)),
+    ];
+    let means = [("response", recorded.response_mean_ns), ("wake delay", recorded.wake_delay_mean_ns)];
+    parts.extend(means.iter().filter_map(|(what, ns)| Some(format!("mean {what} {}", text::time((*ns)?)))));
+    format!("as recorded: {}", parts.join(", "))
+}
+
+impl Column {
+    /// The column that names the rows.
+    pub fn name(head: &'static str) -> Self {
+        Self { head: ["", head], is_number: false, group: SERVICE }
+    }
+
+    /// A column of numbers.
+    pub fn number(head: [&'static str; 2], group: u8) -> Self {
+        Self { head, is_number: true, group }
+    }
+}
+
+impl Cell {
+    /// A cell without a mark.
+    pub fn plain(text: String) -> Self {
+        Self { text, is_best: false }
+    }
+}
+
+impl Sheet {
+    /// Leaves out columns in which nothing was measured.
+    pub fn without_empty_columns(mut self) -> Self {
+        for index in (1..self.columns.len()).rev() {
+            if self.rows.iter().all(|row| row[index].text == ABSENT) {
+                self.columns.remove(index);
+                for row in &mut self.rows {
+                    row.remove(index);
+                }
+            }
+        }
+        self
+    }
+}

@@ -1,0 +1,187 @@
+//! A page for the terminal, within its width.
+
+use std::ops::Range;
+
+use comfy_table::{
+    Attribute, Cell as Drawn, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle,
+};
+
+use crate::view::page::{Page, Schedule, Sheet};
+use crate::view::text;
+
+/// Between columns.
+const WIDE_GAP: usize = 2;
+
+/// Between columns, where a sheet fits only so.
+const NARROW_GAP: usize = 1;
+
+/// A row's name is not cut below this, if need be at the cost of one more block of columns.
+const NARROWEST_NAME: usize = 16;
+
+/// Draws the page in `columns` columns, with escape sequences for emphasis: strip them where they do not belong.
+pub fn draw(page: &Page, columns: usize) -> String {
+    let mut out = String::new();
+    for line in std::iter::once(&page.heading).chain(&page.quality) {
+        let indent = line.len() - line.trim_start().len() + 2;
+        line_to(&mut out, &text::wrap(line, columns, indent));
+    }
+    for (index, sheet) in page.sheets.iter().enumerate() {
+        line_to(&mut out, "");
+        if let Some(title) = &sheet.title {
+            line_to(&mut out, &text::fit(title, columns));
+        }
+        line_to(&mut out, &sheet_text(sheet, columns));
+        if index == 0 && !page.notes.is_empty() {
+            line_to(&mut out, &text::wrap(&page.notes.join("; "), columns, 2));
+        }
+    }
+    for schedule in &page.schedules {
+        line_to(&mut out, "");
+        schedule_to(&mut out, schedule, columns);
+    }
+    if let Some(summary) = &page.summary {
+        line_to(&mut out, "");
+        line_to(&mut out, &text::wrap(&format!("Summary: {summary}"), columns, 2));
+    }
+    out
+}
+
+/// One table if it fits, else blocks of columns under each other, each with the rows' names.
+fn sheet_text(sheet: &Sheet, columns: usize) -> String {
+    let layout = Layout::of(sheet, columns);
+    let blocks: Vec<String> =
+        layout.blocks(columns).iter().map(|block| layout.draw(block, columns)).collect();
+    blocks.join("\n\n")
+}
+
+/// A sheet and what its cells ask of their columns.
+struct Layout<'a> {
+    sheet: &'a Sheet,
+    /// Of the widest cell or head line.
+    widths: Vec<usize>,
+    /// Columns in which one cell is marked as the best.
+    marked: Vec<bool>,
+    /// Between columns.
+    gap: usize,
+}
+
+impl<'a> Layout<'a> {
+    fn of(sheet: &'a Sheet, columns: usize) -> Self {
+        let is_marked = |index: usize| sheet.rows.iter().any(|row| row[index].is_best);
+        let marked: Vec<bool> = (0..sheet.columns.len()).map(is_marked).collect();
+        let widths = sheet.columns.iter().enumerate().map(|(index, column)| {
+            let head = column.head.iter().map(|line| text::width(line));
+            let mark = usize::from(marked[index]);
+            let cells = sheet.rows.iter().map(|row| text::width(&row[index].text) + mark);
+            head.chain(cells).max().unwrap_or(0)
+        });
+        let mut layout = Self { sheet, widths: widths.collect(), marked, gap: NARROW_GAP };
+        let fits_only_narrow = layout.fits(columns) && {
+            layout.gap = WIDE_GAP;
+            !layout.fits(columns)
+        };
+        layout.gap = if fits_only_narrow { NARROW_GAP } else { WIDE_GAP };
+        layout
+    }
+
+    fn fits(&self, columns: usize) -> bool {
+        self.widths[0] + self.width_of(1..self.widths.len()) <= columns
+    }
+
+    /// Of these columns with the gaps before them.
+    fn width_of(&self, block: Range<usize>) -> usize {
+        self.widths[block].iter().map(|width| self.gap + width).sum()
+    }
+
+    /// A name is cut to this if its row is too wide.
+    fn least_name_width(&self) -> usize {
+        self.widths[0].min(NARROWEST_NAME)
+    }
+
+    /// Columns side by side: all if they fit, else as many whole groups as do beside a cut name,
+    /// and parts of a group only where it does not.
+    fn blocks(&self, columns: usize) -> Vec<Range<usize>> {
+        let count = self.sheet.columns.len();
+        let mut blocks = Vec::new();
+        let mut start = 1;
+        for index in 2..count {
+            let needed = if self.begins_group(index) { self.group(index) } else { index..index + 1 };
+            let fits = self.least_name_width() + self.width_of(start..needed.end) <= columns;
+            if !fits && !self.fits(columns) {
+                blocks.push(start..index);
+                start = index;
+            }
+        }
+        blocks.push(start..count);
+        blocks
+    }
+
+    fn begins_group(&self, index: usize) -> bool {
+        self.sheet.columns[index].group != self.sheet.columns[index - 1].group
+    }
+
+    fn group(&self, first: usize) -> Range<usize> {
+        let group = self.sheet.columns[first].group;
+        let rest = self.sheet.columns[first..].iter();
+        first..first + rest.take_while(|column| column.group == group).count()
+    }
+
+    fn draw(&self, block: &Range<usize>, columns: usize) -> String {
+        let room = columns.saturating_sub(self.width_of(block.clone()));
+        let name_width = self.widths[0].min(room.max(self.least_name_width()));
+        let chosen = || std::iter::once(0).chain(block.clone());
+        let mut table = Table::new();
+        table
+            .load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')))
+            .set_content_arrangement(ContentArrangement::Disabled)
+            .enforce_styling()
+            .set_header(chosen().map(|index| self.head(index)));
+        for row in 0..self.sheet.rows.len() {
+            table.add_row(chosen().map(|index| self.cell(row, index, name_width)));
+        }
+        table.style_text_only();
+        for (column, index) in table.column_iter_mut().zip(chosen()) {
+            column.set_padding((if index == 0 { 0 } else { self.gap as u16 }, 0));
+            if self.sheet.columns[index].is_number {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let lines: Vec<String> = table.lines().map(|line| trimmed(&line)).collect();
+        lines.join("\n")
+    }
+
+    fn head(&self, index: usize) -> Drawn {
+        let [above, below] = self.sheet.columns[index].head;
+        Drawn::new(format!("{above}\n{below}")).add_attribute(Attribute::Bold)
+    }
+
+    /// A mark takes a place in every cell of its column, so that digits stay under each other.
+    fn cell(&self, row: usize, index: usize, name_width: usize) -> Drawn {
+        let cell = &self.sheet.rows[row][index];
+        match (index, cell.is_best) {
+            (0, _) => Drawn::new(text::fit(&cell.text, name_width)),
+            (_, true) => Drawn::new(format!("{}*", cell.text)).add_attribute(Attribute::Bold),
+            (_, false) if self.marked[index] => Drawn::new(format!("{} ", cell.text)),
+            (_, false) => Drawn::new(&cell.text),
+        }
+    }
+}
+
+/// Without trailing spaces, nor emphasis on nothing behind which they could hide.
+fn trimmed(line: &str) -> String {
+    line.replace("\x1b[1m\x1b[0m", "").trim_end().to_owned()
+}
+
+fn schedule_to(out: &mut String, schedule: &Schedule, columns: usize) {
+    line_to(out, &text::fit(&schedule.title, columns));
+    for (cpu, names) in schedule.cpus.iter().enumerate() {
+        let label = format!("  CPU {cpu}:");
+        let indent = label.len() + 1;
+        line_to(out, &text::wrap(&format!("{label} {}", names.join(" ")), columns, indent));
+    }
+}
+
+fn line_to(out: &mut String, line: &str) {
+    out.push_str(line);
+    out.push('\n');
+}

@@ -1,0 +1,131 @@
+use divvy_sim::report::Report;
+
+use crate::samples;
+use crate::view::page::{Wish, page};
+use crate::view::{table, text};
+
+/// As it looks where escape sequences are stripped.
+fn drawn(report: &Report, wish: &Wish, columns: usize) -> String {
+    anstream::adapter::strip_str(&table::draw(&page(report, wish), columns)).to_string()
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(text::width).max().unwrap_or(0)
+}
+
+#[test]
+fn two_blocks_at_eighty_columns() {
+    let expected = "\
+mix.toml on 1 CPU, 10s, seed 42
+
+          service     Jain    CPU            migra-  deci-
+policy  error max    index   used  switches   tions  sions
+──────────────────────────────────────────────────────────
+gr3       4.00ms*  0.9999*  99.5%      1234       0  56.8k
+rr        30.0ms   0.9000   99.5%      1234       0  56.8k
+
+        response        response     wait  wake delay  response
+policy      mean  ±95%       p99     mean         p99    factor
+───────────────────────────────────────────────────────────────
+gr3      7.50ms*  2.0%   25.0ms*  3.75ms*     2.50ms*         1
+rr       30.0ms   2.0%   95.0ms   15.0ms      9.50ms      4.00x
+* best of its column; p99 is the worst task's
+
+gr3
+                                 error  error      response response   wait
+task    weight entitled  share   least   most jobs     mean      p99   mean
+───────────────────────────────────────────────────────────────────────────
+big          3   60.00% 60.00% -4.00ms 3.00ms  100   15.0ms   25.0ms 7.50ms
+small/1      1   20.00% 20.00% -1.00ms 2.00ms  300   5.00ms   20.0ms 2.50ms
+small/2      1   19.50% 19.50%       0 1.00ms    0        -        -      -
+
+rr
+                                 error  error      response response   wait
+task    weight entitled  share   least   most jobs     mean      p99   mean
+───────────────────────────────────────────────────────────────────────────
+big          3   50.00% 50.00% -30.0ms 5.00ms  100   60.0ms   95.0ms 30.0ms
+small/1      1   25.00% 25.00% -2.00ms 20.0ms  300   20.0ms   90.0ms 10.0ms
+small/2      1   24.50% 24.50%       0 20.0ms    0        -        -      -
+
+Summary: gr3 has the least mean response, 7.50ms; rr 4.00 times that (95%: 3.84
+  to 4.16).
+";
+    assert_eq!(drawn(&samples::two_policies(), &Wish::default(), 80), expected);
+}
+
+#[test]
+fn one_block_at_a_hundred_and_twenty_columns() {
+    let text = drawn(&samples::two_policies(), &Wish::default(), 120);
+    let comparison: Vec<&str> = text.lines().skip(2).take(5).collect();
+    let expected = [
+        "          service     Jain    CPU            migra-  deci-  response        response     wait  wake delay  response",
+        "policy  error max    index   used  switches   tions  sions      mean  ±95%       p99     mean         p99    factor",
+        "───────────────────────────────────────────────────────────────────────────────────────────────────────────────────",
+        "gr3       4.00ms*  0.9999*  99.5%      1234       0  56.8k   7.50ms*  2.0%   25.0ms*  3.75ms*     2.50ms*         1",
+        "rr        30.0ms   0.9000   99.5%      1234       0  56.8k   30.0ms   2.0%   95.0ms   15.0ms      9.50ms      4.00x",
+    ];
+    assert_eq!(comparison, expected);
+}
+
+#[test]
+fn nothing_is_wider_than_asked_however_hostile_the_names() {
+    for columns in [60, 80, 100, 120, 200] {
+        for report in [samples::hostile(), samples::two_policies(), samples::replayed(Some(0.05))] {
+            let wish = Wish { all_tasks: true, ..Wish::default() };
+            let text = drawn(&report, &wish, columns);
+            // A word is never broken, so the summary may stick out where a spec is wider than the line.
+            let tables = text.split("\nSummary").next().unwrap_or(&text);
+            assert!(widest(tables) <= columns, "{columns}:\n{text}");
+            assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+            assert!(text.lines().all(|line| !line.ends_with(' ')), "{text}");
+        }
+    }
+}
+
+#[test]
+fn wide_characters_keep_columns_under_each_other() {
+    let text = drawn(&samples::hostile(), &Wish::default(), 120);
+    let ends = |part: &str| {
+        let line =
+            text.lines().find(|line| line.contains(part)).unwrap_or_else(|| panic!("{part} in\n{text}"));
+        text::width(line)
+    };
+    assert_eq!(ends("日本語のとても"), ends("comma, \"quote\""));
+    assert_eq!(ends("日本語のとても"), ends("new\\nline\\tand\\u{1b}[31mred"));
+}
+
+#[test]
+fn many_tasks_are_shown_only_when_asked_for() {
+    let mut report = samples::two_policies();
+    for run in &mut report.runs {
+        run.tasks = std::iter::repeat_n(run.tasks[0].clone(), 100).collect();
+    }
+    let few = drawn(&report, &Wish::default(), 80);
+    assert!(few.contains("200 rows of tasks are not shown;"), "{few}");
+    assert!(!few.contains("\nbig"), "{few}");
+    let all = drawn(&report, &Wish { all_tasks: true, ..Wish::default() }, 80);
+    assert_eq!(all.matches("\nbig").count(), 200);
+}
+
+#[test]
+fn factors_relate_to_the_baseline() {
+    let factors = |baseline| {
+        let text = drawn(&samples::two_policies(), &Wish { baseline, ..Wish::default() }, 140);
+        let of = |policy: &str| {
+            let line = text.lines().find(|line| line.starts_with(policy)).expect("a row").to_owned();
+            line.split_whitespace().last().expect("a factor").to_owned()
+        };
+        (of("gr3 "), of("rr "))
+    };
+    assert_eq!(factors(None), ("1".to_owned(), "4.00x".to_owned()));
+    assert_eq!(factors(Some("rr")), ("0.25x".to_owned(), "1".to_owned()));
+}
+
+#[test]
+fn a_schedule_is_a_list_a_cpu() {
+    let mut report = samples::endless(&[("gr3", 8)]);
+    let names = |text: &str| text.split(' ').map(str::to_owned).collect();
+    report.runs[0].schedule = Some(vec![names("C1 C1 C2 C1"), names("C3 new\nline")]);
+    let text = drawn(&report, &Wish::default(), 80);
+    assert!(text.contains("\ngr3\n  CPU 0: C1 C1 C2 C1\n  CPU 1: C3 new\\nline\n"), "{text}");
+}
