@@ -30,8 +30,9 @@
  *   M3  a PARKED task is picked and on no CPU: it was picked where it could not run, and is first in line
  *       for a CPU where it can; its turn is not lost
  *   M4  the policy never names a task that is not runnable or already picked (else: faults)
- *   M5  a CPU is idle only if no task in custody may run on it
- *   M6  service charged to the policy = service received
+ *   M5  a CPU is idle only if each task in custody that may run on it is promised another CPU, one that was
+ *       asked to dispatch and has not yet; so with nothing left to do, only if none may run on it
+ *   M6  service charged to the policy = service received, less what is carried over to a task's next turn
  *   M7  every runnable task is waiting, parked, or picked for a CPU
  */
 #ifndef DIVVY_MACHINE_H
@@ -80,12 +81,14 @@ struct machine {
 	u32 found;     /* scratch of the searches below */
 	u32 at;
 	u16 why[MAX_CPUS]; /* why the turn on each CPU ends, if not because it expired */
+	u32 promised[MAX_CPUS]; /* the task for which each CPU was woken */
+	u64 now;
 	struct allowed allowed[POOL];
 };
 
-/* id 0: nothing to run */
 struct order {
-	u32 id;
+	u32 id;    /* 0: nothing to run */
+	u32 kick;  /* another CPU that is to ask for a dispatch now, or NO_CPU */
 	u64 slice; /* ns */
 };
 
@@ -103,26 +106,37 @@ static inline bool machine_may_run(const struct machine *m, u32 id, u32 cpu)
 	return a->word[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
 }
 
+/* Time as all CPUs see it: a host whose CPUs have clocks of their own passes each reading through here, under
+ * the lock, because policies count on a `now` that does not go back. */
+static inline u64 machine_now(struct machine *m, u64 reading)
+{
+	if (reading > m->now)
+		m->now = reading;
+	return m->now;
+}
+
 /* ---- service and weight ---- */
 
+/* A run has given it `ran` ns so far. A turn is charged in full before it ends, and nothing after it: what a
+ * task runs between the dispatch of the next and its own stopping is charged to its next turn. */
 static inline void machine_charge(struct machine *m, u32 id, u64 ran, u64 now)
 {
-	if (ran)
-		CALL(charge)(&m->s, id, ran, now);
+	struct fact *t = fact(m, id);
+	u64 due = ran - t->charged;
+
+	if ((t->state & (PICKED | PARKED)) != PICKED || (s64)due <= 0)
+		return;
+	t->charged += due;
+	CALL(charge)(&m->s, id, due, now);
 }
 
 /* Charge what a running task received until now. */
 static inline void machine_settle(struct machine *m, u32 id, u64 now)
 {
 	struct fact *t = fact(m, id);
-	u64 ran;
 
-	if (!(t->state & ON_CPU) || now <= t->since)
-		return;
-	ran = now - t->since;
-	t->since = now;
-	t->charged += ran;
-	machine_charge(m, id, ran, now);
+	if (t->state & ON_CPU)
+		machine_charge(m, id, now - t->since, now);
 }
 
 static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
@@ -257,6 +271,7 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 	t->nominal = weight;
 	t->weight = weight;
 	t->process = process;
+	t->charged = 0;
 	t->cpu = NO_CPU;
 	t->state = KNOWN;
 	if (machine_counts(m, true)) {
@@ -342,14 +357,16 @@ static inline void machine_stop(struct machine *m, u32 id, u64 now, enum why why
 	CALL(stop)(&m->s, id, now, why);
 }
 
-static inline bool machine_test_and_clear_idle(struct machine *m, u32 cpu)
+static inline bool machine_is_idle(const struct machine *m, u32 cpu)
 {
-	u64 bit = 1ull << (cpu % 64);
-	u64 *word = &m->idle[(cpu & CPU_MASK) / 64];
-	bool was = *word & bit;
+	return m->idle[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
+}
 
-	*word &= ~bit;
-	return was;
+static inline void machine_set_idle(struct machine *m, u32 cpu, u64 idle)
+{
+	u64 *word = &m->idle[(cpu & CPU_MASK) / 64];
+
+	*word = (*word & ~(1ull << (cpu % 64))) | idle << (cpu % 64);
 }
 
 /* An idle CPU where the task may run, into found. */
@@ -357,7 +374,7 @@ static NOINLINE void machine_find_idle(struct machine *m, u32 id)
 {
 	m->found = NO_CPU;
 	while (m->at < m->s.facts.ncpus && can_loop) {
-		if (m->idle[(m->at & CPU_MASK) / 64] >> (m->at % 64) & 1 && machine_may_run(m, id, m->at)) {
+		if (machine_is_idle(m, m->at) && machine_may_run(m, id, m->at)) {
 			m->found = m->at;
 			return;
 		}
@@ -370,19 +387,22 @@ static inline bool machine_any_idle(const struct machine *m)
 	return m->idle[0] | m->idle[1] | m->idle[2] | m->idle[3];
 }
 
-/* The idle CPU that should run a task, the one where it ran last if that is idle; NO_CPU if there is none. */
+/* Promises a task an idle CPU, the one where it ran last if that is idle; NO_CPU if there is none. */
 static inline u32 machine_wake_idle(struct machine *m, u32 id)
 {
 	u32 last = fact(m, id)->cpu;
 
 	if (!machine_any_idle(m))
 		return NO_CPU;
-	if (last < m->s.facts.ncpus && machine_may_run(m, id, last) && machine_test_and_clear_idle(m, last))
-		return last;
-	m->at = m->s.facts.zero;
-	machine_find_idle(m, id);
-	if (m->found != NO_CPU)
-		machine_test_and_clear_idle(m, m->found);
+	m->found = last;
+	if (last >= m->s.facts.ncpus || !machine_may_run(m, id, last) || !machine_is_idle(m, last)) {
+		m->at = m->s.facts.zero;
+		machine_find_idle(m, id);
+		if (m->found == NO_CPU)
+			return NO_CPU;
+	}
+	machine_set_idle(m, m->found, 0);
+	m->promised[m->found & CPU_MASK] = id;
 	return m->found;
 }
 
@@ -514,29 +534,39 @@ static inline u64 machine_slice(struct machine *m, u32 id)
 #endif
 }
 
+/* The CPU has come: if it runs another task than the one that it was woken for, that one is promised another. */
+static inline u32 machine_keep_promise(struct machine *m, u32 cpu, u32 runs)
+{
+	u32 id = m->promised[cpu & CPU_MASK];
+
+	m->promised[cpu & CPU_MASK] = 0;
+	return id && id != runs && fact(m, id)->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
+}
+
 /* What this CPU is to run from now on: the task that ran there is not off it before the host says so. */
 static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 {
 	u32 prev = m->s.facts.picked[cpu & CPU_MASK];
 	enum why why = m->why[cpu & CPU_MASK];
+	struct order order;
 	struct fact *t;
 
 	m->why[cpu & CPU_MASK] = 0;
 	if (prev)
 		machine_stop(m, prev, now, why ? why : EXPIRED);
-	if (!machine_unpark(m, cpu, prev)) {
+	if (!machine_unpark(m, cpu, prev))
 		machine_pick(m, cpu, prev, now);
-		if (!m->found) {
-			m->idle[(cpu & CPU_MASK) / 64] |= 1ull << (cpu % 64);
-			return (struct order){ 0 };
-		}
-	}
-	machine_test_and_clear_idle(m, cpu);
-	t = fact(m, m->found);
+	order = (struct order){ .id = m->found };
+	machine_set_idle(m, cpu, !order.id);
+	order.kick = machine_keep_promise(m, cpu, order.id);
+	if (!order.id)
+		return order;
+	t = fact(m, order.id);
 	t->state = (t->state | PICKED) & ~CUSTODY;
 	t->cpu = cpu;
-	m->s.facts.picked[cpu & CPU_MASK] = m->found;
-	return (struct order){ .id = m->found, .slice = machine_slice(m, m->found) };
+	m->s.facts.picked[cpu & CPU_MASK] = order.id;
+	order.slice = machine_slice(m, order.id);
+	return order;
 }
 
 static inline void machine_running(struct machine *m, u32 id, u64 now)
@@ -544,7 +574,6 @@ static inline void machine_running(struct machine *m, u32 id, u64 now)
 	struct fact *t = fact(m, id);
 
 	t->since = now;
-	t->charged = 0;
 	t->state |= ON_CPU;
 }
 
@@ -553,9 +582,9 @@ static inline void machine_stopping(struct machine *m, u32 id, u64 ran, u64 now)
 {
 	struct fact *t = fact(m, id);
 
+	machine_charge(m, id, ran, now);
+	t->charged -= ran;
 	t->state &= ~ON_CPU;
-	if (ran > t->charged)
-		machine_charge(m, id, ran - t->charged, now);
 }
 
 /* Returns the CPU that is to ask for a dispatch because of it, or NO_CPU. The caller takes it off a CPU that

@@ -16,8 +16,8 @@
  *   xyz_pick(s, cpu, now) -> id      who runs next on this CPU, 0 if nobody waits. The task is then
  *                                    picked: it is not offered again until stop, and it may not be
  *                                    picked already (GR3MP keeps a frontlog for that case)
- *   xyz_charge(s, id, ran, now)      it received `ran` ns of service since the last charge; told
- *                                    before every call below that the service can change
+ *   xyz_charge(s, id, ran, now)      it received `ran` ns of service since the last charge; told only
+ *                                    during its turn, and before every call that the service can change
  *   xyz_stop(s, id, now, why)        its turn is over and it is still runnable: EXPIRED, PREEMPTED
  *                                    or YIELDED
  *   xyz_reweigh(s, id, w, now)       its effective weight becomes w; facts hold the old one until
@@ -37,7 +37,7 @@
  *
  * Runnable includes running, as in the papers: join and leave bracket the time in which a task is
  * runnable, and pick and stop happen inside it. A runnable task is never lost: after stop, join or a
- * refused pick it is offered again.
+ * refused pick it is offered again. `now` does not go back.
  *
  * What the BPF verifier asks of a policy (kernel/bpf/check.sh tries every one):
  *   - a task is an index into pools whose size is a power of two: `&s->task[id & POOL_MASK]`, masked at each use;
@@ -104,8 +104,8 @@ enum why { NEW, WOKEN, BLOCKED, EXITED, EXPIRED, PREEMPTED, YIELDED };
 struct fact {
 	u64 weight;  /* effective, after the modifiers */
 	u64 nominal; /* as its owner asked */
-	u64 since;   /* ns, of the run in progress: service is charged up to here */
-	u64 charged; /* ns, of the run in progress: already charged */
+	u64 since;   /* when it came on its CPU */
+	u64 charged; /* ns, of the run in progress: already charged; negative when earlier runs left a rest to charge */
 	u32 process; /* the process that it belongs to, an index as tasks are */
 	u16 cpu;     /* where it runs or ran last */
 	u16 state;   /* machine.h */

@@ -13,6 +13,9 @@
 	E(set_weight) E(set_allowed)
 
 #define EVENT_KIND(name) EVENT_##name,
+/* ns, how far the clocks of CPUs may be apart */
+#define CLOCK_SKEW 800
+
 enum event_kind { EVENTS(EVENT_KIND) EVENT_KINDS };
 
 struct event {
@@ -22,7 +25,7 @@ struct event {
 	struct allowed allowed;
 	u32 id;     /* answer of dispatch */
 	u32 process;
-	u32 cpu;    /* answer of enqueue and set_allowed */
+	u32 cpu;    /* answer of all three: the CPU that is to dispatch */
 	u32 why;
 };
 
@@ -30,6 +33,7 @@ static inline void event_tell(struct machine *m, enum event_kind kind, struct ev
 {
 	struct order order;
 
+	e->now = machine_now(m, e->now);
 	switch (kind) {
 	case EVENT_new: machine_new(m, e->id, e->process, e->amount, e->now); break;
 	case EVENT_exit: machine_exit(m, e->id, e->now); break;
@@ -44,6 +48,7 @@ static inline void event_tell(struct machine *m, enum event_kind kind, struct ev
 	case EVENT_dispatch:
 		order = machine_dispatch(m, e->cpu, e->now);
 		e->id = order.id;
+		e->cpu = order.kick;
 		e->slice = order.slice;
 		break;
 	case EVENT_KINDS: break;

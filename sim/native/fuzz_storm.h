@@ -153,8 +153,7 @@ static void storm_tell(struct storm *s, enum event_kind kind, u32 i, struct even
 	u32 b = storm_byte(s);
 
 	s->now += steps[b % 8];
-	/* Clocks of different CPUs are a little apart. */
-	e->now = b >= 240 && s->now > 800 ? s->now - 800 : s->now;
+	e->now = b >= 240 && s->now > CLOCK_SKEW ? s->now - CLOCK_SKEW : s->now;
 	e->id = i * s->stride;
 	s->tell(s->host, kind, e);
 }
@@ -250,6 +249,7 @@ static void storm_dispatch(struct storm *s, u32 cpu)
 	storm_tell(s, EVENT_dispatch, 0, &e);
 	i = e.id / s->stride;
 	c->idle = !i && !c->curr;
+	storm_kick(s, &e);
 	if (i && i == c->curr)
 		return;
 	c->switching = c->curr;

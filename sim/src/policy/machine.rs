@@ -218,15 +218,16 @@ mod tests {
             machine.add(id, id, w * WEIGHT_UNIT, 0);
             machine.wake(id, true, 0);
         }
-        let (mut now, mut on) = (0, 0);
+        let (mut now, mut on, mut since) = (0, 0, 0);
         (0..n)
             .map(|_| {
                 let chosen = machine.dispatch(0, now).unwrap().task;
                 if chosen != on {
                     if on != 0 {
-                        machine.requeue(on, MS, now);
+                        machine.requeue(on, now - since, now);
                     }
                     machine.running(chosen, now);
+                    since = now;
                 }
                 on = chosen;
                 now += MS;

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What must be true after every event: machine.h's M1 to M7, and the weights, worked out the slow way from
+ * the fuzzer's own model.
+ */
+#ifndef DIVVY_FUZZ_CHECK_H
+#define DIVVY_FUZZ_CHECK_H
+
+#include "fuzz_event.h"
+#include "fuzz_model.h"
+
+/* ---- weights ---- */
+
+static u64 model_wanted(const struct model_task *t)
+{
+	u64 threads = 0;
+
+	if (!(model.modifiers & 1))
+		return t->nominal;
+	for (u32 id = 1; id < POOL; id++)
+		if (model.task[id].process == t->process &&
+		    (model.count_all ? model.task[id].known : model.task[id].runnable))
+			threads++;
+	return t->nominal / threads ? t->nominal / threads : 1;
+}
+
+static int model_heavier(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* SFS, Figure 2, on a sorted list: the weight that no task may exceed */
+static u64 model_cap(u64 *w, u32 n)
+{
+	u64 sum = 0;
+	u32 taken = 0;
+
+	if (!n)
+		return 0;
+	qsort(w, n, sizeof(*w), model_heavier);
+	if (n <= model.ncpus)
+		return w[n - 1];
+	for (u32 i = 0; i < n; i++)
+		sum += w[i];
+	while (w[taken] * (model.ncpus - taken) > sum)
+		sum -= w[taken++];
+	return taken ? sum / (model.ncpus - taken) : w[0];
+}
+
+static void model_check_weights(const struct facts *f)
+{
+	static u64 wanted[POOL], sorted[POOL];
+	u64 cap, sum = 0, most = 0;
+	u32 n = 0;
+
+	for (u32 id = 1; id < POOL; id++)
+		if (model.task[id].runnable)
+			sorted[n++] = wanted[id] = model_wanted(&model.task[id]);
+	cap = model.modifiers & 2 ? model_cap(sorted, n) : ~0ull;
+	for (u32 id = 1; id < POOL; id++) {
+		u64 w = f->task[id].weight;
+
+		if (!model.task[id].runnable)
+			continue;
+		MUST(w == (wanted[id] < cap ? wanted[id] : cap), "effective weight", id);
+		MUST(w == model.task[id].told, "the policy was not told of a weight", id);
+		sum += w;
+		most = w > most ? w : most;
+	}
+	MUST(!(model.modifiers & 2) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible", 0);
+}
+
+/* ---- tasks and CPUs ---- */
+
+static bool model_allows(const struct model_task *t, u32 cpu)
+{
+	return !t->pinned || t->allowed[cpu / 64] >> (cpu % 64) & 1;
+}
+
+static void model_check_charges(u32 id, u64 carried)
+{
+	const struct model_task *t = &model.task[id];
+	s64 due = (s64)(t->received - t->charged);
+
+	if (t->on)
+		return;
+	MUST((u64)due == -carried, "M6: service received, charged and carried over", id);
+	MUST(due <= (s64)t->late + CLOCK_SKEW, "M6: service was not charged", id);
+	MUST(-due <= (s64)t->stolen + CLOCK_SKEW, "M6: more charged than received", id);
+}
+
+static void model_check_task(const struct facts *f, u32 id)
+{
+	const struct model_task *t = &model.task[id];
+	u16 state = f->task[id].state;
+	u32 turns = 0;
+
+	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
+		turns += model.turn[cpu] == id;
+	MUST(turns <= 1, "M1: it is a task's turn on two CPUs", id);
+	MUST(!turns || t->runnable, "M2: it is the turn of a task that is not runnable", id);
+	MUST((t->seat == OUT) == !t->runnable, "M7: the policy has what is runnable", id);
+	MUST(!(state & PICKED) == (t->seat != HAS_TURN), "M7: the machine and the policy agree on turns", id);
+	MUST(!(state & PARKED) == !(t->seat == HAS_TURN && !turns), "M3: picked and without a CPU is parked", id);
+	MUST(!(state & PARKED) || t->runnable, "M3: parked and not runnable", id);
+	MUST(!turns || f->picked[f->task[id].cpu] == id, "M1: a turn's CPU", id);
+	if (t->known)
+		model_check_charges(id, f->task[id].charged);
+}
+
+static bool model_is_promised(u32 id)
+{
+	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
+		if (model.promised[cpu] == id && model_allows(&model.task[id], cpu))
+			return true;
+	return false;
+}
+
+static void model_check_cpu(const struct facts *f, u32 cpu)
+{
+	MUST(f->picked[cpu] == model.turn[cpu], "M1: whose turn it is", cpu);
+	for (u32 id = 1; model.idle[cpu] && id < POOL; id++)
+		MUST(!model.task[id].custody || !model_allows(&model.task[id], cpu) || model_is_promised(id),
+		     "M5: idle beside a waiting task", cpu);
+}
+
+static void model_check(const struct facts *f, u64 faults)
+{
+	u32 n = 0;
+
+	for (u32 id = 1; id < POOL; id++) {
+		model_check_task(f, id);
+		n += model.task[id].runnable;
+	}
+	MUST(f->nrunnable == n, "number of runnable tasks", n);
+	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
+		model_check_cpu(f, cpu);
+	MUST(!faults, "M4: the policy named a task that it may not", 0);
+	model_check_weights(f);
+}
+
+/* ---- events ---- */
+
+static void model_end_turn(u32 id)
+{
+	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
+		if (model.turn[cpu] == id)
+			model.turn[cpu] = 0;
+}
+
+static void model_stopping(u32 id, u64 ran)
+{
+	struct model_task *t = model_task(id);
+	u64 on = model.now - t->since;
+
+	t->on = false;
+	t->received += ran;
+	if (on > ran && on - ran > t->stolen)
+		t->stolen = on - ran;
+	t->late = model_has_cpu(id) ? 0 : model.now - t->ended;
+}
+
+static void model_new(const struct event *e)
+{
+	*model_task(e->id) = (struct model_task){ .known = true, .process = e->process, .nominal = e->amount };
+}
+
+static void model_set_allowed(struct model_task *t, const struct event *e)
+{
+	t->pinned = true;
+	memcpy(t->allowed, e->allowed.word, sizeof(t->allowed));
+}
+
+/* The event is about to be told. */
+static void model_before(enum event_kind kind, const struct event *e)
+{
+	struct model_task *t = e->id ? model_task(e->id) : NULL;
+
+	model.events++;
+	if (e->now > model.now)
+		model.now = e->now;
+	switch (kind) {
+	case EVENT_new: model_new(e); break;
+	case EVENT_runnable: t->runnable = true; break;
+	case EVENT_running: t->on = true; t->since = model.now; break;
+	case EVENT_stopping: model_stopping(e->id, e->amount); break;
+	case EVENT_set_weight: t->nominal = e->amount; break;
+	case EVENT_set_allowed: model_set_allowed(t, e); break;
+	default: break;
+	}
+}
+
+/* The answer asks a CPU to dispatch because of a task. */
+static void model_kicked(u32 cpu, u32 id)
+{
+	if (cpu == NO_CPU)
+		return;
+	MUST(cpu < model.ncpus, "asked a CPU that does not exist", cpu);
+	if (model.idle[cpu])
+		model.promised[cpu] = id;
+	model.idle[cpu] = false;
+}
+
+static void model_dispatched(u32 cpu, const struct event *e)
+{
+	struct model_task *t;
+	u32 promised = model.promised[cpu];
+
+	model.turn[cpu] = e->id;
+	model.idle[cpu] = !e->id;
+	model.promised[cpu] = 0;
+	model_kicked(e->cpu, promised);
+	if (!e->id)
+		return;
+	t = model_task(e->id);
+	MUST(t->custody || t->on, "dispatched without custody", e->id);
+	MUST(model_allows(t, cpu), "dispatched where it may not run", e->id);
+	t->custody = false;
+}
+
+/* The event was told, and answered. */
+static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
+{
+	struct model_task *t = e->id ? model_task(e->id) : NULL;
+
+	switch (kind) {
+	case EVENT_exit: memset(t, 0, sizeof(*t)); break;
+	case EVENT_quiescent: t->runnable = t->custody = false; model_end_turn(e->id); break;
+	case EVENT_enqueue: t->custody = true; model_end_turn(e->id); model_kicked(e->cpu, e->id); break;
+	case EVENT_set_allowed: model_kicked(e->cpu, e->id); break;
+	case EVENT_dispatch: model_dispatched(cpu, e); break;
+	default: break;
+	}
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the fuzzer knows of each task by itself, from the events, the answers and the machine's calls to the policy. */
+#ifndef DIVVY_FUZZ_MODEL_H
+#define DIVVY_FUZZ_MODEL_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "policy.h"
+
+/* What the contract lets a policy think of a task */
+enum seat { OUT, WAITS, HAS_TURN };
+
+struct model_task {
+	bool known, runnable, custody, on;
+	u32 process;
+	u64 nominal, since;
+	u64 received; /* ns, over all runs that ended */
+	u64 charged;  /* ns, by the machine to the policy */
+	u64 late;     /* ns, that the last run went on after its turn had ended */
+	u64 stolen;   /* ns, the most that a run was on a CPU without receiving service */
+	u64 ended;    /* when its last turn did */
+	u64 told;     /* weight that the policy knows */
+	enum seat seat;
+	bool pinned;
+	u64 allowed[CPU_WORDS];
+};
+
+struct model {
+	u64 now, events;
+	u32 ncpus, modifiers;
+	bool count_all; /* +procfair: threads that are not runnable, too */
+	u32 turn[MAX_CPUS]; /* whose turn it is, by the machine's answers */
+	bool idle[MAX_CPUS];
+	u32 promised[MAX_CPUS]; /* the task for which an idle CPU was asked to dispatch */
+	struct model_task task[POOL];
+};
+
+static struct model model;
+
+#define MUST(condition, ...) ((condition) ? (void)0 : model_fail(__LINE__, #condition, __VA_ARGS__))
+
+static _Noreturn void model_fail(int line, const char *condition, const char *what, u32 id)
+{
+	fprintf(stderr, "fuzz: %s: not so at event %llu, time %llu ns, task or CPU %u: %s (fuzz_model.h:%d)\n",
+		what, model.events, model.now, id, condition, line);
+	abort();
+}
+
+static struct model_task *model_task(u32 id)
+{
+	MUST(id > 0 && id < POOL, "an id out of range", id);
+	return &model.task[id];
+}
+
+/* Service received until now */
+static u64 model_received(const struct model_task *t)
+{
+	return t->received + (t->on ? model.now - t->since : 0);
+}
+
+/* Whether it is its turn on a CPU; a parked task has its turn by the policy alone. */
+static bool model_has_cpu(u32 id)
+{
+	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
+		if (model.turn[cpu] == id)
+			return true;
+	return false;
+}
+
+/* The contract: service is charged before the calls that it can change. */
+static void model_must_be_charged(u32 id)
+{
+	const struct model_task *t = model_task(id);
+
+	MUST(!t->on || !model_has_cpu(id) || t->charged >= model_received(t), "service not charged in time", id);
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A policy that passes every call on to the real one, FUZZ_POLICY, and checks both sides of the contract on the
+ * way: the machine's calls, and the policy's answers.
+ */
+#ifndef DIVVY_FUZZ_SPY_H
+#define DIVVY_FUZZ_SPY_H
+
+#include POLICY_HEADER
+#include "fuzz_model.h"
+
+#define SPY_GLUE_(a, b) a##b
+#define SPY_GLUE(a, b) SPY_GLUE_(a, b)
+#define REAL(f) SPY_GLUE(FUZZ_POLICY, _##f)
+#define DIVVY_POLICY spy
+
+struct spy {
+	union {
+		struct facts facts;
+		struct FUZZ_POLICY real;
+	};
+	PARAMS(POLICY_PARAMS)
+};
+
+static void spy_init(struct spy *s)
+{
+	memcpy(&s->real.param, &s->param, sizeof(s->param));
+	REAL(init)(&s->real);
+}
+
+static void spy_join(struct spy *s, u32 id, u64 now, enum why why)
+{
+	struct model_task *t = model_task(id);
+
+	MUST(t->seat == OUT, "joins twice", id);
+	MUST(why == NEW || why == WOKEN, "joins for a wrong reason", id);
+	t->seat = WAITS;
+	t->told = weight_of(&s->facts, id);
+	REAL(join)(&s->real, id, now, why);
+}
+
+static void spy_leave(struct spy *s, u32 id, u64 now, enum why why)
+{
+	struct model_task *t = model_task(id);
+
+	MUST(t->seat != OUT, "leaves and is not there", id);
+	MUST(is_picked(&s->facts, id) == (t->seat == HAS_TURN), "leaves with a wrong is_picked", id);
+	MUST(why == BLOCKED || why == EXITED, "leaves for a wrong reason", id);
+	model_must_be_charged(id);
+	REAL(leave)(&s->real, id, now, why);
+	t->seat = OUT;
+}
+
+static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
+{
+	u32 id = REAL(pick)(&s->real, cpu, now);
+
+	MUST(cpu < model.ncpus, "asked for a CPU that does not exist", cpu);
+	if (id) {
+		MUST(model_task(id)->seat == WAITS, "the policy picks a task that does not wait", id);
+		model_task(id)->seat = HAS_TURN;
+		return id;
+	}
+	for (id = 1; id < POOL; id++)
+		MUST(model.task[id].seat != WAITS, "the policy picks nobody while one waits", id);
+	return 0;
+}
+
+static void spy_charge(struct spy *s, u32 id, u64 ran, u64 now)
+{
+	struct model_task *t = model_task(id);
+
+	MUST(t->seat == HAS_TURN && is_picked(&s->facts, id), "charged outside of a turn", id);
+	MUST(ran > 0, "charged nothing", id);
+	t->charged += ran;
+	REAL(charge)(&s->real, id, ran, now);
+}
+
+static void spy_stop(struct spy *s, u32 id, u64 now, enum why why)
+{
+	struct model_task *t = model_task(id);
+
+	MUST(t->seat == HAS_TURN, "stops and has no turn", id);
+	MUST(why == EXPIRED || why == PREEMPTED || why == YIELDED, "stops for a wrong reason", id);
+	model_must_be_charged(id);
+	t->seat = WAITS;
+	t->ended = model.now;
+	REAL(stop)(&s->real, id, now, why);
+}
+
+static void spy_reweigh(struct spy *s, u32 id, u64 w, u64 now)
+{
+	struct model_task *t = model_task(id);
+
+	MUST(t->seat != OUT, "another weight and is not there", id);
+	MUST(weight_of(&s->facts, id) == t->told, "facts hold the old weight during reweigh", id);
+	MUST(w >= WEIGHT_MIN && w <= WEIGHT_MAX, "a weight out of range", id);
+	model_must_be_charged(id);
+	t->told = w;
+	REAL(reweigh)(&s->real, id, w, now);
+}
+
+#ifdef POLICY_SLICE
+static u64 spy_slice(struct spy *s, u32 id)
+{
+	u64 ns = REAL(slice)(&s->real, id);
+
+	MUST(model_task(id)->seat == HAS_TURN, "a slice outside of a turn", id);
+	MUST(ns > 0, "an empty slice", id);
+	return ns;
+}
+#endif
+
+#ifdef POLICY_PREEMPTS
+static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
+{
+	MUST(model_task(woken)->seat == WAITS, "preempts and does not wait", woken);
+	MUST(model_task(running)->seat == HAS_TURN, "is preempted and has no turn", running);
+	model_must_be_charged(running);
+	return REAL(preempts)(&s->real, woken, running, now);
+}
+#endif
+
+#endif
