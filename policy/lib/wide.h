@@ -31,10 +31,12 @@ static inline bool wide_greater(u64 a, u64 b, u64 c, u64 d)
 	return x.hi != y.hi ? x.hi > y.hi : x.lo > y.lo;
 }
 
+/* Scratch of a division, to be kept in the policy's state: what is on the stack the verifier follows bit by bit. */
 struct wide_division {
 	u64 hi, lo; /* what is left of the dividend, shifted left a bit a step */
 	u64 c;
-	u64 bit; /* steps done */
+	u64 bit;    /* steps done */
+	u64 zero;   /* always 0, and the verifier does not know it */
 };
 
 /* 64 steps of long division: afterwards lo is the quotient. Needs hi < c and c below 2^63. */
@@ -51,18 +53,21 @@ static NOINLINE void wide_divide(struct wide_division *d)
 	}
 }
 
-/* floor(a * b / c), or the greatest u64 if it does not fit. zero: a zero that the verifier does not know. */
-static inline u64 wide_mul_div(u64 a, u64 b, u64 c, u64 zero)
+/* floor(a * b / c), or the greatest u64 if it does not fit */
+static inline u64 wide_mul_div(struct wide_division *d, u64 a, u64 b, u64 c)
 {
 	struct wide x = wide_mul(a, b);
-	struct wide_division d = { .hi = x.hi, .lo = x.lo, .c = c, .bit = zero };
 
 	if (!x.hi)
 		return x.lo / c;
 	if (x.hi >= c)
 		return ~0ull;
-	wide_divide(&d);
-	return d.lo;
+	d->hi = x.hi;
+	d->lo = x.lo;
+	d->c = c;
+	d->bit = d->zero;
+	wide_divide(d);
+	return d->lo;
 }
 
 #endif

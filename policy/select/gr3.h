@@ -61,6 +61,7 @@ struct gr3 {
 	u32 longest;            /* of those: the one that began to wait first */
 	u32 found;              /* scratch of the searches below */
 	u32 selections;
+	struct wide_division division;
 	struct gr3_task task[POOL];
 };
 
@@ -114,7 +115,7 @@ static inline void gr3_scale_work(struct gr3 *s, struct gr3_group *g)
 
 	if (!s->W_T || !n->phi)
 		return;
-	W1 = wide_mul_div(n->W1, g->phi, n->phi, s->facts.zero);
+	W1 = wide_mul_div(&s->division, n->W1, g->phi, n->phi);
 	g->W1 = W1 < 1ull << 62 ? W1 : 1ull << 62;
 }
 
@@ -253,7 +254,7 @@ static NOINLINE void gr3_find_least_frontlog(struct gr3 *s)
 /* F_C = floor(F_T phi_C / Phi_T): who comes need not wait for all frontlogs to be worked off (gr3 R12). */
 static inline void gr3_share_frontlog(struct gr3 *s, u32 id)
 {
-	u64 F = wide_mul_div(s->F_T, gr3_task(s, id)->phi, s->phi_t, s->facts.zero);
+	u64 F = wide_mul_div(&s->division, s->F_T, gr3_task(s, id)->phi, s->phi_t);
 
 	if (!F)
 		return;

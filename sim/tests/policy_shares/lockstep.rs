@@ -137,6 +137,13 @@ impl Lockstep {
         ran
     }
 
+    /// `n` quanta on each CPU
+    pub fn run(&mut self, n: usize) {
+        for _ in 0..n {
+            self.step();
+        }
+    }
+
     /// `n` quanta on each CPU; what the first CPU ran.
     pub fn first_cpu(&mut self, n: usize) -> Vec<TaskId> {
         (0..n).map(|_| self.step()[0]).collect()

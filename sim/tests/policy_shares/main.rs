@@ -1,5 +1,9 @@
 //! The share policies against their papers: worked examples, stated bounds, and exact references that are
 //! written here from the formulas.
 
+mod feasible;
 mod gr3;
+mod lines;
 mod lockstep;
+mod sfs;
+mod tags;
