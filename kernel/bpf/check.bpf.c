@@ -10,7 +10,8 @@
 #include "machine.h"
 #include "fuzz_event.h"
 
-const volatile struct config config = { 0 };
+/* A section of its own: policies have tables in .rodata. */
+const volatile struct config config SEC(".rodata.config") = { 0 };
 
 struct machine machine;
 struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden")));

@@ -85,10 +85,10 @@ static _Noreturn void fail(const char *what, const char *which)
 
 static void set_config(struct bpf_object *object, const struct config *config)
 {
-	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
+	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata.config");
 
 	if (!map || bpf_map__set_initial_value(map, config, sizeof(*config)))
-		fail("has no configuration of the size expected", ".rodata");
+		fail("has no configuration of the size expected", ".rodata.config");
 }
 
 static struct machine *map_machine(struct bpf_object *object)

@@ -1,0 +1,5 @@
+//! pbs, eevdf, cfs and their logarithm, each against an expectation that shares no code with it.
+
+mod bench;
+mod log2;
+mod pbs;

@@ -1,0 +1,390 @@
+//! pbs against the fluid solution of the paper's Appendix A.1, the policies at its ends, and its properties.
+
+use divvy_sim::policy::{RATIO_INF, RATIO_ONE, TaskId};
+
+use crate::bench::{Bench, MS, Nobody, Program, Rng, SEC, Segment, State, Task, Watch};
+
+const INF: f64 = f64::INFINITY;
+
+fn ratio(x: f64) -> i64 {
+    match x {
+        INF => RATIO_INF,
+        _ if x == -INF => -RATIO_INF,
+        _ => (x * RATIO_ONE as f64).round() as i64,
+    }
+}
+
+fn pbs<W: Watch>(params: &[f64], cpus: usize, quantum: u64, programs: &[Program], watch: W) -> Bench<W> {
+    let raw: Vec<i64> = params.iter().map(|x| ratio(*x)).collect();
+    Bench::new(("pbs", &raw), cpus, quantum, programs, watch)
+}
+
+/// The four tasks of Figure 2.
+fn figure_2() -> Vec<Program> {
+    let seconds = |x: f64| (x * SEC as f64) as u64;
+    let tasks = [(0.0, 4.5), (1.0, 2.5), (3.0, 3.0), (5.0, 2.0)];
+    tasks.iter().map(|(a, d)| Program::new(seconds(*a), 1024, &[seconds(*d)])).collect()
+}
+
+/// Completion times of Figure 2's tasks in the fluid limit: Eq. 8 stepped and bisected, in another program.
+const FLUID: [(f64, [f64; 4]); 10] = [
+    (0.0, [4.5, 7.0, 10.0, 12.0]),
+    (0.01, [4.5, 7.0, 10.0, 12.0]),
+    (0.1, [4.978414, 7.045046, 10.110335, 12.0]),
+    (0.4, [9.392796, 7.273593, 11.539590, 12.0]),
+    (0.5, [10.549980, 7.368978, 11.790141, 12.0]),
+    (0.7, [11.981300, 7.752610, 12.0, 11.790824]),
+    (1.0, [12.0, 8.283882, 11.552343, 10.880678]),
+    (2.0, [12.0, 9.097682, 11.016806, 9.749642]),
+    (100.0, [12.0, 9.496082, 10.510100, 8.046481]),
+    (INF, [12.0, 9.5, 10.5, 8.0]),
+];
+
+#[test]
+fn pbs_r1_r2_c1_completes_with_the_fluid_solution() {
+    for (alpha, expected) in FLUID {
+        let mut bench = pbs(&[alpha], 1, MS, &figure_2(), Nobody);
+        bench.run(12 * SEC);
+        for (c, e) in bench.completions().iter().zip(expected) {
+            assert!((c - e).abs() <= 0.005, "alpha {alpha}: {:?}, not {expected:?}", bench.completions());
+        }
+    }
+}
+
+/// At alpha = 1 until the third arrival, in closed form.
+#[test]
+fn pbs_r1_equalizes_slowdown_at_alpha_1() {
+    let mut bench = pbs(&[1.0], 1, MS, &figure_2(), Nobody);
+    for t in [1.5, 2.0, 2.5, 2.9_f64] {
+        bench.run((t * SEC as f64) as u64);
+        let s = |id: usize| bench.tasks[id].service as f64 / SEC as f64;
+        assert!((s(1) - t * t / (2.0 * t - 1.0)).abs() <= 0.001, "S1 at {t}: {}", s(1));
+        assert!((s(2) - t * (t - 1.0) / (2.0 * t - 1.0)).abs() <= 0.001, "S2 at {t}: {}", s(2));
+    }
+}
+
+/// Figure 3: one task from 0 s, four more from 2.5 s on. From when until when the first does not run.
+#[test]
+fn pbs_c2_interrupts_the_oldest_as_in_figure_3() {
+    let seconds = |x: f64| (x * SEC as f64) as u64;
+    let programs: Vec<Program> =
+        [0.0, 2.5, 3.0, 3.5, 4.0].iter().map(|a| Program::new(seconds(*a), 1024, &[100 * SEC])).collect();
+    let expected =
+        [(0.4, 5.41, 6.51), (0.5, 4.23, 8.00), (1.0, 3.00, 9.24), (2.0, 2.50, 10.87), (10.0, 2.50, 12.19)];
+    for (alpha, from, to) in expected {
+        let mut bench = pbs(&[alpha], 1, MS / 10, &programs, Nobody);
+        bench.run(14 * SEC);
+        let first: Vec<&Segment> = bench.segments.iter().filter(|s| s.task == 1).collect();
+        let gap = first.windows(2).map(|w| (w[1].from - w[0].to, w[0].to, w[1].from)).max().unwrap();
+        let (left, back) = (gap.1 as f64 / SEC as f64, gap.2 as f64 / SEC as f64);
+        assert!((left - from).abs() < 0.06 && (back - to).abs() < 0.06, "alpha {alpha}: {left} to {back}");
+    }
+}
+
+fn runs(policy: (&str, &[i64]), cpus: usize, programs: &[Program], tick: u64) -> Vec<Segment> {
+    let mut bench = Bench::new(policy, cpus, 7, programs, Nobody);
+    bench.tick = tick;
+    bench.run(1 << 40);
+    assert!(bench.tasks[1..].iter().all(|t| t.state == State::Done));
+    bench.segments
+}
+
+#[test]
+fn pbs_r3_alpha_0_is_fcfs_decision_for_decision() {
+    let mut rng = Rng(1);
+    for round in 0..300 {
+        let programs = rng.programs(1 + round % 12, 4, 60);
+        let cpus = 1 + round as usize % 4;
+        assert_eq!(runs(("pbs", &[0]), cpus, &programs, 0), runs(("fcfs", &[]), cpus, &programs, 0));
+    }
+}
+
+/// Compares every pick with the formula on the bench's own account.
+struct Formula {
+    alpha: f64,
+}
+
+impl Formula {
+    /// Greater runs: Eq. 2 in floats, an exact tie by age.
+    fn rank(&self, t: &Task, now: u64) -> (f64, std::cmp::Reverse<(u64, u64)>) {
+        let p = match (t.burst, self.alpha) {
+            (_, 0.0) => 0.0, // the oldest has the greatest T
+            (0, _) => INF,
+            (s, INF) => -(s as f64),
+            (s, alpha) => ((now - t.arrived) as f64).log2() - alpha * (s as f64).log2(),
+        };
+        (p, std::cmp::Reverse((t.arrived, t.order)))
+    }
+}
+
+impl Watch for Formula {
+    fn pick(&mut self, _cpu: usize, chosen: TaskId, tasks: &[Task], now: u64) {
+        let waiting = || tasks.iter().filter(|t| t.state == State::Waiting);
+        let Some(best) = waiting().map(|t| self.rank(t, now)).max_by(|a, b| a.partial_cmp(b).unwrap()) else {
+            assert_eq!(chosen, 0);
+            return;
+        };
+        let got = self.rank(&tasks[chosen as usize], now);
+        // Two logarithms, one of them times alpha, each within 1.25 * 2^-24.
+        let error = 1.25 / f64::from(1 << 24) * (1.0 + self.alpha);
+        let exact = self.alpha == 0.0 || self.alpha == INF || got.0 == INF;
+        assert!(got == best || !exact && best.0 - got.0 <= error, "alpha {}: {got:?}, {best:?}", self.alpha);
+        assert_eq!(got.0 == INF, best.0 == INF);
+    }
+}
+
+/// LAS is alpha = inf, exactly; the formula holds for the others up to the logarithm's error.
+#[test]
+fn pbs_r1_r3_r4_picks_the_largest_of_the_formula() {
+    let mut rng = Rng(2);
+    for round in 0..400 {
+        let alpha = [0.0, 0.01, 0.5, 1.0, 2.0, 100.0, 32768.0, INF][round % 8];
+        let longest = [40, 3_000_000, 1 << 45][round % 3];
+        let programs = rng.programs(1 + round as u64 % 20, 3, longest);
+        let mut bench = pbs(&[alpha], 1 + round % 3, longest / 9 + 1, &programs, Formula { alpha });
+        bench.run(1 << 60);
+        assert!(bench.tasks[1..].iter().all(|t| t.state == State::Done));
+    }
+}
+
+/// Property 3, and the guarantee: at the end of every turn, an older task has at most a quantum less.
+struct Seniority(u64);
+
+impl Watch for Seniority {
+    fn pick(&mut self, _cpu: usize, _chosen: TaskId, tasks: &[Task], _now: u64) {
+        let mut active: Vec<&Task> = tasks.iter().filter(|t| t.state == State::Waiting).collect();
+        active.sort_by_key(|t| t.order);
+        let mut least = u64::MAX;
+        for t in active {
+            assert!(t.burst <= least.saturating_add(self.0), "a younger task has {} more", t.burst - least);
+            least = least.min(t.burst);
+        }
+    }
+}
+
+#[test]
+fn pbs_c3_older_tasks_never_have_less_service() {
+    let mut rng = Rng(3);
+    for round in 0..200 {
+        let alpha = [0.0, 0.1, 0.4, 0.9, 1.0, 1.5, 7.0, 1000.0, INF][round % 9];
+        let programs = rng.programs(12, 2, 500 * MS);
+        pbs(&[alpha], 1, 4 * MS, &programs, Seniority(4 * MS)).run(10 * SEC);
+    }
+}
+
+/// Property 9: while an older task is scheduled, so are all younger ones: none waits much longer than the rest.
+#[test]
+fn pbs_c4_newcomers_always_have_a_share() {
+    for alpha in [0.4, 0.7, 1.0, 2.0, 10.0] {
+        let programs: Vec<Program> = (0..5).map(|i| Program::new(i * 700 * MS, 1024, &[100 * SEC])).collect();
+        let mut bench = pbs(&[alpha], 1, MS / 10, &programs, Nobody);
+        let mut before = vec![0; 6];
+        for step in 1..60 {
+            bench.run(step * 250 * MS);
+            let got: Vec<u64> = (1..=5).map(|id| bench.tasks[id].service - before[id]).collect();
+            before = bench.tasks.iter().map(|t| t.service).collect();
+            // Whoever was there all the time and older than one that had nothing may have had nothing but a turn.
+            let there = (0..5).filter(|i| i * 700 < (step as usize - 1) * 250).count();
+            let starved = (0..there).rev().find(|i| got[*i] == 0);
+            if let Some(young) = starved {
+                assert!(got[..young].iter().all(|g| *g <= 3 * MS), "alpha {alpha}, step {step}: {got:?}");
+            }
+        }
+    }
+}
+
+/// For alpha > 0 all tasks come to equal shares (section 3.2, last paragraph).
+#[test]
+fn pbs_c5_shares_become_equal() {
+    for alpha in [0.5, 1.0, 3.0] {
+        let programs: Vec<Program> = (0..5).map(|i| Program::new(i * SEC, 1024, &[4000 * SEC])).collect();
+        let mut bench = pbs(&[alpha], 1, 4 * MS, &programs, Nobody);
+        bench.run(300 * SEC);
+        let before: Vec<u64> = bench.tasks.iter().map(|t| t.service).collect();
+        bench.run(400 * SEC);
+        for (task, before) in bench.tasks[1..].iter().zip(&before[1..]) {
+            let share = (task.service - before) as f64 / (100 * SEC) as f64;
+            assert!((share - 0.2).abs() < 0.002, "alpha {alpha}: {share}");
+        }
+    }
+}
+
+/// Eq. 2 under a stretch of time by K: each priority changes by (1 - alpha) log K, no decision does.
+#[test]
+fn pbs_c6_stretching_time_changes_no_decision() {
+    let mut rng = Rng(4);
+    for round in 0..20 {
+        let programs = rng.programs(8, 3, 1 << 20);
+        let stretched: Vec<Program> = programs
+            .iter()
+            .map(|p| Program {
+                arrival: p.arrival << 13,
+                steps: p.steps.iter().map(|s| s << 13).collect(),
+                ..p.clone()
+            })
+            .collect();
+        for alpha in [0.0, 0.3, 1.0, 2.5, INF] {
+            for beta in [0.0, 3.0, -3.0] {
+                let once = |programs: &[Program], quantum| {
+                    let mut bench = pbs(&[alpha, beta], 1 + round % 2, quantum, programs, Nobody);
+                    bench.run(1 << 50);
+                    bench.segments
+                };
+                let mut slow = once(&stretched, 1 << 25);
+                slow.iter_mut().for_each(|s| (s.from, s.to) = (s.from >> 13, s.to >> 13));
+                assert_eq!(once(&programs, 1 << 12), slow, "alpha {alpha}, beta {beta}");
+            }
+        }
+    }
+}
+
+/// How often a second four tasks switch at alpha = 2 and a quantum of 4 ms (Figure 4, section 5.1).
+#[test]
+fn pbs_r7_the_bonus_makes_switches_rare() {
+    for (gamma, expected) in [(0.0, 166.0), (0.07, 10.9), (0.2, 4.4)] {
+        let mut bench = pbs(&[2.0, 0.0, gamma], 1, 4 * MS, &figure_2(), Nobody);
+        bench.run(12 * SEC);
+        let rate = bench.switches as f64 / 12.0;
+        assert!(
+            (rate / expected - 1.0).abs() < 0.05,
+            "gamma {gamma}: {rate} switches a second, not {expected}"
+        );
+    }
+}
+
+/// A turn lasts until its task has 2^(gamma/alpha) times the service of the one that waits (Eq. 5, Appendix A.3).
+#[test]
+fn pbs_r7_turns_grow_with_service() {
+    let programs = [Program::new(0, 1024, &[900 * SEC]), Program::new(0, 1024, &[900 * SEC])];
+    let mut bench = pbs(&[2.0, 0.0, 0.07], 1, MS, &programs, Nobody);
+    bench.run(400 * SEC);
+    let (mut service, mut turns) = ([0.0, 0.0, 0.0], 0);
+    for segment in &bench.segments {
+        service[segment.task as usize] += (segment.to - segment.from) as f64;
+        let ratio = service[segment.task as usize] / service[3 - segment.task as usize];
+        if segment.from > 10 * SEC && segment.to < 400 * SEC {
+            assert!((ratio / 2f64.powf(0.07 / 2.0) - 1.0).abs() < 0.001, "{ratio} at {}", segment.to);
+            turns += 1;
+        }
+    }
+    assert!(turns > 50, "{turns}");
+}
+
+/// Who runs when, in ms, of task 1 and a rival, with a quantum of 5 ms.
+fn against_a_rival(params: &[f64], steps: &[u64], rival: (u64, u64)) -> Vec<(TaskId, u64, u64)> {
+    let steps: Vec<u64> = steps.iter().map(|s| s * MS).collect();
+    let programs = [Program::new(0, 1024, &steps), Program::new(rival.0 * MS, 1024, &[rival.1 * MS])];
+    let mut bench = pbs(params, 1, 5 * MS, &programs, Nobody);
+    bench.run(SEC);
+    bench.segments.iter().map(|s| (s.task, s.from / MS, s.to / MS)).collect()
+}
+
+/// Least service runs. Awake again at 20, task 1 has attained 0 in a session of its own, and 10 in one for life:
+/// then they are equal at 22, and the earlier arrival goes first.
+#[test]
+fn pbs_r5_r8_a_session_begins_with_no_service() {
+    let runs = |beta| against_a_rival(&[INF, beta], &[10, 10, 10], (12, 13));
+    assert_eq!(runs(0.0), [(1, 0, 10), (2, 12, 20), (1, 20, 30), (2, 30, 35)]);
+    for beta in [INF, -INF] {
+        assert_eq!(runs(beta), [(1, 0, 10), (2, 12, 22), (1, 22, 27), (2, 27, 30), (1, 30, 35)]);
+    }
+}
+
+/// First come first served. The rival came at 5; task 1 came at 0 if its sleep counts, at 10 if it does not, and at
+/// 20 if it begins a session.
+#[test]
+fn pbs_r6_sleep_within_a_session_counts_with_plus_beta_only() {
+    let runs = |beta| against_a_rival(&[0.0, beta], &[10, 10, 10], (5, 20));
+    assert_eq!(runs(INF), [(1, 0, 10), (2, 10, 20), (1, 20, 30), (2, 30, 40)]);
+    assert_eq!(runs(-INF), [(1, 0, 10), (2, 10, 30), (1, 30, 40)]);
+    assert_eq!(runs(0.0), runs(-INF));
+}
+
+/// The first sleep, 10 ms, begins a session at 20 (D4). With beta = 3 the second does from 30 ms on; if it does not,
+/// task 1 came before the rival, at 40.
+#[test]
+fn pbs_r5_a_session_begins_after_beta_mean_sleeps() {
+    let last =
+        |beta, sleep| against_a_rival(&[0.0, beta], &[10, 10, 10, sleep, 10], (40, 100)).last().unwrap().0;
+    for beta in [3.0, -3.0] {
+        assert_eq!(last(beta, 30), 1, "a session of its own: the rival came first and ends first");
+    }
+    assert_eq!(last(3.0, 29), 2, "one session: task 1 came first and takes the CPU");
+    assert_eq!(last(3.0 + 1.0 / 65536.0, 30), 2);
+    assert_eq!(last(-3.0, 19), 2, "19 ms later than 20 is before 40");
+}
+
+/// All of it on random programs: sessions accounted here in whole numbers, priorities in floats.
+struct Sessions {
+    alpha: f64,
+    beta: i64,
+    of: Vec<Session>,
+}
+
+#[derive(Clone, Default)]
+struct Session {
+    tau: u64,
+    s: u64,
+    order: u64,
+    left: u64,
+    sleeps: Vec<u64>,
+}
+
+impl Watch for Sessions {
+    fn join(&mut self, id: TaskId, new: bool, now: u64) {
+        let order = self.of.iter().map(|o| o.order).max().unwrap_or(0) + 1;
+        let o = &mut self.of[id as usize];
+        let sleep = now - if new { now } else { o.left };
+        let total: u128 = o.sleeps.iter().map(|s| u128::from(*s)).sum();
+        let times = u128::from(self.beta.unsigned_abs());
+        let long = (u128::from(sleep) * o.sleeps.len() as u128) << 16 >= times * total;
+        if new || long && self.beta.abs() != RATIO_INF {
+            (o.tau, o.s, o.order) = (now, 0, order);
+        } else if self.beta < 0 {
+            o.tau += sleep;
+        }
+        if !new {
+            o.sleeps.push(sleep);
+        }
+    }
+
+    fn leave(&mut self, id: TaskId, _exits: bool, now: u64) {
+        self.of[id as usize].left = now;
+    }
+
+    fn charge(&mut self, id: TaskId, ran: u64, _now: u64) {
+        self.of[id as usize].s += ran;
+    }
+
+    fn pick(&mut self, _cpu: usize, chosen: TaskId, tasks: &[Task], now: u64) {
+        let rank = |id: usize| {
+            let o = &self.of[id];
+            let p = match (o.s, self.alpha) {
+                (0, _) => INF,
+                (s, INF) => -(s as f64),
+                (s, alpha) => ((now - o.tau) as f64).log2() - alpha * (s as f64).log2(),
+            };
+            (p, std::cmp::Reverse((o.tau, o.order)))
+        };
+        let waiting = (1..tasks.len()).filter(|id| tasks[*id].state == State::Waiting);
+        let Some(best) = waiting.map(rank).max_by(|a, b| a.partial_cmp(b).unwrap()) else { return };
+        let got = rank(chosen as usize);
+        let error = 1.25 / f64::from(1 << 24) * (1.0 + self.alpha);
+        let exact = self.alpha == INF || got.0 == INF;
+        assert!(got == best || !exact && best.0 - got.0 <= error, "beta {}: {got:?}, {best:?}", self.beta);
+    }
+}
+
+#[test]
+fn pbs_r5_r6_sessions_on_random_programs() {
+    let mut rng = Rng(5);
+    for round in 0..300 {
+        let (alpha, beta) =
+            ([0.5, 1.0, 3.0, INF][round % 4], [0.0, 1.5, -1.5, 3.0, -0.25, INF, -INF][round % 7]);
+        let programs = rng.programs(8, 8, 40_000);
+        let watch = Sessions { alpha, beta: ratio(beta), of: vec![Session::default(); 9] };
+        let mut bench = pbs(&[alpha, beta], 1, 3000, &programs, watch);
+        bench.run(SEC);
+        assert!(bench.tasks[1..].iter().all(|t| t.state == State::Done));
+    }
+}
