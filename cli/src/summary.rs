@@ -26,7 +26,7 @@ pub fn sentence(report: &Report) -> Option<String> {
         clauses.push(if has_intervals {
             with_intervals(criterion, &measured, floor)
         } else {
-            without_intervals(criterion, &measured)
+            without_intervals(criterion, &measured, report.trace.is_some())
         });
     }
     if !lagging.is_empty() {
@@ -47,7 +47,7 @@ fn lagging_clause(policies: &[Policy], lagging: &[&Policy]) -> String {
 }
 
 /// One repetition of a workload that has no jobs is a fact about that run; of one with too few jobs, nothing.
-fn without_intervals(criterion: Criterion, measured: &[(&Policy, Estimate)]) -> String {
+fn without_intervals(criterion: Criterion, measured: &[(&Policy, Estimate)], is_replay: bool) -> String {
     match (criterion, measured) {
         (Criterion::MaxError, [(best, least), (next, more), ..]) if least.mid < more.mid => format!(
             "in this run {} stayed closest to the shares: greatest error {}, then {} with {}",
@@ -60,6 +60,9 @@ fn without_intervals(criterion: Criterion, measured: &[(&Policy, Estimate)]) -> 
             "in this run no policy stayed closest to the shares alone: least greatest error {}",
             text::time(least.mid)
         ),
+        _ if is_replay => {
+            "some tasks have too few jobs for an interval, so no policy is called better".to_owned()
+        }
         _ => "too few jobs for an interval, so no policy is called better; \
               take --reps 5 or a longer --duration"
             .to_owned(),

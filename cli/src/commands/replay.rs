@@ -51,8 +51,7 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
     };
     let duration_ns = options.run.duration_ns.unwrap_or(recording.span_ns);
     let bar = Bar::new(Some(duration_ns), specs.len() as u64, output);
-    let name = args.trace.display().to_string();
-    let report = replay(&name, &recording, &specs, &options, &bar);
+    let report = replay(&name(&args.trace), &recording, &specs, &options, &bar);
     drop(bar);
     let wish = Wish { baseline: baseline.as_deref(), all_tasks: verbose };
     common::show(&report?, &wish, &args.show, &claims, output)
@@ -61,9 +60,13 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
 fn open(path: &Path) -> Result<Recording, TraceError> {
     let options = ReadOptions::default();
     if path == Path::new("-") {
-        return read_from(io::stdin().lock(), "stdin", &options);
+        return read_from(io::stdin().lock(), &name(path), &options);
     }
     read(path, &options)
+}
+
+fn name(path: &Path) -> String {
+    if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
 }
 
 /// Good enough, and only what is to be kept.

@@ -104,15 +104,24 @@ pub fn page(report: &Report, wish: &Wish) -> Page {
 fn heading(report: &Report, policies: &[Policy]) -> String {
     let duration_ns = report.runs.iter().map(|run| run.duration_ns).max().unwrap_or(0);
     let repetitions = policies.iter().map(|policy| policy.runs.len()).max().unwrap_or(0);
-    let repeated = if repetitions > 1 { format!(", {repetitions} repetitions") } else { String::new() };
-    format!(
-        "{} on {} {}, {}, seed {}{repeated}",
-        text::escape(&report.workload),
-        report.cpus,
-        if report.cpus == 1 { "CPU" } else { "CPUs" },
-        quantity::format_time_ns(i64::try_from(duration_ns).unwrap_or(i64::MAX)),
-        report.seed,
-    )
+    let cpus = if report.cpus == 1 { "CPU" } else { "CPUs" };
+    let mut heading =
+        format!("{} on {} {cpus}, {}", text::escape(&report.workload), report.cpus, span(duration_ns));
+    // A replay has no random times.
+    if report.trace.is_none() {
+        heading.push_str(&format!(", seed {}", report.seed));
+    }
+    if repetitions > 1 {
+        heading.push_str(&format!(", {repetitions} repetitions"));
+    }
+    heading
+}
+
+/// Exact where that is short, as of a time that someone chose.
+fn span(ns: u64) -> String {
+    const SHORT: usize = 6;
+    let exact = quantity::format_time_ns(i64::try_from(ns).unwrap_or(i64::MAX));
+    if exact.len() <= SHORT { exact } else { text::time(ns as f64) }
 }
 
 /// Grade and findings, causes of wake-ups, and the error that every comparison has to exceed.
