@@ -138,7 +138,7 @@ pub struct ChanceArgs {
     pub seed: u64,
 
     /// Repetitions, each with its own random times, the same for every policy
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub reps: u32,
 }
 
@@ -171,7 +171,7 @@ pub struct ShowArgs {
     pub format: Format,
 
     /// Print the first N decisions of each CPU (not in csv)
-    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub schedule: Option<u32>,
 
     /// Write the result to a file instead of stdout
