@@ -113,6 +113,10 @@ fn run(policy: &str, rep: u32, tasks: Vec<TaskResult>) -> Run {
         decisions: 56_789,
         utilization: 0.995,
         jain: if policy == "rr" { 0.9 } else { 0.99999 },
+        response_ns: Quantiles::default(),
+        wait_ns: Quantiles::default(),
+        wake_delay_ns: Quantiles::default(),
+        slowdown: Quantiles::default(),
         tasks,
         schedule: None,
     }

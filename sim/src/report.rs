@@ -94,6 +94,18 @@ pub struct Run {
     pub utilization: f64,
     /// Jain's index of received over entitled service (1 is fair).
     pub jain: f64,
+    /// From a job's start to its end, over all jobs of all tasks.
+    #[serde(default)]
+    pub response_ns: Quantiles,
+    /// Runnable but not running, per job, over all jobs.
+    #[serde(default)]
+    pub wait_ns: Quantiles,
+    /// From a wake-up until it first runs, over all wake-ups.
+    #[serde(default)]
+    pub wake_delay_ns: Quantiles,
+    /// Response over service, per job, over all jobs.
+    #[serde(default)]
+    pub slowdown: Quantiles,
     /// One entry a task, in the workload's order.
     pub tasks: Vec<TaskResult>,
     /// The first decisions of each CPU, by task name, when asked for.

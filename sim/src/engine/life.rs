@@ -187,7 +187,9 @@ impl Engine<'_> {
         let row = &mut self.rows[t.row as usize];
         row.finished_ns = Some(self.now);
         if t.counts {
-            row.job(Job { response_ns, wait_ns: t.wait_ns, service_ns: t.job_service_ns });
+            let job = Job { response_ns, wait_ns: t.wait_ns, service_ns: t.job_service_ns };
+            row.delays.job(job);
+            self.delays.job(job);
         }
     }
 

@@ -14,10 +14,16 @@ pub(super) struct Row {
     pub error_min_ns: f64,
     pub error_max_ns: f64,
     pub finished_ns: Option<u64>,
-    response: Sampler,
-    wait: Sampler,
-    wake_delay: Sampler,
-    slowdown: Sampler,
+    pub delays: Delays,
+}
+
+/// How long jobs took, of one row or of all.
+#[derive(Debug, Default)]
+pub(super) struct Delays {
+    pub response: Sampler,
+    pub wait: Sampler,
+    pub wake_delay: Sampler,
+    pub slowdown: Sampler,
 }
 
 /// A job that just ended.
@@ -39,10 +45,7 @@ impl Row {
             error_min_ns: 0.0,
             error_max_ns: 0.0,
             finished_ns: None,
-            response: Sampler::default(),
-            wait: Sampler::default(),
-            wake_delay: Sampler::default(),
-            slowdown: Sampler::default(),
+            delays: Delays::default(),
         }
     }
 
@@ -51,25 +54,14 @@ impl Row {
         self.error_max_ns = self.error_max_ns.max(error_ns);
     }
 
-    pub(super) fn job(&mut self, job: Job) {
-        self.response.record(job.response_ns);
-        self.wait.record(job.wait_ns);
-        if job.service_ns > 0 {
-            self.slowdown.record(ratio(job.response_ns, job.service_ns));
-        }
-    }
-
-    pub(super) fn woken_ran(&mut self, delay_ns: u64) {
-        self.wake_delay.record(delay_ns);
-    }
-
     /// Statistics begin: what came before does not count.
     pub(super) fn reset(&mut self) {
         *self = Row::new(std::mem::take(&mut self.name), std::mem::take(&mut self.process), self.weight);
     }
 
     pub(super) fn result(&self, cpu_time_ns: u64) -> TaskResult {
-        let response_ns = self.response.finish();
+        let delays = &self.delays;
+        let response_ns = delays.response.finish();
         TaskResult {
             name: self.name.clone(),
             process: self.process.clone(),
@@ -82,9 +74,19 @@ impl Row {
             jobs: response_ns.count,
             finished_ns: self.finished_ns,
             response_ns,
-            wait_ns: self.wait.finish(),
-            wake_delay_ns: self.wake_delay.finish(),
-            slowdown: self.slowdown.finish_ratio(),
+            wait_ns: delays.wait.finish(),
+            wake_delay_ns: delays.wake_delay.finish(),
+            slowdown: delays.slowdown.finish_ratio(),
+        }
+    }
+}
+
+impl Delays {
+    pub(super) fn job(&mut self, job: Job) {
+        self.response.record(job.response_ns);
+        self.wait.record(job.wait_ns);
+        if job.service_ns > 0 {
+            self.slowdown.record(ratio(job.response_ns, job.service_ns));
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::run::Rows;
 use crate::workload::{Arrivals, Purpose, Stream, Workload, stream};
 use entitled::Entitled;
 use instance::{Instance, State};
-use metrics::{Job, Row};
+use metrics::{Delays, Job, Row};
 use program::{Op, Program};
 use sync::{Meeting, Mutex, Tokens};
 use timers::{Timer, Timers};
@@ -136,6 +136,8 @@ pub struct Engine<'a> {
     meetings: Vec<Meeting>,
     entitled: Entitled,
     rows: Vec<Row>,
+    /// Of all rows.
+    delays: Delays,
     schedule: Vec<Vec<String>>,
     schedule_full: bool,
     switches: u64,
@@ -174,6 +176,7 @@ impl<'a> Engine<'a> {
             meetings: workload.barriers.iter().map(|b| Meeting::new(b.parties)).collect(),
             entitled: Entitled::new(workload.cpus),
             rows: Vec::new(),
+            delays: Delays::default(),
             schedule: vec![Vec::new(); n],
             schedule_full: setup.schedule == 0,
             switches: 0,
@@ -436,12 +439,9 @@ impl<'a> Engine<'a> {
         }
         let waited = self.now - t.since_ns;
         t.wait_ns += waited;
-        let row = &mut self.rows[t.row as usize];
-        if t.woken {
-            t.woken = false;
-            if t.counts {
-                row.woken_ran(waited);
-            }
+        if std::mem::take(&mut t.woken) && t.counts && t.demand_ns != NEVER {
+            self.rows[t.row as usize].delays.wake_delay.record(waited);
+            self.delays.wake_delay.record(waited);
         }
         t.state = State::Running;
         t.last_cpu = cpu as u32;

@@ -37,6 +37,7 @@ impl Engine<'_> {
                 self.tasks[task].entitled_before_ns = self.entitled.service_ns(task as TaskId, self.now);
             }
         }
+        self.delays = Delays::default();
         self.warm = true;
         self.counted_from = self.now;
         self.switches = 0;
@@ -77,6 +78,10 @@ impl Engine<'_> {
             decisions: self.machine.decisions() - self.decisions_before,
             utilization: if cpu_time == 0 { 0.0 } else { self.busy_ns as f64 / cpu_time as f64 },
             jain: crate::stats::jain(&allotments).unwrap_or(1.0),
+            response_ns: self.delays.response.finish(),
+            wait_ns: self.delays.wait.finish(),
+            wake_delay_ns: self.delays.wake_delay.finish(),
+            slowdown: self.delays.slowdown.finish_ratio(),
             tasks: self.rows.iter().map(|r| r.result(cpu_time)).collect(),
             schedule: (self.setup.schedule > 0).then_some(self.schedule),
         }
