@@ -56,7 +56,7 @@ impl<R: BufRead> Entries<R> {
         std::mem::swap(&mut self.current, &mut self.ahead);
         self.has_ahead = false;
         while self.read_ahead()? {
-            if self.ahead.stands_alone() || self.current.header.is_none() {
+            if self.ahead_is_new() {
                 self.has_ahead = true;
                 break;
             }
@@ -69,6 +69,17 @@ impl<R: BufRead> Entries<R> {
             header: line.header.clone(),
             damaged: line.damaged,
         }))
+    }
+
+    /// True if the line ahead is no continuation of the current entry. A name can imitate the header of some short-named event,
+    /// but not of a known one: so if the current event is incomplete, an unknown one goes on with it.
+    fn ahead_is_new(&self) -> bool {
+        let Some(current) = &self.current.header else { return true };
+        match &self.ahead.header {
+            Some(header) if header.known => true,
+            Some(_) => super::kind(current, &self.current.bytes) != Some(None),
+            None => self.ahead.damaged || self.ahead.is_loss(),
+        }
     }
 
     /// Reads one line into `ahead`; `false` at the end.
@@ -113,11 +124,9 @@ impl<R: BufRead> Entries<R> {
 }
 
 impl Line {
-    /// True if the line is no continuation of the one before.
-    fn stands_alone(&self) -> bool {
-        self.header.is_some()
-            || self.damaged
-            || (self.bytes.starts_with(b"CPU:") && self.bytes.ends_with(b"EVENTS]"))
+    /// ftrace's `CPU:1 [LOST 34 EVENTS]`.
+    fn is_loss(&self) -> bool {
+        self.bytes.starts_with(b"CPU:") && self.bytes.ends_with(b"EVENTS]")
     }
 
     fn join(&mut self, other: &Line) {

@@ -22,6 +22,8 @@ pub(crate) struct Header {
     pub event: Range<usize>,
     /// Where the event's own text starts.
     pub payload: usize,
+    /// The event is about scheduling.
+    pub known: bool,
 }
 
 impl Header {
@@ -32,7 +34,7 @@ impl Header {
             let Some(header) = Header::around(line, bracket) else {
                 continue;
             };
-            if payload::parser(&line[header.event.clone()]).is_some() {
+            if header.known {
                 return Some(header);
             }
             other.get_or_insert(header);
@@ -56,7 +58,8 @@ impl Header {
         let (t_ns, at) = time(line, at)?;
         let (event, payload) = event(line, skip_blank(line, at))?;
         let (process, tid) = thread(&line[..bracket])?;
-        Some(Header { tid, process, cpu: u32::try_from(cpu).ok()?, t_ns, interrupt, event, payload })
+        let known = payload::parser(&line[event.clone()]).is_some();
+        Some(Header { tid, process, cpu: u32::try_from(cpu).ok()?, t_ns, interrupt, event, payload, known })
     }
 }
 
