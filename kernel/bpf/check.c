@@ -182,15 +182,15 @@ static u64 compare(const char *path, u32 modifiers, u64 seed, struct cost *cost)
 	static struct machine native;
 	static u8 bytes[STORM_BYTES];
 	struct loaded l = { .native = &native };
-	struct storm storm = { .bytes = bytes, .nbytes = STORM_BYTES, .tell = tell, .host = &l, .stride = STRIDE };
+	struct storm storm = { .bytes = { bytes, STORM_BYTES, 0 }, .tell = tell, .host = &l, .stride = STRIDE };
 	struct config config = { .modifiers = modifiers };
 
-	storm_bytes(bytes, STORM_BYTES, seed);
+	seed_bytes(bytes, STORM_BYTES, seed);
 	storm_config(&storm, &config);
 	memset(&native, 0, sizeof(native));
 	config_init(&native, &config);
 	load(&l, path, &config, cost);
-	while (storm.at < storm.nbytes)
+	while (more_bytes(&storm.bytes))
 		storm_step(&storm);
 	storm_calm(&storm);
 	storm_end(&storm);
