@@ -41,6 +41,9 @@ static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
 		model.idle[cpu] = true;
 	model.modifiers = modifiers;
+#ifdef POLICY_MODIFIERS
+	model.modifiers |= POLICY_MODIFIERS;
+#endif
 	model.count_all = config.procfair.all;
 	config_init(&machine, &config);
 	while (more_bytes(&storm.bytes))

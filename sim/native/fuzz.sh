@@ -47,7 +47,7 @@ fuzz_policy() {
 	build "$out/fuzz-$1" sim/native/fuzz.c "-DFUZZ_POLICY=$1" "-DPOLICY_HEADER=\"select/$1.h\"" || return 1
 	line=$(printf '%-10s' "$1")
 	for modifiers in 0 1 2 3; do
-		said=$("$out/fuzz-$1" -m $modifiers -s "${FUZZ_SEED:-1}" $long 2>&1) || {
+		said=$("$out/fuzz-$1" -m $modifiers -s $((${FUZZ_SEED:-1} + modifiers * 1000000)) $long 2>&1) || {
 			echo "$1, modifiers $modifiers: $said" >&2
 			return 1
 		}

@@ -157,8 +157,9 @@ static void fuzz_wide(u64 a, u64 b, u64 c, u64 d)
 
 static void fuzz_wide_division(u64 a, u64 b, u64 c)
 {
+	struct wide_division scratch = { 0 };
 	u128 exact = (u128)a * b / c;
-	u64 quotient = wide_mul_div(a, b, c, 0);
+	u64 quotient = wide_mul_div(&scratch, a, b, c);
 
 	MUST(quotient == (exact >> 64 ? ~0ull : (u64)exact));
 }
