@@ -67,6 +67,18 @@ static int keep_what_libbpf_says(enum libbpf_print_level level, const char *form
 	return 0;
 }
 
+/* Which program, and how the verifier's log ends: it may be a million lines. */
+static void print_what_libbpf_said(void)
+{
+	const int first = 200, last = 6000;
+	size_t n = verifier_says ? strlen(verifier_says) : 0;
+
+	if (n <= (size_t)(first + last))
+		fprintf(stderr, "%s\n", n ? verifier_says : "");
+	else
+		fprintf(stderr, "%.*s\n[..]\n%s\n", first, verifier_says, verifier_says + n - last);
+}
+
 static double now_ms(void)
 {
 	struct timespec t;
@@ -141,9 +153,7 @@ static void load(struct loaded *l, const char *path, const struct config *config
 		fail(strerror(errno), path);
 	set_config(l->object, config);
 	if (bpf_object__load(l->object)) {
-		size_t n = verifier_says ? strlen(verifier_says) : 0;
-
-		fprintf(stderr, "%s\n", n > 8000 ? verifier_says + n - 8000 : verifier_says);
+		print_what_libbpf_said();
 		fail("the verifier refuses it", path);
 	}
 	if (now_ms() - start > cost->ms)
@@ -182,15 +192,15 @@ static u64 compare(const char *path, u32 modifiers, u64 seed, struct cost *cost)
 	static struct machine native;
 	static u8 bytes[STORM_BYTES];
 	struct loaded l = { .native = &native };
-	struct storm storm = { .bytes = bytes, .nbytes = STORM_BYTES, .tell = tell, .host = &l, .stride = STRIDE };
+	struct storm storm = { .bytes = { bytes, STORM_BYTES, 0 }, .tell = tell, .host = &l, .stride = STRIDE };
 	struct config config = { .modifiers = modifiers };
 
-	storm_bytes(bytes, STORM_BYTES, seed);
+	seed_bytes(bytes, STORM_BYTES, seed);
 	storm_config(&storm, &config);
 	memset(&native, 0, sizeof(native));
 	config_init(&native, &config);
 	load(&l, path, &config, cost);
-	while (storm.at < storm.nbytes)
+	while (more_bytes(&storm.bytes))
 		storm_step(&storm);
 	storm_calm(&storm);
 	storm_end(&storm);

@@ -31,7 +31,7 @@ find_clang() {
 
 clang=$(find_clang) || not_here "no clang; apt-get install clang-19"
 major=$(echo __clang_major__ | "$clang" -E -P -x c - 2>/dev/null)
-[ "${major:-0}" -ge 16 ] || not_here "$clang is too old: clang >= 16 needed, apt-get install clang-19"
+[ "${major:-0}" -ge 16 ] || not_here "$clang is not a clang >= 16; apt-get install clang-19"
 mkdir -p "$out" || exit 1
 echo '#include <bpf/libbpf.h>' >"$out/probe.c"
 echo 'int main(void) { return !libbpf_version_string(); }' >>"$out/probe.c"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Fuzzes the machine with every policy of policy/select/ under every set of modifiers, in a pool of 64 tasks, with
-# the address and undefined-behaviour sanitizers. Arguments: policies, all by default.
+# the address and undefined-behaviour sanitizers; and policy/lib by itself. Arguments: policies, all by default.
 #
-#   FUZZ_CASES     cases for each policy and set of modifiers; 250 by default
+#   FUZZ_CASES     cases for each policy and set of modifiers; 200 by default
 #   FUZZ_SECONDS   instead: how long each of them runs
 #   FUZZ_SEED      seed of the first case; 1 by default
 #   CC             compiler; cc by default
@@ -21,17 +21,33 @@ mkdir -p "$out" || exit 1
 if [ -n "${FUZZ_SECONDS:-}" ]; then
 	long="-t $FUZZ_SECONDS"
 else
-	long="-n ${FUZZ_CASES:-250}"
+	long="-n ${FUZZ_CASES:-200}"
 fi
 
-# Prints a line, or why not.
-fuzz() {
+# build BINARY SOURCE FLAGS..
+build() {
+	binary=$1
+	source=$2
+	shift 2
 	"${CC:-cc}" -std=gnu11 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Wall -Werror -Wno-unused-function \
-		-DPOOL=64 "-DFUZZ_POLICY=$1" "-DPOLICY_HEADER=\"select/$1.h\"" -Ipolicy -Isim/native \
-		sim/native/fuzz.c -o "$out/fuzz-$1" || return 1
+		-DPOOL=64 "$@" -Ipolicy -Isim/native "$source" -o "$binary"
+}
+
+# Each prints a line, or why not.
+fuzz_lib() {
+	build "$out/fuzz-lib" sim/native/fuzz_lib.c || return 1
+	said=$("$out/fuzz-lib" -s "${FUZZ_SEED:-1}" $long 2>&1) || {
+		echo "lib: $said" >&2
+		return 1
+	}
+	echo "lib         $said"
+}
+
+fuzz_policy() {
+	build "$out/fuzz-$1" sim/native/fuzz.c "-DFUZZ_POLICY=$1" "-DPOLICY_HEADER=\"select/$1.h\"" || return 1
 	line=$(printf '%-10s' "$1")
 	for modifiers in 0 1 2 3; do
-		said=$("$out/fuzz-$1" -m $modifiers -s "${FUZZ_SEED:-1}" $long 2>&1) || {
+		said=$("$out/fuzz-$1" -m $modifiers -s $((${FUZZ_SEED:-1} + modifiers * 1000000)) $long 2>&1) || {
 			echo "$1, modifiers $modifiers: $said" >&2
 			return 1
 		}
@@ -53,9 +69,10 @@ collect() {
 	running=
 }
 
+fuzz_lib || failed=lib
 for policy in $policies; do
 	n=$((n + 1))
-	fuzz "$policy" &
+	fuzz_policy "$policy" &
 	running="$running $policy:$!"
 	[ $((n % 2)) -eq 0 ] && collect
 done

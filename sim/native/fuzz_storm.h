@@ -11,6 +11,7 @@
 #ifndef DIVVY_FUZZ_STORM_H
 #define DIVVY_FUZZ_STORM_H
 
+#include "fuzz_bytes.h"
 #include "fuzz_event.h"
 
 #define STORM_TASKS 63u
@@ -47,8 +48,7 @@ struct storm_cpu {
 };
 
 struct storm {
-	const u8 *bytes; /* the choices */
-	u64 nbytes, at;
+	struct bytes bytes;
 	void (*tell)(void *host, enum event_kind kind, struct event *e);
 	void *host;
 	u32 stride; /* of task ids */
@@ -62,35 +62,9 @@ struct storm {
 
 /* ---- choices ---- */
 
-/* Choices from a seed, by splitmix64 (Steele, Lea, Flood 2014) */
-static inline void storm_bytes(u8 *bytes, u64 n, u64 seed)
-{
-	for (u64 i = 0; i < n; i++) {
-		u64 z = seed += 0x9e3779b97f4a7c15ull;
-
-		z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-		z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-		bytes[i] = (z ^ z >> 31) >> 56;
-	}
-}
-
-static u32 storm_byte(struct storm *s)
-{
-	return s->at < s->nbytes ? s->bytes[s->at++] : 0;
-}
-
-static u64 storm_u32(struct storm *s)
-{
-	u64 x = 0;
-
-	for (u32 i = 0; i < 4; i++)
-		x = x << 8 | storm_byte(s);
-	return x;
-}
-
 static s64 storm_param(struct storm *s, s64 dflt, s64 min, s64 max)
 {
-	u32 b = storm_byte(s);
+	u32 b = next_byte(&s->bytes);
 	u64 range = (u64)max - (u64)min + 1;
 
 	if (b < 128)
@@ -99,7 +73,7 @@ static s64 storm_param(struct storm *s, s64 dflt, s64 min, s64 max)
 		return min;
 	if (b < 170)
 		return max;
-	return (s64)((u64)min + (range ? (storm_u32(s) << 32 | storm_u32(s)) % range : 0));
+	return (s64)((u64)min + (range ? (next_u32(&s->bytes) << 32 | next_u32(&s->bytes)) % range : 0));
 }
 
 /* A configuration; its modifiers are the caller's. */
@@ -108,12 +82,12 @@ static void storm_config(struct storm *s, struct config *c)
 	static const u32 ncpus[] = { 1, 2, 3, 4, 5, 6, 7, 8, 2, 4, 65, 256 };
 	static const u32 ntasks[] = { 1, 2, 3, 5, 8, 16, 40, STORM_TASKS };
 
-	c->ncpus = s->ncpus = ncpus[storm_byte(s) % 12];
-	s->ntasks = ntasks[storm_byte(s) % 8];
+	c->ncpus = s->ncpus = ncpus[next_byte(&s->bytes) % 12];
+	s->ntasks = ntasks[next_byte(&s->bytes) % 8];
 	for (u32 cpu = 0; cpu < s->ncpus; cpu++)
 		s->cpu[cpu].idle = true;
-	c->quantum = (1 + storm_byte(s)) * MS / 10;
-	s->now = (u64)storm_byte(s) << (storm_byte(s) % 48);
+	c->quantum = (1 + next_byte(&s->bytes)) * MS / 10;
+	s->now = (u64)next_byte(&s->bytes) << (next_byte(&s->bytes) % 48);
 #define STORM_PARAM(name, kind, unit, dflt, min, max, help) \
 	c->policy.name = storm_param(s, dflt, min, max);
 #define STORM_PROCFAIR(name, kind, unit, dflt, min, max, help) \
@@ -124,12 +98,12 @@ static void storm_config(struct storm *s, struct config *c)
 
 static u32 storm_choose_task(struct storm *s)
 {
-	return 1 + storm_byte(s) % s->ntasks;
+	return 1 + next_byte(&s->bytes) % s->ntasks;
 }
 
 static u32 storm_choose_cpu(struct storm *s)
 {
-	u32 b = storm_byte(s);
+	u32 b = next_byte(&s->bytes);
 
 	if (b >= 192)
 		return s->kicked;
@@ -140,9 +114,9 @@ static u64 storm_weight(struct storm *s)
 {
 	static const u64 weights[] = { WEIGHT_NICE_0, WEIGHT_NICE_0, 15 << 10, 88761 << 10, 335 << 10,
 				       WEIGHT_MIN, WEIGHT_MAX, 1 << 10, 2 << 10, 3 << 10, 5 << 10, 12 << 10 };
-	u32 b = storm_byte(s);
+	u32 b = next_byte(&s->bytes);
 
-	return b < 192 ? weights[b % 12] : 1 + storm_u32(s);
+	return b < 192 ? weights[b % 12] : 1 + next_u32(&s->bytes);
 }
 
 /* ---- events ---- */
@@ -150,7 +124,7 @@ static u64 storm_weight(struct storm *s)
 static void storm_tell(struct storm *s, enum event_kind kind, u32 i, struct event *e)
 {
 	static const u64 steps[] = { 0, 1, 300, 1000, 10000, MS / 10, MS, 4 * MS };
-	u32 b = storm_byte(s);
+	u32 b = next_byte(&s->bytes);
 
 	s->now += steps[b % 8];
 	e->now = b >= 240 && s->now > CLOCK_SKEW ? s->now - CLOCK_SKEW : s->now;
@@ -202,7 +176,7 @@ static void storm_exit(struct storm *s, u32 i)
 
 static void storm_new(struct storm *s, u32 i)
 {
-	u32 b = storm_byte(s), leader = storm_choose_task(s);
+	u32 b = next_byte(&s->bytes), leader = storm_choose_task(s);
 	struct event e = { .amount = storm_weight(s) };
 
 	if (b % 2 || !s->task[leader].threads || s->task[leader].place >= DYING)
@@ -228,7 +202,7 @@ static void storm_running(struct storm *s, u32 cpu)
 /* The task on a CPU comes off it. It received the time since, or less: interrupts, a hypervisor. */
 static void storm_stopping(struct storm *s, u32 cpu, enum storm_place then)
 {
-	u32 i = s->cpu[cpu].curr, b = storm_byte(s);
+	u32 i = s->cpu[cpu].curr, b = next_byte(&s->bytes);
 	struct event e = { 0 };
 
 	e.amount = s->now - s->task[i].since;
@@ -306,7 +280,7 @@ static bool storm_may_die(const struct storm *s, u32 i)
 static void storm_interrupt(struct storm *s, u32 cpu)
 {
 	struct storm_cpu *c = &s->cpu[cpu];
-	bool keeps = storm_byte(s) % 2;
+	bool keeps = next_byte(&s->bytes) % 2;
 
 	if (c->curr && !c->switching) {
 		u32 i = c->curr;
@@ -367,7 +341,7 @@ static void storm_set_allowed(struct storm *s, u32 i)
 {
 	struct storm_task *t = &s->task[i];
 	struct event e = { 0 };
-	u32 cpu = storm_choose_cpu(s), bits = storm_byte(s);
+	u32 cpu = storm_choose_cpu(s), bits = next_byte(&s->bytes);
 
 	if (t->place == ABSENT)
 		return;
@@ -397,16 +371,16 @@ static void storm_yield(struct storm *s, u32 cpu)
 
 static void storm_step(struct storm *s)
 {
-	u32 op = storm_byte(s) % 32;
+	u32 op = next_byte(&s->bytes) % 32;
 
 	switch (op) {
 	default: storm_step_cpu(s, storm_choose_cpu(s)); break;
 	case 16: case 17: case 18: case 19: case 20: storm_step_task(s, storm_choose_task(s)); break;
 	case 21: case 22: case 23: storm_wake(s, storm_choose_task(s)); break;
 	case 24: storm_block(s, storm_choose_cpu(s), false); break;
-	case 25: storm_block(s, storm_choose_cpu(s), storm_byte(s) % 2); break;
+	case 25: storm_block(s, storm_choose_cpu(s), next_byte(&s->bytes) % 2); break;
 	case 26: storm_interrupt(s, storm_choose_cpu(s)); break;
-	case 27: storm_bounce(s, storm_choose_task(s), storm_byte(s) % 4 == 0); break;
+	case 27: storm_bounce(s, storm_choose_task(s), next_byte(&s->bytes) % 4 == 0); break;
 	case 28: storm_set_weight(s, storm_choose_task(s)); break;
 	case 29: storm_set_allowed(s, storm_choose_task(s)); break;
 	case 30: storm_yield(s, storm_choose_cpu(s)); break;

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Fuzzes policy/lib: each container against an array that is searched from end to end, each computation against
+ * the compiler's 128-bit arithmetic. fuzz_main.h has the arguments; modifiers mean nothing here.
+ */
+#include "lib/bits.h"
+#include "lib/heap.h"
+#include "lib/ring.h"
+#include "lib/vtime.h"
+#include "lib/wide.h"
+#include "fuzz_main.h"
+
+#define MUST(condition) ((condition) ? (void)0 : lib_fail(__LINE__, #condition))
+
+static _Noreturn void lib_fail(int line, const char *condition)
+{
+	fprintf(stderr, "fuzz: not so: %s (fuzz_lib.c:%d)\n", condition, line);
+	abort();
+}
+
+static u64 next_u64(struct bytes *b)
+{
+	/* Of every magnitude */
+	return (next_u32(b) << 32 | next_u32(b)) >> next_byte(b) % 64;
+}
+
+/* ---- heap ---- */
+
+static struct heap heap;
+static struct {
+	bool in;
+	u64 key;  /* less the base, so that it does not wrap */
+	u64 seq;
+} held[POOL];
+
+static void hold(u32 id, u64 key, u64 seq)
+{
+	held[id].in = true;
+	held[id].key = key;
+	held[id].seq = seq;
+}
+
+/* The task that the heap must name: the least key, then the first that was inserted; 0 when empty */
+static u32 least_held(void)
+{
+	u32 least = 0;
+
+	for (u32 id = 1; id < POOL; id++)
+		if (held[id].in && (!least || held[id].key < held[least].key ||
+				    (held[id].key == held[least].key && held[id].seq < held[least].seq)))
+			least = id;
+	return least;
+}
+
+static void fuzz_heap(struct bytes *b)
+{
+	u64 base = next_byte(b) % 2 ? ~0ull - 20 : next_u64(b); /* keys that wrap around, and insertions that do */
+	u64 seq = 0;
+
+	memset(&heap, 0, sizeof(heap));
+	memset(held, 0, sizeof(held));
+	heap.seq = 0u - next_byte(b);
+	while (more_bytes(b)) {
+		u32 op = next_byte(b) % 4, id = 1 + next_byte(b) % (POOL - 1), few = next_byte(b);
+		u64 key = few < 128 ? few % 8 : next_u32(b);
+
+		if (op == 0 && !held[id].in) {
+			heap_insert(&heap, id, base + key);
+			hold(id, key, seq++);
+		} else if (op == 1) {
+			heap_rekey(&heap, id, base + key);
+			if (held[id].in)
+				hold(id, key, seq++);
+		} else if (op == 2) {
+			heap_remove(&heap, id);
+			held[id].in = false;
+		} else if (op == 3) {
+			id = least_held();
+			MUST(heap_pop(&heap) == id);
+			held[id].in = false;
+		}
+		MUST(heap_holds(&heap, id) == held[id].in);
+		MUST(heap_first(&heap) == least_held());
+		MUST(!heap.n || heap_first_key(&heap) == base + held[least_held()].key);
+	}
+	while (heap.n) {
+		u32 id = least_held();
+
+		MUST(heap_pop(&heap) == id);
+		held[id].in = false;
+	}
+	MUST(!least_held());
+}
+
+/* ---- ring ---- */
+
+static struct links links;
+
+static void fuzz_ring(struct bytes *b)
+{
+	u32 list[POOL], n = 0, first = 0;
+
+	memset(&links, 0, sizeof(links));
+	while (more_bytes(b)) {
+		u32 op = next_byte(b) % 4, id = 1 + next_byte(b) % (POOL - 1), at = 0;
+
+		while (at < n && list[at] != id)
+			at++;
+		if (op == 0 && at == n) {
+			ring_push_back(&links, &first, id);
+			list[n++] = id;
+		} else if (op == 1 && at == n) {
+			ring_push_front(&links, &first, id);
+			memmove(list + 1, list, n++ * sizeof(*list));
+			list[0] = id;
+		} else if (op == 2 && at < n) {
+			ring_remove(&links, &first, id);
+			memmove(list + at, list + at + 1, (--n - at) * sizeof(*list));
+		} else if (op == 3) {
+			MUST(ring_pop_front(&links, &first) == (n ? list[0] : 0));
+			if (n)
+				memmove(list, list + 1, --n * sizeof(*list));
+		}
+		MUST(first == (n ? list[0] : 0));
+		MUST(ring_last(&links, first) == (n ? list[n - 1] : 0));
+		for (u32 i = 0; i < n; i++)
+			MUST(ring_next(&links, list[i]) == list[(i + 1) % n]);
+	}
+}
+
+/* ---- arithmetic ---- */
+
+typedef unsigned __int128 u128;
+
+static void fuzz_bits(u64 x)
+{
+	u32 high = 0, low = 63;
+
+	for (u32 i = 0; i < 64; i++)
+		if (x >> i & 1)
+			high = i;
+	for (u32 i = 64; i--;)
+		if (x >> i & 1)
+			low = i;
+	MUST(floor_log2(x) == high);
+	MUST(!x || lowest_bit(x) == low);
+}
+
+static void fuzz_wide(u64 a, u64 b, u64 c, u64 d)
+{
+	struct wide product = wide_mul(a, b);
+	u128 exact = (u128)a * b;
+
+	MUST(((u128)product.hi << 64 | product.lo) == exact);
+	MUST(wide_greater(a, b, c, d) == (exact > (u128)c * d));
+}
+
+static void fuzz_wide_division(u64 a, u64 b, u64 c)
+{
+	struct wide_division scratch = { 0 };
+	u128 exact = (u128)a * b / c;
+	u64 quotient = wide_mul_div(&scratch, a, b, c);
+
+	MUST(quotient == (exact >> 64 ? ~0ull : (u64)exact));
+}
+
+/* However it is charged, a tag is the service over the weight, rounded down once. */
+static void fuzz_vtime(struct bytes *b)
+{
+	u64 w = 1 + next_u64(b) % WEIGHT_MAX;
+	struct vtime t = { .v = next_u64(b) };
+	u64 from = t.v;
+	u128 service = 0;
+
+	for (u32 i = 0; i < 16; i++) {
+		u64 ran = next_u64(b) % VTIME_RAN_MAX;
+
+		vtime_advance(&t, ran, w);
+		service += ran;
+		MUST(t.v == from + (u64)(service * WEIGHT_NICE_0 / w));
+	}
+	vtime_reweigh(&t);
+	MUST(t.rest == 0);
+	MUST(vtime_max(from, from + (w >> 1)) == from + (w >> 1));
+	MUST(!vtime_before(from + (w >> 1), from));
+}
+
+static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
+{
+	struct bytes b = { bytes, n, 0 }, c = b, d = b;
+
+	(void)modifiers;
+	fuzz_heap(&c);
+	fuzz_ring(&d);
+	while (more_bytes(&b)) {
+		u64 w = next_u64(&b), x = next_u64(&b), y = next_u64(&b), z = next_u64(&b);
+
+		fuzz_bits(w);
+		fuzz_wide(w, x, y, z);
+		fuzz_wide(w, x, w, x);
+		if (y && !(y >> 63))
+			fuzz_wide_division(w, x, y);
+		fuzz_vtime(&b);
+	}
+	fuzz_events += n;
+}
