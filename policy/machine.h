@@ -51,7 +51,6 @@
 #define KNOWN 2
 #define RUNNABLE 4
 #define CUSTODY 8 /* the host gave it to us */
-#define ON_CPU 16
 #define PARKED 32
 #define FRESH 64 /* joined, and not yet enqueued since */
 #define PINNED 128 /* allowed[] says where it may run */

@@ -121,12 +121,22 @@ struct facts {
 	struct fact task[POOL];
 };
 
-#define PICKED 1 /* fact.state: it is the task's turn */
+#define PICKED 1  /* fact.state: it is the task's turn */
+#define ON_CPU 16 /* fact.state: it runs */
 #define SLICE_INF (~0ull) /* a turn without end */
 
 static inline u64 weight_of(const struct facts *f, u32 id)
 {
 	return f->task[id & POOL_MASK].weight;
+}
+
+/* ns of service that a task received in its turn until now and was not charged yet */
+static inline u64 uncharged(const struct facts *f, u32 id, u64 now)
+{
+	const struct fact *t = &f->task[id & POOL_MASK];
+	u64 due = now - t->since - t->charged;
+
+	return t->state & ON_CPU && (s64)due > 0 ? due : 0;
 }
 
 static inline bool is_picked(const struct facts *f, u32 id)

@@ -1,5 +1,6 @@
 //! pbs, eevdf, cfs and their logarithm, each against an expectation that shares no code with it.
 
 mod bench;
+mod cfs;
 mod log2;
 mod pbs;
