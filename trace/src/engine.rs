@@ -4,6 +4,8 @@
 //! give a stretch whose start is unknown to the thread whole, never drop it whole, mark what was inferred, count everything.
 //! Memory is bounded by threads and CPUs.
 
+#[cfg(test)]
+mod bounded;
 mod cpu;
 mod thread;
 mod wakes;
@@ -19,6 +21,9 @@ pub(crate) use thread::{Life, Phase};
 
 /// More CPUs than any Linux kernel is built for.
 const MOST_CPUS: u32 = 8192;
+
+/// Longer recordings (104 days) are damaged: sums of times would not fit.
+const MOST_SPAN_NS: u64 = 1 << 53;
 
 /// Receives each interval once it is over, in order for each thread.
 pub(crate) trait Keep {
@@ -75,7 +80,8 @@ impl<K: Keep> Engine<K> {
             self.learn_early(event); // perf notes its own threads before it switches the events on
             return Ok(());
         }
-        if event.cpu >= MOST_CPUS {
+        let too_far = self.origin_ns.is_some_and(|origin| event.t_ns.saturating_sub(origin) > MOST_SPAN_NS);
+        if event.cpu >= MOST_CPUS || too_far {
             self.quality.malformed += 1;
             return Ok(());
         }
@@ -111,7 +117,7 @@ impl<K: Keep> Engine<K> {
         let accounted = self.threads.iter().filter(|life| life.kernel_ns > 0);
         let sums = accounted.map(|life| (life.run_ns, life.kernel_ns, life.unclaimed_ns));
         for (run_ns, kernel_ns, unclaimed_ns) in sums {
-            self.quality.run_ns += run_ns;
+            self.quality.run_ns = self.quality.run_ns.saturating_add(run_ns);
             self.quality.kernel_run_ns = self.quality.kernel_run_ns.saturating_add(kernel_ns);
             self.quality.unseen_run_ns = self.quality.unseen_run_ns.saturating_add(unclaimed_ns);
         }
@@ -128,7 +134,7 @@ impl<K: Keep> Engine<K> {
             return self.now_ns; // a loss without a time belongs where it stands
         }
         let origin = *self.origin_ns.get_or_insert(event.t_ns);
-        let back = (origin + self.now_ns).saturating_sub(event.t_ns);
+        let back = origin.saturating_add(self.now_ns).saturating_sub(event.t_ns);
         if back > 0 {
             self.quality.clock_backwards += 1;
             self.quality.clock_backwards_max_ns = self.quality.clock_backwards_max_ns.max(back);
@@ -285,7 +291,8 @@ impl<K: Keep> Engine<K> {
         self.close(thread, t, Wake::Missing, false)?;
         let life = &mut self.threads[thread];
         if !inferred {
-            self.quality.unseen_run_ns += std::mem::take(&mut life.unclaimed_ns);
+            let unseen_ns = std::mem::take(&mut life.unclaimed_ns);
+            self.quality.unseen_run_ns = self.quality.unseen_run_ns.saturating_add(unseen_ns);
         }
         life.come_on(cpu as u32, self.cpus[cpu].losses, inferred);
         self.quality.inferred_runs += u64::from(inferred);
@@ -323,14 +330,16 @@ impl<K: Keep> Engine<K> {
         };
         if let Activity::Run { .. } = activity {
             life.run_ns += end - start;
-            self.quality.inferred_ns += if inferred { end - start } else { 0 };
+            let inferred_ns = if inferred { end - start } else { 0 };
+            self.quality.inferred_ns = self.quality.inferred_ns.saturating_add(inferred_ns);
         }
         let censored = first || cut || activity == Activity::Unknown;
         life.is_first = false;
         if end == start && !matches!(activity, Activity::Blocked { .. }) {
             return Ok(());
         }
-        self.quality.censored_ns += if censored { end - start } else { 0 };
+        let censored_ns = if censored { end - start } else { 0 };
+        self.quality.censored_ns = self.quality.censored_ns.saturating_add(censored_ns);
         self.keep.keep(thread, Interval { start_ns: start, end_ns: end, activity, censored, inferred })
     }
 

@@ -226,7 +226,9 @@ impl<'a, 'b> Importer<'a, 'b> {
             (Some(kind @ Kind::Identity { .. }), None) => {
                 return (self.sink)(&Event { t_ns: 0, cpu: 0, context: Context::UNKNOWN, kind });
             }
-            (Some(Kind::Lost { events }), None) => self.facts.lost_somewhere += events,
+            (Some(Kind::Lost { events }), None) => {
+                self.facts.lost_somewhere = self.facts.lost_somewhere.saturating_add(events)
+            }
             (Some(_), None) => {}
         }
         Ok(())

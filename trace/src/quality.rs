@@ -125,7 +125,7 @@ impl Quality {
             "The recorder lost {lost} events in {} places; record with larger buffers (-m).",
             self.lost_records
         );
-        judge(lost, self.events + lost, LOST, text);
+        judge(lost, self.events.saturating_add(lost), LOST, text);
 
         let place = if self.first_malformed_line > 0 {
             format!(", the first in line {}", self.first_malformed_line)

@@ -208,6 +208,9 @@ impl Scrubber<'_> {
             .and_then(|at| self.endian.u32(&payload[raw_at..], at.start))
             .map_or(-1, |n| n as i32);
         let raw = &mut payload[raw_at..raw_at + raw_len];
+        for comm in parties.iter().filter_map(|p| p.comm_at.clone()) {
+            clear_padding(&mut raw[comm]);
+        }
         for party in parties.iter().filter(|p| p.tid != 0 && !self.is_kept(p.tid)) {
             let idle = format!("swapper/{}", origin.cpu);
             put_text(raw, party.comm_at.clone(), if is_switch { idle.as_bytes() } else { OTHER_COMM });
@@ -267,6 +270,13 @@ impl Scrubber<'_> {
             self.put(payload, Some(12..16), OTHER_TID);
         }
         self.is_kept(tid)
+    }
+}
+
+/// Behind a name's end lies what the memory held before: other names.
+fn clear_padding(text: &mut [u8]) {
+    if let Some(end) = memchr::memchr(0, text) {
+        text[end..].fill(0);
     }
 }
 

@@ -45,6 +45,12 @@ impl Window {
         self.pass(self.held.len(), sink)
     }
 
+    /// Events held at present.
+    #[cfg(test)]
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
     fn pass(&mut self, count: usize, sink: &mut Sink) -> Result<(), TraceError> {
         self.held.drain(..count).try_for_each(|event| sink(&event))
     }
