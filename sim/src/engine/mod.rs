@@ -390,6 +390,7 @@ impl<'a> Engine<'a> {
             self.sample_error(former);
         }
         let decision = self.machine.dispatch(cpu as u32, self.now);
+        self.ask(self.machine.asked());
         let chosen = decision.map_or(0, |d| d.task);
         if former != 0 && chosen != former {
             self.put_back(cpu, former);

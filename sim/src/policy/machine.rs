@@ -38,6 +38,7 @@ pub struct Decision {
 pub struct Machine {
     raw: NonNull<RawMachine>,
     host: &'static Host,
+    asked: Option<u32>,
 }
 
 impl Machine {
@@ -62,7 +63,7 @@ impl Machine {
         for name in modifiers {
             bits |= modifier_bit(name).ok_or_else(|| format!("no modifier is called {name:?}"))?;
         }
-        let machine = Machine { raw: allocate(host), host };
+        let machine = Machine { raw: allocate(host), host, asked: None };
         let raw = machine.raw.as_ptr();
         // SAFETY: zeroed memory of the host's size, and the calls in the order that host.h states.
         unsafe { (host.prepare)(raw, bits) };
@@ -114,12 +115,18 @@ impl Machine {
         unsafe { (self.host.quiescent)(self.raw.as_ptr(), task, now_ns, exits.into()) }
     }
 
-    /// What a CPU is to run from now on. A task that ran there and is not chosen again must be given to
+    /// What a CPU is to run from now on; then ask [`Machine::asked`]. A task that ran there and is not chosen again must be given to
     /// [`Machine::requeue`] before time goes on.
     pub fn dispatch(&mut self, on: u32, now_ns: u64) -> Option<Decision> {
         // SAFETY: see `add`.
         let order = unsafe { (self.host.dispatch)(self.raw.as_ptr(), on, now_ns) };
+        self.asked = cpu(order.kick);
         (order.id != 0).then_some(Decision { task: order.id, slice_ns: order.slice })
+    }
+
+    /// Another CPU that must dispatch because of the last dispatch.
+    pub fn asked(&self) -> Option<u32> {
+        self.asked
     }
 
     /// The task that a CPU ran for `ran_ns` is off it and still runnable. Returns the CPU that must dispatch.
