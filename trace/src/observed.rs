@@ -47,9 +47,9 @@ pub struct Observed {
     pub wait_ns: u64,
     /// Sleeps that ended.
     pub wakes: u64,
-    /// From the wake to the CPU, where both were seen.
+    /// From the wake, or the birth, to the CPU, where both were seen.
     pub wake_delay: Spread,
-    /// From the wake to the next sleep or the end, where both were seen.
+    /// From the wake, or the birth, to the next sleep or the end, where both were seen.
     pub response: Spread,
     /// The end of its last run, from the start of the recording.
     pub last_run_ns: u64,
@@ -60,7 +60,7 @@ impl Observed {
     pub fn of(intervals: &[Interval]) -> Observed {
         let mut observed = Observed::default();
         let (mut delays, mut responses) = (Vec::new(), Vec::new());
-        let mut woken_at = None;
+        let mut woken_at = intervals.first().filter(|i| is_birth(i)).map(|i| i.start_ns);
         for interval in intervals {
             match interval.activity {
                 Activity::Run { .. } => {
@@ -69,7 +69,7 @@ impl Observed {
                 }
                 Activity::Wait { why } => {
                     observed.wait_ns += interval.len_ns();
-                    if why == Queued::Woken && !interval.censored && woken_at == Some(interval.start_ns) {
+                    if why != Queued::Preempted && !interval.censored && woken_at == Some(interval.start_ns) {
                         delays.push(interval.len_ns());
                     }
                 }
@@ -91,4 +91,8 @@ impl Observed {
         observed.response = Spread::of(responses);
         observed
     }
+}
+
+fn is_birth(interval: &Interval) -> bool {
+    interval.activity == (Activity::Wait { why: Queued::New }) && !interval.censored
 }

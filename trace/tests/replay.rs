@@ -47,8 +47,8 @@ fn a_dependency_stands_in_the_wakers_program() {
     assert_eq!((replay.wakes.dependency, replay.wakes.device, replay.wakes.total()), (1, 1, 2));
     let seen = &replay.observed[1];
     assert_eq!((seen.service_ns, seen.wait_ns, seen.wakes), (90_000, 20_000 + 60_000, 1));
-    // Woken at 200, on the CPU at 260, gone at 300.
-    assert_eq!((seen.wake_delay.count, seen.wake_delay.mean_ns, seen.response.mean_ns), (1, 60_000, 100_000));
+    // Born at 110, on the CPU at 130, asleep at 180; woken at 200, on the CPU at 260, gone at 300.
+    assert_eq!((seen.wake_delay.count, seen.wake_delay.mean_ns, seen.response.mean_ns), (2, 40_000, 85_000));
     assert_eq!(replay.observed[0].response.max_ns, 100_000);
 }
 
