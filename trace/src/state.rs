@@ -99,3 +99,45 @@ fn parse_number(text: &str) -> Option<u64> {
         None => text.parse().ok(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters() {
+        let decode = |text: &str| State::from_letters(text.as_bytes());
+        assert_eq!(decode("R+"), Some(State::Runnable));
+        assert_eq!(decode("D|K"), Some(State::Disk));
+        assert_eq!(decode("t"), Some(State::Traced));
+        assert_eq!(decode("Z"), Some(State::Dead));
+        assert_eq!(decode("?"), None);
+    }
+
+    /// The table decides, not the number: here 0x10 is Z and 0x40 is dead.
+    #[test]
+    fn the_traces_own_table() {
+        let old = r#""%s", REC->prev_state & (4096-1) ? __print_flags(REC->prev_state & (4096-1), "|", { 1, "S"} , { 2, "D" }, { 16, "Z" }, { 32, "X" }, { 64, "x" }, { 512, "P" }) : "R", REC->prev_state & 4096 ? "+" : """#;
+        let table = StateTable::from_print_fmt(old).expect("a table");
+        assert_eq!(table.decode(4096), State::Runnable);
+        assert_eq!(table.decode(130), State::Disk);
+        assert_eq!(table.decode(64), State::Dead);
+        assert_eq!(table.decode(512), State::Parked);
+        assert_eq!(StateTable::from_print_fmt("\"prev_state=%ld\", REC->prev_state"), None);
+    }
+
+    #[test]
+    fn by_release_where_there_is_no_table() {
+        let new = StateTable::of_release("6.18.44-x");
+        assert_eq!(
+            [0, 0x100, 1, 0x40, 0x80].map(|raw| new.decode(raw)),
+            [State::Runnable, State::Runnable, State::Sleep, State::Parked, State::Idle]
+        );
+        let old = StateTable::of_release("4.9.0");
+        assert_eq!(
+            [0x40, 0x1000, 0x200].map(|raw| old.decode(raw)),
+            [State::Dead, State::Runnable, State::Parked]
+        );
+        assert_eq!(StateTable::of_release(""), new);
+    }
+}
