@@ -83,6 +83,14 @@ impl Lockstep {
         }
     }
 
+    /// A task that is not runnable ends, and a new one gets its id.
+    pub fn replace(&mut self, task: TaskId, weight: u64) {
+        self.machine.remove(task, self.now_ns);
+        self.machine.add(task, task, weight * WEIGHT_UNIT, self.now_ns);
+        self.state[task as usize] = Some(true);
+        self.machine.wake(task, true, self.now_ns);
+    }
+
     pub fn set_weight(&mut self, task: TaskId, weight: u64) {
         self.machine.set_weight(task, weight * WEIGHT_UNIT, self.now_ns);
     }

@@ -208,6 +208,15 @@ fn stride_r4_a_new_weight_scales_remain() {
     assert_eq!(one.first_cpu(9), [a, a, b, a, a, a, a, b, a]);
 }
 
+/// B waits at pass 1 when its weight becomes 4: 1/4, before A.
+#[test]
+fn stride_r4_a_new_weight_of_one_that_waits() {
+    let (a, b) = (1, 2);
+    let mut one = Lockstep::with("stride", 1, &[1, 1]);
+    one.set_weight(b, 4);
+    assert_eq!(one.first_cpu(10), [b, b, b, a, b, b, b, b, a, b]);
+}
+
 /// Half a quantum used moves the pass by half a stride: A has pass 1, 1 1/2, 2, .., B 1, 2, ..
 #[test]
 fn stride_r2_partial_quanta() {
