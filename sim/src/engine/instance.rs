@@ -43,6 +43,9 @@ pub(super) struct Instance {
     pub received_ns: u64,
     /// Entitled when statistics began.
     pub entitled_before_ns: f64,
+    /// Received less entitled since then, least and greatest.
+    pub error_min_ns: f64,
+    pub error_max_ns: f64,
     pub started_ns: u64,
     pub at: Position,
     pub run: Stream,
@@ -67,6 +70,8 @@ impl Instance {
             job_service_ns: 0,
             received_ns: 0,
             entitled_before_ns: 0.0,
+            error_min_ns: 0.0,
+            error_max_ns: 0.0,
             started_ns: 0,
             at: Position::default(),
             run: stream(0, 0, 0, Purpose::Run),

@@ -265,7 +265,7 @@ impl Engine<'_> {
                     }
                 },
                 Op::End => return self.end_program(task, class),
-                Op::Enter { .. } | Op::Again { .. } => {}
+                Op::Enter { .. } | Op::Again { .. } | Op::Forever { .. } => {}
             }
         }
         let name = &self.workload.tasks[self.tasks[task as usize].class as usize].name;
@@ -328,12 +328,9 @@ impl Engine<'_> {
 
     /// Removes a task that is neither runnable nor on a CPU.
     pub(super) fn bury(&mut self, task: TaskId) {
-        self.sample_error(task);
         self.entitled.withdraw(task, self.now);
-        let t = &mut self.tasks[task as usize];
-        let entitled = self.entitled.service_ns(task, self.now) - t.entitled_before_ns;
-        self.rows[t.row as usize].entitled_ns += entitled;
-        t.state = State::Vacant;
+        self.collect(task);
+        self.tasks[task as usize].state = State::Vacant;
         self.machine.remove(task, self.now);
         self.alive -= 1;
         self.free.push(task);

@@ -49,11 +49,6 @@ impl Row {
         }
     }
 
-    pub(super) fn error(&mut self, error_ns: f64) {
-        self.error_min_ns = self.error_min_ns.min(error_ns);
-        self.error_max_ns = self.error_max_ns.max(error_ns);
-    }
-
     /// Statistics begin: what came before does not count.
     pub(super) fn reset(&mut self) {
         *self = Row::new(std::mem::take(&mut self.name), std::mem::take(&mut self.process), self.weight);

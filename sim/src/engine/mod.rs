@@ -349,7 +349,6 @@ impl<'a> Engine<'a> {
         let t = &mut self.tasks[task as usize];
         t.serve(ran);
         self.busy_ns += ran;
-        self.rows[t.row as usize].service_ns += ran;
         if let Some(observer) = &mut self.observer {
             let row = t.row as usize;
             observer(Slice { cpu: cpu as u32, row, task, from_ns, to_ns: self.now });

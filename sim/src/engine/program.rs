@@ -17,13 +17,17 @@ pub(super) enum Op {
     Yield,
     Wake(usize),
     Wait,
-    /// Enter a loop of so many turns (`None`: for ever); `end` is behind it.
+    /// Enter a loop of so many turns; `end` is behind it.
     Enter {
-        times: Option<u64>,
+        times: u64,
         end: usize,
     },
     /// The end of a loop's body; `body` is its first instruction.
     Again {
+        body: usize,
+    },
+    /// The end of the body of a loop for ever, which needs no count.
+    Forever {
         body: usize,
     },
     /// The end of the program.
@@ -40,8 +44,8 @@ pub(super) struct Program {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Position {
     next: usize,
-    /// Turns left of each loop entered, the innermost last; `None` for ever.
-    loops: Vec<Option<u64>>,
+    /// Turns left of each counted loop entered, the innermost last.
+    loops: Vec<u64>,
 }
 
 impl Program {
@@ -57,12 +61,13 @@ impl Program {
         loop {
             let op = &self.ops[at.next];
             match *op {
-                Op::Enter { times: Some(0), end } => at.next = end,
+                Op::Enter { times: 0, end } => at.next = end,
                 Op::Enter { times, .. } => {
                     at.loops.push(times);
                     at.next += 1;
                 }
                 Op::Again { body } => at.again(body),
+                Op::Forever { body } => at.next = body,
                 Op::End => return op,
                 _ => {
                     at.next += 1;
@@ -82,15 +87,14 @@ impl Position {
 
     fn again(&mut self, body: usize) {
         match self.loops.last_mut() {
-            Some(Some(1)) | None => {
-                self.loops.pop();
-                self.next += 1;
-            }
-            Some(Some(turns)) => {
+            Some(turns) if *turns > 1 => {
                 *turns -= 1;
                 self.next = body;
             }
-            Some(None) => self.next = body,
+            _ => {
+                self.loops.pop();
+                self.next += 1;
+            }
         }
     }
 }
@@ -110,7 +114,12 @@ fn flatten(steps: &[Step], ops: &mut Vec<Op>) {
             Step::Yield => ops.push(Op::Yield),
             Step::Wake(i) => ops.push(Op::Wake(*i)),
             Step::Wait => ops.push(Op::Wait),
-            Step::Loop { times, body } => {
+            Step::Loop { times: None, body } => {
+                let first = ops.len();
+                flatten(body, ops);
+                ops.push(Op::Forever { body: first });
+            }
+            Step::Loop { times: Some(times), body } => {
                 let enter = ops.len();
                 ops.push(Op::End);
                 flatten(body, ops);
