@@ -399,6 +399,7 @@ impl<'a> Engine<'a> {
             self.next[cpu] = NEVER;
             return Ok(());
         };
+        self.ask(decision.asked);
         if !self.schedule_full {
             self.list_decision(cpu, chosen);
         }

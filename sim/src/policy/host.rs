@@ -33,6 +33,7 @@ pub(super) struct Param {
 #[repr(C)]
 pub(super) struct Order {
     pub id: u32,
+    pub kick: u32,
     pub slice: u64,
 }
 
