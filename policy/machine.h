@@ -87,7 +87,7 @@ struct machine {
 
 struct order {
 	u32 id;    /* 0: nothing to run */
-	u32 kick;  /* another CPU that is to ask for a dispatch now, or NO_CPU */
+	u32 kick;  /* another CPU that is to ask for a dispatch because of it, or NO_CPU */
 	u64 slice; /* ns */
 };
 
@@ -533,13 +533,14 @@ static inline u64 machine_slice(struct machine *m, u32 id)
 #endif
 }
 
-/* The CPU has come: if it runs another task than the one that it was woken for, that one is promised another. */
+/* The CPU has come: if it runs another task than the one that it was woken for, that one is promised another.
+ * (If it runs nothing, that one is already running elsewhere, or promised.) */
 static inline u32 machine_keep_promise(struct machine *m, u32 cpu, u32 runs)
 {
 	u32 id = m->promised[cpu & CPU_MASK];
 
 	m->promised[cpu & CPU_MASK] = 0;
-	return id && id != runs && fact(m, id)->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
+	return runs && id && id != runs && fact(m, id)->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
 }
 
 /* What this CPU is to run from now on: the task that ran there is not off it before the host says so. */

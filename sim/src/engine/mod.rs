@@ -389,7 +389,6 @@ impl<'a> Engine<'a> {
             self.sample_error(former);
         }
         let decision = self.machine.dispatch(cpu as u32, self.now);
-        self.ask(self.machine.asked());
         let chosen = decision.map_or(0, |d| d.task);
         if former != 0 && chosen != former {
             self.put_back(cpu, former);
@@ -399,6 +398,7 @@ impl<'a> Engine<'a> {
             self.next[cpu] = NEVER;
             return Ok(());
         };
+        self.ask(decision.asked);
         if !self.schedule_full {
             self.list_decision(cpu, chosen);
         }

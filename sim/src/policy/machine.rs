@@ -29,6 +29,8 @@ pub struct Decision {
     pub task: TaskId,
     /// How long its turn may last, in ns; `u64::MAX` is without end.
     pub slice_ns: u64,
+    /// Another CPU that is to dispatch, because this one was asked to for the sake of another task.
+    pub asked: Option<u32>,
 }
 
 /// One policy with its modifiers. It is told the events of sched_ext, in the kernel's order, and decides.
@@ -38,7 +40,6 @@ pub struct Decision {
 pub struct Machine {
     raw: NonNull<RawMachine>,
     host: &'static Host,
-    asked: Option<u32>,
 }
 
 impl Machine {
@@ -63,7 +64,7 @@ impl Machine {
         for name in modifiers {
             bits |= modifier_bit(name).ok_or_else(|| format!("no modifier is called {name:?}"))?;
         }
-        let machine = Machine { raw: allocate(host), host, asked: None };
+        let machine = Machine { raw: allocate(host), host };
         let raw = machine.raw.as_ptr();
         // SAFETY: zeroed memory of the host's size, and the calls in the order that host.h states.
         unsafe { (host.prepare)(raw, bits) };
@@ -115,18 +116,12 @@ impl Machine {
         unsafe { (self.host.quiescent)(self.raw.as_ptr(), task, now_ns, exits.into()) }
     }
 
-    /// What a CPU is to run from now on; then ask [`Machine::asked`]. A task that ran there and is not chosen again must be given to
+    /// What a CPU is to run from now on. A task that ran there and is not chosen again must be given to
     /// [`Machine::requeue`] before time goes on.
     pub fn dispatch(&mut self, on: u32, now_ns: u64) -> Option<Decision> {
         // SAFETY: see `add`.
         let order = unsafe { (self.host.dispatch)(self.raw.as_ptr(), on, now_ns) };
-        self.asked = cpu(order.kick);
-        (order.id != 0).then_some(Decision { task: order.id, slice_ns: order.slice })
-    }
-
-    /// Another CPU that must dispatch because of the last dispatch.
-    pub fn asked(&self) -> Option<u32> {
-        self.asked
+        (order.id != 0).then_some(Decision { task: order.id, slice_ns: order.slice, asked: cpu(order.kick) })
     }
 
     /// The task that a CPU ran for `ran_ns` is off it and still runnable. Returns the CPU that must dispatch.
@@ -257,6 +252,29 @@ mod tests {
     #[test]
     fn sfq_r2_r4_takes_the_least_start_tag() {
         assert_eq!(schedule("sfq", &[3, 1], 9), [1, 2, 1, 1, 2, 1, 1, 1, 2]);
+    }
+
+    /// CPU 1 is woken for task 1 and runs task 2, which may run nowhere else: CPU 2 must be asked for task 1.
+    #[test]
+    fn a_cpu_that_runs_another_task_than_it_was_woken_for_passes_it_on() {
+        let mut machine = Machine::new("sfq", &[], &[], 3, MS).unwrap();
+        (1..=3).for_each(|id| machine.add(id, id, WEIGHT_UNIT, 0));
+        machine.set_allowed(2, &[0b010, 0, 0, 0]);
+        assert_eq!(machine.wake(3, true, 0), Some(0));
+        assert_eq!(machine.dispatch(0, 0).unwrap().task, 3);
+        machine.running(3, 0);
+        assert_eq!(machine.wake(1, true, 0), Some(1));
+        assert_eq!(machine.dispatch(1, 0).unwrap().task, 1);
+        machine.running(1, 0);
+        machine.block(1, MS, false, MS);
+        assert!(machine.dispatch(1, MS).is_none());
+
+        assert_eq!(machine.wake(1, false, MS), Some(1));
+        assert_eq!(machine.wake(2, true, MS), None, "CPU 1 is asked already");
+        let decision = machine.dispatch(1, MS).unwrap();
+        assert_eq!((decision.task, decision.asked), (2, Some(2)));
+        let decision = machine.dispatch(2, MS).unwrap();
+        assert_eq!((decision.task, decision.asked), (1, None));
     }
 
     #[test]
