@@ -31,6 +31,34 @@ static inline bool wide_greater(u64 a, u64 b, u64 c, u64 d)
 	return x.hi != y.hi ? x.hi > y.hi : x.lo > y.lo;
 }
 
+/* Sums of signed numbers, in two's complement; without branches, each of which the verifier goes both ways */
+static inline struct wide wide_add(struct wide a, struct wide b)
+{
+	u64 lo = a.lo + b.lo;
+	u64 carry = ((a.lo & b.lo) | ((a.lo | b.lo) & ~lo)) >> 63;
+
+	return (struct wide){ .hi = a.hi + b.hi + carry, .lo = lo };
+}
+
+static inline struct wide wide_negate(struct wide a)
+{
+	return (struct wide){ .hi = ~a.hi + !a.lo, .lo = -a.lo };
+}
+
+static inline bool wide_is_negative(struct wide a)
+{
+	return a.hi >> 63;
+}
+
+/* a * b of a signed b, which as an unsigned number is 2^64 too much if it is negative */
+static inline struct wide wide_mul_signed(u64 a, u64 b)
+{
+	struct wide x = wide_mul(a, b);
+
+	x.hi -= a & -(b >> 63);
+	return x;
+}
+
 /* Scratch of a division, to be kept in the policy's state: what is on the stack the verifier follows bit by bit. */
 struct wide_division {
 	u64 hi, lo; /* what is left of the dividend, shifted left a bit a step */
@@ -53,11 +81,9 @@ static NOINLINE void wide_divide(struct wide_division *d)
 	}
 }
 
-/* floor(a * b / c), or the greatest u64 if it does not fit */
-static inline u64 wide_mul_div(struct wide_division *d, u64 a, u64 b, u64 c)
+/* floor(x / c), or the greatest u64 if it does not fit */
+static inline u64 wide_div(struct wide_division *d, struct wide x, u64 c)
 {
-	struct wide x = wide_mul(a, b);
-
 	if (!x.hi)
 		return x.lo / c;
 	if (x.hi >= c)
@@ -68,6 +94,12 @@ static inline u64 wide_mul_div(struct wide_division *d, u64 a, u64 b, u64 c)
 	d->bit = d->zero;
 	wide_divide(d);
 	return d->lo;
+}
+
+/* floor(a * b / c), or the greatest u64 if it does not fit */
+static inline u64 wide_mul_div(struct wide_division *d, u64 a, u64 b, u64 c)
+{
+	return wide_div(d, wide_mul(a, b), c);
 }
 
 #endif

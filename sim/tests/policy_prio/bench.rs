@@ -59,6 +59,11 @@ pub trait Watch {
     /// The turn on `cpu` is over, as its task waits again; service is charged up to here.
     fn stop(&mut self, _id: TaskId, _now: u64) {}
     fn charge(&mut self, _id: TaskId, _ran: u64, _now: u64) {}
+    /// The turn that ends next does so because its task yields.
+    fn yields(&mut self, _id: TaskId) {}
+    fn reweigh(&mut self, _id: TaskId, _weight: u64, _now: u64) {}
+    /// A task joined when all CPUs were busy, and took a CPU or not.
+    fn preempts(&mut self, _woken: TaskId, _cpu: Option<usize>, _now: u64) {}
     /// `chosen` is 0 when nobody waited. It and `tasks` are as they were before the choice.
     fn pick(&mut self, _cpu: usize, _chosen: TaskId, _tasks: &[Task], _now: u64) {}
 }
@@ -220,19 +225,34 @@ impl<W: Watch> Bench<W> {
             (task.state, task.arrived, task.order, task.burst) = (State::Waiting, now, self.joins, 0);
             let idle = self.turns.iter().any(Option::is_none);
             self.watch.join(id as TaskId, new, now);
-            if let Some(cpu) = self.machine.wake(id as TaskId, new, now) {
-                self.settle_scanned(cpu as usize, idle);
-                self.dispatch(cpu as usize);
-            } else {
-                self.settle_scanned(self.turns.len() - 1, idle);
+            let kicked = self.machine.wake(id as TaskId, new, now).map(|cpu| cpu as usize);
+            if !idle {
+                // The machine asked whether tasks give way, CPU by CPU, and charged them for it.
+                (0..=kicked.unwrap_or(self.turns.len() - 1)).for_each(|cpu| self.settle(cpu));
+                self.watch.preempts(id as TaskId, kicked, now);
+            }
+            if let Some(cpu) = kicked {
+                self.dispatch(cpu);
             }
         }
     }
 
-    /// The machine asked whether the tasks of CPUs up to this one give way, and charged them for it.
-    fn settle_scanned(&mut self, last: usize, idle: bool) {
-        if !idle {
-            (0..=last).for_each(|cpu| self.settle(cpu));
+    /// A task that is not done gets another weight, in the kernel's table.
+    pub fn set_weight(&mut self, id: TaskId, weight: u64) {
+        let running = self.turns.iter().position(|t| t.as_ref().is_some_and(|t| t.task == id));
+        running.into_iter().for_each(|cpu| self.settle(cpu));
+        self.watch.reweigh(id, weight * WEIGHT_UNIT, self.now);
+        self.tasks[id as usize].weight = weight;
+        self.machine.set_weight(id, weight * WEIGHT_UNIT, self.now);
+    }
+
+    /// The task on this CPU, if there is one, yields.
+    pub fn yield_on(&mut self, cpu: usize) {
+        if let Some(id) = self.turns[cpu].as_ref().map(|t| t.task) {
+            self.settle(cpu);
+            self.watch.yields(id);
+            self.machine.yielding(cpu as u32);
+            self.dispatch(cpu);
         }
     }
 

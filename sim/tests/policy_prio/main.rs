@@ -2,5 +2,6 @@
 
 mod bench;
 mod cfs;
+mod eevdf;
 mod log2;
 mod pbs;

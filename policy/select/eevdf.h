@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * eevdf: earliest eligible virtual deadline first. Of the tasks that have not had more than their part, the one
+ * whose next slice is due first runs.
+ *
+ * Stoica, Abdel-Wahab: "Earliest Eligible Virtual Deadline First" (TR-95-22, 1995), by the rules of Linux 6.12
+ * (kernel/sched/fair.c, features.h): papers/eevdf.md. Linux's features are parameters where it has them on.
+ * Not taken: a queue a CPU (eevdf D1), slices of a task's own (eevdf D4), groups (eevdf D5).
+ */
+#include "../policy.h"
+#include "../lib/heap.h"
+#include "../lib/mean.h"
+#include "../lib/vtime.h"
+#include "../lib/wide.h"
+
+#define POLICY_PARAMS(P) \
+	P(slice, TIME, "", 0, 0, 10000 * MS, "request of each task; 0: Linux's, 0.7 ms on one CPU and 2.8 ms from 8 on") \
+	P(parity, SWITCH, "", 1, 0, 1, "RUN_TO_PARITY: a turn is not preempted before its deadline while it is eligible") \
+	P(lag, SWITCH, "", 1, 0, 1, "PLACE_LAG: a woken task has the lag with which it left") \
+	P(delay, SWITCH, "", 1, 0, 1, "DELAY_DEQUEUE: a sleeper that had too much is counted until it is eligible")
+
+#define POLICY_ABOUT(A) \
+	A(TITLE, "earliest eligible virtual deadline first, as in Linux 6.12") \
+	A(PAPER, "Stoica, Abdel-Wahab: Earliest Eligible Virtual Deadline First, Old Dominion University TR-95-22, 1995; " \
+		 "Linux 6.12") \
+	A(GUARANTEE, "on one CPU, while a set of tasks stays runnable, each has within a slice of its part of the service") \
+	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use eevdf+feasible") \
+	A(COST, "O(log n + CPUs)") \
+	A(DEVIATION, "D1: one queue for all CPUs; V is the mean over all their tasks") \
+	A(DEVIATION, "D2: on several CPUs, if no waiting task is eligible, the least virtual runtime runs") \
+	A(DEVIATION, "D3: a turn ends when its deadline is reached, not at the tick after; if the host ends it sooner, its " \
+		     "protection is lost") \
+	A(DEVIATION, "D4: all slices are equal, so a shorter slice cannot preempt (PREEMPT_SHORT)") \
+	A(DEVIATION, "D5: no groups")
+
+#define EEVDF_TICK MS          /* Linux's, at 1000 Hz */
+#define EEVDF_FAR (1ull << 60) /* virtual times stay this close, so that their order is defined */
+
+struct eevdf_task {
+	struct vtime v; /* virtual runtime: service over weight, ns of a nice-0 task */
+	u64 d;          /* virtual deadline */
+	u64 parity;     /* d when it was picked */
+	u64 lag;        /* V - v when it left, signed */
+	u64 w;          /* the weight with which V counts it, and lag and d are meant */
+	bool delayed;   /* asleep, and still counted */
+};
+
+struct eevdf {
+	struct facts facts;
+	PARAMS(POLICY_PARAMS)
+	u64 scale;              /* 1 + log2 CPUs, from 8 CPUs on as for 8 */
+	struct mean V;          /* of runnable and delayed tasks */
+	struct heap ineligible; /* by v, of tasks that wait or are delayed; once eligible, they may be in the other */
+	struct heap eligible;   /* by d; some may have ceased to be eligible */
+	u32 best;               /* of the search */
+	struct wide_division division;
+	struct eevdf_task task[POOL];
+};
+
+static inline struct eevdf_task *eevdf_task(struct eevdf *s, u32 id)
+{
+	return &s->task[id & POOL_MASK];
+}
+
+/* ---- slices and lags ---- */
+
+/* r/w, rounded down, at least 1 */
+static inline u64 eevdf_virtual(u64 r, u64 w)
+{
+	u64 v = r * WEIGHT_NICE_0 / w;
+
+	return v ? v : 1;
+}
+
+/* x * a / b of a signed x, rounded towards 0, and not far */
+static inline u64 eevdf_scaled(struct eevdf *s, u64 x, u64 a, u64 b)
+{
+	u64 size = wide_mul_div(&s->division, (s64)x < 0 ? -x : x, a, b);
+
+	if (size > EEVDF_FAR)
+		size = EEVDF_FAR;
+	return (s64)x < 0 ? -size : size;
+}
+
+/* 0.7 ms * (1 + log2 CPUs) (eevdf R13) */
+static inline u64 eevdf_request(const struct eevdf *s)
+{
+	return s->param.slice ? s->param.slice : 700000 * s->scale;
+}
+
+/* lag = V - v, within max(2 slices, a tick) of service (eevdf R7) */
+static inline u64 eevdf_lag(struct eevdf *s, const struct eevdf_task *t)
+{
+	u64 slices = 2 * eevdf_request(s);
+	u64 limit = eevdf_virtual(slices > EEVDF_TICK ? slices : EEVDF_TICK, t->w);
+	u64 lag = mean_floor(&s->V) - t->v.v;
+
+	if ((s64)lag > (s64)limit)
+		return limit;
+	return (s64)lag < -(s64)limit ? -limit : lag;
+}
+
+/* ---- V ---- */
+
+/* Adds up what running tasks received and were not charged. */
+static NOINLINE void eevdf_sum_due(struct eevdf *s, u64 now)
+{
+	u32 cpu = s->facts.zero;
+
+	s->V.due = 0;
+	while (cpu < s->facts.ncpus && can_loop) {
+		u32 id = s->facts.picked[cpu & CPU_MASK];
+
+		if (id)
+			s->V.due += uncharged(&s->facts, id, now);
+		cpu++;
+	}
+}
+
+/* v <= V: it has not had more than its part (eevdf R1, R2) */
+static inline bool eevdf_is_eligible(struct eevdf *s, u32 id)
+{
+	return mean_reached(&s->V, eevdf_task(s, id)->v.v);
+}
+
+/* v = V - lag (W + w)/W, so that its lag is the same when V counts it (eevdf R8);
+ * d = v + r/w, half of it for a new one (eevdf R9) */
+static inline void eevdf_place(struct eevdf *s, u32 id, bool is_new)
+{
+	struct eevdf_task *t = eevdf_task(s, id);
+	u64 w = weight_of(&s->facts, id), W = s->V.w, lag = 0;
+
+	if (s->param.lag && !is_new && W)
+		lag = eevdf_scaled(s, eevdf_scaled(s, t->lag, t->w, w), W + w, W);
+	t->w = w;
+	t->v = (struct vtime){ .v = mean_floor(&s->V) - lag };
+	t->d = t->v.v + (eevdf_virtual(eevdf_request(s), w) >> is_new);
+	mean_add(&s->V, t->v.v, w);
+}
+
+/* V counts it no more, and its lag is kept (eevdf R7). */
+static inline void eevdf_forget(struct eevdf *s, u32 id)
+{
+	struct eevdf_task *t = eevdf_task(s, id);
+
+	t->lag = eevdf_lag(s, t);
+	if (t->delayed && (s64)t->lag > 0)
+		t->lag = 0; /* DELAY_ZERO: nothing is earned by sleep (eevdf R11) */
+	t->delayed = false;
+	mean_remove(&s->V, t->v.v, t->w);
+	heap_remove(&s->ineligible, id);
+	heap_remove(&s->eligible, id);
+}
+
+static inline void eevdf_wait(struct eevdf *s, u32 id)
+{
+	heap_insert(&s->ineligible, id, eevdf_task(s, id)->v.v);
+}
+
+/* ---- the search ---- */
+
+/* Moves a task to the heap where it belongs; false when none is found in the wrong one. */
+static inline bool eevdf_search_step(struct eevdf *s)
+{
+	u32 early = heap_first(&s->ineligible), due = heap_first(&s->eligible);
+
+	if (early && eevdf_is_eligible(s, early)) {
+		heap_remove(&s->ineligible, early);
+		heap_insert(&s->eligible, early, eevdf_task(s, early)->d);
+		return true;
+	}
+	if (due && !eevdf_is_eligible(s, due)) {
+		heap_remove(&s->eligible, due);
+		heap_insert(&s->ineligible, due, eevdf_task(s, due)->v.v);
+		return true;
+	}
+	s->best = due ? due : early;
+	return false;
+}
+
+/*
+ * The earliest deadline of the eligible, into best (eevdf R3). At the end every task of `ineligible` has a v that
+ * is at least the first one's, above V: so `eligible` holds all eligible ones, and its first, which is eligible,
+ * has the earliest deadline of them. Each step moves a task to where it belongs, so there is an end.
+ */
+static NOINLINE void eevdf_search(struct eevdf *s)
+{
+	while (can_loop)
+		if (!eevdf_search_step(s))
+			return;
+	s->best = 0;
+}
+
+/* The same, but if that is a delayed task it is dropped, and then the next (eevdf R10). */
+static NOINLINE void eevdf_search_awake(struct eevdf *s)
+{
+	while (can_loop) {
+		eevdf_search(s);
+		if (!eevdf_task(s, s->best)->delayed)
+			return;
+		eevdf_forget(s, s->best);
+	}
+}
+
+/* ---- the contract ---- */
+
+static inline void eevdf_init(struct eevdf *s)
+{
+	u32 log = 31 - __builtin_clz(s->facts.ncpus | 1);
+
+	s->scale = 1 + (log < 3 ? log : 3);
+}
+
+/* V' = V: lag w and (d - V) w stay (eevdf R12). */
+static inline void eevdf_rescale(struct eevdf *s, u32 id, u64 w)
+{
+	struct eevdf_task *t = eevdf_task(s, id);
+	u64 lag = eevdf_lag(s, t), V = s->V.v0;
+
+	mean_remove(&s->V, t->v.v, t->w);
+	t->v = (struct vtime){ .v = V - eevdf_scaled(s, lag, t->w, w) };
+	t->d = V + eevdf_scaled(s, t->d - V, t->w, w);
+	t->w = w;
+	mean_add(&s->V, t->v.v, w);
+	if (heap_holds(&s->ineligible, id) || heap_holds(&s->eligible, id)) {
+		heap_remove(&s->ineligible, id);
+		heap_remove(&s->eligible, id);
+		eevdf_wait(s, id);
+	}
+}
+
+static inline void eevdf_join(struct eevdf *s, u32 id, u64 now, enum why why)
+{
+	struct eevdf_task *t = eevdf_task(s, id);
+
+	eevdf_sum_due(s, now);
+	if (t->delayed && why == WOKEN && !eevdf_is_eligible(s, id)) {
+		t->delayed = false; /* as if it had waited (eevdf R10) */
+		if (t->w != weight_of(&s->facts, id))
+			eevdf_rescale(s, id, weight_of(&s->facts, id));
+		return;
+	}
+	if (t->delayed)
+		eevdf_forget(s, id);
+	eevdf_place(s, id, why == NEW);
+	eevdf_wait(s, id);
+}
+
+/* A sleeper that is not eligible stays (eevdf R10). */
+static inline void eevdf_leave(struct eevdf *s, u32 id, u64 now, enum why why)
+{
+	eevdf_sum_due(s, now);
+	if (why == EXITED || !s->param.delay || eevdf_is_eligible(s, id)) {
+		eevdf_forget(s, id);
+		return;
+	}
+	eevdf_task(s, id)->delayed = true;
+	if (is_picked(&s->facts, id))
+		eevdf_wait(s, id);
+}
+
+static inline u32 eevdf_pick(struct eevdf *s, u32 cpu, u64 now)
+{
+	struct eevdf_task *t;
+
+	eevdf_sum_due(s, now);
+	eevdf_search_awake(s);
+	t = eevdf_task(s, s->best);
+	t->parity = t->d;
+	heap_remove(&s->eligible, s->best);
+	heap_remove(&s->ineligible, s->best);
+	return s->best;
+}
+
+/* v += service / w; d = v + r/w, once v has reached it (eevdf R4) */
+static inline void eevdf_charge(struct eevdf *s, u32 id, u64 ran, u64 now)
+{
+	struct eevdf_task *t = eevdf_task(s, id);
+	u64 v = t->v.v;
+
+	vtime_advance(&t->v, ran, t->w);
+	mean_move(&s->V, t->w, t->v.v - v);
+	if (!vtime_before(t->v.v, t->d))
+		t->d = t->v.v + eevdf_virtual(eevdf_request(s), t->w);
+}
+
+/* A yield puts the deadline off by a slice, if there is anybody to yield to (eevdf R14). */
+static inline void eevdf_stop(struct eevdf *s, u32 id, u64 now, enum why why)
+{
+	struct eevdf_task *t = eevdf_task(s, id);
+
+	if (why == YIELDED && s->facts.nrunnable > 1 && t->d - t->v.v < EEVDF_FAR)
+		t->d += eevdf_virtual(eevdf_request(s), t->w);
+	eevdf_wait(s, id);
+}
+
+static inline void eevdf_reweigh(struct eevdf *s, u32 id, u64 w, u64 now)
+{
+	eevdf_sum_due(s, now);
+	eevdf_rescale(s, id, w);
+}
+
+/* The service that is left until v reaches d, (d - v) w rounded up (eevdf R5) */
+#define POLICY_SLICE
+static inline u64 eevdf_slice(struct eevdf *s, u32 id)
+{
+	struct eevdf_task *t = eevdf_task(s, id);
+	struct wide up = { .lo = WEIGHT_NICE_0 - 1 };
+
+	return wide_div(&s->division, wide_add(wide_mul(t->d - t->v.v, t->w), up), WEIGHT_NICE_0);
+}
+
+/* A woken task preempts if it is the one to pick, beside the running one; that is protected while it is eligible
+ * and has the deadline with which it was picked (eevdf R6). */
+#define POLICY_PREEMPTS
+static inline bool eevdf_preempts(struct eevdf *s, u32 woken, u32 running, u64 now)
+{
+	struct eevdf_task *t = eevdf_task(s, running);
+	bool eligible;
+
+	eevdf_sum_due(s, now);
+	eligible = eevdf_is_eligible(s, running);
+	if (eligible && s->param.parity && t->d == t->parity)
+		return false;
+	eevdf_search(s);
+	if (s->best != woken || !eevdf_is_eligible(s, woken))
+		return false;
+	return !eligible || !vtime_before(t->d, eevdf_task(s, woken)->d);
+}
