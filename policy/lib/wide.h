@@ -31,12 +31,13 @@ static inline bool wide_greater(u64 a, u64 b, u64 c, u64 d)
 	return x.hi != y.hi ? x.hi > y.hi : x.lo > y.lo;
 }
 
-/* Sums of signed numbers, in two's complement */
+/* Sums of signed numbers, in two's complement; without branches, each of which the verifier goes both ways */
 static inline struct wide wide_add(struct wide a, struct wide b)
 {
 	u64 lo = a.lo + b.lo;
+	u64 carry = ((a.lo & b.lo) | ((a.lo | b.lo) & ~lo)) >> 63;
 
-	return (struct wide){ .hi = a.hi + b.hi + (lo < a.lo), .lo = lo };
+	return (struct wide){ .hi = a.hi + b.hi + carry, .lo = lo };
 }
 
 static inline struct wide wide_negate(struct wide a)
@@ -49,10 +50,13 @@ static inline bool wide_is_negative(struct wide a)
 	return a.hi >> 63;
 }
 
-/* a * b of a signed b */
+/* a * b of a signed b, which as an unsigned number is 2^64 too much if it is negative */
 static inline struct wide wide_mul_signed(u64 a, u64 b)
 {
-	return (s64)b < 0 ? wide_negate(wide_mul(a, -b)) : wide_mul(a, b);
+	struct wide x = wide_mul(a, b);
+
+	x.hi -= a & -(b >> 63);
+	return x;
 }
 
 /* Scratch of a division, to be kept in the policy's state: what is on the stack the verifier follows bit by bit. */

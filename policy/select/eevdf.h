@@ -159,8 +159,8 @@ static inline void eevdf_wait(struct eevdf *s, u32 id)
 
 /* ---- the search ---- */
 
-/* One step; false when `best` is the answer. */
-static inline bool eevdf_search_step(struct eevdf *s, bool drop)
+/* Moves a task to the heap where it belongs; false when none is found in the wrong one. */
+static inline bool eevdf_search_step(struct eevdf *s)
 {
 	u32 early = heap_first(&s->ineligible), due = heap_first(&s->eligible);
 
@@ -171,29 +171,35 @@ static inline bool eevdf_search_step(struct eevdf *s, bool drop)
 	}
 	if (due && !eevdf_is_eligible(s, due)) {
 		heap_remove(&s->eligible, due);
-		eevdf_wait(s, due);
+		heap_insert(&s->ineligible, due, eevdf_task(s, due)->v.v);
 		return true;
 	}
 	s->best = due ? due : early;
-	if (drop && s->best && eevdf_task(s, s->best)->delayed) {
-		eevdf_forget(s, s->best);
-		return true;
-	}
 	return false;
 }
 
 /*
- * The earliest deadline of the eligible, into best (eevdf R3); if it is of a delayed task, drop that and go on
- * (eevdf R10). At the end every task of `ineligible` has a v that is at least the first one's, above V: so
- * `eligible` holds all eligible ones, and its first, which is eligible, has the earliest deadline of them. Each
- * step moves a task to where it belongs or drops one, so there is an end.
+ * The earliest deadline of the eligible, into best (eevdf R3). At the end every task of `ineligible` has a v that
+ * is at least the first one's, above V: so `eligible` holds all eligible ones, and its first, which is eligible,
+ * has the earliest deadline of them. Each step moves a task to where it belongs, so there is an end.
  */
-static NOINLINE void eevdf_search(struct eevdf *s, bool drop)
+static NOINLINE void eevdf_search(struct eevdf *s)
 {
 	while (can_loop)
-		if (!eevdf_search_step(s, drop))
+		if (!eevdf_search_step(s))
 			return;
 	s->best = 0;
+}
+
+/* The same, but if that is a delayed task it is dropped, and then the next (eevdf R10). */
+static NOINLINE void eevdf_search_awake(struct eevdf *s)
+{
+	while (can_loop) {
+		eevdf_search(s);
+		if (!eevdf_task(s, s->best)->delayed)
+			return;
+		eevdf_forget(s, s->best);
+	}
 }
 
 /* ---- the contract ---- */
@@ -258,7 +264,7 @@ static inline u32 eevdf_pick(struct eevdf *s, u32 cpu, u64 now)
 	struct eevdf_task *t;
 
 	eevdf_sum_due(s, now);
-	eevdf_search(s, true);
+	eevdf_search_awake(s);
 	t = eevdf_task(s, s->best);
 	t->parity = t->d;
 	heap_remove(&s->eligible, s->best);
@@ -316,7 +322,7 @@ static inline bool eevdf_preempts(struct eevdf *s, u32 woken, u32 running, u64 n
 	eligible = eevdf_is_eligible(s, running);
 	if (eligible && s->param.parity && t->d == t->parity)
 		return false;
-	eevdf_search(s, false);
+	eevdf_search(s);
 	if (s->best != woken || !eevdf_is_eligible(s, woken))
 		return false;
 	return !eligible || !vtime_before(t->d, eevdf_task(s, woken)->d);
