@@ -10,7 +10,8 @@ use num_traits::{ToPrimitive, Zero};
 
 use crate::for_all;
 use crate::model::{self, Deed, What};
-use crate::record::{Record, run, specs};
+use crate::record::{Record, run};
+use crate::specs::specs;
 use crate::workloads::{Kinds, workloads};
 
 /// A task in the fluid system.

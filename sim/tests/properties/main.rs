@@ -7,6 +7,7 @@ mod entitled;
 mod model;
 mod record;
 mod service_error;
+mod specs;
 mod workloads;
 
 use divvy_sim::oracle::queueing::paths;
@@ -14,7 +15,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 
 use model::Runnable;
-use record::{Record, run, specs};
+use record::{Record, run};
+use specs::specs;
 use workloads::{Kinds, workloads};
 
 /// Calls `test` with random values, the same ones each time.
@@ -124,4 +126,24 @@ fn parameters_at_their_limits_break_nothing() {
             model::check_demands(&workload, &record);
         }
     });
+}
+
+/// A task wakes another and blocks at the same instant: the other is there when its CPU decides, so a policy that
+/// prefers it to the hog need not take the CPU from the hog first.
+#[test]
+fn whom_a_task_wakes_can_be_chosen_for_its_cpu() {
+    let toml = r#"
+        duration = "20ms"
+        quantum = "5ms"
+        task = [
+            { name = "hog", program = [ { run = "forever" } ] },
+            { name = "waker", program = [ { sleep = "5ms" }, { run = "1ms" }, { wake = "woken" }, { sleep = "1s" } ] },
+            { name = "woken", program = [ { wait = true }, { run = "1ms" } ] },
+        ]
+    "#;
+    let workload = divvy_sim::workload::Workload::parse(toml, "wakes.toml").unwrap_or_else(|e| panic!("{e}"));
+    let record = run(&workload, "pbs:alpha=inf", 0);
+    let order: Vec<(usize, u64, u64)> = record.slices.iter().map(|s| (s.row, s.from_ns, s.to_ns)).collect();
+    let ms = 1_000_000;
+    assert_eq!(order[..3], [(0, 0, 5 * ms), (1, 5 * ms, 6 * ms), (2, 6 * ms, 7 * ms)]);
 }

@@ -1,7 +1,7 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
 use divvy_sim::engine::{Engine, Setup, Slice};
-use divvy_sim::policy::{self, Kind};
+use divvy_sim::policy;
 use divvy_sim::report::Run;
 use divvy_sim::run::{Rows, machine};
 use divvy_sim::spec;
@@ -11,23 +11,6 @@ use divvy_sim::workload::Workload;
 pub struct Record {
     pub run: Run,
     pub slices: Vec<Slice>,
-}
-
-/// Every selection policy there is.
-pub fn selections() -> impl Iterator<Item = &'static str> {
-    policy::all().iter().filter(|p| p.kind == Kind::Selection).map(|p| p.name)
-}
-
-/// Every selection policy with every set of modifiers.
-pub fn specs() -> Vec<String> {
-    let modifiers: Vec<&str> =
-        policy::all().iter().filter(|p| p.kind == Kind::Modifier).map(|p| p.name).collect();
-    let sets = 0..1_usize << modifiers.len();
-    let with = |name: &str, set: usize| {
-        let chosen = modifiers.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
-        chosen.fold(name.to_owned(), |spec, (_, modifier)| spec + "+" + modifier)
-    };
-    selections().flat_map(|name| sets.clone().map(move |set| (name, set))).map(|(n, s)| with(n, s)).collect()
 }
 
 /// Runs to the end (or to the workload's duration); the engine's own checks must pass.

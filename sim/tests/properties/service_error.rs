@@ -6,7 +6,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::for_all;
-use crate::record::{run, selections};
+use crate::record::run;
+use crate::specs::selections;
 use crate::workloads::MS;
 
 /// Slack for tags in fixed point, and for the rounding of errors to whole nanoseconds, in quanta.
