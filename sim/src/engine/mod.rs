@@ -5,8 +5,8 @@
 //!
 //! 1. timers, in the order in which they were set: arrivals and wake-ups, so that a decision at an instant
 //!    knows who came at that instant;
-//! 2. CPUs whose task's turn or burst ends, by number: a burst that ends with the turn ends first, and while
-//!    one CPU decides, those with higher numbers still run;
+//! 2. CPUs whose task's turn or burst ends, by number: a burst that ends with the turn ends first, whom the task
+//!    then wakes is there before its CPU decides, and while one CPU decides, those with higher numbers still run;
 //! 3. CPUs that something above asked to decide (idle ones that work came for, preempted ones), by number.
 //!
 //! After every instant the invariants of [`checks`] hold, or the run ends with a [`Violation`].
@@ -479,8 +479,9 @@ impl<'a> Engine<'a> {
                 self.set_next(cpu);
                 Ok(())
             }
-            Outcome::Works => self.decide(cpu),
+            Outcome::Works => self.wake_and_decide(cpu),
             Outcome::Yields => {
+                self.wake_woken()?;
                 self.machine.yielding(cpu as u32);
                 self.decide(cpu)
             }
@@ -489,9 +490,15 @@ impl<'a> Engine<'a> {
                 if outcome == Outcome::Exits {
                     self.bury(task);
                 }
-                self.decide(cpu)
+                self.wake_and_decide(cpu)
             }
         }
+    }
+
+    /// As in a kernel, whom a task wakes before it gives up its CPU can be chosen for that CPU.
+    fn wake_and_decide(&mut self, cpu: usize) -> Result<(), Violation> {
+        self.wake_woken()?;
+        self.decide(cpu)
     }
 
     fn leave_cpu(&mut self, cpu: usize, exits: bool) {

@@ -1,0 +1,149 @@
+//! What every policy must do on every workload, with any modifiers: nothing is lost, no CPU idles beside a
+//! waiting task, nobody runs twice at once, the numbers of the report are those of the slices.
+//!
+//! `PROPTEST_CASES` multiplies the work of a longer search.
+
+mod entitled;
+mod model;
+mod record;
+mod service_error;
+mod specs;
+mod workloads;
+
+use divvy_sim::oracle::queueing::paths;
+use proptest::prelude::*;
+use proptest::test_runner::{RngSeed, TestRunner};
+
+use model::Runnable;
+use record::{Record, run};
+use specs::specs;
+use workloads::{Kinds, workloads};
+
+/// Calls `test` with random values, the same ones each time.
+fn for_all<S: Strategy>(cases: u32, seed: u64, strategy: S, test: impl Fn(S::Value)) {
+    let default = ProptestConfig::default();
+    let longer = default.cases.max(256) / 256;
+    let config = ProptestConfig {
+        cases: cases * longer,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed),
+        ..default
+    };
+    let told = TestRunner::new(config).run(&strategy, |value| {
+        test(value);
+        Ok(())
+    });
+    if let Err(error) = told {
+        panic!("{error}");
+    }
+}
+
+/// Locks, barriers, forks, tokens, open and closed arrivals, affinity, ticks, costs: all at once.
+#[test]
+fn nothing_is_lost_and_nobody_runs_twice() {
+    for_all(40, 1, (workloads(Kinds::All, 1..=8, 10), any::<u64>()), |(workload, seed)| {
+        let mut first: Option<Vec<u64>> = None;
+        for spec in specs() {
+            let record = run(&workload, &spec, seed);
+            model::check_slices(&workload, &record);
+            model::check_service(&workload, &record);
+            model::check_demands(&workload, &record);
+            let service = model::finite_service(&workload, &record);
+            let expected = first.get_or_insert_with(|| service.clone());
+            assert_eq!(*expected, service, "{spec}: not the demands that the first policy saw");
+        }
+    });
+}
+
+/// As many CPUs are busy as there are runnable tasks, by a reconstruction from programs and slices alone; and
+/// the integral of the number of tasks present is the sum of the reported responses (Little), to the nanosecond.
+#[test]
+fn no_cpu_idles_beside_a_waiting_task() {
+    for_all(40, 2, workloads(Kinds::Plain, 1..=8, 10), |workload| {
+        for spec in specs() {
+            let record = run(&workload, &spec, 0);
+            let runnable = model::runnable(&workload, &record);
+            model::check_work_conserving(&workload, &record, &runnable);
+            let arrivals: Vec<u64> = runnable.iter().map(|r| r.from_ns).collect();
+            let ends: Vec<u64> = runnable.iter().map(|r| r.to_ns).collect();
+            assert_eq!(reported_responses(&record), paths::jobs_present(&arrivals, &ends), "{spec}: Little");
+            let jobs: u64 = record.run.tasks.iter().map(|t| t.jobs).sum();
+            assert_eq!(jobs, runnable.len() as u64, "{spec}: jobs");
+        }
+    });
+}
+
+/// Means times counts: exact, as the sums are far below 2^51 ns.
+fn reported_responses(record: &Record) -> u128 {
+    let sum = |t: &divvy_sim::report::TaskResult| {
+        (t.response_ns.mean.unwrap_or(0.0) * t.response_ns.count as f64).round() as u128
+    };
+    record.run.tasks.iter().map(sum).sum()
+}
+
+/// On one CPU with arrivals that do not depend on the policy, the busy periods (and with them the last
+/// completion) are those of the arrivals, whoever is chosen.
+#[test]
+fn busy_periods_are_the_same_under_every_policy() {
+    for_all(60, 3, workloads(Kinds::OpenLoop, 1..=1, 10), |workload| {
+        let first = run(&workload, "fcfs", 0);
+        let runnable: Vec<Runnable> = model::runnable(&workload, &first);
+        let mut received = std::collections::BTreeMap::new();
+        for slice in &first.slices {
+            *received.entry(slice.row).or_insert(0) += slice.to_ns - slice.from_ns;
+        }
+        // Jobs of a row are alike.
+        let size = |row: usize| received[&row] / runnable.iter().filter(|r| r.row == row).count() as u64;
+        let jobs: Vec<paths::Job> = runnable.iter().map(|r| (r.from_ns, size(r.row))).collect();
+        let expected = paths::busy_periods(&jobs);
+        for spec in specs() {
+            assert_eq!(model::busy_periods(&run(&workload, &spec, 0)), expected, "{spec}");
+        }
+    });
+}
+
+/// Each parameter at the ends of its range.
+#[test]
+fn parameters_at_their_limits_break_nothing() {
+    let mut variants = Vec::new();
+    for policy in divvy_sim::policy::all() {
+        for param in &policy.params {
+            for raw in [param.min, param.max] {
+                let value = divvy_sim::quantity::format(param.kind, raw);
+                let part = format!("{}:{}={value}", policy.name, param.name);
+                let spec = match policy.kind {
+                    divvy_sim::policy::Kind::Selection => part,
+                    divvy_sim::policy::Kind::Modifier => format!("sfq+{part}"),
+                };
+                variants.push(spec);
+            }
+        }
+    }
+    for_all(12, 4, (workloads(Kinds::All, 1..=4, 6), any::<u64>()), |(workload, seed)| {
+        for spec in &variants {
+            let record = run(&workload, spec, seed);
+            model::check_slices(&workload, &record);
+            model::check_demands(&workload, &record);
+        }
+    });
+}
+
+/// A task wakes another and blocks at the same instant: the other is there when its CPU decides, so a policy that
+/// prefers it to the hog need not take the CPU from the hog first.
+#[test]
+fn whom_a_task_wakes_can_be_chosen_for_its_cpu() {
+    let toml = r#"
+        duration = "20ms"
+        quantum = "5ms"
+        task = [
+            { name = "hog", program = [ { run = "forever" } ] },
+            { name = "waker", program = [ { sleep = "5ms" }, { run = "1ms" }, { wake = "woken" }, { sleep = "1s" } ] },
+            { name = "woken", program = [ { wait = true }, { run = "1ms" } ] },
+        ]
+    "#;
+    let workload = divvy_sim::workload::Workload::parse(toml, "wakes.toml").unwrap_or_else(|e| panic!("{e}"));
+    let record = run(&workload, "pbs:alpha=inf", 0);
+    let order: Vec<(usize, u64, u64)> = record.slices.iter().map(|s| (s.row, s.from_ns, s.to_ns)).collect();
+    let ms = 1_000_000;
+    assert_eq!(order[..3], [(0, 0, 5 * ms), (1, 5 * ms, 6 * ms), (2, 6 * ms, 7 * ms)]);
+}

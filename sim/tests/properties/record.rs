@@ -1,0 +1,34 @@
+//! Runs a workload under a policy and keeps every stretch of service.
+
+use divvy_sim::engine::{Engine, Setup, Slice};
+use divvy_sim::policy;
+use divvy_sim::report::Run;
+use divvy_sim::run::{Rows, machine};
+use divvy_sim::spec;
+use divvy_sim::workload::Workload;
+
+/// A run and its slices, in the order in which they were told.
+pub struct Record {
+    pub run: Run,
+    pub slices: Vec<Slice>,
+}
+
+/// Runs to the end (or to the workload's duration); the engine's own checks must pass.
+pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
+    let spec = spec::parse(spec_text, policy::all()).expect("a known spec");
+    let machine = machine(&spec, workload.cpus, workload.quantum_ns).expect("a machine");
+    let setup = Setup {
+        seed,
+        rep: 0,
+        until_ns: workload.duration_ns,
+        schedule: 0,
+        rows: Rows::EachInstance,
+        by_process: spec.modifiers.iter().any(|m| m.name == "procfair"),
+    };
+    let mut slices = Vec::new();
+    let mut keep = |slice: Slice| slices.push(slice);
+    let mut engine = Engine::new(workload, machine, setup);
+    engine.observe(&mut keep);
+    let run = engine.run(spec_text, &|_| true).unwrap_or_else(|violation| panic!("{spec_text}: {violation}"));
+    Record { run, slices }
+}
