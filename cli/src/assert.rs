@@ -12,8 +12,8 @@
 //! Quantities are those of [`QUANTITIES`](crate::measure::QUANTITIES). A quantity of the run stands
 //! alone (`jain`), one of a task names its task (`share(T1)`) or pools tasks (`max(error)`), and a
 //! distribution needs a statistic (`p99(response, task=T1)`). A task's name stands for all instances
-//! of its `count`. Without a task, means are over all jobs, and percentiles are of the worst task.
-//! Names that hold `,` or `)` are put in double quotes.
+//! of its `count`. Without a task, a distribution is that of all jobs of the run; several tasks that are
+//! named together have the mean over their jobs, and the worst of their percentiles. Names that hold `,` or `)` are put in double quotes.
 //!
 //! A claim is met when every run meets it; a side with `policy=` is that policy's in the same
 //! repetition, so `mean(wait, policy=gr3) < 0.5 * mean(wait, policy=rr)` compares two policies. What
@@ -160,9 +160,13 @@ impl Claim {
             }
         };
         let Some(run) = run else { return Ok(None) };
-        let tasks = self.tasks(measure, run)?;
         let statistic = measure.statistic.unwrap_or(Statistic::Max);
-        Ok(measure.quantity.of(run, statistic, &tasks).map(|value| factor * value))
+        let value = if measure.is_narrowed() {
+            measure.quantity.of_tasks(run, &self.tasks(measure, run)?, statistic)
+        } else {
+            measure.quantity.of_run(run, statistic)
+        };
+        Ok(value.map(|value| factor * value))
     }
 
     fn tasks<'a>(&self, measure: &Measure, run: &'a Run) -> Result<Vec<&'a TaskResult>, ClaimError> {
@@ -214,6 +218,18 @@ impl Claim {
     }
 }
 
+impl Measure {
+    /// A number of samples is a count, whatever is sampled.
+    fn unit(&self) -> Unit {
+        if self.statistic == Some(Statistic::Count) { Unit::Count } else { self.quantity.unit }
+    }
+
+    /// Whether it is about some of a run's tasks.
+    fn is_narrowed(&self) -> bool {
+        self.task.is_some() || self.process.is_some()
+    }
+}
+
 /// Claims that a report does not meet.
 #[derive(Debug)]
 pub struct NotMet {
@@ -239,14 +255,15 @@ Compares two of: a number, with a unit if it is a time (8ms) or percent (99%); a
 quantity of one task (share(T1)), or of several pooled (max(error)); a statistic of a distribution \
 (p99(response, task=T1)); one of these times a factor (0.5 * mean(wait, policy=rr)). The operators are \
 < <= > >= == !=. task=, process= and policy= narrow what is meant; without policy= every run must meet it. A task's \
-name stands for all instances of its count. Percentiles of several tasks are those of the worst.
+name stands for all instances of its count. Distributions without a task are over all jobs; of several tasks that are \
+named together, percentiles are those of the worst.
 "
     .to_owned();
     for (head, wanted) in [
         ("A run has:", (|source| matches!(source, Source::Run(_))) as fn(&Source) -> bool),
         ("A task has, to pool by mean, max, min, sum:", |source| matches!(source, Source::Task(_))),
         ("Distributions, with mean, p50, p90, p99, max, count:", |source| {
-            matches!(source, Source::Samples(_))
+            matches!(source, Source::Samples { .. })
         }),
     ] {
         help.push_str(&format!("\n{head}\n"));
@@ -308,7 +325,7 @@ fn finding(sides: &[(&Side, Option<f64>)]) -> String {
                 let times = if *factor == 1.0 { String::new() } else { format!("{factor} * ") };
                 Some(match value {
                     Some(value) => {
-                        format!("{times}{} = {}", measure.text, exact(measure.quantity.unit, *value))
+                        format!("{times}{} = {}", measure.text, exact(measure.unit(), *value))
                     }
                     None => format!("{} was not measured", measure.text),
                 })
@@ -345,5 +362,5 @@ fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// One task's number needs no statistic; one distribution does.
 fn needs_statistic(quantity: &Quantity) -> bool {
-    matches!(quantity.source, Source::Samples(_))
+    matches!(quantity.source, Source::Samples { .. })
 }

@@ -1,8 +1,8 @@
 //! Reading one number off a report: what tables and `--assert` can name.
 //!
-//! Nothing here is measured anew. A number of several tasks or repetitions pools what the report
-//! says of each: means weighted by their samples, and of percentiles the worst, which the
-//! percentile of all samples together cannot exceed.
+//! Nothing here is measured anew. A run's distributions are over all its jobs, and one task's are its
+//! own. Several tasks that are named together pool what the report says of each: means weighted by
+//! their samples, and of percentiles the worst, which that of all samples together cannot exceed.
 
 use divvy_sim::report::{Quantiles, Run, TaskResult};
 
@@ -37,8 +37,13 @@ pub enum Source {
     Run(fn(&Run) -> f64),
     /// One number a task.
     Task(fn(&TaskResult) -> Option<f64>),
-    /// A distribution a task.
-    Samples(fn(&TaskResult) -> &Quantiles),
+    /// A distribution a run, and one a task.
+    Samples {
+        /// Over all jobs of the run.
+        run: fn(&Run) -> &Quantiles,
+        /// Over the task's own.
+        task: fn(&TaskResult) -> &Quantiles,
+    },
 }
 
 /// How several numbers become one.
@@ -80,28 +85,28 @@ pub const JAIN: Quantity = Quantity {
 pub const RESPONSE: Quantity = Quantity {
     name: "response",
     unit: Unit::Time,
-    source: Source::Samples(|task| &task.response_ns),
+    source: Source::Samples { run: |run| &run.response_ns, task: |task| &task.response_ns },
     help: "from a job's start to its end",
 };
 /// Runnable but not running, per job.
 pub const WAIT: Quantity = Quantity {
     name: "wait",
     unit: Unit::Time,
-    source: Source::Samples(|task| &task.wait_ns),
+    source: Source::Samples { run: |run| &run.wait_ns, task: |task| &task.wait_ns },
     help: "runnable but not running, per job",
 };
 /// From a wake-up until it first runs.
 pub const DELAY: Quantity = Quantity {
     name: "delay",
     unit: Unit::Time,
-    source: Source::Samples(|task| &task.wake_delay_ns),
+    source: Source::Samples { run: |run| &run.wake_delay_ns, task: |task| &task.wake_delay_ns },
     help: "from a wake-up until the task first runs",
 };
 /// Response over service.
 pub const SLOWDOWN: Quantity = Quantity {
     name: "slowdown",
     unit: Unit::Ratio,
-    source: Source::Samples(|task| &task.slowdown),
+    source: Source::Samples { run: |run| &run.slowdown, task: |task| &task.slowdown },
     help: "response over service, per job",
 };
 /// Changes from one task to another.
@@ -208,18 +213,25 @@ pub const STATISTICS: [(&str, Statistic); 8] = [
 ];
 
 impl Quantity {
-    /// The quantity in one run, over the given tasks; `None` when nothing was measured.
-    pub fn of(&self, run: &Run, statistic: Statistic, tasks: &[&TaskResult]) -> Option<f64> {
+    /// The quantity over all of a run; `None` when nothing was measured.
+    pub fn of_run(&self, run: &Run, statistic: Statistic) -> Option<f64> {
         match self.source {
             Source::Run(value) => Some(value(run)),
-            Source::Task(value) => pool_values(tasks.iter().filter_map(|task| value(task)), statistic),
-            Source::Samples(samples) => pool_samples(tasks.iter().map(|task| samples(task)), statistic),
+            Source::Task(value) => pool_values(run.tasks.iter().filter_map(value), statistic),
+            Source::Samples { run: samples, .. } => of_samples(samples(run), statistic),
         }
     }
 
-    /// The quantity over all tasks of a run.
-    pub fn of_run(&self, run: &Run, statistic: Statistic) -> Option<f64> {
-        self.of(run, statistic, &run.tasks.iter().collect::<Vec<_>>())
+    /// The quantity over some tasks of a run; a number a run is what it is.
+    pub fn of_tasks(&self, run: &Run, tasks: &[&TaskResult], statistic: Statistic) -> Option<f64> {
+        match self.source {
+            Source::Run(value) => Some(value(run)),
+            Source::Task(value) => pool_values(tasks.iter().filter_map(|task| value(task)), statistic),
+            Source::Samples { task: samples, .. } => {
+                let distributions: Vec<&Quantiles> = tasks.iter().map(|task| samples(task)).collect();
+                pool_samples(&distributions, statistic)
+            }
+        }
     }
 
     /// Whether the statistic means something for it; a number a run is what it is.
@@ -228,37 +240,34 @@ impl Quantity {
         match self.source {
             Source::Run(_) => false,
             Source::Task(_) => matches!(statistic, Mean | Max | Min | Sum),
-            Source::Samples(_) => matches!(statistic, Mean | P50 | P90 | P99 | Max | Count),
+            Source::Samples { .. } => matches!(statistic, Mean | P50 | P90 | P99 | Max | Count),
         }
     }
 }
 
-/// Mean over all samples of several distributions, with a half-width of its 95 % interval that holds
-/// however the distributions depend on each other: the weighted sum of theirs.
-pub fn pooled_mean<'a>(distributions: impl Iterator<Item = &'a Quantiles>) -> Option<(f64, Option<f64>)> {
-    let (mut samples, mut sum, mut half_sum) = (0.0, 0.0, Some(0.0));
-    for distribution in distributions {
-        let Some(mean) = distribution.mean else { continue };
-        let count = distribution.count as f64;
-        samples += count;
-        sum += count * mean;
-        half_sum = half_sum.zip(distribution.ci95).map(|(all, half)| all + count * half);
-    }
-    (samples > 0.0).then(|| (sum / samples, half_sum.map(|half| half / samples)))
+/// Mean over all samples of several distributions.
+pub fn pooled_mean(distributions: &[&Quantiles]) -> Option<f64> {
+    let measured = || distributions.iter().filter_map(|q| Some((q.count as f64, q.mean?)));
+    let samples: f64 = measured().map(|(count, _)| count).sum();
+    (samples > 0.0).then(|| measured().map(|(count, mean)| count * mean).sum::<f64>() / samples)
 }
 
-fn pool_samples<'a>(distributions: impl Iterator<Item = &'a Quantiles>, statistic: Statistic) -> Option<f64> {
-    let worst = |of: fn(&Quantiles) -> Option<f64>, all: &mut dyn Iterator<Item = &'a Quantiles>| {
-        all.filter_map(of).reduce(f64::max)
-    };
-    let mut distributions = distributions;
+fn pool_samples(distributions: &[&Quantiles], statistic: Statistic) -> Option<f64> {
     match statistic {
-        Statistic::Mean => pooled_mean(distributions).map(|(mean, _)| mean),
-        Statistic::P50 => worst(|q| q.p50, &mut distributions),
-        Statistic::P90 => worst(|q| q.p90, &mut distributions),
-        Statistic::P99 => worst(|q| q.p99, &mut distributions),
-        Statistic::Max => worst(|q| q.max, &mut distributions),
-        Statistic::Count => Some(distributions.map(|q| q.count as f64).sum()),
+        Statistic::Mean => pooled_mean(distributions),
+        Statistic::Count => Some(distributions.iter().map(|q| q.count as f64).sum()),
+        _ => distributions.iter().filter_map(|q| of_samples(q, statistic)).reduce(f64::max),
+    }
+}
+
+fn of_samples(distribution: &Quantiles, statistic: Statistic) -> Option<f64> {
+    match statistic {
+        Statistic::Mean => distribution.mean,
+        Statistic::P50 => distribution.p50,
+        Statistic::P90 => distribution.p90,
+        Statistic::P99 => distribution.p99,
+        Statistic::Max => distribution.max,
+        Statistic::Count => Some(distribution.count as f64),
         Statistic::Min | Statistic::Sum => None,
     }
 }

@@ -7,6 +7,7 @@ use divvy_sim::report::{
 const MS: f64 = 1e6;
 
 /// gr3 and rr for 10 s on one CPU: `big` of process A; `small/1`, and `small/2` which finished no job, of B.
+/// The run's p99 lies between those of its tasks, as the quantile of a mixture does.
 pub fn two_policies() -> Report {
     let gr3 = vec![
         task("big", "A", 3.0, 0.6, (-4, 3), jobs(100, 15.0, 25.0)),
@@ -18,7 +19,7 @@ pub fn two_policies() -> Report {
         task("small/1", "B", 1.0, 0.25, (-2, 20), jobs(300, 20.0, 90.0)),
         task("small/2", "B", 1.0, 0.245, (0, 20), Quantiles::default()),
     ];
-    report(vec![run("gr3", 0, gr3), run("rr", 0, rr)])
+    report(vec![run("gr3", 0, jobs(400, 7.5, 22.0), gr3), run("rr", 0, jobs(400, 30.0, 92.0), rr)])
 }
 
 /// Policies with one task each, its mean response in milliseconds given for every repetition.
@@ -28,8 +29,8 @@ pub fn repetitions(policies: &[(&str, &[f64])]) -> Report {
         for (rep, mean) in means.iter().enumerate() {
             let mut jobs = jobs(50, *mean, 2.0 * mean);
             jobs.ci95 = None;
-            let tasks = vec![task("T", "T", 1.0, 0.5, (-1, 1), jobs)];
-            runs.push(run(policy, u32::try_from(rep).expect("few"), tasks));
+            let tasks = vec![task("T", "T", 1.0, 0.5, (-1, 1), jobs.clone())];
+            runs.push(run(policy, u32::try_from(rep).expect("few"), jobs, tasks));
         }
     }
     report(runs)
@@ -44,7 +45,7 @@ pub fn endless(errors_ms: &[(&str, i64)]) -> Report {
                 task("C1", "C1", 5.0, 0.625, (-error_ms, *error_ms), Quantiles::default()),
                 task("C2", "C2", 3.0, 0.375, (-error_ms, *error_ms), Quantiles::default()),
             ];
-            run(policy, 0, tasks)
+            run(policy, 0, Quantiles::default(), tasks)
         })
         .collect();
     report(runs)
@@ -67,7 +68,9 @@ pub fn hostile() -> Report {
         })
         .collect();
     let policies = ["pbs:quantum=1.234567ms:alpha=0.12345:beta=-inf+procfair+feasible+flow", "rr"];
-    let mut report = report(policies.iter().map(|policy| run(policy, 0, tasks.clone())).collect());
+    let runs =
+        policies.iter().map(|policy| run(policy, 0, jobs(6 * 1_234_567, 1234.5, 98765.4), tasks.clone()));
+    let mut report = report(runs.collect());
     report.workload = "dir/\x1b[2Jevil\n.toml".to_owned();
     report
 }
@@ -103,7 +106,7 @@ pub fn report(runs: Vec<Run>) -> Report {
     }
 }
 
-fn run(policy: &str, rep: u32, tasks: Vec<TaskResult>) -> Run {
+fn run(policy: &str, rep: u32, response_ns: Quantiles, tasks: Vec<TaskResult>) -> Run {
     Run {
         policy: policy.to_owned(),
         rep,
@@ -113,10 +116,10 @@ fn run(policy: &str, rep: u32, tasks: Vec<TaskResult>) -> Run {
         decisions: 56_789,
         utilization: 0.995,
         jain: if policy == "rr" { 0.9 } else { 0.99999 },
-        response_ns: Quantiles::default(),
-        wait_ns: Quantiles::default(),
-        wake_delay_ns: Quantiles::default(),
-        slowdown: Quantiles::default(),
+        wait_ns: scaled(&response_ns, 0.5),
+        wake_delay_ns: scaled(&response_ns, 0.1),
+        slowdown: scaled(&response_ns, 1e-6),
+        response_ns,
         tasks,
         schedule: None,
     }
@@ -130,12 +133,6 @@ fn task(
     error_ms: (i64, i64),
     response_ns: Quantiles,
 ) -> TaskResult {
-    let scaled = |factor: f64| Quantiles {
-        mean: response_ns.mean.map(|mean| mean * factor),
-        ci95: response_ns.ci95.map(|half| half * factor),
-        p99: response_ns.p99.map(|p99| p99 * factor),
-        ..response_ns.clone()
-    };
     TaskResult {
         name: name.to_owned(),
         process: process.to_owned(),
@@ -147,11 +144,16 @@ fn task(
         error_max_ns: error_ms.1 * 1_000_000,
         jobs: response_ns.count,
         finished_ns: (response_ns.count > 0).then_some(9_999_000_000),
-        wait_ns: scaled(0.5),
-        wake_delay_ns: scaled(0.1),
-        slowdown: scaled(1e-6),
+        wait_ns: scaled(&response_ns, 0.5),
+        wake_delay_ns: scaled(&response_ns, 0.1),
+        slowdown: scaled(&response_ns, 1e-6),
         response_ns,
     }
+}
+
+fn scaled(q: &Quantiles, factor: f64) -> Quantiles {
+    let times = |value: Option<f64>| value.map(|value| value * factor);
+    Quantiles { mean: times(q.mean), ci95: times(q.ci95), p99: times(q.p99), ..q.clone() }
 }
 
 fn jobs(count: u64, mean_ms: f64, p99_ms: f64) -> Quantiles {

@@ -23,7 +23,7 @@
 	P(modern, SWITCH, "", 0, 0, 1, "the kernel's are those before 6.6 (6, 0.75, 1 ms), and sleep earns half as much")
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "Completely Fair Scheduler: the least virtual runtime runs, for its part of a period") \
+	A(TITLE, "Completely Fair Scheduler: the least virtual runtime runs") \
 	A(PAPER, "Linux 2.6.24; Wong, Tan, Kumari, Wey: Towards achieving fairness in the Linux scheduler, OSR 42(5), 2008, " \
 		 "section 2") \
 	A(GUARANTEE, "on one CPU, once each of the runnable tasks had a turn and until they change, two of them differ in " \

@@ -21,7 +21,7 @@
 	  "bonus of the task that runs, in doublings of T, against switching too often")
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "priority-based blind scheduling: the largest T / S^alpha runs, weights ignored") \
+	A(TITLE, "priority-based blind scheduling: the largest T / S^alpha runs") \
 	A(PAPER, "Feng, Misra, Rubenstein: PBS: A Unified Priority-Based CPU Scheduler, Columbia University, 2006") \
 	A(GUARANTEE, "on one CPU with beta=0 and gamma=0 a task never has more than a quantum more service than one that " \
 		     "became runnable before it") \

@@ -15,7 +15,7 @@
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "stride scheduling: the task that would be least ahead after its quantum runs") \
+	A(TITLE, "stride scheduling: the least ahead after its quantum runs") \
 	A(PAPER, "Waldspurger, Weihl: Stride Scheduling, MIT LCS TM-528, 1995") \
 	A(GUARANTEE, "on one CPU, two tasks that stay runnable are within one quantum of their ratio of weights") \
 	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use stride+feasible") \

@@ -94,10 +94,7 @@ fn model_response_ns(workload: &Workload, options: &ReplayOptions) -> Result<Opt
     let Ok(model) = spec::parse(MODEL, policy::all()) else { return Ok(None) };
     let run = Options { reps: 1, schedule: 0, cpus: None, ..options.run.clone() };
     let report = simulate_rows(workload, &[model], &run, &Rows::EachInstance, &())?;
-    let responses = || report.runs.iter().flat_map(|r| &r.tasks).map(|t| &t.response_ns);
-    let count: u64 = responses().map(|q| q.count).sum();
-    let sum: f64 = responses().filter_map(|q| Some(q.mean? * q.count as f64)).sum();
-    Ok((count > 0).then(|| sum / count as f64))
+    Ok(report.runs.first().and_then(|run| run.response_ns.mean))
 }
 
 /// The replay as a workload for the simulator: a task a thread, each with its own program.

@@ -144,7 +144,7 @@ impl Parser {
         measure.text = self.chars[start..self.at].iter().collect::<String>().trim().to_owned();
         Ok(Typed {
             column,
-            is_time: Some(quantity.unit == Unit::Time),
+            is_time: Some(measure.unit() == Unit::Time),
             name: format!("`{}`", quantity.name),
             side: Side::Measure { factor, measure },
         })

@@ -55,6 +55,16 @@ fn tasks_are_named_alone_or_by_class() {
 }
 
 #[test]
+fn distributions_are_the_run_s_a_task_s_or_pooled() {
+    // gr3: all 400 jobs have p99 22 ms; big's 100 have 25 ms and mean 15 ms, small/1's 300 have mean 5 ms.
+    assert!(met("p99(response, policy=gr3) == 22ms"));
+    assert!(met("p99(response, task=big, policy=gr3) == 25ms"));
+    assert!(met("count(response) == 400"));
+    assert!(met("mean(response, process=B, policy=gr3) == 5ms"));
+    assert!(!met("p99(response, process=B, policy=gr3) < 20ms"));
+}
+
+#[test]
 fn a_failure_prints_what_was_measured() {
     let failure = check("p99(response, task=small) < 10ms").expect("not met");
     assert_eq!(

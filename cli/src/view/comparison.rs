@@ -167,10 +167,6 @@ pub fn notes(policies: &[Policy], comparison: &Sheet) -> Vec<String> {
     if has(|cell| cell.text.starts_with('~')) {
         notes.push("~ no interval tells it from the baseline".to_owned());
     }
-    let has_tail = comparison.columns.iter().any(|column| column.head[1] == "p99");
-    if has_tail && policies[0].runs[0].tasks.len() > 1 {
-        notes.push("p99 is the worst task's".to_owned());
-    }
     if policies.iter().any(|policy| policy.runs.len() > 1) {
         notes.push("means over repetitions; the service error is the greatest".to_owned());
     }

@@ -4,34 +4,50 @@ use std::fmt::Write as _;
 
 use divvy_sim::report::{Quantiles, Report, Run, TaskResult};
 
-/// Columns before the distributions.
-const HEAD: &str = "workload,cpus,seed,policy,rep,duration_ns,switches,migrations,decisions,utilization,jain,\
-                    task,process,weight,service_ns,entitled_ns,share,error_min_ns,error_max_ns,jobs,finished_ns";
+/// Columns of the run before its distributions.
+const RUN: &str = "workload,cpus,seed,policy,rep,duration_ns,switches,migrations,decisions,utilization,jain";
 
-/// Writes the report as CSV. What was not measured is empty.
+/// Columns of the task before its distributions.
+const TASK: &str =
+    "task,process,weight,service_ns,entitled_ns,share,error_min_ns,error_max_ns,jobs,finished_ns";
+
+/// Writes the report as CSV: the run's columns, then those of the task. What was not measured is empty.
 pub fn write(report: &Report) -> String {
-    let mut out = HEAD.to_owned();
-    for (name, unit) in [("response", "_ns"), ("wait", "_ns"), ("wake_delay", "_ns"), ("slowdown", "")] {
-        let _ = write!(out, ",{name}_count");
-        for number in ["mean", "ci95", "p50", "p90", "p99", "max"] {
-            let _ = write!(out, ",{name}_{number}{unit}");
-        }
-    }
+    let mut out = RUN.to_owned();
+    distribution_heads_to(&mut out, "run_");
+    let _ = write!(out, ",{TASK}");
+    distribution_heads_to(&mut out, "");
     out.push_str("\r\n");
     for run in &report.runs {
         for task in &run.tasks {
-            row_to(&mut out, report, run, task);
+            run_to(&mut out, report, run);
+            task_to(&mut out, task);
+            out.push_str("\r\n");
         }
     }
     out
 }
 
-fn row_to(out: &mut String, report: &Report, run: &Run, task: &TaskResult) {
-    let workload = field(&report.workload);
-    let policy = field(&run.policy);
+fn distribution_heads_to(out: &mut String, prefix: &str) {
+    for (name, unit) in [("response", "_ns"), ("wait", "_ns"), ("wake_delay", "_ns"), ("slowdown", "")] {
+        let _ = write!(out, ",{prefix}{name}_count");
+        for number in ["mean", "ci95", "p50", "p90", "p99", "max"] {
+            let _ = write!(out, ",{prefix}{name}_{number}{unit}");
+        }
+    }
+}
+
+fn run_to(out: &mut String, report: &Report, run: &Run) {
+    let (workload, policy) = (field(&report.workload), field(&run.policy));
     let _ = write!(out, "{workload},{},{},{policy},{}", report.cpus, report.seed, run.rep);
     let _ = write!(out, ",{},{},{},{}", run.duration_ns, run.switches, run.migrations, run.decisions);
     let _ = write!(out, ",{},{}", run.utilization, run.jain);
+    for distribution in [&run.response_ns, &run.wait_ns, &run.wake_delay_ns, &run.slowdown] {
+        quantiles_to(out, distribution);
+    }
+}
+
+fn task_to(out: &mut String, task: &TaskResult) {
     let _ = write!(out, ",{},{},{}", field(&task.name), field(&task.process), task.weight);
     let _ = write!(out, ",{},{},{}", task.service_ns, task.entitled_ns, task.share);
     let _ = write!(out, ",{},{},{},", task.error_min_ns, task.error_max_ns, task.jobs);
@@ -41,7 +57,6 @@ fn row_to(out: &mut String, report: &Report, run: &Run, task: &TaskResult) {
     for distribution in [&task.response_ns, &task.wait_ns, &task.wake_delay_ns, &task.slowdown] {
         quantiles_to(out, distribution);
     }
-    out.push_str("\r\n");
 }
 
 fn quantiles_to(out: &mut String, q: &Quantiles) {
@@ -114,6 +129,8 @@ mod tests {
         assert_eq!(value(1, "error_min_ns"), "-4000000");
         assert_eq!(value(1, "response_mean_ns"), "15000000");
         assert_eq!(value(1, "slowdown_mean"), "15");
+        assert_eq!(value(1, "run_response_mean_ns"), "7500000");
+        assert_eq!(value(3, "run_response_p99_ns"), "22000000");
         assert_eq!(value(3, "response_mean_ns"), "");
         assert_eq!(value(3, "finished_ns"), "");
         assert_eq!(value(3, "response_count"), "0");

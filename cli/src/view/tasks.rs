@@ -37,7 +37,9 @@ fn task_row(runs: &[(&Run, &TaskResult)], cpus: u32) -> Vec<Cell> {
     let mean = |value: &dyn Fn(&Run, &TaskResult) -> f64| {
         runs.iter().map(|(run, task)| value(run, task)).sum::<f64>() / runs.len() as f64
     };
-    let samples = |of: fn(&TaskResult) -> &Quantiles| runs.iter().map(move |(_, task)| of(task));
+    let samples = |of: fn(&TaskResult) -> &Quantiles| -> Vec<&Quantiles> {
+        runs.iter().map(|(_, task)| of(task)).collect()
+    };
     let time = |value: Option<f64>| value.map_or(ABSENT.to_owned(), text::time);
     let least = runs.iter().map(|(_, task)| task.error_min_ns).min().unwrap_or(0);
     let most = runs.iter().map(|(_, task)| task.error_max_ns).max().unwrap_or(0);
@@ -53,9 +55,9 @@ fn task_row(runs: &[(&Run, &TaskResult)], cpus: u32) -> Vec<Cell> {
         text::time(least as f64),
         text::time(most as f64),
         text::count(mean(&|_, task| task.jobs as f64)),
-        time(pooled_mean(samples(|task| &task.response_ns)).map(|(mean, _)| mean)),
-        time(samples(|task| &task.response_ns).filter_map(|q| q.p99).reduce(f64::max)),
-        time(pooled_mean(samples(|task| &task.wait_ns)).map(|(mean, _)| mean)),
+        time(pooled_mean(&samples(|task| &task.response_ns))),
+        time(samples(|task| &task.response_ns).iter().filter_map(|q| q.p99).reduce(f64::max)),
+        time(pooled_mean(&samples(|task| &task.wait_ns))),
     ]
     .into_iter()
     .map(Cell::plain)
