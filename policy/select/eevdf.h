@@ -123,6 +123,13 @@ static inline bool eevdf_is_eligible(struct eevdf *s, u32 id)
 	return mean_reached(&s->V, eevdf_task(s, id)->v.v);
 }
 
+/* d = v + r/w, once v has reached it (eevdf R4) */
+static inline void eevdf_renew(struct eevdf *s, struct eevdf_task *t)
+{
+	if (!vtime_before(t->v.v, t->d))
+		t->d = t->v.v + eevdf_virtual(eevdf_request(s), t->w);
+}
+
 /* v = V - lag (W + w)/W, so that its lag is the same when V counts it (eevdf R8);
  * d = v + r/w, half of it for a new one (eevdf R9) */
 static inline void eevdf_place(struct eevdf *s, u32 id, bool is_new)
@@ -134,7 +141,7 @@ static inline void eevdf_place(struct eevdf *s, u32 id, bool is_new)
 		lag = eevdf_scaled(s, eevdf_scaled(s, t->lag, t->w, w), W + w, W);
 	t->w = w;
 	t->v = (struct vtime){ .v = mean_floor(&s->V) - lag };
-	t->d = t->v.v + (eevdf_virtual(eevdf_request(s), w) >> is_new);
+	t->d = t->v.v + eevdf_virtual(eevdf_request(s) >> is_new, w);
 	mean_add(&s->V, t->v.v, w);
 }
 
@@ -211,7 +218,7 @@ static inline void eevdf_init(struct eevdf *s)
 	s->scale = 1 + (log < 3 ? log : 3);
 }
 
-/* V' = V: lag w and (d - V) w stay (eevdf R12). */
+/* V' = V: lag w and (d - V) w stay (eevdf R12). A lag that is cut short can put v behind d. */
 static inline void eevdf_rescale(struct eevdf *s, u32 id, u64 w)
 {
 	struct eevdf_task *t = eevdf_task(s, id);
@@ -221,6 +228,7 @@ static inline void eevdf_rescale(struct eevdf *s, u32 id, u64 w)
 	t->v = (struct vtime){ .v = V - eevdf_scaled(s, lag, t->w, w) };
 	t->d = V + eevdf_scaled(s, t->d - V, t->w, w);
 	t->w = w;
+	eevdf_renew(s, t);
 	mean_add(&s->V, t->v.v, w);
 	if (heap_holds(&s->ineligible, id) || heap_holds(&s->eligible, id)) {
 		heap_remove(&s->ineligible, id);
@@ -272,7 +280,7 @@ static inline u32 eevdf_pick(struct eevdf *s, u32 cpu, u64 now)
 	return s->best;
 }
 
-/* v += service / w; d = v + r/w, once v has reached it (eevdf R4) */
+/* v += service / w (eevdf R4) */
 static inline void eevdf_charge(struct eevdf *s, u32 id, u64 ran, u64 now)
 {
 	struct eevdf_task *t = eevdf_task(s, id);
@@ -280,8 +288,7 @@ static inline void eevdf_charge(struct eevdf *s, u32 id, u64 ran, u64 now)
 
 	vtime_advance(&t->v, ran, t->w);
 	mean_move(&s->V, t->w, t->v.v - v);
-	if (!vtime_before(t->v.v, t->d))
-		t->d = t->v.v + eevdf_virtual(eevdf_request(s), t->w);
+	eevdf_renew(s, t);
 }
 
 /* A yield puts the deadline off by a slice, if there is anybody to yield to (eevdf R14). */
