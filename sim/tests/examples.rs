@@ -1,0 +1,57 @@
+//! The files of `examples/`: each runs as its first lines say, and those of the papers' figures give them.
+
+use std::path::{Path, PathBuf};
+
+use divvy_sim::policy;
+use divvy_sim::report::Report;
+use divvy_sim::run::{Options, simulate};
+use divvy_sim::spec;
+use divvy_sim::workload::Workload;
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
+}
+
+fn run(file: &str, specs: &str, schedule: usize) -> Report {
+    let workload = Workload::load(&examples().join(file)).unwrap_or_else(|e| panic!("{e}"));
+    let specs = spec::parse_list(&[specs.to_owned()], policy::all()).unwrap_or_else(|e| panic!("{e}"));
+    simulate(&workload, &specs, &Options { schedule, ..Options::default() }, &())
+        .unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The first `n` decisions of a CPU, by name.
+fn schedule(file: &str, n: usize) -> Vec<String> {
+    let report = run(file, "gr3", n);
+    let cpus = report.runs.into_iter().next().and_then(|run| run.schedule).expect("a schedule was asked for");
+    cpus.iter().map(|cpu| cpu.join(" ")).collect()
+}
+
+#[test]
+fn each_runs_by_the_command_in_its_head() {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(examples())
+        .expect("examples/")
+        .map(|entry| entry.expect("readable").path())
+        .collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "toml"));
+    assert!(files.len() >= 6);
+    for path in files {
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let file = path.file_name().and_then(|f| f.to_str()).expect("a plain name");
+        let head = format!("#   divvy sim {file} -p ");
+        let rest = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&head))
+            .unwrap_or_else(|| panic!("{file}: {head}"));
+        let specs = rest.split(' ').next().unwrap_or("");
+        let report = run(file, specs, 0);
+        assert_eq!(report.runs.len(), specs.split(',').count(), "{file}");
+    }
+}
+
+#[test]
+fn gr3_figures_1_to_3() {
+    assert_eq!(schedule("gr3-figure-1.toml", 8), ["C1 C1 C2 C1 C1 C1 C2 C3"]);
+    let figure_2 = "C2 C1 C3 C1 C4 C1 C5 C1 C6 C1 C2 C1 C2 C1 C3 C1 C3 C1 C4 C1 C5 C1 C6 C1";
+    assert_eq!(schedule("gr3-figure-2.toml", 24), [figure_2]);
+    assert_eq!(schedule("gr3-figure-3.toml", 6), ["C2 C2 C3 C2 C2 C3", "C1 C1 C1 C1 C1 C1"]);
+}
