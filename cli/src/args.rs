@@ -31,7 +31,7 @@ pub struct Cli {
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
 
-    /// Every task, however many there are
+    /// Every task under every policy, however many there are
     #[arg(short, long, global = true, help_heading = "Output")]
     pub verbose: bool,
 }

@@ -4,7 +4,7 @@
 //! repetition, where the policies saw the same random numbers. With one repetition they come from
 //! the batch means of the report, and ratios take both ends against each other.
 
-use divvy_sim::report::{Report, Run};
+use divvy_sim::report::{Report, Run, TaskResult};
 
 use crate::measure::{ERROR, RESPONSE, Statistic};
 
@@ -47,7 +47,12 @@ pub fn policies(report: &Report) -> Vec<Policy<'_>> {
     policies
 }
 
-impl Policy<'_> {
+impl<'a> Policy<'a> {
+    /// One task's result in each repetition, by its place in the workload.
+    pub fn task(&self, index: usize) -> Vec<&'a TaskResult> {
+        self.runs.iter().filter_map(|run| run.tasks.get(index)).collect()
+    }
+
     /// Jobs finished in all runs.
     pub fn jobs(&self) -> f64 {
         self.runs.iter().filter_map(|run| RESPONSE.of_run(run, Statistic::Count)).sum()

@@ -4,7 +4,7 @@
 //! what [`format`] prints, [`parse`] reads back to the same raw value.
 
 use crate::policy::{ParamKind, RATIO_INF, RATIO_ONE};
-use crate::workload::parse_duration;
+use crate::workload::{parse_duration, show_duration};
 
 /// More digits than this are a mistake or an attack: 2^63 nanoseconds have 19.
 const MAX_DIGITS: usize = 24;
@@ -86,16 +86,11 @@ pub fn parse_ratio(text: &str) -> Result<i64, QuantityError> {
     }
 }
 
-/// Prints nanoseconds in the greatest unit up to seconds that they reach: `1.5ms`, `-20us`, `0s`.
+/// Prints nanoseconds as [`show_duration`] does, with a sign: `1.5ms`, `-20us`, `0s`.
 #[must_use]
 pub fn format_time_ns(ns: i64) -> String {
-    let units = [("s", 1_000_000_000_u64, 9), ("ms", 1_000_000, 6), ("us", 1_000, 3), ("ns", 1, 0)];
-    let size = ns.unsigned_abs();
     let sign = if ns < 0 { "-" } else { "" };
-    let (unit, unit_ns, places) =
-        units.into_iter().find(|(_, unit_ns, _)| size >= *unit_ns).unwrap_or(units[0]);
-    let fraction = decimals(size % unit_ns, places);
-    format!("{sign}{}{fraction}{unit}", size / unit_ns)
+    format!("{sign}{}", show_duration(ns.unsigned_abs()))
 }
 
 /// Prints the shortest decimal whose nearest raw value this is.
@@ -127,15 +122,6 @@ fn decimal_text(negative: bool, digits: i128, places: u32) -> String {
         0 => format!("{sign}{whole}"),
         _ => format!("{sign}{whole}.{:0width$}", digits % unit, width = places as usize),
     }
-}
-
-/// `.xyz` for `rest` / 10^`places`, without trailing zeros; nothing when it is 0.
-fn decimals(rest: u64, places: usize) -> String {
-    if rest == 0 {
-        return String::new();
-    }
-    let digits = format!("{rest:0places$}");
-    format!(".{}", digits.trim_end_matches('0'))
 }
 
 /// `a / b` for `b > 0`, rounded to nearest, halves away from zero.

@@ -1,12 +1,12 @@
 //! The sheet that has a row a policy.
 
-use divvy_sim::report::Report;
+use divvy_sim::report::{RecordedReport, Report};
 
 use crate::compare::{Criterion, Estimate, Policy, floor};
 use crate::measure::{
     DECISIONS, DELAY, ERROR, JAIN, MIGRATIONS, Quantity, RESPONSE, SWITCHES, Statistic, UTILIZATION, WAIT,
 };
-use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet, TIMES};
+use crate::view::page::{ABSENT, Cell, Column, NOTHING, SERVICE, Sheet, TIMES};
 use crate::view::text;
 
 /// A row a policy.
@@ -37,7 +37,22 @@ pub fn sheet(report: &Report, policies: &[Policy], baseline: Option<&str>) -> Sh
         };
         add(head, TIMES, policies.iter().map(|policy| factor(report, criterion, policy, base)).collect());
     }
+    if let Some(recorded) = report.trace.as_ref().and_then(|trace| trace.recorded.as_ref()) {
+        rows.push(recorded_row(&columns, recorded));
+    }
     Sheet { title: None, columns, rows }.without_empty_columns()
+}
+
+/// What the recording shows of the scheduler that it was made under.
+fn recorded_row(columns: &[Column], recorded: &RecordedReport) -> Vec<Cell> {
+    let time = |ns: Option<f64>| Cell::plain(ns.map_or(NOTHING.to_owned(), text::time));
+    let cell = |column: &Column| match column.head.join(" ").as_str() {
+        "policy" => Cell::plain("recorded".to_owned()),
+        "response mean" => time(recorded.response_mean_ns),
+        "delay mean" => time(recorded.wake_delay_mean_ns),
+        _ => Cell::plain(NOTHING.to_owned()),
+    };
+    columns.iter().map(cell).collect()
 }
 
 /// One measured column: how repetitions are pooled, and which values are better.
@@ -57,7 +72,7 @@ enum Better {
     Neither,
 }
 
-fn metrics() -> [Metric; 10] {
+fn metrics() -> [Metric; 11] {
     use Better::{Less, More, Neither};
     let percent: fn(f64) -> String = |share| text::percent(share, 1);
     let metric = |head, group, quantity, statistic, format, better| Metric {
@@ -78,7 +93,8 @@ fn metrics() -> [Metric; 10] {
         metric(["response", "mean"], TIMES, RESPONSE, Statistic::Mean, text::time, Less),
         metric(["response", "p99"], TIMES, RESPONSE, Statistic::P99, text::time, Less),
         metric(["wait", "mean"], TIMES, WAIT, Statistic::Mean, text::time, Less),
-        metric(["wake delay", "p99"], TIMES, DELAY, Statistic::P99, text::time, Less),
+        metric(["delay", "mean"], TIMES, DELAY, Statistic::Mean, text::time, Less),
+        metric(["delay", "p99"], TIMES, DELAY, Statistic::P99, text::time, Less),
     ]
 }
 
@@ -166,6 +182,9 @@ pub fn notes(policies: &[Policy], comparison: &Sheet) -> Vec<String> {
     }
     if has(|cell| cell.text.starts_with('~')) {
         notes.push("~ no interval tells it from the baseline".to_owned());
+    }
+    if comparison.columns.iter().any(|column| column.head[0] == "delay") {
+        notes.push("delay is from a wake-up to the CPU".to_owned());
     }
     if policies.iter().any(|policy| policy.runs.len() > 1) {
         notes.push("means over repetitions; the service error is the greatest".to_owned());

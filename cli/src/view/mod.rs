@@ -4,6 +4,7 @@ mod comparison;
 pub mod csv;
 pub mod json;
 pub mod markdown;
+mod matrix;
 pub mod page;
 pub mod table;
 mod tasks;

@@ -5,7 +5,7 @@ use divvy_sim::report::{RecordedReport, Report, TraceReport};
 
 use crate::compare::{Policy, policies};
 use crate::summary;
-use crate::view::{comparison, tasks, text};
+use crate::view::{comparison, matrix, tasks, text};
 
 /// What the reader asked to see.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +22,7 @@ pub struct Page {
     pub heading: String,
     /// The quality of the recording, for a replay.
     pub quality: Vec<String>,
-    /// The comparison first, then the tasks of each policy.
+    /// The comparison first, then tasks against policies, then the tasks of each policy.
     pub sheets: Vec<Sheet>,
     /// What marks mean, and what is not shown.
     pub notes: Vec<String>,
@@ -44,8 +44,8 @@ pub struct Sheet {
 
 /// One column's head.
 pub struct Column {
-    /// Two lines at most.
-    pub head: [&'static str; 2],
+    /// Line by line; a word may go on in the next line after a `-`, and a policy's spec before a `:` or `+`.
+    pub head: Vec<String>,
     /// Numbers stand to the right.
     pub is_number: bool,
     /// When a sheet is too wide, columns of one group stay together.
@@ -75,6 +75,9 @@ const FEW_TASK_ROWS: usize = 40;
 /// What was not measured.
 pub const ABSENT: &str = "-";
 
+/// What cannot be measured of this row.
+pub const NOTHING: &str = "";
+
 /// The group of columns on who got what.
 pub const SERVICE: u8 = 0;
 /// The group of columns on how long it took.
@@ -86,8 +89,15 @@ pub fn page(report: &Report, wish: &Wish) -> Page {
     let task_rows: usize = policies.iter().map(|policy| policy.runs[0].tasks.len()).sum();
     let mut sheets = vec![comparison::sheet(report, &policies, wish.baseline)];
     let mut notes = comparison::notes(&policies, &sheets[0]);
-    if wish.all_tasks || task_rows <= FEW_TASK_ROWS {
+    let is_comparison = policies.len() > 1;
+    let shows_tasks = wish.all_tasks || task_rows <= FEW_TASK_ROWS;
+    if is_comparison && shows_tasks {
+        sheets.extend(matrix::sheets(&policies));
+    }
+    if wish.all_tasks || (!is_comparison && shows_tasks) {
         sheets.extend(policies.iter().map(|policy| tasks::sheet(policy, report.cpus)));
+    } else if is_comparison && shows_tasks {
+        notes.push("-v shows more of each task".to_owned());
     } else {
         notes.push(format!("{task_rows} rows of tasks are not shown; -v shows them"));
     }
@@ -171,26 +181,30 @@ fn schedules(report: &Report, policies: &[Policy]) -> Vec<Schedule> {
         .collect()
 }
 
-/// What the recorded scheduler made of it, to hold the replays against.
+/// What the recorded scheduler made of it, beyond its row in the comparison.
 fn recorded(recorded: &RecordedReport) -> String {
-    let mut parts = vec![
-        format!("{} of CPU time", text::time(recorded.service_ns as f64)),
-        format!("{} of waiting for it", text::time(recorded.wait_ns as f64)),
-    ];
-    let means = [("response", recorded.response_mean_ns), ("wake delay", recorded.wake_delay_mean_ns)];
-    parts.extend(means.iter().filter_map(|(what, ns)| Some(format!("mean {what} {}", text::time((*ns)?)))));
-    format!("as recorded: {}", parts.join(", "))
+    format!(
+        "as recorded: {} of CPU time, {} of waiting for it",
+        text::time(recorded.service_ns as f64),
+        text::time(recorded.wait_ns as f64)
+    )
 }
 
 impl Column {
     /// The column that names the rows.
-    pub fn name(head: &'static str) -> Self {
-        Self { head: ["", head], is_number: false, group: SERVICE }
+    pub fn name(head: &str) -> Self {
+        Self { head: vec![head.to_owned()], is_number: false, group: SERVICE }
     }
 
     /// A column of numbers.
-    pub fn number(head: [&'static str; 2], group: u8) -> Self {
-        Self { head, is_number: true, group }
+    pub fn number(head: [&str; 2], group: u8) -> Self {
+        let lines = head.into_iter().filter(|line| !line.is_empty());
+        Self { head: lines.map(str::to_owned).collect(), is_number: true, group }
+    }
+
+    /// A column of numbers of one policy.
+    pub fn policy(spec: &str) -> Self {
+        Self { head: text::spec_lines(spec), is_number: true, group: SERVICE }
     }
 }
 
@@ -202,10 +216,16 @@ impl Cell {
 }
 
 impl Sheet {
+    /// Leaves out rows in which nothing was measured.
+    pub fn without_empty_rows(mut self) -> Self {
+        self.rows.retain(|row| row[1..].iter().any(|cell| cell.text != ABSENT));
+        self
+    }
+
     /// Leaves out columns in which nothing was measured.
     pub fn without_empty_columns(mut self) -> Self {
         for index in (1..self.columns.len()).rev() {
-            if self.rows.iter().all(|row| row[index].text == ABSENT) {
+            if self.rows.iter().all(|row| [ABSENT, NOTHING].contains(&row[index].text.as_str())) {
                 self.columns.remove(index);
                 for row in &mut self.rows {
                     row.remove(index);

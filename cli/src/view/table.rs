@@ -6,7 +6,7 @@ use comfy_table::{
     Attribute, Cell as Drawn, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle,
 };
 
-use crate::view::page::{Page, Schedule, Sheet};
+use crate::view::page::{NOTHING, Page, Schedule, Sheet};
 use crate::view::text;
 
 /// Between columns.
@@ -135,8 +135,8 @@ impl<'a> Layout<'a> {
             .load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')))
             .set_content_arrangement(ContentArrangement::Disabled)
             .enforce_styling()
-            .set_header(chosen().map(|index| self.head(index)));
-        for row in 0..self.sheet.rows.len() {
+            .set_header(self.heads(chosen()));
+        for row in (0..self.sheet.rows.len()).filter(|row| self.has_something(*row, block)) {
             table.add_row(chosen().map(|index| self.cell(row, index, name_width)));
         }
         table.style_text_only();
@@ -150,9 +150,17 @@ impl<'a> Layout<'a> {
         lines.join("\n")
     }
 
-    fn head(&self, index: usize) -> Drawn {
-        let [above, below] = self.sheet.columns[index].head;
-        Drawn::new(format!("{above}\n{below}")).add_attribute(Attribute::Bold)
+    /// On as many lines as the highest needs, at the bottom of them.
+    fn heads(&self, columns: impl Iterator<Item = usize> + Clone) -> Vec<Drawn> {
+        let head = |index: usize| &self.sheet.columns[index].head;
+        let height = columns.clone().map(|index| head(index).len()).max().unwrap_or(0);
+        let lines = |index| "\n".repeat(height - head(index).len()) + &head(index).join("\n");
+        columns.map(|index| Drawn::new(lines(index)).add_attribute(Attribute::Bold)).collect()
+    }
+
+    /// A row to which no column of the block applies is left out of it.
+    fn has_something(&self, row: usize, block: &Range<usize>) -> bool {
+        self.sheet.rows[row][block.clone()].iter().any(|cell| cell.text != NOTHING)
     }
 
     /// A mark takes a place in every cell of its column, so that digits stay under each other.

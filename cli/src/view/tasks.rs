@@ -1,6 +1,6 @@
 //! The sheet that has a row a task.
 
-use divvy_sim::report::{Quantiles, Run, TaskResult};
+use divvy_sim::report::{Quantiles, TaskResult};
 
 use crate::compare::Policy;
 use crate::measure::pooled_mean;
@@ -22,44 +22,53 @@ pub fn sheet(policy: &Policy, cpus: u32) -> Sheet {
     ];
     let mut columns = vec![Column::name("task")];
     columns.extend(heads.into_iter().map(|(head, group)| Column::number(head, group)));
+    let duration_ns = policy.runs.iter().map(|run| run.duration_ns as f64).sum::<f64>();
     let rows = (0..policy.runs[0].tasks.len())
-        .map(|index| {
-            let of_runs: Vec<(&Run, &TaskResult)> =
-                policy.runs.iter().filter_map(|run| Some((*run, run.tasks.get(index)?))).collect();
-            task_row(&of_runs, cpus)
-        })
+        .map(|index| task_row(&policy.task(index), duration_ns * f64::from(cpus)))
         .collect();
     Sheet { title: Some(text::escape(policy.spec)), columns, rows }.without_empty_columns()
 }
 
-fn task_row(runs: &[(&Run, &TaskResult)], cpus: u32) -> Vec<Cell> {
-    let (_, first) = runs[0];
-    let mean = |value: &dyn Fn(&Run, &TaskResult) -> f64| {
-        runs.iter().map(|(run, task)| value(run, task)).sum::<f64>() / runs.len() as f64
-    };
-    let samples = |of: fn(&TaskResult) -> &Quantiles| -> Vec<&Quantiles> {
-        runs.iter().map(|(_, task)| of(task)).collect()
-    };
+/// `cpu_time_ns` is that of all CPUs in all repetitions.
+fn task_row(task: &[&TaskResult], cpu_time_ns: f64) -> Vec<Cell> {
     let time = |value: Option<f64>| value.map_or(ABSENT.to_owned(), text::time);
-    let least = runs.iter().map(|(_, task)| task.error_min_ns).min().unwrap_or(0);
-    let most = runs.iter().map(|(_, task)| task.error_max_ns).max().unwrap_or(0);
-    let entitled = mean(&|run, task| {
-        let all_ns = run.duration_ns as f64 * f64::from(cpus);
-        if all_ns > 0.0 { task.entitled_ns as f64 / all_ns } else { 0.0 }
-    });
+    let percent = |share: f64| text::percent(share, 2);
+    let count = task.len() as f64;
+    let least = task.iter().map(|task| task.error_min_ns).min().unwrap_or(0);
+    let most = task.iter().map(|task| task.error_max_ns).max().unwrap_or(0);
+    let entitled_ns: f64 = task.iter().map(|task| task.entitled_ns as f64).sum();
     [
-        text::escape(&first.name),
-        text::plain(first.weight),
-        text::percent(entitled, 2),
-        text::percent(mean(&|_, task| task.share), 2),
+        text::escape(&task[0].name),
+        text::plain(task[0].weight),
+        percent(if cpu_time_ns > 0.0 { entitled_ns / cpu_time_ns } else { 0.0 }),
+        mean_share(task).map_or(ABSENT.to_owned(), percent),
         text::time(least as f64),
         text::time(most as f64),
-        text::count(mean(&|_, task| task.jobs as f64)),
-        time(pooled_mean(&samples(|task| &task.response_ns))),
-        time(samples(|task| &task.response_ns).iter().filter_map(|q| q.p99).reduce(f64::max)),
-        time(pooled_mean(&samples(|task| &task.wait_ns))),
+        text::count(task.iter().map(|task| task.jobs as f64).sum::<f64>() / count),
+        time(mean_response(task)),
+        time(p99_response(task)),
+        time(pooled_mean(&all(task, |task| &task.wait_ns))),
     ]
     .into_iter()
     .map(Cell::plain)
     .collect()
+}
+
+/// Over the repetitions of a task.
+pub fn mean_share(task: &[&TaskResult]) -> Option<f64> {
+    (!task.is_empty()).then(|| task.iter().map(|task| task.share).sum::<f64>() / task.len() as f64)
+}
+
+/// Over all jobs of a task in its repetitions.
+pub fn mean_response(task: &[&TaskResult]) -> Option<f64> {
+    pooled_mean(&all(task, |task| &task.response_ns))
+}
+
+/// The worst of a task's repetitions.
+pub fn p99_response(task: &[&TaskResult]) -> Option<f64> {
+    task.iter().filter_map(|task| task.response_ns.p99).reduce(f64::max)
+}
+
+fn all<'a>(task: &[&'a TaskResult], of: fn(&TaskResult) -> &Quantiles) -> Vec<&'a Quantiles> {
+    task.iter().map(|task| of(task)).collect()
 }

@@ -74,6 +74,24 @@ pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
     lines
 }
 
+/// A policy's spec as lines of a head: broken before `:` and `+` where it is wide, a part that is wider still is cut.
+pub fn spec_lines(spec: &str) -> Vec<String> {
+    const COLUMNS: usize = 16;
+    let mut lines = vec![String::new()];
+    let mut rest = spec;
+    while !rest.is_empty() {
+        let next = rest.char_indices().skip(1).find(|(_, c)| matches!(c, ':' | '+'));
+        let end = next.map_or(rest.len(), |(at, _)| at);
+        let part = fit(&rest[..end], COLUMNS);
+        match lines.last_mut() {
+            Some(line) if line.is_empty() || width(line) + width(&part) <= COLUMNS => line.push_str(&part),
+            _ => lines.push(part),
+        }
+        rest = &rest[end..];
+    }
+    lines
+}
+
 /// A time with three digits and its unit: `4.00ms`, `-12.5us`, `0`.
 pub fn time(ns: f64) -> String {
     const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
@@ -176,6 +194,17 @@ mod tests {
         assert_eq!(percent(0.33333, 2), "33.33%");
         assert_eq!(plain(1024.0), "1024");
         assert_eq!(plain(0.5), "0.50");
+    }
+
+    #[test]
+    fn specs_break_before_their_parts() {
+        assert_eq!(spec_lines("gr3"), ["gr3"]);
+        assert_eq!(spec_lines("pbs:alpha=2"), ["pbs:alpha=2"]);
+        assert_eq!(
+            spec_lines("pbs:quantum=1.234567891ms:alpha=2+procfair"),
+            ["pbs", ":quantum=1.2345…", ":alpha=2", "+procfair"]
+        );
+        assert_eq!(spec_lines("日本語日本語日本語:x"), ["日本語日本語日…", ":x"]);
     }
 
     #[test]

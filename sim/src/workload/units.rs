@@ -54,14 +54,20 @@ fn digits(text: &str) -> Option<u128> {
     text.bytes().try_fold(0_u128, |n, digit| n.checked_mul(10)?.checked_add(u128::from(digit - b'0')))
 }
 
-/// Writes nanoseconds exactly, in the longest unit that needs no decimals: `90s`, `1500us`.
+/// Writes nanoseconds exactly, in the longest unit up to seconds that they reach: `90s`, `1.5ms`, `0s`.
+#[must_use]
 pub fn show_duration(ns: u64) -> String {
-    if ns == 0 {
-        return "0s".to_owned();
-    }
-    let (unit, unit_ns) =
-        UNITS.into_iter().find(|&(_, unit_ns)| ns.is_multiple_of(unit_ns)).unwrap_or(("ns", 1));
-    format!("{}{unit}", ns / unit_ns)
+    const SECOND: (&str, u64) = ("s", 1_000_000_000);
+    let unit = UNITS.into_iter().find(|&(_, unit_ns)| unit_ns <= SECOND.1.min(ns));
+    let (unit, unit_ns) = unit.unwrap_or(SECOND);
+    let fraction = match ns % unit_ns {
+        0 => String::new(),
+        rest => {
+            let places = unit_ns.ilog10() as usize;
+            format!(".{}", format!("{rest:0places$}").trim_end_matches('0'))
+        }
+    };
+    format!("{}{fraction}{unit}", ns / unit_ns)
 }
 
 #[cfg(test)]
@@ -115,9 +121,15 @@ mod tests {
 
     #[test]
     fn shown_durations_read_back() {
-        for (ns, text) in
-            [(0, "0s"), (1, "1ns"), (1_500_000, "1500us"), (90_000_000_000, "90s"), (3_600_000_000_000, "1h")]
-        {
+        for (ns, text) in [
+            (0, "0s"),
+            (1, "1ns"),
+            (1_001, "1.001us"),
+            (1_500_000, "1.5ms"),
+            (90_000_000_000, "90s"),
+            (3_600_000_000_000, "3600s"),
+            (MAX_NS, "1152921504.606846976s"),
+        ] {
             assert_eq!(show_duration(ns), text);
             assert_eq!(parse_duration(text), Ok(ns));
         }

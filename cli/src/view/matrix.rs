@@ -1,0 +1,51 @@
+//! The sheets that have a row a task and a column a policy: what became of each task.
+
+use divvy_sim::report::TaskResult;
+
+use crate::compare::Policy;
+use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet};
+use crate::view::tasks::{mean_response, mean_share, p99_response};
+use crate::view::text;
+
+/// One number of a task, from its repetitions under one policy.
+type Number = fn(&[&TaskResult]) -> Option<f64>;
+
+/// Responses of the tasks that finish jobs; shares, if there are tasks that do not.
+pub fn sheets(policies: &[Policy]) -> Vec<Sheet> {
+    let percent: fn(f64) -> String = |share| text::percent(share, 2);
+    let mut sheets = Vec::new();
+    if has_endless_task(policies) {
+        sheets.push(with_weights(sheet("share of CPU time", policies, mean_share, percent), policies));
+    }
+    sheets.push(sheet("mean response", policies, mean_response, text::time));
+    sheets.push(sheet("99th percentile of response", policies, p99_response, text::time));
+    sheets.retain(|sheet| !sheet.rows.is_empty());
+    sheets
+}
+
+/// Shares are read against weights.
+fn with_weights(mut sheet: Sheet, policies: &[Policy]) -> Sheet {
+    sheet.columns.insert(1, Column::number(["", "weight"], SERVICE));
+    for (row, task) in sheet.rows.iter_mut().zip(&policies[0].runs[0].tasks) {
+        row.insert(1, Cell::plain(text::plain(task.weight)));
+    }
+    sheet
+}
+
+fn has_endless_task(policies: &[Policy]) -> bool {
+    (0..policies[0].runs[0].tasks.len())
+        .any(|index| policies.iter().all(|policy| policy.task(index).iter().all(|task| task.jobs == 0)))
+}
+
+fn sheet(title: &str, policies: &[Policy], number: Number, format: fn(f64) -> String) -> Sheet {
+    let mut columns = vec![Column::name("task")];
+    columns.extend(policies.iter().map(|policy| Column::policy(&text::escape(policy.spec))));
+    let cell = |policy: &Policy, index: usize| {
+        Cell::plain(number(&policy.task(index)).map_or(ABSENT.to_owned(), format))
+    };
+    let rows = policies[0].runs[0].tasks.iter().enumerate().map(|(index, task)| {
+        let name = Cell::plain(text::escape(&task.name));
+        std::iter::once(name).chain(policies.iter().map(|policy| cell(policy, index))).collect()
+    });
+    Sheet { title: Some(title.to_owned()), columns, rows: rows.collect() }.without_empty_rows()
+}
