@@ -83,6 +83,8 @@ pub(super) struct Entitled {
     total: u64,
     capped: Vec<TaskId>,
     finishing: BinaryHeap<Reverse<Finish>>,
+    /// Who is served next, and when; `None` when that is to be found out anew.
+    served_next: Option<(TaskId, f64)>,
     now_ns: f64,
     v: f64,
     /// dV/dt.
@@ -101,6 +103,7 @@ impl Entitled {
             total: 0,
             capped: Vec::new(),
             finishing: BinaryHeap::new(),
+            served_next: None,
             now_ns: 0.0,
             v: 0.0,
             rate: 0.0,
@@ -171,11 +174,13 @@ impl Entitled {
         if now_ns <= self.now_ns {
             return;
         }
-        while let Some((task, in_ns)) = self.next_served() {
-            if self.now_ns + in_ns > now_ns {
+        loop {
+            let (task, at_ns) = self.served_next.unwrap_or_else(|| self.find_served_next());
+            self.served_next = Some((task, at_ns));
+            if at_ns > now_ns {
                 break;
             }
-            self.pass(in_ns);
+            self.pass(at_ns - self.now_ns);
             self.leave(task);
         }
         self.pass(now_ns - self.now_ns);
@@ -188,25 +193,25 @@ impl Entitled {
         self.now_ns += ns;
     }
 
-    /// Who is served next, and in how many ns.
-    fn next_served(&mut self) -> Option<(TaskId, f64)> {
-        let mut next = None;
+    /// Who is served next, and when; at infinity if nobody ever is.
+    fn find_served_next(&mut self) -> (TaskId, f64) {
+        let mut next = (0, f64::INFINITY);
         while let Some(Reverse(top)) = self.finishing.peek() {
             let share = &self.tasks[top.task as usize];
             if share.version == top.version && share.backlogged && !share.capped {
-                next = Some((top.task, (top.v - self.v) / self.rate));
+                next = (top.task, self.now_ns + (top.v - self.v) / self.rate);
                 break;
             }
             self.finishing.pop();
         }
         for &task in &self.capped {
             let share = &self.tasks[task as usize];
-            let in_ns = share.from + share.left_ns - self.now_ns;
-            if next.is_none_or(|(_, least)| in_ns < least) {
-                next = Some((task, in_ns));
+            let at_ns = share.from + share.left_ns;
+            if at_ns < next.1 {
+                next = (task, at_ns);
             }
         }
-        next.filter(|(_, in_ns)| in_ns.is_finite())
+        next
     }
 
     fn since_settled(&self, share: &Share) -> f64 {
@@ -231,6 +236,7 @@ impl Entitled {
 
     fn expect_finish(&mut self, task: TaskId) {
         let v = self.v;
+        self.served_next = None;
         let share = &mut self.tasks[task as usize];
         share.version += 1;
         if !share.capped && share.left_ns.is_finite() {
@@ -347,6 +353,7 @@ impl Entitled {
         if !(capped.is_empty() && self.capped.is_empty()) {
             self.change_capped(capped);
         }
+        self.served_next = None;
         self.rate = if rest == 0 { 0.0 } else { q as f64 / rest as f64 };
     }
 
