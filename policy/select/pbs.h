@@ -40,7 +40,7 @@
 struct pbs_task {
 	u64 tau;   /* arrival time of the session, ns; moved on by the sleep that is not counted */
 	u64 S;     /* service attained in the session, ns */
-	u64 log_S; /* its logarithm, 2^-LOG2_BITS */
+	u64 log_S; /* its logarithm, 2^-LOG2_BITS, if it is not 0 */
 	u64 order; /* sessions of all tasks that began before this one */
 	u64 t_I;   /* when it was last deactivated, ns */
 	u64 n;     /* inactive periods until now */
@@ -79,7 +79,6 @@ static inline void pbs_begin_session(struct pbs *s, struct pbs_task *t, u64 now)
 {
 	t->tau = now;
 	t->S = 0;
-	t->log_S = 0;
 	t->order = s->sessions++;
 }
 

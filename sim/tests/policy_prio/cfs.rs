@@ -79,9 +79,10 @@ fn cfs_r3_r10_the_period_stretches_with_tasks_and_times_grow_with_cpus() {
     assert_eq!(equal(&[(LATENCY, 8 * MS as i64), (GRANULARITY, MS as i64)], 1, 9), MS);
 }
 
-/// A weight that asks for more than a CPU has the whole period.
+/// A weight that asks for more than a CPU has the whole period; and nobody has nothing.
 #[test]
 fn cfs_r4_a_slice_is_at_most_the_period() {
+    assert_eq!(slices(&[(LATENCY, 1), (GRANULARITY, 1)], 1, &[15, 88761])[0], 1);
     assert_eq!(slices(&[], 2, &[88761, 15, 15])[0], 40 * MS);
     assert_eq!(slices(&[], 1, &[15, 88761])[0], 20 * MS * 15 / 88776);
 }
@@ -121,6 +122,39 @@ fn cfs_r5_r6_r7_a_short_sleeper_keeps_its_own() {
     assert_eq!(got(6)[2..4], [(1, 25, 31), (2, 31, 51)]);
 }
 
+/// At 35 task 1 is at 45, in the turn that began when both were at 40. Task 3 comes, at 40 + 20/3, and its CPU chooses again:
+/// task 2. If modern (and with the same times) nobody is preempted for it.
+#[test]
+fn cfs_r8_a_new_task_makes_its_cpu_choose_again() {
+    let tasks: [(u64, u64, &[u64]); 3] = [(0, 1024, &[1000]), (0, 1024, &[1000]), (35, 1024, &[1000])];
+    let got = schedule(&[], &tasks, 60);
+    assert_eq!(got[..4], [(1, 0, 20), (2, 20, 30), (1, 30, 35), (2, 35, 41)]);
+    let times =
+        [(LATENCY, 20 * MS as i64), (GRANULARITY, 4 * MS as i64), (WAKEUP, 10 * MS as i64), (MODERN, 1)];
+    assert_eq!(schedule(&times, &tasks, 60)[..3], [(1, 0, 20), (2, 20, 30), (1, 30, 40)]);
+}
+
+/// Task 1 is at 120 when it sleeps and nobody is left. Task 2 comes at 110: at 120 + 20, not at 0 + 20. At 150 it is at 180,
+/// and task 1 comes back at 160: enough to preempt.
+#[test]
+fn cfs_r5_min_vruntime_stays_when_nobody_is_left() {
+    let got = schedule(&[], &[(0, 1024, &[100, 50, 1000]), (110, 1024, &[1000])], 165);
+    assert_eq!(got, [(1, 0, 100), (2, 110, 150), (1, 150, 165)]);
+}
+
+/// Two CPUs, latency 40. Task 1 starts at 40, task 2 at 40 + 40 * 2/3 = 66.7, task 3 at 40 + 40 * 2/4 = 60. At 40 they are at 80,
+/// 106.7 and 60, at 66.7 (slices of 40 * 2/3) at 106.7, 106.7 and 86.7. At 93.3 task 3 is at 113.3: task 1 goes first.
+#[test]
+fn cfs_r6_on_two_cpus_a_new_task_owes_the_slice_of_half_the_tasks() {
+    let hogs = vec![Program::new(0, 1024, &[SEC]); 3];
+    let no_preemption = [0, 0, 1000 * MS as i64, 1];
+    let mut bench = Bench::new(("cfs", &no_preemption), 2, MS, &hogs, Nobody);
+    // The modern latency on two CPUs is 12: all times are 0.3 of those above.
+    bench.run(30 * MS);
+    let first: Vec<_> = bench.segments.iter().filter(|s| s.cpu == 0).map(|s| (s.task, s.to / MS)).collect();
+    assert_eq!(first, [(1, 12), (3, 28), (1, 30)]);
+}
+
 /// A heavy running task is preempted sooner in virtual time: 10 ms / 2. If modern, it is the woken one's weight.
 #[test]
 fn cfs_r7_granularity_is_scaled_by_weight() {
@@ -151,6 +185,8 @@ fn cfs_r9_reweighing_and_yielding_keep_vruntime() {
     bench.run(50 * SEC);
     let gained = [bench.tasks[1].service - before[0], bench.tasks[2].service - before[1]];
     assert!(gained[0].abs_diff(30 * SEC) <= 20 * MS && gained[1].abs_diff(10 * SEC) <= 20 * MS, "{gained:?}");
+    let turns = bench.segments.windows(2).rev().nth(1).unwrap();
+    assert_eq!(turns.iter().map(|s| s.to - s.from).sum::<u64>(), 20 * MS, "a turn of 5 and one of 15 ms");
 
     let mut m = machine(("cfs", &params(&[])), 1, MS);
     for id in 1..=2 {

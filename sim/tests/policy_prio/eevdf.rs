@@ -275,7 +275,7 @@ fn eevdf_r1_to_r14_agrees_with_exact_arithmetic_and_a_scan() {
         let longest = [300 * US, MS, 6 * MS][(round / 6) % 3];
         let programs = rng.programs(tasks, 6, longest);
         let mut bench = Bench::new(("eevdf", &params), 1, MS, &programs, Exact::new(params, &programs));
-        bench.tick = [0, 0, MS / 4][(round / 2) % 3];
+        bench.tick = [0, 0, MS / 4, 4 * MS][(round / 2) % 4];
         if bench.tick > 0 {
             bench.watch.preempted = true;
         }
@@ -399,6 +399,9 @@ fn eevdf_r6_without_parity_an_earlier_deadline_preempts() {
     assert_eq!(schedule([MS as i64, 1, 1, 1], &tasks, 4000)[0], (1, 0, 3500));
     // At 2.6 V is 2.6; task 2 is due at 3.1, and runs until then.
     assert_eq!(schedule([MS as i64, 0, 1, 1], &tasks, 4000)[..2], [(1, 0, 2600), (2, 2600, 3100)]);
+    // At 3.0 both are due at 3.5: not before the woken one is not enough to go on.
+    let tasks: [(u64, u64, &[u64]); 2] = [(0, 1024, &[90_000]), (3000, 1024, &[90_000])];
+    assert_eq!(schedule([MS as i64, 0, 1, 1], &tasks, 4000)[..2], [(1, 0, 3000), (2, 3000, 3500)]);
 }
 
 /// Weights 3 to 1: of a slice of 1 ms each, the heavy one's deadlines come three times as often.

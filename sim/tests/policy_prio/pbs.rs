@@ -147,6 +147,32 @@ fn pbs_r1_r3_r4_picks_the_largest_of_the_formula() {
     }
 }
 
+/// With alpha = 0 the earliest arrival runs however long ago that was: the logarithms of 20 s and 20 s + 1 us are equal.
+#[test]
+fn pbs_r4_equal_priorities_go_to_the_earliest_arrival() {
+    // Task 1 began its session first, but arrived 1 us later: its sleep of 10 ms is not counted.
+    let first = Program::new(0, 1024, &[MS, 10 * MS, 50 * SEC]);
+    let second = Program::new(10 * MS - 1000, 1024, &[50 * SEC]);
+    let mut bench = pbs(&[0.0, -INF], 1, 5 * MS, &[first, second], Nobody);
+    bench.run(200 * SEC);
+    let got: Vec<_> = bench.segments.iter().map(|s| (s.task, (s.to - s.from) / MS)).collect();
+    assert_eq!(got, [(1, 1), (2, 50_000), (1, 50_000)]);
+}
+
+#[test]
+fn pbs_r1_alpha_above_its_range_is_the_greatest() {
+    let mut rng = Rng(6);
+    for _ in 0..20 {
+        let programs = rng.programs(8, 2, 1 << 45);
+        let segments = |alpha| {
+            let mut bench = pbs(&[alpha], 1, 1 << 40, &programs, Nobody);
+            bench.run(1 << 60);
+            bench.segments
+        };
+        assert_eq!(segments(32768.0), segments(1e12));
+    }
+}
+
 /// Property 3, and the guarantee: at the end of every turn, an older task has at most a quantum less.
 struct Seniority(u64);
 
