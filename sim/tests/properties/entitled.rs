@@ -117,8 +117,8 @@ fn exact(workload: &Workload, record: &Record, divide: bool) -> Vec<Exact> {
         sample(&fluid, row, received[row]);
     }
     fluid.advance_to(record.run.duration_ns);
-    for row in 0..rows {
-        sample(&fluid, row, received[row]);
+    for (row, &received) in received.iter().enumerate() {
+        sample(&fluid, row, received);
     }
     for (exact, service) in found.iter_mut().zip(&fluid.service) {
         exact.entitled = float(service);

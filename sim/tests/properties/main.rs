@@ -11,6 +11,7 @@ mod specs;
 mod workloads;
 
 use divvy_sim::oracle::queueing::paths;
+use divvy_sim::report::{Quantiles, TaskResult};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 
@@ -66,19 +67,36 @@ fn no_cpu_idles_beside_a_waiting_task() {
             model::check_work_conserving(&workload, &record, &runnable);
             let arrivals: Vec<u64> = runnable.iter().map(|r| r.from_ns).collect();
             let ends: Vec<u64> = runnable.iter().map(|r| r.to_ns).collect();
-            assert_eq!(reported_responses(&record), paths::jobs_present(&arrivals, &ends), "{spec}: Little");
-            let jobs: u64 = record.run.tasks.iter().map(|t| t.jobs).sum();
-            assert_eq!(jobs, runnable.len() as u64, "{spec}: jobs");
+            let told: u128 = record.run.tasks.iter().map(|t| sum(&t.response_ns)).sum();
+            assert_eq!(told, paths::jobs_present(&arrivals, &ends), "{spec}: Little");
+            for (row, task) in record.run.tasks.iter().enumerate() {
+                check_delays(&record, row, task, &runnable);
+            }
         }
     });
 }
 
-/// Means times counts: exact, as the sums are far below 2^51 ns.
-fn reported_responses(record: &Record) -> u128 {
-    let sum = |t: &divvy_sim::report::TaskResult| {
-        (t.response_ns.mean.unwrap_or(0.0) * t.response_ns.count as f64).round() as u128
-    };
-    record.run.tasks.iter().map(sum).sum()
+/// Of a task whose jobs are its runnable intervals: response is from end to end of them, wait is what of it is not
+/// service, and the wake-up delay lasts until the first slice.
+fn check_delays(record: &Record, row: usize, task: &TaskResult, runnable: &[Runnable]) {
+    let of_row = || runnable.iter().filter(|r| r.row == row);
+    assert_eq!(task.jobs, of_row().count() as u64, "jobs of {}", task.name);
+    let response: u128 = of_row().map(|r| u128::from(r.to_ns - r.from_ns)).sum();
+    assert_eq!(sum(&task.response_ns), response, "responses of {}", task.name);
+    assert_eq!(sum(&task.wait_ns), response - u128::from(task.service_ns), "waits of {}", task.name);
+    let overlap = of_row().zip(of_row().skip(1)).any(|(a, b)| b.from_ns < a.to_ns);
+    if !overlap {
+        let first = |r: &Runnable| {
+            let slice = record.slices.iter().find(|s| s.row == row && s.from_ns >= r.from_ns);
+            u128::from(slice.expect("it ran").from_ns - r.from_ns)
+        };
+        assert_eq!(sum(&task.wake_delay_ns), of_row().map(first).sum(), "wake-up delays of {}", task.name);
+    }
+}
+
+/// Mean times count: exact, as the sums are far below 2^51 ns.
+fn sum(q: &Quantiles) -> u128 {
+    (q.mean.unwrap_or(0.0) * q.count as f64).round() as u128
 }
 
 /// On one CPU with arrivals that do not depend on the policy, the busy periods (and with them the last

@@ -78,7 +78,7 @@ pub fn check_demands(workload: &Workload, record: &Record) {
 
 /// Work of all instances of each task; `None` where it is random, or where a stop cuts it short.
 fn demands(workload: &Workload) -> Vec<Option<u64>> {
-    let mut born: Vec<Option<u64>> = workload.tasks.iter().map(|t| by_itself(t)).collect();
+    let mut born: Vec<Option<u64>> = workload.tasks.iter().map(by_itself).collect();
     // Forks go to later tasks only, so one pass sees each parent before its children.
     for (i, task) in workload.tasks.iter().enumerate() {
         let forks = count_forks(&task.program);

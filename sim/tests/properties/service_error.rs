@@ -52,6 +52,8 @@ fn bound(policy: &str, case: &Case, task: usize) -> Option<(f64, f64)> {
         "sfq" | "sfs" if case.cpus == 1 => Some((-case.others() * part, 1.0)),
         // Least finish tag first: the mirror image.
         "stride" if case.cpus == 1 => Some((-1.0, case.others() * part)),
+        // Lag with requests of one quantum.
+        "eevdf" if case.cpus == 1 => Some((-1.0, 1.0)),
         "rr" if case.cpus == 1 && case.is_equal() => Some((-1.0, 1.0)),
         _ => None,
     }
@@ -90,7 +92,8 @@ fn check(weights: &[u64], cpus: u32) {
     let workload = static_workload(weights, cpus, (2 * total / u64::from(cpus)).clamp(200, 3000));
     workload.check().expect("sensible");
     for policy in selections().filter(|p| bound(p, &case, 0).is_some()) {
-        let record = run(&workload, policy, 0);
+        let spec = if policy == "eevdf" { "eevdf:slice=1ms" } else { policy };
+        let record = run(&workload, spec, 0);
         for (i, task) in record.run.tasks.iter().enumerate() {
             let (least, greatest) = bound(policy, &case, i).expect("a bound");
             let (min, max) = (task.error_min_ns as f64 / MS as f64, task.error_max_ns as f64 / MS as f64);

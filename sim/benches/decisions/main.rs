@@ -1,0 +1,188 @@
+//! Decisions per second of the simulator with full statistics, beside a hand-written round-robin loop that keeps
+//! the least that deserves the name of statistics. Both run in turns in one process, so that their ratio means
+//! something on a busy machine too.
+//!
+//!     cargo bench -p divvy-sim                        the table; the best of several rounds counts
+//!     cargo bench -p divvy-sim -- once sfq 100x4 hogs   one run without timing, for callgrind or perf
+
+mod minimal;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use divvy_sim::engine::{Engine, Setup};
+use divvy_sim::policy;
+use divvy_sim::run::{Rows, machine};
+use divvy_sim::spec::parse;
+use divvy_sim::workload::{Arrivals, Dist, Step, Task, Weight, Workload};
+
+const MS: u64 = 1_000_000;
+const QUANTUM_NS: u64 = MS;
+const BURST_NS: u64 = 5 * MS;
+const ROUNDS: usize = 5;
+const POLICIES: [&str; 3] = ["rr", "sfq", "gr3"];
+
+/// What tasks do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// They always run.
+    Hogs,
+    /// They think and run by turns, for exponential times, and want a little more than there is.
+    Think,
+}
+
+/// A machine and what it is given to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    tasks: u32,
+    cpus: u32,
+    load: Load,
+    /// Of simulated time: about as many quanta as there are decisions.
+    decisions: u64,
+}
+
+const CASES: [Case; 4] = [
+    Case { tasks: 100, cpus: 4, load: Load::Hogs, decisions: 4_000_000 },
+    Case { tasks: 100, cpus: 4, load: Load::Think, decisions: 4_000_000 },
+    Case { tasks: 10_000, cpus: 64, load: Load::Hogs, decisions: 4_000_000 },
+    Case { tasks: 10_000, cpus: 64, load: Load::Think, decisions: 4_000_000 },
+];
+
+impl Case {
+    fn name(&self) -> String {
+        format!("{}x{} {}", self.tasks, self.cpus, if self.load == Load::Hogs { "hogs" } else { "think" })
+    }
+
+    fn duration_ns(&self) -> u64 {
+        self.decisions / u64::from(self.cpus) * QUANTUM_NS
+    }
+
+    /// So that tasks want 1.1 times the CPUs.
+    fn think_ns(&self) -> u64 {
+        let busy = u64::from(self.tasks) * BURST_NS * 10 / (u64::from(self.cpus) * 11);
+        busy - BURST_NS
+    }
+
+    /// Weights from 1 to 7, which round-robin does not look at.
+    fn workload(&self) -> Workload {
+        let task = |i: u32| Task {
+            name: format!("T{i}"),
+            weight: Weight::Units(u64::from(i % 7 + 1) * 1024),
+            process: None,
+            count: 1,
+            start_ns: 0,
+            stop_ns: None,
+            affinity: None,
+            arrivals: match self.load {
+                Load::Hogs => Arrivals::Once,
+                Load::Think => Arrivals::Closed { think: Dist::Exp(self.think_ns()) },
+            },
+            program: match self.load {
+                Load::Hogs => vec![Step::RunForever],
+                Load::Think => vec![Step::Run(Dist::Exp(BURST_NS))],
+            },
+        };
+        Workload {
+            name: self.name(),
+            cpus: self.cpus,
+            quantum_ns: QUANTUM_NS,
+            duration_ns: Some(self.duration_ns()),
+            warmup_ns: 0,
+            tick_ns: None,
+            switch_cost_ns: 0,
+            migration_cost_ns: 0,
+            tasks: (0..self.tasks).map(task).collect(),
+            locks: Vec::new(),
+            barriers: Vec::new(),
+        }
+    }
+}
+
+/// Decisions, and the time that they took.
+type Measured = (u64, Duration);
+
+fn simulate(case: &Case, workload: &Workload, policy: &str) -> Measured {
+    let spec = parse(policy, policy::all()).expect("a known policy");
+    let machine = machine(&spec, case.cpus, QUANTUM_NS).expect("a machine");
+    let setup = Setup {
+        seed: 1,
+        rep: 0,
+        until_ns: workload.duration_ns,
+        schedule: 0,
+        rows: Rows::EachInstance,
+        by_process: false,
+    };
+    let engine = Engine::new(workload, machine, setup);
+    let start = Instant::now();
+    let run = engine.run(policy, &|_| true).unwrap_or_else(|e| panic!("{policy}: {e}"));
+    (run.decisions, start.elapsed())
+}
+
+fn by_hand(case: &Case) -> Measured {
+    let think_ns = (case.load == Load::Think).then(|| case.think_ns());
+    let start = Instant::now();
+    let result = minimal::run(case.tasks, case.cpus, QUANTUM_NS, BURST_NS, think_ns, case.duration_ns());
+    (std::hint::black_box(result).decisions, start.elapsed())
+}
+
+fn nanoseconds((decisions, time): Measured) -> f64 {
+    time.as_secs_f64() * 1e9 / decisions as f64
+}
+
+fn table() {
+    println!(
+        "{:<16} {:<8} {:>11} {:>8} {:>8} {:>10}",
+        "tasks x CPUs", "policy", "decisions/s", "ns each", "by hand", "ratio"
+    );
+    for case in CASES {
+        let workload = case.workload();
+        let mut best = [f64::INFINITY; POLICIES.len()];
+        let mut hand = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            hand = hand.min(nanoseconds(by_hand(&case)));
+            for (best, policy) in best.iter_mut().zip(POLICIES) {
+                *best = best.min(nanoseconds(simulate(&case, &workload, policy)));
+            }
+        }
+        for (ns, policy) in best.into_iter().zip(POLICIES) {
+            let rate = 1e3 / ns;
+            println!(
+                "{:<16} {policy:<8} {rate:>9.2} M {ns:>8.1} {hand:>8.1} {:>10.2}",
+                case.name(),
+                ns / hand
+            );
+        }
+    }
+}
+
+fn once(args: &[String]) -> Result<(), String> {
+    let [policy, size, load] = args else {
+        return Err("usage: once POLICY TASKSxCPUS hogs|think".into());
+    };
+    let name = format!("{size} {load}");
+    let case = CASES.iter().find(|c| c.name() == name);
+    let case = case.ok_or_else(|| format!("no case {name:?}: {:?}", CASES.map(|c| c.name())))?;
+    let (decisions, _) = match policy.as_str() {
+        "hand" => by_hand(case),
+        policy => simulate(case, &case.workload(), policy),
+    };
+    println!("{decisions} decisions");
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    match args.split_first() {
+        Some((first, rest)) if first == "once" => match once(rest) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(problem) => {
+                eprintln!("{problem}");
+                ExitCode::from(2)
+            }
+        },
+        _ => {
+            table();
+            ExitCode::SUCCESS
+        }
+    }
+}
