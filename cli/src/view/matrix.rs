@@ -10,16 +10,19 @@ use crate::view::text;
 /// One number of a task, from its repetitions under one policy.
 type Number = fn(&[&TaskResult]) -> Option<f64>;
 
-/// Responses of the tasks that finish jobs; shares, if there are tasks that do not.
+/// Responses of the tasks that finish jobs, unless it is one whose numbers are the run's; shares, if there are tasks
+/// that finish none.
 pub fn sheets(policies: &[Policy]) -> Vec<Sheet> {
     let percent: fn(f64) -> String = |share| text::percent(share, 2);
     let mut sheets = Vec::new();
     if has_endless_task(policies) {
         sheets.push(with_weights(sheet("share of CPU time", policies, mean_share, percent), policies));
     }
-    sheets.push(sheet("mean response", policies, mean_response, text::time));
-    sheets.push(sheet("99th percentile of response", policies, p99_response, text::time));
-    sheets.retain(|sheet| !sheet.rows.is_empty());
+    let responses = [
+        sheet("mean response", policies, mean_response, text::time),
+        sheet("99th percentile of response", policies, p99_response, text::time),
+    ];
+    sheets.extend(responses.into_iter().filter(|sheet| sheet.rows.len() > 1));
     sheets
 }
 
