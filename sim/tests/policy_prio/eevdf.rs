@@ -123,11 +123,14 @@ impl Exact {
     }
 
     fn rescale(&mut self, id: usize, w: i128, now: u64) {
-        let (v, lag) = (self.v(now), self.lag(id, now));
+        let (v, lag, request) = (self.v(now), self.lag(id, now), self.request(w));
         let e = &mut self.all[id];
         e.v = v - lag * e.w / w;
         e.d = v + (e.d - v) * e.w / w;
         (e.w, e.rest) = (w, 0);
+        if e.v >= e.d {
+            e.d = e.v + request;
+        }
     }
 
     /// The earliest deadline of the eligible, delayed ones included, without the running one.
