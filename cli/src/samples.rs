@@ -1,7 +1,7 @@
 //! Reports made by hand, for tests.
 
 use divvy_sim::report::{
-    Quantiles, RecordedReport, Report, Run, SCHEMA_VERSION, TaskResult, TraceReport, WakeCounts,
+    Quantiles, RecordedReport, RecordedTask, Report, Run, SCHEMA_VERSION, TaskResult, TraceReport, WakeCounts,
 };
 
 const MS: f64 = 1e6;
@@ -90,6 +90,7 @@ pub fn replayed(self_replay_error: Option<f64>) -> Report {
             wakes: 1000,
             response_mean_ns: Some(8e6),
             wake_delay_mean_ns: None,
+            tasks: vec![RecordedTask { name: "big".to_owned(), response_mean_ns: Some(12e6) }],
         }),
     });
     report

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use divvy_trace::{Cause, Grade, Observed, Recording, Replay, ReplayTask, Start, Step as Recorded, Timing};
+use divvy_trace::{
+    Cause, Grade, Observed, Recording, Replay, ReplayTask, Spread, Start, Step as Recorded, Timing,
+};
 
 use crate::policy;
-use crate::report::{RecordedReport, Report, TraceReport, WakeCounts};
+use crate::report::{RecordedReport, RecordedTask, Report, TraceReport, WakeCounts};
 use crate::run::{Options, Progress, Rows, RunError, simulate_rows};
 use crate::spec::{self, Spec};
 use crate::workload::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Step, Task, Weight, Workload};
@@ -37,18 +39,24 @@ pub fn replay(
 ) -> Result<Report, RunError> {
     let replay = divvy_trace::replayable(recording, options.wakes);
     let workload = workload(name, &replay);
-    let rows = if options.per_thread {
-        Rows::EachInstance
+    let names: Vec<String> = if options.per_thread {
+        workload.tasks.iter().map(|t| t.name.clone()).collect()
     } else {
-        Rows::Named(replay.tasks.iter().map(|t| t.name.clone()).collect())
+        replay.tasks.iter().map(|t| t.name.clone()).collect()
     };
-    let mut report = simulate_rows(&workload, specs, &options.run, &rows, progress)?;
-    report.trace = Some(trace_report(recording, &replay, model_response_ns(&workload, options)?));
+    let recorded = recorded(&replay.observed, &names);
+    let mut report = simulate_rows(&workload, specs, &options.run, &Rows::Named(names), progress)?;
+    let model_ns = model_response_ns(&workload, options)?;
+    report.trace = Some(trace_report(recording, &replay, recorded, model_ns));
     Ok(report)
 }
 
-fn trace_report(recording: &Recording, replay: &Replay, model_ns: Option<f64>) -> TraceReport {
-    let recorded = recorded(&replay.observed);
+fn trace_report(
+    recording: &Recording,
+    replay: &Replay,
+    recorded: RecordedReport,
+    model_ns: Option<f64>,
+) -> TraceReport {
     let error = |model: f64, seen: f64| (model - seen).abs() / seen;
     TraceReport {
         grade: grade_letter(recording.quality.grade()),
@@ -73,20 +81,33 @@ fn grade_letter(grade: Grade) -> char {
     }
 }
 
-/// Means over all threads, weighted by the number of their jobs.
-fn recorded(observed: &[Observed]) -> RecordedReport {
-    let mean = |part: fn(&Observed) -> divvy_trace::Spread| {
-        let count: u64 = observed.iter().map(|o| part(o).count).sum();
-        let sum: f64 = observed.iter().map(|o| part(o).count as f64 * part(o).mean_ns as f64).sum();
-        (count > 0).then(|| sum / count as f64)
+/// What all threads got, and those of each name.
+fn recorded(observed: &[Observed], names: &[String]) -> RecordedReport {
+    let all: Vec<&Observed> = observed.iter().collect();
+    let mut named: BTreeMap<&str, Vec<&Observed>> = BTreeMap::new();
+    for (name, thread) in names.iter().zip(observed) {
+        named.entry(name).or_default().push(thread);
+    }
+    let task = |(name, threads): (&str, Vec<&Observed>)| RecordedTask {
+        name: name.to_owned(),
+        response_mean_ns: mean_ns(&threads, |o| o.response),
     };
     RecordedReport {
         service_ns: observed.iter().map(|o| o.service_ns).sum(),
         wait_ns: observed.iter().map(|o| o.wait_ns).sum(),
         wakes: observed.iter().map(|o| o.wakes).sum(),
-        response_mean_ns: mean(|o| o.response),
-        wake_delay_mean_ns: mean(|o| o.wake_delay),
+        response_mean_ns: mean_ns(&all, |o| o.response),
+        wake_delay_mean_ns: mean_ns(&all, |o| o.wake_delay),
+        tasks: named.into_iter().map(task).collect(),
     }
+}
+
+/// The mean over threads, weighted by the number of their jobs.
+fn mean_ns(threads: &[&Observed], part: fn(&Observed) -> Spread) -> Option<f64> {
+    let parts = || threads.iter().map(|o| part(o));
+    let count: u64 = parts().map(|p| p.count).sum();
+    let sum: f64 = parts().map(|p| p.count as f64 * p.mean_ns as f64).sum();
+    (count > 0).then(|| sum / count as f64)
 }
 
 /// Mean response under the model of the recorded scheduler.

@@ -59,6 +59,19 @@ pub struct RecordedReport {
     /// Mean time from a wake-up to the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wake_delay_mean_ns: Option<f64>,
+    /// What each task of the runs got, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<RecordedTask>,
+}
+
+/// What the threads of one row got in a recording.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RecordedTask {
+    /// As in [`TaskResult::name`].
+    pub name: String,
+    /// Mean time from a wake-up to the next sleep or the exit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_mean_ns: Option<f64>,
 }
 
 /// Number of wake-ups by cause.

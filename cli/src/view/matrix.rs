@@ -1,6 +1,6 @@
 //! The sheets that have a row a task and a column a policy: what became of each task.
 
-use divvy_sim::report::TaskResult;
+use divvy_sim::report::{RecordedReport, Report, TaskResult};
 
 use crate::compare::Policy;
 use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet};
@@ -12,14 +12,15 @@ type Number = fn(&[&TaskResult]) -> Option<f64>;
 
 /// Responses of the tasks that finish jobs, unless it is one whose numbers are the run's; shares, if there are tasks
 /// that finish none.
-pub fn sheets(policies: &[Policy]) -> Vec<Sheet> {
+pub fn sheets(report: &Report, policies: &[Policy]) -> Vec<Sheet> {
     let percent: fn(f64) -> String = |share| text::percent(share, 2);
     let mut sheets = Vec::new();
     if has_endless_task(policies) {
         sheets.push(with_weights(sheet("share of CPU time", policies, mean_share, percent), policies));
     }
+    let recorded = report.trace.as_ref().and_then(|trace| trace.recorded.as_ref());
     let responses = [
-        sheet("mean response", policies, mean_response, text::time),
+        with_recorded(sheet("mean response", policies, mean_response, text::time), recorded),
         sheet("99th percentile of response", policies, p99_response, text::time),
     ];
     sheets.extend(responses.into_iter().filter(|sheet| sheet.rows.len() > 1));
@@ -33,6 +34,19 @@ fn with_weights(mut sheet: Sheet, policies: &[Policy]) -> Sheet {
         row.insert(1, Cell::plain(text::plain(task.weight)));
     }
     sheet
+}
+
+/// How far a replay under the recorded scheduler's model is from this says how far that task's others can be trusted.
+fn with_recorded(mut sheet: Sheet, recorded: Option<&RecordedReport>) -> Sheet {
+    let Some(recorded) = recorded else { return sheet };
+    let of =
+        |name: &str| recorded.tasks.iter().find(|task| text::escape(&task.name) == name)?.response_mean_ns;
+    sheet.columns.push(Column::number(["", "recorded"], SERVICE));
+    for row in &mut sheet.rows {
+        let mean_ns = of(&row[0].text);
+        row.push(Cell::plain(mean_ns.map_or(ABSENT.to_owned(), text::time)));
+    }
+    sheet.without_empty_columns()
 }
 
 fn has_endless_task(policies: &[Policy]) -> bool {

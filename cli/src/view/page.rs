@@ -92,7 +92,7 @@ pub fn page(report: &Report, wish: &Wish) -> Page {
     let is_comparison = policies.len() > 1;
     let shows_tasks = wish.all_tasks || task_rows <= FEW_TASK_ROWS;
     if is_comparison && shows_tasks {
-        sheets.extend(matrix::sheets(&policies));
+        sheets.extend(matrix::sheets(report, &policies));
     }
     if wish.all_tasks || (!is_comparison && shows_tasks) {
         sheets.extend(policies.iter().map(|policy| tasks::sheet(policy, report.cpus)));

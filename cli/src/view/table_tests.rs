@@ -79,6 +79,12 @@ fn a_recording_has_a_row_where_it_knows_something() {
     let text = drawn(&samples::replayed(Some(0.05)), &Wish::default(), 80);
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("recorded")).collect();
     assert_eq!(rows, ["recorded   8.00ms"], "{text}");
+    let means = "mean response\ntask        gr3      rr  recorded\n";
+    assert!(text.contains(means), "{text}");
+    assert!(
+        text.contains("\nbig      15.0ms  60.0ms    12.0ms\nsmall/1  5.00ms  20.0ms         -\n"),
+        "{text}"
+    );
     assert!(text.contains("as recorded: 9.95s of CPU time, 2.00s of waiting for it\n"), "{text}");
 }
 

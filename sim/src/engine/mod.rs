@@ -385,12 +385,10 @@ impl<'a> Engine<'a> {
     fn decide(&mut self, cpu: usize) -> Result<(), Violation> {
         self.asked[cpu / 64] &= !(1 << (cpu % 64));
         let former = self.cpus[cpu].task;
-        if former != 0 {
-            self.sample_error(former);
-        }
         let decision = self.machine.dispatch(cpu as u32, self.now);
         let chosen = decision.map_or(0, |d| d.task);
         if former != 0 && chosen != former {
+            self.sample_error(former);
             self.put_back(cpu, former);
         }
         let Some(decision) = decision else {
