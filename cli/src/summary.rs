@@ -48,18 +48,8 @@ fn lagging_clause(policies: &[Policy], lagging: &[&Policy]) -> String {
 
 /// One repetition of a workload that has no jobs is a fact about that run; of one with too few jobs, nothing.
 fn without_intervals(criterion: Criterion, measured: &[(&Policy, Estimate)], is_replay: bool) -> String {
-    match (criterion, measured) {
-        (Criterion::MaxError, [(best, least), (next, more), ..]) if least.mid < more.mid => format!(
-            "in this run {} stayed closest to the shares: greatest error {}, then {} with {}",
-            name(best),
-            text::time(least.mid),
-            name(next),
-            text::time(more.mid)
-        ),
-        (Criterion::MaxError, [(_, least), ..]) => format!(
-            "in this run several policies stayed equally close to the shares: greatest error {}",
-            text::time(least.mid)
-        ),
+    match criterion {
+        Criterion::MaxError => closest(measured),
         _ if is_replay => {
             "some tasks have too few jobs for an interval, so no policy is called better".to_owned()
         }
@@ -67,6 +57,22 @@ fn without_intervals(criterion: Criterion, measured: &[(&Policy, Estimate)], is_
               take --reps 5 or a longer --duration"
             .to_owned(),
     }
+}
+
+/// Who erred least, and by how much the next one more; `measured` is in order, and not empty.
+fn closest(measured: &[(&Policy, Estimate)]) -> String {
+    let (_, least) = &measured[0];
+    let best: Vec<String> = measured
+        .iter()
+        .take_while(|(_, estimate)| estimate.mid <= least.mid)
+        .map(|(policy, _)| name(policy))
+        .collect();
+    let next = match measured.get(best.len()) {
+        Some((next, more)) => format!(", then {} with {}", name(next), text::time(more.mid)),
+        None => String::new(),
+    };
+    let best = best.join(", ");
+    format!("in this run {best} stayed closest to the shares: greatest error {}{next}", text::time(least.mid))
 }
 
 fn with_intervals(criterion: Criterion, measured: &[(&Policy, Estimate)], floor: f64) -> String {
@@ -164,7 +170,14 @@ mod tests {
             of(&samples::endless(&[("rr", 80), ("gr3", 8)])),
             "in this run gr3 stayed closest to the shares: greatest error 8.00ms, then rr with 80.0ms."
         );
-        assert!(of(&samples::endless(&[("rr", 8), ("gr3", 8)])).starts_with("in this run several policies"));
+        assert_eq!(
+            of(&samples::endless(&[("rr", 8), ("sfq", 80), ("gr3", 8)])),
+            "in this run rr, gr3 stayed closest to the shares: greatest error 8.00ms, then sfq with 80.0ms."
+        );
+        assert_eq!(
+            of(&samples::endless(&[("rr", 8), ("gr3", 8)])),
+            "in this run rr, gr3 stayed closest to the shares: greatest error 8.00ms."
+        );
         let single = samples::repetitions(&[("a", &[10.0]), ("b", &[20.0])]);
         assert!(of(&single).starts_with("too few jobs"));
         assert_eq!(sentence(&samples::repetitions(&[("a", &[10.0, 11.0])])), None);

@@ -170,7 +170,8 @@ fn factor(report: &Report, criterion: Criterion, policy: &Policy, base: &Policy)
     let sure =
         |ratio: Estimate| floor(report).is_some_and(|floor| ratio.is_more(floor) || ratio.is_less(floor));
     let mark = if sure(ratio) { "" } else { "~" };
-    Cell::plain(format!("{mark}{:.2}x", ratio.mid))
+    let times = if ratio.mid < 0.01 { "<0.01".to_owned() } else { format!("{:.2}", ratio.mid) };
+    Cell::plain(format!("{mark}{times}x"))
 }
 
 /// What marks mean, and how tasks and repetitions were pooled.
