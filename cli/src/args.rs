@@ -93,6 +93,9 @@ pub struct ReplayArgs {
     pub machine: MachineArgs,
 
     #[command(flatten)]
+    pub chance: NoChanceArgs,
+
+    #[command(flatten)]
     pub show: ShowArgs,
 }
 
@@ -139,6 +142,19 @@ pub struct ChanceArgs {
 
     /// Repetitions, each with its own random times, the same for every policy
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub reps: u32,
+}
+
+/// What chance has not to do with it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chance")]
+pub struct NoChanceArgs {
+    /// Number to write into the report: a replay draws no random times, and is the same for all
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Repetitions: only 1, as every other would be the same
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = single)]
     pub reps: u32,
 }
 
@@ -286,6 +302,13 @@ pub enum Grade {
     /// Not to be believed
     #[value(name = "D")]
     D,
+}
+
+fn single(text: &str) -> Result<u32, String> {
+    match text {
+        "1" => Ok(1),
+        _ => Err("a replay draws no random times: every repetition would be the same".to_owned()),
+    }
 }
 
 fn positive_duration(text: &str) -> Result<u64, String> {

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use divvy_sim::replay::{ReplayOptions, replay};
+use divvy_sim::run::Options;
 use divvy_trace::{Filter, ReadOptions, Recording, TraceError, WakePolicy, read, read_from};
 
 use super::common;
@@ -45,7 +46,11 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
     let claims = common::claims(&args.show)?;
     let recording = fit(open(&args.trace)?, &args.recording)?;
     let options = ReplayOptions {
-        run: common::options(&args.machine, &args.show),
+        run: Options {
+            seed: args.chance.seed,
+            reps: args.chance.reps,
+            ..common::options(&args.machine, &args.show)
+        },
         wakes: wakes(args.recording.wakes),
         per_thread: args.recording.per_thread,
     };
