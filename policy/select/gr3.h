@@ -12,7 +12,8 @@
 #include "../lib/ring.h"
 #include "../lib/wide.h"
 
-#define POLICY_PARAMS(P)
+#define POLICY_PARAMS(P) \
+	P(literal, SWITCH, "", 0, 0, 1, "rescale the work of a group that changes by the formula of section 2.3 (gr3 D6)")
 #define POLICY_MODIFIERS FEASIBLE
 
 #define POLICY_ABOUT(A) \
@@ -23,14 +24,18 @@
 	A(COST, "O(1) a decision, O(g) when a task comes or goes") \
 	A(DEVIATION, "D1: a quantum that ends early, for whatever reason, counts as a whole one") \
 	A(DEVIATION, "D2: after 1024 selections for one CPU, which only pinned tasks can cause, who waits longest runs") \
-	A(DEVIATION, "D3: a task that exits leaves its group at once, and the scan goes on where it is")
+	A(DEVIATION, "D3: a task that exits leaves its group at once, and the scan goes on where it is") \
+	A(DEVIATION, "D6: a group that changes keeps its work over weight; the paper's formula, by which light groups gain " \
+		     "each time, with literal=1")
 
 #define GR3_GROUPS 64u
 #define GR3_SELECTIONS_MAX 1024u
+#define GR3_QUANTUM (1ull << 16) /* of W: a change of weight leaves no rest worth speaking of */
+#define GR3_W_MAX (1ull << 62)
 
 struct gr3_group {
 	u64 phi;   /* Phi_G, sum of the weights of its clients */
-	u64 W1;    /* W_G + 1: quanta that it received, and the one that it would get next */
+	u64 W1;    /* W_G + 1: quanta that it received, and the one that it would get next; in 2^-16 */
 	u32 k;     /* its current client; it is empty when 0 */
 	bool over; /* the turn of k is over, whatever its deficit */
 	u32 next;  /* in the group list, 0 after the last */
@@ -103,23 +108,39 @@ static NOINLINE void gr3_find_place(struct gr3 *s, u32 G)
 		s->found = gr3_group(s, s->found)->next;
 }
 
+/* W_G = floor((W_n + 1) Phi_G / Phi_n) - 1: as the paper has it (gr3 D6) */
+static inline u64 gr3_literal_work(struct gr3 *s, struct gr3_group *g, struct gr3_group *n)
+{
+	return wide_mul_div(&s->division, n->W1, g->phi, n->phi) & ~(GR3_QUANTUM - 1);
+}
+
+/* W' = W Phi_G / phi: what was received for a weight of phi, for a weight of Phi_G */
+static inline u64 gr3_kept_work(struct gr3 *s, u64 W1, u64 phi, struct gr3_group *g)
+{
+	return GR3_QUANTUM + wide_mul_div(&s->division, W1 > GR3_QUANTUM ? W1 - GR3_QUANTUM : 0, g->phi, phi);
+}
+
 /*
- * W_G = floor((W_n + 1) Phi_G / Phi_n) - 1, n the next group, or the one before if G is the last (gr3 R5);
- * before the first quantum W = 0. Beyond 2^62 it saturates: G is then 2^62 / W_n times as heavy as n, which
- * is due only after as many quanta.
+ * The weight of G was `was`: its work over weight stays; that of a new group is its neighbour's, n the next group,
+ * or the one before if G is the last (gr3 R5). Before the first quantum W = 0. Beyond 2^62 it saturates: G is then
+ * far heavier than its neighbour, which is due only after as many quanta.
  */
-static inline void gr3_scale_work(struct gr3 *s, struct gr3_group *g)
+static inline void gr3_scale_work(struct gr3 *s, struct gr3_group *g, u64 was)
 {
 	struct gr3_group *n = gr3_group(s, g->next ? g->next : g->prev);
 	u64 W1;
 
 	if (!s->W_T || !n->phi)
 		return;
-	W1 = wide_mul_div(&s->division, n->W1, g->phi, n->phi);
-	g->W1 = W1 < 1ull << 62 ? W1 : 1ull << 62;
+	if (s->param.literal)
+		W1 = gr3_literal_work(s, g, n);
+	else
+		W1 = gr3_kept_work(s, was ? g->W1 : n->W1, was ? was : n->phi, g);
+	g->W1 = W1 < GR3_W_MAX ? W1 : GR3_W_MAX;
 }
 
-static inline void gr3_link(struct gr3 *s, u32 G)
+/* Into its place, after its weight was changed from `was`. */
+static inline void gr3_link(struct gr3 *s, u32 G, u64 was)
 {
 	struct gr3_group *g = gr3_group(s, G);
 
@@ -128,7 +149,7 @@ static inline void gr3_link(struct gr3 *s, u32 G)
 	g->prev = gr3_group(s, s->found)->prev;
 	gr3_group(s, g->prev)->next = G;
 	gr3_group(s, g->next)->prev = G;
-	gr3_scale_work(s, g);
+	gr3_scale_work(s, g, was);
 }
 
 static inline void gr3_unlink(struct gr3 *s, u32 G)
@@ -159,6 +180,7 @@ static inline void gr3_insert(struct gr3 *s, u32 id, u64 phi)
 	u32 G = gr3_group_of(phi);
 	struct gr3_group *g = gr3_group(s, G);
 	struct gr3_task *t = gr3_task(s, id);
+	u64 was = g->phi;
 
 	t->phi = phi;
 	t->D = 0;
@@ -166,13 +188,13 @@ static inline void gr3_insert(struct gr3 *s, u32 id, u64 phi)
 		gr3_unlink(s, G);
 		ring_push_back(&s->members, &g->k, id);
 	} else {
-		g->W1 = 1;
+		g->W1 = GR3_QUANTUM;
 		ring_push_back(&s->members, &g->k, id);
 		gr3_begin_turn(s, g);
 	}
 	g->phi += phi;
 	s->phi_t += phi;
-	gr3_link(s, G);
+	gr3_link(s, G, was);
 }
 
 /* If it is the current client, the turn is the next one's. */
@@ -182,6 +204,7 @@ static inline void gr3_remove(struct gr3 *s, u32 id)
 	u32 G = gr3_group_of(t->phi);
 	struct gr3_group *g = gr3_group(s, G);
 	bool current = g->k == id;
+	u64 was = g->phi;
 
 	ring_remove(&s->members, &g->k, id);
 	gr3_unlink(s, G);
@@ -191,7 +214,7 @@ static inline void gr3_remove(struct gr3 *s, u32 id)
 	if (g->k && current)
 		gr3_begin_turn(s, g);
 	if (g->k)
-		gr3_link(s, G);
+		gr3_link(s, G, was);
 	else if (s->i == G)
 		s->i = 0;
 	if (!s->group[0].next)
@@ -203,6 +226,7 @@ static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
 {
 	struct gr3_task *t = gr3_task(s, id);
 	u32 G = gr3_group_of(w);
+	u64 was = gr3_group(s, G)->phi;
 
 	if (w == t->phi)
 		return;
@@ -215,7 +239,7 @@ static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
 	gr3_group(s, G)->phi += w - t->phi;
 	s->phi_t += w - t->phi;
 	t->phi = w;
-	gr3_link(s, G);
+	gr3_link(s, G, was);
 }
 
 /* ---- frontlogs ---- */
@@ -308,7 +332,7 @@ static inline u32 gr3_intergroup(struct gr3 *s)
 		s->i = 0;
 		return 0;
 	}
-	g->W1++;
+	g->W1 += GR3_QUANTUM;
 	s->W_T++;
 	n = gr3_group(s, g->next);
 	s->i = g->next && wide_greater(g->W1, n->phi, n->W1, g->phi) ? g->next : 0;

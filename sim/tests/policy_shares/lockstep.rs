@@ -27,10 +27,13 @@ impl Lockstep {
     /// `spec` is a policy and its modifiers, as in `sfq+feasible`.
     pub fn new(spec: &str, cpus: u32) -> Lockstep {
         let mut names = spec.split('+');
-        let policy = names.next().unwrap();
+        let (policy, literal) = match names.next().unwrap() {
+            "gr3:literal" => ("gr3", &[("gr3", 0, 1)][..]),
+            policy => (policy, &[][..]),
+        };
         let modifiers: Vec<&str> = names.collect();
         Lockstep {
-            machine: Machine::new(policy, &modifiers, &[], cpus, QUANTUM_NS).unwrap(),
+            machine: Machine::new(policy, &modifiers, literal, cpus, QUANTUM_NS).unwrap(),
             on: vec![None; cpus as usize],
             quanta: vec![0],
             state: vec![None],
