@@ -12,8 +12,7 @@ help:
 	@echo "make bench   decisions a second, beside a hand-written loop"
 
 demo: .need-build
-	$(CARGO) build --locked --release -p divvy
-	./target/release/divvy replay $(EXAMPLE) -p $(POLICIES)
+	$(CARGO) run --locked --release -p divvy -- replay $(EXAMPLE) -p $(POLICIES)
 
 test: test-rust test-native test-bpf
 	@echo "make test: all levels passed"

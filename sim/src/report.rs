@@ -36,7 +36,8 @@ pub struct TraceReport {
     /// Number of wake-ups by cause: another task, a timer, the outside world, unknown.
     pub wakes: WakeCounts,
     /// Share of mean response by which a replay under a model of the recorded scheduler misses the
-    /// recording: no difference between policies that is smaller than this is a finding.
+    /// recording: no difference between policies that is smaller than this is a finding. Absent when threads of
+    /// the recording were left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_replay_error: Option<f64>,
     /// What the recorded scheduler did.
