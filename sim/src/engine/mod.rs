@@ -427,7 +427,8 @@ impl<'a> Engine<'a> {
         let c = &mut self.cpus[cpu];
         let t = &mut self.tasks[task as usize];
         let mut cost = 0;
-        if c.last != task && c.last != 0 {
+        // A task that never ran is not the one that ran here last, even if it has its id.
+        if c.last != 0 && (c.last != task || t.last_cpu == u32::MAX) {
             self.switches += 1;
             cost += self.workload.switch_cost_ns;
         }

@@ -1,0 +1,37 @@
+//! The engine where several things meet: at one instant, at the ends of runs, and where task ids are used again.
+
+use divvy_sim::policy;
+use divvy_sim::report::Run;
+use divvy_sim::run::{Options, RunError, simulate};
+use divvy_sim::spec;
+use divvy_sim::workload::Workload;
+
+const MS: u64 = 1_000_000;
+
+fn try_run(toml: &str, spec: &str) -> Result<Run, RunError> {
+    let workload = Workload::parse(toml, "test.toml").unwrap_or_else(|e| panic!("{e}"));
+    let spec = spec::parse(spec, policy::all()).unwrap_or_else(|e| panic!("{e}"));
+    simulate(&workload, &[spec], &Options::default(), &()).map(|mut report| report.runs.remove(0))
+}
+
+fn run(toml: &str, spec: &str) -> Run {
+    try_run(toml, spec).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A task with the id of one that is gone is another task: the CPU switches to it, and that costs.
+#[test]
+fn each_short_task_is_switched_to() {
+    let run = run(
+        r#"
+        cpus = 1
+        switch_cost = "1ms"
+        [[task]]
+        name = "short"
+        arrivals = { open = "10ms", limit = 5 }
+        program = [ { run = "2ms" } ]
+        "#,
+        "rr",
+    );
+    assert_eq!(run.switches, 4, "the first found a CPU where nobody had run");
+    assert_eq!(run.tasks[0].response_ns.max, Some(3.0 * MS as f64));
+}
