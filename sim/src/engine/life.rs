@@ -333,6 +333,7 @@ impl Engine<'_> {
         self.tasks[task as usize].state = State::Vacant;
         self.machine.remove(task, self.now);
         self.alive -= 1;
+        self.ended_ns = self.now;
         self.free.push(task);
     }
 

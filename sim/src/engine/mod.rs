@@ -127,6 +127,8 @@ pub struct Engine<'a> {
     tasks: Vec<Instance>,
     free: Vec<TaskId>,
     alive: u64,
+    /// When the last task so far ended.
+    ended_ns: u64,
     runnable: u64,
     running: u64,
     classes: Vec<Class>,
@@ -168,6 +170,7 @@ impl<'a> Engine<'a> {
             tasks: vec![Instance::vacant()],
             free: Vec::new(),
             alive: 0,
+            ended_ns: 0,
             runnable: 0,
             running: 0,
             classes: Vec::new(),
@@ -214,9 +217,21 @@ impl<'a> Engine<'a> {
                 return Err(self.violation("the run was interrupted".into()));
             }
         }
-        let end = if until == NEVER || self.alive == 0 { self.now } else { until };
+        let end = match until {
+            _ if self.alive == 0 && !self.more_to_come() => self.ended_ns,
+            NEVER => self.now,
+            _ => until,
+        };
         self.finish(end)?;
         Ok(self.report(policy, end))
+    }
+
+    /// Whether tasks are to start or to arrive. (Other timers may be left of tasks that are gone.)
+    fn more_to_come(&self) -> bool {
+        self.timers.pending().any(|timer| match timer {
+            Timer::Start { row } | Timer::Arrival { row } => !self.classes[row as usize].stopped,
+            Timer::Wake { .. } | Timer::Stop { .. } | Timer::WarmedUp => false,
+        })
     }
 
     /// The next time at which something happens, and the first CPU to which it does.

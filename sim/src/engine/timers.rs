@@ -38,6 +38,11 @@ impl Timers {
         self.heap.peek().map_or(u64::MAX, |Reverse((at, ..))| *at)
     }
 
+    /// Those set and not due yet, in no order.
+    pub(super) fn pending(&self) -> impl Iterator<Item = Timer> {
+        self.heap.iter().map(|Reverse((.., timer))| *timer)
+    }
+
     /// The next one, if it is due at `now_ns`.
     pub(super) fn pop_due(&mut self, now_ns: u64) -> Option<Timer> {
         if self.next_ns() > now_ns {

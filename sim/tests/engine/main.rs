@@ -7,6 +7,7 @@ use divvy_sim::spec;
 use divvy_sim::workload::Workload;
 
 const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
 
 fn try_run(toml: &str, spec: &str) -> Result<Run, RunError> {
     let workload = Workload::parse(toml, "test.toml").unwrap_or_else(|e| panic!("{e}"));
@@ -34,4 +35,40 @@ fn each_short_task_is_switched_to() {
     );
     assert_eq!(run.switches, 4, "the first found a CPU where nobody had run");
     assert_eq!(run.tasks[0].response_ns.max, Some(3.0 * MS as f64));
+}
+
+#[test]
+fn a_run_ends_with_its_last_task_whatever_was_to_come() {
+    let run = run(
+        r#"
+        cpus = 1
+        [[task]]
+        name = "short"
+        stop = "30s"
+        program = [ { run = "1s" } ]
+        [[task]]
+        name = "sleeper"
+        stop = "500ms"
+        program = [ { sleep = "100s" }, { run = "1s" } ]
+        "#,
+        "rr",
+    );
+    assert_eq!((run.duration_ns, run.utilization), (S, 1.0));
+}
+
+/// A lull is not the end.
+#[test]
+fn a_run_goes_on_while_tasks_are_to_come() {
+    let run = run(
+        r#"
+        cpus = 1
+        duration = "15ms"
+        [[task]]
+        name = "short"
+        arrivals = { open = "10ms" }
+        program = [ { run = "3ms" } ]
+        "#,
+        "rr",
+    );
+    assert_eq!((run.duration_ns, run.utilization), (15 * MS, 0.2));
 }
