@@ -8,6 +8,10 @@ impl Engine<'_> {
         let workload = self.workload;
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
         let mut grouped = BTreeMap::new();
+        // Before all others: what begins as the statistics do is counted.
+        if !self.warm {
+            self.timers.set(workload.warmup_ns, Timer::WarmedUp);
+        }
         for (index, task) in workload.tasks.iter().enumerate() {
             let process = task.process.as_deref().map(|name| {
                 let next = names.len();
@@ -40,9 +44,6 @@ impl Engine<'_> {
             }
         }
         self.processes = names.len();
-        if !self.warm {
-            self.timers.set(workload.warmup_ns, Timer::WarmedUp);
-        }
     }
 
     /// The first result row of a class, and their number.

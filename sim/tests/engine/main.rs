@@ -72,3 +72,20 @@ fn a_run_goes_on_while_tasks_are_to_come() {
     );
     assert_eq!((run.duration_ns, run.utilization), (15 * MS, 0.2));
 }
+
+#[test]
+fn a_job_that_begins_with_the_statistics_counts() {
+    let run = run(
+        r#"
+        cpus = 1
+        warmup = "1s"
+        duration = "2s"
+        [[task]]
+        name = "T"
+        start = "1s"
+        program = [ { run = "10ms" } ]
+        "#,
+        "rr",
+    );
+    assert_eq!(run.tasks[0].jobs, 1);
+}
