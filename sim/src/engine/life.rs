@@ -364,10 +364,6 @@ impl Engine<'_> {
                 self.wake_soon(next);
             }
         }
-        let t = &mut self.tasks[task as usize];
-        t.job_ns = None;
-        let row = t.row as usize;
-        self.rows[row].finished_ns = Some(self.now);
         self.bury(task);
         Ok(())
     }

@@ -89,3 +89,18 @@ fn a_job_that_begins_with_the_statistics_counts() {
     );
     assert_eq!(run.tasks[0].jobs, 1);
 }
+
+#[test]
+fn who_is_ended_from_outside_has_not_finished() {
+    let run = run(
+        r#"
+        cpus = 1
+        [[task]]
+        name = "T"
+        stop = "1s"
+        program = [ { run = "forever" } ]
+        "#,
+        "rr",
+    );
+    assert_eq!((run.tasks[0].jobs, run.tasks[0].finished_ns), (0, None));
+}
