@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 
-use super::{Engine, State};
+use super::{Engine, NEVER, State};
 
 /// A run that had to end: a defect of a policy or of the simulator, or a workload that makes no sense.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -20,6 +20,18 @@ pub struct Violation {
 impl Engine<'_> {
     pub(super) fn violation(&self, what: String) -> Violation {
         Violation { at_ns: self.now, what }
+    }
+
+    /// The CPU time of all CPUs until then is a number of ns below 2^64, and so are all sums of service.
+    pub(super) fn check_countable(&self, until_ns: u64) -> Result<(), Violation> {
+        let most = NEVER / self.cpus.len() as u64;
+        if until_ns <= most {
+            return Ok(());
+        }
+        let (cpus, most_s) = (self.cpus.len(), most / 1_000_000_000);
+        Err(self.violation(format!(
+            "the time of {cpus} CPUs can be counted for {most_s} s: give a shorter duration"
+        )))
     }
 
     /// Work conserving: no CPU is idle beside a waiting task that may run on it.

@@ -203,12 +203,14 @@ impl<'a> Engine<'a> {
     /// Runs to the end. `progress` is told the simulated time now and then, and stops the run by `false`.
     pub fn run(mut self, policy: &str, progress: &dyn Fn(u64) -> bool) -> Result<Run, Violation> {
         let until = self.setup.until_ns.unwrap_or(NEVER);
+        self.check_countable(self.setup.until_ns.unwrap_or(0))?;
         let mut instants = 0_u64;
         loop {
             let (at, cpu) = self.next_instant();
             if at > until || at == NEVER {
                 break;
             }
+            self.check_countable(at)?;
             self.now = at;
             self.steps = 0;
             self.instant(cpu)?;

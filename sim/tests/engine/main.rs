@@ -104,3 +104,18 @@ fn who_is_ended_from_outside_has_not_finished() {
     );
     assert_eq!((run.tasks[0].jobs, run.tasks[0].finished_ns), (0, None));
 }
+
+/// Three years of 256 CPUs are more ns than 64 bits hold.
+#[test]
+fn more_cpu_time_than_can_be_counted_is_an_error() {
+    let toml = r#"
+        cpus = 256
+        duration = "26300h"
+        [[task]]
+        name = "hog"
+        count = 256
+        program = [ { run = "forever" } ]
+        "#;
+    let error = try_run(toml, "fcfs").unwrap_err().to_string();
+    assert!(error.contains("72057594 s"), "{error}");
+}
