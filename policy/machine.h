@@ -14,6 +14,7 @@
  *   machine_stopping       it is off the CPU                              (stopping)
  *   machine_quiescent      it is no longer runnable                       (quiescent)
  *   machine_exit           it is gone                                     (exit_task)
+ *   machine_yield          its CPU's next dispatch ends its turn as yielded (yield)
  *   machine_set_weight, machine_set_allowed
  *
  * dispatch comes before stopping of the task that ran, as in the kernel: until that task is enqueued again
@@ -406,13 +407,14 @@ static inline u32 machine_wake_idle(struct machine *m, u32 id)
 }
 
 #ifdef POLICY_PREEMPTS
-/* A CPU whose task gives way to one that just joined, into found. */
+/* A CPU whose task gives way to one that just joined, into found. Where the turn is to end already, the CPU will
+ * choose anew: of tasks that wake together each takes another. */
 static NOINLINE void machine_find_preemptible(struct machine *m, u32 woken, u64 now)
 {
 	while (m->at < m->s.facts.ncpus && can_loop) {
 		u32 running = m->s.facts.picked[m->at & CPU_MASK];
 
-		if (running && machine_may_run(m, woken, m->at)) {
+		if (running && !m->why[m->at & CPU_MASK] && machine_may_run(m, woken, m->at)) {
 			machine_settle(m, running, now);
 			if (CALL(preempts)(&m->s, woken, running, now)) {
 				m->found = m->at;

@@ -119,3 +119,27 @@ fn more_cpu_time_than_can_be_counted_is_an_error() {
     let error = try_run(toml, "fcfs").unwrap_err().to_string();
     assert!(error.contains("72057594 s"), "{error}");
 }
+
+/// Least attained service, two CPUs with a hog each: two newcomers at one instant take both.
+#[test]
+fn tasks_that_wake_together_preempt_a_cpu_each() {
+    let run = run(
+        r#"
+        cpus = 2
+        quantum = "1s"
+        duration = "3s"
+        [[task]]
+        name = "hog"
+        count = 2
+        program = [ { run = "forever" } ]
+        [[task]]
+        name = "new"
+        count = 2
+        start = "500ms"
+        program = [ { run = "10ms" } ]
+        "#,
+        "pbs:alpha=inf",
+    );
+    let responses = run.tasks[2..].iter().map(|t| t.response_ns.max);
+    assert_eq!(responses.collect::<Vec<_>>(), [Some(10.0 * MS as f64); 2]);
+}
