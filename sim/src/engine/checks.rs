@@ -57,11 +57,12 @@ impl Engine<'_> {
     }
 
     /// Service handed out is CPU time less idle time and less the cost of switches.
-    pub(super) fn check_sums(&self) -> Result<(), Violation> {
+    pub(super) fn check_sums(&self, cpu_time_ns: u64) -> Result<(), Violation> {
         let received: u64 = self.rows.iter().map(|r| r.service_ns).sum();
-        if received != self.busy_ns {
+        let given = i128::from(cpu_time_ns) - i128::from(self.idle_ns) - i128::from(self.overhead_ns);
+        if i128::from(received) != given || received != self.busy_ns {
             return Err(self.violation(format!(
-                "tasks received {received} ns of service, CPUs gave {} ns",
+                "tasks received {received} ns of service; CPUs served for {} ns, and had {given} ns beside idleness and switches",
                 self.busy_ns
             )));
         }

@@ -84,6 +84,17 @@ struct Cpu {
     /// Service since the machine was told that it runs.
     ran_ns: u64,
     turn_ends: u64,
+    /// Of the switch to its task, what falls in the time that is counted.
+    switch_ns: u64,
+    /// Since when it has been idle, if it is.
+    idle_since: u64,
+}
+
+impl Cpu {
+    /// What of the switch to its task was done until now: all, unless it is in progress.
+    fn switched_ns(&self, now: u64) -> u64 {
+        self.switch_ns - self.served_until.saturating_sub(now).min(self.switch_ns)
+    }
 }
 
 /// What the workload says of a task, ready to use.
@@ -146,8 +157,10 @@ pub struct Engine<'a> {
     migrations: u64,
     decisions_before: u64,
     counted_from: u64,
+    /// CPU time since statistics began: spent on switches, given to tasks, and of CPUs that had none.
     overhead_ns: u64,
     busy_ns: u64,
+    idle_ns: u64,
     warm: bool,
 }
 
@@ -188,6 +201,7 @@ impl<'a> Engine<'a> {
             counted_from: 0,
             overhead_ns: 0,
             busy_ns: 0,
+            idle_ns: 0,
             warm: workload.warmup_ns == 0,
             setup,
         };
@@ -409,7 +423,9 @@ impl<'a> Engine<'a> {
             self.put_back(cpu, former);
         }
         let Some(decision) = decision else {
-            self.cpus[cpu].task = 0;
+            if former != 0 {
+                self.vacate(cpu);
+            }
             self.next[cpu] = NEVER;
             return Ok(());
         };
@@ -432,6 +448,7 @@ impl<'a> Engine<'a> {
         t.state = State::Waiting;
         t.since_ns = self.now;
         self.running -= 1;
+        self.overhead_ns += self.cpus[cpu].switched_ns(self.now);
         let asked = self.machine.requeue(task, self.cpus[cpu].ran_ns, self.now);
         self.ask(asked);
     }
@@ -461,11 +478,14 @@ impl<'a> Engine<'a> {
         }
         t.state = State::Running;
         t.last_cpu = cpu as u32;
+        if c.task == 0 {
+            self.idle_ns += self.now - c.idle_since;
+        }
         c.task = task;
         c.last = task;
         c.ran_ns = 0;
         c.served_until = self.now.saturating_add(cost);
-        self.overhead_ns += cost;
+        c.switch_ns = c.served_until - self.now;
         self.running += 1;
         self.machine.running(task, self.now.saturating_add(cost));
         self.sample_error(task);
@@ -523,7 +543,13 @@ impl<'a> Engine<'a> {
         self.running -= 1;
         self.runnable -= 1;
         self.machine.block(task, self.cpus[cpu].ran_ns, exits, self.now);
+        self.overhead_ns += self.cpus[cpu].switched_ns(self.now);
+        self.vacate(cpu);
+    }
+
+    fn vacate(&mut self, cpu: usize) {
         self.cpus[cpu].task = 0;
+        self.cpus[cpu].idle_since = self.now;
     }
 }
 

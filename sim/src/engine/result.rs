@@ -59,6 +59,11 @@ impl Engine<'_> {
         self.migrations = 0;
         self.busy_ns = 0;
         self.overhead_ns = 0;
+        self.idle_ns = 0;
+        for cpu in &mut self.cpus {
+            cpu.switch_ns -= cpu.switched_ns(self.now);
+            cpu.idle_since = self.now;
+        }
         self.decisions_before = self.machine.decisions();
     }
 
@@ -72,18 +77,28 @@ impl Engine<'_> {
                 self.collect(task);
             }
         }
-        self.check_sums()
+        for cpu in &self.cpus {
+            match cpu.task {
+                0 => self.idle_ns += end.saturating_sub(cpu.idle_since),
+                _ => self.overhead_ns += cpu.switched_ns(end),
+            }
+        }
+        self.check_sums(self.cpu_time_ns(end))
+    }
+
+    /// Time of all CPUs since statistics began; 0 if they never did.
+    fn cpu_time_ns(&self, end: u64) -> u64 {
+        end.saturating_sub(self.counted_from) * self.cpus.len() as u64
     }
 
     pub(super) fn report(self, policy: &str, end: u64) -> Run {
-        let duration_ns = end - self.counted_from.min(end);
-        let cpu_time = duration_ns * self.cpus.len() as u64;
+        let cpu_time = self.cpu_time_ns(end);
         let entitled = self.rows.iter().filter(|r| r.entitled_ns > 0.0);
         let allotments: Vec<f64> = entitled.map(|r| r.service_ns as f64 / r.entitled_ns).collect();
         Run {
             policy: policy.to_owned(),
             rep: self.setup.rep,
-            duration_ns,
+            duration_ns: end.saturating_sub(self.counted_from),
             switches: self.switches,
             migrations: self.migrations,
             decisions: self.machine.decisions() - self.decisions_before,

@@ -143,3 +143,54 @@ fn tasks_that_wake_together_preempt_a_cpu_each() {
     let responses = run.tasks[2..].iter().map(|t| t.response_ns.max);
     assert_eq!(responses.collect::<Vec<_>>(), [Some(10.0 * MS as f64); 2]);
 }
+
+/// Switches that are preempted, in progress as statistics begin, cut short by a stop and by the end of the run: the
+/// engine's own balance of service, idle time and switches must hold.
+#[test]
+fn a_switch_may_end_anyhow() {
+    let toml = |warmup: &str, duration: &str| {
+        format!(
+            r#"
+            cpus = 2
+            warmup = "{warmup}"
+            duration = "{duration}"
+            switch_cost = "3ms"
+            migration_cost = "1ms"
+            [[task]]
+            name = "hog"
+            count = 3
+            stop = "95ms"
+            program = [ {{ run = "forever" }} ]
+            [[task]]
+            name = "guest"
+            count = 2
+            program = [ {{ loop = 40, do = [ {{ sleep = "5ms" }}, {{ run = "1ms" }} ] }} ]
+            "#
+        )
+    };
+    for warmup_ms in 1..12 {
+        let toml = toml(&format!("{warmup_ms}ms"), &format!("{}ms", 90 + warmup_ms));
+        for spec in ["rr", "pbs:alpha=inf", "eevdf"] {
+            let run = run(&toml, spec);
+            assert!(run.utilization < 0.9, "{spec}: switches take their part");
+        }
+    }
+}
+
+/// Costs without bounds are a workload like any other.
+#[test]
+fn a_switch_may_last_longer_than_the_run() {
+    let run = run(
+        r#"
+        cpus = 16
+        duration = "1s"
+        switch_cost = "300000h"
+        [[task]]
+        name = "hog"
+        count = 32
+        program = [ { run = "forever" } ]
+        "#,
+        "rr",
+    );
+    assert_eq!((run.switches, run.utilization), (16, 0.004));
+}
