@@ -132,10 +132,10 @@ impl Engine<'_> {
             return Ok(task);
         }
         let task = self.tasks.len() as TaskId;
-        let most = MAX_TASKS - self.processes as TaskId;
-        if task >= most {
+        let most = MAX_TASKS.saturating_sub(1 + self.processes as TaskId);
+        if task > most {
             return Err(
-                self.violation(format!("more than {} tasks at one time: the CPUs cannot keep up", most - 1))
+                self.violation(format!("more than {most} tasks at one time: the CPUs cannot keep up"))
             );
         }
         self.tasks.push(Instance::vacant());

@@ -400,13 +400,9 @@ impl<'a> Engine<'a> {
             while bits != 0 {
                 let cpu = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
+                // Work is left here: a burst that ends now was due before, and its task is on with the next.
                 self.account(cpu);
-                if self.cpus[cpu].task != 0 && self.tasks[self.cpus[cpu].task as usize].demand_ns == 0 {
-                    self.advance_on_cpu(cpu)?;
-                } else {
-                    self.decide(cpu)?;
-                }
-                self.wake_woken()?;
+                self.decide(cpu)?;
             }
         }
         Ok(())
