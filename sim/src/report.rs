@@ -138,7 +138,8 @@ pub struct TaskResult {
     pub weight: f64,
     /// CPU time received.
     pub service_ns: u64,
-    /// CPU time that the GMS fluid model gives it, of the work that it brought.
+    /// CPU time that the GMS fluid model gives it, of the work that it brought; affinity and what switches cost do not
+    /// count there.
     pub entitled_ns: u64,
     /// Received, as a share of all CPU time of the run.
     pub share: f64,

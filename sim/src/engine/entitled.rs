@@ -4,6 +4,8 @@
 //! a rate in proportion to its weight, but at no more than one CPU; what the capped ones leave goes to the others by
 //! weight. The fluid system gets each burst of CPU demand when the simulated task comes to it, and serves it in its
 //! own time: a task is backlogged there until all that it brought is served, however long the policy takes.
+//! It knows neither affinity nor what switches cost: a task bound to a crowded CPU is entitled to what the model gives
+//! it on all of them.
 //!
 //! Kept incrementally: with `rest` the weight of the tasks that are not capped and `q` the CPUs that these share,
 //! all of them advance along one virtual time, dV/dt = q / rest, and a task's service is its weight times the
