@@ -128,13 +128,14 @@ fn mean_ns(threads: &[&Observed], part: fn(&Observed) -> Spread) -> Option<f64> 
     (count > 0).then(|| sum / count as f64)
 }
 
-/// Mean response under the model of the recorded scheduler, on as many CPUs as it had; `None` if that is too many.
+/// Mean response under the model of the recorded scheduler, on as many CPUs as it had and to the
+/// recording's end; `None` if those are too many.
 fn model_response_ns(workload: &Workload, options: &ReplayOptions) -> Result<Option<f64>, RunError> {
     let Ok(model) = spec::parse(MODEL, policy::all()) else { return Ok(None) };
     if workload.cpus > MAX_CPUS {
         return Ok(None);
     }
-    let run = Options { reps: 1, schedule: 0, cpus: None, ..options.run.clone() };
+    let run = Options { reps: 1, schedule: 0, cpus: None, duration_ns: None, ..options.run.clone() };
     let report = simulate_rows(workload, &[model], &run, &Rows::EachInstance, &())?;
     Ok(report.runs.first().and_then(|run| run.response_ns.mean))
 }

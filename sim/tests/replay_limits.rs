@@ -1,4 +1,4 @@
-//! Recordings with which there is nothing to do, and what is said of them.
+//! Recordings with which there is nothing to do, and what is said of them; and what a part of one says of the whole.
 
 use divvy_sim::policy;
 use divvy_sim::replay::{ReplayOptions, replay};
@@ -34,4 +34,19 @@ fn more_cpus_than_can_be_simulated_need_a_choice() {
     let error = outcome(&a_run_on(256), None).expect_err("refused");
     assert_eq!(error, "t.txt: the recording names CPU 256, and 256 can be simulated; give --cpus");
     assert_eq!(outcome(&a_run_on(4000), Some(4)), Ok(4));
+}
+
+/// The error is that of the model against the whole recording, however short a part is replayed.
+#[test]
+fn a_short_replay_has_the_error_of_the_whole() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/compile-beside-interactive.perf.txt");
+    let recording = divvy_trace::read(path.as_ref(), &ReadOptions::default()).expect("readable");
+    let specs = spec::parse_list(&["rr".to_owned()], policy::all()).expect("a policy");
+    let error = |duration_ns| {
+        let options =
+            ReplayOptions { run: Options { duration_ns, ..Options::default() }, ..Default::default() };
+        let report = replay("t", &recording, &specs, &options, &()).expect("replayed");
+        report.trace.and_then(|trace| trace.self_replay_error).expect("known")
+    };
+    assert_eq!(error(Some(500_000_000)), error(None));
 }
