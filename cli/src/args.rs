@@ -120,7 +120,7 @@ pub struct PolicyArgs {
 #[command(next_help_heading = "Machine")]
 pub struct MachineArgs {
     /// Number of CPUs [default: as the workload says]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub cpus: Option<u32>,
 
     /// Simulated time, as in 30s [default: as the workload says]

@@ -1,6 +1,6 @@
 //! Exit codes: the one place where errors become numbers.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use divvy_sim::run::RunError;
@@ -33,7 +33,8 @@ pub fn code(result: &anyhow::Result<()>) -> ExitCode {
     if is_broken_pipe(error) {
         return ExitCode::SUCCESS;
     }
-    anstream::eprintln!("{ERROR_STYLE}error:{ERROR_STYLE:#} {error:#}");
+    // Where nobody can be told, the code still tells.
+    let _ = writeln!(anstream::stderr(), "{ERROR_STYLE}error:{ERROR_STYLE:#} {error:#}");
     ExitCode::from(number(error))
 }
 

@@ -56,7 +56,8 @@ impl Output {
     /// Tells something that is not the result.
     pub fn note(self, text: &str) {
         if !self.quiet {
-            anstream::eprintln!("{text}");
+            // Where nobody can be told, that cannot be told either.
+            let _ = writeln!(anstream::stderr(), "{text}");
         }
     }
 

@@ -23,6 +23,16 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
+/// A reader of stderr that is gone takes nothing from the exit code.
+#[test]
+fn an_error_that_cannot_be_told_keeps_its_code() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let status =
+        divvy(&["sim", "tests/cmd/nosuch.toml", "-p", "rr"]).stderr(writer).status().expect("it runs");
+    assert_eq!(status.code(), Some(4));
+}
+
 #[test]
 fn stdout_is_the_result_and_plain_where_it_is_no_terminal() {
     let output = divvy(&["sim", WORKLOAD, "-p", "rr,sfq"]).output().expect("it runs");

@@ -13,7 +13,7 @@ use crate::policy;
 use crate::report::{RecordedReport, RecordedTask, Report, TraceReport, WakeCounts};
 use crate::run::{Options, Progress, Rows, RunError, simulate_rows};
 use crate::spec::{self, Spec};
-use crate::workload::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Step, Task, Weight, Workload};
+use crate::workload::{Arrivals, DEFAULT_QUANTUM_NS, Dist, MAX_CPUS, Step, Task, Weight, Workload};
 
 /// Stands for the scheduler of the recording: Linux from 6.6 on.
 const MODEL: &str = "eevdf";
@@ -38,6 +38,7 @@ pub fn replay(
     progress: &dyn Progress,
 ) -> Result<Report, RunError> {
     let replay = divvy_trace::replayable(recording, options.wakes);
+    check(name, &replay, options)?;
     let workload = workload(name, &replay);
     let names: Vec<String> = if options.per_thread {
         workload.tasks.iter().map(|t| t.name.clone()).collect()
@@ -49,6 +50,21 @@ pub fn replay(
     let model_ns = model_response_ns(&workload, options)?;
     report.trace = Some(trace_report(recording, &replay, recorded, model_ns));
     Ok(report)
+}
+
+/// Whether there is something to replay, and a machine to do it on.
+fn check(name: &str, replay: &Replay, options: &ReplayOptions) -> Result<(), RunError> {
+    if replay.tasks.is_empty() {
+        let what = "no thread is seen to run in the recording: it begins too late, ends too early, or most of it is missing";
+        return Err(RunError::Workload(format!("{name}: {what}")));
+    }
+    if replay.cpus > MAX_CPUS && options.run.cpus.is_none() {
+        let what = format!("the recording names CPU {}", replay.cpus - 1);
+        return Err(RunError::Workload(format!(
+            "{name}: {what}, and {MAX_CPUS} can be simulated; give --cpus"
+        )));
+    }
+    Ok(())
 }
 
 fn trace_report(
@@ -112,9 +128,13 @@ fn mean_ns(threads: &[&Observed], part: fn(&Observed) -> Spread) -> Option<f64> 
     (count > 0).then(|| sum / count as f64)
 }
 
-/// Mean response under the model of the recorded scheduler, of all that was recorded, as the mean that was observed.
+/// Mean response under the model of the recorded scheduler, on as many CPUs as it had and to the
+/// recording's end; `None` if those are too many.
 fn model_response_ns(workload: &Workload, options: &ReplayOptions) -> Result<Option<f64>, RunError> {
     let Ok(model) = spec::parse(MODEL, policy::all()) else { return Ok(None) };
+    if workload.cpus > MAX_CPUS {
+        return Ok(None);
+    }
     let run = Options { reps: 1, schedule: 0, cpus: None, duration_ns: None, ..options.run.clone() };
     let report = simulate_rows(workload, &[model], &run, &Rows::EachInstance, &())?;
     Ok(report.runs.first().and_then(|run| run.response_ns.mean))

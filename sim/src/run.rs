@@ -123,7 +123,7 @@ fn adapted(workload: &Workload, options: &Options) -> Result<Workload, RunError>
     workload.cpus = options.cpus.unwrap_or(workload.cpus);
     workload.quantum_ns = options.quantum_ns.unwrap_or(workload.quantum_ns);
     workload.duration_ns = options.duration_ns.or(workload.duration_ns);
-    workload.check().map_err(|problem| RunError::Workload(problem.to_string()))?;
+    workload.check().map_err(|problem| RunError::Workload(format!("{}: {problem}", workload.name)))?;
     Ok(workload)
 }
 

@@ -22,8 +22,8 @@ pub(crate) use thread::{Life, Phase};
 /// More CPUs than any Linux kernel is built for.
 const MOST_CPUS: u32 = 8192;
 
-/// Longer recordings (104 days) are damaged: sums of times would not fit.
-const MOST_SPAN_NS: u64 = 1 << 53;
+/// Longer recordings (39 hours) are damaged: at the most intervals that are kept, that would be an event each millisecond or two.
+const MOST_SPAN_NS: u64 = 1 << 47;
 
 /// Receives each interval once it is over, in order for each thread.
 pub(crate) trait Keep {

@@ -88,6 +88,35 @@ fn absurd_numbers() {
     }
 }
 
+/// `perf script` prints an event's stack under it. However deep, the event is whole.
+#[test]
+fn stacks_do_not_damage_their_event() {
+    let frame = format!("\t ffffffff8100 {} ([kernel.kallsyms])\n", "f".repeat(400));
+    let (first, second) = GOOD.split_once('\n').expect("two lines");
+    let recording = import(format!("{first}\n{}\n{second}", frame.repeat(127)).as_bytes()).expect("readable");
+    assert_eq!((recording.quality.switches, recording.quality.malformed), (2, 0));
+}
+
+/// An event without its end, and lines after it that may all belong to its name: each is looked at a few times, not each
+/// time that another follows. (Minutes, if that is lost.)
+#[test]
+fn imitated_headers_cost_no_more_than_their_length() {
+    let open = " a 7 [000] 1.000400: sched:sched_switch: prev_comm=a\n";
+    let text = format!("{GOOD}{}", format!("{open}{}", "1 [0] 1.0: x:\n".repeat(1100)).repeat(60));
+    let recording = import(text.as_bytes()).expect("readable");
+    assert_eq!((recording.quality.switches, recording.quality.malformed), (2, 60));
+    let text = format!("{GOOD}{}", format!("x {}\n", "[1]".repeat(5000)).repeat(60));
+    assert_eq!(import(text.as_bytes()).expect("readable").quality.switches, 2);
+}
+
+/// A time that is far ahead of all others is damaged: a replay would take that long.
+#[test]
+fn three_months_are_no_recording() {
+    let late = GOOD.replace(" 1.000", " 8000000.000");
+    let recording = import(format!("{GOOD}{late}").as_bytes()).expect("readable");
+    assert_eq!((recording.span_ns, recording.quality.malformed), (300_000, 2));
+}
+
 #[test]
 fn the_kernels_own_text() {
     let recording = import(

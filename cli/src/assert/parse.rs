@@ -268,7 +268,7 @@ fn find_quantity(column: usize, name: &str) -> Result<&'static Quantity, Wrong> 
         return Ok(quantity);
     }
     let names = QUANTITIES.iter().map(|quantity| quantity.name);
-    let statistics = STATISTICS.iter().map(|(name, _)| *name);
+    let statistics = STATISTICS.iter().map(|(name, _)| *name).filter(|statistic| *statistic != name);
     let hint = match nearest(name, names.clone().chain(statistics)) {
         Some(near) => format!("; did you mean `{near}`?"),
         None => format!("; there are {}", names.collect::<Vec<_>>().join(", ")),

@@ -16,6 +16,16 @@ pub(super) enum State {
     Running,
 }
 
+/// What ends a wait, beside the end of the task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    Token,
+    /// By number.
+    Mutex(u32),
+    /// By number.
+    Meeting(u32),
+}
+
 #[derive(Debug)]
 pub(super) struct Instance {
     pub state: State,
@@ -28,8 +38,8 @@ pub(super) struct Instance {
     pub demand_ns: u64,
     /// When it began to wait for a CPU.
     pub since_ns: u64,
-    /// Blocked for a token.
-    pub waits_for_token: bool,
+    /// For what it is blocked.
+    pub waits_for: Option<Wait>,
     /// Woken, and not run since.
     pub woken: bool,
     /// When the present job began; `None` between jobs.
@@ -62,7 +72,7 @@ impl Instance {
             last_cpu: u32::MAX,
             demand_ns: 0,
             since_ns: 0,
-            waits_for_token: false,
+            waits_for: None,
             woken: false,
             job_ns: None,
             counts: false,

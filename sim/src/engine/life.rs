@@ -1,5 +1,6 @@
 //! Tasks' lives: born, through their programs, asleep and awake, to their ends.
 
+use super::instance::Wait;
 use super::*;
 use crate::policy::MAX_TASKS;
 
@@ -232,7 +233,9 @@ impl Engine<'_> {
                 Op::Until(wake) => self.next_job_at_once(task, wake, sleep_ends_job),
                 Op::Lock(i) => {
                     if !self.mutexes[i].lock(task) {
-                        return Ok(self.block(task));
+                        let blocks = self.block(task, Wait::Mutex(i as u32));
+                        self.check_circle(task)?;
+                        return Ok(blocks);
                     }
                 }
                 Op::Unlock(i) => {
@@ -241,7 +244,7 @@ impl Engine<'_> {
                     }
                 }
                 Op::Barrier(i) => match self.meetings[i].arrive(task) {
-                    None => return Ok(self.block(task)),
+                    None => return Ok(self.block(task, Wait::Meeting(i as u32))),
                     Some(others) => {
                         for other in others {
                             self.wake_soon(other);
@@ -261,8 +264,7 @@ impl Engine<'_> {
                         if sleep_ends_job {
                             self.end_job(task);
                         }
-                        self.tasks[task as usize].waits_for_token = true;
-                        return Ok(self.block(task));
+                        return Ok(self.block(task, Wait::Token));
                     }
                 },
                 Op::End => return self.end_program(task, class),
@@ -287,16 +289,18 @@ impl Engine<'_> {
     fn give_token(&mut self, class: usize) {
         let task = self.classes[class].instance;
         let t = &mut self.tasks[task as usize];
-        if t.class as usize == class && t.state == State::Blocked && t.waits_for_token {
-            t.waits_for_token = false;
+        if t.class as usize == class && t.state == State::Blocked && t.waits_for == Some(Wait::Token) {
+            t.waits_for = None;
             self.wake_soon(task);
         } else {
             self.classes[class].tokens.keep(self.now);
         }
     }
 
-    fn block(&mut self, task: TaskId) -> Outcome {
-        self.tasks[task as usize].state = State::Blocked;
+    fn block(&mut self, task: TaskId, wait: Wait) -> Outcome {
+        let t = &mut self.tasks[task as usize];
+        t.state = State::Blocked;
+        t.waits_for = Some(wait);
         Outcome::Blocks
     }
 

@@ -12,6 +12,7 @@
 //! After every instant the invariants of [`checks`] hold, or the run ends with a [`Violation`].
 
 mod checks;
+mod deadlock;
 mod entitled;
 mod instance;
 mod metrics;
@@ -221,6 +222,9 @@ impl<'a> Engine<'a> {
         let mut instants = 0_u64;
         loop {
             let (at, cpu) = self.next_instant();
+            if at == NEVER {
+                self.check_stuck()?;
+            }
             if at > until || at == NEVER {
                 break;
             }

@@ -22,6 +22,11 @@ impl Mutex {
         self.holder == Some(task)
     }
 
+    /// Who has it.
+    pub(super) fn holder(&self) -> Option<TaskId> {
+        self.holder
+    }
+
     /// Gives it back, if it is this task's: the task that has it now and must wake.
     pub(super) fn unlock(&mut self, task: TaskId) -> Option<TaskId> {
         if self.holder == Some(task) {

@@ -26,7 +26,7 @@ pub use weight::{NICE_WEIGHTS, WEIGHT_ONE, Weight};
 pub const MAX_CPUS: u32 = 256;
 
 /// Most task instances that a workload may start by itself (open arrivals and forks come on top).
-pub const MAX_INSTANCES: u64 = 1 << 20;
+pub const MAX_INSTANCES: u64 = 1_000_000;
 
 /// Quantum of a workload that names none: 4 ms, one tick at 250 Hz.
 pub const DEFAULT_QUANTUM_NS: u64 = 4_000_000;

@@ -1,7 +1,8 @@
 //! "Did you mean": the known name that is nearest to a mistyped one.
 
 /// The candidate with the least edit distance to `name`, if it is near enough to be what was meant: at most a
-/// third of the longer name's letters differ (two letters always may, of names longer than that).
+/// third of the longer name's letters differ (two letters always may, of names longer than that; but not more than the
+/// shorter name has).
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     let name: Vec<char> = name.to_lowercase().chars().take(LONGEST).collect();
@@ -11,7 +12,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             let other: Vec<char> = candidate.to_lowercase().chars().take(LONGEST).collect();
             let longer = name.len().max(other.len());
             let distance = edit_distance(&name, &other);
-            let allowed = (longer / 3).max(2).min(longer.saturating_sub(1));
+            let shorter = name.len().min(other.len());
+            let allowed = (longer / 3).max(2).min(longer.saturating_sub(1)).min(shorter);
             (distance <= allowed).then_some((distance, candidate))
         })
         .min_by_key(|&(distance, _)| distance)
@@ -56,5 +58,6 @@ mod tests {
         ] {
             assert_eq!(nearest(typed, keys), meant, "{typed}");
         }
+        assert_eq!(nearest("0", ["p50"]), None, "one letter is no attempt at three");
     }
 }

@@ -7,6 +7,9 @@ use std::io::BufRead;
 /// Longer lines are no scheduler events. Keeps memory bounded whatever the file holds.
 const MOST_BYTES: usize = 16 << 10;
 
+/// An event names at most two threads, by 15 bytes each: it has no more newlines than that.
+pub(super) const MOST_NEWLINES: usize = 30;
+
 /// One event's text.
 pub(crate) struct Entry<'a> {
     /// Number of its first line, from 1.
@@ -36,6 +39,8 @@ struct Line {
     bytes: Vec<u8>,
     header: Option<Header>,
     damaged: bool,
+    /// Lines joined to it.
+    joined: usize,
 }
 
 impl<R: BufRead> Entries<R> {
@@ -77,7 +82,10 @@ impl<R: BufRead> Entries<R> {
         let Some(current) = &self.current.header else { return true };
         match &self.ahead.header {
             Some(header) if header.known => true,
-            Some(_) => super::kind(current, &self.current.bytes) != Some(None),
+            Some(_) => {
+                self.current.joined >= MOST_NEWLINES
+                    || super::kind(current, &self.current.bytes) != Some(None)
+            }
             None => self.ahead.damaged || self.ahead.is_loss(),
         }
     }
@@ -87,6 +95,7 @@ impl<R: BufRead> Entries<R> {
         let line = &mut self.ahead;
         line.bytes.clear();
         line.damaged = false;
+        line.joined = 0;
         let mut seen = false;
         loop {
             let available = match self.input.fill_buf() {
@@ -129,12 +138,12 @@ impl Line {
         self.bytes.starts_with(b"CPU:") && self.bytes.ends_with(b"EVENTS]")
     }
 
+    /// Goes on with a line, as far as it can belong to the event: behind that come stacks and the like.
     fn join(&mut self, other: &Line) {
-        if self.bytes.len() + other.bytes.len() < MOST_BYTES {
+        self.joined += 1;
+        if self.joined <= MOST_NEWLINES && self.bytes.len() + other.bytes.len() < MOST_BYTES {
             self.bytes.push(b'\n');
             self.bytes.extend_from_slice(&other.bytes);
-        } else {
-            self.damaged = true;
         }
     }
 }

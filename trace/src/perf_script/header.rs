@@ -91,10 +91,9 @@ fn time(line: &[u8], at: usize) -> Option<(u64, usize)> {
 /// ftrace's context flags: interrupts off, need-resched, `h`/`H`/`s` in an interrupt, preemption depth, perhaps migration depth.
 fn flags(line: &[u8], at: usize) -> (Option<bool>, usize) {
     let rest = line.get(at..).unwrap_or_default();
-    let word = rest.split(|b| matches!(b, b' ' | b'\t')).next().unwrap_or_default();
-    let is_flags =
-        (4..=5).contains(&word.len()) && word.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'.');
-    if !is_flags {
+    let count = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'.').take(6).count();
+    let (word, rest) = rest.split_at(count);
+    if !(4..=5).contains(&count) || !matches!(rest, [] | [b' ' | b'\t', ..]) {
         return (None, at);
     }
     (Some(matches!(word[2], b'h' | b'H' | b's' | b'Z' | b'z')), skip_blank(line, at + word.len()))

@@ -119,7 +119,7 @@ fn check_task(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
         Weight::Nice(nice) => return problem("nice", format!("nice {nice}"), "it is -20 to 19"),
     }
     if task.count == 0 || u64::from(task.count) > MAX_INSTANCES {
-        return problem("count", format!("{} instances", task.count), "there may be 1 to 1048576");
+        return problem("count", format!("{} instances", task.count), "there may be 1 to 1000000");
     }
     if task.start_ns > MAX_NS || task.stop_ns.is_some_and(|stop| stop > MAX_NS) {
         return problem("stop", "start or stop is too late".to_owned(), "the latest is 2^60 ns (36 years)");
