@@ -21,6 +21,7 @@ mod interval;
 mod observed;
 mod perf_data;
 mod perf_script;
+mod progress;
 mod quality;
 mod read;
 mod recording;

@@ -7,10 +7,12 @@
 //! stands behind waits with smaller labels only, and the waits of a thread have ascending labels, one wake each. Suppose all are
 //! stuck, and take the wake with the smallest label that has not happened: the wait in front of it has a smaller label, so its own
 //! wake has happened, and all earlier waits of that thread have used up only earlier ones. So it is not stuck. The same holds for forks.
+//! Where lost events break that order, [`progress`] gives the sleeps that would not end their recorded lengths.
 
 use crate::classify::{Class, WakeCounts, classes};
 use crate::interval::{Activity, Wake};
 use crate::observed::Observed;
+use crate::progress;
 use crate::recording::{Recording, Thread};
 use std::collections::BTreeMap;
 
@@ -166,15 +168,19 @@ pub fn replayable(recording: &Recording, policy: WakePolicy) -> Replay {
     let plans: Vec<Plan> =
         builder.threads().map(|thread| builder.plan(thread, classes(thread, known), &mut wakes)).collect();
     let mut acts = builder.acts(&plans);
-    let tasks = builder
+    let mut tasks: Vec<ReplayTask> = builder
         .threads()
         .zip(&plans)
         .zip(&mut acts)
-        .map(|((thread, plan), acts)| builder.task(thread, plan, acts));
+        .map(|((thread, plan), acts)| builder.task(thread, plan, acts))
+        .collect();
+    let slept: Vec<Vec<u64>> =
+        builder.threads().zip(&plans).map(|(thread, plan)| plan.dependencies_ns(thread)).collect();
+    progress::ensure(&mut tasks, &slept);
     Replay {
         cpus: recording.cpus,
         span_ns: recording.span_ns,
-        tasks: tasks.collect(),
+        tasks,
         observed: builder.threads().map(|thread| Observed::of(&thread.intervals)).collect(),
         wakes,
     }
@@ -199,6 +205,14 @@ struct Plan {
     waits: Vec<(usize, Cause)>,
     /// Wakes that it waits for: time and the task that does it.
     needs: Vec<(u64, usize)>,
+}
+
+impl Plan {
+    /// Lengths of the sleeps that a wake ends, in order.
+    fn dependencies_ns(&self, thread: &Thread) -> Vec<u64> {
+        let waits = self.waits.iter().filter(|(_, cause)| *cause == Cause::Dependency);
+        waits.map(|&(index, _)| thread.intervals[index].len_ns()).collect()
+    }
 }
 
 /// Something a task does to another, at a time of the recording.
