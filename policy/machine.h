@@ -408,7 +408,8 @@ static inline u32 machine_wake_idle(struct machine *m, u32 id)
 
 #ifdef POLICY_PREEMPTS
 /* A CPU whose task gives way to one that just joined, into found. Where the turn is to end already, the CPU will
- * choose anew: of tasks that wake together each takes another. */
+ * choose anew: of tasks that wake together each takes another. It is the first by number that gives way, not the one
+ * that should most: the contract does not compare running tasks with each other. */
 static NOINLINE void machine_find_preemptible(struct machine *m, u32 woken, u64 now)
 {
 	while (m->at < m->s.facts.ncpus && can_loop) {

@@ -16,22 +16,25 @@
 static const struct about about[] = { POLICY_ABOUT(ABOUT_ROW) };
 static const struct param params[] = { POLICY_PARAMS(PARAM_ROW) { 0 } };
 
+/* Each parameter is an s64, in the order of its list. */
+#define SET_DEFAULT(name, kind, unit, dflt, min, max, help) *at++ = dflt;
+#define SET_DEFAULTS(UPPER, lower) at = (s64 *)&m->lower.param; UPPER##_PARAMS(SET_DEFAULT)
+#define SET_PARAM(UPPER, lower) if (modifier == UPPER) ((s64 *)&m->lower.param)[index] = value;
+
 static void set_defaults(struct machine *m)
 {
-	s64 *own = (s64 *)&m->s.param, *pf = (s64 *)&m->procfair.param;
+	s64 *at = (s64 *)&m->s.param;
 
-	for (u32 i = 0; i + 1 < sizeof(params) / sizeof(params[0]); i++)
-		own[i] = params[i].dflt;
-#define SET_DEFAULT(name, kind, unit, dflt, min, max, help) *pf++ = dflt;
-	PROCFAIR_PARAMS(SET_DEFAULT)
+	POLICY_PARAMS(SET_DEFAULT)
+	MODIFIERS(SET_DEFAULTS)
+	(void)at;
 }
 
 static void h_set_param(struct machine *m, u32 modifier, u32 index, s64 value)
 {
 	if (!modifier)
 		((s64 *)&m->s.param)[index] = value;
-	else if (modifier == PROCFAIR)
-		((s64 *)&m->procfair.param)[index] = value;
+	MODIFIERS(SET_PARAM)
 }
 
 static void h_prepare(struct machine *m, u32 modifiers)
