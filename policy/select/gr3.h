@@ -30,12 +30,12 @@
 
 #define GR3_GROUPS 64u
 #define GR3_SELECTIONS_MAX 1024u
-#define GR3_QUANTUM (1ull << 16) /* of W: a change of weight leaves no rest worth speaking of */
+#define GR3_QUANTUM (1ull << 8) /* of W: a change of weight leaves no rest worth speaking of, and products are short */
 #define GR3_W_MAX (1ull << 62)
 
 struct gr3_group {
 	u64 phi;   /* Phi_G, sum of the weights of its clients */
-	u64 W1;    /* W_G + 1: quanta that it received, and the one that it would get next; in 2^-16 */
+	u64 W1;    /* W_G + 1: quanta that it received, and the one that it would get next; in 2^-8 */
 	u32 k;     /* its current client; it is empty when 0 */
 	bool over; /* the turn of k is over, whatever its deficit */
 	u32 next;  /* in the group list, 0 after the last */
