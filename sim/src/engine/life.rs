@@ -38,10 +38,10 @@ impl Engine<'_> {
                 tokens: Tokens::default(),
             });
             if task.arrivals != Arrivals::Forked {
-                self.timers.set(task.start_ns, Timer::Start { row: index as u32 });
+                self.timers.set(task.start_ns, Timer::Start { class: index as u32 });
             }
             if let Some(stop) = task.stop_ns {
-                self.timers.set(stop, Timer::Stop { row: index as u32 });
+                self.timers.set(stop, Timer::Stop { class: index as u32 });
             }
         }
         self.processes = names.len();
@@ -70,8 +70,13 @@ impl Engine<'_> {
         (first, self.rows.len() - first)
     }
 
+    /// As many new instances of a class as come at a time.
+    pub(super) fn spawn_all(&mut self, class: usize) -> Result<(), Violation> {
+        (0..self.workload.tasks[class].count).try_for_each(|_| self.spawn(class))
+    }
+
     /// A new instance of a class.
-    pub(super) fn spawn(&mut self, class: usize) -> Result<(), Violation> {
+    fn spawn(&mut self, class: usize) -> Result<(), Violation> {
         if self.classes[class].stopped {
             return Ok(());
         }
@@ -118,7 +123,7 @@ impl Engine<'_> {
         while let Some((task, generation)) = self.woken.pop_front() {
             let t = &self.tasks[task as usize];
             if t.generation == generation && t.state == State::Blocked {
-                self.wake(task, self.now)?;
+                self.wake(task)?;
             }
         }
         Ok(())
@@ -143,11 +148,10 @@ impl Engine<'_> {
         Ok(task)
     }
 
-    /// A task that is not runnable wakes to a job that began at `job_ns` (a token may have waited for it).
-    /// If its program has no work for it, it never gets a CPU.
-    pub(super) fn wake(&mut self, task: TaskId, job_ns: u64) -> Result<(), Violation> {
+    /// A task that is not runnable wakes. If its program has no work for it, it never gets a CPU.
+    pub(super) fn wake(&mut self, task: TaskId) -> Result<(), Violation> {
         if self.tasks[task as usize].job_ns.is_none() {
-            self.begin_job(task, job_ns);
+            self.begin_job(task, self.now);
         }
         if self.tasks[task as usize].demand_ns == 0 {
             match self.advance(task)? {
@@ -251,11 +255,7 @@ impl Engine<'_> {
                         }
                     }
                 },
-                Op::Fork(class) => {
-                    for _ in 0..workload.tasks[class].count {
-                        self.spawn(class)?;
-                    }
-                }
+                Op::Fork(class) => self.spawn_all(class)?,
                 Op::Yield => works = Outcome::Yields,
                 Op::Wake(class) => self.give_token(class),
                 Op::Wait => match self.classes[class].tokens.take() {

@@ -249,7 +249,7 @@ impl<'a> Engine<'a> {
     /// Whether tasks are to start or to arrive. (Other timers may be left of tasks that are gone.)
     fn more_to_come(&self) -> bool {
         self.timers.pending().any(|timer| match timer {
-            Timer::Start { row } | Timer::Arrival { row } => !self.classes[row as usize].stopped,
+            Timer::Start { class } | Timer::Arrival { class } => !self.classes[class as usize].stopped,
             Timer::Wake { .. } | Timer::Stop { .. } | Timer::WarmedUp => false,
         })
     }
@@ -298,16 +298,16 @@ impl<'a> Engine<'a> {
 
     fn fire(&mut self, timer: Timer) -> Result<(), Violation> {
         match timer {
-            Timer::Start { row } => self.start(row as usize),
-            Timer::Arrival { row } => self.arrive(row as usize),
+            Timer::Start { class } => self.start(class as usize),
+            Timer::Arrival { class } => self.arrive(class as usize),
             Timer::Wake { task, generation } => {
                 let t = &self.tasks[task as usize];
                 if t.generation == generation && t.state == State::Asleep {
-                    self.wake(task, self.now)?;
+                    self.wake(task)?;
                 }
                 Ok(())
             }
-            Timer::Stop { row } => self.stop_class(row as usize),
+            Timer::Stop { class } => self.stop_class(class as usize),
             Timer::WarmedUp => {
                 self.warm_up();
                 Ok(())
@@ -320,10 +320,7 @@ impl<'a> Engine<'a> {
             self.next_arrival(class);
             return Ok(());
         }
-        for _ in 0..self.workload.tasks[class].count {
-            self.spawn(class)?;
-        }
-        Ok(())
+        self.spawn_all(class)
     }
 
     fn next_arrival(&mut self, index: usize) {
@@ -334,16 +331,14 @@ impl<'a> Engine<'a> {
         }
         class.left -= 1;
         let at = self.now.saturating_add(interarrival.sample(&mut class.arrivals));
-        self.timers.set(at, Timer::Arrival { row: index as u32 });
+        self.timers.set(at, Timer::Arrival { class: index as u32 });
     }
 
     fn arrive(&mut self, class: usize) -> Result<(), Violation> {
         if self.classes[class].stopped {
             return Ok(());
         }
-        for _ in 0..self.workload.tasks[class].count {
-            self.spawn(class)?;
-        }
+        self.spawn_all(class)?;
         self.next_arrival(class);
         Ok(())
     }

@@ -5,17 +5,17 @@ use std::collections::BinaryHeap;
 
 use crate::policy::TaskId;
 
-/// What a timer does. Indices of rows are those of the workload's tasks.
+/// What a timer does. Classes are indices into the workload's tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     /// Instances of `Once` and `Closed` tasks start.
-    Start { row: u32 },
+    Start { class: u32 },
     /// A new instance of an `Open` task arrives.
-    Arrival { row: u32 },
+    Arrival { class: u32 },
     /// A sleeper wakes, if it is still the same one.
     Wake { task: TaskId, generation: u32 },
-    /// All instances of a row end.
-    Stop { row: u32 },
+    /// All instances of a class end.
+    Stop { class: u32 },
     /// Statistics begin.
     WarmedUp,
 }
@@ -59,12 +59,12 @@ mod tests {
     #[test]
     fn due_by_time_then_in_the_order_set() {
         let mut timers = Timers::default();
-        timers.set(5, Timer::Stop { row: 0 });
-        timers.set(3, Timer::Start { row: 9 });
-        timers.set(3, Timer::Arrival { row: 1 });
+        timers.set(5, Timer::Stop { class: 0 });
+        timers.set(3, Timer::Start { class: 9 });
+        timers.set(3, Timer::Arrival { class: 1 });
         assert_eq!(timers.pop_due(2), None);
-        assert_eq!(timers.pop_due(3), Some(Timer::Start { row: 9 }));
-        assert_eq!(timers.pop_due(3), Some(Timer::Arrival { row: 1 }));
+        assert_eq!(timers.pop_due(3), Some(Timer::Start { class: 9 }));
+        assert_eq!(timers.pop_due(3), Some(Timer::Arrival { class: 1 }));
         assert_eq!((timers.pop_due(3), timers.next_ns()), (None, 5));
     }
 }

@@ -13,27 +13,7 @@ fn starves(example: &Example, name: &str, from_ns: u64, to_ns: u64) -> u64 {
     longest.max(to_ns - last) / MS
 }
 
-const EXAMPLE_1: &str = r#"
-cpus = 2
-quantum = "1ms"
-duration = "3s"
-
-[[task]]
-name = "T1"
-weight = 1
-program = [ { run = "forever" } ]
-
-[[task]]
-name = "T2"
-weight = 10
-program = [ { run = "forever" } ]
-
-[[task]]
-name = "T3"
-weight = 1
-start = "1s"
-program = [ { run = "forever" } ]
-"#;
+const EXAMPLE_1: &str = include_str!("../../../examples/sfs-example-1.toml");
 
 /// Section 1.2: after 1000 quanta T1's start tag is 1000 and T2's is 100, where T3's begins too.
 #[test]
