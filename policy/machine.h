@@ -9,6 +9,7 @@
  *   machine_new            a task exists                                  (init_task)
  *   machine_runnable       it became runnable                             (runnable)
  *   machine_enqueue        it is in the machine's custody: it may be run  (enqueue)
+ *   machine_dequeue        it is not any more: the host took it back      (dequeue)
  *   machine_dispatch       what is this CPU to run?                       (dispatch)
  *   machine_running        it is on the CPU                               (running)
  *   machine_stopping       it is off the CPU                              (stopping)
@@ -43,6 +44,12 @@
 #include "lib/ring.h"
 #include "weight/feasible.h"
 #include "weight/procfair.h"
+#ifdef MACHINE_ENTITLED
+#include "entitled.h"
+#define ENTITLED(call) call
+#else
+#define ENTITLED(call)
+#endif
 
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
@@ -83,6 +90,9 @@ struct machine {
 	u16 why[MAX_CPUS]; /* why the turn on each CPU ends, if not because it expired */
 	u32 promised[MAX_CPUS]; /* the task for which each CPU was woken */
 	u64 now;
+#ifdef MACHINE_ENTITLED
+	struct entitled entitled;
+#endif
 	struct allowed allowed[POOL];
 };
 
@@ -147,6 +157,7 @@ static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 		return;
 	if (t->state & RUNNABLE) {
 		machine_settle(m, id, now);
+		ENTITLED(entitled_reweigh(&m->entitled, &m->s.facts, id, w, now);)
 		CALL(reweigh)(&m->s, id, w, now);
 	}
 	t->weight = w;
@@ -274,6 +285,7 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 	t->charged = 0;
 	t->cpu = NO_CPU;
 	t->state = KNOWN;
+	ENTITLED(m->entitled.task[id & POOL_MASK].service = 0;)
 	if (machine_counts(m, true)) {
 		machine_count_thread(m, id, true, now);
 		machine_readjust(m, now);
@@ -305,6 +317,7 @@ static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why
 	} else {
 		t->weight = machine_wanted(m, id);
 	}
+	ENTITLED(entitled_join(&m->entitled, &m->s.facts, id, now);)
 	t->state |= RUNNABLE | FRESH;
 	m->s.facts.nrunnable++;
 	CALL(join)(&m->s, id, now, why);
@@ -328,6 +341,7 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 	if (!(t->state & RUNNABLE))
 		return;
 	machine_settle(m, id, now);
+	ENTITLED(entitled_leave(&m->entitled, &m->s.facts, id, now);)
 	CALL(leave)(&m->s, id, now, why);
 	if (t->state & PICKED)
 		machine_unpick(m, id);
@@ -460,6 +474,12 @@ static inline u32 machine_enqueue(struct machine *m, u32 id, u64 now)
 	if (cpu == NO_CPU && fresh && !(t->state & PICKED))
 		cpu = machine_preempt(m, id, now);
 	return cpu;
+}
+
+/* The host took it back, to change it or to move it: nobody is given it before it is enqueued again. */
+static inline void machine_dequeue(struct machine *m, u32 id)
+{
+	fact(m, id)->state &= ~CUSTODY;
 }
 
 static inline void machine_yield(struct machine *m, u32 cpu)

@@ -8,7 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include POLICY_HEADER
 #include "machine.h"
-#include "fuzz_event.h"
+#include "event.h"
 
 /* A section of its own: policies have tables in .rodata. */
 const volatile struct config config SEC(".rodata.config") = { 0 };

@@ -6,7 +6,7 @@
 #ifndef DIVVY_FUZZ_CHECK_H
 #define DIVVY_FUZZ_CHECK_H
 
-#include "fuzz_event.h"
+#include "event.h"
 #include "fuzz_model.h"
 
 /* ---- weights ---- */

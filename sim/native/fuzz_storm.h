@@ -12,7 +12,7 @@
 #define DIVVY_FUZZ_STORM_H
 
 #include "fuzz_bytes.h"
-#include "fuzz_event.h"
+#include "event.h"
 
 #define STORM_TASKS 63u
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The machine's interface as data: an event with its arguments and the answer, and a machine's configuration.
- * What the fuzzer tells the native machine, the BPF check tells both machines. Include a policy first.
+ * The fuzzer tells events to the native machine, the BPF check to both machines; a kernel host logs them, and
+ * `divvy verify` tells them again. Include a policy first.
  */
-#ifndef DIVVY_FUZZ_EVENT_H
-#define DIVVY_FUZZ_EVENT_H
+#ifndef DIVVY_EVENT_H
+#define DIVVY_EVENT_H
 
 #include "machine.h"
 
 #define EVENTS(E) \
-	E(new) E(exit) E(runnable) E(quiescent) E(enqueue) E(dispatch) E(running) E(stopping) E(yield) \
-	E(set_weight) E(set_allowed)
+	E(new) E(exit) E(runnable) E(quiescent) E(enqueue) E(dequeue) E(dispatch) E(running) E(stopping) E(yield) \
+	E(set_weight) E(set_allowed) E(set_param)
 
 #define EVENT_KIND(name) EVENT_##name,
 /* ns, how far the clocks of CPUs may be apart */
@@ -20,14 +21,25 @@ enum event_kind { EVENTS(EVENT_KIND) EVENT_KINDS };
 
 struct event {
 	u64 now;
-	u64 amount; /* the weight of new and set_weight, the service of stopping */
+	u64 amount; /* the weight of new and set_weight, the service of stopping, the value of set_param */
 	u64 slice;  /* answer */
 	struct allowed allowed;
 	u32 id;     /* answer of dispatch */
-	u32 process;
-	u32 cpu;    /* answer of all three: the CPU that is to dispatch */
+	u32 process; /* the owner of set_param's parameter: 0 the policy, else the modifier's bit */
+	u32 cpu;    /* the index of set_param; answer of enqueue, dispatch and set_allowed: the CPU that is to dispatch */
 	u32 why;
+	u32 seq;    /* a host's, that logs: the order in which it was told */
 };
+
+/* Parameters are s64 and nothing else, so their structs are arrays. Those of modifiers stay: weights in use were
+ * made with them. */
+static inline void event_set_param(struct machine *m, const struct event *e)
+{
+	s64 *param = (s64 *)&m->s.param;
+
+	if (!e->process && e->cpu < sizeof(m->s.param) / sizeof(s64))
+		param[e->cpu] = (s64)e->amount;
+}
 
 static inline void event_tell(struct machine *m, enum event_kind kind, struct event *e)
 {
@@ -40,11 +52,13 @@ static inline void event_tell(struct machine *m, enum event_kind kind, struct ev
 	case EVENT_runnable: machine_runnable(m, e->id, e->now, e->why); break;
 	case EVENT_quiescent: machine_quiescent(m, e->id, e->now, e->why); break;
 	case EVENT_enqueue: e->cpu = machine_enqueue(m, e->id, e->now); break;
+	case EVENT_dequeue: machine_dequeue(m, e->id); break;
 	case EVENT_running: machine_running(m, e->id, e->now); break;
 	case EVENT_stopping: machine_stopping(m, e->id, e->amount, e->now); break;
 	case EVENT_yield: machine_yield(m, e->cpu); break;
 	case EVENT_set_weight: machine_set_weight(m, e->id, e->amount, e->now); break;
 	case EVENT_set_allowed: e->cpu = machine_set_allowed(m, e->id, &e->allowed); break;
+	case EVENT_set_param: event_set_param(m, e); break;
 	case EVENT_dispatch:
 		order = machine_dispatch(m, e->cpu, e->now);
 		e->id = order.id;
@@ -67,7 +81,6 @@ struct config {
 	MODIFIERS(CONFIG_MODIFIER)
 };
 
-/* Parameters are s64 and nothing else, so their structs are arrays. */
 #define CONFIG_COPY(to, from) \
 	for (u32 i_ = 0; i_ < sizeof(to) / sizeof(s64); i_++) \
 		((s64 *)&(to))[i_] = ((const volatile s64 *)&(from))[i_];

@@ -1,0 +1,783 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * A sched_ext scheduler of any policy: maps the kernel's calls to the machine's events. Compiled once a policy, with
+ * DIVVY_POLICY its name and POLICY_HEADER its header. Which modifiers and parameters it has is said at load.
+ *
+ *   kernel                                       machine
+ *   init_task, exit_task                         new, exit
+ *   enqueue                                      runnable if it was not, enqueue
+ *   dequeue                                      dequeue
+ *   dispatch                                     dispatch
+ *   running                                      running
+ *   stopping(runnable)                           stopping
+ *   stopping(!runnable), quiescent(SLEEP)        stopping, quiescent
+ *   stopping(!runnable), quiescent               stopping: the kernel changes an attribute, and puts it back
+ *   yield, set_weight, set_cpumask               yield, set_weight, set_allowed
+ *
+ * The machine is one object under one lock, as its policies choose from one queue. No kernel function may be called
+ * under it, so a call tells its events, unlocks, and then does what the answers say. What can have happened
+ * between, the kernel sees by itself: it takes a dispatch only of a task that is still as it was.
+ *
+ * A task's id, its index in the machine, is kept in p->scx.dsq_vtime, which is a scheduler's to use and of no other
+ * use here: found with one load, and it cannot fail. A task has none (0) if the pool was full when it started; it
+ * waits in the fallback DSQ, which gets its part of the turns. Kernel threads have none, and go first: the machine
+ * depends on them, and a policy may let a task wait for as long as its paper says.
+ *
+ * A task in the machine's custody cannot be lost: it is reached by a reference that is taken when it is first
+ * enqueued and kept until it exits.
+ */
+#include "kernel.h"
+#define MACHINE_ENTITLED
+#include POLICY_HEADER
+#include "host.h"
+
+/* Sections of their own: the loader maps them. */
+const volatile struct host_config config SEC(".rodata.config") = { .sample = 0 };
+struct host_stats stats SEC(".data.stats");
+struct account accounts[POOL] SEC(".data.tasks");
+struct host_exit exit_info SEC(".data.exit");
+
+struct machine machine;
+struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden")));
+
+/* What the host adds to a task; the last three in its rq's lock, or when it runs. */
+struct host_task {
+	u32 holders;   /* of its id: itself, and the threads of the process that it stands for */
+	bool seen;     /* was runnable before */
+	bool held;     /* slots has it */
+	bool away;     /* the kernel took it off its queue to change it */
+	u64 ran;       /* p->se.sum_exec_runtime when it came on its CPU */
+	u64 turn_from; /* the same when its turn began */
+	u64 turn;      /* ns, how long its turn may last */
+};
+
+struct host_task host_tasks[POOL];
+u32 free_ids[POOL];
+u32 nfree;
+u32 last_id;
+u32 tasks_seen;
+
+struct slot {
+	struct task_struct __kptr *task;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, POOL);
+	__type(key, u32);
+	__type(value, struct slot);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} records SEC(".maps");
+
+#define FALLBACK 1 /* a DSQ */
+#define DISPATCH_TRIES 4
+
+static __always_inline u32 id_of(const struct task_struct *p)
+{
+	return p->scx.dsq_vtime & POOL_MASK;
+}
+
+static __always_inline struct host_task *host_task(u32 id)
+{
+	return &host_tasks[id & POOL_MASK];
+}
+
+static __always_inline u32 machine_cpu(s32 cpu)
+{
+	return config.cpu[cpu & CPU_MASK];
+}
+
+/* ---- events ---- */
+
+/* A wait for the lock cannot be timed while it is held: one of many is timed on an empty section before. */
+static __always_inline void sample_lock(void)
+{
+	u64 start;
+
+	if (!config.sample || stats.events & (config.sample - 1))
+		return;
+	start = bpf_ktime_get_ns();
+	bpf_spin_lock(&lock);
+	bpf_spin_unlock(&lock);
+	__sync_fetch_and_add(&stats.lock_wait_ns, bpf_ktime_get_ns() - start);
+	__sync_fetch_and_add(&stats.lock_samples, 1);
+}
+
+/* Under the lock */
+static __always_inline void tell(enum event_kind kind, struct event *e)
+{
+	event_tell(&machine, kind, e);
+	e->seq = ++stats.events;
+}
+
+/* Not under the lock: what was told, and answered */
+static __always_inline void note(enum event_kind kind, const struct event *e, u64 value, u32 answer, u8 why)
+{
+	struct record *r;
+
+	if (!config.log)
+		return;
+	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+	if (!r) {
+		__sync_fetch_and_add(&stats.dropped, 1);
+		return;
+	}
+	r->now = e->now;
+	r->value = value;
+	r->seq = e->seq;
+	r->id = e->id;
+	r->answer = answer;
+	r->cpu = e->cpu;
+	r->kind = kind;
+	r->why = why;
+	bpf_ringbuf_submit(r, 0);
+	__sync_fetch_and_add(&stats.records, 1);
+}
+
+/* Asks a CPU of the machine to dispatch. */
+static __always_inline void kick(u32 cpu)
+{
+	if (cpu == NO_CPU)
+		return;
+	scx_bpf_kick_cpu(config.kernel_cpu[cpu & CPU_MASK],
+			 machine.s.facts.picked[cpu & CPU_MASK] ? SCX_KICK_PREEMPT : SCX_KICK_IDLE);
+	__sync_fetch_and_add(&stats.kicks, 1);
+}
+
+/* ---- tasks come and go ---- */
+
+/* Under the lock: a free id, or 0. */
+static __always_inline u32 take_id(void)
+{
+	tasks_seen++;
+	if (config.fail_every && tasks_seen % config.fail_every == 0)
+		return 0;
+	if (nfree)
+		return free_ids[--nfree & POOL_MASK];
+	return last_id < config.pool ? ++last_id : 0;
+}
+
+/* Under the lock */
+static __always_inline void let_go(u32 id)
+{
+	if (--host_task(id)->holders == 0)
+		free_ids[nfree++ & POOL_MASK] = id;
+}
+
+static __always_inline void open_account(u32 id, const struct task_struct *p, const struct event *e)
+{
+	struct account *a = &accounts[id & POOL_MASK];
+
+	a->received_ns = 0;
+	a->entitled_ns = 0;
+	a->turns = 0;
+	a->weight = a->nominal = e->amount;
+	a->process = e->process;
+	a->tgid = p->tgid;
+	a->pid = p->pid;
+}
+
+static __always_inline void settle_account(u32 id)
+{
+	struct account *a = &accounts[id & POOL_MASK];
+
+	a->weight = weight_of(&machine.s.facts, id);
+	a->entitled_ns = machine.entitled.task[id & POOL_MASK].service;
+}
+
+/* The CPUs [from, from + 64) of the machine that the mask has */
+static NOINLINE u64 allowed_word(const struct cpumask *mask, u32 from)
+{
+	u64 word = 0;
+
+	for (u32 i = 0; i < 64 && from + i < config.config.ncpus && can_loop; i++)
+		if (bpf_cpumask_test_cpu(config.kernel_cpu[(from + i) & CPU_MASK], mask))
+			word |= 1ull << i;
+	return word;
+}
+
+static __always_inline void note_allowed(struct event *e, u32 word, bool last)
+{
+	u32 kicked = e->cpu;
+
+	e->cpu = word;
+	note(EVENT_set_allowed, e, e->allowed.word[word], kicked, last);
+	e->cpu = kicked;
+}
+
+static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+
+	e.allowed.word[0] = allowed_word(mask, 0);
+	if (config.config.ncpus > 64) {
+		e.allowed.word[1] = allowed_word(mask, 64);
+		e.allowed.word[2] = allowed_word(mask, 128);
+		e.allowed.word[3] = allowed_word(mask, 192);
+	}
+	bpf_spin_lock(&lock);
+	tell(EVENT_set_allowed, &e);
+	bpf_spin_unlock(&lock);
+	kick(e.cpu);
+	if (config.config.ncpus > 64) {
+		note_allowed(&e, 3, false);
+		note_allowed(&e, 2, false);
+		note_allowed(&e, 1, false);
+	}
+	note_allowed(&e, 0, true);
+}
+
+/* Under the lock. The thread that stands for its process exists; if it has no id, each of its threads stands alone. */
+static __always_inline u32 process_of(const struct task_struct *p, u32 id, u32 leader)
+{
+	if (!leader || p->pid == p->tgid)
+		return id;
+	return machine.s.facts.task[leader & POOL_MASK].process;
+}
+
+SEC("struct_ops/init_task")
+s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	struct task_struct *leader = p->group_leader;
+	u32 leader_id = leader ? id_of(leader) : 0;
+	struct event e = { .amount = exact_weight(p), .now = clock_ns() };
+
+	p->scx.dsq_vtime = 0;
+	if (p->flags & PF_KTHREAD)
+		return 0;
+	bpf_spin_lock(&lock);
+	e.id = take_id();
+	if (!e.id) {
+		stats.without_id++;
+		bpf_spin_unlock(&lock);
+		return 0;
+	}
+	e.process = process_of(p, e.id, leader_id);
+	*host_task(e.id) = (struct host_task){ .holders = 1 };
+	host_task(e.process)->holders++;
+	tell(EVENT_new, &e);
+	stats.tasks++;
+	open_account(e.id, p, &e);
+	bpf_spin_unlock(&lock);
+
+	p->scx.dsq_vtime = e.id;
+	note(EVENT_new, &e, e.amount, e.process, 0);
+	if (p->nr_cpus_allowed < config.config.ncpus)
+		set_allowed(e.id, p->cpus_ptr);
+	return 0;
+}
+
+/* Under the lock: what it received since it came on its CPU. */
+static __always_inline bool tell_stopping(struct event *e, const struct task_struct *p)
+{
+	if (!(fact(&machine, e->id)->state & ON_CPU))
+		return false;
+	e->amount = p->se.sum_exec_runtime - host_task(e->id)->ran;
+	tell(EVENT_stopping, e);
+	accounts[e->id & POOL_MASK].received_ns += e->amount;
+	entitled_touch(&machine.entitled, &machine.s.facts, e->id, e->now);
+	settle_account(e->id);
+	return true;
+}
+
+/* It goes to sleep, dies, or leaves for another scheduling class. */
+static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, enum why why)
+{
+	struct event stopping = { .id = id, .now = clock_ns() }, e = stopping;
+	bool stopped;
+
+	e.why = why;
+	bpf_spin_lock(&lock);
+	stopped = tell_stopping(&stopping, p);
+	tell(EVENT_quiescent, &e);
+	settle_account(id);
+	stats.runnable = machine.s.facts.nrunnable;
+	bpf_spin_unlock(&lock);
+	host_task(id)->away = false;
+	if (stopped)
+		note(EVENT_stopping, &stopping, stopping.amount, 0, 0);
+	note(EVENT_quiescent, &e, 0, 0, why);
+}
+
+/* The reference by which it is dispatched */
+static __always_inline void hold(struct task_struct *p, u32 id)
+{
+	struct slot *slot = bpf_map_lookup_elem(&slots, &id);
+	struct task_struct *task;
+
+	if (!slot)
+		return;
+	task = bpf_task_acquire(p);
+	if (!task)
+		return;
+	task = bpf_kptr_xchg(&slot->task, task);
+	if (task)
+		bpf_task_release(task);
+	host_task(id)->held = true;
+}
+
+static __always_inline void unhold(u32 id)
+{
+	struct slot *slot = bpf_map_lookup_elem(&slots, &id);
+	struct task_struct *task;
+
+	host_task(id)->held = false;
+	if (!slot)
+		return;
+	task = bpf_kptr_xchg(&slot->task, NULL);
+	if (task)
+		bpf_task_release(task);
+}
+
+/* It leaves for another scheduling class; or this scheduler does. */
+SEC("struct_ops/disable")
+void BPF_PROG(host_disable, struct task_struct *p)
+{
+	u32 id = id_of(p);
+
+	if (!id)
+		return;
+	no_longer_runnable(p, id, BLOCKED);
+	unhold(id);
+}
+
+SEC("struct_ops/exit_task")
+void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	struct event e = { .id = id_of(p), .now = clock_ns() };
+
+	if (!e.id) {
+		if (!(p->flags & PF_KTHREAD))
+			__sync_fetch_and_sub(&stats.without_id, 1);
+		return;
+	}
+	bpf_spin_lock(&lock);
+	e.process = machine.s.facts.task[e.id & POOL_MASK].process;
+	tell(EVENT_exit, &e);
+	accounts[e.id & POOL_MASK].pid = 0;
+	stats.tasks--;
+	let_go(e.process);
+	let_go(e.id);
+	bpf_spin_unlock(&lock);
+	p->scx.dsq_vtime = 0;
+	note(EVENT_exit, &e, 0, 0, 0);
+}
+
+static __always_inline void set_weight(u32 id, u64 weight)
+{
+	struct event e = { .id = id, .amount = weight, .now = clock_ns() };
+
+	bpf_spin_lock(&lock);
+	tell(EVENT_set_weight, &e);
+	accounts[id & POOL_MASK].nominal = weight;
+	settle_account(id);
+	bpf_spin_unlock(&lock);
+	note(EVENT_set_weight, &e, weight, 0, 0);
+}
+
+SEC("struct_ops/set_weight")
+void BPF_PROG(host_set_weight, struct task_struct *p, u32 rounded)
+{
+	u32 id = id_of(p);
+
+	if (id && fact(&machine, id)->nominal != exact_weight(p))
+		set_weight(id, exact_weight(p));
+}
+
+SEC("struct_ops/set_cpumask")
+void BPF_PROG(host_set_cpumask, struct task_struct *p, const struct cpumask *mask)
+{
+	if (id_of(p))
+		set_allowed(id_of(p), mask);
+}
+
+/* ---- turns ---- */
+
+/* Where it was. Choosing a CPU is the machine's, when the task is enqueued; asking here first would race with it. */
+SEC("struct_ops/select_cpu")
+s32 BPF_PROG(host_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	return prev_cpu;
+}
+
+static __always_inline void kernel_thread_first(struct task_struct *p, u64 enq_flags)
+{
+	u32 cpu = machine_cpu(scx_bpf_task_cpu(p));
+
+	if (machine.s.facts.picked[cpu & CPU_MASK])
+		enq_flags |= SCX_ENQ_PREEMPT;
+	dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags);
+	__sync_fetch_and_add(&stats.kernel_threads, 1);
+}
+
+static __always_inline void fall_back(struct task_struct *p, u64 enq_flags)
+{
+	dsq_insert(p, FALLBACK, config.config.quantum, enq_flags);
+	scx_bpf_kick_cpu(scx_bpf_task_cpu(p), enq_flags & SCX_ENQ_LAST ? 0 : SCX_KICK_IDLE);
+	__sync_fetch_and_add(&stats.fallbacks, 1);
+}
+
+/* What is left of its turn if that is not over: the kernel had changed an attribute of it, or a kernel thread went
+ * first. 0 if it is over. */
+static __always_inline u64 rest_of_turn(const struct task_struct *p, u32 id, u64 enq_flags)
+{
+	const struct fact *t = fact(&machine, id);
+	u64 used = p->se.sum_exec_runtime - host_task(id)->turn_from;
+
+	if ((t->state & (PICKED | PARKED)) != PICKED || t->cpu != machine_cpu(scx_bpf_task_cpu(p)))
+		return 0;
+	if (machine.why[t->cpu & CPU_MASK] || enq_flags & SCX_ENQ_REENQ)
+		return 0;
+	return used < host_task(id)->turn ? host_task(id)->turn - used : 0;
+}
+
+SEC("struct_ops/enqueue")
+void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	struct event runnable = { .id = id_of(p), .now = clock_ns() }, e = runnable;
+	u32 id = e.id;
+	struct host_task *t = host_task(id);
+	bool woken;
+	u64 rest;
+
+	if (p->flags & PF_KTHREAD) {
+		kernel_thread_first(p, enq_flags);
+		return;
+	}
+	if (!t->held && id)
+		hold(p, id);
+	if (!id || !t->held) {
+		fall_back(p, enq_flags);
+		return;
+	}
+	rest = rest_of_turn(p, id, enq_flags);
+	t->away = false;
+	if (rest || is_migration_disabled(p)) {
+		dsq_insert(p, SCX_DSQ_LOCAL, rest ?: config.config.quantum, enq_flags);
+		__sync_fetch_and_add(rest ? &stats.kept : &stats.pinned, 1);
+		return;
+	}
+	sample_lock();
+	bpf_spin_lock(&lock);
+	woken = !(fact(&machine, id)->state & RUNNABLE);
+	if (woken) {
+		runnable.why = t->seen ? WOKEN : NEW;
+		tell(EVENT_runnable, &runnable);
+		stats.wakes++;
+		stats.runnable = machine.s.facts.nrunnable;
+	}
+	tell(EVENT_enqueue, &e);
+	bpf_spin_unlock(&lock);
+	t->seen = true;
+	kick(e.cpu);
+	if (woken)
+		note(EVENT_runnable, &runnable, 0, 0, runnable.why);
+	note(EVENT_enqueue, &e, 0, 0, 0);
+}
+
+SEC("struct_ops/dequeue")
+void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
+{
+	struct event e = { .id = id_of(p), .now = clock_ns() };
+
+	if (!e.id)
+		return;
+	bpf_spin_lock(&lock);
+	tell(EVENT_dequeue, &e);
+	bpf_spin_unlock(&lock);
+	note(EVENT_dequeue, &e, 0, 0, 0);
+}
+
+/* Tasks in the fallback DSQ get as many turns as so many tasks of the policy would: the first of them runs when
+ * the others have had theirs. */
+static u64 fallback_credit[MAX_CPUS];
+
+static __always_inline bool fallback_is_next(u32 cpu)
+{
+	s32 queued;
+
+	if (!stats.without_id)
+		return false;
+	queued = scx_bpf_dsq_nr_queued(FALLBACK);
+	if (queued <= 0)
+		return false;
+	fallback_credit[cpu & CPU_MASK] += queued;
+	if (fallback_credit[cpu & CPU_MASK] < machine.s.facts.nrunnable)
+		return false;
+	fallback_credit[cpu & CPU_MASK] = 0;
+	return dsq_consume(FALLBACK);
+}
+
+static __always_inline void begin_turn(const struct task_struct *p, const struct event *e)
+{
+	host_task(e->id)->turn_from = p->se.sum_exec_runtime;
+	host_task(e->id)->turn = e->slice;
+}
+
+/*
+ * Sends the task that was picked to this CPU. Its allowed CPUs may have changed since. The kernel notes which time
+ * that it is enqueued is meant when it is asked, and drops the dispatch if that has passed; so what is tested after
+ * asking holds.
+ */
+static __always_inline bool send(const struct event *e, s32 cpu)
+{
+	struct slot *slot = bpf_map_lookup_elem(&slots, &e->id);
+	struct task_struct *p = slot ? slot->task : NULL;
+
+	if (!p) {
+		__sync_fetch_and_add(&stats.missing, 1);
+		return false;
+	}
+	begin_turn(p, e);
+	dsq_insert(p, SCX_DSQ_LOCAL_ON | cpu, e->slice, 0);
+	if (scx_bpf_task_cpu(p) == cpu ||
+	    (bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && !is_migration_disabled(p)))
+		return true;
+	scx_bpf_dispatch_cancel();
+	__sync_fetch_and_add(&stats.cancelled, 1);
+	return false;
+}
+
+/* Asks the machine once. Returns whether the CPU knows what to do. */
+static __always_inline bool dispatch(s32 kernel_cpu, u32 cpu, struct task_struct *prev)
+{
+	struct event e = { .cpu = cpu, .now = clock_ns() };
+
+	sample_lock();
+	bpf_spin_lock(&lock);
+	tell(EVENT_dispatch, &e);
+	stats.decisions = machine.decisions;
+	stats.faults = machine.faults;
+	bpf_spin_unlock(&lock);
+	note(EVENT_dispatch, &e, e.slice, e.id, cpu);
+	kick(e.cpu);
+	if (!e.id)
+		return true;
+	e.slice = e.slice ?: 1;
+	if (!prev || id_of(prev) != e.id)
+		return send(&e, kernel_cpu);
+	begin_turn(prev, &e);
+	prev->scx.slice = e.slice;
+	return true;
+}
+
+SEC("struct_ops/dispatch")
+void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
+{
+	u32 cpu = machine_cpu(kernel_cpu);
+
+	if (cpu == NO_CPU || fallback_is_next(cpu))
+		return;
+	for (u32 i = 0; i < DISPATCH_TRIES; i++)
+		if (dispatch(kernel_cpu, cpu, prev))
+			break;
+	if (stats.without_id && !machine.s.facts.picked[cpu & CPU_MASK])
+		dsq_consume(FALLBACK);
+}
+
+/* A task that runs while the scheduler is being loaded is not the machine's before it is enqueued. */
+SEC("struct_ops/running")
+void BPF_PROG(host_running, struct task_struct *p)
+{
+	struct event e = { .id = id_of(p), .now = clock_ns() };
+
+	if (!e.id || !(fact(&machine, e.id)->state & RUNNABLE))
+		return;
+	host_task(e.id)->ran = p->se.sum_exec_runtime;
+	bpf_spin_lock(&lock);
+	tell(EVENT_running, &e);
+	stats.switches++;
+	accounts[e.id & POOL_MASK].turns++;
+	bpf_spin_unlock(&lock);
+	note(EVENT_running, &e, 0, 0, 0);
+}
+
+/* If it is not runnable any more, quiescent follows, and does both. */
+SEC("struct_ops/stopping")
+void BPF_PROG(host_stopping, struct task_struct *p, bool runnable)
+{
+	struct event e = { .id = id_of(p), .now = clock_ns() };
+	bool stopped;
+
+	if (!e.id || !runnable)
+		return;
+	bpf_spin_lock(&lock);
+	stopped = tell_stopping(&e, p);
+	bpf_spin_unlock(&lock);
+	if (stopped)
+		note(EVENT_stopping, &e, e.amount, 0, 0);
+}
+
+/* The kernel changes an attribute of a runnable task: it is put back in a moment, and its turn is not over. */
+static __always_inline void take_aside(const struct task_struct *p, u32 id)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+	bool stopped;
+
+	host_task(id)->away = true;
+	bpf_spin_lock(&lock);
+	stopped = tell_stopping(&e, p);
+	bpf_spin_unlock(&lock);
+	if (stopped)
+		note(EVENT_stopping, &e, e.amount, 0, 0);
+}
+
+SEC("struct_ops/quiescent")
+void BPF_PROG(host_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	u32 id = id_of(p);
+
+	if (!id)
+		return;
+	if (!(deq_flags & DEQ_SLEEP)) {
+		take_aside(p, id);
+		return;
+	}
+	no_longer_runnable(p, id, p->__state & TASK_DEAD ? EXITED : BLOCKED);
+	if (p->flags & PF_EXITING)
+		unhold(id);
+}
+
+SEC("struct_ops/yield")
+bool BPF_PROG(host_yield, struct task_struct *from, struct task_struct *to)
+{
+	struct event e = { .id = id_of(from), .now = clock_ns() };
+
+	if (to)
+		return false;
+	from->scx.slice = 0;
+	if (!e.id)
+		return false;
+	e.cpu = machine_cpu(scx_bpf_task_cpu(from));
+	bpf_spin_lock(&lock);
+	tell(EVENT_yield, &e);
+	bpf_spin_unlock(&lock);
+	note(EVENT_yield, &e, 0, 0, 0);
+	return false;
+}
+
+/* A real-time task took the CPU: what waits for it may run elsewhere. */
+SEC("struct_ops/cpu_release")
+void BPF_PROG(host_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
+{
+	if (args->reason != SCX_CPU_PREEMPT_STOP && ksym_exists(scx_bpf_reenqueue_local))
+		scx_bpf_reenqueue_local();
+}
+
+/* ---- the scheduler comes and goes ---- */
+
+SEC("struct_ops.s/init")
+s32 BPF_PROG(host_init)
+{
+	bpf_spin_lock(&lock);
+	config_init(&machine, &config.config);
+	bpf_spin_unlock(&lock);
+	return scx_bpf_create_dsq(FALLBACK, -1);
+}
+
+SEC("struct_ops/exit")
+void BPF_PROG(host_exit, struct scx_exit_info *info)
+{
+	bpf_probe_read_kernel_str(exit_info.reason, sizeof(exit_info.reason), info->reason);
+	bpf_probe_read_kernel_str(exit_info.msg, sizeof(exit_info.msg), info->msg);
+	bpf_probe_read_kernel_str(exit_info.dump, sizeof(exit_info.dump), info->dump);
+	exit_info.code = info->exit_code;
+	exit_info.kind = info->kind;
+}
+
+/* What the kernel prints when it throws the scheduler out */
+SEC("struct_ops/dump")
+void BPF_PROG(host_dump, struct scx_dump_ctx *dump)
+{
+	static char format[] = "divvy: %llu runnable, %llu decisions, %llu faults, %llu missing, %llu cancelled\n";
+	unsigned long long data[] = {
+		machine.s.facts.nrunnable, machine.decisions, machine.faults, stats.missing, stats.cancelled,
+	};
+
+	if (ksym_exists(scx_bpf_dump_bstr))
+		scx_bpf_dump_bstr(format, data, sizeof(data));
+}
+
+/* ---- commands ---- */
+
+#define NO_SUCH_TASK 3 /* ESRCH */
+
+static __always_inline u32 id_of_pid(u32 pid)
+{
+	struct task_struct *p = bpf_task_from_pid(pid);
+	u32 id;
+
+	if (!p)
+		return 0;
+	id = id_of(p);
+	bpf_task_release(p);
+	return id;
+}
+
+/* Until its nice value changes */
+SEC("syscall")
+int command_set_weight(struct host_command *c)
+{
+	u32 id = id_of_pid(c->pid);
+
+	if (!id)
+		return NO_SUCH_TASK;
+	set_weight(id, c->value);
+	return 0;
+}
+
+SEC("syscall")
+int command_get_weight(struct host_command *c)
+{
+	u32 id = id_of_pid(c->pid);
+
+	if (!id)
+		return NO_SUCH_TASK;
+	c->value = fact(&machine, id)->nominal;
+	return 0;
+}
+
+SEC("syscall")
+int command_set_param(struct host_command *c)
+{
+	struct event e = { .process = c->owner, .cpu = c->index, .amount = c->value, .now = clock_ns() };
+
+	bpf_spin_lock(&lock);
+	tell(EVENT_set_param, &e);
+	bpf_spin_unlock(&lock);
+	note(EVENT_set_param, &e, e.amount, e.process, 0);
+	return 0;
+}
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+
+SEC(".struct_ops.link")
+struct sched_ext_ops host_ops = {
+	.select_cpu = (void *)host_select_cpu,
+	.enqueue = (void *)host_enqueue,
+	.dequeue = (void *)host_dequeue,
+	.dispatch = (void *)host_dispatch,
+	.running = (void *)host_running,
+	.stopping = (void *)host_stopping,
+	.quiescent = (void *)host_quiescent,
+	.yield = (void *)host_yield,
+	.set_weight = (void *)host_set_weight,
+	.set_cpumask = (void *)host_set_cpumask,
+	.cpu_release = (void *)host_cpu_release,
+	.init_task = (void *)host_init_task,
+	.exit_task = (void *)host_exit_task,
+	.disable = (void *)host_disable,
+	.dump = (void *)host_dump,
+	.init = (void *)host_init,
+	.exit = (void *)host_exit,
+	.flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING,
+	.exit_dump_len = EXIT_DUMP_LEN,
+	.name = "divvy_" STRING(DIVVY_POLICY),
+};
+
+char _license[] SEC("license") = "Dual MIT/GPL";

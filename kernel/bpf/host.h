@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What the loader and the BPF host (host.bpf.c) tell each other. Compiled once a policy; what depends on
+ * the policy comes last. src/load/ mirrors it; a test compares.
+ */
+#ifndef DIVVY_HOST_H
+#define DIVVY_HOST_H
+
+#include "event.h"
+
+/* .rodata.config: set before loading */
+struct host_config {
+	u32 pool;                 /* tasks that the policy takes at most, below POOL; further ones wait in the fallback DSQ */
+	u32 fail_every;           /* for tests: every n-th new task gets no id; 0 none */
+	u32 log;                  /* write records */
+	u32 sample;               /* every n-th event of the machine measures its wait for the lock; a power of two; 0 none */
+	u16 cpu[MAX_CPUS];        /* of a kernel's CPU: the machine's, or NO_CPU */
+	u16 kernel_cpu[MAX_CPUS]; /* of a machine's CPU: the kernel's */
+	struct config config;
+};
+
+/* .data.stats: since loading, a u64 each, in this order. S(name, what it counts) */
+#define STATS(S) \
+	S(decisions, "times that the policy was asked") \
+	S(faults, "answers against the contract") \
+	S(events, "events told to the machine") \
+	S(switches, "tasks that came on a CPU") \
+	S(wakes, "tasks that became runnable") \
+	S(kept, "turns that went on after an interruption by the kernel") \
+	S(kicks, "CPUs asked to dispatch") \
+	S(kernel_threads, "times that a kernel thread went first") \
+	S(pinned, "times that a task that may not migrate stayed where it was") \
+	S(fallbacks, "times that a task without an id went to the fallback DSQ") \
+	S(missing, "tasks picked that could not be found") \
+	S(cancelled, "tasks picked that could not go where they were picked for") \
+	S(without_id, "tasks alive without an id") \
+	S(tasks, "tasks alive with an id") \
+	S(runnable, "tasks runnable now") \
+	S(records, "records of the log") \
+	S(dropped, "records that found no room") \
+	S(lock_samples, "events whose wait for the lock was measured") \
+	S(lock_wait_ns, "what they waited together")
+
+#define STAT_FIELD(name, help) u64 name;
+struct host_stats {
+	STATS(STAT_FIELD)
+};
+
+/* .data.tasks: a row a task, by id; a row without a pid is free. Written under the lock, read without. */
+struct account {
+	u64 received_ns;
+	u64 entitled_ns; /* by its effective weight, in the fluid model; settled when it last stopped */
+	u64 weight;      /* effective, nice 0 is 2^20 */
+	u64 nominal;
+	u32 pid;
+	u32 tgid;
+	u32 turns;
+	u32 process; /* id of the task that stands for its process */
+};
+
+/* .data.exit: how it ended */
+#define EXIT_DUMP_LEN 32768
+struct host_exit {
+	s64 kind; /* enum scx_exit_kind; 0 while it runs */
+	s64 code;
+	char reason[128];
+	char msg[1024];
+	char dump[EXIT_DUMP_LEN];
+};
+
+/* Argument of SEC("syscall") programs: host_set_weight, host_get_weight, host_set_param */
+struct host_command {
+	u32 pid;
+	u32 owner;  /* of a parameter: 0 the policy, else the modifier's bit */
+	u32 index;
+	u32 unused;
+	u64 value;  /* the weight, nice 0 is 2^20, answered by host_get_weight; the parameter */
+};
+
+/*
+ * The ring buffer `records`: what the machine was told and answered, one event a record, numbered in the order in
+ * which it was told. Records arrive out of order, and those that found no room are missing.
+ */
+struct record {
+	u64 now;    /* as the machine took it */
+	u64 value;  /* weight, service, parameter, 64 bits of allowed CPUs; answer of dispatch: slice */
+	u32 seq;    /* from 1, wraps */
+	u32 id;
+	u32 answer; /* of dispatch: the task. Of new: the process. Of set_param: the owner */
+	u16 cpu;    /* told, or answered: the CPU to kick. Of allowed: which 64 CPUs. Of set_param: the index */
+	u8 kind;    /* enum event_kind */
+	u8 why;     /* or, of dispatch, the CPU told */
+};
+
+#endif

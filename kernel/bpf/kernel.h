@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What the BPF host needs of the kernel, and no more: types by the fields that are read, which are found in the
+ * running kernel's BTF at load (CO-RE), and functions under their names of 6.12 and of later kernels, of which
+ * those that the kernel does not have are left out.
+ */
+#ifndef DIVVY_KERNEL_H
+#define DIVVY_KERNEL_H
+
+#include "policy.h"
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#define s32 __s32
+#define KERNEL_TYPE __attribute__((preserve_access_index))
+#define ksym_exists(sym) (&sym != 0)
+#ifndef __kptr
+#define __kptr __attribute__((btf_type_tag("kptr")))
+#endif
+
+struct cpumask;
+
+struct sched_entity {
+	u64 exec_start;
+	u64 sum_exec_runtime;
+} KERNEL_TYPE;
+
+struct sched_ext_entity {
+	u32 flags;
+	u64 slice;
+	u64 dsq_vtime;
+} KERNEL_TYPE;
+
+struct task_struct {
+	unsigned int __state;
+	unsigned int flags;
+	int static_prio;
+	unsigned int policy;
+	int nr_cpus_allowed;
+	const struct cpumask *cpus_ptr;
+	unsigned short migration_disabled;
+	struct sched_entity se;
+	struct sched_ext_entity scx;
+	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+} KERNEL_TYPE;
+
+#define PF_EXITING 0x00000004
+#define PF_KTHREAD 0x00200000
+#define TASK_DEAD 0x00000080
+#define SCHED_IDLE 5
+#define NICE_0_PRIO 120
+
+struct scx_init_task_args {
+	bool fork;
+} KERNEL_TYPE;
+
+struct scx_exit_task_args {
+	bool cancelled;
+} KERNEL_TYPE;
+
+enum scx_cpu_preempt_reason { SCX_CPU_PREEMPT_STOP = 2 };
+
+struct scx_cpu_release_args {
+	enum scx_cpu_preempt_reason reason;
+} KERNEL_TYPE;
+
+enum scx_exit_kind { SCX_EXIT_NONE };
+
+struct scx_exit_info {
+	enum scx_exit_kind kind;
+	s64 exit_code;
+	const char *reason;
+	char *msg;
+	char *dump;
+} KERNEL_TYPE;
+
+struct scx_dump_ctx;
+
+/* The calls that the host has; the loader leaves out those that the kernel does not know. */
+struct sched_ext_ops {
+	s32 (*select_cpu)(struct task_struct *p, s32 prev_cpu, u64 wake_flags);
+	void (*enqueue)(struct task_struct *p, u64 enq_flags);
+	void (*dequeue)(struct task_struct *p, u64 deq_flags);
+	void (*dispatch)(s32 cpu, struct task_struct *prev);
+	void (*running)(struct task_struct *p);
+	void (*stopping)(struct task_struct *p, bool runnable);
+	void (*quiescent)(struct task_struct *p, u64 deq_flags);
+	bool (*yield)(struct task_struct *from, struct task_struct *to);
+	void (*set_weight)(struct task_struct *p, u32 weight);
+	void (*set_cpumask)(struct task_struct *p, const struct cpumask *cpumask);
+	void (*cpu_release)(s32 cpu, struct scx_cpu_release_args *args);
+	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
+	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
+	void (*disable)(struct task_struct *p);
+	void (*dump)(struct scx_dump_ctx *ctx);
+	s32 (*init)(void);
+	void (*exit)(struct scx_exit_info *info);
+	u32 dispatch_max_batch;
+	u64 flags;
+	u32 timeout_ms;
+	u32 exit_dump_len;
+	char name[128];
+};
+
+#define SCX_OPS_ENQ_LAST (1ull << 1)
+#define SCX_OPS_ENQ_EXITING (1ull << 2)
+
+#define SCX_TASK_QUEUED 1
+#define SCX_SLICE_DFL (20 * 1000000ull)
+#define SCX_DSQ_LOCAL ((1ull << 63) | 2)
+#define SCX_DSQ_LOCAL_ON ((1ull << 63) | (1ull << 62))
+#define SCX_ENQ_PREEMPT (1ull << 32)
+#define SCX_ENQ_REENQ (1ull << 40)
+#define SCX_ENQ_LAST (1ull << 41)
+#define SCX_KICK_IDLE (1ull << 0)
+#define SCX_KICK_PREEMPT (1ull << 1)
+
+/* Its bit has moved between kernels. */
+enum scx_deq_flags___any { SCX_DEQ_SLEEP = 1 };
+#define DEQ_SLEEP bpf_core_enum_value(enum scx_deq_flags___any, SCX_DEQ_SLEEP)
+
+extern void bpf_rcu_read_lock(void) __ksym;
+extern void bpf_rcu_read_unlock(void) __ksym;
+extern struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
+extern void bpf_task_release(struct task_struct *p) __ksym;
+extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
+extern bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
+extern bool bpf_cpumask_full(const struct cpumask *cpumask) __ksym;
+
+extern s32 scx_bpf_create_dsq(u64 dsq, s32 node) __ksym;
+extern s32 scx_bpf_dsq_nr_queued(u64 dsq) __ksym;
+extern void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
+extern s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
+extern void scx_bpf_dispatch_cancel(void) __ksym;
+extern u32 scx_bpf_reenqueue_local(void) __ksym __weak;
+extern void scx_bpf_dump_bstr(char *fmt, unsigned long long *data, u32 data_len) __ksym __weak;
+extern u64 scx_bpf_now(void) __ksym __weak;
+
+extern void scx_bpf_dispatch(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags) __ksym __weak;
+extern void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags) __ksym __weak;
+extern bool scx_bpf_dsq_insert___v2(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags) __ksym __weak;
+extern bool scx_bpf_consume(u64 dsq) __ksym __weak;
+extern bool scx_bpf_dsq_move_to_local(u64 dsq) __ksym __weak;
+extern bool scx_bpf_dsq_move_to_local___v2(u64 dsq, u64 enq_flags) __ksym __weak;
+
+static __always_inline void dsq_insert(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags)
+{
+	if (ksym_exists(scx_bpf_dsq_insert___v2))
+		scx_bpf_dsq_insert___v2(p, dsq, slice, enq_flags);
+	else if (ksym_exists(scx_bpf_dsq_insert))
+		scx_bpf_dsq_insert(p, dsq, slice, enq_flags);
+	else
+		scx_bpf_dispatch(p, dsq, slice, enq_flags);
+}
+
+static __always_inline bool dsq_consume(u64 dsq)
+{
+	if (ksym_exists(scx_bpf_dsq_move_to_local___v2))
+		return scx_bpf_dsq_move_to_local___v2(dsq, 0);
+	if (ksym_exists(scx_bpf_dsq_move_to_local))
+		return scx_bpf_dsq_move_to_local(dsq);
+	return scx_bpf_consume(dsq);
+}
+
+/* A CPU's own, on kernels that have scx_bpf_now: the machine makes it go forwards. */
+static __always_inline u64 clock_ns(void)
+{
+	return ksym_exists(scx_bpf_now) ? scx_bpf_now() : bpf_ktime_get_ns();
+}
+
+/* While a BPF program runs, it itself keeps the current task from migrating. */
+static __always_inline bool is_migration_disabled(const struct task_struct *p)
+{
+	u32 n;
+
+	if (!bpf_core_field_exists(p->migration_disabled))
+		return false;
+	n = p->migration_disabled;
+	return n > 1 || (n && p != bpf_get_current_task_btf());
+}
+
+/* The kernel's sched_prio_to_weight; 3 is SCHED_IDLE's. p->scx.weight is this rounded to a hundredth of nice 0. */
+static const u32 nice_weight[40] = {
+	88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916,
+	9548, 7620, 6100, 4904, 3906, 3121, 2501, 1991, 1586, 1277,
+	1024, 820, 655, 526, 423, 335, 272, 215, 172, 137,
+	110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
+};
+
+static __always_inline u64 exact_weight(const struct task_struct *p)
+{
+	u32 i = p->static_prio - (NICE_0_PRIO - 20);
+
+	if (p->policy == SCHED_IDLE)
+		return 3ull << 10;
+	return (u64)nice_weight[i < 40 ? i : 20] << 10;
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What each task is entitled to: the service that it would have received from a fluid machine, which serves all
+ * runnable tasks at once, in the ratio of their effective weights, none with more than one CPU. For a host that
+ * shows it while tasks run, in O(1) an event; the simulator has a model of its own, which knows the weights that
+ * are infeasible (entitled.rs).
+ *
+ *   V(t)  service of a task of weight 1 while more tasks than CPUs are runnable:  dV = P dt / sum of weights
+ *   U(t)  time in which there was a CPU for each:                                 dU = dt
+ *   entitled = weight * dV + dU, settled when the weight changes and when a turn ends
+ *
+ * Exact on one CPU, and on more as long as no weight is infeasible: +feasible sees to that.
+ */
+#ifndef DIVVY_ENTITLED_H
+#define DIVVY_ENTITLED_H
+
+#include "policy.h"
+
+#define ENTITLED_SHIFT 16
+
+struct entitled {
+	u64 V;     /* 2^-16 ns, for a weight of 1 in the machine's fixed point */
+	u64 rest;  /* of the last division for V */
+	u64 U;     /* ns */
+	u64 total; /* sum of the effective weights of runnable tasks */
+	u64 then;  /* until when V and U are computed */
+	struct {
+		u64 V, U;    /* when it was settled */
+		u64 service; /* ns, until then */
+	} task[POOL];
+};
+
+static inline void entitled_advance(struct entitled *e, const struct facts *f, u64 now)
+{
+	u64 dt = now - e->then, fluid;
+
+	e->then = now;
+	if (f->nrunnable <= f->ncpus) {
+		e->U += dt;
+		return;
+	}
+	fluid = ((dt * f->ncpus) << ENTITLED_SHIFT) + e->rest;
+	e->V += fluid / e->total;
+	e->rest = fluid % e->total;
+}
+
+/* From here on it is entitled. */
+static inline void entitled_from(struct entitled *e, u32 id)
+{
+	e->task[id & POOL_MASK].V = e->V;
+	e->task[id & POOL_MASK].U = e->U;
+}
+
+/* Rounded down, by less than weight / 2^16 ns */
+static inline void entitled_settle(struct entitled *e, const struct facts *f, u32 id)
+{
+	u64 V = e->V - e->task[id & POOL_MASK].V, U = e->U - e->task[id & POOL_MASK].U;
+
+	e->task[id & POOL_MASK].service += ((V * weight_of(f, id)) >> ENTITLED_SHIFT) + U;
+	entitled_from(e, id);
+}
+
+/* A runnable task's, until now */
+static inline void entitled_touch(struct entitled *e, const struct facts *f, u32 id, u64 now)
+{
+	entitled_advance(e, f, now);
+	entitled_settle(e, f, id);
+}
+
+/* Its weight is in the facts already. */
+static inline void entitled_join(struct entitled *e, const struct facts *f, u32 id, u64 now)
+{
+	entitled_advance(e, f, now);
+	e->total += weight_of(f, id);
+	entitled_from(e, id);
+}
+
+static inline void entitled_leave(struct entitled *e, const struct facts *f, u32 id, u64 now)
+{
+	entitled_touch(e, f, id, now);
+	e->total -= weight_of(f, id);
+}
+
+/* While the facts hold the old weight */
+static inline void entitled_reweigh(struct entitled *e, const struct facts *f, u32 id, u64 w, u64 now)
+{
+	entitled_touch(e, f, id, now);
+	e->total += w - weight_of(f, id);
+}
+
+#endif
