@@ -3,12 +3,14 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use divvy_kernel::load::{LoadError, Missing};
 use divvy_sim::run::RunError;
 use divvy_sim::spec::SpecError;
 use divvy_sim::workload::WorkloadError;
 use divvy_trace::TraceError;
 
 use crate::assert::{ClaimError, NotMet};
+use crate::commands::load::CommandFailed;
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
 
@@ -26,12 +28,17 @@ const FAILURE: u8 = 1;
 const USAGE: u8 = 2;
 const NOT_MET: u8 = 3;
 const BAD_INPUT: u8 = 4;
+const NOT_HERE: u8 = 5;
 
 /// Says what went wrong on stderr, and gives the code. A reader that has seen enough is nothing wrong.
 pub fn code(result: &anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     if is_broken_pipe(error) {
         return ExitCode::SUCCESS;
+    }
+    if let Some(CommandFailed(code)) = error.downcast_ref() {
+        // It has said itself what went wrong.
+        return ExitCode::from(*code);
     }
     // Where nobody can be told, the code still tells.
     let _ = writeln!(anstream::stderr(), "{ERROR_STYLE}error:{ERROR_STYLE:#} {error:#}");
@@ -48,6 +55,8 @@ fn number(error: &anyhow::Error) -> u8 {
             Some(NOT_MET)
         } else if cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() {
             Some(BAD_INPUT)
+        } else if cause.is::<Missing>() || matches!(cause.downcast_ref(), Some(LoadError::Missing(_))) {
+            Some(NOT_HERE)
         } else {
             cause.downcast_ref::<RunError>().map(run_number)
         }

@@ -5,6 +5,7 @@ use crate::output::Output;
 
 mod common;
 mod completions;
+pub mod load;
 mod man;
 pub mod policies;
 pub mod replay;
@@ -16,6 +17,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Sim(args) => sim::run(args, cli.verbose, output),
         Command::Replay(args) => replay::run(args, cli.verbose, output),
+        Command::Load(args) => load::run(args, output),
         Command::Policies(args) => policies::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),
