@@ -74,7 +74,6 @@ struct {
 } records SEC(".maps");
 
 #define FALLBACK 1 /* a DSQ */
-#define DISPATCH_TRIES 4
 
 static __always_inline u32 id_of(const struct task_struct *p)
 {
@@ -521,7 +520,7 @@ static __always_inline void begin_turn(const struct task_struct *p, const struct
 /*
  * Sends the task that was picked to this CPU. Its allowed CPUs may have changed since. The kernel notes which time
  * that it is enqueued is meant when it is asked, and drops the dispatch if that has passed; so what is tested after
- * asking holds.
+ * asking holds. Where this fails, which is rare, the CPU asks again.
  */
 static __always_inline bool send(const struct event *e, s32 cpu)
 {
@@ -542,11 +541,14 @@ static __always_inline bool send(const struct event *e, s32 cpu)
 	return false;
 }
 
-/* Asks the machine once. Returns whether the CPU knows what to do. */
-static __always_inline bool dispatch(s32 kernel_cpu, u32 cpu, struct task_struct *prev)
+SEC("struct_ops/dispatch")
+void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
-	struct event e = { .cpu = cpu, .now = clock_ns() };
+	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = clock_ns() };
+	u32 cpu = e.cpu;
 
+	if (cpu == NO_CPU || fallback_is_next(cpu))
+		return;
 	sample_lock();
 	bpf_spin_lock(&lock);
 	tell(EVENT_dispatch, &e);
@@ -555,28 +557,16 @@ static __always_inline bool dispatch(s32 kernel_cpu, u32 cpu, struct task_struct
 	bpf_spin_unlock(&lock);
 	note(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
-	if (!e.id)
-		return true;
 	e.slice = e.slice ?: 1;
-	if (!prev || id_of(prev) != e.id)
-		return send(&e, kernel_cpu);
-	begin_turn(prev, &e);
-	prev->scx.slice = e.slice;
-	return true;
-}
-
-SEC("struct_ops/dispatch")
-void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
-{
-	u32 cpu = machine_cpu(kernel_cpu);
-
-	if (cpu == NO_CPU || fallback_is_next(cpu))
-		return;
-	for (u32 i = 0; i < DISPATCH_TRIES; i++)
-		if (dispatch(kernel_cpu, cpu, prev))
-			break;
-	if (stats.without_id && !machine.s.facts.picked[cpu & CPU_MASK])
-		dsq_consume(FALLBACK);
+	if (!e.id) {
+		if (stats.without_id)
+			dsq_consume(FALLBACK);
+	} else if (prev && id_of(prev) == e.id) {
+		begin_turn(prev, &e);
+		prev->scx.slice = e.slice;
+	} else if (!send(&e, kernel_cpu)) {
+		scx_bpf_kick_cpu(kernel_cpu, 0);
+	}
 }
 
 /* A task that runs while the scheduler is being loaded is not the machine's before it is enqueued. */

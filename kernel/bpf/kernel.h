@@ -20,7 +20,9 @@
 #define __kptr __attribute__((btf_type_tag("kptr")))
 #endif
 
-struct cpumask;
+struct cpumask {
+	unsigned long bits[1];
+} KERNEL_TYPE;
 
 struct sched_entity {
 	u64 exec_start;
@@ -123,13 +125,10 @@ struct sched_ext_ops {
 enum scx_deq_flags___any { SCX_DEQ_SLEEP = 1 };
 #define DEQ_SLEEP bpf_core_enum_value(enum scx_deq_flags___any, SCX_DEQ_SLEEP)
 
-extern void bpf_rcu_read_lock(void) __ksym;
-extern void bpf_rcu_read_unlock(void) __ksym;
 extern struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 extern void bpf_task_release(struct task_struct *p) __ksym;
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
 extern bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
-extern bool bpf_cpumask_full(const struct cpumask *cpumask) __ksym;
 
 extern s32 scx_bpf_create_dsq(u64 dsq, s32 node) __ksym;
 extern s32 scx_bpf_dsq_nr_queued(u64 dsq) __ksym;
