@@ -73,7 +73,9 @@ struct {
 	__uint(max_entries, 1 << 24);
 } records SEC(".maps");
 
-#define FALLBACK 1 /* a DSQ */
+/* DSQs: one for tasks without an id, and one a CPU, by the kernel's number */
+#define FALLBACK 1
+#define DSQ_OF_CPU 1024
 
 static __always_inline u32 id_of(const struct task_struct *p)
 {
@@ -494,6 +496,8 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 /* Tasks in the fallback DSQ get as many turns as so many tasks of the policy would: the first of them runs when
  * the others have had theirs. */
 static u64 fallback_credit[MAX_CPUS];
+/* Whether the DSQ of a CPU has a task that is to run there */
+static u32 late_cpu[MAX_CPUS];
 
 static __always_inline bool fallback_is_next(u32 cpu)
 {
@@ -518,11 +522,11 @@ static __always_inline void begin_turn(const struct task_struct *p, const struct
 }
 
 /*
- * Sends the task that was picked to this CPU. Its allowed CPUs may have changed since. The kernel notes which time
- * that it is enqueued is meant when it is asked, and drops the dispatch if that has passed; so what is tested after
- * asking holds. Where this fails, which is rare, the CPU asks again.
+ * Sends the task that was picked to this CPU. One that is on another CPU's queue goes through a DSQ of this CPU, from
+ * where the kernel moves it if it can be moved. Sent directly, the kernel would throw the scheduler out if the task
+ * cannot: a task that was just preempted can not for a moment, while its CPU runs a BPF program in its name.
  */
-static __always_inline bool send(const struct event *e, s32 cpu)
+static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 {
 	struct slot *slot = bpf_map_lookup_elem(&slots, &e->id);
 	struct task_struct *p = slot ? slot->task : NULL;
@@ -532,22 +536,39 @@ static __always_inline bool send(const struct event *e, s32 cpu)
 		return false;
 	}
 	begin_turn(p, e);
-	dsq_insert(p, SCX_DSQ_LOCAL_ON | cpu, e->slice, 0);
-	if (scx_bpf_task_cpu(p) == cpu ||
-	    (bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && !is_migration_disabled(p)))
+	if (scx_bpf_task_cpu(p) == cpu) {
+		dsq_insert(p, SCX_DSQ_LOCAL, e->slice, 0);
 		return true;
-	scx_bpf_dispatch_cancel();
-	__sync_fetch_and_add(&stats.cancelled, 1);
-	return false;
+	}
+	dsq_insert(p, DSQ_OF_CPU + cpu, e->slice, 0);
+	*late = !dsq_consume(DSQ_OF_CPU + cpu);
+	return !*late;
+}
+
+/* Whether a task that was sent to this CPU before, and could not be moved at once, still keeps the CPU waiting. It may
+ * have come now, or the kernel has taken it back and enqueues it again. */
+static __always_inline bool is_expecting(s32 cpu, u32 *late)
+{
+	if (!*late)
+		return false;
+	__sync_fetch_and_add(&stats.late, 1);
+	*late = 0;
+	if (dsq_consume(DSQ_OF_CPU + cpu))
+		return true;
+	if (scx_bpf_dsq_nr_queued(DSQ_OF_CPU + cpu) <= 0)
+		return false;
+	*late = 1;
+	scx_bpf_kick_cpu(cpu, 0);
+	return true;
 }
 
 SEC("struct_ops/dispatch")
 void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
 	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = clock_ns() };
-	u32 cpu = e.cpu;
+	u32 cpu = e.cpu, *late = &late_cpu[cpu & CPU_MASK];
 
-	if (cpu == NO_CPU || fallback_is_next(cpu))
+	if (cpu == NO_CPU || is_expecting(kernel_cpu, late) || fallback_is_next(cpu))
 		return;
 	sample_lock();
 	bpf_spin_lock(&lock);
@@ -564,7 +585,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	} else if (prev && id_of(prev) == e.id) {
 		begin_turn(prev, &e);
 		prev->scx.slice = e.slice;
-	} else if (!send(&e, kernel_cpu)) {
+	} else if (!send(&e, kernel_cpu, late)) {
 		scx_bpf_kick_cpu(kernel_cpu, 0);
 	}
 }
@@ -660,13 +681,24 @@ void BPF_PROG(host_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
 
 /* ---- the scheduler comes and goes ---- */
 
+static NOINLINE s32 create_cpu_dsqs(void)
+{
+	s32 error = 0;
+
+	for (u32 cpu = 0; cpu < config.config.ncpus && !error && can_loop; cpu++)
+		error = scx_bpf_create_dsq(DSQ_OF_CPU + config.kernel_cpu[cpu & CPU_MASK], -1);
+	return error;
+}
+
 SEC("struct_ops.s/init")
 s32 BPF_PROG(host_init)
 {
+	s32 error = scx_bpf_create_dsq(FALLBACK, -1);
+
 	bpf_spin_lock(&lock);
 	config_init(&machine, &config.config);
 	bpf_spin_unlock(&lock);
-	return scx_bpf_create_dsq(FALLBACK, -1);
+	return error ?: create_cpu_dsqs();
 }
 
 SEC("struct_ops/exit")
@@ -683,9 +715,9 @@ void BPF_PROG(host_exit, struct scx_exit_info *info)
 SEC("struct_ops/dump")
 void BPF_PROG(host_dump, struct scx_dump_ctx *dump)
 {
-	static char format[] = "divvy: %llu runnable, %llu decisions, %llu faults, %llu missing, %llu cancelled\n";
+	static char format[] = "divvy: %llu runnable, %llu decisions, %llu faults, %llu missing, %llu late\n";
 	unsigned long long data[] = {
-		machine.s.facts.nrunnable, machine.decisions, machine.faults, stats.missing, stats.cancelled,
+		machine.s.facts.nrunnable, machine.decisions, machine.faults, stats.missing, stats.late,
 	};
 
 	if (ksym_exists(scx_bpf_dump_bstr))

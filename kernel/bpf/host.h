@@ -32,7 +32,7 @@ struct host_config {
 	S(pinned, "times that a task that may not migrate stayed where it was") \
 	S(fallbacks, "times that a task without an id went to the fallback DSQ") \
 	S(missing, "tasks picked that could not be found") \
-	S(cancelled, "tasks picked that could not go where they were picked for") \
+	S(late, "times that a CPU waited for a task that it had picked on another") \
 	S(without_id, "tasks alive without an id") \
 	S(tasks, "tasks alive with an id") \
 	S(runnable, "tasks runnable now") \

@@ -114,7 +114,6 @@ struct sched_ext_ops {
 #define SCX_TASK_QUEUED 1
 #define SCX_SLICE_DFL (20 * 1000000ull)
 #define SCX_DSQ_LOCAL ((1ull << 63) | 2)
-#define SCX_DSQ_LOCAL_ON ((1ull << 63) | (1ull << 62))
 #define SCX_ENQ_PREEMPT (1ull << 32)
 #define SCX_ENQ_REENQ (1ull << 40)
 #define SCX_ENQ_LAST (1ull << 41)
@@ -134,7 +133,6 @@ extern s32 scx_bpf_create_dsq(u64 dsq, s32 node) __ksym;
 extern s32 scx_bpf_dsq_nr_queued(u64 dsq) __ksym;
 extern void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 extern s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
-extern void scx_bpf_dispatch_cancel(void) __ksym;
 extern u32 scx_bpf_reenqueue_local(void) __ksym __weak;
 extern void scx_bpf_dump_bstr(char *fmt, unsigned long long *data, u32 data_len) __ksym __weak;
 extern u64 scx_bpf_now(void) __ksym __weak;
