@@ -43,6 +43,7 @@ struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden"))
 /* What the host adds to a task; the last three in its rq's lock, or when it runs. */
 struct host_task {
 	u32 holders;   /* of its id: itself, and the threads of the process that it stands for */
+	u64 weight;    /* its own, before its cgroup's */
 	bool seen;     /* was runnable before */
 	bool held;     /* slots has it */
 	bool away;     /* the kernel took it off its queue to change it */
@@ -56,6 +57,14 @@ u32 free_ids[POOL];
 u32 nfree;
 u32 last_id;
 u32 tasks_seen;
+u64 cgroup_weight[POOL]; /* by the id that stands for its tasks as a process; 2^20 is 1 */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_CGROUPS);
+	__type(key, u64);
+	__type(value, struct host_cgroup);
+} cgroups SEC(".maps");
 
 struct slot {
 	struct task_struct __kptr *task;
@@ -232,6 +241,40 @@ static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
 	note_allowed(&e, 0, true);
 }
 
+/* The id that stands for a cgroup's tasks as a process; 0 if none is left. */
+static NOINLINE u32 cgroup_process(u64 cgroup)
+{
+	struct host_cgroup *known = bpf_map_lookup_elem(&cgroups, &cgroup), made = { .weight = WEIGHT_NICE_0 };
+
+	if (known)
+		return known->id;
+	bpf_spin_lock(&lock);
+	made.id = take_id();
+	host_task(made.id)->holders = 1;
+	cgroup_weight[made.id & POOL_MASK] = made.weight;
+	bpf_spin_unlock(&lock);
+	if (!made.id)
+		return 0;
+	if (!bpf_map_update_elem(&cgroups, &cgroup, &made, BPF_NOEXIST))
+		return made.id;
+	bpf_spin_lock(&lock);
+	let_go(made.id);
+	bpf_spin_unlock(&lock);
+	known = bpf_map_lookup_elem(&cgroups, &cgroup); /* another CPU was faster, or the map is full */
+	return known ? known->id : 0;
+}
+
+/* What a task asks for: its own weight, times its cgroup's */
+static __always_inline u64 wanted_weight(u32 id)
+{
+	u64 own = host_task(id)->weight, w;
+
+	if (!config.cgroups)
+		return own;
+	w = (own * cgroup_weight[fact(&machine, id)->process & POOL_MASK]) >> 20;
+	return w < WEIGHT_MIN ? WEIGHT_MIN : w > WEIGHT_MAX ? WEIGHT_MAX : w;
+}
+
 /* Under the lock. The thread that stands for its process exists; if it has no id, each of its threads stands alone. */
 static __always_inline u32 process_of(const struct task_struct *p, u32 id, u32 leader)
 {
@@ -244,12 +287,14 @@ SEC("struct_ops/init_task")
 s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct task_struct *leader = p->group_leader;
-	u32 leader_id = leader ? id_of(leader) : 0;
+	u32 leader_id = leader ? id_of(leader) : 0, cgroup = 0;
 	struct event e = { .amount = exact_weight(p), .now = clock_ns() };
 
 	p->scx.dsq_vtime = 0;
 	if (p->flags & PF_KTHREAD)
 		return 0;
+	if (config.cgroups && bpf_core_field_exists(args->cgroup))
+		cgroup = cgroup_process(args->cgroup->kn->id);
 	bpf_spin_lock(&lock);
 	e.id = take_id();
 	if (!e.id) {
@@ -257,8 +302,8 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 		bpf_spin_unlock(&lock);
 		return 0;
 	}
-	e.process = process_of(p, e.id, leader_id);
-	*host_task(e.id) = (struct host_task){ .holders = 1 };
+	e.process = cgroup ?: process_of(p, e.id, leader_id);
+	*host_task(e.id) = (struct host_task){ .holders = 1, .weight = e.amount };
 	host_task(e.process)->holders++;
 	tell(EVENT_new, &e);
 	stats.tasks++;
@@ -296,6 +341,7 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	stopped = tell_stopping(&stopping, p);
 	tell(EVENT_quiescent, &e);
 	settle_account(id);
+	accounts[id & POOL_MASK].runnable = false;
 	stats.runnable = machine.s.facts.nrunnable;
 	bpf_spin_unlock(&lock);
 	host_task(id)->away = false;
@@ -368,16 +414,16 @@ void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *
 	note(EVENT_exit, &e, 0, 0, 0);
 }
 
-static __always_inline void set_weight(u32 id, u64 weight)
+static __always_inline void set_weight(u32 id)
 {
-	struct event e = { .id = id, .amount = weight, .now = clock_ns() };
+	struct event e = { .id = id, .amount = wanted_weight(id), .now = clock_ns() };
 
 	bpf_spin_lock(&lock);
 	tell(EVENT_set_weight, &e);
-	accounts[id & POOL_MASK].nominal = weight;
+	accounts[id & POOL_MASK].nominal = e.amount;
 	settle_account(id);
 	bpf_spin_unlock(&lock);
-	note(EVENT_set_weight, &e, weight, 0, 0);
+	note(EVENT_set_weight, &e, e.amount, 0, 0);
 }
 
 SEC("struct_ops/set_weight")
@@ -385,8 +431,10 @@ void BPF_PROG(host_set_weight, struct task_struct *p, u32 rounded)
 {
 	u32 id = id_of(p);
 
-	if (id && fact(&machine, id)->nominal != exact_weight(p))
-		set_weight(id, exact_weight(p));
+	if (!id || host_task(id)->weight == exact_weight(p))
+		return;
+	host_task(id)->weight = exact_weight(p);
+	set_weight(id);
 }
 
 SEC("struct_ops/set_cpumask")
@@ -394,6 +442,44 @@ void BPF_PROG(host_set_cpumask, struct task_struct *p, const struct cpumask *mas
 {
 	if (id_of(p))
 		set_allowed(id_of(p), mask);
+}
+
+/* It moved to another cgroup. */
+SEC("struct_ops/cgroup_move")
+void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
+{
+	struct event e = { .id = id_of(p), .now = clock_ns() };
+	u32 was;
+
+	if (!e.id || !config.cgroups)
+		return;
+	e.process = cgroup_process(to->kn->id);
+	if (!e.process)
+		return;
+	bpf_spin_lock(&lock);
+	was = fact(&machine, e.id)->process;
+	host_task(e.process)->holders++;
+	tell(EVENT_set_process, &e);
+	let_go(was);
+	accounts[e.id & POOL_MASK].process = e.process;
+	settle_account(e.id);
+	bpf_spin_unlock(&lock);
+	note(EVENT_set_process, &e, 0, e.process, 0);
+	set_weight(e.id);
+}
+
+SEC("struct_ops/cgroup_exit")
+void BPF_PROG(host_cgroup_exit, struct cgroup *cgroup)
+{
+	u64 key = cgroup->kn->id;
+	struct host_cgroup *known = config.cgroups ? bpf_map_lookup_elem(&cgroups, &key) : NULL;
+	u32 id = known ? known->id : 0;
+
+	if (!id || bpf_map_delete_elem(&cgroups, &key))
+		return;
+	bpf_spin_lock(&lock);
+	let_go(id);
+	bpf_spin_unlock(&lock);
 }
 
 /* ---- turns ---- */
@@ -455,6 +541,8 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		fall_back(p, enq_flags);
 		return;
 	}
+	if (config.cgroups && fact(&machine, id)->nominal != wanted_weight(id))
+		set_weight(id); /* its cgroup's weight changed */
 	rest = rest_of_turn(p, id, enq_flags);
 	t->away = false;
 	if (rest || is_migration_disabled(p)) {
@@ -470,6 +558,7 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		tell(EVENT_runnable, &runnable);
 		stats.wakes++;
 		stats.runnable = machine.s.facts.nrunnable;
+		accounts[id & POOL_MASK].runnable = true;
 	}
 	tell(EVENT_enqueue, &e);
 	bpf_spin_unlock(&lock);
@@ -748,7 +837,8 @@ int command_set_weight(struct host_command *c)
 
 	if (!id)
 		return NO_SUCH_TASK;
-	set_weight(id, c->value);
+	host_task(id)->weight = c->value;
+	set_weight(id);
 	return 0;
 }
 
@@ -759,7 +849,15 @@ int command_get_weight(struct host_command *c)
 
 	if (!id)
 		return NO_SUCH_TASK;
-	c->value = fact(&machine, id)->nominal;
+	c->value = host_task(id)->weight;
+	return 0;
+}
+
+/* Its tasks follow when they are next enqueued. */
+SEC("syscall")
+int command_set_cgroup(struct host_command *c)
+{
+	cgroup_weight[c->index & POOL_MASK] = c->value;
 	return 0;
 }
 
@@ -794,6 +892,8 @@ struct sched_ext_ops host_ops = {
 	.init_task = (void *)host_init_task,
 	.exit_task = (void *)host_exit_task,
 	.disable = (void *)host_disable,
+	.cgroup_move = (void *)host_cgroup_move,
+	.cgroup_exit = (void *)host_cgroup_exit,
 	.dump = (void *)host_dump,
 	.init = (void *)host_init,
 	.exit = (void *)host_exit,

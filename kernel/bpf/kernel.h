@@ -56,8 +56,17 @@ struct task_struct {
 #define SCHED_IDLE 5
 #define NICE_0_PRIO 120
 
+struct kernfs_node {
+	u64 id;
+} KERNEL_TYPE;
+
+struct cgroup {
+	struct kernfs_node *kn;
+} KERNEL_TYPE;
+
 struct scx_init_task_args {
 	bool fork;
+	struct cgroup *cgroup;
 } KERNEL_TYPE;
 
 struct scx_exit_task_args {
@@ -98,6 +107,8 @@ struct sched_ext_ops {
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
 	void (*disable)(struct task_struct *p);
+	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
+	void (*cgroup_exit)(struct cgroup *cgroup);
 	void (*dump)(struct scx_dump_ctx *ctx);
 	s32 (*init)(void);
 	void (*exit)(struct scx_exit_info *info);
