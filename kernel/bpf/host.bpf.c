@@ -47,6 +47,7 @@ struct host_task {
 	bool seen;     /* was runnable before */
 	bool held;     /* slots has it */
 	bool away;     /* the kernel took it off its queue to change it */
+	u64 enqueued;  /* when */
 	u64 ran;       /* p->se.sum_exec_runtime when it came on its CPU */
 	u64 turn_from; /* the same when its turn began */
 	u64 turn;      /* ns, how long its turn may last */
@@ -545,7 +546,8 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		set_weight(id); /* its cgroup's weight changed */
 	rest = rest_of_turn(p, id, enq_flags);
 	t->away = false;
-	if (rest || is_migration_disabled(p)) {
+	/* Reenqueued, we are called from host_cpu_release. */
+	if (rest || is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1)) {
 		dsq_insert(p, SCX_DSQ_LOCAL, rest ?: config.config.quantum, enq_flags);
 		__sync_fetch_and_add(rest ? &stats.kept : &stats.pinned, 1);
 		return;
@@ -561,6 +563,7 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		accounts[id & POOL_MASK].runnable = true;
 	}
 	tell(EVENT_enqueue, &e);
+	t->enqueued = e.now;
 	bpf_spin_unlock(&lock);
 	t->seen = true;
 	kick(e.cpu);
@@ -631,7 +634,9 @@ static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 	}
 	dsq_insert(p, DSQ_OF_CPU + cpu, e->slice, 0);
 	*late = !dsq_consume(DSQ_OF_CPU + cpu);
-	return !*late;
+	if (*late)
+		scx_bpf_kick_cpu(cpu, 0);
+	return true;
 }
 
 /* Whether a task that was sent to this CPU before, and could not be moved at once, still keeps the CPU waiting. It may
@@ -651,6 +656,95 @@ static __always_inline bool is_expecting(s32 cpu, u32 *late)
 	return true;
 }
 
+/* ---- patience ---- */
+
+/*
+ * A policy may let a task wait for longer than the kernel's watchdog permits, which then throws the scheduler out: a
+ * weight of 15 beside many of 88761, or first come first served. So once a second those that have waited beyond
+ * patience are noted, and their CPUs kicked; each gets a quantum out of turn. The machine is told that the task is
+ * out of its custody for so long, and charges the quantum in the task's next turn: no share changes.
+ */
+#define SWEEP_NS 1000000000ull
+#define MAX_OVERDUE 64
+
+static u32 overdue[MAX_OVERDUE];
+static u32 noverdue;
+static u32 sweep_id;
+
+struct sweep {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct sweep);
+} sweeps SEC(".maps");
+
+static NOINLINE void find_overdue(u64 now)
+{
+	u64 patience = config.patience_ms * MS;
+
+	for (sweep_id = 1; sweep_id <= last_id && noverdue < MAX_OVERDUE && can_loop; sweep_id++) {
+		u64 since = host_task(sweep_id)->enqueued;
+
+		if (!(fact(&machine, sweep_id)->state & CUSTODY) || since + patience > now)
+			continue;
+		overdue[noverdue % MAX_OVERDUE] = sweep_id;
+		noverdue++;
+	}
+}
+
+static NOINLINE void kick_all(void)
+{
+	for (u32 cpu = 0; cpu < config.config.ncpus && can_loop; cpu++)
+		scx_bpf_kick_cpu(config.kernel_cpu[cpu & CPU_MASK], SCX_KICK_PREEMPT);
+}
+
+static int sweep(void *map, u32 *key, struct sweep *s)
+{
+	find_overdue(clock_ns());
+	if (noverdue)
+		kick_all();
+	bpf_timer_start(&s->timer, SWEEP_NS, 0);
+	return 0;
+}
+
+static __always_inline s32 start_sweeping(void)
+{
+	u32 zero = 0;
+	struct sweep *s = bpf_map_lookup_elem(&sweeps, &zero);
+
+	if (!s || !config.patience_ms)
+		return 0;
+	return bpf_timer_init(&s->timer, &sweeps, CLOCK_MONOTONIC) ?: bpf_timer_set_callback(&s->timer, sweep) ?:
+	       bpf_timer_start(&s->timer, SWEEP_NS, 0);
+}
+
+/* The last that was noted, if it still waits and may run here */
+static __always_inline bool rescue(s32 kernel_cpu, u32 cpu, u32 *late)
+{
+	struct event e = { .now = clock_ns() };
+	bool waits = false;
+
+	bpf_spin_lock(&lock);
+	if (noverdue) {
+		e.id = overdue[--noverdue % MAX_OVERDUE];
+		waits = fact(&machine, e.id)->state & CUSTODY && machine_may_run(&machine, e.id, cpu);
+	}
+	if (waits) {
+		tell(EVENT_dequeue, &e);
+		stats.rescues++;
+	}
+	bpf_spin_unlock(&lock);
+	if (!waits)
+		return false;
+	note(EVENT_dequeue, &e, 0, 0, 0);
+	e.slice = config.config.quantum;
+	return send(&e, kernel_cpu, late);
+}
+
 SEC("struct_ops/dispatch")
 void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
@@ -658,6 +752,8 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	u32 cpu = e.cpu, *late = &late_cpu[cpu & CPU_MASK];
 
 	if (cpu == NO_CPU || is_expecting(kernel_cpu, late) || fallback_is_next(cpu))
+		return;
+	if (noverdue && rescue(kernel_cpu, cpu, late))
 		return;
 	sample_lock();
 	bpf_spin_lock(&lock);
@@ -787,7 +883,7 @@ s32 BPF_PROG(host_init)
 	bpf_spin_lock(&lock);
 	config_init(&machine, &config.config);
 	bpf_spin_unlock(&lock);
-	return error ?: create_cpu_dsqs();
+	return error ?: create_cpu_dsqs() ?: start_sweeping();
 }
 
 SEC("struct_ops/exit")

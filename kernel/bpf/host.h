@@ -14,6 +14,7 @@ struct host_config {
 	u32 fail_every;           /* for tests: every n-th new task gets no id; 0 none */
 	u32 log;                  /* write records */
 	u32 cgroups;              /* a task's process is its cgroup, and that has a weight */
+	u32 patience_ms;          /* a task that waits for longer runs out of turn; 0 it does not */
 	u32 sample;               /* every n-th event of the machine measures its wait for the lock; a power of two; 0 none */
 	u16 cpu[MAX_CPUS];        /* of a kernel's CPU: the machine's, or NO_CPU */
 	u16 kernel_cpu[MAX_CPUS]; /* of a machine's CPU: the kernel's */
@@ -32,6 +33,7 @@ struct host_config {
 	S(kernel_threads, "times that a kernel thread went first") \
 	S(pinned, "times that a task that may not migrate stayed where it was") \
 	S(fallbacks, "times that a task without an id went to the fallback DSQ") \
+	S(rescues, "turns given to tasks that had waited beyond patience") \
 	S(missing, "tasks picked that could not be found") \
 	S(late, "times that a CPU waited for a task that it had picked on another") \
 	S(without_id, "tasks alive without an id") \

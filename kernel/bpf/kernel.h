@@ -14,6 +14,9 @@
 #include <bpf/bpf_core_read.h>
 
 #define s32 __s32
+#ifndef CLOCK_MONOTONIC
+#define CLOCK_MONOTONIC 1
+#endif
 #define KERNEL_TYPE __attribute__((preserve_access_index))
 #define ksym_exists(sym) (&sym != 0)
 #ifndef __kptr
@@ -180,15 +183,12 @@ static __always_inline u64 clock_ns(void)
 	return ksym_exists(scx_bpf_now) ? scx_bpf_now() : bpf_ktime_get_ns();
 }
 
-/* While a BPF program runs, it itself keeps the current task from migrating. */
-static __always_inline bool is_migration_disabled(const struct task_struct *p)
+/* While a BPF program runs, it itself keeps the current task from migrating; `nested` such programs do. */
+static __always_inline bool is_migration_disabled(const struct task_struct *p, u32 nested)
 {
-	u32 n;
-
 	if (!bpf_core_field_exists(p->migration_disabled))
 		return false;
-	n = p->migration_disabled;
-	return n > 1 || (n && p != bpf_get_current_task_btf());
+	return p->migration_disabled > (p == bpf_get_current_task_btf() ? nested : 0);
 }
 
 /* The kernel's sched_prio_to_weight; 3 is SCHED_IDLE's. p->scx.weight is this rounded to a hundredth of nice 0. */
