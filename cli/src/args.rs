@@ -116,14 +116,14 @@ Examples:
   divvy play mix.toml --duration 5s --format json -o mix.json
   divvy play shares.toml --scale-weights auto --assert 'jain > 0.99'",
     after_long_help = "\
-The file is the one that `divvy sim` reads, the report the one that it gives, for one policy: kernel: and the name of
-the scheduler that is loaded through sched_ext, or eevdf or cfs. Each instance of a task is a thread, of the process
-that the task names or of one of its own. CPU time is used up by calibrated loops; with the same seed, demands and
+The file is the one that `divvy sim` reads, the report the one that it gives, for one policy: kernel: and the name of \
+the scheduler that is loaded through sched_ext, or eevdf or cfs. Each instance of a task is a thread, of the process \
+that the task names or of one of its own. CPU time is used up by calibrated loops; with the same seed, demands and \
 sleeps are those of the simulation. The workload's CPUs are the first of those that divvy itself may use.
 
-A workload's costs and quantum are the kernel's business here, and count for nothing. Service errors are as sharp as
-the clock is looked at, every 200us of work; a switch is counted when a thread leaves its CPU; decisions are not
-known. Nothing needs root, but for weights above that of nice 0.
+Quantum, tick and costs of the workload are the kernel's business here, and count for nothing. Service errors are as \
+sharp as the clock is looked at, every 200us of work; a switch is counted when a thread leaves its CPU; decisions are \
+not known, and migrations only where the kernel tells. Nothing needs root, but for weights above that of nice 0.
 
 Examples:
   divvy play mix.toml

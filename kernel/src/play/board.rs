@@ -401,7 +401,8 @@ impl Board {
         self.counts[ALIVE].load(Relaxed) == 0 && self.counts[SOURCES].load(Relaxed) == 0
     }
 
-    /// If nothing can happen any more but for the end of the run, who waits for what.
+    /// If nothing can happen any more but for the end of the run, who waits for what, in the
+    /// workload's order.
     pub fn stuck(&self) -> Option<Vec<(usize, u32, Wait)>> {
         let _held = self.hold();
         let (alive, blocked) = (self.counts[ALIVE].load(Relaxed), self.counts[BLOCKED].load(Relaxed));
@@ -413,7 +414,9 @@ impl Board {
             let who = self.slots.who[slot].load(Relaxed);
             ((who >> 32) as usize, who as u32, wait(self.slots.waits_for[slot].load(Relaxed)))
         };
-        Some(waiting.map(of).collect())
+        let mut waiting: Vec<_> = waiting.map(of).collect();
+        waiting.sort_by_key(|&(class, number, _)| (class, number));
+        Some(waiting)
     }
 
     // ---- waiting ----

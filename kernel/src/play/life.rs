@@ -1,7 +1,7 @@
 //! One instance of a task, as a thread: it executes its program, and remembers what can be seen of it.
 //!
-//! What a step costs beside the CPU time that the program asks for (system calls, a wake-up) is made part of the next
-//! burst, up to half of it, so that demands are met in sum. Between a wake-up and the end of the next burst a thread's
+//! What a step costs beside the CPU time that the program asks for (system calls, a wake-up) is made part of the bursts
+//! that follow, up to half of each, so that demands are met in sum. Between a wake-up and the end of the next burst a thread's
 //! time is that of the wake-up, as in the simulation: a `sleep` or `period` without work before it does not drift.
 
 use std::ffi::CString;
@@ -363,8 +363,8 @@ impl<'a> Instance<'a> {
         }
         // What other steps cost is part of it, but it is half at least.
         let least_ns = self.stamp.cpu_ns.saturating_add(demand_ns.div_ceil(2));
-        self.target_ns = self.target_ns.saturating_add(demand_ns).max(least_ns);
-        self.burn()?;
+        self.target_ns = self.target_ns.saturating_add(demand_ns);
+        self.burn(self.target_ns.max(least_ns))?;
         self.woken_ns = None;
         if let Some(job) = &mut self.job {
             job.worked = true;
@@ -373,11 +373,11 @@ impl<'a> Instance<'a> {
         Ok(self.is_stopped().then_some(End::Outside))
     }
 
-    fn burn(&mut self) -> Result<(), Failure> {
+    fn burn(&mut self, target_ns: u64) -> Result<(), Failure> {
         let (mut speed, mut stamp) = (self.speed, self.stamp);
         let stop = self.stage.board.stop_flag(self.birth.class);
         let mut result = Ok(());
-        burn(&mut speed, self.target_ns, stop, &mut stamp, &mut |before, now| {
+        burn(&mut speed, target_ns, stop, &mut stamp, &mut |before, now| {
             result = self.looked(before, now);
             result.is_ok()
         });

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 
 use divvy_sim::observed::{Life, Sight};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 
 /// Words of a sight.
 const SIGHT: usize = 5;
@@ -33,7 +33,10 @@ const OVERHEAD: u64 = 3;
 
 impl Log {
     pub fn new() -> io::Result<Log> {
-        Ok(Log(File::from(memfd_create("divvy-play", MemfdFlags::CLOEXEC)?)))
+        let file = memfd_create("divvy-play", MemfdFlags::CLOEXEC)?;
+        // The position that processes share is not locked for a file in memory; its end is.
+        fcntl_setfl(&file, OFlags::APPEND)?;
+        Ok(Log(File::from(file)))
     }
 
     /// One thread's life.
@@ -65,7 +68,7 @@ impl Log {
         self.append(OVERHEAD, &cpu_ns.to_le_bytes())
     }
 
-    /// In one write, which the kernel does not mix with those of others: they share one position.
+    /// In one write, which the kernel does not mix with those of others.
     fn append(&self, kind: u64, body: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(16 + body.len());
         bytes.extend(kind.to_le_bytes());
@@ -171,5 +174,18 @@ mod tests {
         assert_eq!((&told.lives[0].sights, told.lives[0].migrations), (&life.sights, Some(2)));
         assert_eq!((told.lives[0].number, told.lives[1].migrations), (9, None));
         assert!(super::told(&[1, 2, 3]).is_none());
+    }
+
+    /// Many at a time: none is written over another.
+    #[test]
+    fn nothing_is_lost() {
+        let log = Log::new().expect("a file in memory");
+        let life = Life { sights: vec![Sight::Stamp { at_ns: 1, received_ns: 2 }; 500], ..Life::default() };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..100).for_each(|_| log.life(&life).expect("written")));
+            }
+        });
+        assert_eq!(log.read().expect("reads back").lives.len(), 400);
     }
 }

@@ -134,7 +134,7 @@ fn misfit(workload: &Workload, fit: &Fit, scale: Scale) -> String {
     format!(
         "{}: task {name}: the kernel knows weights as nice values, and no common factor makes all weights of this \
          workload such; the best gives weight {weight} nice {nice}, {off}% off\n  help: {remedy} if that is near enough, \
-         weights with a ratio of about 1.25 a nice step (1024, 820, 655, .. 15), or run it under `divvy load`",
+         or weights of the kernel's table, each about 1.25 of the next (1024, 820, 655, .. 15)",
         workload.name
     )
 }
