@@ -33,9 +33,9 @@ pub fn wait_while(word: &AtomicU32, value: u32, until_ns: u64) -> bool {
     let timeout = (until_ns != u64::MAX).then(|| timespec(until_ns));
     while word.load(Ordering::Acquire) == value {
         let any = NonZeroU32::MAX;
-        match futex::wait_bitset(word, futex::Flags::empty(), value, timeout.as_ref(), any) {
-            Err(rustix::io::Errno::TIMEDOUT) => return word.load(Ordering::Acquire) != value,
-            Ok(()) | Err(_) => {}
+        let waited = futex::wait_bitset(word, futex::Flags::empty(), value, timeout.as_ref(), any);
+        if waited == Err(rustix::io::Errno::TIMEDOUT) {
+            return word.load(Ordering::Acquire) != value;
         }
     }
     true

@@ -63,10 +63,9 @@ pub fn run(plan: &Plan, most: u32, progress: &dyn Progress) -> Result<Outcome, P
     let board = Board::new(plan.workload, most, plan.processes.len() + 1).map_err(setup)?;
     let log = Log::new().map_err(setup)?;
     let stage = Stage { plan, board: &board, log: &log };
-    let cpu_before_ns = process_cpu_ns();
     let is_real_time = sys::be_real_time();
     let first = First { stage, single, children: Children::default(), start_ns: 0, told_ns: 0 };
-    let busy = first.run(progress);
+    let others = first.run(progress);
     if is_real_time {
         sys::be_ordinary();
     }
@@ -76,8 +75,9 @@ pub fn run(plan: &Plan, most: u32, progress: &dyn Progress) -> Result<Outcome, P
     if let Some(failure) = told.failures.first() {
         return Err(PlayError::Broken(format!("{}: {failure}", plan.workload.name)));
     }
-    let busy_ns = busy.map_err(|failure| PlayError::Broken(format!("{}: {failure}", plan.workload.name)))?;
-    told.overhead_ns += process_cpu_ns() - cpu_before_ns;
+    let (busy_ns, overhead_ns) =
+        others.map_err(|failure| PlayError::Broken(format!("{}: {failure}", plan.workload.name)))?;
+    told.overhead_ns += overhead_ns;
     Ok(Outcome { told, busy_ns })
 }
 
@@ -90,7 +90,8 @@ struct First<'a> {
 }
 
 impl First<'_> {
-    fn run(mut self, progress: &dyn Progress) -> Result<Option<u64>, Failure> {
+    /// CPU time while the run went on: of everything on its CPUs, and of this process.
+    fn run(mut self, progress: &dyn Progress) -> Result<(Option<u64>, u64), Failure> {
         let stage = self.stage;
         let mut nursery = Nursery::new(stage, FIRST);
         for number in 1..=stage.plan.processes.len() {
@@ -101,12 +102,15 @@ impl First<'_> {
         nursery.begin(&mut |birth| self.start(birth, true))?;
         self.wait_ready()?;
         let busy_before_ns = cpus::busy_ns(&stage.plan.cpus);
+        let cpu_before_ns = process_cpu_ns();
         self.open();
         self.serve(&mut nursery, progress)?;
         stage.board.end();
         let busy_ns = cpus::busy_ns(&stage.plan.cpus);
+        let overhead_ns = process_cpu_ns() - cpu_before_ns;
         self.wait_gone()?;
-        Ok(busy_ns.zip(busy_before_ns).map(|(after, before)| after.saturating_sub(before)))
+        let busy_ns = busy_ns.zip(busy_before_ns).map(|(after, before)| after.saturating_sub(before));
+        Ok((busy_ns, overhead_ns))
     }
 
     fn fork(&mut self, body: impl FnOnce()) -> io::Result<()> {

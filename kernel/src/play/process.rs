@@ -35,8 +35,6 @@ pub fn threaded(stage: Stage, number: usize) {
     if let Err(failure) = result {
         stage.fail(&failure);
     }
-    // A figure for a note: if it cannot be told, that is all.
-    let _ = stage.log.overhead(thread_cpu_ns());
 }
 
 fn serve<'s>(stage: Stage<'s>, number: usize, scope: &'s Scope<'s, '_>) -> Result<(), Failure> {
@@ -45,6 +43,7 @@ fn serve<'s>(stage: Stage<'s>, number: usize, scope: &'s Scope<'s, '_>) -> Resul
     nursery.begin(&mut |birth| start(stage, scope, birth, true))?;
     stage.board.ready();
     let start_ns = stage.board.wait_open();
+    let cpu_before_ns = thread_cpu_ns();
     let bell = stage.board.bell(number);
     while !stage.board.is_over() {
         let rung = bell.load(Ordering::SeqCst);
@@ -54,6 +53,8 @@ fn serve<'s>(stage: Stage<'s>, number: usize, scope: &'s Scope<'s, '_>) -> Resul
             wait_while(bell, rung, start_ns.saturating_add(next_ns));
         }
     }
+    // A figure for a note: if it cannot be told, that is all.
+    let _ = stage.log.overhead(thread_cpu_ns() - cpu_before_ns);
     Ok(())
 }
 

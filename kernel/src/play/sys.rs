@@ -104,7 +104,7 @@ pub fn thread_switches() -> u64 {
         libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
         usage
     };
-    (usage.ru_nvcsw + usage.ru_nivcsw).unsigned_abs().into()
+    u64::try_from(usage.ru_nvcsw + usage.ru_nivcsw).unwrap_or(0)
 }
 
 /// Asks for real-time priority for this thread, so that it is on time beside any load; children do not inherit it.
