@@ -114,7 +114,7 @@ pub struct ReplayArgs {
 Examples:
   divvy play mix.toml
   divvy play mix.toml --duration 5s --format json -o mix.json
-  divvy play shares.toml --scale-weights auto --assert 'jain > 0.99'",
+  divvy play shares.toml --scale-weights auto --assert 'max(error) < 50ms'",
     after_long_help = "\
 The file is the one that `divvy sim` reads, the report the one that it gives, for one policy: kernel: and the name of \
 the scheduler that is loaded through sched_ext, or eevdf or cfs. Each instance of a task is a thread, of the process \
@@ -128,7 +128,7 @@ not known, and migrations only where the kernel tells. Nothing needs root, but f
 Examples:
   divvy play mix.toml
   divvy play mix.toml --duration 5s --format json -o mix.json
-  divvy play shares.toml --scale-weights auto --assert 'jain > 0.99'"
+  divvy play shares.toml --scale-weights auto --assert 'max(error) < 50ms'"
 )]
 pub struct PlayArgs {
     /// The workload, a TOML file
