@@ -6,6 +6,7 @@ use crate::output::Output;
 mod common;
 mod completions;
 mod man;
+mod play;
 pub mod policies;
 pub mod replay;
 mod sim;
@@ -16,6 +17,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Sim(args) => sim::run(args, cli.verbose, output),
         Command::Replay(args) => replay::run(args, cli.verbose, output),
+        Command::Play(args) => play::run(args, cli.verbose, output),
         Command::Policies(args) => policies::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),
