@@ -3,12 +3,16 @@
 CARGO ?= cargo
 EXAMPLE := examples/compile-beside-interactive.perf.data
 POLICIES := eevdf,cfs,gr3,sfs,pbs:alpha=2
+# Of the virtual machine of `make vm`.
+CPUS ?= 2
 
-.PHONY: help demo test test-rust test-native test-bpf bench fmt clean
+.PHONY: help demo test test-rust test-native test-bpf test-vm vm bench fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
 	@echo "make test    all tests, level by level"
+	@echo "make test-vm the tests that need a kernel with sched_ext, in a virtual machine"
+	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
 	@echo "make bench   decisions a second, beside a hand-written loop"
 
 demo: .need-build
@@ -31,6 +35,14 @@ test-bpf: .need-build
 	-@.ci/need clang-19=clang-19,clang /usr/include/bpf/libbpf.h=libbpf-dev,libelf-dev,zlib1g-dev
 	@kernel/bpf/check.sh || { status=$$?; [ $$status = 77 ] && [ -z "$$DIVVY_REQUIRE_BPF" ] || exit $$status; }
 
+# Level 4: in a virtual machine, on a kernel with sched_ext. Its kernel is built once.
+test-vm: .need-vm
+	kernel/vm/test
+
+# The exit code is the shell's, and that of its last command is no error of make's.
+vm: .need-vm
+	@kernel/vm/run --cpus $(CPUS) || [ $$? != 70 ]
+
 bench: .need-build
 	$(CARGO) bench --locked -p divvy-sim
 
@@ -43,3 +55,10 @@ clean:
 .PHONY: .need-build
 .need-build:
 	@.ci/need cc=build-essential $(CARGO)=
+
+# The kernel's source comes last, and kernel/vm/build says what to do where there is no such package.
+.PHONY: .need-vm
+.need-vm:
+	@.ci/need qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio cc=build-essential \
+		flex=flex bison=bison bc=bc pahole=dwarves xz=xz-utils /usr/include/gelf.h=libelf-dev
+	@[ -n "$$DIVVY_KERNEL_SOURCE" ] || .ci/need /usr/src/linux-source-6.12.tar.xz=linux-source-6.12 || true

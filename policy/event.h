@@ -11,7 +11,7 @@
 
 #define EVENTS(E) \
 	E(new) E(exit) E(runnable) E(quiescent) E(enqueue) E(dequeue) E(dispatch) E(running) E(stopping) E(yield) \
-	E(set_weight) E(set_allowed) E(set_param)
+	E(set_weight) E(set_allowed) E(set_param) E(set_process)
 
 #define EVENT_KIND(name) EVENT_##name,
 /* ns, how far the clocks of CPUs may be apart */
@@ -58,6 +58,7 @@ static inline void event_tell(struct machine *m, enum event_kind kind, struct ev
 	case EVENT_yield: machine_yield(m, e->cpu); break;
 	case EVENT_set_weight: machine_set_weight(m, e->id, e->amount, e->now); break;
 	case EVENT_set_allowed: e->cpu = machine_set_allowed(m, e->id, &e->allowed); break;
+	case EVENT_set_process: machine_set_process(m, e->id, e->process, e->now); break;
 	case EVENT_set_param: event_set_param(m, e); break;
 	case EVENT_dispatch:
 		order = machine_dispatch(m, e->cpu, e->now);

@@ -16,7 +16,7 @@
  *   machine_quiescent      it is no longer runnable                       (quiescent)
  *   machine_exit           it is gone                                     (exit_task)
  *   machine_yield          its CPU's next dispatch ends its turn as yielded (yield)
- *   machine_set_weight, machine_set_allowed
+ *   machine_set_weight, machine_set_allowed, machine_set_process
  *
  * dispatch comes before stopping of the task that ran, as in the kernel: until that task is enqueued again
  * it is not in custody, and no other CPU can be given it.
@@ -357,6 +357,21 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
 {
 	fact(m, id)->nominal = weight;
+	machine_rewant(m, id, now);
+	machine_readjust(m, now);
+}
+
+/* From now on it is a thread of another process. */
+static inline void machine_set_process(struct machine *m, u32 id, u32 process, u64 now)
+{
+	struct fact *t = fact(m, id);
+	bool counted = machine_counts(m, true) || (machine_counts(m, false) && t->state & RUNNABLE);
+
+	if (counted)
+		machine_count_thread(m, id, false, now);
+	t->process = process;
+	if (counted)
+		machine_count_thread(m, id, true, now);
 	machine_rewant(m, id, now);
 	machine_readjust(m, now);
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use divvy_kernel::load::MAX_POOL;
+use divvy_kernel::play::Scale;
 use divvy_sim::workload::parse_duration;
 
 use crate::{assert, exit};
@@ -44,6 +45,7 @@ pub enum Command {
     Sim(SimArgs),
     Replay(ReplayArgs),
     Load(LoadArgs),
+    Play(PlayArgs),
     Policies(PoliciesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -72,6 +74,9 @@ pub struct SimArgs {
 
     #[command(flatten)]
     pub show: ShowArgs,
+
+    #[command(flatten)]
+    pub schedule: ScheduleArgs,
 }
 
 /// Replay a recorded trace: what would its workload have done under another policy?
@@ -97,6 +102,64 @@ pub struct ReplayArgs {
 
     #[command(flatten)]
     pub chance: NoChanceArgs,
+
+    #[command(flatten)]
+    pub show: ShowArgs,
+
+    #[command(flatten)]
+    pub schedule: ScheduleArgs,
+}
+
+/// Run a workload with real threads, under the kernel's scheduler
+#[derive(Debug, Args)]
+#[command(
+    after_help = "\
+Examples:
+  divvy play mix.toml
+  divvy play mix.toml --duration 5s --format json -o mix.json
+  divvy play shares.toml --scale-weights auto --assert 'max(error) < 50ms'",
+    after_long_help = "\
+The file is the one that `divvy sim` reads, the report the one that it gives, for one policy: kernel: and the name of \
+the scheduler that is loaded through sched_ext, or eevdf or cfs. Each instance of a task is a thread, of the process \
+that the task names or of one of its own. CPU time is used up by calibrated loops; with the same seed, demands and \
+sleeps are those of the simulation. The workload's CPUs are the first of those that divvy itself may use.
+
+Quantum, tick and costs of the workload are the kernel's business here, and count for nothing. Service errors are as \
+sharp as the clock is looked at, every 200us of work; a switch is counted when a thread leaves its CPU; decisions are \
+not known, and migrations only where the kernel tells. Nothing needs root, but for weights above that of nice 0.
+
+Examples:
+  divvy play mix.toml
+  divvy play mix.toml --duration 5s --format json -o mix.json
+  divvy play shares.toml --scale-weights auto --assert 'max(error) < 50ms'"
+)]
+pub struct PlayArgs {
+    /// The workload, a TOML file
+    #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
+    pub workload: PathBuf,
+
+    /// Number of CPUs [default: as the workload says]
+    #[arg(long, value_name = "N", help_heading = "Machine", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub cpus: Option<u32>,
+
+    /// How long to run, as in 5s [default: as the workload says]
+    #[arg(long, value_name = "TIME", help_heading = "Machine", value_parser = positive_duration)]
+    pub duration: Option<u64>,
+
+    /// How far weights may be off to become nice values: exact, auto (1%), or as in 5%
+    ///
+    /// The kernel knows weights as nice values: 1024 is nice 0, and a step is a factor of about 1.25 (88761 to 15).
+    /// Weights that are all of this table are taken as they are. Others are multiplied by one factor that makes them
+    /// such, which keeps their shares; equal weights always can be, 1 and 2 can be, 1, 2 and 3 only to 2%.
+    #[arg(long, value_name = "HOW", help_heading = "Machine", default_value = "exact", value_parser = scale)]
+    pub scale_weights: Scale,
+
+    /// Most threads at one time
+    #[arg(long, value_name = "N", help_heading = "Machine", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub max_threads: u32,
+
+    #[command(flatten)]
+    pub chance: ChanceArgs,
 
     #[command(flatten)]
     pub show: ShowArgs,
@@ -148,6 +211,14 @@ pub struct SchedulerArgs {
     /// How long a task may wait for a CPU before the kernel throws the policy out; at most 30s
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = watchdog)]
     pub timeout: u64,
+
+    /// How long a task may wait before it gets one turn out of order; 0s is never [default: half of --timeout]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub patience: Option<u64>,
+
+    /// Take a cgroup as one process, with the weight in its cpu.weight (under +procfair)
+    #[arg(long)]
+    pub cgroups: bool,
 
     /// Tasks that the policy takes at most; further ones wait in a queue beside it
     #[arg(long, value_name = "N", default_value_t = i64::from(MAX_POOL) - 1,
@@ -289,10 +360,6 @@ pub struct ShowArgs {
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub format: Format,
 
-    /// Print the first N decisions of each CPU (not in csv)
-    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub schedule: Option<u32>,
-
     /// Write the result to a file instead of stdout
     #[arg(short, long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
@@ -301,6 +368,14 @@ pub struct ShowArgs {
     #[arg(long, value_name = "EXPR", help_heading = "Checks", action = ArgAction::Append,
         value_hint = ValueHint::Other, long_help = assert::help())]
     pub assert: Vec<String>,
+}
+
+/// Which decisions to print.
+#[derive(Debug, Args)]
+pub struct ScheduleArgs {
+    /// Print the first N decisions of each CPU (not in csv)
+    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub schedule: Option<u32>,
 }
 
 /// List the policies, or show one: parameters, paper, guarantees
@@ -423,6 +498,18 @@ fn single(text: &str) -> Result<u32, String> {
     }
 }
 
+fn scale(text: &str) -> Result<Scale, String> {
+    let percent =
+        || text.strip_suffix('%')?.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share));
+    match text {
+        "exact" => Ok(Scale::Exact),
+        "auto" => Ok(Scale::Within(0.01)),
+        _ => percent()
+            .map(|share| Scale::Within(share / 100.0))
+            .ok_or_else(|| "expected exact, auto, or a percentage of 0% to 100%, as in 5%".to_owned()),
+    }
+}
+
 fn positive_duration(text: &str) -> Result<u64, String> {
     match parse_duration(text)? {
         0 => Err("it must be more than 0".to_owned()),
@@ -473,6 +560,7 @@ mod tests {
                 let claims = match &cli.command {
                     Command::Sim(args) => &args.show.assert,
                     Command::Replay(args) => &args.show.assert,
+                    Command::Play(args) => &args.show.assert,
                     _ => continue,
                 };
                 for claim in claims {

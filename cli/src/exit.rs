@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use divvy_kernel::load::{LoadError, Missing};
+use divvy_kernel::play::PlayError;
 use divvy_sim::run::RunError;
 use divvy_sim::spec::SpecError;
 use divvy_sim::workload::WorkloadError;
@@ -28,7 +29,7 @@ const FAILURE: u8 = 1;
 const USAGE: u8 = 2;
 const NOT_MET: u8 = 3;
 const BAD_INPUT: u8 = 4;
-const NOT_HERE: u8 = 5;
+const LACKING: u8 = 5;
 
 /// Says what went wrong on stderr, and gives the code. A reader that has seen enough is nothing wrong.
 pub fn code(result: &anyhow::Result<()>) -> ExitCode {
@@ -56,7 +57,9 @@ fn number(error: &anyhow::Error) -> u8 {
         } else if cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() {
             Some(BAD_INPUT)
         } else if cause.is::<Missing>() || matches!(cause.downcast_ref(), Some(LoadError::Missing(_))) {
-            Some(NOT_HERE)
+            Some(LACKING)
+        } else if let Some(error) = cause.downcast_ref::<PlayError>() {
+            Some(play_number(error))
         } else {
             cause.downcast_ref::<RunError>().map(run_number)
         }
@@ -69,6 +72,14 @@ fn run_number(error: &RunError) -> u8 {
         RunError::Machine { .. } => USAGE,
         RunError::Endless { .. } | RunError::Workload(_) => BAD_INPUT,
         RunError::Violation { .. } => FAILURE,
+    }
+}
+
+fn play_number(error: &PlayError) -> u8 {
+    match error {
+        PlayError::Machine(_) => LACKING,
+        PlayError::Workload(_) => BAD_INPUT,
+        PlayError::Broken(_) => FAILURE,
     }
 }
 

@@ -33,8 +33,8 @@ pub struct Quantity {
 /// Where in a report a quantity is.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
-    /// One number a run.
-    Run(fn(&Run) -> f64),
+    /// One number a run, if it was measured.
+    Run(fn(&Run) -> Option<f64>),
     /// One number a task.
     Task(fn(&TaskResult) -> Option<f64>),
     /// A distribution a run, and one a task.
@@ -78,7 +78,7 @@ pub const ERROR: Quantity = Quantity {
 pub const JAIN: Quantity = Quantity {
     name: "jain",
     unit: Unit::Ratio,
-    source: Source::Run(|run| run.jain),
+    source: Source::Run(|run| Some(run.jain)),
     help: "Jain's index of received over entitled service, 1 is fair",
 };
 /// From a job's start to its end.
@@ -113,28 +113,28 @@ pub const SLOWDOWN: Quantity = Quantity {
 pub const SWITCHES: Quantity = Quantity {
     name: "switches",
     unit: Unit::Count,
-    source: Source::Run(|run| run.switches as f64),
+    source: Source::Run(|run| Some(run.switches as f64)),
     help: "changes from one task to another",
 };
 /// Runs on another CPU than the last time.
 pub const MIGRATIONS: Quantity = Quantity {
     name: "migrations",
     unit: Unit::Count,
-    source: Source::Run(|run| run.migrations as f64),
+    source: Source::Run(|run| run.migrations.map(|count| count as f64)),
     help: "runs on another CPU than the last time",
 };
 /// Times that the policy was asked.
 pub const DECISIONS: Quantity = Quantity {
     name: "decisions",
     unit: Unit::Count,
-    source: Source::Run(|run| run.decisions as f64),
+    source: Source::Run(|run| run.decisions.map(|count| count as f64)),
     help: "times that the policy was asked for the next task",
 };
 /// CPU time given to tasks, as a share of all.
 pub const UTILIZATION: Quantity = Quantity {
     name: "utilization",
     unit: Unit::Ratio,
-    source: Source::Run(|run| run.utilization),
+    source: Source::Run(|run| Some(run.utilization)),
     help: "CPU time given to tasks, as a share of all",
 };
 
@@ -148,8 +148,8 @@ pub const QUANTITIES: [Quantity; 18] = [
     Quantity {
         name: "duration",
         unit: Unit::Time,
-        source: Source::Run(|run| run.duration_ns as f64),
-        help: "simulated time",
+        source: Source::Run(|run| Some(run.duration_ns as f64)),
+        help: "simulated time; of real threads, real time",
     },
     ERROR,
     Quantity {
@@ -216,7 +216,7 @@ impl Quantity {
     /// The quantity over all of a run; `None` when nothing was measured.
     pub fn of_run(&self, run: &Run, statistic: Statistic) -> Option<f64> {
         match self.source {
-            Source::Run(value) => Some(value(run)),
+            Source::Run(value) => value(run),
             Source::Task(value) => pool_values(run.tasks.iter().filter_map(value), statistic),
             Source::Samples { run: samples, .. } => of_samples(samples(run), statistic),
         }
@@ -225,7 +225,7 @@ impl Quantity {
     /// The quantity over some tasks of a run; a number a run is what it is.
     pub fn of_tasks(&self, run: &Run, tasks: &[&TaskResult], statistic: Statistic) -> Option<f64> {
         match self.source {
-            Source::Run(value) => Some(value(run)),
+            Source::Run(value) => value(run),
             Source::Task(value) => pool_values(tasks.iter().filter_map(|task| value(task)), statistic),
             Source::Samples { task: samples, .. } => {
                 let distributions: Vec<&Quantiles> = tasks.iter().map(|task| samples(task)).collect();

@@ -1,16 +1,16 @@
-//! How far a simulation is, on stderr, and only on a terminal.
+//! How far a run is, on stderr, and only on a terminal.
 
 use divvy_sim::run::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::Output;
 
-/// A bar over the simulated time of all runs; it goes away when dropped.
+/// A bar over the time of all runs; it goes away when dropped.
 pub struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar for `runs` runs of `duration_ns` each; without an end in sight, a spinner.
-    pub fn new(duration_ns: Option<u64>, runs: u64, output: Output) -> Self {
+    /// A bar for what is done, `runs` runs of `duration_ns` each; without an end in sight, a spinner.
+    pub fn new(what: &str, duration_ns: Option<u64>, runs: u64, output: Output) -> Self {
         if !output.shows_progress() {
             return Self(ProgressBar::hidden());
         }
@@ -19,11 +19,11 @@ impl Bar {
             None => ProgressBar::new_spinner(),
         };
         let template = match duration_ns {
-            Some(_) => "simulating {wide_bar} {percent:>3}%, {eta} left",
-            None => "simulating {spinner} {elapsed}",
+            Some(_) => format!("{what} {{wide_bar}} {{percent:>3}}%, {{eta}} left"),
+            None => format!("{what} {{spinner}} {{elapsed}}"),
         };
         // The templates are constants; should one not read, the default look will do.
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
         Self(bar.with_style(style))
     }
 }

@@ -43,9 +43,11 @@ struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden"))
 /* What the host adds to a task; the last three in its rq's lock, or when it runs. */
 struct host_task {
 	u32 holders;   /* of its id: itself, and the threads of the process that it stands for */
+	u64 weight;    /* its own, before its cgroup's */
 	bool seen;     /* was runnable before */
 	bool held;     /* slots has it */
 	bool away;     /* the kernel took it off its queue to change it */
+	u64 enqueued;  /* when */
 	u64 ran;       /* p->se.sum_exec_runtime when it came on its CPU */
 	u64 turn_from; /* the same when its turn began */
 	u64 turn;      /* ns, how long its turn may last */
@@ -56,6 +58,14 @@ u32 free_ids[POOL];
 u32 nfree;
 u32 last_id;
 u32 tasks_seen;
+u64 cgroup_weight[POOL]; /* by the id that stands for its tasks as a process; 2^20 is 1 */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_CGROUPS);
+	__type(key, u64);
+	__type(value, struct host_cgroup);
+} cgroups SEC(".maps");
 
 struct slot {
 	struct task_struct __kptr *task;
@@ -73,8 +83,9 @@ struct {
 	__uint(max_entries, 1 << 24);
 } records SEC(".maps");
 
-#define FALLBACK 1 /* a DSQ */
-#define DISPATCH_TRIES 4
+/* DSQs: one for tasks without an id, and one a CPU, by the kernel's number */
+#define FALLBACK 1
+#define DSQ_OF_CPU 1024
 
 static __always_inline u32 id_of(const struct task_struct *p)
 {
@@ -231,6 +242,40 @@ static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
 	note_allowed(&e, 0, true);
 }
 
+/* The id that stands for a cgroup's tasks as a process; 0 if none is left. */
+static NOINLINE u32 cgroup_process(u64 cgroup)
+{
+	struct host_cgroup *known = bpf_map_lookup_elem(&cgroups, &cgroup), made = { .weight = WEIGHT_NICE_0 };
+
+	if (known)
+		return known->id;
+	bpf_spin_lock(&lock);
+	made.id = take_id();
+	host_task(made.id)->holders = 1;
+	cgroup_weight[made.id & POOL_MASK] = made.weight;
+	bpf_spin_unlock(&lock);
+	if (!made.id)
+		return 0;
+	if (!bpf_map_update_elem(&cgroups, &cgroup, &made, BPF_NOEXIST))
+		return made.id;
+	bpf_spin_lock(&lock);
+	let_go(made.id);
+	bpf_spin_unlock(&lock);
+	known = bpf_map_lookup_elem(&cgroups, &cgroup); /* another CPU was faster, or the map is full */
+	return known ? known->id : 0;
+}
+
+/* What a task asks for: its own weight, times its cgroup's */
+static __always_inline u64 wanted_weight(u32 id)
+{
+	u64 own = host_task(id)->weight, w;
+
+	if (!config.cgroups)
+		return own;
+	w = (own * cgroup_weight[fact(&machine, id)->process & POOL_MASK]) >> 20;
+	return w < WEIGHT_MIN ? WEIGHT_MIN : w > WEIGHT_MAX ? WEIGHT_MAX : w;
+}
+
 /* Under the lock. The thread that stands for its process exists; if it has no id, each of its threads stands alone. */
 static __always_inline u32 process_of(const struct task_struct *p, u32 id, u32 leader)
 {
@@ -243,12 +288,14 @@ SEC("struct_ops/init_task")
 s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct task_struct *leader = p->group_leader;
-	u32 leader_id = leader ? id_of(leader) : 0;
+	u32 leader_id = leader ? id_of(leader) : 0, cgroup = 0;
 	struct event e = { .amount = exact_weight(p), .now = clock_ns() };
 
 	p->scx.dsq_vtime = 0;
 	if (p->flags & PF_KTHREAD)
 		return 0;
+	if (config.cgroups && bpf_core_field_exists(args->cgroup))
+		cgroup = cgroup_process(args->cgroup->kn->id);
 	bpf_spin_lock(&lock);
 	e.id = take_id();
 	if (!e.id) {
@@ -256,8 +303,8 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 		bpf_spin_unlock(&lock);
 		return 0;
 	}
-	e.process = process_of(p, e.id, leader_id);
-	*host_task(e.id) = (struct host_task){ .holders = 1 };
+	e.process = cgroup ?: process_of(p, e.id, leader_id);
+	*host_task(e.id) = (struct host_task){ .holders = 1, .weight = e.amount };
 	host_task(e.process)->holders++;
 	tell(EVENT_new, &e);
 	stats.tasks++;
@@ -295,6 +342,7 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	stopped = tell_stopping(&stopping, p);
 	tell(EVENT_quiescent, &e);
 	settle_account(id);
+	accounts[id & POOL_MASK].runnable = false;
 	stats.runnable = machine.s.facts.nrunnable;
 	bpf_spin_unlock(&lock);
 	host_task(id)->away = false;
@@ -367,16 +415,16 @@ void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *
 	note(EVENT_exit, &e, 0, 0, 0);
 }
 
-static __always_inline void set_weight(u32 id, u64 weight)
+static __always_inline void set_weight(u32 id)
 {
-	struct event e = { .id = id, .amount = weight, .now = clock_ns() };
+	struct event e = { .id = id, .amount = wanted_weight(id), .now = clock_ns() };
 
 	bpf_spin_lock(&lock);
 	tell(EVENT_set_weight, &e);
-	accounts[id & POOL_MASK].nominal = weight;
+	accounts[id & POOL_MASK].nominal = e.amount;
 	settle_account(id);
 	bpf_spin_unlock(&lock);
-	note(EVENT_set_weight, &e, weight, 0, 0);
+	note(EVENT_set_weight, &e, e.amount, 0, 0);
 }
 
 SEC("struct_ops/set_weight")
@@ -384,8 +432,10 @@ void BPF_PROG(host_set_weight, struct task_struct *p, u32 rounded)
 {
 	u32 id = id_of(p);
 
-	if (id && fact(&machine, id)->nominal != exact_weight(p))
-		set_weight(id, exact_weight(p));
+	if (!id || host_task(id)->weight == exact_weight(p))
+		return;
+	host_task(id)->weight = exact_weight(p);
+	set_weight(id);
 }
 
 SEC("struct_ops/set_cpumask")
@@ -393,6 +443,44 @@ void BPF_PROG(host_set_cpumask, struct task_struct *p, const struct cpumask *mas
 {
 	if (id_of(p))
 		set_allowed(id_of(p), mask);
+}
+
+/* It moved to another cgroup. */
+SEC("struct_ops/cgroup_move")
+void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
+{
+	struct event e = { .id = id_of(p), .now = clock_ns() };
+	u32 was;
+
+	if (!e.id || !config.cgroups)
+		return;
+	e.process = cgroup_process(to->kn->id);
+	if (!e.process)
+		return;
+	bpf_spin_lock(&lock);
+	was = fact(&machine, e.id)->process;
+	host_task(e.process)->holders++;
+	tell(EVENT_set_process, &e);
+	let_go(was);
+	accounts[e.id & POOL_MASK].process = e.process;
+	settle_account(e.id);
+	bpf_spin_unlock(&lock);
+	note(EVENT_set_process, &e, 0, e.process, 0);
+	set_weight(e.id);
+}
+
+SEC("struct_ops/cgroup_exit")
+void BPF_PROG(host_cgroup_exit, struct cgroup *cgroup)
+{
+	u64 key = cgroup->kn->id;
+	struct host_cgroup *known = config.cgroups ? bpf_map_lookup_elem(&cgroups, &key) : NULL;
+	u32 id = known ? known->id : 0;
+
+	if (!id || bpf_map_delete_elem(&cgroups, &key))
+		return;
+	bpf_spin_lock(&lock);
+	let_go(id);
+	bpf_spin_unlock(&lock);
 }
 
 /* ---- turns ---- */
@@ -454,9 +542,12 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		fall_back(p, enq_flags);
 		return;
 	}
+	if (config.cgroups && fact(&machine, id)->nominal != wanted_weight(id))
+		set_weight(id); /* its cgroup's weight changed */
 	rest = rest_of_turn(p, id, enq_flags);
 	t->away = false;
-	if (rest || is_migration_disabled(p)) {
+	/* Reenqueued, we are called from host_cpu_release. */
+	if (rest || is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1)) {
 		dsq_insert(p, SCX_DSQ_LOCAL, rest ?: config.config.quantum, enq_flags);
 		__sync_fetch_and_add(rest ? &stats.kept : &stats.pinned, 1);
 		return;
@@ -469,8 +560,10 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		tell(EVENT_runnable, &runnable);
 		stats.wakes++;
 		stats.runnable = machine.s.facts.nrunnable;
+		accounts[id & POOL_MASK].runnable = true;
 	}
 	tell(EVENT_enqueue, &e);
+	t->enqueued = e.now;
 	bpf_spin_unlock(&lock);
 	t->seen = true;
 	kick(e.cpu);
@@ -495,6 +588,8 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 /* Tasks in the fallback DSQ get as many turns as so many tasks of the policy would: the first of them runs when
  * the others have had theirs. */
 static u64 fallback_credit[MAX_CPUS];
+/* Whether the DSQ of a CPU has a task that is to run there */
+static u32 late_cpu[MAX_CPUS];
 
 static __always_inline bool fallback_is_next(u32 cpu)
 {
@@ -519,11 +614,11 @@ static __always_inline void begin_turn(const struct task_struct *p, const struct
 }
 
 /*
- * Sends the task that was picked to this CPU. Its allowed CPUs may have changed since. The kernel notes which time
- * that it is enqueued is meant when it is asked, and drops the dispatch if that has passed; so what is tested after
- * asking holds.
+ * Sends the task that was picked to this CPU. One that is on another CPU's queue goes through a DSQ of this CPU, from
+ * where the kernel moves it if it can be moved. Sent directly, the kernel would throw the scheduler out if the task
+ * cannot: a task that was just preempted can not for a moment, while its CPU runs a BPF program in its name.
  */
-static __always_inline bool send(const struct event *e, s32 cpu)
+static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 {
 	struct slot *slot = bpf_map_lookup_elem(&slots, &e->id);
 	struct task_struct *p = slot ? slot->task : NULL;
@@ -533,20 +628,133 @@ static __always_inline bool send(const struct event *e, s32 cpu)
 		return false;
 	}
 	begin_turn(p, e);
-	dsq_insert(p, SCX_DSQ_LOCAL_ON | cpu, e->slice, 0);
-	if (scx_bpf_task_cpu(p) == cpu ||
-	    (bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && !is_migration_disabled(p)))
+	if (scx_bpf_task_cpu(p) == cpu) {
+		dsq_insert(p, SCX_DSQ_LOCAL, e->slice, 0);
 		return true;
-	scx_bpf_dispatch_cancel();
-	__sync_fetch_and_add(&stats.cancelled, 1);
-	return false;
+	}
+	dsq_insert(p, DSQ_OF_CPU + cpu, e->slice, 0);
+	*late = !dsq_consume(DSQ_OF_CPU + cpu);
+	if (*late)
+		scx_bpf_kick_cpu(cpu, 0);
+	return true;
 }
 
-/* Asks the machine once. Returns whether the CPU knows what to do. */
-static __always_inline bool dispatch(s32 kernel_cpu, u32 cpu, struct task_struct *prev)
+/* Whether a task that was sent to this CPU before, and could not be moved at once, still keeps the CPU waiting. It may
+ * have come now, or the kernel has taken it back and enqueues it again. */
+static __always_inline bool is_expecting(s32 cpu, u32 *late)
 {
-	struct event e = { .cpu = cpu, .now = clock_ns() };
+	if (!*late)
+		return false;
+	__sync_fetch_and_add(&stats.late, 1);
+	*late = 0;
+	if (dsq_consume(DSQ_OF_CPU + cpu))
+		return true;
+	if (scx_bpf_dsq_nr_queued(DSQ_OF_CPU + cpu) <= 0)
+		return false;
+	*late = 1;
+	scx_bpf_kick_cpu(cpu, 0);
+	return true;
+}
 
+/* ---- patience ---- */
+
+/*
+ * A policy may let a task wait for longer than the kernel's watchdog permits, which then throws the scheduler out: a
+ * weight of 15 beside many of 88761, or first come first served. So once a second those that have waited beyond
+ * patience are noted, and their CPUs kicked; each gets a quantum out of turn. The machine is told that the task is
+ * out of its custody for so long, and charges the quantum in the task's next turn: no share changes.
+ */
+#define SWEEP_NS 1000000000ull
+#define MAX_OVERDUE 64
+
+static u32 overdue[MAX_OVERDUE];
+static u32 noverdue;
+static u32 sweep_id;
+
+struct sweep {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct sweep);
+} sweeps SEC(".maps");
+
+static NOINLINE void find_overdue(u64 now)
+{
+	u64 patience = config.patience_ms * MS;
+
+	for (sweep_id = 1; sweep_id <= last_id && noverdue < MAX_OVERDUE && can_loop; sweep_id++) {
+		u64 since = host_task(sweep_id)->enqueued;
+
+		if (!(fact(&machine, sweep_id)->state & CUSTODY) || since + patience > now)
+			continue;
+		overdue[noverdue % MAX_OVERDUE] = sweep_id;
+		noverdue++;
+	}
+}
+
+static NOINLINE void kick_all(void)
+{
+	for (u32 cpu = 0; cpu < config.config.ncpus && can_loop; cpu++)
+		scx_bpf_kick_cpu(config.kernel_cpu[cpu & CPU_MASK], SCX_KICK_PREEMPT);
+}
+
+static int sweep(void *map, u32 *key, struct sweep *s)
+{
+	find_overdue(clock_ns());
+	if (noverdue)
+		kick_all();
+	bpf_timer_start(&s->timer, SWEEP_NS, 0);
+	return 0;
+}
+
+static __always_inline s32 start_sweeping(void)
+{
+	u32 zero = 0;
+	struct sweep *s = bpf_map_lookup_elem(&sweeps, &zero);
+
+	if (!s || !config.patience_ms)
+		return 0;
+	return bpf_timer_init(&s->timer, &sweeps, CLOCK_MONOTONIC) ?: bpf_timer_set_callback(&s->timer, sweep) ?:
+	       bpf_timer_start(&s->timer, SWEEP_NS, 0);
+}
+
+/* The last that was noted, if it still waits and may run here */
+static __always_inline bool rescue(s32 kernel_cpu, u32 cpu, u32 *late)
+{
+	struct event e = { .now = clock_ns() };
+	bool waits = false;
+
+	bpf_spin_lock(&lock);
+	if (noverdue) {
+		e.id = overdue[--noverdue % MAX_OVERDUE];
+		waits = fact(&machine, e.id)->state & CUSTODY && machine_may_run(&machine, e.id, cpu);
+	}
+	if (waits) {
+		tell(EVENT_dequeue, &e);
+		stats.rescues++;
+	}
+	bpf_spin_unlock(&lock);
+	if (!waits)
+		return false;
+	note(EVENT_dequeue, &e, 0, 0, 0);
+	e.slice = config.config.quantum;
+	return send(&e, kernel_cpu, late);
+}
+
+SEC("struct_ops/dispatch")
+void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
+{
+	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = clock_ns() };
+	u32 cpu = e.cpu, *late = &late_cpu[cpu & CPU_MASK];
+
+	if (cpu == NO_CPU || is_expecting(kernel_cpu, late) || fallback_is_next(cpu))
+		return;
+	if (noverdue && rescue(kernel_cpu, cpu, late))
+		return;
 	sample_lock();
 	bpf_spin_lock(&lock);
 	tell(EVENT_dispatch, &e);
@@ -555,28 +763,16 @@ static __always_inline bool dispatch(s32 kernel_cpu, u32 cpu, struct task_struct
 	bpf_spin_unlock(&lock);
 	note(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
-	if (!e.id)
-		return true;
 	e.slice = e.slice ?: 1;
-	if (!prev || id_of(prev) != e.id)
-		return send(&e, kernel_cpu);
-	begin_turn(prev, &e);
-	prev->scx.slice = e.slice;
-	return true;
-}
-
-SEC("struct_ops/dispatch")
-void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
-{
-	u32 cpu = machine_cpu(kernel_cpu);
-
-	if (cpu == NO_CPU || fallback_is_next(cpu))
-		return;
-	for (u32 i = 0; i < DISPATCH_TRIES; i++)
-		if (dispatch(kernel_cpu, cpu, prev))
-			break;
-	if (stats.without_id && !machine.s.facts.picked[cpu & CPU_MASK])
-		dsq_consume(FALLBACK);
+	if (!e.id) {
+		if (stats.without_id)
+			dsq_consume(FALLBACK);
+	} else if (prev && id_of(prev) == e.id) {
+		begin_turn(prev, &e);
+		prev->scx.slice = e.slice;
+	} else if (!send(&e, kernel_cpu, late)) {
+		scx_bpf_kick_cpu(kernel_cpu, 0);
+	}
 }
 
 /* A task that runs while the scheduler is being loaded is not the machine's before it is enqueued. */
@@ -670,13 +866,24 @@ void BPF_PROG(host_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
 
 /* ---- the scheduler comes and goes ---- */
 
+static NOINLINE s32 create_cpu_dsqs(void)
+{
+	s32 error = 0;
+
+	for (u32 cpu = 0; cpu < config.config.ncpus && !error && can_loop; cpu++)
+		error = scx_bpf_create_dsq(DSQ_OF_CPU + config.kernel_cpu[cpu & CPU_MASK], -1);
+	return error;
+}
+
 SEC("struct_ops.s/init")
 s32 BPF_PROG(host_init)
 {
+	s32 error = scx_bpf_create_dsq(FALLBACK, -1);
+
 	bpf_spin_lock(&lock);
 	config_init(&machine, &config.config);
 	bpf_spin_unlock(&lock);
-	return scx_bpf_create_dsq(FALLBACK, -1);
+	return error ?: create_cpu_dsqs() ?: start_sweeping();
 }
 
 SEC("struct_ops/exit")
@@ -693,9 +900,9 @@ void BPF_PROG(host_exit, struct scx_exit_info *info)
 SEC("struct_ops/dump")
 void BPF_PROG(host_dump, struct scx_dump_ctx *dump)
 {
-	static char format[] = "divvy: %llu runnable, %llu decisions, %llu faults, %llu missing, %llu cancelled\n";
+	static char format[] = "divvy: %llu runnable, %llu decisions, %llu faults, %llu missing, %llu late\n";
 	unsigned long long data[] = {
-		machine.s.facts.nrunnable, machine.decisions, machine.faults, stats.missing, stats.cancelled,
+		machine.s.facts.nrunnable, machine.decisions, machine.faults, stats.missing, stats.late,
 	};
 
 	if (ksym_exists(scx_bpf_dump_bstr))
@@ -726,7 +933,8 @@ int command_set_weight(struct host_command *c)
 
 	if (!id)
 		return NO_SUCH_TASK;
-	set_weight(id, c->value);
+	host_task(id)->weight = c->value;
+	set_weight(id);
 	return 0;
 }
 
@@ -737,7 +945,15 @@ int command_get_weight(struct host_command *c)
 
 	if (!id)
 		return NO_SUCH_TASK;
-	c->value = fact(&machine, id)->nominal;
+	c->value = host_task(id)->weight;
+	return 0;
+}
+
+/* Its tasks follow when they are next enqueued. */
+SEC("syscall")
+int command_set_cgroup(struct host_command *c)
+{
+	cgroup_weight[c->index & POOL_MASK] = c->value;
 	return 0;
 }
 
@@ -772,6 +988,8 @@ struct sched_ext_ops host_ops = {
 	.init_task = (void *)host_init_task,
 	.exit_task = (void *)host_exit_task,
 	.disable = (void *)host_disable,
+	.cgroup_move = (void *)host_cgroup_move,
+	.cgroup_exit = (void *)host_cgroup_exit,
 	.dump = (void *)host_dump,
 	.init = (void *)host_init,
 	.exit = (void *)host_exit,

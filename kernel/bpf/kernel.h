@@ -14,13 +14,18 @@
 #include <bpf/bpf_core_read.h>
 
 #define s32 __s32
+#ifndef CLOCK_MONOTONIC
+#define CLOCK_MONOTONIC 1
+#endif
 #define KERNEL_TYPE __attribute__((preserve_access_index))
 #define ksym_exists(sym) (&sym != 0)
 #ifndef __kptr
 #define __kptr __attribute__((btf_type_tag("kptr")))
 #endif
 
-struct cpumask;
+struct cpumask {
+	unsigned long bits[1];
+} KERNEL_TYPE;
 
 struct sched_entity {
 	u64 exec_start;
@@ -54,8 +59,17 @@ struct task_struct {
 #define SCHED_IDLE 5
 #define NICE_0_PRIO 120
 
+struct kernfs_node {
+	u64 id;
+} KERNEL_TYPE;
+
+struct cgroup {
+	struct kernfs_node *kn;
+} KERNEL_TYPE;
+
 struct scx_init_task_args {
 	bool fork;
+	struct cgroup *cgroup;
 } KERNEL_TYPE;
 
 struct scx_exit_task_args {
@@ -96,6 +110,8 @@ struct sched_ext_ops {
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
 	void (*disable)(struct task_struct *p);
+	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
+	void (*cgroup_exit)(struct cgroup *cgroup);
 	void (*dump)(struct scx_dump_ctx *ctx);
 	s32 (*init)(void);
 	void (*exit)(struct scx_exit_info *info);
@@ -112,7 +128,6 @@ struct sched_ext_ops {
 #define SCX_TASK_QUEUED 1
 #define SCX_SLICE_DFL (20 * 1000000ull)
 #define SCX_DSQ_LOCAL ((1ull << 63) | 2)
-#define SCX_DSQ_LOCAL_ON ((1ull << 63) | (1ull << 62))
 #define SCX_ENQ_PREEMPT (1ull << 32)
 #define SCX_ENQ_REENQ (1ull << 40)
 #define SCX_ENQ_LAST (1ull << 41)
@@ -123,19 +138,15 @@ struct sched_ext_ops {
 enum scx_deq_flags___any { SCX_DEQ_SLEEP = 1 };
 #define DEQ_SLEEP bpf_core_enum_value(enum scx_deq_flags___any, SCX_DEQ_SLEEP)
 
-extern void bpf_rcu_read_lock(void) __ksym;
-extern void bpf_rcu_read_unlock(void) __ksym;
 extern struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 extern void bpf_task_release(struct task_struct *p) __ksym;
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
 extern bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
-extern bool bpf_cpumask_full(const struct cpumask *cpumask) __ksym;
 
 extern s32 scx_bpf_create_dsq(u64 dsq, s32 node) __ksym;
 extern s32 scx_bpf_dsq_nr_queued(u64 dsq) __ksym;
 extern void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 extern s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
-extern void scx_bpf_dispatch_cancel(void) __ksym;
 extern u32 scx_bpf_reenqueue_local(void) __ksym __weak;
 extern void scx_bpf_dump_bstr(char *fmt, unsigned long long *data, u32 data_len) __ksym __weak;
 extern u64 scx_bpf_now(void) __ksym __weak;
@@ -172,15 +183,12 @@ static __always_inline u64 clock_ns(void)
 	return ksym_exists(scx_bpf_now) ? scx_bpf_now() : bpf_ktime_get_ns();
 }
 
-/* While a BPF program runs, it itself keeps the current task from migrating. */
-static __always_inline bool is_migration_disabled(const struct task_struct *p)
+/* While a BPF program runs, it itself keeps the current task from migrating; `nested` such programs do. */
+static __always_inline bool is_migration_disabled(const struct task_struct *p, u32 nested)
 {
-	u32 n;
-
 	if (!bpf_core_field_exists(p->migration_disabled))
 		return false;
-	n = p->migration_disabled;
-	return n > 1 || (n && p != bpf_get_current_task_btf());
+	return p->migration_disabled > (p == bpf_get_current_task_btf() ? nested : 0);
 }
 
 /* The kernel's sched_prio_to_weight; 3 is SCHED_IDLE's. p->scx.weight is this rounded to a hundredth of nice 0. */

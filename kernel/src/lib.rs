@@ -1,3 +1,4 @@
-//! The kernel's side of divvy: policies as sched_ext schedulers.
+//! The kernel's side of divvy.
 
 pub mod load;
+pub mod play;

@@ -96,14 +96,16 @@ pub struct Run {
     /// Which repetition, from 0; its random streams come from the seed and this number.
     #[serde(default)]
     pub rep: u32,
-    /// Simulated time.
+    /// Simulated time; of real threads, real time.
     pub duration_ns: u64,
-    /// Times that a CPU changed from one task to another.
+    /// Times that a CPU changed from one task to another; of real threads, times that one left its CPU.
     pub switches: u64,
-    /// Times that a task ran on another CPU than the last time.
-    pub migrations: u64,
-    /// Times that a policy was asked for the next task.
-    pub decisions: u64,
+    /// Times that a task ran on another CPU than the last time; absent where a kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub migrations: Option<u64>,
+    /// Times that a policy was asked for the next task; a kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<u64>,
     /// CPU time given to tasks, as a share of all CPU time.
     pub utilization: f64,
     /// Jain's index of received over entitled service (1 is fair).

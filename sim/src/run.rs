@@ -99,9 +99,6 @@ pub fn simulate_rows(
     progress: &dyn Progress,
 ) -> Result<Report, RunError> {
     let workload = &adapted(workload, options)?;
-    if let (None, Some(task)) = (workload.duration_ns, workload.endless_task()) {
-        return Err(RunError::Endless { task: task.name.clone() });
-    }
     let reps = options.reps.max(1);
     let jobs: Vec<(&Spec, u32)> = specs.iter().flat_map(|s| (0..reps).map(move |r| (s, r))).collect();
     let runs = jobs
@@ -118,13 +115,17 @@ pub fn simulate_rows(
     })
 }
 
-fn adapted(workload: &Workload, options: &Options) -> Result<Workload, RunError> {
+/// The workload as the options have it; it comes to an end.
+pub fn adapted(workload: &Workload, options: &Options) -> Result<Workload, RunError> {
     let mut workload = workload.clone();
     workload.cpus = options.cpus.unwrap_or(workload.cpus);
     workload.quantum_ns = options.quantum_ns.unwrap_or(workload.quantum_ns);
     workload.duration_ns = options.duration_ns.or(workload.duration_ns);
     workload.check().map_err(|problem| RunError::Workload(format!("{}: {problem}", workload.name)))?;
-    Ok(workload)
+    match workload.endless_task() {
+        Some(task) if workload.duration_ns.is_none() => Err(RunError::Endless { task: task.name.clone() }),
+        _ => Ok(workload),
+    }
 }
 
 fn simulate_one(

@@ -1,11 +1,11 @@
-//! What `sim` and `replay` share: reading specs and claims before anything runs, and showing the report.
+//! What `sim`, `replay` and `play` share: reading specs and claims before anything runs, and showing the report.
 
 use divvy_sim::policy;
 use divvy_sim::report::Report;
 use divvy_sim::run::Options;
 use divvy_sim::spec::{self, Spec, SpecError};
 
-use crate::args::{Format, MachineArgs, PolicyArgs, ShowArgs};
+use crate::args::{Format, MachineArgs, PolicyArgs, ScheduleArgs, ShowArgs};
 use crate::assert::{Claim, ClaimError, NotMet};
 use crate::output::Output;
 use crate::view::page::{Wish, page};
@@ -25,12 +25,12 @@ pub fn specs(args: &PolicyArgs) -> Result<(Vec<Spec>, Option<String>), SpecError
 }
 
 /// On which machine to run them, and what to list; without chance.
-pub fn options(machine: &MachineArgs, show: &ShowArgs) -> Options {
+pub fn options(machine: &MachineArgs, schedule: &ScheduleArgs) -> Options {
     Options {
         cpus: machine.cpus,
         duration_ns: machine.duration,
         quantum_ns: machine.quantum,
-        schedule: show.schedule.map_or(0, |count| count as usize),
+        schedule: schedule.schedule.map_or(0, |count| count as usize),
         ..Options::default()
     }
 }

@@ -7,6 +7,7 @@ mod common;
 mod completions;
 pub mod load;
 mod man;
+mod play;
 pub mod policies;
 pub mod replay;
 mod sim;
@@ -18,6 +19,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Sim(args) => sim::run(args, cli.verbose, output),
         Command::Replay(args) => replay::run(args, cli.verbose, output),
         Command::Load(args) => load::run(args, output),
+        Command::Play(args) => play::run(args, cli.verbose, output),
         Command::Policies(args) => policies::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),

@@ -49,13 +49,13 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
         run: Options {
             seed: args.chance.seed,
             reps: args.chance.reps,
-            ..common::options(&args.machine, &args.show)
+            ..common::options(&args.machine, &args.schedule)
         },
         wakes: wakes(args.recording.wakes),
         per_thread: args.recording.per_thread,
     };
     let duration_ns = options.run.duration_ns.unwrap_or(recording.span_ns);
-    let bar = Bar::new(Some(duration_ns), specs.len() as u64, output);
+    let bar = Bar::new("simulating", Some(duration_ns), specs.len() as u64, output);
     let report = replay(&name(&args.trace), &recording, &specs, &options, &bar);
     drop(bar);
     let wish = Wish { baseline: baseline.as_deref(), all_tasks: verbose };

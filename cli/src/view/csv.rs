@@ -40,7 +40,10 @@ fn distribution_heads_to(out: &mut String, prefix: &str) {
 fn run_to(out: &mut String, report: &Report, run: &Run) {
     let (workload, policy) = (field(&report.workload), field(&run.policy));
     let _ = write!(out, "{workload},{},{},{policy},{}", report.cpus, report.seed, run.rep);
-    let _ = write!(out, ",{},{},{},{}", run.duration_ns, run.switches, run.migrations, run.decisions);
+    let _ = write!(out, ",{},{}", run.duration_ns, run.switches);
+    for count in [run.migrations, run.decisions] {
+        let _ = write!(out, ",{}", count.map_or_else(String::new, |count| count.to_string()));
+    }
     let _ = write!(out, ",{},{}", run.utilization, run.jain);
     for distribution in [&run.response_ns, &run.wait_ns, &run.wake_delay_ns, &run.slowdown] {
         quantiles_to(out, distribution);

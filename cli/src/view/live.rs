@@ -61,8 +61,9 @@ fn troubles(interval: &Interval) -> String {
         (counts.pinned, "pinned"),
         (counts.fallbacks, "fallbacks"),
         (counts.without_id, "tasks without an id"),
+        (counts.rescues, "rescues"),
         (counts.missing, "missing"),
-        (counts.cancelled, "cancelled"),
+        (counts.late, "late"),
         (counts.faults, "FAULTS of the policy"),
         (counts.dropped, "records dropped"),
     ] {

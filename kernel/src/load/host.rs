@@ -20,13 +20,17 @@ pub struct Config<'a> {
     pub pool: u32,
     pub fail_every: u32,
     pub log: bool,
+    /// A task's process is its cgroup.
+    pub cgroups: bool,
+    pub patience_ms: u32,
     pub sample: u32,
 }
 
 impl Config<'_> {
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for word in [self.pool, self.fail_every, u32::from(self.log), self.sample] {
+        let Self { pool, fail_every, patience_ms, sample, .. } = *self;
+        for word in [pool, fail_every, self.log.into(), self.cgroups.into(), patience_ms, sample] {
             bytes.extend(word.to_ne_bytes());
         }
         for cpu in self.cpus.machine().into_iter().chain(self.cpus.kernel()) {
@@ -107,8 +111,9 @@ stats! {
     kernel_threads: "Times that a kernel thread went first.",
     pinned: "Times that a task that may not migrate stayed where it was.",
     fallbacks: "Times that a task without an id went to the fallback queue.",
+    rescues: "Turns given to tasks that had waited beyond patience.",
     missing: "Tasks picked that could not be found.",
-    cancelled: "Tasks picked that could not go where they were picked for.",
+    late: "Times that a CPU waited for a task that it had picked on another.",
     without_id: "Tasks alive without an id.",
     tasks: "Tasks alive with an id.",
     runnable: "Tasks runnable now.",
@@ -130,10 +135,11 @@ pub struct Account {
     pub tgid: u32,
     pub turns: u32,
     pub process: u32,
+    pub runnable: u32,
 }
 
 impl Account {
-    pub const SIZE: usize = 48;
+    pub const SIZE: usize = 56;
 
     pub fn read(bytes: &[u8]) -> Self {
         let mut words = Words(bytes);
@@ -146,6 +152,7 @@ impl Account {
             tgid: words.u32(),
             turns: words.u32(),
             process: words.u32(),
+            runnable: words.u32(),
         }
     }
 }

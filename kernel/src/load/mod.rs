@@ -40,6 +40,10 @@ pub struct Options {
     pub quantum: Duration,
     /// How long a runnable task may wait before the kernel throws the scheduler out.
     pub timeout: Duration,
+    /// How long a runnable task may wait before it runs out of turn; zero: until the kernel's watchdog.
+    pub patience: Duration,
+    /// A task's process is its cgroup.
+    pub cgroups: bool,
     /// Tasks that the policy takes at most; further ones wait in a queue of their own.
     pub pool: u32,
     /// Between statistics.

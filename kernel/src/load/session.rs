@@ -89,6 +89,8 @@ impl Session<'_> {
             pool: self.options.pool,
             fail_every: self.options.fail_every,
             log: self.log.is_some(),
+            cgroups: self.options.cgroups,
+            patience_ms: self.options.patience.as_millis() as u32,
             sample: LOCK_SAMPLE,
         };
         let mut scheduler = Scheduler::start(&config, self.options.timeout.as_millis() as u32)?;

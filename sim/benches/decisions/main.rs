@@ -115,7 +115,7 @@ fn simulate(case: &Case, workload: &Workload, policy: &str) -> Measured {
     let engine = Engine::new(workload, machine, setup);
     let start = Instant::now();
     let run = engine.run(policy, &|_| true).unwrap_or_else(|e| panic!("{policy}: {e}"));
-    (run.decisions, start.elapsed())
+    (run.decisions.unwrap_or(0), start.elapsed())
 }
 
 fn by_hand(case: &Case) -> Measured {

@@ -72,7 +72,7 @@ impl Eq for Finish {}
 
 /// The fluid model's state.
 #[derive(Debug)]
-pub(super) struct Entitled {
+pub(crate) struct Entitled {
     cpus: u64,
     tasks: Vec<Share>,
     /// Backlogged threads of each process that divides its weight among them.
@@ -94,7 +94,7 @@ pub(super) struct Entitled {
 }
 
 impl Entitled {
-    pub(super) fn new(cpus: u32) -> Entitled {
+    pub(crate) fn new(cpus: u32) -> Entitled {
         Entitled {
             cpus: cpus.into(),
             tasks: Vec::new(),
@@ -113,7 +113,7 @@ impl Entitled {
     }
 
     /// A new task with no service yet. The threads of a `process` divide their weight by their number.
-    pub(super) fn add(&mut self, task: TaskId, weight: u64, process: Option<u32>) {
+    pub(crate) fn add(&mut self, task: TaskId, weight: u64, process: Option<u32>) {
         let version = self.tasks.get(task as usize).map_or(0, |former| former.version + 1);
         let fresh = Share {
             nominal: weight,
@@ -140,7 +140,7 @@ impl Entitled {
     }
 
     /// The task brings work; `u64::MAX` has no end.
-    pub(super) fn bring(&mut self, task: TaskId, work_ns: u64, now_ns: u64) {
+    pub(crate) fn bring(&mut self, task: TaskId, work_ns: u64, now_ns: u64) {
         self.advance(now_ns);
         let work_ns = if work_ns == u64::MAX { f64::INFINITY } else { work_ns as f64 };
         if self.tasks[task as usize].backlogged {
@@ -154,7 +154,7 @@ impl Entitled {
     }
 
     /// The task is gone, and with it the work that it brought.
-    pub(super) fn withdraw(&mut self, task: TaskId, now_ns: u64) {
+    pub(crate) fn withdraw(&mut self, task: TaskId, now_ns: u64) {
         self.advance(now_ns);
         if self.tasks[task as usize].backlogged {
             self.leave(task);
@@ -162,7 +162,7 @@ impl Entitled {
     }
 
     /// What the task is entitled to since it was added, in ns.
-    pub(super) fn service_ns(&mut self, task: TaskId, now_ns: u64) -> f64 {
+    pub(crate) fn service_ns(&mut self, task: TaskId, now_ns: u64) -> f64 {
         self.advance(now_ns);
         let share = &self.tasks[task as usize];
         share.received_ns + self.since_settled(share)

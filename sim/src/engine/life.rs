@@ -3,6 +3,7 @@
 use super::instance::Wait;
 use super::*;
 use crate::policy::MAX_TASKS;
+use crate::workload;
 
 impl Engine<'_> {
     pub(super) fn make_classes(&mut self) {
@@ -31,7 +32,12 @@ impl Engine<'_> {
                 allowed: task.affinity.as_deref().map(mask),
                 process,
                 born: 0,
-                arrivals: stream(self.setup.seed, self.setup.rep, (index as u64) << 32, Purpose::Arrival),
+                arrivals: stream(
+                    self.setup.seed,
+                    self.setup.rep,
+                    workload::instance(index, 0),
+                    Purpose::Arrival,
+                ),
                 left,
                 stopped: false,
                 instance: 0,
@@ -51,21 +57,15 @@ impl Engine<'_> {
     fn make_rows(&mut self, index: usize, grouped: &mut BTreeMap<String, usize>) -> (usize, usize) {
         let task = &self.workload.tasks[index];
         let first = self.rows.len();
-        let mut add = |name: String| {
-            let process = task.process.clone().unwrap_or_else(|| name.clone());
-            self.rows.push(Row::new(name, process, task.weight.units()));
-        };
         if let Rows::Named(names) = &self.setup.rows {
             let name = &names[index];
             if let Some(&row) = grouped.get(name) {
                 return (row, 1);
             }
             grouped.insert(name.clone(), first);
-            add(name.clone());
-        } else if matches!(task.arrivals, Arrivals::Open { .. } | Arrivals::Forked) {
-            add(task.name.clone());
+            self.rows.push(Row::of(task, name.clone()));
         } else {
-            (0..task.count).for_each(|i| add(task.instance_name(i)));
+            self.rows.extend(metrics::rows_of(task));
         }
         (first, self.rows.len() - first)
     }
@@ -88,7 +88,7 @@ impl Engine<'_> {
         let row = c.first_row + (number as usize).min(c.rows - 1);
         let weight = c.weight;
         let process = c.process;
-        let key = (class as u64) << 32 | u64::from(number);
+        let key = workload::instance(class, number);
         let (seed, rep) = (self.setup.seed, self.setup.rep);
         let generation = self.tasks[task as usize].generation + 1;
         self.tasks[task as usize] = Instance {

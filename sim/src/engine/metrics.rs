@@ -1,11 +1,12 @@
 //! What each task got, from events only.
 
 use crate::report::TaskResult;
-use crate::stats::{Sampler, ratio};
+use crate::stats::{self, Sampler, ratio};
+use crate::workload::{Arrivals, Task};
 
 /// One row of the result: a task, or a class of short ones.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(crate) struct Row {
     pub name: String,
     pub process: String,
     pub weight: f64,
@@ -19,7 +20,7 @@ pub(super) struct Row {
 
 /// How long jobs took, of one row or of all.
 #[derive(Debug, Default)]
-pub(super) struct Delays {
+pub(crate) struct Delays {
     pub response: Sampler,
     pub wait: Sampler,
     pub wake_delay: Sampler,
@@ -28,14 +29,35 @@ pub(super) struct Delays {
 
 /// A job that just ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
+pub(crate) struct Job {
     pub response_ns: u64,
     pub wait_ns: u64,
     pub service_ns: u64,
 }
 
+/// A row for each instance; of open arrivals and forked tasks, one for all.
+pub(crate) fn rows_of(task: &Task) -> Vec<Row> {
+    if matches!(task.arrivals, Arrivals::Open { .. } | Arrivals::Forked) {
+        return vec![Row::of(task, task.name.clone())];
+    }
+    (0..task.count).map(|i| Row::of(task, task.instance_name(i))).collect()
+}
+
+/// Jain's index of received over entitled service; 1 where nobody was entitled to any.
+pub(crate) fn jain(rows: &[Row]) -> f64 {
+    let entitled = rows.iter().filter(|r| r.entitled_ns > 0.0);
+    let allotments: Vec<f64> = entitled.map(|r| r.service_ns as f64 / r.entitled_ns).collect();
+    stats::jain(&allotments).unwrap_or(1.0)
+}
+
 impl Row {
-    pub(super) fn new(name: String, process: String, weight: f64) -> Row {
+    /// A row for instances of a task.
+    pub(crate) fn of(task: &Task, name: String) -> Row {
+        let process = task.process.clone().unwrap_or_else(|| name.clone());
+        Row::new(name, process, task.weight.units())
+    }
+
+    fn new(name: String, process: String, weight: f64) -> Row {
         Row {
             name,
             process,
@@ -50,11 +72,11 @@ impl Row {
     }
 
     /// Statistics begin: what came before does not count.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Row::new(std::mem::take(&mut self.name), std::mem::take(&mut self.process), self.weight);
     }
 
-    pub(super) fn result(&self, cpu_time_ns: u64) -> TaskResult {
+    pub(crate) fn result(&self, cpu_time_ns: u64) -> TaskResult {
         let delays = &self.delays;
         let response_ns = delays.response.finish();
         TaskResult {
@@ -77,7 +99,7 @@ impl Row {
 }
 
 impl Delays {
-    pub(super) fn job(&mut self, job: Job) {
+    pub(crate) fn job(&mut self, job: Job) {
         self.response.record(job.response_ns);
         self.wait.record(job.wait_ns);
         if job.service_ns > 0 {

@@ -13,10 +13,10 @@
 
 mod checks;
 mod deadlock;
-mod entitled;
+pub(crate) mod entitled;
 mod instance;
-mod metrics;
-mod program;
+pub(crate) mod metrics;
+pub mod program;
 mod sync;
 mod timers;
 

@@ -1,33 +1,50 @@
-//! Programs as flat code: a [`Step`] tree becomes instructions, and a position in it is two numbers.
+//! Programs as flat code: a [`Step`] tree becomes instructions, and a position in it is two numbers. The simulator
+//! executes them, and so do real threads.
 
 use crate::workload::{Dist, Step};
 
 /// One instruction. Indices are those of the workload.
 #[derive(Clone, Debug)]
-pub(super) enum Op {
+pub enum Op {
+    /// [`Step::Run`].
     Run(Dist),
+    /// [`Step::RunForever`].
     RunForever,
+    /// [`Step::Sleep`].
     Sleep(Dist),
+    /// [`Step::Period`].
     Period(u64),
+    /// [`Step::Until`].
     Until(u64),
+    /// [`Step::Lock`].
     Lock(usize),
+    /// [`Step::Unlock`].
     Unlock(usize),
+    /// [`Step::Barrier`].
     Barrier(usize),
+    /// [`Step::Fork`].
     Fork(usize),
+    /// [`Step::Yield`].
     Yield,
+    /// [`Step::Wake`].
     Wake(usize),
+    /// [`Step::Wait`].
     Wait,
     /// Enter a loop of so many turns; `end` is behind it.
     Enter {
+        /// At least 0.
         times: u64,
+        /// Index.
         end: usize,
     },
     /// The end of a loop's body; `body` is its first instruction.
     Again {
+        /// Index.
         body: usize,
     },
     /// The end of the body of a loop for ever, which needs no count.
     Forever {
+        /// Index.
         body: usize,
     },
     /// The end of the program.
@@ -36,20 +53,21 @@ pub(super) enum Op {
 
 /// A program, shared by all instances of a task.
 #[derive(Debug)]
-pub(super) struct Program {
+pub struct Program {
     ops: Vec<Op>,
 }
 
 /// Where an instance is in its program.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Position {
+pub struct Position {
     next: usize,
     /// Turns left of each counted loop entered, the innermost last.
     loops: Vec<u64>,
 }
 
 impl Program {
-    pub(super) fn new(steps: &[Step]) -> Program {
+    /// The instructions of a task's program.
+    pub fn new(steps: &[Step]) -> Program {
         let mut ops = Vec::with_capacity(steps.len() + 1);
         flatten(steps, &mut ops);
         ops.push(Op::End);
@@ -57,7 +75,7 @@ impl Program {
     }
 
     /// The next instruction that does something; loops are followed. `End` repeats.
-    pub(super) fn next(&self, at: &mut Position) -> &Op {
+    pub fn next(&self, at: &mut Position) -> &Op {
         loop {
             let op = &self.ops[at.next];
             match *op {
@@ -80,7 +98,7 @@ impl Program {
 
 impl Position {
     /// Back to the program's start.
-    pub(super) fn rewind(&mut self) {
+    pub fn rewind(&mut self) {
         self.next = 0;
         self.loops.clear();
     }

@@ -93,17 +93,15 @@ impl Engine<'_> {
 
     pub(super) fn report(self, policy: &str, end: u64) -> Run {
         let cpu_time = self.cpu_time_ns(end);
-        let entitled = self.rows.iter().filter(|r| r.entitled_ns > 0.0);
-        let allotments: Vec<f64> = entitled.map(|r| r.service_ns as f64 / r.entitled_ns).collect();
         Run {
             policy: policy.to_owned(),
             rep: self.setup.rep,
             duration_ns: end.saturating_sub(self.counted_from),
             switches: self.switches,
-            migrations: self.migrations,
-            decisions: self.machine.decisions() - self.decisions_before,
+            migrations: Some(self.migrations),
+            decisions: Some(self.machine.decisions() - self.decisions_before),
             utilization: if cpu_time == 0 { 0.0 } else { self.busy_ns as f64 / cpu_time as f64 },
-            jain: crate::stats::jain(&allotments).unwrap_or(1.0),
+            jain: metrics::jain(&self.rows),
             response_ns: self.delays.response.finish(),
             wait_ns: self.delays.wait.finish(),
             wake_delay_ns: self.delays.wake_delay.finish(),

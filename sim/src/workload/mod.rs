@@ -17,7 +17,7 @@ mod weight;
 pub use check::{Place, Problem};
 pub use dist::Dist;
 pub use error::WorkloadError;
-pub use stream::{Purpose, Stream, stream};
+pub use stream::{Purpose, Stream, instance, stream};
 pub use suggest::nearest;
 pub use units::{MAX_NS, parse_duration, show_duration};
 pub use weight::{NICE_WEIGHTS, WEIGHT_ONE, Weight};

@@ -30,6 +30,12 @@ pub fn stream(seed: u64, rep: u32, instance: u64, purpose: Purpose) -> Stream {
     Stream(Pcg64Mcg::new(u128::from(high) << 64 | u128::from(low)))
 }
 
+/// The instance of [`stream`]: number `number` of the workload's task `class`, in the order of their births. That of
+/// the first is also the class's own, for its arrivals.
+pub fn instance(class: usize, number: u32) -> u64 {
+    (class as u64) << 32 | u64::from(number)
+}
+
 /// The finaliser of splitmix64 after one step: a bijection that spreads each input bit over all output bits.
 fn splitmix64(x: u64) -> u64 {
     let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);

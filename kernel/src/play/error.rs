@@ -1,0 +1,17 @@
+//! Why a workload could not be played.
+
+use thiserror::Error;
+
+/// Why a workload could not be played, or not to its end.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PlayError {
+    /// The machine or the kernel lacks something, or permission is missing.
+    #[error("{0}")]
+    Machine(String),
+    /// The workload does not fit the options.
+    #[error("{0}")]
+    Workload(String),
+    /// The run broke off.
+    #[error("{0}")]
+    Broken(String),
+}
