@@ -182,7 +182,7 @@ pub struct LoadArgs {
 
     /// Run this command under the policy, unload when it ends, and return its exit code; it takes the rest of the line
     #[arg(long, value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true, conflicts_with = "command",
-        value_hint = ValueHint::CommandWithArguments)]
+        value_hint = ValueHint::CommandName)]
     pub exec: Vec<OsString>,
 
     /// The same, after --
