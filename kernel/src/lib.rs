@@ -1,0 +1,3 @@
+//! The kernel's side of divvy.
+
+pub mod log;
