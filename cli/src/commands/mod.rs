@@ -9,6 +9,7 @@ mod man;
 pub mod policies;
 pub mod replay;
 mod sim;
+pub mod verify;
 
 /// Does what was asked.
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
@@ -16,6 +17,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Sim(args) => sim::run(args, cli.verbose, output),
         Command::Replay(args) => replay::run(args, cli.verbose, output),
+        Command::Verify(args) => verify::run(args, output),
         Command::Policies(args) => policies::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),

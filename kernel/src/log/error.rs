@@ -9,12 +9,12 @@ use super::format::offset;
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The system says no.
-    #[error("{}: {source}", file.display())]
+    #[error("{}: {error}", file.display())]
     Io {
         /// Which file.
         file: PathBuf,
         /// Why.
-        source: io::Error,
+        error: io::Error,
     },
     /// It is no log, or not of this machine or version.
     #[error("{}: {what}", file.display())]

@@ -36,7 +36,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub fn open(file: &Path) -> Result<Reader, LogError> {
-        let io_error = |source| LogError::Io { file: file.to_owned(), source };
+        let io_error = |error| LogError::Io { file: file.to_owned(), error };
         let foreign = |what: &str| LogError::Foreign { file: file.to_owned(), what: what.to_owned() };
         let mut input = BufReader::with_capacity(BUFFER, File::open(file).map_err(io_error)?);
         let mut fixed = [0; FIXED_SIZE];
@@ -62,7 +62,7 @@ impl Reader {
     pub fn next(&mut self) -> Result<Next, LogError> {
         let mut bytes = [0; RECORD_SIZE];
         let read = fill(&mut self.input, &mut bytes)
-            .map_err(|source| LogError::Io { file: self.file.clone(), source })?;
+            .map_err(|error| LogError::Io { file: self.file.clone(), error })?;
         if read < RECORD_SIZE {
             return Ok(Next::Cut(self.header_size + self.records * RECORD_SIZE as u64 + read as u64));
         }
@@ -71,8 +71,7 @@ impl Reader {
             return Ok(Next::Record(Entry { number: self.records, record: Record::decode(&bytes) }));
         }
         let trailer = Trailer::decode(&bytes).ok_or_else(|| self.bad(self.records, "a damaged trailer"))?;
-        if fill(&mut self.input, &mut [0])
-            .map_err(|source| LogError::Io { file: self.file.clone(), source })?
+        if fill(&mut self.input, &mut [0]).map_err(|error| LogError::Io { file: self.file.clone(), error })?
             > 0
         {
             return Err(self.bad(self.records + 1, "more after the trailer"));

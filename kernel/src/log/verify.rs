@@ -12,6 +12,7 @@ use super::format::{Header, Record, offset};
 use super::legal::Legal;
 use super::reader::{Entry, Next, Reader};
 use super::reorder::Reorder;
+use super::text::AnswerText;
 
 /// Events before a mismatch that are shown with it.
 const SHOWN_BEFORE: usize = 10;
@@ -42,6 +43,14 @@ pub struct Mismatch {
     pub native: Answer,
     /// The last events before it.
     pub before: Vec<Told>,
+}
+
+impl Mismatch {
+    /// The kernel's answer and the native machine's, in words.
+    #[must_use]
+    pub fn answers(&self) -> [String; 2] {
+        [self.told.answer, self.native].map(|answer| AnswerText(&self.told.event, &answer).to_string())
+    }
 }
 
 /// Records that are not there: found no room in the kernel's ring buffer.

@@ -21,7 +21,7 @@ impl LogWriter {
     /// # Errors
     /// When it cannot be written.
     pub fn create(file: &Path, header: &Header) -> Result<LogWriter, LogError> {
-        let failed = |source| LogError::Io { file: file.to_owned(), source };
+        let failed = |error| LogError::Io { file: file.to_owned(), error };
         let mut out = BufWriter::with_capacity(BUFFER, File::create(file).map_err(failed)?);
         out.write_all(&header.encode()).map_err(failed)?;
         Ok(LogWriter { file: file.to_owned(), out })
@@ -36,7 +36,7 @@ impl LogWriter {
     /// When these are not whole records: the host and the loader are not of the same build.
     pub fn records(&mut self, bytes: &[u8]) -> Result<(), LogError> {
         assert!(bytes.len().is_multiple_of(RECORD_SIZE), "{} bytes of records", bytes.len());
-        self.out.write_all(bytes).map_err(|source| LogError::Io { file: self.file.clone(), source })
+        self.out.write_all(bytes).map_err(|error| LogError::Io { file: self.file.clone(), error })
     }
 
     /// Ends it: the host's `stats.records` and `stats.dropped`, read after the scheduler was detached and the
@@ -47,6 +47,6 @@ impl LogWriter {
     pub fn finish(mut self, records: u64, dropped: u64) -> Result<(), LogError> {
         let trailer = Trailer { records, dropped }.encode();
         let done = self.out.write_all(&trailer).and_then(|()| self.out.flush());
-        done.map_err(|source| LogError::Io { file: self.file, source })
+        done.map_err(|error| LogError::Io { file: self.file, error })
     }
 }

@@ -289,6 +289,34 @@ fn events_are_told_in_words() {
     }
 }
 
+/// Those that the command's tests verify. DIVVY_WRITE_SAMPLES=1 writes them.
+#[cfg(target_endian = "little")]
+#[test]
+fn the_commands_samples_are_of_these_policies() {
+    let dir = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/cmd/verify.in"));
+    let (header, records) = sample("sfs+procfair", 2, 60);
+    let ok = log(&header, &records, 0);
+    let mut changed = records.clone();
+    let dispatch = changed.iter_mut().filter(|record| record.kind == 6 && record.id > 0).nth(3).unwrap();
+    (dispatch.id, dispatch.answer) = (9, 9);
+    let mut dropped = records.clone();
+    dropped.remove(40);
+    let mut early = records.clone();
+    early[30].now = 1;
+    for (name, bytes) in [
+        ("cut.log", ok[..1000].to_vec()),
+        ("mismatch.log", log(&header, &changed, 0)),
+        ("dropped.log", log(&header, &dropped, 1)),
+        ("early.log", log(&header, &early, 0)),
+        ("ok.log", ok),
+    ] {
+        if std::env::var_os("DIVVY_WRITE_SAMPLES").is_some() {
+            std::fs::write(dir.join(name), &bytes).unwrap();
+        }
+        assert!(std::fs::read(dir.join(name)).unwrap() == bytes, "{name}: run with DIVVY_WRITE_SAMPLES=1");
+    }
+}
+
 /// Records that are nearly right, of few tasks, so that they get far into the machine.
 fn hostile() -> impl Strategy<Value = Record> {
     let number = prop_oneof![Just(0), 1..6u32, any::<u32>()];
