@@ -46,6 +46,7 @@ pub enum Command {
     Replay(ReplayArgs),
     Load(LoadArgs),
     Play(PlayArgs),
+    Verify(VerifyArgs),
     Policies(PoliciesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -378,6 +379,36 @@ pub struct ScheduleArgs {
     pub schedule: Option<u32>,
 }
 
+/// Check a kernel scheduler's log: does the native build decide the same?
+///
+/// Tells the native build of the policy every event that the scheduler in the kernel was told (`divvy load SPEC --log
+/// FILE`), and compares every answer: which task, for how long, which CPU is asked to choose anew. A difference
+/// fails with exit code 1. If records are missing, because the kernel had no room for them, what was told before the
+/// first is compared, and the exit code is 3. A file that is damaged or cut off is bad input, 4.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy verify run.log
+  divvy verify run.log --events --limit 20
+  divvy verify run.log --format json > verdict.json")]
+pub struct VerifyArgs {
+    /// The log
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub log: PathBuf,
+
+    /// Print the events, one a line, before the verdict
+    #[arg(long, help_heading = "Output")]
+    pub events: bool,
+
+    /// Print only the first N events; all are verified
+    #[arg(long, value_name = "N", requires = "events", help_heading = "Output")]
+    pub limit: Option<u64>,
+
+    /// How to print it; json has an object a line, the last is the verdict
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: PlainFormat,
+}
+
 /// List the policies, or show one: parameters, paper, guarantees
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -392,7 +423,7 @@ pub struct PoliciesArgs {
 
     /// How to print it
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
-    pub format: PoliciesFormat,
+    pub format: PlainFormat,
 }
 
 /// Print the completions of a shell
@@ -445,9 +476,9 @@ pub enum Format {
     Markdown,
 }
 
-/// Forms of the list of policies.
+/// Forms of what is no report of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PoliciesFormat {
+pub enum PlainFormat {
     /// For people
     Table,
     /// For programs

@@ -11,6 +11,7 @@ mod play;
 pub mod policies;
 pub mod replay;
 mod sim;
+pub mod verify;
 
 /// Does what was asked.
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
@@ -20,6 +21,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Replay(args) => replay::run(args, cli.verbose, output),
         Command::Load(args) => load::run(args, output),
         Command::Play(args) => play::run(args, cli.verbose, output),
+        Command::Verify(args) => verify::run(args, output),
         Command::Policies(args) => policies::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),

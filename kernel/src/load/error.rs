@@ -58,6 +58,9 @@ pub enum LoadError {
     /// The kernel's own scheduler is not back.
     #[error("{0} s after unloading, the kernel's sched_ext state is `{1}` and not `disabled`")]
     NotBack(u64, String),
+    /// The decision log.
+    #[error(transparent)]
+    Log(crate::log::LogError),
     /// A file, a socket, or a process.
     #[error("{0}")]
     Io(String, #[source] io::Error),

@@ -13,7 +13,6 @@ mod object;
 #[cfg(feature = "bpf")]
 mod privileges;
 #[cfg(feature = "bpf")]
-mod records;
 #[cfg(feature = "bpf")]
 mod session;
 mod statistics;

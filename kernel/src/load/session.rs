@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Child, Command};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -16,13 +17,13 @@ use super::check;
 use super::cpus::Cpus;
 use super::end::{End, Verdict};
 use super::error::LoadError;
-use super::host::Config;
+use super::host::{Config, Stats};
 use super::object::Scheduler;
 use super::privileges;
-use super::records::{Raw, RecordSink};
 use super::statistics::{History, Sample};
 use super::sys::{self, Signals};
 use super::{Options, Watch};
+use crate::log::{Header, LogError, LogWriter};
 
 /// How often the kernel is asked whether the scheduler is still there.
 const LOOK: Duration = Duration::from_millis(200);
@@ -37,7 +38,7 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     let mut session = Session {
         options,
         signals: Signals::block().map_err(|error| LoadError::Io("cannot wait for signals".into(), error))?,
-        log: options.log.as_deref().map(create_log).transpose()?,
+        lives: 0,
         command: None,
         begun: Instant::now(),
     };
@@ -53,20 +54,31 @@ type Log = Rc<RefCell<LogFile>>;
 
 /// The log, and what went wrong with it: a callback of the ring buffer cannot return an error.
 struct LogFile {
-    sink: Box<dyn RecordSink>,
-    failed: Option<io::Error>,
+    writer: Option<LogWriter>,
+    failed: Option<LogError>,
 }
 
-fn create_log(path: &std::path::Path) -> Result<Log, LoadError> {
-    let sink = Raw::create(path)
-        .map_err(|error| LoadError::Io(format!("cannot write the log {}", path.display()), error))?;
-    Ok(Rc::new(RefCell::new(LogFile { sink: Box::new(sink), failed: None })))
+/// Each life of the scheduler has its log, because its machine begins anew: FILE, then FILE.2, FILE.3..
+fn create_log(path: &Path, life: u32, config: &Config<'_>) -> Result<Log, LoadError> {
+    let mut path = path.to_owned();
+    if life > 1 {
+        path.as_mut_os_string().push(format!(".{life}"));
+    }
+    let header = Header {
+        spec: config.spec.to_string(),
+        cpus: config.cpus.count(),
+        pool: config.pool,
+        quantum_ns: config.quantum_ns,
+    };
+    let writer = LogWriter::create(&path, &header).map_err(LoadError::Log)?;
+    Ok(Rc::new(RefCell::new(LogFile { writer: Some(writer), failed: None })))
 }
 
 struct Session<'a> {
     options: &'a Options,
     signals: Signals,
-    log: Option<Log>,
+    /// How often it was loaded.
+    lives: u32,
     command: Option<Running>,
     begun: Instant,
 }
@@ -88,14 +100,17 @@ impl Session<'_> {
             quantum_ns: self.options.quantum.as_nanos() as u64,
             pool: self.options.pool,
             fail_every: self.options.fail_every,
-            log: self.log.is_some(),
+            log: self.options.log.is_some(),
             cgroups: self.options.cgroups,
             patience_ms: self.options.patience.as_millis() as u32,
             sample: LOCK_SAMPLE,
         };
+        self.lives += 1;
+        let log =
+            self.options.log.as_deref().map(|path| create_log(path, self.lives, &config)).transpose()?;
         let mut scheduler = Scheduler::start(&config, self.options.timeout.as_millis() as u32)?;
         watch.note(&format!("{} schedules {}", self.options.spec, count(cpus.count(), "CPU")));
-        let records = self.log.as_ref().map(|log| ring(&scheduler, log)).transpose()?;
+        let records = log.as_ref().map(|log| ring(&scheduler, log)).transpose()?;
         if self.command.is_none() && !self.options.command.is_empty() {
             self.command = Some(start(&self.options.command)?);
         }
@@ -103,14 +118,13 @@ impl Session<'_> {
 
         let mut history = History::new(cpus.count(), self.options.top);
         let loaded = Instant::now();
-        let outcome = self.watch(&scheduler, records.as_ref(), &mut history, loaded, watch);
+        let drained = Drained { ring: records.as_ref(), log: log.as_ref() };
+        let outcome = self.watch(&scheduler, &drained, &mut history, loaded, watch);
         let ended_by_kernel = matches!(outcome, Ok(Outcome::Kernel(_)));
         history.interval(sample(&scheduler, loaded)?);
         scheduler.detach();
         let back = wait_until_back();
-        if let Some(log) = &self.log {
-            finish_log(log, records.as_ref())?;
-        }
+        drained.finish(&scheduler.stats()?)?;
         watch.total(&history.total());
         match outcome? {
             Outcome::End(end) => {
@@ -133,7 +147,7 @@ impl Session<'_> {
     fn watch(
         &mut self,
         scheduler: &Scheduler,
-        records: Option<&RingBuffer<'_>>,
+        records: &Drained<'_>,
         history: &mut History,
         loaded: Instant,
         watch: &mut dyn Watch,
@@ -141,11 +155,8 @@ impl Session<'_> {
         let mut next = loaded + self.options.interval;
         loop {
             let deadline = self.options.duration.map(|duration| self.begun + duration);
-            self.wait(records, [Some(next), deadline])?;
-            if let Some(records) = records {
-                let _ = records.consume_raw();
-                self.check_log()?;
-            }
+            self.wait(records.ring, [Some(next), deadline])?;
+            records.drain()?;
             if let Some(verdict) = Verdict::of(scheduler.exit()?) {
                 return Ok(Outcome::Kernel(verdict));
             }
@@ -207,11 +218,6 @@ impl Session<'_> {
         }
     }
 
-    fn check_log(&self) -> Result<(), LoadError> {
-        let failed = self.log.as_ref().and_then(|log| log.borrow_mut().failed.take());
-        failed.map_or(Ok(()), |error| Err(LoadError::Io("cannot write the log".to_owned(), error)))
-    }
-
     /// It goes on under the kernel's own scheduler: what it does is worth more than what was to be seen of it.
     fn wait_for_command(&mut self, watch: &mut dyn Watch) {
         if let Some(command) = &mut self.command {
@@ -262,9 +268,9 @@ fn ring<'a>(scheduler: &Scheduler, log: &Log) -> Result<RingBuffer<'a>, LoadErro
     let log = Rc::clone(log);
     let take = move |record: &[u8]| {
         let mut log = log.borrow_mut();
-        if log.failed.is_none()
-            && let Err(error) = log.sink.write(record)
-        {
+        let written = log.writer.as_mut().map_or(Ok(()), |writer| writer.records(record));
+        if let Err(error) = written {
+            log.writer = None;
             log.failed = Some(error);
         }
         0
@@ -275,13 +281,28 @@ fn ring<'a>(scheduler: &Scheduler, log: &Log) -> Result<RingBuffer<'a>, LoadErro
     builder.build().map_err(|error| LoadError::Mismatch(error.to_string()))
 }
 
-fn finish_log(log: &Log, records: Option<&RingBuffer<'_>>) -> Result<(), LoadError> {
-    if let Some(records) = records {
-        let _ = records.consume_raw();
+/// The ring buffer, and the log that it is emptied into.
+struct Drained<'a> {
+    ring: Option<&'a RingBuffer<'a>>,
+    log: Option<&'a Log>,
+}
+
+impl Drained<'_> {
+    fn drain(&self) -> Result<(), LoadError> {
+        if let Some(ring) = self.ring {
+            let _ = ring.consume_raw();
+        }
+        let failed = self.log.and_then(|log| log.borrow_mut().failed.take());
+        failed.map_or(Ok(()), |error| Err(LoadError::Log(error)))
     }
-    let mut log = log.borrow_mut();
-    let result = log.failed.take().map_or_else(|| log.sink.flush(), Err);
-    result.map_err(|error| LoadError::Io("cannot write the log".to_owned(), error))
+
+    /// After the scheduler is gone
+    fn finish(&self, stats: &Stats) -> Result<(), LoadError> {
+        self.drain()?;
+        let writer = self.log.and_then(|log| log.borrow_mut().writer.take());
+        let finished = writer.map_or(Ok(()), |writer| writer.finish(stats.records, stats.dropped));
+        finished.map_err(LoadError::Log)
+    }
 }
 
 fn wait_until_back() -> Result<(), LoadError> {
