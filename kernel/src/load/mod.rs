@@ -4,6 +4,7 @@
 //! `divvy doctor` work from any build.
 
 pub mod check;
+mod commands;
 mod cpus;
 mod end;
 mod error;
@@ -13,8 +14,12 @@ mod object;
 #[cfg(feature = "bpf")]
 mod privileges;
 #[cfg(feature = "bpf")]
+mod records;
+#[cfg(feature = "bpf")]
+mod running;
 #[cfg(feature = "bpf")]
 mod session;
+mod socket;
 mod statistics;
 #[cfg(feature = "bpf")]
 mod sys;
@@ -25,9 +30,11 @@ use std::time::Duration;
 
 use divvy_sim::spec::Spec;
 
+pub use commands::{Reply, Request};
 pub use end::End;
 pub use error::{LoadError, Missing};
 pub use host::{MAX_POOL, Stats};
+pub use socket::{AskError, ask};
 pub use statistics::{Interval, TaskRow};
 
 /// What to load, and for how long.
