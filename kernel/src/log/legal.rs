@@ -54,6 +54,7 @@ impl Legal {
                 check_weight(weight)?;
                 self.known(task).map(|_| ())
             }
+            Event::SetProcess { task, process } => self.set_process(task, process),
             Event::SetParam { owner, index, value } => self.set_param(owner, index, value),
         }
     }
@@ -76,11 +77,24 @@ impl Legal {
         if self.tasks[id as usize].holders > 0 {
             return Err(format!("task {id} is new, and its id is in use"));
         }
-        let process_is_there = self.tasks.get(process as usize).is_some_and(|task| task.holders > 0);
-        if process != id && !process_is_there {
-            return Err(format!("task {id} is of process {process}, which is not there"));
-        }
+        self.process(id, process)?;
         self.tasks[id as usize] = Task { known: true, process, holders: 1, ..Task::default() };
+        self.tasks[process as usize].holders += 1;
+        Ok(())
+    }
+
+    /// One of its threads stands for a process, or its cgroup does, of which nothing else is told.
+    fn process(&self, id: TaskId, process: TaskId) -> Result<(), String> {
+        if process > 0 && (process as usize) < self.tasks.len() {
+            return Ok(());
+        }
+        Err(format!("task {id} is of process {process}, which there cannot be"))
+    }
+
+    fn set_process(&mut self, id: TaskId, process: TaskId) -> Result<(), String> {
+        self.process(id, process)?;
+        let was = std::mem::replace(&mut self.known(id)?.process, process);
+        self.tasks[was as usize].holders -= 1;
         self.tasks[process as usize].holders += 1;
         Ok(())
     }

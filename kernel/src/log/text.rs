@@ -37,6 +37,7 @@ impl fmt::Display for Arguments<'_> {
             Event::Dispatch { cpu } | Event::Yield { cpu } => write!(f, "CPU {cpu}"),
             Event::SetWeight { task, weight } => write!(f, "task {task}, weight {}", Weight(*weight)),
             Event::SetAllowed { task, mask } => write!(f, "task {task}, CPUs {}", Cpus(mask)),
+            Event::SetProcess { task, process } => write!(f, "task {task}, process {process}"),
             Event::SetParam { owner: 0, index, value } => write!(f, "parameter {index} = {value}"),
             Event::SetParam { owner, index, value } => {
                 write!(f, "parameter {index} of modifier {owner} = {value}")

@@ -269,6 +269,7 @@ fn decode(record: &Record, mask: CpuMask) -> Result<(Event, Answer), String> {
             index: record.cpu.into(),
             value: record.value.cast_signed(),
         }),
+        13 => silent(Event::SetProcess { task, process: record.answer }),
         kind => Err(format!("there is no event of kind {kind}")),
     }
 }

@@ -89,6 +89,13 @@ pub enum Event {
         /// Raw; see [`super::ParamKind`].
         value: i64,
     },
+    /// It is a thread of another process.
+    SetProcess {
+        /// The task.
+        task: TaskId,
+        /// The task, or whatever else, that stands for its process.
+        process: TaskId,
+    },
 }
 
 /// What a machine answers; nothing to most events.
@@ -103,7 +110,7 @@ pub struct Answer {
 }
 
 /// Names of the kinds, by number.
-pub(super) const KINDS: [&str; 13] = [
+pub(super) const KINDS: [&str; 14] = [
     "new",
     "exit",
     "runnable",
@@ -117,6 +124,7 @@ pub(super) const KINDS: [&str; 13] = [
     "set_weight",
     "set_allowed",
     "set_param",
+    "set_process",
 ];
 
 // enum why of policy.h
@@ -143,6 +151,7 @@ impl Event {
             Event::SetWeight { .. } => 10,
             Event::SetAllowed { .. } => 11,
             Event::SetParam { .. } => 12,
+            Event::SetProcess { .. } => 13,
         }
     }
 
@@ -178,6 +187,7 @@ impl Event {
             Event::Dispatch { cpu } | Event::Yield { cpu } => raw.cpu = cpu,
             Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task, weight),
             Event::SetAllowed { task, mask } => (raw.id, raw.allowed) = (task, mask),
+            Event::SetProcess { task, process } => (raw.id, raw.process) = (task, process),
             Event::SetParam { owner, index, value } => {
                 (raw.process, raw.cpu, raw.amount) = (owner, index, value.cast_unsigned());
             }

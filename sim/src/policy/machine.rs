@@ -290,6 +290,23 @@ mod tests {
     }
 
     #[test]
+    fn a_task_that_was_taken_back_before_it_ran_is_not_given_again() {
+        let mut machine = Machine::new("rr", &[], &[], 1, MS).unwrap();
+        (1..=2).for_each(|id| machine.add(id, id, WEIGHT_UNIT, 0));
+        for id in 1..=2 {
+            machine.wake(id, true, 0);
+        }
+        assert_eq!(machine.dispatch(0, 0).unwrap().task, 1);
+        machine.tell(&Event::Dequeue { task: 1 }, 0);
+        assert_eq!(machine.dispatch(0, 0).unwrap().task, 2);
+        machine.running(2, 0);
+        machine.tell(&Event::Dequeue { task: 2 }, 0);
+        assert_eq!(machine.dispatch(0, MS).unwrap().task, 2, "it runs");
+        machine.tell(&Event::Enqueue { task: 1 }, MS);
+        assert_eq!(machine.dispatch(0, 2 * MS).unwrap().task, 1);
+    }
+
+    #[test]
     fn unknown_names_are_errors() {
         assert!(Machine::new("nope", &[], &[], 1, MS).is_err());
         assert!(Machine::new("rr", &["nope"], &[], 1, MS).is_err());

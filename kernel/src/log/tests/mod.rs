@@ -216,11 +216,12 @@ fn what_a_machine_may_not_be_told_is_said_with_its_place() {
     let of = |kind, id| Record { now, kind, id, ..Record::default() };
     let first = [new(1, 1), of(2, 1)];
     let cases: &[(Record, &str)] = &[
-        (of(13, 1), "no event of kind 13"),
+        (of(14, 1), "no event of kind 14"),
         (new(0, 0), "0 is no task id"),
         (new(16_384, 16_384), "16384 is no task id"),
         (new(1, 1), "its id is in use"),
-        (new(2, 3), "process 3, which is not there"),
+        (new(2, 20_000), "process 20000, which there cannot be"),
+        (of(13, 1), "process 0, which there cannot be"),
         (Record { value: 0, ..new(2, 2) }, "a weight of 0"),
         (Record { value: (1 << 40) + 1, ..new(2, 2) }, "a weight of 1099511627777"),
         (of(1, 1), "exits, and is runnable"),

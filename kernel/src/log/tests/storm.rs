@@ -107,9 +107,15 @@ impl Storm {
 
     fn change(&mut self, task: TaskId) {
         let weight = WEIGHT_UNIT * (1 + self.random.below(3000));
-        match self.random.below(4) {
+        match self.random.below(5) {
             0 => {
                 self.tell(Event::SetWeight { task, weight });
+            }
+            4 => {
+                let other = 1 + self.random.below(4) as TaskId;
+                let is_there = !matches!(self.tasks[other as usize].place, Place::Absent);
+                let process = if is_there { other } else { task };
+                self.tell(Event::SetProcess { task, process });
             }
             1 => {
                 let mut mask: CpuMask = [0; 4];
@@ -216,6 +222,7 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
         Event::Stopping { task, ran_ns } => (record.id, record.value) = (task, ran_ns),
         Event::Yield { cpu } => record.cpu = cpu as u16,
         Event::SetWeight { task, weight } => (record.id, record.value) = (task, weight),
+        Event::SetProcess { task, process } => (record.id, record.answer) = (task, process),
         Event::SetParam { owner, index, value } => {
             (record.answer, record.cpu, record.value) = (owner, index as u16, value.cast_unsigned());
         }
