@@ -6,6 +6,7 @@
 pub mod check;
 mod commands;
 mod cpus;
+pub mod doctor;
 mod end;
 mod error;
 mod host;
@@ -25,6 +26,7 @@ mod statistics;
 mod sys;
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -72,8 +74,8 @@ pub struct Options {
 pub trait Watch {
     /// Something to say.
     fn note(&mut self, text: &str);
-    /// One interval's statistics.
-    fn interval(&mut self, interval: &Interval);
+    /// One interval's statistics. Where nobody looks any more it is unloaded, unless there is a command.
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
     /// Those of the whole run.
     fn total(&mut self, total: &Interval);
 }

@@ -156,8 +156,11 @@ impl Session<'_> {
             if let Some(end) = self.ended() {
                 return Ok(Outcome::End(end));
             }
-            if Instant::now() >= statistics.next {
-                watch.interval(&statistics.interval(scheduler)?);
+            if Instant::now() >= statistics.next
+                && watch.interval(&statistics.interval(scheduler)?).is_break()
+                && self.running.is_none()
+            {
+                return Ok(Outcome::End(End::Asked));
             }
         }
     }
