@@ -9,6 +9,7 @@ use crate::args::{DoctorArgs, PlainFormat};
 use crate::output::Output;
 use crate::view::text;
 
+const BOLD: anstyle::Style = anstyle::Style::new().bold();
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();
 const BAD: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
@@ -29,17 +30,22 @@ pub fn run(args: &DoctorArgs, output: Output) -> anyhow::Result<()> {
 
 fn table(findings: &[Finding], columns: usize) -> String {
     let mut out = String::new();
-    let widest =
-        |of: fn(&Finding) -> &str| findings.iter().map(|finding| of(finding).len()).max().unwrap_or(0);
-    let (names, serves) = (widest(|finding| finding.name), widest(|finding| finding.serves.text()));
-    for finding in findings {
+    let names = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
+    let indent = "  missing  ".len() + names + 2;
+    for (index, finding) in findings.iter().enumerate() {
+        if index == 0 || findings[index - 1].serves != finding.serves {
+            let _ = writeln!(out, "{BOLD}For {}{BOLD:#}", finding.serves.text());
+        }
         let (style, state) = if finding.ok { (GOOD, "ok") } else { (BAD, "missing") };
-        let head = format!("{:names$}  {:serves$}  ", finding.name, finding.serves.text());
-        let indent = "missing  ".len() + head.len();
-        let line = text::wrap(&format!("{head}{}", finding.found), columns.saturating_sub(9), indent);
-        let _ = writeln!(out, "{style}{state:7}{style:#}  {line}");
+        // Wrapped with what stands before it, but for the escape sequences.
+        let found = text::wrap(&format!("{}{}", " ".repeat(indent), finding.found), columns, indent);
+        let _ = writeln!(out, "  {style}{state:7}{style:#}  {:names$}  {}", finding.name, found.trim_start());
         if let Some(fix) = &finding.fix {
-            let _ = writeln!(out, "{}", text::wrap(&format!("{}{fix}", " ".repeat(indent)), columns, indent));
+            let _ = writeln!(
+                out,
+                "{}",
+                text::wrap(&format!("{}-> {fix}", " ".repeat(indent)), columns, indent + 3)
+            );
         }
     }
     out

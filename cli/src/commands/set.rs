@@ -5,7 +5,6 @@ use divvy_sim::workload::{WEIGHT_ONE, Weight};
 
 use crate::args::SetArgs;
 use crate::output::Output;
-use crate::view::text;
 
 /// What was asked cannot be meant.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +29,7 @@ pub struct NoThread(u32);
 pub fn run(args: &SetArgs, output: Output) -> anyhow::Result<()> {
     let request = request(args)?;
     let text = match load::ask(&request)? {
-        Reply::Weight { weight } => text::plain(weight as f64 / WEIGHT_ONE as f64),
+        Reply::Weight { weight } => (weight as f64 / WEIGHT_ONE as f64).to_string(),
         Reply::Param { policy, name, value } => format!("{policy}:{name}={value}"),
         Reply::Bad { problem } => return Err(BadSetting::Refused(problem).into()),
         Reply::Failed { problem } => anyhow::bail!("the loaded scheduler could not do it: {problem}"),

@@ -40,15 +40,15 @@ pub enum Serves {
 }
 
 impl Serves {
-    /// As a table says it.
+    /// As it follows `for`.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
-            Self::Load => "load",
-            Self::Build => "build",
-            Self::Cgroups => "load --cgroups",
-            Self::Vm => "make vm",
-            Self::Record => "recordings",
+            Self::Load => "divvy load",
+            Self::Build => "building it with the BPF programs",
+            Self::Cgroups => "divvy load --cgroups",
+            Self::Vm => "the virtual machine of make vm",
+            Self::Record => "recordings that divvy replay reads",
         }
     }
 }

@@ -1,7 +1,6 @@
 //! From the ring buffer into the log.
 
 use std::cell::RefCell;
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -10,7 +9,6 @@ use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use super::error::LoadError;
 use super::host::{Config, Stats};
 use super::object::Scheduler;
-use super::sys;
 use crate::log::{Header, LogError, LogWriter};
 
 /// A log that is being written.
@@ -66,11 +64,6 @@ impl Records {
         let writer = self.log.borrow_mut().writer.take();
         let finished = writer.map_or(Ok(()), |writer| writer.finish(stats.records, stats.dropped));
         finished.map_err(LoadError::Log)
-    }
-
-    /// Readable when there are records.
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        sys::epoll_fd(&self.ring)
     }
 }
 

@@ -22,6 +22,9 @@ use super::{Options, Watch, check, privileges};
 
 /// How often the kernel is asked whether the scheduler is still there.
 const LOOK: Duration = Duration::from_millis(200);
+/// How often the log's records are fetched. To wait for them would wake this thread for each, which is then a record
+/// again; the ring buffer has room for 400,000.
+const FETCH: Duration = Duration::from_millis(20);
 /// How long the kernel may take until its own scheduler is back.
 const BACK: Duration = Duration::from_secs(10);
 /// How long a command may take to end after it was asked to.
@@ -38,7 +41,7 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     let mut session = Session {
         options,
         spec: options.spec.clone(),
-        server: listen(group, watch),
+        server: None,
         signals,
         asked_to_end: 0,
         unload_at: options.duration.map(|duration| Instant::now() + duration),
@@ -46,7 +49,7 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     };
     let mut life = 1;
     loop {
-        match session.live(life, watch) {
+        match session.live(life, group, watch) {
             Ok(Some(end)) => return Ok(end),
             Ok(None) => privileges::raise(),
             Err(error) => {
@@ -87,7 +90,12 @@ enum Outcome {
 
 impl Session<'_> {
     /// One life of the scheduler. None: it is to be loaded again.
-    fn live(&mut self, life: u32, watch: &mut dyn Watch) -> Result<Option<End>, LoadError> {
+    fn live(
+        &mut self,
+        life: u32,
+        group: Option<u32>,
+        watch: &mut dyn Watch,
+    ) -> Result<Option<End>, LoadError> {
         let cpus = Cpus::online()?;
         let spec = self.spec.clone();
         let config = Config {
@@ -111,6 +119,7 @@ impl Session<'_> {
             if cpus.count() == 1 { "" } else { "s" }
         ));
         if life == 1 {
+            self.server = listen(group, watch);
             self.running = Running::start(&self.options.command)?;
         }
         privileges::drop();
@@ -145,7 +154,7 @@ impl Session<'_> {
         watch: &mut dyn Watch,
     ) -> Result<Outcome, LoadError> {
         loop {
-            self.wait(records, statistics.next)?;
+            self.wait(if records.is_some() { FETCH } else { LOOK }, statistics.next)?;
             records.map_or(Ok(()), Records::drain)?;
             if let Some(verdict) = Verdict::of(scheduler.exit()?) {
                 return Ok(Outcome::Kernel(verdict));
@@ -166,16 +175,15 @@ impl Session<'_> {
     }
 
     /// Sleeps until something happens, or until it is time for statistics or for unloading.
-    fn wait(&self, records: Option<&Records>, next: Instant) -> Result<(), LoadError> {
+    fn wait(&self, at_most: Duration, next: Instant) -> Result<(), LoadError> {
         let now = Instant::now();
         let times = [Some(next), self.unload_at].into_iter().flatten();
-        let timeout = times.map(|time| time.saturating_duration_since(now)).fold(LOOK, Duration::min);
+        let timeout = times.map(|time| time.saturating_duration_since(now)).fold(at_most, Duration::min);
         let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.subsec_nanos().into() };
         let fds = [
             Some(self.signals.as_fd()),
             self.server.as_ref().map(|server| server.as_fd()),
             self.running.as_ref().map(|running| running.as_fd()),
-            records.map(Records::fd),
         ];
         let mut fds: Vec<PollFd<'_>> =
             fds.into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();

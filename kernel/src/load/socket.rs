@@ -190,7 +190,12 @@ fn read_line(stream: &mut UnixStream, patience: Duration) -> io::Result<String> 
             return Err(io::ErrorKind::TimedOut.into());
         }
         stream.set_read_timeout(Some(left))?;
-        let size = stream.read(&mut piece)?;
+        let size = match stream.read(&mut piece) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            size => size?,
+        };
         line.extend(&piece[..size]);
         if let Some(end) = line.iter().position(|byte| *byte == b'\n') {
             line.truncate(end);
