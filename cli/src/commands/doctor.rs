@@ -1,0 +1,57 @@
+//! `divvy doctor`.
+
+use std::fmt::Write as _;
+
+use divvy_kernel::load::doctor::{self, Finding};
+use serde_json::json;
+
+use crate::args::{DoctorArgs, PlainFormat};
+use crate::output::Output;
+use crate::view::text;
+
+const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();
+const BAD: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+/// Says what works here; fails if `divvy load` would not.
+pub fn run(args: &DoctorArgs, output: Output) -> anyhow::Result<()> {
+    let findings = doctor::examine();
+    let verdict = doctor::verdict(&findings);
+    let text = match args.format {
+        PlainFormat::Table => table(&findings, output.columns(None)),
+        PlainFormat::Json => {
+            let value = json!({ "schema_version": 1, "load": verdict.is_ok(), "checks": findings });
+            serde_json::to_string_pretty(&value)? + "\n"
+        }
+    };
+    output.write(&text, None)?;
+    Ok(verdict?)
+}
+
+fn table(findings: &[Finding], columns: usize) -> String {
+    let mut out = String::new();
+    let widest =
+        |of: fn(&Finding) -> &str| findings.iter().map(|finding| of(finding).len()).max().unwrap_or(0);
+    let (names, serves) = (widest(|finding| finding.name), widest(|finding| finding.serves.text()));
+    for finding in findings {
+        let (style, state) = if finding.ok { (GOOD, "ok") } else { (BAD, "missing") };
+        let head = format!("{:names$}  {:serves$}  ", finding.name, finding.serves.text());
+        let indent = "missing  ".len() + head.len();
+        let line = text::wrap(&format!("{head}{}", finding.found), columns.saturating_sub(9), indent);
+        let _ = writeln!(out, "{style}{state:7}{style:#}  {line}");
+        if let Some(fix) = &finding.fix {
+            let _ = writeln!(out, "{}", text::wrap(&format!("{}{fix}", " ".repeat(indent)), columns, indent));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_fits_eighty_columns() {
+        let table = anstream::adapter::strip_str(&table(&doctor::examine(), 80)).to_string();
+        assert!(table.lines().all(|line| text::width(line) <= 80), "{table}");
+    }
+}
