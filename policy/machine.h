@@ -511,10 +511,13 @@ static inline void machine_park(struct machine *m, u32 id)
 	fact(m, id)->state |= PICKED | PARKED;
 }
 
-/* Whether a CPU can run a task now: it may, and it has it. The task that ran there needs no custody. */
+/* Whether a CPU can run a task now: it may, and it has it. The task that runs there needs no custody; one that was
+ * picked and taken back before it ran does. */
 static inline bool machine_can_run(struct machine *m, u32 id, u32 cpu, u32 prev)
 {
-	return machine_may_run(m, id, cpu) && (id == prev || fact(m, id)->state & CUSTODY);
+	u32 has = id == prev ? CUSTODY | ON_CPU : CUSTODY;
+
+	return machine_may_run(m, id, cpu) && fact(m, id)->state & has;
 }
 
 /* The first parked task that this CPU can run, into found. */

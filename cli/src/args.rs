@@ -1,9 +1,11 @@
 //! What can be asked on the command line; help, completions and man pages come from here.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use divvy_kernel::load::MAX_POOL;
 use divvy_kernel::play::Scale;
 use divvy_sim::workload::parse_duration;
 
@@ -42,7 +44,9 @@ pub struct Cli {
 pub enum Command {
     Sim(SimArgs),
     Replay(ReplayArgs),
+    Load(LoadArgs),
     Play(PlayArgs),
+    Verify(VerifyArgs),
     Policies(PoliciesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -162,6 +166,114 @@ pub struct PlayArgs {
     pub show: ShowArgs,
 }
 
+/// Make a policy the kernel's scheduler, until Ctrl-C
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo divvy load gr3+procfair
+  sudo divvy load sfq+feasible --quiet --exec make -j8
+  sudo divvy load rr:quantum=2ms --duration 1m --format json",
+    after_long_help = LOAD_HELP)]
+pub struct LoadArgs {
+    /// The policy: SELECTION[:param=value]..[+MODIFIER[:param=value]..]..
+    ///
+    /// `divvy policies` lists selections and modifiers, `divvy policies NAME` their parameters.
+    #[arg(value_name = "SPEC", value_hint = ValueHint::Other)]
+    pub spec: String,
+
+    /// Run this command under the policy, unload when it ends, and return its exit code; it takes the rest of the line
+    #[arg(long, value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true, conflicts_with = "command",
+        value_hint = ValueHint::CommandWithArguments)]
+    pub exec: Vec<OsString>,
+
+    /// The same, after --
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+
+    /// Unload after this time
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub duration: Option<u64>,
+
+    #[command(flatten)]
+    pub scheduler: SchedulerArgs,
+
+    #[command(flatten)]
+    pub watch: WatchArgs,
+}
+
+/// How a scheduler in the kernel works.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Scheduler")]
+pub struct SchedulerArgs {
+    /// Slice of policies that do not set their own
+    #[arg(long, value_name = "TIME", default_value = "4ms", value_parser = positive_duration)]
+    pub quantum: u64,
+
+    /// How long a task may wait for a CPU before the kernel throws the policy out; at most 30s
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = watchdog)]
+    pub timeout: u64,
+
+    /// How long a task may wait before it gets one turn out of order; 0s is never [default: half of --timeout]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub patience: Option<u64>,
+
+    /// Take a cgroup as one process, with the weight in its cpu.weight (under +procfair)
+    #[arg(long)]
+    pub cgroups: bool,
+
+    /// Tasks that the policy takes at most; further ones wait in a queue beside it
+    #[arg(long, value_name = "N", default_value_t = i64::from(MAX_POOL) - 1,
+        value_parser = clap::value_parser!(i64).range(1..i64::from(MAX_POOL)))]
+    pub pool: i64,
+
+    /// Members of this group, too, may send commands (divvy set)
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
+    pub group: Option<String>,
+
+    /// For tests: each N-th task gets no place
+    #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
+    pub fail_every: u32,
+}
+
+/// What to see of it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct WatchArgs {
+    /// Between statistics; -q has only those of the whole run
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_duration)]
+    pub interval: u64,
+
+    /// Tasks to show, those that received the most
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+
+    /// How to print statistics; json has a line an interval
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: LoadFormat,
+
+    /// Write what the policy was told and decided to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub log: Option<PathBuf>,
+}
+
+/// Forms of statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LoadFormat {
+    /// For people
+    Table,
+    /// A line an interval
+    Json,
+}
+
+const LOAD_HELP: &str = "\
+Linux >= 6.12 with sched_ext and root are needed; divvy doctor says what is missing. If divvy dies, or the kernel
+finds that a task waits for too long, the kernel's own scheduler takes over.
+
+Examples:
+  sudo divvy load gr3+procfair
+  sudo divvy load sfq+feasible --quiet --exec make -j8
+  sudo divvy load rr:quantum=2ms --duration 1m --format json";
+
 /// Which policies.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Policies")]
@@ -267,6 +379,36 @@ pub struct ScheduleArgs {
     pub schedule: Option<u32>,
 }
 
+/// Check a kernel scheduler's log: does the native build decide the same?
+///
+/// Tells the native build of the policy every event that the scheduler in the kernel was told (`divvy load SPEC --log
+/// FILE`), and compares every answer: which task, for how long, which CPU is asked to choose anew. A difference
+/// fails with exit code 1. If records are missing, because the kernel had no room for them, what was told before the
+/// first is compared, and the exit code is 3. A file that is damaged or cut off is bad input, 4.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy verify run.log
+  divvy verify run.log --events --limit 20
+  divvy verify run.log --format json > verdict.json")]
+pub struct VerifyArgs {
+    /// The log
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub log: PathBuf,
+
+    /// Print the events, one a line, before the verdict
+    #[arg(long, help_heading = "Output")]
+    pub events: bool,
+
+    /// Print only the first N events; all are verified
+    #[arg(long, value_name = "N", requires = "events", help_heading = "Output")]
+    pub limit: Option<u64>,
+
+    /// How to print it; json has an object a line, the last is the verdict
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: PlainFormat,
+}
+
 /// List the policies, or show one: parameters, paper, guarantees
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -281,7 +423,7 @@ pub struct PoliciesArgs {
 
     /// How to print it
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
-    pub format: PoliciesFormat,
+    pub format: PlainFormat,
 }
 
 /// Print the completions of a shell
@@ -334,9 +476,9 @@ pub enum Format {
     Markdown,
 }
 
-/// Forms of the list of policies.
+/// Forms of what is no report of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PoliciesFormat {
+pub enum PlainFormat {
     /// For people
     Table,
     /// For programs
@@ -369,6 +511,15 @@ pub enum Grade {
     /// Not to be believed
     #[value(name = "D")]
     D,
+}
+
+/// The kernel's own limit.
+fn watchdog(text: &str) -> Result<u64, String> {
+    match positive_duration(text)? {
+        ns if ns > 30_000_000_000 => Err("the kernel takes at most 30s".to_owned()),
+        ns if ns < 1_000_000 => Err("it must be at least 1ms".to_owned()),
+        ns => Ok(ns),
+    }
 }
 
 fn single(text: &str) -> Result<u32, String> {
@@ -415,7 +566,10 @@ mod tests {
             let about = command.get_about().expect(name).to_string();
             assert!(!about.contains('\n') && about.len() <= 80, "{name}: {about}");
             let after = command.get_after_help().expect(name).to_string();
-            let examples = after.lines().filter(|line| line.starts_with("  divvy ")).count();
+            let examples = after
+                .lines()
+                .filter(|line| line.trim_start_matches(' ').trim_start_matches("sudo ").starts_with("divvy "))
+                .count();
             assert_eq!(examples, 3, "{name}");
         }
     }
@@ -425,6 +579,7 @@ mod tests {
         for command in Cli::command().get_subcommands() {
             let after = command.get_after_help().expect("examples").to_string();
             for line in after.lines().filter_map(|line| line.strip_prefix("  ")) {
+                let line = line.strip_prefix("sudo ").unwrap_or(line);
                 let line = line.split(" > ").next().unwrap_or(line);
                 let line = line.split(" | ").next().unwrap_or(line);
                 let line = line.split(" && ").next().unwrap_or(line);

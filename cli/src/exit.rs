@@ -3,6 +3,8 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use divvy_kernel::load::{LoadError, Missing};
+use divvy_kernel::log::LogError;
 use divvy_kernel::play::PlayError;
 use divvy_sim::run::RunError;
 use divvy_sim::spec::SpecError;
@@ -10,8 +12,10 @@ use divvy_sim::workload::WorkloadError;
 use divvy_trace::TraceError;
 
 use crate::assert::{ClaimError, NotMet};
+use crate::commands::load::CommandFailed;
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
+use crate::commands::verify::{Incomplete, Mismatched};
 
 /// The codes, for the end of the help.
 pub const HELP: &str = "\
@@ -35,6 +39,10 @@ pub fn code(result: &anyhow::Result<()>) -> ExitCode {
     if is_broken_pipe(error) {
         return ExitCode::SUCCESS;
     }
+    if let Some(CommandFailed(code)) = error.downcast_ref() {
+        // It has said itself what went wrong.
+        return ExitCode::from(*code);
+    }
     // Where nobody can be told, the code still tells.
     let _ = writeln!(anstream::stderr(), "{ERROR_STYLE}error:{ERROR_STYLE:#} {error:#}");
     ExitCode::from(number(error))
@@ -46,12 +54,18 @@ fn number(error: &anyhow::Error) -> u8 {
     let codes = error.chain().filter_map(|cause| {
         if cause.is::<SpecError>() || cause.is::<ClaimError>() || cause.is::<UnknownPolicy>() {
             Some(USAGE)
-        } else if cause.is::<NotMet>() {
+        } else if cause.is::<NotMet>() || cause.is::<Incomplete>() {
             Some(NOT_MET)
         } else if cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() {
             Some(BAD_INPUT)
+        } else if cause.is::<Missing>() || matches!(cause.downcast_ref(), Some(LoadError::Missing(_))) {
+            Some(LACKING)
         } else if let Some(error) = cause.downcast_ref::<PlayError>() {
             Some(play_number(error))
+        } else if cause.is::<Mismatched>() {
+            Some(FAILURE)
+        } else if let Some(error) = cause.downcast_ref::<LogError>() {
+            Some(log_number(error))
         } else {
             cause.downcast_ref::<RunError>().map(run_number)
         }
@@ -72,6 +86,13 @@ fn play_number(error: &PlayError) -> u8 {
         PlayError::Machine(_) => LACKING,
         PlayError::Workload(_) => BAD_INPUT,
         PlayError::Broken(_) => FAILURE,
+    }
+}
+
+fn log_number(error: &LogError) -> u8 {
+    match error {
+        LogError::Observer(_) => FAILURE,
+        _ => BAD_INPUT,
     }
 }
 
@@ -101,6 +122,8 @@ mod tests {
         assert_eq!(number_of(NotMet { failures: vec![] }), 3);
         let file = WorkloadError::File { file: "x".to_owned(), reason: "gone".to_owned() };
         assert_eq!(number_of(file), 4);
+        assert_eq!(number_of(LogError::Cut { file: "x".into(), at: 1, events: 0 }), 4);
+        assert_eq!(number_of(LogError::Observer(io::Error::other("disk full"))), 1);
         assert_eq!(number_of(io::Error::other("disk full")), 1);
     }
 

@@ -61,6 +61,11 @@ impl Output {
         }
     }
 
+    /// Whether only the result is wanted.
+    pub fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
     /// Whether to draw progress.
     pub fn shows_progress(self) -> bool {
         !self.quiet && io::stderr().is_terminal()

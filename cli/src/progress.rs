@@ -1,4 +1,4 @@
-//! How far a run is, on stderr, and only on a terminal.
+//! How far it is, on stderr, and only on a terminal.
 
 use divvy_sim::run::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -25,6 +25,32 @@ impl Bar {
         // The templates are constants; should one not read, the default look will do.
         let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
         Self(bar.with_style(style))
+    }
+}
+
+/// A bar over the bytes of a file; it goes away when dropped.
+pub struct FileBar(ProgressBar);
+
+impl FileBar {
+    /// A bar for `bytes`.
+    pub fn new(bytes: u64, output: Output) -> Self {
+        if !output.shows_progress() {
+            return Self(ProgressBar::hidden());
+        }
+        let style = ProgressStyle::with_template("verifying {wide_bar} {percent:>3}%, {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        Self(ProgressBar::new(bytes).with_style(style))
+    }
+
+    /// So far.
+    pub fn at(&self, byte: u64) {
+        self.0.set_position(byte);
+    }
+}
+
+impl Drop for FileBar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 

@@ -92,7 +92,8 @@ struct host_command {
 
 /*
  * The ring buffer `records`: what the machine was told and answered, one event a record, numbered in the order in
- * which it was told. Records arrive out of order, and those that found no room are missing.
+ * which it was told. Records arrive out of order, and those that found no room are missing. On more than 64 CPUs a
+ * set_allowed has four records with one number; `why` is 1 in that of the first 64.
  */
 struct record {
 	u64 now;    /* as the machine took it */
@@ -104,5 +105,7 @@ struct record {
 	u8 kind;    /* enum event_kind */
 	u8 why;     /* or, of dispatch, the CPU told */
 };
+
+_Static_assert(sizeof(struct record) == 32, "src/log/format.rs reads it");
 
 #endif

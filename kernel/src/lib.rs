@@ -1,3 +1,5 @@
 //! The kernel's side of divvy.
 
+pub mod load;
+pub mod log;
 pub mod play;

@@ -3,6 +3,7 @@
  * Fuzzes the machine with one policy, FUZZ_POLICY of POLICY_HEADER; build it with a small POOL. A case is a
  * storm of events. FUZZ_TRACE=1 prints every event; fuzz_main.h has the arguments.
  */
+#define MACHINE_ENTITLED
 #include "fuzz_spy.h"
 #include "fuzz_storm.h"
 #include "fuzz_check.h"
@@ -12,6 +13,16 @@ static struct machine machine;
 
 #define EVENT_NAME(name) #name,
 static const char *const event_names[] = { EVENTS(EVENT_NAME) };
+
+/* As a host that shows what tasks are entitled to: when they stop, and when they no longer are. */
+static void check_entitled(enum event_kind kind, const struct event *e)
+{
+	if (kind != EVENT_stopping && kind != EVENT_quiescent)
+		return;
+	if (kind == EVENT_stopping)
+		entitled_touch(&machine.entitled, &machine.s.facts, e->id, e->now);
+	model_check_entitled(model_task(e->id), machine.entitled.task[e->id].service, e->id);
+}
 
 static void tell(void *host, enum event_kind kind, struct event *e)
 {
@@ -24,6 +35,7 @@ static void tell(void *host, enum event_kind kind, struct event *e)
 	event_tell(&machine, kind, e);
 	if (fuzz_trace)
 		fprintf(stderr, " -> task %u cpu %u\n", e->id, e->cpu);
+	check_entitled(kind, e);
 	model_after(kind, cpu, e);
 	model_check(&machine.s.facts, machine.faults);
 }

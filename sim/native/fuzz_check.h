@@ -141,6 +141,45 @@ static void model_check(const struct facts *f, u64 faults)
 	model_check_weights(f);
 }
 
+/* ---- entitlement ---- */
+
+#define MODEL_SHIFT 32
+
+/* What all runnable tasks are entitled to until now: each a CPU, or its part of them by weight. Rounded down once an
+ * event, by 2^-32 ns. */
+static void model_serve(u64 now)
+{
+	unsigned __int128 dt = now - model.now, total = 0;
+	u32 n = 0;
+
+	for (u32 id = 1; id < POOL; id++) {
+		n += model.task[id].runnable;
+		total += model.task[id].runnable ? model.task[id].told : 0;
+	}
+	for (u32 id = 1; id < POOL; id++) {
+		struct model_task *t = &model.task[id];
+
+		if (!t->runnable)
+			continue;
+		if (n <= model.ncpus)
+			t->entitled += dt << MODEL_SHIFT;
+		else
+			t->entitled += (dt * model.ncpus * t->told << MODEL_SHIFT) / total;
+		/* entitled.h rounds V, in 2^-16 ns a weight of 1, when the total changes and when it is read, and the
+		 * service to ns. */
+		t->blur += ((unsigned __int128)2 * t->told << (MODEL_SHIFT - 16)) + (2ull << MODEL_SHIFT);
+	}
+}
+
+/* It was settled just now. */
+static void model_check_entitled(const struct model_task *t, u64 service, u32 id)
+{
+	unsigned __int128 is = (unsigned __int128)service << MODEL_SHIFT;
+
+	MUST(is <= t->entitled + t->blur, "entitled to too much", id);
+	MUST(is + t->blur >= t->entitled, "entitled to too little", id);
+}
+
 /* ---- events ---- */
 
 static void model_end_turn(u32 id)
@@ -179,8 +218,10 @@ static void model_before(enum event_kind kind, const struct event *e)
 	struct model_task *t = e->id ? model_task(e->id) : NULL;
 
 	model.events++;
-	if (e->now > model.now)
+	if (e->now > model.now) {
+		model_serve(e->now);
 		model.now = e->now;
+	}
 	switch (kind) {
 	case EVENT_new: model_new(e); break;
 	case EVENT_runnable: t->runnable = true; break;
@@ -229,6 +270,7 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 	case EVENT_exit: memset(t, 0, sizeof(*t)); break;
 	case EVENT_quiescent: t->runnable = t->custody = false; model_end_turn(e->id); break;
 	case EVENT_enqueue: t->custody = true; model_end_turn(e->id); model_kicked(e->cpu, e->id); break;
+	case EVENT_dequeue: t->custody = false; break;
 	case EVENT_set_allowed: model_kicked(e->cpu, e->id); break;
 	case EVENT_dispatch: model_dispatched(cpu, e); break;
 	default: break;

@@ -21,6 +21,8 @@ struct model_task {
 	u64 stolen;   /* ns, the most that a run was on a CPU without receiving service */
 	u64 ended;    /* when its last turn did */
 	u64 told;     /* weight that the policy knows */
+	unsigned __int128 entitled; /* 2^-32 ns, by the fluid model */
+	unsigned __int128 blur;     /* 2^-32 ns, how far entitled.h may be from it */
 	enum seat seat;
 	bool pinned;
 	u64 allowed[CPU_WORDS];

@@ -54,6 +54,11 @@ machine affinity-change-unnoticed "$(in_function machine_set_allowed 's/machine_
 machine runnable-not-uncounted 's/m->s.facts.nrunnable--;//'
 machine former-caps-stay 's/^\tmachine_reweigh_former(m, now);//'
 machine siblings-not-reweighed "$(in_function machine_rewant_process 's/m->at = ring_next.*/m->at = 0;/')"
+machine dequeued-stays-in-custody "$(in_function machine_dequeue 's/state &= ~CUSTODY/state |= 0/')"
+machine entitled-by-the-old-weight 's/ENTITLED(entitled_reweigh(.*)$//'
+mutant entitled-to-one-cpu fuzz.c entitled.h 's/dt \* f->ncpus/dt/'
+mutant entitled-beside-who-left fuzz.c entitled.h 's/e->total - weight_of/e->total - 0 * weight_of/'
+mutant entitled-total-jumps fuzz.c entitled.h 's/e->rest = total ? total - 1 : 0/e->rest += total/'
 machine time-goes-back "$(in_function machine_now 's/if (reading > m->now)//')"
 mutant cap-not-recomputed fuzz.c weight/feasible.h 's/s->cap = s->rest/s->cap = s->cap ? s->cap : s->rest/'
 mutant heaviest-is-the-first fuzz.c weight/feasible.h 's/s->phi\[id & POOL_MASK\] > s->at_phi/!s->at_phi/'

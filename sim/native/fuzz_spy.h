@@ -14,17 +14,19 @@
 #define REAL(f) SPY_GLUE(FUZZ_POLICY, _##f)
 #define DIVVY_POLICY spy
 
+/* Its facts and parameters are the real one's, which begins with them. */
 struct spy {
 	union {
-		struct facts facts;
+		struct {
+			struct facts facts;
+			PARAMS(POLICY_PARAMS)
+		};
 		struct FUZZ_POLICY real;
 	};
-	PARAMS(POLICY_PARAMS)
 };
 
 static void spy_init(struct spy *s)
 {
-	memcpy(&s->real.param, &s->param, sizeof(s->param));
 	REAL(init)(&s->real);
 }
 

@@ -4,9 +4,10 @@
  *
  * It keeps to the orders of events that a kernel keeps: on one CPU dispatch, stopping of the task that ran,
  * its enqueue or quiescent, running of the next; a dispatched task may be taken back before it runs; a task
- * that a higher class interrupted may go on without a dispatch. Between any two of these, other CPUs' events.
- * Not in it: a task that runs without having been dispatched. A host must not tell the machine of the
- * quiescent and runnable around a change of a running task's attributes.
+ * that a higher class interrupted may go on without a dispatch, and so may one that may not migrate; a task in
+ * custody or dispatched may be taken aside, to be changed or moved, and put back. Between any two of these, other
+ * CPUs' events, and changes of weights, of allowed CPUs and of the policy's parameters.
+ * A host must not tell the machine of the quiescent and runnable around a change of a running task's attributes.
  */
 #ifndef DIVVY_FUZZ_STORM_H
 #define DIVVY_FUZZ_STORM_H
@@ -22,6 +23,7 @@ enum storm_place {
 	BOUNCED,  /* told quiescent, but awake: runnable comes next */
 	WAKING,   /* told runnable, enqueue comes next */
 	QUEUED,   /* in the machine's custody */
+	ASIDE,    /* told dequeue, enqueue or quiescent comes next */
 	LOCAL,    /* dispatched to a CPU, not on it */
 	ON,       /* on a CPU */
 	STOPPED,  /* told stopping, enqueue comes next */
@@ -36,8 +38,7 @@ struct storm_task {
 	u32 threads; /* of a process's first task: how many are not absent */
 	u32 cpu;     /* when LOCAL, ON or put */
 	u64 since;   /* ns, when ON */
-	bool pinned;
-	struct allowed allowed;
+	bool seen;   /* was told runnable */
 };
 
 struct storm_cpu {
@@ -74,6 +75,20 @@ static s64 storm_param(struct storm *s, s64 dflt, s64 min, s64 max)
 	if (b < 170)
 		return max;
 	return (s64)((u64)min + (range ? (next_u32(&s->bytes) << 32 | next_u32(&s->bytes)) % range : 0));
+}
+
+/* Any parameter of the policy, to any value that it may have. */
+static bool storm_choose_param(struct storm *s, struct event *e)
+{
+#define STORM_RANGE(name, kind, unit, dflt, min, max, help) { dflt, min, max },
+	static const s64 ranges[][3] = { POLICY_PARAMS(STORM_RANGE) { 0 } };
+	u32 n = sizeof(ranges) / sizeof(ranges[0]) - 1;
+
+	if (!n)
+		return false;
+	e->cpu = next_byte(&s->bytes) % n;
+	e->amount = (u64)storm_param(s, ranges[e->cpu][0], ranges[e->cpu][1], ranges[e->cpu][2]);
+	return true;
 }
 
 /* A configuration; its modifiers are the caller's. */
@@ -157,10 +172,11 @@ static void storm_quiescent(struct storm *s, u32 i, enum storm_place then)
 	storm_tell(s, EVENT_quiescent, i, &e);
 }
 
-static void storm_runnable(struct storm *s, u32 i, enum why why)
+static void storm_runnable(struct storm *s, u32 i)
 {
-	struct event e = { .why = why };
+	struct event e = { .why = s->task[i].seen ? WOKEN : NEW };
 
+	s->task[i].seen = true;
 	s->task[i].place = WAKING;
 	storm_tell(s, EVENT_runnable, i, &e);
 }
@@ -244,8 +260,9 @@ static bool storm_step_task(struct storm *s, u32 i)
 	if (s->cpu[t->cpu].put == i)
 		s->cpu[t->cpu].put = 0;
 	switch (t->place) {
-	case BOUNCED: storm_runnable(s, i, WOKEN); return true;
+	case BOUNCED: storm_runnable(s, i); return true;
 	case WAKING:
+	case ASIDE:
 	case STOPPED: storm_enqueue(s, i); return true;
 	case BLOCKING: storm_quiescent(s, i, ASLEEP); return true;
 	case DYING: storm_quiescent(s, i, DEAD); return true;
@@ -296,6 +313,19 @@ static void storm_interrupt(struct storm *s, u32 cpu)
 	}
 }
 
+/* Who was stopped runs again where it was, and the machine is not asked: it may not migrate. */
+static void storm_resume(struct storm *s, u32 cpu)
+{
+	struct storm_cpu *c = &s->cpu[cpu];
+	u32 i = c->put;
+
+	if (!i || c->curr || c->next || s->task[i].place != STOPPED)
+		return;
+	c->put = 0;
+	c->next = i;
+	s->task[i].place = LOCAL;
+}
+
 static void storm_block(struct storm *s, u32 cpu, bool dies)
 {
 	struct storm_cpu *c = &s->cpu[cpu];
@@ -309,7 +339,7 @@ static void storm_wake(struct storm *s, u32 i)
 	if (s->task[i].place == ABSENT)
 		storm_new(s, i);
 	else if (s->task[i].place == ASLEEP)
-		storm_runnable(s, i, WOKEN);
+		storm_runnable(s, i);
 }
 
 /* Taken out of the queue although it does not sleep, and perhaps put back. */
@@ -322,6 +352,30 @@ static void storm_bounce(struct storm *s, u32 i, bool dies)
 	if (t->place == LOCAL)
 		s->cpu[t->cpu].next = 0;
 	storm_quiescent(s, i, dies && storm_may_die(s, i) ? DEAD : BOUNCED);
+}
+
+/* The host takes it back; what it was dispatched for is void. */
+static void storm_dequeue(struct storm *s, u32 i)
+{
+	struct storm_task *t = &s->task[i];
+	struct event e = { 0 };
+
+	if (t->place != QUEUED && t->place != LOCAL)
+		return;
+	if (t->place == LOCAL)
+		s->cpu[t->cpu].next = 0;
+	t->place = ASIDE;
+	storm_tell(s, EVENT_dequeue, i, &e);
+	if (next_byte(&s->bytes) % 4 == 0)
+		storm_quiescent(s, i, ASLEEP);
+}
+
+static void storm_set_param(struct storm *s)
+{
+	struct event e = { 0 };
+
+	if (storm_choose_param(s, &e))
+		storm_tell(s, EVENT_set_param, 0, &e);
 }
 
 static void storm_set_weight(struct storm *s, u32 i)
@@ -371,7 +425,7 @@ static void storm_yield(struct storm *s, u32 cpu)
 
 static void storm_step(struct storm *s)
 {
-	u32 op = next_byte(&s->bytes) % 32;
+	u32 op = next_byte(&s->bytes) % 36;
 
 	switch (op) {
 	default: storm_step_cpu(s, storm_choose_cpu(s)); break;
@@ -388,6 +442,9 @@ static void storm_step(struct storm *s)
 		if (s->task[op = storm_choose_task(s)].place == QUEUED)
 			storm_enqueue(s, op);
 		break;
+	case 32: case 33: storm_dequeue(s, storm_choose_task(s)); break;
+	case 34: storm_set_param(s); break;
+	case 35: storm_resume(s, storm_choose_cpu(s)); break;
 	}
 }
 

@@ -5,15 +5,17 @@
  */
 #include "host.h"
 #include POLICY_HEADER
-#include "machine.h"
+#include "event.h"
 
 #define ABOUT_ROW(kind, text) { kind, text },
 #define PARAM_ROW(name, kind, unit, dflt, min, max, help) { #name, unit, help, kind, dflt, min, max },
+#define EVENT_NAME(name) #name,
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #define EXPORT GLUE(divvy_host_, DIVVY_POLICY)
 
 static const struct about about[] = { POLICY_ABOUT(ABOUT_ROW) };
+static const char *const events[] = { EVENTS(EVENT_NAME) };
 static const struct param params[] = { POLICY_PARAMS(PARAM_ROW) { 0 } };
 
 /* Each parameter is an s64, in the order of its list. */
@@ -110,6 +112,11 @@ static u32 h_set_allowed(struct machine *m, u32 id, const u64 *words)
 	return machine_set_allowed(m, id, &a);
 }
 
+static void h_tell(struct machine *m, u32 kind, struct event *e)
+{
+	event_tell(m, kind, e);
+}
+
 static u64 h_weight(const struct machine *m, u32 id)
 {
 	return weight_of(&m->s.facts, id);
@@ -131,6 +138,9 @@ const struct host EXPORT = {
 	.nabout = sizeof(about) / sizeof(about[0]),
 	.params = params,
 	.nparams = sizeof(params) / sizeof(params[0]) - 1,
+	.events = events,
+	.nevents = EVENT_KINDS,
+	.event_size = sizeof(struct event),
 	.size = sizeof(struct machine),
 	.pool = POOL,
 	.prepare = h_prepare,
@@ -147,6 +157,7 @@ const struct host EXPORT = {
 	.yield = h_yield,
 	.set_weight = h_set_weight,
 	.set_allowed = h_set_allowed,
+	.tell = h_tell,
 	.weight = h_weight,
 	.decisions = h_decisions,
 	.faults = h_faults,

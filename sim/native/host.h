@@ -18,12 +18,16 @@ struct param {
 
 struct machine;
 struct order;
+struct event;
 
 struct host {
 	const char *name;
 	const struct about *about;
 	const struct param *params;
 	u32 nabout, nparams;
+	/* What Rust knows of event.h by itself, to be compared */
+	const char *const *events;
+	u32 nevents, event_size;
 	u64 size; /* bytes of a machine */
 	u32 pool; /* task ids are below this */
 
@@ -46,6 +50,8 @@ struct host {
 	void (*yield)(struct machine *m, u32 cpu);
 	void (*set_weight)(struct machine *m, u32 id, u64 weight, u64 now);
 	u32 (*set_allowed)(struct machine *m, u32 id, const u64 *words);
+	/* Any event, with all of its order left to the caller */
+	void (*tell)(struct machine *m, u32 kind, struct event *e);
 
 	u64 (*weight)(const struct machine *m, u32 id);
 	u64 (*decisions)(const struct machine *m);

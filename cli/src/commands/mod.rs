@@ -5,11 +5,13 @@ use crate::output::Output;
 
 mod common;
 mod completions;
+pub mod load;
 mod man;
 mod play;
 pub mod policies;
 pub mod replay;
 mod sim;
+pub mod verify;
 
 /// Does what was asked.
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
@@ -17,7 +19,9 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Sim(args) => sim::run(args, cli.verbose, output),
         Command::Replay(args) => replay::run(args, cli.verbose, output),
+        Command::Load(args) => load::run(args, output),
         Command::Play(args) => play::run(args, cli.verbose, output),
+        Command::Verify(args) => verify::run(args, output),
         Command::Policies(args) => policies::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),

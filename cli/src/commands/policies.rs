@@ -8,7 +8,7 @@ use divvy_sim::spec::range_text;
 use divvy_sim::workload::nearest;
 use serde_json::{Value, json};
 
-use crate::args::{PoliciesArgs, PoliciesFormat};
+use crate::args::{PlainFormat, PoliciesArgs};
 use crate::output::Output;
 use crate::view::text;
 
@@ -29,10 +29,10 @@ pub fn run(args: &PoliciesArgs, output: Output) -> anyhow::Result<()> {
     let columns = output.columns(None);
     let chosen = args.name.as_deref().map(find).transpose()?;
     let text = match (chosen, args.format) {
-        (Some(policy), PoliciesFormat::Table) => one_text(policy, columns),
-        (Some(policy), PoliciesFormat::Json) => pretty(&one_json(policy))?,
-        (None, PoliciesFormat::Table) => list_text(columns),
-        (None, PoliciesFormat::Json) => pretty(&json!({
+        (Some(policy), PlainFormat::Table) => one_text(policy, columns),
+        (Some(policy), PlainFormat::Json) => pretty(&one_json(policy))?,
+        (None, PlainFormat::Table) => list_text(columns),
+        (None, PlainFormat::Json) => pretty(&json!({
             "schema_version": 1,
             "policies": policy::all().iter().map(one_json).collect::<Vec<_>>(),
         }))?,

@@ -3,6 +3,7 @@
 mod comparison;
 pub mod csv;
 pub mod json;
+pub mod live;
 pub mod markdown;
 mod matrix;
 pub mod page;

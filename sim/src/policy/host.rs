@@ -37,6 +37,21 @@ pub(super) struct Order {
     pub slice: u64,
 }
 
+/// `struct event` of `policy/event.h`.
+#[repr(C)]
+#[derive(Default)]
+pub(super) struct RawEvent {
+    pub now: u64,
+    pub amount: u64,
+    pub slice: u64,
+    pub allowed: [u64; 4],
+    pub id: u32,
+    pub process: u32,
+    pub cpu: u32,
+    pub why: u32,
+    pub seq: u32,
+}
+
 type Raw = *mut RawMachine;
 
 #[repr(C)]
@@ -46,6 +61,9 @@ pub(super) struct Host {
     pub params: *const Param,
     pub nabout: u32,
     pub nparams: u32,
+    pub events: *const *const c_char,
+    pub nevents: u32,
+    pub event_size: u32,
     pub size: u64,
     pub pool: u32,
     pub prepare: unsafe extern "C" fn(Raw, modifiers: u32),
@@ -62,6 +80,7 @@ pub(super) struct Host {
     pub yielding: unsafe extern "C" fn(Raw, cpu: u32),
     pub set_weight: unsafe extern "C" fn(Raw, id: u32, weight: u64, now: u64),
     pub set_allowed: unsafe extern "C" fn(Raw, id: u32, words: *const u64) -> u32,
+    pub tell: unsafe extern "C" fn(Raw, kind: u32, event: *mut RawEvent),
     pub weight: unsafe extern "C" fn(Raw, id: u32) -> u64,
     pub decisions: unsafe extern "C" fn(Raw) -> u64,
     pub faults: unsafe extern "C" fn(Raw) -> u64,

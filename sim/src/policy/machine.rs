@@ -3,6 +3,7 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
+use super::event::{Answer, Event};
 use super::host::{self, Host, RawMachine};
 use super::text;
 
@@ -16,6 +17,8 @@ pub const MAX_CPUS: u32 = 256;
 pub const WEIGHT_NICE_0: u64 = 1 << 20;
 /// A weight of 1 in the kernel's table, in which nice 0 is 1024.
 pub const WEIGHT_UNIT: u64 = 1 << 10;
+/// No weight is above this; the least is 1.
+pub const WEIGHT_MAX: u64 = 1 << 40;
 
 const NO_CPU: u32 = 0xffff;
 
@@ -154,6 +157,15 @@ impl Machine {
         cpu(unsafe { (self.host.set_allowed)(self.raw.as_ptr(), task, mask.as_ptr()) })
     }
 
+    /// Tells any event, as a kernel's host does; the time is taken as not before that of earlier ones. Events
+    /// must come in an order that `policy/machine.h` permits.
+    pub fn tell(&mut self, event: &Event, now_ns: u64) -> Answer {
+        let (kind, mut raw) = event.raw(now_ns);
+        // SAFETY: see `add`; the event is laid out as the machine's, which a test compares.
+        unsafe { (self.host.tell)(self.raw.as_ptr(), kind, &raw mut raw) }
+        event.answer(&raw)
+    }
+
     /// A task's effective weight, after the modifiers.
     pub fn weight(&self, task: TaskId) -> u64 {
         // SAFETY: see `add`.
@@ -183,7 +195,7 @@ impl Drop for Machine {
 // SAFETY: a machine is plain memory that only its owner reaches.
 unsafe impl Send for Machine {}
 
-fn cpu(answer: u32) -> Option<u32> {
+pub(super) fn cpu(answer: u32) -> Option<u32> {
     (answer != NO_CPU).then_some(answer)
 }
 
@@ -275,6 +287,23 @@ mod tests {
         assert_eq!((decision.task, decision.asked), (2, Some(2)));
         let decision = machine.dispatch(2, MS).unwrap();
         assert_eq!((decision.task, decision.asked), (1, None));
+    }
+
+    #[test]
+    fn a_task_that_was_taken_back_before_it_ran_is_not_given_again() {
+        let mut machine = Machine::new("rr", &[], &[], 1, MS).unwrap();
+        (1..=2).for_each(|id| machine.add(id, id, WEIGHT_UNIT, 0));
+        for id in 1..=2 {
+            machine.wake(id, true, 0);
+        }
+        assert_eq!(machine.dispatch(0, 0).unwrap().task, 1);
+        machine.tell(&Event::Dequeue { task: 1 }, 0);
+        assert_eq!(machine.dispatch(0, 0).unwrap().task, 2);
+        machine.running(2, 0);
+        machine.tell(&Event::Dequeue { task: 2 }, 0);
+        assert_eq!(machine.dispatch(0, MS).unwrap().task, 2, "it runs");
+        machine.tell(&Event::Enqueue { task: 1 }, MS);
+        assert_eq!(machine.dispatch(0, 2 * MS).unwrap().task, 1);
     }
 
     #[test]

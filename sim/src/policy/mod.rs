@@ -2,13 +2,17 @@
 //!
 //! The code is C, in `policy/`; this is one of the two places where Rust meets it.
 
+mod event;
 mod host;
 mod machine;
 
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
-pub use machine::{CpuMask, Decision, MAX_CPUS, MAX_TASKS, Machine, TaskId, WEIGHT_NICE_0, WEIGHT_UNIT};
+pub use event::{Answer, Event};
+pub use machine::{
+    CpuMask, Decision, MAX_CPUS, MAX_TASKS, Machine, TaskId, WEIGHT_MAX, WEIGHT_NICE_0, WEIGHT_UNIT,
+};
 
 /// Selects who runs next, or changes weights before something else does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

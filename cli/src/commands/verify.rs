@@ -1,0 +1,216 @@
+//! `divvy verify FILE`.
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use divvy_kernel::log::{Gap, Mismatch, Report, Told, Verdict, verify};
+use divvy_sim::policy::{Answer, Event};
+use serde_json::{Value, json};
+
+use crate::args::{PlainFormat, VerifyArgs};
+use crate::output::Output;
+use crate::progress::FileBar;
+use crate::view::text;
+
+/// The kernel and the native build decide differently.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: record {record} at byte {offset}: the kernel's answer is not the native build's", file.display())]
+pub struct Mismatched {
+    file: PathBuf,
+    record: u64,
+    offset: u64,
+}
+
+/// Records are missing.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{}: incomplete: {dropped} record{} found no room in the kernel, {}; record a shorter time, or on a machine with less to do",
+    file.display(),
+    if *dropped == 1 { "" } else { "s" },
+    at.map_or_else(|| "at the end".to_owned(), |at| format!("the first at event {at}"))
+)]
+pub struct Incomplete {
+    file: PathBuf,
+    dropped: u64,
+    at: Option<u64>,
+}
+
+/// Events between two looks at the progress.
+const PROGRESS_EVENTS: u64 = 1 << 16;
+
+/// Prints what was found, then fails if that is not agreement.
+pub fn run(args: &VerifyArgs, output: Output) -> anyhow::Result<()> {
+    let limit = if args.events { args.limit.unwrap_or(u64::MAX) } else { 0 };
+    let bar = FileBar::new(std::fs::metadata(&args.log).map_or(0, |file| file.len()), output);
+    let mut out = BufWriter::new(io::stdout().lock());
+    let report = verify(&args.log, &mut |told| {
+        if told.number % PROGRESS_EVENTS == 0 {
+            bar.at(told.offset);
+        }
+        match args.format {
+            _ if told.number > limit => Ok(()),
+            PlainFormat::Table => writeln!(out, "{told}"),
+            PlainFormat::Json => writeln!(out, "{}", event_json(told)),
+        }
+    })
+    // What was printed comes before what is wrong.
+    .map_err(|error| out.flush().err().map_or(error, divvy_kernel::log::LogError::Observer))?;
+    out.flush()?;
+    drop((out, bar));
+    let name = args.log.display().to_string();
+    let said = match args.format {
+        PlainFormat::Table => table(&name, &report),
+        PlainFormat::Json => format!("{}\n", report_json(&name, &report)),
+    };
+    output.write(&said, None)?;
+    fail(&args.log, &report)
+}
+
+fn fail(file: &Path, report: &Report) -> anyhow::Result<()> {
+    let file = file.to_owned();
+    match &report.verdict {
+        Verdict::Ok => Ok(()),
+        Verdict::Mismatch(mismatch) => {
+            Err(Mismatched { file, record: mismatch.told.record, offset: mismatch.told.offset }.into())
+        }
+        Verdict::Incomplete(gap) => Err(Incomplete { file, dropped: report.dropped, at: gap.at }.into()),
+    }
+}
+
+// ---- for people ----
+
+fn table(name: &str, report: &Report) -> String {
+    let span = text::time((report.last_ns - report.first_ns) as f64);
+    let mut out = format!("{name}: {} on {}, {span}\n", report.header.spec, cpus(report.header.cpus));
+    let so_far = format!("{} events, {} decisions", thousands(report.events), thousands(report.decisions));
+    let _ = match &report.verdict {
+        Verdict::Ok => writeln!(out, "{so_far}: all as natively"),
+        Verdict::Incomplete(Gap { at: Some(at), missing }) => writeln!(
+            out,
+            "{so_far}: as natively; then {} missing, and the rest cannot be compared",
+            range(*at, *missing)
+        ),
+        Verdict::Incomplete(Gap { at: None, missing }) => {
+            writeln!(out, "{so_far}: as natively; the last {} are missing", thousands(*missing))
+        }
+        Verdict::Mismatch(mismatch) => {
+            writeln!(out, "{so_far}, the last not as natively:\n\n{}", difference(mismatch))
+        }
+    };
+    out
+}
+
+fn difference(mismatch: &Mismatch) -> String {
+    let lines: Vec<String> =
+        mismatch.before.iter().chain([&mismatch.told]).map(ToString::to_string).collect();
+    let [kernel, native] = mismatch.answers();
+    format!("{}\n\n  kernel: {kernel}\n  native: {native}", lines.join("\n"))
+}
+
+/// `event 5 is`, `events 5 to 7 are`
+fn range(first: u64, n: u64) -> String {
+    match n {
+        1 => format!("event {} is", thousands(first)),
+        _ => format!("events {} to {} are", thousands(first), thousands(first + n - 1)),
+    }
+}
+
+fn cpus(n: u32) -> String {
+    format!("{n} CPU{}", if n == 1 { "" } else { "s" })
+}
+
+fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+// ---- for programs ----
+
+fn report_json(name: &str, report: &Report) -> Value {
+    let (verdict, gap, mismatch) = match &report.verdict {
+        Verdict::Ok => ("ok", Value::Null, Value::Null),
+        Verdict::Incomplete(gap) => {
+            ("incomplete", json!({ "event": gap.at, "missing": gap.missing }), Value::Null)
+        }
+        Verdict::Mismatch(mismatch) => ("mismatch", Value::Null, mismatch_json(mismatch)),
+    };
+    json!({
+        "schema_version": 1,
+        "log": name,
+        "policy": report.header.spec,
+        "cpus": report.header.cpus,
+        "quantum_ns": report.header.quantum_ns,
+        "verdict": verdict,
+        "events": report.events,
+        "decisions": report.decisions,
+        "answers": report.answers,
+        "records": report.records,
+        "dropped": report.dropped,
+        "first_ns": report.first_ns,
+        "last_ns": report.last_ns,
+        "gap": gap,
+        "mismatch": mismatch,
+    })
+}
+
+fn mismatch_json(mismatch: &Mismatch) -> Value {
+    json!({
+        "told": event_json(&mismatch.told),
+        "native": answer_json(&mismatch.native),
+        "before": mismatch.before.iter().map(event_json).collect::<Vec<_>>(),
+    })
+}
+
+fn event_json(told: &Told) -> Value {
+    let mut value = json!({
+        "event": told.number,
+        "record": told.record,
+        "offset": told.offset,
+        "now_ns": told.now_ns,
+        "kind": told.event.name(),
+    });
+    let arguments = match told.event {
+        Event::New { task, process, weight } => json!({ "task": task, "process": process, "weight": weight }),
+        Event::Runnable { task, is_new } => json!({ "task": task, "is_new": is_new }),
+        Event::Quiescent { task, exits } => json!({ "task": task, "exits": exits }),
+        Event::Exit { task }
+        | Event::Enqueue { task }
+        | Event::Dequeue { task }
+        | Event::Running { task } => {
+            json!({ "task": task })
+        }
+        Event::Stopping { task, ran_ns } => json!({ "task": task, "ran_ns": ran_ns }),
+        Event::Dispatch { cpu } | Event::Yield { cpu } => json!({ "cpu": cpu }),
+        Event::SetWeight { task, weight } => json!({ "task": task, "weight": weight }),
+        Event::SetAllowed { task, mask } => json!({ "task": task, "mask": mask }),
+        Event::SetParam { owner, index, value } => json!({ "owner": owner, "index": index, "value": value }),
+    };
+    let answer = if told.event.is_answered() { answer_json(&told.answer) } else { Value::Null };
+    if let (Value::Object(value), Value::Object(arguments)) = (&mut value, arguments) {
+        value.extend(arguments);
+        value.insert("answer".to_owned(), answer);
+    }
+    value
+}
+
+fn answer_json(answer: &Answer) -> Value {
+    json!({ "task": answer.task, "slice_ns": answer.slice_ns, "asked": answer.asked })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,107 @@
+//! With the feature `bpf`: compiles the BPF host once for each header of `policy/select/`, and lists the objects.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// The one that is tested, then the newest.
+const VERSIONS: [u32; 7] = [19, 22, 21, 20, 18, 17, 16];
+
+fn main() {
+    for path in ["build.rs", "bpf", "../policy"] {
+        println!("cargo::rerun-if-changed={path}");
+    }
+    println!("cargo::rerun-if-env-changed=CLANG");
+    if env::var_os("CARGO_FEATURE_BPF").is_none() {
+        return;
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let clang = find_clang();
+    let mut table = String::from("&[\n");
+    for policy in headers(&Path::new(ROOT).join("policy/select")) {
+        let object = out.join(format!("{policy}.bpf.o"));
+        compile(&clang, &policy, &object);
+        strip(&clang, &object);
+        let _ = writeln!(table, "    ({policy:?}, include_bytes!({:?})),", object.display().to_string());
+    }
+    table.push_str("]\n");
+    fs::write(out.join("objects.rs"), table).expect("OUT_DIR is writable");
+}
+
+/// $CLANG, or the first that there is and that knows what the sources use.
+fn find_clang() -> String {
+    let named = env::var("CLANG").ok();
+    let candidates = match &named {
+        Some(clang) => vec![clang.clone()],
+        None => VERSIONS.iter().map(|v| format!("clang-{v}")).chain(["clang".to_owned()]).collect(),
+    };
+    candidates.into_iter().find(|clang| major(clang).is_some_and(|major| major >= 16)).unwrap_or_else(|| {
+        panic!("the feature `bpf` needs a clang >= 16: apt-get install clang-19 llvm-19, or set CLANG")
+    })
+}
+
+fn major(clang: &str) -> Option<u32> {
+    let output = Command::new(clang).arg("-dumpversion").output().ok()?;
+    String::from_utf8(output.stdout).ok()?.trim().split('.').next()?.parse().ok()
+}
+
+fn compile(clang: &str, policy: &str, object: &Path) {
+    let mut command = Command::new(clang);
+    command.current_dir(ROOT);
+    command.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wno-unused-function"]);
+    command.arg(format!("-DDIVVY_POLICY={policy}"));
+    command.arg(format!("-DPOLICY_HEADER=\"select/{policy}.h\""));
+    command.args(["-Ipolicy", &format!("-D__TARGET_ARCH_{}", target_arch())]);
+    command.args(library_includes());
+    command.args(["-c", "kernel/bpf/host.bpf.c", "-o"]).arg(object);
+    let status = command.status().unwrap_or_else(|e| panic!("{clang}: {e}"));
+    assert!(
+        status.success(),
+        "{clang} could not compile kernel/bpf/host.bpf.c with select/{policy}.h: {status}"
+    );
+}
+
+/// As libbpf's headers name it.
+fn target_arch() -> &'static str {
+    match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
+        Ok("x86_64") => "x86",
+        Ok("aarch64") => "arm64",
+        Ok("riscv64") => "riscv",
+        Ok("s390x") => "s390",
+        Ok("powerpc64") => "powerpc",
+        other => panic!("the feature `bpf` does not know the architecture {other:?}"),
+    }
+}
+
+/// libbpf's own headers, from the libbpf that is linked; and the kernel's, which are in a directory of the
+/// architecture that clang's BPF target does not search.
+fn library_includes() -> Vec<String> {
+    let libbpf = env::var("DEP_BPF_INCLUDE").map(|dir| format!("-I{dir}"));
+    let arch = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    libbpf.into_iter().chain([format!("-I/usr/include/{arch}-linux-gnu")]).collect()
+}
+
+/// Without what only a debugger reads; libbpf reads the BTF, which stays. An object that is large works as well.
+fn strip(clang: &str, object: &Path) {
+    let name = clang
+        .rsplit_once("clang")
+        .map_or("llvm-strip".to_owned(), |(dir, version)| format!("{dir}llvm-strip{version}"));
+    for strip in [name.as_str(), "llvm-strip"] {
+        if Command::new(strip).arg("-g").arg(object).status().is_ok_and(|status| status.success()) {
+            return;
+        }
+    }
+}
+
+fn headers(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter_map(|file| file.strip_suffix(".h").map(str::to_owned))
+        .collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,85 @@
+//! Which CPUs there are: the machine numbers those that are online without gaps.
+
+use std::fs;
+
+use super::error::{LoadError, Missing};
+use super::host::{CPU_SLOTS, NO_CPU};
+
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+
+/// The kernel's numbers of the CPUs that are online, ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpus(Vec<u16>);
+
+impl Cpus {
+    /// Those of this system.
+    pub fn online() -> Result<Self, LoadError> {
+        let text = fs::read_to_string(ONLINE)
+            .map_err(|error| LoadError::Io(format!("cannot read {ONLINE}"), error))?;
+        let cpus = parse(&text).ok_or_else(|| LoadError::Mismatch(format!("{ONLINE} says {text:?}")))?;
+        if cpus.iter().any(|cpu| usize::from(*cpu) >= CPU_SLOTS) {
+            return Err(too_many(&text).into());
+        }
+        Ok(Self(cpus))
+    }
+
+    pub fn count(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    /// By the kernel's number: the machine's.
+    pub fn machine(&self) -> Vec<u16> {
+        let mut map = vec![NO_CPU; CPU_SLOTS];
+        for (index, cpu) in self.0.iter().enumerate() {
+            map[usize::from(*cpu)] = index as u16;
+        }
+        map
+    }
+
+    /// By the machine's number: the kernel's.
+    pub fn kernel(&self) -> Vec<u16> {
+        let mut map = self.0.clone();
+        map.resize(CPU_SLOTS, NO_CPU);
+        map
+    }
+}
+
+fn too_many(online: &str) -> Missing {
+    Missing::new(
+        format!("the CPUs {} are online, and policies know those below {CPU_SLOTS}", online.trim()),
+        "take the others offline: echo 0 > /sys/devices/system/cpu/cpuN/online",
+    )
+}
+
+/// `0-3,8` as numbers, ascending.
+fn parse(text: &str) -> Option<Vec<u16>> {
+    let mut cpus = Vec::new();
+    for range in text.trim().split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        cpus.extend(first.parse::<u16>().ok()?..=last.parse::<u16>().ok()?);
+    }
+    cpus.is_sorted().then_some(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_the_kernel_are_read() {
+        assert_eq!(parse("0\n"), Some(vec![0]));
+        assert_eq!(parse("0-2,5,7-8\n"), Some(vec![0, 1, 2, 5, 7, 8]));
+        assert_eq!(parse(""), None);
+        assert_eq!(parse("3,1"), None);
+        assert_eq!(parse("a-b"), None);
+    }
+
+    #[test]
+    fn the_machine_has_no_gaps_where_the_kernel_has() {
+        let cpus = Cpus(vec![0, 2, 5]);
+        assert_eq!(cpus.count(), 3);
+        assert_eq!(cpus.machine()[..7], [0, NO_CPU, 1, NO_CPU, NO_CPU, 2, NO_CPU]);
+        assert_eq!(cpus.kernel()[..4], [0, 2, 5, NO_CPU]);
+        assert_eq!((cpus.machine().len(), cpus.kernel().len()), (CPU_SLOTS, CPU_SLOTS));
+    }
+}

@@ -1,0 +1,57 @@
+//! How a scheduler ended.
+
+use super::error::LoadError;
+use super::host::Exit;
+
+/// From this on, kinds of `enum scx_exit_kind` are errors.
+const ERROR: i64 = 1024;
+/// SCX_ECODE_ACT_RESTART: CPUs came or went.
+const RESTART: i64 = 1 << 48;
+
+/// Why a scheduler that did nothing wrong was unloaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Asked to, by a signal or because the time was over.
+    Asked,
+    /// The command ended, with this code.
+    Command(u8),
+}
+
+/// What the kernel said when it ended a scheduler by itself.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Load it again.
+    Restart(String),
+    Failed(LoadError),
+}
+
+impl Verdict {
+    /// None while it runs.
+    pub fn of(exit: Exit) -> Option<Self> {
+        let Exit { kind, code, reason, message, dump } = exit;
+        match kind {
+            0 => None,
+            _ if kind >= ERROR => Some(Self::Failed(LoadError::ThrownOut { reason, message, dump })),
+            _ if code & RESTART != 0 => Some(Self::Restart(message)),
+            _ => Some(Self::Failed(LoadError::Ended { reason, message })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(kind: i64, code: i64) -> Option<Verdict> {
+        Verdict::of(Exit { kind, code, reason: "why".into(), message: "what".into(), dump: String::new() })
+    }
+
+    #[test]
+    fn kinds_and_codes_of_the_kernel_are_told_apart() {
+        assert!(verdict(0, 0).is_none());
+        assert!(matches!(verdict(66, (1 << 48) | (1 << 32)), Some(Verdict::Restart(_))));
+        assert!(matches!(verdict(67, 0), Some(Verdict::Failed(LoadError::Ended { .. }))));
+        assert!(matches!(verdict(1026, 0), Some(Verdict::Failed(LoadError::ThrownOut { .. }))));
+        assert!(matches!(verdict(1024, 1 << 48), Some(Verdict::Failed(LoadError::ThrownOut { .. }))));
+    }
+}

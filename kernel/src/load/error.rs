@@ -1,0 +1,76 @@
+//! What can go wrong with a scheduler in the kernel.
+
+use std::io;
+
+/// Something that the kernel, the machine or the user's rights lack.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}\n  {fix}")]
+pub struct Missing {
+    /// What, and how it was found out.
+    pub what: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl Missing {
+    pub(crate) fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { what: what.into(), fix: fix.into() }
+    }
+}
+
+/// Why a scheduler could not be loaded, or did not stay.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It cannot work here.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// The kernel did not take the programs.
+    #[error("the kernel refuses the BPF programs of `{policy}`: {reason}{}", log_text(log))]
+    Refused {
+        /// The policy.
+        policy: String,
+        /// libbpf's reason.
+        reason: String,
+        /// The end of what the verifier said.
+        log: Vec<String>,
+    },
+    /// The object is not what this loader was built for.
+    #[error("the BPF object and the loader do not fit: {0}; rebuild divvy")]
+    Mismatch(String),
+    /// The kernel threw it out.
+    #[error("the kernel threw the scheduler out: {reason}{}", message_text(message))]
+    ThrownOut {
+        /// The kernel's reason.
+        reason: String,
+        /// Its details.
+        message: String,
+        /// The state at that time, for stderr.
+        dump: String,
+    },
+    /// Somebody else ended it.
+    #[error("the scheduler was ended from outside: {reason}{}", message_text(message))]
+    Ended {
+        /// The kernel's reason.
+        reason: String,
+        /// Its details.
+        message: String,
+    },
+    /// The kernel's own scheduler is not back.
+    #[error("{0} s after unloading, the kernel's sched_ext state is `{1}` and not `disabled`")]
+    NotBack(u64, String),
+    /// The decision log.
+    #[error(transparent)]
+    Log(crate::log::LogError),
+    /// A file, a socket, or a process.
+    #[error("{0}")]
+    Io(String, #[source] io::Error),
+}
+
+fn log_text(log: &[String]) -> String {
+    let lines: String = log.iter().map(|line| format!("\n  {line}")).collect();
+    if lines.is_empty() { lines } else { format!("\nthe end of the verifier's log:{lines}") }
+}
+
+fn message_text(message: &str) -> String {
+    if message.is_empty() { String::new() } else { format!(": {message}") }
+}

@@ -1,0 +1,248 @@
+//! `bpf/host.h`, field by field; a test compares them.
+
+use divvy_sim::policy::{self, Kind, MAX_CPUS, PolicyInfo};
+use divvy_sim::spec::{Part, Spec};
+
+use super::cpus::Cpus;
+
+/// Tasks that a BPF object has room for, id 0 included.
+pub const MAX_POOL: u32 = 1 << 14;
+
+/// No CPU of the machine, or of the kernel.
+pub const NO_CPU: u16 = 0xffff;
+
+/// `struct host_config`, as the bytes of `.rodata.config`.
+#[derive(Clone, Debug)]
+pub struct Config<'a> {
+    pub spec: &'a Spec,
+    pub cpus: &'a Cpus,
+    pub quantum_ns: u64,
+    pub pool: u32,
+    pub fail_every: u32,
+    pub log: bool,
+    /// A task's process is its cgroup.
+    pub cgroups: bool,
+    pub patience_ms: u32,
+    pub sample: u32,
+}
+
+impl Config<'_> {
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let Self { pool, fail_every, patience_ms, sample, .. } = *self;
+        for word in [pool, fail_every, self.log.into(), self.cgroups.into(), patience_ms, sample] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        for cpu in self.cpus.machine().into_iter().chain(self.cpus.kernel()) {
+            bytes.extend(cpu.to_ne_bytes());
+        }
+        bytes.extend(self.quantum_ns.to_ne_bytes());
+        bytes.extend(self.cpus.count().to_ne_bytes());
+        bytes.extend(modifier_bits(self.spec).to_ne_bytes());
+        for value in params(self.spec) {
+            bytes.extend(value.to_ne_bytes());
+        }
+        bytes
+    }
+}
+
+fn modifiers() -> impl Iterator<Item = &'static PolicyInfo> {
+    policy::all().iter().filter(|policy| policy.kind == Kind::Modifier)
+}
+
+/// In the machine's list of modifiers each has the next bit.
+pub fn modifier_bit(name: &str) -> Option<u32> {
+    modifiers().position(|modifier| modifier.name == name).map(|index| 1 << index)
+}
+
+fn modifier_bits(spec: &Spec) -> u32 {
+    spec.modifiers.iter().filter_map(|part| modifier_bit(part.name)).sum()
+}
+
+/// All parameters: the policy's, then those of every modifier, whether it is on or not.
+fn params(spec: &Spec) -> Vec<i64> {
+    let selection = policy::find(spec.selection.name).map(|info| (info, Some(&spec.selection)));
+    let modifiers = modifiers().map(|info| (info, spec.modifiers.iter().find(|part| part.name == info.name)));
+    selection.into_iter().chain(modifiers).flat_map(|(info, part)| values(info, part)).collect()
+}
+
+fn values(info: &'static PolicyInfo, part: Option<&Part>) -> Vec<i64> {
+    let set = |name| part.and_then(|part| part.settings.iter().find(|setting| setting.param == name));
+    info.params.iter().map(|param| set(param.name).map_or(param.default, |setting| setting.raw)).collect()
+}
+
+macro_rules! stats {
+    ($($name:ident: $help:literal,)*) => {
+        /// `struct host_stats`: counts since loading.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+        pub struct Stats {
+            $(#[doc = $help] pub $name: u64,)*
+        }
+
+        impl Stats {
+            /// Bytes of the map's value.
+            pub const SIZE: usize = [$(stringify!($name)),*].len() * 8;
+            /// In the host's order.
+            #[cfg(test)]
+            pub const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+            /// What the map holds.
+            pub fn read(bytes: &[u8]) -> Self {
+                let mut words = Words(bytes);
+                Self { $($name: words.u64(),)* }
+            }
+
+            /// What was added since `earlier`.
+            pub fn since(&self, earlier: &Self) -> Self {
+                Self { $($name: self.$name.saturating_sub(earlier.$name),)* }
+            }
+        }
+    };
+}
+
+stats! {
+    decisions: "Times that the policy was asked.",
+    faults: "Answers against the contract.",
+    events: "Events told to the machine.",
+    switches: "Tasks that came on a CPU.",
+    wakes: "Tasks that became runnable.",
+    kept: "Turns that went on after an interruption by the kernel.",
+    kicks: "CPUs asked to dispatch.",
+    kernel_threads: "Times that a kernel thread went first.",
+    pinned: "Times that a task that may not migrate stayed where it was.",
+    fallbacks: "Times that a task without an id went to the fallback queue.",
+    rescues: "Turns given to tasks that had waited beyond patience.",
+    missing: "Tasks picked that could not be found.",
+    late: "Times that a CPU waited for a task that it had picked on another.",
+    without_id: "Tasks alive without an id.",
+    tasks: "Tasks alive with an id.",
+    runnable: "Tasks runnable now.",
+    records: "Records of the log.",
+    dropped: "Records that found no room.",
+    lock_samples: "Events whose wait for the lock was measured.",
+    lock_wait_ns: "What they waited together.",
+}
+
+/// `struct account`: a task's row of `.data.tasks`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    pub received_ns: u64,
+    pub entitled_ns: u64,
+    pub weight: u64,
+    pub nominal: u64,
+    /// 0: the row is free, and shows the last that had it.
+    pub pid: u32,
+    pub tgid: u32,
+    pub turns: u32,
+    pub process: u32,
+    pub runnable: u32,
+}
+
+impl Account {
+    pub const SIZE: usize = 56;
+
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut words = Words(bytes);
+        Self {
+            received_ns: words.u64(),
+            entitled_ns: words.u64(),
+            weight: words.u64(),
+            nominal: words.u64(),
+            pid: words.u32(),
+            tgid: words.u32(),
+            turns: words.u32(),
+            process: words.u32(),
+            runnable: words.u32(),
+        }
+    }
+}
+
+/// `struct host_exit`: how it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exit {
+    /// 0 while it runs.
+    pub kind: i64,
+    pub code: i64,
+    pub reason: String,
+    pub message: String,
+    pub dump: String,
+}
+
+impl Exit {
+    const REASON: usize = 128;
+    const MESSAGE: usize = 1024;
+    const DUMP: usize = 32768;
+    pub const SIZE: usize = 16 + Self::REASON + Self::MESSAGE + Self::DUMP;
+
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut words = Words(bytes);
+        Self {
+            kind: words.u64().cast_signed(),
+            code: words.u64().cast_signed(),
+            reason: words.text(Self::REASON),
+            message: words.text(Self::MESSAGE),
+            dump: words.text(Self::DUMP),
+        }
+    }
+}
+
+/// `struct host_command`: the argument of a command's program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    pub pid: u32,
+    /// Of a parameter: 0 the policy, else the modifier's bit.
+    pub owner: u32,
+    pub index: u32,
+    pub value: u64,
+}
+
+impl Command {
+    pub const SIZE: usize = 24;
+
+    pub fn bytes(&self) -> [u8; Self::SIZE] {
+        let mut bytes = [0; Self::SIZE];
+        for (at, word) in [self.pid, self.owner, self.index, 0].into_iter().enumerate() {
+            bytes[at * 4..at * 4 + 4].copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes[16..].copy_from_slice(&self.value.to_ne_bytes());
+        bytes
+    }
+
+    /// What the program left in it.
+    pub fn value_of(bytes: &[u8]) -> u64 {
+        Words(bytes.get(16..).unwrap_or_default()).u64()
+    }
+}
+
+/// Reads what C wrote, in order; 0 where it ends.
+struct Words<'a>(&'a [u8]);
+
+impl Words<'_> {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        match self.0.split_first_chunk() {
+            Some((word, rest)) => {
+                self.0 = rest;
+                *word
+            }
+            None => [0; N],
+        }
+    }
+
+    fn u64(&mut self) -> u64 {
+        u64::from_ne_bytes(self.take())
+    }
+
+    fn u32(&mut self) -> u32 {
+        u32::from_ne_bytes(self.take())
+    }
+
+    /// A string of C, up to its end or that of its array.
+    fn text(&mut self, size: usize) -> String {
+        let (field, rest) = self.0.split_at(size.min(self.0.len()));
+        self.0 = rest;
+        let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+        String::from_utf8_lossy(&field[..end]).into_owned()
+    }
+}
+
+pub const CPU_SLOTS: usize = MAX_CPUS as usize;

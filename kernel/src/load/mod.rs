@@ -1,0 +1,91 @@
+//! A policy as the running kernel's scheduler: what must be there first, loading, statistics, commands.
+//!
+//! Everything but the loading itself is built without the feature `bpf`, so that `divvy set` and
+//! `divvy doctor` work from any build.
+
+pub mod check;
+mod cpus;
+mod end;
+mod error;
+mod host;
+#[cfg(feature = "bpf")]
+mod object;
+#[cfg(feature = "bpf")]
+mod privileges;
+#[cfg(feature = "bpf")]
+#[cfg(feature = "bpf")]
+mod session;
+mod statistics;
+#[cfg(feature = "bpf")]
+mod sys;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use divvy_sim::spec::Spec;
+
+pub use end::End;
+pub use error::{LoadError, Missing};
+pub use host::{MAX_POOL, Stats};
+pub use statistics::{Interval, TaskRow};
+
+/// What to load, and for how long.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The policy.
+    pub spec: Spec,
+    /// A turn under policies without slices of their own.
+    pub quantum: Duration,
+    /// How long a runnable task may wait before the kernel throws the scheduler out.
+    pub timeout: Duration,
+    /// How long a runnable task may wait before it runs out of turn; zero: until the kernel's watchdog.
+    pub patience: Duration,
+    /// A task's process is its cgroup.
+    pub cgroups: bool,
+    /// Tasks that the policy takes at most; further ones wait in a queue of their own.
+    pub pool: u32,
+    /// Between statistics.
+    pub interval: Duration,
+    /// When to unload; never by default.
+    pub duration: Option<Duration>,
+    /// A program to run under the scheduler, which is unloaded when it ends.
+    pub command: Vec<OsString>,
+    /// Where to write the decisions.
+    pub log: Option<PathBuf>,
+    /// Who may send commands, beside root.
+    pub group: Option<String>,
+    /// Tasks in the statistics, those that received the most.
+    pub top: usize,
+    /// For tests: every so many tasks get no id.
+    pub fail_every: u32,
+}
+
+/// Is told what happens while a scheduler is loaded.
+pub trait Watch {
+    /// Something to say.
+    fn note(&mut self, text: &str);
+    /// One interval's statistics.
+    fn interval(&mut self, interval: &Interval);
+    /// Those of the whole run.
+    fn total(&mut self, total: &Interval);
+}
+
+/// Loads a policy, and returns when it is unloaded again: because of a signal, of the time, of the command's end,
+/// or of the kernel.
+///
+/// # Errors
+/// When something is missing, the kernel does not take it, or throws it out.
+#[cfg(feature = "bpf")]
+pub fn load(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
+    session::run(options, watch)
+}
+
+/// Without the feature `bpf` there is nothing to load.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "bpf"))]
+pub fn load(_: &Options, _: &mut dyn Watch) -> Result<End, LoadError> {
+    Err(check::not_built().into())
+}

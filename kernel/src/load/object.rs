@@ -1,0 +1,212 @@
+//! A policy's BPF object in the kernel, from the bytes of the build to the attached scheduler.
+
+use std::sync::Mutex;
+
+use divvy_sim::spec::Spec;
+use libbpf_rs::btf::{Btf, types};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramInput};
+
+use super::error::LoadError;
+use super::host::{Account, Command, Config, Exit, MAX_POOL, Stats};
+
+const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+
+/// The map that is the scheduler.
+const OPS: &str = "host_ops";
+const OPS_TYPE: &str = "sched_ext_ops";
+/// Of `sched_ext_ops.name`, its end included.
+const NAME_LEN: usize = 128;
+/// A ring buffer is at least a page; none has larger pages than this.
+const SMALLEST_RING: u32 = 1 << 16;
+/// The end of the verifier's log that is shown.
+const LOG_LINES: usize = 24;
+
+/// A loaded scheduler. It is attached as long as the link lives; the maps can be read after that.
+pub struct Scheduler {
+    object: Object,
+    link: Option<Link>,
+}
+
+impl Scheduler {
+    /// Loads, and attaches.
+    pub fn start(config: &Config<'_>, timeout_ms: u32) -> Result<Self, LoadError> {
+        let policy = config.spec.selection.name;
+        listen();
+        let bytes = OBJECTS
+            .iter()
+            .find(|(name, _)| *name == policy)
+            .map(|(_, bytes)| *bytes)
+            .ok_or_else(|| LoadError::Mismatch(format!("no object for the policy `{policy}`")))?;
+        let refused = |error: libbpf_rs::Error| refused(config.spec, &error);
+        let mut open = ObjectBuilder::default()
+            .name("divvy")
+            .and_then(|builder| builder.open_memory(bytes))
+            .map_err(refused)?;
+        configure(&mut open, config)?;
+        name_ops(&mut open, bytes, config.spec, timeout_ms)?;
+        let mut scheduler = Self { object: open.load().map_err(refused)?, link: None };
+        scheduler.link = Some(scheduler.attach().map_err(refused)?);
+        Ok(scheduler)
+    }
+
+    fn attach(&mut self) -> libbpf_rs::Result<Link> {
+        let mut ops = self
+            .object
+            .maps_mut()
+            .find(|map| map.name() == OPS)
+            .ok_or_else(|| libbpf_rs::Error::from_raw_os_error(libc::ENOENT))?;
+        ops.attach_struct_ops()
+    }
+
+    /// The kernel's own scheduler takes over.
+    pub fn detach(&mut self) {
+        self.link = None;
+    }
+
+    pub fn stats(&self) -> Result<Stats, LoadError> {
+        Ok(Stats::read(&self.value(".data.stats", Stats::SIZE)?))
+    }
+
+    /// By the task's id.
+    pub fn accounts(&self) -> Result<Vec<Account>, LoadError> {
+        let bytes = self.value(".data.tasks", Account::SIZE * MAX_POOL as usize)?;
+        Ok(bytes.chunks_exact(Account::SIZE).map(Account::read).collect())
+    }
+
+    pub fn exit(&self) -> Result<Exit, LoadError> {
+        Ok(Exit::read(&self.value(".data.exit", Exit::SIZE)?))
+    }
+
+    /// The map of the log's records.
+    pub fn records(&self) -> Result<libbpf_rs::Map<'_>, LoadError> {
+        self.map("records")
+    }
+
+    /// Runs one of the host's commands: its answer, and the value that it left.
+    pub fn command(&self, program: &str, command: &Command) -> Result<(u32, u64), LoadError> {
+        let program = self
+            .object
+            .progs_mut()
+            .find(|candidate| candidate.name() == program)
+            .ok_or_else(|| LoadError::Mismatch(format!("no program `{program}`")))?;
+        let mut context = command.bytes();
+        let input = ProgramInput { context_in: Some(&mut context), ..ProgramInput::default() };
+        let output = program.test_run(input).map_err(|error| io("a command failed", &error))?;
+        let answer = output.return_value;
+        Ok((answer, Command::value_of(&context)))
+    }
+
+    fn map(&self, name: &str) -> Result<libbpf_rs::Map<'_>, LoadError> {
+        self.object
+            .maps()
+            .find(|map| map.name() == name)
+            .ok_or_else(|| LoadError::Mismatch(format!("no map `{name}`")))
+    }
+
+    fn value(&self, name: &str, size: usize) -> Result<Vec<u8>, LoadError> {
+        let value = self.map(name)?.lookup(&0u32.to_ne_bytes(), MapFlags::ANY);
+        let value = value.map_err(|error| io(&format!("cannot read {name}"), &error))?.unwrap_or_default();
+        if value.len() == size { Ok(value) } else { Err(size_mismatch(name, value.len(), size)) }
+    }
+}
+
+fn size_mismatch(name: &str, has: usize, expected: usize) -> LoadError {
+    LoadError::Mismatch(format!("{name} has {has} bytes, {expected} were expected"))
+}
+
+fn io(what: &str, error: &libbpf_rs::Error) -> LoadError {
+    LoadError::Io(what.to_owned(), std::io::Error::other(format!("{error:#}")))
+}
+
+/// Writes the constants, and makes no ring buffer where nobody listens.
+fn configure(open: &mut OpenObject, config: &Config<'_>) -> Result<(), LoadError> {
+    let bytes = config.bytes();
+    for mut map in open.maps_mut() {
+        if map.name() == ".rodata.config" {
+            let size = map.initial_value().map_or(0, <[u8]>::len);
+            if size != bytes.len() {
+                return Err(size_mismatch(".rodata.config", size, bytes.len()));
+            }
+            map.set_initial_value(&bytes).map_err(|error| io("cannot set .rodata.config", &error))?;
+        } else if map.name() == "records" && !config.log {
+            map.set_max_entries(SMALLEST_RING).map_err(|error| io("cannot resize `records`", &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Names the scheduler after the spec, sets the watchdog, and leaves out calls that this kernel does not know.
+fn name_ops(open: &mut OpenObject, bytes: &[u8], spec: &Spec, timeout_ms: u32) -> Result<(), LoadError> {
+    let refused = |error: libbpf_rs::Error| refused(spec, &error);
+    let host = Btf::from_raw("divvy", bytes).map_err(refused)?;
+    let host = host.ok_or_else(|| LoadError::Mismatch("the object has no BTF".to_owned()))?;
+    let members = members(&host)?;
+    let kernel = Btf::from_vmlinux().map_err(refused)?;
+    let known = self::members(&kernel)?;
+    let mut ops = open
+        .maps_mut()
+        .find(|map| map.name() == OPS)
+        .ok_or_else(|| LoadError::Mismatch(format!("no map `{OPS}`")))?;
+    let value = ops.initial_value_mut().ok_or_else(|| LoadError::Mismatch(format!("`{OPS}` is empty")))?;
+    for (index, (name, start)) in members.iter().enumerate() {
+        let end = members.get(index + 1).map_or(value.len(), |(_, next)| *next);
+        let field = value
+            .get_mut(*start..end)
+            .ok_or_else(|| LoadError::Mismatch(format!("`{OPS_TYPE}.{name}` is outside of the map")))?;
+        match name.as_str() {
+            "name" => write_name(field, spec),
+            "timeout_ms" => field[..4].copy_from_slice(&timeout_ms.to_ne_bytes()),
+            _ if known.iter().all(|(other, _)| other != name) => field.fill(0),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The members of `struct sched_ext_ops` with their places, in bytes.
+fn members(btf: &Btf<'_>) -> Result<Vec<(String, usize)>, LoadError> {
+    let ops = btf.type_by_name::<types::Struct<'_>>(OPS_TYPE);
+    let ops = ops.ok_or_else(|| LoadError::Mismatch(format!("no type `{OPS_TYPE}`")))?;
+    let place = |attr| match attr {
+        types::MemberAttr::Normal { offset } | types::MemberAttr::BitField { offset, .. } => {
+            offset as usize / 8
+        }
+    };
+    Ok(ops
+        .iter()
+        .filter_map(|member| Some((member.name?.to_str()?.to_owned(), place(member.attr))))
+        .collect())
+}
+
+/// `divvy_gr3_procfair`: letters, digits, `_` and `.` are all that the kernel takes in a name.
+fn write_name(field: &mut [u8], spec: &Spec) {
+    let text = format!("divvy_{spec}");
+    let bytes =
+        text.bytes().map(|byte| if byte.is_ascii_alphanumeric() || byte == b'.' { byte } else { b'_' });
+    field.fill(0);
+    let room = NAME_LEN.min(field.len()) - 1;
+    for (to, byte) in field[..room].iter_mut().zip(bytes) {
+        *to = byte;
+    }
+}
+
+/// What libbpf said; its callback takes no state.
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn listen() {
+    if let Ok(mut said) = SAID.lock() {
+        said.clear();
+    }
+    libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
+        if let Ok(mut said) = SAID.lock() {
+            said.push(text);
+        }
+    })));
+}
+
+fn refused(spec: &Spec, error: &libbpf_rs::Error) -> LoadError {
+    let said = SAID.lock().map(|said| said.concat()).unwrap_or_default();
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let log = lines[lines.len().saturating_sub(LOG_LINES)..].iter().map(|line| (*line).to_owned()).collect();
+    LoadError::Refused { policy: spec.to_string(), reason: format!("{error:#}"), log }
+}

@@ -1,0 +1,89 @@
+//! Calls to the system that need `unsafe`: the only place under `load/`.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use libbpf_rs::RingBuffer;
+
+/// Signals that end a scheduler.
+const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// The signals that end a scheduler, as something to poll; from then on they do nothing else.
+#[derive(Debug)]
+pub struct Signals(File);
+
+/// A signal that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Signal {
+    pub number: i32,
+    /// From the terminal, which tells the whole foreground group: a command there has it already.
+    pub from_terminal: bool,
+}
+
+impl Signals {
+    /// To be called while there is one thread.
+    pub fn block() -> io::Result<Self> {
+        let set = ending_set();
+        // SAFETY: the set is initialised, and the old one is not asked for.
+        check(unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) })?;
+        // SAFETY: as above; -1 asks for a new descriptor.
+        let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new, and nobody else's.
+        Ok(Self(unsafe { File::from_raw_fd(fd) }))
+    }
+
+    /// One that has arrived, if any.
+    pub fn take(&mut self) -> Option<Signal> {
+        let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
+        self.0.read_exact(&mut info).ok()?;
+        // SAFETY: the kernel wrote a whole signalfd_siginfo, which is plain numbers and may be read unaligned.
+        let info: libc::signalfd_siginfo = unsafe { std::ptr::read_unaligned(info.as_ptr().cast()) };
+        Some(Signal { number: info.ssi_signo as i32, from_terminal: info.ssi_code > 0 })
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The command gets the signals that this process does not take.
+pub fn with_signals(command: &mut Command) -> &mut Command {
+    let set = ending_set();
+    let unblock = move || {
+        // SAFETY: async-signal-safe, on an initialised set.
+        check(unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut()) })
+    };
+    // SAFETY: `unblock` makes one async-signal-safe call, and allocates nothing.
+    unsafe { command.pre_exec(unblock) }
+}
+
+fn ending_set() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigemptyset initialises it, and the signals are valid.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in ENDING {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
+        set.assume_init()
+    }
+}
+
+fn check(errno: i32) -> io::Result<()> {
+    if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
+}
+
+/// What to poll until records arrive.
+pub fn epoll_fd<'a>(ring: &'a RingBuffer<'_>) -> BorrowedFd<'a> {
+    // SAFETY: the descriptor is open as long as the ring lives.
+    unsafe { BorrowedFd::borrow_raw(ring.epoll_fd()) }
+}

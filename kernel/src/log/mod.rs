@@ -1,0 +1,46 @@
+//! The log of a scheduler in the kernel: every event that its machine was told, and what it answered.
+//!
+//! A file is a header, records of 32 bytes as the BPF host writes them (`bpf/host.h`, `struct record`), and a
+//! trailer of 32 bytes, all in the byte order of the machine that wrote it:
+//!
+//! | byte | header |
+//! |---|---|
+//! | 0 | `divvylog` |
+//! | 8 | u32 0x01020304, the byte order |
+//! | 12 | u32 version, 1 |
+//! | 16 | u32 size of the header with its text and padding, a multiple of 32 |
+//! | 20 | u32 size of a record, 32 |
+//! | 24 | u32 CPUs |
+//! | 28 | u32 pool: task ids are 1 to this |
+//! | 32 | u64 quantum, ns |
+//! | 40 | u32 length of the spec |
+//! | 44 | u32 0 |
+//! | 48 | the spec, UTF-8, and zeros |
+//!
+//! | byte | trailer |
+//! |---|---|
+//! | 0 | u64 records that the kernel wrote |
+//! | 8 | u64 records that found no room |
+//! | 16 | `divvyend` |
+//! | 24 | zeros |
+//! | 30 | u8 255, where a record has its kind |
+//! | 31 | 0 |
+//!
+//! Only a writer that ended in order writes a trailer; so a file that was cut off, wherever, is noticed.
+
+mod error;
+mod format;
+mod legal;
+mod reader;
+mod reorder;
+mod text;
+mod verify;
+mod writer;
+
+pub use error::LogError;
+pub use format::{Header, RECORD_SIZE};
+pub use verify::{Gap, Mismatch, Report, Told, Verdict, verify};
+pub use writer::LogWriter;
+
+#[cfg(test)]
+mod tests;

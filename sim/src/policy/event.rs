@@ -1,0 +1,250 @@
+//! The machine's events as data, as `policy/event.h` has them: for who tells it what another machine was told.
+
+use super::host::RawEvent;
+use super::machine::{CpuMask, TaskId, cpu};
+
+/// What a machine can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A task exists.
+    New {
+        /// The task.
+        task: TaskId,
+        /// The task that stands for its process.
+        process: TaskId,
+        /// In the machine's fixed point.
+        weight: u64,
+    },
+    /// It is gone.
+    Exit {
+        /// The task.
+        task: TaskId,
+    },
+    /// It became runnable.
+    Runnable {
+        /// The task.
+        task: TaskId,
+        /// For the first time.
+        is_new: bool,
+    },
+    /// It no longer is.
+    Quiescent {
+        /// The task.
+        task: TaskId,
+        /// For good.
+        exits: bool,
+    },
+    /// It is in the machine's custody: it may be run.
+    Enqueue {
+        /// The task.
+        task: TaskId,
+    },
+    /// It is not any more.
+    Dequeue {
+        /// The task.
+        task: TaskId,
+    },
+    /// What is a CPU to run?
+    Dispatch {
+        /// The CPU.
+        cpu: u32,
+    },
+    /// It is on its CPU.
+    Running {
+        /// The task.
+        task: TaskId,
+    },
+    /// It is off its CPU.
+    Stopping {
+        /// The task.
+        task: TaskId,
+        /// Service since it came there, ns.
+        ran_ns: u64,
+    },
+    /// The next dispatch of a CPU ends a turn as yielded.
+    Yield {
+        /// The CPU.
+        cpu: u32,
+    },
+    /// Its owner gave it another weight.
+    SetWeight {
+        /// The task.
+        task: TaskId,
+        /// In the machine's fixed point.
+        weight: u64,
+    },
+    /// Where it may run.
+    SetAllowed {
+        /// The task.
+        task: TaskId,
+        /// The CPUs.
+        mask: CpuMask,
+    },
+    /// A parameter of the policy has another value.
+    SetParam {
+        /// 0 the policy, else a modifier's bit.
+        owner: u32,
+        /// Which of its parameters.
+        index: u32,
+        /// Raw; see [`super::ParamKind`].
+        value: i64,
+    },
+    /// It is a thread of another process.
+    SetProcess {
+        /// The task.
+        task: TaskId,
+        /// The task, or whatever else, that stands for its process.
+        process: TaskId,
+    },
+}
+
+/// What a machine answers; nothing to most events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// To dispatch: the task to run.
+    pub task: Option<TaskId>,
+    /// To dispatch, with a task: how long its turn may last, ns.
+    pub slice_ns: u64,
+    /// To dispatch, enqueue and set_allowed: another CPU that is to dispatch.
+    pub asked: Option<u32>,
+}
+
+/// Names of the kinds, by number.
+pub(super) const KINDS: [&str; 14] = [
+    "new",
+    "exit",
+    "runnable",
+    "quiescent",
+    "enqueue",
+    "dequeue",
+    "dispatch",
+    "running",
+    "stopping",
+    "yield",
+    "set_weight",
+    "set_allowed",
+    "set_param",
+    "set_process",
+];
+
+// enum why of policy.h
+const NEW: u32 = 0;
+const WOKEN: u32 = 1;
+const BLOCKED: u32 = 2;
+const EXITED: u32 = 3;
+
+impl Event {
+    /// Its number in `policy/event.h`.
+    #[must_use]
+    pub fn kind(&self) -> u8 {
+        match self {
+            Event::New { .. } => 0,
+            Event::Exit { .. } => 1,
+            Event::Runnable { .. } => 2,
+            Event::Quiescent { .. } => 3,
+            Event::Enqueue { .. } => 4,
+            Event::Dequeue { .. } => 5,
+            Event::Dispatch { .. } => 6,
+            Event::Running { .. } => 7,
+            Event::Stopping { .. } => 8,
+            Event::Yield { .. } => 9,
+            Event::SetWeight { .. } => 10,
+            Event::SetAllowed { .. } => 11,
+            Event::SetParam { .. } => 12,
+            Event::SetProcess { .. } => 13,
+        }
+    }
+
+    /// As in the kernel's documentation of sched_ext, where it is from there.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        KINDS[usize::from(self.kind())]
+    }
+
+    /// Whether the machine decides something: its answer counts.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        matches!(self, Event::Dispatch { .. } | Event::Enqueue { .. } | Event::SetAllowed { .. })
+    }
+
+    pub(super) fn raw(&self, now: u64) -> (u32, RawEvent) {
+        let mut raw = RawEvent { now, ..RawEvent::default() };
+        match *self {
+            Event::New { task, process, weight } => {
+                (raw.id, raw.process, raw.amount) = (task, process, weight);
+            }
+            Event::Runnable { task, is_new } => (raw.id, raw.why) = (task, if is_new { NEW } else { WOKEN }),
+            Event::Quiescent { task, exits } => {
+                (raw.id, raw.why) = (task, if exits { EXITED } else { BLOCKED })
+            }
+            Event::Exit { task }
+            | Event::Enqueue { task }
+            | Event::Dequeue { task }
+            | Event::Running { task } => {
+                raw.id = task;
+            }
+            Event::Stopping { task, ran_ns } => (raw.id, raw.amount) = (task, ran_ns),
+            Event::Dispatch { cpu } | Event::Yield { cpu } => raw.cpu = cpu,
+            Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task, weight),
+            Event::SetAllowed { task, mask } => (raw.id, raw.allowed) = (task, mask),
+            Event::SetProcess { task, process } => (raw.id, raw.process) = (task, process),
+            Event::SetParam { owner, index, value } => {
+                (raw.process, raw.cpu, raw.amount) = (owner, index, value.cast_unsigned());
+            }
+        }
+        (self.kind().into(), raw)
+    }
+
+    pub(super) fn answer(&self, raw: &RawEvent) -> Answer {
+        match self {
+            Event::Dispatch { .. } => {
+                Answer { task: (raw.id != 0).then_some(raw.id), slice_ns: raw.slice, asked: cpu(raw.cpu) }
+            }
+            Event::Enqueue { .. } | Event::SetAllowed { .. } => {
+                Answer { asked: cpu(raw.cpu), ..Answer::default() }
+            }
+            _ => Answer::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::host;
+    use super::super::{Machine, WEIGHT_NICE_0, text};
+    use super::*;
+
+    #[test]
+    fn kinds_and_size_are_those_of_event_h() {
+        for host in host::all() {
+            // SAFETY: the table's own length, and string constants.
+            let names: Vec<&str> = unsafe {
+                std::slice::from_raw_parts(host.events, host.nevents as usize)
+                    .iter()
+                    .map(|name| text(*name))
+                    .collect()
+            };
+            assert_eq!(names, KINDS);
+            assert_eq!(host.event_size as usize, size_of::<RawEvent>());
+        }
+    }
+
+    #[test]
+    fn events_do_what_the_functions_do() {
+        let mut told = Machine::new("eevdf", &["procfair"], &[], 2, 1000).unwrap();
+        let mut called = Machine::new("eevdf", &["procfair"], &[], 2, 1000).unwrap();
+        told.tell(&Event::New { task: 1, process: 1, weight: WEIGHT_NICE_0 }, 5);
+        called.add(1, 1, WEIGHT_NICE_0, 5);
+        assert_eq!(told.tell(&Event::Runnable { task: 1, is_new: true }, 7), Answer::default());
+        let enqueued = told.tell(&Event::Enqueue { task: 1 }, 7);
+        assert_eq!(enqueued.asked, called.wake(1, true, 7));
+        let decision = called.dispatch(0, 9).expect("a task waits");
+        let expected = Answer { task: Some(1), slice_ns: decision.slice_ns, asked: None };
+        assert_eq!(told.tell(&Event::Dispatch { cpu: 0 }, 9), expected);
+        assert!(decision.slice_ns > 1000, "eevdf has its own");
+        told.tell(&Event::SetParam { owner: 0, index: 0, value: 1234 }, 10);
+        told.tell(&Event::Running { task: 1 }, 10);
+        let again = told.tell(&Event::Dispatch { cpu: 0 }, 10_000_010);
+        assert_eq!((again.task, again.slice_ns), (Some(1), 1234));
+    }
+}
