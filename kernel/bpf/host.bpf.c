@@ -326,9 +326,24 @@ static __always_inline bool tell_stopping(struct event *e, const struct task_str
 	e->amount = p->se.sum_exec_runtime - host_task(e->id)->ran;
 	tell(EVENT_stopping, e);
 	accounts[e->id & POOL_MASK].received_ns += e->amount;
-	entitled_touch(&machine.entitled, &machine.s.facts, e->id, e->now);
-	settle_account(e->id);
 	return true;
+}
+
+/* Its turn ends, or is interrupted, and it is still runnable. */
+static __always_inline void off_cpu(const struct task_struct *p, u32 id)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+	bool stopped;
+
+	bpf_spin_lock(&lock);
+	stopped = tell_stopping(&e, p);
+	if (stopped) {
+		entitled_touch(&machine.entitled, &machine.s.facts, id, e.now);
+		settle_account(id);
+	}
+	bpf_spin_unlock(&lock);
+	if (stopped)
+		note(EVENT_stopping, &e, e.amount, 0, 0);
 }
 
 /* It goes to sleep, dies, or leaves for another scheduling class. */
@@ -796,30 +811,8 @@ void BPF_PROG(host_running, struct task_struct *p)
 SEC("struct_ops/stopping")
 void BPF_PROG(host_stopping, struct task_struct *p, bool runnable)
 {
-	struct event e = { .id = id_of(p), .now = clock_ns() };
-	bool stopped;
-
-	if (!e.id || !runnable)
-		return;
-	bpf_spin_lock(&lock);
-	stopped = tell_stopping(&e, p);
-	bpf_spin_unlock(&lock);
-	if (stopped)
-		note(EVENT_stopping, &e, e.amount, 0, 0);
-}
-
-/* The kernel changes an attribute of a runnable task: it is put back in a moment, and its turn is not over. */
-static __always_inline void take_aside(const struct task_struct *p, u32 id)
-{
-	struct event e = { .id = id, .now = clock_ns() };
-	bool stopped;
-
-	host_task(id)->away = true;
-	bpf_spin_lock(&lock);
-	stopped = tell_stopping(&e, p);
-	bpf_spin_unlock(&lock);
-	if (stopped)
-		note(EVENT_stopping, &e, e.amount, 0, 0);
+	if (runnable && id_of(p))
+		off_cpu(p, id_of(p));
 }
 
 SEC("struct_ops/quiescent")
@@ -830,7 +823,9 @@ void BPF_PROG(host_quiescent, struct task_struct *p, u64 deq_flags)
 	if (!id)
 		return;
 	if (!(deq_flags & DEQ_SLEEP)) {
-		take_aside(p, id);
+		/* The kernel changes an attribute of it: it is put back in a moment, and its turn is not over. */
+		host_task(id)->away = true;
+		off_cpu(p, id);
 		return;
 	}
 	no_longer_runnable(p, id, p->__state & TASK_DEAD ? EXITED : BLOCKED);
