@@ -80,7 +80,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
+	__uint(max_entries, LOG_BYTES);
 } records SEC(".maps");
 
 /* DSQs: one for tasks without an id, and one a CPU, by the kernel's number */
@@ -145,7 +145,9 @@ static __always_inline void note(enum event_kind kind, const struct event *e, u6
 	r->cpu = e->cpu;
 	r->kind = kind;
 	r->why = why;
-	bpf_ringbuf_submit(r, 0);
+	/* The loader looks by itself every now and then: waking it for each record would be work to record. */
+	bpf_ringbuf_submit(r, bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > LOG_BYTES / 4 ? BPF_RB_FORCE_WAKEUP
+												: BPF_RB_NO_WAKEUP);
 	__sync_fetch_and_add(&stats.records, 1);
 }
 
@@ -326,9 +328,24 @@ static __always_inline bool tell_stopping(struct event *e, const struct task_str
 	e->amount = p->se.sum_exec_runtime - host_task(e->id)->ran;
 	tell(EVENT_stopping, e);
 	accounts[e->id & POOL_MASK].received_ns += e->amount;
-	entitled_touch(&machine.entitled, &machine.s.facts, e->id, e->now);
-	settle_account(e->id);
 	return true;
+}
+
+/* Its turn ends, or is interrupted, and it is still runnable. */
+static __always_inline void off_cpu(const struct task_struct *p, u32 id)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+	bool stopped;
+
+	bpf_spin_lock(&lock);
+	stopped = tell_stopping(&e, p);
+	if (stopped) {
+		entitled_touch(&machine.entitled, &machine.s.facts, id, e.now);
+		settle_account(id);
+	}
+	bpf_spin_unlock(&lock);
+	if (stopped)
+		note(EVENT_stopping, &e, e.amount, 0, 0);
 }
 
 /* It goes to sleep, dies, or leaves for another scheduling class. */
@@ -796,30 +813,8 @@ void BPF_PROG(host_running, struct task_struct *p)
 SEC("struct_ops/stopping")
 void BPF_PROG(host_stopping, struct task_struct *p, bool runnable)
 {
-	struct event e = { .id = id_of(p), .now = clock_ns() };
-	bool stopped;
-
-	if (!e.id || !runnable)
-		return;
-	bpf_spin_lock(&lock);
-	stopped = tell_stopping(&e, p);
-	bpf_spin_unlock(&lock);
-	if (stopped)
-		note(EVENT_stopping, &e, e.amount, 0, 0);
-}
-
-/* The kernel changes an attribute of a runnable task: it is put back in a moment, and its turn is not over. */
-static __always_inline void take_aside(const struct task_struct *p, u32 id)
-{
-	struct event e = { .id = id, .now = clock_ns() };
-	bool stopped;
-
-	host_task(id)->away = true;
-	bpf_spin_lock(&lock);
-	stopped = tell_stopping(&e, p);
-	bpf_spin_unlock(&lock);
-	if (stopped)
-		note(EVENT_stopping, &e, e.amount, 0, 0);
+	if (runnable && id_of(p))
+		off_cpu(p, id_of(p));
 }
 
 SEC("struct_ops/quiescent")
@@ -830,7 +825,9 @@ void BPF_PROG(host_quiescent, struct task_struct *p, u64 deq_flags)
 	if (!id)
 		return;
 	if (!(deq_flags & DEQ_SLEEP)) {
-		take_aside(p, id);
+		/* The kernel changes an attribute of it: it is put back in a moment, and its turn is not over. */
+		host_task(id)->away = true;
+		off_cpu(p, id);
 		return;
 	}
 	no_longer_runnable(p, id, p->__state & TASK_DEAD ? EXITED : BLOCKED);

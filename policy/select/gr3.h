@@ -44,6 +44,7 @@ struct gr3_group {
 
 struct gr3_task {
 	u64 phi;   /* weight under which it is in its group, 0 when it is in none */
+	u32 group; /* of phi, as the logarithm is 40 instructions of BPF */
 	u64 D;     /* deficit, in 1/phi_min quanta, phi_min = 2^order */
 	u64 F;     /* frontlog, quanta: selected while it was running already */
 	u32 home;  /* 1 + the CPU in whose frontlog queue it is, 0 when it is in none */
@@ -183,6 +184,7 @@ static inline void gr3_insert(struct gr3 *s, u32 id, u64 phi)
 	u64 was = g->phi;
 
 	t->phi = phi;
+	t->group = G;
 	t->D = 0;
 	if (g->k) {
 		gr3_unlink(s, G);
@@ -201,7 +203,7 @@ static inline void gr3_insert(struct gr3 *s, u32 id, u64 phi)
 static inline void gr3_remove(struct gr3 *s, u32 id)
 {
 	struct gr3_task *t = gr3_task(s, id);
-	u32 G = gr3_group_of(t->phi);
+	u32 G = t->group;
 	struct gr3_group *g = gr3_group(s, G);
 	bool current = g->k == id;
 	u64 was = g->phi;
@@ -225,12 +227,12 @@ static inline void gr3_remove(struct gr3 *s, u32 id)
 static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
 {
 	struct gr3_task *t = gr3_task(s, id);
-	u32 G = gr3_group_of(w);
+	u32 G = t->group;
 	u64 was = gr3_group(s, G)->phi;
 
 	if (w == t->phi)
 		return;
-	if (G != gr3_group_of(t->phi)) {
+	if (G != gr3_group_of(w)) {
 		gr3_remove(s, id);
 		gr3_insert(s, id, w);
 		return;
@@ -385,7 +387,7 @@ static inline void gr3_join(struct gr3 *s, u32 id, u64 now, enum why why)
 static inline void gr3_leave(struct gr3 *s, u32 id, u64 now, enum why why)
 {
 	struct gr3_task *t = gr3_task(s, id);
-	u32 G = gr3_group_of(t->phi);
+	u32 G = t->group;
 	u64 one = 1ull << ((G - 1) % GR3_GROUPS);
 
 	if (!is_picked(&s->facts, id))
