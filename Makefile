@@ -6,11 +6,12 @@ POLICIES := eevdf,cfs,gr3,sfs,pbs:alpha=2
 # Of the virtual machine of `make vm`.
 CPUS ?= 2
 
-.PHONY: help demo test test-rust test-native test-bpf test-vm vm bench bench-kernel fmt clean
+.PHONY: help demo test test-rust test-native test-bpf test-vm kernel vm bench bench-kernel fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
 	@echo "make test    all tests, level by level"
+	@echo "make kernel  target/release/divvy with divvy load, which needs clang"
 	@echo "make test-vm the tests that need a kernel with sched_ext, in a virtual machine"
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
 	@echo "make bench   decisions a second, beside a hand-written loop"
@@ -19,7 +20,7 @@ help:
 demo: .need-build
 	$(CARGO) run --locked --release -p divvy -- replay $(EXAMPLE) -p $(POLICIES)
 
-test: test-rust test-native test-bpf
+test: test-rust test-native test-bpf test-vm
 	@echo "make test: all levels passed"
 
 # Level 1: seconds, no root, no clang.
@@ -33,12 +34,19 @@ test-native: .need-build
 # Level 3: the same C as BPF programs, through the kernel's verifier, deciding as the native build does. It needs
 # root and a kernel that permits BPF; where it cannot run it says so, and fails if DIVVY_REQUIRE_BPF is set.
 test-bpf: .need-build
-	-@.ci/need clang-19=clang-19,clang /usr/include/bpf/libbpf.h=libbpf-dev,libelf-dev,zlib1g-dev
+	-@$(MAKE) --no-print-directory .need-bpf
 	@kernel/bpf/check.sh || { status=$$?; [ $$status = 77 ] && [ -z "$$DIVVY_REQUIRE_BPF" ] || exit $$status; }
 
-# Level 4: in a virtual machine, on a kernel with sched_ext. Its kernel is built once.
-test-vm: .need-vm
+# The program with `divvy load`: the policies as BPF programs are in it.
+kernel: .need-build .need-bpf
+	$(CARGO) build --locked --release -p divvy --features kernel
+
+# Level 4: in a virtual machine, on a kernel with sched_ext. Its kernel is built once. One VM at a time: they are
+# as many CPUs as there are.
+test-vm: .need-vm kernel
+	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic
 	kernel/vm/test
+	$(CARGO) test --locked -p divvy-kernel --test vm -- --ignored --test-threads=1
 
 # The exit code is the shell's, and that of its last command is no error of make's.
 vm: .need-vm
@@ -48,9 +56,8 @@ bench: .need-build
 	$(CARGO) bench --locked -p divvy-sim
 
 # In the virtual machine, whose clock counts instructions: the same numbers each time.
-bench-kernel: .need-build .need-vm
-	@.ci/need clang-19=clang-19,clang perf=linux-perf /usr/include/bpf/bpf.h=libbpf-dev
-	$(CARGO) build --locked --release -p divvy --features kernel
+bench-kernel: .need-vm kernel
+	@.ci/need perf=linux-perf,linux-tools-generic
 	kernel/bench/cost
 
 fmt:
@@ -62,6 +69,10 @@ clean:
 .PHONY: .need-build
 .need-build:
 	@.ci/need cc=build-essential $(CARGO)=
+
+.PHONY: .need-bpf
+.need-bpf:
+	@.ci/need clang-19=clang-19,clang /usr/include/bpf/libbpf.h=libbpf-dev,libelf-dev,zlib1g-dev
 
 # The kernel's source comes last, and kernel/vm/build says what to do where there is no such package.
 .PHONY: .need-vm
