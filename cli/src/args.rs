@@ -45,6 +45,8 @@ pub enum Command {
     Sim(SimArgs),
     Replay(ReplayArgs),
     Load(LoadArgs),
+    Set(SetArgs),
+    Doctor(DoctorArgs),
     Play(PlayArgs),
     Verify(VerifyArgs),
     Policies(PoliciesArgs),
@@ -183,7 +185,7 @@ pub struct LoadArgs {
 
     /// Run this command under the policy, unload when it ends, and return its exit code; it takes the rest of the line
     #[arg(long, value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true, conflicts_with = "command",
-        value_hint = ValueHint::CommandWithArguments)]
+        value_hint = ValueHint::CommandName)]
     pub exec: Vec<OsString>,
 
     /// The same, after --
@@ -199,6 +201,36 @@ pub struct LoadArgs {
 
     #[command(flatten)]
     pub watch: WatchArgs,
+}
+
+/// Change the loaded policy: a thread's weight, or a parameter
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo divvy set 1234 weight=2048
+  sudo divvy set 1234 weight
+  sudo divvy set alpha=0.5")]
+pub struct SetArgs {
+    /// A thread's number; or a parameter of the policy, with or without =VALUE
+    #[arg(value_name = "TID|PARAM", value_hint = ValueHint::Other)]
+    pub target: String,
+
+    /// weight=N sets the thread's weight until its nice value changes, weight prints it; nice 0 is 1024
+    #[arg(value_name = "weight[=N]", value_hint = ValueHint::Other)]
+    pub setting: Option<String>,
+}
+
+/// Say what works on this machine, and what to do about the rest
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy doctor
+  sudo divvy doctor
+  divvy doctor --format json")]
+pub struct DoctorArgs {
+    /// How to print it
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: PlainFormat,
 }
 
 /// How a scheduler in the kernel works.

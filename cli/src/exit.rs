@@ -1,9 +1,10 @@
 //! Exit codes: the one place where errors become numbers.
 
+use std::error::Error;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use divvy_kernel::load::{LoadError, Missing};
+use divvy_kernel::load::{AskError, LoadError, Missing};
 use divvy_kernel::log::LogError;
 use divvy_kernel::play::PlayError;
 use divvy_sim::run::RunError;
@@ -15,6 +16,7 @@ use crate::assert::{ClaimError, NotMet};
 use crate::commands::load::CommandFailed;
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
+use crate::commands::set::BadSetting;
 use crate::commands::verify::{Incomplete, Mismatched};
 
 /// The codes, for the end of the help.
@@ -58,7 +60,9 @@ fn number(error: &anyhow::Error) -> u8 {
             Some(NOT_MET)
         } else if cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() {
             Some(BAD_INPUT)
-        } else if cause.is::<Missing>() || matches!(cause.downcast_ref(), Some(LoadError::Missing(_))) {
+        } else if cause.is::<BadSetting>() {
+            Some(USAGE)
+        } else if is_missing(cause) {
             Some(LACKING)
         } else if let Some(error) = cause.downcast_ref::<PlayError>() {
             Some(play_number(error))
@@ -71,6 +75,12 @@ fn number(error: &anyhow::Error) -> u8 {
         }
     });
     codes.max().unwrap_or(FAILURE)
+}
+
+fn is_missing(cause: &(dyn Error + 'static)) -> bool {
+    cause.is::<Missing>()
+        || matches!(cause.downcast_ref(), Some(LoadError::Missing(_)))
+        || matches!(cause.downcast_ref(), Some(AskError::Missing(_)))
 }
 
 fn run_number(error: &RunError) -> u8 {
@@ -125,6 +135,18 @@ mod tests {
         assert_eq!(number_of(LogError::Cut { file: "x".into(), at: 1, events: 0 }), 4);
         assert_eq!(number_of(LogError::Observer(io::Error::other("disk full"))), 1);
         assert_eq!(number_of(io::Error::other("disk full")), 1);
+    }
+
+    #[test]
+    fn what_is_missing_has_its_code_wherever_it_was_found_out() {
+        let missing = || divvy_kernel::load::check::not_built();
+        assert_eq!(number_of(missing()), 5);
+        assert_eq!(number_of(LoadError::from(missing())), 5);
+        assert_eq!(number_of(AskError::from(missing())), 5);
+        let thrown_out =
+            LoadError::ThrownOut { reason: String::new(), message: String::new(), dump: String::new() };
+        assert_eq!(number_of(thrown_out), 1);
+        assert_eq!(number_of(BadSetting::Refused(String::new())), 2);
     }
 
     #[test]

@@ -80,7 +80,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
+	__uint(max_entries, LOG_BYTES);
 } records SEC(".maps");
 
 /* DSQs: one for tasks without an id, and one a CPU, by the kernel's number */
@@ -145,7 +145,9 @@ static __always_inline void note(enum event_kind kind, const struct event *e, u6
 	r->cpu = e->cpu;
 	r->kind = kind;
 	r->why = why;
-	bpf_ringbuf_submit(r, 0);
+	/* The loader looks by itself every now and then: waking it for each record would be work to record. */
+	bpf_ringbuf_submit(r, bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > LOG_BYTES / 4 ? BPF_RB_FORCE_WAKEUP
+												: BPF_RB_NO_WAKEUP);
 	__sync_fetch_and_add(&stats.records, 1);
 }
 

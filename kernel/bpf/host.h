@@ -95,6 +95,8 @@ struct host_command {
  * which it was told. Records arrive out of order, and those that found no room are missing. On more than 64 CPUs a
  * set_allowed has four records with one number; `why` is 1 in that of the first 64.
  */
+#define LOG_BYTES (1 << 24)
+
 struct record {
 	u64 now;    /* as the machine took it */
 	u64 value;  /* weight, service, parameter, 64 bits of allowed CPUs; answer of dispatch: slice */

@@ -1,6 +1,7 @@
 //! `divvy load SPEC`.
 
 use std::io::Write as _;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use divvy_kernel::load::{self, End, Interval, LoadError, Options, Watch};
@@ -78,13 +79,16 @@ impl Watch for Screen {
         self.output.note(text);
     }
 
-    fn interval(&mut self, interval: &Interval) {
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
         if !self.output.is_quiet() {
             self.show(interval, false);
         }
+        if self.failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn total(&mut self, total: &Interval) {
-        self.show(total, true);
+        if self.failed.is_none() {
+            self.show(total, true);
+        }
     }
 }

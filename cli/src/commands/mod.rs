@@ -5,11 +5,13 @@ use crate::output::Output;
 
 mod common;
 mod completions;
+mod doctor;
 pub mod load;
 mod man;
 mod play;
 pub mod policies;
 pub mod replay;
+pub mod set;
 mod sim;
 pub mod verify;
 
@@ -20,6 +22,8 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Sim(args) => sim::run(args, cli.verbose, output),
         Command::Replay(args) => replay::run(args, cli.verbose, output),
         Command::Load(args) => load::run(args, output),
+        Command::Set(args) => set::run(args, output),
+        Command::Doctor(args) => doctor::run(args, output),
         Command::Play(args) => play::run(args, cli.verbose, output),
         Command::Verify(args) => verify::run(args, output),
         Command::Policies(args) => policies::run(args, output),

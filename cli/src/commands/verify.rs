@@ -191,6 +191,7 @@ fn event_json(told: &Told) -> Value {
         Event::Dispatch { cpu } | Event::Yield { cpu } => json!({ "cpu": cpu }),
         Event::SetWeight { task, weight } => json!({ "task": task, "weight": weight }),
         Event::SetAllowed { task, mask } => json!({ "task": task, "mask": mask }),
+        Event::SetProcess { task, process } => json!({ "task": task, "process": process }),
         Event::SetParam { owner, index, value } => json!({ "owner": owner, "index": index, "value": value }),
     };
     let answer = if told.event.is_answered() { answer_json(&told.answer) } else { Value::Null };

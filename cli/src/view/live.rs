@@ -75,11 +75,12 @@ fn troubles(interval: &Interval) -> String {
 }
 
 fn row(interval: &Interval, task: &TaskRow) -> String {
-    let name = text::fit(&text::escape(&task.comm), COMM_COLUMNS);
+    let name = if task.comm.is_empty() { "(ended)" } else { &task.comm };
+    let name = text::fit(&text::escape(name), COMM_COLUMNS);
+    let pid = if task.pid == 0 { "-".to_owned() } else { task.pid.to_string() };
     let pad = " ".repeat(COMM_COLUMNS.saturating_sub(text::width(&name)));
     format!(
-        "{:>8}  {name}{pad}  {:>8}  {:>8}  {:>8}  {:>9}",
-        task.pid,
+        "{pid:>8}  {name}{pad}  {:>8}  {:>8}  {:>8}  {:>9}",
         text::plain(task.weight),
         text::percent(interval.share(task.entitled_ns), 2),
         text::percent(interval.share(task.received_ns), 2),

@@ -124,11 +124,11 @@ pub fn state() -> String {
     fs::read_to_string(STATE).unwrap_or_default().trim().to_owned()
 }
 
-fn release() -> String {
+pub(super) fn release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-fn version(release: &str) -> Option<(u32, u32)> {
+pub(super) fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }

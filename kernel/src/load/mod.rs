@@ -1,10 +1,14 @@
 //! A policy as the running kernel's scheduler: what must be there first, loading, statistics, commands.
 //!
 //! Everything but the loading itself is built without the feature `bpf`, so that `divvy set` and
-//! `divvy doctor` work from any build.
+//! `divvy doctor` work from any build; and is tested there.
+
+#![cfg_attr(not(feature = "bpf"), allow(dead_code))]
 
 pub mod check;
+mod commands;
 mod cpus;
+pub mod doctor;
 mod end;
 mod error;
 mod host;
@@ -13,21 +17,28 @@ mod object;
 #[cfg(feature = "bpf")]
 mod privileges;
 #[cfg(feature = "bpf")]
+mod records;
+#[cfg(feature = "bpf")]
+mod running;
 #[cfg(feature = "bpf")]
 mod session;
+mod socket;
 mod statistics;
 #[cfg(feature = "bpf")]
 mod sys;
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use divvy_sim::spec::Spec;
 
+pub use commands::{Reply, Request};
 pub use end::End;
 pub use error::{LoadError, Missing};
 pub use host::{MAX_POOL, Stats};
+pub use socket::{AskError, ask};
 pub use statistics::{Interval, TaskRow};
 
 /// What to load, and for how long.
@@ -65,8 +76,8 @@ pub struct Options {
 pub trait Watch {
     /// Something to say.
     fn note(&mut self, text: &str);
-    /// One interval's statistics.
-    fn interval(&mut self, interval: &Interval);
+    /// One interval's statistics. Where nobody looks any more it is unloaded, unless there is a command.
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
     /// Those of the whole run.
     fn total(&mut self, total: &Interval);
 }

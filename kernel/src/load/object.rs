@@ -6,6 +6,7 @@ use divvy_sim::spec::Spec;
 use libbpf_rs::btf::{Btf, types};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramInput};
 
+use super::commands::Backend;
 use super::error::LoadError;
 use super::host::{Account, Command, Config, Exit, MAX_POOL, Stats};
 
@@ -82,20 +83,6 @@ impl Scheduler {
         self.map("records")
     }
 
-    /// Runs one of the host's commands: its answer, and the value that it left.
-    pub fn command(&self, program: &str, command: &Command) -> Result<(u32, u64), LoadError> {
-        let program = self
-            .object
-            .progs_mut()
-            .find(|candidate| candidate.name() == program)
-            .ok_or_else(|| LoadError::Mismatch(format!("no program `{program}`")))?;
-        let mut context = command.bytes();
-        let input = ProgramInput { context_in: Some(&mut context), ..ProgramInput::default() };
-        let output = program.test_run(input).map_err(|error| io("a command failed", &error))?;
-        let answer = output.return_value;
-        Ok((answer, Command::value_of(&context)))
-    }
-
     fn map(&self, name: &str) -> Result<libbpf_rs::Map<'_>, LoadError> {
         self.object
             .maps()
@@ -107,6 +94,23 @@ impl Scheduler {
         let value = self.map(name)?.lookup(&0u32.to_ne_bytes(), MapFlags::ANY);
         let value = value.map_err(|error| io(&format!("cannot read {name}"), &error))?.unwrap_or_default();
         if value.len() == size { Ok(value) } else { Err(size_mismatch(name, value.len(), size)) }
+    }
+}
+
+/// The host's answer when there is no such task: ESRCH.
+const NO_SUCH_TASK: u32 = 3;
+
+impl Backend for Scheduler {
+    fn run(&self, name: &str, command: Command) -> Result<Option<u64>, String> {
+        let program = self.object.progs_mut().find(|program| program.name() == name);
+        let program = program.ok_or_else(|| format!("there is no program `{name}`"))?;
+        let mut context = command.bytes();
+        let input = ProgramInput { context_in: Some(&mut context), ..ProgramInput::default() };
+        match program.test_run(input).map_err(|error| format!("{error:#}"))?.return_value {
+            0 => Ok(Some(Command::value_of(&context))),
+            NO_SUCH_TASK => Ok(None),
+            other => Err(format!("`{name}` answers {other}")),
+        }
     }
 }
 

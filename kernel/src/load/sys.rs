@@ -7,8 +7,6 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use libbpf_rs::RingBuffer;
-
 /// Signals that end a scheduler.
 const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
@@ -71,19 +69,24 @@ fn ending_set() -> libc::sigset_t {
     // SAFETY: sigemptyset initialises it, and the signals are valid.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
-        for signal in ENDING {
+        for signal in ENDING.into_iter().filter(|signal| !is_hangup_ignored(*signal)) {
             libc::sigaddset(set.as_mut_ptr(), signal);
         }
         set.assume_init()
     }
 }
 
-fn check(errno: i32) -> io::Result<()> {
-    if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
+/// As nohup leaves it.
+fn is_hangup_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: the action is only asked for; if that fails, nothing is read.
+    signal == libc::SIGHUP
+        && unsafe {
+            libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+                && action.assume_init().sa_sigaction == libc::SIG_IGN
+        }
 }
 
-/// What to poll until records arrive.
-pub fn epoll_fd<'a>(ring: &'a RingBuffer<'_>) -> BorrowedFd<'a> {
-    // SAFETY: the descriptor is open as long as the ring lives.
-    unsafe { BorrowedFd::borrow_raw(ring.epoll_fd()) }
+fn check(errno: i32) -> io::Result<()> {
+    if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
 }

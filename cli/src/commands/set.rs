@@ -1,0 +1,108 @@
+//! `divvy set`: what can be changed of a loaded scheduler.
+
+use divvy_kernel::load::{self, Reply, Request};
+use divvy_sim::workload::{WEIGHT_ONE, Weight};
+
+use crate::args::SetArgs;
+use crate::output::Output;
+
+/// What was asked cannot be meant.
+#[derive(Debug, thiserror::Error)]
+pub enum BadSetting {
+    /// On the command line.
+    #[error("{0}; as in `divvy set 1234 weight=512` or `divvy set alpha=0.5`")]
+    Words(String),
+    /// The scheduler says.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// The loaded scheduler has no such thread.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the loaded scheduler has no thread {0}: it has ended, it is the kernel's own, or real-time\n  \
+     ps -eLo tid,cls,comm shows the threads; those of class FF, RR and DLN are real-time"
+)]
+pub struct NoThread(u32);
+
+/// Asks, and prints what now is.
+pub fn run(args: &SetArgs, output: Output) -> anyhow::Result<()> {
+    let request = request(args)?;
+    let text = match load::ask(&request)? {
+        Reply::Weight { weight } => (weight as f64 / WEIGHT_ONE as f64).to_string(),
+        Reply::Param { policy, name, value } => format!("{policy}:{name}={value}"),
+        Reply::Bad { problem } => return Err(BadSetting::Refused(problem).into()),
+        Reply::Failed { problem } => anyhow::bail!("the loaded scheduler could not do it: {problem}"),
+        Reply::NoTask => return Err(NoThread(pid(&args.target).unwrap_or(0)).into()),
+        Reply::Denied => anyhow::bail!("the loaded scheduler refuses to answer"),
+    };
+    output.write(&(text + "\n"), None)
+}
+
+fn pid(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|pid| *pid > 0)
+}
+
+fn request(args: &SetArgs) -> Result<Request, BadSetting> {
+    let Some(setting) = &args.setting else { return param(&args.target) };
+    let pid = pid(&args.target).ok_or_else(|| {
+        BadSetting::Words(format!("`{}` is no thread's number", args.target.escape_debug()))
+    })?;
+    match setting.split_once('=') {
+        None if setting == "weight" => Ok(Request::GetWeight { pid }),
+        Some(("weight", value)) => {
+            let weight = Weight::parse(value).map_err(BadSetting::Words)?.fixed();
+            Ok(Request::SetWeight { pid, weight })
+        }
+        _ => Err(BadSetting::Words(format!("a thread has a weight, and no `{}`", setting.escape_debug()))),
+    }
+}
+
+fn param(text: &str) -> Result<Request, BadSetting> {
+    if pid(text).is_some() {
+        return Err(BadSetting::Words(format!("what of thread {text}? weight, or weight=N")));
+    }
+    Ok(match text.split_once('=') {
+        None => Request::GetParam { name: text.to_owned() },
+        Some((name, value)) => Request::SetParam { name: name.to_owned(), value: value.to_owned() },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(target: &str, setting: Option<&str>) -> Result<Request, String> {
+        let args = SetArgs { target: target.to_owned(), setting: setting.map(str::to_owned) };
+        request(&args).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn threads_have_weights_in_the_kernels_table() {
+        assert_eq!(read("12", Some("weight")), Ok(Request::GetWeight { pid: 12 }));
+        assert_eq!(read("12", Some("weight=1024")), Ok(Request::SetWeight { pid: 12, weight: 1 << 20 }));
+        assert_eq!(read("12", Some("weight=0.5")), Ok(Request::SetWeight { pid: 12, weight: 512 }));
+    }
+
+    #[test]
+    fn parameters_are_for_the_scheduler_to_read() {
+        assert_eq!(read("alpha", None), Ok(Request::GetParam { name: "alpha".to_owned() }));
+        let set = Request::SetParam { name: "alpha".to_owned(), value: "0.5".to_owned() };
+        assert_eq!(read("alpha=0.5", None), Ok(set));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_said() {
+        for (target, setting, says) in [
+            ("12", None, "what of thread 12?"),
+            ("0", Some("weight=2"), "`0` is no thread's number"),
+            ("make", Some("weight=2"), "`make` is no thread's number"),
+            ("12", Some("nice=2"), "a thread has a weight, and no `nice=2`"),
+            ("12", Some("weight=heavy"), "`heavy` is not a weight"),
+            ("12", Some("weight=0"), "weight 0 is too small"),
+        ] {
+            let error = read(target, setting).expect_err(target);
+            assert!(error.starts_with(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Commands to a loaded scheduler: what can be asked, and what is answered.
+
+use divvy_sim::policy::{self, WEIGHT_UNIT};
+use divvy_sim::quantity;
+use divvy_sim::spec::{self, Setting, Spec};
+use serde::{Deserialize, Serialize};
+
+use super::host::Command;
+
+/// What can be asked of a loaded scheduler; one line of JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// Gives a thread a weight, until its nice value changes.
+    SetWeight {
+        /// The thread.
+        pid: u32,
+        /// In 1/1024 of the kernel's table: nice 0 is 2^20.
+        weight: u64,
+    },
+    /// Asks for a thread's weight.
+    GetWeight {
+        /// The thread.
+        pid: u32,
+    },
+    /// Changes a parameter of the policy.
+    SetParam {
+        /// Its name.
+        name: String,
+        /// As in a spec.
+        value: String,
+    },
+    /// Asks for a parameter of the policy.
+    GetParam {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// The answer; one line of JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Reply {
+    /// A thread's weight, as it now is.
+    Weight {
+        /// In 1/1024 of the kernel's table.
+        weight: u64,
+    },
+    /// A parameter, as it now is.
+    Param {
+        /// Of the policy.
+        policy: String,
+        /// The parameter.
+        name: String,
+        /// As in a spec.
+        value: String,
+    },
+    /// The scheduler has no such thread.
+    NoTask,
+    /// That is no request, or not a parameter or value of this policy.
+    Bad {
+        /// What is wrong.
+        problem: String,
+    },
+    /// Who asks may not.
+    Denied,
+    /// It did not work.
+    Failed {
+        /// Why.
+        problem: String,
+    },
+}
+
+/// Where commands take effect.
+pub(super) trait Backend {
+    /// Runs one of the host's programs: the value that it left, or None if there is no such task.
+    fn run(&self, program: &str, command: Command) -> Result<Option<u64>, String>;
+}
+
+/// The weights that the machine takes.
+const WEIGHTS: std::ops::RangeInclusive<u64> = 1..=100_000_000 * WEIGHT_UNIT;
+
+/// Answers a line.
+pub(super) fn answer(line: &str, spec: &mut Spec, backend: &impl Backend) -> Reply {
+    match serde_json::from_str(line) {
+        Ok(request) => obey(request, spec, backend).unwrap_or_else(|reply| reply),
+        Err(error) => bad(format!("this is no request: {error}")),
+    }
+}
+
+fn obey(request: Request, spec: &mut Spec, backend: &impl Backend) -> Result<Reply, Reply> {
+    match request {
+        Request::SetWeight { pid, weight } => {
+            if !WEIGHTS.contains(&weight) {
+                return Err(bad("a weight is at least 1/1024 and at most 100000000".to_owned()));
+            }
+            run(backend, "command_set_weight", Command { pid, value: weight, ..Command::default() })?;
+            Ok(Reply::Weight { weight })
+        }
+        Request::GetWeight { pid } => {
+            let weight = run(backend, "command_get_weight", Command { pid, ..Command::default() })?;
+            Ok(Reply::Weight { weight })
+        }
+        Request::SetParam { name, value } => {
+            let (index, setting) = setting(spec, &name, &value)?;
+            let value = setting.raw.cast_unsigned();
+            run(backend, "command_set_param", Command { index, value, ..Command::default() })?;
+            remember(spec, setting);
+            Ok(param(spec, index))
+        }
+        Request::GetParam { name } => {
+            let (index, _) = setting(spec, &name, &example(spec, &name))?;
+            Ok(param(spec, index))
+        }
+    }
+}
+
+fn bad(problem: String) -> Reply {
+    Reply::Bad { problem }
+}
+
+fn run(backend: &impl Backend, program: &str, command: Command) -> Result<u64, Reply> {
+    match backend.run(program, command) {
+        Ok(Some(value)) => Ok(value),
+        Ok(None) => Err(Reply::NoTask),
+        Err(problem) => Err(Reply::Failed { problem }),
+    }
+}
+
+/// Reads a parameter as a spec of the policy alone would be read: the same names, values and errors.
+fn setting(spec: &Spec, name: &str, value: &str) -> Result<(u32, Setting), Reply> {
+    if let Some(modifier) = modifier_with(spec, name) {
+        return Err(bad(format!(
+            "`{name}` is a parameter of the modifier `{modifier}`, whose parameters stay as they were loaded"
+        )));
+    }
+    if [name, value].iter().any(|text| text.contains([':', '+', '='])) {
+        return Err(bad(format!("`{}={}` is not one parameter", name.escape_debug(), value.escape_debug())));
+    }
+    let policy = spec.selection.name;
+    let read = spec::parse(&format!("{policy}:{name}={value}"), policy::all());
+    let read = read.map_err(|error| bad(error.problem.to_string()))?;
+    let setting = read.selection.settings.into_iter().next();
+    let setting = setting.ok_or_else(|| bad("no parameter is named".to_owned()))?;
+    let index =
+        policy::find(policy).and_then(|info| info.params.iter().position(|p| p.name == setting.param));
+    index.map(|index| (index as u32, setting)).ok_or_else(|| bad("no such parameter".to_owned()))
+}
+
+/// A modifier of the spec that has such a parameter, where the policy has none.
+fn modifier_with(spec: &Spec, name: &str) -> Option<&'static str> {
+    let has =
+        |policy: &str| policy::find(policy).is_some_and(|info| info.params.iter().any(|p| p.name == name));
+    let of_modifier = spec.modifiers.iter().map(|part| part.name).find(|modifier| has(modifier));
+    of_modifier.filter(|_| !has(spec.selection.name))
+}
+
+/// A value that the parameter takes, so that only its name can be wrong.
+fn example(spec: &Spec, name: &str) -> String {
+    let info = policy::find(spec.selection.name);
+    let param = info.and_then(|info| info.params.iter().find(|param| param.name == name));
+    param.map_or_else(|| "0".to_owned(), |param| quantity::format(param.kind, param.default))
+}
+
+/// The spec says what is loaded: when CPUs come or go it is loaded again.
+fn remember(spec: &mut Spec, setting: Setting) {
+    let settings = &mut spec.selection.settings;
+    match settings.iter_mut().find(|earlier| earlier.param == setting.param) {
+        Some(earlier) => *earlier = setting,
+        None => settings.push(setting),
+    }
+}
+
+fn param(spec: &Spec, index: u32) -> Reply {
+    let policy = spec.selection.name;
+    let info = policy::find(policy).and_then(|info| info.params.get(index as usize));
+    let Some(info) = info else { return bad("no such parameter".to_owned()) };
+    let set = spec.selection.settings.iter().find(|setting| setting.param == info.name);
+    let raw = set.map_or(info.default, |setting| setting.raw);
+    Reply::Param {
+        policy: policy.to_owned(),
+        name: info.name.to_owned(),
+        value: quantity::format(info.kind, raw),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// Has the thread 7, and keeps what it was told.
+    #[derive(Default)]
+    pub struct Fake {
+        pub told: RefCell<Vec<(String, Command)>>,
+        pub is_broken: bool,
+    }
+
+    impl Backend for Fake {
+        fn run(&self, program: &str, command: Command) -> Result<Option<u64>, String> {
+            if self.is_broken {
+                return Err("out of order".to_owned());
+            }
+            self.told.borrow_mut().push((program.to_owned(), command));
+            let is_there = program == "command_set_param" || command.pid == 7;
+            Ok(is_there.then_some(1 << 20))
+        }
+    }
+
+    fn ask(request: &str, spec: &str) -> (Reply, Vec<(String, Command)>, String) {
+        let mut spec = spec::parse(spec, policy::all()).expect("a spec");
+        let backend = Fake::default();
+        let reply = answer(request, &mut spec, &backend);
+        (reply, backend.told.into_inner(), spec.to_string())
+    }
+
+    fn problem(reply: Reply) -> String {
+        match reply {
+            Reply::Bad { problem } => problem,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn weights_are_set_and_asked_for() {
+        let (reply, told, _) = ask(r#"{"command":"set_weight","pid":7,"weight":512}"#, "rr");
+        assert_eq!(reply, Reply::Weight { weight: 512 });
+        let expected = Command { pid: 7, value: 512, ..Command::default() };
+        assert_eq!(told, [("command_set_weight".to_owned(), expected)]);
+        let (reply, ..) = ask(r#"{"command":"get_weight","pid":7}"#, "rr");
+        assert_eq!(reply, Reply::Weight { weight: 1 << 20 });
+        assert_eq!(ask(r#"{"command":"get_weight","pid":8}"#, "rr").0, Reply::NoTask);
+    }
+
+    #[test]
+    fn weights_out_of_range_are_not_told() {
+        for weight in ["0", "102400000001"] {
+            let request = format!(r#"{{"command":"set_weight","pid":7,"weight":{weight}}}"#);
+            let (reply, told, _) = ask(&request, "rr");
+            assert!(problem(reply).starts_with("a weight is at least 1/1024"));
+            assert!(told.is_empty());
+        }
+    }
+
+    #[test]
+    fn parameters_are_read_as_in_specs_and_remembered() {
+        let (reply, told, spec) =
+            ask(r#"{"command":"set_param","name":"alpha","value":"0.5"}"#, "pbs:alpha=2+procfair");
+        let value = "0.5".to_owned();
+        assert_eq!(reply, Reply::Param { policy: "pbs".to_owned(), name: "alpha".to_owned(), value });
+        assert_eq!(told[0].0, "command_set_param");
+        assert_eq!((told[0].1.owner, told[0].1.index, told[0].1.value), (0, 0, 1 << 15));
+        assert_eq!(spec, "pbs:alpha=0.5+procfair");
+    }
+
+    #[test]
+    fn a_parameter_that_was_not_set_has_its_default() {
+        let (reply, told, _) = ask(r#"{"command":"get_param","name":"alpha"}"#, "pbs");
+        assert!(matches!(reply, Reply::Param { value, .. } if value == "1"));
+        assert!(told.is_empty());
+    }
+
+    #[test]
+    fn wrong_parameters_say_what_a_spec_would() {
+        let wrong = |name: &str, value: &str| {
+            let request = Request::SetParam { name: name.to_owned(), value: value.to_owned() };
+            let (reply, told, spec) = ask(&serde_json::to_string(&request).expect("JSON"), "pbs+procfair");
+            assert!(told.is_empty() && spec == "pbs+procfair");
+            problem(reply)
+        };
+        assert_eq!(wrong("alhpa", "1"), "`pbs` has no parameter `alhpa`; did you mean `alpha`?");
+        assert!(wrong("alpha", "many").starts_with("`alpha=many`: "));
+        assert!(wrong("gamma", "99").contains("out of range"));
+        assert!(wrong("all", "on").starts_with("`all` is a parameter of the modifier `procfair`"));
+        assert!(wrong("alpha", "1+feasible").contains("not one parameter"));
+        assert!(wrong("alpha", "1:beta=2").contains("not one parameter"));
+    }
+
+    #[test]
+    fn what_is_no_request_is_answered_too() {
+        for line in
+            ["", "{}", "[]", "null", r#"{"command":"reboot"}"#, r#"{"command":"get_weight","pid":-1}"#]
+        {
+            assert!(problem(ask(line, "rr").0).starts_with("this is no request"), "{line}");
+        }
+        let mut spec = spec::parse("rr", policy::all()).expect("a spec");
+        let broken = Fake { is_broken: true, ..Fake::default() };
+        let reply = answer(r#"{"command":"get_weight","pid":7}"#, &mut spec, &broken);
+        assert_eq!(reply, Reply::Failed { problem: "out of order".to_owned() });
+    }
+}
