@@ -10,8 +10,8 @@ CPUS ?= 2
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
+	@echo "make kernel  the command with the policies as BPF programs, for divvy load: target/release/divvy"
 	@echo "make test    all tests, level by level"
-	@echo "make kernel  target/release/divvy with divvy load, which needs clang"
 	@echo "make test-vm the tests that need a kernel with sched_ext, in a virtual machine"
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
 	@echo "make bench   decisions a second, beside a hand-written loop"
@@ -19,6 +19,10 @@ help:
 
 demo: .need-build
 	$(CARGO) run --locked --release -p divvy -- replay $(EXAMPLE) -p $(POLICIES)
+
+# It does not run as root, so that what it builds belongs to who builds it; loading needs root.
+kernel: .need-kernel
+	$(CARGO) build --locked --release -p divvy --features kernel
 
 test: test-rust test-native test-bpf test-vm
 	@echo "make test: all levels passed"
@@ -36,10 +40,6 @@ test-native: .need-build
 test-bpf: .need-build
 	-@$(MAKE) --no-print-directory .need-bpf
 	@kernel/bpf/check.sh || { status=$$?; [ $$status = 77 ] && [ -z "$$DIVVY_REQUIRE_BPF" ] || exit $$status; }
-
-# The program with `divvy load`: the policies as BPF programs are in it.
-kernel: .need-build .need-bpf
-	$(CARGO) build --locked --release -p divvy --features kernel
 
 # Level 4: in a virtual machine, on a kernel with sched_ext. Its kernel is built once. One VM at a time: they are
 # as many CPUs as there are.
@@ -70,9 +70,16 @@ clean:
 .need-build:
 	@.ci/need cc=build-essential $(CARGO)=
 
+# For the check, which uses the system's libbpf.
 .PHONY: .need-bpf
 .need-bpf:
 	@.ci/need clang-19=clang-19,clang /usr/include/bpf/libbpf.h=libbpf-dev,libelf-dev,zlib1g-dev
+
+# To compile the policies to BPF, and to build libbpf, which comes with its crate.
+.PHONY: .need-kernel
+.need-kernel: .need-build
+	@.ci/need clang-19=clang-19,clang pkg-config=pkg-config make=make /usr/include/gelf.h=libelf-dev,zlib1g-dev \
+		/usr/include/linux/bpf.h=linux-libc-dev
 
 # The kernel's source comes last, and kernel/vm/build says what to do where there is no such package.
 .PHONY: .need-vm
