@@ -611,6 +611,7 @@ static u32 late_cpu[MAX_CPUS];
 static __always_inline bool fallback_is_next(u32 cpu)
 {
 	s32 queued;
+	u64 all;
 
 	if (!stats.without_id)
 		return false;
@@ -618,10 +619,22 @@ static __always_inline bool fallback_is_next(u32 cpu)
 	if (queued <= 0)
 		return false;
 	fallback_credit[cpu & CPU_MASK] += queued;
-	if (fallback_credit[cpu & CPU_MASK] < machine.s.facts.nrunnable)
+	all = queued + machine.s.facts.nrunnable;
+	if (fallback_credit[cpu & CPU_MASK] < all)
 		return false;
-	fallback_credit[cpu & CPU_MASK] = 0;
+	fallback_credit[cpu & CPU_MASK] %= all;
 	return dsq_consume(FALLBACK);
+}
+
+/* The kernel looks at slices at its ticks, and ends a turn at the first tick after its slice. Of a slice that is half
+ * a tick less it ends the turn at the tick that is nearest: turns are as long as they should be in the mean. */
+static __always_inline u64 until_nearest_tick(u64 slice)
+{
+	u64 half = config.tick_ns / 2;
+
+	if (slice == SLICE_INF)
+		return slice;
+	return slice > half ? slice - half : 1;
 }
 
 static __always_inline void begin_turn(const struct task_struct *p, const struct event *e)
@@ -759,7 +772,7 @@ static __always_inline bool rescue(s32 kernel_cpu, u32 cpu, u32 *late)
 	if (!waits)
 		return false;
 	note(EVENT_dequeue, &e, 0, 0, 0);
-	e.slice = config.config.quantum;
+	e.slice = until_nearest_tick(config.config.quantum);
 	return send(&e, kernel_cpu, late);
 }
 
@@ -781,7 +794,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	bpf_spin_unlock(&lock);
 	note(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
-	e.slice = e.slice ?: 1;
+	e.slice = until_nearest_tick(e.slice);
 	if (!e.id) {
 		if (stats.without_id)
 			dsq_consume(FALLBACK);

@@ -24,13 +24,15 @@ pub struct Config<'a> {
     pub cgroups: bool,
     pub patience_ms: u32,
     pub sample: u32,
+    pub tick_ns: u32,
 }
 
 impl Config<'_> {
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let Self { pool, fail_every, patience_ms, sample, .. } = *self;
-        for word in [pool, fail_every, self.log.into(), self.cgroups.into(), patience_ms, sample] {
+        let Self { pool, fail_every, patience_ms, sample, tick_ns, .. } = *self;
+        let (log, cgroups) = (self.log.into(), self.cgroups.into());
+        for word in [pool, fail_every, log, cgroups, patience_ms, sample, tick_ns, 0] {
             bytes.extend(word.to_ne_bytes());
         }
         for cpu in self.cpus.machine().into_iter().chain(self.cpus.kernel()) {

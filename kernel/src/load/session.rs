@@ -61,6 +61,12 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     }
 }
 
+/// How often the kernel looks at slices: its coarse clock goes on at each tick.
+fn tick_ns() -> u32 {
+    let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
+    u32::try_from(tick.tv_nsec).unwrap_or(0)
+}
+
 /// A scheduler that takes no commands is one nevertheless.
 fn listen(group: Option<u32>, watch: &mut dyn Watch) -> Option<Server> {
     let listening = Server::listen(group);
@@ -108,6 +114,7 @@ impl Session<'_> {
             cgroups: self.options.cgroups,
             patience_ms: self.options.patience.as_millis() as u32,
             sample: LOCK_SAMPLE,
+            tick_ns: tick_ns(),
         };
         let log = self.options.log.as_deref();
         let log = log.map(|path| records::create(path, life, &config)).transpose()?;

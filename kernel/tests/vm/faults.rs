@@ -6,8 +6,9 @@ use crate::machine::several;
 /// A scheduler, then hogs in the background, which must all make progress, and what `change` does to it.
 fn hogs(load: &str, seconds: u32, change: &str) -> String {
     format!(
-        "{load} >/tmp/out 2>/tmp/err & loader=$!\n\
-         for i in $(seq 600); do [ \"$(cat /sys/kernel/sched_ext/state)\" = enabled ] && break; sleep 0.1; done\n\
+        "until_enabled() {{ for i in $(seq 600); do grep -q enabled /sys/kernel/sched_ext/state && break; sleep 0.1; done; }}\n\
+         {load} >/tmp/out 2>/tmp/err & loader=$!\n\
+         until_enabled\n\
          echo '== loaded'; cat /sys/kernel/sched_ext/state\n\
          pids=\n\
          for i in 1 2 3 4 5 6; do bash -c 'while :; do :; done' & pids=\"$pids $!\"; done\n\
@@ -96,8 +97,8 @@ fn the_watchdog_is_told_and_patience_prevents_it() {
 fn a_cpu_that_goes_and_comes_loads_the_scheduler_again() {
     let cpu = "/sys/devices/system/cpu/cpu1/online";
     let change = format!(
-        "echo 0 >{cpu}; sleep 4; echo '== one'; cat /sys/kernel/sched_ext/state; nproc\n\
-         echo 1 >{cpu}; sleep 4; echo '== two'; cat /sys/kernel/sched_ext/state; nproc\n\
+        "echo 0 >{cpu}; sleep 1; until_enabled; echo '== one'; cat /sys/kernel/sched_ext/state; nproc\n\
+         echo 1 >{cpu}; sleep 1; until_enabled; echo '== two'; cat /sys/kernel/sched_ext/state; nproc\n\
          kill -INT $loader; wait $loader; echo \"== code\"; echo $?"
     );
     let said = several(2, &hogs("divvy load sfq --quiet", 2, &change), 200);
