@@ -249,7 +249,18 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub patience: Option<u64>,
 
-    /// Take a cgroup as one process, with the weight in its cpu.weight (under +procfair)
+    /// Honour cpu.weight: divide the CPUs among cgroups, and a cgroup's part among its tasks (adds +procfair)
+    ///
+    /// A cgroup's part is divided among the active cgroups in it by their cpu.weight; the tasks directly in a cgroup count
+    /// together as one more, of weight 100. Active is one of which a task is runnable, or ran in the last 0.2s. A new
+    /// weight, or one more or less that is active, takes up to 0.2s to have its effect; until then a new cgroup has the
+    /// weight of a sixteenth of the machine. A cgroup without the controller cpu belongs to the one above it.
+    ///
+    /// Weights of tasks are relative: a cgroup whose runnable tasks have nice 0 in the mean gets what cpu.weight says, one
+    /// with tasks of nice 5 a third of that. On several CPUs a cgroup with fewer tasks than its part has CPUs cannot use it:
+    /// add +feasible. Not honoured: cpu.max, cpu.idle (such a cgroup has weight 1, as its cpu.weight says), cpu.uclamp.
+    ///
+    /// Weights in statistics are then parts of the machine: 16384 is all of it.
     #[arg(long)]
     pub cgroups: bool,
 

@@ -3,6 +3,7 @@
 //! Everything but the loading itself is built without the feature `bpf`, so that `divvy set` and
 //! `divvy doctor` work from any build.
 
+mod cgroups;
 pub mod check;
 mod commands;
 mod cpus;
@@ -50,7 +51,7 @@ pub struct Options {
     pub timeout: Duration,
     /// How long a runnable task may wait before it runs out of turn; zero: until the kernel's watchdog.
     pub patience: Duration,
-    /// A task's process is its cgroup.
+    /// A task's process is its cgroup, with the weight that this has; adds the modifier procfair.
     pub cgroups: bool,
     /// Tasks that the policy takes at most; further ones wait in a queue of their own.
     pub pool: u32,
