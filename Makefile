@@ -6,10 +6,11 @@ POLICIES := eevdf,cfs,gr3,sfs,pbs:alpha=2
 # Of the virtual machine of `make vm`.
 CPUS ?= 2
 
-.PHONY: help demo test test-rust test-native test-bpf test-vm vm bench fmt clean
+.PHONY: help demo kernel test test-rust test-native test-bpf test-vm vm bench fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
+	@echo "make kernel  the command with the policies as BPF programs, for divvy load: target/release/divvy"
 	@echo "make test    all tests, level by level"
 	@echo "make test-vm the tests that need a kernel with sched_ext, in a virtual machine"
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
@@ -17,6 +18,10 @@ help:
 
 demo: .need-build
 	$(CARGO) run --locked --release -p divvy -- replay $(EXAMPLE) -p $(POLICIES)
+
+# It does not run as root, so that what it builds belongs to who builds it; loading needs root.
+kernel: .need-kernel
+	$(CARGO) build --locked --release -p divvy --features kernel
 
 test: test-rust test-native test-bpf
 	@echo "make test: all levels passed"
@@ -55,6 +60,12 @@ clean:
 .PHONY: .need-build
 .need-build:
 	@.ci/need cc=build-essential $(CARGO)=
+
+# To compile the policies to BPF, and to build libbpf, which comes with its crate.
+.PHONY: .need-kernel
+.need-kernel: .need-build
+	@.ci/need clang-19=clang-19,clang pkg-config=pkg-config make=make /usr/include/gelf.h=libelf-dev,zlib1g-dev \
+		/usr/include/linux/bpf.h=linux-libc-dev
 
 # The kernel's source comes last, and kernel/vm/build says what to do where there is no such package.
 .PHONY: .need-vm

@@ -174,7 +174,7 @@ pub struct PlayArgs {
 Examples:
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
-  sudo divvy load rr:quantum=2ms --duration 1m --format json",
+  sudo divvy load rr:quantum=2ms --duration 1min --format json",
     after_long_help = LOAD_HELP)]
 pub struct LoadArgs {
     /// The policy: SELECTION[:param=value]..[+MODIFIER[:param=value]..]..
@@ -188,7 +188,7 @@ pub struct LoadArgs {
         value_hint = ValueHint::CommandName)]
     pub exec: Vec<OsString>,
 
-    /// The same, after --
+    /// A command to run under the policy, as with --exec
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 
@@ -309,13 +309,14 @@ pub enum LoadFormat {
 }
 
 const LOAD_HELP: &str = "\
-Linux >= 6.12 with sched_ext and root are needed; divvy doctor says what is missing. If divvy dies, or the kernel
-finds that a task waits for too long, the kernel's own scheduler takes over.
+Linux >= 6.12 with sched_ext and root are needed; divvy doctor says what is missing. If divvy ends, in whatever way, \
+or the kernel finds that a task waits for too long, the kernel's own scheduler takes over. Received and entitled CPU \
+time are those when a task last stopped.
 
 Examples:
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
-  sudo divvy load rr:quantum=2ms --duration 1m --format json";
+  sudo divvy load rr:quantum=2ms --duration 1min --format json";
 
 /// Which policies.
 #[derive(Debug, Args)]

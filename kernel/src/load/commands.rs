@@ -271,7 +271,7 @@ pub(super) mod tests {
         };
         assert_eq!(wrong("alhpa", "1"), "`pbs` has no parameter `alhpa`; did you mean `alpha`?");
         assert!(wrong("alpha", "many").starts_with("`alpha=many`: "));
-        assert!(wrong("alpha", "99999999").contains("out of range"));
+        assert!(wrong("gamma", "99").contains("out of range"));
         assert!(wrong("all", "on").starts_with("`all` is a parameter of the modifier `procfair`"));
         assert!(wrong("alpha", "1+feasible").contains("not one parameter"));
         assert!(wrong("alpha", "1:beta=2").contains("not one parameter"));

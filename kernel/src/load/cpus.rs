@@ -23,6 +23,11 @@ impl Cpus {
         Ok(Self(cpus))
     }
 
+    #[cfg(test)]
+    pub fn of(cpus: Vec<u16>) -> Self {
+        Self(cpus)
+    }
+
     pub fn count(&self) -> u32 {
         self.0.len() as u32
     }

@@ -256,3 +256,7 @@ impl Words<'_> {
 }
 
 pub const CPU_SLOTS: usize = MAX_CPUS as usize;
+
+#[cfg(test)]
+#[path = "host_tests.rs"]
+mod tests;

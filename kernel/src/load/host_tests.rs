@@ -1,0 +1,130 @@
+//! `bpf/host.h` as a C compiler sees it against what is written here: `host_probe.c` is the other side.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use divvy_sim::{policy, spec};
+
+use super::*;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// What the probe printed, and the bytes of stats, account and exit.
+fn probe(spec_text: &str) -> (String, [Vec<u8>; 3]) {
+    let spec = spec::parse(spec_text, policy::all()).expect("a spec");
+    static PROBES: AtomicU32 = AtomicU32::new(0);
+    let number = PROBES.fetch_add(1, Ordering::Relaxed);
+    let dir = std::env::temp_dir().join(format!("divvy-probe-{}-{number}", std::process::id()));
+    fs::create_dir_all(&dir).expect("a directory");
+    let program = compile(&dir, spec.selection.name);
+    let files = ["stats", "account", "exit"].map(|name| dir.join(name));
+    let mut child = Process::new(program)
+        .args(&files)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the probe runs");
+    let mut input = Command { pid: 1, owner: 2, index: 3, value: u64::MAX - 1 }.bytes().to_vec();
+    input.extend(config(&spec).bytes());
+    child.stdin.take().expect("a pipe").write_all(&input).expect("written");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "the configuration has another size than struct host_config");
+    let bytes = files.map(|file| fs::read(file).expect("written by the probe"));
+    fs::remove_dir_all(dir).expect("removed");
+    (String::from_utf8(output.stdout).expect("UTF-8"), bytes)
+}
+
+fn compile(dir: &Path, policy: &str) -> PathBuf {
+    let program = dir.join("probe");
+    let status = Process::new("cc")
+        .current_dir(ROOT)
+        .args(["-std=gnu11", "-Ipolicy", "-Ikernel/bpf", "kernel/src/load/host_probe.c", "-o"])
+        .arg(&program)
+        .arg(format!("-DDIVVY_POLICY={policy}"))
+        .arg(format!("-DPOLICY_HEADER=\"select/{policy}.h\""))
+        .status();
+    assert!(status.expect("a C compiler").success());
+    program
+}
+
+fn config(spec: &Spec) -> Config<'_> {
+    Config {
+        spec,
+        // CPU 1 is offline.
+        cpus: Box::leak(Box::new(Cpus::of(vec![0, 2]))),
+        quantum_ns: 4_000_000,
+        pool: 100,
+        fail_every: 7,
+        log: true,
+        cgroups: false,
+        patience_ms: 15_000,
+        sample: 64,
+    }
+}
+
+#[test]
+fn the_host_reads_the_configuration_that_was_meant() {
+    let (text, _) = probe("pbs:alpha=0.5:beta=-3+procfair:all=on");
+    let lines: Vec<&str> = text.lines().take(7).collect();
+    assert_eq!(lines[0], "command 1 2 3 18446744073709551614");
+    assert_eq!(lines[1], "pool 100 fail_every 7 log 1 cgroups 0 patience_ms 15000 sample 64");
+    assert_eq!(lines[2], "cpu 0 65535 1 kernel_cpu 0 2 65535");
+    assert_eq!(lines[3], "quantum 4000000 ncpus 2 modifiers 1");
+    assert!(lines[4].starts_with("policy alpha=32768 beta=-196608"), "{}", lines[4]);
+    assert_eq!(lines[5], "procfair all=1");
+    assert_eq!(lines[6], "feasible");
+}
+
+#[test]
+fn every_policy_has_its_defaults() {
+    for info in policy::all().iter().filter(|info| info.kind == Kind::Selection) {
+        let (text, _) = probe(info.name);
+        let params: String = info.params.iter().map(|p| format!(" {}={}", p.name, p.default)).collect();
+        assert_eq!(text.lines().nth(4), Some(format!("policy{params}").as_str()), "{}", info.name);
+    }
+}
+
+#[test]
+fn modifiers_have_the_machines_bits() {
+    let (text, _) = probe("rr+feasible+procfair");
+    assert!(text.contains("ncpus 2 modifiers 3\n"), "{text}");
+    for line in text.lines().filter_map(|line| line.strip_prefix("modifier ")) {
+        let (name, bit) = line.split_once(' ').expect("a name and a bit");
+        assert_eq!(modifier_bit(name), bit.parse().ok(), "{name}");
+    }
+}
+
+#[test]
+fn what_the_host_tells_is_read_field_by_field() {
+    let (text, [stats, account, exit]) = probe("rr");
+    let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("stat ")).collect();
+    let expected: Vec<String> =
+        Stats::NAMES.iter().zip(1..).map(|(name, index)| format!("{name} {index}")).collect();
+    assert_eq!(names, expected);
+    assert_eq!(stats.len(), Stats::SIZE);
+    let read = Stats::read(&stats);
+    assert_eq!((read.decisions, read.lock_wait_ns), (1, Stats::NAMES.len() as u64));
+
+    assert_eq!(account.len(), Account::SIZE);
+    let expected = Account {
+        received_ns: 1,
+        entitled_ns: 2,
+        weight: 3,
+        nominal: 4,
+        pid: 5,
+        tgid: 6,
+        turns: 7,
+        process: 8,
+        runnable: 9,
+    };
+    assert_eq!(Account::read(&account), expected);
+
+    assert_eq!(exit.len(), Exit::SIZE);
+    let read = Exit::read(&exit);
+    assert_eq!((read.kind, read.code), (1026, -5));
+    assert_eq!((read.reason.as_str(), read.message.as_str()), ("the reason", "the message"));
+    assert_eq!(read.dump, "d".repeat(Exit::DUMP));
+}
