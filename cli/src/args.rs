@@ -154,6 +154,8 @@ pub struct PlayArgs {
     /// The kernel knows weights as nice values: 1024 is nice 0, and a step is a factor of about 1.25 (88761 to 15).
     /// Weights that are all of this table are taken as they are. Others are multiplied by one factor that makes them
     /// such, which keeps their shares; equal weights always can be, 1 and 2 can be, 1, 2 and 3 only to 2%.
+    ///
+    /// A policy that `divvy load` loaded takes any weights, and gets them as they are if its socket lets this user in.
     #[arg(long, value_name = "HOW", help_heading = "Machine", default_value = "exact", value_parser = scale)]
     pub scale_weights: Scale,
 
