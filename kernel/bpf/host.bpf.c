@@ -270,11 +270,12 @@ static NOINLINE u32 cgroup_process(u64 cgroup)
 /* What a task asks for: its own weight, times its cgroup's */
 static __always_inline u64 wanted_weight(u32 id)
 {
-	u64 own = host_task(id)->weight, w;
+	u64 own = host_task(id)->weight, of_cgroup, w;
 
 	if (!config.cgroups)
 		return own;
-	w = (own * cgroup_weight[fact(&machine, id)->process & POOL_MASK]) >> 20;
+	of_cgroup = cgroup_weight[fact(&machine, id)->process & POOL_MASK];
+	w = (own * (of_cgroup ?: WEIGHT_NICE_0)) >> 20; /* none: there was no room for its cgroup */
 	return w < WEIGHT_MIN ? WEIGHT_MIN : w > WEIGHT_MAX ? WEIGHT_MAX : w;
 }
 

@@ -159,6 +159,16 @@ impl Account {
     }
 }
 
+/// Cgroups that the map `cgroups` has room for.
+#[cfg(feature = "bpf")]
+pub const MAX_CGROUPS: usize = 4096;
+
+/// Of a `struct host_cgroup`, what stands for its tasks as a process.
+#[cfg(feature = "bpf")]
+pub fn cgroup_id(bytes: &[u8]) -> u32 {
+    Words(bytes.get(8..).unwrap_or_default()).u32()
+}
+
 /// `struct host_exit`: how it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exit {

@@ -4,6 +4,7 @@
 //! What is expected comes from the weights, from the fluid solution of PBS, or from what the kernel's own scheduler
 //! does in the same machine: not from the policies.
 
+mod cgroups;
 mod faults;
 mod machine;
 mod shares;
