@@ -24,7 +24,7 @@ fn a_storm_loses_no_task_and_stalls_nobody() {
     for spec in ["gr3+feasible", "sfq+procfair", "eevdf"] {
         assert_eq!(said.part(&format!("state {spec}")), "disabled");
         assert_eq!(said.json(&format!("log {spec}"))["verdict"], "ok", "{spec}: {said}");
-        let stats = &said.json(spec)["stats"];
+        let stats = &said.json(spec)["interval"]["counts"];
         for what in ["faults", "missing", "without_id", "fallbacks"] {
             assert_eq!(stats[what], 0, "{spec}: {what}: {stats}");
         }
