@@ -6,7 +6,7 @@ POLICIES := eevdf,cfs,gr3,sfs,pbs:alpha=2
 # Of the virtual machine of `make vm`.
 CPUS ?= 2
 
-.PHONY: help demo kernel test test-rust test-native test-bpf test-vm vm bench fmt clean
+.PHONY: help demo kernel test test-rust test-native test-bpf test-vm vm bench bench-kernel fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-vm the tests that need a kernel with sched_ext, in a virtual machine"
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
 	@echo "make bench   decisions a second, beside a hand-written loop"
+	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF"
 
 demo: .need-build
 	$(CARGO) run --locked --release -p divvy -- replay $(EXAMPLE) -p $(POLICIES)
@@ -41,8 +42,9 @@ test-bpf: .need-build
 	@kernel/bpf/check.sh || { status=$$?; [ $$status = 77 ] && [ -z "$$DIVVY_REQUIRE_BPF" ] || exit $$status; }
 
 # Level 4: in a virtual machine, on a kernel with sched_ext. Its kernel is built once.
-test-vm: .need-vm
+test-vm: .need-vm kernel
 	kernel/vm/test
+	kernel/vm/test-load
 
 # The exit code is the shell's, and that of its last command is no error of make's.
 vm: .need-vm
@@ -50,6 +52,12 @@ vm: .need-vm
 
 bench: .need-build
 	$(CARGO) bench --locked -p divvy-sim
+
+# In the virtual machine, whose clock counts instructions: the same numbers each time.
+bench-kernel: .need-build .need-vm
+	@.ci/need clang-19=clang-19,clang perf=linux-perf /usr/include/bpf/bpf.h=libbpf-dev
+	$(CARGO) build --locked --release -p divvy --features kernel
+	kernel/bench/cost
 
 fmt:
 	$(CARGO) fmt --all
