@@ -249,7 +249,10 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub patience: Option<u64>,
 
-    /// Take a cgroup as one process, with the weight in its cpu.weight (under +procfair)
+    /// Take each cgroup as one process (under +procfair), and multiply weights by its cpu.weight / 100
+    ///
+    /// A task's cgroup is the one that it is in; those above it do not count. A change of cpu.weight counts within a
+    /// second.
     #[arg(long)]
     pub cgroups: bool,
 

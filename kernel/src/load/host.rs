@@ -214,6 +214,11 @@ impl Command {
     }
 }
 
+/// Of `struct host_cgroup`: what stands for the cgroup's tasks.
+pub fn cgroup_id(value: &[u8]) -> u32 {
+    Words(value.get(8..).unwrap_or_default()).u32()
+}
+
 /// Reads what C wrote, in order; 0 where it ends.
 struct Words<'a>(&'a [u8]);
 

@@ -5,6 +5,8 @@
 
 #![cfg_attr(not(feature = "bpf"), allow(dead_code))]
 
+#[cfg(feature = "bpf")]
+mod cgroups;
 pub mod check;
 mod commands;
 mod cpus;

@@ -8,7 +8,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 
 use super::commands::Backend;
 use super::error::LoadError;
-use super::host::{Account, Command, Config, Exit, MAX_POOL, Stats};
+use super::host::{Account, Command, Config, Exit, MAX_POOL, Stats, cgroup_id};
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
@@ -29,8 +29,8 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Loads, and attaches.
-    pub fn start(config: &Config<'_>, timeout_ms: u32) -> Result<Self, LoadError> {
+    /// The programs, verified, and the maps; nothing is scheduled yet.
+    pub fn load(config: &Config<'_>, timeout_ms: u32) -> Result<Self, LoadError> {
         let policy = config.spec.selection.name;
         listen();
         let bytes = OBJECTS
@@ -39,24 +39,20 @@ impl Scheduler {
             .map(|(_, bytes)| *bytes)
             .ok_or_else(|| LoadError::Mismatch(format!("no object for the policy `{policy}`")))?;
         let refused = |error: libbpf_rs::Error| refused(config.spec, &error);
-        let mut open = ObjectBuilder::default()
-            .name("divvy")
-            .and_then(|builder| builder.open_memory(bytes))
-            .map_err(refused)?;
+        let mut builder = ObjectBuilder::default();
+        let open = builder.name("divvy").and_then(|builder| builder.open_memory(bytes));
+        let mut open = open.map_err(refused)?;
         configure(&mut open, config)?;
         name_ops(&mut open, bytes, config.spec, timeout_ms)?;
-        let mut scheduler = Self { object: open.load().map_err(refused)?, link: None };
-        scheduler.link = Some(scheduler.attach().map_err(refused)?);
-        Ok(scheduler)
+        Ok(Self { object: open.load().map_err(refused)?, link: None })
     }
 
-    fn attach(&mut self) -> libbpf_rs::Result<Link> {
-        let mut ops = self
-            .object
-            .maps_mut()
-            .find(|map| map.name() == OPS)
-            .ok_or_else(|| libbpf_rs::Error::from_raw_os_error(libc::ENOENT))?;
-        ops.attach_struct_ops()
+    /// It schedules, until it is detached or the link is closed.
+    pub fn attach(&mut self, spec: &Spec) -> Result<(), LoadError> {
+        let ops = self.object.maps_mut().find(|map| map.name() == OPS);
+        let mut ops = ops.ok_or_else(|| LoadError::Mismatch(format!("no map `{OPS}`")))?;
+        self.link = Some(ops.attach_struct_ops().map_err(|error| refused(spec, &error))?);
+        Ok(())
     }
 
     /// The kernel's own scheduler takes over.
@@ -81,6 +77,17 @@ impl Scheduler {
     /// The map of the log's records.
     pub fn records(&self) -> Result<libbpf_rs::Map<'_>, LoadError> {
         self.map("records")
+    }
+
+    /// The inode numbers of the cgroups that have tasks, with the ids that stand for them.
+    pub fn cgroups(&self) -> Result<Vec<(u64, u32)>, LoadError> {
+        let map = self.map("cgroups")?;
+        let id = |key: Vec<u8>| {
+            // One that is gone meanwhile has no value.
+            let value = map.lookup(&key, MapFlags::ANY).ok().flatten()?;
+            Some((u64::from_ne_bytes(key.try_into().ok()?), cgroup_id(&value)))
+        };
+        Ok(map.keys().filter_map(id).collect())
     }
 
     fn map(&self, name: &str) -> Result<libbpf_rs::Map<'_>, LoadError> {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use divvy_sim::spec::Spec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::cgroups::Cgroups;
 use super::commands;
 use super::cpus::Cpus;
 use super::end::{End, Verdict};
@@ -17,7 +18,7 @@ use super::records::{self, Records};
 use super::running::Running;
 use super::socket::{self, Server};
 use super::statistics::{History, Interval, Sample};
-use super::sys::{Signal, Signals};
+use super::sys::{self, Signal, Signals};
 use super::{Options, Watch, check, privileges};
 
 /// How often the kernel is asked whether the scheduler is still there.
@@ -111,7 +112,11 @@ impl Session<'_> {
         };
         let log = self.options.log.as_deref();
         let log = log.map(|path| records::create(path, life, &config)).transpose()?;
-        let mut scheduler = Scheduler::start(&config, self.options.timeout.as_millis() as u32)?;
+        let mut scheduler = Scheduler::load(&config, self.options.timeout.as_millis() as u32)?;
+        if let Err(error) = sys::become_real_time() {
+            watch.note(&format!("not real-time ({error}): a policy that lets divvy wait is slow to unload"));
+        }
+        scheduler.attach(&spec)?;
         let records = log.map(|log| Records::of(&scheduler, log)).transpose()?;
         watch.note(&format!(
             "{spec} schedules {} CPU{}",
@@ -153,7 +158,11 @@ impl Session<'_> {
         statistics: &mut Statistics,
         watch: &mut dyn Watch,
     ) -> Result<Outcome, LoadError> {
+        let mut cgroups = self.options.cgroups.then(Cgroups::new);
         loop {
+            if let Some(cgroups) = &mut cgroups {
+                cgroups.tell(scheduler)?;
+            }
             self.wait(if records.is_some() { FETCH } else { LOOK }, statistics.next)?;
             records.map_or(Ok(()), Records::drain)?;
             if let Some(verdict) = Verdict::of(scheduler.exit()?) {
