@@ -6,7 +6,7 @@ POLICIES := eevdf,cfs,gr3,sfs,pbs:alpha=2
 # Of the virtual machine of `make vm`.
 CPUS ?= 2
 
-.PHONY: help demo kernel test test-rust test-native test-bpf test-vm vm bench bench-kernel fmt clean
+.PHONY: help demo test test-rust test-native test-bpf test-vm kernel vm bench bench-kernel fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
@@ -24,7 +24,7 @@ demo: .need-build
 kernel: .need-kernel
 	$(CARGO) build --locked --release -p divvy --features kernel
 
-test: test-rust test-native test-bpf
+test: test-rust test-native test-bpf test-vm
 	@echo "make test: all levels passed"
 
 # Level 1: seconds, no root, no clang.
@@ -38,13 +38,15 @@ test-native: .need-build
 # Level 3: the same C as BPF programs, through the kernel's verifier, deciding as the native build does. It needs
 # root and a kernel that permits BPF; where it cannot run it says so, and fails if DIVVY_REQUIRE_BPF is set.
 test-bpf: .need-build
-	-@.ci/need clang-19=clang-19,clang /usr/include/bpf/libbpf.h=libbpf-dev,libelf-dev,zlib1g-dev
+	-@$(MAKE) --no-print-directory .need-bpf
 	@kernel/bpf/check.sh || { status=$$?; [ $$status = 77 ] && [ -z "$$DIVVY_REQUIRE_BPF" ] || exit $$status; }
 
-# Level 4: in a virtual machine, on a kernel with sched_ext. Its kernel is built once.
+# Level 4: in a virtual machine, on a kernel with sched_ext. Its kernel is built once. One VM at a time: they are
+# as many CPUs as there are.
 test-vm: .need-vm kernel
+	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic
 	kernel/vm/test
-	kernel/vm/test-load
+	$(CARGO) test --locked -p divvy-kernel --test vm -- --ignored --test-threads=1
 
 # The exit code is the shell's, and that of its last command is no error of make's.
 vm: .need-vm
@@ -54,9 +56,8 @@ bench: .need-build
 	$(CARGO) bench --locked -p divvy-sim
 
 # In the virtual machine, whose clock counts instructions: the same numbers each time.
-bench-kernel: .need-build .need-vm
-	@.ci/need clang-19=clang-19,clang perf=linux-perf /usr/include/bpf/bpf.h=libbpf-dev
-	$(CARGO) build --locked --release -p divvy --features kernel
+bench-kernel: .need-vm kernel
+	@.ci/need perf=linux-perf,linux-tools-generic
 	kernel/bench/cost
 
 fmt:
@@ -68,6 +69,11 @@ clean:
 .PHONY: .need-build
 .need-build:
 	@.ci/need cc=build-essential $(CARGO)=
+
+# For the check, which uses the system's libbpf.
+.PHONY: .need-bpf
+.need-bpf:
+	@.ci/need clang-19=clang-19,clang /usr/include/bpf/libbpf.h=libbpf-dev,libelf-dev,zlib1g-dev
 
 # To compile the policies to BPF, and to build libbpf, which comes with its crate.
 .PHONY: .need-kernel

@@ -220,16 +220,22 @@ static NOINLINE void machine_reweigh_infeasible(struct machine *m, u64 now)
 	}
 }
 
-/* The set of runnable tasks or a wanted weight changed. */
-static inline void machine_readjust(struct machine *m, u64 now)
+static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
 {
-	if (!(m->modifiers & FEASIBLE) || feasible_stays(&m->feasible))
+	if (feasible_stays(&m->feasible))
 		return;
 	feasible_readjust(&m->feasible);
 	m->at = m->s.facts.zero;
 	machine_reweigh_former(m, now);
 	m->at = m->s.facts.zero;
 	machine_reweigh_infeasible(m, now);
+}
+
+/* The set of runnable tasks or a wanted weight changed. */
+static inline void machine_readjust(struct machine *m, u64 now)
+{
+	if (m->modifiers & FEASIBLE)
+		machine_apply_feasible(m, now);
 }
 
 static inline void machine_count_thread(struct machine *m, u32 id, bool in, u64 now)

@@ -154,6 +154,8 @@ pub struct PlayArgs {
     /// The kernel knows weights as nice values: 1024 is nice 0, and a step is a factor of about 1.25 (88761 to 15).
     /// Weights that are all of this table are taken as they are. Others are multiplied by one factor that makes them
     /// such, which keeps their shares; equal weights always can be, 1 and 2 can be, 1, 2 and 3 only to 2%.
+    ///
+    /// A policy that `divvy load` loaded takes any weights, and gets them as they are if its socket lets this user in.
     #[arg(long, value_name = "HOW", help_heading = "Machine", default_value = "exact", value_parser = scale)]
     pub scale_weights: Scale,
 
@@ -249,10 +251,18 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub patience: Option<u64>,
 
-    /// Take each cgroup as one process (under +procfair), and multiply weights by its cpu.weight / 100
+    /// Honour cpu.weight: divide the CPUs among cgroups, and a cgroup's part among its tasks (adds +procfair)
     ///
-    /// A task's cgroup is the one that it is in; those above it do not count. A change of cpu.weight counts within a
-    /// second.
+    /// A cgroup's part is divided among the active cgroups in it by their cpu.weight; the tasks directly in a cgroup count
+    /// together as one more, of weight 100. Active is one of which a task is runnable, or ran in the last 0.2s. A new
+    /// weight, or one more or less that is active, takes up to 0.2s to have its effect; until then a new cgroup has the
+    /// weight of a sixteenth of the machine. A cgroup without the controller cpu belongs to the one above it.
+    ///
+    /// Weights of tasks are relative: a cgroup whose runnable tasks have nice 0 in the mean gets what cpu.weight says, one
+    /// with tasks of nice 5 a third of that. On several CPUs a cgroup with fewer tasks than its part has CPUs cannot use it:
+    /// add +feasible. Not honoured: cpu.max, cpu.idle (such a cgroup has weight 1, as its cpu.weight says), cpu.uclamp.
+    ///
+    /// Weights in statistics are then parts of the machine: 16384 is all of it.
     #[arg(long)]
     pub cgroups: bool,
 

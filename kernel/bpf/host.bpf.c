@@ -270,11 +270,12 @@ static NOINLINE u32 cgroup_process(u64 cgroup)
 /* What a task asks for: its own weight, times its cgroup's */
 static __always_inline u64 wanted_weight(u32 id)
 {
-	u64 own = host_task(id)->weight, w;
+	u64 own = host_task(id)->weight, of_cgroup, w;
 
 	if (!config.cgroups)
 		return own;
-	w = (own * cgroup_weight[fact(&machine, id)->process & POOL_MASK]) >> 20;
+	of_cgroup = cgroup_weight[fact(&machine, id)->process & POOL_MASK];
+	w = (own * (of_cgroup ?: WEIGHT_NICE_0)) >> 20; /* none: there was no room for its cgroup */
 	return w < WEIGHT_MIN ? WEIGHT_MIN : w > WEIGHT_MAX ? WEIGHT_MAX : w;
 }
 
@@ -611,6 +612,7 @@ static u32 late_cpu[MAX_CPUS];
 static __always_inline bool fallback_is_next(u32 cpu)
 {
 	s32 queued;
+	u64 all;
 
 	if (!stats.without_id)
 		return false;
@@ -618,10 +620,22 @@ static __always_inline bool fallback_is_next(u32 cpu)
 	if (queued <= 0)
 		return false;
 	fallback_credit[cpu & CPU_MASK] += queued;
-	if (fallback_credit[cpu & CPU_MASK] < machine.s.facts.nrunnable)
+	all = queued + machine.s.facts.nrunnable;
+	if (fallback_credit[cpu & CPU_MASK] < all)
 		return false;
-	fallback_credit[cpu & CPU_MASK] = 0;
+	fallback_credit[cpu & CPU_MASK] %= all;
 	return dsq_consume(FALLBACK);
+}
+
+/* The kernel looks at slices at its ticks, and ends a turn at the first tick after its slice. Of a slice that is half
+ * a tick less it ends the turn at the tick that is nearest: turns are as long as they should be in the mean. */
+static __always_inline u64 until_nearest_tick(u64 slice)
+{
+	u64 half = config.tick_ns / 2;
+
+	if (slice == SLICE_INF)
+		return slice;
+	return slice > half ? slice - half : 1;
 }
 
 static __always_inline void begin_turn(const struct task_struct *p, const struct event *e)
@@ -637,7 +651,8 @@ static __always_inline void begin_turn(const struct task_struct *p, const struct
  */
 static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 {
-	struct slot *slot = bpf_map_lookup_elem(&slots, &e->id);
+	u32 id = e->id; /* that of e would have e in memory: 20 instructions */
+	struct slot *slot = bpf_map_lookup_elem(&slots, &id);
 	struct task_struct *p = slot ? slot->task : NULL;
 
 	if (!p) {
@@ -758,7 +773,7 @@ static __always_inline bool rescue(s32 kernel_cpu, u32 cpu, u32 *late)
 	if (!waits)
 		return false;
 	note(EVENT_dequeue, &e, 0, 0, 0);
-	e.slice = config.config.quantum;
+	e.slice = until_nearest_tick(config.config.quantum);
 	return send(&e, kernel_cpu, late);
 }
 
@@ -780,7 +795,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	bpf_spin_unlock(&lock);
 	note(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
-	e.slice = e.slice ?: 1;
+	e.slice = until_nearest_tick(e.slice);
 	if (!e.id) {
 		if (stats.without_id)
 			dsq_consume(FALLBACK);
@@ -838,7 +853,7 @@ void BPF_PROG(host_quiescent, struct task_struct *p, u64 deq_flags)
 SEC("struct_ops/yield")
 bool BPF_PROG(host_yield, struct task_struct *from, struct task_struct *to)
 {
-	struct event e = { .id = id_of(from), .now = clock_ns() };
+	struct event e = { .id = id_of(from) }; /* of the machine's time: a clock is 45 instructions, and of no use here */
 
 	if (to)
 		return false;

@@ -16,6 +16,8 @@ struct host_config {
 	u32 cgroups;              /* a task's process is its cgroup, and that has a weight */
 	u32 patience_ms;          /* a task that waits for longer runs out of turn; 0 it does not */
 	u32 sample;               /* every n-th event of the machine measures its wait for the lock; a power of two; 0 none */
+	u32 tick_ns;              /* the kernel's */
+	u32 unused;
 	u16 cpu[MAX_CPUS];        /* of a kernel's CPU: the machine's, or NO_CPU */
 	u16 kernel_cpu[MAX_CPUS]; /* of a machine's CPU: the kernel's */
 	struct config config;

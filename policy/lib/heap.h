@@ -94,8 +94,9 @@ static inline void heap_insert(struct heap *h, u32 id, u64 key)
 {
 	struct heap_slot x = { .key = key, .seq = h->seq++, .id = id };
 
-	h->n++;
-	heap_settle(h, h->n - 1, x);
+	h->at = h->n++;
+	heap_sift_up(h, &x);
+	heap_put(h, h->at, x);
 }
 
 static inline void heap_remove(struct heap *h, u32 id)
@@ -113,9 +114,18 @@ static inline void heap_remove(struct heap *h, u32 id)
 static inline u32 heap_pop(struct heap *h)
 {
 	u32 id = heap_first(h);
+	struct heap_slot last;
 
-	if (id)
-		heap_remove(h, id);
+	if (!id)
+		return 0;
+	h->place[id & POOL_MASK] = 0;
+	h->n--;
+	h->at = 0;
+	if (h->n) {
+		last = h->slot[h->n & POOL_MASK];
+		heap_sift_down(h, &last);
+		heap_put(h, h->at, last);
+	}
 	return id;
 }
 

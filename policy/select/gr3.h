@@ -224,14 +224,12 @@ static inline void gr3_remove(struct gr3 *s, u32 id)
 }
 
 /* A weight that stays within its group's bounds keeps its place and deficit (gr3 R11). */
-static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
+static NOINLINE void gr3_change_weight(struct gr3 *s, u32 id, u64 w)
 {
 	struct gr3_task *t = gr3_task(s, id);
 	u32 G = t->group;
 	u64 was = gr3_group(s, G)->phi;
 
-	if (w == t->phi)
-		return;
 	if (G != gr3_group_of(w)) {
 		gr3_remove(s, id);
 		gr3_insert(s, id, w);
@@ -242,6 +240,12 @@ static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
 	s->phi_t += w - t->phi;
 	t->phi = w;
 	gr3_link(s, G, was);
+}
+
+static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
+{
+	if (w != gr3_task(s, id)->phi)
+		gr3_change_weight(s, id, w);
 }
 
 /* ---- frontlogs ---- */

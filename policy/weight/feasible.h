@@ -53,7 +53,7 @@ struct feasible {
 	u32 at_id;
 };
 
-/* The order of a task's weight; one that comes back with the same weight has it already (40 instructions of BPF less). */
+/* The order of a task's weight; one that comes back with the same weight has it already: 40 instructions of BPF. */
 static inline u32 feasible_order(struct feasible *s, u32 id, u64 phi)
 {
 	if (s->phi[id & POOL_MASK] != phi) {

@@ -1,6 +1,6 @@
 //! `divvy play WORKLOAD`.
 
-use divvy_kernel::play::{ByNice, Options, play};
+use divvy_kernel::play::{ByScheduler, Options, play};
 use divvy_sim::run::{self, adapted};
 use divvy_sim::workload::Workload;
 
@@ -18,7 +18,7 @@ pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()>
     let chance = &args.chance;
     let options = Options { seed: chance.seed, reps: chance.reps, max_threads: args.max_threads };
     let bar = Bar::new("running", workload.duration_ns, chance.reps.into(), output);
-    let played = play(&workload, &options, &mut ByNice::new(args.scale_weights), &bar);
+    let played = play(&workload, &options, &mut ByScheduler::new(args.scale_weights), &bar);
     drop(bar);
     let played = played?;
     played.notes.iter().for_each(|note| output.note(&format!("note: {note}")));

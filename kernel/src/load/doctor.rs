@@ -135,7 +135,8 @@ fn clang() -> Result<String, Missing> {
     found.ok_or_else(|| Missing::new("no clang >= 16", "apt-get install clang-19 llvm-19"))
 }
 
-fn cgroups() -> Result<String, Missing> {
+/// Whether cgroups have weights.
+pub(super) fn cgroups() -> Result<String, Missing> {
     let path = "/sys/fs/cgroup/cgroup.controllers";
     let controllers = fs::read_to_string(path)
         .map_err(|_| Missing::new(format!("no {path}"), "boot with systemd.unified_cgroup_hierarchy=1"))?;

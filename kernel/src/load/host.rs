@@ -24,13 +24,15 @@ pub struct Config<'a> {
     pub cgroups: bool,
     pub patience_ms: u32,
     pub sample: u32,
+    pub tick_ns: u32,
 }
 
 impl Config<'_> {
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let Self { pool, fail_every, patience_ms, sample, .. } = *self;
-        for word in [pool, fail_every, self.log.into(), self.cgroups.into(), patience_ms, sample] {
+        let Self { pool, fail_every, patience_ms, sample, tick_ns, .. } = *self;
+        let (log, cgroups) = (self.log.into(), self.cgroups.into());
+        for word in [pool, fail_every, log, cgroups, patience_ms, sample, tick_ns, 0] {
             bytes.extend(word.to_ne_bytes());
         }
         for cpu in self.cpus.machine().into_iter().chain(self.cpus.kernel()) {
@@ -157,6 +159,16 @@ impl Account {
     }
 }
 
+/// Cgroups that the map `cgroups` has room for.
+#[cfg(feature = "bpf")]
+pub const MAX_CGROUPS: usize = 4096;
+
+/// Of a `struct host_cgroup`, what stands for its tasks as a process.
+#[cfg(feature = "bpf")]
+pub fn cgroup_id(bytes: &[u8]) -> u32 {
+    Words(bytes.get(8..).unwrap_or_default()).u32()
+}
+
 /// `struct host_exit`: how it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exit {
@@ -212,11 +224,6 @@ impl Command {
     pub fn value_of(bytes: &[u8]) -> u64 {
         Words(bytes.get(16..).unwrap_or_default()).u64()
     }
-}
-
-/// Of `struct host_cgroup`: what stands for the cgroup's tasks.
-pub fn cgroup_id(value: &[u8]) -> u32 {
-    Words(value.get(8..).unwrap_or_default()).u32()
 }
 
 /// Reads what C wrote, in order; 0 where it ends.

@@ -5,7 +5,6 @@
 
 #![cfg_attr(not(feature = "bpf"), allow(dead_code))]
 
-#[cfg(feature = "bpf")]
 mod cgroups;
 pub mod check;
 mod commands;
@@ -54,7 +53,7 @@ pub struct Options {
     pub timeout: Duration,
     /// How long a runnable task may wait before it runs out of turn; zero: until the kernel's watchdog.
     pub patience: Duration,
-    /// A task's process is its cgroup.
+    /// A task's process is its cgroup, with the weight that this has; adds the modifier procfair.
     pub cgroups: bool,
     /// Tasks that the policy takes at most; further ones wait in a queue of their own.
     pub pool: u32,

@@ -1,5 +1,6 @@
 //! A policy's BPF object in the kernel, from the bytes of the build to the attached scheduler.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use divvy_sim::spec::Spec;
@@ -8,7 +9,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 
 use super::commands::Backend;
 use super::error::LoadError;
-use super::host::{Account, Command, Config, Exit, MAX_POOL, Stats, cgroup_id};
+use super::host::{Account, Command, Config, Exit, MAX_CGROUPS, MAX_POOL, Stats, cgroup_id};
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
@@ -74,20 +75,25 @@ impl Scheduler {
         Ok(Exit::read(&self.value(".data.exit", Exit::SIZE)?))
     }
 
+    /// The cgroups that have had tasks: inode number, and the id that stands for them.
+    pub fn cgroups(&self) -> Result<Vec<(u64, u32)>, LoadError> {
+        let map = self.map("cgroups")?;
+        let mut found = BTreeMap::new();
+        // Where the kernel deletes one meanwhile, keys may begin anew.
+        for key in map.keys().take(2 * MAX_CGROUPS) {
+            let value = map.lookup(&key, MapFlags::ANY);
+            let value = value.map_err(|error| io("cannot read `cgroups`", &error))?;
+            let inode = key.as_slice().try_into().map(u64::from_ne_bytes);
+            if let (Ok(inode), Some(value)) = (inode, value) {
+                found.insert(inode, cgroup_id(&value));
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+
     /// The map of the log's records.
     pub fn records(&self) -> Result<libbpf_rs::Map<'_>, LoadError> {
         self.map("records")
-    }
-
-    /// The inode numbers of the cgroups that have tasks, with the ids that stand for them.
-    pub fn cgroups(&self) -> Result<Vec<(u64, u32)>, LoadError> {
-        let map = self.map("cgroups")?;
-        let id = |key: Vec<u8>| {
-            // One that is gone meanwhile has no value.
-            let value = map.lookup(&key, MapFlags::ANY).ok().flatten()?;
-            Some((u64::from_ne_bytes(key.try_into().ok()?), cgroup_id(&value)))
-        };
-        Ok(map.keys().filter_map(id).collect())
     }
 
     fn map(&self, name: &str) -> Result<libbpf_rs::Map<'_>, LoadError> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use divvy_sim::spec::Spec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::cgroups::Cgroups;
+use super::cgroups::{self, Cgroups};
 use super::commands;
 use super::cpus::Cpus;
 use super::end::{End, Verdict};
@@ -19,7 +19,7 @@ use super::running::Running;
 use super::socket::{self, Server};
 use super::statistics::{History, Interval, Sample};
 use super::sys::{self, Signal, Signals};
-use super::{Options, Watch, check, privileges};
+use super::{Options, Watch, check, doctor, privileges};
 
 /// How often the kernel is asked whether the scheduler is still there.
 const LOOK: Duration = Duration::from_millis(200);
@@ -41,7 +41,7 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
         Signals::block().map_err(|error| LoadError::Io("cannot wait for signals".to_owned(), error))?;
     let mut session = Session {
         options,
-        spec: options.spec.clone(),
+        spec: policy(options)?,
         server: None,
         signals,
         asked_to_end: 0,
@@ -60,6 +60,21 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
         }
         life += 1;
     }
+}
+
+/// How often the kernel looks at slices: its coarse clock goes on at each tick.
+fn tick_ns() -> u32 {
+    let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
+    u32::try_from(tick.tv_nsec).unwrap_or(0)
+}
+
+/// The policy; with cgroups, one that can honour their weights.
+fn policy(options: &Options) -> Result<Spec, LoadError> {
+    if !options.cgroups {
+        return Ok(options.spec.clone());
+    }
+    doctor::cgroups()?;
+    cgroups::by_cgroup(&options.spec)
 }
 
 /// A scheduler that takes no commands is one nevertheless.
@@ -109,6 +124,7 @@ impl Session<'_> {
             cgroups: self.options.cgroups,
             patience_ms: self.options.patience.as_millis() as u32,
             sample: LOCK_SAMPLE,
+            tick_ns: tick_ns(),
         };
         let log = self.options.log.as_deref();
         let log = log.map(|path| records::create(path, life, &config)).transpose()?;
@@ -160,10 +176,11 @@ impl Session<'_> {
     ) -> Result<Outcome, LoadError> {
         let mut cgroups = self.options.cgroups.then(Cgroups::new);
         loop {
-            if let Some(cgroups) = &mut cgroups {
-                cgroups.tell(scheduler)?;
+            if let Some(cgroups) = cgroups.as_mut().filter(|cgroups| cgroups.next() <= Instant::now()) {
+                cgroups.look(&scheduler.cgroups()?, &scheduler.accounts()?, scheduler)?;
             }
-            self.wait(if records.is_some() { FETCH } else { LOOK }, statistics.next)?;
+            let next = cgroups.iter().map(Cgroups::next).fold(statistics.next, Instant::min);
+            self.wait(if records.is_some() { FETCH } else { LOOK }, next)?;
             records.map_or(Ok(()), Records::drain)?;
             if let Some(verdict) = Verdict::of(scheduler.exit()?) {
                 return Ok(Outcome::Kernel(verdict));

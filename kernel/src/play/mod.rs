@@ -14,6 +14,7 @@ mod burn;
 mod clock;
 mod cpus;
 mod error;
+mod exact;
 mod first;
 mod life;
 mod nursery;
@@ -31,6 +32,7 @@ use divvy_sim::run::Progress;
 use divvy_sim::workload::Workload;
 
 pub use error::PlayError;
+pub use exact::ByScheduler;
 pub use scheduler::name as scheduler_name;
 pub use weight::{ByNice, Scale, SetWeight};
 

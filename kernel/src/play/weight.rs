@@ -20,6 +20,12 @@ pub trait SetWeight: Sync {
     fn set(&self, tid: Pid, class: usize, weight: Weight) -> io::Result<()>;
 }
 
+/// The nice value that has this weight.
+pub(super) fn nice_of(weight: Weight) -> Option<i8> {
+    let row = NICE_WEIGHTS.iter().position(|&table| u64::from(table) * WEIGHT_ONE == weight.fixed());
+    row.map(|row| row as i8 - 20)
+}
+
 /// How far weights may be off, all multiplied by one factor, to be nice values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
@@ -134,7 +140,8 @@ fn misfit(workload: &Workload, fit: &Fit, scale: Scale) -> String {
     format!(
         "{}: task {name}: the kernel knows weights as nice values, and no common factor makes all weights of this \
          workload such; the best gives weight {weight} nice {nice}, {off}% off\n  help: {remedy} if that is near enough, \
-         or weights of the kernel's table, each about 1.25 of the next (1024, 820, 655, .. 15)",
+         or weights of the kernel's table, each about 1.25 of the next (1024, 820, 655, .. 15)\n  help: a policy of \
+         divvy's takes any weights: sudo divvy load SPEC --exec divvy play FILE",
         workload.name
     )
 }
@@ -196,6 +203,13 @@ mod tests {
     #[test]
     fn weights_of_the_table_are_taken_as_they_are() {
         assert_eq!(nices(&[1024, 335, 88761, 15]), (vec![0, 5, -20, 19], 0.0));
+    }
+
+    #[test]
+    fn a_weight_of_the_table_has_a_nice_value() {
+        let units = |units: u64| nice_of(Weight::Units(units));
+        assert_eq!((units(1 << 20), units(15 << 10), units(88761 << 10)), (Some(0), Some(19), Some(-20)));
+        assert_eq!((units(1), units((1 << 20) + 1)), (None, None));
     }
 
     #[test]

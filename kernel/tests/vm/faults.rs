@@ -1,0 +1,132 @@
+//! What goes wrong: the loader is killed, the pool is full, tasks get no id, somebody or the watchdog ends the
+//! scheduler, a CPU goes away. The machine goes on each time, under one scheduler or the other.
+
+use crate::machine::several;
+
+/// A scheduler, then hogs in the background, which must all make progress, and what `change` does to it.
+fn hogs(load: &str, seconds: u32, change: &str) -> String {
+    format!(
+        "until_enabled() {{ for i in $(seq 600); do grep -q enabled /sys/kernel/sched_ext/state && break; sleep 0.1; done; }}\n\
+         {load} >/tmp/out 2>/tmp/err & loader=$!\n\
+         until_enabled\n\
+         echo '== loaded'; cat /sys/kernel/sched_ext/state\n\
+         pids=\n\
+         for i in 1 2 3 4 5 6; do bash -c 'while :; do :; done' & pids=\"$pids $!\"; done\n\
+         sleep 1\n\
+         before=$(for p in $pids; do cut -d' ' -f1 /proc/$p/schedstat; done)\n\
+         sleep {seconds}\n\
+         echo '== progress'\n\
+         set -- $before; for p in $pids; do echo $(($(cut -d' ' -f1 /proc/$p/schedstat) - $1)); shift; done\n\
+         {change}\n\
+         echo '== alive'; for p in $pids; do kill -0 $p && echo yes; done\n\
+         kill $pids; wait $pids 2>/dev/null\n\
+         echo '== state'; cat /sys/kernel/sched_ext/state\n\
+         echo '== err'; cat /tmp/err\n"
+    )
+}
+
+/// Every hog received at least this much, in ms.
+fn assert_progress(said: &crate::machine::Said, least_ms: u64) {
+    let received: Vec<u64> = said.part("progress").lines().map(|line| line.parse().expect("ns")).collect();
+    assert_eq!(received.len(), 6, "{said}");
+    assert!(received.iter().all(|ns| *ns >= least_ms * 1_000_000), "{received:?}: {said}");
+    assert_eq!(said.part("alive").lines().count(), 6, "{said}");
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn killing_the_loader_gives_the_machine_back() {
+    let change = "kill -9 $loader; sleep 1";
+    let said = several(2, &hogs("divvy load sfq --quiet", 3, change), 120);
+    assert_eq!(said.part("loaded"), "enabled", "{said}");
+    assert_eq!(said.part("state"), "disabled", "{said}");
+    assert_progress(&said, 200);
+    said.assert_calm();
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn unloading_under_load_loses_nobody() {
+    let change = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code";
+    let said = several(2, &hogs("divvy load sfq --quiet", 3, change), 120);
+    assert_eq!(said.part("code"), "0", "{said}");
+    assert_eq!(said.part("state"), "disabled", "{said}");
+    assert_progress(&said, 200);
+    said.assert_calm();
+}
+
+/// Tasks beyond the pool, and tasks that get no id, have their part of the turns.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn tasks_without_an_id_run_as_well() {
+    for option in ["--pool 4", "--fail-every 2"] {
+        let load = format!("divvy load sfq --format json --interval 60s {option}");
+        let change = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code; echo '== out'; tail -n 1 /tmp/out";
+        let said = several(2, &hogs(&load, 4, change), 120);
+        assert_eq!(said.part("code"), "0", "{option}: {said}");
+        assert!(
+            said.json("out")["interval"]["counts"]["fallbacks"].as_u64().unwrap() > 50,
+            "{option}: {said}"
+        );
+        assert_progress(&said, 200);
+        said.assert_calm();
+    }
+}
+
+/// First come first served starves whoever comes later: patience gives each a turn, and without it the kernel's
+/// watchdog ends the scheduler, which is told. The shell is a real-time task, which no sched_ext scheduler runs.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn the_watchdog_is_told_and_patience_prevents_it() {
+    let load = |patience: &str, change: &str| {
+        let script = format!(
+            "chrt -f -p 10 $$\n\
+             for i in 1 2 3; do chrt -o 0 bash -c 'while :; do :; done' & pids=\"$pids $!\"; done\n\
+             divvy load fcfs --quiet --timeout 4s --patience {patience} >/tmp/out 2>/tmp/err & loader=$!\n\
+             for i in $(seq 600); do grep -q enabled /sys/kernel/sched_ext/state && break; sleep 0.1; done\n\
+             sleep 10\n\
+             {change}\n\
+             wait $loader; code=$?; echo '== code'; echo $code\n\
+             echo '== state'; cat /sys/kernel/sched_ext/state\n\
+             echo '== err'; cat /tmp/err\n\
+             kill $pids\n"
+        );
+        several(1, &script, 200)
+    };
+    let said = load("1s", "echo '== stays'; cat /sys/kernel/sched_ext/state; kill -INT $loader");
+    assert_eq!(said.part("stays"), "enabled", "{said}");
+    assert_eq!(said.part("code"), "0", "{said}");
+    said.assert_calm();
+
+    let said = load("0s", "");
+    assert_eq!(said.part("code"), "1", "{said}");
+    assert!(said.part("err").contains("runnable task stall"), "{said}");
+    assert_eq!(said.part("state"), "disabled", "{said}");
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_cpu_that_goes_and_comes_loads_the_scheduler_again() {
+    let cpu = "/sys/devices/system/cpu/cpu1/online";
+    let change = format!(
+        "echo 0 >{cpu}; sleep 1; until_enabled; echo '== one'; cat /sys/kernel/sched_ext/state; nproc\n\
+         echo 1 >{cpu}; sleep 1; until_enabled; echo '== two'; cat /sys/kernel/sched_ext/state; nproc\n\
+         kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code"
+    );
+    let said = several(2, &hogs("divvy load sfq --quiet", 2, &change), 200);
+    assert_eq!(said.part("one"), "enabled\n1", "{said}");
+    assert_eq!(said.part("two"), "enabled\n2", "{said}");
+    assert_eq!(said.part("code"), "0", "{said}");
+    said.assert_calm();
+}
+
+/// Somebody presses SysRq-S.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn who_ends_it_from_outside_is_told() {
+    let change = "echo S >/proc/sysrq-trigger; wait $loader; code=$?; echo \"== code\"; echo $code";
+    let said = several(2, &hogs("divvy load sfq --quiet", 1, change), 120);
+    assert_eq!(said.part("code"), "1", "{said}");
+    assert!(said.part("err").contains("sysrq"), "{said}");
+    assert_eq!(said.part("state"), "disabled", "{said}");
+}

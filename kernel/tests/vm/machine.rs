@@ -1,0 +1,112 @@
+//! The virtual machine, as a command.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// What a guest said.
+pub struct Said {
+    pub out: String,
+    pub err: String,
+    /// The kernel's messages.
+    pub console: String,
+    pub code: i32,
+}
+
+impl Said {
+    /// The document or line after the line `== name`, up to the next such line.
+    pub fn part(&self, name: &str) -> &str {
+        let start = format!("== {name}\n");
+        let Some((_, rest)) = self.out.split_once(&start) else {
+            panic!("no {name:?} in what the guest said:\n{self}")
+        };
+        rest.split("\n== ").next().unwrap_or(rest).trim()
+    }
+
+    pub fn json(&self, name: &str) -> Value {
+        let text = self.part(name);
+        serde_json::from_str(text).unwrap_or_else(|e| panic!("{name}: {e}: {text}\n{self}"))
+    }
+
+    /// No warning, no oops, no stall.
+    pub fn assert_calm(&self) {
+        for word in
+            ["WARNING:", "BUG:", "Oops", "rcu_preempt detected stalls", "runnable task stall", "soft lockup"]
+        {
+            assert!(!self.console.contains(word), "the guest's kernel says {word}\n{}", self.console);
+        }
+    }
+}
+
+impl std::fmt::Display for Said {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "exit code {}\n-- stdout\n{}\n-- stderr\n{}\n", self.code, self.out, self.err)?;
+        let lines: Vec<_> = self.console.lines().collect();
+        write!(f, "-- console\n{}", lines[lines.len().saturating_sub(40)..].join("\n"))
+    }
+}
+
+fn tree() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the tree")
+}
+
+/// The program under test.
+fn divvy() -> PathBuf {
+    let path =
+        std::env::var_os("DIVVY_BIN").map_or_else(|| tree().join("target/release/divvy"), PathBuf::from);
+    assert!(path.exists(), "{}: not there; `make kernel` builds it", path.display());
+    path
+}
+
+fn run(options: &[String], script: &str, seconds: u32) -> Said {
+    let work = std::env::temp_dir().join(format!(
+        "divvy-kernel-test-{}-{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    std::fs::create_dir_all(&work).expect("a directory for the console");
+    let console = work.join("console");
+    let output = Command::new(tree().join("kernel/vm/run"))
+        .args(["--timeout", &seconds.to_string(), "--console"])
+        .arg(&console)
+        .args(options)
+        .args(["--", "sh", "-c", script])
+        .stdin(Stdio::null())
+        .output()
+        .expect("kernel/vm/run runs");
+    let said = Said {
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        console: std::fs::read_to_string(&console).unwrap_or_default(),
+        code: output.status.code().unwrap_or(-1),
+    };
+    let _ = std::fs::remove_dir_all(&work);
+    assert!(said.code != 124 && said.code != 70, "the VM did not come to an end: {said}");
+    said
+}
+
+/// On one CPU, repeatably. Files are (of this machine, of the guest).
+pub fn repeatable(script: &str, files: &[(PathBuf, &str)], seconds: u32) -> Said {
+    let mut options =
+        vec!["--icount".to_owned(), "--file".to_owned(), format!("{}=/bin/divvy", divvy().display())];
+    for (path, guest) in files {
+        options.extend(["--file".to_owned(), format!("{}={guest}", path.display())]);
+    }
+    run(&options, script, seconds)
+}
+
+/// On several CPUs, with this machine's files.
+pub fn several(cpus: u32, script: &str, seconds: u32) -> Said {
+    let program = divvy();
+    let directory = program.parent().expect("a program is in a directory");
+    let options =
+        ["--cpus", &cpus.to_string(), "--read", &directory.display().to_string()].map(str::to_owned);
+    let script = format!("PATH={}:$PATH\ncd {}\n{script}", directory.display(), tree().display());
+    run(&options, &script, seconds)
+}
+
+/// A workload of these tests.
+pub fn workload(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vm").join(name)
+}

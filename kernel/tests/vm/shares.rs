@@ -1,0 +1,100 @@
+//! Shares on one CPU whose clock counts instructions.
+
+use divvy_sim::oracle::pbs_fluid::{Job, completions};
+use serde_json::Value;
+
+use crate::machine::{Said, repeatable, workload};
+
+/// Plays a workload under each of these policies, and verifies the log of each.
+fn play(file: &str, specs: &[&str], seconds: u32) -> Said {
+    let mut script = String::from("set -e; mkdir -p /tmp; cd /tmp\n");
+    for spec in specs {
+        script += &format!(
+            "divvy load '{spec}' --quiet --log log --exec divvy play /w.toml --format json -o report >/dev/null\n\
+             echo '== {spec}'; cat report\n\
+             echo '== state {spec}'; cat /sys/kernel/sched_ext/state\n\
+             echo '== log {spec}'; divvy verify log --format json\n"
+        );
+    }
+    let said = repeatable(&script, &[(workload(file), "/w.toml")], seconds);
+    assert_eq!(said.code, 0, "{said}");
+    said.assert_calm();
+    for spec in specs {
+        assert_eq!(said.part(&format!("state {spec}")), "disabled", "the kernel's own scheduler is not back");
+        let log = said.json(&format!("log {spec}"));
+        assert_eq!(log["verdict"], "ok", "{spec}: {log}");
+        assert!(log["decisions"].as_u64().unwrap() > 500, "{spec}: {log}");
+    }
+    said
+}
+
+/// Service of each task, in seconds, in the file's order.
+fn services(report: &Value) -> Vec<f64> {
+    let tasks = report["runs"][0]["tasks"].as_array().expect("a report has tasks");
+    tasks.iter().map(|t| t["service_ns"].as_f64().unwrap() / 1e9).collect()
+}
+
+/// Each within 1 % of what it is entitled to, of what all received. GR3 counts turns and not their time (gr3 R3), and the
+/// turn after one that ended between ticks is shorter than others: there it is 1 % of the CPU. The simulation, with ticks
+/// of 1 ms and a task that wakes now and then, errs in the same direction.
+fn assert_shares(spec: &str, services: &[f64], weights: &[f64]) {
+    let (all, total): (f64, f64) = (services.iter().sum(), weights.iter().sum());
+    assert!(all > 7.9, "{spec}: of 8 s of CPU time the tasks received {all}");
+    for (service, weight) in services.iter().zip(weights) {
+        let entitled = all * weight / total;
+        let within = 0.01 * if spec == "gr3" { all } else { entitled };
+        assert!(
+            (service - entitled).abs() < within,
+            "{spec}: {service} s received, {entitled} s entitled: {services:?}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn proportional_shares_are_honoured_within_1_percent() {
+    let specs = ["gr3", "sfs", "sfq", "eevdf", "cfs", "stride"];
+    let said = play("unequal.toml", &specs, 600);
+    for spec in specs {
+        assert_shares(spec, &services(&said.json(spec)), &[1024.0, 1024.0, 526.0, 335.0]);
+    }
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn rr_gives_equal_shares_whatever_the_weights() {
+    let said = play("unequal.toml", &["rr"], 200);
+    assert_shares("rr", &services(&said.json("rr")), &[1.0; 4]);
+}
+
+/// Each job ends when it does in the fluid solution, within two quanta a job, and what others took of the CPU.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn pbs_follows_its_fluid_solution() {
+    let jobs = [(0.0, 2.0), (0.5, 1.0), (1.5, 0.5)].map(|(arrival, demand)| Job { arrival, demand });
+    let specs = ["pbs:alpha=0.5", "pbs:alpha=1", "pbs:alpha=2"];
+    let said = play("arrivals.toml", &specs, 300);
+    for (spec, alpha) in specs.iter().zip([0.5, 1.0, 2.0]) {
+        let report = said.json(spec);
+        let ends: Vec<f64> = (0..3)
+            .map(|i| report["runs"][0]["tasks"][i]["finished_ns"].as_f64().expect("each job ends") / 1e9)
+            .collect();
+        let others = ends[0] - 3.5;
+        assert!((0.0..0.05).contains(&others), "{spec}: 3.5 s of work ended after {} s", ends[0]);
+        for (end, fluid) in ends.iter().zip(completions(&jobs, alpha, 0.0005)) {
+            assert!(
+                (end - fluid).abs() < 0.024 + others,
+                "{spec}: ended at {ends:?}, in the fluid solution {fluid}"
+            );
+        }
+    }
+}
+
+/// The same instructions, so the same report and the same log.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_run_repeats() {
+    let runs: Vec<_> = (0..2).map(|_| play("arrivals.toml", &["sfq"], 200)).collect();
+    assert_eq!(runs[0].json("sfq"), runs[1].json("sfq"));
+    assert_eq!(runs[0].json("log sfq"), runs[1].json("log sfq"));
+}
