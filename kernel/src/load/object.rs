@@ -30,8 +30,8 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Loads, and attaches.
-    pub fn start(config: &Config<'_>, timeout_ms: u32) -> Result<Self, LoadError> {
+    /// The programs, verified, and the maps; nothing is scheduled yet.
+    pub fn load(config: &Config<'_>, timeout_ms: u32) -> Result<Self, LoadError> {
         let policy = config.spec.selection.name;
         listen();
         let bytes = OBJECTS
@@ -40,24 +40,20 @@ impl Scheduler {
             .map(|(_, bytes)| *bytes)
             .ok_or_else(|| LoadError::Mismatch(format!("no object for the policy `{policy}`")))?;
         let refused = |error: libbpf_rs::Error| refused(config.spec, &error);
-        let mut open = ObjectBuilder::default()
-            .name("divvy")
-            .and_then(|builder| builder.open_memory(bytes))
-            .map_err(refused)?;
+        let mut builder = ObjectBuilder::default();
+        let open = builder.name("divvy").and_then(|builder| builder.open_memory(bytes));
+        let mut open = open.map_err(refused)?;
         configure(&mut open, config)?;
         name_ops(&mut open, bytes, config.spec, timeout_ms)?;
-        let mut scheduler = Self { object: open.load().map_err(refused)?, link: None };
-        scheduler.link = Some(scheduler.attach().map_err(refused)?);
-        Ok(scheduler)
+        Ok(Self { object: open.load().map_err(refused)?, link: None })
     }
 
-    fn attach(&mut self) -> libbpf_rs::Result<Link> {
-        let mut ops = self
-            .object
-            .maps_mut()
-            .find(|map| map.name() == OPS)
-            .ok_or_else(|| libbpf_rs::Error::from_raw_os_error(libc::ENOENT))?;
-        ops.attach_struct_ops()
+    /// It schedules, until it is detached or the link is closed.
+    pub fn attach(&mut self, spec: &Spec) -> Result<(), LoadError> {
+        let ops = self.object.maps_mut().find(|map| map.name() == OPS);
+        let mut ops = ops.ok_or_else(|| LoadError::Mismatch(format!("no map `{OPS}`")))?;
+        self.link = Some(ops.attach_struct_ops().map_err(|error| refused(spec, &error))?);
+        Ok(())
     }
 
     /// The kernel's own scheduler takes over.

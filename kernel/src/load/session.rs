@@ -18,7 +18,7 @@ use super::records::{self, Records};
 use super::running::Running;
 use super::socket::{self, Server};
 use super::statistics::{History, Interval, Sample};
-use super::sys::{Signal, Signals};
+use super::sys::{self, Signal, Signals};
 use super::{Options, Watch, check, doctor, privileges};
 
 /// How often the kernel is asked whether the scheduler is still there.
@@ -128,7 +128,11 @@ impl Session<'_> {
         };
         let log = self.options.log.as_deref();
         let log = log.map(|path| records::create(path, life, &config)).transpose()?;
-        let mut scheduler = Scheduler::start(&config, self.options.timeout.as_millis() as u32)?;
+        let mut scheduler = Scheduler::load(&config, self.options.timeout.as_millis() as u32)?;
+        if let Err(error) = sys::become_real_time() {
+            watch.note(&format!("not real-time ({error}): a policy that lets divvy wait is slow to unload"));
+        }
+        scheduler.attach(&spec)?;
         let records = log.map(|log| Records::of(&scheduler, log)).transpose()?;
         watch.note(&format!(
             "{spec} schedules {} CPU{}",

@@ -64,6 +64,17 @@ pub fn with_signals(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(unblock) }
 }
 
+/// Real-time threads run beside the scheduler, not under it: a policy that lets tasks wait for long cannot keep the
+/// loader from unloading it, and what the loader does is in nobody's share. Children are ordinary.
+pub fn become_real_time() -> io::Result<()> {
+    let param = libc::sched_param { sched_priority: 1 };
+    // SAFETY: of this thread, with a valid parameter.
+    let failed = unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const param) != 0
+    };
+    if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 fn ending_set() -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();
     // SAFETY: sigemptyset initialises it, and the signals are valid.

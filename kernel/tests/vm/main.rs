@@ -6,6 +6,7 @@
 
 mod cgroups;
 mod faults;
+mod load;
 mod machine;
 mod shares;
 mod storm;

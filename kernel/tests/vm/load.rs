@@ -1,0 +1,116 @@
+//! `divvy load` and `divvy set` by their words: exit codes, weights, parameters, who may.
+
+use crate::machine::several;
+
+/// A scheduler in the background, and what `then` does to it.
+fn under(load: &str, then: &str) -> String {
+    format!(
+        "divvy load {load} >/tmp/out 2>/tmp/err & loader=$!\n\
+         until [ -e /run/divvy.sock ]; do sleep 0.1; done\n\
+         {then}\n\
+         kill -INT $loader; wait $loader; code=$?\n\
+         echo '== code'; echo $code\n\
+         echo '== state'; cat /sys/kernel/sched_ext/state\n\
+         echo '== socket'; ls /run/divvy.sock 2>/dev/null\n"
+    )
+}
+
+/// `echo` of what a command said and of its exit code, as a part.
+fn told(part: &str, command: &str) -> String {
+    format!("echo '== {part}'; {command} 2>&1; echo \"exit $?\"\n")
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_command_gives_its_exit_code() {
+    let script = [
+        told(
+            "name",
+            "divvy load gr3+procfair -q --exec sh -c 'cat /sys/kernel/sched_ext/root/ops; exit 7' | head -n 1",
+        ),
+        told("code", "divvy load rr -q --exec sh -c 'exit 7' >/dev/null"),
+        told("killed", "divvy load rr -q -- sh -c 'kill -9 $$' >/dev/null"),
+        told("none", "divvy load rr -q --exec /no/such/command >/dev/null"),
+        told("over", "divvy load rr -q --duration 1s --exec sleep 1000 >/dev/null"),
+        told("deaf", "divvy load rr -q --duration 1s --exec sh -c \"trap '' TERM; sleep 20\" >/dev/null"),
+        told("wide", "divvy load rr --interval 200ms --duration 1s | awk 'length > 80'"),
+        "echo '== state'; cat /sys/kernel/sched_ext/state\n".to_owned(),
+    ];
+    let said = several(2, &script.concat(), 200);
+    assert_eq!(said.part("name"), "divvy_gr3_procfair\nexit 0", "{said}");
+    assert_eq!(said.part("code"), "exit 7", "{said}");
+    assert_eq!(said.part("killed"), "exit 137", "{said}");
+    assert!(said.part("none").starts_with("error: cannot run /no/such/command"), "{said}");
+    assert!(said.part("none").ends_with("exit 1"), "{said}");
+    assert_eq!(said.part("over"), "exit 143", "{said}");
+    assert_eq!(said.part("deaf"), "exit 0", "it is left behind: {said}");
+    assert_eq!(said.part("wide"), "exit 0", "{said}");
+    assert_eq!(said.part("state"), "disabled", "{said}");
+    said.assert_calm();
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn weights_and_parameters_are_set_while_it_runs() {
+    let then = [
+        "sleep 1000 & task=$!\n".to_owned(),
+        told("nice 0", "divvy set $task weight"),
+        told("set", "divvy set $task weight=256.5"),
+        told("get", "divvy set $task weight"),
+        told("reniced", "renice -n 10 -p $task >/dev/null; divvy set $task weight"),
+        told("gone", "divvy set 99999 weight"),
+        told("kernel's", "divvy set 2 weight"),
+        told("param", "divvy set alpha=3"),
+        told("changed", "divvy set alpha"),
+        told("typo", "divvy set alhpa=3"),
+        told("modifier's", "divvy set all=on"),
+        told("second", "divvy load rr"),
+        told("doctor", "divvy doctor >/dev/null"),
+        "kill $task".to_owned(),
+    ];
+    let script = under("pbs:alpha=2+procfair -q --log /tmp/log", &then.concat());
+    let said = several(2, &(script + &told("log", "divvy verify /tmp/log >/dev/null")), 200);
+    assert_eq!(said.part("nice 0"), "1024\nexit 0", "{said}");
+    assert_eq!(said.part("set"), "256.5\nexit 0", "{said}");
+    assert_eq!(said.part("get"), "256.5\nexit 0", "{said}");
+    assert_eq!(said.part("reniced"), "110\nexit 0", "{said}");
+    for part in ["gone", "kernel's"] {
+        assert!(said.part(part).contains("has no thread") && said.part(part).ends_with("exit 1"), "{said}");
+    }
+    assert_eq!(said.part("param"), "pbs:alpha=3\nexit 0", "{said}");
+    assert_eq!(said.part("changed"), "pbs:alpha=3\nexit 0", "{said}");
+    assert!(
+        said.part("typo").contains("did you mean `alpha`?") && said.part("typo").ends_with("exit 2"),
+        "{said}"
+    );
+    assert!(said.part("modifier's").contains("modifier `procfair`"), "{said}");
+    assert!(
+        said.part("second").contains("another sched_ext scheduler `divvy_pbs_alpha_2_procfair`"),
+        "{said}"
+    );
+    assert!(said.part("second").ends_with("exit 5") && said.part("doctor").ends_with("exit 5"), "{said}");
+    assert_eq!((said.part("code"), said.part("state"), said.part("socket")), ("0", "disabled", ""), "{said}");
+    assert_eq!(said.part("log"), "exit 0", "{said}");
+    said.assert_calm();
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn only_root_and_the_group_may_command_it() {
+    let as_group = |group| format!("setpriv --reuid=65534 --regid={group} --clear-groups divvy");
+    let then = [
+        told("member", &format!("{} set nothing", as_group(65534))),
+        told("other", &format!("{} set nothing", as_group(1))),
+        told("load", &format!("{} load rr", as_group(65534))),
+        "echo '== may'; grep CapEff /proc/$loader/status\n".to_owned(),
+        "echo '== mode'; stat -c '%a %u %g' /run/divvy.sock\n".to_owned(),
+    ];
+    let said = several(2, &under("rr -q --group 65534", &then.concat()), 200);
+    assert!(said.part("member").contains("no parameter `nothing`"), "{said}");
+    assert!(said.part("other").contains("no permission") && said.part("other").ends_with("exit 5"), "{said}");
+    // With a scheduler loaded, permission is looked at first.
+    assert!(said.part("load").contains("CAP_BPF") && said.part("load").ends_with("exit 5"), "{said}");
+    assert_eq!(said.part("may"), "CapEff:\t0000000000000020", "CAP_KILL, for the command: {said}");
+    assert_eq!(said.part("mode"), "660 0 65534", "{said}");
+    assert_eq!(said.part("code"), "0", "{said}");
+}
