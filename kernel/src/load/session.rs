@@ -45,7 +45,7 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
         server: None,
         signals,
         asked_to_end: 0,
-        unload_at: options.duration.map(|duration| Instant::now() + duration),
+        unload_at: None,
         running: None,
     };
     let mut life = 1;
@@ -141,6 +141,7 @@ impl Session<'_> {
         ));
         if life == 1 {
             self.server = listen(group, watch);
+            self.unload_at = self.options.duration.map(|duration| Instant::now() + duration);
             self.running = Running::start(&self.options.command)?;
         }
         privileges::drop();
