@@ -46,7 +46,6 @@ struct host_task {
 	u64 weight;    /* its own, before its cgroup's */
 	bool seen;     /* was runnable before */
 	bool held;     /* slots has it */
-	bool away;     /* the kernel took it off its queue to change it */
 	u64 enqueued;  /* when */
 	u64 ran;       /* p->se.sum_exec_runtime when it came on its CPU */
 	u64 turn_from; /* the same when its turn began */
@@ -363,7 +362,6 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	accounts[id & POOL_MASK].runnable = false;
 	stats.runnable = machine.s.facts.nrunnable;
 	bpf_spin_unlock(&lock);
-	host_task(id)->away = false;
 	if (stopped)
 		note(EVENT_stopping, &stopping, stopping.amount, 0, 0);
 	note(EVENT_quiescent, &e, 0, 0, why);
@@ -563,7 +561,6 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	if (config.cgroups && fact(&machine, id)->nominal != wanted_weight(id))
 		set_weight(id); /* its cgroup's weight changed */
 	rest = rest_of_turn(p, id, enq_flags);
-	t->away = false;
 	/* Reenqueued, we are called from host_cpu_release. */
 	if (rest || is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1)) {
 		dsq_insert(p, SCX_DSQ_LOCAL, rest ?: config.config.quantum, enq_flags);
@@ -841,7 +838,6 @@ void BPF_PROG(host_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	if (!(deq_flags & DEQ_SLEEP)) {
 		/* The kernel changes an attribute of it: it is put back in a moment, and its turn is not over. */
-		host_task(id)->away = true;
 		off_cpu(p, id);
 		return;
 	}
