@@ -40,7 +40,7 @@ struct host_exit exit_info SEC(".data.exit");
 struct machine machine;
 struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden")));
 
-/* What the host adds to a task; the last three in its rq's lock, or when it runs. */
+/* What the host adds to a task; from `seen` on in its rq's lock, or when it runs. */
 struct host_task {
 	u32 holders;   /* of its id: itself, and the threads of the process that it stands for */
 	u64 weight;    /* its own, before its cgroup's */
@@ -315,7 +315,7 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 
 	p->scx.dsq_vtime = e.id;
 	note(EVENT_new, &e, e.amount, e.process, 0);
-	if (p->nr_cpus_allowed < config.config.ncpus)
+	if (!may_run_anywhere(p))
 		set_allowed(e.id, p->cpus_ptr);
 	return 0;
 }

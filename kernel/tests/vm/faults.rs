@@ -120,6 +120,20 @@ fn a_cpu_that_goes_and_comes_loads_the_scheduler_again() {
     said.assert_calm();
 }
 
+/// CPU 1 is offline, and everybody may run on CPUs 1 and 2: as many as are online, but not CPU 0.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn an_offline_cpu_in_a_mask_stands_for_no_other() {
+    let load = "echo 0 >/sys/devices/system/cpu/cpu1/online; taskset -p 6 $$ >/dev/null; \
+                divvy load sfq --quiet --timeout 10s";
+    let change = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code";
+    let said = several(3, &hogs(load, 4, change), 120);
+    assert_eq!(said.part("loaded"), "enabled", "{said}");
+    assert_eq!(said.part("code"), "0", "{said}");
+    assert_progress(&said, 200);
+    said.assert_calm();
+}
+
 /// Somebody presses SysRq-S.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
