@@ -301,8 +301,8 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 	bpf_spin_lock(&lock);
 	e.id = take_id();
 	if (!e.id) {
-		stats.without_id++;
 		bpf_spin_unlock(&lock);
+		__sync_fetch_and_add(&stats.without_id, 1); /* host_exit_task's is not under the lock */
 		return 0;
 	}
 	e.process = cgroup ?: process_of(p, e.id, leader_id);
@@ -520,9 +520,9 @@ static __always_inline void kernel_thread_first(struct task_struct *p, u64 enq_f
 
 static __always_inline void fall_back(struct task_struct *p, u64 enq_flags)
 {
+	__sync_fetch_and_add(&stats.fallbacks, 1); /* first: from then on CPUs look there */
 	dsq_insert(p, FALLBACK, config.config.quantum, enq_flags);
 	scx_bpf_kick_cpu(scx_bpf_task_cpu(p), enq_flags & SCX_ENQ_LAST ? 0 : SCX_KICK_IDLE);
-	__sync_fetch_and_add(&stats.fallbacks, 1);
 }
 
 /* What is left of its turn if that is not over: the kernel had changed an attribute of it, or a kernel thread went
@@ -611,7 +611,7 @@ static __always_inline bool fallback_is_next(u32 cpu)
 	s32 queued;
 	u64 all;
 
-	if (!stats.without_id)
+	if (!stats.fallbacks)
 		return false;
 	queued = scx_bpf_dsq_nr_queued(FALLBACK);
 	if (queued <= 0)
@@ -794,7 +794,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	kick(e.cpu);
 	e.slice = until_nearest_tick(e.slice);
 	if (!e.id) {
-		if (stats.without_id)
+		if (stats.fallbacks)
 			dsq_consume(FALLBACK);
 	} else if (prev && id_of(prev) == e.id) {
 		begin_turn(prev, &e);
