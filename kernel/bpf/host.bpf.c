@@ -751,23 +751,27 @@ static __always_inline s32 start_sweeping(void)
 	       bpf_timer_start(&s->timer, SWEEP_NS, 0);
 }
 
-/* The last that was noted, if it still waits and may run here */
+/* The last that was noted, if it still waits and may run here; else it is left to the CPU where it may, which was
+ * kicked as well. */
 static __always_inline bool rescue(s32 kernel_cpu, u32 cpu, u32 *late)
 {
 	struct event e = { .now = clock_ns() };
-	bool waits = false;
+	bool waits = false, here = false;
 
 	bpf_spin_lock(&lock);
 	if (noverdue) {
-		e.id = overdue[--noverdue % MAX_OVERDUE];
-		waits = fact(&machine, e.id)->state & CUSTODY && machine_may_run(&machine, e.id, cpu);
+		e.id = overdue[(noverdue - 1) % MAX_OVERDUE];
+		waits = fact(&machine, e.id)->state & CUSTODY;
+		here = waits && machine_may_run(&machine, e.id, cpu);
+		if (here || !waits)
+			noverdue--;
 	}
-	if (waits) {
+	if (here) {
 		tell(EVENT_dequeue, &e);
 		stats.rescues++;
 	}
 	bpf_spin_unlock(&lock);
-	if (!waits)
+	if (!here)
 		return false;
 	note(EVENT_dequeue, &e, 0, 0, 0);
 	e.slice = until_nearest_tick(config.config.quantum);
