@@ -128,6 +128,7 @@ struct sched_ext_ops {
 #define SCX_TASK_QUEUED 1
 #define SCX_SLICE_DFL (20 * 1000000ull)
 #define SCX_DSQ_LOCAL ((1ull << 63) | 2)
+#define SCX_ENQ_WAKEUP 1ull
 #define SCX_ENQ_PREEMPT (1ull << 32)
 #define SCX_ENQ_REENQ (1ull << 40)
 #define SCX_ENQ_LAST (1ull << 41)

@@ -32,8 +32,8 @@ fn a_command_gives_its_exit_code() {
         told("killed", "divvy load rr -q -- sh -c 'kill -9 $$' >/dev/null"),
         told("none", "divvy load rr -q --exec /no/such/command >/dev/null"),
         told("over", "divvy load rr -q --duration 1s --exec sleep 1000 >/dev/null"),
-        told("deaf", "divvy load rr -q --duration 1s --exec sh -c \"trap '' TERM; sleep 20\" >/dev/null"),
-        told("wide", "divvy load rr --interval 200ms --duration 1s | awk 'length > 80'"),
+        told("deaf", "divvy load rr -q --duration 6s --exec sh -c \"trap '' TERM; sleep 60\" >/dev/null"),
+        told("wide", "divvy load rr --interval 200ms --duration 1s 2>/dev/null | awk 'length > 80'"),
         "echo '== state'; cat /sys/kernel/sched_ext/state\n".to_owned(),
     ];
     let said = several(2, &script.concat(), 200);
