@@ -67,6 +67,10 @@ mutant sfq-keeps-who-left fuzz.c select/sfq.h 's/^\theap_remove(&s->waiting, id)
 mutant sift-down-forgets-a-child fuzz_lib.c lib/heap.h 's/child + 1 < h->n/child + 2 < h->n/'
 mutant sift-up-stops-early fuzz_lib.c lib/heap.h 's/(h->at - 1) \/ 2/h->at \/ 2/'
 mutant rekey-without-sift fuzz_lib.c lib/heap.h "$(in_function heap_rekey 's/heap_settle(h, at - 1, x)/heap_put(h, at - 1, x)/')"
+mutant tree-forgets-what-is-below fuzz_lib.c lib/tree.h "$(in_function tree_remove 's/tree_recount(t, x->up);//')"
+mutant tree-rotation-loses-a-child fuzz_lib.c lib/tree.h 's/p->child\[after\] = inner/p->child[after] = 0/'
+mutant tree-is-no-heap fuzz_lib.c lib/tree.h 's/^\ttree_rise(t, id);//'
+mutant tree-does-not-wrap fuzz_lib.c lib/tree.h 's/(s64)(a->minor - b->minor) < 0/a->minor < b->minor/'
 mutant last-one-stays fuzz_lib.c lib/ring.h 's/next == id ? 0 : next/next/'
 mutant remainder-dropped fuzz_lib.c lib/vtime.h 's/t->rest = product % w/t->rest = 0/'
 mutant carry-dropped fuzz_lib.c lib/wide.h 's/ + (mid2 >> 32)//'

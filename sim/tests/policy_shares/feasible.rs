@@ -82,8 +82,13 @@ fn sfs_r1_readjustment_examples() {
 #[derive(Clone, Debug)]
 enum Event {
     Arrive(u64),
-    Leave(usize),
+    /// A runnable task exits, or sleeps, and is back later.
+    Exit(usize),
+    Block(usize),
+    Wake(usize),
     Reweigh(usize, u64),
+    /// A CPU takes one up.
+    Decide(usize),
 }
 
 /// Small ones often tie; large ones are several orders apart.
@@ -94,7 +99,10 @@ fn weight() -> impl Strategy<Value = u64> {
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         4 => weight().prop_map(Event::Arrive),
-        2 => (0usize..99).prop_map(Event::Leave),
+        1 => (0usize..99).prop_map(Event::Exit),
+        2 => (0usize..99).prop_map(Event::Block),
+        2 => (0usize..99).prop_map(Event::Wake),
+        2 => (0usize..12).prop_map(Event::Decide),
         1 => (0usize..99, weight()).prop_map(|(n, w)| Event::Reweigh(n, w)),
     ]
 }
@@ -107,36 +115,49 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// 700 machines x 40 events
+    /// 700 machines x 60 events: at each change of the runnable set and of a weight
     #[test]
     fn sfs_r1_gr3_r8_r9_r10_is_the_recursion(
         cpus in 1u32..12,
-        events in prop::collection::vec(event(), 40),
+        events in prop::collection::vec(event(), 60),
     ) {
-        let mut machine = Machine::new("rr", &["feasible"], &[], cpus, QUANTUM_NS).unwrap();
+        let mut machine = Lockstep::new("rr+feasible", cpus);
+        // (id, own weight) of all that have not exited
         let mut tasks: Vec<(u32, u64)> = Vec::new();
-        let mut last = 0;
+        let nth = |machine: &Lockstep, tasks: &[(u32, u64)], n: usize, runnable: bool| {
+            let some: Vec<u32> = tasks.iter().map(|t| t.0).filter(|&t| machine.is_runnable(t) == runnable).collect();
+            (!some.is_empty()).then(|| some[n % some.len()])
+        };
         for event in events {
             match event {
-                Event::Arrive(w) => {
-                    last += 1;
-                    machine.add(last, last, w * WEIGHT_UNIT, 0);
-                    machine.wake(last, true, 0);
-                    tasks.push((last, w * WEIGHT_UNIT));
+                Event::Arrive(w) => tasks.push((machine.add(w), w * WEIGHT_UNIT)),
+                Event::Exit(n) => {
+                    if let Some(id) = nth(&machine, &tasks, n, true) {
+                        machine.leave(id, true);
+                        tasks.retain(|t| t.0 != id);
+                    }
                 }
-                Event::Leave(n) if !tasks.is_empty() => {
-                    let (id, _) = tasks.remove(n % tasks.len());
-                    machine.withdraw(id, true, 0);
+                Event::Block(n) => {
+                    if let Some(id) = nth(&machine, &tasks, n, true) {
+                        machine.leave(id, false);
+                    }
+                }
+                Event::Wake(n) => {
+                    if let Some(id) = nth(&machine, &tasks, n, false) {
+                        machine.wake(id);
+                    }
                 }
                 Event::Reweigh(n, w) if !tasks.is_empty() => {
                     let n = n % tasks.len();
                     tasks[n].1 = w * WEIGHT_UNIT;
-                    machine.set_weight(tasks[n].0, w * WEIGHT_UNIT, 0);
+                    machine.set_weight(tasks[n].0, w);
                 }
-                _ => {}
+                Event::Reweigh(..) => {}
+                Event::Decide(cpu) => machine.decide(cpu % cpus as usize),
             }
-            let nominal: Vec<u64> = tasks.iter().map(|t| t.1).collect();
-            let effective: Vec<u64> = tasks.iter().map(|t| machine.weight(t.0)).collect();
+            let runnable = || tasks.iter().filter(|t| machine.is_runnable(t.0));
+            let nominal: Vec<u64> = runnable().map(|t| t.1).collect();
+            let effective: Vec<u64> = runnable().map(|t| machine.machine.weight(t.0)).collect();
             prop_assert_eq!(&effective, &feasible(&nominal, cpus as usize), "of {:?} on {}", nominal, cpus);
         }
     }

@@ -6,4 +6,5 @@ mod gr3;
 mod lines;
 mod lockstep;
 mod sfs;
+mod surplus;
 mod tags;
