@@ -231,10 +231,15 @@ static NOINLINE void pbs_tree_remove(struct pbs_tree *s, u32 id, u64 now)
 	s->leaf[id & POOL_MASK] = 0;
 }
 
-/* Matches were played with another alpha. */
-static inline void pbs_tree_read_params(struct pbs_tree *s, u64 now)
+static inline void pbs_tree_read_params(struct pbs_tree *s)
 {
 	s->q = (struct pbs_param){ POLICY_PARAMS(PBS_TAKE) };
+}
+
+/* Before a choice: with another alpha all matches are played again. */
+static inline void pbs_tree_prepare(struct pbs_tree *s, u64 now)
+{
+	pbs_tree_read_params(s);
 	pbs_set_terms(&s->terms, &s->q);
 	if (s->alpha == s->q.alpha)
 		return;
@@ -261,13 +266,14 @@ static inline u32 pbs_tree_best(struct pbs_tree *s, u32 cpu, u64 now)
 
 static inline void pbs_tree_init(struct pbs_tree *s)
 {
+	pbs_tree_prepare(s, 0);
 }
 
 static inline void pbs_tree_join(struct pbs_tree *s, u32 id, u64 now, enum why why)
 {
 	struct pbs_task *t = pbs_tree_task(s, id);
 
-	pbs_tree_read_params(s, now);
+	pbs_tree_read_params(s);
 	if (why == NEW)
 		pbs_new(t, now, &s->sessions);
 	else
@@ -279,10 +285,8 @@ static inline void pbs_tree_join(struct pbs_tree *s, u32 id, u64 now, enum why w
 static inline void pbs_tree_leave(struct pbs_tree *s, u32 id, u64 now, enum why why)
 {
 	pbs_tree_task(s, id)->t_I = now;
-	if (!is_picked(&s->facts, id)) {
-		pbs_tree_read_params(s, now);
+	if (!is_picked(&s->facts, id))
 		pbs_tree_remove(s, id, now);
-	}
 }
 
 static inline u32 pbs_tree_pick(struct pbs_tree *s, u32 cpu, u64 now)
@@ -291,7 +295,7 @@ static inline u32 pbs_tree_pick(struct pbs_tree *s, u32 cpu, u64 now)
 
 	if (!s->n)
 		return 0;
-	pbs_tree_read_params(s, now);
+	pbs_tree_prepare(s, now);
 	s->at = s->facts.zero + 1;
 	pbs_tree_refresh(s, now);
 	best = pbs_tree_best(s, cpu, now);
@@ -307,17 +311,14 @@ static inline void pbs_tree_charge(struct pbs_tree *s, u32 id, u64 ran, u64 now)
 
 static inline void pbs_tree_stop(struct pbs_tree *s, u32 id, u64 now, enum why why)
 {
-	pbs_tree_read_params(s, now);
 	pbs_tree_insert(s, id, now);
 }
 
 static inline void pbs_tree_reweigh(struct pbs_tree *s, u32 id, u64 w, u64 now)
 {
 	pbs_weigh(pbs_tree_task(s, id), w);
-	if (!s->leaf[id & POOL_MASK])
-		return;
-	pbs_tree_read_params(s, now);
-	pbs_tree_climb_from(s, id, now);
+	if (s->leaf[id & POOL_MASK])
+		pbs_tree_climb_from(s, id, now);
 }
 
 /* Decisions are made at the ends of quanta and when a task's state changes (pbs R8). */
@@ -327,7 +328,7 @@ static inline bool pbs_tree_preempts(struct pbs_tree *s, u32 woken, u32 running,
 	u32 cpu = s->facts.task[running & POOL_MASK].cpu & CPU_MASK;
 	struct pbs_task *t = pbs_tree_task(s, woken), *u = pbs_tree_task(s, running);
 
-	pbs_tree_read_params(s, now);
+	pbs_tree_prepare(s, now);
 	pbs_set_rank(&s->left, &s->terms, t, s->current[cpu] == woken, now);
 	pbs_set_rank(&s->right, &s->terms, u, s->current[cpu] == running, now);
 	return pbs_precedes(&s->terms, t, &s->left, u, &s->right);
