@@ -572,7 +572,7 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	if (config.cgroups && fact(&machine, id)->nominal != wanted_weight(id))
 		set_weight(id); /* its cgroup's weight changed */
 	rest = rest_of_turn(p, id);
-	/* Reenqueued, we are called from host_cpu_release: it may run elsewhere, and has the rest in its next turn. */
+	/* Reenqueued, we are called from host_cpu_release: it may run elsewhere. */
 	if (rest && enq_flags & SCX_ENQ_REENQ) {
 		t->interrupted = true;
 		rest = 0;
@@ -648,14 +648,18 @@ static __always_inline u64 until_nearest_tick(u64 slice)
 	return slice > half ? slice - half : 1;
 }
 
-/* What the last turn was too short or too long by because it had to end at a tick, or because a real-time task took
- * the CPU: this one is longer or shorter by that. So a task is never far from what its turns add up to, and policies
- * may count turns. One that ended otherwise was shorter by more than a tick, or by too little to matter. */
+/* Of a policy that counts turns: what the last turn was too short or too long by because it had to end at a tick, or
+ * because a real-time task took the CPU. This turn is longer or shorter by that, so a task is never far from what its
+ * turns add up to. A turn that ended otherwise was shorter by more than a tick, or by too little to matter. */
 static __always_inline u64 carried(const struct host_task *t, u64 used)
 {
+#ifdef POLICY_COUNTS_TURNS
 	s64 rest = t->wanted - used, most = t->interrupted ? LONGEST_SLICE_NS : config.tick_ns;
 
 	return rest <= most && rest >= -(s64)config.tick_ns ? rest : 0;
+#else
+	return 0;
+#endif
 }
 
 /* Returns the slice for the kernel. */

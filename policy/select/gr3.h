@@ -12,6 +12,8 @@
 #include "../lib/ring.h"
 #include "../lib/wide.h"
 
+#define POLICY_COUNTS_TURNS
+
 #define POLICY_PARAMS(P) \
 	P(literal, SWITCH, "", 0, 0, 1, "rescale the work of a group that changes by the formula of section 2.3 (gr3 D6)")
 #define POLICY_MODIFIERS FEASIBLE

@@ -3,7 +3,7 @@
 
 use crate::machine::several;
 
-/// A scheduler, then hogs in the background, which must all make progress, and what `change` does to it.
+/// A scheduler, then hogs in the background (run by `$as` if `load` sets it), which must all make progress, and what `change` does to it.
 fn hogs(load: &str, seconds: u32, change: &str) -> String {
     format!(
         "until_enabled() {{ for i in $(seq 600); do grep -q enabled /sys/kernel/sched_ext/state && break; sleep 0.1; done; }}\n\
@@ -11,7 +11,7 @@ fn hogs(load: &str, seconds: u32, change: &str) -> String {
          until_enabled\n\
          echo '== loaded'; cat /sys/kernel/sched_ext/state\n\
          pids=\n\
-         for i in 1 2 3 4 5 6; do bash -c 'while :; do :; done' & pids=\"$pids $!\"; done\n\
+         for i in 1 2 3 4 5 6; do $as bash -c 'while :; do :; done' & pids=\"$pids $!\"; done\n\
          sleep 1\n\
          before=$(for p in $pids; do cut -d' ' -f1 /proc/$p/schedstat; done)\n\
          sleep {seconds}\n\
@@ -120,14 +120,13 @@ fn a_cpu_that_goes_and_comes_loads_the_scheduler_again() {
     said.assert_calm();
 }
 
-/// CPU 1 is offline, and everybody may run on CPUs 1 and 2: as many as are online, but not CPU 0.
+/// CPU 1 is offline, and the hogs may run on CPUs 1 and 2: as many as are online, but not CPU 0.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn an_offline_cpu_in_a_mask_stands_for_no_other() {
-    let load = "echo 0 >/sys/devices/system/cpu/cpu1/online; taskset -p 6 $$ >/dev/null; \
-                divvy load sfq --quiet --timeout 10s";
+    let load = "as='taskset 6'; echo 0 >/sys/devices/system/cpu/cpu1/online; divvy load sfq --quiet";
     let change = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code";
-    let said = several(3, &hogs(load, 4, change), 120);
+    let said = several(3, &hogs(load, 4, change), 200);
     assert_eq!(said.part("loaded"), "enabled", "{said}");
     assert_eq!(said.part("code"), "0", "{said}");
     assert_progress(&said, 200);
