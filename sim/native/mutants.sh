@@ -102,14 +102,14 @@ check_unbroken() {
 }
 
 restore() {
-	[ ! -e "$work/whole" ] || mv "$work/whole" "$tree/policy/$(cat "$work/broken")"
+	[ ! -e "$work/whole" ] || cp -p "$work/whole" "$tree/policy/$(cat "$work/broken")" && rm -f "$work/whole"
 }
 
-# break_it FILE SED: in the copy, whose time stays so that nothing is built because of it
+# break_it FILE SED: in the copy, where the times of files and folders are to stay, or cargo builds all of it again
 break_it() {
 	echo "$1" >"$work/broken"
 	cp -p "$tree/policy/$1" "$work/whole" || exit 1
-	sed -i "$2" "$tree/policy/$1" || die "$1: sed does not take $2"
+	sed "$2" "$work/whole" >"$tree/policy/$1" || die "$1: sed does not take $2"
 	! cmp -s "$work/whole" "$tree/policy/$1" ||
 		die "$1: $2 changes nothing: the code has changed, change the mutant"
 }
