@@ -30,7 +30,8 @@ fn code(target: &str) -> String {
 fn has_test(target: &str, pattern: &str) -> bool {
     let name = pattern.rsplit("::").next().unwrap_or(pattern);
     let code = code(target);
-    let functions = code.split("#[test]").skip(1).filter_map(|rest| rest.split_once("fn ")?.1.split('(').next());
+    let functions =
+        code.split("#[test]").skip(1).filter_map(|rest| rest.split_once("fn ")?.1.split('(').next());
     functions.into_iter().any(|function| function.contains(name))
 }
 
