@@ -1,6 +1,10 @@
 //! The modifiers: weight readjustment (papers/sfs.md, papers/gr3.md) against the recursive algorithm of the SFS
 //! paper in exact fractions, and fairness among programs (papers/procfair.md).
 
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
 use divvy_sim::policy::{Machine, WEIGHT_UNIT};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -115,13 +119,16 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// 700 machines x 60 events: at each change of the runnable set and of a weight
+    /// 700 machines x 60 events, by either search: at each change of the runnable set and of a weight
     #[test]
     fn sfs_r1_gr3_r8_r9_r10_is_the_recursion(
         cpus in 1u32..12,
+        median in 0i64..2,
         events in prop::collection::vec(event(), 60),
     ) {
-        let mut machine = Lockstep::new("rr+feasible", cpus);
+        let values = [("feasible", 0, median)];
+        let mut machine =
+            Lockstep::of(Machine::new("rr", &["feasible"], &values, cpus, QUANTUM_NS).unwrap(), cpus);
         // (id, own weight) of all that have not exited
         let mut tasks: Vec<(u32, u64)> = Vec::new();
         let nth = |machine: &Lockstep, tasks: &[(u32, u64)], n: usize, runnable: bool| {
@@ -161,6 +168,45 @@ proptest! {
             prop_assert_eq!(&effective, &feasible(&nominal, cpus as usize), "of {:?} on {}", nominal, cpus);
         }
     }
+}
+
+/// The median search takes all that are as heavy as the median: 5 of 8 on 6 CPUs, 1 of 8 on 2.
+#[test]
+fn gr3_r10_d5_ties_with_the_median_are_kept() {
+    for (cpus, weights) in
+        [(6, [7, 7, 7, 7, 7, 4, 4, 4]), (2, [7, 7, 7, 7, 7, 7, 7, 7]), (6, [4, 7, 7, 4, 7, 7, 4, 7])]
+    {
+        let mut machine = Machine::new("rr", &["feasible"], &[("feasible", 0, 1)], cpus, QUANTUM_NS).unwrap();
+        for (id, weight) in (1..).zip(weights) {
+            machine.add(id, id, weight * WEIGHT_UNIT, 0);
+            machine.wake(id, true, 0);
+        }
+        let wanted = feasible(&weights.map(|w| w * WEIGHT_UNIT), cpus as usize);
+        assert_eq!((1..=8).map(|id| machine.weight(id)).collect::<Vec<_>>(), wanted);
+    }
+}
+
+/// Lemma 6: steps of all loops of a readjustment, with a group of 2P - 1 heavy tasks to search
+#[test]
+fn gr3_r9_r10_lemma_6() {
+    let here = |file: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("feasible");
+    let cc = env::var("CC").unwrap_or_else(|_| "cc".into());
+    let run = |command: &mut Command| {
+        let ran = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let said = [ran.stdout, ran.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(ran.status.success(), "{said}");
+        said
+    };
+    let mut build = Command::new(cc);
+    build.args(["-O1", "-std=gnu11", "-fsanitize=undefined", "-fno-sanitize-recover"]);
+    run(build
+        .arg("-I")
+        .arg(here("../policy"))
+        .arg(here("tests/policy_shares/feasible.c"))
+        .arg("-o")
+        .arg(&program));
+    println!("{}", run(&mut Command::new(&program)));
 }
 
 fn weights(machine: &Lockstep, tasks: &[u32]) -> Vec<u64> {

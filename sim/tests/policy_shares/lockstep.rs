@@ -41,7 +41,7 @@ impl Lockstep {
         Lockstep::of(Machine::new(policy, &[], &params, cpus, QUANTUM_NS).unwrap(), cpus)
     }
 
-    fn of(machine: Machine, cpus: u32) -> Lockstep {
+    pub fn of(machine: Machine, cpus: u32) -> Lockstep {
         Lockstep { machine, on: vec![None; cpus as usize], quanta: vec![0], state: vec![None], now_ns: 0 }
     }
 

@@ -3,6 +3,8 @@
 
 mod feasible;
 mod gr3;
+mod gr3_bounds;
+mod gr3_model;
 mod lines;
 mod lockstep;
 mod sfs;
