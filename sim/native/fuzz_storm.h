@@ -107,8 +107,11 @@ static void storm_config(struct storm *s, struct config *c)
 	c->policy.name = storm_param(s, dflt, min, max);
 #define STORM_PROCFAIR(name, kind, unit, dflt, min, max, help) \
 	c->procfair.name = storm_param(s, dflt, min, max);
+#define STORM_TFPS(name, kind, unit, dflt, min, max, help) \
+	c->tfps.name = storm_param(s, dflt, min, max);
 	POLICY_PARAMS(STORM_PARAM)
 	PROCFAIR_PARAMS(STORM_PROCFAIR)
+	TFPS_PARAMS(STORM_TFPS)
 }
 
 static u32 storm_choose_task(struct storm *s)

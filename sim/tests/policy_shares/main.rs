@@ -7,3 +7,4 @@ mod lines;
 mod lockstep;
 mod sfs;
 mod tags;
+mod threads;
