@@ -12,7 +12,8 @@
 #include "../policy.h"
 
 #define PROCFAIR_PARAMS(P) \
-	P(all, SWITCH, "", 0, 0, 1, "count all threads of a process (Eq. 6); else only the runnable ones (Eq. 7)")
+	P(all, SWITCH, "", 0, 0, 1, "count all threads of a process (Eq. 6); else only the runnable ones (Eq. 7)") \
+	P(group, SWITCH, "", 0, 0, 1, "among groups (users, cgroups) instead: count the threads of a task's group, if it is in one")
 
 #define PROCFAIR_ABOUT(A) \
 	A(TITLE, "fairness among programs: weight divided by the process's threads") \

@@ -3,6 +3,7 @@
 
 mod feasible;
 mod gr3;
+mod groups;
 mod lines;
 mod lockstep;
 mod sfs;
