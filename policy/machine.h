@@ -17,6 +17,8 @@
  *   machine_exit           it is gone                                     (exit_task)
  *   machine_yield          its CPU's next dispatch ends its turn as yielded (yield)
  *   machine_set_weight, machine_set_allowed, machine_set_process
+ *   machine_set_group      a group of tasks exists, or has another weight
+ *   machine_enter_group    a task is in another group
  *
  * dispatch comes before stopping of the task that ran, as in the kernel: until that task is enqueued again
  * it is not in custody, and no other CPU can be given it.
@@ -42,8 +44,11 @@
 
 #include "policy.h"
 #include "lib/ring.h"
+#include "lib/threads.h"
 #include "weight/feasible.h"
+#include "weight/groups.h"
 #include "weight/procfair.h"
+#include "weight/tfps.h"
 #ifdef MACHINE_ENTITLED
 #include "entitled.h"
 #define ENTITLED(call) call
@@ -66,9 +71,11 @@
 #define NO_CPU 0xffffu
 
 /* Modifiers, in the order in which they are applied to a weight */
-#define MODIFIERS(M) M(PROCFAIR, procfair) M(FEASIBLE, feasible)
+#define MODIFIERS(M) M(PROCFAIR, procfair) M(TFPS, tfps) M(GROUPS, groups) M(FEASIBLE, feasible)
 #define PROCFAIR 1
-#define FEASIBLE 2
+#define TFPS 2
+#define GROUPS 4
+#define FEASIBLE 8
 
 struct allowed {
 	u64 word[CPU_WORDS];
@@ -77,6 +84,9 @@ struct allowed {
 struct machine {
 	struct DIVVY_POLICY s;
 	struct procfair procfair;
+	struct tfps tfps;
+	struct threads threads; /* for procfair and tfps */
+	struct groups groups;
 	struct feasible feasible;
 	u32 modifiers;
 
@@ -163,40 +173,103 @@ static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 	t->weight = w;
 }
 
-/* A task's weight before readjustment */
-static inline u64 machine_wanted(struct machine *m, u32 id)
+/* What its threads are counted by: its process, or if asked for its group, if it is in one */
+static inline u32 machine_owner(struct machine *m, u32 id)
 {
-	struct fact *t = fact(m, id);
+	s64 by_group = m->modifiers & TFPS ? m->tfps.param.group : m->procfair.param.group;
+	u32 group = m->groups.of[id & POOL_MASK] & GROUP_MASK;
 
-	if (m->modifiers & PROCFAIR)
-		return procfair_weight(&m->procfair, t->process, t->nominal);
-	return t->nominal;
+	return by_group && group ? POOL + group : fact(m, id)->process;
 }
 
-/* Its wanted weight may have changed. */
-static inline void machine_rewant(struct machine *m, u32 id, u64 now)
+/* A task's weight among the members of its group, or without groups before readjustment. Both of these divide by the same number: with
+ * both, tfps does (groups R4). */
+static inline u64 machine_wanted(struct machine *m, u32 id)
+{
+	u64 nominal = fact(m, id)->nominal;
+
+	if (m->modifiers & TFPS)
+		return tfps_weight(nominal, threads_of(&m->threads, machine_owner(m, id)), m->s.facts.ncpus);
+	if (m->modifiers & PROCFAIR)
+		return procfair_weight(nominal, threads_of(&m->threads, machine_owner(m, id)));
+	return nominal;
+}
+
+/* A task's weight before readjustment */
+static inline u64 machine_asked(struct machine *m, u32 id)
+{
+	return m->modifiers & GROUPS ? m->groups.phi[id & POOL_MASK] : machine_wanted(m, id);
+}
+
+/* Its weight before readjustment may have changed. */
+static NOINLINE void machine_reask(struct machine *m, u32 id, u64 now)
 {
 	if (!(m->modifiers & FEASIBLE)) {
-		machine_reweigh(m, id, machine_wanted(m, id), now);
+		machine_reweigh(m, id, machine_asked(m, id), now);
 	} else if (fact(m, id)->state & RUNNABLE) {
 		feasible_drop(&m->feasible, id);
-		feasible_add(&m->feasible, id, machine_wanted(m, id));
+		feasible_add(&m->feasible, id, machine_asked(m, id));
 		if (!m->feasible.infeasible[id & POOL_MASK])
 			machine_reweigh(m, id, m->feasible.phi[id & POOL_MASK], now);
 	}
 }
 
-static NOINLINE void machine_rewant_process(struct machine *m, u32 process, u64 now)
+/* Its wanted weight may have changed. In a group, others' weights do as well, when all are worked out. */
+static inline void machine_rewant(struct machine *m, u32 id, u64 now)
 {
-	u32 first = m->procfair.first[process & POOL_MASK];
+	if (!(m->modifiers & GROUPS))
+		machine_reask(m, id, now);
+	else if (fact(m, id)->state & RUNNABLE)
+		groups_want(&m->groups, id, machine_wanted(m, id));
+}
+
+static NOINLINE void machine_rewant_threads(struct machine *m, u32 owner, u64 now)
+{
+	u32 first = m->threads.first[owner & OWNER_MASK];
 
 	m->at = first;
 	while (m->at && can_loop) {
 		machine_rewant(m, m->at, now);
-		m->at = ring_next(&m->procfair.threads, m->at);
+		m->at = ring_next(&m->threads.members, m->at);
 		if (m->at == first)
 			m->at = 0;
 	}
+}
+
+/* The own threads of the group that is looked at */
+static NOINLINE void machine_reweigh_group(struct machine *m, u64 now)
+{
+	struct group *g = groups_at(&m->groups);
+
+	m->at = g->first;
+	while (m->at && can_loop) {
+		u64 w = groups_weight(&m->groups, groups_at(&m->groups), m->at);
+
+		if (m->groups.phi[m->at & POOL_MASK] != w) {
+			m->groups.phi[m->at & POOL_MASK] = w;
+			machine_reask(m, m->at, now);
+		}
+		m->at = ring_next(&m->groups.threads, m->at);
+		if (m->at == groups_at(&m->groups)->first)
+			m->at = 0;
+	}
+}
+
+static NOINLINE void machine_reweigh_groups(struct machine *m, u64 now)
+{
+	while (m->groups.walking && can_loop) {
+		if (m->groups.down && groups_divide(&m->groups)) {
+			machine_reweigh_group(m, now);
+			groups_give(&m->groups);
+		}
+		groups_next(&m->groups);
+	}
+}
+
+static NOINLINE void machine_apply_groups(struct machine *m, u64 now)
+{
+	groups_start(&m->groups);
+	machine_reweigh_groups(m, now);
 }
 
 static NOINLINE void machine_reweigh_former(struct machine *m, u64 now)
@@ -234,24 +307,29 @@ static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
 /* The set of runnable tasks or a wanted weight changed. */
 static inline void machine_readjust(struct machine *m, u64 now)
 {
+	if (m->modifiers & GROUPS)
+		machine_apply_groups(m, now);
 	if (m->modifiers & FEASIBLE)
 		machine_apply_feasible(m, now);
 }
 
 static inline void machine_count_thread(struct machine *m, u32 id, bool in, u64 now)
 {
-	u32 process = fact(m, id)->process;
+	u32 owner = machine_owner(m, id);
 
 	if (in)
-		procfair_add(&m->procfair, process, id);
+		threads_add(&m->threads, owner, id);
 	else
-		procfair_drop(&m->procfair, process, id);
-	machine_rewant_process(m, process, now);
+		threads_drop(&m->threads, owner, id);
+	machine_rewant_threads(m, owner, now);
 }
 
+/* Whether threads are counted, from their creation to their end or while they are runnable */
 static inline bool machine_counts(const struct machine *m, bool all)
 {
-	return m->modifiers & PROCFAIR && !!m->procfair.param.all == all;
+	s64 counts_all = m->modifiers & TFPS ? m->tfps.param.all : m->procfair.param.all;
+
+	return m->modifiers & (PROCFAIR | TFPS) && !!counts_all == all;
 }
 
 /* ---- tasks come and go ---- */
@@ -270,6 +348,7 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 	m->s.facts.ncpus = ncpus;
 	m->s.facts.quantum = quantum;
 	m->feasible.p = ncpus;
+	m->groups.p = ncpus;
 	m->idle[0] = machine_first_cpus(ncpus, 0);
 	m->idle[1] = machine_first_cpus(ncpus, 64);
 	m->idle[2] = machine_first_cpus(ncpus, 128);
@@ -288,9 +367,10 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 {
 	struct fact *t = fact(m, id);
 
-	t->nominal = weight;
+	t->nominal = weight; /* as asked for: what a parent's threads made of it is not inherited (procfair R3) */
 	t->weight = weight;
 	t->process = process;
+	m->groups.of[id & POOL_MASK] = ROOT;
 	t->charged = 0;
 	t->cpu = NO_CPU;
 	t->state = KNOWN;
@@ -319,12 +399,16 @@ static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why
 		return;
 	if (machine_counts(m, false))
 		machine_count_thread(m, id, true, now);
+	if (m->modifiers & GROUPS) {
+		groups_add(&m->groups, id, machine_wanted(m, id));
+		machine_apply_groups(m, now);
+	}
 	if (m->modifiers & FEASIBLE) {
-		feasible_add(&m->feasible, id, machine_wanted(m, id));
-		machine_readjust(m, now);
+		feasible_add(&m->feasible, id, machine_asked(m, id));
+		machine_apply_feasible(m, now);
 		t->weight = feasible_weight(&m->feasible, id);
 	} else {
-		t->weight = machine_wanted(m, id);
+		t->weight = machine_asked(m, id);
 	}
 	ENTITLED(entitled_join(&m->entitled, &m->s.facts, id, now);)
 	t->state |= RUNNABLE | FRESH;
@@ -358,6 +442,8 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 	m->s.facts.nrunnable--;
 	if (m->modifiers & FEASIBLE)
 		feasible_drop(&m->feasible, id);
+	if (m->modifiers & GROUPS)
+		groups_drop(&m->groups, id);
 	if (machine_counts(m, false))
 		machine_count_thread(m, id, false, now);
 	machine_readjust(m, now);
@@ -370,16 +456,45 @@ static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64
 	machine_readjust(m, now);
 }
 
+/* Whether it is one of the threads that are counted now */
+static inline bool machine_is_counted(struct machine *m, u32 id)
+{
+	return machine_counts(m, true) || (machine_counts(m, false) && fact(m, id)->state & RUNNABLE);
+}
+
 /* From now on it is a thread of another process. */
 static inline void machine_set_process(struct machine *m, u32 id, u32 process, u64 now)
 {
-	struct fact *t = fact(m, id);
-	bool counted = machine_counts(m, true) || (machine_counts(m, false) && t->state & RUNNABLE);
-
-	if (counted)
+	if (machine_is_counted(m, id))
 		machine_count_thread(m, id, false, now);
-	t->process = process;
-	if (counted)
+	fact(m, id)->process = process;
+	if (machine_is_counted(m, id))
+		machine_count_thread(m, id, true, now);
+	machine_rewant(m, id, now);
+	machine_readjust(m, now);
+}
+
+/* A group comes to be, below MAX_GROUPS and not ROOT, or has another weight; or, while no task in it is runnable, another
+ * parent, which is not below it. */
+static inline void machine_set_group(struct machine *m, u32 group, u32 parent, u64 weight, u64 now)
+{
+	groups_set(&m->groups, group, parent, weight);
+	machine_readjust(m, now);
+}
+
+/* From now on it is in another group, or in none (ROOT). */
+static inline void machine_enter_group(struct machine *m, u32 id, u32 group, u64 now)
+{
+	bool member = m->modifiers & GROUPS && fact(m, id)->state & RUNNABLE;
+
+	if (machine_is_counted(m, id))
+		machine_count_thread(m, id, false, now);
+	if (member)
+		groups_drop(&m->groups, id);
+	m->groups.of[id & POOL_MASK] = group;
+	if (member)
+		groups_add(&m->groups, id, machine_wanted(m, id));
+	if (machine_is_counted(m, id))
 		machine_count_thread(m, id, true, now);
 	machine_rewant(m, id, now);
 	machine_readjust(m, now);

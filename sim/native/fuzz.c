@@ -56,8 +56,10 @@ static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 #ifdef POLICY_MODIFIERS
 	model.modifiers |= POLICY_MODIFIERS;
 #endif
-	model.count_all = config.procfair.all;
+	model.by_group = modifiers & TFPS ? config.tfps.group : config.procfair.group;
+	model.count_all = modifiers & TFPS ? config.tfps.all : config.procfair.all;
 	config_init(&machine, &config);
+	storm_make_groups(&storm);
 	while (more_bytes(&storm.bytes))
 		storm_step(&storm);
 	lost = storm_calm(&storm);

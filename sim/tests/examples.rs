@@ -58,6 +58,32 @@ fn gr3_r5_r6_d6_errors_stay_small_while_tasks_come_and_go() {
     }
 }
 
+/// bob's third of four CPUs is more than his one job can use; ann's 3 are divided 1:1:3.
+#[test]
+fn groups_are_honoured_level_by_level() {
+    let report = run("groups.toml", "sfs+groups", 0);
+    for (name, cpus) in [("editor", 0.6), ("browser", 0.6), ("compiler/1", 0.225), ("solver", 1.0)] {
+        let task = report.runs[0].tasks.iter().find(|task| task.name == name).expect("a row");
+        for (what, ns) in [("received", task.service_ns), ("entitled", task.entitled_ns)] {
+            let is = ns as f64 / 20e9;
+            assert!((is - cpus).abs() < 0.002, "{name} {what} {is} CPUs");
+        }
+    }
+}
+
+/// Programs A, B, C: 1:4:4.
+#[test]
+fn tfps_figure_10() {
+    let report = run("tfps-figure-10.toml", "sfs+tfps", 0);
+    let of = |name: &str| {
+        let tasks = report.runs[0].tasks.iter().filter(|task| task.process == name);
+        tasks.map(|task| task.service_ns as f64).sum::<f64>() / 36e9
+    };
+    for (name, ninths) in [("A", 1.0), ("B", 4.0), ("C", 4.0)] {
+        assert!((of(name) * 9.0 - ninths).abs() < 0.01 * ninths, "{name}: {}", of(name));
+    }
+}
+
 #[test]
 fn gr3_figures_1_to_3() {
     assert_eq!(schedule("gr3-figure-1.toml", 8), ["C1 C1 C2 C1 C1 C1 C2 C3"]);

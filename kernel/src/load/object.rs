@@ -1,6 +1,5 @@
 //! A policy's BPF object in the kernel, from the bytes of the build to the attached scheduler.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use divvy_sim::spec::Spec;
@@ -9,7 +8,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 
 use super::commands::Backend;
 use super::error::LoadError;
-use super::host::{Account, Command, Config, Exit, MAX_CGROUPS, MAX_POOL, Stats, cgroup_id};
+use super::host::{Account, Command, Config, Exit, MAX_POOL, Stats};
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
@@ -73,22 +72,6 @@ impl Scheduler {
 
     pub fn exit(&self) -> Result<Exit, LoadError> {
         Ok(Exit::read(&self.value(".data.exit", Exit::SIZE)?))
-    }
-
-    /// The cgroups that have had tasks: inode number, and the id that stands for them.
-    pub fn cgroups(&self) -> Result<Vec<(u64, u32)>, LoadError> {
-        let map = self.map("cgroups")?;
-        let mut found = BTreeMap::new();
-        // Where the kernel deletes one meanwhile, keys may begin anew.
-        for key in map.keys().take(2 * MAX_CGROUPS) {
-            let value = map.lookup(&key, MapFlags::ANY);
-            let value = value.map_err(|error| io("cannot read `cgroups`", &error))?;
-            let inode = key.as_slice().try_into().map(u64::from_ne_bytes);
-            if let (Ok(inode), Some(value)) = (inode, value) {
-                found.insert(inode, cgroup_id(&value));
-            }
-        }
-        Ok(found.into_iter().collect())
     }
 
     /// The map of the log's records.

@@ -3,7 +3,7 @@
 //! Checked is what the machine's memory depends on (`policy/machine.h`): ids and CPUs within their range, weights and
 //! parameters as well, time that does not go back, and tasks that exist and join and leave in turn.
 
-use divvy_sim::policy::{Event, ParamInfo, TaskId, WEIGHT_MAX};
+use divvy_sim::policy::{Event, MAX_GROUPS, ParamInfo, TaskId, WEIGHT_MAX};
 
 /// Times beyond are no times: 146 years.
 const TIME_MAX: u64 = 1 << 62;
@@ -24,11 +24,19 @@ pub(super) struct Legal {
     params: &'static [ParamInfo],
     now: u64,
     tasks: Vec<Task>,
+    /// Of groups, by id; 0 is the root.
+    parents: Vec<u32>,
 }
 
 impl Legal {
     pub fn new(cpus: u32, pool: u32, params: &'static [ParamInfo]) -> Legal {
-        Legal { cpus, params, now: 0, tasks: vec![Task::default(); pool as usize + 1] }
+        Legal {
+            cpus,
+            params,
+            now: 0,
+            tasks: vec![Task::default(); pool as usize + 1],
+            parents: vec![0; MAX_GROUPS as usize],
+        }
     }
 
     /// Whether this may come now; if so, it came.
@@ -56,7 +64,32 @@ impl Legal {
             }
             Event::SetProcess { task, process } => self.set_process(task, process),
             Event::SetParam { owner, index, value } => self.set_param(owner, index, value),
+            Event::SetGroup { group, parent, weight } => self.set_group(group, parent, weight),
+            Event::EnterGroup { task, group } => {
+                check_group(group)?;
+                self.known(task).map(|_| ())
+            }
         }
+    }
+
+    /// Groups are a tree. One that has runnable tasks stays where it is, so its new parent is not looked at then; as the
+    /// machine knows which those are, and this does not, both must be above it.
+    fn set_group(&mut self, group: u32, parent: u32, weight: u64) -> Result<(), String> {
+        check_weight(weight)?;
+        check_group(group)?;
+        check_group(parent)?;
+        let mut above = parent;
+        for _ in 0..MAX_GROUPS {
+            if above == 0 && group != 0 {
+                self.parents[group as usize] = parent;
+                return Ok(());
+            }
+            if above == group {
+                break;
+            }
+            above = self.parents[above as usize];
+        }
+        Err(format!("group {group} is put into group {parent}, which is in itself"))
     }
 
     fn known(&mut self, id: TaskId) -> Result<&mut Task, String> {
@@ -159,6 +192,13 @@ impl Legal {
         }
         Ok(())
     }
+}
+
+fn check_group(group: u32) -> Result<(), String> {
+    if group < MAX_GROUPS {
+        return Ok(());
+    }
+    Err(format!("there is no group {group}: they are 1 to {}", MAX_GROUPS - 1))
 }
 
 fn check_weight(weight: u64) -> Result<(), String> {

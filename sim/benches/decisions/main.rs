@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use divvy_sim::engine::{Engine, Setup};
 use divvy_sim::policy;
 use divvy_sim::run::{Rows, machine};
+use divvy_sim::sharing::Sharing;
 use divvy_sim::spec::parse;
 use divvy_sim::workload::{Arrivals, Dist, Step, Task, Weight, Workload};
 
@@ -69,6 +70,7 @@ impl Case {
             name: format!("T{i}"),
             weight: Weight::Units(u64::from(i % 7 + 1) * 1024),
             process: None,
+            group: None,
             count: 1,
             start_ns: 0,
             stop_ns: None,
@@ -91,6 +93,7 @@ impl Case {
             tick_ns: None,
             switch_cost_ns: 0,
             migration_cost_ns: 0,
+            groups: Vec::new(),
             tasks: (0..self.tasks).map(task).collect(),
             locks: Vec::new(),
             barriers: Vec::new(),
@@ -110,7 +113,7 @@ fn simulate(case: &Case, workload: &Workload, policy: &str) -> Measured {
         until_ns: workload.duration_ns,
         schedule: 0,
         rows: Rows::EachInstance,
-        by_process: false,
+        sharing: Sharing::of(&spec),
     };
     let engine = Engine::new(workload, machine, setup);
     let start = Instant::now();

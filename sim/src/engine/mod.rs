@@ -14,6 +14,7 @@
 mod checks;
 mod deadlock;
 pub(crate) mod entitled;
+mod hierarchy;
 mod instance;
 pub(crate) mod metrics;
 pub mod program;
@@ -27,6 +28,7 @@ pub use checks::Violation;
 use crate::policy::{CpuMask, Machine, TaskId};
 use crate::report::Run;
 use crate::run::Rows;
+use crate::sharing::Sharing;
 use crate::workload::{Arrivals, Purpose, Stream, Workload, stream};
 use entitled::Entitled;
 use instance::{Instance, State};
@@ -52,8 +54,8 @@ pub struct Setup {
     pub schedule: usize,
     /// What the rows of the result stand for.
     pub rows: Rows,
-    /// Whether a task is entitled to its weight divided by its process's runnable threads.
-    pub by_process: bool,
+    /// What tasks are entitled to by their weights.
+    pub sharing: Sharing,
 }
 
 /// A stretch of service on a CPU.
@@ -108,6 +110,7 @@ struct Class {
     allowed: Option<CpuMask>,
     /// Its number, if it has a name.
     process: Option<usize>,
+    group: Option<usize>,
     /// Instances so far, which numbers their random streams.
     born: u32,
     arrivals: Stream,
@@ -191,7 +194,7 @@ impl<'a> Engine<'a> {
             processes: 0,
             mutexes: workload.locks.iter().map(|_| Mutex::default()).collect(),
             meetings: workload.barriers.iter().map(|b| Meeting::new(b.parties)).collect(),
-            entitled: Entitled::new(workload.cpus),
+            entitled: Entitled::new(workload.cpus, setup.sharing, &workload.groups),
             rows: Vec::new(),
             delays: Delays::default(),
             schedule: vec![Vec::new(); n],
@@ -206,6 +209,7 @@ impl<'a> Engine<'a> {
             warm: workload.warmup_ns == 0,
             setup,
         };
+        engine.make_groups();
         engine.make_classes();
         engine
     }

@@ -107,7 +107,16 @@ impl Storm {
 
     fn change(&mut self, task: TaskId) {
         let weight = WEIGHT_UNIT * (1 + self.random.below(3000));
-        match self.random.below(5) {
+        match self.random.below(7) {
+            5 => {
+                let group = 1 + self.random.below(9) as u32;
+                let parent = self.random.below(group.into()) as u32;
+                self.tell(Event::SetGroup { group, parent, weight });
+            }
+            6 => {
+                let group = self.random.below(10) as u32;
+                self.tell(Event::EnterGroup { task, group });
+            }
             0 => {
                 self.tell(Event::SetWeight { task, weight });
             }
@@ -186,7 +195,7 @@ pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(E
     (Header { spec: spec.to_owned(), cpus, pool: 16_383, quantum_ns: QUANTUM_NS }, storm.told)
 }
 
-/// Every selection under every set of modifiers.
+/// Every selection under every set of modifiers that compose.
 pub fn specs() -> Vec<String> {
     let names =
         |kind| policy::all().iter().filter(move |policy| policy.kind == kind).map(|policy| policy.name);
@@ -199,6 +208,7 @@ pub fn specs() -> Vec<String> {
     names(Kind::Selection)
         .flat_map(|name| sets.clone().map(move |bits| (name, bits)))
         .map(|(name, bits)| format!("{name}{}", set(bits)))
+        .filter(|spec| divvy_sim::spec::parse(spec, policy::all()).is_ok())
         .collect()
 }
 
@@ -223,6 +233,10 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
         Event::Yield { cpu } => record.cpu = cpu as u16,
         Event::SetWeight { task, weight } => (record.id, record.value) = (task, weight),
         Event::SetProcess { task, process } => (record.id, record.answer) = (task, process),
+        Event::SetGroup { group, parent, weight } => {
+            (record.answer, record.cpu, record.value) = (group, parent as u16, weight);
+        }
+        Event::EnterGroup { task, group } => (record.id, record.answer) = (task, group),
         Event::SetParam { owner, index, value } => {
             (record.answer, record.cpu, record.value) = (owner, index as u16, value.cast_unsigned());
         }
