@@ -266,7 +266,8 @@ static NOINLINE void machine_reweigh_groups(struct machine *m, u64 now)
 	}
 }
 
-static NOINLINE void machine_apply_groups(struct machine *m, u64 now)
+/* Inlined, as calls are deep below: at most 8 frames in BPF. */
+static inline __attribute__((always_inline)) void machine_apply_groups(struct machine *m, u64 now)
 {
 	groups_start(&m->groups);
 	machine_reweigh_groups(m, now);

@@ -15,6 +15,7 @@ struct Task {
     /// Was runnable once.
     seen: bool,
     process: TaskId,
+    group: u32,
     /// Of its id: itself, and those whose process it stands for. The host gives away an id that nobody holds.
     holders: u32,
 }
@@ -65,31 +66,41 @@ impl Legal {
             Event::SetProcess { task, process } => self.set_process(task, process),
             Event::SetParam { owner, index, value } => self.set_param(owner, index, value),
             Event::SetGroup { group, parent, weight } => self.set_group(group, parent, weight),
-            Event::EnterGroup { task, group } => {
-                check_group(group)?;
-                self.known(task).map(|_| ())
-            }
+            Event::EnterGroup { task, group } => self.enter_group(task, group),
         }
     }
 
-    /// Groups are a tree. One that has runnable tasks stays where it is, so its new parent is not looked at then; as the
-    /// machine knows which those are, and this does not, both must be above it.
+    /// Groups are a tree, and one that has runnable tasks stays where it is.
     fn set_group(&mut self, group: u32, parent: u32, weight: u64) -> Result<(), String> {
         check_weight(weight)?;
         check_group(group)?;
         check_group(parent)?;
-        let mut above = parent;
-        for _ in 0..MAX_GROUPS {
-            if above == 0 && group != 0 {
-                self.parents[group as usize] = parent;
-                return Ok(());
-            }
-            if above == group {
-                break;
-            }
-            above = self.parents[above as usize];
+        if group == 0 {
+            return Err("the root, group 0, has no parent and no weight".to_owned());
         }
-        Err(format!("group {group} is put into group {parent}, which is in itself"))
+        if self.is_in(parent, group) {
+            return Err(format!("group {group} is put into group {parent}, which is in it"));
+        }
+        let moves = self.parents[group as usize] != parent;
+        if moves && self.tasks.iter().any(|task| task.runnable && self.is_in(task.group, group)) {
+            return Err(format!("group {group} gets another parent, and has runnable tasks"));
+        }
+        self.parents[group as usize] = parent;
+        Ok(())
+    }
+
+    /// Whether a group is this one, or at any depth in it. Parents lead to the root.
+    fn is_in(&self, mut inner: u32, group: u32) -> bool {
+        while inner != group && inner != 0 {
+            inner = self.parents[inner as usize];
+        }
+        inner == group
+    }
+
+    fn enter_group(&mut self, task: TaskId, group: u32) -> Result<(), String> {
+        check_group(group)?;
+        self.known(task)?.group = group;
+        Ok(())
     }
 
     fn known(&mut self, id: TaskId) -> Result<&mut Task, String> {

@@ -42,6 +42,8 @@ struct Storm {
     now: u64,
     cpus: u32,
     params: &'static [policy::ParamInfo],
+    /// With the root; 0 where nobody looks at them.
+    groups: u32,
     tasks: Vec<Task>,
     on: Vec<TaskId>,
     told: Vec<(Event, Answer, u64)>,
@@ -107,14 +109,14 @@ impl Storm {
 
     fn change(&mut self, task: TaskId) {
         let weight = WEIGHT_UNIT * (1 + self.random.below(3000));
-        match self.random.below(7) {
+        match self.random.below(if self.groups > 0 { 7 } else { 5 }) {
             5 => {
-                let group = 1 + self.random.below(9) as u32;
-                let parent = self.random.below(group.into()) as u32;
+                let group = 1 + self.random.below(u64::from(self.groups) - 1) as u32;
+                let parent = group / 2;
                 self.tell(Event::SetGroup { group, parent, weight });
             }
             6 => {
-                let group = self.random.below(10) as u32;
+                let group = self.random.below(self.groups.into()) as u32;
                 self.tell(Event::EnterGroup { task, group });
             }
             0 => {
@@ -184,10 +186,15 @@ pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(E
         now: 1 << 40,
         cpus,
         params: &policy::find(parsed.selection.name).unwrap().params,
+        groups: if spec.contains("+groups") { 10 } else { 0 },
         tasks: vec![Task { place: Place::Absent, seen: false, since: 0 }; 25],
         on: vec![0; cpus as usize],
         told: Vec::new(),
     };
+    // Nested, before tasks are in them.
+    for group in 1..storm.groups {
+        storm.tell(Event::SetGroup { group, parent: group / 2, weight: WEIGHT_UNIT * u64::from(group) });
+    }
     while storm.told.len() < events {
         storm.step();
     }
