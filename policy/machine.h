@@ -201,8 +201,8 @@ static inline u64 machine_asked(struct machine *m, u32 id)
 	return m->modifiers & GROUPS ? m->groups.phi[id & POOL_MASK] : machine_wanted(m, id);
 }
 
-/* Its weight before readjustment may have changed. */
-static NOINLINE void machine_reask(struct machine *m, u32 id, u64 now)
+/* Its weight before readjustment may have changed. Inlined, as calls are deep below: at most 8 frames in BPF. */
+static inline __attribute__((always_inline)) void machine_reask(struct machine *m, u32 id, u64 now)
 {
 	if (!(m->modifiers & FEASIBLE)) {
 		machine_reweigh(m, id, machine_asked(m, id), now);
@@ -266,7 +266,7 @@ static NOINLINE void machine_reweigh_groups(struct machine *m, u64 now)
 	}
 }
 
-/* Inlined, as calls are deep below: at most 8 frames in BPF. */
+/* Inlined for the same reason */
 static inline __attribute__((always_inline)) void machine_apply_groups(struct machine *m, u64 now)
 {
 	groups_start(&m->groups);

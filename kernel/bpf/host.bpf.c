@@ -262,7 +262,7 @@ static __always_inline u32 group_of(u64 key)
 }
 
 /* A group of this key in a parent; ROOT if no more can be had, and its tasks are in the root then. */
-static __always_inline u32 make_group(u64 key, u32 parent, u64 weight)
+static NOINLINE u32 make_group(u64 key, u32 parent, u64 weight)
 {
 	struct event e = { .cpu = parent, .amount = weight, .now = clock_ns() };
 
