@@ -369,11 +369,11 @@ fn files_that_cannot_be_read() {
 #[test]
 fn groups_are_made_of_their_paths() {
     let text = "task = [
-        { name = \"a\", group = \"web/logs\", program = [] },
-        { name = \"b\", user = \"ann\", program = [] },
-        { name = \"c\", user = \"ann\", group = \"build\", program = [] },
-        { name = \"d\", group = \"web\", program = [] },
-        { name = \"e\", program = [] } ]
+        { name = \"a\", group = \"web/logs\", program = [ { run = \"1s\" } ] },
+        { name = \"b\", user = \"ann\", program = [ { run = \"1s\" } ] },
+        { name = \"c\", user = \"ann\", group = \"build\", program = [ { run = \"1s\" } ] },
+        { name = \"d\", group = \"web\", program = [ { run = \"1s\" } ] },
+        { name = \"e\", program = [ { run = \"1s\" } ] } ]
     group = [ { name = \"web\", weight = 3 }, { name = \"ann/build\", nice = 5 } ]";
     let workload = parse(text);
     let groups: Vec<_> = workload.groups.iter().map(|g| (g.name.as_str(), g.weight, g.parent)).collect();
@@ -390,15 +390,15 @@ fn groups_are_made_of_their_paths() {
 
 #[test]
 fn groups_that_are_refused() {
-    let task = |keys: &str| format!("[[task]]\nname = \"T\"\n{keys}\nprogram = []\n");
+    let task = |keys: &str| format!("[[task]]\nname = \"T\"\n{keys}\nprogram = [ {{ run = \"1s\" }} ]\n");
     let group = |keys: &str| task("group = \"web\"") + "[[group]]\n" + keys;
     for (text, place, part) in [
-        (task("group = \"\""), "3:9", "`` is no path of a group; write names with `/` between them"),
+        (task("group = \"\""), "3:9", "help: write names with `/` between them"),
         (task("group = \"a//b\""), "3:9", "`a//b` is no path"),
         (task("group = \"/a\""), "3:9", "`/a` is no path"),
         (task("group = 3"), "3:9", "a string"),
         (task("user = \"a/b\""), "3:8", "the name of a user has no `/`"),
-        (group("name = \"wbe\""), "6:8", "no task is in a group `wbe`; did you mean `web`?"),
+        (group("name = \"wbe\""), "6:8", "help: did you mean `web`?"),
         (group("name = \"zzzzz\""), "6:8", "put one there with `group` or `user`"),
         (group("weight = 1"), "5:1", "a group needs `name`"),
         (group("name = \"web\"\nweight = 0"), "7:10", "too small"),
