@@ -77,15 +77,8 @@
 #define GROUPS 4
 #define FEASIBLE 8
 
-/* Which of them may be on. A host that knows before it is loaded says so: of the others the verifier then sees nothing. */
-#ifndef MODIFIERS_LOADED
-#define MODIFIERS_LOADED (~0u)
-#endif
-#ifdef POLICY_MODIFIERS
-#define MODIFIERS_POSSIBLE (MODIFIERS_LOADED | POLICY_MODIFIERS)
-#else
-#define MODIFIERS_POSSIBLE MODIFIERS_LOADED
-#endif
+/* A host that knows before it is loaded which of them are asked for defines MODIFIERS_LOADED: of the others the verifier
+ * then sees nothing. */
 
 struct allowed {
 	u64 word[CPU_WORDS];
@@ -127,9 +120,21 @@ static inline struct fact *fact(struct machine *m, u32 id)
 	return &m->s.facts.task[id & POOL_MASK];
 }
 
+/* Weights of groups are feasible as they are. */
+static inline u32 modifiers_of(u32 asked)
+{
+#ifdef POLICY_MODIFIERS
+	asked |= POLICY_MODIFIERS;
+#endif
+	return asked & GROUPS ? asked & ~FEASIBLE : asked;
+}
+
 static inline bool machine_has(const struct machine *m, u32 modifiers)
 {
-	return m->modifiers & modifiers & MODIFIERS_POSSIBLE;
+#ifdef MODIFIERS_LOADED
+	modifiers &= modifiers_of(MODIFIERS_LOADED);
+#endif
+	return m->modifiers & modifiers;
 }
 
 static inline bool machine_may_run(const struct machine *m, u32 id, u32 cpu)
@@ -369,9 +374,7 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 	m->idle[1] = machine_first_cpus(ncpus, 64);
 	m->idle[2] = machine_first_cpus(ncpus, 128);
 	m->idle[3] = machine_first_cpus(ncpus, 192);
-#ifdef POLICY_MODIFIERS
-	m->modifiers |= POLICY_MODIFIERS;
-#endif
+	m->modifiers = modifiers_of(m->modifiers);
 	/* No weight asks for more than a CPU that is the only one: about 500 instructions a switch less. */
 	if (ncpus == 1)
 		m->modifiers &= ~FEASIBLE;
