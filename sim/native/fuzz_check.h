@@ -13,15 +13,18 @@
 
 static u64 model_wanted(const struct model_task *t)
 {
-	u64 threads = 0;
+	u64 threads = 0, some;
 
-	if (!(model.modifiers & 1))
+	if (!(model.modifiers & (PROCFAIR | TFPS)))
 		return t->nominal;
 	for (u32 id = 1; id < POOL; id++)
 		if (model.task[id].process == t->process &&
 		    (model.count_all ? model.task[id].known : model.task[id].runnable))
 			threads++;
-	return t->nominal / threads ? t->nominal / threads : 1;
+	some = model.modifiers & TFPS && threads > model.ncpus ? t->nominal * model.ncpus / threads : t->nominal;
+	if (!(model.modifiers & TFPS))
+		some /= threads;
+	return some ? some : 1;
 }
 
 static int model_heavier(const void *a, const void *b)
@@ -58,7 +61,7 @@ static void model_check_weights(const struct facts *f)
 	for (u32 id = 1; id < POOL; id++)
 		if (model.task[id].runnable)
 			sorted[n++] = wanted[id] = model_wanted(&model.task[id]);
-	cap = model.modifiers & 2 ? model_cap(sorted, n) : ~0ull;
+	cap = model.modifiers & FEASIBLE ? model_cap(sorted, n) : ~0ull;
 	for (u32 id = 1; id < POOL; id++) {
 		u64 w = f->task[id].weight;
 
@@ -69,7 +72,7 @@ static void model_check_weights(const struct facts *f)
 		sum += w;
 		most = w > most ? w : most;
 	}
-	MUST(!(model.modifiers & 2) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible", 0);
+	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible", 0);
 }
 
 /* ---- tasks and CPUs ---- */

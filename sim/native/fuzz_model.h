@@ -31,7 +31,7 @@ struct model_task {
 struct model {
 	u64 now, events;
 	u32 ncpus, modifiers;
-	bool count_all; /* +procfair: threads that are not runnable, too */
+	bool count_all; /* +procfair, +tfps: threads that are not runnable, too */
 	u32 turn[MAX_CPUS]; /* whose turn it is, by the machine's answers */
 	bool idle[MAX_CPUS];
 	u32 promised[MAX_CPUS]; /* the task for which an idle CPU was asked to dispatch */

@@ -109,8 +109,11 @@ static void storm_config(struct storm *s, struct config *c)
 	c->procfair.name = storm_param(s, dflt, min, max);
 #define STORM_FEASIBLE(name, kind, unit, dflt, min, max, help) \
 	c->feasible.name = storm_param(s, dflt, min, max);
+#define STORM_TFPS(name, kind, unit, dflt, min, max, help) \
+	c->tfps.name = storm_param(s, dflt, min, max);
 	POLICY_PARAMS(STORM_PARAM)
 	PROCFAIR_PARAMS(STORM_PROCFAIR)
+	TFPS_PARAMS(STORM_TFPS)
 	FEASIBLE_PARAMS(STORM_FEASIBLE)
 }
 

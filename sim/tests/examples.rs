@@ -58,6 +58,19 @@ fn gr3_r5_r6_d6_errors_stay_small_while_tasks_come_and_go() {
     }
 }
 
+/// Programs A, B, C: 1:4:4.
+#[test]
+fn tfps_figure_10() {
+    let report = run("tfps-figure-10.toml", "sfs+tfps", 0);
+    let of = |name: &str| {
+        let tasks = report.runs[0].tasks.iter().filter(|task| task.process == name);
+        tasks.map(|task| task.service_ns as f64).sum::<f64>() / 36e9
+    };
+    for (name, ninths) in [("A", 1.0), ("B", 4.0), ("C", 4.0)] {
+        assert!((of(name) * 9.0 - ninths).abs() < 0.01 * ninths, "{name}: {}", of(name));
+    }
+}
+
 #[test]
 fn gr3_figures_1_to_3() {
     assert_eq!(schedule("gr3-figure-1.toml", 8), ["C1 C1 C2 C1 C1 C1 C2 C3"]);

@@ -10,3 +10,4 @@ mod lockstep;
 mod sfs;
 mod surplus;
 mod tags;
+mod threads;
