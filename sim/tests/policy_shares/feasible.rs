@@ -170,19 +170,23 @@ proptest! {
     }
 }
 
-/// The median search takes all that are as heavy as the median: 5 of 8 on 6 CPUs, 1 of 8 on 2.
+/// Five of 7 beside 4, 1, 1 on 6 CPUs ask for more than 6 each, the last of them too, 7/(7 + 6) of two CPUs. All are as
+/// heavy as the median.
 #[test]
 fn gr3_r10_d5_ties_with_the_median_are_kept() {
-    for (cpus, weights) in
-        [(6, [7, 7, 7, 7, 7, 4, 4, 4]), (2, [7, 7, 7, 7, 7, 7, 7, 7]), (6, [4, 7, 7, 4, 7, 7, 4, 7])]
-    {
-        let mut machine = Machine::new("rr", &["feasible"], &[("feasible", 0, 1)], cpus, QUANTUM_NS).unwrap();
-        for (id, weight) in (1..).zip(weights) {
-            machine.add(id, id, weight * WEIGHT_UNIT, 0);
-            machine.wake(id, true, 0);
+    for weights in [[7, 7, 7, 7, 7, 4, 1, 1], [4, 7, 1, 7, 7, 1, 7, 7]] {
+        let machine = Machine::new("rr", &["feasible"], &[("feasible", 0, 1)], 6, QUANTUM_NS).unwrap();
+        let mut machine = Lockstep::of(machine, 6);
+        for (weight, id) in weights.iter().zip(1..) {
+            assert_eq!(machine.add(*weight), id);
         }
-        let wanted = feasible(&weights.map(|w| w * WEIGHT_UNIT), cpus as usize);
-        assert_eq!((1..=8).map(|id| machine.weight(id)).collect::<Vec<_>>(), wanted);
+        for (weight, id) in weights.iter().zip(1..) {
+            assert_eq!(
+                machine.machine.weight(id),
+                (*weight).min(6) * WEIGHT_UNIT,
+                "task {id} of {weights:?}"
+            );
+        }
     }
 }
 
