@@ -70,8 +70,8 @@
 /* Modifiers, in the order in which they are applied to a weight */
 #define MODIFIERS(M) M(PROCFAIR, procfair) M(TFPS, tfps) M(FEASIBLE, feasible)
 #define PROCFAIR 1
-#define FEASIBLE 2
-#define TFPS 4
+#define TFPS 2
+#define FEASIBLE 4
 
 struct allowed {
 	u64 word[CPU_WORDS];

@@ -15,7 +15,7 @@
 #define POLICY_PARAMS(P) PBS_PARAMS(P)
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "priority-based blind scheduling, as pbs, by a tournament tree instead of a scan") \
+	A(TITLE, "as pbs, by a tournament tree instead of a scan") \
 	A(PAPER, "Feng, Misra, Rubenstein: PBS: A Unified Priority-Based CPU Scheduler, Columbia University, 2006") \
 	A(GUARANTEE, "decides as pbs does, decision for decision") \
 	A(COST, "O(log n) a change, and O(log n) for each match whose winner may have changed since; a new alpha O(n)") \

@@ -84,7 +84,7 @@ fn the_host_reads_the_configuration_that_was_meant() {
     assert!(lines[4].starts_with("policy alpha=32768 beta=-196608"), "{}", lines[4]);
     assert_eq!(lines[5], "procfair all=1");
     assert_eq!(lines[6], "tfps all=0");
-    assert_eq!(lines[7], "feasible");
+    assert_eq!(lines[7], "feasible median=1");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn every_policy_has_its_defaults() {
 #[test]
 fn modifiers_have_the_machines_bits() {
     let (text, _) = probe("rr+feasible+procfair");
-    assert!(text.contains("ncpus 2 modifiers 3\n"), "{text}");
+    assert!(text.contains("ncpus 2 modifiers 5\n"), "{text}");
     for line in text.lines().filter_map(|line| line.strip_prefix("modifier ")) {
         let (name, bit) = line.split_once(' ').expect("a name and a bit");
         assert_eq!(modifier_bit(name), bit.parse().ok(), "{name}");
