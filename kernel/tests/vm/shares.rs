@@ -51,7 +51,7 @@ fn assert_shares(spec: &str, services: &[f64], weights: &[f64]) {
 #[ignore = "needs the test VM: make test-vm"]
 fn proportional_shares_are_honoured_within_1_percent() {
     let specs = ["gr3", "sfs", "sfq", "eevdf", "cfs", "stride"];
-    let said = play("unequal.toml", &specs, 600);
+    let said = play("unequal.toml", &specs, 1200);
     for spec in specs {
         assert_shares(spec, &services(&said.json(spec)), &[1024.0, 1024.0, 526.0, 335.0]);
     }
@@ -60,7 +60,7 @@ fn proportional_shares_are_honoured_within_1_percent() {
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn rr_gives_equal_shares_whatever_the_weights() {
-    let said = play("unequal.toml", &["rr"], 200);
+    let said = play("unequal.toml", &["rr"], 600);
     assert_shares("rr", &services(&said.json("rr")), &[1.0; 4]);
 }
 
@@ -70,7 +70,7 @@ fn rr_gives_equal_shares_whatever_the_weights() {
 fn pbs_follows_its_fluid_solution() {
     let jobs = [(0.0, 2.0), (0.5, 1.0), (1.5, 0.5)].map(|(arrival, demand)| Job { arrival, demand });
     let specs = ["pbs:alpha=0.5", "pbs:alpha=1", "pbs:alpha=2"];
-    let said = play("arrivals.toml", &specs, 300);
+    let said = play("arrivals.toml", &specs, 900);
     for (spec, alpha) in specs.iter().zip([0.5, 1.0, 2.0]) {
         let report = said.json(spec);
         let ends: Vec<f64> = (0..3)
@@ -91,7 +91,7 @@ fn pbs_follows_its_fluid_solution() {
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn a_run_repeats() {
-    let runs: Vec<_> = (0..2).map(|_| play("arrivals.toml", &["sfq"], 200)).collect();
+    let runs: Vec<_> = (0..2).map(|_| play("arrivals.toml", &["sfq"], 600)).collect();
     assert_eq!(runs[0].json("sfq"), runs[1].json("sfq"));
     assert_eq!(runs[0].json("log sfq"), runs[1].json("log sfq"));
 }
