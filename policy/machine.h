@@ -278,7 +278,11 @@ static NOINLINE void machine_reweigh_group(struct machine *m, u64 now)
 static NOINLINE void machine_reweigh_groups(struct machine *m, u64 now)
 {
 	while (m->groups.walking && can_loop) {
-		if (m->groups.down && groups_divide(&m->groups)) {
+		if (m->groups.down) {
+			groups_share(&m->groups);
+			groups_compare(&m->groups);
+		}
+		if (m->groups.down && m->groups.changed) {
 			machine_reweigh_group(m, now);
 			groups_give(&m->groups);
 		}

@@ -265,8 +265,11 @@ static __always_inline u32 group_of(u64 key)
 	return group ? *group : ROOT;
 }
 
+/* What is not static the verifier looks at once, whatever comes before and after the calls: so here, where a task may or
+ * may not be moved before something else is told. */
+
 /* A group of this key in a parent; ROOT if no more can be had, and its tasks are in the root then. */
-static NOINLINE u32 make_group(u64 key, u32 parent, u64 weight)
+NOINLINE u32 make_group(u64 key, u32 parent, u64 weight)
 {
 	struct event e = { .cpu = parent, .amount = weight, .now = clock_ns() };
 
@@ -290,7 +293,7 @@ static NOINLINE u32 make_group(u64 key, u32 parent, u64 weight)
 	return e.process;
 }
 
-static __always_inline void enter_group(u32 id, u32 group)
+NOINLINE int enter_group(u32 id, u32 group)
 {
 	struct event e = { .id = id, .process = group, .now = clock_ns() };
 
@@ -299,6 +302,7 @@ static __always_inline void enter_group(u32 id, u32 group)
 	settle_account(id);
 	bpf_spin_unlock(&lock);
 	note(EVENT_enter_group, &e, 0, group, 0);
+	return 0;
 }
 
 /* cpu.weight: 100 is nice 0. */

@@ -23,15 +23,23 @@ static inline struct wide wide_mul(u64 a, u64 b)
 	};
 }
 
+/* What follows is without branches, each of which the verifier goes both ways. */
+
+/* What a - b borrows from the next digit: 1 if a < b */
+static inline u64 wide_borrow(u64 a, u64 b)
+{
+	return ((~a & b) | ((~a | b) & (a - b))) >> 63;
+}
+
 /* a * b > c * d, exactly */
 static inline bool wide_greater(u64 a, u64 b, u64 c, u64 d)
 {
 	struct wide x = wide_mul(a, b), y = wide_mul(c, d);
 
-	return x.hi != y.hi ? x.hi > y.hi : x.lo > y.lo;
+	return wide_borrow(y.hi, x.hi) | wide_borrow(y.hi - x.hi, wide_borrow(y.lo, x.lo));
 }
 
-/* Sums of signed numbers, in two's complement; without branches, each of which the verifier goes both ways */
+/* Sums of signed numbers, in two's complement */
 static inline struct wide wide_add(struct wide a, struct wide b)
 {
 	u64 lo = a.lo + b.lo;

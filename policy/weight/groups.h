@@ -27,7 +27,7 @@
 #define GROUPS_ABOUT(A) \
 	A(TITLE, "a hierarchy of shares: groups (users, cgroups) with weights, nested") \
 	A(PAPER, "Chandra, Adler, Goyal, Shenoy: Surplus Fair Scheduling, OSDI 2000, section 5 (future work)") \
-	A(GUARANTEE, "effective weights are in the ratio of the shares in the hierarchical fluid model, to 2^-20 of nice 0 and 2^-30") \
+	A(GUARANTEE, "effective weights are in the ratio of the shares in the hierarchical fluid model, to 2^-20 of nice 0 and 2^-30 of the groups around") \
 	A(GUARANTEE, "no thread's weight asks for more than one CPU, no group's for more CPUs than it has runnable threads") \
 	A(COST, "when a thread blocks or wakes: O(depth + active groups), and O(threads) of each group of which a member came, went, or has CPUs of its own") \
 	A(DEVIATION, "D1: with no more threads than CPUs each weighs as nice 0")
@@ -72,7 +72,10 @@ struct groups {
 	u32 at;        /* the group that is looked at */
 	bool walking;
 	bool down;     /* at a group for the first time, coming from above */
-	bool deeper;   /* groups in it are to be looked at */
+	u64 changed;   /* not 0: a member's part may have */
+	u64 deeper;    /* not 0: groups in it are to be looked at */
+	u64 factor;    /* those of the group that is looked at, from now on */
+	u32 shift;
 	u64 left;      /* budget that is left for members that are not full */
 	u64 rest;      /* sum of their weights */
 	u64 c;         /* one CPU, as `left` is counted */
@@ -301,18 +304,18 @@ static inline u64 groups_cpu(const struct groups *s)
 }
 
 /* left / rest as factor / 2^shift, to 2^-31: members' weights are below rest, so weight * factor fits in 128 bits */
-static inline void groups_ratio(struct groups *s, u64 *factor, u32 *shift)
+static inline void groups_ratio(struct groups *s)
 {
 	u32 l = floor_log2(s->left), r = floor_log2(s->rest);
 	u64 high = s->left << (63 - l), low = r > 31 ? s->rest >> (r - 31) : s->rest << (31 - r);
 	s64 by = 32 + (s64)r - (s64)l;
 
-	*factor = high / (low ? low : 1);
+	s->factor = high / (low ? low : 1);
 	if (by < 1) {
-		*factor <<= (1 - by) & 63;
+		s->factor <<= (1 - by) & 63;
 		by = 1;
 	}
-	*shift = by;
+	s->shift = by;
 }
 
 /* What a member that is not full is given of the group's budget */
@@ -325,40 +328,44 @@ static inline u64 groups_part(const struct group *g, u64 weight)
 	return x.lo >> (g->shift & 63) | x.hi << ((64 - g->shift) & 63);
 }
 
-/* Works out how the group divides its budget. Whether a member's part may have changed; whether one further down may. */
-static inline bool groups_divide(struct groups *s)
+/* Works out how the group divides its budget: factor and shift, and who is full. */
+static NOINLINE void groups_share(struct groups *s)
 {
 	struct group *g = groups_at(s);
-	u32 had = g->nfull, shift = 0;
-	u64 factor = 0;
-	bool changed;
 
-	if (g->full) {
-		s->nfull = 1;
-	} else if (s->at == ROOT) {
-		s->left = s->p;
-		s->c = 1;
-		s->rest = g->sum;
-		groups_find_full(s);
-		s->cpu = groups_cpu(s);
-		factor = 1ull << 31; /* its members weigh what they were given */
-		shift = 31 - BUDGET_SHIFT;
-	} else {
-		s->left = g->budget;
-		s->c = s->cpu;
-		s->rest = g->sum;
-		groups_find_full(s);
-		groups_ratio(s, &factor, &shift);
+	s->nfull = g->full;
+	s->factor = s->shift = 0;
+	if (g->full)
+		return;
+	s->left = s->at == ROOT ? s->p : g->budget;
+	s->c = s->at == ROOT ? 1 : s->cpu;
+	s->rest = g->sum;
+	groups_find_full(s);
+	if (s->at != ROOT) {
+		groups_ratio(s);
+		return;
 	}
-	changed = g->dirty || g->factor != factor || g->shift != shift ||
-		  ((had || s->nfull) && (g->touched || g->cpu != s->cpu));
-	s->deeper = changed || g->touched || g->cpu != s->cpu;
-	g->factor = factor;
-	g->shift = shift;
+	s->cpu = groups_cpu(s);
+	s->factor = 1ull << 31; /* its members weigh what they were given */
+	s->shift = 31 - BUDGET_SHIFT;
+}
+
+/* Whether a member's part may have changed; whether one further down may. In memory and without branches, for the
+ * verifier, which would go on with either answer. */
+static NOINLINE void groups_compare(struct groups *s)
+{
+	struct group *g = groups_at(s);
+	u64 around = g->touched | (g->cpu ^ s->cpu);
+
+	s->changed = g->dirty | (g->factor ^ s->factor) | (g->shift ^ s->shift);
+	if (g->nfull | s->nfull)
+		s->changed |= around;
+	s->deeper = s->changed | around;
+	g->factor = s->factor;
+	g->shift = s->shift;
 	g->nfull = s->nfull;
 	g->cpu = s->cpu;
 	g->dirty = g->touched = false;
-	return changed;
 }
 
 /* The effective weight of one of the group's own threads (groups R3): to the nearest, but not above one CPU */

@@ -120,8 +120,8 @@ static long double model_level(struct model_member *m, u32 n, long double cpus)
 	return level;
 }
 
-/* Returns CPUs for each unit of weight at this level. */
-static long double model_divide(u32 group, long double cpus)
+/* Returns CPUs for each unit of weight at this level. `around` is the most that a group around it has. */
+static long double model_divide(u32 group, long double cpus, long double around)
 {
 	struct model_member m[2 * POOL];
 	u32 n = model_members(group, m);
@@ -130,19 +130,22 @@ static long double model_divide(u32 group, long double cpus)
 	for (u32 i = 0; i < n; i++) {
 		long double rate = m[i].full ? m[i].most : level * m[i].weight;
 
-		if (m[i].task)
+		if (m[i].task) {
 			model.task[m[i].task].rate = rate;
-		else
-			model_divide(m[i].group, rate);
+			model.task[m[i].task].around = around;
+		} else {
+			model_divide(m[i].group, rate, around > rate ? around : rate);
+		}
 	}
 	return level;
 }
 
-/* Of ratios to 2^-24 and units of 1, of which the sum may lack as many as there are tasks where +feasible follows */
+/* Of ratios to 2^-24, units of 1, and 2^-30 of what the groups around have: what full members leave of it for the others
+ * has the same error as the whole (groups C1). */
 static void model_check_groups(const struct facts *f)
 {
 	u32 n = model_runnable(0);
-	long double level = model_divide(0, n < model.ncpus ? n : model.ncpus);
+	long double level = model_divide(0, n < model.ncpus ? n : model.ncpus, 0);
 
 	if (n <= model.ncpus)
 		level = 1.0L / WEIGHT_NICE_0;
@@ -152,7 +155,7 @@ static void model_check_groups(const struct facts *f)
 		if (!model.task[id].runnable)
 			continue;
 		expected = expected < WEIGHT_MIN ? WEIGHT_MIN : expected > WEIGHT_MAX ? WEIGHT_MAX : expected;
-		near = expected / (1 << 24) + (model.modifiers & FEASIBLE ? n + 1 : 1);
+		near = expected / (1 << 24) + model.task[id].around / level / (1 << 30) + 1;
 		MUST(w <= expected + near, "too great a part of its group", id);
 		MUST(w >= expected - near, "too small a part of its group", id);
 		MUST(f->task[id].weight == model.task[id].told, "the policy was not told of a weight", id);

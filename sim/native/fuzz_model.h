@@ -16,6 +16,7 @@ struct model_task {
 	u32 process, group;
 	u64 nominal, since;
 	long double rate; /* CPUs, in the hierarchical fluid */
+	long double around; /* CPUs, of the group around it that has most; 0 in the root */
 	u64 received; /* ns, over all runs that ended */
 	u64 charged;  /* ns, by the machine to the policy */
 	u64 late;     /* ns, that the last run went on after its turn had ended */

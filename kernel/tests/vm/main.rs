@@ -4,8 +4,9 @@
 //! What is expected comes from the weights, from the fluid solution of PBS, or from what the kernel's own scheduler
 //! does in the same machine: not from the policies.
 
-mod cgroups;
+mod compositions;
 mod faults;
+mod groups;
 mod load;
 mod machine;
 mod shares;

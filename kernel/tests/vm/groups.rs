@@ -1,0 +1,61 @@
+//! `divvy load --cgroups` and `--users` on one CPU whose clock counts instructions: what each group received.
+
+use crate::machine::{Said, repeatable, workload};
+
+/// Of the CPU time that these cgroups received together, each one's part.
+fn shares(said: &Said, phase: &str, groups: &[&str]) -> Vec<f64> {
+    let part = said.part("groups");
+    let at = |when: &str, group: &str| {
+        let line = format!("{phase} {when} {group} ");
+        let value = part.lines().find_map(|l| l.strip_prefix(&line));
+        value.unwrap_or_else(|| panic!("no {line:?}: {said}")).parse::<f64>().expect("us")
+    };
+    let received: Vec<f64> = groups.iter().map(|group| at("to", group) - at("from", group)).collect();
+    let all: f64 = received.iter().sum();
+    assert!(all > 1_100_000.0, "{phase}: of 1.5 s the cgroups received {all} us: {said}");
+    received.iter().map(|us| us / all).collect()
+}
+
+fn assert_near(spec: &str, shares: &[f64], entitled: &[f64]) {
+    for (share, part) in shares.iter().zip(entitled) {
+        assert!((share - part).abs() < 0.01, "{spec}: received {shares:?}, entitled {entitled:?}");
+    }
+}
+
+/// What FILE wrote while SPEC was loaded with OPTION; its log is verified.
+fn under(spec: &str, option: &str, file: &str) -> Said {
+    let script = format!(
+        "mkdir -p /tmp /etc; cd /tmp\n\
+         echo '== groups'\n\
+         divvy load {spec} {option} --quantum 1ms --quiet --log log --exec sh /{file} || exit 1\n\
+         echo '== log'; divvy verify log --format json\n\
+         echo '== state'; cat /sys/kernel/sched_ext/state\n"
+    );
+    let said = repeatable(&script, &[(workload(file), &format!("/{file}"))], 900);
+    assert_eq!(said.code, 0, "{said}");
+    said.assert_calm();
+    assert_eq!(said.part("state"), "disabled");
+    assert_eq!(said.json("log")["verdict"], "ok", "{said}");
+    said
+}
+
+/// By hand: a, b and c have 100, 200 and 300 of 600, and c's half is 1 to 2 for c/x and c/y. Without b, a has 400 of 700.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn cgroups_receive_by_their_weights_however_many_tasks_they_have() {
+    let groups = ["a", "b", "c/x", "c/y"];
+    for spec in ["gr3", "sfq"] {
+        let said = under(spec, "--cgroups", "cgroups.sh");
+        let sixth = 1.0 / 6.0;
+        assert_near(spec, &shares(&said, "all", &groups), &[sixth, 2.0 * sixth, sixth, 2.0 * sixth]);
+        assert_near(spec, &shares(&said, "changed", &groups), &[4.0 / 7.0, 0.0, 1.0 / 7.0, 2.0 / 7.0]);
+    }
+}
+
+/// Three programs of one user and one of another: half each.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn users_receive_the_same_however_many_tasks_they_have() {
+    let said = under("sfq", "--users", "users.sh");
+    assert_near("sfq", &shares(&said, "all", &["1001", "1002"]), &[0.5, 0.5]);
+}
