@@ -1,6 +1,6 @@
 //! A small event loop around a `Machine`: just enough to run programs of bursts and sleeps, watched.
 
-use divvy_sim::policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_sim::policy::{Event, Machine, TaskId, WEIGHT_UNIT};
 
 pub const MS: u64 = 1_000_000;
 pub const SEC: u64 = 1_000 * MS;
@@ -238,6 +238,11 @@ impl<W: Watch> Bench<W> {
     }
 
     /// A task that is not done gets another weight, in the kernel's table.
+    /// The policy's own parameters are in the order of its list.
+    pub fn set_param(&mut self, index: u32, value: i64) {
+        self.machine.tell(&Event::SetParam { owner: 0, index, value }, self.now);
+    }
+
     pub fn set_weight(&mut self, id: TaskId, weight: u64) {
         let running = self.turns.iter().position(|t| t.as_ref().is_some_and(|t| t.task == id));
         running.into_iter().for_each(|cpu| self.settle(cpu));

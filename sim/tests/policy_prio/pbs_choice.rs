@@ -22,7 +22,7 @@ impl Watch for Choices {
 const INF: f64 = f64::INFINITY;
 const ALPHAS: [f64; 14] = [1.0, 0.4, 2.0, 0.0, INF, 0.01, 100.0, -0.5, -2.0, -INF, -0.0, 40_000.0, 0.7, 1.3];
 
-/// Runs the programs, and gives one of them another weight and the policy another alpha on the way.
+/// Runs the programs, and gives those of them that are left another weight and the policy another alpha on the way.
 fn choices(policy: &str, params: &[f64], cpus: usize, quantum: u64, programs: &[Program]) -> Choices {
     let raw: Vec<i64> = params.iter().map(|x| ratio(*x)).collect();
     let mut bench = Bench::new((policy, &raw), cpus, quantum, programs, Choices::default());
@@ -33,6 +33,7 @@ fn choices(policy: &str, params: &[f64], cpus: usize, quantum: u64, programs: &[
             bench.set_weight(id as TaskId, programs[id - 1].weight ^ 1024 | 16);
         }
     }
+    bench.set_param(0, ratio(3.0 - params[0].clamp(0.0, 2.0)));
     bench.run(1 << 55);
     bench.watch
 }

@@ -356,13 +356,20 @@ fn surplus_of(judged: &Judged, id: usize) -> u128 {
     judged.rank(id).0
 }
 
-/// Figure 3 on a small scale: the more are looked at, the more choices are right; 20 of each order are nearly enough.
+/// Figure 3 on a small scale: the more are looked at, the more choices are right; 20 of each order are nearly enough,
+/// and one is nearly enough where the surpluses by which one order goes are not old.
 #[test]
 fn sfs_r7_accuracy_grows_with_k() {
     for n in [50, 200] {
         let got: Vec<f64> = [1, 5, 20, n as i64].into_iter().map(|k| accuracy(n, k, 100)).collect();
         assert!(got.windows(2).all(|w| w[0] <= w[1] + 1.0), "{n} threads: {got:?}");
         assert!(got[0] + 5.0 < got[2] && got[2] > 90.0 && got[3] == 100.0, "{n} threads: {got:?}");
+        let fresh = accuracy(n, 1, 10);
+        assert!(
+            fresh > got[0] + 20.0,
+            "{n} threads: {fresh} where surpluses are not old, {} where they are",
+            got[0]
+        );
     }
 }
 
