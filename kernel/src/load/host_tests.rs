@@ -41,7 +41,15 @@ fn compile(dir: &Path, policy: &str) -> PathBuf {
     let program = dir.join("probe");
     let status = Process::new("cc")
         .current_dir(ROOT)
-        .args(["-std=gnu11", "-Wall", "-Werror", "-Ipolicy", "-Ikernel/bpf", "kernel/src/load/host_probe.c", "-o"])
+        .args([
+            "-std=gnu11",
+            "-Wall",
+            "-Werror",
+            "-Ipolicy",
+            "-Ikernel/bpf",
+            "kernel/src/load/host_probe.c",
+            "-o",
+        ])
         .arg(&program)
         .arg(format!("-DDIVVY_POLICY={policy}"))
         .arg(format!("-DPOLICY_HEADER=\"select/{policy}.h\""))

@@ -55,6 +55,9 @@ impl Legal {
                 self.known(task).map(|_| ())
             }
             Event::SetProcess { task, process } => self.set_process(task, process),
+            Event::SetProgram { task, .. } => self.known(task).map(|_| ()),
+            // The machine takes what fits, and nothing else.
+            Event::Learn { .. } => Ok(()),
             Event::SetParam { owner, index, value } => self.set_param(owner, index, value),
         }
     }

@@ -17,6 +17,7 @@ pub(crate) mod entitled;
 mod instance;
 pub(crate) mod metrics;
 pub mod program;
+mod programs;
 mod sync;
 mod timers;
 
@@ -32,6 +33,7 @@ use entitled::Entitled;
 use instance::{Instance, State};
 use metrics::{Delays, Job, Row};
 use program::{Op, Program};
+use programs::Programs;
 use sync::{Meeting, Mutex, Tokens};
 use timers::{Timer, Timers};
 
@@ -108,6 +110,8 @@ struct Class {
     allowed: Option<CpuMask>,
     /// Its number, if it has a name.
     process: Option<usize>,
+    /// Index of what its instances execute.
+    executable: usize,
     /// Instances so far, which numbers their random streams.
     born: u32,
     arrivals: Stream,
@@ -146,6 +150,7 @@ pub struct Engine<'a> {
     classes: Vec<Class>,
     /// Number of processes with a name. Their ids in the machine are counted down from the greatest, so that none is a task's.
     processes: usize,
+    programs: Programs,
     mutexes: Vec<Mutex>,
     meetings: Vec<Meeting>,
     entitled: Entitled,
@@ -189,6 +194,7 @@ impl<'a> Engine<'a> {
             running: 0,
             classes: Vec::new(),
             processes: 0,
+            programs: Programs::default(),
             mutexes: workload.locks.iter().map(|_| Mutex::default()).collect(),
             meetings: workload.barriers.iter().map(|b| Meeting::new(b.parties)).collect(),
             entitled: Entitled::new(workload.cpus),

@@ -96,6 +96,24 @@ pub enum Event {
         /// The task, or whatever else, that stands for its process.
         process: TaskId,
     },
+    /// It executes a program from now on, from its beginning.
+    SetProgram {
+        /// The task.
+        task: TaskId,
+        /// The program's identity; 0 is none that is known.
+        program: u64,
+    },
+    /// An entry of a program's sequence, from an earlier run. Told in order, from the first.
+    Learn {
+        /// The program's identity.
+        program: u64,
+        /// Which of its entries, from 0.
+        at: u16,
+        /// T_p, the CPU time from one voluntary release of the CPU to the next.
+        run_ns: u64,
+        /// How long it then waited; nothing that is decided depends on it.
+        wait_ns: u64,
+    },
 }
 
 /// What a machine answers; nothing to most events.
@@ -110,7 +128,7 @@ pub struct Answer {
 }
 
 /// Names of the kinds, by number.
-pub(super) const KINDS: [&str; 14] = [
+pub(super) const KINDS: [&str; 16] = [
     "new",
     "exit",
     "runnable",
@@ -125,6 +143,8 @@ pub(super) const KINDS: [&str; 14] = [
     "set_allowed",
     "set_param",
     "set_process",
+    "set_program",
+    "learn",
 ];
 
 // enum why of policy.h
@@ -152,6 +172,8 @@ impl Event {
             Event::SetAllowed { .. } => 11,
             Event::SetParam { .. } => 12,
             Event::SetProcess { .. } => 13,
+            Event::SetProgram { .. } => 14,
+            Event::Learn { .. } => 15,
         }
     }
 
@@ -188,6 +210,11 @@ impl Event {
             Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task, weight),
             Event::SetAllowed { task, mask } => (raw.id, raw.allowed) = (task, mask),
             Event::SetProcess { task, process } => (raw.id, raw.process) = (task, process),
+            Event::SetProgram { task, program } => (raw.id, raw.amount) = (task, program),
+            Event::Learn { program, at, run_ns, wait_ns } => {
+                (raw.process, raw.why) = (program as u32, (program >> 32) as u32);
+                (raw.cpu, raw.amount, raw.slice) = (at.into(), run_ns, wait_ns);
+            }
             Event::SetParam { owner, index, value } => {
                 (raw.process, raw.cpu, raw.amount) = (owner, index, value.cast_unsigned());
             }
@@ -226,6 +253,7 @@ mod tests {
             };
             assert_eq!(names, KINDS);
             assert_eq!(host.event_size as usize, size_of::<RawEvent>());
+            assert_eq!(host.program_size as usize, size_of::<host::RawProgram>());
         }
     }
 

@@ -115,8 +115,19 @@ fn named<'a>(entries: &[Fields<'a>]) -> Result<Index<'a>, WorkloadError> {
     Ok(index)
 }
 
-const TASK_KEYS: [&str; 10] =
-    ["name", "weight", "nice", "process", "count", "start", "stop", "affinity", "arrivals", "program"];
+const TASK_KEYS: [&str; 11] = [
+    "name",
+    "weight",
+    "nice",
+    "process",
+    "executable",
+    "count",
+    "start",
+    "stop",
+    "affinity",
+    "arrivals",
+    "program",
+];
 
 fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>) -> Result<Task, WorkloadError> {
     let forked = fields.get("start").is_some_and(|start| start.value.get_ref().as_str() == Some("fork"));
@@ -134,6 +145,7 @@ fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>) -> Result<Task, WorkloadE
         name: fields.require("name", "\"T1\"")?.string()?.to_owned(),
         weight: weight(&fields)?,
         process: fields.get("process").map(|name| name.string().map(str::to_owned)).transpose()?,
+        executable: fields.get("executable").map(|name| name.string().map(str::to_owned)).transpose()?,
         count: fields.get("count").map(|n| n.unsigned(1, MAX_INSTANCES)).transpose()?.unwrap_or(1) as u32,
         start_ns: if forked { 0 } else { fields.duration("start")?.unwrap_or(0) },
         stop_ns: fields.duration("stop")?,
