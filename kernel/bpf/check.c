@@ -206,6 +206,8 @@ static u64 compare(const char *path, u32 modifiers, u64 seed, struct cost *cost)
 	storm_end(&storm);
 	if (memcmp(&native.s.facts, &l.kernel->s.facts, sizeof(struct facts)) || native.decisions != l.kernel->decisions)
 		fail("BPF and native end with different facts", path);
+	if (memcmp(&native.flow, &l.kernel->flow, sizeof(struct flow)))
+		fail("BPF and native end with different programs", path);
 	unload(&l);
 	return l.events;
 }

@@ -163,6 +163,10 @@ impl Account {
 #[cfg(feature = "bpf")]
 pub const MAX_CGROUPS: usize = 4096;
 
+/// Programs that the map `names` has room for.
+#[cfg(feature = "bpf")]
+pub const MAX_NAMES: usize = 8192;
+
 /// Of a `struct host_cgroup`, what stands for its tasks as a process.
 #[cfg(feature = "bpf")]
 pub fn cgroup_id(bytes: &[u8]) -> u32 {
@@ -227,7 +231,7 @@ impl Command {
 }
 
 /// Reads what C wrote, in order; 0 where it ends.
-struct Words<'a>(&'a [u8]);
+pub struct Words<'a>(pub &'a [u8]);
 
 impl Words<'_> {
     fn take<const N: usize>(&mut self) -> [u8; N] {
@@ -240,11 +244,11 @@ impl Words<'_> {
         }
     }
 
-    fn u64(&mut self) -> u64 {
+    pub fn u64(&mut self) -> u64 {
         u64::from_ne_bytes(self.take())
     }
 
-    fn u32(&mut self) -> u32 {
+    pub fn u32(&mut self) -> u32 {
         u32::from_ne_bytes(self.take())
     }
 

@@ -6,6 +6,7 @@
 
 mod cgroups;
 mod faults;
+mod flow;
 mod load;
 mod machine;
 mod shares;
