@@ -618,7 +618,7 @@ static inline u64 machine_turn(struct machine *m, u32 id)
 {
 	u64 slice = machine_slice(m, id);
 
-	return m->modifiers & FLOW && slice != SLICE_INF ? flow_slice(&m->flow, id, slice) : slice;
+	return m->modifiers & FLOW ? flow_slice(&m->flow, id, slice) : slice;
 }
 
 /* Whether the task whose timeslice is over goes on with its turn: one that ran until now, and may. The policy is not

@@ -83,7 +83,7 @@ struct flow_task {
 	u32 program;  /* 0 none */
 	u32 at;       /* pfs_ptr */
 	u32 began;    /* runs of this execution, predicted or not */
-	u32 delayed;  /* this turn was */
+	u32 delayed;  /* this turn was: for this program 1, for one before an exec 2 */
 	u32 waits;    /* its last run is entry waits - 1, whose wait is not known yet; else 0 */
 };
 
@@ -307,7 +307,8 @@ static inline void flow_created(struct flow *s, u32 id, u64 identity, u64 on_cpu
 
 	if (identity && !place)
 		place = flow_make_room(s, identity);
-	*t = (struct flow_task){ .used = -on_cpu, .te = FLOW_UNKNOWN, .program = place };
+	*t = (struct flow_task){ .used = -on_cpu, .te = FLOW_UNKNOWN, .program = place,
+				 .delayed = t->delayed ? 2 : 0 };
 	s->begun++;
 	if (!place) {
 		s->without += !!identity;
@@ -343,7 +344,7 @@ static inline void flow_count(struct flow *s, struct flow_task *t, u64 used)
 	flow_program(s, t->program)->actual += used;
 	flow_program(s, t->program)->error += error;
 	flow_program(s, t->program)->runs++;
-	flow_program(s, t->program)->met += t->delayed;
+	flow_program(s, t->program)->met += t->delayed == 1;
 }
 
 /* III. A process blocks itself: T_p follows what it used, pfs_ptr goes on (flow R4). It may have come to block without
@@ -364,7 +365,6 @@ static inline void flow_blocks(struct flow *s, u32 id, u64 now)
 	}
 	t->began++;
 	t->used = 0;
-	t->delayed = 0;
 	t->released = now;
 	t->at = flow_next(s, t->program, t->at);
 	flow_expect(s, id);
@@ -400,7 +400,7 @@ static inline u64 flow_slice(struct flow *s, u32 id, u64 slice)
 	u64 first = slice;
 
 	t->delayed = 0;
-	if (s->param.early && t->program && t->te != FLOW_UNKNOWN && !t->used && slice)
+	if (s->param.early && slice != SLICE_INF && t->program && t->te != FLOW_UNKNOWN && !t->used && slice)
 		first = flow_first_slice(t->te, slice, s->tm, s->param.slot);
 	if (first != slice)
 		flow_program(s, t->program)->earlies++;

@@ -38,6 +38,7 @@ static void tell(void *host, enum event_kind kind, struct event *e)
 	check_entitled(kind, e);
 	model_after(kind, cpu, e);
 	model_check(&machine.s.facts, machine.faults);
+	model_check_programs(&machine.flow);
 }
 
 static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
@@ -57,6 +58,7 @@ static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 	model.modifiers |= POLICY_MODIFIERS;
 #endif
 	model.count_all = config.procfair.all;
+	model.tm = config.flow.Tm / config.flow.slot * config.flow.slot;
 	config_init(&machine, &config);
 	while (more_bytes(&storm.bytes))
 		storm_step(&storm);

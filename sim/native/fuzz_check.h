@@ -72,6 +72,29 @@ static void model_check_weights(const struct facts *f)
 	MUST(!(model.modifiers & 2) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible", 0);
 }
 
+/* ---- programs ---- */
+
+/* Each is executed by as many tasks as it says, and its sequence is in its place. */
+static void model_check_programs(struct flow *f)
+{
+	static u32 executing[FLOW_PROGRAMS];
+
+	memset(executing, 0, sizeof(executing));
+	for (u32 id = 1; id < POOL; id++) {
+		executing[f->task[id].program]++;
+		MUST(f->task[id].program < FLOW_PROGRAMS && f->task[id].at <= FLOW_LENGTH, "pfs_ptr", id);
+		MUST(model.task[id].known || !f->task[id].program, "a task that is gone executes", id);
+	}
+	for (u32 place = 1; place < FLOW_PROGRAMS; place++) {
+		const struct flow_program *p = &f->program[place];
+
+		MUST(p->executing == executing[place], "tasks that execute a program", place);
+		MUST(p->n <= FLOW_LENGTH && p->period <= FLOW_PERIODS, "a sequence is too long", place);
+		MUST(!p->logger || f->task[p->logger].program == place, "who is logged executes the program", place);
+		MUST(p->met <= p->delays, "delays met", place);
+	}
+}
+
 /* ---- tasks and CPUs ---- */
 
 static bool model_allows(const struct model_task *t, u32 cpu)
@@ -225,6 +248,7 @@ static void model_before(enum event_kind kind, const struct event *e)
 	switch (kind) {
 	case EVENT_new: model_new(e); break;
 	case EVENT_runnable: t->runnable = true; break;
+	case EVENT_dispatch: model.stops_before = model.stops; break;
 	case EVENT_running: t->on = true; t->since = model.now; break;
 	case EVENT_stopping: model_stopping(e->id, e->amount); break;
 	case EVENT_set_weight: t->nominal = e->amount; break;
@@ -244,10 +268,26 @@ static void model_kicked(u32 cpu, u32 id)
 	model.idle[cpu] = false;
 }
 
+/* A turn that a dispatch did not end: only +flow does that, once, of who runs, and for no longer than it may. */
+static void model_check_delay(u32 cpu, const struct event *e)
+{
+	struct model_task *t;
+
+	if (!e->id || model.turn[cpu] != e->id || model.stops != model.stops_before)
+		return;
+	t = model_task(e->id);
+	MUST(model.modifiers & 4, "a turn goes on without +flow", e->id);
+	MUST(t->on && !t->delayed, "a turn is put off twice, or of a task that does not run", e->id);
+	MUST(e->slice == model.tm && e->slice, "a turn is put off for another time than Tm", e->id);
+	t->delayed = true;
+}
+
 static void model_dispatched(u32 cpu, const struct event *e)
 {
 	struct model_task *t;
 	u32 promised = model.promised[cpu];
+
+	model_check_delay(cpu, e);
 
 	model.turn[cpu] = e->id;
 	model.idle[cpu] = !e->id;

@@ -25,12 +25,16 @@ struct model_task {
 	unsigned __int128 blur;     /* 2^-32 ns, how far entitled.h may be from it */
 	enum seat seat;
 	bool pinned;
+	bool delayed; /* the end of its turn was put off */
 	u64 allowed[CPU_WORDS];
 };
 
 struct model {
 	u64 now, events;
 	u32 ncpus, modifiers;
+	u64 stops; /* of turns, that the policy was told */
+	u64 stops_before; /* a dispatch */
+	u64 tm;    /* +flow: how long a turn may be put off */
 	bool count_all; /* +procfair: threads that are not runnable, too */
 	u32 turn[MAX_CPUS]; /* whose turn it is, by the machine's answers */
 	bool idle[MAX_CPUS];

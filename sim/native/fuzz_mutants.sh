@@ -13,7 +13,7 @@ survived=
 fuzz() {
 	"${CC:-cc}" -std=gnu11 -O1 -g -w -fsanitize=address,undefined -fno-sanitize-recover=all -DPOOL=64 -DFUZZ_POLICY=sfq \
 		'-DPOLICY_HEADER="select/sfq.h"' "-I$out/$1/policy" -Isim/native "sim/native/$2" -o "$out/$1/fuzz" || exit 1
-	for modifiers in 0 1 2 3; do
+	for modifiers in 0 1 2 3 4 7; do
 		timeout 20 "$out/$1/fuzz" -m $modifiers -n 150 >"$out/$1/said" 2>&1 || return 1
 	done
 }
@@ -63,6 +63,8 @@ machine time-goes-back "$(in_function machine_now 's/if (reading > m->now)//')"
 mutant cap-not-recomputed fuzz.c weight/feasible.h 's/s->cap = s->rest/s->cap = s->cap ? s->cap : s->rest/'
 mutant heaviest-is-the-first fuzz.c weight/feasible.h 's/s->phi\[id & POOL_MASK\] > s->at_phi/!s->at_phi/'
 mutant threads-not-uncounted fuzz.c weight/procfair.h 's/s->alpha\[process & POOL_MASK\]--;//'
+mutant delay-without-end fuzz.c slice/flow.h 's/^\tt->delayed = 1;//'
+machine exit-keeps-its-program 's/flow_terminates(&m->flow, id, 0, now)/(void)0/'
 mutant sfq-keeps-who-left fuzz.c select/sfq.h 's/^\theap_remove(&s->waiting, id);//'
 mutant sift-down-forgets-a-child fuzz_lib.c lib/heap.h 's/child + 1 < h->n/child + 2 < h->n/'
 mutant sift-up-stops-early fuzz_lib.c lib/heap.h 's/(h->at - 1) \/ 2/h->at \/ 2/'

@@ -192,6 +192,11 @@ fn event_json(told: &Told) -> Value {
         Event::SetWeight { task, weight } => json!({ "task": task, "weight": weight }),
         Event::SetAllowed { task, mask } => json!({ "task": task, "mask": mask }),
         Event::SetProcess { task, process } => json!({ "task": task, "process": process }),
+        // Identities are beyond what JSON numbers are exact for.
+        Event::SetProgram { task, program } => json!({ "task": task, "program": format!("{program:016x}") }),
+        Event::Learn { program, at, run_ns, .. } => {
+            json!({ "program": format!("{program:016x}"), "at": at, "run_ns": run_ns })
+        }
         Event::SetParam { owner, index, value } => json!({ "owner": owner, "index": index, "value": value }),
     };
     let answer = if told.event.is_answered() { answer_json(&told.answer) } else { Value::Null };

@@ -54,7 +54,10 @@ fn a_compile_and_a_compressor_are_learned_across_schedulers() {
         assert!(errors.iter().all(|error| error.is_finite()), "{errors:?}");
     }
     assert!(said.part("list").contains("gzip -9 -k -f /tmp/numbers"), "{said}");
-    assert!(said.part("rm").contains("1 of ") && said.part("rm").contains("no program fits `gzip`"), "{said}");
+    assert!(
+        said.part("rm").contains("1 of ") && said.part("rm").contains("no program fits `gzip`"),
+        "{said}"
+    );
     assert!(said.part("rm").ends_with("exit 4"), "{said}");
     said.assert_calm();
 }
