@@ -229,7 +229,6 @@ pub struct SetArgs {
 #[command(after_help = "\
 Examples:
   divvy flow ls
-  divvy flow show gzip
   sudo divvy flow rm 3f9a
   divvy flow export --format csv > programs.csv")]
 pub struct FlowArgs {

@@ -20,7 +20,7 @@
 	P(early, SWITCH, "", 0, 0, 1, "early switching: give up what of a run's first timeslice does not bring its end nearer")
 
 #define FLOW_ABOUT(A) \
-	A(TITLE, "knowledge of programs: who is about to give up the CPU anyway keeps it a little longer") \
+	A(TITLE, "knowledge of programs: who will soon block runs on") \
 	A(PAPER, "Suranauwarat, Taniguchi: The design and implementation of an advanced knowledge-based process scheduler, 2000") \
 	A(GUARANTEE, "with Tm = 0 every decision is as without it") \
 	A(GUARANTEE, "a turn is at most Tm longer than its timeslice, whatever was predicted") \
