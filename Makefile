@@ -6,13 +6,14 @@ POLICIES := eevdf,cfs,gr3,sfs,pbs:alpha=2
 # Of the virtual machine of `make vm`.
 CPUS ?= 2
 
-.PHONY: help demo test test-rust test-native test-bpf test-vm kernel vm bench bench-kernel fmt clean
+.PHONY: help demo test test-rust test-native test-bpf test-vm mutants kernel vm bench bench-kernel fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
 	@echo "make kernel  the command with the policies as BPF programs, for divvy load: target/release/divvy"
 	@echo "make test    all tests, level by level"
 	@echo "make test-vm the tests that need a kernel with sched_ext, in a virtual machine"
+	@echo "make mutants breaks each policy on purpose, and sees whether the tests notice"
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
 	@echo "make bench   decisions a second, beside a hand-written loop"
 	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF"
@@ -51,6 +52,10 @@ test-vm: .need-vm kernel
 # The exit code is the shell's, and that of its last command is no error of make's.
 vm: .need-vm
 	@kernel/vm/run --cpus $(CPUS) || [ $$? != 70 ]
+
+# Not part of make test: it builds the tests once more, which takes minutes.
+mutants: .need-build
+	sim/native/mutants.sh
 
 bench: .need-build
 	$(CARGO) bench --locked -p divvy-sim

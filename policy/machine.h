@@ -43,8 +43,10 @@
 
 #include "policy.h"
 #include "lib/ring.h"
+#include "lib/threads.h"
 #include "weight/feasible.h"
 #include "weight/procfair.h"
+#include "weight/tfps.h"
 #include "slice/flow.h"
 #ifdef MACHINE_ENTITLED
 #include "entitled.h"
@@ -68,10 +70,11 @@
 #define NO_CPU 0xffffu
 
 /* Modifiers, in the order in which they are applied: to a weight, then to a slice */
-#define MODIFIERS(M) M(PROCFAIR, procfair) M(FEASIBLE, feasible) M(FLOW, flow)
+#define MODIFIERS(M) M(PROCFAIR, procfair) M(TFPS, tfps) M(FEASIBLE, feasible) M(FLOW, flow)
 #define PROCFAIR 1
-#define FEASIBLE 2
-#define FLOW 4
+#define TFPS 2
+#define FEASIBLE 4
+#define FLOW 8
 
 struct allowed {
 	u64 word[CPU_WORDS];
@@ -80,6 +83,8 @@ struct allowed {
 struct machine {
 	struct DIVVY_POLICY s;
 	struct procfair procfair;
+	struct tfps tfps;
+	struct threads threads; /* for procfair and tfps */
 	struct feasible feasible;
 	struct flow flow;
 	u32 modifiers;
@@ -167,14 +172,22 @@ static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 	t->weight = w;
 }
 
-/* A task's weight before readjustment */
+/* What its threads are counted by: its process */
+static inline u32 machine_owner(struct machine *m, u32 id)
+{
+	return fact(m, id)->process;
+}
+
+/* A task's weight before readjustment. Both of these divide by the same number: with both, tfps does. */
 static inline u64 machine_wanted(struct machine *m, u32 id)
 {
-	struct fact *t = fact(m, id);
+	u64 nominal = fact(m, id)->nominal;
 
+	if (m->modifiers & TFPS)
+		return tfps_weight(nominal, threads_of(&m->threads, machine_owner(m, id)), m->s.facts.ncpus);
 	if (m->modifiers & PROCFAIR)
-		return procfair_weight(&m->procfair, t->process, t->nominal);
-	return t->nominal;
+		return procfair_weight(nominal, threads_of(&m->threads, machine_owner(m, id)));
+	return nominal;
 }
 
 /* Its wanted weight may have changed. */
@@ -190,14 +203,14 @@ static inline void machine_rewant(struct machine *m, u32 id, u64 now)
 	}
 }
 
-static NOINLINE void machine_rewant_process(struct machine *m, u32 process, u64 now)
+static NOINLINE void machine_rewant_threads(struct machine *m, u32 owner, u64 now)
 {
-	u32 first = m->procfair.first[process & POOL_MASK];
+	u32 first = m->threads.first[owner & OWNER_MASK];
 
 	m->at = first;
 	while (m->at && can_loop) {
 		machine_rewant(m, m->at, now);
-		m->at = ring_next(&m->procfair.threads, m->at);
+		m->at = ring_next(&m->threads.members, m->at);
 		if (m->at == first)
 			m->at = 0;
 	}
@@ -244,18 +257,21 @@ static inline void machine_readjust(struct machine *m, u64 now)
 
 static inline void machine_count_thread(struct machine *m, u32 id, bool in, u64 now)
 {
-	u32 process = fact(m, id)->process;
+	u32 owner = machine_owner(m, id);
 
 	if (in)
-		procfair_add(&m->procfair, process, id);
+		threads_add(&m->threads, owner, id);
 	else
-		procfair_drop(&m->procfair, process, id);
-	machine_rewant_process(m, process, now);
+		threads_drop(&m->threads, owner, id);
+	machine_rewant_threads(m, owner, now);
 }
 
+/* Whether threads are counted, from their creation to their end or while they are runnable */
 static inline bool machine_counts(const struct machine *m, bool all)
 {
-	return m->modifiers & PROCFAIR && !!m->procfair.param.all == all;
+	s64 counts_all = m->modifiers & TFPS ? m->tfps.param.all : m->procfair.param.all;
+
+	return m->modifiers & (PROCFAIR | TFPS) && !!counts_all == all;
 }
 
 /* ---- tasks come and go ---- */
@@ -293,7 +309,7 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 {
 	struct fact *t = fact(m, id);
 
-	t->nominal = weight;
+	t->nominal = weight; /* as asked for: what a parent's threads made of it is not inherited (procfair R3) */
 	t->weight = weight;
 	t->process = process;
 	t->charged = 0;

@@ -27,6 +27,8 @@
  *   xyz_preempts(s, woken, running, now)
  *                                    optional (define POLICY_PREEMPTS): whether a task that just
  *                                    joined takes the CPU from one that runs; else never
+ *   POLICY_COUNTS_TURNS              optional: it shares out turns and not their service; a host that has to cut a
+ *                                    turn short, or to let it last, makes up for it in the task's next turn
  *   POLICY_MODIFIERS                 optional: the modifiers that its algorithm includes, which are
  *                                    then always on (FEASIBLE)
  *

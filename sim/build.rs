@@ -5,20 +5,28 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+/// With this in the environment policies are shared libraries: native/mutants.sh puts broken ones in their place,
+/// without building anything but them.
+const SHARED: &str = "DIVVY_SHARED_POLICIES";
+
 fn main() {
     let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy");
     let names = headers(&policy.join("select"));
     for name in &names {
-        cc(&policy)
-            .define("DIVVY_POLICY", name.as_str())
+        let mut host = cc(&policy);
+        host.define("DIVVY_POLICY", name.as_str())
             .define("POLICY_HEADER", format!("\"select/{name}.h\"").as_str())
-            .file("native/host.c")
-            .compile(&format!("divvy_{name}"));
+            .file("native/host.c");
+        match env::var_os(SHARED) {
+            Some(_) => share(&host, name),
+            None => host.compile(&format!("divvy_{name}")),
+        }
     }
     cc(&policy).file("native/modifiers.c").compile("divvy_modifiers");
 
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("hosts.rs"), registry(&names)).expect("OUT_DIR is writable");
+    println!("cargo::rerun-if-env-changed={SHARED}");
     println!("cargo::rerun-if-changed=native");
     println!("cargo::rerun-if-changed=../policy");
 }
@@ -31,6 +39,16 @@ fn cc(policy: &Path) -> cc::Build {
     // Lists of parameters may be empty.
     build.flag("-Wno-type-limits");
     build
+}
+
+/// Compile a policy's host to a shared library, and link to that.
+fn share(host: &cc::Build, name: &str) {
+    let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    let mut link = host.get_compiler().to_command();
+    link.arg("-shared").args(host.compile_intermediates()).arg("-o").arg(format!("{out}/libdivvy_{name}.so"));
+    assert!(link.status().is_ok_and(|status| status.success()), "{link:?}");
+    println!("cargo::rustc-link-search=native={out}");
+    println!("cargo::rustc-link-lib=dylib=divvy_{name}");
 }
 
 fn headers(dir: &Path) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! `divvy play` with real threads. The machine may be busy: nothing here depends on how long anything takes, only on
 //! what was done, how often, and in which order.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -273,4 +274,30 @@ fn the_death_of_a_task_is_an_error() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("was killed by signal 9"), "{told}");
     wait_until("none left", || running("death") == 0);
+}
+
+/// Where root has no limit, another user has.
+#[test]
+fn threads_that_cannot_be_started_are_an_error() {
+    let directory = std::env::temp_dir().join(format!("divvy-play-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory that other users can read");
+    std::fs::copy(env!("CARGO_BIN_EXE_divvy"), directory.join("divvy")).expect("copied");
+    let text = r#"task = [{ name = "T", process = "P", nice = 19, count = 200, program = [ { run = "forever" } ] }]"#;
+    std::fs::write(directory.join("w.toml"), format!("duration = \"1s\"\n{text}")).expect("written");
+    let is_root = std::fs::metadata("/proc/self").expect("a process").uid() == 0;
+    let other_user: &[&str] =
+        if is_root { &["setpriv", "--reuid=23456", "--regid=23456", "--clear-groups"] } else { &[] };
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "60"]).args(other_user).args([
+        "prlimit",
+        "--nproc=40",
+        "./divvy",
+        "play",
+        "w.toml",
+    ]);
+    let output = command.args(["--cpus", "1"]).current_dir(&directory).output().expect("it runs");
+    std::fs::remove_dir_all(&directory).expect("removed");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("cannot start ") && told.contains("ulimit -u"), "{told}");
 }

@@ -41,17 +41,18 @@ struct host_exit exit_info SEC(".data.exit");
 struct machine machine;
 struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden")));
 
-/* What the host adds to a task; the last three in its rq's lock, or when it runs. */
+/* What the host adds to a task; from `seen` on in its rq's lock, or when it runs. */
 struct host_task {
 	u32 holders;   /* of its id: itself, and the threads of the process that it stands for */
 	u64 weight;    /* its own, before its cgroup's */
 	bool seen;     /* was runnable before */
 	bool held;     /* slots has it */
-	bool away;     /* the kernel took it off its queue to change it */
+	bool interrupted; /* its turn, by a real-time task */
 	u64 enqueued;  /* when */
 	u64 ran;       /* p->se.sum_exec_runtime when it came on its CPU */
 	u64 turn_from; /* the same when its turn began */
-	u64 turn;      /* ns, how long its turn may last */
+	u64 wanted;    /* ns, how long its turn is to last */
+	u64 turn;      /* the same, for an end at the nearest tick */
 };
 
 struct host_task host_tasks[POOL];
@@ -310,8 +311,8 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 	bpf_spin_lock(&lock);
 	e.id = take_id();
 	if (!e.id) {
-		stats.without_id++;
 		bpf_spin_unlock(&lock);
+		__sync_fetch_and_add(&stats.without_id, 1); /* host_exit_task's is not under the lock */
 		return 0;
 	}
 	e.process = cgroup ?: process_of(p, e.id, leader_id);
@@ -324,7 +325,7 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 
 	p->scx.dsq_vtime = e.id;
 	note(EVENT_new, &e, e.amount, e.process, 0);
-	if (p->nr_cpus_allowed < config.config.ncpus)
+	if (!may_run_anywhere(p))
 		set_allowed(e.id, p->cpus_ptr);
 	return 0;
 }
@@ -371,7 +372,6 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	accounts[id & POOL_MASK].runnable = false;
 	stats.runnable = machine.s.facts.nrunnable;
 	bpf_spin_unlock(&lock);
-	host_task(id)->away = false;
 	if (stopped)
 		note(EVENT_stopping, &stopping, stopping.amount, 0, 0);
 	note(EVENT_quiescent, &e, 0, 0, why);
@@ -597,7 +597,8 @@ static __always_inline void kernel_thread_first(struct task_struct *p, u64 enq_f
 {
 	u32 cpu = machine_cpu(scx_bpf_task_cpu(p));
 
-	if (machine.s.facts.picked[cpu & CPU_MASK])
+	/* One that has used up its slice waits for the others here: two of them would leave nobody else the CPU. */
+	if (enq_flags & SCX_ENQ_WAKEUP && machine.s.facts.picked[cpu & CPU_MASK])
 		enq_flags |= SCX_ENQ_PREEMPT;
 	dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags);
 	__sync_fetch_and_add(&stats.kernel_threads, 1);
@@ -605,21 +606,29 @@ static __always_inline void kernel_thread_first(struct task_struct *p, u64 enq_f
 
 static __always_inline void fall_back(struct task_struct *p, u64 enq_flags)
 {
+	__sync_fetch_and_add(&stats.fallbacks, 1); /* first: from then on CPUs look there */
 	dsq_insert(p, FALLBACK, config.config.quantum, enq_flags);
 	scx_bpf_kick_cpu(scx_bpf_task_cpu(p), enq_flags & SCX_ENQ_LAST ? 0 : SCX_KICK_IDLE);
-	__sync_fetch_and_add(&stats.fallbacks, 1);
+}
+
+/* The kernel hears of the next tasks only when a slice ends, and kernel threads that have used up theirs wait for it. */
+#define LONGEST_SLICE_NS (100 * MS)
+
+static __always_inline u64 slice_of(u64 turn)
+{
+	return turn < LONGEST_SLICE_NS ? turn : LONGEST_SLICE_NS;
 }
 
 /* What is left of its turn if that is not over: the kernel had changed an attribute of it, or a kernel thread went
  * first. 0 if it is over. */
-static __always_inline u64 rest_of_turn(const struct task_struct *p, u32 id, u64 enq_flags)
+static __always_inline u64 rest_of_turn(const struct task_struct *p, u32 id)
 {
 	const struct fact *t = fact(&machine, id);
 	u64 used = p->se.sum_exec_runtime - host_task(id)->turn_from;
 
 	if ((t->state & (PICKED | PARKED)) != PICKED || t->cpu != machine_cpu(scx_bpf_task_cpu(p)))
 		return 0;
-	if (machine.why[t->cpu & CPU_MASK] || enq_flags & SCX_ENQ_REENQ)
+	if (machine.why[t->cpu & CPU_MASK])
 		return 0;
 	return used < host_task(id)->turn ? host_task(id)->turn - used : 0;
 }
@@ -645,11 +654,14 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (config.cgroups && fact(&machine, id)->nominal != wanted_weight(id))
 		set_weight(id); /* its cgroup's weight changed */
-	rest = rest_of_turn(p, id, enq_flags);
-	t->away = false;
-	/* Reenqueued, we are called from host_cpu_release. */
+	rest = rest_of_turn(p, id);
+	/* Reenqueued, we are called from host_cpu_release: it may run elsewhere. */
+	if (rest && enq_flags & SCX_ENQ_REENQ) {
+		t->interrupted = true;
+		rest = 0;
+	}
 	if (rest || is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1)) {
-		dsq_insert(p, SCX_DSQ_LOCAL, rest ?: config.config.quantum, enq_flags);
+		dsq_insert(p, SCX_DSQ_LOCAL, rest ? slice_of(rest) : config.config.quantum, enq_flags);
 		__sync_fetch_and_add(rest ? &stats.kept : &stats.pinned, 1);
 		return;
 	}
@@ -697,7 +709,7 @@ static __always_inline bool fallback_is_next(u32 cpu)
 	s32 queued;
 	u64 all;
 
-	if (!stats.without_id)
+	if (!stats.fallbacks)
 		return false;
 	queued = scx_bpf_dsq_nr_queued(FALLBACK);
 	if (queued <= 0)
@@ -711,20 +723,39 @@ static __always_inline bool fallback_is_next(u32 cpu)
 }
 
 /* The kernel looks at slices at its ticks, and ends a turn at the first tick after its slice. Of a slice that is half
- * a tick less it ends the turn at the tick that is nearest: turns are as long as they should be in the mean. */
+ * a tick less it ends the turn at the tick that is nearest. */
 static __always_inline u64 until_nearest_tick(u64 slice)
 {
 	u64 half = config.tick_ns / 2;
 
-	if (slice == SLICE_INF)
-		return slice;
 	return slice > half ? slice - half : 1;
 }
 
-static __always_inline void begin_turn(const struct task_struct *p, const struct event *e)
+/* Of a policy that counts turns: what the last turn was too short or too long by because it had to end at a tick, or
+ * because a real-time task took the CPU. This turn is longer or shorter by that, so a task is never far from what its
+ * turns add up to. A turn that ended otherwise was shorter by more than a tick, or by too little to matter. */
+static __always_inline u64 carried(const struct host_task *t, u64 used)
 {
-	host_task(e->id)->turn_from = p->se.sum_exec_runtime;
-	host_task(e->id)->turn = e->slice;
+#ifdef POLICY_COUNTS_TURNS
+	s64 rest = t->wanted - used, most = t->interrupted ? LONGEST_SLICE_NS : config.tick_ns;
+
+	return rest <= most && rest >= -(s64)config.tick_ns ? rest : 0;
+#else
+	return 0;
+#endif
+}
+
+/* Returns the slice for the kernel. */
+static __always_inline u64 begin_turn(const struct task_struct *p, const struct event *e)
+{
+	struct host_task *t = host_task(e->id);
+	u64 ran = p->se.sum_exec_runtime;
+
+	t->wanted = e->slice == SLICE_INF ? SLICE_INF : e->slice + carried(t, ran - t->turn_from);
+	t->turn = t->wanted == SLICE_INF ? SLICE_INF : until_nearest_tick(t->wanted);
+	t->turn_from = ran;
+	t->interrupted = false;
+	return slice_of(t->turn);
 }
 
 /*
@@ -737,17 +768,18 @@ static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 	u32 id = e->id; /* that of e would have e in memory: 20 instructions */
 	struct slot *slot = bpf_map_lookup_elem(&slots, &id);
 	struct task_struct *p = slot ? slot->task : NULL;
+	u64 slice;
 
 	if (!p) {
 		__sync_fetch_and_add(&stats.missing, 1);
 		return false;
 	}
-	begin_turn(p, e);
+	slice = begin_turn(p, e);
 	if (scx_bpf_task_cpu(p) == cpu) {
-		dsq_insert(p, SCX_DSQ_LOCAL, e->slice, 0);
+		dsq_insert(p, SCX_DSQ_LOCAL, slice, 0);
 		return true;
 	}
-	dsq_insert(p, DSQ_OF_CPU + cpu, e->slice, 0);
+	dsq_insert(p, DSQ_OF_CPU + cpu, slice, 0);
 	*late = !dsq_consume(DSQ_OF_CPU + cpu);
 	if (*late)
 		scx_bpf_kick_cpu(cpu, 0);
@@ -837,27 +869,45 @@ static __always_inline s32 start_sweeping(void)
 	       bpf_timer_start(&s->timer, SWEEP_NS, 0);
 }
 
-/* The last that was noted, if it still waits and may run here */
+/* The last that was noted, if it still waits and may run here; else it is left to the CPU where it may, which was
+ * kicked as well. */
 static __always_inline bool rescue(s32 kernel_cpu, u32 cpu, u32 *late)
 {
 	struct event e = { .now = clock_ns() };
-	bool waits = false;
+	bool waits = false, here = false;
 
 	bpf_spin_lock(&lock);
 	if (noverdue) {
-		e.id = overdue[--noverdue % MAX_OVERDUE];
-		waits = fact(&machine, e.id)->state & CUSTODY && machine_may_run(&machine, e.id, cpu);
+		e.id = overdue[(noverdue - 1) % MAX_OVERDUE];
+		waits = fact(&machine, e.id)->state & CUSTODY;
+		here = waits && machine_may_run(&machine, e.id, cpu);
+		if (here || !waits)
+			noverdue--;
 	}
-	if (waits) {
+	if (here) {
 		tell(EVENT_dequeue, &e);
 		stats.rescues++;
 	}
 	bpf_spin_unlock(&lock);
-	if (!waits)
+	if (!here)
 		return false;
 	note(EVENT_dequeue, &e, 0, 0, 0);
-	e.slice = until_nearest_tick(config.config.quantum);
+	e.slice = config.config.quantum;
 	return send(&e, kernel_cpu, late);
+}
+
+/* A turn that is longer than the longest slice takes another one. */
+static __always_inline bool goes_on(struct task_struct *prev)
+{
+	u32 id = prev ? id_of(prev) : 0;
+	u64 rest;
+
+	if (!id || host_task(id)->turn <= LONGEST_SLICE_NS || !(prev->scx.flags & SCX_TASK_QUEUED))
+		return false;
+	rest = rest_of_turn(prev, id);
+	if (rest)
+		prev->scx.slice = slice_of(rest);
+	return rest;
 }
 
 SEC("struct_ops/dispatch")
@@ -870,6 +920,8 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 		return;
 	if (noverdue && rescue(kernel_cpu, cpu, late))
 		return;
+	if (goes_on(prev))
+		return;
 	sample_lock();
 	bpf_spin_lock(&lock);
 	tell(EVENT_dispatch, &e);
@@ -878,13 +930,11 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	bpf_spin_unlock(&lock);
 	note(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
-	e.slice = until_nearest_tick(e.slice);
 	if (!e.id) {
-		if (stats.without_id)
+		if (stats.fallbacks)
 			dsq_consume(FALLBACK);
 	} else if (prev && id_of(prev) == e.id) {
-		begin_turn(prev, &e);
-		prev->scx.slice = e.slice;
+		prev->scx.slice = begin_turn(prev, &e);
 	} else if (!send(&e, kernel_cpu, late)) {
 		scx_bpf_kick_cpu(kernel_cpu, 0);
 	}
@@ -924,7 +974,6 @@ void BPF_PROG(host_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	if (!(deq_flags & DEQ_SLEEP)) {
 		/* The kernel changes an attribute of it: it is put back in a moment, and its turn is not over. */
-		host_task(id)->away = true;
 		off_cpu(p, id);
 		return;
 	}

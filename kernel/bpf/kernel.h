@@ -154,6 +154,7 @@ struct sched_ext_ops {
 #define SCX_TASK_QUEUED 1
 #define SCX_SLICE_DFL (20 * 1000000ull)
 #define SCX_DSQ_LOCAL ((1ull << 63) | 2)
+#define SCX_ENQ_WAKEUP 1ull
 #define SCX_ENQ_PREEMPT (1ull << 32)
 #define SCX_ENQ_REENQ (1ull << 40)
 #define SCX_ENQ_LAST (1ull << 41)
@@ -176,6 +177,7 @@ extern s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 extern u32 scx_bpf_reenqueue_local(void) __ksym __weak;
 extern void scx_bpf_dump_bstr(char *fmt, unsigned long long *data, u32 data_len) __ksym __weak;
 extern u64 scx_bpf_now(void) __ksym __weak;
+extern u32 scx_bpf_nr_cpu_ids(void) __ksym __weak;
 
 extern void scx_bpf_dispatch(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags) __ksym __weak;
 extern void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags) __ksym __weak;
@@ -215,6 +217,13 @@ static __always_inline bool is_migration_disabled(const struct task_struct *p, u
 	if (!bpf_core_field_exists(p->migration_disabled))
 		return false;
 	return p->migration_disabled > (p == bpf_get_current_task_btf() ? nested : 0);
+}
+
+/* Whether its mask has each CPU that there may ever be. Those that are offline are in masks as well: their number says
+ * nothing about those that are online. */
+static __always_inline bool may_run_anywhere(const struct task_struct *p)
+{
+	return ksym_exists(scx_bpf_nr_cpu_ids) && (u32)p->nr_cpus_allowed >= scx_bpf_nr_cpu_ids();
 }
 
 /* The kernel's sched_prio_to_weight; 3 is SCHED_IDLE's. p->scx.weight is this rounded to a hundredth of nice 0. */

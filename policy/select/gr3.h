@@ -12,6 +12,8 @@
 #include "../lib/ring.h"
 #include "../lib/wide.h"
 
+#define POLICY_COUNTS_TURNS
+
 #define POLICY_PARAMS(P) \
 	P(literal, SWITCH, "", 0, 0, 1, "rescale the work of a group that changes by the formula of section 2.3 (gr3 D6)")
 #define POLICY_MODIFIERS FEASIBLE
@@ -21,7 +23,9 @@
 	A(PAPER, "Caprita, Chan, Nieh, Stein, Zheng: Group Ratio Round-Robin, USENIX 2005") \
 	A(GUARANTEE, "one CPU, g groups: -(g-1)(g-2)/2 phi/Phi_T - 4 < service error in quanta < g + 3 (Theorem 1)") \
 	A(GUARANTEE, "P CPUs: the same below, and above 2g + 10 + (g-1)(g-2)/2P quanta (Theorem 2)") \
-	A(COST, "O(1) a decision, O(g) when a task comes or goes") \
+	A(GUARANTEE, "a group that is g - k from the last: -(g-k)(g-k-1)/2 Phi_G/Phi_T - 1 < its error < g - 1; a client within " \
+		     "its group: -3 to 4 (Lemmas 4, 5)") \
+	A(COST, "O(1) a decision, on P CPUs O(g^2 P) selections at most (Theorem 3); O(g) when a task comes or goes") \
 	A(DEVIATION, "D1: a quantum that ends early, for whatever reason, counts as a whole one") \
 	A(DEVIATION, "D2: after 1024 selections for one CPU, which only pinned tasks can cause, who waits longest runs") \
 	A(DEVIATION, "D3: a task that exits leaves its group at once, and the scan goes on where it is") \

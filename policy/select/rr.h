@@ -8,6 +8,8 @@
 #include "../policy.h"
 #include "../lib/ring.h"
 
+#define POLICY_COUNTS_TURNS
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \

@@ -6,7 +6,6 @@
  * Chandra, Adler, Goyal, Shenoy: "Surplus Fair Scheduling" (OSDI 2000), section 2.1, by the algorithm of
  * Caprita, Chan, Nieh, Stein, Zheng: "Group Ratio Round-Robin" (USENIX 2005), section 3.3, which finds the
  * same weights without a sorted list: papers/sfs.md, papers/gr3.md.
- * Not taken: the median search within the last group (gr3 D5); it has fewer than 2P members.
  */
 #ifndef DIVVY_FEASIBLE_H
 #define DIVVY_FEASIBLE_H
@@ -15,16 +14,19 @@
 #include "../lib/bits.h"
 #include "../lib/ring.h"
 
-#define FEASIBLE_PARAMS(P)
+#define FEASIBLE_PARAMS(P) \
+	P(median, SWITCH, "", 1, 0, 1, "search the last group by halves; with 0 for its heaviest member, one by one (gr3 R10)")
 
 #define FEASIBLE_ABOUT(A) \
 	A(TITLE, "weight readjustment: no task asks for more than one CPU") \
 	A(PAPER, "Chandra, Adler, Goyal, Shenoy: Surplus Fair Scheduling, OSDI 2000; Caprita et al.: Group Ratio Round-Robin, USENIX 2005") \
 	A(GUARANTEE, "no weight is above a CPU's part of the total; ratios among the other weights are kept; order of weights is kept") \
-	A(COST, "O(CPUs) when a task blocks or wakes (GR3 Lemma 6), at most O(CPUs^2) for many heavy tasks of similar weight") \
-	A(DEVIATION, "D4: with no more tasks than CPUs, where the papers leave weights undefined, all get the least weight")
+	A(COST, "O(CPUs) when a task blocks or wakes (GR3 Lemma 6); O(CPUs^2) with median=0") \
+	A(DEVIATION, "D4: with no more tasks than CPUs, where the papers leave weights undefined, all get the least weight") \
+	A(DEVIATION, "D5: the median search halves at the weight of the middle member, which is not searched for")
 
 #define FEASIBLE_ORDERS 64u
+#define FEASIBLE_CANDIDATES (2 * MAX_CPUS) /* members of the last group are fewer: 2 (P - |I|) */
 
 struct feasible {
 	PARAMS(FEASIBLE_PARAMS)
@@ -48,6 +50,11 @@ struct feasible {
 	u64 cap;                      /* the weight of each member of I */
 	u32 was;                      /* |I| before the last change */
 	u32 old[MAX_CPUS];            /* I before the last change */
+	u32 candidate[FEASIBLE_CANDIDATES]; /* members of the last group: those before `from` are in I, from `to` they are not */
+	u32 from, to;
+	u32 heavier, lighter;         /* between them, candidates as heavy as the pivot */
+	u64 pivot;                    /* phi_C' */
+	u64 phi_b;                    /* Phi_{G_B}, sum of the weights of the heavier ones */
 	u64 at_order;                 /* scratch of the searches below */
 	u64 at_phi;
 	u32 at_id;
@@ -196,6 +203,96 @@ static NOINLINE void feasible_take_heavy(struct feasible *s)
 	}
 }
 
+static NOINLINE void feasible_gather(struct feasible *s)
+{
+	u32 first = s->first[s->at_order % FEASIBLE_ORDERS], id = first;
+
+	s->from = 0;
+	s->to = 0;
+	while (id && can_loop) {
+		s->candidate[s->to++ % FEASIBLE_CANDIDATES] = id;
+		id = ring_next(&s->members, id);
+		if (id == first)
+			break;
+	}
+}
+
+static inline u32 *feasible_candidate(struct feasible *s, u32 at)
+{
+	return &s->candidate[at % FEASIBLE_CANDIDATES];
+}
+
+static inline void feasible_swap(struct feasible *s, u32 a, u32 b)
+{
+	u32 id = *feasible_candidate(s, a);
+
+	*feasible_candidate(s, a) = *feasible_candidate(s, b);
+	*feasible_candidate(s, b) = id;
+}
+
+/* PARTITION(G, phi_C'): the candidates from at_id to `lighter` are not compared yet. */
+static NOINLINE void feasible_partition(struct feasible *s)
+{
+	while (s->at_id < s->lighter && can_loop) {
+		u64 phi = s->phi[*feasible_candidate(s, s->at_id) & POOL_MASK];
+
+		if (phi < s->pivot) {
+			feasible_swap(s, s->at_id, --s->lighter);
+			continue;
+		}
+		if (phi > s->pivot) {
+			feasible_swap(s, s->at_id, s->heavier++);
+			s->phi_b += phi;
+		}
+		s->at_id++;
+	}
+}
+
+/*
+ * INFEASIBLE(G, Q, Phi) by halves: C' is infeasible if phi_C' > (Phi - Phi_{G_B}) / (Q - |G_B|), and then so are those
+ * that are as heavy; the search goes on among the lighter, else among the heavier ones (gr3 R10, D5). With Q heavier
+ * ones C' is feasible, as fewer than Q can be infeasible.
+ */
+static NOINLINE void feasible_halve(struct feasible *s)
+{
+	u64 q = s->q, rest = s->rest;
+
+	while (s->from < s->to && can_loop) {
+		u64 b;
+
+		s->pivot = s->phi[*feasible_candidate(s, (s->from + s->to) / 2) & POOL_MASK];
+		s->heavier = s->at_id = s->from;
+		s->lighter = s->to;
+		s->phi_b = 0;
+		feasible_partition(s);
+		b = s->heavier - s->from;
+		if (b < q && s->pivot * (q - b) > rest - s->phi_b) {
+			rest -= s->phi_b + s->pivot * (s->lighter - s->heavier);
+			q -= s->lighter - s->from;
+			s->from = s->lighter;
+		} else {
+			s->to = s->heavier;
+		}
+	}
+}
+
+static NOINLINE void feasible_take_candidates(struct feasible *s)
+{
+	while (s->from && can_loop)
+		feasible_take(s, *feasible_candidate(s, --s->from));
+}
+
+static inline void feasible_search(struct feasible *s)
+{
+	if (!s->param.median) {
+		feasible_take_heavy(s);
+		return;
+	}
+	feasible_gather(s);
+	feasible_halve(s);
+	feasible_take_candidates(s);
+}
+
 static NOINLINE void feasible_take_everybody(struct feasible *s)
 {
 	while (feasible_next_group(s, s->at_order) && can_loop)
@@ -230,7 +327,7 @@ static inline void feasible_readjust(struct feasible *s)
 	}
 	feasible_take_whole_groups(s);
 	if (s->size[s->at_order % FEASIBLE_ORDERS] < 2 * s->q)
-		feasible_take_heavy(s);
+		feasible_search(s);
 	/* Phi_T' / P = (Phi_T - Phi_I) / (P - |I|), rounded down, so that P times it is within the total */
 	s->cap = s->rest / (s->q ? s->q : 1);
 }

@@ -57,7 +57,7 @@ static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 #ifdef POLICY_MODIFIERS
 	model.modifiers |= POLICY_MODIFIERS;
 #endif
-	model.count_all = config.procfair.all;
+	model.count_all = modifiers & TFPS ? config.tfps.all : config.procfair.all;
 	model.tm = config.flow.Tm / config.flow.slot * config.flow.slot;
 	config_init(&machine, &config);
 	while (more_bytes(&storm.bytes))

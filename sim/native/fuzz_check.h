@@ -13,15 +13,18 @@
 
 static u64 model_wanted(const struct model_task *t)
 {
-	u64 threads = 0;
+	u64 threads = 0, some;
 
-	if (!(model.modifiers & 1))
+	if (!(model.modifiers & (PROCFAIR | TFPS)))
 		return t->nominal;
 	for (u32 id = 1; id < POOL; id++)
 		if (model.task[id].process == t->process &&
 		    (model.count_all ? model.task[id].known : model.task[id].runnable))
 			threads++;
-	return t->nominal / threads ? t->nominal / threads : 1;
+	some = model.modifiers & TFPS && threads > model.ncpus ? t->nominal * model.ncpus / threads : t->nominal;
+	if (!(model.modifiers & TFPS))
+		some /= threads;
+	return some ? some : 1;
 }
 
 static int model_heavier(const void *a, const void *b)
@@ -58,7 +61,7 @@ static void model_check_weights(const struct facts *f)
 	for (u32 id = 1; id < POOL; id++)
 		if (model.task[id].runnable)
 			sorted[n++] = wanted[id] = model_wanted(&model.task[id]);
-	cap = model.modifiers & 2 ? model_cap(sorted, n) : ~0ull;
+	cap = model.modifiers & FEASIBLE ? model_cap(sorted, n) : ~0ull;
 	for (u32 id = 1; id < POOL; id++) {
 		u64 w = f->task[id].weight;
 
@@ -69,7 +72,7 @@ static void model_check_weights(const struct facts *f)
 		sum += w;
 		most = w > most ? w : most;
 	}
-	MUST(!(model.modifiers & 2) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible", 0);
+	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible", 0);
 }
 
 /* ---- programs ---- */
@@ -276,7 +279,7 @@ static void model_check_delay(u32 cpu, const struct event *e)
 	if (!e->id || model.turn[cpu] != e->id || model.stops != model.stops_before)
 		return;
 	t = model_task(e->id);
-	MUST(model.modifiers & 4, "a turn goes on without +flow", e->id);
+	MUST(model.modifiers & FLOW, "a turn goes on without +flow", e->id);
 	MUST(t->on && !t->delayed, "a turn is put off twice, or of a task that does not run", e->id);
 	MUST(e->slice == model.tm && e->slice, "a turn is put off for another time than Tm", e->id);
 	t->delayed = true;

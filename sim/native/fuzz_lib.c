@@ -6,6 +6,7 @@
 #include "lib/bits.h"
 #include "lib/heap.h"
 #include "lib/ring.h"
+#include "lib/tree.h"
 #include "lib/vtime.h"
 #include "lib/wide.h"
 #include "fuzz_main.h"
@@ -90,6 +91,107 @@ static void fuzz_heap(struct bytes *b)
 		held[id].in = false;
 	}
 	MUST(!least_held());
+}
+
+/* ---- tree ---- */
+
+static struct tree tree;
+static struct {
+	bool in;
+	u64 major, minor, turn; /* minor less the base */
+} grown[POOL];
+
+static bool grown_before(u32 a, u32 b)
+{
+	if (grown[a].major != grown[b].major)
+		return grown[a].major < grown[b].major;
+	if (grown[a].minor != grown[b].minor)
+		return grown[a].minor < grown[b].minor;
+	return grown[a].turn < grown[b].turn;
+}
+
+/* The first after `id`, 0 if there is none; of 0 the first of all */
+static u32 grown_next(u32 id)
+{
+	u32 next = 0;
+
+	for (u32 i = 1; i < POOL; i++)
+		if (grown[i].in && (!id || grown_before(id, i)) && (!next || grown_before(i, next)))
+			next = i;
+	return next;
+}
+
+/* What each node knows of those below it, and that ranks go down */
+static u32 tree_must_know(u32 id, u64 base)
+{
+	struct tree_node *n = tree_node(&tree, id);
+	u64 major = n->major, minor = n->minor - base, turn = n->turn;
+	u32 below = 1;
+
+	for (u32 side = 0; side < 2; side++) {
+		struct tree_node *c = tree_node(&tree, n->child[side]);
+		u64 c_minor = c->first_minor - base;
+
+		if (!n->child[side])
+			continue;
+		MUST(c->up == id && tree_rank(n->child[side]) <= tree_rank(id));
+		below += tree_must_know(n->child[side], base);
+		if (c->least_major < major)
+			major = c->least_major;
+		if (c_minor < minor || (c_minor == minor && c->first_turn < turn)) {
+			minor = c_minor;
+			turn = c->first_turn;
+		}
+	}
+	MUST(n->least_major == major && n->first_minor - base == minor && n->first_turn == turn);
+	MUST(grown[n->first].in && grown[n->first].turn == turn);
+	return below;
+}
+
+static void tree_must_be_grown(u64 base)
+{
+	u32 id = 0, n = 0;
+
+	tree_start(&tree);
+	while (tree.at) {
+		u32 next = tree_step(&tree);
+
+		if (!next)
+			continue;
+		id = grown_next(id);
+		MUST(next == id);
+		n++;
+	}
+	MUST(!grown_next(id));
+	MUST(!n == !tree_root(&tree));
+	MUST(!n || tree_must_know(tree_root(&tree), base) == n);
+}
+
+static void fuzz_tree(struct bytes *b)
+{
+	u64 base = next_byte(b) % 2 ? ~0ull - 20 : next_u64(b); /* minor keys that wrap around */
+	u64 turn = 0;
+
+	memset(&tree, 0, sizeof(tree));
+	memset(grown, 0, sizeof(grown));
+	while (more_bytes(b)) {
+		u32 id = 1 + next_byte(b) % (POOL - 1), few = next_byte(b);
+
+		MUST(tree_holds(&tree, id) == grown[id].in);
+		if (next_byte(b) % 3 == 0) {
+			tree_remove(&tree, id);
+			grown[id].in = false;
+		} else if (!grown[id].in) {
+			grown[id].in = true;
+			grown[id].major = few % 4 ? few % 16 : next_u64(b);
+			grown[id].minor = few < 128 ? few % 8 : next_u32(b);
+			grown[id].turn = turn++;
+			tree_insert(&tree, id, grown[id].major, base + grown[id].minor, grown[id].turn);
+		}
+		if (few % 8 == 0)
+			tree_must_be_grown(base);
+	}
+	tree_must_be_grown(base);
 }
 
 /* ---- ring ---- */
@@ -187,11 +289,12 @@ static void fuzz_vtime(struct bytes *b)
 
 static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 {
-	struct bytes b = { bytes, n, 0 }, c = b, d = b;
+	struct bytes b = { bytes, n, 0 }, c = b, d = b, e = b;
 
 	(void)modifiers;
 	fuzz_heap(&c);
 	fuzz_ring(&d);
+	fuzz_tree(&e);
 	while (more_bytes(&b)) {
 		u64 w = next_u64(&b), x = next_u64(&b), y = next_u64(&b), z = next_u64(&b);
 

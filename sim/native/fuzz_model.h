@@ -32,10 +32,10 @@ struct model_task {
 struct model {
 	u64 now, events;
 	u32 ncpus, modifiers;
+	bool count_all; /* +procfair, +tfps: threads that are not runnable, too */
 	u64 stops; /* of turns, that the policy was told */
 	u64 stops_before; /* a dispatch */
 	u64 tm;    /* +flow: how long a turn may be put off */
-	bool count_all; /* +procfair: threads that are not runnable, too */
 	u32 turn[MAX_CPUS]; /* whose turn it is, by the machine's answers */
 	bool idle[MAX_CPUS];
 	u32 promised[MAX_CPUS]; /* the task for which an idle CPU was asked to dispatch */

@@ -13,7 +13,7 @@ survived=
 fuzz() {
 	"${CC:-cc}" -std=gnu11 -O1 -g -w -fsanitize=address,undefined -fno-sanitize-recover=all -DPOOL=64 -DFUZZ_POLICY=sfq \
 		'-DPOLICY_HEADER="select/sfq.h"' "-I$out/$1/policy" -Isim/native "sim/native/$2" -o "$out/$1/fuzz" || exit 1
-	for modifiers in 0 1 2 3 4 7; do
+	for modifiers in 0 1 2 4 5 6 8; do
 		timeout 20 "$out/$1/fuzz" -m $modifiers -n 150 >"$out/$1/said" 2>&1 || return 1
 	done
 }
@@ -53,7 +53,7 @@ machine promise-not-kept "$(in_function machine_keep_promise 's/machine_wake_idl
 machine affinity-change-unnoticed "$(in_function machine_set_allowed 's/machine_wake_idle(m, id)/NO_CPU/')"
 machine runnable-not-uncounted 's/m->s.facts.nrunnable--;//'
 machine former-caps-stay 's/^\tmachine_reweigh_former(m, now);//'
-machine siblings-not-reweighed "$(in_function machine_rewant_process 's/m->at = ring_next.*/m->at = 0;/')"
+machine siblings-not-reweighed "$(in_function machine_rewant_threads 's/m->at = ring_next.*/m->at = 0;/')"
 machine dequeued-stays-in-custody "$(in_function machine_dequeue 's/state &= ~CUSTODY/state |= 0/')"
 machine entitled-by-the-old-weight 's/ENTITLED(entitled_reweigh(.*)$//'
 mutant entitled-to-one-cpu fuzz.c entitled.h 's/dt \* f->ncpus/dt/'
@@ -62,13 +62,18 @@ mutant entitled-total-jumps fuzz.c entitled.h 's/e->rest = total ? total - 1 : 0
 machine time-goes-back "$(in_function machine_now 's/if (reading > m->now)//')"
 mutant cap-not-recomputed fuzz.c weight/feasible.h 's/s->cap = s->rest/s->cap = s->cap ? s->cap : s->rest/'
 mutant heaviest-is-the-first fuzz.c weight/feasible.h 's/s->phi\[id & POOL_MASK\] > s->at_phi/!s->at_phi/'
-mutant threads-not-uncounted fuzz.c weight/procfair.h 's/s->alpha\[process & POOL_MASK\]--;//'
+mutant threads-not-uncounted fuzz.c lib/threads.h 's/s->n\[owner & OWNER_MASK\]--;//'
+mutant share-grows-on fuzz.c weight/tfps.h 's/alpha > p ? .* : nominal/nominal/'
 mutant delay-without-end fuzz.c slice/flow.h 's/^\tt->delayed = 1;//'
 machine exit-keeps-its-program 's/flow_terminates(&m->flow, id, 0, now)/(void)0/'
 mutant sfq-keeps-who-left fuzz.c select/sfq.h 's/^\theap_remove(&s->waiting, id);//'
 mutant sift-down-forgets-a-child fuzz_lib.c lib/heap.h 's/child + 1 < h->n/child + 2 < h->n/'
 mutant sift-up-stops-early fuzz_lib.c lib/heap.h 's/(h->at - 1) \/ 2/h->at \/ 2/'
 mutant rekey-without-sift fuzz_lib.c lib/heap.h "$(in_function heap_rekey 's/heap_settle(h, at - 1, x)/heap_put(h, at - 1, x)/')"
+mutant tree-forgets-what-is-below fuzz_lib.c lib/tree.h "$(in_function tree_remove 's/tree_recount(t, x->up);//')"
+mutant tree-rotation-loses-a-child fuzz_lib.c lib/tree.h 's/p->child\[after\] = inner/p->child[after] = 0/'
+mutant tree-is-no-heap fuzz_lib.c lib/tree.h 's/^\ttree_rise(t, id);//'
+mutant tree-does-not-wrap fuzz_lib.c lib/tree.h 's/(s64)(a->minor - b->minor) < 0/a->minor < b->minor/'
 mutant last-one-stays fuzz_lib.c lib/ring.h 's/next == id ? 0 : next/next/'
 mutant remainder-dropped fuzz_lib.c lib/vtime.h 's/t->rest = product % w/t->rest = 0/'
 mutant carry-dropped fuzz_lib.c lib/wide.h 's/ + (mid2 >> 32)//'

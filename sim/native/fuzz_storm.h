@@ -107,10 +107,16 @@ static void storm_config(struct storm *s, struct config *c)
 	c->policy.name = storm_param(s, dflt, min, max);
 #define STORM_PROCFAIR(name, kind, unit, dflt, min, max, help) \
 	c->procfair.name = storm_param(s, dflt, min, max);
-#define STORM_FLOW(name, kind, unit, dflt, min, max, help) \
-	c->flow.name = storm_param(s, dflt, min, max);
+#define STORM_FEASIBLE(name, kind, unit, dflt, min, max, help) \
+	c->feasible.name = storm_param(s, dflt, min, max);
+#define STORM_TFPS(name, kind, unit, dflt, min, max, help) \
+	c->tfps.name = storm_param(s, dflt, min, max);
 	POLICY_PARAMS(STORM_PARAM)
 	PROCFAIR_PARAMS(STORM_PROCFAIR)
+	TFPS_PARAMS(STORM_TFPS)
+#define STORM_FLOW(name, kind, unit, dflt, min, max, help) \
+	c->flow.name = storm_param(s, dflt, min, max);
+	FEASIBLE_PARAMS(STORM_FEASIBLE)
 	FLOW_PARAMS(STORM_FLOW)
 }
 

@@ -8,6 +8,7 @@ pub mod quantity;
 pub mod replay;
 pub mod report;
 pub mod run;
+pub mod sharing;
 pub mod spec;
 pub mod stats;
 pub mod workload;

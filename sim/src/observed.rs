@@ -8,6 +8,7 @@ use crate::engine::entitled::Entitled;
 use crate::engine::metrics::{self, Delays, Job, Row};
 use crate::policy::TaskId;
 use crate::report::Run;
+use crate::sharing::Sharing;
 use crate::workload::Workload;
 
 /// Something that was seen of a thread. Times are those of the run, from 0.
@@ -75,8 +76,8 @@ pub struct Observation {
     pub policy: String,
     /// Repetition.
     pub rep: u32,
-    /// Whether a task is entitled to its weight divided by its process's runnable threads.
-    pub by_process: bool,
+    /// What tasks are entitled to by their weights.
+    pub sharing: Sharing,
     /// In any order.
     pub lives: Vec<Life>,
 }
@@ -205,8 +206,8 @@ impl<'a> Account<'a> {
             workload,
             lives: &observation.lives,
             standings: observation.lives.iter().map(standing).collect(),
-            processes: processes(workload, observation.by_process),
-            entitled: Entitled::new(workload.cpus),
+            processes: processes(workload),
+            entitled: Entitled::new(workload.cpus, observation.sharing),
             rows,
             delays: Delays::default(),
             warm: workload.warmup_ns == 0,
@@ -327,12 +328,12 @@ fn id(life: usize) -> TaskId {
     life as TaskId + 1
 }
 
-fn processes(workload: &Workload, by_process: bool) -> Vec<Option<u32>> {
+fn processes(workload: &Workload) -> Vec<Option<u32>> {
     let mut names: Vec<&str> = workload.tasks.iter().filter_map(|task| task.process.as_deref()).collect();
     names.sort_unstable();
     names.dedup();
     let number = |name: &str| names.binary_search(&name).ok().map(|i| i as u32);
-    let process = |name: &Option<String>| name.as_deref().filter(|_| by_process).and_then(number);
+    let process = |name: &Option<String>| name.as_deref().and_then(number);
     workload.tasks.iter().map(|task| process(&task.process)).collect()
 }
 

@@ -67,7 +67,11 @@ pub fn parse_time_ns(text: &str) -> Result<i64, QuantityError> {
     i64::try_from(ns).map(|ns| sign * ns).map_err(|_| QuantityError::TooLarge)
 }
 
-/// Reads a decimal ratio such as `0.4`, `-3`, `inf` or `-inf` as its nearest raw value.
+/// The negative ratio next to 0, written `-0`: a limit from below.
+const MINUS_ZERO: i64 = -1;
+
+/// Reads a decimal ratio such as `0.4`, `-3`, `inf` or `-inf` as its nearest raw value. `-0` is the negative one
+/// next to 0.
 ///
 /// # Errors
 /// When it is not a decimal, or its raw value does not fit 64 bits.
@@ -75,6 +79,7 @@ pub fn parse_ratio(text: &str) -> Result<i64, QuantityError> {
     match text {
         "inf" | "+inf" => return Ok(RATIO_INF),
         "-inf" => return Ok(-RATIO_INF),
+        "-0" => return Ok(MINUS_ZERO),
         _ => {}
     }
     let number =
@@ -99,6 +104,7 @@ fn format_ratio(raw: i64) -> String {
     match raw {
         RATIO_INF => return "inf".to_owned(),
         ..=MINUS_INF => return "-inf".to_owned(),
+        MINUS_ZERO => return "-0".to_owned(),
         _ => {}
     }
     let size = i128::from(raw).abs();
@@ -183,6 +189,7 @@ mod tests {
             ("-0.1", -6_554),
             // Half of a raw step goes away from zero.
             ("0.00000762939453125", 1),
+            ("-0", -1),
             ("inf", i64::MAX),
             ("-inf", -i64::MAX),
         ] {
@@ -203,6 +210,7 @@ mod tests {
         assert_eq!(format_ratio(26_214), "0.4");
         assert_eq!(format_ratio(-196_608), "-3");
         assert_eq!(format_ratio(1), "0.00002");
+        assert_eq!(format_ratio(-1), "-0");
         assert_eq!(format(ParamKind::Switch, 1), "on");
     }
 

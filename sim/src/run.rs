@@ -6,6 +6,7 @@ use thiserror::Error;
 use crate::engine::{Engine, Setup, Violation};
 use crate::policy::{self, Machine};
 use crate::report::{Report, Run, SCHEMA_VERSION};
+use crate::sharing::Sharing;
 use crate::spec::{Part, Spec};
 use crate::workload::Workload;
 
@@ -145,7 +146,7 @@ fn simulate_one(
         until_ns: workload.duration_ns,
         schedule: options.schedule,
         rows: rows.clone(),
-        by_process: spec.modifiers.iter().any(|m| m.name == "procfair"),
+        sharing: Sharing::of(spec),
     };
     let told = std::cell::Cell::new(0);
     let tell = |now: u64| progress.advance(now - told.replace(now));

@@ -77,6 +77,9 @@ pub enum SpecProblem {
     /// The same modifier twice.
     #[error("modifier `{0}` is there twice")]
     DuplicateModifier(&'static str),
+    /// Two modifiers of which one is to be chosen.
+    #[error("`{0}` and `{1}` both divide weights by threads; leave out one of them")]
+    OneOf(&'static str, &'static str),
     /// No such parameter.
     #[error("`{policy}` has no parameter `{}`{}", name.escape_debug(), params_hint(*nearest, known))]
     UnknownParam {
@@ -122,6 +125,9 @@ pub enum SpecProblem {
     },
 }
 
+/// Modifiers that do the same thing, each in its way.
+const ALTERNATIVES: [&str; 2] = ["procfair", "tfps"];
+
 /// Reads comma-separated lists of specs, in order.
 ///
 /// # Errors
@@ -160,6 +166,10 @@ fn parse_parts(text: &str, registry: &'static [PolicyInfo]) -> Result<Spec, Spec
         let modifier = parse_part(part, Kind::Modifier, registry)?;
         if modifiers.iter().any(|earlier| earlier.name == modifier.name) {
             return Err(SpecProblem::DuplicateModifier(modifier.name));
+        }
+        let alternative = modifiers.iter().find(|m| ALTERNATIVES.contains(&m.name));
+        if let Some(earlier) = alternative.filter(|_| ALTERNATIVES.contains(&modifier.name)) {
+            return Err(SpecProblem::OneOf(earlier.name, modifier.name));
         }
         modifiers.push(modifier);
     }

@@ -19,6 +19,7 @@ fn registry() -> &'static [PolicyInfo] {
             policy("pbs", Kind::Selection, vec![time, alpha, beta]),
             policy("procfair", Kind::Modifier, vec![levels]),
             policy("sfq", Kind::Selection, vec![]),
+            policy("tfps", Kind::Modifier, vec![]),
         ]
     })
 }
@@ -96,6 +97,10 @@ fn refusals_say_what_to_do() {
             "policy `sfq+profcair`: there is no modifier `profcair`; did you mean `procfair`? (`divvy policies` lists them)",
         ),
         (
+            "sfq+procfair+tfps",
+            "policy `sfq+procfair+tfps`: `procfair` and `tfps` both divide weights by threads; leave out one of them",
+        ),
+        (
             "sfq+gr3",
             "policy `sfq+gr3`: `gr3` is a selection policy, and a spec has one; to compare policies write `A,B`",
         ),
@@ -153,6 +158,9 @@ fn any_spec() -> impl Strategy<Value = Spec> {
     let selection = proptest::sample::select(of_kind(Kind::Selection)).prop_flat_map(part);
     (selection, modifiers, any::<bool>()).prop_map(|(selection, modifiers, reversed)| {
         let mut modifiers: Vec<Part> = modifiers.into_iter().flatten().collect();
+        if modifiers.iter().any(|part| part.name == "procfair") {
+            modifiers.retain(|part| part.name != "tfps");
+        }
         if reversed {
             modifiers.reverse();
         }

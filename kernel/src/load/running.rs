@@ -35,10 +35,6 @@ impl Running {
         self.child.try_wait().ok().flatten().map(exit_code)
     }
 
-    pub fn wait(&mut self) {
-        let _ = self.child.wait();
-    }
-
     pub fn signal(&self, number: i32) {
         if let Some(signal) = Signal::from_named_raw(number) {
             // It may have ended just now, or become somebody else's.

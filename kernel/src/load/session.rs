@@ -263,12 +263,17 @@ impl Session<'_> {
         Some(Signal { number: libc::SIGTERM, from_terminal: false })
     }
 
-    /// It goes on under the kernel's own scheduler: what it does is worth more than what was to be seen of it.
+    /// It goes on under the kernel's own scheduler, for as long as it takes: what it does is worth more than what was
+    /// to be seen of it. Signals end it as before.
     fn wait_for_command(&mut self, watch: &mut dyn Watch) {
-        if let Some(running) = &mut self.running {
-            watch.note("the command goes on under the kernel's own scheduler");
-            running.wait();
+        // There is nothing to command any more.
+        self.server = None;
+        self.unload_at = None;
+        if self.running.is_none() {
+            return;
         }
+        watch.note("the command goes on under the kernel's own scheduler");
+        while self.ended().is_none() && self.wait(LOOK, Instant::now() + LOOK).is_ok() {}
     }
 }
 

@@ -29,6 +29,7 @@ use divvy_sim::engine::program::Program;
 use divvy_sim::observed::{self, Observation};
 use divvy_sim::report::{Report, Run, SCHEMA_VERSION};
 use divvy_sim::run::Progress;
+use divvy_sim::sharing::Sharing;
 use divvy_sim::workload::Workload;
 
 pub use error::PlayError;
@@ -122,8 +123,8 @@ fn judge(workload: &Workload, policy: &str, rep: u32, outcome: Outcome) -> (Run,
     const COARSE_NS: f64 = 50_000_000.0;
     let Outcome { told, busy_ns } = outcome;
     let ours_ns = told.lives.iter().map(|life| life.received_ns).sum::<u64>() + told.overhead_ns;
-    let by_process = policy.contains("procfair");
-    let observation = Observation { policy: policy.to_owned(), rep, by_process, lives: told.lives };
+    let sharing = Sharing::named(policy);
+    let observation = Observation { policy: policy.to_owned(), rep, sharing, lives: told.lives };
     let run = observed::report(workload, &observation);
     let cpu_time_ns = (run.duration_ns + workload.warmup_ns) as f64 * f64::from(workload.cpus);
     let mut notes = Vec::new();

@@ -31,10 +31,12 @@ pub fn single(stage: Stage, birth: Birth, waits: bool) {
 
 /// A process whose threads are instances: this thread starts them, and those that come later.
 pub fn threaded(stage: Stage, number: usize) {
-    let result = scope(|scope| serve(stage, number, scope));
-    if let Err(failure) = result {
-        stage.fail(&failure);
-    }
+    scope(|scope| {
+        // Told before the threads that were started are waited for: they may wait for those that were not.
+        if let Err(failure) = serve(stage, number, scope) {
+            stage.fail(&failure);
+        }
+    });
 }
 
 fn serve<'s>(stage: Stage<'s>, number: usize, scope: &'s Scope<'s, '_>) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! What has no safe wrapper: memory that processes share, `fork`, and three calls of the C library.
 //!
-//! The third place with `unsafe`, after the two seams to the policies' C. Everything that leaves this file is safe to
+//! With `load/sys.rs` the only place with `unsafe` beside the seams to the policies' C. Everything that leaves this file is safe to
 //! use: shared memory is only seen as atomics, and a child of `fork` only ever runs one function.
 
 use std::io;

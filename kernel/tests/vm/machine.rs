@@ -21,6 +21,9 @@ impl Said {
         let Some((_, rest)) = self.out.split_once(&start) else {
             panic!("no {name:?} in what the guest said:\n{self}")
         };
+        if rest.starts_with("== ") {
+            return "";
+        }
         rest.split("\n== ").next().unwrap_or(rest).trim()
     }
 

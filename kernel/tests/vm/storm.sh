@@ -1,6 +1,9 @@
 #!/bin/bash
 # storm.sh SECONDS: forks, exits, sleeps, switches, and changes of affinity, class and nice values, all at once.
 cd /tmp || exit 1
+for tool in stress-ng perf pgrep shuf taskset renice; do
+	command -v $tool >/dev/null || { echo "storm: no $tool" >&2; exit 1; }
+done
 end=$((SECONDS + $1))
 stress-ng --quiet --fork 2 --switch 2 --affinity 2 --schedpolicy 1 --yield 2 --cpu 2 --nanosleep 1 --pthread 1 \
 	--timeout "$1" &

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use divvy_sim::engine::{Engine, Setup};
 use divvy_sim::policy;
 use divvy_sim::run::{Rows, machine};
+use divvy_sim::sharing::Sharing;
 use divvy_sim::spec::parse;
 use divvy_sim::workload::{Arrivals, Dist, Step, Task, Weight, Workload};
 
@@ -111,7 +112,7 @@ fn simulate(case: &Case, workload: &Workload, policy: &str) -> Measured {
         until_ns: workload.duration_ns,
         schedule: 0,
         rows: Rows::EachInstance,
-        by_process: false,
+        sharing: Sharing::of(&spec),
     };
     let engine = Engine::new(workload, machine, setup);
     let start = Instant::now();

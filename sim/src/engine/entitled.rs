@@ -17,6 +17,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use crate::policy::TaskId;
+use crate::sharing::{Division, Sharing};
 
 const ORDERS: usize = 64;
 const NONE: u32 = u32::MAX;
@@ -25,7 +26,7 @@ const NONE: u32 = u32::MAX;
 struct Share {
     /// Its own.
     nominal: u64,
-    /// With which it takes part: divided by its process's backlogged threads, where that is asked for.
+    /// With which it takes part: divided among its process's backlogged threads, where that is asked for.
     weight: u64,
     process: Option<u32>,
     /// Service until `from`, in ns.
@@ -74,6 +75,7 @@ impl Eq for Finish {}
 #[derive(Debug)]
 pub(crate) struct Entitled {
     cpus: u64,
+    sharing: Sharing,
     tasks: Vec<Share>,
     /// Backlogged threads of each process that divides its weight among them.
     threads: Vec<Vec<TaskId>>,
@@ -94,9 +96,10 @@ pub(crate) struct Entitled {
 }
 
 impl Entitled {
-    pub(crate) fn new(cpus: u32) -> Entitled {
+    pub(crate) fn new(cpus: u32, sharing: Sharing) -> Entitled {
         Entitled {
             cpus: cpus.into(),
+            sharing,
             tasks: Vec::new(),
             threads: Vec::new(),
             first: [NONE; ORDERS],
@@ -112,8 +115,9 @@ impl Entitled {
         }
     }
 
-    /// A new task with no service yet. The threads of a `process` divide their weight by their number.
+    /// A new task with no service yet.
     pub(crate) fn add(&mut self, task: TaskId, weight: u64, process: Option<u32>) {
+        let process = process.filter(|_| self.sharing.division != Division::None);
         let version = self.tasks.get(task as usize).map_or(0, |former| former.version + 1);
         let fresh = Share {
             nominal: weight,
@@ -284,7 +288,8 @@ impl Entitled {
     fn divide(&mut self, process: u32) {
         let threads = std::mem::take(&mut self.threads[process as usize]);
         for &thread in &threads {
-            let weight = (self.tasks[thread as usize].nominal / threads.len() as u64).max(1);
+            let nominal = self.tasks[thread as usize].nominal;
+            let weight = self.sharing.division.part(nominal, threads.len() as u64, self.cpus);
             if self.tasks[thread as usize].weight != weight {
                 self.settle(thread);
                 self.unlink(thread);
@@ -398,7 +403,7 @@ mod tests {
     const FOREVER: u64 = u64::MAX;
 
     fn hogs(cpus: u32, weights: &[u64]) -> Entitled {
-        let mut e = Entitled::new(cpus);
+        let mut e = Entitled::new(cpus, Sharing::default());
         for (i, &w) in weights.iter().enumerate() {
             e.add(i as TaskId, w, None);
             e.bring(i as TaskId, FOREVER, 0);
@@ -448,7 +453,7 @@ mod tests {
     /// Two CPUs, weights 10, 1, 1: the heavy one is capped and done after 10 ns; then the others have a CPU each.
     #[test]
     fn a_capped_burst_ends_too() {
-        let mut e = Entitled::new(2);
+        let mut e = Entitled::new(2, Sharing::default());
         for (task, weight, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
             e.add(task, weight, None);
             e.bring(task, work, 0);
@@ -459,7 +464,7 @@ mod tests {
     /// One CPU, a program of two threads and one of a single thread, all of weight 4: 2:2:4, then 4:4 when one ends.
     #[test]
     fn threads_of_a_process_divide_its_weight() {
-        let mut e = Entitled::new(1);
+        let mut e = Entitled::new(1, Sharing { division: Division::Evenly });
         for (task, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
             e.add(task, 4, Some(process));
             e.bring(task, work, 0);

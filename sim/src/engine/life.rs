@@ -104,8 +104,7 @@ impl Engine<'_> {
             ..Instance::vacant()
         };
         self.alive += 1;
-        let divides = process.filter(|_| self.setup.by_process).map(|p| p as u32);
-        self.entitled.add(task, weight, divides);
+        self.entitled.add(task, weight, process.map(|p| p as u32));
         let process = process.map_or(task, |p| MAX_TASKS - 1 - p as TaskId);
         self.machine.add(task, process, weight, self.now);
         if let Some(mask) = &self.classes[class].allowed {

@@ -28,6 +28,7 @@ pub use checks::Violation;
 use crate::policy::{CpuMask, Machine, TaskId};
 use crate::report::Run;
 use crate::run::Rows;
+use crate::sharing::Sharing;
 use crate::workload::{Arrivals, Purpose, Stream, Workload, stream};
 use entitled::Entitled;
 use instance::{Instance, State};
@@ -54,8 +55,8 @@ pub struct Setup {
     pub schedule: usize,
     /// What the rows of the result stand for.
     pub rows: Rows,
-    /// Whether a task is entitled to its weight divided by its process's runnable threads.
-    pub by_process: bool,
+    /// What tasks are entitled to by their weights.
+    pub sharing: Sharing,
 }
 
 /// A stretch of service on a CPU.
@@ -197,7 +198,7 @@ impl<'a> Engine<'a> {
             programs: Programs::default(),
             mutexes: workload.locks.iter().map(|_| Mutex::default()).collect(),
             meetings: workload.barriers.iter().map(|b| Meeting::new(b.parties)).collect(),
-            entitled: Entitled::new(workload.cpus),
+            entitled: Entitled::new(workload.cpus, setup.sharing),
             rows: Vec::new(),
             delays: Delays::default(),
             schedule: vec![Vec::new(); n],

@@ -1,6 +1,7 @@
 //! Small runs whose report can be worked out by hand.
 
 use super::*;
+use crate::sharing::Division;
 
 const MS: u64 = 1_000_000;
 
@@ -9,7 +10,7 @@ fn workload(text: &str) -> Workload {
 }
 
 fn seen(policy_lives: Vec<Life>) -> Observation {
-    Observation { policy: "kernel:test".into(), rep: 0, by_process: false, lives: policy_lives }
+    Observation { policy: "kernel:test".into(), rep: 0, sharing: Sharing::default(), lives: policy_lives }
 }
 
 /// A hog that gets CPU time at the times of its stamps.
@@ -74,7 +75,7 @@ fn entitled_by_process_if_asked() {
     let mut observation = seen(vec![hog(0, 90 * MS, &[]), second, hog(1, 90 * MS, &[])]);
     let entitled = |run: Run| run.tasks.iter().map(|task| task.entitled_ns / MS).collect::<Vec<_>>();
     assert_eq!(entitled(report(&workload, &observation)), [30, 30, 30]);
-    observation.by_process = true;
+    observation.sharing.division = Division::Evenly;
     let by_process = report(&workload, &observation);
     assert_eq!(by_process.tasks[2].entitled_ns, 45 * MS);
     assert!(entitled(by_process)[..2].iter().all(|ms| (22..=23).contains(ms)));

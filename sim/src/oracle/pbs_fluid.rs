@@ -4,9 +4,11 @@
 //! A task that arrived at a has T = t - a and attained service S; whoever has the greatest T / S^alpha runs.
 //! In the limit those that are scheduled have equal priorities, so S is proportional to T^(1/alpha) among
 //! them; whoever has more than that waits. Over a step of any length the service is therefore water-filling
-//! of levels: S becomes max(S, P T^(1/alpha)) with the P that uses up the step. Arrivals are exact; only a
-//! task that stops being scheduled within a step (alpha < 1) is a little late in doing so, by an error of
-//! second order.
+//! of levels: S becomes max(S, P T^(1/alpha)) with the P that uses up the step. Arrivals are exact. A task whose
+//! share (Eq. 10) becomes 0 within a step drops out (alpha < 1): there the step is cut short.
+//!
+//! A weight kappa is an offset of alpha log kappa (Eq. 6), so S counts as S / kappa, and in Eqs. 7 to 10 each
+//! T^(1/alpha) becomes kappa T^(1/alpha).
 
 /// A task.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +26,7 @@ pub struct PbsFluid {
     step: f64,
     now: f64,
     jobs: Vec<Job>,
+    kappas: Vec<f64>,
     service: Vec<f64>,
     ends: Vec<Option<f64>>,
 }
@@ -32,8 +35,54 @@ impl PbsFluid {
     /// At time 0. `alpha` is from 0 (first come, first served) to infinity (least attained service); `step`
     /// is the longest step in seconds, 0.0005 for six digits.
     pub fn new(jobs: &[Job], alpha: f64, step: f64) -> Self {
-        let n = jobs.len();
-        Self { alpha, step, now: 0.0, jobs: jobs.to_vec(), service: vec![0.0; n], ends: vec![None; n] }
+        Self::weighted(jobs, &vec![1.0; jobs.len()], alpha, step)
+    }
+
+    /// With weights, as multiples of the ordinary one.
+    pub fn weighted(jobs: &[Job], kappas: &[f64], alpha: f64, step: f64) -> Self {
+        let (n, jobs, kappas) = (jobs.len(), jobs.to_vec(), kappas.to_vec());
+        Self { alpha, step, now: 0.0, jobs, kappas, service: vec![0.0; n], ends: vec![None; n] }
+    }
+
+    /// The part of the CPU that each job has from now on, by Eq. 10. For a positive finite alpha, and not at the instant
+    /// of an arrival, where T = 0.
+    pub fn shares(&self) -> Vec<f64> {
+        let scheduled = self.scheduled();
+        let mut shares = vec![0.0; self.jobs.len()];
+        for &i in &scheduled {
+            shares[i] = self.share(i, &scheduled);
+        }
+        shares
+    }
+
+    /// Those with the greatest priority, T / (S / kappa)^alpha; of them, those whose share is positive.
+    fn scheduled(&self) -> Vec<usize> {
+        let level = |i: usize| self.service[i] / self.kappas[i] / libm::pow(self.age(i), self.alpha.recip());
+        let present: Vec<usize> = (0..self.jobs.len()).filter(|&i| self.is_present(i)).collect();
+        let least = present.iter().map(|&i| level(i)).fold(f64::INFINITY, f64::min);
+        let mut scheduled: Vec<usize> =
+            present.into_iter().filter(|&i| level(i) <= least * (1.0 + 1e-9)).collect();
+        // Who would have a negative share is out: the oldest first, as its share is the least (property 9).
+        scheduled.sort_by(|&a, &b| self.jobs[b].arrival.total_cmp(&self.jobs[a].arrival));
+        while scheduled.last().is_some_and(|&oldest| self.share(oldest, &scheduled) < 0.0) {
+            scheduled.pop();
+        }
+        scheduled
+    }
+
+    /// Eq. 10: S'_k = S_k [1 / sum S + 1/alpha (1 / T_k - sum T^(1/alpha - 1) / sum T^(1/alpha))].
+    fn share(&self, k: usize, scheduled: &[usize]) -> f64 {
+        let power = self.alpha.recip();
+        let oldest = scheduled.iter().map(|&i| self.age(i)).fold(0.0, f64::max);
+        let width = |i: usize| self.kappas[i] * libm::pow(self.age(i) / oldest, power);
+        let sum_s: f64 = scheduled.iter().map(|&i| self.service[i]).sum();
+        let widths: f64 = scheduled.iter().map(|&i| width(i)).sum();
+        let slopes: f64 = scheduled.iter().map(|&i| width(i) / self.age(i)).sum();
+        self.service[k] * (1.0 / sum_s + power * (1.0 / self.age(k) - slopes / widths))
+    }
+
+    fn age(&self, i: usize) -> f64 {
+        self.now - self.jobs[i].arrival
     }
 
     /// Attained service of each job, in seconds.
@@ -63,19 +112,23 @@ impl PbsFluid {
         self.jobs[i].arrival <= self.now && self.ends[i].is_none()
     }
 
-    /// One step, cut short where the first job ends.
+    /// One step, cut short where the first job ends or drops out.
     fn step_to(&mut self, time: f64, present: &[usize]) {
-        let over = |service: &[f64]| present.iter().any(|&i| service[i] >= self.jobs[i].demand);
+        let drops = self.may_drop_out(time);
+        let over = |fluid: &Self, service: &[f64], at: f64| {
+            present.iter().any(|&i| service[i] >= fluid.jobs[i].demand)
+                || drops.as_ref().is_some_and(|scheduled| fluid.has_dropped_out(service, at, scheduled))
+        };
         let mut end = time;
         let mut service = self.filled(time, present);
-        if over(&service) {
+        if over(self, &service, time) {
             let (mut low, mut high) = (self.now, time);
             while high - low > f64::EPSILON * high {
                 let middle = low + (high - low) / 2.0;
                 if middle <= low || middle >= high {
                     break;
                 }
-                if over(&self.filled(middle, present)) { high = middle } else { low = middle }
+                if over(self, &self.filled(middle, present), middle) { high = middle } else { low = middle }
             }
             end = high;
             service = self.filled(high, present);
@@ -88,6 +141,24 @@ impl PbsFluid {
                 self.ends[i] = Some(end);
             }
         }
+    }
+
+    /// The scheduled jobs, if one of them would have a negative share at `time`. Not if T is 0 for any.
+    fn may_drop_out(&self, time: f64) -> Option<Vec<usize>> {
+        if !(self.alpha > 0.0 && self.alpha < 1.0)
+            || (0..self.jobs.len()).any(|i| self.is_present(i) && self.age(i) <= 0.0)
+        {
+            return None;
+        }
+        let scheduled = self.scheduled();
+        let service = self.filled(time, &scheduled);
+        self.has_dropped_out(&service, time, &scheduled).then_some(scheduled)
+    }
+
+    /// Whether Eq. 10 is negative for one of those that were scheduled, at `time` with that service.
+    fn has_dropped_out(&self, service: &[f64], time: f64, scheduled: &[usize]) -> bool {
+        let then = Self { now: time, service: service.to_vec(), ..self.clone() };
+        scheduled.iter().any(|&i| then.share(i, scheduled) < 0.0)
     }
 
     /// Attained service at `time` if nobody ends or arrives before: levels are filled up to P T^(1/alpha).
@@ -105,7 +176,7 @@ impl PbsFluid {
         // T^(1/alpha) over the greatest, as T^100 by itself may not fit.
         let age = |i: usize| time - self.jobs[i].arrival;
         let oldest = present.iter().map(|&i| age(i)).fold(0.0, f64::max);
-        let width = |i: usize| libm::pow(age(i) / oldest, self.alpha.recip());
+        let width = |i: usize| self.kappas[i] * libm::pow(age(i) / oldest, self.alpha.recip());
         // (level at which it begins to be served, width), from the lowest level up.
         // A width that underflows is that of a task whose turn is not before the end of this step.
         let wide = present.iter().map(|&i| (width(i), i)).filter(|&(width, _)| width > 0.0);
@@ -199,6 +270,54 @@ mod tests {
         assert!(before < out, "still served at 5.38: {before} {out}");
         assert_eq!(out, still_out);
         assert!(back > still_out);
+    }
+
+    /// Eq. 10 is the slope of what the steps attain, also while the first task is out (5.41 to 6.51 s).
+    #[test]
+    fn shares_are_the_slopes_of_service() {
+        let jobs = [0.0, 2.5, 3.0, 3.5, 4.0].map(|arrival| Job { arrival, demand: 100.0 });
+        for alpha in [0.4, 1.0, 2.0] {
+            for t in [2.0, 3.2, 4.5, 5.0, 6.0, 7.0, 13.0] {
+                let mut fluid = PbsFluid::new(&jobs, alpha, 1e-4);
+                fluid.advance_to(t);
+                let (shares, before) = (fluid.shares(), fluid.service().to_vec());
+                assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
+                assert_eq!(alpha == 0.4 && t == 6.0, alpha == 0.4 && t > 5.41 && shares[0] == 0.0);
+                fluid.advance_to(t + 1e-4);
+                for (i, share) in shares.iter().enumerate() {
+                    let slope = (fluid.service()[i] - before[i]) / 1e-4;
+                    assert!((slope - share).abs() < 1e-3, "alpha {alpha}, {t}: {slope} {share}");
+                }
+            }
+        }
+    }
+
+    /// Where a task drops out is found exactly: steps of 50 ms end as steps of 0.1 ms do.
+    #[test]
+    fn a_drop_out_cuts_a_step_short() {
+        let jobs = [0.0, 2.5, 3.0, 3.5, 4.0].map(|arrival| Job { arrival, demand: 100.0 });
+        let first = |step| {
+            let mut fluid = PbsFluid::new(&jobs, 0.4, step);
+            fluid.advance_to(6.0);
+            fluid.service()[0]
+        };
+        assert!((first(0.05) - first(1e-4)).abs() < 1e-7, "{} {}", first(0.05), first(1e-4));
+    }
+
+    /// Equal arrivals: services are in the ratio of the weights at all times; else they come to it.
+    #[test]
+    fn weights_are_ratios_of_service() {
+        let jobs = [0.0, 0.0, 5.0].map(|arrival| Job { arrival, demand: 1e9 });
+        for alpha in [0.5, 1.0, 3.0] {
+            let mut fluid = PbsFluid::weighted(&jobs, &[3.0, 1.0, 2.0], alpha, 0.01);
+            fluid.advance_to(4.0);
+            assert!((fluid.service()[0] - 3.0).abs() < 1e-9);
+            fluid.advance_to(400.0);
+            let expected = [0.5, 1.0 / 6.0, 1.0 / 3.0];
+            for (share, expected) in fluid.shares().into_iter().zip(expected) {
+                assert!((share - expected).abs() < 0.005, "alpha {alpha}: {share} {expected}");
+            }
+        }
     }
 
     #[test]

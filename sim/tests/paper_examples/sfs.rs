@@ -133,7 +133,15 @@ fn figure_5() {
 /// With shorter quanta both come near 4:4:1, as an independent simulation found them.
 #[test]
 fn figure_5_with_shorter_quanta() {
-    for (quantum, sfq, sfs) in [("100ms", 1.32, 2.37), ("20ms", 3.33, 3.69), ("5ms", 3.83, 3.92)] {
+    let curve = [
+        ("100ms", 1.32, 2.37),
+        ("50ms", 3.33, 3.33),
+        ("20ms", 3.33, 3.69),
+        ("10ms", 3.66, 3.84),
+        ("5ms", 3.83, 3.92),
+        ("2ms", 3.93, 3.97),
+    ];
+    for (quantum, sfq, sfs) in curve {
         for (spec, expected) in [("sfq", sfq), ("sfs", sfs)] {
             for ratio in ratios(spec, quantum) {
                 assert!((ratio / expected - 1.0).abs() < 0.06, "{spec}, {quantum}: {ratio}, not {expected}");

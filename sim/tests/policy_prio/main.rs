@@ -5,3 +5,5 @@ mod cfs;
 mod eevdf;
 mod log2;
 mod pbs;
+mod pbs_choice;
+mod pbs_properties;

@@ -6,15 +6,16 @@ use crate::bench::{Bench, MS, Nobody, Program, Rng, SEC, Segment, State, Task, W
 
 const INF: f64 = f64::INFINITY;
 
-fn ratio(x: f64) -> i64 {
+pub fn ratio(x: f64) -> i64 {
     match x {
+        0.0 if x.is_sign_negative() => -1, // written -0
         INF => RATIO_INF,
         _ if x == -INF => -RATIO_INF,
         _ => (x * RATIO_ONE as f64).round() as i64,
     }
 }
 
-fn pbs<W: Watch>(params: &[f64], cpus: usize, quantum: u64, programs: &[Program], watch: W) -> Bench<W> {
+pub fn pbs<W: Watch>(params: &[f64], cpus: usize, quantum: u64, programs: &[Program], watch: W) -> Bench<W> {
     let raw: Vec<i64> = params.iter().map(|x| ratio(*x)).collect();
     Bench::new(("pbs", &raw), cpus, quantum, programs, watch)
 }
@@ -105,16 +106,32 @@ struct Formula {
 }
 
 impl Formula {
-    /// Greater runs: Eq. 2 in floats, an exact tie by age.
-    fn rank(&self, t: &Task, now: u64) -> (f64, std::cmp::Reverse<(u64, u64)>) {
-        let p = match (t.burst, self.alpha) {
-            (_, 0.0) => 0.0, // the oldest has the greatest T
-            (0, _) => INF,
-            (s, INF) => -(s as f64),
-            (s, alpha) => ((now - t.arrived) as f64).log2() - alpha * (s as f64).log2(),
-        };
-        (p, std::cmp::Reverse((t.arrived, t.order)))
+    /// Greater runs: Eq. 2 with Eq. 6 in floats, or exact least service over weight; an exact tie by age.
+    fn rank(&self, t: &Task, now: u64) -> (f64, i128, (i128, i128)) {
+        rank(self.alpha, now - t.arrived, t.burst, t.weight, (t.arrived, t.order))
     }
+}
+
+/// `weight` in the kernel's table, `age` is arrival and the order of sessions.
+pub fn rank(alpha: f64, t: u64, s: u64, weight: u64, age: (u64, u64)) -> (f64, i128, (i128, i128)) {
+    let kappa = weight as f64 / 1024.0;
+    let sign: f64 = if alpha.is_sign_negative() { -1.0 } else { 1.0 };
+    let size = alpha.abs();
+    let p = match s {
+        _ if alpha == 0.0 => 0.0, // age decides
+        0 => INF,
+        _ if size == INF => 0.0,
+        s => sign * (t as f64).log2() - size * (s as f64 / kappa).log2(),
+    };
+    // Of two unequal quotients by weights below 2^20 these are unequal.
+    let las = if size == INF { -((i128::from(s) << 40) / i128::from(weight)) } else { 0 };
+    let sign = sign as i128;
+    (p, las, (-sign * i128::from(age.0), -sign * i128::from(age.1)))
+}
+
+/// Of a difference of two priorities: each has a logarithm of T, and two times alpha, each within 1.25 * 2^-24.
+pub fn error(alpha: f64) -> f64 {
+    1.26 / f64::from(1 << 24) * (1.0 + 2.0 * alpha.abs())
 }
 
 impl Watch for Formula {
@@ -125,26 +142,168 @@ impl Watch for Formula {
             return;
         };
         let got = self.rank(&tasks[chosen as usize], now);
-        // Two logarithms, one of them times alpha, each within 1.25 * 2^-24.
-        let error = 1.25 / f64::from(1 << 24) * (1.0 + self.alpha);
-        let exact = self.alpha == 0.0 || self.alpha == INF || got.0 == INF;
-        assert!(got == best || !exact && best.0 - got.0 <= error, "alpha {}: {got:?}, {best:?}", self.alpha);
+        let exact = self.alpha == 0.0 || self.alpha.abs() == INF || got.0 == INF;
+        assert!(
+            got == best || !exact && best.0 - got.0 <= error(self.alpha),
+            "alpha {}: {got:?}, {best:?}",
+            self.alpha
+        );
         assert_eq!(got.0 == INF, best.0 == INF);
     }
 }
 
 /// LAS is alpha = inf, exactly; the formula holds for the others up to the logarithm's error.
 #[test]
-fn pbs_r1_r3_r4_picks_the_largest_of_the_formula() {
+fn pbs_r1_r3_r4_r9_r10_picks_the_largest_of_the_formula() {
     let mut rng = Rng(2);
-    for round in 0..400 {
-        let alpha = [0.0, 0.01, 0.5, 1.0, 2.0, 100.0, 32768.0, INF][round % 8];
+    for round in 0..600 {
+        let alpha = [
+            0.0, 0.015625, 0.5, 1.0, 2.0, 100.0, 32768.0, INF, -0.0, -0.015625, -0.5, -1.0, -2.0, -3000.0,
+            -INF,
+        ][round % 15];
         let longest = [40, 3_000_000, 1 << 45][round % 3];
         let programs = rng.programs(1 + round as u64 % 20, 3, longest);
         let mut bench = pbs(&[alpha], 1 + round % 3, longest / 9 + 1, &programs, Formula { alpha });
         bench.run(1 << 60);
         assert!(bench.tasks[1..].iter().all(|t| t.state == State::Done));
     }
+}
+
+/// Without a quantum's end, the last one that came runs, and the one before it after that.
+#[test]
+fn pbs_r9_minus_0_is_last_come_first_served() {
+    for alpha in [-0.0, -1.0 / 16384.0] {
+        let mut bench = pbs(&[alpha], 1, MS, &figure_2(), Nobody);
+        bench.run(12 * SEC);
+        // Of the four: 1 from 0, 2 from 1 to 3 s, 3 from 3 to 5, 4 from 5 to 7, 3 until 8, 2 until 8.5.
+        assert_eq!(bench.completions(), [12.0, 8.5, 8.0, 7.0], "alpha {alpha}");
+    }
+}
+
+/// From 0- to -infinity: least service of late comers, in the end least service.
+#[test]
+fn pbs_r9_minus_infinity_is_least_attained_service() {
+    for alpha in [-INF, -32768.0] {
+        let mut bench = pbs(&[alpha], 1, MS, &figure_2(), Nobody);
+        bench.run(12 * SEC);
+        for (c, e) in bench.completions().iter().zip([12.0, 9.5, 10.5, 8.0]) {
+            assert!((c - e).abs() <= 0.005, "alpha {alpha}: {:?}", bench.completions());
+        }
+    }
+}
+
+/// Eq. 6: tasks that stay come to shares in the ratio of their weights, for any finite alpha but 0; with alpha
+/// infinite they have them all the time.
+#[test]
+fn pbs_r10_offsets_give_shares_by_weight() {
+    let weights = [3072, 1024, 512, 512];
+    let programs: Vec<Program> =
+        weights.iter().zip(0..).map(|(w, i)| Program::new(i * SEC, *w, &[4000 * SEC])).collect();
+    for alpha in [0.5, 1.0, 3.0, INF, -0.5, -2.0, -INF] {
+        let mut bench = pbs(&[alpha], 1, 4 * MS, &programs, Nobody);
+        bench.run(500 * SEC);
+        let before: Vec<u64> = bench.tasks.iter().map(|t| t.service).collect();
+        bench.run(700 * SEC);
+        for id in 1..=4 {
+            let share = (bench.tasks[id].service - before[id]) as f64 / (200 * SEC) as f64;
+            let due = weights[id - 1] as f64 / 5120.0;
+            assert!((share / due - 1.0).abs() < 0.02, "alpha {alpha}: {share}, not {due}");
+        }
+    }
+}
+
+/// A weight that changes counts at once: with alpha infinite the least S / kappa runs, whatever was before.
+#[test]
+fn pbs_r10_a_new_weight_is_an_offset_at_once() {
+    let programs = [Program::new(0, 1024, &[100 * SEC]), Program::new(0, 1024, &[100 * SEC])];
+    for alpha in [1.0, INF] {
+        let mut bench = pbs(&[alpha], 1, MS, &programs, Nobody);
+        bench.run(2 * SEC);
+        bench.set_weight(1, 2048);
+        bench.run(3 * SEC);
+        let ran = [1, 2].map(|id| bench.tasks[id].service / MS);
+        assert!(ran[0] >= 1990 && ran[1] <= 1010, "alpha {alpha}: {ran:?}");
+    }
+}
+
+/// Eq. 5 with ratio instead of gamma: a task gives way when it has 1 + ratio times the service of the other.
+#[test]
+fn pbs_r7_the_ratio_is_that_of_turns() {
+    let programs = [Program::new(0, 1024, &[900 * SEC]), Program::new(0, 1024, &[900 * SEC])];
+    for alpha in [0.5, 2.0, INF, -1.0] {
+        let mut bench = pbs(&[alpha, 0.0, 0.0, 0.25], 1, MS, &programs, Nobody);
+        bench.run(100 * SEC);
+        let (mut service, mut turns) = ([0.0, 0.0, 0.0], 0);
+        for segment in &bench.segments {
+            service[segment.task as usize] += (segment.to - segment.from) as f64;
+            let ratio = service[segment.task as usize] / service[3 - segment.task as usize];
+            if segment.from > SEC && segment.to < 100 * SEC {
+                assert!((ratio / 1.25 - 1.0).abs() < 0.003, "alpha {alpha}: {ratio} at {}", segment.to);
+                turns += 1;
+            }
+        }
+        assert!(turns >= 9, "alpha {alpha}: {turns}");
+    }
+}
+
+/// Section 5.3: p = log T - alpha log S + epsilon [log T' - alpha' log S'], each with sessions of its own.
+struct Combined {
+    alpha: f64,
+    epsilon: f64,
+    alpha_prime: f64,
+}
+
+impl Watch for Combined {
+    fn pick(&mut self, _cpu: usize, chosen: TaskId, tasks: &[Task], now: u64) {
+        // beta = 0: since it became runnable; beta' = infinity: since it arrived, at 0.
+        let p = |t: &Task| {
+            let log = |x: u64| (x as f64).log2();
+            match (t.burst, t.service) {
+                (0, _) | (_, 0) => INF,
+                (s, total) => {
+                    log(now - t.arrived) - self.alpha * log(s)
+                        + self.epsilon * (log(now) - self.alpha_prime * log(total))
+                }
+            }
+        };
+        let waiting = tasks.iter().filter(|t| t.state == State::Waiting);
+        let Some(best) = waiting.map(p).max_by(f64::total_cmp) else { return };
+        let got = p(&tasks[chosen as usize]);
+        let error = error(self.alpha) + self.epsilon * error(self.alpha_prime);
+        assert!(got == best || best - got <= error, "{got}, {best}");
+    }
+}
+
+#[test]
+fn pbs_r11_combines_two_priorities() {
+    let mut rng = Rng(8);
+    for round in 0..100 {
+        let mut programs = rng.programs(8, 8, 40_000_000);
+        programs.iter_mut().for_each(|p| (p.weight, p.arrival) = (1024, 0));
+        let (alpha, epsilon, alpha_prime) =
+            [(1.0, 0.5, 1.0), (0.25, 2.0, 0.5), (2.0, 0.125, 3.0), (0.5, 4.0, 1.0)][round % 4];
+        let watch = Combined { alpha, epsilon, alpha_prime };
+        let params = [alpha, 0.0, 0.0, 0.0, epsilon, alpha_prime, INF];
+        let mut bench = pbs(&params, 1 + round % 2, 3 * MS, &programs, watch);
+        bench.run(100 * SEC);
+        assert!(bench.tasks[1..].iter().all(|t| t.state == State::Done));
+    }
+}
+
+/// Of two that wake together an interactive one has slept more in its life: epsilon favours it, whatever its
+/// number; without epsilon the one that came first goes first.
+#[test]
+fn pbs_r11_favours_the_interactive() {
+    let hog = Program::new(0, 1024, &[500 * MS, MS, 100 * MS]);
+    let sleeper = Program::new(0, 1024, &[MS, 500 * MS, 100 * MS]);
+    let ends = |epsilon: f64| {
+        let params = [0.5, INF, 0.0, 0.0, epsilon, 1.0, INF];
+        let mut bench = pbs(&params, 1, MS, &[hog.clone(), sleeper.clone()], Nobody);
+        bench.run(SEC);
+        bench.completions()
+    };
+    let (without, with) = (ends(0.0), ends(2.0));
+    assert!(with[1] <= without[1] && with[1] < with[0], "{with:?} {without:?}");
 }
 
 /// With alpha = 0 the earliest arrival runs however long ago that was: the logarithms of 20 s and 20 s + 1 us are equal.
@@ -193,7 +352,8 @@ fn pbs_c3_older_tasks_never_have_less_service() {
     let mut rng = Rng(3);
     for round in 0..200 {
         let alpha = [0.0, 0.1, 0.4, 0.9, 1.0, 1.5, 7.0, 1000.0, INF][round % 9];
-        let programs = rng.programs(12, 2, 500 * MS);
+        let mut programs = rng.programs(12, 2, 500 * MS);
+        programs.iter_mut().for_each(|p| p.weight = 1024);
         pbs(&[alpha], 1, 4 * MS, &programs, Seniority(4 * MS)).run(10 * SEC);
     }
 }
@@ -385,19 +545,17 @@ impl Watch for Sessions {
     fn pick(&mut self, _cpu: usize, chosen: TaskId, tasks: &[Task], now: u64) {
         let rank = |id: usize| {
             let o = &self.of[id];
-            let p = match (o.s, self.alpha) {
-                (0, _) => INF,
-                (s, INF) => -(s as f64),
-                (s, alpha) => ((now - o.tau) as f64).log2() - alpha * (s as f64).log2(),
-            };
-            (p, std::cmp::Reverse((o.tau, o.order)))
+            rank(self.alpha, now - o.tau, o.s, tasks[id].weight, (o.tau, o.order))
         };
         let waiting = (1..tasks.len()).filter(|id| tasks[*id].state == State::Waiting);
         let Some(best) = waiting.map(rank).max_by(|a, b| a.partial_cmp(b).unwrap()) else { return };
         let got = rank(chosen as usize);
-        let error = 1.25 / f64::from(1 << 24) * (1.0 + self.alpha);
         let exact = self.alpha == INF || got.0 == INF;
-        assert!(got == best || !exact && best.0 - got.0 <= error, "beta {}: {got:?}, {best:?}", self.beta);
+        assert!(
+            got == best || !exact && best.0 - got.0 <= error(self.alpha),
+            "beta {}: {got:?}, {best:?}",
+            self.beta
+        );
     }
 }
 

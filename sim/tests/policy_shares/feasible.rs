@@ -1,6 +1,10 @@
 //! The modifiers: weight readjustment (papers/sfs.md, papers/gr3.md) against the recursive algorithm of the SFS
 //! paper in exact fractions, and fairness among programs (papers/procfair.md).
 
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
 use divvy_sim::policy::{Machine, WEIGHT_UNIT};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -82,8 +86,13 @@ fn sfs_r1_readjustment_examples() {
 #[derive(Clone, Debug)]
 enum Event {
     Arrive(u64),
-    Leave(usize),
+    /// A runnable task exits, or sleeps, and is back later.
+    Exit(usize),
+    Block(usize),
+    Wake(usize),
     Reweigh(usize, u64),
+    /// A CPU takes one up.
+    Decide(usize),
 }
 
 /// Small ones often tie; large ones are several orders apart.
@@ -94,7 +103,10 @@ fn weight() -> impl Strategy<Value = u64> {
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         4 => weight().prop_map(Event::Arrive),
-        2 => (0usize..99).prop_map(Event::Leave),
+        1 => (0usize..99).prop_map(Event::Exit),
+        2 => (0usize..99).prop_map(Event::Block),
+        2 => (0usize..99).prop_map(Event::Wake),
+        2 => (0usize..12).prop_map(Event::Decide),
         1 => (0usize..99, weight()).prop_map(|(n, w)| Event::Reweigh(n, w)),
     ]
 }
@@ -107,39 +119,98 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// 700 machines x 40 events
+    /// 700 machines x 60 events, by either search: at each change of the runnable set and of a weight
     #[test]
     fn sfs_r1_gr3_r8_r9_r10_is_the_recursion(
         cpus in 1u32..12,
-        events in prop::collection::vec(event(), 40),
+        median in 0i64..2,
+        events in prop::collection::vec(event(), 60),
     ) {
-        let mut machine = Machine::new("rr", &["feasible"], &[], cpus, QUANTUM_NS).unwrap();
+        let values = [("feasible", 0, median)];
+        let mut machine =
+            Lockstep::of(Machine::new("rr", &["feasible"], &values, cpus, QUANTUM_NS).unwrap(), cpus);
+        // (id, own weight) of all that have not exited
         let mut tasks: Vec<(u32, u64)> = Vec::new();
-        let mut last = 0;
+        let nth = |machine: &Lockstep, tasks: &[(u32, u64)], n: usize, runnable: bool| {
+            let some: Vec<u32> = tasks.iter().map(|t| t.0).filter(|&t| machine.is_runnable(t) == runnable).collect();
+            (!some.is_empty()).then(|| some[n % some.len()])
+        };
         for event in events {
             match event {
-                Event::Arrive(w) => {
-                    last += 1;
-                    machine.add(last, last, w * WEIGHT_UNIT, 0);
-                    machine.wake(last, true, 0);
-                    tasks.push((last, w * WEIGHT_UNIT));
+                Event::Arrive(w) => tasks.push((machine.add(w), w * WEIGHT_UNIT)),
+                Event::Exit(n) => {
+                    if let Some(id) = nth(&machine, &tasks, n, true) {
+                        machine.leave(id, true);
+                        tasks.retain(|t| t.0 != id);
+                    }
                 }
-                Event::Leave(n) if !tasks.is_empty() => {
-                    let (id, _) = tasks.remove(n % tasks.len());
-                    machine.withdraw(id, true, 0);
+                Event::Block(n) => {
+                    if let Some(id) = nth(&machine, &tasks, n, true) {
+                        machine.leave(id, false);
+                    }
+                }
+                Event::Wake(n) => {
+                    if let Some(id) = nth(&machine, &tasks, n, false) {
+                        machine.wake(id);
+                    }
                 }
                 Event::Reweigh(n, w) if !tasks.is_empty() => {
                     let n = n % tasks.len();
                     tasks[n].1 = w * WEIGHT_UNIT;
-                    machine.set_weight(tasks[n].0, w * WEIGHT_UNIT, 0);
+                    machine.set_weight(tasks[n].0, w);
                 }
-                _ => {}
+                Event::Reweigh(..) => {}
+                Event::Decide(cpu) => machine.decide(cpu % cpus as usize),
             }
-            let nominal: Vec<u64> = tasks.iter().map(|t| t.1).collect();
-            let effective: Vec<u64> = tasks.iter().map(|t| machine.weight(t.0)).collect();
+            let runnable = || tasks.iter().filter(|t| machine.is_runnable(t.0));
+            let nominal: Vec<u64> = runnable().map(|t| t.1).collect();
+            let effective: Vec<u64> = runnable().map(|t| machine.machine.weight(t.0)).collect();
             prop_assert_eq!(&effective, &feasible(&nominal, cpus as usize), "of {:?} on {}", nominal, cpus);
         }
     }
+}
+
+/// Five of 7 beside 4, 1, 1 on 6 CPUs ask for more than 6 each, the last of them too, 7/(7 + 6) of two CPUs. All are as
+/// heavy as the median.
+#[test]
+fn gr3_r10_d5_ties_with_the_median_are_kept() {
+    for weights in [[7, 7, 7, 7, 7, 4, 1, 1], [4, 7, 1, 7, 7, 1, 7, 7]] {
+        let machine = Machine::new("rr", &["feasible"], &[("feasible", 0, 1)], 6, QUANTUM_NS).unwrap();
+        let mut machine = Lockstep::of(machine, 6);
+        for (weight, id) in weights.iter().zip(1..) {
+            assert_eq!(machine.add(*weight), id);
+        }
+        for (weight, id) in weights.iter().zip(1..) {
+            assert_eq!(
+                machine.machine.weight(id),
+                (*weight).min(6) * WEIGHT_UNIT,
+                "task {id} of {weights:?}"
+            );
+        }
+    }
+}
+
+/// Lemma 6: steps of all loops of a readjustment, with a group of 2P - 1 heavy tasks to search
+#[test]
+fn gr3_r9_r10_lemma_6() {
+    let here = |file: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("feasible");
+    let cc = env::var("CC").unwrap_or_else(|_| "cc".into());
+    let run = |command: &mut Command| {
+        let ran = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let said = [ran.stdout, ran.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(ran.status.success(), "{said}");
+        said
+    };
+    let mut build = Command::new(cc);
+    build.args(["-O1", "-std=gnu11", "-fsanitize=undefined", "-fno-sanitize-recover"]);
+    run(build
+        .arg("-I")
+        .arg(here("../policy"))
+        .arg(here("tests/policy_shares/feasible.c"))
+        .arg("-o")
+        .arg(&program));
+    println!("{}", run(&mut Command::new(&program)));
 }
 
 fn weights(machine: &Lockstep, tasks: &[u32]) -> Vec<u64> {

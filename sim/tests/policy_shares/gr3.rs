@@ -106,71 +106,18 @@ fn gr3_r3_r4_extreme_sets() {
     assert!((in_group(&[8, 12, 8, 12, 8, 8, 8, 15]).0 + 2.23).abs() < 0.005);
 }
 
-fn groups(weights: &[u64]) -> i128 {
-    let mut orders: Vec<u32> = weights.iter().map(|w| w.ilog2()).collect();
-    orders.sort_unstable();
-    orders.dedup();
-    orders.len() as i128
-}
-
-/// Weights of a few magnitudes, so that there are several groups
-fn weight_set(most: usize) -> impl Strategy<Value = Vec<u64>> {
-    prop::collection::vec((0u32..9, 0u64..256).prop_map(|(o, x)| (1 << o) + x % (1 << o)), 1..most)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
-
-    /// Theorem 1, Lemma 5, and that the schedule closes (in `errors`)
-    #[test]
-    fn gr3_r1_r2_r3_r4_theorem_1(weights in weight_set(12)) {
-        let total: u64 = weights.iter().sum();
-        let (g, phi_t) = (groups(&weights), i128::from(total));
-        let e = errors(&weights);
-        let most = i128::from(*weights.iter().max().unwrap());
-        // -(g-1)(g-2)/2 phi_C/Phi_T - 4 < e_C < g + 3, times 2 Phi_T, for the heaviest client
-        prop_assert!(2 * e.client.0 > -(g - 1) * (g - 2) * most - 8 * phi_t);
-        prop_assert!(e.client.1 < (g + 3) * phi_t);
-        prop_assert!(e.in_group.0 > -3.0 && e.in_group.1 < 4.0);
-    }
-
-    /// Theorem 2 on P CPUs in lockstep, weights feasible; it closes after Phi_T rounds of P quanta.
-    #[test]
-    fn gr3_r7_theorem_2(mut weights in weight_set(24), cpus in 2u32..9) {
-        let p = u64::from(cpus);
-        while weights.len() <= cpus as usize {
-            weights.push(1);
-        }
-        let feasible = |w: &[u64]| *w.iter().max().unwrap() * p <= w.iter().sum::<u64>();
-        while !feasible(&weights) {
-            weights.push(*weights.iter().max().unwrap());
-        }
-        let total: u64 = weights.iter().sum();
-        let mut machine = Lockstep::with("gr3", cpus, &weights);
-        let (g, q) = (groups(&weights) as f64, f64::from(cpus));
-        for t in 1..=total {
-            machine.step();
-            for (i, &phi) in weights.iter().enumerate() {
-                let share = phi as f64 / total as f64;
-                let e = machine.quanta[i + 1] as f64 - (t * p) as f64 * share;
-                prop_assert!(e > -(g - 1.0) * (g - 2.0) / 2.0 * share - 4.0, "{e}");
-                prop_assert!(e < 2.0 * g + 10.0 + (g - 1.0) * (g - 2.0) / 2.0 / q, "{e}");
-            }
-        }
-    }
-}
-
-/// With no more clients than CPUs each keeps its CPU, and the queue stands still: when more come, the
-/// schedule begins as if nothing had run before.
+/// With no more clients than CPUs each keeps its CPU, and the queue stands still, even if one CPU decides more often:
+/// when more come, the schedule begins as if nothing had run before.
 #[test]
 fn gr3_r13_a_cpu_each() {
     let mut two = Lockstep::with("gr3", 2, &[2, 3]);
     for _ in 0..7 {
         assert_eq!(two.step(), [1, 2]);
+        two.decide(0);
     }
     two.add(1);
-    let ran: Vec<_> = (0..3).map(|_| two.step()).collect();
-    assert_eq!(ran, [[1, 2], [1, 2], [3, 2]]);
+    let ran: Vec<_> = (0..6).map(|_| two.step()).collect();
+    assert_eq!(ran, [[1, 2], [1, 2], [3, 2]].repeat(2));
 }
 
 /// A client that is back before its turn comes is served as usual; its group was charged for the quantum.

@@ -32,13 +32,17 @@ impl Lockstep {
             policy => (policy, &[][..]),
         };
         let modifiers: Vec<&str> = names.collect();
-        Lockstep {
-            machine: Machine::new(policy, &modifiers, literal, cpus, QUANTUM_NS).unwrap(),
-            on: vec![None; cpus as usize],
-            quanta: vec![0],
-            state: vec![None],
-            now_ns: 0,
-        }
+        Lockstep::of(Machine::new(policy, &modifiers, literal, cpus, QUANTUM_NS).unwrap(), cpus)
+    }
+
+    /// A policy with these values of its parameters, in their order
+    pub fn with_params(policy: &str, values: &[i64], cpus: u32) -> Lockstep {
+        let params: Vec<_> = values.iter().enumerate().map(|(i, &value)| (policy, i, value)).collect();
+        Lockstep::of(Machine::new(policy, &[], &params, cpus, QUANTUM_NS).unwrap(), cpus)
+    }
+
+    pub fn of(machine: Machine, cpus: u32) -> Lockstep {
+        Lockstep { machine, on: vec![None; cpus as usize], quanta: vec![0], state: vec![None], now_ns: 0 }
     }
 
     /// Tasks 1, 2, .. of these weights, runnable from the start in this order.

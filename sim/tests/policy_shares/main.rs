@@ -3,7 +3,11 @@
 
 mod feasible;
 mod gr3;
+mod gr3_bounds;
+mod gr3_model;
 mod lines;
 mod lockstep;
 mod sfs;
+mod surplus;
 mod tags;
+mod threads;

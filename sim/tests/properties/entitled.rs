@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use divvy_sim::oracle::gms::rates;
 use divvy_sim::oracle::{Rational, whole};
+use divvy_sim::sharing::Division;
 use divvy_sim::workload::{Task, Workload};
 use num_traits::{ToPrimitive, Zero};
 
@@ -26,8 +27,8 @@ struct Fluid<'a> {
     now: Rational,
     /// The task of each row.
     owners: Vec<&'a Task>,
-    /// Whether a process's threads divide their weight by the number of those that are backlogged.
-    divide: bool,
+    /// How a process's threads divide their weight, by the number of those that are backlogged.
+    division: Division,
     backlog: BTreeMap<usize, Backlog>,
     service: Vec<Rational>,
 }
@@ -38,10 +39,16 @@ impl Fluid<'_> {
         for &row in &rows {
             let name = &self.owners[row].process;
             let threads = match name {
-                Some(_) if self.divide => rows.iter().filter(|&&r| self.owners[r].process == *name).count(),
-                _ => 1,
+                Some(_) => rows.iter().filter(|&&r| self.owners[r].process == *name).count() as u64,
+                None => 1,
             };
-            let weight = (self.owners[row].weight.fixed() / threads as u64).max(1);
+            let nominal = self.owners[row].weight.fixed();
+            let weight = match self.division {
+                Division::None => nominal,
+                Division::Evenly => nominal / threads,
+                Division::UpToCpus => nominal * threads.min(self.cpus.into()) / threads,
+            };
+            let weight = weight.max(1);
             self.backlog.get_mut(&row).expect("one of its rows").weight = whole(weight);
         }
     }
@@ -79,6 +86,14 @@ impl Fluid<'_> {
     }
 }
 
+fn division(spec: &str) -> Division {
+    match () {
+        () if spec.contains("+tfps") => Division::UpToCpus,
+        () if spec.contains("+procfair") => Division::Evenly,
+        () => Division::None,
+    }
+}
+
 /// What a row was entitled to, and its least and greatest error, in ns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Exact {
@@ -87,7 +102,7 @@ struct Exact {
     greatest: f64,
 }
 
-fn exact(workload: &Workload, record: &Record, divide: bool) -> Vec<Exact> {
+fn exact(workload: &Workload, record: &Record, division: Division) -> Vec<Exact> {
     let owners = model::owner_of_rows(workload);
     let rows = owners.len();
     let zeros = vec![Rational::zero(); rows];
@@ -95,7 +110,7 @@ fn exact(workload: &Workload, record: &Record, divide: bool) -> Vec<Exact> {
         cpus: workload.cpus,
         now: Rational::zero(),
         owners,
-        divide,
+        division,
         backlog: BTreeMap::new(),
         service: zeros,
     };
@@ -136,7 +151,7 @@ fn entitled_service_and_errors_are_those_of_the_exact_fluid() {
     for_all(60, 11, (workloads(Kinds::Tasks, 1..=4, 4), 0..specs.len()), |(workload, spec)| {
         let spec = &specs[spec];
         let record = run(&workload, spec, 0);
-        let exact = exact(&workload, &record, spec.contains("procfair"));
+        let exact = exact(&workload, &record, division(spec));
         for (task, exact) in record.run.tasks.iter().zip(exact) {
             let near = |reported: f64, exact: f64| (reported - exact).abs() <= 1.0 + 1e-9 * exact.abs();
             let all = near(task.entitled_ns as f64, exact.entitled)

@@ -4,6 +4,7 @@ use divvy_sim::engine::{Engine, Setup, Slice};
 use divvy_sim::policy;
 use divvy_sim::report::Run;
 use divvy_sim::run::{Rows, machine};
+use divvy_sim::sharing::Sharing;
 use divvy_sim::spec;
 use divvy_sim::workload::Workload;
 
@@ -23,7 +24,7 @@ pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
         until_ns: workload.duration_ns,
         schedule: 0,
         rows: Rows::EachInstance,
-        by_process: spec.modifiers.iter().any(|m| m.name == "procfair"),
+        sharing: Sharing::of(&spec),
     };
     let mut slices = Vec::new();
     let mut keep = |slice: Slice| slices.push(slice);

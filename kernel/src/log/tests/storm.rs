@@ -196,7 +196,7 @@ pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(E
     (Header { spec: spec.to_owned(), cpus, pool: 16_383, quantum_ns: QUANTUM_NS }, storm.told)
 }
 
-/// Every selection under every set of modifiers.
+/// Every selection under every set of modifiers that compose.
 pub fn specs() -> Vec<String> {
     let names =
         |kind| policy::all().iter().filter(move |policy| policy.kind == kind).map(|policy| policy.name);
@@ -209,6 +209,7 @@ pub fn specs() -> Vec<String> {
     names(Kind::Selection)
         .flat_map(|name| sets.clone().map(move |bits| (name, bits)))
         .map(|(name, bits)| format!("{name}{}", set(bits)))
+        .filter(|spec| divvy_sim::spec::parse(spec, policy::all()).is_ok())
         .collect()
 }
 

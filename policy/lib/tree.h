@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Tasks in the order of two keys: by major, equal ones by minor, equal ones of those by turn. Minor keys are compared
+ * by signed difference, as virtual times that may wrap around; any two in a tree must be less than 2^63 apart.
+ *
+ * A treap: a binary search tree that is also a heap by a hash of the task's id. So its shape is that of a tree into which
+ * the tasks came in random order, whatever the order was: O(log n) expected. Each node knows the least major key and the
+ * first by minor key and turn of the tasks below it and of its own, so that a search for the least of some function that
+ * grows with both keys can leave out whole subtrees.
+ */
+#ifndef DIVVY_TREE_H
+#define DIVVY_TREE_H
+
+#include "../policy.h"
+
+struct tree_node {
+	u64 major, minor, turn;
+	u64 least_major;
+	u64 first_minor, first_turn;
+	u32 child[2]; /* [0] before it, [1] after it */
+	u32 up;
+	u32 first; /* the task that has first_minor and first_turn; 0: it is not in the tree */
+};
+
+enum tree_way { DOWN, UP_FROM_BEFORE, UP_FROM_AFTER };
+
+struct tree {
+	u32 at;            /* of a walk: where it is */
+	enum tree_way way; /* and how it came there */
+	/* [0] is no task: its child[0] is the root. */
+	struct tree_node node[POOL];
+};
+
+static inline struct tree_node *tree_node(struct tree *t, u32 id)
+{
+	return &t->node[id & POOL_MASK];
+}
+
+static inline u32 tree_root(const struct tree *t)
+{
+	return t->node[0].child[0];
+}
+
+static inline bool tree_holds(const struct tree *t, u32 id)
+{
+	return t->node[id & POOL_MASK].first;
+}
+
+/* No task's is greater than its parent's; no task has none. */
+static inline u32 tree_rank(u32 id)
+{
+	u32 x = id * 0x9e3779b9u;
+
+	x = (x ^ x >> 15) * 0x85ebca6bu;
+	return x ^ x >> 13;
+}
+
+static inline bool tree_before(const struct tree_node *a, const struct tree_node *b)
+{
+	if (a->major != b->major)
+		return a->major < b->major;
+	if (a->minor != b->minor)
+		return (s64)(a->minor - b->minor) < 0;
+	return a->turn < b->turn;
+}
+
+/* What is below x is below n as well. */
+static inline void tree_count(struct tree_node *n, const struct tree_node *x)
+{
+	s64 d = x->first_minor - n->first_minor;
+
+	if (x->least_major < n->least_major)
+		n->least_major = x->least_major;
+	if (d < 0 || (!d && x->first_turn < n->first_turn)) {
+		n->first_minor = x->first_minor;
+		n->first_turn = x->first_turn;
+		n->first = x->first;
+	}
+}
+
+static inline void tree_count_itself(struct tree_node *n, u32 id)
+{
+	n->first = id;
+	n->least_major = n->major;
+	n->first_minor = n->minor;
+	n->first_turn = n->turn;
+}
+
+static inline void tree_count_all(struct tree *t, u32 id)
+{
+	struct tree_node *n = tree_node(t, id);
+
+	tree_count_itself(n, id);
+	if (n->child[0])
+		tree_count(n, tree_node(t, n->child[0]));
+	if (n->child[1])
+		tree_count(n, tree_node(t, n->child[1]));
+}
+
+/* Puts a node, or nothing, where another one is. */
+static inline void tree_replace(struct tree *t, u32 old, u32 id)
+{
+	u32 up = tree_node(t, old)->up;
+	struct tree_node *p = tree_node(t, up);
+
+	p->child[p->child[1] == old] = id;
+	tree_node(t, id)->up = up;
+}
+
+/* Rotates: a node takes its parent's place, and has it for a child. What is below it is what was below the parent,
+ * which is to be counted anew if it stays. */
+static inline void tree_raise(struct tree *t, u32 id)
+{
+	struct tree_node *x = tree_node(t, id);
+	u32 up = x->up;
+	struct tree_node *p = tree_node(t, up);
+	bool after = p->child[1] == id;
+	u32 inner = x->child[!after];
+
+	tree_replace(t, up, id);
+	p->child[after] = inner;
+	tree_node(t, inner)->up = up;
+	x->child[!after] = up;
+	p->up = id;
+	x->least_major = p->least_major;
+	x->first_minor = p->first_minor;
+	x->first_turn = p->first_turn;
+	x->first = p->first;
+}
+
+/* Hangs a node where a search for it ends. */
+static NOINLINE void tree_hang(struct tree *t, u32 id)
+{
+	struct tree_node *x = tree_node(t, id), *n = tree_node(t, 0);
+	bool after = false;
+
+	while (n->child[after] && can_loop) {
+		x->up = n->child[after];
+		n = tree_node(t, x->up);
+		tree_count(n, x);
+		after = tree_before(n, x);
+	}
+	n->child[after] = id;
+}
+
+static NOINLINE void tree_rise(struct tree *t, u32 id)
+{
+	struct tree_node *x = tree_node(t, id);
+
+	while (x->up && tree_rank(x->up) < tree_rank(id) && can_loop) {
+		u32 up = x->up;
+
+		tree_raise(t, id);
+		tree_count_all(t, up);
+	}
+}
+
+/* Down to where it has no child */
+static NOINLINE void tree_sink(struct tree *t, u32 id)
+{
+	struct tree_node *x = tree_node(t, id);
+
+	while ((x->child[0] || x->child[1]) && can_loop) {
+		bool after = tree_rank(x->child[0]) < tree_rank(x->child[1]);
+
+		tree_raise(t, x->child[after]);
+	}
+}
+
+/* What was known of a task that is gone is found anew, up to where nothing was. */
+static NOINLINE void tree_recount(struct tree *t, u32 id)
+{
+	while (id && can_loop) {
+		struct tree_node *n = tree_node(t, id);
+		u64 least_major = n->least_major;
+		u32 first = n->first;
+
+		tree_count_all(t, id);
+		if (n->first == first && n->least_major == least_major)
+			return;
+		id = n->up;
+	}
+}
+
+static inline void tree_insert(struct tree *t, u32 id, u64 major, u64 minor, u64 turn)
+{
+	struct tree_node *x = tree_node(t, id);
+
+	*x = (struct tree_node){ .major = major, .minor = minor, .turn = turn };
+	tree_count_itself(x, id);
+	tree_hang(t, id);
+	tree_rise(t, id);
+}
+
+static inline void tree_remove(struct tree *t, u32 id)
+{
+	struct tree_node *x = tree_node(t, id);
+
+	if (!x->first)
+		return;
+	tree_sink(t, id);
+	tree_replace(t, id, 0);
+	tree_recount(t, x->up);
+	x->first = 0;
+}
+
+/* ---- walks ---- */
+
+static inline void tree_start(struct tree *t)
+{
+	t->at = tree_root(t);
+	t->way = DOWN;
+}
+
+static inline void tree_go_down(struct tree *t, u32 child)
+{
+	t->at = child;
+	t->way = DOWN;
+}
+
+static inline void tree_go_up(struct tree *t)
+{
+	u32 up = tree_node(t, t->at)->up;
+
+	t->way = tree_node(t, up)->child[1] == t->at ? UP_FROM_AFTER : UP_FROM_BEFORE;
+	t->at = up;
+}
+
+/* One step of a walk in order, which ends when `at` is 0: the task that is next, or 0 if that takes more steps. */
+static inline u32 tree_step(struct tree *t)
+{
+	u32 at = t->at;
+	struct tree_node *n = tree_node(t, at);
+
+	if (t->way == DOWN && n->child[0]) {
+		tree_go_down(t, n->child[0]);
+		return 0;
+	}
+	if (t->way == UP_FROM_AFTER) {
+		tree_go_up(t);
+		return 0;
+	}
+	if (n->child[1])
+		tree_go_down(t, n->child[1]);
+	else
+		tree_go_up(t);
+	return at;
+}
+
+#endif

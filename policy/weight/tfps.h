@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * tfps: preference for programs that use the CPUs. A program's share grows with its threads, up to the number of
+ * CPUs, and no further: of programs with 1, 4 and 16 threads on 4 CPUs the shares are 1:4:4.
+ *
+ * Wong, Tan, Kumari, Wey: "Towards achieving fairness in the Linux scheduler" (2008), section 5.4, Figure 10: the Thread
+ * Fair Preferential Scheduler, which they leave as future work: papers/tfps.md.
+ */
+#ifndef DIVVY_TFPS_H
+#define DIVVY_TFPS_H
+
+#include "../policy.h"
+
+#define TFPS_PARAMS(P) \
+	P(all, SWITCH, "", 0, 0, 1, "count all threads of a process; else only the runnable ones")
+
+#define TFPS_ABOUT(A) \
+	A(TITLE, "a program's share grows with its threads, up to the number of CPUs") \
+	A(PAPER, "Wong, Tan, Kumari, Wey: Towards achieving fairness in the Linux scheduler, OSR 42(5), 2008, section 5.4") \
+	A(GUARANTEE, "programs with at least as many threads as CPUs get equal service; one with fewer, as much a thread as they a CPU") \
+	A(COST, "O(threads of the process) when one of its threads blocks or wakes, if it has more than CPUs; else O(1)") \
+	A(DEVIATION, "D1: the paper gives a figure and no formula: ours is the one that makes it")
+
+struct tfps {
+	PARAMS(TFPS_PARAMS)
+};
+
+/* weight = weight(nice) min(alpha, P) / alpha, rounded down, at least 1 (tfps R1, R2). P is at most MAX_CPUS, so the
+ * product is below 2^49. */
+static inline u64 tfps_weight(u64 nominal, u32 alpha, u32 p)
+{
+	u64 w = alpha > p ? nominal * p / alpha : nominal;
+
+	return w < WEIGHT_MIN ? WEIGHT_MIN : w;
+}
+
+#endif
