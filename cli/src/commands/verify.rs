@@ -192,6 +192,10 @@ fn event_json(told: &Told) -> Value {
         Event::SetWeight { task, weight } => json!({ "task": task, "weight": weight }),
         Event::SetAllowed { task, mask } => json!({ "task": task, "mask": mask }),
         Event::SetProcess { task, process } => json!({ "task": task, "process": process }),
+        Event::SetGroup { group, parent, weight } => {
+            json!({ "group": group, "parent": parent, "weight": weight })
+        }
+        Event::EnterGroup { task, group } => json!({ "task": task, "group": group }),
         // Identities are beyond what JSON numbers are exact for.
         Event::SetProgram { task, program } => json!({ "task": task, "program": format!("{program:016x}") }),
         Event::Learn { program, at, run_ns, .. } => {

@@ -270,9 +270,13 @@ fn decode(record: &Record, mask: CpuMask) -> Result<(Event, Answer), String> {
             value: record.value.cast_signed(),
         }),
         13 => silent(Event::SetProcess { task, process: record.answer }),
-        14 => silent(Event::SetProgram { task, program: record.value }),
+        14 => {
+            silent(Event::SetGroup { group: record.answer, parent: record.cpu.into(), weight: record.value })
+        }
+        15 => silent(Event::EnterGroup { task, group: record.answer }),
+        16 => silent(Event::SetProgram { task, program: record.value }),
         // Waits are not in the log: nothing that is decided depends on them.
-        15 => silent(Event::Learn {
+        17 => silent(Event::Learn {
             program: u64::from(record.id) << 32 | u64::from(record.answer),
             at: record.cpu,
             run_ns: record.value,

@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 
 pub use event::{Answer, Event};
 pub use machine::{
-    CpuMask, Decision, MAX_CPUS, MAX_TASKS, Machine, Predictions, ProgramState, TaskId, WEIGHT_MAX,
-    WEIGHT_NICE_0, WEIGHT_UNIT,
+    CpuMask, Decision, MAX_CPUS, MAX_GROUPS, MAX_TASKS, Machine, Predictions, ProgramState, TaskId,
+    WEIGHT_MAX, WEIGHT_NICE_0, WEIGHT_UNIT,
 };
 
 /// The identity of a program that is known by its name alone: FNV-1a, 64 bits; never 0.

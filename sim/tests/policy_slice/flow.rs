@@ -305,7 +305,7 @@ fn flow_r6_a_delay_is_bounded() {
     desk.execute(PROGRAM, &ms(&[120]));
     let turns = &desk.execute(PROGRAM, &ms(&[1000]))[0];
     assert_eq!(turns.slices[..3], ms(&[100, 40, 100]));
-    assert_eq!(turns.continued[0], true);
+    assert!(turns.continued[0]);
     assert!(turns.continued[1..].iter().all(|continued| !continued), "it is overdue");
     assert_eq!((desk.state().delays, desk.state().met), (1, 0));
 }

@@ -42,6 +42,8 @@ struct Storm {
     now: u64,
     cpus: u32,
     params: &'static [policy::ParamInfo],
+    /// With the root; 0 where nobody looks at them.
+    groups: u32,
     tasks: Vec<Task>,
     on: Vec<TaskId>,
     told: Vec<(Event, Answer, u64)>,
@@ -108,7 +110,16 @@ impl Storm {
     fn change(&mut self, task: TaskId) {
         let weight = WEIGHT_UNIT * (1 + self.random.below(3000));
         let program = (1 + self.random.below(3)) << 33 | 1;
-        match self.random.below(7) {
+        match self.random.below(if self.groups > 0 { 9 } else { 7 }) {
+            7 => {
+                let group = 1 + self.random.below(u64::from(self.groups) - 1) as u32;
+                let parent = group / 2;
+                self.tell(Event::SetGroup { group, parent, weight });
+            }
+            8 => {
+                let group = self.random.below(self.groups.into()) as u32;
+                self.tell(Event::EnterGroup { task, group });
+            }
             0 => {
                 self.tell(Event::SetWeight { task, weight });
             }
@@ -185,10 +196,15 @@ pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(E
         now: 1 << 40,
         cpus,
         params: &policy::find(parsed.selection.name).unwrap().params,
+        groups: if spec.contains("+groups") { 10 } else { 0 },
         tasks: vec![Task { place: Place::Absent, seen: false, since: 0 }; 25],
         on: vec![0; cpus as usize],
         told: Vec::new(),
     };
+    // Nested, before tasks are in them.
+    for group in 1..storm.groups {
+        storm.tell(Event::SetGroup { group, parent: group / 2, weight: WEIGHT_UNIT * u64::from(group) });
+    }
     while storm.told.len() < events {
         storm.step();
     }
@@ -234,6 +250,10 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
         Event::Yield { cpu } => record.cpu = cpu as u16,
         Event::SetWeight { task, weight } => (record.id, record.value) = (task, weight),
         Event::SetProcess { task, process } => (record.id, record.answer) = (task, process),
+        Event::SetGroup { group, parent, weight } => {
+            (record.answer, record.cpu, record.value) = (group, parent as u16, weight);
+        }
+        Event::EnterGroup { task, group } => (record.id, record.answer) = (task, group),
         Event::SetProgram { task, program } => (record.id, record.value) = (task, program),
         Event::Learn { program, at, run_ns, .. } => {
             (record.id, record.answer) = ((program >> 32) as u32, program as u32);
