@@ -11,7 +11,7 @@
 
 #define EVENTS(E) \
 	E(new) E(exit) E(runnable) E(quiescent) E(enqueue) E(dequeue) E(dispatch) E(running) E(stopping) E(yield) \
-	E(set_weight) E(set_allowed) E(set_param) E(set_process) E(set_group) E(enter_group)
+	E(set_weight) E(set_allowed) E(set_param) E(set_process) E(set_group) E(enter_group) E(set_program) E(learn)
 
 #define EVENT_KIND(name) EVENT_##name,
 /* ns, how far the clocks of CPUs may be apart */
@@ -21,13 +21,19 @@ enum event_kind { EVENTS(EVENT_KIND) EVENT_KINDS };
 
 struct event {
 	u64 now;
-	u64 amount; /* the weight of new, set_weight and set_group, the service of stopping, the value of set_param */
-	u64 slice;  /* answer */
+	/* the weight of new, set_weight and set_group, the service of stopping, the value of set_param, the identity of
+	 * set_program, the T_p of learn */
+	u64 amount;
+	u64 slice;  /* answer; of learn, told: the wait after that run */
 	struct allowed allowed;
 	u32 id;     /* answer of dispatch */
-	u32 process; /* the owner of set_param's parameter: 0 the policy, else the modifier's bit; the group */
-	u32 cpu;    /* the index of set_param; the parent of set_group; answer of enqueue, dispatch and set_allowed: the CPU that is to dispatch */
-	u32 why;
+	/* the owner of set_param's parameter: 0 the policy, else the modifier's bit; the group; the lower half of learn's
+	 * identity */
+	u32 process;
+	/* the index of set_param; the parent of set_group; the position of learn; answer of enqueue, dispatch and
+	 * set_allowed: the CPU that is to dispatch */
+	u32 cpu;
+	u32 why;    /* of learn: the upper half of the identity */
 	u32 seq;    /* a host's, that logs: the order in which it was told */
 };
 
@@ -39,6 +45,13 @@ static inline void event_set_param(struct machine *m, const struct event *e)
 
 	if (!e->process && e->cpu < sizeof(m->s.param) / sizeof(s64))
 		param[e->cpu] = (s64)e->amount;
+}
+
+/* An entry of a program's sequence, from an earlier run of the machine. Nothing that is decided depends on the wait. */
+static inline void event_learn(struct machine *m, const struct event *e)
+{
+	if (machine_has(m, FLOW))
+		flow_learn(&m->flow, (u64)e->why << 32 | e->process, e->cpu, e->amount, e->slice);
 }
 
 /* Inlined, as a host tells each kind in its place: the switch goes, and the event is in registers. */
@@ -63,6 +76,8 @@ static inline __attribute__((always_inline)) void event_tell(struct machine *m, 
 	case EVENT_set_group: machine_set_group(m, e->process, e->cpu, e->amount, e->now); break;
 	case EVENT_enter_group: machine_enter_group(m, e->id, e->process, e->now); break;
 	case EVENT_set_param: event_set_param(m, e); break;
+	case EVENT_set_program: machine_set_program(m, e->id, e->amount, e->now); break;
+	case EVENT_learn: event_learn(m, e); break;
 	case EVENT_dispatch:
 		order = machine_dispatch(m, e->cpu, e->now);
 		e->id = order.id;

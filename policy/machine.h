@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The machine: runs a selection policy with any weight modifiers, for both hosts.
+ * The machine: runs a selection policy with any modifiers of weights and of slices, for both hosts.
  *
  * The host (the simulator, or a BPF program) tells it sched_ext's events in sched_ext's order; it keeps
  * the facts, calls the policy by its contract, and answers what a CPU is to run. It is one unit with the
@@ -19,6 +19,7 @@
  *   machine_set_weight, machine_set_allowed, machine_set_process
  *   machine_set_group      a group of tasks exists, or has another weight
  *   machine_enter_group    a task is in another group
+ *   machine_set_program    it executes a program from its beginning       (exec)
  *
  * dispatch comes before stopping of the task that ran, as in the kernel: until that task is enqueued again
  * it is not in custody, and no other CPU can be given it.
@@ -49,6 +50,7 @@
 #include "weight/groups.h"
 #include "weight/procfair.h"
 #include "weight/tfps.h"
+#include "slice/flow.h"
 #ifdef MACHINE_ENTITLED
 #include "entitled.h"
 #define ENTITLED(call) call
@@ -70,12 +72,13 @@
 
 #define NO_CPU 0xffffu
 
-/* Modifiers, in the order in which they are applied to a weight */
-#define MODIFIERS(M) M(PROCFAIR, procfair) M(TFPS, tfps) M(GROUPS, groups) M(FEASIBLE, feasible)
+/* Modifiers, in the order in which they are applied: to a weight, then to a slice */
+#define MODIFIERS(M) M(PROCFAIR, procfair) M(TFPS, tfps) M(GROUPS, groups) M(FEASIBLE, feasible) M(FLOW, flow)
 #define PROCFAIR 1
 #define TFPS 2
 #define GROUPS 4
 #define FEASIBLE 8
+#define FLOW 16
 
 /* A host that knows before it is loaded which of them are asked for defines MODIFIERS_LOADED: of the others the verifier
  * then sees nothing. */
@@ -91,6 +94,7 @@ struct machine {
 	struct threads threads; /* for procfair and tfps */
 	struct groups groups;
 	struct feasible feasible;
+	struct flow flow;
 	u32 modifiers;
 
 	u64 decisions; /* times that the policy was asked */
@@ -382,6 +386,7 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 	/* No weight asks for more than a CPU that is the only one: about 500 instructions a switch less. */
 	if (ncpus == 1)
 		m->modifiers &= ~FEASIBLE;
+	flow_init(&m->flow);
 	CALL(init)(&m->s);
 }
 
@@ -404,9 +409,30 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 	}
 }
 
+/* What it ran since it came on its CPU, ns; 0 if it is on none */
+static inline u64 machine_ran(struct machine *m, u32 id, u64 now)
+{
+	struct fact *t = fact(m, id);
+
+	return t->state & ON_CPU && (s64)(now - t->since) > 0 ? now - t->since : 0;
+}
+
+/* It executes a program from now on, from its beginning; 0 is none that is known. */
+static inline void machine_set_program(struct machine *m, u32 id, u64 identity, u64 now)
+{
+	u64 ran = machine_ran(m, id, now);
+
+	if (!machine_has(m, FLOW))
+		return;
+	flow_terminates(&m->flow, id, ran, now);
+	flow_created(&m->flow, id, identity, ran);
+}
+
 /* Not runnable any more: quiescent came first. */
 static inline void machine_exit(struct machine *m, u32 id, u64 now)
 {
+	if (machine_has(m, FLOW))
+		flow_terminates(&m->flow, id, 0, now);
 	if (machine_counts(m, true)) {
 		machine_count_thread(m, id, false, now);
 		machine_readjust(m, now);
@@ -420,6 +446,8 @@ static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why
 
 	if (t->state & RUNNABLE)
 		return;
+	if (machine_has(m, FLOW))
+		flow_wakes(&m->flow, id, now);
 	if (machine_counts(m, false))
 		machine_count_thread(m, id, true, now);
 	if (machine_has(m, GROUPS)) {
@@ -457,6 +485,8 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 	if (!(t->state & RUNNABLE))
 		return;
 	machine_settle(m, id, now);
+	if (machine_has(m, FLOW))
+		flow_blocks(&m->flow, id, now);
 	ENTITLED(entitled_leave(&m->entitled, &m->s.facts, id, now);)
 	CALL(leave)(&m->s, id, now, why);
 	if (t->state & PICKED)
@@ -721,6 +751,23 @@ static inline u64 machine_slice(struct machine *m, u32 id)
 #endif
 }
 
+/* How long the turn that now begins may last */
+static inline u64 machine_turn(struct machine *m, u32 id)
+{
+	u64 slice = machine_slice(m, id);
+
+	return machine_has(m, FLOW) ? flow_slice(&m->flow, id, slice) : slice;
+}
+
+/* Whether the task whose timeslice is over goes on with its turn: one that ran until now, and may. The policy is not
+ * told, as if it were still in its timeslice. */
+static inline bool machine_delays(struct machine *m, u32 id, u32 cpu, u64 now)
+{
+	if (!machine_has(m, FLOW) || !(fact(m, id)->state & ON_CPU) || !machine_may_run(m, id, cpu))
+		return false;
+	return machine_slice(m, id) != SLICE_INF && flow_expires(&m->flow, id, machine_ran(m, id, now));
+}
+
 /* The CPU has come: if it runs another task than the one that it was woken for, that one is promised another.
  * (If it runs nothing, that one is already running elsewhere, or promised.) */
 static inline u32 machine_keep_promise(struct machine *m, u32 cpu, u32 runs)
@@ -740,6 +787,8 @@ static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 	struct fact *t;
 
 	m->why[cpu & CPU_MASK] = 0;
+	if (prev && !why && machine_delays(m, prev, cpu, now))
+		return (struct order){ .id = prev, .slice = m->flow.tm, .kick = machine_keep_promise(m, cpu, prev) };
 	if (prev)
 		machine_stop(m, prev, now, why ? why : EXPIRED);
 	if (!machine_unpark(m, cpu, prev))
@@ -753,7 +802,7 @@ static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 	t->state = (t->state | PICKED) & ~CUSTODY;
 	t->cpu = cpu;
 	m->s.facts.picked[cpu & CPU_MASK] = order.id;
-	order.slice = machine_slice(m, order.id);
+	order.slice = machine_turn(m, order.id);
 	return order;
 }
 
@@ -773,6 +822,8 @@ static inline void machine_stopping(struct machine *m, u32 id, u64 ran, u64 now)
 	machine_charge(m, id, ran, now);
 	t->charged -= ran;
 	t->state &= ~ON_CPU;
+	if (machine_has(m, FLOW))
+		flow_task(&m->flow, id)->used += ran;
 }
 
 /* Returns the CPU that is to ask for a dispatch because of it, or NO_CPU. The caller takes it off a CPU that

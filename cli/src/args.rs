@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use divvy_kernel::flow::DEFAULT_DB;
 use divvy_kernel::load::MAX_POOL;
 use divvy_kernel::play::Scale;
 use divvy_sim::workload::parse_duration;
@@ -46,6 +47,7 @@ pub enum Command {
     Replay(ReplayArgs),
     Load(LoadArgs),
     Set(SetArgs),
+    Flow(FlowArgs),
     Doctor(DoctorArgs),
     Play(PlayArgs),
     Verify(VerifyArgs),
@@ -222,6 +224,61 @@ pub struct SetArgs {
     pub setting: Option<String>,
 }
 
+/// What the modifier flow learned of programs: list, show, remove, export
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy flow ls
+  sudo divvy flow rm 3f9a
+  divvy flow export --format csv > programs.csv")]
+pub struct FlowArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: FlowCommand,
+
+    /// The database, as `divvy load --db` wrote it
+    #[arg(long, value_name = "FILE", global = true, default_value = DEFAULT_DB, value_hint = ValueHint::FilePath)]
+    pub db: PathBuf,
+}
+
+/// What to do with what is known of programs.
+#[derive(Debug, Subcommand)]
+pub enum FlowCommand {
+    /// List the programs, those first that were stored last
+    Ls,
+    /// Show a program's sequence, and how well it was predicted
+    Show {
+        /// The beginning of its identity, or a part of its command line
+        #[arg(value_name = "PROGRAM", value_hint = ValueHint::Other)]
+        program: String,
+    },
+    /// Remove programs: the scheduler learns them anew
+    Rm {
+        /// The beginning of a program's identity, or a part of its command line; all that fit go
+        #[arg(value_name = "PROGRAM", required_unless_present = "all", value_hint = ValueHint::Other)]
+        programs: Vec<String>,
+
+        /// All of them
+        #[arg(long, conflicts_with = "programs")]
+        all: bool,
+    },
+    /// Print everything, for other programs
+    Export {
+        /// How to print it
+        #[arg(long, value_enum, default_value = "json", help_heading = "Output")]
+        format: ExportFormat,
+    },
+}
+
+/// Forms of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// All that is known
+    Json,
+    /// A line a run
+    Csv,
+}
+
 /// Say what works on this machine, and what to do about the rest
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -267,6 +324,10 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "N", default_value_t = i64::from(MAX_POOL) - 1,
         value_parser = clap::value_parser!(i64).range(1..i64::from(MAX_POOL)))]
     pub pool: i64,
+
+    /// Where +flow keeps what it learns of programs; `divvy flow` shows it
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_DB, value_hint = ValueHint::FilePath)]
+    pub db: PathBuf,
 
     /// Members of this group, too, may send commands (divvy set)
     #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use divvy_kernel::flow::StoreError;
 use divvy_kernel::load::{AskError, LoadError, Missing};
 use divvy_kernel::log::LogError;
 use divvy_kernel::play::PlayError;
@@ -13,6 +14,7 @@ use divvy_sim::workload::WorkloadError;
 use divvy_trace::TraceError;
 
 use crate::assert::{ClaimError, NotMet};
+use crate::commands::flow::NoProgram;
 use crate::commands::load::CommandFailed;
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
@@ -58,7 +60,7 @@ fn number(error: &anyhow::Error) -> u8 {
             Some(USAGE)
         } else if cause.is::<NotMet>() || cause.is::<Incomplete>() {
             Some(NOT_MET)
-        } else if cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() {
+        } else if is_bad_input(cause) {
             Some(BAD_INPUT)
         } else if cause.is::<BadSetting>() {
             Some(USAGE)
@@ -75,6 +77,14 @@ fn number(error: &anyhow::Error) -> u8 {
         }
     });
     codes.max().unwrap_or(FAILURE)
+}
+
+fn is_bad_input(cause: &(dyn Error + 'static)) -> bool {
+    cause.is::<WorkloadError>()
+        || cause.is::<TraceError>()
+        || cause.is::<Unfit>()
+        || cause.is::<NoProgram>()
+        || matches!(cause.downcast_ref(), Some(StoreError::File(..) | StoreError::Damaged(..)))
 }
 
 fn is_missing(cause: &(dyn Error + 'static)) -> bool {

@@ -122,6 +122,7 @@ fn run(policy: &str, rep: u32, response_ns: Quantiles, tasks: Vec<TaskResult>) -
         slowdown: scaled(&response_ns, 1e-6),
         response_ns,
         tasks,
+        programs: Vec::new(),
         schedule: None,
     }
 }

@@ -84,6 +84,32 @@ struct host_command {
 	u64 value;  /* the weight, nice 0 is 2^20, answered by get_weight; the parameter */
 };
 
+/* The map `names`, by a program's identity: what was executed since loading, for people. */
+#define MAX_NAMES 8192
+#define NAME_BYTES 236
+struct host_name {
+	char comm[16];
+	u32 bytes; /* of all arguments, each with its end; args has those for which there is room */
+	char args[NAME_BYTES];
+};
+
+/* Argument of command_learn: an entry of a program's sequence */
+struct host_learn {
+	u64 identity;
+	u64 run;  /* T_p, ns */
+	u64 wait; /* ns */
+	u32 at;
+	u32 unused;
+};
+
+/* Argument of command_program: what is known of a program */
+struct host_program {
+	u64 identity; /* asked for */
+	u64 known;    /* answer: whether there is such a program, and then what follows */
+	struct flow_program program;
+	struct flow_entry entry[FLOW_LENGTH];
+};
+
 /*
  * The ring buffer `records`: what the machine was told and answered, one event a record, numbered in the order in
  * which it was told. Records arrive out of order, and those that found no room are missing. On more than 64 CPUs a
@@ -93,13 +119,13 @@ struct host_command {
 
 struct record {
 	u64 now;    /* as the machine took it */
-	u64 value;  /* weight, service, parameter, 64 bits of allowed CPUs; answer of dispatch: slice */
+	u64 value;  /* weight, service, parameter, 64 bits of allowed CPUs, identity, T_p of learn; answer of dispatch: slice */
 	u32 seq;    /* from 1, wraps */
-	u32 id;
+	u32 id;     /* the task; of learn, the upper half of the identity, and its lower half is the answer */
 	u32 answer; /* of dispatch: the task. Of new and set_process: the process. Of set_group and enter_group: the group.
 		     * Of set_param: the owner */
 	u16 cpu;    /* told, or answered: the CPU to kick. Of allowed: which 64 CPUs. Of set_param: the index. Of set_group:
-		     * the parent */
+		     * the parent. Of learn: the position */
 	u8 kind;    /* enum event_kind */
 	u8 why;     /* or, of dispatch, the CPU told */
 };

@@ -46,6 +46,30 @@ struct cred {
 	kuid_t uid;
 } KERNEL_TYPE;
 
+struct mm_struct {
+	unsigned long arg_start;
+	unsigned long arg_end;
+} KERNEL_TYPE;
+
+struct super_block {
+	u32 s_dev;
+} KERNEL_TYPE;
+
+struct inode {
+	unsigned long i_ino;
+	s64 i_size;
+	struct super_block *i_sb;
+	s64 i_mtime_sec; /* since 6.11 */
+} KERNEL_TYPE;
+
+struct file {
+	struct inode *f_inode;
+} KERNEL_TYPE;
+
+struct linux_binprm {
+	struct file *file;
+} KERNEL_TYPE;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -60,6 +84,8 @@ struct task_struct {
 	int tgid;
 	struct task_struct *group_leader;
 	const struct cred *real_cred;
+	struct mm_struct *mm;
+	char comm[16];
 } KERNEL_TYPE;
 
 #define PF_EXITING 0x00000004

@@ -38,6 +38,7 @@ static void tell(void *host, enum event_kind kind, struct event *e)
 	check_entitled(kind, e);
 	model_after(kind, cpu, e);
 	model_check(&machine.s.facts, machine.faults);
+	model_check_programs(&machine.flow);
 }
 
 static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
@@ -55,6 +56,7 @@ static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 	model.modifiers = modifiers_of(modifiers);
 	model.by_group = modifiers & TFPS ? config.tfps.group : config.procfair.group;
 	model.count_all = modifiers & TFPS ? config.tfps.all : config.procfair.all;
+	model.tm = config.flow.Tm / config.flow.slot * config.flow.slot;
 	config_init(&machine, &config);
 	storm_make_groups(&storm);
 	while (more_bytes(&storm.bytes))

@@ -120,28 +120,31 @@ static long double model_level(struct model_member *m, u32 n, long double cpus)
 	return level;
 }
 
-/* Returns CPUs for each unit of weight at this level. `around` is the most that a group around it has. */
-static long double model_divide(u32 group, long double cpus, long double around)
+/* `off` is how far the machine's budget may be from `cpus`: each division is to 2^-31, and what full members leave is off
+ * by as much as all of it, which is more of what is left. Returns CPUs for each unit of weight at this level. */
+static long double model_divide(u32 group, long double cpus, long double off)
 {
 	struct model_member m[2 * POOL];
 	u32 n = model_members(group, m);
-	long double level = model_level(m, n, cpus);
+	long double level = model_level(m, n, cpus), weight = 0;
 
+	for (u32 i = 0; i < n; i++)
+		weight += m[i].full ? 0 : m[i].weight;
 	for (u32 i = 0; i < n; i++) {
 		long double rate = m[i].full ? m[i].most : level * m[i].weight;
+		long double rate_off = m[i].full ? 0 : off * m[i].weight / weight + rate / (1u << 31);
 
 		if (m[i].task) {
 			model.task[m[i].task].rate = rate;
-			model.task[m[i].task].around = around;
+			model.task[m[i].task].rate_off = rate_off;
 		} else {
-			model_divide(m[i].group, rate, around > rate ? around : rate);
+			model_divide(m[i].group, rate, rate_off);
 		}
 	}
 	return level;
 }
 
-/* Of ratios to 2^-24, units of 1, and 2^-30 of what the groups around have: what full members leave of it for the others
- * has the same error as the whole (groups C1). */
+/* Of ratios to 2^-24, and units of 1 */
 static void model_check_groups(const struct facts *f)
 {
 	u32 n = model_runnable(0);
@@ -155,7 +158,7 @@ static void model_check_groups(const struct facts *f)
 		if (!model.task[id].runnable)
 			continue;
 		expected = expected < WEIGHT_MIN ? WEIGHT_MIN : expected > WEIGHT_MAX ? WEIGHT_MAX : expected;
-		near = expected / (1 << 24) + model.task[id].around / level / (1 << 30) + 1;
+		near = expected / (1 << 24) + model.task[id].rate_off / level + 1;
 		MUST(w <= expected + near, "too great a part of its group", id);
 		MUST(w >= expected - near, "too small a part of its group", id);
 		MUST(f->task[id].weight == model.task[id].told, "the policy was not told of a weight", id);
@@ -187,6 +190,29 @@ static void model_check_weights(const struct facts *f)
 		most = w > most ? w : most;
 	}
 	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible", 0);
+}
+
+/* ---- programs ---- */
+
+/* Each is executed by as many tasks as it says, and its sequence is in its place. */
+static void model_check_programs(struct flow *f)
+{
+	static u32 executing[FLOW_PROGRAMS];
+
+	memset(executing, 0, sizeof(executing));
+	for (u32 id = 1; id < POOL; id++) {
+		executing[f->task[id].program]++;
+		MUST(f->task[id].program < FLOW_PROGRAMS && f->task[id].at <= FLOW_LENGTH, "pfs_ptr", id);
+		MUST(model.task[id].known || !f->task[id].program, "a task that is gone executes", id);
+	}
+	for (u32 place = 1; place < FLOW_PROGRAMS; place++) {
+		const struct flow_program *p = &f->program[place];
+
+		MUST(p->executing == executing[place], "tasks that execute a program", place);
+		MUST(p->n <= FLOW_LENGTH && p->period <= FLOW_PERIODS, "a sequence is too long", place);
+		MUST(!p->logger || f->task[p->logger].program == place, "who is logged executes the program", place);
+		MUST(p->met <= p->delays, "delays met", place);
+	}
 }
 
 /* ---- tasks and CPUs ---- */
@@ -349,6 +375,7 @@ static void model_before(enum event_kind kind, const struct event *e)
 	switch (kind) {
 	case EVENT_new: model_new(e); break;
 	case EVENT_runnable: t->runnable = true; break;
+	case EVENT_dispatch: model.stops_before = model.stops; break;
 	case EVENT_running: t->on = true; t->since = model.now; break;
 	case EVENT_stopping: model_stopping(e->id, e->amount); break;
 	case EVENT_set_weight: t->nominal = e->amount; break;
@@ -370,10 +397,26 @@ static void model_kicked(u32 cpu, u32 id)
 	model.idle[cpu] = false;
 }
 
+/* A turn that a dispatch did not end: only +flow does that, once, of who runs, and for no longer than it may. */
+static void model_check_delay(u32 cpu, const struct event *e)
+{
+	struct model_task *t;
+
+	if (!e->id || model.turn[cpu] != e->id || model.stops != model.stops_before)
+		return;
+	t = model_task(e->id);
+	MUST(model.modifiers & FLOW, "a turn goes on without +flow", e->id);
+	MUST(t->on && !t->delayed, "a turn is put off twice, or of a task that does not run", e->id);
+	MUST(e->slice == model.tm && e->slice, "a turn is put off for another time than Tm", e->id);
+	t->delayed = true;
+}
+
 static void model_dispatched(u32 cpu, const struct event *e)
 {
 	struct model_task *t;
 	u32 promised = model.promised[cpu];
+
+	model_check_delay(cpu, e);
 
 	model.turn[cpu] = e->id;
 	model.idle[cpu] = !e->id;

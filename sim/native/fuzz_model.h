@@ -16,7 +16,7 @@ struct model_task {
 	u32 process, group;
 	u64 nominal, since;
 	long double rate; /* CPUs, in the hierarchical fluid */
-	long double around; /* CPUs, of the group around it that has most; 0 in the root */
+	long double rate_off; /* how far the machine may be from it */
 	u64 received; /* ns, over all runs that ended */
 	u64 charged;  /* ns, by the machine to the policy */
 	u64 late;     /* ns, that the last run went on after its turn had ended */
@@ -27,6 +27,7 @@ struct model_task {
 	unsigned __int128 blur;     /* 2^-32 ns, how far entitled.h may be from it */
 	enum seat seat;
 	bool pinned;
+	bool delayed; /* the end of its turn was put off */
 	u64 allowed[CPU_WORDS];
 };
 
@@ -35,6 +36,9 @@ struct model {
 	u32 ncpus, modifiers;
 	bool by_group;  /* +procfair, +tfps: threads are counted by group */
 	bool count_all; /* +procfair, +tfps: threads that are not runnable, too */
+	u64 stops; /* of turns, that the policy was told */
+	u64 stops_before; /* a dispatch */
+	u64 tm;    /* +flow: how long a turn may be put off */
 	u32 turn[MAX_CPUS]; /* whose turn it is, by the machine's answers */
 	bool idle[MAX_CPUS];
 	u32 promised[MAX_CPUS]; /* the task for which an idle CPU was asked to dispatch */

@@ -13,7 +13,7 @@ survived=
 fuzz() {
 	"${CC:-cc}" -std=gnu11 -O1 -g -w -fsanitize=address,undefined -fno-sanitize-recover=all -DPOOL=64 -DFUZZ_POLICY=sfq \
 		'-DPOLICY_HEADER="select/sfq.h"' "-I$out/$1/policy" -Isim/native "sim/native/$2" -o "$out/$1/fuzz" || exit 1
-	for modifiers in 0 1 2 4 8 9 12; do
+	for modifiers in 0 1 2 4 8 9 12 16; do
 		timeout 20 "$out/$1/fuzz" -m $modifiers -n 150 >"$out/$1/said" 2>&1 || return 1
 	done
 }
@@ -72,6 +72,8 @@ mutant budget-not-handed-down fuzz.c weight/groups.h 's/g->dirty || g->factor !=
 mutant heavy-member-overlooked fuzz.c weight/groups.h 's/^\t\tgroups_expect(&s->group.*$//'
 mutant full-group-stays-full fuzz.c weight/groups.h "$(in_function groups_link 's/g->full = false;//')"
 machine entering-a-group-forgotten "$(in_function machine_enter_group 's/groups_add(&m->groups/if (0) groups_add(\&m->groups/')"
+mutant delay-without-end fuzz.c slice/flow.h 's/^\tt->delayed = 1;//'
+machine exit-keeps-its-program 's/flow_terminates(&m->flow, id, 0, now)/(void)0/'
 mutant sfq-keeps-who-left fuzz.c select/sfq.h 's/^\theap_remove(&s->waiting, id);//'
 mutant sift-down-forgets-a-child fuzz_lib.c lib/heap.h 's/child + 1 < h->n/child + 2 < h->n/'
 mutant sift-up-stops-early fuzz_lib.c lib/heap.h 's/(h->at - 1) \/ 2/h->at \/ 2/'

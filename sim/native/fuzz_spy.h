@@ -50,6 +50,7 @@ static void spy_leave(struct spy *s, u32 id, u64 now, enum why why)
 	MUST(why == BLOCKED || why == EXITED, "leaves for a wrong reason", id);
 	model_must_be_charged(id);
 	REAL(leave)(&s->real, id, now, why);
+	t->delayed = false;
 	t->seat = OUT;
 }
 
@@ -86,6 +87,8 @@ static void spy_stop(struct spy *s, u32 id, u64 now, enum why why)
 	MUST(why == EXPIRED || why == PREEMPTED || why == YIELDED, "stops for a wrong reason", id);
 	model_must_be_charged(id);
 	t->seat = WAITS;
+	t->delayed = false;
+	model.stops++;
 	t->ended = model.now;
 	REAL(stop)(&s->real, id, now, why);
 }

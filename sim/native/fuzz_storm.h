@@ -114,7 +114,10 @@ static void storm_config(struct storm *s, struct config *c)
 	POLICY_PARAMS(STORM_PARAM)
 	PROCFAIR_PARAMS(STORM_PROCFAIR)
 	TFPS_PARAMS(STORM_TFPS)
+#define STORM_FLOW(name, kind, unit, dflt, min, max, help) \
+	c->flow.name = storm_param(s, dflt, min, max);
 	FEASIBLE_PARAMS(STORM_FEASIBLE)
+	FLOW_PARAMS(STORM_FLOW)
 }
 
 static u32 storm_choose_task(struct storm *s)
@@ -419,6 +422,34 @@ static void storm_set_weight(struct storm *s, u32 i)
 		storm_tell(s, EVENT_set_weight, i, &e);
 }
 
+/* A few programs, so that they are executed again and again, and some that share both places */
+static u64 storm_program(struct storm *s)
+{
+	u64 b = next_byte(&s->bytes) % 24;
+
+	return b < 20 ? b << 32 | b * 3 : 0;
+}
+
+static void storm_set_program(struct storm *s, u32 i)
+{
+	struct event e = { .amount = storm_program(s) };
+
+	if (s->task[i].place != ABSENT)
+		storm_tell(s, EVENT_set_program, i, &e);
+}
+
+static void storm_learn(struct storm *s)
+{
+	u64 program = storm_program(s), n = next_byte(&s->bytes) % (FLOW_LENGTH + 2);
+
+	for (u32 at = 0; at < n; at++) {
+		struct event e = { .process = (u32)program, .why = program >> 32, .cpu = at,
+				   .amount = next_u32(&s->bytes) >> 8, .slice = next_byte(&s->bytes) };
+
+		storm_tell(s, EVENT_learn, 0, &e);
+	}
+}
+
 static bool storm_allows(const struct allowed *a, u32 cpu)
 {
 	return a->word[cpu / 64] >> (cpu % 64) & 1;
@@ -458,7 +489,7 @@ static void storm_yield(struct storm *s, u32 cpu)
 
 static void storm_step(struct storm *s)
 {
-	u32 op = next_byte(&s->bytes) % 40;
+	u32 op = next_byte(&s->bytes) % 44;
 
 	switch (op) {
 	default: storm_step_cpu(s, storm_choose_cpu(s)); break;
@@ -480,6 +511,8 @@ static void storm_step(struct storm *s)
 	case 35: storm_resume(s, storm_choose_cpu(s)); break;
 	case 36: storm_set_group(s, 1 + next_byte(&s->bytes) % (STORM_GROUPS - 1)); break;
 	case 37: case 38: case 39: storm_enter_group(s, storm_choose_task(s)); break;
+	case 40: case 41: case 42: storm_set_program(s, storm_choose_task(s)); break;
+	case 43: storm_learn(s); break;
 	}
 }
 

@@ -117,6 +117,21 @@ static void h_tell(struct machine *m, u32 kind, struct event *e)
 	event_tell(m, kind, e);
 }
 
+static const struct flow_program *h_program(struct machine *m, u64 identity)
+{
+	u32 place = identity && m->modifiers & FLOW ? flow_find(&m->flow, identity) : 0;
+
+	return place ? flow_program(&m->flow, place) : 0;
+}
+
+static u64 h_entry(struct machine *m, u64 identity, u32 at, u64 *wait)
+{
+	struct flow_entry *e = flow_entry(&m->flow, flow_find(&m->flow, identity), at % FLOW_LENGTH);
+
+	*wait = e->wait;
+	return e->tp;
+}
+
 static u64 h_weight(const struct machine *m, u32 id)
 {
 	return weight_of(&m->s.facts, id);
@@ -141,6 +156,7 @@ const struct host EXPORT = {
 	.events = events,
 	.nevents = EVENT_KINDS,
 	.event_size = sizeof(struct event),
+	.program_size = sizeof(struct flow_program),
 	.size = sizeof(struct machine),
 	.pool = POOL,
 	.prepare = h_prepare,
@@ -158,6 +174,8 @@ const struct host EXPORT = {
 	.set_weight = h_set_weight,
 	.set_allowed = h_set_allowed,
 	.tell = h_tell,
+	.program = h_program,
+	.entry = h_entry,
 	.weight = h_weight,
 	.decisions = h_decisions,
 	.faults = h_faults,

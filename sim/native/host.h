@@ -17,6 +17,7 @@ struct param {
 };
 
 struct machine;
+struct flow_program;
 struct order;
 struct event;
 
@@ -27,7 +28,7 @@ struct host {
 	u32 nabout, nparams;
 	/* What Rust knows of event.h by itself, to be compared */
 	const char *const *events;
-	u32 nevents, event_size;
+	u32 nevents, event_size, program_size;
 	u64 size; /* bytes of a machine */
 	u32 pool; /* task ids are below this */
 
@@ -53,6 +54,9 @@ struct host {
 	/* Any event, with all of its order left to the caller */
 	void (*tell)(struct machine *m, u32 kind, struct event *e);
 
+	/* Of a program: what flow knows, or NULL; and an entry of its sequence, below n */
+	const struct flow_program *(*program)(struct machine *m, u64 identity);
+	u64 (*entry)(struct machine *m, u64 identity, u32 at, u64 *wait);
 	u64 (*weight)(const struct machine *m, u32 id);
 	u64 (*decisions)(const struct machine *m);
 	u64 (*faults)(const struct machine *m);

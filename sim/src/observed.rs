@@ -317,6 +317,7 @@ impl<'a> Account<'a> {
             wake_delay_ns: self.delays.wake_delay.finish(),
             slowdown: self.delays.slowdown.finish_ratio(),
             tasks: self.rows.iter().map(|row| row.result(cpu_time_ns)).collect(),
+            programs: Vec::new(),
             schedule: None,
         }
     }

@@ -172,6 +172,7 @@ fn task(recorded: &ReplayTask, used: &mut BTreeMap<String, u32>) -> Task {
         count: 1,
         start_ns,
         stop_ns: None,
+        executable: Some(recorded.name.clone()), // the recording knows a program by this alone
         affinity: None,
         arrivals,
         program: recorded.steps.iter().filter_map(step).collect(),

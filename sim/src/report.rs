@@ -124,9 +124,51 @@ pub struct Run {
     pub slowdown: Quantiles,
     /// One entry a task, in the workload's order.
     pub tasks: Vec<TaskResult>,
+    /// How well each program was predicted, in the workload's order, under the modifier `flow`; from the start, the
+    /// warm-up included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramResult>,
     /// The first decisions of each CPU, by task name, when asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Vec<Vec<String>>>,
+}
+
+/// What is known of a program, and how well it was predicted: see `papers/flow.md`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProgramResult {
+    /// As the workload calls it: `executable`, or the process.
+    pub name: String,
+    /// Executions that ended.
+    pub executions: u64,
+    /// All of its predictions.
+    pub predictions: PredictionResult,
+    /// Those of each execution that ended, the first [`MOST_EXECUTIONS`].
+    pub by_execution: Vec<PredictionResult>,
+    /// Times that a timeslice's end was put off.
+    pub delays: u64,
+    /// Times that the CPU then was released before the delay was over.
+    pub delays_met: u64,
+    /// Timeslices that were shortened.
+    pub early_switches: u64,
+    /// The sequence: CPU time between voluntary releases of the CPU, in order.
+    pub sequence_ns: Vec<u64>,
+}
+
+/// Executions of a program that a report lists one by one.
+pub const MOST_EXECUTIONS: usize = 64;
+
+/// How far predictions were from what they predicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PredictionResult {
+    /// Number of runs that were predicted.
+    pub runs: u64,
+    /// What these runs used.
+    pub actual_ns: u64,
+    /// The differences from what was predicted, each counted as positive.
+    pub error_ns: u64,
+    /// That as a share of what they used; absent where nothing was predicted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
 }
 
 /// What one task (or class of short tasks) got.

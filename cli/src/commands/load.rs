@@ -49,6 +49,7 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
         duration: args.duration.map(Duration::from_nanos),
         command: command.clone(),
         log: args.watch.log.clone(),
+        db: args.scheduler.db.clone(),
         group: args.scheduler.group.clone(),
         top: args.watch.top,
         fail_every: args.scheduler.fail_every,

@@ -6,6 +6,7 @@ use crate::output::Output;
 mod common;
 mod completions;
 mod doctor;
+pub mod flow;
 pub mod load;
 mod man;
 mod play;
@@ -22,6 +23,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Sim(args) => sim::run(args, cli.verbose, output),
         Command::Replay(args) => replay::run(args, cli.verbose, output),
         Command::Load(args) => load::run(args, output),
+        Command::Flow(args) => flow::run(args, output),
         Command::Set(args) => set::run(args, output),
         Command::Doctor(args) => doctor::run(args, output),
         Command::Play(args) => play::run(args, cli.verbose, output),

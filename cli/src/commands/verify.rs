@@ -196,6 +196,11 @@ fn event_json(told: &Told) -> Value {
             json!({ "group": group, "parent": parent, "weight": weight })
         }
         Event::EnterGroup { task, group } => json!({ "task": task, "group": group }),
+        // Identities are beyond what JSON numbers are exact for.
+        Event::SetProgram { task, program } => json!({ "task": task, "program": format!("{program:016x}") }),
+        Event::Learn { program, at, run_ns, .. } => {
+            json!({ "program": format!("{program:016x}"), "at": at, "run_ns": run_ns })
+        }
         Event::SetParam { owner, index, value } => json!({ "owner": owner, "index": index, "value": value }),
     };
     let answer = if told.event.is_answered() { answer_json(&told.answer) } else { Value::Null };

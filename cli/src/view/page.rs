@@ -5,7 +5,7 @@ use divvy_sim::report::{RecordedReport, Report, TraceReport};
 
 use crate::compare::{Policy, policies};
 use crate::summary;
-use crate::view::{comparison, matrix, tasks, text};
+use crate::view::{comparison, matrix, programs, tasks, text};
 
 /// What the reader asked to see.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,6 +101,7 @@ pub fn page(report: &Report, wish: &Wish) -> Page {
     } else {
         notes.push(format!("{task_rows} rows of tasks are not shown; -v shows them"));
     }
+    sheets.extend(policies.iter().filter_map(programs::sheet));
     Page {
         heading: heading(report, &policies),
         quality: report.trace.as_ref().map(quality).unwrap_or_default(),

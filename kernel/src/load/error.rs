@@ -61,6 +61,9 @@ pub enum LoadError {
     /// The decision log.
     #[error(transparent)]
     Log(crate::log::LogError),
+    /// The database of programs.
+    #[error(transparent)]
+    Store(crate::flow::StoreError),
     /// A file, a socket, or a process.
     #[error("{0}")]
     Io(String, #[source] io::Error),

@@ -161,6 +161,10 @@ impl Account {
     }
 }
 
+/// Programs that the map `names` has room for.
+#[cfg(feature = "bpf")]
+pub const MAX_NAMES: usize = 8192;
+
 /// `struct host_exit`: how it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exit {
@@ -219,7 +223,7 @@ impl Command {
 }
 
 /// Reads what C wrote, in order; 0 where it ends.
-struct Words<'a>(&'a [u8]);
+pub struct Words<'a>(pub &'a [u8]);
 
 impl Words<'_> {
     fn take<const N: usize>(&mut self) -> [u8; N] {
@@ -232,11 +236,11 @@ impl Words<'_> {
         }
     }
 
-    fn u64(&mut self) -> u64 {
+    pub fn u64(&mut self) -> u64 {
         u64::from_ne_bytes(self.take())
     }
 
-    fn u32(&mut self) -> u32 {
+    pub fn u32(&mut self) -> u32 {
         u32::from_ne_bytes(self.take())
     }
 

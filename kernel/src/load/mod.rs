@@ -18,6 +18,8 @@ mod object;
 #[cfg(feature = "bpf")]
 mod privileges;
 #[cfg(feature = "bpf")]
+mod programs;
+#[cfg(feature = "bpf")]
 mod records;
 #[cfg(feature = "bpf")]
 mod running;
@@ -74,6 +76,8 @@ pub struct Options {
     pub command: Vec<OsString>,
     /// Where to write the decisions.
     pub log: Option<PathBuf>,
+    /// Where the modifier flow keeps what it knows of programs.
+    pub db: PathBuf,
     /// Who may send commands, beside root.
     pub group: Option<String>,
     /// Tasks in the statistics, those that received the most.

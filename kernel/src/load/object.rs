@@ -1,5 +1,6 @@
 //! A policy's BPF object in the kernel, from the bytes of the build to the attached scheduler.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use divvy_sim::spec::Spec;
@@ -8,7 +9,8 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 
 use super::commands::Backend;
 use super::error::LoadError;
-use super::host::{Account, Command, Config, Exit, MAX_POOL, Stats, modifier_bits};
+use super::host::{Account, Command, Config, Exit, MAX_NAMES, MAX_POOL, Stats, modifier_bits};
+use super::programs;
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
@@ -26,6 +28,8 @@ const LOG_LINES: usize = 24;
 pub struct Scheduler {
     object: Object,
     link: Option<Link>,
+    /// Of the tracepoint of exec, where programs are known.
+    tracer: Option<Link>,
 }
 
 impl Scheduler {
@@ -44,7 +48,11 @@ impl Scheduler {
         let mut open = open.map_err(refused)?;
         configure(&mut open, config)?;
         name_ops(&mut open, bytes, config.spec, timeout_ms)?;
-        Ok(Self { object: open.load().map_err(refused)?, link: None })
+        if programs::knows_programs(config.spec) {
+            let tracer = open.progs_mut().find(|program| program.name() == programs::TRACER);
+            tracer.ok_or_else(|| no_program(programs::TRACER))?.set_autoload(true);
+        }
+        Ok(Self { object: open.load().map_err(refused)?, link: None, tracer: None })
     }
 
     /// It schedules, until it is detached or the link is closed.
@@ -52,11 +60,17 @@ impl Scheduler {
         let ops = self.object.maps_mut().find(|map| map.name() == OPS);
         let mut ops = ops.ok_or_else(|| LoadError::Mismatch(format!("no map `{OPS}`")))?;
         self.link = Some(ops.attach_struct_ops().map_err(|error| refused(spec, &error))?);
+        if programs::knows_programs(spec) {
+            let tracer = self.object.progs_mut().find(|program| program.name() == programs::TRACER);
+            let tracer = tracer.ok_or_else(|| no_program(programs::TRACER))?;
+            self.tracer = Some(tracer.attach().map_err(|error| refused(spec, &error))?);
+        }
         Ok(())
     }
 
     /// The kernel's own scheduler takes over.
     pub fn detach(&mut self) {
+        self.tracer = None;
         self.link = None;
     }
 
@@ -72,6 +86,31 @@ impl Scheduler {
 
     pub fn exit(&self) -> Result<Exit, LoadError> {
         Ok(Exit::read(&self.value(".data.exit", Exit::SIZE)?))
+    }
+
+    /// The programs that were executed since loading: identity and command line.
+    pub fn executed(&self) -> Result<BTreeMap<u64, String>, LoadError> {
+        let map = self.map("names")?;
+        let mut found = BTreeMap::new();
+        // Where the kernel deletes one meanwhile, keys may begin anew.
+        for key in map.keys().take(2 * MAX_NAMES) {
+            let value = map.lookup(&key, MapFlags::ANY);
+            let value = value.map_err(|error| io("cannot read `names`", &error))?;
+            let identity = key.as_slice().try_into().map(u64::from_ne_bytes);
+            if let (Ok(identity), Some(value)) = (identity, value) {
+                found.insert(identity, programs::name(&value));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Runs a program with this argument, which it may change.
+    pub fn command(&self, name: &str, context: &mut [u8]) -> Result<(), LoadError> {
+        let program = self.object.progs_mut().find(|program| program.name() == name);
+        let program = program.ok_or_else(|| no_program(name))?;
+        let input = ProgramInput { context_in: Some(context), ..ProgramInput::default() };
+        let output = program.test_run(input).map_err(|error| io(&format!("cannot run `{name}`"), &error))?;
+        if output.return_value == 0 { Ok(()) } else { Err(no_program(name)) }
     }
 
     /// The map of the log's records.
@@ -108,6 +147,10 @@ impl Backend for Scheduler {
             other => Err(format!("`{name}` answers {other}")),
         }
     }
+}
+
+fn no_program(name: &str) -> LoadError {
+    LoadError::Mismatch(format!("no program `{name}`"))
 }
 
 fn size_mismatch(name: &str, has: usize, expected: usize) -> LoadError {

@@ -14,12 +14,14 @@ use super::error::LoadError;
 use super::grouping::by_group;
 use super::host::Config;
 use super::object::Scheduler;
+use super::programs::{Programs, knows_programs};
 use super::records::{self, Records};
 use super::running::Running;
 use super::socket::{self, Server};
 use super::statistics::{History, Interval, Sample};
 use super::sys::{self, Signal, Signals};
 use super::{Grouping, Options, Watch, check, doctor, privileges};
+use crate::flow::Store;
 
 /// How often the kernel is asked whether the scheduler is still there.
 const LOOK: Duration = Duration::from_millis(200);
@@ -135,6 +137,8 @@ impl Session<'_> {
         }
         scheduler.attach(&spec)?;
         let records = log.map(|log| Records::of(&scheduler, log)).transpose()?;
+        let store = || Store::at(&self.options.db);
+        let mut programs = knows_programs(&spec).then(|| Programs::begin(&scheduler, store())).transpose()?;
         watch.note(&format!(
             "{spec} schedules {} CPU{}",
             cpus.count(),
@@ -148,8 +152,11 @@ impl Session<'_> {
         privileges::drop();
 
         let mut statistics = Statistics::begin(cpus.count(), self.options);
-        let outcome = self.watch(&scheduler, records.as_ref(), &mut statistics, watch);
+        let outcome = self.watch(&scheduler, records.as_ref(), &mut programs, &mut statistics, watch);
         statistics.interval(&scheduler)?;
+        if let Some(programs) = &mut programs {
+            programs.store_or_say(&scheduler, watch);
+        }
         scheduler.detach();
         wait_until_back()?;
         if let Some(records) = records {
@@ -173,12 +180,16 @@ impl Session<'_> {
         &mut self,
         scheduler: &Scheduler,
         records: Option<&Records>,
+        programs: &mut Option<Programs>,
         statistics: &mut Statistics,
         watch: &mut dyn Watch,
     ) -> Result<Outcome, LoadError> {
         loop {
             self.wait(if records.is_some() { FETCH } else { LOOK }, statistics.next)?;
             records.map_or(Ok(()), Records::drain)?;
+            if let Some(programs) = programs.as_mut().filter(|programs| programs.next <= Instant::now()) {
+                programs.store_or_say(scheduler, watch);
+            }
             if let Some(verdict) = Verdict::of(scheduler.exit()?) {
                 return Ok(Outcome::Kernel(verdict));
             }

@@ -64,6 +64,9 @@ impl Legal {
                 self.known(task).map(|_| ())
             }
             Event::SetProcess { task, process } => self.set_process(task, process),
+            Event::SetProgram { task, .. } => self.known(task).map(|_| ()),
+            // The machine takes what fits, and nothing else.
+            Event::Learn { .. } => Ok(()),
             Event::SetParam { owner, index, value } => self.set_param(owner, index, value),
             Event::SetGroup { group, parent, weight } => self.set_group(group, parent, weight),
             Event::EnterGroup { task, group } => self.enter_group(task, group),

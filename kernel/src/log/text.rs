@@ -42,6 +42,10 @@ impl fmt::Display for Arguments<'_> {
                 write!(f, "group {group} in {parent}, weight {}", Weight(*weight))
             }
             Event::EnterGroup { task, group } => write!(f, "task {task}, group {group}"),
+            Event::SetProgram { task, program } => write!(f, "task {task}, program {program:016x}"),
+            Event::Learn { program, at, run_ns, .. } => {
+                write!(f, "program {program:016x}, run {at}: {run_ns} ns")
+            }
             Event::SetParam { owner: 0, index, value } => write!(f, "parameter {index} = {value}"),
             Event::SetParam { owner, index, value } => {
                 write!(f, "parameter {index} of modifier {owner} = {value}")

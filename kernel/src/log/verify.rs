@@ -274,6 +274,14 @@ fn decode(record: &Record, mask: CpuMask) -> Result<(Event, Answer), String> {
             silent(Event::SetGroup { group: record.answer, parent: record.cpu.into(), weight: record.value })
         }
         15 => silent(Event::EnterGroup { task, group: record.answer }),
+        16 => silent(Event::SetProgram { task, program: record.value }),
+        // Waits are not in the log: nothing that is decided depends on them.
+        17 => silent(Event::Learn {
+            program: u64::from(record.id) << 32 | u64::from(record.answer),
+            at: record.cpu,
+            run_ns: record.value,
+            wait_ns: 0,
+        }),
         kind => Err(format!("there is no event of kind {kind}")),
     }
 }

@@ -3,7 +3,7 @@
 use crate::machine::{several, workload};
 
 const SELECTIONS: [&str; 2] = ["sfq", "gr3"];
-const MODIFIERS: [&str; 3] = ["procfair", "groups", "feasible"];
+const MODIFIERS: [&str; 3] = ["procfair", "groups", "flow"];
 
 /// Every set of the modifiers, as `+a+b`.
 fn sets() -> Vec<String> {

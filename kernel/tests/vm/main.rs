@@ -6,6 +6,7 @@
 
 mod compositions;
 mod faults;
+mod flow;
 mod groups;
 mod load;
 mod machine;

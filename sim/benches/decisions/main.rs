@@ -74,6 +74,7 @@ impl Case {
             count: 1,
             start_ns: 0,
             stop_ns: None,
+            executable: None,
             affinity: None,
             arrivals: match self.load {
                 Load::Hogs => Arrivals::Once,

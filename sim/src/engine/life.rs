@@ -28,6 +28,7 @@ impl Engine<'_> {
                 *names.entry(name).or_insert(next)
             });
             let (first_row, rows) = self.make_rows(index, &mut grouped);
+            let executable = self.programs.number(workload.executable(index));
             let left = match task.arrivals {
                 Arrivals::Open { limit, .. } => limit.unwrap_or(NEVER),
                 _ => 0,
@@ -40,6 +41,7 @@ impl Engine<'_> {
                 allowed: task.affinity.as_deref().map(mask),
                 process,
                 group: task.group,
+                executable,
                 born: 0,
                 arrivals: stream(
                     self.setup.seed,
@@ -120,6 +122,7 @@ impl Engine<'_> {
         if let Some(mask) = &self.classes[class].allowed {
             self.machine.set_allowed(task, mask);
         }
+        self.execute(task);
         if let Arrivals::Closed { think } = &self.workload.tasks[class].arrivals {
             let wake = self.now.saturating_add(think.sample(&mut self.tasks[task as usize].sleep));
             self.sleep_until(task, wake);
@@ -163,6 +166,7 @@ impl Engine<'_> {
     pub(super) fn wake(&mut self, task: TaskId) -> Result<(), Violation> {
         if self.tasks[task as usize].job_ns.is_none() {
             self.begin_job(task, self.now);
+            self.execute_again(task);
         }
         if self.tasks[task as usize].demand_ns == 0 {
             match self.advance(task)? {
@@ -348,6 +352,7 @@ impl Engine<'_> {
         self.collect(task);
         self.tasks[task as usize].state = State::Vacant;
         self.machine.remove(task, self.now);
+        self.note_execution(task);
         self.alive -= 1;
         self.ended_ns = self.now;
         self.free.push(task);

@@ -18,6 +18,7 @@ mod hierarchy;
 mod instance;
 pub(crate) mod metrics;
 pub mod program;
+mod programs;
 mod sync;
 mod timers;
 
@@ -34,6 +35,7 @@ use entitled::Entitled;
 use instance::{Instance, State};
 use metrics::{Delays, Job, Row};
 use program::{Op, Program};
+use programs::Programs;
 use sync::{Meeting, Mutex, Tokens};
 use timers::{Timer, Timers};
 
@@ -111,6 +113,8 @@ struct Class {
     /// Its number, if it has a name.
     process: Option<usize>,
     group: Option<usize>,
+    /// Index of what its instances execute.
+    executable: usize,
     /// Instances so far, which numbers their random streams.
     born: u32,
     arrivals: Stream,
@@ -149,6 +153,7 @@ pub struct Engine<'a> {
     classes: Vec<Class>,
     /// Number of processes with a name. Their ids in the machine are counted down from the greatest, so that none is a task's.
     processes: usize,
+    programs: Programs,
     mutexes: Vec<Mutex>,
     meetings: Vec<Meeting>,
     entitled: Entitled,
@@ -192,6 +197,7 @@ impl<'a> Engine<'a> {
             running: 0,
             classes: Vec::new(),
             processes: 0,
+            programs: Programs::default(),
             mutexes: workload.locks.iter().map(|_| Mutex::default()).collect(),
             meetings: workload.barriers.iter().map(|b| Meeting::new(b.parties)).collect(),
             entitled: Entitled::new(workload.cpus, setup.sharing, &workload.groups),

@@ -107,6 +107,7 @@ impl Engine<'_> {
             wake_delay_ns: self.delays.wake_delay.finish(),
             slowdown: self.delays.slowdown.finish_ratio(),
             tasks: self.rows.iter().map(|r| r.result(cpu_time)).collect(),
+            programs: self.programs.results(&self.machine),
             schedule: (self.setup.schedule > 0).then_some(self.schedule),
         }
     }

@@ -112,6 +112,24 @@ pub enum Event {
         /// Its group, 0 for none.
         group: u32,
     },
+    /// It executes a program from now on, from its beginning.
+    SetProgram {
+        /// The task.
+        task: TaskId,
+        /// The program's identity; 0 is none that is known.
+        program: u64,
+    },
+    /// An entry of a program's sequence, from an earlier run. Told in order, from the first.
+    Learn {
+        /// The program's identity.
+        program: u64,
+        /// Which of its entries, from 0.
+        at: u16,
+        /// T_p, the CPU time from one voluntary release of the CPU to the next.
+        run_ns: u64,
+        /// How long it then waited; nothing that is decided depends on it.
+        wait_ns: u64,
+    },
 }
 
 /// What a machine answers; nothing to most events.
@@ -126,7 +144,7 @@ pub struct Answer {
 }
 
 /// Names of the kinds, by number.
-pub(super) const KINDS: [&str; 16] = [
+pub(super) const KINDS: [&str; 18] = [
     "new",
     "exit",
     "runnable",
@@ -143,6 +161,8 @@ pub(super) const KINDS: [&str; 16] = [
     "set_process",
     "set_group",
     "enter_group",
+    "set_program",
+    "learn",
 ];
 
 // enum why of policy.h
@@ -172,6 +192,8 @@ impl Event {
             Event::SetProcess { .. } => 13,
             Event::SetGroup { .. } => 14,
             Event::EnterGroup { .. } => 15,
+            Event::SetProgram { .. } => 16,
+            Event::Learn { .. } => 17,
         }
     }
 
@@ -212,6 +234,11 @@ impl Event {
                 (raw.process, raw.cpu, raw.amount) = (group, parent, weight);
             }
             Event::EnterGroup { task, group } => (raw.id, raw.process) = (task, group),
+            Event::SetProgram { task, program } => (raw.id, raw.amount) = (task, program),
+            Event::Learn { program, at, run_ns, wait_ns } => {
+                (raw.process, raw.why) = (program as u32, (program >> 32) as u32);
+                (raw.cpu, raw.amount, raw.slice) = (at.into(), run_ns, wait_ns);
+            }
             Event::SetParam { owner, index, value } => {
                 (raw.process, raw.cpu, raw.amount) = (owner, index, value.cast_unsigned());
             }
@@ -250,6 +277,7 @@ mod tests {
             };
             assert_eq!(names, KINDS);
             assert_eq!(host.event_size as usize, size_of::<RawEvent>());
+            assert_eq!(host.program_size as usize, size_of::<host::RawProgram>());
         }
     }
 

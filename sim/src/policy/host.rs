@@ -52,6 +52,27 @@ pub(super) struct RawEvent {
     pub seq: u32,
 }
 
+/// `struct flow_program` of `policy/slice/flow.h`.
+#[repr(C)]
+pub(super) struct RawProgram {
+    pub identity: u64,
+    pub begun: u64,
+    pub actual: u64,
+    pub error: u64,
+    pub last_actual: u64,
+    pub last_error: u64,
+    pub runs: u32,
+    pub last_runs: u32,
+    pub executions: u32,
+    pub executing: u32,
+    pub logger: u32,
+    pub n: u32,
+    pub period: u32,
+    pub delays: u32,
+    pub met: u32,
+    pub earlies: u32,
+}
+
 type Raw = *mut RawMachine;
 
 #[repr(C)]
@@ -64,6 +85,7 @@ pub(super) struct Host {
     pub events: *const *const c_char,
     pub nevents: u32,
     pub event_size: u32,
+    pub program_size: u32,
     pub size: u64,
     pub pool: u32,
     pub prepare: unsafe extern "C" fn(Raw, modifiers: u32),
@@ -81,6 +103,8 @@ pub(super) struct Host {
     pub set_weight: unsafe extern "C" fn(Raw, id: u32, weight: u64, now: u64),
     pub set_allowed: unsafe extern "C" fn(Raw, id: u32, words: *const u64) -> u32,
     pub tell: unsafe extern "C" fn(Raw, kind: u32, event: *mut RawEvent),
+    pub program: unsafe extern "C" fn(Raw, identity: u64) -> *const RawProgram,
+    pub entry: unsafe extern "C" fn(Raw, identity: u64, at: u32, wait: *mut u64) -> u64,
     pub weight: unsafe extern "C" fn(Raw, id: u32) -> u64,
     pub decisions: unsafe extern "C" fn(Raw) -> u64,
     pub faults: unsafe extern "C" fn(Raw) -> u64,

@@ -38,6 +38,36 @@ pub struct Decision {
     pub asked: Option<u32>,
 }
 
+/// How far predictions were from what they predicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Predictions {
+    /// That were predicted.
+    pub runs: u64,
+    /// What these runs used.
+    pub actual_ns: u64,
+    /// The differences from what was predicted, each counted as positive.
+    pub error_ns: u64,
+}
+
+/// What the modifier flow knows of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramState {
+    /// Of all executions.
+    pub predictions: Predictions,
+    /// Of the execution that ended last.
+    pub last: Predictions,
+    /// That ended, and had a run.
+    pub executions: u64,
+    /// Times that a timeslice's end was put off.
+    pub delays: u64,
+    /// Times that the CPU then was released before the delay was over.
+    pub met: u64,
+    /// Timeslices that were shortened.
+    pub early_switches: u64,
+    /// Its PFS: each run with the wait after it, in ns.
+    pub sequence: Vec<(u64, u64)>,
+}
+
 /// One policy with its modifiers. It is told the events of sched_ext, in the kernel's order, and decides.
 ///
 /// Its methods do not check their arguments' order (the engine above does): ids must be known, below
@@ -45,6 +75,7 @@ pub struct Decision {
 pub struct Machine {
     raw: NonNull<RawMachine>,
     host: &'static Host,
+    knows_programs: bool,
 }
 
 impl Machine {
@@ -69,7 +100,8 @@ impl Machine {
         for name in modifiers {
             bits |= modifier_bit(name).ok_or_else(|| format!("no modifier is called {name:?}"))?;
         }
-        let machine = Machine { raw: allocate(host), host };
+        let knows_programs = modifiers.contains(&"flow");
+        let machine = Machine { raw: allocate(host), host, knows_programs };
         let raw = machine.raw.as_ptr();
         // SAFETY: zeroed memory of the host's size, and the calls in the order that host.h states.
         unsafe { (host.prepare)(raw, bits) };
@@ -178,6 +210,36 @@ impl Machine {
         // SAFETY: see `add`; the event is laid out as the machine's, which a test compares.
         unsafe { (self.host.tell)(self.raw.as_ptr(), kind, &raw mut raw) }
         event.answer(&raw)
+    }
+
+    /// Whether it is of use to tell it which programs tasks execute.
+    pub fn knows_programs(&self) -> bool {
+        self.knows_programs
+    }
+
+    /// What the modifier flow knows of a program; `None` if nothing, or if there is no such modifier.
+    pub fn program(&self, identity: u64) -> Option<ProgramState> {
+        // SAFETY: see `add`; the program is in the machine, and nobody else reaches it now.
+        let raw = unsafe { (self.host.program)(self.raw.as_ptr(), identity).as_ref() }?;
+        let entry = |at| {
+            let mut wait_ns = 0;
+            // SAFETY: the identity is known, and any entry is in the pool.
+            let run_ns = unsafe { (self.host.entry)(self.raw.as_ptr(), identity, at, &raw mut wait_ns) };
+            (run_ns, wait_ns)
+        };
+        Some(ProgramState {
+            predictions: Predictions { runs: raw.runs.into(), actual_ns: raw.actual, error_ns: raw.error },
+            last: Predictions {
+                runs: raw.last_runs.into(),
+                actual_ns: raw.last_actual,
+                error_ns: raw.last_error,
+            },
+            executions: raw.executions.into(),
+            delays: raw.delays.into(),
+            met: raw.met.into(),
+            early_switches: raw.earlies.into(),
+            sequence: (0..raw.n).map(entry).collect(),
+        })
     }
 
     /// A task's effective weight, after the modifiers.

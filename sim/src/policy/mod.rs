@@ -11,11 +11,18 @@ use std::sync::OnceLock;
 
 pub use event::{Answer, Event};
 pub use machine::{
-    CpuMask, Decision, MAX_CPUS, MAX_GROUPS, MAX_TASKS, Machine, TaskId, WEIGHT_MAX, WEIGHT_NICE_0,
-    WEIGHT_UNIT,
+    CpuMask, Decision, MAX_CPUS, MAX_GROUPS, MAX_TASKS, Machine, Predictions, ProgramState, TaskId,
+    WEIGHT_MAX, WEIGHT_NICE_0, WEIGHT_UNIT,
 };
 
-/// Selects who runs next, or changes weights before something else does.
+/// The identity of a program that is known by its name alone: FNV-1a, 64 bits; never 0.
+#[must_use]
+pub fn program_identity(name: &str) -> u64 {
+    let fold = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, fold).max(1)
+}
+
+/// Selects who runs next, or changes weights before something else does, or slices after it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Begins a spec.

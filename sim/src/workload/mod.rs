@@ -94,6 +94,8 @@ pub struct Task {
     pub process: Option<String>,
     /// The group that it is in.
     pub group: Option<usize>,
+    /// The program that each instance executes; `None` is that of its own process: [`Workload::executable`].
+    pub executable: Option<String>,
     /// Number of instances; of a forked task, the number that each fork starts.
     pub count: u32,
     /// When it starts (open arrivals: when the source starts).
@@ -175,6 +177,20 @@ pub enum Step {
 }
 
 impl Workload {
+    /// The program that instances of a task execute, for policies that know programs: its `executable`, else its
+    /// process. Of a process with several tasks each has its own, as they do different things.
+    pub fn executable(&self, task: usize) -> String {
+        let task = &self.tasks[task];
+        match (&task.executable, &task.process) {
+            (Some(executable), _) => executable.clone(),
+            (None, None) => task.name.clone(),
+            (None, Some(process)) => {
+                let of_process = self.tasks.iter().filter(|other| other.process == task.process);
+                if of_process.count() == 1 { process.clone() } else { format!("{process}/{}", task.name) }
+            }
+        }
+    }
+
     /// The first task that goes on for ever unless the run's duration ends it; `None` if all end by themselves.
     pub fn endless_task(&self) -> Option<&Task> {
         self.tasks.iter().find(|task| {

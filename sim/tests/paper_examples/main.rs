@@ -1,5 +1,6 @@
 //! The papers' worked examples as workloads in TOML, run by the engine: what a reader of the paper would type.
 
+mod flow;
 mod gr3;
 mod pbs;
 mod procfair;

@@ -68,6 +68,7 @@ fn static_workload(weights: &[u64], cpus: u32, quanta: u64) -> Workload {
         count: 1,
         start_ns: 0,
         stop_ns: None,
+        executable: None,
         affinity: None,
         arrivals: Arrivals::Once,
         program: vec![Step::RunForever],

@@ -283,6 +283,7 @@ impl Common {
             count: self.count,
             start_ns: self.start_ns,
             stop_ns: self.stop_after_ns.map(|ns| self.start_ns + ns),
+            executable: None,
             affinity: Some(allowed).filter(|cpus| !cpus.is_empty()),
             arrivals,
             program,

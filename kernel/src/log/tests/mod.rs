@@ -216,7 +216,7 @@ fn what_a_machine_may_not_be_told_is_said_with_its_place() {
     let of = |kind, id| Record { now, kind, id, ..Record::default() };
     let first = [new(1, 1), of(2, 1)];
     let cases: &[(Record, &str)] = &[
-        (of(16, 1), "no event of kind 16"),
+        (of(18, 1), "no event of kind 18"),
         (new(0, 0), "0 is no task id"),
         (new(16_384, 16_384), "16384 is no task id"),
         (new(1, 1), "its id is in use"),
@@ -329,7 +329,7 @@ fn the_commands_samples_are_of_these_policies() {
 fn hostile() -> impl Strategy<Value = Record> {
     let number = prop_oneof![Just(0), 1..6u32, any::<u32>()];
     let value = prop_oneof![Just(0), Just(1 << 20), Just(1 << 40), 1..2000u64, any::<u64>()];
-    (0..14u8, number.clone(), number, value, prop_oneof![0..3u16, any::<u16>()], 0..4u8).prop_map(
+    (0..18u8, number.clone(), number, value, prop_oneof![0..3u16, any::<u16>()], 0..4u8).prop_map(
         |(kind, id, answer, value, cpu, why)| Record {
             kind,
             id,

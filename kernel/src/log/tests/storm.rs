@@ -109,13 +109,14 @@ impl Storm {
 
     fn change(&mut self, task: TaskId) {
         let weight = WEIGHT_UNIT * (1 + self.random.below(3000));
-        match self.random.below(if self.groups > 0 { 7 } else { 5 }) {
-            5 => {
+        let program = (1 + self.random.below(3)) << 33 | 1;
+        match self.random.below(if self.groups > 0 { 9 } else { 7 }) {
+            7 => {
                 let group = 1 + self.random.below(u64::from(self.groups) - 1) as u32;
                 let parent = group / 2;
                 self.tell(Event::SetGroup { group, parent, weight });
             }
-            6 => {
+            8 => {
                 let group = self.random.below(self.groups.into()) as u32;
                 self.tell(Event::EnterGroup { task, group });
             }
@@ -127,6 +128,15 @@ impl Storm {
                 let is_there = !matches!(self.tasks[other as usize].place, Place::Absent);
                 let process = if is_there { other } else { task };
                 self.tell(Event::SetProcess { task, process });
+            }
+            5 => {
+                self.tell(Event::SetProgram { task, program });
+            }
+            6 => {
+                let run_ns = self.random.below(4 * QUANTUM_NS);
+                for at in 0..2 {
+                    self.tell(Event::Learn { program, at, run_ns, wait_ns: 0 });
+                }
             }
             1 => {
                 let mut mask: CpuMask = [0; 4];
@@ -244,6 +254,11 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
             (record.answer, record.cpu, record.value) = (group, parent as u16, weight);
         }
         Event::EnterGroup { task, group } => (record.id, record.answer) = (task, group),
+        Event::SetProgram { task, program } => (record.id, record.value) = (task, program),
+        Event::Learn { program, at, run_ns, .. } => {
+            (record.id, record.answer) = ((program >> 32) as u32, program as u32);
+            (record.cpu, record.value) = (at, run_ns);
+        }
         Event::SetParam { owner, index, value } => {
             (record.answer, record.cpu, record.value) = (owner, index as u16, value.cast_unsigned());
         }

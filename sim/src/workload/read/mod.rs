@@ -131,8 +131,19 @@ fn named<'a>(entries: &[Fields<'a>]) -> Result<Index<'a>, WorkloadError> {
     Ok(index)
 }
 
-const TASK_KEYS: [&str; 12] = [
-    "name", "weight", "nice", "process", "user", "group", "count", "start", "stop", "affinity", "arrivals",
+const TASK_KEYS: [&str; 13] = [
+    "name",
+    "weight",
+    "nice",
+    "process",
+    "executable",
+    "user",
+    "group",
+    "count",
+    "start",
+    "stop",
+    "affinity",
+    "arrivals",
     "program",
 ];
 
@@ -153,6 +164,7 @@ fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>, groups: &mut Groups) -> R
         weight: weight(&fields)?,
         process: fields.get("process").map(|name| name.string().map(str::to_owned)).transpose()?,
         group: groups.of_task(&fields)?,
+        executable: fields.get("executable").map(|name| name.string().map(str::to_owned)).transpose()?,
         count: fields.get("count").map(|n| n.unsigned(1, MAX_INSTANCES)).transpose()?.unwrap_or(1) as u32,
         start_ns: if forked { 0 } else { fields.duration("start")?.unwrap_or(0) },
         stop_ns: fields.duration("stop")?,

@@ -1,0 +1,80 @@
+//! The sheet that has a row a program, under a modifier that predicts what programs do.
+
+use divvy_sim::report::{PredictionResult, ProgramResult};
+
+use crate::compare::Policy;
+use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet, TIMES};
+use crate::view::text;
+
+/// A row a program, of the first repetition; none where nothing was predicted.
+pub fn sheet(policy: &Policy) -> Option<Sheet> {
+    let programs = &policy.runs[0].programs;
+    let heads = [
+        (["", "executions"], SERVICE),
+        (["", "runs"], SERVICE),
+        (["predicted", "runs"], SERVICE),
+        (["", "error"], SERVICE),
+        (["error", "first"], SERVICE),
+        (["error", "last"], SERVICE),
+        (["", "delays"], TIMES),
+        (["", "met"], TIMES),
+        (["early", "switches"], TIMES),
+    ];
+    let mut columns = vec![Column::name("program")];
+    columns.extend(heads.into_iter().map(|(head, group)| Column::number(head, group)));
+    let title = format!("{}: predictions", text::escape(policy.spec));
+    let rows = programs.iter().map(row).collect();
+    (!programs.is_empty()).then_some(Sheet { title: Some(title), columns, rows })
+}
+
+fn row(program: &ProgramResult) -> Vec<Cell> {
+    let count = |n: u64| text::count(n as f64);
+    let predicted: Vec<&PredictionResult> = program.by_execution.iter().filter(|p| p.runs > 0).collect();
+    [
+        text::escape(&program.name),
+        count(program.executions),
+        count(program.sequence_ns.len() as u64),
+        count(program.predictions.runs),
+        error(Some(&program.predictions)),
+        error(predicted.first().copied()),
+        error(predicted.last().copied()),
+        count(program.delays),
+        count(program.delays_met),
+        count(program.early_switches),
+    ]
+    .into_iter()
+    .map(Cell::plain)
+    .collect()
+}
+
+/// As a part of the CPU time that was predicted.
+fn error(predictions: Option<&PredictionResult>) -> String {
+    predictions.and_then(|p| p.error).map_or(ABSENT.to_owned(), |error| text::percent(error, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::policies;
+    use crate::samples;
+
+    #[test]
+    fn a_program_has_its_errors() {
+        let mut report = samples::endless(&[("rr+flow", 8)]);
+        assert!(sheet(&policies(&report)[0]).is_none());
+        let of = |runs, error| PredictionResult { runs, actual_ns: 100, error_ns: 1, error };
+        report.runs[0].programs.push(ProgramResult {
+            name: "build".to_owned(),
+            executions: 3,
+            predictions: of(4, Some(0.25)),
+            by_execution: vec![of(0, None), of(2, Some(0.4)), of(2, Some(0.1))],
+            delays: 7,
+            delays_met: 6,
+            early_switches: 0,
+            sequence_ns: vec![1, 2],
+        });
+        let sheet = sheet(&policies(&report)[0]).expect("a program");
+        let cells: Vec<&str> = sheet.rows[0].iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(cells, ["build", "3", "2", "4", "25.0%", "40.0%", "10.0%", "7", "6", "0"]);
+    }
+}

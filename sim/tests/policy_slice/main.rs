@@ -1,0 +1,6 @@
+//! The modifiers of slices, against the papers' words.
+
+mod flow;
+mod paper;
+#[path = "../properties/record.rs"]
+mod record;
