@@ -428,7 +428,7 @@ static inline void machine_set_program(struct machine *m, u32 id, u64 identity, 
 	flow_created(&m->flow, id, identity, ran);
 }
 
-/* Not runnable any more: quiescent came first. */
+/* Not runnable any more: quiescent came first. Who never ran may still have a program. */
 static inline void machine_exit(struct machine *m, u32 id, u64 now)
 {
 	if (machine_has(m, FLOW))
@@ -485,7 +485,9 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 	if (!(t->state & RUNNABLE))
 		return;
 	machine_settle(m, id, now);
-	if (machine_has(m, FLOW))
+	if (machine_has(m, FLOW) && why == EXITED)
+		flow_terminates(&m->flow, id, 0, now);
+	else if (machine_has(m, FLOW))
 		flow_blocks(&m->flow, id, now);
 	ENTITLED(entitled_leave(&m->entitled, &m->s.facts, id, now);)
 	CALL(leave)(&m->s, id, now, why);

@@ -1,5 +1,7 @@
 //! The modifier flow on real programs: a compile and a compressor beside a program that loops.
 
+use std::process::Command;
+
 use serde_json::Value;
 
 use crate::machine::{Said, repeatable, several, workload};
@@ -17,12 +19,16 @@ fn errors(program: &Value) -> Vec<f64> {
     latest.iter().map(|p| p["error"].as_f64().expect("an error")).collect()
 }
 
+/// An error that cannot shrink any more: what interrupts take.
+const NOTHING: f64 = 0.001;
+
 /// The last execution was predicted better than all were together, and well.
 fn assert_shrinks(said: &Said, program: &Value) {
     let last = *errors(program).last().expect("an execution that was predicted");
     let all = program["predictions"]["error"].as_f64().expect("an error");
-    assert_eq!(program["executions"], 5, "{program}\n{said}");
-    assert!(last <= all && last < 0.01, "{last} of {all}: {program}\n{said}");
+    assert_eq!(program["executions"], 3, "{program}\n{said}");
+    assert!(last <= all || last < NOTHING, "{last} of {all}: {program}\n{said}");
+    assert!(last < 0.01, "{last}: {program}\n{said}");
 }
 
 /// Whole programs with this machine's files: learned, stored, learned again by the next scheduler, shown, removed.
@@ -51,29 +57,42 @@ fn a_compile_and_a_compressor_are_learned_across_schedulers() {
         let program = program(&export, name);
         assert_eq!(program["executions"], 4, "{program}\n{said}");
         let errors = errors(program);
-        assert_eq!(errors.len(), 3, "the first is logged, the others are predicted: {program}\n{said}");
+        // The first is logged, and if it has more runs than a sequence, what it repeats is predicted.
+        assert!(matches!(errors.len(), 3 | 4), "the others are predicted: {program}\n{said}");
         // What a virtual CPU does in a run depends on the machine that it is on: no order of them is asserted here.
         assert!(errors.iter().all(|error| error.is_finite()), "{errors:?}");
     }
     assert!(said.part("list").contains("gzip -9 -k -f /tmp/numbers"), "{said}");
-    assert!(
-        said.part("rm").contains("1 of ") && said.part("rm").contains("no program fits `gzip`"),
-        "{said}"
-    );
+    // The shell that runs it has it in its own command line.
+    assert!(said.part("rm").starts_with("2 of "), "{said}");
+    assert!(said.part("rm").contains("no program fits `gzip`"), "{said}");
     assert!(said.part("rm").ends_with("exit 4"), "{said}");
     said.assert_calm();
 }
 
-/// On one CPU whose clock counts instructions: what a program uses depends on it alone. (How long it takes does not: from
-/// run to run of one policy that differs by more than a delay is.)
+/// What the three executions of a program lasted together, in hundredths of a second
+fn elapsed(said: &Said, spec: &str, name: &str) -> f64 {
+    let start = format!("{spec} {name} ");
+    let times = said.part("times").lines().filter_map(|line| line.strip_prefix(&start));
+    let times: Vec<f64> = times.map(|time| time.parse().expect("a time")).collect();
+    assert_eq!(times.len(), 3, "{start}: {said}");
+    times.iter().sum()
+}
+
+/// On one CPU whose clock counts instructions, where what a program uses depends on it alone.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
-fn predictions_come_closer() {
-    let said = repeatable("sh /flow.sh", &[(workload("flow.sh"), "/flow.sh")], 400);
+fn predictions_come_closer_and_nobody_is_slowed_down() {
+    let compiler = Command::new("gcc").arg("-print-prog-name=cc1").output().expect("gcc runs");
+    let compiler = String::from_utf8(compiler.stdout).expect("a path");
+    let files = [(workload("flow.sh"), "/flow.sh"), (compiler.trim().into(), "/bin/cc1")];
+    let said = repeatable("sh /flow.sh", &files, 900);
     assert_eq!(said.part("verify"), "ok", "{said}");
     let export = said.json("export");
-    for name in ["/bin/gzip", "/bin/awk"] {
+    for name in ["gzip", "cc1"] {
         assert_shrinks(&said, program(&export, name));
+        let (without, with) = (elapsed(&said, "rr", name), elapsed(&said, "rr+flow", name));
+        assert!(with <= 1.01 * without, "{name}: {with} instead of {without}: {said}");
     }
     said.assert_calm();
 }

@@ -1,20 +1,44 @@
 #!/bin/sh
-# A compressor, and a program that reads, computes and writes, five times each beside a loop. By their paths: the shell
+# A compile and a compressor, three times each beside a loop, under rr and then under rr+flow. By their paths: the shell
 # would run them itself, without an exec.
 cd /tmp || exit 1
+seq 1 200000 >numbers
+i=0
+while [ $i -lt 120 ]; do
+	i=$((i + 1))
+	echo "int f$i(int x) { int y = x; while (y > $i) y -= x * $i; return y; }"
+done >many.c
+cat /bin/cc1 /bin/gzip >/dev/null # in memory, so that no run waits for the files
 
-cat >/tmp/work.sh <<'END'
+cat >work.sh <<'END'
+now() { # hundredths of a second
+	read -r up rest </proc/uptime
+	echo "${up%.*}${up#*.}"
+}
+
+timed() { # NAME COMMAND..: its elapsed time
+	name=$1
+	shift
+	from=$(now)
+	"$@" || exit 1
+	echo "$policy $name $(($(now) - from))"
+}
+policy=$1
 sh -c 'while :; do :; done' &
 loop=$!
-for run in 1 2 3 4 5; do
-	seq 1 40000 >/tmp/numbers
-	/bin/awk '{ s += $1 * $1 } END { print s }' /tmp/numbers >/dev/null
-	/bin/gzip -f /tmp/numbers
+for run in 1 2 3; do
+	timed cc1 /bin/cc1 -quiet -fpreprocessed -O1 many.c -o many.s
+	cp numbers copy
+	timed gzip /bin/gzip -f copy
 done
 kill $loop
 END
-divvy load rr+flow -q --db /tmp/flow.redb --log /tmp/log --exec sh /tmp/work.sh >/dev/null || exit 1
+echo '== times'
+divvy load rr -q --exec sh work.sh rr >out || exit 1
+grep '^rr' out
+divvy load rr+flow -q --db flow.redb --log log --exec sh work.sh rr+flow >out || exit 1
+grep '^rr' out
 echo '== verify'
-divvy verify /tmp/log >/tmp/said && echo ok || cat /tmp/said
+divvy verify log >said && echo ok || cat said
 echo '== export'
-divvy flow export --db /tmp/flow.redb
+divvy flow export --db flow.redb

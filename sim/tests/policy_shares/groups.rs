@@ -245,6 +245,10 @@ fn groups_r4_procfair_r1_together() {
     let a = [add_in(&mut one, 1, 1), one.add_to(1, 1), add_in(&mut one, 1, 1)];
     one.machine.enter_group(a[1], 1, 0);
     assert_eq!(weights(&one, &a), [2, 2, 4].map(|w| w * WEIGHT_UNIT));
+    // Its threads are counted at all times: a wake-up divides as well.
+    one.machine.withdraw(a[0], false, 0);
+    one.machine.wake(a[0], false, 0);
+    assert_eq!(weights(&one, &a), [2, 2, 4].map(|w| w * WEIGHT_UNIT));
 
     let params = [("procfair", 1, 1)];
     let mut flat = Machine::new("sfq", &["procfair"], &params, 1, QUANTUM_NS).unwrap();
