@@ -130,16 +130,16 @@ fn wfq_r1_wf2q_r1_qfq_r3_the_n_plus_1_example() {
     assert!(least > -3.0 && most < 2.0, "{least} .. {most}");
 }
 
-/// A has its quantum and leaves, ahead of the fluid system, which serves it on: V is 3/4 of a quantum over 7 after B
-/// and C, when E of weight 6 comes, and its F of 3/28 + 1/6 is before B's of 2/7. Without A V would be further.
+/// A has its quantum and leaves, ahead of the fluid system, which serves it on: with B's quantum V is 2/280 of one when E of
+/// weight 48 comes, and its F of 2/280 + 1/48 is before B's of 2/70. Without A V would be 1/280 + 1/210, and E after B.
 #[test]
 fn wfq_r3_wf2q_r3_who_left_is_served_on() {
     for policy in ["wfq", "wf2q"] {
-        let mut one = Lockstep::with(policy, 1, &[7; 4]);
+        let mut one = Lockstep::with(policy, 1, &[70; 4]);
         assert_eq!(one.first_cpu(1), [1], "{policy}");
         one.leave(1, false);
         assert_eq!(one.first_cpu(2), [2, 3], "{policy}");
-        let e = one.add(6);
+        let e = one.add(48);
         assert_eq!(one.first_cpu(3), [4, e, 2], "{policy}");
     }
 }
