@@ -77,6 +77,9 @@
 #define GROUPS 4
 #define FEASIBLE 8
 
+/* A host that knows before it is loaded which of them are asked for defines MODIFIERS_LOADED: of the others the verifier
+ * then sees nothing. */
+
 struct allowed {
 	u64 word[CPU_WORDS];
 };
@@ -115,6 +118,23 @@ struct order {
 static inline struct fact *fact(struct machine *m, u32 id)
 {
 	return &m->s.facts.task[id & POOL_MASK];
+}
+
+/* Weights of groups are feasible as they are. */
+static inline u32 modifiers_of(u32 asked)
+{
+#ifdef POLICY_MODIFIERS
+	asked |= POLICY_MODIFIERS;
+#endif
+	return asked & GROUPS ? asked & ~FEASIBLE : asked;
+}
+
+static inline bool machine_has(const struct machine *m, u32 modifiers)
+{
+#ifdef MODIFIERS_LOADED
+	modifiers &= modifiers_of(MODIFIERS_LOADED);
+#endif
+	return m->modifiers & modifiers;
 }
 
 static inline bool machine_may_run(const struct machine *m, u32 id, u32 cpu)
@@ -176,7 +196,7 @@ static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 /* What its threads are counted by: its process, or if asked for its group, if it is in one */
 static inline u32 machine_owner(struct machine *m, u32 id)
 {
-	s64 by_group = m->modifiers & TFPS ? m->tfps.param.group : m->procfair.param.group;
+	s64 by_group = machine_has(m, TFPS) ? m->tfps.param.group : m->procfair.param.group;
 	u32 group = m->groups.of[id & POOL_MASK] & GROUP_MASK;
 
 	return by_group && group ? POOL + group : fact(m, id)->process;
@@ -188,9 +208,9 @@ static inline u64 machine_wanted(struct machine *m, u32 id)
 {
 	u64 nominal = fact(m, id)->nominal;
 
-	if (m->modifiers & TFPS)
+	if (machine_has(m, TFPS))
 		return tfps_weight(nominal, threads_of(&m->threads, machine_owner(m, id)), m->s.facts.ncpus);
-	if (m->modifiers & PROCFAIR)
+	if (machine_has(m, PROCFAIR))
 		return procfair_weight(nominal, threads_of(&m->threads, machine_owner(m, id)));
 	return nominal;
 }
@@ -198,13 +218,13 @@ static inline u64 machine_wanted(struct machine *m, u32 id)
 /* A task's weight before readjustment */
 static inline u64 machine_asked(struct machine *m, u32 id)
 {
-	return m->modifiers & GROUPS ? m->groups.phi[id & POOL_MASK] : machine_wanted(m, id);
+	return machine_has(m, GROUPS) ? m->groups.phi[id & POOL_MASK] : machine_wanted(m, id);
 }
 
 /* Its weight before readjustment may have changed. Inlined, as calls are deep below: at most 8 frames in BPF. */
 static inline __attribute__((always_inline)) void machine_reask(struct machine *m, u32 id, u64 now)
 {
-	if (!(m->modifiers & FEASIBLE)) {
+	if (!machine_has(m, FEASIBLE)) {
 		machine_reweigh(m, id, machine_asked(m, id), now);
 	} else if (fact(m, id)->state & RUNNABLE) {
 		feasible_drop(&m->feasible, id);
@@ -217,7 +237,7 @@ static inline __attribute__((always_inline)) void machine_reask(struct machine *
 /* Its wanted weight may have changed. In a group, others' weights do as well, when all are worked out. */
 static inline void machine_rewant(struct machine *m, u32 id, u64 now)
 {
-	if (!(m->modifiers & GROUPS))
+	if (!machine_has(m, GROUPS))
 		machine_reask(m, id, now);
 	else if (fact(m, id)->state & RUNNABLE)
 		groups_want(&m->groups, id, machine_wanted(m, id));
@@ -308,9 +328,9 @@ static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
 /* The set of runnable tasks or a wanted weight changed. */
 static inline void machine_readjust(struct machine *m, u64 now)
 {
-	if (m->modifiers & GROUPS)
+	if (machine_has(m, GROUPS))
 		machine_apply_groups(m, now);
-	if (m->modifiers & FEASIBLE)
+	if (machine_has(m, FEASIBLE))
 		machine_apply_feasible(m, now);
 }
 
@@ -328,9 +348,9 @@ static inline void machine_count_thread(struct machine *m, u32 id, bool in, u64 
 /* Whether threads are counted, from their creation to their end or while they are runnable */
 static inline bool machine_counts(const struct machine *m, bool all)
 {
-	s64 counts_all = m->modifiers & TFPS ? m->tfps.param.all : m->procfair.param.all;
+	s64 counts_all = machine_has(m, TFPS) ? m->tfps.param.all : m->procfair.param.all;
 
-	return m->modifiers & (PROCFAIR | TFPS) && !!counts_all == all;
+	return machine_has(m, PROCFAIR | TFPS) && !!counts_all == all;
 }
 
 /* ---- tasks come and go ---- */
@@ -354,9 +374,7 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 	m->idle[1] = machine_first_cpus(ncpus, 64);
 	m->idle[2] = machine_first_cpus(ncpus, 128);
 	m->idle[3] = machine_first_cpus(ncpus, 192);
-#ifdef POLICY_MODIFIERS
-	m->modifiers |= POLICY_MODIFIERS;
-#endif
+	m->modifiers = modifiers_of(m->modifiers);
 	/* No weight asks for more than a CPU that is the only one: about 500 instructions a switch less. */
 	if (ncpus == 1)
 		m->modifiers &= ~FEASIBLE;
@@ -400,11 +418,11 @@ static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why
 		return;
 	if (machine_counts(m, false))
 		machine_count_thread(m, id, true, now);
-	if (m->modifiers & GROUPS) {
+	if (machine_has(m, GROUPS)) {
 		groups_add(&m->groups, id, machine_wanted(m, id));
 		machine_apply_groups(m, now);
 	}
-	if (m->modifiers & FEASIBLE) {
+	if (machine_has(m, FEASIBLE)) {
 		feasible_add(&m->feasible, id, machine_asked(m, id));
 		machine_apply_feasible(m, now);
 		t->weight = feasible_weight(&m->feasible, id);
@@ -441,9 +459,9 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 		machine_unpick(m, id);
 	t->state &= ~(RUNNABLE | CUSTODY | FRESH);
 	m->s.facts.nrunnable--;
-	if (m->modifiers & FEASIBLE)
+	if (machine_has(m, FEASIBLE))
 		feasible_drop(&m->feasible, id);
-	if (m->modifiers & GROUPS)
+	if (machine_has(m, GROUPS))
 		groups_drop(&m->groups, id);
 	if (machine_counts(m, false))
 		machine_count_thread(m, id, false, now);
@@ -486,7 +504,7 @@ static inline void machine_set_group(struct machine *m, u32 group, u32 parent, u
 /* From now on it is in another group, or in none (ROOT). */
 static inline void machine_enter_group(struct machine *m, u32 id, u32 group, u64 now)
 {
-	bool member = m->modifiers & GROUPS && fact(m, id)->state & RUNNABLE;
+	bool member = machine_has(m, GROUPS) && fact(m, id)->state & RUNNABLE;
 
 	if (machine_is_counted(m, id))
 		machine_count_thread(m, id, false, now);

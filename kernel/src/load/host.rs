@@ -58,7 +58,8 @@ pub fn modifier_bit(name: &str) -> Option<u32> {
     modifiers().position(|modifier| modifier.name == name).map(|index| 1 << index)
 }
 
-fn modifier_bits(spec: &Spec) -> u32 {
+/// Of all that a spec has.
+pub fn modifier_bits(spec: &Spec) -> u32 {
     spec.modifiers.iter().filter_map(|part| modifier_bit(part.name)).sum()
 }
 

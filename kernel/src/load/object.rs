@@ -8,7 +8,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 
 use super::commands::Backend;
 use super::error::LoadError;
-use super::host::{Account, Command, Config, Exit, MAX_POOL, Stats};
+use super::host::{Account, Command, Config, Exit, MAX_POOL, Stats, modifier_bits};
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
@@ -128,6 +128,9 @@ fn configure(open: &mut OpenObject, config: &Config<'_>) -> Result<(), LoadError
                 return Err(size_mismatch(".rodata.config", size, bytes.len()));
             }
             map.set_initial_value(&bytes).map_err(|error| io("cannot set .rodata.config", &error))?;
+        } else if map.name() == ".rodata.modifiers" {
+            let modifiers = modifier_bits(config.spec).to_ne_bytes();
+            map.set_initial_value(&modifiers).map_err(|error| io("cannot set .rodata.modifiers", &error))?;
         } else if map.name() == "records" && !config.log {
             map.set_max_entries(SMALLEST_RING).map_err(|error| io("cannot resize `records`", &error))?;
         }

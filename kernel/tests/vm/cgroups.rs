@@ -35,7 +35,7 @@ fn cgroups_receive_by_their_weights_however_many_tasks_they_have() {
              echo '== log'; divvy verify log --format json\n\
              echo '== state'; cat /sys/kernel/sched_ext/state\n"
         );
-        let said = repeatable(&script, &[(workload("cgroups.sh"), "/cgroups.sh")], 400);
+        let said = repeatable(&script, &[(workload("cgroups.sh"), "/cgroups.sh")], 900);
         assert_eq!(said.code, 0, "{said}");
         said.assert_calm();
         assert_eq!(said.part("state"), "disabled");

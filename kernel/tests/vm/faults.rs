@@ -37,7 +37,7 @@ fn assert_progress(said: &crate::machine::Said, least_ms: u64) {
 #[ignore = "needs the test VM: make test-vm"]
 fn killing_the_loader_gives_the_machine_back() {
     let change = "kill -9 $loader; sleep 1";
-    let said = several(2, &hogs("divvy load sfq --quiet", 3, change), 120);
+    let said = several(2, &hogs("divvy load sfq --quiet", 3, change), 400);
     assert_eq!(said.part("loaded"), "enabled", "{said}");
     assert_eq!(said.part("state"), "disabled", "{said}");
     assert_progress(&said, 200);
@@ -48,7 +48,7 @@ fn killing_the_loader_gives_the_machine_back() {
 #[ignore = "needs the test VM: make test-vm"]
 fn unloading_under_load_loses_nobody() {
     let change = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code";
-    let said = several(2, &hogs("divvy load sfq --quiet", 3, change), 120);
+    let said = several(2, &hogs("divvy load sfq --quiet", 3, change), 400);
     assert_eq!(said.part("code"), "0", "{said}");
     assert_eq!(said.part("state"), "disabled", "{said}");
     assert_progress(&said, 200);
@@ -62,7 +62,7 @@ fn tasks_without_an_id_run_as_well() {
     for option in ["--pool 4", "--fail-every 2"] {
         let load = format!("divvy load sfq --format json --interval 60s {option}");
         let change = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code; echo '== out'; tail -n 1 /tmp/out";
-        let said = several(2, &hogs(&load, 4, change), 120);
+        let said = several(2, &hogs(&load, 4, change), 400);
         assert_eq!(said.part("code"), "0", "{option}: {said}");
         assert!(
             said.json("out")["interval"]["counts"]["fallbacks"].as_u64().unwrap() > 50,
@@ -91,7 +91,7 @@ fn the_watchdog_is_told_and_patience_prevents_it() {
              echo '== err'; cat /tmp/err\n\
              kill $pids\n"
         );
-        several(1, &script, 200)
+        several(1, &script, 600)
     };
     let said = load("1s", "echo '== stays'; cat /sys/kernel/sched_ext/state; kill -INT $loader");
     assert_eq!(said.part("stays"), "enabled", "{said}");
@@ -113,7 +113,7 @@ fn a_cpu_that_goes_and_comes_loads_the_scheduler_again() {
          echo 1 >{cpu}; sleep 1; until_enabled; echo '== two'; cat /sys/kernel/sched_ext/state; nproc\n\
          kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code"
     );
-    let said = several(2, &hogs("divvy load sfq --quiet", 2, &change), 200);
+    let said = several(2, &hogs("divvy load sfq --quiet", 2, &change), 600);
     assert_eq!(said.part("one"), "enabled\n1", "{said}");
     assert_eq!(said.part("two"), "enabled\n2", "{said}");
     assert_eq!(said.part("code"), "0", "{said}");
@@ -126,7 +126,7 @@ fn a_cpu_that_goes_and_comes_loads_the_scheduler_again() {
 fn an_offline_cpu_in_a_mask_stands_for_no_other() {
     let load = "as='taskset 6'; echo 0 >/sys/devices/system/cpu/cpu1/online; divvy load sfq --quiet";
     let change = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code";
-    let said = several(3, &hogs(load, 4, change), 200);
+    let said = several(3, &hogs(load, 4, change), 600);
     assert_eq!(said.part("loaded"), "enabled", "{said}");
     assert_eq!(said.part("code"), "0", "{said}");
     assert_progress(&said, 200);
@@ -138,7 +138,7 @@ fn an_offline_cpu_in_a_mask_stands_for_no_other() {
 #[ignore = "needs the test VM: make test-vm"]
 fn who_ends_it_from_outside_is_told() {
     let change = "echo S >/proc/sysrq-trigger; wait $loader; code=$?; echo \"== code\"; echo $code";
-    let said = several(2, &hogs("divvy load sfq --quiet", 1, change), 120);
+    let said = several(2, &hogs("divvy load sfq --quiet", 1, change), 400);
     assert_eq!(said.part("code"), "1", "{said}");
     assert!(said.part("err").contains("sysrq"), "{said}");
     assert_eq!(said.part("state"), "disabled", "{said}");

@@ -36,7 +36,7 @@ fn a_command_gives_its_exit_code() {
         told("wide", "divvy load rr --interval 200ms --duration 1s 2>/dev/null | awk 'length > 80'"),
         "echo '== state'; cat /sys/kernel/sched_ext/state\n".to_owned(),
     ];
-    let said = several(2, &script.concat(), 200);
+    let said = several(2, &script.concat(), 600);
     assert_eq!(said.part("name"), "divvy_gr3_procfair\nexit 0", "{said}");
     assert_eq!(said.part("code"), "exit 7", "{said}");
     assert_eq!(said.part("killed"), "exit 137", "{said}");
@@ -69,7 +69,7 @@ fn weights_and_parameters_are_set_while_it_runs() {
         "kill $task".to_owned(),
     ];
     let script = under("pbs:alpha=2+procfair -q --log /tmp/log", &then.concat());
-    let said = several(2, &(script + &told("log", "divvy verify /tmp/log >/dev/null")), 200);
+    let said = several(2, &(script + &told("log", "divvy verify /tmp/log >/dev/null")), 600);
     assert_eq!(said.part("nice 0"), "1024\nexit 0", "{said}");
     assert_eq!(said.part("set"), "256.5\nexit 0", "{said}");
     assert_eq!(said.part("get"), "256.5\nexit 0", "{said}");
@@ -105,7 +105,7 @@ fn only_root_and_the_group_may_command_it() {
         "echo '== may'; grep CapEff /proc/$loader/status\n".to_owned(),
         "echo '== mode'; stat -c '%a %u %g' /run/divvy.sock\n".to_owned(),
     ];
-    let said = several(2, &under("rr -q --group 65534", &then.concat()), 200);
+    let said = several(2, &under("rr -q --group 65534", &then.concat()), 600);
     assert!(said.part("member").contains("no parameter `nothing`"), "{said}");
     assert!(said.part("other").contains("no permission") && said.part("other").ends_with("exit 5"), "{said}");
     // With a scheduler loaded, permission is looked at first.

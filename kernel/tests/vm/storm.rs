@@ -18,7 +18,7 @@ fn a_storm_loses_no_task_and_stalls_nobody() {
             )
         })
         .collect();
-    let said = several(2, &script, 500);
+    let said = several(2, &script, 1500);
     assert_eq!(said.code, 0, "{said}");
     said.assert_calm();
     for spec in ["gr3+feasible", "sfq+procfair", "eevdf"] {

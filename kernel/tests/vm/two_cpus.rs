@@ -33,7 +33,7 @@ fn share(report: &Value, process: &str) -> f64 {
 fn infeasible_weights_share_what_is_left() {
     let specs = ["sfs", "gr3+feasible", "sfq+feasible"];
     let script: String = specs.iter().map(|spec| play("infeasible.toml", spec, spec)).collect();
-    let said = several(2, &script, 400);
+    let said = several(2, &script, 1200);
     assert_eq!(said.code, 0, "{said}");
     said.assert_calm();
     for spec in specs {
@@ -51,7 +51,7 @@ fn infeasible_weights_share_what_is_left() {
 #[ignore = "needs the test VM: make test-vm"]
 fn procfair_gives_programs_the_same_however_many_threads_they_have() {
     let script = play("greedy.toml", "sfq+procfair", "fair") + &play("greedy.toml", "sfq", "unfair");
-    let said = several(2, &script, 300);
+    let said = several(2, &script, 900);
     assert_eq!(said.code, 0, "{said}");
     said.assert_calm();
     for (name, entitled) in [("fair", 0.5), ("unfair", 0.2)] {
