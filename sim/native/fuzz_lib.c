@@ -354,6 +354,11 @@ static void fuzz_vtime(struct bytes *b)
 	MUST(!vtime_before(from + (w >> 1), from));
 }
 
+static bool fuzz_has_set(u32 modifiers)
+{
+	return !modifiers;
+}
+
 static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 {
 	struct bytes b = { bytes, n, 0 }, c = b, d = b, e = b, f = b, g = b;
