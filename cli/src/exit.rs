@@ -60,7 +60,7 @@ fn number(error: &anyhow::Error) -> u8 {
             Some(NOT_MET)
         } else if cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() {
             Some(BAD_INPUT)
-        } else if cause.is::<BadSetting>() {
+        } else if cause.is::<BadSetting>() || is_simulator_only(cause) {
             Some(USAGE)
         } else if is_missing(cause) {
             Some(LACKING)
@@ -81,6 +81,10 @@ fn is_missing(cause: &(dyn Error + 'static)) -> bool {
     cause.is::<Missing>()
         || matches!(cause.downcast_ref(), Some(LoadError::Missing(_)))
         || matches!(cause.downcast_ref(), Some(AskError::Missing(_)))
+}
+
+fn is_simulator_only(cause: &(dyn Error + 'static)) -> bool {
+    matches!(cause.downcast_ref(), Some(LoadError::SimulatorOnly { .. }))
 }
 
 fn run_number(error: &RunError) -> u8 {

@@ -13,6 +13,8 @@
 
 #define BVT_TIME_MAX (10000 * MS)
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P) \
 	P(allowance, TIME, "", 0, 0, BVT_TIME_MAX, "C, the least time between switches; 0: a quantum") \
 	P(warp, TIME, "", 0, 0, BVT_TIME_MAX, "W, virtual time that a woken thread borrows, in ns of a nice-0 task") \
@@ -20,7 +22,7 @@
 	P(unwarp, TIME, "", 0, 0, BVT_TIME_MAX, "U, how long after that it may not warp")
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "borrowed virtual time: the least service over weight runs, who wakes may borrow") \
+	A(TITLE, "borrowed virtual time: least service over weight, with borrowing") \
 	A(PAPER, "Duda, Cheriton: Borrowed-Virtual-Time (BVT) Scheduling, SOSP 1999") \
 	A(GUARANTEE, "on one CPU without warp, two threads that stay runnable differ in service over weight by at most " \
 		     "(C + q)/w1 + (C + q)/w2") \

@@ -10,12 +10,14 @@
 #include "../lib/ring.h"
 #include "../lib/wide.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P) \
 	P(unit, RATIO, "", 0, 0, RATIO_ONE << 30, \
 	  "the weight of one quantum, nice 0 being 1024; 0: the power of two next below the least weight (drr D2)")
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "deficit round-robin: time in proportion to the weight in each round, what was overrun is owed") \
+	A(TITLE, "deficit round-robin: rounds by weight, what was overrun is owed") \
 	A(PAPER, "Shreedhar, Varghese: Efficient Fair Queueing Using Deficit Round-Robin, SIGCOMM 1995") \
 	A(GUARANTEE, "on one CPU, after each round every task has had its part, to within what turns overrun") \
 	A(GUARANTEE, "within a round none: the first in line runs ahead by phi (1 - phi/Phi) quanta") \

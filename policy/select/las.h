@@ -8,11 +8,13 @@
 #include "../policy.h"
 #include "../lib/heap.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P) \
 	P(session, SWITCH, "", 1, 0, 1, "a task that wakes is a new job, of no service so far; 0: all its service counts")
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "least attained service: who got the least so far runs; weights ignored") \
+	A(TITLE, "least attained service: who got the least so far; ignores weights") \
 	A(PAPER, "Schrage: The Queue M/G/1 with Feedback to Lower Priority Queues, Management Science 13(7), 1967") \
 	A(GUARANTEE, "as the quantum goes to 0, it minimises the mean response of all that do not know sizes, where the hazard " \
 		     "rate of sizes falls (Righter, Shanthikumar 1989)") \

@@ -9,6 +9,8 @@
 #include "../lib/nice.h"
 #include "../lib/ring.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P) P(tick, TIME, "", 10 * MS, MS / 10, 1000 * MS, "what a counter of 1 is: 10 ms, HZ = 100")
 
 #define POLICY_ABOUT(A) \

@@ -10,6 +10,8 @@
 #include "../lib/partial_sums.h"
 #include "../lib/random.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P) P(seed, INTEGER, "", 1, 0, 1ll << 53, "of the random numbers; the same one draws the same tickets")
 
 #define POLICY_ABOUT(A) \

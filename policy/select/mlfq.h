@@ -13,13 +13,15 @@
 #define MLFQ_TIME_MAX (10000 * MS)
 #define MLFQ_LEVELS 16u
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P) \
 	P(levels, INTEGER, "", 8, 1, 16, "how many there are") \
 	P(allotment, TIME, "", 0, 0, MLFQ_TIME_MAX, "time at the highest level, twice as much at each next; 0: a quantum") \
 	P(boost, TIME, "", 1000 * MS, 0, MLFQ_TIME_MAX, "S, how often all jobs go to the highest level; 0: never")
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "multi-level feedback queue: who has used much has low priority; weights ignored") \
+	A(TITLE, "multi-level feedback queue: who used much sinks; ignores weights") \
 	A(PAPER, "Corbato, Merwin-Daggett, Daley: An Experimental Time-Sharing System, 1962; rules of Three Easy Pieces, chapter 8") \
 	A(GUARANTEE, "a job of at most the first allotment waits only for others that are as new") \
 	A(GUARANTEE, "with boosts nobody starves for longer than S and a round of the highest level") \

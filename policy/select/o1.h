@@ -10,10 +10,12 @@
 #include "../lib/nice.h"
 #include "../lib/ring.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "the O(1) scheduler of Linux 2.6: active and expired arrays, better priority for sleepers") \
+	A(TITLE, "Linux 2.6 before CFS: active and expired arrays, sleepers preferred") \
 	A(PAPER, "Linux 2.6.8 to 2.6.22, kernel/sched.c (Molnar)") \
 	A(GUARANTEE, "who is not interactive runs after at most a time slice of each other task, once somebody has waited in the " \
 		     "expired array for a second a task") \

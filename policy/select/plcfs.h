@@ -8,10 +8,12 @@
 #include "../policy.h"
 #include "../lib/ring.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "preemptive last come, first served: the newest job runs until it blocks") \
+	A(TITLE, "preemptive last come, first served: the newest, until it blocks") \
 	A(PAPER, "Kleinrock: Queueing Systems, Volume II: Computer Applications, 1976") \
 	A(GUARANTEE, "on one CPU with Poisson arrivals the mean response of a job is its size over 1 - load, whatever the sizes") \
 	A(COST, "O(1), and O(CPUs) when a task wakes") \

@@ -12,6 +12,8 @@
 #include "../lib/ring.h"
 #include "../lib/vtime.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \

@@ -11,10 +11,13 @@
 #include "../lib/ring.h"
 #include "../lib/share.h"
 
+#define POLICY_BASELINE
+#define POLICY_COUNTS_TURNS
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "smoothed round-robin: the bits of the weights, spread out over the round") \
+	A(TITLE, "smoothed round-robin: the bits of the weights, spread out") \
 	A(PAPER, "Guo: SRR, An O(1) Time Complexity Packet Scheduler for Flows in Multi-Service Packet Networks, SIGCOMM 2001") \
 	A(GUARANTEE, "on one CPU, after a round of as many quanta as all weights together each task has had its weight exactly") \
 	A(COST, "O(1) a decision, O(bits of the weight) when a task comes or goes") \

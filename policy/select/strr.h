@@ -10,10 +10,13 @@
 #include "../lib/bits.h"
 #include "../lib/ring.h"
 
+#define POLICY_BASELINE
+#define POLICY_COUNTS_TURNS
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "stratified round-robin: classes of like weights at intervals, round-robin with deficits inside") \
+	A(TITLE, "stratified round-robin: like weights in a class, in turn inside") \
 	A(PAPER, "Ramabhadran, Pasquale: Stratified Round Robin, SIGCOMM 2003") \
 	A(GUARANTEE, "on one CPU with weights that are powers of two and add up to one, each task has its part in every interval " \
 		     "of its class") \

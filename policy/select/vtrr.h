@@ -10,10 +10,13 @@
 #include "../lib/share.h"
 #include "../lib/wide.h"
 
+#define POLICY_BASELINE
+#define POLICY_COUNTS_TURNS
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "virtual-time round-robin: down the queue of falling shares until somebody is ahead") \
+	A(TITLE, "virtual-time round-robin: down a queue of falling shares, and back") \
 	A(PAPER, "Nieh, Vaill, Zhong: Virtual-Time Round-Robin, USENIX 2001") \
 	A(GUARANTEE, "on one CPU, after a cycle of as many quanta as all shares together each task has had its share exactly") \
 	A(GUARANTEE, "within a cycle none: many light tasks together let a heavy one run ahead, or make it wait") \

@@ -10,10 +10,12 @@
 #include "../lib/fluid.h"
 #include "../lib/vtime.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "worst-case fair WFQ: who would finish first of those that have started in the fluid system runs") \
+	A(TITLE, "worst-case fair WFQ: the first to finish of those that have started") \
 	A(PAPER, "Bennett, Zhang: WF2Q: Worst-case Fair Weighted Fair Queueing, INFOCOM 1996") \
 	A(GUARANTEE, "on one CPU, a task that stays runnable is less than a quantum from the fluid system, ahead or behind") \
 	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use wf2q+feasible") \

@@ -9,6 +9,8 @@
 #include "../lib/eligible.h"
 #include "../lib/vtime.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \

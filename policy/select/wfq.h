@@ -10,10 +10,12 @@
 #include "../lib/heap.h"
 #include "../lib/vtime.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "weighted fair queueing: who would finish first in the fluid system runs") \
+	A(TITLE, "weighted fair queueing: the first to finish in the fluid system") \
 	A(PAPER, "Demers, Keshav, Shenker: Analysis and Simulation of a Fair Queueing Algorithm, SIGCOMM 1989; Parekh, " \
 		 "Gallager, 1993") \
 	A(GUARANTEE, "on one CPU, a task that stays runnable is never a quantum or more behind the fluid system") \

@@ -9,6 +9,9 @@
 #include "../lib/lightest.h"
 #include "../lib/ring.h"
 
+#define POLICY_BASELINE
+#define POLICY_COUNTS_TURNS
+
 #define POLICY_PARAMS(P) \
 	P(unit, RATIO, "", 0, 0, RATIO_ONE << 30, \
 	  "the weight of one quantum, nice 0 being 1024; 0: the power of two next below the least weight (wrr D1)")
