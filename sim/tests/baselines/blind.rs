@@ -1,4 +1,4 @@
-//! Policies that know no weights: papers/las.md, papers/plcfs.md, papers/mlfq.md.
+//! Policies that know no weights: papers/ps.md, papers/las.md, papers/plcfs.md, papers/mlfq.md.
 
 use crate::bench::{Bench, MS, Nobody, Program, SEC};
 use crate::lockstep::Lockstep;
@@ -13,6 +13,26 @@ fn completions(spec: (&str, &[i64])) -> Vec<f64> {
     let mut bench = Bench::new(spec, 1, MS, &four_jobs(), Nobody);
     bench.run(12 * SEC);
     bench.completions()
+}
+
+/// By hand: rates of 1, 1/2, 1/3 and 1/4, and again 1/3, 1/2 and 1
+#[test]
+fn ps_r1_r2_four_jobs() {
+    let expected = [34.0 / 3.0, 25.0 / 3.0, 12.0, 35.0 / 3.0];
+    for (got, expected) in completions(("ps", &[50_000])).into_iter().zip(expected) {
+        assert!((got - expected).abs() <= 0.001, "{got}, not {expected}");
+    }
+}
+
+/// Weights change nothing.
+#[test]
+fn ps_r1_two_cpus() {
+    let programs = [1, 1024, 88761].map(|weight| Program::new(0, weight, &[SEC]));
+    let mut bench = Bench::new(("ps", &[50_000]), 2, 100 * MS, &programs, Nobody);
+    bench.run(2 * SEC);
+    for end in bench.completions() {
+        assert!((end - 1.5).abs() <= 0.001, "{end}");
+    }
 }
 
 #[test]
