@@ -14,7 +14,7 @@
 #define POLICY_PARAMS(P) P(turn, TIME, "ns", 50000, 1000, 10 * MS, "how long a task runs before the next does")
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "processor sharing: all at the same rate; a reference, ignores weights") \
+	A(TITLE, "processor sharing: all at the same rate; a reference") \
 	A(PAPER, "Kleinrock: Time-shared Systems: A Theoretical Treatment, Journal of the ACM 14(2), 1967") \
 	A(GUARANTEE, "of n tasks on P CPUs each runs at min(1, P/n) of a CPU, to within n/P turns") \
 	A(COST, "O(1)") \
