@@ -21,7 +21,8 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let clang = find_clang();
     let mut table = String::from("&[\n");
-    for policy in headers(&Path::new(ROOT).join("policy/select")) {
+    let select = Path::new(ROOT).join("policy/select");
+    for policy in headers(&select).into_iter().filter(|policy| !is_simulator_only(&select, policy)) {
         let object = out.join(format!("{policy}.bpf.o"));
         compile(&clang, &policy, &object);
         strip(&clang, &object);
@@ -94,6 +95,12 @@ fn strip(clang: &str, object: &Path) {
             return;
         }
     }
+}
+
+/// The loader says so before it looks for an object.
+fn is_simulator_only(select: &Path, policy: &str) -> bool {
+    let header = fs::read_to_string(select.join(format!("{policy}.h"))).expect("policies are text");
+    header.contains("\n#define POLICY_SIMULATOR_ONLY ")
 }
 
 fn headers(dir: &Path) -> Vec<String> {

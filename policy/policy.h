@@ -34,6 +34,9 @@
  *
  * and, for people and tools,
  *
+ *   POLICY_BASELINE                  optional: papers compare with it; it is listed apart, and fuzzed for less long
+ *   POLICY_SIMULATOR_ONLY            optional: why no kernel is to load it, a clause; it is not built for BPF, and need
+ *                                    not be what the verifier asks for
  *   POLICY_PARAMS(P)                 the parameters, once: P(name, KIND, unit, default, min, max, help)
  *   POLICY_ABOUT(A)                  A(TITLE, "..") A(PAPER, "..") A(GUARANTEE, "..") A(COST, "..") A(DEVIATION, "..")
  *

@@ -62,7 +62,7 @@ fn number(error: &anyhow::Error) -> u8 {
             Some(NOT_MET)
         } else if is_bad_input(cause) {
             Some(BAD_INPUT)
-        } else if cause.is::<BadSetting>() {
+        } else if cause.is::<BadSetting>() || is_simulator_only(cause) {
             Some(USAGE)
         } else if is_missing(cause) {
             Some(LACKING)
@@ -91,6 +91,10 @@ fn is_missing(cause: &(dyn Error + 'static)) -> bool {
     cause.is::<Missing>()
         || matches!(cause.downcast_ref(), Some(LoadError::Missing(_)))
         || matches!(cause.downcast_ref(), Some(AskError::Missing(_)))
+}
+
+fn is_simulator_only(cause: &(dyn Error + 'static)) -> bool {
+    matches!(cause.downcast_ref(), Some(LoadError::SimulatorOnly { .. }))
 }
 
 fn run_number(error: &RunError) -> u8 {

@@ -215,12 +215,6 @@ static u64 compare(const char *path, u32 modifiers, u64 seed, struct cost *cost)
 	return l.events;
 }
 
-/* With groups there is nothing to readjust, and tfps takes the place of procfair: each of these sets is a smaller one. */
-static bool is_another(u32 modifiers)
-{
-	return (modifiers & GROUPS && modifiers & FEASIBLE) || (modifiers & PROCFAIR && modifiers & TFPS);
-}
-
 int main(int argc, char **argv)
 {
 	u64 seeds = argc > 2 ? strtoull(argv[2], NULL, 0) : 3, events = 0;
@@ -239,7 +233,7 @@ int main(int argc, char **argv)
 #define ADD_BIT(UPPER, lower) all |= UPPER;
 	MODIFIERS(ADD_BIT)
 	for (u32 modifiers = 0; modifiers <= all; modifiers++)
-		for (u64 seed = 0; seed < seeds && !is_another(modifiers); seed++)
+		for (u64 seed = 0; seed < seeds && storm_has_set(modifiers); seed++)
 			events += compare(argv[1], modifiers, modifiers * 1000 + seed, &cost);
 	printf("%-10s %7u instructions verified (%s), loads in %.0f ms, %llu events decided as natively\n", NAME,
 	       cost.verified, cost.program, cost.ms, events);

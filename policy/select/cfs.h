@@ -14,6 +14,8 @@
 
 #define CFS_TIME_MAX (10000 * MS)
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P) \
 	P(latency, TIME, "", 0, 0, CFS_TIME_MAX, "period in which each task has a turn; 0: the kernel's, 20 ms on one CPU") \
 	P(granularity, TIME, "", 0, 0, CFS_TIME_MAX, \

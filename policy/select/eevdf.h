@@ -13,6 +13,8 @@
 #include "../lib/vtime.h"
 #include "../lib/wide.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P) \
 	P(slice, TIME, "", 0, 0, 10000 * MS, "request of each task; 0: Linux's, 0.7 ms on one CPU and 2.8 ms from 8 on") \
 	P(parity, SWITCH, "", 1, 0, 1, "RUN_TO_PARITY: a turn is not preempted before its deadline while it is eligible") \

@@ -7,6 +7,8 @@
 #include "../policy.h"
 #include "../lib/ring.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \

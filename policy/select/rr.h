@@ -8,6 +8,7 @@
 #include "../policy.h"
 #include "../lib/ring.h"
 
+#define POLICY_BASELINE
 #define POLICY_COUNTS_TURNS
 
 #define POLICY_PARAMS(P)

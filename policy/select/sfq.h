@@ -10,6 +10,8 @@
 #include "../lib/heap.h"
 #include "../lib/vtime.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \

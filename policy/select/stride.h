@@ -12,6 +12,8 @@
 #include "../lib/vtime.h"
 #include "../lib/wide.h"
 
+#define POLICY_BASELINE
+
 #define POLICY_PARAMS(P)
 
 #define POLICY_ABOUT(A) \

@@ -41,6 +41,11 @@ static void tell(void *host, enum event_kind kind, struct event *e)
 	model_check_programs(&machine.flow);
 }
 
+static bool fuzz_has_set(u32 modifiers)
+{
+	return storm_has_set(modifiers);
+}
+
 static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 {
 	struct storm storm = { .bytes = { bytes, n, 0 }, .tell = tell, .stride = 1 };

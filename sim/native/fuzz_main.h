@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The entry points of a fuzzer that defines fuzz_case.
+ * The entry points of a fuzzer that defines fuzz_case, and which sets of modifiers it is to be called with.
  *
+ *   fuzz -l    lists these
  *   fuzz [-m MODIFIERS] [-s SEED] [-n CASES] [-t SECONDS] [FILE..]
  *
  * A case is bytes: those of a FILE, or of a generator whose seed is SEED for the first case and counts up. What
@@ -24,12 +25,15 @@
 static bool fuzz_trace;
 static u64 fuzz_events;
 
+#define MODIFIER_SETS 16u
+
+static bool fuzz_has_set(u32 modifiers);
 static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers);
 
 int LLVMFuzzerTestOneInput(const u8 *bytes, size_t n)
 {
 	if (n)
-		fuzz_case(bytes + 1, n - 1, bytes[0] % 16);
+		fuzz_case(bytes + 1, n - 1, bytes[0] % MODIFIER_SETS);
 	return 0;
 }
 
@@ -92,14 +96,23 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static int list_sets(void)
+{
+	for (u32 modifiers = 0; modifiers < MODIFIER_SETS; modifiers++)
+		if (fuzz_has_set(modifiers))
+			printf("%u\n", modifiers);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	u64 seed = 1, cases = ~0ull, done = 0;
 	double limit = 1e9, start = seconds();
 	u32 modifiers = 0;
 
-	for (int c; (c = getopt(argc, argv, "m:s:n:t:")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "lm:s:n:t:")) != -1;) {
 		switch (c) {
+		case 'l': return list_sets();
 		case 'm': modifiers = (u32)strtoul(optarg, NULL, 0); break;
 		case 's': seed = strtoull(optarg, NULL, 0); break;
 		case 'n': cases = strtoull(optarg, NULL, 0); break;

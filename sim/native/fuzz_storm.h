@@ -61,6 +61,18 @@ struct storm {
 	struct storm_cpu cpu[MAX_CPUS];
 };
 
+/* Whether a set of modifiers is tried: it is not if another means the same. A policy may include some, groups leave
+ * nothing to readjust, and where there is tfps there is no procfair. And flow, which has nothing to do with weights, is
+ * tried by itself and beside several of the others. */
+static bool storm_has_set(u32 modifiers)
+{
+	u32 weights = modifiers & ~FLOW;
+	bool one = weights && !(weights & (weights - 1));
+
+	return modifiers_of(modifiers) == modifiers && (modifiers & (PROCFAIR | TFPS)) != (PROCFAIR | TFPS) &&
+	       !(modifiers & FLOW && one);
+}
+
 /* ---- choices ---- */
 
 static s64 storm_param(struct storm *s, s64 dflt, s64 min, s64 max)

@@ -18,6 +18,17 @@ static const struct about about[] = { POLICY_ABOUT(ABOUT_ROW) };
 static const char *const events[] = { EVENTS(EVENT_NAME) };
 static const struct param params[] = { POLICY_PARAMS(PARAM_ROW) { 0 } };
 
+#ifdef POLICY_SIMULATOR_ONLY
+#define SIMULATOR_ONLY POLICY_SIMULATOR_ONLY
+#else
+#define SIMULATOR_ONLY 0
+#endif
+#ifdef POLICY_BASELINE
+#define IS_BASELINE true
+#else
+#define IS_BASELINE false
+#endif
+
 /* Each parameter is an s64, in the order of its list. */
 #define SET_DEFAULT(name, kind, unit, dflt, min, max, help) *at++ = dflt;
 #define SET_DEFAULTS(UPPER, lower) at = (s64 *)&m->lower.param; UPPER##_PARAMS(SET_DEFAULT)
@@ -153,6 +164,8 @@ const struct host EXPORT = {
 	.nabout = sizeof(about) / sizeof(about[0]),
 	.params = params,
 	.nparams = sizeof(params) / sizeof(params[0]) - 1,
+	.simulator_only = SIMULATOR_ONLY,
+	.is_baseline = IS_BASELINE,
 	.events = events,
 	.nevents = EVENT_KINDS,
 	.event_size = sizeof(struct event),

@@ -26,6 +26,8 @@ struct host {
 	const struct about *about;
 	const struct param *params;
 	u32 nabout, nparams;
+	const char *simulator_only; /* why, or NULL */
+	u32 is_baseline;
 	/* What Rust knows of event.h by itself, to be compared */
 	const char *const *events;
 	u32 nevents, event_size, program_size;

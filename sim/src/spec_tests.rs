@@ -25,7 +25,18 @@ fn registry() -> &'static [PolicyInfo] {
 }
 
 fn policy(name: &'static str, kind: Kind, params: Vec<ParamInfo>) -> PolicyInfo {
-    PolicyInfo { name, kind, title: "", paper: "", guarantees: vec![], cost: "", deviations: vec![], params }
+    PolicyInfo {
+        name,
+        kind,
+        is_baseline: false,
+        simulator_only: None,
+        title: "",
+        paper: "",
+        guarantees: vec![],
+        cost: "",
+        deviations: vec![],
+        params,
+    }
 }
 
 fn param(

@@ -53,12 +53,15 @@ fn list_text(columns: usize) -> String {
     let policies = policy::all();
     let widest = policies.iter().map(|policy| text::width(policy.name)).max().unwrap_or(0);
     let mut out = String::new();
-    for (kind, head) in [
-        (Kind::Selection, "Selection policies: who runs next"),
-        (Kind::Modifier, "Modifiers: weights and slices under a selection, as in sfq+feasible"),
+    for (kind, is_baseline, head) in [
+        (Kind::Selection, false, "Selection policies: who runs next"),
+        (Kind::Selection, true, "Baselines: selections that papers compare with"),
+        (Kind::Modifier, false, "Modifiers: weights and slices under a selection, as in sfq+feasible"),
     ] {
         let _ = writeln!(out, "{BOLD}{head}{BOLD:#}");
-        for policy in policies.iter().filter(|policy| policy.kind == kind) {
+        for policy in
+            policies.iter().filter(|policy| (policy.kind, policy.is_baseline) == (kind, is_baseline))
+        {
             let line = format!("  {:widest$}  {}", policy.name, policy.title);
             let _ = writeln!(out, "{}", text::wrap(&line, columns, widest + 4));
         }
@@ -83,7 +86,8 @@ fn one_text(policy: &PolicyInfo, columns: usize) -> String {
     };
     let points = |lines: &[&str]| lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>();
     let given = |line: &str| if line.is_empty() { vec![] } else { vec![line.to_owned()] };
-    section("Kind", &[kind_text(policy.kind).to_owned()]);
+    section("Kind", &[kind_text(policy).to_owned()]);
+    section("In the simulator only", &given(policy.simulator_only.unwrap_or_default()));
     section("Paper", &given(policy.paper));
     section("Guarantees", &points(&policy.guarantees));
     section("Cost per decision", &given(policy.cost));
@@ -92,8 +96,9 @@ fn one_text(policy: &PolicyInfo, columns: usize) -> String {
     out
 }
 
-fn kind_text(kind: Kind) -> &'static str {
-    match kind {
+fn kind_text(policy: &PolicyInfo) -> &'static str {
+    match policy.kind {
+        Kind::Selection if policy.is_baseline => "selection policy, a baseline; it begins a spec",
         Kind::Selection => "selection policy; it begins a spec",
         Kind::Modifier => "modifier; it follows a + in a spec",
     }
@@ -125,6 +130,8 @@ fn one_json(policy: &PolicyInfo) -> Value {
             Kind::Selection => "selection",
             Kind::Modifier => "modifier",
         },
+        "baseline": policy.is_baseline,
+        "simulator_only": policy.simulator_only,
         "title": policy.title,
         "paper": policy.paper,
         "guarantees": policy.guarantees,

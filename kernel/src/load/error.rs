@@ -24,6 +24,17 @@ pub enum LoadError {
     /// It cannot work here.
     #[error(transparent)]
     Missing(#[from] Missing),
+    /// The policy says so itself.
+    #[error(
+        "`{policy}` is for the simulator only: {why}\n  use it with `divvy sim` or `divvy replay`; \
+         `divvy policies` lists the others"
+    )]
+    SimulatorOnly {
+        /// The policy.
+        policy: &'static str,
+        /// Its reason.
+        why: &'static str,
+    },
     /// The kernel did not take the programs.
     #[error("the kernel refuses the BPF programs of `{policy}`: {reason}{}", log_text(log))]
     Refused {

@@ -35,6 +35,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use divvy_sim::policy;
 use divvy_sim::spec::Spec;
 
 pub use commands::{Reply, Request};
@@ -100,17 +101,20 @@ pub trait Watch {
 /// or of the kernel.
 ///
 /// # Errors
-/// When something is missing, the kernel does not take it, or throws it out.
-#[cfg(feature = "bpf")]
+/// When something is missing, the policy is for the simulator only, the kernel does not take it, or throws it out.
 pub fn load(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
-    session::run(options, watch)
+    let policy = options.spec.selection.name;
+    match policy::find(policy).and_then(|policy| policy.simulator_only) {
+        Some(why) => Err(LoadError::SimulatorOnly { policy, why }),
+        None => run(options, watch),
+    }
 }
 
+#[cfg(feature = "bpf")]
+use session::run;
+
 /// Without the feature `bpf` there is nothing to load.
-///
-/// # Errors
-/// Always.
 #[cfg(not(feature = "bpf"))]
-pub fn load(_: &Options, _: &mut dyn Watch) -> Result<End, LoadError> {
+fn run(_: &Options, _: &mut dyn Watch) -> Result<End, LoadError> {
     Err(check::not_built().into())
 }

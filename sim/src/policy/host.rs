@@ -82,6 +82,8 @@ pub(super) struct Host {
     pub params: *const Param,
     pub nabout: u32,
     pub nparams: u32,
+    pub simulator_only: *const c_char,
+    pub is_baseline: u32,
     pub events: *const *const c_char,
     pub nevents: u32,
     pub event_size: u32,

@@ -75,6 +75,10 @@ pub struct PolicyInfo {
     pub name: &'static str,
     /// Selection or modifier.
     pub kind: Kind,
+    /// Papers compare with it.
+    pub is_baseline: bool,
+    /// Why no kernel is to load it, if none is.
+    pub simulator_only: Option<&'static str>,
     /// One line.
     pub title: &'static str,
     /// Where it was published.
@@ -95,7 +99,11 @@ pub fn all() -> &'static [PolicyInfo] {
     ALL.get_or_init(|| {
         let selections = host::all().into_iter().map(|h| {
             // SAFETY: the table's own lengths.
-            unsafe { describe(h.name, Kind::Selection, h.about, h.nabout, h.params, h.nparams) }
+            let described =
+                unsafe { describe(h.name, Kind::Selection, h.about, h.nabout, h.params, h.nparams) };
+            // SAFETY: it is a string constant or null.
+            let simulator_only = (!h.simulator_only.is_null()).then(|| unsafe { text(h.simulator_only) });
+            PolicyInfo { is_baseline: h.is_baseline != 0, simulator_only, ..described }
         });
         let modifiers = host::modifiers().iter().map(|m| {
             // SAFETY: the table's own lengths.
@@ -140,6 +148,8 @@ unsafe fn describe(
     PolicyInfo {
         name,
         kind,
+        is_baseline: false,
+        simulator_only: None,
         title: rows(host::TITLE).next().unwrap_or(""),
         paper: rows(host::PAPER).next().unwrap_or(""),
         guarantees: rows(host::GUARANTEE).collect(),
