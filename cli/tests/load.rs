@@ -39,7 +39,7 @@ fn load_says_what_is_missing_and_what_to_do() {
 #[test]
 fn load_reads_its_arguments_before_it_looks_at_the_kernel() {
     for (arguments, says) in [
-        (&["load", "rrr"][..], "did you mean `rr`?"),
+        (&["load", "rrx"][..], "did you mean `rr`?"),
         (&["load", "rr,sfq"], "there is no selection policy `rr,sfq`"),
         (&["load"], "<SPEC>"),
         (&["load", "rr", "--timeout", "31s"], "the kernel takes at most 30s"),
