@@ -14,6 +14,7 @@ use divvy_trace::TraceError;
 
 use crate::assert::{ClaimError, NotMet};
 use crate::commands::load::CommandFailed;
+use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
 use crate::commands::set::BadSetting;
@@ -56,7 +57,9 @@ fn number(error: &anyhow::Error) -> u8 {
     let codes = error.chain().filter_map(|cause| {
         if cause.is::<SpecError>() || cause.is::<ClaimError>() || cause.is::<UnknownPolicy>() {
             Some(USAGE)
-        } else if cause.is::<NotMet>() || cause.is::<Incomplete>() {
+        } else if cause.is::<UnknownFigure>() {
+            Some(USAGE)
+        } else if cause.is::<NotMet>() || cause.is::<Incomplete>() || cause.is::<ClaimsNotMet>() {
             Some(NOT_MET)
         } else if cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() {
             Some(BAD_INPUT)
