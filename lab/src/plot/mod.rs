@@ -53,6 +53,7 @@ impl Canvas {
         ));
     }
 
+    /// `fill` is a colour, with an opacity (`8c` is 0.55) if it has eight digits.
     pub fn area(&mut self, points: &[(f64, f64)], fill: &str, edge: &str) {
         let points: Vec<String> = points.iter().map(|&p| point(p)).collect();
         self.add(&format!(

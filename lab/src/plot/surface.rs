@@ -47,7 +47,7 @@ impl Surface {
                         corner(col + 1, row + 1),
                         corner(col, row + 1),
                     ];
-                    canvas.area(&cell, &format!("{}\" fill-opacity=\"0.55", colour(i)), "#000000");
+                    canvas.area(&cell, &format!("{}8c", colour(i)), "#000000");
                 }
             }
             canvas.dot((40.0 + 120.0 * i as f64, HEIGHT - 12.0), colour(i));
