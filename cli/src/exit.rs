@@ -57,13 +57,11 @@ fn number(error: &anyhow::Error) -> u8 {
     let codes = error.chain().filter_map(|cause| {
         if cause.is::<SpecError>() || cause.is::<ClaimError>() || cause.is::<UnknownPolicy>() {
             Some(USAGE)
-        } else if cause.is::<UnknownFigure>() {
-            Some(USAGE)
         } else if cause.is::<NotMet>() || cause.is::<Incomplete>() || cause.is::<ClaimsNotMet>() {
             Some(NOT_MET)
         } else if cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() {
             Some(BAD_INPUT)
-        } else if cause.is::<BadSetting>() {
+        } else if cause.is::<BadSetting>() || cause.is::<UnknownFigure>() {
             Some(USAGE)
         } else if is_missing(cause) {
             Some(LACKING)

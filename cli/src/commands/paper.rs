@@ -53,7 +53,8 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
             one.plots.iter().try_for_each(|plot| write_plot(plot, dir))?;
         }
         if args.format == PlainFormat::Table {
-            output.write(&claims::table(&one, output.columns(None)), None)?;
+            let between = if done.is_empty() { "" } else { "\n" };
+            output.write(&format!("{between}{}", claims::table(&one, output.columns(None))), None)?;
         }
         done.push(one);
     }

@@ -97,7 +97,6 @@ pub fn table(one: &Reproduction, columns: usize) -> String {
             let _ = writeln!(out, "{}", text::wrap(&format!("  {name}: {value}"), columns, 4));
         }
     }
-    out.push('\n');
     out
 }
 
