@@ -11,7 +11,7 @@
 
 #define EVENTS(E) \
 	E(new) E(exit) E(runnable) E(quiescent) E(enqueue) E(dequeue) E(dispatch) E(running) E(stopping) E(yield) \
-	E(set_weight) E(set_allowed) E(set_param) E(set_process)
+	E(set_weight) E(set_allowed) E(set_param) E(set_process) E(set_group) E(enter_group)
 
 #define EVENT_KIND(name) EVENT_##name,
 /* ns, how far the clocks of CPUs may be apart */
@@ -21,12 +21,12 @@ enum event_kind { EVENTS(EVENT_KIND) EVENT_KINDS };
 
 struct event {
 	u64 now;
-	u64 amount; /* the weight of new and set_weight, the service of stopping, the value of set_param */
+	u64 amount; /* the weight of new, set_weight and set_group, the service of stopping, the value of set_param */
 	u64 slice;  /* answer */
 	struct allowed allowed;
 	u32 id;     /* answer of dispatch */
-	u32 process; /* the owner of set_param's parameter: 0 the policy, else the modifier's bit */
-	u32 cpu;    /* the index of set_param; answer of enqueue, dispatch and set_allowed: the CPU that is to dispatch */
+	u32 process; /* the owner of set_param's parameter: 0 the policy, else the modifier's bit; the group */
+	u32 cpu;    /* the index of set_param; the parent of set_group; answer of enqueue, dispatch and set_allowed: the CPU that is to dispatch */
 	u32 why;
 	u32 seq;    /* a host's, that logs: the order in which it was told */
 };
@@ -60,6 +60,8 @@ static inline __attribute__((always_inline)) void event_tell(struct machine *m, 
 	case EVENT_set_weight: machine_set_weight(m, e->id, e->amount, e->now); break;
 	case EVENT_set_allowed: e->cpu = machine_set_allowed(m, e->id, &e->allowed); break;
 	case EVENT_set_process: machine_set_process(m, e->id, e->process, e->now); break;
+	case EVENT_set_group: machine_set_group(m, e->process, e->cpu, e->amount, e->now); break;
+	case EVENT_enter_group: machine_enter_group(m, e->id, e->process, e->now); break;
 	case EVENT_set_param: event_set_param(m, e); break;
 	case EVENT_dispatch:
 		order = machine_dispatch(m, e->cpu, e->now);

@@ -17,6 +17,8 @@
  *   machine_exit           it is gone                                     (exit_task)
  *   machine_yield          its CPU's next dispatch ends its turn as yielded (yield)
  *   machine_set_weight, machine_set_allowed, machine_set_process
+ *   machine_set_group      a group of tasks exists, or has another weight
+ *   machine_enter_group    a task is in another group
  *
  * dispatch comes before stopping of the task that ran, as in the kernel: until that task is enqueued again
  * it is not in custody, and no other CPU can be given it.
@@ -44,6 +46,7 @@
 #include "lib/ring.h"
 #include "lib/threads.h"
 #include "weight/feasible.h"
+#include "weight/groups.h"
 #include "weight/procfair.h"
 #include "weight/tfps.h"
 #ifdef MACHINE_ENTITLED
@@ -68,10 +71,14 @@
 #define NO_CPU 0xffffu
 
 /* Modifiers, in the order in which they are applied to a weight */
-#define MODIFIERS(M) M(PROCFAIR, procfair) M(TFPS, tfps) M(FEASIBLE, feasible)
+#define MODIFIERS(M) M(PROCFAIR, procfair) M(TFPS, tfps) M(GROUPS, groups) M(FEASIBLE, feasible)
 #define PROCFAIR 1
 #define TFPS 2
-#define FEASIBLE 4
+#define GROUPS 4
+#define FEASIBLE 8
+
+/* A host that knows before it is loaded which of them are asked for defines MODIFIERS_LOADED: of the others the verifier
+ * then sees nothing. */
 
 struct allowed {
 	u64 word[CPU_WORDS];
@@ -82,6 +89,7 @@ struct machine {
 	struct procfair procfair;
 	struct tfps tfps;
 	struct threads threads; /* for procfair and tfps */
+	struct groups groups;
 	struct feasible feasible;
 	u32 modifiers;
 
@@ -110,6 +118,23 @@ struct order {
 static inline struct fact *fact(struct machine *m, u32 id)
 {
 	return &m->s.facts.task[id & POOL_MASK];
+}
+
+/* Weights of groups are feasible as they are. */
+static inline u32 modifiers_of(u32 asked)
+{
+#ifdef POLICY_MODIFIERS
+	asked |= POLICY_MODIFIERS;
+#endif
+	return asked & GROUPS ? asked & ~FEASIBLE : asked;
+}
+
+static inline bool machine_has(const struct machine *m, u32 modifiers)
+{
+#ifdef MODIFIERS_LOADED
+	modifiers &= modifiers_of(MODIFIERS_LOADED);
+#endif
+	return m->modifiers & modifiers;
 }
 
 static inline bool machine_may_run(const struct machine *m, u32 id, u32 cpu)
@@ -168,35 +193,54 @@ static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 	t->weight = w;
 }
 
-/* What its threads are counted by: its process */
+/* What its threads are counted by: its process, or if asked for its group, if it is in one */
 static inline u32 machine_owner(struct machine *m, u32 id)
 {
-	return fact(m, id)->process;
+	s64 by_group = machine_has(m, TFPS) ? m->tfps.param.group : m->procfair.param.group;
+	u32 group = m->groups.of[id & POOL_MASK] & GROUP_MASK;
+
+	return by_group && group ? POOL + group : fact(m, id)->process;
 }
 
-/* A task's weight before readjustment. Both of these divide by the same number: with both, tfps does. */
+/* A task's weight among the members of its group, or without groups before readjustment. Both of these divide by the same number: with
+ * both, tfps does (groups R4). */
 static inline u64 machine_wanted(struct machine *m, u32 id)
 {
 	u64 nominal = fact(m, id)->nominal;
 
-	if (m->modifiers & TFPS)
+	if (machine_has(m, TFPS))
 		return tfps_weight(nominal, threads_of(&m->threads, machine_owner(m, id)), m->s.facts.ncpus);
-	if (m->modifiers & PROCFAIR)
+	if (machine_has(m, PROCFAIR))
 		return procfair_weight(nominal, threads_of(&m->threads, machine_owner(m, id)));
 	return nominal;
 }
 
-/* Its wanted weight may have changed. */
-static inline void machine_rewant(struct machine *m, u32 id, u64 now)
+/* A task's weight before readjustment */
+static inline u64 machine_asked(struct machine *m, u32 id)
 {
-	if (!(m->modifiers & FEASIBLE)) {
-		machine_reweigh(m, id, machine_wanted(m, id), now);
+	return machine_has(m, GROUPS) ? m->groups.phi[id & POOL_MASK] : machine_wanted(m, id);
+}
+
+/* Its weight before readjustment may have changed. Inlined, as calls are deep below: at most 8 frames in BPF. */
+static inline __attribute__((always_inline)) void machine_reask(struct machine *m, u32 id, u64 now)
+{
+	if (!machine_has(m, FEASIBLE)) {
+		machine_reweigh(m, id, machine_asked(m, id), now);
 	} else if (fact(m, id)->state & RUNNABLE) {
 		feasible_drop(&m->feasible, id);
-		feasible_add(&m->feasible, id, machine_wanted(m, id));
+		feasible_add(&m->feasible, id, machine_asked(m, id));
 		if (!m->feasible.infeasible[id & POOL_MASK])
 			machine_reweigh(m, id, m->feasible.phi[id & POOL_MASK], now);
 	}
+}
+
+/* Its wanted weight may have changed. In a group, others' weights do as well, when all are worked out. */
+static inline void machine_rewant(struct machine *m, u32 id, u64 now)
+{
+	if (!machine_has(m, GROUPS))
+		machine_reask(m, id, now);
+	else if (fact(m, id)->state & RUNNABLE)
+		groups_want(&m->groups, id, machine_wanted(m, id));
 }
 
 static NOINLINE void machine_rewant_threads(struct machine *m, u32 owner, u64 now)
@@ -210,6 +254,43 @@ static NOINLINE void machine_rewant_threads(struct machine *m, u32 owner, u64 no
 		if (m->at == first)
 			m->at = 0;
 	}
+}
+
+/* The own threads of the group that is looked at */
+static NOINLINE void machine_reweigh_group(struct machine *m, u64 now)
+{
+	struct group *g = groups_at(&m->groups);
+
+	m->at = g->first;
+	while (m->at && can_loop) {
+		u64 w = groups_weight(&m->groups, groups_at(&m->groups), m->at);
+
+		if (m->groups.phi[m->at & POOL_MASK] != w) {
+			m->groups.phi[m->at & POOL_MASK] = w;
+			machine_reask(m, m->at, now);
+		}
+		m->at = ring_next(&m->groups.threads, m->at);
+		if (m->at == groups_at(&m->groups)->first)
+			m->at = 0;
+	}
+}
+
+static NOINLINE void machine_reweigh_groups(struct machine *m, u64 now)
+{
+	while (m->groups.walking && can_loop) {
+		if (m->groups.down && groups_divide(&m->groups)) {
+			machine_reweigh_group(m, now);
+			groups_give(&m->groups);
+		}
+		groups_next(&m->groups);
+	}
+}
+
+/* Inlined for the same reason */
+static inline __attribute__((always_inline)) void machine_apply_groups(struct machine *m, u64 now)
+{
+	groups_start(&m->groups);
+	machine_reweigh_groups(m, now);
 }
 
 static NOINLINE void machine_reweigh_former(struct machine *m, u64 now)
@@ -247,7 +328,9 @@ static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
 /* The set of runnable tasks or a wanted weight changed. */
 static inline void machine_readjust(struct machine *m, u64 now)
 {
-	if (m->modifiers & FEASIBLE)
+	if (machine_has(m, GROUPS))
+		machine_apply_groups(m, now);
+	if (machine_has(m, FEASIBLE))
 		machine_apply_feasible(m, now);
 }
 
@@ -265,9 +348,9 @@ static inline void machine_count_thread(struct machine *m, u32 id, bool in, u64 
 /* Whether threads are counted, from their creation to their end or while they are runnable */
 static inline bool machine_counts(const struct machine *m, bool all)
 {
-	s64 counts_all = m->modifiers & TFPS ? m->tfps.param.all : m->procfair.param.all;
+	s64 counts_all = machine_has(m, TFPS) ? m->tfps.param.all : m->procfair.param.all;
 
-	return m->modifiers & (PROCFAIR | TFPS) && !!counts_all == all;
+	return machine_has(m, PROCFAIR | TFPS) && !!counts_all == all;
 }
 
 /* ---- tasks come and go ---- */
@@ -286,13 +369,12 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 	m->s.facts.ncpus = ncpus;
 	m->s.facts.quantum = quantum;
 	m->feasible.p = ncpus;
+	m->groups.p = ncpus;
 	m->idle[0] = machine_first_cpus(ncpus, 0);
 	m->idle[1] = machine_first_cpus(ncpus, 64);
 	m->idle[2] = machine_first_cpus(ncpus, 128);
 	m->idle[3] = machine_first_cpus(ncpus, 192);
-#ifdef POLICY_MODIFIERS
-	m->modifiers |= POLICY_MODIFIERS;
-#endif
+	m->modifiers = modifiers_of(m->modifiers);
 	/* No weight asks for more than a CPU that is the only one: about 500 instructions a switch less. */
 	if (ncpus == 1)
 		m->modifiers &= ~FEASIBLE;
@@ -307,6 +389,7 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 	t->nominal = weight; /* as asked for: what a parent's threads made of it is not inherited (procfair R3) */
 	t->weight = weight;
 	t->process = process;
+	m->groups.of[id & POOL_MASK] = ROOT;
 	t->charged = 0;
 	t->cpu = NO_CPU;
 	t->state = KNOWN;
@@ -335,12 +418,16 @@ static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why
 		return;
 	if (machine_counts(m, false))
 		machine_count_thread(m, id, true, now);
-	if (m->modifiers & FEASIBLE) {
-		feasible_add(&m->feasible, id, machine_wanted(m, id));
-		machine_readjust(m, now);
+	if (machine_has(m, GROUPS)) {
+		groups_add(&m->groups, id, machine_wanted(m, id));
+		machine_apply_groups(m, now);
+	}
+	if (machine_has(m, FEASIBLE)) {
+		feasible_add(&m->feasible, id, machine_asked(m, id));
+		machine_apply_feasible(m, now);
 		t->weight = feasible_weight(&m->feasible, id);
 	} else {
-		t->weight = machine_wanted(m, id);
+		t->weight = machine_asked(m, id);
 	}
 	ENTITLED(entitled_join(&m->entitled, &m->s.facts, id, now);)
 	t->state |= RUNNABLE | FRESH;
@@ -372,8 +459,10 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 		machine_unpick(m, id);
 	t->state &= ~(RUNNABLE | CUSTODY | FRESH);
 	m->s.facts.nrunnable--;
-	if (m->modifiers & FEASIBLE)
+	if (machine_has(m, FEASIBLE))
 		feasible_drop(&m->feasible, id);
+	if (machine_has(m, GROUPS))
+		groups_drop(&m->groups, id);
 	if (machine_counts(m, false))
 		machine_count_thread(m, id, false, now);
 	machine_readjust(m, now);
@@ -386,16 +475,45 @@ static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64
 	machine_readjust(m, now);
 }
 
+/* Whether it is one of the threads that are counted now */
+static inline bool machine_is_counted(struct machine *m, u32 id)
+{
+	return machine_counts(m, true) || (machine_counts(m, false) && fact(m, id)->state & RUNNABLE);
+}
+
 /* From now on it is a thread of another process. */
 static inline void machine_set_process(struct machine *m, u32 id, u32 process, u64 now)
 {
-	struct fact *t = fact(m, id);
-	bool counted = machine_counts(m, true) || (machine_counts(m, false) && t->state & RUNNABLE);
-
-	if (counted)
+	if (machine_is_counted(m, id))
 		machine_count_thread(m, id, false, now);
-	t->process = process;
-	if (counted)
+	fact(m, id)->process = process;
+	if (machine_is_counted(m, id))
+		machine_count_thread(m, id, true, now);
+	machine_rewant(m, id, now);
+	machine_readjust(m, now);
+}
+
+/* A group comes to be, below MAX_GROUPS and not ROOT, or has another weight; or, while no task in it is runnable, another
+ * parent, which is not below it. */
+static inline void machine_set_group(struct machine *m, u32 group, u32 parent, u64 weight, u64 now)
+{
+	groups_set(&m->groups, group, parent, weight);
+	machine_readjust(m, now);
+}
+
+/* From now on it is in another group, or in none (ROOT). */
+static inline void machine_enter_group(struct machine *m, u32 id, u32 group, u64 now)
+{
+	bool member = machine_has(m, GROUPS) && fact(m, id)->state & RUNNABLE;
+
+	if (machine_is_counted(m, id))
+		machine_count_thread(m, id, false, now);
+	if (member)
+		groups_drop(&m->groups, id);
+	m->groups.of[id & POOL_MASK] = group;
+	if (member)
+		groups_add(&m->groups, id, machine_wanted(m, id));
+	if (machine_is_counted(m, id))
 		machine_count_thread(m, id, true, now);
 	machine_rewant(m, id, now);
 	machine_readjust(m, now);

@@ -252,20 +252,17 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub patience: Option<u64>,
 
-    /// Honour cpu.weight: divide the CPUs among cgroups, and a cgroup's part among its tasks (adds +procfair)
+    /// Honour cpu.weight: divide the CPUs among cgroups, and a cgroup's part among its tasks and cgroups (adds +groups)
     ///
-    /// A cgroup's part is divided among the active cgroups in it by their cpu.weight; the tasks directly in a cgroup count
-    /// together as one more, of weight 100. Active is one of which a task is runnable, or ran in the last 0.2s. A new
-    /// weight, or one more or less that is active, takes up to 0.2s to have its effect; until then a new cgroup has the
-    /// weight of a sixteenth of the machine. A cgroup without the controller cpu belongs to the one above it.
-    ///
-    /// Weights of tasks are relative: a cgroup whose runnable tasks have nice 0 in the mean gets what cpu.weight says, one
-    /// with tasks of nice 5 a third of that. On several CPUs a cgroup with fewer tasks than its part has CPUs cannot use it:
-    /// add +feasible. Not honoured: cpu.max, cpu.idle (such a cgroup has weight 1, as its cpu.weight says), cpu.uclamp.
-    ///
-    /// Weights in statistics are then parts of the machine: 16384 is all of it.
-    #[arg(long)]
+    /// At each level tasks count by their own weights, and cgroups by cpu.weight, of which 100 is nice 0. A cgroup gets no
+    /// more CPUs than it has runnable tasks, and others get what that leaves. A cgroup without the controller cpu belongs to
+    /// the one above it. Not honoured: cpu.max, cpu.idle (such a cgroup has weight 1, as its cpu.weight says), cpu.uclamp.
+    #[arg(long, conflicts_with = "users")]
     pub cgroups: bool,
+
+    /// Divide the CPUs among users, the same for each, and a user's part among the user's tasks (adds +groups)
+    #[arg(long)]
+    pub users: bool,
 
     /// Tasks that the policy takes at most; further ones wait in a queue beside it
     #[arg(long, value_name = "N", default_value_t = i64::from(MAX_POOL) - 1,

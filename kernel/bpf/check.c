@@ -101,6 +101,9 @@ static void set_config(struct bpf_object *object, const struct config *config)
 
 	if (!map || bpf_map__set_initial_value(map, config, sizeof(*config)))
 		fail("has no configuration of the size expected", ".rodata.config");
+	map = bpf_object__find_map_by_name(object, ".rodata.modifiers");
+	if (!map || bpf_map__set_initial_value(map, &config->modifiers, sizeof(config->modifiers)))
+		fail("has no modifiers of the size expected", ".rodata.modifiers");
 }
 
 static struct machine *map_machine(struct bpf_object *object)

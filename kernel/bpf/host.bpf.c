@@ -13,6 +13,8 @@
  *   stopping(!runnable), quiescent(SLEEP)        stopping, quiescent
  *   stopping(!runnable), quiescent               stopping: the kernel changes an attribute, and puts it back
  *   yield, set_weight, set_cpumask               yield, set_weight, set_allowed
+ *   cgroup_init, cgroup_set_weight               set_group
+ *   cgroup_move                                  enter_group
  *
  * The machine is one object under one lock, as its policies choose from one queue. No kernel function may be called
  * under it, so a call tells its events, unlocks, and then does what the answers say. What can have happened
@@ -29,6 +31,10 @@
 #include "kernel.h"
 #define MACHINE_ENTITLED
 #include POLICY_HEADER
+
+/* Known to the verifier, which leaves out the code of other modifiers. The loader writes it. */
+const volatile unsigned int modifiers_loaded SEC(".rodata.modifiers") = ~0u;
+#define MODIFIERS_LOADED modifiers_loaded
 #include "host.h"
 
 /* Sections of their own: the loader maps them. */
@@ -43,7 +49,8 @@ struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden"))
 /* What the host adds to a task; from `seen` on in its rq's lock, or when it runs. */
 struct host_task {
 	u32 holders;   /* of its id: itself, and the threads of the process that it stands for */
-	u64 weight;    /* its own, before its cgroup's */
+	u32 user;
+	u64 weight;    /* as the kernel has it, or a command set it */
 	bool seen;     /* was runnable before */
 	bool held;     /* slots has it */
 	bool interrupted; /* its turn, by a real-time task */
@@ -59,14 +66,17 @@ u32 free_ids[POOL];
 u32 nfree;
 u32 last_id;
 u32 tasks_seen;
-u64 cgroup_weight[POOL]; /* by the id that stands for its tasks as a process; 2^20 is 1 */
+u32 free_groups[MAX_GROUPS];
+u32 nfree_groups;
+u32 last_group;
 
+/* The groups of cgroups, by inode number, or of users, by number */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_CGROUPS);
+	__uint(max_entries, MAX_GROUPS);
 	__type(key, u64);
-	__type(value, struct host_cgroup);
-} cgroups SEC(".maps");
+	__type(value, u32);
+} groups SEC(".maps");
 
 struct slot {
 	struct task_struct __kptr *task;
@@ -162,7 +172,7 @@ static __always_inline void kick(u32 cpu)
 	__sync_fetch_and_add(&stats.kicks, 1);
 }
 
-/* ---- tasks come and go ---- */
+/* ---- ids and accounts ---- */
 
 /* Under the lock: a free id, or 0. */
 static __always_inline u32 take_id(void)
@@ -245,40 +255,134 @@ static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
 	note_allowed(&e, 0, true);
 }
 
-/* The id that stands for a cgroup's tasks as a process; 0 if none is left. */
-static NOINLINE u32 cgroup_process(u64 cgroup)
-{
-	struct host_cgroup *known = bpf_map_lookup_elem(&cgroups, &cgroup), made = { .weight = WEIGHT_NICE_0 };
+/* ---- groups ---- */
 
-	if (known)
-		return known->id;
-	bpf_spin_lock(&lock);
-	made.id = take_id();
-	host_task(made.id)->holders = 1;
-	cgroup_weight[made.id & POOL_MASK] = made.weight;
-	bpf_spin_unlock(&lock);
-	if (!made.id)
-		return 0;
-	if (!bpf_map_update_elem(&cgroups, &cgroup, &made, BPF_NOEXIST))
-		return made.id;
-	bpf_spin_lock(&lock);
-	let_go(made.id);
-	bpf_spin_unlock(&lock);
-	known = bpf_map_lookup_elem(&cgroups, &cgroup); /* another CPU was faster, or the map is full */
-	return known ? known->id : 0;
+/* Of a cgroup or a user; 0, the root, if it has none */
+static __always_inline u32 group_of(u64 key)
+{
+	u32 *group = bpf_map_lookup_elem(&groups, &key);
+
+	return group ? *group : ROOT;
 }
 
-/* What a task asks for: its own weight, times its cgroup's */
-static __always_inline u64 wanted_weight(u32 id)
+/* A group of this key in a parent; ROOT if no more can be had, and its tasks are in the root then. */
+static NOINLINE u32 make_group(u64 key, u32 parent, u64 weight)
 {
-	u64 own = host_task(id)->weight, of_cgroup, w;
+	struct event e = { .cpu = parent, .amount = weight, .now = clock_ns() };
+
+	bpf_spin_lock(&lock);
+	if (nfree_groups)
+		e.process = free_groups[--nfree_groups & GROUP_MASK];
+	else if (last_group < MAX_GROUPS - 1)
+		e.process = ++last_group;
+	if (e.process)
+		tell(EVENT_set_group, &e);
+	bpf_spin_unlock(&lock);
+	if (!e.process)
+		return ROOT;
+	note(EVENT_set_group, &e, e.amount, e.process, 0);
+	if (bpf_map_update_elem(&groups, &key, &e.process, BPF_NOEXIST)) { /* another CPU was faster */
+		bpf_spin_lock(&lock);
+		free_groups[nfree_groups++ & GROUP_MASK] = e.process;
+		bpf_spin_unlock(&lock);
+		return group_of(key);
+	}
+	return e.process;
+}
+
+static __always_inline void enter_group(u32 id, u32 group)
+{
+	struct event e = { .id = id, .process = group, .now = clock_ns() };
+
+	bpf_spin_lock(&lock);
+	tell(EVENT_enter_group, &e);
+	settle_account(id);
+	bpf_spin_unlock(&lock);
+	note(EVENT_enter_group, &e, 0, group, 0);
+}
+
+/* cpu.weight: 100 is nice 0. */
+static __always_inline u64 cgroup_weight(u32 weight)
+{
+	return weight * WEIGHT_NICE_0 / 100;
+}
+
+/* Of a user, who weighs as nice 0 */
+static __always_inline u32 group_of_user(u32 user)
+{
+	u64 key = user;
+	u32 *group = bpf_map_lookup_elem(&groups, &key);
+
+	return group ? *group : make_group(key, ROOT, WEIGHT_NICE_0);
+}
+
+static __always_inline u32 user_of(const struct task_struct *p)
+{
+	return p->real_cred->uid.val;
+}
+
+/* It may have become another user's: a login, a daemon. */
+static __always_inline void follow_user(const struct task_struct *p, u32 id)
+{
+	u32 user = user_of(p);
+
+	if (host_task(id)->user == user)
+		return;
+	host_task(id)->user = user;
+	enter_group(id, group_of_user(user));
+}
+
+/* Told of all that there are when the scheduler is loaded, the outer ones first. */
+SEC("struct_ops/cgroup_init")
+s32 BPF_PROG(host_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
+{
+	struct cgroup_subsys_state *parent = cgroup->self.parent;
+
+	if (config.cgroups && parent)
+		make_group(cgroup->kn->id, group_of(parent->cgroup->kn->id), cgroup_weight(args->weight));
+	return 0;
+}
+
+SEC("struct_ops/cgroup_set_weight")
+void BPF_PROG(host_cgroup_set_weight, struct cgroup *cgroup, u32 weight)
+{
+	struct event e = { .amount = cgroup_weight(weight), .now = clock_ns() };
 
 	if (!config.cgroups)
-		return own;
-	of_cgroup = cgroup_weight[fact(&machine, id)->process & POOL_MASK];
-	w = (own * (of_cgroup ?: WEIGHT_NICE_0)) >> 20; /* none: there was no room for its cgroup */
-	return w < WEIGHT_MIN ? WEIGHT_MIN : w > WEIGHT_MAX ? WEIGHT_MAX : w;
+		return;
+	e.process = group_of(cgroup->kn->id);
+	if (!e.process)
+		return;
+	bpf_spin_lock(&lock);
+	e.cpu = machine.groups.group[e.process & GROUP_MASK].parent;
+	tell(EVENT_set_group, &e);
+	bpf_spin_unlock(&lock);
+	note(EVENT_set_group, &e, e.amount, e.process, 0);
 }
+
+/* It has no more tasks, but perhaps dead ones, which are not runnable. */
+SEC("struct_ops/cgroup_exit")
+void BPF_PROG(host_cgroup_exit, struct cgroup *cgroup)
+{
+	u64 key = cgroup->kn->id;
+	u32 group = config.cgroups ? group_of(key) : ROOT;
+
+	if (!group || bpf_map_delete_elem(&groups, &key))
+		return;
+	bpf_spin_lock(&lock);
+	free_groups[nfree_groups++ & GROUP_MASK] = group;
+	bpf_spin_unlock(&lock);
+}
+
+/* A task moved. */
+SEC("struct_ops/cgroup_move")
+void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
+{
+	if (id_of(p) && config.cgroups)
+		enter_group(id_of(p), group_of(to->kn->id));
+}
+
+/* ---- tasks come and go ---- */
 
 /* Under the lock. The thread that stands for its process exists; if it has no id, each of its threads stands alone. */
 static __always_inline u32 process_of(const struct task_struct *p, u32 id, u32 leader)
@@ -292,14 +396,16 @@ SEC("struct_ops/init_task")
 s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct task_struct *leader = p->group_leader;
-	u32 leader_id = leader ? id_of(leader) : 0, cgroup = 0;
+	u32 leader_id = leader ? id_of(leader) : 0, group = ROOT;
 	struct event e = { .amount = exact_weight(p), .now = clock_ns() };
 
 	p->scx.dsq_vtime = 0;
 	if (p->flags & PF_KTHREAD)
 		return 0;
 	if (config.cgroups && bpf_core_field_exists(args->cgroup))
-		cgroup = cgroup_process(args->cgroup->kn->id);
+		group = group_of(args->cgroup->kn->id);
+	if (config.users)
+		group = group_of_user(user_of(p));
 	bpf_spin_lock(&lock);
 	e.id = take_id();
 	if (!e.id) {
@@ -307,8 +413,8 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 		__sync_fetch_and_add(&stats.without_id, 1); /* host_exit_task's is not under the lock */
 		return 0;
 	}
-	e.process = cgroup ?: process_of(p, e.id, leader_id);
-	*host_task(e.id) = (struct host_task){ .holders = 1, .weight = e.amount };
+	e.process = process_of(p, e.id, leader_id);
+	*host_task(e.id) = (struct host_task){ .holders = 1, .user = user_of(p), .weight = e.amount };
 	host_task(e.process)->holders++;
 	tell(EVENT_new, &e);
 	stats.tasks++;
@@ -317,6 +423,8 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 
 	p->scx.dsq_vtime = e.id;
 	note(EVENT_new, &e, e.amount, e.process, 0);
+	if (group)
+		enter_group(e.id, group);
 	if (!may_run_anywhere(p))
 		set_allowed(e.id, p->cpus_ptr);
 	return 0;
@@ -435,7 +543,7 @@ void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *
 
 static __always_inline void set_weight(u32 id)
 {
-	struct event e = { .id = id, .amount = wanted_weight(id), .now = clock_ns() };
+	struct event e = { .id = id, .amount = host_task(id)->weight, .now = clock_ns() };
 
 	bpf_spin_lock(&lock);
 	tell(EVENT_set_weight, &e);
@@ -461,44 +569,6 @@ void BPF_PROG(host_set_cpumask, struct task_struct *p, const struct cpumask *mas
 {
 	if (id_of(p))
 		set_allowed(id_of(p), mask);
-}
-
-/* It moved to another cgroup. */
-SEC("struct_ops/cgroup_move")
-void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
-{
-	struct event e = { .id = id_of(p), .now = clock_ns() };
-	u32 was;
-
-	if (!e.id || !config.cgroups)
-		return;
-	e.process = cgroup_process(to->kn->id);
-	if (!e.process)
-		return;
-	bpf_spin_lock(&lock);
-	was = fact(&machine, e.id)->process;
-	host_task(e.process)->holders++;
-	tell(EVENT_set_process, &e);
-	let_go(was);
-	accounts[e.id & POOL_MASK].process = e.process;
-	settle_account(e.id);
-	bpf_spin_unlock(&lock);
-	note(EVENT_set_process, &e, 0, e.process, 0);
-	set_weight(e.id);
-}
-
-SEC("struct_ops/cgroup_exit")
-void BPF_PROG(host_cgroup_exit, struct cgroup *cgroup)
-{
-	u64 key = cgroup->kn->id;
-	struct host_cgroup *known = config.cgroups ? bpf_map_lookup_elem(&cgroups, &key) : NULL;
-	u32 id = known ? known->id : 0;
-
-	if (!id || bpf_map_delete_elem(&cgroups, &key))
-		return;
-	bpf_spin_lock(&lock);
-	let_go(id);
-	bpf_spin_unlock(&lock);
 }
 
 /* ---- turns ---- */
@@ -569,8 +639,8 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		fall_back(p, enq_flags);
 		return;
 	}
-	if (config.cgroups && fact(&machine, id)->nominal != wanted_weight(id))
-		set_weight(id); /* its cgroup's weight changed */
+	if (config.users)
+		follow_user(p, id);
 	rest = rest_of_turn(p, id);
 	/* Reenqueued, we are called from host_cpu_release: it may run elsewhere. */
 	if (rest && enq_flags & SCX_ENQ_REENQ) {
@@ -1010,14 +1080,6 @@ int command_get_weight(struct host_command *c)
 	return 0;
 }
 
-/* Its tasks follow when they are next enqueued. */
-SEC("syscall")
-int command_set_cgroup(struct host_command *c)
-{
-	cgroup_weight[c->index & POOL_MASK] = c->value;
-	return 0;
-}
-
 SEC("syscall")
 int command_set_param(struct host_command *c)
 {
@@ -1049,6 +1111,8 @@ struct sched_ext_ops host_ops = {
 	.init_task = (void *)host_init_task,
 	.exit_task = (void *)host_exit_task,
 	.disable = (void *)host_disable,
+	.cgroup_init = (void *)host_cgroup_init,
+	.cgroup_set_weight = (void *)host_cgroup_set_weight,
 	.cgroup_move = (void *)host_cgroup_move,
 	.cgroup_exit = (void *)host_cgroup_exit,
 	.dump = (void *)host_dump,

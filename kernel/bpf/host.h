@@ -13,11 +13,11 @@ struct host_config {
 	u32 pool;                 /* tasks that the policy takes at most, below POOL; further ones wait in the fallback DSQ */
 	u32 fail_every;           /* for tests: every n-th new task gets no id; 0 none */
 	u32 log;                  /* write records */
-	u32 cgroups;              /* a task's process is its cgroup, and that has a weight */
+	u32 cgroups;              /* a task's group is its cgroup */
 	u32 patience_ms;          /* a task that waits for longer runs out of turn; 0 it does not */
 	u32 sample;               /* every n-th event of the machine measures its wait for the lock; a power of two; 0 none */
 	u32 tick_ns;              /* the kernel's */
-	u32 unused;
+	u32 users;                /* a task's group is its user */
 	u16 cpu[MAX_CPUS];        /* of a kernel's CPU: the machine's, or NO_CPU */
 	u16 kernel_cpu[MAX_CPUS]; /* of a machine's CPU: the kernel's */
 	struct config config;
@@ -60,7 +60,7 @@ struct account {
 	u32 pid;
 	u32 tgid;
 	u32 turns;
-	u32 process; /* id of the task that stands for its process, or of its cgroup */
+	u32 process; /* id of the task that stands for its process */
 	u32 runnable;
 	u32 unused;
 };
@@ -75,21 +75,13 @@ struct host_exit {
 	char dump[EXIT_DUMP_LEN];
 };
 
-/* The map `cgroups`: by the cgroup's inode number, what stands for its tasks as a process. The loader sets weight. */
-struct host_cgroup {
-	u64 weight; /* 2^20 is 1: tasks' own weights are multiplied by it */
-	u32 id;
-	u32 unused;
-};
-#define MAX_CGROUPS 4096
-
-/* Argument of SEC("syscall") programs: command_set_weight, command_get_weight, command_set_param, command_set_cgroup */
+/* Argument of SEC("syscall") programs: command_set_weight, command_get_weight, command_set_param */
 struct host_command {
 	u32 pid;
 	u32 owner;  /* of a parameter: 0 the policy, else the modifier's bit */
-	u32 index;  /* of a parameter; the id of a cgroup */
+	u32 index;  /* of a parameter */
 	u32 unused;
-	u64 value;  /* the weight, nice 0 is 2^20, answered by get_weight; the parameter; a cgroup's weight, 2^20 is 1 */
+	u64 value;  /* the weight, nice 0 is 2^20, answered by get_weight; the parameter */
 };
 
 /*
@@ -104,8 +96,10 @@ struct record {
 	u64 value;  /* weight, service, parameter, 64 bits of allowed CPUs; answer of dispatch: slice */
 	u32 seq;    /* from 1, wraps */
 	u32 id;
-	u32 answer; /* of dispatch: the task. Of new and set_process: the process. Of set_param: the owner */
-	u16 cpu;    /* told, or answered: the CPU to kick. Of allowed: which 64 CPUs. Of set_param: the index */
+	u32 answer; /* of dispatch: the task. Of new and set_process: the process. Of set_group and enter_group: the group.
+		     * Of set_param: the owner */
+	u16 cpu;    /* told, or answered: the CPU to kick. Of allowed: which 64 CPUs. Of set_param: the index. Of set_group:
+		     * the parent */
 	u8 kind;    /* enum event_kind */
 	u8 why;     /* or, of dispatch, the CPU told */
 };

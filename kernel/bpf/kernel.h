@@ -38,6 +38,14 @@ struct sched_ext_entity {
 	u64 dsq_vtime;
 } KERNEL_TYPE;
 
+typedef struct {
+	u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+} KERNEL_TYPE;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -51,6 +59,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	const struct cred *real_cred;
 } KERNEL_TYPE;
 
 #define PF_EXITING 0x00000004
@@ -63,13 +72,25 @@ struct kernfs_node {
 	u64 id;
 } KERNEL_TYPE;
 
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+} KERNEL_TYPE;
+
 struct cgroup {
+	struct cgroup_subsys_state self;
 	struct kernfs_node *kn;
 } KERNEL_TYPE;
 
 struct scx_init_task_args {
 	bool fork;
 	struct cgroup *cgroup;
+} KERNEL_TYPE;
+
+struct scx_cgroup_init_args {
+	u32 weight;
 } KERNEL_TYPE;
 
 struct scx_exit_task_args {
@@ -110,6 +131,8 @@ struct sched_ext_ops {
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
 	void (*disable)(struct task_struct *p);
+	s32 (*cgroup_init)(struct cgroup *cgroup, struct scx_cgroup_init_args *args);
+	void (*cgroup_set_weight)(struct cgroup *cgroup, u32 weight);
 	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
 	void (*cgroup_exit)(struct cgroup *cgroup);
 	void (*dump)(struct scx_dump_ctx *ctx);

@@ -12,7 +12,8 @@
 #include "../policy.h"
 
 #define TFPS_PARAMS(P) \
-	P(all, SWITCH, "", 0, 0, 1, "count all threads of a process; else only the runnable ones")
+	P(all, SWITCH, "", 0, 0, 1, "count all threads of a process; else only the runnable ones") \
+	P(group, SWITCH, "", 0, 0, 1, "by groups (users, cgroups) instead: count the threads of a task's group, if it is in one")
 
 #define TFPS_ABOUT(A) \
 	A(TITLE, "a program's share grows with its threads, up to the number of CPUs") \

@@ -52,12 +52,11 @@ static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 	model.ncpus = config.ncpus;
 	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
 		model.idle[cpu] = true;
-	model.modifiers = modifiers;
-#ifdef POLICY_MODIFIERS
-	model.modifiers |= POLICY_MODIFIERS;
-#endif
+	model.modifiers = modifiers_of(modifiers);
+	model.by_group = modifiers & TFPS ? config.tfps.group : config.procfair.group;
 	model.count_all = modifiers & TFPS ? config.tfps.all : config.procfair.all;
 	config_init(&machine, &config);
+	storm_make_groups(&storm);
 	while (more_bytes(&storm.bytes))
 		storm_step(&storm);
 	lost = storm_calm(&storm);

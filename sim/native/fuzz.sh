@@ -46,7 +46,7 @@ fuzz_lib() {
 fuzz_policy() {
 	build "$out/fuzz-$1" sim/native/fuzz.c "-DFUZZ_POLICY=$1" "-DPOLICY_HEADER=\"select/$1.h\"" || return 1
 	line=$(printf '%-10s' "$1")
-	for modifiers in 0 1 2 4 5 6; do
+	for modifiers in 0 1 2 4 5 6 8 9 10 12 13 14; do
 		said=$("$out/fuzz-$1" -m $modifiers -s $((${FUZZ_SEED:-1} + modifiers * 1000000)) $long 2>&1) || {
 			echo "$1, modifiers $modifiers: $said" >&2
 			return 1
@@ -81,4 +81,4 @@ if [ -n "$failed" ]; then
 	echo "fuzz: FAILED:$failed" >&2
 	exit 1
 fi
-echo "fuzz: $n policies, any modifiers (1 is +procfair, 2 +tfps, 4 +feasible): no rule was broken"
+echo "fuzz: $n policies, any modifiers (1 is +procfair, 2 +tfps, 4 +groups, 8 +feasible): no rule was broken"

@@ -11,6 +11,14 @@
 
 /* ---- weights ---- */
 
+/* Whether both are counted as one's threads. */
+static bool model_is_mate(const struct model_task *a, const struct model_task *b)
+{
+	if (!model.by_group || !a->group)
+		return a->process == b->process && (!model.by_group || !b->group);
+	return a->group == b->group;
+}
+
 static u64 model_wanted(const struct model_task *t)
 {
 	u64 threads = 0, some;
@@ -18,7 +26,7 @@ static u64 model_wanted(const struct model_task *t)
 	if (!(model.modifiers & (PROCFAIR | TFPS)))
 		return t->nominal;
 	for (u32 id = 1; id < POOL; id++)
-		if (model.task[id].process == t->process &&
+		if (model_is_mate(t, &model.task[id]) &&
 		    (model.count_all ? model.task[id].known : model.task[id].runnable))
 			threads++;
 	some = model.modifiers & TFPS && threads > model.ncpus ? t->nominal * model.ncpus / threads : t->nominal;
@@ -52,12 +60,115 @@ static u64 model_cap(u64 *w, u32 n)
 	return taken ? sum / (model.ncpus - taken) : w[0];
 }
 
+/* ---- the hierarchical fluid, by the definition ---- */
+
+static u32 model_runnable(u32 group)
+{
+	u32 n = 0;
+
+	for (u32 id = 1; id < POOL; id++) {
+		u32 at = model.task[id].group;
+
+		while (at != group && at)
+			at = model.group[at].parent;
+		n += model.task[id].runnable && at == group;
+	}
+	return n;
+}
+
+/* A member of a group that is divided */
+struct model_member {
+	u32 task, group;
+	u64 weight;
+	u32 most; /* CPUs */
+	bool full;
+};
+
+static u32 model_members(u32 group, struct model_member *to)
+{
+	u32 n = 0;
+
+	for (u32 id = 1; id < POOL; id++)
+		if (model.task[id].runnable && model.task[id].group == group)
+			to[n++] = (struct model_member){ .task = id, .weight = model_wanted(&model.task[id]), .most = 1 };
+	for (u32 id = 1; id < POOL; id++)
+		if (model.group[id].weight && model.group[id].parent == group && model_runnable(id))
+			to[n++] = (struct model_member){ .group = id, .weight = model.group[id].weight,
+							 .most = model_runnable(id) };
+	return n;
+}
+
+/* CPUs for each unit of weight, of the members that are not full; 0 if all are. */
+static long double model_level(struct model_member *m, u32 n, long double cpus)
+{
+	bool found = true;
+	long double level = 0;
+
+	while (found) {
+		long double left = cpus, weight = 0;
+
+		found = false;
+		for (u32 i = 0; i < n; i++) {
+			left -= m[i].full ? m[i].most : 0;
+			weight += m[i].full ? 0 : m[i].weight;
+		}
+		level = weight > 0 ? left / weight : 0;
+		for (u32 i = 0; i < n; i++)
+			if (!m[i].full && level * m[i].weight > m[i].most)
+				m[i].full = found = true;
+	}
+	return level;
+}
+
+/* Returns CPUs for each unit of weight at this level. */
+static long double model_divide(u32 group, long double cpus)
+{
+	struct model_member m[2 * POOL];
+	u32 n = model_members(group, m);
+	long double level = model_level(m, n, cpus);
+
+	for (u32 i = 0; i < n; i++) {
+		long double rate = m[i].full ? m[i].most : level * m[i].weight;
+
+		if (m[i].task)
+			model.task[m[i].task].rate = rate;
+		else
+			model_divide(m[i].group, rate);
+	}
+	return level;
+}
+
+/* Of ratios to 2^-24 and units of 1, of which the sum may lack as many as there are tasks where +feasible follows */
+static void model_check_groups(const struct facts *f)
+{
+	u32 n = model_runnable(0);
+	long double level = model_divide(0, n < model.ncpus ? n : model.ncpus);
+
+	if (n <= model.ncpus)
+		level = 1.0L / WEIGHT_NICE_0;
+	for (u32 id = 1; id < POOL; id++) {
+		long double w = f->task[id].weight, expected = model.task[id].rate / level, near;
+
+		if (!model.task[id].runnable)
+			continue;
+		expected = expected < WEIGHT_MIN ? WEIGHT_MIN : expected > WEIGHT_MAX ? WEIGHT_MAX : expected;
+		near = expected / (1 << 24) + (model.modifiers & FEASIBLE ? n + 1 : 1);
+		MUST(w <= expected + near, "too great a part of its group", id);
+		MUST(w >= expected - near, "too small a part of its group", id);
+		MUST(f->task[id].weight == model.task[id].told, "the policy was not told of a weight", id);
+	}
+}
+
 static void model_check_weights(const struct facts *f)
 {
 	static u64 wanted[POOL], sorted[POOL];
 	u64 cap, sum = 0, most = 0;
 	u32 n = 0;
 
+	if (model.modifiers & GROUPS) {
+		model_check_groups(f);
+		return;
+	}
 	for (u32 id = 1; id < POOL; id++)
 		if (model.task[id].runnable)
 			sorted[n++] = wanted[id] = model_wanted(&model.task[id]);
@@ -209,6 +320,13 @@ static void model_new(const struct event *e)
 	*model_task(e->id) = (struct model_task){ .known = true, .process = e->process, .nominal = e->amount };
 }
 
+static void model_set_group(const struct event *e)
+{
+	if (!model_runnable(e->process))
+		model.group[e->process].parent = e->cpu;
+	model.group[e->process].weight = e->amount;
+}
+
 static void model_set_allowed(struct model_task *t, const struct event *e)
 {
 	t->pinned = true;
@@ -232,6 +350,8 @@ static void model_before(enum event_kind kind, const struct event *e)
 	case EVENT_stopping: model_stopping(e->id, e->amount); break;
 	case EVENT_set_weight: t->nominal = e->amount; break;
 	case EVENT_set_allowed: model_set_allowed(t, e); break;
+	case EVENT_set_group: model_set_group(e); break;
+	case EVENT_enter_group: t->group = e->process; break;
 	default: break;
 	}
 }

@@ -29,7 +29,7 @@ static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers);
 int LLVMFuzzerTestOneInput(const u8 *bytes, size_t n)
 {
 	if (n)
-		fuzz_case(bytes + 1, n - 1, bytes[0] % 8);
+		fuzz_case(bytes + 1, n - 1, bytes[0] % 16);
 	return 0;
 }
 

@@ -13,8 +13,9 @@ enum seat { OUT, WAITS, HAS_TURN };
 
 struct model_task {
 	bool known, runnable, custody, on;
-	u32 process;
+	u32 process, group;
 	u64 nominal, since;
+	long double rate; /* CPUs, in the hierarchical fluid */
 	u64 received; /* ns, over all runs that ended */
 	u64 charged;  /* ns, by the machine to the policy */
 	u64 late;     /* ns, that the last run went on after its turn had ended */
@@ -31,11 +32,17 @@ struct model_task {
 struct model {
 	u64 now, events;
 	u32 ncpus, modifiers;
+	bool by_group;  /* +procfair, +tfps: threads are counted by group */
 	bool count_all; /* +procfair, +tfps: threads that are not runnable, too */
 	u32 turn[MAX_CPUS]; /* whose turn it is, by the machine's answers */
 	bool idle[MAX_CPUS];
 	u32 promised[MAX_CPUS]; /* the task for which an idle CPU was asked to dispatch */
 	struct model_task task[POOL];
+	struct {
+		u32 parent;
+		u64 weight;
+		bool full;
+	} group[POOL];
 };
 
 static struct model model;

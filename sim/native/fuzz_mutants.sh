@@ -13,7 +13,7 @@ survived=
 fuzz() {
 	"${CC:-cc}" -std=gnu11 -O1 -g -w -fsanitize=address,undefined -fno-sanitize-recover=all -DPOOL=64 -DFUZZ_POLICY=sfq \
 		'-DPOLICY_HEADER="select/sfq.h"' "-I$out/$1/policy" -Isim/native "sim/native/$2" -o "$out/$1/fuzz" || exit 1
-	for modifiers in 0 1 2 4 5 6; do
+	for modifiers in 0 1 2 4 8 9 12; do
 		timeout 20 "$out/$1/fuzz" -m $modifiers -n 150 >"$out/$1/said" 2>&1 || return 1
 	done
 }
@@ -64,6 +64,14 @@ mutant cap-not-recomputed fuzz.c weight/feasible.h 's/s->cap = s->rest/s->cap = 
 mutant heaviest-is-the-first fuzz.c weight/feasible.h 's/s->phi\[id & POOL_MASK\] > s->at_phi/!s->at_phi/'
 mutant threads-not-uncounted fuzz.c lib/threads.h 's/s->n\[owner & OWNER_MASK\]--;//'
 mutant share-grows-on fuzz.c weight/tfps.h 's/alpha > p ? .* : nominal/nominal/'
+mutant group-limited-to-a-cpu fuzz.c weight/groups.h 's/u64 most = s->c \* (k < s->p ? k : s->p + 1)/u64 most = s->c/'
+mutant full-members-found-once fuzz.c weight/groups.h "$(in_function groups_fill 's/while (s->found \&\& can_loop)/if (s->found)/')"
+mutant full-members-weigh-on fuzz.c weight/groups.h 's/^\ts->rest -= weight;//'
+mutant inactive-group-keeps-its-share fuzz.c weight/groups.h 's/^\tparent->sum -= g->weight;//'
+mutant budget-not-handed-down fuzz.c weight/groups.h 's/g->dirty || g->factor != factor/g->dirty/'
+mutant heavy-member-overlooked fuzz.c weight/groups.h 's/^\t\tgroups_expect(&s->group.*$//'
+mutant full-group-stays-full fuzz.c weight/groups.h "$(in_function groups_link 's/g->full = false;//')"
+machine entering-a-group-forgotten "$(in_function machine_enter_group 's/groups_add(&m->groups/if (0) groups_add(\&m->groups/')"
 mutant sfq-keeps-who-left fuzz.c select/sfq.h 's/^\theap_remove(&s->waiting, id);//'
 mutant sift-down-forgets-a-child fuzz_lib.c lib/heap.h 's/child + 1 < h->n/child + 2 < h->n/'
 mutant sift-up-stops-early fuzz_lib.c lib/heap.h 's/(h->at - 1) \/ 2/h->at \/ 2/'

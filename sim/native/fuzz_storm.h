@@ -6,7 +6,7 @@
  * its enqueue or quiescent, running of the next; a dispatched task may be taken back before it runs; a task
  * that a higher class interrupted may go on without a dispatch, and so may one that may not migrate; a task in
  * custody or dispatched may be taken aside, to be changed or moved, and put back. Between any two of these, other
- * CPUs' events, and changes of weights, of allowed CPUs and of the policy's parameters.
+ * CPUs' events, and changes of weights, of groups, of allowed CPUs and of the policy's parameters.
  * A host must not tell the machine of the quiescent and runnable around a change of a running task's attributes.
  */
 #ifndef DIVVY_FUZZ_STORM_H
@@ -256,6 +256,33 @@ static void storm_dispatch(struct storm *s, u32 cpu)
 	}
 }
 
+/* ---- groups ---- */
+
+#define STORM_GROUPS 12u /* with none */
+
+/* A group with another weight, and if it is not used with another parent, which is one with a lesser id */
+static void storm_set_group(struct storm *s, u32 group)
+{
+	struct event e = { .process = group, .cpu = next_byte(&s->bytes) % group, .amount = storm_weight(s) };
+
+	storm_tell(s, EVENT_set_group, 0, &e);
+}
+
+/* All exist from the start, nested. */
+static void storm_make_groups(struct storm *s)
+{
+	for (u32 group = 1; group < STORM_GROUPS; group++)
+		storm_set_group(s, group);
+}
+
+static void storm_enter_group(struct storm *s, u32 i)
+{
+	struct event e = { .process = next_byte(&s->bytes) % STORM_GROUPS };
+
+	if (s->task[i].place != ABSENT)
+		storm_tell(s, EVENT_enter_group, i, &e);
+}
+
 /* ---- steps ---- */
 
 /* What must come next for a task that is between two events; false if it is not. */
@@ -431,7 +458,7 @@ static void storm_yield(struct storm *s, u32 cpu)
 
 static void storm_step(struct storm *s)
 {
-	u32 op = next_byte(&s->bytes) % 36;
+	u32 op = next_byte(&s->bytes) % 40;
 
 	switch (op) {
 	default: storm_step_cpu(s, storm_choose_cpu(s)); break;
@@ -451,6 +478,8 @@ static void storm_step(struct storm *s)
 	case 32: case 33: storm_dequeue(s, storm_choose_task(s)); break;
 	case 34: storm_set_param(s); break;
 	case 35: storm_resume(s, storm_choose_cpu(s)); break;
+	case 36: storm_set_group(s, 1 + next_byte(&s->bytes) % (STORM_GROUPS - 1)); break;
+	case 37: case 38: case 39: storm_enter_group(s, storm_choose_task(s)); break;
 	}
 }
 

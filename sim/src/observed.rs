@@ -9,7 +9,7 @@ use crate::engine::metrics::{self, Delays, Job, Row};
 use crate::policy::TaskId;
 use crate::report::Run;
 use crate::sharing::Sharing;
-use crate::workload::Workload;
+use crate::workload::{Task, Workload};
 
 /// Something that was seen of a thread. Times are those of the run, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +207,7 @@ impl<'a> Account<'a> {
             lives: &observation.lives,
             standings: observation.lives.iter().map(standing).collect(),
             processes: processes(workload),
-            entitled: Entitled::new(workload.cpus, observation.sharing),
+            entitled: Entitled::new(workload.cpus, observation.sharing, &workload.groups),
             rows,
             delays: Delays::default(),
             warm: workload.warmup_ns == 0,
@@ -223,8 +223,8 @@ impl<'a> Account<'a> {
         match event.what {
             What::Born => {
                 let class = self.lives[life].class;
-                let weight = self.workload.tasks[class].weight.fixed();
-                self.entitled.add(task, weight, self.processes[class]);
+                let Task { weight, group, .. } = &self.workload.tasks[class];
+                self.entitled.add(task, weight.fixed(), self.processes[class], *group);
                 self.standings[life].alive = true;
             }
             What::Seen(Sight::Brings { work_ns, .. }) => self.entitled.bring(task, work_ns, event.at_ns),

@@ -1,6 +1,6 @@
 //! What the modifiers of a spec make of weights, for the models of what tasks are entitled to.
 
-use crate::spec::Spec;
+use crate::spec::{Setting, Spec};
 
 /// What a thread of a process makes of its weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,13 +19,20 @@ pub enum Division {
 pub struct Sharing {
     /// Among the threads of a process.
     pub division: Division,
+    /// Where a task is in a group: among the threads of that instead.
+    pub by_group: bool,
+    /// Whether groups have weights, and their tasks share what they get.
+    pub groups: bool,
 }
 
 impl Sharing {
     /// Under this spec.
     #[must_use]
     pub fn of(spec: &Spec) -> Sharing {
-        Sharing::with(|name| spec.modifiers.iter().any(|modifier| modifier.name == name))
+        let is_on = |setting: &Setting| setting.param == "group" && setting.raw != 0;
+        let by_group = spec.modifiers.iter().any(|modifier| modifier.settings.iter().any(is_on));
+        let has = |name: &str| spec.modifiers.iter().any(|modifier| modifier.name == name);
+        Sharing { by_group, ..Sharing::with(has) }
     }
 
     /// Under a scheduler of this name in a kernel, which is made of those of policy and modifiers.
@@ -40,7 +47,7 @@ impl Sharing {
             (false, true) => Division::Evenly,
             (false, false) => Division::None,
         };
-        Sharing { division }
+        Sharing { division, by_group: false, groups: has("groups") }
     }
 }
 

@@ -58,6 +58,19 @@ fn gr3_r5_r6_d6_errors_stay_small_while_tasks_come_and_go() {
     }
 }
 
+/// bob's third of four CPUs is more than his one job can use; ann's 3 are divided 1:1:3.
+#[test]
+fn groups_are_honoured_level_by_level() {
+    let report = run("groups.toml", "sfs+groups", 0);
+    for (name, cpus) in [("editor", 0.6), ("browser", 0.6), ("compiler/1", 0.225), ("solver", 1.0)] {
+        let task = report.runs[0].tasks.iter().find(|task| task.name == name).expect("a row");
+        for (what, ns) in [("received", task.service_ns), ("entitled", task.entitled_ns)] {
+            let is = ns as f64 / 20e9;
+            assert!((is - cpus).abs() < 0.002, "{name} {what} {is} CPUs");
+        }
+    }
+}
+
 /// Programs A, B, C: 1:4:4.
 #[test]
 fn tfps_figure_10() {

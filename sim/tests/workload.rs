@@ -365,3 +365,49 @@ fn files_that_cannot_be_read() {
     let missing = Workload::load(std::path::Path::new("no/such/file.toml")).map(drop);
     assert!(matches!(missing, Err(WorkloadError::File { .. })), "{missing:?}");
 }
+
+#[test]
+fn groups_are_made_of_their_paths() {
+    let text = "task = [
+        { name = \"a\", group = \"web/logs\", program = [ { run = \"1s\" } ] },
+        { name = \"b\", user = \"ann\", program = [ { run = \"1s\" } ] },
+        { name = \"c\", user = \"ann\", group = \"build\", program = [ { run = \"1s\" } ] },
+        { name = \"d\", group = \"web\", program = [ { run = \"1s\" } ] },
+        { name = \"e\", program = [ { run = \"1s\" } ] } ]
+    group = [ { name = \"web\", weight = 3 }, { name = \"ann/build\", nice = 5 } ]";
+    let workload = parse(text);
+    let groups: Vec<_> = workload.groups.iter().map(|g| (g.name.as_str(), g.weight, g.parent)).collect();
+    let expected = [
+        ("web", Weight::Units(3 << 10), None),
+        ("web/logs", Weight::DEFAULT, Some(0)),
+        ("ann", Weight::DEFAULT, None),
+        ("ann/build", Weight::Nice(5), Some(2)),
+    ];
+    assert_eq!(groups, expected);
+    let of: Vec<Option<usize>> = workload.tasks.iter().map(|task| task.group).collect();
+    assert_eq!(of, [Some(1), Some(2), Some(3), Some(0), None]);
+}
+
+#[test]
+fn groups_that_are_refused() {
+    let task = |keys: &str| format!("[[task]]\nname = \"T\"\n{keys}\nprogram = [ {{ run = \"1s\" }} ]\n");
+    let group = |keys: &str| task("group = \"web\"") + "[[group]]\n" + keys;
+    for (text, place, part) in [
+        (task("group = \"\""), "3:9", "help: write names with `/` between them"),
+        (task("group = \"a//b\""), "3:9", "`a//b` is no path"),
+        (task("group = \"/a\""), "3:9", "`/a` is no path"),
+        (task("group = 3"), "3:9", "a string"),
+        (task("user = \"a/b\""), "3:8", "the name of a user has no `/`"),
+        (group("name = \"wbe\""), "6:8", "help: did you mean `web`?"),
+        (group("name = \"zzzzz\""), "6:8", "put one there with `group` or `user`"),
+        (group("weight = 1"), "5:1", "a group needs `name`"),
+        (group("name = \"web\"\nweight = 0"), "7:10", "too small"),
+        (group("name = \"web\"\nweight = 1\nnice = 1"), "8:8", "together"),
+        (group("name = \"web\"\nwieght = 1"), "7:1", "did you mean `weight`?"),
+        (group("name = \"web\"\n[[group]]\nname = \"web\""), "8:8", "another group has this name"),
+        ("group = 3\n".to_owned() + &task(""), "1:9", "`group` is an integer"),
+    ] {
+        let said = refuse(&text);
+        assert!(said.starts_with(&format!("w.toml:{place}: ")) && said.contains(part), "{text}\n{said}");
+    }
+}

@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use divvy_kernel::load::{self, End, Interval, LoadError, Options, Watch};
+use divvy_kernel::load::{self, End, Grouping, Interval, LoadError, Options, Watch};
 use divvy_sim::{policy, spec};
 
-use crate::args::{LoadArgs, LoadFormat};
+use crate::args::{LoadArgs, LoadFormat, SchedulerArgs};
 use crate::output::Output;
 use crate::view::live;
 
@@ -28,6 +28,14 @@ pub fn run(args: &LoadArgs, output: Output) -> anyhow::Result<()> {
     }
 }
 
+fn grouping(args: &SchedulerArgs) -> Option<Grouping> {
+    match (args.cgroups, args.users) {
+        (true, _) => Some(Grouping::Cgroups),
+        (false, true) => Some(Grouping::Users),
+        (false, false) => None,
+    }
+}
+
 fn options(args: &LoadArgs) -> anyhow::Result<Options> {
     let command = if args.exec.is_empty() { &args.command } else { &args.exec };
     Ok(Options {
@@ -35,7 +43,7 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
         quantum: Duration::from_nanos(args.scheduler.quantum),
         timeout: Duration::from_nanos(args.scheduler.timeout),
         patience: Duration::from_nanos(args.scheduler.patience.unwrap_or(args.scheduler.timeout / 2)),
-        cgroups: args.scheduler.cgroups,
+        grouping: grouping(&args.scheduler),
         pool: u32::try_from(args.scheduler.pool)?,
         interval: Duration::from_nanos(args.watch.interval),
         duration: args.duration.map(Duration::from_nanos),

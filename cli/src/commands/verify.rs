@@ -192,6 +192,10 @@ fn event_json(told: &Told) -> Value {
         Event::SetWeight { task, weight } => json!({ "task": task, "weight": weight }),
         Event::SetAllowed { task, mask } => json!({ "task": task, "mask": mask }),
         Event::SetProcess { task, process } => json!({ "task": task, "process": process }),
+        Event::SetGroup { group, parent, weight } => {
+            json!({ "group": group, "parent": parent, "weight": weight })
+        }
+        Event::EnterGroup { task, group } => json!({ "task": task, "group": group }),
         Event::SetParam { owner, index, value } => json!({ "owner": owner, "index": index, "value": value }),
     };
     let answer = if told.event.is_answered() { answer_json(&told.answer) } else { Value::Null };

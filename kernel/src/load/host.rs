@@ -3,6 +3,7 @@
 use divvy_sim::policy::{self, Kind, MAX_CPUS, PolicyInfo};
 use divvy_sim::spec::{Part, Spec};
 
+use super::Grouping;
 use super::cpus::Cpus;
 
 /// Tasks that a BPF object has room for, id 0 included.
@@ -20,8 +21,7 @@ pub struct Config<'a> {
     pub pool: u32,
     pub fail_every: u32,
     pub log: bool,
-    /// A task's process is its cgroup.
-    pub cgroups: bool,
+    pub grouping: Option<Grouping>,
     pub patience_ms: u32,
     pub sample: u32,
     pub tick_ns: u32,
@@ -31,8 +31,9 @@ impl Config<'_> {
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let Self { pool, fail_every, patience_ms, sample, tick_ns, .. } = *self;
-        let (log, cgroups) = (self.log.into(), self.cgroups.into());
-        for word in [pool, fail_every, log, cgroups, patience_ms, sample, tick_ns, 0] {
+        let by = |grouping| (self.grouping == Some(grouping)).into();
+        let (cgroups, users) = (by(Grouping::Cgroups), by(Grouping::Users));
+        for word in [pool, fail_every, self.log.into(), cgroups, patience_ms, sample, tick_ns, users] {
             bytes.extend(word.to_ne_bytes());
         }
         for cpu in self.cpus.machine().into_iter().chain(self.cpus.kernel()) {
@@ -57,7 +58,8 @@ pub fn modifier_bit(name: &str) -> Option<u32> {
     modifiers().position(|modifier| modifier.name == name).map(|index| 1 << index)
 }
 
-fn modifier_bits(spec: &Spec) -> u32 {
+/// Of all that a spec has.
+pub fn modifier_bits(spec: &Spec) -> u32 {
     spec.modifiers.iter().filter_map(|part| modifier_bit(part.name)).sum()
 }
 
@@ -157,16 +159,6 @@ impl Account {
             runnable: words.u32(),
         }
     }
-}
-
-/// Cgroups that the map `cgroups` has room for.
-#[cfg(feature = "bpf")]
-pub const MAX_CGROUPS: usize = 4096;
-
-/// Of a `struct host_cgroup`, what stands for its tasks as a process.
-#[cfg(feature = "bpf")]
-pub fn cgroup_id(bytes: &[u8]) -> u32 {
-    Words(bytes.get(8..).unwrap_or_default()).u32()
 }
 
 /// `struct host_exit`: how it ended.

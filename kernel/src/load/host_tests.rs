@@ -66,7 +66,7 @@ fn config(spec: &Spec) -> Config<'_> {
         pool: 100,
         fail_every: 7,
         log: true,
-        cgroups: false,
+        grouping: Some(Grouping::Users),
         patience_ms: 15_000,
         sample: 64,
         tick_ns: 1_000_000,
@@ -76,15 +76,18 @@ fn config(spec: &Spec) -> Config<'_> {
 #[test]
 fn the_host_reads_the_configuration_that_was_meant() {
     let (text, _) = probe("pbs:alpha=0.5:beta=-3+procfair:all=on");
-    let lines: Vec<&str> = text.lines().take(8).collect();
+    let lines: Vec<&str> = text.lines().take(9).collect();
     assert_eq!(lines[0], "command 1 2 3 18446744073709551614");
-    assert_eq!(lines[1], "pool 100 fail_every 7 log 1 cgroups 0 patience_ms 15000 sample 64 tick_ns 1000000");
+    assert_eq!(
+        lines[1],
+        "pool 100 fail_every 7 log 1 cgroups 0 patience_ms 15000 sample 64 tick_ns 1000000 users 1"
+    );
     assert_eq!(lines[2], "cpu 0 65535 1 kernel_cpu 0 2 65535");
     assert_eq!(lines[3], "quantum 4000000 ncpus 2 modifiers 1");
     assert!(lines[4].starts_with("policy alpha=32768 beta=-196608"), "{}", lines[4]);
-    assert_eq!(lines[5], "procfair all=1");
-    assert_eq!(lines[6], "tfps all=0");
-    assert_eq!(lines[7], "feasible median=1");
+    assert_eq!(lines[5], "procfair all=1 group=0");
+    assert_eq!(lines[6], "tfps all=0 group=0");
+    assert_eq!(lines[7..9], ["groups", "feasible median=1"]);
 }
 
 #[test]
@@ -99,7 +102,7 @@ fn every_policy_has_its_defaults() {
 #[test]
 fn modifiers_have_the_machines_bits() {
     let (text, _) = probe("rr+feasible+procfair");
-    assert!(text.contains("ncpus 2 modifiers 5\n"), "{text}");
+    assert!(text.contains("ncpus 2 modifiers 9\n"), "{text}");
     for line in text.lines().filter_map(|line| line.strip_prefix("modifier ")) {
         let (name, bit) = line.split_once(' ').expect("a name and a bit");
         assert_eq!(modifier_bit(name), bit.parse().ok(), "{name}");

@@ -5,13 +5,13 @@
 
 #![cfg_attr(not(feature = "bpf"), allow(dead_code))]
 
-mod cgroups;
 pub mod check;
 mod commands;
 mod cpus;
 pub mod doctor;
 mod end;
 mod error;
+mod grouping;
 mod host;
 #[cfg(feature = "bpf")]
 mod object;
@@ -42,6 +42,15 @@ pub use host::{MAX_POOL, Stats};
 pub use socket::{AskError, ask};
 pub use statistics::{Interval, TaskRow};
 
+/// What makes groups of tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// Cgroups, nested, with their `cpu.weight`.
+    Cgroups,
+    /// Users, all of the same weight.
+    Users,
+}
+
 /// What to load, and for how long.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -53,8 +62,8 @@ pub struct Options {
     pub timeout: Duration,
     /// How long a runnable task may wait before it runs out of turn; zero: until the kernel's watchdog.
     pub patience: Duration,
-    /// A task's process is its cgroup, with the weight that this has; adds the modifier procfair.
-    pub cgroups: bool,
+    /// Which groups tasks are in; adds the modifier groups.
+    pub grouping: Option<Grouping>,
     /// Tasks that the policy takes at most; further ones wait in a queue of their own.
     pub pool: u32,
     /// Between statistics.

@@ -1,6 +1,5 @@
 //! A policy's BPF object in the kernel, from the bytes of the build to the attached scheduler.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use divvy_sim::spec::Spec;
@@ -9,7 +8,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 
 use super::commands::Backend;
 use super::error::LoadError;
-use super::host::{Account, Command, Config, Exit, MAX_CGROUPS, MAX_POOL, Stats, cgroup_id};
+use super::host::{Account, Command, Config, Exit, MAX_POOL, Stats, modifier_bits};
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
@@ -75,22 +74,6 @@ impl Scheduler {
         Ok(Exit::read(&self.value(".data.exit", Exit::SIZE)?))
     }
 
-    /// The cgroups that have had tasks: inode number, and the id that stands for them.
-    pub fn cgroups(&self) -> Result<Vec<(u64, u32)>, LoadError> {
-        let map = self.map("cgroups")?;
-        let mut found = BTreeMap::new();
-        // Where the kernel deletes one meanwhile, keys may begin anew.
-        for key in map.keys().take(2 * MAX_CGROUPS) {
-            let value = map.lookup(&key, MapFlags::ANY);
-            let value = value.map_err(|error| io("cannot read `cgroups`", &error))?;
-            let inode = key.as_slice().try_into().map(u64::from_ne_bytes);
-            if let (Ok(inode), Some(value)) = (inode, value) {
-                found.insert(inode, cgroup_id(&value));
-            }
-        }
-        Ok(found.into_iter().collect())
-    }
-
     /// The map of the log's records.
     pub fn records(&self) -> Result<libbpf_rs::Map<'_>, LoadError> {
         self.map("records")
@@ -145,6 +128,9 @@ fn configure(open: &mut OpenObject, config: &Config<'_>) -> Result<(), LoadError
                 return Err(size_mismatch(".rodata.config", size, bytes.len()));
             }
             map.set_initial_value(&bytes).map_err(|error| io("cannot set .rodata.config", &error))?;
+        } else if map.name() == ".rodata.modifiers" {
+            let modifiers = modifier_bits(config.spec).to_ne_bytes();
+            map.set_initial_value(&modifiers).map_err(|error| io("cannot set .rodata.modifiers", &error))?;
         } else if map.name() == "records" && !config.log {
             map.set_max_entries(SMALLEST_RING).map_err(|error| io("cannot resize `records`", &error))?;
         }

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use divvy_sim::spec::Spec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::cgroups::{self, Cgroups};
 use super::commands;
 use super::cpus::Cpus;
 use super::end::{End, Verdict};
 use super::error::LoadError;
+use super::grouping::by_group;
 use super::host::Config;
 use super::object::Scheduler;
 use super::records::{self, Records};
@@ -19,7 +19,7 @@ use super::running::Running;
 use super::socket::{self, Server};
 use super::statistics::{History, Interval, Sample};
 use super::sys::{self, Signal, Signals};
-use super::{Options, Watch, check, doctor, privileges};
+use super::{Grouping, Options, Watch, check, doctor, privileges};
 
 /// How often the kernel is asked whether the scheduler is still there.
 const LOOK: Duration = Duration::from_millis(200);
@@ -68,13 +68,14 @@ fn tick_ns() -> u32 {
     u32::try_from(tick.tv_nsec).unwrap_or(0)
 }
 
-/// The policy; with cgroups, one that can honour their weights.
+/// The policy; with groups, one that can honour their weights.
 fn policy(options: &Options) -> Result<Spec, LoadError> {
-    if !options.cgroups {
-        return Ok(options.spec.clone());
+    match options.grouping {
+        None => return Ok(options.spec.clone()),
+        Some(Grouping::Cgroups) => doctor::cgroups().map(drop)?,
+        Some(Grouping::Users) => {}
     }
-    doctor::cgroups()?;
-    cgroups::by_cgroup(&options.spec)
+    by_group(&options.spec)
 }
 
 /// A scheduler that takes no commands is one nevertheless.
@@ -121,7 +122,7 @@ impl Session<'_> {
             pool: self.options.pool,
             fail_every: self.options.fail_every,
             log: self.options.log.is_some(),
-            cgroups: self.options.cgroups,
+            grouping: self.options.grouping,
             patience_ms: self.options.patience.as_millis() as u32,
             sample: LOCK_SAMPLE,
             tick_ns: tick_ns(),
@@ -175,13 +176,8 @@ impl Session<'_> {
         statistics: &mut Statistics,
         watch: &mut dyn Watch,
     ) -> Result<Outcome, LoadError> {
-        let mut cgroups = self.options.cgroups.then(Cgroups::new);
         loop {
-            if let Some(cgroups) = cgroups.as_mut().filter(|cgroups| cgroups.next() <= Instant::now()) {
-                cgroups.look(&scheduler.cgroups()?, &scheduler.accounts()?, scheduler)?;
-            }
-            let next = cgroups.iter().map(Cgroups::next).fold(statistics.next, Instant::min);
-            self.wait(if records.is_some() { FETCH } else { LOOK }, next)?;
+            self.wait(if records.is_some() { FETCH } else { LOOK }, statistics.next)?;
             records.map_or(Ok(()), Records::drain)?;
             if let Some(verdict) = Verdict::of(scheduler.exit()?) {
                 return Ok(Outcome::Kernel(verdict));

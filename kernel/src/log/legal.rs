@@ -3,7 +3,7 @@
 //! Checked is what the machine's memory depends on (`policy/machine.h`): ids and CPUs within their range, weights and
 //! parameters as well, time that does not go back, and tasks that exist and join and leave in turn.
 
-use divvy_sim::policy::{Event, ParamInfo, TaskId, WEIGHT_MAX};
+use divvy_sim::policy::{Event, MAX_GROUPS, ParamInfo, TaskId, WEIGHT_MAX};
 
 /// Times beyond are no times: 146 years.
 const TIME_MAX: u64 = 1 << 62;
@@ -15,6 +15,7 @@ struct Task {
     /// Was runnable once.
     seen: bool,
     process: TaskId,
+    group: u32,
     /// Of its id: itself, and those whose process it stands for. The host gives away an id that nobody holds.
     holders: u32,
 }
@@ -24,11 +25,19 @@ pub(super) struct Legal {
     params: &'static [ParamInfo],
     now: u64,
     tasks: Vec<Task>,
+    /// Of groups, by id; 0 is the root.
+    parents: Vec<u32>,
 }
 
 impl Legal {
     pub fn new(cpus: u32, pool: u32, params: &'static [ParamInfo]) -> Legal {
-        Legal { cpus, params, now: 0, tasks: vec![Task::default(); pool as usize + 1] }
+        Legal {
+            cpus,
+            params,
+            now: 0,
+            tasks: vec![Task::default(); pool as usize + 1],
+            parents: vec![0; MAX_GROUPS as usize],
+        }
     }
 
     /// Whether this may come now; if so, it came.
@@ -56,7 +65,42 @@ impl Legal {
             }
             Event::SetProcess { task, process } => self.set_process(task, process),
             Event::SetParam { owner, index, value } => self.set_param(owner, index, value),
+            Event::SetGroup { group, parent, weight } => self.set_group(group, parent, weight),
+            Event::EnterGroup { task, group } => self.enter_group(task, group),
         }
+    }
+
+    /// Groups are a tree, and one that has runnable tasks stays where it is.
+    fn set_group(&mut self, group: u32, parent: u32, weight: u64) -> Result<(), String> {
+        check_weight(weight)?;
+        check_group(group)?;
+        check_group(parent)?;
+        if group == 0 {
+            return Err("the root, group 0, has no parent and no weight".to_owned());
+        }
+        if self.is_in(parent, group) {
+            return Err(format!("group {group} is put into group {parent}, which is in it"));
+        }
+        let moves = self.parents[group as usize] != parent;
+        if moves && self.tasks.iter().any(|task| task.runnable && self.is_in(task.group, group)) {
+            return Err(format!("group {group} gets another parent, and has runnable tasks"));
+        }
+        self.parents[group as usize] = parent;
+        Ok(())
+    }
+
+    /// Whether a group is this one, or at any depth in it. Parents lead to the root.
+    fn is_in(&self, mut inner: u32, group: u32) -> bool {
+        while inner != group && inner != 0 {
+            inner = self.parents[inner as usize];
+        }
+        inner == group
+    }
+
+    fn enter_group(&mut self, task: TaskId, group: u32) -> Result<(), String> {
+        check_group(group)?;
+        self.known(task)?.group = group;
+        Ok(())
     }
 
     fn known(&mut self, id: TaskId) -> Result<&mut Task, String> {
@@ -159,6 +203,13 @@ impl Legal {
         }
         Ok(())
     }
+}
+
+fn check_group(group: u32) -> Result<(), String> {
+    if group < MAX_GROUPS {
+        return Ok(());
+    }
+    Err(format!("there is no group {group}: they are 1 to {}", MAX_GROUPS - 1))
 }
 
 fn check_weight(weight: u64) -> Result<(), String> {

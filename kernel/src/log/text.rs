@@ -38,6 +38,10 @@ impl fmt::Display for Arguments<'_> {
             Event::SetWeight { task, weight } => write!(f, "task {task}, weight {}", Weight(*weight)),
             Event::SetAllowed { task, mask } => write!(f, "task {task}, CPUs {}", Cpus(mask)),
             Event::SetProcess { task, process } => write!(f, "task {task}, process {process}"),
+            Event::SetGroup { group, parent, weight } => {
+                write!(f, "group {group} in {parent}, weight {}", Weight(*weight))
+            }
+            Event::EnterGroup { task, group } => write!(f, "task {task}, group {group}"),
             Event::SetParam { owner: 0, index, value } => write!(f, "parameter {index} = {value}"),
             Event::SetParam { owner, index, value } => {
                 write!(f, "parameter {index} of modifier {owner} = {value}")

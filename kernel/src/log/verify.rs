@@ -270,6 +270,10 @@ fn decode(record: &Record, mask: CpuMask) -> Result<(Event, Answer), String> {
             value: record.value.cast_signed(),
         }),
         13 => silent(Event::SetProcess { task, process: record.answer }),
+        14 => {
+            silent(Event::SetGroup { group: record.answer, parent: record.cpu.into(), weight: record.value })
+        }
+        15 => silent(Event::EnterGroup { task, group: record.answer }),
         kind => Err(format!("there is no event of kind {kind}")),
     }
 }

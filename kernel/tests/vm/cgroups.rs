@@ -42,10 +42,6 @@ fn cgroups_receive_by_their_weights_however_many_tasks_they_have() {
         assert_eq!(said.json("log")["verdict"], "ok", "{said}");
         let sixth = 1.0 / 6.0;
         assert_near(spec, &shares(&said, "all"), [sixth, 2.0 * sixth, sixth, 2.0 * sixth]);
-        // To be found out: after the change sfq gave a 0.539, c/x 0.155, c/y 0.307.
-        if spec == "sfq" {
-            continue;
-        }
         assert_near(spec, &shares(&said, "changed"), [4.0 / 7.0, 0.0, 1.0 / 7.0, 2.0 / 7.0]);
     }
 }

@@ -11,24 +11,36 @@
 //! all of them advance along one virtual time, dV/dt = q / rest, and a task's service is its weight times the
 //! distance. A change of the backlogged set touches the capped tasks only.
 //!
-//! `oracle::gms` computes the same in exact fractions, by another method; tests compare the two.
+//! With a hierarchy of groups the weights are those rates themselves, worked out anew at each change of the backlogged set
+//! (`hierarchy.rs`): O(tasks and groups) a change.
+//!
+//! `oracle::gms` and `oracle::hierarchy` compute the same in exact fractions, by another method; tests compare the two.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use super::hierarchy::Hierarchy;
 use crate::policy::TaskId;
 use crate::sharing::{Division, Sharing};
+use crate::workload::Group;
 
 const ORDERS: usize = 64;
 const NONE: u32 = u32::MAX;
+/// One CPU as a weight, where weights are rates: 2^8 of them are exact in an `f64`.
+const CPU: f64 = (1_u64 << 44) as f64;
 
 #[derive(Clone, Copy, Debug)]
 struct Share {
     /// Its own.
     nominal: u64,
-    /// With which it takes part: divided among its process's backlogged threads, where that is asked for.
+    /// Divided among its process's backlogged threads, where that is asked for.
+    wanted: u64,
+    /// With which it takes part: that, or in a hierarchy its rate.
     weight: u64,
-    process: Option<u32>,
+    /// Of its weight: a process or a group, by a number.
+    owner: Option<usize>,
+    /// 0 is none.
+    group: usize,
     /// Service until `from`, in ns.
     received_ns: f64,
     /// Work left at `from`, in ns; infinite for a hog.
@@ -77,8 +89,11 @@ pub(crate) struct Entitled {
     cpus: u64,
     sharing: Sharing,
     tasks: Vec<Share>,
-    /// Backlogged threads of each process that divides its weight among them.
+    /// Backlogged threads of each owner that divides its weight among them.
     threads: Vec<Vec<TaskId>>,
+    /// If weights are those of a hierarchy; and all backlogged tasks, then.
+    hierarchy: Option<Hierarchy>,
+    backlog: Vec<TaskId>,
     /// Backlogged tasks by order of magnitude of their weight: those in `[2^i, 2^(i+1))`.
     first: [u32; ORDERS],
     size: [u64; ORDERS],
@@ -96,12 +111,14 @@ pub(crate) struct Entitled {
 }
 
 impl Entitled {
-    pub(crate) fn new(cpus: u32, sharing: Sharing) -> Entitled {
+    pub(crate) fn new(cpus: u32, sharing: Sharing, groups: &[Group]) -> Entitled {
         Entitled {
             cpus: cpus.into(),
             sharing,
             tasks: Vec::new(),
             threads: Vec::new(),
+            hierarchy: sharing.groups.then(|| Hierarchy::new(groups)),
+            backlog: Vec::new(),
             first: [NONE; ORDERS],
             size: [0; ORDERS],
             orders: 0,
@@ -116,13 +133,15 @@ impl Entitled {
     }
 
     /// A new task with no service yet.
-    pub(crate) fn add(&mut self, task: TaskId, weight: u64, process: Option<u32>) {
-        let process = process.filter(|_| self.sharing.division != Division::None);
+    pub(crate) fn add(&mut self, task: TaskId, weight: u64, process: Option<u32>, group: Option<usize>) {
+        let owner = self.owner(process, group);
         let version = self.tasks.get(task as usize).map_or(0, |former| former.version + 1);
         let fresh = Share {
             nominal: weight,
+            wanted: weight,
             weight,
-            process,
+            owner,
+            group: group.map_or(0, |group| group + 1),
             received_ns: 0.0,
             left_ns: 0.0,
             from: 0.0,
@@ -132,8 +151,8 @@ impl Entitled {
             next: NONE,
             prev: NONE,
         };
-        if let Some(process) = process {
-            let n = self.threads.len().max(process as usize + 1);
+        if let Some(owner) = owner {
+            let n = self.threads.len().max(owner + 1);
             self.threads.resize_with(n, Vec::new);
         }
         let i = task as usize;
@@ -141,6 +160,15 @@ impl Entitled {
             self.tasks.resize(i + 1, fresh);
         }
         self.tasks[i] = fresh;
+    }
+
+    /// Processes and groups, by turns.
+    fn owner(&self, process: Option<u32>, group: Option<usize>) -> Option<usize> {
+        if self.sharing.division == Division::None {
+            return None;
+        }
+        let group = group.filter(|_| self.sharing.by_group).map(|group| 2 * group + 1);
+        group.or(process.map(|process| 2 * process as usize))
     }
 
     /// The task brings work; `u64::MAX` has no end.
@@ -260,10 +288,14 @@ impl Entitled {
         share.capped = false;
         share.from = v;
         self.link(task);
-        if let Some(process) = self.tasks[task as usize].process {
-            self.threads[process as usize].push(task);
-            self.divide(process);
+        if self.hierarchy.is_some() {
+            self.backlog.push(task);
         }
+        if let Some(owner) = self.tasks[task as usize].owner {
+            self.threads[owner].push(task);
+            self.divide(owner);
+        }
+        self.share();
         self.expect_finish(task);
         self.cap();
     }
@@ -278,27 +310,47 @@ impl Entitled {
             share.capped = false;
             self.capped.retain(|&t| t != task);
         }
-        if let Some(process) = self.tasks[task as usize].process {
-            self.threads[process as usize].retain(|&t| t != task);
-            self.divide(process);
+        self.backlog.retain(|&t| t != task);
+        if let Some(owner) = self.tasks[task as usize].owner {
+            self.threads[owner].retain(|&t| t != task);
+            self.divide(owner);
         }
+        self.share();
         self.cap();
     }
 
-    fn divide(&mut self, process: u32) {
-        let threads = std::mem::take(&mut self.threads[process as usize]);
+    fn divide(&mut self, owner: usize) {
+        let threads = std::mem::take(&mut self.threads[owner]);
         for &thread in &threads {
             let nominal = self.tasks[thread as usize].nominal;
-            let weight = self.sharing.division.part(nominal, threads.len() as u64, self.cpus);
-            if self.tasks[thread as usize].weight != weight {
-                self.settle(thread);
-                self.unlink(thread);
-                self.tasks[thread as usize].weight = weight;
-                self.link(thread);
-                self.expect_finish(thread);
+            let wanted = self.sharing.division.part(nominal, threads.len() as u64, self.cpus);
+            self.tasks[thread as usize].wanted = wanted;
+            if self.hierarchy.is_none() {
+                self.reweigh(thread, wanted);
             }
         }
-        self.threads[process as usize] = threads;
+        self.threads[owner] = threads;
+    }
+
+    /// In a hierarchy, weights are rates.
+    fn share(&mut self) {
+        let Some(hierarchy) = &self.hierarchy else { return };
+        let share = |&task: &TaskId| (self.tasks[task as usize].group, self.tasks[task as usize].wanted);
+        let backlogged: Vec<(usize, u64)> = self.backlog.iter().map(share).collect();
+        let rates = hierarchy.rates(self.cpus, &backlogged);
+        for (i, rate) in rates.into_iter().enumerate() {
+            self.reweigh(self.backlog[i], ((rate * CPU).round() as u64).max(1));
+        }
+    }
+
+    fn reweigh(&mut self, task: TaskId, weight: u64) {
+        if self.tasks[task as usize].weight != weight {
+            self.settle(task);
+            self.unlink(task);
+            self.tasks[task as usize].weight = weight;
+            self.link(task);
+            self.expect_finish(task);
+        }
     }
 
     fn link(&mut self, task: TaskId) {
@@ -403,9 +455,9 @@ mod tests {
     const FOREVER: u64 = u64::MAX;
 
     fn hogs(cpus: u32, weights: &[u64]) -> Entitled {
-        let mut e = Entitled::new(cpus, Sharing::default());
+        let mut e = Entitled::new(cpus, Sharing::default(), &[]);
         for (i, &w) in weights.iter().enumerate() {
-            e.add(i as TaskId, w, None);
+            e.add(i as TaskId, w, None, None);
             e.bring(i as TaskId, FOREVER, 0);
         }
         e
@@ -432,7 +484,7 @@ mod tests {
     fn rates_follow_arrivals_and_departures() {
         let mut e = hogs(2, &[10, 1, 1]);
         e.withdraw(1, 100); // 10:1 on two CPUs: both have their own
-        e.add(3, 1, None);
+        e.add(3, 1, None, None);
         e.bring(3, FOREVER, 200); // 10:1:1 again
         assert_eq!(services(&mut e, 4, 300), [300.0, 50.0, 50.0 + 100.0 + 50.0, 50.0]);
     }
@@ -441,7 +493,7 @@ mod tests {
     #[test]
     fn a_burst_ends_when_the_fluid_has_served_it() {
         let mut e = hogs(1, &[1]);
-        e.add(1, 1, None);
+        e.add(1, 1, None, None);
         e.bring(1, 30, 100);
         e.bring(1, 10, 120);
         assert_eq!(services(&mut e, 2, 180), [100.0 + 40.0, 40.0]);
@@ -453,9 +505,9 @@ mod tests {
     /// Two CPUs, weights 10, 1, 1: the heavy one is capped and done after 10 ns; then the others have a CPU each.
     #[test]
     fn a_capped_burst_ends_too() {
-        let mut e = Entitled::new(2, Sharing::default());
+        let mut e = Entitled::new(2, Sharing::default(), &[]);
         for (task, weight, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
-            e.add(task, weight, None);
+            e.add(task, weight, None, None);
             e.bring(task, work, 0);
         }
         assert_eq!(services(&mut e, 3, 30), [10.0, 25.0, 25.0]);
@@ -464,9 +516,10 @@ mod tests {
     /// One CPU, a program of two threads and one of a single thread, all of weight 4: 2:2:4, then 4:4 when one ends.
     #[test]
     fn threads_of_a_process_divide_its_weight() {
-        let mut e = Entitled::new(1, Sharing { division: Division::Evenly });
+        let sharing = Sharing { division: Division::Evenly, ..Sharing::default() };
+        let mut e = Entitled::new(1, sharing, &[]);
         for (task, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
-            e.add(task, 4, Some(process));
+            e.add(task, 4, Some(process), None);
             e.bring(task, work, 0);
         }
         assert_eq!(services(&mut e, 3, 40), [10.0, 10.0, 20.0]);

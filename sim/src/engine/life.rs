@@ -6,6 +6,14 @@ use crate::policy::MAX_TASKS;
 use crate::workload;
 
 impl Engine<'_> {
+    /// In the machine a group's id is its index and 1: 0 is none.
+    pub(super) fn make_groups(&mut self) {
+        for (group, id) in self.workload.groups.iter().zip(1..) {
+            let parent = group.parent.map_or(0, |parent| parent as u32 + 1);
+            self.machine.set_group(id, parent, group.weight.fixed(), 0);
+        }
+    }
+
     pub(super) fn make_classes(&mut self) {
         let workload = self.workload;
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
@@ -31,6 +39,7 @@ impl Engine<'_> {
                 weight: task.weight.fixed(),
                 allowed: task.affinity.as_deref().map(mask),
                 process,
+                group: task.group,
                 born: 0,
                 arrivals: stream(
                     self.setup.seed,
@@ -87,7 +96,7 @@ impl Engine<'_> {
         c.instance = task;
         let row = c.first_row + (number as usize).min(c.rows - 1);
         let weight = c.weight;
-        let process = c.process;
+        let (process, group) = (c.process, c.group);
         let key = workload::instance(class, number);
         let (seed, rep) = (self.setup.seed, self.setup.rep);
         let generation = self.tasks[task as usize].generation + 1;
@@ -102,9 +111,12 @@ impl Engine<'_> {
             ..Instance::vacant()
         };
         self.alive += 1;
-        self.entitled.add(task, weight, process.map(|p| p as u32));
+        self.entitled.add(task, weight, process.map(|p| p as u32), group);
         let process = process.map_or(task, |p| MAX_TASKS - 1 - p as TaskId);
         self.machine.add(task, process, weight, self.now);
+        if let Some(group) = group {
+            self.machine.enter_group(task, group as u32 + 1, self.now);
+        }
         if let Some(mask) = &self.classes[class].allowed {
             self.machine.set_allowed(task, mask);
         }

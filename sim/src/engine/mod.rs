@@ -14,6 +14,7 @@
 mod checks;
 mod deadlock;
 pub(crate) mod entitled;
+mod hierarchy;
 mod instance;
 pub(crate) mod metrics;
 pub mod program;
@@ -109,6 +110,7 @@ struct Class {
     allowed: Option<CpuMask>,
     /// Its number, if it has a name.
     process: Option<usize>,
+    group: Option<usize>,
     /// Instances so far, which numbers their random streams.
     born: u32,
     arrivals: Stream,
@@ -192,7 +194,7 @@ impl<'a> Engine<'a> {
             processes: 0,
             mutexes: workload.locks.iter().map(|_| Mutex::default()).collect(),
             meetings: workload.barriers.iter().map(|b| Meeting::new(b.parties)).collect(),
-            entitled: Entitled::new(workload.cpus, setup.sharing),
+            entitled: Entitled::new(workload.cpus, setup.sharing, &workload.groups),
             rows: Vec::new(),
             delays: Delays::default(),
             schedule: vec![Vec::new(); n],
@@ -207,6 +209,7 @@ impl<'a> Engine<'a> {
             warm: workload.warmup_ns == 0,
             setup,
         };
+        engine.make_groups();
         engine.make_classes();
         engine
     }

@@ -6,6 +6,7 @@
 //! | module | judges |
 //! |---|---|
 //! | [`gms`] | shares and entitled service: the GPS and GMS fluid models |
+//! | [`hierarchy`] | the same where groups have shares |
 //! | [`readjust`] | feasible weights on several CPUs |
 //! | [`pbs_fluid`] | PBS completion times |
 //! | [`procfair`] | two programs with few and with many threads |
@@ -13,6 +14,7 @@
 //! | [`mod@reference`] | decision by decision: GR3, WFQ, stride, SFQ, WF2Q, SFS on static sets |
 
 pub mod gms;
+pub mod hierarchy;
 pub mod pbs_fluid;
 pub mod procfair;
 pub mod queueing;

@@ -96,6 +96,22 @@ pub enum Event {
         /// The task, or whatever else, that stands for its process.
         process: TaskId,
     },
+    /// A group of tasks exists, or has another weight.
+    SetGroup {
+        /// The group, from 1; below [`super::MAX_GROUPS`].
+        group: u32,
+        /// The one that it is in, 0 for none; may be another than before only while none of its tasks is runnable.
+        parent: u32,
+        /// In the machine's fixed point.
+        weight: u64,
+    },
+    /// A task is in another group.
+    EnterGroup {
+        /// The task.
+        task: TaskId,
+        /// Its group, 0 for none.
+        group: u32,
+    },
 }
 
 /// What a machine answers; nothing to most events.
@@ -110,7 +126,7 @@ pub struct Answer {
 }
 
 /// Names of the kinds, by number.
-pub(super) const KINDS: [&str; 14] = [
+pub(super) const KINDS: [&str; 16] = [
     "new",
     "exit",
     "runnable",
@@ -125,6 +141,8 @@ pub(super) const KINDS: [&str; 14] = [
     "set_allowed",
     "set_param",
     "set_process",
+    "set_group",
+    "enter_group",
 ];
 
 // enum why of policy.h
@@ -152,6 +170,8 @@ impl Event {
             Event::SetAllowed { .. } => 11,
             Event::SetParam { .. } => 12,
             Event::SetProcess { .. } => 13,
+            Event::SetGroup { .. } => 14,
+            Event::EnterGroup { .. } => 15,
         }
     }
 
@@ -188,6 +208,10 @@ impl Event {
             Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task, weight),
             Event::SetAllowed { task, mask } => (raw.id, raw.allowed) = (task, mask),
             Event::SetProcess { task, process } => (raw.id, raw.process) = (task, process),
+            Event::SetGroup { group, parent, weight } => {
+                (raw.process, raw.cpu, raw.amount) = (group, parent, weight);
+            }
+            Event::EnterGroup { task, group } => (raw.id, raw.process) = (task, group),
             Event::SetParam { owner, index, value } => {
                 (raw.process, raw.cpu, raw.amount) = (owner, index, value.cast_unsigned());
             }

@@ -11,6 +11,8 @@ use super::text;
 pub type TaskId = u32;
 /// Task ids are below this.
 pub const MAX_TASKS: u32 = 1 << 20;
+/// Groups of tasks are below this; 0 is none.
+pub const MAX_GROUPS: u32 = 4096;
 /// CPUs are below this.
 pub const MAX_CPUS: u32 = 256;
 /// The weight of nice 0, in the machine's fixed point.
@@ -151,6 +153,18 @@ impl Machine {
     pub fn set_weight(&mut self, task: TaskId, weight: u64, now_ns: u64) {
         // SAFETY: see `add`.
         unsafe { (self.host.set_weight)(self.raw.as_ptr(), task, weight, now_ns) }
+    }
+
+    /// A group of tasks exists, or has another weight; see [`Event::SetGroup`].
+    pub fn set_group(&mut self, group: u32, parent: u32, weight: u64, now_ns: u64) {
+        debug_assert!(group > 0 && group < MAX_GROUPS && parent < MAX_GROUPS);
+        self.tell(&Event::SetGroup { group, parent, weight }, now_ns);
+    }
+
+    /// A task is in another group, or in none (0).
+    pub fn enter_group(&mut self, task: TaskId, group: u32, now_ns: u64) {
+        debug_assert!(group < MAX_GROUPS);
+        self.tell(&Event::EnterGroup { task, group }, now_ns);
     }
 
     /// Where a task may run from now on. Returns the CPU that must dispatch because of it.

@@ -11,7 +11,8 @@ use std::sync::OnceLock;
 
 pub use event::{Answer, Event};
 pub use machine::{
-    CpuMask, Decision, MAX_CPUS, MAX_TASKS, Machine, TaskId, WEIGHT_MAX, WEIGHT_NICE_0, WEIGHT_UNIT,
+    CpuMask, Decision, MAX_CPUS, MAX_GROUPS, MAX_TASKS, Machine, TaskId, WEIGHT_MAX, WEIGHT_NICE_0,
+    WEIGHT_UNIT,
 };
 
 /// Selects who runs next, or changes weights before something else does.

@@ -50,12 +50,28 @@ pub struct Workload {
     pub switch_cost_ns: u64,
     /// CPU time lost, on top of that, when a task resumes on another CPU than the last time.
     pub migration_cost_ns: u64,
+    /// Each after the one that it is in; [`Task::group`] and [`Group::parent`] hold indices into this.
+    pub groups: Vec<Group>,
     /// In the file's order; [`Step::Fork`] and [`Step::Wake`] hold indices into this.
     pub tasks: Vec<Task>,
     /// Names of the mutexes; [`Step::Lock`] and [`Step::Unlock`] hold indices into this.
     pub locks: Vec<String>,
     /// [`Step::Barrier`] holds indices into this.
     pub barriers: Vec<Barrier>,
+}
+
+/// Most groups that a workload may have.
+pub const MAX_GROUPS: usize = 4095;
+
+/// Tasks that share what their group gets, such as those of a user or a cgroup. It may be in another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its path: names from the outermost group to this one, with `/` between them.
+    pub name: String,
+    /// Its share, in relation to the tasks and groups beside it.
+    pub weight: Weight,
+    /// The group that it is in.
+    pub parent: Option<usize>,
 }
 
 /// A meeting point: whoever arrives waits until `parties` instances have, then all go on and it starts afresh.
@@ -76,6 +92,8 @@ pub struct Task {
     pub weight: Weight,
     /// The process whose thread it is; `None` gives each instance a process of its own.
     pub process: Option<String>,
+    /// The group that it is in.
+    pub group: Option<usize>,
     /// Number of instances; of a forked task, the number that each fork starts.
     pub count: u32,
     /// When it starts (open arrivals: when the source starts).

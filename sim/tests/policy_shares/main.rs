@@ -5,6 +5,7 @@ mod feasible;
 mod gr3;
 mod gr3_bounds;
 mod gr3_model;
+mod groups;
 mod lines;
 mod lockstep;
 mod sfs;

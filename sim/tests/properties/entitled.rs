@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use divvy_sim::oracle::gms::rates;
+use divvy_sim::oracle::hierarchy::{self, Node};
 use divvy_sim::oracle::{Rational, whole};
 use divvy_sim::sharing::Division;
-use divvy_sim::workload::{Task, Workload};
+use divvy_sim::workload::{Group, Task, Workload};
 use num_traits::{ToPrimitive, Zero};
 
 use crate::for_all;
@@ -29,6 +30,8 @@ struct Fluid<'a> {
     owners: Vec<&'a Task>,
     /// How a process's threads divide their weight, by the number of those that are backlogged.
     division: Division,
+    /// Where groups have weights: all of them.
+    groups: Option<&'a [Group]>,
     backlog: BTreeMap<usize, Backlog>,
     service: Vec<Rational>,
 }
@@ -53,6 +56,27 @@ impl Fluid<'_> {
         }
     }
 
+    /// Of the backlogged rows, in their order
+    fn rates(&self) -> Vec<Rational> {
+        let Some(groups) = self.groups else {
+            let weights: Vec<Rational> = self.backlog.values().map(|b| b.weight.clone()).collect();
+            return rates(&weights, self.cpus);
+        };
+        let of_rows: BTreeMap<usize, Rational> =
+            hierarchy::rates(&self.members(groups, None), self.cpus).into_iter().collect();
+        of_rows.into_values().collect()
+    }
+
+    fn members(&self, groups: &[Group], of: Option<usize>) -> Vec<Node> {
+        let own = self.backlog.iter().filter(|(row, _)| self.owners[**row].group == of);
+        let own = own.map(|(&row, backlog)| Node::Task(row, backlog.weight.clone()));
+        let inner = groups.iter().enumerate().filter(|(_, group)| group.parent == of);
+        own.chain(inner.map(|(index, group)| {
+            Node::Group(whole(group.weight.fixed()), self.members(groups, Some(index)))
+        }))
+        .collect()
+    }
+
     fn bring(&mut self, row: usize, work_ns: u64) {
         let fresh = Backlog { weight: Rational::zero(), left: Rational::zero() };
         self.backlog.entry(row).or_insert(fresh).left += whole(work_ns);
@@ -67,8 +91,7 @@ impl Fluid<'_> {
     fn advance_to(&mut self, time_ns: u64) {
         let end = whole(time_ns);
         while self.now < end {
-            let weights: Vec<Rational> = self.backlog.values().map(|b| b.weight.clone()).collect();
-            let rates = rates(&weights, self.cpus);
+            let rates = self.rates();
             let ends = self.backlog.values().zip(&rates).map(|(b, rate)| &b.left / rate);
             let passed = ends.chain([&end - &self.now]).min().expect("the end of the step at least");
             for ((&row, backlog), rate) in self.backlog.iter_mut().zip(rates) {
@@ -102,7 +125,7 @@ struct Exact {
     greatest: f64,
 }
 
-fn exact(workload: &Workload, record: &Record, division: Division) -> Vec<Exact> {
+fn exact(workload: &Workload, record: &Record, division: Division, groups: bool) -> Vec<Exact> {
     let owners = model::owner_of_rows(workload);
     let rows = owners.len();
     let zeros = vec![Rational::zero(); rows];
@@ -111,6 +134,7 @@ fn exact(workload: &Workload, record: &Record, division: Division) -> Vec<Exact>
         now: Rational::zero(),
         owners,
         division,
+        groups: groups.then_some(&workload.groups),
         backlog: BTreeMap::new(),
         service: zeros,
     };
@@ -151,7 +175,7 @@ fn entitled_service_and_errors_are_those_of_the_exact_fluid() {
     for_all(60, 11, (workloads(Kinds::Tasks, 1..=4, 4), 0..specs.len()), |(workload, spec)| {
         let spec = &specs[spec];
         let record = run(&workload, spec, 0);
-        let exact = exact(&workload, &record, division(spec));
+        let exact = exact(&workload, &record, division(spec), spec.contains("+groups"));
         for (task, exact) in record.run.tasks.iter().zip(exact) {
             let near = |reported: f64, exact: f64| (reported - exact).abs() <= 1.0 + 1e-9 * exact.abs();
             let all = near(task.entitled_ns as f64, exact.entitled)

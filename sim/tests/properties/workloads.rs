@@ -1,7 +1,7 @@
 //! Random workloads that end by themselves. They are made of pieces that cannot deadlock: a piece is a task or
 //! a few that need each other.
 
-use divvy_sim::workload::{Arrivals, Barrier, Dist, Step, Task, Weight, Workload};
+use divvy_sim::workload::{Arrivals, Barrier, Dist, Group, Step, Task, Weight, Workload};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -14,6 +14,7 @@ pub const MS: u64 = 1_000_000;
 struct Common {
     weight: Weight,
     process: Option<u8>,
+    group: Option<usize>,
     count: u32,
     start_ns: u64,
     /// Bits of the CPUs that it may use; those that the machine lacks do not count.
@@ -83,6 +84,7 @@ pub fn workloads(
                 tick_ns,
                 switch_cost_ns,
                 migration_cost_ns,
+                groups: groups(),
                 tasks: Vec::new(),
                 locks: vec!["a".into(), "b".into()],
                 barriers: Vec::new(),
@@ -94,6 +96,20 @@ pub fn workloads(
             workload
         })
         .boxed()
+}
+
+const GROUPS: usize = 5;
+
+/// a (1), a/b (3), c (2), c/d (1), c/d/e (8)
+fn groups() -> Vec<Group> {
+    let group = |(name, parent, units): (&str, Option<usize>, u64)| Group {
+        name: name.into(),
+        weight: Weight::Units(units * 1024),
+        parent,
+    };
+    let all: [_; GROUPS] =
+        [("a", None, 1), ("a/b", Some(0), 3), ("c", None, 2), ("c/d", Some(2), 1), ("c/d/e", Some(3), 8)];
+    all.map(group).into()
 }
 
 fn piece(kinds: Kinds) -> BoxedStrategy<Piece> {
@@ -128,10 +144,12 @@ fn common(kinds: Kinds) -> BoxedStrategy<Common> {
         _ => (Just(None), Just(None)).boxed(),
     };
     let start = prop_oneof![2 => Just(0), 1 => 0..30 * MS, 1 => (0..10_u64).prop_map(|n| n * MS)];
-    (weight(), option::weighted(0.4, 0..3_u8), 1..=4_u32, start, placed)
-        .prop_map(|(weight, process, count, start_ns, (affinity, stop_after_ns))| Common {
+    let of = (option::weighted(0.4, 0..3_u8), option::weighted(0.5, 0..GROUPS));
+    (weight(), of, 1..=4_u32, start, placed)
+        .prop_map(|(weight, (process, group), count, start_ns, (affinity, stop_after_ns))| Common {
             weight,
             process,
+            group,
             count,
             start_ns,
             affinity,
@@ -261,6 +279,7 @@ impl Common {
             name: format!("T{}", w.tasks.len()),
             weight: self.weight,
             process: self.process.map(|p| format!("P{p}")),
+            group: self.group,
             count: self.count,
             start_ns: self.start_ns,
             stop_ns: self.stop_after_ns.map(|ns| self.start_ns + ns),

@@ -216,7 +216,7 @@ fn what_a_machine_may_not_be_told_is_said_with_its_place() {
     let of = |kind, id| Record { now, kind, id, ..Record::default() };
     let first = [new(1, 1), of(2, 1)];
     let cases: &[(Record, &str)] = &[
-        (of(14, 1), "no event of kind 14"),
+        (of(16, 1), "no event of kind 16"),
         (new(0, 0), "0 is no task id"),
         (new(16_384, 16_384), "16384 is no task id"),
         (new(1, 1), "its id is in use"),
@@ -239,6 +239,13 @@ fn what_a_machine_may_not_be_told_is_said_with_its_place() {
         (Record { cpu: 0, why: 0, ..of(11, 1) }, "CPUs from 0"),
         (Record { cpu: 3, ..of(12, 0) }, "no parameter 3"),
         (Record { value: 2, ..of(12, 0) }, "out of its range"),
+        (Record { answer: 4096, value: 1, ..of(14, 0) }, "no group 4096"),
+        (Record { answer: 1, cpu: 4096, value: 1, ..of(14, 0) }, "no group 4096"),
+        (Record { answer: 1, value: 0, ..of(14, 0) }, "a weight of 0"),
+        (Record { answer: 0, value: 1, ..of(14, 0) }, "the root, group 0"),
+        (Record { answer: 1, cpu: 1, value: 1, ..of(14, 0) }, "group 1 is put into group 1, which is in it"),
+        (Record { answer: 4096, ..of(15, 1) }, "no group 4096"),
+        (Record { answer: 1, ..of(15, 2) }, "there is no task 2"),
         (Record { now: now - 1, ..of(5, 1) }, "time goes back"),
         (Record { now: u64::MAX, ..of(5, 1) }, "no time"),
     ];

@@ -42,6 +42,8 @@ struct Storm {
     now: u64,
     cpus: u32,
     params: &'static [policy::ParamInfo],
+    /// With the root; 0 where nobody looks at them.
+    groups: u32,
     tasks: Vec<Task>,
     on: Vec<TaskId>,
     told: Vec<(Event, Answer, u64)>,
@@ -107,7 +109,16 @@ impl Storm {
 
     fn change(&mut self, task: TaskId) {
         let weight = WEIGHT_UNIT * (1 + self.random.below(3000));
-        match self.random.below(5) {
+        match self.random.below(if self.groups > 0 { 7 } else { 5 }) {
+            5 => {
+                let group = 1 + self.random.below(u64::from(self.groups) - 1) as u32;
+                let parent = group / 2;
+                self.tell(Event::SetGroup { group, parent, weight });
+            }
+            6 => {
+                let group = self.random.below(self.groups.into()) as u32;
+                self.tell(Event::EnterGroup { task, group });
+            }
             0 => {
                 self.tell(Event::SetWeight { task, weight });
             }
@@ -175,10 +186,15 @@ pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(E
         now: 1 << 40,
         cpus,
         params: &policy::find(parsed.selection.name).unwrap().params,
+        groups: if spec.contains("+groups") { 10 } else { 0 },
         tasks: vec![Task { place: Place::Absent, seen: false, since: 0 }; 25],
         on: vec![0; cpus as usize],
         told: Vec::new(),
     };
+    // Nested, before tasks are in them.
+    for group in 1..storm.groups {
+        storm.tell(Event::SetGroup { group, parent: group / 2, weight: WEIGHT_UNIT * u64::from(group) });
+    }
     while storm.told.len() < events {
         storm.step();
     }
@@ -224,6 +240,10 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
         Event::Yield { cpu } => record.cpu = cpu as u16,
         Event::SetWeight { task, weight } => (record.id, record.value) = (task, weight),
         Event::SetProcess { task, process } => (record.id, record.answer) = (task, process),
+        Event::SetGroup { group, parent, weight } => {
+            (record.answer, record.cpu, record.value) = (group, parent as u16, weight);
+        }
+        Event::EnterGroup { task, group } => (record.id, record.answer) = (task, group),
         Event::SetParam { owner, index, value } => {
             (record.answer, record.cpu, record.value) = (owner, index as u16, value.cast_unsigned());
         }

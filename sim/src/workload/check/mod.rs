@@ -4,7 +4,7 @@ mod forks;
 mod program;
 
 use super::units::{MAX_NS, show_duration};
-use super::{Arrivals, Dist, MAX_CPUS, MAX_INSTANCES, Task, Weight, Workload};
+use super::{Arrivals, Dist, MAX_CPUS, MAX_GROUPS, MAX_INSTANCES, Task, Weight, Workload};
 
 pub(super) use self::forks::barrier_users;
 pub(super) use self::program::is_endless;
@@ -26,6 +26,8 @@ pub struct Problem {
 pub enum Place {
     /// The machine's setting of this key.
     Workload(&'static str),
+    /// The group of this index.
+    Group(usize),
     /// The barrier of this index.
     Barrier(usize),
     /// The task of this index, and its setting of this key.
@@ -49,6 +51,7 @@ impl Workload {
     /// The first problem found.
     pub fn check(&self) -> Result<(), Problem> {
         self.check_machine()?;
+        self.check_groups()?;
         let mut names = std::collections::BTreeSet::new();
         for (index, task) in self.tasks.iter().enumerate() {
             if !names.insert(task.name.as_str()) {
@@ -59,6 +62,28 @@ impl Workload {
             program::check(self, index)?;
         }
         forks::check(self)
+    }
+
+    fn check_groups(&self) -> Result<(), Problem> {
+        if self.groups.len() > MAX_GROUPS {
+            let message = format!("{} groups", self.groups.len());
+            return Err(Problem::new(Place::Workload("group"), message, "there may be 4095"));
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            let problem = |message, help| Err(Problem::new(Place::Group(index), message, help));
+            if !is_path(&group.name) {
+                return problem("the path of a group is none", "write names with `/` between them");
+            }
+            if group.parent.is_some_and(|parent| parent >= index) {
+                return problem("a group comes before the one that it is in", "put the outer one first");
+            }
+            check_weight(&group.weight).or_else(|(_, message, help)| problem(message, help))?;
+        }
+        let in_none = |task: &Task| task.group.is_some_and(|group| group >= self.groups.len());
+        match self.tasks.iter().position(in_none) {
+            Some(index) => Err(Problem::new(Place::Task(index, "group"), "there is no such group", "")),
+            None => Ok(()),
+        }
     }
 
     fn check_machine(&self) -> Result<(), Problem> {
@@ -111,13 +136,7 @@ fn check_task(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
     if let Some((key, message)) = check_names(task) {
         return problem(key, message, "use 1 to 128 characters, none of them control characters");
     }
-    match task.weight {
-        Weight::Units(1..=Weight::MAX_UNITS) | Weight::Nice(-20..=19) => {}
-        Weight::Units(_) => {
-            return problem("weight", "weight out of range".to_owned(), "it is 1/1024 to 100000000");
-        }
-        Weight::Nice(nice) => return problem("nice", format!("nice {nice}"), "it is -20 to 19"),
-    }
+    check_weight(&task.weight).or_else(|(key, message, help)| problem(key, message.to_owned(), help))?;
     if task.count == 0 || u64::from(task.count) > MAX_INSTANCES {
         return problem("count", format!("{} instances", task.count), "there may be 1 to 1000000");
     }
@@ -133,12 +152,28 @@ fn check_task(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
     check_arrivals(index, task)
 }
 
+/// Of a weight out of range: the key, what is wrong, what to do.
+fn check_weight(weight: &Weight) -> Result<(), (&'static str, &'static str, &'static str)> {
+    match weight {
+        Weight::Units(1..=Weight::MAX_UNITS) | Weight::Nice(-20..=19) => Ok(()),
+        Weight::Units(_) => Err(("weight", "weight out of range", "it is 1/1024 to 100000000")),
+        Weight::Nice(_) => Err(("nice", "nice value out of range", "it is -20 to 19")),
+    }
+}
+
+/// Whether it can be the path of a group.
+pub(super) fn is_path(path: &str) -> bool {
+    !is_bad_name(path) && path.split('/').all(|name| !name.is_empty())
+}
+
+fn is_bad_name(name: &str) -> bool {
+    name.is_empty() || name.chars().count() > 128 || name.chars().any(char::is_control)
+}
+
 /// The first of the task's names that would spoil a table, and what is wrong with it.
 fn check_names(task: &Task) -> Option<(&'static str, String)> {
-    let bad =
-        |name: &str| name.is_empty() || name.chars().count() > 128 || name.chars().any(char::is_control);
     let names = [("name", Some(task.name.as_str())), ("process", task.process.as_deref())];
-    let (key, name) = names.into_iter().find(|(_, name)| name.is_some_and(bad))?;
+    let (key, name) = names.into_iter().find(|(_, name)| name.is_some_and(is_bad_name))?;
     let start: String = name.unwrap_or("").chars().take(32).collect();
     Some((key, format!("`{}` is no name", start.escape_debug())))
 }

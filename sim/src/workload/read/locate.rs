@@ -14,6 +14,14 @@ pub(super) fn span(source: &Source, table: &DeTable, workload: &Workload, place:
     let whole = 0..source.text.lines().next().map_or(0, str::len);
     match place {
         Place::Workload(key) => table.get(*key).map_or(whole, Spanned::span),
+        Place::Group(index) => {
+            let name = workload.groups.get(*index).map_or("", |group| group.name.as_str());
+            let entries = table.get("group").and_then(|all| all.get_ref().as_array());
+            let is_it = |entry: &&Spanned<DeValue>| {
+                entry.get_ref().get("name").is_some_and(|found| found.get_ref().as_str() == Some(name))
+            };
+            entries.and_then(|all| all.iter().find(is_it)).map_or(whole, Spanned::span)
+        }
         Place::Barrier(index) => {
             let name = workload.barriers.get(*index).map_or("", |barrier| barrier.name.as_str());
             let explicit = table.get("barrier").and_then(|all| all.get_ref().get(name));

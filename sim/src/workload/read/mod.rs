@@ -2,6 +2,7 @@
 
 mod dists;
 mod fields;
+mod groups;
 mod locate;
 mod program;
 
@@ -11,10 +12,12 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use self::fields::{Field, Fields};
+use self::groups::Groups;
 use self::program::{Index, Names};
 use super::error::{Source, WorkloadError};
+use super::suggest::nearest;
 use super::weight::Weight;
-use super::{Arrivals, Barrier, DEFAULT_QUANTUM_NS, MAX_CPUS, MAX_INSTANCES, Task, Workload, check};
+use super::{Arrivals, Barrier, DEFAULT_QUANTUM_NS, Group, MAX_CPUS, MAX_INSTANCES, Task, Workload, check};
 
 /// Longest workload file: longer ones are not written by people, and would only fill the memory.
 const MAX_BYTES: u64 = 64 << 20;
@@ -61,7 +64,7 @@ impl Workload {
 }
 
 fn machine<'a>(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Result<Workload, WorkloadError> {
-    const KEYS: [&str; 10] = [
+    const KEYS: [&str; 11] = [
         "name",
         "cpus",
         "quantum",
@@ -71,21 +74,16 @@ fn machine<'a>(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Result<Workloa
         "switch_cost",
         "migration_cost",
         "task",
+        "group",
         "barrier",
     ];
     let fields = Fields::new(source, table, "the workload", 0, &KEYS)?;
-    let entries: Vec<Field> = match fields.get("task") {
-        Some(list) if list.value.get_ref().is_table() => {
-            return Err(list.error("[task] is a single table", "write [[task]], once for each task"));
-        }
-        Some(list) => list.list()?.collect(),
-        None => Vec::new(),
-    };
-    let entries: Vec<Fields> =
-        entries.iter().map(|entry| entry.fields("a task", &TASK_KEYS)).collect::<Result<_, _>>()?;
+    let entries = tables(&fields, "task", "a task", &TASK_KEYS)?;
     let mut names = Names { tasks: named(&entries)?, locks: Index::default(), barriers: Index::default() };
+    let mut groups = Groups::default();
     let tasks: Vec<Task> =
-        entries.into_iter().map(|entry| task(entry, &mut names)).collect::<Result<_, _>>()?;
+        entries.into_iter().map(|entry| task(entry, &mut names, &mut groups)).collect::<Result<_, _>>()?;
+    groups.weigh(&tables(&fields, "group", "a group", &["name", "weight", "nice"])?)?;
     let barriers = barriers(&fields, &names, &tasks)?;
     Ok(Workload {
         name: fields.get("name").map(|name| name.string()).transpose()?.unwrap_or(source.file).to_owned(),
@@ -96,10 +94,28 @@ fn machine<'a>(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Result<Workloa
         tick_ns: fields.duration("tick")?,
         switch_cost_ns: fields.duration("switch_cost")?.unwrap_or(0),
         migration_cost_ns: fields.duration("migration_cost")?.unwrap_or(0),
+        groups: groups.into_all(),
         tasks,
         locks: names.locks.names.into_iter().map(str::to_owned).collect(),
         barriers,
     })
+}
+
+/// The tables of a list such as `[[task]]`, if it is there.
+fn tables<'a>(
+    fields: &Fields<'a>,
+    key: &'static str,
+    what: &'static str,
+    keys: &[&str],
+) -> Result<Vec<Fields<'a>>, WorkloadError> {
+    match fields.get(key) {
+        Some(list) if list.value.get_ref().is_table() => {
+            let help = format!("write [[{key}]], once for each {key}");
+            Err(list.error(format!("[{key}] is a single table"), help))
+        }
+        Some(list) => list.list()?.map(|entry| entry.fields(what, keys)).collect(),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// The tasks' names, each of which must be new: steps refer to tasks by name.
@@ -115,10 +131,12 @@ fn named<'a>(entries: &[Fields<'a>]) -> Result<Index<'a>, WorkloadError> {
     Ok(index)
 }
 
-const TASK_KEYS: [&str; 10] =
-    ["name", "weight", "nice", "process", "count", "start", "stop", "affinity", "arrivals", "program"];
+const TASK_KEYS: [&str; 12] = [
+    "name", "weight", "nice", "process", "user", "group", "count", "start", "stop", "affinity", "arrivals",
+    "program",
+];
 
-fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>) -> Result<Task, WorkloadError> {
+fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>, groups: &mut Groups) -> Result<Task, WorkloadError> {
     let forked = fields.get("start").is_some_and(|start| start.value.get_ref().as_str() == Some("fork"));
     let arrivals = match fields.get("arrivals") {
         Some(field) if forked => {
@@ -134,6 +152,7 @@ fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>) -> Result<Task, WorkloadE
         name: fields.require("name", "\"T1\"")?.string()?.to_owned(),
         weight: weight(&fields)?,
         process: fields.get("process").map(|name| name.string().map(str::to_owned)).transpose()?,
+        group: groups.of_task(&fields)?,
         count: fields.get("count").map(|n| n.unsigned(1, MAX_INSTANCES)).transpose()?.unwrap_or(1) as u32,
         start_ns: if forked { 0 } else { fields.duration("start")?.unwrap_or(0) },
         stop_ns: fields.duration("stop")?,

@@ -1,0 +1,41 @@
+//! The policy that can honour the weights of groups.
+
+use divvy_sim::policy;
+use divvy_sim::spec::{self, Spec};
+
+use super::error::LoadError;
+
+/// What divides the CPUs among groups.
+const MODIFIER: &str = "groups";
+/// A parameter of modifiers that look at groups themselves.
+const BY_GROUP: &str = "group";
+
+/// The policy with the modifier for groups, unless it has another that looks at them.
+pub fn by_group(spec: &Spec) -> Result<Spec, LoadError> {
+    let looks = |part: &spec::Part| {
+        let set = |setting: &spec::Setting| setting.param == BY_GROUP && setting.raw != 0;
+        part.name == MODIFIER || part.settings.iter().any(set)
+    };
+    if spec.modifiers.iter().any(looks) {
+        return Ok(spec.clone());
+    }
+    let added = spec::parse(&format!("{spec}+{MODIFIER}"), policy::all());
+    added.map_err(|error| LoadError::Mismatch(format!("groups need the modifier {MODIFIER}, but {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_modifier_is_added_where_none_looks_at_groups() {
+        let added = |text: &str| {
+            let spec = spec::parse(text, policy::all()).expect("a spec");
+            by_group(&spec).expect("it composes").to_string()
+        };
+        assert_eq!(added("gr3+feasible"), "gr3+feasible+groups");
+        assert_eq!(added("gr3+procfair"), "gr3+procfair+groups");
+        assert_eq!(added("gr3+groups"), "gr3+groups");
+        assert_eq!(added("gr3+tfps:group=on"), "gr3+tfps:group=on");
+    }
+}

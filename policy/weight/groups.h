@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * groups: a hierarchy of shares. Groups have weights and are nested; a group's part of the machine is divided among the
+ * threads and groups in it by their weights. A group of k runnable threads can use k CPUs, and is given no more.
+ *
+ * Chandra, Adler, Goyal, Shenoy: "Surplus Fair Scheduling" (OSDI 2000), section 5, names it as future work, with the
+ * constraint of a group of k threads; the recursion down the tree is ours: papers/groups.md.
+ *
+ *   At each group: the members (its own threads, k = 1, and the groups in it) share its budget by weight; members that
+ *   would get more than k CPUs get k CPUs, and the others share the rest (groups R1, R2). At the root the budget is P
+ *   CPUs, or as many as there are runnable threads.
+ *
+ * Budgets are in units of weight, in which the root's members weigh what they were given and `cpu` is one CPU. So the
+ * weights of threads in a group change only when the members of that group or of one around it do, or what a CPU is in
+ * units of weight, and then only where somebody has one.
+ */
+#ifndef DIVVY_GROUPS_H
+#define DIVVY_GROUPS_H
+
+#include "../policy.h"
+#include "../lib/bits.h"
+#include "../lib/ring.h"
+#include "../lib/wide.h"
+
+#define GROUPS_PARAMS(P)
+
+#define GROUPS_ABOUT(A) \
+	A(TITLE, "a hierarchy of shares: groups (users, cgroups) with weights, nested") \
+	A(PAPER, "Chandra, Adler, Goyal, Shenoy: Surplus Fair Scheduling, OSDI 2000, section 5 (future work)") \
+	A(GUARANTEE, "effective weights are in the ratio of the shares in the hierarchical fluid model, to 2^-20 of nice 0 and 2^-30") \
+	A(GUARANTEE, "no thread's weight asks for more than one CPU, no group's for more CPUs than it has runnable threads") \
+	A(COST, "when a thread blocks or wakes: O(depth + active groups), and O(threads) of each group of which a member came, went, or has CPUs of its own") \
+	A(DEVIATION, "D1: with no more threads than CPUs each weighs as nice 0")
+
+#define MAX_GROUPS (POOL < 4096u ? POOL : 4096u)
+#define GROUP_MASK (MAX_GROUPS - 1)
+#define ROOT 0u
+#define BUDGET_SHIFT 8 /* fractional bits of budgets */
+
+struct group {
+	u32 parent;
+	u32 first;     /* its own runnable threads, a ring */
+	u32 child;     /* active groups in it, a list */
+	u32 next;      /* in its parent's list, 0 at the end */
+	u32 prev;
+	u32 k;         /* runnable threads in it, at any depth; active if there are any */
+	u64 weight;    /* as a member of its parent */
+	u64 sum;       /* weights of its own runnable threads and of the active groups in it */
+	u64 heavy;     /* no member asks for a greater weight than this, for each of its threads */
+	u64 budget;    /* 2^-8: what its members share */
+	u64 factor;    /* a member's budget is its weight * factor >> shift, if it is not full */
+	u32 shift;
+	u32 nfull;     /* members that are full, when it was last divided */
+	u64 cpu;       /* one CPU, then */
+	bool full;     /* has a CPU for each of its threads */
+	bool dirty;    /* its members or their weights changed since */
+	bool touched;  /* a member's k did, at any depth */
+};
+
+struct groups {
+	PARAMS(GROUPS_PARAMS)
+	struct links threads;
+	struct group group[MAX_GROUPS];
+	u32 of[POOL];     /* the group of each task */
+	u64 wanted[POOL]; /* its weight in there */
+	u64 phi[POOL];    /* its effective weight */
+	bool full[POOL];  /* it has a CPU */
+	u32 p;            /* P, CPUs */
+	u64 cpu;          /* 2^-8: the weight that stands for one CPU */
+
+	/* Scratch */
+	u32 at;        /* the group that is looked at */
+	bool walking;
+	bool down;     /* at a group for the first time, coming from above */
+	bool deeper;   /* groups in it are to be looked at */
+	u64 left;      /* budget that is left for members that are not full */
+	u64 rest;      /* sum of their weights */
+	u64 c;         /* one CPU, as `left` is counted */
+	u64 heavy;
+	u32 nfull;
+	bool first_pass;
+	bool found;
+};
+
+static inline struct group *groups_at(struct groups *s)
+{
+	return &s->group[s->at & GROUP_MASK];
+}
+
+/* ---- membership ---- */
+
+static inline u64 groups_for_each(const struct group *g)
+{
+	return g->weight / (g->k ? g->k : 1) + 1;
+}
+
+static inline void groups_expect(struct group *g, u64 weight)
+{
+	if (g->heavy < weight)
+		g->heavy = weight;
+}
+
+/* It has runnable threads now: a member of its parent. */
+static inline void groups_link(struct groups *s, struct group *g, u32 id)
+{
+	struct group *parent = &s->group[g->parent & GROUP_MASK];
+
+	g->next = parent->child;
+	g->prev = 0;
+	s->group[parent->child & GROUP_MASK].prev = id;
+	parent->child = id;
+	parent->sum += g->weight;
+	parent->dirty = true;
+	g->dirty = true;
+	g->full = false;
+}
+
+static inline void groups_unlink(struct groups *s, struct group *g)
+{
+	struct group *parent = &s->group[g->parent & GROUP_MASK];
+
+	if (g->prev)
+		s->group[g->prev & GROUP_MASK].next = g->next;
+	else
+		parent->child = g->next;
+	s->group[g->next & GROUP_MASK].prev = g->prev; /* the root's, at the end, means nothing */
+	parent->sum -= g->weight;
+	parent->dirty = true;
+}
+
+/* Up from a group whose threads became `by` more; 0 to say that something in there changed. */
+static NOINLINE void groups_climb(struct groups *s, s64 by)
+{
+	while (can_loop) {
+		struct group *g = groups_at(s);
+		u32 before = g->k;
+
+		g->k += by;
+		g->touched = true;
+		if (s->at == ROOT)
+			return;
+		if (!before && g->k)
+			groups_link(s, g, s->at);
+		else if (before && !g->k)
+			groups_unlink(s, g);
+		groups_expect(&s->group[g->parent & GROUP_MASK], groups_for_each(g));
+		s->at = g->parent;
+	}
+}
+
+static inline void groups_add(struct groups *s, u32 id, u64 weight)
+{
+	struct group *g;
+
+	s->at = s->of[id & POOL_MASK];
+	g = groups_at(s);
+	s->wanted[id & POOL_MASK] = weight;
+	s->full[id & POOL_MASK] = false;
+	s->phi[id & POOL_MASK] = 0;
+	ring_push_back(&s->threads, &g->first, id);
+	g->sum += weight;
+	g->dirty = true;
+	groups_expect(g, weight);
+	groups_climb(s, 1);
+}
+
+static inline void groups_drop(struct groups *s, u32 id)
+{
+	struct group *g;
+
+	s->at = s->of[id & POOL_MASK];
+	g = groups_at(s);
+	ring_remove(&s->threads, &g->first, id);
+	g->sum -= s->wanted[id & POOL_MASK];
+	g->dirty = true;
+	groups_climb(s, -1);
+}
+
+/* Another weight of a runnable task */
+static inline void groups_want(struct groups *s, u32 id, u64 weight)
+{
+	struct group *g;
+
+	if (s->wanted[id & POOL_MASK] == weight)
+		return;
+	s->at = s->of[id & POOL_MASK];
+	g = groups_at(s);
+	g->sum += weight - s->wanted[id & POOL_MASK];
+	s->wanted[id & POOL_MASK] = weight;
+	g->dirty = true;
+	groups_expect(g, weight);
+	groups_climb(s, 0);
+}
+
+/* A group comes to be, or has another weight. Its parent is another one only while it has no runnable threads. */
+static inline void groups_set(struct groups *s, u32 id, u32 parent, u64 weight)
+{
+	struct group *g = &s->group[id & GROUP_MASK];
+
+	if (!g->k)
+		g->parent = parent;
+	else
+		s->group[g->parent & GROUP_MASK].sum += weight - g->weight;
+	g->weight = weight;
+	if (!g->k)
+		return;
+	s->group[g->parent & GROUP_MASK].dirty = true;
+	s->at = id;
+	groups_climb(s, 0);
+}
+
+/* ---- division ---- */
+
+/* A member that asks for more than c for each of its k threads, of what the members that are not full share, is full:
+ * weight * left / rest > k c. That leaves more for the others, never less, so who is full once stays so (groups R2). */
+static inline bool groups_fills(struct groups *s, u64 weight, u64 k)
+{
+	u64 most = s->c * (k < s->p ? k : s->p + 1);
+
+	if (!wide_greater(weight, s->left, most, s->rest))
+		return false;
+	s->left -= most;
+	s->rest -= weight;
+	s->nfull++;
+	s->found = true;
+	return true;
+}
+
+static NOINLINE void groups_fill_threads(struct groups *s)
+{
+	u32 first = groups_at(s)->first, id = first;
+
+	while (id && can_loop) {
+		u64 weight = s->wanted[id & POOL_MASK];
+
+		if (s->first_pass) {
+			s->full[id & POOL_MASK] = false;
+			s->heavy = s->heavy < weight ? weight : s->heavy;
+		}
+		if (!s->full[id & POOL_MASK])
+			s->full[id & POOL_MASK] = groups_fills(s, weight, 1);
+		id = ring_next(&s->threads, id);
+		if (id == first)
+			break;
+	}
+}
+
+static NOINLINE void groups_fill_groups(struct groups *s)
+{
+	u32 id = groups_at(s)->child;
+
+	while (id && can_loop) {
+		struct group *g = &s->group[id & GROUP_MASK];
+
+		if (s->first_pass) {
+			g->full = false;
+			s->heavy = s->heavy < groups_for_each(g) ? groups_for_each(g) : s->heavy;
+		}
+		if (!g->full)
+			g->full = groups_fills(s, g->weight, g->k);
+		id = g->next;
+	}
+}
+
+/* Finds the members that are full: again, while each time there are more. */
+static NOINLINE void groups_fill(struct groups *s)
+{
+	s->first_pass = true;
+	s->heavy = 0;
+	s->found = true;
+	while (s->found && can_loop) {
+		s->found = false;
+		groups_fill_threads(s);
+		groups_fill_groups(s);
+		s->first_pass = false;
+	}
+	groups_at(s)->heavy = s->heavy;
+}
+
+/* Of a group that is not full, with left, rest and c set. Most groups have no heavy members, and then there is nothing
+ * to search for. */
+static inline void groups_find_full(struct groups *s)
+{
+	struct group *g = groups_at(s);
+
+	s->nfull = 0;
+	if (g->nfull || wide_greater(g->heavy, s->left, s->c, s->rest))
+		groups_fill(s);
+}
+
+/* What one CPU is, in units of weight: all that the root's other members weigh, over the CPUs that they share; more than
+ * anybody asks for where that is not to be written, or where there is one CPU and nobody to get it. */
+#define CPU_MOST (1ull << 41)
+static inline u64 groups_cpu(const struct groups *s)
+{
+	u64 q = s->left ? s->left : 1;
+
+	if (s->p == 1 || s->rest / q >= CPU_MOST)
+		return CPU_MOST << BUDGET_SHIFT;
+	return (s->rest << BUDGET_SHIFT) / q;
+}
+
+/* left / rest as factor / 2^shift, to 2^-31: members' weights are below rest, so weight * factor fits in 128 bits */
+static inline void groups_ratio(struct groups *s, u64 *factor, u32 *shift)
+{
+	u32 l = floor_log2(s->left), r = floor_log2(s->rest);
+	u64 high = s->left << (63 - l), low = r > 31 ? s->rest >> (r - 31) : s->rest << (31 - r);
+	s64 by = 32 + (s64)r - (s64)l;
+
+	*factor = high / (low ? low : 1);
+	if (by < 1) {
+		*factor <<= (1 - by) & 63;
+		by = 1;
+	}
+	*shift = by;
+}
+
+/* What a member that is not full is given of the group's budget */
+static inline u64 groups_part(const struct group *g, u64 weight)
+{
+	struct wide x = wide_mul(weight, g->factor);
+
+	if (g->shift >= 64)
+		return x.hi >> (g->shift & 63);
+	return x.lo >> (g->shift & 63) | x.hi << ((64 - g->shift) & 63);
+}
+
+/* Works out how the group divides its budget. Whether a member's part may have changed; whether one further down may. */
+static inline bool groups_divide(struct groups *s)
+{
+	struct group *g = groups_at(s);
+	u32 had = g->nfull, shift = 0;
+	u64 factor = 0;
+	bool changed;
+
+	if (g->full) {
+		s->nfull = 1;
+	} else if (s->at == ROOT) {
+		s->left = s->p;
+		s->c = 1;
+		s->rest = g->sum;
+		groups_find_full(s);
+		s->cpu = groups_cpu(s);
+		factor = 1ull << 31; /* its members weigh what they were given */
+		shift = 31 - BUDGET_SHIFT;
+	} else {
+		s->left = g->budget;
+		s->c = s->cpu;
+		s->rest = g->sum;
+		groups_find_full(s);
+		groups_ratio(s, &factor, &shift);
+	}
+	changed = g->dirty || g->factor != factor || g->shift != shift ||
+		  ((had || s->nfull) && (g->touched || g->cpu != s->cpu));
+	s->deeper = changed || g->touched || g->cpu != s->cpu;
+	g->factor = factor;
+	g->shift = shift;
+	g->nfull = s->nfull;
+	g->cpu = s->cpu;
+	g->dirty = g->touched = false;
+	return changed;
+}
+
+/* The effective weight of one of the group's own threads (groups R3): to the nearest, but not above one CPU */
+static inline u64 groups_weight(const struct groups *s, const struct group *g, u32 id)
+{
+	bool full = g->full || s->full[id & POOL_MASK];
+	u64 most = s->cpu >> BUDGET_SHIFT;
+	u64 w = (groups_part(g, s->wanted[id & POOL_MASK]) + (1 << (BUDGET_SHIFT - 1))) >> BUDGET_SHIFT;
+
+	if (full || w > most)
+		w = most;
+	return w < WEIGHT_MIN ? WEIGHT_MIN : w > WEIGHT_MAX ? WEIGHT_MAX : w;
+}
+
+/* Budgets of the groups in the group */
+static NOINLINE void groups_give(struct groups *s)
+{
+	struct group *g = groups_at(s);
+	u32 id = g->child;
+
+	while (id && can_loop) {
+		struct group *member = &s->group[id & GROUP_MASK];
+		u64 most = s->cpu * (member->k < s->p ? member->k : s->p);
+		u64 part = groups_part(g, member->weight);
+
+		member->full |= g->full;
+		member->budget = member->full || part > most ? most : part;
+		id = member->next;
+	}
+}
+
+/* From the root on, at every group that may divide differently than the last time */
+static inline void groups_start(struct groups *s)
+{
+	struct group *root = &s->group[ROOT];
+
+	s->at = ROOT;
+	s->walking = root->k;
+	s->down = true;
+	root->full = root->k <= s->p;
+	if (root->full)
+		s->cpu = WEIGHT_NICE_0 << BUDGET_SHIFT; /* (groups D1) */
+}
+
+static inline void groups_next(struct groups *s)
+{
+	struct group *g = groups_at(s);
+
+	if (s->down && s->deeper && g->child) {
+		s->at = g->child;
+	} else if (s->at == ROOT) {
+		s->walking = false;
+	} else if (g->next) {
+		s->at = g->next;
+		s->down = true;
+	} else {
+		s->at = g->parent;
+		s->down = false;
+	}
+}
+
+#endif

@@ -1,0 +1,153 @@
+//! The fluid of a hierarchy of groups, in exact fractions.
+//!
+//! Surplus Fair Scheduling (Chandra et al., 2000, section 5) leaves it as future work, with this constraint: a group of k
+//! threads can use k CPUs. So a group divides the CPUs that it gets among its members, tasks and groups: each gets
+//! min(k, theta w) CPUs, for the one theta at which they are used up. The outermost one has all CPUs, or as many as there
+//! are tasks.
+
+use num_traits::{One, Zero};
+
+use super::{Rational, whole};
+
+/// A group or a task, with its weight beside others in the same group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A runnable task, by a number of the caller's.
+    Task(usize, Rational),
+    /// A group, and what is in it.
+    Group(Rational, Vec<Node>),
+}
+
+impl Node {
+    fn weight(&self) -> &Rational {
+        match self {
+            Node::Task(_, weight) | Node::Group(weight, _) => weight,
+        }
+    }
+
+    /// CPUs that it can use: one for each task.
+    fn most(&self) -> Rational {
+        match self {
+            Node::Task(..) => Rational::one(),
+            Node::Group(_, members) => members.iter().map(Node::most).sum(),
+        }
+    }
+}
+
+/// (task, CPUs) of all tasks in there.
+///
+/// # Panics
+/// If a weight is not positive.
+pub fn rates(members: &[Node], cpus: u32) -> Vec<(usize, Rational)> {
+    let most: Rational = members.iter().map(Node::most).sum();
+    let mut found = Vec::new();
+    divide(members, &whole(cpus).min(most), &mut found);
+    found
+}
+
+fn divide(members: &[Node], cpus: &Rational, found: &mut Vec<(usize, Rational)>) {
+    // A group without tasks gets nothing.
+    let members: Vec<&Node> = members.iter().filter(|member| !member.most().is_zero()).collect();
+    let Some(theta) = theta(&members, cpus) else { return };
+    for member in members {
+        let rate = member.most().min(&theta * member.weight());
+        match member {
+            Node::Task(task, _) => found.push((*task, rate)),
+            Node::Group(_, inner) => divide(inner, &rate, found),
+        }
+    }
+}
+
+/// CPUs for each unit of weight at which all are used. What is used grows with it, linearly between the values at which
+/// members have as many as they can use.
+fn theta(members: &[&Node], cpus: &Rational) -> Option<Rational> {
+    assert!(members.iter().all(|member| *member.weight() > Rational::zero()), "weights are positive");
+    let used = |theta: &Rational| -> Rational {
+        members.iter().map(|member| member.most().min(theta * member.weight())).sum()
+    };
+    let mut bends: Vec<Rational> = members.iter().map(|member| member.most() / member.weight()).collect();
+    bends.sort();
+    let (mut low, mut low_used) = (Rational::zero(), Rational::zero());
+    for high in bends {
+        let high_used = used(&high);
+        if high_used >= *cpus {
+            return Some(match high == low {
+                true => high,
+                false => &low + (cpus - &low_used) * (&high - &low) / (high_used - &low_used),
+            });
+        }
+        (low, low_used) = (high, high_used);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::{fraction, gms};
+
+    fn task(task: usize, weight: u64) -> Node {
+        Node::Task(task, whole(weight))
+    }
+
+    fn group(weight: u64, members: &[Node]) -> Node {
+        Node::Group(whole(weight), members.to_vec())
+    }
+
+    fn of(members: &[Node], cpus: u32) -> Vec<(u64, u64)> {
+        let mut rates = rates(members, cpus);
+        rates.sort();
+        let number = |n: &num_bigint::BigInt| u64::try_from(n).expect("a small number");
+        rates.iter().map(|(_, rate)| (number(rate.numer()), number(rate.denom()))).collect()
+    }
+
+    /// Users of weights 2 and 1 on one CPU: the first has three hogs, the second one.
+    #[test]
+    fn a_group_divides_what_it_gets() {
+        let members = [group(2, &[task(0, 1), task(1, 1), task(2, 2)]), group(1, &[task(3, 7)])];
+        assert_eq!(of(&members, 1), [(1, 6), (1, 6), (1, 3), (1, 3)]);
+    }
+
+    /// A group of one thread and weight 9 can use one of four CPUs; the others share three.
+    #[test]
+    fn a_group_of_k_threads_gets_at_most_k_cpus() {
+        let hogs: Vec<Node> = (1..7).map(|i| task(i, 1)).collect();
+        assert_eq!(of(&[group(9, &[task(0, 1)]), group(1, &hogs)], 4)[..2], [(1, 1), (1, 2)]);
+        // Two threads of weights 9 and 1 in a group that gets two CPUs: one each.
+        let members = [group(9, &[task(0, 9), task(1, 1)]), group(1, &hogs)];
+        let rates = of(&[members[0].clone(), group(1, &[task(5, 1), task(6, 1), task(7, 1)])], 4);
+        assert_eq!(rates, [(1, 1), (1, 1), (2, 3), (2, 3), (2, 3)]);
+    }
+
+    /// The limit is that of every level: b's part of a is two CPUs of three, and it has one thread.
+    #[test]
+    fn limits_hold_inside() {
+        let b = group(2, &[task(0, 1)]);
+        let a = group(3, &[b, task(1, 1), task(2, 1), task(3, 1)]);
+        let others: Vec<Node> = (4..8).map(|i| task(i, 1)).collect();
+        let rates = of(&[a, group(1, &others)], 4);
+        assert_eq!(rates[..5], [(1, 1), (2, 3), (2, 3), (2, 3), (1, 4)]);
+    }
+
+    #[test]
+    fn without_groups_it_is_the_flat_fluid() {
+        for case in 0..500_u64 {
+            let n = case % 6 + 1;
+            let weights: Vec<u64> =
+                (0..n).map(|i| (case * 7919 + i * i * 104_729) % 13 * (i % 3 * 5 + 1) + 1).collect();
+            let cpus = (case / 6 % 5 + 1) as u32;
+            let flat: Vec<Node> = weights.iter().enumerate().map(|(i, &w)| task(i, w)).collect();
+            let weights: Vec<Rational> = weights.into_iter().map(whole).collect();
+            let expected = gms::rates(&weights, cpus);
+            assert_eq!(rates(&flat, cpus).into_iter().map(|(_, rate)| rate).collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn an_empty_group_gets_nothing() {
+        assert_eq!(
+            rates(&[group(5, &[]), task(0, 1), task(1, 1)], 1),
+            [(0, fraction(1, 2)), (1, fraction(1, 2))]
+        );
+    }
+}
