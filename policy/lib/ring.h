@@ -75,4 +75,21 @@ static inline u32 ring_pop_front(struct links *l, u32 *first)
 	return id;
 }
 
+/* All of the list that begins with `other`, in its order, behind those of *first. */
+static inline void ring_append(struct links *l, u32 *first, u32 other)
+{
+	u32 last = ring_last(l, *first), end = ring_last(l, other);
+
+	if (!other)
+		return;
+	if (!*first) {
+		*first = other;
+		return;
+	}
+	l->task[last & POOL_MASK].next = other;
+	l->task[other & POOL_MASK].prev = last;
+	l->task[end & POOL_MASK].next = *first;
+	l->task[*first & POOL_MASK].prev = end;
+}
+
 #endif

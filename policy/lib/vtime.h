@@ -27,6 +27,13 @@ static inline void vtime_advance(struct vtime *t, u64 ran, u64 w)
 	t->rest = product % w;
 }
 
+/* Where it will be after `ran` more */
+static inline u64 vtime_after(struct vtime t, u64 ran, u64 w)
+{
+	vtime_advance(&t, ran, w);
+	return t.v;
+}
+
 /* The remainder is a part of the old weight: carried over, it would be charged at the new one. */
 static inline void vtime_reweigh(struct vtime *t)
 {

@@ -5,6 +5,8 @@
  */
 #include "lib/bits.h"
 #include "lib/heap.h"
+#include "lib/partial_sums.h"
+#include "lib/random.h"
 #include "lib/ring.h"
 #include "lib/tree.h"
 #include "lib/vtime.h"
@@ -230,6 +232,71 @@ static void fuzz_ring(struct bytes *b)
 	}
 }
 
+/* Two lists, each a run of ids, become one. */
+static void fuzz_append(struct bytes *b)
+{
+	u32 first = 0, other = 0, n = next_byte(b) % 8, m = next_byte(b) % 8;
+
+	memset(&links, 0, sizeof(links));
+	for (u32 id = 1; id <= n; id++)
+		ring_push_back(&links, &first, id);
+	for (u32 id = n + 1; id <= n + m; id++)
+		ring_push_back(&links, &other, id);
+	ring_append(&links, &first, other);
+	for (u32 id = 1; id <= n + m; id++)
+		MUST(ring_pop_front(&links, &first) == id);
+	MUST(!first);
+}
+
+/* ---- partial sums ---- */
+
+static struct partial_sums sums;
+
+/* The task in which a number falls, by adding up */
+static u32 task_of(const u64 *value, u64 number)
+{
+	u32 id = 1;
+
+	while (number >= value[id])
+		number -= value[id++];
+	return id;
+}
+
+static void fuzz_partial_sums(struct bytes *b)
+{
+	u64 value[POOL] = { 0 }, total = 0;
+
+	memset(&sums, 0, sizeof(sums));
+	while (more_bytes(b)) {
+		u32 id = 1 + next_byte(b) % (POOL - 1);
+		u64 few = next_byte(b), number = next_u64(b);
+
+		total -= value[id];
+		value[id] = few < 64 ? 0 : next_u64(b) >> 8;
+		total += value[id];
+		partial_sums_set(&sums, id, value[id]);
+		MUST(sums.total == total);
+		if (total)
+			MUST(partial_sums_find(&sums, number % total) == task_of(value, number % total));
+	}
+}
+
+/* ---- random numbers ---- */
+
+/* Below n; and of 3 * 2^62, of which a plain product with a 64-bit number would give every third twice as often, the
+ * third of the numbers are multiples of 3 (4 standard deviations are 100 of 3,000). */
+static void test_random(void)
+{
+	struct random r = { .state = 1 };
+	u32 multiples = 0;
+
+	for (u64 n = 1; n < 1000; n++)
+		MUST(random_below(&r, n) < n);
+	for (u32 i = 0; i < 3000; i++)
+		multiples += random_below(&r, 3ull << 62) % 3 == 0;
+	MUST(multiples > 900 && multiples < 1100);
+}
+
 /* ---- arithmetic ---- */
 
 typedef unsigned __int128 u128;
@@ -289,12 +356,15 @@ static void fuzz_vtime(struct bytes *b)
 
 static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 {
-	struct bytes b = { bytes, n, 0 }, c = b, d = b, e = b;
+	struct bytes b = { bytes, n, 0 }, c = b, d = b, e = b, f = b, g = b;
 
 	(void)modifiers;
 	fuzz_heap(&c);
 	fuzz_ring(&d);
-	fuzz_tree(&e);
+	fuzz_tree(&g);
+	fuzz_append(&e);
+	fuzz_partial_sums(&f);
+	test_random();
 	while (more_bytes(&b)) {
 		u64 w = next_u64(&b), x = next_u64(&b), y = next_u64(&b), z = next_u64(&b);
 

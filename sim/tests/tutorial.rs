@@ -11,7 +11,7 @@ const MODIFIER_SETS: u32 = 4;
 fn the_readmes_policy_compiles_and_loses_nothing() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tutorial");
     fs::create_dir_all(&dir).expect("a directory for the build");
-    let (header, fuzzer) = (dir.join("las.h"), dir.join("fuzz-las"));
+    let (header, fuzzer) = (dir.join("mine.h"), dir.join("fuzz-mine"));
     fs::write(&header, c_block(&fs::read_to_string(root().join("README.md")).expect("README.md")))
         .expect("the header");
     build(&header, &fuzzer);
@@ -32,7 +32,7 @@ fn build(header: &Path, fuzzer: &Path) {
     let include = |dir: &str| format!("-I{}", root().join(dir).display());
     run(Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()))
         .args(["-std=gnu11", "-O1", "-Wall", "-Werror", "-Wno-unused-function"])
-        .args(["-DPOOL=64", "-DFUZZ_POLICY=las"])
+        .args(["-DPOOL=64", "-DFUZZ_POLICY=mine"])
         .arg(format!("-DPOLICY_HEADER=\"{}\"", header.display()))
         // The header includes as it would from policy/select.
         .args([include("policy"), include("policy/select"), include("sim/native")])

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The virtual time of the fluid system that fair queueing imitates (GPS): it advances by service over the weights of
+ * those clients that are busy there. Who was ahead of the fluid when it left is busy there for longer.
+ */
+#ifndef DIVVY_FLUID_H
+#define DIVVY_FLUID_H
+
+#include "heap.h"
+#include "vtime.h"
+
+struct fluid {
+	struct vtime V;      /* ns of a nice-0 task */
+	u64 w;               /* weights of who is busy in the fluid system */
+	struct heap leaving; /* who is so there only, by where V will be when it ends */
+	u64 weight[POOL];    /* of those */
+	u64 ran;             /* scratch of fluid_pass: service to be accounted for, ns */
+};
+
+static inline void fluid_set_weights(struct fluid *f, u64 w)
+{
+	f->w = w;
+	vtime_reweigh(&f->V);
+}
+
+static inline void fluid_forget(struct fluid *f, u32 id)
+{
+	heap_remove(&f->leaving, id);
+	fluid_set_weights(f, f->w - f->weight[id & POOL_MASK]);
+}
+
+/* Until the end of f->ran, or up to where V is when the next one has left; this takes (v - V) w, rounded up. */
+static inline bool fluid_step(struct fluid *f)
+{
+	struct vtime after = f->V;
+	u64 v = heap_first_key(&f->leaving), needs;
+
+	if (!f->w)
+		return false;
+	vtime_advance(&after, f->ran, f->w);
+	if (!f->leaving.n || vtime_before(after.v, v)) {
+		f->V = after;
+		return false;
+	}
+	needs = vtime_before(f->V.v, v) ? ((v - f->V.v) * f->w - f->V.rest + WEIGHT_NICE_0 - 1) / WEIGHT_NICE_0 : 0;
+	f->ran -= needs < f->ran ? needs : f->ran;
+	f->V.v = vtime_max(f->V.v, v);
+	return true;
+}
+
+static NOINLINE void fluid_pass(struct fluid *f)
+{
+	while (fluid_step(f) && can_loop)
+		fluid_forget(f, heap_first(&f->leaving));
+}
+
+/* dV/dt = 1 / (weights of who is busy), with service for time */
+static inline void fluid_serve(struct fluid *f, u64 ran)
+{
+	f->ran = ran < VTIME_RAN_MAX ? ran : VTIME_RAN_MAX;
+	fluid_pass(f);
+}
+
+static inline void fluid_join(struct fluid *f, u32 id, u64 w)
+{
+	if (heap_holds(&f->leaving, id))
+		fluid_forget(f, id);
+	fluid_set_weights(f, f->w + w);
+}
+
+/* Its last finish tag is F. */
+static inline void fluid_leave(struct fluid *f, u32 id, u64 F, u64 w)
+{
+	f->weight[id & POOL_MASK] = w;
+	if (vtime_before(f->V.v, F))
+		heap_insert(&f->leaving, id, F);
+	else
+		fluid_set_weights(f, f->w - w);
+}
+
+/* When nobody is runnable the fluid system has done as much, and a new busy period begins where V would then be. */
+static NOINLINE void fluid_drain(struct fluid *f)
+{
+	while (f->leaving.n && can_loop) {
+		f->V.v = heap_first_key(&f->leaving);
+		fluid_forget(f, heap_first(&f->leaving));
+	}
+}
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * linux24: the scheduler of Linux 2.4. Each task has a number of ticks an epoch; the greatest goodness runs, ticks left and
+ * priority; when all have used theirs up an epoch begins.
+ *
+ * Linux 2.4, kernel/sched.c, schedule() and goodness(), whose names these are: papers/linux24.md.
+ */
+#include "../policy.h"
+#include "../lib/nice.h"
+#include "../lib/ring.h"
+
+#define POLICY_PARAMS(P) P(tick, TIME, "", 10 * MS, MS / 10, 1000 * MS, "what a counter of 1 is: 10 ms, HZ = 100")
+
+#define POLICY_ABOUT(A) \
+	A(TITLE, "Linux 2.4: epochs of ticks, the greatest goodness runs") \
+	A(PAPER, "Linux 2.4, kernel/sched.c; as a baseline of Chandra and others: Surplus Fair Scheduling, OSDI 2000") \
+	A(GUARANTEE, "who stays runnable has its ticks once an epoch; weights matter as nice values, at most 11 : 1") \
+	A(COST, "O(n)") \
+	A(DEVIATION, "D1: weights become the nearest nice values") \
+	A(DEVIATION, "D2: counters are exact, not in ticks; goodness is in ticks, rounded up") \
+	A(DEVIATION, "D3: a new task has its ticks: its parent, from which it would have half, is not known") \
+	A(DEVIATION, "D4: no real-time classes")
+
+#define LINUX24_SMALL 32 /* after so many halvings what was saved is the same, to a nanosecond or so */
+#define LINUX24_PROC_CHANGE_PENALTY 15
+
+struct linux24_task {
+	u64 counter; /* ns, of this epoch */
+	u64 epoch;   /* for which counter is right */
+	bool queued;
+};
+
+struct linux24 {
+	struct facts facts;
+	PARAMS(POLICY_PARAMS)
+	struct links runqueue; /* all runnable tasks; who woke last is first */
+	u32 head;
+	u64 epoch;
+	u32 last[MAX_CPUS];    /* who ran there last */
+	u32 yielded;           /* who has just yielded */
+	u32 found;             /* scratch of the searches below */
+	u32 at;
+	u64 best;
+	u64 left;
+	struct linux24_task task[POOL];
+};
+
+static inline struct linux24_task *linux24_task(struct linux24 *s, u32 id)
+{
+	return &s->task[id & POOL_MASK];
+}
+
+static inline void linux24_init(struct linux24 *s)
+{
+}
+
+/* 20 - nice, from 1 to 40 */
+static inline u64 linux24_priority(u64 w)
+{
+	return 40 - nice_index(w);
+}
+
+/* NICE_TO_TICKS = ((20 - nice) >> 2) + 1, ns (linux24 R1) */
+static inline u64 linux24_ticks(const struct linux24 *s, u64 w)
+{
+	return ((linux24_priority(w) >> 2) + 1) * s->param.tick;
+}
+
+/* ---- epochs ---- */
+
+/* counter = (counter >> 1) + NICE_TO_TICKS(nice), for each epoch that has begun (linux24 R3) */
+static NOINLINE void linux24_catch_up(struct linux24 *s, u32 id, u64 ticks)
+{
+	struct linux24_task *t = linux24_task(s, id);
+
+	while (s->left && can_loop) {
+		t->counter = t->counter / 2 + ticks;
+		s->left--;
+	}
+}
+
+static inline void linux24_update(struct linux24 *s, u32 id)
+{
+	struct linux24_task *t = linux24_task(s, id);
+	u64 epochs = s->epoch - t->epoch;
+
+	if (!epochs)
+		return;
+	t->epoch = s->epoch;
+	s->left = epochs < LINUX24_SMALL ? epochs : LINUX24_SMALL;
+	linux24_catch_up(s, id, linux24_ticks(s, weight_of(&s->facts, id)));
+}
+
+/* ---- the calls ---- */
+
+/* At the front of the run queue (linux24 R5) */
+static inline void linux24_join(struct linux24 *s, u32 id, u64 now, enum why why)
+{
+	struct linux24_task *t = linux24_task(s, id);
+
+	if (why == NEW)
+		*t = (struct linux24_task){ .counter = linux24_ticks(s, weight_of(&s->facts, id)), .epoch = s->epoch };
+	linux24_update(s, id);
+	t->queued = true;
+	ring_push_front(&s->runqueue, &s->head, id);
+}
+
+static inline void linux24_leave(struct linux24 *s, u32 id, u64 now, enum why why)
+{
+	linux24_update(s, id);
+	linux24_task(s, id)->queued = false;
+	ring_remove(&s->runqueue, &s->head, id);
+}
+
+/* counter + 20 - nice, with 15 more where its cache is warm, on several CPUs, and 1 for the address space of who ran
+ * (linux24 R2); without a counter 0 */
+static inline u64 linux24_goodness(struct linux24 *s, u32 id, u32 cpu)
+{
+	const struct fact *f = &s->facts.task[id & POOL_MASK];
+	u32 last = s->last[cpu & CPU_MASK];
+	u64 tick = s->param.tick, counter;
+
+	linux24_update(s, id);
+	counter = (linux24_task(s, id)->counter + tick - 1) / tick;
+	if (!counter)
+		return 0;
+	if (s->facts.ncpus > 1 && f->cpu == cpu)
+		counter += LINUX24_PROC_CHANGE_PENALTY;
+	if (last && s->facts.task[last & POOL_MASK].process == f->process)
+		counter++;
+	return counter + linux24_priority(f->weight);
+}
+
+/* 1 + the goodness; who has just yielded has less than anybody, once (linux24 R6). */
+static inline void linux24_consider(struct linux24 *s, u32 id, u32 cpu)
+{
+	u64 good = id == s->yielded ? 1 : 2 + linux24_goodness(s, id, cpu);
+
+	if (!linux24_task(s, id)->queued || is_picked(&s->facts, id) || good <= s->best)
+		return;
+	s->best = good;
+	s->found = id;
+}
+
+/* Of equal ones who ran here last, then the first of the run queue (linux24 R2) */
+static NOINLINE void linux24_search(struct linux24 *s, u32 cpu)
+{
+	while (s->at && can_loop) {
+		linux24_consider(s, s->at, cpu);
+		s->at = ring_next(&s->runqueue, s->at);
+		if (s->at == s->head)
+			s->at = 0;
+	}
+}
+
+static inline u32 linux24_choose(struct linux24 *s, u32 cpu)
+{
+	s->best = 0;
+	s->found = 0;
+	s->at = s->head;
+	linux24_consider(s, s->last[cpu & CPU_MASK], cpu);
+	linux24_search(s, cpu);
+	return s->found;
+}
+
+/* When the best goodness is 0 an epoch begins, and it is chosen again (linux24 R3). */
+static inline u32 linux24_pick(struct linux24 *s, u32 cpu, u64 now)
+{
+	u32 id = linux24_choose(s, cpu);
+
+	if (id && s->best == 2) {
+		s->epoch++;
+		id = linux24_choose(s, cpu);
+	}
+	s->yielded = 0;
+	s->last[cpu & CPU_MASK] = id;
+	return id;
+}
+
+static inline void linux24_charge(struct linux24 *s, u32 id, u64 ran, u64 now)
+{
+	struct linux24_task *t = linux24_task(s, id);
+
+	linux24_update(s, id);
+	t->counter = t->counter > ran ? t->counter - ran : 0;
+}
+
+static inline void linux24_stop(struct linux24 *s, u32 id, u64 now, enum why why)
+{
+	if (why == YIELDED)
+		s->yielded = id;
+}
+
+static inline void linux24_reweigh(struct linux24 *s, u32 id, u64 w, u64 now)
+{
+	linux24_update(s, id);
+}
+
+/* Until its counter is 0 (linux24 R4); who runs without one, having yielded, for a tick. */
+#define POLICY_SLICE
+static inline u64 linux24_slice(struct linux24 *s, u32 id)
+{
+	u64 counter = linux24_task(s, id)->counter;
+
+	return counter ? counter : s->param.tick;
+}
+
+/* Who wakes takes the CPU if its goodness is greater by more than 1 (linux24 R5). */
+#define POLICY_PREEMPTS
+static inline bool linux24_preempts(struct linux24 *s, u32 woken, u32 running, u64 now)
+{
+	u32 cpu = s->facts.task[running & POOL_MASK].cpu;
+
+	return linux24_goodness(s, woken, cpu) > linux24_goodness(s, running, cpu) + 1;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * mlfq: multi-level feedback queue. A job begins at the highest level, and sinks by one whenever it has used up its
+ * allotment there; from time to time all begin anew.
+ *
+ * Corbato, Merwin-Daggett, Daley: "An Experimental Time-Sharing System" (1962), by the rules of Arpaci-Dusseau,
+ * Arpaci-Dusseau: "Operating Systems: Three Easy Pieces", chapter 8: papers/mlfq.md.
+ */
+#include "../policy.h"
+#include "../lib/bits.h"
+#include "../lib/ring.h"
+
+#define MLFQ_TIME_MAX (10000 * MS)
+#define MLFQ_LEVELS 16u
+
+#define POLICY_PARAMS(P) \
+	P(levels, INTEGER, "", 8, 1, 16, "how many there are") \
+	P(allotment, TIME, "", 0, 0, MLFQ_TIME_MAX, "time at the highest level, twice as much at each next; 0: a quantum") \
+	P(boost, TIME, "", 1000 * MS, 0, MLFQ_TIME_MAX, "S, how often all jobs go to the highest level; 0: never")
+
+#define POLICY_ABOUT(A) \
+	A(TITLE, "multi-level feedback queue: who has used much has low priority; weights ignored") \
+	A(PAPER, "Corbato, Merwin-Daggett, Daley: An Experimental Time-Sharing System, 1962; rules of Three Easy Pieces, chapter 8") \
+	A(GUARANTEE, "a job of at most the first allotment waits only for others that are as new") \
+	A(GUARANTEE, "with boosts nobody starves for longer than S and a round of the highest level") \
+	A(COST, "O(1); O(levels) for a boost; O(CPUs) when a task wakes") \
+	A(DEVIATION, "D1: a boost is made at the first choice after its time, not at it") \
+	A(DEVIATION, "D2: on P CPUs one set of queues")
+
+struct mlfq_job {
+	u32 level; /* 0 is the highest */
+	u64 used;  /* ns, of its allotment there */
+	u64 boost; /* after which boost these were so; after a later one it is at level 0 and has used nothing */
+};
+
+struct mlfq {
+	struct facts facts;
+	PARAMS(POLICY_PARAMS)
+	struct links waiting;
+	u32 first[MLFQ_LEVELS]; /* in each level's line */
+	u64 levels;             /* those with somebody in line, a bit each */
+	u64 boost;              /* how many there have been */
+	u64 boosted;            /* when the last was due, ns */
+	u32 at;                 /* scratch of mlfq_boost */
+	struct mlfq_job job[POOL];
+};
+
+static inline void mlfq_init(struct mlfq *s)
+{
+}
+
+/* After a boost it is at the highest level with a new allotment (mlfq R5). */
+static inline struct mlfq_job *mlfq_job(struct mlfq *s, u32 id)
+{
+	struct mlfq_job *j = &s->job[id & POOL_MASK];
+
+	if (j->boost != s->boost)
+		*j = (struct mlfq_job){ .boost = s->boost };
+	return j;
+}
+
+/* Twice as long at each level as above it */
+static inline u64 mlfq_allotment(const struct mlfq *s, u32 level)
+{
+	return (s->param.allotment ? s->param.allotment : s->facts.quantum) << (level % MLFQ_LEVELS);
+}
+
+static inline u32 *mlfq_line(struct mlfq *s, u32 level)
+{
+	return &s->first[level % MLFQ_LEVELS];
+}
+
+static inline void mlfq_note(struct mlfq *s, u32 level)
+{
+	u64 bit = 1ull << (level % MLFQ_LEVELS);
+
+	s->levels = *mlfq_line(s, level) ? s->levels | bit : s->levels & ~bit;
+}
+
+/* Each level's line behind that of the highest, in their order */
+static NOINLINE void mlfq_merge(struct mlfq *s)
+{
+	while (s->at < MLFQ_LEVELS && can_loop) {
+		ring_append(&s->waiting, mlfq_line(s, 0), *mlfq_line(s, s->at));
+		*mlfq_line(s, s->at) = 0;
+		s->at++;
+	}
+}
+
+/* Every S all jobs go to the highest level (mlfq R5). */
+static inline void mlfq_boost(struct mlfq *s, u64 now)
+{
+	u64 S = s->param.boost;
+
+	if (!S || now - s->boosted < S)
+		return;
+	s->boosted += (now - s->boosted) / S * S;
+	s->boost++;
+	s->at = 1 + s->facts.zero;
+	mlfq_merge(s);
+	s->levels = *mlfq_line(s, 0) ? 1 : 0;
+}
+
+/* ---- the calls ---- */
+
+/* A new job is at the highest level (mlfq R3); one that was blocked is where it was, last (mlfq R4). */
+static inline void mlfq_join(struct mlfq *s, u32 id, u64 now, enum why why)
+{
+	struct mlfq_job *j = mlfq_job(s, id);
+
+	if (why == NEW)
+		*j = (struct mlfq_job){ .boost = s->boost };
+	ring_push_back(&s->waiting, mlfq_line(s, j->level), id);
+	mlfq_note(s, j->level);
+}
+
+static inline void mlfq_leave(struct mlfq *s, u32 id, u64 now, enum why why)
+{
+	struct mlfq_job *j = mlfq_job(s, id);
+
+	if (is_picked(&s->facts, id))
+		return;
+	ring_remove(&s->waiting, mlfq_line(s, j->level), id);
+	mlfq_note(s, j->level);
+}
+
+/* The first of the highest level where somebody waits (mlfq R1, R2) */
+static inline u32 mlfq_pick(struct mlfq *s, u32 cpu, u64 now)
+{
+	u32 level, id;
+
+	mlfq_boost(s, now);
+	level = lowest_bit(s->levels);
+	id = ring_pop_front(&s->waiting, mlfq_line(s, level));
+	mlfq_note(s, level);
+	return id;
+}
+
+static inline void mlfq_charge(struct mlfq *s, u32 id, u64 ran, u64 now)
+{
+	mlfq_job(s, id)->used += ran;
+}
+
+/* When it has used its allotment, in however many turns, it is one level lower (mlfq R4); else, if it was only
+ * interrupted, it goes on first. */
+static inline void mlfq_stop(struct mlfq *s, u32 id, u64 now, enum why why)
+{
+	struct mlfq_job *j = mlfq_job(s, id);
+	bool over = j->used >= mlfq_allotment(s, j->level);
+
+	if (over) {
+		j->used = 0;
+		j->level += j->level + 1 < s->param.levels;
+	}
+	if (over || why == YIELDED)
+		ring_push_back(&s->waiting, mlfq_line(s, j->level), id);
+	else
+		ring_push_front(&s->waiting, mlfq_line(s, j->level), id);
+	mlfq_note(s, j->level);
+}
+
+static inline void mlfq_reweigh(struct mlfq *s, u32 id, u64 w, u64 now)
+{
+}
+
+/* A turn is what is left of the allotment. */
+#define POLICY_SLICE
+static inline u64 mlfq_slice(struct mlfq *s, u32 id)
+{
+	struct mlfq_job *j = mlfq_job(s, id);
+	u64 allotment = mlfq_allotment(s, j->level);
+
+	return j->used < allotment ? allotment - j->used : 1;
+}
+
+/* Who is at a higher level takes the CPU (mlfq R1). */
+#define POLICY_PREEMPTS
+static inline bool mlfq_preempts(struct mlfq *s, u32 woken, u32 running, u64 now)
+{
+	return mlfq_job(s, woken)->level < mlfq_job(s, running)->level;
+}

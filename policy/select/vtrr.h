@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * vtrr: virtual-time round-robin. Clients queue by share; each quantum goes to the next of the queue, or to its head
+ * where the next has had its part already.
+ *
+ * Nieh, Vaill, Zhong: "Virtual-Time Round-Robin: An O(1) Proportional Share Scheduler" (USENIX 2001): papers/vtrr.md.
+ */
+#include "../policy.h"
+#include "../lib/ring.h"
+#include "../lib/share.h"
+#include "../lib/wide.h"
+
+#define POLICY_PARAMS(P)
+
+#define POLICY_ABOUT(A) \
+	A(TITLE, "virtual-time round-robin: down the queue of falling shares until somebody is ahead") \
+	A(PAPER, "Nieh, Vaill, Zhong: Virtual-Time Round-Robin, USENIX 2001") \
+	A(GUARANTEE, "on one CPU, after a cycle of as many quanta as all shares together each task has had its share exactly") \
+	A(GUARANTEE, "within a cycle none: many light tasks together let a heavy one run ahead, or make it wait") \
+	A(COST, "O(1) a decision, O(n) when a task comes") \
+	A(DEVIATION, "D1: shares are integers, a weight of 1 being one share; fractions are rounded") \
+	A(DEVIATION, "D2: a quantum that ends early, for whatever reason, counts as a whole one") \
+	A(DEVIATION, "D3: on P CPUs one queue: who runs elsewhere, or has no quanta left, is passed over") \
+	A(DEVIATION, "D4: who comes is placed by a scan, also where it was away only briefly")
+
+struct vtrr_client {
+	u64 S;     /* share */
+	u64 k;     /* quanta of this cycle, S less the time counter; VFT = (k + 1)/S */
+	u64 cycle; /* in which k was counted */
+};
+
+struct vtrr {
+	struct facts facts;
+	PARAMS(POLICY_PARAMS)
+	struct links queue; /* all runnable clients, by falling share */
+	u32 head;
+	u32 c;              /* the client that was chosen last; 0: begin with the head */
+	u32 found;          /* scratch of the searches below */
+	u32 waiting;        /* clients that are runnable and not picked */
+	u64 Phi;            /* total shares */
+	u64 left;           /* quanta left of the cycle, the sum of all counters; QVT = (Phi - left)/Phi */
+	u64 cycle;
+	struct wide_division division;
+	struct vtrr_client client[POOL];
+};
+
+static inline struct vtrr_client *vtrr_client(struct vtrr *s, u32 id)
+{
+	return &s->client[id & POOL_MASK];
+}
+
+static inline void vtrr_init(struct vtrr *s)
+{
+}
+
+/* Time counters begin each cycle at S (vtrr R3). */
+static inline u64 vtrr_had(struct vtrr *s, u32 id)
+{
+	struct vtrr_client *n = vtrr_client(s, id);
+
+	return n->cycle == s->cycle ? n->k : 0;
+}
+
+static inline u64 vtrr_counter(struct vtrr *s, u32 id)
+{
+	return vtrr_client(s, id)->S - vtrr_had(s, id);
+}
+
+static inline void vtrr_next_cycle(struct vtrr *s)
+{
+	s->cycle++;
+	s->left = s->Phi;
+	s->c = 0;
+}
+
+/* ---- clients come and go ---- */
+
+/* The first client of a lesser share than S, 0 if there is none, into found. */
+static NOINLINE void vtrr_find_place(struct vtrr *s, u64 S)
+{
+	s->found = s->head;
+	while (s->found && vtrr_client(s, s->found)->S >= S && can_loop) {
+		s->found = ring_next(&s->queue, s->found);
+		if (s->found == s->head)
+			s->found = 0;
+	}
+}
+
+static inline void vtrr_link(struct vtrr *s, u32 id)
+{
+	vtrr_find_place(s, vtrr_client(s, id)->S);
+	if (!s->found)
+		ring_push_back(&s->queue, &s->head, id);
+	else if (s->found == s->head)
+		ring_push_front(&s->queue, &s->head, id);
+	else
+		ring_link(&s->queue, s->found, id);
+}
+
+/* With share S, of which it had k quanta in this cycle */
+static inline void vtrr_insert(struct vtrr *s, u32 id, u64 S, u64 k)
+{
+	struct vtrr_client *n = vtrr_client(s, id);
+
+	n->S = S;
+	n->k = k < S ? k : S;
+	n->cycle = s->cycle;
+	s->Phi += S;
+	s->left += S - n->k;
+	vtrr_link(s, id);
+}
+
+/* k = floor(S QVT), so VFT is QVT + 1/S or less: its counter is its part of what is left of the cycle (vtrr R4). */
+static inline u64 vtrr_part(struct vtrr *s, u64 S)
+{
+	return s->Phi ? wide_mul_div(&s->division, S, s->Phi - s->left, s->Phi) : 0;
+}
+
+/* If it was the last to be chosen, the next comes after the one before it. */
+static inline void vtrr_remove(struct vtrr *s, u32 id)
+{
+	if (s->c == id)
+		s->c = id == s->head ? 0 : ring_last(&s->queue, id);
+	s->Phi -= vtrr_client(s, id)->S;
+	s->left -= vtrr_counter(s, id);
+	ring_remove(&s->queue, &s->head, id);
+}
+
+/* Who was here in this cycle already and had more than its part keeps that (vtrr R4). */
+static inline void vtrr_join(struct vtrr *s, u32 id, u64 now, enum why why)
+{
+	u64 S = share_of(weight_of(&s->facts, id));
+	u64 part = vtrr_part(s, S), had = why == NEW ? 0 : vtrr_had(s, id);
+
+	s->waiting++;
+	vtrr_insert(s, id, S, had > part ? had : part);
+}
+
+static inline void vtrr_leave(struct vtrr *s, u32 id, u64 now, enum why why)
+{
+	if (!is_picked(&s->facts, id))
+		s->waiting--;
+	vtrr_remove(s, id);
+}
+
+/* ---- selection ---- */
+
+/*
+ * After client c: its successor n if that has more left to run (vtrr R2), or if VFT_n - QVT < 1/S_n, QVT being that
+ * after its quantum, (k_n + 1)/S_n - (t + 1)/Phi < 1/S_n: k_n Phi < (t + 1) S_n; else the head (vtrr R1).
+ */
+static inline u32 vtrr_next(struct vtrr *s)
+{
+	u32 n = s->c ? ring_next(&s->queue, s->c) : s->head;
+
+	if (n == s->head || vtrr_counter(s, n) > vtrr_counter(s, s->c))
+		return n;
+	if (wide_greater(s->Phi - s->left + 1, vtrr_client(s, n)->S, vtrr_had(s, n), s->Phi))
+		return n;
+	return s->head;
+}
+
+/* From found on, the first that waits and has something left, into found; 0 if nobody does (vtrr D3). */
+static NOINLINE void vtrr_find_client(struct vtrr *s)
+{
+	u32 from = s->found;
+
+	while (can_loop) {
+		if (!is_picked(&s->facts, s->found) && vtrr_counter(s, s->found))
+			return;
+		s->found = ring_next(&s->queue, s->found);
+		if (s->found == from)
+			break;
+	}
+	s->found = 0;
+}
+
+static inline u32 vtrr_pick(struct vtrr *s, u32 cpu, u64 now)
+{
+	struct vtrr_client *n;
+
+	if (!s->waiting)
+		return 0;
+	if (!s->left)
+		vtrr_next_cycle(s);
+	s->found = vtrr_next(s);
+	vtrr_find_client(s);
+	if (!s->found) {
+		vtrr_next_cycle(s);
+		s->found = s->head;
+		vtrr_find_client(s);
+	}
+	s->waiting--;
+	s->left--;
+	s->c = s->found;
+	n = vtrr_client(s, s->c);
+	n->k = vtrr_had(s, s->c) + 1;
+	n->cycle = s->cycle;
+	return s->c;
+}
+
+static inline void vtrr_charge(struct vtrr *s, u32 id, u64 ran, u64 now)
+{
+}
+
+static inline void vtrr_stop(struct vtrr *s, u32 id, u64 now, enum why why)
+{
+	s->waiting++;
+}
+
+/* A new share has another place, and counts as many quanta as had been a like part of it (vtrr R5). */
+static inline void vtrr_reweigh(struct vtrr *s, u32 id, u64 w, u64 now)
+{
+	u64 had = vtrr_had(s, id), S = vtrr_client(s, id)->S, S2 = share_of(w);
+
+	if (S == S2)
+		return;
+	vtrr_remove(s, id);
+	vtrr_insert(s, id, S2, wide_mul_div(&s->division, had, S2, S));
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * wf2qplus: WF2Q+, which is WF2Q with a virtual time that needs no fluid system.
+ *
+ * Bennett, Zhang: "Hierarchical Packet Fair Queueing Algorithms" (SIGCOMM 1996): papers/wf2qplus.md.
+ * Not taken: the hierarchy (wf2qplus D3).
+ */
+#include "../policy.h"
+#include "../lib/eligible.h"
+#include "../lib/vtime.h"
+
+#define POLICY_PARAMS(P)
+
+#define POLICY_ABOUT(A) \
+	A(TITLE, "WF2Q+: as wf2q, with a simpler virtual time") \
+	A(PAPER, "Bennett, Zhang: Hierarchical Packet Fair Queueing Algorithms, SIGCOMM 1996") \
+	A(GUARANTEE, "on one CPU, a task that stays runnable is less than a quantum from its part, ahead or behind") \
+	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use wf2qplus+feasible") \
+	A(COST, "O(log n)") \
+	A(DEVIATION, "D1: tags are made with a quantum, and corrected by what of it was used") \
+	A(DEVIATION, "D2: V advances by the service of all CPUs over the weights of who is runnable") \
+	A(DEVIATION, "D3: one level, no hierarchy")
+
+struct wf2qplus {
+	struct facts facts;
+	PARAMS(POLICY_PARAMS)
+	struct vtime V;       /* ns of a nice-0 task */
+	u64 Phi;              /* weights of who is runnable */
+	struct eligible waiting;
+	struct vtime S[POOL]; /* start tag of the next quantum, which is the finish tag of what was served */
+};
+
+static inline struct vtime *wf2qplus_S(struct wf2qplus *s, u32 id)
+{
+	return &s->S[id & POOL_MASK];
+}
+
+static inline void wf2qplus_init(struct wf2qplus *s)
+{
+}
+
+static inline void wf2qplus_set_weights(struct wf2qplus *s, u64 Phi)
+{
+	s->Phi = Phi;
+	vtime_reweigh(&s->V);
+}
+
+/* F = S + L/phi, with a quantum for the length L (wf2qplus R1) */
+static inline void wf2qplus_enqueue(struct wf2qplus *s, u32 id, u64 phi)
+{
+	struct vtime S = *wf2qplus_S(s, id);
+
+	eligible_insert(&s->waiting, id, S.v, vtime_after(S, s->facts.quantum, phi), s->V.v);
+}
+
+/* S = max(F, V) (wf2qplus R2) */
+static inline void wf2qplus_join(struct wf2qplus *s, u32 id, u64 now, enum why why)
+{
+	struct vtime *S = wf2qplus_S(s, id);
+	u64 phi = weight_of(&s->facts, id);
+
+	wf2qplus_set_weights(s, s->Phi + phi);
+	if (why == NEW || vtime_before(S->v, s->V.v))
+		*S = (struct vtime){ .v = s->V.v };
+	wf2qplus_enqueue(s, id, phi);
+}
+
+static inline void wf2qplus_leave(struct wf2qplus *s, u32 id, u64 now, enum why why)
+{
+	eligible_remove(&s->waiting, id);
+	wf2qplus_set_weights(s, s->Phi - weight_of(&s->facts, id));
+}
+
+/* V = max(V, least S of who waits), before the choice: so somebody is eligible (wf2qplus R3). */
+static inline void wf2qplus_jump(struct wf2qplus *s)
+{
+	eligible_update(&s->waiting, s->V.v);
+	if (s->waiting.due.n || !s->waiting.later.n)
+		return;
+	s->V = (struct vtime){ .v = heap_first_key(&s->waiting.later) };
+	eligible_update(&s->waiting, s->V.v);
+}
+
+/* Of those with S <= V the least F runs (wf2qplus R1). */
+static inline u32 wf2qplus_pick(struct wf2qplus *s, u32 cpu, u64 now)
+{
+	wf2qplus_jump(s);
+	return eligible_pop(&s->waiting);
+}
+
+/* V += W/Phi for an amount of service W (wf2qplus R3) */
+static inline void wf2qplus_charge(struct wf2qplus *s, u32 id, u64 ran, u64 now)
+{
+	vtime_advance(wf2qplus_S(s, id), ran, weight_of(&s->facts, id));
+	vtime_advance(&s->V, ran, s->Phi);
+}
+
+static inline void wf2qplus_stop(struct wf2qplus *s, u32 id, u64 now, enum why why)
+{
+	wf2qplus_enqueue(s, id, weight_of(&s->facts, id));
+}
+
+/* From its start tag on it is served at the new weight (wf2qplus R4). */
+static inline void wf2qplus_reweigh(struct wf2qplus *s, u32 id, u64 w, u64 now)
+{
+	wf2qplus_set_weights(s, s->Phi - weight_of(&s->facts, id) + w);
+	vtime_reweigh(wf2qplus_S(s, id));
+	if (!eligible_holds(&s->waiting, id))
+		return;
+	eligible_remove(&s->waiting, id);
+	wf2qplus_enqueue(s, id, w);
+}

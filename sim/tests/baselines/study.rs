@@ -1,0 +1,212 @@
+//! The study of section 5.1 of the GR3 paper, in exact integers: one client has a tenth of all shares, the others
+//! random parts of the rest; all run always, in unit quanta, until each has had its share.
+
+use divvy_sim::policy::{Machine, WEIGHT_UNIT};
+
+use crate::lockstep::QUANTUM_NS;
+
+/// Least and greatest service error of any client, in quanta
+pub type Range = (f64, f64);
+
+/// As `Machine::new` takes them
+pub type Params = &'static [(&'static str, usize, i64)];
+
+/// PCG-like and fixed: the same weights each time
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+}
+
+/// `n` weights that add up to `total`, the first `skew` percent of it. Of the others each has at least 1; what
+/// roundings leave over goes round by cumulative rounding.
+pub fn weight_set(random: &mut Random, n: usize, total: u64, skew: u64) -> Vec<u64> {
+    let big = (total * skew + 50) / 100;
+    let uniform: Vec<u64> = (1..n).map(|_| random.next()).collect();
+    let sum: u128 = uniform.iter().map(|&u| u128::from(u)).sum();
+    let mut weights = vec![big];
+    let (mut upto, mut given) = (0_u128, 0_u64);
+    for u in uniform {
+        upto += u128::from(u);
+        let due = (upto * u128::from(total - big) / sum) as u64;
+        let weight = due.saturating_sub(given).max(1);
+        weights.push(weight);
+        given += weight;
+    }
+    settle(&mut weights, total);
+    weights
+}
+
+/// Makes the sum `total`, by taking from or giving to those in the middle.
+fn settle(weights: &mut [u64], total: u64) {
+    let n = weights.len();
+    let mut at = n / 2;
+    while weights.iter().sum::<u64>() != total {
+        let more = weights.iter().sum::<u64>() > total;
+        if !more {
+            weights[at] += 1;
+        } else if weights[at] > 1 {
+            weights[at] -= 1;
+        }
+        at = 1 + at % (n - 1);
+    }
+}
+
+/// One whole period of a policy. Checks that each client has had its weight in the end if it `closes`.
+pub fn errors(policy: &str, params: Params, weights: &[u64], closes: bool) -> Range {
+    let total: u64 = weights.iter().sum();
+    let mut machine = Machine::new(policy, &[], params, 1, QUANTUM_NS).unwrap();
+    for (id, weight) in (1..).zip(weights) {
+        machine.add(id, id, weight * WEIGHT_UNIT, 0);
+        machine.wake(id, true, 0);
+    }
+    let mut quanta = vec![0_i64; weights.len()];
+    let (mut least, mut most) = (0, 0);
+    let (mut now, mut on, mut since) = (0, 0, 0);
+    for t in 0..total as i64 {
+        let chosen = machine.dispatch(0, now).expect("somebody").task;
+        if chosen != on {
+            if on != 0 {
+                machine.requeue(on, now - since, now);
+            }
+            machine.running(chosen, now);
+            (on, since) = (chosen, now);
+        }
+        let client = chosen as usize - 1;
+        let (weight, all) = (weights[client] as i64, total as i64);
+        least = least.min(quanta[client] * all - t * weight);
+        quanta[client] += 1;
+        most = most.max(quanta[client] * all - (t + 1) * weight);
+        now += QUANTUM_NS;
+    }
+    if closes {
+        assert!(
+            quanta.iter().zip(weights).all(|(&w, &phi)| w as u64 == phi),
+            "{policy}: not each its weight"
+        );
+    }
+    (least as f64 / total as f64, most as f64 / total as f64)
+}
+
+/// Over `sets` weight sets: the extremes, and the means of the extremes
+fn cell(policy: &str, params: Params, n: usize, total: u64, skew: u64, sets: u32) -> (Range, Range) {
+    let mut random = Random::new(n as u64 ^ total << 20 ^ skew);
+    let mut worst = (f64::MAX, f64::MIN);
+    let mut mean = (0.0, 0.0);
+    for _ in 0..sets {
+        let weights = weight_set(&mut random, n, total, skew);
+        let (least, most) = errors(policy, params, &weights, false);
+        worst = (worst.0.min(least), worst.1.max(most));
+        mean = (mean.0 + least / f64::from(sets), mean.1 + most / f64::from(sets));
+    }
+    (worst, mean)
+}
+
+/// What the paper prints, and what each reproduces of it: papers/gr3.md has which statistic it is.
+struct Row {
+    policy: &'static str,
+    params: Params,
+    /// Number of clients, of the cell that the extremes are in
+    n: usize,
+    sets: u32,
+    /// Means of the least and of the greatest error
+    mean: Range,
+    /// Of these, as a part
+    tolerance: f64,
+}
+
+const ONE: i64 = 1 << 16;
+const TOTAL: u64 = 262_144;
+
+/// Ranges from 2,500 sets, in a prototype that shares no code with this; so few sets as here come within the tolerance.
+const ROWS: [Row; 11] = [
+    // The paper has -12067 .. 23593.
+    Row {
+        policy: "wrr",
+        params: &[("wrr", 0, ONE)],
+        n: 32,
+        sets: 100,
+        mean: (-12_061.0, 23_592.64),
+        tolerance: 0.03,
+    },
+    Row {
+        policy: "wrr",
+        params: &[("wrr", 0, ONE)],
+        n: 8192,
+        sets: 2,
+        mean: (-57.6, 23_592.64),
+        tolerance: 0.01,
+    },
+    Row {
+        policy: "drr",
+        params: &[("drr", 0, ONE)],
+        n: 8192,
+        sets: 2,
+        mean: (-57.6, 23_592.64),
+        tolerance: 0.01,
+    },
+    // The paper has -2129 .. 10079.
+    Row { policy: "vtrr", params: &[], n: 8192, sets: 8, mean: (-2_141.0, 10_529.0), tolerance: 0.06 },
+    // The paper has -369 .. 369.
+    Row { policy: "srr", params: &[], n: 8192, sets: 8, mean: (-368.5, 369.2), tolerance: 0.01 },
+    Row { policy: "strr", params: &[], n: 8192, sets: 2, mean: (-382.0, 273.0), tolerance: 0.04 },
+    // The paper has -1 .. 819: (N - 1) phi/Phi with other ties, where ours have N phi/Phi - 1.
+    Row { policy: "wfq", params: &[], n: 8192, sets: 1, mean: (-1.0, 818.25), tolerance: 0.001 },
+    // The paper has -1 .. 1.
+    Row { policy: "wf2q", params: &[], n: 8192, sets: 1, mean: (-1.0, 1.0), tolerance: 0.001 },
+    Row { policy: "wf2qplus", params: &[], n: 8192, sets: 1, mean: (-1.0, 1.0), tolerance: 0.001 },
+    // SFQ has -818.25 .. 1; with C of a quantum it is ahead by up to 2.
+    Row { policy: "bvt", params: &[], n: 8192, sets: 1, mean: (-818.25, 1.72), tolerance: 0.01 },
+    // In neither paper; as measured, and within what papers/qfq.md claims.
+    Row { policy: "qfq", params: &[], n: 8192, sets: 1, mean: (-3.43, 2.48), tolerance: 0.1 },
+];
+
+#[test]
+fn the_study_in_small() {
+    for row in ROWS {
+        let (_, mean) = cell(row.policy, row.params, row.n, TOTAL, 10, row.sets);
+        let close = |is: f64, expected: f64| (is - expected).abs() <= row.tolerance * expected.abs();
+        assert!(
+            close(mean.0, row.mean.0) && close(mean.1, row.mean.1),
+            "{} {}: {:.2} .. {:.2}, expected {:?}",
+            row.policy,
+            row.n,
+            mean.0,
+            mean.1,
+            row.mean
+        );
+    }
+}
+
+/// `POLICIES=wrr,srr CELLS=32:262144:10 cargo test .. explore -- --ignored --nocapture`
+#[test]
+#[ignore = "for looking"]
+fn explore() {
+    let var = |name: &str| std::env::var(name).unwrap();
+    for policy in var("POLICIES").split(',') {
+        for cell_ in var("CELLS").split(',') {
+            let f: Vec<u64> = cell_.split(':').map(|x| x.parse().unwrap()).collect();
+            let (worst, mean) = cell(policy, unit(policy), f[0] as usize, f[1], f[2], f[3] as u32);
+            println!(
+                "{policy} N {} Phi {} skew {}: worst {:.2} .. {:.2}, mean {:.2} .. {:.2}",
+                f[0], f[1], f[2], worst.0, worst.1, mean.0, mean.1
+            );
+        }
+    }
+}
+
+/// With the quantum worth a weight of 1, where that is a parameter
+fn unit(policy: &str) -> Params {
+    match policy {
+        "wrr" => &[("wrr", 0, ONE)],
+        "drr" => &[("drr", 0, ONE)],
+        _ => &[],
+    }
+}
