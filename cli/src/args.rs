@@ -52,6 +52,7 @@ pub enum Command {
     Play(PlayArgs),
     Verify(VerifyArgs),
     Policies(PoliciesArgs),
+    Paper(PaperArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -528,6 +529,48 @@ pub struct PoliciesArgs {
     /// How to print it
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub format: PlainFormat,
+}
+
+/// List what the papers claim, or reproduce it: paper, measured, tolerance, verdict
+#[derive(Debug, Args)]
+#[command(
+    after_help = "\
+Examples:
+  divvy paper
+  divvy paper sfs-5 -o plots
+  divvy paper all --small --format json",
+    after_long_help = "\
+Without an ID it lists the figures, tables and worked examples that can be reproduced, with the policies that each runs \
+and how long it takes on two cores. Each claim has what the paper prints, what was measured, how near is near enough, \
+and the verdict; one that does not reproduce stays so, with the reason. Then the exit code is 3.
+
+The same seed gives the same bytes, on any number of cores.
+
+Examples:
+  divvy paper
+  divvy paper sfs-5 -o plots
+  divvy paper all --small --format json"
+)]
+pub struct PaperArgs {
+    /// A figure, as in gr3-9, or all
+    #[arg(value_name = "ID", value_hint = ValueHint::Other)]
+    pub id: Option<String>,
+
+    /// The quick version: fewer samples; claims that need them all are not judged
+    #[arg(long, requires = "id")]
+    pub small: bool,
+
+    /// Number that all random numbers come from
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "id")]
+    pub seed: u64,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: PlainFormat,
+
+    /// Write the figures to this directory, as SVG
+    #[arg(short, long, value_name = "DIR", requires = "id", help_heading = "Output", value_hint = ValueHint::DirPath)]
+    pub output: Option<PathBuf>,
 }
 
 /// Print the completions of a shell

@@ -16,6 +16,7 @@ use divvy_trace::TraceError;
 use crate::assert::{ClaimError, NotMet};
 use crate::commands::flow::NoProgram;
 use crate::commands::load::CommandFailed;
+use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
 use crate::commands::set::BadSetting;
@@ -58,11 +59,11 @@ fn number(error: &anyhow::Error) -> u8 {
     let codes = error.chain().filter_map(|cause| {
         if cause.is::<SpecError>() || cause.is::<ClaimError>() || cause.is::<UnknownPolicy>() {
             Some(USAGE)
-        } else if cause.is::<NotMet>() || cause.is::<Incomplete>() {
+        } else if cause.is::<NotMet>() || cause.is::<Incomplete>() || cause.is::<ClaimsNotMet>() {
             Some(NOT_MET)
         } else if is_bad_input(cause) {
             Some(BAD_INPUT)
-        } else if cause.is::<BadSetting>() || is_simulator_only(cause) {
+        } else if cause.is::<BadSetting>() || cause.is::<UnknownFigure>() || is_simulator_only(cause) {
             Some(USAGE)
         } else if is_missing(cause) {
             Some(LACKING)

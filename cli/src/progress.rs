@@ -48,6 +48,37 @@ impl FileBar {
     }
 }
 
+/// A bar over the steps of a figure; it goes away when dropped.
+pub struct FigureBar(ProgressBar);
+
+impl FigureBar {
+    /// A bar for this figure.
+    pub fn new(id: &str, output: Output) -> Self {
+        if !output.shows_progress() {
+            return Self(ProgressBar::hidden());
+        }
+        let template = format!("{id} {{wide_bar}} {{percent:>3}}%, {{eta}} left");
+        let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        Self(ProgressBar::new(0).with_style(style))
+    }
+}
+
+impl divvy_lab::Progress for FigureBar {
+    fn begin(&self, steps: u64) {
+        self.0.set_length(steps);
+    }
+
+    fn advance(&self, steps: u64) {
+        self.0.inc(steps);
+    }
+}
+
+impl Drop for FigureBar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 impl Drop for FileBar {
     fn drop(&mut self) {
         self.0.finish_and_clear();

@@ -123,6 +123,32 @@ static u32 h_set_allowed(struct machine *m, u32 id, const u64 *words)
 	return machine_set_allowed(m, id, &a);
 }
 
+/* One CPU's turn ends, and its next begins: the calls that Rust makes one by one, in their order. */
+static u32 next_turn(struct machine *m, u32 cpu, u64 now)
+{
+	u32 prev = m->s.facts.picked[cpu & CPU_MASK];
+	u32 next = machine_dispatch(m, cpu, now).id;
+
+	if (next == prev)
+		return next;
+	if (prev) {
+		machine_stopping(m, prev, now - fact(m, prev)->since, now);
+		machine_enqueue(m, prev, now);
+	}
+	if (next)
+		machine_running(m, next, now);
+	return next;
+}
+
+static void h_turns(struct machine *m, u64 now, u64 rounds, u32 *ran)
+{
+	u64 quantum = m->s.facts.quantum;
+
+	for (; rounds; rounds--, now += quantum)
+		for (u32 cpu = 0; cpu < m->s.facts.ncpus; cpu++)
+			*ran++ = next_turn(m, cpu, now);
+}
+
 static void h_tell(struct machine *m, u32 kind, struct event *e)
 {
 	event_tell(m, kind, e);
@@ -186,6 +212,7 @@ const struct host EXPORT = {
 	.yield = h_yield,
 	.set_weight = h_set_weight,
 	.set_allowed = h_set_allowed,
+	.turns = h_turns,
 	.tell = h_tell,
 	.program = h_program,
 	.entry = h_entry,

@@ -142,7 +142,7 @@ impl Project {
         let read = |path: &PathBuf| fs::read_to_string(path).unwrap();
         let code = files(&root.join("policy"), ".h").iter().map(read).collect();
         let mut names = Vec::new();
-        for folder in ["sim/tests", "sim/src"] {
+        for folder in ["sim/tests", "sim/src", "lab/src"] {
             for path in files(&root.join(folder), ".rs") {
                 names.extend(tests(&read(&path)).into_iter().map(str::to_owned));
             }

@@ -9,6 +9,7 @@ mod doctor;
 pub mod flow;
 pub mod load;
 mod man;
+pub mod paper;
 mod play;
 pub mod policies;
 pub mod replay;
@@ -29,6 +30,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Play(args) => play::run(args, cli.verbose, output),
         Command::Verify(args) => verify::run(args, output),
         Command::Policies(args) => policies::run(args, output),
+        Command::Paper(args) => paper::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),
     }

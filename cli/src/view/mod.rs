@@ -1,5 +1,6 @@
 //! Reports for people and programs. Views compute nothing: they choose, arrange and draw.
 
+pub mod claims;
 mod comparison;
 pub mod csv;
 pub mod json;

@@ -75,6 +75,8 @@ pub struct ProgramState {
 pub struct Machine {
     raw: NonNull<RawMachine>,
     host: &'static Host,
+    cpus: u32,
+    quantum_ns: u64,
     knows_programs: bool,
 }
 
@@ -101,7 +103,7 @@ impl Machine {
             bits |= modifier_bit(name).ok_or_else(|| format!("no modifier is called {name:?}"))?;
         }
         let knows_programs = modifiers.contains(&"flow");
-        let machine = Machine { raw: allocate(host), host, knows_programs };
+        let machine = Machine { raw: allocate(host), host, cpus, quantum_ns, knows_programs };
         let raw = machine.raw.as_ptr();
         // SAFETY: zeroed memory of the host's size, and the calls in the order that host.h states.
         unsafe { (host.prepare)(raw, bits) };
@@ -203,6 +205,20 @@ impl Machine {
         cpu(unsafe { (self.host.set_allowed)(self.raw.as_ptr(), task, mask.as_ptr()) })
     }
 
+    /// Turns of a whole quantum each, with nobody coming or going: again and again all CPUs decide, the first first,
+    /// and run for a quantum, from `now_ns` on. Who ran goes into `ran`, round by round. They are the calls that a
+    /// caller could make one by one, without leaving C for each. Returns when the last quantum ends.
+    ///
+    /// # Panics
+    /// If `ran` is not as long as some whole rounds.
+    pub fn turns(&mut self, now_ns: u64, ran: &mut [TaskId]) -> u64 {
+        let rounds = ran.len() / self.cpus as usize;
+        assert_eq!(rounds * self.cpus as usize, ran.len(), "whole rounds of {} CPUs", self.cpus);
+        // SAFETY: see `add`; the buffer holds so many rounds.
+        unsafe { (self.host.turns)(self.raw.as_ptr(), now_ns, rounds as u64, ran.as_mut_ptr()) }
+        now_ns + rounds as u64 * self.quantum_ns
+    }
+
     /// Tells any event, as a kernel's host does; the time is taken as not before that of earlier ones. Events
     /// must come in an order that `policy/machine.h` permits.
     pub fn tell(&mut self, event: &Event, now_ns: u64) -> Answer {
@@ -299,6 +315,22 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
+
+    #[test]
+    fn turns_in_c_are_those_one_by_one() {
+        for policy in super::super::all().iter().filter(|p| p.kind == super::super::Kind::Selection) {
+            let weights = [5, 2, 1, 7, 7];
+            let mut machine = Machine::new(policy.name, &[], &[], 1, MS).unwrap();
+            for (id, w) in (1..).zip(weights) {
+                machine.add(id, id, w * WEIGHT_UNIT, 0);
+                machine.wake(id, true, 0);
+            }
+            let mut ran = vec![0; 60];
+            let now = machine.turns(0, &mut ran[..20]);
+            assert_eq!(machine.turns(now, &mut ran[20..]), 60 * MS);
+            assert_eq!(ran, schedule(policy.name, &weights, 60), "{}", policy.name);
+        }
+    }
 
     /// The first `n` picks on one CPU with all tasks runnable from 0 and full quanta.
     fn schedule(policy: &str, weights: &[u64], n: usize) -> Vec<TaskId> {

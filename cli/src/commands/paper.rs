@@ -1,0 +1,95 @@
+//! `divvy paper [ID|all]`.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use divvy_lab::plot::Plot;
+use divvy_lab::{Figure, Reproduction, Setting, reproduce};
+use divvy_sim::workload::nearest;
+
+use crate::args::{PaperArgs, PlainFormat};
+use crate::output::Output;
+use crate::progress::FigureBar;
+use crate::view::claims;
+
+/// Asked for a figure that there is not.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no figure `{}`{} (`divvy paper` lists them)", id.escape_debug(), hint(*nearest))]
+pub struct UnknownFigure {
+    id: String,
+    nearest: Option<&'static str>,
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map(|id| format!("; did you mean `{id}`?")).unwrap_or_default()
+}
+
+/// Some of what was reproduced is not as the paper has it.
+#[derive(Debug, thiserror::Error)]
+#[error("not met: {}", claims.join(", "))]
+pub struct ClaimsNotMet {
+    /// How many of which figure.
+    claims: Vec<String>,
+}
+
+/// Lists all, or reproduces.
+pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
+    let Some(id) = &args.id else {
+        let text = match args.format {
+            PlainFormat::Table => claims::list(output.columns(None)),
+            PlainFormat::Json => claims::list_json()?,
+        };
+        return output.write(&text, None);
+    };
+    let figures = figures(id)?;
+    if let Some(dir) = &args.output {
+        fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    }
+    let mut done = Vec::new();
+    for figure in figures {
+        let one = reproduce_one(figure, args, output)?;
+        if let Some(dir) = &args.output {
+            one.plots.iter().try_for_each(|plot| write_plot(plot, dir))?;
+        }
+        if args.format == PlainFormat::Table {
+            let between = if done.is_empty() { "" } else { "\n" };
+            output.write(&format!("{between}{}", claims::table(&one, output.columns(None))), None)?;
+        }
+        done.push(one);
+    }
+    if args.format == PlainFormat::Json {
+        output.write(&claims::json(&done, id == "all", args.seed)?, None)?;
+    }
+    verdict(&done)
+}
+
+fn figures(id: &str) -> Result<Vec<&'static Figure>, UnknownFigure> {
+    if id == "all" {
+        return Ok(divvy_lab::all().iter().collect());
+    }
+    divvy_lab::find(id).map(|figure| vec![figure]).ok_or_else(|| UnknownFigure {
+        id: id.to_owned(),
+        nearest: nearest(id, divvy_lab::all().iter().map(|figure| figure.id)),
+    })
+}
+
+fn reproduce_one(figure: &'static Figure, args: &PaperArgs, output: Output) -> anyhow::Result<Reproduction> {
+    let bar = FigureBar::new(figure.id, output);
+    let setting = Setting { small: args.small, seed: args.seed, progress: &bar };
+    Ok(reproduce(figure, &setting)?)
+}
+
+fn write_plot(plot: &Plot, dir: &Path) -> anyhow::Result<()> {
+    let path = dir.join(format!("{}.svg", plot.name));
+    fs::write(&path, &plot.svg).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn verdict(done: &[Reproduction]) -> anyhow::Result<()> {
+    let failed = |one: &Reproduction| one.claims.iter().filter(|claim| claim.verdict.is_failure()).count();
+    let failing = done.iter().filter(|one| one.fails());
+    let claims: Vec<String> = failing
+        .map(|one| format!("{} of {} claims of {}", failed(one), one.claims.len(), one.figure.id))
+        .collect();
+    if claims.is_empty() { Ok(()) } else { Err(ClaimsNotMet { claims }.into()) }
+}

@@ -1,0 +1,156 @@
+//! The list of what can be reproduced.
+
+use crate::figures::{Found, gr3, pbs, procfair, sfs, study};
+use crate::reproduce::{LabError, Setting};
+
+/// A figure, a table or a worked example of a paper.
+pub struct Figure {
+    /// As `divvy paper ID` takes it: the paper's page, and the figure's number or name.
+    pub id: &'static str,
+    /// What is claimed, on a line.
+    pub title: &'static str,
+    /// Policies and modifiers that it runs.
+    pub policies: &'static [&'static str],
+    /// About how long it takes on two cores, in seconds: the small version, the full one.
+    pub seconds: (u32, u32),
+    pub(crate) table: &'static str,
+    pub(crate) run: fn(&Setting) -> Result<Found, LabError>,
+}
+
+impl Figure {
+    /// The page of `papers/` that it belongs to.
+    #[must_use]
+    pub fn page(&self) -> &'static str {
+        self.id.split_once('-').map_or(self.id, |(page, _)| page)
+    }
+}
+
+macro_rules! figure {
+    ($id:literal, $title:literal, $policies:expr, $seconds:expr, $run:expr) => {
+        Figure {
+            id: $id,
+            title: $title,
+            policies: &$policies,
+            seconds: $seconds,
+            table: include_str!(concat!("../expected/", $id, ".toml")),
+            run: $run,
+        }
+    };
+}
+
+/// All, paper by paper.
+#[must_use]
+pub fn all() -> &'static [Figure] {
+    static ALL: &[Figure] = &[
+        figure!(
+            "gr3-1",
+            "three clients of weights 5, 2, 1, quantum by quantum",
+            ["gr3"],
+            (0, 0),
+            gr3::figure_1
+        ),
+        figure!("gr3-2", "six clients in two groups, 24 quanta", ["gr3"], (0, 0), gr3::figure_2),
+        figure!("gr3-3", "weights 3, 2, 1 on two CPUs, with a frontlog", ["gr3"], (0, 0), gr3::figure_3),
+        figure!("gr3-4", "service errors of weighted round-robin", ["wrr"], (0, 100), study::figure_4),
+        figure!("gr3-5", "service errors of weighted fair queueing", ["wfq"], (0, 2), study::figure_5),
+        figure!("gr3-6", "service errors of start-time fair queueing", ["sfq"], (0, 2), study::figure_6),
+        figure!("gr3-7", "service errors of VTRR", ["vtrr"], (0, 165), study::figure_7),
+        figure!("gr3-8", "service errors of smoothed round-robin", ["srr"], (0, 105), study::figure_8),
+        figure!("gr3-9", "service errors of GR3", ["gr3"], (0, 185), study::figure_9),
+        figure!("gr3-wf2q", "WF2Q is never a quantum from its due", ["wf2q"], (0, 3), study::wf2q),
+        figure!(
+            "gr3-skew",
+            "a heavy client of 50 % instead of 10 %",
+            ["gr3", "srr", "wrr", "vtrr", "wfq", "sfq"],
+            (1, 1100),
+            study::skew
+        ),
+        figure!(
+            "gr3-10",
+            "GR3MP on 8 CPUs, with Figure 11: errors, selections",
+            ["gr3"],
+            (1, 290),
+            study::figures_10_11
+        ),
+        figure!(
+            "gr3-n1",
+            "section 6: a client N times as heavy as N others",
+            ["drr", "srr", "gr3"],
+            (0, 0),
+            study::heavy_and_light
+        ),
+        figure!(
+            "gr3-rivals",
+            "the study of section 5.1 for those that came after",
+            ["gr3", "stride", "strr", "drr", "lottery", "bvt", "eevdf", "cfs", "qfq"],
+            (1, 30),
+            study::rivals
+        ),
+        figure!("pbs-2", "CPU shares of four tasks, from FCFS to LAS", ["pbs"], (0, 0), pbs::figure_2),
+        figure!("pbs-3", "the oldest task is interrupted, and comes back", ["pbs"], (2, 2), pbs::figure_3),
+        figure!(
+            "sfs-1",
+            "Example 1: SFQ starves a thread on two CPUs",
+            ["sfq", "feasible", "sfs"],
+            (0, 0),
+            sfs::figure_1
+        ),
+        figure!(
+            "sfs-4",
+            "readjusted weights: 1:1, 1:2:1, 1:1",
+            ["sfq", "feasible", "sfs"],
+            (0, 0),
+            sfs::figure_4
+        ),
+        figure!(
+            "sfs-5",
+            "short threads get 1/4 of T1's CPU time under SFS",
+            ["sfq", "sfs"],
+            (1, 5),
+            sfs::figure_5
+        ),
+        figure!("procfair-3", "as many threads as CPUs are best", ["sfq"], (0, 0), procfair::figure_3),
+        figure!(
+            "procfair-5",
+            "a program of many threads starves one of few",
+            ["sfq"],
+            (0, 0),
+            procfair::figure_5
+        ),
+        figure!(
+            "procfair-6",
+            "more threads, more outputs in the same time",
+            ["sfq"],
+            (0, 0),
+            procfair::figure_6
+        ),
+        figure!(
+            "procfair-8",
+            "process-fair: both programs end together",
+            ["sfq", "procfair"],
+            (0, 0),
+            procfair::figure_8
+        ),
+        figure!(
+            "procfair-9",
+            "process-fair: no output at another's cost",
+            ["sfq", "procfair"],
+            (0, 0),
+            procfair::figure_9
+        ),
+        figure!(
+            "tfps-10",
+            "TFPS: CPU time 1:4:4 for 1, 4 and 16 threads",
+            ["sfq", "tfps"],
+            (0, 0),
+            procfair::tfps_figure_10
+        ),
+    ];
+    ALL
+}
+
+/// The figure of this name.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Figure> {
+    all().iter().find(|figure| figure.id == id)
+}

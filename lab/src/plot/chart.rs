@@ -1,0 +1,188 @@
+//! Curves, or bands stacked on each other.
+
+use super::axis::{Axis, label};
+use super::{Canvas, Plot, colour};
+
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 400.0;
+const LEFT: f64 = 70.0;
+const RIGHT: f64 = 620.0;
+const TOP: f64 = 35.0;
+const BOTTOM: f64 = 345.0;
+
+/// How series are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A curve each, dots at the points if they are few.
+    Lines,
+    /// Each on top of the ones before, the space between filled.
+    Stacked,
+}
+
+/// A name and its points, by ascending x.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// For the legend.
+    pub name: String,
+    /// (x, y)
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A diagram with two axes.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// File name without its ending.
+    pub name: String,
+    /// Above it.
+    pub title: String,
+    /// With its unit.
+    pub x: String,
+    /// With its unit.
+    pub y: String,
+    /// Whether x is logarithmic.
+    pub log_x: bool,
+    /// Lines or bands.
+    pub kind: Kind,
+    /// In the legend's order.
+    pub series: Vec<Series>,
+}
+
+impl Chart {
+    /// A chart of curves over linear axes, with nothing on it yet.
+    #[must_use]
+    pub fn lines(name: &str, title: &str, x: &str, y: &str) -> Chart {
+        let [name, title, x, y] = [name, title, x, y].map(str::to_owned);
+        Chart { name, title, x, y, log_x: false, kind: Kind::Lines, series: Vec::new() }
+    }
+
+    /// With one more series.
+    pub fn add(&mut self, name: impl Into<String>, points: Vec<(f64, f64)>) {
+        self.series.push(Series { name: name.into(), points });
+    }
+
+    /// Draws it.
+    #[must_use]
+    pub fn draw(&self) -> Plot {
+        let series = if self.kind == Kind::Stacked { stacked(&self.series) } else { self.series.clone() };
+        let mut canvas = Canvas::new(WIDTH, HEIGHT, &self.title);
+        let (x, y) = axes(&series, self.log_x);
+        self.frame(&mut canvas, x, y);
+        // The topmost band first: those below are drawn over it.
+        let order: Vec<usize> = match self.kind {
+            Kind::Lines => (0..series.len()).collect(),
+            Kind::Stacked => (0..series.len()).rev().collect(),
+        };
+        for i in order {
+            let places: Vec<(f64, f64)> =
+                series[i].points.iter().map(|p| (x.place(p.0), y.place(p.1))).collect();
+            match self.kind {
+                Kind::Lines => curve(&mut canvas, &places, colour(i)),
+                Kind::Stacked => band(&mut canvas, &places, y.place(0.0), colour(i)),
+            }
+        }
+        self.legend(&mut canvas);
+        canvas.finish(&self.name)
+    }
+
+    fn frame(&self, canvas: &mut Canvas, x: Axis, y: Axis) {
+        for tick in x.ticks() {
+            let at = x.place(tick);
+            canvas.line((at, TOP), (at, BOTTOM), "#e0e0e0");
+            canvas.text(at, BOTTOM + 15.0, "middle", &label(tick));
+        }
+        for tick in y.ticks() {
+            let at = y.place(tick);
+            canvas.line((LEFT, at), (RIGHT, at), "#e0e0e0");
+            canvas.text(LEFT - 5.0, at + 4.0, "end", &label(tick));
+        }
+        canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), "#000000");
+        canvas.line((LEFT, TOP), (LEFT, BOTTOM), "#000000");
+        canvas.text((LEFT + RIGHT) / 2.0, BOTTOM + 32.0, "middle", &self.x);
+        canvas.text(16.0, (TOP + BOTTOM) / 2.0, "middle", &format!("{}|up", self.y));
+    }
+
+    fn legend(&self, canvas: &mut Canvas) {
+        let mut x = LEFT;
+        for (i, series) in self.series.iter().enumerate() {
+            let y = HEIGHT - 9.0;
+            canvas.line((x, y - 4.0), (x + 18.0, y - 4.0), colour(i));
+            canvas.dot((x + 9.0, y - 4.0), colour(i));
+            canvas.text(x + 22.0, y, "start", &series.name);
+            x += 40.0 + 6.5 * series.name.chars().count() as f64;
+        }
+    }
+}
+
+fn curve(canvas: &mut Canvas, places: &[(f64, f64)], colour: &str) {
+    canvas.path(places, colour);
+    if places.len() <= 60 {
+        for &at in places {
+            canvas.dot(at, colour);
+        }
+    }
+}
+
+fn band(canvas: &mut Canvas, places: &[(f64, f64)], zero: f64, colour: &str) {
+    let (Some(first), Some(last)) = (places.first(), places.last()) else { return };
+    let mut outline = places.to_vec();
+    outline.push((last.0, zero));
+    outline.push((first.0, zero));
+    canvas.area(&outline, colour, "#ffffff");
+}
+
+/// Each series plus those before it. They have the same x.
+fn stacked(series: &[Series]) -> Vec<Series> {
+    let mut sums: Vec<f64> = Vec::new();
+    let mut on_top = Vec::new();
+    for one in series {
+        sums.resize(one.points.len(), 0.0);
+        let points = one.points.iter().zip(&mut sums).map(|(&(x, y), sum)| {
+            *sum += y;
+            (x, *sum)
+        });
+        on_top.push(Series { name: one.name.clone(), points: points.collect() });
+    }
+    on_top
+}
+
+/// Around all points; y from 0 on, or below.
+fn axes(series: &[Series], log_x: bool) -> (Axis, Axis) {
+    let points = || series.iter().flat_map(|s| &s.points);
+    let least = |of: fn(&(f64, f64)) -> f64, from: f64| points().map(of).fold(from, f64::min);
+    let most = |of: fn(&(f64, f64)) -> f64, from: f64| points().map(of).fold(from, f64::max);
+    let (x_from, x_to) = (least(|p| p.0, f64::INFINITY), most(|p| p.0, f64::NEG_INFINITY));
+    let (y_from, y_to) = (least(|p| p.1, 0.0), most(|p| p.1, 0.0));
+    let room = (y_to - y_from) * 0.04;
+    let y_from = if y_from < 0.0 { y_from - room } else { 0.0 };
+    (
+        Axis { from: x_from, to: x_to, start: LEFT, end: RIGHT, log: log_x },
+        Axis { from: y_from, to: y_to + room, start: BOTTOM, end: TOP, log: false },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_are_stacked() {
+        let mut chart = Chart::lines("n", "t", "time (s)", "share");
+        chart.kind = Kind::Stacked;
+        chart.add("a", vec![(0.0, 0.25), (1.0, 0.5)]);
+        chart.add("b", vec![(0.0, 0.5), (1.0, 0.5)]);
+        let tops = stacked(&chart.series);
+        assert_eq!(tops[1].points, [(0.0, 0.75), (1.0, 1.0)]);
+        let svg = chart.draw().svg;
+        assert_eq!(svg.matches("<polygon").count(), 2);
+        assert!(svg.contains("time (s)") && svg.contains(">share<"));
+    }
+
+    #[test]
+    fn curves_stay_on_the_canvas() {
+        let mut chart = Chart::lines("n", "t", "x", "y");
+        chart.add("a", vec![(1.0, -5.0), (2.0, 20.0)]);
+        let (x, y) = axes(&chart.series, false);
+        assert_eq!((x.place(1.0), x.place(2.0)), (LEFT, RIGHT));
+        assert!(y.place(20.0) >= TOP && y.place(-5.0) <= BOTTOM);
+    }
+}

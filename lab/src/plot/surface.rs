@@ -1,0 +1,91 @@
+//! Surfaces over two axes, seen from a corner: as the GR3 paper draws the range of service errors.
+
+use super::axis::{Axis, label};
+use super::{Canvas, Plot, colour};
+
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 460.0;
+
+/// Heights over a grid.
+#[derive(Clone, Debug)]
+pub struct Surface {
+    /// File name without its ending.
+    pub name: String,
+    /// Above it.
+    pub title: String,
+    /// Name and values of the axis to the right.
+    pub x: (String, Vec<f64>),
+    /// Name and values of the axis to the back.
+    pub y: (String, Vec<f64>),
+    /// With its unit.
+    pub z: String,
+    /// For each surface its name and the heights, by y, then x.
+    pub sheets: Vec<(String, Vec<Vec<f64>>)>,
+}
+
+/// From places in a cube of side 1 to the canvas: x to the right, y to the back and right, z up.
+fn project(x: f64, y: f64, z: f64) -> (f64, f64) {
+    (90.0 + 330.0 * x + 170.0 * y, HEIGHT - 70.0 - 110.0 * y - 240.0 * z)
+}
+
+impl Surface {
+    /// Draws it, what is at the back first.
+    #[must_use]
+    pub fn draw(&self) -> Plot {
+        let mut canvas = Canvas::new(WIDTH, HEIGHT, &self.title);
+        let z = self.z_axis();
+        self.frame(&mut canvas, z);
+        let (nx, ny) = (self.x.1.len(), self.y.1.len());
+        for (i, (name, heights)) in self.sheets.iter().enumerate() {
+            for row in (0..ny.saturating_sub(1)).rev() {
+                for col in 0..nx.saturating_sub(1) {
+                    let corner =
+                        |c: usize, r: usize| project(part(c, nx), part(r, ny), z.place(heights[r][c]));
+                    let cell = [
+                        corner(col, row),
+                        corner(col + 1, row),
+                        corner(col + 1, row + 1),
+                        corner(col, row + 1),
+                    ];
+                    canvas.area(&cell, &format!("{}8c", colour(i)), "#000000");
+                }
+            }
+            canvas.dot((40.0 + 120.0 * i as f64, HEIGHT - 12.0), colour(i));
+            canvas.text(48.0 + 120.0 * i as f64, HEIGHT - 8.0, "start", name);
+        }
+        canvas.finish(&self.name)
+    }
+
+    fn z_axis(&self) -> Axis {
+        let all = || self.sheets.iter().flat_map(|(_, rows)| rows.iter().flatten());
+        let (from, to) = (all().copied().fold(0.0, f64::min), all().copied().fold(0.0, f64::max));
+        Axis { from, to, start: 0.0, end: 1.0, log: false }
+    }
+
+    fn frame(&self, canvas: &mut Canvas, z: Axis) {
+        for tick in z.ticks() {
+            let at = z.place(tick);
+            canvas.line(project(0.0, 1.0, at), project(1.0, 1.0, at), "#d0d0d0");
+            canvas.line(project(0.0, 0.0, at), project(0.0, 1.0, at), "#d0d0d0");
+            let (x, y) = project(0.0, 0.0, at);
+            canvas.text(x - 5.0, y + 4.0, "end", &label(tick));
+        }
+        for (i, value) in self.x.1.iter().enumerate() {
+            let (x, y) = project(part(i, self.x.1.len()), 0.0, 0.0);
+            canvas.text(x, y + 14.0, "middle", &label(*value));
+        }
+        for (i, value) in self.y.1.iter().enumerate() {
+            let (x, y) = project(1.0, part(i, self.y.1.len()), 0.0);
+            canvas.text(x + 8.0, y + 4.0, "start", &label(*value));
+        }
+        let (x, y) = project(0.5, 0.0, 0.0);
+        canvas.text(x, y + 30.0, "middle", &self.x.0);
+        let (x, y) = project(1.0, 0.5, 0.0);
+        canvas.text(x + 45.0, y + 24.0, "start", &self.y.0);
+        canvas.text(16.0, HEIGHT * 0.55, "middle", &format!("{}|up", self.z));
+    }
+}
+
+fn part(i: usize, n: usize) -> f64 {
+    if n < 2 { 0.0 } else { i as f64 / (n - 1) as f64 }
+}

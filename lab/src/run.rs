@@ -1,0 +1,128 @@
+//! Runs a workload under a policy and keeps every stretch of service.
+
+use divvy_sim::engine::{Engine, Setup, Slice};
+use divvy_sim::policy;
+use divvy_sim::report::Run;
+use divvy_sim::run::{Rows, machine};
+use divvy_sim::sharing::Sharing;
+use divvy_sim::spec;
+use divvy_sim::workload::Workload;
+
+use crate::reproduce::LabError;
+
+/// Nanoseconds in a second.
+pub const S: u64 = 1_000_000_000;
+/// Nanoseconds in a millisecond.
+pub const MS: u64 = 1_000_000;
+
+/// A workload of `workloads/`.
+pub fn workload(file: &str, text: &str) -> Result<Workload, LabError> {
+    let own = |what: String| LabError::Own { file: format!("workloads/{file}"), what };
+    Workload::parse(text, file).map_err(|error| own(error.to_string()))
+}
+
+/// A run, and who was served when.
+pub struct Record {
+    /// Its numbers.
+    pub run: Run,
+    /// In the order of their ends.
+    pub slices: Vec<Slice>,
+}
+
+/// The first of the policies and modifiers of a spec that this build does not have.
+pub fn missing(spec: &str) -> Option<String> {
+    let names = spec.split('+').map(|part| part.split(':').next().unwrap_or(part));
+    names.into_iter().find(|name| policy::find(name).is_none()).map(str::to_owned)
+}
+
+/// Runs a workload to its end.
+pub fn run(workload: &Workload, text: &str, seed: u64, rep: u32) -> Result<Record, LabError> {
+    let broken = |what: String| LabError::Run(format!("{} under {text}: {what}", workload.name));
+    let spec = spec::parse(text, policy::all()).map_err(|error| broken(error.to_string()))?;
+    let machine = machine(&spec, workload.cpus, workload.quantum_ns).map_err(broken)?;
+    let setup = Setup {
+        seed,
+        rep,
+        until_ns: workload.duration_ns,
+        schedule: 0,
+        rows: Rows::EachInstance,
+        sharing: Sharing::of(&spec),
+    };
+    let mut slices = Vec::new();
+    let mut keep = |slice: Slice| slices.push(slice);
+    let mut engine = Engine::new(workload, machine, setup);
+    engine.observe(&mut keep);
+    let run = engine.run(text, &|_| true).map_err(|violation| broken(violation.to_string()))?;
+    Ok(Record { run, slices })
+}
+
+impl Record {
+    /// The row of a task; none has this name if the workload has no such task.
+    pub fn row(&self, name: &str) -> Option<usize> {
+        self.run.tasks.iter().position(|task| task.name == name)
+    }
+
+    /// Stretches in which a task was served, in order.
+    pub fn stretches(&self, name: &str) -> Vec<(u64, u64)> {
+        let row = self.row(name);
+        let own = self.slices.iter().filter(|slice| Some(slice.row) == row);
+        own.map(|slice| (slice.from_ns, slice.to_ns)).collect()
+    }
+
+    /// Service of a task from one moment to another, in ns.
+    pub fn service(&self, name: &str, from_ns: u64, to_ns: u64) -> u64 {
+        let within = |(a, b): (u64, u64)| b.min(to_ns).saturating_sub(a.max(from_ns));
+        self.stretches(name).into_iter().map(within).sum()
+    }
+
+    /// Service of a task in each of the first `n` windows of this length, in ns.
+    pub fn windows(&self, name: &str, window_ns: u64, n: usize) -> Vec<u64> {
+        let mut services = vec![0; n];
+        for (from, to) in self.stretches(name) {
+            let mut at = from;
+            while at < to && (at / window_ns) < n as u64 {
+                let window = at / window_ns;
+                let end = to.min((window + 1) * window_ns);
+                services[window as usize] += end - at;
+                at = end;
+            }
+        }
+        services
+    }
+
+    /// Service of all tasks whose names begin so, in ns.
+    pub fn service_of_all(&self, prefix: &str) -> u64 {
+        let rows = self.run.tasks.iter().filter(|task| task.name.starts_with(prefix));
+        rows.map(|task| task.service_ns).sum()
+    }
+
+    /// When the last task of a process ended, in s.
+    pub fn end_of(&self, process: &str) -> f64 {
+        let own = self.run.tasks.iter().filter(|task| task.process == process);
+        own.filter_map(|task| task.finished_ns).max().map_or(f64::NAN, |ns| ns as f64 / S as f64)
+    }
+
+    /// Cumulative service of a task at the multiples of a step until the run's end: (s, s).
+    pub fn curve(&self, name: &str, step_ns: u64) -> Vec<(f64, f64)> {
+        let mut points = vec![(0.0, 0.0)];
+        let (mut at, mut sum) = (step_ns, 0);
+        for (from, to) in self.stretches(name) {
+            while at <= to && at <= self.run.duration_ns {
+                let partly = at.saturating_sub(from).min(to - from);
+                points.push((seconds(at), seconds(sum + partly)));
+                at += step_ns;
+            }
+            sum += to - from;
+        }
+        while at <= self.run.duration_ns {
+            points.push((seconds(at), seconds(sum)));
+            at += step_ns;
+        }
+        points
+    }
+}
+
+/// As a number of seconds.
+pub fn seconds(ns: u64) -> f64 {
+    ns as f64 / S as f64
+}
