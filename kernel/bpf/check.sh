@@ -5,7 +5,7 @@
 # programs decide as the native build does? check.bpf.c and check.c say how. Arguments: policies, all by default.
 #
 #   CLANG          a clang >= 16 with the BPF target; by default clang-19, else the newest found
-#   DIVVY_SEEDS    storms for each set of modifiers; 3 by default
+#   DIVVY_SEEDS    storms for each set of modifiers; by default 3, of a baseline 1
 #   DIVVY_BUILD    where to build; target/bpf by default
 #
 # Exit codes: 0 yes, 1 no, 77 not to be found out here: no clang, no libbpf, or no permission.
@@ -41,13 +41,18 @@ includes="-Ipolicy -Isim/native"
 # The kernel's own headers are in a directory of the host's architecture, which clang's BPF target does not search.
 kernel_includes="-I/usr/include/$(cc -print-multiarch)"
 
+# Baselines are many, and loading takes time.
+seeds_of() {
+	grep -q '^#define POLICY_BASELINE' "policy/select/$1.h" && echo 1 || echo 3
+}
+
 check() {
 	unit="-DDIVVY_POLICY=$1 -DPOLICY_HEADER=\"select/$1.h\""
 	"$clang" -O2 -g -target bpf -mcpu=v3 -Wall -Werror -Wno-unused-function $unit $includes $kernel_includes \
 		-c kernel/bpf/check.bpf.c -o "$out/$1.bpf.o" || return 1
 	cc -std=gnu11 -O2 -Wall -Werror -Wno-unused-function $unit '-DPOOL=(1u<<14)' $includes \
 		kernel/bpf/check.c -o "$out/check-$1" -lbpf || return 1
-	"$out/check-$1" "$out/$1.bpf.o" "${DIVVY_SEEDS:-3}"
+	"$out/check-$1" "$out/$1.bpf.o" "${DIVVY_SEEDS:-$(seeds_of "$1")}"
 }
 
 # Of those that say that they are for the simulator only there is nothing to check.
