@@ -544,10 +544,12 @@ Without an ID it lists the figures, tables and worked examples that can be repro
 and how long it takes on two cores. Each claim has what the paper prints, what was measured, how near is near enough, \
 and the verdict; one that does not reproduce stays so, with the reason. Then the exit code is 3.
 
-The same seed gives the same bytes, on any number of cores.
+The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7) are times of this machine. \
+The GR3 study takes minutes: with --resume an interrupted run goes on where it was, and ends with the same bytes.
 
 Examples:
   divvy paper
+  divvy paper gr3-9 --resume found
   divvy paper sfs-5 -o plots
   divvy paper all --small --format json"
 )]
@@ -563,6 +565,10 @@ pub struct PaperArgs {
     /// Number that all random numbers come from
     #[arg(long, value_name = "N", default_value_t = 1, requires = "id")]
     pub seed: u64,
+
+    /// Keep what the GR3 study finds in this directory, and go on with what is there from the same build
+    #[arg(long, value_name = "DIR", requires = "id", value_hint = ValueHint::DirPath)]
+    pub resume: Option<PathBuf>,
 
     /// How to print it
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]

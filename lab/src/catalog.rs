@@ -1,6 +1,6 @@
 //! The list of what can be reproduced.
 
-use crate::figures::{Found, gr3, pbs, procfair, sfs, study};
+use crate::figures::{Found, costs, gr3, pbs, pbs_users, procfair, sfs, sfs_heuristic, sfs_load, study};
 use crate::reproduce::{LabError, Setting};
 
 /// A figure, a table or a worked example of a paper.
@@ -73,6 +73,20 @@ pub fn all() -> &'static [Figure] {
             study::figures_10_11
         ),
         figure!(
+            "gr3-12",
+            "cost of a decision, natively, for 10 to 400 clients",
+            ["gr3", "vtrr", "wfq", "linux24", "o1", "eevdf"],
+            (1, 2),
+            costs::gr3_figure_12
+        ),
+        figure!(
+            "gr3-13",
+            "the same with arrivals and departures (hackbench)",
+            ["gr3", "vtrr", "wfq", "linux24", "o1", "eevdf"],
+            (1, 15),
+            costs::gr3_figure_13
+        ),
+        figure!(
             "gr3-n1",
             "section 6: a client N times as heavy as N others",
             ["drr", "srr", "gr3"],
@@ -89,12 +103,34 @@ pub fn all() -> &'static [Figure] {
         figure!("pbs-2", "CPU shares of four tasks, from FCFS to LAS", ["pbs"], (0, 0), pbs::figure_2),
         figure!("pbs-3", "the oldest task is interrupted, and comes back", ["pbs"], (2, 2), pbs::figure_3),
         figure!(
+            "pbs-7",
+            "eight users: less additional delay than RR and Linux",
+            ["pbs", "rr", "o1", "cfs", "eevdf"],
+            (2, 60),
+            pbs_users::figure_7
+        ),
+        figure!(
+            "pbs-8",
+            "a web server: a large alpha is good for small requests",
+            ["pbs", "rr", "o1", "cfs", "eevdf"],
+            (2, 60),
+            pbs_users::figure_8
+        ),
+        figure!(
+            "pbs-9",
+            "three tiers (TPC-W): as RR and Linux for large alpha",
+            ["pbs", "rr", "o1", "cfs", "eevdf"],
+            (2, 60),
+            pbs_users::figure_9
+        ),
+        figure!(
             "sfs-1",
             "Example 1: SFQ starves a thread on two CPUs",
             ["sfq", "feasible", "sfs"],
             (0, 0),
             sfs::figure_1
         ),
+        figure!("sfs-3", "the heuristic's accuracy against k", ["sfs"], (2, 30), sfs_heuristic::figure_3),
         figure!(
             "sfs-4",
             "readjusted weights: 1:1, 1:2:1, 1:1",
@@ -108,6 +144,34 @@ pub fn all() -> &'static [Figure] {
             ["sfq", "sfs"],
             (1, 5),
             sfs::figure_5
+        ),
+        figure!(
+            "sfs-6a",
+            "two web servers receive CPU time by their weights",
+            ["sfs", "linux24"],
+            (1, 2),
+            sfs_load::figure_6a
+        ),
+        figure!(
+            "sfs-6b",
+            "a video decoder is not slowed down by compilations",
+            ["sfs", "linux24"],
+            (1, 2),
+            sfs_load::figure_6b
+        ),
+        figure!(
+            "sfs-6c",
+            "an interactive program beside simulations",
+            ["sfs", "linux24"],
+            (1, 2),
+            sfs_load::figure_6c
+        ),
+        figure!(
+            "sfs-7",
+            "cost of a decision against runnable threads, natively",
+            ["sfs", "sfq", "linux24"],
+            (1, 5),
+            costs::sfs_figure_7
         ),
         figure!("procfair-3", "as many threads as CPUs are best", ["sfq"], (0, 0), procfair::figure_3),
         figure!(

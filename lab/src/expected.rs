@@ -23,6 +23,9 @@ pub struct Row {
     pub small: Option<Value>,
     /// Whether only the full version can judge it.
     pub full_only: bool,
+    /// Whether it is a time, or a ratio of times, of this machine: no two runs give the same.
+    #[cfg_attr(not(test), expect(dead_code))]
+    pub timed: bool,
     /// Whether it is within the tolerance, as far as is known.
     pub reproduces: bool,
     pub analysis: Option<String>,
@@ -44,6 +47,8 @@ struct RawRow {
     small: Option<RawValue>,
     #[serde(default)]
     full_only: bool,
+    #[serde(default)]
+    timed: bool,
     #[serde(default = "yes")]
     reproduces: bool,
     analysis: Option<String>,
@@ -94,7 +99,9 @@ fn row(raw: RawRow) -> Result<Row, String> {
         tolerance: tolerance(&raw.tolerance)
             .ok_or_else(|| wrong(format!("a tolerance is exact, 0.05 or 5%, not {:?}", raw.tolerance)))?,
         small,
-        full_only: raw.full_only,
+        // A few short batches are no measurement.
+        full_only: raw.full_only || raw.timed,
+        timed: raw.timed,
         reproduces: raw.reproduces,
         analysis: raw.analysis.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")),
         name: raw.name,

@@ -7,10 +7,12 @@
 
 mod catalog;
 mod claim;
+mod cost;
 mod expected;
 mod figures;
 pub mod plot;
 mod reproduce;
+mod requests;
 mod run;
 mod study;
 

@@ -1,5 +1,7 @@
 //! Runs a figure and judges what it found by its table.
 
+use std::path::{Path, PathBuf};
+
 use divvy_sim::policy;
 use thiserror::Error;
 
@@ -9,6 +11,7 @@ use crate::expected::{Row, Table};
 use crate::plot::Plot;
 
 /// How to run a figure.
+#[derive(Clone, Copy)]
 pub struct Setting<'a> {
     /// The quick version.
     pub small: bool,
@@ -16,6 +19,8 @@ pub struct Setting<'a> {
     pub seed: u64,
     /// Told how far it is.
     pub progress: &'a dyn Progress,
+    /// Where studies keep what they have found so far, so that a run that is interrupted can be resumed.
+    pub saved: Option<&'a Path>,
 }
 
 /// Told how far a figure is; it may be told from several threads.
@@ -42,6 +47,14 @@ pub enum LabError {
         file: String,
         /// What is wrong.
         what: String,
+    },
+    /// What was found so far cannot be kept.
+    #[error("{}: {error}; what is found so far is to be kept there", path.display())]
+    Saved {
+        /// The file, or its directory.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
     },
     /// A simulation broke off.
     #[error("{0}")]
@@ -136,7 +149,7 @@ mod tests {
     #[test]
     fn small_versions_give_their_tables() {
         let only = std::env::var("LAB").ok();
-        let setting = Setting { small: true, seed: 1, progress: &() };
+        let setting = Setting { small: true, seed: 1, progress: &(), saved: None };
         let mut problems = Vec::new();
         for figure in all().iter().filter(|f| only.as_deref().is_none_or(|id| f.id.starts_with(id))) {
             let table = Table::parse(figure.table).unwrap();
@@ -153,6 +166,10 @@ mod tests {
     }
 
     fn problem(claim: &Claim, row: &Row) -> Option<String> {
+        if row.timed {
+            let is_number = matches!(claim.measured, Value::Number(is) if is.is_finite());
+            return (!is_number).then(|| format!("measured {:?}", claim.measured));
+        }
         let small = match (&claim.measured, &row.small) {
             (Value::Missing(_), _) => return None,
             (Value::Text(is), None) if row.reproduces => Some(Value::Text(is.clone())),

@@ -1,6 +1,6 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
-use divvy_sim::engine::{Engine, Setup, Slice};
+use divvy_sim::engine::{Engine, JobDone, Setup, Slice};
 use divvy_sim::policy;
 use divvy_sim::report::Run;
 use divvy_sim::run::{Rows, machine};
@@ -37,6 +37,35 @@ pub fn missing(spec: &str) -> Option<String> {
 
 /// Runs a workload to its end.
 pub fn run(workload: &Workload, text: &str, seed: u64, rep: u32) -> Result<Record, LabError> {
+    let mut slices = Vec::new();
+    let mut keep = |slice: Slice| slices.push(slice);
+    let run = with_engine(workload, text, seed, rep, |engine| engine.observe(&mut keep))?;
+    Ok(Record { run, slices })
+}
+
+/// Every job of a run.
+pub struct Jobs {
+    /// Of the rows.
+    pub names: Vec<String>,
+    /// In the order of their ends.
+    pub done: Vec<JobDone>,
+}
+
+/// Runs a workload to its end, for its jobs.
+pub fn jobs(workload: &Workload, text: &str, seed: u64, rep: u32) -> Result<Jobs, LabError> {
+    let mut done = Vec::new();
+    let mut keep = |job: JobDone| done.push(job);
+    let run = with_engine(workload, text, seed, rep, |engine| engine.observe_jobs(&mut keep))?;
+    Ok(Jobs { names: run.tasks.into_iter().map(|task| task.name).collect(), done })
+}
+
+fn with_engine<'a>(
+    workload: &'a Workload,
+    text: &str,
+    seed: u64,
+    rep: u32,
+    observe: impl FnOnce(&mut Engine<'a>),
+) -> Result<Run, LabError> {
     let broken = |what: String| LabError::Run(format!("{} under {text}: {what}", workload.name));
     let spec = spec::parse(text, policy::all()).map_err(|error| broken(error.to_string()))?;
     let machine = machine(&spec, workload.cpus, workload.quantum_ns).map_err(broken)?;
@@ -48,12 +77,9 @@ pub fn run(workload: &Workload, text: &str, seed: u64, rep: u32) -> Result<Recor
         rows: Rows::EachInstance,
         sharing: Sharing::of(&spec),
     };
-    let mut slices = Vec::new();
-    let mut keep = |slice: Slice| slices.push(slice);
     let mut engine = Engine::new(workload, machine, setup);
-    engine.observe(&mut keep);
-    let run = engine.run(text, &|_| true).map_err(|violation| broken(violation.to_string()))?;
-    Ok(Record { run, slices })
+    observe(&mut engine);
+    engine.run(text, &|_| true).map_err(|violation| broken(violation.to_string()))
 }
 
 impl Record {

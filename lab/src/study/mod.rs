@@ -4,6 +4,7 @@
 
 mod decisions;
 mod errors;
+mod saved;
 mod weights;
 
 use divvy_sim::policy::{Machine, TaskId, WEIGHT_UNIT};
@@ -16,6 +17,7 @@ use crate::reproduce::{LabError, Setting};
 use decisions::Decisions;
 use errors::Errors;
 pub use errors::Range;
+use saved::Saved;
 
 /// Numbers of clients.
 pub const CLIENTS: [usize; 9] = [32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
@@ -62,6 +64,7 @@ pub fn extremes(cells: &[Cell], of: fn(&Cell) -> Range) -> Range {
 }
 
 /// What one set of weights gave.
+#[derive(Clone, Copy, Debug)]
 struct One {
     range: Range,
     closes: bool,
@@ -96,11 +99,13 @@ impl Study<'_> {
         let cells = Study::grid(setting.small);
         let jobs: Vec<(usize, u32)> =
             (0..cells.len()).flat_map(|cell| (0..self.sets).map(move |set| (cell, set))).collect();
+        let saved = setting.saved.map(|dir| Saved::open(dir, self, setting.seed)).transpose()?;
         let ones = jobs
             .par_iter()
             .map(|&(cell, set)| {
-                let one = self.one(cells[cell].0, cells[cell].1, set, setting);
-                setting.progress.advance(cells[cell].1 * self.periods());
+                let (n, total) = cells[cell];
+                let one = self.one_or_saved((n, total, set), saved.as_ref(), setting);
+                setting.progress.advance(total * self.periods());
                 one
             })
             .collect::<Result<Vec<One>, LabError>>()?;
@@ -115,6 +120,20 @@ impl Study<'_> {
         let mut errors = Errors::new(weights, total);
         errors.add(&ran);
         Ok(errors.range())
+    }
+
+    fn one_or_saved(
+        &self,
+        key: saved::Key,
+        saved: Option<&Saved>,
+        setting: &Setting,
+    ) -> Result<One, LabError> {
+        if let Some(one) = saved.and_then(|saved| saved.get(key)) {
+            return Ok(one);
+        }
+        let one = self.one(key.0, key.1, key.2, setting)?;
+        saved.map_or(Ok(()), |saved| saved.add(key, &one))?;
+        Ok(one)
     }
 
     fn one(&self, n: usize, total: u64, set: u32, setting: &Setting) -> Result<One, LabError> {

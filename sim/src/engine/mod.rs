@@ -125,12 +125,29 @@ struct Class {
     tokens: Tokens,
 }
 
+/// A job that ended, whether or not the warm-up was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobDone {
+    /// Index into the result's rows.
+    pub row: usize,
+    /// When it began, in ns.
+    pub from_ns: u64,
+    /// When it ended, in ns.
+    pub to_ns: u64,
+    /// What it received, in ns.
+    pub service_ns: u64,
+}
+
+/// Told of every job, in order of its end.
+pub type JobObserver<'a> = &'a mut dyn FnMut(JobDone);
+
 /// One run in progress.
 pub struct Engine<'a> {
     workload: &'a Workload,
     setup: Setup,
     machine: Machine,
     observer: Option<Observer<'a>>,
+    job_observer: Option<JobObserver<'a>>,
     now: u64,
     timers: Timers,
     cpus: Vec<Cpu>,
@@ -181,6 +198,7 @@ impl<'a> Engine<'a> {
             workload,
             machine,
             observer: None,
+            job_observer: None,
             now: 0,
             timers: Timers::default(),
             cpus: std::iter::repeat_with(Cpu::default).take(n).collect(),
@@ -223,6 +241,11 @@ impl<'a> Engine<'a> {
     /// Tells `observer` of every stretch of service.
     pub fn observe(&mut self, observer: Observer<'a>) {
         self.observer = Some(observer);
+    }
+
+    /// Tells `observer` of every job that ends.
+    pub fn observe_jobs(&mut self, observer: JobObserver<'a>) {
+        self.job_observer = Some(observer);
     }
 
     /// Runs to the end. `progress` is told the simulated time now and then, and stops the run by `false`.

@@ -1,0 +1,136 @@
+//! What scheduling costs natively, in ns of this machine. No two runs give the same numbers: the least of many short
+//! batches is taken, of all policies in turns, so that ratios within a run mean something on a busy machine too.
+
+use std::time::Instant;
+
+use divvy_sim::policy::{self, Machine, TaskId, WEIGHT_UNIT};
+use divvy_sim::run::machine;
+use divvy_sim::spec;
+use divvy_sim::workload::{Purpose, stream};
+
+use crate::reproduce::{LabError, Setting};
+
+const QUANTUM_NS: u64 = 1_000_000;
+/// Rounds of all policies; the best counts.
+const ROUNDS: usize = 40;
+const SMALL_ROUNDS: usize = 2;
+/// Decisions of a batch: some 100 us.
+const BATCH: usize = 2000;
+
+/// Whether clients come and go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// They always run.
+    Stay,
+    /// Each blocks after its turn, and one that was blocked for longest wakes: half of all are runnable.
+    ComeAndGo,
+}
+
+struct Bench {
+    machine: Machine,
+    cpus: usize,
+    clients: Clients,
+    now_ns: u64,
+    ran: Vec<TaskId>,
+    /// Those that are blocked, in a ring.
+    blocked: Vec<TaskId>,
+    at: usize,
+    least_ns: f64,
+}
+
+/// A policy on so many CPUs.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Its spec.
+    pub spec: &'static str,
+    /// CPUs.
+    pub cpus: u32,
+}
+
+/// ns for each decision, of each case with each number of clients. Weights are uniform from 1 to 40.
+pub fn per_decision(
+    cases: &[Case],
+    numbers: &[u32],
+    clients: Clients,
+    setting: &Setting,
+) -> Result<Vec<Vec<f64>>, LabError> {
+    let rounds = if setting.small { SMALL_ROUNDS } else { ROUNDS };
+    setting.progress.begin((numbers.len() * rounds) as u64);
+    let mut costs = vec![Vec::new(); cases.len()];
+    for &n in numbers {
+        let benches = cases.iter().map(|case| Bench::new(case, n, clients, setting.seed));
+        let mut benches = benches.collect::<Result<Vec<_>, _>>()?;
+        for _ in 0..rounds {
+            benches.iter_mut().for_each(Bench::batch);
+            setting.progress.advance(1);
+        }
+        costs.iter_mut().zip(&benches).for_each(|(costs, bench)| costs.push(bench.least_ns));
+    }
+    Ok(costs)
+}
+
+impl Bench {
+    fn new(case: &Case, n: u32, clients: Clients, seed: u64) -> Result<Bench, LabError> {
+        let broken = |what: String| LabError::Run(format!("policy {}: {what}", case.spec));
+        let spec = spec::parse(case.spec, policy::all()).map_err(|error| broken(error.to_string()))?;
+        let mut machine = machine(&spec, case.cpus, QUANTUM_NS).map_err(broken)?;
+        let mut random = stream(seed, 0, u64::from(n), Purpose::Run);
+        let runnable = if clients == Clients::Stay { n } else { n / 2 };
+        for id in 1..=n {
+            machine.add(id, id, (1 + random.below(40)) * WEIGHT_UNIT, 0);
+            machine.wake(id, true, 0);
+        }
+        (runnable + 1..=n).for_each(|id| machine.withdraw(id, false, 0));
+        Ok(Bench {
+            machine,
+            cpus: case.cpus as usize,
+            clients,
+            now_ns: 0,
+            ran: vec![0; BATCH],
+            blocked: (runnable + 1..=n).collect(),
+            at: 0,
+            least_ns: f64::INFINITY,
+        })
+    }
+
+    fn batch(&mut self) {
+        let began = Instant::now();
+        match self.clients {
+            Clients::Stay => self.now_ns = self.machine.turns(self.now_ns, &mut self.ran),
+            Clients::ComeAndGo => (0..BATCH).for_each(|_| self.come_and_go()),
+        }
+        let ns = began.elapsed().as_nanos() as f64 / BATCH as f64;
+        self.least_ns = self.least_ns.min(ns);
+    }
+
+    /// The first CPU runs somebody for a tenth of a quantum, who then blocks; another wakes.
+    fn come_and_go(&mut self) {
+        debug_assert_eq!(self.cpus, 1);
+        let Some(decision) = self.machine.dispatch(0, self.now_ns) else { return };
+        self.machine.running(decision.task, self.now_ns);
+        self.now_ns += QUANTUM_NS / 10;
+        self.machine.block(decision.task, QUANTUM_NS / 10, false, self.now_ns);
+        let wakes = std::mem::replace(&mut self.blocked[self.at], decision.task);
+        self.at = (self.at + 1) % self.blocked.len();
+        self.machine.wake(wakes, false, self.now_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_those_that_come_and_go_are_runnable() {
+        let case = Case { spec: "gr3", cpus: 1 };
+        let mut bench = Bench::new(&case, 40, Clients::ComeAndGo, 1).unwrap();
+        bench.batch();
+        assert_eq!(bench.machine.faults(), 0);
+        assert_eq!(bench.machine.decisions(), BATCH as u64);
+        let mut blocked = bench.blocked.clone();
+        blocked.sort_unstable();
+        blocked.dedup();
+        assert_eq!(blocked.len(), 20);
+        assert!(bench.least_ns > 0.0 && bench.least_ns.is_finite());
+    }
+}

@@ -1,0 +1,147 @@
+//! What a decision costs: GR3, figures 12 and 13, and SFS, figure 7. Times are this machine's.
+
+use super::Found;
+use crate::claim::Value;
+use crate::cost::{Case, Clients, per_decision};
+use crate::plot::Chart;
+use crate::reproduce::{LabError, Setting};
+use crate::run::missing;
+
+/// Costs of each case over numbers of clients.
+struct Costs {
+    numbers: Vec<u32>,
+    of: Vec<(String, Vec<f64>)>,
+}
+
+fn name(case: &Case) -> String {
+    if case.cpus > 1 { format!("{}, {} CPUs", case.spec, case.cpus) } else { case.spec.to_owned() }
+}
+
+impl Costs {
+    fn measure(
+        cases: &[Case],
+        numbers: &[u32],
+        clients: Clients,
+        setting: &Setting,
+    ) -> Result<Costs, LabError> {
+        let cases: Vec<Case> = cases.iter().copied().filter(|case| missing(case.spec).is_none()).collect();
+        let costs = per_decision(&cases, numbers, clients, setting)?;
+        Ok(Costs { numbers: numbers.to_vec(), of: cases.iter().map(name).zip(costs).collect() })
+    }
+
+    fn at(&self, case: &str, n: u32) -> Value {
+        let Some((_, costs)) = self.of.iter().find(|(name, _)| name == case) else {
+            return Value::Missing(case.to_owned());
+        };
+        let at = self.numbers.iter().position(|&number| number == n);
+        Value::Number(at.map_or(f64::NAN, |at| costs[at]))
+    }
+
+    /// One cost for each ns of another.
+    fn ratio(&self, a: (&str, u32), b: (&str, u32)) -> Value {
+        match (self.at(a.0, a.1), self.at(b.0, b.1)) {
+            (Value::Number(a), Value::Number(b)) => Value::Number(a / b),
+            (Value::Number(_), missing) | (missing, _) => missing,
+        }
+    }
+
+    fn show(&self, found: &mut Found, figure: &str, title: &str) {
+        let mut chart = Chart::lines(figure, title, "clients", "cost of a decision (ns)");
+        for (name, costs) in &self.of {
+            for (n, cost) in self.numbers.iter().zip(costs) {
+                found.is(format!("{name}, {n} clients: cost of a decision (ns)"), *cost);
+            }
+            chart.add(name, self.numbers.iter().zip(costs).map(|(&n, &cost)| (f64::from(n), cost)).collect());
+        }
+        found.plots.push(chart.draw());
+    }
+}
+
+const fn on_one(spec: &'static str) -> Case {
+    Case { spec, cpus: 1 }
+}
+
+/// The paper's Linux is 2.4, its later one o1 of 2.6; gr3 on two CPUs is GR3MP.
+const GR3_CASES: [Case; 7] = [
+    on_one("gr3"),
+    Case { spec: "gr3", cpus: 2 },
+    on_one("vtrr"),
+    on_one("wfq"),
+    on_one("linux24"),
+    on_one("o1"),
+    on_one("eevdf"),
+];
+
+pub fn gr3_figure_12(setting: &Setting) -> Result<Found, LabError> {
+    let numbers: &[u32] = &[10, 50, 100, 200, 300, 400];
+    let costs = Costs::measure(&GR3_CASES, numbers, Clients::Stay, setting)?;
+    let mut found = Found::default();
+    for case in ["gr3", "vtrr"] {
+        found.is(
+            format!("{case}: cost at 400 clients, for each ns at 10"),
+            costs.ratio((case, 400), (case, 10)),
+        );
+    }
+    let mp = "gr3, 2 CPUs";
+    found.is("gr3, 2 CPUs: cost at 400 clients, for each ns at 10", costs.ratio((mp, 400), (mp, 10)));
+    for other in ["vtrr", "wfq", "linux24", "o1"] {
+        let name = format!("{other}: cost at 400 clients, for each ns of gr3's");
+        found.is(name, costs.ratio((other, 400), ("gr3", 400)));
+    }
+    found.is(
+        "linux24: cost at 400 clients, for each ns at 50",
+        costs.ratio(("linux24", 400), ("linux24", 50)),
+    );
+    costs.show(&mut found, "gr3-12", "GR3, Figure 12: clients that stay");
+    Ok(found)
+}
+
+/// As hackbench has them: 40 tasks in a group, 1 to 100 groups of it.
+pub fn gr3_figure_13(setting: &Setting) -> Result<Found, LabError> {
+    let numbers: &[u32] =
+        if setting.small { &[40, 400, 4000] } else { &[40, 200, 400, 1000, 2000, 4000, 8000] };
+    let most = numbers[numbers.len() - 1];
+    let cases: Vec<Case> = GR3_CASES.into_iter().filter(|case| case.cpus == 1).collect();
+    let costs = Costs::measure(&cases, numbers, Clients::ComeAndGo, setting)?;
+    let stay = Costs::measure(&[on_one("gr3")], &[400], Clients::Stay, setting)?;
+    let mut found = Found::default();
+    for case in ["gr3", "vtrr", "wfq", "linux24"] {
+        let name = format!("{case}: cost at most clients, for each ns at 40");
+        found.is(name, costs.ratio((case, most), (case, 40)));
+    }
+    let name = "gr3, 400 clients: cost if they come and go, for each ns if they stay";
+    let value = match (costs.at("gr3", 400), stay.at("gr3", 400)) {
+        (Value::Number(go), Value::Number(stay)) => Value::Number(go / stay),
+        (missing, _) => missing,
+    };
+    found.is(name, value);
+    let others = ["vtrr", "wfq", "linux24"].map(|other| match costs.ratio((other, most), ("gr3", most)) {
+        Value::Number(ratio) => ratio,
+        _ => f64::NAN,
+    });
+    found.is(
+        "the least of the others' at most clients, for each ns of gr3's",
+        others.into_iter().fold(f64::MAX, f64::min),
+    );
+    costs.show(&mut found, "gr3-13", "GR3, Figure 13: clients that come and go");
+    Ok(found)
+}
+
+/// Threads of context switches: the cost grows with their number, exactly; with the heuristic hardly.
+pub fn sfs_figure_7(setting: &Setting) -> Result<Found, LabError> {
+    let numbers: &[u32] = &[5, 10, 20, 50, 100, 400, 1000, 4000];
+    let cases = [on_one("sfs"), on_one("sfs:k=20:update=10000"), on_one("linux24"), on_one("sfq")];
+    let costs = Costs::measure(&cases, numbers, Clients::Stay, setting)?;
+    let mut found = Found::default();
+    for (case, most) in
+        [("sfs", 50), ("sfs", 4000), ("sfs:k=20:update=10000", 4000), ("linux24", 50), ("linux24", 4000)]
+    {
+        found.is(
+            format!("{case}: cost at {most} threads, for each ns at 5"),
+            costs.ratio((case, most), (case, 5)),
+        );
+    }
+    found.is("sfs: cost at 50 threads, for each ns of linux24's", costs.ratio(("sfs", 50), ("linux24", 50)));
+    costs.show(&mut found, "sfs-7", "SFS, Figure 7: threads that stay");
+    Ok(found)
+}
