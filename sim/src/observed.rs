@@ -318,6 +318,7 @@ impl<'a> Account<'a> {
             slowdown: self.delays.slowdown.finish_ratio(),
             tasks: self.rows.iter().map(|row| row.result(cpu_time_ns)).collect(),
             schedule: None,
+            figures: None,
         }
     }
 }

@@ -77,6 +77,8 @@ pub fn play(
         workload,
         programs: workload.tasks.iter().map(|task| Program::new(&task.program)).collect(),
         seed: options.seed,
+        version: None,
+        command: None,
         rep: 0,
         cpus,
         speed: Speed::measure(),
