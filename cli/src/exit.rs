@@ -16,6 +16,7 @@ use crate::assert::{ClaimError, NotMet};
 use crate::commands::load::CommandFailed;
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
+use crate::commands::report::BadReport;
 use crate::commands::set::BadSetting;
 use crate::commands::verify::{Incomplete, Mismatched};
 
@@ -59,6 +60,8 @@ fn number(error: &anyhow::Error) -> u8 {
         } else if cause.is::<NotMet>() || cause.is::<Incomplete>() {
             Some(NOT_MET)
         } else if cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() {
+            Some(BAD_INPUT)
+        } else if cause.is::<BadReport>() {
             Some(BAD_INPUT)
         } else if cause.is::<BadSetting>() {
             Some(USAGE)

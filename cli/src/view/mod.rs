@@ -7,6 +7,7 @@ pub mod live;
 pub mod markdown;
 mod matrix;
 pub mod page;
+pub mod report;
 pub mod table;
 mod tasks;
 pub mod text;

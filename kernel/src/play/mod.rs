@@ -77,8 +77,6 @@ pub fn play(
         workload,
         programs: workload.tasks.iter().map(|task| Program::new(&task.program)).collect(),
         seed: options.seed,
-        version: None,
-        command: None,
         rep: 0,
         cpus,
         speed: Speed::measure(),
@@ -100,6 +98,8 @@ pub fn play(
         workload: workload.name.clone(),
         cpus: workload.cpus,
         seed: options.seed,
+        version: None,
+        command: None,
         trace: None,
         runs,
     };

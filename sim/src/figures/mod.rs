@@ -10,7 +10,7 @@ mod timeline;
 use serde::{Deserialize, Serialize};
 
 pub use ccdf::Ccdf;
-pub use column::Column;
+pub use column::{Column, base64, zlib};
 pub use series::{ErrorSpread, Series, TaskSeries};
 pub use timeline::{CpuTimeline, Timeline};
 
