@@ -1,4 +1,4 @@
-// Uses the report as a reader does, and writes into the page what it found: a list of what is wrong.
+// Uses the report as a reader does, and writes to the console what it found: a list of what is wrong.
 (() => {
 "use strict";
 const wrong = [];
@@ -9,14 +9,16 @@ addEventListener("securitypolicyviolation", (event) => wrong.push(`blocked: ${ev
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const one = (selector) => document.querySelector(selector);
-const pause = () => new Promise((done) => setTimeout(done, 120));
+/** Until the browser has drawn what was asked for before. */
+const pause = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 5)));
 
-async function until(holds, what) {
-  for (let i = 0; i < 200; i++) {
-    if (holds()) return;
+/** Whether it comes to hold: pictures are drawn when the browser is ready for them. */
+async function comes(holds) {
+  for (let i = 0; i < 100; i++) {
+    if (holds()) return true;
     await pause();
   }
-  throw new Error(`timed out: ${what}`);
+  return false;
 }
 
 async function readData() {
@@ -65,7 +67,7 @@ function tablesAreTheNumbers(runs) {
   const rows = all("#comparison tbody tr");
   runs.forEach((run, i) => expect(rows[i].cells[3].textContent === run.switches.toLocaleString("en-US"), `switches of ${run.policy}`));
   const names = new Set(all("#tasks tbody tr").map((row) => row.cells[0].textContent));
-  for (const task of runs[0].tasks.slice(0, 100)) expect(names.has(task.name), `no row of ${task.name}`);
+  for (const task of runs[0].tasks.slice(0, 40)) expect(names.has(task.name), `no row of ${task.name}`);
   expect(all("main script, main img, main iframe").length === 0 && window.hacked === undefined, "a name became an element");
 }
 
@@ -84,8 +86,8 @@ async function zoomsAndPans(canvas) {
     const before = seen(), picture = canvas.toDataURL();
     act();
     await pause();
-    expect(seen() !== before, `timeline: ${name} does nothing`);
-    expect(canvas.toDataURL() !== picture, `timeline: ${name} leaves the picture as it was`);
+    expect(await comes(() => seen() !== before), `timeline: ${name} does nothing`);
+    expect(await comes(() => canvas.toDataURL() !== picture), `timeline: ${name} leaves the picture as it was`);
   }
   expect(seen() === first, "timeline: All is not all");
   canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "n", bubbles: true, cancelable: true }));
@@ -94,6 +96,10 @@ async function zoomsAndPans(canvas) {
 
 async function togglesPolicies(runs) {
   if (runs.length < 2) return;
+  const ranges = () => new Set(all("#error svg.plot").map((panel) => panel.dataset.y1));
+  expect(ranges().size === 1, "errors have a common scale");
+  one("#scale").click();
+  expect(ranges().size === runs.length, "policies have a scale each");
   one('#policies [data-shown="1"]').click();
   await pause();
   expect(all("#share svg.plot").length === 1, "one policy has one panel");
@@ -106,14 +112,17 @@ async function togglesPolicies(runs) {
 
 async function switchesTheme(canvas) {
   const ground = () => getComputedStyle(document.body).backgroundColor, seen = new Set();
-  const pictures = new Set();
+  let picture = "";
   for (const theme of ["light", "dark", "auto"]) {
     one("#theme").click();
     await pause();
     expect(one("#theme").textContent.includes(theme), `theme ${theme}`);
-    if (theme !== "auto") { seen.add(ground()); pictures.add(canvas.toDataURL()); }
+    if (theme === "auto") break;
+    seen.add(ground());
+    if (theme === "dark") expect(await comes(() => canvas.toDataURL() !== picture), "the timeline is the same in the dark");
+    picture = canvas.toDataURL();
   }
-  expect(seen.size === 2 && pictures.size === 2, "light and dark look the same");
+  expect(seen.size === 2, "light and dark look the same");
 }
 
 async function opensNumbers() {
@@ -137,7 +146,7 @@ function hasTextAlternatives() {
 }
 
 async function test() {
-  await until(() => document.documentElement.dataset.ready, "the page is not ready");
+  if (!await comes(() => document.documentElement.dataset.ready)) throw new Error("the page is not ready");
   await pause();
   const data = await readData();
   const runs = data.sources.flatMap((source) => source.report.runs).filter((run) => run.figures);
@@ -153,9 +162,6 @@ async function test() {
 }
 
 test().catch((error) => wrong.push(`stopped: ${error.message}`)).finally(() => {
-  const result = document.createElement("pre");
-  result.id = "selftest";
-  result.textContent = wrong.length ? wrong.slice(0, 20).join("\n") : "all is well";
-  document.body.append(result);
+  console.log(`SELFTEST ${wrong.length ? wrong.slice(0, 20).join(" | ") : "all is well"}`);
 });
 })();

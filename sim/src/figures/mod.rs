@@ -29,7 +29,7 @@ pub const MOST_TASK_CCDFS: usize = 24;
 pub struct Limits {
     /// Slices of all timelines together. A longer timeline ends early, and says when.
     pub slices: usize,
-    /// Bytes of all timelines together, as written. Beyond that, times are rounded.
+    /// Bytes of all timelines together, as written. Beyond that, times are rounded, and then the picture ends early.
     pub timeline_bytes: usize,
 }
 
@@ -44,7 +44,7 @@ impl Limits {
 impl Default for Limits {
     /// Enough for a report of 2 MB.
     fn default() -> Limits {
-        Limits { slices: 500_000, timeline_bytes: 1_300_000 }
+        Limits { slices: 500_000, timeline_bytes: 1_400_000 }
     }
 }
 

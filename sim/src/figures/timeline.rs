@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::Column;
 use crate::engine::Slice;
 
+/// A mean slice is at least so many units.
+const ROUNDEST: u64 = 20;
+
 /// Slices are a list a CPU, in order of time. Each begins its gap after the one before (the first after `from_ns`), so
 /// that gap and length are small numbers; both count units.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -84,20 +87,34 @@ impl Recorder {
         }
     }
 
-    /// In at most about so many bytes, if coarser units can do it.
+    /// In at most so many bytes: times are rounded as far as nobody sees it, and if that is not enough the picture ends
+    /// earlier.
     pub(crate) fn finish(mut self, end_ns: u64, most_bytes: usize) -> Timeline {
-        let to_ns = self.cut_ns.unwrap_or(end_ns).min(end_ns).max(self.from_ns);
+        let mut to_ns = self.cut_ns.unwrap_or(end_ns).min(end_ns).max(self.from_ns);
         self.cut(to_ns);
-        // Finer than this nobody can see: a 4000th of a picture that was enlarged 4000 times.
-        let coarsest_ns = (to_ns - self.from_ns) / 16_000_000;
+        let coarsest_ns = self.mean_length_ns() / ROUNDEST;
         let mut unit_ns = 1;
         loop {
             let timeline = self.encode(unit_ns, to_ns);
-            if timeline.bytes() <= most_bytes || unit_ns > coarsest_ns {
+            let bytes = timeline.bytes();
+            if bytes <= most_bytes || timeline.slices == 0 {
                 return timeline;
             }
-            unit_ns *= 10;
+            if unit_ns < coarsest_ns {
+                unit_ns = coarser(unit_ns, bytes - most_bytes, timeline.slices).min(round_up(coarsest_ns));
+            } else {
+                let kept = most_bytes as f64 / bytes as f64 * 0.97;
+                to_ns = self.from_ns + ((to_ns - self.from_ns) as f64 * kept) as u64;
+                self.cut_ns = Some(to_ns);
+                self.cut(to_ns);
+            }
         }
+    }
+
+    fn mean_length_ns(&self) -> u64 {
+        let slices: u64 = self.cpus.iter().map(|cpu| cpu.len() as u64).sum();
+        let served_ns: u64 = self.cpus.iter().flatten().map(|stretch| stretch.to_ns - stretch.from_ns).sum();
+        served_ns / slices.max(1)
     }
 
     /// The picture ends at one time on all CPUs.
@@ -130,6 +147,23 @@ impl Recorder {
             tasks: Column::of(stretches.iter().map(|s| s.row as u64)),
         }
     }
+}
+
+/// A unit that may save so many bytes of base64: a bit of gap and one of length for each doubling. Encoding takes a while,
+/// so that not all are tried.
+fn coarser(unit_ns: u64, bytes: usize, slices: u64) -> u64 {
+    let bits = bytes as f64 * 0.75 * 8.0 / slices as f64;
+    let factor = libm::exp2((bits / 2.0).min(32.0));
+    round_up((unit_ns as f64 * factor * 0.7) as u64).max(round_up(unit_ns + 1))
+}
+
+/// To 1, 2 or 5 times a power of ten.
+fn round_up(ns: u64) -> u64 {
+    let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(10));
+    powers
+        .flat_map(|power| [1, 2, 5].map(|digit| power.saturating_mul(digit)))
+        .find(|unit| *unit >= ns)
+        .unwrap_or(ns)
 }
 
 impl Timeline {
@@ -182,19 +216,40 @@ mod tests {
         assert_eq!(columns(&timeline.cpus[0])[1], [10, 20]);
     }
 
-    #[test]
-    fn rounding_does_not_add_up() {
+    /// Slices of random lengths between others, which no compression can do much about.
+    fn noisy(slices: u64) -> (Recorder, u64) {
         let mut recorder = Recorder::new(1, 0, 100_000);
-        let mut at = 0;
-        for i in 0..30_000 {
-            let to = at + 6_666_667 + i * i * 7919 % 1000;
-            recorder.record(slice(0, (i % 7) as usize, at, to));
+        let (mut at, mut state) = (0, 1_u64);
+        for _ in 0..slices {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let to = at + 1 + (state >> 40);
+            recorder.record(slice(0, (state >> 33 & 7) as usize, at, to));
             at = to + 334;
         }
-        let timeline = recorder.finish(at, 1000);
-        assert!(timeline.unit_ns >= 1000, "{}", timeline.unit_ns);
+        (recorder, at - 334)
+    }
+
+    #[test]
+    fn rounding_does_not_add_up() {
+        let (recorder, end_ns) = noisy(30_000);
+        let exact = recorder.encode(1, end_ns).bytes();
+        let timeline = recorder.finish(end_ns, exact * 3 / 4);
+        assert!(timeline.unit_ns >= 10 && !timeline.is_cut && timeline.bytes() <= exact * 3 / 4);
         let [gaps, lengths, _] = columns(&timeline.cpus[0]);
         let sum: u64 = gaps.iter().chain(&lengths).sum();
-        assert!((sum * timeline.unit_ns).abs_diff(at - 334) <= timeline.unit_ns);
+        assert!((sum * timeline.unit_ns).abs_diff(end_ns) <= timeline.unit_ns);
+    }
+
+    #[test]
+    fn what_rounding_does_not_save_is_cut() {
+        let (recorder, end_ns) = noisy(30_000);
+        let timeline = recorder.finish(end_ns, 20_000);
+        assert!(timeline.bytes() <= 20_000 && timeline.bytes() > 15_000, "{}", timeline.bytes());
+        assert!(timeline.is_cut && timeline.to_ns < end_ns);
+    }
+
+    #[test]
+    fn units_are_round() {
+        assert_eq!([1, 2, 3, 6, 10, 11, 499, 501].map(round_up), [1, 2, 5, 10, 10, 20, 500, 1000]);
     }
 }

@@ -35,6 +35,11 @@ function decades(low, high, n) {
   return found;
 }
 
+/** A tick's text without the zeros behind the point. */
+function short(text) {
+  return text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+}
+
 /** An empty plot with its axes: { root, plot, x, y }. */
 function frame({ width, height, x, y, xTicks, yTicks, xText, yText, xTitle, label }) {
   const root = svg("svg", {
@@ -44,12 +49,12 @@ function frame({ width, height, x, y, xTicks, yTicks, xText, yText, xTitle, labe
   for (const value of yTicks) {
     const at = y.scale(value);
     root.append(svg("line", { class: "grid", x1: left, x2: right, y1: at, y2: at }),
-      svg("text", { x: left - 6, y: at + 4, "text-anchor": "end" }, yText(value)));
+      svg("text", { x: left - 6, y: at + 4, "text-anchor": "end" }, short(yText(value))));
   }
   for (const value of xTicks) {
     const at = x.scale(value);
     root.append(svg("line", { class: "axis", x1: at, x2: at, y1: bottom, y2: bottom + 4 }),
-      svg("text", { x: at, y: bottom + 16, "text-anchor": at > right - 20 ? "end" : "middle" }, xText(value)));
+      svg("text", { x: at, y: bottom + 16, "text-anchor": at > right - 20 ? "end" : "middle" }, short(xText(value))));
   }
   root.append(svg("line", { class: "axis", x1: left, x2: right, y1: bottom, y2: bottom }));
   if (xTitle) root.append(svg("text", { x: right, y: bottom + 30, "text-anchor": "end" }, xTitle));

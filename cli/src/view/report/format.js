@@ -7,7 +7,7 @@ function digits(value) {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1e15 || size < 1e-6) return value.toPrecision(3);
-  const places = Math.max(0, 2 - Math.floor(Math.log10(size)));
+  const places = Math.max(0, 2 - Math.floor(Math.log10(Number(size.toPrecision(3)))));
   return value.toFixed(Math.min(places, 8));
 }
 
@@ -15,7 +15,8 @@ function digits(value) {
 function time(ns) {
   if (ns === undefined || ns === null) return "-";
   if (ns === 0) return "0";
-  const [unit, name] = UNITS.find(([unit]) => Math.abs(ns) >= unit) ?? UNITS[3];
+  // What rounds to 1000 of a unit is 1 of the next.
+  const [unit, name] = UNITS.find(([unit]) => Math.abs(ns) >= 0.9995 * unit) ?? UNITS[3];
   return digits(ns / unit) + name;
 }
 

@@ -102,10 +102,12 @@ function sharePanels(runs, chosen, lookOf, width) {
 
 function errorPanels(runs, chosen, lookOf, width) {
   const spread = (run) => run.figures.series.error_spread;
-  const lists = runs.flatMap((run) => [spread(run).least_ns, spread(run).most_ns, ...chosenSeries(run, chosen).map((s) => s.series.error_ns)]);
-  const [low, high] = rangeOf(lists);
+  // The furthest of all tasks bound every line.
+  const lists = (run) => [spread(run).least_ns, spread(run).most_ns];
+  const common = rangeOf(runs.flatMap(lists));
+  const range = (run) => (state.ownScale ? rangeOf(lists(run)) : common);
   return runs.map((run) => timePanel({
-    run, width, low, high, band: spread(run), yText: time,
+    run, width, low: range(run)[0], high: range(run)[1], band: spread(run), yText: time,
     label: `Service error over time under ${run.label}: received minus entitled CPU time. Arrow keys read it out.`,
     lines: chosenSeries(run, chosen).map(({ series, name }) => ({
       name, look: lookOf(name), ys: series.error_ns, text: (i) => time(series.error_ns[i]),

@@ -9,7 +9,7 @@ function runsOf(data) {
   }));
 }
 
-const state = { shown: "all", tasks: new Set(), tail: "", picked: undefined };
+const state = { shown: "all", tasks: new Set(), tail: "", picked: undefined, ownScale: false };
 let page;
 
 /** The runs that are shown: all side by side, or one. */
@@ -172,6 +172,7 @@ function makeLines() {
   const shares = section("share", "Share of CPU time", `In each window of time: received (lines) and entitled by the fluid model (dots of the same colour). ${which}`);
   const errors = section("error", "Service error", "Received minus entitled CPU time since the start: above 0 a task is ahead. Shaded are the middle eight tenths of all tasks, thin lines the furthest.");
   shares.before(chips(names));
+  if (page.drawn.length > 1) errors.before(scaleToggle());
   return () => {
     for (const [body, make] of [[shares, sharePanels], [errors, errorPanels]]) {
       const runs = shownRuns(), { box, fill } = panels(runs);
@@ -179,6 +180,16 @@ function makeLines() {
       fill(make(runs, state.tasks, lookOf, panelWidth(box)));
     }
   };
+}
+
+/** Policies that differ a lot cannot be compared and read in the same picture. */
+function scaleToggle() {
+  const toggle = button("A scale for each policy", () => {
+    state.ownScale = !state.ownScale;
+    toggle.setAttribute("aria-pressed", String(state.ownScale));
+    page.drawLines();
+  }, { "aria-pressed": "false", id: "scale" });
+  return el("div", { class: "tools" }, toggle);
 }
 
 function makeTails() {

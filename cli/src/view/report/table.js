@@ -20,19 +20,22 @@ function tableElement(caption, columns, rows) {
     el("tbody", {}, ...rows.map((row) => el("tr", {}, ...cells(row)))));
 }
 
-const MOST_ROWS = 2000;
+/** So many at first: a page opens faster than a thousand rows are laid out. */
+const FIRST_ROWS = 120;
 
 /** A table with its buttons; `rows` may be filtered by the text of the columns that are text. */
 function table(caption, columns, rows, { filter = false } = {}) {
   const place = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption });
   const told = el("span", { class: "hint", role: "status" });
-  let shown = rows;
+  let shown = rows, most = FIRST_ROWS;
+  const more = button("Show all rows", () => { most = Infinity; draw(); });
   const draw = () => {
-    place.replaceChildren(tableElement(caption, columns, shown.slice(0, MOST_ROWS)));
-    told.textContent = shown.length > MOST_ROWS ? `The first ${count(MOST_ROWS)} of ${count(shown.length)} rows; CSV has all` : "";
+    place.replaceChildren(tableElement(caption, columns, shown.slice(0, most)));
+    more.hidden = shown.length <= most;
+    told.textContent = more.hidden ? "" : `The first ${count(most)} of ${count(shown.length)} rows; CSV has all`;
   };
   const copier = button("Copy CSV", () => copy(csv(columns, shown), copier), { class: "csv" });
-  const tools = el("div", { class: "tools" }, copier, told);
+  const tools = el("div", { class: "tools" }, copier, more, told);
   if (filter && rows.length > 12) {
     const texts = columns.filter((c) => c.text);
     const field = el("input", { type: "search", placeholder: "Filter", "aria-label": `Filter: ${caption}` });

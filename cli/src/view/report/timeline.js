@@ -78,10 +78,26 @@ function paletteOf(n, picked) {
 
 const GUTTER = 46;
 
+/** What a picture is painted with. Looking a colour up takes longer than painting with it: once a theme and task. */
+class Paints {
+  at(theme, picked, tasks) {
+    const key = `${theme} ${picked} ${tasks}`;
+    if (key !== this.key) {
+      this.key = key;
+      this.tasks = paletteOf(tasks, picked);
+      this.codes = Uint32Array.from(this.tasks, rgbaOf);
+      this.ground = theme;
+      this.faint = colorOf("--faint");
+      this.idle = rgbaOf(colorOf("--idle"));
+    }
+    return this;
+  }
+}
+
 /** One run's canvas. */
 class Lanes {
   constructor(run, lanes, window, picked, tell) {
-    Object.assign(this, { run, lanes, window, picked, tell });
+    Object.assign(this, { run, lanes, window, picked, tell, paints: new Paints() });
     this.height = Math.max(5, Math.min(24, Math.floor(480 / lanes.length)));
     this.canvas = el("canvas", { tabindex: 0, role: "img", class: "timeline" });
     this.canvas.dataset.run = run.label;
@@ -102,16 +118,16 @@ class Lanes {
     const context = this.canvas.getContext("2d");
     context.setTransform(density, 0, 0, density, 0, 0);
     context.clearRect(0, 0, width, height);
-    this.drawLanes(context, width - GUTTER, density);
-    this.drawAxis(context, width);
+    const paints = this.paints.at(colorOf("--ground"), this.picked(), this.run.tasks.length);
+    this.drawLanes(context, width - GUTTER, density, paints);
+    this.drawAxis(context, width, paints);
     this.describe();
     this.canvas.dataset.milliseconds = (performance.now() - begun).toFixed(1);
   }
 
   /** A row of pixels a CPU, stretched to its height. */
-  drawLanes(context, width, density) {
-    const pixels = Math.max(1, Math.round(width * density)), colors = paletteOf(this.run.tasks.length, this.picked());
-    const codes = Uint32Array.from(colors, rgbaOf), idle = rgbaOf(colorOf("--idle"));
+  drawLanes(context, width, density, paints) {
+    const pixels = Math.max(1, Math.round(width * density)), { codes, idle } = paints;
     this.strip.width = pixels;
     this.strip.height = this.lanes.length;
     const strip = this.strip.getContext("2d"), image = strip.createImageData(pixels, this.lanes.length);
@@ -127,14 +143,14 @@ class Lanes {
     this.lanes.forEach((lane, cpu) => {
       const top = cpu * (this.height + 2);
       context.drawImage(this.strip, 0, cpu, pixels, 1, GUTTER, top, width, this.height);
-      if (this.height >= 11) this.drawNames(context, lane, top, width, colors);
-      context.fillStyle = colorOf("--faint");
+      if (this.height >= 11) this.drawNames(context, lane, top, width, paints);
+      context.fillStyle = paints.faint;
       if (this.height >= 9 || cpu % 4 === 0) context.fillText(`CPU ${cpu}`, 0, top + this.height / 2);
     });
   }
 
   /** Where slices are wide enough. */
-  drawNames(context, lane, top, width, colors) {
+  drawNames(context, lane, top, width, paints) {
     const scale = width / (this.window.to - this.window.from);
     const first = firstAfter(lane, this.window.from);
     for (let i = first; i < lane.from.length && lane.from[i] < this.window.to; i++) {
@@ -142,18 +158,18 @@ class Lanes {
       const left = Math.max(0, (lane.from[i] - this.window.from) * scale), right = Math.min(width, (lane.to[i] - this.window.from) * scale);
       const name = this.run.tasks[lane.task[i]].name;
       if (right - left < 24) continue;
-      context.fillStyle = colorOf("--ground");
+      context.fillStyle = paints.ground;
       context.fillRect(GUTTER + right - 1, top, 1, this.height);
       if (context.measureText(name).width > right - left - 6) continue;
-      context.fillStyle = isLight(colors[lane.task[i]]) ? "#000" : "#fff";
+      context.fillStyle = isLight(paints.tasks[lane.task[i]]) ? "#000" : "#fff";
       context.fillText(name, GUTTER + left + 4, top + this.height / 2);
     }
   }
 
-  drawAxis(context, width) {
+  drawAxis(context, width, paints) {
     const { from, to } = this.window, top = this.lanes.length * (this.height + 2);
     const n = Math.max(2, (width - GUTTER) / 130), step = roundStep(to - from, n);
-    context.fillStyle = colorOf("--faint");
+    context.fillStyle = paints.faint;
     for (const at of ticks(from, to, n)) {
       const x = GUTTER + (at - from) / (to - from) * (width - GUTTER), text = moment(at, step);
       context.fillRect(x, top, 1, 4);
