@@ -114,7 +114,7 @@ pub struct ReplayArgs {
     pub schedule: ScheduleArgs,
 }
 
-/// Make a page with figures of one or more results: one HTML file that needs no network
+/// Make a page with figures of results: one HTML file that needs no network
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -123,7 +123,8 @@ fn results_become_one_page() {
             let result = scratch(&format!("seed-{seed}.json"));
             let file = result.to_str().expect("plain");
             let workload = workload.to_str().expect("plain");
-            let args = ["sim", workload, "-p", "gr3", "--seed", seed, "--figures", "--format", "json", "-o", file];
+            let args =
+                ["sim", workload, "-p", "gr3", "--seed", seed, "--figures", "--format", "json", "-o", file];
             divvy(&args);
             result
         })

@@ -83,11 +83,11 @@ mod tests {
     fn names_cannot_end_an_element() {
         let mut report = samples::two_policies();
         let plain = page(&report).matches('<').count();
-        report.runs[0].tasks[0].name = "</script><script>alert(1)</script><!--".to_owned();
-        report.workload = "\"><img src=x onerror=alert(1)>".to_owned();
+        report.runs[0].tasks[0].name = "</script><script>hacked(1)</script><!--".to_owned();
+        report.workload = "\"><img src=x onerror=hacked(1)>".to_owned();
         let hostile = page(&report);
         assert_eq!(hostile.matches('<').count(), plain);
-        assert!(!hostile.contains("alert"));
+        assert!(!hostile.contains("hacked"));
     }
 
     #[test]
