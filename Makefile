@@ -6,12 +6,13 @@ POLICIES := eevdf,cfs,gr3,sfs,pbs:alpha=2
 # Of the virtual machine of `make vm`.
 CPUS ?= 2
 
-.PHONY: help demo test test-rust test-native test-bpf test-vm mutants kernel vm bench bench-kernel fmt clean
+.PHONY: help demo test test-rust test-report test-native test-bpf test-vm mutants kernel vm bench bench-kernel fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
 	@echo "make kernel  the command with the policies as BPF programs, for divvy load: target/release/divvy"
 	@echo "make test    all tests, level by level"
+	@echo "make test-report opens reports in a headless browser, and uses them"
 	@echo "make test-vm the tests that need a kernel with sched_ext, in a virtual machine"
 	@echo "make mutants breaks each policy on purpose, and sees whether the tests notice"
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
@@ -25,12 +26,20 @@ demo: .need-build
 kernel: .need-kernel
 	$(CARGO) build --locked --release -p divvy --features kernel
 
-test: test-rust test-native test-bpf test-vm
+test: test-rust test-report test-native test-bpf test-vm
 	@echo "make test: all levels passed"
 
 # Level 1: seconds, no root, no clang.
 test-rust: .need-build
 	$(CARGO) test --locked --workspace
+
+# Reports in a headless browser, still without root. Where there is none and none can be installed it says so, and fails
+# if DIVVY_REQUIRE_BROWSER is set.
+test-report: .need-build
+	@if .ci/need chromium=chromium,chromium-browser; then \
+		$(CARGO) test --locked -p divvy --test report -- --ignored --test-threads=1; \
+	elif [ -n "$$DIVVY_REQUIRE_BROWSER" ]; then exit 1; \
+	else echo "NOT RUN: test-report: there is no Chromium, so no report was opened" >&2; fi
 
 # Level 2: the policies' C with address and undefined-behaviour sanitizers, under random events.
 test-native: .need-build

@@ -45,6 +45,7 @@ pub struct Cli {
 pub enum Command {
     Sim(SimArgs),
     Replay(ReplayArgs),
+    Report(ReportArgs),
     Load(LoadArgs),
     Set(SetArgs),
     Flow(FlowArgs),
@@ -114,6 +115,23 @@ pub struct ReplayArgs {
 
     #[command(flatten)]
     pub schedule: ScheduleArgs,
+}
+
+/// Make a page with figures of results: one HTML file that needs no network
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy sim mix.toml -p rr,eevdf,sfs --figures --format json -o mix.json && divvy report mix.json -o mix.html
+  divvy report monday.json tuesday.json -o both.html
+  divvy sim mix.toml -p rr,eevdf,sfs -o mix.html")]
+pub struct ReportArgs {
+    /// Results of divvy sim, replay or play in JSON, with --figures; - is stdin
+    #[arg(value_name = "RUN", required = true, value_hint = ValueHint::FilePath)]
+    pub runs: Vec<PathBuf>,
+
+    /// Write the page to this file; - is stdout
+    #[arg(short, long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
 }
 
 /// Run a workload with real threads, under the kernel's scheduler
@@ -462,9 +480,10 @@ pub struct RecordingArgs {
 /// What to print, and what to check.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// How to print the result; json is complete, csv has a row a policy, repetition and task
-    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
-    pub format: Format,
+    /// How to print the result; json is complete, csv has a row a policy, repetition and task, html is a page with figures
+    /// [default: html for a FILE.html, else table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
 
     /// Write the result to a file instead of stdout
     #[arg(short, long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
@@ -476,12 +495,29 @@ pub struct ShowArgs {
     pub assert: Vec<String>,
 }
 
-/// Which decisions to print.
+impl ShowArgs {
+    /// As asked for, or as the file's name says.
+    pub fn format(&self) -> Format {
+        let is_html =
+            |file: &PathBuf| file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("html"));
+        self.format.unwrap_or(if self.output.as_ref().is_some_and(is_html) {
+            Format::Html
+        } else {
+            Format::Table
+        })
+    }
+}
+
+/// Which decisions to print, and what of the course of a run.
 #[derive(Debug, Args)]
 pub struct ScheduleArgs {
     /// Print the first N decisions of each CPU (not in csv)
     #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub schedule: Option<u32>,
+
+    /// Put into json what figures are drawn from: series, distributions, timeline (html always has them)
+    #[arg(long, help_heading = "Output")]
+    pub figures: bool,
 }
 
 /// Check a kernel scheduler's log: does the native build decide the same?
@@ -627,6 +663,8 @@ pub enum Format {
     Csv,
     /// Tables to paste
     Markdown,
+    /// One file for a browser
+    Html,
 }
 
 /// Forms of what is no report of runs.

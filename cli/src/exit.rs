@@ -19,6 +19,7 @@ use crate::commands::load::CommandFailed;
 use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
+use crate::commands::report::BadReport;
 use crate::commands::set::BadSetting;
 use crate::commands::verify::{Incomplete, Mismatched};
 
@@ -85,6 +86,7 @@ fn is_bad_input(cause: &(dyn Error + 'static)) -> bool {
         || cause.is::<TraceError>()
         || cause.is::<Unfit>()
         || cause.is::<NoProgram>()
+        || cause.is::<BadReport>()
         || matches!(cause.downcast_ref(), Some(StoreError::File(..) | StoreError::Damaged(..)))
 }
 

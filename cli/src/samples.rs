@@ -102,6 +102,8 @@ pub fn report(runs: Vec<Run>) -> Report {
         workload: "mix.toml".to_owned(),
         cpus: 1,
         seed: 42,
+        version: None,
+        command: None,
         trace: None,
         runs,
     }
@@ -124,6 +126,7 @@ fn run(policy: &str, rep: u32, response_ns: Quantiles, tasks: Vec<TaskResult>) -
         tasks,
         programs: Vec::new(),
         schedule: None,
+        figures: None,
     }
 }
 

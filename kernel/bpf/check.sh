@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Does this kernel's BPF verifier take every policy of policy/select/, under each set of modifiers that means another thing, and do the
-# programs decide as the native build does? check.bpf.c and check.c say how. Arguments: policies, all by default.
+# Does this kernel's BPF verifier take every policy of policy/select/, under each set of modifiers that means another thing,
+# and do the programs decide as the native build does? check.bpf.c and check.c say how. Arguments: policies, all by default.
 #
 #   CLANG          a clang >= 16 with the BPF target; by default clang-19, else the newest found
 #   DIVVY_SEEDS    storms for each set of modifiers; by default 3, of a baseline 1

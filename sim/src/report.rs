@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::figures::Figures;
+
 /// The schema of [`Report`]; it grows by optional fields, and changes its number when a field changes meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -19,6 +21,12 @@ pub struct Report {
     pub cpus: u32,
     /// The seed that reproduces every byte of this report.
     pub seed: u64,
+    /// Version of divvy that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The command that made it, as a shell takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// What the workload was made from, when it was a recorded trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceReport>,
@@ -131,6 +139,9 @@ pub struct Run {
     /// The first decisions of each CPU, by task name, when asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Vec<Vec<String>>>,
+    /// What pictures are drawn from, when asked for; of the first repetition only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<Figures>,
 }
 
 /// What is known of a program, and how well it was predicted: see `papers/flow.md`.

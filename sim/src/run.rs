@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::engine::{Engine, Setup, Violation};
+use crate::engine::{Engine, Setup, Slice, Violation};
+use crate::figures::{self, Limits, Recorder};
 use crate::policy::{self, Machine};
 use crate::report::{Report, Run, SCHEMA_VERSION};
 use crate::sharing::Sharing;
@@ -25,6 +26,8 @@ pub struct Options {
     pub quantum_ns: Option<u64>,
     /// Number of first decisions to list for each CPU.
     pub schedule: usize,
+    /// What pictures are drawn from, of the first repetition, within these limits.
+    pub figures: Option<Limits>,
 }
 
 /// Told how far a simulation is; it may be told from several threads.
@@ -102,15 +105,20 @@ pub fn simulate_rows(
     let workload = &adapted(workload, options)?;
     let reps = options.reps.max(1);
     let jobs: Vec<(&Spec, u32)> = specs.iter().flat_map(|s| (0..reps).map(move |r| (s, r))).collect();
-    let runs = jobs
+    let limits = options.figures.map(|limits| limits.among(specs.len()));
+    let options = &Options { figures: limits, ..options.clone() };
+    let mut runs = jobs
         .par_iter()
         .map(|&(spec, rep)| simulate_one(workload, spec, rep, options, rows, progress))
         .collect::<Result<Vec<Run>, RunError>>()?;
+    figures::keep_worst(&mut runs);
     Ok(Report {
         schema_version: SCHEMA_VERSION,
         workload: workload.name.clone(),
         cpus: workload.cpus,
         seed: options.seed,
+        version: None,
+        command: None,
         trace: None,
         runs,
     })
@@ -150,9 +158,42 @@ fn simulate_one(
     };
     let told = std::cell::Cell::new(0);
     let tell = |now: u64| progress.advance(now - told.replace(now));
-    Engine::new(workload, machine, setup)
+    let mut drawing = options.figures.filter(|_| rep == 0).map(|limits| Drawing::new(workload, limits));
+    let draws = drawing.is_some();
+    let mut keep = |slice: Slice| drawing.iter_mut().for_each(|drawing| drawing.timeline.record(slice));
+    let mut engine = Engine::new(workload, machine, setup);
+    if draws {
+        engine.keep_series();
+        engine.observe(&mut keep);
+    }
+    let mut run = engine
         .run(&name, &tell)
-        .map_err(|violation| RunError::Violation { policy: name.clone(), violation })
+        .map_err(|violation| RunError::Violation { policy: name.clone(), violation })?;
+    if let Some(drawing) = drawing {
+        drawing.finish(&mut run);
+    }
+    Ok(run)
+}
+
+/// A timeline in the making.
+struct Drawing {
+    timeline: Recorder,
+    from_ns: u64,
+    limits: Limits,
+}
+
+impl Drawing {
+    fn new(workload: &Workload, limits: Limits) -> Drawing {
+        let from_ns = workload.warmup_ns;
+        Drawing { timeline: Recorder::new(workload.cpus, from_ns, limits.slices), from_ns, limits }
+    }
+
+    fn finish(self, run: &mut Run) {
+        let end_ns = self.from_ns + run.duration_ns;
+        if let Some(figures) = &mut run.figures {
+            figures.timeline = Some(self.timeline.finish(end_ns, self.limits.timeline_bytes));
+        }
+    }
 }
 
 /// The machine that a spec describes.

@@ -1,5 +1,8 @@
 //! What `sim`, `replay` and `play` share: reading specs and claims before anything runs, and showing the report.
 
+use std::ffi::OsString;
+
+use divvy_sim::figures::Limits;
 use divvy_sim::policy;
 use divvy_sim::report::Report;
 use divvy_sim::run::Options;
@@ -9,6 +12,7 @@ use crate::args::{Format, MachineArgs, PolicyArgs, ScheduleArgs, ShowArgs};
 use crate::assert::{Claim, ClaimError, NotMet};
 use crate::output::Output;
 use crate::view::page::{Wish, page};
+use crate::view::report::{self, Source};
 use crate::view::{csv, json, markdown, table};
 
 /// The policies to run, none twice, the baseline among them; and the baseline's name in the report.
@@ -25,8 +29,10 @@ pub fn specs(args: &PolicyArgs) -> Result<(Vec<Spec>, Option<String>), SpecError
 }
 
 /// On which machine to run them, and what to list; without chance.
-pub fn options(machine: &MachineArgs, schedule: &ScheduleArgs) -> Options {
+pub fn options(machine: &MachineArgs, schedule: &ScheduleArgs, show: &ShowArgs) -> Options {
+    let has_figures = schedule.figures || show.format() == Format::Html;
     Options {
+        figures: has_figures.then(Limits::default),
         cpus: machine.cpus,
         duration_ns: machine.duration,
         quantum_ns: machine.quantum,
@@ -42,18 +48,22 @@ pub fn claims(args: &ShowArgs) -> Result<Vec<Claim>, ClaimError> {
 
 /// Prints the report, then fails if it does not meet the claims.
 pub fn show(
-    report: &Report,
+    mut report: Report,
     wish: &Wish,
     args: &ShowArgs,
     claims: &[Claim],
     output: Output,
 ) -> anyhow::Result<()> {
     let file = args.output.as_deref();
-    let text = match args.format {
+    report.version = Some(env!("CARGO_PKG_VERSION").to_owned());
+    report.command = Some(command_line(std::env::args_os().skip(1)));
+    let report = &report;
+    let text = match args.format() {
         Format::Table => table::draw(&page(report, wish), output.columns(file)),
         Format::Json => json::write(report)?,
         Format::Csv => csv::write(report),
         Format::Markdown => markdown::write(&page(report, wish)),
+        Format::Html => report::write(&[Source { name: None, report }])?,
     };
     output.write(&text, file)?;
     let failures: Result<Vec<_>, ClaimError> =
@@ -64,9 +74,35 @@ pub fn show(
     }
 }
 
+/// This command, as a shell takes it.
+fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
+    let quoted = arguments.map(|argument| quoted(&argument.to_string_lossy()));
+    std::iter::once("divvy".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+%@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shell_takes_the_command_as_it_was_given() {
+        let words =
+            ["sim", "it's mine.toml", "-p", "pbs:alpha=2+procfair", "--assert", "max(error) < 8ms", ""];
+        let script = format!(
+            "divvy() {{ printf '%s\\n' \"$@\"; }}; {}",
+            command_line(words.map(OsString::from).into_iter())
+        );
+        let output = std::process::Command::new("sh").args(["-c", &script]).output().expect("a shell");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), words.join("\n") + "\n");
+    }
 
     fn names(policy: &[&str], baseline: Option<&str>) -> Vec<String> {
         let policy = policy.iter().map(|text| (*text).to_owned()).collect();

@@ -13,6 +13,7 @@ pub mod paper;
 mod play;
 pub mod policies;
 pub mod replay;
+pub mod report;
 pub mod set;
 mod sim;
 pub mod verify;
@@ -23,6 +24,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Sim(args) => sim::run(args, cli.verbose, output),
         Command::Replay(args) => replay::run(args, cli.verbose, output),
+        Command::Report(args) => report::run(args, output),
         Command::Load(args) => load::run(args, output),
         Command::Flow(args) => flow::run(args, output),
         Command::Set(args) => set::run(args, output),

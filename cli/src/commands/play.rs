@@ -23,5 +23,5 @@ pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()>
     let played = played?;
     played.notes.iter().for_each(|note| output.note(&format!("note: {note}")));
     let wish = Wish { baseline: None, all_tasks: verbose };
-    common::show(&played.report, &wish, &args.show, &claims, output)
+    common::show(played.report, &wish, &args.show, &claims, output)
 }

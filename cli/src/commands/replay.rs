@@ -49,7 +49,7 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
         run: Options {
             seed: args.chance.seed,
             reps: args.chance.reps,
-            ..common::options(&args.machine, &args.schedule)
+            ..common::options(&args.machine, &args.schedule, &args.show)
         },
         wakes: wakes(args.recording.wakes),
         per_thread: args.recording.per_thread,
@@ -59,7 +59,7 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
     let report = replay(&name(&args.trace), &recording, &specs, &options, &bar);
     drop(bar);
     let wish = Wish { baseline: baseline.as_deref(), all_tasks: verbose };
-    common::show(&report?, &wish, &args.show, &claims, output)
+    common::show(report?, &wish, &args.show, &claims, output)
 }
 
 fn open(path: &Path) -> Result<Recording, TraceError> {

@@ -14,12 +14,12 @@ pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> 
     let (specs, baseline) = common::specs(&args.policies)?;
     let claims = common::claims(&args.show)?;
     let workload = Workload::load(&args.workload)?;
-    let machine = common::options(&args.machine, &args.schedule);
+    let machine = common::options(&args.machine, &args.schedule, &args.show);
     let options = Options { seed: args.chance.seed, reps: args.chance.reps, ..machine };
     let runs = specs.len() as u64 * u64::from(options.reps);
     let bar = Bar::new("simulating", options.duration_ns.or(workload.duration_ns), runs, output);
     let report = simulate(&workload, &specs, &options, &bar);
     drop(bar);
     let wish = Wish { baseline: baseline.as_deref(), all_tasks: verbose };
-    common::show(&report?, &wish, &args.show, &claims, output)
+    common::show(report?, &wish, &args.show, &claims, output)
 }

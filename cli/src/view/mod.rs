@@ -9,6 +9,7 @@ pub mod markdown;
 mod matrix;
 pub mod page;
 mod programs;
+pub mod report;
 pub mod table;
 mod tasks;
 pub mod text;

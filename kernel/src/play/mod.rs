@@ -98,6 +98,8 @@ pub fn play(
         workload: workload.name.clone(),
         cpus: workload.cpus,
         seed: options.seed,
+        version: None,
+        command: None,
         trace: None,
         runs,
     };

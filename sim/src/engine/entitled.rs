@@ -84,7 +84,7 @@ impl PartialEq for Finish {
 impl Eq for Finish {}
 
 /// The fluid model's state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Entitled {
     cpus: u64,
     sharing: Sharing,

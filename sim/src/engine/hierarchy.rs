@@ -5,7 +5,7 @@
 use crate::workload::Group;
 
 /// The groups, numbered from 1 as in the workload and one; 0 is the whole machine.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Hierarchy {
     parents: Vec<usize>,
     weights: Vec<f64>,

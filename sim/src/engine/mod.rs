@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 pub use checks::Violation;
 
+use crate::figures::Samples;
 use crate::policy::{CpuMask, Machine, TaskId};
 use crate::report::Run;
 use crate::run::Rows;
@@ -183,6 +184,10 @@ pub struct Engine<'a> {
     migrations: u64,
     decisions_before: u64,
     counted_from: u64,
+    /// Whether series over time are wanted; what was seen; when to look next.
+    keeps_series: bool,
+    samples: Option<Samples>,
+    sample_due: u64,
     /// CPU time since statistics began: spent on switches, given to tasks, and of CPUs that had none.
     overhead_ns: u64,
     busy_ns: u64,
@@ -227,6 +232,9 @@ impl<'a> Engine<'a> {
             migrations: 0,
             decisions_before: 0,
             counted_from: 0,
+            keeps_series: false,
+            samples: None,
+            sample_due: NEVER,
             overhead_ns: 0,
             busy_ns: 0,
             idle_ns: 0,
@@ -262,6 +270,9 @@ impl<'a> Engine<'a> {
                 break;
             }
             self.check_countable(at)?;
+            if self.sample_due <= at {
+                self.sample_until(at);
+            }
             self.now = at;
             self.steps = 0;
             self.instant(cpu)?;
@@ -275,6 +286,7 @@ impl<'a> Engine<'a> {
             NEVER => self.now,
             _ => until,
         };
+        self.sample_until(end);
         self.finish(end)?;
         Ok(self.report(policy, end))
     }
@@ -590,5 +602,6 @@ enum Outcome {
     Exits,
 }
 
+mod figures;
 mod life;
 mod result;

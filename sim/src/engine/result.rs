@@ -65,6 +65,7 @@ impl Engine<'_> {
             cpu.idle_since = self.now;
         }
         self.decisions_before = self.machine.decisions();
+        self.restart_samples();
     }
 
     pub(super) fn finish(&mut self, end: u64) -> Result<(), Violation> {
@@ -91,8 +92,9 @@ impl Engine<'_> {
         end.saturating_sub(self.counted_from) * self.cpus.len() as u64
     }
 
-    pub(super) fn report(self, policy: &str, end: u64) -> Run {
+    pub(super) fn report(mut self, policy: &str, end: u64) -> Run {
         let cpu_time = self.cpu_time_ns(end);
+        let figures = self.figures(end);
         Run {
             policy: policy.to_owned(),
             rep: self.setup.rep,
@@ -109,6 +111,7 @@ impl Engine<'_> {
             tasks: self.rows.iter().map(|r| r.result(cpu_time)).collect(),
             programs: self.programs.results(&self.machine),
             schedule: (self.setup.schedule > 0).then_some(self.schedule),
+            figures,
         }
     }
 }

@@ -11,6 +11,7 @@ pub use student::{Interval, interval95, t975};
 use batches::Batches;
 use histogram::Histogram;
 
+use crate::figures::Ccdf;
 use crate::report::Quantiles;
 
 /// Up to this many samples are kept as they are. Later ones are collected to as many before they are counted, because
@@ -71,6 +72,26 @@ impl Sampler {
     /// The distribution of samples made by [`ratio`].
     pub fn finish_ratio(&self) -> Quantiles {
         self.finish_in(RATIO_ONE as f64)
+    }
+
+    /// The whole distribution of samples that are nanoseconds, with the precision of the quantiles.
+    pub fn ccdf(&self) -> Ccdf {
+        match &self.many {
+            Some(summary) => {
+                let mut summary = summary.clone();
+                self.few.iter().for_each(|&v| summary.record(v));
+                // The middle of the last bucket may lie beyond its greatest sample.
+                Ccdf::of(summary.count, |rank| match rank {
+                    rank if rank == summary.count => summary.max as f64,
+                    rank => summary.histogram.value_at(rank).min(summary.max as f64),
+                })
+            }
+            None => {
+                let mut sorted = self.few.clone();
+                sorted.sort_unstable();
+                Ccdf::of(sorted.len() as u64, |rank| sorted[rank as usize - 1] as f64)
+            }
+        }
     }
 
     fn finish_in(&self, unit: f64) -> Quantiles {

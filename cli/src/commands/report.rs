@@ -1,0 +1,81 @@
+//! `divvy report RUN.json.. -o out.html`.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use divvy_sim::report::{Report, SCHEMA_VERSION};
+
+use crate::args::ReportArgs;
+use crate::output::Output;
+use crate::view::report::{self, Source};
+
+/// A file that is no result of divvy's.
+#[derive(Debug, thiserror::Error)]
+pub enum BadReport {
+    /// Not JSON, or other JSON.
+    #[error("{file} is no result of divvy: {reason}; `divvy sim WORKLOAD -p SPEC --format json` makes one")]
+    Unreadable {
+        /// As given.
+        file: String,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// Of another schema.
+    #[error(
+        "{file} has schema_version {found}, this divvy reads {SCHEMA_VERSION}: make it anew, or use the divvy that made it"
+    )]
+    Schema {
+        /// As given.
+        file: String,
+        /// What it has.
+        found: u32,
+    },
+}
+
+/// Reads results, and writes a page of them.
+pub fn run(args: &ReportArgs, output: Output) -> anyhow::Result<()> {
+    let reports = args.runs.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<Report>>>()?;
+    let named = |file: &PathBuf| (reports.len() > 1).then(|| stem(file));
+    let sources: Vec<Source> =
+        args.runs.iter().zip(&reports).map(|(file, report)| Source { name: named(file), report }).collect();
+    if reports.iter().flat_map(|report| &report.runs).all(|run| run.figures.is_none()) {
+        output
+            .note("note: the page has tables only; `--figures` with `--format json` adds what figures need");
+    }
+    output.write(&report::write(&sources)?, Some(&args.output))
+}
+
+fn stem(file: &Path) -> String {
+    file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn read(file: &Path) -> anyhow::Result<Report> {
+    let name = file.display().to_string();
+    let text = text_of(file).with_context(|| format!("cannot read {name}"))?;
+    parse(&name, &text).map_err(Into::into)
+}
+
+fn text_of(file: &Path) -> io::Result<Vec<u8>> {
+    if file != Path::new("-") {
+        return fs::read(file);
+    }
+    let mut text = Vec::new();
+    io::stdin().lock().read_to_end(&mut text)?;
+    Ok(text)
+}
+
+fn parse(name: &str, text: &[u8]) -> Result<Report, BadReport> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema_version: u32,
+    }
+    let unreadable =
+        |error: serde_json::Error| BadReport::Unreadable { file: name.to_owned(), reason: error.to_string() };
+    let Version { schema_version } = serde_json::from_slice(text).map_err(unreadable)?;
+    if schema_version != SCHEMA_VERSION {
+        return Err(BadReport::Schema { file: name.to_owned(), found: schema_version });
+    }
+    serde_json::from_slice(text).map_err(unreadable)
+}
