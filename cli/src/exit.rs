@@ -59,9 +59,7 @@ fn number(error: &anyhow::Error) -> u8 {
             Some(USAGE)
         } else if cause.is::<NotMet>() || cause.is::<Incomplete>() {
             Some(NOT_MET)
-        } else if cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() {
-            Some(BAD_INPUT)
-        } else if cause.is::<BadReport>() {
+        } else if is_bad_input(cause) {
             Some(BAD_INPUT)
         } else if cause.is::<BadSetting>() {
             Some(USAGE)
@@ -78,6 +76,10 @@ fn number(error: &anyhow::Error) -> u8 {
         }
     });
     codes.max().unwrap_or(FAILURE)
+}
+
+fn is_bad_input(cause: &(dyn Error + 'static)) -> bool {
+    cause.is::<WorkloadError>() || cause.is::<TraceError>() || cause.is::<Unfit>() || cause.is::<BadReport>()
 }
 
 fn is_missing(cause: &(dyn Error + 'static)) -> bool {
