@@ -76,7 +76,8 @@ fn figures(id: &str) -> Result<Vec<&'static Figure>, UnknownFigure> {
 
 fn reproduce_one(figure: &'static Figure, args: &PaperArgs, output: Output) -> anyhow::Result<Reproduction> {
     let bar = FigureBar::new(figure.id, output);
-    let setting = Setting { small: args.small, seed: args.seed, progress: &bar, saved: args.resume.as_deref() };
+    let setting =
+        Setting { small: args.small, seed: args.seed, progress: &bar, saved: args.resume.as_deref() };
     Ok(reproduce(figure, &setting)?)
 }
 
