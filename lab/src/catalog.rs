@@ -1,6 +1,8 @@
 //! The list of what can be reproduced.
 
-use crate::figures::{Found, costs, gr3, pbs, pbs_users, procfair, sfs, sfs_heuristic, sfs_load, study};
+use crate::figures::{
+    Found, costs, flow, gr3, pbs, pbs_users, procfair, sfs, sfs_heuristic, sfs_load, study,
+};
 use crate::reproduce::{LabError, Setting};
 
 /// A figure, a table or a worked example of a paper.
@@ -172,6 +174,20 @@ pub fn all() -> &'static [Figure] {
             ["sfs", "sfq", "linux24"],
             (1, 5),
             costs::sfs_figure_7
+        ),
+        figure!(
+            "flow-1",
+            "a switch is delayed until B blocks: 3.1 s instead of 4.1 s",
+            ["rr", "flow"],
+            (0, 0),
+            flow::figure_1
+        ),
+        figure!(
+            "flow-6",
+            "processing time against the maximum dispatch delay",
+            ["rr", "flow"],
+            (0, 0),
+            flow::figure_6
         ),
         figure!("procfair-3", "as many threads as CPUs are best", ["sfq"], (0, 0), procfair::figure_3),
         figure!(

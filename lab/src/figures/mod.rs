@@ -1,6 +1,7 @@
 //! The drivers of the figures.
 
 pub(crate) mod costs;
+pub(crate) mod flow;
 pub(crate) mod gr3;
 pub(crate) mod pbs;
 pub(crate) mod pbs_users;

@@ -22,8 +22,20 @@ impl Watch for Choices {
 const INF: f64 = f64::INFINITY;
 const ALPHAS: [f64; 14] = [1.0, 0.4, 2.0, 0.0, INF, 0.01, 100.0, -0.5, -2.0, -INF, -0.0, 40_000.0, 0.7, 1.3];
 
-/// Runs the programs, and gives those of them that are left another weight and the policy another alpha on the way.
+/// Runs the programs, and gives those of them that are left another weight on the way.
 fn choices(policy: &str, params: &[f64], cpus: usize, quantum: u64, programs: &[Program]) -> Choices {
+    choices_of_two(policy, params, params[0], cpus, quantum, programs)
+}
+
+/// And the policy another alpha.
+fn choices_of_two(
+    policy: &str,
+    params: &[f64],
+    then_alpha: f64,
+    cpus: usize,
+    quantum: u64,
+    programs: &[Program],
+) -> Choices {
     let raw: Vec<i64> = params.iter().map(|x| ratio(*x)).collect();
     let mut bench = Bench::new((policy, &raw), cpus, quantum, programs, Choices::default());
     let longest = programs.iter().map(|p| p.arrival).max().unwrap();
@@ -33,7 +45,7 @@ fn choices(policy: &str, params: &[f64], cpus: usize, quantum: u64, programs: &[
             bench.set_weight(id as TaskId, programs[id - 1].weight ^ 1024 | 16);
         }
     }
-    bench.set_param(0, ratio(3.0 - params[0].clamp(0.0, 2.0)));
+    bench.set_param(0, ratio(then_alpha));
     bench.run(1 << 55);
     bench.watch
 }
@@ -48,7 +60,9 @@ fn pbs_r13_the_tree_decides_as_the_scan() {
         let longest = [300, 3_000_000, 1 << 40][rng.within(0, 2) as usize];
         let programs = rng.programs(1 + round as u64 % 40, 4, longest);
         let (cpus, quantum) = (1 + round % 3, longest / rng.within(3, 40) + 1);
-        let once = |policy| choices(policy, &[alpha, beta, gamma, ratio], cpus, quantum, &programs).0;
+        let params = [alpha, beta, gamma, ratio];
+        let then = if round % 3 == 0 { 3.0 - alpha.clamp(0.0, 2.0) } else { alpha };
+        let once = |policy| choices_of_two(policy, &params, then, cpus, quantum, &programs).0;
         let (scan, tree) = (once("pbs"), once("pbs_tree"));
         let differs = scan.iter().zip(&tree).position(|(a, b)| a != b);
         assert!(
