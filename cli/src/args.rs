@@ -574,7 +574,7 @@ pub struct PoliciesArgs {
 Examples:
   divvy paper
   divvy paper sfs-5 -o plots
-  divvy paper all --small --format json",
+  divvy paper all --small -o claims.html",
     after_long_help = "\
 Without an ID it lists the figures, tables and worked examples that can be reproduced, with the policies that each runs \
 and how long it takes on two cores. Each claim has what the paper prints, what was measured, how near is near enough, \
@@ -587,7 +587,7 @@ Examples:
   divvy paper
   divvy paper gr3-9 --resume found
   divvy paper sfs-5 -o plots
-  divvy paper all --small --format json"
+  divvy paper all --small -o claims.html"
 )]
 pub struct PaperArgs {
     /// A figure, as in gr3-9, or all
@@ -610,8 +610,8 @@ pub struct PaperArgs {
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub format: PlainFormat,
 
-    /// Write the figures to this directory, as SVG
-    #[arg(short, long, value_name = "DIR", requires = "id", help_heading = "Output", value_hint = ValueHint::DirPath)]
+    /// Write the figures to this directory, as SVG; or, as FILE.html, everything as one page
+    #[arg(short, long, value_name = "DIR", requires = "id", help_heading = "Output", value_hint = ValueHint::AnyPath)]
     pub output: Option<PathBuf>,
 }
 

@@ -56,7 +56,7 @@ pub fn show(
 ) -> anyhow::Result<()> {
     let file = args.output.as_deref();
     report.version = Some(env!("CARGO_PKG_VERSION").to_owned());
-    report.command = Some(command_line(std::env::args_os().skip(1)));
+    report.command = Some(this_command());
     let report = &report;
     let text = match args.format() {
         Format::Table => table::draw(&page(report, wish), output.columns(file)),
@@ -75,6 +75,10 @@ pub fn show(
 }
 
 /// This command, as a shell takes it.
+pub fn this_command() -> String {
+    command_line(std::env::args_os().skip(1))
+}
+
 fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
     let quoted = arguments.map(|argument| quoted(&argument.to_string_lossy()));
     std::iter::once("divvy".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")

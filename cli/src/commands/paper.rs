@@ -9,9 +9,10 @@ use divvy_lab::{Figure, Reproduction, Setting, reproduce};
 use divvy_sim::workload::nearest;
 
 use crate::args::{PaperArgs, PlainFormat};
+use crate::commands::common::this_command;
 use crate::output::Output;
 use crate::progress::FigureBar;
-use crate::view::claims;
+use crate::view::{claims, claims_page};
 
 /// Asked for a figure that there is not.
 #[derive(Debug, thiserror::Error)]
@@ -43,13 +44,15 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
         return output.write(&text, None);
     };
     let figures = figures(id)?;
-    if let Some(dir) = &args.output {
+    let page = args.output.as_deref().filter(|path| path.extension().is_some_and(|ending| ending == "html"));
+    let dir = args.output.as_deref().filter(|_| page.is_none());
+    if let Some(dir) = dir {
         fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     }
     let mut done = Vec::new();
     for figure in figures {
         let one = reproduce_one(figure, args, output)?;
-        if let Some(dir) = &args.output {
+        if let Some(dir) = dir {
             one.plots.iter().try_for_each(|plot| write_plot(plot, dir))?;
         }
         if args.format == PlainFormat::Table {
@@ -60,6 +63,9 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
     }
     if args.format == PlainFormat::Json {
         output.write(&claims::json(&done, id == "all", args.seed)?, None)?;
+    }
+    if let Some(page) = page {
+        output.write(&claims_page::write(&done, args.seed, &this_command()), Some(page))?;
     }
     verdict(&done)
 }

@@ -1,6 +1,7 @@
 //! Reports for people and programs. Views compute nothing: they choose, arrange and draw.
 
 pub mod claims;
+pub mod claims_page;
 mod comparison;
 pub mod csv;
 pub mod json;

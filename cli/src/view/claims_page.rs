@@ -1,0 +1,126 @@
+//! What was reproduced of the papers as one HTML file: tables and drawings, and nothing that runs.
+
+use std::fmt::Write as _;
+
+use divvy_lab::{Claim, Reproduction, Verdict};
+
+const STYLE: &str = include_str!("report/report.css");
+/// The drawings are dark on light, whatever the page is.
+const OWN_STYLE: &str = "
+table { margin: .6rem 0; } td, th { padding: .15rem .7rem; text-align: left; vertical-align: top; }
+td:nth-child(n+2):nth-child(-n+4) { font-variant-numeric: tabular-nums; }
+.bad { font-weight: bold; color: var(--hue1); }
+.plot { background: #fff; border-radius: 6px; padding: .5rem; overflow-x: auto; margin: .6rem 0; }
+@media print { section { break-inside: avoid; } }
+";
+
+/// Writes the page; `command` is what made it.
+pub fn write(done: &[Reproduction], seed: u64, command: &str) -> String {
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>divvy paper</title>\n\
+         <style>{STYLE}{OWN_STYLE}</style>\n</head>\n<body>\n<h1>What the papers claim, and what was measured</h1>\n\
+         <p class=\"facts\">divvy {}, seed {seed}</p>\n<p class=\"command\"><code>{}</code></p>\n",
+        env!("CARGO_PKG_VERSION"),
+        escape(command)
+    );
+    contents(&mut out, done);
+    done.iter().for_each(|one| figure(&mut out, one));
+    out.push_str("</body>\n</html>\n");
+    out
+}
+
+fn contents(out: &mut String, done: &[Reproduction]) {
+    let count = |is: fn(&Claim) -> bool| done.iter().flat_map(|one| &one.claims).filter(|c| is(c)).count();
+    let _ = writeln!(
+        out,
+        "<p class=\"summary\">{} claims of {} figures: {} reproduced, {} not met, {} not judged.</p>",
+        count(|_| true),
+        done.len(),
+        count(|claim| claim.verdict == Verdict::Reproduced),
+        count(|claim| claim.verdict.is_failure()),
+        count(|claim| claim.verdict != Verdict::Reproduced && !claim.verdict.is_failure()),
+    );
+    out.push_str("<nav aria-label=\"Figures\"><table>\n");
+    for one in done {
+        let failed = one.claims.iter().filter(|claim| claim.verdict.is_failure()).count();
+        let verdict = if failed > 0 { format!("{failed} not met") } else { String::new() };
+        let _ = writeln!(
+            out,
+            "<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td class=\"bad\">{verdict}</td></tr>",
+            one.figure.id,
+            escape(one.figure.title)
+        );
+    }
+    out.push_str("</table></nav>\n");
+}
+
+fn figure(out: &mut String, one: &Reproduction) {
+    let small = if one.small { ", the small version" } else { "" };
+    let _ = write!(
+        out,
+        "<section id=\"{0}\">\n<h2>{0}: {1}</h2>\n<p class=\"about\">papers/{2}.md{small}</p>\n",
+        one.figure.id,
+        escape(one.figure.title),
+        one.figure.page()
+    );
+    for plot in &one.plots {
+        let label = escape(&plot.name);
+        let _ =
+            writeln!(out, "<figure class=\"plot\" role=\"img\" aria-label=\"{label}\">{}</figure>", plot.svg);
+    }
+    out.push_str(
+        "<table>\n<thead><tr><th>claim</th><th>paper</th><th>measured</th><th>tolerance</th><th>verdict</th></tr></thead>\n<tbody>\n",
+    );
+    one.claims.iter().for_each(|claim| row(out, claim));
+    out.push_str("</tbody>\n</table>\n");
+    if !one.also.is_empty() {
+        out.push_str("<h3>Measured as well</h3>\n<table>\n");
+        for (name, value) in &one.also {
+            let _ =
+                writeln!(out, "<tr><td>{}</td><td>{}</td></tr>", escape(name), escape(&value.to_string()));
+        }
+        out.push_str("</table>\n");
+    }
+    out.push_str("</section>\n");
+}
+
+fn row(out: &mut String, claim: &Claim) {
+    let texts = [
+        claim.name.clone(),
+        claim.printed.to_string(),
+        claim.measured.to_string(),
+        claim.tolerance.to_string(),
+    ];
+    let cells: String = texts.iter().map(|text| format!("<td>{}</td>", escape(text))).collect();
+    let class = if claim.verdict.is_failure() { " class=\"bad\"" } else { "" };
+    let _ = writeln!(out, "<tr>{cells}<td{class}>{}</td></tr>", escape(&claim.verdict.to_string()));
+    if let Some(analysis) = claim.analysis.as_ref().filter(|_| claim.verdict != Verdict::Missing) {
+        let _ = writeln!(out, "<tr><td colspan=\"5\" class=\"hint\">{}</td></tr>", escape(analysis));
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use divvy_lab::{Setting, find, reproduce};
+
+    use super::*;
+
+    #[test]
+    fn a_page_has_its_claims_and_drawings_and_nothing_from_elsewhere() {
+        let setting = Setting { small: true, seed: 1, progress: &(), saved: None };
+        let done = [reproduce(find("sfs-5").expect("a figure"), &setting).expect("it runs")];
+        let page = write(&done, 1, "divvy paper \"<sfs-5>\"");
+        assert!(page.contains("&lt;sfs-5&gt;") && !page.contains("<sfs-5>"));
+        assert!(page.contains("<svg") && page.contains("NOT MET"));
+        assert_eq!(page.matches("<tr>").count(), page.matches("</tr>").count());
+        let links = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!links.contains("http://") && !links.contains("https://") && !links.contains("<script"));
+    }
+}
