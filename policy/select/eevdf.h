@@ -4,7 +4,8 @@
  * whose next slice is due first runs.
  *
  * Stoica, Abdel-Wahab: "Earliest Eligible Virtual Deadline First" (TR-95-22, 1995), by the rules of Linux 6.12
- * (kernel/sched/fair.c, features.h): papers/eevdf.md. Linux's features are parameters where it has them on.
+ * (kernel/sched/fair.c, features.h): papers/eevdf.md. Linux's features are parameters where it has them on;
+ * eevdf:parity=off:delay=off:initial=off is the algorithm as published.
  * Not taken: a queue a CPU (eevdf D1), slices of a task's own (eevdf D4), groups (eevdf D5).
  */
 #include "../policy.h"
@@ -19,7 +20,8 @@
 	P(slice, TIME, "", 0, 0, 10000 * MS, "request of each task; 0: Linux's, 0.7 ms on one CPU and 2.8 ms from 8 on") \
 	P(parity, SWITCH, "", 1, 0, 1, "RUN_TO_PARITY: a turn is not preempted before its deadline while it is eligible") \
 	P(lag, SWITCH, "", 1, 0, 1, "PLACE_LAG: a woken task has the lag with which it left") \
-	P(delay, SWITCH, "", 1, 0, 1, "DELAY_DEQUEUE: a sleeper that had too much is counted until it is eligible")
+	P(delay, SWITCH, "", 1, 0, 1, "DELAY_DEQUEUE: a sleeper that had too much is counted until it is eligible") \
+	P(initial, SWITCH, "", 1, 0, 1, "PLACE_DEADLINE_INITIAL: a new task's first request is half as long")
 
 #define POLICY_ABOUT(A) \
 	A(TITLE, "earliest eligible virtual deadline first, as in Linux 6.12") \
@@ -143,7 +145,7 @@ static inline void eevdf_place(struct eevdf *s, u32 id, bool is_new)
 		lag = eevdf_scaled(s, eevdf_scaled(s, t->lag, t->w, w), W + w, W);
 	t->w = w;
 	t->v = (struct vtime){ .v = mean_floor(&s->V) - lag };
-	t->d = t->v.v + eevdf_virtual(eevdf_request(s) >> is_new, w);
+	t->d = t->v.v + eevdf_virtual(eevdf_request(s) >> (is_new && s->param.initial), w);
 	mean_add(&s->V, t->v.v, w);
 }
 

@@ -1,11 +1,12 @@
-//! Policies with virtual times: papers/wfq.md, papers/wf2q.md, papers/wf2qplus.md, papers/qfq.md, papers/bvt.md.
+//! Policies with virtual times: papers/wfq.md, papers/wf2q.md, papers/wf2qplus.md, papers/qfq.md, papers/bvt.md; and papers/eevdf.md
+//! as published.
 
 use divvy_sim::policy::{Machine, TaskId, WEIGHT_UNIT};
 use proptest::prelude::*;
 
 use crate::cases::{config, quanta, run, weights};
 use crate::lockstep::{Lockstep, QUANTUM_NS};
-use crate::study::errors;
+use crate::study::{Params, Random, errors, weight_set};
 
 const ALL: [&str; 5] = ["wfq", "wf2q", "wf2qplus", "qfq", "bvt"];
 
@@ -293,4 +294,20 @@ fn bvt_r5_preempts() {
     assert_eq!(machine.wake(3, false, QUANTUM_NS), None, "1 is C ahead, not more");
     machine.withdraw(3, false, QUANTUM_NS);
     assert_eq!(machine.wake(3, false, QUANTUM_NS + 1), Some(0));
+}
+
+/// Stoica and Abdel-Wahab's bound, a request; Linux's half first request breaks it when many start at once.
+#[test]
+fn eevdf_r9_as_published_no_error_is_above_a_quantum() {
+    const PUBLISHED: Params =
+        &[("eevdf", 0, QUANTUM_NS as i64), ("eevdf", 1, 0), ("eevdf", 3, 0), ("eevdf", 4, 0)];
+    const LINUX: Params = &[("eevdf", 0, QUANTUM_NS as i64)];
+    let mut random = Random::new(9);
+    for n in [8, 64, 256] {
+        let weights = weight_set(&mut random, n, 64 * n as u64, 50);
+        let (least, most) = errors("eevdf", PUBLISHED, &weights, true);
+        assert!(least >= -1.0 && most <= 1.0, "{n} clients: {least} .. {most}");
+        let (least, _) = errors("eevdf", LINUX, &weights, true);
+        assert!(n < 64 || least < -1.0, "{n} clients, as Linux: {least}");
+    }
 }
