@@ -32,6 +32,7 @@ test: test-rust test-report test-native test-bpf test-vm
 # Level 1: seconds, no root, no clang.
 test-rust: .need-build
 	$(CARGO) test --locked --workspace
+	$(CARGO) test --locked -p divvy-lab --features parquet --lib parquet
 
 # Reports in a headless browser, still without root. Where there is none and none can be installed it says so, and fails
 # if DIVVY_REQUIRE_BROWSER is set.

@@ -8,6 +8,7 @@ use divvy_kernel::flow::StoreError;
 use divvy_kernel::load::{AskError, LoadError, Missing};
 use divvy_kernel::log::LogError;
 use divvy_kernel::play::PlayError;
+use divvy_lab::sweep::{SweepError, TableError};
 use divvy_sim::run::RunError;
 use divvy_sim::spec::SpecError;
 use divvy_sim::workload::WorkloadError;
@@ -21,6 +22,7 @@ use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
 use crate::commands::report::BadReport;
 use crate::commands::set::BadSetting;
+use crate::commands::sweep::BadOutput;
 use crate::commands::verify::{Incomplete, Mismatched};
 
 /// The codes, for the end of the help.
@@ -64,12 +66,20 @@ fn number(error: &anyhow::Error) -> u8 {
             Some(NOT_MET)
         } else if is_bad_input(cause) {
             Some(BAD_INPUT)
-        } else if cause.is::<BadSetting>() || cause.is::<UnknownFigure>() || is_simulator_only(cause) {
+        } else if cause.is::<BadSetting>()
+            || cause.is::<UnknownFigure>()
+            || is_simulator_only(cause)
+            || cause.is::<BadOutput>()
+        {
             Some(USAGE)
         } else if is_missing(cause) {
             Some(LACKING)
         } else if let Some(error) = cause.downcast_ref::<PlayError>() {
             Some(play_number(error))
+        } else if let Some(error) = cause.downcast_ref::<SweepError>() {
+            Some(sweep_number(error))
+        } else if cause.is::<TableError>() {
+            Some(BAD_INPUT)
         } else if cause.is::<Mismatched>() {
             Some(FAILURE)
         } else if let Some(error) = cause.downcast_ref::<LogError>() {
@@ -105,6 +115,17 @@ fn run_number(error: &RunError) -> u8 {
         RunError::Machine { .. } => USAGE,
         RunError::Endless { .. } | RunError::Workload(_) => BAD_INPUT,
         RunError::Violation { .. } => FAILURE,
+    }
+}
+
+fn sweep_number(error: &SweepError) -> u8 {
+    match error {
+        SweepError::Workload { .. } => BAD_INPUT,
+        SweepError::Run { error, .. } => run_number(error),
+        SweepError::Vary { .. }
+        | SweepError::TooMany { .. }
+        | SweepError::Request(_)
+        | SweepError::Spec { .. } => USAGE,
     }
 }
 

@@ -109,7 +109,7 @@ pub fn simulate_rows(
     let options = &Options { figures: limits, ..options.clone() };
     let mut runs = jobs
         .par_iter()
-        .map(|&(spec, rep)| simulate_one(workload, spec, rep, options, rows, progress))
+        .map(|&(spec, rep)| simulate_rep(workload, spec, rep, options, rows, progress))
         .collect::<Result<Vec<Run>, RunError>>()?;
     figures::keep_worst(&mut runs);
     Ok(Report {
@@ -137,7 +137,8 @@ pub fn adapted(workload: &Workload, options: &Options) -> Result<Workload, RunEr
     }
 }
 
-fn simulate_one(
+/// One repetition, by its number, of a workload that is as [`adapted`] left it.
+pub fn simulate_rep(
     workload: &Workload,
     spec: &Spec,
     rep: u32,

@@ -16,6 +16,7 @@ pub mod replay;
 pub mod report;
 pub mod set;
 mod sim;
+pub mod sweep;
 pub mod verify;
 
 /// Does what was asked.
@@ -33,6 +34,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Verify(args) => verify::run(args, output),
         Command::Policies(args) => policies::run(args, output),
         Command::Paper(args) => paper::run(args, output),
+        Command::Sweep(args) => sweep::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),
     }

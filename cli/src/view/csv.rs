@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use divvy_lab::csv::field;
 use divvy_sim::report::{Quantiles, Report, Run, TaskResult};
 
 /// Columns of the run before its distributions.
@@ -69,15 +70,6 @@ fn quantiles_to(out: &mut String, q: &Quantiles) {
         if let Some(value) = value {
             let _ = write!(out, "{value}");
         }
-    }
-}
-
-/// Quoted when it holds what would end the field.
-fn field(text: &str) -> String {
-    if text.contains(['"', ',', '\n', '\r']) || text.trim() != text {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
     }
 }
 

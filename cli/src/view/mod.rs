@@ -11,6 +11,7 @@ mod matrix;
 pub mod page;
 mod programs;
 pub mod report;
+pub mod sweep;
 pub mod table;
 mod tasks;
 pub mod text;

@@ -28,6 +28,14 @@ impl Workload {
     /// # Errors
     /// If the file cannot be read, is longer than 64 MiB, or does not hold a workload; see [`Workload::parse`].
     pub fn load(path: &Path) -> Result<Self, WorkloadError> {
+        Self::parse(&Self::read(path)?, &path.display().to_string())
+    }
+
+    /// The text of a workload file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is longer than 64 MiB, or is not UTF-8.
+    pub fn read(path: &Path) -> Result<String, WorkloadError> {
         let file = path.display().to_string();
         let failed = |reason: String| WorkloadError::File { file: file.clone(), reason };
         let opened = std::fs::File::open(path).map_err(|e| failed(e.to_string()))?;
@@ -36,11 +44,10 @@ impl Workload {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(failed("it is longer than 64 MiB, which no workload file is".to_owned()));
         }
-        let text = String::from_utf8(bytes).map_err(|e| {
+        String::from_utf8(bytes).map_err(|e| {
             let offset = e.utf8_error().valid_up_to();
             failed(format!("it is not UTF-8 text (at byte {offset}); a workload is a TOML file"))
-        })?;
-        Self::parse(&text, &file)
+        })
     }
 
     /// Reads a workload from TOML text; `file` is its name, for errors and as the workload's name.
