@@ -164,14 +164,21 @@ fn flow_r1_the_first_execution_is_logged() {
 /// Another that begins while the first is being logged is neither logged nor predicted.
 #[test]
 fn flow_r1_one_execution_is_logged_at_a_time() {
-    let mut desk = Desk::with_tm(70 * MS);
-    desk.start(PROCESS, PROGRAM);
-    desk.burst(PROCESS, 125 * MS, false);
-    desk.start(3, PROGRAM);
-    assert_eq!(desk.burst(3, 150 * MS, true).continued, [false]);
-    desk.burst(PROCESS, 10 * MS, true);
-    assert_eq!(desk.sequence(), ms(&[125, 10]));
-    assert_eq!(desk.execute(PROGRAM, &ms(&[125]))[0].continued, [true]);
+    for before_the_first_run in [false, true] {
+        let mut desk = Desk::with_tm(70 * MS);
+        desk.start(PROCESS, PROGRAM);
+        if before_the_first_run {
+            desk.start(3, PROGRAM);
+        }
+        desk.burst(PROCESS, 125 * MS, false);
+        if !before_the_first_run {
+            desk.start(3, PROGRAM);
+        }
+        assert_eq!(desk.burst(3, 150 * MS, true).continued, [false]);
+        desk.burst(PROCESS, 10 * MS, true);
+        assert_eq!(desk.sequence(), ms(&[125, 10]));
+        assert_eq!(desk.execute(PROGRAM, &ms(&[125]))[0].continued, [true]);
+    }
 }
 
 #[test]
