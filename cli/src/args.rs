@@ -456,6 +456,14 @@ pub struct ScheduleArgs {
     /// Put into json what figures are drawn from: series, distributions, timeline (html always has them)
     #[arg(long, help_heading = "Output")]
     pub figures: bool,
+
+    /// Draw who ran on which CPU, under each policy (with the table)
+    #[arg(long, help_heading = "Output")]
+    pub gantt: bool,
+
+    /// The part of the run that --gantt draws, after the warm-up: FROM..TO, as in 1s..1200ms
+    #[arg(long, value_name = "SPAN", default_value = "0s..200ms", requires = "gantt", help_heading = "Output", value_parser = span)]
+    pub gantt_span: (u64, u64),
 }
 
 /// Check a kernel scheduler's log: does the native build decide the same?
@@ -619,6 +627,14 @@ fn scale(text: &str) -> Result<Scale, String> {
         _ => percent()
             .map(|share| Scale::Within(share / 100.0))
             .ok_or_else(|| "expected exact, auto, or a percentage of 0% to 100%, as in 5%".to_owned()),
+    }
+}
+
+fn span(text: &str) -> Result<(u64, u64), String> {
+    let (from, to) = text.split_once("..").ok_or("expected FROM..TO, as in 0s..200ms")?;
+    match (parse_duration(from)?, parse_duration(to)?) {
+        (from_ns, to_ns) if from_ns < to_ns => Ok((from_ns, to_ns)),
+        _ => Err("it must end after it begins".to_owned()),
     }
 }
 

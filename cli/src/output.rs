@@ -53,6 +53,14 @@ impl Output {
         fs::write(path, plain).with_context(|| format!("cannot write {}", path.display()))
     }
 
+    /// Whether the result keeps its escape sequences; else it should do with ASCII.
+    pub fn is_styled(self, file: Option<&Path>) -> bool {
+        match file.filter(|path| *path != Path::new("-")) {
+            None => anstream::stdout().current_choice() != anstream::ColorChoice::Never,
+            Some(_) => matches!(self.color, Color::Always),
+        }
+    }
+
     /// Tells something that is not the result.
     pub fn note(self, text: &str) {
         if !self.quiet {

@@ -126,6 +126,7 @@ fn run(policy: &str, rep: u32, response_ns: Quantiles, tasks: Vec<TaskResult>) -
         tasks,
         schedule: None,
         figures: None,
+        course: None,
     }
 }
 

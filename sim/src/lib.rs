@@ -1,5 +1,6 @@
 //! Runs divvy's scheduling policies against workloads, and measures what each task got.
 
+pub mod course;
 pub mod engine;
 pub mod figures;
 pub mod observed;

@@ -319,6 +319,7 @@ impl<'a> Account<'a> {
             tasks: self.rows.iter().map(|row| row.result(cpu_time_ns)).collect(),
             schedule: None,
             figures: None,
+            course: None,
         }
     }
 }

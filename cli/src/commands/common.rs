@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use divvy_sim::course::{MOST_EVENTS, Window};
 use divvy_sim::figures::Limits;
 use divvy_sim::policy;
 use divvy_sim::report::Report;
@@ -13,7 +14,7 @@ use crate::assert::{Claim, ClaimError, NotMet};
 use crate::output::Output;
 use crate::view::page::{Wish, page};
 use crate::view::report::{self, Source};
-use crate::view::{csv, json, markdown, table};
+use crate::view::{csv, gantt, json, markdown, table};
 
 /// The policies to run, none twice, the baseline among them; and the baseline's name in the report.
 pub fn specs(args: &PolicyArgs) -> Result<(Vec<Spec>, Option<String>), SpecError> {
@@ -33,12 +34,17 @@ pub fn options(machine: &MachineArgs, schedule: &ScheduleArgs, show: &ShowArgs) 
     let has_figures = schedule.figures || show.format() == Format::Html;
     Options {
         figures: has_figures.then(Limits::default),
+        course: schedule.gantt.then(|| window(schedule.gantt_span)),
         cpus: machine.cpus,
         duration_ns: machine.duration,
         quantum_ns: machine.quantum,
         schedule: schedule.schedule.map_or(0, |count| count as usize),
         ..Options::default()
     }
+}
+
+fn window((from_ns, to_ns): (u64, u64)) -> Window {
+    Window { from_ns, to_ns, most: MOST_EVENTS }
 }
 
 /// The claims of `--assert`.
@@ -59,7 +65,10 @@ pub fn show(
     report.command = Some(command_line(std::env::args_os().skip(1)));
     let report = &report;
     let text = match args.format() {
-        Format::Table => table::draw(&page(report, wish), output.columns(file)),
+        Format::Table => {
+            let (columns, styled) = (output.columns(file), output.is_styled(file));
+            table::draw(&page(report, wish), columns) + &gantt::draw(report, columns, styled)
+        }
         Format::Json => json::write(report)?,
         Format::Csv => csv::write(report),
         Format::Markdown => markdown::write(&page(report, wish)),

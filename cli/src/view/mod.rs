@@ -2,6 +2,7 @@
 
 mod comparison;
 pub mod csv;
+pub mod gantt;
 pub mod json;
 pub mod live;
 pub mod markdown;

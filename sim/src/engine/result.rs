@@ -111,6 +111,7 @@ impl Engine<'_> {
             tasks: self.rows.iter().map(|r| r.result(cpu_time)).collect(),
             schedule: (self.setup.schedule > 0).then_some(self.schedule),
             figures,
+            course: None,
         }
     }
 }
