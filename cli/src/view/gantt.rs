@@ -257,7 +257,7 @@ mod tests {
         let drawn = draw(&report(&["a", "b", "c"], vec![first, second], 60), 13, false);
         let rows: Vec<&str> = drawn.lines().filter(|line| line.starts_with("CPU")).collect();
         // 60 ns in at least 10 cells: of 6 ns.
-        assert_eq!(rows, ["CPU 0  AAABAABBBC", "CPU 1  ......C..."], "{drawn}");
+        assert_eq!(rows, ["CPU 0  AAB.AAABBC", "CPU 1  .C....C..."], "{drawn}");
     }
 
     #[test]
