@@ -13,6 +13,8 @@ use divvy_sim::workload::WorkloadError;
 use divvy_trace::TraceError;
 
 use crate::assert::{ClaimError, NotMet};
+use crate::commands::common::NoTrace;
+use crate::commands::convert::UnknownFormat;
 use crate::commands::load::CommandFailed;
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
@@ -61,7 +63,7 @@ fn number(error: &anyhow::Error) -> u8 {
             Some(NOT_MET)
         } else if is_bad_input(cause) {
             Some(BAD_INPUT)
-        } else if cause.is::<BadSetting>() {
+        } else if cause.is::<BadSetting>() || cause.is::<NoTrace>() || cause.is::<UnknownFormat>() {
             Some(USAGE)
         } else if is_missing(cause) {
             Some(LACKING)

@@ -61,6 +61,17 @@ impl Output {
         }
     }
 
+    /// Writes a result that is no text.
+    pub fn write_bytes(self, bytes: &[u8], file: Option<&Path>) -> anyhow::Result<()> {
+        match file.filter(|path| *path != Path::new("-")) {
+            Some(path) => fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display())),
+            None => {
+                let mut out = io::stdout().lock();
+                out.write_all(bytes).and_then(|()| out.flush()).context("cannot write the result")
+            }
+        }
+    }
+
     /// Tells something that is not the result.
     pub fn note(self, text: &str) {
         if !self.quiet {

@@ -2,6 +2,7 @@
 
 pub mod course;
 pub mod engine;
+pub mod export;
 pub mod figures;
 pub mod observed;
 pub mod oracle;
