@@ -39,7 +39,8 @@ fn known(recording: &Recording) -> Vec<(i32, String, u64, Vec<(u64, u64, String)
         Activity::Blocked { state, .. } => format!("{state:?}"),
         activity => format!("{activity:?}"),
     };
-    let is_known = |interval: &&Interval| !interval.censored && interval.len_ns() > 0;
+    // A run that begins with the last event is no interval, and what it ended is not known to have ended.
+    let is_known = |i: &&Interval| !i.censored && i.len_ns() > 0 && i.end_ns < recording.span_ns;
     let mut threads: Vec<_> = recording
         .threads
         .iter()

@@ -71,7 +71,7 @@ pub fn show(
     let text = match args.format() {
         Format::Table => {
             let (columns, styled) = (output.columns(file), output.is_styled(file));
-            table::draw(&page(report, wish), columns) + &gantt::draw(report, columns, styled)
+            table::draw(&page(report, wish), columns, styled) + &gantt::draw(report, columns, styled)
         }
         Format::Json => json::write(report)?,
         Format::Csv => csv::write(report),

@@ -1,5 +1,6 @@
 //! Reports for people and programs. Views compute nothing: they choose, arrange and draw.
 
+mod bar;
 mod comparison;
 pub mod csv;
 pub mod gantt;
