@@ -47,6 +47,7 @@ pub enum Command {
     Sim(SimArgs),
     Replay(ReplayArgs),
     Report(ReportArgs),
+    Convert(ConvertArgs),
     Load(LoadArgs),
     Set(SetArgs),
     Flow(FlowArgs),
@@ -66,7 +67,7 @@ pub enum Command {
 Examples:
   divvy sim mix.toml -p rr,sfq,gr3
   divvy sim mix.toml -p pbs:alpha=2+procfair --reps 10 --format json -o mix.json
-  divvy sim mix.toml -p gr3 --schedule 24 --assert 'max(error) < 8ms'")]
+  divvy sim mix.toml -p gr3 --gantt --gantt-span 1s..1200ms --assert 'max(error) < 8ms'")]
 pub struct SimArgs {
     /// The workload, a TOML file
     #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
@@ -93,10 +94,10 @@ pub struct SimArgs {
 #[command(after_help = "\
 Examples:
   divvy replay perf.data -p eevdf,gr3,pbs:alpha=2
-  divvy replay build.txt -p eevdf,sfs --keep make --strict B
+  divvy replay build.perfetto-trace -p eevdf,sfs --keep make --strict B
   divvy replay perf.data -p gr3,eevdf --baseline eevdf --assert 'p99(delay, task=sleeper) < 4ms'")]
 pub struct ReplayArgs {
-    /// The trace: perf.data of `perf sched record`, or what `perf script` prints; - is stdin
+    /// The trace: perf.data of `perf sched record`, what `perf script` prints, or Perfetto's; - is stdin
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
     pub trace: PathBuf,
 
@@ -133,6 +134,23 @@ pub struct ReportArgs {
 
     /// Write the page to this file; - is stdout
     #[arg(short, long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+}
+
+/// Convert a recorded or simulated trace to another format
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy convert perf.data build.perfetto-trace
+  divvy convert build.perfetto-trace build.txt
+  divvy convert perf.data build.json")]
+pub struct ConvertArgs {
+    /// The trace: perf.data, `perf script` or ftrace text, or Perfetto; - is stdin
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub input: PathBuf,
+
+    /// Where to: FILE.perfetto-trace (or .pftrace), FILE.json (Chrome's trace events), FILE.txt (as `perf script`)
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 }
 
@@ -483,7 +501,7 @@ pub struct RecordingArgs {
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// How to print the result; json is complete, csv has a row a policy, repetition and task, html is a page with figures
-    /// [default: html for a FILE.html, else table]
+    /// [default: html for a FILE.html, perfetto for a FILE.perfetto-trace, else table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
 
@@ -500,15 +518,25 @@ pub struct ShowArgs {
 impl ShowArgs {
     /// As asked for, or as the file's name says.
     pub fn format(&self) -> Format {
-        let is_html =
-            |file: &PathBuf| file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("html"));
-        self.format.unwrap_or(if self.output.as_ref().is_some_and(is_html) {
-            Format::Html
-        } else {
-            Format::Table
-        })
+        let is = |ending: &&str| {
+            let found = self.output.as_ref().and_then(|file| file.extension());
+            found.is_some_and(|found| found.eq_ignore_ascii_case(ending))
+        };
+        let by_name = || {
+            if is(&"html") {
+                Format::Html
+            } else if PERFETTO_ENDINGS.iter().any(is) {
+                Format::Perfetto
+            } else {
+                Format::Table
+            }
+        };
+        self.format.unwrap_or_else(by_name)
     }
 }
+
+/// What Perfetto's files are called.
+pub const PERFETTO_ENDINGS: [&str; 2] = ["perfetto-trace", "pftrace"];
 
 /// Which decisions to print, and what of the course of a run.
 #[derive(Debug, Args)]
@@ -520,6 +548,14 @@ pub struct ScheduleArgs {
     /// Put into json what figures are drawn from: series, distributions, timeline (html always has them)
     #[arg(long, help_heading = "Output")]
     pub figures: bool,
+
+    /// Draw who ran on which CPU, under each policy (with the table)
+    #[arg(long, help_heading = "Output")]
+    pub gantt: bool,
+
+    /// The part of the run that --gantt draws, after the warm-up: FROM..TO, as in 1s..1200ms
+    #[arg(long, value_name = "SPAN", default_value = "0s..200ms", requires = "gantt", help_heading = "Output", value_parser = span)]
+    pub gantt_span: (u64, u64),
 }
 
 /// Check a kernel scheduler's log: does the native build decide the same?
@@ -772,6 +808,8 @@ pub enum Format {
     Markdown,
     /// One file for a browser
     Html,
+    /// A trace for ui.perfetto.dev, of one policy (not of play): who ran where, wake-ups, service errors
+    Perfetto,
 }
 
 /// Forms of what is no report of runs.
@@ -854,6 +892,14 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
     parts
         .filter(|(i, n)| (1..=*n).contains(i))
         .ok_or_else(|| "expected I/N, with I from 1 to N, as in 1/4".to_owned())
+}
+
+fn span(text: &str) -> Result<(u64, u64), String> {
+    let (from, to) = text.split_once("..").ok_or("expected FROM..TO, as in 0s..200ms")?;
+    match (parse_duration(from)?, parse_duration(to)?) {
+        (from_ns, to_ns) if from_ns < to_ns => Ok((from_ns, to_ns)),
+        _ => Err("it must end after it begins".to_owned()),
+    }
 }
 
 fn positive_duration(text: &str) -> Result<u64, String> {

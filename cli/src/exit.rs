@@ -15,6 +15,8 @@ use divvy_sim::workload::WorkloadError;
 use divvy_trace::TraceError;
 
 use crate::assert::{ClaimError, NotMet};
+use crate::commands::common::NoTrace;
+use crate::commands::convert::UnknownFormat;
 use crate::commands::flow::NoProgram;
 use crate::commands::load::CommandFailed;
 use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
@@ -66,11 +68,7 @@ fn number(error: &anyhow::Error) -> u8 {
             Some(NOT_MET)
         } else if is_bad_input(cause) {
             Some(BAD_INPUT)
-        } else if cause.is::<BadSetting>()
-            || cause.is::<UnknownFigure>()
-            || is_simulator_only(cause)
-            || cause.is::<BadOutput>()
-        {
+        } else if is_misused(cause) {
             Some(USAGE)
         } else if is_missing(cause) {
             Some(LACKING)
@@ -89,6 +87,15 @@ fn number(error: &anyhow::Error) -> u8 {
         }
     });
     codes.max().unwrap_or(FAILURE)
+}
+
+fn is_misused(cause: &(dyn Error + 'static)) -> bool {
+    cause.is::<BadSetting>()
+        || cause.is::<UnknownFigure>()
+        || cause.is::<BadOutput>()
+        || cause.is::<NoTrace>()
+        || cause.is::<UnknownFormat>()
+        || is_simulator_only(cause)
 }
 
 fn is_bad_input(cause: &(dyn Error + 'static)) -> bool {

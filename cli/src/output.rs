@@ -53,6 +53,25 @@ impl Output {
         fs::write(path, plain).with_context(|| format!("cannot write {}", path.display()))
     }
 
+    /// Whether the result keeps its escape sequences; else it should do with ASCII.
+    pub fn is_styled(self, file: Option<&Path>) -> bool {
+        match file.filter(|path| *path != Path::new("-")) {
+            None => anstream::stdout().current_choice() != anstream::ColorChoice::Never,
+            Some(_) => matches!(self.color, Color::Always),
+        }
+    }
+
+    /// Writes a result that is no text.
+    pub fn write_bytes(self, bytes: &[u8], file: Option<&Path>) -> anyhow::Result<()> {
+        match file.filter(|path| *path != Path::new("-")) {
+            Some(path) => fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display())),
+            None => {
+                let mut out = io::stdout().lock();
+                out.write_all(bytes).and_then(|()| out.flush()).context("cannot write the result")
+            }
+        }
+    }
+
     /// Tells something that is not the result.
     pub fn note(self, text: &str) {
         if !self.quiet {

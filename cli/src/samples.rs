@@ -127,6 +127,7 @@ fn run(policy: &str, rep: u32, response_ns: Quantiles, tasks: Vec<TaskResult>) -
         programs: Vec::new(),
         schedule: None,
         figures: None,
+        course: None,
     }
 }
 

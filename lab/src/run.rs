@@ -1,6 +1,6 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
-use divvy_sim::engine::{Engine, JobDone, Setup, Slice};
+use divvy_sim::engine::{Engine, JobDone, Seen, Setup, Slice};
 use divvy_sim::policy;
 use divvy_sim::report::Run;
 use divvy_sim::run::{Rows, machine};
@@ -38,7 +38,11 @@ pub fn missing(spec: &str) -> Option<String> {
 /// Runs a workload to its end.
 pub fn run(workload: &Workload, text: &str, seed: u64, rep: u32) -> Result<Record, LabError> {
     let mut slices = Vec::new();
-    let mut keep = |slice: Slice| slices.push(slice);
+    let mut keep = |seen: Seen| {
+        if let Seen::Served(slice) = seen {
+            slices.push(slice);
+        }
+    };
     let run = with_engine(workload, text, seed, rep, |engine| engine.observe(&mut keep))?;
     Ok(Record { run, slices })
 }

@@ -1,6 +1,8 @@
 //! Runs divvy's scheduling policies against workloads, and measures what each task got.
 
+pub mod course;
 pub mod engine;
+pub mod export;
 pub mod figures;
 pub mod observed;
 pub mod oracle;

@@ -320,6 +320,7 @@ impl<'a> Account<'a> {
             programs: Vec::new(),
             schedule: None,
             figures: None,
+            course: None,
         }
     }
 }

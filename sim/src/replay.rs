@@ -135,8 +135,15 @@ fn model_response_ns(workload: &Workload, options: &ReplayOptions) -> Result<Opt
     if workload.cpus > MAX_CPUS {
         return Ok(None);
     }
-    let run =
-        Options { reps: 1, schedule: 0, figures: None, cpus: None, duration_ns: None, ..options.run.clone() };
+    let run = Options {
+        reps: 1,
+        schedule: 0,
+        figures: None,
+        course: None,
+        cpus: None,
+        duration_ns: None,
+        ..options.run.clone()
+    };
     let report = simulate_rows(workload, &[model], &run, &Rows::EachInstance, &())?;
     Ok(report.runs.first().and_then(|run| run.response_ns.mean))
 }

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::course::Course;
 use crate::figures::Figures;
 
 /// The schema of [`Report`]; it grows by optional fields, and changes its number when a field changes meaning.
@@ -142,6 +143,10 @@ pub struct Run {
     /// What pictures are drawn from, when asked for; of the first repetition only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
+    /// Who ran where and was woken when, when asked for; of the first repetition only. It is for pictures and traces, and
+    /// no report is written with it.
+    #[serde(skip)]
+    pub course: Option<Course>,
 }
 
 /// What is known of a program, and how well it was predicted: see `papers/flow.md`.

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::engine::{Engine, Setup, Slice, Violation};
+use crate::course::{Course, Window};
+use crate::engine::{Engine, Seen, Setup, Violation};
 use crate::figures::{self, Limits, Recorder};
 use crate::policy::{self, Machine};
 use crate::report::{Report, Run, SCHEMA_VERSION};
@@ -28,6 +29,8 @@ pub struct Options {
     pub schedule: usize,
     /// What pictures are drawn from, of the first repetition, within these limits.
     pub figures: Option<Limits>,
+    /// What part of the first repetition's course to keep.
+    pub course: Option<Window>,
 }
 
 /// Told how far a simulation is; it may be told from several threads.
@@ -159,12 +162,22 @@ pub fn simulate_rep(
     };
     let told = std::cell::Cell::new(0);
     let tell = |now: u64| progress.advance(now - told.replace(now));
-    let mut drawing = options.figures.filter(|_| rep == 0).map(|limits| Drawing::new(workload, limits));
-    let draws = drawing.is_some();
-    let mut keep = |slice: Slice| drawing.iter_mut().for_each(|drawing| drawing.timeline.record(slice));
+    let first = rep == 0;
+    let mut drawing = options.figures.filter(|_| first).map(|limits| Drawing::new(workload, limits));
+    let window = options.course.filter(|_| first);
+    let mut course = window.map(|window| Course::new(workload.cpus, workload.warmup_ns, window));
+    let (draws, watches) = (drawing.is_some(), course.is_some());
+    let mut keep = |seen: Seen| {
+        if let (Some(drawing), Seen::Served(slice)) = (&mut drawing, seen) {
+            drawing.timeline.record(slice);
+        }
+        course.iter_mut().for_each(|course| course.record(seen));
+    };
     let mut engine = Engine::new(workload, machine, setup);
     if draws {
         engine.keep_series();
+    }
+    if draws || watches {
         engine.observe(&mut keep);
     }
     let mut run = engine
@@ -173,6 +186,7 @@ pub fn simulate_rep(
     if let Some(drawing) = drawing {
         drawing.finish(&mut run);
     }
+    run.course = course.map(|course| course.until(workload.warmup_ns + run.duration_ns));
     Ok(run)
 }
 

@@ -12,6 +12,7 @@
 //! # Ok::<(), divvy_trace::TraceError>(())
 //! ```
 
+mod chrome;
 mod classify;
 mod engine;
 mod error;
@@ -19,8 +20,10 @@ mod event;
 mod import;
 mod interval;
 mod observed;
+mod outgoing;
 mod perf_data;
 mod perf_script;
+mod perfetto;
 mod progress;
 mod quality;
 mod read;
@@ -28,11 +31,15 @@ mod recording;
 mod replay;
 mod state;
 
+pub use chrome::write as write_chrome;
 pub use classify::{Class, WakeCounts};
 pub use error::{ErrorKind, Place, TraceError};
 pub use interval::{Activity, Interval, Queued, Wake};
 pub use observed::{Observed, Spread};
+pub use outgoing::{Counter, OutRun, OutThread, OutWake, Outgoing};
 pub use perf_data::scrub::{Scrubbed, scrub};
+pub use perf_script::write::write as write_perf_script;
+pub use perfetto::write::write as write_perfetto;
 pub use quality::{Finding, Grade, Quality};
 pub use read::{ReadOptions, read, read_bytes, read_from};
 pub use recording::{Filter, Recording, Thread};

@@ -6,6 +6,7 @@
 mod entries;
 mod header;
 mod payload;
+pub mod write;
 
 use crate::error::{ErrorKind, Place, TraceError};
 use crate::event::{Context, Event, Kind};

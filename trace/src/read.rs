@@ -7,7 +7,7 @@ use crate::import::Facts;
 use crate::perf_data::file::Header;
 use crate::perf_data::window::Sink;
 use crate::recording::{Intervals, Recording};
-use crate::{perf_data, perf_script};
+use crate::{perf_data, perf_script, perfetto};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -33,6 +33,7 @@ impl Default for ReadOptions {
 enum Format {
     PerfFile,
     PerfPipe,
+    Perfetto,
     Text,
 }
 
@@ -71,6 +72,7 @@ pub fn read_bytes(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<Rec
 fn stream(format: Format, input: impl BufRead, options: &ReadOptions) -> Result<Recording, TraceError> {
     reconstruct(options, |sink| match format {
         Format::Text => perf_script::import(input, sink),
+        Format::Perfetto => perfetto::read::import(input, sink),
         Format::PerfFile | Format::PerfPipe => perf_data::import_pipe(input, sink),
     })
 }
@@ -112,6 +114,9 @@ fn sniff(input: &mut impl BufRead) -> Result<Format, TraceError> {
     }
     let unsupported =
         |what: &str, advice: &str| Err(TraceError::new(ErrorKind::Unsupported, what).advise(advice));
+    if perfetto::read::is_perfetto(start) {
+        return Ok(Format::Perfetto);
+    }
     match start {
         [0x17, 0x08, 0x44, ..] => unsupported(
             "this is a trace.dat of trace-cmd",
@@ -126,7 +131,9 @@ fn sniff(input: &mut impl BufRead) -> Result<Format, TraceError> {
         }
         _ if memchr::memchr(0, &start[..start.len().min(512)]).is_some() => {
             Err(TraceError::new(ErrorKind::Foreign, "this is no trace: a binary file of an unknown kind")
-                .advise("give a perf.data of perf sched record, or the text of perf script"))
+                .advise(
+                    "give a perf.data of perf sched record, the text of perf script, or a Perfetto trace",
+                ))
         }
         _ => Ok(Format::Text),
     }

@@ -2,18 +2,21 @@
 
 use std::ffi::OsString;
 
+use divvy_sim::course::{MOST_EVENTS, Window};
+use divvy_sim::export;
 use divvy_sim::figures::Limits;
 use divvy_sim::policy;
 use divvy_sim::report::Report;
 use divvy_sim::run::Options;
 use divvy_sim::spec::{self, Spec, SpecError};
+use divvy_trace::write_perfetto;
 
 use crate::args::{Format, MachineArgs, PolicyArgs, ScheduleArgs, ShowArgs};
 use crate::assert::{Claim, ClaimError, NotMet};
 use crate::output::Output;
 use crate::view::page::{Wish, page};
 use crate::view::report::{self, Source};
-use crate::view::{csv, json, markdown, table};
+use crate::view::{csv, gantt, json, markdown, table, text};
 
 /// The policies to run, none twice, the baseline among them; and the baseline's name in the report.
 pub fn specs(args: &PolicyArgs) -> Result<(Vec<Spec>, Option<String>), SpecError> {
@@ -30,15 +33,22 @@ pub fn specs(args: &PolicyArgs) -> Result<(Vec<Spec>, Option<String>), SpecError
 
 /// On which machine to run them, and what to list; without chance.
 pub fn options(machine: &MachineArgs, schedule: &ScheduleArgs, show: &ShowArgs) -> Options {
-    let has_figures = schedule.figures || show.format() == Format::Html;
+    let is_trace = show.format() == Format::Perfetto;
+    let has_figures = schedule.figures || is_trace || show.format() == Format::Html;
+    let drawn = schedule.gantt.then(|| window(schedule.gantt_span));
     Options {
         figures: has_figures.then(Limits::default),
+        course: if is_trace { Some(Window::WHOLE) } else { drawn },
         cpus: machine.cpus,
         duration_ns: machine.duration,
         quantum_ns: machine.quantum,
         schedule: schedule.schedule.map_or(0, |count| count as usize),
         ..Options::default()
     }
+}
+
+fn window((from_ns, to_ns): (u64, u64)) -> Window {
+    Window { from_ns, to_ns, most: MOST_EVENTS }
 }
 
 /// The claims of `--assert`.
@@ -59,13 +69,54 @@ pub fn show(
     report.command = Some(this_command());
     let report = &report;
     let text = match args.format() {
-        Format::Table => table::draw(&page(report, wish), output.columns(file)),
+        Format::Table => {
+            let (columns, styled) = (output.columns(file), output.is_styled(file));
+            table::draw(&page(report, wish), columns, styled) + &gantt::draw(report, columns, styled)
+        }
         Format::Json => json::write(report)?,
         Format::Csv => csv::write(report),
         Format::Markdown => markdown::write(&page(report, wish)),
         Format::Html => report::write(&[Source { name: None, report }])?,
+        Format::Perfetto => {
+            output.write_bytes(&perfetto(report, output)?, file)?;
+            return check(report, claims);
+        }
     };
     output.write(&text, file)?;
+    check(report, claims)
+}
+
+/// A run that no trace can be made of.
+#[derive(Debug, thiserror::Error)]
+pub enum NoTrace {
+    /// CPUs of several runs are not one machine's.
+    #[error(
+        "a Perfetto trace is of one policy's run, and these are {0}: give one policy, and a file for each"
+    )]
+    Several(usize),
+    /// Real threads.
+    #[error(
+        "divvy play keeps no events: record them with `perf sched record`, and see `divvy convert --help`"
+    )]
+    Unseen,
+}
+
+/// The first repetition of the only policy, as a trace.
+fn perfetto(report: &Report, output: Output) -> anyhow::Result<Vec<u8>> {
+    let firsts: Vec<_> = report.runs.iter().filter(|run| run.rep == 0).collect();
+    let &[run] = &firsts[..] else { return Err(NoTrace::Several(firsts.len()).into()) };
+    let schedule = export::outgoing(run).ok_or(NoTrace::Unseen)?;
+    if let Some(course) = run.course.as_ref().filter(|course| course.is_cut) {
+        let events = text::count(MOST_EVENTS as f64);
+        let end = text::time(course.to_ns as f64);
+        output.note(&format!("note: the trace ends at {end}: more than {events} events"));
+    }
+    let mut bytes = Vec::new();
+    write_perfetto(&schedule, &mut bytes)?;
+    Ok(bytes)
+}
+
+fn check(report: &Report, claims: &[Claim]) -> anyhow::Result<()> {
     let failures: Result<Vec<_>, ClaimError> =
         claims.iter().filter_map(|claim| claim.check(report).transpose()).collect();
     match failures? {

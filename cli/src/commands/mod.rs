@@ -3,8 +3,9 @@
 use crate::args::{Cli, Command};
 use crate::output::Output;
 
-mod common;
+pub mod common;
 mod completions;
+pub mod convert;
 mod doctor;
 pub mod flow;
 pub mod load;
@@ -26,6 +27,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Sim(args) => sim::run(args, cli.verbose, output),
         Command::Replay(args) => replay::run(args, cli.verbose, output),
         Command::Report(args) => report::run(args, output),
+        Command::Convert(args) => convert::run(args, output),
         Command::Load(args) => load::run(args, output),
         Command::Flow(args) => flow::run(args, output),
         Command::Set(args) => set::run(args, output),

@@ -62,7 +62,8 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
     common::show(report?, &wish, &args.show, &claims, output)
 }
 
-fn open(path: &Path) -> Result<Recording, TraceError> {
+/// Reads a trace of any kind.
+pub fn open(path: &Path) -> Result<Recording, TraceError> {
     let options = ReadOptions::default();
     if path == Path::new("-") {
         return read_from(io::stdin().lock(), &name(path), &options);

@@ -137,7 +137,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
 }
 
 fn draw(plan: &Plan, rows: &[Row], output: Output) -> String {
-    view::table::draw(&view::sweep::page(plan, rows), output.columns(None))
+    view::table::draw(&view::sweep::page(plan, rows), output.columns(None), output.is_styled(None))
 }
 
 /// The CSV so far: what is in the file, if there is one, is that as well.

@@ -126,6 +126,7 @@ impl Metric {
         let cells = texts.into_iter().enumerate().map(|(index, text)| Cell {
             is_best: !all_alike && contends(index) && Some(&text) == best.as_ref(),
             text,
+            bar: None,
         });
         cells.collect()
     }

@@ -16,7 +16,9 @@ pub fn sheets(report: &Report, policies: &[Policy]) -> Vec<Sheet> {
     let percent: fn(f64) -> String = |share| text::percent(share, 2);
     let mut sheets = Vec::new();
     if has_endless_task(policies) {
-        sheets.push(with_weights(sheet("share of CPU time", policies, mean_share, percent), policies));
+        let mut shares = sheet("share of CPU time", policies, mean_share, percent);
+        add_bars(&mut shares, policies, report.cpus);
+        sheets.push(with_weights(shares, policies));
     }
     let recorded = report.trace.as_ref().and_then(|trace| trace.recorded.as_ref());
     let responses = [
@@ -25,6 +27,29 @@ pub fn sheets(report: &Report, policies: &[Policy]) -> Vec<Sheet> {
     ];
     sheets.extend(responses.into_iter().filter(|sheet| sheet.rows.len() > 1));
     sheets
+}
+
+/// Bars beside shares, if no row was left out; all on one scale.
+fn add_bars(sheet: &mut Sheet, policies: &[Policy], cpus: u32) {
+    if sheet.rows.len() != policies[0].runs[0].tasks.len() {
+        return;
+    }
+    let shares: Vec<Vec<Option<(f64, f64)>>> = policies
+        .iter()
+        .map(|policy| (0..sheet.rows.len()).map(|index| shares_of(policy, index, cpus)).collect())
+        .collect();
+    let greatest = shares.iter().flatten().flatten().map(|&(received, entitled)| received.max(entitled));
+    let greatest = greatest.fold(0.0, f64::max);
+    for (index, shares) in shares.into_iter().enumerate() {
+        sheet.add_bars(index + 1, greatest, shares.into_iter());
+    }
+}
+
+fn shares_of(policy: &Policy, index: usize, cpus: u32) -> Option<(f64, f64)> {
+    let task = policy.task(index);
+    let cpu_time_ns = policy.runs.iter().map(|run| run.duration_ns as f64).sum::<f64>() * f64::from(cpus);
+    let entitled_ns: f64 = task.iter().map(|task| task.entitled_ns as f64).sum();
+    (cpu_time_ns > 0.0).then_some((mean_share(&task)?, entitled_ns / cpu_time_ns))
 }
 
 /// Shares are read against weights.

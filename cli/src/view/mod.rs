@@ -1,9 +1,11 @@
 //! Reports for people and programs. Views compute nothing: they choose, arrange and draw.
 
+mod bar;
 pub mod claims;
 pub mod claims_page;
 mod comparison;
 pub mod csv;
+pub mod gantt;
 pub mod json;
 pub mod live;
 pub mod markdown;

@@ -53,12 +53,23 @@ pub struct Column {
 }
 
 /// One cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// Safe to print.
     pub text: String,
     /// Whether it is the best of its column.
     pub is_best: bool,
+    /// Drawn beside the text where there is room.
+    pub bar: Option<Bar>,
+}
+
+/// A share and what it should be, as parts of the whole bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bar {
+    /// How long it is, from 0 to 1.
+    pub length: f64,
+    /// Where the mark is, from 0 to 1.
+    pub mark: f64,
 }
 
 /// The first decisions of a policy.
@@ -212,11 +223,25 @@ impl Column {
 impl Cell {
     /// A cell without a mark.
     pub fn plain(text: String) -> Self {
-        Self { text, is_best: false }
+        Self { text, is_best: false, bar: None }
     }
 }
 
 impl Sheet {
+    /// Bars in column `index`, one a row, from what each task received and was entitled to, in any unit. Columns of one
+    /// sheet have one scale.
+    pub fn add_bars(
+        &mut self,
+        index: usize,
+        greatest: f64,
+        shares: impl Iterator<Item = Option<(f64, f64)>>,
+    ) {
+        for (row, share) in self.rows.iter_mut().zip(shares) {
+            let bar = |(received, entitled)| Bar { length: received / greatest, mark: entitled / greatest };
+            row[index].bar = share.filter(|_| greatest > 0.0).map(bar);
+        }
+    }
+
     /// Leaves out rows in which nothing was measured.
     pub fn without_empty_rows(mut self) -> Self {
         self.rows.retain(|row| row[1..].iter().any(|cell| cell.text != ABSENT));

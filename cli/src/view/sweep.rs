@@ -75,7 +75,7 @@ fn columns(plan: &Plan) -> Vec<Column> {
 }
 
 fn cells(plan: &Plan, row: &Row) -> Vec<Cell> {
-    let plain = |text: String| Cell { text, is_best: false };
+    let plain = Cell::plain;
     let mut cells = vec![plain(text::escape(&row.policy))];
     cells.extend(plan.varied.iter().zip(&row.values).map(|(vary, value)| {
         plain(value.map_or_else(|| NOTHING.to_owned(), |value| text::escape(&vary.values[value])))

@@ -7,7 +7,7 @@ use comfy_table::{
 };
 
 use crate::view::page::{NOTHING, Page, Schedule, Sheet};
-use crate::view::text;
+use crate::view::{bar, text};
 
 /// Between columns.
 const WIDE_GAP: usize = 2;
@@ -19,7 +19,7 @@ const NARROW_GAP: usize = 1;
 const NARROWEST_NAME: usize = 16;
 
 /// Draws the page in `columns` columns, with escape sequences for emphasis: strip them where they do not belong.
-pub fn draw(page: &Page, columns: usize) -> String {
+pub fn draw(page: &Page, columns: usize, styled: bool) -> String {
     let mut out = String::new();
     for line in std::iter::once(&page.heading).chain(&page.quality) {
         let indent = line.len() - line.trim_start().len() + 2;
@@ -30,7 +30,7 @@ pub fn draw(page: &Page, columns: usize) -> String {
         if let Some(title) = &sheet.title {
             line_to(&mut out, &text::fit(title, columns));
         }
-        line_to(&mut out, &sheet_text(sheet, columns));
+        line_to(&mut out, &sheet_text(sheet, columns, styled));
         if index == 0 && !page.notes.is_empty() {
             line_to(&mut out, &text::wrap(&page.notes.join("; "), columns, 2));
         }
@@ -47,11 +47,12 @@ pub fn draw(page: &Page, columns: usize) -> String {
 }
 
 /// One table if it fits, else blocks of columns under each other, each with the rows' names.
-fn sheet_text(sheet: &Sheet, columns: usize) -> String {
-    let layout = Layout::of(sheet, columns);
+fn sheet_text(sheet: &Sheet, columns: usize, styled: bool) -> String {
+    let layout = Layout::of(sheet, columns, styled);
     let blocks: Vec<String> =
         layout.blocks(columns).iter().map(|block| layout.draw(block, columns)).collect();
-    blocks.join("\n\n")
+    let meaning = if layout.bar_width > 0 { bar::MEANING } else { "" };
+    blocks.join("\n\n") + meaning
 }
 
 /// A sheet and what its cells ask of their columns.
@@ -63,10 +64,13 @@ struct Layout<'a> {
     marked: Vec<bool>,
     /// Between columns.
     gap: usize,
+    /// Of the bars beside cells; 0 if there is no room for any.
+    bar_width: usize,
+    styled: bool,
 }
 
 impl<'a> Layout<'a> {
-    fn of(sheet: &'a Sheet, columns: usize) -> Self {
+    fn of(sheet: &'a Sheet, columns: usize, styled: bool) -> Self {
         let is_marked = |index: usize| sheet.rows.iter().any(|row| row[index].is_best);
         let marked: Vec<bool> = (0..sheet.columns.len()).map(is_marked).collect();
         let widths = sheet.columns.iter().enumerate().map(|(index, column)| {
@@ -75,13 +79,30 @@ impl<'a> Layout<'a> {
             let cells = sheet.rows.iter().map(|row| text::width(&row[index].text) + mark);
             head.chain(cells).max().unwrap_or(0)
         });
-        let mut layout = Self { sheet, widths: widths.collect(), marked, gap: NARROW_GAP };
+        let widths = widths.collect();
+        let mut layout = Self { sheet, widths, marked, gap: NARROW_GAP, bar_width: 0, styled };
         let fits_only_narrow = layout.fits(columns) && {
             layout.gap = WIDE_GAP;
             !layout.fits(columns)
         };
         layout.gap = if fits_only_narrow { NARROW_GAP } else { WIDE_GAP };
+        layout.make_room_for_bars(columns);
         layout
+    }
+
+    /// What is left of the line, if it is enough, is for bars: pictures never break a table up.
+    fn make_room_for_bars(&mut self, columns: usize) {
+        let used = self.widths[0] + self.width_of(1..self.widths.len());
+        let with_bars: Vec<usize> = (1..self.widths.len()).filter(|&index| self.has_bars(index)).collect();
+        let width = bar::width(columns.saturating_sub(used), with_bars.len());
+        if width > 0 {
+            self.bar_width = width;
+            with_bars.into_iter().for_each(|index| self.widths[index] += width + 1);
+        }
+    }
+
+    fn has_bars(&self, index: usize) -> bool {
+        self.sheet.rows.iter().any(|row| row[index].bar.is_some())
     }
 
     fn fits(&self, columns: usize) -> bool {
@@ -170,7 +191,12 @@ impl<'a> Layout<'a> {
             (0, _) => Drawn::new(text::fit(&cell.text, name_width)),
             (_, true) => Drawn::new(format!("{}*", cell.text)).add_attribute(Attribute::Bold),
             (_, false) if self.marked[index] => Drawn::new(format!("{} ", cell.text)),
-            (_, false) => Drawn::new(&cell.text),
+            (_, false) => match cell.bar.filter(|_| self.bar_width > 0) {
+                Some(bar) => {
+                    Drawn::new(format!("{} {}", bar::draw(bar, self.bar_width, self.styled), cell.text))
+                }
+                None => Drawn::new(&cell.text),
+            },
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::view::{table, text};
 
 /// As it looks where escape sequences are stripped.
 fn drawn(report: &Report, wish: &Wish, columns: usize) -> String {
-    anstream::adapter::strip_str(&table::draw(&page(report, wish), columns)).to_string()
+    anstream::adapter::strip_str(&table::draw(&page(report, wish), columns, false)).to_string()
 }
 
 fn widest(text: &str) -> usize {
@@ -33,11 +33,12 @@ rr       30.0ms   2.0%   92.0ms   15.0ms   3.00ms   9.20ms      4.00x
   task
 
 share of CPU time
-task     weight     gr3      rr
-───────────────────────────────
-big           3  60.00%  50.00%
-small/1       1  20.00%  25.00%
-small/2       1  19.50%  24.50%
+task     weight                      gr3                       rr
+─────────────────────────────────────────────────────────────────
+big           3  ===============| 60.00%  ============|    50.00%
+small/1       1  ====|            20.00%  ======|          25.00%
+small/2       1  ====|            19.50%  ======|          24.50%
+bars: CPU time; the mark is what the task was entitled to
 
 mean response
 task        gr3      rr

@@ -183,7 +183,9 @@ impl Engine<'_> {
         t.state = State::Waiting;
         t.since_ns = self.now;
         t.woken = true;
+        let row = t.row as usize;
         self.runnable += 1;
+        self.tell(Seen::Woken { task, row, at_ns: self.now, by: self.acting });
         let asked = self.machine.wake(task, is_new, self.now);
         self.ask(asked);
         Ok(())
@@ -360,6 +362,7 @@ impl Engine<'_> {
         self.alive -= 1;
         self.ended_ns = self.now;
         self.free.push(task);
+        self.tell(Seen::Gone { task, at_ns: self.now });
     }
 
     /// Its time is up, whatever it does.

@@ -76,8 +76,40 @@ pub struct Slice {
     pub to_ns: u64,
 }
 
-/// Told of every stretch of service, in order of its end.
-pub type Observer<'a> = &'a mut dyn FnMut(Slice);
+/// What an observer is told, in order of time: of a stretch of service, when it is accounted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// A task had a CPU.
+    Served(Slice),
+    /// A task became runnable.
+    Woken {
+        /// Which.
+        task: TaskId,
+        /// Index into the result's rows.
+        row: usize,
+        /// When, in ns.
+        at_ns: u64,
+        /// The CPU whose task did it; none if it was a timer.
+        by: Option<u32>,
+    },
+    /// The task on a CPU left it and is not runnable.
+    Rests {
+        /// Which.
+        task: TaskId,
+        /// When, in ns.
+        at_ns: u64,
+    },
+    /// A task is no more; its number may be used again.
+    Gone {
+        /// Which.
+        task: TaskId,
+        /// When, in ns.
+        at_ns: u64,
+    },
+}
+
+/// Told of what happens to tasks.
+pub type Observer<'a> = &'a mut dyn FnMut(Seen);
 
 #[derive(Debug, Default)]
 struct Cpu {
@@ -149,6 +181,8 @@ pub struct Engine<'a> {
     machine: Machine,
     observer: Option<Observer<'a>>,
     job_observer: Option<JobObserver<'a>>,
+    /// The CPU whose task executes its program.
+    acting: Option<u32>,
     now: u64,
     timers: Timers,
     cpus: Vec<Cpu>,
@@ -204,6 +238,7 @@ impl<'a> Engine<'a> {
             machine,
             observer: None,
             job_observer: None,
+            acting: None,
             now: 0,
             timers: Timers::default(),
             cpus: std::iter::repeat_with(Cpu::default).take(n).collect(),
@@ -246,7 +281,7 @@ impl<'a> Engine<'a> {
         engine
     }
 
-    /// Tells `observer` of every stretch of service.
+    /// Tells `observer` what happens to tasks.
     pub fn observe(&mut self, observer: Observer<'a>) {
         self.observer = Some(observer);
     }
@@ -254,6 +289,12 @@ impl<'a> Engine<'a> {
     /// Tells `observer` of every job that ends.
     pub fn observe_jobs(&mut self, observer: JobObserver<'a>) {
         self.job_observer = Some(observer);
+    }
+
+    fn tell(&mut self, seen: Seen) {
+        if let Some(observer) = &mut self.observer {
+            observer(seen);
+        }
     }
 
     /// Runs to the end. `progress` is told the simulated time now and then, and stops the run by `false`.
@@ -406,7 +447,10 @@ impl<'a> Engine<'a> {
         self.account(cpu);
         let task = self.cpus[cpu].task;
         if self.tasks[task as usize].demand_ns == 0 {
-            return self.advance_on_cpu(cpu);
+            self.acting = Some(cpu as u32);
+            let done = self.advance_on_cpu(cpu);
+            self.acting = None;
+            return done;
         }
         self.decide(cpu)
     }
@@ -424,10 +468,8 @@ impl<'a> Engine<'a> {
         let t = &mut self.tasks[task as usize];
         t.serve(ran);
         self.busy_ns += ran;
-        if let Some(observer) = &mut self.observer {
-            let row = t.row as usize;
-            observer(Slice { cpu: cpu as u32, row, task, from_ns, to_ns: self.now });
-        }
+        let row = t.row as usize;
+        self.tell(Seen::Served(Slice { cpu: cpu as u32, row, task, from_ns, to_ns: self.now }));
     }
 
     fn ask(&mut self, cpu: Option<u32>) {
@@ -583,6 +625,7 @@ impl<'a> Engine<'a> {
         self.running -= 1;
         self.runnable -= 1;
         self.machine.block(task, self.cpus[cpu].ran_ns, exits, self.now);
+        self.tell(Seen::Rests { task, at_ns: self.now });
         self.overhead_ns += self.cpus[cpu].switched_ns(self.now);
         self.vacate(cpu);
     }

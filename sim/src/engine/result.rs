@@ -112,6 +112,7 @@ impl Engine<'_> {
             programs: self.programs.results(&self.machine),
             schedule: (self.setup.schedule > 0).then_some(self.schedule),
             figures,
+            course: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
-use divvy_sim::engine::{Engine, Setup, Slice};
+use divvy_sim::engine::{Engine, Seen, Setup, Slice};
 use divvy_sim::policy;
 use divvy_sim::report::Run;
 use divvy_sim::run::{Rows, machine};
@@ -27,7 +27,11 @@ pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
         sharing: Sharing::of(&spec),
     };
     let mut slices = Vec::new();
-    let mut keep = |slice: Slice| slices.push(slice);
+    let mut keep = |seen: Seen| {
+        if let Seen::Served(slice) = seen {
+            slices.push(slice);
+        }
+    };
     let mut engine = Engine::new(workload, machine, setup);
     engine.observe(&mut keep);
     let run = engine.run(spec_text, &|_| true).unwrap_or_else(|violation| panic!("{spec_text}: {violation}"));

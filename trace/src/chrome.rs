@@ -1,0 +1,78 @@
+//! Writes a schedule as Chrome's trace events (JSON), which many viewers open. They know no CPUs: each is a row of one
+//! process. Times are in microseconds, with three decimals exact.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::outgoing::Outgoing;
+
+/// The process whose threads are the CPUs.
+const CPUS: u32 = 1;
+/// That of the counters.
+const COUNTERS: u32 = 2;
+
+#[derive(Serialize)]
+struct Name<'a> {
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    ph: &'static str,
+    name: &'static str,
+    pid: u32,
+    tid: usize,
+    args: Name<'a>,
+}
+
+#[derive(Serialize)]
+struct Thread {
+    tid: i32,
+    process: i32,
+}
+
+#[derive(Serialize)]
+struct Slice<'a> {
+    ph: &'static str,
+    name: &'a str,
+    pid: u32,
+    tid: usize,
+    args: Thread,
+}
+
+/// Writes it.
+pub fn write(schedule: &Outgoing, out: &mut impl Write) -> io::Result<()> {
+    out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
+    let row = |name, tid, value: &str| {
+        serde_json::to_string(&Row { ph: "M", name, pid: CPUS, tid, args: Name { name: value } })
+    };
+    write!(out, "{}", row("process_name", 0, "CPUs")?)?;
+    for (cpu, runs) in schedule.cpus.iter().enumerate() {
+        write!(out, ",\n{}", row("thread_name", cpu, &format!("CPU {cpu}"))?)?;
+        for run in runs {
+            let thread = &schedule.threads[run.thread];
+            let args = Thread { tid: thread.tid, process: thread.process };
+            let slice =
+                serde_json::to_string(&Slice { ph: "X", name: &thread.name, pid: CPUS, tid: cpu, args })?;
+            let times = format!("\"ts\":{},\"dur\":{}", micros(run.from_ns), micros(run.to_ns - run.from_ns));
+            write!(out, ",\n{{{times},{}", &slice[1..])?;
+        }
+    }
+    for counter in &schedule.counters {
+        let name = serde_json::to_string(&counter.name)?;
+        for &(t_ns, value) in &counter.points {
+            let (ts, unit) = (micros(t_ns), counter.unit);
+            write!(
+                out,
+                ",\n{{\"ph\":\"C\",\"name\":{name},\"pid\":{COUNTERS},\"ts\":{ts},\"args\":{{\"{unit}\":{value}}}}}"
+            )?;
+        }
+    }
+    out.write_all(b"\n]}\n")
+}
+
+/// As text: a float would not be exact.
+fn micros(ns: u64) -> String {
+    format!("{}.{:03}", ns / 1000, ns % 1000)
+}

@@ -1,0 +1,223 @@
+//! Reads the sched events of a Perfetto trace, a packet at a time. Bundles come CPU by CPU and are put in order.
+
+use std::io::{BufRead, Read};
+
+use super::ANY_INTERRUPT;
+use super::field::*;
+use super::wire::{Fields, Value};
+use crate::error::{ErrorKind, Place, TraceError};
+use crate::event::{Context, Event, Kind, TaskRef};
+use crate::import::Facts;
+use crate::perf_data::bytes::{Stream, truncated};
+use crate::perf_data::window::{Sink, Window};
+use crate::state::StateTable;
+
+/// Perfetto's own packets are below a few MB.
+const MOST_PACKET_BYTES: u64 = 64 << 20;
+/// As many bytes show whether it is text, which may begin with an empty line: the same byte as a packet.
+const SNIFFED_BYTES: usize = 64;
+
+/// Whether a file with this beginning is a Perfetto trace.
+pub(crate) fn is_perfetto(start: &[u8]) -> bool {
+    let is_binary = |byte: &u8| !matches!(byte, 0x09..=0x0d | 0x1b | 0x20..=0x7e);
+    start.first() == Some(&0x0a) && start.iter().take(SNIFFED_BYTES).any(is_binary)
+}
+
+/// What is read of one trace.
+struct Import {
+    states: StateTable,
+    facts: Facts,
+    window: Window,
+}
+
+/// Reads it packet by packet; one is held at a time.
+pub(crate) fn import<R: BufRead>(input: R, sink: &mut Sink) -> Result<Facts, TraceError> {
+    let mut stream = Stream::new(input, 0);
+    let facts = Facts { format: "Perfetto", ..Facts::default() };
+    let mut import = Import { states: StateTable::of_release(""), facts, window: Window::default() };
+    while let Some(tag) = varint(&mut stream)? {
+        let at = stream.offset;
+        let size = match (tag >> 3, tag & 7) {
+            (_, 2) => varint(&mut stream)?.ok_or_else(|| truncated("a packet's size", stream.offset))?,
+            _ => return Err(damaged("this is no packet", at)),
+        };
+        if tag >> 3 != u64::from(trace::PACKET) {
+            stream.skip(size, "a field of the trace")?;
+            continue;
+        }
+        let start = stream.offset;
+        let data = stream.claimed(size, MOST_PACKET_BYTES, "a packet")?;
+        import.packet(&data, start, sink)?;
+    }
+    import.window.finish(sink)?;
+    Ok(import.facts)
+}
+
+/// `None` at the end of the file.
+fn varint<R: Read>(stream: &mut Stream<R>) -> Result<Option<u64>, TraceError> {
+    let mut value = 0;
+    for index in 0..10 {
+        let mut byte = [0];
+        if index == 0 {
+            if !stream.fill_or_end(&mut byte, "a packet's tag")? {
+                return Ok(None);
+            }
+        } else {
+            stream.fill(&mut byte, "a packet's size")?;
+        }
+        value |= u64::from(byte[0] & 0x7f) << (7 * index);
+        if byte[0] < 0x80 {
+            return Ok(Some(value));
+        }
+    }
+    Err(damaged("a number has no end", stream.offset))
+}
+
+fn damaged(what: &str, at: u64) -> TraceError {
+    TraceError::new(ErrorKind::Malformed, format!("{what}: the trace is damaged"))
+        .at(Place::Offset(at))
+        .advise("copy it again, or record again")
+}
+
+/// The fields of the message at byte `start` of the file.
+fn fields(data: &[u8], start: u64) -> impl Iterator<Item = Result<(u32, Value<'_>), TraceError>> {
+    let place = move |at: usize| damaged("a field does not fit its message", start + at as u64);
+    Fields::of(data).map(move |field| field.map_err(place))
+}
+
+/// The messages in a field, with where in the file they begin.
+fn inner<'a>(value: Value<'a>, start: u64) -> (&'a [u8], u64) {
+    match value {
+        Value::Bytes(bytes, at) => (bytes, start + at as u64),
+        Value::Number(_) => (&[], start),
+    }
+}
+
+impl Import {
+    fn packet(&mut self, data: &[u8], start: u64, sink: &mut Sink) -> Result<(), TraceError> {
+        for field in fields(data, start) {
+            let (number, value) = field?;
+            let (data, start) = inner(value, start);
+            match number {
+                packet::FTRACE_EVENTS => self.bundle(data, start, sink)?,
+                packet::PROCESS_TREE => self.tree(data, start, sink)?,
+                packet::SYSTEM_INFO => self.system(data, start)?,
+                packet::COMPRESSED => {
+                    return Err(TraceError::new(ErrorKind::Unsupported, "packets are compressed")
+                        .at(Place::Offset(start))
+                        .advise("record without compression_type, or: traceconv decompress_packets IN OUT"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn system(&mut self, data: &[u8], start: u64) -> Result<(), TraceError> {
+        for field in fields(data, start) {
+            let (system::UTSNAME, value) = field? else { continue };
+            let (data, start) = inner(value, start);
+            for field in fields(data, start) {
+                if let (utsname::RELEASE, release) = field? {
+                    self.facts.kernel = String::from_utf8_lossy(release.bytes()).into_owned();
+                    self.states = StateTable::of_release(&self.facts.kernel);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tree(&mut self, data: &[u8], start: u64, sink: &mut Sink) -> Result<(), TraceError> {
+        for field in fields(data, start) {
+            let (tree::THREAD, value) = field? else { continue };
+            let (data, start) = inner(value, start);
+            let (mut task, mut process) = (TaskRef::named(0, b""), -1);
+            for field in fields(data, start) {
+                match field? {
+                    (thread::TID, value) => task.tid = value.number() as i32,
+                    (thread::TGID, value) => process = value.number() as i32,
+                    (thread::NAME, value) => task.comm = TaskRef::named(0, value.bytes()).comm,
+                    _ => {}
+                }
+            }
+            let kind = Kind::Identity { task, process };
+            sink(&Event { t_ns: 0, cpu: 0, context: Context::UNKNOWN, kind })
+                .map_err(|e| e.at(Place::Offset(start)))?;
+        }
+        Ok(())
+    }
+
+    fn bundle(&mut self, data: &[u8], start: u64, sink: &mut Sink) -> Result<(), TraceError> {
+        let mut cpu = 0;
+        for field in fields(data, start) {
+            match field? {
+                (bundle::CPU, value) => cpu = u32::try_from(value.number()).unwrap_or(u32::MAX),
+                (bundle::LOST, value) if value.number() != 0 => self.facts.lost_somewhere += 1,
+                (bundle::COMPACT, value) => {
+                    return Err(TraceError::new(ErrorKind::Unsupported, "sched events are in compact form")
+                        .at(Place::Offset(inner(value, start).1))
+                        .advise("record with ftrace_config { compact_sched { enabled: false } }"));
+                }
+                _ => {}
+            }
+        }
+        for field in fields(data, start) {
+            let (bundle::EVENT, value) = field? else { continue };
+            let (data, start) = inner(value, start);
+            if let Some(event) = self.event(data, start, cpu)? {
+                self.window.push(event, sink).map_err(|e| e.at(Place::Offset(start)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&self, data: &[u8], start: u64, cpu: u32) -> Result<Option<Event>, TraceError> {
+        let (mut t_ns, mut context, mut kind) = (0, Context::UNKNOWN, None);
+        for field in fields(data, start) {
+            let (number, value) = field?;
+            let (data, start) = inner(value, start);
+            match number {
+                event::TIMESTAMP => t_ns = value.number(),
+                event::PID => context.tid = value.number() as i32,
+                event::FLAGS => context.interrupt = Some(value.number() & ANY_INTERRUPT != 0),
+                event::SWITCH => kind = Some(self.switch(data, start)?),
+                event::WAKING => kind = Some(Kind::Waking { task: woken(data, start)? }),
+                event::WAKEUP => kind = Some(Kind::Woken { task: woken(data, start)? }),
+                event::WAKEUP_NEW => kind = Some(Kind::WokenNew { task: woken(data, start)? }),
+                _ => {}
+            }
+        }
+        Ok(kind.map(|kind| Event { t_ns, cpu, context, kind }))
+    }
+
+    fn switch(&self, data: &[u8], start: u64) -> Result<Kind, TraceError> {
+        let (mut prev, mut next, mut state) = (TaskRef::named(0, b""), TaskRef::named(0, b""), 0);
+        for field in fields(data, start) {
+            let (number, value) = field?;
+            match number {
+                switch::PREV_COMM => prev.comm = TaskRef::named(0, value.bytes()).comm,
+                switch::PREV_PID => prev.tid = value.number() as i32,
+                switch::PREV_PRIO => prev.prio = i16::try_from(value.number()).ok(),
+                switch::PREV_STATE => state = value.number(),
+                switch::NEXT_COMM => next.comm = TaskRef::named(0, value.bytes()).comm,
+                switch::NEXT_PID => next.tid = value.number() as i32,
+                switch::NEXT_PRIO => next.prio = i16::try_from(value.number()).ok(),
+                _ => {}
+            }
+        }
+        Ok(Kind::Switch { prev, state: self.states.decode(state), next })
+    }
+}
+
+fn woken(data: &[u8], start: u64) -> Result<TaskRef, TraceError> {
+    let mut task = TaskRef::named(0, b"");
+    for field in fields(data, start) {
+        match field? {
+            (wake::COMM, value) => task.comm = TaskRef::named(0, value.bytes()).comm,
+            (wake::PID, value) => task.tid = value.number() as i32,
+            (wake::PRIO, value) => task.prio = i16::try_from(value.number()).ok(),
+            _ => {}
+        }
+    }
+    Ok(task)
+}

@@ -1,0 +1,147 @@
+//! Writes a schedule as a Perfetto trace, packet by packet.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use super::HARD_INTERRUPT;
+use super::field::*;
+use super::wire::Message;
+use crate::event::{Event, Kind, TaskRef};
+use crate::outgoing::{Counter, Outgoing};
+use crate::state::State;
+
+/// Without a release, readers take states for those of Linux 4.4.
+const RELEASE: &str = "6.12.0";
+/// All packets are of one sequence.
+const SEQUENCE: u64 = 1;
+/// `TrackEvent.Type` of a counter's value.
+const TYPE_COUNTER: u64 = 4;
+/// A bundle is a packet of its own, and of one CPU.
+const MOST_IN_BUNDLE: usize = 512;
+
+/// Writes it. Events of one time keep their order: a bundle ends where the next event is another CPU's.
+pub fn write(schedule: &Outgoing, out: &mut impl Write) -> io::Result<()> {
+    packet(out, |packet| {
+        packet.message(packet::SYSTEM_INFO, |system| {
+            system.message(system::UTSNAME, |name| {
+                name.bytes(utsname::SYSNAME, b"Linux");
+                name.bytes(utsname::RELEASE, RELEASE.as_bytes());
+            });
+        });
+    })?;
+    packet(out, |packet| packet.message(packet::PROCESS_TREE, |tree| process_tree(tree, schedule)))?;
+    let events = schedule.events();
+    for same_cpu in events.chunk_by(|a, b| a.cpu == b.cpu) {
+        for bundle in same_cpu.chunks(MOST_IN_BUNDLE) {
+            packet(out, |packet| {
+                packet.message(packet::FTRACE_EVENTS, |message| {
+                    message.number(bundle::CPU, u64::from(bundle[0].cpu));
+                    bundle
+                        .iter()
+                        .for_each(|event| message.message(bundle::EVENT, |m| ftrace_event(m, event)));
+                });
+            })?;
+        }
+    }
+    for (index, counter) in schedule.counters.iter().enumerate() {
+        write_counter(out, index as u64 + 1, counter)?;
+    }
+    Ok(())
+}
+
+fn packet(out: &mut impl Write, fill: impl FnOnce(&mut Message)) -> io::Result<()> {
+    let mut trace = Message::default();
+    trace.message(trace::PACKET, |packet| {
+        fill(packet);
+        packet.number(packet::SEQUENCE, SEQUENCE);
+    });
+    out.write_all(&trace.0)
+}
+
+fn process_tree(tree: &mut Message, schedule: &Outgoing) {
+    let mut known = BTreeSet::new();
+    for thread in &schedule.threads {
+        if known.insert(thread.process) {
+            tree.message(tree::PROCESS, |process| {
+                process.signed(process::PID, thread.process.into());
+                process.bytes(process::CMDLINE, thread.process_name.as_bytes());
+            });
+        }
+    }
+    for thread in &schedule.threads {
+        tree.message(tree::THREAD, |message| {
+            message.signed(thread::TID, thread.tid.into());
+            message.bytes(thread::NAME, thread.name.as_bytes());
+            message.signed(thread::TGID, thread.process.into());
+        });
+    }
+}
+
+fn ftrace_event(message: &mut Message, event: &Event) {
+    message.number(event::TIMESTAMP, event.t_ns);
+    message.signed(event::PID, event.context.tid.max(0).into());
+    match event.kind {
+        Kind::Switch { prev, state, next } => message.message(event::SWITCH, |m| {
+            m.bytes(switch::PREV_COMM, prev.comm.as_bytes());
+            m.signed(switch::PREV_PID, prev.tid.into());
+            m.signed(switch::PREV_PRIO, prio(&prev));
+            m.signed(switch::PREV_STATE, raw(state));
+            m.bytes(switch::NEXT_COMM, next.comm.as_bytes());
+            m.signed(switch::NEXT_PID, next.tid.into());
+            m.signed(switch::NEXT_PRIO, prio(&next));
+        }),
+        Kind::Waking { task } => message.message(event::WAKING, |m| wake(m, &task, event.cpu)),
+        Kind::WokenNew { task } => message.message(event::WAKEUP_NEW, |m| wake(m, &task, event.cpu)),
+        _ => {}
+    }
+    let interrupt = event.context.interrupt == Some(true);
+    message.number(event::FLAGS, if interrupt { HARD_INTERRUPT } else { 0 });
+}
+
+fn wake(message: &mut Message, task: &TaskRef, cpu: u32) {
+    message.bytes(wake::COMM, task.comm.as_bytes());
+    message.signed(wake::PID, task.tid.into());
+    message.signed(wake::PRIO, prio(task));
+    message.signed(wake::TARGET_CPU, cpu.into());
+}
+
+fn prio(task: &TaskRef) -> i64 {
+    task.prio.unwrap_or(120).into()
+}
+
+/// As [`RELEASE`] numbers them; 0x100 is `R+`.
+fn raw(state: State) -> i64 {
+    match state {
+        State::Runnable => 0x100,
+        State::Sleep | State::Unknown => 0x1,
+        State::Disk => 0x2,
+        State::Stopped => 0x4,
+        State::Traced => 0x8,
+        State::Dead => 0x10,
+        State::Parked => 0x40,
+        State::Idle => 0x80,
+    }
+}
+
+fn write_counter(out: &mut impl Write, uuid: u64, counter: &Counter) -> io::Result<()> {
+    packet(out, |packet| {
+        packet.message(packet::TRACK_DESCRIPTOR, |track| {
+            track.number(track::UUID, uuid);
+            track.bytes(track::NAME, counter.name.as_bytes());
+            track.message(track::COUNTER, |message| {
+                message.bytes(counter::UNIT_NAME, counter.unit.as_bytes());
+            });
+        });
+    })?;
+    for &(t_ns, value) in &counter.points {
+        packet(out, |packet| {
+            packet.number(packet::TIMESTAMP, t_ns);
+            packet.message(packet::TRACK_EVENT, |event| {
+                event.number(track_event::TYPE, TYPE_COUNTER);
+                event.number(track_event::TRACK, uuid);
+                event.signed(track_event::VALUE, value);
+            });
+        })?;
+    }
+    Ok(())
+}
