@@ -1,7 +1,7 @@
 //! Offered load, and the workload that offers another.
 //!
 //! The load is the CPU time that open arrivals ask for, on average, in a unit of time, as a part of all CPUs: the sum
-//! over tasks of `count` times the mean demand of a program over the mean time between arrivals, over the number of CPUs.
+//! over tasks of the mean demand of a program over the mean time between arrivals, over the number of CPUs.
 //! It is varied by making all times between arrivals longer or shorter by the same factor, whatever their distribution,
 //! so that jobs and their order stay the same. What switches cost is not counted.
 
@@ -47,7 +47,7 @@ fn rate(task: &Task) -> Result<f64, String> {
     }
     match demand_ns {
         Some(ns) if ns.is_infinite() => none("has demands without a finite mean"),
-        Some(ns) if ns > 0.0 => Ok(f64::from(task.count) * ns / between_ns),
+        Some(ns) if ns > 0.0 => Ok(ns / between_ns),
         Some(_) => none("uses no CPU time"),
         None => none("runs for ever, or forks"),
     }
@@ -97,16 +97,16 @@ mod tests {
         Workload::parse(&format!("cpus = 2\nduration = \"1s\"\ntask = [ {tasks} ]"), "x").unwrap()
     }
 
-    const OPEN: &str = "{ name = \"a\", count = 2, arrivals = { open = { exp = \"10ms\" } }, \
+    const OPEN: &str = "{ name = \"a\", arrivals = { open = { exp = \"10ms\" } }, \
         program = [ { loop = 2, do = [ { run = { uniform = { lo = \"1ms\", hi = \"3ms\" } } }, { sleep = \"5ms\" } ] } ] },";
 
     #[test]
     fn a_load_by_hand() {
-        // Two at a time, each 10 ms, each 2 times 2 ms, on 2 CPUs.
-        assert!((offered(&workload(OPEN)).unwrap() - 0.4).abs() < 1e-12);
+        // Each 10 ms, 2 times 2 ms, on 2 CPUs.
+        assert!((offered(&workload(OPEN)).unwrap() - 0.2).abs() < 1e-12);
         let other = "{ name = \"b\", arrivals = { open = \"20ms\" }, program = [ { run = \"4ms\" } ] }";
         let both = workload(&format!("{OPEN}{other}"));
-        assert!((offered(&both).unwrap() - 0.5).abs() < 1e-12);
+        assert!((offered(&both).unwrap() - 0.3).abs() < 1e-12);
         for load in [0.1, 0.9, 1.5] {
             assert!((offered(&with_load(&both, load).unwrap()).unwrap() - load).abs() < 1e-6);
         }
@@ -136,7 +136,7 @@ mod tests {
         for (tasks, part) in [
             ("{ name = \"a\", program = [ { run = \"1ms\" } ] }", "has no open arrivals"),
             (
-                "{ name = \"a\", arrivals = { open = \"1ms\" }, program = [ { run = \"forever\" } ] }",
+                "{ name = \"a\", arrivals = { open = \"1ms\", limit = 5 }, program = [ { run = \"forever\" } ] }",
                 "for ever",
             ),
             (
