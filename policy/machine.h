@@ -206,8 +206,8 @@ static inline u32 machine_owner(struct machine *m, u32 id)
 	return by_group && group ? POOL + group : fact(m, id)->process;
 }
 
-/* A task's weight among the members of its group, or without groups before readjustment. Both of these divide by the same number: with
- * both, tfps does (groups R4). */
+/* A task's weight among the members of its group, or without groups before readjustment. Both of these divide by the same
+ * number: with both, tfps does (groups R4). */
 static inline u64 machine_wanted(struct machine *m, u32 id)
 {
 	u64 nominal = fact(m, id)->nominal;

@@ -276,16 +276,26 @@ static __always_inline u32 group_of(u64 key)
 /* What is not static the verifier looks at once, whatever comes before and after the calls: so here, where a task may or
  * may not be moved before something else is told. */
 
+/* Under the lock: a free group, or ROOT. One that was freed while a task of it was still dying keeps its parent until that
+ * is gone, and waits: with another one meanwhile groups could come to be within themselves. */
+static __always_inline u32 take_group(void)
+{
+	u32 freed = free_groups[(nfree_groups - 1) & GROUP_MASK];
+
+	if (nfree_groups && !machine.groups.group[freed & GROUP_MASK].k) {
+		nfree_groups--;
+		return freed;
+	}
+	return last_group < MAX_GROUPS - 1 ? ++last_group : ROOT;
+}
+
 /* A group of this key in a parent; ROOT if no more can be had, and its tasks are in the root then. */
 NOINLINE u32 make_group(u64 key, u32 parent, u64 weight)
 {
 	struct event e = { .cpu = parent, .amount = weight, .now = clock_ns() };
 
 	bpf_spin_lock(&lock);
-	if (nfree_groups)
-		e.process = free_groups[--nfree_groups & GROUP_MASK];
-	else if (last_group < MAX_GROUPS - 1)
-		e.process = ++last_group;
+	e.process = take_group();
 	if (e.process)
 		tell(EVENT_set_group, &e);
 	bpf_spin_unlock(&lock);

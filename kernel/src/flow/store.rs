@@ -2,14 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
-use redb::{Database, ReadableTable as _, TableDefinition};
+use redb::{Database, ReadableTable as _, ReadableTableMetadata as _, TableDefinition};
 
 use super::Program;
 
 /// Values are JSON: rows that a later version adds fields to can still be read.
 const PROGRAMS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("flow programs 1");
+
+type Table<'a> = redb::Table<'a, u64, &'static [u8]>;
+
+/// Twice as many as a kernel has room for.
+const MOST_PROGRAMS: u64 = 8192;
 
 /// What is wrong with a database, and where.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +59,10 @@ impl Store {
         if !self.path.exists() {
             return Ok(BTreeMap::new());
         }
+        self.guard(|| self.read_all())
+    }
+
+    fn read_all(&self) -> Result<BTreeMap<u64, Program>, StoreError> {
         let database = Database::open(&self.path).map_err(|error| self.refused(error))?;
         let transaction = database.begin_read().map_err(|error| self.damaged(&error))?;
         let table = match transaction.open_table(PROGRAMS) {
@@ -68,21 +79,55 @@ impl Store {
         Ok(programs)
     }
 
-    /// Adds programs, or replaces them; the file is made if it is not there, and its directory.
+    /// Changes programs, or adds them, in one transaction; the file is made if it is not there, and its directory. Of
+    /// more than there is room for, those stored longest ago are forgotten.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn write(&self, programs: &BTreeMap<u64, Program>) -> Result<(), StoreError> {
+    /// When it cannot be written; nothing is changed then.
+    pub fn update(
+        &self,
+        identities: impl Iterator<Item = u64>,
+        mut change: impl FnMut(u64, &mut Program),
+    ) -> Result<(), StoreError> {
         if let Some(directory) = self.path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
             fs::create_dir_all(directory).map_err(|error| self.file(&error))?;
         }
         self.change(|table| {
-            for (identity, program) in programs {
-                let bytes = serde_json::to_vec(program).map_err(|error| self.damaged(&error))?;
+            for identity in identities {
+                let mut program = self.row(table, identity)?;
+                change(identity, &mut program);
+                let bytes = serde_json::to_vec(&program).map_err(|error| self.damaged(&error))?;
                 table.insert(identity, bytes.as_slice()).map_err(|error| self.damaged(&error))?;
             }
-            Ok(())
+            self.forget(table)
         })
+    }
+
+    fn row(&self, table: &Table<'_>, identity: u64) -> Result<Program, StoreError> {
+        let row = table.get(identity).map_err(|error| self.damaged(&error))?;
+        let program = row.map(|bytes| serde_json::from_slice(bytes.value())).transpose();
+        Ok(program.map_err(|error| self.damaged(&error))?.unwrap_or_default())
+    }
+
+    /// A compiler's command lines are new each time: without this the file, and the time to read it, would grow for ever.
+    fn forget(&self, table: &mut Table<'_>) -> Result<(), StoreError> {
+        if table.len().map_err(|error| self.damaged(&error))? <= MOST_PROGRAMS {
+            return Ok(());
+        }
+        let mut by_age = Vec::new();
+        for row in table.iter().map_err(|error| self.damaged(&error))? {
+            let (identity, bytes) = row.map_err(|error| self.damaged(&error))?;
+            let program: Program =
+                serde_json::from_slice(bytes.value()).map_err(|error| self.damaged(&error))?;
+            by_age.push((program.stored_s, identity.value()));
+        }
+        by_age.sort_unstable();
+        // More than needed, as it means reading all of them.
+        let surplus = by_age.len() - MOST_PROGRAMS as usize * 3 / 4;
+        for (_, identity) in &by_age[..surplus] {
+            table.remove(identity).map_err(|error| self.damaged(&error))?;
+        }
+        Ok(())
     }
 
     /// Removes programs.
@@ -100,14 +145,32 @@ impl Store {
 
     fn change(
         &self,
-        change: impl FnOnce(&mut redb::Table<'_, u64, &[u8]>) -> Result<(), StoreError>,
+        change: impl FnOnce(&mut Table<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        // Command lines of all users are in it: not for everybody.
+        let mut open = fs::OpenOptions::new();
+        let file = open.read(true).write(true).create(true).truncate(false).mode(0o600).open(&self.path);
+        let file = file.map_err(|error| self.file(&error))?;
+        self.guard(|| self.change_in(file, change))
+    }
+
+    fn change_in(
+        &self,
+        file: fs::File,
+        change: impl FnOnce(&mut Table<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let mut builder = Database::builder();
-        let database = builder.create_with_file_format_v3(true).create(&self.path);
+        let database = builder.create_with_file_format_v3(true).create_file(file);
         let database = database.map_err(|error| self.refused(error))?;
         let transaction = database.begin_write().map_err(|error| self.damaged(&error))?;
         change(&mut transaction.open_table(PROGRAMS).map_err(|error| self.damaged(&error))?)?;
         transaction.commit().map_err(|error| self.damaged(&error))
+    }
+
+    /// Of a file that is damaged, redb asserts what does not hold.
+    fn guard<T>(&self, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let asserted = |_| Err(StoreError::Damaged(self.path.clone(), "redb gives up".to_owned()));
+        panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(asserted)
     }
 
     fn refused(&self, error: redb::DatabaseError) -> StoreError {
@@ -133,6 +196,9 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use std::mem;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     /// A file of this test's own, which is removed in the end.
@@ -166,18 +232,60 @@ mod tests {
         let store = scratch.store();
         assert!(store.read().unwrap().is_empty(), "no file is no programs");
         assert!(!store.path().exists());
-        store.write(&BTreeMap::from([(7, program("a")), (u64::MAX, program("b"))])).unwrap();
-        store.write(&BTreeMap::from([(7, program("c"))])).unwrap();
+        store.update([7, u64::MAX].into_iter(), |_, it| *it = program("b")).unwrap();
+        store
+            .update([7].into_iter(), |_, it| assert_eq!(mem::replace(it, program("c")), program("b")))
+            .unwrap();
         assert_eq!(store.read().unwrap(), BTreeMap::from([(7, program("c")), (u64::MAX, program("b"))]));
         store.remove(&[7, 8]).unwrap();
         assert_eq!(store.read().unwrap(), BTreeMap::from([(u64::MAX, program("b"))]));
     }
 
     #[test]
+    fn command_lines_are_not_for_everybody() {
+        let scratch = Scratch::new("mode");
+        let store = scratch.store();
+        store.update([1].into_iter(), |_, it| *it = program("mysql --password=x")).unwrap();
+        assert_eq!(fs::metadata(store.path()).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn who_was_stored_longest_ago_is_forgotten() {
+        let scratch = Scratch::new("many");
+        let store = scratch.store();
+        let stored = |identity, it: &mut Program| it.stored_s = identity;
+        store.update(1..=MOST_PROGRAMS, stored).unwrap();
+        assert_eq!(store.read().unwrap().len() as u64, MOST_PROGRAMS);
+        store.update([MOST_PROGRAMS + 1].into_iter(), stored).unwrap();
+        let left: Vec<u64> = store.read().unwrap().into_keys().collect();
+        assert_eq!(left.len() as u64, MOST_PROGRAMS * 3 / 4);
+        assert_eq!(left.last(), Some(&(MOST_PROGRAMS + 1)), "and not the newest");
+    }
+
+    /// Each page, one at a time, is overwritten, or the file ends there.
+    #[test]
+    fn a_damaged_file_is_an_error_or_read() {
+        let scratch = Scratch::new("damaged");
+        let store = scratch.store();
+        store.update(1..=50, |_, it| *it = program("x")).unwrap();
+        let whole = fs::read(store.path()).unwrap();
+        for at in (0..whole.len()).step_by(whole.len() / 64) {
+            let mut bytes = whole.clone();
+            let end = (at + 512).min(bytes.len());
+            bytes[at..end].fill(0xa5);
+            fs::write(store.path(), bytes).unwrap();
+            let _ = store.read();
+            let _ = store.update([1, 99].into_iter(), |_, _| ());
+            fs::write(store.path(), &whole[..at]).unwrap();
+            let _ = store.read();
+        }
+    }
+
+    #[test]
     fn errors_name_the_file_and_what_to_do() {
         let scratch = Scratch::new("bad");
         let store = scratch.store();
-        store.write(&BTreeMap::new()).unwrap();
+        store.update([].into_iter(), |_, _| ()).unwrap();
         let other = Database::open(store.path()).unwrap();
         assert!(store.read().unwrap_err().to_string().contains("in use by another program"));
         drop(other);

@@ -1,6 +1,7 @@
 //! What the modifier flow knows of programs, from the database into the kernel and back.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use divvy_sim::spec::Spec;
@@ -9,7 +10,7 @@ use super::Watch;
 use super::error::LoadError;
 use super::host::Words;
 use super::object::Scheduler;
-use crate::flow::{Predictions, Seen, Store, command_line};
+use crate::flow::{Predictions, Program, Seen, Store, command_line};
 
 /// Of the specs that need it.
 pub const MODIFIER: &str = "flow";
@@ -76,14 +77,22 @@ pub fn name(bytes: &[u8]) -> String {
 /// The programs of one life of a scheduler.
 pub struct Programs {
     store: Store,
+    /// Of earlier lives, until the scheduler is told.
+    known: BTreeMap<u64, Program>,
     before: BTreeMap<u64, Seen>,
     pub next: Instant,
 }
 
 impl Programs {
+    /// What the database knows: read before anything is attached, as it may be damaged.
+    pub fn open(store: Store) -> Result<Programs, LoadError> {
+        let known = store.read().map_err(LoadError::Store)?;
+        Ok(Programs { store, known, before: BTreeMap::new(), next: Instant::now() + EVERY })
+    }
+
     /// Tells a scheduler that was just attached what is known.
-    pub fn begin(scheduler: &Scheduler, store: Store) -> Result<Programs, LoadError> {
-        let mut known: Vec<_> = store.read().map_err(LoadError::Store)?.into_iter().collect();
+    pub fn begin(&mut self, scheduler: &Scheduler) -> Result<(), LoadError> {
+        let mut known: Vec<_> = mem::take(&mut self.known).into_iter().collect();
         // Where two have one place the later one has it: the one that was executed last.
         known.sort_by_key(|(_, program)| program.stored_s);
         for (identity, program) in &known {
@@ -91,7 +100,7 @@ impl Programs {
                 scheduler.command("command_learn", &mut learn_bytes(*identity, at, *entry))?;
             }
         }
-        Ok(Programs { store, before: BTreeMap::new(), next: Instant::now() + EVERY })
+        Ok(())
     }
 
     /// Stores what is new since the last time.
@@ -112,14 +121,14 @@ impl Programs {
         if changed.is_empty() {
             return Ok(());
         }
-        let mut known = self.store.read().map_err(LoadError::Store)?;
-        known.retain(|identity, _| changed.contains_key(identity));
-        for (identity, seen) in changed {
-            let before = self.before.remove(&identity).unwrap_or_default();
-            known.entry(identity).or_default().update(&before, &seen, now_s);
-            self.before.insert(identity, seen);
-        }
-        self.store.write(&known).map_err(LoadError::Store)
+        let before = &self.before;
+        let update = |identity, program: &mut Program| {
+            let nothing = Seen::default();
+            program.update(before.get(&identity).unwrap_or(&nothing), &changed[&identity], now_s);
+        };
+        self.store.update(changed.keys().copied(), update).map_err(LoadError::Store)?;
+        self.before.extend(changed);
+        Ok(())
     }
 
     /// As [`Programs::store`]; what cannot be stored now may be later.

@@ -129,6 +129,8 @@ impl Session<'_> {
             sample: LOCK_SAMPLE,
             tick_ns: tick_ns(),
         };
+        let store = || Store::at(&self.options.db);
+        let mut programs = knows_programs(&spec).then(|| Programs::open(store())).transpose()?;
         let log = self.options.log.as_deref();
         let log = log.map(|path| records::create(path, life, &config)).transpose()?;
         let mut scheduler = Scheduler::load(&config, self.options.timeout.as_millis() as u32)?;
@@ -137,8 +139,9 @@ impl Session<'_> {
         }
         scheduler.attach(&spec)?;
         let records = log.map(|log| Records::of(&scheduler, log)).transpose()?;
-        let store = || Store::at(&self.options.db);
-        let mut programs = knows_programs(&spec).then(|| Programs::begin(&scheduler, store())).transpose()?;
+        if let Some(programs) = &mut programs {
+            programs.begin(&scheduler)?;
+        }
         watch.note(&format!(
             "{spec} schedules {} CPU{}",
             cpus.count(),
