@@ -104,7 +104,13 @@ fn is_bad_input(cause: &(dyn Error + 'static)) -> bool {
         || cause.is::<Unfit>()
         || cause.is::<NoProgram>()
         || cause.is::<BadReport>()
-        || matches!(cause.downcast_ref(), Some(StoreError::File(..) | StoreError::Damaged(..)))
+        || cause.downcast_ref().is_some_and(is_bad_store)
+        // Transparent, it is not in the chain itself.
+        || matches!(cause.downcast_ref(), Some(LoadError::Store(error)) if is_bad_store(error))
+}
+
+fn is_bad_store(error: &StoreError) -> bool {
+    matches!(error, StoreError::File(..) | StoreError::Damaged(..))
 }
 
 fn is_missing(cause: &(dyn Error + 'static)) -> bool {
@@ -177,6 +183,11 @@ mod tests {
         assert_eq!(number_of(NotMet { failures: vec![] }), 3);
         let file = WorkloadError::File { file: "x".to_owned(), reason: "gone".to_owned() };
         assert_eq!(number_of(file), 4);
+        let source = || io::Error::from(io::ErrorKind::NotFound);
+        assert_eq!(number_of(BadReport::File { file: "x".to_owned(), source: source() }), 4);
+        let damaged = || StoreError::Damaged("x".into(), "cut".to_owned());
+        assert_eq!(number_of(damaged()), 4);
+        assert_eq!(number_of(LoadError::Store(damaged())), 4);
         assert_eq!(number_of(LogError::Cut { file: "x".into(), at: 1, events: 0 }), 4);
         assert_eq!(number_of(LogError::Observer(io::Error::other("disk full"))), 1);
         assert_eq!(number_of(io::Error::other("disk full")), 1);

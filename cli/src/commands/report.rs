@@ -4,16 +4,33 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use divvy_sim::report::{Report, SCHEMA_VERSION};
 
 use crate::args::ReportArgs;
 use crate::output::Output;
 use crate::view::report::{self, Source};
 
+const LARGEST_MIB: u64 = 256;
+
 /// A file that is no result of divvy's.
 #[derive(Debug, thiserror::Error)]
 pub enum BadReport {
+    /// It is not there, or not to be read.
+    #[error("cannot read {file}")]
+    File {
+        /// As given.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// No result is that large; it may have no end.
+    #[error(
+        "{file} has more than {LARGEST_MIB} MiB: no result of divvy has; `divvy sim WORKLOAD -p SPEC --format json` makes one"
+    )]
+    TooLarge {
+        /// As given.
+        file: String,
+    },
     /// Not JSON, or other JSON.
     #[error("{file} is no result of divvy: {reason}; `divvy sim WORKLOAD -p SPEC --format json` makes one")]
     Unreadable {
@@ -36,7 +53,7 @@ pub enum BadReport {
 
 /// Reads results, and writes a page of them.
 pub fn run(args: &ReportArgs, output: Output) -> anyhow::Result<()> {
-    let reports = args.runs.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<Report>>>()?;
+    let reports = args.runs.iter().map(|file| read(file)).collect::<Result<Vec<Report>, BadReport>>()?;
     let named = |file: &PathBuf| (reports.len() > 1).then(|| stem(file));
     let sources: Vec<Source> =
         args.runs.iter().zip(&reports).map(|(file, report)| Source { name: named(file), report }).collect();
@@ -51,18 +68,20 @@ fn stem(file: &Path) -> String {
     file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }
 
-fn read(file: &Path) -> anyhow::Result<Report> {
+fn read(file: &Path) -> Result<Report, BadReport> {
     let name = file.display().to_string();
-    let text = text_of(file).with_context(|| format!("cannot read {name}"))?;
-    parse(&name, &text).map_err(Into::into)
+    let text = text_of(file).map_err(|source| BadReport::File { file: name.clone(), source })?;
+    if text.len() as u64 > LARGEST_MIB << 20 {
+        return Err(BadReport::TooLarge { file: name });
+    }
+    parse(&name, &text)
 }
 
 fn text_of(file: &Path) -> io::Result<Vec<u8>> {
-    if file != Path::new("-") {
-        return fs::read(file);
-    }
+    let input: Box<dyn io::Read> =
+        if file == Path::new("-") { Box::new(io::stdin().lock()) } else { Box::new(fs::File::open(file)?) };
     let mut text = Vec::new();
-    io::stdin().lock().read_to_end(&mut text)?;
+    input.take((LARGEST_MIB << 20) + 1).read_to_end(&mut text)?;
     Ok(text)
 }
 
