@@ -653,7 +653,7 @@ pub struct PaperArgs {
     pub output: Option<PathBuf>,
 }
 
-/// Vary parameters of a workload or policy: means and intervals at every combination
+/// Vary parameters of a workload or policy: a row of means at every combination
 #[derive(Debug, Args)]
 #[command(
     after_help = SWEEP_EXAMPLES,
