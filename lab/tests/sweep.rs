@@ -118,7 +118,7 @@ fn shards_merge_to_the_bytes_of_one_run() {
     let mixed = table::merge(&[shards[0].clone(), ("other".into(), other)]);
     assert_eq!(mixed, Err(TableError::Other("other".into())));
     let mut changed = whole.clone();
-    changed.insert_str(whole.len() - 2, "1");
+    changed.insert(whole.len() - 2, '1');
     let differs = table::merge(&[("a".into(), whole), ("b".into(), changed)]);
     assert!(matches!(differs, Err(TableError::Differs { point: 8, .. })), "{differs:?}");
     assert!(matches!(table::merge(&[("x".into(), "a,b\r\n".into())]), Err(TableError::NotASweep(_))));

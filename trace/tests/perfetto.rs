@@ -33,8 +33,11 @@ fn perf_script(recording: &Recording) -> Vec<u8> {
     bytes
 }
 
+/// A thread's number, name, CPU time, and intervals: from, to, what it did.
+type Known = (i32, String, u64, Vec<(u64, u64, String)>);
+
 /// By thread number: name, CPU time, and where it was when. What the recording's ends cut is not known either way.
-fn known(recording: &Recording, until_ns: u64) -> Vec<(i32, String, u64, Vec<(u64, u64, String)>)> {
+fn known(recording: &Recording, until_ns: u64) -> Vec<Known> {
     let activity = |interval: &Interval| match interval.activity {
         Activity::Blocked { state, .. } => format!("{state:?}"),
         activity => format!("{activity:?}"),

@@ -5,8 +5,11 @@ use divvy_lab::sweep::{Estimate, MEASURES, Plan, Row, Vary};
 use crate::view::page::{ABSENT, Cell, Column, NOTHING, Page, Sheet};
 use crate::view::text;
 
+/// A measure, its heads, and how its numbers are written
+type Shown = (&'static str, &'static [&'static str], fn(f64) -> String);
+
 /// Of the measures, those that fit a terminal: name, head, how to print one.
-const SHOWN: [(&str, &[&str], fn(f64) -> String); 6] = [
+const SHOWN: [Shown; 6] = [
     ("response_mean", &["response", "mean"], text::time),
     ("response_p99", &["response", "p99"], text::time),
     ("wait_mean", &["wait", "mean"], text::time),

@@ -53,7 +53,7 @@ pub enum SweepError {
         /// The point; empty before anything is varied.
         at: String,
         /// Why not.
-        error: WorkloadError,
+        error: Box<WorkloadError>,
     },
     /// A value that a policy does not take.
     #[error("at {at}: {error}")]
@@ -61,7 +61,7 @@ pub enum SweepError {
         /// The point.
         at: String,
         /// Why not.
-        error: SpecError,
+        error: Box<SpecError>,
     },
     /// A run has no result.
     #[error("at {at}: {error}")]

@@ -84,7 +84,7 @@ impl Plan {
     /// # Errors
     /// At the first value that does not fit, before anything runs.
     pub fn new(request: &Request) -> Result<Plan, SweepError> {
-        let at_start = |error| SweepError::Workload { at: String::new(), error };
+        let at_start = |error| SweepError::Workload { at: String::new(), error: Box::new(error) };
         let original = Workload::parse(request.text, request.file).map_err(at_start)?;
         let targets = targets(request)?;
         check_size(request, &targets)?;
@@ -292,7 +292,8 @@ fn workload(
         .collect();
     let text = place::replaced(request.text, &edits);
     let parsed = Workload::parse(&text, request.file);
-    let mut workload = parsed.map_err(|error| SweepError::Workload { at: at.to_owned(), error })?;
+    let mut workload =
+        parsed.map_err(|error| SweepError::Workload { at: at.to_owned(), error: Box::new(error) })?;
     let unrun = |error| SweepError::Run { at: at.to_owned(), error };
     workload = adapted(&workload, request.options).map_err(unrun)?;
     for (i, _) in targets.iter().enumerate().filter(|(_, target)| matches!(target, Target::Load)) {
@@ -355,7 +356,8 @@ fn with_params(
         format!("{}{kept}{chosen}", part.name)
     };
     let text = parts(spec).map(text).collect::<Vec<_>>().join("+");
-    spec::parse(&text, policy::all()).map_err(|error| SweepError::Spec { at: at.to_owned(), error })
+    spec::parse(&text, policy::all())
+        .map_err(|error| SweepError::Spec { at: at.to_owned(), error: Box::new(error) })
 }
 
 /// FNV-1a of all that the result depends on.
