@@ -396,6 +396,8 @@ fn flow_r10_sequences_of_earlier_runs_are_learned() {
     // Out of order, or of a program that is being executed, they are not taken.
     desk.machine.tell(&Event::Learn { program: 9, at: 1, run_ns: 1, wait_ns: 0 }, desk.now);
     assert!(desk.machine.program(9).is_none());
+    desk.machine.tell(&Event::Learn { program: PROGRAM, at: 4, run_ns: 1, wait_ns: 0 }, desk.now);
+    assert_eq!(desk.sequence().len(), 3);
     desk.start(PROCESS, PROGRAM);
     desk.machine.tell(&Event::Learn { program: PROGRAM, at: 3, run_ns: 1, wait_ns: 0 }, desk.now);
     assert_eq!(desk.sequence().len(), 3);
@@ -461,6 +463,15 @@ fn follow(paper: &mut Controller, turns: &Turns, need: u64) {
     }
     let served = turns.continued.len() as u64 * SLICE;
     paper.blocks(now + need - served);
+}
+
+/// What was predicted is used up when the timeslice is, and the run goes on.
+#[test]
+fn flow_r3_without_a_delay_nobody_is_delayed_by_nothing() {
+    let mut desk = Desk::with_tm(0);
+    desk.execute(PROGRAM, &ms(&[100]));
+    assert_eq!(desk.execute(PROGRAM, &ms(&[120]))[0].continued, [false]);
+    assert_eq!(desk.machine.program(PROGRAM).expect("it was executed").delays, 0);
 }
 
 /// Tm = 0 is as without the modifier, slice by slice.
