@@ -84,6 +84,47 @@ fn tfps_figure_10() {
     }
 }
 
+/// Mean response under each policy of the command, ms
+fn mean_response_ms(file: &str, specs: &str, task: &str) -> Vec<f64> {
+    let report = run(file, specs, 0);
+    let mean = |run: &divvy_sim::report::Run| {
+        let of = run.tasks.iter().find(|t| t.name == task).expect("a row");
+        of.response_ns.mean.expect("jobs ended") / 1e6
+    };
+    report.runs.iter().map(mean).collect()
+}
+
+#[test]
+fn a_large_alpha_is_good_for_short_requests_and_long_ones_pay() {
+    let specs = "pbs:alpha=0.1,pbs:alpha=1,pbs:alpha=4";
+    let short = mean_response_ms("web-server.toml", specs, "short");
+    let long = mean_response_ms("web-server.toml", specs, "long");
+    assert!(short[0] > 10.0 * short[1] && short[1] > 1.5 * short[2], "{short:?}");
+    assert!(long[0] < long[1] && long[1] < long[2], "{long:?}");
+}
+
+/// Ten steps of 12 ms, each of which waits for two rounds of 30 ms and has 5 ms of sleep, or for one.
+#[test]
+fn flow_lets_a_step_end_that_is_nearly_done() {
+    let mean = mean_response_ms("just-before-a-block.toml", "rr,rr+flow", "stepper");
+    assert!((mean[0] - 720.0).abs() < 1.0 && (400.0..430.0).contains(&mean[1]), "{mean:?}");
+}
+
+#[test]
+fn a_game_has_its_frames_where_programs_are_treated_alike() {
+    let mean = mean_response_ms("game-and-stream.toml", "eevdf,eevdf+procfair", "game");
+    assert!(mean[0] > 16.0 && mean[1] < 10.0, "a frame is due after 16 ms: {mean:?}");
+}
+
+#[test]
+fn a_thousand_tasks_get_their_shares() {
+    let report = run("a-thousand.toml", "gr3,sfs", 0);
+    for run in &report.runs {
+        let worst = run.tasks.iter().map(|t| t.error_max_ns.max(-t.error_min_ns)).max();
+        assert!(worst < Some(3_000_000), "{}: {worst:?} ns, quanta are of 1 ms", run.policy);
+    }
+}
+
 #[test]
 fn gr3_figures_1_to_3() {
     assert_eq!(schedule("gr3-figure-1.toml", 8), ["C1 C1 C2 C1 C1 C1 C2 C3"]);
