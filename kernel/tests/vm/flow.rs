@@ -70,14 +70,19 @@ fn a_compile_and_a_compressor_are_learned_across_schedulers() {
     said.assert_calm();
 }
 
-/// What the three executions of a program lasted together, in hundredths of a second
+/// How long the middle one of a program's three executions lasted, in hundredths of a second: the system itself now and
+/// then takes the CPU for a few of them.
 fn elapsed(said: &Said, spec: &str, name: &str) -> f64 {
     let start = format!("{spec} {name} ");
     let times = said.part("times").lines().filter_map(|line| line.strip_prefix(&start));
-    let times: Vec<f64> = times.map(|time| time.parse().expect("a time")).collect();
+    let mut times: Vec<f64> = times.map(|time| time.parse().expect("a time")).collect();
     assert_eq!(times.len(), 3, "{start}: {said}");
-    times.iter().sum()
+    times.sort_by(f64::total_cmp);
+    times[1]
 }
+
+/// The guest's clock counts hundredths of a second.
+const RESOLUTION: f64 = 1.0;
 
 /// On one CPU whose clock counts instructions, where what a program uses depends on it alone.
 #[test]
@@ -92,7 +97,7 @@ fn predictions_come_closer_and_nobody_is_slowed_down() {
     for name in ["gzip", "cc1"] {
         assert_shrinks(&said, program(&export, name));
         let (without, with) = (elapsed(&said, "rr", name), elapsed(&said, "rr+flow", name));
-        assert!(with <= 1.01 * without, "{name}: {with} instead of {without}: {said}");
+        assert!(with <= 1.01 * without + RESOLUTION, "{name}: {with} instead of {without}: {said}");
     }
     said.assert_calm();
 }
