@@ -58,8 +58,12 @@ pub struct Jobs {
 /// Runs a workload to its end, for its jobs.
 pub fn jobs(workload: &Workload, text: &str, seed: u64, rep: u32) -> Result<Jobs, LabError> {
     let mut done = Vec::new();
-    let mut keep = |job: JobDone| done.push(job);
-    let run = with_engine(workload, text, seed, rep, |engine| engine.observe_jobs(&mut keep))?;
+    let mut keep = |seen: Seen| {
+        if let Seen::JobDone(job) = seen {
+            done.push(job);
+        }
+    };
+    let run = with_engine(workload, text, seed, rep, |engine| engine.observe(&mut keep))?;
     Ok(Jobs { names: run.tasks.into_iter().map(|task| task.name).collect(), done })
 }
 

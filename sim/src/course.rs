@@ -110,6 +110,7 @@ impl Course {
                     self.happen(task, at_ns, What::Gone);
                 }
             }
+            Seen::JobDone(_) => {}
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use divvy_lab::plot::escape;
 use divvy_lab::{Claim, Reproduction, Verdict};
 use divvy_sim::figures::base64;
 
@@ -101,10 +102,6 @@ fn row(out: &mut String, claim: &Claim) {
     if let Some(analysis) = claim.analysis.as_ref().filter(|_| claim.verdict != Verdict::Missing) {
         let _ = writeln!(out, "<tr><td colspan=\"5\" class=\"hint\">{}</td></tr>", escape(analysis));
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

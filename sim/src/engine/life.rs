@@ -209,9 +209,14 @@ impl Engine<'_> {
         }
         let row = &mut self.rows[t.row as usize];
         row.finished_ns = Some(self.now);
-        if let Some(observer) = &mut self.job_observer {
+        if let Some(observer) = &mut self.observer {
             let service_ns = t.job_service_ns;
-            observer(JobDone { row: t.row as usize, from_ns: began, to_ns: self.now, service_ns });
+            observer(Seen::JobDone(JobDone {
+                row: t.row as usize,
+                from_ns: began,
+                to_ns: self.now,
+                service_ns,
+            }));
         }
         if t.counts {
             let job = Job { response_ns, wait_ns: t.wait_ns, service_ns: t.job_service_ns };

@@ -99,6 +99,8 @@ pub enum Seen {
         /// When, in ns.
         at_ns: u64,
     },
+    /// A job ended.
+    JobDone(JobDone),
     /// A task is no more; its number may be used again.
     Gone {
         /// Which.
@@ -171,16 +173,12 @@ pub struct JobDone {
     pub service_ns: u64,
 }
 
-/// Told of every job, in order of its end.
-pub type JobObserver<'a> = &'a mut dyn FnMut(JobDone);
-
 /// One run in progress.
 pub struct Engine<'a> {
     workload: &'a Workload,
     setup: Setup,
     machine: Machine,
     observer: Option<Observer<'a>>,
-    job_observer: Option<JobObserver<'a>>,
     /// The CPU whose task executes its program.
     acting: Option<u32>,
     now: u64,
@@ -237,7 +235,6 @@ impl<'a> Engine<'a> {
             workload,
             machine,
             observer: None,
-            job_observer: None,
             acting: None,
             now: 0,
             timers: Timers::default(),
@@ -284,11 +281,6 @@ impl<'a> Engine<'a> {
     /// Tells `observer` what happens to tasks.
     pub fn observe(&mut self, observer: Observer<'a>) {
         self.observer = Some(observer);
-    }
-
-    /// Tells `observer` of every job that ends.
-    pub fn observe_jobs(&mut self, observer: JobObserver<'a>) {
-        self.job_observer = Some(observer);
     }
 
     fn tell(&mut self, seen: Seen) {
