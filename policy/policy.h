@@ -29,6 +29,8 @@
  *                                    joined takes the CPU from one that runs; else never
  *   POLICY_COUNTS_TURNS              optional: it shares out turns and not their service; a host that has to cut a
  *                                    turn short, or to let it last, makes up for it in the task's next turn
+ *   xyz_bring(s, id, work)           optional (define POLICY_CLAIRVOYANT, and POLICY_SIMULATOR_ONLY: no kernel knows):
+ *                                    the task's program begins `work` ns of work; told before join, and during its turn
  *   POLICY_MODIFIERS                 optional: the modifiers that its algorithm includes, which are
  *                                    then always on (FEASIBLE)
  *

@@ -618,7 +618,7 @@ Without an ID it lists the figures, tables and worked examples that can be repro
 and how long it takes on two cores. Each claim has what the paper prints, what was measured, how near is near enough, \
 and the verdict; one that does not reproduce stays so, with the reason. Then the exit code is 3.
 
-The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7) are times of this machine. \
+The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7, flow-overhead) are times of this machine. \
 The GR3 study takes minutes: with --resume an interrupted run goes on where it was, and ends with the same bytes.
 
 Examples:

@@ -53,12 +53,12 @@ pub fn all() -> &'static [Figure] {
         ),
         figure!("gr3-2", "six clients in two groups, 24 quanta", ["gr3"], (0, 0), gr3::figure_2),
         figure!("gr3-3", "weights 3, 2, 1 on two CPUs, with a frontlog", ["gr3"], (0, 0), gr3::figure_3),
-        figure!("gr3-4", "service errors of weighted round-robin", ["wrr"], (0, 100), study::figure_4),
+        figure!("gr3-4", "service errors of weighted round-robin", ["wrr"], (0, 80), study::figure_4),
         figure!("gr3-5", "service errors of weighted fair queueing", ["wfq"], (0, 2), study::figure_5),
         figure!("gr3-6", "service errors of start-time fair queueing", ["sfq"], (0, 2), study::figure_6),
-        figure!("gr3-7", "service errors of VTRR", ["vtrr"], (0, 165), study::figure_7),
-        figure!("gr3-8", "service errors of smoothed round-robin", ["srr"], (0, 105), study::figure_8),
-        figure!("gr3-9", "service errors of GR3", ["gr3"], (0, 185), study::figure_9),
+        figure!("gr3-7", "service errors of VTRR", ["vtrr"], (0, 185), study::figure_7),
+        figure!("gr3-8", "service errors of smoothed round-robin", ["srr"], (0, 120), study::figure_8),
+        figure!("gr3-9", "service errors of GR3", ["gr3"], (0, 220), study::figure_9),
         figure!("gr3-wf2q", "WF2Q is never a quantum from its due", ["wf2q"], (0, 3), study::wf2q),
         figure!(
             "gr3-skew",
@@ -181,6 +181,13 @@ pub fn all() -> &'static [Figure] {
             ["rr", "flow"],
             (0, 0),
             flow::figure_1
+        ),
+        figure!(
+            "flow-overhead",
+            "logging and prediction: no difference that shows",
+            ["rr", "flow"],
+            (1, 1),
+            costs::flow_overhead
         ),
         figure!(
             "flow-6",

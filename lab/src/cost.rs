@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use divvy_sim::policy::{self, Machine, TaskId, WEIGHT_UNIT};
+use divvy_sim::policy::{self, Event, Machine, TaskId, WEIGHT_UNIT};
 use divvy_sim::run::machine;
 use divvy_sim::spec;
 use divvy_sim::workload::{Purpose, stream};
@@ -29,6 +29,7 @@ pub enum Clients {
 struct Bench {
     machine: Machine,
     cpus: usize,
+    n: u32,
     clients: Clients,
     now_ns: u64,
     ran: Vec<TaskId>,
@@ -47,7 +48,8 @@ pub struct Case {
     pub cpus: u32,
 }
 
-/// ns for each decision, of each case with each number of clients. Weights are uniform from 1 to 40.
+/// ns for each decision, of each case with each number of clients. Weights are uniform from 1 to 40; each client executes a
+/// program of its own, again in each batch.
 pub fn per_decision(
     cases: &[Case],
     numbers: &[u32],
@@ -84,6 +86,7 @@ impl Bench {
         Ok(Bench {
             machine,
             cpus: case.cpus as usize,
+            n,
             clients,
             now_ns: 0,
             ran: vec![0; BATCH],
@@ -93,7 +96,16 @@ impl Bench {
         })
     }
 
+    /// Each client executes its program from the beginning, so that the one before can be known.
+    fn execute(&mut self) {
+        let knowing = if self.machine.knows_programs() { self.n } else { 0 };
+        for id in 1..=knowing {
+            self.machine.tell(&Event::SetProgram { task: id, program: u64::from(id) }, self.now_ns);
+        }
+    }
+
     fn batch(&mut self) {
+        self.execute();
         let began = Instant::now();
         match self.clients {
             Clients::Stay => self.now_ns = self.machine.turns(self.now_ns, &mut self.ran),
@@ -132,5 +144,13 @@ mod tests {
         blocked.dedup();
         assert_eq!(blocked.len(), 20);
         assert!(bench.least_ns > 0.0 && bench.least_ns.is_finite());
+    }
+
+    #[test]
+    fn the_second_execution_is_predicted() {
+        let mut bench = Bench::new(&Case { spec: "rr+flow", cpus: 1 }, 10, Clients::ComeAndGo, 1).unwrap();
+        (0..3).for_each(|_| bench.batch());
+        let program = bench.machine.program(1).unwrap();
+        assert!(program.executions >= 2 && program.predictions.runs > 0, "{program:?}");
     }
 }

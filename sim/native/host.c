@@ -123,6 +123,15 @@ static u32 h_set_allowed(struct machine *m, u32 id, const u64 *words)
 	return machine_set_allowed(m, id, &a);
 }
 
+#ifdef POLICY_CLAIRVOYANT
+static void h_bring(struct machine *m, u32 id, u64 work)
+{
+	CALL(bring)(&m->s, id, work);
+}
+#else
+#define h_bring 0
+#endif
+
 /* One CPU's turn ends, and its next begins: the calls that Rust makes one by one, in their order. */
 static u32 next_turn(struct machine *m, u32 cpu, u64 now)
 {
@@ -212,6 +221,7 @@ const struct host EXPORT = {
 	.yield = h_yield,
 	.set_weight = h_set_weight,
 	.set_allowed = h_set_allowed,
+	.bring = h_bring,
 	.turns = h_turns,
 	.tell = h_tell,
 	.program = h_program,

@@ -29,6 +29,7 @@ fn policy(name: &'static str, kind: Kind, params: Vec<ParamInfo>) -> PolicyInfo 
         name,
         kind,
         is_baseline: false,
+        is_clairvoyant: false,
         simulator_only: None,
         title: "",
         paper: "",

@@ -1,4 +1,5 @@
-//! What a decision costs: GR3, figures 12 and 13, and SFS, figure 7. Times are this machine's.
+//! What a decision costs: GR3, figures 12 and 13, SFS, figure 7, and section 4.1 of the knowledge-based scheduler. Times are
+//! this machine's.
 
 use super::Found;
 use crate::claim::Value;
@@ -143,5 +144,26 @@ pub fn sfs_figure_7(setting: &Setting) -> Result<Found, LabError> {
     }
     found.is("sfs: cost at 50 threads, for each ns of linux24's", costs.ratio(("sfs", 50), ("linux24", 50)));
     costs.show(&mut found, "sfs-7", "SFS, Figure 7: threads that stay");
+    Ok(found)
+}
+
+/// The shortest work of the paper's test program between two sleeps
+const WORK_NS: f64 = 75e6;
+
+/// Section 4.1: what is logged, predicted and decided for each run that its program ends.
+pub fn flow_overhead(setting: &Setting) -> Result<Found, LabError> {
+    let numbers: &[u32] = &[4, 10, 40, 100, 400, 1000];
+    let cases = [on_one("rr"), on_one("rr+flow")];
+    let costs = Costs::measure(&cases, numbers, Clients::ComeAndGo, setting)?;
+    let mut found = Found::default();
+    if let (Value::Number(with), Value::Number(without)) = (costs.at("rr+flow", 10), costs.at("rr", 10)) {
+        found.is("rr+flow: added to a run of 75 ms (%)", 100.0 * (with - without) / WORK_NS);
+        found.is("rr+flow: added to a run (ns)", with - without);
+    }
+    costs.show(
+        &mut found,
+        "flow-overhead",
+        "Knowledge-based scheduler, section 4.1: programs that block and wake",
+    );
     Ok(found)
 }

@@ -169,12 +169,17 @@ impl Study<'_> {
         })
     }
 
-    /// All clients runnable from the start, in the order of their weights' list.
+    /// All clients runnable from the start, in the order of their weights' list. VTRR keeps its queue by falling share
+    /// and looks for a place from its head: told of the lightest first it has the same queue without N scans.
     fn machine(&self, cpus: u32, weights: &[u64]) -> Result<Machine, LabError> {
         let broken = |what: String| LabError::Run(format!("policy {}: {what}", self.spec));
         let spec = spec::parse(self.spec, policy::all()).map_err(|error| LabError::Run(error.to_string()))?;
         let mut machine = machine(&spec, cpus, QUANTUM_NS).map_err(broken)?;
-        for (id, weight) in (1..).zip(weights) {
+        let mut clients: Vec<(TaskId, u64)> = (1..).zip(weights.iter().copied()).collect();
+        if self.spec == "vtrr" {
+            clients.sort_by_key(|&(_, weight)| weight);
+        }
+        for (id, weight) in clients {
             machine.add(id, id, weight * WEIGHT_UNIT, 0);
             machine.wake(id, true, 0);
         }

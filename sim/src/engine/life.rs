@@ -241,12 +241,14 @@ impl Engine<'_> {
                 Op::Run(ref d) => {
                     t.demand_ns = d.sample(&mut t.run);
                     if t.demand_ns > 0 {
+                        self.machine.bring(task, t.demand_ns);
                         self.entitled.bring(task, t.demand_ns, self.now);
                         return Ok(works);
                     }
                 }
                 Op::RunForever => {
                     t.demand_ns = NEVER;
+                    self.machine.bring(task, NEVER);
                     self.entitled.bring(task, NEVER, self.now);
                     return Ok(works);
                 }

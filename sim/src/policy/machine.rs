@@ -137,6 +137,15 @@ impl Machine {
         unsafe { (self.host.exit)(self.raw.as_ptr(), task, now_ns) }
     }
 
+    /// The program of a task begins this much work. Told before the task becomes runnable, or while it runs; policies
+    /// that do not know the future do not hear of it.
+    pub fn bring(&mut self, task: TaskId, work_ns: u64) {
+        if let Some(bring) = self.host.bring {
+            // SAFETY: see `add`.
+            unsafe { bring(self.raw.as_ptr(), task, work_ns) }
+        }
+    }
+
     /// A task becomes runnable: for the first time, or again. Returns the CPU that must dispatch because of it.
     pub fn wake(&mut self, task: TaskId, is_new: bool, now_ns: u64) -> Option<u32> {
         // SAFETY: see `add`.

@@ -77,6 +77,8 @@ pub struct PolicyInfo {
     pub kind: Kind,
     /// Papers compare with it.
     pub is_baseline: bool,
+    /// Whether it is told how long tasks will run.
+    pub is_clairvoyant: bool,
     /// Why no kernel is to load it, if none is.
     pub simulator_only: Option<&'static str>,
     /// One line.
@@ -103,7 +105,12 @@ pub fn all() -> &'static [PolicyInfo] {
                 unsafe { describe(h.name, Kind::Selection, h.about, h.nabout, h.params, h.nparams) };
             // SAFETY: it is a string constant or null.
             let simulator_only = (!h.simulator_only.is_null()).then(|| unsafe { text(h.simulator_only) });
-            PolicyInfo { is_baseline: h.is_baseline != 0, simulator_only, ..described }
+            PolicyInfo {
+                is_baseline: h.is_baseline != 0,
+                is_clairvoyant: h.bring.is_some(),
+                simulator_only,
+                ..described
+            }
         });
         let modifiers = host::modifiers().iter().map(|m| {
             // SAFETY: the table's own lengths.
@@ -149,6 +156,7 @@ unsafe fn describe(
         name,
         kind,
         is_baseline: false,
+        is_clairvoyant: false,
         simulator_only: None,
         title: rows(host::TITLE).next().unwrap_or(""),
         paper: rows(host::PAPER).next().unwrap_or(""),

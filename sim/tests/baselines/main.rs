@@ -10,6 +10,7 @@ mod lockstep;
 
 mod blind;
 mod cases;
+mod clairvoyant;
 mod linux;
 mod lottery;
 mod queues;

@@ -1,7 +1,9 @@
 //! One CPU.
 
 use divvy_sim::oracle::queueing::Size;
-use divvy_sim::oracle::queueing::single::{fcfs_response, las_response, mm1_response, ps_response};
+use divvy_sim::oracle::queueing::single::{
+    fcfs_response, las_response, mm1_response, ps_response, srpt_response,
+};
 
 use crate::{CONSTANT, ERLANG, EXP, H2, MEAN_MS, Model, TINY, assert_mean, selections};
 
@@ -47,6 +49,14 @@ fn mg1_processor_sharing() {
 fn mg1_least_attained_service() {
     let size = Size::hyper2(MEAN_MS, 4.0);
     check(4, "pbs:alpha=inf", H2, TINY, 150e3, |lambda| las_response(lambda, &size));
+}
+
+/// The quantum is of no consequence.
+#[test]
+fn srpt_r1_r2_schrage_miller() {
+    for (toml, size) in [(EXP, Size::exponential(MEAN_MS)), (H2, Size::hyper2(MEAN_MS, 4.0))] {
+        check(5, "srpt", toml, "4ms", 300e3, |lambda| srpt_response(lambda, &size));
+    }
 }
 
 /// Falling hazard rate: LAS before PS before FCFS, on the same arrivals and sizes.
