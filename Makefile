@@ -16,7 +16,7 @@ help:
 	@echo "make test-vm the tests that need a kernel with sched_ext, in a virtual machine"
 	@echo "make mutants breaks each policy on purpose, and sees whether the tests notice"
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
-	@echo "make bench   decisions a second, beside a hand-written loop"
+	@echo "make bench   decisions a second, and a selection of the GR3 study, beside bare loops"
 	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF"
 
 demo: .need-build
@@ -68,7 +68,7 @@ mutants: .need-build
 	sim/native/mutants.sh
 
 bench: .need-build
-	$(CARGO) bench --locked -p divvy-sim
+	$(CARGO) bench --locked -p divvy-sim -p divvy-lab
 
 # In the virtual machine, whose clock counts instructions: the same numbers each time.
 bench-kernel: .need-vm kernel
