@@ -33,12 +33,14 @@ mod format;
 mod legal;
 mod reader;
 mod reorder;
+mod schedule;
 mod text;
 mod verify;
 mod writer;
 
 pub use error::LogError;
 pub use format::{Header, RECORD_SIZE};
+pub use schedule::{Scheduled, schedule};
 pub use verify::{Gap, Mismatch, Report, Told, Verdict, verify};
 pub use writer::LogWriter;
 

@@ -2,7 +2,7 @@
 
 mod storm;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -76,6 +76,39 @@ fn every_policy_under_any_modifiers_decides_as_it_did() {
         assert_eq!((report.events, report.records), (told.len() as u64, records.len() as u64));
         let dispatches = told.iter().filter(|(event, ..)| matches!(event, Event::Dispatch { .. })).count();
         assert_eq!(report.decisions, dispatches as u64);
+    }
+}
+
+/// Every turn is there, once, with its length; and nobody is on two CPUs.
+#[test]
+fn the_schedule_is_that_of_the_events() {
+    for (spec, cpus) in [("rr", 1), ("gr3+procfair", 3), ("pbs+groups", 7)] {
+        let (header, told) = storm::storm(spec, cpus, 3, 4000);
+        let file = Scratch::new(&log(&header, &all_records(&header, &told, 1), 0));
+        let Scheduled { schedule, is_cut, report } = schedule(&file.0).unwrap();
+        assert!(!is_cut && matches!(report.verdict, Verdict::Ok));
+        let (mut since_ns, mut stopped_ns) = (BTreeMap::new(), 0);
+        for (event, _, now_ns) in &told {
+            match event {
+                Event::Running { task } => drop(since_ns.insert(*task, *now_ns)),
+                Event::Stopping { task, .. } => stopped_ns += now_ns - since_ns[task],
+                _ => {}
+            }
+        }
+        let mut runs: Vec<_> = schedule.cpus.iter().flatten().collect();
+        let all_ns: u64 = runs.iter().map(|run| run.to_ns - run.from_ns).sum();
+        let at_end = |run: &&&divvy_trace::OutRun| run.to_ns == report.last_ns;
+        let open_ns: u64 = runs.iter().filter(at_end).map(|run| run.to_ns - run.from_ns).sum();
+        assert!(runs.len() > 300, "{spec}: {}", runs.len());
+        assert!(
+            stopped_ns <= all_ns && all_ns <= stopped_ns + open_ns,
+            "{spec}: {stopped_ns} {all_ns} {open_ns}"
+        );
+        runs.sort_by_key(|run| (run.thread, run.from_ns));
+        assert!(runs.windows(2).all(|two| two[0].thread != two[1].thread || two[0].to_ns <= two[1].from_ns));
+        for cpu in &schedule.cpus {
+            assert!(cpu.windows(2).all(|two| two[0].to_ns <= two[1].from_ns));
+        }
     }
 }
 
