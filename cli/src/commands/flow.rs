@@ -13,7 +13,7 @@ use crate::view::text;
 
 /// Nothing fits what was asked for.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}: no program fits `{program}`; `divvy flow ls` lists them")]
+#[error("{}: no program fits `{}`; `divvy flow ls` lists them", file.display(), program.escape_debug())]
 pub struct NoProgram {
     file: PathBuf,
     program: String,

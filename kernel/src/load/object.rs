@@ -7,6 +7,7 @@ use divvy_sim::spec::Spec;
 use libbpf_rs::btf::{Btf, types};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramInput};
 
+use super::check;
 use super::commands::Backend;
 use super::error::LoadError;
 use super::host::{Account, Command, Config, Exit, MAX_NAMES, MAX_POOL, Stats, modifier_bits};
@@ -59,7 +60,12 @@ impl Scheduler {
     pub fn attach(&mut self, spec: &Spec) -> Result<(), LoadError> {
         let ops = self.object.maps_mut().find(|map| map.name() == OPS);
         let mut ops = ops.ok_or_else(|| LoadError::Mismatch(format!("no map `{OPS}`")))?;
-        self.link = Some(ops.attach_struct_ops().map_err(|error| refused(spec, &error))?);
+        // Another may have come since it was looked for.
+        let attached = ops.attach_struct_ops().or_else(|error| {
+            check::no_other_scheduler()?;
+            Err(refused(spec, &error))
+        });
+        self.link = Some(attached?);
         if programs::knows_programs(spec) {
             let tracer = self.object.progs_mut().find(|program| program.name() == programs::TRACER);
             let tracer = tracer.ok_or_else(|| no_program(programs::TRACER))?;

@@ -68,7 +68,7 @@ impl Groups {
     }
 }
 
-const HELP: &str = "write names with `/` between them, as in \"web/logs\"";
+const HELP: &str = "write names with `/` between them, 128 characters in all, as in \"web/logs\"";
 
 fn check_path(path: &str) -> Result<&str, String> {
     match crate::workload::check::is_path(path) {
