@@ -143,9 +143,10 @@ pub struct ReportArgs {
 Examples:
   divvy convert perf.data build.perfetto-trace
   divvy convert build.perfetto-trace build.txt
-  divvy convert perf.data build.json")]
+  divvy convert perf.data build.json
+  divvy convert scheduler.log scheduler.perfetto-trace")]
 pub struct ConvertArgs {
-    /// The trace: perf.data, `perf script` or ftrace text, or Perfetto; - is stdin
+    /// The trace: perf.data, `perf script` or ftrace text, Perfetto, or the log of `divvy load`; - is stdin
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub input: PathBuf,
 

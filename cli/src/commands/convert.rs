@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use divvy_kernel::log::is_log;
 use divvy_trace::{Outgoing, write_chrome, write_perf_script, write_perfetto};
 
-use super::replay;
+use super::{replay, scheduler_log};
 use crate::args::{ConvertArgs, PERFETTO_ENDINGS};
 use crate::output::Output;
 
@@ -26,7 +27,10 @@ enum Format {
 /// The output's format is told by its name, before the input is read; the input's by its content.
 pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
     let format = format(&args.output)?;
-    let schedule = Outgoing::of(&replay::open(&args.input)?);
+    let schedule = match is_log(&args.input) {
+        true => scheduler_log::read(&args.input, output)?,
+        false => Outgoing::of(&replay::open(&args.input)?),
+    };
     let mut bytes = Vec::new();
     match format {
         Format::Perfetto => write_perfetto(&schedule, &mut bytes)?,

@@ -15,6 +15,7 @@ mod play;
 pub mod policies;
 pub mod replay;
 pub mod report;
+mod scheduler_log;
 pub mod set;
 mod sim;
 pub mod sweep;

@@ -22,6 +22,13 @@ pub struct Mismatched {
     offset: u64,
 }
 
+impl Mismatched {
+    /// At this event of this log.
+    pub fn new(file: &Path, mismatch: &Mismatch) -> Self {
+        Self { file: file.to_owned(), record: mismatch.told.record, offset: mismatch.told.offset }
+    }
+}
+
 /// Records are missing.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -71,9 +78,7 @@ fn fail(file: &Path, report: &Report) -> anyhow::Result<()> {
     let file = file.to_owned();
     match &report.verdict {
         Verdict::Ok => Ok(()),
-        Verdict::Mismatch(mismatch) => {
-            Err(Mismatched { file, record: mismatch.told.record, offset: mismatch.told.offset }.into())
-        }
+        Verdict::Mismatch(mismatch) => Err(Mismatched::new(&file, mismatch).into()),
         Verdict::Incomplete(gap) => Err(Incomplete { file, dropped: report.dropped, at: gap.at }.into()),
     }
 }

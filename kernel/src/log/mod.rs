@@ -40,6 +40,7 @@ mod writer;
 
 pub use error::LogError;
 pub use format::{Header, RECORD_SIZE};
+pub use reader::is_log;
 pub use schedule::{Scheduled, schedule};
 pub use verify::{Gap, Mismatch, Report, Told, Verdict, verify};
 pub use writer::LogWriter;

@@ -9,6 +9,16 @@ use super::format::{END_KIND, FIXED_SIZE, Header, MAGIC, RECORD_SIZE, Record, Tr
 
 const BUFFER: usize = 1 << 20;
 
+/// Whether a file begins as a log does.
+#[must_use]
+pub fn is_log(file: &Path) -> bool {
+    let mut magic = [0; MAGIC.len()];
+    // A pipe could not be read again from its beginning.
+    file.is_file()
+        && File::open(file).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
+        && &magic == MAGIC
+}
+
 /// A record and where it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {

@@ -69,7 +69,16 @@ fn weights_and_parameters_are_set_while_it_runs() {
         "kill $task".to_owned(),
     ];
     let script = under("pbs:alpha=2+procfair -q --log /tmp/log", &then.concat());
-    let said = several(2, &(script + &told("log", "divvy verify /tmp/log >/dev/null")), 600);
+    let said = several(
+        2,
+        &(script
+            + &told("log", "divvy verify /tmp/log >/dev/null")
+            + &told(
+                "trace",
+                "divvy convert /tmp/log /tmp/log.perfetto-trace; divvy replay /tmp/log.perfetto-trace -p rr -q >/dev/null",
+            )),
+        600,
+    );
     assert_eq!(said.part("nice 0"), "1024\nexit 0", "{said}");
     assert_eq!(said.part("set"), "256.5\nexit 0", "{said}");
     assert_eq!(said.part("get"), "256.5\nexit 0", "{said}");
@@ -91,6 +100,7 @@ fn weights_and_parameters_are_set_while_it_runs() {
     assert!(said.part("second").ends_with("exit 5") && said.part("doctor").ends_with("exit 5"), "{said}");
     assert_eq!((said.part("code"), said.part("state"), said.part("socket")), ("0", "disabled", ""), "{said}");
     assert_eq!(said.part("log"), "exit 0", "{said}");
+    assert_eq!(said.part("trace"), "exit 0", "{said}");
     said.assert_calm();
 }
 

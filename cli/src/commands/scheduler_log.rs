@@ -1,0 +1,28 @@
+//! The log of a scheduler in the kernel, where a trace is expected.
+
+use std::path::Path;
+
+use divvy_kernel::log::{Scheduled, Verdict, schedule};
+use divvy_trace::Outgoing;
+
+use super::verify::Mismatched;
+use crate::output::Output;
+
+/// Who ran where, and a note if that is not all.
+pub fn read(file: &Path, output: Output) -> anyhow::Result<Outgoing> {
+    let Scheduled { schedule, is_cut, report } = schedule(file)?;
+    let end_s = |at_ns: u64| (at_ns - report.first_ns) as f64 / 1e9;
+    match &report.verdict {
+        Verdict::Mismatch(mismatch) => return Err(Mismatched::new(file, mismatch).into()),
+        Verdict::Incomplete(_) => output.note(&format!(
+            "note: {} records found no room in the kernel; the trace ends before the first of them, after {:.3} s",
+            report.dropped,
+            end_s(report.last_ns)
+        )),
+        Verdict::Ok => {}
+    }
+    if is_cut {
+        output.note("note: the trace ends where there was no room for more events");
+    }
+    Ok(schedule)
+}
