@@ -3,6 +3,7 @@
 //! Of the format's hundreds of messages these are the few that say who ran where. Their numbers are Perfetto's
 //! (`protos/perfetto/trace`), and do not change.
 
+mod compact;
 pub(crate) mod read;
 mod wire;
 pub mod write;
@@ -21,12 +22,26 @@ mod field {
         pub const SYSTEM_INFO: u32 = 45;
         pub const COMPRESSED: u32 = 50;
         pub const TRACK_DESCRIPTOR: u32 = 60;
+        pub const ZSTD_COMPRESSED: u32 = 133;
     }
     pub mod bundle {
         pub const CPU: u32 = 1;
         pub const EVENT: u32 = 2;
         pub const LOST: u32 = 3;
         pub const COMPACT: u32 = 4;
+    }
+    pub mod compact {
+        pub const SWITCH_TIMESTAMP: u32 = 1;
+        pub const SWITCH_PREV_STATE: u32 = 2;
+        pub const SWITCH_NEXT_PID: u32 = 3;
+        pub const SWITCH_NEXT_PRIO: u32 = 4;
+        pub const NAMES: u32 = 5;
+        pub const SWITCH_NEXT_NAME: u32 = 6;
+        pub const WAKING_TIMESTAMP: u32 = 7;
+        pub const WAKING_PID: u32 = 8;
+        pub const WAKING_PRIO: u32 = 10;
+        pub const WAKING_NAME: u32 = 11;
+        pub const WAKING_FLAGS: u32 = 12;
     }
     pub mod event {
         pub const TIMESTAMP: u32 = 1;

@@ -1,8 +1,12 @@
 //! Reads the sched events of a Perfetto trace, a packet at a time. Bundles come CPU by CPU and are put in order.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 
+use flate2::read::ZlibDecoder;
+
 use super::ANY_INTERRUPT;
+use super::compact::{self, Compact};
 use super::field::*;
 use super::wire::{Fields, Value};
 use crate::error::{ErrorKind, Place, TraceError};
@@ -28,13 +32,16 @@ struct Import {
     states: StateTable,
     facts: Facts,
     window: Window,
+    /// Who came last on each CPU: compact events do not say who leaves it.
+    current: BTreeMap<u32, TaskRef>,
 }
 
 /// Reads it packet by packet; one is held at a time.
 pub(crate) fn import<R: BufRead>(input: R, sink: &mut Sink) -> Result<Facts, TraceError> {
     let mut stream = Stream::new(input, 0);
     let facts = Facts { format: "Perfetto", ..Facts::default() };
-    let mut import = Import { states: StateTable::of_release(""), facts, window: Window::default() };
+    let (states, window) = (StateTable::of_release(""), Window::default());
+    let mut import = Import { states, facts, window, current: BTreeMap::new() };
     while let Some(tag) = varint(&mut stream)? {
         let at = stream.offset;
         let size = match (tag >> 3, tag & 7) {
@@ -102,11 +109,38 @@ impl Import {
                 packet::FTRACE_EVENTS => self.bundle(data, start, sink)?,
                 packet::PROCESS_TREE => self.tree(data, start, sink)?,
                 packet::SYSTEM_INFO => self.system(data, start)?,
-                packet::COMPRESSED => {
-                    return Err(TraceError::new(ErrorKind::Unsupported, "packets are compressed")
+                packet::COMPRESSED => self.compressed(data, start, sink)?,
+                packet::ZSTD_COMPRESSED => {
+                    return Err(TraceError::new(ErrorKind::Unsupported, "packets are compressed with zstd")
                         .at(Place::Offset(start))
-                        .advise("record without compression_type, or: traceconv decompress_packets IN OUT"));
+                        .advise(
+                            "record with another compression_type, or: traceconv decompress_packets IN OUT",
+                        ));
                 }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Packets in a packet. What is wrong in there has the place of the packet around it.
+    fn compressed(&mut self, data: &[u8], start: u64, sink: &mut Sink) -> Result<(), TraceError> {
+        let here = |error: TraceError| TraceError { place: Some(Place::Offset(start)), ..error };
+        let mut unpacked = Vec::new();
+        let done = ZlibDecoder::new(data).take(MOST_PACKET_BYTES + 1).read_to_end(&mut unpacked);
+        if done.is_err() {
+            return Err(damaged("compressed packets do not unpack", start));
+        }
+        if unpacked.len() as u64 > MOST_PACKET_BYTES {
+            let what = format!("compressed packets are more than {} MiB unpacked", MOST_PACKET_BYTES >> 20);
+            return Err(TraceError::new(ErrorKind::Malformed, what).at(Place::Offset(start)));
+        }
+        for field in Fields::of(&unpacked) {
+            match field.map_err(|_| damaged("compressed packets do not fit together", start))? {
+                (trace::PACKET, Value::Bytes(inner, _)) if is_compressed(inner) => {
+                    return Err(damaged("compressed packets in compressed packets", start));
+                }
+                (trace::PACKET, Value::Bytes(inner, _)) => self.packet(inner, 0, sink).map_err(here)?,
                 _ => {}
             }
         }
@@ -148,27 +182,59 @@ impl Import {
     }
 
     fn bundle(&mut self, data: &[u8], start: u64, sink: &mut Sink) -> Result<(), TraceError> {
-        let mut cpu = 0;
+        let (mut cpu, mut lost) = (0, false);
         for field in fields(data, start) {
             match field? {
                 (bundle::CPU, value) => cpu = u32::try_from(value.number()).unwrap_or(u32::MAX),
-                (bundle::LOST, value) if value.number() != 0 => self.facts.lost_somewhere += 1,
-                (bundle::COMPACT, value) => {
-                    return Err(TraceError::new(ErrorKind::Unsupported, "sched events are in compact form")
-                        .at(Place::Offset(inner(value, start).1))
-                        .advise("record with ftrace_config { compact_sched { enabled: false } }"));
-                }
+                (bundle::LOST, value) if value.number() != 0 => lost = true,
                 _ => {}
             }
         }
+        if lost {
+            self.facts.lost_somewhere += 1;
+            self.current.remove(&cpu);
+        }
         for field in fields(data, start) {
-            let (bundle::EVENT, value) = field? else { continue };
+            let (number, value) = field?;
             let (data, start) = inner(value, start);
-            if let Some(event) = self.event(data, start, cpu)? {
+            let events = match number {
+                bundle::EVENT => self.event(data, start, cpu)?.into_iter().collect(),
+                bundle::COMPACT => self.compact(data, start, cpu)?,
+                _ => continue,
+            };
+            for event in events {
+                if let Kind::Switch { next, .. } = event.kind {
+                    self.current.insert(cpu, next);
+                }
                 self.window.push(event, sink).map_err(|e| e.at(Place::Offset(start)))?;
             }
         }
         Ok(())
+    }
+
+    /// Events in columns, in order of time.
+    fn compact(&self, data: &[u8], start: u64, cpu: u32) -> Result<Vec<Event>, TraceError> {
+        let compact =
+            Compact::read(data).ok_or_else(|| damaged("compact events do not fit together", start))?;
+        let mut current = self.current.get(&cpu).copied();
+        let mut events = Vec::with_capacity(compact.events.len());
+        for event in compact.events {
+            let tid = current.map_or(Context::UNKNOWN.tid, |task| task.tid);
+            let (interrupt, kind) = match event.what {
+                compact::What::Waking { flags } => {
+                    (flags.map(|flags| flags & ANY_INTERRUPT != 0), Kind::Waking { task: event.task })
+                }
+                compact::What::Switch { prev_state } => {
+                    // Who was on the CPU before its first switch is in no event: as if it had been idle.
+                    let prev = current.replace(event.task).unwrap_or(TaskRef::named(0, b"swapper"));
+                    let state = self.states.decode(prev_state);
+                    (Some(false), Kind::Switch { prev, state, next: event.task })
+                }
+            };
+            let context = Context { tid, interrupt, ..Context::UNKNOWN };
+            events.push(Event { t_ns: event.t_ns, cpu, context, kind });
+        }
+        Ok(events)
     }
 
     fn event(&self, data: &[u8], start: u64, cpu: u32) -> Result<Option<Event>, TraceError> {
@@ -207,6 +273,11 @@ impl Import {
         }
         Ok(Kind::Switch { prev, state: self.states.decode(state), next })
     }
+}
+
+/// They are bounded by being unpacked once.
+fn is_compressed(packet: &[u8]) -> bool {
+    Fields::of(packet).any(|field| matches!(field, Ok((packet::COMPRESSED | packet::ZSTD_COMPRESSED, _))))
 }
 
 fn woken(data: &[u8], start: u64) -> Result<TaskRef, TraceError> {

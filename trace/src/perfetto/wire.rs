@@ -60,6 +60,20 @@ impl<'a> Value<'a> {
     }
 }
 
+/// Numbers of a repeated field: one, or many packed. `None` if they are damaged.
+pub(super) fn numbers(value: Value, into: &mut Vec<u64>) -> Option<()> {
+    match value {
+        Value::Number(number) => into.push(number),
+        Value::Bytes(data, _) => {
+            let mut packed = Fields::of(data);
+            while packed.at < data.len() {
+                into.push(packed.varint()?);
+            }
+        }
+    }
+    Some(())
+}
+
 /// The fields of a message, in its order; `Err` is where in it the damage is.
 pub(super) struct Fields<'a> {
     data: &'a [u8],
