@@ -137,22 +137,47 @@ pub struct ReportArgs {
     pub output: PathBuf,
 }
 
-/// Convert a recorded or simulated trace to another format
+/// Convert a trace or a workload to another format, or a trace to a workload
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   divvy convert perf.data build.perfetto-trace
-  divvy convert build.perfetto-trace build.txt
-  divvy convert perf.data build.json
-  divvy convert scheduler.log scheduler.perfetto-trace")]
+  divvy convert perf.data build.toml && divvy sim build.toml -p eevdf,gr3
+  divvy convert rt-app.json mix.toml
+  divvy convert mix.toml mix.json
+  divvy convert perf.data build.json --to rt-app
+  divvy convert scheduler.log scheduler.perfetto-trace
+
+Of a trace the workload has the threads' CPU time, sleeps, wake-ups and forks, as divvy replay takes them.")]
 pub struct ConvertArgs {
-    /// The trace: perf.data, `perf script` or ftrace text, Perfetto, or the log of `divvy load`; - is stdin
+    /// A trace (perf.data, `perf script` or ftrace text, Perfetto, the log of `divvy load`) or a workload (TOML, JSON of
+    /// rt-app); - is stdin
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub input: PathBuf,
 
-    /// Where to: FILE.perfetto-trace (or .pftrace), FILE.json (Chrome's trace events), FILE.txt (as `perf script`)
+    /// Where to: FILE.perfetto-trace (or .pftrace), FILE.txt (as `perf script`), FILE.toml (a workload), FILE.json (of a
+    /// trace Chrome's trace events, of a workload rt-app's)
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
+
+    /// In which format, whatever the name says
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: Option<ConvertTo>,
+}
+
+/// A format that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConvertTo {
+    /// A trace for ui.perfetto.dev
+    Perfetto,
+    /// Trace events in JSON
+    Chrome,
+    /// As `perf script` prints
+    PerfScript,
+    /// A workload
+    Toml,
+    /// A workload for rt-app, in JSON
+    RtApp,
 }
 
 /// Run a workload with real threads, under the kernel's scheduler

@@ -12,6 +12,7 @@ use divvy_lab::sweep::{SweepError, TableError};
 use divvy_sim::run::RunError;
 use divvy_sim::spec::SpecError;
 use divvy_sim::workload::WorkloadError;
+use divvy_sim::workload::rtapp::Inexpressible;
 use divvy_trace::TraceError;
 
 use crate::assert::{ClaimError, NotMet};
@@ -101,6 +102,7 @@ fn is_misused(cause: &(dyn Error + 'static)) -> bool {
 fn is_bad_input(cause: &(dyn Error + 'static)) -> bool {
     cause.is::<WorkloadError>()
         || cause.is::<TraceError>()
+        || cause.is::<Inexpressible>()
         || cause.is::<Unfit>()
         || cause.is::<NoProgram>()
         || cause.is::<BadReport>()

@@ -112,7 +112,7 @@ fn a_recording_comes_through_every_format_unchanged() {
         };
         assert_eq!(sums(&second), sums(&first), "{ending}");
     }
-    let refused = divvy(&["convert", source, "x.toml"]);
+    let refused = divvy(&["convert", source, "x.data"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("not written yet"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("and not written"));
 }

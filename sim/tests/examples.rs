@@ -13,7 +13,7 @@ fn examples() -> PathBuf {
 }
 
 fn run(file: &str, specs: &str, schedule: usize) -> Report {
-    let workload = Workload::load(&examples().join(file)).unwrap_or_else(|e| panic!("{e}"));
+    let (workload, _) = Workload::load(&examples().join(file)).unwrap_or_else(|e| panic!("{e}"));
     let specs = spec::parse_list(&[specs.to_owned()], policy::all()).unwrap_or_else(|e| panic!("{e}"));
     simulate(&workload, &specs, &Options { schedule, ..Options::default() }, &())
         .unwrap_or_else(|e| panic!("{e}"))

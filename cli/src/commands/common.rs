@@ -1,6 +1,7 @@
 //! What `sim`, `replay` and `play` share: reading specs and claims before anything runs, and showing the report.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use divvy_sim::course::{MOST_EVENTS, Window};
 use divvy_sim::export;
@@ -9,6 +10,7 @@ use divvy_sim::policy;
 use divvy_sim::report::Report;
 use divvy_sim::run::Options;
 use divvy_sim::spec::{self, Spec, SpecError};
+use divvy_sim::workload::{Workload, WorkloadError};
 use divvy_trace::write_perfetto;
 
 use crate::args::{Format, MachineArgs, PolicyArgs, ScheduleArgs, ShowArgs};
@@ -29,6 +31,13 @@ pub fn specs(args: &PolicyArgs) -> Result<(Vec<Spec>, Option<String>), SpecError
         }
     }
     Ok((specs, name))
+}
+
+/// Reads a workload, and tells how it is not quite as the file says.
+pub fn workload(path: &Path, output: Output) -> Result<Workload, WorkloadError> {
+    let (workload, notes) = Workload::load(path)?;
+    notes.iter().for_each(|note| output.note(&format!("note: {note}")));
+    Ok(workload)
 }
 
 /// On which machine to run them, and what to list; without chance.

@@ -1,54 +1,169 @@
 //! `divvy convert IN OUT`.
 
+use std::io::{self, BufRead as _, Read as _};
 use std::path::Path;
 
 use divvy_kernel::log::is_log;
-use divvy_trace::{Outgoing, write_chrome, write_perf_script, write_perfetto};
+use divvy_sim::replay::workload;
+use divvy_sim::run::RunError;
+use divvy_sim::workload::{Workload, WorkloadError, rtapp};
+use divvy_trace::{
+    Outgoing, Recording, WakePolicy, replayable, write_chrome, write_perf_script, write_perfetto,
+};
 
-use super::{replay, scheduler_log};
-use crate::args::{ConvertArgs, PERFETTO_ENDINGS};
+use super::{common, replay, scheduler_log};
+use crate::args::{ConvertArgs, ConvertTo, PERFETTO_ENDINGS};
 use crate::output::Output;
+use crate::view::text;
+
+/// As many bytes tell a workload from a trace.
+const SNIFFED_BYTES: u64 = 1 << 16;
+/// A longer workload is not read again.
+const MOST_WORKLOAD_BYTES: usize = 64 << 20;
 
 /// A format that is not written.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}: {what}; FILE.perfetto-trace, FILE.json (Chrome) and FILE.txt (perf script) can be written")]
+#[error(
+    "{file}: {what}; a trace becomes FILE.perfetto-trace, FILE.json (Chrome), FILE.txt (perf script) or FILE.toml (a workload), \
+     a workload FILE.toml or FILE.json (rt-app), and --to says which whatever the name"
+)]
 pub struct UnknownFormat {
     file: String,
     what: &'static str,
 }
 
-#[derive(Clone, Copy)]
-enum Format {
-    Perfetto,
-    Chrome,
-    PerfScript,
-}
-
 /// The output's format is told by its name, before the input is read; the input's by its content.
 pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
-    let format = format(&args.output)?;
-    let schedule = match is_log(&args.input) {
-        true => scheduler_log::read(&args.input, output)?,
-        false => Outgoing::of(&replay::open(&args.input)?),
+    let to = match args.to {
+        Some(to) => Some(to),
+        None => by_name(&args.output)?,
     };
+    if is_workload(&args.input)? {
+        let workload = read_workload(&args.input, output)?;
+        return write_workload(&workload, "", to.unwrap_or(ConvertTo::RtApp), args, output);
+    }
+    let to = to.unwrap_or(ConvertTo::Chrome);
+    if is_log(&args.input) {
+        return match to {
+            ConvertTo::Toml | ConvertTo::RtApp => {
+                let file = args.output.display().to_string();
+                let what = "a scheduler's log has no programs: convert a trace of the machine instead";
+                Err(UnknownFormat { file, what }.into())
+            }
+            to => write_trace(&scheduler_log::read(&args.input, output)?, to, args, output),
+        };
+    }
+    let recording = replay::open(&args.input)?;
+    match to {
+        ConvertTo::Toml | ConvertTo::RtApp => {
+            let (workload, head) = programs(&recording, &args.input)?;
+            write_workload(&workload, &head, to, args, output)
+        }
+        to => write_trace(&Outgoing::of(&recording), to, args, output),
+    }
+}
+
+fn write_trace(schedule: &Outgoing, to: ConvertTo, args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
-    match format {
-        Format::Perfetto => write_perfetto(&schedule, &mut bytes)?,
-        Format::Chrome => write_chrome(&schedule, &mut bytes)?,
-        Format::PerfScript => write_perf_script(&schedule, &mut bytes)?,
+    match to {
+        ConvertTo::Perfetto => write_perfetto(schedule, &mut bytes)?,
+        ConvertTo::PerfScript => write_perf_script(schedule, &mut bytes)?,
+        _ => write_chrome(schedule, &mut bytes)?,
     }
     output.write_bytes(&bytes, Some(&args.output))
 }
 
-fn format(file: &Path) -> Result<Format, UnknownFormat> {
+/// `None` for JSON, which is Chrome's of a trace and rt-app's of a workload.
+fn by_name(file: &Path) -> Result<Option<ConvertTo>, UnknownFormat> {
     let ending = file.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
     let refuse = |what| Err(UnknownFormat { file: file.display().to_string(), what });
     match ending.as_str() {
-        ending if PERFETTO_ENDINGS.contains(&ending) => Ok(Format::Perfetto),
-        "json" => Ok(Format::Chrome),
-        "txt" => Ok(Format::PerfScript),
+        ending if PERFETTO_ENDINGS.contains(&ending) => Ok(Some(ConvertTo::Perfetto)),
+        "json" => Ok(None),
+        "txt" => Ok(Some(ConvertTo::PerfScript)),
+        "toml" => Ok(Some(ConvertTo::Toml)),
         "data" => refuse("perf.data is read, and not written"),
-        "toml" => refuse("workloads are not written yet"),
         _ => refuse("its name does not say in which format"),
     }
+}
+
+/// What cannot be opened is left to whoever reads it.
+fn is_workload(input: &Path) -> anyhow::Result<bool> {
+    let mut start = Vec::new();
+    if input == Path::new("-") {
+        start.extend_from_slice(io::stdin().lock().fill_buf()?);
+    } else if let Ok(file) = std::fs::File::open(input) {
+        let _ = file.take(SNIFFED_BYTES).read_to_end(&mut start);
+    }
+    Ok(Workload::is_workload(&start, input))
+}
+
+fn read_workload(input: &Path, output: Output) -> Result<Workload, WorkloadError> {
+    if input != Path::new("-") {
+        return common::workload(input, output);
+    }
+    let failed = |e: io::Error| WorkloadError::File { file: "stdin".to_owned(), reason: e.to_string() };
+    let mut text = String::new();
+    io::stdin().lock().take(MOST_WORKLOAD_BYTES as u64).read_to_string(&mut text).map_err(failed)?;
+    let (workload, notes) = Workload::parse_any(&text, "stdin")?;
+    notes.iter().for_each(|note| output.note(&format!("note: {note}")));
+    Ok(workload)
+}
+
+fn write_workload(
+    workload: &Workload,
+    head: &str,
+    to: ConvertTo,
+    args: &ConvertArgs,
+    output: Output,
+) -> anyhow::Result<()> {
+    let written = match to {
+        ConvertTo::Toml => head.to_owned() + &workload.to_toml(),
+        ConvertTo::RtApp => {
+            let (written, notes) = rtapp::write(workload)?;
+            notes.iter().for_each(|note| output.note(&format!("note: {note}")));
+            written
+        }
+        _ => {
+            let file = args.output.display().to_string();
+            let what =
+                "a workload has no events: simulate it, with divvy sim IN -p POLICY -o OUT.perfetto-trace";
+            return Err(UnknownFormat { file, what }.into());
+        }
+    };
+    output.write_bytes(written.as_bytes(), Some(&args.output))?;
+    let (lines, size) = (text::count(written.lines().count() as f64), written.len());
+    if !head.is_empty() {
+        output.note(&format!(
+            "note: {} tasks in {lines} lines, {} kB",
+            workload.tasks.len(),
+            size.div_ceil(1000)
+        ));
+    }
+    if size > MOST_WORKLOAD_BYTES {
+        output.note("note: that is longer than the 64 MiB that divvy reads: record less");
+    }
+    Ok(())
+}
+
+/// The threads of a recording as programs, and what to say of them at the file's head.
+fn programs(recording: &Recording, input: &Path) -> anyhow::Result<(Workload, String)> {
+    let name = replay::name(input);
+    let replay = replayable(recording, WakePolicy::Dependency);
+    let workload = workload(&name, &replay);
+    workload.check().map_err(|problem| RunError::Workload(format!("{name}: {problem}")))?;
+    let (wakes, span) = (&replay.wakes, text::time(replay.span_ns as f64));
+    let shown: String = name.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect();
+    let head = format!(
+        "# What the threads of {shown} did in {span}, as programs: CPU time, sleeps, wake-ups and forks; when\n\
+         # the recorded scheduler let them run is not in here. The recording's grade is {:?} (of A to D).\n\
+         # Sleeps: {} that another task ends (`wait` and `wake`), {} of timers, {} of devices and the outside, {} unknown.\n\
+         # Not known, and so not in here: CPU affinity, groups, and locks other than as wake-ups. Real-time threads are nice -20.\n\n",
+        recording.quality.grade(),
+        wakes.dependency,
+        wakes.timer,
+        wakes.external + wakes.device,
+        wakes.unknown,
+    );
+    Ok((workload, head))
 }

@@ -2,7 +2,6 @@
 
 use divvy_kernel::play::{ByScheduler, Options, play};
 use divvy_sim::run::{self, adapted};
-use divvy_sim::workload::Workload;
 
 use super::common;
 use crate::args::PlayArgs;
@@ -14,7 +13,7 @@ use crate::view::page::Wish;
 pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
     let claims = common::claims(&args.show)?;
     let options = run::Options { cpus: args.cpus, duration_ns: args.duration, ..run::Options::default() };
-    let workload = adapted(&Workload::load(&args.workload)?, &options)?;
+    let workload = adapted(&common::workload(&args.workload, output)?, &options)?;
     let chance = &args.chance;
     let options = Options { seed: chance.seed, reps: chance.reps, max_threads: args.max_threads };
     let bar = Bar::new("running", workload.duration_ns, chance.reps.into(), output);

@@ -71,7 +71,8 @@ pub fn open(path: &Path) -> Result<Recording, TraceError> {
     read(path, &options)
 }
 
-fn name(path: &Path) -> String {
+/// What a trace is called.
+pub fn name(path: &Path) -> String {
     if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
 }
 

@@ -1,7 +1,6 @@
 //! `divvy sim WORKLOAD -p SPEC..`.
 
 use divvy_sim::run::{Options, simulate};
-use divvy_sim::workload::Workload;
 
 use super::common;
 use crate::args::SimArgs;
@@ -13,7 +12,7 @@ use crate::view::page::Wish;
 pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
     let (specs, baseline) = common::specs(&args.policies)?;
     let claims = common::claims(&args.show)?;
-    let workload = Workload::load(&args.workload)?;
+    let workload = common::workload(&args.workload, output)?;
     let machine = common::options(&args.machine, &args.schedule, &args.show);
     let options = Options { seed: args.chance.seed, reps: args.chance.reps, ..machine };
     let runs = specs.len() as u64 * u64::from(options.reps);

@@ -59,6 +59,18 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// The nearest byte at or before this one at which a character begins.
+    fn boundary(&self, at: usize) -> usize {
+        (0..=at.min(self.text.len())).rev().find(|&i| self.text.is_char_boundary(i)).unwrap_or(0)
+    }
+
+    /// Of a byte, both from 1; the column is in characters.
+    pub(super) fn line_column(&self, at: usize) -> (usize, usize) {
+        let before = &self.text[..self.boundary(at)];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+
     /// An error at these bytes of the text.
     pub(super) fn error(
         &self,
@@ -68,17 +80,15 @@ impl Source<'_> {
     ) -> WorkloadError {
         /// Longest excerpt, in characters.
         const LONGEST: usize = 120;
-        let start =
-            (0..=span.start.min(self.text.len())).rev().find(|&i| self.text.is_char_boundary(i)).unwrap_or(0);
-        let before = &self.text[..start];
-        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let start = self.boundary(span.start);
+        let line_start = self.text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_text = self.text[line_start..].lines().next().unwrap_or("");
-        let column = before[line_start..].chars().count() + 1;
+        let (line, column) = self.line_column(start);
         let meant = self.text.get(start..span.end).unwrap_or("");
         let on_this_line = meant.lines().next().unwrap_or("").chars().count();
         WorkloadError::Text(Box::new(TextError {
             file: self.file.to_owned(),
-            line: before.matches('\n').count() + 1,
+            line,
             column,
             message: message.into(),
             help: help.into(),

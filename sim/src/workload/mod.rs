@@ -1,7 +1,8 @@
 //! What runs: tasks, their programs, and the machine that they run on.
 //!
-//! A workload comes from a TOML file ([`Workload::load`], [`Workload::parse`]) or is built in code, from a
-//! recorded trace for instance; both pass the same [`Workload::check`]. All times are integer nanoseconds.
+//! A workload comes from a TOML file ([`Workload::parse`]), from rt-app's JSON ([`rtapp`]; [`Workload::load`] takes either)
+//! or is built in code, from a recorded trace for instance; all pass the same [`Workload::check`]. All times are integer
+//! nanoseconds.
 //! Nothing here knows about policies or about how a workload is run.
 
 mod check;
@@ -9,8 +10,10 @@ mod dist;
 mod error;
 mod normal;
 mod read;
+pub mod rtapp;
 mod stream;
 mod suggest;
+mod text;
 mod units;
 mod weight;
 

@@ -15,6 +15,7 @@ use self::fields::{Field, Fields};
 use self::groups::Groups;
 use self::program::{Index, Names};
 use super::error::{Source, WorkloadError};
+use super::rtapp::{self, is_json};
 use super::suggest::nearest;
 use super::weight::Weight;
 use super::{Arrivals, Barrier, DEFAULT_QUANTUM_NS, Group, MAX_CPUS, MAX_INSTANCES, Task, Workload, check};
@@ -23,12 +24,36 @@ use super::{Arrivals, Barrier, DEFAULT_QUANTUM_NS, Group, MAX_CPUS, MAX_INSTANCE
 const MAX_BYTES: u64 = 64 << 20;
 
 impl Workload {
-    /// Reads a workload file.
+    /// Reads a workload file, TOML or rt-app's JSON, and what is to be told of it: how the workload is not quite as the
+    /// file says.
     ///
     /// # Errors
     /// If the file cannot be read, is longer than 64 MiB, or does not hold a workload; see [`Workload::parse`].
-    pub fn load(path: &Path) -> Result<Self, WorkloadError> {
-        Self::parse(&Self::read(path)?, &path.display().to_string())
+    pub fn load(path: &Path) -> Result<(Self, Vec<String>), WorkloadError> {
+        Self::parse_any(&Self::read(path)?, &path.display().to_string())
+    }
+
+    /// As [`Workload::load`], of a text; `file` is its name.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parse_any(text: &str, file: &str) -> Result<(Self, Vec<String>), WorkloadError> {
+        match is_json(text.as_bytes()) {
+            true => rtapp::parse(text, file),
+            false => Ok((Self::parse(text, file)?, Vec::new())),
+        }
+    }
+
+    /// Whether a file with this beginning, and perhaps this name, is a workload and no trace: rt-app's JSON begins with a
+    /// brace or a comment, and TOML has a `task`.
+    pub fn is_workload(start: &[u8], path: &Path) -> bool {
+        let is_task = |line: &[u8]| {
+            let rest = line.strip_prefix(b"[[task]]").or_else(|| line.strip_prefix(b"task"));
+            rest.is_some_and(|rest| rest.trim_ascii_start().first().is_none_or(|byte| b"=[#".contains(byte)))
+        };
+        is_json(start)
+            || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
+            || start.split(|byte| *byte == b'\n').any(is_task)
     }
 
     /// The text of a workload file.
@@ -59,7 +84,12 @@ impl Workload {
         let source = Source { file, text };
         let table = DeTable::parse(text).map_err(|e| {
             let span = e.span().unwrap_or(0..0);
-            source.error(span, format!("not valid TOML: {}", e.message()), "")
+            let help = if is_json(text.as_bytes()) {
+                "of rt-app's JSON make TOML: divvy convert IN OUT.toml"
+            } else {
+                ""
+            };
+            source.error(span, format!("not valid TOML: {}", e.message()), help)
         })?;
         let workload = machine(&source, table.get_ref())?;
         workload.check().map_err(|problem| {
