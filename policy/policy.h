@@ -39,6 +39,9 @@
  *   POLICY_BASELINE                  optional: papers compare with it; it is listed apart, and fuzzed for less long
  *   POLICY_SIMULATOR_ONLY            optional: why no kernel is to load it, a clause; it is not built for BPF, and need
  *                                    not be what the verifier asks for
+ *   POLICY_SHOWS(V)                  optional: what it keeps of each task, for pictures: V(name, unit, value), the value an
+ *                                    expression of the state s, a task's id and now that changes nothing. It is for the
+ *                                    simulator only: no BPF program has it
  *   POLICY_PARAMS(P)                 the parameters, once: P(name, KIND, unit, default, min, max, help)
  *   POLICY_ABOUT(A)                  A(TITLE, "..") A(PAPER, "..") A(GUARANTEE, "..") A(COST, "..") A(DEVIATION, "..")
  *

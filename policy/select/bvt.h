@@ -21,6 +21,10 @@
 	P(limit, TIME, "", 0, 0, BVT_TIME_MAX, "L, how long a thread may run warped; 0: for ever") \
 	P(unwarp, TIME, "", 0, 0, BVT_TIME_MAX, "U, how long after that it may not warp")
 
+#define POLICY_SHOWS(V) \
+	V("actual virtual time", "ns of a nice-0 task", bvt_thread(s, id)->A.v) \
+	V("effective virtual time", "ns of a nice-0 task", bvt_E(s, id))
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "borrowed virtual time: least service over weight, with borrowing") \
 	A(PAPER, "Duda, Cheriton: Borrowed-Virtual-Time (BVT) Scheduling, SOSP 1999") \

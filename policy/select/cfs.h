@@ -24,6 +24,8 @@
 	  "how far behind a woken task must be to preempt; 0: the kernel's, 10 ms on one CPU") \
 	P(modern, SWITCH, "", 0, 0, 1, "the kernel's are those before 6.6 (6, 0.75, 1 ms), and sleep earns half as much")
 
+#define POLICY_SHOWS(V) V("virtual runtime", "ns of a nice-0 task", cfs_task(s, id)->vruntime.v)
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "Completely Fair Scheduler: the least virtual runtime runs") \
 	A(PAPER, "Linux 2.6.24; Wong, Tan, Kumari, Wey: Towards achieving fairness in the Linux scheduler, OSR 42(5), 2008, " \

@@ -16,6 +16,8 @@
 	P(unit, RATIO, "", 0, 0, RATIO_ONE << 30, \
 	  "the weight of one quantum, nice 0 being 1024; 0: the power of two next below the least weight (drr D2)")
 
+#define POLICY_SHOWS(V) V("deficit", "ns", *drr_deficit(s, id))
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "deficit round-robin: rounds by weight, what was overrun is owed") \
 	A(PAPER, "Shreedhar, Varghese: Efficient Fair Queueing Using Deficit Round-Robin, SIGCOMM 1995") \

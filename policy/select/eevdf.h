@@ -23,6 +23,11 @@
 	P(delay, SWITCH, "", 1, 0, 1, "DELAY_DEQUEUE: a sleeper that had too much is counted until it is eligible") \
 	P(initial, SWITCH, "", 1, 0, 1, "PLACE_DEADLINE_INITIAL: a new task's first request is half as long")
 
+#define POLICY_SHOWS(V) \
+	V("virtual runtime", "ns of a nice-0 task", eevdf_task(s, id)->v.v) \
+	V("virtual deadline", "ns of a nice-0 task", eevdf_task(s, id)->d) \
+	V("lag", "ns of a nice-0 task", eevdf_shown_lag(s, id))
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "earliest eligible virtual deadline first, as in Linux 6.12") \
 	A(PAPER, "Stoica, Abdel-Wahab: Earliest Eligible Virtual Deadline First, Old Dominion University TR-95-22, 1995; " \
@@ -102,6 +107,15 @@ static inline u64 eevdf_lag(struct eevdf *s, const struct eevdf_task *t)
 	if ((s64)lag > (s64)limit)
 		return limit;
 	return (s64)lag < -(s64)limit ? -limit : lag;
+}
+
+/* V - v without the service that was not charged; of a copy, as to look must change nothing */
+static inline s64 eevdf_shown_lag(const struct eevdf *s, u32 id)
+{
+	struct mean V = s->V;
+
+	V.due = 0;
+	return mean_floor(&V) - s->task[id & POOL_MASK].v.v;
 }
 
 /* ---- V ---- */

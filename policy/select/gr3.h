@@ -17,6 +17,7 @@
 #define POLICY_PARAMS(P) \
 	P(literal, SWITCH, "", 0, 0, 1, "rescale the work of a group that changes by the formula of section 2.3 (gr3 D6)")
 #define POLICY_MODIFIERS FEASIBLE
+#define POLICY_SHOWS(V) V("deficit", "quanta/1000", gr3_shown_deficit(s, id)) V("frontlog", "quanta", gr3_task(s, id)->F)
 
 #define POLICY_ABOUT(A) \
 	A(TITLE, "group ratio round-robin: proportional shares in constant time") \
@@ -89,6 +90,13 @@ static inline struct gr3_group *gr3_group(struct gr3 *s, u32 G)
 static inline u32 gr3_group_of(u64 phi)
 {
 	return 1 + floor_log2(phi);
+}
+
+static inline s64 gr3_shown_deficit(const struct gr3 *s, u32 id)
+{
+	const struct gr3_task *t = &s->task[id & POOL_MASK];
+
+	return t->group ? t->D * 1000 >> (t->group - 1) % GR3_GROUPS : 0;
 }
 
 static inline void gr3_init(struct gr3 *s)

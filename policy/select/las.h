@@ -13,6 +13,8 @@
 #define POLICY_PARAMS(P) \
 	P(session, SWITCH, "", 1, 0, 1, "a task that wakes is a new job, of no service so far; 0: all its service counts")
 
+#define POLICY_SHOWS(V) V("attained service", "ns", *las_S(s, id))
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "least attained service: who got the least so far; ignores weights") \
 	A(PAPER, "Schrage: The Queue M/G/1 with Feedback to Lower Priority Queues, Management Science 13(7), 1967") \

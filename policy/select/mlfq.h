@@ -20,6 +20,8 @@
 	P(allotment, TIME, "", 0, 0, MLFQ_TIME_MAX, "time at the highest level, twice as much at each next; 0: a quantum") \
 	P(boost, TIME, "", 1000 * MS, 0, MLFQ_TIME_MAX, "S, how often all jobs go to the highest level; 0: never")
 
+#define POLICY_SHOWS(V) V("level", "from 0, the highest", mlfq_shown_level(s, id))
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "multi-level feedback queue: who used much sinks; ignores weights") \
 	A(PAPER, "Corbato, Merwin-Daggett, Daley: An Experimental Time-Sharing System, 1962; rules of Three Easy Pieces, chapter 8") \
@@ -59,6 +61,14 @@ static inline struct mlfq_job *mlfq_job(struct mlfq *s, u32 id)
 	if (j->boost != s->boost)
 		*j = (struct mlfq_job){ .boost = s->boost };
 	return j;
+}
+
+/* Without noting a boost, as to look must change nothing */
+static inline u32 mlfq_shown_level(const struct mlfq *s, u32 id)
+{
+	const struct mlfq_job *j = &s->job[id & POOL_MASK];
+
+	return j->boost == s->boost ? j->level : 0;
 }
 
 /* Twice as long at each level as above it */

@@ -13,6 +13,10 @@
 
 #define POLICY_PARAMS(P) PBS_PARAMS(P) PBS_COMBINED_PARAMS(P)
 
+#define POLICY_SHOWS(V) \
+	V("priority, log2", "/1000", pbs_shown_priority(s, id, now)) \
+	V("session's service", "ns", pbs_task(s, id)->of.S)
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "priority-based blind scheduling: the largest T / S^alpha runs") \
 	A(PAPER, "Feng, Misra, Rubenstein: PBS: A Unified Priority-Based CPU Scheduler, Columbia University, 2006") \
@@ -55,6 +59,16 @@ static inline void pbs_read_params(struct pbs *s)
 static inline void pbs_rank_on(struct pbs *s, struct pbs_rank *rank, u32 id, u32 cpu, u64 now)
 {
 	pbs_set_rank(rank, &s->terms, pbs_task(s, id), s->current[cpu & CPU_MASK] == id, now);
+}
+
+/* A newcomer's infinite priority is shown as 64, which is more than any other's without an offset. */
+static inline s64 pbs_shown_priority(const struct pbs *s, u32 id, u64 now)
+{
+	u32 cpu = s->facts.task[id & POOL_MASK].cpu;
+	struct pbs_rank rank;
+
+	pbs_set_rank(&rank, &s->terms, &s->task[id & POOL_MASK], s->current[cpu & CPU_MASK] == id, now);
+	return rank.p == PBS_NEWCOMER ? 64000 : (rank.p >> 20) * 1000 >> (PBS_BITS - 20);
 }
 
 /* j(t) = arg max p_i(t) over the tasks that wait, into best (pbs R1) */

@@ -14,6 +14,8 @@
 
 #define POLICY_PARAMS(P)
 
+#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", sfq_task(s, id)->S.v)
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "start-time fair queueing: the least service over weight runs") \
 	A(PAPER, "Goyal, Guo, Vin: A Hierarchical CPU Scheduler for Multimedia Operating Systems, OSDI 1996") \

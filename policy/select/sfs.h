@@ -22,6 +22,9 @@
 	P(update, INTEGER, "decisions", 100, 1, 1000000, "with k: how often the surplus of all tasks is computed anew") \
 	P(scale, INTEGER, "", 1, 1, 10000, "scaling factor: tags count this many parts of a ns of a nice-0 task")
 #define POLICY_MODIFIERS FEASIBLE
+#define POLICY_SHOWS(V) \
+	V("surplus", "ns", sfs_shown_surplus(s, id)) \
+	V("start tag", "ns of a nice-0 task", sfs_task(s, id)->S)
 
 #define POLICY_ABOUT(A) \
 	A(TITLE, "surplus fair scheduling: the least service beyond its share runs") \
@@ -105,6 +108,14 @@ static inline void sfs_receive(struct sfs *s, struct vtime *F, u64 q, u64 phi)
 static inline struct sfs_rank sfs_rank(const struct sfs *s, u64 phi, u64 S, u64 turn)
 {
 	return (struct sfs_rank){ .surplus = wide_mul(phi, S - s->v), .turn = turn };
+}
+
+/* The surplus in ns of service: phi counts from nice 0 on. Who is not runnable has none. */
+static inline s64 sfs_shown_surplus(const struct sfs *s, u32 id)
+{
+	struct wide surplus = wide_mul(weight_of(&s->facts, id), s->task[id & POOL_MASK].S - s->v);
+
+	return heap_holds(&s->runnable, id) ? surplus.hi << 44 | surplus.lo >> 20 : 0;
 }
 
 static inline bool sfs_rank_before(const struct sfs_rank *a, const struct sfs_rank *b)

@@ -16,6 +16,8 @@
 
 #define POLICY_PARAMS(P)
 
+#define POLICY_SHOWS(V) V("pass", "ns of a nice-0 task", stride_task(s, id)->pass.v)
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "stride scheduling: the least ahead after its quantum runs") \
 	A(PAPER, "Waldspurger, Weihl: Stride Scheduling, MIT LCS TM-528, 1995") \

@@ -14,6 +14,8 @@
 
 #define POLICY_PARAMS(P)
 
+#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", wf2q_S(s, id)->v)
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "worst-case fair WFQ: the first to finish of those that have started") \
 	A(PAPER, "Bennett, Zhang: WF2Q: Worst-case Fair Weighted Fair Queueing, INFOCOM 1996") \

@@ -13,6 +13,8 @@
 
 #define POLICY_PARAMS(P)
 
+#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", wf2qplus_S(s, id)->v)
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "WF2Q+: as wf2q, with a simpler virtual time") \
 	A(PAPER, "Bennett, Zhang: Hierarchical Packet Fair Queueing Algorithms, SIGCOMM 1996") \

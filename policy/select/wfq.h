@@ -14,6 +14,8 @@
 
 #define POLICY_PARAMS(P)
 
+#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", wfq_S(s, id)->v)
+
 #define POLICY_ABOUT(A) \
 	A(TITLE, "weighted fair queueing: the first to finish in the fluid system") \
 	A(PAPER, "Demers, Keshav, Shenker: Analysis and Simulation of a Fair Queueing Algorithm, SIGCOMM 1989; Parekh, " \

@@ -10,13 +10,20 @@
 #define ABOUT_ROW(kind, text) { kind, text },
 #define PARAM_ROW(name, kind, unit, dflt, min, max, help) { #name, unit, help, kind, dflt, min, max },
 #define EVENT_NAME(name) #name,
+#define SHOWN_ROW(name, unit, value) { name, unit },
+#define SHOWN_VALUE(name, unit, value) if (!index--) return (s64)(value);
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #define EXPORT GLUE(divvy_host_, DIVVY_POLICY)
 
+#ifndef POLICY_SHOWS
+#define POLICY_SHOWS(V)
+#endif
+
 static const struct about about[] = { POLICY_ABOUT(ABOUT_ROW) };
 static const char *const events[] = { EVENTS(EVENT_NAME) };
 static const struct param params[] = { POLICY_PARAMS(PARAM_ROW) { 0 } };
+static const struct shown shown[] = { POLICY_SHOWS(SHOWN_ROW) { 0 } };
 
 #ifdef POLICY_SIMULATOR_ONLY
 #define SIMULATOR_ONLY POLICY_SIMULATOR_ONLY
@@ -183,6 +190,15 @@ static u64 h_weight(const struct machine *m, u32 id)
 	return weight_of(&m->s.facts, id);
 }
 
+static s64 h_show(struct machine *m, u32 index, u32 id, u64 now)
+{
+	struct DIVVY_POLICY *s = &m->s;
+
+	POLICY_SHOWS(SHOWN_VALUE)
+	(void)s;
+	return 0;
+}
+
 static u64 h_decisions(const struct machine *m)
 {
 	return m->decisions;
@@ -201,6 +217,8 @@ const struct host EXPORT = {
 	.nparams = sizeof(params) / sizeof(params[0]) - 1,
 	.simulator_only = SIMULATOR_ONLY,
 	.is_baseline = IS_BASELINE,
+	.shown = shown,
+	.nshown = sizeof(shown) / sizeof(shown[0]) - 1,
 	.events = events,
 	.nevents = EVENT_KINDS,
 	.event_size = sizeof(struct event),
@@ -227,6 +245,7 @@ const struct host EXPORT = {
 	.program = h_program,
 	.entry = h_entry,
 	.weight = h_weight,
+	.show = h_show,
 	.decisions = h_decisions,
 	.faults = h_faults,
 };

@@ -16,6 +16,11 @@ struct param {
 	s64 dflt, min, max;
 };
 
+/* What a policy keeps of each task, POLICY_SHOWS */
+struct shown {
+	const char *name, *unit;
+};
+
 struct machine;
 struct flow_program;
 struct order;
@@ -28,6 +33,8 @@ struct host {
 	u32 nabout, nparams;
 	const char *simulator_only; /* why, or NULL */
 	u32 is_baseline;
+	const struct shown *shown;
+	u32 nshown;
 	/* What Rust knows of event.h by itself, to be compared */
 	const char *const *events;
 	u32 nevents, event_size, program_size;
@@ -65,6 +72,8 @@ struct host {
 	const struct flow_program *(*program)(struct machine *m, u64 identity);
 	u64 (*entry)(struct machine *m, u64 identity, u32 at, u64 *wait);
 	u64 (*weight)(const struct machine *m, u32 id);
+	/* Of a task what `shown` lists at this index; changes nothing */
+	s64 (*show)(struct machine *m, u32 index, u32 id, u64 now);
 	u64 (*decisions)(const struct machine *m);
 	u64 (*faults)(const struct machine *m);
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::engine::{Seen, Slice};
-use crate::policy::TaskId;
+use crate::policy::{Shown, TaskId};
 
 /// Most events that a course keeps, of 32 bytes each at most.
 pub const MOST_EVENTS: usize = 1 << 23;
@@ -17,11 +17,13 @@ pub struct Window {
     pub to_ns: u64,
     /// Most slices, wake-ups and rests together. A longer course ends early, and says when.
     pub most: usize,
+    /// Whether to keep what the policy keeps of each task, as many changes at most.
+    pub values: bool,
 }
 
 impl Window {
     /// All that there is room for.
-    pub const WHOLE: Window = Window { from_ns: 0, to_ns: u64::MAX, most: MOST_EVENTS };
+    pub const WHOLE: Window = Window { from_ns: 0, to_ns: u64::MAX, most: MOST_EVENTS, values: true };
 }
 
 /// Service without interruption.
@@ -57,6 +59,19 @@ pub enum What {
     Gone,
 }
 
+/// A number of the policy's changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Index into [`Course::rows`].
+    pub task: u32,
+    /// Index into [`Course::shown`].
+    pub value: u32,
+    /// When, in ns.
+    pub at_ns: u64,
+    /// What it is from then on.
+    pub number: i64,
+}
+
 /// Who ran where, and why not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Course {
@@ -72,7 +87,16 @@ pub struct Course {
     pub cpus: Vec<Vec<Stretch>>,
     /// In order of time.
     pub moments: Vec<Moment>,
+    /// What the policy keeps of each task, if it is kept here.
+    pub shown: Vec<Shown>,
+    /// How that changed, in order of time.
+    pub changes: Vec<Change>,
+    /// When there was no more room for changes.
+    pub changes_end_ns: Option<u64>,
     room: usize,
+    most_changes: usize,
+    /// What each task's numbers are.
+    numbers: BTreeMap<(u32, u32), i64>,
     /// The tasks alive by the engine's number, which is used again.
     alive: BTreeMap<TaskId, u32>,
     /// Where each task rested last, so that what it does next is a stretch of its own.
@@ -87,6 +111,7 @@ impl Course {
             to_ns: counted_from_ns.saturating_add(window.to_ns),
             cpus: vec![Vec::new(); cpus as usize],
             room: window.most,
+            most_changes: if window.values { window.most } else { 0 },
             ..Course::default()
         }
     }
@@ -110,6 +135,7 @@ impl Course {
                     self.happen(task, at_ns, What::Gone);
                 }
             }
+            Seen::Value { task, value, at_ns, number } => self.change(task, value, at_ns, number),
             Seen::JobDone(_) => {}
         }
     }
@@ -146,6 +172,21 @@ impl Course {
         }
     }
 
+    /// Of a number that is as before nothing is kept. The window begins with the numbers that tasks have when they are next
+    /// heard of.
+    fn change(&mut self, task: TaskId, value: u32, at_ns: u64, number: i64) {
+        let Some(&task) = self.alive.get(&task) else { return };
+        if at_ns < self.from_ns || at_ns > self.to_ns || self.numbers.get(&(task, value)) == Some(&number) {
+            return;
+        }
+        if self.changes.len() >= self.most_changes {
+            self.changes_end_ns.get_or_insert(at_ns);
+            return;
+        }
+        self.numbers.insert((task, value), number);
+        self.changes.push(Change { task, value, at_ns, number });
+    }
+
     /// The course ends where the first event has none.
     fn has_room(&mut self, at_ns: u64) -> bool {
         match self.room.checked_sub(1) {
@@ -158,8 +199,9 @@ impl Course {
         !self.is_cut
     }
 
-    /// The run ended here.
-    pub(crate) fn until(mut self, end_ns: u64) -> Course {
+    /// The run ended here; changes are of these numbers.
+    pub(crate) fn until(mut self, end_ns: u64, shown: Vec<Shown>) -> Course {
+        self.shown = shown;
         self.to_ns = self.to_ns.min(end_ns).max(self.from_ns);
         for cpu in &mut self.cpus {
             cpu.retain(|stretch| stretch.from_ns < self.to_ns);
@@ -168,6 +210,7 @@ impl Course {
             }
         }
         self.moments.retain(|moment| moment.at_ns <= self.to_ns);
+        self.changes.retain(|change| change.at_ns <= self.to_ns);
         self
     }
 }
@@ -183,7 +226,7 @@ mod tests {
     fn course(window: Window, seen: &[Seen]) -> Course {
         let mut course = Course::new(2, 100, window);
         seen.iter().for_each(|seen| course.record(*seen));
-        course.until(1000)
+        course.until(1000, Vec::new())
     }
 
     #[test]
@@ -209,7 +252,7 @@ mod tests {
     fn only_the_window_is_kept_and_what_there_is_room_for() {
         let seen =
             [slice(0, 1, 100, 200), slice(1, 2, 100, 260), slice(0, 2, 200, 270), slice(0, 1, 280, 300)];
-        let kept = course(Window { from_ns: 50, to_ns: 150, most: 9 }, &seen);
+        let kept = course(Window { from_ns: 50, to_ns: 150, most: 9, values: false }, &seen);
         let total: u64 = kept.cpus.iter().flatten().map(|s| s.to_ns - s.from_ns).sum();
         assert_eq!((kept.from_ns, kept.to_ns, total), (150, 250, 50 + 100 + 50));
         let kept = course(Window { most: 2, ..Window::WHOLE }, &seen);

@@ -16,7 +16,8 @@ const NICE_0_WEIGHT: f64 = 1024.0;
 const NICE_STEP: f64 = 1.25;
 
 /// Each task that ran or was woken is a thread; none if the run kept no course. What a switch costs is idle time there:
-/// slices are service, to the nanosecond. With series among the figures, service errors are counters.
+/// slices are service, to the nanosecond. With series among the figures, service errors are counters, and so is what the
+/// policy keeps of each task, if the course has that.
 pub fn outgoing(run: &Run) -> Option<Outgoing> {
     let course = run.course.as_ref()?;
     let mut processes: BTreeMap<&str, i32> = BTreeMap::new();
@@ -41,12 +42,8 @@ pub fn outgoing(run: &Run) -> Option<Outgoing> {
         };
         cpu.iter().map(run).collect()
     };
-    Some(Outgoing {
-        cpus: course.cpus.iter().map(runs).collect(),
-        wakes: wakes(course),
-        counters: counters(run),
-        threads,
-    })
+    let counters = service_errors(run).into_iter().chain(values(course, &threads)).collect();
+    Some(Outgoing { cpus: course.cpus.iter().map(runs).collect(), wakes: wakes(course), counters, threads })
 }
 
 /// What tasks did when they left their CPU: the state by task and time.
@@ -100,7 +97,21 @@ fn prio(weight: f64) -> i16 {
     if (-20.0..=19.0).contains(&nice) && is_near { NICE_0 + nice as i16 } else { NICE_0 }
 }
 
-fn counters(run: &Run) -> Vec<Counter> {
+/// What the policy keeps, a counter for each of its numbers and each task.
+fn values(course: &Course, threads: &[OutThread]) -> Vec<Counter> {
+    let mut counters: BTreeMap<(u32, u32), Vec<(u64, i64)>> = BTreeMap::new();
+    for change in &course.changes {
+        counters.entry((change.value, change.task)).or_default().push((change.at_ns, change.number));
+    }
+    let counter = |((value, task), points): ((u32, u32), Vec<(u64, i64)>)| {
+        let shown = course.shown.get(value as usize)?;
+        let name = format!("{} of {}", shown.name, threads[task as usize].name);
+        Some(Counter { name, unit: shown.unit, points })
+    };
+    counters.into_iter().filter_map(counter).collect()
+}
+
+fn service_errors(run: &Run) -> Vec<Counter> {
     let Some(figures) = &run.figures else { return Vec::new() };
     let times = &figures.series.times_ns;
     let counter = |name: &TaskResult, errors: &[i64]| Counter {

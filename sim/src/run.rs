@@ -166,6 +166,7 @@ pub fn simulate_rep(
     let mut drawing = options.figures.filter(|_| first).map(|limits| Drawing::new(workload, limits));
     let window = options.course.filter(|_| first);
     let mut course = window.map(|window| Course::new(workload.cpus, workload.warmup_ns, window));
+    let shows = window.is_some_and(|window| window.values);
     let (draws, watches) = (drawing.is_some(), course.is_some());
     let mut keep = |seen: Seen| {
         if let (Some(drawing), Seen::Served(slice)) = (&mut drawing, seen) {
@@ -180,13 +181,14 @@ pub fn simulate_rep(
     if draws || watches {
         engine.observe(&mut keep);
     }
+    let shown = if shows { engine.tell_of_values() } else { Vec::new() };
     let mut run = engine
         .run(&name, &tell)
         .map_err(|violation| RunError::Violation { policy: name.clone(), violation })?;
     if let Some(drawing) = drawing {
         drawing.finish(&mut run);
     }
-    run.course = course.map(|course| course.until(workload.warmup_ns + run.duration_ns));
+    run.course = course.map(|course| course.until(workload.warmup_ns + run.duration_ns, shown));
     Ok(run)
 }
 

@@ -57,7 +57,7 @@ pub fn options(machine: &MachineArgs, schedule: &ScheduleArgs, show: &ShowArgs) 
 }
 
 fn window((from_ns, to_ns): (u64, u64)) -> Window {
-    Window { from_ns, to_ns, most: MOST_EVENTS }
+    Window { from_ns, to_ns, most: MOST_EVENTS, values: false }
 }
 
 /// The claims of `--assert`.
@@ -119,6 +119,10 @@ fn perfetto(report: &Report, output: Output) -> anyhow::Result<Vec<u8>> {
         let events = text::count(MOST_EVENTS as f64);
         let end = text::time(course.to_ns as f64);
         output.note(&format!("note: the trace ends at {end}: more than {events} events"));
+    }
+    if let Some(end_ns) = run.course.as_ref().and_then(|course| course.changes_end_ns) {
+        let (end, most) = (text::time(end_ns as f64), text::count(MOST_EVENTS as f64));
+        output.note(&format!("note: the policy's counters end at {end}: more than {most} changes"));
     }
     let mut bytes = Vec::new();
     write_perfetto(&schedule, &mut bytes)?;

@@ -3,12 +3,45 @@
 
 use super::*;
 use crate::figures::{Figures, MOST_TASK_CCDFS, Standing, TaskCcdfs};
+use crate::policy::Shown;
 
 impl Engine<'_> {
     /// Keeps series over time for the report's pictures. Before the run.
     pub fn keep_series(&mut self) {
         self.keeps_series = true;
         self.restart_samples();
+    }
+
+    /// Tells the observer what the policy keeps of each task. Before the run.
+    pub fn tell_of_values(&mut self) -> Vec<Shown> {
+        let shown = self.machine.shown();
+        self.values = shown.len() as u32;
+        shown
+    }
+
+    /// What the policy keeps of this task may have changed.
+    pub(super) fn touch(&mut self, task: TaskId) {
+        if self.values > 0 && task != 0 {
+            self.touched.push(task);
+        }
+    }
+
+    /// Of the tasks to which something happened at this instant, those that are still there.
+    pub(super) fn tell_values(&mut self) {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        for &task in &touched {
+            if self.tasks[task as usize].state == State::Vacant {
+                continue;
+            }
+            for value in 0..self.values {
+                let number = self.machine.value(value, task, self.now);
+                self.tell(Seen::Value { task, value, at_ns: self.now, number });
+            }
+        }
+        touched.clear();
+        self.touched = touched; // to be filled again
     }
 
     /// Statistics begin now, if at all.

@@ -186,6 +186,7 @@ impl Engine<'_> {
         let row = t.row as usize;
         self.runnable += 1;
         self.tell(Seen::Woken { task, row, at_ns: self.now, by: self.acting });
+        self.touch(task);
         let asked = self.machine.wake(task, is_new, self.now);
         self.ask(asked);
         Ok(())

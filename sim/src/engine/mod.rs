@@ -99,6 +99,17 @@ pub enum Seen {
         /// When, in ns.
         at_ns: u64,
     },
+    /// What the policy keeps of a task, after an instant at which something happened to it.
+    Value {
+        /// Which.
+        task: TaskId,
+        /// Index into [`Machine::shown`].
+        value: u32,
+        /// When, in ns.
+        at_ns: u64,
+        /// How much.
+        number: i64,
+    },
     /// A job ended.
     JobDone(JobDone),
     /// A task is no more; its number may be used again.
@@ -220,6 +231,9 @@ pub struct Engine<'a> {
     keeps_series: bool,
     samples: Option<Samples>,
     sample_due: u64,
+    /// Number of values of the policy that the observer is told, and the tasks whose may have changed at this instant.
+    values: u32,
+    touched: Vec<TaskId>,
     /// CPU time since statistics began: spent on switches, given to tasks, and of CPUs that had none.
     overhead_ns: u64,
     busy_ns: u64,
@@ -267,6 +281,8 @@ impl<'a> Engine<'a> {
             keeps_series: false,
             samples: None,
             sample_due: NEVER,
+            values: 0,
+            touched: Vec::new(),
             overhead_ns: 0,
             busy_ns: 0,
             idle_ns: 0,
@@ -366,6 +382,7 @@ impl<'a> Engine<'a> {
             }
             // Work is at least 1 ns and so is a turn: no CPU is due again at this instant.
             if !self.asked_any && self.timers.next_ns() > self.now {
+                self.tell_values();
                 return self.check();
             }
             from = self.next.len();
@@ -491,6 +508,7 @@ impl<'a> Engine<'a> {
         self.asked[cpu / 64] &= !(1 << (cpu % 64));
         let former = self.cpus[cpu].task;
         let decision = self.machine.dispatch(cpu as u32, self.now);
+        self.touch(former);
         let chosen = decision.map_or(0, |d| d.task);
         if former != 0 && chosen != former {
             self.sample_error(former);
@@ -562,6 +580,7 @@ impl<'a> Engine<'a> {
         c.switch_ns = c.served_until - self.now;
         self.running += 1;
         self.machine.running(task, self.now.saturating_add(cost));
+        self.touch(task);
         self.sample_error(task);
         Ok(())
     }
@@ -617,6 +636,7 @@ impl<'a> Engine<'a> {
         self.running -= 1;
         self.runnable -= 1;
         self.machine.block(task, self.cpus[cpu].ran_ns, exits, self.now);
+        self.touch(task);
         self.tell(Seen::Rests { task, at_ns: self.now });
         self.overhead_ns += self.cpus[cpu].switched_ns(self.now);
         self.vacate(cpu);

@@ -13,6 +13,12 @@ pub(super) struct About {
     pub text: *const c_char,
 }
 
+#[repr(C)]
+pub(super) struct Shown {
+    pub name: *const c_char,
+    pub unit: *const c_char,
+}
+
 pub(super) const TITLE: u32 = 0;
 pub(super) const PAPER: u32 = 1;
 pub(super) const GUARANTEE: u32 = 2;
@@ -84,6 +90,8 @@ pub(super) struct Host {
     pub nparams: u32,
     pub simulator_only: *const c_char,
     pub is_baseline: u32,
+    pub shown: *const Shown,
+    pub nshown: u32,
     pub events: *const *const c_char,
     pub nevents: u32,
     pub event_size: u32,
@@ -110,6 +118,7 @@ pub(super) struct Host {
     pub program: unsafe extern "C" fn(Raw, identity: u64) -> *const RawProgram,
     pub entry: unsafe extern "C" fn(Raw, identity: u64, at: u32, wait: *mut u64) -> u64,
     pub weight: unsafe extern "C" fn(Raw, id: u32) -> u64,
+    pub show: unsafe extern "C" fn(Raw, index: u32, id: u32, now: u64) -> i64,
     pub decisions: unsafe extern "C" fn(Raw) -> u64,
     pub faults: unsafe extern "C" fn(Raw) -> u64,
 }

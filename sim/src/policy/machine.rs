@@ -38,6 +38,15 @@ pub struct Decision {
     pub asked: Option<u32>,
 }
 
+/// A number that a policy keeps of each task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// As its paper calls it.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+}
+
 /// How far predictions were from what they predicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Predictions {
@@ -271,6 +280,21 @@ impl Machine {
     pub fn weight(&self, task: TaskId) -> u64 {
         // SAFETY: see `add`.
         unsafe { (self.host.weight)(self.raw.as_ptr(), task) }
+    }
+
+    /// What the policy keeps of each task, for pictures; in the order in which [`Machine::value`] numbers it.
+    pub fn shown(&self) -> Vec<Shown> {
+        // SAFETY: a constant table of string constants, of that length.
+        unsafe {
+            let rows = std::slice::from_raw_parts(self.host.shown, self.host.nshown as usize);
+            rows.iter().map(|row| Shown { name: text(row.name), unit: text(row.unit) }).collect()
+        }
+    }
+
+    /// One of these values of a task that exists. To look changes nothing.
+    pub fn value(&self, index: u32, task: TaskId, now_ns: u64) -> i64 {
+        // SAFETY: see `add`.
+        unsafe { (self.host.show)(self.raw.as_ptr(), index, task, now_ns) }
     }
 
     /// Times that the policy was asked who is next.

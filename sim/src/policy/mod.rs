@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 pub use event::{Answer, Event};
 pub use machine::{
-    CpuMask, Decision, MAX_CPUS, MAX_GROUPS, MAX_TASKS, Machine, Predictions, ProgramState, TaskId,
+    CpuMask, Decision, MAX_CPUS, MAX_GROUPS, MAX_TASKS, Machine, Predictions, ProgramState, Shown, TaskId,
     WEIGHT_MAX, WEIGHT_NICE_0, WEIGHT_UNIT,
 };
 
