@@ -8,6 +8,7 @@ use divvy_trace::{Outgoing, write_chrome, write_perf_script, write_perfetto};
 use super::{replay, scheduler_log};
 use crate::args::{ConvertArgs, PERFETTO_ENDINGS};
 use crate::output::Output;
+use crate::place;
 
 /// A format that is not written.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +28,7 @@ enum Format {
 /// The output's format is told by its name, before the input is read; the input's by its content.
 pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
     let format = format(&args.output)?;
+    place::not_input(std::iter::once(args.input.as_path()), Some(&args.output))?;
     let schedule = match is_log(&args.input) {
         true => scheduler_log::read(&args.input, output)?,
         false => Outgoing::of(&replay::open(&args.input)?),

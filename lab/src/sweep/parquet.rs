@@ -53,7 +53,7 @@ fn kind(name: &str, values: &[&str]) -> Kind {
     let given = || values.iter().filter(|value| !value.is_empty());
     match name {
         _ if COUNTS.contains(&name) => Kind::Unsigned,
-        "sweep" | "workload" | "policy" => Kind::Text,
+        "sweep" | "workload" | "policy" | "task" | "baseline" => Kind::Text,
         _ if is_measure => Kind::Number,
         _ if name.ends_with("_ns") && given().all(|value| value.parse::<i64>().is_ok()) => Kind::Signed,
         _ if given().all(|value| value.parse::<f64>().is_ok()) => Kind::Number,
