@@ -74,7 +74,7 @@ impl Schedule {
 
 /// For its task's name.
 fn has_room(turn: &Turn, axis: Axis) -> bool {
-    axis.place(turn.to) - axis.place(turn.from) > 5.5 * turn.task.len() as f64
+    axis.place(turn.to) - axis.place(turn.from) > 6.5 * turn.task.chars().count() as f64 + 4.0
 }
 
 /// Which task has which colour.
