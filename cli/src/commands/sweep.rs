@@ -12,6 +12,7 @@ use divvy_sim::workload::Workload;
 use super::common;
 use crate::args::{PolicyArgs, SweepArgs, SweepFormat};
 use crate::output::Output;
+use crate::place::{self, BadPlace};
 use crate::progress::FigureBar;
 use crate::view;
 
@@ -88,6 +89,11 @@ impl Files {
         self.csv.is_none() && self.others.is_empty()
     }
 
+    /// What is written at the end is not to fail then.
+    fn check_writable(&self) -> Result<(), BadPlace> {
+        self.others.iter().try_for_each(|(_, path)| place::file("-o", path))
+    }
+
     /// Nothing is lost that was not asked for.
     fn check(&self, args: &SweepArgs) -> Result<(), BadOutput> {
         let there = |path: &&PathBuf| path.exists() && !args.force;
@@ -141,6 +147,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     let (shard, shards) = args.shard.unwrap_or((1, 1));
     let rows = table::shard(&plan, shard, shards);
     files.check(args)?;
+    files.check_writable()?;
     let mut result = Partial::begin(&plan, &rows, files, args)?;
     let left = &rows[result.done..];
     if result.done > 0 {
@@ -209,6 +216,7 @@ fn merge(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     let shards: Vec<(String, String)> = args.merge.iter().map(named).collect::<anyhow::Result<_>>()?;
     let text = table::merge(&shards)?;
     files.check(args)?;
+    files.check_writable()?;
     if let Some(path) = &files.csv {
         fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
     }
