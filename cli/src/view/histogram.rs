@@ -55,7 +55,7 @@ impl Axis {
     /// Times above ticks where decades begin; every second time if there are several.
     pub fn head(&self) -> [String; 2] {
         let bounds: Vec<u64> = Buckets::bounds().collect();
-        let is_decade = |bucket: usize| bucket > BELOW && (bucket - BELOW - 1) % A_DECADE == 0;
+        let is_decade = |bucket: usize| bucket > BELOW && (bucket - BELOW - 1).is_multiple_of(A_DECADE);
         let (mut times, mut ticks) = (String::new(), String::new());
         for bucket in self.buckets.clone() {
             let place = bucket - self.buckets.start;

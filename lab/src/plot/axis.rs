@@ -28,7 +28,8 @@ impl Axis {
     fn powers(&self) -> Vec<f64> {
         let is_power_of_two = |x: f64| x.log2().fract().abs() < 1e-9;
         let is_long = self.to / self.from > 1000.0;
-        if !is_long && !(is_power_of_two(self.from) && is_power_of_two(self.to)) {
+        let is_doubling = is_power_of_two(self.from) && is_power_of_two(self.to);
+        if !is_long && !is_doubling {
             let (first, last) = (self.from.log10().floor() as i32, self.to.log10().ceil() as i32);
             let round = (first..=last).flat_map(|k| [1.0, 2.0, 5.0].map(|m| m * 10_f64.powi(k)));
             return round
