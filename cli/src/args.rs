@@ -527,13 +527,17 @@ pub struct RecordingArgs {
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// How to print the result; json is complete, csv has a row a policy, repetition and task, html is a page with figures
-    /// [default: html for a FILE.html, perfetto for a FILE.perfetto-trace, else table]
+    /// [default: html for a FILE.html, svg for a FILE.svg, perfetto for a FILE.perfetto-trace, else table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
 
     /// Write the result to a file instead of stdout
     #[arg(short, long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+
+    /// What svg draws [default: response if jobs end, else share]
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
+    pub figure: Option<Figure>,
 
     /// Fail, with exit code 3, if a run does not meet this, as in 'max(error) < 8ms' (repeat for more)
     #[arg(long, value_name = "EXPR", help_heading = "Checks", action = ArgAction::Append,
@@ -551,6 +555,8 @@ impl ShowArgs {
         let by_name = || {
             if is(&"html") {
                 Format::Html
+            } else if is(&"svg") {
+                Format::Svg
             } else if PERFETTO_ENDINGS.iter().any(is) {
                 Format::Perfetto
             } else {
@@ -559,6 +565,21 @@ impl ShowArgs {
         };
         self.format.unwrap_or_else(by_name)
     }
+}
+
+/// A drawing of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Figure {
+    /// CPU time of each process over time, a panel a policy
+    Share,
+    /// Service errors over time, a panel a policy
+    Error,
+    /// The share of jobs that took at least so long, a line a policy
+    Response,
+    /// The same of the time that they waited
+    Wait,
+    /// Who ran on which CPU in --gantt-span (not of play)
+    Timeline,
 }
 
 /// What Perfetto's files are called.
@@ -579,8 +600,8 @@ pub struct ScheduleArgs {
     #[arg(long, help_heading = "Output")]
     pub gantt: bool,
 
-    /// The part of the run that --gantt draws, after the warm-up: FROM..TO, as in 1s..1200ms
-    #[arg(long, value_name = "SPAN", default_value = "0s..200ms", requires = "gantt", help_heading = "Output", value_parser = span)]
+    /// The part of the run that --gantt and --figure timeline draw, after the warm-up: FROM..TO, as in 1s..1200ms
+    #[arg(long, value_name = "SPAN", default_value = "0s..200ms", help_heading = "Output", value_parser = span)]
     pub gantt_span: (u64, u64),
 }
 
@@ -700,6 +721,10 @@ pub struct SweepArgs {
         value_hint = ValueHint::Other, help_heading = "Policies")]
     pub policy: Vec<String>,
 
+    /// Rows of differences from this policy as well, repetition by repetition; it is run even if -p does not name it
+    #[arg(long, value_name = "SPEC", help_heading = "Policies", value_hint = ValueHint::Other)]
+    pub baseline: Option<String>,
+
     #[command(flatten)]
     pub machine: MachineArgs,
 
@@ -716,7 +741,11 @@ pub struct SweepArgs {
     #[arg(long, value_name = "PART", help_heading = "Chance", value_parser = warm_up)]
     pub warm_up: Option<WarmUp>,
 
-    /// Most points, over all policies
+    /// Rows of each task as well; instances of a task have a row each, as in T/1
+    #[arg(long, help_heading = "Work")]
+    pub per_task: bool,
+
+    /// Most rows, over all policies
     #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Work",
         value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub max_points: u64,
@@ -731,14 +760,15 @@ pub struct SweepArgs {
 
     /// Put the .csv files of shards together: the same bytes as one run
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Work", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["workload", "vary", "policy", "shard", "resume", "MachineArgs", "warm_up"])]
+        conflicts_with_all = ["workload", "vary", "policy", "baseline", "per_task", "shard", "resume", "MachineArgs",
+            "warm_up"])]
     pub merge: Vec<PathBuf>,
 
     /// How to print the points to stdout, when there is no -o
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub format: SweepFormat,
 
-    /// Write the points to a .csv or .parquet file instead (repeat for both)
+    /// Write the points to FILE.csv, .json, .html (a page with figures) or .parquet instead (repeat for several)
     #[arg(short, long, value_name = "FILE", action = ArgAction::Append, help_heading = "Output",
         value_hint = ValueHint::FilePath)]
     pub output: Vec<PathBuf>,
@@ -750,7 +780,7 @@ pub struct SweepArgs {
 
 const SWEEP_EXAMPLES: &str = "\
 Examples:
-  divvy sweep queue.toml --vary load=0.5..0.9:0.2 --vary alpha=0,1,inf -p pbs,rr
+  divvy sweep queue.toml --vary load=0.5..0.9:0.1 --vary alpha=0,1,inf -p pbs --baseline rr -o queue.html
   divvy sweep mix.toml --vary task.editor.weight=512,1024,2048 --vary cpus=1..4:1 -p sfs --shard 1/2 -o 1.csv
   divvy sweep --merge 1.csv 2.csv -o all.csv";
 
@@ -766,12 +796,14 @@ KEY is one of
       for all of its values.
 
 Every point is run under every policy, --reps times, the r-th time with the same random numbers everywhere. The warm-up \
-does not count, nor do jobs that began in it. Means and 95% intervals are over repetitions, by Student's t. Rows have a \
-fixed order and, with the same seed, the same bytes, on any number of cores. A .csv grows row by row: an interrupted run \
-goes on with --resume.
+does not count, nor do jobs that began in it. Means and 95% intervals are over repetitions, by Student's t. With \
+--baseline a row has the mean and interval of the differences between a policy and that one at the same point: what \
+chance did to both alike does not widen it. Rows have a fixed order and, with the same seed, the same bytes, on any \
+number of cores. A .csv grows row by row: an interrupted run goes on with --resume. Shards share out runs, with \
+--baseline points; --merge takes the .csv of all, and makes the other forms as well.
 
 Examples:
-  divvy sweep queue.toml --vary load=0.5..0.9:0.2 --vary alpha=0,1,inf -p pbs,rr
+  divvy sweep queue.toml --vary load=0.5..0.9:0.1 --vary alpha=0,1,inf -p pbs --baseline rr -o queue.html
   divvy sweep mix.toml --vary task.editor.weight=512,1024,2048 --vary cpus=1..4:1 -p sfs --shard 1/2 -o 1.csv
   divvy sweep --merge 1.csv 2.csv -o all.csv";
 
@@ -782,6 +814,8 @@ pub enum SweepFormat {
     Table,
     /// All of them
     Csv,
+    /// The same, by a schema_version of its own
+    Json,
 }
 
 /// Print the completions of a shell
@@ -834,6 +868,8 @@ pub enum Format {
     Markdown,
     /// One file for a browser
     Html,
+    /// One drawing, as --figure says
+    Svg,
     /// A trace for ui.perfetto.dev, of one policy (not of play): who ran where, wake-ups, service errors
     Perfetto,
 }

@@ -27,6 +27,8 @@ use crate::commands::report::BadReport;
 use crate::commands::set::BadSetting;
 use crate::commands::sweep::BadOutput;
 use crate::commands::verify::{Incomplete, Mismatched};
+use crate::place::BadPlace;
+use crate::view::drawing::NoFigure;
 
 /// The codes, for the end of the help.
 pub const HELP: &str = "\
@@ -95,6 +97,8 @@ fn is_misused(cause: &(dyn Error + 'static)) -> bool {
         || cause.is::<UnknownFigure>()
         || cause.is::<BadOutput>()
         || cause.is::<NoTrace>()
+        || cause.is::<NoFigure>()
+        || matches!(cause.downcast_ref(), Some(BadPlace::Input(_) | BadPlace::NoDirectory { .. }))
         || cause.is::<UnknownFormat>()
         || is_simulator_only(cause)
 }

@@ -11,6 +11,7 @@ mod compare;
 mod exit;
 mod measure;
 mod output;
+mod place;
 mod progress;
 #[cfg(test)]
 mod samples;

@@ -53,8 +53,13 @@ impl Output {
         fs::write(path, plain).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Whether the result keeps its escape sequences; else it should do with ASCII.
+    /// Whether the result may have escape sequences and other than ASCII characters for pictures: on a terminal that knows
+    /// them.
     pub fn is_styled(self, file: Option<&Path>) -> bool {
+        is_utf8(|name| std::env::var(name).ok()) && self.keeps_escapes(file)
+    }
+
+    fn keeps_escapes(self, file: Option<&Path>) -> bool {
         match file.filter(|path| *path != Path::new("-")) {
             None => anstream::stdout().current_choice() != anstream::ColorChoice::Never,
             Some(_) => matches!(self.color, Color::Always),
@@ -91,6 +96,32 @@ impl Output {
     }
 }
 
+/// Whether the locale's characters are Unicode; one that is not said is: then a terminal of this century is likely.
+fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let said =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|value| !value.is_empty());
+    let Some(locale) = said else { return true };
+    let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
 fn columns_variable() -> Option<usize> {
     std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_locale_says_whether_there_are_other_characters() {
+        let with = |pairs: &[(&str, &str)]| {
+            let pairs: Vec<(String, String)> =
+                pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            is_utf8(move |name| pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
+        };
+        assert!(with(&[]));
+        assert!(with(&[("LANG", "de_DE.UTF-8")]) && with(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8")]));
+        assert!(!with(&[("LANG", "C")]) && !with(&[("LC_ALL", "POSIX"), ("LANG", "de_DE.UTF-8")]));
+    }
 }

@@ -1,7 +1,8 @@
 //! Reports made by hand, for tests.
 
 use divvy_sim::report::{
-    Quantiles, RecordedReport, RecordedTask, Report, Run, SCHEMA_VERSION, TaskResult, TraceReport, WakeCounts,
+    Buckets, Quantiles, RecordedReport, RecordedTask, Report, Run, SCHEMA_VERSION, TaskResult, TraceReport,
+    WakeCounts,
 };
 
 const MS: f64 = 1e6;
@@ -120,6 +121,7 @@ fn run(policy: &str, rep: u32, response_ns: Quantiles, tasks: Vec<TaskResult>) -
         utilization: 0.995,
         jain: if policy == "rr" { 0.9 } else { 0.99999 },
         wait_ns: scaled(&response_ns, 0.5),
+        wait_buckets: waits(&scaled(&response_ns, 0.5)),
         wake_delay_ns: scaled(&response_ns, 0.1),
         slowdown: scaled(&response_ns, 1e-6),
         response_ns,
@@ -151,6 +153,7 @@ fn task(
         jobs: response_ns.count,
         finished_ns: (response_ns.count > 0).then_some(9_999_000_000),
         wait_ns: scaled(&response_ns, 0.5),
+        wait_buckets: waits(&scaled(&response_ns, 0.5)),
         wake_delay_ns: scaled(&response_ns, 0.1),
         slowdown: scaled(&response_ns, 1e-6),
         response_ns,
@@ -160,6 +163,18 @@ fn task(
 fn scaled(q: &Quantiles, factor: f64) -> Quantiles {
     let times = |value: Option<f64>| value.map(|value| value * factor);
     Quantiles { mean: times(q.mean), ci95: times(q.ci95), p99: times(q.p99), ..q.clone() }
+}
+
+/// Nine tenths of them where the mean is, the others where the 99th percentile is.
+fn waits(wait: &Quantiles) -> Option<Buckets> {
+    let (mean, p99) = (wait.mean? as u64, wait.p99? as u64);
+    let bounds: Vec<u64> = Buckets::bounds().collect();
+    let bucket = |ns: u64| bounds.partition_point(|bound| *bound <= ns) - 1;
+    let (first, last) = (bucket(mean), bucket(p99));
+    let mut count = vec![0; last + 1 - first];
+    count[0] += wait.count - wait.count / 10;
+    count[last - first] += wait.count / 10;
+    Some(Buckets { from_ns: bounds[first..=last].to_vec(), count })
 }
 
 fn jobs(count: u64, mean_ms: f64, p99_ms: f64) -> Quantiles {

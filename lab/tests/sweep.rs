@@ -1,10 +1,14 @@
 //! Sweeps: against a queueing formula, in shards, interrupted, and with what they refuse.
 
-use divvy_lab::sweep::{Plan, Request, Row, SweepError, TableError, Vary, WarmUp, run, table};
+use divvy_lab::sweep::{
+    Estimate, Plan, Request, Row, SweepError, TableError, Vary, WarmUp, read, run, table,
+};
 use divvy_sim::oracle::queueing::single::mm1_response;
 use divvy_sim::policy;
-use divvy_sim::run::Options;
+use divvy_sim::report::{Run, TaskResult};
+use divvy_sim::run::{Options, simulate};
 use divvy_sim::spec::parse_list;
+use divvy_sim::workload::Workload;
 
 const MEAN_MS: f64 = 10.0;
 
@@ -26,6 +30,17 @@ fn plan_of(
     reps: u32,
     duration_ns: Option<u64>,
 ) -> Result<Plan, SweepError> {
+    plan_with(text, policies, vary, (reps, duration_ns), None)
+}
+
+/// With a baseline each task has rows as well.
+fn plan_with(
+    text: &str,
+    policies: &str,
+    vary: &[&str],
+    (reps, duration_ns): (u32, Option<u64>),
+    baseline: Option<&str>,
+) -> Result<Plan, SweepError> {
     let specs = parse_list(&[policies.to_owned()], policy::all()).expect("known policies");
     let varied = vary.iter().map(|text| Vary::parse(text, 100)).collect::<Result<Vec<Vary>, _>>()?;
     let options = Options { seed: 1, reps, duration_ns, ..Options::default() };
@@ -36,6 +51,8 @@ fn plan_of(
         varied: &varied,
         options: &options,
         warm_up: None,
+        per_task: baseline.is_some(),
+        baseline: specs.iter().find(|spec| Some(spec.to_string().as_str()) == baseline),
         most: 100,
     };
     Plan::new(&request)
@@ -168,6 +185,129 @@ fn an_interrupted_file_is_gone_on_with() {
     assert_eq!(table::done(&plan, &all, "x.csv", "hello\n"), Err(TableError::NotASweep("x.csv".into())));
 }
 
+/// Two classes of jobs, and a warm-up.
+const CLASSES: &str = r#"
+warmup = "100ms"
+duration = "2s"
+quantum = "1ms"
+
+[[task]]
+name = "short"
+arrivals = { open = { exp = "10ms" } }
+program = [ { run = { exp = "3ms" } } ]
+
+[[task]]
+name = "long"
+arrivals = { open = { exp = "100ms" } }
+program = [ { run = { exp = "30ms" } } ]
+"#;
+
+const COMPARED: u32 = 5;
+
+fn compared() -> Plan {
+    plan_with(CLASSES, "fcfs,rr,pbs", &["quantum=1ms,4ms", "alpha=1,2"], (COMPARED, None), Some("rr"))
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs of a policy, without the sweep.
+fn runs(policy: &str, quantum: &str) -> Vec<Run> {
+    let text = CLASSES.replace("quantum = \"1ms\"", &format!("quantum = \"{quantum}\""));
+    let workload = Workload::parse(&text, "q.toml").unwrap();
+    let specs = parse_list(&[policy.to_owned()], policy::all()).unwrap();
+    let options = Options { seed: 1, reps: COMPARED, ..Options::default() };
+    simulate(&workload, &specs, &options, &()).unwrap().runs
+}
+
+/// Mean and half-width, with the 97.5 % quantile of four degrees of freedom from a printed table.
+fn by_hand(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (mean, 2.7764 * (variance / n).sqrt())
+}
+
+fn is_near(estimate: Estimate, (mean, half): (f64, f64)) -> bool {
+    let near = |a: Option<f64>, b: f64| a.is_some_and(|a| (a - b).abs() <= 1e-4 * b.abs() + 1e-9);
+    near(estimate.mean, mean) && near(estimate.ci95, half)
+}
+
+#[test]
+fn differences_are_of_repetitions_with_the_same_numbers() {
+    let plan = compared();
+    let rows = rows(&plan, &table::shard(&plan, 1, 1));
+    let differences: Vec<&Row> = rows.iter().filter(|row| row.baseline.is_some()).collect();
+    // At two quanta fcfs, and pbs with two alphas, of all tasks and of either.
+    assert_eq!(differences.len(), 2 * (1 + 2) * 3);
+    let mut narrower = 0;
+    for row in differences {
+        assert_eq!((row.baseline.as_deref(), row.jobs), (Some("rr"), None));
+        let quantum = ["1ms", "4ms"][row.values[0].expect("all have a quantum")];
+        let policy = match row.values[1] {
+            Some(alpha) => format!("pbs:alpha={}", alpha + 1),
+            None => row.policy.clone(),
+        };
+        let (own, base) = (runs(&policy, quantum), runs("rr", quantum));
+        let mean = |run: &Run| match &row.task {
+            Some(name) => run.tasks.iter().find(|task| task.name == *name).expect("a row").response_ns.mean,
+            None => run.response_ns.mean,
+        };
+        let values = |runs: &[Run]| runs.iter().map(|run| mean(run).expect("jobs")).collect::<Vec<f64>>();
+        let (own, base) = (values(&own), values(&base));
+        let pairs: Vec<f64> = own.iter().zip(&base).map(|(own, base)| own - base).collect();
+        assert!(is_near(row.estimates[0], by_hand(&pairs)), "{row:?}: {:?}", by_hand(&pairs));
+        narrower += u32::from(by_hand(&pairs).1 < by_hand(&own).1.hypot(by_hand(&base).1));
+    }
+    assert!(narrower >= 16, "pairs are to have less noise than rows: {narrower} of 18 do");
+}
+
+#[test]
+fn each_task_has_its_own_numbers() {
+    let plan = compared();
+    let rows = rows(&plan, &table::shard(&plan, 1, 1));
+    let of = |task: Option<&str>| {
+        let is = |row: &&Row| row.policy == "fcfs" && row.baseline.is_none() && row.task.as_deref() == task;
+        rows.iter().find(is).expect("a row")
+    };
+    let (all, short, long) = (of(None), of(Some("short")), of(Some("long")));
+    assert_eq!(all.jobs, Some(short.jobs.unwrap() + long.jobs.unwrap()));
+    let runs = runs("fcfs", "1ms");
+    for (row, index) in [(short, 0), (long, 1)] {
+        let numbers = |of: fn(&TaskResult) -> f64| {
+            by_hand(&runs.iter().map(|run| of(&run.tasks[index])).collect::<Vec<_>>())
+        };
+        assert!(is_near(row.estimates[0], numbers(|task| task.response_ns.mean.unwrap())));
+        assert!(is_near(row.estimates[3], numbers(|task| task.wait_ns.mean.unwrap())));
+        assert!(is_near(row.estimates[7], numbers(|task| task.share)));
+        assert_eq!(row.estimates[8].mean, None, "a task has no index of fairness");
+    }
+}
+
+/// What several rows need is run in each shard that has one of them, with the same numbers.
+#[test]
+fn shards_and_resumption_keep_rows_that_belong_together() {
+    let plan = compared();
+    let all = table::shard(&plan, 1, 1);
+    let whole = csv(&plan);
+    let shards: Vec<(String, String)> = [2, 3, 1]
+        .map(|i| (format!("{i}.csv"), table::header(&plan) + &lines(&plan, &table::shard(&plan, i, 3))))
+        .to_vec();
+    assert!(shards.iter().all(|(_, text)| text.lines().count() > 1));
+    assert_eq!(table::merge(&shards).unwrap(), whole);
+    for rows_done in [1, 5, 17, all.len() - 1] {
+        let end = whole.match_indices("\r\n").nth(rows_done).expect("so many lines").0 + 2;
+        let done = table::done(&plan, &all, "x.csv", &whole[..end]).unwrap();
+        assert_eq!((done.rows, done.bytes), (rows_done, end));
+        assert_eq!(whole[..end].to_owned() + &lines(&plan, &all[done.rows..]), whole);
+    }
+    let read = read(&whole).expect("whole");
+    assert_eq!(
+        (read.rows.len(), read.reps, read.varied.join(" ")),
+        (all.len(), 5, "quantum_ns alpha".to_owned())
+    );
+    let one = plan_with(CLASSES, "rr", &["quantum=1ms,4ms"], (1, None), Some("rr")).err().expect("an error");
+    assert!(one.to_string().contains("--baseline needs another policy"), "{one}");
+}
+
 #[test]
 fn refusals_say_what_and_what_next() {
     for (policies, vary, part) in [
@@ -210,6 +350,8 @@ fn the_warm_up_is_what_was_asked_for() {
             varied: &varied,
             options: &options,
             warm_up,
+            per_task: false,
+            baseline: None,
             most: 100,
         };
         Plan::new(&request)

@@ -314,6 +314,7 @@ impl<'a> Account<'a> {
             jain: metrics::jain(&self.rows),
             response_ns: self.delays.response.finish(),
             wait_ns: self.delays.wait.finish(),
+            wait_buckets: self.delays.wait_buckets.finish(),
             wake_delay_ns: self.delays.wake_delay.finish(),
             slowdown: self.delays.slowdown.finish_ratio(),
             tasks: self.rows.iter().map(|row| row.result(cpu_time_ns)).collect(),

@@ -125,6 +125,9 @@ pub struct Run {
     /// Runnable but not running, per job, over all jobs.
     #[serde(default)]
     pub wait_ns: Quantiles,
+    /// The same, counted by size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_buckets: Option<Buckets>,
     /// From a wake-up until it first runs, over all wake-ups.
     #[serde(default)]
     pub wake_delay_ns: Quantiles,
@@ -216,6 +219,9 @@ pub struct TaskResult {
     pub response_ns: Quantiles,
     /// Runnable but not running, per job.
     pub wait_ns: Quantiles,
+    /// The same, counted by size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_buckets: Option<Buckets>,
     /// From a wake-up until it first runs.
     pub wake_delay_ns: Quantiles,
     /// Response over service, per job.
@@ -245,4 +251,14 @@ pub struct Quantiles {
     /// Greatest sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
+}
+
+/// A distribution as counts of samples by size. Buckets are the same in every report ([`Buckets::bounds`]); listed are
+/// those from the first that has samples to the last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Buckets {
+    /// The least that belongs into each; it ends where the next of [`Buckets::bounds`] begins.
+    pub from_ns: Vec<u64>,
+    /// Number of samples.
+    pub count: Vec<u64>,
 }

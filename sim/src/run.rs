@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::course::{Course, Window};
-use crate::engine::{Engine, Seen, Setup, Violation};
+use crate::engine::{Engine, Seen, Setup, Violation, metrics};
 use crate::figures::{self, Limits, Recorder};
 use crate::policy::{self, Machine};
 use crate::report::{Report, Run, SCHEMA_VERSION};
@@ -97,6 +97,11 @@ pub fn simulate(
     simulate_rows(workload, specs, options, &Rows::EachInstance, progress)
 }
 
+/// What the rows of a result of [`Rows::EachInstance`] will be called, in their order.
+pub fn row_names(workload: &Workload) -> Vec<String> {
+    workload.tasks.iter().flat_map(metrics::rows_of).map(|row| row.name).collect()
+}
+
 /// As [`simulate`], with a choice of what the result's rows stand for.
 pub fn simulate_rows(
     workload: &Workload,
@@ -108,7 +113,11 @@ pub fn simulate_rows(
     let workload = &adapted(workload, options)?;
     let reps = options.reps.max(1);
     let jobs: Vec<(&Spec, u32)> = specs.iter().flat_map(|s| (0..reps).map(move |r| (s, r))).collect();
-    let limits = options.figures.map(|limits| limits.among(specs.len()));
+    let tasks = match rows {
+        Rows::EachInstance => row_names(workload).len(),
+        Rows::Named(names) => names.len(),
+    };
+    let limits = options.figures.map(|limits| limits.among(specs.len(), tasks));
     let options = &Options { figures: limits, ..options.clone() };
     let mut runs = jobs
         .par_iter()

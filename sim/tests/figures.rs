@@ -72,6 +72,35 @@ fn slices_sum_to_the_service_of_each_task_to_the_nanosecond() {
     }
 }
 
+/// Every job that waited is in one bucket, those of a run are those of its tasks, and quantiles are where the counts say.
+#[test]
+fn buckets_of_waits_have_every_job() {
+    let report = report(None);
+    for run in &report.runs {
+        let of_run = run.wait_buckets.as_ref().expect("jobs");
+        let counts = |from: u64| {
+            let tasks = run.tasks.iter().filter_map(|task| task.wait_buckets.as_ref());
+            let found = tasks.flat_map(|b| b.from_ns.iter().zip(&b.count).filter(|(at, _)| **at == from));
+            found.map(|(_, count)| count).sum::<u64>()
+        };
+        assert_eq!(of_run.count.iter().sum::<u64>(), run.wait_ns.count);
+        for (from, count) in of_run.from_ns.iter().zip(&of_run.count) {
+            assert_eq!(counts(*from), *count, "{} from {from}", run.policy);
+        }
+        for (quantile, part) in [(run.wait_ns.p50, 0.5), (run.wait_ns.p90, 0.9), (run.wait_ns.max, 1.0)] {
+            // A quantile is to 0.2 %, and so may be in the bucket beside.
+            let below = |ns: f64| {
+                let inside =
+                    of_run.from_ns.iter().zip(&of_run.count).filter(|(from, _)| (**from as f64) < ns);
+                inside.map(|(_, count)| *count as f64).sum::<f64>() / run.wait_ns.count as f64
+            };
+            let quantile = quantile.expect("jobs");
+            assert!(below(quantile * 1.002 + 1.0) >= part, "{}: {part} at {quantile}", run.policy);
+        }
+        assert!(run.tasks.iter().any(|task| task.jobs == 0 && task.wait_buckets.is_none()));
+    }
+}
+
 /// Shares of all windows are the run's share, and the last error is what was received less what was entitled.
 #[test]
 fn series_end_where_the_run_does() {

@@ -13,12 +13,12 @@ use divvy_sim::spec::{self, Spec, SpecError};
 use divvy_sim::workload::{Workload, WorkloadError};
 use divvy_trace::write_perfetto;
 
-use crate::args::{Format, MachineArgs, PolicyArgs, ScheduleArgs, ShowArgs};
+use crate::args::{Figure, Format, MachineArgs, PolicyArgs, ScheduleArgs, ShowArgs};
 use crate::assert::{Claim, ClaimError, NotMet};
 use crate::output::Output;
 use crate::view::page::{Wish, page};
 use crate::view::report::{self, Source};
-use crate::view::{csv, gantt, json, markdown, table, text};
+use crate::view::{csv, drawing, gantt, json, markdown, table, text};
 
 /// The policies to run, none twice, the baseline among them; and the baseline's name in the report.
 pub fn specs(args: &PolicyArgs) -> Result<(Vec<Spec>, Option<String>), SpecError> {
@@ -43,8 +43,10 @@ pub fn workload(path: &Path, output: Output) -> Result<Workload, WorkloadError> 
 /// On which machine to run them, and what to list; without chance.
 pub fn options(machine: &MachineArgs, schedule: &ScheduleArgs, show: &ShowArgs) -> Options {
     let is_trace = show.format() == Format::Perfetto;
-    let has_figures = schedule.figures || is_trace || show.format() == Format::Html;
-    let drawn = schedule.gantt.then(|| window(schedule.gantt_span));
+    let has_figures = schedule.figures || is_trace || [Format::Html, Format::Svg].contains(&show.format());
+    let draws_course =
+        schedule.gantt || (show.format() == Format::Svg && show.figure == Some(Figure::Timeline));
+    let drawn = draws_course.then(|| window(schedule.gantt_span));
     Options {
         figures: has_figures.then(Limits::default),
         course: if is_trace { Some(Window::WHOLE) } else { drawn },
@@ -85,6 +87,7 @@ pub fn show(
         Format::Json => json::write(report)?,
         Format::Csv => csv::write(report),
         Format::Markdown => markdown::write(&page(report, wish)),
+        Format::Svg => drawing::draw(report, args.figure)?,
         Format::Html => report::write(&[Source { name: None, report }])?,
         Format::Perfetto => {
             output.write_bytes(&perfetto(report, output)?, file)?;

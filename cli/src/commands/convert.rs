@@ -14,6 +14,7 @@ use divvy_trace::{
 use super::{common, replay, scheduler_log};
 use crate::args::{ConvertArgs, ConvertTo, PERFETTO_ENDINGS};
 use crate::output::Output;
+use crate::place;
 use crate::view::text;
 
 /// As many bytes tell a workload from a trace.
@@ -38,6 +39,7 @@ pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
         Some(to) => Some(to),
         None => by_name(&args.output)?,
     };
+    place::not_input(std::iter::once(args.input.as_path()), Some(&args.output))?;
     if is_workload(&args.input)? {
         let workload = read_workload(&args.input, output)?;
         return write_workload(&workload, "", to.unwrap_or(ConvertTo::RtApp), args, output);

@@ -11,6 +11,7 @@ use divvy_sim::workload::nearest;
 use crate::args::{PaperArgs, PlainFormat};
 use crate::commands::common::this_command;
 use crate::output::Output;
+use crate::place::{self, BadPlace};
 use crate::progress::FigureBar;
 use crate::view::{claims, claims_page};
 
@@ -46,9 +47,7 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
     let figures = figures(id)?;
     let page = args.output.as_deref().filter(|path| path.extension().is_some_and(|ending| ending == "html"));
     let dir = args.output.as_deref().filter(|_| page.is_none());
-    if let Some(dir) = dir {
-        fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    }
+    check_places(args, dir, page)?;
     let mut done = Vec::new();
     for figure in figures {
         let one = reproduce_one(figure, args, output)?;
@@ -68,6 +67,13 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
         output.write(&claims_page::write(&done, args.seed, &this_command()), Some(page))?;
     }
     verdict(&done)
+}
+
+/// Before the minutes that it may take.
+fn check_places(args: &PaperArgs, dir: Option<&Path>, page: Option<&Path>) -> Result<(), BadPlace> {
+    dir.map_or(Ok(()), |dir| place::directory("-o", dir, "figures need"))?;
+    page.map_or(Ok(()), |page| place::file("-o", page))?;
+    args.resume.as_deref().map_or(Ok(()), |dir| place::directory("--resume", dir, "what is found is kept in"))
 }
 
 fn figures(id: &str) -> Result<Vec<&'static Figure>, UnknownFigure> {

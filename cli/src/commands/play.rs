@@ -6,11 +6,13 @@ use divvy_sim::run::{self, adapted};
 use super::common;
 use crate::args::PlayArgs;
 use crate::output::Output;
+use crate::place;
 use crate::progress::Bar;
 use crate::view::page::Wish;
 
 /// Runs it with real threads, shows, checks.
 pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
+    place::not_input(std::iter::once(args.workload.as_path()), args.show.output.as_deref())?;
     let claims = common::claims(&args.show)?;
     let options = run::Options { cpus: args.cpus, duration_ns: args.duration, ..run::Options::default() };
     let workload = adapted(&common::workload(&args.workload, output)?, &options)?;

@@ -10,6 +10,7 @@ use divvy_trace::{Filter, ReadOptions, Recording, TraceError, WakePolicy, read, 
 use super::common;
 use crate::args::{Grade, RecordingArgs, ReplayArgs, Wakes};
 use crate::output::Output;
+use crate::place;
 use crate::progress::Bar;
 use crate::view::page::Wish;
 
@@ -42,6 +43,7 @@ fn lines(findings: &[String]) -> String {
 
 /// Reads, replays, compares, checks.
 pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
+    place::not_input(std::iter::once(args.trace.as_path()), args.show.output.as_deref())?;
     let (specs, baseline) = common::specs(&args.policies)?;
     let claims = common::claims(&args.show)?;
     let recording = fit(open(&args.trace)?, &args.recording)?;

@@ -8,6 +8,7 @@ use divvy_sim::report::{Report, SCHEMA_VERSION};
 
 use crate::args::ReportArgs;
 use crate::output::Output;
+use crate::place;
 use crate::view::report::{self, Source};
 
 const LARGEST_MIB: u64 = 256;
@@ -39,6 +40,12 @@ pub enum BadReport {
         /// What is wrong, and where.
         reason: String,
     },
+    /// Nothing to show.
+    #[error("{file} has no runs; `divvy sim WORKLOAD -p SPEC --format json` makes a result that has")]
+    Empty {
+        /// As given.
+        file: String,
+    },
     /// Of another schema.
     #[error(
         "{file} has schema_version {found}, this divvy reads {SCHEMA_VERSION}: make it anew, or use the divvy that made it"
@@ -53,6 +60,7 @@ pub enum BadReport {
 
 /// Reads results, and writes a page of them.
 pub fn run(args: &ReportArgs, output: Output) -> anyhow::Result<()> {
+    place::not_input(args.runs.iter().map(PathBuf::as_path), Some(&args.output))?;
     let reports = args.runs.iter().map(|file| read(file)).collect::<Result<Vec<Report>, BadReport>>()?;
     let named = |file: &PathBuf| (reports.len() > 1).then(|| stem(file));
     let sources: Vec<Source> =
@@ -96,5 +104,9 @@ fn parse(name: &str, text: &[u8]) -> Result<Report, BadReport> {
     if schema_version != SCHEMA_VERSION {
         return Err(BadReport::Schema { file: name.to_owned(), found: schema_version });
     }
-    serde_json::from_slice(text).map_err(unreadable)
+    let report: Report = serde_json::from_slice(text).map_err(unreadable)?;
+    if report.runs.is_empty() {
+        return Err(BadReport::Empty { file: name.to_owned() });
+    }
+    Ok(report)
 }

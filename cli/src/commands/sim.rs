@@ -5,11 +5,13 @@ use divvy_sim::run::{Options, simulate};
 use super::common;
 use crate::args::SimArgs;
 use crate::output::Output;
+use crate::place;
 use crate::progress::Bar;
 use crate::view::page::Wish;
 
 /// Simulates, compares, checks.
 pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
+    place::not_input(std::iter::once(args.workload.as_path()), args.show.output.as_deref())?;
     let (specs, baseline) = common::specs(&args.policies)?;
     let claims = common::claims(&args.show)?;
     let workload = common::workload(&args.workload, output)?;

@@ -5,13 +5,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use divvy_lab::sweep::{self, Plan, Request, Row, Vary, table};
+use divvy_lab::sweep::{self, Finished, Plan, Request, Row, TableError, Vary, table};
 use divvy_sim::run::Options;
 use divvy_sim::workload::Workload;
 
 use super::common;
 use crate::args::{PolicyArgs, SweepArgs, SweepFormat};
 use crate::output::Output;
+use crate::place::{self, BadPlace};
 use crate::progress::FigureBar;
 use crate::view;
 
@@ -22,17 +23,21 @@ pub enum BadOutput {
     #[error("{} is there already; --resume goes on with it if it is of this sweep, --force replaces it", .0.display())]
     Exists(PathBuf),
     /// It has rows of which it cannot be told which they are.
-    #[error("{} cannot be gone on with, only a .csv can; write to both, -o x.csv -o x.parquet, or use --force", .0.display())]
+    #[error("{} cannot be gone on with, only a .csv can; write to both, -o x.csv -o {}, or use --force", .0.display(), name(.0))]
     NotResumable(PathBuf),
     /// Of no known form.
-    #[error("{}: a result is a .csv or a .parquet file; --format csv writes to stdout", .0.display())]
+    #[error("{}: a result is a .csv, .json, .html or .parquet file; --format csv writes to stdout", .0.display())]
     Ending(PathBuf),
     /// Of a form that was left out of this build.
     #[error("{}: this divvy was built without Parquet; build it with --features parquet, or write a .csv", .0.display())]
     NoParquet(PathBuf),
     /// Two of the same form.
-    #[error("{}: there is another -o of this form; give one .csv and one .parquet at most", .0.display())]
+    #[error("{}: there is another -o of this form; give one of each at most", .0.display())]
     Twice(PathBuf),
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// Runs a sweep, or puts shards of one together.
@@ -41,52 +46,74 @@ pub fn run(args: &SweepArgs, output: Output) -> anyhow::Result<()> {
     if args.merge.is_empty() { sweep(args, &files, output) } else { merge(args, &files, output) }
 }
 
+/// What the CSV becomes when it is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Json,
+    Html,
+    Parquet,
+}
+
 /// Where the result goes.
 #[derive(Default)]
 struct Files {
     csv: Option<PathBuf>,
-    parquet: Option<PathBuf>,
+    others: Vec<(Form, PathBuf)>,
 }
 
 impl Files {
     fn new(paths: &[PathBuf]) -> Result<Files, BadOutput> {
         let mut files = Files::default();
         for path in paths {
-            let file = match path.extension().and_then(|ending| ending.to_str()) {
-                Some("csv") => &mut files.csv,
-                Some("parquet") if cfg!(feature = "parquet") => &mut files.parquet,
+            let form = match path.extension().and_then(|ending| ending.to_str()) {
+                Some("csv") => None,
+                Some("json") => Some(Form::Json),
+                Some("html") => Some(Form::Html),
+                Some("parquet") if cfg!(feature = "parquet") => Some(Form::Parquet),
                 Some("parquet") => return Err(BadOutput::NoParquet(path.clone())),
                 _ => return Err(BadOutput::Ending(path.clone())),
             };
-            if file.replace(path.clone()).is_some() {
+            let is_taken = match form {
+                None => files.csv.replace(path.clone()).is_some(),
+                Some(form) => files.others.iter().any(|(other, _)| *other == form),
+            };
+            if is_taken {
                 return Err(BadOutput::Twice(path.clone()));
             }
+            files.others.extend(form.map(|form| (form, path.clone())));
         }
         Ok(files)
     }
 
     fn is_empty(&self) -> bool {
-        self.csv.is_none() && self.parquet.is_none()
+        self.csv.is_none() && self.others.is_empty()
+    }
+
+    /// What is written at the end is not to fail then.
+    fn check_writable(&self) -> Result<(), BadPlace> {
+        self.others.iter().try_for_each(|(_, path)| place::file("-o", path))
     }
 
     /// Nothing is lost that was not asked for.
     fn check(&self, args: &SweepArgs) -> Result<(), BadOutput> {
         let there = |path: &&PathBuf| path.exists() && !args.force;
-        match (self.csv.as_ref().filter(there), self.parquet.as_ref().filter(there)) {
+        let other = self.others.iter().map(|(_, path)| path).find(there);
+        match (self.csv.as_ref().filter(there), other) {
             (Some(csv), _) if !args.resume => Err(BadOutput::Exists(csv.clone())),
-            (_, Some(parquet)) if args.resume && self.csv.is_none() => {
-                Err(BadOutput::NotResumable(parquet.clone()))
+            (_, Some(other)) if args.resume && self.csv.is_none() => {
+                Err(BadOutput::NotResumable(other.clone()))
             }
             // Made anew of the CSV beside it.
-            (_, Some(parquet)) if !args.resume => Err(BadOutput::Exists(parquet.clone())),
+            (_, Some(other)) if !args.resume => Err(BadOutput::Exists(other.clone())),
             _ => Ok(()),
         }
     }
 }
 
 fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> {
-    let policies = PolicyArgs { policy: args.policy.clone(), baseline: None };
-    let (specs, _) = common::specs(&policies)?;
+    let policies = PolicyArgs { policy: args.policy.clone(), baseline: args.baseline.clone() };
+    let (specs, baseline) = common::specs(&policies)?;
+    let baseline = specs.iter().find(|spec| Some(spec.to_string()) == baseline);
     let vary = |text: &String| Vary::parse(text, args.max_points);
     let varied: Vec<Vary> = args.vary.iter().map(vary).collect::<Result<_, _>>()?;
     let path = args.workload.as_deref().context("which workload?")?;
@@ -106,6 +133,8 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
         varied: &varied,
         options: &options,
         warm_up: args.warm_up,
+        per_task: args.per_task,
+        baseline,
         most: args.max_points,
     };
     let plan = Plan::new(&request)?;
@@ -118,10 +147,11 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     let (shard, shards) = args.shard.unwrap_or((1, 1));
     let rows = table::shard(&plan, shard, shards);
     files.check(args)?;
+    files.check_writable()?;
     let mut result = Partial::begin(&plan, &rows, files, args)?;
     let left = &rows[result.done..];
     if result.done > 0 {
-        output.note(&format!("{} of {} points are done", result.done, rows.len()));
+        output.note(&format!("{} of {} rows are done", result.done, rows.len()));
     }
     let bar = FigureBar::new("sweep", output);
     let mut shown = Vec::new();
@@ -186,6 +216,7 @@ fn merge(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     let shards: Vec<(String, String)> = args.merge.iter().map(named).collect::<anyhow::Result<_>>()?;
     let text = table::merge(&shards)?;
     files.check(args)?;
+    files.check_writable()?;
     if let Some(path) = &files.csv {
         fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
     }
@@ -204,14 +235,30 @@ fn finish(
     output: Output,
     table: impl FnOnce() -> String,
 ) -> anyhow::Result<()> {
-    if let Some(path) = &files.parquet {
-        fs::write(path, parquet(csv)?).with_context(|| format!("cannot write {}", path.display()))?;
+    for (form, path) in &files.others {
+        let bytes = match form {
+            Form::Json => json(csv)?.into_bytes(),
+            Form::Html => view::sweep_page::write(&finished(csv)?, &common::this_command())?.into_bytes(),
+            Form::Parquet => parquet(csv)?,
+        };
+        fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
     match (files.is_empty(), args.format) {
         (true, SweepFormat::Csv) => output.write(csv, None),
+        (true, SweepFormat::Json) => output.write(&json(csv)?, None),
         (true, SweepFormat::Table) => output.write(&table(), None),
         (false, _) => Ok(()),
     }
+}
+
+fn finished(csv: &str) -> anyhow::Result<Finished> {
+    sweep::read(csv).map_err(|what| TableError::NoRows(what).into())
+}
+
+fn json(csv: &str) -> anyhow::Result<String> {
+    let mut text = serde_json::to_string_pretty(&finished(csv)?)?;
+    text.push('\n');
+    Ok(text)
 }
 
 #[cfg(feature = "parquet")]

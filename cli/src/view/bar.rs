@@ -3,7 +3,7 @@
 use crate::view::page::Bar;
 
 /// What is said once under a table with bars.
-pub const MEANING: &str = "\nbars: CPU time; the mark is what the task was entitled to";
+pub const MEANING: &str = "bars: CPU time; the mark is what the task was entitled to";
 
 /// A wider bar shows no more.
 const WIDEST: usize = 16;

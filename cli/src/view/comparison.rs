@@ -40,7 +40,7 @@ pub fn sheet(report: &Report, policies: &[Policy], baseline: Option<&str>) -> Sh
     if let Some(recorded) = report.trace.as_ref().and_then(|trace| trace.recorded.as_ref()) {
         rows.push(recorded_row(&columns, recorded));
     }
-    Sheet { title: None, columns, rows }.without_empty_columns()
+    Sheet { title: None, columns, rows, meaning: None }.without_empty_columns()
 }
 
 /// What the recording shows of the scheduler that it was made under.
@@ -126,7 +126,7 @@ impl Metric {
         let cells = texts.into_iter().enumerate().map(|(index, text)| Cell {
             is_best: !all_alike && contends(index) && Some(&text) == best.as_ref(),
             text,
-            bar: None,
+            picture: None,
         });
         cells.collect()
     }

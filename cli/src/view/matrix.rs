@@ -3,6 +3,7 @@
 use divvy_sim::report::{RecordedReport, Report, TaskResult};
 
 use crate::compare::Policy;
+use crate::view::bar;
 use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet};
 use crate::view::tasks::{mean_response, mean_share, p99_response};
 use crate::view::text;
@@ -40,6 +41,7 @@ fn add_bars(sheet: &mut Sheet, policies: &[Policy], cpus: u32) {
         .collect();
     let greatest = shares.iter().flatten().flatten().map(|&(received, entitled)| received.max(entitled));
     let greatest = greatest.fold(0.0, f64::max);
+    sheet.meaning = Some(bar::MEANING.to_owned());
     for (index, shares) in shares.into_iter().enumerate() {
         sheet.add_bars(index + 1, greatest, shares.into_iter());
     }
@@ -89,5 +91,5 @@ fn sheet(title: &str, policies: &[Policy], number: Number, format: fn(f64) -> St
         let name = Cell::plain(text::escape(&task.name));
         std::iter::once(name).chain(policies.iter().map(|policy| cell(policy, index))).collect()
     });
-    Sheet { title: Some(title.to_owned()), columns, rows: rows.collect() }.without_empty_rows()
+    Sheet { title: Some(title.to_owned()), columns, rows: rows.collect(), meaning: None }.without_empty_rows()
 }

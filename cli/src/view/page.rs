@@ -5,7 +5,7 @@ use divvy_sim::report::{RecordedReport, Report, TraceReport};
 
 use crate::compare::{Policy, policies};
 use crate::summary;
-use crate::view::{comparison, matrix, programs, tasks, text};
+use crate::view::{comparison, matrix, programs, tasks, text, waits};
 
 /// What the reader asked to see.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +40,8 @@ pub struct Sheet {
     pub columns: Vec<Column>,
     /// As many cells each as there are columns.
     pub rows: Vec<Vec<Cell>>,
+    /// What its pictures mean, said under it where they are drawn.
+    pub meaning: Option<String>,
 }
 
 /// One column's head.
@@ -50,6 +52,8 @@ pub struct Column {
     pub is_number: bool,
     /// When a sheet is too wide, columns of one group stay together.
     pub group: u8,
+    /// Its cells are pictures in block characters, which other forms than a terminal's table leave out.
+    pub is_picture: bool,
 }
 
 /// One cell.
@@ -60,7 +64,16 @@ pub struct Cell {
     /// Whether it is the best of its column.
     pub is_best: bool,
     /// Drawn beside the text where there is room.
-    pub bar: Option<Bar>,
+    pub picture: Option<Picture>,
+}
+
+/// What can be drawn beside a number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Picture {
+    /// As wide as there is room.
+    Bar(Bar),
+    /// A histogram in block characters, the same width in every row.
+    Histogram(String),
 }
 
 /// A share and what it should be, as parts of the whole bar.
@@ -113,6 +126,7 @@ pub fn page(report: &Report, wish: &Wish) -> Page {
         notes.push(format!("{task_rows} rows of tasks are not shown; -v shows them"));
     }
     sheets.extend(policies.iter().filter_map(programs::sheet));
+    sheets.splice(1..1, waits::sheet(&policies));
     Page {
         heading: heading(report, &policies),
         quality: report.trace.as_ref().map(quality).unwrap_or_default(),
@@ -205,25 +219,25 @@ fn recorded(recorded: &RecordedReport) -> String {
 impl Column {
     /// The column that names the rows.
     pub fn name(head: &str) -> Self {
-        Self { head: vec![head.to_owned()], is_number: false, group: SERVICE }
+        Self { head: vec![head.to_owned()], is_number: false, group: SERVICE, is_picture: false }
     }
 
     /// A column of numbers.
     pub fn number(head: [&str; 2], group: u8) -> Self {
         let lines = head.into_iter().filter(|line| !line.is_empty());
-        Self { head: lines.map(str::to_owned).collect(), is_number: true, group }
+        Self { head: lines.map(str::to_owned).collect(), is_number: true, group, is_picture: false }
     }
 
     /// A column of numbers of one policy.
     pub fn policy(spec: &str) -> Self {
-        Self { head: text::spec_lines(spec), is_number: true, group: SERVICE }
+        Self { head: text::spec_lines(spec), is_number: true, group: SERVICE, is_picture: false }
     }
 }
 
 impl Cell {
     /// A cell without a mark.
     pub fn plain(text: String) -> Self {
-        Self { text, is_best: false, bar: None }
+        Self { text, is_best: false, picture: None }
     }
 }
 
@@ -238,7 +252,7 @@ impl Sheet {
     ) {
         for (row, share) in self.rows.iter_mut().zip(shares) {
             let bar = |(received, entitled)| Bar { length: received / greatest, mark: entitled / greatest };
-            row[index].bar = share.filter(|_| greatest > 0.0).map(bar);
+            row[index].picture = share.filter(|_| greatest > 0.0).map(bar).map(Picture::Bar);
         }
     }
 

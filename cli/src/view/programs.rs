@@ -24,7 +24,7 @@ pub fn sheet(policy: &Policy) -> Option<Sheet> {
     columns.extend(heads.into_iter().map(|(head, group)| Column::number(head, group)));
     let title = format!("{}: predictions", text::escape(policy.spec));
     let rows = programs.iter().map(row).collect();
-    (!programs.is_empty()).then_some(Sheet { title: Some(title), columns, rows })
+    (!programs.is_empty()).then_some(Sheet { title: Some(title), columns, rows, meaning: None })
 }
 
 fn row(program: &ProgramResult) -> Vec<Cell> {

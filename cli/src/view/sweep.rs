@@ -1,6 +1,6 @@
 //! The points of a sweep as a sheet.
 
-use divvy_lab::sweep::{Estimate, MEASURES, Plan, Row, Vary};
+use divvy_lab::sweep::{Estimate, MEASURES, Plan, Row};
 
 use crate::view::page::{ABSENT, Cell, Column, NOTHING, Page, Sheet};
 use crate::view::text;
@@ -18,23 +18,77 @@ const SHOWN: [Shown; 6] = [
     ("jain", &["Jain", "index"], text::index),
 ];
 
+/// Of differences, those that fit a terminal.
+const DIFFERENCES: [(&str, &[&str]); 3] = [
+    ("response_mean", &["response", "mean"]),
+    ("response_p99", &["response", "p99"]),
+    ("wait_mean", &["wait", "mean"]),
+];
+
 /// All that is shown of a sweep.
 pub fn page(plan: &Plan, rows: &[Row]) -> Page {
+    let (differences, means): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.baseline.is_some());
+    let has_differences = !differences.is_empty();
+    let mut sheets = vec![sheet(plan, &means)];
+    sheets.extend(has_differences.then(|| difference_sheet(plan, &differences)));
     Page {
         heading: heading(plan, rows),
         quality: Vec::new(),
-        sheets: vec![Sheet {
-            title: None,
-            columns: columns(plan),
-            rows: rows.iter().map(|row| cells(plan, row)).collect(),
-        }],
-        notes: vec![
-            "means over repetitions; ±95% is the half-width of the interval, by Student's t".to_owned(),
-            "more in --format csv".to_owned(),
-        ],
+        sheets,
+        notes: notes(has_differences),
         summary: None,
         schedules: Vec::new(),
     }
+}
+
+fn notes(has_differences: bool) -> Vec<String> {
+    let mut notes =
+        vec!["means over repetitions; ±95% is the half-width of the interval, by Student's t".to_owned()];
+    notes.extend(has_differences.then(|| "~ the interval has 0 in it".to_owned()));
+    notes.push("more in --format csv".to_owned());
+    notes
+}
+
+fn sheet(plan: &Plan, rows: &[&Row]) -> Sheet {
+    let mut columns = point_columns(plan, rows);
+    for (name, head, _) in SHOWN {
+        columns.push(column(head, true, 1));
+        if name == "response_mean" {
+            columns.push(column(&["±95%"], true, 1));
+        }
+    }
+    let rows = rows.iter().map(|row| cells(plan, row, rows)).collect();
+    Sheet { title: None, columns, rows, meaning: None }
+}
+
+/// How much more each policy has than the baseline, each number with its interval.
+fn difference_sheet(plan: &Plan, rows: &[&Row]) -> Sheet {
+    let mut columns = point_columns(plan, rows);
+    for head in DIFFERENCES.map(|(_, head)| head) {
+        columns.push(column(head, true, 1));
+        columns.push(column(&["±95%"], true, 1));
+    }
+    let cells = |row: &&Row| {
+        let numbers = DIFFERENCES.iter().flat_map(|(name, _)| difference(estimate(row, name)));
+        point_cells(plan, row, rows).into_iter().chain(numbers.map(Cell::plain)).collect()
+    };
+    let baseline = rows[0].baseline.as_deref().unwrap_or_default();
+    Sheet {
+        title: Some(format!("more than under {}, repetition by repetition", text::escape(baseline))),
+        columns,
+        rows: rows.iter().map(cells).collect(),
+        meaning: None,
+    }
+}
+
+/// A difference whose interval has 0 in it is not told from none.
+fn difference(estimate: Estimate) -> [String; 2] {
+    let time = |ns: Option<f64>| ns.map_or_else(|| ABSENT.to_owned(), text::time);
+    let mean = match (estimate.mean, estimate.ci95) {
+        (Some(mean), Some(half)) if mean.abs() <= half => format!("~{}", text::time(mean)),
+        (mean, _) => time(mean),
+    };
+    [mean, time(estimate.ci95)]
 }
 
 fn heading(plan: &Plan, rows: &[Row]) -> String {
@@ -54,44 +108,55 @@ fn heading(plan: &Plan, rows: &[Row]) -> String {
     format!(
         "{}: {}, {reps}{warm_up}, seed {}",
         text::escape(&plan.workload),
-        count(rows.len(), "point"),
+        count(
+            rows.len(),
+            if rows.iter().all(|row| row.task.is_none() && row.baseline.is_none()) { "point" } else { "row" }
+        ),
         plan.seed()
     )
 }
 
-fn columns(plan: &Plan) -> Vec<Column> {
-    let column = |head: &[&str], is_number, group| Column {
-        head: head.iter().map(|line| (*line).to_owned()).collect(),
-        is_number,
-        group,
-    };
-    let of_vary = |vary: &Vary| Column { head: vec![text::escape(&vary.key)], is_number: true, group: 0 };
+fn column(head: &[&str], is_number: bool, group: u8) -> Column {
+    let head = head.iter().map(|line| (*line).to_owned()).collect();
+    Column { head, is_number, group, is_picture: false }
+}
+
+/// Whose numbers, and where.
+fn point_columns(plan: &Plan, rows: &[&Row]) -> Vec<Column> {
     let mut columns = vec![column(&["policy"], false, 0)];
-    columns.extend(plan.varied.iter().map(of_vary));
-    for (name, head, _) in SHOWN {
-        columns.push(column(head, true, 1));
-        if name == "response_mean" {
-            columns.push(column(&["±95%"], true, 1));
-        }
-    }
+    columns.extend(has_tasks(rows).then(|| column(&["task"], false, 0)));
+    columns.extend(plan.varied.iter().map(|vary| column(&[&text::escape(&vary.key)], true, 0)));
     columns
 }
 
-fn cells(plan: &Plan, row: &Row) -> Vec<Cell> {
-    let plain = Cell::plain;
-    let mut cells = vec![plain(text::escape(&row.policy))];
-    cells.extend(plan.varied.iter().zip(&row.values).map(|(vary, value)| {
-        plain(value.map_or_else(|| NOTHING.to_owned(), |value| text::escape(&vary.values[value])))
-    }));
+fn has_tasks(rows: &[&Row]) -> bool {
+    rows.iter().any(|row| row.task.is_some())
+}
+
+fn point_cells(plan: &Plan, row: &Row, rows: &[&Row]) -> Vec<Cell> {
+    let task = row.task.as_deref().map_or_else(|| "all".to_owned(), text::escape);
+    let values = plan.varied.iter().zip(&row.values).map(|(vary, value)| {
+        value.map_or_else(|| NOTHING.to_owned(), |value| text::escape(&vary.values[value]))
+    });
+    let whose = std::iter::once(text::escape(&row.policy)).chain(has_tasks(rows).then_some(task));
+    whose.chain(values).map(Cell::plain).collect()
+}
+
+fn cells(plan: &Plan, row: &Row, rows: &[&Row]) -> Vec<Cell> {
+    let mut cells = point_cells(plan, row, rows);
     for (name, _, show) in SHOWN {
-        let at = MEASURES.iter().position(|measure| measure.name == name);
-        let estimate = at.map(|at| row.estimates[at]).unwrap_or_default();
-        cells.push(plain(estimate.mean.map_or_else(|| ABSENT.to_owned(), show)));
+        let estimate = estimate(row, name);
+        cells.push(Cell::plain(estimate.mean.map_or_else(|| ABSENT.to_owned(), show)));
         if name == "response_mean" {
-            cells.push(plain(half_width(estimate)));
+            cells.push(Cell::plain(half_width(estimate)));
         }
     }
     cells
+}
+
+fn estimate(row: &Row, name: &str) -> Estimate {
+    let at = MEASURES.iter().position(|measure| measure.name == name);
+    at.map(|at| row.estimates[at]).unwrap_or_default()
 }
 
 fn half_width(estimate: Estimate) -> String {

@@ -6,8 +6,8 @@ use comfy_table::{
     Attribute, Cell as Drawn, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle,
 };
 
-use crate::view::page::{NOTHING, Page, Schedule, Sheet};
-use crate::view::{bar, text};
+use crate::view::page::{NOTHING, Page, Picture, Schedule, Sheet};
+use crate::view::{bar, histogram, text};
 
 /// Between columns.
 const WIDE_GAP: usize = 2;
@@ -51,8 +51,9 @@ fn sheet_text(sheet: &Sheet, columns: usize, styled: bool) -> String {
     let layout = Layout::of(sheet, columns, styled);
     let blocks: Vec<String> =
         layout.blocks(columns).iter().map(|block| layout.draw(block, columns)).collect();
-    let meaning = if layout.bar_width > 0 { bar::MEANING } else { "" };
-    blocks.join("\n\n") + meaning
+    let meaning = sheet.meaning.as_ref().filter(|_| layout.has_pictures());
+    let meaning = meaning.map(|text| "\n".to_owned() + &text::wrap(text, columns, 2)).unwrap_or_default();
+    blocks.join("\n\n") + &meaning
 }
 
 /// A sheet and what its cells ask of their columns.
@@ -64,8 +65,8 @@ struct Layout<'a> {
     marked: Vec<bool>,
     /// Between columns.
     gap: usize,
-    /// Of the bars beside cells; 0 if there is no room for any.
-    bar_width: usize,
+    /// Of the pictures beside cells; 0 if there is no room for any.
+    picture_width: usize,
     styled: bool,
 }
 
@@ -80,29 +81,54 @@ impl<'a> Layout<'a> {
             head.chain(cells).max().unwrap_or(0)
         });
         let widths = widths.collect();
-        let mut layout = Self { sheet, widths, marked, gap: NARROW_GAP, bar_width: 0, styled };
+        let mut layout = Self { sheet, widths, marked, gap: NARROW_GAP, picture_width: 0, styled };
         let fits_only_narrow = layout.fits(columns) && {
             layout.gap = WIDE_GAP;
             !layout.fits(columns)
         };
         layout.gap = if fits_only_narrow { NARROW_GAP } else { WIDE_GAP };
-        layout.make_room_for_bars(columns);
+        layout.make_room_for_pictures(columns);
         layout
     }
 
-    /// What is left of the line, if it is enough, is for bars: pictures never break a table up.
-    fn make_room_for_bars(&mut self, columns: usize) {
+    /// What is left of the line, if it is enough, is for pictures: they never break a table up.
+    fn make_room_for_pictures(&mut self, columns: usize) {
         let used = self.widths[0] + self.width_of(1..self.widths.len());
-        let with_bars: Vec<usize> = (1..self.widths.len()).filter(|&index| self.has_bars(index)).collect();
-        let width = bar::width(columns.saturating_sub(used), with_bars.len());
+        let room = columns.saturating_sub(used);
+        let pictured: Vec<usize> =
+            (1..self.widths.len()).filter(|&index| self.picture_in(index).is_some()).collect();
+        let width = match pictured.first().and_then(|&index| self.picture_in(index)) {
+            Some(Picture::Bar(_)) => bar::width(room, pictured.len()),
+            Some(Picture::Histogram(drawn)) => {
+                Some(text::width(drawn)).filter(|width| (width + 1) * pictured.len() <= room).unwrap_or(0)
+            }
+            None => 0,
+        };
         if width > 0 {
-            self.bar_width = width;
-            with_bars.into_iter().for_each(|index| self.widths[index] += width + 1);
+            self.picture_width = width;
+            pictured.into_iter().for_each(|index| self.widths[index] += width + 1);
         }
     }
 
-    fn has_bars(&self, index: usize) -> bool {
-        self.sheet.rows.iter().any(|row| row[index].bar.is_some())
+    /// The first of a column.
+    fn picture_in(&self, index: usize) -> Option<&'a Picture> {
+        self.sheet.rows.iter().find_map(|row| row[index].picture.as_ref())
+    }
+
+    /// Beside numbers, or instead of them.
+    fn has_pictures(&self) -> bool {
+        self.picture_width > 0 || self.sheet.columns.iter().any(|column| column.is_picture)
+    }
+
+    fn draw_picture(&self, picture: &Picture) -> String {
+        match picture {
+            Picture::Bar(bar) => bar::draw(*bar, self.picture_width, self.styled),
+            Picture::Histogram(drawn) => self.blocks_or_ascii(drawn),
+        }
+    }
+
+    fn blocks_or_ascii(&self, drawn: &str) -> String {
+        if self.styled { drawn.to_owned() } else { histogram::ascii(drawn) }
     }
 
     fn fits(&self, columns: usize) -> bool {
@@ -191,10 +217,11 @@ impl<'a> Layout<'a> {
             (0, _) => Drawn::new(text::fit(&cell.text, name_width)),
             (_, true) => Drawn::new(format!("{}*", cell.text)).add_attribute(Attribute::Bold),
             (_, false) if self.marked[index] => Drawn::new(format!("{} ", cell.text)),
-            (_, false) => match cell.bar.filter(|_| self.bar_width > 0) {
-                Some(bar) => {
-                    Drawn::new(format!("{} {}", bar::draw(bar, self.bar_width, self.styled), cell.text))
-                }
+            (_, false) if self.sheet.columns[index].is_picture => {
+                Drawn::new(self.blocks_or_ascii(&cell.text))
+            }
+            (_, false) => match cell.picture.as_ref().filter(|_| self.picture_width > 0) {
+                Some(picture) => Drawn::new(format!("{} {}", self.draw_picture(picture), cell.text)),
                 None => Drawn::new(&cell.text),
             },
         }

@@ -32,6 +32,15 @@ rr       30.0ms   2.0%   92.0ms   15.0ms   3.00ms   9.20ms      4.00x
 * best of its column; delay is from a wake-up to the CPU; -v shows more of each
   task
 
+wait of jobs: runnable but not running
+                                      1ms
+policy  none     p50     p90     max  |  |
+───────────────────────────────────────────
+gr3     0.0%  7.50ms  22.0ms  22.0ms   @ .
+rr      0.0%  30.0ms  92.0ms  92.0ms     @.
+histograms: jobs by wait, from each time on the axis to the next of 1, 2, 5,
+  10..; the highest of all is full; none: jobs that never waited
+
 share of CPU time
 task     weight                      gr3                       rr
 ─────────────────────────────────────────────────────────────────
@@ -65,14 +74,35 @@ fn the_tasks_of_one_policy_are_shown_in_full() {
     let text = drawn(&report, &Wish::default(), 80);
     let expected = "
 gr3
-                                 error  error      response response   wait
-task    weight entitled  share   least   most jobs     mean      p99   mean
-───────────────────────────────────────────────────────────────────────────
-big          3   60.00% 60.00% -4.00ms 3.00ms  100   15.0ms   25.0ms 7.50ms
-small/1      1   20.00% 20.00% -1.00ms 2.00ms  300   5.00ms   20.0ms 2.50ms
-small/2      1   19.50% 19.50%       0 1.00ms    0        -        -      -
+                                 error  error      response response        wait
+task    weight entitled  share   least   most jobs     mean      p99        mean
+────────────────────────────────────────────────────────────────────────────────
+big          3   60.00% 60.00% -4.00ms 3.00ms  100   15.0ms   25.0ms   @. 7.50ms
+small/1      1   20.00% 20.00% -1.00ms 2.00ms  300   5.00ms   20.0ms  @ . 2.50ms
+small/2      1   19.50% 19.50%       0 1.00ms    0        -        -           -
+histograms: the task's jobs by wait, from 1ms to 20ms, three places a factor of
+  ten (1, 2, 5); the highest of all is full
 ";
     assert!(text.ends_with(expected), "{text}");
+}
+
+/// On a terminal that has them, in block characters; each character is a bucket of the JSON, all in one scale.
+#[test]
+fn waits_are_drawn_from_the_buckets_of_the_json() {
+    let report = samples::two_policies();
+    let styled = table::draw(&page(&report, &Wish::default()), 80, true);
+    let text = anstream::adapter::strip_str(&styled).to_string();
+    let sheet = text.split("wait of jobs").nth(1).expect("a sheet");
+    let drawn = |policy: &str| {
+        let line = sheet.lines().find(|line| line.starts_with(policy)).expect("a row");
+        line.split("ms  ").last().expect("a histogram").to_owned()
+    };
+    assert_eq!([drawn("gr3"), drawn("rr ")], [" █ ▁", "   █▁"]);
+    let buckets = report.runs[0].wait_buckets.as_ref().expect("jobs");
+    assert_eq!(
+        (&buckets.from_ns[..], &buckets.count[..]),
+        (&[2_000_000, 5_000_000, 10_000_000][..], &[360, 0, 40][..])
+    );
 }
 
 #[test]

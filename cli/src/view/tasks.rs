@@ -1,10 +1,11 @@
 //! The sheet that has a row a task.
 
-use divvy_sim::report::{Quantiles, TaskResult};
+use divvy_sim::report::{Buckets, Quantiles, TaskResult};
 
 use crate::compare::Policy;
 use crate::measure::pooled_mean;
-use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet, TIMES};
+use crate::view::histogram::{self, Axis};
+use crate::view::page::{ABSENT, Cell, Column, Picture, SERVICE, Sheet, TIMES};
 use crate::view::text;
 
 /// A row a task. Of several repetitions: means, and the extremes of the service error.
@@ -23,10 +24,29 @@ pub fn sheet(policy: &Policy, cpus: u32) -> Sheet {
     let mut columns = vec![Column::name("task")];
     columns.extend(heads.into_iter().map(|(head, group)| Column::number(head, group)));
     let duration_ns = policy.runs.iter().map(|run| run.duration_ns as f64).sum::<f64>();
-    let rows = (0..policy.runs[0].tasks.len())
-        .map(|index| task_row(&policy.task(index), duration_ns * f64::from(cpus)))
-        .collect();
-    Sheet { title: Some(text::escape(policy.spec)), columns, rows }.without_empty_columns()
+    let tasks: Vec<Vec<&TaskResult>> =
+        (0..policy.runs[0].tasks.len()).map(|index| policy.task(index)).collect();
+    let rows = tasks.iter().map(|task| task_row(task, duration_ns * f64::from(cpus))).collect();
+    let mut sheet = Sheet { title: Some(text::escape(policy.spec)), columns, rows, meaning: None };
+    add_histograms(&mut sheet, &tasks);
+    sheet.without_empty_columns()
+}
+
+/// Of its waits, beside each task's mean.
+fn add_histograms(sheet: &mut Sheet, tasks: &[Vec<&TaskResult>]) {
+    let buckets =
+        |task: &Vec<&TaskResult>| histogram::sum(task.iter().filter_map(|task| task.wait_buckets.as_ref()));
+    let all: Vec<Option<Buckets>> = tasks.iter().map(buckets).collect();
+    let Some(axis) = Axis::of(all.iter().flatten()) else { return };
+    for (row, buckets) in sheet.rows.iter_mut().zip(&all) {
+        if let (Some(cell), Some(buckets)) = (row.last_mut(), buckets) {
+            cell.picture = Some(Picture::Histogram(axis.draw(buckets)));
+        }
+    }
+    sheet.meaning = Some(format!(
+        "histograms: the task's jobs by wait, {}, three places a factor of ten (1, 2, 5); the highest of all is full",
+        axis.span()
+    ));
 }
 
 /// `cpu_time_ns` is that of all CPUs in all repetitions.

@@ -56,7 +56,7 @@ fn schedule(
         quanta.iter().enumerate().map(|(cpu, ran)| (format!("CPU {}", cpu + 1), turns(&ran[..shown])));
     let title = format!("GR3, Figure {}", &id[4..]);
     let (name, x) = (id.to_owned(), "time (quanta)".to_owned());
-    found.plots.push(Schedule { name, title, x, lines: lines.collect() }.draw());
+    found.plots.push(Schedule { name, title, x, from: 0.0, lines: lines.collect() }.draw());
     Ok(found)
 }
 

@@ -24,8 +24,19 @@ impl Axis {
         if self.log { self.powers() } else { round_values(self.from, self.to) }
     }
 
+    /// Of ten over a long way; else of two where the ends are such, and 1, 2 and 5 times those of ten where not.
     fn powers(&self) -> Vec<f64> {
-        let base = if self.to / self.from > 1000.0 { 10.0_f64 } else { 2.0 };
+        let is_power_of_two = |x: f64| x.log2().fract().abs() < 1e-9;
+        let is_long = self.to / self.from > 1000.0;
+        let is_doubling = is_power_of_two(self.from) && is_power_of_two(self.to);
+        if !is_long && !is_doubling {
+            let (first, last) = (self.from.log10().floor() as i32, self.to.log10().ceil() as i32);
+            let round = (first..=last).flat_map(|k| [1.0, 2.0, 5.0].map(|m| m * 10_f64.powi(k)));
+            return round
+                .filter(|x| (self.from * (1.0 - 1e-9)..=self.to * (1.0 + 1e-9)).contains(x))
+                .collect();
+        }
+        let base = if is_long { 10.0_f64 } else { 2.0 };
         let first = (self.from.ln() / base.ln() - 1e-9).ceil() as i32;
         let last = (self.to.ln() / base.ln() + 1e-9).floor() as i32;
         (first..=last).map(|k| base.powi(k)).collect()
@@ -62,8 +73,10 @@ mod tests {
         assert_eq!(axis.place(-12.0), 0.0);
         assert_eq!(axis.place(23.5), 1.0);
         let log = Axis { from: 2.0, to: 200.0, start: 0.0, end: 1.0, log: true };
-        assert_eq!(log.ticks(), [2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]);
+        assert_eq!(log.ticks(), [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0]);
         assert!((log.place(20.0) - 0.5).abs() < 1e-12);
+        assert_eq!(Axis { to: 16.0, ..log }.ticks(), [2.0, 4.0, 8.0, 16.0]);
+        assert_eq!(Axis { from: 0.3, to: 4000.0, ..log }.ticks(), [1.0, 10.0, 100.0, 1000.0]);
     }
 
     #[test]

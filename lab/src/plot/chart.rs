@@ -4,17 +4,20 @@ use super::axis::{Axis, label};
 use super::{Canvas, Plot, colour};
 
 const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 400.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 620.0;
 const TOP: f64 = 35.0;
-const BOTTOM: f64 = 345.0;
+/// Below the data: ticks, the axis' name, the legend.
+const BELOW: f64 = 55.0;
+const LEGEND_LINE: f64 = 15.0;
 
 /// How series are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A curve each, dots at the points if they are few.
     Lines,
+    /// A curve each, without dots: its corners are no points of their own.
+    Steps,
     /// Each on top of the ones before, the space between filled.
     Stacked,
 }
@@ -41,6 +44,12 @@ pub struct Chart {
     pub y: String,
     /// Whether x is logarithmic.
     pub log_x: bool,
+    /// Whether y is, from the least to the greatest value.
+    pub log_y: bool,
+    /// The least and the greatest of y, where that is not for the points to say.
+    pub y_range: Option<(f64, f64)>,
+    /// Of the whole drawing, with one line of names.
+    pub height: f64,
     /// Lines or bands.
     pub kind: Kind,
     /// In the legend's order.
@@ -52,7 +61,9 @@ impl Chart {
     #[must_use]
     pub fn lines(name: &str, title: &str, x: &str, y: &str) -> Chart {
         let [name, title, x, y] = [name, title, x, y].map(str::to_owned);
-        Chart { name, title, x, y, log_x: false, kind: Kind::Lines, series: Vec::new() }
+        let series = Vec::new();
+        let (log_x, log_y, y_range, kind) = (false, false, None, Kind::Lines);
+        Chart { name, title, x, y, log_x, log_y, y_range, height: 400.0, kind, series }
     }
 
     /// With one more series.
@@ -64,12 +75,13 @@ impl Chart {
     #[must_use]
     pub fn draw(&self) -> Plot {
         let series = if self.kind == Kind::Stacked { stacked(&self.series) } else { self.series.clone() };
-        let mut canvas = Canvas::new(WIDTH, HEIGHT, &self.title);
-        let (x, y) = axes(&series, self.log_x);
+        let mut canvas =
+            Canvas::new(WIDTH, self.height + LEGEND_LINE * (self.legend_lines() - 1) as f64, &self.title);
+        let (x, y) = self.axes(&series);
         self.frame(&mut canvas, x, y);
         // The topmost band first: those below are drawn over it.
         let order: Vec<usize> = match self.kind {
-            Kind::Lines => (0..series.len()).collect(),
+            Kind::Lines | Kind::Steps => (0..series.len()).collect(),
             Kind::Stacked => (0..series.len()).rev().collect(),
         };
         for i in order {
@@ -77,39 +89,81 @@ impl Chart {
                 series[i].points.iter().map(|p| (x.place(p.0), y.place(p.1))).collect();
             match self.kind {
                 Kind::Lines => curve(&mut canvas, &places, colour(i)),
-                Kind::Stacked => band(&mut canvas, &places, y.place(0.0), colour(i)),
+                Kind::Steps => canvas.path(&places, colour(i)),
+                Kind::Stacked => band(&mut canvas, &places, self.bottom(), colour(i)),
             }
         }
         self.legend(&mut canvas);
         canvas.finish(&self.name)
     }
 
+    fn bottom(&self) -> f64 {
+        self.height - BELOW
+    }
+
+    /// Around all points; y from 0 on, or below, unless it is logarithmic.
+    fn axes(&self, series: &[Series]) -> (Axis, Axis) {
+        let points = || series.iter().flat_map(|s| &s.points);
+        let least = |of: fn(&(f64, f64)) -> f64, from: f64| points().map(of).fold(from, f64::min);
+        let most = |of: fn(&(f64, f64)) -> f64, from: f64| points().map(of).fold(from, f64::max);
+        let (x_from, x_to) = (least(|p| p.0, f64::INFINITY), most(|p| p.0, f64::NEG_INFINITY));
+        let x = Axis { from: x_from, to: x_to, start: LEFT, end: RIGHT, log: self.log_x };
+        let (start, end) = (self.bottom(), TOP);
+        if self.log_y {
+            let (from, to) = (least(|p| p.1, f64::INFINITY), most(|p| p.1, f64::NEG_INFINITY));
+            return (x, Axis { from, to, start, end, log: true });
+        }
+        let (least, most) = self.y_range.unwrap_or_else(|| (least(|p| p.1, 0.0), most(|p| p.1, 0.0)));
+        let (from, to) = (least.min(0.0), most.max(0.0));
+        let room = (to - from) * 0.04;
+        let from = if from < 0.0 { from - room } else { 0.0 };
+        (x, Axis { from, to: to + room, start, end, log: false })
+    }
+
     fn frame(&self, canvas: &mut Canvas, x: Axis, y: Axis) {
+        let bottom = self.bottom();
         for tick in x.ticks() {
             let at = x.place(tick);
-            canvas.line((at, TOP), (at, BOTTOM), "#e0e0e0");
-            canvas.text(at, BOTTOM + 15.0, "middle", &label(tick));
+            canvas.line((at, TOP), (at, bottom), "#e0e0e0");
+            canvas.text(at, bottom + 15.0, "middle", &label(tick));
         }
         for tick in y.ticks() {
             let at = y.place(tick);
             canvas.line((LEFT, at), (RIGHT, at), "#e0e0e0");
             canvas.text(LEFT - 5.0, at + 4.0, "end", &label(tick));
         }
-        canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), "#000000");
-        canvas.line((LEFT, TOP), (LEFT, BOTTOM), "#000000");
-        canvas.text((LEFT + RIGHT) / 2.0, BOTTOM + 32.0, "middle", &self.x);
-        canvas.text(16.0, (TOP + BOTTOM) / 2.0, "middle", &format!("{}|up", self.y));
+        canvas.line((LEFT, bottom), (RIGHT, bottom), "#000000");
+        canvas.line((LEFT, TOP), (LEFT, bottom), "#000000");
+        canvas.text((LEFT + RIGHT) / 2.0, bottom + 32.0, "middle", &self.x);
+        canvas.text(16.0, (TOP + bottom) / 2.0, "middle", &format!("{}|up", self.y));
     }
 
     fn legend(&self, canvas: &mut Canvas) {
-        let mut x = LEFT;
-        for (i, series) in self.series.iter().enumerate() {
-            let y = HEIGHT - 9.0;
+        for (i, (series, (x, line))) in self.series.iter().zip(self.legend_places()).enumerate() {
+            let y = self.height - 9.0 + LEGEND_LINE * line as f64;
             canvas.line((x, y - 4.0), (x + 18.0, y - 4.0), colour(i));
             canvas.dot((x + 9.0, y - 4.0), colour(i));
             canvas.text(x + 22.0, y, "start", &series.name);
-            x += 40.0 + 6.5 * series.name.chars().count() as f64;
         }
+    }
+
+    /// Where each name begins, and in which line.
+    fn legend_places(&self) -> Vec<(f64, usize)> {
+        let (mut x, mut line) = (LEFT, 0);
+        let place = |series: &Series| {
+            let width = 40.0 + 6.5 * series.name.chars().count() as f64;
+            if x > LEFT && x + width > RIGHT {
+                (x, line) = (LEFT, line + 1);
+            }
+            let begin = x;
+            x += width;
+            (begin, line)
+        };
+        self.series.iter().map(place).collect()
+    }
+
+    fn legend_lines(&self) -> usize {
+        self.legend_places().last().map_or(1, |(_, line)| line + 1)
     }
 }
 
@@ -145,21 +199,6 @@ fn stacked(series: &[Series]) -> Vec<Series> {
     on_top
 }
 
-/// Around all points; y from 0 on, or below.
-fn axes(series: &[Series], log_x: bool) -> (Axis, Axis) {
-    let points = || series.iter().flat_map(|s| &s.points);
-    let least = |of: fn(&(f64, f64)) -> f64, from: f64| points().map(of).fold(from, f64::min);
-    let most = |of: fn(&(f64, f64)) -> f64, from: f64| points().map(of).fold(from, f64::max);
-    let (x_from, x_to) = (least(|p| p.0, f64::INFINITY), most(|p| p.0, f64::NEG_INFINITY));
-    let (y_from, y_to) = (least(|p| p.1, 0.0), most(|p| p.1, 0.0));
-    let room = (y_to - y_from) * 0.04;
-    let y_from = if y_from < 0.0 { y_from - room } else { 0.0 };
-    (
-        Axis { from: x_from, to: x_to, start: LEFT, end: RIGHT, log: log_x },
-        Axis { from: y_from, to: y_to + room, start: BOTTOM, end: TOP, log: false },
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,11 +217,30 @@ mod tests {
     }
 
     #[test]
+    fn a_logarithmic_axis_has_its_ends_at_the_ends() {
+        let mut chart = Chart::lines("n", "t", "x", "y");
+        (chart.log_y, chart.height) = (true, 300.0);
+        chart.add("a", vec![(1.0, 0.001), (2.0, 100.0)]);
+        let (_, y) = chart.axes(&chart.series);
+        assert_eq!((y.place(100.0), y.place(0.001)), (TOP, 300.0 - BELOW));
+    }
+
+    #[test]
+    fn names_that_do_not_fit_go_on_below() {
+        let mut chart = Chart::lines("n", "t", "x", "y");
+        (0..10).for_each(|i| chart.add(format!("a longer name {i}"), vec![(0.0, 1.0), (1.0, 2.0)]));
+        let places = chart.legend_places();
+        assert!(places.iter().all(|(x, _)| x + 40.0 + 6.5 * 15.0 <= RIGHT + 1e-9), "{places:?}");
+        assert_eq!(chart.legend_lines(), 3);
+        assert!(chart.draw().svg.contains("height=\"430\""));
+    }
+
+    #[test]
     fn curves_stay_on_the_canvas() {
         let mut chart = Chart::lines("n", "t", "x", "y");
         chart.add("a", vec![(1.0, -5.0), (2.0, 20.0)]);
-        let (x, y) = axes(&chart.series, false);
+        let (x, y) = chart.axes(&chart.series);
         assert_eq!((x.place(1.0), x.place(2.0)), (LEFT, RIGHT));
-        assert!(y.place(20.0) >= TOP && y.place(-5.0) <= BOTTOM);
+        assert!(y.place(20.0) >= TOP && y.place(-5.0) <= chart.bottom());
     }
 }

@@ -18,6 +18,34 @@ pub struct Plot {
     pub svg: String,
 }
 
+/// Drawings under each other, as one.
+#[must_use]
+pub fn under_each_other(name: &str, plots: &[Plot]) -> Plot {
+    let sizes: Vec<(f64, f64)> = plots.iter().map(|plot| size(&plot.svg).unwrap_or_default()).collect();
+    let width = sizes.iter().map(|size| size.0).fold(0.0, f64::max);
+    let height: f64 = sizes.iter().map(|size| size.1).sum();
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
+    );
+    let mut top = 0.0;
+    for (plot, size) in plots.iter().zip(&sizes) {
+        svg.push_str(&plot.svg.replacen("<svg ", &format!("<svg y=\"{top}\" "), 1));
+        top += size.1;
+    }
+    svg.push_str("</svg>\n");
+    Plot { name: name.to_owned(), svg }
+}
+
+/// Of a drawing, as it says.
+fn size(svg: &str) -> Option<(f64, f64)> {
+    let of = |key: &str| {
+        let (_, rest) = svg.split_once(&format!(" {key}=\""))?;
+        rest.split_once('"')?.0.parse().ok()
+    };
+    Some((of("width")?, of("height")?))
+}
+
 /// Told apart with and without colour vision (Okabe and Ito).
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"];
@@ -117,6 +145,15 @@ pub fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn drawings_are_under_each_other() {
+        let plot = |width, height| Canvas::new(width, height, "t").finish("n");
+        let all = under_each_other("all", &[plot(100.0, 50.0), plot(80.0, 70.0)]);
+        assert!(all.svg.contains("viewBox=\"0 0 100 120\""), "{}", all.svg);
+        assert!(all.svg.contains("<svg y=\"0\" ") && all.svg.contains("<svg y=\"50\" "), "{}", all.svg);
+        assert_eq!(all.svg.matches("<svg ").count(), all.svg.matches("</svg>").count());
+    }
 
     #[test]
     fn what_xml_means_by_itself_is_escaped() {

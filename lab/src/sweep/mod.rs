@@ -3,7 +3,7 @@
 //! [`Plan::new`] reads and checks everything before anything runs. [`run`] gives a row for each policy and point: means
 //! over repetitions, with 95 % intervals by Student's t, each repetition being one value. Repetition `r` has the same
 //! random numbers under all policies and at all points (common random numbers), so that differences between rows
-//! have less noise than the rows. Rows come in a fixed order, with the same bytes on any number of threads.
+//! have less noise than the rows: with a baseline there are rows of differences from it, repetition by repetition. Rows come in a fixed order, with the same bytes on any number of threads.
 
 mod load;
 mod measure;
@@ -11,6 +11,7 @@ mod measure;
 pub mod parquet;
 mod place;
 mod plan;
+mod read;
 mod run;
 pub mod table;
 mod vary;
@@ -21,6 +22,7 @@ use divvy_sim::workload::WorkloadError;
 
 pub use measure::{Estimate, MEASURES, Measure, Row};
 pub use plan::{Plan, Request, WarmUp};
+pub use read::{Finished, read};
 pub use run::run;
 pub use table::TableError;
 pub use vary::Vary;

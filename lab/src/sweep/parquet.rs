@@ -53,7 +53,7 @@ fn kind(name: &str, values: &[&str]) -> Kind {
     let given = || values.iter().filter(|value| !value.is_empty());
     match name {
         _ if COUNTS.contains(&name) => Kind::Unsigned,
-        "sweep" | "workload" | "policy" => Kind::Text,
+        "sweep" | "workload" | "policy" | "task" | "baseline" => Kind::Text,
         _ if is_measure => Kind::Number,
         _ if name.ends_with("_ns") && given().all(|value| value.parse::<i64>().is_ok()) => Kind::Signed,
         _ if given().all(|value| value.parse::<f64>().is_ok()) => Kind::Number,
@@ -137,5 +137,14 @@ mod tests {
         assert_eq!((rows[0].get_long(3).unwrap(), rows[2].get_long(3).unwrap()), (1_000_000, -5));
         assert_eq!(rows[0].get_ulong(5).unwrap(), u64::MAX);
         assert!(rows[1].get_double(2).is_err() && rows[1].get_double(6).is_err(), "absent is null");
+    }
+
+    /// Rows of all tasks, and those that are no differences, have nothing in columns that others have words in.
+    #[test]
+    fn whose_numbers_they_are_is_text_even_if_it_is_never_said() {
+        let bytes = write("policy,task,baseline\r\nrr,,\r\n").unwrap();
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+        let columns = reader.metadata().file_metadata().schema_descr().columns();
+        assert!(columns.iter().all(|column| column.physical_type() == Physical::BYTE_ARRAY));
     }
 }

@@ -1,9 +1,9 @@
 //! From what is asked for to the list of rows: which policy, at which point, in which order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use divvy_sim::policy;
-use divvy_sim::run::{Options, adapted};
+use divvy_sim::run::{Options, adapted, row_names};
 use divvy_sim::spec::{self, Part, Spec};
 use divvy_sim::workload::{Workload, nearest};
 
@@ -25,6 +25,10 @@ pub struct Request<'a> {
     pub options: &'a Options,
     /// What does not count; without it, what the workload says, or else a tenth of a run that does not end by itself.
     pub warm_up: Option<WarmUp>,
+    /// Whether each task has rows as well.
+    pub per_task: bool,
+    /// The policy, one of those above, that others are compared with, repetition by repetition.
+    pub baseline: Option<&'a Spec>,
     /// How many rows there may be.
     pub most: u64,
 }
@@ -62,12 +66,29 @@ pub struct Plan {
     pub id: String,
     /// Each point's workload.
     pub(super) workloads: Vec<Workload>,
+    /// Whether each task has rows as well.
+    pub(super) per_task: bool,
+    /// What is run, in the order in which it is first asked for.
+    pub(super) sims: Vec<Simulated>,
     /// In the order of the result.
     pub(super) rows: Vec<Planned>,
 }
 
-/// A row to be run.
+/// A row of the result.
+#[derive(Clone, Copy)]
 pub(super) struct Planned {
+    /// Whose numbers: index into what is run.
+    pub sim: usize,
+    /// Whose numbers are taken off.
+    pub baseline: Option<usize>,
+    /// Which of the tasks.
+    pub task: Option<usize>,
+    /// Rows of one group are in one shard, as they need the same runs.
+    group: usize,
+}
+
+/// A policy at a point.
+pub(super) struct Simulated {
     /// The policy as it was asked for.
     pub policy: String,
     /// As it runs.
@@ -94,10 +115,13 @@ impl Plan {
             options: request.options.clone(),
             id: id(request),
             workloads: Vec::new(),
+            per_task: request.per_task,
+            sims: Vec::new(),
             rows: Vec::new(),
         };
         let mut known = BTreeMap::new();
-        for point in points(request.varied) {
+        let mut grid = Grid::default();
+        for (number, point) in points(request.varied).into_iter().enumerate() {
             let at = at(request.varied, &point);
             // Of points that differ in parameters only, the workload is one.
             let of_workload = |i: usize| !matches!(targets[i], Target::Param { .. });
@@ -111,18 +135,61 @@ impl Plan {
                     plan.workloads.len() - 1
                 }
             };
-            for spec in request.specs {
+            for (index, spec) in request.specs.iter().enumerate() {
                 let has = |i: usize| concerns(&targets[i], spec);
-                if (0..point.len()).any(|i| !has(i) && point[i] != 0) {
+                let values: Vec<Option<usize>> =
+                    (0..point.len()).map(|i| has(i).then_some(point[i])).collect();
+                if grid.sims.contains_key(&(index, values.clone())) {
                     continue;
                 }
-                let values = (0..point.len()).map(|i| has(i).then_some(point[i])).collect();
+                let sim = plan.sims.len();
+                grid.sims.insert((index, values.clone()), sim);
                 let policy = spec.to_string();
                 let spec = with_params(spec, &targets, request.varied, &point, &at)?;
-                plan.rows.push(Planned { policy, spec, workload, values });
+                plan.sims.push(Simulated { policy, spec, workload, values });
+                let group = if request.baseline.is_some() { number } else { sim };
+                plan.add_rows(sim, None, group);
+            }
+            plan.add_differences(request, &targets, &point, number, &mut grid);
+            if plan.rows.len() as u64 > request.most {
+                return Err(SweepError::TooMany { points: request.most + 1, most: request.most });
             }
         }
         Ok(plan)
+    }
+
+    /// All tasks together, and each if that is asked for.
+    fn add_rows(&mut self, sim: usize, baseline: Option<usize>, group: usize) {
+        let tasks = row_names(&self.workloads[self.sims[sim].workload]).len();
+        let each = (0..tasks).map(Some).filter(|_| self.per_task);
+        let row = |task| Planned { sim, baseline, task, group };
+        self.rows.extend(std::iter::once(None).chain(each).map(row));
+    }
+
+    /// Of each policy and the baseline at this point, unless both were the same at one before.
+    fn add_differences(
+        &mut self,
+        request: &Request,
+        targets: &[Target],
+        point: &[usize],
+        group: usize,
+        grid: &mut Grid,
+    ) {
+        let Some(baseline) = request.specs.iter().position(|spec| Some(spec) == request.baseline) else {
+            return;
+        };
+        let sim = |grid: &Grid, index: usize| {
+            let spec = &request.specs[index];
+            let values = (0..point.len()).map(|i| concerns(&targets[i], spec).then_some(point[i])).collect();
+            grid.sims[&(index, values)]
+        };
+        let base = sim(grid, baseline);
+        for index in (0..request.specs.len()).filter(|&index| index != baseline) {
+            let own = sim(grid, index);
+            if grid.pairs.insert((own, base)) {
+                self.add_rows(own, Some(base), group);
+            }
+        }
     }
 
     /// Number of rows.
@@ -156,12 +223,36 @@ impl Plan {
         loads.filter(|load| *load >= 1.0 - 1e-9).reduce(f64::max)
     }
 
-    /// The point of a row, for people.
-    pub(super) fn at(&self, row: &Planned) -> String {
-        let point = self.varied.iter().zip(&row.values);
+    /// The rows of shard `i` of `n`, from 1: those of every n-th group.
+    #[must_use]
+    pub(super) fn shard(&self, i: usize, n: usize) -> Vec<usize> {
+        (0..self.rows.len()).filter(|&row| self.rows[row].group % n == i - 1).collect()
+    }
+
+    /// What is varied at a row: of a difference, what either policy has.
+    pub(super) fn values(&self, row: &Planned) -> Vec<Option<usize>> {
+        let own = &self.sims[row.sim].values;
+        match row.baseline {
+            Some(base) => own.iter().zip(&self.sims[base].values).map(|(own, base)| own.or(*base)).collect(),
+            None => own.clone(),
+        }
+    }
+
+    /// The point of a run, for people.
+    pub(super) fn at(&self, sim: &Simulated) -> String {
+        let point = self.varied.iter().zip(&sim.values);
         let pairs = point.filter_map(|(vary, i)| Some(format!("{}={}", vary.key, vary.values[(*i)?])));
         pairs.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// What is planned already.
+#[derive(Default)]
+struct Grid {
+    /// By policy and values.
+    sims: BTreeMap<(usize, Vec<Option<usize>>), usize>,
+    /// Of a policy and the baseline.
+    pairs: BTreeSet<(usize, usize)>,
 }
 
 /// All points as indices of values, the first key slowest.
@@ -184,6 +275,7 @@ fn check_size(request: &Request, targets: &[Target]) -> Result<(), SweepError> {
         let own = request.varied.iter().zip(targets).filter(|(_, target)| concerns(target, spec));
         own.fold(1_u64, |n, (vary, _)| n.saturating_mul(vary.values.len() as u64))
     };
+    // Rows of tasks and differences are counted as they are planned.
     let points = request.specs.iter().map(of).fold(0, u64::saturating_add);
     if points > request.most { Err(SweepError::TooMany { points, most: request.most }) } else { Ok(()) }
 }
@@ -208,6 +300,10 @@ fn has(part: &Part, of: Option<&str>, param: &str) -> bool {
 fn targets(request: &Request) -> Result<Vec<Target>, SweepError> {
     if request.varied.is_empty() {
         return Err(SweepError::Request("nothing is varied; give --vary KEY=VALUES".to_owned()));
+    }
+    if request.baseline.is_some() && request.specs.len() == 1 {
+        let what = "--baseline needs another policy to compare with it; give one more with -p";
+        return Err(SweepError::Request(what.to_owned()));
     }
     let one = |(i, vary): (usize, &Vary)| {
         let wrong = |what: String| SweepError::Vary { vary: vary.text.clone(), what };
@@ -368,6 +464,7 @@ fn id(request: &Request) -> String {
     words.extend(request.varied.iter().map(|vary| format!("{}={}", vary.key, vary.values.join(","))));
     let Options { seed, reps, cpus, duration_ns, quantum_ns, .. } = request.options;
     words.push(format!("{seed} {reps} {cpus:?} {duration_ns:?} {quantum_ns:?} {:?}", request.warm_up));
+    words.push(format!("{} {:?}", request.per_task, request.baseline.map(ToString::to_string)));
     let bytes = words.iter().flat_map(|word| word.bytes().chain([0xff]));
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,21 +1,20 @@
 //! Runs rows on all cores, and gives them back in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use divvy_sim::report::Run;
-use divvy_sim::run::{self as sim, Rows, simulate_rep};
+use divvy_sim::run::{self as sim, Rows, row_names, simulate_rep};
 
 use super::SweepError;
-use super::measure::{Row, estimates};
-use super::plan::{Plan, Planned};
+use super::measure::{Measured, Numbers, Row, differences, estimates};
+use super::plan::{Plan, Planned, Simulated};
 use crate::reproduce::Progress;
 
-/// A repetition of a row, by its place among the rows asked for.
-type Done = (usize, usize, Result<Run, SweepError>);
+/// A repetition, by its place among those that are run.
+type Done = (usize, Result<Measured, SweepError>);
 
-/// Runs rows of the plan, by index, and gives each to `take` as soon as it and those before it are done.
+/// Runs what rows of the plan need, by index, and gives each row to `take` as soon as it and those before it are done.
 ///
 /// # Errors
 /// The first row's, in their order, that has no result; or what `take` fails with.
@@ -25,88 +24,143 @@ pub fn run<E: From<SweepError>>(
     progress: &dyn Progress,
     mut take: impl FnMut(Row) -> Result<(), E>,
 ) -> Result<(), E> {
-    let reps = plan.options.reps.max(1) as usize;
-    let steps = Steps::new(plan, rows, progress);
+    let reps = plan.reps() as usize;
+    let sims = needed(plan, rows);
+    let steps = Steps::new(plan, &sims, progress);
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel::<Done>();
     std::thread::scope(|scope| {
         // Threads of its own, as many as the pool has: this one waits, and may be one of the pool's.
         for _ in 0..rayon::current_num_threads() {
-            let (sender, next, stop, steps) = (sender.clone(), &next, &stop, &steps);
+            let (sender, next, stop, steps, sims) = (sender.clone(), &next, &stop, &steps, &sims);
             scope.spawn(move || {
                 // Claimed in order, so that few rows wait for one before them.
                 while !stop.load(Ordering::Relaxed) {
                     let job = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(&index) = rows.get(job / reps) else { break };
-                    let result = repetition(plan, &plan.rows[index], job % reps, steps, stop);
-                    if sender.send((job / reps, job % reps, result)).is_err() {
+                    let Some(&sim) = sims.get(job / reps) else { break };
+                    let result = repetition(plan, &plan.sims[sim], job % reps, steps, stop);
+                    if sender.send((job, result)).is_err() {
                         break;
                     }
                 }
             });
         }
         drop(sender);
-        let collected = collect(plan, rows, reps, &receiver, &mut take);
+        let mut found =
+            Found { receiver, reps, sims: &sims, waiting: BTreeMap::new(), done: BTreeMap::new() };
+        let collected = collect(plan, rows, &mut found, &mut take);
         stop.store(true, Ordering::Relaxed);
         collected
     })
 }
 
+/// What is to be run, in the order in which rows need it.
+fn needed(plan: &Plan, rows: &[usize]) -> Vec<usize> {
+    let mut known = BTreeSet::new();
+    let sims = rows.iter().flat_map(|&row| [Some(plan.rows[row].sim), plan.rows[row].baseline]);
+    sims.flatten().filter(|sim| known.insert(*sim)).collect()
+}
+
+/// What was found so far.
+struct Found<'a> {
+    receiver: mpsc::Receiver<Done>,
+    reps: usize,
+    sims: &'a [usize],
+    /// Repetitions that came before one that is needed first.
+    waiting: BTreeMap<usize, Result<Measured, SweepError>>,
+    /// By what was run: all its repetitions.
+    done: BTreeMap<usize, Vec<Measured>>,
+}
+
+impl Found<'_> {
+    /// Waits until it is there; `None` if all was stopped before.
+    fn wait_for(&mut self, sim: usize) -> Option<Result<(), SweepError>> {
+        if self.done.contains_key(&sim) {
+            return Some(Ok(()));
+        }
+        let first = self.sims.iter().position(|known| *known == sim)? * self.reps;
+        let mut reps = Vec::with_capacity(self.reps);
+        for job in first..first + self.reps {
+            while !self.waiting.contains_key(&job) {
+                let (job, done) = self.receiver.recv().ok()?;
+                self.waiting.insert(job, done);
+            }
+            match self.waiting.remove(&job)? {
+                Ok(measured) => reps.push(measured),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        self.done.insert(sim, reps);
+        Some(Ok(()))
+    }
+
+    /// Forgets what no later row needs.
+    fn keep(&mut self, needed: impl Fn(usize) -> bool) {
+        self.done.retain(|&sim, _| needed(sim));
+    }
+}
+
 fn collect<E: From<SweepError>>(
     plan: &Plan,
     rows: &[usize],
-    reps: usize,
-    receiver: &mpsc::Receiver<Done>,
+    found: &mut Found,
     take: &mut impl FnMut(Row) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut waiting: BTreeMap<(usize, usize), Result<Run, SweepError>> = BTreeMap::new();
-    let mut runs = Vec::with_capacity(reps);
+    let mut last_need = BTreeMap::new();
+    for (at, &row) in rows.iter().enumerate() {
+        let Planned { sim, baseline, .. } = plan.rows[row];
+        last_need.extend([Some(sim), baseline].into_iter().flatten().map(|sim| (sim, at)));
+    }
     for (at, &index) in rows.iter().enumerate() {
-        for rep in 0..reps {
-            let done = loop {
-                if let Some(done) = waiting.remove(&(at, rep)) {
-                    break done;
-                }
-                // Who holds the other end has not claimed this repetition only if all is stopped.
-                let Ok((row, rep, done)) = receiver.recv() else { return Ok(()) };
-                waiting.insert((row, rep), done);
-            };
-            runs.push(done?);
+        let Planned { sim, baseline, .. } = plan.rows[index];
+        for sim in [Some(sim), baseline].into_iter().flatten() {
+            // Who holds the other end has not claimed this repetition only if all is stopped.
+            let Some(there) = found.wait_for(sim) else { return Ok(()) };
+            there?;
         }
-        take(row(plan, index, &runs))?;
-        runs.clear();
+        take(row(plan, index, &found.done))?;
+        found.keep(|sim| last_need.get(&sim).is_some_and(|&last| last > at));
     }
     Ok(())
 }
 
-fn row(plan: &Plan, index: usize, runs: &[Run]) -> Row {
+fn row(plan: &Plan, index: usize, done: &BTreeMap<usize, Vec<Measured>>) -> Row {
     let planned = &plan.rows[index];
-    let workload = &plan.workloads[planned.workload];
-    let counted: u128 = runs.iter().map(|run| u128::from(run.duration_ns)).sum();
+    let sim = &plan.sims[planned.sim];
+    let workload = &plan.workloads[sim.workload];
+    let reps = &done[&planned.sim];
+    let numbers = |sim: usize| -> Vec<&Numbers> {
+        done[&sim].iter().map(|rep| planned.task.map_or(&rep.all, |task| &rep.tasks[task])).collect()
+    };
+    let own = numbers(planned.sim);
+    let counted: u128 = reps.iter().map(|rep| u128::from(rep.counted_ns)).sum();
     Row {
         point: index + 1,
-        policy: planned.policy.clone(),
-        values: planned.values.clone(),
+        policy: sim.policy.clone(),
+        task: planned.task.map(|task| row_names(workload).swap_remove(task)),
+        baseline: planned.baseline.map(|base| plan.sims[base].policy.clone()),
+        values: plan.values(planned),
         cpus: workload.cpus,
         warm_up_ns: workload.warmup_ns,
-        counted_ns: (counted / runs.len().max(1) as u128) as u64,
-        jobs: runs.iter().map(|run| run.response_ns.count).sum(),
-        estimates: estimates(runs),
+        counted_ns: (counted / reps.len().max(1) as u128) as u64,
+        jobs: planned.baseline.is_none().then(|| own.iter().map(|rep| rep.jobs).sum()),
+        estimates: planned.baseline.map_or_else(|| estimates(&own), |base| differences(&own, &numbers(base))),
     }
 }
 
 fn repetition(
     plan: &Plan,
-    row: &Planned,
+    sim: &Simulated,
     rep: usize,
     steps: &Steps,
     stop: &AtomicBool,
-) -> Result<Run, SweepError> {
-    let workload = &plan.workloads[row.workload];
-    let counter = Counter { steps, stop, of_run: steps.of(plan, row), told: AtomicUsize::new(0) };
-    let run = simulate_rep(workload, &row.spec, rep as u32, &plan.options, &Rows::EachInstance, &counter);
+) -> Result<Measured, SweepError> {
+    let workload = &plan.workloads[sim.workload];
+    let counter = Counter { steps, stop, of_run: steps.of(plan, sim), told: AtomicUsize::new(0) };
+    let run = simulate_rep(workload, &sim.spec, rep as u32, &plan.options, &Rows::EachInstance, &counter);
     counter.finish();
-    run.map_err(|error| SweepError::Run { at: plan.at(row), error })
+    let run = run.map_err(|error| SweepError::Run { at: plan.at(sim), error })?;
+    Ok(Measured::of(&run, plan.per_task))
 }
 
 /// Progress in microseconds of simulated time, or in runs where a run's length is not known before.
@@ -116,18 +170,18 @@ struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    fn new(plan: &Plan, rows: &[usize], progress: &'a dyn Progress) -> Self {
+    fn new(plan: &Plan, sims: &[usize], progress: &'a dyn Progress) -> Self {
         let timed = plan.workloads.iter().all(|workload| workload.duration_ns.is_some());
         let steps = Self { progress, timed };
         let reps = u64::from(plan.options.reps.max(1));
-        let all = rows.iter().map(|&index| steps.of(plan, &plan.rows[index]));
+        let all = sims.iter().map(|&sim| steps.of(plan, &plan.sims[sim]));
         progress.begin(all.fold(0, u64::saturating_add).saturating_mul(reps));
         steps
     }
 
     /// Of one repetition.
-    fn of(&self, plan: &Plan, row: &Planned) -> u64 {
-        match plan.workloads[row.workload].duration_ns {
+    fn of(&self, plan: &Plan, sim: &Simulated) -> u64 {
+        match plan.workloads[sim.workload].duration_ns {
             Some(ns) if self.timed => (ns / 1000).max(1),
             _ => 1,
         }

@@ -7,10 +7,12 @@ use super::plan::Plan;
 use super::vary::Vary;
 use crate::csv::{Record, record, records};
 
-/// Columns before those of what is varied.
+/// First columns.
 pub(super) const BEFORE: [&str; 9] =
     ["point", "points", "sweep", "workload", "cpus", "seed", "reps", "warm_up_ns", "counted_ns"];
-/// Columns after those, before the measures.
+/// Columns after those: whose numbers they are.
+pub(super) const WHOSE: [&str; 3] = ["policy", "task", "baseline"];
+/// Columns after those of what is varied, before the measures.
 pub(super) const AFTER: [&str; 1] = ["jobs"];
 
 /// Why a file cannot be gone on with, or put together with others.
@@ -24,6 +26,9 @@ pub enum TableError {
         "{0} is of another sweep: the workload, policies, values, seed, repetitions or version of divvy differ"
     )]
     Other(String),
+    /// Whole, but not to be read.
+    #[error("the points cannot be read: {0}; run the sweep anew")]
+    NoRows(String),
     /// With rows that do not belong there.
     #[error("{file}: row {row} is point {found}, and not {expected}")]
     Row {
@@ -76,12 +81,12 @@ pub(super) fn columns(varied: &[Vary]) -> Vec<String> {
         MEASURES.iter().flat_map(|m| [format!("{}{}", m.name, m.unit), format!("{}_ci95{}", m.name, m.unit)])
     };
     let fixed: Vec<String> =
-        BEFORE.into_iter().chain(AFTER).chain(["policy"]).map(str::to_owned).chain(measures()).collect();
+        BEFORE.into_iter().chain(AFTER).chain(WHOSE).map(str::to_owned).chain(measures()).collect();
     let own = varied.iter().map(|vary| {
         let name = if vary.times_ns().is_some() { format!("{}_ns", vary.key) } else { vary.key.clone() };
         if fixed.contains(&name) { format!("vary_{name}") } else { name }
     });
-    let before = BEFORE.into_iter().chain(["policy"]).map(str::to_owned);
+    let before = BEFORE.into_iter().chain(WHOSE).map(str::to_owned);
     before.chain(own).chain(AFTER.map(str::to_owned)).chain(measures()).collect()
 }
 
@@ -105,9 +110,11 @@ pub fn line(plan: &Plan, row: &Row) -> String {
         row.warm_up_ns.to_string(),
         row.counted_ns.to_string(),
         row.policy.clone(),
+        row.task.clone().unwrap_or_default(),
+        row.baseline.clone().unwrap_or_default(),
     ];
     fields.extend(plan.varied.iter().zip(&row.values).map(|(vary, &value)| shown(vary, value)));
-    fields.push(row.jobs.to_string());
+    fields.push(row.jobs.map_or_else(String::new, |jobs| jobs.to_string()));
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     fields.extend(row.estimates.iter().flat_map(|estimate| [number(estimate.mean), number(estimate.ci95)]));
     record(&fields)
@@ -121,10 +128,11 @@ fn shown(vary: &Vary, value: Option<usize>) -> String {
     }
 }
 
-/// The indices of the rows of shard `i` of `n`, from 1: every n-th.
+/// The indices of the rows of shard `i` of `n`, from 1: those of every n-th run, or of every n-th point if policies are
+/// compared there.
 #[must_use]
 pub fn shard(plan: &Plan, i: usize, n: usize) -> Vec<usize> {
-    (0..plan.len()).skip(i - 1).step_by(n).collect()
+    plan.shard(i, n)
 }
 
 /// What a file has of a sweep: how many rows are done, and how many bytes they and the header are.

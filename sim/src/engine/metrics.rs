@@ -1,7 +1,7 @@
 //! What each task got, from events only.
 
 use crate::report::TaskResult;
-use crate::stats::{self, Sampler, ratio};
+use crate::stats::{self, BucketCounts, Sampler, ratio};
 use crate::workload::{Arrivals, Task};
 
 /// One row of the result: a task, or a class of short ones.
@@ -23,6 +23,7 @@ pub(crate) struct Row {
 pub(crate) struct Delays {
     pub response: Sampler,
     pub wait: Sampler,
+    pub wait_buckets: BucketCounts,
     pub wake_delay: Sampler,
     pub slowdown: Sampler,
 }
@@ -92,6 +93,7 @@ impl Row {
             finished_ns: self.finished_ns,
             response_ns,
             wait_ns: delays.wait.finish(),
+            wait_buckets: delays.wait_buckets.finish(),
             wake_delay_ns: delays.wake_delay.finish(),
             slowdown: delays.slowdown.finish_ratio(),
         }
@@ -102,6 +104,7 @@ impl Delays {
     pub(crate) fn job(&mut self, job: Job) {
         self.response.record(job.response_ns);
         self.wait.record(job.wait_ns);
+        self.wait_buckets.record(job.wait_ns);
         if job.service_ns > 0 {
             self.slowdown.record(ratio(job.response_ns, job.service_ns));
         }

@@ -1,12 +1,15 @@
 //! Statistics of a stream of samples, in one pass and bounded memory, the same on every machine.
 
 mod batches;
+mod buckets;
 mod fairness;
 mod histogram;
 mod student;
 
 pub use fairness::jain;
 pub use student::{Interval, interval95, t975};
+
+pub(crate) use buckets::BucketCounts;
 
 use batches::Batches;
 use histogram::Histogram;

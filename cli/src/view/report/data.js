@@ -19,21 +19,23 @@ async function readPage() {
   return JSON.parse(await inflated(document.getElementById("data").textContent).text());
 }
 
-/** Integers of a column: seven bits a byte, least first. They are below 2^53. */
+/** Integers of a column: seven bits a byte, least first. They are below 2^53. A page may have more than a million. */
 async function column(base64) {
   const bytes = new Uint8Array(await inflated(base64).arrayBuffer());
-  const numbers = [];
-  let number = 0, weight = 1;
-  for (const byte of bytes) {
-    number += (byte & 0x7f) * weight;
-    weight *= 128;
+  const numbers = new Float64Array(bytes.length);
+  let found = 0, number = 0, weight = 1;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
     if (byte < 0x80) {
-      numbers.push(number);
+      numbers[found++] = number + byte * weight;
       number = 0;
       weight = 1;
+    } else {
+      number += (byte & 0x7f) * weight;
+      weight *= 128;
     }
   }
-  return numbers;
+  return numbers.subarray(0, found);
 }
 
 /** One CPU's slices: beginnings and ends in ns, tasks by number. */

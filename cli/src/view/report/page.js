@@ -25,15 +25,6 @@ function taskNames(runs) {
   return [...new Set(runs.flatMap((run) => run.figures.series.tasks.map((series) => run.tasks[series.task].name)))];
 }
 
-function section(id, title, about) {
-  const figure = el("figure", {});
-  const body = el("div", {});
-  const caption = el("figcaption", {}, el("h2", {}, title), el("p", { class: "about" }, about));
-  document.getElementById("main").append(el("section", { id }, figure));
-  figure.append(caption, body);
-  return body;
-}
-
 /** A panel a run under its name, side by side if there is room. */
 function panels(runs) {
   const box = el("div", { class: runs.length === 1 ? "panels stack" : "panels" });
@@ -54,21 +45,17 @@ function drawHead(data) {
   document.getElementById("title").textContent = title;
   document.getElementById("facts").textContent = reports.map((report, i) => facts(report, data.seeds[i])).join(" · ");
   document.getElementById("summary").textContent = data.summaries.filter(Boolean).map((text) => "Summary: " + text).join(" ");
-  document.getElementById("commands").append(...reports.filter((r) => r.command).map(commandLine), ...reports.flatMap(quality));
+  document.getElementById("commands").append(...reports.filter((r) => r.command).map((r) => commandLine(r.command)), ...reports.flatMap(quality));
   const versions = [...new Set(reports.map((report) => report.version).filter(Boolean))];
   const save = button("Save the data as JSON", () => saveJson(reports, data.seeds), { id: "save" });
-  document.getElementById("footer").append(el("p", {}, `Made by divvy ${versions.join(", ")}. The page loads nothing from elsewhere; all numbers are those of its JSON. `), save);
+  document.getElementById("footer").append(el("p", {}, `Made by divvy ${versions.join(", ")}. The page loads nothing from elsewhere; all numbers are those of its JSON. ` +
+    (data.is_lean ? "Its tasks are so many that it has only what is shown of them; `--format json` has all. " : "")), save);
 }
 
 function facts(report, seed) {
   const run = report.runs[0];
   return `${plural(report.cpus, "CPU")}, ${time(run?.duration_ns)}, seed ${seed}, ${plural(run?.tasks.length ?? 0, "task")}` +
     (report.version ? `, divvy ${report.version}` : "");
-}
-
-function commandLine(report) {
-  const copier = button("Copy", () => copy(report.command, copier), { "aria-label": "Copy the command" });
-  return el("div", { class: "command" }, el("code", {}, report.command), copier);
 }
 
 /** How good a replayed recording is. */
@@ -85,9 +72,7 @@ function saveJson(reports, seeds) {
   const text = JSON.stringify(reports.length === 1 ? reports[0] : reports, strip, 2);
   let next = 0;
   const exact = text.replace(/"seed": [\d.e+]+/g, () => `"seed": ${seeds[next++]}`);
-  const link = el("a", { href: URL.createObjectURL(new Blob([exact], { type: "application/json" })), download: "divvy.json" });
-  link.click();
-  URL.revokeObjectURL(link.href);
+  download(exact, "divvy.json");
 }
 
 function drawPolicies() {
@@ -263,45 +248,7 @@ function timelineAbout(runs) {
   return `Who ran on which CPU; a pixel shows the task that filled most of it. ${parts.join("; ")}.`;
 }
 
-// ---- Looks
-
-const THEMES = ["auto", "light", "dark"];
-
-function makeTheme() {
-  const toggle = document.getElementById("theme");
-  let theme = "auto";
-  toggle.addEventListener("click", () => {
-    theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-    if (theme === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
-    toggle.textContent = `Theme: ${theme}`;
-    draw();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-}
-
-/** Paper is light, and a canvas does not know that it is printed. */
-function makePrint() {
-  let former;
-  addEventListener("beforeprint", () => { former = document.documentElement.dataset.theme; document.documentElement.dataset.theme = "light"; page.drawTimelineNow?.(); });
-  addEventListener("afterprint", () => {
-    if (former) document.documentElement.dataset.theme = former; else delete document.documentElement.dataset.theme;
-    draw();
-  });
-}
-
-/** Draws anew when there is more or less room. */
-function watchWidth() {
-  let width = document.body.clientWidth, timer;
-  addEventListener("resize", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      if (document.body.clientWidth === width) return;
-      width = document.body.clientWidth;
-      draw();
-    }, 80);
-  });
-}
+// ---- All together
 
 function draw() {
   drawPolicies();
@@ -316,7 +263,7 @@ async function main() {
   const runs = runsOf(data);
   page = { runs, drawn: runs.filter(withFigures) };
   drawHead(data);
-  makeTheme();
+  makeTheme(draw);
   makeComparison();
   if (page.drawn.length) {
     page.drawLines = makeLines();
@@ -326,13 +273,10 @@ async function main() {
     document.getElementById("main").append(el("p", { class: "note" }, "These results have no figures: `--figures` with `--format json` adds what they are drawn from, `-o x.html` draws them directly."));
   }
   page.drawTasks = makeTasks();
-  makePrint();
-  watchWidth();
+  makePrint(draw, () => page.drawTimelineNow?.());
+  watchWidth(draw);
   draw();
   requestAnimationFrame(() => { document.documentElement.dataset.ready = "true"; });
 }
 
-main().catch((error) => {
-  document.getElementById("main").append(el("p", { class: "note", role: "alert" }, `This report cannot be shown: ${error}. It needs a browser of 2023 or later.`));
-  throw error;
-});
+orSay(main());

@@ -7,13 +7,13 @@ function ccdfOf(run, quantity, task) {
   return run.figures.tasks?.[index]?.[quantity] ?? { value_ns: [], share: [] };
 }
 
-/** Steps: the share that is at least v falls behind each value. Zeros have no place on a logarithmic axis. */
+/** Steps: up to each value the share that is at least it. Zeros have no place on a logarithmic axis. */
 function steps(ccdf, x, y) {
   let d = "";
   for (let i = 0; i < ccdf.value_ns.length; i++) {
     if (ccdf.value_ns[i] <= 0) continue;
     const at = x(ccdf.value_ns[i]).toFixed(2);
-    d += d ? `H${at}V${y(ccdf.share[i]).toFixed(2)}` : `M${at} ${y(ccdf.share[i]).toFixed(2)}`;
+    d += d ? `V${y(ccdf.share[i]).toFixed(2)}H${at}` : `M${at} ${y(ccdf.share[i]).toFixed(2)}`;
   }
   return d;
 }
@@ -31,6 +31,7 @@ function tailPanel({ runs, quantity, task, width, lookOf }) {
     xTicks: decades(x.low, x.high, width / 60), yTicks: decades(least, 1, 6), xText: time, yText: (share) => digits(100 * share) + "%",
     label: `Share of jobs whose ${quantity} is at least a time, by policy, both axes logarithmic. Arrow keys read it out.`,
   });
+  Object.assign(root.dataset, { x0: x.low, x1: x.high, left: edges.left, right: edges.right, y0: y.low, y1: y.high, top: edges.top, bottom: edges.bottom });
   for (const { run, ccdf } of lines) {
     root.append(svg("path", { class: "line", d: steps(ccdf, x, y), ...lookOf(run), "data-run": run.label }));
   }

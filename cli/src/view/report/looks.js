@@ -1,0 +1,69 @@
+// ---- Looks: theme, paper, and room. `draw` draws the page anew.
+
+const THEMES = ["auto", "light", "dark"];
+
+function makeTheme(draw) {
+  const toggle = document.getElementById("theme");
+  let theme = "auto";
+  toggle.addEventListener("click", () => {
+    theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    toggle.textContent = `Theme: ${theme}`;
+    draw();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+}
+
+/** Paper is light, and a canvas does not know that it is printed: `drawNow` is for what does not. */
+function makePrint(draw, drawNow) {
+  let former;
+  addEventListener("beforeprint", () => { former = document.documentElement.dataset.theme; document.documentElement.dataset.theme = "light"; drawNow(); });
+  addEventListener("afterprint", () => {
+    if (former) document.documentElement.dataset.theme = former; else delete document.documentElement.dataset.theme;
+    draw();
+  });
+}
+
+/** Draws anew when there is more or less room. */
+function watchWidth(draw) {
+  let width = document.body.clientWidth, timer;
+  addEventListener("resize", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (document.body.clientWidth === width) return;
+      width = document.body.clientWidth;
+      draw();
+    }, 80);
+  });
+}
+
+/** A section of the page with its heading; what is drawn goes into the box that it gives. */
+function section(id, title, about) {
+  const figure = el("figure", {});
+  const body = el("div", {});
+  const caption = el("figcaption", {}, el("h2", {}, title), el("p", { class: "about" }, about));
+  document.getElementById("main").append(el("section", { id }, figure));
+  figure.append(caption, body);
+  return body;
+}
+
+function commandLine(command) {
+  const copier = button("Copy", () => copy(command, copier), { "aria-label": "Copy the command" });
+  return el("div", { class: "command" }, el("code", {}, command), copier);
+}
+
+/** Lets a script's data be kept as a file. */
+function download(text, name) {
+  const link = el("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** What cannot be shown is said. */
+function orSay(promise) {
+  promise.catch((error) => {
+    document.getElementById("main").append(el("p", { class: "note", role: "alert" }, `This page cannot be shown: ${error}. It needs a browser of 2023 or later.`));
+    throw error;
+  });
+}

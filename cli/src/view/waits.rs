@@ -1,0 +1,51 @@
+//! The sheet of waits: how many jobs waited for how long under each policy.
+
+use divvy_sim::report::Buckets;
+
+use crate::compare::Policy;
+use crate::measure::{Statistic, WAIT};
+use crate::view::histogram::{self, Axis};
+use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet, TIMES};
+use crate::view::text;
+
+/// What is said under it.
+const MEANING: &str = "histograms: jobs by wait, from each time on the axis to the next of 1, 2, 5, 10..; the highest \
+    of all is full; none: jobs that never waited";
+
+/// A row a policy; none if no job ever waited.
+pub fn sheet(policies: &[Policy]) -> Option<Sheet> {
+    let all: Vec<Option<Buckets>> = policies.iter().map(buckets).collect();
+    let axis = Axis::of(all.iter().flatten())?;
+    let heads = ["none", "p50", "p90", "max"].map(|head| Column::number(["", head], SERVICE));
+    let mut columns = vec![Column::name("policy")];
+    columns.extend(heads);
+    columns.push(Column { head: axis.head().into(), is_number: false, group: TIMES, is_picture: true });
+    let row = |(policy, buckets): (&Policy, &Option<Buckets>)| {
+        let drawn = buckets.as_ref().map_or(ABSENT.to_owned(), |buckets| axis.draw(buckets));
+        let none = buckets.as_ref().map_or(ABSENT.to_owned(), |b| text::percent(histogram::zeros(b), 1));
+        let texts = [text::escape(policy.spec), none].into_iter().chain(quantiles(policy)).chain([drawn]);
+        texts.map(Cell::plain).collect()
+    };
+    Some(Sheet {
+        title: Some("wait of jobs: runnable but not running".to_owned()),
+        columns,
+        rows: policies.iter().zip(&all).map(row).collect(),
+        meaning: Some(MEANING.to_owned()),
+    })
+}
+
+/// Of all repetitions.
+fn buckets(policy: &Policy) -> Option<Buckets> {
+    histogram::sum(policy.runs.iter().filter_map(|run| run.wait_buckets.as_ref()))
+}
+
+/// Means over repetitions, and of the greatest the greatest.
+fn quantiles(policy: &Policy) -> [String; 3] {
+    let values = |statistic| -> Option<Vec<f64>> {
+        policy.runs.iter().map(|run| WAIT.of_run(run, statistic)).collect()
+    };
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let greatest = |values: Vec<f64>| values.into_iter().fold(0.0, f64::max);
+    let [p50, p90] = [Statistic::P50, Statistic::P90].map(|statistic| values(statistic).map(mean));
+    [p50, p90, values(Statistic::Max).map(greatest)].map(|value| value.map_or(ABSENT.to_owned(), text::time))
+}

@@ -1,0 +1,60 @@
+// Uses the page of a sweep.
+
+/** Back from pixels: every point of every curve is a mean of the JSON, and bands end where intervals do. */
+function curvesAreTheNumbers(sweep, measure, fits) {
+  all("#figures svg.plot").forEach((panel, place) => {
+    const { y0, y1, top, bottom } = panel.dataset;
+    const value = (py) => +y0 + (+bottom - py) / (bottom - top) * (y1 - y0), pixel = (y1 - y0) / (bottom - top) / 50;
+    const bands = [...panel.querySelectorAll("path.interval")];
+    [...panel.querySelectorAll("path.line")].forEach((line, i) => {
+      const rows = sweep.rows.filter((row) => row.policy === line.dataset.policy && fits(row, place));
+      const heights = (path) => path.getAttribute("d").match(/[ML][\d.-]+ [\d.-]+/g).map((text) => value(Number(text.split(" ")[1])));
+      const drawn = heights(line), means = rows.map((row) => row.estimates[measure].mean);
+      const near = (list, wanted) => list.every((value, i) => Math.abs(value - wanted[i]) <= pixel);
+      expect(drawn.length === means.length && near(drawn, means), `${line.dataset.policy} in panel ${place}: drawn ${drawn}, is ${means}`);
+      const upper = rows.map((row) => row.estimates[measure].mean + row.estimates[measure].ci95);
+      expect(near(heights(bands[i]).slice(0, upper.length), upper), `${line.dataset.policy}: the band is not the interval`);
+    });
+  });
+}
+
+function choose(label, text) {
+  const field = all("select").find((select) => select.getAttribute("aria-label") === label);
+  const option = [...field.options].find((option) => option.textContent === text);
+  expect(option !== undefined, `${label} has no ${text}`);
+  field.value = option?.value;
+  field.dispatchEvent(new Event("change"));
+}
+
+tell(async () => {
+  await opened();
+  const { sweep } = await readData();
+  const alphas = [0, 1, 4], alpha = (row, place) => row.values.alpha === undefined || row.values.alpha === alphas[place];
+  const plain = (row) => row.baseline === undefined && row.task === undefined;
+  expect(all("#figures svg.plot").length === 3, "a panel for each alpha");
+  expect(one("h1").textContent.includes("queue.toml") && one("#commands code").textContent.startsWith("divvy sweep"), "the head");
+  curvesAreTheNumbers(sweep, "response_mean_ns", (row, place) => plain(row) && alpha(row, place));
+  hasTextAlternatives();
+  choose("Measure", "wait mean");
+  choose("Jobs of", "request");
+  curvesAreTheNumbers(sweep, "wait_mean_ns", (row, place) => row.baseline === undefined && row.task === "request" && alpha(row, place));
+  choose("Jobs of", "all tasks");
+  one("#differences").click();
+  curvesAreTheNumbers(sweep, "wait_mean_ns", (row, place) => row.baseline === "rr" && row.task === undefined && alpha(row, place));
+  expect(all("#figures path.line").every((line) => line.dataset.policy !== "rr"), "rr differs from itself");
+  expect(all("#figures line.zero").length === 3, "differences have no 0");
+  one("#differences").click();
+  choose("A panel for each", "none");
+  expect(all("#figures svg.plot").length === 1 && all("select").some((s) => s.getAttribute("aria-label") === "alpha"), "alpha is chosen");
+  one("#logy").click();
+  expect(one("#figures svg.plot").dataset.log === "true" && one("#logy").getAttribute("aria-pressed") === "true", "a logarithmic axis");
+  one("#logx").click();
+  choose("Along the axis", "alpha");
+  const plot = one("#figures svg.plot");
+  plot.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
+  expect(/alpha 0: .*pbs .*±.*; .*rr /.test(one("#figures output").textContent), `the keyboard reads ${one("#figures output").textContent}`);
+  expect(all("#points tbody tr").length === sweep.rows.length, "a row for each point");
+  expect(one("#points button.csv") !== null, "CSV to copy");
+  await switchesTheme();
+  hasTextAlternatives();
+});
