@@ -26,6 +26,7 @@ use crate::commands::report::BadReport;
 use crate::commands::set::BadSetting;
 use crate::commands::sweep::BadOutput;
 use crate::commands::verify::{Incomplete, Mismatched};
+use crate::top::Unloaded;
 
 /// The codes, for the end of the help.
 pub const HELP: &str = "\
@@ -115,6 +116,7 @@ fn is_bad_store(error: &StoreError) -> bool {
 
 fn is_missing(cause: &(dyn Error + 'static)) -> bool {
     cause.is::<Missing>()
+        || cause.is::<Unloaded>()
         || matches!(cause.downcast_ref(), Some(LoadError::Missing(_)))
         || matches!(cause.downcast_ref(), Some(AskError::Missing(_)))
 }

@@ -15,6 +15,7 @@ mod progress;
 #[cfg(test)]
 mod samples;
 mod summary;
+mod top;
 mod view;
 
 fn main() -> ExitCode {
