@@ -449,7 +449,7 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "FILE", default_value = DEFAULT_DB, value_hint = ValueHint::FilePath)]
     pub db: PathBuf,
 
-    /// Members of this group, too, may send commands (divvy set)
+    /// Members of this group, too, may look at it and send commands (divvy top, divvy set)
     #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
     pub group: Option<String>,
 

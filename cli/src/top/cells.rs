@@ -174,7 +174,7 @@ mod tests {
         );
         assert_eq!(
             lines[3],
-            "     20 77          1024     512  25.00  15.00  -200ms  3.00ms     20 日本\\u{…"
+            "     20 77          1024     512  25.00  15.00  -200ms  3.00ms     20 日本\\u{1b…"
         );
     }
 
@@ -187,7 +187,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(table(24, By::Thread)[1], "     12  45.00 web", "thread, received, name");
+        assert_eq!(table(25, By::Thread)[1], "     12  45.00 web", "thread, received, name");
         assert!(table(140, By::Cgroup)[1].contains("===="), "a bar");
     }
 

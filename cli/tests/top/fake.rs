@@ -28,7 +28,8 @@ impl Fake {
         let _ = std::fs::remove_file(&path);
         let weights = Arc::new(Mutex::new(Vec::new()));
         let is_stopped = Arc::new(AtomicBool::new(false));
-        let mut fake = Self { path: path.clone(), is_stopped: Arc::clone(&is_stopped), thread: None, weights };
+        let mut fake =
+            Self { path: path.clone(), is_stopped: Arc::clone(&is_stopped), thread: None, weights };
         if looks != Some(0) {
             let listener = UnixListener::bind(&path).expect("a socket");
             let weights = Arc::clone(&fake.weights);

@@ -40,7 +40,10 @@ fn intervals_are_differences_of_looks() {
     for (line, end) in lines.iter().zip([2u64, 3]) {
         assert_eq!((&line["policy"], &line["cpus"]), (&"gr3".into(), &1.into()));
         assert_eq!(line["end_ns"], end * 1_000_000_000, "the first look is no interval");
-        assert_eq!((&line["duration_ns"], &line["counts"]["decisions"]), (&1_000_000_000.into(), &300.into()));
+        assert_eq!(
+            (&line["duration_ns"], &line["counts"]["decisions"]),
+            (&1_000_000_000.into(), &300.into())
+        );
         let rows = line["rows"].as_array().expect("rows");
         assert_eq!(rows.len(), 2, "the idle one is left out");
         assert_eq!((&rows[0]["pid"], &rows[0]["weight"]), (&fake::HEAVY.into(), &3072.0.into()));
@@ -119,7 +122,8 @@ fn get(address: &str, path: &str) -> String {
 #[test]
 fn scrapes_are_answered_before_while_and_after_a_scheduler_is_loaded() {
     let mut fake = Fake::start("metrics", None);
-    let mut child = divvy(&fake, &["top", "--metrics", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().expect("runs");
+    let mut child =
+        divvy(&fake, &["top", "--metrics", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().expect("runs");
     let mut said = String::new();
     BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut said).expect("a line");
     let _running = Running(child);
@@ -127,8 +131,12 @@ fn scrapes_are_answered_before_while_and_after_a_scheduler_is_loaded() {
     let address = address.unwrap_or_else(|| panic!("{said}"));
     let loaded = get(address, "/metrics");
     assert!(loaded.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"), "{loaded}");
-    assert!(loaded.contains("\ndivvy_up 1\n") && loaded.contains("\ndivvy_decisions_total 300\n"), "{loaded}");
-    let heavy = format!("divvy_received_seconds_total{{pid=\"{}\",tgid=\"{}\",comm=\"", fake::HEAVY, fake.tgid());
+    assert!(
+        loaded.contains("\ndivvy_up 1\n") && loaded.contains("\ndivvy_decisions_total 300\n"),
+        "{loaded}"
+    );
+    let heavy =
+        format!("divvy_received_seconds_total{{pid=\"{}\",tgid=\"{}\",comm=\"", fake::HEAVY, fake.tgid());
     assert!(!loaded.contains(&heavy), "it has no name, so no metrics");
     assert!(loaded.contains(&format!("divvy_turns_total{{pid=\"{}\"", fake.tgid())), "{loaded}");
     assert!(get(address, "/").starts_with("HTTP/1.1 404"));

@@ -103,7 +103,10 @@ impl Terminal {
             env!("CARGO_BIN_EXE_divvy")
         );
         let mut command = Command::new("script");
-        command.args(["-qfec", &shell, "/dev/null"]).env("DIVVY_SOCKET", fake.path()).env("TERM", "xterm-256color");
+        command
+            .args(["-qfec", &shell, "/dev/null"])
+            .env("DIVVY_SOCKET", fake.path())
+            .env("TERM", "xterm-256color");
         command.env_remove("NO_COLOR").envs(environment.iter().copied());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
         let bytes = Arc::new(Mutex::new(Vec::new()));
@@ -142,7 +145,8 @@ impl Terminal {
 
     /// It has ended with this code, and the terminal is as it was.
     fn assert_restored(&self, code: i32) -> String {
-        let has_ended = |screen: &Screen| screen.printed.matches("mode ").count() == 2 && screen.printed.ends_with('\n');
+        let has_ended =
+            |screen: &Screen| screen.printed.matches("mode ").count() == 2 && screen.printed.ends_with('\n');
         let screen = self.until("it ends", has_ended);
         assert!(!screen.is_alternate && !screen.is_cursor_hidden, "{}", screen.printed);
         assert!(screen.printed.contains(&format!("code {code}\r\n")), "{}", screen.printed);
@@ -173,7 +177,8 @@ fn it_shows_sorts_filters_pauses_and_quits() {
     assert!(first.line(4).contains("WEIGHT  EFFECT  ENTL% *RECV%"), "{}", first.text());
     assert!(first.line(23).ends_with("F10Quit"), "{}", first.text());
     terminal.press("I");
-    terminal.until("inverted", |screen| screen.line(5).contains(" 0.00 ") && screen.line(7).contains("75.00"));
+    terminal
+        .until("inverted", |screen| screen.line(5).contains(" 0.00 ") && screen.line(7).contains("75.00"));
     terminal.press("I\\");
     terminal.press("90000000");
     terminal.until("filtered", |screen| screen.line(6).contains("25.00") && screen.line(7).is_empty());

@@ -87,7 +87,7 @@ fn policy(options: &Options) -> Result<Spec, LoadError> {
 fn listen(group: Option<u32>, watch: &mut dyn Watch) -> Option<Server> {
     let listening = Server::listen(group);
     if let Err(error) = &listening {
-        watch.note(&format!("divvy set will not work, there is no socket for it: {error}"));
+        watch.note(&format!("divvy set and divvy top will not work, there is no socket for them: {error}"));
     }
     listening.ok()
 }

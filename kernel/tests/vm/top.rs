@@ -76,7 +76,8 @@ fn shares_weights_and_metrics_are_seen_from_outside() {
 
     let metrics = said.part("metrics");
     let heavy = said.part("pids").split(' ').next().expect("a pid");
-    let received = format!("divvy_received_seconds_total{{pid=\"{heavy}\",tgid=\"{heavy}\",comm=\"sh\",user=\"boss\"");
+    let received =
+        format!("divvy_received_seconds_total{{pid=\"{heavy}\",tgid=\"{heavy}\",comm=\"sh\",user=\"boss\"");
     assert!(metrics.contains(&received) && metrics.contains("divvy_up 1\n"), "{said}");
     assert!(said.part("down").ends_with("divvy_up 0"), "{said}");
 

@@ -67,7 +67,10 @@ fn watch(
             match told {
                 Told::Look(sight) => {
                     is_looking = false;
-                    model.see(sight?);
+                    let sight = sight?;
+                    if !model.is_paused {
+                        model.see(sight);
+                    }
                 }
                 Told::Set(result) => model.told(result),
             }

@@ -40,7 +40,10 @@ pub enum Effect {
     Redraw,
     Suspend,
     /// Of a thread, in 1/1024 of the kernel's table.
-    SetWeight { pid: u32, weight: u64 },
+    SetWeight {
+        pid: u32,
+        weight: u64,
+    },
 }
 
 /// The screen's state.
@@ -159,7 +162,9 @@ impl Model {
             Action::Heavier => return self.step(STEP),
             Action::Lighter => return self.step(1.0 / STEP),
             Action::Type(c) => self.edit(|text| text.push(c)),
-            Action::Erase => self.edit(|text| drop(text.pop())),
+            Action::Erase => self.edit(|text| {
+                text.pop();
+            }),
             Action::EraseAll => self.edit(String::clear),
             Action::Accept => return self.accept(),
             Action::Cancel => self.cancel(),
@@ -425,9 +430,16 @@ pub mod tests {
 
     #[test]
     fn the_time_between_looks_is_in_seconds_or_has_a_unit() {
-        for (text, ms) in [("2", Some(2000)), ("0.5", Some(500)), ("250ms", Some(250)), ("0", None), ("-1", None),
-            ("1e9", None), ("NaN", None), ("soon", None)]
-        {
+        for (text, ms) in [
+            ("2", Some(2000)),
+            ("0.5", Some(500)),
+            ("250ms", Some(250)),
+            ("0", None),
+            ("-1", None),
+            ("1e9", None),
+            ("NaN", None),
+            ("soon", None),
+        ] {
             assert_eq!(delay(text).ok(), ms.map(Duration::from_millis), "{text}");
         }
         let mut model = model();
