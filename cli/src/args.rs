@@ -268,7 +268,7 @@ pub struct SetArgs {
     pub setting: Option<String>,
 }
 
-/// Watch the loaded policy: entitled and received CPU time of threads, processes, users and cgroups
+/// Watch the loaded policy: who is entitled to what, who receives it, who waits
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -99,7 +99,7 @@ fn who_runs_on_and_who_waits_on_are_seen_as_well() {
         .replace("divvy set $heavy weight=3072 >/dev/null\n", "")
         + "echo '== first'; divvy top --once --interval 2s --format json\n\
            kill -INT $loader; wait $loader; kill $heavy $light\n";
-    let said = repeatable(&script, &[], 900);
+    let said = repeatable(&script, &[("/usr/bin/chrt".into(), "/bin/chrt")], 900);
     assert_eq!(said.code, 0, "{said}");
     let interval = said.json("first");
     let rows: Vec<&Value> = said.part("pids").split(' ').map(|pid| row(&interval, pid)).collect();
