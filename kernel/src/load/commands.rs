@@ -61,7 +61,7 @@ pub enum Reply {
         value: String,
     },
     /// What it did so far; a line a task follows.
-    Look(Head),
+    Look(Box<Head>),
     /// The scheduler has no such thread.
     NoTask,
     /// That is no request, or not a parameter or value of this policy.

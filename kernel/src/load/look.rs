@@ -74,7 +74,7 @@ fn write(policy: &str, loaded_ns: u64, sample: &Sample) -> Vec<u8> {
         stats: sample.stats,
     };
     let mut bytes = Vec::new();
-    line(&mut bytes, &Reply::Look(head));
+    line(&mut bytes, &Reply::Look(head.into()));
     for row in rows {
         line(&mut bytes, &row);
     }
@@ -154,7 +154,7 @@ mod tests {
         let mut lines = std::str::from_utf8(bytes).expect("UTF-8").lines().map(str::to_owned);
         let mut next = || lines.next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into());
         match serde_json::from_str(&next()?)? {
-            Reply::Look(head) => read(head, next),
+            Reply::Look(head) => read(*head, next),
             other => panic!("{other:?}"),
         }
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Clients at a time.
 const MOST: usize = 16;
 /// A client that has not read its answer by then is dropped.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 struct Pending {

@@ -221,18 +221,12 @@ impl Session<'_> {
         let times = [Some(next), self.unload_at].into_iter().flatten();
         let timeout = times.map(|time| time.saturating_duration_since(now)).fold(at_most, Duration::min);
         let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.subsec_nanos().into() };
-        let server = self.server.as_ref();
-        let fds = [
-            Some(self.signals.as_fd()),
-            server.map(|server| server.as_fd()),
-            self.running.as_ref().map(|running| running.as_fd()),
-        ];
-        let readers = server.into_iter().flat_map(Server::readers);
+        let fds = [Some(self.signals.as_fd()), self.running.as_ref().map(|running| running.as_fd())];
         let mut fds: Vec<PollFd<'_>> = fds
             .into_iter()
             .flatten()
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
-            .chain(readers.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT)))
+            .chain(self.server.iter().flat_map(Server::waits))
             .collect();
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),

@@ -1,13 +1,13 @@
 //! Where a loaded scheduler takes commands: a line of JSON each, answered by one; or, who looks at it, by several.
 
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::Mode;
 use rustix::process::{geteuid, umask};
 
@@ -20,12 +20,12 @@ use super::outbox::Outbox;
 const PATH: &str = "/run/divvy.sock";
 /// Of a request or an answer.
 const LONGEST_LINE: usize = 4096;
-/// A client that takes longer than this for its line is not waited for: the log is to be drained as well.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// Until the scheduler answers.
-const ANSWER: Duration = Duration::from_secs(5);
-/// Clients that are answered before anything else is looked at.
-const AT_ONCE: usize = 16;
+/// A client has this long for its line. Nothing waits for it meanwhile.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Until the scheduler answers, and who asks has had its turns to read that.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Clients that have not asked yet.
+const AT_ONCE: usize = 64;
 
 fn path() -> PathBuf {
     env::var_os("DIVVY_SOCKET").filter(|path| !path.is_empty()).map_or_else(|| PATH.into(), PathBuf::from)
@@ -37,6 +37,7 @@ pub(super) struct Server {
     listener: UnixListener,
     path: PathBuf,
     has_group: bool,
+    clients: Vec<Client>,
     outbox: Outbox,
 }
 
@@ -51,8 +52,13 @@ impl Server {
         let before = umask(Mode::from_raw_mode(0o177));
         let listener = UnixListener::bind(&path);
         umask(before);
-        let server =
-            Self { listener: listener?, path, has_group: group.is_some(), outbox: Outbox::default() };
+        let server = Self {
+            listener: listener?,
+            path,
+            has_group: group.is_some(),
+            clients: Vec::new(),
+            outbox: Outbox::default(),
+        };
         if let Some(group) = group {
             chown(&server.path, None, Some(group))?;
             fs::set_permissions(&server.path, fs::Permissions::from_mode(0o660))?;
@@ -61,31 +67,56 @@ impl Server {
         Ok(server)
     }
 
-    /// Answers who waits. What a client does wrong is the client's.
+    /// Answers whose requests have come. What a client does wrong is the client's, and nobody is waited for: a client under
+    /// a policy that lets it wait may need long from connecting to asking.
     pub fn serve(&mut self, mut answer: impl FnMut(&str) -> Answer) {
         self.outbox.send();
-        for _ in 0..AT_ONCE {
-            let Ok((mut stream, _)) = self.listener.accept() else { return };
-            let answer = match Lines::new(&stream, PATIENCE).read() {
-                _ if !self.may(&stream) => Answer::Reply(Reply::Denied),
-                Ok(line) => answer(&line),
-                Err(error) => Answer::Reply(Reply::Bad { problem: format!("no request came: {error}") }),
-            };
-            let reply = match answer {
-                Answer::Look(lines) if !self.outbox.is_full() => {
-                    self.outbox.push(stream, lines);
-                    continue;
+        self.accept();
+        for mut client in std::mem::take(&mut self.clients) {
+            match client.request() {
+                None => self.clients.push(client),
+                Some(Ok(line)) => self.reply(client.stream, answer(&line)),
+                Some(Err(error)) => {
+                    let problem = format!("no request came: {error}");
+                    self.reply(client.stream, Answer::Reply(Reply::Bad { problem }));
                 }
-                Answer::Look(_) => Reply::Failed { problem: "too many look at it at once".to_owned() },
-                Answer::Reply(reply) => reply,
-            };
-            let _ = stream.set_write_timeout(Some(PATIENCE)).and_then(|()| write_line(&mut stream, &reply));
+            }
         }
     }
 
-    /// Clients that are to be written to as soon as that is possible.
-    pub fn readers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.outbox.fds()
+    /// Of too many who say nothing, the oldest goes.
+    fn accept(&mut self) {
+        for _ in 0..AT_ONCE {
+            let Ok((stream, _)) = self.listener.accept() else { return };
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if !self.may(&stream) {
+                self.reply(stream, Answer::Reply(Reply::Denied));
+                continue;
+            }
+            if self.clients.len() == AT_ONCE {
+                self.clients.remove(0);
+            }
+            self.clients.push(Client { stream, read: Vec::new(), deadline: Instant::now() + PATIENCE });
+        }
+    }
+
+    fn reply(&mut self, stream: UnixStream, answer: Answer) {
+        let reply = match answer {
+            Answer::Look(lines) if !self.outbox.is_full() => return self.outbox.push(stream, lines),
+            Answer::Look(_) => Reply::Failed { problem: "too many look at it at once".to_owned() },
+            Answer::Reply(reply) => reply,
+        };
+        // A line, for which a socket has room.
+        let _ = write_line(&stream, &reply);
+    }
+
+    /// What is to be waited for.
+    pub fn waits(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let clients = self.clients.iter().map(|client| PollFd::new(&client.stream, PollFlags::IN));
+        let readers = self.outbox.fds().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT));
+        std::iter::once(PollFd::new(&self.listener, PollFlags::IN)).chain(clients).chain(readers)
     }
 
     /// The socket's mode lets in who may; this holds where somebody changed it, or passed a connection on.
@@ -95,9 +126,40 @@ impl Server {
     }
 }
 
-impl AsFd for Server {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
+/// Has connected, and not yet asked.
+#[derive(Debug)]
+struct Client {
+    stream: UnixStream,
+    read: Vec<u8>,
+    deadline: Instant,
+}
+
+impl Client {
+    /// Its line, when all of it has come.
+    fn request(&mut self) -> Option<io::Result<String>> {
+        let mut piece = [0; LONGEST_LINE];
+        match self.stream.read(&mut piece) {
+            Ok(0) => return Some(Err(io::ErrorKind::UnexpectedEof.into())),
+            Ok(size) => self.read.extend(&piece[..size]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return (Instant::now() >= self.deadline).then(|| Err(io::ErrorKind::TimedOut.into()));
+            }
+            Err(error) => return Some(Err(error)),
+        }
+        take_line(&mut self.read, 0).transpose()
+    }
+}
+
+/// The first line of what was read, without its end; there is none in the first so many bytes.
+fn take_line(read: &mut Vec<u8>, looked: usize) -> io::Result<Option<String>> {
+    let bad = |problem: &str| io::Error::new(io::ErrorKind::InvalidData, problem.to_owned());
+    match read[looked..].iter().position(|byte| *byte == b'\n') {
+        Some(end) => {
+            let line = read.drain(..=looked + end).take(looked + end).collect();
+            String::from_utf8(line).map(Some).map_err(|_| bad("not UTF-8"))
+        }
+        None if read.len() > LONGEST_LINE => Err(bad("the line is too long")),
+        None => Ok(None),
     }
 }
 
@@ -192,7 +254,7 @@ fn look_once(path: &Path) -> Result<Look, AskError> {
     let mut lines = Lines::new(&stream, ANSWER);
     let wrong = |problem: String| silent(path, io::Error::new(io::ErrorKind::InvalidData, problem));
     match first_line(path, &stream, &mut lines, &Request::Look)? {
-        Reply::Look(head) => look::read(head, || lines.read()).map_err(|error| silent(path, error)),
+        Reply::Look(head) => look::read(*head, || lines.read()).map_err(|error| silent(path, error)),
         Reply::Bad { problem } => Err(wrong(format!("it is of another version of divvy ({problem})"))),
         Reply::Failed { problem } => Err(wrong(problem)),
         _ => Err(wrong("the answer is to something else".to_owned())),
@@ -264,15 +326,10 @@ impl<'a> Lines<'a> {
     fn read(&mut self) -> io::Result<String> {
         let mut looked = 0;
         loop {
-            if let Some(end) = self.read[looked..].iter().position(|byte| *byte == b'\n') {
-                let line = self.read.drain(..=looked + end).take(looked + end).collect();
-                return String::from_utf8(line)
-                    .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8"));
+            if let Some(line) = take_line(&mut self.read, looked)? {
+                return Ok(line);
             }
             looked = self.read.len();
-            if looked > LONGEST_LINE {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "the line is too long"));
-            }
             self.read_more()?;
         }
     }
@@ -329,7 +386,7 @@ mod tests {
         thread::scope(|scope| {
             let client = scope.spawn(|| client(&path));
             let mut count = 0;
-            while (count < served || server.readers().count() > 0) && !client.is_finished() {
+            while (count < served || server.outbox.fds().count() > 0) && !client.is_finished() {
                 server.serve(|line| {
                     count += 1;
                     answer(line, &mut spec, &mut backend)
@@ -379,6 +436,20 @@ mod tests {
     }
 
     #[test]
+    fn who_is_slow_to_ask_is_answered_when_it_does() {
+        let reply = with_server("slow", 2, |path| {
+            let mut slow = UnixStream::connect(path).expect("connected");
+            let request = serde_json::to_string(&Request::GetWeight { pid: 7 }).expect("JSON");
+            let (first, rest) = request.split_at(5);
+            slow.write_all(first.as_bytes()).expect("written");
+            assert!(ask_at(path, &Request::GetWeight { pid: 7 }).is_ok(), "it holds up nobody");
+            slow.write_all(rest.as_bytes()).and_then(|()| slow.write_all(b"\n")).expect("written");
+            Lines::new(&slow, ANSWER).read()
+        });
+        assert!(reply.expect("an answer").contains("1048576"));
+    }
+
+    #[test]
     fn a_loader_that_ends_before_it_answers_is_not_there() {
         let path = temporary("ends");
         let server = Server::listen_at(path.clone(), None).expect("a socket");
@@ -386,8 +457,9 @@ mod tests {
             let path = path.clone();
             move || look_at(&path)
         });
-        let mut fds = [rustix::event::PollFd::new(&server, rustix::event::PollFlags::IN)];
+        let mut fds: Vec<PollFd<'_>> = server.waits().collect();
         rustix::event::poll(&mut fds, None).expect("somebody connects");
+        drop(fds);
         drop(server);
         assert!(matches!(client.join().expect("the client"), Err(AskError::Missing(_))));
     }

@@ -16,7 +16,8 @@ const BEGIN: &str = "\
 
 fn row<'a>(interval: &'a Value, pid: &str) -> &'a Value {
     let rows = interval["rows"].as_array().expect("rows");
-    rows.iter().find(|row| row["pid"].to_string() == pid).unwrap_or_else(|| panic!("no {pid}: {interval}"))
+    let number: u32 = pid.parse().expect("a pid");
+    rows.iter().find(|row| row["pid"] == number).unwrap_or_else(|| panic!("no {pid}: {interval}"))
 }
 
 fn number(row: &Value, name: &str) -> f64 {
