@@ -38,6 +38,8 @@ test-rust: .need-build
 	echo "DIVVY_PYTHON=$${python:-python3} $(CARGO) test --locked --workspace"; \
 	DIVVY_PYTHON=$${python:-python3} $(CARGO) test --locked --workspace
 	$(CARGO) test --locked -p divvy-lab --features parquet --lib parquet
+	$(CARGO) test --locked -p divvy --features top --test top
+	$(CARGO) test --locked -p divvy --features top --bin divvy top::
 
 # Reports in a headless browser, still without root. Where there is none and none can be installed it says so, and fails
 # if DIVVY_REQUIRE_BROWSER is set.

@@ -1,6 +1,7 @@
 //! What can be asked on the command line; help, completions and man pages come from here.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -11,6 +12,8 @@ use divvy_kernel::play::Scale;
 use divvy_lab::sweep::WarmUp;
 use divvy_sim::workload::parse_duration;
 
+use crate::top::metrics;
+use crate::top::rows::{By, Column};
 use crate::{assert, exit};
 
 /// Divides the CPU on purpose: simulate, replay and load scheduling policies.
@@ -50,6 +53,7 @@ pub enum Command {
     Convert(ConvertArgs),
     Load(LoadArgs),
     Set(SetArgs),
+    Top(TopArgs),
     Flow(FlowArgs),
     Doctor(DoctorArgs),
     Play(PlayArgs),
@@ -289,6 +293,82 @@ pub struct SetArgs {
     pub setting: Option<String>,
 }
 
+/// Watch the loaded policy: who is entitled to what, who receives it, who waits
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy top
+  divvy top --by cgroup --sort error
+  divvy top --once --format json
+  divvy top --metrics 127.0.0.1:9123 &", after_long_help = TOP_HELP)]
+pub struct TopArgs {
+    /// Between looks at the scheduler
+    #[arg(short = 'd', long, value_name = "TIME", default_value = "1s", value_parser = top_interval)]
+    pub interval: u64,
+
+    /// Print so many intervals as text, instead of a screen
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub times: Option<u64>,
+
+    /// Print one interval as text
+    #[arg(long, conflicts_with = "times")]
+    pub once: bool,
+
+    /// What has a row
+    #[arg(long, value_enum, default_value = "thread")]
+    pub by: By,
+
+    /// What comes first
+    #[arg(long, value_enum, default_value = "received")]
+    pub sort: Column,
+
+    /// Only rows with this text in their name, user, cgroup or number
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub filter: String,
+
+    /// Rows to print, of those that had or wanted a CPU; the screen has all
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
+    pub top: usize,
+
+    /// Print as text, instead of a screen: json has a line an interval, csv a line a row
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<TopFormat>,
+
+    /// Answer scrapes by Prometheus, at http://ADDRESS/metrics; of a loopback address
+    ///
+    /// Where there is no terminal nothing else is done, and it goes on when the scheduler is unloaded: divvy_up is 0 then.
+    #[arg(long, value_name = "ADDRESS", value_parser = metrics::loopback, help_heading = "Metrics",
+        value_hint = ValueHint::Other)]
+    pub metrics: Option<SocketAddr>,
+
+    /// Threads with metrics of their own, those that received the most
+    #[arg(long, value_name = "N", default_value_t = metrics::THREADS, requires = "metrics", help_heading = "Metrics")]
+    pub metrics_threads: usize,
+}
+
+/// Forms of what `divvy top` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TopFormat {
+    /// For people
+    Table,
+    /// A line an interval
+    Json,
+    /// A line a row
+    Csv,
+}
+
+const TOP_HELP: &str = "\
+Who may run divvy set may run this: root, or a member of the group of divvy load --group. The keys are those of htop; \
+F1 or h shows them. Without a terminal it prints a table an interval. ENTL% and RECV% are of all that the CPUs have; \
+ERROR is CPU time received over that entitled to, since loading; WAIT the mean time for which a turn was waited for, in \
+the interval. WEIGHT of a process, user or cgroup is the sum over its threads that ran or waited.
+
+Examples:
+  divvy top
+  divvy top --by cgroup --sort error
+  divvy top --once --format json
+  divvy top --metrics 127.0.0.1:9123 &";
+
 /// What the modifier flow learned of programs: list, show, remove, export
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -394,7 +474,7 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "FILE", default_value = DEFAULT_DB, value_hint = ValueHint::FilePath)]
     pub db: PathBuf,
 
-    /// Members of this group, too, may send commands (divvy set)
+    /// Members of this group, too, may look at it and send commands (divvy top, divvy set)
     #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
     pub group: Option<String>,
 
@@ -435,8 +515,8 @@ pub enum LoadFormat {
 
 const LOAD_HELP: &str = "\
 Linux >= 6.12 with sched_ext and root are needed; divvy doctor says what is missing. If divvy ends, in whatever way, \
-or the kernel finds that a task waits for too long, the kernel's own scheduler takes over. Received and entitled CPU \
-time are those when a task last stopped.
+or the kernel finds that a task waits for too long, the kernel's own scheduler takes over. Of a task that runs, CPU time \
+received is that at the last tick.
 
 Examples:
   sudo divvy load gr3+procfair
@@ -967,6 +1047,14 @@ fn span(text: &str) -> Result<(u64, u64), String> {
 fn positive_duration(text: &str) -> Result<u64, String> {
     match parse_duration(text)? {
         0 => Err("it must be more than 0".to_owned()),
+        ns => Ok(ns),
+    }
+}
+
+/// More often is of no use: the scheduler's loader answers all who look within 50 ms alike.
+fn top_interval(text: &str) -> Result<u64, String> {
+    match parse_duration(text)? {
+        ns if ns < 100_000_000 => Err("at least 100ms".to_owned()),
         ns => Ok(ns),
     }
 }

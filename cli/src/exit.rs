@@ -28,6 +28,7 @@ use crate::commands::set::BadSetting;
 use crate::commands::sweep::BadOutput;
 use crate::commands::verify::{Incomplete, Mismatched};
 use crate::place::BadPlace;
+use crate::top::Unloaded;
 use crate::view::drawing::NoFigure;
 
 /// The codes, for the end of the help.
@@ -121,6 +122,7 @@ fn is_bad_store(error: &StoreError) -> bool {
 
 fn is_missing(cause: &(dyn Error + 'static)) -> bool {
     cause.is::<Missing>()
+        || cause.is::<Unloaded>()
         || matches!(cause.downcast_ref(), Some(LoadError::Missing(_)))
         || matches!(cause.downcast_ref(), Some(AskError::Missing(_)))
 }

@@ -16,6 +16,7 @@ mod progress;
 #[cfg(test)]
 mod samples;
 mod summary;
+mod top;
 mod view;
 
 fn main() -> ExitCode {

@@ -55,8 +55,10 @@ struct host_task {
 	bool seen;     /* was runnable before */
 	bool held;     /* slots has it */
 	bool interrupted; /* its turn, by a real-time task */
+	bool waits;    /* for a CPU, since `enqueued` */
 	u64 enqueued;  /* when */
 	u64 ran;       /* p->se.sum_exec_runtime when it came on its CPU */
+	u64 counted;   /* the same, until when its account has it */
 	u64 turn_from; /* the same when its turn began */
 	u64 wanted;    /* ns, how long its turn is to last */
 	u64 turn;      /* the same, for an end at the nearest tick */
@@ -206,7 +208,8 @@ static __always_inline void open_account(u32 id, const struct task_struct *p, co
 
 	a->received_ns = 0;
 	a->entitled_ns = 0;
-	a->turns = 0;
+	a->waited_ns = 0;
+	a->turns = a->waits = 0;
 	a->weight = a->nominal = e->amount;
 	a->process = e->process;
 	a->tgid = p->tgid;
@@ -219,6 +222,27 @@ static __always_inline void settle_account(u32 id)
 
 	a->weight = weight_of(&machine.s.facts, id);
 	a->entitled_ns = machine.entitled.task[id & POOL_MASK].service;
+}
+
+/* Under the lock: what it received until its p->se.sum_exec_runtime was this. */
+static __always_inline void count_service(u32 id, u64 sum_exec)
+{
+	accounts[id & POOL_MASK].received_ns += sum_exec - host_task(id)->counted;
+	host_task(id)->counted = sum_exec;
+}
+
+/* Under the lock, when it comes on a CPU */
+static __always_inline void count_turn(u32 id, u64 now)
+{
+	struct account *a = &accounts[id & POOL_MASK];
+	struct host_task *t = host_task(id);
+
+	a->turns++;
+	if (!t->waits)
+		return;
+	t->waits = false;
+	a->waits++;
+	a->waited_ns += now - t->enqueued;
 }
 
 /* The CPUs [from, from + 64) of the machine that the mask has */
@@ -459,7 +483,7 @@ static __always_inline bool tell_stopping(struct event *e, const struct task_str
 		return false;
 	e->amount = p->se.sum_exec_runtime - host_task(e->id)->ran;
 	tell(EVENT_stopping, e);
-	accounts[e->id & POOL_MASK].received_ns += e->amount;
+	count_service(e->id, p->se.sum_exec_runtime);
 	return true;
 }
 
@@ -492,6 +516,7 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	tell(EVENT_quiescent, &e);
 	settle_account(id);
 	accounts[id & POOL_MASK].runnable = false;
+	host_task(id)->waits = false;
 	stats.runnable = machine.s.facts.nrunnable;
 	bpf_spin_unlock(&lock);
 	if (stopped)
@@ -761,6 +786,7 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	tell(EVENT_enqueue, &e);
 	t->enqueued = e.now;
+	t->waits = true;
 	bpf_spin_unlock(&lock);
 	t->seen = true;
 	kick(e.cpu);
@@ -1032,11 +1058,11 @@ void BPF_PROG(host_running, struct task_struct *p)
 
 	if (!e.id || !(fact(&machine, e.id)->state & RUNNABLE))
 		return;
-	host_task(e.id)->ran = p->se.sum_exec_runtime;
+	host_task(e.id)->ran = host_task(e.id)->counted = p->se.sum_exec_runtime;
 	bpf_spin_lock(&lock);
 	tell(EVENT_running, &e);
 	stats.switches++;
-	accounts[e.id & POOL_MASK].turns++;
+	count_turn(e.id, e.now);
 	bpf_spin_unlock(&lock);
 	note(EVENT_running, &e, 0, 0, 0);
 }
@@ -1186,6 +1212,53 @@ int command_set_param(struct host_command *c)
 	tell(EVENT_set_param, &e);
 	bpf_spin_unlock(&lock);
 	note(EVENT_set_param, &e, e.amount, e.process, 0);
+	return 0;
+}
+
+/* Its p->se.sum_exec_runtime, as of the last tick if it runs; 0 if it is not that thread any more */
+static NOINLINE u64 sum_exec_of(u32 id, u32 pid)
+{
+	u64 sum_exec = 0;
+	struct task_struct *p;
+	struct slot *slot = bpf_map_lookup_elem(&slots, &id);
+
+	if (!slot)
+		return 0;
+	bpf_rcu_read_lock();
+	p = slot->task;
+	if (p && (u32)p->pid == pid)
+		sum_exec = p->se.sum_exec_runtime;
+	bpf_rcu_read_unlock();
+	return sum_exec;
+}
+
+static NOINLINE int settle(u32 id)
+{
+	u32 pid = accounts[id & POOL_MASK].pid;
+	u64 now = clock_ns(), sum_exec;
+
+	if (!(fact(&machine, id)->state & RUNNABLE))
+		return 0;
+	sum_exec = sum_exec_of(id, pid);
+	bpf_spin_lock(&lock);
+	if (fact(&machine, id)->state & RUNNABLE && accounts[id & POOL_MASK].pid == pid) {
+		entitled_touch(&machine.entitled, &machine.s.facts, id, machine_now(&machine, now));
+		settle_account(id);
+		if (fact(&machine, id)->state & ON_CPU && (s64)(sum_exec - host_task(id)->counted) > 0)
+			count_service(id, sum_exec);
+	}
+	bpf_spin_unlock(&lock);
+	return 0;
+}
+
+static u32 settle_id;
+
+/* Accounts are then those of this moment. A task that has a CPU for itself, or waits for one, may not stop for long. */
+SEC("syscall")
+int command_settle(struct host_command *c)
+{
+	for (settle_id = 1; settle_id <= last_id && can_loop; settle_id++)
+		settle(settle_id);
 	return 0;
 }
 

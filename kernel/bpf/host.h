@@ -51,18 +51,20 @@ struct host_stats {
 	STATS(STAT_FIELD)
 };
 
-/* .data.tasks: a row a task, by id; a row without a pid is free. Written under the lock, read without. */
+/* .data.tasks: a row a task, by id; a row without a pid is free. Written under the lock, read without. Times are those
+ * when it last stopped, or when command_settle was last run. */
 struct account {
 	u64 received_ns;
-	u64 entitled_ns; /* by its effective weight, in the fluid model; settled when it last stopped */
+	u64 entitled_ns; /* by its effective weight, in the fluid model */
 	u64 weight;      /* effective, nice 0 is 2^20 */
 	u64 nominal;
+	u64 waited_ns;   /* for a CPU, before turns that are over or run */
 	u32 pid;
 	u32 tgid;
 	u32 turns;
 	u32 process; /* id of the task that stands for its process */
 	u32 runnable;
-	u32 unused;
+	u32 waits; /* turns that it waited for: not those that the kernel interrupted, and that went on */
 };
 
 /* .data.exit: how it ended */
@@ -75,7 +77,7 @@ struct host_exit {
 	char dump[EXIT_DUMP_LEN];
 };
 
-/* Argument of SEC("syscall") programs: command_set_weight, command_get_weight, command_set_param */
+/* Argument of SEC("syscall") programs: command_set_weight, command_get_weight, command_set_param, command_settle */
 struct host_command {
 	u32 pid;
 	u32 owner;  /* of a parameter: 0 the policy, else the modifier's bit */

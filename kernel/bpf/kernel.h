@@ -193,6 +193,8 @@ extern void bpf_task_release(struct task_struct *p) __ksym;
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
 extern bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
 
+extern void bpf_rcu_read_lock(void) __ksym;
+extern void bpf_rcu_read_unlock(void) __ksym;
 extern s32 scx_bpf_create_dsq(u64 dsq, s32 node) __ksym;
 extern s32 scx_bpf_dsq_nr_queued(u64 dsq) __ksym;
 extern void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;

@@ -19,6 +19,7 @@ mod scheduler_log;
 pub mod set;
 mod sim;
 pub mod sweep;
+mod top;
 pub mod verify;
 
 /// Does what was asked.
@@ -32,6 +33,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Load(args) => load::run(args, output),
         Command::Flow(args) => flow::run(args, output),
         Command::Set(args) => set::run(args, output),
+        Command::Top(args) => top::run(args, output),
         Command::Doctor(args) => doctor::run(args, output),
         Command::Play(args) => play::run(args, cli.verbose, output),
         Command::Verify(args) => verify::run(args, output),

@@ -34,7 +34,7 @@ pub fn run(args: &SetArgs, output: Output) -> anyhow::Result<()> {
         Reply::Bad { problem } => return Err(BadSetting::Refused(problem).into()),
         Reply::Failed { problem } => anyhow::bail!("the loaded scheduler could not do it: {problem}"),
         Reply::NoTask => return Err(NoThread(pid(&args.target).unwrap_or(0)).into()),
-        Reply::Denied => anyhow::bail!("the loaded scheduler refuses to answer"),
+        Reply::Denied | Reply::Look(_) => anyhow::bail!("the loaded scheduler refuses to answer"),
     };
     output.write(&(text + "\n"), None)
 }

@@ -37,7 +37,8 @@ pub fn table(interval: &Interval, is_total: bool, columns: usize) -> String {
     out
 }
 
-fn rates(interval: &Interval) -> String {
+/// What happened how often.
+pub fn rates(interval: &Interval) -> String {
     let counts = &interval.counts;
     let rate = |count| text::count(interval.rate(count));
     format!(
@@ -53,7 +54,7 @@ fn rates(interval: &Interval) -> String {
 }
 
 /// Counts that are 0 most of the time, and the lock.
-fn troubles(interval: &Interval) -> String {
+pub fn troubles(interval: &Interval) -> String {
     let counts = &interval.counts;
     let wait = interval.lock_wait_ns().map_or("-".to_owned(), text::time);
     let mut line = format!("  lock wait {wait} in the mean; kept {} turns", counts.kept);

@@ -1,6 +1,6 @@
 //! Reports for people and programs. Views compute nothing: they choose, arrange and draw.
 
-mod bar;
+pub mod bar;
 pub mod claims;
 pub mod claims_page;
 mod comparison;

@@ -1,11 +1,14 @@
 //! Commands to a loaded scheduler: what can be asked, and what is answered.
 
+use std::rc::Rc;
+
 use divvy_sim::policy::{self, WEIGHT_UNIT};
 use divvy_sim::quantity;
 use divvy_sim::spec::{self, Setting, Spec};
 use serde::{Deserialize, Serialize};
 
 use super::host::Command;
+use super::look::Head;
 
 /// What can be asked of a loaded scheduler; one line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +38,8 @@ pub enum Request {
         /// Its name.
         name: String,
     },
+    /// Asks what it did so far.
+    Look,
 }
 
 /// The answer; one line of JSON.
@@ -55,6 +60,8 @@ pub enum Reply {
         /// As in a spec.
         value: String,
     },
+    /// What it did so far; a line a task follows.
+    Look(Box<Head>),
     /// The scheduler has no such thread.
     NoTask,
     /// That is no request, or not a parameter or value of this policy.
@@ -75,44 +82,59 @@ pub enum Reply {
 pub(super) trait Backend {
     /// Runs one of the host's programs: the value that it left, or None if there is no such task.
     fn run(&self, program: &str, command: Command) -> Result<Option<u64>, String>;
+    /// The lines of a look at it.
+    fn look(&mut self, policy: &str) -> Result<Rc<[u8]>, String>;
+}
+
+/// What goes back to who asked.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Reply(Reply),
+    /// Lines of JSON.
+    Look(Rc<[u8]>),
 }
 
 /// The weights that the machine takes.
 const WEIGHTS: std::ops::RangeInclusive<u64> = 1..=100_000_000 * WEIGHT_UNIT;
 
 /// Answers a line.
-pub(super) fn answer(line: &str, spec: &mut Spec, backend: &impl Backend) -> Reply {
+pub(super) fn answer(line: &str, spec: &mut Spec, backend: &mut impl Backend) -> Answer {
     match serde_json::from_str(line) {
-        Ok(request) => obey(request, spec, backend).unwrap_or_else(|reply| reply),
-        Err(error) => bad(format!("this is no request: {error}")),
+        Ok(request) => obey(request, spec, backend).unwrap_or_else(Answer::Reply),
+        Err(error) => Answer::Reply(bad(format!("this is no request: {error}"))),
     }
 }
 
-fn obey(request: Request, spec: &mut Spec, backend: &impl Backend) -> Result<Reply, Reply> {
-    match request {
+fn obey(request: Request, spec: &mut Spec, backend: &mut impl Backend) -> Result<Answer, Reply> {
+    let reply = match request {
+        Request::Look => {
+            let look = backend.look(&spec.to_string());
+            return look.map(Answer::Look).map_err(|problem| Reply::Failed { problem });
+        }
         Request::SetWeight { pid, weight } => {
             if !WEIGHTS.contains(&weight) {
                 return Err(bad("a weight is at least 1/1024 and at most 100000000".to_owned()));
             }
             run(backend, "command_set_weight", Command { pid, value: weight, ..Command::default() })?;
-            Ok(Reply::Weight { weight })
+            Reply::Weight { weight }
         }
         Request::GetWeight { pid } => {
             let weight = run(backend, "command_get_weight", Command { pid, ..Command::default() })?;
-            Ok(Reply::Weight { weight })
+            Reply::Weight { weight }
         }
         Request::SetParam { name, value } => {
             let (index, setting) = setting(spec, &name, &value)?;
             let value = setting.raw.cast_unsigned();
             run(backend, "command_set_param", Command { index, value, ..Command::default() })?;
             remember(spec, setting);
-            Ok(param(spec, index))
+            param(spec, index)
         }
         Request::GetParam { name } => {
             let (index, _) = setting(spec, &name, &example(spec, &name))?;
-            Ok(param(spec, index))
+            param(spec, index)
         }
-    }
+    };
+    Ok(Answer::Reply(reply))
 }
 
 fn bad(problem: String) -> Reply {
@@ -189,12 +211,15 @@ pub(super) mod tests {
     use std::cell::RefCell;
 
     use super::*;
+    use crate::load::look::Looks;
+    use crate::load::statistics::Sample;
 
     /// Has the thread 7, and keeps what it was told.
     #[derive(Default)]
     pub struct Fake {
         pub told: RefCell<Vec<(String, Command)>>,
         pub is_broken: bool,
+        pub sample: Sample,
     }
 
     impl Backend for Fake {
@@ -206,12 +231,16 @@ pub(super) mod tests {
             let is_there = program == "command_set_param" || command.pid == 7;
             Ok(is_there.then_some(1 << 20))
         }
+
+        fn look(&mut self, policy: &str) -> Result<Rc<[u8]>, String> {
+            Looks::default().answer(policy, 1, || Ok(self.sample.clone()))
+        }
     }
 
     fn ask(request: &str, spec: &str) -> (Reply, Vec<(String, Command)>, String) {
         let mut spec = spec::parse(spec, policy::all()).expect("a spec");
-        let backend = Fake::default();
-        let reply = answer(request, &mut spec, &backend);
+        let mut backend = Fake::default();
+        let Answer::Reply(reply) = answer(request, &mut spec, &mut backend) else { panic!("{request}") };
         (reply, backend.told.into_inner(), spec.to_string())
     }
 
@@ -285,8 +314,8 @@ pub(super) mod tests {
             assert!(problem(ask(line, "rr").0).starts_with("this is no request"), "{line}");
         }
         let mut spec = spec::parse("rr", policy::all()).expect("a spec");
-        let broken = Fake { is_broken: true, ..Fake::default() };
-        let reply = answer(r#"{"command":"get_weight","pid":7}"#, &mut spec, &broken);
-        assert_eq!(reply, Reply::Failed { problem: "out of order".to_owned() });
+        let mut broken = Fake { is_broken: true, ..Fake::default() };
+        let answer = answer(r#"{"command":"get_weight","pid":7}"#, &mut spec, &mut broken);
+        assert_eq!(answer, Answer::Reply(Reply::Failed { problem: "out of order".to_owned() }));
     }
 }

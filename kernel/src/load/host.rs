@@ -78,7 +78,8 @@ fn values(info: &'static PolicyInfo, part: Option<&Part>) -> Vec<i64> {
 macro_rules! stats {
     ($($name:ident: $help:literal,)*) => {
         /// `struct host_stats`: counts since loading.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[serde(default)]
         pub struct Stats {
             $(#[doc = $help] pub $name: u64,)*
         }
@@ -94,6 +95,11 @@ macro_rules! stats {
             pub fn read(bytes: &[u8]) -> Self {
                 let mut words = Words(bytes);
                 Self { $($name: words.u64(),)* }
+            }
+
+            /// Each with its name and what it counts.
+            pub fn all(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+                [$((stringify!($name), $help, self.$name)),*].into_iter()
             }
 
             /// What was added since `earlier`.
@@ -128,22 +134,24 @@ stats! {
 }
 
 /// `struct account`: a task's row of `.data.tasks`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Account {
     pub received_ns: u64,
     pub entitled_ns: u64,
     pub weight: u64,
     pub nominal: u64,
+    pub waited_ns: u64,
     /// 0: the row is free, and shows the last that had it.
     pub pid: u32,
     pub tgid: u32,
     pub turns: u32,
     pub process: u32,
     pub runnable: u32,
+    pub waits: u32,
 }
 
 impl Account {
-    pub const SIZE: usize = 56;
+    pub const SIZE: usize = 64;
 
     pub fn read(bytes: &[u8]) -> Self {
         let mut words = Words(bytes);
@@ -152,11 +160,13 @@ impl Account {
             entitled_ns: words.u64(),
             weight: words.u64(),
             nominal: words.u64(),
+            waited_ns: words.u64(),
             pid: words.u32(),
             tgid: words.u32(),
             turns: words.u32(),
             process: words.u32(),
             runnable: words.u32(),
+            waits: words.u32(),
         }
     }
 }

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 {
 	static struct host_config c;
 	static struct host_exit ended = { .kind = 1026, .code = -5 };
-	struct account account = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+	struct account account = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
 	struct host_command command;
 	struct host_stats stats;
 	u64 n = 0;

@@ -126,11 +126,13 @@ fn what_the_host_tells_is_read_field_by_field() {
         entitled_ns: 2,
         weight: 3,
         nominal: 4,
-        pid: 5,
-        tgid: 6,
-        turns: 7,
-        process: 8,
-        runnable: 9,
+        waited_ns: 5,
+        pid: 6,
+        tgid: 7,
+        turns: 8,
+        process: 9,
+        runnable: 10,
+        waits: 11,
     };
     assert_eq!(Account::read(&account), expected);
 

@@ -13,8 +13,11 @@ mod end;
 mod error;
 mod grouping;
 mod host;
+mod look;
+mod names;
 #[cfg(feature = "bpf")]
 mod object;
+mod outbox;
 #[cfg(feature = "bpf")]
 mod privileges;
 #[cfg(feature = "bpf")]
@@ -27,7 +30,6 @@ mod running;
 mod session;
 mod socket;
 mod statistics;
-#[cfg(feature = "bpf")]
 mod sys;
 
 use std::ffi::OsString;
@@ -42,8 +44,10 @@ pub use commands::{Reply, Request};
 pub use end::End;
 pub use error::{LoadError, Missing};
 pub use host::{MAX_POOL, Stats};
-pub use socket::{AskError, ask};
+pub use look::{Head, Look, Viewer};
+pub use socket::{AskError, ask, look};
 pub use statistics::{Interval, TaskRow};
+pub use sys::{Signal, Signals};
 
 /// What makes groups of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

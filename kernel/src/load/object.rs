@@ -8,7 +8,6 @@ use libbpf_rs::btf::{Btf, types};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramInput};
 
 use super::check;
-use super::commands::Backend;
 use super::error::LoadError;
 use super::host::{Account, Command, Config, Exit, MAX_NAMES, MAX_POOL, Stats, modifier_bits};
 use super::programs;
@@ -141,8 +140,9 @@ impl Scheduler {
 /// The host's answer when there is no such task: ESRCH.
 const NO_SUCH_TASK: u32 = 3;
 
-impl Backend for Scheduler {
-    fn run(&self, name: &str, command: Command) -> Result<Option<u64>, String> {
+impl Scheduler {
+    /// Runs a command's program: the value that it left, or None if there is no such task.
+    pub fn run(&self, name: &str, command: Command) -> Result<Option<u64>, String> {
         let program = self.object.progs_mut().find(|program| program.name() == name);
         let program = program.ok_or_else(|| format!("there is no program `{name}`"))?;
         let mut context = command.bytes();

@@ -1,18 +1,21 @@
 //! From loading to unloading: one thread waits for signals, the command, requests, records, and the time.
 
 use std::os::fd::AsFd as _;
+use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use divvy_sim::spec::Spec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::time::{ClockId, clock_gettime};
 
-use super::commands;
+use super::commands::{self, Backend};
 use super::cpus::Cpus;
 use super::end::{End, Verdict};
 use super::error::LoadError;
 use super::grouping::by_group;
-use super::host::Config;
+use super::host::{Command, Config};
+use super::look::Looks;
 use super::object::Scheduler;
 use super::programs::{Programs, knows_programs};
 use super::records::{self, Records};
@@ -66,7 +69,7 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
 
 /// How often the kernel looks at slices: its coarse clock goes on at each tick.
 fn tick_ns() -> u32 {
-    let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
+    let tick = rustix::time::clock_getres(ClockId::MonotonicCoarse);
     u32::try_from(tick.tv_nsec).unwrap_or(0)
 }
 
@@ -84,7 +87,7 @@ fn policy(options: &Options) -> Result<Spec, LoadError> {
 fn listen(group: Option<u32>, watch: &mut dyn Watch) -> Option<Server> {
     let listening = Server::listen(group);
     if let Err(error) = &listening {
-        watch.note(&format!("divvy set will not work, there is no socket for it: {error}"));
+        watch.note(&format!("divvy set and divvy top will not work, there is no socket for them: {error}"));
     }
     listening.ok()
 }
@@ -137,6 +140,7 @@ impl Session<'_> {
         if let Err(error) = sys::become_real_time() {
             watch.note(&format!("not real-time ({error}): a policy that lets divvy wait is slow to unload"));
         }
+        let mut statistics = Statistics::begin(cpus.count(), self.options);
         scheduler.attach(&spec)?;
         let records = log.map(|log| Records::of(&scheduler, log)).transpose()?;
         if let Some(programs) = &mut programs {
@@ -154,7 +158,6 @@ impl Session<'_> {
         }
         privileges::drop();
 
-        let mut statistics = Statistics::begin(cpus.count(), self.options);
         let outcome = self.watch(&scheduler, records.as_ref(), &mut programs, &mut statistics, watch);
         statistics.interval(&scheduler)?;
         if let Some(programs) = &mut programs {
@@ -196,8 +199,9 @@ impl Session<'_> {
             if let Some(verdict) = Verdict::of(scheduler.exit()?) {
                 return Ok(Outcome::Kernel(verdict));
             }
-            if let Some(server) = &self.server {
-                server.serve(|line| commands::answer(line, &mut self.spec, scheduler));
+            if let Some(server) = &mut self.server {
+                let mut loaded = Loaded { scheduler, statistics: &mut *statistics };
+                server.serve(|line| commands::answer(line, &mut self.spec, &mut loaded));
             }
             if let Some(end) = self.ended() {
                 return Ok(Outcome::End(end));
@@ -217,13 +221,13 @@ impl Session<'_> {
         let times = [Some(next), self.unload_at].into_iter().flatten();
         let timeout = times.map(|time| time.saturating_duration_since(now)).fold(at_most, Duration::min);
         let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.subsec_nanos().into() };
-        let fds = [
-            Some(self.signals.as_fd()),
-            self.server.as_ref().map(|server| server.as_fd()),
-            self.running.as_ref().map(|running| running.as_fd()),
-        ];
-        let mut fds: Vec<PollFd<'_>> =
-            fds.into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let fds = [Some(self.signals.as_fd()), self.running.as_ref().map(|running| running.as_fd())];
+        let mut fds: Vec<PollFd<'_>> = fds
+            .into_iter()
+            .flatten()
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .chain(self.server.iter().flat_map(Server::waits))
+            .collect();
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(LoadError::Io("cannot wait".to_owned(), error.into())),
@@ -277,8 +281,12 @@ impl Session<'_> {
 
 /// Samples of the scheduler, one an interval.
 struct Statistics {
+    cpus: u32,
     history: History,
+    looks: Looks,
     begun: Instant,
+    /// The same, by the system's clock.
+    begun_ns: u64,
     every: Duration,
     next: Instant,
 }
@@ -287,7 +295,16 @@ impl Statistics {
     fn begin(cpus: u32, options: &Options) -> Self {
         let begun = Instant::now();
         let every = options.interval;
-        Self { history: History::new(cpus, options.top), begun, every, next: begun + every }
+        let clock = clock_gettime(ClockId::Monotonic);
+        Self {
+            cpus,
+            history: History::of_most(options.top),
+            looks: Looks::default(),
+            begun,
+            begun_ns: clock.tv_sec.cast_unsigned() * 1_000_000_000 + clock.tv_nsec.cast_unsigned(),
+            every,
+            next: begun + every,
+        }
     }
 
     fn interval(&mut self, scheduler: &Scheduler) -> Result<Interval, LoadError> {
@@ -296,11 +313,35 @@ impl Statistics {
         while self.next <= now {
             self.next += self.every;
         }
-        Ok(self.history.interval(Sample {
-            at_ns: now.duration_since(self.begun).as_nanos() as u64,
-            stats: scheduler.stats()?,
-            accounts: scheduler.accounts()?,
-        }))
+        Ok(self.history.interval(sample(scheduler, self.begun, self.cpus)?))
+    }
+}
+
+fn sample(scheduler: &Scheduler, begun: Instant, cpus: u32) -> Result<Sample, LoadError> {
+    scheduler.command("command_settle", &mut Command::default().bytes())?;
+    Ok(Sample {
+        at_ns: begun.elapsed().as_nanos() as u64,
+        cpus,
+        stats: scheduler.stats()?,
+        accounts: scheduler.accounts()?,
+    })
+}
+
+/// Where commands take effect, and what those see who look.
+struct Loaded<'a> {
+    scheduler: &'a Scheduler,
+    statistics: &'a mut Statistics,
+}
+
+impl Backend for Loaded<'_> {
+    fn run(&self, program: &str, command: Command) -> Result<Option<u64>, String> {
+        self.scheduler.run(program, command)
+    }
+
+    fn look(&mut self, policy: &str) -> Result<Rc<[u8]>, String> {
+        let Statistics { begun, begun_ns, cpus, looks, .. } = &mut *self.statistics;
+        let answer = looks.answer(policy, *begun_ns, || sample(self.scheduler, *begun, *cpus));
+        answer.map_err(|error| error.to_string())
     }
 }
 

@@ -1,29 +1,31 @@
-//! Where a loaded scheduler takes commands: a line of JSON each, answered by one.
+//! Where a loaded scheduler takes commands: a line of JSON each, answered by one; or, who looks at it, by several.
 
-use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, Read as _};
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::Mode;
 use rustix::process::{geteuid, umask};
 
-use super::commands::{Reply, Request};
+use super::commands::{Answer, Reply, Request};
 use super::error::Missing;
+use super::look::{self, Look};
+use super::outbox::Outbox;
 
 /// Where it is if $DIVVY_SOCKET does not say.
 const PATH: &str = "/run/divvy.sock";
 /// Of a request or an answer.
 const LONGEST_LINE: usize = 4096;
-/// A client that takes longer than this for its line is not waited for: the log is to be drained as well.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// Until the scheduler answers.
-const ANSWER: Duration = Duration::from_secs(5);
-/// Clients that are answered before anything else is looked at.
-const AT_ONCE: usize = 16;
+/// A client has this long for its line. Nothing waits for it meanwhile.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Until the scheduler answers, and who asks has had its turns to read that.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Clients that have not asked yet.
+const AT_ONCE: usize = 64;
 
 fn path() -> PathBuf {
     env::var_os("DIVVY_SOCKET").filter(|path| !path.is_empty()).map_or_else(|| PATH.into(), PathBuf::from)
@@ -35,6 +37,8 @@ pub(super) struct Server {
     listener: UnixListener,
     path: PathBuf,
     has_group: bool,
+    clients: Vec<Client>,
+    outbox: Outbox,
 }
 
 impl Server {
@@ -48,7 +52,13 @@ impl Server {
         let before = umask(Mode::from_raw_mode(0o177));
         let listener = UnixListener::bind(&path);
         umask(before);
-        let server = Self { listener: listener?, path, has_group: group.is_some() };
+        let server = Self {
+            listener: listener?,
+            path,
+            has_group: group.is_some(),
+            clients: Vec::new(),
+            outbox: Outbox::default(),
+        };
         if let Some(group) = group {
             chown(&server.path, None, Some(group))?;
             fs::set_permissions(&server.path, fs::Permissions::from_mode(0o660))?;
@@ -57,17 +67,56 @@ impl Server {
         Ok(server)
     }
 
-    /// Answers who waits. What a client does wrong is the client's.
-    pub fn serve(&self, mut answer: impl FnMut(&str) -> Reply) {
-        for _ in 0..AT_ONCE {
-            let Ok((mut stream, _)) = self.listener.accept() else { return };
-            let reply = match read_line(&mut stream, PATIENCE) {
-                _ if !self.may(&stream) => Reply::Denied,
-                Ok(line) => answer(&line),
-                Err(error) => Reply::Bad { problem: format!("no request came: {error}") },
-            };
-            let _ = stream.set_write_timeout(Some(PATIENCE)).and_then(|()| write_line(&mut stream, &reply));
+    /// Answers whose requests have come. What a client does wrong is the client's, and nobody is waited for: a client under
+    /// a policy that lets it wait may need long from connecting to asking.
+    pub fn serve(&mut self, mut answer: impl FnMut(&str) -> Answer) {
+        self.outbox.send();
+        self.accept();
+        for mut client in std::mem::take(&mut self.clients) {
+            match client.request() {
+                None => self.clients.push(client),
+                Some(Ok(line)) => self.reply(client.stream, answer(&line)),
+                Some(Err(error)) => {
+                    let problem = format!("no request came: {error}");
+                    self.reply(client.stream, Answer::Reply(Reply::Bad { problem }));
+                }
+            }
         }
+    }
+
+    /// Of too many who say nothing, the oldest goes.
+    fn accept(&mut self) {
+        for _ in 0..AT_ONCE {
+            let Ok((stream, _)) = self.listener.accept() else { return };
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if !self.may(&stream) {
+                self.reply(stream, Answer::Reply(Reply::Denied));
+                continue;
+            }
+            if self.clients.len() == AT_ONCE {
+                self.clients.remove(0);
+            }
+            self.clients.push(Client { stream, read: Vec::new(), deadline: Instant::now() + PATIENCE });
+        }
+    }
+
+    fn reply(&mut self, stream: UnixStream, answer: Answer) {
+        let reply = match answer {
+            Answer::Look(lines) if !self.outbox.is_full() => return self.outbox.push(stream, lines),
+            Answer::Look(_) => Reply::Failed { problem: "too many look at it at once".to_owned() },
+            Answer::Reply(reply) => reply,
+        };
+        // A line, for which a socket has room.
+        let _ = write_line(&stream, &reply);
+    }
+
+    /// What is to be waited for.
+    pub fn waits(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let clients = self.clients.iter().map(|client| PollFd::new(&client.stream, PollFlags::IN));
+        let readers = self.outbox.fds().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT));
+        std::iter::once(PollFd::new(&self.listener, PollFlags::IN)).chain(clients).chain(readers)
     }
 
     /// The socket's mode lets in who may; this holds where somebody changed it, or passed a connection on.
@@ -77,9 +126,40 @@ impl Server {
     }
 }
 
-impl AsFd for Server {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
+/// Has connected, and not yet asked.
+#[derive(Debug)]
+struct Client {
+    stream: UnixStream,
+    read: Vec<u8>,
+    deadline: Instant,
+}
+
+impl Client {
+    /// Its line, when all of it has come.
+    fn request(&mut self) -> Option<io::Result<String>> {
+        let mut piece = [0; LONGEST_LINE];
+        match self.stream.read(&mut piece) {
+            Ok(0) => return Some(Err(io::ErrorKind::UnexpectedEof.into())),
+            Ok(size) => self.read.extend(&piece[..size]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return (Instant::now() >= self.deadline).then(|| Err(io::ErrorKind::TimedOut.into()));
+            }
+            Err(error) => return Some(Err(error)),
+        }
+        take_line(&mut self.read, 0).transpose()
+    }
+}
+
+/// The first line of what was read, without its end; there is none in the first so many bytes.
+fn take_line(read: &mut Vec<u8>, looked: usize) -> io::Result<Option<String>> {
+    let bad = |problem: &str| io::Error::new(io::ErrorKind::InvalidData, problem.to_owned());
+    match read[looked..].iter().position(|byte| *byte == b'\n') {
+        Some(end) => {
+            let line = read.drain(..=looked + end).take(looked + end).collect();
+            String::from_utf8(line).map(Some).map_err(|_| bad("not UTF-8"))
+        }
+        None if read.len() > LONGEST_LINE => Err(bad("the line is too long")),
+        None => Ok(None),
     }
 }
 
@@ -144,14 +224,64 @@ pub fn ask(request: &Request) -> Result<Reply, AskError> {
 }
 
 fn ask_at(path: &Path, request: &Request) -> Result<Reply, AskError> {
-    let silent = |error: io::Error| AskError::Silent(path.to_owned(), error);
-    let mut stream = UnixStream::connect(path).map_err(|error| match error.kind() {
+    let stream = connect(path)?;
+    first_line(path, &stream, &mut Lines::new(&stream, ANSWER), request)
+}
+
+/// Looks at the loaded scheduler.
+///
+/// # Errors
+/// As [`ask`].
+pub fn look() -> Result<Look, AskError> {
+    look_at(&path())
+}
+
+/// A loader that ends hangs up on who waits to be answered, and then nobody listens there: that is the better answer.
+fn look_at(path: &Path) -> Result<Look, AskError> {
+    match look_once(path) {
+        Err(AskError::Silent(_, error)) if has_hung_up(&error) => look_once(path),
+        seen => seen,
+    }
+}
+
+fn has_hung_up(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
+fn look_once(path: &Path) -> Result<Look, AskError> {
+    let stream = connect(path)?;
+    let mut lines = Lines::new(&stream, ANSWER);
+    let wrong = |problem: String| silent(path, io::Error::new(io::ErrorKind::InvalidData, problem));
+    match first_line(path, &stream, &mut lines, &Request::Look)? {
+        Reply::Look(head) => look::read(*head, || lines.read()).map_err(|error| silent(path, error)),
+        Reply::Bad { problem } => Err(wrong(format!("it is of another version of divvy ({problem})"))),
+        Reply::Failed { problem } => Err(wrong(problem)),
+        _ => Err(wrong("the answer is to something else".to_owned())),
+    }
+}
+
+fn silent(path: &Path, error: io::Error) -> AskError {
+    AskError::Silent(path.to_owned(), error)
+}
+
+fn connect(path: &Path) -> Result<UnixStream, AskError> {
+    UnixStream::connect(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::from(not_loaded(path)),
         io::ErrorKind::PermissionDenied => AskError::from(denied(path)),
-        _ => silent(error),
-    })?;
+        _ => silent(path, error),
+    })
+}
+
+fn first_line(
+    path: &Path,
+    mut stream: &UnixStream,
+    lines: &mut Lines<'_>,
+    request: &Request,
+) -> Result<Reply, AskError> {
+    let silent = |error| silent(path, error);
     write_line(&mut stream, request).map_err(silent)?;
-    let line = read_line(&mut stream, ANSWER).map_err(silent)?;
+    let line = lines.read().map_err(silent)?;
     match serde_json::from_str(&line) {
         Ok(Reply::Denied) => Err(denied(path).into()),
         Ok(reply) => Ok(reply),
@@ -173,46 +303,59 @@ fn denied(path: &Path) -> Missing {
     )
 }
 
-fn write_line(stream: &mut UnixStream, message: &impl serde::Serialize) -> io::Result<()> {
+fn write_line(mut stream: impl io::Write, message: &impl serde::Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     stream.write_all(&line)
 }
 
-/// A line, without its end; the whole of it within that time.
-fn read_line(stream: &mut UnixStream, patience: Duration) -> io::Result<String> {
-    let deadline = Instant::now() + patience;
-    let mut line = Vec::new();
-    let mut piece = [0; 512];
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
+/// Reads lines; all of them within that time.
+struct Lines<'a> {
+    stream: &'a UnixStream,
+    deadline: Instant,
+    /// Of the next lines.
+    read: Vec<u8>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(stream: &'a UnixStream, patience: Duration) -> Self {
+        Self { stream, deadline: Instant::now() + patience, read: Vec::new() }
+    }
+
+    /// The next one, without its end.
+    fn read(&mut self) -> io::Result<String> {
+        let mut looked = 0;
+        loop {
+            if let Some(line) = take_line(&mut self.read, looked)? {
+                return Ok(line);
+            }
+            looked = self.read.len();
+            self.read_more()?;
+        }
+    }
+
+    fn read_more(&mut self) -> io::Result<()> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        stream.set_read_timeout(Some(left))?;
-        let size = match stream.read(&mut piece) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Err(io::ErrorKind::TimedOut.into());
+        self.stream.set_read_timeout(Some(left))?;
+        let mut piece = [0; LONGEST_LINE];
+        match self.stream.read(&mut piece) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(size) => {
+                self.read.extend(&piece[..size]);
+                Ok(())
             }
-            size => size?,
-        };
-        line.extend(&piece[..size]);
-        if let Some(end) = line.iter().position(|byte| *byte == b'\n') {
-            line.truncate(end);
-            return String::from_utf8(line)
-                .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8"));
-        }
-        if size == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        if line.len() > LONGEST_LINE {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the line is too long"));
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(io::ErrorKind::TimedOut.into()),
+            Err(error) => Err(error),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
     use std::os::unix::fs::MetadataExt as _;
     use std::thread;
 
@@ -221,6 +364,12 @@ mod tests {
     use super::*;
     use crate::load::commands::answer;
     use crate::load::commands::tests::Fake;
+    use crate::load::host::Account;
+    use crate::load::look::Viewer;
+    use crate::load::statistics::Sample;
+
+    /// More than a socket takes at once.
+    const TASKS: u32 = 5000;
 
     fn temporary(name: &str) -> PathBuf {
         env::temp_dir().join(format!("divvy-test-{}-{name}", std::process::id()))
@@ -229,16 +378,18 @@ mod tests {
     /// Asks a server with a fake backend, and stops when that many were served.
     fn with_server<T: Send>(name: &str, served: usize, client: impl FnOnce(&Path) -> T + Send) -> T {
         let path = temporary(name);
-        let server = Server::listen_at(path.clone(), None).expect("a socket");
+        let mut server = Server::listen_at(path.clone(), None).expect("a socket");
         let mut spec = spec::parse("pbs", policy::all()).expect("a spec");
-        let backend = Fake::default();
+        let account = |pid| Account { pid, tgid: 1 << 30, received_ns: 1, ..Account::default() };
+        let sample = Sample { cpus: 3, accounts: (0..TASKS).map(account).collect(), ..Sample::default() };
+        let mut backend = Fake { sample, ..Fake::default() };
         thread::scope(|scope| {
             let client = scope.spawn(|| client(&path));
             let mut count = 0;
-            while count < served && !client.is_finished() {
+            while (count < served || server.outbox.fds().count() > 0) && !client.is_finished() {
                 server.serve(|line| {
                     count += 1;
-                    answer(line, &mut spec, &backend)
+                    answer(line, &mut spec, &mut backend)
                 });
                 thread::sleep(Duration::from_millis(1));
             }
@@ -274,6 +425,67 @@ mod tests {
             ask_at(path, &Request::GetWeight { pid: 7 })
         });
         assert_eq!(reply.expect("an answer"), Reply::Weight { weight: 1 << 20 });
+    }
+
+    #[test]
+    fn a_look_has_all_tasks() {
+        let look = with_server("look", 1, look_at).expect("a look");
+        assert_eq!(look.policy, "pbs");
+        let interval = Viewer::default().interval(look);
+        assert_eq!((interval.cpus, interval.tasks.len()), (3, TASKS as usize));
+    }
+
+    #[test]
+    fn who_is_slow_to_ask_is_answered_when_it_does() {
+        let reply = with_server("slow", 2, |path| {
+            let mut slow = UnixStream::connect(path).expect("connected");
+            let request = serde_json::to_string(&Request::GetWeight { pid: 7 }).expect("JSON");
+            let (first, rest) = request.split_at(5);
+            slow.write_all(first.as_bytes()).expect("written");
+            assert!(ask_at(path, &Request::GetWeight { pid: 7 }).is_ok(), "it holds up nobody");
+            slow.write_all(rest.as_bytes()).and_then(|()| slow.write_all(b"\n")).expect("written");
+            Lines::new(&slow, ANSWER).read()
+        });
+        assert!(reply.expect("an answer").contains("1048576"));
+    }
+
+    #[test]
+    fn a_loader_that_ends_before_it_answers_is_not_there() {
+        let path = temporary("ends");
+        let server = Server::listen_at(path.clone(), None).expect("a socket");
+        let client = thread::spawn({
+            let path = path.clone();
+            move || look_at(&path)
+        });
+        let mut fds: Vec<PollFd<'_>> = server.waits().collect();
+        rustix::event::poll(&mut fds, None).expect("somebody connects");
+        drop(fds);
+        drop(server);
+        assert!(matches!(client.join().expect("the client"), Err(AskError::Missing(_))));
+    }
+
+    #[test]
+    fn who_looks_and_does_not_read_holds_up_nobody() {
+        let reply = with_server("deaf", 40, |path| {
+            let deaf: Vec<UnixStream> = (0..20)
+                .map(|_| {
+                    let mut stream = UnixStream::connect(path).expect("connected");
+                    write_line(&mut stream, &Request::Look).expect("written");
+                    stream
+                })
+                .collect();
+            let reply = ask_at(path, &Request::GetWeight { pid: 7 });
+            let look = look_at(path).map_err(|error| with_cause(&error));
+            drop(deaf);
+            (reply.expect("an answer"), look)
+        });
+        assert_eq!(reply.0, Reply::Weight { weight: 1 << 20 });
+        assert!(reply.1.is_err_and(|problem| problem.contains("too many")), "room is for 16");
+    }
+
+    fn with_cause(error: &AskError) -> String {
+        let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+        format!("{error}: {cause}")
     }
 
     #[test]

@@ -1,23 +1,25 @@
 //! What the scheduler did between two looks at it.
 
-use std::fs;
-
 use super::host::{Account, Stats};
+use super::names::Names;
 
 /// The weight of 1 in the kernel's table, in which nice 0 is 1024.
 const WEIGHT_ONE: f64 = 1024.0;
 
 /// A look at the scheduler.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
+    /// Since the scheduler was loaded.
     pub at_ns: u64,
+    /// Of the machine.
+    pub cpus: u32,
     pub stats: Stats,
     /// By the task's id.
     pub accounts: Vec<Account>,
 }
 
 /// What happened between two samples.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Interval {
     /// Since the scheduler was loaded.
     pub end_ns: u64,
@@ -27,12 +29,12 @@ pub struct Interval {
     pub cpus: u32,
     /// Counts in the interval; but `tasks`, `without_id` and `runnable` are those at its end.
     pub counts: Stats,
-    /// Tasks that received the most, the most first.
+    /// Those that received the most first.
     pub tasks: Vec<TaskRow>,
 }
 
 /// A task in an interval.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct TaskRow {
     /// Thread.
     pub pid: u32,
@@ -44,14 +46,24 @@ pub struct TaskRow {
     pub weight: f64,
     /// After the modifiers.
     pub effective_weight: f64,
-    /// CPU time received. A turn counts when it ends.
+    /// Its real user; None where that could not be found out.
+    pub uid: Option<u32>,
+    /// The path of its cgroup.
+    pub cgroup: String,
+    /// CPU time received, as of the last tick if it runs.
     pub received_ns: u64,
     /// CPU time entitled to, in the fluid model.
     pub entitled_ns: u64,
     /// Received over entitled since loading, less in the negative.
     pub error_ns: i64,
+    /// Time for which it waited for a CPU, before turns that it got.
+    pub waited_ns: u64,
+    /// Those turns.
+    pub waits: u32,
     /// Turns begun.
     pub turns: u32,
+    /// Whether it is runnable at the end.
+    pub is_runnable: bool,
 }
 
 impl Interval {
@@ -77,18 +89,23 @@ impl Interval {
 }
 
 /// Makes intervals of samples, and remembers the names of tasks that it showed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct History {
-    cpus: u32,
-    top: usize,
+    /// Of the tasks that did something, so many; None: all tasks.
+    top: Option<usize>,
     last: Sample,
-    /// By the task's id; of an earlier task where the id was not shown since.
-    names: Vec<(u32, u32, String)>,
+    names: Names,
 }
 
 impl History {
-    pub fn new(cpus: u32, top: usize) -> Self {
-        Self { cpus, top, last: Sample::default(), names: Vec::new() }
+    /// Of the tasks that did something, those that received the most.
+    pub fn of_most(top: usize) -> Self {
+        Self { top: Some(top), ..Self::default() }
+    }
+
+    /// Of all tasks.
+    pub fn of_all() -> Self {
+        Self::default()
     }
 
     /// The interval since the last sample.
@@ -97,6 +114,12 @@ impl History {
         let interval = self.between(&last, &sample);
         self.last = sample;
         interval
+    }
+
+    /// From loading to this sample.
+    pub fn since_loading(&mut self, sample: Sample) -> Interval {
+        self.last = sample;
+        self.total()
     }
 
     /// From loading to the last sample.
@@ -108,61 +131,70 @@ impl History {
     }
 
     fn between(&mut self, earlier: &Sample, later: &Sample) -> Interval {
-        let mut tasks: Vec<(usize, Account, Account)> = (0..later.accounts.len())
-            .map(|id| (id, earlier.accounts.get(id).copied().unwrap_or_default(), later.accounts[id]))
-            .map(
-                |(id, from, to)| {
-                    if is_same_task(&from, &to) { (id, from, to) } else { (id, Account::default(), to) }
-                },
-            )
-            .filter(|(_, from, to)| to.received_ns > from.received_ns)
+        let mut tasks: Vec<Change> = (0..later.accounts.len())
+            .map(|id| Change::new(id, earlier.accounts.get(id), later.accounts[id]))
+            .filter(|change| change.is_active() || self.top.is_none() && change.to.pid != 0)
             .collect();
-        tasks.sort_by_key(|(id, from, to)| (std::cmp::Reverse(to.received_ns - from.received_ns), *id));
-        tasks.truncate(self.top);
+        tasks.sort_by_key(|change| (std::cmp::Reverse(change.received_ns()), change.id));
+        tasks.truncate(self.top.unwrap_or(usize::MAX));
         let counts = Stats {
             tasks: later.stats.tasks,
             without_id: later.stats.without_id,
             runnable: later.stats.runnable,
             ..later.stats.since(&earlier.stats)
         };
+        self.names.next_look(tasks.len());
         Interval {
             end_ns: later.at_ns,
             duration_ns: later.at_ns.saturating_sub(earlier.at_ns),
-            cpus: self.cpus,
+            cpus: later.cpus,
             counts,
-            tasks: tasks.iter().map(|(id, from, to)| self.row(*id, from, to)).collect(),
+            tasks: tasks.iter().map(|change| change.row(&mut self.names)).collect(),
         }
     }
+}
 
-    fn row(&mut self, id: usize, from: &Account, to: &Account) -> TaskRow {
-        let (pid, comm) = self.name(id, to);
+/// A task's account in two samples.
+struct Change {
+    id: usize,
+    from: Account,
+    to: Account,
+}
+
+impl Change {
+    fn new(id: usize, from: Option<&Account>, to: Account) -> Self {
+        let from = from.copied().filter(|from| is_same_task(from, &to)).unwrap_or_default();
+        Self { id, from, to }
+    }
+
+    fn received_ns(&self) -> u64 {
+        self.to.received_ns.saturating_sub(self.from.received_ns)
+    }
+
+    /// Received CPU time, or should have.
+    fn is_active(&self) -> bool {
+        self.received_ns() > 0 || self.to.entitled_ns > self.from.entitled_ns
+    }
+
+    fn row(&self, names: &mut Names) -> TaskRow {
+        let Self { from, to, .. } = self;
+        let name = names.of(self.id, to);
         TaskRow {
-            pid,
+            pid: name.pid,
             tgid: to.tgid,
-            comm,
+            comm: name.comm,
             weight: to.nominal as f64 / WEIGHT_ONE,
             effective_weight: to.weight as f64 / WEIGHT_ONE,
-            received_ns: to.received_ns - from.received_ns,
+            uid: name.uid,
+            cgroup: name.cgroup,
+            received_ns: self.received_ns(),
             entitled_ns: to.entitled_ns.saturating_sub(from.entitled_ns),
             error_ns: to.received_ns.cast_signed().wrapping_sub(to.entitled_ns.cast_signed()),
+            waited_ns: to.waited_ns.saturating_sub(from.waited_ns),
+            waits: to.waits.saturating_sub(from.waits),
             turns: to.turns.saturating_sub(from.turns),
+            is_runnable: to.runnable != 0,
         }
-    }
-
-    /// A task that exited has neither a pid nor a name any more: those that it had when it was shown last.
-    fn name(&mut self, id: usize, account: &Account) -> (u32, String) {
-        if self.names.len() <= id {
-            self.names.resize(id + 1, (0, 0, String::new()));
-        }
-        let known = &mut self.names[id];
-        if account.pid != 0
-            && let Ok(comm) = fs::read_to_string(format!("/proc/{}/comm", account.pid))
-        {
-            *known = (account.pid, account.tgid, comm.trim_end().to_owned());
-        }
-        let (pid, tgid, comm) = known;
-        let is_it = if account.pid == 0 { *tgid == account.tgid } else { *pid == account.pid };
-        if is_it { (*pid, comm.clone()) } else { (account.pid, String::new()) }
     }
 }
 
@@ -171,4 +203,58 @@ fn is_same_task(earlier: &Account, later: &Account) -> bool {
     (earlier.pid == later.pid || later.pid == 0)
         && earlier.tgid == later.tgid
         && earlier.received_ns <= later.received_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(pid: u32, received_ns: u64, entitled_ns: u64) -> Account {
+        Account { pid, tgid: 900_000_000, received_ns, entitled_ns, weight: 1 << 20, ..Account::default() }
+    }
+
+    fn sample(at_ns: u64, accounts: &[Account]) -> Sample {
+        Sample { at_ns, cpus: 2, accounts: accounts.to_vec(), ..Sample::default() }
+    }
+
+    fn received(interval: &Interval) -> Vec<(u32, u64)> {
+        interval.tasks.iter().map(|task| (task.pid, task.received_ns)).collect()
+    }
+
+    #[test]
+    fn an_interval_has_what_was_added() {
+        let mut history = History::of_most(2);
+        let first =
+            [Account::default(), account(900_000_001, 5, 5), account(900_000_002, 7, 7), account(9, 1, 1)];
+        history.interval(sample(10, &first));
+        let second =
+            [Account::default(), account(900_000_001, 9, 9), account(900_000_002, 17, 7), account(9, 2, 2)];
+        let interval = history.interval(sample(30, &second));
+        assert_eq!((interval.duration_ns, interval.end_ns, interval.cpus), (20, 30, 2));
+        assert_eq!(received(&interval), [(900_000_002, 10), (900_000_001, 4)], "two, the most first");
+        assert_eq!(interval.tasks[0].error_ns, 10, "since loading");
+        assert_eq!(received(&history.total()), [(900_000_002, 17), (900_000_001, 9)]);
+    }
+
+    #[test]
+    fn who_waits_and_receives_nothing_is_shown() {
+        let mut history = History::of_most(9);
+        history.interval(sample(10, &[Account::default(), account(900_000_001, 5, 5)]));
+        let interval = history.interval(sample(30, &[Account::default(), account(900_000_001, 5, 25)]));
+        assert_eq!(received(&interval), [(900_000_001, 0)]);
+        assert_eq!((interval.tasks[0].entitled_ns, interval.tasks[0].error_ns), (20, -20));
+        let interval = history.interval(sample(40, &[Account::default(), account(900_000_001, 5, 25)]));
+        assert!(interval.tasks.is_empty(), "it sleeps");
+        let mut all = History::of_all();
+        all.interval(sample(10, &[account(900_000_001, 5, 5)]));
+        assert_eq!(received(&all.interval(sample(20, &[account(900_000_001, 5, 5)]))), [(900_000_001, 0)]);
+    }
+
+    #[test]
+    fn an_id_that_another_task_has_begins_at_nothing() {
+        let mut history = History::of_all();
+        history.interval(sample(10, &[account(900_000_001, 50, 50)]));
+        let interval = history.interval(sample(20, &[account(900_000_002, 60, 60)]));
+        assert_eq!(received(&interval), [(900_000_002, 60)]);
+    }
 }

@@ -17,6 +17,7 @@ pub struct Signals(File);
 /// A signal that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Signal {
+    /// Its number.
     pub number: i32,
     /// From the terminal, which tells the whole foreground group: a command there has it already.
     pub from_terminal: bool,

@@ -12,4 +12,5 @@ mod load;
 mod machine;
 mod shares;
 mod storm;
+mod top;
 mod two_cpus;

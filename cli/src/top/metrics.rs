@@ -1,0 +1,284 @@
+//! Metrics in Prometheus' text format, version 0.0.4.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+
+use anyhow::Context as _;
+use divvy_kernel::load::{self, Interval, TaskRow, Viewer};
+
+use super::Metrics;
+use super::http::Server;
+use super::users::Users;
+
+const PATH: &str = "/metrics";
+
+/// Threads that have metrics of their own unless it is said otherwise: each is eight series.
+pub const THREADS: usize = 100;
+
+/// Answers scrapes.
+#[derive(Debug)]
+pub struct Exporter {
+    server: Server,
+    threads: usize,
+}
+
+/// An address of this machine that no other can reach: metrics have the names of what runs.
+pub fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr =
+        text.parse().map_err(|_| "an address and a port, as in 127.0.0.1:9123 or [::1]:9123".to_owned())?;
+    if address.ip().is_loopback() {
+        return Ok(address);
+    }
+    Err("only a loopback address, 127.0.0.1 or [::1]: metrics say who runs what, and anybody who reaches the port may \
+         read them; for other machines put a proxy before it that knows who may"
+        .to_owned())
+}
+
+/// From then on scrapes are answered by [`Exporter::serve_forever`].
+pub fn listen(metrics: Metrics) -> anyhow::Result<Exporter> {
+    let address = metrics.address;
+    let server = Server::listen(address, PATH).with_context(|| format!("cannot listen at {address}"))?;
+    Ok(Exporter { server, threads: metrics.threads })
+}
+
+impl Exporter {
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// Also when no scheduler is loaded: that is a metric as well.
+    pub fn serve_forever(&self) -> anyhow::Result<()> {
+        let (mut viewer, users) = (Viewer::default(), Users::read());
+        loop {
+            self.server.serve(|| self.scrape(&mut viewer, &users)).context("cannot answer scrapes")?;
+        }
+    }
+
+    fn scrape(&self, viewer: &mut Viewer, users: &Users) -> String {
+        match load::look() {
+            Ok(look) => {
+                let policy = look.policy.clone();
+                text(&policy, &viewer.since_loading(look), users, self.threads)
+            }
+            Err(_) => up(false),
+        }
+    }
+}
+
+fn up(is_loaded: bool) -> String {
+    let mut out = String::new();
+    head(&mut out, "divvy_up", "gauge", "Whether a scheduler of divvy is loaded, and answers.");
+    let _ = writeln!(out, "divvy_up {}", u8::from(is_loaded));
+    out
+}
+
+/// Of everything since loading.
+fn text(policy: &str, total: &Interval, users: &Users, threads: usize) -> String {
+    let mut out = up(true);
+    head(&mut out, "divvy_policy_info", "gauge", "The loaded policy with its parameters.");
+    let version = env!("CARGO_PKG_VERSION");
+    let _ = writeln!(out, "divvy_policy_info{{policy=\"{}\",version=\"{version}\"}} 1", label(policy));
+    one(&mut out, "divvy_cpus", "gauge", "CPUs that it schedules.", f64::from(total.cpus));
+    one(&mut out, "divvy_loaded_seconds", "gauge", "Time since it was loaded.", seconds(total.end_ns));
+    for (name, help, value) in total.counts.all() {
+        let value = value as f64;
+        match name {
+            "tasks" | "runnable" => one(&mut out, &format!("divvy_{name}"), "gauge", help, value),
+            "without_id" => one(&mut out, "divvy_tasks_without_id", "gauge", help, value),
+            "lock_wait_ns" => one(&mut out, "divvy_lock_wait_seconds_total", "counter", help, value / 1e9),
+            _ => one(&mut out, &format!("divvy_{name}_total"), "counter", help, value),
+        }
+    }
+    let tasks = named(total, users, threads);
+    for (name, kind, help, value) in FAMILIES {
+        head(&mut out, name, kind, help);
+        for (labels, task) in &tasks {
+            let _ = writeln!(out, "{name}{{{labels}}} {}", value(task));
+        }
+    }
+    out
+}
+
+/// Those that received the most, with their labels, which no two have: a number may have been given again.
+fn named<'a>(total: &'a Interval, users: &Users, threads: usize) -> Vec<(String, &'a TaskRow)> {
+    let mut seen = BTreeSet::new();
+    let named = total.tasks.iter().filter(|task| task.pid > 0 && !task.comm.is_empty());
+    let labelled = named.map(|task| (labels(task, users), task));
+    labelled.filter(|(labels, _)| seen.insert(labels.clone())).take(threads).collect()
+}
+
+type Family = (&'static str, &'static str, &'static str, fn(&TaskRow) -> f64);
+
+/// Of threads: name, type, help, value.
+const FAMILIES: [Family; 8] = [
+    ("divvy_received_seconds_total", "counter", "CPU time that a thread received.", |t| {
+        seconds(t.received_ns)
+    }),
+    (
+        "divvy_entitled_seconds_total",
+        "counter",
+        "CPU time that a thread was entitled to, in the fluid model.",
+        |t| seconds(t.entitled_ns),
+    ),
+    (
+        "divvy_service_error_seconds",
+        "gauge",
+        "CPU time received over that entitled to, less in the negative.",
+        |t| t.error_ns as f64 / 1e9,
+    ),
+    (
+        "divvy_wait_seconds_total",
+        "counter",
+        "Time for which a thread waited for a CPU, before turns that it got.",
+        |t| seconds(t.waited_ns),
+    ),
+    ("divvy_waits_total", "counter", "Turns that a thread waited for.", |t| f64::from(t.waits)),
+    ("divvy_turns_total", "counter", "Turns that a thread began.", |t| f64::from(t.turns)),
+    ("divvy_weight", "gauge", "A thread's weight as asked for; nice 0 is 1024.", |t| t.weight),
+    ("divvy_effective_weight", "gauge", "A thread's weight after the modifiers; nice 0 is 1024.", |t| {
+        t.effective_weight
+    }),
+];
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn labels(task: &TaskRow, users: &Users) -> String {
+    let user = task.uid.map(|uid| users.name(uid)).unwrap_or_default();
+    let (pid, tgid) = (task.pid, task.tgid);
+    let (comm, user, cgroup) = (label(&task.comm), label(&user), label(&task.cgroup));
+    format!("pid=\"{pid}\",tgid=\"{tgid}\",comm=\"{comm}\",user=\"{user}\",cgroup=\"{cgroup}\"")
+}
+
+/// A label's value may hold anything but these as they are.
+fn label(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn one(out: &mut String, name: &str, kind: &str, help: &str, value: f64) {
+    head(out, name, kind, help);
+    let _ = writeln!(out, "{name} {value}");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::rows::tests::interval;
+    use super::*;
+
+    /// A sample of the text format: name, labels, value.
+    type Sample = (String, BTreeMap<String, String>, f64);
+
+    /// Reads the text format by its specification, and checks what `promtool check metrics` does: HELP and TYPE once and
+    /// before the samples, families not interleaved, counters named _total, no sample twice, names of legal letters.
+    fn parse(text: &str) -> Vec<Sample> {
+        assert!(text.ends_with('\n'));
+        let (mut kinds, mut seen, mut samples) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+        let mut family = String::new();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# HELP ") {
+                let (name, help) = rest.split_once(' ').expect("a name and a text");
+                assert!(!help.is_empty() && !help.contains('\\'), "{line}");
+                assert!(seen.insert(format!("help {name}")), "twice: {line}");
+                family = name.to_owned();
+            } else if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').expect("a name and a type");
+                assert_eq!(name, family, "HELP and TYPE are together");
+                assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+                assert!(["counter", "gauge"].contains(&kind));
+                assert!(kinds.insert(name.to_owned(), kind.to_owned()).is_none(), "twice: {line}");
+            } else {
+                let sample = parse_sample(line);
+                assert_eq!(sample.0, family, "samples are with their family");
+                assert!(seen.insert(format!("{} {:?}", sample.0, sample.1)), "twice: {line}");
+                samples.push(sample);
+            }
+        }
+        samples
+    }
+
+    fn parse_sample(line: &str) -> Sample {
+        let end = line.find(['{', ' ']).expect("a value");
+        let name = line[..end].to_owned();
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name}");
+        let (mut labels, mut rest) = (BTreeMap::new(), &line[end..]);
+        if let Some(inner) = rest.strip_prefix('{') {
+            rest = inner;
+            while !rest.starts_with('}') {
+                let (key, after) = rest.split_once("=\"").expect("a label");
+                let (value, after) = parse_value(after);
+                assert!(labels.insert(key.to_owned(), value).is_none(), "twice: {key}");
+                rest = after.strip_prefix(',').unwrap_or(after);
+            }
+            rest = &rest[1..];
+        }
+        (name, labels, rest.trim().parse().expect("a number"))
+    }
+
+    /// Up to the quote that is not escaped.
+    fn parse_value(text: &str) -> (String, &str) {
+        let (mut value, mut chars) = (String::new(), text.char_indices());
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' => return (value, &text[at + 1..]),
+                '\\' => value.push(match chars.next().expect("an escaped character").1 {
+                    'n' => '\n',
+                    c @ ('\\' | '"') => c,
+                    other => panic!("\\{other}"),
+                }),
+                c => value.push(c),
+            }
+        }
+        panic!("no end: {text}")
+    }
+
+    fn value<'a>(samples: &'a [Sample], name: &str) -> Vec<&'a Sample> {
+        samples.iter().filter(|sample| sample.0 == name).collect()
+    }
+
+    #[test]
+    fn a_scrape_reads_as_the_format_says() {
+        let mut total = interval();
+        total.counts.decisions = 7;
+        total.counts.lock_wait_ns = 2_500_000_000;
+        total.tasks[0].comm = "a \"b\\\n,{}=".to_owned();
+        let samples = parse(&text("pbs:alpha=2", &total, &Users::parse("root:x:0:0:\n"), 100));
+        assert_eq!(value(&samples, "divvy_up")[0].2, 1.0);
+        assert_eq!(value(&samples, "divvy_policy_info")[0].1["policy"], "pbs:alpha=2");
+        assert_eq!(value(&samples, "divvy_decisions_total")[0].2, 7.0);
+        assert_eq!(value(&samples, "divvy_lock_wait_seconds_total")[0].2, 2.5);
+        let received = value(&samples, "divvy_received_seconds_total");
+        assert_eq!(received.len(), 4, "one that ended unseen has no name to count it by");
+        assert_eq!((received[0].1["comm"].as_str(), received[0].2), ("a \"b\\\n,{}=", 0.9));
+        assert_eq!((received[0].1["user"].as_str(), received[0].1["cgroup"].as_str()), ("root", "/web"));
+        assert_eq!(value(&samples, "divvy_service_error_seconds")[1].2, -0.1);
+        assert_eq!(value(&samples, "divvy_weight")[0].2, 1024.0);
+    }
+
+    #[test]
+    fn there_are_no_more_series_than_asked_for() {
+        let samples = parse(&text("rr", &interval(), &Users::default(), 2));
+        assert_eq!(value(&samples, "divvy_turns_total").len(), 2);
+    }
+
+    #[test]
+    fn without_a_scheduler_it_is_down() {
+        assert_eq!(parse(&up(false)), [("divvy_up".to_owned(), BTreeMap::new(), 0.0)]);
+    }
+
+    #[test]
+    fn only_this_machine_may_ask() {
+        assert!(loopback("127.0.0.1:9123").is_ok() && loopback("[::1]:9123").is_ok());
+        for other in ["0.0.0.0:9123", "192.0.2.1:9123", "[::]:9123", "localhost:9123", "9123", ""] {
+            assert!(loopback(other).is_err(), "{other}");
+        }
+        assert!(loopback("0.0.0.0:1").expect_err("everybody").contains("who runs what"));
+    }
+}

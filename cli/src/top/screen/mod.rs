@@ -1,0 +1,191 @@
+//! `divvy top` on a terminal. Keys are answered at once: another thread asks the scheduler.
+
+mod draw;
+mod keys;
+mod model;
+
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use divvy_kernel::load::{self, Reply, Request, Signals};
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use rustix::process::{Signal, getpid, kill_process};
+
+use super::{Looker, Options, Sight, metrics};
+use crate::output::Output;
+use draw::Theme;
+use model::{Effect, Model};
+
+/// How long a signal may go unnoticed.
+const LOOK: Duration = Duration::from_millis(200);
+/// The same, while an answer is waited for.
+const SOON: Duration = Duration::from_millis(20);
+
+/// Until somebody has seen enough, or the scheduler is unloaded.
+pub fn run(options: Options, output: Output) -> anyhow::Result<()> {
+    // Before there is another thread, and before the screen is changed.
+    let mut signals = Signals::block().context("cannot wait for signals")?;
+    let mut looker = Looker::default();
+    let first = looker.look()?;
+    if let Some(server) = options.metrics.map(metrics::listen).transpose()? {
+        thread::spawn(move || server.serve_forever());
+    }
+    let mut model = Model::new(options.show, options.every);
+    model.see(first);
+    let asker = Asker::start(looker);
+    let mut screen = Screen::open()?;
+    watch(&mut screen, &mut model, &asker, &mut signals, &Theme::new(output.is_styled(None)))
+}
+
+fn watch(
+    screen: &mut Screen,
+    model: &mut Model,
+    asker: &Asker,
+    signals: &mut Signals,
+    theme: &Theme,
+) -> anyhow::Result<()> {
+    let mut last_look = Instant::now();
+    let mut is_looking = false;
+    loop {
+        screen.terminal.draw(|frame| draw::draw(frame, model, theme)).context("cannot draw")?;
+        let until_next = model.every.saturating_sub(last_look.elapsed());
+        let wait = if is_looking { SOON } else { until_next.clamp(Duration::from_millis(1), LOOK) };
+        if event::poll(wait).context("the terminal is gone")?
+            && let Some(effect) = react(model, &event::read().context("the terminal is gone")?)
+            && !obey(effect, screen, asker)?
+        {
+            return Ok(());
+        }
+        if signals.take().is_some() {
+            return Ok(());
+        }
+        while let Some(told) = asker.told()? {
+            match told {
+                Told::Look(sight) => {
+                    is_looking = false;
+                    let sight = sight?;
+                    if !model.is_paused {
+                        model.see(sight);
+                    }
+                }
+                Told::Set(result) => model.told(result),
+            }
+        }
+        if !is_looking && !model.is_paused && last_look.elapsed() >= model.every {
+            (is_looking, last_look) = (true, Instant::now());
+            asker.ask(Ask::Look);
+        }
+    }
+}
+
+fn react(model: &mut Model, event: &Event) -> Option<Effect> {
+    match event {
+        Event::Key(key) if key.kind != KeyEventKind::Release => {
+            keys::action(model.mode(), *key).and_then(|action| model.apply(action))
+        }
+        _ => None,
+    }
+}
+
+/// Whether it goes on.
+fn obey(effect: Effect, screen: &mut Screen, asker: &Asker) -> anyhow::Result<bool> {
+    match effect {
+        Effect::Quit => return Ok(false),
+        Effect::Redraw => screen.terminal.clear().context("cannot draw")?,
+        Effect::Suspend => screen.suspend()?,
+        Effect::SetWeight { pid, weight } => asker.ask(Ask::SetWeight { pid, weight }),
+    }
+    Ok(true)
+}
+
+/// The terminal while it is ours. It is given back as it was, whatever happens: when this is dropped, and by a hook
+/// when the program panics.
+struct Screen {
+    terminal: DefaultTerminal,
+}
+
+impl Screen {
+    fn open() -> anyhow::Result<Self> {
+        Ok(Self { terminal: ratatui::try_init().context("cannot use the terminal")? })
+    }
+
+    /// As Ctrl-Z does elsewhere; goes on with fg.
+    fn suspend(&mut self) -> anyhow::Result<()> {
+        let _ = self.terminal.show_cursor();
+        ratatui::restore();
+        kill_process(getpid(), Signal::STOP).map_err(io::Error::from).context("cannot stop")?;
+        self.terminal = ratatui::try_init().context("cannot use the terminal")?;
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.terminal.show_cursor();
+        ratatui::restore();
+    }
+}
+
+/// What the scheduler is asked.
+enum Ask {
+    Look,
+    SetWeight { pid: u32, weight: u64 },
+}
+
+enum Told {
+    Look(anyhow::Result<Sight>),
+    /// What is so now, or why not.
+    Set(Result<String, String>),
+}
+
+/// Asks the scheduler in a thread of its own.
+struct Asker {
+    asks: Sender<Ask>,
+    told: Receiver<Told>,
+}
+
+impl Asker {
+    fn start(mut looker: Looker) -> Self {
+        let (asks, asked) = channel();
+        let (tell, told) = channel();
+        thread::spawn(move || {
+            for ask in asked {
+                let answer = match ask {
+                    Ask::Look => Told::Look(looker.look()),
+                    Ask::SetWeight { pid, weight } => Told::Set(set_weight(pid, weight)),
+                };
+                if tell.send(answer).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { asks, told }
+    }
+
+    fn ask(&self, ask: Ask) {
+        // If nobody is there to be asked, `told` says so.
+        let _ = self.asks.send(ask);
+    }
+
+    fn told(&self) -> anyhow::Result<Option<Told>> {
+        match self.told.try_recv() {
+            Ok(told) => Ok(Some(told)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => anyhow::bail!("the thread that looks has ended"),
+        }
+    }
+}
+
+fn set_weight(pid: u32, weight: u64) -> Result<String, String> {
+    match load::ask(&Request::SetWeight { pid, weight }) {
+        Ok(Reply::Weight { weight }) => Ok(model::weight_text(pid, weight)),
+        Ok(Reply::NoTask) => Err(format!("the scheduler has no thread {pid} any more")),
+        Ok(Reply::Bad { problem } | Reply::Failed { problem }) => Err(problem),
+        Ok(_) => Err("the answer is to something else".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
