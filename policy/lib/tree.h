@@ -25,7 +25,7 @@ struct tree_node {
 enum tree_way { DOWN, UP_FROM_BEFORE, UP_FROM_AFTER };
 
 struct tree {
-	u32 at;            /* of a walk: where it is */
+	u32 at;            /* of a walk: where it is; of a search: what it found */
 	enum tree_way way; /* and how it came there */
 	/* [0] is no task: its child[0] is the root. */
 	struct tree_node node[POOL];
@@ -202,6 +202,27 @@ static inline void tree_remove(struct tree *t, u32 id)
 	tree_replace(t, id, 0);
 	tree_recount(t, x->up);
 	x->first = 0;
+}
+
+/* The first task behind a key, into `at`: 0 if there is none */
+static NOINLINE void tree_find_after(struct tree *t, const struct tree_node *key)
+{
+	u32 id = tree_root(t);
+
+	t->at = 0;
+	while (id && can_loop) {
+		bool behind = tree_before(key, tree_node(t, id));
+
+		if (behind)
+			t->at = id;
+		id = tree_node(t, id)->child[!behind];
+	}
+}
+
+static inline u32 tree_after(struct tree *t, const struct tree_node *key)
+{
+	tree_find_after(t, key);
+	return t->at;
 }
 
 /* ---- walks ---- */

@@ -123,6 +123,18 @@ static u32 grown_next(u32 id)
 	return next;
 }
 
+/* A search finds what one from end to end finds; [0] is in no tree, and a key here. */
+static void tree_must_find(u64 base)
+{
+	struct tree_node key = { .major = grown[0].major, .minor = base + grown[0].minor, .turn = grown[0].turn };
+	u32 first = 0;
+
+	for (u32 i = 1; i < POOL; i++)
+		if (grown[i].in && grown_before(0, i) && (!first || grown_before(i, first)))
+			first = i;
+	MUST(tree_after(&tree, &key) == first);
+}
+
 /* What each node knows of those below it, and that ranks go down */
 static u32 tree_must_know(u32 id, u64 base)
 {
@@ -192,6 +204,9 @@ static void fuzz_tree(struct bytes *b)
 		}
 		if (few % 8 == 0)
 			tree_must_be_grown(base);
+		grown[0] = grown[id];
+		grown[0].turn += few % 2;
+		tree_must_find(base);
 	}
 	tree_must_be_grown(base);
 }

@@ -2,7 +2,11 @@
 
 mod bench;
 mod cfs;
+mod cfs_queues;
 mod eevdf;
+#[path = "../policy_shares/lockstep.rs"]
+#[allow(dead_code, reason = "shared with the tests of other policies")]
+mod lockstep;
 mod log2;
 mod pbs;
 mod pbs_choice;
