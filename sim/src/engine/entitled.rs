@@ -45,8 +45,9 @@ struct Share {
     received_ns: f64,
     /// Work left at `from`, in ns; infinite for a hog.
     left_ns: f64,
-    /// V when it began to advance along it; the time in ns, if capped.
-    from: f64,
+    /// V when it began to advance along it; or, if capped, the time.
+    from: Virtual,
+    from_ns: f64,
     capped: bool,
     backlogged: bool,
     /// Of its entry in `finishing`; others are void.
@@ -55,17 +56,39 @@ struct Share {
     prev: u32,
 }
 
+/// Virtual time, in two numbers: light tasks alone take it far, and heavy ones then go by its last digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Virtual {
+    high: f64,
+    low: f64,
+}
+
+impl Virtual {
+    /// What the sum of `high` and `d` loses by rounding goes into `low` (Knuth's two-sum).
+    fn after(self, d: f64) -> Virtual {
+        let high = self.high + d;
+        let part = high - self.high;
+        let low = self.low + ((self.high - (high - part)) + (d - part));
+        Virtual { high: high + low, low: low - ((high + low) - high) }
+    }
+
+    fn since(self, earlier: Virtual) -> f64 {
+        (self.high - earlier.high) + (self.low - earlier.low)
+    }
+}
+
 /// When an uncapped task will have been served, in virtual time.
 #[derive(Clone, Copy, Debug)]
 struct Finish {
-    v: f64,
+    v: Virtual,
     task: TaskId,
     version: u32,
 }
 
 impl Ord for Finish {
     fn cmp(&self, other: &Finish) -> Ordering {
-        self.v.total_cmp(&other.v).then(self.task.cmp(&other.task)).then(self.version.cmp(&other.version))
+        let by_v = self.v.high.total_cmp(&other.v.high).then(self.v.low.total_cmp(&other.v.low));
+        by_v.then(self.task.cmp(&other.task)).then(self.version.cmp(&other.version))
     }
 }
 
@@ -105,7 +128,7 @@ pub(crate) struct Entitled {
     /// Who is served next, and when; `None` when that is to be found out anew.
     served_next: Option<(TaskId, f64)>,
     now_ns: f64,
-    v: f64,
+    v: Virtual,
     /// dV/dt.
     rate: f64,
 }
@@ -127,7 +150,7 @@ impl Entitled {
             finishing: BinaryHeap::new(),
             served_next: None,
             now_ns: 0.0,
-            v: 0.0,
+            v: Virtual::default(),
             rate: 0.0,
         }
     }
@@ -144,7 +167,8 @@ impl Entitled {
             group: group.map_or(0, |group| group + 1),
             received_ns: 0.0,
             left_ns: 0.0,
-            from: 0.0,
+            from: Virtual::default(),
+            from_ns: 0.0,
             capped: false,
             backlogged: false,
             version,
@@ -215,6 +239,9 @@ impl Entitled {
                 break;
             }
             self.pass(at_ns - self.now_ns);
+            // All of it, whatever the last digits of V say.
+            let share = &mut self.tasks[task as usize];
+            share.received_ns += std::mem::take(&mut share.left_ns);
             self.leave(task);
         }
         self.pass(now_ns - self.now_ns);
@@ -223,7 +250,7 @@ impl Entitled {
 
     fn pass(&mut self, ns: f64) {
         let ns = ns.max(0.0);
-        self.v += ns * self.rate;
+        self.v = self.v.after(ns * self.rate);
         self.now_ns += ns;
     }
 
@@ -233,14 +260,14 @@ impl Entitled {
         while let Some(Reverse(top)) = self.finishing.peek() {
             let share = &self.tasks[top.task as usize];
             if share.version == top.version && share.backlogged && !share.capped {
-                next = (top.task, self.now_ns + (top.v - self.v) / self.rate);
+                next = (top.task, self.now_ns + top.v.since(self.v) / self.rate);
                 break;
             }
             self.finishing.pop();
         }
         for &task in &self.capped {
             let share = &self.tasks[task as usize];
-            let at_ns = share.from + share.left_ns;
+            let at_ns = share.from_ns + share.left_ns;
             if at_ns < next.1 {
                 next = (task, at_ns);
             }
@@ -251,8 +278,8 @@ impl Entitled {
     fn since_settled(&self, share: &Share) -> f64 {
         let served = match (share.backlogged, share.capped) {
             (false, _) => 0.0,
-            (true, true) => self.now_ns - share.from,
-            (true, false) => share.weight as f64 * (self.v - share.from),
+            (true, true) => self.now_ns - share.from_ns,
+            (true, false) => share.weight as f64 * self.v.since(share.from),
         };
         served.min(share.left_ns)
     }
@@ -261,11 +288,10 @@ impl Entitled {
     fn settle(&mut self, task: TaskId) {
         let share = &self.tasks[task as usize];
         let got = self.since_settled(share);
-        let from = if share.capped { self.now_ns } else { self.v };
         let share = &mut self.tasks[task as usize];
         share.received_ns += got;
         share.left_ns -= got;
-        share.from = from;
+        (share.from, share.from_ns) = (self.v, self.now_ns);
     }
 
     fn expect_finish(&mut self, task: TaskId) {
@@ -274,7 +300,7 @@ impl Entitled {
         let share = &mut self.tasks[task as usize];
         share.version += 1;
         if !share.capped && share.left_ns.is_finite() {
-            let v = v + share.left_ns / share.weight as f64;
+            let v = v.after(share.left_ns / share.weight as f64);
             self.finishing.push(Reverse(Finish { v, task, version: share.version }));
         }
     }
@@ -440,10 +466,7 @@ impl Entitled {
 
     fn set_capped(&mut self, task: TaskId, capped: bool) {
         self.settle(task);
-        let from = if capped { self.now_ns } else { self.v };
-        let share = &mut self.tasks[task as usize];
-        share.capped = capped;
-        share.from = from;
+        self.tasks[task as usize].capped = capped;
         self.expect_finish(task);
     }
 }
