@@ -17,7 +17,7 @@ for packet in trace.packet:
     if packet.HasField("track_descriptor"):
         counters.add(packet.track_descriptor.uuid)
     if packet.HasField("track_event"):
-        assert packet.track_event.track_uuid in counters and packet.timestamp > 0
+        assert packet.track_event.track_uuid in counters and packet.HasField("timestamp")
     cpu = packet.ftrace_events.cpu
     for event in packet.ftrace_events.event:
         if not event.HasField("sched_switch"):
