@@ -183,6 +183,38 @@ fn refusals_say_where_and_why() {
     }
 }
 
+/// Small files that would be large in memory, or numbers beyond what they are kept in.
+#[test]
+fn what_grows_beyond_bounds_is_refused_with_its_place() {
+    let path = "/a".repeat(100_000);
+    let waits =
+        |n: usize| -> String { (0..n).map(|i| format!(", \"w{i}\": {{ \"suspend\": \"c\" }}")).collect() };
+    let broadcasts = (0..2000).map(|i| format!("\"broad{i}\": \"c\", ")).collect::<String>();
+    let meets: String =
+        (0..4300).map(|i| format!("\"m{i}\": {{ \"instance\": 1000000, \"barrier\": \"b\" }}, ")).collect();
+    for (text, what) in [
+        (
+            format!("{{ \"tasks\": {{ \"t\": {{ \"run\": 1, \"taskgroup\": \"{path}\" }} }} }}"),
+            "path of a group",
+        ),
+        (format!("{{ \"tasks\": {{ \"t\": {{ {broadcasts} \"run\": 1 }} {} }} }}", waits(2000)), "wake-ups"),
+        (format!("{{ \"tasks\": {{ {meets} \"t\": {{ \"run\": 1 }} }} }}"), "too many threads meet"),
+    ] {
+        let error = Workload::parse_any(&text, "x.json").expect_err(what).to_string();
+        assert!(error.starts_with("x.json:1:") && error.contains(what), "{error:.300}");
+    }
+}
+
+#[test]
+fn who_forks_arrivals_has_a_name_of_its_own() {
+    let open = "arrivals = { open = \"5ms\" }, program = [ { run = \"1ms\" } ]";
+    let other = "{ name = \"a arrives\", program = [ { run = \"1ms\" } ] }";
+    let text = format!("duration = \"1s\"\ntask = [ {{ name = \"a\", {open} }}, {other} ]");
+    let (json, _) = rtapp::write(&Workload::parse(&text, "x").expect("a workload")).expect("written");
+    let names: Vec<String> = read(&json).0.tasks.into_iter().map(|task| task.name).collect();
+    assert_eq!(names, ["a", "a arrives", "a arrives'"]);
+}
+
 #[test]
 fn what_rt_app_cannot_say_is_refused_or_told() {
     let parse = |program: &str| {
@@ -192,6 +224,10 @@ fn what_rt_app_cannot_say_is_refused_or_told() {
     assert!(
         refused("program = [ { loop = 9, do = [ { run = \"1ms\" }, { until = \"5s\" } ] } ]")
             .contains("in a loop")
+    );
+    assert!(
+        refused("program = [ { loop = 3000000000, do = [ { run = \"1ms\" } ] } ]")
+            .contains("greatest number")
     );
     let endless = "{ pareto = { shape = 0.9, scale = \"1ms\" } }";
     assert!(refused(&format!("program = [ {{ run = {endless} }} ]")).contains("without a mean"));

@@ -98,6 +98,8 @@ pub fn read(csv: &str) -> Result<Finished, String> {
         varied: head.fields.get(before..after).ok_or("columns are missing")?.to_vec(),
         measures: head.fields[after + AFTER.len()..].iter().step_by(2).cloned().collect(),
     };
+    let rows = lines.iter().map(|line| columns.row(line)).collect::<Result<_, _>>()?;
+    // It has as many fields as the rows before it.
     let first = lines.first().ok_or("there is no row")?;
     Ok(Finished {
         schema_version: SCHEMA_VERSION,
@@ -106,7 +108,7 @@ pub fn read(csv: &str) -> Result<Finished, String> {
         workload: first.fields[3].clone(),
         seed: number(&first.fields[5])?,
         reps: number(&first.fields[6])?,
-        rows: lines.iter().map(|line| columns.row(line)).collect::<Result<_, _>>()?,
+        rows,
         varied: columns.varied,
         measures: columns.measures,
     })
@@ -216,5 +218,6 @@ mod tests {
         assert!(read("").is_err() && read("a,b\r\n").is_err() && read(&csv(&[])).is_err());
         assert!(read(&csv(&["x,2,ab,q.toml,1,1,3,10,90,pbs,,,0.5,1,7,1.5,0.25"])).is_err());
         assert!(read(&csv(&["1,2,ab,q.toml,1,1,3,10,90,pbs,,,0.5,1,7,1.5"])).is_err());
+        assert!(read(&csv(&["1,2"])).is_err());
     }
 }

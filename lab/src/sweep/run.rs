@@ -111,6 +111,7 @@ fn collect<E: From<SweepError>>(
         let Planned { sim, baseline, .. } = plan.rows[row];
         last_need.extend([Some(sim), baseline].into_iter().flatten().map(|sim| (sim, at)));
     }
+    let mut names = Names::default();
     for (at, &index) in rows.iter().enumerate() {
         let Planned { sim, baseline, .. } = plan.rows[index];
         for sim in [Some(sim), baseline].into_iter().flatten() {
@@ -118,13 +119,29 @@ fn collect<E: From<SweepError>>(
             let Some(there) = found.wait_for(sim) else { return Ok(()) };
             there?;
         }
-        take(row(plan, index, &found.done))?;
+        take(row(plan, index, &found.done, &mut names))?;
         found.keep(|sim| last_need.get(&sim).is_some_and(|&last| last > at));
     }
     Ok(())
 }
 
-fn row(plan: &Plan, index: usize, done: &BTreeMap<usize, Vec<Measured>>) -> Row {
+/// Of one workload's tasks: rows of one come one after another.
+#[derive(Default)]
+struct Names {
+    workload: Option<usize>,
+    names: Vec<String>,
+}
+
+impl Names {
+    fn of(&mut self, plan: &Plan, workload: usize, task: usize) -> String {
+        if self.workload != Some(workload) {
+            *self = Names { workload: Some(workload), names: row_names(&plan.workloads[workload]) };
+        }
+        self.names[task].clone()
+    }
+}
+
+fn row(plan: &Plan, index: usize, done: &BTreeMap<usize, Vec<Measured>>, names: &mut Names) -> Row {
     let planned = &plan.rows[index];
     let sim = &plan.sims[planned.sim];
     let workload = &plan.workloads[sim.workload];
@@ -137,7 +154,7 @@ fn row(plan: &Plan, index: usize, done: &BTreeMap<usize, Vec<Measured>>) -> Row 
     Row {
         point: index + 1,
         policy: sim.policy.clone(),
-        task: planned.task.map(|task| row_names(workload).swap_remove(task)),
+        task: planned.task.map(|task| names.of(plan, sim.workload, task)),
         baseline: planned.baseline.map(|base| plan.sims[base].policy.clone()),
         values: plan.values(planned),
         cpus: workload.cpus,

@@ -4,6 +4,9 @@ use super::field::compact;
 use super::wire::{Fields, Value, numbers};
 use crate::event::TaskRef;
 
+/// Of one kind in a bundle, which is a part of a second of one CPU: a recorder's have some ten thousand.
+const MOST_EVENTS: usize = 1 << 20;
+
 /// A bundle's events, in order of time.
 pub(super) struct Compact {
     pub events: Vec<CompactEvent>,
@@ -37,7 +40,7 @@ struct Columns {
 }
 
 impl Compact {
-    /// `None` if the columns do not fit together.
+    /// `None` if the columns do not fit together, or are longer than [`MOST_EVENTS`].
     pub fn read(data: &[u8]) -> Option<Compact> {
         let (mut names, mut switches, mut wakings) = (Vec::new(), Columns::default(), Columns::default());
         for field in Fields::of(data) {
@@ -59,7 +62,7 @@ impl Compact {
                 compact::WAKING_FLAGS => &mut wakings.extra,
                 _ => continue,
             };
-            numbers(value, column)?;
+            numbers(value, column, MOST_EVENTS)?;
         }
         if switches.extra.len() != switches.times.len() {
             return None;

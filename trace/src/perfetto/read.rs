@@ -214,8 +214,9 @@ impl Import {
 
     /// Events in columns, in order of time.
     fn compact(&self, data: &[u8], start: u64, cpu: u32) -> Result<Vec<Event>, TraceError> {
-        let compact =
-            Compact::read(data).ok_or_else(|| damaged("compact events do not fit together", start))?;
+        let compact = Compact::read(data).ok_or_else(|| {
+            damaged("compact events do not fit together, or are more than a million", start)
+        })?;
         let mut current = self.current.get(&cpu).copied();
         let mut events = Vec::with_capacity(compact.events.len());
         for event in compact.events {

@@ -60,18 +60,18 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Numbers of a repeated field: one, or many packed. `None` if they are damaged.
-pub(super) fn numbers(value: Value, into: &mut Vec<u64>) -> Option<()> {
+/// Numbers of a repeated field: one, or many packed. `None` if they are damaged, or more than `most`.
+pub(super) fn numbers(value: Value, into: &mut Vec<u64>, most: usize) -> Option<()> {
     match value {
         Value::Number(number) => into.push(number),
         Value::Bytes(data, _) => {
             let mut packed = Fields::of(data);
-            while packed.at < data.len() {
+            while packed.at < data.len() && into.len() <= most {
                 into.push(packed.varint()?);
             }
         }
     }
-    Some(())
+    (into.len() <= most).then_some(())
 }
 
 /// The fields of a message, in its order; `Err` is where in it the damage is.

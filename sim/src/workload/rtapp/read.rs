@@ -13,6 +13,9 @@ use crate::workload::{
     parse_duration,
 };
 
+/// Most wake-ups that are made of the file's broadcasts, one for each task that waits.
+const MOST_WAKES: usize = 1 << 20;
+
 /// Reads a workload from rt-app's JSON, and what is to be told of it. `file` is its name.
 ///
 /// # Errors
@@ -163,6 +166,13 @@ struct Builder<'j> {
     groups: BTreeMap<String, usize>,
     /// The period of each timer of a plan.
     timers: BTreeMap<(usize, &'j str), u64>,
+    /// How often each plan uses each timer, and how many threads do.
+    timer_uses: BTreeMap<(usize, &'j str), u64>,
+    timer_threads: BTreeMap<&'j str, u64>,
+    /// The plan of each name.
+    named: BTreeMap<&'j str, usize>,
+    /// Wake-ups so far.
+    wakes: usize,
 }
 
 impl<'j> Builder<'j> {
@@ -171,7 +181,23 @@ impl<'j> Builder<'j> {
             Event::Broadcast(name) => Some(*name),
             _ => None,
         });
+        let mut timer_uses = BTreeMap::new();
+        for (index, plan) in plans.iter().enumerate() {
+            for (event, _) in plan.events() {
+                if let Event::Timer { name, .. } = event {
+                    *timer_uses.entry((index, *name)).or_insert(0) += 1;
+                }
+            }
+        }
+        let mut timer_threads = BTreeMap::new();
+        for &(plan, name) in timer_uses.keys() {
+            *timer_threads.entry(name).or_insert(0) += u64::from(plans[plan].instances);
+        }
         Builder {
+            timer_uses,
+            timer_threads,
+            named: plans.iter().enumerate().map(|(index, plan)| (plan.name, index)).collect(),
+            wakes: 0,
             resumed: resumed.collect(),
             starting: Vec::new(),
             forked: Vec::new(),
@@ -299,7 +325,7 @@ impl<'j> Builder<'j> {
     }
 
     fn free_name(&self, mut name: String) -> String {
-        while self.plans.iter().any(|plan| plan.name == name) {
+        while self.named.contains_key(name.as_str()) {
             name.push('\'');
         }
         name
@@ -385,7 +411,7 @@ impl<'j> Builder<'j> {
             }
             Event::Signal(name) => self.wake(plan, name, false, &at, reading)?,
             Event::Broadcast(name) => self.wake(plan, name, true, &at, reading)?,
-            Event::Barrier(name) => vec![Step::Barrier(self.barrier(name, plan, &at, workload))],
+            Event::Barrier(name) => vec![Step::Barrier(self.barrier(name, plan, &at, reading, workload)?)],
             Event::Suspend(name) => {
                 if self.channel(plan, &event) != Some(Channel::Condition(self.plans[plan].name)) {
                     let name = name.unwrap_or("").escape_debug();
@@ -414,17 +440,14 @@ impl<'j> Builder<'j> {
         at: &Range<usize>,
         reading: &mut Reading,
     ) -> Result<Step, WorkloadError> {
-        let uses = |plan: &Plan| {
-            let same = |(event, _): &&(Event, _)| matches!(event, Event::Timer { name: other, .. } if *other == name);
-            plan.events().filter(same).count()
-        };
         let of = &self.plans[plan];
-        let once = of.times == Some(1) && of.phases[phase].times == Some(1) && uses(of) == 1;
+        let is_used_once = self.timer_uses.get(&(plan, name)) == Some(&1);
+        let once = of.times == Some(1) && of.phases[phase].times == Some(1) && is_used_once;
         if once {
             return Ok(Step::Until(of.start_ns.saturating_add(period_ns)));
         }
-        let threads: u64 = self.plans.iter().filter(|p| uses(p) > 0).map(|p| u64::from(p.instances)).sum();
-        if !name.starts_with("unique") && threads > 1 {
+        let threads = self.timer_threads.get(name);
+        if !name.starts_with("unique") && threads.is_some_and(|&threads| threads > 1) {
             reading.notes.say(at.start, "threads share this timer in rt-app; here each has its own");
         }
         let overrun = if is_absolute { "catches up with what it missed" } else { "begins anew" };
@@ -456,7 +479,7 @@ impl<'j> Builder<'j> {
 
     /// Wakes who waits for a condition, but not itself.
     fn wake(
-        &self,
+        &mut self,
         plan: usize,
         name: &'j str,
         all: bool,
@@ -481,12 +504,12 @@ impl<'j> Builder<'j> {
     }
 
     fn post(
-        &self,
+        &mut self,
         name: &'j str,
         at: &Range<usize>,
         reading: &mut Reading,
     ) -> Result<Vec<Step>, WorkloadError> {
-        let waiters = self.waiters.get(&Channel::Semaphore(name)).map_or(&[][..], Vec::as_slice);
+        let waiters = self.waiters.get(&Channel::Semaphore(name)).cloned().unwrap_or_default();
         if waiters.len() > 1 {
             let message = "several tasks wait for this semaphore";
             return Err(reading.error(
@@ -495,17 +518,23 @@ impl<'j> Builder<'j> {
                 "a workload has to say which one is woken: use a semaphore each",
             ));
         }
-        self.tokens(waiters, at, reading)
+        self.tokens(&waiters, at, reading)
     }
 
     fn tokens(
-        &self,
+        &mut self,
         plans: &[usize],
         at: &Range<usize>,
         reading: &mut Reading,
     ) -> Result<Vec<Step>, WorkloadError> {
         if plans.is_empty() {
             reading.notes.say(at.start, "nobody waits for this, so it is left out");
+        }
+        self.wakes += plans.len();
+        if self.wakes > MOST_WAKES {
+            let message =
+                format!("there are more than {MOST_WAKES} wake-ups, one for each task that is woken");
+            return Err(reading.error(at, message, "let fewer tasks wait for what is broadcast so often"));
         }
         let both = plans.iter().find(|&&plan| self.starting[plan].is_some() && self.forked[plan].is_some());
         if both.is_some() {
@@ -520,7 +549,14 @@ impl<'j> Builder<'j> {
     }
 
     /// It waits for as many threads as there are in all tasks that name it, once for each time that they do.
-    fn barrier(&mut self, name: &'j str, plan: usize, at: &Range<usize>, workload: &mut Workload) -> usize {
+    fn barrier(
+        &mut self,
+        name: &'j str,
+        plan: usize,
+        at: &Range<usize>,
+        reading: &Reading,
+        workload: &mut Workload,
+    ) -> Result<usize, WorkloadError> {
         let index = *self.barriers.entry(name).or_insert_with(|| {
             workload.barriers.push(Barrier { name: name.to_owned(), parties: 0 });
             workload.barriers.len() - 1
@@ -528,12 +564,14 @@ impl<'j> Builder<'j> {
         if index == self.barrier_spots.len() {
             self.barrier_spots.push(at.clone());
         }
-        workload.barriers[index].parties += self.plans[plan].instances;
-        index
+        let parties = workload.barriers[index].parties.checked_add(self.plans[plan].instances);
+        workload.barriers[index].parties =
+            parties.ok_or_else(|| reading.error(at, "too many threads meet here", "name fewer of them"))?;
+        Ok(index)
     }
 
     fn fork(&self, name: &str, at: &Range<usize>, reading: &Reading) -> Result<Step, WorkloadError> {
-        let target = self.plans.iter().position(|plan| plan.name == name).and_then(|plan| self.forked[plan]);
+        let target = self.named.get(name).and_then(|&plan| self.forked[plan]);
         let message = || format!("there is no task named `{}`", name.escape_debug());
         target.map(Step::Fork).ok_or_else(|| reading.error(at, message(), "it must be one of `tasks`"))
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::event::{Event, Reading, find, kind};
 use super::json::{Member, Value};
+use crate::workload::check::is_path;
 use crate::workload::error::WorkloadError;
 use crate::workload::{MAX_CPUS, MAX_INSTANCES, WEIGHT_ONE, Weight};
 
@@ -184,6 +185,10 @@ impl<'j> Reading<'j> {
         }
         if let Some(field) = find(fields, "taskgroup") {
             let path = self.text(field)?.trim_matches('/');
+            if !path.is_empty() && !is_path(path) {
+                let help = "write names with `/` between them, 128 characters in all";
+                return Err(self.error(&field.json.span, "this is no path of a group", help));
+            }
             standing.group = (!path.is_empty()).then_some(path);
         }
         Ok(standing)

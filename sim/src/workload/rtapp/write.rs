@@ -12,8 +12,10 @@ use crate::workload::{
 const MOST_MICROS: u64 = 2_000_000_000;
 /// Of one task: loops in loops in loops are written out up to this.
 const MOST_EVENTS: usize = 10_000;
-/// rt-app refuses more forks by one step.
+/// Forks by one `fork`, behind which rt-app does no more.
 const MOST_FORKS: u64 = 1024;
+/// rt-app's numbers are ints.
+const MOST_TIMES: u64 = i32::MAX as u64;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// What rt-app has no words for.
@@ -66,7 +68,7 @@ fn plain_tasks(workload: &Workload) -> Vec<Task> {
             Arrivals::Open { interarrival, limit } => {
                 task.arrivals = Arrivals::Forked;
                 let source = Task {
-                    name: format!("{} arrives", task.name),
+                    name: source_name(workload, index),
                     start_ns: std::mem::take(&mut task.start_ns),
                     stop_ns: None,
                     arrivals: Arrivals::Once,
@@ -81,6 +83,16 @@ fn plain_tasks(workload: &Workload) -> Vec<Task> {
         }
     }
     tasks
+}
+
+/// Of who forks the jobs of a task: no other task's name.
+fn source_name(workload: &Workload, index: usize) -> String {
+    let mut name = format!("{} arrives", workload.tasks[index].name);
+    // So many tries that one name is left, as there are fewer tasks than that.
+    while workload.tasks.iter().any(|task| task.name == name) {
+        name.push('\'');
+    }
+    name
 }
 
 struct Writer<'a> {
@@ -147,7 +159,13 @@ impl Writer<'_> {
                 show_duration(duration_ns)
             ));
         }
-        i64::try_from(duration_ns.div_ceil(SECOND_NS)).unwrap_or(-1)
+        match duration_ns.div_ceil(SECOND_NS) {
+            seconds if seconds <= MOST_TIMES => seconds as i64,
+            _ => {
+                self.note("the run's duration is left out: rt-app takes none that is so long");
+                -1
+            }
+        }
     }
 
     /// A nice value for each task. Weights count in relation to each other, so where no task has a nice value of its own
@@ -255,6 +273,10 @@ impl Writer<'_> {
             [Step::Loop { times, body }] => (*times, body.as_slice()),
             _ => (Some(1), program),
         };
+        if times.into_iter().chain(phase_times(steps)).any(|times| times > MOST_TIMES) {
+            return self
+                .refuse(task, format!("it repeats more than {MOST_TIMES} times, rt-app's greatest number"));
+        }
         let mut context = Context { task, once: times == Some(1), moments: 0 };
         let mut phases: Vec<Phase> = Vec::new();
         for step in steps {
@@ -405,6 +427,14 @@ impl Writer<'_> {
         }
         (ns.saturating_add(500) / 1000).max(1)
     }
+}
+
+/// How often those loops are repeated that become phases.
+fn phase_times(steps: &[Step]) -> impl Iterator<Item = u64> {
+    steps.iter().filter_map(|step| match step {
+        Step::Loop { times, .. } => *times,
+        _ => None,
+    })
 }
 
 /// How often, as rt-app has it.
