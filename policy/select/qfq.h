@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * qfq: quick fair queueing. WF2Q+ with rounded tags: flows of like weight form a group, in which slots sort by start tag,
- * and four sets of groups say with a few bit operations which is eligible and due first.
+ * and four sets of groups say with a few bit operations which is eligible and due first. With M above 1 it is QFQ+: a flow
+ * is an aggregate of up to M tasks of the same weight, which deficit round-robin serves in turn.
  *
  * Checconi, Rizzo, Valente: "QFQ: Efficient Packet Scheduling with Tight Guarantees" (IEEE/ACM Transactions on
- * Networking 21(3), 2013); as in Linux, net/sched/sch_qfq.c: papers/qfq.md.
- * Not taken: the aggregates of QFQ+ (qfq D1).
+ * Networking 21(3), 2013); both as in Linux, net/sched/sch_qfq.c: papers/qfq.md.
  */
 #include "../policy.h"
 #include "../lib/bits.h"
@@ -14,15 +14,18 @@
 
 #define POLICY_BASELINE
 
-#define POLICY_PARAMS(P)
+#define POLICY_PARAMS(P) P(M, INTEGER, "tasks", 1, 1, 64, "tasks of an aggregate at most; Linux has 8")
+
+#define POLICY_SHOWS(V) V("start tag of its flow", "ns of a nice-0 task", qfq_flow(s, qfq_task(s, id)->flow)->S.v)
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "quick fair queueing: WF2Q+ in constant time, by rounded tags") \
+	A(TITLE, "quick fair queueing: WF2Q+ in constant time, by rounded tags; QFQ+ with M=8") \
 	A(PAPER, "Checconi, Rizzo, Valente: QFQ: Efficient Packet Scheduling with Tight Guarantees, ToN 21(3), 2013") \
-	A(GUARANTEE, "on one CPU, a task that stays runnable is within a few quanta of its part, however many there are") \
+	A(GUARANTEE, "on one CPU, a task that stays runnable is within a few quanta of its part, however many there are; within " \
+		     "M more with aggregates") \
 	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use qfq+feasible") \
 	A(COST, "O(1)") \
-	A(DEVIATION, "D1: each flow is an aggregate of its own") \
+	A(DEVIATION, "D1: an aggregate weighs what those of its tasks weigh that are runnable; M is read when a task is new") \
 	A(DEVIATION, "D2: a start tag is kept from 16 slots behind V to 32 ahead of it, when a turn ends") \
 	A(DEVIATION, "D3: on P CPUs who runs stays in its slot; if nobody of the ready groups waits, the lowest other group is taken") \
 	A(DEVIATION, "D4: tags are made with a quantum, and corrected by what of it was used")
@@ -31,6 +34,7 @@
 #define QFQ_SLOTS 64u
 #define QFQ_BEHIND 16
 #define QFQ_AHEAD 32
+#define QFQ_OPEN 256u
 
 /* Sets of groups: eligible or not, ready or blocked; blocked is behind a group of higher index with less F. */
 enum qfq_state { ER, IR, EB, IB };
@@ -42,10 +46,24 @@ struct qfq_group {
 	u32 waiting; /* flows that are not picked */
 };
 
+/* An aggregate of tasks of the same weight, of one with M = 1 */
 struct qfq_flow {
-	struct vtime S; /* start tag of its next quantum, ns of a nice-0 task */
+	struct vtime S; /* start tag of its next budget, ns of a nice-0 task */
+	u64 phi;        /* weight of each task */
+	u64 used;       /* ns of its budget, which is a quantum for each runnable task */
 	u32 slot;       /* of its group, in which it is */
 	u32 group;
+	u32 tasks;
+	u32 n;          /* runnable ones */
+	u32 waiting;    /* that are not picked */
+	u32 head;       /* the runnable task whose visit it is */
+	u32 served_by;  /* the number of the CPU that does, and 1; 0: it is chosen by its tags */
+	u32 unused;     /* the next free aggregate, when this one is */
+};
+
+struct qfq_task {
+	s64 D;    /* deficit: ns left of its visit */
+	u32 flow; /* its aggregate, from its first turn on */
 };
 
 struct qfq {
@@ -61,7 +79,12 @@ struct qfq {
 	struct qfq_group group[QFQ_GROUPS];
 	u32 first[QFQ_GROUPS * QFQ_SLOTS]; /* of each slot's flows; in the order in which they came */
 	struct links slots;
+	struct links heads;     /* runnable tasks of each flow, in a circle */
+	u32 serving[MAX_CPUS];  /* of each CPU: the flow that it chose last */
+	u32 free, made;         /* flows: the first that is free; those that there ever were */
+	u32 open[QFQ_OPEN];     /* by a hash of the weight: the flow that takes the next such task */
 	struct qfq_flow flow[POOL];
+	struct qfq_task task[POOL];
 };
 
 static inline struct qfq_group *qfq_group(struct qfq *s, u32 i)
@@ -69,9 +92,14 @@ static inline struct qfq_group *qfq_group(struct qfq *s, u32 i)
 	return &s->group[i % QFQ_GROUPS];
 }
 
-static inline struct qfq_flow *qfq_flow(struct qfq *s, u32 id)
+static inline struct qfq_flow *qfq_flow(struct qfq *s, u32 f)
 {
-	return &s->flow[id & POOL_MASK];
+	return &s->flow[f & POOL_MASK];
+}
+
+static inline struct qfq_task *qfq_task(struct qfq *s, u32 id)
+{
+	return &s->task[id & POOL_MASK];
 }
 
 static inline void qfq_init(struct qfq *s)
@@ -214,10 +242,11 @@ static inline void qfq_rotate(struct qfq *s, u32 i, u64 S)
 }
 
 /* Last in the slot of its start tag (qfq R2) */
-static inline void qfq_insert(struct qfq *s, u32 id, u32 i)
+static inline void qfq_insert(struct qfq *s, u32 f)
 {
+	struct qfq_flow *t = qfq_flow(s, f);
+	u32 i = t->group;
 	struct qfq_group *g = qfq_group(s, i);
-	struct qfq_flow *t = qfq_flow(s, id);
 	u64 S = qfq_round(t->S.v, i), slot;
 
 	if (!g->full)
@@ -228,18 +257,17 @@ static inline void qfq_insert(struct qfq *s, u32 id, u32 i)
 	if (slot >= QFQ_SLOTS)
 		slot = QFQ_SLOTS - 1;
 	g->full |= 1ull << slot;
-	t->group = i;
 	t->slot = (g->front + slot) % QFQ_SLOTS;
-	ring_push_back(&s->slots, qfq_slot(s, i, t->slot), id);
+	ring_push_back(&s->slots, qfq_slot(s, i, t->slot), f);
 }
 
-static inline void qfq_take(struct qfq *s, u32 id)
+static inline void qfq_take(struct qfq *s, u32 f)
 {
-	struct qfq_flow *t = qfq_flow(s, id);
+	struct qfq_flow *t = qfq_flow(s, f);
 	struct qfq_group *g = qfq_group(s, t->group);
 	u32 *first = qfq_slot(s, t->group, t->slot);
 
-	ring_remove(&s->slots, first, id);
+	ring_remove(&s->slots, first, f);
 	if (!*first)
 		g->full &= ~(1ull << ((t->slot - g->front) % QFQ_SLOTS));
 }
@@ -261,15 +289,82 @@ static inline void qfq_settle(struct qfq *s, u32 i, const struct qfq_group *was)
 		qfq_unblock(s, i, was->F);
 }
 
-static inline void qfq_count_waiting(struct qfq *s, u32 i, u32 more)
+static inline void qfq_count_waiting(struct qfq *s, u32 f, u32 more)
 {
-	struct qfq_group *g = qfq_group(s, i);
+	struct qfq_flow *t = qfq_flow(s, f);
+	struct qfq_group *g = qfq_group(s, t->group);
 
+	t->waiting += more;
 	g->waiting += more;
-	s->waiting = g->waiting ? s->waiting | qfq_bit(i) : s->waiting & ~qfq_bit(i);
+	s->waiting = g->waiting ? s->waiting | qfq_bit(t->group) : s->waiting & ~qfq_bit(t->group);
 }
 
-/* ---- flows come and go ---- */
+/* ---- aggregates (qfq R7) ---- */
+
+static inline u32 *qfq_open(struct qfq *s, u64 phi)
+{
+	return &s->open[(phi * 0x9e3779b97f4a7c15ull >> 56) % QFQ_OPEN];
+}
+
+/* There are as many as tasks at most. */
+static inline u32 qfq_new_flow(struct qfq *s, u64 phi, u64 S)
+{
+	u32 f = s->free ? s->free : ++s->made & POOL_MASK;
+
+	s->free = qfq_flow(s, f)->unused;
+	*qfq_flow(s, f) = (struct qfq_flow){ .S.v = S, .phi = phi, .group = qfq_group_of(s, phi) };
+	return f;
+}
+
+/* The task is of an aggregate of weight phi that has room, or of a new one with start tag S. */
+static inline void qfq_assign(struct qfq *s, u32 id, u64 phi, u64 S)
+{
+	u32 *open = qfq_open(s, phi);
+	struct qfq_flow *t = qfq_flow(s, *open);
+
+	if (!t->tasks || t->phi != phi || t->tasks >= (u64)s->param.M)
+		*open = qfq_new_flow(s, phi, S);
+	qfq_flow(s, *open)->tasks++;
+	qfq_task(s, id)->flow = *open;
+	qfq_task(s, id)->D = 0;
+}
+
+static inline void qfq_unassign(struct qfq *s, u32 id)
+{
+	u32 f = qfq_task(s, id)->flow;
+
+	qfq_task(s, id)->flow = 0;
+	if (!f || --qfq_flow(s, f)->tasks)
+		return;
+	qfq_flow(s, f)->unused = s->free;
+	s->free = f;
+}
+
+/* To the slot of its new start tag (qfq R2); not too far (qfq D2). */
+static inline void qfq_resort(struct qfq *s, u32 f)
+{
+	struct qfq_flow *t = qfq_flow(s, f);
+	u32 i = t->group;
+	struct qfq_group was = *qfq_group(s, i);
+	u64 low = s->V.v - ((u64)QFQ_BEHIND << (i & 63)), high = s->V.v + ((u64)QFQ_AHEAD << (i & 63));
+
+	if (vtime_before(t->S.v, low))
+		t->S = (struct vtime){ .v = low };
+	if (vtime_before(high, t->S.v))
+		t->S = (struct vtime){ .v = high };
+	t->used = t->served_by = 0;
+	qfq_take(s, f);
+	qfq_insert(s, f);
+	qfq_settle(s, i, &was);
+}
+
+/* An aggregate stays where it is, in service, until its budget is used. */
+static inline bool qfq_is_done(const struct qfq *s, const struct qfq_flow *t)
+{
+	return t->n == 1 || t->used >= t->n * s->facts.quantum;
+}
+
+/* ---- tasks come and go ---- */
 
 static inline void qfq_set_weights(struct qfq *s, u64 Phi)
 {
@@ -277,59 +372,82 @@ static inline void qfq_set_weights(struct qfq *s, u64 Phi)
 	vtime_reweigh(&s->V);
 }
 
-/* S = max(F, V) (qfq R6) */
-static inline void qfq_enter(struct qfq *s, u32 id, u64 phi)
+/* S = max(F, V) for who was not backlogged (qfq R6) */
+static inline void qfq_enter(struct qfq *s, u32 id)
 {
-	struct qfq_flow *t = qfq_flow(s, id);
-	u32 i = qfq_group_of(s, phi);
-	struct qfq_group was = *qfq_group(s, i);
+	u32 f = qfq_task(s, id)->flow;
+	struct qfq_flow *t = qfq_flow(s, f);
+	struct qfq_group was = *qfq_group(s, t->group);
 
-	t->S = (struct vtime){ .v = vtime_max(t->S.v, s->V.v) };
-	qfq_insert(s, id, i);
-	qfq_settle(s, i, &was);
-	qfq_set_weights(s, s->Phi + phi);
+	if (!t->n) {
+		t->S = (struct vtime){ .v = vtime_max(t->S.v, s->V.v) };
+		t->used = t->served_by = 0;
+		qfq_insert(s, f);
+		qfq_settle(s, t->group, &was);
+	}
+	t->n++;
+	vtime_reweigh(&t->S);
+	ring_push_back(&s->heads, &t->head, id);
+	qfq_set_weights(s, s->Phi + t->phi);
 }
 
 static inline void qfq_exit(struct qfq *s, u32 id)
 {
-	u32 i = qfq_flow(s, id)->group;
-	struct qfq_group was = *qfq_group(s, i);
+	u32 f = qfq_task(s, id)->flow;
+	struct qfq_flow *t = qfq_flow(s, f);
+	struct qfq_group was = *qfq_group(s, t->group);
 
-	qfq_take(s, id);
-	qfq_settle(s, i, &was);
-	qfq_set_weights(s, s->Phi - weight_of(&s->facts, id));
+	t->n--;
+	vtime_reweigh(&t->S);
+	ring_remove(&s->heads, &t->head, id);
+	if (!t->n) {
+		qfq_take(s, f);
+		qfq_settle(s, t->group, &was);
+	} else if (qfq_is_done(s, t)) {
+		qfq_resort(s, f);
+	}
+	qfq_set_weights(s, s->Phi - t->phi);
 }
 
 static inline void qfq_join(struct qfq *s, u32 id, u64 now, enum why why)
 {
-	if (why == NEW)
-		qfq_flow(s, id)->S.v = s->V.v;
-	qfq_enter(s, id, weight_of(&s->facts, id));
-	qfq_count_waiting(s, qfq_flow(s, id)->group, 1);
+	u64 phi = weight_of(&s->facts, id), S = qfq_flow(s, qfq_task(s, id)->flow)->S.v;
+
+	if (why == NEW || qfq_flow(s, qfq_task(s, id)->flow)->phi != phi) {
+		qfq_unassign(s, id);
+		qfq_assign(s, id, phi, why == NEW ? s->V.v : S);
+	}
+	qfq_enter(s, id);
+	qfq_count_waiting(s, qfq_task(s, id)->flow, 1);
 }
 
 static inline void qfq_leave(struct qfq *s, u32 id, u64 now, enum why why)
 {
 	if (!is_picked(&s->facts, id))
-		qfq_count_waiting(s, qfq_flow(s, id)->group, -1);
+		qfq_count_waiting(s, qfq_task(s, id)->flow, -1);
 	qfq_exit(s, id);
+	if (why == EXITED)
+		qfq_unassign(s, id);
 }
 
-/* Another weight is a flow that goes and one that comes (qfq R6). */
+/* Another weight is a task that goes and one that comes (qfq R6). */
 static inline void qfq_reweigh(struct qfq *s, u32 id, u64 w, u64 now)
 {
 	u32 waits = !is_picked(&s->facts, id);
+	u64 S = qfq_flow(s, qfq_task(s, id)->flow)->S.v;
 
-	qfq_count_waiting(s, qfq_flow(s, id)->group, -waits);
+	qfq_count_waiting(s, qfq_task(s, id)->flow, -waits);
 	qfq_exit(s, id);
-	qfq_enter(s, id, w);
-	qfq_count_waiting(s, qfq_flow(s, id)->group, waits);
+	qfq_unassign(s, id);
+	qfq_assign(s, id, w, S);
+	qfq_enter(s, id);
+	qfq_count_waiting(s, qfq_task(s, id)->flow, waits);
 }
 
 /* ---- selection ---- */
 
-/* Of group i the first flow of the first slot; of those that are not picked (qfq D3). */
-static NOINLINE void qfq_find(struct qfq *s, u32 i)
+/* Of group i the first flow of the first slot; of those of which a task waits (qfq D3). */
+static NOINLINE void qfq_find_flow(struct qfq *s, u32 i)
 {
 	s->found = 0;
 	s->check = qfq_group(s, i)->full;
@@ -338,7 +456,7 @@ static NOINLINE void qfq_find(struct qfq *s, u32 i)
 
 		if (!s->found)
 			s->found = first;
-		if (!is_picked(&s->facts, s->found))
+		if (qfq_flow(s, s->found)->waiting)
 			return;
 		s->found = ring_next(&s->slots, s->found);
 		if (s->found != first)
@@ -348,43 +466,74 @@ static NOINLINE void qfq_find(struct qfq *s, u32 i)
 	}
 }
 
+/* Deficit round-robin: a visit is worth a quantum; who has had more before may have to wait for another (qfq R7). */
+static NOINLINE void qfq_find_task(struct qfq *s, u32 f)
+{
+	s->found = qfq_flow(s, f)->head;
+	while (can_loop) {
+		struct qfq_task *t = qfq_task(s, s->found);
+
+		if (!is_picked(&s->facts, s->found)) {
+			if (t->D <= 0)
+				t->D += s->facts.quantum;
+			if (t->D > 0)
+				return;
+		}
+		s->found = qfq_flow(s, f)->head = ring_next(&s->heads, s->found);
+	}
+}
+
 /* The lowest ready group, which of these has the least F (qfq R3) */
-static inline u32 qfq_pick(struct qfq *s, u32 cpu, u64 now)
+static inline u32 qfq_choose(struct qfq *s)
 {
 	u64 groups;
 
-	if (!s->waiting)
-		return 0;
 	qfq_update(s);
 	groups = s->set[ER] & s->waiting;
 	if (!groups)
 		groups = s->set[EB] & s->waiting ? s->set[EB] & s->waiting : s->waiting;
-	qfq_find(s, lowest_bit(groups));
-	qfq_count_waiting(s, lowest_bit(groups), -1);
+	qfq_find_flow(s, lowest_bit(groups));
+	return s->found;
+}
+
+/* An aggregate in service is served on (qfq R7). */
+static inline u32 qfq_pick(struct qfq *s, u32 cpu, u64 now)
+{
+	u32 f = s->serving[cpu & CPU_MASK];
+
+	if (!s->waiting)
+		return 0;
+	if (qfq_flow(s, f)->served_by != cpu + 1 || !qfq_flow(s, f)->waiting)
+		f = qfq_choose(s);
+	s->serving[cpu & CPU_MASK] = f;
+	qfq_flow(s, f)->served_by = cpu + 1;
+	qfq_find_task(s, f);
+	qfq_count_waiting(s, f, -1);
 	return s->found;
 }
 
 /* S += W/phi, V += W/Phi for an amount of service W (qfq R5) */
 static inline void qfq_charge(struct qfq *s, u32 id, u64 ran, u64 now)
 {
-	vtime_advance(&qfq_flow(s, id)->S, ran, weight_of(&s->facts, id));
+	struct qfq_flow *t = qfq_flow(s, qfq_task(s, id)->flow);
+
+	vtime_advance(&t->S, ran, t->n * t->phi);
 	vtime_advance(&s->V, ran, s->Phi);
+	t->used += ran;
+	qfq_task(s, id)->D -= ran;
 }
 
-/* To the slot of its new start tag (qfq R2); not too far (qfq D2). */
+/* Its visit may be over (qfq R7), and its flow's budget used. */
 static inline void qfq_stop(struct qfq *s, u32 id, u64 now, enum why why)
 {
-	struct qfq_flow *t = qfq_flow(s, id);
-	u32 i = t->group;
-	struct qfq_group was = *qfq_group(s, i);
-	u64 low = s->V.v - ((u64)QFQ_BEHIND << (i & 63)), high = s->V.v + ((u64)QFQ_AHEAD << (i & 63));
+	u32 f = qfq_task(s, id)->flow;
+	struct qfq_flow *t = qfq_flow(s, f);
 
-	if (vtime_before(t->S.v, low))
-		t->S = (struct vtime){ .v = low };
-	if (vtime_before(high, t->S.v))
-		t->S = (struct vtime){ .v = high };
-	qfq_take(s, id);
-	qfq_insert(s, id, i);
-	qfq_settle(s, i, &was);
-	qfq_count_waiting(s, i, 1);
+	if (qfq_task(s, id)->D <= 0 || why == YIELDED) {
+		ring_remove(&s->heads, &t->head, id);
+		ring_push_back(&s->heads, &t->head, id);
+	}
+	if (qfq_is_done(s, t))
+		qfq_resort(s, f);
+	qfq_count_waiting(s, f, 1);
 }

@@ -60,7 +60,7 @@ fn settle(weights: &mut [u64], total: u64) {
 }
 
 /// One whole period of a policy. Checks that each client has had its weight in the end if it `closes`.
-pub fn errors(policy: &str, params: Params, weights: &[u64], closes: bool) -> Range {
+pub fn errors(policy: &str, params: &[(&str, usize, i64)], weights: &[u64], closes: bool) -> Range {
     let total: u64 = weights.iter().sum();
     let mut machine = Machine::new(policy, &[], params, 1, QUANTUM_NS).unwrap();
     for (id, weight) in (1..).zip(weights) {

@@ -8,7 +8,7 @@ use crate::cases::{config, quanta, run, weights};
 use crate::lockstep::{Lockstep, QUANTUM_NS};
 use crate::study::{Params, Random, errors, weight_set};
 
-const ALL: [&str; 5] = ["wfq", "wf2q", "wf2qplus", "qfq", "bvt"];
+const ALL: [&str; 6] = ["wfq", "wf2q", "wf2qplus", "qfq", "qfq:M=8", "bvt"];
 
 /// Who has the least (k + 1)/phi, k quanta received; among equals who waited longest
 fn wfq(weights: &[u64], n: usize) -> Vec<u32> {
@@ -114,6 +114,49 @@ proptest! {
         }
         let (least, most) = errors("qfq", &[], &weights, false);
         prop_assert!(least > -4.0 && most < 3.0, "qfq: {} .. {}", least, most);
+    }
+}
+
+/// QFQ+: with aggregates of at most M tasks errors grow by M at most, and everybody still has its part.
+fn qfq_plus(m: i64, weights: &[u64]) -> (f64, f64) {
+    errors("qfq", &[("qfq", 0, m)], weights, false)
+}
+
+proptest! {
+    #![proptest_config(config(34))]
+
+    #[test]
+    fn qfq_r7_errors(weights in weights(), m in 2_i64..17) {
+        let (least, most) = qfq_plus(m, &weights);
+        let more = (m as f64).min(weights.len() as f64);
+        prop_assert!(least > -4.0 - more && most < 3.0 + more, "M={}: {} .. {}", m, least, most);
+    }
+
+    /// Where no two weights are the same there is nothing to put together.
+    #[test]
+    fn qfq_r7_different_weights_are_alone(weights in prop::collection::btree_set(1_u64..200, 1..12)) {
+        let weights: Vec<u64> = weights.into_iter().collect();
+        let with = |m: i64| quanta("qfq", &[("qfq", 0, m)], &weights, 600);
+        prop_assert_eq!(with(8), with(1));
+    }
+}
+
+/// One of weight 4 and four of weight 1, which with M = 4 are an aggregate of the same weight: it has four quanta, a quantum
+/// each of its tasks, where the heavy one has one at a time.
+#[test]
+fn qfq_r7_an_aggregate_is_served_at_once() {
+    let runs = |m: i64| {
+        let ran = quanta("qfq", &[("qfq", 0, m)], &[4, 1, 1, 1, 1], 80);
+        let mut lights = ran.split(|&id| id == 1).map(<[TaskId]>::len).filter(|n| *n > 0).collect::<Vec<_>>();
+        // The first and the last run may be cut.
+        lights.pop();
+        lights.split_off(1)
+    };
+    assert!(runs(4).iter().all(|n| *n == 4), "{:?}", runs(4));
+    assert!(runs(1).iter().all(|n| *n < 4), "{:?}", runs(1));
+    let ran = quanta("qfq", &[("qfq", 0, 4)], &[4, 1, 1, 1, 1], 80);
+    for id in 2..=5 {
+        assert_eq!(ran.iter().filter(|&&r| r == id).count(), 10, "{ran:?}");
     }
 }
 
@@ -225,8 +268,8 @@ fn wfq_r4_wf2q_r4_wf2qplus_r4_qfq_r6_a_new_weight() {
 
 /// A turn that the host cuts to a quarter costs a quarter, and one that lasts three quanta costs three.
 #[test]
-fn qfq_r2_r4_r5_time_counts_not_turns() {
-    for policy in ["qfq", "wf2qplus", "wf2q", "wfq"] {
+fn qfq_r2_r4_r5_r7_time_counts_not_turns() {
+    for policy in ["qfq", "qfq:M=8", "wf2qplus", "wf2q", "wfq"] {
         let mut one = Lockstep::with(policy, 1, &[1, 1, 2]);
         let mut service = [0; 4];
         for _ in 0..400 {

@@ -29,6 +29,7 @@ impl Lockstep {
         let mut names = spec.split('+');
         let (policy, literal) = match names.next().unwrap() {
             "gr3:literal" => ("gr3", &[("gr3", 0, 1)][..]),
+            "qfq:M=8" => ("qfq", &[("qfq", 0, 8)][..]),
             policy => (policy, &[][..]),
         };
         let modifiers: Vec<&str> = names.collect();
