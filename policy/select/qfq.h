@@ -74,6 +74,7 @@ struct qfq {
 	u64 Phi;     /* weights of who is runnable */
 	u64 set[4];  /* of groups by state */
 	u64 waiting; /* groups of which somebody waits */
+	struct qfq_group was; /* scratch: what it was before a change */
 	u64 check;   /* scratch */
 	u32 found;
 	struct qfq_group group[QFQ_GROUPS];
@@ -242,7 +243,7 @@ static inline void qfq_rotate(struct qfq *s, u32 i, u64 S)
 }
 
 /* Last in the slot of its start tag (qfq R2) */
-static inline void qfq_insert(struct qfq *s, u32 f)
+static NOINLINE void qfq_insert(struct qfq *s, u32 f)
 {
 	struct qfq_flow *t = qfq_flow(s, f);
 	u32 i = t->group;
@@ -261,7 +262,7 @@ static inline void qfq_insert(struct qfq *s, u32 f)
 	ring_push_back(&s->slots, qfq_slot(s, i, t->slot), f);
 }
 
-static inline void qfq_take(struct qfq *s, u32 f)
+static NOINLINE void qfq_take(struct qfq *s, u32 f)
 {
 	struct qfq_flow *t = qfq_flow(s, f);
 	struct qfq_group *g = qfq_group(s, t->group);
@@ -272,10 +273,10 @@ static inline void qfq_take(struct qfq *s, u32 f)
 		g->full &= ~(1ull << ((t->slot - g->front) % QFQ_SLOTS));
 }
 
-/* Flows of group i have changed, which was as `was`. */
-static inline void qfq_settle(struct qfq *s, u32 i, const struct qfq_group *was)
+/* Flows of group i have changed, which was as s->was. */
+static NOINLINE void qfq_settle(struct qfq *s, u32 i)
 {
-	struct qfq_group *g = qfq_group(s, i);
+	struct qfq_group *g = qfq_group(s, i), *was = &s->was;
 
 	if (g->full)
 		qfq_scan(s, i);
@@ -317,7 +318,7 @@ static inline u32 qfq_new_flow(struct qfq *s, u64 phi, u64 S)
 }
 
 /* The task is of an aggregate of weight phi that has room, or of a new one with start tag S. */
-static inline void qfq_assign(struct qfq *s, u32 id, u64 phi, u64 S)
+static NOINLINE void qfq_assign(struct qfq *s, u32 id, u64 phi, u64 S)
 {
 	u32 *open = qfq_open(s, phi);
 	struct qfq_flow *t = qfq_flow(s, *open);
@@ -329,7 +330,7 @@ static inline void qfq_assign(struct qfq *s, u32 id, u64 phi, u64 S)
 	qfq_task(s, id)->D = 0;
 }
 
-static inline void qfq_unassign(struct qfq *s, u32 id)
+static NOINLINE void qfq_unassign(struct qfq *s, u32 id)
 {
 	u32 f = qfq_task(s, id)->flow;
 
@@ -341,11 +342,10 @@ static inline void qfq_unassign(struct qfq *s, u32 id)
 }
 
 /* To the slot of its new start tag (qfq R2); not too far (qfq D2). */
-static inline void qfq_resort(struct qfq *s, u32 f)
+static NOINLINE void qfq_resort(struct qfq *s, u32 f)
 {
 	struct qfq_flow *t = qfq_flow(s, f);
 	u32 i = t->group;
-	struct qfq_group was = *qfq_group(s, i);
 	u64 low = s->V.v - ((u64)QFQ_BEHIND << (i & 63)), high = s->V.v + ((u64)QFQ_AHEAD << (i & 63));
 
 	if (vtime_before(t->S.v, low))
@@ -353,9 +353,10 @@ static inline void qfq_resort(struct qfq *s, u32 f)
 	if (vtime_before(high, t->S.v))
 		t->S = (struct vtime){ .v = high };
 	t->used = t->served_by = 0;
+	s->was = *qfq_group(s, i);
 	qfq_take(s, f);
 	qfq_insert(s, f);
-	qfq_settle(s, i, &was);
+	qfq_settle(s, i);
 }
 
 /* An aggregate stays where it is, in service, until its budget is used. */
@@ -377,13 +378,13 @@ static inline void qfq_enter(struct qfq *s, u32 id)
 {
 	u32 f = qfq_task(s, id)->flow;
 	struct qfq_flow *t = qfq_flow(s, f);
-	struct qfq_group was = *qfq_group(s, t->group);
 
 	if (!t->n) {
+		s->was = *qfq_group(s, t->group);
 		t->S = (struct vtime){ .v = vtime_max(t->S.v, s->V.v) };
 		t->used = t->served_by = 0;
 		qfq_insert(s, f);
-		qfq_settle(s, t->group, &was);
+		qfq_settle(s, t->group);
 	}
 	t->n++;
 	vtime_reweigh(&t->S);
@@ -395,14 +396,14 @@ static inline void qfq_exit(struct qfq *s, u32 id)
 {
 	u32 f = qfq_task(s, id)->flow;
 	struct qfq_flow *t = qfq_flow(s, f);
-	struct qfq_group was = *qfq_group(s, t->group);
 
 	t->n--;
 	vtime_reweigh(&t->S);
 	ring_remove(&s->heads, &t->head, id);
 	if (!t->n) {
+		s->was = *qfq_group(s, t->group);
 		qfq_take(s, f);
-		qfq_settle(s, t->group, &was);
+		qfq_settle(s, t->group);
 	} else if (qfq_is_done(s, t)) {
 		qfq_resort(s, f);
 	}
