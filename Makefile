@@ -38,6 +38,7 @@ test-rust: .need-build
 	echo "DIVVY_PYTHON=$${python:-python3} $(CARGO) test --locked --workspace"; \
 	DIVVY_PYTHON=$${python:-python3} $(CARGO) test --locked --workspace
 	$(CARGO) test --locked -p divvy-lab --features parquet --lib parquet
+	@.ci/need script=bsdutils
 	$(CARGO) test --locked -p divvy --features top --test top
 	$(CARGO) test --locked -p divvy --features top --bin divvy top::
 

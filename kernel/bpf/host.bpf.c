@@ -55,8 +55,8 @@ struct host_task {
 	bool seen;     /* was runnable before */
 	bool held;     /* slots has it */
 	bool interrupted; /* its turn, by a real-time task */
-	bool waits;    /* for a CPU, since `enqueued` */
-	u64 enqueued;  /* when */
+	u64 enqueued;  /* when, at last */
+	u64 waits_from; /* when it began to wait for a CPU, enqueued again or not; 0 it does not */
 	u64 ran;       /* p->se.sum_exec_runtime when it came on its CPU */
 	u64 counted;   /* the same, until when its account has it */
 	u64 turn_from; /* the same when its turn began */
@@ -238,11 +238,11 @@ static __always_inline void count_turn(u32 id, u64 now)
 	struct host_task *t = host_task(id);
 
 	a->turns++;
-	if (!t->waits)
+	if (!t->waits_from)
 		return;
-	t->waits = false;
 	a->waits++;
-	a->waited_ns += now - t->enqueued;
+	a->waited_ns += now - t->waits_from;
+	t->waits_from = 0;
 }
 
 /* The CPUs [from, from + 64) of the machine that the mask has */
@@ -516,7 +516,7 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	tell(EVENT_quiescent, &e);
 	settle_account(id);
 	accounts[id & POOL_MASK].runnable = false;
-	host_task(id)->waits = false;
+	host_task(id)->waits_from = 0;
 	stats.runnable = machine.s.facts.nrunnable;
 	bpf_spin_unlock(&lock);
 	if (stopped)
@@ -786,7 +786,8 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	tell(EVENT_enqueue, &e);
 	t->enqueued = e.now;
-	t->waits = true;
+	if (!t->waits_from)
+		t->waits_from = e.now;
 	bpf_spin_unlock(&lock);
 	t->seen = true;
 	kick(e.cpu);

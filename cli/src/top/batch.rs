@@ -1,5 +1,6 @@
 //! An interval after the other, as text.
 
+use std::io::{self, IsTerminal as _};
 use std::thread;
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ pub fn run(options: &Options, output: Output) -> anyhow::Result<()> {
     let mut looker = Looker::default();
     looker.look()?;
     if options.format == Some(TopFormat::Csv) {
-        output.write(plain::CSV_HEAD, None)?;
+        output.write_bytes(plain::CSV_HEAD.as_bytes(), None)?;
     }
     let mut next = Instant::now();
     for _ in 0..options.times.unwrap_or(u64::MAX) {
@@ -23,17 +24,22 @@ pub fn run(options: &Options, output: Output) -> anyhow::Result<()> {
         next = next.max(Instant::now());
         thread::sleep(next - Instant::now());
         let sight = looker.look()?;
-        output.write(&text(options, &sight, output)?, None)?;
+        print(options, &sight, output)?;
     }
     Ok(())
 }
 
-fn text(options: &Options, sight: &Sight, output: Output) -> anyhow::Result<String> {
+/// Programs get names as they are, byte by byte; a terminal gets none that it would obey.
+fn print(options: &Options, sight: &Sight, output: Output) -> anyhow::Result<()> {
     let show = &options.show;
     let rows = show.rows(&sight.interval);
-    Ok(match options.format.unwrap_or(TopFormat::Table) {
-        TopFormat::Table => plain::table(sight, &rows, show, output.columns(None), output.is_styled(None)),
+    let text = match options.format.unwrap_or(TopFormat::Table) {
+        TopFormat::Table => {
+            let table = plain::table(sight, &rows, show, output.columns(None), output.is_styled(None));
+            return output.write(&table, None);
+        }
         TopFormat::Json => plain::json(sight, &rows, show)?,
-        TopFormat::Csv => plain::csv(sight, &rows),
-    })
+        TopFormat::Csv => plain::csv(sight, &rows, io::stdout().is_terminal()),
+    };
+    output.write_bytes(text.as_bytes(), None)
 }

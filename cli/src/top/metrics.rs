@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context as _;
 use divvy_kernel::load::{self, Interval, TaskRow, Viewer};
@@ -49,10 +50,10 @@ impl Exporter {
 
     /// Also when no scheduler is loaded: that is a metric as well.
     pub fn serve_forever(&self) -> anyhow::Result<()> {
-        let (mut viewer, users) = (Viewer::default(), Users::read());
-        loop {
-            self.server.serve(|| self.scrape(&mut viewer, &users)).context("cannot answer scrapes")?;
-        }
+        let (viewer, users) = (Mutex::new(Viewer::default()), Users::read());
+        // One at a time asks the scheduler.
+        let scrape = || self.scrape(&mut viewer.lock().unwrap_or_else(PoisonError::into_inner), &users);
+        Err(self.server.serve_forever(scrape)).context("scrapes of metrics are not answered any more")
     }
 
     fn scrape(&self, viewer: &mut Viewer, users: &Users) -> String {

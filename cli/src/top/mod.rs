@@ -119,7 +119,11 @@ pub fn run(options: Options, output: Output) -> anyhow::Result<()> {
         }
         server => {
             if let Some(server) = server {
-                std::thread::spawn(move || server.serve_forever());
+                std::thread::spawn(move || {
+                    if let Err(error) = server.serve_forever() {
+                        output.note(&format!("{error:#}"));
+                    }
+                });
             }
             batch::run(&options, output)
         }

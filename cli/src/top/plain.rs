@@ -41,7 +41,7 @@ pub fn cpus(count: u32) -> String {
     format!("{count} CPU{}", if count == 1 { "" } else { "s" })
 }
 
-/// For programs: one line.
+/// For programs: one line. What a terminal would obey is escaped, which is the same in JSON.
 pub fn json(sight: &Sight, rows: &[Row], show: &Show) -> serde_json::Result<String> {
     let interval = &sight.interval;
     let value = json!({
@@ -54,23 +54,41 @@ pub fn json(sight: &Sight, rows: &[Row], show: &Show) -> serde_json::Result<Stri
         "by": show.by,
         "rows": rows,
     });
-    serde_json::to_string(&value).map(|line| line + "\n")
+    serde_json::to_string(&value).map(|line| escape_json(&line) + "\n")
+}
+
+/// Other than ASCII there is in strings only.
+fn escape_json(line: &str) -> String {
+    let mut safe = String::with_capacity(line.len());
+    for c in line.chars() {
+        if text::is_obeyed(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(safe, "\\u{unit:04x}");
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
 }
 
 /// The columns of [`csv`].
 pub const CSV_HEAD: &str = "end_ns,duration_ns,pid,tgid,user,cgroup,name,threads,runnable,weight,effective_weight,\
     entitled_ns,received_ns,entitled_share,received_share,error_ns,waited_ns,waits,turns\r\n";
 
-/// A line a row (RFC 4180). What does not apply is empty.
-pub fn csv(sight: &Sight, rows: &[Row]) -> String {
+/// A line a row (RFC 4180). What does not apply is empty. Names are as they are, but escaped for a terminal.
+pub fn csv(sight: &Sight, rows: &[Row], is_terminal: bool) -> String {
     let mut out = String::new();
     let number = |value: Option<u32>| value.map_or_else(String::new, |value| value.to_string());
-    let name = |value: Option<&str>| field(value.unwrap_or_default());
+    let name = |value: Option<&str>| {
+        let value = value.unwrap_or_default();
+        if is_terminal { field(&text::escape(value)) } else { field(value) }
+    };
     for row in rows {
         let _ = write!(out, "{},{}", sight.interval.end_ns, sight.interval.duration_ns);
         let _ = write!(out, ",{},{}", number(row.pid), number(row.tgid));
         let _ = write!(out, ",{},{}", name(row.user.as_deref()), name(row.cgroup.as_deref()));
-        let _ = write!(out, ",{},{},{}", field(&row.name), row.threads, row.runnable);
+        let _ = write!(out, ",{},{},{}", name(Some(&row.name)), row.threads, row.runnable);
         let _ = write!(out, ",{},{}", row.weight, row.effective_weight);
         let _ = write!(out, ",{},{}", row.entitled_ns, row.received_ns);
         let _ = write!(out, ",{},{}", row.entitled_share, row.received_share);
@@ -115,12 +133,29 @@ mod tests {
     fn csv_has_as_many_fields_as_its_head() {
         let (sight, mut show) = (sight(), show(By::Thread));
         show.sort = Column::Name;
-        let text = csv(&sight, &show.rows(&sight.interval));
+        let text = csv(&sight, &show.rows(&sight.interval), false);
         let fields = CSV_HEAD.matches(',').count();
         assert!(text.lines().all(|line| line.matches(',').count() == fields), "{text}");
         assert!(
             text.starts_with("3000000000,1000000000,,,,,(ended),1,1,1024,512,500000000,10000000,"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn programs_get_a_name_as_it_is_and_a_terminal_nothing_that_it_obeys() {
+        let (mut sight, show) = (sight(), show(By::Thread));
+        let odd = "a\u{1b}[31m,\"b\"\u{7f}\r\n\u{9b}2J\u{202e}";
+        sight.interval.tasks[0].comm = odd.to_owned();
+        let rows = show.rows(&sight.interval);
+        let exact = csv(&sight, &rows, false);
+        assert!(exact.contains(",\"a\u{1b}[31m,\"\"b\"\"\u{7f}\r\n\u{9b}2J\u{202e}\","), "{exact:?}");
+        let shown = csv(&sight, &rows, true);
+        assert!(shown.split("\r\n").all(|line| !line.contains(text::is_obeyed)), "{shown:?}");
+        assert!(shown.contains(",\"a\\u{1b}[31m,\"\"b\"\"\\u{7f}\\r\\n\\u{9b}2J\\u{202e}\","), "{shown}");
+        let line = json(&sight, &rows, &show).expect("JSON");
+        assert!(!line.trim_end().contains(text::is_obeyed), "{line:?}");
+        let value: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(value["rows"][0]["name"], odd);
     }
 }

@@ -14,13 +14,18 @@ pub fn escape(name: &str) -> String {
             safe.push('…');
             break;
         }
-        if c.is_control() || is_invisible(c) {
+        if is_obeyed(c) {
             safe.extend(c.escape_default());
         } else {
             safe.push(c);
         }
     }
     safe
+}
+
+/// Whether a terminal would do something else than show it.
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control() || is_invisible(c)
 }
 
 /// Line separators, zero-width characters, and direction marks.

@@ -95,8 +95,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// None where there is no `script`.
-    fn start(fake: &Fake, environment: &[(&str, &str)]) -> Option<Self> {
+    fn start(fake: &Fake, environment: &[(&str, &str)]) -> Self {
         let shell = format!(
             "stty rows {ROWS} cols {COLUMNS}; echo \"mode $(stty -g)\"; sh -c 'echo \"pid $$\"; exec {} top -d 100ms'; \
              echo \"code $?\"; echo \"mode $(stty -g)\"",
@@ -108,9 +107,11 @@ impl Terminal {
             .env("DIVVY_SOCKET", fake.path())
             .env("TERM", "xterm-256color");
         command.env_remove("NO_COLOR").envs(environment.iter().copied());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = child
+            .unwrap_or_else(|error| panic!("script: {error}: these tests need it: apt-get install bsdutils"));
         let bytes = Arc::new(Mutex::new(Vec::new()));
-        let (mut out, copy) = (child.stdout.take()?, Arc::clone(&bytes));
+        let (mut out, copy) = (child.stdout.take().expect("a pipe"), Arc::clone(&bytes));
         std::thread::spawn(move || {
             let mut piece = [0; 4096];
             while let Ok(size @ 1..) = out.read(&mut piece) {
@@ -118,7 +119,7 @@ impl Terminal {
             }
         });
         let keys = child.stdin.take();
-        Some(Self { child, keys, bytes })
+        Self { child, keys, bytes }
     }
 
     fn screen(&self) -> Screen {
@@ -167,7 +168,7 @@ impl Drop for Terminal {
 #[test]
 fn it_shows_sorts_filters_pauses_and_quits() {
     let fake = Fake::start("screen", None);
-    let Some(mut terminal) = Terminal::start(&fake, &[]) else { return };
+    let mut terminal = Terminal::start(&fake, &[]);
     let first = terminal.until("the table", |screen| screen.line(5).contains("75.00"));
     assert!(first.line(0).starts_with("gr3 on 1 CPU, "), "{}", first.text());
     assert!(first.line(1).ends_with("received 100.0%, entitled 100.0%"), "{}", first.text());
@@ -197,7 +198,7 @@ fn it_shows_sorts_filters_pauses_and_quits() {
 #[test]
 fn weights_are_set_in_place() {
     let fake = Fake::start("weight", None);
-    let Some(mut terminal) = Terminal::start(&fake, &[("NO_COLOR", "1")]) else { return };
+    let mut terminal = Terminal::start(&fake, &[("NO_COLOR", "1")]);
     terminal.until("the table", |screen| screen.line(5).contains("75.00"));
     terminal.press("\u{1b}[B"); // down
     terminal.press("w2.5\r");
@@ -215,13 +216,13 @@ fn weights_are_set_in_place() {
 #[test]
 fn it_gives_the_terminal_back_however_it_ends() {
     let mut fake = Fake::start("ends", None);
-    let Some(terminal) = Terminal::start(&fake, &[]) else { return };
+    let terminal = Terminal::start(&fake, &[]);
     let screen = terminal.until("the table", |screen| screen.line(5).contains("75.00"));
     let pid = screen.printed.lines().find_map(|line| line.strip_prefix("pid ")).expect("a number");
     assert!(Command::new("kill").args(["-TERM", pid.trim()]).status().expect("kill runs").success());
     terminal.assert_restored(0);
 
-    let Some(terminal) = Terminal::start(&fake, &[]) else { return };
+    let terminal = Terminal::start(&fake, &[]);
     terminal.until("the table", |screen| screen.line(5).contains("75.00"));
     fake.stop();
     let printed = terminal.assert_restored(5);

@@ -31,20 +31,26 @@ pub fn run(options: Options, output: Output) -> anyhow::Result<()> {
     let mut signals = Signals::block().context("cannot wait for signals")?;
     let mut looker = Looker::default();
     let first = looker.look()?;
+    let (tell_problem, problems) = channel();
     if let Some(server) = options.metrics.map(metrics::listen).transpose()? {
-        thread::spawn(move || server.serve_forever());
+        thread::spawn(move || {
+            if let Err(error) = server.serve_forever() {
+                let _ = tell_problem.send(format!("{error:#}"));
+            }
+        });
     }
     let mut model = Model::new(options.show, options.every);
     model.see(first);
     let asker = Asker::start(looker);
     let mut screen = Screen::open()?;
-    watch(&mut screen, &mut model, &asker, &mut signals, &Theme::new(output.is_styled(None)))
+    watch(&mut screen, &mut model, &asker, &problems, &mut signals, &Theme::new(output.is_styled(None)))
 }
 
 fn watch(
     screen: &mut Screen,
     model: &mut Model,
     asker: &Asker,
+    problems: &Receiver<String>,
     signals: &mut Signals,
     theme: &Theme,
 ) -> anyhow::Result<()> {
@@ -74,6 +80,9 @@ fn watch(
                 }
                 Told::Set(result) => model.told(result),
             }
+        }
+        if let Ok(problem) = problems.try_recv() {
+            model.told(Ok(problem));
         }
         if !is_looking && !model.is_paused && last_look.elapsed() >= model.every {
             (is_looking, last_look) = (true, Instant::now());
