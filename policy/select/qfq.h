@@ -19,7 +19,7 @@
 #define POLICY_SHOWS(V) V("start tag of its flow", "ns of a nice-0 task", qfq_flow(s, qfq_task(s, id)->flow)->S.v)
 
 #define POLICY_ABOUT(A) \
-	A(TITLE, "quick fair queueing: WF2Q+ in constant time, by rounded tags; QFQ+ with M=8") \
+	A(TITLE, "quick fair queueing, WF2Q+ in constant time; with M=8 QFQ+") \
 	A(PAPER, "Checconi, Rizzo, Valente: QFQ: Efficient Packet Scheduling with Tight Guarantees, ToN 21(3), 2013") \
 	A(GUARANTEE, "on one CPU, a task that stays runnable is within a few quanta of its part, however many there are; within " \
 		     "M more with aggregates") \
