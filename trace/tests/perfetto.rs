@@ -258,7 +258,9 @@ mod bytes {
 }
 
 /// What is known of threads: number, name, CPU time; where each was from when to when.
-fn lives(recording: &Recording) -> Vec<(i32, String, u64, Vec<(u64, u64, String)>)> {
+type Life = (i32, String, u64, Vec<(u64, u64, String)>);
+
+fn lives(recording: &Recording) -> Vec<Life> {
     let life = |thread: &divvy_trace::Thread| {
         let interval = |i: &Interval| match i.activity {
             Activity::Blocked { state, .. } => (i.start_ns, i.end_ns, format!("{state:?}")),

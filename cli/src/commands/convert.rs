@@ -109,7 +109,7 @@ fn read_workload(input: &Path, output: Output) -> Result<Workload, WorkloadError
     io::stdin().lock().take(MOST_WORKLOAD_BYTES as u64 + 1).read_to_string(&mut text).map_err(failed)?;
     if text.len() > MOST_WORKLOAD_BYTES {
         let reason = "it is longer than the 64 MiB that divvy reads of a workload".to_owned();
-        return Err(WorkloadError::File { file: "stdin".to_owned(), reason }.into());
+        return Err(WorkloadError::File { file: "stdin".to_owned(), reason });
     }
     let (workload, notes) = Workload::parse_any(&text, "stdin")?;
     notes.iter().for_each(|note| output.note(&format!("note: {note}")));

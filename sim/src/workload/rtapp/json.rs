@@ -88,8 +88,8 @@ impl<'a> Reader<'a> {
             let rest = &rest[blank..];
             let comment = if rest.starts_with("//") {
                 rest.find('\n').unwrap_or(rest.len())
-            } else if rest.starts_with("/*") {
-                let end = rest[2..].find("*/").map(|end| end + 4);
+            } else if let Some(inside) = rest.strip_prefix("/*") {
+                let end = inside.find("*/").map(|end| end + 4);
                 self.at += blank;
                 let end = end.ok_or_else(|| self.error("this comment has no end", "close it with */"))?;
                 self.at -= blank;
