@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use divvy_trace::{Counter, OutRun, OutThread, OutWake, Outgoing, State};
+use divvy_trace::{Counter, FIRST_TID, OutRun, OutThread, OutWake, Outgoing, State};
 
 use crate::course::{Course, Stretch, What};
 use crate::report::{Run, TaskResult};
 
-/// Thread numbers begin behind this, so that they are not taken for those of a kernel's first threads.
-const FIRST_TID: i32 = 1000;
 /// Priority of nice 0.
 const NICE_0: i16 = 120;
 const NICE_0_WEIGHT: f64 = 1024.0;

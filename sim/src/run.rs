@@ -113,11 +113,11 @@ pub fn simulate_rows(
     let workload = &adapted(workload, options)?;
     let reps = options.reps.max(1);
     let jobs: Vec<(&Spec, u32)> = specs.iter().flat_map(|s| (0..reps).map(move |r| (s, r))).collect();
-    let tasks = match rows {
+    let tasks = || match rows {
         Rows::EachInstance => row_names(workload).len(),
         Rows::Named(names) => names.len(),
     };
-    let limits = options.figures.map(|limits| limits.among(specs.len(), tasks));
+    let limits = options.figures.map(|limits| limits.among(specs.len(), tasks()));
     let options = &Options { figures: limits, ..options.clone() };
     let mut runs = jobs
         .par_iter()

@@ -36,7 +36,7 @@ pub use classify::{Class, WakeCounts};
 pub use error::{ErrorKind, Place, TraceError};
 pub use interval::{Activity, Interval, Queued, Wake};
 pub use observed::{Observed, Spread};
-pub use outgoing::{Counter, OutRun, OutThread, OutWake, Outgoing};
+pub use outgoing::{Counter, FIRST_TID, OutRun, OutThread, OutWake, Outgoing};
 pub use perf_data::scrub::{Scrubbed, scrub};
 pub use perf_script::write::write as write_perf_script;
 pub use perfetto::write::write as write_perfetto;

@@ -5,6 +5,9 @@ use crate::interval::{Activity, Queued, Wake};
 use crate::recording::Recording;
 use crate::state::State;
 
+/// Threads that have no number of a kernel's are numbered from here on, so that they are not taken for its first ones.
+pub const FIRST_TID: i32 = 1000;
+
 /// Who ran where, who was woken, and what else is known over time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outgoing {

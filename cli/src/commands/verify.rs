@@ -87,7 +87,7 @@ fn fail(file: &Path, report: &Report) -> anyhow::Result<()> {
 
 fn table(name: &str, report: &Report) -> String {
     let span = text::time((report.last_ns - report.first_ns) as f64);
-    let mut out = format!("{name}: {} on {}, {span}\n", report.header.spec, cpus(report.header.cpus));
+    let mut out = format!("{name}: {} on {}, {span}\n", report.header.spec, text::cpus(report.header.cpus));
     let so_far = format!("{} events, {} decisions", thousands(report.events), thousands(report.decisions));
     let _ = match &report.verdict {
         Verdict::Ok => writeln!(out, "{so_far}: all as natively"),
@@ -119,10 +119,6 @@ fn range(first: u64, n: u64) -> String {
         1 => format!("event {} is", thousands(first)),
         _ => format!("events {} to {} are", thousands(first), thousands(first + n - 1)),
     }
-}
-
-fn cpus(n: u32) -> String {
-    format!("{n} CPU{}", if n == 1 { "" } else { "s" })
 }
 
 fn thousands(n: u64) -> String {

@@ -19,7 +19,7 @@ pub fn table(sight: &Sight, rows: &[Row], show: &Show, columns: usize, is_styled
     let head = format!(
         "{} on {}: interval of {}, {} after loading",
         text::escape(&sight.policy),
-        cpus(interval.cpus),
+        text::cpus(interval.cpus),
         text::time(interval.duration_ns as f64),
         text::time(interval.end_ns as f64)
     );
@@ -34,11 +34,6 @@ pub fn table(sight: &Sight, rows: &[Row], show: &Show, columns: usize, is_styled
     }
     out.push('\n');
     out
-}
-
-/// `2 CPUs`
-pub fn cpus(count: u32) -> String {
-    format!("{count} CPU{}", if count == 1 { "" } else { "s" })
 }
 
 /// For programs: one line. What a terminal would obey is escaped, which is the same in JSON.

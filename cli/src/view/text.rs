@@ -23,6 +23,11 @@ pub fn escape(name: &str) -> String {
     safe
 }
 
+/// `2 CPUs`
+pub fn cpus(count: u32) -> String {
+    format!("{count} CPU{}", if count == 1 { "" } else { "s" })
+}
+
 /// Whether a terminal would do something else than show it.
 pub fn is_obeyed(c: char) -> bool {
     c.is_control() || is_invisible(c)

@@ -3,16 +3,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use divvy_sim::course::MOST_EVENTS;
 use divvy_sim::policy::{Event, TaskId};
-use divvy_trace::{OutRun, OutThread, OutWake, Outgoing, State};
+use divvy_trace::{FIRST_TID, OutRun, OutThread, OutWake, Outgoing, State};
 
 use super::error::LogError;
 use super::verify::{Report, Told, verify};
-
-/// Thread numbers begin behind this, so that they are not taken for those of a kernel's first threads.
-const FIRST_TID: i32 = 1000;
-/// Most runs and wake-ups that are kept, of 32 bytes each.
-const MOST: usize = 1 << 23;
 
 /// What a log has of a schedule.
 #[derive(Debug)]
@@ -31,7 +27,7 @@ pub struct Scheduled {
 /// # Errors
 /// Those of [`verify`].
 pub fn schedule(file: &Path) -> Result<Scheduled, LogError> {
-    let mut recorder = Recorder::new(MOST);
+    let mut recorder = Recorder::new(MOST_EVENTS);
     let report = verify(file, &mut |told| {
         recorder.record(told);
         Ok(())

@@ -242,15 +242,13 @@ impl Engine<'_> {
                 Op::Run(ref d) => {
                     t.demand_ns = d.sample(&mut t.run);
                     if t.demand_ns > 0 {
-                        self.machine.bring(task, t.demand_ns);
-                        self.entitled.bring(task, t.demand_ns, self.now);
+                        self.bring(task);
                         return Ok(works);
                     }
                 }
                 Op::RunForever => {
                     t.demand_ns = NEVER;
-                    self.machine.bring(task, NEVER);
-                    self.entitled.bring(task, NEVER, self.now);
+                    self.bring(task);
                     return Ok(works);
                 }
                 Op::Sleep(ref d) => {
@@ -305,6 +303,13 @@ impl Engine<'_> {
             "task {name} and those that it wakes execute steps without end and without using time: give a loop of a program a run or a sleep"
         );
         Err(self.violation(text))
+    }
+
+    /// It has this demand from now on.
+    fn bring(&mut self, task: TaskId) {
+        let work_ns = self.tasks[task as usize].demand_ns;
+        self.machine.bring(task, work_ns);
+        self.entitled.bring(task, work_ns, self.now);
     }
 
     /// It goes on without a pause, but the work that it now begins was due before.

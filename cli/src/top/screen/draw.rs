@@ -111,7 +111,7 @@ fn summary_lines(model: &Model, width: u16, theme: &Theme) -> Vec<(String, Style
 
 fn title(sight: &Sight, model: &Model) -> String {
     let interval = &sight.interval;
-    let mut line = format!("{} on {}", text::escape(&sight.policy), cpus(interval.cpus));
+    let mut line = format!("{} on {}", text::escape(&sight.policy), text::cpus(interval.cpus));
     line += &format!(", {} after loading", text::time(interval.end_ns as f64));
     line += &format!("; the last {}", text::time(interval.duration_ns as f64));
     if !model.show.filter.is_empty() {
