@@ -37,7 +37,7 @@ echo '#include <bpf/libbpf.h>' >"$out/probe.c"
 echo 'int main(void) { return !libbpf_version_string(); }' >>"$out/probe.c"
 cc "$out/probe.c" -o "$out/probe" -lbpf 2>"$out/probe.log" || not_here "no libbpf; apt-get install libbpf-dev"
 
-includes="-Ipolicy -Isim/native"
+includes="-Ipolicy -Ipolicy/native"
 # The kernel's own headers are in a directory of the host's architecture, which clang's BPF target does not search.
 kernel_includes="-I/usr/include/$(cc -print-multiarch)"
 
