@@ -44,7 +44,9 @@ build() {
 # Each prints a line, or why not.
 fuzz_lib() {
 	build "$out/fuzz-lib" policy/native/fuzz_lib.c || return 1
-	said=$("$out/fuzz-lib" -s "${FUZZ_SEED:-1}" $(how_long 200) 2>&1) || {
+	long=$(how_long 200)
+	# shellcheck disable=SC2086 # an option and its value
+	said=$("$out/fuzz-lib" -s "${FUZZ_SEED:-1}" $long 2>&1) || {
 		echo "lib: $said" >&2
 		return 1
 	}
@@ -56,7 +58,8 @@ fuzz_policy() {
 	line=$(printf '%-10s' "$1")
 	long=$(how_long "$(cases_of "$1")")
 	for modifiers in $("$out/fuzz-$1" -l); do
-		said=$("$out/fuzz-$1" -m $modifiers -s $((${FUZZ_SEED:-1} + modifiers * 1000000)) $long 2>&1) || {
+		# shellcheck disable=SC2086 # an option and its value
+		said=$("$out/fuzz-$1" -m "$modifiers" -s $((${FUZZ_SEED:-1} + modifiers * 1000000)) $long 2>&1) || {
 			echo "$1, modifiers $modifiers: $said" >&2
 			return 1
 		}
@@ -65,7 +68,7 @@ fuzz_policy() {
 	echo "$line"
 }
 
-policies=${*:-$(cd policy/select && ls ./*.h | sed 's,^\./,,; s,\.h$,,')}
+policies=${*:-$(cd policy/select && printf '%s\n' *.h | sed 's,\.h$,,')}
 running=
 failed=
 n=0

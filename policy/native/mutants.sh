@@ -71,6 +71,7 @@ build_tests() {
 	for target; do
 		targets="$targets --test $target"
 	done
+	# shellcheck disable=SC2086 # many options
 	(cd "$tree" && DIVVY_SHARED_POLICIES=1 CARGO_TARGET_DIR=$work/target CARGO_TERM_COLOR=never \
 		"${CARGO:-cargo}" test --locked -p divvy-sim --no-run $targets) 2>"$work/said" || {
 		tail -40 "$work/said" >&2
@@ -115,7 +116,7 @@ break_it() {
 }
 
 policies() {
-	(cd "$tree/policy/select" && ls ./*.h | sed 's,^\./,,; s,\.h$,,')
+	(cd "$tree/policy/select" && printf '%s\n' *.h | sed 's,\.h$,,')
 }
 
 # affected FILE: the policies that it is compiled into: one for select/NAME.h and select/NAME/.., else all
@@ -129,6 +130,7 @@ mutant() {
 	rm -rf "${work:?}/lib-broken"
 	mkdir "$work/lib-broken" || exit 1
 	break_it "$1" "$2"
+	# shellcheck disable=SC2046 # one word for each policy
 	libraries "$work/lib-broken" $(affected "$1") || die "$1: $2 does not compile"
 	run_test "$3" "$4" "$work/lib-broken" "$work/lib"
 	status=$?
@@ -141,7 +143,7 @@ mutant() {
 }
 
 # The list, tabs between its fields
-grep -vE '^(#|$)' "$list" | { [ $# -eq 0 ] && cat || grep -E -e "$1"; } | sed "s/ | /$tab/g" >"$work/list"
+grep -vE '^(#|$)' "$list" | { if [ $# -eq 0 ]; then cat; else grep -E -e "$1"; fi; } | sed "s/ | /$tab/g" >"$work/list"
 awk -F"$tab" 'NF != 5 { print; bad = 1 } END { exit bad }' "$work/list" >&2 ||
 	die "$list: a line is FILE | SED EXPRESSION | TEST TARGET | TEST NAME PATTERN | WHAT IT BREAKS"
 [ -s "$work/list" ] || die "no line of $list matches ${1:-anything}"
@@ -150,7 +152,9 @@ restore
 trap restore EXIT
 trap 'exit 130' INT TERM
 copy_tree
+# shellcheck disable=SC2046 # one word for each target
 build_tests $(cut -f3 "$work/list" | sort -u)
+# shellcheck disable=SC2046 # one word for each policy
 libraries "$work/lib" $(policies) || die "the policies do not compile"
 cut -f3,4 "$work/list" | sort -u >"$work/tests"
 check_unbroken <"$work/tests"
