@@ -12,6 +12,7 @@ use divvy_kernel::play::Scale;
 use divvy_lab::sweep::WarmUp;
 use divvy_sim::workload::parse_duration;
 
+use crate::commands::help::HelpArgs;
 use crate::top::metrics;
 use crate::top::rows::{By, Column};
 use crate::{assert, exit};
@@ -61,6 +62,7 @@ pub enum Command {
     Policies(PoliciesArgs),
     Paper(PaperArgs),
     Sweep(SweepArgs),
+    Help(HelpArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
