@@ -12,6 +12,7 @@ use divvy_play::Scale;
 use divvy_policy::units::parse_duration;
 use divvy_sweep::WarmUp;
 
+use crate::commands::help::HelpArgs;
 use crate::top::metrics;
 use crate::top::rows::{By, Column};
 use crate::{assert, exit};
@@ -61,6 +62,7 @@ pub enum Command {
     Policies(PoliciesArgs),
     Paper(PaperArgs),
     Sweep(SweepArgs),
+    Help(HelpArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

@@ -9,6 +9,7 @@ pub mod gantt;
 mod histogram;
 pub mod json;
 pub mod live;
+pub mod manual;
 pub mod markdown;
 mod matrix;
 pub mod page;
