@@ -55,7 +55,7 @@ fn compile(clang: &str, policy: &str, object: &Path) {
     command.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wno-unused-function"]);
     command.arg(format!("-DDIVVY_POLICY={policy}"));
     command.arg(format!("-DPOLICY_HEADER=\"select/{policy}.h\""));
-    command.args(["-Ipolicy", &format!("-D__TARGET_ARCH_{}", target_arch())]);
+    command.args(["-Ipolicy", "-Ikernel/bpf", &format!("-D__TARGET_ARCH_{}", target_arch())]);
     command.args(library_includes());
     command.args(["-c", "kernel/bpf/host.bpf.c", "-o"]).arg(object);
     let status = command.status().unwrap_or_else(|e| panic!("{clang}: {e}"));
