@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A sched_ext scheduler of any policy: maps the kernel's calls to the machine's events. Compiled once a policy, with
- * DIVVY_POLICY its name and POLICY_HEADER its header. Which modifiers and parameters it has is said at load.
+ * A sched_ext scheduler with any policy: translates the kernel's calls (the ops) into events of the machine. Compiled
+ * once for each policy, with DIVVY_POLICY its name and POLICY_HEADER its header. The loader chooses modifiers and
+ * parameters.
  *
  *   kernel                                       machine
  *   init_task, exit_task                         new, exit
@@ -11,23 +12,34 @@
  *   running                                      running
  *   stopping(runnable)                           stopping
  *   stopping(!runnable), quiescent(SLEEP)        stopping, quiescent
- *   stopping(!runnable), quiescent               stopping: the kernel changes an attribute, and puts it back
+ *   stopping(!runnable), quiescent               stopping: the kernel changes an attribute, and puts the task back
  *   yield, set_weight, set_cpumask               yield, set_weight, set_allowed
  *   cgroup_init, cgroup_set_weight               set_group
  *   cgroup_move                                  enter_group
  *   a tracepoint: exec                           set_program
  *
- * The machine is one object under one lock, as its policies choose from one queue. No kernel function may be called
- * under it, so a call tells its events, unlocks, and then does what the answers say. What can have happened
- * between, the kernel sees by itself: it takes a dispatch only of a task that is still as it was.
+ * The machine is one object under one lock, because its policies choose from one run queue. No kernel function may be
+ * called under the lock. So each op tells its events under the lock, releases it, and then does what the answers say.
+ * The state may have changed in between; the kernel notices that by itself, as it takes a dispatch only of a task that
+ * is still as it was.
  *
- * A task's id, its index in the machine, is kept in p->scx.dsq_vtime, which is a scheduler's to use and of no other
- * use here: found with one load, and it cannot fail. A task has none (0) if the pool was full when it started; it
- * waits in the fallback DSQ, which gets its part of the turns. Kernel threads have none, and go first: the machine
- * depends on them, and a policy may let a task wait for as long as its paper says.
+ * This file has the ops of the scheduler, of tasks and of CPUs, in the order of a task's life. The parts are in host/:
  *
- * A task in the machine's custody cannot be lost: it is reached by a reference that is taken when it is first
- * enqueued and kept until it exits.
+ *   state.h         configuration, counters, the machine and its lock
+ *   events.h        telling an event to the machine; kicking a CPU
+ *   decision_log.h  the record of each event
+ *   tasks.h         ids, per-task state, references
+ *   statistics.h    accounts: service received and entitled
+ *   attributes.h    weights and allowed CPUs
+ *   groups.h        groups of tasks, by cgroup or user
+ *   cgroups.h       the ops of cgroups
+ *   programs.h      which program a task executes
+ *   slices.h        a slice's length, in the policy's terms and in the kernel's
+ *   cpu_queues.h    sending a picked task to its CPU
+ *   fallback.h      kernel threads, and tasks without an id
+ *   starvation.h    the starvation limit
+ *   stopping.h      a task goes off its CPU, or to sleep
+ *   commands.h      what the loader can ask
  */
 #include "host/attributes.h"
 #include "host/cgroups.h"
@@ -45,6 +57,8 @@
 #include "host/stopping.h"
 #include "host/tasks.h"
 
+/* ---- the scheduler starts; a task starts, or was there before ---- */
+
 SEC("struct_ops.s/init")
 s32 BPF_PROG(host_init)
 {
@@ -53,7 +67,7 @@ s32 BPF_PROG(host_init)
 	bpf_spin_lock(&lock);
 	config_init(&machine, &config.config);
 	bpf_spin_unlock(&lock);
-	return error ?: create_cpu_dsqs() ?: start_sweeping();
+	return error ?: create_cpu_dsqs() ?: start_starvation_timer();
 }
 
 SEC("struct_ops/init_task")
@@ -74,7 +88,7 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 	e.id = take_id();
 	if (!e.id) {
 		bpf_spin_unlock(&lock);
-		__sync_fetch_and_add(&stats.without_id, 1); /* host_exit_task's is not under the lock */
+		__sync_fetch_and_add(&stats.without_id, 1); /* atomic: host_exit_task subtracts without the lock */
 		return 0;
 	}
 	e.process = process_of(p, e.id, leader_id);
@@ -86,13 +100,15 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 	bpf_spin_unlock(&lock);
 
 	p->scx.dsq_vtime = e.id;
-	note(EVENT_new, &e, e.amount, e.process, 0);
+	log_event(EVENT_new, &e, e.amount, e.process, 0);
 	if (group)
 		enter_group(e.id, group);
 	if (!may_run_anywhere(p))
 		set_allowed(e.id, p->cpus_ptr);
 	return 0;
 }
+
+/* ---- its attributes change ---- */
 
 SEC("struct_ops/set_cpumask")
 void BPF_PROG(host_set_cpumask, struct task_struct *p, const struct cpumask *mask)
@@ -101,6 +117,7 @@ void BPF_PROG(host_set_cpumask, struct task_struct *p, const struct cpumask *mas
 		set_allowed(id_of(p), mask);
 }
 
+/* The kernel's argument is rounded, and not used. A weight set by a command holds until the kernel's weight changes. */
 SEC("struct_ops/set_weight")
 void BPF_PROG(host_set_weight, struct task_struct *p, u32 rounded)
 {
@@ -112,7 +129,10 @@ void BPF_PROG(host_set_weight, struct task_struct *p, u32 rounded)
 	set_weight(id);
 }
 
-/* Where it was. Choosing a CPU is the machine's, when the task is enqueued; asking here first would race with it. */
+/* ---- it waits for a CPU ---- */
+
+/* Returns the previous CPU. The machine chooses a CPU when the task is enqueued; to ask it here as well would be a
+ * race. */
 SEC("struct_ops/select_cpu")
 s32 BPF_PROG(host_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
@@ -129,25 +149,25 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	u64 rest;
 
 	if (p->flags & PF_KTHREAD) {
-		kernel_thread_first(p, enq_flags);
+		enqueue_kernel_thread(p, enq_flags);
 		return;
 	}
-	if (!t->held && id)
-		hold(p, id);
-	if (!id || !t->held) {
-		fall_back(p, enq_flags);
+	if (!t->has_reference && id)
+		take_reference(p, id);
+	if (!id || !t->has_reference) {
+		enqueue_fallback(p, enq_flags);
 		return;
 	}
 	if (config.users)
 		follow_user(p, id);
-	rest = rest_of_turn(p, id);
-	/* Reenqueued, we are called from host_cpu_release: it may run elsewhere. */
+	rest = remaining_slice(p, id);
+	/* Called from host_cpu_release: the task may run elsewhere. */
 	if (rest && enq_flags & SCX_ENQ_REENQ) {
 		t->interrupted = true;
 		rest = 0;
 	}
 	if (rest || is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1)) {
-		dsq_insert(p, SCX_DSQ_LOCAL, rest ? slice_of(rest) : config.config.quantum, enq_flags);
+		dsq_insert(p, SCX_DSQ_LOCAL, rest ? kernel_slice(rest) : config.config.quantum, enq_flags);
 		__sync_fetch_and_add(rest ? &stats.kept : &stats.pinned, 1);
 		return;
 	}
@@ -155,7 +175,7 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	bpf_spin_lock(&lock);
 	woken = !(fact(&machine, id)->state & RUNNABLE);
 	if (woken) {
-		runnable.why = t->seen ? WOKEN : NEW;
+		runnable.why = t->was_runnable ? WOKEN : NEW;
 		tell(EVENT_runnable, &runnable);
 		stats.wakes++;
 		stats.runnable = machine.s.facts.nrunnable;
@@ -163,14 +183,14 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	tell(EVENT_enqueue, &e);
 	t->enqueued = e.now;
-	if (!t->waits_from)
-		t->waits_from = e.now;
+	if (!t->waiting_since)
+		t->waiting_since = e.now;
 	bpf_spin_unlock(&lock);
-	t->seen = true;
+	t->was_runnable = true;
 	kick(e.cpu);
 	if (woken)
-		note(EVENT_runnable, &runnable, 0, 0, runnable.why);
-	note(EVENT_enqueue, &e, 0, 0, 0);
+		log_event(EVENT_runnable, &runnable, 0, 0, runnable.why);
+	log_event(EVENT_enqueue, &e, 0, 0, 0);
 }
 
 SEC("struct_ops/dequeue")
@@ -183,20 +203,24 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 	bpf_spin_lock(&lock);
 	tell(EVENT_dequeue, &e);
 	bpf_spin_unlock(&lock);
-	note(EVENT_dequeue, &e, 0, 0, 0);
+	log_event(EVENT_dequeue, &e, 0, 0, 0);
 }
 
+/* ---- it runs ---- */
+
+/* In this order: the task that the CPU waits for, the fallback DSQ, a starved task, the rest of a long slice, and then
+ * the policy. */
 SEC("struct_ops/dispatch")
 void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
 	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = clock_ns() };
 	u32 cpu = e.cpu, *late = &late_cpu[cpu & CPU_MASK];
 
-	if (cpu == NO_CPU || is_expecting(kernel_cpu, late) || fallback_is_next(cpu))
+	if (cpu == NO_CPU || is_expecting(kernel_cpu, late) || dispatch_fallback(cpu))
 		return;
-	if (noverdue && rescue(kernel_cpu, cpu, late))
+	if (nstarved && dispatch_starved(kernel_cpu, cpu, late))
 		return;
-	if (goes_on(prev))
+	if (continue_slice(prev))
 		return;
 	sample_lock();
 	bpf_spin_lock(&lock);
@@ -204,19 +228,19 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	stats.decisions = machine.decisions;
 	stats.faults = machine.faults;
 	bpf_spin_unlock(&lock);
-	note(EVENT_dispatch, &e, e.slice, e.id, cpu);
+	log_event(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
 	if (!e.id) {
 		if (stats.fallbacks)
 			dsq_consume(FALLBACK);
 	} else if (prev && id_of(prev) == e.id) {
-		prev->scx.slice = begin_turn(prev, &e);
+		prev->scx.slice = begin_slice(prev, &e);
 	} else if (!send(&e, kernel_cpu, late)) {
 		scx_bpf_kick_cpu(kernel_cpu, 0);
 	}
 }
 
-/* A task that runs while the scheduler is being loaded is not the machine's before it is enqueued. */
+/* A task that runs while the scheduler is being loaded is unknown to the machine until it is enqueued. */
 SEC("struct_ops/running")
 void BPF_PROG(host_running, struct task_struct *p)
 {
@@ -224,16 +248,16 @@ void BPF_PROG(host_running, struct task_struct *p)
 
 	if (!e.id || !(fact(&machine, e.id)->state & RUNNABLE))
 		return;
-	host_task(e.id)->ran = host_task(e.id)->counted = p->se.sum_exec_runtime;
+	host_task(e.id)->sum_exec_at_run = host_task(e.id)->sum_exec_counted = p->se.sum_exec_runtime;
 	bpf_spin_lock(&lock);
 	tell(EVENT_running, &e);
 	stats.switches++;
-	count_turn(e.id, e.now);
+	count_run(e.id, e.now);
 	bpf_spin_unlock(&lock);
-	note(EVENT_running, &e, 0, 0, 0);
+	log_event(EVENT_running, &e, 0, 0, 0);
 }
 
-/* If it is not runnable any more, quiescent follows, and does both. */
+/* If the task is no longer runnable, quiescent follows, and tells both events. */
 SEC("struct_ops/stopping")
 void BPF_PROG(host_stopping, struct task_struct *p, bool runnable)
 {
@@ -249,19 +273,20 @@ void BPF_PROG(host_quiescent, struct task_struct *p, u64 deq_flags)
 	if (!id)
 		return;
 	if (!(deq_flags & DEQ_SLEEP)) {
-		/* The kernel changes an attribute of it: it is put back in a moment, and its turn is not over. */
+		/* The kernel changes an attribute, and puts the task back in a moment. Its slice is not over. */
 		off_cpu(p, id);
 		return;
 	}
 	no_longer_runnable(p, id, p->__state & TASK_DEAD ? EXITED : BLOCKED);
 	if (p->flags & PF_EXITING)
-		unhold(id);
+		drop_reference(id);
 }
 
 SEC("struct_ops/yield")
 bool BPF_PROG(host_yield, struct task_struct *from, struct task_struct *to)
 {
-	struct event e = { .id = id_of(from) }; /* of the machine's time: a clock is 45 instructions, and of no use here */
+	/* Without a time, so the machine's last one holds: to read a clock takes 45 instructions, and is no use here. */
+	struct event e = { .id = id_of(from) };
 
 	if (to)
 		return false;
@@ -272,11 +297,11 @@ bool BPF_PROG(host_yield, struct task_struct *from, struct task_struct *to)
 	bpf_spin_lock(&lock);
 	tell(EVENT_yield, &e);
 	bpf_spin_unlock(&lock);
-	note(EVENT_yield, &e, 0, 0, 0);
+	log_event(EVENT_yield, &e, 0, 0, 0);
 	return false;
 }
 
-/* A real-time task took the CPU: what waits for it may run elsewhere. */
+/* A real-time task took the CPU. The tasks in its local queue are enqueued again, and may run elsewhere. */
 SEC("struct_ops/cpu_release")
 void BPF_PROG(host_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
 {
@@ -284,7 +309,9 @@ void BPF_PROG(host_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
 		scx_bpf_reenqueue_local();
 }
 
-/* It leaves for another scheduling class; or this scheduler does. */
+/* ---- it leaves; the scheduler ends ---- */
+
+/* The task leaves for another scheduling class, or this scheduler is unloaded. */
 SEC("struct_ops/disable")
 void BPF_PROG(host_disable, struct task_struct *p)
 {
@@ -293,7 +320,7 @@ void BPF_PROG(host_disable, struct task_struct *p)
 	if (!id)
 		return;
 	no_longer_runnable(p, id, BLOCKED);
-	unhold(id);
+	drop_reference(id);
 }
 
 SEC("struct_ops/exit_task")
@@ -311,11 +338,11 @@ void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *
 	tell(EVENT_exit, &e);
 	accounts[e.id & POOL_MASK].pid = 0;
 	stats.tasks--;
-	let_go(e.process);
-	let_go(e.id);
+	release_id(e.process);
+	release_id(e.id);
 	bpf_spin_unlock(&lock);
 	p->scx.dsq_vtime = 0;
-	note(EVENT_exit, &e, 0, 0, 0);
+	log_event(EVENT_exit, &e, 0, 0, 0);
 }
 
 SEC("struct_ops/exit")
@@ -328,7 +355,7 @@ void BPF_PROG(host_exit, struct scx_exit_info *info)
 	exit_info.kind = info->kind;
 }
 
-/* What the kernel prints when it throws the scheduler out */
+/* The kernel prints this when it throws the scheduler out. */
 SEC("struct_ops/dump")
 void BPF_PROG(host_dump, struct scx_dump_ctx *dump)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Attributes
+ * Attributes of a task that may change while it lives: its weight, and the CPUs on which it may run. The functions
+ * take the lock.
  */
 #ifndef DIVVY_HOST_ATTRIBUTES_H
 #define DIVVY_HOST_ATTRIBUTES_H
@@ -9,6 +10,7 @@
 #include "host/events.h"
 #include "host/statistics.h"
 
+/* The weight is host_task(id)->weight. */
 static __always_inline void set_weight(u32 id)
 {
 	struct event e = { .id = id, .amount = host_task(id)->weight, .now = clock_ns() };
@@ -18,10 +20,10 @@ static __always_inline void set_weight(u32 id)
 	accounts[id & POOL_MASK].nominal = e.amount;
 	settle_account(id);
 	bpf_spin_unlock(&lock);
-	note(EVENT_set_weight, &e, e.amount, 0, 0);
+	log_event(EVENT_set_weight, &e, e.amount, 0, 0);
 }
 
-/* The CPUs [from, from + 64) of the machine that the mask has */
+/* Returns the machine's CPUs [from, from + 64) that are in the mask. */
 static NOINLINE u64 allowed_word(const struct cpumask *mask, u32 from)
 {
 	u64 word = 0;
@@ -32,12 +34,13 @@ static NOINLINE u64 allowed_word(const struct cpumask *mask, u32 from)
 	return word;
 }
 
-static __always_inline void note_allowed(struct event *e, u32 word, bool last)
+/* A record has room for 64 CPUs; it says which. */
+static __always_inline void log_allowed(struct event *e, u32 word, bool last)
 {
 	u32 kicked = e->cpu;
 
 	e->cpu = word;
-	note(EVENT_set_allowed, e, e->allowed.word[word], kicked, last);
+	log_event(EVENT_set_allowed, e, e->allowed.word[word], kicked, last);
 	e->cpu = kicked;
 }
 
@@ -56,11 +59,11 @@ static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
 	bpf_spin_unlock(&lock);
 	kick(e.cpu);
 	if (config.config.ncpus > 64) {
-		note_allowed(&e, 3, false);
-		note_allowed(&e, 2, false);
-		note_allowed(&e, 1, false);
+		log_allowed(&e, 3, false);
+		log_allowed(&e, 2, false);
+		log_allowed(&e, 1, false);
 	}
-	note_allowed(&e, 0, true);
+	log_allowed(&e, 0, true);
 }
 
 #endif

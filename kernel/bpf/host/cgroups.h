@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Cgroups
+ * The ops of cgroups: each cgroup is a group of the machine, in the group of its parent. They do nothing unless the
+ * loader asked for groups by cgroup. The kernel calls them one at a time; none is called with the lock held.
  */
 #ifndef DIVVY_HOST_CGROUPS_H
 #define DIVVY_HOST_CGROUPS_H
@@ -13,7 +14,7 @@ static __always_inline u64 cgroup_weight(u32 weight)
 	return weight * WEIGHT_NICE_0 / 100;
 }
 
-/* Told of all that there are when the scheduler is loaded, the outer ones first. */
+/* When the scheduler is loaded, the kernel calls this for all cgroups, outer ones first. */
 SEC("struct_ops/cgroup_init")
 s32 BPF_PROG(host_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
 {
@@ -38,10 +39,9 @@ void BPF_PROG(host_cgroup_set_weight, struct cgroup *cgroup, u32 weight)
 	e.cpu = machine.groups.group[e.process & GROUP_MASK].parent;
 	tell(EVENT_set_group, &e);
 	bpf_spin_unlock(&lock);
-	note(EVENT_set_group, &e, e.amount, e.process, 0);
+	log_event(EVENT_set_group, &e, e.amount, e.process, 0);
 }
 
-/* A task moved. */
 SEC("struct_ops/cgroup_move")
 void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
 {
@@ -49,7 +49,7 @@ void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, stru
 		enter_group(id_of(p), group_of(to->kn->id));
 }
 
-/* It has no more tasks, but perhaps dead ones, which are not runnable. */
+/* The cgroup has no more tasks, except perhaps dead ones, which are not runnable. */
 SEC("struct_ops/cgroup_exit")
 void BPF_PROG(host_cgroup_exit, struct cgroup *cgroup)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Commands
+ * Commands: programs that the loader runs (SEC("syscall")) to set and get weights and parameters, to bring statistics
+ * up to date, and to write and read what the modifier flow knows. Their arguments are in host.h. They take the lock.
  */
 #ifndef DIVVY_HOST_COMMANDS_H
 #define DIVVY_HOST_COMMANDS_H
@@ -21,7 +22,7 @@ static __always_inline u32 id_of_pid(u32 pid)
 	return id;
 }
 
-/* Until its nice value changes */
+/* The weight holds until the task's nice value changes. */
 SEC("syscall")
 int command_set_weight(struct host_command *c)
 {
@@ -53,13 +54,13 @@ int command_set_param(struct host_command *c)
 	bpf_spin_lock(&lock);
 	tell(EVENT_set_param, &e);
 	bpf_spin_unlock(&lock);
-	note(EVENT_set_param, &e, e.amount, e.process, 0);
+	log_event(EVENT_set_param, &e, e.amount, e.process, 0);
 	return 0;
 }
 
 static u32 settle_id;
 
-/* Accounts are then those of this moment. A task that has a CPU for itself, or waits for one, may not stop for long. */
+/* Brings all accounts up to date. */
 SEC("syscall")
 int command_settle(struct host_command *c)
 {
@@ -68,20 +69,23 @@ int command_settle(struct host_command *c)
 	return 0;
 }
 
+/* Tells the machine an entry of a program's sequence from an earlier run. */
 SEC("syscall")
 int command_learn(struct host_learn *c)
 {
-	struct event e = { .process = (u32)c->identity, .why = c->identity >> 32, .cpu = c->at, .amount = c->run,
-			   .slice = c->wait };
+	struct event e = {
+		.process = (u32)c->identity, .why = c->identity >> 32, .cpu = c->at, .amount = c->run, .slice = c->wait
+	};
 
 	bpf_spin_lock(&lock);
 	tell(EVENT_learn, &e);
 	bpf_spin_unlock(&lock);
 	e.id = e.why;
-	note(EVENT_learn, &e, e.amount, e.process, 0);
+	log_event(EVENT_learn, &e, e.amount, e.process, 0);
 	return 0;
 }
 
+/* Answers what the machine knows of a program. */
 SEC("syscall")
 int command_program(struct host_program *c)
 {
@@ -94,7 +98,7 @@ int command_program(struct host_program *c)
 	place = flow_find(&machine.flow, c->identity);
 	if (place) {
 		c->program = *flow_program(&machine.flow, place);
-		/* The context is written at fixed places only. */
+		/* The verifier permits writes to the context only at constant offsets. */
 #pragma unroll
 		for (u32 at = 0; at < FLOW_LENGTH; at++)
 			c->entry[at] = *flow_entry(&machine.flow, place, at);

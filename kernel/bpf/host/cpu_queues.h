@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * CPU queues
+ * Sending a picked task to its CPU. A task that is on another CPU's kernel run queue goes through the DSQ of the CPU
+ * that picked it. From there the kernel moves it when it can be moved; until then the CPU waits for it, and `late_cpu`
+ * says so.
+ *
+ * The functions are called on the CPU that dispatches, and without the lock.
  */
 #ifndef DIVVY_HOST_CPU_QUEUES_H
 #define DIVVY_HOST_CPU_QUEUES_H
 
 #include "host/slices.h"
 
-/* Whether the DSQ of a CPU has a task that is to run there */
+/* By CPU: its DSQ has a task that is to run there. */
 static u32 late_cpu[MAX_CPUS];
 
 static NOINLINE s32 create_cpu_dsqs(void)
@@ -20,13 +24,15 @@ static NOINLINE s32 create_cpu_dsqs(void)
 }
 
 /*
- * Sends the task that was picked to this CPU. One that is on another CPU's queue goes through a DSQ of this CPU, from
- * where the kernel moves it if it can be moved. Sent directly, the kernel would throw the scheduler out if the task
- * cannot: a task that was just preempted can not for a moment, while its CPU runs a BPF program in its name.
+ * Sends the task of a dispatch to this CPU. Returns false if there is no such task.
+ *
+ * A task from elsewhere is not inserted into the CPU's local queue directly: if it cannot be moved, the kernel would
+ * throw the scheduler out. A task that was just preempted cannot be moved for a moment, while its CPU runs a BPF
+ * program in its name.
  */
 static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 {
-	u32 id = e->id; /* that of e would have e in memory: 20 instructions */
+	u32 id = e->id; /* a copy: the address of e->id would force e into memory, which costs 20 instructions */
 	struct slot *slot = bpf_map_lookup_elem(&slots, &id);
 	struct task_struct *p = slot ? slot->task : NULL;
 	u64 slice;
@@ -35,7 +41,7 @@ static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 		__sync_fetch_and_add(&stats.missing, 1);
 		return false;
 	}
-	slice = begin_turn(p, e);
+	slice = begin_slice(p, e);
 	if (scx_bpf_task_cpu(p) == cpu) {
 		dsq_insert(p, SCX_DSQ_LOCAL, slice, 0);
 		return true;
@@ -47,8 +53,9 @@ static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 	return true;
 }
 
-/* Whether a task that was sent to this CPU before, and could not be moved at once, still keeps the CPU waiting. It may
- * have come now, or the kernel has taken it back and enqueues it again. */
+/* Returns whether this CPU has its next task already: one that was sent to it before and could not be moved at once. It
+ * may have come now, or the CPU goes on waiting. If the kernel has taken it back, it is enqueued again, and the CPU
+ * dispatches another. */
 static __always_inline bool is_expecting(s32 cpu, u32 *late)
 {
 	if (!*late)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Events
+ * Events: telling one to the machine (under the lock), and asking a CPU to dispatch because of the answer (after the
+ * lock is released). Every change of the machine goes through `tell`, which also numbers the event for the log.
  */
 #ifndef DIVVY_HOST_EVENTS_H
 #define DIVVY_HOST_EVENTS_H
 
 #include "host/state.h"
 
-/* A wait for the lock cannot be timed while it is held: one of many is timed on an empty section before. */
+/* Measures how long the lock is waited for. No clock may be read while it is held, so for one event in many an empty
+ * critical section is timed first. The lock is not held. */
 static __always_inline void sample_lock(void)
 {
 	u64 start;
@@ -21,14 +23,14 @@ static __always_inline void sample_lock(void)
 	__sync_fetch_and_add(&stats.lock_samples, 1);
 }
 
-/* Under the lock */
+/* Under the lock. The answer is in the event. */
 static __always_inline void tell(enum event_kind kind, struct event *e)
 {
 	event_tell(&machine, kind, e);
 	e->seq = ++stats.events;
 }
 
-/* Asks a CPU of the machine to dispatch. */
+/* Asks a CPU to dispatch, by the machine's number. The lock is not held. */
 static __always_inline void kick(u32 cpu)
 {
 	if (cpu == NO_CPU)

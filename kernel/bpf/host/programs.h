@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Programs
+ * Programs, for the modifier flow, which knows how long a program ran the last time: a tracepoint tells the machine
+ * which program a task executes. A program's identity is a hash of its file and its arguments. The map `names` keeps
+ * command lines for people.
+ *
+ * The scratch buffers belong to a CPU. The lock is held only to tell the event.
  */
 #ifndef DIVVY_HOST_PROGRAMS_H
 #define DIVVY_HOST_PROGRAMS_H
@@ -9,7 +13,7 @@
 #include "host/events.h"
 #include "host/tasks.h"
 
-/* Of a command line, so many bytes count. */
+/* The bytes of a command line that count */
 #define ARGS_BYTES 4096
 
 struct exec_scratch {
@@ -33,7 +37,7 @@ struct {
 
 static u64 hashed[MAX_CPUS];
 
-/* FNV-1a, 64 bits, in words and then bytes */
+/* FNV-1a with 64 bits and a shift, first over words, then over bytes */
 static __always_inline u64 hash_word(u64 hash, u64 word)
 {
 	hash = (hash ^ word) * 0x100000001b3ull;
@@ -47,7 +51,8 @@ static NOINLINE int hash_args(struct exec_scratch *x, u64 *hash, u32 n)
 	return 0;
 }
 
-/* The file, as it is, and the arguments: who executes the same again does the same. The arguments are in x afterwards. */
+/* The same file with the same arguments is expected to do the same again. Returns 0 if the arguments cannot be read;
+ * otherwise they are in x. */
 static __always_inline u64 identity_of(struct exec_scratch *x, const struct inode *inode, const struct mm_struct *mm,
 				       u32 cpu)
 {
@@ -65,7 +70,8 @@ static __always_inline u64 identity_of(struct exec_scratch *x, const struct inod
 	return *hash ?: 1;
 }
 
-/* Only where the modifier flow is on. It is of the task that executes; threads and children have no program. */
+/* Loaded only with the modifier flow. The program belongs to the task that executes it; its later threads and children
+ * have none. */
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(host_exec, struct task_struct *p, s32 old_pid, struct linux_binprm *bprm)
 {
@@ -85,7 +91,7 @@ int BPF_PROG(host_exec, struct task_struct *p, s32 old_pid, struct linux_binprm 
 	bpf_spin_lock(&lock);
 	tell(EVENT_set_program, &e);
 	bpf_spin_unlock(&lock);
-	note(EVENT_set_program, &e, e.amount, 0, 0);
+	log_event(EVENT_set_program, &e, e.amount, 0, 0);
 	return 0;
 }
 

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Starvation
+ * The starvation limit. A policy may let a task wait for longer than the kernel's watchdog permits, which then throws
+ * the scheduler out: a weight of 15 beside many of 88761, or first come, first served. So once a second a timer lists
+ * the tasks that have waited beyond the limit, and kicks the CPUs; each task on the list gets one quantum out of order.
+ * The machine is told that the task is out of its custody for so long, and charges the quantum in the task's next
+ * slice: no share changes.
+ *
+ * The timer adds to the list `starved` without the lock, and reads the machine as a hint; dispatch removes from it
+ * under the lock, and checks each task again.
  */
 #ifndef DIVVY_HOST_STARVATION_H
 #define DIVVY_HOST_STARVATION_H
@@ -9,20 +16,14 @@
 #include "host/decision_log.h"
 #include "host/events.h"
 
-/*
- * A policy may let a task wait for longer than the kernel's watchdog permits, which then throws the scheduler out: a
- * weight of 15 beside many of 88761, or first come first served. So once a second those that have waited beyond
- * patience are noted, and their CPUs kicked; each gets a quantum out of turn. The machine is told that the task is
- * out of its custody for so long, and charges the quantum in the task's next turn: no share changes.
- */
-#define SWEEP_NS 1000000000ull
-#define MAX_OVERDUE 64
+#define STARVATION_CHECK_NS 1000000000ull
+#define MAX_STARVED 64
 
-static u32 overdue[MAX_OVERDUE];
-static u32 noverdue;
-static u32 sweep_id;
+static u32 starved[MAX_STARVED];
+static u32 nstarved;
+static u32 checked_id;
 
-struct sweep {
+struct starvation_timer {
 	struct bpf_timer timer;
 };
 
@@ -30,20 +31,20 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct sweep);
-} sweeps SEC(".maps");
+	__type(value, struct starvation_timer);
+} timers SEC(".maps");
 
-static NOINLINE void find_overdue(u64 now)
+static NOINLINE void find_starved(u64 now)
 {
-	u64 patience = config.patience_ms * MS;
+	u64 limit = config.starvation_limit_ms * MS;
 
-	for (sweep_id = 1; sweep_id <= last_id && noverdue < MAX_OVERDUE && can_loop; sweep_id++) {
-		u64 since = host_task(sweep_id)->enqueued;
+	for (checked_id = 1; checked_id <= last_id && nstarved < MAX_STARVED && can_loop; checked_id++) {
+		u64 since = host_task(checked_id)->enqueued;
 
-		if (!(fact(&machine, sweep_id)->state & CUSTODY) || since + patience > now)
+		if (!(fact(&machine, checked_id)->state & CUSTODY) || since + limit > now)
 			continue;
-		overdue[noverdue % MAX_OVERDUE] = sweep_id;
-		noverdue++;
+		starved[nstarved % MAX_STARVED] = checked_id;
+		nstarved++;
 	}
 }
 
@@ -53,40 +54,41 @@ static NOINLINE void kick_all(void)
 		scx_bpf_kick_cpu(config.kernel_cpu[cpu & CPU_MASK], SCX_KICK_PREEMPT);
 }
 
-static int sweep(void *map, u32 *key, struct sweep *s)
+static int check_starvation(void *map, u32 *key, struct starvation_timer *t)
 {
-	find_overdue(clock_ns());
-	if (noverdue)
+	find_starved(clock_ns());
+	if (nstarved)
 		kick_all();
-	bpf_timer_start(&s->timer, SWEEP_NS, 0);
+	bpf_timer_start(&t->timer, STARVATION_CHECK_NS, 0);
 	return 0;
 }
 
-static __always_inline s32 start_sweeping(void)
+static __always_inline s32 start_starvation_timer(void)
 {
 	u32 zero = 0;
-	struct sweep *s = bpf_map_lookup_elem(&sweeps, &zero);
+	struct starvation_timer *t = bpf_map_lookup_elem(&timers, &zero);
 
-	if (!s || !config.patience_ms)
+	if (!t || !config.starvation_limit_ms)
 		return 0;
-	return bpf_timer_init(&s->timer, &sweeps, CLOCK_MONOTONIC) ?: bpf_timer_set_callback(&s->timer, sweep) ?:
-	       bpf_timer_start(&s->timer, SWEEP_NS, 0);
+	return bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC) ?:
+	       bpf_timer_set_callback(&t->timer, check_starvation) ?:
+	       bpf_timer_start(&t->timer, STARVATION_CHECK_NS, 0);
 }
 
-/* The last that was noted, if it still waits and may run here; else it is left to the CPU where it may, which was
- * kicked as well. */
-static __always_inline bool rescue(s32 kernel_cpu, u32 cpu, u32 *late)
+/* Sends the last task on the list to this CPU, if it still waits and may run here. If it may not, it is left to a CPU
+ * where it may; that one was kicked as well. */
+static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu, u32 *late)
 {
 	struct event e = { .now = clock_ns() };
 	bool waits = false, here = false;
 
 	bpf_spin_lock(&lock);
-	if (noverdue) {
-		e.id = overdue[(noverdue - 1) % MAX_OVERDUE];
+	if (nstarved) {
+		e.id = starved[(nstarved - 1) % MAX_STARVED];
 		waits = fact(&machine, e.id)->state & CUSTODY;
 		here = waits && machine_may_run(&machine, e.id, cpu);
 		if (here || !waits)
-			noverdue--;
+			nstarved--;
 	}
 	if (here) {
 		tell(EVENT_dequeue, &e);
@@ -95,7 +97,7 @@ static __always_inline bool rescue(s32 kernel_cpu, u32 cpu, u32 *late)
 	bpf_spin_unlock(&lock);
 	if (!here)
 		return false;
-	note(EVENT_dequeue, &e, 0, 0, 0);
+	log_event(EVENT_dequeue, &e, 0, 0, 0);
 	e.slice = config.config.quantum;
 	return send(&e, kernel_cpu, late);
 }

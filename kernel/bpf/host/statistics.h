@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Statistics
+ * Statistics of each task: its account has the CPU time that it received and was entitled to, and how long it waited.
+ * Accounts are written under the lock; the loader reads them without it.
+ *
+ * An account is current when its task stops. A task that has a CPU for itself, or waits for one, may not stop for
+ * long, so the command `settle` brings the accounts of runnable tasks up to date.
  */
 #ifndef DIVVY_HOST_STATISTICS_H
 #define DIVVY_HOST_STATISTICS_H
 
 #include "host/tasks.h"
 
+/* Under the lock */
 static __always_inline void open_account(u32 id, const struct task_struct *p, const struct event *e)
 {
 	struct account *a = &accounts[id & POOL_MASK];
@@ -21,6 +26,7 @@ static __always_inline void open_account(u32 id, const struct task_struct *p, co
 	a->pid = p->pid;
 }
 
+/* Under the lock: the weight in use, and the entitled service. */
 static __always_inline void settle_account(u32 id)
 {
 	struct account *a = &accounts[id & POOL_MASK];
@@ -29,28 +35,29 @@ static __always_inline void settle_account(u32 id)
 	a->entitled_ns = machine.entitled.task[id & POOL_MASK].service;
 }
 
-/* Under the lock: what it received until its p->se.sum_exec_runtime was this. */
+/* Under the lock: what the task received until its sum_exec was this. */
 static __always_inline void count_service(u32 id, u64 sum_exec)
 {
-	accounts[id & POOL_MASK].received_ns += sum_exec - host_task(id)->counted;
-	host_task(id)->counted = sum_exec;
+	accounts[id & POOL_MASK].received_ns += sum_exec - host_task(id)->sum_exec_counted;
+	host_task(id)->sum_exec_counted = sum_exec;
 }
 
-/* Under the lock, when it comes on a CPU */
-static __always_inline void count_turn(u32 id, u64 now)
+/* Under the lock: the task came on a CPU, and no longer waits. */
+static __always_inline void count_run(u32 id, u64 now)
 {
 	struct account *a = &accounts[id & POOL_MASK];
 	struct host_task *t = host_task(id);
 
 	a->turns++;
-	if (!t->waits_from)
+	if (!t->waiting_since)
 		return;
 	a->waits++;
-	a->waited_ns += now - t->waits_from;
-	t->waits_from = 0;
+	a->waited_ns += now - t->waiting_since;
+	t->waiting_since = 0;
 }
 
-/* Its p->se.sum_exec_runtime, as of the last tick if it runs; 0 if it is not that thread any more */
+/* Returns sum_exec of the thread pid with this id, as of the last tick if it runs; 0 if another task has the id now.
+ * The lock is not held. */
 static NOINLINE u64 sum_exec_of(u32 id, u32 pid)
 {
 	u64 sum_exec = 0;
@@ -67,6 +74,7 @@ static NOINLINE u64 sum_exec_of(u32 id, u32 pid)
 	return sum_exec;
 }
 
+/* Brings the account of a runnable task up to date. Takes the lock. */
 static NOINLINE int settle(u32 id)
 {
 	u32 pid = accounts[id & POOL_MASK].pid;
@@ -76,10 +84,11 @@ static NOINLINE int settle(u32 id)
 		return 0;
 	sum_exec = sum_exec_of(id, pid);
 	bpf_spin_lock(&lock);
+	/* Another task may have the id since it was looked up. */
 	if (fact(&machine, id)->state & RUNNABLE && accounts[id & POOL_MASK].pid == pid) {
 		entitled_touch(&machine.entitled, &machine.s.facts, id, machine_now(&machine, now));
 		settle_account(id);
-		if (fact(&machine, id)->state & ON_CPU && (s64)(sum_exec - host_task(id)->counted) > 0)
+		if (fact(&machine, id)->state & ON_CPU && (s64)(sum_exec - host_task(id)->sum_exec_counted) > 0)
 			count_service(id, sum_exec);
 	}
 	bpf_spin_unlock(&lock);

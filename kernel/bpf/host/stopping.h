@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Stopping
+ * A task stops: it goes off its CPU and stays runnable, or it is no longer runnable. Either way the machine is told how
+ * long it ran, unless it was told already. The functions take the lock.
  */
 #ifndef DIVVY_HOST_STOPPING_H
 #define DIVVY_HOST_STOPPING_H
@@ -9,18 +10,18 @@
 #include "host/events.h"
 #include "host/statistics.h"
 
-/* Under the lock: what it received since it came on its CPU. */
+/* Under the lock: tells what the task received since it came on its CPU. Returns false if it was not on one. */
 static __always_inline bool tell_stopping(struct event *e, const struct task_struct *p)
 {
 	if (!(fact(&machine, e->id)->state & ON_CPU))
 		return false;
-	e->amount = p->se.sum_exec_runtime - host_task(e->id)->ran;
+	e->amount = p->se.sum_exec_runtime - host_task(e->id)->sum_exec_at_run;
 	tell(EVENT_stopping, e);
 	count_service(e->id, p->se.sum_exec_runtime);
 	return true;
 }
 
-/* Its turn ends, or is interrupted, and it is still runnable. */
+/* Its slice ends or is interrupted, and it is still runnable. */
 static __always_inline void off_cpu(const struct task_struct *p, u32 id)
 {
 	struct event e = { .id = id, .now = clock_ns() };
@@ -34,7 +35,7 @@ static __always_inline void off_cpu(const struct task_struct *p, u32 id)
 	}
 	bpf_spin_unlock(&lock);
 	if (stopped)
-		note(EVENT_stopping, &e, e.amount, 0, 0);
+		log_event(EVENT_stopping, &e, e.amount, 0, 0);
 }
 
 /* It goes to sleep, dies, or leaves for another scheduling class. */
@@ -49,12 +50,12 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	tell(EVENT_quiescent, &e);
 	settle_account(id);
 	accounts[id & POOL_MASK].runnable = false;
-	host_task(id)->waits_from = 0;
+	host_task(id)->waiting_since = 0;
 	stats.runnable = machine.s.facts.nrunnable;
 	bpf_spin_unlock(&lock);
 	if (stopped)
-		note(EVENT_stopping, &stopping, stopping.amount, 0, 0);
-	note(EVENT_quiescent, &e, 0, 0, why);
+		log_event(EVENT_stopping, &stopping, stopping.amount, 0, 0);
+	log_event(EVENT_quiescent, &e, 0, 0, why);
 }
 
 #endif

@@ -1,27 +1,38 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Tasks
+ * Per-task state of the host: the id, the slices, and the reference by which the host dispatches it.
+ *
+ * The id is the task's index in the machine. It is kept in p->scx.dsq_vtime, a field that belongs to the scheduler and
+ * that nothing else uses here: one load finds it, and the look-up cannot fail. 0 is no id: a kernel thread, or a task
+ * that started when the pool was full.
+ *
+ * An id is free again when its task has exited, and every other thread of the process that it stands for. Ids are
+ * taken and released under the lock. The other fields of host_task are written by the holder of the lock of the task's
+ * kernel run queue, or by the CPU on which it runs.
+ *
+ * A task that the machine knows cannot be lost: a reference is taken when it is first enqueued, and kept until it
+ * exits or leaves for another scheduling class.
  */
 #ifndef DIVVY_HOST_TASKS_H
 #define DIVVY_HOST_TASKS_H
 
 #include "host/state.h"
 
-/* What the host adds to a task; from `seen` on in its rq's lock, or when it runs. */
+/* "sum_exec" is p->se.sum_exec_runtime: the CPU time in ns that the task has received since it was created. */
 struct host_task {
-	u32 holders;   /* of its id: itself, and the threads of the process that it stands for */
+	u32 holders; /* of the id: the task, and the threads of the process that it stands for */
 	u32 user;
-	u64 weight;    /* as the kernel has it, or a command set it */
-	bool seen;     /* was runnable before */
-	bool held;     /* slots has it */
-	bool interrupted; /* its turn, by a real-time task */
-	u64 enqueued;  /* when, at last */
-	u64 waits_from; /* when it began to wait for a CPU, enqueued again or not; 0 it does not */
-	u64 ran;       /* p->se.sum_exec_runtime when it came on its CPU */
-	u64 counted;   /* the same, until when its account has it */
-	u64 turn_from; /* the same when its turn began */
-	u64 wanted;    /* ns, how long its turn is to last */
-	u64 turn;      /* the same, for an end at the nearest tick */
+	u64 weight;          /* from the kernel, or set by a command */
+	bool was_runnable;   /* at least once before */
+	bool has_reference;  /* in `slots` */
+	bool interrupted;    /* a real-time task took its CPU during its slice */
+	u64 enqueued;        /* time of its last enqueue */
+	u64 waiting_since;   /* when it began to wait for a CPU, whether enqueued again or not; 0 if it does not wait */
+	u64 sum_exec_at_run; /* sum_exec when it came on its CPU */
+	u64 sum_exec_counted;  /* sum_exec up to which its account has it */
+	u64 sum_exec_at_slice; /* sum_exec when its slice began */
+	u64 slice_ns;          /* how long its slice is to last */
+	u64 slice_to_tick_ns;  /* the same, shorter by half a tick, so that it ends at the nearest tick */
 };
 
 struct host_task host_tasks[POOL];
@@ -41,6 +52,8 @@ struct {
 	__type(value, struct slot);
 } slots SEC(".maps");
 
+/* ---- ids ---- */
+
 static __always_inline u32 id_of(const struct task_struct *p)
 {
 	return p->scx.dsq_vtime & POOL_MASK;
@@ -51,7 +64,7 @@ static __always_inline struct host_task *host_task(u32 id)
 	return &host_tasks[id & POOL_MASK];
 }
 
-/* Under the lock: a free id, or 0. */
+/* Under the lock: returns a free id, or 0. */
 static __always_inline u32 take_id(void)
 {
 	tasks_seen++;
@@ -62,14 +75,15 @@ static __always_inline u32 take_id(void)
 	return last_id < config.pool ? ++last_id : 0;
 }
 
-/* Under the lock */
-static __always_inline void let_go(u32 id)
+/* Under the lock: one holder less. */
+static __always_inline void release_id(u32 id)
 {
 	if (--host_task(id)->holders == 0)
 		free_ids[nfree++ & POOL_MASK] = id;
 }
 
-/* Under the lock. The thread that stands for its process exists; if it has no id, each of its threads stands alone. */
+/* Under the lock: the id of the task that stands for p's process. That is its leader, which outlives its threads; if
+ * the leader has no id, each thread stands for itself. */
 static __always_inline u32 process_of(const struct task_struct *p, u32 id, u32 leader)
 {
 	if (!leader || p->pid == p->tgid)
@@ -77,8 +91,10 @@ static __always_inline u32 process_of(const struct task_struct *p, u32 id, u32 l
 	return machine.s.facts.task[leader & POOL_MASK].process;
 }
 
-/* The reference by which it is dispatched */
-static __always_inline void hold(struct task_struct *p, u32 id)
+/* ---- references ---- */
+
+/* The lock is not held. */
+static __always_inline void take_reference(struct task_struct *p, u32 id)
 {
 	struct slot *slot = bpf_map_lookup_elem(&slots, &id);
 	struct task_struct *task;
@@ -91,15 +107,16 @@ static __always_inline void hold(struct task_struct *p, u32 id)
 	task = bpf_kptr_xchg(&slot->task, task);
 	if (task)
 		bpf_task_release(task);
-	host_task(id)->held = true;
+	host_task(id)->has_reference = true;
 }
 
-static __always_inline void unhold(u32 id)
+/* The lock is not held. */
+static __always_inline void drop_reference(u32 id)
 {
 	struct slot *slot = bpf_map_lookup_elem(&slots, &id);
 	struct task_struct *task;
 
-	host_task(id)->held = false;
+	host_task(id)->has_reference = false;
 	if (!slot)
 		return;
 	task = bpf_kptr_xchg(&slot->task, NULL);
