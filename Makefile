@@ -63,7 +63,7 @@ test-report: .need-kernel
 
 # Level 2: the policies' C with address and undefined-behaviour sanitizers, under random events.
 test-native: .need-build
-	sim/native/fuzz.sh
+	policy/native/fuzz.sh
 
 # Level 3: the same C as BPF programs, through the kernel's verifier, deciding as the native build does. It needs
 # root and a kernel that permits BPF; where it cannot run it says so, and fails if DIVVY_REQUIRE_BPF is set.
@@ -85,7 +85,7 @@ vm: .need-vm
 
 # Not part of make test: it builds the tests once more, which takes minutes.
 mutants: .need-build
-	sim/native/mutants.sh
+	policy/native/mutants.sh
 
 bench: .need-build
 	$(CARGO) bench --locked -p divvy-sim -p divvy-lab

@@ -48,7 +48,7 @@ seeds_of() {
 check() { # POLICY
 	policy=$1
 	set -- -Wall -Werror -Wno-unused-function "-DDIVVY_POLICY=$policy" "-DPOLICY_HEADER=\"select/$policy.h\"" \
-		-Ipolicy -Isim/native
+		-Ipolicy -Ipolicy/native
 	"$clang" -O2 -g -target bpf -mcpu=v3 "$@" "$kernel_includes" -c kernel/bpf/check.bpf.c -o "$out/$policy.bpf.o" ||
 		return 1
 	cc -std=gnu11 -O2 "$@" '-DPOOL=(1u<<14)' kernel/bpf/check.c -o "$out/check-$policy" -lbpf || return 1

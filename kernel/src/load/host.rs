@@ -1,7 +1,6 @@
 //! `bpf/host.h`, field by field; a test compares them.
-
-use divvy_sim::policy::{self, Kind, MAX_CPUS, PolicyInfo};
-use divvy_sim::spec::{Part, Spec};
+use divvy_policy::spec::{Part, Spec};
+use divvy_policy::{Kind, MAX_CPUS, PolicyInfo};
 
 use super::Grouping;
 use super::cpus::Cpus;
@@ -50,7 +49,7 @@ impl Config<'_> {
 }
 
 fn modifiers() -> impl Iterator<Item = &'static PolicyInfo> {
-    policy::all().iter().filter(|policy| policy.kind == Kind::Modifier)
+    divvy_policy::all().iter().filter(|policy| policy.kind == Kind::Modifier)
 }
 
 /// In the machine's list of modifiers each has the next bit.
@@ -65,7 +64,7 @@ pub fn modifier_bits(spec: &Spec) -> u32 {
 
 /// All parameters: the policy's, then those of every modifier, whether it is on or not.
 fn params(spec: &Spec) -> Vec<i64> {
-    let selection = policy::find(spec.selection.name).map(|info| (info, Some(&spec.selection)));
+    let selection = divvy_policy::find(spec.selection.name).map(|info| (info, Some(&spec.selection)));
     let modifiers = modifiers().map(|info| (info, spec.modifiers.iter().find(|part| part.name == info.name)));
     selection.into_iter().chain(modifiers).flat_map(|(info, part)| values(info, part)).collect()
 }

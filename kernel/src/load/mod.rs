@@ -32,13 +32,11 @@ mod socket;
 mod statistics;
 mod sys;
 
+use divvy_policy::spec::Spec;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
-
-use divvy_sim::policy;
-use divvy_sim::spec::Spec;
 
 pub use commands::{Reply, Request};
 pub use end::End;
@@ -108,7 +106,7 @@ pub trait Watch {
 /// When something is missing, the policy is for the simulator only, the kernel does not take it, or throws it out.
 pub fn load(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     let policy = options.spec.selection.name;
-    match policy::find(policy).and_then(|policy| policy.simulator_only) {
+    match divvy_policy::find(policy).and_then(|policy| policy.simulator_only) {
         Some(why) => Err(LoadError::SimulatorOnly { policy, why }),
         None => run(options, watch),
     }
