@@ -72,7 +72,11 @@ fn links_lead_somewhere() {
             if !place.is_empty() {
                 let text = read(&target);
                 let mut headings = text.lines().filter(|line| line.starts_with('#'));
-                assert!(headings.any(|line| anchor(line) == place), "{}: no heading for {link}", page.display());
+                assert!(
+                    headings.any(|line| anchor(line) == place),
+                    "{}: no heading for {link}",
+                    page.display()
+                );
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, ValueHint};
-use divvy_sim::workload::nearest;
+use divvy_policy::nearest;
 
 use crate::args::Cli;
 use crate::output::Output;
@@ -92,7 +92,9 @@ fn unknown(name: &str, command: &clap::Command) -> String {
     let known = PAGES.iter().map(|page| page.topic).chain(commands);
     let hint = match nearest(name, known) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => "topics are workload, specs, metrics and formats; `divvy --help` lists the commands".to_owned(),
+        None => {
+            "topics are workload, specs, metrics and formats; `divvy --help` lists the commands".to_owned()
+        }
     };
     format!("there is no help on `{}`; {hint}", name.escape_debug())
 }
@@ -100,7 +102,7 @@ fn unknown(name: &str, command: &clap::Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::text;
+    use divvy_results::text;
 
     #[test]
     fn every_page_fits_eighty_columns() {

@@ -42,7 +42,7 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
         spec: spec::parse(&args.spec, divvy_policy::all())?,
         quantum: Duration::from_nanos(args.scheduler.quantum),
         timeout: Duration::from_nanos(args.scheduler.timeout),
-        patience: Duration::from_nanos(args.scheduler.patience.unwrap_or(args.scheduler.timeout / 2)),
+        starvation_limit: Duration::from_nanos(args.scheduler.patience.unwrap_or(args.scheduler.timeout / 2)),
         grouping: grouping(&args.scheduler),
         pool: u32::try_from(args.scheduler.pool)?,
         interval: Duration::from_nanos(args.watch.interval),

@@ -61,12 +61,12 @@ pub enum Grouping {
 pub struct Options {
     /// The policy.
     pub spec: Spec,
-    /// A turn under policies without slices of their own.
+    /// The slice under policies that do not set slices of their own.
     pub quantum: Duration,
     /// How long a runnable task may wait before the kernel throws the scheduler out.
     pub timeout: Duration,
-    /// How long a runnable task may wait before it runs out of turn; zero: until the kernel's watchdog.
-    pub patience: Duration,
+    /// How long a runnable task may wait before it gets a slice out of order; zero: no limit but the kernel's watchdog.
+    pub starvation_limit: Duration,
     /// Which groups tasks are in; adds the modifier groups.
     pub grouping: Option<Grouping>,
     /// Tasks that the policy takes at most; further ones wait in a queue of their own.
