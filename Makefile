@@ -38,6 +38,7 @@ kernel: .need-kernel
 # What can be installed is installed first; a level that lacks something says so itself.
 test:
 	@$(MAKE) --no-print-directory --keep-going .need-kernel .need-bpf .need-vm || true
+	@.ci/need python3=python3
 	@.ci/levels $(LEVELS)
 
 # What can be said without running anything; .ci/gates lists the gates. Clippy and the documentation need what the build
