@@ -37,7 +37,7 @@ test-rust: .need-build
 		[ -z "$$DIVVY_REQUIRE_PERFETTO" ] || exit 1; }; \
 	echo "DIVVY_PYTHON=$${python:-python3} $(CARGO) test --locked --workspace"; \
 	DIVVY_PYTHON=$${python:-python3} $(CARGO) test --locked --workspace
-	$(CARGO) test --locked -p divvy-lab --features parquet --lib parquet
+	$(CARGO) test --locked -p divvy-sweep --features parquet --lib parquet
 	@.ci/need script=bsdutils
 	$(CARGO) test --locked -p divvy --features top --test top
 	$(CARGO) test --locked -p divvy --features top --bin divvy top::
@@ -52,7 +52,7 @@ test-report: .need-build
 
 # Level 2: the policies' C with address and undefined-behaviour sanitizers, under random events.
 test-native: .need-build
-	sim/native/fuzz.sh
+	policy/native/fuzz.sh
 
 # Level 3: the same C as BPF programs, through the kernel's verifier, deciding as the native build does. It needs
 # root and a kernel that permits BPF; where it cannot run it says so, and fails if DIVVY_REQUIRE_BPF is set.
@@ -73,7 +73,7 @@ vm: .need-vm
 
 # Not part of make test: it builds the tests once more, which takes minutes.
 mutants: .need-build
-	sim/native/mutants.sh
+	policy/native/mutants.sh
 
 bench: .need-build
 	$(CARGO) bench --locked -p divvy-sim -p divvy-lab

@@ -35,8 +35,8 @@ fn build(header: &Path, fuzzer: &Path) {
         .args(["-DPOOL=64", "-DFUZZ_POLICY=mine"])
         .arg(format!("-DPOLICY_HEADER=\"{}\"", header.display()))
         // The header includes as it would from policy/select.
-        .args([include("policy"), include("policy/select"), include("sim/native")])
-        .arg(root().join("sim/native/fuzz.c"))
+        .args([include("policy"), include("policy/select"), include("policy/native")])
+        .arg(root().join("policy/native/fuzz.c"))
         .arg("-o")
         .arg(fuzzer));
 }

@@ -2,7 +2,7 @@
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, ValueHint};
-use divvy_sim::workload::nearest;
+use divvy_policy::nearest;
 
 use crate::args::Cli;
 use crate::output::Output;
