@@ -62,7 +62,9 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
         if line == opening {
-            found.push(lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect());
+            found.push(
+                lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect(),
+            );
         }
     }
     found
@@ -314,7 +316,23 @@ const RECORDING: &str = "examples/compile-beside-interactive.perf.data";
 
 /// Schema, arguments, and the exit code.
 const RESULTS: [(&str, &[&str], i32); 15] = [
-    ("results", &["sim", "examples/mix.toml", "-p", "rr,sfs", "--duration", "2s", "--reps", "2", "--figures", "--schedule", "3"], 0),
+    (
+        "results",
+        &[
+            "sim",
+            "examples/mix.toml",
+            "-p",
+            "rr,sfs",
+            "--duration",
+            "2s",
+            "--reps",
+            "2",
+            "--figures",
+            "--schedule",
+            "3",
+        ],
+        0,
+    ),
     ("results", &["sim", "examples/queue.toml", "-p", "pbs:alpha=2", "--duration", "5s"], 0),
     ("results", &["sim", "examples/just-before-a-block.toml", "-p", "rr,rr+flow"], 0),
     ("results", &["sim", "examples/groups.toml", "-p", "sfq+groups", "--duration", "2s"], 0),
@@ -324,9 +342,43 @@ const RESULTS: [(&str, &[&str], i32); 15] = [
     ("claims", &["paper"], 0),
     ("claims", &["paper", "sfs-1"], 0),
     ("claims", &["paper", "gr3-1", "--small"], 0),
-    ("sweep", &["sweep", "examples/queue.toml", "--vary", "load=0.5,0.8", "--vary", "alpha=0,inf", "-p", "pbs", "--baseline",
-        "rr", "--reps", "2", "--per-task", "--duration", "2s"], 0),
-    ("sweep", &["sweep", "examples/mix.toml", "--vary", "quantum=1ms,4ms", "-p", "rr", "--reps", "1", "--duration", "1s"], 0),
+    (
+        "sweep",
+        &[
+            "sweep",
+            "examples/queue.toml",
+            "--vary",
+            "load=0.5,0.8",
+            "--vary",
+            "alpha=0,inf",
+            "-p",
+            "pbs",
+            "--baseline",
+            "rr",
+            "--reps",
+            "2",
+            "--per-task",
+            "--duration",
+            "2s",
+        ],
+        0,
+    ),
+    (
+        "sweep",
+        &[
+            "sweep",
+            "examples/mix.toml",
+            "--vary",
+            "quantum=1ms,4ms",
+            "-p",
+            "rr",
+            "--reps",
+            "1",
+            "--duration",
+            "1s",
+        ],
+        0,
+    ),
     ("policies", &["policies"], 0),
     ("policies", &["policies", "sfs"], 0),
     ("verify", &["verify", "cli/tests/cmd/verify.in/ok.log"], 0),

@@ -12,8 +12,11 @@ fn the_tutorials_policy_compiles_and_loses_nothing() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tutorial");
     fs::create_dir_all(&dir).expect("a directory for the build");
     let (header, fuzzer) = (dir.join("mine.h"), dir.join("fuzz-mine"));
-    fs::write(&header, c_block(&fs::read_to_string(root().join("docs/tutorial.md")).expect("docs/tutorial.md")))
-        .expect("the header");
+    fs::write(
+        &header,
+        c_block(&fs::read_to_string(root().join("docs/tutorial.md")).expect("docs/tutorial.md")),
+    )
+    .expect("the header");
     build(&header, &fuzzer);
     for modifiers in 0..MODIFIER_SETS {
         run(Command::new(&fuzzer).args(["-m", &modifiers.to_string(), "-s", "1", "-n", "50"]));

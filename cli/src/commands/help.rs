@@ -92,7 +92,9 @@ fn unknown(name: &str, command: &clap::Command) -> String {
     let known = PAGES.iter().map(|page| page.topic).chain(commands);
     let hint = match nearest(name, known) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => "topics are workload, specs, metrics and formats; `divvy --help` lists the commands".to_owned(),
+        None => {
+            "topics are workload, specs, metrics and formats; `divvy --help` lists the commands".to_owned()
+        }
     };
     format!("there is no help on `{}`; {hint}", name.escape_debug())
 }

@@ -58,7 +58,9 @@ fn blocks(markdown: &str) -> Vec<Block> {
             continue;
         }
         if line.starts_with("```") {
-            found.push(Block::Code(lines.by_ref().take_while(|line| *line != "```").map(str::to_owned).collect()));
+            found.push(Block::Code(
+                lines.by_ref().take_while(|line| *line != "```").map(str::to_owned).collect(),
+            ));
         } else if line.starts_with('#') {
             found.push(Block::Heading(line.trim_start_matches('#').trim().to_owned()));
         } else {
@@ -182,7 +184,8 @@ fn share(natural: &[usize], room: usize) -> Vec<usize> {
     let mut left = room;
     loop {
         let fair = left / open.len().max(1);
-        let (narrow, wide): (Vec<usize>, Vec<usize>) = open.iter().partition(|&&column| natural[column] <= fair);
+        let (narrow, wide): (Vec<usize>, Vec<usize>) =
+            open.iter().partition(|&&column| natural[column] <= fair);
         if narrow.is_empty() {
             wide.iter().for_each(|&column| widths[column] = fair);
             return widths;
@@ -260,7 +263,8 @@ mod tests {
         assert_eq!(shown("```toml\na = [ 1,\n  2 ]\n```\n", 8), "      a = [ 1,\n        2 ]\n");
     }
 
-    const TABLE: &str = "| key | kind | meaning |\n|---|---|---|\n| `a` | x \\| y | one two three four five six |\n";
+    const TABLE: &str =
+        "| key | kind | meaning |\n|---|---|---|\n| `a` | x \\| y | one two three four five six |\n";
 
     #[test]
     fn a_table_that_fits_is_drawn_as_one() {
