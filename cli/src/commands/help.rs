@@ -102,7 +102,7 @@ fn unknown(name: &str, command: &clap::Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::text;
+    use divvy_results::text;
 
     #[test]
     fn every_page_fits_eighty_columns() {

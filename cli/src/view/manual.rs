@@ -3,7 +3,7 @@
 //! It knows the Markdown of `docs/` and no more. Emphasis is marked with two characters that take no column while lines are
 //! wrapped, and that become escape sequences at the end.
 
-use crate::view::text;
+use divvy_results::text;
 
 /// Before and after what is emphasised.
 const ON: char = '\u{2060}';

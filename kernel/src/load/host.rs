@@ -32,7 +32,8 @@ impl Config<'_> {
         let Self { pool, fail_every, starvation_limit_ms, sample, tick_ns, .. } = *self;
         let by = |grouping| (self.grouping == Some(grouping)).into();
         let (cgroups, users) = (by(Grouping::Cgroups), by(Grouping::Users));
-        for word in [pool, fail_every, self.log.into(), cgroups, starvation_limit_ms, sample, tick_ns, users] {
+        for word in [pool, fail_every, self.log.into(), cgroups, starvation_limit_ms, sample, tick_ns, users]
+        {
             bytes.extend(word.to_ne_bytes());
         }
         for cpu in self.cpus.machine().into_iter().chain(self.cpus.kernel()) {
