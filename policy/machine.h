@@ -3,7 +3,7 @@
  * The machine: runs a selection policy with any modifiers of weights and of slices, for both hosts.
  *
  * The host (the simulator, or a BPF program) tells it sched_ext's events in sched_ext's order; it keeps
- * the facts, calls the policy by its contract, and answers what a CPU is to run. It is one unit with the
+ * the task table, calls the policy by its contract, and answers what a CPU is to run. It is one unit with the
  * policy: define DIVVY_POLICY and include the policy's header first.
  *
  *   machine_new            a task exists                                  (init_task)
@@ -44,6 +44,7 @@
 #define DIVVY_MACHINE_H
 
 #include "policy.h"
+#include "defaults.h"
 #include "lib/ring.h"
 #include "lib/threads.h"
 #include "weight/feasible.h"
@@ -58,11 +59,7 @@
 #define ENTITLED(call)
 #endif
 
-#define GLUE_(a, b) a##b
-#define GLUE(a, b) GLUE_(a, b)
-#define CALL(f) GLUE(DIVVY_POLICY, _##f)
-
-/* fact.state, beside PICKED */
+/* task.state, beside PICKED */
 #define KNOWN 2
 #define RUNNABLE 4
 #define CUSTODY 8 /* the host gave it to us */
@@ -119,9 +116,9 @@ struct order {
 	u64 slice; /* ns */
 };
 
-static inline struct fact *fact(struct machine *m, u32 id)
+static inline struct task *machine_task(struct machine *m, u32 id)
 {
-	return &m->s.facts.task[id & POOL_MASK];
+	return &m->s.tasks.task[id & POOL_MASK];
 }
 
 /* Weights of groups are feasible as they are. */
@@ -145,7 +142,7 @@ static inline bool machine_may_run(const struct machine *m, u32 id, u32 cpu)
 {
 	const struct allowed *a = &m->allowed[id & POOL_MASK];
 
-	if (!(m->s.facts.task[id & POOL_MASK].state & PINNED))
+	if (!(m->s.tasks.task[id & POOL_MASK].state & PINNED))
 		return true;
 	return a->word[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
 }
@@ -165,7 +162,7 @@ static inline u64 machine_now(struct machine *m, u64 reading)
  * task runs between the dispatch of the next and its own stopping is charged to its next turn. */
 static inline void machine_charge(struct machine *m, u32 id, u64 ran, u64 now)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 	u64 due = ran - t->charged;
 
 	if ((t->state & (PICKED | PARKED)) != PICKED || (s64)due <= 0)
@@ -177,7 +174,7 @@ static inline void machine_charge(struct machine *m, u32 id, u64 ran, u64 now)
 /* Charge what a running task received until now. */
 static inline void machine_settle(struct machine *m, u32 id, u64 now)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 
 	if (t->state & ON_CPU)
 		machine_charge(m, id, now - t->since, now);
@@ -185,13 +182,13 @@ static inline void machine_settle(struct machine *m, u32 id, u64 now)
 
 static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 
 	if (t->weight == w)
 		return;
 	if (t->state & RUNNABLE) {
 		machine_settle(m, id, now);
-		ENTITLED(entitled_reweigh(&m->entitled, &m->s.facts, id, w, now);)
+		ENTITLED(entitled_reweigh(&m->entitled, &m->s.tasks, id, w, now);)
 		CALL(reweigh)(&m->s, id, w, now);
 	}
 	t->weight = w;
@@ -203,17 +200,17 @@ static inline u32 machine_owner(struct machine *m, u32 id)
 	s64 by_group = machine_has(m, TFPS) ? m->tfps.param.group : m->procfair.param.group;
 	u32 group = m->groups.of[id & POOL_MASK] & GROUP_MASK;
 
-	return by_group && group ? POOL + group : fact(m, id)->process;
+	return by_group && group ? POOL + group : machine_task(m, id)->process;
 }
 
 /* A task's weight among the members of its group, or without groups before readjustment. Both of these divide by the same
  * number: with both, tfps does (groups R4). */
 static inline u64 machine_wanted(struct machine *m, u32 id)
 {
-	u64 nominal = fact(m, id)->nominal;
+	u64 nominal = machine_task(m, id)->nominal;
 
 	if (machine_has(m, TFPS))
-		return tfps_weight(nominal, threads_of(&m->threads, machine_owner(m, id)), m->s.facts.ncpus);
+		return tfps_weight(nominal, threads_of(&m->threads, machine_owner(m, id)), m->s.tasks.ncpus);
 	if (machine_has(m, PROCFAIR))
 		return procfair_weight(nominal, threads_of(&m->threads, machine_owner(m, id)));
 	return nominal;
@@ -230,7 +227,7 @@ static inline __attribute__((always_inline)) void machine_reask(struct machine *
 {
 	if (!machine_has(m, FEASIBLE)) {
 		machine_reweigh(m, id, machine_asked(m, id), now);
-	} else if (fact(m, id)->state & RUNNABLE) {
+	} else if (machine_task(m, id)->state & RUNNABLE) {
 		feasible_drop(&m->feasible, id);
 		feasible_add(&m->feasible, id, machine_asked(m, id));
 		if (!m->feasible.infeasible[id & POOL_MASK])
@@ -243,7 +240,7 @@ static inline void machine_rewant(struct machine *m, u32 id, u64 now)
 {
 	if (!machine_has(m, GROUPS))
 		machine_reask(m, id, now);
-	else if (fact(m, id)->state & RUNNABLE)
+	else if (machine_task(m, id)->state & RUNNABLE)
 		groups_want(&m->groups, id, machine_wanted(m, id));
 }
 
@@ -306,7 +303,7 @@ static NOINLINE void machine_reweigh_former(struct machine *m, u64 now)
 	while (m->at < m->feasible.was && can_loop) {
 		u32 id = m->feasible.old[m->at & CPU_MASK];
 
-		if (fact(m, id)->state & RUNNABLE)
+		if (machine_task(m, id)->state & RUNNABLE)
 			machine_reweigh(m, id, feasible_weight(&m->feasible, id), now);
 		m->at++;
 	}
@@ -327,9 +324,9 @@ static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
 	if (feasible_stays(&m->feasible))
 		return;
 	feasible_readjust(&m->feasible);
-	m->at = m->s.facts.zero;
+	m->at = m->s.tasks.zero;
 	machine_reweigh_former(m, now);
-	m->at = m->s.facts.zero;
+	m->at = m->s.tasks.zero;
 	machine_reweigh_infeasible(m, now);
 }
 
@@ -374,8 +371,8 @@ static inline u64 machine_first_cpus(u32 ncpus, u32 from)
 /* Memory is zeroed, parameters are set. Every CPU is idle. */
 static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 {
-	m->s.facts.ncpus = ncpus;
-	m->s.facts.quantum = quantum;
+	m->s.tasks.ncpus = ncpus;
+	m->s.tasks.quantum = quantum;
 	m->feasible.p = ncpus;
 	m->groups.p = ncpus;
 	m->idle[0] = machine_first_cpus(ncpus, 0);
@@ -393,7 +390,7 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 /* `process` is the id of the task that stands for its process. */
 static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weight, u64 now)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 
 	t->nominal = weight; /* as asked for: what a parent's threads made of it is not inherited (procfair R3) */
 	t->weight = weight;
@@ -412,7 +409,7 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 /* What it ran since it came on its CPU, ns; 0 if it is on none */
 static inline u64 machine_ran(struct machine *m, u32 id, u64 now)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 
 	return t->state & ON_CPU && (s64)(now - t->since) > 0 ? now - t->since : 0;
 }
@@ -437,12 +434,12 @@ static inline void machine_exit(struct machine *m, u32 id, u64 now)
 		machine_count_thread(m, id, false, now);
 		machine_readjust(m, now);
 	}
-	fact(m, id)->state = 0;
+	machine_task(m, id)->state = 0;
 }
 
 static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why why)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 
 	if (t->state & RUNNABLE)
 		return;
@@ -461,26 +458,26 @@ static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why
 	} else {
 		t->weight = machine_asked(m, id);
 	}
-	ENTITLED(entitled_join(&m->entitled, &m->s.facts, id, now);)
+	ENTITLED(entitled_join(&m->entitled, &m->s.tasks, id, now);)
 	t->state |= RUNNABLE | FRESH;
-	m->s.facts.nrunnable++;
+	m->s.tasks.nrunnable++;
 	CALL(join)(&m->s, id, now, why);
 }
 
 static inline void machine_unpick(struct machine *m, u32 id)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 
 	if (t->state & PARKED)
 		ring_remove(&m->parking, &m->parked, id);
-	else if (m->s.facts.picked[t->cpu & CPU_MASK] == id)
-		m->s.facts.picked[t->cpu & CPU_MASK] = 0;
+	else if (m->s.tasks.picked[t->cpu & CPU_MASK] == id)
+		m->s.tasks.picked[t->cpu & CPU_MASK] = 0;
 	t->state &= ~(PICKED | PARKED);
 }
 
 static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum why why)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 
 	if (!(t->state & RUNNABLE))
 		return;
@@ -489,12 +486,12 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 		flow_terminates(&m->flow, id, 0, now);
 	else if (machine_has(m, FLOW))
 		flow_blocks(&m->flow, id, now);
-	ENTITLED(entitled_leave(&m->entitled, &m->s.facts, id, now);)
+	ENTITLED(entitled_leave(&m->entitled, &m->s.tasks, id, now);)
 	CALL(leave)(&m->s, id, now, why);
 	if (t->state & PICKED)
 		machine_unpick(m, id);
 	t->state &= ~(RUNNABLE | CUSTODY | FRESH);
-	m->s.facts.nrunnable--;
+	m->s.tasks.nrunnable--;
 	if (machine_has(m, FEASIBLE))
 		feasible_drop(&m->feasible, id);
 	if (machine_has(m, GROUPS))
@@ -506,7 +503,7 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 
 static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
 {
-	fact(m, id)->nominal = weight;
+	machine_task(m, id)->nominal = weight;
 	machine_rewant(m, id, now);
 	machine_readjust(m, now);
 }
@@ -514,7 +511,7 @@ static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64
 /* Whether it is one of the threads that are counted now */
 static inline bool machine_is_counted(struct machine *m, u32 id)
 {
-	return machine_counts(m, true) || (machine_counts(m, false) && fact(m, id)->state & RUNNABLE);
+	return machine_counts(m, true) || (machine_counts(m, false) && machine_task(m, id)->state & RUNNABLE);
 }
 
 /* From now on it is a thread of another process. */
@@ -522,7 +519,7 @@ static inline void machine_set_process(struct machine *m, u32 id, u32 process, u
 {
 	if (machine_is_counted(m, id))
 		machine_count_thread(m, id, false, now);
-	fact(m, id)->process = process;
+	machine_task(m, id)->process = process;
 	if (machine_is_counted(m, id))
 		machine_count_thread(m, id, true, now);
 	machine_rewant(m, id, now);
@@ -540,7 +537,7 @@ static inline void machine_set_group(struct machine *m, u32 group, u32 parent, u
 /* From now on it is in another group, or in none (ROOT). */
 static inline void machine_enter_group(struct machine *m, u32 id, u32 group, u64 now)
 {
-	bool member = machine_has(m, GROUPS) && fact(m, id)->state & RUNNABLE;
+	bool member = machine_has(m, GROUPS) && machine_task(m, id)->state & RUNNABLE;
 
 	if (machine_is_counted(m, id))
 		machine_count_thread(m, id, false, now);
@@ -581,7 +578,7 @@ static inline void machine_set_idle(struct machine *m, u32 cpu, u64 idle)
 static NOINLINE void machine_find_idle(struct machine *m, u32 id)
 {
 	m->found = NO_CPU;
-	while (m->at < m->s.facts.ncpus && can_loop) {
+	while (m->at < m->s.tasks.ncpus && can_loop) {
 		if (machine_is_idle(m, m->at) && machine_may_run(m, id, m->at)) {
 			m->found = m->at;
 			return;
@@ -598,13 +595,13 @@ static inline bool machine_any_idle(const struct machine *m)
 /* Promises a task an idle CPU, the one where it ran last if that is idle; NO_CPU if there is none. */
 static inline u32 machine_wake_idle(struct machine *m, u32 id)
 {
-	u32 last = fact(m, id)->cpu;
+	u32 last = machine_task(m, id)->cpu;
 
 	if (!machine_any_idle(m))
 		return NO_CPU;
 	m->found = last;
-	if (last >= m->s.facts.ncpus || !machine_may_run(m, id, last) || !machine_is_idle(m, last)) {
-		m->at = m->s.facts.zero;
+	if (last >= m->s.tasks.ncpus || !machine_may_run(m, id, last) || !machine_is_idle(m, last)) {
+		m->at = m->s.tasks.zero;
 		machine_find_idle(m, id);
 		if (m->found == NO_CPU)
 			return NO_CPU;
@@ -614,14 +611,14 @@ static inline u32 machine_wake_idle(struct machine *m, u32 id)
 	return m->found;
 }
 
-#ifdef POLICY_PREEMPTS
+#if HAS(PREEMPTS)
 /* A CPU whose task gives way to one that just joined, into found. Where the turn is to end already, the CPU will
  * choose anew: of tasks that wake together each takes another. It is the first by number that gives way, not the one
  * that should most: the contract does not compare running tasks with each other. */
 static NOINLINE void machine_find_preemptible(struct machine *m, u32 woken, u64 now)
 {
-	while (m->at < m->s.facts.ncpus && can_loop) {
-		u32 running = m->s.facts.picked[m->at & CPU_MASK];
+	while (m->at < m->s.tasks.ncpus && can_loop) {
+		u32 running = m->s.tasks.picked[m->at & CPU_MASK];
 
 		if (running && !m->why[m->at & CPU_MASK] && machine_may_run(m, woken, m->at)) {
 			machine_settle(m, running, now);
@@ -636,7 +633,7 @@ static NOINLINE void machine_find_preemptible(struct machine *m, u32 woken, u64 
 
 static inline u32 machine_preempt(struct machine *m, u32 woken, u64 now)
 {
-	m->at = m->s.facts.zero;
+	m->at = m->s.tasks.zero;
 	m->found = NO_CPU;
 	machine_find_preemptible(m, woken, now);
 	if (m->found != NO_CPU)
@@ -656,7 +653,7 @@ static inline u32 machine_preempt(struct machine *m, u32 woken, u64 now)
  */
 static inline u32 machine_enqueue(struct machine *m, u32 id, u64 now)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 	bool fresh = t->state & FRESH;
 	u32 cpu;
 
@@ -673,7 +670,7 @@ static inline u32 machine_enqueue(struct machine *m, u32 id, u64 now)
 /* The host took it back, to change it or to move it: nobody is given it before it is enqueued again. */
 static inline void machine_dequeue(struct machine *m, u32 id)
 {
-	fact(m, id)->state &= ~CUSTODY;
+	machine_task(m, id)->state &= ~CUSTODY;
 }
 
 static inline void machine_yield(struct machine *m, u32 cpu)
@@ -684,7 +681,7 @@ static inline void machine_yield(struct machine *m, u32 cpu)
 static inline void machine_park(struct machine *m, u32 id)
 {
 	ring_push_back(&m->parking, &m->parked, id);
-	fact(m, id)->state |= PICKED | PARKED;
+	machine_task(m, id)->state |= PICKED | PARKED;
 }
 
 /* Whether a CPU can run a task now: it may, and it has it. The task that runs there needs no custody; one that was
@@ -693,7 +690,7 @@ static inline bool machine_can_run(struct machine *m, u32 id, u32 cpu, u32 prev)
 {
 	u32 has = id == prev ? CUSTODY | ON_CPU : CUSTODY;
 
-	return machine_may_run(m, id, cpu) && fact(m, id)->state & has;
+	return machine_may_run(m, id, cpu) && machine_task(m, id)->state & has;
 }
 
 /* The first parked task that this CPU can run, into found. */
@@ -732,7 +729,7 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u32 prev, u64 now)
 		m->decisions++;
 		if (!id)
 			return;
-		if ((fact(m, id)->state & (RUNNABLE | PICKED)) != RUNNABLE) {
+		if ((machine_task(m, id)->state & (RUNNABLE | PICKED)) != RUNNABLE) {
 			m->faults++;
 			m->found = 0;
 			return;
@@ -746,11 +743,7 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u32 prev, u64 now)
 
 static inline u64 machine_slice(struct machine *m, u32 id)
 {
-#ifdef POLICY_SLICE
 	return CALL(slice)(&m->s, id);
-#else
-	return m->s.facts.quantum;
-#endif
 }
 
 /* How long the turn that now begins may last */
@@ -765,7 +758,7 @@ static inline u64 machine_turn(struct machine *m, u32 id)
  * told, as if it were still in its timeslice. */
 static inline bool machine_delays(struct machine *m, u32 id, u32 cpu, u64 now)
 {
-	if (!machine_has(m, FLOW) || !(fact(m, id)->state & ON_CPU) || !machine_may_run(m, id, cpu))
+	if (!machine_has(m, FLOW) || !(machine_task(m, id)->state & ON_CPU) || !machine_may_run(m, id, cpu))
 		return false;
 	return machine_slice(m, id) != SLICE_INF && flow_expires(&m->flow, id, machine_ran(m, id, now));
 }
@@ -777,16 +770,16 @@ static inline u32 machine_keep_promise(struct machine *m, u32 cpu, u32 runs)
 	u32 id = m->promised[cpu & CPU_MASK];
 
 	m->promised[cpu & CPU_MASK] = 0;
-	return runs && id && id != runs && fact(m, id)->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
+	return runs && id && id != runs && machine_task(m, id)->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
 }
 
 /* What this CPU is to run from now on: the task that ran there is not off it before the host says so. */
 static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 {
-	u32 prev = m->s.facts.picked[cpu & CPU_MASK];
+	u32 prev = m->s.tasks.picked[cpu & CPU_MASK];
 	enum why why = m->why[cpu & CPU_MASK];
 	struct order order;
-	struct fact *t;
+	struct task *t;
 
 	m->why[cpu & CPU_MASK] = 0;
 	if (prev && !why && machine_delays(m, prev, cpu, now))
@@ -800,17 +793,17 @@ static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 	order.kick = machine_keep_promise(m, cpu, order.id);
 	if (!order.id)
 		return order;
-	t = fact(m, order.id);
+	t = machine_task(m, order.id);
 	t->state = (t->state | PICKED) & ~CUSTODY;
 	t->cpu = cpu;
-	m->s.facts.picked[cpu & CPU_MASK] = order.id;
+	m->s.tasks.picked[cpu & CPU_MASK] = order.id;
 	order.slice = machine_turn(m, order.id);
 	return order;
 }
 
 static inline void machine_running(struct machine *m, u32 id, u64 now)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 
 	t->since = now;
 	t->state |= ON_CPU;
@@ -819,7 +812,7 @@ static inline void machine_running(struct machine *m, u32 id, u64 now)
 /* It is off its CPU and received `ran` ns there since machine_running. */
 static inline void machine_stopping(struct machine *m, u32 id, u64 ran, u64 now)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 
 	machine_charge(m, id, ran, now);
 	t->charged -= ran;
@@ -832,7 +825,7 @@ static inline void machine_stopping(struct machine *m, u32 id, u64 ran, u64 now)
  * it may no longer use. */
 static inline u32 machine_set_allowed(struct machine *m, u32 id, const struct allowed *allowed)
 {
-	struct fact *t = fact(m, id);
+	struct task *t = machine_task(m, id);
 
 	m->allowed[id & POOL_MASK] = *allowed;
 	t->state |= PINNED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Loads check.bpf.c's programs of one policy into this kernel, and runs storms of events through them and
- * through the same machine built natively: every answer must be the same, and at the end every fact. Compiled
+ * through the same machine built natively: every answer must be the same, and at the end the whole task table. Compiled
  * once a policy, with DIVVY_POLICY its name, POLICY_HEADER its header, and POOL as in BPF.
  *
  *   check OBJECT [SEEDS]
@@ -207,8 +207,8 @@ static u64 compare(const char *path, u32 modifiers, u64 seed, struct cost *cost)
 		storm_step(&storm);
 	storm_calm(&storm);
 	storm_end(&storm);
-	if (memcmp(&native.s.facts, &l.kernel->s.facts, sizeof(struct facts)) || native.decisions != l.kernel->decisions)
-		fail("BPF and native end with different facts", path);
+	if (memcmp(&native.s.tasks, &l.kernel->s.tasks, sizeof(struct task_table)) || native.decisions != l.kernel->decisions)
+		fail("BPF and native end with different task tables", path);
 	if (memcmp(&native.flow, &l.kernel->flow, sizeof(struct flow)))
 		fail("BPF and native end with different programs", path);
 	unload(&l);

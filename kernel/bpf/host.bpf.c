@@ -178,7 +178,7 @@ static __always_inline void kick(u32 cpu)
 	if (cpu == NO_CPU)
 		return;
 	scx_bpf_kick_cpu(config.kernel_cpu[cpu & CPU_MASK],
-			 machine.s.facts.picked[cpu & CPU_MASK] ? SCX_KICK_PREEMPT : SCX_KICK_IDLE);
+			 machine.s.tasks.picked[cpu & CPU_MASK] ? SCX_KICK_PREEMPT : SCX_KICK_IDLE);
 	__sync_fetch_and_add(&stats.kicks, 1);
 }
 
@@ -220,7 +220,7 @@ static __always_inline void settle_account(u32 id)
 {
 	struct account *a = &accounts[id & POOL_MASK];
 
-	a->weight = weight_of(&machine.s.facts, id);
+	a->weight = weight_of(&machine.s.tasks, id);
 	a->entitled_ns = machine.entitled.task[id & POOL_MASK].service;
 }
 
@@ -435,7 +435,7 @@ static __always_inline u32 process_of(const struct task_struct *p, u32 id, u32 l
 {
 	if (!leader || p->pid == p->tgid)
 		return id;
-	return machine.s.facts.task[leader & POOL_MASK].process;
+	return machine.s.tasks.task[leader & POOL_MASK].process;
 }
 
 SEC("struct_ops/init_task")
@@ -479,7 +479,7 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 /* Under the lock: what it received since it came on its CPU. */
 static __always_inline bool tell_stopping(struct event *e, const struct task_struct *p)
 {
-	if (!(fact(&machine, e->id)->state & ON_CPU))
+	if (!(machine_task(&machine, e->id)->state & ON_CPU))
 		return false;
 	e->amount = p->se.sum_exec_runtime - host_task(e->id)->ran;
 	tell(EVENT_stopping, e);
@@ -496,7 +496,7 @@ static __always_inline void off_cpu(const struct task_struct *p, u32 id)
 	bpf_spin_lock(&lock);
 	stopped = tell_stopping(&e, p);
 	if (stopped) {
-		entitled_touch(&machine.entitled, &machine.s.facts, id, e.now);
+		entitled_touch(&machine.entitled, &machine.s.tasks, id, e.now);
 		settle_account(id);
 	}
 	bpf_spin_unlock(&lock);
@@ -517,7 +517,7 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	settle_account(id);
 	accounts[id & POOL_MASK].runnable = false;
 	host_task(id)->waits_from = 0;
-	stats.runnable = machine.s.facts.nrunnable;
+	stats.runnable = machine.s.tasks.nrunnable;
 	bpf_spin_unlock(&lock);
 	if (stopped)
 		note(EVENT_stopping, &stopping, stopping.amount, 0, 0);
@@ -577,7 +577,7 @@ void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *
 		return;
 	}
 	bpf_spin_lock(&lock);
-	e.process = machine.s.facts.task[e.id & POOL_MASK].process;
+	e.process = machine.s.tasks.task[e.id & POOL_MASK].process;
 	tell(EVENT_exit, &e);
 	accounts[e.id & POOL_MASK].pid = 0;
 	stats.tasks--;
@@ -707,7 +707,7 @@ static __always_inline void kernel_thread_first(struct task_struct *p, u64 enq_f
 	u32 cpu = machine_cpu(scx_bpf_task_cpu(p));
 
 	/* One that has used up its slice waits for the others here: two of them would leave nobody else the CPU. */
-	if (enq_flags & SCX_ENQ_WAKEUP && machine.s.facts.picked[cpu & CPU_MASK])
+	if (enq_flags & SCX_ENQ_WAKEUP && machine.s.tasks.picked[cpu & CPU_MASK])
 		enq_flags |= SCX_ENQ_PREEMPT;
 	dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags);
 	__sync_fetch_and_add(&stats.kernel_threads, 1);
@@ -732,7 +732,7 @@ static __always_inline u64 slice_of(u64 turn)
  * first. 0 if it is over. */
 static __always_inline u64 rest_of_turn(const struct task_struct *p, u32 id)
 {
-	const struct fact *t = fact(&machine, id);
+	const struct task *t = machine_task(&machine, id);
 	u64 used = p->se.sum_exec_runtime - host_task(id)->turn_from;
 
 	if ((t->state & (PICKED | PARKED)) != PICKED || t->cpu != machine_cpu(scx_bpf_task_cpu(p)))
@@ -776,12 +776,12 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	sample_lock();
 	bpf_spin_lock(&lock);
-	woken = !(fact(&machine, id)->state & RUNNABLE);
+	woken = !(machine_task(&machine, id)->state & RUNNABLE);
 	if (woken) {
 		runnable.why = t->seen ? WOKEN : NEW;
 		tell(EVENT_runnable, &runnable);
 		stats.wakes++;
-		stats.runnable = machine.s.facts.nrunnable;
+		stats.runnable = machine.s.tasks.nrunnable;
 		accounts[id & POOL_MASK].runnable = true;
 	}
 	tell(EVENT_enqueue, &e);
@@ -826,7 +826,7 @@ static __always_inline bool fallback_is_next(u32 cpu)
 	if (queued <= 0)
 		return false;
 	fallback_credit[cpu & CPU_MASK] += queued;
-	all = queued + machine.s.facts.nrunnable;
+	all = queued + machine.s.tasks.nrunnable;
 	if (fallback_credit[cpu & CPU_MASK] < all)
 		return false;
 	fallback_credit[cpu & CPU_MASK] %= all;
@@ -847,7 +847,7 @@ static __always_inline u64 until_nearest_tick(u64 slice)
  * turns add up to. A turn that ended otherwise was shorter by more than a tick, or by too little to matter. */
 static __always_inline u64 carried(const struct host_task *t, u64 used)
 {
-#ifdef POLICY_COUNTS_TURNS
+#ifdef POLICY_COUNTS_SLICES
 	s64 rest = t->wanted - used, most = t->interrupted ? LONGEST_SLICE_NS : config.tick_ns;
 
 	return rest <= most && rest >= -(s64)config.tick_ns ? rest : 0;
@@ -947,7 +947,7 @@ static NOINLINE void find_overdue(u64 now)
 	for (sweep_id = 1; sweep_id <= last_id && noverdue < MAX_OVERDUE && can_loop; sweep_id++) {
 		u64 since = host_task(sweep_id)->enqueued;
 
-		if (!(fact(&machine, sweep_id)->state & CUSTODY) || since + patience > now)
+		if (!(machine_task(&machine, sweep_id)->state & CUSTODY) || since + patience > now)
 			continue;
 		overdue[noverdue % MAX_OVERDUE] = sweep_id;
 		noverdue++;
@@ -990,7 +990,7 @@ static __always_inline bool rescue(s32 kernel_cpu, u32 cpu, u32 *late)
 	bpf_spin_lock(&lock);
 	if (noverdue) {
 		e.id = overdue[(noverdue - 1) % MAX_OVERDUE];
-		waits = fact(&machine, e.id)->state & CUSTODY;
+		waits = machine_task(&machine, e.id)->state & CUSTODY;
 		here = waits && machine_may_run(&machine, e.id, cpu);
 		if (here || !waits)
 			noverdue--;
@@ -1057,7 +1057,7 @@ void BPF_PROG(host_running, struct task_struct *p)
 {
 	struct event e = { .id = id_of(p), .now = clock_ns() };
 
-	if (!e.id || !(fact(&machine, e.id)->state & RUNNABLE))
+	if (!e.id || !(machine_task(&machine, e.id)->state & RUNNABLE))
 		return;
 	host_task(e.id)->ran = host_task(e.id)->counted = p->se.sum_exec_runtime;
 	bpf_spin_lock(&lock);
@@ -1157,7 +1157,7 @@ void BPF_PROG(host_dump, struct scx_dump_ctx *dump)
 {
 	static char format[] = "divvy: %llu runnable, %llu decisions, %llu faults, %llu missing, %llu late\n";
 	unsigned long long data[] = {
-		machine.s.facts.nrunnable, machine.decisions, machine.faults, stats.missing, stats.late,
+		machine.s.tasks.nrunnable, machine.decisions, machine.faults, stats.missing, stats.late,
 	};
 
 	if (ksym_exists(scx_bpf_dump_bstr))
@@ -1238,14 +1238,14 @@ static NOINLINE int settle(u32 id)
 	u32 pid = accounts[id & POOL_MASK].pid;
 	u64 now = clock_ns(), sum_exec;
 
-	if (!(fact(&machine, id)->state & RUNNABLE))
+	if (!(machine_task(&machine, id)->state & RUNNABLE))
 		return 0;
 	sum_exec = sum_exec_of(id, pid);
 	bpf_spin_lock(&lock);
-	if (fact(&machine, id)->state & RUNNABLE && accounts[id & POOL_MASK].pid == pid) {
-		entitled_touch(&machine.entitled, &machine.s.facts, id, machine_now(&machine, now));
+	if (machine_task(&machine, id)->state & RUNNABLE && accounts[id & POOL_MASK].pid == pid) {
+		entitled_touch(&machine.entitled, &machine.s.tasks, id, machine_now(&machine, now));
 		settle_account(id);
-		if (fact(&machine, id)->state & ON_CPU && (s64)(sum_exec - host_task(id)->counted) > 0)
+		if (machine_task(&machine, id)->state & ON_CPU && (s64)(sum_exec - host_task(id)->counted) > 0)
 			count_service(id, sum_exec);
 	}
 	bpf_spin_unlock(&lock);

@@ -13,6 +13,9 @@
 #include "../lib/vtime.h"
 #include "../lib/wide.h"
 
+#define POLICY_TITLE "Completely Fair Scheduler: the least virtual runtime runs"
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
+
 #define CFS_TIME_MAX (10000 * MS)
 
 #define POLICY_BASELINE
@@ -28,22 +31,7 @@
 	P(balance, TIME, "", 64 * MS, 0, CFS_TIME_MAX, \
 	  "with percpu: how often a busy CPU looks for a busier one, at most once a period; 0: only an idle one does")
 
-#define POLICY_SHOWS(V) V("virtual runtime", "ns of a nice-0 task", cfs_task(s, id)->vruntime.v)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "Completely Fair Scheduler: the least virtual runtime runs") \
-	A(PAPER, "Linux 2.6.24; Wong, Tan, Kumari, Wey: Towards achieving fairness in the Linux scheduler, OSR 42(5), 2008, " \
-		 "section 2") \
-	A(GUARANTEE, "on one CPU, once each of the runnable tasks had a turn and until they change, two of them differ in " \
-		     "service over weight by at most twice the period over the total weight") \
-	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use cfs+feasible") \
-	A(GUARANTEE, "on several CPUs with a queue each none between two balances: three equal tasks on two have 1, 1/2 and 1/2") \
-	A(COST, "O(log n), and O(CPUs) when a task wakes or a CPU balances") \
-	A(DEVIATION, "D1: unless percpu is on, one queue for all CPUs, each slice as if every CPU had its part of the tasks and of " \
-		     "the weight") \
-	A(DEVIATION, "D2: a slice is set when it begins and ends exactly, not at the first tick that finds it exceeded") \
-	A(DEVIATION, "D3: a new task keeps its place: its parent is not known, so child_runs_first does not apply") \
-	A(DEVIATION, "D4: balancing knows no wakers, no caches, no domains of CPUs and no affinity, and happens when a CPU chooses")
+#define POLICY_SHOWS(V) V("virtual runtime", "ns of a nice-0 task", task_of(s, id)->vruntime.v)
 
 struct cfs_task {
 	struct vtime vruntime; /* service over weight, ns of a nice-0 task */
@@ -60,8 +48,7 @@ struct cfs_queue {
 };
 
 struct cfs {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	u64 scale;           /* 1 + log2 CPUs: how much the kernel's times grow with the machine */
 	u64 modern_scale;    /* the same, from 8 CPUs on as for 8 */
 	u32 queues;          /* 1, or as many as CPUs */
@@ -73,15 +60,9 @@ struct cfs {
 	u64 imbalance;       /* weight that is still to be pulled */
 	u32 found;           /* a queue */
 	struct tree_node after;
-	struct wide_division division;
 	struct cfs_queue queue[MAX_CPUS];
-	struct cfs_task task[POOL];
+	TASKS(cfs_task);
 };
-
-static inline struct cfs_task *cfs_task(struct cfs *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
 
 static inline struct cfs_queue *cfs_queue(struct cfs *s, u32 queue)
 {
@@ -90,7 +71,7 @@ static inline struct cfs_queue *cfs_queue(struct cfs *s, u32 queue)
 
 static inline struct cfs_queue *cfs_queue_of(struct cfs *s, u32 id)
 {
-	return cfs_queue(s, cfs_task(s, id)->queue);
+	return cfs_queue(s, task_of(s, id)->queue);
 }
 
 static inline u32 cfs_queue_at(const struct cfs *s, u32 cpu)
@@ -153,21 +134,21 @@ static inline u64 cfs_debit(struct cfs *s, const struct cfs_queue *q, u64 w)
 /* vruntime now, with what a running task received and was not charged */
 static inline u64 cfs_vruntime(struct cfs *s, u32 id, u64 now)
 {
-	struct vtime v = cfs_task(s, id)->vruntime;
+	struct vtime v = task_of(s, id)->vruntime;
 
-	vtime_advance(&v, uncharged(&s->facts, id, now), weight_of(&s->facts, id));
+	vtime_advance(&v, uncharged(&s->tasks, id, now), weight_of(&s->tasks, id));
 	return v.v;
 }
 
 /* Lowers `least` to the least vruntime of a queue's running tasks. */
 static NOINLINE void cfs_least_running(struct cfs *s, u32 queue, u64 now)
 {
-	u32 cpu = queue + s->facts.zero, end = queue + s->cpus;
+	u32 cpu = queue + s->tasks.zero, end = queue + s->cpus;
 
 	while (cpu < end && can_loop) {
-		u32 id = s->facts.picked[cpu & CPU_MASK];
+		u32 id = s->tasks.picked[cpu & CPU_MASK];
 
-		if (id && cfs_task(s, id)->queue == queue && vtime_before(cfs_vruntime(s, id, now), s->least))
+		if (id && task_of(s, id)->queue == queue && vtime_before(cfs_vruntime(s, id, now), s->least))
 			s->least = cfs_vruntime(s, id, now);
 		cpu++;
 	}
@@ -179,7 +160,7 @@ static inline void cfs_update_min_vruntime(struct cfs *s, u32 queue, u64 now)
 	struct cfs_queue *q = cfs_queue(s, queue);
 	u64 none = q->min_vruntime + (1ull << 62);
 
-	s->least = q->first ? cfs_task(s, q->first)->vruntime.v : none;
+	s->least = q->first ? task_of(s, q->first)->vruntime.v : none;
 	cfs_least_running(s, queue, now);
 	if (s->least != none)
 		q->min_vruntime = vtime_max(q->min_vruntime, s->least);
@@ -195,11 +176,11 @@ static inline u64 cfs_major(u32 queue)
 
 static inline void cfs_wait(struct cfs *s, u32 id)
 {
-	struct cfs_task *t = cfs_task(s, id);
+	struct cfs_task *t = task_of(s, id);
 	struct cfs_queue *q = cfs_queue(s, t->queue);
 
 	tree_insert(&s->waiting, id, cfs_major(t->queue), t->vruntime.v, s->turns++);
-	if (!q->first || vtime_before(t->vruntime.v, cfs_task(s, q->first)->vruntime.v))
+	if (!q->first || vtime_before(t->vruntime.v, task_of(s, q->first)->vruntime.v))
 		q->first = id;
 }
 
@@ -208,13 +189,13 @@ static inline u32 cfs_next(struct cfs *s, u32 queue)
 {
 	u32 id = tree_after(&s->waiting, &s->after);
 
-	return cfs_task(s, id)->queue == queue ? id : 0;
+	return task_of(s, id)->queue == queue ? id : 0;
 }
 
 /* It waits no more, if it did. */
 static inline void cfs_take(struct cfs *s, u32 id)
 {
-	u32 queue = cfs_task(s, id)->queue;
+	u32 queue = task_of(s, id)->queue;
 
 	s->after = *tree_node(&s->waiting, id);
 	tree_remove(&s->waiting, id);
@@ -225,9 +206,9 @@ static inline void cfs_take(struct cfs *s, u32 id)
 static inline void cfs_enter(struct cfs *s, u32 id, u32 queue)
 {
 	struct cfs_queue *q = cfs_queue(s, queue);
-	u64 w = weight_of(&s->facts, id);
+	u64 w = weight_of(&s->tasks, id);
 
-	cfs_task(s, id)->queue = queue;
+	task_of(s, id)->queue = queue;
 	q->n++;
 	q->load += w;
 	s->load += w;
@@ -236,19 +217,19 @@ static inline void cfs_enter(struct cfs *s, u32 id, u32 queue)
 static inline void cfs_exit(struct cfs *s, u32 id)
 {
 	struct cfs_queue *q = cfs_queue_of(s, id);
-	u64 w = weight_of(&s->facts, id);
+	u64 w = weight_of(&s->tasks, id);
 
 	q->n--;
 	q->load -= w;
 	s->load -= w;
 	if (!q->n)
-		q->min_vruntime = vtime_max(q->min_vruntime, cfs_task(s, id)->vruntime.v);
+		q->min_vruntime = vtime_max(q->min_vruntime, task_of(s, id)->vruntime.v);
 }
 
 /* vruntime - min_vruntime here + min_vruntime there: it is as far ahead in the other queue (cfs R12). */
 static inline u64 cfs_relative(struct cfs *s, u32 id, u32 queue)
 {
-	return cfs_task(s, id)->vruntime.v - cfs_queue_of(s, id)->min_vruntime + cfs_queue(s, queue)->min_vruntime;
+	return task_of(s, id)->vruntime.v - cfs_queue_of(s, id)->min_vruntime + cfs_queue(s, queue)->min_vruntime;
 }
 
 /* A runnable task that does not wait goes to another queue. */
@@ -257,7 +238,7 @@ static inline void cfs_move(struct cfs *s, u32 id, u32 queue)
 	u64 v = cfs_relative(s, id, queue);
 
 	cfs_exit(s, id);
-	cfs_task(s, id)->vruntime.v = v;
+	task_of(s, id)->vruntime.v = v;
 	cfs_enter(s, id, queue);
 }
 
@@ -266,7 +247,7 @@ static inline void cfs_move(struct cfs *s, u32 id, u32 queue)
 /* The queue with the least load, into found */
 static NOINLINE void cfs_find_idlest(struct cfs *s)
 {
-	u32 queue = s->found = s->facts.zero;
+	u32 queue = s->found = s->tasks.zero;
 
 	while (queue < s->queues && can_loop) {
 		if (cfs_queue(s, queue)->load < cfs_queue(s, s->found)->load)
@@ -278,8 +259,8 @@ static NOINLINE void cfs_find_idlest(struct cfs *s)
 /* New: the least load. Woken: where it ran, or if that is busy and another has nothing, there. */
 static inline u32 cfs_place(struct cfs *s, u32 id, bool fresh)
 {
-	u32 cpu = s->facts.task[id & POOL_MASK].cpu;
-	u32 last = cpu < s->facts.ncpus ? cfs_queue_at(s, cpu) : cfs_task(s, id)->queue;
+	u32 cpu = cpu_of(&s->tasks, id);
+	u32 last = cpu < s->tasks.ncpus ? cfs_queue_at(s, cpu) : task_of(s, id)->queue;
 
 	cfs_find_idlest(s);
 	return fresh || (cfs_queue(s, last)->n && !cfs_queue(s, s->found)->n) ? s->found : last;
@@ -290,7 +271,7 @@ static inline u32 cfs_place(struct cfs *s, u32 id, bool fresh)
 /* The queue with the greatest load of the others in which somebody waits, into found; if there is none, the own one */
 static NOINLINE void cfs_find_busiest(struct cfs *s, u32 own)
 {
-	u32 queue = s->facts.zero;
+	u32 queue = s->tasks.zero;
 
 	s->found = own;
 	while (queue < s->queues && can_loop) {
@@ -319,7 +300,7 @@ static inline u64 cfs_imbalance(const struct cfs *s, const struct cfs_queue *own
 
 static inline void cfs_pull_one(struct cfs *s, u32 id, u32 own)
 {
-	u64 w = weight_of(&s->facts, id);
+	u64 w = weight_of(&s->tasks, id);
 
 	s->imbalance -= w < s->imbalance ? w : s->imbalance;
 	cfs_take(s, id);
@@ -337,7 +318,7 @@ static NOINLINE void cfs_pull(struct cfs *s, u32 own)
 		if (!id)
 			return;
 		s->after = *tree_node(&s->waiting, id);
-		if (weight_of(&s->facts, id) / 2 <= s->imbalance + WEIGHT_NICE_0)
+		if (weight_of(&s->tasks, id) / 2 <= s->imbalance + WEIGHT_NICE_0)
 			cfs_pull_one(s, id, own);
 	}
 }
@@ -366,18 +347,18 @@ static inline void cfs_balance(struct cfs *s, u32 own, u64 now)
 
 static inline void cfs_init(struct cfs *s)
 {
-	u32 log = 31 - __builtin_clz(s->facts.ncpus | 1);
+	u32 log = 31 - __builtin_clz(s->tasks.ncpus | 1);
 
 	s->scale = 1 + log;
 	s->modern_scale = 1 + (log < 3 ? log : 3);
-	s->queues = s->param.percpu ? s->facts.ncpus : 1;
-	s->cpus = s->facts.ncpus / s->queues;
+	s->queues = s->param.percpu ? s->tasks.ncpus : 1;
+	s->cpus = s->tasks.ncpus / s->queues;
 }
 
 /* New: min_vruntime + vslice. Woken: max(own, min_vruntime - latency), half of it if modern (cfs R6). */
 static inline void cfs_join(struct cfs *s, u32 id, u64 now, enum why why)
 {
-	struct cfs_task *t = cfs_task(s, id);
+	struct cfs_task *t = task_of(s, id);
 	u64 credit = cfs_latency(s) >> s->param.modern, v;
 	u32 queue = cfs_place(s, id, why == NEW);
 	struct cfs_queue *q = cfs_queue(s, queue);
@@ -389,7 +370,7 @@ static inline void cfs_join(struct cfs *s, u32 id, u64 now, enum why why)
 	cfs_enter(s, id, queue);
 	t->fresh = why == NEW;
 	if (t->fresh)
-		t->vruntime = (struct vtime){ .v = q->min_vruntime + cfs_debit(s, q, weight_of(&s->facts, id)) };
+		t->vruntime = (struct vtime){ .v = q->min_vruntime + cfs_debit(s, q, weight_of(&s->tasks, id)) };
 	else if (vtime_before(v, q->min_vruntime - credit))
 		t->vruntime = (struct vtime){ .v = q->min_vruntime - credit };
 	else
@@ -418,17 +399,17 @@ static inline u32 cfs_pick(struct cfs *s, u32 cpu, u64 now)
 /* vruntime += service / w (cfs R2; Eq. 2) */
 static inline void cfs_charge(struct cfs *s, u32 id, u64 ran, u64 now)
 {
-	vtime_advance(&cfs_task(s, id)->vruntime, ran, weight_of(&s->facts, id));
+	vtime_advance(&task_of(s, id)->vruntime, ran, weight_of(&s->tasks, id));
 }
 
 /* However its turn ended: a yield is no more than that (cfs R9). Who was picked where it may not run and ran on another CPU
  * goes to that one's queue (cfs D4). */
 static inline void cfs_stop(struct cfs *s, u32 id, u64 now, enum why why)
 {
-	u32 queue = cfs_queue_at(s, s->facts.task[id & POOL_MASK].cpu);
+	u32 queue = cfs_queue_at(s, cpu_of(&s->tasks, id));
 
-	if (cfs_task(s, id)->queue != queue) {
-		cfs_update_min_vruntime(s, cfs_task(s, id)->queue, now);
+	if (task_of(s, id)->queue != queue) {
+		cfs_update_min_vruntime(s, task_of(s, id)->queue, now);
 		cfs_update_min_vruntime(s, queue, now);
 		cfs_move(s, id, queue);
 	}
@@ -438,31 +419,29 @@ static inline void cfs_stop(struct cfs *s, u32 id, u64 now, enum why why)
 /* vruntime stays as it is (cfs R9). */
 static inline void cfs_reweigh(struct cfs *s, u32 id, u64 w, u64 now)
 {
-	u64 more = w - weight_of(&s->facts, id);
+	u64 more = w - weight_of(&s->tasks, id);
 
 	cfs_queue_of(s, id)->load += more;
 	s->load += more;
-	vtime_reweigh(&cfs_task(s, id)->vruntime);
+	vtime_reweigh(&task_of(s, id)->vruntime);
 }
 
-#define POLICY_SLICE
 static inline u64 cfs_slice(struct cfs *s, u32 id)
 {
-	return cfs_part(s, cfs_queue_of(s, id), weight_of(&s->facts, id));
+	return cfs_part(s, cfs_queue_of(s, id), weight_of(&s->tasks, id));
 }
 
 /* A woken task preempts one that is ahead by more than the granularity over its weight; if modern, over the woken
  * one's weight (cfs R7). A new one makes the CPU choose again; if modern, it is as a woken one (cfs R8). That is, on the
  * CPUs of its queue. */
-#define POLICY_PREEMPTS
 static inline bool cfs_preempts(struct cfs *s, u32 woken, u32 running, u64 now)
 {
-	u64 ahead = cfs_task(s, running)->vruntime.v;
-	u64 w = weight_of(&s->facts, s->param.modern ? woken : running);
+	u64 ahead = task_of(s, running)->vruntime.v;
+	u64 w = weight_of(&s->tasks, s->param.modern ? woken : running);
 
-	if (cfs_task(s, woken)->queue != cfs_task(s, running)->queue)
+	if (task_of(s, woken)->queue != task_of(s, running)->queue)
 		return false;
-	if (cfs_task(s, woken)->fresh && !s->param.modern)
-		return vtime_before(cfs_task(s, cfs_queue_of(s, woken)->first)->vruntime.v, ahead);
-	return vtime_before(cfs_task(s, woken)->vruntime.v + cfs_wakeup(s) * WEIGHT_NICE_0 / w, ahead);
+	if (task_of(s, woken)->fresh && !s->param.modern)
+		return vtime_before(task_of(s, cfs_queue_of(s, woken)->first)->vruntime.v, ahead);
+	return vtime_before(task_of(s, woken)->vruntime.v + cfs_wakeup(s) * WEIGHT_NICE_0 / w, ahead);
 }

@@ -12,26 +12,14 @@
 #include "../lib/ring.h"
 #include "../lib/wide.h"
 
-#define POLICY_COUNTS_TURNS
+#define POLICY_TITLE "group ratio round-robin: proportional shares in constant time"
+#define POLICY_COUNTS_SLICES
+#define POLICY_HAS REWEIGH
 
 #define POLICY_PARAMS(P) \
 	P(literal, SWITCH, "", 0, 0, 1, "rescale the work of a group that changes by the formula of section 2.3 (gr3 D6)")
 #define POLICY_MODIFIERS FEASIBLE
-#define POLICY_SHOWS(V) V("deficit", "quanta/1000", gr3_shown_deficit(s, id)) V("frontlog", "quanta", gr3_task(s, id)->F)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "group ratio round-robin: proportional shares in constant time") \
-	A(PAPER, "Caprita, Chan, Nieh, Stein, Zheng: Group Ratio Round-Robin, USENIX 2005") \
-	A(GUARANTEE, "one CPU, g groups: -(g-1)(g-2)/2 phi/Phi_T - 4 < service error in quanta < g + 3 (Theorem 1)") \
-	A(GUARANTEE, "P CPUs: the same below, and above 2g + 10 + (g-1)(g-2)/2P quanta (Theorem 2)") \
-	A(GUARANTEE, "a group that is g - k from the last: -(g-k)(g-k-1)/2 Phi_G/Phi_T - 1 < its error < g - 1; a client within " \
-		     "its group: -3 to 4 (Lemmas 4, 5)") \
-	A(COST, "O(1) a decision, on P CPUs O(g^2 P) selections at most (Theorem 3); O(g) when a task comes or goes") \
-	A(DEVIATION, "D1: a quantum that ends early, for whatever reason, counts as a whole one") \
-	A(DEVIATION, "D2: after 1024 selections for one CPU, which only pinned tasks can cause, who waits longest runs") \
-	A(DEVIATION, "D3: a task that exits leaves its group at once, and the scan goes on where it is") \
-	A(DEVIATION, "D6: a group that changes keeps its work over weight; the paper's formula, by which light groups gain " \
-		     "each time, with literal=1")
+#define POLICY_SHOWS(V) V("deficit", "quanta/1000", gr3_shown_deficit(s, id)) V("frontlog", "quanta", task_of(s, id)->F)
 
 #define GR3_GROUPS 64u
 #define GR3_SELECTIONS_MAX 1024u
@@ -57,8 +45,7 @@ struct gr3_task {
 };
 
 struct gr3 {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct gr3_group group[GR3_GROUPS]; /* by 1 + order; [0] is the head of the group list */
 	u32 i;                  /* current group, 0 for the first of the list */
 	u64 phi_t;              /* Phi_T, sum of all weights */
@@ -72,14 +59,8 @@ struct gr3 {
 	u32 longest;            /* of those: the one that began to wait first */
 	u32 found;              /* scratch of the searches below */
 	u32 selections;
-	struct wide_division division;
-	struct gr3_task task[POOL];
+	TASKS(gr3_task);
 };
-
-static inline struct gr3_task *gr3_task(struct gr3 *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
 
 static inline struct gr3_group *gr3_group(struct gr3 *s, u32 G)
 {
@@ -94,13 +75,9 @@ static inline u32 gr3_group_of(u64 phi)
 
 static inline s64 gr3_shown_deficit(const struct gr3 *s, u32 id)
 {
-	const struct gr3_task *t = &s->task[id & POOL_MASK];
+	const struct gr3_task *t = task_of(s, id);
 
 	return t->group ? t->D * 1000 >> (t->group - 1) % GR3_GROUPS : 0;
-}
-
-static inline void gr3_init(struct gr3 *s)
-{
 }
 
 /* ---- the group list ---- */
@@ -178,7 +155,7 @@ static inline void gr3_unlink(struct gr3 *s, u32 G)
 /* D_C += phi_C / phi_min (gr3 R4) */
 static inline void gr3_begin_turn(struct gr3 *s, struct gr3_group *g)
 {
-	struct gr3_task *t = gr3_task(s, g->k);
+	struct gr3_task *t = task_of(s, g->k);
 
 	t->D += t->phi;
 	g->over = false;
@@ -192,7 +169,7 @@ static inline void gr3_insert(struct gr3 *s, u32 id, u64 phi)
 {
 	u32 G = gr3_group_of(phi);
 	struct gr3_group *g = gr3_group(s, G);
-	struct gr3_task *t = gr3_task(s, id);
+	struct gr3_task *t = task_of(s, id);
 	u64 was = g->phi;
 
 	t->phi = phi;
@@ -214,7 +191,7 @@ static inline void gr3_insert(struct gr3 *s, u32 id, u64 phi)
 /* If it is the current client, the turn is the next one's. */
 static inline void gr3_remove(struct gr3 *s, u32 id)
 {
-	struct gr3_task *t = gr3_task(s, id);
+	struct gr3_task *t = task_of(s, id);
 	u32 G = t->group;
 	struct gr3_group *g = gr3_group(s, G);
 	bool current = g->k == id;
@@ -238,7 +215,7 @@ static inline void gr3_remove(struct gr3 *s, u32 id)
 /* A weight that stays within its group's bounds keeps its place and deficit (gr3 R11). */
 static NOINLINE void gr3_change_weight(struct gr3 *s, u32 id, u64 w)
 {
-	struct gr3_task *t = gr3_task(s, id);
+	struct gr3_task *t = task_of(s, id);
 	u32 G = t->group;
 	u64 was = gr3_group(s, G)->phi;
 
@@ -256,7 +233,7 @@ static NOINLINE void gr3_change_weight(struct gr3 *s, u32 id, u64 w)
 
 static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
 {
-	if (w != gr3_task(s, id)->phi)
+	if (w != task_of(s, id)->phi)
 		gr3_change_weight(s, id, w);
 }
 
@@ -265,13 +242,13 @@ static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
 static inline void gr3_queue_frontlog(struct gr3 *s, u32 id, u32 cpu)
 {
 	ring_push_back(&s->fronts, &s->front[cpu & CPU_MASK], id);
-	s->F_cpu[cpu & CPU_MASK] += gr3_task(s, id)->F;
-	gr3_task(s, id)->home = 1 + cpu;
+	s->F_cpu[cpu & CPU_MASK] += task_of(s, id)->F;
+	task_of(s, id)->home = 1 + cpu;
 }
 
 static inline void gr3_add_frontlog(struct gr3 *s, u32 id, u64 quanta)
 {
-	gr3_task(s, id)->F += quanta;
+	task_of(s, id)->F += quanta;
 	s->F_T += quanta;
 }
 
@@ -279,11 +256,11 @@ static inline void gr3_add_frontlog(struct gr3 *s, u32 id, u64 quanta)
 static NOINLINE void gr3_find_least_frontlog(struct gr3 *s)
 {
 	u64 least = ~0ull;
-	u32 cpu = s->facts.zero;
+	u32 cpu = s->tasks.zero;
 
-	while (cpu < s->facts.ncpus && can_loop) {
-		u32 running = s->facts.picked[cpu & CPU_MASK];
-		u64 F = s->F_cpu[cpu & CPU_MASK] + (running ? gr3_task(s, running)->F : 0);
+	while (cpu < s->tasks.ncpus && can_loop) {
+		u32 running = s->tasks.picked[cpu & CPU_MASK];
+		u64 F = s->F_cpu[cpu & CPU_MASK] + (running ? task_of(s, running)->F : 0);
 
 		if (F < least) {
 			least = F;
@@ -296,7 +273,7 @@ static NOINLINE void gr3_find_least_frontlog(struct gr3 *s)
 /* F_C = floor(F_T phi_C / Phi_T): who comes need not wait for all frontlogs to be worked off (gr3 R12). */
 static inline void gr3_share_frontlog(struct gr3 *s, u32 id)
 {
-	u64 F = wide_mul_div(&s->division, s->F_T, gr3_task(s, id)->phi, s->phi_t);
+	u64 F = wide_mul_div(&s->division, s->F_T, task_of(s, id)->phi, s->phi_t);
 
 	if (!F)
 		return;
@@ -308,7 +285,7 @@ static inline void gr3_share_frontlog(struct gr3 *s, u32 id)
 /* It no longer waits. */
 static inline void gr3_take(struct gr3 *s, u32 id)
 {
-	struct gr3_task *t = gr3_task(s, id);
+	struct gr3_task *t = task_of(s, id);
 	u32 cpu = t->home - 1;
 
 	ring_remove(&s->waiting, &s->longest, id);
@@ -327,11 +304,11 @@ static inline void gr3_take(struct gr3 *s, u32 id)
  */
 static inline u32 gr3_intragroup(struct gr3 *s, struct gr3_group *g, u64 phi_min)
 {
-	if (g->over || gr3_task(s, g->k)->D < phi_min) {
+	if (g->over || task_of(s, g->k)->D < phi_min) {
 		g->k = ring_next(&s->members, g->k);
 		gr3_begin_turn(s, g);
 	}
-	gr3_task(s, g->k)->D -= phi_min;
+	task_of(s, g->k)->D -= phi_min;
 	return g->k;
 }
 
@@ -345,7 +322,7 @@ static inline u32 gr3_intergroup(struct gr3 *s)
 	struct gr3_group *g = gr3_group(s, G), *n;
 	u32 id = gr3_intragroup(s, g, 1ull << ((G - 1) % GR3_GROUPS));
 
-	if (gr3_task(s, id)->away) {
+	if (task_of(s, id)->away) {
 		gr3_remove(s, id);
 		s->i = 0;
 		return 0;
@@ -360,17 +337,17 @@ static inline u32 gr3_intergroup(struct gr3 *s)
 /* MP-SCHEDULE, lines 8 to 12: who is selected and runs already has a quantum to its credit (gr3 R7). */
 static NOINLINE void gr3_select(struct gr3 *s)
 {
-	s->selections = s->facts.zero;
+	s->selections = s->tasks.zero;
 	while (s->selections < GR3_SELECTIONS_MAX && can_loop) {
 		u32 id = gr3_intergroup(s);
 
 		if (!id)
 			continue;
-		if (!is_picked(&s->facts, id)) {
+		if (!is_picked(&s->tasks, id)) {
 			s->found = id;
 			return;
 		}
-		if (gr3_task(s, id)->F < GR3_SELECTIONS_MAX)
+		if (task_of(s, id)->F < GR3_SELECTIONS_MAX)
 			gr3_add_frontlog(s, id, 1);
 		s->selections++;
 	}
@@ -382,14 +359,14 @@ static NOINLINE void gr3_select(struct gr3 *s)
 /* Who returns before its turn goes on as if it had not been away (gr3 R6). */
 static inline void gr3_join(struct gr3 *s, u32 id, u64 now, enum why why)
 {
-	struct gr3_task *t = gr3_task(s, id);
+	struct gr3_task *t = task_of(s, id);
 
 	if (why == NEW && t->phi) /* of an earlier task with this id */
 		gr3_remove(s, id);
 	if (t->phi) {
-		gr3_reweigh(s, id, weight_of(&s->facts, id), now);
+		gr3_reweigh(s, id, weight_of(&s->tasks, id), now);
 	} else {
-		gr3_insert(s, id, weight_of(&s->facts, id));
+		gr3_insert(s, id, weight_of(&s->tasks, id));
 		gr3_share_frontlog(s, id);
 	}
 	t->away = false;
@@ -402,11 +379,11 @@ static inline void gr3_join(struct gr3 *s, u32 id, u64 now, enum why why)
  */
 static inline void gr3_leave(struct gr3 *s, u32 id, u64 now, enum why why)
 {
-	struct gr3_task *t = gr3_task(s, id);
+	struct gr3_task *t = task_of(s, id);
 	u32 G = t->group;
 	u64 one = 1ull << ((G - 1) % GR3_GROUPS);
 
-	if (!is_picked(&s->facts, id))
+	if (!is_picked(&s->tasks, id))
 		gr3_take(s, id);
 	s->F_T -= t->F;
 	t->F = 0;
@@ -431,26 +408,21 @@ static inline u32 gr3_pick(struct gr3 *s, u32 cpu, u64 now)
 		return 0;
 	if (id) {
 		gr3_take(s, id);
-		gr3_task(s, id)->F--;
+		task_of(s, id)->F--;
 		s->F_T--;
 		return id;
 	}
 	s->found = s->longest;
-	if (s->facts.nrunnable > s->facts.ncpus)
+	if (s->tasks.nrunnable > s->tasks.ncpus)
 		gr3_select(s);
 	id = s->found;
 	gr3_take(s, id);
 	return id;
 }
 
-/* A selection is a quantum, however much of it was used. */
-static inline void gr3_charge(struct gr3 *s, u32 id, u64 ran, u64 now)
-{
-}
-
 static inline void gr3_stop(struct gr3 *s, u32 id, u64 now, enum why why)
 {
 	ring_push_back(&s->waiting, &s->longest, id);
-	if (gr3_task(s, id)->F)
-		gr3_queue_frontlog(s, id, s->facts.task[id & POOL_MASK].cpu);
+	if (task_of(s, id)->F)
+		gr3_queue_frontlog(s, id, cpu_of(&s->tasks, id));
 }

@@ -12,23 +12,13 @@
 #include "../lib/ring.h"
 #include "../lib/vtime.h"
 
+#define POLICY_TITLE "quick fair queueing, WF2Q+ in constant time; with M=8 QFQ+"
 #define POLICY_BASELINE
+#define POLICY_HAS CHARGE | REWEIGH
 
 #define POLICY_PARAMS(P) P(M, INTEGER, "tasks", 1, 1, 64, "tasks of an aggregate at most; Linux has 8")
 
-#define POLICY_SHOWS(V) V("start tag of its flow", "ns of a nice-0 task", qfq_flow(s, qfq_task(s, id)->flow)->S.v)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "quick fair queueing, WF2Q+ in constant time; with M=8 QFQ+") \
-	A(PAPER, "Checconi, Rizzo, Valente: QFQ: Efficient Packet Scheduling with Tight Guarantees, ToN 21(3), 2013") \
-	A(GUARANTEE, "on one CPU, a task that stays runnable is within a few quanta of its part, however many there are; within " \
-		     "M more with aggregates") \
-	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use qfq+feasible") \
-	A(COST, "O(1)") \
-	A(DEVIATION, "D1: an aggregate weighs what those of its tasks weigh that are runnable; M is read when a task is new") \
-	A(DEVIATION, "D2: a start tag is kept from 16 slots behind V to 32 ahead of it, when a turn ends") \
-	A(DEVIATION, "D3: on P CPUs who runs stays in its slot; if nobody of the ready groups waits, the lowest other group is taken") \
-	A(DEVIATION, "D4: tags are made with a quantum, and corrected by what of it was used")
+#define POLICY_SHOWS(V) V("start tag of its flow", "ns of a nice-0 task", qfq_flow(s, task_of(s, id)->flow)->S.v)
 
 #define QFQ_GROUPS 64u
 #define QFQ_SLOTS 64u
@@ -67,8 +57,7 @@ struct qfq_task {
 };
 
 struct qfq {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct vtime V;
 	u64 seen;    /* V, up to which groups were made eligible */
 	u64 Phi;     /* weights of who is runnable */
@@ -85,7 +74,7 @@ struct qfq {
 	u32 free, made;         /* flows: the first that is free; those that there ever were */
 	u32 open[QFQ_OPEN];     /* by a hash of the weight: the flow that takes the next such task */
 	struct qfq_flow flow[POOL];
-	struct qfq_task task[POOL];
+	TASKS(qfq_task);
 };
 
 static inline struct qfq_group *qfq_group(struct qfq *s, u32 i)
@@ -98,19 +87,10 @@ static inline struct qfq_flow *qfq_flow(struct qfq *s, u32 f)
 	return &s->flow[f & POOL_MASK];
 }
 
-static inline struct qfq_task *qfq_task(struct qfq *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
-
-static inline void qfq_init(struct qfq *s)
-{
-}
-
 /* i = ceil(log2(L/phi)), the slots of group i are 2^i long (qfq R1). */
 static inline u32 qfq_group_of(const struct qfq *s, u64 phi)
 {
-	u64 virtual = s->facts.quantum * WEIGHT_NICE_0 / phi;
+	u64 virtual = s->tasks.quantum * WEIGHT_NICE_0 / phi;
 
 	return virtual > 1 ? (floor_log2(virtual - 1) + 1) % QFQ_GROUPS : 0;
 }
@@ -326,15 +306,15 @@ static NOINLINE void qfq_assign(struct qfq *s, u32 id, u64 phi, u64 S)
 	if (!t->tasks || t->phi != phi || t->tasks >= (u64)s->param.M)
 		*open = qfq_new_flow(s, phi, S);
 	qfq_flow(s, *open)->tasks++;
-	qfq_task(s, id)->flow = *open;
-	qfq_task(s, id)->D = 0;
+	task_of(s, id)->flow = *open;
+	task_of(s, id)->D = 0;
 }
 
 static NOINLINE void qfq_unassign(struct qfq *s, u32 id)
 {
-	u32 f = qfq_task(s, id)->flow;
+	u32 f = task_of(s, id)->flow;
 
-	qfq_task(s, id)->flow = 0;
+	task_of(s, id)->flow = 0;
 	if (!f || --qfq_flow(s, f)->tasks)
 		return;
 	qfq_flow(s, f)->unused = s->free;
@@ -362,7 +342,7 @@ static NOINLINE void qfq_resort(struct qfq *s, u32 f)
 /* An aggregate stays where it is, in service, until its budget is used. */
 static inline bool qfq_is_done(const struct qfq *s, const struct qfq_flow *t)
 {
-	return t->n == 1 || t->used >= t->n * s->facts.quantum;
+	return t->n == 1 || t->used >= t->n * s->tasks.quantum;
 }
 
 /* ---- tasks come and go ---- */
@@ -376,7 +356,7 @@ static inline void qfq_set_weights(struct qfq *s, u64 Phi)
 /* S = max(F, V) for who was not backlogged (qfq R6) */
 static inline void qfq_enter(struct qfq *s, u32 id)
 {
-	u32 f = qfq_task(s, id)->flow;
+	u32 f = task_of(s, id)->flow;
 	struct qfq_flow *t = qfq_flow(s, f);
 
 	if (!t->n) {
@@ -394,7 +374,7 @@ static inline void qfq_enter(struct qfq *s, u32 id)
 
 static inline void qfq_exit(struct qfq *s, u32 id)
 {
-	u32 f = qfq_task(s, id)->flow;
+	u32 f = task_of(s, id)->flow;
 	struct qfq_flow *t = qfq_flow(s, f);
 
 	t->n--;
@@ -412,20 +392,20 @@ static inline void qfq_exit(struct qfq *s, u32 id)
 
 static inline void qfq_join(struct qfq *s, u32 id, u64 now, enum why why)
 {
-	u64 phi = weight_of(&s->facts, id), S = qfq_flow(s, qfq_task(s, id)->flow)->S.v;
+	u64 phi = weight_of(&s->tasks, id), S = qfq_flow(s, task_of(s, id)->flow)->S.v;
 
-	if (why == NEW || qfq_flow(s, qfq_task(s, id)->flow)->phi != phi) {
+	if (why == NEW || qfq_flow(s, task_of(s, id)->flow)->phi != phi) {
 		qfq_unassign(s, id);
 		qfq_assign(s, id, phi, why == NEW ? s->V.v : S);
 	}
 	qfq_enter(s, id);
-	qfq_count_waiting(s, qfq_task(s, id)->flow, 1);
+	qfq_count_waiting(s, task_of(s, id)->flow, 1);
 }
 
 static inline void qfq_leave(struct qfq *s, u32 id, u64 now, enum why why)
 {
-	if (!is_picked(&s->facts, id))
-		qfq_count_waiting(s, qfq_task(s, id)->flow, -1);
+	if (!is_picked(&s->tasks, id))
+		qfq_count_waiting(s, task_of(s, id)->flow, -1);
 	qfq_exit(s, id);
 	if (why == EXITED)
 		qfq_unassign(s, id);
@@ -434,15 +414,15 @@ static inline void qfq_leave(struct qfq *s, u32 id, u64 now, enum why why)
 /* Another weight is a task that goes and one that comes (qfq R6). */
 static inline void qfq_reweigh(struct qfq *s, u32 id, u64 w, u64 now)
 {
-	u32 waits = !is_picked(&s->facts, id);
-	u64 S = qfq_flow(s, qfq_task(s, id)->flow)->S.v;
+	u32 waits = !is_picked(&s->tasks, id);
+	u64 S = qfq_flow(s, task_of(s, id)->flow)->S.v;
 
-	qfq_count_waiting(s, qfq_task(s, id)->flow, -waits);
+	qfq_count_waiting(s, task_of(s, id)->flow, -waits);
 	qfq_exit(s, id);
 	qfq_unassign(s, id);
 	qfq_assign(s, id, w, S);
 	qfq_enter(s, id);
-	qfq_count_waiting(s, qfq_task(s, id)->flow, waits);
+	qfq_count_waiting(s, task_of(s, id)->flow, waits);
 }
 
 /* ---- selection ---- */
@@ -472,11 +452,11 @@ static NOINLINE void qfq_find_task(struct qfq *s, u32 f)
 {
 	s->found = qfq_flow(s, f)->head;
 	while (can_loop) {
-		struct qfq_task *t = qfq_task(s, s->found);
+		struct qfq_task *t = task_of(s, s->found);
 
-		if (!is_picked(&s->facts, s->found)) {
+		if (!is_picked(&s->tasks, s->found)) {
 			if (t->D <= 0)
-				t->D += s->facts.quantum;
+				t->D += s->tasks.quantum;
 			if (t->D > 0)
 				return;
 		}
@@ -516,21 +496,21 @@ static inline u32 qfq_pick(struct qfq *s, u32 cpu, u64 now)
 /* S += W/phi, V += W/Phi for an amount of service W (qfq R5) */
 static inline void qfq_charge(struct qfq *s, u32 id, u64 ran, u64 now)
 {
-	struct qfq_flow *t = qfq_flow(s, qfq_task(s, id)->flow);
+	struct qfq_flow *t = qfq_flow(s, task_of(s, id)->flow);
 
 	vtime_advance(&t->S, ran, t->n * t->phi);
 	vtime_advance(&s->V, ran, s->Phi);
 	t->used += ran;
-	qfq_task(s, id)->D -= ran;
+	task_of(s, id)->D -= ran;
 }
 
 /* Its visit may be over (qfq R7), and its flow's budget used. */
 static inline void qfq_stop(struct qfq *s, u32 id, u64 now, enum why why)
 {
-	u32 f = qfq_task(s, id)->flow;
+	u32 f = task_of(s, id)->flow;
 	struct qfq_flow *t = qfq_flow(s, f);
 
-	if (qfq_task(s, id)->D <= 0 || why == YIELDED) {
+	if (task_of(s, id)->D <= 0 || why == YIELDED) {
 		ring_remove(&s->heads, &t->head, id);
 		ring_push_back(&s->heads, &t->head, id);
 	}

@@ -14,6 +14,9 @@
 #include "../lib/vtime.h"
 #include "../lib/wide.h"
 
+#define POLICY_TITLE "surplus fair scheduling: the least service beyond its share runs"
+#define POLICY_HAS CHARGE | REWEIGH
+
 #define POLICY_PARAMS(P) \
 	P(bias, INTEGER, "", 1, 1, 1024, \
 	  "B: of this many least surpluses the first that last ran on the CPU is taken, else the least; 1 is pure fairness") \
@@ -24,19 +27,7 @@
 #define POLICY_MODIFIERS FEASIBLE
 #define POLICY_SHOWS(V) \
 	V("surplus", "ns", sfs_shown_surplus(s, id)) \
-	V("start tag", "ns of a nice-0 task", sfs_task(s, id)->S)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "surplus fair scheduling: the least service beyond its share runs") \
-	A(PAPER, "Chandra, Adler, Goyal, Shenoy: Surplus Fair Scheduling, OSDI 2000") \
-	A(GUARANTEE, "no bound in the paper; no task that stays runnable starves, as all weights are feasible") \
-	A(GUARANTEE, "with bias=1 and k=0 every choice is the least surplus, exactly; equal weights are served as by sfq") \
-	A(GUARANTEE, "no surplus is negative and one is 0; virtual time does not go back while anybody is runnable") \
-	A(COST, "O(log n) for a distinct weight, and few of many are looked at; bias times that; with k, O(k + log n) and " \
-		"O(n log n) every `update` decisions") \
-	A(DEVIATION, "D1: the least surplus is found by a search that leaves out what cannot have it, not by sorting anew") \
-	A(DEVIATION, "D2: tags wrap around and are compared by difference; they are not adjusted") \
-	A(DEVIATION, "D3: the remainder of a tag's division is carried to the next")
+	V("start tag", "ns of a nice-0 task", task_of(s, id)->S)
 
 /* The order in which tasks are to run */
 struct sfs_rank {
@@ -50,8 +41,7 @@ struct sfs_task {
 };
 
 struct sfs {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	u64 v;                  /* virtual time: the least S of any runnable task */
 	struct heap runnable;   /* by S, the running ones too */
 	struct tree waiting;    /* those that do not run, by phi, equal ones by S */
@@ -63,18 +53,8 @@ struct sfs {
 	struct sfs_rank rank;   /* its rank */
 	struct sfs_rank after;  /* those up to this one are passed over */
 	u32 choice;             /* of the B least */
-	struct wide_division division;
-	struct sfs_task task[POOL];
+	TASKS(sfs_task);
 };
-
-static inline struct sfs_task *sfs_task(struct sfs *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
-
-static inline void sfs_init(struct sfs *s)
-{
-}
 
 /* ---- tags ---- */
 
@@ -113,7 +93,7 @@ static inline struct sfs_rank sfs_rank(const struct sfs *s, u64 phi, u64 S, u64 
 /* The surplus in ns of service: phi counts from nice 0 on. Who is not runnable has none. */
 static inline s64 sfs_shown_surplus(const struct sfs *s, u32 id)
 {
-	struct wide surplus = wide_mul(weight_of(&s->facts, id), s->task[id & POOL_MASK].S - s->v);
+	struct wide surplus = wide_mul(weight_of(&s->tasks, id), task_of(s, id)->S - s->v);
 
 	return heap_holds(&s->runnable, id) ? surplus.hi << 44 | surplus.lo >> 20 : 0;
 }
@@ -193,7 +173,7 @@ static inline u64 sfs_old_surplus(struct sfs *s, u32 id)
  * (sfs R7). */
 static inline void sfs_sort_in(struct sfs *s, u32 id)
 {
-	u64 S = sfs_task(s, id)->S, turn = tree_node(&s->waiting, id)->turn;
+	u64 S = task_of(s, id)->S, turn = tree_node(&s->waiting, id)->turn;
 
 	if (!tree_holds(&s->by_S, id))
 		tree_insert(&s->by_S, id, 0, S, turn);
@@ -268,9 +248,9 @@ static NOINLINE void sfs_choose(struct sfs *s, u32 cpu)
 		sfs_find_next(s);
 		if (!s->least)
 			return;
-		if (!s->choice || s->facts.task[s->least & POOL_MASK].cpu == cpu)
+		if (!s->choice || cpu_of(&s->tasks, s->least) == cpu)
 			s->choice = s->least;
-		if (s->facts.task[s->choice & POOL_MASK].cpu == cpu)
+		if (cpu_of(&s->tasks, s->choice) == cpu)
 			return;
 		s->after = s->rank;
 		left--;
@@ -281,7 +261,7 @@ static NOINLINE void sfs_choose(struct sfs *s, u32 cpu)
 
 static inline void sfs_wait(struct sfs *s, u32 id)
 {
-	tree_insert(&s->waiting, id, weight_of(&s->facts, id), sfs_task(s, id)->S, ++s->turns);
+	tree_insert(&s->waiting, id, weight_of(&s->tasks, id), task_of(s, id)->S, ++s->turns);
 	if (s->param.k)
 		sfs_sort_in(s, id);
 }
@@ -298,7 +278,7 @@ static inline void sfs_wait_no_more(struct sfs *s, u32 id)
 /* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3) */
 static inline void sfs_join(struct sfs *s, u32 id, u64 now, enum why why)
 {
-	struct sfs_task *t = sfs_task(s, id);
+	struct sfs_task *t = task_of(s, id);
 
 	sfs_advance(s);
 	/* Without a remainder: its weight may be another one than before it slept. */
@@ -313,7 +293,7 @@ static inline void sfs_leave(struct sfs *s, u32 id, u64 now, enum why why)
 	heap_remove(&s->runnable, id);
 	sfs_wait_no_more(s, id);
 	if (!s->runnable.n)
-		s->v = vtime_max(s->v, sfs_task(s, id)->F.v);
+		s->v = vtime_max(s->v, task_of(s, id)->F.v);
 }
 
 static inline u32 sfs_pick(struct sfs *s, u32 cpu, u64 now)
@@ -329,13 +309,13 @@ static inline u32 sfs_pick(struct sfs *s, u32 cpu, u64 now)
 /* F = S + q/phi with the q that was used, so quanta may vary (sfs R2) */
 static inline void sfs_charge(struct sfs *s, u32 id, u64 ran, u64 now)
 {
-	sfs_receive(s, &sfs_task(s, id)->F, ran, weight_of(&s->facts, id));
+	sfs_receive(s, &task_of(s, id)->F, ran, weight_of(&s->tasks, id));
 }
 
 /* Its start tag follows only now, when it is off its CPU (sfs R2). */
 static inline void sfs_stop(struct sfs *s, u32 id, u64 now, enum why why)
 {
-	struct sfs_task *t = sfs_task(s, id);
+	struct sfs_task *t = task_of(s, id);
 
 	t->S = t->F.v;
 	heap_rekey(&s->runnable, id, t->S);
@@ -348,9 +328,9 @@ static inline void sfs_reweigh(struct sfs *s, u32 id, u64 w, u64 now)
 {
 	u64 turn = tree_node(&s->waiting, id)->turn;
 
-	vtime_reweigh(&sfs_task(s, id)->F);
+	vtime_reweigh(&task_of(s, id)->F);
 	if (!tree_holds(&s->waiting, id))
 		return;
 	tree_remove(&s->waiting, id);
-	tree_insert(&s->waiting, id, w, sfs_task(s, id)->S, turn);
+	tree_insert(&s->waiting, id, w, task_of(s, id)->S, turn);
 }

@@ -19,19 +19,7 @@
 	P(y, INTEGER, "%", 50, 0, 100, "decrease factor: part of the difference by which a T_p that was too great shrinks") \
 	P(early, SWITCH, "", 0, 0, 1, "early switching: give up what of a run's first timeslice does not bring its end nearer")
 
-#define FLOW_ABOUT(A) \
-	A(TITLE, "knowledge of programs: who will soon block runs on") \
-	A(PAPER, "Suranauwarat, Taniguchi: The design and implementation of an advanced knowledge-based process scheduler, 2000") \
-	A(GUARANTEE, "with Tm = 0 every decision is as without it") \
-	A(GUARANTEE, "a turn is at most Tm longer than its timeslice, whatever was predicted") \
-	A(GUARANTEE, "of a program that always does the same, predictions converge to it geometrically") \
-	A(COST, "O(1); when a sequence is full, once, 8 times its second half") \
-	A(DEVIATION, "D1: a delay lasts for at most Tm") \
-	A(DEVIATION, "D2: a sequence has at most 64 runs; whoever goes on repeats its last ones") \
-	A(DEVIATION, "D3: a sequence grows by the runs of an execution that has more than it") \
-	A(DEVIATION, "D4: who executes the program is predicted; its other threads and its children are not") \
-	A(DEVIATION, "D5: a PFS entry is a run with the wait after it") \
-	A(DEVIATION, "D6: early switching is our reading of a name")
+#define FLOW_TITLE "knowledge of programs: who will soon block runs on"
 
 /* Pools: of programs, and of as many entries for each. The same in BPF and natively, or a log could not be replayed;
  * the fuzzer's are small, so that they are full soon. */
@@ -88,7 +76,7 @@ struct flow_task {
 };
 
 struct flow {
-	PARAMS(FLOW_PARAMS)
+	PARAMS(FLOW_PARAMS);
 	u64 tm;      /* T_m, ns: a multiple of the timeslot */
 	u64 begun;   /* executions */
 	u64 without; /* executions of programs for which there was no place */

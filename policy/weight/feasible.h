@@ -17,19 +17,13 @@
 #define FEASIBLE_PARAMS(P) \
 	P(median, SWITCH, "", 1, 0, 1, "search the last group by halves; with 0 for its heaviest member, one by one (gr3 R10)")
 
-#define FEASIBLE_ABOUT(A) \
-	A(TITLE, "weight readjustment: no task asks for more than one CPU") \
-	A(PAPER, "Chandra, Adler, Goyal, Shenoy: Surplus Fair Scheduling, OSDI 2000; Caprita et al.: Group Ratio Round-Robin, USENIX 2005") \
-	A(GUARANTEE, "no weight is above a CPU's part of the total; ratios among the other weights are kept; order of weights is kept") \
-	A(COST, "O(CPUs) when a task blocks or wakes (GR3 Lemma 6); O(CPUs^2) with median=0") \
-	A(DEVIATION, "D4: with no more tasks than CPUs, where the papers leave weights undefined, all get the least weight") \
-	A(DEVIATION, "D5: the median search halves at the weight of the middle member, which is not searched for")
+#define FEASIBLE_TITLE "weight readjustment: no task asks for more than one CPU"
 
 #define FEASIBLE_ORDERS 64u
 #define FEASIBLE_CANDIDATES (2 * MAX_CPUS) /* members of the last group are fewer: 2 (P - |I|) */
 
 struct feasible {
-	PARAMS(FEASIBLE_PARAMS)
+	PARAMS(FEASIBLE_PARAMS);
 	struct links members;         /* runnable tasks, a list an order */
 	u32 first[FEASIBLE_ORDERS];   /* G of each order sigma: weights in [2^sigma, 2^(sigma+1)) */
 	u32 size[FEASIBLE_ORDERS];    /* |G| */

@@ -24,13 +24,7 @@
 
 #define GROUPS_PARAMS(P)
 
-#define GROUPS_ABOUT(A) \
-	A(TITLE, "a hierarchy of shares: groups (users, cgroups) with weights, nested") \
-	A(PAPER, "Chandra, Adler, Goyal, Shenoy: Surplus Fair Scheduling, OSDI 2000, section 5 (future work)") \
-	A(GUARANTEE, "effective weights are in the ratio of the shares in the hierarchical fluid model, to 2^-20 of nice 0 and 2^-30 of the groups around") \
-	A(GUARANTEE, "no thread's weight asks for more than one CPU, no group's for more CPUs than it has runnable threads") \
-	A(COST, "when a thread blocks or wakes: O(depth + active groups), and O(threads) of each group of which a member came, went, or has CPUs of its own") \
-	A(DEVIATION, "D1: with no more threads than CPUs each weighs as nice 0")
+#define GROUPS_TITLE "a hierarchy of shares: groups (users, cgroups) with weights, nested"
 
 #define MAX_GROUPS (POOL < 4096u ? POOL : 4096u)
 #define GROUP_MASK (MAX_GROUPS - 1)
@@ -58,7 +52,7 @@ struct group {
 };
 
 struct groups {
-	PARAMS(GROUPS_PARAMS)
+	PARAMS(GROUPS_PARAMS);
 	struct links threads;
 	struct group group[MAX_GROUPS];
 	u32 of[POOL];     /* the group of each task */

@@ -145,7 +145,7 @@ static long double model_divide(u32 group, long double cpus, long double off)
 }
 
 /* Of ratios to 2^-24, and units of 1 */
-static void model_check_groups(const struct facts *f)
+static void model_check_groups(const struct task_table *f)
 {
 	u32 n = model_runnable(0);
 	long double level = model_divide(0, n < model.ncpus ? n : model.ncpus, 0);
@@ -165,7 +165,7 @@ static void model_check_groups(const struct facts *f)
 	}
 }
 
-static void model_check_weights(const struct facts *f)
+static void model_check_weights(const struct task_table *f)
 {
 	static u64 wanted[POOL], sorted[POOL];
 	u64 cap, sum = 0, most = 0;
@@ -234,7 +234,7 @@ static void model_check_charges(u32 id, u64 carried)
 	MUST(-due <= (s64)t->stolen + CLOCK_SKEW, "M6: more charged than received", id);
 }
 
-static void model_check_task(const struct facts *f, u32 id)
+static void model_check_task(const struct task_table *f, u32 id)
 {
 	const struct model_task *t = &model.task[id];
 	u16 state = f->task[id].state;
@@ -261,7 +261,7 @@ static bool model_is_promised(u32 id)
 	return false;
 }
 
-static void model_check_cpu(const struct facts *f, u32 cpu)
+static void model_check_cpu(const struct task_table *f, u32 cpu)
 {
 	MUST(f->picked[cpu] == model.turn[cpu], "M1: whose turn it is", cpu);
 	for (u32 id = 1; model.idle[cpu] && id < POOL; id++)
@@ -269,7 +269,7 @@ static void model_check_cpu(const struct facts *f, u32 cpu)
 		     "M5: idle beside a waiting task", cpu);
 }
 
-static void model_check(const struct facts *f, u64 faults)
+static void model_check(const struct task_table *f, u64 faults)
 {
 	u32 n = 0;
 

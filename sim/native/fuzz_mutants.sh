@@ -51,7 +51,7 @@ machine custody-kept "$(in_function machine_dispatch 's/ & ~CUSTODY//')"
 machine idle-not-noted "$(in_function machine_dispatch 's/machine_set_idle(m, cpu, !order.id)/(void)0/')"
 machine promise-not-kept "$(in_function machine_keep_promise 's/machine_wake_idle(m, id)/NO_CPU/')"
 machine affinity-change-unnoticed "$(in_function machine_set_allowed 's/machine_wake_idle(m, id)/NO_CPU/')"
-machine runnable-not-uncounted 's/m->s.facts.nrunnable--;//'
+machine runnable-not-uncounted 's/m->s.tasks.nrunnable--;//'
 machine former-caps-stay 's/^\tmachine_reweigh_former(m, now);//'
 machine siblings-not-reweighed "$(in_function machine_rewant_threads 's/m->at = ring_next.*/m->at = 0;/')"
 machine dequeued-stays-in-custody "$(in_function machine_dequeue 's/state &= ~CUSTODY/state |= 0/')"
