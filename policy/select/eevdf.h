@@ -9,6 +9,7 @@
  * Not taken: a queue a CPU (eevdf D1), slices of a task's own (eevdf D4), groups (eevdf D5).
  */
 #include "../policy.h"
+#include "../lib/cpus.h"
 #include "../lib/heap.h"
 #include "../lib/mean.h"
 #include "../lib/vtime.h"
@@ -104,16 +105,9 @@ static inline s64 eevdf_shown_lag(const struct eevdf *s, u32 id)
 /* Adds up what running tasks received and were not charged. */
 static NOINLINE void eevdf_sum_due(struct eevdf *s, u64 now)
 {
-	u32 cpu = s->tasks.zero;
-
 	s->V.due = 0;
-	while (cpu < s->tasks.ncpus && can_loop) {
-		u32 id = s->tasks.picked[cpu & CPU_MASK];
-
-		if (id)
-			s->V.due += uncharged(&s->tasks, id, now);
-		cpu++;
-	}
+	for_each_cpu(cpu, s)
+		s->V.due += uncharged(&s->tasks, picked_on(&s->tasks, cpu), now); /* 0 of no task */
 }
 
 /* v <= V: it has not had more than its part (eevdf R1, R2) */
@@ -268,12 +262,9 @@ static inline void eevdf_leave(struct eevdf *s, u32 id, u64 now, enum why why)
 
 static inline u32 eevdf_pick(struct eevdf *s, u32 cpu, u64 now)
 {
-	struct eevdf_task *t;
-
 	eevdf_sum_due(s, now);
 	eevdf_search_awake(s);
-	t = task_of(s, s->best);
-	t->parity = t->d;
+	task_of(s, s->best)->parity = task_of(s, s->best)->d;
 	heap_remove(&s->eligible, s->best);
 	heap_remove(&s->ineligible, s->best);
 	return s->best;

@@ -11,6 +11,7 @@
  */
 #include "../policy.h"
 #include "../lib/pbs.h"
+#include "pbs_tree/until.h"
 
 #define POLICY_TITLE "as pbs, by a tournament tree instead of a scan"
 #define POLICY_HAS INIT | CHARGE | REWEIGH | PREEMPTS
@@ -18,7 +19,6 @@
 #define POLICY_PARAMS(P) PBS_PARAMS(P)
 
 #define PBS_TREE_MASK (2 * POOL - 1)
-#define PBS_TREE_NEVER (~0ull)
 
 /* Of n tasks the leaves are [n, 2n), the children of i are 2i and 2i + 1, and 1 is the root. */
 struct pbs_tree_node {
@@ -46,62 +46,6 @@ static inline struct pbs_tree_node *pbs_tree_node(struct pbs_tree *s, u32 at)
 	return &s->node[at & PBS_TREE_MASK];
 }
 
-/* ---- when the winner of a match may change ---- */
-
-/*
- * At least 1 - 2^-y, for y > 0, both in 2^-40. With y = k + f and u = f ln 2, 1 - 2^-f is below
- * u - u^2/2 + u^3/6 - u^4/24 + u^5/120, by less than u^6/720; what is added is rounded up, what is taken off, down.
- */
-static inline u64 pbs_tree_lost(u64 y)
-{
-	u64 one = 1ull << 40, k = y >> 40, u = ((y & (one - 1)) * 11629080 >> 24) + 1; /* ln 2, in 2^-24, rounded up */
-	u64 v = u >> 9, w = v + 1; /* u in 2^-31, so that products fit */
-	u64 square = v * v >> 31, square_up = (w * w >> 31) + 1;
-	u64 cube_up = (square_up * w >> 31) + 1, fourth = square * square >> 31;
-	u64 fifth_up = (cube_up * square_up >> 31) + 1;
-	u64 lost = u - (square << 8) + (cube_up << 9) / 6 + 1 - ((fourth << 9) / 24 + 1) + (fifth_up << 9) / 120 + 2;
-
-	return k > 40 ? one : one - ((one - lost) >> k);
-}
-
-/* At most x / part, for part in 2^-40; PBS_TREE_NEVER if that is 2^63 or more. */
-static inline u64 pbs_tree_divide(u64 x, u64 part)
-{
-	u64 zeros = __builtin_clzll(x | 1);
-	u64 quotient = (x << zeros) / part; /* 23 bits or more */
-
-	if (zeros >= 40)
-		return quotient >> (zeros - 40);
-	return quotient >> (23 + zeros) ? PBS_TREE_NEVER : quotient << (40 - zeros);
-}
-
-/*
- * The first time at which task u may precede t, which precedes it now.
- *
- * T/S^alpha of t and u are equal when T_t / T_u = 2^-D, D the difference of the constant parts of p. If t is the one
- * that wins ties (the older, for alpha > 0), it loses its lead as the ratio of the two T goes to 1: never for D >= 0,
- * else when T of the older is x / (1 - 2^D), x the difference of their ages. If it is the other one, its lead grows. A
- * lead is sure when it is more than what two logarithms may be off (pbs R13).
- */
-static NOINLINE u64 pbs_tree_until(struct pbs_tree *s, const struct pbs_task *t, const struct pbs_task *u, s64 lead,
-				   u64 now)
-{
-	bool t_older = t->of.tau < u->of.tau;
-	u64 tau = t_older ? t->of.tau : u->of.tau, x = (t_older ? u->of.tau : t->of.tau) - tau, span;
-	s64 D = pbs_constant(&s->terms, t) - pbs_constant(&s->terms, u);
-
-	if (s->terms.is_las || !x || (s->terms.size && !t->of.S))
-		return PBS_TREE_NEVER;
-	if (!pbs_is_favoured(&s->terms, t, u))
-		return lead > 2 * PBS_ERROR && now - tau > x ? PBS_TREE_NEVER : now + 1;
-	if (D >= 0)
-		return PBS_TREE_NEVER;
-	span = pbs_tree_divide(x, pbs_tree_lost(PBS_ERROR - D));
-	if (span >= PBS_TREE_NEVER - tau)
-		return PBS_TREE_NEVER;
-	return tau + span > now ? tau + span : now + 1;
-}
-
 /* ---- the tree ---- */
 
 static inline u64 pbs_tree_sooner(u64 a, u64 b)
@@ -126,7 +70,7 @@ static NOINLINE void pbs_tree_play(struct pbs_tree *s, u32 at, u64 now)
 	lost = first ? u : t;
 	node->winner = won->winner;
 	node->until = pbs_tree_sooner(pbs_tree_sooner(a->until, b->until),
-				      pbs_tree_until(s, first ? t : u, lost, first ? lead : -lead, now));
+				      pbs_tree_until(&s->terms, first ? t : u, lost, first ? lead : -lead, now));
 }
 
 /* Plays all matches above a node. */

@@ -7,6 +7,7 @@
  * Not taken: the hierarchy (sfq D1).
  */
 #include "../policy.h"
+#include "../lib/cpus.h"
 #include "../lib/heap.h"
 #include "../lib/vtime.h"
 
@@ -31,14 +32,11 @@ struct sfq {
 /* Lowers `least` to the least S of a running task. */
 static NOINLINE void sfq_least_running(struct sfq *s)
 {
-	u32 cpu = s->tasks.zero;
-
-	while (cpu < s->tasks.ncpus && can_loop) {
-		u32 id = s->tasks.picked[cpu & CPU_MASK];
+	for_each_cpu(cpu, s) {
+		u32 id = picked_on(&s->tasks, cpu);
 
 		if (id && vtime_before(task_of(s, id)->S.v, s->least))
 			s->least = task_of(s, id)->S.v;
-		cpu++;
 	}
 }
 
