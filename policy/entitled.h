@@ -7,7 +7,7 @@
  *
  *   V(t)  service of a task of weight 1 while more tasks than CPUs are runnable:  dV = P dt / sum of weights
  *   U(t)  time in which there was a CPU for each:                                 dU = dt
- *   entitled = weight * dV + dU, settled when the weight changes and when a turn ends
+ *   entitled = weight * dV + dU, settled when the weight changes and when a slice ends
  *
  * Besides roundings, each by less than weight / 2^15 ns + 1 ns: when it is settled, and when the total changes.
  * Exact on one CPU, and on more as long as no weight is infeasible: +feasible sees to that.

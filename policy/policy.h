@@ -82,7 +82,7 @@ struct task {
 	u64 charged; /* ns, of the run in progress: already charged; negative when earlier runs left a rest to charge */
 	u32 process; /* the process that it belongs to, an index as tasks are */
 	u16 cpu;     /* where it runs or ran last */
-	u16 state;   /* machine.h */
+	u16 state;   /* machine/state.h */
 };
 
 struct task_table {

@@ -4,7 +4,7 @@
  * timeslice ends when it needs but a little more, it may go on: one wait and two switches less.
  *
  * Suranauwarat, Taniguchi: "The design and implementation of an advanced knowledge-based process scheduler" (2000):
- * papers/flow.md. What is told of an execution is its program (machine_set_program) and the machine's own events.
+ * papers/flow.md. Of an execution it is told the program (machine_set_program) and the machine's own events.
  * Added: what it leaves open (a delay without end, a sequence without end), and its future work, early switching.
  */
 #ifndef DIVVY_FLOW_H
@@ -122,7 +122,7 @@ static inline void flow_created(struct flow *s, u32 id, u64 identity, u64 on_cpu
 	flow_expect(s, id);
 }
 
-/* II. A process uses up its timeslice: whether it goes on without a switch. Once a turn (flow R3, R6). */
+/* II. A process uses up its timeslice: whether it goes on without a switch. Once a slice (flow R3, R6). */
 static inline bool flow_expires(struct flow *s, u32 id, u64 on_cpu)
 {
 	struct flow_task *t = flow_task(s, id);
@@ -193,7 +193,7 @@ static inline void flow_terminates(struct flow *s, u32 id, u64 on_cpu, u64 now)
 	t->waits = 0;
 }
 
-/* Its turn begins: how long it may last. */
+/* Its slice begins: how long it may last. */
 static inline u64 flow_slice(struct flow *s, u32 id, u64 slice)
 {
 	struct flow_task *t = flow_task(s, id);

@@ -137,7 +137,7 @@ static void h_bring(struct machine *m, u32 id, u64 work)
 #define h_bring 0
 #endif
 
-/* One CPU's turn ends, and its next begins: the calls that Rust makes one by one, in their order. */
+/* One CPU's slice ends, and its next begins: the calls that Rust makes one by one, in their order. */
 static u32 next_turn(struct machine *m, u32 cpu, u64 now)
 {
 	u32 prev = m->s.tasks.picked[cpu & CPU_MASK];

@@ -63,7 +63,7 @@ struct flow_task {
 	u32 program;  /* 0 none */
 	u32 at;       /* pfs_ptr */
 	u32 began;    /* runs of this execution, predicted or not */
-	u32 delayed;  /* this turn was: for this program 1, for one before an exec 2 */
+	u32 delayed;  /* this slice was: for this program 1, for one before an exec 2 */
 	u32 waits;    /* its last run is entry waits - 1, whose wait is not known yet; else 0 */
 };
 
