@@ -6,7 +6,7 @@
 #ifndef DIVVY_HEAP_H
 #define DIVVY_HEAP_H
 
-#include "../policy.h"
+#include "../base.h"
 
 struct heap_slot {
 	u64 key;

@@ -3,7 +3,7 @@
 #ifndef DIVVY_THREADS_H
 #define DIVVY_THREADS_H
 
-#include "../policy.h"
+#include "../base.h"
 #include "ring.h"
 
 /* What threads belong to: a process, or above POOL a group */

@@ -11,7 +11,7 @@
 #ifndef DIVVY_TREE_H
 #define DIVVY_TREE_H
 
-#include "../policy.h"
+#include "../base.h"
 
 struct tree_node {
 	u64 major, minor, turn;

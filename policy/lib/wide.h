@@ -3,7 +3,7 @@
 #ifndef DIVVY_WIDE_H
 #define DIVVY_WIDE_H
 
-#include "../policy.h"
+#include "../base.h"
 
 struct wide {
 	u64 hi;

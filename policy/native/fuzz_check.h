@@ -145,7 +145,7 @@ static long double model_divide(u32 group, long double cpus, long double off)
 }
 
 /* Of ratios to 2^-24, and units of 1 */
-static void model_check_groups(const struct facts *f)
+static void model_check_groups(const struct task_table *f)
 {
 	u32 n = model_runnable(0);
 	long double level = model_divide(0, n < model.ncpus ? n : model.ncpus, 0);
@@ -165,7 +165,7 @@ static void model_check_groups(const struct facts *f)
 	}
 }
 
-static void model_check_weights(const struct facts *f)
+static void model_check_weights(const struct task_table *f)
 {
 	static u64 wanted[POOL], sorted[POOL];
 	u64 cap, sum = 0, most = 0;
@@ -234,21 +234,21 @@ static void model_check_charges(u32 id, u64 carried)
 	MUST(-due <= (s64)t->stolen + CLOCK_SKEW, "M6: more charged than received", id);
 }
 
-static void model_check_task(const struct facts *f, u32 id)
+static void model_check_task(const struct task_table *f, u32 id)
 {
 	const struct model_task *t = &model.task[id];
 	u16 state = f->task[id].state;
-	u32 turns = 0;
+	u32 slices = 0;
 
 	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
-		turns += model.turn[cpu] == id;
-	MUST(turns <= 1, "M1: it is a task's turn on two CPUs", id);
-	MUST(!turns || t->runnable, "M2: it is the turn of a task that is not runnable", id);
+		slices += model.slice_of[cpu] == id;
+	MUST(slices <= 1, "M1: a task has its slice on two CPUs", id);
+	MUST(!slices || t->runnable, "M2: a task that is not runnable has a slice", id);
 	MUST((t->seat == OUT) == !t->runnable, "M7: the policy has what is runnable", id);
-	MUST(!(state & PICKED) == (t->seat != HAS_TURN), "M7: the machine and the policy agree on turns", id);
-	MUST(!(state & PARKED) == !(t->seat == HAS_TURN && !turns), "M3: picked and without a CPU is parked", id);
+	MUST(!(state & PICKED) == (t->seat != HAS_SLICE), "M7: the machine and the policy agree on slices", id);
+	MUST(!(state & PARKED) == !(t->seat == HAS_SLICE && !slices), "M3: picked and without a CPU is parked", id);
 	MUST(!(state & PARKED) || t->runnable, "M3: parked and not runnable", id);
-	MUST(!turns || f->picked[f->task[id].cpu] == id, "M1: a turn's CPU", id);
+	MUST(!slices || f->picked[f->task[id].cpu] == id, "M1: a slice's CPU", id);
 	if (t->known)
 		model_check_charges(id, f->task[id].charged);
 }
@@ -261,15 +261,15 @@ static bool model_is_promised(u32 id)
 	return false;
 }
 
-static void model_check_cpu(const struct facts *f, u32 cpu)
+static void model_check_cpu(const struct task_table *f, u32 cpu)
 {
-	MUST(f->picked[cpu] == model.turn[cpu], "M1: whose turn it is", cpu);
+	MUST(f->picked[cpu] == model.slice_of[cpu], "M1: whose turn it is", cpu);
 	for (u32 id = 1; model.idle[cpu] && id < POOL; id++)
 		MUST(!model.task[id].custody || !model_allows(&model.task[id], cpu) || model_is_promised(id),
 		     "M5: idle beside a waiting task", cpu);
 }
 
-static void model_check(const struct facts *f, u64 faults)
+static void model_check(const struct task_table *f, u64 faults)
 {
 	u32 n = 0;
 
@@ -328,8 +328,8 @@ static void model_check_entitled(const struct model_task *t, u64 service, u32 id
 static void model_end_turn(u32 id)
 {
 	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
-		if (model.turn[cpu] == id)
-			model.turn[cpu] = 0;
+		if (model.slice_of[cpu] == id)
+			model.slice_of[cpu] = 0;
 }
 
 static void model_stopping(u32 id, u64 ran)
@@ -397,17 +397,17 @@ static void model_kicked(u32 cpu, u32 id)
 	model.idle[cpu] = false;
 }
 
-/* A turn that a dispatch did not end: only +flow does that, once, of who runs, and for no longer than it may. */
+/* A slice that a dispatch did not end: only +flow does that, once, for a task that runs, and for no longer than it may. */
 static void model_check_delay(u32 cpu, const struct event *e)
 {
 	struct model_task *t;
 
-	if (!e->id || model.turn[cpu] != e->id || model.stops != model.stops_before)
+	if (!e->id || model.slice_of[cpu] != e->id || model.stops != model.stops_before)
 		return;
 	t = model_task(e->id);
-	MUST(model.modifiers & FLOW, "a turn goes on without +flow", e->id);
-	MUST(t->on && !t->delayed, "a turn is put off twice, or of a task that does not run", e->id);
-	MUST(e->slice == model.tm && e->slice, "a turn is put off for another time than Tm", e->id);
+	MUST(model.modifiers & FLOW, "a slice goes on without +flow", e->id);
+	MUST(t->on && !t->delayed, "the end of a slice is put off twice, or for a task that does not run", e->id);
+	MUST(e->slice == model.tm && e->slice, "the end of a slice is put off for another time than Tm", e->id);
 	t->delayed = true;
 }
 
@@ -418,7 +418,7 @@ static void model_dispatched(u32 cpu, const struct event *e)
 
 	model_check_delay(cpu, e);
 
-	model.turn[cpu] = e->id;
+	model.slice_of[cpu] = e->id;
 	model.idle[cpu] = !e->id;
 	model.promised[cpu] = 0;
 	model_kicked(e->cpu, promised);

@@ -341,7 +341,7 @@ static bool storm_may_die(const struct storm *s, u32 i)
 	return s->task[i].process != i || s->task[i].threads == 1;
 }
 
-/* Its turn goes on no longer on this CPU, but not because of a dispatch. */
+/* Its slice goes on no longer on this CPU, but not because of a dispatch. */
 static void storm_interrupt(struct storm *s, u32 cpu)
 {
 	struct storm_cpu *c = &s->cpu[cpu];

@@ -5,11 +5,6 @@
 
 #include "policy.h"
 
-struct about {
-	u32 kind;
-	const char *text;
-};
-
 struct param {
 	const char *name, *unit, *help;
 	u32 kind;
@@ -27,10 +22,9 @@ struct order;
 struct event;
 
 struct host {
-	const char *name;
-	const struct about *about;
+	const char *name, *title;
 	const struct param *params;
-	u32 nabout, nparams;
+	u32 nparams;
 	const char *simulator_only; /* why, or NULL */
 	u32 is_baseline;
 	const struct shown *shown;
@@ -80,10 +74,9 @@ struct host {
 
 /* A modifier's table, for `divvy policies` and the spec parser. */
 struct modifier {
-	const char *name;
-	const struct about *about;
+	const char *name, *title;
 	const struct param *params;
-	u32 nabout, nparams;
+	u32 nparams;
 	u32 bit;
 };
 
