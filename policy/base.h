@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What every header here builds on: integer types, the size of pools, loops that the BPF verifier takes, units.
+ * The common ground of every header here: integer types, the size of pools, loops that the BPF verifier takes, units.
  */
 #ifndef DIVVY_BASE_H
 #define DIVVY_BASE_H

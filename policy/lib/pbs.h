@@ -33,7 +33,7 @@ struct pbs_param {
 	PBS_COMBINED_PARAMS(PARAM_FIELD)
 };
 
-/* Of a policy's parameters, for the initializer of a struct pbs_param */
+/* Copies a policy's parameters, in the initializer of a struct pbs_param. */
 #define PBS_TAKE(name, kind, unit, dflt, min, max, help) .name = s->param.name,
 
 #define PBS_MINUS_0 (-1ll)             /* the negative RATIO next to 0: `-0`, the limit from below */
@@ -115,14 +115,14 @@ static inline void pbs_weigh(struct pbs_task *t, u64 w)
 
 /* ---- priority ---- */
 
-/* What tasks are compared by: the greater p, then the lesser S / k; then their age decides. */
+/* Tasks are compared by this: the greater p, then the lesser S / k; then their age decides. */
 struct pbs_rank {
 	s64 p; /* 2^-PBS_BITS */
 	u64 S; /* 0, except where S alone counts */
 	u64 k;
 };
 
-/* What a choice takes from the parameters, which may change between two of them */
+/* The terms that a choice takes from the parameters, which may change between two choices */
 struct pbs_terms {
 	s64 sign;    /* sgn(alpha): for alpha < 0 the least T / S^alpha runs (pbs R9) */
 	s64 size;    /* |alpha|; -0 has none (pbs R9) */

@@ -1,12 +1,15 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * eevdf: earliest eligible virtual deadline first. Of the tasks that have not had more than their part, the one
+ * eevdf: earliest eligible virtual deadline first. Tasks that have not had more than their part are eligible; the eligible one
  * whose next slice is due first runs.
  *
  * Stoica, Abdel-Wahab: "Earliest Eligible Virtual Deadline First" (TR-95-22, 1995), by the rules of Linux 6.12
  * (kernel/sched/fair.c, features.h): papers/eevdf.md. Linux's features are parameters where it has them on;
  * eevdf:parity=off:delay=off:initial=off is the algorithm as published.
  * Not taken: a queue a CPU (eevdf D1), slices of a task's own (eevdf D4), groups (eevdf D5).
+ *
+ * It follows kernel/sched/fair.c of Linux 6.12 closely: placement, lag and a new weight are as in place_entity(),
+ * entity_lag() and reweight_eevdf(). So it has the kernel's licence, GPL-2.0-only, and no other.
  */
 #include "../policy.h"
 #include "../lib/cpus.h"

@@ -35,7 +35,7 @@ static inline void lottery_init(struct lottery *s)
 	s->random.state = s->param.seed;
 }
 
-/* Who used a fraction f of its quantum has 1/f times as many tickets until it runs again, rounded down (lottery R2). */
+/* A client that used a fraction f of its quantum has 1/f times as many tickets until it runs again, rounded down (lottery R2). */
 static inline u64 lottery_tickets(struct lottery *s, u32 id, u64 w)
 {
 	struct lottery_client *c = task_of(s, id);

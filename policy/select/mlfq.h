@@ -169,7 +169,7 @@ static inline u64 mlfq_slice(struct mlfq *s, u32 id)
 	return j->used < allotment ? allotment - j->used : 1;
 }
 
-/* Who is at a higher level takes the CPU (mlfq R1). */
+/* A job at a higher level takes the CPU (mlfq R1). */
 static inline bool mlfq_preempts(struct mlfq *s, u32 woken, u32 running, u64 now)
 {
 	return mlfq_job(s, woken)->level < mlfq_job(s, running)->level;

@@ -1,9 +1,12 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * o1: the O(1) scheduler of Linux 2.6 before CFS. Two arrays of lists by priority; who has used its time slice up goes to
- * the expired one; who sleeps much has a better priority, and may stay.
+ * o1: the O(1) scheduler of Linux 2.6 before CFS. Two arrays of lists by priority; a task that has used its time slice up
+ * goes to the expired one; a task that sleeps much has a better priority, and may stay.
  *
  * Linux 2.6.8 to 2.6.22, kernel/sched.c, whose names these are: papers/o1.md.
+ *
+ * It follows kernel/sched.c of Linux 2.6.8 to 2.6.22 closely: its names, constants and formulas. So it has the
+ * kernel's licence, GPL-2.0-only, and no other.
  */
 #include "../policy.h"
 #include "../lib/bits.h"
@@ -246,7 +249,8 @@ static inline void o1_expire(struct o1 *s, u32 id, u64 now)
 	o1_enqueue(s, id, s->active ^ 1);
 }
 
-/* Who yields is expired, who was interrupted is first of its list, and the interactive take turns (o1 R6). */
+/* A task that yields is expired, one that was interrupted is first of its list, and interactive ones take turns
+ * (o1 R6). */
 static inline void o1_stop(struct o1 *s, u32 id, u64 now, enum why why)
 {
 	struct o1_task *t = task_of(s, id);
@@ -287,7 +291,7 @@ static inline u64 o1_slice(struct o1 *s, u32 id)
 	return o1_is_interactive(s, id) && turn < t->time_slice ? turn : t->time_slice;
 }
 
-/* TASK_PREEMPTS_CURR: who wakes with a better priority takes the CPU (o1 R8). */
+/* TASK_PREEMPTS_CURR: a task that wakes with a better priority takes the CPU (o1 R8). */
 static inline bool o1_preempts(struct o1 *s, u32 woken, u32 running, u64 now)
 {
 	return task_of(s, woken)->prio < task_of(s, running)->prio;

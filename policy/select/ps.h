@@ -3,7 +3,7 @@
  * ps: processor sharing. All that are runnable run at once, each at the same rate; here in turns so short that the
  * difference does not matter.
  *
- * What queueing formulas and papers measure against, and no scheduler: papers/ps.md.
+ * A reference for queueing formulas and papers, not a scheduler: papers/ps.md.
  */
 #include "../policy.h"
 #include "../lib/ring.h"

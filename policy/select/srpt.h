@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * srpt: shortest remaining processing time. Of all jobs the one that will be done first runs.
+ * srpt: shortest remaining processing time. The job that will be done first runs.
  *
  * Schrage: "A Proof of the Optimality of the Shortest Remaining Processing Time Discipline" (Operations Research 16(3),
  * 1968). It needs to know how long jobs will run: a reference, papers/srpt.md.
@@ -34,7 +34,7 @@ static inline void srpt_join(struct srpt *s, u32 id, u64 now, enum why why)
 	heap_insert(&s->waiting, id, task_of(s, id)->R);
 }
 
-/* Whose end comes before that of its work leaves none to the next of its number. */
+/* A task that exits before its work is done leaves none of it to the next task with its id. */
 static inline void srpt_leave(struct srpt *s, u32 id, u64 now, enum why why)
 {
 	heap_remove(&s->waiting, id);
@@ -64,7 +64,7 @@ static inline u64 srpt_slice(const struct srpt *s, u32 id)
 	return SLICE_INF;
 }
 
-/* Who arrives preempts who has more left (srpt R1). */
+/* A task that arrives preempts one that has more left (srpt R1). */
 static inline bool srpt_preempts(struct srpt *s, u32 woken, u32 running, u64 now)
 {
 	return task_of(s, woken)->R < task_of(s, running)->R;

@@ -131,7 +131,7 @@ static inline void srr_next_term(struct srr *s)
 	s->next = s->first[srr_column(s)];
 }
 
-/* The next flow that waits; or, where many that do not are met, who waits longest (srr D3). */
+/* The next flow that waits; or, where many that do not are met, the one that waits longest (srr D3). */
 static NOINLINE void srr_select(struct srr *s)
 {
 	s->passed = s->tasks.zero;

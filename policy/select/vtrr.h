@@ -107,7 +107,7 @@ static inline void vtrr_remove(struct vtrr *s, u32 id)
 	ring_remove(&s->queue, &s->head, id);
 }
 
-/* Who was here in this cycle already and had more than its part keeps that (vtrr R4). */
+/* A client that was here in this cycle already and had more than its part keeps that (vtrr R4). */
 static inline void vtrr_join(struct vtrr *s, u32 id, u64 now, enum why why)
 {
 	u64 S = share_of(weight_of(&s->tasks, id));

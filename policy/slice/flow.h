@@ -44,7 +44,7 @@ static inline bool flow_is_near(u64 te, u64 used, u64 tm)
 	return te != FLOW_UNKNOWN && used <= te && te - used <= tm;
 }
 
-/* What of the first of several timeslices is needed, so that the run ends no later (flow R11) */
+/* The part of the first of several timeslices that is needed, so that the run ends no later (flow R11) */
 static inline u64 flow_first_slice(u64 te, u64 slice, u64 tm, u64 slot)
 {
 	u64 rest = te % slice;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What must be true after every event: machine.h's M1 to M7, and the weights, worked out the slow way from
+ * Everything that must be true after every event: machine.h's M1 to M7, and the weights, worked out the slow way from
  * the fuzzer's own model.
  */
 #ifndef DIVVY_FUZZ_CHECK_H
@@ -144,7 +144,7 @@ static long double model_divide(u32 group, long double cpus, long double off)
 	return level;
 }
 
-/* Of ratios to 2^-24, and units of 1 */
+/* Tolerances: 2^-24 for ratios, and units of 1 */
 static void model_check_groups(const struct task_table *f)
 {
 	u32 n = model_runnable(0);
@@ -288,7 +288,7 @@ static void model_check(const struct task_table *f, u64 faults)
 
 #define MODEL_SHIFT 32
 
-/* What all runnable tasks are entitled to until now: each a CPU, or its part of them by weight. Rounded down once an
+/* The entitled service of all runnable tasks until now: each a CPU, or its part of them by weight. Rounded down once an
  * event, by 2^-32 ns. */
 static void model_serve(u64 now)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the fuzzer knows of each task by itself, from the events, the answers and the machine's calls to the policy. */
+/* The fuzzer's own knowledge of each task, from the events, the answers and the machine's calls to the policy. */
 #ifndef DIVVY_FUZZ_MODEL_H
 #define DIVVY_FUZZ_MODEL_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include "policy.h"
 
-/* What the contract lets a policy think of a task */
+/* The state of a task as the contract lets a policy see it */
 enum seat { OUT, WAITS, HAS_SLICE };
 
 struct model_task {

@@ -9,7 +9,7 @@
 #include POLICY_HEADER
 #include "fuzz_model.h"
 
-/* What the real policy leaves to its defaults */
+/* Defaults of the real policy */
 #define DIVVY_POLICY FUZZ_POLICY
 #include "defaults.h"
 #undef DIVVY_POLICY

@@ -300,7 +300,7 @@ static void storm_enter_group(struct storm *s, u32 i)
 
 /* ---- steps ---- */
 
-/* What must come next for a task that is between two events; false if it is not. */
+/* The event that must come next for a task that is between two events; false if it is not. */
 static bool storm_step_task(struct storm *s, u32 i)
 {
 	struct storm_task *t = &s->task[i];
@@ -361,7 +361,7 @@ static void storm_interrupt(struct storm *s, u32 cpu)
 	}
 }
 
-/* Who was stopped runs again where it was, and the machine is not asked: it may not migrate. */
+/* A task that was stopped runs again where it was, and the machine is not asked: it may not migrate. */
 static void storm_resume(struct storm *s, u32 cpu)
 {
 	struct storm_cpu *c = &s->cpu[cpu];
@@ -543,7 +543,7 @@ static bool storm_calm_cpu(struct storm *s, u32 cpu)
 	return true;
 }
 
-/* Whoever runs blocks, until nobody is left; CPUs that nobody asked to dispatch stay idle. Returns a task that
+/* Every task that runs blocks, until none is left; CPUs that nobody asked to dispatch stay idle. Returns a task that
  * never ran, 0 if there is none. */
 static u32 storm_calm(struct storm *s)
 {

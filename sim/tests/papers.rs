@@ -286,6 +286,24 @@ fn deviations_are_those_of_the_page() {
     none(problems);
 }
 
+/// A policy that follows the kernel's source has the kernel's licence, in each of its headers, and its page says so.
+#[test]
+fn licences_are_those_of_the_pages() {
+    const KERNELS: &str = "/* SPDX-License-Identifier: GPL-2.0-only */";
+    let select = root().join("policy/select");
+    let mut problems = Vec::new();
+    for path in files(&select, ".h") {
+        let within = path.strip_prefix(&select).unwrap().components().next().unwrap();
+        let policy = stem(Path::new(&within));
+        let page = fs::read_to_string(root().join(format!("papers/{policy}.md"))).unwrap_or_default();
+        let is_kernels = fs::read_to_string(&path).unwrap().starts_with(KERNELS);
+        if is_kernels != page.contains("\nLicence of the code: GPL-2.0-only,") {
+            problems.push(format!("{}: not the licence of papers/{policy}.md", path.display()));
+        }
+    }
+    none(problems);
+}
+
 #[test]
 fn the_readers_read() {
     let text = "- **Cost** O(1)\n  a time\n- **R1** One\n  and more.\n- **D2** Two\n\n  no more\n";

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* cfs: its parameters, and what it keeps of queues and tasks. */
 #ifndef DIVVY_CFS_STATE_H
 #define DIVVY_CFS_STATE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* qfq: what it keeps of groups, flows and tasks. */
 #ifndef DIVVY_QFQ_STATE_H
 #define DIVVY_QFQ_STATE_H
