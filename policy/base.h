@@ -20,6 +20,7 @@ typedef signed long long s64;
 #define NOINLINE __attribute__((noinline, unused))
 /* may_goto: a jump that the kernel takes when a loop has run for too long, so the verifier need not follow
  * every iteration. In bytes, because not every assembler knows its name. */
+// clang-format off
 #define can_loop ({ \
 	__label__ out_, in_; \
 	bool go_ = true; \
@@ -30,6 +31,7 @@ typedef signed long long s64;
 	in_:; \
 	go_; \
 })
+// clang-format on
 #else
 #ifndef POOL
 #define POOL (1u << 20)

@@ -17,10 +17,12 @@
 #define PBS_O1_MAX 64u
 #define PBS_O1_MASK (2 * PBS_O1_MAX - 1)
 
+// clang-format off
 #define POLICY_PARAMS(P) \
 	PBS_PARAMS(P) PBS_COMBINED_PARAMS(P) \
 	P(L, INTEGER, "tasks", 8, 2, PBS_O1_MAX, "tasks with the greatest predicted priorities, which are kept") \
 	P(M, INTEGER, "tasks", 8, 2, PBS_O1_MAX, "other tasks that each choice looks at, in turn")
+// clang-format on
 
 struct pbs_o1 {
 	POLICY_STATE;

@@ -19,7 +19,8 @@ static inline void flow_init(struct flow *s)
 {
 	u64 slot = s->param.slot;
 
-	if (slot) /* else the modifier is off, and a host gave it no parameters */
+	/* Without a slot the modifier is off, and a host gave it no parameters. */
+	if (slot)
 		s->tm = (u64)s->param.Tm / slot * slot; /* (flow R2) */
 }
 

@@ -36,7 +36,8 @@ struct feasible {
 	u64 cap;                      /* the weight of each member of I */
 	u32 was;                      /* |I| before the last change */
 	u32 old[MAX_CPUS];            /* I before the last change */
-	u32 candidate[FEASIBLE_CANDIDATES]; /* members of the last group: those before `from` are in I, from `to` they are not */
+	/* members of the last group: those before `from` are in I, from `to` they are not */
+	u32 candidate[FEASIBLE_CANDIDATES];
 	u32 from, to;
 	u32 heavier, lighter;         /* between them, candidates as heavy as the pivot */
 	u64 pivot;                    /* phi_C' */
