@@ -1,4 +1,5 @@
-//! With the feature `bpf`: compiles the BPF host once for each header of `policy/select/`, and lists the objects.
+//! With the feature `bpf`: compiles the BPF host (`bpf/host.bpf.c`) once for each policy of `policy/select/`, and writes a
+//! table of the objects for `src/load/object.rs`. Without the feature it does nothing.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,10 +8,11 @@ use std::{env, fs};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// The one that is tested, then the newest.
+/// Versions of clang in the order in which they are tried: first the tested one, then the newest.
 const VERSIONS: [u32; 7] = [19, 22, 21, 20, 18, 17, 16];
 
 fn main() {
+    // cargo watches directories with all that is in them, so the parts of the host in bpf/host/ as well.
     for path in ["build.rs", "bpf", "../policy"] {
         println!("cargo::rerun-if-changed={path}");
     }
@@ -32,7 +34,7 @@ fn main() {
     fs::write(out.join("objects.rs"), table).expect("OUT_DIR is writable");
 }
 
-/// $CLANG, or the first that there is and that knows what the sources use.
+/// $CLANG, or the first clang that is installed and new enough.
 fn find_clang() -> String {
     let named = env::var("CLANG").ok();
     let candidates = match &named {
@@ -55,7 +57,7 @@ fn compile(clang: &str, policy: &str, object: &Path) {
     command.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wno-unused-function"]);
     command.arg(format!("-DDIVVY_POLICY={policy}"));
     command.arg(format!("-DPOLICY_HEADER=\"select/{policy}.h\""));
-    command.args(["-Ipolicy", &format!("-D__TARGET_ARCH_{}", target_arch())]);
+    command.args(["-Ipolicy", "-Ikernel/bpf", &format!("-D__TARGET_ARCH_{}", target_arch())]);
     command.args(library_includes());
     command.args(["-c", "kernel/bpf/host.bpf.c", "-o"]).arg(object);
     let status = command.status().unwrap_or_else(|e| panic!("{clang}: {e}"));
@@ -65,7 +67,7 @@ fn compile(clang: &str, policy: &str, object: &Path) {
     );
 }
 
-/// As libbpf's headers name it.
+/// The architecture's name in libbpf's headers.
 fn target_arch() -> &'static str {
     match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
         Ok("x86_64") => "x86",
@@ -77,15 +79,16 @@ fn target_arch() -> &'static str {
     }
 }
 
-/// libbpf's own headers, from the libbpf that is linked; and the kernel's, which are in a directory of the
-/// architecture that clang's BPF target does not search.
+/// The headers of the libbpf that is linked; and the kernel's, which are in a directory for this architecture that clang
+/// does not search for the BPF target.
 fn library_includes() -> Vec<String> {
     let libbpf = env::var("DEP_BPF_INCLUDE").map(|dir| format!("-I{dir}"));
     let arch = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     libbpf.into_iter().chain([format!("-I/usr/include/{arch}-linux-gnu")]).collect()
 }
 
-/// Without what only a debugger reads; libbpf reads the BTF, which stays. An object that is large works as well.
+/// Removes the debug information to make the object smaller. libbpf reads the BTF, which stays. Without llvm-strip the
+/// object is larger, and works as well.
 fn strip(clang: &str, object: &Path) {
     let name = clang
         .rsplit_once("clang")
@@ -97,7 +100,7 @@ fn strip(clang: &str, object: &Path) {
     }
 }
 
-/// The loader says so before it looks for an object.
+/// Policies for the simulator only have no object; the loader says so before it looks for one.
 fn is_simulator_only(select: &Path, policy: &str) -> bool {
     let header = fs::read_to_string(select.join(format!("{policy}.h"))).expect("policies are text");
     header.contains("\n#define POLICY_SIMULATOR_ONLY ")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Runs a command, and prints what the scheduler's BPF programs cost meanwhile. Usage: programs COMMAND [ARGUMENT..] */
+/* Runs a command, and prints what the scheduler's BPF programs cost during it. Usage: programs COMMAND [ARGUMENT..] */
 #include "programs.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!programs_begin()) {
-		perror("programs: the kernel does not count");
+		perror("programs: cannot enable the kernel's statistics of BPF programs");
 		return 1;
 	}
 	child = fork();

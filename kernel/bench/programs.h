@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a scheduler's BPF programs cost: runs and time of each, as the kernel counts them from programs_begin on. */
+/* Measures the cost of a scheduler's BPF programs: the kernel counts runs and time of each after programs_begin. */
 #ifndef BENCH_PROGRAMS_H
 #define BENCH_PROGRAMS_H
 
@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Instructions between the kernel's two readings of the clock that are not the program's: host_stopping, when it has
- * nothing to do, is 20 by QEMU's trace, and counted as 82. */
+/* Instructions between the kernel's two readings of the clock that do not belong to the program: host_stopping, when it
+ * has nothing to do, takes 20 by QEMU's trace, and is counted as 82. */
 #define MEASURING 62
 #define MAX_PROGRAMS 256
 
 static struct bpf_prog_info before[MAX_PROGRAMS];
 static int counting;
 
-/* The scheduler's next program after the id, which becomes its id */
+/* Finds the scheduler's next program after this id, and sets the id to its id. */
 static inline int programs_next(unsigned *id, struct bpf_prog_info *info)
 {
 	while (!bpf_prog_get_next_id(*id, id)) {
@@ -44,7 +44,7 @@ static inline int programs_begin(void)
 	return counting >= 0;
 }
 
-/* A line for each program that ran: name, runs, instructions of them all. */
+/* Prints a line for each program that ran: name, runs, instructions of all runs. */
 static inline void programs_end(void)
 {
 	struct bpf_prog_info info;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# The tables of kernel/bench/cost, of the lines that kernel/bench/guest prints. tasks: the numbers of tasks.
+# Prints the tables of kernel/bench/cost from the lines of kernel/bench/guest. tasks: the numbers of tasks.
 
 $2 == "programs" {
 	key = $1 " " $3 " " $4

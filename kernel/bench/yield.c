@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A scheduling decision, again and again: threads of all weights that are runnable all the time and yield, on one CPU.
+ * Makes scheduling decisions: threads of all weights that are always runnable yield on one CPU.
  *
  *   yield THREADS DECISIONS             prints the time of DECISIONS yields, in ns
- *   yield THREADS DECISIONS programs    prints what the scheduler's BPF programs cost meanwhile
+ *   yield THREADS DECISIONS programs    prints what the scheduler's BPF programs cost during them
  *
- * The threads' nice values go through all 40, in an order of no pattern, which are the weights of the kernel's table,
- * from 15 to 88761. A yield ends a turn, so each policy chooses as it does when quanta expire.
+ * The threads have all 40 nice values in an order without a pattern, so their weights are those of the kernel's table,
+ * from 15 to 88761. A yield ends a slice, so each policy chooses as it does when quanta expire.
  */
 #include "programs.h"
 
@@ -19,14 +19,14 @@
 #include <time.h>
 
 #define MAX_THREADS 4096
-#define WARM_UP 2000 /* decisions before it counts: every path was taken, every group has been current */
+#define WARM_UP 2000 /* decisions before counting begins: by then every path was taken, and every group was current */
 
 static long ndecisions;
 static bool counts_programs;
 static pthread_barrier_t all_run;
 static pid_t thread[MAX_THREADS];
 
-/* On one CPU, and a thread is not preempted for as long as these take, or loses a decision now and then. */
+/* Not atomic: all threads share one CPU, and a preemption in the middle of an update only loses one decision. */
 static volatile bool weighted;
 static volatile long decided;
 static long long began_ns;
@@ -48,7 +48,7 @@ static long long now_ns(void)
 static void begin(void)
 {
 	if (counts_programs && !programs_begin())
-		fail("yield: the kernel does not count");
+		fail("yield: cannot enable the kernel's statistics of BPF programs");
 	began_ns = now_ns();
 }
 
@@ -105,13 +105,14 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&all_run, NULL, n + 1);
 	for (int i = 0; i < n; i++)
 		if (pthread_create(&t, &small, run, &thread[i]))
-			fail("yield: a thread");
-	/* All are runnable when this returns; then they get their weights, by one that they do not hold up. */
+			fail("yield: cannot create a thread");
+	/* All threads are runnable when this returns. This thread then gives them their weights, at nice -20, so that they do
+	 * not delay it. */
 	pthread_barrier_wait(&all_run);
 	setpriority(PRIO_PROCESS, 0, -20);
 	for (int i = 0; i < n; i++)
 		if (setpriority(PRIO_PROCESS, thread[i], nice_of(i)))
-			fail("yield: a nice value");
+			fail("yield: cannot set a nice value");
 	weighted = true;
 	pause();
 	return 1;

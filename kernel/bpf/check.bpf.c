@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The machine and one policy as BPF programs for an ordinary kernel: a program for each event of the machine,
- * everything under one lock, as in a sched_ext host. check.c loads and runs them. Compiled once a policy, with
- * DIVVY_POLICY its name and POLICY_HEADER its header.
+ * The machine with one policy as BPF programs for an ordinary kernel, without sched_ext: a program for each event of
+ * the machine, and one lock around each event, as in the host. check.c loads and runs them. Compiled once for each
+ * policy, with DIVVY_POLICY its name and POLICY_HEADER its header.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include POLICY_HEADER
 
-/* Known to the verifier, which leaves out the code of other modifiers. The loader writes it. */
+/* Written by the loader. The verifier knows the value, and removes the code of modifiers that are not loaded. */
 const volatile unsigned int modifiers_loaded SEC(".rodata.modifiers") = ~0u;
 #define MODIFIERS_LOADED modifiers_loaded
 #include "machine.h"
 #include "event.h"
 
-/* A section of its own: policies have tables in .rodata. */
+/* In a section of its own, because policies have tables in .rodata. */
 const volatile struct config config SEC(".rodata.config") = { 0 };
 
 struct machine machine;

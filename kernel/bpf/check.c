@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Loads check.bpf.c's programs of one policy into this kernel, and runs storms of events through them and
- * through the same machine built natively: every answer must be the same, and at the end the whole task table. Compiled
- * once a policy, with DIVVY_POLICY its name, POLICY_HEADER its header, and POOL as in BPF.
+ * Loads the programs of check.bpf.c for one policy into this kernel, and runs storms of events through them and
+ * through the same machine built natively. Every answer must be the same, and at the end the state of every task.
+ * Compiled once for each policy, with DIVVY_POLICY its name, POLICY_HEADER its header, and POOL as in BPF.
  *
  *   check OBJECT [SEEDS]
  *
- * Exit codes: 0 all the same, 1 not, 77 BPF is not to be had here.
+ * Exit codes: 0 if all is the same, 1 if not, 77 if BPF cannot be used here.
  */
 #define _GNU_SOURCE
 #include POLICY_HEADER
@@ -25,58 +25,59 @@
 #define STRING(x) STRING_(x)
 #define NAME STRING(DIVVY_POLICY)
 
-/* A verifier that explores more of one program than this is about to refuse it (it gives up at a million). */
+/* The verifier gives up at a million instructions; a program that needs more than this is too close to that. */
 #define MAX_VERIFIED 500000u
 #define STORM_BYTES 32768u
-/* Ids far apart, up to the end of the pool */
+/* Between the ids of a storm, so that they reach the end of the pool */
 #define STRIDE ((POOL - 1) / STORM_TASKS)
 #define NOT_HERE 77
 
 #define EVENT_NAME(name) #name,
 static const char *const event_names[] = { EVENTS(EVENT_NAME) };
 
-/* One policy, loaded */
+/* A loaded policy, and the native machine beside it */
 struct loaded {
 	struct bpf_object *object;
 	int program[EVENT_KINDS];
-	struct machine *kernel; /* the machine of the programs, mapped */
+	struct machine *kernel; /* the programs' machine, mapped */
 	struct machine *native;
 	u64 events;
 };
 
 struct cost {
-	u32 verified; /* instructions, of the program that took most */
+	u32 verified; /* instructions of the program that took most */
 	const char *program;
-	double ms; /* to load, the longest */
+	double ms; /* the longest load */
 };
 
-static char *verifier_says;
+/* The longest message of libbpf: the verifier's log */
+static char *verifier_log;
 
-static int keep_what_libbpf_says(enum libbpf_print_level level, const char *format, va_list args)
+static int keep_longest_message(enum libbpf_print_level level, const char *format, va_list args)
 {
 	char *line;
 
 	if (level == LIBBPF_DEBUG || vasprintf(&line, format, args) < 0)
 		return 0;
-	if (strlen(line) > (verifier_says ? strlen(verifier_says) : 0)) {
-		free(verifier_says);
-		verifier_says = line;
+	if (strlen(line) > (verifier_log ? strlen(verifier_log) : 0)) {
+		free(verifier_log);
+		verifier_log = line;
 	} else {
 		free(line);
 	}
 	return 0;
 }
 
-/* Which program, and how the verifier's log ends: it may be a million lines. */
-static void print_what_libbpf_said(void)
+/* Prints the beginning, which names the program, and the end: the log may have a million lines. */
+static void print_verifier_log(void)
 {
 	const int first = 200, last = 6000;
-	size_t n = verifier_says ? strlen(verifier_says) : 0;
+	size_t n = verifier_log ? strlen(verifier_log) : 0;
 
 	if (n <= (size_t)(first + last))
-		fprintf(stderr, "%s\n", n ? verifier_says : "");
+		fprintf(stderr, "%s\n", n ? verifier_log : "");
 	else
-		fprintf(stderr, "%.*s\n[..]\n%s\n", first, verifier_says, verifier_says + n - last);
+		fprintf(stderr, "%.*s\n[..]\n%s\n", first, verifier_log, verifier_log + n - last);
 }
 
 static double now_ms(void)
@@ -100,10 +101,10 @@ static void set_config(struct bpf_object *object, const struct config *config)
 	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata.config");
 
 	if (!map || bpf_map__set_initial_value(map, config, sizeof(*config)))
-		fail("has no configuration of the size expected", ".rodata.config");
+		fail("no such section of the expected size; rebuild the object", ".rodata.config");
 	map = bpf_object__find_map_by_name(object, ".rodata.modifiers");
 	if (!map || bpf_map__set_initial_value(map, &config->modifiers, sizeof(config->modifiers)))
-		fail("has no modifiers of the size expected", ".rodata.modifiers");
+		fail("no such section of the expected size; rebuild the object", ".rodata.modifiers");
 }
 
 static struct machine *map_machine(struct bpf_object *object)
@@ -112,7 +113,7 @@ static struct machine *map_machine(struct bpf_object *object)
 	void *p;
 
 	if (!map || bpf_map__value_size(map) != sizeof(struct machine))
-		fail("has no machine of the size expected", ".bss");
+		fail("no machine of the expected size; rebuild the object", ".bss");
 	p = mmap(NULL, sizeof(struct machine), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 	if (p == MAP_FAILED)
 		fail(strerror(errno), "mmap");
@@ -144,7 +145,7 @@ static void run(int fd, struct event *e, const char *event)
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = e, .ctx_size_in = e ? sizeof(*e) : 0);
 
 	if (bpf_prog_test_run_opts(fd, &opts) || opts.retval)
-		fail("does not run", event);
+		fail("the program does not run", event);
 }
 
 static void load(struct loaded *l, const char *path, const struct config *config, struct cost *cost)
@@ -156,8 +157,8 @@ static void load(struct loaded *l, const char *path, const struct config *config
 		fail(strerror(errno), path);
 	set_config(l->object, config);
 	if (bpf_object__load(l->object)) {
-		print_what_libbpf_said();
-		fail("the verifier refuses it", path);
+		print_verifier_log();
+		fail("the verifier refuses this object", path);
 	}
 	if (now_ms() - start > cost->ms)
 		cost->ms = now_ms() - start;
@@ -184,7 +185,8 @@ static void tell(void *host, enum event_kind kind, struct event *e)
 	event_tell(l->native, kind, e);
 	run(l->program[kind], &k, event_names[kind]);
 	if (e->id != k.id || e->cpu != k.cpu || e->slice != k.slice) {
-		fprintf(stderr, "event %llu, %s: native says task %u, CPU %u, slice %llu; BPF says task %u, CPU %u, slice %llu\n",
+		fprintf(stderr,
+			"event %llu, %s: native says task %u, CPU %u, slice %llu; BPF says task %u, CPU %u, slice %llu\n",
 			l->events, event_names[kind], e->id, e->cpu, e->slice, k.id, k.cpu, k.slice);
 		fail("BPF and native decide differently", event_names[kind]);
 	}
@@ -207,7 +209,8 @@ static u64 compare(const char *path, u32 modifiers, u64 seed, struct cost *cost)
 		storm_step(&storm);
 	storm_calm(&storm);
 	storm_end(&storm);
-	if (memcmp(&native.s.tasks, &l.kernel->s.tasks, sizeof(struct task_table)) || native.decisions != l.kernel->decisions)
+	if (memcmp(&native.s.tasks, &l.kernel->s.tasks, sizeof(struct task_table)) ||
+	    native.decisions != l.kernel->decisions)
 		fail("BPF and native end with different task tables", path);
 	if (memcmp(&native.flow, &l.kernel->flow, sizeof(struct flow)))
 		fail("BPF and native end with different programs", path);
@@ -225,9 +228,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: check OBJECT [SEEDS]\n");
 		return 2;
 	}
-	libbpf_set_print(keep_what_libbpf_says);
+	libbpf_set_print(keep_longest_message);
 	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL) <= 0) {
-		fprintf(stderr, "check: this kernel does not let us load BPF programs (root and Linux >= 5.14 needed)\n");
+		fprintf(stderr,
+			"check: this kernel does not let us load BPF programs (root and Linux >= 5.14 needed)\n");
 		return NOT_HERE;
 	}
 #define ADD_BIT(UPPER, lower) all |= UPPER;

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Does this kernel's BPF verifier take every policy of policy/select/, under each set of modifiers that means another thing,
-# and do the programs decide as the native build does? check.bpf.c and check.c say how. Arguments: policies, all by default.
+# Checks that this kernel's BPF verifier accepts every policy of policy/select/ with each set of modifiers, and that the
+# programs decide as the native build does. check.bpf.c and check.c say how. Arguments: names of policies; by default all.
 #
 #   CLANG          a clang >= 16 with the BPF target; by default clang-19, else the newest found
-#   DIVVY_SEEDS    storms for each set of modifiers; by default 3, of a baseline 1
+#   DIVVY_SEEDS    storms for each set of modifiers; by default 3, and 1 for a baseline
 #   DIVVY_BUILD    where to build; target/bpf by default
 #
-# Exit codes: 0 yes, 1 no, 77 not to be found out here: no clang, no libbpf, or no permission.
+# Exit codes: 0 if so, 1 if not, 77 if it cannot be checked here: no clang, no libbpf, or no permission.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=${DIVVY_BUILD:-target/bpf}
@@ -37,25 +37,25 @@ echo '#include <bpf/libbpf.h>' >"$out/probe.c"
 echo 'int main(void) { return !libbpf_version_string(); }' >>"$out/probe.c"
 cc "$out/probe.c" -o "$out/probe" -lbpf 2>"$out/probe.log" || not_here "no libbpf; apt-get install libbpf-dev"
 
-includes="-Ipolicy -Isim/native"
-# The kernel's own headers are in a directory of the host's architecture, which clang's BPF target does not search.
+# The kernel's headers are in a directory for this architecture, which clang does not search for the BPF target.
 kernel_includes="-I/usr/include/$(cc -print-multiarch)"
 
-# Baselines are many, and loading takes time.
+# There are many baselines, and loading takes time.
 seeds_of() {
 	grep -q '^#define POLICY_BASELINE' "policy/select/$1.h" && echo 1 || echo 3
 }
 
-check() {
-	unit="-DDIVVY_POLICY=$1 -DPOLICY_HEADER=\"select/$1.h\""
-	"$clang" -O2 -g -target bpf -mcpu=v3 -Wall -Werror -Wno-unused-function $unit $includes $kernel_includes \
-		-c kernel/bpf/check.bpf.c -o "$out/$1.bpf.o" || return 1
-	cc -std=gnu11 -O2 -Wall -Werror -Wno-unused-function $unit '-DPOOL=(1u<<14)' $includes \
-		kernel/bpf/check.c -o "$out/check-$1" -lbpf || return 1
-	"$out/check-$1" "$out/$1.bpf.o" "${DIVVY_SEEDS:-$(seeds_of "$1")}"
+check() { # POLICY
+	policy=$1
+	set -- -Wall -Werror -Wno-unused-function "-DDIVVY_POLICY=$policy" "-DPOLICY_HEADER=\"select/$policy.h\"" \
+		-Ipolicy -Ipolicy/native
+	"$clang" -O2 -g -target bpf -mcpu=v3 "$@" "$kernel_includes" -c kernel/bpf/check.bpf.c -o "$out/$policy.bpf.o" ||
+		return 1
+	cc -std=gnu11 -O2 "$@" '-DPOOL=(1u<<14)' kernel/bpf/check.c -o "$out/check-$policy" -lbpf || return 1
+	"$out/check-$policy" "$out/$policy.bpf.o" "${DIVVY_SEEDS:-$(seeds_of "$policy")}"
 }
 
-# Of those that say that they are for the simulator only there is nothing to check.
+# Policies that are for the simulator only are not checked.
 policies=${*:-$(cd policy/select && grep -L '^#define POLICY_SIMULATOR_ONLY ' ./*.h | sed 's,^\./,,; s,\.h$,,')}
 n=0
 failed=
@@ -64,7 +64,7 @@ for policy in $policies; do
 	check "$policy"
 	case $? in
 	0) ;;
-	77) not_here "BPF is not permitted; be root, on Linux >= 6.12" ;;
+	77) not_here "BPF is not permitted here; run as root, on Linux >= 6.12" ;;
 	*) failed="$failed $policy" ;;
 	esac
 done

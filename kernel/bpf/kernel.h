@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the BPF host needs of the kernel, and no more: types by the fields that are read, which are found in the
- * running kernel's BTF at load (CO-RE), and functions under their names of 6.12 and of later kernels, of which
- * those that the kernel does not have are left out.
+ * The kernel's interface, as far as the BPF host uses it. Types have only the fields that are read; where they are is
+ * found in the running kernel's BTF at load (CO-RE). Functions are declared under their names of 6.12 and of later
+ * kernels; the ones that the running kernel does not have are left out at load.
  */
 #ifndef DIVVY_KERNEL_H
 #define DIVVY_KERNEL_H
@@ -141,7 +141,7 @@ struct scx_exit_info {
 
 struct scx_dump_ctx;
 
-/* The calls that the host has; the loader leaves out those that the kernel does not know. */
+/* The ops that the host has. The loader leaves out those that the running kernel does not know. */
 struct sched_ext_ops {
 	s32 (*select_cpu)(struct task_struct *p, s32 prev_cpu, u64 wake_flags);
 	void (*enqueue)(struct task_struct *p, u64 enq_flags);
@@ -184,7 +184,7 @@ struct sched_ext_ops {
 #define SCX_KICK_IDLE (1ull << 0)
 #define SCX_KICK_PREEMPT (1ull << 1)
 
-/* Its bit has moved between kernels. */
+/* The bit differs between kernels. */
 enum scx_deq_flags___any { SCX_DEQ_SLEEP = 1 };
 #define DEQ_SLEEP bpf_core_enum_value(enum scx_deq_flags___any, SCX_DEQ_SLEEP)
 
@@ -230,13 +230,14 @@ static __always_inline bool dsq_consume(u64 dsq)
 	return scx_bpf_consume(dsq);
 }
 
-/* A CPU's own, on kernels that have scx_bpf_now: the machine makes it go forwards. */
+/* On kernels that have scx_bpf_now each CPU has a clock of its own; the machine makes time monotonic. */
 static __always_inline u64 clock_ns(void)
 {
 	return ksym_exists(scx_bpf_now) ? scx_bpf_now() : bpf_ktime_get_ns();
 }
 
-/* While a BPF program runs, it itself keeps the current task from migrating; `nested` such programs do. */
+/* A running BPF program itself disables migration of the current task, so for that task as many levels as there are
+ * `nested` programs do not count. */
 static __always_inline bool is_migration_disabled(const struct task_struct *p, u32 nested)
 {
 	if (!bpf_core_field_exists(p->migration_disabled))
@@ -244,19 +245,19 @@ static __always_inline bool is_migration_disabled(const struct task_struct *p, u
 	return p->migration_disabled > (p == bpf_get_current_task_btf() ? nested : 0);
 }
 
-/* Whether its mask has each CPU that there may ever be. Those that are offline are in masks as well: their number says
- * nothing about those that are online. */
+/* Whether the task's mask has every possible CPU. Masks have offline CPUs as well, so the number of online CPUs would
+ * say nothing here. */
 static __always_inline bool may_run_anywhere(const struct task_struct *p)
 {
 	return ksym_exists(scx_bpf_nr_cpu_ids) && (u32)p->nr_cpus_allowed >= scx_bpf_nr_cpu_ids();
 }
 
-/* The kernel's sched_prio_to_weight; 3 is SCHED_IDLE's. p->scx.weight is this rounded to a hundredth of nice 0. */
+/* The kernel's sched_prio_to_weight. p->scx.weight is the same, but rounded to a hundredth of nice 0. */
 static const u32 nice_weight[40] = {
-	88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916,
-	9548, 7620, 6100, 4904, 3906, 3121, 2501, 1991, 1586, 1277,
-	1024, 820, 655, 526, 423, 335, 272, 215, 172, 137,
-	110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
+	88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, /* -20 to -11 */
+	9548,  7620,  6100,  4904,  3906,  3121,  2501,  1991,  1586,  1277,  /* -10 to -1 */
+	1024,  820,   655,   526,   423,   335,   272,   215,   172,   137,   /* 0 to 9 */
+	110,   87,    70,    56,    45,    36,    29,    23,    18,    15,    /* 10 to 19 */
 };
 
 static __always_inline u64 exact_weight(const struct task_struct *p)
@@ -264,7 +265,7 @@ static __always_inline u64 exact_weight(const struct task_struct *p)
 	u32 i = p->static_prio - (NICE_0_PRIO - 20);
 
 	if (p->policy == SCHED_IDLE)
-		return 3ull << 10;
+		return 3ull << 10; /* WEIGHT_IDLEPRIO */
 	return (u64)nice_weight[i < 40 ? i : 20] << 10;
 }
 

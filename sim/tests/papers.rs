@@ -4,13 +4,11 @@
 //!
 //! A page has entries `- **R1** ..` (rules), `- **C1** ..` (claims, each with the tests that show it in backticks,
 //! `name_..` for all that begin so) and `- **D1** ..` (deviations); those of a section `## In short: POLICY` have words
-//! for numbers (sim/src/policy/page.rs). The code cites `(page R1)`; a test is called `page_r1_what_it_shows`.
+//! for numbers (policy/src/page.rs). The code cites `(page R1)`; a test is called `page_r1_what_it_shows`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use divvy_sim::policy;
 
 /// 'R', 'C' or 'D' and its number
 type Tag = (char, u32);
@@ -149,7 +147,9 @@ impl Project {
         let read = |path: &PathBuf| fs::read_to_string(path).unwrap();
         let code = files(&root.join("policy"), ".h").iter().map(read).collect();
         let mut names = Vec::new();
-        for folder in ["sim/tests", "sim/src", "lab/src"] {
+        for folder in
+            ["sim/tests", "sim/src", "policy/src", "results/src", "workload/src", "workload/tests", "lab/src"]
+        {
             for path in files(&root.join(folder), ".rs") {
                 names.extend(tests(&read(&path)).into_iter().map(str::to_owned));
             }
@@ -263,7 +263,7 @@ fn pages_of(code: &str) -> Vec<String> {
 fn deviations_are_those_of_the_page() {
     let project = Project::read();
     let mut problems = Vec::new();
-    for info in policy::all() {
+    for info in divvy_policy::all() {
         if info.paper.is_empty() || info.guarantees.is_empty() || info.cost.is_empty() {
             problems.push(format!("{}: no page has a section `## In short: {0}`", info.name));
         }

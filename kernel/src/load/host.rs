@@ -1,7 +1,6 @@
 //! `bpf/host.h`, field by field; a test compares them.
-
-use divvy_sim::policy::{self, Kind, MAX_CPUS, PolicyInfo};
-use divvy_sim::spec::{Part, Spec};
+use divvy_policy::spec::{Part, Spec};
+use divvy_policy::{Kind, MAX_CPUS, PolicyInfo};
 
 use super::Grouping;
 use super::cpus::Cpus;
@@ -22,7 +21,7 @@ pub struct Config<'a> {
     pub fail_every: u32,
     pub log: bool,
     pub grouping: Option<Grouping>,
-    pub patience_ms: u32,
+    pub starvation_limit_ms: u32,
     pub sample: u32,
     pub tick_ns: u32,
 }
@@ -30,10 +29,11 @@ pub struct Config<'a> {
 impl Config<'_> {
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let Self { pool, fail_every, patience_ms, sample, tick_ns, .. } = *self;
+        let Self { pool, fail_every, starvation_limit_ms, sample, tick_ns, .. } = *self;
         let by = |grouping| (self.grouping == Some(grouping)).into();
         let (cgroups, users) = (by(Grouping::Cgroups), by(Grouping::Users));
-        for word in [pool, fail_every, self.log.into(), cgroups, patience_ms, sample, tick_ns, users] {
+        for word in [pool, fail_every, self.log.into(), cgroups, starvation_limit_ms, sample, tick_ns, users]
+        {
             bytes.extend(word.to_ne_bytes());
         }
         for cpu in self.cpus.machine().into_iter().chain(self.cpus.kernel()) {
@@ -50,7 +50,7 @@ impl Config<'_> {
 }
 
 fn modifiers() -> impl Iterator<Item = &'static PolicyInfo> {
-    policy::all().iter().filter(|policy| policy.kind == Kind::Modifier)
+    divvy_policy::all().iter().filter(|policy| policy.kind == Kind::Modifier)
 }
 
 /// In the machine's list of modifiers each has the next bit.
@@ -65,7 +65,7 @@ pub fn modifier_bits(spec: &Spec) -> u32 {
 
 /// All parameters: the policy's, then those of every modifier, whether it is on or not.
 fn params(spec: &Spec) -> Vec<i64> {
-    let selection = policy::find(spec.selection.name).map(|info| (info, Some(&spec.selection)));
+    let selection = divvy_policy::find(spec.selection.name).map(|info| (info, Some(&spec.selection)));
     let modifiers = modifiers().map(|info| (info, spec.modifiers.iter().find(|part| part.name == info.name)));
     selection.into_iter().chain(modifiers).flat_map(|(info, part)| values(info, part)).collect()
 }
@@ -116,13 +116,13 @@ stats! {
     events: "Events told to the machine.",
     switches: "Tasks that came on a CPU.",
     wakes: "Tasks that became runnable.",
-    kept: "Turns that went on after an interruption by the kernel.",
+    kept: "Slices that went on after an interruption by the kernel.",
     kicks: "CPUs asked to dispatch.",
     kernel_threads: "Times that a kernel thread went first.",
     pinned: "Times that a task that may not migrate stayed where it was.",
     fallbacks: "Times that a task without an id went to the fallback queue.",
-    rescues: "Turns given to tasks that had waited beyond patience.",
-    missing: "Tasks picked that could not be found.",
+    rescues: "Slices granted to tasks that had waited beyond the starvation limit.",
+    missing: "Picked tasks that could not be found.",
     late: "Times that a CPU waited for a task that it had picked on another.",
     without_id: "Tasks alive without an id.",
     tasks: "Tasks alive with an id.",
@@ -130,7 +130,7 @@ stats! {
     records: "Records of the log.",
     dropped: "Records that found no room.",
     lock_samples: "Events whose wait for the lock was measured.",
-    lock_wait_ns: "What they waited together.",
+    lock_wait_ns: "The total of those waits.",
 }
 
 /// `struct account`: a task's row of `.data.tasks`.

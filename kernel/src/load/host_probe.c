@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * host.h as C sees it, for the test of host.rs: prints the configuration that is on standard input, field by field;
- * then writes what a scheduler tells its loader, in bytes, to the files that are named: stats, account, exit.
+ * host.h as C sees it, for the test of host.rs: prints the configuration from standard input field by field, and then
+ * writes the structs that a scheduler fills in as bytes to three files: stats, account, exit.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,8 +37,8 @@ int main(int argc, char **argv)
 	    fread(&c, 1, sizeof(c), stdin) != sizeof(c) || fgetc(stdin) != EOF)
 		return 1;
 	printf("command %u %u %u %llu\n", command.pid, command.owner, command.index, command.value);
-	printf("pool %u fail_every %u log %u cgroups %u patience_ms %u sample %u tick_ns %u users %u\n", c.pool, c.fail_every, c.log,
-	       c.cgroups, c.patience_ms, c.sample, c.tick_ns, c.users);
+	printf("pool %u fail_every %u log %u cgroups %u starvation_limit_ms %u sample %u tick_ns %u users %u\n", c.pool,
+	       c.fail_every, c.log, c.cgroups, c.starvation_limit_ms, c.sample, c.tick_ns, c.users);
 	printf("cpu %u %u %u kernel_cpu %u %u %u\n", c.cpu[0], c.cpu[1], c.cpu[2], c.kernel_cpu[0], c.kernel_cpu[1],
 	       c.kernel_cpu[2]);
 	printf("quantum %llu ncpus %u modifiers %u\npolicy", c.config.quantum, c.config.ncpus, c.config.modifiers);
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 	STATS(NUMBER_STAT)
 	strcpy(ended.reason, "the reason");
 	strcpy(ended.msg, "the message");
-	memset(ended.dump, 'd', sizeof(ended.dump)); /* no end */
+	memset(ended.dump, 'd', sizeof(ended.dump)); /* not terminated */
 	write_file(argv[1], &stats, sizeof(stats));
 	write_file(argv[2], &account, sizeof(account));
 	write_file(argv[3], &ended, sizeof(ended));

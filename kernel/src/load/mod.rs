@@ -32,13 +32,11 @@ mod socket;
 mod statistics;
 mod sys;
 
+use divvy_policy::spec::Spec;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
-
-use divvy_sim::policy;
-use divvy_sim::spec::Spec;
 
 pub use commands::{Reply, Request};
 pub use end::End;
@@ -63,12 +61,12 @@ pub enum Grouping {
 pub struct Options {
     /// The policy.
     pub spec: Spec,
-    /// A turn under policies without slices of their own.
+    /// The slice under policies that do not set slices of their own.
     pub quantum: Duration,
     /// How long a runnable task may wait before the kernel throws the scheduler out.
     pub timeout: Duration,
-    /// How long a runnable task may wait before it runs out of turn; zero: until the kernel's watchdog.
-    pub patience: Duration,
+    /// How long a runnable task may wait before it gets a slice out of order; zero: no limit but the kernel's watchdog.
+    pub starvation_limit: Duration,
     /// Which groups tasks are in; adds the modifier groups.
     pub grouping: Option<Grouping>,
     /// Tasks that the policy takes at most; further ones wait in a queue of their own.
@@ -108,7 +106,7 @@ pub trait Watch {
 /// When something is missing, the policy is for the simulator only, the kernel does not take it, or throws it out.
 pub fn load(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     let policy = options.spec.selection.name;
-    match policy::find(policy).and_then(|policy| policy.simulator_only) {
+    match divvy_policy::find(policy).and_then(|policy| policy.simulator_only) {
         Some(why) => Err(LoadError::SimulatorOnly { policy, why }),
         None => run(options, watch),
     }

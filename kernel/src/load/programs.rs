@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use divvy_sim::spec::Spec;
+use divvy_policy::spec::Spec;
 
 use super::Watch;
 use super::error::LoadError;

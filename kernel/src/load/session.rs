@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use divvy_sim::spec::Spec;
+use divvy_policy::spec::Spec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -128,7 +128,7 @@ impl Session<'_> {
             fail_every: self.options.fail_every,
             log: self.options.log.is_some(),
             grouping: self.options.grouping,
-            patience_ms: self.options.patience.as_millis() as u32,
+            starvation_limit_ms: self.options.starvation_limit.as_millis() as u32,
             sample: LOCK_SAMPLE,
             tick_ns: tick_ns(),
         };

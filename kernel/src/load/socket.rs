@@ -355,11 +355,10 @@ impl<'a> Lines<'a> {
 
 #[cfg(test)]
 mod tests {
+    use divvy_policy::spec;
     use std::io::Write as _;
     use std::os::unix::fs::MetadataExt as _;
     use std::thread;
-
-    use divvy_sim::{policy, spec};
 
     use super::*;
     use crate::load::commands::answer;
@@ -379,7 +378,7 @@ mod tests {
     fn with_server<T: Send>(name: &str, served: usize, client: impl FnOnce(&Path) -> T + Send) -> T {
         let path = temporary(name);
         let mut server = Server::listen_at(path.clone(), None).expect("a socket");
-        let mut spec = spec::parse("pbs", policy::all()).expect("a spec");
+        let mut spec = spec::parse("pbs", divvy_policy::all()).expect("a spec");
         let account = |pid| Account { pid, tgid: 1 << 30, received_ns: 1, ..Account::default() };
         let sample = Sample { cpus: 3, accounts: (0..TASKS).map(account).collect(), ..Sample::default() };
         let mut backend = Fake { sample, ..Fake::default() };

@@ -73,16 +73,16 @@ fn tasks_without_an_id_run_as_well() {
     }
 }
 
-/// First come first served starves whoever comes later: patience gives each a turn, and without it the kernel's
+/// First come, first served starves later tasks: the starvation limit gives each a slice, and without it the kernel's
 /// watchdog ends the scheduler, which is told. The shell is a real-time task, which no sched_ext scheduler runs.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
-fn the_watchdog_is_told_and_patience_prevents_it() {
-    let load = |patience: &str, change: &str| {
+fn the_watchdog_is_reported_and_the_starvation_limit_prevents_it() {
+    let load = |limit: &str, change: &str| {
         let script = format!(
             "chrt -f -p 10 $$\n\
              for i in 1 2 3; do chrt -o 0 bash -c 'while :; do :; done' & pids=\"$pids $!\"; done\n\
-             divvy load fcfs --quiet --timeout 4s --patience {patience} >/tmp/out 2>/tmp/err & loader=$!\n\
+             divvy load fcfs --quiet --timeout 4s --patience {limit} >/tmp/out 2>/tmp/err & loader=$!\n\
              for i in $(seq 600); do grep -q enabled /sys/kernel/sched_ext/state && break; sleep 0.1; done\n\
              sleep 10\n\
              {change}\n\

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The ops of cgroups: each cgroup is a group of the machine, in the group of its parent. They do nothing unless the
+ * loader asked for groups by cgroup. The kernel calls them one at a time; none is called with the lock held.
+ */
+#ifndef DIVVY_HOST_CGROUPS_H
+#define DIVVY_HOST_CGROUPS_H
+
+#include "host/groups.h"
+
+/* cpu.weight: 100 is nice 0. */
+static __always_inline u64 cgroup_weight(u32 weight)
+{
+	return weight * WEIGHT_NICE_0 / 100;
+}
+
+/* When the scheduler is loaded, the kernel calls this for all cgroups, outer ones first. */
+SEC("struct_ops/cgroup_init")
+s32 BPF_PROG(host_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
+{
+	struct cgroup_subsys_state *parent = cgroup->self.parent;
+
+	if (config.cgroups && parent)
+		make_group(cgroup->kn->id, group_of(parent->cgroup->kn->id), cgroup_weight(args->weight));
+	return 0;
+}
+
+SEC("struct_ops/cgroup_set_weight")
+void BPF_PROG(host_cgroup_set_weight, struct cgroup *cgroup, u32 weight)
+{
+	struct event e = { .amount = cgroup_weight(weight), .now = clock_ns() };
+
+	if (!config.cgroups)
+		return;
+	e.process = group_of(cgroup->kn->id);
+	if (!e.process)
+		return;
+	bpf_spin_lock(&lock);
+	e.cpu = machine.groups.group[e.process & GROUP_MASK].parent;
+	tell(EVENT_set_group, &e);
+	bpf_spin_unlock(&lock);
+	log_event(EVENT_set_group, &e, e.amount, e.process, 0);
+}
+
+SEC("struct_ops/cgroup_move")
+void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
+{
+	if (id_of(p) && config.cgroups)
+		enter_group(id_of(p), group_of(to->kn->id));
+}
+
+/* The cgroup has no more tasks, except perhaps dead ones, which are not runnable. */
+SEC("struct_ops/cgroup_exit")
+void BPF_PROG(host_cgroup_exit, struct cgroup *cgroup)
+{
+	u64 key = cgroup->kn->id;
+	u32 group = config.cgroups ? group_of(key) : ROOT;
+
+	if (!group || bpf_map_delete_elem(&groups, &key))
+		return;
+	bpf_spin_lock(&lock);
+	free_groups[nfree_groups++ & GROUP_MASK] = group;
+	bpf_spin_unlock(&lock);
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Commands: programs that the loader runs (SEC("syscall")) to set and get weights and parameters, to bring statistics
+ * up to date, and to write and read what the modifier flow knows. Their arguments are in host.h. They take the lock.
+ */
+#ifndef DIVVY_HOST_COMMANDS_H
+#define DIVVY_HOST_COMMANDS_H
+
+#include "host/attributes.h"
+
+#define NO_SUCH_TASK 3 /* ESRCH */
+
+static __always_inline u32 id_of_pid(u32 pid)
+{
+	struct task_struct *p = bpf_task_from_pid(pid);
+	u32 id;
+
+	if (!p)
+		return 0;
+	id = id_of(p);
+	bpf_task_release(p);
+	return id;
+}
+
+/* The weight holds until the task's nice value changes. */
+SEC("syscall")
+int command_set_weight(struct host_command *c)
+{
+	u32 id = id_of_pid(c->pid);
+
+	if (!id)
+		return NO_SUCH_TASK;
+	host_task(id)->weight = c->value;
+	set_weight(id);
+	return 0;
+}
+
+SEC("syscall")
+int command_get_weight(struct host_command *c)
+{
+	u32 id = id_of_pid(c->pid);
+
+	if (!id)
+		return NO_SUCH_TASK;
+	c->value = host_task(id)->weight;
+	return 0;
+}
+
+SEC("syscall")
+int command_set_param(struct host_command *c)
+{
+	struct event e = { .process = c->owner, .cpu = c->index, .amount = c->value, .now = clock_ns() };
+
+	bpf_spin_lock(&lock);
+	tell(EVENT_set_param, &e);
+	bpf_spin_unlock(&lock);
+	log_event(EVENT_set_param, &e, e.amount, e.process, 0);
+	return 0;
+}
+
+static u32 settle_id;
+
+/* Brings all accounts up to date. */
+SEC("syscall")
+int command_settle(struct host_command *c)
+{
+	for (settle_id = 1; settle_id <= last_id && can_loop; settle_id++)
+		settle(settle_id);
+	return 0;
+}
+
+/* Tells the machine an entry of a program's sequence from an earlier run. */
+SEC("syscall")
+int command_learn(struct host_learn *c)
+{
+	struct event e = {
+		.process = (u32)c->identity, .why = c->identity >> 32, .cpu = c->at, .amount = c->run, .slice = c->wait
+	};
+
+	bpf_spin_lock(&lock);
+	tell(EVENT_learn, &e);
+	bpf_spin_unlock(&lock);
+	e.id = e.why;
+	log_event(EVENT_learn, &e, e.amount, e.process, 0);
+	return 0;
+}
+
+/* Answers what the machine knows of a program. */
+SEC("syscall")
+int command_program(struct host_program *c)
+{
+	u32 place;
+
+	c->known = 0;
+	if (!c->identity || !machine_has(&machine, FLOW))
+		return 0;
+	bpf_spin_lock(&lock);
+	place = flow_find(&machine.flow, c->identity);
+	if (place) {
+		c->program = *flow_program(&machine.flow, place);
+		/* The verifier permits writes to the context only at constant offsets. */
+#pragma unroll
+		for (u32 at = 0; at < FLOW_LENGTH; at++)
+			c->entry[at] = *flow_entry(&machine.flow, place, at);
+	}
+	bpf_spin_unlock(&lock);
+	c->known = place;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Sending a picked task to its CPU. A task that is on another CPU's kernel run queue goes through the DSQ of the CPU
+ * that picked it. From there the kernel moves it when it can be moved; until then the CPU waits for it, and `late_cpu`
+ * says so.
+ *
+ * The functions are called on the CPU that dispatches, and without the lock.
+ */
+#ifndef DIVVY_HOST_CPU_QUEUES_H
+#define DIVVY_HOST_CPU_QUEUES_H
+
+#include "host/slices.h"
+
+/* By CPU: its DSQ has a task that is to run there. */
+static u32 late_cpu[MAX_CPUS];
+
+static NOINLINE s32 create_cpu_dsqs(void)
+{
+	s32 error = 0;
+
+	for (u32 cpu = 0; cpu < config.config.ncpus && !error && can_loop; cpu++)
+		error = scx_bpf_create_dsq(DSQ_OF_CPU + config.kernel_cpu[cpu & CPU_MASK], -1);
+	return error;
+}
+
+/*
+ * Sends the task of a dispatch to this CPU. Returns false if there is no such task.
+ *
+ * A task from elsewhere is not inserted into the CPU's local queue directly: if it cannot be moved, the kernel would
+ * throw the scheduler out. A task that was just preempted cannot be moved for a moment, while its CPU runs a BPF
+ * program in its name.
+ */
+static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
+{
+	u32 id = e->id; /* a copy: the address of e->id would force e into memory, which costs 20 instructions */
+	struct slot *slot = bpf_map_lookup_elem(&slots, &id);
+	struct task_struct *p = slot ? slot->task : NULL;
+	u64 slice;
+
+	if (!p) {
+		__sync_fetch_and_add(&stats.missing, 1);
+		return false;
+	}
+	slice = begin_slice(p, e);
+	if (scx_bpf_task_cpu(p) == cpu) {
+		dsq_insert(p, SCX_DSQ_LOCAL, slice, 0);
+		return true;
+	}
+	dsq_insert(p, DSQ_OF_CPU + cpu, slice, 0);
+	*late = !dsq_consume(DSQ_OF_CPU + cpu);
+	if (*late)
+		scx_bpf_kick_cpu(cpu, 0);
+	return true;
+}
+
+/* Returns whether this CPU has its next task already: one that was sent to it before and could not be moved at once. It
+ * may have come now, or the CPU goes on waiting. If the kernel has taken it back, it is enqueued again, and the CPU
+ * dispatches another. */
+static __always_inline bool is_expecting(s32 cpu, u32 *late)
+{
+	if (!*late)
+		return false;
+	__sync_fetch_and_add(&stats.late, 1);
+	*late = 0;
+	if (dsq_consume(DSQ_OF_CPU + cpu))
+		return true;
+	if (scx_bpf_dsq_nr_queued(DSQ_OF_CPU + cpu) <= 0)
+		return false;
+	*late = 1;
+	scx_bpf_kick_cpu(cpu, 0);
+	return true;
+}
+
+#endif

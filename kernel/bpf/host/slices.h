@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Slices. The policy grants a slice in ns of CPU time; the kernel ends slices at its ticks, and is given at most
+ * LONGEST_SLICE_NS at a time. A slice survives interruptions by kernel threads and changes of attributes.
+ *
+ * The lock is not held. Two may touch a task's slice: the CPU that dispatches or runs the task, and enqueue, which is
+ * called with the lock of the task's kernel run queue.
+ */
+#ifndef DIVVY_HOST_SLICES_H
+#define DIVVY_HOST_SLICES_H
+
+#include "host/tasks.h"
+
+/* The kernel asks for the next tasks only when a slice ends, and kernel threads that have used up theirs wait for it. */
+#define LONGEST_SLICE_NS (100 * MS)
+
+/* The slice for the kernel, which is granted several times if it is shorter than the policy's */
+static __always_inline u64 kernel_slice(u64 slice)
+{
+	return slice < LONGEST_SLICE_NS ? slice : LONGEST_SLICE_NS;
+}
+
+/* Returns what is left of a task's slice, or 0 if it is over. Something is left where the kernel changed an attribute of
+ * the task, or a kernel thread went first. */
+static __always_inline u64 remaining_slice(const struct task_struct *p, u32 id)
+{
+	const struct task *t = machine_task(&machine, id);
+	u64 used = p->se.sum_exec_runtime - host_task(id)->sum_exec_at_slice;
+
+	if ((t->state & (PICKED | PARKED)) != PICKED || t->cpu != machine_cpu(scx_bpf_task_cpu(p)))
+		return 0;
+	if (machine.why[t->cpu & CPU_MASK])
+		return 0;
+	return used < host_task(id)->slice_to_tick_ns ? host_task(id)->slice_to_tick_ns - used : 0;
+}
+
+/* The kernel checks slices at its ticks, and ends a slice at the first tick after its time. With half a tick less, a
+ * slice ends at the tick that is nearest. */
+static __always_inline u64 until_nearest_tick(u64 slice)
+{
+	u64 half = config.tick_ns / 2;
+
+	return slice > half ? slice - half : 1;
+}
+
+/*
+ * A policy that counts slices assumes that each has its full length. The last one may have been too short or too long
+ * because it had to end at a tick, or because a real-time task took the CPU: this returns that difference, which is
+ * added to the next slice, so the total stays close to what was granted. A slice that ended for another reason was
+ * shorter by more than a tick, or by too little to matter.
+ */
+static __always_inline u64 carried(const struct host_task *t, u64 used)
+{
+#ifdef POLICY_COUNTS_SLICES
+	s64 rest = t->slice_ns - used, most = t->interrupted ? LONGEST_SLICE_NS : config.tick_ns;
+
+	return rest <= most && rest >= -(s64)config.tick_ns ? rest : 0;
+#else
+	return 0;
+#endif
+}
+
+/* Begins the slice that a dispatch answered. Returns the slice for the kernel. */
+static __always_inline u64 begin_slice(const struct task_struct *p, const struct event *e)
+{
+	struct host_task *t = host_task(e->id);
+	u64 sum_exec = p->se.sum_exec_runtime;
+
+	t->slice_ns = e->slice == SLICE_INF ? SLICE_INF : e->slice + carried(t, sum_exec - t->sum_exec_at_slice);
+	t->slice_to_tick_ns = t->slice_ns == SLICE_INF ? SLICE_INF : until_nearest_tick(t->slice_ns);
+	t->sum_exec_at_slice = sum_exec;
+	t->interrupted = false;
+	return kernel_slice(t->slice_to_tick_ns);
+}
+
+/* A slice of the policy that is longer than the kernel's longest takes several of those. */
+static __always_inline bool continue_slice(struct task_struct *prev)
+{
+	u32 id = prev ? id_of(prev) : 0;
+	u64 rest;
+
+	if (!id || host_task(id)->slice_to_tick_ns <= LONGEST_SLICE_NS || !(prev->scx.flags & SCX_TASK_QUEUED))
+		return false;
+	rest = remaining_slice(prev, id);
+	if (rest)
+		prev->scx.slice = kernel_slice(rest);
+	return rest;
+}
+
+#endif

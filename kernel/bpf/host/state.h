@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The state that all parts of the host share: the configuration, the counters, the machine and its lock, and the
+ * numbers of CPUs and dispatch queues (DSQs).
+ *
+ * `lock` guards the machine and every array that says so. No kernel function may be called while it is held. Some
+ * fields of the machine are also read without it; such a read is a hint, or concerns a task or CPU that cannot change
+ * at that moment (the caller runs on that CPU, or holds the lock of the task's kernel run queue).
+ */
+#ifndef DIVVY_HOST_STATE_H
+#define DIVVY_HOST_STATE_H
+
+#include "kernel.h"
+#define MACHINE_ENTITLED
+#include POLICY_HEADER
+
+/* Written by the loader. The verifier knows the value, and removes the code of modifiers that are not loaded. */
+const volatile unsigned int modifiers_loaded SEC(".rodata.modifiers") = ~0u;
+#define MODIFIERS_LOADED modifiers_loaded
+#include "host.h"
+
+/* Each has a section of its own, because the loader maps them one by one. */
+const volatile struct host_config config SEC(".rodata.config") = { .sample = 0 };
+struct host_stats stats SEC(".data.stats");
+struct account accounts[POOL] SEC(".data.tasks");
+struct host_exit exit_info SEC(".data.exit");
+
+struct machine machine;
+struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden")));
+
+/* DSQs: one for tasks without an id, and one for each CPU, by the kernel's number */
+#define FALLBACK 1
+#define DSQ_OF_CPU 1024
+
+/* The machine's number of a kernel's CPU, or NO_CPU */
+static __always_inline u32 machine_cpu(s32 cpu)
+{
+	return config.cpu[cpu & CPU_MASK];
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * A task stops: it goes off its CPU and stays runnable, or it is no longer runnable. Either way the machine is told how
+ * long it ran, unless it was told already. The functions take the lock.
+ */
+#ifndef DIVVY_HOST_STOPPING_H
+#define DIVVY_HOST_STOPPING_H
+
+#include "host/decision_log.h"
+#include "host/events.h"
+#include "host/statistics.h"
+
+/* Under the lock: tells what the task received since it came on its CPU. Returns false if it was not on one. */
+static __always_inline bool tell_stopping(struct event *e, const struct task_struct *p)
+{
+	if (!(machine_task(&machine, e->id)->state & ON_CPU))
+		return false;
+	e->amount = p->se.sum_exec_runtime - host_task(e->id)->sum_exec_at_run;
+	tell(EVENT_stopping, e);
+	count_service(e->id, p->se.sum_exec_runtime);
+	return true;
+}
+
+/* Its slice ends or is interrupted, and it is still runnable. */
+static __always_inline void off_cpu(const struct task_struct *p, u32 id)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+	bool stopped;
+
+	bpf_spin_lock(&lock);
+	stopped = tell_stopping(&e, p);
+	if (stopped) {
+		entitled_touch(&machine.entitled, &machine.s.tasks, id, e.now);
+		settle_account(id);
+	}
+	bpf_spin_unlock(&lock);
+	if (stopped)
+		log_event(EVENT_stopping, &e, e.amount, 0, 0);
+}
+
+/* It goes to sleep, dies, or leaves for another scheduling class. */
+static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, enum why why)
+{
+	struct event stopping = { .id = id, .now = clock_ns() }, e = stopping;
+	bool stopped;
+
+	e.why = why;
+	bpf_spin_lock(&lock);
+	stopped = tell_stopping(&stopping, p);
+	tell(EVENT_quiescent, &e);
+	settle_account(id);
+	accounts[id & POOL_MASK].runnable = false;
+	host_task(id)->waiting_since = 0;
+	stats.runnable = machine.s.tasks.nrunnable;
+	bpf_spin_unlock(&lock);
+	if (stopped)
+		log_event(EVENT_stopping, &stopping, stopping.amount, 0, 0);
+	log_event(EVENT_quiescent, &e, 0, 0, why);
+}
+
+#endif

@@ -1,0 +1,132 @@
+//! Compiles each header of `policy/select/` with the native host around it, reads the pages of `papers/`, and lists
+//! what it found: adding a policy is adding a header and a page.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+#[path = "src/page.rs"]
+mod page;
+
+use page::Summary;
+
+/// With this in the environment policies are shared libraries: native/mutants.sh puts broken ones in their place,
+/// without building anything but them.
+const SHARED: &str = "DIVVY_SHARED_POLICIES";
+
+/// What the C is compiled from.
+const SOURCES: [&str; 12] = [
+    "native", "base.h", "policy.h", "defaults.h", "machine.h", "event.h", "entitled.h", "lib", "machine", "select",
+    "slice", "weight",
+];
+
+/// What policies promise, and where they deviate from their papers.
+const PAPERS: &str = "../papers";
+
+fn main() {
+    let policy = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let names = stems(&policy.join("select"), ".h");
+    let modifiers = [stems(&policy.join("weight"), ".h"), stems(&policy.join("slice"), ".h")].concat();
+    for name in &names {
+        let mut host = cc(policy);
+        host.define("DIVVY_POLICY", name.as_str())
+            .define("POLICY_HEADER", format!("\"select/{name}.h\"").as_str())
+            .file("native/host.c");
+        match env::var_os(SHARED) {
+            Some(_) => share(&host, name),
+            None => host.compile(&format!("divvy_{name}")),
+        }
+    }
+    cc(policy).file("native/modifiers.c").compile("divvy_modifiers");
+
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
+    fs::write(out.join("hosts.rs"), registry(&names)).expect("OUT_DIR is writable");
+    let pages = read_pages(&policy.join(PAPERS), &[names, modifiers].concat());
+    fs::write(out.join("summaries.rs"), summaries(&pages)).expect("OUT_DIR is writable");
+    println!("cargo::rerun-if-env-changed={SHARED}");
+    for path in SOURCES {
+        println!("cargo::rerun-if-changed={path}");
+    }
+    println!("cargo::rerun-if-changed={PAPERS}");
+}
+
+fn cc(policy: &Path) -> cc::Build {
+    let mut build = cc::Build::new();
+    build.include(policy).std("gnu11").warnings(true).extra_warnings(true).opt_level(2);
+    // The contract's functions take what most policies need, not what each uses.
+    build.flag("-Wno-unused-parameter").flag("-Wno-sign-compare");
+    // Lists of parameters may be empty.
+    build.flag("-Wno-type-limits");
+    build
+}
+
+/// Compile a policy's host to a shared library, and link to that.
+fn share(host: &cc::Build, name: &str) {
+    let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    let mut link = host.get_compiler().to_command();
+    link.arg("-shared").args(host.compile_intermediates()).arg("-o").arg(format!("{out}/libdivvy_{name}.so"));
+    assert!(link.status().is_ok_and(|status| status.success()), "{link:?}");
+    println!("cargo::rustc-link-search=native={out}");
+    println!("cargo::rustc-link-lib=dylib=divvy_{name}");
+}
+
+/// Files of a folder that end so, without that, by name.
+fn stems(dir: &Path, ending: &str) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter_map(|file| file.strip_suffix(ending).map(str::to_owned))
+        .collect();
+    names.sort();
+    names
+}
+
+fn registry(names: &[String]) -> String {
+    let mut code = String::from("unsafe extern \"C\" {\n");
+    for name in names {
+        let _ = writeln!(code, "    static divvy_host_{name}: Host;");
+    }
+    let _ = writeln!(code, "}}\n\nfn hosts() -> [&'static Host; {}] {{", names.len());
+    code.push_str("    // SAFETY: each is a constant of native/host.c.\n    unsafe { [");
+    for name in names {
+        let _ = write!(code, "&divvy_host_{name}, ");
+    }
+    code.push_str("] }\n}\n");
+    code
+}
+
+/// What the pages say of the policies. A policy without a page of its name may be on another one, or on none.
+fn read_pages(papers: &Path, policies: &[String]) -> Vec<Summary> {
+    let mut found: Vec<Summary> = Vec::new();
+    for name in stems(papers, ".md") {
+        let text = fs::read_to_string(papers.join(format!("{name}.md"))).expect("it was listed");
+        let here = page::summaries(&text).unwrap_or_else(|error| panic!("papers/{name}.md:{error}"));
+        for summary in here {
+            let policy = &summary.policy;
+            assert!(policies.contains(policy), "papers/{name}.md: there is no policy {policy} in policy/");
+            assert!(
+                found.iter().all(|other| other.policy != *policy),
+                "papers/{name}.md: {policy} is on another page, too: keep one `## In short: {policy}`"
+            );
+            found.push(summary);
+        }
+        assert!(
+            !policies.contains(&name) || found.iter().any(|summary| summary.policy == name),
+            "papers/{name}.md: add a section `## In short: {name}`, as the other pages have it"
+        );
+    }
+    found
+}
+
+fn summaries(pages: &[Summary]) -> String {
+    let mut code = String::from("&[\n");
+    for Summary { policy, paper, guarantees, cost, deviations } in pages {
+        let _ = writeln!(
+            code,
+            "    Summary {{ policy: {policy:?}, paper: {paper:?}, guarantees: &{guarantees:?}, cost: {cost:?}, \
+             deviations: &{deviations:?} }},"
+        );
+    }
+    code.push_str("]\n");
+    code
+}
