@@ -61,7 +61,10 @@ enum param_kind { TIME, RATIO, INTEGER, SWITCH };
 #define RATIO_INF 0x7fffffffffffffffll
 
 #define PARAM_FIELD(name, kind, unit, dflt, min, max, help) s64 name;
-#define PARAMS(list) struct { OPTIONAL(list(PARAM_FIELD)) u64 no_params_[0]; } param
+#define PARAMS(list) \
+	struct { \
+		OPTIONAL(list(PARAM_FIELD)) u64 no_params_[0]; \
+	} param
 
 /* A policy without parameters does not define POLICY_PARAMS: what the preprocessor then leaves alone is nothing. */
 #define OPTIONAL(...) OPTIONAL_(__VA_ARGS__)

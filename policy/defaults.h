@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Defaults for the functions of the contract that are not in a policy's POLICY_HAS. Include it after the policy's header, with DIVVY_POLICY its name.
+ * Defaults for the functions of the contract that are not in a policy's POLICY_HAS. Include it after the policy's
+ * header, with DIVVY_POLICY its name.
  */
 #ifndef POLICY_HAS
 #define POLICY_HAS 0

@@ -99,7 +99,10 @@ struct task_table {
 #define SLICE_INF (~0ull) /* a slice without end */
 
 /* The beginning of every policy's state */
-#define POLICY_STATE struct task_table tasks; struct wide_division division; PARAMS(POLICY_PARAMS)
+#define POLICY_STATE \
+	struct task_table tasks; \
+	struct wide_division division; \
+	PARAMS(POLICY_PARAMS)
 
 /* The policy's own entry for each task: `TASKS(xyz_task);`, or the fields themselves, `TASKS({ u64 service; });` */
 #define TASKS(...) struct __VA_ARGS__ task[POOL]

@@ -90,10 +90,12 @@ static u32 model_members(u32 group, struct model_member *to)
 
 	for (u32 id = 1; id < POOL; id++)
 		if (model.task[id].runnable && model.task[id].group == group)
-			to[n++] = (struct model_member){ .task = id, .weight = model_wanted(&model.task[id]), .most = 1 };
+			to[n++] =
+				(struct model_member){ .task = id, .weight = model_wanted(&model.task[id]), .most = 1 };
 	for (u32 id = 1; id < POOL; id++)
 		if (model.group[id].weight && model.group[id].parent == group && model_runnable(id))
-			to[n++] = (struct model_member){ .group = id, .weight = model.group[id].weight,
+			to[n++] = (struct model_member){ .group = id,
+							 .weight = model.group[id].weight,
 							 .most = model_runnable(id) };
 	return n;
 }
@@ -189,7 +191,8 @@ static void model_check_weights(const struct task_table *f)
 		sum += w;
 		most = w > most ? w : most;
 	}
-	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible", 0);
+	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible",
+	     0);
 }
 
 /* ---- programs ---- */
@@ -376,7 +379,10 @@ static void model_before(enum event_kind kind, const struct event *e)
 	case EVENT_new: model_new(e); break;
 	case EVENT_runnable: t->runnable = true; break;
 	case EVENT_dispatch: model.stops_before = model.stops; break;
-	case EVENT_running: t->on = true; t->since = model.now; break;
+	case EVENT_running:
+		t->on = true;
+		t->since = model.now;
+		break;
 	case EVENT_stopping: model_stopping(e->id, e->amount); break;
 	case EVENT_set_weight: t->nominal = e->amount; break;
 	case EVENT_set_allowed: model_set_allowed(t, e); break;
@@ -437,8 +443,15 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 
 	switch (kind) {
 	case EVENT_exit: memset(t, 0, sizeof(*t)); break;
-	case EVENT_quiescent: t->runnable = t->custody = false; model_end_turn(e->id); break;
-	case EVENT_enqueue: t->custody = true; model_end_turn(e->id); model_kicked(e->cpu, e->id); break;
+	case EVENT_quiescent:
+		t->runnable = t->custody = false;
+		model_end_turn(e->id);
+		break;
+	case EVENT_enqueue:
+		t->custody = true;
+		model_end_turn(e->id);
+		model_kicked(e->cpu, e->id);
+		break;
 	case EVENT_dequeue: t->custody = false; break;
 	case EVENT_set_allowed: model_kicked(e->cpu, e->id); break;
 	case EVENT_dispatch: model_dispatched(cpu, e); break;

@@ -32,7 +32,7 @@ static u64 next_u64(struct bytes *b)
 static struct heap heap;
 static struct {
 	bool in;
-	u64 key;  /* less the base, so that it does not wrap */
+	u64 key; /* less the base, so that it does not wrap */
 	u64 seq;
 } held[POOL];
 

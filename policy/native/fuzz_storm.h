@@ -171,8 +171,11 @@ static void storm_learn(struct storm *s)
 	u64 program = storm_program(s), n = next_byte(&s->bytes) % (FLOW_LENGTH + 2);
 
 	for (u32 at = 0; at < n; at++) {
-		struct event e = { .process = (u32)program, .why = program >> 32, .cpu = at,
-				   .amount = next_u32(&s->bytes) >> 8, .slice = next_byte(&s->bytes) };
+		struct event e = { .process = (u32)program,
+				   .why = program >> 32,
+				   .cpu = at,
+				   .amount = next_u32(&s->bytes) >> 8,
+				   .slice = next_byte(&s->bytes) };
 
 		storm_tell(s, EVENT_learn, 0, &e);
 	}

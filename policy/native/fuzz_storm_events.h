@@ -84,7 +84,7 @@ static s64 storm_param(struct storm *s, s64 dflt, s64 min, s64 max)
 static bool storm_choose_param(struct storm *s, struct event *e)
 {
 #define STORM_RANGE(name, kind, unit, dflt, min, max, help) { dflt, min, max },
-	static const s64 ranges[][3] = { POLICY_PARAMS(STORM_RANGE) { 0 } };
+	static const s64 ranges[][3] = { POLICY_PARAMS(STORM_RANGE){ 0 } };
 	u32 n = sizeof(ranges) / sizeof(ranges[0]) - 1;
 
 	if (!n)
@@ -106,19 +106,14 @@ static void storm_config(struct storm *s, struct config *c)
 		s->cpu[cpu].idle = true;
 	c->quantum = (1 + next_byte(&s->bytes)) * MS / 10;
 	s->now = (u64)next_byte(&s->bytes) << (next_byte(&s->bytes) % 48);
-#define STORM_PARAM(name, kind, unit, dflt, min, max, help) \
-	c->policy.name = storm_param(s, dflt, min, max);
-#define STORM_PROCFAIR(name, kind, unit, dflt, min, max, help) \
-	c->procfair.name = storm_param(s, dflt, min, max);
-#define STORM_FEASIBLE(name, kind, unit, dflt, min, max, help) \
-	c->feasible.name = storm_param(s, dflt, min, max);
-#define STORM_TFPS(name, kind, unit, dflt, min, max, help) \
-	c->tfps.name = storm_param(s, dflt, min, max);
+#define STORM_PARAM(name, kind, unit, dflt, min, max, help) c->policy.name = storm_param(s, dflt, min, max);
+#define STORM_PROCFAIR(name, kind, unit, dflt, min, max, help) c->procfair.name = storm_param(s, dflt, min, max);
+#define STORM_FEASIBLE(name, kind, unit, dflt, min, max, help) c->feasible.name = storm_param(s, dflt, min, max);
+#define STORM_TFPS(name, kind, unit, dflt, min, max, help) c->tfps.name = storm_param(s, dflt, min, max);
 	POLICY_PARAMS(STORM_PARAM)
 	PROCFAIR_PARAMS(STORM_PROCFAIR)
 	TFPS_PARAMS(STORM_TFPS)
-#define STORM_FLOW(name, kind, unit, dflt, min, max, help) \
-	c->flow.name = storm_param(s, dflt, min, max);
+#define STORM_FLOW(name, kind, unit, dflt, min, max, help) c->flow.name = storm_param(s, dflt, min, max);
 	FEASIBLE_PARAMS(STORM_FEASIBLE)
 	FLOW_PARAMS(STORM_FLOW)
 }
@@ -139,8 +134,8 @@ static u32 storm_choose_cpu(struct storm *s)
 
 static u64 storm_weight(struct storm *s)
 {
-	static const u64 weights[] = { WEIGHT_NICE_0, WEIGHT_NICE_0, 15 << 10, 88761 << 10, 335 << 10,
-				       WEIGHT_MIN, WEIGHT_MAX, 1 << 10, 2 << 10, 3 << 10, 5 << 10, 12 << 10 };
+	static const u64 weights[] = { WEIGHT_NICE_0, WEIGHT_NICE_0, 15 << 10, 88761 << 10, 335 << 10, WEIGHT_MIN,
+				       WEIGHT_MAX,    1 << 10,       2 << 10,  3 << 10,     5 << 10,   12 << 10 };
 	u32 b = next_byte(&s->bytes);
 
 	return b < 192 ? weights[b % 12] : 1 + next_u32(&s->bytes);

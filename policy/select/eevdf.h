@@ -23,8 +23,10 @@
 #define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
 
 #define POLICY_PARAMS(P) \
-	P(slice, TIME, "", 0, 0, 10000 * MS, "request of each task; 0: Linux's, 0.7 ms on one CPU and 2.8 ms from 8 on") \
-	P(parity, SWITCH, "", 1, 0, 1, "RUN_TO_PARITY: a turn is not preempted before its deadline while it is eligible") \
+	P(slice, TIME, "", 0, 0, 10000 * MS, \
+	  "request of each task; 0: Linux's, 0.7 ms on one CPU and 2.8 ms from 8 on") \
+	P(parity, SWITCH, "", 1, 0, 1, \
+	  "RUN_TO_PARITY: a turn is not preempted before its deadline while it is eligible") \
 	P(lag, SWITCH, "", 1, 0, 1, "PLACE_LAG: a woken task has the lag with which it left") \
 	P(delay, SWITCH, "", 1, 0, 1, "DELAY_DEQUEUE: a sleeper that had too much is counted until it is eligible") \
 	P(initial, SWITCH, "", 1, 0, 1, "PLACE_DEADLINE_INITIAL: a new task's first request is half as long")

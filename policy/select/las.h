@@ -13,14 +13,15 @@
 #define POLICY_HAS CHARGE | PREEMPTS
 
 #define POLICY_PARAMS(P) \
-	P(session, SWITCH, "", 1, 0, 1, "a task that wakes is a new job, of no service so far; 0: all its service counts")
+	P(session, SWITCH, "", 1, 0, 1, \
+	  "a task that wakes is a new job, of no service so far; 0: all its service counts")
 
 #define POLICY_SHOWS(V) V("attained service", "ns", task_of(s, id)->S)
 
 struct las {
 	POLICY_STATE;
 	struct heap waiting; /* by service */
-	TASKS({ u64 S; }); /* attained service of each job, ns */
+	TASKS({ u64 S; });   /* attained service of each job, ns */
 };
 
 /* A job that arrives has no service (las R2). */

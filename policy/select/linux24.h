@@ -32,9 +32,9 @@ struct linux24 {
 	struct links runqueue; /* all runnable tasks; the last to wake is first */
 	u32 head;
 	u64 epoch;
-	u32 last[MAX_CPUS];    /* who ran there last */
-	u32 yielded;           /* who has just yielded */
-	u32 found;             /* scratch of the searches below */
+	u32 last[MAX_CPUS]; /* who ran there last */
+	u32 yielded;        /* who has just yielded */
+	u32 found;          /* scratch of the searches below */
 	u32 at;
 	u64 best;
 	u64 left;

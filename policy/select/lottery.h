@@ -14,7 +14,8 @@
 #define POLICY_BASELINE
 #define POLICY_HAS INIT | CHARGE | REWEIGH
 
-#define POLICY_PARAMS(P) P(seed, INTEGER, "", 1, 0, 1ll << 53, "of the random numbers; the same one draws the same tickets")
+#define POLICY_PARAMS(P) \
+	P(seed, INTEGER, "", 1, 0, 1ll << 53, "of the random numbers; the same one draws the same tickets")
 
 #define LOTTERY_TICKETS_MAX (8 * WEIGHT_MAX) /* so that those of a whole pool add up */
 

@@ -20,7 +20,8 @@
 
 #define POLICY_PARAMS(P) \
 	P(levels, INTEGER, "", 8, 1, 16, "how many there are") \
-	P(allotment, TIME, "", 0, 0, MLFQ_TIME_MAX, "time at the highest level, twice as much at each next; 0: a quantum") \
+	P(allotment, TIME, "", 0, 0, MLFQ_TIME_MAX, \
+	  "time at the highest level, twice as much at each next; 0: a quantum") \
 	P(boost, TIME, "", 1000 * MS, 0, MLFQ_TIME_MAX, "S, how often all jobs go to the highest level; 0: never")
 
 #define POLICY_SHOWS(V) V("level", "from 0, the highest", mlfq_shown_level(s, id))

@@ -17,7 +17,7 @@
 #define POLICY_BASELINE
 #define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
 
-#define O1_PRIOS 40u     /* 100 to 139, here from 0 */
+#define O1_PRIOS 40u /* 100 to 139, here from 0 */
 #define O1_MAX_BONUS 10u
 #define O1_MAX_SLEEP_AVG (1000 * MS)
 #define O1_DEF_TIMESLICE (100 * MS)
@@ -37,11 +37,11 @@ struct o1_task {
 struct o1 {
 	POLICY_STATE;
 	struct links waiting;
-	u32 queue[2 * 64];         /* first of each list, by array and priority */
-	u64 bitmap[2];             /* lists that are not empty, of each array */
-	u32 active;                /* 0 or 1; the other is expired */
-	u64 expired_timestamp;     /* when the first expired since the arrays were swapped, ns; 0: nobody has */
-	u64 best_expired_prio;     /* static */
+	u32 queue[2 * 64];     /* first of each list, by array and priority */
+	u64 bitmap[2];         /* lists that are not empty, of each array */
+	u32 active;            /* 0 or 1; the other is expired */
+	u64 expired_timestamp; /* when the first expired since the arrays were swapped, ns; 0: nobody has */
+	u64 best_expired_prio; /* static */
 	TASKS(o1_task);
 };
 

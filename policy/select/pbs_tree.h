@@ -22,7 +22,7 @@
 
 /* With n tasks the leaves are [n, 2n), the children of i are 2i and 2i + 1, and 1 is the root. */
 struct pbs_tree_node {
-	u64 until;  /* from then on the winner may be another */
+	u64 until; /* from then on the winner may be another */
 	u32 winner;
 };
 

@@ -16,8 +16,8 @@ struct plcfs {
 	POLICY_STATE;
 	struct links stack; /* jobs, the newest first */
 	u32 newest;
-	u32 found;          /* the newest that waits */
-	u64 arrivals;       /* so far */
+	u32 found;               /* the newest that waits */
+	u64 arrivals;            /* so far */
 	TASKS({ u64 arrived; }); /* the number of each job's arrival */
 };
 

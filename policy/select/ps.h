@@ -10,7 +10,8 @@
 
 #define POLICY_TITLE "processor sharing: all at the same rate; a reference"
 #define POLICY_BASELINE
-#define POLICY_SIMULATOR_ONLY "its turns are shorter than a kernel's tick, which ends turns; rr is what a kernel can do of it"
+#define POLICY_SIMULATOR_ONLY \
+	"its turns are shorter than a kernel's tick, which ends turns; rr is what a kernel can do of it"
 #define POLICY_HAS SLICE
 
 #define POLICY_PARAMS(P) P(turn, TIME, "ns", 50000, 1000, 10 * MS, "how long a task runs before the next does")

@@ -10,7 +10,8 @@
 
 #define POLICY_TITLE "shortest remaining processing time: knows the future; a reference"
 #define POLICY_BASELINE
-#define POLICY_SIMULATOR_ONLY "it has to know how long a task will run, which no kernel does; las is what can be done without"
+#define POLICY_SIMULATOR_ONLY \
+	"it has to know how long a task will run, which no kernel does; las is what can be done without"
 #define POLICY_HAS CHARGE | SLICE | PREEMPTS | BRING
 
 #define SRPT_FOREVER (1ull << 62) /* no job is longer: keys of the heap are less than 2^63 apart */
@@ -18,7 +19,7 @@
 struct srpt {
 	POLICY_STATE;
 	struct heap waiting; /* by R */
-	TASKS({ u64 R; }); /* remaining work of each job, ns */
+	TASKS({ u64 R; });   /* remaining work of each job, ns */
 };
 
 /* Told before it joins, and while it runs if its program goes on to other work without a pause (srpt R2). */

@@ -22,12 +22,12 @@ struct srr {
 	POLICY_STATE;
 	struct links column[SHARE_BITS]; /* flows whose weight has that bit, in the order in which they came */
 	u32 first[SHARE_BITS];
-	u64 columns;                     /* those that are not empty, a bit each */
-	u64 i;                           /* term of the weight spread sequence, from 1 to 2^K - 1 */
-	u32 next;                        /* flow to be served in its column, 0 if that is read */
-	struct links waiting;            /* runnable and not picked */
-	u32 longest;                     /* of those: the one that began to wait first */
-	u64 bits;                        /* scratch: those columns are still to be done */
+	u64 columns;          /* those that are not empty, a bit each */
+	u64 i;                /* term of the weight spread sequence, from 1 to 2^K - 1 */
+	u32 next;             /* flow to be served in its column, 0 if that is read */
+	struct links waiting; /* runnable and not picked */
+	u32 longest;          /* of those: the one that began to wait first */
+	u64 bits;             /* scratch: those columns are still to be done */
 	u32 passed;
 	u32 found;
 	TASKS({ u32 weight; }); /* with which it is in the columns */

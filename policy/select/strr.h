@@ -28,11 +28,11 @@ struct strr {
 	POLICY_STATE;
 	struct strr_class class[STRR_CLASSES]; /* by order, floor(log2 weight); k = capacity - order */
 	struct links waiting;
-	u32 going_on;  /* flows whose turn was interrupted: the first of them; in the same links */
-	u64 line;      /* classes with flows that wait, a bit for each order */
-	u64 pending;   /* classes with flows to be served in the current interval; those of the line are up to date */
-	u64 Phi;       /* sum of the weights */
-	u32 capacity;  /* log2 of the least power of two that is at least Phi */
+	u32 going_on; /* flows whose turn was interrupted: the first of them; in the same links */
+	u64 line;     /* classes with flows that wait, a bit for each order */
+	u64 pending;  /* classes with flows to be served in the current interval; those of the line are up to date */
+	u64 Phi;      /* sum of the weights */
+	u32 capacity; /* log2 of the least power of two that is at least Phi */
 	u64 slot;
 	TASKS({ u64 D; }); /* deficit of each flow, in quanta times 2^order */
 };

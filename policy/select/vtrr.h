@@ -25,11 +25,11 @@ struct vtrr {
 	POLICY_STATE;
 	struct links queue; /* all runnable clients, by falling share */
 	u32 head;
-	u32 c;              /* the client that was chosen last; 0: begin with the head */
-	u32 found;          /* scratch of the searches below */
-	u32 waiting;        /* clients that are runnable and not picked */
-	u64 Phi;            /* total shares */
-	u64 left;           /* quanta left of the cycle, the sum of all counters; QVT = (Phi - left)/Phi */
+	u32 c;       /* the client that was chosen last; 0: begin with the head */
+	u32 found;   /* scratch of the searches below */
+	u32 waiting; /* clients that are runnable and not picked */
+	u64 Phi;     /* total shares */
+	u64 left;    /* quanta left of the cycle, the sum of all counters; QVT = (Phi - left)/Phi */
 	u64 cycle;
 	TASKS(vtrr_client);
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * wf2q: worst-case fair weighted fair queueing. Among tasks whose next quantum has begun in a fluid system, the one that would finish
- * it first there runs.
+ * wf2q: worst-case fair weighted fair queueing. Among tasks whose next quantum has begun in a fluid system, the one
+ * that would finish it first there runs.
  *
  * Bennett, Zhang: "WF2Q: Worst-case Fair Weighted Fair Queueing" (INFOCOM 1996): papers/wf2q.md.
  */

@@ -17,8 +17,8 @@
 
 struct wf2qplus {
 	POLICY_STATE;
-	struct vtime V;       /* ns of a nice-0 task */
-	u64 Phi;              /* weights of who is runnable */
+	struct vtime V; /* ns of a nice-0 task */
+	u64 Phi;        /* weights of who is runnable */
 	struct eligible waiting;
 	TASKS({ struct vtime S; }); /* start tag of the next quantum, which is the finish tag of what was served */
 };

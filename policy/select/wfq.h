@@ -19,7 +19,7 @@
 struct wfq {
 	POLICY_STATE;
 	struct fluid fluid;
-	struct heap waiting; /* by F */
+	struct heap waiting;        /* by F */
 	TASKS({ struct vtime S; }); /* start tag of the next quantum, which is the finish tag of what was served */
 };
 

@@ -23,7 +23,7 @@ struct wrr {
 	struct links waiting;
 	u32 first;                /* in line */
 	struct lightest lightest; /* the weight of one quantum */
-	TASKS({ u64 D; }); /* quanta that are left of the turn, by weight; less than one is carried */
+	TASKS({ u64 D; });        /* quanta that are left of the turn, by weight; less than one is carried */
 };
 
 static inline u64 wrr_unit(const struct wrr *s)

@@ -108,8 +108,7 @@ static inline void flow_created(struct flow *s, u32 id, u64 identity, u64 on_cpu
 
 	if (identity && !place)
 		place = flow_make_room(s, identity);
-	*t = (struct flow_task){ .used = -on_cpu, .te = FLOW_UNKNOWN, .program = place,
-				 .delayed = t->delayed ? 2 : 0 };
+	*t = (struct flow_task){ .used = -on_cpu, .te = FLOW_UNKNOWN, .program = place, .delayed = t->delayed ? 2 : 0 };
 	s->begun++;
 	if (!place) {
 		s->without += !!identity;

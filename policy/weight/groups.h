@@ -89,8 +89,8 @@ static NOINLINE void groups_fill(struct groups *s)
 	groups_at(s)->heavy = s->heavy;
 }
 
-/* Finds the full members of a group that is not full, with left, rest and c set. Most groups have no heavy members, and then there is nothing
- * to search for. */
+/* Finds the full members of a group that is not full, with left, rest and c set. Most groups have no heavy members,
+ * and then there is nothing to search for. */
 static inline void groups_find_full(struct groups *s)
 {
 	struct group *g = groups_at(s);
