@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What every header here builds on: integer types, the size of pools, loops that the BPF verifier takes, units.
+ * The common ground of every header here: integer types, the size of pools, loops that the BPF verifier takes, units.
  */
 #ifndef DIVVY_BASE_H
 #define DIVVY_BASE_H
@@ -20,6 +20,7 @@ typedef signed long long s64;
 #define NOINLINE __attribute__((noinline, unused))
 /* may_goto: a jump that the kernel takes when a loop has run for too long, so the verifier need not follow
  * every iteration. In bytes, because not every assembler knows its name. */
+// clang-format off
 #define can_loop ({ \
 	__label__ out_, in_; \
 	bool go_ = true; \
@@ -30,6 +31,7 @@ typedef signed long long s64;
 	in_:; \
 	go_; \
 })
+// clang-format on
 #else
 #ifndef POOL
 #define POOL (1u << 20)
@@ -59,7 +61,10 @@ enum param_kind { TIME, RATIO, INTEGER, SWITCH };
 #define RATIO_INF 0x7fffffffffffffffll
 
 #define PARAM_FIELD(name, kind, unit, dflt, min, max, help) s64 name;
-#define PARAMS(list) struct { OPTIONAL(list(PARAM_FIELD)) u64 no_params_[0]; } param
+#define PARAMS(list) \
+	struct { \
+		OPTIONAL(list(PARAM_FIELD)) u64 no_params_[0]; \
+	} param
 
 /* A policy without parameters does not define POLICY_PARAMS: what the preprocessor then leaves alone is nothing. */
 #define OPTIONAL(...) OPTIONAL_(__VA_ARGS__)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What a policy does not define: functions of the contract that are not in its POLICY_HAS. Include it after the policy's
+ * Defaults for the functions of the contract that are not in a policy's POLICY_HAS. Include it after the policy's
  * header, with DIVVY_POLICY its name.
  */
 #ifndef POLICY_HAS

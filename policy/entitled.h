@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What each task is entitled to: the service that it would have received from a fluid machine, which serves all
+ * Entitled service of each task: the service that it would have received from a fluid machine, which serves all
  * runnable tasks at once, in the ratio of their effective weights, none with more than one CPU. For a host that
  * shows it while tasks run, in O(1) an event; the simulator has a model of its own, which knows the weights that
  * are infeasible (entitled.rs).
@@ -45,7 +45,7 @@ static inline void entitled_advance(struct entitled *e, const struct task_table 
 	e->rest = fluid % e->total;
 }
 
-/* What the last division left over is less than one of V, at any total. */
+/* The rest of the last division is less than one of V, at any total. */
 static inline void entitled_set_total(struct entitled *e, u64 total)
 {
 	e->total = total;

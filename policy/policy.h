@@ -54,7 +54,7 @@
  * runnable, and pick and stop happen inside it. A runnable task is never lost: after stop, join or a
  * refused pick it is offered again. `now` does not go back.
  *
- * What the BPF verifier asks of a policy (kernel/bpf/check.sh tries every one):
+ * Rules that the BPF verifier sets for a policy (kernel/bpf/check.sh tries every one):
  *   - a task is an index into pools whose size is a power of two: `task_of(s, id)`, or masked at each use with POOL_MASK;
  *   - at most one loop a function; the function that loops is NOINLINE, its condition ends in `&& can_loop`,
  *     its counter starts from a value that the verifier does not know (tasks.zero, an argument, memory; lib/cpus.h has
@@ -74,7 +74,7 @@
 /* Why a task joins, leaves or stops. */
 enum why { NEW, WOKEN, BLOCKED, EXITED, EXPIRED, PREEMPTED, YIELDED };
 
-/* What the machine knows of one task. Policies read it and never write it. */
+/* The machine's entry for one task. Policies read it and never write it. */
 struct task {
 	u64 weight;  /* effective, after the modifiers */
 	u64 nominal; /* as its owner asked */
@@ -99,9 +99,12 @@ struct task_table {
 #define SLICE_INF (~0ull) /* a slice without end */
 
 /* The beginning of every policy's state */
-#define POLICY_STATE struct task_table tasks; struct wide_division division; PARAMS(POLICY_PARAMS)
+#define POLICY_STATE \
+	struct task_table tasks; \
+	struct wide_division division; \
+	PARAMS(POLICY_PARAMS)
 
-/* What a policy keeps of each task: `TASKS(xyz_task);`, or the fields themselves, `TASKS({ u64 service; });` */
+/* The policy's own entry for each task: `TASKS(xyz_task);`, or the fields themselves, `TASKS({ u64 service; });` */
 #define TASKS(...) struct __VA_ARGS__ task[POOL]
 #define task_of(s, id) (&(s)->task[(id) & POOL_MASK])
 

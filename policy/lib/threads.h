@@ -6,7 +6,7 @@
 #include "../base.h"
 #include "ring.h"
 
-/* What threads belong to: a process, or above POOL a group */
+/* An owner of threads is a process, or above POOL a group. */
 #define OWNERS (2 * POOL)
 #define OWNER_MASK (OWNERS - 1)
 

@@ -62,7 +62,7 @@ static inline void machine_set_program(struct machine *m, u32 id, u64 identity, 
 	flow_created(&m->flow, id, identity, ran);
 }
 
-/* Not runnable any more: quiescent came first. Who never ran may still have a program. */
+/* Not runnable any more: quiescent came first. A task that never ran may still have a program. */
 static inline void machine_exit(struct machine *m, u32 id, u64 now)
 {
 	if (machine_has(m, FLOW))

@@ -24,7 +24,7 @@
 #define RUNNABLE 4
 #define CUSTODY 8 /* the host gave it to us */
 #define PARKED 32
-#define FRESH 64 /* joined, and not yet enqueued since */
+#define FRESH 64   /* joined, and not yet enqueued since */
 #define PINNED 128 /* allowed[] says where it may run */
 
 #define NO_CPU 0xffffu
@@ -58,10 +58,10 @@ struct machine {
 	u64 faults;    /* times that it answered against the contract (M4) */
 	u64 idle[CPU_WORDS];
 	struct links parking;
-	u32 parked;    /* first in line */
-	u32 found;     /* scratch of the searches below */
+	u32 parked; /* first in line */
+	u32 found;  /* scratch of the searches below */
 	u32 at;
-	u16 why[MAX_CPUS]; /* why the slice on each CPU ends, if not because it expired */
+	u16 why[MAX_CPUS];      /* why the slice on each CPU ends, if not because it expired */
 	u32 promised[MAX_CPUS]; /* the task for which each CPU was woken */
 	u64 now;
 #ifdef MACHINE_ENTITLED

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What must be true after every event: machine.h's M1 to M7, and the weights, worked out the slow way from
+ * Everything that must be true after every event: machine.h's M1 to M7, and the weights, worked out the slow way from
  * the fuzzer's own model.
  */
 #ifndef DIVVY_FUZZ_CHECK_H
@@ -90,10 +90,12 @@ static u32 model_members(u32 group, struct model_member *to)
 
 	for (u32 id = 1; id < POOL; id++)
 		if (model.task[id].runnable && model.task[id].group == group)
-			to[n++] = (struct model_member){ .task = id, .weight = model_wanted(&model.task[id]), .most = 1 };
+			to[n++] =
+				(struct model_member){ .task = id, .weight = model_wanted(&model.task[id]), .most = 1 };
 	for (u32 id = 1; id < POOL; id++)
 		if (model.group[id].weight && model.group[id].parent == group && model_runnable(id))
-			to[n++] = (struct model_member){ .group = id, .weight = model.group[id].weight,
+			to[n++] = (struct model_member){ .group = id,
+							 .weight = model.group[id].weight,
 							 .most = model_runnable(id) };
 	return n;
 }
@@ -144,7 +146,7 @@ static long double model_divide(u32 group, long double cpus, long double off)
 	return level;
 }
 
-/* Of ratios to 2^-24, and units of 1 */
+/* Tolerances: 2^-24 for ratios, and units of 1 */
 static void model_check_groups(const struct task_table *f)
 {
 	u32 n = model_runnable(0);
@@ -189,7 +191,8 @@ static void model_check_weights(const struct task_table *f)
 		sum += w;
 		most = w > most ? w : most;
 	}
-	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible", 0);
+	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible",
+	     0);
 }
 
 /* ---- programs ---- */
@@ -288,7 +291,7 @@ static void model_check(const struct task_table *f, u64 faults)
 
 #define MODEL_SHIFT 32
 
-/* What all runnable tasks are entitled to until now: each a CPU, or its part of them by weight. Rounded down once an
+/* The entitled service of all runnable tasks until now: each a CPU, or its part of them by weight. Rounded down once an
  * event, by 2^-32 ns. */
 static void model_serve(u64 now)
 {
@@ -376,7 +379,10 @@ static void model_before(enum event_kind kind, const struct event *e)
 	case EVENT_new: model_new(e); break;
 	case EVENT_runnable: t->runnable = true; break;
 	case EVENT_dispatch: model.stops_before = model.stops; break;
-	case EVENT_running: t->on = true; t->since = model.now; break;
+	case EVENT_running:
+		t->on = true;
+		t->since = model.now;
+		break;
 	case EVENT_stopping: model_stopping(e->id, e->amount); break;
 	case EVENT_set_weight: t->nominal = e->amount; break;
 	case EVENT_set_allowed: model_set_allowed(t, e); break;
@@ -437,8 +443,15 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 
 	switch (kind) {
 	case EVENT_exit: memset(t, 0, sizeof(*t)); break;
-	case EVENT_quiescent: t->runnable = t->custody = false; model_end_turn(e->id); break;
-	case EVENT_enqueue: t->custody = true; model_end_turn(e->id); model_kicked(e->cpu, e->id); break;
+	case EVENT_quiescent:
+		t->runnable = t->custody = false;
+		model_end_turn(e->id);
+		break;
+	case EVENT_enqueue:
+		t->custody = true;
+		model_end_turn(e->id);
+		model_kicked(e->cpu, e->id);
+		break;
 	case EVENT_dequeue: t->custody = false; break;
 	case EVENT_set_allowed: model_kicked(e->cpu, e->id); break;
 	case EVENT_dispatch: model_dispatched(cpu, e); break;

@@ -9,7 +9,7 @@
 #include POLICY_HEADER
 #include "fuzz_model.h"
 
-/* What the real policy leaves to its defaults */
+/* Defaults of the real policy */
 #define DIVVY_POLICY FUZZ_POLICY
 #include "defaults.h"
 #undef DIVVY_POLICY
@@ -100,7 +100,8 @@ static void spy_reweigh(struct spy *s, u32 id, u64 w, u64 now)
 	struct model_task *t = model_task(id);
 
 	MUST(t->seat != OUT, "another weight and is not there", id);
-	MUST(weight_of(&s->tasks, id) == t->told, "the task table holds another weight than the old one during reweigh", id);
+	MUST(weight_of(&s->tasks, id) == t->told, "the task table holds another weight than the old one during reweigh",
+	     id);
 	MUST(w >= WEIGHT_MIN && w <= WEIGHT_MAX, "a weight out of range", id);
 	model_must_be_charged(id);
 	t->told = w;

@@ -10,7 +10,9 @@
 #define PARAM_ROW(name, kind, unit, dflt, min, max, help) { #name, unit, help, kind, dflt, min, max },
 #define EVENT_NAME(name) #name,
 #define SHOWN_ROW(name, unit, value) { name, unit },
-#define SHOWN_VALUE(name, unit, value) if (!index--) return (s64)(value);
+#define SHOWN_VALUE(name, unit, value) \
+	if (!index--) \
+		return (s64)(value);
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #define EXPORT GLUE(divvy_host_, DIVVY_POLICY)
@@ -20,8 +22,8 @@
 #endif
 
 static const char *const events[] = { EVENTS(EVENT_NAME) };
-static const struct param params[] = { POLICY_PARAMS(PARAM_ROW) { 0 } };
-static const struct shown shown[] = { POLICY_SHOWS(SHOWN_ROW) { 0 } };
+static const struct param params[] = { POLICY_PARAMS(PARAM_ROW){ 0 } };
+static const struct shown shown[] = { POLICY_SHOWS(SHOWN_ROW){ 0 } };
 
 #ifdef POLICY_SIMULATOR_ONLY
 #define SIMULATOR_ONLY POLICY_SIMULATOR_ONLY
@@ -36,8 +38,12 @@ static const struct shown shown[] = { POLICY_SHOWS(SHOWN_ROW) { 0 } };
 
 /* Each parameter is an s64, in the order of its list. */
 #define SET_DEFAULT(name, kind, unit, dflt, min, max, help) *at++ = dflt;
-#define SET_DEFAULTS(UPPER, lower) at = (s64 *)&m->lower.param; UPPER##_PARAMS(SET_DEFAULT)
-#define SET_PARAM(UPPER, lower) if (modifier == UPPER) ((s64 *)&m->lower.param)[index] = value;
+#define SET_DEFAULTS(UPPER, lower) \
+	at = (s64 *)&m->lower.param; \
+	UPPER##_PARAMS(SET_DEFAULT)
+#define SET_PARAM(UPPER, lower) \
+	if (modifier == UPPER) \
+		((s64 *)&m->lower.param)[index] = value;
 
 static void set_defaults(struct machine *m)
 {

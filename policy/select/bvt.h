@@ -70,7 +70,7 @@ static inline void bvt_advance(struct bvt *s)
 		s->SVT = vtime_max(s->SVT, heap_first_key(&s->all));
 }
 
-/* Who wakes warps, unless it had to unwarp less than U ago (bvt R4). */
+/* A thread that wakes warps, unless it had to unwarp less than U ago (bvt R4). */
 static inline void bvt_warp(struct bvt *s, struct bvt_thread *t, u64 now)
 {
 	if (s->param.warp && now - t->warped_until >= s->param.unwarp)
@@ -104,7 +104,7 @@ static inline void bvt_leave(struct bvt *s, u32 id, u64 now, enum why why)
 
 /* ---- selection ---- */
 
-/* Who ran goes on until its E is C ahead of the least one's (bvt R3). */
+/* A thread that ran goes on until its E is C ahead of the least one's (bvt R3). */
 static inline bool bvt_goes_on(struct bvt *s, u32 id)
 {
 	u64 next = heap_first_key(&s->waiting), C = bvt_C_over(s, weight_of(&s->tasks, id));
@@ -161,7 +161,7 @@ static inline u64 bvt_slice(struct bvt *s, u32 id)
 	return (ahead < BVT_TIME_MAX ? ahead : BVT_TIME_MAX) + bvt_C(s);
 }
 
-/* Who runs and is more than C ahead of who woke gives way (bvt R5). */
+/* A thread that runs gives way when it is more than C ahead of one that woke (bvt R5). */
 static inline bool bvt_preempts(struct bvt *s, u32 woken, u32 running, u64 now)
 {
 	return vtime_before(bvt_E(s, woken) + bvt_C_over(s, weight_of(&s->tasks, running)), bvt_E(s, running));

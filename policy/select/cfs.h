@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * cfs: the Completely Fair Scheduler. The least virtual runtime runs, for a part of a period that is as large
  * as its part of the weight.
@@ -7,6 +7,9 @@
  * modern=1 as Linux had it before 6.6: papers/cfs.md. There is one queue for all CPUs, or with percpu=1 a queue a CPU and
  * load balancing between them, as in 2.6.24's kernel/sched.c.
  * Not taken: child_runs_first (cfs D3), wakers, domains and caches (cfs D4).
+ *
+ * It follows kernel/sched_fair.c and kernel/sched.c of Linux 2.6.24 closely: its formulas and, with percpu, the steps
+ * of its load balancing. So it has the kernel's licence, GPL-2.0-only, and no other.
  */
 #include "cfs/balance.h"
 #include "cfs/queues.h"
@@ -98,8 +101,8 @@ static inline void cfs_charge(struct cfs *s, u32 id, u64 ran, u64 now)
 	vtime_advance(&task_of(s, id)->vruntime, ran, weight_of(&s->tasks, id));
 }
 
-/* However its turn ended: a yield is no more than that (cfs R9). Who was picked where it may not run and ran on another CPU
- * goes to that one's queue (cfs D4). */
+/* However its slice ended: a yield is no more than that (cfs R9). A task that was picked where it may not run and ran on
+ * another CPU goes to that one's queue (cfs D4). */
 static inline void cfs_stop(struct cfs *s, u32 id, u64 now, enum why why)
 {
 	u32 queue = cfs_queue_at(s, cpu_of(&s->tasks, id));

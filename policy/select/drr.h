@@ -48,7 +48,7 @@ static inline void drr_join(struct drr *s, u32 id, u64 now, enum why why)
 	ring_push_back(&s->active, &s->first, id);
 }
 
-/* Who has nothing to run has no deficit; what it owes it owes (drr R3). */
+/* A flow with nothing to run has no deficit, but it keeps its debt (drr R3). */
 static inline void drr_leave(struct drr *s, u32 id, u64 now, enum why why)
 {
 	lightest_remove(&s->lightest, weight_of(&s->tasks, id));
@@ -79,7 +79,7 @@ static inline void drr_charge(struct drr *s, u32 id, u64 ran, u64 now)
 	*D = ran < DRR_Q_MAX && *D > -(s64)DRR_Q_MAX ? *D - (s64)ran : -(s64)DRR_Q_MAX;
 }
 
-/* Its turn goes on while it has a deficit (drr R2); who yields gives that up (drr R4). */
+/* Its turn goes on while it has a deficit (drr R2); a task that yields gives that up (drr R4). */
 static inline void drr_stop(struct drr *s, u32 id, u64 now, enum why why)
 {
 	s64 *D = &task_of(s, id)->D;

@@ -1,12 +1,15 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * eevdf: earliest eligible virtual deadline first. Of the tasks that have not had more than their part, the one
+ * eevdf: earliest eligible virtual deadline first. Tasks that have not had more than their part are eligible; the eligible one
  * whose next slice is due first runs.
  *
  * Stoica, Abdel-Wahab: "Earliest Eligible Virtual Deadline First" (TR-95-22, 1995), by the rules of Linux 6.12
  * (kernel/sched/fair.c, features.h): papers/eevdf.md. Linux's features are parameters where it has them on;
  * eevdf:parity=off:delay=off:initial=off is the algorithm as published.
  * Not taken: a queue a CPU (eevdf D1), slices of a task's own (eevdf D4), groups (eevdf D5).
+ *
+ * It follows kernel/sched/fair.c of Linux 6.12 closely: placement, lag and a new weight are as in place_entity(),
+ * entity_lag() and reweight_eevdf(). So it has the kernel's licence, GPL-2.0-only, and no other.
  */
 #include "../policy.h"
 #include "../lib/cpus.h"
@@ -20,8 +23,10 @@
 #define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
 
 #define POLICY_PARAMS(P) \
-	P(slice, TIME, "", 0, 0, 10000 * MS, "request of each task; 0: Linux's, 0.7 ms on one CPU and 2.8 ms from 8 on") \
-	P(parity, SWITCH, "", 1, 0, 1, "RUN_TO_PARITY: a turn is not preempted before its deadline while it is eligible") \
+	P(slice, TIME, "", 0, 0, 10000 * MS, \
+	  "request of each task; 0: Linux's, 0.7 ms on one CPU and 2.8 ms from 8 on") \
+	P(parity, SWITCH, "", 1, 0, 1, \
+	  "RUN_TO_PARITY: a turn is not preempted before its deadline while it is eligible") \
 	P(lag, SWITCH, "", 1, 0, 1, "PLACE_LAG: a woken task has the lag with which it left") \
 	P(delay, SWITCH, "", 1, 0, 1, "DELAY_DEQUEUE: a sleeper that had too much is counted until it is eligible") \
 	P(initial, SWITCH, "", 1, 0, 1, "PLACE_DEADLINE_INITIAL: a new task's first request is half as long")

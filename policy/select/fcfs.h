@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * fcfs: first come, first served. Who became runnable first runs until it blocks.
+ * fcfs: first come, first served. The task that became runnable first runs until it blocks.
  *
  * PBS with alpha = 0, and the bound on one side of that paper's Figure 1: papers/fcfs.md.
  */
@@ -33,7 +33,7 @@ static inline u32 fcfs_pick(struct fcfs *s, u32 cpu, u64 now)
 	return ring_pop_front(&s->waiting, &s->first);
 }
 
-/* Whoever ran came before all who wait, so it is first again (fcfs R1), unless it gave way itself (fcfs R2). */
+/* The task that ran came before all that wait, so it is first again (fcfs R1), unless it yielded (fcfs R2). */
 static inline void fcfs_stop(struct fcfs *s, u32 id, u64 now, enum why why)
 {
 	if (why == YIELDED)

@@ -62,7 +62,7 @@ static inline u32 gr3_intergroup(struct gr3 *s)
 	return id;
 }
 
-/* MP-SCHEDULE, lines 8 to 12: who is selected and runs already has a quantum to its credit (gr3 R7). */
+/* MP-SCHEDULE, lines 8 to 12: a client that is selected and runs already has a quantum to its credit (gr3 R7). */
 static NOINLINE void gr3_select(struct gr3 *s)
 {
 	s->selections = s->tasks.zero;
@@ -90,7 +90,7 @@ static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
 		gr3_change_weight(s, id, w);
 }
 
-/* Who returns before its turn goes on as if it had not been away (gr3 R6). */
+/* A client that returns before its turn goes on as if it had not been away (gr3 R6). */
 static inline void gr3_join(struct gr3 *s, u32 id, u64 now, enum why why)
 {
 	struct gr3_task *t = task_of(s, id);

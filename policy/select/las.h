@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * las: least attained service, or foreground-background. Of all jobs the one that got the least service so far runs.
+ * las: least attained service, or foreground-background. The job that got the least service so far runs.
  *
  * Schrage: "The Queue M/G/1 with Feedback to Lower Priority Queues" (Management Science 13(7), 1967). It is PBS with
  * alpha = infinity: papers/las.md.
@@ -13,14 +13,15 @@
 #define POLICY_HAS CHARGE | PREEMPTS
 
 #define POLICY_PARAMS(P) \
-	P(session, SWITCH, "", 1, 0, 1, "a task that wakes is a new job, of no service so far; 0: all its service counts")
+	P(session, SWITCH, "", 1, 0, 1, \
+	  "a task that wakes is a new job, of no service so far; 0: all its service counts")
 
 #define POLICY_SHOWS(V) V("attained service", "ns", task_of(s, id)->S)
 
 struct las {
 	POLICY_STATE;
 	struct heap waiting; /* by service */
-	TASKS({ u64 S; }); /* attained service of each job, ns */
+	TASKS({ u64 S; });   /* attained service of each job, ns */
 };
 
 /* A job that arrives has no service (las R2). */
@@ -52,7 +53,7 @@ static inline void las_stop(struct las *s, u32 id, u64 now, enum why why)
 	heap_insert(&s->waiting, id, task_of(s, id)->S);
 }
 
-/* Who arrives preempts who has had more (las R3). */
+/* A task that arrives preempts one that has had more (las R3). */
 static inline bool las_preempts(struct las *s, u32 woken, u32 running, u64 now)
 {
 	return task_of(s, woken)->S < task_of(s, running)->S;

@@ -1,9 +1,12 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * linux24: the scheduler of Linux 2.4. Each task has a number of ticks an epoch; the greatest goodness runs, ticks left and
  * priority; when all have used theirs up an epoch begins.
  *
  * Linux 2.4, kernel/sched.c, schedule() and goodness(), whose names these are: papers/linux24.md.
+ *
+ * It follows kernel/sched.c of Linux 2.4 closely: the names and formulas of schedule() and goodness(). So it has the
+ * kernel's licence, GPL-2.0-only, and no other.
  */
 #include "../policy.h"
 #include "../lib/nice.h"
@@ -26,12 +29,12 @@ struct linux24_task {
 
 struct linux24 {
 	POLICY_STATE;
-	struct links runqueue; /* all runnable tasks; who woke last is first */
+	struct links runqueue; /* all runnable tasks; the last to wake is first */
 	u32 head;
 	u64 epoch;
-	u32 last[MAX_CPUS];    /* who ran there last */
-	u32 yielded;           /* who has just yielded */
-	u32 found;             /* scratch of the searches below */
+	u32 last[MAX_CPUS]; /* who ran there last */
+	u32 yielded;        /* who has just yielded */
+	u32 found;          /* scratch of the searches below */
 	u32 at;
 	u64 best;
 	u64 left;
@@ -115,7 +118,7 @@ static inline u64 linux24_goodness(struct linux24 *s, u32 id, u32 cpu)
 	return counter + linux24_priority(f->weight);
 }
 
-/* 1 + the goodness; who has just yielded has less than anybody, once (linux24 R6). */
+/* 1 + the goodness; a task that has just yielded has less than any other, once (linux24 R6). */
 static inline void linux24_consider(struct linux24 *s, u32 id, u32 cpu)
 {
 	u64 good = id == s->yielded ? 1 : 2 + linux24_goodness(s, id, cpu);
@@ -126,7 +129,7 @@ static inline void linux24_consider(struct linux24 *s, u32 id, u32 cpu)
 	s->found = id;
 }
 
-/* Of equal ones who ran here last, then the first of the run queue (linux24 R2) */
+/* Among equal ones the task that ran here last, then the first of the run queue (linux24 R2) */
 static NOINLINE void linux24_search(struct linux24 *s, u32 cpu)
 {
 	while (s->at && can_loop) {
@@ -180,7 +183,7 @@ static inline void linux24_reweigh(struct linux24 *s, u32 id, u64 w, u64 now)
 	linux24_update(s, id);
 }
 
-/* Until its counter is 0 (linux24 R4); who runs without one, having yielded, for a tick. */
+/* Until its counter is 0 (linux24 R4); a task that runs without one, having yielded, for a tick. */
 static inline u64 linux24_slice(struct linux24 *s, u32 id)
 {
 	u64 counter = task_of(s, id)->counter;
@@ -188,7 +191,7 @@ static inline u64 linux24_slice(struct linux24 *s, u32 id)
 	return counter ? counter : s->param.tick;
 }
 
-/* Who wakes takes the CPU if its goodness is greater by more than 1 (linux24 R5). */
+/* A task that wakes takes the CPU if its goodness is greater by more than 1 (linux24 R5). */
 static inline bool linux24_preempts(struct linux24 *s, u32 woken, u32 running, u64 now)
 {
 	u32 cpu = cpu_of(&s->tasks, running);

@@ -14,7 +14,8 @@
 #define POLICY_BASELINE
 #define POLICY_HAS INIT | CHARGE | REWEIGH
 
-#define POLICY_PARAMS(P) P(seed, INTEGER, "", 1, 0, 1ll << 53, "of the random numbers; the same one draws the same tickets")
+#define POLICY_PARAMS(P) \
+	P(seed, INTEGER, "", 1, 0, 1ll << 53, "of the random numbers; the same one draws the same tickets")
 
 #define LOTTERY_TICKETS_MAX (8 * WEIGHT_MAX) /* so that those of a whole pool add up */
 
@@ -35,7 +36,7 @@ static inline void lottery_init(struct lottery *s)
 	s->random.state = s->param.seed;
 }
 
-/* Who used a fraction f of its quantum has 1/f times as many tickets until it runs again, rounded down (lottery R2). */
+/* A client that used a fraction f of its quantum has 1/f times as many tickets until it runs again, rounded down (lottery R2). */
 static inline u64 lottery_tickets(struct lottery *s, u32 id, u64 w)
 {
 	struct lottery_client *c = task_of(s, id);

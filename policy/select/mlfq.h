@@ -20,7 +20,8 @@
 
 #define POLICY_PARAMS(P) \
 	P(levels, INTEGER, "", 8, 1, 16, "how many there are") \
-	P(allotment, TIME, "", 0, 0, MLFQ_TIME_MAX, "time at the highest level, twice as much at each next; 0: a quantum") \
+	P(allotment, TIME, "", 0, 0, MLFQ_TIME_MAX, \
+	  "time at the highest level, twice as much at each next; 0: a quantum") \
 	P(boost, TIME, "", 1000 * MS, 0, MLFQ_TIME_MAX, "S, how often all jobs go to the highest level; 0: never")
 
 #define POLICY_SHOWS(V) V("level", "from 0, the highest", mlfq_shown_level(s, id))
@@ -169,7 +170,7 @@ static inline u64 mlfq_slice(struct mlfq *s, u32 id)
 	return j->used < allotment ? allotment - j->used : 1;
 }
 
-/* Who is at a higher level takes the CPU (mlfq R1). */
+/* A job at a higher level takes the CPU (mlfq R1). */
 static inline bool mlfq_preempts(struct mlfq *s, u32 woken, u32 running, u64 now)
 {
 	return mlfq_job(s, woken)->level < mlfq_job(s, running)->level;

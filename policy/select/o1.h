@@ -1,9 +1,12 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * o1: the O(1) scheduler of Linux 2.6 before CFS. Two arrays of lists by priority; who has used its time slice up goes to
- * the expired one; who sleeps much has a better priority, and may stay.
+ * o1: the O(1) scheduler of Linux 2.6 before CFS. Two arrays of lists by priority; a task that has used its time slice up
+ * goes to the expired one; a task that sleeps much has a better priority, and may stay.
  *
  * Linux 2.6.8 to 2.6.22, kernel/sched.c, whose names these are: papers/o1.md.
+ *
+ * It follows kernel/sched.c of Linux 2.6.8 to 2.6.22 closely: its names, constants and formulas. So it has the
+ * kernel's licence, GPL-2.0-only, and no other.
  */
 #include "../policy.h"
 #include "../lib/bits.h"
@@ -14,7 +17,7 @@
 #define POLICY_BASELINE
 #define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
 
-#define O1_PRIOS 40u     /* 100 to 139, here from 0 */
+#define O1_PRIOS 40u /* 100 to 139, here from 0 */
 #define O1_MAX_BONUS 10u
 #define O1_MAX_SLEEP_AVG (1000 * MS)
 #define O1_DEF_TIMESLICE (100 * MS)
@@ -34,11 +37,11 @@ struct o1_task {
 struct o1 {
 	POLICY_STATE;
 	struct links waiting;
-	u32 queue[2 * 64];         /* first of each list, by array and priority */
-	u64 bitmap[2];             /* lists that are not empty, of each array */
-	u32 active;                /* 0 or 1; the other is expired */
-	u64 expired_timestamp;     /* when the first expired since the arrays were swapped, ns; 0: nobody has */
-	u64 best_expired_prio;     /* static */
+	u32 queue[2 * 64];     /* first of each list, by array and priority */
+	u64 bitmap[2];         /* lists that are not empty, of each array */
+	u32 active;            /* 0 or 1; the other is expired */
+	u64 expired_timestamp; /* when the first expired since the arrays were swapped, ns; 0: nobody has */
+	u64 best_expired_prio; /* static */
 	TASKS(o1_task);
 };
 
@@ -246,7 +249,8 @@ static inline void o1_expire(struct o1 *s, u32 id, u64 now)
 	o1_enqueue(s, id, s->active ^ 1);
 }
 
-/* Who yields is expired, who was interrupted is first of its list, and the interactive take turns (o1 R6). */
+/* A task that yields is expired, one that was interrupted is first of its list, and interactive ones take turns
+ * (o1 R6). */
 static inline void o1_stop(struct o1 *s, u32 id, u64 now, enum why why)
 {
 	struct o1_task *t = task_of(s, id);
@@ -287,7 +291,7 @@ static inline u64 o1_slice(struct o1 *s, u32 id)
 	return o1_is_interactive(s, id) && turn < t->time_slice ? turn : t->time_slice;
 }
 
-/* TASK_PREEMPTS_CURR: who wakes with a better priority takes the CPU (o1 R8). */
+/* TASK_PREEMPTS_CURR: a task that wakes with a better priority takes the CPU (o1 R8). */
 static inline bool o1_preempts(struct o1 *s, u32 woken, u32 running, u64 now)
 {
 	return task_of(s, woken)->prio < task_of(s, running)->prio;

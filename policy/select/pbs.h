@@ -60,8 +60,7 @@ static NOINLINE void pbs_scan(struct pbs *s, u32 cpu, u64 now)
 		u32 id = s->waiting.id[s->at & POOL_MASK];
 
 		pbs_rank_on(s, &s->rank, id, cpu, now);
-		if (!s->best ||
-		    pbs_precedes(&s->terms, task_of(s, id), &s->rank, task_of(s, s->best), &s->best_rank)) {
+		if (!s->best || pbs_precedes(&s->terms, task_of(s, id), &s->rank, task_of(s, s->best), &s->best_rank)) {
 			s->best = id;
 			s->best_rank = s->rank;
 		}

@@ -17,28 +17,30 @@
 #define PBS_O1_MAX 64u
 #define PBS_O1_MASK (2 * PBS_O1_MAX - 1)
 
+// clang-format off
 #define POLICY_PARAMS(P) \
 	PBS_PARAMS(P) PBS_COMBINED_PARAMS(P) \
 	P(L, INTEGER, "tasks", 8, 2, PBS_O1_MAX, "tasks with the greatest predicted priorities, which are kept") \
 	P(M, INTEGER, "tasks", 8, 2, PBS_O1_MAX, "other tasks that each choice looks at, in turn")
+// clang-format on
 
 struct pbs_o1 {
 	POLICY_STATE;
 	u32 kept[2 * PBS_O1_MAX];             /* the set L of the paper, [0, n) */
 	struct pbs_rank rank[2 * PBS_O1_MAX]; /* by what the least of them is found */
 	u32 n;
-	u32 others;             /* the rest of the waiting tasks, the next one to be looked at first */
-	u32 at, least, left;    /* of the loops */
+	u32 others;          /* the rest of the waiting tasks, the next one to be looked at first */
+	u32 at, least, left; /* of the loops */
 	u32 best;
-	u64 ahead;              /* for when priorities are predicted, ns */
-	u32 current[MAX_CPUS];  /* the task that each CPU was given last */
-	u64 sessions;           /* begun so far */
+	u64 ahead;             /* for when priorities are predicted, ns */
+	u32 current[MAX_CPUS]; /* the task that each CPU was given last */
+	u64 sessions;          /* begun so far */
 	struct pbs_param q;
 	struct pbs_terms terms;
 	struct pbs_rank found, best_rank;
-	struct links links;     /* of others */
-	u32 place[POOL];        /* of a task in kept + 1, or 0 */
-	bool was_kept[POOL];    /* it was, when it was picked */
+	struct links links;  /* of others */
+	u32 place[POOL];     /* of a task in kept + 1, or 0 */
+	bool was_kept[POOL]; /* it was, when it was picked */
 	TASKS(pbs_task);
 };
 

@@ -5,7 +5,7 @@
  * Feng, Misra, Rubenstein: "PBS: A Unified Priority-Based CPU Scheduler" (2006): papers/pbs.md. While two tasks wait,
  * T / S^alpha of each is a line in t: which is greater changes at most once, at a time known beforehand. So a
  * tournament with a date: a tree over the waiting tasks, each node with the winner of its two children and the first
- * time at which that, or one below it, may be another (a kinetic tournament tree). What is out of date is played
+ * time at which that, or one below it, may be another (a kinetic tournament tree). A match that is out of date is played
  * again when it is asked for.
  * Not taken: the combined priority of section 5.3, whose logarithms may cross twice (pbs D6).
  */
@@ -20,9 +20,9 @@
 
 #define PBS_TREE_MASK (2 * POOL - 1)
 
-/* Of n tasks the leaves are [n, 2n), the children of i are 2i and 2i + 1, and 1 is the root. */
+/* With n tasks the leaves are [n, 2n), the children of i are 2i and 2i + 1, and 1 is the root. */
 struct pbs_tree_node {
-	u64 until;  /* from then on the winner may be another */
+	u64 until; /* from then on the winner may be another */
 	u32 winner;
 };
 
@@ -53,7 +53,7 @@ static inline u64 pbs_tree_sooner(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* Who of a node's children wins, and until when */
+/* The winner of a node's two children, and until when it wins */
 static NOINLINE void pbs_tree_play(struct pbs_tree *s, u32 at, u64 now)
 {
 	struct pbs_tree_node *a = pbs_tree_node(s, 2 * at), *b = pbs_tree_node(s, 2 * at + 1), *won;

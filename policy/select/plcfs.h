@@ -16,8 +16,8 @@ struct plcfs {
 	POLICY_STATE;
 	struct links stack; /* jobs, the newest first */
 	u32 newest;
-	u32 found;          /* the newest that waits */
-	u64 arrivals;       /* so far */
+	u32 found;               /* the newest that waits */
+	u64 arrivals;            /* so far */
 	TASKS({ u64 arrived; }); /* the number of each job's arrival */
 };
 
@@ -66,7 +66,7 @@ static inline u64 plcfs_slice(const struct plcfs *s, u32 id)
 	return SLICE_INF;
 }
 
-/* Who arrives interrupts who is older (plcfs R2). */
+/* A task that arrives interrupts an older one (plcfs R2). */
 static inline bool plcfs_preempts(struct plcfs *s, u32 woken, u32 running, u64 now)
 {
 	return task_of(s, woken)->arrived > task_of(s, running)->arrived;

@@ -3,14 +3,15 @@
  * ps: processor sharing. All that are runnable run at once, each at the same rate; here in turns so short that the
  * difference does not matter.
  *
- * What queueing formulas and papers measure against, and no scheduler: papers/ps.md.
+ * A reference for queueing formulas and papers, not a scheduler: papers/ps.md.
  */
 #include "../policy.h"
 #include "../lib/ring.h"
 
 #define POLICY_TITLE "processor sharing: all at the same rate; a reference"
 #define POLICY_BASELINE
-#define POLICY_SIMULATOR_ONLY "its turns are shorter than a kernel's tick, which ends turns; rr is what a kernel can do of it"
+#define POLICY_SIMULATOR_ONLY \
+	"its turns are shorter than a kernel's tick, which ends turns; rr is what a kernel can do of it"
 #define POLICY_HAS SLICE
 
 #define POLICY_PARAMS(P) P(turn, TIME, "ns", 50000, 1000, 10 * MS, "how long a task runs before the next does")

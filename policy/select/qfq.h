@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * qfq: quick fair queueing. WF2Q+ with rounded tags: flows of like weight form a group, in which slots sort by start tag,
  * and four sets of groups say with a few bit operations which is eligible and due first. With M above 1 it is QFQ+: a flow
@@ -6,6 +6,9 @@
  *
  * Checconi, Rizzo, Valente: "QFQ: Efficient Packet Scheduling with Tight Guarantees" (IEEE/ACM Transactions on
  * Networking 21(3), 2013); both as in Linux, net/sched/sch_qfq.c: papers/qfq.md.
+ *
+ * It follows net/sched/sch_qfq.c of Linux closely: the sets of groups and the slots are as in qfq_unblock_groups(),
+ * qfq_calc_state(), qfq_slot_insert() and others. So it has the kernel's licence, GPL-2.0-only, and no other.
  */
 #include "qfq/aggregates.h"
 #include "qfq/slots.h"
@@ -98,7 +101,7 @@ static inline void qfq_reweigh(struct qfq *s, u32 id, u64 w, u64 now)
 
 /* ---- selection ---- */
 
-/* Of group i the first flow of the first slot; of those of which a task waits (qfq D3). */
+/* The first flow of the first slot of group i, among the flows of which a task waits (qfq D3) */
 static NOINLINE void qfq_find_flow(struct qfq *s, u32 i)
 {
 	s->found = 0;

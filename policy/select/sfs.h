@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sfs: surplus fair scheduling. Who has received the least service beyond its share runs.
+ * sfs: surplus fair scheduling. The task with the least service beyond its share runs.
  *
  * Chandra, Adler, Goyal, Shenoy: "Surplus Fair Scheduling: A Proportional-Share CPU Scheduling Algorithm for
  * Symmetric Multiprocessors" (OSDI 2000): papers/sfs.md.
@@ -45,7 +45,7 @@ static inline void sfs_receive(struct sfs *s, struct vtime *F, u64 q, u64 phi)
 	F->v += dF;
 }
 
-/* The surplus in ns of service: phi counts from nice 0 on. Who is not runnable has none. */
+/* The surplus in ns of service: phi counts from nice 0 on. A task that is not runnable has none. */
 static inline s64 sfs_shown_surplus(const struct sfs *s, u32 id)
 {
 	struct wide surplus = wide_mul(weight_of(&s->tasks, id), task_of(s, id)->S - s->v);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * srpt: shortest remaining processing time. Of all jobs the one that will be done first runs.
+ * srpt: shortest remaining processing time. The job that will be done first runs.
  *
  * Schrage: "A Proof of the Optimality of the Shortest Remaining Processing Time Discipline" (Operations Research 16(3),
  * 1968). It needs to know how long jobs will run: a reference, papers/srpt.md.
@@ -10,7 +10,8 @@
 
 #define POLICY_TITLE "shortest remaining processing time: knows the future; a reference"
 #define POLICY_BASELINE
-#define POLICY_SIMULATOR_ONLY "it has to know how long a task will run, which no kernel does; las is what can be done without"
+#define POLICY_SIMULATOR_ONLY \
+	"it has to know how long a task will run, which no kernel does; las is what can be done without"
 #define POLICY_HAS CHARGE | SLICE | PREEMPTS | BRING
 
 #define SRPT_FOREVER (1ull << 62) /* no job is longer: keys of the heap are less than 2^63 apart */
@@ -18,7 +19,7 @@
 struct srpt {
 	POLICY_STATE;
 	struct heap waiting; /* by R */
-	TASKS({ u64 R; }); /* remaining work of each job, ns */
+	TASKS({ u64 R; });   /* remaining work of each job, ns */
 };
 
 /* Told before it joins, and while it runs if its program goes on to other work without a pause (srpt R2). */
@@ -34,7 +35,7 @@ static inline void srpt_join(struct srpt *s, u32 id, u64 now, enum why why)
 	heap_insert(&s->waiting, id, task_of(s, id)->R);
 }
 
-/* Whose end comes before that of its work leaves none to the next of its number. */
+/* A task that exits before its work is done leaves none of it to the next task with its id. */
 static inline void srpt_leave(struct srpt *s, u32 id, u64 now, enum why why)
 {
 	heap_remove(&s->waiting, id);
@@ -64,7 +65,7 @@ static inline u64 srpt_slice(const struct srpt *s, u32 id)
 	return SLICE_INF;
 }
 
-/* Who arrives preempts who has more left (srpt R1). */
+/* A task that arrives preempts one that has more left (srpt R1). */
 static inline bool srpt_preempts(struct srpt *s, u32 woken, u32 running, u64 now)
 {
 	return task_of(s, woken)->R < task_of(s, running)->R;

@@ -22,12 +22,12 @@ struct srr {
 	POLICY_STATE;
 	struct links column[SHARE_BITS]; /* flows whose weight has that bit, in the order in which they came */
 	u32 first[SHARE_BITS];
-	u64 columns;                     /* those that are not empty, a bit each */
-	u64 i;                           /* term of the weight spread sequence, from 1 to 2^K - 1 */
-	u32 next;                        /* flow to be served in its column, 0 if that is read */
-	struct links waiting;            /* runnable and not picked */
-	u32 longest;                     /* of those: the one that began to wait first */
-	u64 bits;                        /* scratch: those columns are still to be done */
+	u64 columns;          /* those that are not empty, a bit each */
+	u64 i;                /* term of the weight spread sequence, from 1 to 2^K - 1 */
+	u32 next;             /* flow to be served in its column, 0 if that is read */
+	struct links waiting; /* runnable and not picked */
+	u32 longest;          /* of those: the one that began to wait first */
+	u64 bits;             /* scratch: those columns are still to be done */
 	u32 passed;
 	u32 found;
 	TASKS({ u32 weight; }); /* with which it is in the columns */
@@ -131,7 +131,7 @@ static inline void srr_next_term(struct srr *s)
 	s->next = s->first[srr_column(s)];
 }
 
-/* The next flow that waits; or, where many that do not are met, who waits longest (srr D3). */
+/* The next flow that waits; or, where many that do not are met, the one that waits longest (srr D3). */
 static NOINLINE void srr_select(struct srr *s)
 {
 	s->passed = s->tasks.zero;

@@ -18,7 +18,7 @@
 #define STRR_CLASSES 64u
 
 struct strr_class {
-	u32 first;    /* of its flows that wait, who is to be served next */
+	u32 first;    /* the flow that is to be served next, of those that wait */
 	u32 n;        /* |F_k|, those that run included */
 	u32 served;   /* in the interval below */
 	u64 interval; /* slots >> k */
@@ -28,11 +28,11 @@ struct strr {
 	POLICY_STATE;
 	struct strr_class class[STRR_CLASSES]; /* by order, floor(log2 weight); k = capacity - order */
 	struct links waiting;
-	u32 going_on;  /* flows whose turn was interrupted: the first of them; in the same links */
-	u64 line;      /* classes with flows that wait, a bit for each order */
-	u64 pending;   /* classes with flows to be served in the current interval; those of the line are up to date */
-	u64 Phi;       /* sum of the weights */
-	u32 capacity;  /* log2 of the least power of two that is at least Phi */
+	u32 going_on; /* flows whose turn was interrupted: the first of them; in the same links */
+	u64 line;     /* classes with flows that wait, a bit for each order */
+	u64 pending;  /* classes with flows to be served in the current interval; those of the line are up to date */
+	u64 Phi;      /* sum of the weights */
+	u32 capacity; /* log2 of the least power of two that is at least Phi */
 	u64 slot;
 	TASKS({ u64 D; }); /* deficit of each flow, in quanta times 2^order */
 };
@@ -161,7 +161,7 @@ static inline void strr_leave(struct strr *s, u32 id, u64 now, enum why why)
 
 /* ---- selection ---- */
 
-/* Of the pending classes the one whose interval ends first, which is the heaviest; if there is none, no time passes
+/* The pending class whose interval ends first, which is the heaviest; if there is none, no time passes
  * until the next interval begins of a class in which somebody waits, the heaviest (strr R2). */
 static inline u32 strr_choose(struct strr *s)
 {
@@ -197,7 +197,7 @@ static inline u32 strr_pick(struct strr *s, u32 cpu, u64 now)
 	return id;
 }
 
-/* Who yields gives up the rest of its turn. */
+/* A task that yields gives up the rest of its turn. */
 static inline void strr_stop(struct strr *s, u32 id, u64 now, enum why why)
 {
 	u64 phi = weight_of(&s->tasks, id), one = strr_quantum(strr_order(phi));

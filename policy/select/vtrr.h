@@ -25,11 +25,11 @@ struct vtrr {
 	POLICY_STATE;
 	struct links queue; /* all runnable clients, by falling share */
 	u32 head;
-	u32 c;              /* the client that was chosen last; 0: begin with the head */
-	u32 found;          /* scratch of the searches below */
-	u32 waiting;        /* clients that are runnable and not picked */
-	u64 Phi;            /* total shares */
-	u64 left;           /* quanta left of the cycle, the sum of all counters; QVT = (Phi - left)/Phi */
+	u32 c;       /* the client that was chosen last; 0: begin with the head */
+	u32 found;   /* scratch of the searches below */
+	u32 waiting; /* clients that are runnable and not picked */
+	u64 Phi;     /* total shares */
+	u64 left;    /* quanta left of the cycle, the sum of all counters; QVT = (Phi - left)/Phi */
 	u64 cycle;
 	TASKS(vtrr_client);
 };
@@ -107,7 +107,7 @@ static inline void vtrr_remove(struct vtrr *s, u32 id)
 	ring_remove(&s->queue, &s->head, id);
 }
 
-/* Who was here in this cycle already and had more than its part keeps that (vtrr R4). */
+/* A client that was here in this cycle already and had more than its part keeps that (vtrr R4). */
 static inline void vtrr_join(struct vtrr *s, u32 id, u64 now, enum why why)
 {
 	u64 S = share_of(weight_of(&s->tasks, id));

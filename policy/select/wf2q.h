@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * wf2q: worst-case fair weighted fair queueing. Of those whose next quantum has begun in a fluid system, who would finish
- * it first there runs.
+ * wf2q: worst-case fair weighted fair queueing. Among tasks whose next quantum has begun in a fluid system, the one
+ * that would finish it first there runs.
  *
  * Bennett, Zhang: "WF2Q: Worst-case Fair Weighted Fair Queueing" (INFOCOM 1996): papers/wf2q.md.
  */
@@ -52,7 +52,7 @@ static inline void wf2q_leave(struct wf2q *s, u32 id, u64 now, enum why why)
 		fluid_drain(&s->fluid);
 }
 
-/* Of those with S <= V the least F runs (wf2q R1). */
+/* The least F of those with S <= V runs (wf2q R1). */
 static inline u32 wf2q_pick(struct wf2q *s, u32 cpu, u64 now)
 {
 	eligible_update(&s->waiting, s->fluid.V.v);

@@ -17,8 +17,8 @@
 
 struct wf2qplus {
 	POLICY_STATE;
-	struct vtime V;       /* ns of a nice-0 task */
-	u64 Phi;              /* weights of who is runnable */
+	struct vtime V; /* ns of a nice-0 task */
+	u64 Phi;        /* weights of who is runnable */
 	struct eligible waiting;
 	TASKS({ struct vtime S; }); /* start tag of the next quantum, which is the finish tag of what was served */
 };
@@ -65,7 +65,7 @@ static inline void wf2qplus_jump(struct wf2qplus *s)
 	eligible_update(&s->waiting, s->V.v);
 }
 
-/* Of those with S <= V the least F runs (wf2qplus R1). */
+/* The least F of those with S <= V runs (wf2qplus R1). */
 static inline u32 wf2qplus_pick(struct wf2qplus *s, u32 cpu, u64 now)
 {
 	wf2qplus_jump(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * wfq: weighted fair queueing, or PGPS. Who would finish its next quantum first in a fluid system runs.
+ * wfq: weighted fair queueing, or PGPS. The task that would finish its next quantum first in a fluid system runs.
  *
  * Demers, Keshav, Shenker: "Analysis and Simulation of a Fair Queueing Algorithm" (SIGCOMM 1989); Parekh, Gallager: "A
  * Generalized Processor Sharing Approach to Flow Control" (1993): papers/wfq.md.
@@ -19,7 +19,7 @@
 struct wfq {
 	POLICY_STATE;
 	struct fluid fluid;
-	struct heap waiting; /* by F */
+	struct heap waiting;        /* by F */
 	TASKS({ struct vtime S; }); /* start tag of the next quantum, which is the finish tag of what was served */
 };
 

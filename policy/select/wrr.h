@@ -23,7 +23,7 @@ struct wrr {
 	struct links waiting;
 	u32 first;                /* in line */
 	struct lightest lightest; /* the weight of one quantum */
-	TASKS({ u64 D; }); /* quanta that are left of the turn, by weight; less than one is carried */
+	TASKS({ u64 D; });        /* quanta that are left of the turn, by weight; less than one is carried */
 };
 
 static inline u64 wrr_unit(const struct wrr *s)
@@ -60,7 +60,7 @@ static inline u32 wrr_pick(struct wrr *s, u32 cpu, u64 now)
 	return id;
 }
 
-/* First in line while a quantum is left, last when none is (wrr R1); who yields gives up the rest (wrr R3). */
+/* First in line while a quantum is left, last when none is (wrr R1); a task that yields gives up the rest (wrr R3). */
 static inline void wrr_stop(struct wrr *s, u32 id, u64 now, enum why why)
 {
 	u64 *D = &task_of(s, id)->D;
@@ -73,7 +73,7 @@ static inline void wrr_stop(struct wrr *s, u32 id, u64 now, enum why why)
 		ring_push_back(&s->waiting, &s->first, id);
 }
 
-/* Of the turn in progress it keeps what it had left, of the new weight at most (wrr R4). */
+/* It keeps the rest of the turn in progress, up to the new weight (wrr R4). */
 static inline void wrr_reweigh(struct wrr *s, u32 id, u64 w, u64 now)
 {
 	u64 *D = &task_of(s, id)->D;

@@ -19,7 +19,8 @@ static inline void flow_init(struct flow *s)
 {
 	u64 slot = s->param.slot;
 
-	if (slot) /* else the modifier is off, and a host gave it no parameters */
+	/* Without a slot the modifier is off, and a host gave it no parameters. */
+	if (slot)
 		s->tm = (u64)s->param.Tm / slot * slot; /* (flow R2) */
 }
 
@@ -44,7 +45,7 @@ static inline bool flow_is_near(u64 te, u64 used, u64 tm)
 	return te != FLOW_UNKNOWN && used <= te && te - used <= tm;
 }
 
-/* What of the first of several timeslices is needed, so that the run ends no later (flow R11) */
+/* The part of the first of several timeslices that is needed, so that the run ends no later (flow R11) */
 static inline u64 flow_first_slice(u64 te, u64 slice, u64 tm, u64 slot)
 {
 	u64 rest = te % slice;
@@ -107,8 +108,7 @@ static inline void flow_created(struct flow *s, u32 id, u64 identity, u64 on_cpu
 
 	if (identity && !place)
 		place = flow_make_room(s, identity);
-	*t = (struct flow_task){ .used = -on_cpu, .te = FLOW_UNKNOWN, .program = place,
-				 .delayed = t->delayed ? 2 : 0 };
+	*t = (struct flow_task){ .used = -on_cpu, .te = FLOW_UNKNOWN, .program = place, .delayed = t->delayed ? 2 : 0 };
 	s->begun++;
 	if (!place) {
 		s->without += !!identity;

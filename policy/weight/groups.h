@@ -89,8 +89,8 @@ static NOINLINE void groups_fill(struct groups *s)
 	groups_at(s)->heavy = s->heavy;
 }
 
-/* Of a group that is not full, with left, rest and c set. Most groups have no heavy members, and then there is nothing
- * to search for. */
+/* Finds the full members of a group that is not full, with left, rest and c set. Most groups have no heavy members,
+ * and then there is nothing to search for. */
 static inline void groups_find_full(struct groups *s)
 {
 	struct group *g = groups_at(s);
@@ -100,7 +100,7 @@ static inline void groups_find_full(struct groups *s)
 		groups_fill(s);
 }
 
-/* What one CPU is, in units of weight: all that the root's other members weigh, over the CPUs that they share; more than
+/* One CPU in units of weight: all that the root's other members weigh, over the CPUs that they share; more than
  * anybody asks for where that is not to be written, or where there is one CPU and nobody to get it. */
 #define CPU_MOST (1ull << 41)
 static inline u64 groups_cpu(const struct groups *s)
@@ -127,7 +127,7 @@ static inline void groups_ratio(struct groups *s)
 	s->shift = by;
 }
 
-/* What a member that is not full is given of the group's budget */
+/* The part of the group's budget that a member gets which is not full */
 static inline u64 groups_part(const struct group *g, u64 weight)
 {
 	struct wide x = wide_mul(weight, g->factor);

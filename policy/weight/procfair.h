@@ -13,7 +13,8 @@
 
 #define PROCFAIR_PARAMS(P) \
 	P(all, SWITCH, "", 0, 0, 1, "count all threads of a process (Eq. 6); else only the runnable ones (Eq. 7)") \
-	P(group, SWITCH, "", 0, 0, 1, "among groups (users, cgroups) instead: count the threads of a task's group, if it is in one")
+	P(group, SWITCH, "", 0, 0, 1, \
+	  "among groups (users, cgroups) instead: count the threads of a task's group, if it is in one")
 
 #define PROCFAIR_TITLE "fairness among programs: weight divided by the process's threads"
 

@@ -13,7 +13,8 @@
 
 #define TFPS_PARAMS(P) \
 	P(all, SWITCH, "", 0, 0, 1, "count all threads of a process; else only the runnable ones") \
-	P(group, SWITCH, "", 0, 0, 1, "by groups (users, cgroups) instead: count the threads of a task's group, if it is in one")
+	P(group, SWITCH, "", 0, 0, 1, \
+	  "by groups (users, cgroups) instead: count the threads of a task's group, if it is in one")
 
 #define TFPS_TITLE "a program's share grows with its threads, up to the number of CPUs"
 

@@ -4,7 +4,7 @@
 //!
 //! A page has entries `- **R1** ..` (rules), `- **C1** ..` (claims, each with the tests that show it in backticks,
 //! `name_..` for all that begin so) and `- **D1** ..` (deviations); those of a section `## In short: POLICY` have words
-//! for numbers (sim/src/policy/page.rs). The code cites `(page R1)`; a test is called `page_r1_what_it_shows`.
+//! for numbers (policy/src/page.rs). The code cites `(page R1)`; a test is called `page_r1_what_it_shows`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -281,6 +281,24 @@ fn deviations_are_those_of_the_page() {
             if !named.iter().any(|page| on_page(page) == Some(true)) {
                 problems.push(format!("{}: not the text of its page {named:?}: {row}", info.name));
             }
+        }
+    }
+    none(problems);
+}
+
+/// A policy that follows the kernel's source has the kernel's licence, in each of its headers, and its page says so.
+#[test]
+fn licences_are_those_of_the_pages() {
+    const KERNELS: &str = "/* SPDX-License-Identifier: GPL-2.0-only */";
+    let select = root().join("policy/select");
+    let mut problems = Vec::new();
+    for path in files(&select, ".h") {
+        let within = path.strip_prefix(&select).unwrap().components().next().unwrap();
+        let policy = stem(Path::new(&within));
+        let page = fs::read_to_string(root().join(format!("papers/{policy}.md"))).unwrap_or_default();
+        let is_kernels = fs::read_to_string(&path).unwrap().starts_with(KERNELS);
+        if is_kernels != page.contains("\nLicence of the code: GPL-2.0-only,") {
+            problems.push(format!("{}: not the licence of papers/{policy}.md", path.display()));
         }
     }
     none(problems);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* cfs: with percpu, load balancing between the queues (cfs R13, R14). */
 #ifndef DIVVY_CFS_BALANCE_H
 #define DIVVY_CFS_BALANCE_H

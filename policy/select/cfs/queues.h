@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* cfs: the queues, one for all CPUs or one a CPU. */
 #ifndef DIVVY_CFS_QUEUES_H
 #define DIVVY_CFS_QUEUES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* cfs: its parameters, and what it keeps of queues and tasks. */
 #ifndef DIVVY_CFS_STATE_H
 #define DIVVY_CFS_STATE_H
@@ -10,12 +10,14 @@
 #define CFS_TIME_MAX (10000 * MS)
 
 #define POLICY_PARAMS(P) \
-	P(latency, TIME, "", 0, 0, CFS_TIME_MAX, "period in which each task has a turn; 0: the kernel's, 20 ms on one CPU") \
+	P(latency, TIME, "", 0, 0, CFS_TIME_MAX, \
+	  "period in which each task has a turn; 0: the kernel's, 20 ms on one CPU") \
 	P(granularity, TIME, "", 0, 0, CFS_TIME_MAX, \
 	  "with many tasks the period is this much a task; 0: the kernel's, 4 ms on one CPU") \
 	P(wakeup, TIME, "", 0, 0, CFS_TIME_MAX, \
 	  "how far behind a woken task must be to preempt; 0: the kernel's, 10 ms on one CPU") \
-	P(modern, SWITCH, "", 0, 0, 1, "the kernel's are those before 6.6 (6, 0.75, 1 ms), and sleep earns half as much") \
+	P(modern, SWITCH, "", 0, 0, 1, \
+	  "the kernel's are those before 6.6 (6, 0.75, 1 ms), and sleep earns half as much") \
 	P(percpu, SWITCH, "", 0, 0, 1, "a queue a CPU, and balancing between them; counts when the policy starts") \
 	P(balance, TIME, "", 64 * MS, 0, CFS_TIME_MAX, \
 	  "with percpu: how often a busy CPU looks for a busier one, at most once a period; 0: only an idle one does")
@@ -23,7 +25,7 @@
 struct cfs_task {
 	struct vtime vruntime; /* service over weight, ns of a nice-0 task */
 	u32 queue;
-	bool fresh;            /* it joined as new */
+	bool fresh; /* it joined as new */
 };
 
 struct cfs_queue {

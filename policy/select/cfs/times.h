@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* cfs: the kernel's times, from which slices follow (cfs R10). */
 #ifndef DIVVY_CFS_TIMES_H
 #define DIVVY_CFS_TIMES_H

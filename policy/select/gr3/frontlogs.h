@@ -35,7 +35,7 @@ static NOINLINE void gr3_find_least_frontlog(struct gr3 *s)
 	}
 }
 
-/* F_C = floor(F_T phi_C / Phi_T): who comes need not wait for all frontlogs to be worked off (gr3 R12). */
+/* F_C = floor(F_T phi_C / Phi_T): a client that comes need not wait for all frontlogs to be worked off (gr3 R12). */
 static inline void gr3_share_frontlog(struct gr3 *s, u32 id)
 {
 	u64 F = wide_mul_div(&s->division, s->F_T, task_of(s, id)->phi, s->phi_t);

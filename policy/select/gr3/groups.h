@@ -87,7 +87,7 @@ static inline void gr3_begin_turn(struct gr3 *s, struct gr3_group *g)
 }
 
 /*
- * Right before the current client, with no deficit: all others are served first. Who founds a group is its
+ * Right before the current client, with no deficit: all others are served first. The founder of a group is its
  * current client, and has the credit of its first round (gr3 R5).
  */
 static inline void gr3_insert(struct gr3 *s, u32 id, u64 phi)

@@ -8,7 +8,8 @@
 #include "../../lib/ring.h"
 
 #define POLICY_PARAMS(P) \
-	P(literal, SWITCH, "", 0, 0, 1, "rescale the work of a group that changes by the formula of section 2.3 (gr3 D6)")
+	P(literal, SWITCH, "", 0, 0, 1, \
+	  "rescale the work of a group that changes by the formula of section 2.3 (gr3 D6)")
 
 #define GR3_GROUPS 64u
 #define GR3_SELECTIONS_MAX 1024u
@@ -36,17 +37,17 @@ struct gr3_task {
 struct gr3 {
 	POLICY_STATE;
 	struct gr3_group group[GR3_GROUPS]; /* by 1 + order; [0] is the head of the group list */
-	u32 i;                  /* current group, 0 for the first of the list */
-	u64 phi_t;              /* Phi_T, sum of all weights */
-	u64 W_T;                /* quanta given out from the queue since it was empty */
-	u64 F_T;                /* frontlog in total, quanta */
-	u64 F_cpu[MAX_CPUS];    /* frontlog in each CPU's queue, quanta */
-	u32 front[MAX_CPUS];    /* first in each CPU's frontlog queue */
+	u32 i;                              /* current group, 0 for the first of the list */
+	u64 phi_t;                          /* Phi_T, sum of all weights */
+	u64 W_T;                            /* quanta given out from the queue since it was empty */
+	u64 F_T;                            /* frontlog in total, quanta */
+	u64 F_cpu[MAX_CPUS];                /* frontlog in each CPU's queue, quanta */
+	u32 front[MAX_CPUS];                /* first in each CPU's frontlog queue */
 	struct links fronts;
-	struct links members;   /* of each group */
-	struct links waiting;   /* runnable and not picked */
-	u32 longest;            /* of those: the one that began to wait first */
-	u32 found;              /* scratch of the searches below */
+	struct links members; /* of each group */
+	struct links waiting; /* runnable and not picked */
+	u32 longest;          /* of those: the one that began to wait first */
+	u32 found;            /* scratch of the searches below */
 	u32 selections;
 	TASKS(gr3_task);
 };

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* qfq: the aggregates of QFQ+, flows of up to M tasks of the same weight, which deficit round-robin serves in turn
  * (qfq R7). */
 #ifndef DIVVY_QFQ_AGGREGATES_H
@@ -69,7 +69,7 @@ static inline bool qfq_is_done(const struct qfq *s, const struct qfq_flow *t)
 	return t->n == 1 || t->used >= t->n * s->tasks.quantum;
 }
 
-/* Deficit round-robin: a visit is worth a quantum; who has had more before may have to wait for another (qfq R7). */
+/* Deficit round-robin: a visit is worth a quantum; a task that has had more before may have to wait for another (qfq R7). */
 static NOINLINE void qfq_find_task(struct qfq *s, u32 f)
 {
 	s->found = qfq_flow(s, f)->head;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* qfq: the four sets of groups, which say which group is eligible and ready. */
 #ifndef DIVVY_QFQ_SETS_H
 #define DIVVY_QFQ_SETS_H
@@ -43,7 +43,7 @@ static inline void qfq_unblock(struct qfq *s, u32 i, u64 F)
 	qfq_move(s, qfq_bit(i) - 1, IB, IR);
 }
 
-/* Of the groups in s->check those whose S has been reached are eligible. */
+/* The groups in s->check whose S has been reached become eligible. */
 static NOINLINE void qfq_make_eligible(struct qfq *s)
 {
 	while (s->check && can_loop) {

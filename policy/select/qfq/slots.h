@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* qfq: the slots of a group, which sort its flows by start tag. */
 #ifndef DIVVY_QFQ_SLOTS_H
 #define DIVVY_QFQ_SLOTS_H

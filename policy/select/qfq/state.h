@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* qfq: what it keeps of groups, flows and tasks. */
 #ifndef DIVVY_QFQ_STATE_H
 #define DIVVY_QFQ_STATE_H
@@ -20,8 +20,8 @@
 enum qfq_state { ER, IR, EB, IB };
 
 struct qfq_group {
-	u64 S, F;    /* rounded, of the front slot */
-	u64 full;    /* slots that are not empty, from the front one on */
+	u64 S, F; /* rounded, of the front slot */
+	u64 full; /* slots that are not empty, from the front one on */
 	u32 front;
 	u32 waiting; /* flows that are not picked */
 };
@@ -34,11 +34,11 @@ struct qfq_flow {
 	u32 slot;       /* of its group, in which it is */
 	u32 group;
 	u32 tasks;
-	u32 n;          /* runnable ones */
-	u32 waiting;    /* that are not picked */
-	u32 head;       /* the runnable task whose visit it is */
-	u32 served_by;  /* the number of the CPU that does, and 1; 0: it is chosen by its tags */
-	u32 unused;     /* the next free aggregate, when this one is */
+	u32 n;         /* runnable ones */
+	u32 waiting;   /* that are not picked */
+	u32 head;      /* the runnable task whose visit it is */
+	u32 served_by; /* the number of the CPU that does, and 1; 0: it is chosen by its tags */
+	u32 unused;    /* the next free aggregate, when this one is */
 };
 
 struct qfq_task {
@@ -49,20 +49,20 @@ struct qfq_task {
 struct qfq {
 	POLICY_STATE;
 	struct vtime V;
-	u64 seen;    /* V, up to which groups were made eligible */
-	u64 Phi;     /* weights of who is runnable */
-	u64 set[4];  /* of groups by state */
-	u64 waiting; /* groups of which somebody waits */
+	u64 seen;             /* V, up to which groups were made eligible */
+	u64 Phi;              /* weights of who is runnable */
+	u64 set[4];           /* of groups by state */
+	u64 waiting;          /* groups of which somebody waits */
 	struct qfq_group was; /* scratch: what it was before a change */
-	u64 check;   /* scratch */
+	u64 check;            /* scratch */
 	u32 found;
 	struct qfq_group group[QFQ_GROUPS];
 	u32 first[QFQ_GROUPS * QFQ_SLOTS]; /* of each slot's flows; in the order in which they came */
 	struct links slots;
-	struct links heads;     /* runnable tasks of each flow, in a circle */
-	u32 serving[MAX_CPUS];  /* of each CPU: the flow that it chose last */
-	u32 free, made;         /* flows: the first that is free; those that there ever were */
-	u32 open[QFQ_OPEN];     /* by a hash of the weight: the flow that takes the next such task */
+	struct links heads;    /* runnable tasks of each flow, in a circle */
+	u32 serving[MAX_CPUS]; /* of each CPU: the flow that it chose last */
+	u32 free, made;        /* flows: the first that is free; those that there ever were */
+	u32 open[QFQ_OPEN];    /* by a hash of the weight: the flow that takes the next such task */
 	struct qfq_flow flow[POOL];
 	TASKS(qfq_task);
 };

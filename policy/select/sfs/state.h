@@ -13,7 +13,8 @@
 	  "B: of this many least surpluses the first that last ran on the CPU is taken, else the least; 1 is pure fairness") \
 	P(k, INTEGER, "", 0, 0, 1024, \
 	  "heuristic: look only at the first k by weight, by start tag and by the surplus that was; 0 finds the least") \
-	P(update, INTEGER, "decisions", 100, 1, 1000000, "with k: how often the surplus of all tasks is computed anew") \
+	P(update, INTEGER, "decisions", 100, 1, 1000000, \
+	  "with k: how often the surplus of all tasks is computed anew") \
 	P(scale, INTEGER, "", 1, 1, 10000, "scaling factor: tags count this many parts of a ns of a nice-0 task")
 
 /* The order in which tasks are to run */

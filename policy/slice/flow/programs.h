@@ -6,12 +6,15 @@
 #include "../../base.h"
 
 #define FLOW_PARAMS(P) \
-	P(Tm, TIME, "", 2 * MS, 0, 10000 * MS, "maximum dispatch delay, in whole timeslots (rounded down); 0 never delays") \
+	P(Tm, TIME, "", 2 * MS, 0, 10000 * MS, \
+	  "maximum dispatch delay, in whole timeslots (rounded down); 0 never delays") \
 	P(slot, TIME, "", MS, 1000, 1000 * MS, "timeslot: what delays and early switches are multiples of") \
-	P(x, INTEGER, "%", 50, 0, 100, "increase factor: part of the difference by which a T_p that was too small grows") \
-	P(y, INTEGER, "%", 50, 0, 100, "decrease factor: part of the difference by which a T_p that was too great shrinks") \
-	P(early, SWITCH, "", 0, 0, 1, "early switching: give up what of a run's first timeslice does not bring its end nearer")
-
+	P(x, INTEGER, "%", 50, 0, 100, \
+	  "increase factor: part of the difference by which a T_p that was too small grows") \
+	P(y, INTEGER, "%", 50, 0, 100, \
+	  "decrease factor: part of the difference by which a T_p that was too great shrinks") \
+	P(early, SWITCH, "", 0, 0, 1, \
+	  "early switching: give up what of a run's first timeslice does not bring its end nearer")
 
 /* Pools: of programs, and of as many entries for each. The same in BPF and natively, or a log could not be replayed;
  * the fuzzer's are small, so that they are full soon. */
@@ -29,7 +32,7 @@
 
 /* An entry of a PFS (program flow sequence): a run, and the wait that followed */
 struct flow_entry {
-	u64 tp;   /* T_p, ns of CPU time from one voluntary release of the CPU to the next */
+	u64 tp; /* T_p, ns of CPU time from one voluntary release of the CPU to the next */
 	u64 wait; /* ns until it was runnable again, the first time; 0 after the last run. For people: nothing depends on it */
 };
 
@@ -40,16 +43,16 @@ struct flow_program {
 	u64 error;       /* ns, |actual - T_p| of each, together */
 	u64 last_actual; /* the same of the execution that ended last */
 	u64 last_error;
-	u32 runs;        /* that were predicted */
+	u32 runs; /* that were predicted */
 	u32 last_runs;
-	u32 executions;  /* that ended, and had a run */
-	u32 executing;   /* tasks */
-	u32 logger;      /* the task whose execution is being logged; 0: there is a PFS, or nobody executed it yet */
-	u32 n;           /* entries */
-	u32 period;      /* of the last entries, which whoever has more than FLOW_LENGTH runs repeats; 0 while it grows */
-	u32 delays;      /* times that a timeslice's end was put off */
-	u32 met;         /* times that the release then came before Tm was over */
-	u32 earlies;     /* timeslices shortened */
+	u32 executions; /* that ended, and had a run */
+	u32 executing;  /* tasks */
+	u32 logger;     /* the task whose execution is being logged; 0: there is a PFS, or nobody executed it yet */
+	u32 n;          /* entries */
+	u32 period;  /* of the last entries, which whoever has more than FLOW_LENGTH runs repeats; 0 while it grows */
+	u32 delays;  /* times that a timeslice's end was put off */
+	u32 met;     /* times that the release then came before Tm was over */
+	u32 earlies; /* timeslices shortened */
 };
 
 /* A task's entry in the scheduling table, with its current information table */
@@ -60,11 +63,11 @@ struct flow_task {
 	u64 actual;   /* of this execution, as in flow_program */
 	u64 error;
 	u32 runs;
-	u32 program;  /* 0 none */
-	u32 at;       /* pfs_ptr */
-	u32 began;    /* runs of this execution, predicted or not */
-	u32 delayed;  /* this slice was: for this program 1, for one before an exec 2 */
-	u32 waits;    /* its last run is entry waits - 1, whose wait is not known yet; else 0 */
+	u32 program; /* 0 none */
+	u32 at;      /* pfs_ptr */
+	u32 began;   /* runs of this execution, predicted or not */
+	u32 delayed; /* this slice was: for this program 1, for one before an exec 2 */
+	u32 waits;   /* its last run is entry waits - 1, whose wait is not known yet; else 0 */
 };
 
 struct flow {

@@ -8,40 +8,41 @@
 #include "../../lib/ring.h"
 
 #define FEASIBLE_PARAMS(P) \
-	P(median, SWITCH, "", 1, 0, 1, "search the last group by halves; with 0 for its heaviest member, one by one (gr3 R10)")
-
+	P(median, SWITCH, "", 1, 0, 1, \
+	  "search the last group by halves; with 0 for its heaviest member, one by one (gr3 R10)")
 
 #define FEASIBLE_ORDERS 64u
 #define FEASIBLE_CANDIDATES (2 * MAX_CPUS) /* members of the last group are fewer: 2 (P - |I|) */
 
 struct feasible {
 	PARAMS(FEASIBLE_PARAMS);
-	struct links members;         /* runnable tasks, a list an order */
-	u32 first[FEASIBLE_ORDERS];   /* G of each order sigma: weights in [2^sigma, 2^(sigma+1)) */
-	u32 size[FEASIBLE_ORDERS];    /* |G| */
-	u64 phi_g[FEASIBLE_ORDERS];   /* Phi_G, sum of the weights of G */
-	u64 orders;                   /* bit sigma: G is not empty */
-	u32 top;                      /* the greatest of them */
-	u64 phi_t;                    /* Phi_T, sum of all weights */
-	u32 n;                        /* runnable tasks */
-	u32 p;                        /* P, CPUs */
-	u64 phi[POOL];                /* weight before readjustment */
-	u8 order[POOL];               /* of phi */
-	bool infeasible[POOL];        /* member of I */
+	struct links members;       /* runnable tasks, a list an order */
+	u32 first[FEASIBLE_ORDERS]; /* G of each order sigma: weights in [2^sigma, 2^(sigma+1)) */
+	u32 size[FEASIBLE_ORDERS];  /* |G| */
+	u64 phi_g[FEASIBLE_ORDERS]; /* Phi_G, sum of the weights of G */
+	u64 orders;                 /* bit sigma: G is not empty */
+	u32 top;                    /* the greatest of them */
+	u64 phi_t;                  /* Phi_T, sum of all weights */
+	u32 n;                      /* runnable tasks */
+	u32 p;                      /* P, CPUs */
+	u64 phi[POOL];              /* weight before readjustment */
+	u8 order[POOL];             /* of phi */
+	bool infeasible[POOL];      /* member of I */
 
-	u32 q;                        /* P - |I| */
-	u64 rest;                     /* Phi_T - Phi_I */
-	u32 i;                        /* |I| */
-	u32 set[MAX_CPUS];            /* I */
-	u64 cap;                      /* the weight of each member of I */
-	u32 was;                      /* |I| before the last change */
-	u32 old[MAX_CPUS];            /* I before the last change */
-	u32 candidate[FEASIBLE_CANDIDATES]; /* members of the last group: those before `from` are in I, from `to` they are not */
+	u32 q;             /* P - |I| */
+	u64 rest;          /* Phi_T - Phi_I */
+	u32 i;             /* |I| */
+	u32 set[MAX_CPUS]; /* I */
+	u64 cap;           /* the weight of each member of I */
+	u32 was;           /* |I| before the last change */
+	u32 old[MAX_CPUS]; /* I before the last change */
+	/* members of the last group: those before `from` are in I, from `to` they are not */
+	u32 candidate[FEASIBLE_CANDIDATES];
 	u32 from, to;
-	u32 heavier, lighter;         /* between them, candidates as heavy as the pivot */
-	u64 pivot;                    /* phi_C' */
-	u64 phi_b;                    /* Phi_{G_B}, sum of the weights of the heavier ones */
-	u64 at_order;                 /* scratch of the searches below */
+	u32 heavier, lighter; /* between them, candidates as heavy as the pivot */
+	u64 pivot;            /* phi_C' */
+	u64 phi_b;            /* Phi_{G_B}, sum of the weights of the heavier ones */
+	u64 at_order;         /* scratch of the searches below */
 	u64 at_phi;
 	u32 at_id;
 };

@@ -15,22 +15,22 @@
 
 struct group {
 	u32 parent;
-	u32 first;     /* its own runnable threads, a ring */
-	u32 child;     /* active groups in it, a list */
-	u32 next;      /* in its parent's list, 0 at the end */
+	u32 first; /* its own runnable threads, a ring */
+	u32 child; /* active groups in it, a list */
+	u32 next;  /* in its parent's list, 0 at the end */
 	u32 prev;
-	u32 k;         /* runnable threads in it, at any depth; active if there are any */
-	u64 weight;    /* as a member of its parent */
-	u64 sum;       /* weights of its own runnable threads and of the active groups in it */
-	u64 heavy;     /* no member asks for a greater weight than this, for each of its threads */
-	u64 budget;    /* 2^-8: what its members share */
-	u64 factor;    /* a member's budget is its weight * factor >> shift, if it is not full */
+	u32 k;      /* runnable threads in it, at any depth; active if there are any */
+	u64 weight; /* as a member of its parent */
+	u64 sum;    /* weights of its own runnable threads and of the active groups in it */
+	u64 heavy;  /* no member asks for a greater weight than this, for each of its threads */
+	u64 budget; /* 2^-8: what its members share */
+	u64 factor; /* a member's budget is its weight * factor >> shift, if it is not full */
 	u32 shift;
-	u32 nfull;     /* members that are full, when it was last divided */
-	u64 cpu;       /* one CPU, then */
-	bool full;     /* has a CPU for each of its threads */
-	bool dirty;    /* its members or their weights changed since */
-	bool touched;  /* a member's k did, at any depth */
+	u32 nfull;    /* members that are full, when it was last divided */
+	u64 cpu;      /* one CPU, then */
+	bool full;    /* has a CPU for each of its threads */
+	bool dirty;   /* its members or their weights changed since */
+	bool touched; /* a member's k did, at any depth */
 };
 
 struct groups {
@@ -45,16 +45,16 @@ struct groups {
 	u64 cpu;          /* 2^-8: the weight that stands for one CPU */
 
 	/* Scratch */
-	u32 at;        /* the group that is looked at */
+	u32 at; /* the group that is looked at */
 	bool walking;
-	bool down;     /* at a group for the first time, coming from above */
-	u64 changed;   /* not 0: a member's part may have */
-	u64 deeper;    /* not 0: groups in it are to be looked at */
-	u64 factor;    /* those of the group that is looked at, from now on */
+	bool down;   /* at a group for the first time, coming from above */
+	u64 changed; /* not 0: a member's part may have */
+	u64 deeper;  /* not 0: groups in it are to be looked at */
+	u64 factor;  /* those of the group that is looked at, from now on */
 	u32 shift;
-	u64 left;      /* budget that is left for members that are not full */
-	u64 rest;      /* sum of their weights */
-	u64 c;         /* one CPU, as `left` is counted */
+	u64 left; /* budget that is left for members that are not full */
+	u64 rest; /* sum of their weights */
+	u64 c;    /* one CPU, as `left` is counted */
 	u64 heavy;
 	u32 nfull;
 	bool first_pass;
