@@ -8,7 +8,7 @@ use divvy_policy::TaskId;
 use divvy_results::metrics;
 use divvy_results::metrics::{Delays, Job, Row};
 use divvy_results::report::Run;
-use divvy_sim::engine::entitled::Entitled;
+use divvy_sim::entitlement::Entitled;
 use divvy_sim::sharing::Sharing;
 use divvy_workload::{Task, Workload};
 

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use thiserror::Error;
 
+pub use crate::engine::Rows;
 use crate::engine::{Engine, Setup, Violation};
 use crate::sharing::Sharing;
 use divvy_policy::Machine;
@@ -79,15 +80,6 @@ pub enum RunError {
     /// The workload does not fit the options.
     #[error("{0}")]
     Workload(String),
-}
-
-/// What the rows of a result stand for.
-#[derive(Clone, Debug)]
-pub enum Rows {
-    /// Each task instance (of open arrivals and forked tasks, all instances).
-    EachInstance,
-    /// All tasks of a name; a name for each task of the workload.
-    Named(Vec<String>),
 }
 
 /// Simulates `workload` under each of `specs`, on all cores; the result does not depend on how many there are.
