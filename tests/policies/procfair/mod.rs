@@ -1,0 +1,3 @@
+//! procfair (papers/procfair.md).
+
+mod equations;
