@@ -8,8 +8,8 @@ use divvy_sim::oracle::hierarchy::{Node, rates};
 use divvy_sim::oracle::{Rational, whole};
 use num_traits::{ToPrimitive, Zero};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
+use divvy_tests::cases::config;
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
 const GROUPS: u32 = 8;
@@ -140,12 +140,7 @@ impl Told {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 400,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(7),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(config(400, 7))]
 
     #[test]
     fn groups_r1_r2_r3_are_the_hierarchical_fluid(

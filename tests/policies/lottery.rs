@@ -1,4 +1,4 @@
-//! Random tickets: papers/lottery.md.
+//! lottery: papers/lottery.md.
 
 use divvy_tests::cases::quanta;
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};

@@ -1,24 +1,38 @@
 //! Each selection and each modifier against its paper: worked examples, stated bounds, and exact references that are
 //! written here from the formulas and share no code with the policy.
 
-mod blind;
+mod bvt;
 mod cfs;
-mod clairvoyant;
+mod drr;
 mod eevdf;
+mod fcfs;
 mod feasible;
 mod flow;
 mod gr3;
 mod groups;
-mod lines;
-mod linux;
+mod las;
+mod linux24;
 mod lottery;
+mod mlfq;
+mod o1;
 mod pbs;
+mod plcfs;
 mod procfair;
-mod queues;
-mod rounds;
+mod ps;
+mod qfq;
+mod rr;
+mod sfq;
 mod sfs;
+mod srpt;
+mod srr;
+mod stride;
+mod strr;
 mod study;
-mod tags;
-mod threads;
+mod tfps;
 mod values;
 mod virtual_time;
+mod vtrr;
+mod wf2q;
+mod wf2qplus;
+mod wfq;
+mod wrr;

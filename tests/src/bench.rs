@@ -297,3 +297,16 @@ impl<W: Watch> Bench<W> {
         }
     }
 }
+
+/// The example of the PBS paper's Figure 2: arrivals and demands.
+pub fn four_jobs() -> Vec<Program> {
+    let jobs = [(0, 4500), (1, 2500), (3, 3000), (5, 2000)];
+    jobs.map(|(at, ms)| Program::new(at * SEC, 1024, &[ms * MS])).to_vec()
+}
+
+/// When each of the [`four_jobs`] ends on one CPU with quanta of 1 ms, in s.
+pub fn ends_of_four_jobs(spec: (&str, &[i64])) -> Vec<f64> {
+    let mut bench = Bench::new(spec, 1, MS, &four_jobs(), Nobody);
+    bench.run(12 * SEC);
+    bench.completions()
+}

@@ -34,9 +34,10 @@ pub fn run(machine: &mut Machine, n: u64) -> Vec<TaskId> {
     ran
 }
 
-pub fn config(seed: u64) -> ProptestConfig {
+/// Settings of proptest: so many cases, from this seed, and no file of failures.
+pub fn config(cases: u32, seed: u64) -> ProptestConfig {
     ProptestConfig {
-        cases: 100,
+        cases,
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(seed),
         ..ProptestConfig::default()
@@ -55,15 +56,8 @@ pub fn weights() -> impl Strategy<Value = Vec<u64>> {
 
 /// Calls `test` with random values, the same ones each time.
 pub fn for_all<S: Strategy>(cases: u32, seed: u64, strategy: S, test: impl Fn(S::Value)) {
-    let default = ProptestConfig::default();
-    let longer = default.cases.max(256) / 256;
-    let config = ProptestConfig {
-        cases: cases * longer,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed),
-        ..default
-    };
-    let told = TestRunner::new(config).run(&strategy, |value| {
+    let longer = ProptestConfig::default().cases.max(256) / 256;
+    let told = TestRunner::new(config(cases * longer, seed)).run(&strategy, |value| {
         test(value);
         Ok(())
     });

@@ -9,9 +9,9 @@ use divvy_sim::oracle::whole;
 use divvy_workload::Workload;
 use num_traits::Signed as _;
 use proptest::prelude::*;
-use proptest::test_runner::{RngSeed, TestRunner};
 
 use self::paper::Controller;
+use divvy_tests::cases::for_all;
 use divvy_tests::record::run;
 
 const MS: u64 = 1_000_000;
@@ -135,21 +135,6 @@ impl Desk {
 
 fn ms(values: &[u64]) -> Vec<u64> {
     values.iter().map(|v| v * MS).collect()
-}
-
-fn for_all<S: Strategy>(cases: u32, seed: u64, strategy: S, test: impl Fn(S::Value)) {
-    let config = ProptestConfig {
-        cases: cases * (ProptestConfig::default().cases.max(256) / 256),
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed),
-        ..ProptestConfig::default()
-    };
-    TestRunner::new(config)
-        .run(&strategy, |value| {
-            test(value);
-            Ok(())
-        })
-        .unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// Section 3.1: stretches with waits for the CPU between them are one entry, the sum of their run states.

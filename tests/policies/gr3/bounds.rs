@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
+use divvy_tests::cases::config;
 use divvy_tests::lockstep::Lockstep;
 
 /// The tasks' weights, and how they are grouped: Tables 1 and 2 of the paper.
@@ -242,15 +242,6 @@ fn integer_ratios(groups: Vec<(u32, u64)>) -> Vec<u64> {
         weights.extend(vec![1 << order; total as usize >> order]);
     }
     weights
-}
-
-fn config(cases: u32, seed: u64) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed),
-        ..ProptestConfig::default()
-    }
 }
 
 proptest! {

@@ -5,8 +5,8 @@ mod figures;
 mod model;
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
+use divvy_tests::cases::config;
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
 fn schedule(weights: &[u64], n: usize) -> Vec<u32> {
@@ -428,7 +428,7 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, rng_seed: RngSeed::Fixed(2), ..ProptestConfig::default() })]
+    #![proptest_config(config(60, 2))]
 
     /// Whatever came before (`step` checks that nobody is lost, on two CPUs, or kept from an idle one), once
     /// all is quiet everybody gets its share again: over a whole number of periods, to a few quanta.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use num_rational::Ratio;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
+use divvy_tests::cases::config;
 use divvy_tests::lockstep::Lockstep;
 
 /// W is kept in parts of a quantum, where it is not the paper's integer.
@@ -382,15 +382,6 @@ impl Both {
 
 fn storms(most: u32) -> impl Strategy<Value = Vec<Vec<Event>>> {
     prop::collection::vec(prop::collection::vec(event(most), 0..4), 1..80)
-}
-
-fn config(cases: u32, seed: u64) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed),
-        ..ProptestConfig::default()
-    }
 }
 
 proptest! {

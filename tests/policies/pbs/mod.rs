@@ -8,17 +8,10 @@ mod properties;
 mod sessions;
 
 use divvy_policy::TaskId;
-use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, Segment, State, Task, Watch};
+use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, Segment, State, Task, Watch, four_jobs};
 use divvy_tests::random::Rng;
 
 use self::formula::{INF, error, pbs, rank};
-
-/// The four tasks of Figure 2.
-fn figure_2() -> Vec<Program> {
-    let seconds = |x: f64| (x * SEC as f64) as u64;
-    let tasks = [(0.0, 4.5), (1.0, 2.5), (3.0, 3.0), (5.0, 2.0)];
-    tasks.iter().map(|(a, d)| Program::new(seconds(*a), 1024, &[seconds(*d)])).collect()
-}
 
 /// Completion times of Figure 2's tasks in the fluid limit: Eq. 8 stepped and bisected, in another program.
 const FLUID: [(f64, [f64; 4]); 10] = [
@@ -37,7 +30,7 @@ const FLUID: [(f64, [f64; 4]); 10] = [
 #[test]
 fn pbs_r1_r2_c1_completes_with_the_fluid_solution() {
     for (alpha, expected) in FLUID {
-        let mut bench = pbs(&[alpha], 1, MS, &figure_2(), Nobody);
+        let mut bench = pbs(&[alpha], 1, MS, &four_jobs(), Nobody);
         bench.run(12 * SEC);
         for (c, e) in bench.completions().iter().zip(expected) {
             assert!((c - e).abs() <= 0.005, "alpha {alpha}: {:?}, not {expected:?}", bench.completions());
@@ -48,7 +41,7 @@ fn pbs_r1_r2_c1_completes_with_the_fluid_solution() {
 /// At alpha = 1 until the third arrival, in closed form.
 #[test]
 fn pbs_r1_equalizes_slowdown_at_alpha_1() {
-    let mut bench = pbs(&[1.0], 1, MS, &figure_2(), Nobody);
+    let mut bench = pbs(&[1.0], 1, MS, &four_jobs(), Nobody);
     for t in [1.5, 2.0, 2.5, 2.9_f64] {
         bench.run((t * SEC as f64) as u64);
         let s = |id: usize| bench.tasks[id].service as f64 / SEC as f64;
@@ -144,7 +137,7 @@ fn pbs_r1_r3_r4_r9_r10_picks_the_largest_of_the_formula() {
 #[test]
 fn pbs_r9_minus_0_is_last_come_first_served() {
     for alpha in [-0.0, -1.0 / 16384.0] {
-        let mut bench = pbs(&[alpha], 1, MS, &figure_2(), Nobody);
+        let mut bench = pbs(&[alpha], 1, MS, &four_jobs(), Nobody);
         bench.run(12 * SEC);
         // Of the four: 1 from 0, 2 from 1 to 3 s, 3 from 3 to 5, 4 from 5 to 7, 3 until 8, 2 until 8.5.
         assert_eq!(bench.completions(), [12.0, 8.5, 8.0, 7.0], "alpha {alpha}");
@@ -155,7 +148,7 @@ fn pbs_r9_minus_0_is_last_come_first_served() {
 #[test]
 fn pbs_r9_minus_infinity_is_least_attained_service() {
     for alpha in [-INF, -32768.0] {
-        let mut bench = pbs(&[alpha], 1, MS, &figure_2(), Nobody);
+        let mut bench = pbs(&[alpha], 1, MS, &four_jobs(), Nobody);
         bench.run(12 * SEC);
         for (c, e) in bench.completions().iter().zip([12.0, 9.5, 10.5, 8.0]) {
             assert!((c - e).abs() <= 0.005, "alpha {alpha}: {:?}", bench.completions());
@@ -399,7 +392,7 @@ fn pbs_c6_stretching_time_changes_no_decision() {
 #[test]
 fn pbs_r7_the_bonus_makes_switches_rare() {
     for (gamma, expected) in [(0.0, 166.0), (0.07, 10.9), (0.2, 4.4)] {
-        let mut bench = pbs(&[2.0, 0.0, gamma], 1, 4 * MS, &figure_2(), Nobody);
+        let mut bench = pbs(&[2.0, 0.0, gamma], 1, 4 * MS, &four_jobs(), Nobody);
         bench.run(12 * SEC);
         let rate = bench.switches as f64 / 12.0;
         assert!(

@@ -4,8 +4,8 @@ mod example;
 mod surplus;
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
+use divvy_tests::cases::config;
 use divvy_tests::lockstep::Lockstep;
 
 /// Section 1.2, Example 1, on 2 CPUs: T1 (1) and T2 (10), and T3 (1) 1000 quanta later. The longest that T1 is
@@ -145,17 +145,8 @@ impl Formula {
     }
 }
 
-fn config(seed: u64) -> ProptestConfig {
-    ProptestConfig {
-        cases: 200,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed),
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(config(4))]
+    #![proptest_config(config(200, 4))]
 
     /// All runnable, weights feasible
     #[test]

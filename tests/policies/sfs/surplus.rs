@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 
 use divvy_policy::{TaskId, WEIGHT_NICE_0};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
+use divvy_tests::cases::config;
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
 /// Parameters of sfs, in its order
@@ -262,15 +262,6 @@ fn event() -> impl Strategy<Value = Event> {
         12 => (0usize..8).prop_map(Event::Decide),
         8 => prop_oneof![Just(QUANTUM_NS), 1..2 * QUANTUM_NS, 1u64..1000].prop_map(Event::Pass),
     ]
-}
-
-fn config(cases: u32, seed: u64) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed),
-        ..ProptestConfig::default()
-    }
 }
 
 proptest! {

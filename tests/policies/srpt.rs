@@ -1,4 +1,5 @@
-//! Who knows how long jobs will run: papers/srpt.md.
+//! srpt: papers/srpt.md.
+
 use divvy_policy::spec::parse;
 use divvy_results::report::Run;
 use divvy_sim::run::{Options, simulate};

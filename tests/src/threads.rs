@@ -1,16 +1,14 @@
-//! The modifiers that count threads, procfair (papers/procfair.md) and tfps (papers/tfps.md), against their formulas in
-//! 128 bits, and what the papers show of them.
+//! Threads of processes that start, end, block and change, and the weights that modifiers give them.
 
 use std::collections::BTreeMap;
 
 use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
-use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
+use crate::lockstep::{Lockstep, QUANTUM_NS};
 
 #[derive(Clone, Debug)]
-enum Event {
+pub enum Event {
     /// A thread of a process, with its weight; of process 0, in one of its own.
     Starts(u32, u64),
     Wakes(usize),
@@ -20,7 +18,7 @@ enum Event {
     Moves(usize, u32),
 }
 
-fn event() -> impl Strategy<Value = Event> {
+pub fn event() -> impl Strategy<Value = Event> {
     let weight = || prop_oneof![2 => 1u64..20, 1 => 1u64..100_000_000];
     prop_oneof![
         4 => (0u32..5, weight()).prop_map(|(p, w)| Event::Starts(p, w)),
@@ -40,7 +38,7 @@ struct Thread {
 }
 
 /// What is told to a machine, and kept beside it.
-struct Told {
+pub struct Told {
     machine: Machine,
     threads: BTreeMap<TaskId, Thread>,
     last: TaskId,
@@ -50,13 +48,13 @@ struct Told {
 const PROCESSES: u32 = 1000;
 
 impl Told {
-    fn new(modifier: &str, all: bool, cpus: u32) -> Told {
+    pub fn new(modifier: &str, all: bool, cpus: u32) -> Told {
         let params = [(modifier, 0, i64::from(all))];
         let machine = Machine::new("rr", &[modifier], &params, cpus, QUANTUM_NS).unwrap();
         Told { machine, threads: BTreeMap::new(), last: 0 }
     }
 
-    fn tell(&mut self, event: &Event) {
+    pub fn tell(&mut self, event: &Event) {
         let ids: Vec<TaskId> = self.threads.keys().copied().collect();
         let chosen = |n: usize| ids[n % ids.len()];
         match *event {
@@ -100,7 +98,7 @@ impl Told {
     }
 
     /// Of each runnable thread: its weight in the machine, and by a formula of (own weight, threads of its process).
-    fn compare(&self, all: bool, formula: impl Fn(u128, u128) -> u128) {
+    pub fn compare(&self, all: bool, formula: impl Fn(u128, u128) -> u128) {
         for (&id, thread) in self.threads.iter().filter(|(_, thread)| thread.is_runnable) {
             let counts = |other: &&Thread| other.process == thread.process && (all || other.is_runnable);
             let alpha = self.threads.values().filter(counts).count() as u128;
@@ -110,81 +108,9 @@ impl Told {
     }
 }
 
-fn config(seed: u64) -> ProptestConfig {
-    ProptestConfig {
-        cases: 300,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed),
-        ..ProptestConfig::default()
-    }
-}
-
-proptest! {
-    #![proptest_config(config(6))]
-
-    #[test]
-    fn procfair_r1_r2_is_its_formula(
-        all in any::<bool>(),
-        events in prop::collection::vec(event(), 60),
-    ) {
-        let mut told = Told::new("procfair", all, 2);
-        for event in &events {
-            told.tell(event);
-            told.compare(all, |weight, alpha| weight / alpha);
-        }
-    }
-
-    #[test]
-    fn tfps_r1_r2_is_its_formula(
-        cpus in 1u32..9,
-        all in any::<bool>(),
-        events in prop::collection::vec(event(), 60),
-    ) {
-        let mut told = Told::new("tfps", all, cpus);
-        for event in &events {
-            told.tell(event);
-            told.compare(all, |weight, alpha| weight * alpha.min(cpus.into()) / alpha);
-        }
-    }
-}
-
-/// Programs of 1, 4 and 16 threads on 4 CPUs: 1:4:4. By the weights, and by what they get.
-#[test]
-fn tfps_r1_r2_figure_10() {
-    for policy in ["sfq", "stride", "sfs", "gr3"] {
-        let mut four = Lockstep::new(&format!("{policy}+tfps"), 4);
-        let programs: Vec<Vec<TaskId>> = [1, 4, 16].map(|n| program(&mut four, n)).into();
-        let weight = |threads: &Vec<TaskId>| threads.iter().map(|&t| four.machine.weight(t)).sum::<u64>();
-        assert_eq!(programs.iter().map(weight).collect::<Vec<_>>(), [12, 48, 48].map(|w| w * WEIGHT_UNIT));
-        four.run(9 * 500);
-        let got = |threads: &Vec<TaskId>| threads.iter().map(|&t| four.quanta[t as usize]).sum::<u64>();
-        let got: Vec<u64> = programs.iter().map(got).collect();
-        for (got, expected) in got.iter().zip([2000_u64, 8000, 8000]) {
-            assert!(got.abs_diff(expected) * 100 <= expected, "{policy}: {got} of {expected} quanta");
-        }
-    }
-}
-
 /// A process of so many threads of weight 12
-fn program(machine: &mut Lockstep, threads: usize) -> Vec<TaskId> {
+pub fn program(machine: &mut Lockstep, threads: usize) -> Vec<TaskId> {
     let first = machine.add(12);
     let others = (1..threads).map(|_| machine.add_to(first, 12));
     std::iter::once(first).chain(others).collect()
-}
-
-/// A process that a divided one forks weighs what was asked for, and so do the threads of the first when they are few
-/// again: nothing is divided twice.
-#[test]
-fn procfair_r3_children_do_not_inherit_the_division() {
-    for (modifier, divided) in [("procfair", 3), ("tfps", 6)] {
-        let mut two = Lockstep::new(&format!("rr+{modifier}"), 2);
-        let parent = program(&mut two, 4);
-        assert!(parent.iter().all(|&t| two.machine.weight(t) == divided * WEIGHT_UNIT), "{modifier}");
-        let child = two.add(12);
-        assert_eq!(two.machine.weight(child), 12 * WEIGHT_UNIT, "{modifier}");
-        for &thread in &parent[1..] {
-            two.leave(thread, true);
-        }
-        assert_eq!(two.machine.weight(parent[0]), 12 * WEIGHT_UNIT, "{modifier}");
-    }
 }

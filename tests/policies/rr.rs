@@ -1,4 +1,4 @@
-//! Policies that keep a line: papers/rr.md, papers/fcfs.md.
+//! rr: papers/rr.md.
 
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
@@ -12,19 +12,6 @@ fn rr_r1_r2_to_the_end_of_the_line() {
     one.add(1);
     one.wake(2);
     assert_eq!(one.first_cpu(5), [1, 4, 2, 3, 1]);
-}
-
-#[test]
-fn fcfs_r1_r2_first_until_it_gives_way() {
-    let mut one = Lockstep::with("fcfs", 1, &[1, 1, 1]);
-    assert_eq!(one.first_cpu(3), [1, 1, 1]);
-    one.machine.yielding(0);
-    assert_eq!(one.first_cpu(2), [2, 2]);
-    one.leave(2, false);
-    assert_eq!(one.first_cpu(2), [3, 3]);
-    one.wake(2);
-    one.leave(3, true);
-    assert_eq!(one.first_cpu(1), [1], "1 gave way before 2 came back");
 }
 
 /// Two CPUs, four tasks: the line moves on by two each quantum.
