@@ -2,65 +2,89 @@
 
 use divvy_policy::{Event, Machine, TaskId, WEIGHT_UNIT};
 
+/// A millisecond, in ns.
 pub const MS: u64 = 1_000_000;
+/// A second, in ns.
 pub const SEC: u64 = 1_000 * MS;
 
 /// What a task does after it arrives: run, sleep, run, ... for so many ns each, then exit.
 #[derive(Clone)]
 pub struct Program {
+    /// Time of arrival, in ns.
     pub arrival: u64,
     /// In the kernel's table: nice 0 is 1024.
     pub weight: u64,
+    /// Bursts and sleeps in turn, in ns; the first and the last are bursts.
     pub steps: Vec<u64>,
 }
 
 impl Program {
+    /// A program from its three parts.
     pub fn new(arrival: u64, weight: u64, steps: &[u64]) -> Program {
         Program { arrival, weight, steps: steps.to_vec() }
     }
 }
 
+/// Where a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
+    /// It has not come, or it sleeps.
     Away,
+    /// It is runnable and has no CPU.
     Waiting,
+    /// It is on a CPU.
     Running,
+    /// It has exited.
     Done,
 }
 
 /// The bench's own account of a task, from events only.
 pub struct Task {
+    /// Where it is now.
     pub state: State,
+    /// In the kernel's table.
     pub weight: u64,
-    /// When it last became runnable, and its place among those that did.
+    /// When it last became runnable, in ns.
     pub arrived: u64,
+    /// Its place among the tasks that became runnable.
     pub order: u64,
-    /// Service in all, and since it last became runnable.
+    /// Service in all, in ns.
     pub service: u64,
+    /// Service since it last became runnable, in ns.
     pub burst: u64,
+    /// When its last burst so far ended, in ns.
     pub completion: u64,
     steps: std::vec::IntoIter<u64>,
     left: u64,
     next_wake: Option<u64>,
 }
 
+/// A stretch of time in which one CPU ran one task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
+    /// The CPU.
     pub cpu: usize,
+    /// The task.
     pub task: TaskId,
+    /// Its begin, in ns.
     pub from: u64,
+    /// Its end, in ns.
     pub to: u64,
 }
 
 /// Told what the machine is told, in the same order.
 pub trait Watch {
+    /// A task becomes runnable; `new` if it does so for the first time.
     fn join(&mut self, _id: TaskId, _new: bool, _now: u64) {}
+    /// A task blocks or exits.
     fn leave(&mut self, _id: TaskId, _exits: bool, _now: u64) {}
     /// The turn on `cpu` is over, as its task waits again; service is charged up to here.
     fn stop(&mut self, _id: TaskId, _now: u64) {}
+    /// A task is charged for `ran` ns.
     fn charge(&mut self, _id: TaskId, _ran: u64, _now: u64) {}
     /// The turn that ends next does so because its task yields.
     fn yields(&mut self, _id: TaskId) {}
+    /// A task gets another weight, in the machine's unit.
     fn reweigh(&mut self, _id: TaskId, _weight: u64, _now: u64) {}
     /// A task joined when all CPUs were busy, and took a CPU or not.
     fn preempts(&mut self, _woken: TaskId, _cpu: Option<usize>, _now: u64) {}
@@ -68,6 +92,7 @@ pub trait Watch {
     fn pick(&mut self, _cpu: usize, _chosen: TaskId, _tasks: &[Task], _now: u64) {}
 }
 
+/// Watches nothing.
 pub struct Nobody;
 impl Watch for Nobody {}
 
@@ -78,13 +103,19 @@ struct Turn {
     ends: u64,
 }
 
+/// A machine, the tasks on it, and the time.
 pub struct Bench<W> {
+    /// The machine under test.
     pub machine: Machine,
     /// By id; 0 is nobody.
     pub tasks: Vec<Task>,
+    /// Which CPU ran which task, in order of time.
     pub segments: Vec<Segment>,
+    /// How often a CPU went from one task to another.
     pub switches: u64,
+    /// The watcher.
     pub watch: W,
+    /// The time, in ns.
     pub now: u64,
     /// Turns end at multiples of this; 0 is exactly at the end of a slice.
     pub tick: u64,
@@ -100,6 +131,7 @@ pub fn machine(spec: (&str, &[i64]), cpus: usize, quantum: u64) -> Machine {
 }
 
 impl<W: Watch> Bench<W> {
+    /// All tasks are added and none has come yet. `spec` is as in [`machine`].
     pub fn new(spec: (&str, &[i64]), cpus: usize, quantum: u64, programs: &[Program], watch: W) -> Bench<W> {
         let nobody = Program::new(u64::MAX, 1024, &[]);
         let tasks = std::iter::once(&nobody).chain(programs).map(|p| Task {
@@ -150,6 +182,7 @@ impl<W: Watch> Bench<W> {
         assert_eq!(self.machine.faults(), 0, "the policy broke its contract");
     }
 
+    /// When each task ended, in s.
     pub fn completions(&self) -> Vec<f64> {
         self.tasks[1..].iter().map(|t| t.completion as f64 / SEC as f64).collect()
     }
@@ -237,12 +270,12 @@ impl<W: Watch> Bench<W> {
         }
     }
 
-    /// A task that is not done gets another weight, in the kernel's table.
-    /// The policy's own parameters are in the order of its list.
+    /// Sets a parameter of the policy, by its place in the policy's list.
     pub fn set_param(&mut self, index: u32, value: i64) {
         self.machine.tell(&Event::SetParam { owner: 0, index, value }, self.now);
     }
 
+    /// A task that is not done gets another weight, in the kernel's table.
     pub fn set_weight(&mut self, id: TaskId, weight: u64) {
         let running = self.turns.iter().position(|t| t.as_ref().is_some_and(|t| t.task == id));
         running.into_iter().for_each(|cpu| self.settle(cpu));

@@ -4,9 +4,12 @@ use divvy_workload::Workload;
 
 use crate::record::{self, Record};
 
+/// A millisecond, in ns.
 pub const MS: u64 = 1_000_000;
+/// A second, in ns.
 pub const S: u64 = 1_000 * MS;
 
+/// A workload from its TOML.
 pub fn workload(toml: &str) -> Workload {
     Workload::parse(toml, "example.toml").unwrap_or_else(|e| panic!("{e}"))
 }
@@ -14,11 +17,13 @@ pub fn workload(toml: &str) -> Workload {
 /// A run in which rows are found by their names.
 pub struct Example(pub Record);
 
+/// Runs a workload to its end.
 pub fn run(toml: &str, spec: &str) -> Example {
     Example(record::run(&workload(toml), spec, 1))
 }
 
 impl Example {
+    /// The row of the report that has this name.
     pub fn row(&self, name: &str) -> usize {
         let found = self.0.run.tasks.iter().position(|t| t.name == name);
         found.unwrap_or_else(|| panic!("no row {name}"))

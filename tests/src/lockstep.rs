@@ -14,6 +14,7 @@ struct Turn {
 
 /// A machine and what its tasks received.
 pub struct Lockstep {
+    /// The machine under test.
     pub machine: Machine,
     on: Vec<Option<Turn>>,
     /// Full quanta that each task received, by id.
@@ -42,6 +43,7 @@ impl Lockstep {
         Lockstep::of(Machine::new(policy, &[], &params, cpus, QUANTUM_NS).unwrap(), cpus)
     }
 
+    /// A machine to which no task has been added.
     pub fn of(machine: Machine, cpus: u32) -> Lockstep {
         Lockstep { machine, on: vec![None; cpus as usize], quanta: vec![0], state: vec![None], now_ns: 0 }
     }
@@ -71,6 +73,7 @@ impl Lockstep {
         id
     }
 
+    /// A task that slept is runnable again.
     pub fn wake(&mut self, task: TaskId) {
         self.state[task as usize] = Some(true);
         self.machine.wake(task, false, self.now_ns);
@@ -99,6 +102,7 @@ impl Lockstep {
         self.machine.wake(task, true, self.now_ns);
     }
 
+    /// A task gets another weight.
     pub fn set_weight(&mut self, task: TaskId, weight: u64) {
         self.machine.set_weight(task, weight * WEIGHT_UNIT, self.now_ns);
     }
@@ -108,6 +112,7 @@ impl Lockstep {
         (1..).zip(&self.state[1..]).filter_map(|(id, state)| state.map(|_| id)).collect()
     }
 
+    /// Whether a task waits or runs.
     pub fn is_runnable(&self, task: TaskId) -> bool {
         self.state[task as usize] == Some(true)
     }

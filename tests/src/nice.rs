@@ -2,17 +2,22 @@
 
 use crate::bench::{Bench, MS, Nobody, Program, SEC};
 
-/// Weights of these nice values in the kernel's table
+/// The weight of nice -20 in the kernel's table.
 pub const NICE_MINUS_20: u64 = 88_761;
 
+/// The weight of nice -5.
 pub const NICE_MINUS_5: u64 = 3121;
 
+/// The weight of nice 0.
 pub const NICE_0: u64 = 1024;
 
+/// The weight of nice 5.
 pub const NICE_5: u64 = 335;
 
+/// The weight of nice 19.
 pub const NICE_19: u64 = 15;
 
+/// Programs of these weights that run all the time.
 pub fn hogs(weights: &[u64]) -> Vec<Program> {
     weights.iter().map(|&w| Program::new(0, w, &[1000 * SEC])).collect()
 }

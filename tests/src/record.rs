@@ -10,7 +10,9 @@ use divvy_workload::Workload;
 
 /// A run and its slices, in the order in which they were told.
 pub struct Record {
+    /// The run's part of the report.
     pub run: Run,
+    /// Each stretch in which a task ran on a CPU.
     pub slices: Vec<Slice>,
 }
 

@@ -15,6 +15,7 @@ pub type Params = &'static [(&'static str, usize, i64)];
 pub struct Random(u64);
 
 impl Random {
+    /// The numbers that follow from this seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }

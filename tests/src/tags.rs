@@ -23,6 +23,7 @@ pub fn least_tag_first(weights: &[u64], ahead: u64, n: usize) -> Vec<u32> {
         .collect()
 }
 
+/// Up to 11 integer weights.
 pub fn weight_set() -> impl Strategy<Value = Vec<u64>> {
     prop_oneof![prop::collection::vec(1u64..13, 1..12), prop::collection::vec(1u64..100, 1..12)]
 }

@@ -7,17 +7,24 @@ use proptest::prelude::*;
 
 use crate::lockstep::{Lockstep, QUANTUM_NS};
 
+/// What happens to threads. A number selects one of those that there are.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A thread of a process, with its weight; of process 0, in one of its own.
     Starts(u32, u64),
+    /// A thread becomes runnable.
     Wakes(usize),
+    /// A thread blocks.
     Blocks(usize),
+    /// A thread ends.
     Exits(usize),
+    /// A thread gets another weight.
     Weighs(usize, u64),
+    /// A thread goes to another process.
     Moves(usize, u32),
 }
 
+/// A random event.
 pub fn event() -> impl Strategy<Value = Event> {
     let weight = || prop_oneof![2 => 1u64..20, 1 => 1u64..100_000_000];
     prop_oneof![
@@ -48,12 +55,14 @@ pub struct Told {
 const PROCESSES: u32 = 1000;
 
 impl Told {
+    /// A machine with this modifier, the parameter `all` of it, and no threads.
     pub fn new(modifier: &str, all: bool, cpus: u32) -> Told {
         let params = [(modifier, 0, i64::from(all))];
         let machine = Machine::new("rr", &[modifier], &params, cpus, QUANTUM_NS).unwrap();
         Told { machine, threads: BTreeMap::new(), last: 0 }
     }
 
+    /// One event happens.
     pub fn tell(&mut self, event: &Event) {
         let ids: Vec<TaskId> = self.threads.keys().copied().collect();
         let chosen = |n: usize| ids[n % ids.len()];

@@ -6,7 +6,9 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
+/// A microsecond, in ns.
 pub const US: u64 = 1_000;
+/// A millisecond, in ns.
 pub const MS: u64 = 1_000_000;
 
 /// What all tasks have.
