@@ -8,10 +8,11 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use divvy_kernel::flow::DEFAULT_DB;
 use divvy_kernel::load::MAX_POOL;
-use divvy_kernel::play::Scale;
-use divvy_lab::sweep::WarmUp;
-use divvy_sim::workload::parse_duration;
+use divvy_play::Scale;
+use divvy_policy::units::parse_duration;
+use divvy_sweep::WarmUp;
 
+use crate::commands::help::HelpArgs;
 use crate::top::metrics;
 use crate::top::rows::{By, Column};
 use crate::{assert, exit};
@@ -61,6 +62,7 @@ pub enum Command {
     Policies(PoliciesArgs),
     Paper(PaperArgs),
     Sweep(SweepArgs),
+    Help(HelpArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -660,6 +662,18 @@ pub enum Figure {
     Wait,
     /// Who ran on which CPU in --gantt-span (not of play)
     Timeline,
+}
+
+impl From<Figure> for divvy_pages::drawing::Figure {
+    fn from(figure: Figure) -> Self {
+        match figure {
+            Figure::Share => Self::Share,
+            Figure::Error => Self::Error,
+            Figure::Response => Self::Response,
+            Figure::Wait => Self::Wait,
+            Figure::Timeline => Self::Timeline,
+        }
+    }
 }
 
 /// What Perfetto's files are called.

@@ -9,7 +9,7 @@
 //! statistic = "mean" | "p50" | "p90" | "p99" | "max" | "min" | "sum" | "count"
 //! ```
 //!
-//! Quantities are those of [`QUANTITIES`](crate::measure::QUANTITIES). A quantity of the run stands
+//! Quantities are those of [`QUANTITIES`](divvy_results::measure::QUANTITIES). A quantity of the run stands
 //! alone (`jain`), one of a task names its task (`share(T1)`) or pools tasks (`max(error)`), and a
 //! distribution needs a statistic (`p99(response, task=T1)`). A task's name stands for all instances
 //! of its `count`. Without a task, a distribution is that of all jobs of the run; several tasks that are
@@ -21,11 +21,11 @@
 
 use std::fmt;
 
-use divvy_sim::quantity;
-use divvy_sim::report::{Report, Run, TaskResult};
-use divvy_sim::workload::nearest;
+use divvy_policy::nearest;
+use divvy_policy::quantity;
+use divvy_results::report::{Report, Run, TaskResult};
 
-use crate::measure::{QUANTITIES, Quantity, Source, Statistic, Unit};
+use divvy_results::measure::{QUANTITIES, Quantity, Source, Statistic, Unit};
 
 mod parse;
 #[cfg(test)]

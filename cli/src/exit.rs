@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use divvy_kernel::flow::StoreError;
 use divvy_kernel::load::{AskError, LoadError, Missing};
-use divvy_kernel::log::LogError;
-use divvy_kernel::play::PlayError;
-use divvy_lab::sweep::{SweepError, TableError};
+use divvy_log::LogError;
+use divvy_play::PlayError;
+use divvy_policy::spec::SpecError;
 use divvy_sim::run::RunError;
-use divvy_sim::spec::SpecError;
-use divvy_sim::workload::WorkloadError;
-use divvy_sim::workload::rtapp::Inexpressible;
+use divvy_sweep::{SweepError, TableError};
 use divvy_trace::TraceError;
+use divvy_workload::WorkloadError;
+use divvy_workload::rtapp::Inexpressible;
 
 use crate::assert::{ClaimError, NotMet};
 use crate::commands::common::NoTrace;
@@ -29,7 +29,7 @@ use crate::commands::sweep::BadOutput;
 use crate::commands::verify::{Incomplete, Mismatched};
 use crate::place::BadPlace;
 use crate::top::Unloaded;
-use crate::view::drawing::NoFigure;
+use divvy_pages::drawing::NoFigure;
 
 /// The codes, for the end of the help.
 pub const HELP: &str = "\
@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn errors_keep_their_code_through_context() {
-        let policies = divvy_sim::policy::all();
-        assert_eq!(number_of(divvy_sim::spec::parse("nosuch", policies).expect_err("unknown")), 2);
+        let policies = divvy_policy::all();
+        assert_eq!(number_of(divvy_policy::spec::parse("nosuch", policies).expect_err("unknown")), 2);
         assert_eq!(number_of(Claim::parse("jain").expect_err("no claim")), 2);
         assert_eq!(number_of(NotMet { failures: vec![] }), 3);
         let file = WorkloadError::File { file: "x".to_owned(), reason: "gone".to_owned() };

@@ -63,7 +63,7 @@ impl FigureBar {
     }
 }
 
-impl divvy_lab::Progress for FigureBar {
+impl divvy_results::progress::StepProgress for FigureBar {
     fn begin(&self, steps: u64) {
         self.0.set_length(steps);
     }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use divvy_sim::report::{Report, TaskResult};
-use divvy_sim::workload::{Dist, Purpose, instance, stream};
+use divvy_results::report::{Report, TaskResult};
+use divvy_workload::{Dist, Purpose, instance, stream};
 
 const MS: u64 = 1_000_000;
 

@@ -37,7 +37,6 @@ echo '#include <bpf/libbpf.h>' >"$out/probe.c"
 echo 'int main(void) { return !libbpf_version_string(); }' >>"$out/probe.c"
 cc "$out/probe.c" -o "$out/probe" -lbpf 2>"$out/probe.log" || not_here "no libbpf; apt-get install libbpf-dev"
 
-includes="-Ipolicy -Isim/native"
 # The kernel's headers are in a directory for this architecture, which clang does not search for the BPF target.
 kernel_includes="-I/usr/include/$(cc -print-multiarch)"
 
@@ -46,13 +45,14 @@ seeds_of() {
 	grep -q '^#define POLICY_BASELINE' "policy/select/$1.h" && echo 1 || echo 3
 }
 
-check() {
-	unit="-DDIVVY_POLICY=$1 -DPOLICY_HEADER=\"select/$1.h\""
-	"$clang" -O2 -g -target bpf -mcpu=v3 -Wall -Werror -Wno-unused-function $unit $includes $kernel_includes \
-		-c kernel/bpf/check.bpf.c -o "$out/$1.bpf.o" || return 1
-	cc -std=gnu11 -O2 -Wall -Werror -Wno-unused-function $unit '-DPOOL=(1u<<14)' $includes \
-		kernel/bpf/check.c -o "$out/check-$1" -lbpf || return 1
-	"$out/check-$1" "$out/$1.bpf.o" "${DIVVY_SEEDS:-$(seeds_of "$1")}"
+check() { # POLICY
+	policy=$1
+	set -- -Wall -Werror -Wno-unused-function "-DDIVVY_POLICY=$policy" "-DPOLICY_HEADER=\"select/$policy.h\"" \
+		-Ipolicy -Ipolicy/native
+	"$clang" -O2 -g -target bpf -mcpu=v3 "$@" "$kernel_includes" -c kernel/bpf/check.bpf.c -o "$out/$policy.bpf.o" ||
+		return 1
+	cc -std=gnu11 -O2 "$@" '-DPOOL=(1u<<14)' kernel/bpf/check.c -o "$out/check-$policy" -lbpf || return 1
+	"$out/check-$policy" "$out/$policy.bpf.o" "${DIVVY_SEEDS:-$(seeds_of "$policy")}"
 }
 
 # Policies that are for the simulator only are not checked.

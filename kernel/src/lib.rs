@@ -1,6 +1,4 @@
-//! The kernel's side of divvy.
+//! The kernel's side of divvy: policies as sched_ext schedulers, and what programs' behaviour was learned.
 
 pub mod flow;
 pub mod load;
-pub mod log;
-pub mod play;

@@ -4,11 +4,10 @@
 //!
 //!     cargo bench -p divvy-lab
 
-use std::time::Instant;
-
-use divvy_sim::policy::{self, Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::spec::parse;
+use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
 use divvy_sim::run::machine;
-use divvy_sim::spec::parse;
+use std::time::Instant;
 
 const QUANTUM_NS: u64 = 1_000_000;
 const ROUNDS: usize = 15;
@@ -86,7 +85,7 @@ fn bare_gr3(weights: &[u64], ran: &mut [TaskId]) {
 }
 
 fn with_clients(spec: &str, weights: &[u64]) -> Machine {
-    let spec = parse(spec, policy::all()).expect("a known spec");
+    let spec = parse(spec, divvy_policy::all()).expect("a known spec");
     let mut machine = machine(&spec, 1, QUANTUM_NS).expect("a machine");
     for (id, weight) in (1..).zip(weights) {
         machine.add(id, id, weight * WEIGHT_UNIT, 0);

@@ -1,12 +1,11 @@
 //! What scheduling costs natively, in ns of this machine. No two runs give the same numbers: the least of many short
 //! batches is taken, of all policies in turns, so that ratios within a run mean something on a busy machine too.
 
-use std::time::Instant;
-
-use divvy_sim::policy::{self, Event, Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::spec;
+use divvy_policy::{Event, Machine, TaskId, WEIGHT_UNIT};
 use divvy_sim::run::machine;
-use divvy_sim::spec;
-use divvy_sim::workload::{Purpose, stream};
+use divvy_workload::{Purpose, stream};
+use std::time::Instant;
 
 use crate::reproduce::{LabError, Setting};
 
@@ -74,7 +73,7 @@ pub fn per_decision(
 impl Bench {
     fn new(case: &Case, n: u32, clients: Clients, seed: u64) -> Result<Bench, LabError> {
         let broken = |what: String| LabError::Run(format!("policy {}: {what}", case.spec));
-        let spec = spec::parse(case.spec, policy::all()).map_err(|error| broken(error.to_string()))?;
+        let spec = spec::parse(case.spec, divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
         let mut machine = machine(&spec, case.cpus, QUANTUM_NS).map_err(broken)?;
         let mut random = stream(seed, 0, u64::from(n), Purpose::Run);
         let runnable = if clients == Clients::Stay { n } else { n / 2 };

@@ -4,23 +4,18 @@
 //! A figure is a driver in `figures/`, workloads in `workloads/` where it has any, and a table in `expected/`: what
 //! the paper prints, how near to that is near enough, and what the small version measures, which a test compares.
 //! What does not reproduce says so in its table, with the reason; no tolerance is made to hide it.
-//!
-//! [`sweep`] runs any workload at every combination of values of what is varied.
 
 mod catalog;
 mod claim;
 mod cost;
-pub mod csv;
 mod expected;
 mod figures;
-pub mod plot;
 mod reproduce;
 mod requests;
 mod run;
 mod study;
-pub mod sweep;
 
 pub use catalog::{Figure, all, find};
 pub use claim::{Claim, Printed, Value, Verdict};
 pub use figures::Found;
-pub use reproduce::{LabError, Progress, Reproduction, Setting, reproduce};
+pub use reproduce::{LabError, Reproduction, Setting, reproduce};

@@ -1,14 +1,13 @@
 //! Runs a figure and judges what it found by its table.
 
 use std::path::{Path, PathBuf};
-
-use divvy_sim::policy;
 use thiserror::Error;
 
 use crate::catalog::Figure;
 use crate::claim::{Claim, Value, Verdict, meets};
 use crate::expected::{Row, Table};
-use crate::plot::Plot;
+use divvy_pages::plot::Plot;
+use divvy_results::progress::StepProgress;
 
 /// How to run a figure.
 #[derive(Clone, Copy)]
@@ -18,23 +17,9 @@ pub struct Setting<'a> {
     /// Where all random numbers come from.
     pub seed: u64,
     /// Told how far it is.
-    pub progress: &'a dyn Progress,
+    pub progress: &'a dyn StepProgress,
     /// Where studies keep what they have found so far, so that a run that is interrupted can be resumed.
     pub saved: Option<&'a Path>,
-}
-
-/// Told how far a figure is; it may be told from several threads.
-pub trait Progress: Sync {
-    /// There are so many steps to do.
-    fn begin(&self, steps: u64);
-    /// So many more are done.
-    fn advance(&self, steps: u64);
-}
-
-/// Nobody looks on.
-impl Progress for () {
-    fn begin(&self, _: u64) {}
-    fn advance(&self, _: u64) {}
 }
 
 /// Why a figure has no result.
@@ -90,7 +75,7 @@ impl Reproduction {
 pub fn reproduce(figure: &'static Figure, setting: &Setting) -> Result<Reproduction, LabError> {
     let own = |what: String| LabError::Own { file: format!("expected/{}.toml", figure.id), what };
     let table = Table::parse(figure.table).map_err(own)?;
-    let missing = figure.policies.iter().find(|name| policy::find(name).is_none());
+    let missing = figure.policies.iter().find(|name| divvy_policy::find(name).is_none());
     if let (Some(name), 1) = (missing, figure.policies.len()) {
         return Ok(without(figure, setting, table, name));
     }

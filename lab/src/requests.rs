@@ -4,8 +4,8 @@
 //! Tasks `user..` send requests: their jobs are the requests. Tasks `serve..` work for the user of the same number; what
 //! they receive until the request ends is part of its size.
 
-use divvy_sim::stats::{Interval, interval95};
-use divvy_sim::workload::Workload;
+use divvy_results::stats::{Interval, interval95};
+use divvy_workload::Workload;
 use rayon::prelude::*;
 
 use crate::reproduce::{LabError, Setting};

@@ -1,12 +1,12 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
-use divvy_sim::engine::{Engine, JobDone, Seen, Setup, Slice};
-use divvy_sim::policy;
-use divvy_sim::report::Run;
+use divvy_policy::spec;
+use divvy_results::observation::{JobDone, Seen, Slice};
+use divvy_results::report::Run;
+use divvy_sim::engine::{Engine, Setup};
 use divvy_sim::run::{Rows, machine};
 use divvy_sim::sharing::Sharing;
-use divvy_sim::spec;
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 
 use crate::reproduce::LabError;
 
@@ -32,7 +32,7 @@ pub struct Record {
 /// The first of the policies and modifiers of a spec that this build does not have.
 pub fn missing(spec: &str) -> Option<String> {
     let names = spec.split('+').map(|part| part.split(':').next().unwrap_or(part));
-    names.into_iter().find(|name| policy::find(name).is_none()).map(str::to_owned)
+    names.into_iter().find(|name| divvy_policy::find(name).is_none()).map(str::to_owned)
 }
 
 /// Runs a workload to its end.
@@ -75,7 +75,7 @@ fn with_engine<'a>(
     observe: impl FnOnce(&mut Engine<'a>),
 ) -> Result<Run, LabError> {
     let broken = |what: String| LabError::Run(format!("{} under {text}: {what}", workload.name));
-    let spec = spec::parse(text, policy::all()).map_err(|error| broken(error.to_string()))?;
+    let spec = spec::parse(text, divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
     let machine = machine(&spec, workload.cpus, workload.quantum_ns).map_err(broken)?;
     let setup = Setup {
         seed,

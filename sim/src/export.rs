@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use divvy_trace::{Counter, FIRST_TID, OutRun, OutThread, OutWake, Outgoing, State};
 
-use crate::course::{Course, Stretch, What};
-use crate::report::{Run, TaskResult};
+use divvy_results::course::{Course, Stretch, What};
+use divvy_results::report::{Run, TaskResult};
 
 /// Priority of nice 0.
 const NICE_0: i16 = 120;

@@ -5,15 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::run::{Options, Progress, Rows, RunError, simulate_rows};
+use divvy_policy::spec;
+use divvy_policy::spec::Spec;
+use divvy_results::report::{RecordedReport, RecordedTask, Report, TraceReport, WakeCounts};
 use divvy_trace::{
     Cause, Grade, Observed, Recording, Replay, ReplayTask, Spread, Start, Step as Recorded, Timing,
 };
-
-use crate::policy;
-use crate::report::{RecordedReport, RecordedTask, Report, TraceReport, WakeCounts};
-use crate::run::{Options, Progress, Rows, RunError, simulate_rows};
-use crate::spec::{self, Spec};
-use crate::workload::{Arrivals, DEFAULT_QUANTUM_NS, Dist, MAX_CPUS, Step, Task, Weight, Workload};
+use divvy_workload::{Arrivals, DEFAULT_QUANTUM_NS, Dist, MAX_CPUS, Step, Task, Weight, Workload};
 
 /// Stands for the scheduler of the recording: Linux from 6.6 on.
 const MODEL: &str = "eevdf";
@@ -131,7 +130,7 @@ fn mean_ns(threads: &[&Observed], part: fn(&Observed) -> Spread) -> Option<f64> 
 /// Mean response under the model of the recorded scheduler, on as many CPUs as it had and to the
 /// recording's end; `None` if those are too many.
 fn model_response_ns(workload: &Workload, options: &ReplayOptions) -> Result<Option<f64>, RunError> {
-    let Ok(model) = spec::parse(MODEL, policy::all()) else { return Ok(None) };
+    let Ok(model) = spec::parse(MODEL, divvy_policy::all()) else { return Ok(None) };
     if workload.cpus > MAX_CPUS {
         return Ok(None);
     }

@@ -3,14 +3,17 @@
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::course::{Course, Window};
-use crate::engine::{Engine, Seen, Setup, Violation, metrics};
-use crate::figures::{self, Limits, Recorder};
-use crate::policy::{self, Machine};
-use crate::report::{Report, Run, SCHEMA_VERSION};
+use crate::engine::{Engine, Setup, Violation};
 use crate::sharing::Sharing;
-use crate::spec::{Part, Spec};
-use crate::workload::Workload;
+use divvy_policy::Machine;
+use divvy_policy::spec::{Part, Spec};
+use divvy_results::course::{Course, Window};
+use divvy_results::figures;
+use divvy_results::figures::{Limits, Recorder};
+use divvy_results::metrics;
+use divvy_results::observation::Seen;
+use divvy_results::report::{Report, Run, SCHEMA_VERSION};
+use divvy_workload::Workload;
 
 /// How to run a workload; `None` takes what the workload says.
 #[derive(Clone, Debug, Default)]
@@ -235,7 +238,7 @@ pub fn machine(spec: &Spec, cpus: u32, quantum_ns: u64) -> Result<Machine, Strin
 }
 
 fn index(part: &Part, param: &str) -> Result<usize, String> {
-    let info = policy::find(part.name).ok_or_else(|| format!("no policy is called {:?}", part.name))?;
+    let info = divvy_policy::find(part.name).ok_or_else(|| format!("no policy is called {:?}", part.name))?;
     let found = info.params.iter().position(|p| p.name == param);
     found.ok_or_else(|| format!("{} has no parameter {param:?}", part.name))
 }

@@ -1,6 +1,6 @@
 //! What the modifiers of a spec make of weights, for the models of what tasks are entitled to.
 
-use crate::spec::{Setting, Spec};
+use divvy_policy::spec::{Setting, Spec};
 
 /// What a thread of a process makes of its weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,8 @@
 //! A workload whose tasks can never go on ends with their names and what they wait for; one that only seems so runs.
-
-use divvy_sim::policy;
-use divvy_sim::report::Report;
+use divvy_policy::spec;
+use divvy_results::report::Report;
 use divvy_sim::run::{Options, RunError, simulate};
-use divvy_sim::spec;
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 
 fn run(tasks: &[(&str, &str)], head: &str) -> Result<Report, RunError> {
     let mut text = format!("{head}\n");
@@ -12,7 +10,7 @@ fn run(tasks: &[(&str, &str)], head: &str) -> Result<Report, RunError> {
         text += &format!("[[task]]\nname = \"{name}\"\n{body}\n");
     }
     let workload = Workload::parse(&text, "w.toml").unwrap_or_else(|e| panic!("{e}"));
-    let specs = spec::parse_list(&["rr".to_owned()], policy::all()).expect("a policy");
+    let specs = spec::parse_list(&["rr".to_owned()], divvy_policy::all()).expect("a policy");
     simulate(&workload, &specs, &Options::default(), &())
 }
 

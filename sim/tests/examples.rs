@@ -1,12 +1,10 @@
 //! The files of `examples/`: each runs as its first lines say, and those of the papers' figures give them.
 
-use std::path::{Path, PathBuf};
-
-use divvy_sim::policy;
-use divvy_sim::report::Report;
+use divvy_policy::spec;
+use divvy_results::report::Report;
 use divvy_sim::run::{Options, simulate};
-use divvy_sim::spec;
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
+use std::path::{Path, PathBuf};
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
@@ -14,7 +12,7 @@ fn examples() -> PathBuf {
 
 fn run(file: &str, specs: &str, schedule: usize) -> Report {
     let (workload, _) = Workload::load(&examples().join(file)).unwrap_or_else(|e| panic!("{e}"));
-    let specs = spec::parse_list(&[specs.to_owned()], policy::all()).unwrap_or_else(|e| panic!("{e}"));
+    let specs = spec::parse_list(&[specs.to_owned()], divvy_policy::all()).unwrap_or_else(|e| panic!("{e}"));
     simulate(&workload, &specs, &Options { schedule, ..Options::default() }, &())
         .unwrap_or_else(|e| panic!("{e}"))
 }
@@ -87,7 +85,7 @@ fn tfps_figure_10() {
 /// Mean response under each policy of the command, ms
 fn mean_response_ms(file: &str, specs: &str, task: &str) -> Vec<f64> {
     let report = run(file, specs, 0);
-    let mean = |run: &divvy_sim::report::Run| {
+    let mean = |run: &divvy_results::report::Run| {
         let of = run.tasks.iter().find(|t| t.name == task).expect("a row");
         of.response_ns.mean.expect("jobs ended") / 1e6
     };

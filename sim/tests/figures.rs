@@ -2,12 +2,11 @@
 
 use std::io::Read as _;
 
-use divvy_sim::figures::{Column, Figures, Limits};
-use divvy_sim::policy;
-use divvy_sim::report::{Report, Run};
+use divvy_policy::spec;
+use divvy_results::figures::{Column, Figures, Limits};
+use divvy_results::report::{Report, Run};
 use divvy_sim::run::{Options, simulate};
-use divvy_sim::spec;
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 
 /// Hogs, sleepers, short tasks that come and go, a warm-up, and costs of switches.
 const BUSY: &str = r#"
@@ -29,7 +28,7 @@ const POLICIES: [&str; 4] = ["rr", "eevdf", "sfs", "gr3+procfair"];
 
 fn report(figures: Option<Limits>) -> Report {
     let workload = Workload::parse(BUSY, "busy.toml").unwrap_or_else(|e| panic!("{e}"));
-    let specs = POLICIES.map(|text| spec::parse(text, policy::all()).unwrap_or_else(|e| panic!("{e}")));
+    let specs = POLICIES.map(|text| spec::parse(text, divvy_policy::all()).unwrap_or_else(|e| panic!("{e}")));
     let options = Options { seed: 7, reps: 2, figures, ..Options::default() };
     simulate(&workload, &specs, &options, &()).unwrap_or_else(|e| panic!("{e}"))
 }

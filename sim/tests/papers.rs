@@ -10,8 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use divvy_sim::policy;
-
 /// 'R', 'C' or 'D' and its number
 type Tag = (char, u32);
 /// Text by tag
@@ -142,7 +140,9 @@ impl Project {
         let read = |path: &PathBuf| fs::read_to_string(path).unwrap();
         let code = files(&root.join("policy"), ".h").iter().map(read).collect();
         let mut names = Vec::new();
-        for folder in ["sim/tests", "sim/src", "lab/src"] {
+        for folder in
+            ["sim/tests", "sim/src", "policy/src", "results/src", "workload/src", "workload/tests", "lab/src"]
+        {
             for path in files(&root.join(folder), ".rs") {
                 names.extend(tests(&read(&path)).into_iter().map(str::to_owned));
             }
@@ -256,7 +256,7 @@ fn pages_of(code: &str) -> Vec<String> {
 fn deviations_are_those_of_the_page() {
     let project = Project::read();
     let mut problems = Vec::new();
-    for info in policy::all() {
+    for info in divvy_policy::all() {
         let named = pages_of(&project.headers[info.name]);
         for row in &info.deviations {
             let entry = row.split_once(": ").and_then(|(number, text)| Some((tag(number)?, text)));

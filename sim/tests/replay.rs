@@ -1,17 +1,15 @@
 //! Replays of the recorded example.
 
-use std::path::Path;
-
-use divvy_sim::policy;
+use divvy_policy::spec;
+use divvy_results::report::Report;
 use divvy_sim::replay::{ReplayOptions, replay};
-use divvy_sim::report::Report;
 use divvy_sim::run::Options;
-use divvy_sim::spec;
+use std::path::Path;
 
 fn replayed(options: Options) -> Report {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/compile-beside-interactive.perf.data");
     let recording = divvy_trace::read(&file, &divvy_trace::ReadOptions::default()).expect("the example");
-    let spec = spec::parse("rr", policy::all()).expect("a policy");
+    let spec = spec::parse("rr", divvy_policy::all()).expect("a policy");
     replay("example", &recording, &[spec], &ReplayOptions { run: options, ..ReplayOptions::default() }, &())
         .expect("it runs")
 }

@@ -1,14 +1,12 @@
 //! Recordings with which there is nothing to do, and what is said of them; and what a part of one says of the whole.
-
-use divvy_sim::policy;
+use divvy_policy::spec;
 use divvy_sim::replay::{ReplayOptions, replay};
 use divvy_sim::run::Options;
-use divvy_sim::spec;
 use divvy_trace::{ReadOptions, read_bytes};
 
 fn outcome(text: &str, cpus: Option<u32>) -> Result<u32, String> {
     let recording = read_bytes(text.as_bytes(), "t.txt", &ReadOptions::default()).expect("readable");
-    let specs = spec::parse_list(&["rr".to_owned()], policy::all()).expect("a policy");
+    let specs = spec::parse_list(&["rr".to_owned()], divvy_policy::all()).expect("a policy");
     let options = ReplayOptions { run: Options { cpus, ..Options::default() }, ..ReplayOptions::default() };
     replay("t.txt", &recording, &specs, &options, &()).map(|r| r.cpus).map_err(|e| e.to_string())
 }
@@ -41,7 +39,7 @@ fn more_cpus_than_can_be_simulated_need_a_choice() {
 fn a_short_replay_has_the_error_of_the_whole() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/compile-beside-interactive.perf.txt");
     let recording = divvy_trace::read(path.as_ref(), &ReadOptions::default()).expect("readable");
-    let specs = spec::parse_list(&["rr".to_owned()], policy::all()).expect("a policy");
+    let specs = spec::parse_list(&["rr".to_owned()], divvy_policy::all()).expect("a policy");
     let error = |duration_ns| {
         let options =
             ReplayOptions { run: Options { duration_ns, ..Options::default() }, ..Default::default() };

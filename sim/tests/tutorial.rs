@@ -1,4 +1,4 @@
-//! The policy that the README walks through: it compiles as it stands there, and keeps the machine's rules.
+//! The policy that the tutorial walks through: it compiles as it stands there, and keeps the machine's rules.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,12 +8,15 @@ use std::{env, fs};
 const MODIFIER_SETS: u32 = 4;
 
 #[test]
-fn the_readmes_policy_compiles_and_loses_nothing() {
+fn the_tutorials_policy_compiles_and_loses_nothing() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tutorial");
     fs::create_dir_all(&dir).expect("a directory for the build");
     let (header, fuzzer) = (dir.join("mine.h"), dir.join("fuzz-mine"));
-    fs::write(&header, c_block(&fs::read_to_string(root().join("README.md")).expect("README.md")))
-        .expect("the header");
+    fs::write(
+        &header,
+        c_block(&fs::read_to_string(root().join("docs/tutorial.md")).expect("docs/tutorial.md")),
+    )
+    .expect("the header");
     build(&header, &fuzzer);
     for modifiers in 0..MODIFIER_SETS {
         run(Command::new(&fuzzer).args(["-m", &modifiers.to_string(), "-s", "1", "-n", "50"]));
@@ -35,8 +38,8 @@ fn build(header: &Path, fuzzer: &Path) {
         .args(["-DPOOL=64", "-DFUZZ_POLICY=mine"])
         .arg(format!("-DPOLICY_HEADER=\"{}\"", header.display()))
         // The header includes as it would from policy/select.
-        .args([include("policy"), include("policy/select"), include("sim/native")])
-        .arg(root().join("sim/native/fuzz.c"))
+        .args([include("policy"), include("policy/select"), include("policy/native")])
+        .arg(root().join("policy/native/fuzz.c"))
         .arg("-o")
         .arg(fuzzer));
 }

@@ -1,19 +1,20 @@
 //! What policies keep of each task, as traces show it: it is what the papers' formulas say, and to look changes nothing.
 
-use divvy_sim::course::{Course, Window};
+use divvy_policy::spec;
+use divvy_results::course::{Course, Window};
+use divvy_results::report::{Report, Run};
 use divvy_sim::export::outgoing;
-use divvy_sim::policy;
-use divvy_sim::report::{Report, Run};
 use divvy_sim::run::{Options, simulate};
-use divvy_sim::spec;
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 
 const MS: u64 = 1_000_000;
 
 fn report(text: &str, specs: &[&str], course: Option<Window>) -> Report {
     let workload = Workload::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
-    let specs: Vec<_> =
-        specs.iter().map(|text| spec::parse(text, policy::all()).unwrap_or_else(|e| panic!("{e}"))).collect();
+    let specs: Vec<_> = specs
+        .iter()
+        .map(|text| spec::parse(text, divvy_policy::all()).unwrap_or_else(|e| panic!("{e}")))
+        .collect();
     let options = Options { seed: 7, course, ..Options::default() };
     simulate(&workload, &specs, &options, &()).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -152,7 +153,7 @@ fn surpluses_are_not_negative() {
 /// Every policy that shows something decides the same when nobody looks.
 #[test]
 fn to_look_changes_nothing() {
-    let selections = policy::all().iter().filter(|p| p.kind == policy::Kind::Selection);
+    let selections = divvy_policy::all().iter().filter(|p| p.kind == divvy_policy::Kind::Selection);
     let specs: Vec<&str> = selections.map(|policy| policy.name).collect();
     let seen = report(BUSY, &specs, Some(Window::WHOLE));
     let json = |report: &Report| serde_json::to_string(report).expect("JSON");

@@ -1,10 +1,10 @@
 //! A recursive-descent parser for claims; see the grammar in [`super`].
 
-use divvy_sim::quantity::parse_time_ns;
-use divvy_sim::workload::nearest;
+use divvy_policy::nearest;
+use divvy_policy::quantity::parse_time_ns;
 
 use super::{Claim, ClaimError, Measure, Name, Op, Side, needs_statistic};
-use crate::measure::{QUANTITIES, Quantity, STATISTICS, Source, Statistic, Unit};
+use divvy_results::measure::{QUANTITIES, Quantity, STATISTICS, Source, Statistic, Unit};
 
 pub(super) fn claim(text: &str) -> Result<Claim, ClaimError> {
     Parser::new(text).claim().map_err(|(column, message)| ClaimError {

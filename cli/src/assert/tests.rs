@@ -1,5 +1,5 @@
 use super::*;
-use crate::samples;
+use divvy_results::samples;
 
 fn check(text: &str) -> Option<Failure> {
     Claim::parse(text)

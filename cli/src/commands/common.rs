@@ -3,29 +3,32 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use divvy_sim::course::{MOST_EVENTS, Window};
+use divvy_policy::spec;
+use divvy_policy::spec::{Spec, SpecError};
+use divvy_results::course::{MOST_EVENTS, Window};
+use divvy_results::figures::Limits;
+use divvy_results::report::Report;
 use divvy_sim::export;
-use divvy_sim::figures::Limits;
-use divvy_sim::policy;
-use divvy_sim::report::Report;
 use divvy_sim::run::Options;
-use divvy_sim::spec::{self, Spec, SpecError};
-use divvy_sim::workload::{Workload, WorkloadError};
 use divvy_trace::write_perfetto;
+use divvy_workload::{Workload, WorkloadError};
 
 use crate::args::{Figure, Format, MachineArgs, PolicyArgs, ScheduleArgs, ShowArgs};
 use crate::assert::{Claim, ClaimError, NotMet};
 use crate::output::Output;
 use crate::view::page::{Wish, page};
-use crate::view::report::{self, Source};
-use crate::view::{csv, drawing, gantt, json, markdown, table, text};
+use crate::view::{csv, gantt, json, markdown, table};
+use divvy_pages::drawing;
+use divvy_pages::report;
+use divvy_pages::report::Source;
+use divvy_results::text;
 
 /// The policies to run, none twice, the baseline among them; and the baseline's name in the report.
 pub fn specs(args: &PolicyArgs) -> Result<(Vec<Spec>, Option<String>), SpecError> {
-    let baseline = args.baseline.as_deref().map(|text| spec::parse(text, policy::all())).transpose()?;
+    let baseline = args.baseline.as_deref().map(|text| spec::parse(text, divvy_policy::all())).transpose()?;
     let name = baseline.as_ref().map(ToString::to_string);
     let mut specs: Vec<Spec> = Vec::new();
-    for spec in spec::parse_list(&args.policy, policy::all())?.into_iter().chain(baseline) {
+    for spec in spec::parse_list(&args.policy, divvy_policy::all())?.into_iter().chain(baseline) {
         if !specs.contains(&spec) {
             specs.push(spec);
         }
@@ -87,7 +90,7 @@ pub fn show(
         Format::Json => json::write(report)?,
         Format::Csv => csv::write(report),
         Format::Markdown => markdown::write(&page(report, wish)),
-        Format::Svg => drawing::draw(report, args.figure)?,
+        Format::Svg => drawing::draw(report, args.figure.map(Into::into))?,
         Format::Html => report::write(&[Source { name: None, report }])?,
         Format::Perfetto => {
             output.write_bytes(&perfetto(report, output)?, file)?;

@@ -3,19 +3,19 @@
 use std::io::{self, BufRead as _, Read as _};
 use std::path::Path;
 
-use divvy_kernel::log::is_log;
+use divvy_log::is_log;
 use divvy_sim::replay::workload;
 use divvy_sim::run::RunError;
-use divvy_sim::workload::{Workload, WorkloadError, rtapp};
 use divvy_trace::{
     Outgoing, Recording, WakePolicy, replayable, write_chrome, write_perf_script, write_perfetto,
 };
+use divvy_workload::{Workload, WorkloadError, rtapp};
 
 use super::{common, replay, scheduler_log};
 use crate::args::{ConvertArgs, ConvertTo, PERFETTO_ENDINGS};
 use crate::output::Output;
 use crate::place;
-use crate::view::text;
+use divvy_results::text;
 
 /// As many bytes tell a workload from a trace.
 const SNIFFED_BYTES: u64 = 1 << 16;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::args::{DoctorArgs, PlainFormat};
 use crate::output::Output;
-use crate::view::text;
+use divvy_results::text;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::args::{ExportFormat, FlowArgs, FlowCommand};
 use crate::output::Output;
-use crate::view::text;
+use divvy_results::text;
 
 /// Nothing fits what was asked for.
 #[derive(Debug, thiserror::Error)]

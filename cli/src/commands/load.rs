@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use divvy_kernel::load::{self, End, Grouping, Interval, LoadError, Options, Watch};
-use divvy_sim::{policy, spec};
+use divvy_policy::spec;
 
 use crate::args::{LoadArgs, LoadFormat, SchedulerArgs};
 use crate::output::Output;
@@ -39,7 +39,7 @@ fn grouping(args: &SchedulerArgs) -> Option<Grouping> {
 fn options(args: &LoadArgs) -> anyhow::Result<Options> {
     let command = if args.exec.is_empty() { &args.command } else { &args.exec };
     Ok(Options {
-        spec: spec::parse(&args.spec, policy::all())?,
+        spec: spec::parse(&args.spec, divvy_policy::all())?,
         quantum: Duration::from_nanos(args.scheduler.quantum),
         timeout: Duration::from_nanos(args.scheduler.timeout),
         starvation_limit: Duration::from_nanos(args.scheduler.patience.unwrap_or(args.scheduler.timeout / 2)),

@@ -8,6 +8,7 @@ mod completions;
 pub mod convert;
 mod doctor;
 pub mod flow;
+pub mod help;
 pub mod load;
 mod man;
 pub mod paper;
@@ -40,6 +41,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Policies(args) => policies::run(args, output),
         Command::Paper(args) => paper::run(args, output),
         Command::Sweep(args) => sweep::run(args, output),
+        Command::Help(args) => help::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),
     }

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use divvy_lab::plot::Plot;
 use divvy_lab::{Figure, Reproduction, Setting, reproduce};
-use divvy_sim::workload::nearest;
+use divvy_pages::plot::Plot;
+use divvy_policy::nearest;
 
 use crate::args::{PaperArgs, PlainFormat};
 use crate::commands::common::this_command;

@@ -1,6 +1,6 @@
 //! `divvy play WORKLOAD`.
 
-use divvy_kernel::play::{ByScheduler, Options, play};
+use divvy_play::{ByScheduler, Options, play};
 use divvy_sim::run::{self, adapted};
 
 use super::common;

@@ -1,16 +1,15 @@
 //! `divvy policies [NAME]`.
 
-use std::fmt::Write as _;
-
-use divvy_sim::policy::{self, Kind, ParamInfo, ParamKind, PolicyInfo};
-use divvy_sim::quantity;
-use divvy_sim::spec::range_text;
-use divvy_sim::workload::nearest;
+use divvy_policy::nearest;
+use divvy_policy::quantity;
+use divvy_policy::spec::range_text;
+use divvy_policy::{Kind, ParamInfo, ParamKind, PolicyInfo};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 use crate::args::{PlainFormat, PoliciesArgs};
 use crate::output::Output;
-use crate::view::text;
+use divvy_results::text;
 
 /// Asked for a policy that there is not.
 #[derive(Debug, thiserror::Error)]
@@ -34,23 +33,23 @@ pub fn run(args: &PoliciesArgs, output: Output) -> anyhow::Result<()> {
         (None, PlainFormat::Table) => list_text(columns),
         (None, PlainFormat::Json) => pretty(&json!({
             "schema_version": 1,
-            "policies": policy::all().iter().map(one_json).collect::<Vec<_>>(),
+            "policies": divvy_policy::all().iter().map(one_json).collect::<Vec<_>>(),
         }))?,
     };
     output.write(&text, None)
 }
 
 fn find(name: &str) -> Result<&'static PolicyInfo, UnknownPolicy> {
-    policy::find(name).ok_or_else(|| UnknownPolicy {
+    divvy_policy::find(name).ok_or_else(|| UnknownPolicy {
         name: name.to_owned(),
-        nearest: nearest(name, policy::all().iter().map(|policy| policy.name)),
+        nearest: nearest(name, divvy_policy::all().iter().map(|policy| policy.name)),
     })
 }
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
 fn list_text(columns: usize) -> String {
-    let policies = policy::all();
+    let policies = divvy_policy::all();
     let widest = policies.iter().map(|policy| text::width(policy.name)).max().unwrap_or(0);
     let mut out = String::new();
     for (kind, is_baseline, head) in [
@@ -167,7 +166,7 @@ mod tests {
     fn the_list_has_a_whole_title_a_line_in_eighty_columns() {
         let list = anstream::adapter::strip_str(&list_text(80)).to_string();
         assert!(list.lines().all(|line| text::width(line) <= 80), "{list}");
-        for policy in policy::all() {
+        for policy in divvy_policy::all() {
             assert!(list.contains(&format!("\n  {} ", policy.name)), "{}", policy.name);
             assert!(list.contains(policy.title), "shorten the title of {}", policy.name);
         }
@@ -175,7 +174,7 @@ mod tests {
 
     #[test]
     fn every_policy_tells_all_of_itself_in_eighty_columns() {
-        for policy in policy::all() {
+        for policy in divvy_policy::all() {
             let text = anstream::adapter::strip_str(&one_text(policy, 80)).to_string();
             assert!(text.lines().all(|line| text::width(line) <= 80), "{text}");
             for param in &policy.params {

@@ -4,12 +4,13 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use divvy_sim::report::{Report, SCHEMA_VERSION};
+use divvy_results::report::{Report, SCHEMA_VERSION};
 
 use crate::args::ReportArgs;
 use crate::output::Output;
 use crate::place;
-use crate::view::report::{self, Source};
+use divvy_pages::report;
+use divvy_pages::report::Source;
 
 const LARGEST_MIB: u64 = 256;
 

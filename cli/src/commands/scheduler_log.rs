@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use divvy_kernel::log::{Scheduled, Verdict, schedule};
+use divvy_log::{Scheduled, Verdict, schedule};
 use divvy_trace::Outgoing;
 
 use super::verify::Mismatched;

@@ -1,7 +1,7 @@
 //! `divvy set`: what can be changed of a loaded scheduler.
 
 use divvy_kernel::load::{self, Reply, Request};
-use divvy_sim::workload::{WEIGHT_ONE, Weight};
+use divvy_workload::{WEIGHT_ONE, Weight};
 
 use crate::args::SetArgs;
 use crate::output::Output;

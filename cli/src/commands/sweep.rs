@@ -5,9 +5,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use divvy_lab::sweep::{self, Finished, Plan, Request, Row, TableError, Vary, table};
 use divvy_sim::run::Options;
-use divvy_sim::workload::Workload;
+use divvy_sweep::{Finished, Plan, Request, Row, TableError, Vary, table};
+use divvy_workload::Workload;
 
 use super::common;
 use crate::args::{PolicyArgs, SweepArgs, SweepFormat};
@@ -141,7 +141,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     if let Some(load) = plan.overload() {
         output.note(&format!(
             "note: at a load of {} the queue grows as long as the run lasts: means depend on its length",
-            view::text::plain(load)
+            divvy_results::text::plain(load)
         ));
     }
     let (shard, shards) = args.shard.unwrap_or((1, 1));
@@ -155,7 +155,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     }
     let bar = FigureBar::new("sweep", output);
     let mut shown = Vec::new();
-    sweep::run(&plan, left, &bar, |row| -> anyhow::Result<()> {
+    divvy_sweep::run(&plan, left, &bar, |row| -> anyhow::Result<()> {
         result.add(&table::line(&plan, &row))?;
         if files.is_empty() {
             shown.push(row);
@@ -252,7 +252,7 @@ fn finish(
 }
 
 fn finished(csv: &str) -> anyhow::Result<Finished> {
-    sweep::read(csv).map_err(|what| TableError::NoRows(what).into())
+    divvy_sweep::read(csv).map_err(|what| TableError::NoRows(what).into())
 }
 
 fn json(csv: &str) -> anyhow::Result<String> {
@@ -263,7 +263,7 @@ fn json(csv: &str) -> anyhow::Result<String> {
 
 #[cfg(feature = "parquet")]
 fn parquet(csv: &str) -> anyhow::Result<Vec<u8>> {
-    Ok(sweep::parquet::write(csv)?)
+    Ok(divvy_sweep::parquet::write(csv)?)
 }
 
 #[cfg(not(feature = "parquet"))]

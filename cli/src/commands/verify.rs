@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use divvy_kernel::log::{Gap, Mismatch, Report, Told, Verdict, verify};
-use divvy_sim::policy::{Answer, Event};
+use divvy_log::{Gap, Mismatch, Report, Told, Verdict, verify};
+use divvy_policy::{Answer, Event};
 use serde_json::{Value, json};
 
 use crate::args::{PlainFormat, VerifyArgs};
 use crate::output::Output;
 use crate::progress::FileBar;
-use crate::view::text;
+use divvy_results::text;
 
 /// The kernel and the native build decide differently.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +62,7 @@ pub fn run(args: &VerifyArgs, output: Output) -> anyhow::Result<()> {
         }
     })
     // What was printed comes before what is wrong.
-    .map_err(|error| out.flush().err().map_or(error, divvy_kernel::log::LogError::Observer))?;
+    .map_err(|error| out.flush().err().map_or(error, divvy_log::LogError::Observer))?;
     out.flush()?;
     drop((out, bar));
     let name = args.log.display().to_string();

@@ -2,7 +2,7 @@
 
 use crate::view::bar;
 use crate::view::page::Bar;
-use crate::view::text;
+use divvy_results::text;
 
 use super::rows::{By, Column, Row};
 

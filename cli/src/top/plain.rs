@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use divvy_lab::csv::field;
+use divvy_results::csv::field;
 use serde_json::json;
 
 use super::cells::Layout;
 use super::rows::Row;
 use super::{Show, Sight};
-use crate::view::{live, text};
+use crate::view::live;
+use divvy_results::text;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use divvy_lab::{Claim, Figure, Reproduction, Value, Verdict};
 use serde_json::json;
 
-use crate::view::text;
+use divvy_results::text;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 /// A text that is wider than this has lines of its own.

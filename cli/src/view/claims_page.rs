@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use divvy_lab::plot::escape;
 use divvy_lab::{Claim, Reproduction, Verdict};
-use divvy_sim::figures::base64;
-
-const STYLE: &str = include_str!("report/report.css");
+use divvy_pages::plot::escape;
+use divvy_pages::report::STYLE;
+use divvy_results::figures::base64;
 /// The drawings are dark on light, whatever the page is.
 const OWN_STYLE: &str = "
 table { margin: .6rem 0; } td, th { padding: .15rem .7rem; text-align: left; vertical-align: top; white-space: normal; }

@@ -1,13 +1,13 @@
 //! The sheet that has a row a policy.
 
-use divvy_sim::report::{RecordedReport, Report};
+use divvy_results::report::{RecordedReport, Report};
 
-use crate::compare::{Criterion, Estimate, Policy, floor};
-use crate::measure::{
+use crate::view::page::{ABSENT, Cell, Column, NOTHING, SERVICE, Sheet, TIMES};
+use divvy_results::compare::{Criterion, Estimate, Policy, floor};
+use divvy_results::measure::{
     DECISIONS, DELAY, ERROR, JAIN, MIGRATIONS, Quantity, RESPONSE, SWITCHES, Statistic, UTILIZATION, WAIT,
 };
-use crate::view::page::{ABSENT, Cell, Column, NOTHING, SERVICE, Sheet, TIMES};
-use crate::view::text;
+use divvy_results::text;
 
 /// A row a policy.
 pub fn sheet(report: &Report, policies: &[Policy], baseline: Option<&str>) -> Sheet {

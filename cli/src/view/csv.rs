@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use divvy_lab::csv::field;
-use divvy_sim::report::{Quantiles, Report, Run, TaskResult};
+use divvy_results::csv::field;
+use divvy_results::report::{Quantiles, Report, Run, TaskResult};
 
 /// Columns of the run before its distributions.
 const RUN: &str = "workload,cpus,seed,policy,rep,duration_ns,switches,migrations,decisions,utilization,jain";
@@ -76,7 +76,7 @@ fn quantiles_to(out: &mut String, q: &Quantiles) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use divvy_results::samples;
 
     /// RFC 4180, read the plain way.
     fn read(text: &str) -> Vec<Vec<String>> {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anstyle::{Ansi256Color, Style};
-use divvy_sim::course::{Course, Stretch};
-use divvy_sim::quantity;
-use divvy_sim::report::{Report, Run};
+use divvy_policy::quantity;
+use divvy_results::course::{Course, Stretch};
+use divvy_results::report::{Report, Run};
 
-use crate::view::text;
+use divvy_results::text;
 
 /// Letters for tasks; if they are more, those with the most CPU time get them.
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -222,7 +222,7 @@ impl Letters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use divvy_results::samples;
 
     fn stretch(task: u32, from_ns: u64, to_ns: u64) -> Stretch {
         Stretch { task, from_ns, to_ns }
@@ -236,7 +236,7 @@ mod tests {
         run.tasks = names
             .iter()
             .map(|name| (*name).to_owned())
-            .map(|name| divvy_sim::report::TaskResult { name, ..task.clone() })
+            .map(|name| divvy_results::report::TaskResult { name, ..task.clone() })
             .collect();
         let mut course = Course::default();
         (course.to_ns, course.rows, course.cpus) = (to_ns, (0..names.len()).collect(), cpus);

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use divvy_sim::report::Buckets;
+use divvy_results::report::Buckets;
 
-use crate::view::text;
+use divvy_results::text;
 
 /// The least that there is of something is seen.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -1,6 +1,6 @@
 //! A report as JSON: exactly [`Report`], the schema of version 1.
 
-use divvy_sim::report::Report;
+use divvy_results::report::Report;
 
 /// Writes the report, indented.
 pub fn write(report: &Report) -> serde_json::Result<String> {
@@ -12,7 +12,7 @@ pub fn write(report: &Report) -> serde_json::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use divvy_results::samples;
 
     #[test]
     fn reads_back_as_the_same_report() {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use divvy_kernel::load::{Interval, TaskRow};
 use serde_json::json;
 
-use crate::view::text;
+use divvy_results::text;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 

@@ -90,8 +90,8 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
     use crate::view::page::{Wish, page};
+    use divvy_results::samples;
 
     #[test]
     fn a_comparison() {

@@ -1,12 +1,12 @@
 //! The sheets that have a row a task and a column a policy: what became of each task.
 
-use divvy_sim::report::{RecordedReport, Report, TaskResult};
+use divvy_results::report::{RecordedReport, Report, TaskResult};
 
-use crate::compare::Policy;
 use crate::view::bar;
 use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet};
 use crate::view::tasks::{mean_response, mean_share, p99_response};
-use crate::view::text;
+use divvy_results::compare::Policy;
+use divvy_results::text;
 
 /// One number of a task, from its repetitions under one policy.
 type Number = fn(&[&TaskResult]) -> Option<f64>;

@@ -5,21 +5,19 @@ pub mod claims;
 pub mod claims_page;
 mod comparison;
 pub mod csv;
-pub mod drawing;
 pub mod gantt;
 mod histogram;
 pub mod json;
 pub mod live;
+pub mod manual;
 pub mod markdown;
 mod matrix;
 pub mod page;
 mod programs;
-pub mod report;
 pub mod sweep;
 pub mod sweep_page;
 pub mod table;
 mod tasks;
-pub mod text;
 mod waits;
 
 #[cfg(test)]

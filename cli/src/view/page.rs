@@ -1,11 +1,12 @@
 //! A report as sheets of cells, before anyone decides how they are drawn.
 
-use divvy_sim::quantity;
-use divvy_sim::report::{RecordedReport, Report, TraceReport};
+use divvy_policy::quantity;
+use divvy_results::report::{RecordedReport, Report, TraceReport};
 
-use crate::compare::{Policy, policies};
-use crate::summary;
-use crate::view::{comparison, matrix, programs, tasks, text, waits};
+use crate::view::{comparison, matrix, programs, tasks, waits};
+use divvy_results::compare::{Policy, policies};
+use divvy_results::summary;
+use divvy_results::text;
 
 /// What the reader asked to see.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,10 +1,10 @@
 //! The sheet that has a row a program, under a modifier that predicts what programs do.
 
-use divvy_sim::report::{PredictionResult, ProgramResult};
+use divvy_results::report::{PredictionResult, ProgramResult};
 
-use crate::compare::Policy;
 use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet, TIMES};
-use crate::view::text;
+use divvy_results::compare::Policy;
+use divvy_results::text;
 
 /// A row a program, of the first repetition; none where nothing was predicted.
 pub fn sheet(policy: &Policy) -> Option<Sheet> {
@@ -55,8 +55,8 @@ fn error(predictions: Option<&PredictionResult>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::policies;
-    use crate::samples;
+    use divvy_results::compare::policies;
+    use divvy_results::samples;
 
     #[test]
     fn a_program_has_its_errors() {

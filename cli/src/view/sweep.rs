@@ -1,9 +1,9 @@
 //! The points of a sweep as a sheet.
 
-use divvy_lab::sweep::{Estimate, MEASURES, Plan, Row};
+use divvy_sweep::{Estimate, MEASURES, Plan, Row};
 
 use crate::view::page::{ABSENT, Cell, Column, NOTHING, Page, Sheet};
-use crate::view::text;
+use divvy_results::text;
 
 /// A measure, its heads, and how its numbers are written
 type Shown = (&'static str, &'static [&'static str], fn(f64) -> String);

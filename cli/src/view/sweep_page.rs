@@ -1,10 +1,10 @@
 //! A sweep as one HTML file that needs no network: curves with their intervals. It is a page as a report is, with another
 //! script.
 
-use divvy_lab::sweep::Finished;
+use divvy_sweep::Finished;
 use serde::Serialize;
 
-use crate::view::report;
+use divvy_pages::report;
 
 /// What the page's scripts read.
 #[derive(Serialize)]

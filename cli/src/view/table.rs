@@ -7,7 +7,8 @@ use comfy_table::{
 };
 
 use crate::view::page::{NOTHING, Page, Picture, Schedule, Sheet};
-use crate::view::{bar, histogram, text};
+use crate::view::{bar, histogram};
+use divvy_results::text;
 
 /// Between columns.
 const WIDE_GAP: usize = 2;

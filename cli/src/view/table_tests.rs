@@ -1,8 +1,9 @@
-use divvy_sim::report::Report;
+use divvy_results::report::Report;
 
-use crate::samples;
 use crate::view::page::{Wish, page};
-use crate::view::{table, text};
+use crate::view::table;
+use divvy_results::samples;
+use divvy_results::text;
 
 /// As it looks where escape sequences are stripped.
 fn drawn(report: &Report, wish: &Wish, columns: usize) -> String {

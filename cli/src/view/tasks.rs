@@ -1,12 +1,12 @@
 //! The sheet that has a row a task.
 
-use divvy_sim::report::{Buckets, Quantiles, TaskResult};
+use divvy_results::report::{Buckets, Quantiles, TaskResult};
 
-use crate::compare::Policy;
-use crate::measure::pooled_mean;
 use crate::view::histogram::{self, Axis};
 use crate::view::page::{ABSENT, Cell, Column, Picture, SERVICE, Sheet, TIMES};
-use crate::view::text;
+use divvy_results::compare::Policy;
+use divvy_results::measure::pooled_mean;
+use divvy_results::text;
 
 /// A row a task. Of several repetitions: means, and the extremes of the service error.
 pub fn sheet(policy: &Policy, cpus: u32) -> Sheet {

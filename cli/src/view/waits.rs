@@ -1,12 +1,12 @@
 //! The sheet of waits: how many jobs waited for how long under each policy.
 
-use divvy_sim::report::Buckets;
+use divvy_results::report::Buckets;
 
-use crate::compare::Policy;
-use crate::measure::{Statistic, WAIT};
 use crate::view::histogram::{self, Axis};
 use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet, TIMES};
-use crate::view::text;
+use divvy_results::compare::Policy;
+use divvy_results::measure::{Statistic, WAIT};
+use divvy_results::text;
 
 /// What is said under it.
 const MEANING: &str = "histograms: jobs by wait, from each time on the axis to the next of 1, 2, 5, 10..; the highest \

@@ -2,9 +2,8 @@
 
 use std::rc::Rc;
 
-use divvy_sim::policy::{self, WEIGHT_UNIT};
-use divvy_sim::quantity;
-use divvy_sim::spec::{self, Setting, Spec};
+use divvy_policy::spec::{self, Setting, Spec};
+use divvy_policy::{WEIGHT_UNIT, quantity};
 
 use super::host::Command;
 use super::protocol::{Reply, Request};
@@ -91,26 +90,27 @@ fn setting(spec: &Spec, name: &str, value: &str) -> Result<(u32, Setting), Reply
         return Err(bad(format!("`{}={}` is not one parameter", name.escape_debug(), value.escape_debug())));
     }
     let policy = spec.selection.name;
-    let read = spec::parse(&format!("{policy}:{name}={value}"), policy::all());
+    let read = spec::parse(&format!("{policy}:{name}={value}"), divvy_policy::all());
     let read = read.map_err(|error| bad(error.problem.to_string()))?;
     let setting = read.selection.settings.into_iter().next();
     let setting = setting.ok_or_else(|| bad("no parameter is named".to_owned()))?;
     let index =
-        policy::find(policy).and_then(|info| info.params.iter().position(|p| p.name == setting.param));
+        divvy_policy::find(policy).and_then(|info| info.params.iter().position(|p| p.name == setting.param));
     index.map(|index| (index as u32, setting)).ok_or_else(|| bad("no such parameter".to_owned()))
 }
 
 /// The modifier of the spec that has such a parameter, if the policy has none.
 fn modifier_with(spec: &Spec, name: &str) -> Option<&'static str> {
-    let has =
-        |policy: &str| policy::find(policy).is_some_and(|info| info.params.iter().any(|p| p.name == name));
+    let has = |policy: &str| {
+        divvy_policy::find(policy).is_some_and(|info| info.params.iter().any(|p| p.name == name))
+    };
     let of_modifier = spec.modifiers.iter().map(|part| part.name).find(|modifier| has(modifier));
     of_modifier.filter(|_| !has(spec.selection.name))
 }
 
 /// A value that the parameter accepts, so that only its name can be wrong.
 fn example(spec: &Spec, name: &str) -> String {
-    let info = policy::find(spec.selection.name);
+    let info = divvy_policy::find(spec.selection.name);
     let param = info.and_then(|info| info.params.iter().find(|param| param.name == name));
     param.map_or_else(|| "0".to_owned(), |param| quantity::format(param.kind, param.default))
 }
@@ -126,7 +126,7 @@ fn remember(spec: &mut Spec, setting: Setting) {
 
 fn param(spec: &Spec, index: u32) -> Reply {
     let policy = spec.selection.name;
-    let info = policy::find(policy).and_then(|info| info.params.get(index as usize));
+    let info = divvy_policy::find(policy).and_then(|info| info.params.get(index as usize));
     let Some(info) = info else { return bad("no such parameter".to_owned()) };
     let set = spec.selection.settings.iter().find(|setting| setting.param == info.name);
     let raw = set.map_or(info.default, |setting| setting.raw);
@@ -169,7 +169,7 @@ pub(super) mod tests {
     }
 
     fn ask(request: &str, spec: &str) -> (Reply, Vec<(String, Command)>, String) {
-        let mut spec = spec::parse(spec, policy::all()).expect("a spec");
+        let mut spec = spec::parse(spec, divvy_policy::all()).expect("a spec");
         let mut backend = Fake::default();
         let Answer::Reply(reply) = answer(request, &mut spec, &mut backend) else { panic!("{request}") };
         (reply, backend.told.into_inner(), spec.to_string())
@@ -244,7 +244,7 @@ pub(super) mod tests {
         {
             assert!(problem(ask(line, "rr").0).starts_with("this is no request"), "{line}");
         }
-        let mut spec = spec::parse("rr", policy::all()).expect("a spec");
+        let mut spec = spec::parse("rr", divvy_policy::all()).expect("a spec");
         let mut broken = Fake { is_broken: true, ..Fake::default() };
         let answer = answer(r#"{"command":"get_weight","pid":7}"#, &mut spec, &mut broken);
         assert_eq!(answer, Answer::Reply(Reply::Failed { problem: "out of order".to_owned() }));

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use divvy_sim::policy::MAX_CPUS;
+use divvy_policy::MAX_CPUS;
 
 use super::error::{LoadError, Missing};
 

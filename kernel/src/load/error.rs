@@ -71,7 +71,7 @@ pub enum LoadError {
     NotBack(u64, String),
     /// The decision log.
     #[error(transparent)]
-    Log(crate::log::LogError),
+    Log(divvy_log::LogError),
     /// The database of programs.
     #[error(transparent)]
     Store(crate::flow::StoreError),

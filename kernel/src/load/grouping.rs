@@ -1,7 +1,6 @@
 //! Groups of tasks: by cgroup or by user, and the modifier that honours their weights.
 
-use divvy_sim::policy;
-use divvy_sim::spec::{self, Spec};
+use divvy_policy::spec::{self, Spec};
 
 use super::error::LoadError;
 
@@ -28,7 +27,7 @@ pub fn by_group(spec: &Spec) -> Result<Spec, LoadError> {
     if spec.modifiers.iter().any(looks) {
         return Ok(spec.clone());
     }
-    let added = spec::parse(&format!("{spec}+{MODIFIER}"), policy::all());
+    let added = spec::parse(&format!("{spec}+{MODIFIER}"), divvy_policy::all());
     added.map_err(|error| LoadError::Mismatch(format!("groups need the modifier {MODIFIER}, but {error}")))
 }
 
@@ -39,7 +38,7 @@ mod tests {
     #[test]
     fn the_modifier_is_added_where_none_looks_at_groups() {
         let added = |text: &str| {
-            let spec = spec::parse(text, policy::all()).expect("a spec");
+            let spec = spec::parse(text, divvy_policy::all()).expect("a spec");
             by_group(&spec).expect("it composes").to_string()
         };
         assert_eq!(added("gr3+feasible"), "gr3+feasible+groups");

@@ -1,7 +1,7 @@
 //! The structs of `bpf/host.h`, field by field; a test compares the two.
 
-use divvy_sim::policy::{self, Kind, PolicyInfo};
-use divvy_sim::spec::{Part, Spec};
+use divvy_policy::spec::{Part, Spec};
+use divvy_policy::{Kind, PolicyInfo};
 
 use super::cpus::Cpus;
 use super::grouping::Grouping;
@@ -48,7 +48,7 @@ impl Config<'_> {
 }
 
 fn modifiers() -> impl Iterator<Item = &'static PolicyInfo> {
-    policy::all().iter().filter(|policy| policy.kind == Kind::Modifier)
+    divvy_policy::all().iter().filter(|policy| policy.kind == Kind::Modifier)
 }
 
 /// The bit of a modifier: modifiers have bits in the order of the machine's list.
@@ -63,7 +63,7 @@ pub fn modifier_bits(spec: &Spec) -> u32 {
 
 /// All parameters: the policy's, then those of every modifier, whether it is on or not.
 fn params(spec: &Spec) -> Vec<i64> {
-    let selection = policy::find(spec.selection.name).map(|info| (info, Some(&spec.selection)));
+    let selection = divvy_policy::find(spec.selection.name).map(|info| (info, Some(&spec.selection)));
     let modifiers = modifiers().map(|info| (info, spec.modifiers.iter().find(|part| part.name == info.name)));
     selection.into_iter().chain(modifiers).flat_map(|(info, part)| values(info, part)).collect()
 }

@@ -1,6 +1,6 @@
 //! The structs of `bpf/host.h` about programs, for the modifier flow.
 
-use divvy_sim::spec::Spec;
+use divvy_policy::spec::Spec;
 
 use super::host::Words;
 use crate::flow::{Predictions, Seen, command_line};

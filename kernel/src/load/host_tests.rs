@@ -1,12 +1,11 @@
 //! `bpf/host.h` as a C compiler sees it against what is written here: `host_probe.c` is the other side.
 
+use divvy_policy::spec;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-
-use divvy_sim::{policy, spec};
 
 use super::*;
 
@@ -14,7 +13,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// What the probe printed, and the bytes of stats, account and exit.
 fn probe(spec_text: &str) -> (String, [Vec<u8>; 3]) {
-    let spec = spec::parse(spec_text, policy::all()).expect("a spec");
+    let spec = spec::parse(spec_text, divvy_policy::all()).expect("a spec");
     static PROBES: AtomicU32 = AtomicU32::new(0);
     let number = PROBES.fetch_add(1, Ordering::Relaxed);
     let dir = std::env::temp_dir().join(format!("divvy-probe-{}-{number}", std::process::id()));
@@ -92,7 +91,7 @@ fn the_host_reads_the_configuration_that_was_meant() {
 
 #[test]
 fn every_policy_has_its_defaults() {
-    for info in policy::all().iter().filter(|info| info.kind == Kind::Selection) {
+    for info in divvy_policy::all().iter().filter(|info| info.kind == Kind::Selection) {
         let (text, _) = probe(info.name);
         let params: String = info.params.iter().map(|p| format!(" {}={}", p.name, p.default)).collect();
         assert_eq!(text.lines().nth(4), Some(format!("policy{params}").as_str()), "{}", info.name);

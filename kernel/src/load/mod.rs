@@ -38,8 +38,6 @@ mod socket;
 mod statistics;
 mod sys;
 
-use divvy_sim::policy;
-
 pub use client::{AskError, ask, look};
 pub use end::End;
 pub use error::{LoadError, Missing};
@@ -58,7 +56,7 @@ pub use sys::{Signal, Signals};
 /// When something is missing, the policy is for the simulator only, the kernel does not take it, or throws it out.
 pub fn load(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     let policy = options.spec.selection.name;
-    match policy::find(policy).and_then(|policy| policy.simulator_only) {
+    match divvy_policy::find(policy).and_then(|policy| policy.simulator_only) {
         Some(why) => Err(LoadError::SimulatorOnly { policy, why }),
         None => run(options, watch),
     }

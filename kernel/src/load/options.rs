@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use divvy_sim::spec::Spec;
+use divvy_policy::spec::Spec;
 
 use super::grouping::Grouping;
 use super::statistics::Interval;

@@ -9,7 +9,7 @@ use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use super::error::LoadError;
 use super::host::{Config, Stats};
 use super::object::Scheduler;
-use crate::log::{Header, LogError, LogWriter};
+use divvy_log::{Header, LogError, LogWriter};
 
 /// A decision log that is being written.
 pub struct Records {

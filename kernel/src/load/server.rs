@@ -196,7 +196,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt as _;
     use std::thread;
 
-    use divvy_sim::{policy, spec};
+    use divvy_policy::spec;
 
     use super::*;
     use crate::load::client::{ANSWER, AskError, Lines, ask_at, look_at};
@@ -218,7 +218,7 @@ mod tests {
     fn with_server<T: Send>(name: &str, served: usize, client: impl FnOnce(&Path) -> T + Send) -> T {
         let path = temporary(name);
         let mut server = Server::listen_at(path.clone(), None).expect("a socket");
-        let mut spec = spec::parse("pbs", policy::all()).expect("a spec");
+        let mut spec = spec::parse("pbs", divvy_policy::all()).expect("a spec");
         let account = |pid| Account { pid, tgid: 1 << 30, received_ns: 1, ..Account::default() };
         let sample = Sample { cpus: 3, accounts: (0..TASKS).map(account).collect(), ..Sample::default() };
         let mut backend = Fake { sample, ..Fake::default() };

@@ -39,6 +39,6 @@ grep '^rr' out
 divvy load rr+flow -q --db flow.redb --log log --exec sh work.sh rr+flow >out || exit 1
 grep '^rr' out
 echo '== verify'
-divvy verify log >said && echo ok || cat said
+if divvy verify log >said; then echo ok; else cat said; fi
 echo '== export'
 divvy flow export --db flow.redb

@@ -4,9 +4,9 @@
 use super::Found;
 use crate::claim::Value;
 use crate::cost::{Case, Clients, per_decision};
-use crate::plot::Chart;
 use crate::reproduce::{LabError, Setting};
 use crate::run::missing;
+use divvy_pages::plot::Chart;
 
 /// Costs of each case over numbers of clients.
 struct Costs {

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::Found;
-use crate::plot::Chart;
 use crate::reproduce::{LabError, Setting};
 use crate::run::{self, Record};
+use divvy_pages::plot::Chart;
 
 /// When the executions that are measured begin, in seconds
 const BEGIN_S: f64 = 60.0;

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use divvy_sim::engine::Slice;
+use divvy_results::observation::Slice;
 
 use super::Found;
-use crate::plot::{Schedule, Turn};
 use crate::reproduce::{LabError, Setting};
 use crate::run::{self, MS, Record};
+use divvy_pages::plot::{Schedule, Turn};
 
 /// Of the workloads.
 const QUANTUM_NS: u64 = 10 * MS;

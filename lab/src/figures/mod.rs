@@ -12,9 +12,9 @@ pub(crate) mod sfs_load;
 pub(crate) mod study;
 
 use crate::claim::Value;
-use crate::plot::Plot;
 use crate::reproduce::LabError;
 use crate::run::missing;
+use divvy_pages::plot::Plot;
 
 /// What a figure's driver found.
 #[derive(Default)]

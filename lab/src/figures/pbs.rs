@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::Found;
-use crate::plot::{Chart, Kind};
 use crate::reproduce::{LabError, Setting};
 use crate::run::{self, MS, Record, S, seconds};
+use divvy_pages::plot::{Chart, Kind};
 
 const FIGURE_2: &str = include_str!("../../workloads/pbs-2.toml");
 const FIGURE_3: &str = include_str!("../../workloads/pbs-3.toml");
@@ -43,7 +43,7 @@ pub fn figure_3(setting: &Setting) -> Result<Found, LabError> {
 }
 
 fn records(
-    workload: &divvy_sim::workload::Workload,
+    workload: &divvy_workload::Workload,
     alphas: &[&str],
     setting: &Setting,
 ) -> Result<Vec<Record>, LabError> {

@@ -5,14 +5,14 @@
 
 use std::fmt::Write as _;
 
-use divvy_sim::stats::Interval;
-use divvy_sim::workload::Workload;
+use divvy_results::stats::Interval;
+use divvy_workload::Workload;
 
 use super::Found;
-use crate::plot::Chart;
 use crate::reproduce::{LabError, Setting};
 use crate::requests::{self, Requests};
 use crate::run::{self, missing};
+use divvy_pages::plot::Chart;
 
 const FIGURE_7: &str = include_str!("../../workloads/pbs-7.toml");
 

@@ -5,9 +5,9 @@ use rayon::prelude::*;
 
 use super::Found;
 use crate::claim::Value;
-use crate::plot::Chart;
 use crate::reproduce::{LabError, Setting};
 use crate::run::{self, missing};
+use divvy_pages::plot::Chart;
 
 const CPUS: u64 = 4;
 /// Divides by 4 to 32 threads.

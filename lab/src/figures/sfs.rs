@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::Found;
-use crate::plot::Chart;
 use crate::reproduce::{LabError, Setting};
 use crate::run::{self, MS, Record, S, seconds};
+use divvy_pages::plot::Chart;
 
 const FIGURE_1: &str = include_str!("../../workloads/sfs-1.toml");
 const FIGURE_4: &str = include_str!("../../workloads/sfs-4.toml");

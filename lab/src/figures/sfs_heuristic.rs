@@ -1,15 +1,14 @@
 //! Surplus fair scheduling, figure 3: how often the heuristic of section 3.2 runs a thread with the least surplus.
-
-use divvy_sim::policy::{self, Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::spec;
+use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
 use divvy_sim::run::machine;
-use divvy_sim::spec;
-use divvy_sim::workload::{Purpose, Stream, stream};
+use divvy_workload::{Purpose, Stream, stream};
 use rayon::prelude::*;
 
 use super::Found;
-use crate::plot::Chart;
 use crate::reproduce::{LabError, Setting};
 use crate::run::MS;
+use divvy_pages::plot::Chart;
 
 /// "In a quad-processor system".
 const CPUS: usize = 4;
@@ -64,7 +63,7 @@ impl Threads {
 fn accuracy(n: usize, k: u64, update: u64, decisions: usize, seed: u64) -> Result<f64, LabError> {
     let text = format!("sfs:k={k}:update={update}");
     let broken = |what: String| LabError::Run(format!("{text}: {what}"));
-    let spec = spec::parse(&text, policy::all()).map_err(|error| broken(error.to_string()))?;
+    let spec = spec::parse(&text, divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
     let mut machine = machine(&spec, CPUS as u32, QUANTUM_NS).map_err(broken)?;
     let mut random = stream(seed, 0, n as u64, Purpose::Run);
     let weight: Vec<u64> = (0..n).map(|_| 1 + random.below(MOST_WEIGHT)).collect();

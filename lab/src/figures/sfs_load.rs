@@ -1,13 +1,13 @@
 //! Surplus fair scheduling, figure 6: web servers, a video decoder and an interactive program beside background work.
 //! Programs are as the text of section 4.4 has them; times that it does not give are stated here.
 
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 use rayon::prelude::*;
 
 use super::Found;
-use crate::plot::Chart;
 use crate::reproduce::{LabError, Setting};
 use crate::run::{self, Record, S, missing};
+use divvy_pages::plot::Chart;
 
 /// The paper's quantum.
 const QUANTUM_MS: u32 = 200;

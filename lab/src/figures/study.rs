@@ -2,10 +2,10 @@
 
 use super::Found;
 use crate::claim::Value;
-use crate::plot::{Plot, Surface};
 use crate::reproduce::{LabError, Setting};
 use crate::run::missing;
 use crate::study::{Cell, Range, Study, extremes};
+use divvy_pages::plot::{Plot, Surface};
 
 /// Sets of weights in a cell, as in the paper.
 const SETS: u32 = 2500;

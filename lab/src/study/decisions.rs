@@ -1,7 +1,7 @@
 //! How often GR3MP asks its queue for one quantum (MP-SCHEDULE, section 3.1), counted beside the policy: the queue's
 //! order is what one CPU alone runs, and what the CPUs run follows from that order and the frontlogs alone.
 
-use divvy_sim::policy::TaskId;
+use divvy_policy::TaskId;
 
 /// MP-SCHEDULE over a queue whose order is known.
 pub struct Decisions {

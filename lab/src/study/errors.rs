@@ -1,6 +1,6 @@
 //! Service errors in exact integers.
 
-use divvy_sim::policy::TaskId;
+use divvy_policy::TaskId;
 
 /// Least and greatest service error, in quanta.
 #[derive(Clone, Copy, Debug, PartialEq)]

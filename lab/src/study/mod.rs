@@ -7,10 +7,10 @@ mod errors;
 mod saved;
 mod weights;
 
-use divvy_sim::policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::spec;
+use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
 use divvy_sim::run::machine;
-use divvy_sim::workload::{Purpose, stream};
-use divvy_sim::{policy, spec};
+use divvy_workload::{Purpose, stream};
 use rayon::prelude::*;
 
 use crate::reproduce::{LabError, Setting};
@@ -173,7 +173,8 @@ impl Study<'_> {
     /// and looks for a place from its head: told of the lightest first it has the same queue without N scans.
     fn machine(&self, cpus: u32, weights: &[u64]) -> Result<Machine, LabError> {
         let broken = |what: String| LabError::Run(format!("policy {}: {what}", self.spec));
-        let spec = spec::parse(self.spec, policy::all()).map_err(|error| LabError::Run(error.to_string()))?;
+        let spec =
+            spec::parse(self.spec, divvy_policy::all()).map_err(|error| LabError::Run(error.to_string()))?;
         let mut machine = machine(&spec, cpus, QUANTUM_NS).map_err(broken)?;
         let mut clients: Vec<(TaskId, u64)> = (1..).zip(weights.iter().copied()).collect();
         if self.spec == "vtrr" {

@@ -1,6 +1,6 @@
 //! Random weights that add up.
 
-use divvy_sim::workload::Stream;
+use divvy_workload::Stream;
 
 /// `n` weights that add up to `total`: the first is `skew` percent of it, the others are uniformly distributed parts
 /// of the rest, at least 1 each.
@@ -40,7 +40,7 @@ fn settle(weights: &mut [u64], total: u64) {
 
 #[cfg(test)]
 mod tests {
-    use divvy_sim::workload::{Purpose, stream};
+    use divvy_workload::{Purpose, stream};
 
     use super::*;
 

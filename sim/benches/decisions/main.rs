@@ -10,12 +10,11 @@ mod minimal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use divvy_policy::spec::parse;
 use divvy_sim::engine::{Engine, Setup};
-use divvy_sim::policy;
 use divvy_sim::run::{Rows, machine};
 use divvy_sim::sharing::Sharing;
-use divvy_sim::spec::parse;
-use divvy_sim::workload::{Arrivals, Dist, Step, Task, Weight, Workload};
+use divvy_workload::{Arrivals, Dist, Step, Task, Weight, Workload};
 
 const MS: u64 = 1_000_000;
 const QUANTUM_NS: u64 = MS;
@@ -106,7 +105,7 @@ impl Case {
 type Measured = (u64, Duration);
 
 fn simulate(case: &Case, workload: &Workload, policy: &str) -> Measured {
-    let spec = parse(policy, policy::all()).expect("a known policy");
+    let spec = parse(policy, divvy_policy::all()).expect("a known policy");
     let machine = machine(&spec, case.cpus, QUANTUM_NS).expect("a machine");
     let setup = Setup {
         seed: 1,

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use divvy_sim::workload::{Dist, Purpose, Stream, stream};
+use divvy_workload::{Dist, Purpose, Stream, stream};
 
 /// What it measures.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 
 use super::instance::Wait;
 use super::{Engine, State, Violation};
-use crate::policy::TaskId;
+use divvy_policy::TaskId;
 
 /// Tasks named in a message.
 const MOST_NAMED: usize = 8;

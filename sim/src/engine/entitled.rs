@@ -20,9 +20,9 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::hierarchy::Hierarchy;
-use crate::policy::TaskId;
 use crate::sharing::{Division, Sharing};
-use crate::workload::Group;
+use divvy_policy::TaskId;
+use divvy_workload::Group;
 
 const ORDERS: usize = 64;
 const NONE: u32 = u32::MAX;
@@ -108,7 +108,7 @@ impl Eq for Finish {}
 
 /// The fluid model's state.
 #[derive(Clone, Debug)]
-pub(crate) struct Entitled {
+pub struct Entitled {
     cpus: u64,
     sharing: Sharing,
     tasks: Vec<Share>,
@@ -134,7 +134,8 @@ pub(crate) struct Entitled {
 }
 
 impl Entitled {
-    pub(crate) fn new(cpus: u32, sharing: Sharing, groups: &[Group]) -> Entitled {
+    /// Nothing is runnable yet.
+    pub fn new(cpus: u32, sharing: Sharing, groups: &[Group]) -> Entitled {
         Entitled {
             cpus: cpus.into(),
             sharing,
@@ -156,7 +157,7 @@ impl Entitled {
     }
 
     /// A new task with no service yet.
-    pub(crate) fn add(&mut self, task: TaskId, weight: u64, process: Option<u32>, group: Option<usize>) {
+    pub fn add(&mut self, task: TaskId, weight: u64, process: Option<u32>, group: Option<usize>) {
         let owner = self.owner(process, group);
         let version = self.tasks.get(task as usize).map_or(0, |former| former.version + 1);
         let fresh = Share {
@@ -196,7 +197,7 @@ impl Entitled {
     }
 
     /// The task brings work; `u64::MAX` has no end.
-    pub(crate) fn bring(&mut self, task: TaskId, work_ns: u64, now_ns: u64) {
+    pub fn bring(&mut self, task: TaskId, work_ns: u64, now_ns: u64) {
         self.advance(now_ns);
         let work_ns = if work_ns == u64::MAX { f64::INFINITY } else { work_ns as f64 };
         if self.tasks[task as usize].backlogged {
@@ -210,7 +211,7 @@ impl Entitled {
     }
 
     /// The task is gone, and with it the work that it brought.
-    pub(crate) fn withdraw(&mut self, task: TaskId, now_ns: u64) {
+    pub fn withdraw(&mut self, task: TaskId, now_ns: u64) {
         self.advance(now_ns);
         if self.tasks[task as usize].backlogged {
             self.leave(task);
@@ -218,7 +219,7 @@ impl Entitled {
     }
 
     /// What the task is entitled to since it was added, in ns.
-    pub(crate) fn service_ns(&mut self, task: TaskId, now_ns: u64) -> f64 {
+    pub fn service_ns(&mut self, task: TaskId, now_ns: u64) -> f64 {
         self.advance(now_ns);
         let share = &self.tasks[task as usize];
         share.received_ns + self.since_settled(share)

@@ -2,8 +2,8 @@
 //! of the report.
 
 use super::*;
-use crate::figures::{Figures, MOST_TASK_CCDFS, Standing, TaskCcdfs};
-use crate::policy::Shown;
+use divvy_policy::Shown;
+use divvy_results::figures::{Figures, MOST_TASK_CCDFS, Standing, TaskCcdfs};
 
 impl Engine<'_> {
     /// Keeps series over time for the report's pictures. Before the run.

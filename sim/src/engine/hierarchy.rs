@@ -2,7 +2,7 @@
 //! the groups in it by weight, nobody gets more CPUs than it has tasks that want one, and what that leaves goes to the
 //! others.
 
-use crate::workload::Group;
+use divvy_workload::Group;
 
 /// The groups, numbered from 1 as in the workload and one; 0 is the whole machine.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! One task in the run.
 
-use super::program::Position;
-use crate::workload::{Purpose, Stream, stream};
+use divvy_workload::program::Position;
+use divvy_workload::{Purpose, Stream, stream};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {

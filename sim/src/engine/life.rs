@@ -2,8 +2,7 @@
 
 use super::instance::Wait;
 use super::*;
-use crate::policy::MAX_TASKS;
-use crate::workload;
+use divvy_policy::MAX_TASKS;
 
 impl Engine<'_> {
     /// In the machine a group's id is its index and 1: 0 is none.
@@ -46,7 +45,7 @@ impl Engine<'_> {
                 arrivals: stream(
                     self.setup.seed,
                     self.setup.rep,
-                    workload::instance(index, 0),
+                    divvy_workload::instance(index, 0),
                     Purpose::Arrival,
                 ),
                 left,
@@ -76,7 +75,7 @@ impl Engine<'_> {
             grouped.insert(name.clone(), first);
             self.rows.push(Row::of(task, name.clone()));
         } else {
-            self.rows.extend(metrics::rows_of(task));
+            self.rows.extend(divvy_results::metrics::rows_of(task));
         }
         (first, self.rows.len() - first)
     }
@@ -99,7 +98,7 @@ impl Engine<'_> {
         let row = c.first_row + (number as usize).min(c.rows - 1);
         let weight = c.weight;
         let (process, group) = (c.process, c.group);
-        let key = workload::instance(class, number);
+        let key = divvy_workload::instance(class, number);
         let (seed, rep) = (self.setup.seed, self.setup.rep);
         let generation = self.tasks[task as usize].generation + 1;
         self.tasks[task as usize] = Instance {

@@ -13,11 +13,9 @@
 
 mod checks;
 mod deadlock;
-pub(crate) mod entitled;
+pub mod entitled;
 mod hierarchy;
 mod instance;
-pub(crate) mod metrics;
-pub mod program;
 mod programs;
 mod sync;
 mod timers;
@@ -26,16 +24,17 @@ use std::collections::{BTreeMap, VecDeque};
 
 pub use checks::Violation;
 
-use crate::figures::Samples;
-use crate::policy::{CpuMask, Machine, TaskId};
-use crate::report::Run;
 use crate::run::Rows;
 use crate::sharing::Sharing;
-use crate::workload::{Arrivals, Purpose, Stream, Workload, stream};
+use divvy_policy::{CpuMask, Machine, TaskId};
+use divvy_results::figures::Samples;
+use divvy_results::metrics::{Delays, Job, Row};
+use divvy_results::observation::{JobDone, Observer, Seen, Slice};
+use divvy_results::report::Run;
+use divvy_workload::program::{Op, Program};
+use divvy_workload::{Arrivals, Purpose, Stream, Workload, stream};
 use entitled::Entitled;
 use instance::{Instance, State};
-use metrics::{Delays, Job, Row};
-use program::{Op, Program};
 use programs::Programs;
 use sync::{Meeting, Mutex, Tokens};
 use timers::{Timer, Timers};
@@ -60,69 +59,6 @@ pub struct Setup {
     /// What tasks are entitled to by their weights.
     pub sharing: Sharing,
 }
-
-/// A stretch of service on a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slice {
-    /// Which CPU.
-    pub cpu: u32,
-    /// Index into the result's rows.
-    pub row: usize,
-    /// The task; open arrivals have many to a row.
-    pub task: TaskId,
-    /// From, in ns.
-    pub from_ns: u64,
-    /// Until, in ns.
-    pub to_ns: u64,
-}
-
-/// What an observer is told, in order of time: of a stretch of service, when it is accounted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// A task had a CPU.
-    Served(Slice),
-    /// A task became runnable.
-    Woken {
-        /// Which.
-        task: TaskId,
-        /// Index into the result's rows.
-        row: usize,
-        /// When, in ns.
-        at_ns: u64,
-        /// The CPU whose task did it; none if it was a timer.
-        by: Option<u32>,
-    },
-    /// The task on a CPU left it and is not runnable.
-    Rests {
-        /// Which.
-        task: TaskId,
-        /// When, in ns.
-        at_ns: u64,
-    },
-    /// What the policy keeps of a task, after an instant at which something happened to it.
-    Value {
-        /// Which.
-        task: TaskId,
-        /// Index into [`Machine::shown`].
-        value: u32,
-        /// When, in ns.
-        at_ns: u64,
-        /// How much.
-        number: i64,
-    },
-    /// A job ended.
-    JobDone(JobDone),
-    /// A task is no more; its number may be used again.
-    Gone {
-        /// Which.
-        task: TaskId,
-        /// When, in ns.
-        at_ns: u64,
-    },
-}
-
-/// Told of what happens to tasks.
-pub type Observer<'a> = &'a mut dyn FnMut(Seen);
 
 #[derive(Debug, Default)]
 struct Cpu {
@@ -169,19 +105,6 @@ struct Class {
     /// The instance that tokens go to.
     instance: TaskId,
     tokens: Tokens,
-}
-
-/// A job that ended, whether or not the warm-up was over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JobDone {
-    /// Index into the result's rows.
-    pub row: usize,
-    /// When it began, in ns.
-    pub from_ns: u64,
-    /// When it ended, in ns.
-    pub to_ns: u64,
-    /// What it received, in ns.
-    pub service_ns: u64,
 }
 
 /// One run in progress.

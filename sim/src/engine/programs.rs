@@ -1,8 +1,8 @@
 //! Which programs tasks execute, for the modifier that knows them (`policy/slice/flow.h`).
 
 use super::*;
-use crate::policy::{Event, Predictions, program_identity};
-use crate::report::{MOST_EXECUTIONS, PredictionResult, ProgramResult};
+use divvy_policy::{Event, program_identity};
+use divvy_results::report::{MOST_EXECUTIONS, PredictionResult, ProgramResult};
 
 /// One program of the workload.
 struct Known {
@@ -46,13 +46,6 @@ impl Programs {
             })
         };
         self.known.iter().filter_map(result).collect()
-    }
-}
-
-impl From<Predictions> for PredictionResult {
-    fn from(p: Predictions) -> PredictionResult {
-        let error = (p.actual_ns > 0).then(|| p.error_ns as f64 / p.actual_ns as f64);
-        PredictionResult { runs: p.runs, actual_ns: p.actual_ns, error_ns: p.error_ns, error }
     }
 }
 

@@ -103,7 +103,7 @@ impl Engine<'_> {
             migrations: Some(self.migrations),
             decisions: Some(self.machine.decisions() - self.decisions_before),
             utilization: if cpu_time == 0 { 0.0 } else { self.busy_ns as f64 / cpu_time as f64 },
-            jain: metrics::jain(&self.rows),
+            jain: divvy_results::metrics::jain(&self.rows),
             response_ns: self.delays.response.finish(),
             wait_ns: self.delays.wait.finish(),
             wait_buckets: self.delays.wait_buckets.finish(),

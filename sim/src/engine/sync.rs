@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::policy::TaskId;
+use divvy_policy::TaskId;
 
 /// A mutex, handed over first come, first served.
 #[derive(Debug, Default)]

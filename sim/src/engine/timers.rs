@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::policy::TaskId;
+use divvy_policy::TaskId;
 
 /// What a timer does. Classes are indices into the workload's tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! Random cases, the same ones each time.
 
-use divvy_sim::policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

@@ -1,17 +1,15 @@
 //! Who knows how long jobs will run: papers/srpt.md.
-
-use divvy_sim::policy;
-use divvy_sim::report::Run;
+use divvy_policy::spec::parse;
+use divvy_results::report::Run;
 use divvy_sim::run::{Options, simulate};
-use divvy_sim::spec::parse;
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 
 /// (arrival, demand), ms
 type Job = (u64, u64);
 
 fn simulated(spec: &str, toml: &str) -> Run {
     let workload = Workload::parse(toml, "jobs.toml").unwrap_or_else(|e| panic!("{e}"));
-    let spec = parse(spec, policy::all()).expect("a known spec");
+    let spec = parse(spec, divvy_policy::all()).expect("a known spec");
     simulate(&workload, &[spec], &Options::default(), &()).unwrap_or_else(|e| panic!("{e}")).runs.remove(0)
 }
 

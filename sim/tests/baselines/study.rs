@@ -1,7 +1,7 @@
 //! The study of section 5.1 of the GR3 paper, in exact integers: one client has a tenth of all shares, the others
 //! random parts of the rest; all run always, in unit quanta, until each has had its share.
 
-use divvy_sim::policy::{Machine, WEIGHT_UNIT};
+use divvy_policy::{Machine, WEIGHT_UNIT};
 
 use crate::lockstep::QUANTUM_NS;
 

@@ -1,7 +1,7 @@
 //! Policies with virtual times: papers/wfq.md, papers/wf2q.md, papers/wf2qplus.md, papers/qfq.md, papers/bvt.md; and papers/eevdf.md
 //! as published.
 
-use divvy_sim::policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
 use proptest::prelude::*;
 
 use crate::cases::{config, quanta, run, weights};

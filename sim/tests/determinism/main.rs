@@ -4,12 +4,10 @@
 mod record;
 #[path = "../properties/specs.rs"]
 mod specs;
-
-use divvy_sim::policy;
-use divvy_sim::report::Run;
+use divvy_policy::spec::{Spec, parse};
+use divvy_results::report::Run;
 use divvy_sim::run::{Options, simulate};
-use divvy_sim::spec::{Spec, parse};
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 
 /// Every kind of randomness, and everything that tasks can do to each other.
 const BUSY: &str = r#"
@@ -65,7 +63,7 @@ fn busy() -> Workload {
 }
 
 fn specs() -> Vec<Spec> {
-    specs::specs().iter().map(|text| parse(text, policy::all()).expect("a known spec")).collect()
+    specs::specs().iter().map(|text| parse(text, divvy_policy::all()).expect("a known spec")).collect()
 }
 
 fn json(workload: &Workload, specs: &[Spec], seed: u64, reps: u32) -> String {
@@ -129,7 +127,7 @@ fn another_task_leaves_the_demands_of_the_first_alone() {
 /// Looking on changes nothing.
 #[test]
 fn an_observed_run_is_the_same_run() {
-    let spec = parse("sfq+procfair", policy::all()).expect("a spec");
+    let spec = parse("sfq+procfair", divvy_policy::all()).expect("a spec");
     let report =
         simulate(&busy(), &[spec], &Options { seed: 9, ..Options::default() }, &()).expect("it runs");
     let observed = record::run(&busy(), "sfq+procfair", 9).run;

@@ -1,17 +1,15 @@
 //! The engine where several things meet: at one instant, at the ends of runs, and where task ids are used again.
-
-use divvy_sim::policy;
-use divvy_sim::report::Run;
+use divvy_policy::spec;
+use divvy_results::report::Run;
 use divvy_sim::run::{Options, RunError, simulate};
-use divvy_sim::spec;
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
 fn try_run(toml: &str, spec: &str) -> Result<Run, RunError> {
     let workload = Workload::parse(toml, "test.toml").unwrap_or_else(|e| panic!("{e}"));
-    let spec = spec::parse(spec, policy::all()).unwrap_or_else(|e| panic!("{e}"));
+    let spec = spec::parse(spec, divvy_policy::all()).unwrap_or_else(|e| panic!("{e}"));
     simulate(&workload, &[spec], &Options::default(), &()).map(|mut report| report.runs.remove(0))
 }
 

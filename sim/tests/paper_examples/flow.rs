@@ -1,7 +1,7 @@
 //! The knowledge-based scheduler's paper, Figures 1 and 6. Each program is executed once to be logged, and then as in
 //! the figure.
 
-use divvy_sim::report::ProgramResult;
+use divvy_results::report::ProgramResult;
 
 use crate::{Example, MS, S, run};
 

@@ -1,8 +1,6 @@
 //! Group Ratio Round-Robin, figures 1 to 3.
-
-use divvy_sim::policy;
+use divvy_policy::spec::parse;
 use divvy_sim::run::{Options, simulate};
-use divvy_sim::spec::parse;
 
 use crate::workload;
 
@@ -13,7 +11,7 @@ fn schedule(cpus: u32, tasks: &[(&str, u32)], n: usize) -> Vec<Vec<String>> {
     };
     let tasks: String = tasks.iter().map(task).collect();
     let toml = format!("cpus = {cpus}\nquantum = \"10ms\"\nduration = \"1s\"\n{tasks}");
-    let spec = parse("gr3", policy::all()).expect("a policy");
+    let spec = parse("gr3", divvy_policy::all()).expect("a policy");
     let options = Options { schedule: n, ..Options::default() };
     let report = simulate(&workload(&toml), &[spec], &options, &()).unwrap_or_else(|e| panic!("{e}"));
     report.runs[0].schedule.clone().expect("asked for")

@@ -7,9 +7,7 @@ mod procfair;
 #[path = "../properties/record.rs"]
 mod record;
 mod sfs;
-
-use divvy_sim::policy;
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 
 use record::Record;
 
@@ -59,6 +57,6 @@ impl Example {
 
 /// Those of these policies that exist; the first must.
 fn present<'a>(names: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
-    assert!(policy::find(names[0]).is_some());
-    names.iter().copied().filter(|name| policy::find(name).is_some())
+    assert!(divvy_policy::find(names[0]).is_some());
+    names.iter().copied().filter(|name| divvy_policy::find(name).is_some())
 }

@@ -1,6 +1,6 @@
 //! A small event loop around a `Machine`: just enough to run programs of bursts and sleeps, watched.
 
-use divvy_sim::policy::{Event, Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Event, Machine, TaskId, WEIGHT_UNIT};
 
 pub const MS: u64 = 1_000_000;
 pub const SEC: u64 = 1_000 * MS;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use divvy_sim::policy::{TaskId, WEIGHT_UNIT};
+use divvy_policy::{TaskId, WEIGHT_UNIT};
 
 use crate::bench::{Bench, MS, Nobody, Program, Rng, SEC, State, Task, Watch, machine};
 

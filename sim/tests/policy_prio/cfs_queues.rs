@@ -1,6 +1,6 @@
 //! cfs with a queue a CPU: examples by hand, and a model that searches lists from end to end.
 
-use divvy_sim::policy::{CpuMask, TaskId, WEIGHT_UNIT};
+use divvy_policy::{CpuMask, TaskId, WEIGHT_UNIT};
 
 use crate::bench::{Bench, MS, Nobody, Program, Rng, SEC, Task, Watch, machine};
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use divvy_sim::policy::{TaskId, WEIGHT_NICE_0, WEIGHT_UNIT};
+use divvy_policy::{TaskId, WEIGHT_NICE_0, WEIGHT_UNIT};
 
 use crate::bench::{Bench, MS, Nobody, Program, Rng, SEC, State, Task, Watch, machine};
 

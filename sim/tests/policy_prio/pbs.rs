@@ -1,6 +1,6 @@
 //! pbs against the fluid solution of the paper's Appendix A.1, the policies at its ends, and its properties.
 
-use divvy_sim::policy::{RATIO_INF, RATIO_ONE, TaskId};
+use divvy_policy::{RATIO_INF, RATIO_ONE, TaskId};
 
 use crate::bench::{Bench, MS, Nobody, Program, Rng, SEC, Segment, State, Task, Watch};
 

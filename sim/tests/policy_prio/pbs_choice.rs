@@ -1,6 +1,6 @@
 //! The two faster choices: pbs_tree against the scan of pbs, and pbs_o1 (Algorithm 1) against the formula.
 
-use divvy_sim::policy::TaskId;
+use divvy_policy::TaskId;
 
 use crate::bench::{Bench, MS, Program, Rng, SEC, State, Task, Watch};
 use crate::pbs::{rank, ratio};

@@ -1,6 +1,6 @@
 //! The properties of the paper's section 3.2, on quanta of 0.1 ms. Properties 3, 9 and 11 are in `pbs.rs`.
 
-use divvy_sim::policy::TaskId;
+use divvy_policy::TaskId;
 
 use crate::bench::{Bench, MS, Nobody, Program, Rng, SEC, State, Watch};
 use crate::pbs::pbs;

@@ -5,7 +5,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use divvy_sim::policy::{Machine, WEIGHT_UNIT};
+use divvy_policy::{Machine, WEIGHT_UNIT};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

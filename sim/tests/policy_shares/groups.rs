@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
 use divvy_sim::oracle::hierarchy::{Node, rates};
 use divvy_sim::oracle::{Rational, whole};
-use divvy_sim::policy::{Machine, TaskId, WEIGHT_UNIT};
 use num_traits::{ToPrimitive, Zero};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

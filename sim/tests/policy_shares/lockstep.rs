@@ -1,7 +1,7 @@
 //! Drives a machine in lockstep: at the end of each quantum all CPUs decide, CPU 0 first, so that one CPU
 //! decides while the next still has the task that it ran.
 
-use divvy_sim::policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
 
 /// Close to 1 ms, and divisible by 1 to 12: tags of such weights are exact.
 pub const QUANTUM_NS: u64 = 36 * 27_720;

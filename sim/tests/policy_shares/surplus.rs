@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 
-use divvy_sim::policy::{TaskId, WEIGHT_NICE_0};
+use divvy_policy::{TaskId, WEIGHT_NICE_0};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use divvy_sim::policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -81,7 +81,7 @@ impl Told {
             }
             Event::Moves(n, process) => {
                 let (task, process) = (chosen(n), PROCESSES + process);
-                self.machine.tell(&divvy_sim::policy::Event::SetProcess { task, process }, 0);
+                self.machine.tell(&divvy_policy::Event::SetProcess { task, process }, 0);
                 self.threads.get_mut(&task).unwrap().process = process;
             }
         }

@@ -1,9 +1,9 @@
 //! flow: rule by rule on a desk with one CPU, a hog and a process whose program is known; and against the paper's own
 //! words, transcribed in `paper.rs`.
 
+use divvy_policy::{Event, Machine, ProgramState, TaskId, WEIGHT_NICE_0};
 use divvy_sim::oracle::whole;
-use divvy_sim::policy::{Event, Machine, ProgramState, TaskId, WEIGHT_NICE_0};
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 use num_traits::Signed as _;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};

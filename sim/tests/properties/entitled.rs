@@ -7,7 +7,7 @@ use divvy_sim::oracle::gms::rates;
 use divvy_sim::oracle::hierarchy::{self, Node};
 use divvy_sim::oracle::{Rational, whole};
 use divvy_sim::sharing::Division;
-use divvy_sim::workload::{Group, Task, Workload};
+use divvy_workload::{Group, Task, Workload};
 use num_traits::{ToPrimitive, Zero};
 
 use crate::for_all;

@@ -10,8 +10,8 @@ mod service_error;
 mod specs;
 mod workloads;
 
+use divvy_results::report::{Quantiles, TaskResult};
 use divvy_sim::oracle::queueing::paths;
-use divvy_sim::report::{Quantiles, TaskResult};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 
@@ -124,14 +124,14 @@ fn busy_periods_are_the_same_under_every_policy() {
 #[test]
 fn parameters_at_their_limits_break_nothing() {
     let mut variants = Vec::new();
-    for policy in divvy_sim::policy::all() {
+    for policy in divvy_policy::all() {
         for param in &policy.params {
             for raw in [param.min, param.max] {
-                let value = divvy_sim::quantity::format(param.kind, raw);
+                let value = divvy_policy::quantity::format(param.kind, raw);
                 let part = format!("{}:{}={value}", policy.name, param.name);
                 let spec = match policy.kind {
-                    divvy_sim::policy::Kind::Selection => part,
-                    divvy_sim::policy::Kind::Modifier => format!("sfq+{part}"),
+                    divvy_policy::Kind::Selection => part,
+                    divvy_policy::Kind::Modifier => format!("sfq+{part}"),
                 };
                 variants.push(spec);
             }
@@ -159,7 +159,7 @@ fn whom_a_task_wakes_can_be_chosen_for_its_cpu() {
             { name = "woken", program = [ { wait = true }, { run = "1ms" } ] },
         ]
     "#;
-    let workload = divvy_sim::workload::Workload::parse(toml, "wakes.toml").unwrap_or_else(|e| panic!("{e}"));
+    let workload = divvy_workload::Workload::parse(toml, "wakes.toml").unwrap_or_else(|e| panic!("{e}"));
     let record = run(&workload, "pbs:alpha=inf", 0);
     let order: Vec<(usize, u64, u64)> = record.slices.iter().map(|s| (s.row, s.from_ns, s.to_ns)).collect();
     let ms = 1_000_000;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use divvy_sim::workload::{Arrivals, Dist, Step, Task, Workload};
+use divvy_workload::{Arrivals, Dist, Step, Task, Workload};
 
 use crate::record::Record;
 

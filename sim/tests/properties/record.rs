@@ -1,12 +1,12 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
-use divvy_sim::engine::{Engine, Seen, Setup, Slice};
-use divvy_sim::policy;
-use divvy_sim::report::Run;
+use divvy_policy::spec;
+use divvy_results::observation::{Seen, Slice};
+use divvy_results::report::Run;
+use divvy_sim::engine::{Engine, Setup};
 use divvy_sim::run::{Rows, machine};
 use divvy_sim::sharing::Sharing;
-use divvy_sim::spec;
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 
 /// A run and its slices, in the order in which they were told.
 pub struct Record {
@@ -16,7 +16,7 @@ pub struct Record {
 
 /// Runs to the end (or to the workload's duration); the engine's own checks must pass.
 pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
-    let spec = spec::parse(spec_text, policy::all()).expect("a known spec");
+    let spec = spec::parse(spec_text, divvy_policy::all()).expect("a known spec");
     let machine = machine(&spec, workload.cpus, workload.quantum_ns).expect("a machine");
     let setup = Setup {
         seed,

@@ -1,7 +1,7 @@
 //! Service error within each policy's stated bound: weights that stay as they are, tasks that always run, unit
 //! quanta.
 
-use divvy_sim::workload::{Arrivals, Step, Task, Weight, Workload};
+use divvy_workload::{Arrivals, Step, Task, Weight, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

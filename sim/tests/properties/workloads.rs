@@ -1,7 +1,7 @@
 //! Random workloads that end by themselves. They are made of pieces that cannot deadlock: a piece is a task or
 //! a few that need each other.
 
-use divvy_sim::workload::{Arrivals, Barrier, Dist, Group, Step, Task, Weight, Workload};
+use divvy_workload::{Arrivals, Barrier, Dist, Group, Step, Task, Weight, Workload};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

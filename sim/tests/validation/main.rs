@@ -7,12 +7,11 @@ mod closed;
 mod multi;
 mod single;
 mod weighted;
-
-use divvy_sim::policy::{self, Kind};
-use divvy_sim::report::Quantiles;
+use divvy_policy::Kind;
+use divvy_policy::spec::parse;
+use divvy_results::report::Quantiles;
 use divvy_sim::run::{Options, Rows, simulate_rows};
-use divvy_sim::spec::parse;
-use divvy_sim::workload::Workload;
+use divvy_workload::Workload;
 
 /// Mean job size of all models here.
 const MEAN_MS: f64 = 10.0;
@@ -41,7 +40,7 @@ impl Model {
         }
     }
 
-    fn run(&self, spec: &str, seed: u64) -> divvy_sim::report::Run {
+    fn run(&self, spec: &str, seed: u64) -> divvy_results::report::Run {
         let toml = format!(
             "cpus = {}\nquantum = \"{}\"\nduration = \"{:.3}s\"\nwarmup = \"{:.3}s\"\n{}",
             self.cpus,
@@ -52,7 +51,7 @@ impl Model {
         );
         let workload = Workload::parse(&toml, "model.toml").unwrap_or_else(|e| panic!("{e}"));
         let names = workload.tasks.iter().map(|t| t.name.clone()).collect();
-        let spec = parse(spec, policy::all()).expect("a known spec");
+        let spec = parse(spec, divvy_policy::all()).expect("a known spec");
         let options = Options { seed, ..Options::default() };
         let report = simulate_rows(&workload, &[spec], &options, &Rows::Named(names), &());
         report.unwrap_or_else(|e| panic!("{e}")).runs.remove(0)
@@ -86,7 +85,7 @@ fn assert_mean(what: &str, got: &Quantiles, exact_ms: f64, wrong_ms: f64) {
 
 /// Those that do not know how long jobs will run.
 fn selections() -> impl Iterator<Item = &'static str> {
-    policy::all().iter().filter(|p| p.kind == Kind::Selection && !p.is_clairvoyant).map(|p| p.name)
+    divvy_policy::all().iter().filter(|p| p.kind == Kind::Selection && !p.is_clairvoyant).map(|p| p.name)
 }
 
 const EXP: &str = "{ exp = \"10ms\" }";

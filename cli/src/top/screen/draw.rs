@@ -11,7 +11,8 @@ use super::super::cells::Layout;
 use super::keys::HELP;
 use super::model::{Asks, Model, Prompt};
 use crate::view::page::Bar;
-use crate::view::{bar, live, text};
+use crate::view::{bar, live};
+use divvy_results::text;
 
 /// Lines above the table where there is room.
 const SUMMARY: u16 = 4;

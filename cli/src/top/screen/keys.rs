@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn help_fits_and_any_key_ends_it() {
-        assert!(HELP.len() <= 24 && HELP.iter().all(|line| crate::view::text::width(line) <= 80));
+        assert!(HELP.len() <= 24 && HELP.iter().all(|line| divvy_results::text::width(line) <= 80));
         assert_eq!(action(Mode::Help, key(KeyCode::Char('x'))), Some(Action::Cancel));
     }
 }

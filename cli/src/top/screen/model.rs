@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use divvy_sim::workload::{WEIGHT_ONE, Weight, parse_duration};
+use divvy_policy::units::parse_duration;
+use divvy_workload::{WEIGHT_ONE, Weight};
 
 use super::super::rows::{self, By, Column, Key, Row};
 use super::super::{Show, Sight};
 use super::keys::{Action, Mode};
-use crate::view::text;
+use divvy_results::text;
 
 /// F7 and F8: about a nice level.
 const STEP: f64 = 1.25;

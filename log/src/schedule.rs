@@ -1,0 +1,233 @@
+//! Who ran where, from a log: a schedule that the trace writers take.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use divvy_policy::{Event, TaskId};
+use divvy_results::course::MOST_EVENTS;
+use divvy_trace::{FIRST_TID, OutRun, OutThread, OutWake, Outgoing, State};
+
+use super::error::LogError;
+use super::verify::{Report, Told, verify};
+
+/// What a log has of a schedule.
+#[derive(Debug)]
+pub struct Scheduled {
+    /// The schedule. A log has numbers of tasks and not their names.
+    pub schedule: Outgoing,
+    /// Whether there was more than can be kept.
+    pub is_cut: bool,
+    /// How far the log was read, and why not farther.
+    pub report: Report,
+}
+
+/// Reads a log as [`verify`] does, as far as its events are known for certain: to the first that is missing, or that was
+/// answered otherwise than natively.
+///
+/// # Errors
+/// Those of [`verify`].
+pub fn schedule(file: &Path) -> Result<Scheduled, LogError> {
+    let mut recorder = Recorder::new(MOST_EVENTS);
+    let report = verify(file, &mut |told| {
+        recorder.record(told);
+        Ok(())
+    })?;
+    let (schedule, is_cut) = recorder.end(report.header.cpus, report.last_ns);
+    Ok(Scheduled { schedule, is_cut, report })
+}
+
+/// A task in the log, until its id is another's.
+struct Task {
+    /// Index into the threads.
+    thread: usize,
+    /// Where it was last told to run.
+    cpu: Option<u32>,
+    /// Where its last run is, if that was the last thing that it did.
+    left: Option<(u32, usize)>,
+}
+
+struct Recorder {
+    out: Outgoing,
+    tasks: HashMap<TaskId, Task>,
+    /// Of each CPU: who runs, and since when.
+    running: Vec<Option<(TaskId, u64)>>,
+    room: usize,
+    /// Since when there is none.
+    cut_ns: Option<u64>,
+}
+
+impl Recorder {
+    fn new(room: usize) -> Recorder {
+        Recorder { out: Outgoing::default(), tasks: HashMap::new(), running: Vec::new(), room, cut_ns: None }
+    }
+
+    fn record(&mut self, told: &Told) {
+        if self.cut_ns.is_some() {
+            return;
+        }
+        match told.event {
+            Event::New { task, process, .. } => self.new_task(task, process),
+            Event::Exit { task } => drop(self.tasks.remove(&task)),
+            Event::Runnable { task, is_new } => self.wake(task, is_new, told.now_ns),
+            Event::Dispatch { cpu } => {
+                if let Some(task) = told.answer.task.and_then(|task| self.tasks.get_mut(&task)) {
+                    task.cpu = Some(cpu);
+                }
+            }
+            Event::Running { task } => self.begin(task, told.now_ns),
+            Event::Stopping { task, .. } => self.stop(task, told.now_ns),
+            Event::Quiescent { task, exits } => self.rest(task, exits),
+            _ => {}
+        }
+    }
+
+    fn new_task(&mut self, task: TaskId, process: TaskId) {
+        let thread = self.out.threads.len();
+        // Of each event there is a record, and a file has fewer than 2^31.
+        let tid = FIRST_TID + thread as i32;
+        let of_process = self.tasks.get(&process).map_or(tid, |first| self.out.threads[first.thread].process);
+        self.out.threads.push(OutThread {
+            tid,
+            process: if process == task { tid } else { of_process },
+            name: format!("task {task}"),
+            process_name: format!("process {process}"),
+            prio: 120,
+        });
+        self.tasks.insert(task, Task { thread, cpu: None, left: None });
+    }
+
+    fn has_room(&mut self, now_ns: u64) -> bool {
+        match self.room.checked_sub(1) {
+            Some(room) => self.room = room,
+            None => self.cut_ns = Some(now_ns),
+        }
+        self.cut_ns.is_none()
+    }
+
+    fn wake(&mut self, task: TaskId, is_new: bool, at_ns: u64) {
+        let Some(task) = self.tasks.get_mut(&task) else { return };
+        (task.left, task.cpu) = (None, None);
+        let wake = OutWake { thread: task.thread, at_ns, by: None, is_new };
+        if self.has_room(at_ns) {
+            self.out.wakes.push(wake);
+        }
+    }
+
+    /// Nobody runs where it comes; who did has stopped.
+    fn begin(&mut self, task: TaskId, now_ns: u64) {
+        let Some(cpu) = self.tasks.get(&task).and_then(|task| task.cpu) else { return };
+        let cpus = self.running.len().max(cpu as usize + 1);
+        self.running.resize(cpus, None);
+        if let Some((before, _)) = self.running[cpu as usize] {
+            self.stop(before, now_ns);
+        }
+        self.running[cpu as usize] = Some((task, now_ns));
+    }
+
+    fn stop(&mut self, task: TaskId, now_ns: u64) {
+        let Some(&Task { thread, cpu: Some(cpu), .. }) = self.tasks.get(&task) else { return };
+        let Some(running) = self.running.get_mut(cpu as usize) else { return };
+        let Some((_, from_ns)) = running.take_if(|(who, _)| *who == task) else { return };
+        if from_ns == now_ns || !self.has_room(now_ns) {
+            return;
+        }
+        let cpus = self.out.cpus.len().max(cpu as usize + 1);
+        self.out.cpus.resize_with(cpus, Vec::new);
+        let runs = &mut self.out.cpus[cpu as usize];
+        runs.push(OutRun { thread, from_ns, to_ns: now_ns, left: State::Runnable });
+        let at = (cpu, runs.len() - 1);
+        self.tasks.entry(task).and_modify(|task| task.left = Some(at));
+    }
+
+    /// It did not only stop.
+    fn rest(&mut self, task: TaskId, exits: bool) {
+        if let Some((cpu, at)) = self.tasks.get_mut(&task).and_then(|task| task.left.take()) {
+            self.out.cpus[cpu as usize][at].left = if exits { State::Dead } else { State::Sleep };
+        }
+    }
+
+    /// Who runs still has run until the end.
+    fn end(mut self, cpus: u32, last_ns: u64) -> (Outgoing, bool) {
+        let end_ns = self.cut_ns.unwrap_or(last_ns);
+        let is_cut = self.cut_ns.take().is_some();
+        // Room for these.
+        self.room = self.running.len();
+        for cpu in 0..self.running.len() {
+            if let Some((task, _)) = self.running[cpu] {
+                self.stop(task, end_ns);
+            }
+        }
+        self.out.cpus.resize_with(cpus as usize, Vec::new);
+        (self.out, is_cut)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use divvy_policy::Answer;
+
+    use super::*;
+
+    fn recorded(room: usize, events: &[(u64, Event, Option<TaskId>)]) -> (Outgoing, bool) {
+        let mut recorder = Recorder::new(room);
+        for &(now_ns, event, task) in events {
+            let answer = Answer { task, ..Answer::default() };
+            recorder.record(&Told { number: 0, record: 0, offset: 0, now_ns, event, answer });
+        }
+        recorder.end(2, events.last().map_or(0, |event| event.0))
+    }
+
+    /// Two threads of a process on a CPU; the second goes on elsewhere, and its number is another's in the end.
+    fn events() -> Vec<(u64, Event, Option<TaskId>)> {
+        let new = |task, process| Event::New { task, process, weight: 1 };
+        let stopping = |task, ran_ns| Event::Stopping { task, ran_ns };
+        vec![
+            (0, new(1, 1), None),
+            (0, new(2, 1), None),
+            (1, Event::Runnable { task: 1, is_new: true }, None),
+            (2, Event::Dispatch { cpu: 0 }, Some(1)),
+            (3, Event::Running { task: 1 }, None),
+            (5, Event::Runnable { task: 2, is_new: true }, None),
+            (9, Event::Dispatch { cpu: 0 }, Some(2)),
+            (9, stopping(1, 6), None),
+            (9, Event::Enqueue { task: 1 }, None),
+            (10, Event::Running { task: 2 }, None),
+            (12, stopping(2, 2), None),
+            (12, Event::Quiescent { task: 2, exits: false }, None),
+            (13, Event::Dispatch { cpu: 1 }, Some(1)),
+            (14, Event::Running { task: 1 }, None),
+            (15, Event::Runnable { task: 2, is_new: false }, None),
+            (15, Event::Dispatch { cpu: 0 }, Some(2)),
+            (16, Event::Running { task: 2 }, None),
+            (18, stopping(2, 2), None),
+            (18, Event::Quiescent { task: 2, exits: true }, None),
+            (18, Event::Exit { task: 2 }, None),
+            (19, new(2, 2), None),
+            (20, Event::Runnable { task: 2, is_new: true }, None),
+        ]
+    }
+
+    #[test]
+    fn who_ran_where_and_how_it_left() {
+        let (out, is_cut) = recorded(100, &events());
+        let runs = |cpu: usize| -> Vec<_> {
+            out.cpus[cpu].iter().map(|run| (run.thread, run.from_ns, run.to_ns, run.left)).collect()
+        };
+        let expected = [(0, 3, 9, State::Runnable), (1, 10, 12, State::Sleep), (1, 16, 18, State::Dead)];
+        assert_eq!(runs(0), expected);
+        assert_eq!(runs(1), [(0, 14, 20, State::Runnable)]);
+        let wakes: Vec<_> = out.wakes.iter().map(|wake| (wake.thread, wake.at_ns, wake.is_new)).collect();
+        assert_eq!(wakes, [(0, 1, true), (1, 5, true), (1, 15, false), (2, 20, true)]);
+        let of: Vec<_> = out.threads.iter().map(|t| (t.tid, t.process, t.name.as_str())).collect();
+        assert_eq!(of, [(1000, 1000, "task 1"), (1001, 1000, "task 2"), (1002, 1002, "task 2")]);
+        assert!(!is_cut);
+    }
+
+    #[test]
+    fn what_finds_no_room_ends_it() {
+        let (out, is_cut) = recorded(4, &events());
+        assert!(is_cut);
+        assert_eq!(out.cpus.iter().flatten().count() + out.wakes.len(), 5);
+        assert_eq!(out.cpus[1], [OutRun { thread: 0, from_ns: 14, to_ns: 15, left: State::Runnable }]);
+    }
+}

@@ -1,0 +1,296 @@
+//! Tells a native machine what the kernel's was told, and compares the answers.
+
+use divvy_policy::spec;
+use divvy_policy::{Answer, CpuMask, Event, MAX_CPUS, MAX_TASKS, Machine};
+use divvy_sim::run;
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+
+use super::error::LogError;
+use super::format::{Header, Record, offset};
+use super::legal::Legal;
+use super::reader::{Entry, Next, Reader};
+use super::reorder::Reorder;
+use super::text::AnswerText;
+
+/// Events before a mismatch that are shown with it.
+const SHOWN_BEFORE: usize = 10;
+
+/// An event of a log, with the kernel's answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// From 1, in the order in which the machine was told.
+    pub number: u64,
+    /// Of its record, from 1, in the order of the file.
+    pub record: u64,
+    /// Where that begins in the file.
+    pub offset: u64,
+    /// When, by the kernel's clock.
+    pub now_ns: u64,
+    /// What.
+    pub event: Event,
+    /// What the kernel's machine answered.
+    pub answer: Answer,
+}
+
+/// The first answer that differs.
+#[derive(Clone, Debug)]
+pub struct Mismatch {
+    /// The event, with the kernel's answer.
+    pub told: Told,
+    /// The native machine's.
+    pub native: Answer,
+    /// The last events before it.
+    pub before: Vec<Told>,
+}
+
+impl Mismatch {
+    /// The kernel's answer and the native machine's, in words.
+    #[must_use]
+    pub fn answers(&self) -> [String; 2] {
+        [self.told.answer, self.native].map(|answer| AnswerText(&self.told.event, &answer).to_string())
+    }
+}
+
+/// Records that are not there: found no room in the kernel's ring buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The number of the first event that is missing, if one of them was told before the last one that is there.
+    pub at: Option<u64>,
+    /// How many are missing there, without a break.
+    pub missing: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Every answer is the native machine's.
+    Ok,
+    /// One is not; nothing after it was compared.
+    Mismatch(Box<Mismatch>),
+    /// Every answer up to the gap is; after it nothing can be compared.
+    Incomplete(Gap),
+}
+
+/// The result.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The log's.
+    pub header: Header,
+    /// Events told to the native machine.
+    pub events: u64,
+    /// Of them, those that ask what a CPU is to run.
+    pub decisions: u64,
+    /// Of them, those whose answers were compared.
+    pub answers: u64,
+    /// Records in the file, as far as it was read.
+    pub records: u64,
+    /// Records that found no room, by the kernel's count; 0 until the end of the file was read.
+    pub dropped: u64,
+    /// When the first of the events was.
+    pub first_ns: u64,
+    /// When the last of them was.
+    pub last_ns: u64,
+    /// Whether they agree.
+    pub verdict: Verdict,
+}
+
+/// Replays a log through the native build of its policy. `observe` sees each event before it is told.
+///
+/// # Errors
+/// When the file cannot be read, is no log, is cut off, or holds what a machine may not be told; and those of
+/// `observe`.
+pub fn verify(file: &Path, observe: &mut dyn FnMut(&Told) -> io::Result<()>) -> Result<Report, LogError> {
+    verify_from(file, 1, observe)
+}
+
+/// The first event has this number.
+pub(super) fn verify_from(
+    file: &Path,
+    first: u32,
+    observe: &mut dyn FnMut(&Told) -> io::Result<()>,
+) -> Result<Report, LogError> {
+    let mut reader = Reader::open(file)?;
+    let foreign = |what| LogError::Foreign { file: file.to_owned(), what };
+    let mut replay = Replay::new(&reader.header, reader.header_size).map_err(foreign)?;
+    let mut order = Reorder::new(first, reader.header.cpus);
+    let mut lost = false;
+    let end = loop {
+        let entry = match reader.next()? {
+            Next::Record(entry) => entry,
+            Next::End(trailer) => break trailer,
+            Next::Cut(at) => return Err(LogError::Cut { file: file.to_owned(), at, events: replay.events }),
+        };
+        if lost {
+            continue;
+        }
+        lost = !order.push(entry).map_err(|what| reader.bad(entry.number, what))?;
+        while let Some((entry, mask)) = order.pop() {
+            let told = replay.read(&entry, mask).map_err(|what| reader.bad(entry.number, what))?;
+            observe(&told).map_err(LogError::Observer)?;
+            if let Some(mismatch) = replay.tell(told) {
+                return Ok(replay.report(&reader, 0, Verdict::Mismatch(Box::new(mismatch))));
+            }
+        }
+    };
+    if end.records != reader.records {
+        let what = format!(
+            "the trailer says that the kernel wrote {} records, and the file has {}: the copy is not whole, or the \
+             ring buffer was not emptied",
+            end.records, reader.records
+        );
+        return Err(reader.bad(reader.records + 1, what));
+    }
+    let verdict = match order.missing() {
+        Some(missing) => Verdict::Incomplete(Gap { at: Some(replay.events + 1), missing }),
+        None if end.dropped > 0 => Verdict::Incomplete(Gap { at: None, missing: end.dropped }),
+        None => Verdict::Ok,
+    };
+    Ok(replay.report(&reader, end.dropped, verdict))
+}
+
+/// The native machine, and what was seen of the log.
+pub(super) struct Replay {
+    machine: Machine,
+    legal: Legal,
+    header_size: u64,
+    events: u64,
+    decisions: u64,
+    answers: u64,
+    first_ns: u64,
+    last_ns: u64,
+    before: VecDeque<Told>,
+}
+
+impl Replay {
+    pub(super) fn new(header: &Header, header_size: u64) -> Result<Replay, String> {
+        if header.pool == 0 || header.pool >= MAX_TASKS || header.cpus == 0 || header.cpus > MAX_CPUS {
+            return Err(format!("a damaged header: {} tasks on {} CPUs", header.pool, header.cpus));
+        }
+        if header.quantum_ns == 0 || header.quantum_ns > i64::MAX.cast_unsigned() {
+            return Err(format!("a damaged header: a quantum of {} ns", header.quantum_ns));
+        }
+        let spec = spec::parse(&header.spec, divvy_policy::all())
+            .map_err(|error| format!("its policy is not one of this divvy: {error}"))?;
+        let machine = run::machine(&spec, header.cpus, header.quantum_ns)?;
+        let params = divvy_policy::find(spec.selection.name).map_or(&[][..], |policy| &policy.params);
+        Ok(Replay {
+            machine,
+            legal: Legal::new(header.cpus, header.pool, params),
+            header_size,
+            events: 0,
+            decisions: 0,
+            answers: 0,
+            first_ns: 0,
+            last_ns: 0,
+            before: VecDeque::with_capacity(SHOWN_BEFORE + 1),
+        })
+    }
+
+    /// What the record says, if a machine may be told that.
+    pub(super) fn read(&mut self, entry: &Entry, mask: CpuMask) -> Result<Told, String> {
+        let (event, answer) = decode(&entry.record, mask)?;
+        self.legal.check(&event, entry.record.now)?;
+        Ok(Told {
+            number: self.events + 1,
+            record: entry.number,
+            offset: offset(self.header_size, entry.number),
+            now_ns: entry.record.now,
+            event,
+            answer,
+        })
+    }
+
+    pub(super) fn tell(&mut self, told: Told) -> Option<Mismatch> {
+        if self.events == 0 {
+            self.first_ns = told.now_ns;
+        }
+        self.events += 1;
+        self.last_ns = told.now_ns;
+        self.decisions += u64::from(matches!(told.event, Event::Dispatch { .. }));
+        self.answers += u64::from(told.event.is_answered());
+        let native = self.machine.tell(&told.event, told.now_ns);
+        if native != told.answer {
+            let before = std::mem::take(&mut self.before).into();
+            return Some(Mismatch { told, native, before });
+        }
+        if self.before.len() == SHOWN_BEFORE {
+            self.before.pop_front();
+        }
+        self.before.push_back(told);
+        None
+    }
+
+    fn report(self, reader: &Reader, dropped: u64, verdict: Verdict) -> Report {
+        Report {
+            header: reader.header.clone(),
+            events: self.events,
+            decisions: self.decisions,
+            answers: self.answers,
+            records: reader.records,
+            dropped,
+            first_ns: self.first_ns,
+            last_ns: self.last_ns,
+            verdict,
+        }
+    }
+}
+
+const NO_CPU: u32 = 0xffff;
+
+fn decode(record: &Record, mask: CpuMask) -> Result<(Event, Answer), String> {
+    let task = record.id;
+    let answered = |cpu: u32| Answer { asked: (cpu != NO_CPU).then_some(cpu), ..Answer::default() };
+    let silent = |event| Ok((event, Answer::default()));
+    match record.kind {
+        0 => silent(Event::New { task, process: record.answer, weight: record.value }),
+        1 => silent(Event::Exit { task }),
+        2 => silent(Event::Runnable { task, is_new: one_of(record.why, [1, 0])? }),
+        3 => silent(Event::Quiescent { task, exits: one_of(record.why, [2, 3])? }),
+        4 => Ok((Event::Enqueue { task }, answered(record.cpu.into()))),
+        5 => silent(Event::Dequeue { task }),
+        6 if record.id != record.answer => Err("a dispatch of two tasks".to_owned()),
+        6 => {
+            let answer = Answer {
+                task: (record.answer != 0).then_some(record.answer),
+                slice_ns: record.value,
+                ..answered(record.cpu.into())
+            };
+            Ok((Event::Dispatch { cpu: record.why.into() }, answer))
+        }
+        7 => silent(Event::Running { task }),
+        8 => silent(Event::Stopping { task, ran_ns: record.value }),
+        9 => silent(Event::Yield { cpu: record.cpu.into() }),
+        10 => silent(Event::SetWeight { task, weight: record.value }),
+        11 => Ok((Event::SetAllowed { task, mask }, answered(record.answer))),
+        12 => silent(Event::SetParam {
+            owner: record.answer,
+            index: record.cpu.into(),
+            value: record.value.cast_signed(),
+        }),
+        13 => silent(Event::SetProcess { task, process: record.answer }),
+        14 => {
+            silent(Event::SetGroup { group: record.answer, parent: record.cpu.into(), weight: record.value })
+        }
+        15 => silent(Event::EnterGroup { task, group: record.answer }),
+        16 => silent(Event::SetProgram { task, program: record.value }),
+        // Waits are not in the log: nothing that is decided depends on them.
+        17 => silent(Event::Learn {
+            program: u64::from(record.id) << 32 | u64::from(record.answer),
+            at: record.cpu,
+            run_ns: record.value,
+            wait_ns: 0,
+        }),
+        kind => Err(format!("there is no event of kind {kind}")),
+    }
+}
+
+/// Whether `why` is the second of the two that it may be.
+fn one_of(why: u8, which: [u8; 2]) -> Result<bool, String> {
+    match why {
+        why if why == which[0] => Ok(false),
+        why if why == which[1] => Ok(true),
+        why => Err(format!("there is no such reason: {why}")),
+    }
+}

@@ -1,0 +1,232 @@
+//! A report as one SVG drawing, for pages and papers: the numbers are those of the JSON.
+
+use crate::plot::{Chart, Kind, Plot, Schedule, Turn, under_each_other};
+use divvy_results::figures::{Ccdf, Figures, TaskSeries};
+use divvy_results::report::{Report, Run};
+
+use divvy_results::text;
+
+/// Of a drawing that has others under it.
+const PANEL_HEIGHT: f64 = 260.0;
+/// More lines than these are not told apart.
+const MOST_LINES: usize = 8;
+/// Tasks whose jobs have a panel each, if they are no more.
+const MOST_TASK_PANELS: usize = 3;
+
+/// A drawing of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// CPU time of each process over time, a panel a policy.
+    Share,
+    /// Service errors over time, a panel a policy.
+    Error,
+    /// The share of jobs that took at least so long, a line a policy.
+    Response,
+    /// The same of the time that they waited.
+    Wait,
+    /// Who ran on which CPU.
+    Timeline,
+}
+
+/// Nothing to draw.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no {0} to draw: {1}; give another --figure")]
+pub struct NoFigure(&'static str, &'static str);
+
+/// Draws it; without a wish what says most: responses where jobs end, else shares.
+pub fn draw(report: &Report, wish: Option<Figure>) -> Result<String, NoFigure> {
+    let runs: Vec<(&Run, &Figures)> =
+        report.runs.iter().filter_map(|run| Some((run, run.figures.as_ref()?))).collect();
+    let has_jobs = runs.iter().any(|(_, figures)| is_drawn(&figures.response));
+    let figure = wish.unwrap_or(if has_jobs { Figure::Response } else { Figure::Share });
+    let plots = match figure {
+        Figure::Share => shares(&runs)?,
+        Figure::Error => errors(&runs),
+        Figure::Response => tails("response", &runs, |figures| &figures.response, |task| &task.response)?,
+        Figure::Wait => tails("wait", &runs, |figures| &figures.wait, |task| &task.wait)?,
+        Figure::Timeline => timelines(report),
+    };
+    if plots.is_empty() {
+        return Err(NoFigure("figure", "a run of real threads keeps nothing that one is drawn from"));
+    }
+    Ok(under_each_other("figure", &plots).svg)
+}
+
+fn plain(chart: &mut Chart, panels: usize) {
+    if panels > 1 {
+        chart.height = PANEL_HEIGHT;
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+// ---- Over time
+
+/// Bands of processes, or of tasks if each is its own process: what they received, a panel a policy.
+fn shares(runs: &[(&Run, &Figures)]) -> Result<Vec<Plot>, NoFigure> {
+    let panel = |(run, figures): &(&Run, &Figures)| {
+        if figures.series.tasks.len() < run.tasks.len() {
+            return Err(NoFigure("share of all tasks", "they are too many"));
+        }
+        let title = format!("{}: share of CPU time", text::escape(&run.policy));
+        let mut chart = Chart::lines("share", &title, "time (s)", "share (%)");
+        chart.kind = Kind::Stacked;
+        plain(&mut chart, runs.len());
+        for (name, tasks) in by_process(run, &figures.series.tasks) {
+            chart.add(
+                name,
+                windows(figures, |window| tasks.iter().map(|task| 100.0 * task.share[window]).sum()),
+            );
+        }
+        Ok(chart.draw())
+    };
+    runs.iter().map(panel).collect()
+}
+
+/// The series of each process, in the order of its first task.
+fn by_process<'a>(run: &Run, series: &'a [TaskSeries]) -> Vec<(String, Vec<&'a TaskSeries>)> {
+    let mut found: Vec<(String, Vec<&TaskSeries>)> = Vec::new();
+    for one in series {
+        let name = text::escape(&run.tasks[one.task].process);
+        match found.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, tasks)) => tasks.push(one),
+            None => found.push((name, vec![one])),
+        }
+    }
+    found
+}
+
+/// A number for each window, as steps from its beginning to its end.
+fn windows(figures: &Figures, value: impl Fn(usize) -> f64) -> Vec<(f64, f64)> {
+    let ends = &figures.series.times_ns;
+    let begin = |window: usize| if window == 0 { figures.series.from_ns } else { ends[window - 1] };
+    let step =
+        |window: usize| [(seconds(begin(window)), value(window)), (seconds(ends[window]), value(window))];
+    (0..ends.len()).flat_map(step).collect()
+}
+
+/// Of each task; where they are many, how the errors of all are spread. A panel a policy, all on one scale.
+fn errors(runs: &[(&Run, &Figures)]) -> Vec<Plot> {
+    let ms = |ns: &[i64], figures: &Figures| -> Vec<(f64, f64)> {
+        let times = figures.series.times_ns.iter().map(|&ns| seconds(ns));
+        times.zip(ns.iter().map(|&ns| ns as f64 / 1e6)).collect()
+    };
+    let mut charts: Vec<Chart> = Vec::new();
+    for (run, figures) in runs {
+        let title = format!("{}: service error", text::escape(&run.policy));
+        let mut chart = Chart::lines("error", &title, "time (s)", "received minus entitled (ms)");
+        plain(&mut chart, runs.len());
+        let (series, spread) = (&figures.series, &figures.series.error_spread);
+        if run.tasks.len() <= MOST_LINES {
+            for task in &series.tasks {
+                chart.add(text::escape(&run.tasks[task.task].name), ms(&task.error_ns, figures));
+            }
+        } else {
+            let lines = [
+                ("furthest ahead", &spread.most_ns),
+                ("nine tenths", &spread.p90_ns),
+                ("half", &spread.p50_ns),
+                ("one tenth", &spread.p10_ns),
+                ("furthest behind", &spread.least_ns),
+            ];
+            lines.into_iter().for_each(|(name, ns)| chart.add(name, ms(ns, figures)));
+        }
+        charts.push(chart);
+    }
+    on_one_scale(&mut charts);
+    charts.iter().map(Chart::draw).collect()
+}
+
+fn on_one_scale(charts: &mut [Chart]) {
+    let points = || charts.iter().flat_map(|chart| &chart.series).flat_map(|series| &series.points);
+    let range = points().fold((0.0_f64, 0.0_f64), |(least, most), (_, y)| (least.min(*y), most.max(*y)));
+    charts.iter_mut().for_each(|chart| chart.y_range = Some(range));
+}
+
+// ---- Distributions
+
+fn is_drawn(ccdf: &Ccdf) -> bool {
+    ccdf.value_ns.iter().any(|value| *value > 0.0)
+}
+
+/// The share of jobs that took at least so long, a line a policy: of all jobs, or of each task's if those are few.
+fn tails(
+    what: &'static str,
+    runs: &[(&Run, &Figures)],
+    of_run: fn(&Figures) -> &Ccdf,
+    of_task: fn(&divvy_results::figures::TaskCcdfs) -> &Ccdf,
+) -> Result<Vec<Plot>, NoFigure> {
+    let tasks = runs.first().map_or(0, |(_, figures)| figures.tasks.len());
+    let task = |index: usize| {
+        move |figures: &Figures| {
+            figures.tasks.get(index).map(|task| of_task(task).clone()).unwrap_or_default()
+        }
+    };
+    let with_jobs: Vec<usize> =
+        (0..tasks).filter(|&index| runs.iter().any(|(_, figures)| is_drawn(&task(index)(figures)))).collect();
+    let plots: Vec<Plot> = if (1..=MOST_TASK_PANELS).contains(&with_jobs.len()) {
+        let name = |index: usize| text::escape(&runs[0].0.tasks[index].name);
+        let panel = |&index: &usize| tail(what, &name(index), runs, with_jobs.len(), task(index));
+        with_jobs.iter().map(panel).collect()
+    } else {
+        vec![tail(what, "all jobs", runs, 1, |figures| of_run(figures).clone())]
+    };
+    if runs.iter().any(|(_, figures)| is_drawn(of_run(figures))) {
+        Ok(plots)
+    } else {
+        Err(NoFigure(what, "no job took any time"))
+    }
+}
+
+fn tail(
+    what: &str,
+    whose: &str,
+    runs: &[(&Run, &Figures)],
+    panels: usize,
+    of: impl Fn(&Figures) -> Ccdf,
+) -> Plot {
+    let y = "jobs that took at least so long (%)";
+    let mut chart = Chart::lines(what, &format!("{whose}: {what}"), &format!("{what} (ms)"), y);
+    plain(&mut chart, panels);
+    (chart.log_x, chart.log_y, chart.kind) = (true, true, Kind::Steps);
+    for (run, figures) in runs {
+        chart.add(text::escape(&run.policy), steps(&of(figures)));
+    }
+    chart.series.retain(|series| !series.points.is_empty());
+    chart.draw()
+}
+
+/// Up to each value the share that is at least it. Zeros have no place on a logarithmic axis.
+fn steps(ccdf: &Ccdf) -> Vec<(f64, f64)> {
+    let points = ccdf.value_ns.iter().zip(&ccdf.share).filter(|(value, _)| **value > 0.0);
+    let points: Vec<(f64, f64)> = points.map(|(value, share)| (value / 1e6, 100.0 * share)).collect();
+    let falls = points.windows(2).flat_map(|pair| [(pair[0].0, pair[1].1), pair[1]]);
+    points.first().copied().into_iter().chain(falls).collect()
+}
+
+// ---- Who ran where
+
+fn timelines(report: &Report) -> Vec<Plot> {
+    let drawn = report.runs.iter().filter_map(|run| Some((run, run.course.as_ref()?)));
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let panel = |(run, course): (&Run, &divvy_results::course::Course)| {
+        let turn = |stretch: &divvy_results::course::Stretch| Turn {
+            task: text::escape(&run.tasks[course.rows[stretch.task as usize]].name),
+            from: ms(stretch.from_ns),
+            to: ms(stretch.to_ns),
+        };
+        let line =
+            |(cpu, stretches): (usize, &Vec<_>)| (format!("CPU {cpu}"), stretches.iter().map(turn).collect());
+        let schedule = Schedule {
+            name: "timeline".to_owned(),
+            title: text::escape(&run.policy),
+            x: "time (ms)".to_owned(),
+            from: ms(course.from_ns),
+            lines: course.cpus.iter().enumerate().map(line).collect(),
+        };
+        schedule.draw()
+    };
+    drawn.map(panel).collect()
+}

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Fuzzes the machine with every policy of policy/select/ under each set of modifiers that means another thing, in a pool of 64 tasks, with
+# the address and undefined-behaviour sanitizers; and policy/lib by itself. Arguments: policies, all by default.
+#
+#   FUZZ_CASES     cases for each policy and set of modifiers; by default 200, and 100 for a baseline
+#   FUZZ_SECONDS   instead: how long each of them runs
+#   FUZZ_SEED      seed of the first case; 1 by default
+#   CC             compiler; cc by default
+#   DIVVY_BUILD    where to build; target/fuzz by default
+#
+# For coverage-guided fuzzing of one policy:
+#   clang -g -O1 -fsanitize=fuzzer,address,undefined -DFUZZ_LIBFUZZER -DPOOL=64 -DFUZZ_POLICY=sfq \
+#     '-DPOLICY_HEADER="select/sfq.h"' -Ipolicy -Ipolicy/native policy/native/fuzz.c -o fuzz-sfq && ./fuzz-sfq
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+out=${DIVVY_BUILD:-target/fuzz}
+mkdir -p "$out" || exit 1
+
+# how_long CASES: as arguments of a fuzzer
+how_long() {
+	if [ -n "${FUZZ_SECONDS:-}" ]; then
+		echo "-t $FUZZ_SECONDS"
+	else
+		echo "-n ${FUZZ_CASES:-$1}"
+	fi
+}
+
+# There are many baselines, most of them small.
+cases_of() {
+	if grep -q '^#define POLICY_BASELINE' "policy/select/$1.h"; then echo 100; else echo 200; fi
+}
+
+# build BINARY SOURCE FLAGS..
+build() {
+	binary=$1
+	source=$2
+	shift 2
+	"${CC:-cc}" -std=gnu11 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Wall -Werror -Wno-unused-function \
+		-DPOOL=64 "$@" -Ipolicy -Ipolicy/native "$source" -o "$binary"
+}
+
+# Each prints a line, or why not.
+fuzz_lib() {
+	build "$out/fuzz-lib" policy/native/fuzz_lib.c || return 1
+	long=$(how_long 200)
+	# shellcheck disable=SC2086 # an option and its value
+	said=$("$out/fuzz-lib" -s "${FUZZ_SEED:-1}" $long 2>&1) || {
+		echo "lib: $said" >&2
+		return 1
+	}
+	echo "lib         $said"
+}
+
+fuzz_policy() {
+	build "$out/fuzz-$1" policy/native/fuzz.c "-DFUZZ_POLICY=$1" "-DPOLICY_HEADER=\"select/$1.h\"" || return 1
+	line=$(printf '%-10s' "$1")
+	long=$(how_long "$(cases_of "$1")")
+	for modifiers in $("$out/fuzz-$1" -l); do
+		# shellcheck disable=SC2086 # an option and its value
+		said=$("$out/fuzz-$1" -m "$modifiers" -s $((${FUZZ_SEED:-1} + modifiers * 1000000)) $long 2>&1) || {
+			echo "$1, modifiers $modifiers: $said" >&2
+			return 1
+		}
+		line="$line  $modifiers: $said"
+	done
+	echo "$line"
+}
+
+policies=${*:-$(cd policy/select && printf '%s\n' *.h | sed 's,\.h$,,')}
+running=
+failed=
+n=0
+
+# Two at a time.
+collect() {
+	for job in $running; do
+		wait "${job#*:}" || failed="$failed ${job%:*}"
+	done
+	running=
+}
+
+fuzz_lib || failed=lib
+for policy in $policies; do
+	n=$((n + 1))
+	fuzz_policy "$policy" &
+	running="$running $policy:$!"
+	[ $((n % 2)) -eq 0 ] && collect
+done
+collect
+if [ -n "$failed" ]; then
+	echo "fuzz: FAILED:$failed" >&2
+	exit 1
+fi
+echo "fuzz: $n policies, any modifiers (1 is +procfair, 2 +tfps, 4 +groups, 8 +feasible, 16 +flow): no rule was broken"

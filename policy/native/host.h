@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The table of functions that policy/src/host.rs mirrors field by field. */
+#ifndef DIVVY_HOST_H
+#define DIVVY_HOST_H
+
+#include "policy.h"
+
+struct about {
+	u32 kind;
+	const char *text;
+};
+
+struct param {
+	const char *name, *unit, *help;
+	u32 kind;
+	s64 dflt, min, max;
+};
+
+/* What a policy keeps of each task, POLICY_SHOWS */
+struct shown {
+	const char *name, *unit;
+};
+
+struct machine;
+struct flow_program;
+struct order;
+struct event;
+
+struct host {
+	const char *name;
+	const struct about *about;
+	const struct param *params;
+	u32 nabout, nparams;
+	const char *simulator_only; /* why, or NULL */
+	u32 is_baseline;
+	const struct shown *shown;
+	u32 nshown;
+	/* What Rust knows of event.h by itself, to be compared */
+	const char *const *events;
+	u32 nevents, event_size, program_size;
+	u64 size; /* bytes of a machine */
+	u32 pool; /* task ids are below this */
+
+	/* On zeroed memory, in this order: prepare, set_param, init. */
+	void (*prepare)(struct machine *m, u32 modifiers);
+	void (*set_param)(struct machine *m, u32 modifier, u32 index, s64 value);
+	void (*init)(struct machine *m, u32 ncpus, u64 quantum);
+
+	void (*new)(struct machine *m, u32 id, u32 process, u64 weight, u64 now);
+	void (*exit)(struct machine *m, u32 id, u64 now);
+	/* runnable, enqueue -> the CPU that is to dispatch */
+	u32 (*wake)(struct machine *m, u32 id, u64 now, u32 is_new);
+	/* stopping, quiescent */
+	void (*off)(struct machine *m, u32 id, u64 ran, u64 now, u32 exits);
+	void (*quiescent)(struct machine *m, u32 id, u64 now, u32 exits);
+	struct order (*dispatch)(struct machine *m, u32 cpu, u64 now);
+	/* stopping, enqueue -> the CPU that is to dispatch */
+	u32 (*requeue)(struct machine *m, u32 id, u64 ran, u64 now);
+	void (*running)(struct machine *m, u32 id, u64 now);
+	void (*yield)(struct machine *m, u32 cpu);
+	void (*set_weight)(struct machine *m, u32 id, u64 weight, u64 now);
+	u32 (*set_allowed)(struct machine *m, u32 id, const u64 *words);
+	/* Its program begins this much work, in ns; NULL if the policy is not clairvoyant */
+	void (*bring)(struct machine *m, u32 id, u64 work);
+	/* Turns of a quantum each with nobody coming or going: `rounds` times all CPUs decide, the first first; who
+	 * ran, into `ran`, round by round */
+	void (*turns)(struct machine *m, u64 now, u64 rounds, u32 *ran);
+	/* Any event, with all of its order left to the caller */
+	void (*tell)(struct machine *m, u32 kind, struct event *e);
+
+	/* Of a program: what flow knows, or NULL; and an entry of its sequence, below n */
+	const struct flow_program *(*program)(struct machine *m, u64 identity);
+	u64 (*entry)(struct machine *m, u64 identity, u32 at, u64 *wait);
+	u64 (*weight)(const struct machine *m, u32 id);
+	/* Of a task what `shown` lists at this index; changes nothing */
+	s64 (*show)(struct machine *m, u32 index, u32 id, u64 now);
+	u64 (*decisions)(const struct machine *m);
+	u64 (*faults)(const struct machine *m);
+};
+
+/* A modifier's table, for `divvy policies` and the spec parser. */
+struct modifier {
+	const char *name;
+	const struct about *about;
+	const struct param *params;
+	u32 nabout, nparams;
+	u32 bit;
+};
+
+#endif

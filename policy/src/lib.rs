@@ -1,0 +1,192 @@
+//! The policies, as the simulator sees them: what they are, and a machine that runs one.
+//!
+//! The code is C, in `policy/`; this is one of the two places where Rust meets it.
+
+mod event;
+mod host;
+mod machine;
+pub mod quantity;
+pub mod spec;
+mod suggest;
+pub mod units;
+
+use std::ffi::{CStr, c_char};
+use std::sync::OnceLock;
+
+pub use event::{Answer, Event};
+pub use machine::{
+    CpuMask, Decision, MAX_CPUS, MAX_GROUPS, MAX_TASKS, Machine, Predictions, ProgramState, Shown, TaskId,
+    WEIGHT_MAX, WEIGHT_NICE_0, WEIGHT_UNIT,
+};
+pub use suggest::nearest;
+
+/// The identity of a program that is known by its name alone: FNV-1a, 64 bits; never 0.
+#[must_use]
+pub fn program_identity(name: &str) -> u64 {
+    let fold = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, fold).max(1)
+}
+
+/// Selects who runs next, or changes weights before something else does, or slices after it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Begins a spec.
+    Selection,
+    /// Follows a `+` in a spec.
+    Modifier,
+}
+
+/// What a parameter's number means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// Nanoseconds.
+    Time,
+    /// Fixed point, [`RATIO_ONE`] is 1 and [`RATIO_INF`] infinity.
+    Ratio,
+    /// A count.
+    Integer,
+    /// 0 or 1.
+    Switch,
+}
+
+/// The number 1 as a [`ParamKind::Ratio`].
+pub const RATIO_ONE: i64 = 1 << 16;
+/// Infinity as a [`ParamKind::Ratio`]; negated, minus infinity.
+pub const RATIO_INF: i64 = i64::MAX;
+
+/// A parameter of a policy. Values are raw: see [`ParamKind`].
+#[derive(Clone, Copy, Debug)]
+pub struct ParamInfo {
+    /// As written in a spec.
+    pub name: &'static str,
+    /// What its number means.
+    pub kind: ParamKind,
+    /// Unit for people, or empty.
+    pub unit: &'static str,
+    /// Value when a spec does not say.
+    pub default: i64,
+    /// Least value.
+    pub min: i64,
+    /// Greatest value.
+    pub max: i64,
+    /// One sentence.
+    pub help: &'static str,
+}
+
+/// A policy's own description of itself, from its header.
+#[derive(Clone, Debug)]
+pub struct PolicyInfo {
+    /// As written in a spec.
+    pub name: &'static str,
+    /// Selection or modifier.
+    pub kind: Kind,
+    /// Papers compare with it.
+    pub is_baseline: bool,
+    /// Whether it is told how long tasks will run.
+    pub is_clairvoyant: bool,
+    /// Why no kernel is to load it, if none is.
+    pub simulator_only: Option<&'static str>,
+    /// One line.
+    pub title: &'static str,
+    /// Where it was published.
+    pub paper: &'static str,
+    /// What it promises, under which condition.
+    pub guarantees: Vec<&'static str>,
+    /// Cost of a decision or change.
+    pub cost: &'static str,
+    /// What is not as in the paper; `papers/NAME.md` has the reasons.
+    pub deviations: Vec<&'static str>,
+    /// Its parameters.
+    pub params: Vec<ParamInfo>,
+}
+
+/// All policies: selections by name, then modifiers in the order in which they apply.
+pub fn all() -> &'static [PolicyInfo] {
+    static ALL: OnceLock<Vec<PolicyInfo>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let selections = host::all().into_iter().map(|h| {
+            // SAFETY: the table's own lengths.
+            let described =
+                unsafe { describe(h.name, Kind::Selection, h.about, h.nabout, h.params, h.nparams) };
+            // SAFETY: it is a string constant or null.
+            let simulator_only = (!h.simulator_only.is_null()).then(|| unsafe { text(h.simulator_only) });
+            PolicyInfo {
+                is_baseline: h.is_baseline != 0,
+                is_clairvoyant: h.bring.is_some(),
+                simulator_only,
+                ..described
+            }
+        });
+        let modifiers = host::modifiers().iter().map(|m| {
+            // SAFETY: the table's own lengths.
+            unsafe { describe(m.name, Kind::Modifier, m.about, m.nabout, m.params, m.nparams) }
+        });
+        selections.chain(modifiers).collect()
+    })
+}
+
+/// The policy of that name, if there is one.
+pub fn find(name: &str) -> Option<&'static PolicyInfo> {
+    all().iter().find(|p| p.name == name)
+}
+
+/// # Safety
+/// `s` is a string constant of the policy library.
+unsafe fn text(s: *const c_char) -> &'static str {
+    // SAFETY: by contract.
+    unsafe { CStr::from_ptr(s) }.to_str().unwrap_or("(not UTF-8)")
+}
+
+/// # Safety
+/// The pointers and lengths are those of a table of the policy library.
+unsafe fn describe(
+    name: *const c_char,
+    kind: Kind,
+    about: *const host::About,
+    nabout: u32,
+    params: *const host::Param,
+    nparams: u32,
+) -> PolicyInfo {
+    // SAFETY: by contract.
+    let (name, about, params) = unsafe {
+        (
+            text(name),
+            std::slice::from_raw_parts(about, nabout as usize),
+            std::slice::from_raw_parts(params, nparams as usize),
+        )
+    };
+    // SAFETY: each row's text is a string constant.
+    let rows = |kind| about.iter().filter(move |a| a.kind == kind).map(|a| unsafe { text(a.text) });
+    PolicyInfo {
+        name,
+        kind,
+        is_baseline: false,
+        is_clairvoyant: false,
+        simulator_only: None,
+        title: rows(host::TITLE).next().unwrap_or(""),
+        paper: rows(host::PAPER).next().unwrap_or(""),
+        guarantees: rows(host::GUARANTEE).collect(),
+        cost: rows(host::COST).next().unwrap_or(""),
+        deviations: rows(host::DEVIATION).collect(),
+        params: params.iter().map(param).collect(),
+    }
+}
+
+fn param(p: &host::Param) -> ParamInfo {
+    // SAFETY: each row's texts are string constants.
+    let (name, unit, help) = unsafe { (text(p.name), text(p.unit), text(p.help)) };
+    ParamInfo {
+        name,
+        unit,
+        help,
+        kind: match p.kind {
+            0 => ParamKind::Time,
+            1 => ParamKind::Ratio,
+            2 => ParamKind::Integer,
+            _ => ParamKind::Switch,
+        },
+        default: p.default,
+        min: p.min,
+        max: p.max,
+    }
+}

@@ -1,0 +1,130 @@
+//! What pictures of a run are drawn from: series over time, distributions, and a timeline of who ran where.
+//!
+//! They are large, so a report has them only when asked. Views draw these numbers and compute none.
+
+mod ccdf;
+mod column;
+mod series;
+mod timeline;
+
+use serde::{Deserialize, Serialize};
+
+pub use ccdf::Ccdf;
+pub use column::{Column, base64, zlib};
+pub use series::{ErrorSpread, Series, TaskSeries};
+pub use timeline::{CpuTimeline, Timeline};
+
+pub use series::{Samples, Standing};
+pub use timeline::Recorder;
+
+use crate::report::Run;
+
+/// Most tasks with series of their own: those that were furthest from what they were entitled to.
+pub const MOST_TASK_SERIES: usize = 32;
+/// Most tasks with distributions of their own.
+pub const MOST_TASK_CCDFS: usize = 24;
+
+/// How much of it to keep.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Slices of all timelines together. A longer timeline ends early, and says when.
+    pub slices: usize,
+    /// Bytes of all timelines together, as written. Beyond that, times are rounded, and then the picture ends early.
+    pub timeline_bytes: usize,
+    /// Bytes of all that a page has of the runs: what tasks and series take is not left for timelines.
+    pub page_bytes: usize,
+}
+
+/// What a task of a run takes in a page, about; with a thousand of them, packed, 316 to 326 were measured.
+const TASK_BYTES: usize = 340;
+/// The same where they are so many that a page has only what it shows of them; 102 were measured.
+const LEAN_TASK_BYTES: usize = 130;
+/// What series and distributions of a run take there.
+const RUN_BYTES: usize = 16_000;
+/// However many tasks there are, this part of the timelines is drawn.
+const LEAST_PART: usize = 8;
+
+/// More tasks than this, over all runs, have in a page only what it shows of them.
+pub const MOST_FULL_TASKS: usize = 2_000;
+
+impl Limits {
+    /// Each run's part, where each has so many tasks.
+    pub fn among(self, runs: usize, tasks: usize) -> Limits {
+        let runs = runs.max(1);
+        let task_bytes = if runs * tasks > MOST_FULL_TASKS { LEAN_TASK_BYTES } else { TASK_BYTES };
+        let left = self.page_bytes.saturating_sub(runs * (RUN_BYTES + tasks * task_bytes));
+        let timeline_bytes = left.clamp(self.timeline_bytes / LEAST_PART, self.timeline_bytes);
+        Limits { slices: self.slices / runs, timeline_bytes: timeline_bytes / runs, ..self }
+    }
+}
+
+impl Default for Limits {
+    /// Enough for a report of 2 MB.
+    fn default() -> Limits {
+        Limits { slices: 500_000, timeline_bytes: 1_400_000, page_bytes: 1_860_000 }
+    }
+}
+
+/// What pictures of one run are drawn from.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Figures {
+    /// Shares and service errors over time.
+    pub series: Series,
+    /// Of all jobs.
+    pub response: Ccdf,
+    /// Of all jobs.
+    pub wait: Ccdf,
+    /// Of the jobs of each task, in the order of [`Run::tasks`]; absent if they are many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskCcdfs>,
+    /// Who ran where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
+}
+
+/// The distributions of one task.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TaskCcdfs {
+    /// Of its jobs.
+    pub response: Ccdf,
+    /// Of its jobs.
+    pub wait: Ccdf,
+}
+
+/// Keeps the series of the same tasks in every run: those with the greatest service error in any of them.
+pub fn keep_worst(runs: &mut [Run]) {
+    let mut worst: Vec<(u64, usize)> = Vec::new();
+    for run in runs.iter().filter(|run| run.figures.is_some()) {
+        for (index, task) in run.tasks.iter().enumerate() {
+            let error_ns = task.error_min_ns.unsigned_abs().max(task.error_max_ns.unsigned_abs());
+            match worst.get_mut(index) {
+                Some(known) => known.0 = known.0.max(error_ns),
+                None => worst.push((error_ns, index)),
+            }
+        }
+    }
+    worst.sort_by_key(|&(error_ns, index)| (std::cmp::Reverse(error_ns), index));
+    let kept: Vec<usize> = worst.into_iter().take(MOST_TASK_SERIES).map(|(_, index)| index).collect();
+    for figures in runs.iter_mut().filter_map(|run| run.figures.as_mut()) {
+        figures.series.tasks.retain(|series| kept.contains(&series.task));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timelines_have_what_tasks_leave() {
+        let limits = Limits::default();
+        let of = |runs, tasks| {
+            let each = limits.among(runs, tasks);
+            (each.slices * runs, each.timeline_bytes * runs)
+        };
+        assert_eq!(of(1, 10), (500_000, 1_400_000));
+        assert_eq!(of(4, 10), (500_000, 1_400_000));
+        assert_eq!(of(4, 1_000), (500_000, 1_860_000 - 4 * (16_000 + 130_000)));
+        assert_eq!(of(4, 100_000), (500_000, 1_400_000 / 8));
+        assert_eq!(limits.among(0, 0).slices, 500_000);
+    }
+}

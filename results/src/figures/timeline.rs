@@ -1,0 +1,255 @@
+//! Who ran where, slice by slice, in few bytes.
+
+use serde::{Deserialize, Serialize};
+
+use super::Column;
+use crate::observation::Slice;
+
+/// A mean slice is at least so many units.
+const ROUNDEST: u64 = 20;
+
+/// Slices are a list a CPU, in order of time. Each begins its gap after the one before (the first after `from_ns`), so
+/// that gap and length are small numbers; both count units.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Timeline {
+    /// What times are rounded to; 1 is exact. Beginnings and ends are rounded, so that errors do not add up.
+    pub unit_ns: u64,
+    /// When it begins.
+    pub from_ns: u64,
+    /// When it ends: with the run, unless there were more slices than could be kept.
+    pub to_ns: u64,
+    /// Whether it ends before the run does.
+    pub is_cut: bool,
+    /// Number of slices.
+    pub slices: u64,
+    /// By number.
+    pub cpus: Vec<CpuTimeline>,
+}
+
+/// One CPU's slices, a column each for beginning, length and task.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CpuTimeline {
+    /// Idle before the slice, or between tasks.
+    pub gaps: Column,
+    /// Service without interruption.
+    pub lengths: Column,
+    /// Index into the run's tasks.
+    pub tasks: Column,
+}
+
+/// A slice of a known CPU.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    row: usize,
+    task: u32,
+    from_ns: u64,
+    to_ns: u64,
+}
+
+/// Collects slices as a run goes on.
+#[derive(Debug)]
+pub struct Recorder {
+    from_ns: u64,
+    most: usize,
+    kept: usize,
+    /// Of the first slice that there was no room for.
+    cut_ns: Option<u64>,
+    cpus: Vec<Vec<Stretch>>,
+}
+
+impl Recorder {
+    /// From `from_ns` on, at most so many slices.
+    pub fn new(cpus: u32, from_ns: u64, most: usize) -> Recorder {
+        Recorder { from_ns, most, kept: 0, cut_ns: None, cpus: vec![Vec::new(); cpus as usize] }
+    }
+
+    /// Slices come in order of their ends. Service that goes on is one slice, however often it was accounted.
+    pub fn record(&mut self, slice: Slice) {
+        if self.cut_ns.is_some() || slice.to_ns <= self.from_ns {
+            return;
+        }
+        let next = Stretch {
+            row: slice.row,
+            task: slice.task,
+            from_ns: slice.from_ns.max(self.from_ns),
+            to_ns: slice.to_ns,
+        };
+        let cpu = &mut self.cpus[slice.cpu as usize];
+        match cpu.last_mut() {
+            Some(last) if last.to_ns == next.from_ns && (last.row, last.task) == (next.row, next.task) => {
+                last.to_ns = next.to_ns;
+            }
+            _ if self.kept < self.most => {
+                self.kept += 1;
+                cpu.push(next);
+            }
+            _ => self.cut_ns = Some(slice.from_ns.max(self.from_ns)),
+        }
+    }
+
+    /// In at most so many bytes: times are rounded as far as nobody sees it, and if that is not enough the picture ends
+    /// earlier.
+    pub fn finish(mut self, end_ns: u64, most_bytes: usize) -> Timeline {
+        let mut to_ns = self.cut_ns.unwrap_or(end_ns).min(end_ns).max(self.from_ns);
+        self.cut(to_ns);
+        let coarsest_ns = self.mean_length_ns() / ROUNDEST;
+        let mut unit_ns = 1;
+        loop {
+            let timeline = self.encode(unit_ns, to_ns);
+            let bytes = timeline.bytes();
+            if bytes <= most_bytes || timeline.slices == 0 {
+                return timeline;
+            }
+            if unit_ns < coarsest_ns {
+                unit_ns = coarser(unit_ns, bytes - most_bytes, timeline.slices).min(round_up(coarsest_ns));
+            } else {
+                let kept = most_bytes as f64 / bytes as f64 * 0.97;
+                to_ns = self.from_ns + ((to_ns - self.from_ns) as f64 * kept) as u64;
+                self.cut_ns = Some(to_ns);
+                self.cut(to_ns);
+            }
+        }
+    }
+
+    fn mean_length_ns(&self) -> u64 {
+        let slices: u64 = self.cpus.iter().map(|cpu| cpu.len() as u64).sum();
+        let served_ns: u64 = self.cpus.iter().flatten().map(|stretch| stretch.to_ns - stretch.from_ns).sum();
+        served_ns / slices.max(1)
+    }
+
+    /// The picture ends at one time on all CPUs.
+    fn cut(&mut self, to_ns: u64) {
+        for cpu in &mut self.cpus {
+            cpu.retain(|stretch| stretch.from_ns < to_ns);
+            if let Some(last) = cpu.last_mut() {
+                last.to_ns = last.to_ns.min(to_ns);
+            }
+        }
+    }
+
+    fn encode(&self, unit_ns: u64, to_ns: u64) -> Timeline {
+        Timeline {
+            unit_ns,
+            from_ns: self.from_ns,
+            to_ns,
+            is_cut: self.cut_ns.is_some(),
+            slices: self.cpus.iter().map(|cpu| cpu.len() as u64).sum(),
+            cpus: self.cpus.iter().map(|cpu| self.encode_cpu(cpu, unit_ns)).collect(),
+        }
+    }
+
+    fn encode_cpu(&self, stretches: &[Stretch], unit_ns: u64) -> CpuTimeline {
+        let units = |ns: u64| (ns - self.from_ns + unit_ns / 2) / unit_ns;
+        let ends = std::iter::once(0).chain(stretches.iter().map(|s| units(s.to_ns)));
+        CpuTimeline {
+            gaps: Column::of(stretches.iter().zip(ends).map(|(s, former)| units(s.from_ns) - former)),
+            lengths: Column::of(stretches.iter().map(|s| units(s.to_ns) - units(s.from_ns))),
+            tasks: Column::of(stretches.iter().map(|s| s.row as u64)),
+        }
+    }
+}
+
+/// A unit that may save so many bytes of base64: a bit of gap and one of length for each doubling. Encoding takes a while,
+/// so that not all are tried.
+fn coarser(unit_ns: u64, bytes: usize, slices: u64) -> u64 {
+    let bits = bytes as f64 * 0.75 * 8.0 / slices as f64;
+    let factor = libm::exp2((bits / 2.0).min(32.0));
+    round_up((unit_ns as f64 * factor * 0.7) as u64).max(round_up(unit_ns + 1))
+}
+
+/// To 1, 2 or 5 times a power of ten.
+fn round_up(ns: u64) -> u64 {
+    let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(10));
+    powers
+        .flat_map(|power| [1, 2, 5].map(|digit| power.saturating_mul(digit)))
+        .find(|unit| *unit >= ns)
+        .unwrap_or(ns)
+}
+
+impl Timeline {
+    /// As written.
+    fn bytes(&self) -> usize {
+        let columns = self.cpus.iter().flat_map(|cpu| [&cpu.gaps, &cpu.lengths, &cpu.tasks]);
+        columns.map(|column| column.as_str().len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::column::tests::decode;
+    use super::*;
+
+    fn slice(cpu: u32, row: usize, from_ns: u64, to_ns: u64) -> Slice {
+        Slice { cpu, row, task: row as u32 + 1, from_ns, to_ns }
+    }
+
+    fn columns(cpu: &CpuTimeline) -> [Vec<u64>; 3] {
+        [&cpu.gaps, &cpu.lengths, &cpu.tasks].map(decode)
+    }
+
+    #[test]
+    fn service_that_goes_on_is_one_slice() {
+        let mut recorder = Recorder::new(2, 100, 10);
+        for s in [
+            slice(0, 0, 50, 100),
+            slice(0, 0, 90, 110),
+            slice(0, 0, 110, 130),
+            slice(1, 1, 120, 140),
+            slice(0, 2, 135, 150),
+        ] {
+            recorder.record(s);
+        }
+        let timeline = recorder.finish(200, usize::MAX);
+        assert_eq!((timeline.unit_ns, timeline.slices, timeline.is_cut), (1, 3, false));
+        assert_eq!(columns(&timeline.cpus[0]), [vec![0, 5], vec![30, 15], vec![0, 2]]);
+        assert_eq!(columns(&timeline.cpus[1]), [vec![20], vec![20], vec![1]]);
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_ends_the_picture_on_all_cpus() {
+        let mut recorder = Recorder::new(2, 0, 3);
+        for s in [slice(0, 0, 0, 10), slice(1, 1, 0, 10), slice(0, 1, 10, 40), slice(1, 0, 30, 50)] {
+            recorder.record(s);
+        }
+        let timeline = recorder.finish(90, usize::MAX);
+        assert_eq!((timeline.to_ns, timeline.is_cut, timeline.slices), (30, true, 3));
+        assert_eq!(columns(&timeline.cpus[0])[1], [10, 20]);
+    }
+
+    /// Slices of random lengths between others, which no compression can do much about.
+    fn noisy(slices: u64) -> (Recorder, u64) {
+        let mut recorder = Recorder::new(1, 0, 100_000);
+        let (mut at, mut state) = (0, 1_u64);
+        for _ in 0..slices {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let to = at + 1 + (state >> 40);
+            recorder.record(slice(0, (state >> 33 & 7) as usize, at, to));
+            at = to + 334;
+        }
+        (recorder, at - 334)
+    }
+
+    #[test]
+    fn rounding_does_not_add_up() {
+        let (recorder, end_ns) = noisy(30_000);
+        let exact = recorder.encode(1, end_ns).bytes();
+        let timeline = recorder.finish(end_ns, exact * 3 / 4);
+        assert!(timeline.unit_ns >= 10 && !timeline.is_cut && timeline.bytes() <= exact * 3 / 4);
+        let [gaps, lengths, _] = columns(&timeline.cpus[0]);
+        let sum: u64 = gaps.iter().chain(&lengths).sum();
+        assert!((sum * timeline.unit_ns).abs_diff(end_ns) <= timeline.unit_ns);
+    }
+
+    #[test]
+    fn what_rounding_does_not_save_is_cut() {
+        let (recorder, end_ns) = noisy(30_000);
+        let timeline = recorder.finish(end_ns, 20_000);
+        assert!(timeline.bytes() <= 20_000 && timeline.bytes() > 15_000, "{}", timeline.bytes());
+        assert!(timeline.is_cut && timeline.to_ns < end_ns);
+    }
+
+    #[test]
+    fn units_are_round() {
+        assert_eq!([1, 2, 3, 6, 10, 11, 499, 501].map(round_up), [1, 2, 5, 10, 10, 20, 500, 1000]);
+    }
+}

@@ -1,0 +1,132 @@
+//! What each task got, from events only.
+
+use crate::report::TaskResult;
+use crate::stats;
+use crate::stats::{BucketCounts, Sampler, ratio};
+use divvy_workload::{Arrivals, Task};
+
+/// One row of the result: a task, or a class of short ones.
+#[derive(Debug)]
+pub struct Row {
+    /// As in [`TaskResult::name`].
+    pub name: String,
+    /// As in [`TaskResult::process`].
+    pub process: String,
+    /// As in [`TaskResult::weight`].
+    pub weight: f64,
+    /// CPU time received.
+    pub service_ns: u64,
+    /// CPU time that the fluid model gives it.
+    pub entitled_ns: f64,
+    /// Least service error so far.
+    pub error_min_ns: f64,
+    /// Greatest service error so far.
+    pub error_max_ns: f64,
+    /// When its last job finished.
+    pub finished_ns: Option<u64>,
+    /// How long its jobs took.
+    pub delays: Delays,
+}
+
+/// How long jobs took, of one row or of all.
+#[derive(Debug, Default)]
+pub struct Delays {
+    /// Response times of jobs, ns.
+    pub response: Sampler,
+    /// Waiting times of jobs, ns.
+    pub wait: Sampler,
+    /// The same, counted by size.
+    pub wait_buckets: BucketCounts,
+    /// Wake-up latencies, ns.
+    pub wake_delay: Sampler,
+    /// Response over service, as [`ratio`] has it.
+    pub slowdown: Sampler,
+}
+
+/// A job that just ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// From its start to its end.
+    pub response_ns: u64,
+    /// Runnable but not running.
+    pub wait_ns: u64,
+    /// CPU time received.
+    pub service_ns: u64,
+}
+
+/// A row for each instance; of open arrivals and forked tasks, one for all.
+pub fn rows_of(task: &Task) -> Vec<Row> {
+    if matches!(task.arrivals, Arrivals::Open { .. } | Arrivals::Forked) {
+        return vec![Row::of(task, task.name.clone())];
+    }
+    (0..task.count).map(|i| Row::of(task, task.instance_name(i))).collect()
+}
+
+/// Jain's index of received over entitled service; 1 where nobody was entitled to any.
+pub fn jain(rows: &[Row]) -> f64 {
+    let entitled = rows.iter().filter(|r| r.entitled_ns > 0.0);
+    let allotments: Vec<f64> = entitled.map(|r| r.service_ns as f64 / r.entitled_ns).collect();
+    stats::jain(&allotments).unwrap_or(1.0)
+}
+
+impl Row {
+    /// A row for instances of a task.
+    pub fn of(task: &Task, name: String) -> Row {
+        let process = task.process.clone().unwrap_or_else(|| name.clone());
+        Row::new(name, process, task.weight.units())
+    }
+
+    fn new(name: String, process: String, weight: f64) -> Row {
+        Row {
+            name,
+            process,
+            weight,
+            service_ns: 0,
+            entitled_ns: 0.0,
+            error_min_ns: 0.0,
+            error_max_ns: 0.0,
+            finished_ns: None,
+            delays: Delays::default(),
+        }
+    }
+
+    /// Statistics begin: what came before does not count.
+    pub fn reset(&mut self) {
+        *self = Row::new(std::mem::take(&mut self.name), std::mem::take(&mut self.process), self.weight);
+    }
+
+    /// What the report says of this row, in a run with this much CPU time.
+    pub fn result(&self, cpu_time_ns: u64) -> TaskResult {
+        let delays = &self.delays;
+        let response_ns = delays.response.finish();
+        TaskResult {
+            name: self.name.clone(),
+            process: self.process.clone(),
+            weight: self.weight,
+            service_ns: self.service_ns,
+            entitled_ns: self.entitled_ns.round() as u64,
+            share: if cpu_time_ns == 0 { 0.0 } else { self.service_ns as f64 / cpu_time_ns as f64 },
+            error_min_ns: self.error_min_ns.round() as i64,
+            error_max_ns: self.error_max_ns.round() as i64,
+            jobs: response_ns.count,
+            finished_ns: self.finished_ns,
+            response_ns,
+            wait_ns: delays.wait.finish(),
+            wait_buckets: delays.wait_buckets.finish(),
+            wake_delay_ns: delays.wake_delay.finish(),
+            slowdown: delays.slowdown.finish_ratio(),
+        }
+    }
+}
+
+impl Delays {
+    /// Takes in a job that ended.
+    pub fn job(&mut self, job: Job) {
+        self.response.record(job.response_ns);
+        self.wait.record(job.wait_ns);
+        self.wait_buckets.record(job.wait_ns);
+        if job.service_ns > 0 {
+            self.slowdown.record(ratio(job.response_ns, job.service_ns));
+        }
+    }
+}

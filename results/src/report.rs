@@ -1,0 +1,272 @@
+//! What a run says about itself: the schema of `--format json`, version 1.
+//!
+//! Every number comes from events; views (`cli/`) compute nothing. Times are integer nanoseconds,
+//! and a field that was not measured is absent, never zero.
+
+use divvy_policy::Predictions;
+use serde::{Deserialize, Serialize};
+
+use crate::course::Course;
+use crate::figures::Figures;
+
+/// The schema of [`Report`]; it grows by optional fields, and changes its number when a field changes meaning.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One workload under one or more policies.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// Always [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The workload's name: its file, as given.
+    pub workload: String,
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// The seed that reproduces every byte of this report.
+    pub seed: u64,
+    /// Version of divvy that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The command that made it, as a shell takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// What the workload was made from, when it was a recorded trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceReport>,
+    /// One entry a policy and repetition, in the order asked for.
+    pub runs: Vec<Run>,
+}
+
+/// What is known of a recorded trace that was replayed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TraceReport {
+    /// Grade A (complete) to D (do not draw conclusions).
+    pub grade: char,
+    /// Why it is not better than that: one sentence a finding.
+    pub findings: Vec<String>,
+    /// Number of wake-ups by cause: another task, a timer, the outside world, unknown.
+    pub wakes: WakeCounts,
+    /// Share of mean response by which a replay under a model of the recorded scheduler misses the
+    /// recording: no difference between policies that is smaller than this is a finding. Absent when threads of
+    /// the recording were left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_replay_error: Option<f64>,
+    /// What the recorded scheduler did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<RecordedReport>,
+}
+
+/// What the threads of a recording got, where the recording shows it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RecordedReport {
+    /// CPU time of all threads.
+    pub service_ns: u64,
+    /// Time spent runnable without a CPU, of all threads.
+    pub wait_ns: u64,
+    /// Number of sleeps that ended.
+    pub wakes: u64,
+    /// Mean time from a wake-up to the next sleep or the exit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_mean_ns: Option<f64>,
+    /// Mean time from a wake-up to the CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake_delay_mean_ns: Option<f64>,
+    /// What each task of the runs got, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<RecordedTask>,
+}
+
+/// What the threads of one row got in a recording.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RecordedTask {
+    /// As in [`TaskResult::name`].
+    pub name: String,
+    /// Mean time from a wake-up to the next sleep or the exit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_mean_ns: Option<f64>,
+}
+
+/// Number of wake-ups by cause.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct WakeCounts {
+    /// Another task of the recording woke it.
+    pub dependency: u64,
+    /// It slept for a time of its own choosing.
+    pub timer: u64,
+    /// A device or the network.
+    pub external: u64,
+    /// The recording does not say.
+    pub unknown: u64,
+}
+
+/// One policy's run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// The policy's spec as given, as in `sfq+feasible`.
+    pub policy: String,
+    /// Which repetition, from 0; its random streams come from the seed and this number.
+    #[serde(default)]
+    pub rep: u32,
+    /// Simulated time; of real threads, real time.
+    pub duration_ns: u64,
+    /// Times that a CPU changed from one task to another; of real threads, times that one left its CPU.
+    pub switches: u64,
+    /// Times that a task ran on another CPU than the last time; absent where a kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub migrations: Option<u64>,
+    /// Times that a policy was asked for the next task; a kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<u64>,
+    /// CPU time given to tasks, as a share of all CPU time.
+    pub utilization: f64,
+    /// Jain's index of received over entitled service (1 is fair).
+    pub jain: f64,
+    /// From a job's start to its end, over all jobs of all tasks.
+    #[serde(default)]
+    pub response_ns: Quantiles,
+    /// Runnable but not running, per job, over all jobs.
+    #[serde(default)]
+    pub wait_ns: Quantiles,
+    /// The same, counted by size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_buckets: Option<Buckets>,
+    /// From a wake-up until it first runs, over all wake-ups.
+    #[serde(default)]
+    pub wake_delay_ns: Quantiles,
+    /// Response over service, per job, over all jobs.
+    #[serde(default)]
+    pub slowdown: Quantiles,
+    /// One entry a task, in the workload's order.
+    pub tasks: Vec<TaskResult>,
+    /// How well each program was predicted, in the workload's order, under the modifier `flow`; from the start, the
+    /// warm-up included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramResult>,
+    /// The first decisions of each CPU, by task name, when asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Vec<Vec<String>>>,
+    /// What pictures are drawn from, when asked for; of the first repetition only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<Figures>,
+    /// Who ran where and was woken when, when asked for; of the first repetition only. It is for pictures and traces, and
+    /// no report is written with it.
+    #[serde(skip)]
+    pub course: Option<Course>,
+}
+
+/// What is known of a program, and how well it was predicted: see `papers/flow.md`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProgramResult {
+    /// As the workload calls it: `executable`, or the process.
+    pub name: String,
+    /// Executions that ended.
+    pub executions: u64,
+    /// All of its predictions.
+    pub predictions: PredictionResult,
+    /// Those of each execution that ended, the first [`MOST_EXECUTIONS`].
+    pub by_execution: Vec<PredictionResult>,
+    /// Times that a timeslice's end was put off.
+    pub delays: u64,
+    /// Times that the CPU then was released before the delay was over.
+    pub delays_met: u64,
+    /// Timeslices that were shortened.
+    pub early_switches: u64,
+    /// The sequence: CPU time between voluntary releases of the CPU, in order.
+    pub sequence_ns: Vec<u64>,
+}
+
+/// Executions of a program that a report lists one by one.
+pub const MOST_EXECUTIONS: usize = 64;
+
+/// How far predictions were from what they predicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PredictionResult {
+    /// Number of runs that were predicted.
+    pub runs: u64,
+    /// What these runs used.
+    pub actual_ns: u64,
+    /// The differences from what was predicted, each counted as positive.
+    pub error_ns: u64,
+    /// That as a share of what they used; absent where nothing was predicted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
+}
+
+impl From<Predictions> for PredictionResult {
+    fn from(p: Predictions) -> PredictionResult {
+        let error = (p.actual_ns > 0).then(|| p.error_ns as f64 / p.actual_ns as f64);
+        PredictionResult { runs: p.runs, actual_ns: p.actual_ns, error_ns: p.error_ns, error }
+    }
+}
+
+/// What one task (or class of short tasks) got.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TaskResult {
+    /// Its name in the workload; instances of `count` are numbered from 1, as in `T/1`.
+    pub name: String,
+    /// The process that it belongs to.
+    pub process: String,
+    /// Its weight, in the workload's units.
+    pub weight: f64,
+    /// CPU time received.
+    pub service_ns: u64,
+    /// CPU time that the GMS fluid model gives it, of the work that it brought; affinity and what switches cost do not
+    /// count there.
+    pub entitled_ns: u64,
+    /// Received, as a share of all CPU time of the run.
+    pub share: f64,
+    /// Least value of received minus entitled.
+    pub error_min_ns: i64,
+    /// Greatest value of received minus entitled.
+    pub error_max_ns: i64,
+    /// Jobs finished: from a wake-up (or arrival) until it sleeps or exits.
+    pub jobs: u64,
+    /// When its last job finished, if any did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_ns: Option<u64>,
+    /// From a job's start to its end.
+    pub response_ns: Quantiles,
+    /// Runnable but not running, per job.
+    pub wait_ns: Quantiles,
+    /// The same, counted by size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_buckets: Option<Buckets>,
+    /// From a wake-up until it first runs.
+    pub wake_delay_ns: Quantiles,
+    /// Response over service, per job.
+    pub slowdown: Quantiles,
+}
+
+/// A distribution in a few numbers. With no samples every field but `count` is absent.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// Number of samples.
+    pub count: u64,
+    /// Arithmetic mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
+    /// Half-width of the 95 % confidence interval of the mean, by batch means; absent with too few samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci95: Option<f64>,
+    /// Median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50: Option<f64>,
+    /// 90th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90: Option<f64>,
+    /// 99th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99: Option<f64>,
+    /// Greatest sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+}
+
+/// A distribution as counts of samples by size. Buckets are the same in every report ([`Buckets::bounds`]); listed are
+/// those from the first that has samples to the last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Buckets {
+    /// The least that belongs into each; it ends where the next of [`Buckets::bounds`] begins.
+    pub from_ns: Vec<u64>,
+    /// Number of samples.
+    pub count: Vec<u64>,
+}

@@ -1,0 +1,240 @@
+//! Whether a workload makes sense, wherever it came from.
+
+mod forks;
+mod program;
+
+use super::{Arrivals, Dist, MAX_CPUS, MAX_GROUPS, MAX_INSTANCES, Task, Weight, Workload};
+use divvy_policy::units::{MAX_NS, show_duration};
+
+pub(super) use self::forks::barrier_users;
+pub(super) use self::program::is_endless;
+
+/// What is wrong with a workload, where, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}{help}", if .help.is_empty() { "" } else { "; " })]
+pub struct Problem {
+    /// The part that is wrong.
+    pub place: Place,
+    /// What is wrong.
+    pub message: String,
+    /// What to do; may be empty.
+    pub help: String,
+}
+
+/// A part of a workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The machine's setting of this key.
+    Workload(&'static str),
+    /// The group of this index.
+    Group(usize),
+    /// The barrier of this index.
+    Barrier(usize),
+    /// The task of this index, and its setting of this key.
+    Task(usize, &'static str),
+    /// The task of this index, and the path to a step: an index into the program, then into the bodies of loops.
+    Step(usize, Vec<usize>),
+}
+
+impl Problem {
+    fn new(place: Place, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { place, message: message.into(), help: help.into() }
+    }
+}
+
+impl Workload {
+    /// Checks everything that running it relies on: ranges, references, that programs make progress, that locks are
+    /// taken and given back in turn, that forks end, that waits are woken, that barriers can open.
+    /// [`Workload::parse`] has done so; call it on workloads built or changed in code.
+    ///
+    /// # Errors
+    /// The first problem found.
+    pub fn check(&self) -> Result<(), Problem> {
+        self.check_machine()?;
+        self.check_groups()?;
+        let mut names = std::collections::BTreeSet::new();
+        for (index, task) in self.tasks.iter().enumerate() {
+            if !names.insert(task.name.as_str()) {
+                let help = "give each task its own; `count` makes several alike";
+                return Err(Problem::new(Place::Task(index, "name"), "another task has this name", help));
+            }
+            check_task(index, task, self.cpus)?;
+            program::check(self, index)?;
+        }
+        forks::check(self)
+    }
+
+    fn check_groups(&self) -> Result<(), Problem> {
+        if self.groups.len() > MAX_GROUPS {
+            let message = format!("{} groups", self.groups.len());
+            return Err(Problem::new(Place::Workload("group"), message, "there may be 4095"));
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            let problem = |message, help| Err(Problem::new(Place::Group(index), message, help));
+            if !is_path(&group.name) {
+                return problem("the path of a group is none", "write names with `/` between them");
+            }
+            if group.parent.is_some_and(|parent| parent >= index) {
+                return problem("a group comes before the one that it is in", "put the outer one first");
+            }
+            check_weight(&group.weight).or_else(|(_, message, help)| problem(message, help))?;
+        }
+        let in_none = |task: &Task| task.group.is_some_and(|group| group >= self.groups.len());
+        match self.tasks.iter().position(in_none) {
+            Some(index) => Err(Problem::new(Place::Task(index, "group"), "there is no such group", "")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_machine(&self) -> Result<(), Problem> {
+        let problem =
+            |key, message: String, help: &str| Err(Problem::new(Place::Workload(key), message, help));
+        if !(1..=MAX_CPUS).contains(&self.cpus) {
+            return problem("cpus", format!("{} CPUs", self.cpus), "there may be 1 to 256");
+        }
+        if self.tasks.is_empty() {
+            return problem(
+                "task",
+                "the workload has no tasks".to_owned(),
+                "add a [[task]] with a name and a program",
+            );
+        }
+        for (key, value) in
+            [("quantum", Some(self.quantum_ns)), ("duration", self.duration_ns), ("tick", self.tick_ns)]
+        {
+            if value == Some(0) {
+                return problem(key, format!("`{key}` is 0"), "it must be more, as in \"1ms\"");
+            }
+        }
+        let times = [
+            ("quantum", Some(self.quantum_ns)),
+            ("duration", self.duration_ns),
+            ("warmup", Some(self.warmup_ns)),
+            ("tick", self.tick_ns),
+            ("switch_cost", Some(self.switch_cost_ns)),
+            ("migration_cost", Some(self.migration_cost_ns)),
+        ];
+        for (key, value) in times {
+            if value.is_some_and(|ns| ns > MAX_NS) {
+                return problem(key, format!("`{key}` is too long"), "the most is 2^60 ns (36 years)");
+            }
+        }
+        match self.duration_ns {
+            Some(duration) if self.warmup_ns >= duration => {
+                let (warmup, duration) = (show_duration(self.warmup_ns), show_duration(duration));
+                let message = format!("the warm-up ({warmup}) is not shorter than the run ({duration})");
+                problem("warmup", message, "nothing would be measured")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_task(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
+    let problem =
+        |key, message: String, help: &str| Err(Problem::new(Place::Task(index, key), message, help));
+    if let Some((key, message)) = check_names(task) {
+        return problem(key, message, "use 1 to 128 characters, none of them control characters");
+    }
+    check_weight(&task.weight).or_else(|(key, message, help)| problem(key, message.to_owned(), help))?;
+    if task.count == 0 || u64::from(task.count) > MAX_INSTANCES {
+        return problem("count", format!("{} instances", task.count), "there may be 1 to 1000000");
+    }
+    if task.start_ns > MAX_NS || task.stop_ns.is_some_and(|stop| stop > MAX_NS) {
+        return problem("stop", "start or stop is too late".to_owned(), "the latest is 2^60 ns (36 years)");
+    }
+    if let Some(stop) = task.stop_ns.filter(|&stop| stop <= task.start_ns) {
+        let message =
+            format!("stop ({}) is not after start ({})", show_duration(stop), show_duration(task.start_ns));
+        return problem("stop", message, "the task would never run");
+    }
+    check_affinity(index, task, cpus)?;
+    check_arrivals(index, task)
+}
+
+/// Of a weight out of range: the key, what is wrong, what to do.
+fn check_weight(weight: &Weight) -> Result<(), (&'static str, &'static str, &'static str)> {
+    match weight {
+        Weight::Units(1..=Weight::MAX_UNITS) | Weight::Nice(-20..=19) => Ok(()),
+        Weight::Units(_) => Err(("weight", "weight out of range", "it is 1/1024 to 100000000")),
+        Weight::Nice(_) => Err(("nice", "nice value out of range", "it is -20 to 19")),
+    }
+}
+
+/// Whether it can be the path of a group.
+pub(super) fn is_path(path: &str) -> bool {
+    !is_bad_name(path) && path.split('/').all(|name| !name.is_empty())
+}
+
+fn is_bad_name(name: &str) -> bool {
+    name.is_empty() || name.chars().count() > 128 || name.chars().any(char::is_control)
+}
+
+/// The first of the task's names that would spoil a table, and what is wrong with it.
+fn check_names(task: &Task) -> Option<(&'static str, String)> {
+    let names = [("name", Some(task.name.as_str())), ("process", task.process.as_deref())];
+    let (key, name) = names.into_iter().find(|(_, name)| name.is_some_and(is_bad_name))?;
+    let start: String = name.unwrap_or("").chars().take(32).collect();
+    Some((key, format!("`{}` is no name", start.escape_debug())))
+}
+
+fn check_affinity(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
+    let Some(allowed) = &task.affinity else {
+        return Ok(());
+    };
+    let problem =
+        |message: String, help: String| Err(Problem::new(Place::Task(index, "affinity"), message, help));
+    if allowed.is_empty() {
+        return problem(
+            "no CPU is allowed".to_owned(),
+            "name at least one, or leave out `affinity`".to_owned(),
+        );
+    }
+    if let Some(cpu) = allowed.iter().find(|&&cpu| cpu >= cpus) {
+        let message = format!("there is no CPU {cpu}");
+        return problem(message, format!("this machine has CPUs 0 to {}; set `cpus` for more", cpus - 1));
+    }
+    match allowed.windows(2).find(|pair| pair[0] >= pair[1]) {
+        Some(pair) => {
+            problem(format!("CPU {} is named twice or out of order", pair[1]), "name each once".to_owned())
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_arrivals(index: usize, task: &Task) -> Result<(), Problem> {
+    let problem =
+        |message: String, help: &str| Err(Problem::new(Place::Task(index, "arrivals"), message, help));
+    let dist = match &task.arrivals {
+        Arrivals::Once | Arrivals::Forked => return Ok(()),
+        Arrivals::Open { interarrival, .. } => interarrival,
+        Arrivals::Closed { think } => think,
+    };
+    if let Err(message) = dist.check() {
+        return problem(message, "");
+    }
+    let endless = is_endless(&task.program);
+    match &task.arrivals {
+        Arrivals::Open { interarrival: Dist::Constant(0), .. } => {
+            problem("all arrive at once".to_owned(), "the time between arrivals must be more than 0")
+        }
+        Arrivals::Open { limit: Some(0), .. } => {
+            problem("a limit of no arrivals".to_owned(), "leave the task out")
+        }
+        Arrivals::Open { .. } if task.count > 1 => problem(
+            "`count` with open arrivals".to_owned(),
+            "leave out `count` and shorten the time between arrivals",
+        ),
+        Arrivals::Open { limit: None, .. } if endless => problem(
+            "each arrival runs for ever, and they go on arriving".to_owned(),
+            "add `limit`, or let the program end",
+        ),
+        Arrivals::Closed { .. } if endless => {
+            problem("the program never ends, so it is never repeated".to_owned(), "leave out `arrivals`")
+        }
+        Arrivals::Closed { think: Dist::Constant(0) } if program::instant_steps(&task.program).is_some() => {
+            problem("neither the thinking nor the program takes time".to_owned(), "add a run or a sleep step")
+        }
+        _ => Ok(()),
+    }
+}
