@@ -225,7 +225,7 @@ impl<'a> Account<'a> {
             What::Born => {
                 let class = self.lives[life].class;
                 let Task { weight, group, .. } = &self.workload.tasks[class];
-                self.entitled.add(task, weight.fixed(), self.processes[class], *group);
+                self.entitled.add(task, weight.weight(), self.processes[class], *group);
                 self.standings[life].alive = true;
             }
             What::Seen(Sight::Brings { work_ns, .. }) => self.entitled.bring(task, work_ns, event.at_ns),

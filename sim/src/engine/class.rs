@@ -1,7 +1,7 @@
 //! What the workload says of a task, ready to use, and what its instances share.
 
 use super::sync::Tokens;
-use divvy_policy::{CpuMask, TaskId};
+use divvy_policy::{CpuMask, TaskId, Weight};
 use divvy_workload::Stream;
 use divvy_workload::program::Program;
 
@@ -10,7 +10,7 @@ pub(super) struct Class {
     /// Its result rows: one for each instance, or a single one for a class of short tasks.
     pub first_row: usize,
     pub rows: usize,
-    pub weight: u64,
+    pub weight: Weight,
     pub allowed: Option<CpuMask>,
     /// The number of its process, if that has a name.
     pub process: Option<usize>,

@@ -13,9 +13,9 @@ impl Engine<'_> {
         self.account(cpu);
         let task = self.cpus[cpu].task;
         if self.tasks[task].demand_ns == 0 {
-            self.observation.acting = Some(cpu as u32);
+            self.notifier.acting = Some(cpu as u32);
             let done = self.advance_on_cpu(cpu);
-            self.observation.acting = None;
+            self.notifier.acting = None;
             return done;
         }
         self.decide(cpu)
@@ -36,7 +36,7 @@ impl Engine<'_> {
         t.serve(ran);
         self.accounts.busy_ns += ran;
         let slice = Slice { cpu: cpu as u32, row: t.row(), task, from_ns, to_ns: now };
-        self.observation.tell(Seen::Served(slice));
+        self.notifier.tell(Seen::Served(slice));
     }
 
     pub(super) fn decide_where_asked(&mut self) -> Result<(), Violation> {
@@ -57,7 +57,7 @@ impl Engine<'_> {
         self.cpus.clear_asked(cpu);
         let former = self.cpus[cpu].task;
         let decision = self.machine.dispatch(cpu as u32, self.clock.now_ns);
-        self.observation.touch(former);
+        self.notifier.touch(former);
         let chosen = decision.map_or(0, |d| d.task);
         if former != 0 && chosen != former {
             self.sample_error(former);
@@ -127,7 +127,7 @@ impl Engine<'_> {
         c.occupy(task, now, cost);
         self.tasks.running += 1;
         self.machine.running(task, now.saturating_add(cost));
-        self.observation.touch(task);
+        self.notifier.touch(task);
         self.sample_error(task);
         Ok(())
     }
@@ -187,8 +187,8 @@ impl Engine<'_> {
         self.tasks.running -= 1;
         self.tasks.runnable -= 1;
         self.machine.block(task, self.cpus[cpu].ran_ns, exits, now);
-        self.observation.touch(task);
-        self.observation.tell(Seen::Rests { task, at_ns: now });
+        self.notifier.touch(task);
+        self.notifier.tell(Seen::Rests { task, at_ns: now });
         self.accounts.overhead_ns += self.cpus[cpu].switched_ns(now);
         self.cpus[cpu].vacate(now);
     }

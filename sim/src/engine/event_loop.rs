@@ -144,17 +144,17 @@ impl Engine<'_> {
 
     /// Tells the observer the values of the tasks to which something happened at this instant, if they still exist.
     fn tell_values(&mut self) {
-        if self.observation.values == 0 {
+        if self.notifier.values == 0 {
             return;
         }
-        let touched = self.observation.take_touched();
+        let touched = self.notifier.take_touched();
         let at_ns = self.clock.now_ns;
         for &task in touched.iter().filter(|&&task| self.tasks[task].is_present()) {
-            for value in 0..self.observation.values {
+            for value in 0..self.notifier.values {
                 let number = self.machine.value(value, task, at_ns);
-                self.observation.tell(Seen::Value { task, value, at_ns, number });
+                self.notifier.tell(Seen::Value { task, value, at_ns, number });
             }
         }
-        self.observation.reuse(touched);
+        self.notifier.reuse(touched);
     }
 }

@@ -96,9 +96,9 @@ impl Engine<'_> {
         t.woken = true;
         let row = t.row();
         self.tasks.runnable += 1;
-        let by = self.observation.acting;
-        self.observation.tell(Seen::Woken { task, row, at_ns: now, by });
-        self.observation.touch(task);
+        let by = self.notifier.acting;
+        self.notifier.tell(Seen::Woken { task, row, at_ns: now, by });
+        self.notifier.touch(task);
         let asked = self.machine.wake(task, is_new, now);
         self.cpus.ask(asked);
         Ok(())
@@ -116,12 +116,7 @@ impl Engine<'_> {
         let Some((from_ns, job)) = t.end_job(now) else { return };
         let row = t.row();
         self.accounts.job(row, job, t.job_counts, now);
-        self.observation.tell(Seen::JobDone(JobDone {
-            row,
-            from_ns,
-            to_ns: now,
-            service_ns: job.service_ns,
-        }));
+        self.notifier.tell(Seen::JobDone(JobDone { row, from_ns, to_ns: now, service_ns: job.service_ns }));
     }
 
     pub(super) fn sleep(&mut self, task: TaskId, wake_ns: u64, ends_job: bool) -> Outcome {
@@ -159,7 +154,7 @@ impl Engine<'_> {
         self.machine.remove(task, now);
         self.note_execution(task);
         self.tasks.release(task, now);
-        self.observation.tell(Seen::Gone { task, at_ns: now });
+        self.notifier.tell(Seen::Gone { task, at_ns: now });
     }
 
     /// Ends a task whatever it does.

@@ -22,7 +22,7 @@ mod class;
 mod clock;
 mod cpus;
 mod instance;
-mod observation;
+mod notifier;
 mod programs;
 mod setup;
 mod sync;

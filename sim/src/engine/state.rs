@@ -6,7 +6,7 @@ use super::accounting::Accounting;
 use super::class::Class;
 use super::clock::{Clock, NEVER, Timer};
 use super::cpus::Cpus;
-use super::observation::Observation;
+use super::notifier::Notifier;
 use super::programs::Programs;
 use super::setup::Setup;
 use super::sync::{SyncObjects, Tokens};
@@ -36,7 +36,7 @@ pub struct Engine<'a> {
     pub(super) entitled: Entitled,
     pub(super) accounts: Accounting,
     pub(super) sampling: Sampling,
-    pub(super) observation: Observation<'a>,
+    pub(super) notifier: Notifier<'a>,
 }
 
 /// Series over time, for figures.
@@ -64,7 +64,7 @@ impl<'a> Engine<'a> {
             entitled: Entitled::new(workload.cpus, setup.sharing, &workload.groups),
             accounts: Accounting::new(n, workload.warmup_ns == 0, setup.schedule),
             sampling: Sampling { wanted: false, samples: None, due_ns: NEVER },
-            observation: Observation::default(),
+            notifier: Notifier::default(),
             setup,
         };
         engine.make_groups();
@@ -74,7 +74,7 @@ impl<'a> Engine<'a> {
 
     /// Tells `observer` what happens to tasks. To be called before the run.
     pub fn observe(&mut self, observer: Observer<'a>) {
-        self.observation.observer = Some(observer);
+        self.notifier.observer = Some(observer);
     }
 
     /// Keeps series over time for the report's figures. To be called before the run.
@@ -87,7 +87,7 @@ impl<'a> Engine<'a> {
     /// before the run.
     pub fn tell_of_values(&mut self) -> Vec<Shown> {
         let shown = self.machine.shown();
-        self.observation.values = shown.len() as u32;
+        self.notifier.values = shown.len() as u32;
         shown
     }
 
@@ -108,7 +108,7 @@ impl<'a> Engine<'a> {
     fn make_groups(&mut self) {
         for (group, id) in self.workload.groups.iter().zip(1..) {
             let parent = group.parent.map_or(0, |parent| parent as u32 + 1);
-            self.machine.set_group(id, parent, group.weight.fixed(), 0);
+            self.machine.set_group(id, parent, group.weight.weight(), 0);
         }
     }
 
@@ -135,7 +135,7 @@ impl<'a> Engine<'a> {
                 program: Program::new(&task.program),
                 first_row,
                 rows,
-                weight: task.weight.fixed(),
+                weight: task.weight.weight(),
                 allowed: task.affinity.as_deref().map(mask),
                 process,
                 group: task.group,

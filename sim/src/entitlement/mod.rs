@@ -24,7 +24,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::sharing::{Division, Sharing};
-use divvy_policy::TaskId;
+use divvy_policy::{TaskId, Weight};
 use divvy_workload::Group;
 use hierarchy::Hierarchy;
 use virtual_time::{Finish, Virtual};
@@ -106,8 +106,9 @@ impl Entitled {
 
     /// A new task with no service yet. `process` and `group` are numbers; tasks of the same one may divide their
     /// weights, as [`Sharing`] says.
-    pub fn add(&mut self, task: TaskId, weight: u64, process: Option<u32>, group: Option<usize>) {
+    pub fn add(&mut self, task: TaskId, weight: Weight, process: Option<u32>, group: Option<usize>) {
         let owner = self.owner(process, group);
+        let weight = weight.fixed();
         let version = self.tasks.get(task as usize).map_or(0, |former| former.version + 1);
         let fresh = Share {
             nominal: weight,
@@ -364,10 +365,14 @@ mod tests {
 
     const FOREVER: u64 = u64::MAX;
 
+    fn weight(fixed: u64) -> Weight {
+        Weight::from_fixed(fixed)
+    }
+
     fn hogs(cpus: u32, weights: &[u64]) -> Entitled {
         let mut e = Entitled::new(cpus, Sharing::default(), &[]);
         for (i, &w) in weights.iter().enumerate() {
-            e.add(i as TaskId, w, None, None);
+            e.add(i as TaskId, weight(w), None, None);
             e.bring(i as TaskId, FOREVER, 0);
         }
         e
@@ -394,7 +399,7 @@ mod tests {
     fn rates_follow_arrivals_and_departures() {
         let mut e = hogs(2, &[10, 1, 1]);
         e.withdraw(1, 100); // 10:1 on two CPUs: both have their own
-        e.add(3, 1, None, None);
+        e.add(3, weight(1), None, None);
         e.bring(3, FOREVER, 200); // 10:1:1 again
         assert_eq!(services(&mut e, 4, 300), [300.0, 50.0, 50.0 + 100.0 + 50.0, 50.0]);
     }
@@ -403,7 +408,7 @@ mod tests {
     #[test]
     fn a_burst_ends_when_the_fluid_has_served_it() {
         let mut e = hogs(1, &[1]);
-        e.add(1, 1, None, None);
+        e.add(1, weight(1), None, None);
         e.bring(1, 30, 100);
         e.bring(1, 10, 120);
         assert_eq!(services(&mut e, 2, 180), [100.0 + 40.0, 40.0]);
@@ -416,8 +421,8 @@ mod tests {
     #[test]
     fn a_capped_burst_ends_too() {
         let mut e = Entitled::new(2, Sharing::default(), &[]);
-        for (task, weight, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
-            e.add(task, weight, None, None);
+        for (task, fixed, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
+            e.add(task, weight(fixed), None, None);
             e.bring(task, work, 0);
         }
         assert_eq!(services(&mut e, 3, 30), [10.0, 25.0, 25.0]);
@@ -429,7 +434,7 @@ mod tests {
         let sharing = Sharing { division: Division::Evenly, ..Sharing::default() };
         let mut e = Entitled::new(1, sharing, &[]);
         for (task, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
-            e.add(task, 4, Some(process), None);
+            e.add(task, weight(4), Some(process), None);
             e.bring(task, work, 0);
         }
         assert_eq!(services(&mut e, 3, 40), [10.0, 10.0, 20.0]);

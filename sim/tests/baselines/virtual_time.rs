@@ -1,7 +1,7 @@
 //! Policies with virtual times: papers/wfq.md, papers/wf2q.md, papers/wf2qplus.md, papers/qfq.md, papers/bvt.md; and papers/eevdf.md
 //! as published.
 
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 use proptest::prelude::*;
 
 use crate::cases::{config, quanta, run, weights};
@@ -305,10 +305,12 @@ fn qfq_d3_wf2q_d2_wf2qplus_d2_wfq_d2_bvt_d2_two_cpus() {
 fn bvt_r4_borrows_and_pays() {
     let warped = |limit: i64| {
         let w = 5 * QUANTUM_NS as i64 * 1024;
-        let mut machine =
-            Machine::new("bvt", &[], &[("bvt", 1, w), ("bvt", 2, limit)], 1, QUANTUM_NS).unwrap();
+        let mut machine = Machine::new(
+            &MachineConfig::new("bvt", 1, QUANTUM_NS).with_params(&[("bvt", 1, w), ("bvt", 2, limit)]),
+        )
+        .unwrap();
         for id in 1..=2 {
-            machine.add(id, id, WEIGHT_UNIT, 0);
+            machine.add(id, id, Weight::ONE, 0);
             machine.wake(id, true, 0);
         }
         machine.withdraw(2, false, 0);
@@ -326,9 +328,9 @@ fn bvt_r4_borrows_and_pays() {
 /// Who runs gives way to who wakes if it is more than C ahead.
 #[test]
 fn bvt_r5_preempts() {
-    let mut machine = Machine::new("bvt", &[], &[], 1, QUANTUM_NS).unwrap();
+    let mut machine = Machine::new(&MachineConfig::new("bvt", 1, QUANTUM_NS)).unwrap();
     for id in 1..=3 {
-        machine.add(id, id, WEIGHT_UNIT, 0);
+        machine.add(id, id, Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
     machine.withdraw(3, false, 0);

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use divvy_policy::{TaskId, WEIGHT_NICE_0, WEIGHT_UNIT};
+use divvy_policy::{TaskId, Weight};
 
 use crate::bench::{Bench, MS, Nobody, Program, Rng, SEC, State, Task, Watch, machine};
 
@@ -55,7 +55,7 @@ struct Exact {
 impl Exact {
     fn new(params: Params, programs: &[Program]) -> Exact {
         let weights = || std::iter::once(1024).chain(programs.iter().map(|p| p.weight));
-        let told: Vec<i128> = weights().map(|w| i128::from(w * WEIGHT_UNIT)).collect();
+        let told: Vec<i128> = weights().map(|w| i128::from(w * Weight::ONE.fixed())).collect();
         let new =
             Entity { place: Place::Gone, delayed: false, w: 0, v: 0, rest: 0, d: 0, picked_d: 0, lag: 0 };
         Exact {
@@ -79,7 +79,7 @@ impl Exact {
     /// What the running task received and was not charged, times its weight over its weight.
     fn due(&self, now: u64) -> i128 {
         let runs = self.all.iter().any(|e| e.place == Place::Running);
-        if runs { i128::from(now - self.charged) * i128::from(WEIGHT_NICE_0) } else { 0 }
+        if runs { i128::from(now - self.charged) * i128::from(Weight::NICE_0.fixed()) } else { 0 }
     }
 
     fn total(&self) -> i128 {
@@ -104,12 +104,12 @@ impl Exact {
     }
 
     fn request(&self, w: i128) -> i128 {
-        (self.slice * i128::from(WEIGHT_NICE_0) / w).max(1)
+        (self.slice * i128::from(Weight::NICE_0.fixed()) / w).max(1)
     }
 
     fn lag(&self, id: usize, now: u64) -> i128 {
         let e = &self.all[id];
-        let limit = ((2 * self.slice).max(TICK) * i128::from(WEIGHT_NICE_0) / e.w).max(1);
+        let limit = ((2 * self.slice).max(TICK) * i128::from(Weight::NICE_0.fixed()) / e.w).max(1);
         (self.v(now) - e.v).clamp(-limit, limit)
     }
 
@@ -189,7 +189,7 @@ impl Watch for Exact {
         let w = self.all[id as usize].w;
         let request = self.request(w);
         let e = &mut self.all[id as usize];
-        let exact = i128::from(ran) * i128::from(WEIGHT_NICE_0) + e.rest;
+        let exact = i128::from(ran) * i128::from(Weight::NICE_0.fixed()) + e.rest;
         e.v += exact / w;
         e.rest = exact % w;
         if e.v >= e.d {
@@ -361,7 +361,8 @@ fn eevdf_r1_lag_is_entitled_less_received() {
             let total = watch.total() as f64;
             for (error, e) in errors(&bench, &weights).iter().zip(&watch.all[1..]) {
                 let charged = if e.place == Place::Running { (now - watch.charged) as f64 } else { 0.0 };
-                let lag = e.w as f64 / total * watch.above(e.v, now) as f64 / WEIGHT_NICE_0 as f64 - charged;
+                let lag = e.w as f64 / total * watch.above(e.v, now) as f64 / Weight::NICE_0.fixed() as f64
+                    - charged;
                 assert!((lag + error).abs() < 100.0, "lag {lag}, but {error} ns too much");
             }
         }
@@ -491,7 +492,7 @@ fn eevdf_r14_a_yield_puts_the_deadline_off() {
 fn eevdf_r9_r13_slices_grow_with_cpus() {
     for (cpus, slice) in [(1, 700), (2, 1400), (3, 1400), (4, 2100), (8, 2800), (256, 2800)] {
         let mut m = machine(("eevdf", &LINUX), cpus, MS);
-        m.add(1, 1, 512 * WEIGHT_UNIT, 0);
+        m.add(1, 1, 512 * Weight::ONE, 0);
         let cpu = m.wake(1, true, 0).unwrap();
         assert_eq!(m.dispatch(cpu, 0).unwrap().slice_ns, slice * US / 2, "{cpus} CPUs");
     }

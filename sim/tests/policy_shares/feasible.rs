@@ -5,7 +5,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use divvy_policy::{Machine, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, Weight};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -128,7 +128,7 @@ proptest! {
     ) {
         let values = [("feasible", 0, median)];
         let mut machine =
-            Lockstep::of(Machine::new("rr", &["feasible"], &values, cpus, QUANTUM_NS).unwrap(), cpus);
+            Lockstep::of(Machine::new(&MachineConfig::new("rr", cpus, QUANTUM_NS).with_modifiers(&["feasible"]).with_params(&values)).unwrap(), cpus);
         // (id, own weight) of all that have not exited
         let mut tasks: Vec<(u32, u64)> = Vec::new();
         let nth = |machine: &Lockstep, tasks: &[(u32, u64)], n: usize, runnable: bool| {
@@ -137,7 +137,7 @@ proptest! {
         };
         for event in events {
             match event {
-                Event::Arrive(w) => tasks.push((machine.add(w), w * WEIGHT_UNIT)),
+                Event::Arrive(w) => tasks.push((machine.add(w), w * Weight::ONE.fixed())),
                 Event::Exit(n) => {
                     if let Some(id) = nth(&machine, &tasks, n, true) {
                         machine.leave(id, true);
@@ -156,7 +156,7 @@ proptest! {
                 }
                 Event::Reweigh(n, w) if !tasks.is_empty() => {
                     let n = n % tasks.len();
-                    tasks[n].1 = w * WEIGHT_UNIT;
+                    tasks[n].1 = w * Weight::ONE.fixed();
                     machine.set_weight(tasks[n].0, w);
                 }
                 Event::Reweigh(..) => {}
@@ -164,7 +164,7 @@ proptest! {
             }
             let runnable = || tasks.iter().filter(|t| machine.is_runnable(t.0));
             let nominal: Vec<u64> = runnable().map(|t| t.1).collect();
-            let effective: Vec<u64> = runnable().map(|t| machine.machine.weight(t.0)).collect();
+            let effective: Vec<u64> = runnable().map(|t| machine.machine.weight(t.0).fixed()).collect();
             prop_assert_eq!(&effective, &feasible(&nominal, cpus as usize), "of {:?} on {}", nominal, cpus);
         }
     }
@@ -175,15 +175,20 @@ proptest! {
 #[test]
 fn gr3_r10_d5_ties_with_the_median_are_kept() {
     for weights in [[7, 7, 7, 7, 7, 4, 1, 1], [4, 7, 1, 7, 7, 1, 7, 7]] {
-        let machine = Machine::new("rr", &["feasible"], &[("feasible", 0, 1)], 6, QUANTUM_NS).unwrap();
+        let machine = Machine::new(
+            &MachineConfig::new("rr", 6, QUANTUM_NS)
+                .with_modifiers(&["feasible"])
+                .with_params(&[("feasible", 0, 1)]),
+        )
+        .unwrap();
         let mut machine = Lockstep::of(machine, 6);
         for (weight, id) in weights.iter().zip(1..) {
             assert_eq!(machine.add(*weight), id);
         }
         for (weight, id) in weights.iter().zip(1..) {
             assert_eq!(
-                machine.machine.weight(id),
-                (*weight).min(6) * WEIGHT_UNIT,
+                machine.machine.weight(id).fixed(),
+                (*weight).min(6) * Weight::ONE.fixed(),
                 "task {id} of {weights:?}"
             );
         }
@@ -214,7 +219,7 @@ fn gr3_r9_r10_lemma_6() {
 }
 
 fn weights(machine: &Lockstep, tasks: &[u32]) -> Vec<u64> {
-    tasks.iter().map(|&t| machine.machine.weight(t)).collect()
+    tasks.iter().map(|&t| machine.machine.weight(t).fixed()).collect()
 }
 
 /// Eq. 7: each thread's own weight over the number of runnable threads of its process
@@ -223,7 +228,7 @@ fn procfair_r1_r2_runnable_threads_count() {
     let mut one = Lockstep::new("sfq+procfair", 1);
     let a = one.add(12);
     let b = [one.add(12), one.add_to(2, 12), one.add_to(2, 6), one.add_to(2, 12)];
-    assert_eq!(weights(&one, &[a]), [12 * WEIGHT_UNIT]);
+    assert_eq!(weights(&one, &[a]), [12 * Weight::ONE.fixed()]);
     assert_eq!(weights(&one, &b), [3072, 3072, 1536, 3072]);
     one.leave(b[0], false);
     assert_eq!(weights(&one, &b[1..]), [4096, 2048, 4096]);
@@ -236,14 +241,19 @@ fn procfair_r1_r2_runnable_threads_count() {
 /// Eq. 6: with all=1 a thread counts from its creation to its end.
 #[test]
 fn procfair_r1_all_threads_count() {
-    let mut machine = Machine::new("sfq", &["procfair"], &[("procfair", 0, 1)], 1, QUANTUM_NS).unwrap();
+    let mut machine = Machine::new(
+        &MachineConfig::new("sfq", 1, QUANTUM_NS)
+            .with_modifiers(&["procfair"])
+            .with_params(&[("procfair", 0, 1)]),
+    )
+    .unwrap();
     for id in 1..=3 {
-        machine.add(id, 1, 6 * WEIGHT_UNIT, 0);
+        machine.add(id, 1, 6 * Weight::ONE, 0);
     }
     machine.wake(1, true, 0);
-    assert_eq!(machine.weight(1), 2 * WEIGHT_UNIT);
+    assert_eq!(machine.weight(1).fixed(), 2 * Weight::ONE.fixed());
     machine.remove(3, 0);
-    assert_eq!(machine.weight(1), 3 * WEIGHT_UNIT);
+    assert_eq!(machine.weight(1).fixed(), 3 * Weight::ONE.fixed());
 }
 
 fn add_threads(one: &mut Lockstep, process: u32, n: usize) {
@@ -277,5 +287,5 @@ fn procfair_r1_sfs_r1_together() {
     let mut two = Lockstep::new("rr+feasible+procfair", 2);
     let mut tasks = vec![two.add(8), two.add(4)];
     tasks.extend((0..3).map(|_| two.add_to(2, 4)));
-    assert_eq!(weights(&two, &tasks), [4, 1, 1, 1, 1].map(|w| w * WEIGHT_UNIT));
+    assert_eq!(weights(&two, &tasks), [4, 1, 1, 1, 1].map(|w| w * Weight::ONE.fixed()));
 }

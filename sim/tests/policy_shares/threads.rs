@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -52,7 +52,10 @@ const PROCESSES: u32 = 1000;
 impl Told {
     fn new(modifier: &str, all: bool, cpus: u32) -> Told {
         let params = [(modifier, 0, i64::from(all))];
-        let machine = Machine::new("rr", &[modifier], &params, cpus, QUANTUM_NS).unwrap();
+        let machine = Machine::new(
+            &MachineConfig::new("rr", cpus, QUANTUM_NS).with_modifiers(&[modifier]).with_params(&params),
+        )
+        .unwrap();
         Told { machine, threads: BTreeMap::new(), last: 0 }
     }
 
@@ -63,8 +66,8 @@ impl Told {
             Event::Starts(process, units) => {
                 self.last += 1;
                 let process = if process == 0 { self.last } else { PROCESSES + process };
-                let weight = units * WEIGHT_UNIT;
-                self.machine.add(self.last, process, weight, 0);
+                let weight = units * Weight::ONE.fixed();
+                self.machine.add(self.last, process, Weight::from_fixed(weight), 0);
                 self.threads.insert(self.last, Thread { process, weight, is_runnable: false });
             }
             _ if ids.is_empty() => {}
@@ -76,8 +79,8 @@ impl Told {
                 self.threads.remove(&chosen(n));
             }
             Event::Weighs(n, units) => {
-                self.machine.set_weight(chosen(n), units * WEIGHT_UNIT, 0);
-                self.threads.get_mut(&chosen(n)).unwrap().weight = units * WEIGHT_UNIT;
+                self.machine.set_weight(chosen(n), units * Weight::ONE, 0);
+                self.threads.get_mut(&chosen(n)).unwrap().weight = units * Weight::ONE.fixed();
             }
             Event::Moves(n, process) => {
                 let (task, process) = (chosen(n), PROCESSES + process);
@@ -105,7 +108,7 @@ impl Told {
             let counts = |other: &&Thread| other.process == thread.process && (all || other.is_runnable);
             let alpha = self.threads.values().filter(counts).count() as u128;
             let expected = formula(thread.weight.into(), alpha).max(1);
-            assert_eq!(u128::from(self.machine.weight(id)), expected, "{thread:?} of {alpha}");
+            assert_eq!(u128::from(self.machine.weight(id).fixed()), expected, "{thread:?} of {alpha}");
         }
     }
 }
@@ -154,8 +157,12 @@ fn tfps_r1_r2_figure_10() {
     for policy in ["sfq", "stride", "sfs", "gr3"] {
         let mut four = Lockstep::new(&format!("{policy}+tfps"), 4);
         let programs: Vec<Vec<TaskId>> = [1, 4, 16].map(|n| program(&mut four, n)).into();
-        let weight = |threads: &Vec<TaskId>| threads.iter().map(|&t| four.machine.weight(t)).sum::<u64>();
-        assert_eq!(programs.iter().map(weight).collect::<Vec<_>>(), [12, 48, 48].map(|w| w * WEIGHT_UNIT));
+        let weight =
+            |threads: &Vec<TaskId>| threads.iter().map(|&t| four.machine.weight(t).fixed()).sum::<u64>();
+        assert_eq!(
+            programs.iter().map(weight).collect::<Vec<_>>(),
+            [12, 48, 48].map(|w| w * Weight::ONE.fixed())
+        );
         four.run(9 * 500);
         let got = |threads: &Vec<TaskId>| threads.iter().map(|&t| four.quanta[t as usize]).sum::<u64>();
         let got: Vec<u64> = programs.iter().map(got).collect();
@@ -179,12 +186,15 @@ fn procfair_r3_children_do_not_inherit_the_division() {
     for (modifier, divided) in [("procfair", 3), ("tfps", 6)] {
         let mut two = Lockstep::new(&format!("rr+{modifier}"), 2);
         let parent = program(&mut two, 4);
-        assert!(parent.iter().all(|&t| two.machine.weight(t) == divided * WEIGHT_UNIT), "{modifier}");
+        assert!(
+            parent.iter().all(|&t| two.machine.weight(t).fixed() == divided * Weight::ONE.fixed()),
+            "{modifier}"
+        );
         let child = two.add(12);
-        assert_eq!(two.machine.weight(child), 12 * WEIGHT_UNIT, "{modifier}");
+        assert_eq!(two.machine.weight(child).fixed(), 12 * Weight::ONE.fixed(), "{modifier}");
         for &thread in &parent[1..] {
             two.leave(thread, true);
         }
-        assert_eq!(two.machine.weight(parent[0]), 12 * WEIGHT_UNIT, "{modifier}");
+        assert_eq!(two.machine.weight(parent[0]).fixed(), 12 * Weight::ONE.fixed(), "{modifier}");
     }
 }

@@ -5,7 +5,7 @@ use divvy_results::observation::{Observer, Seen};
 
 /// Passes on to an observer what happens, if there is one.
 #[derive(Default)]
-pub(super) struct Observation<'a> {
+pub(super) struct Notifier<'a> {
     pub observer: Option<Observer<'a>>,
     /// The CPU whose task executes its program.
     pub acting: Option<u32>,
@@ -15,7 +15,7 @@ pub(super) struct Observation<'a> {
     touched: Vec<TaskId>,
 }
 
-impl Observation<'_> {
+impl Notifier<'_> {
     pub(super) fn tell(&mut self, seen: Seen) {
         if let Some(observer) = &mut self.observer {
             observer(seen);
@@ -37,7 +37,7 @@ impl Observation<'_> {
         touched
     }
 
-    /// Gives back the room of [`Observation::take_touched`], to be filled again.
+    /// Gives back the room of [`Notifier::take_touched`], to be filled again.
     pub(super) fn reuse(&mut self, mut touched: Vec<TaskId>) {
         touched.clear();
         self.touched = touched;
