@@ -1,6 +1,6 @@
 //! bvt: papers/bvt.md. The tests that it shares are in `virtual_time.rs`.
 
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 use divvy_tests::cases::{config, quanta, run, weights};
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 use proptest::prelude::*;
@@ -60,10 +60,12 @@ proptest! {
 fn bvt_r4_borrows_and_pays() {
     let warped = |limit: i64| {
         let w = 5 * QUANTUM_NS as i64 * 1024;
-        let mut machine =
-            Machine::new("bvt", &[], &[("bvt", 1, w), ("bvt", 2, limit)], 1, QUANTUM_NS).unwrap();
+        let mut machine = Machine::new(
+            &MachineConfig::new("bvt", 1, QUANTUM_NS).with_params(&[("bvt", 1, w), ("bvt", 2, limit)]),
+        )
+        .unwrap();
         for id in 1..=2 {
-            machine.add(id, id, WEIGHT_UNIT, 0);
+            machine.add(id, id, Weight::ONE, 0);
             machine.wake(id, true, 0);
         }
         machine.withdraw(2, false, 0);
@@ -81,9 +83,9 @@ fn bvt_r4_borrows_and_pays() {
 /// Who runs gives way to who wakes if it is more than C ahead.
 #[test]
 fn bvt_r5_preempts() {
-    let mut machine = Machine::new("bvt", &[], &[], 1, QUANTUM_NS).unwrap();
+    let mut machine = Machine::new(&MachineConfig::new("bvt", 1, QUANTUM_NS)).unwrap();
     for id in 1..=3 {
-        machine.add(id, id, WEIGHT_UNIT, 0);
+        machine.add(id, id, Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
     machine.withdraw(3, false, 0);

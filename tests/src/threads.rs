@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 use proptest::prelude::*;
 
 use crate::lockstep::{Lockstep, QUANTUM_NS};
@@ -58,7 +58,10 @@ impl Told {
     /// A machine with this modifier, the parameter `all` of it, and no threads.
     pub fn new(modifier: &str, all: bool, cpus: u32) -> Told {
         let params = [(modifier, 0, i64::from(all))];
-        let machine = Machine::new("rr", &[modifier], &params, cpus, QUANTUM_NS).unwrap();
+        let machine = Machine::new(
+            &MachineConfig::new("rr", cpus, QUANTUM_NS).with_modifiers(&[modifier]).with_params(&params),
+        )
+        .unwrap();
         Told { machine, threads: BTreeMap::new(), last: 0 }
     }
 
@@ -70,8 +73,8 @@ impl Told {
             Event::Starts(process, units) => {
                 self.last += 1;
                 let process = if process == 0 { self.last } else { PROCESSES + process };
-                let weight = units * WEIGHT_UNIT;
-                self.machine.add(self.last, process, weight, 0);
+                let weight = units * Weight::ONE.fixed();
+                self.machine.add(self.last, process, Weight::from_fixed(weight), 0);
                 self.threads.insert(self.last, Thread { process, weight, is_runnable: false });
             }
             _ if ids.is_empty() => {}
@@ -83,8 +86,8 @@ impl Told {
                 self.threads.remove(&chosen(n));
             }
             Event::Weighs(n, units) => {
-                self.machine.set_weight(chosen(n), units * WEIGHT_UNIT, 0);
-                self.threads.get_mut(&chosen(n)).unwrap().weight = units * WEIGHT_UNIT;
+                self.machine.set_weight(chosen(n), units * Weight::ONE, 0);
+                self.threads.get_mut(&chosen(n)).unwrap().weight = units * Weight::ONE.fixed();
             }
             Event::Moves(n, process) => {
                 let (task, process) = (chosen(n), PROCESSES + process);
@@ -112,7 +115,7 @@ impl Told {
             let counts = |other: &&Thread| other.process == thread.process && (all || other.is_runnable);
             let alpha = self.threads.values().filter(counts).count() as u128;
             let expected = formula(thread.weight.into(), alpha).max(1);
-            assert_eq!(u128::from(self.machine.weight(id)), expected, "{thread:?} of {alpha}");
+            assert_eq!(u128::from(self.machine.weight(id).fixed()), expected, "{thread:?} of {alpha}");
         }
     }
 }

@@ -179,7 +179,9 @@ fn event_json(told: &Told) -> Value {
         "kind": told.event.name(),
     });
     let arguments = match told.event {
-        Event::New { task, process, weight } => json!({ "task": task, "process": process, "weight": weight.fixed() }),
+        Event::New { task, process, weight } => {
+            json!({ "task": task, "process": process, "weight": weight.fixed() })
+        }
         Event::Runnable { task, is_new } => json!({ "task": task, "is_new": is_new }),
         Event::Quiescent { task, exits } => json!({ "task": task, "exits": exits }),
         Event::Exit { task }

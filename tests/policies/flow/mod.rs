@@ -4,7 +4,7 @@
 mod figures;
 mod paper;
 
-use divvy_policy::{Event, Machine, ProgramState, TaskId, WEIGHT_NICE_0};
+use divvy_policy::{Event, Machine, MachineConfig, ProgramState, TaskId, Weight};
 use divvy_sim::oracle::whole;
 use divvy_workload::Workload;
 use num_traits::Signed as _;
@@ -41,9 +41,11 @@ impl Desk {
     /// `params` are indices of flow's parameters, in the order Tm, slot, x, y, early, and their values.
     fn new(params: &[(usize, i64)]) -> Desk {
         let params: Vec<(&str, usize, i64)> = params.iter().map(|&(i, raw)| ("flow", i, raw)).collect();
-        let machine = Machine::new("rr", &["flow"], &params, 1, SLICE).unwrap();
+        let machine =
+            Machine::new(&MachineConfig::new("rr", 1, SLICE).with_modifiers(&["flow"]).with_params(&params))
+                .unwrap();
         let mut desk = Desk { machine, now: 1, on: 0, since: 0 };
-        desk.machine.add(HOG, HOG, WEIGHT_NICE_0, 1);
+        desk.machine.add(HOG, HOG, Weight::NICE_0, 1);
         desk.machine.wake(HOG, true, 1);
         desk.dispatch();
         desk
@@ -55,7 +57,7 @@ impl Desk {
 
     /// The process of `program` starts: it is the second task of the machine, or another.
     fn start(&mut self, task: TaskId, program: u64) {
-        self.machine.add(task, task, WEIGHT_NICE_0, self.now);
+        self.machine.add(task, task, Weight::NICE_0, self.now);
         self.machine.tell(&Event::SetProgram { task, program }, self.now);
     }
 
