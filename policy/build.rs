@@ -16,8 +16,18 @@ const SHARED: &str = "DIVVY_SHARED_POLICIES";
 
 /// What the C is compiled from.
 const SOURCES: [&str; 12] = [
-    "native", "base.h", "policy.h", "defaults.h", "machine.h", "event.h", "entitled.h", "lib", "machine", "select",
-    "slice", "weight",
+    "native",
+    "base.h",
+    "policy.h",
+    "defaults.h",
+    "machine.h",
+    "event.h",
+    "entitled.h",
+    "lib",
+    "machine",
+    "select",
+    "slice",
+    "weight",
 ];
 
 /// What policies promise, and where they deviate from their papers.

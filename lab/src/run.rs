@@ -1,10 +1,10 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
-use divvy_policy::spec;
-use divvy_results::observation::{JobDone, Seen, Slice};
+use divvy_policy::{Machine, spec};
+use divvy_results::observation::{JobDone, Observation, Service};
 use divvy_results::report::Run;
 use divvy_sim::engine::{Engine, Setup};
-use divvy_sim::run::{Rows, machine};
+use divvy_sim::run::Rows;
 use divvy_sim::sharing::Sharing;
 use divvy_workload::Workload;
 
@@ -26,7 +26,7 @@ pub struct Record {
     /// Its numbers.
     pub run: Run,
     /// In the order of their ends.
-    pub slices: Vec<Slice>,
+    pub slices: Vec<Service>,
 }
 
 /// The first of the policies and modifiers of a spec that this build does not have.
@@ -38,8 +38,8 @@ pub fn missing(spec: &str) -> Option<String> {
 /// Runs a workload to its end.
 pub fn run(workload: &Workload, text: &str, seed: u64, rep: u32) -> Result<Record, LabError> {
     let mut slices = Vec::new();
-    let mut keep = |seen: Seen| {
-        if let Seen::Served(slice) = seen {
+    let mut keep = |observation: Observation| {
+        if let Observation::Served(slice) = observation {
             slices.push(slice);
         }
     };
@@ -58,8 +58,8 @@ pub struct Jobs {
 /// Runs a workload to its end, for its jobs.
 pub fn jobs(workload: &Workload, text: &str, seed: u64, rep: u32) -> Result<Jobs, LabError> {
     let mut done = Vec::new();
-    let mut keep = |seen: Seen| {
-        if let Seen::JobDone(job) = seen {
+    let mut keep = |observation: Observation| {
+        if let Observation::JobDone(job) = observation {
             done.push(job);
         }
     };
@@ -76,7 +76,8 @@ fn with_engine<'a>(
 ) -> Result<Run, LabError> {
     let broken = |what: String| LabError::Run(format!("{} under {text}: {what}", workload.name));
     let spec = spec::parse(text, divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
-    let machine = machine(&spec, workload.cpus, workload.quantum_ns).map_err(broken)?;
+    let machine = Machine::from_spec(&spec, workload.cpus, workload.quantum_ns)
+        .map_err(|error| broken(error.to_string()))?;
     let setup = Setup {
         seed,
         rep,

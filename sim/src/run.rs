@@ -3,16 +3,17 @@
 use rayon::prelude::*;
 use thiserror::Error;
 
+pub use crate::engine::Rows;
 use crate::engine::{Engine, Setup, Violation};
 use crate::sharing::Sharing;
-use divvy_policy::Machine;
-use divvy_policy::spec::{Part, Spec};
-use divvy_results::course::{Course, Window};
+use divvy_policy::spec::Spec;
+use divvy_policy::{Machine, MachineError};
 use divvy_results::figures;
-use divvy_results::figures::{Limits, Recorder};
+use divvy_results::figures::{Limits, TimelineRecorder};
 use divvy_results::metrics;
-use divvy_results::observation::Seen;
+use divvy_results::observation::Observation;
 use divvy_results::report::{Report, Run, SCHEMA_VERSION};
+use divvy_results::schedule::{Recorder, Window};
 use divvy_workload::Workload;
 
 /// How to run a workload; `None` takes what the workload says.
@@ -29,11 +30,11 @@ pub struct Options {
     /// Slice of the policies that have none of their own.
     pub quantum_ns: Option<u64>,
     /// Number of first decisions to list for each CPU.
-    pub schedule: usize,
+    pub first_decisions: usize,
     /// What pictures are drawn from, of the first repetition, within these limits.
     pub figures: Option<Limits>,
-    /// What part of the first repetition's course to keep.
-    pub course: Option<Window>,
+    /// The part of the first repetition's schedule to keep.
+    pub schedule: Option<Window>,
 }
 
 /// Told how far a simulation is; it may be told from several threads.
@@ -53,12 +54,12 @@ impl Progress for () {
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The machine cannot be had.
-    #[error("policy {policy}: {what}")]
+    #[error("policy {policy}: {error}")]
     Machine {
         /// As given.
         policy: String,
         /// Why not.
-        what: String,
+        error: MachineError,
     },
     /// The run broke off.
     #[error("policy {policy}, {violation}")]
@@ -79,15 +80,6 @@ pub enum RunError {
     /// The workload does not fit the options.
     #[error("{0}")]
     Workload(String),
-}
-
-/// What the rows of a result stand for.
-#[derive(Clone, Debug)]
-pub enum Rows {
-    /// Each task instance (of open arrivals and forked tasks, all instances).
-    EachInstance,
-    /// All tasks of a name; a name for each task of the workload.
-    Named(Vec<String>),
 }
 
 /// Simulates `workload` under each of `specs`, on all cores; the result does not depend on how many there are.
@@ -162,13 +154,13 @@ pub fn simulate_rep(
     progress: &dyn Progress,
 ) -> Result<Run, RunError> {
     let name = spec.to_string();
-    let machine = machine(spec, workload.cpus, workload.quantum_ns)
-        .map_err(|what| RunError::Machine { policy: name.clone(), what })?;
+    let machine = Machine::from_spec(spec, workload.cpus, workload.quantum_ns)
+        .map_err(|error| RunError::Machine { policy: name.clone(), error })?;
     let setup = Setup {
         seed: options.seed,
         rep,
         until_ns: workload.duration_ns,
-        schedule: options.schedule,
+        schedule: options.first_decisions,
         rows: rows.clone(),
         sharing: Sharing::of(spec),
     };
@@ -176,15 +168,15 @@ pub fn simulate_rep(
     let tell = |now: u64| progress.advance(now - told.replace(now));
     let first = rep == 0;
     let mut drawing = options.figures.filter(|_| first).map(|limits| Drawing::new(workload, limits));
-    let window = options.course.filter(|_| first);
-    let mut course = window.map(|window| Course::new(workload.cpus, workload.warmup_ns, window));
+    let window = options.schedule.filter(|_| first);
+    let mut recorder = window.map(|window| Recorder::new(workload.cpus, workload.warmup_ns, window));
     let shows = window.is_some_and(|window| window.values);
-    let (draws, watches) = (drawing.is_some(), course.is_some());
-    let mut keep = |seen: Seen| {
-        if let (Some(drawing), Seen::Served(slice)) = (&mut drawing, seen) {
+    let (draws, watches) = (drawing.is_some(), recorder.is_some());
+    let mut keep = |observation: Observation| {
+        if let (Some(drawing), Observation::Served(slice)) = (&mut drawing, observation) {
             drawing.timeline.record(slice);
         }
-        course.iter_mut().for_each(|course| course.record(seen));
+        recorder.iter_mut().for_each(|recorder| recorder.record(observation));
     };
     let mut engine = Engine::new(workload, machine, setup);
     if draws {
@@ -200,13 +192,14 @@ pub fn simulate_rep(
     if let Some(drawing) = drawing {
         drawing.finish(&mut run);
     }
-    run.course = course.map(|course| course.until(workload.warmup_ns + run.duration_ns, shown));
+    let end_ns = workload.warmup_ns + run.duration_ns;
+    run.schedule = recorder.map(|recorder| recorder.finish(end_ns, &shown, &run.tasks));
     Ok(run)
 }
 
 /// A timeline in the making.
 struct Drawing {
-    timeline: Recorder,
+    timeline: TimelineRecorder,
     from_ns: u64,
     limits: Limits,
 }
@@ -214,7 +207,7 @@ struct Drawing {
 impl Drawing {
     fn new(workload: &Workload, limits: Limits) -> Drawing {
         let from_ns = workload.warmup_ns;
-        Drawing { timeline: Recorder::new(workload.cpus, from_ns, limits.slices), from_ns, limits }
+        Drawing { timeline: TimelineRecorder::new(workload.cpus, from_ns, limits.slices), from_ns, limits }
     }
 
     fn finish(self, run: &mut Run) {
@@ -223,22 +216,4 @@ impl Drawing {
             figures.timeline = Some(self.timeline.finish(end_ns, self.limits.timeline_bytes));
         }
     }
-}
-
-/// The machine that a spec describes.
-pub fn machine(spec: &Spec, cpus: u32, quantum_ns: u64) -> Result<Machine, String> {
-    let modifiers: Vec<&str> = spec.modifiers.iter().map(|m| m.name).collect();
-    let mut params = Vec::new();
-    for part in std::iter::once(&spec.selection).chain(&spec.modifiers) {
-        for setting in &part.settings {
-            params.push((part.name, index(part, setting.param)?, setting.raw));
-        }
-    }
-    Machine::new(spec.selection.name, &modifiers, &params, cpus, quantum_ns)
-}
-
-fn index(part: &Part, param: &str) -> Result<usize, String> {
-    let info = divvy_policy::find(part.name).ok_or_else(|| format!("no policy is called {:?}", part.name))?;
-    let found = info.params.iter().position(|p| p.name == param);
-    found.ok_or_else(|| format!("{} has no parameter {param:?}", part.name))
 }

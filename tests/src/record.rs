@@ -1,7 +1,7 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
 use divvy_policy::spec;
-use divvy_results::observation::{Seen, Slice};
+use divvy_results::observation::{Observation, Service};
 use divvy_results::report::Run;
 use divvy_sim::engine::{Engine, Setup};
 use divvy_sim::run::{Rows, machine};
@@ -13,7 +13,7 @@ pub struct Record {
     /// The run's part of the report.
     pub run: Run,
     /// Each stretch in which a task ran on a CPU.
-    pub slices: Vec<Slice>,
+    pub slices: Vec<Service>,
 }
 
 /// Runs to the end (or to the workload's duration); the engine's own checks must pass.
@@ -29,8 +29,8 @@ pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
         sharing: Sharing::of(&spec),
     };
     let mut slices = Vec::new();
-    let mut keep = |seen: Seen| {
-        if let Seen::Served(slice) = seen {
+    let mut keep = |observation: Observation| {
+        if let Observation::Served(slice) = observation {
             slices.push(slice);
         }
     };

@@ -145,6 +145,38 @@ pub fn several(cpus: u32, script: &str, seconds: u32) -> Said {
     run(cpus, &options, &script, seconds)
 }
 
+/// Scripts that share a machine with several CPUs, one after the other, because booting takes longer than most of them.
+/// The standard output of each and its exit code are its own; errors and the kernel's messages are those of all.
+pub struct Shared {
+    said: Said,
+}
+
+impl Shared {
+    pub fn run(cpus: u32, scripts: &[(&str, String)], seconds: u32) -> Self {
+        let all: String = scripts
+            .iter()
+            .map(|(name, script)| {
+                format!("echo '=== {name}'; (\n{script}\n); code=$?; echo '=== {name} ended'; echo $code\n")
+            })
+            .collect();
+        Self { said: several(cpus, &all, seconds) }
+    }
+
+    pub fn said(&self, name: &str) -> Said {
+        let between = |from: &str, to: &str| {
+            let (_, rest) =
+                self.said.out.split_once(from).unwrap_or_else(|| panic!("no {from:?}: {}", self.said));
+            rest.split(to).next().unwrap_or(rest).to_owned()
+        };
+        Said {
+            out: between(&format!("=== {name}\n"), &format!("=== {name} ended\n")),
+            err: self.said.err.clone(),
+            console: self.said.console.clone(),
+            code: between(&format!("=== {name} ended\n"), "\n").trim().parse().unwrap_or(-1),
+        }
+    }
+}
+
 /// A workload of these tests.
 pub fn workload(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vm").join(name)

@@ -9,35 +9,39 @@
 //!
 //! Kept incrementally: with `rest` the weight of the tasks that are not capped and `q` the CPUs that these share,
 //! all of them advance along one virtual time, dV/dt = q / rest, and a task's service is its weight times the
-//! distance. A change of the backlogged set touches the capped tasks only.
+//! distance. A change of the backlogged set touches the capped tasks only (`water_filling.rs`).
 //!
 //! With a hierarchy of groups the weights are those rates themselves, worked out anew at each change of the backlogged set
 //! (`hierarchy.rs`): O(tasks and groups) a change.
 //!
 //! `oracle::gms` and `oracle::hierarchy` compute the same in exact fractions, by another method; tests compare the two.
 
-use std::cmp::{Ordering, Reverse};
+mod hierarchy;
+mod virtual_time;
+mod water_filling;
+
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::hierarchy::Hierarchy;
 use crate::sharing::{Division, Sharing};
-use divvy_policy::TaskId;
+use divvy_policy::{TaskId, Weight};
 use divvy_workload::Group;
+use hierarchy::Hierarchy;
+use virtual_time::{Finish, Virtual};
+use water_filling::{Filled, Orders};
 
-const ORDERS: usize = 64;
-const NONE: u32 = u32::MAX;
 /// One CPU as a weight, where weights are rates: 2^8 of them are exact in an `f64`.
 const CPU: f64 = (1_u64 << 44) as f64;
 
 #[derive(Clone, Copy, Debug)]
 struct Share {
-    /// Its own.
+    /// Its own weight.
     nominal: u64,
-    /// Divided among its process's backlogged threads, where that is asked for.
+    /// The same, divided among the backlogged threads of its owner where that is asked for.
     wanted: u64,
-    /// With which it takes part: that, or in a hierarchy its rate.
+    /// The weight in force: `wanted`, or in a hierarchy its rate.
     weight: u64,
-    /// Of its weight: a process or a group, by a number.
+    /// The process or group whose threads divide their weights, by number.
     owner: Option<usize>,
     /// 0 is none.
     group: usize,
@@ -50,61 +54,9 @@ struct Share {
     from_ns: f64,
     capped: bool,
     backlogged: bool,
-    /// Of its entry in `finishing`; others are void.
-    version: u32,
-    next: u32,
-    prev: u32,
-}
-
-/// Virtual time, in two numbers: light tasks alone take it far, and heavy ones then go by its last digits.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Virtual {
-    high: f64,
-    low: f64,
-}
-
-impl Virtual {
-    /// What the sum of `high` and `d` loses by rounding goes into `low` (Knuth's two-sum).
-    fn after(self, d: f64) -> Virtual {
-        let high = self.high + d;
-        let part = high - self.high;
-        let low = self.low + ((self.high - (high - part)) + (d - part));
-        Virtual { high: high + low, low: low - ((high + low) - high) }
-    }
-
-    fn since(self, earlier: Virtual) -> f64 {
-        (self.high - earlier.high) + (self.low - earlier.low)
-    }
-}
-
-/// When an uncapped task will have been served, in virtual time.
-#[derive(Clone, Copy, Debug)]
-struct Finish {
-    v: Virtual,
-    task: TaskId,
+    /// Version of its entry in `finishing`; other entries are void.
     version: u32,
 }
-
-impl Ord for Finish {
-    fn cmp(&self, other: &Finish) -> Ordering {
-        let by_v = self.v.high.total_cmp(&other.v.high).then(self.v.low.total_cmp(&other.v.low));
-        by_v.then(self.task.cmp(&other.task)).then(self.version.cmp(&other.version))
-    }
-}
-
-impl PartialOrd for Finish {
-    fn partial_cmp(&self, other: &Finish) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Finish {
-    fn eq(&self, other: &Finish) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Finish {}
 
 /// The fluid model's state.
 #[derive(Clone, Debug)]
@@ -114,18 +66,16 @@ pub struct Entitled {
     tasks: Vec<Share>,
     /// Backlogged threads of each owner that divides its weight among them.
     threads: Vec<Vec<TaskId>>,
-    /// If weights are those of a hierarchy; and all backlogged tasks, then.
+    /// The groups, if these have weights.
     hierarchy: Option<Hierarchy>,
+    /// All backlogged tasks, in a hierarchy.
     backlog: Vec<TaskId>,
-    /// Backlogged tasks by order of magnitude of their weight: those in `[2^i, 2^(i+1))`.
-    first: [u32; ORDERS],
-    size: [u64; ORDERS],
-    /// Bit `i`: `first[i]` is not empty.
-    orders: u64,
-    total: u64,
+    /// All backlogged tasks, by weight.
+    orders: Orders,
+    /// The backlogged tasks that are capped at one CPU.
     capped: Vec<TaskId>,
     finishing: BinaryHeap<Reverse<Finish>>,
-    /// Who is served next, and when; `None` when that is to be found out anew.
+    /// The task whose work is served next, and when; `None` if that must be found out anew.
     served_next: Option<(TaskId, f64)>,
     now_ns: f64,
     v: Virtual,
@@ -134,7 +84,8 @@ pub struct Entitled {
 }
 
 impl Entitled {
-    /// Nothing is runnable yet.
+    /// A model of `cpus` CPUs, in which nothing is runnable yet.
+    #[must_use]
     pub fn new(cpus: u32, sharing: Sharing, groups: &[Group]) -> Entitled {
         Entitled {
             cpus: cpus.into(),
@@ -143,10 +94,7 @@ impl Entitled {
             threads: Vec::new(),
             hierarchy: sharing.groups.then(|| Hierarchy::new(groups)),
             backlog: Vec::new(),
-            first: [NONE; ORDERS],
-            size: [0; ORDERS],
-            orders: 0,
-            total: 0,
+            orders: Orders::new(),
             capped: Vec::new(),
             finishing: BinaryHeap::new(),
             served_next: None,
@@ -156,9 +104,11 @@ impl Entitled {
         }
     }
 
-    /// A new task with no service yet.
-    pub fn add(&mut self, task: TaskId, weight: u64, process: Option<u32>, group: Option<usize>) {
+    /// A new task with no service yet. `process` and `group` are numbers; tasks of the same one may divide their
+    /// weights, as [`Sharing`] says.
+    pub fn add(&mut self, task: TaskId, weight: Weight, process: Option<u32>, group: Option<usize>) {
         let owner = self.owner(process, group);
+        let weight = weight.fixed();
         let version = self.tasks.get(task as usize).map_or(0, |former| former.version + 1);
         let fresh = Share {
             nominal: weight,
@@ -173,8 +123,6 @@ impl Entitled {
             capped: false,
             backlogged: false,
             version,
-            next: NONE,
-            prev: NONE,
         };
         if let Some(owner) = owner {
             let n = self.threads.len().max(owner + 1);
@@ -187,7 +135,7 @@ impl Entitled {
         self.tasks[i] = fresh;
     }
 
-    /// Processes and groups, by turns.
+    /// The number of the owner: even for processes, odd for groups.
     fn owner(&self, process: Option<u32>, group: Option<usize>) -> Option<usize> {
         if self.sharing.division == Division::None {
             return None;
@@ -218,7 +166,7 @@ impl Entitled {
         }
     }
 
-    /// What the task is entitled to since it was added, in ns.
+    /// The service to which the task is entitled since it was added, in ns.
     pub fn service_ns(&mut self, task: TaskId, now_ns: u64) -> f64 {
         self.advance(now_ns);
         let share = &self.tasks[task as usize];
@@ -255,7 +203,7 @@ impl Entitled {
         self.now_ns += ns;
     }
 
-    /// Who is served next, and when; at infinity if nobody ever is.
+    /// The task whose work is served next, and when; at infinity if there is none.
     fn find_served_next(&mut self) -> (TaskId, f64) {
         let mut next = (0, f64::INFINITY);
         while let Some(Reverse(top)) = self.finishing.peek() {
@@ -314,7 +262,7 @@ impl Entitled {
         share.backlogged = true;
         share.capped = false;
         share.from = v;
-        self.link(task);
+        self.orders.insert(task, share.weight);
         if self.hierarchy.is_some() {
             self.backlog.push(task);
         }
@@ -327,11 +275,11 @@ impl Entitled {
         self.cap();
     }
 
-    /// What is left of its work is served, or withdrawn.
+    /// The rest of its work is served, or withdrawn.
     fn leave(&mut self, task: TaskId) {
         self.settle(task);
-        self.unlink(task);
         let share = &mut self.tasks[task as usize];
+        self.orders.remove(task, share.weight);
         share.backlogged = false;
         if share.capped {
             share.capped = false;
@@ -373,85 +321,24 @@ impl Entitled {
     fn reweigh(&mut self, task: TaskId, weight: u64) {
         if self.tasks[task as usize].weight != weight {
             self.settle(task);
-            self.unlink(task);
-            self.tasks[task as usize].weight = weight;
-            self.link(task);
+            let former = std::mem::replace(&mut self.tasks[task as usize].weight, weight);
+            self.orders.remove(task, former);
+            self.orders.insert(task, weight);
             self.expect_finish(task);
         }
     }
 
-    fn link(&mut self, task: TaskId) {
-        let weight = self.tasks[task as usize].weight;
-        let order = weight.ilog2() as usize;
-        let next = self.first[order];
-        self.tasks[task as usize].next = next;
-        self.tasks[task as usize].prev = NONE;
-        if next != NONE {
-            self.tasks[next as usize].prev = task;
-        }
-        self.first[order] = task;
-        self.size[order] += 1;
-        self.orders |= 1 << order;
-        self.total += weight;
-    }
-
-    fn unlink(&mut self, task: TaskId) {
-        let Share { weight, next, prev, .. } = self.tasks[task as usize];
-        let order = weight.ilog2() as usize;
-        match prev {
-            NONE => self.first[order] = next,
-            _ => self.tasks[prev as usize].next = next,
-        }
-        if next != NONE {
-            self.tasks[next as usize].prev = prev;
-        }
-        self.size[order] -= 1;
-        if self.size[order] == 0 {
-            self.orders &= !(1 << order);
-        }
-        self.total -= weight;
-    }
-
     // ---- rates ----
 
-    /// Decides anew who is capped at one CPU, and with it the rate of the others.
+    /// Decides anew which tasks are capped at one CPU, and with it the rate of the others.
     fn cap(&mut self) {
-        let (mut q, mut rest) = (self.cpus, self.total);
-        let mut capped = Vec::new();
-        let mut orders = self.orders;
-        while let Some(order) = orders.checked_ilog2() {
-            // Not even the greatest weight of this order exceeds a CPU's part: then none below does.
-            if u128::from(q) << (order + 1) <= u128::from(rest) {
-                break;
-            }
-            orders &= !(1 << order);
-            for task in self.heaviest_first(order) {
-                let weight = self.tasks[task as usize].weight;
-                if u128::from(weight) * u128::from(q) <= u128::from(rest) {
-                    orders = 0;
-                    break;
-                }
-                capped.push(task);
-                q -= 1;
-                rest -= weight;
-            }
-        }
+        let Filled { capped, cpus, weight } =
+            self.orders.fill(self.cpus, |task| self.tasks[task as usize].weight);
         if !(capped.is_empty() && self.capped.is_empty()) {
             self.change_capped(capped);
         }
         self.served_next = None;
-        self.rate = if rest == 0 { 0.0 } else { q as f64 / rest as f64 };
-    }
-
-    fn heaviest_first(&self, order: u32) -> Vec<TaskId> {
-        let mut found = Vec::with_capacity(self.size[order as usize] as usize);
-        let mut task = self.first[order as usize];
-        while task != NONE {
-            found.push(task);
-            task = self.tasks[task as usize].next;
-        }
-        found.sort_unstable_by_key(|&t| (Reverse(self.tasks[t as usize].weight), t));
-        found
+        self.rate = if weight == 0 { 0.0 } else { cpus as f64 / weight as f64 };
     }
 
     fn change_capped(&mut self, capped: Vec<TaskId>) {
@@ -478,10 +365,14 @@ mod tests {
 
     const FOREVER: u64 = u64::MAX;
 
+    fn weight(fixed: u64) -> Weight {
+        Weight::from_fixed(fixed)
+    }
+
     fn hogs(cpus: u32, weights: &[u64]) -> Entitled {
         let mut e = Entitled::new(cpus, Sharing::default(), &[]);
         for (i, &w) in weights.iter().enumerate() {
-            e.add(i as TaskId, w, None, None);
+            e.add(i as TaskId, weight(w), None, None);
             e.bring(i as TaskId, FOREVER, 0);
         }
         e
@@ -508,7 +399,7 @@ mod tests {
     fn rates_follow_arrivals_and_departures() {
         let mut e = hogs(2, &[10, 1, 1]);
         e.withdraw(1, 100); // 10:1 on two CPUs: both have their own
-        e.add(3, 1, None, None);
+        e.add(3, weight(1), None, None);
         e.bring(3, FOREVER, 200); // 10:1:1 again
         assert_eq!(services(&mut e, 4, 300), [300.0, 50.0, 50.0 + 100.0 + 50.0, 50.0]);
     }
@@ -517,7 +408,7 @@ mod tests {
     #[test]
     fn a_burst_ends_when_the_fluid_has_served_it() {
         let mut e = hogs(1, &[1]);
-        e.add(1, 1, None, None);
+        e.add(1, weight(1), None, None);
         e.bring(1, 30, 100);
         e.bring(1, 10, 120);
         assert_eq!(services(&mut e, 2, 180), [100.0 + 40.0, 40.0]);
@@ -531,7 +422,7 @@ mod tests {
     fn a_capped_burst_ends_too() {
         let mut e = Entitled::new(2, Sharing::default(), &[]);
         for (task, weight, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
-            e.add(task, weight, None, None);
+            e.add(task, weight(weight), None, None);
             e.bring(task, work, 0);
         }
         assert_eq!(services(&mut e, 3, 30), [10.0, 25.0, 25.0]);
@@ -543,7 +434,7 @@ mod tests {
         let sharing = Sharing { division: Division::Evenly, ..Sharing::default() };
         let mut e = Entitled::new(1, sharing, &[]);
         for (task, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
-            e.add(task, 4, Some(process), None);
+            e.add(task, weight(4), Some(process), None);
             e.bring(task, work, 0);
         }
         assert_eq!(services(&mut e, 3, 40), [10.0, 10.0, 20.0]);

@@ -28,7 +28,7 @@ enum Who {
 impl Hierarchy {
     pub(super) fn new(groups: &[Group]) -> Hierarchy {
         let parent = |group: &Group| group.parent.map_or(0, |parent| parent + 1);
-        let weight = |group: &Group| group.weight.fixed() as f64;
+        let weight = |group: &Group| group.weight.weight().fixed() as f64;
         Hierarchy {
             parents: std::iter::once(0).chain(groups.iter().map(parent)).collect(),
             weights: std::iter::once(0.0).chain(groups.iter().map(weight)).collect(),
