@@ -45,7 +45,7 @@ impl Fluid<'_> {
                 Some(_) => rows.iter().filter(|&&r| self.owners[r].process == *name).count() as u64,
                 None => 1,
             };
-            let nominal = self.owners[row].weight.fixed();
+            let nominal = self.owners[row].weight.weight().fixed();
             let weight = match self.division {
                 Division::None => nominal,
                 Division::Evenly => nominal / threads,
@@ -72,7 +72,7 @@ impl Fluid<'_> {
         let own = own.map(|(&row, backlog)| Node::Task(row, backlog.weight.clone()));
         let inner = groups.iter().enumerate().filter(|(_, group)| group.parent == of);
         own.chain(inner.map(|(index, group)| {
-            Node::Group(whole(group.weight.fixed()), self.members(groups, Some(index)))
+            Node::Group(whole(group.weight.weight().fixed()), self.members(groups, Some(index)))
         }))
         .collect()
     }

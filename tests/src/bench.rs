@@ -1,6 +1,6 @@
 //! A small event loop around a `Machine`: just enough to run programs of bursts and sleeps, watched.
 
-use divvy_policy::{Event, Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Event, Machine, MachineConfig, TaskId, Weight};
 
 /// A millisecond, in ns.
 pub const MS: u64 = 1_000_000;
@@ -127,7 +127,7 @@ pub struct Bench<W> {
 /// `spec`: a policy and its parameters by index, raw.
 pub fn machine(spec: (&str, &[i64]), cpus: usize, quantum: u64) -> Machine {
     let params: Vec<_> = spec.1.iter().enumerate().map(|(i, v)| (spec.0, i, *v)).collect();
-    Machine::new(spec.0, &[], &params, cpus as u32, quantum).unwrap()
+    Machine::new(&MachineConfig::new(spec.0, cpus as u32, quantum).with_params(&params)).unwrap()
 }
 
 impl<W: Watch> Bench<W> {
@@ -159,7 +159,7 @@ impl<W: Watch> Bench<W> {
             joins: 0,
         };
         for id in 1..bench.tasks.len() {
-            let weight = bench.tasks[id].weight * WEIGHT_UNIT;
+            let weight = bench.tasks[id].weight * Weight::ONE;
             bench.machine.add(id as TaskId, id as TaskId, weight, 0);
         }
         bench
@@ -279,9 +279,9 @@ impl<W: Watch> Bench<W> {
     pub fn set_weight(&mut self, id: TaskId, weight: u64) {
         let running = self.turns.iter().position(|t| t.as_ref().is_some_and(|t| t.task == id));
         running.into_iter().for_each(|cpu| self.settle(cpu));
-        self.watch.reweigh(id, weight * WEIGHT_UNIT, self.now);
+        self.watch.reweigh(id, weight * Weight::ONE.fixed(), self.now);
         self.tasks[id as usize].weight = weight;
-        self.machine.set_weight(id, weight * WEIGHT_UNIT, self.now);
+        self.machine.set_weight(id, weight * Weight::ONE, self.now);
     }
 
     /// The task on this CPU, if there is one, yields.

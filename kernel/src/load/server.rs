@@ -197,6 +197,8 @@ mod tests {
     use std::os::unix::fs::MetadataExt as _;
     use std::thread;
 
+    use divvy_policy::spec;
+
     use super::*;
     use crate::load::client::{ANSWER, AskError, Lines, ask_at, look_at};
     use crate::load::commands::answer;

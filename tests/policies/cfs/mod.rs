@@ -4,7 +4,7 @@ mod queues;
 
 use std::collections::BTreeSet;
 
-use divvy_policy::{TaskId, WEIGHT_UNIT};
+use divvy_policy::{TaskId, Weight};
 
 use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, State, Task, Watch, machine};
 use divvy_tests::random::Rng;
@@ -24,7 +24,7 @@ fn params(own: &[(usize, i64)]) -> [i64; 4] {
 fn slices(own: &[(usize, i64)], cpus: usize, weights: &[u64]) -> Vec<u64> {
     let mut m = machine(("cfs", &params(own)), cpus, MS);
     for (id, w) in (1..).zip(weights) {
-        m.add(id, id, w * WEIGHT_UNIT, 0);
+        m.add(id, id, w * Weight::ONE, 0);
         m.wake(id, true, 0);
     }
     // Each CPU in turn takes a task, which leaves for the next.
@@ -184,7 +184,7 @@ fn cfs_r9_reweighing_and_yielding_keep_vruntime() {
     let mut bench = Bench::new(("cfs", &params(&[])), 1, MS, &[hog.clone(), hog], Nobody);
     bench.run(10 * SEC);
     let before = [bench.tasks[1].service, bench.tasks[2].service];
-    bench.machine.set_weight(1, 3072 * WEIGHT_UNIT, bench.now);
+    bench.machine.set_weight(1, 3072 * Weight::ONE, bench.now);
     bench.run(50 * SEC);
     let gained = [bench.tasks[1].service - before[0], bench.tasks[2].service - before[1]];
     assert!(gained[0].abs_diff(30 * SEC) <= 20 * MS && gained[1].abs_diff(10 * SEC) <= 20 * MS, "{gained:?}");
@@ -193,7 +193,7 @@ fn cfs_r9_reweighing_and_yielding_keep_vruntime() {
 
     let mut m = machine(("cfs", &params(&[])), 1, MS);
     for id in 1..=2 {
-        m.add(id, id, 1 << 20, 0);
+        m.add(id, id, Weight::NICE_0, 0);
         m.wake(id, true, 0);
     }
     let first = m.dispatch(0, 0).unwrap().task;

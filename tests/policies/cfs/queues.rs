@@ -1,6 +1,6 @@
 //! cfs with a queue a CPU: examples by hand, and a model that searches lists from end to end.
 
-use divvy_policy::{CpuMask, TaskId, WEIGHT_UNIT};
+use divvy_policy::{CpuMask, TaskId, Weight};
 
 use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, Task, Watch, machine};
 use divvy_tests::random::Rng;
@@ -98,9 +98,9 @@ fn cfs_r11_a_woken_task_goes_where_it_was_or_where_nobody_is() {
 fn cfs_r12_vruntime_is_relative_to_the_queue() {
     let mut m = machine(("cfs", &percpu(NEVER)), 2, MS);
     for id in 1..=4 {
-        m.add(id, id, (if id == 1 { 4 } else { 1 }) * 1024 * WEIGHT_UNIT, 0);
+        m.add(id, id, (if id == 1 { 4 } else { 1 }) * 1024 * Weight::ONE, 0);
     }
-    m.set_weight(1, 1024 * WEIGHT_UNIT, 0);
+    m.set_weight(1, 1024 * Weight::ONE, 0);
     for (id, cpu) in [(1, 0), (2, 1)] {
         m.wake(id, true, 0);
         assert_eq!(m.dispatch(cpu, 0).unwrap().task, id);
@@ -111,7 +111,7 @@ fn cfs_r12_vruntime_is_relative_to_the_queue() {
     assert_eq!(m.dispatch(1, 100 * MS).unwrap().task, 3);
     m.running(3, 100 * MS);
     // Heavier now, task 1 leaves CPU 1 as the place for a new one.
-    m.set_weight(1, 4096 * WEIGHT_UNIT, 100 * MS);
+    m.set_weight(1, 4096 * Weight::ONE, 100 * MS);
     m.wake(4, true, 100 * MS);
     assert_eq!(m.dispatch(1, 119 * MS).unwrap().task, 3, "at 159, before 160");
     assert_eq!(m.dispatch(1, 121 * MS).unwrap().task, 4, "3 is at 161");
@@ -137,7 +137,7 @@ fn cfs_d4_pinned_tasks_have_their_cpu() {
 
 // ---- the model ----
 
-const FINE: u64 = WEIGHT_UNIT;
+const FINE: u64 = Weight::ONE.fixed();
 const NICE_0: i128 = 1 << 20;
 
 #[derive(Clone, Default)]

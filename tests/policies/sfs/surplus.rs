@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 
-use divvy_policy::{TaskId, WEIGHT_NICE_0};
+use divvy_policy::{TaskId, Weight};
 use proptest::prelude::*;
 
 use divvy_tests::cases::config;
@@ -77,7 +77,7 @@ impl Judged {
         let mut judged = Judged::new(params, cpus);
         judged.arrive(1);
         judged.decide(0);
-        let pace = WEIGHT_NICE_0 as u128 / judged.threads[1].phi * params.scale as u128;
+        let pace = Weight::NICE_0.fixed() as u128 / judged.threads[1].phi * params.scale as u128;
         let mut left = (v / pace) as u64;
         while left > 0 {
             let part = left.min((1u64 << 60) / pace as u64);
@@ -97,7 +97,8 @@ impl Judged {
         let (now, scale) = (self.now_ns, self.params.scale as u128);
         let thread = &mut self.threads[id];
         if thread.on.is_some() {
-            let service = u128::from(now - thread.since_ns) * scale * u128::from(WEIGHT_NICE_0) + thread.rest;
+            let service =
+                u128::from(now - thread.since_ns) * scale * u128::from(Weight::NICE_0.fixed()) + thread.rest;
             thread.finish_tag += service / thread.phi;
             thread.rest = service % thread.phi;
             thread.since_ns = now;
@@ -115,7 +116,7 @@ impl Judged {
     /// Weights are those that readjustment gave, of which other tests are.
     fn see_weights(&mut self) {
         for id in 1..self.threads.len() {
-            let phi = u128::from(self.sfs.machine.weight(id as TaskId));
+            let phi = u128::from(self.sfs.machine.weight(id as TaskId).fixed());
             if self.threads[id].runnable && phi != self.threads[id].phi {
                 self.charge(id);
                 self.threads[id].phi = phi;
@@ -134,7 +135,7 @@ impl Judged {
         self.see_weights();
         self.see_virtual_time();
         let v = self.virtual_time;
-        let phi = u128::from(self.sfs.machine.weight(id as TaskId));
+        let phi = u128::from(self.sfs.machine.weight(id as TaskId).fixed());
         let thread = &mut self.threads[id];
         thread.start_tag = thread.finish_tag.max(v);
         thread.finish_tag = thread.start_tag;
