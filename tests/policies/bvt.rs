@@ -5,7 +5,7 @@ use divvy_tests::cases::{config, quanta, run, weights};
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 use proptest::prelude::*;
 
-/// BVT from its rules, with C in quanta: who ran goes on while (k - C)/w is below the least k/w.
+/// BVT from its rules, with C in quanta: the task that ran goes on while (k - C)/w is below the least k/w.
 fn bvt(weights: &[u64], allowance: i64, n: usize) -> Vec<u32> {
     let w = |i: usize| weights[i] as i64;
     let mut k = vec![0_i64; weights.len()];
@@ -55,7 +55,7 @@ proptest! {
     }
 }
 
-/// With W of 5 quanta who wakes is 5 quanta before the others until it has caught up; over time it has its share.
+/// With W of 5 quanta a task that wakes is 5 quanta before the others until it has caught up. Over time it has its share.
 #[test]
 fn bvt_r4_borrows_and_pays() {
     let warped = |limit: i64| {
@@ -80,7 +80,7 @@ fn bvt_r4_borrows_and_pays() {
     assert_eq!(warped(2 * QUANTUM_NS as i64)[..5], [2, 2, 1, 1, 1]);
 }
 
-/// Who runs gives way to who wakes if it is more than C ahead.
+/// The running task gives way to one that wakes if it is more than C ahead.
 #[test]
 fn bvt_r5_preempts() {
     let mut machine = Machine::new(&MachineConfig::new("bvt", 1, QUANTUM_NS)).unwrap();

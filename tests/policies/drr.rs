@@ -19,7 +19,7 @@ fn drr_r2_overruns_are_owed() {
     }
 }
 
-/// The slice is the deficit: a turn of three quanta is one slice, of which what was not used is left.
+/// The slice is the deficit: three quanta are one slice, and its unused part is left.
 #[test]
 fn drr_r2_the_slice_is_the_deficit() {
     let mut one = Lockstep::with("drr", 1, &[1, 3]);

@@ -260,7 +260,7 @@ fn groups_r4_procfair_r1_together() {
     assert_eq!(all, [6, 6, 12, 6, 6]);
 }
 
-/// D1
+/// Deviation D1 of the page.
 #[test]
 fn with_a_cpu_for_each_all_weigh_as_nice_0() {
     let mut two = two_groups("rr+groups", 2, [9, 1]);

@@ -56,7 +56,7 @@ impl Fluid<'_> {
         }
     }
 
-    /// Of the backlogged rows, in their order
+    /// The rates of the backlogged rows, in their order
     fn rates(&self) -> Vec<Rational> {
         let Some(groups) = self.groups else {
             let weights: Vec<Rational> = self.backlog.values().map(|b| b.weight.clone()).collect();
@@ -117,7 +117,7 @@ fn division(spec: &str) -> Division {
     }
 }
 
-/// What a row was entitled to, and its least and greatest error, in ns.
+/// The service that a row was entitled to, and its least and greatest error, in ns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Exact {
     entitled: f64,

@@ -7,7 +7,7 @@ pub const MS: u64 = 1_000_000;
 /// A second, in ns.
 pub const SEC: u64 = 1_000 * MS;
 
-/// What a task does after it arrives: run, sleep, run, ... for so many ns each, then exit.
+/// The program of a task after it arrives: run, sleep, run, ... for so many ns each, then exit.
 #[derive(Clone)]
 pub struct Program {
     /// Time of arrival, in ns.
@@ -72,7 +72,7 @@ pub struct Segment {
     pub to: u64,
 }
 
-/// Told what the machine is told, in the same order.
+/// A watcher sees the events that the machine is told, in the same order.
 pub trait Watch {
     /// A task becomes runnable; `new` if it does so for the first time.
     fn join(&mut self, _id: TaskId, _new: bool, _now: u64) {}
@@ -107,7 +107,7 @@ struct Turn {
 pub struct Bench<W> {
     /// The machine under test.
     pub machine: Machine,
-    /// By id; 0 is nobody.
+    /// By id; 0 is no task.
     pub tasks: Vec<Task>,
     /// Which CPU ran which task, in order of time.
     pub segments: Vec<Segment>,

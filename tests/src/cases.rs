@@ -6,7 +6,7 @@ use proptest::test_runner::{RngSeed, TestRunner};
 
 use crate::lockstep::QUANTUM_NS;
 
-/// What a CPU runs in `n` quanta, with parameters of the policy
+/// The tasks that a CPU runs in `n` quanta, with parameters of the policy
 pub fn quanta(policy: &str, params: &[(&str, usize, i64)], weights: &[u64], n: u64) -> Vec<TaskId> {
     let mut machine = Machine::new(&MachineConfig::new(policy, 1, QUANTUM_NS).with_params(params)).unwrap();
     for (id, weight) in (1..).zip(weights) {
@@ -16,7 +16,7 @@ pub fn quanta(policy: &str, params: &[(&str, usize, i64)], weights: &[u64], n: u
     run(&mut machine, n)
 }
 
-/// Of a machine that has not run yet
+/// The tasks that a machine which has not run yet runs in `n` quanta on its one CPU
 pub fn run(machine: &mut Machine, n: u64) -> Vec<TaskId> {
     let (mut on, mut since) = (0, 0);
     let mut ran = Vec::new();

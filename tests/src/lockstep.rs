@@ -19,7 +19,7 @@ pub struct Lockstep {
     on: Vec<Option<Turn>>,
     /// Full quanta that each task received, by id.
     pub quanta: Vec<u64>,
-    /// Of each task, by id: whether it is runnable; `None` once it is gone.
+    /// Whether each task is runnable, by id; `None` once it is gone.
     state: Vec<Option<bool>>,
     now_ns: u64,
 }
@@ -126,7 +126,7 @@ impl Lockstep {
         self.state[task as usize] == Some(true)
     }
 
-    /// What each CPU runs, 0 for nothing.
+    /// The task on each CPU, 0 for none.
     pub fn running(&self) -> Vec<TaskId> {
         self.on.iter().map(|turn| turn.map_or(0, |t| t.task)).collect()
     }

@@ -8,7 +8,7 @@ use crate::lockstep::QUANTUM_NS;
 /// Least and greatest service error of any client, in quanta
 pub type Range = (f64, f64);
 
-/// As `Machine::new` takes them
+/// Parameters: policy, index, value
 pub type Params = &'static [(&'static str, usize, i64)];
 
 /// PCG-like and fixed: the same weights each time

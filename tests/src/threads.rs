@@ -7,10 +7,10 @@ use proptest::prelude::*;
 
 use crate::lockstep::{Lockstep, QUANTUM_NS};
 
-/// What happens to threads. A number selects one of those that there are.
+/// An event of a thread. A number selects one of the threads that there are.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A thread of a process, with its weight; of process 0, in one of its own.
+    /// A thread of this process starts, with this weight. Process 0 stands for one of its own.
     Starts(u32, u64),
     /// A thread becomes runnable.
     Wakes(usize),
@@ -44,7 +44,7 @@ struct Thread {
     is_runnable: bool,
 }
 
-/// What is told to a machine, and kept beside it.
+/// A machine, and an account of the threads that it was told of.
 pub struct Told {
     machine: Machine,
     threads: BTreeMap<TaskId, Thread>,
@@ -109,7 +109,7 @@ impl Told {
         }
     }
 
-    /// Of each runnable thread: its weight in the machine, and by a formula of (own weight, threads of its process).
+    /// Each runnable thread has the weight that a formula gives: of its own weight and the number of threads of its process.
     pub fn compare(&self, all: bool, formula: impl Fn(u128, u128) -> u128) {
         for (&id, thread) in self.threads.iter().filter(|(_, thread)| thread.is_runnable) {
             let counts = |other: &&Thread| other.process == thread.process && (all || other.is_runnable);

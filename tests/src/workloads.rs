@@ -12,7 +12,7 @@ pub const US: u64 = 1_000;
 /// A millisecond, in ns.
 pub const MS: u64 = 1_000_000;
 
-/// What all tasks have.
+/// The settings that all tasks have.
 #[derive(Clone, Debug)]
 struct Common {
     weight: WeightSetting,
@@ -46,7 +46,7 @@ enum Piece {
     Users(Common, Dist, u64, Vec<Step>),
 }
 
-/// What kinds of tasks a workload has.
+/// The kinds of tasks that a workload has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinds {
     /// All of them, with costs, ticks and random times.

@@ -37,7 +37,7 @@ fn slices(own: &[(usize, i64)], cpus: usize, weights: &[u64]) -> Vec<u64> {
     got
 }
 
-/// Who runs when, in ms, with runs shorter than a ms rounded away.
+/// The schedule: (task, from, to) in ms. Runs shorter than a ms are rounded away.
 fn schedule(own: &[(usize, i64)], tasks: &[(u64, u64, &[u64])], until: u64) -> Vec<(TaskId, u64, u64)> {
     let programs: Vec<Program> = tasks
         .iter()

@@ -16,7 +16,7 @@ fn hogs(weights: &[u64]) -> Vec<Program> {
     weights.iter().map(|&w| Program::new(0, w, &[1000 * SEC])).collect()
 }
 
-/// What each task has had after `seconds` on two CPUs, in thousandths of a CPU
+/// The service of each task after `seconds` on two CPUs, in thousandths of a CPU
 fn shares(params: [i64; 6], weights: &[u64], seconds: u64) -> Vec<u64> {
     let mut bench = Bench::new(("cfs", &params), 2, MS, &hogs(weights), Nobody);
     bench.run(seconds * SEC);
@@ -51,7 +51,7 @@ fn cfs_r4_r11_weights_within_a_queue() {
     }
 }
 
-/// Of loads of 5 and 4 the one is 125 % of the other: that is balanced. Of 4 and 3 it is more.
+/// A load of 5 is 125 % of a load of 4: that is balanced. A load of 4 is more than 125 % of one of 3.
 #[test]
 fn cfs_r14_a_quarter_more_is_balanced() {
     let nine = shares(percpu(64 * MS as i64), &[1024; 9], 60);
@@ -167,7 +167,7 @@ impl Known {
 struct Queues {
     tasks: Vec<Known>,
     waiting: Vec<TaskId>,
-    /// Of each CPU: who runs, and up to when it was charged
+    /// For each CPU: the running task, and the time up to which it was charged
     turn: Vec<Option<(TaskId, u64)>>,
     min: Vec<i128>,
     balanced: Vec<u64>,
@@ -205,7 +205,7 @@ impl Queues {
         self.of(queue).count() as i128
     }
 
-    /// Who waits there, first to last
+    /// The tasks that wait there, first to last
     fn line(&self, queue: usize) -> Vec<TaskId> {
         let here = |id: &TaskId| self.tasks[*id as usize].queue == queue;
         let mut line: Vec<TaskId> = self.waiting.iter().copied().filter(here).collect();

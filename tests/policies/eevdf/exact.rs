@@ -25,7 +25,7 @@ pub struct Entity {
     delayed: bool,
     pub w: i128,
     pub v: i128,
-    /// What v is below its exact value, over w.
+    /// The exact value of v less v, times w.
     rest: i128,
     d: i128,
     picked_d: i128,
@@ -73,7 +73,7 @@ impl Exact {
         self.all.iter().filter(|e| e.delayed || matches!(e.place, Place::Waiting | Place::Running))
     }
 
-    /// What the running task received and was not charged, times its weight over its weight.
+    /// The service that the running task was not charged for yet, as virtual time times its weight.
     fn due(&self, now: u64) -> i128 {
         let runs = self.all.iter().any(|e| e.place == Place::Running);
         if runs { i128::from(now - self.charged) * i128::from(Weight::NICE_0.fixed()) } else { 0 }

@@ -77,8 +77,8 @@ fn eevdf_c1_shares_are_as_weights() {
     }
 }
 
-/// Of random fixed sets, with turns that end exactly: nobody is a slice or more from its part (Theorem 1 of the paper,
-/// with requests that are all of one size).
+/// Random sets of tasks that stay, with slices that end exactly: no task is a slice or more from its part (Theorem 1 of
+/// the paper, with requests that are all of one size).
 #[test]
 fn eevdf_c2_lag_is_within_a_slice() {
     let mut rng = Rng(12);
@@ -116,7 +116,7 @@ fn eevdf_r1_lag_is_entitled_less_received() {
     }
 }
 
-/// Who runs when, in us, with slices of 1 ms.
+/// The schedule with slices of 1 ms: (task, from, to) in us.
 fn schedule(params: Params, tasks: &[(u64, u64, &[u64])], until: u64) -> Vec<(TaskId, u64, u64)> {
     let programs: Vec<Program> = tasks
         .iter()

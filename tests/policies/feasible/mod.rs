@@ -57,7 +57,7 @@ fn readjust(w: &mut [Fraction], p: usize) {
     }
 }
 
-/// What each weight is to become, rounded down; with no more tasks than CPUs the least for all (gr3 D4).
+/// The weights as they are to become, rounded down. With no more tasks than CPUs all get the least one (gr3 D4).
 fn feasible(weights: &[u64], p: usize) -> Vec<u64> {
     if weights.len() <= p {
         return vec![weights.iter().copied().min().unwrap_or(0); weights.len()];
@@ -82,7 +82,7 @@ fn sfs_r1_readjustment_examples() {
     assert_eq!(feasible(&[5, 5, 5], 2), [5, 5, 5]);
 }
 
-/// What happens to the tasks of one machine; after each event all weights are compared.
+/// An event of one machine. After each all weights are compared.
 #[derive(Clone, Debug)]
 enum Event {
     Arrive(u64),

@@ -46,7 +46,7 @@ impl Weights {
     }
 }
 
-/// What everybody received in one period of the schedule
+/// The service of all tasks in one period of the schedule
 struct Service<'a> {
     of: &'a Weights,
     /// W_T, w_C and W_G

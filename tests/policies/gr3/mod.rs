@@ -137,7 +137,7 @@ fn gr3_r6_back_in_time() {
     assert_eq!(one.first_cpu(4), [3, 1, 2, 3]);
 }
 
-/// One that is not back is removed when its turn comes, and comes back as an arrival: behind all others.
+/// A client that is not back is removed when its turn comes, and comes back as an arrival: behind all others.
 #[test]
 fn gr3_r5_r6_back_too_late() {
     let mut one = Lockstep::with("gr3", 1, &[1, 1, 1, 1]);
@@ -396,13 +396,13 @@ fn gr3_d2_pinned_tasks_do_not_hold_up_a_cpu() {
     assert_eq!(ran, [[1, 3], [2, 3], [1, 3], [2, 3]]);
 }
 
-/// What happens between two quanta
+/// An event between two quanta
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Arrive {
         weight: u64,
     },
-    /// Of the n-th task: it leaves if it is runnable, and comes back if it is not.
+    /// The n-th task leaves if it is runnable, and comes back if it is not.
     Toggle {
         n: usize,
     },

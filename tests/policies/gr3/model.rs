@@ -264,7 +264,7 @@ impl Model {
     }
 }
 
-/// What happens between two quanta, to the n-th task
+/// An event between two quanta, for the n-th task
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Arrive(u64),

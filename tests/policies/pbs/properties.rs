@@ -17,7 +17,7 @@ fn started<W: Watch>(alpha: f64, programs: &[Program], watch: W) -> Bench<W> {
     pbs(&[alpha], 1, Q, programs, watch)
 }
 
-/// Who took the CPU from whom: a task without service takes it from every task with some (properties 1 and 4).
+/// Preemptions: a task without service takes the CPU from every task with some (properties 1 and 4).
 #[derive(Default)]
 struct Newcomers(u64);
 

@@ -25,7 +25,7 @@ fn machine(params: Params, cpus: u32) -> Lockstep {
     Lockstep::with_params("sfs", &[params.bias, params.k, params.update, params.scale], cpus)
 }
 
-/// What the formulas know of a thread
+/// A thread as the formulas see it
 #[derive(Clone, Default)]
 struct Thread {
     runnable: bool,
@@ -53,7 +53,7 @@ struct Judged {
     now_ns: u64,
 }
 
-/// What can happen
+/// An event
 #[derive(Clone, Debug)]
 enum Event {
     Arrive(u64),
@@ -325,7 +325,7 @@ fn mixed(n: usize) -> impl Iterator<Item = u64> {
     (0..n as u64).map(|i| (i * i * 31 + i * 17) % 20 + 1)
 }
 
-/// Of 100 choices on 4 CPUs, how many are a thread with the least surplus. Quanta are of different lengths, as some end
+/// How many of 100 choices on 4 CPUs are a thread with the least surplus. Quanta are of different lengths, as some end
 /// early.
 fn accuracy(n: usize, k: i64, update: i64) -> f64 {
     let mut judged = Judged::new(Params { k, update, ..EXACT }, 4);
