@@ -30,11 +30,12 @@
 
 mod error;
 mod format;
-mod legal;
 mod reader;
 mod reorder;
 mod schedule;
 mod text;
+mod told;
+mod validate;
 mod verify;
 mod writer;
 
@@ -42,7 +43,8 @@ pub use error::LogError;
 pub use format::{Header, RECORD_SIZE};
 pub use reader::is_log;
 pub use schedule::{Scheduled, schedule};
-pub use verify::{Gap, Mismatch, Report, Told, Verdict, verify};
+pub use told::Told;
+pub use verify::{Gap, Mismatch, Report, Verdict, verify};
 pub use writer::LogWriter;
 
 #[cfg(test)]

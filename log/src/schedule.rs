@@ -7,7 +7,8 @@ use divvy_policy::{Event, TaskId};
 use divvy_results::schedule::{FIRST_TID, MOST_EVENTS, NICE_0, Schedule, Slice, State, Task, Wake};
 
 use super::error::LogError;
-use super::verify::{Report, Told, verify};
+use super::told::Told;
+use super::verify::{Report, verify};
 
 /// The schedule of a log.
 #[derive(Debug)]

@@ -9,30 +9,14 @@ use std::path::Path;
 
 use super::error::LogError;
 use super::format::{Header, Record, offset};
-use super::legal::Legal;
 use super::reader::{Entry, Next, Reader};
 use super::reorder::Reorder;
 use super::text::AnswerText;
+use super::told::Told;
+use super::validate::Validator;
 
 /// Events before a mismatch that are shown with it.
 const SHOWN_BEFORE: usize = 10;
-
-/// An event of a log, with the kernel's answer.
-#[derive(Clone, Copy, Debug)]
-pub struct Told {
-    /// From 1, in the order in which the machine was told.
-    pub number: u64,
-    /// Of its record, from 1, in the order of the file.
-    pub record: u64,
-    /// Where that begins in the file.
-    pub offset: u64,
-    /// When, by the kernel's clock.
-    pub now_ns: u64,
-    /// What.
-    pub event: Event,
-    /// What the kernel's machine answered.
-    pub answer: Answer,
-}
 
 /// The first answer that differs.
 #[derive(Clone, Debug)]
@@ -153,7 +137,7 @@ pub(super) fn verify_from(
 /// The native machine, and what was seen of the log.
 pub(super) struct Replay {
     machine: Machine,
-    legal: Legal,
+    validator: Validator,
     header_size: u64,
     events: u64,
     decisions: u64,
@@ -177,7 +161,7 @@ impl Replay {
         let params = divvy_policy::find(spec.selection.name).map_or(&[][..], |policy| &policy.params);
         Ok(Replay {
             machine,
-            legal: Legal::new(header.cpus, header.pool, params),
+            validator: Validator::new(header.cpus, header.pool, params),
             header_size,
             events: 0,
             decisions: 0,
@@ -191,7 +175,7 @@ impl Replay {
     /// What the record says, if a machine may be told that.
     pub(super) fn read(&mut self, entry: &Entry, mask: CpuMask) -> Result<Told, String> {
         let (event, answer) = decode(&entry.record, mask)?;
-        self.legal.check(&event, entry.record.now)?;
+        self.validator.check(&event, entry.record.now)?;
         Ok(Told {
             number: self.events + 1,
             record: entry.number,

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::replay::{Cause, ReplayTask, Start, Step};
+use crate::program::{Cause, ReplayTask, Start, Step};
 
 /// Follows all programs without time. Whenever none can go on, the first task that waits for a wake sleeps for as long
 /// as it did instead, and the next wake for it is dropped, so that it ends no later sleep. `slept_ns` has the lengths of

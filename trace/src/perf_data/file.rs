@@ -1,8 +1,7 @@
 //! The parts of a `perf.data` file around its records: header, attributes, features.
 
-use super::MOST_TRACING_DATA;
 use super::bytes::{Endian, Stream, truncated};
-use super::format::TracingData;
+use super::format::{MOST_TRACING_DATA, TracingData};
 use super::layout::{Layout, Layouts};
 use super::tracepoints::Decoders;
 use crate::error::{ErrorKind, Place, TraceError};

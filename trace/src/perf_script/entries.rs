@@ -1,7 +1,9 @@
 //! Cuts text into entries: a line with a header, and the lines without one that follow it.
 
 use super::header::Header;
+use super::payload::parser;
 use crate::error::{Place, TraceError};
+use crate::event::Kind;
 use std::io::BufRead;
 
 /// Longer lines are no scheduler events. Keeps memory bounded whatever the file holds.
@@ -83,8 +85,7 @@ impl<R: BufRead> Entries<R> {
         match &self.ahead.header {
             Some(header) if header.known => true,
             Some(_) => {
-                self.current.joined >= MOST_NEWLINES
-                    || super::kind(current, &self.current.bytes) != Some(None)
+                self.current.joined >= MOST_NEWLINES || kind(current, &self.current.bytes) != Some(None)
             }
             None => self.ahead.damaged || self.ahead.is_loss(),
         }
@@ -146,4 +147,14 @@ impl Line {
             self.bytes.extend_from_slice(&other.bytes);
         }
     }
+}
+
+/// The event of an entry. `None` for a tracepoint that is not read, `Some(None)` for one that is damaged.
+pub(super) fn kind(header: &Header, text: &[u8]) -> Option<Option<Kind>> {
+    let parse = parser(&text[header.event.clone()])?;
+    let whole = &text[header.payload..];
+    // A name with a newline continues in the next line; but so may a name before the next line's own header. The event is
+    // the shortest text that parses to its end: no name is long enough to complete the grammar by itself.
+    let mut ends = memchr::memchr_iter(b'\n', whole).chain([whole.len()]);
+    Some(ends.find_map(|end| parse(&whole[..end], header.tid)))
 }

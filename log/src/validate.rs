@@ -20,7 +20,7 @@ struct Task {
     holders: u32,
 }
 
-pub(super) struct Legal {
+pub(super) struct Validator {
     cpus: u32,
     params: &'static [ParamInfo],
     now: u64,
@@ -29,9 +29,9 @@ pub(super) struct Legal {
     parents: Vec<u32>,
 }
 
-impl Legal {
-    pub fn new(cpus: u32, pool: u32, params: &'static [ParamInfo]) -> Legal {
-        Legal {
+impl Validator {
+    pub fn new(cpus: u32, pool: u32, params: &'static [ParamInfo]) -> Validator {
+        Validator {
             cpus,
             params,
             now: 0,
