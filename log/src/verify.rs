@@ -1,4 +1,4 @@
-//! Tells a native machine what the kernel's was told, and compares the answers.
+//! Tells a native machine the events that the kernel's machine was told, and compares the answers.
 
 use divvy_policy::spec;
 use divvy_policy::{Answer, CpuMask, Event, MAX_CPUS, MAX_TASKS, Machine};
@@ -37,7 +37,7 @@ impl Mismatch {
     }
 }
 
-/// Records that are not there: found no room in the kernel's ring buffer.
+/// Records that are missing, because they found no room in the kernel's ring buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The number of the first event that is missing, if one of them was told before the last one that is there.
@@ -46,14 +46,14 @@ pub struct Gap {
     pub missing: u64,
 }
 
-/// What came of it.
+/// The verdict on a log.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// Every answer is the native machine's.
+    /// Every answer agrees with the native machine's.
     Ok,
-    /// One is not; nothing after it was compared.
+    /// One answer differs; nothing after it was compared.
     Mismatch(Box<Mismatch>),
-    /// Every answer up to the gap is; after it nothing can be compared.
+    /// Every answer up to the gap agrees; after it nothing can be compared.
     Incomplete(Gap),
 }
 
@@ -64,17 +64,17 @@ pub struct Report {
     pub header: Header,
     /// Events told to the native machine.
     pub events: u64,
-    /// Of them, those that ask what a CPU is to run.
+    /// The events among them that ask for the next task of a CPU.
     pub decisions: u64,
-    /// Of them, those whose answers were compared.
+    /// The events among them whose answers were compared.
     pub answers: u64,
     /// Records in the file, as far as it was read.
     pub records: u64,
     /// Records that found no room, by the kernel's count; 0 until the end of the file was read.
     pub dropped: u64,
-    /// When the first of the events was.
+    /// Time of the first event, in ns.
     pub first_ns: u64,
-    /// When the last of them was.
+    /// Time of the last event, in ns.
     pub last_ns: u64,
     /// Whether they agree.
     pub verdict: Verdict,
@@ -83,8 +83,8 @@ pub struct Report {
 /// Replays a log through the native build of its policy. `observe` sees each event before it is told.
 ///
 /// # Errors
-/// When the file cannot be read, is no log, is cut off, or holds what a machine may not be told; and those of
-/// `observe`.
+/// If the file cannot be read, is not a log, is cut off, or has an event that is not valid for a machine; and the errors
+/// of `observe`.
 pub fn verify(file: &Path, observe: &mut dyn FnMut(&Told) -> io::Result<()>) -> Result<Report, LogError> {
     verify_from(file, 1, observe)
 }
@@ -120,7 +120,7 @@ pub(super) fn verify_from(
     };
     if end.records != reader.records {
         let what = format!(
-            "the trailer says that the kernel wrote {} records, and the file has {}: the copy is not whole, or the \
+            "the trailer says that the kernel wrote {} records, and the file has {}: the copy is incomplete, or the \
              ring buffer was not emptied",
             end.records, reader.records
         );
@@ -134,7 +134,7 @@ pub(super) fn verify_from(
     Ok(replay.report(&reader, end.dropped, verdict))
 }
 
-/// The native machine, and what was seen of the log.
+/// The native machine, and counts of the events so far.
 pub(super) struct Replay {
     machine: Machine,
     validator: Validator,
@@ -172,7 +172,7 @@ impl Replay {
         })
     }
 
-    /// What the record says, if a machine may be told that.
+    /// Decodes a record, if it is valid for a machine.
     pub(super) fn read(&mut self, entry: &Entry, mask: CpuMask) -> Result<Told, String> {
         let (event, answer) = decode(&entry.record, mask)?;
         self.validator.check(&event, entry.record.now)?;

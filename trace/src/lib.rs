@@ -1,15 +1,21 @@
-//! Recorded scheduler traces: importers, intervals, replayable workloads.
+//! Recorded scheduler traces: readers, intervals, replayable workloads, and writers.
 //!
-//! [`read`] takes a `perf.data` of `perf sched record` or the text of `perf script`, and reconstructs what each thread did:
-//! a [`Recording`] of [`Interval`]s, with a [`Quality`] report. [`replayable`] turns it into a [`Replay`]: each thread's own program
-//! of CPU demand, wakes, forks and waits with their causes, which a simulator can run under another scheduler.
+//! - [`read`] takes a Perfetto trace, a `perf.data` of `perf sched record` or the text of `perf script`, and reconstructs
+//!   what each thread did: a [`Recording`] of [`Interval`]s, with a [`Quality`] report.
+//! - [`replayable`] turns a recording into a [`Replay`]: each thread's own program of CPU demand, wakes, forks and waits
+//!   with their causes. [`Replay::workload`] makes a workload of it, which the simulator runs under another policy.
+//! - [`Recording::schedule`] says which thread ran on which CPU. [`write_perfetto`], [`write_chrome`] and
+//!   [`write_perf_script`] write a [`divvy_results::schedule::Schedule`], from a recording or from a simulation.
+//!
+//! Times are in nanoseconds from the first event of the recording.
 //!
 //! ```no_run
-//! use divvy_trace::{ReadOptions, WakePolicy, read, replayable};
+//! use divvy_trace::{ReadOptions, WakePolicy, read, replayable, write_perfetto};
 //! let recording = read("trace.perf.data".as_ref(), &ReadOptions::default())?;
 //! println!("grade {:?}", recording.quality.grade());
-//! let replay = replayable(&recording, WakePolicy::Dependency);
-//! # Ok::<(), divvy_trace::TraceError>(())
+//! let workload = replayable(&recording, WakePolicy::Dependency).workload("trace");
+//! write_perfetto(&recording.schedule(), &mut std::fs::File::create("trace.perfetto-trace")?)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod chrome;

@@ -1,4 +1,5 @@
-//! What a thread got in the recording, in the terms in which a simulation reports: the error of a self-replay is their difference.
+//! Service, waiting and response times of a recorded thread, as a simulation reports them. The error of a self-replay is the
+//! difference of the two.
 
 use crate::interval::{Activity, Interval, Queued, Wake};
 use serde::Serialize;
@@ -38,12 +39,12 @@ impl Spread {
     }
 }
 
-/// What one thread got.
+/// The measured times of one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Measured {
-    /// CPU time.
+    /// CPU time, in ns.
     pub service_ns: u64,
-    /// Time spent runnable without a CPU.
+    /// Time spent runnable without a CPU, in ns.
     pub wait_ns: u64,
     /// Sleeps that ended.
     pub wakes: u64,

@@ -1,7 +1,7 @@
 //! Text: `perf script` of a scheduler recording, and the kernel's own `trace` and `trace_pipe`, whose lines differ only in the header.
 //!
-//! The text is lossy: a thread's name may hold newlines, ` ==> `, `prev_state=R`, tabs and bytes that are no UTF-8. So nothing is
-//! split at separators: each part is found from both ends, by the parts of fixed form around the names.
+//! The text is ambiguous: a thread's name may hold newlines, ` ==> `, `prev_state=R`, tabs and bytes that are not UTF-8. So the
+//! text is not split at separators. Each part is found from both ends, by the parts of fixed form around the names.
 
 mod entries;
 mod header;

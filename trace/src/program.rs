@@ -13,7 +13,7 @@ pub struct ReplayTask {
     pub start: Start,
     /// Nice value; -20 for real-time threads, 0 when unknown.
     pub nice: i32,
-    /// What it does. A program without [`Step::Exit`] ends with the recording.
+    /// The steps of its program. A program without [`Step::Exit`] ends with the recording.
     pub steps: Vec<Step>,
 }
 
@@ -50,7 +50,7 @@ pub enum Step {
     Exit,
 }
 
-/// What ends a wait.
+/// The cause that ends a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// One [`Step::Wake`] that names this task. A wake that comes first is remembered.
@@ -94,7 +94,7 @@ pub enum Timing {
 }
 
 impl Cause {
-    /// When the wait ends.
+    /// When a wait with this cause ends.
     pub fn timing(self) -> Timing {
         match self {
             Cause::Dependency => Timing::OnWake,

@@ -1,7 +1,7 @@
-//! The replayable workload: each thread's own program, as far as the recording shows it.
+//! Makes a replay of a recording: each thread's own program, as far as the recording shows it.
 //!
-//! A program says how much CPU a thread needs and what it waits for, never when the recorded scheduler let it run. Wakes and forks
-//! of other threads stand in the waker's program, at the point of its CPU demand at which they happened.
+//! A program says how much CPU time a thread needs and what it waits for. It does not say when the recorded scheduler let it run.
+//! Wakes and forks of other threads are steps of the waker's program, at the point of its CPU demand at which they happened.
 //!
 //! A replay cannot deadlock. Label each wait and each wake with the time at which the recorded sleep ended. In every program a wake
 //! stands behind waits with smaller labels only, and the waits of a thread have ascending labels, one wake each. Suppose all are
@@ -25,7 +25,7 @@ pub enum WakePolicy {
     Dependency,
     /// Each after its recorded duration.
     Fixed,
-    /// Each at its recorded time, and so do threads start.
+    /// Each at its recorded time. Threads start at their recorded times too.
     Open,
 }
 
@@ -38,7 +38,7 @@ pub struct Replay {
     pub span_ns: u64,
     /// The threads that ran, in the order in which they were first seen.
     pub tasks: Vec<ReplayTask>,
-    /// What each of them got in the recording; same order as `tasks`.
+    /// The measured times of each task in the recording, in the order of `tasks`.
     pub measured: Vec<Measured>,
     /// Classes of the sleeps, before `WakePolicy` overrode them.
     pub wakes: WakeCounts,
@@ -173,7 +173,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What each task does to others, in order of time.
+    /// The wakes and forks that each task does, in order of time.
     fn acts(&self, plans: &[Plan]) -> Vec<Vec<Act>> {
         let mut acts: Vec<Vec<Act>> = plans.iter().map(|_| Vec::new()).collect();
         for (task, plan) in plans.iter().enumerate() {

@@ -6,7 +6,7 @@ use crate::error::{Place, TraceError};
 use crate::event::Kind;
 use std::io::BufRead;
 
-/// Longer lines are no scheduler events. Keeps memory bounded whatever the file holds.
+/// Longer lines are not scheduler events. The limit bounds memory for any file.
 const MOST_BYTES: usize = 16 << 10;
 
 /// An event names at most two threads, by 15 bytes each: it has no more newlines than that.
@@ -78,8 +78,8 @@ impl<R: BufRead> Entries<R> {
         }))
     }
 
-    /// True if the line ahead is no continuation of the current entry. A name can imitate the header of some short-named event,
-    /// but not of a known one: so if the current event is incomplete, an unknown one goes on with it.
+    /// True if the line ahead does not continue the current entry. A name can imitate the header of some short-named event,
+    /// but not of a known one: so if the current event is incomplete, an unknown one continues it.
     fn ahead_is_new(&self) -> bool {
         let Some(current) = &self.current.header else { return true };
         match &self.ahead.header {
