@@ -13,7 +13,7 @@ pub struct Name {
     pub comm: Vec<u8>,
 }
 
-/// An action of the kernel, with the CPU and the thread that is current there.
+/// An event of the kernel, with its CPU and the current thread there.
 #[derive(Debug, Clone)]
 pub struct Event {
     pub t_ns: u64,
