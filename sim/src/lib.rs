@@ -1,7 +1,6 @@
 //! Runs divvy's scheduling policies against workloads, and measures what each task got.
 
 pub mod engine;
-pub mod export;
 pub mod oracle;
 pub mod replay;
 pub mod run;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use divvy_policy::units::parse_duration;
-use divvy_results::course::{MOST_EVENTS, Window};
+use divvy_results::schedule::{MOST_EVENTS, Window};
 use divvy_results::figures::Limits;
 use divvy_sim::run::Options;
 
@@ -35,15 +35,15 @@ impl ScheduleArgs {
         let format = output.format();
         let is_trace = format == Format::Perfetto;
         let has_figures = self.figures || is_trace || [Format::Html, Format::Svg].contains(&format);
-        let draws_timeline = self.gantt || (format == Format::Svg && output.figure == Some(Figure::Timeline));
-        let drawn = draws_timeline.then(|| window(self.gantt_span));
+        let draws_schedule = self.gantt || (format == Format::Svg && output.figure == Some(Figure::Timeline));
+        let drawn = draws_schedule.then(|| window(self.gantt_span));
         Options {
             figures: has_figures.then(Limits::default),
-            course: if is_trace { Some(Window::WHOLE) } else { drawn },
+            schedule: if is_trace { Some(Window::WHOLE) } else { drawn },
             cpus: machine.cpus,
             duration_ns: machine.duration,
             quantum_ns: machine.quantum,
-            schedule: self.schedule.map_or(0, |count| count as usize),
+            first_decisions: self.schedule.map_or(0, |count| count as usize),
             ..Options::default()
         }
     }

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use divvy_log::is_log;
+use divvy_results::schedule::Schedule;
 use divvy_results::text;
 use divvy_sim::replay::workload;
 use divvy_sim::run::RunError;
-use divvy_trace::{
-    Outgoing, Recording, WakePolicy, replayable, write_chrome, write_perf_script, write_perfetto,
-};
+use divvy_trace::{Recording, WakePolicy, replayable, write_chrome, write_perf_script, write_perfetto};
 use divvy_workload::{Workload, rtapp};
 
 use super::scheduler_log;
@@ -105,11 +104,11 @@ pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
             let (workload, head) = programs(&recording, &args.input)?;
             write_workload(&workload, &head, to, args, output)
         }
-        to => write_trace(&Outgoing::of(&recording), to, args, output),
+        to => write_trace(&recording.schedule(), to, args, output),
     }
 }
 
-fn write_trace(schedule: &Outgoing, to: ConvertTo, args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
+fn write_trace(schedule: &Schedule, to: ConvertTo, args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     match to {
         ConvertTo::Perfetto => write_perfetto(schedule, &mut bytes)?,

@@ -1,9 +1,8 @@
 //! A run as a Perfetto trace.
 
-use divvy_results::course::MOST_EVENTS;
 use divvy_results::report::Report;
+use divvy_results::schedule::{MOST_EVENTS, with_service_errors};
 use divvy_results::text;
-use divvy_sim::export;
 use divvy_trace::write_perfetto;
 
 /// A trace, and where it is not complete.
@@ -31,14 +30,14 @@ pub enum NoTrace {
 pub fn write(report: &Report) -> anyhow::Result<Trace> {
     let firsts: Vec<_> = report.runs.iter().filter(|run| run.rep == 0).collect();
     let &[run] = &firsts[..] else { return Err(NoTrace::Several(firsts.len()).into()) };
-    let schedule = export::outgoing(run).ok_or(NoTrace::Unseen)?;
+    let schedule = with_service_errors(run).ok_or(NoTrace::Unseen)?;
     let mut notes = Vec::new();
-    if let Some(course) = run.course.as_ref().filter(|course| course.is_cut) {
+    if schedule.is_cut {
         let events = text::count(MOST_EVENTS as f64);
-        let end = text::time(course.to_ns as f64);
+        let end = text::time(schedule.to_ns as f64);
         notes.push(format!("the trace ends at {end}: more than {events} events"));
     }
-    if let Some(end_ns) = run.course.as_ref().and_then(|course| course.changes_end_ns) {
+    if let Some(end_ns) = schedule.counters_end_ns {
         let (end, most) = (text::time(end_ns as f64), text::count(MOST_EVENTS as f64));
         notes.push(format!("the policy's counters end at {end}: more than {most} changes"));
     }

@@ -37,7 +37,7 @@ impl Engine<'_> {
             }
             for value in 0..self.values {
                 let number = self.machine.value(value, task, self.now);
-                self.tell(Seen::Value { task, value, at_ns: self.now, number });
+                self.tell(Observation::Value { task, value, at_ns: self.now, number });
             }
         }
         touched.clear();

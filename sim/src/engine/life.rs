@@ -184,7 +184,7 @@ impl Engine<'_> {
         t.woken = true;
         let row = t.row as usize;
         self.runnable += 1;
-        self.tell(Seen::Woken { task, row, at_ns: self.now, by: self.acting });
+        self.tell(Observation::Woken { task, row, at_ns: self.now, by: self.acting });
         self.touch(task);
         let asked = self.machine.wake(task, is_new, self.now);
         self.ask(asked);
@@ -211,7 +211,7 @@ impl Engine<'_> {
         row.finished_ns = Some(self.now);
         if let Some(observer) = &mut self.observer {
             let service_ns = t.job_service_ns;
-            observer(Seen::JobDone(JobDone {
+            observer(Observation::JobDone(JobDone {
                 row: t.row as usize,
                 from_ns: began,
                 to_ns: self.now,
@@ -374,7 +374,7 @@ impl Engine<'_> {
         self.alive -= 1;
         self.ended_ns = self.now;
         self.free.push(task);
-        self.tell(Seen::Gone { task, at_ns: self.now });
+        self.tell(Observation::Gone { task, at_ns: self.now });
     }
 
     /// Its time is up, whatever it does.

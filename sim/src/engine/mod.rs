@@ -29,7 +29,7 @@ use crate::sharing::Sharing;
 use divvy_policy::{CpuMask, Machine, TaskId};
 use divvy_results::figures::Samples;
 use divvy_results::metrics::{Delays, Job, Row};
-use divvy_results::observation::{JobDone, Observer, Seen, Slice};
+use divvy_results::observation::{JobDone, Observation, Observer, Service};
 use divvy_results::report::Run;
 use divvy_workload::program::{Op, Program};
 use divvy_workload::{Arrivals, Purpose, Stream, Workload, stream};
@@ -222,9 +222,9 @@ impl<'a> Engine<'a> {
         self.observer = Some(observer);
     }
 
-    fn tell(&mut self, seen: Seen) {
+    fn tell(&mut self, observation: Observation) {
         if let Some(observer) = &mut self.observer {
-            observer(seen);
+            observer(observation);
         }
     }
 
@@ -401,7 +401,7 @@ impl<'a> Engine<'a> {
         t.serve(ran);
         self.busy_ns += ran;
         let row = t.row as usize;
-        self.tell(Seen::Served(Slice { cpu: cpu as u32, row, task, from_ns, to_ns: self.now }));
+        self.tell(Observation::Served(Service { cpu: cpu as u32, row, task, from_ns, to_ns: self.now }));
     }
 
     fn ask(&mut self, cpu: Option<u32>) {
@@ -560,7 +560,7 @@ impl<'a> Engine<'a> {
         self.runnable -= 1;
         self.machine.block(task, self.cpus[cpu].ran_ns, exits, self.now);
         self.touch(task);
-        self.tell(Seen::Rests { task, at_ns: self.now });
+        self.tell(Observation::Rests { task, at_ns: self.now });
         self.overhead_ns += self.cpus[cpu].switched_ns(self.now);
         self.vacate(cpu);
     }

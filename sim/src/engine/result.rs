@@ -111,9 +111,9 @@ impl Engine<'_> {
             slowdown: self.delays.slowdown.finish_ratio(),
             tasks: self.rows.iter().map(|r| r.result(cpu_time)).collect(),
             programs: self.programs.results(&self.machine),
-            schedule: (self.setup.schedule > 0).then_some(self.schedule),
+            first_decisions: (self.setup.schedule > 0).then_some(self.schedule),
             figures,
-            course: None,
+            schedule: None,
         }
     }
 }

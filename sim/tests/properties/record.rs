@@ -1,7 +1,7 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
 use divvy_policy::spec;
-use divvy_results::observation::{Seen, Slice};
+use divvy_results::observation::{Observation, Service};
 use divvy_results::report::Run;
 use divvy_sim::engine::{Engine, Setup};
 use divvy_sim::run::{Rows, machine};
@@ -11,7 +11,7 @@ use divvy_workload::Workload;
 /// A run and its slices, in the order in which they were told.
 pub struct Record {
     pub run: Run,
-    pub slices: Vec<Slice>,
+    pub slices: Vec<Service>,
 }
 
 /// Runs to the end (or to the workload's duration); the engine's own checks must pass.
@@ -27,8 +27,8 @@ pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
         sharing: Sharing::of(&spec),
     };
     let mut slices = Vec::new();
-    let mut keep = |seen: Seen| {
-        if let Seen::Served(slice) = seen {
+    let mut keep = |observation: Observation| {
+        if let Observation::Served(slice) = observation {
             slices.push(slice);
         }
     };

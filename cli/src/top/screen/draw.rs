@@ -8,7 +8,6 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
 use super::super::cells::Layout;
-use super::super::plain::cpus;
 use super::super::poller::Observation;
 use super::keys::HELP;
 use super::model::{Asks, Model, Prompt};
