@@ -2,8 +2,11 @@
 //!
 //! The code is C, in `policy/`; this is one of the two places where Rust meets it.
 
+mod config;
 mod event;
 mod host;
+mod id;
+mod kind;
 mod machine;
 #[cfg(test)]
 mod page;
@@ -11,16 +14,18 @@ pub mod quantity;
 pub mod spec;
 mod suggest;
 pub mod units;
+mod weight;
 
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
+pub use config::{MachineConfig, MachineError, ParamValue};
 pub use event::{Answer, Event};
-pub use machine::{
-    CpuMask, Decision, MAX_CPUS, MAX_GROUPS, MAX_TASKS, Machine, Predictions, ProgramState, Shown, TaskId,
-    WEIGHT_MAX, WEIGHT_NICE_0, WEIGHT_UNIT,
-};
+pub use id::{CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};
+pub use kind::{Failure, FailureKind};
+pub use machine::{Decision, Machine, Predictions, ProgramState, Shown};
 pub use suggest::nearest;
+pub use weight::{NICE_WEIGHTS, Weight};
 
 /// The identity of a program that is known by its name alone: FNV-1a, 64 bits; never 0.
 #[must_use]

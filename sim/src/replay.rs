@@ -12,7 +12,7 @@ use divvy_results::report::{RecordedReport, RecordedTask, Report, TraceReport, W
 use divvy_trace::{
     Cause, Grade, Observed, Recording, Replay, ReplayTask, Spread, Start, Step as Recorded, Timing,
 };
-use divvy_workload::{Arrivals, DEFAULT_QUANTUM_NS, Dist, MAX_CPUS, Step, Task, Weight, Workload};
+use divvy_workload::{Arrivals, DEFAULT_QUANTUM_NS, Dist, MAX_CPUS, Step, Task, WeightSetting, Workload};
 
 /// Stands for the scheduler of the recording: Linux from 6.6 on.
 const MODEL: &str = "eevdf";
@@ -173,7 +173,7 @@ fn task(recorded: &ReplayTask, used: &mut BTreeMap<String, u32>) -> Task {
     };
     Task {
         name: unique(format!("{}:{}", recorded.name, recorded.tid), used),
-        weight: Weight::Nice(i8::try_from(recorded.nice).unwrap_or(0)),
+        weight: WeightSetting::Nice(i8::try_from(recorded.nice).unwrap_or(0)),
         process: Some(recorded.process.clone()),
         group: None,
         count: 1,

@@ -1,6 +1,6 @@
 //! Commands to a loaded scheduler: what can be asked, and what is answered.
 
-use divvy_policy::WEIGHT_UNIT;
+use divvy_policy::Weight;
 use divvy_policy::quantity;
 use divvy_policy::spec;
 use divvy_policy::spec::{Setting, Spec};
@@ -26,7 +26,7 @@ pub(super) enum Answer {
 }
 
 /// The weights that the machine accepts.
-const WEIGHTS: std::ops::RangeInclusive<u64> = 1..=100_000_000 * WEIGHT_UNIT;
+const WEIGHTS: std::ops::RangeInclusive<u64> = Weight::MIN.fixed()..=Weight::MAX_GIVEN.fixed();
 
 /// Answers a line.
 pub(super) fn answer(line: &str, spec: &mut Spec, backend: &mut impl Backend) -> Answer {
