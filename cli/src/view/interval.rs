@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use divvy_kernel::load::{Interval, TaskRow};
-use serde_json::json;
-
 use divvy_results::text;
+use serde_json::json;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 

@@ -14,7 +14,7 @@ const GROUP: [&str; 2] = ["weight", "nice"];
 
 /// Where in a text a value is, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     span: Range<usize>,
     /// What comes before and after the value, where the text does not have it yet.
     before: String,
@@ -27,11 +27,11 @@ pub struct Place {
 ///
 /// # Errors
 /// A sentence on what there is instead.
-pub fn find(text: &str, key: &str) -> Result<Place, String> {
+pub fn find(text: &str, key: &str) -> Result<Position, String> {
     let table = DeTable::parse(text).map_err(|error| error.message().to_owned())?;
     let table = table.get_ref();
     if TOP.contains(&key) {
-        let top = || Place { span: 0..0, before: format!("{key} = "), after: "\n", quoted: false };
+        let top = || Position { span: 0..0, before: format!("{key} = "), after: "\n", quoted: false };
         return table.get(key).map_or(Ok(top()), |value| there(key, value));
     }
     let (list, rest) = key.split_once('.').unwrap_or((key, ""));
@@ -47,26 +47,26 @@ pub fn find(text: &str, key: &str) -> Result<Place, String> {
 }
 
 /// The text with these values at these places.
-pub fn replaced(text: &str, edits: &[(&Place, &str)]) -> String {
+pub fn replaced(text: &str, edits: &[(&Position, &str)]) -> String {
     let mut edits = edits.to_vec();
-    edits.sort_by_key(|(place, _)| place.span.start);
+    edits.sort_by_key(|(position, _)| position.span.start);
     let mut out = String::with_capacity(text.len() + 64);
     let mut at = 0;
-    for (place, value) in edits {
-        out.push_str(&text[at..place.span.start]);
-        out.push_str(&place.before);
+    for (position, value) in edits {
+        out.push_str(&text[at..position.span.start]);
+        out.push_str(&position.before);
         // A word without quotes is no TOML at all; the workload's own error is better.
-        let is_bare = value.parse::<f64>().is_ok() && !place.quoted;
+        let is_bare = value.parse::<f64>().is_ok() && !position.quoted;
         out.push_str(&if is_bare { value.to_owned() } else { format!("\"{value}\"") });
-        out.push_str(place.after);
-        at = place.span.end;
+        out.push_str(position.after);
+        at = position.span.end;
     }
     out.push_str(&text[at..]);
     out
 }
 
 /// In the entry of a list of tables that has the name with which `rest` begins.
-fn entry(table: &DeTable, text: &str, list: &str, rest: &str, scalars: &[&str]) -> Result<Place, String> {
+fn entry(table: &DeTable, text: &str, list: &str, rest: &str, scalars: &[&str]) -> Result<Position, String> {
     let entries = table.get(list).and_then(|all| all.get_ref().as_array());
     let named = |entry| name_of(entry).map(|name| (name, entry));
     let entries: Vec<_> = entries.into_iter().flatten().filter_map(named).collect();
@@ -90,7 +90,7 @@ fn entry(table: &DeTable, text: &str, list: &str, rest: &str, scalars: &[&str]) 
         // A name is always there, and what follows it is another key.
         let is_inline = text[entry.span().start..].starts_with('{');
         let before = format!("{}{path} = ", if is_inline { ", " } else { "\n" });
-        return Ok(Place { span: name.span().end..name.span().end, before, after: "", quoted: false });
+        return Ok(Position { span: name.span().end..name.span().end, before, after: "", quoted: false });
     }
     if is_absent {
         let table = entry.get_ref().as_table();
@@ -106,7 +106,7 @@ fn name_of<'a>(entry: &'a Spanned<DeValue<'a>>) -> Option<Spanned<&'a str>> {
 }
 
 /// Along the names of keys and, in lists, the numbers of entries from 1.
-fn descend(from: &Spanned<DeValue>, around: &str, path: &str) -> Result<Place, String> {
+fn descend(from: &Spanned<DeValue>, around: &str, path: &str) -> Result<Position, String> {
     let (mut value, mut so_far) = (from, around.to_owned());
     for step in path.split('.') {
         let next = match value.get_ref() {
@@ -128,7 +128,7 @@ fn descend(from: &Spanned<DeValue>, around: &str, path: &str) -> Result<Place, S
 }
 
 /// The place of a value that is there, and is a single one.
-fn there(key: &str, value: &Spanned<DeValue>) -> Result<Place, String> {
+fn there(key: &str, value: &Spanned<DeValue>) -> Result<Position, String> {
     let inner = match value.get_ref() {
         DeValue::Table(table) => table.keys().map(|key| key.get_ref().to_string()).collect(),
         DeValue::Array(list) => vec![format!("1 to {}", list.len())],
@@ -138,7 +138,7 @@ fn there(key: &str, value: &Spanned<DeValue>) -> Result<Place, String> {
         return Err(format!("`{key}` has several values; go on after a point with {}", inner.join(" or ")));
     }
     let quoted = value.get_ref().is_str();
-    Ok(Place { span: value.span(), before: String::new(), after: "", quoted })
+    Ok(Position { span: value.span(), before: String::new(), after: "", quoted })
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
@@ -169,9 +169,9 @@ name = "g" # nobody is in it
 "#;
 
     fn with(edits: &[(&str, &str)]) -> String {
-        let places: Vec<Place> = edits.iter().map(|(key, _)| find(TEXT, key).expect(key)).collect();
-        let edits: Vec<(&Place, &str)> =
-            places.iter().zip(edits).map(|(place, (_, value))| (place, *value)).collect();
+        let places: Vec<Position> = edits.iter().map(|(key, _)| find(TEXT, key).expect(key)).collect();
+        let edits: Vec<(&Position, &str)> =
+            places.iter().zip(edits).map(|(position, (_, value))| (position, *value)).collect();
         replaced(TEXT, &edits)
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// A place that a result cannot be written to.
 #[derive(Debug, thiserror::Error)]
-pub enum BadPlace {
+pub enum BadOutputPath {
     /// The result would replace what it is made from.
     #[error("-o {}: that is what is read, and would be overwritten; give the result another name", .0.display())]
     Input(PathBuf),
@@ -35,35 +35,35 @@ pub enum BadPlace {
 }
 
 /// Refuses an output that is one of the inputs, by whatever name.
-pub fn not_input<'a>(
-    mut inputs: impl Iterator<Item = &'a Path>,
+pub fn refuse_input<'a>(
+    inputs: impl IntoIterator<Item = &'a Path>,
     output: Option<&Path>,
-) -> Result<(), BadPlace> {
+) -> Result<(), BadOutputPath> {
     let Some(output) = output.filter(|path| *path != Path::new("-")) else { return Ok(()) };
     let identity = |path: &Path| {
         let known = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         Some((known.dev(), known.ino()))
     };
     let Some(written) = identity(output) else { return Ok(()) };
-    if inputs.any(|input| identity(input) == Some(written)) {
-        return Err(BadPlace::Input(output.to_owned()));
+    if inputs.into_iter().any(|input| identity(input) == Some(written)) {
+        return Err(BadOutputPath::Input(output.to_owned()));
     }
     Ok(())
 }
 
 /// A directory that can be written to; it is made if it is not there.
-pub fn directory(option: &'static str, path: &Path, what: &'static str) -> Result<(), BadPlace> {
+pub fn directory(option: &'static str, path: &Path, what: &'static str) -> Result<(), BadOutputPath> {
     if path.exists() && !path.is_dir() {
-        return Err(BadPlace::NoDirectory { option, path: path.to_owned(), what });
+        return Err(BadOutputPath::NoDirectory { option, path: path.to_owned(), what });
     }
-    let unwritable = |source| BadPlace::Unwritable { option, path: path.to_owned(), source };
+    let unwritable = |source| BadOutputPath::Unwritable { option, path: path.to_owned(), source };
     fs::create_dir_all(path).map_err(unwritable)?;
     probe(&path.join(format!(".divvy-{}", std::process::id()))).map_err(unwritable)
 }
 
 /// A file that can be written; what it has stays as it is.
-pub fn file(option: &'static str, path: &Path) -> Result<(), BadPlace> {
-    let unwritable = |source| BadPlace::Unwritable { option, path: path.to_owned(), source };
+pub fn file(option: &'static str, path: &Path) -> Result<(), BadOutputPath> {
+    let unwritable = |source| BadOutputPath::Unwritable { option, path: path.to_owned(), source };
     if path == Path::new("-") { Ok(()) } else { probe(path).map_err(unwritable) }
 }
 

@@ -1,13 +1,13 @@
 use divvy_results::report::Report;
-
-use crate::view::page::{Wish, page};
-use crate::view::table;
 use divvy_results::samples;
 use divvy_results::text;
 
+use crate::view::page::{PageOptions, page};
+use crate::view::terminal;
+
 /// As it looks where escape sequences are stripped.
-fn drawn(report: &Report, wish: &Wish, columns: usize) -> String {
-    anstream::adapter::strip_str(&table::draw(&page(report, wish), columns, false)).to_string()
+fn drawn(report: &Report, options: &PageOptions, columns: usize) -> String {
+    anstream::adapter::strip_str(&terminal::draw(&page(report, options), columns, false)).to_string()
 }
 
 fn widest(text: &str) -> usize {
@@ -65,14 +65,14 @@ small/1  20.0ms  90.0ms
 Summary: gr3 has the least mean response, 7.50ms; rr 4.00 times that (95%: 3.84
   to 4.16).
 ";
-    assert_eq!(drawn(&samples::two_policies(), &Wish::default(), 80), expected);
+    assert_eq!(drawn(&samples::two_policies(), &PageOptions::default(), 80), expected);
 }
 
 #[test]
 fn the_tasks_of_one_policy_are_shown_in_full() {
     let mut report = samples::two_policies();
     report.runs.truncate(1);
-    let text = drawn(&report, &Wish::default(), 80);
+    let text = drawn(&report, &PageOptions::default(), 80);
     let expected = "
 gr3
                                  error  error      response response        wait
@@ -91,11 +91,11 @@ histograms: the task's jobs by wait, from 1ms to 20ms, three places a factor of
 #[test]
 fn waits_are_drawn_from_the_buckets_of_the_json() {
     let report = samples::two_policies();
-    let styled = table::draw(&page(&report, &Wish::default()), 80, true);
+    let styled = terminal::draw(&page(&report, &PageOptions::default()), 80, true);
     let text = anstream::adapter::strip_str(&styled).to_string();
-    let sheet = text.split("wait of jobs").nth(1).expect("a sheet");
+    let table = text.split("wait of jobs").nth(1).expect("a table");
     let drawn = |policy: &str| {
-        let line = sheet.lines().find(|line| line.starts_with(policy)).expect("a row");
+        let line = table.lines().find(|line| line.starts_with(policy)).expect("a row");
         line.split("ms  ").last().expect("a histogram").to_owned()
     };
     assert_eq!([drawn("gr3"), drawn("rr ")], [" █ ▁", "   █▁"]);
@@ -108,7 +108,7 @@ fn waits_are_drawn_from_the_buckets_of_the_json() {
 
 #[test]
 fn a_recording_has_a_row_where_it_knows_something() {
-    let text = drawn(&samples::replayed(Some(0.05)), &Wish::default(), 80);
+    let text = drawn(&samples::replayed(Some(0.05)), &PageOptions::default(), 80);
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("recorded")).collect();
     assert_eq!(rows, ["recorded   8.00ms"], "{text}");
     let means = "mean response\ntask        gr3      rr  recorded\n";
@@ -122,7 +122,7 @@ fn a_recording_has_a_row_where_it_knows_something() {
 
 #[test]
 fn one_block_at_a_hundred_and_twenty_columns() {
-    let text = drawn(&samples::two_policies(), &Wish::default(), 120);
+    let text = drawn(&samples::two_policies(), &PageOptions::default(), 120);
     let comparison: Vec<&str> = text.lines().skip(2).take(5).collect();
     let expected = [
         "         service    Jain   CPU          migra- deci- response      response    wait   delay   delay response",
@@ -138,8 +138,8 @@ fn one_block_at_a_hundred_and_twenty_columns() {
 fn nothing_is_wider_than_asked_however_hostile_the_names() {
     for columns in [60, 80, 100, 120, 200] {
         for report in [samples::hostile(), samples::two_policies(), samples::replayed(Some(0.05))] {
-            let wish = Wish { all_tasks: true, ..Wish::default() };
-            let text = drawn(&report, &wish, columns);
+            let options = PageOptions { all_tasks: true, ..PageOptions::default() };
+            let text = drawn(&report, &options, columns);
             // A word is never broken, so the summary may stick out where a spec is wider than the line.
             let tables = text.split("\nSummary").next().unwrap_or(&text);
             assert!(widest(tables) <= columns, "{columns}:\n{text}");
@@ -151,7 +151,7 @@ fn nothing_is_wider_than_asked_however_hostile_the_names() {
 
 #[test]
 fn wide_characters_keep_columns_under_each_other() {
-    let text = drawn(&samples::hostile(), &Wish::default(), 120);
+    let text = drawn(&samples::hostile(), &PageOptions::default(), 120);
     let ends = |part: &str| {
         let line =
             text.lines().find(|line| line.contains(part)).unwrap_or_else(|| panic!("{part} in\n{text}"));
@@ -167,10 +167,10 @@ fn many_tasks_are_shown_only_when_asked_for() {
     for run in &mut report.runs {
         run.tasks = std::iter::repeat_n(run.tasks[0].clone(), 100).collect();
     }
-    let few = drawn(&report, &Wish::default(), 80);
+    let few = drawn(&report, &PageOptions::default(), 80);
     assert!(few.replace("\n  ", " ").contains("200 rows of tasks are not shown;"), "{few}");
     assert!(!few.contains("\nbig"), "{few}");
-    let all = drawn(&report, &Wish { all_tasks: true, ..Wish::default() }, 80);
+    let all = drawn(&report, &PageOptions { all_tasks: true, ..PageOptions::default() }, 80);
     // Mean and 99th percentile of response against both policies, then all of each.
     assert_eq!(all.matches("\nbig").count(), 100 + 100 + 200);
 }
@@ -178,7 +178,7 @@ fn many_tasks_are_shown_only_when_asked_for() {
 #[test]
 fn factors_relate_to_the_baseline() {
     let factors = |baseline| {
-        let text = drawn(&samples::two_policies(), &Wish { baseline, ..Wish::default() }, 140);
+        let text = drawn(&samples::two_policies(), &PageOptions { baseline, ..PageOptions::default() }, 140);
         let of = |policy: &str| {
             let line = text.lines().find(|line| line.starts_with(policy)).expect("a row").to_owned();
             line.split_whitespace().last().expect("a factor").to_owned()
@@ -194,6 +194,6 @@ fn a_schedule_is_a_list_a_cpu() {
     let mut report = samples::endless(&[("gr3", 8)]);
     let names = |text: &str| text.split(' ').map(str::to_owned).collect();
     report.runs[0].first_decisions = Some(vec![names("C1 C1 C2 C1"), names("C3 new\nline")]);
-    let text = drawn(&report, &Wish::default(), 80);
+    let text = drawn(&report, &PageOptions::default(), 80);
     assert!(text.contains("\ngr3\n  CPU 0: C1 C1 C2 C1\n  CPU 1: C3 new\\nline\n"), "{text}");
 }
