@@ -2,8 +2,8 @@
 
 use clap::Args;
 use divvy_policy::units::parse_duration;
-use divvy_results::schedule::{MOST_EVENTS, Window};
 use divvy_results::figures::Limits;
+use divvy_results::schedule::{MOST_EVENTS, Window};
 use divvy_sim::run::Options;
 
 use super::machine::MachineArgs;

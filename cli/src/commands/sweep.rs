@@ -234,7 +234,7 @@ impl Files {
 
 fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> {
     let policies = PolicyArgs { policy: args.policy.clone(), baseline: args.baseline.clone() };
-    let (specs, baseline) = common::specs(&policies)?;
+    let (specs, baseline) = policies.specs()?;
     let baseline = specs.iter().find(|spec| Some(spec.to_string()) == baseline);
     let vary = |text: &String| Vary::parse(text, args.max_points);
     let varied: Vec<Vary> = args.vary.iter().map(vary).collect::<Result<_, _>>()?;
