@@ -5,8 +5,7 @@
 //!     cargo bench -p divvy-lab
 
 use divvy_policy::spec::parse;
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
-use divvy_sim::run::machine;
+use divvy_policy::{Machine, TaskId, Weight};
 use std::time::Instant;
 
 const QUANTUM_NS: u64 = 1_000_000;
@@ -86,9 +85,9 @@ fn bare_gr3(weights: &[u64], ran: &mut [TaskId]) {
 
 fn with_clients(spec: &str, weights: &[u64]) -> Machine {
     let spec = parse(spec, divvy_policy::all()).expect("a known spec");
-    let mut machine = machine(&spec, 1, QUANTUM_NS).expect("a machine");
+    let mut machine = Machine::from_spec(&spec, 1, QUANTUM_NS).expect("a machine");
     for (id, weight) in (1..).zip(weights) {
-        machine.add(id, id, weight * WEIGHT_UNIT, 0);
+        machine.add(id, id, weight * Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
     machine

@@ -2,8 +2,7 @@
 //! batches is taken, of all policies in turns, so that ratios within a run mean something on a busy machine too.
 
 use divvy_policy::spec;
-use divvy_policy::{Event, Machine, TaskId, WEIGHT_UNIT};
-use divvy_sim::run::machine;
+use divvy_policy::{Event, Machine, TaskId, Weight};
 use divvy_workload::{Purpose, stream};
 use std::time::Instant;
 
@@ -74,11 +73,12 @@ impl Bench {
     fn new(case: &Case, n: u32, clients: Clients, seed: u64) -> Result<Bench, LabError> {
         let broken = |what: String| LabError::Run(format!("policy {}: {what}", case.spec));
         let spec = spec::parse(case.spec, divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
-        let mut machine = machine(&spec, case.cpus, QUANTUM_NS).map_err(broken)?;
+        let mut machine =
+            Machine::from_spec(&spec, case.cpus, QUANTUM_NS).map_err(|error| broken(error.to_string()))?;
         let mut random = stream(seed, 0, u64::from(n), Purpose::Run);
         let runnable = if clients == Clients::Stay { n } else { n / 2 };
         for id in 1..=n {
-            machine.add(id, id, (1 + random.below(40)) * WEIGHT_UNIT, 0);
+            machine.add(id, id, (1 + random.below(40)) * Weight::ONE, 0);
             machine.wake(id, true, 0);
         }
         (runnable + 1..=n).for_each(|id| machine.withdraw(id, false, 0));

@@ -173,6 +173,7 @@ mod tests {
     use divvy_policy::Answer;
 
     use super::*;
+    use divvy_policy::Weight;
 
     fn recorded(room: usize, events: &[(u64, Event, Option<TaskId>)]) -> Schedule {
         let mut recorder = Recorder::new(room);
@@ -185,7 +186,7 @@ mod tests {
 
     /// Two threads of a process on a CPU. The first continues on another CPU; the second ends, and its id is used again.
     fn events() -> Vec<(u64, Event, Option<TaskId>)> {
-        let new = |task, process| Event::New { task, process, weight: 1 };
+        let new = |task, process| Event::New { task, process, weight: Weight::MIN };
         let stopping = |task, ran_ns| Event::Stopping { task, ran_ns };
         vec![
             (0, new(1, 1), None),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use divvy_policy::{Answer, CpuMask, Event, WEIGHT_UNIT};
+use divvy_policy::{Answer, CpuMask, Event};
 
 use super::told::Told;
 
@@ -23,7 +23,7 @@ impl fmt::Display for Arguments<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Event::New { task, process, weight } => {
-                write!(f, "task {task}, process {process}, weight {}", Weight(*weight))
+                write!(f, "task {task}, process {process}, weight {weight}")
             }
             Event::Runnable { task, is_new: true } => write!(f, "task {task}, for the first time"),
             Event::Quiescent { task, exits: true } => write!(f, "task {task}, for good"),
@@ -35,11 +35,11 @@ impl fmt::Display for Arguments<'_> {
             | Event::Running { task } => write!(f, "task {task}"),
             Event::Stopping { task, ran_ns } => write!(f, "task {task}, ran {ran_ns} ns"),
             Event::Dispatch { cpu } | Event::Yield { cpu } => write!(f, "CPU {cpu}"),
-            Event::SetWeight { task, weight } => write!(f, "task {task}, weight {}", Weight(*weight)),
+            Event::SetWeight { task, weight } => write!(f, "task {task}, weight {weight}"),
             Event::SetAllowed { task, mask } => write!(f, "task {task}, CPUs {}", Cpus(mask)),
             Event::SetProcess { task, process } => write!(f, "task {task}, process {process}"),
             Event::SetGroup { group, parent, weight } => {
-                write!(f, "group {group} in {parent}, weight {}", Weight(*weight))
+                write!(f, "group {group} in {parent}, weight {weight}")
             }
             Event::EnterGroup { task, group } => write!(f, "task {task}, group {group}"),
             Event::SetProgram { task, program } => write!(f, "task {task}, program {program:016x}"),
@@ -70,18 +70,6 @@ impl fmt::Display for AnswerText<'_> {
             (Event::Dispatch { .. }, Some(cpu)) => write!(f, ", CPU {cpu} asked"),
             (_, Some(cpu)) => write!(f, "CPU {cpu} asked"),
             (_, None) => Ok(()),
-        }
-    }
-}
-
-/// As in the kernel's table: nice 0 is 1024.
-struct Weight(u64);
-
-impl fmt::Display for Weight {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 % WEIGHT_UNIT {
-            0 => write!(f, "{}", self.0 / WEIGHT_UNIT),
-            rest => write!(f, "{}+{rest}/{WEIGHT_UNIT}", self.0 / WEIGHT_UNIT),
         }
     }
 }

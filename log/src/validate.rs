@@ -3,7 +3,7 @@
 //! The checks cover everything that the machine's memory depends on (`machine.h`): ids, CPUs, weights and parameters are
 //! within their range, time does not go back, and tasks exist, join and leave in turn.
 
-use divvy_policy::{Event, MAX_GROUPS, ParamInfo, TaskId, WEIGHT_MAX};
+use divvy_policy::{Event, MAX_GROUPS, ParamInfo, TaskId, Weight};
 
 /// The latest possible time, in ns: 146 years.
 const TIME_MAX: u64 = 1 << 62;
@@ -75,7 +75,7 @@ impl Validator {
     }
 
     /// Groups are a tree, and one that has runnable tasks stays where it is.
-    fn set_group(&mut self, group: u32, parent: u32, weight: u64) -> Result<(), String> {
+    fn set_group(&mut self, group: u32, parent: u32, weight: Weight) -> Result<(), String> {
         check_weight(weight)?;
         check_group(group)?;
         check_group(parent)?;
@@ -116,7 +116,7 @@ impl Validator {
         }
     }
 
-    fn new_task(&mut self, id: TaskId, process: TaskId, weight: u64) -> Result<(), String> {
+    fn new_task(&mut self, id: TaskId, process: TaskId, weight: Weight) -> Result<(), String> {
         check_weight(weight)?;
         let last = self.tasks.len() - 1;
         if id == 0 || id as usize > last {
@@ -216,9 +216,9 @@ fn check_group(group: u32) -> Result<(), String> {
     Err(format!("there is no group {group}: they are 1 to {}", MAX_GROUPS - 1))
 }
 
-fn check_weight(weight: u64) -> Result<(), String> {
-    if (1..=WEIGHT_MAX).contains(&weight) {
+fn check_weight(weight: Weight) -> Result<(), String> {
+    if (Weight::MIN..=Weight::MAX).contains(&weight) {
         return Ok(());
     }
-    Err(format!("a weight of {weight}: they are 1 to 2^40"))
+    Err(format!("a weight of {}: they are 1 to 2^40", weight.fixed()))
 }

@@ -1,8 +1,7 @@
 //! Tells a native machine the events that the kernel's machine was told, and compares the answers.
 
 use divvy_policy::spec;
-use divvy_policy::{Answer, CpuMask, Event, MAX_CPUS, MAX_TASKS, Machine};
-use divvy_sim::run;
+use divvy_policy::{Answer, CpuMask, Event, MAX_CPUS, MAX_TASKS, Machine, Weight};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -157,7 +156,8 @@ impl Replay {
         }
         let spec = spec::parse(&header.spec, divvy_policy::all())
             .map_err(|error| format!("its policy is not one of this divvy: {error}"))?;
-        let machine = run::machine(&spec, header.cpus, header.quantum_ns)?;
+        let machine =
+            Machine::from_spec(&spec, header.cpus, header.quantum_ns).map_err(|error| error.to_string())?;
         let params = divvy_policy::find(spec.selection.name).map_or(&[][..], |policy| &policy.params);
         Ok(Replay {
             machine,
@@ -228,7 +228,7 @@ fn decode(record: &Record, mask: CpuMask) -> Result<(Event, Answer), String> {
     let answered = |cpu: u32| Answer { asked: (cpu != NO_CPU).then_some(cpu), ..Answer::default() };
     let silent = |event| Ok((event, Answer::default()));
     match record.kind {
-        0 => silent(Event::New { task, process: record.answer, weight: record.value }),
+        0 => silent(Event::New { task, process: record.answer, weight: Weight::from_fixed(record.value) }),
         1 => silent(Event::Exit { task }),
         2 => silent(Event::Runnable { task, is_new: one_of(record.why, [1, 0])? }),
         3 => silent(Event::Quiescent { task, exits: one_of(record.why, [2, 3])? }),
@@ -246,7 +246,7 @@ fn decode(record: &Record, mask: CpuMask) -> Result<(Event, Answer), String> {
         7 => silent(Event::Running { task }),
         8 => silent(Event::Stopping { task, ran_ns: record.value }),
         9 => silent(Event::Yield { cpu: record.cpu.into() }),
-        10 => silent(Event::SetWeight { task, weight: record.value }),
+        10 => silent(Event::SetWeight { task, weight: Weight::from_fixed(record.value) }),
         11 => Ok((Event::SetAllowed { task, mask }, answered(record.answer))),
         12 => silent(Event::SetParam {
             owner: record.answer,
@@ -254,9 +254,11 @@ fn decode(record: &Record, mask: CpuMask) -> Result<(Event, Answer), String> {
             value: record.value.cast_signed(),
         }),
         13 => silent(Event::SetProcess { task, process: record.answer }),
-        14 => {
-            silent(Event::SetGroup { group: record.answer, parent: record.cpu.into(), weight: record.value })
-        }
+        14 => silent(Event::SetGroup {
+            group: record.answer,
+            parent: record.cpu.into(),
+            weight: Weight::from_fixed(record.value),
+        }),
         15 => silent(Event::EnterGroup { task, group: record.answer }),
         16 => silent(Event::SetProgram { task, program: record.value }),
         // Waits are not in the log: nothing that is decided depends on them.

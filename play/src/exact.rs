@@ -2,7 +2,8 @@
 
 use std::io;
 
-use divvy_workload::{Weight, Workload};
+use divvy_policy::Weight;
+use divvy_workload::Workload;
 use rustix::process::Pid;
 use rustix::thread::gettid;
 

@@ -91,7 +91,7 @@ impl Stage<'_> {
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         cpus::bind(&self.plan.cpus, task.affinity.as_deref())
             .map_err(|e| said("be bound to its CPUs", &e))?;
-        let set = self.plan.set_weight.set(gettid(), birth.class, task.weight);
+        let set = self.plan.set_weight.set(gettid(), birth.class, task.weight.weight());
         set.map_err(|e| said(&format!("have weight {}", task.weight.units()), &e))
     }
 }

@@ -8,7 +8,7 @@ use divvy_policy::TaskId;
 use divvy_results::metrics;
 use divvy_results::metrics::{Delays, Job, Row};
 use divvy_results::report::Run;
-use divvy_sim::engine::entitled::Entitled;
+use divvy_sim::entitlement::Entitled;
 use divvy_sim::sharing::Sharing;
 use divvy_workload::{Task, Workload};
 
@@ -225,7 +225,7 @@ impl<'a> Account<'a> {
             What::Born => {
                 let class = self.lives[life].class;
                 let Task { weight, group, .. } = &self.workload.tasks[class];
-                self.entitled.add(task, weight.fixed(), self.processes[class], *group);
+                self.entitled.add(task, weight.weight(), self.processes[class], *group);
                 self.standings[life].alive = true;
             }
             What::Seen(Sight::Brings { work_ns, .. }) => self.entitled.bring(task, work_ns, event.at_ns),

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use divvy_workload::{NICE_WEIGHTS, WEIGHT_ONE, Weight, Workload};
+use divvy_policy::{NICE_WEIGHTS, Weight};
+use divvy_workload::Workload;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 use rustix::thread::gettid;
 
@@ -22,7 +23,7 @@ pub trait SetWeight: Sync {
 
 /// The nice value that has this weight.
 pub(super) fn nice_of(weight: Weight) -> Option<i8> {
-    let row = NICE_WEIGHTS.iter().position(|&table| u64::from(table) * WEIGHT_ONE == weight.fixed());
+    let row = NICE_WEIGHTS.iter().position(|&table| u64::from(table) * Weight::ONE == weight);
     row.map(|row| row as i8 - 20)
 }
 
@@ -51,7 +52,7 @@ impl ByNice {
 
 impl SetWeight for ByNice {
     fn prepare(&mut self, workload: &Workload) -> Result<Option<String>, PlayError> {
-        let weights: Vec<u64> = workload.tasks.iter().map(|task| task.weight.fixed()).collect();
+        let weights: Vec<u64> = workload.tasks.iter().map(|task| task.weight.weight().fixed()).collect();
         let fit = best(&weights);
         let allowed = match self.scale {
             Scale::Exact => 0.0,
@@ -87,7 +88,7 @@ struct Fit {
 /// The best: as they are, if they are all in the table; else, with each weight in turn put at each nice value, the
 /// least error, then without need for permission, then next to nice 0.
 fn best(weights: &[u64]) -> Fit {
-    let plain = fit(weights, 1, WEIGHT_ONE);
+    let plain = fit(weights, 1, Weight::ONE.fixed());
     if plain.is_plain {
         return plain;
     }
@@ -117,7 +118,7 @@ fn fit(weights: &[u64], num: u64, den: u64) -> Fit {
         nices.push(row as i8 - 20);
         // Equal fractions give equal floats, so exact proportions are known as such.
         factors.push(f64::from(table) / weight as f64);
-        is_plain &= u64::from(table) * WEIGHT_ONE == weight;
+        is_plain &= u64::from(table) * Weight::ONE.fixed() == weight;
     }
     let least = factors.iter().copied().fold(f64::INFINITY, f64::min);
     let most = factors.iter().copied().fold(0.0, f64::max);
@@ -195,7 +196,7 @@ mod tests {
     use super::*;
 
     fn nices(weights: &[u64]) -> (Vec<i8>, f64) {
-        let fixed: Vec<u64> = weights.iter().map(|w| w * WEIGHT_ONE).collect();
+        let fixed: Vec<u64> = weights.iter().map(|w| w * Weight::ONE.fixed()).collect();
         let fit = best(&fixed);
         (fit.nices, fit.error)
     }
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_weight_of_the_table_has_a_nice_value() {
-        let units = |units: u64| nice_of(Weight::Units(units));
+        let units = |units: u64| nice_of(Weight::from_fixed(units));
         assert_eq!((units(1 << 20), units(15 << 10), units(88761 << 10)), (Some(0), Some(19), Some(-20)));
         assert_eq!((units(1), units((1 << 20) + 1)), (None, None));
     }

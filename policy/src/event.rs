@@ -1,7 +1,8 @@
 //! The machine's events as data, as `policy/event.h` has them: for who tells it what another machine was told.
 
-use super::host::RawEvent;
-use super::machine::{CpuMask, TaskId, cpu};
+use crate::host::RawEvent;
+use crate::id::{CpuMask, TaskId, cpu};
+use crate::weight::Weight;
 
 /// What a machine can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,8 +13,8 @@ pub enum Event {
         task: TaskId,
         /// The task that stands for its process.
         process: TaskId,
-        /// In the machine's fixed point.
-        weight: u64,
+        /// Its weight.
+        weight: Weight,
     },
     /// It is gone.
     Exit {
@@ -70,8 +71,8 @@ pub enum Event {
     SetWeight {
         /// The task.
         task: TaskId,
-        /// In the machine's fixed point.
-        weight: u64,
+        /// Its weight.
+        weight: Weight,
     },
     /// Where it may run.
     SetAllowed {
@@ -102,8 +103,8 @@ pub enum Event {
         group: u32,
         /// The one that it is in, 0 for none; may be another than before only while none of its tasks is runnable.
         parent: u32,
-        /// In the machine's fixed point.
-        weight: u64,
+        /// Its weight.
+        weight: Weight,
     },
     /// A task is in another group.
     EnterGroup {
@@ -213,7 +214,7 @@ impl Event {
         let mut raw = RawEvent { now, ..RawEvent::default() };
         match *self {
             Event::New { task, process, weight } => {
-                (raw.id, raw.process, raw.amount) = (task, process, weight);
+                (raw.id, raw.process, raw.amount) = (task, process, weight.fixed());
             }
             Event::Runnable { task, is_new } => (raw.id, raw.why) = (task, if is_new { NEW } else { WOKEN }),
             Event::Quiescent { task, exits } => {
@@ -227,11 +228,11 @@ impl Event {
             }
             Event::Stopping { task, ran_ns } => (raw.id, raw.amount) = (task, ran_ns),
             Event::Dispatch { cpu } | Event::Yield { cpu } => raw.cpu = cpu,
-            Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task, weight),
+            Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task, weight.fixed()),
             Event::SetAllowed { task, mask } => (raw.id, raw.allowed) = (task, mask),
             Event::SetProcess { task, process } => (raw.id, raw.process) = (task, process),
             Event::SetGroup { group, parent, weight } => {
-                (raw.process, raw.cpu, raw.amount) = (group, parent, weight);
+                (raw.process, raw.cpu, raw.amount) = (group, parent, weight.fixed());
             }
             Event::EnterGroup { task, group } => (raw.id, raw.process) = (task, group),
             Event::SetProgram { task, program } => (raw.id, raw.amount) = (task, program),
@@ -261,9 +262,8 @@ impl Event {
 
 #[cfg(test)]
 mod tests {
-    use super::super::host;
-    use super::super::{Machine, WEIGHT_NICE_0, text};
     use super::*;
+    use crate::{Machine, MachineConfig, host, text};
 
     #[test]
     fn kinds_and_size_are_those_of_event_h() {
@@ -283,10 +283,11 @@ mod tests {
 
     #[test]
     fn events_do_what_the_functions_do() {
-        let mut told = Machine::new("eevdf", &["procfair"], &[], 2, 1000).unwrap();
-        let mut called = Machine::new("eevdf", &["procfair"], &[], 2, 1000).unwrap();
-        told.tell(&Event::New { task: 1, process: 1, weight: WEIGHT_NICE_0 }, 5);
-        called.add(1, 1, WEIGHT_NICE_0, 5);
+        let config = MachineConfig::new("eevdf", 2, 1000).with_modifiers(&["procfair"]);
+        let mut told = Machine::new(&config).unwrap();
+        let mut called = Machine::new(&config).unwrap();
+        told.tell(&Event::New { task: 1, process: 1, weight: Weight::NICE_0 }, 5);
+        called.add(1, 1, Weight::NICE_0, 5);
         assert_eq!(told.tell(&Event::Runnable { task: 1, is_new: true }, 7), Answer::default());
         let enqueued = told.tell(&Event::Enqueue { task: 1 }, 7);
         assert_eq!(enqueued.asked, called.wake(1, true, 7));

@@ -3,29 +3,14 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
-use super::event::{Answer, Event};
-use super::host::{self, Host, RawMachine};
-use super::text;
-
-/// A task's index, from 1; below [`MAX_TASKS`].
-pub type TaskId = u32;
-/// Task ids are below this.
-pub const MAX_TASKS: u32 = 1 << 20;
-/// Groups of tasks are below this; 0 is none.
-pub const MAX_GROUPS: u32 = 4096;
-/// CPUs are below this.
-pub const MAX_CPUS: u32 = 256;
-/// The weight of nice 0, in the machine's fixed point.
-pub const WEIGHT_NICE_0: u64 = 1 << 20;
-/// A weight of 1 in the kernel's table, in which nice 0 is 1024.
-pub const WEIGHT_UNIT: u64 = 1 << 10;
-/// No weight is above this; the least is 1.
-pub const WEIGHT_MAX: u64 = 1 << 40;
-
-const NO_CPU: u32 = 0xffff;
-
-/// The CPUs where a task may run, a bit each.
-pub type CpuMask = [u64; MAX_CPUS as usize / 64];
+use crate::config::{MachineConfig, MachineError};
+use crate::event::{Answer, Event};
+use crate::host;
+use crate::host::{Host, RawMachine};
+use crate::id::{CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId, cpu};
+use crate::spec::Spec;
+use crate::text;
+use crate::weight::Weight;
 
 /// What a CPU is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,54 +75,65 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine for `policy` on `cpus` CPUs. `modifiers` are by name; `params` are (owner's name, index,
-    /// raw value). Fails, naming what is unknown.
-    pub fn new(
-        policy: &str,
-        modifiers: &[&str],
-        params: &[(&str, usize, i64)],
-        cpus: u32,
-        quantum_ns: u64,
-    ) -> Result<Machine, String> {
+    /// A new machine, on which there are no tasks.
+    ///
+    /// # Errors
+    /// [`MachineError`] says which name is unknown or which number is out of range.
+    pub fn new(config: &MachineConfig) -> Result<Machine, MachineError> {
+        let &MachineConfig { policy, cpus, quantum_ns, .. } = config;
         let host = host::all()
             .into_iter()
             // SAFETY: a string constant.
             .find(|h| unsafe { text(h.name) } == policy)
-            .ok_or_else(|| format!("no policy is called {policy:?}"))?;
+            .ok_or_else(|| MachineError::UnknownPolicy(policy.to_owned()))?;
         if cpus == 0 || cpus > MAX_CPUS {
-            return Err(format!("{cpus} CPUs: from 1 to {MAX_CPUS} can be had"));
+            return Err(MachineError::Cpus(cpus));
         }
         let mut bits = 0;
-        for name in modifiers {
-            bits |= modifier_bit(name).ok_or_else(|| format!("no modifier is called {name:?}"))?;
+        for &name in &config.modifiers {
+            bits |= modifier_bit(name).ok_or_else(|| MachineError::UnknownModifier(name.to_owned()))?;
         }
-        let knows_programs = modifiers.contains(&"flow");
+        let knows_programs = config.modifiers.contains(&"flow");
         let machine = Machine { raw: allocate(host), host, cpus, quantum_ns, knows_programs };
         let raw = machine.raw.as_ptr();
         // SAFETY: zeroed memory of the host's size, and the calls in the order that host.h states.
         unsafe { (host.prepare)(raw, bits) };
-        for &(owner, index, value) in params {
-            let (bit, n) = if owner == policy {
-                (0, host.nparams)
-            } else {
-                let bit = modifier_bit(owner).ok_or_else(|| format!("no parameter owner {owner:?}"))?;
-                (bit, host::modifiers().iter().find(|m| m.bit == bit).map_or(0, |m| m.nparams))
-            };
-            let index = u32::try_from(index).ok().filter(|i| *i < n);
-            let index = index.ok_or_else(|| format!("{owner} has {n} parameters"))?;
+        for param in &config.params {
+            let (owner, count) = machine.param_owner(policy, param.owner)?;
+            let index = u32::try_from(param.index).ok().filter(|index| *index < count);
+            let index =
+                index.ok_or_else(|| MachineError::ParamIndex { owner: param.owner.to_owned(), count })?;
             // SAFETY: the index is within the owner's parameters.
-            unsafe { (host.set_param)(raw, bit, index, value) };
+            unsafe { (host.set_param)(raw, owner, index, param.raw) };
         }
         // SAFETY: as above.
         unsafe { (host.init)(raw, cpus, quantum_ns) };
         Ok(machine)
     }
 
+    /// The machine that a spec describes.
+    ///
+    /// # Errors
+    /// [`MachineError`] if the number of CPUs is out of range, or if the spec was not made by
+    /// [`parse`](crate::spec::parse) and names what does not exist.
+    pub fn from_spec(spec: &Spec, cpus: u32, quantum_ns: u64) -> Result<Machine, MachineError> {
+        Machine::new(&MachineConfig::from_spec(spec, cpus, quantum_ns)?)
+    }
+
+    /// How C names the owner of a parameter (0 is the policy, else a modifier's bit), and the number of its parameters.
+    fn param_owner(&self, policy: &str, owner: &str) -> Result<(u32, u32), MachineError> {
+        if owner == policy {
+            return Ok((0, self.host.nparams));
+        }
+        let bit = modifier_bit(owner).ok_or_else(|| MachineError::UnknownOwner(owner.to_owned()))?;
+        Ok((bit, host::modifiers().iter().find(|m| m.bit == bit).map_or(0, |m| m.nparams)))
+    }
+
     /// A task exists, and is not runnable yet. `process` is the id of the task that stands for its process.
-    pub fn add(&mut self, task: TaskId, process: TaskId, weight: u64, now_ns: u64) {
+    pub fn add(&mut self, task: TaskId, process: TaskId, weight: Weight, now_ns: u64) {
         debug_assert!(task > 0 && task < MAX_TASKS && process < MAX_TASKS);
         // SAFETY: the machine is initialised and the ids are within its pool; so below.
-        unsafe { (self.host.new)(self.raw.as_ptr(), task, process, weight, now_ns) }
+        unsafe { (self.host.new)(self.raw.as_ptr(), task, process, weight.fixed(), now_ns) }
     }
 
     /// A task that is not runnable is gone.
@@ -200,13 +196,13 @@ impl Machine {
     }
 
     /// A task's own weight changes.
-    pub fn set_weight(&mut self, task: TaskId, weight: u64, now_ns: u64) {
+    pub fn set_weight(&mut self, task: TaskId, weight: Weight, now_ns: u64) {
         // SAFETY: see `add`.
-        unsafe { (self.host.set_weight)(self.raw.as_ptr(), task, weight, now_ns) }
+        unsafe { (self.host.set_weight)(self.raw.as_ptr(), task, weight.fixed(), now_ns) }
     }
 
     /// A group of tasks exists, or has another weight; see [`Event::SetGroup`].
-    pub fn set_group(&mut self, group: u32, parent: u32, weight: u64, now_ns: u64) {
+    pub fn set_group(&mut self, group: u32, parent: u32, weight: Weight, now_ns: u64) {
         debug_assert!(group > 0 && group < MAX_GROUPS && parent < MAX_GROUPS);
         self.tell(&Event::SetGroup { group, parent, weight }, now_ns);
     }
@@ -277,9 +273,9 @@ impl Machine {
     }
 
     /// A task's effective weight, after the modifiers.
-    pub fn weight(&self, task: TaskId) -> u64 {
+    pub fn weight(&self, task: TaskId) -> Weight {
         // SAFETY: see `add`.
-        unsafe { (self.host.weight)(self.raw.as_ptr(), task) }
+        Weight::from_fixed(unsafe { (self.host.weight)(self.raw.as_ptr(), task) })
     }
 
     /// What the policy keeps of each task, for pictures; in the order in which [`Machine::value`] numbers it.
@@ -320,10 +316,6 @@ impl Drop for Machine {
 // SAFETY: a machine is plain memory that only its owner reaches.
 unsafe impl Send for Machine {}
 
-pub(super) fn cpu(answer: u32) -> Option<u32> {
-    (answer != NO_CPU).then_some(answer)
-}
-
 fn modifier_bit(name: &str) -> Option<u32> {
     // SAFETY: a string constant.
     host::modifiers().iter().find(|m| unsafe { text(m.name) } == name).map(|m| m.bit)
@@ -344,114 +336,4 @@ fn allocate(host: &Host) -> NonNull<RawMachine> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: u64 = 1_000_000;
-
-    #[test]
-    fn turns_in_c_are_those_one_by_one() {
-        for policy in super::super::all().iter().filter(|p| p.kind == super::super::Kind::Selection) {
-            let weights = [5, 2, 1, 7, 7];
-            let mut machine = Machine::new(policy.name, &[], &[], 1, MS).unwrap();
-            for (id, w) in (1..).zip(weights) {
-                machine.add(id, id, w * WEIGHT_UNIT, 0);
-                machine.wake(id, true, 0);
-            }
-            let mut ran = vec![0; 60];
-            let now = machine.turns(0, &mut ran[..20]);
-            assert_eq!(machine.turns(now, &mut ran[20..]), 60 * MS);
-            assert_eq!(ran, schedule(policy.name, &weights, 60), "{}", policy.name);
-        }
-    }
-
-    /// The first `n` picks on one CPU with all tasks runnable from 0 and full quanta.
-    fn schedule(policy: &str, weights: &[u64], n: usize) -> Vec<TaskId> {
-        let mut machine = Machine::new(policy, &[], &[], 1, MS).unwrap();
-        for (i, w) in weights.iter().enumerate() {
-            let id = i as TaskId + 1;
-            machine.add(id, id, w * WEIGHT_UNIT, 0);
-            machine.wake(id, true, 0);
-        }
-        let (mut now, mut on, mut since) = (0, 0, 0);
-        (0..n)
-            .map(|_| {
-                let chosen = machine.dispatch(0, now).unwrap().task;
-                if chosen != on {
-                    if on != 0 {
-                        machine.requeue(on, now - since, now);
-                    }
-                    machine.running(chosen, now);
-                    since = now;
-                }
-                on = chosen;
-                now += MS;
-                chosen
-            })
-            .collect()
-    }
-
-    #[test]
-    fn rr_r1_r2_takes_turns() {
-        assert_eq!(schedule("rr", &[1, 1, 1], 7), [1, 2, 3, 1, 2, 3, 1]);
-    }
-
-    #[test]
-    fn fcfs_r1_runs_the_first_on() {
-        assert_eq!(schedule("fcfs", &[1, 9], 3), [1, 1, 1]);
-    }
-
-    /// Start tags k/w: 0 0 | 1/3 .. of weights 3 and 1, ties to the one that waited longer.
-    #[test]
-    fn sfq_r2_r4_takes_the_least_start_tag() {
-        assert_eq!(schedule("sfq", &[3, 1], 9), [1, 2, 1, 1, 2, 1, 1, 1, 2]);
-    }
-
-    /// CPU 1 is woken for task 1 and runs task 2, which may run nowhere else: CPU 2 must be asked for task 1.
-    #[test]
-    fn a_cpu_that_runs_another_task_than_it_was_woken_for_passes_it_on() {
-        let mut machine = Machine::new("sfq", &[], &[], 3, MS).unwrap();
-        (1..=3).for_each(|id| machine.add(id, id, WEIGHT_UNIT, 0));
-        machine.set_allowed(2, &[0b010, 0, 0, 0]);
-        assert_eq!(machine.wake(3, true, 0), Some(0));
-        assert_eq!(machine.dispatch(0, 0).unwrap().task, 3);
-        machine.running(3, 0);
-        assert_eq!(machine.wake(1, true, 0), Some(1));
-        assert_eq!(machine.dispatch(1, 0).unwrap().task, 1);
-        machine.running(1, 0);
-        machine.block(1, MS, false, MS);
-        assert!(machine.dispatch(1, MS).is_none());
-
-        assert_eq!(machine.wake(1, false, MS), Some(1));
-        assert_eq!(machine.wake(2, true, MS), None, "CPU 1 is asked already");
-        let decision = machine.dispatch(1, MS).unwrap();
-        assert_eq!((decision.task, decision.asked), (2, Some(2)));
-        let decision = machine.dispatch(2, MS).unwrap();
-        assert_eq!((decision.task, decision.asked), (1, None));
-    }
-
-    #[test]
-    fn a_task_that_was_taken_back_before_it_ran_is_not_given_again() {
-        let mut machine = Machine::new("rr", &[], &[], 1, MS).unwrap();
-        (1..=2).for_each(|id| machine.add(id, id, WEIGHT_UNIT, 0));
-        for id in 1..=2 {
-            machine.wake(id, true, 0);
-        }
-        assert_eq!(machine.dispatch(0, 0).unwrap().task, 1);
-        machine.tell(&Event::Dequeue { task: 1 }, 0);
-        assert_eq!(machine.dispatch(0, 0).unwrap().task, 2);
-        machine.running(2, 0);
-        machine.tell(&Event::Dequeue { task: 2 }, 0);
-        assert_eq!(machine.dispatch(0, MS).unwrap().task, 2, "it runs");
-        machine.tell(&Event::Enqueue { task: 1 }, MS);
-        assert_eq!(machine.dispatch(0, 2 * MS).unwrap().task, 1);
-    }
-
-    #[test]
-    fn unknown_names_are_errors() {
-        assert!(Machine::new("nope", &[], &[], 1, MS).is_err());
-        assert!(Machine::new("rr", &["nope"], &[], 1, MS).is_err());
-        assert!(Machine::new("rr", &[], &[("rr", 0, 1)], 1, MS).is_err());
-        assert!(Machine::new("rr", &[], &[], 257, MS).is_err());
-    }
-}
+mod tests;

@@ -3,10 +3,11 @@
 use rayon::prelude::*;
 use thiserror::Error;
 
+pub use crate::engine::Rows;
 use crate::engine::{Engine, Setup, Violation};
 use crate::sharing::Sharing;
-use divvy_policy::Machine;
-use divvy_policy::spec::{Part, Spec};
+use divvy_policy::spec::Spec;
+use divvy_policy::{Machine, MachineError};
 use divvy_results::figures;
 use divvy_results::figures::{Limits, TimelineRecorder};
 use divvy_results::metrics;
@@ -53,12 +54,12 @@ impl Progress for () {
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The machine cannot be had.
-    #[error("policy {policy}: {what}")]
+    #[error("policy {policy}: {error}")]
     Machine {
         /// As given.
         policy: String,
         /// Why not.
-        what: String,
+        error: MachineError,
     },
     /// The run broke off.
     #[error("policy {policy}, {violation}")]
@@ -79,15 +80,6 @@ pub enum RunError {
     /// The workload does not fit the options.
     #[error("{0}")]
     Workload(String),
-}
-
-/// What the rows of a result stand for.
-#[derive(Clone, Debug)]
-pub enum Rows {
-    /// Each task instance (of open arrivals and forked tasks, all instances).
-    EachInstance,
-    /// All tasks of a name; a name for each task of the workload.
-    Named(Vec<String>),
 }
 
 /// Simulates `workload` under each of `specs`, on all cores; the result does not depend on how many there are.
@@ -162,8 +154,8 @@ pub fn simulate_rep(
     progress: &dyn Progress,
 ) -> Result<Run, RunError> {
     let name = spec.to_string();
-    let machine = machine(spec, workload.cpus, workload.quantum_ns)
-        .map_err(|what| RunError::Machine { policy: name.clone(), what })?;
+    let machine = Machine::from_spec(spec, workload.cpus, workload.quantum_ns)
+        .map_err(|error| RunError::Machine { policy: name.clone(), error })?;
     let setup = Setup {
         seed: options.seed,
         rep,
@@ -224,22 +216,4 @@ impl Drawing {
             figures.timeline = Some(self.timeline.finish(end_ns, self.limits.timeline_bytes));
         }
     }
-}
-
-/// The machine that a spec describes.
-pub fn machine(spec: &Spec, cpus: u32, quantum_ns: u64) -> Result<Machine, String> {
-    let modifiers: Vec<&str> = spec.modifiers.iter().map(|m| m.name).collect();
-    let mut params = Vec::new();
-    for part in std::iter::once(&spec.selection).chain(&spec.modifiers) {
-        for setting in &part.settings {
-            params.push((part.name, index(part, setting.param)?, setting.raw));
-        }
-    }
-    Machine::new(spec.selection.name, &modifiers, &params, cpus, quantum_ns)
-}
-
-fn index(part: &Part, param: &str) -> Result<usize, String> {
-    let info = divvy_policy::find(part.name).ok_or_else(|| format!("no policy is called {:?}", part.name))?;
-    let found = info.params.iter().position(|p| p.name == param);
-    found.ok_or_else(|| format!("{} has no parameter {param:?}", part.name))
 }

@@ -152,7 +152,8 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
 
 #[cfg(test)]
 mod tests {
-    use divvy_workload::{Weight, Workload};
+    use divvy_policy::Weight;
+    use divvy_workload::{WeightSetting, Workload};
 
     use super::*;
 
@@ -188,8 +189,11 @@ name = "g" # nobody is in it
         assert!(text.contains("name = \"g\"\nweight = 9 #"), "{text}");
         let workload = Workload::parse(text.split("[[group]]").next().unwrap(), "x").expect(&text);
         assert_eq!((workload.cpus, workload.quantum_ns), (4, 2_000_000));
-        assert_eq!(workload.tasks[0].weight, Weight::parse("3").unwrap());
-        assert_eq!((workload.tasks[0].count, workload.tasks[1].weight), (2, Weight::parse("5").unwrap()));
+        assert_eq!(workload.tasks[0].weight, WeightSetting::Units(3 * Weight::ONE));
+        assert_eq!(
+            (workload.tasks[0].count, workload.tasks[1].weight),
+            (2, WeightSetting::Units(5 * Weight::ONE))
+        );
         assert!(text.contains("{ exp = \"7ms\" }"), "{text}");
     }
 

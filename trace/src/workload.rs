@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use divvy_workload::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Step, Task, Weight, Workload};
+use divvy_workload::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Step, Task, WeightSetting, Workload};
 
 use crate::program::{Cause, ReplayTask, Start, Step as Recorded, Timing};
 use crate::replay::Replay;
@@ -48,7 +48,7 @@ fn task(recorded: &ReplayTask, used: &mut BTreeMap<String, u32>) -> Task {
     };
     Task {
         name: unique(format!("{}:{}", recorded.name, recorded.tid), used),
-        weight: Weight::Nice(i8::try_from(recorded.nice).unwrap_or(0)),
+        weight: WeightSetting::Nice(i8::try_from(recorded.nice).unwrap_or(0)),
         process: Some(recorded.process.clone()),
         group: None,
         count: 1,

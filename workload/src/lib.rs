@@ -20,7 +20,7 @@ pub use check::{Place, Problem};
 pub use dist::Dist;
 pub use error::WorkloadError;
 pub use stream::{Purpose, Stream, instance, stream};
-pub use weight::{NICE_WEIGHTS, WEIGHT_ONE, Weight};
+pub use weight::WeightSetting;
 
 /// Most CPUs that a workload may ask for.
 pub const MAX_CPUS: u32 = 256;
@@ -69,7 +69,7 @@ pub struct Group {
     /// Its path: names from the outermost group to this one, with `/` between them.
     pub name: String,
     /// Its share, in relation to the tasks and groups beside it.
-    pub weight: Weight,
+    pub weight: WeightSetting,
     /// The group that it is in.
     pub parent: Option<usize>,
 }
@@ -89,7 +89,7 @@ pub struct Task {
     /// Its name, unique in the workload.
     pub name: String,
     /// Its share, in relation to the others.
-    pub weight: Weight,
+    pub weight: WeightSetting,
     /// The process whose thread it is; `None` gives each instance a process of its own.
     pub process: Option<String>,
     /// The group that it is in.

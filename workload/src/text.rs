@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::weight::WEIGHT_ONE;
-use super::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Step, Task, Weight, Workload};
+use super::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Step, Task, WeightSetting, Workload};
+use divvy_policy::Weight;
 use divvy_policy::units::show_duration;
 
-/// Decimals of 1 / [`WEIGHT_ONE`], which are exact.
-const WEIGHT_DECIMALS: u64 = 10_000_000_000 / WEIGHT_ONE;
+/// Decimals of [`Weight::MIN`], which are exact.
+const WEIGHT_DECIMALS: u64 = 10_000_000_000 / Weight::ONE.fixed();
 
 impl Workload {
     /// The text that [`Workload::parse`] reads as this workload.
@@ -30,7 +30,7 @@ impl Workload {
         for barrier in &self.barriers {
             let _ = writeln!(text, "\n[barrier.{}]\nparties = {}", quoted(&barrier.name), barrier.parties);
         }
-        for group in self.groups.iter().filter(|group| group.weight != Weight::DEFAULT) {
+        for group in self.groups.iter().filter(|group| group.weight != WeightSetting::DEFAULT) {
             let _ = writeln!(text, "\n[[group]]\nname = {}\n{}", quoted(&group.name), weight(group.weight));
         }
         for task in &self.tasks {
@@ -41,7 +41,7 @@ impl Workload {
 
     fn write_task(&self, task: &Task, text: &mut String) {
         let _ = writeln!(text, "\n[[task]]\nname = {}", quoted(&task.name));
-        if task.weight != Weight::DEFAULT {
+        if task.weight != WeightSetting::DEFAULT {
             let _ = writeln!(text, "{}", weight(task.weight));
         }
         let names = [
@@ -133,14 +133,15 @@ fn duration(ns: u64) -> String {
     format!("\"{}\"", show_duration(ns))
 }
 
-fn weight(weight: Weight) -> String {
+fn weight(weight: WeightSetting) -> String {
     match weight {
-        Weight::Nice(nice) => format!("nice = {nice}"),
-        Weight::Units(units) => {
-            let decimals = format!("{:010}", units % WEIGHT_ONE * WEIGHT_DECIMALS);
+        WeightSetting::Nice(nice) => format!("nice = {nice}"),
+        WeightSetting::Units(weight) => {
+            let (fixed, one) = (weight.fixed(), Weight::ONE.fixed());
+            let decimals = format!("{:010}", fixed % one * WEIGHT_DECIMALS);
             let decimals = decimals.trim_end_matches('0');
             let point = if decimals.is_empty() { "" } else { "." };
-            format!("weight = {}{point}{decimals}", units / WEIGHT_ONE)
+            format!("weight = {}{point}{decimals}", fixed / one)
         }
     }
 }

@@ -2,7 +2,7 @@
 //! them, and the same when read again.
 
 use divvy_workload::program::{Op, Position, Program};
-use divvy_workload::{Arrivals, Barrier, Dist, Step, Task, Weight, Workload, rtapp};
+use divvy_workload::{Arrivals, Barrier, Dist, Step, Task, WeightSetting, Workload, rtapp};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -62,9 +62,12 @@ fn what_holds_for_a_task() {
     let t = task(
         "\"instance\": 3, \"delay\": 1500, \"priority\": -6, \"cpus\": [2, 0, 2], \"taskgroup\": \"/a/b\", \"run\": 1, \"sleep\": 1",
     );
-    assert_eq!((t.count, t.start_ns, t.weight), (3, 1_500_000, Weight::Nice(-6)));
+    assert_eq!((t.count, t.start_ns, t.weight), (3, 1_500_000, WeightSetting::Nice(-6)));
     assert_eq!((t.affinity, t.group), (Some(vec![0, 2]), Some(1)));
-    assert_eq!(task("\"policy\": \"SCHED_FIFO\", \"priority\": 40, \"run\": 1").weight, Weight::Nice(-20));
+    assert_eq!(
+        task("\"policy\": \"SCHED_FIFO\", \"priority\": 40, \"run\": 1").weight,
+        WeightSetting::Nice(-20)
+    );
     assert_eq!(task("\"policy\": \"SCHED_IDLE\", \"run\": 1").weight.units(), 3.0);
 }
 
@@ -310,12 +313,12 @@ fn program(me: usize) -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn workload() -> impl Strategy<Value = Workload> {
-    let nice = || (-20i8..20).prop_map(Weight::Nice);
+    let nice = || (-20i8..20).prop_map(WeightSetting::Nice);
     (program(0), program(1), program(2), nice(), 1u32..4, 0u64..90, prop::option::of(1u64..9), any::<bool>())
         .prop_map(|(first, second, third, weight, count, start_ms, seconds, meet)| {
             let task = |name: &str, program| Task {
                 name: name.to_owned(),
-                weight: Weight::DEFAULT,
+                weight: WeightSetting::DEFAULT,
                 process: None,
                 group: None,
                 executable: None,

@@ -1,6 +1,9 @@
 //! The workload format, from the outside: what it accepts, and how it refuses.
 
-use divvy_workload::{Arrivals, Barrier, Dist, Purpose, Step, Weight, Workload, WorkloadError, stream};
+use divvy_policy::Weight;
+use divvy_workload::{
+    Arrivals, Barrier, Dist, Purpose, Step, WeightSetting, Workload, WorkloadError, stream,
+};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -83,14 +86,17 @@ fn a_full_example() {
     assert_eq!(w.barriers, [Barrier { name: "b".to_owned(), parties: 2 }]);
 
     let t1 = &w.tasks[0];
-    assert_eq!((t1.weight, t1.process.as_deref(), t1.count), (Weight::Units(1024), Some("A"), 3));
+    assert_eq!(
+        (t1.weight, t1.process.as_deref(), t1.count),
+        (WeightSetting::Units(Weight::from_fixed(1024)), Some("A"), 3)
+    );
     assert_eq!((t1.start_ns, t1.stop_ns), (S / 2, Some(30 * S)));
     assert_eq!(t1.affinity.as_deref(), Some(&[0, 1][..]));
     assert_eq!((t1.instance_name(0), w.tasks[1].instance_name(0)), ("T1/1".to_owned(), "T2".to_owned()));
     assert_eq!(t1.program, [Step::RunForever]);
 
     let t2 = &w.tasks[1];
-    assert_eq!((t2.weight.fixed(), t2.process.as_ref()), (335 << 10, None));
+    assert_eq!((t2.weight.weight().fixed(), t2.process.as_ref()), (335 << 10, None));
     let round = vec![Step::Run(Dist::Constant(75 * MS)), Step::Sleep(Dist::Exp(S)), Step::Barrier(0)];
     assert_eq!(t2.program[0], Step::Loop { times: Some(20), body: round });
     assert_eq!(
@@ -99,7 +105,10 @@ fn a_full_example() {
     );
     assert_eq!(t2.program[4..], [Step::Yield, Step::Fork(2), Step::Period(10 * MS), Step::Until(20 * S)]);
 
-    assert_eq!((&w.tasks[2].arrivals, w.tasks[2].weight), (&Arrivals::Forked, Weight::Units(512)));
+    assert_eq!(
+        (&w.tasks[2].arrivals, w.tasks[2].weight),
+        (&Arrivals::Forked, WeightSetting::Units(Weight::from_fixed(512)))
+    );
     assert_eq!(w.tasks[2].program[1], Step::Wake(3));
     assert_eq!(w.tasks[3].program[0], Step::Wait);
     assert_eq!(w.tasks[4].arrivals, Arrivals::Open { interarrival: Dist::Exp(10 * MS), limit: Some(1000) });
@@ -112,7 +121,7 @@ fn defaults() {
     let w = parse(&with_program("[ { run = \"1s\" } ]"));
     assert_eq!((w.cpus, w.quantum_ns, w.duration_ns, w.warmup_ns, w.tick_ns), (1, 4 * MS, None, 0, None));
     let task = &w.tasks[0];
-    assert_eq!((task.weight.fixed(), task.count, &task.arrivals), (1 << 20, 1, &Arrivals::Once));
+    assert_eq!((task.weight.weight().fixed(), task.count, &task.arrivals), (1 << 20, 1, &Arrivals::Once));
     assert!(w.endless_task().is_none());
 }
 
@@ -378,10 +387,10 @@ fn groups_are_made_of_their_paths() {
     let workload = parse(text);
     let groups: Vec<_> = workload.groups.iter().map(|g| (g.name.as_str(), g.weight, g.parent)).collect();
     let expected = [
-        ("web", Weight::Units(3 << 10), None),
-        ("web/logs", Weight::DEFAULT, Some(0)),
-        ("ann", Weight::DEFAULT, None),
-        ("ann/build", Weight::Nice(5), Some(2)),
+        ("web", WeightSetting::Units(3 * Weight::ONE), None),
+        ("web/logs", WeightSetting::DEFAULT, Some(0)),
+        ("ann", WeightSetting::DEFAULT, None),
+        ("ann/build", WeightSetting::Nice(5), Some(2)),
     ];
     assert_eq!(groups, expected);
     let of: Vec<Option<usize>> = workload.tasks.iter().map(|task| task.group).collect();

@@ -1,7 +1,7 @@
 //! `divvy set`: what can be changed of a loaded scheduler.
 
 use divvy_kernel::load::{self, Reply, Request};
-use divvy_workload::{WEIGHT_ONE, Weight};
+use divvy_policy::Weight;
 
 use crate::args::SetArgs;
 use crate::output::Output;
@@ -29,7 +29,7 @@ pub struct NoThread(u32);
 pub fn run(args: &SetArgs, output: Output) -> anyhow::Result<()> {
     let request = request(args)?;
     let text = match load::ask(&request)? {
-        Reply::Weight { weight } => (weight as f64 / WEIGHT_ONE as f64).to_string(),
+        Reply::Weight { weight } => Weight::from_fixed(weight).units().to_string(),
         Reply::Param { policy, name, value } => format!("{policy}:{name}={value}"),
         Reply::Bad { problem } => return Err(BadSetting::Refused(problem).into()),
         Reply::Failed { problem } => anyhow::bail!("the loaded scheduler could not do it: {problem}"),

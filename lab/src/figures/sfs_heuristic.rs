@@ -1,7 +1,6 @@
 //! Surplus fair scheduling, figure 3: how often the heuristic of section 3.2 runs a thread with the least surplus.
 use divvy_policy::spec;
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
-use divvy_sim::run::machine;
+use divvy_policy::{Machine, TaskId, Weight};
 use divvy_workload::{Purpose, Stream, stream};
 use rayon::prelude::*;
 
@@ -64,11 +63,12 @@ fn accuracy(n: usize, k: u64, update: u64, decisions: usize, seed: u64) -> Resul
     let text = format!("sfs:k={k}:update={update}");
     let broken = |what: String| LabError::Run(format!("{text}: {what}"));
     let spec = spec::parse(&text, divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
-    let mut machine = machine(&spec, CPUS as u32, QUANTUM_NS).map_err(broken)?;
+    let mut machine =
+        Machine::from_spec(&spec, CPUS as u32, QUANTUM_NS).map_err(|error| broken(error.to_string()))?;
     let mut random = stream(seed, 0, n as u64, Purpose::Run);
     let weight: Vec<u64> = (0..n).map(|_| 1 + random.below(MOST_WEIGHT)).collect();
     for (id, weight) in (1..).zip(&weight) {
-        machine.add(id, id, weight * WEIGHT_UNIT, 0);
+        machine.add(id, id, weight * Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
     let mut run = Running {

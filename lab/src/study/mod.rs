@@ -8,8 +8,7 @@ mod saved;
 mod weights;
 
 use divvy_policy::spec;
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
-use divvy_sim::run::machine;
+use divvy_policy::{Machine, TaskId, Weight};
 use divvy_workload::{Purpose, stream};
 use rayon::prelude::*;
 
@@ -175,13 +174,14 @@ impl Study<'_> {
         let broken = |what: String| LabError::Run(format!("policy {}: {what}", self.spec));
         let spec =
             spec::parse(self.spec, divvy_policy::all()).map_err(|error| LabError::Run(error.to_string()))?;
-        let mut machine = machine(&spec, cpus, QUANTUM_NS).map_err(broken)?;
+        let mut machine =
+            Machine::from_spec(&spec, cpus, QUANTUM_NS).map_err(|error| broken(error.to_string()))?;
         let mut clients: Vec<(TaskId, u64)> = (1..).zip(weights.iter().copied()).collect();
         if self.spec == "vtrr" {
             clients.sort_by_key(|&(_, weight)| weight);
         }
         for (id, weight) in clients {
-            machine.add(id, id, weight * WEIGHT_UNIT, 0);
+            machine.add(id, id, weight * Weight::ONE, 0);
             machine.wake(id, true, 0);
         }
         Ok(machine)

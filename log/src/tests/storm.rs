@@ -1,5 +1,5 @@
 //! Logs of a machine that is told random events in an order that a kernel keeps, written as the BPF host does.
-use divvy_policy::{Answer, CpuMask, Event, Kind, Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Answer, CpuMask, Event, Kind, Machine, TaskId, Weight};
 
 use super::super::format::{Header, Record};
 
@@ -107,7 +107,7 @@ impl Storm {
     }
 
     fn change(&mut self, task: TaskId) {
-        let weight = WEIGHT_UNIT * (1 + self.random.below(3000));
+        let weight = Weight::ONE * (1 + self.random.below(3000));
         let program = (1 + self.random.below(3)) << 33 | 1;
         match self.random.below(if self.groups > 0 { 9 } else { 7 }) {
             7 => {
@@ -164,7 +164,7 @@ impl Storm {
         match (self.tasks[task as usize].place, self.random.below(8)) {
             (Place::Absent, 0..4) => {
                 let process = if task > 4 { 1 + task % 4 } else { task };
-                let weight = WEIGHT_UNIT * (1 + self.random.below(2048));
+                let weight = Weight::ONE * (1 + self.random.below(2048));
                 if self.tasks[process as usize].place != Place::Absent || process == task {
                     self.tell(Event::New { task, process, weight });
                     self.tasks[task as usize] = Task { place: Place::Asleep, seen: false, since: 0 };
@@ -190,7 +190,7 @@ impl Storm {
 pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(Event, Answer, u64)>) {
     let parsed = divvy_policy::spec::parse(spec, divvy_policy::all()).unwrap();
     let mut storm = Storm {
-        machine: divvy_sim::run::machine(&parsed, cpus, QUANTUM_NS).unwrap(),
+        machine: Machine::from_spec(&parsed, cpus, QUANTUM_NS).unwrap(),
         random: Random(seed),
         now: 1 << 40,
         cpus,
@@ -202,7 +202,7 @@ pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(E
     };
     // Nested, before tasks are in them.
     for group in 1..storm.groups {
-        storm.tell(Event::SetGroup { group, parent: group / 2, weight: WEIGHT_UNIT * u64::from(group) });
+        storm.tell(Event::SetGroup { group, parent: group / 2, weight: Weight::ONE * u64::from(group) });
     }
     while storm.told.len() < events {
         storm.step();
@@ -234,7 +234,7 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
     let kick = answer.asked.unwrap_or(NO_CPU);
     match *event {
         Event::New { task, process, weight } => {
-            (record.id, record.answer, record.value) = (task, process, weight)
+            (record.id, record.answer, record.value) = (task, process, weight.fixed())
         }
         Event::Runnable { task, is_new } => (record.id, record.why) = (task, u8::from(!is_new)),
         Event::Quiescent { task, exits } => (record.id, record.why) = (task, 2 + u8::from(exits)),
@@ -247,10 +247,10 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
         }
         Event::Stopping { task, ran_ns } => (record.id, record.value) = (task, ran_ns),
         Event::Yield { cpu } => record.cpu = cpu as u16,
-        Event::SetWeight { task, weight } => (record.id, record.value) = (task, weight),
+        Event::SetWeight { task, weight } => (record.id, record.value) = (task, weight.fixed()),
         Event::SetProcess { task, process } => (record.id, record.answer) = (task, process),
         Event::SetGroup { group, parent, weight } => {
-            (record.answer, record.cpu, record.value) = (group, parent as u16, weight);
+            (record.answer, record.cpu, record.value) = (group, parent as u16, weight.fixed());
         }
         Event::EnterGroup { task, group } => (record.id, record.answer) = (task, group),
         Event::SetProgram { task, program } => (record.id, record.value) = (task, program),

@@ -11,10 +11,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use divvy_policy::spec::parse;
+use divvy_policy::{Machine, Weight};
 use divvy_sim::engine::{Engine, Setup};
-use divvy_sim::run::{Rows, machine};
+use divvy_sim::run::Rows;
 use divvy_sim::sharing::Sharing;
-use divvy_workload::{Arrivals, Dist, Step, Task, Weight, Workload};
+use divvy_workload::{Arrivals, Dist, Step, Task, WeightSetting, Workload};
 
 const MS: u64 = 1_000_000;
 const QUANTUM_NS: u64 = MS;
@@ -67,7 +68,7 @@ impl Case {
     fn workload(&self) -> Workload {
         let task = |i: u32| Task {
             name: format!("T{i}"),
-            weight: Weight::Units(u64::from(i % 7 + 1) * 1024),
+            weight: WeightSetting::Units(u64::from(i % 7 + 1) * Weight::ONE),
             process: None,
             group: None,
             count: 1,
@@ -106,7 +107,7 @@ type Measured = (u64, Duration);
 
 fn simulate(case: &Case, workload: &Workload, policy: &str) -> Measured {
     let spec = parse(policy, divvy_policy::all()).expect("a known policy");
-    let machine = machine(&spec, case.cpus, QUANTUM_NS).expect("a machine");
+    let machine = Machine::from_spec(&spec, case.cpus, QUANTUM_NS).expect("a machine");
     let setup = Setup {
         seed: 1,
         rep: 0,

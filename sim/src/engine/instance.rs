@@ -1,5 +1,6 @@
-//! One task in the run.
+//! One task in the run: an instance of a task of the workload.
 
+use divvy_results::metrics::Job;
 use divvy_workload::program::Position;
 use divvy_workload::{Purpose, Stream, stream};
 
@@ -16,14 +17,23 @@ pub(super) enum State {
     Running,
 }
 
-/// What ends a wait, beside the end of the task.
+/// What ends a wait, apart from the end of the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     Token,
     /// By number.
     Mutex(u32),
     /// By number.
-    Meeting(u32),
+    Barrier(u32),
+}
+
+/// What a task does after the instructions that take no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Works,
+    Yields,
+    Blocks,
+    Exits,
 }
 
 #[derive(Debug)]
@@ -31,29 +41,29 @@ pub(super) struct Instance {
     pub state: State,
     pub class: u32,
     pub row: u32,
-    /// Of the slot: a timer for a former task is void.
+    /// Counts the tasks that used this slot: a timer for a former task is void.
     pub generation: u32,
     pub last_cpu: u32,
-    /// Of the burst in progress; `u64::MAX` has no end.
+    /// CPU time until the burst in progress ends; `u64::MAX` has no end.
     pub demand_ns: u64,
     /// When it began to wait for a CPU.
-    pub since_ns: u64,
-    /// For what it is blocked.
+    pub waits_since_ns: u64,
+    /// Why it is blocked.
     pub waits_for: Option<Wait>,
     /// Woken, and not run since.
     pub woken: bool,
     /// When the present job began; `None` between jobs.
-    pub job_ns: Option<u64>,
+    pub job_began_ns: Option<u64>,
     /// Whether the present job is counted: it began after the warm-up.
-    pub counts: bool,
-    /// Of the present job.
-    pub wait_ns: u64,
+    pub job_counts: bool,
+    /// Waiting time of the present job.
+    pub job_wait_ns: u64,
     pub job_service_ns: u64,
-    /// Since statistics began.
+    /// Service since statistics began.
     pub received_ns: u64,
-    /// Entitled when statistics began.
+    /// Entitled service when statistics began.
     pub entitled_before_ns: f64,
-    /// Received less entitled since then, least and greatest.
+    /// Service error since then, least and greatest.
     pub error_min_ns: f64,
     pub error_max_ns: f64,
     pub started_ns: u64,
@@ -71,12 +81,12 @@ impl Instance {
             generation: 0,
             last_cpu: u32::MAX,
             demand_ns: 0,
-            since_ns: 0,
+            waits_since_ns: 0,
             waits_for: None,
             woken: false,
-            job_ns: None,
-            counts: false,
-            wait_ns: 0,
+            job_began_ns: None,
+            job_counts: false,
+            job_wait_ns: 0,
             job_service_ns: 0,
             received_ns: 0,
             entitled_before_ns: 0.0,
@@ -89,11 +99,57 @@ impl Instance {
         }
     }
 
+    pub(super) fn class(&self) -> usize {
+        self.class as usize
+    }
+
+    pub(super) fn row(&self) -> usize {
+        self.row as usize
+    }
+
+    pub(super) fn is_present(&self) -> bool {
+        self.state != State::Vacant
+    }
+
+    /// It has never been on a CPU.
+    pub(super) fn is_new(&self) -> bool {
+        self.last_cpu == u32::MAX
+    }
+
     pub(super) fn serve(&mut self, ran_ns: u64) {
         if self.demand_ns != u64::MAX {
             self.demand_ns -= ran_ns;
         }
         self.received_ns += ran_ns;
         self.job_service_ns += ran_ns;
+    }
+
+    pub(super) fn block(&mut self, wait: Wait) -> Outcome {
+        self.state = State::Blocked;
+        self.waits_for = Some(wait);
+        Outcome::Blocks
+    }
+
+    pub(super) fn begin_job(&mut self, at_ns: u64, counts: bool) {
+        self.job_began_ns = Some(at_ns);
+        self.job_counts = counts;
+        self.job_wait_ns = 0;
+        self.job_service_ns = 0;
+    }
+
+    /// When the job that ends now began, and what it was; `None` without one, or if it took no time: the task woke
+    /// only to sleep again or to exit.
+    pub(super) fn end_job(&mut self, now_ns: u64) -> Option<(u64, Job)> {
+        let began_ns = self.job_began_ns.take()?;
+        let response_ns = now_ns - began_ns;
+        let job = Job { response_ns, wait_ns: self.job_wait_ns, service_ns: self.job_service_ns };
+        (self.job_service_ns > 0 || response_ns > 0).then_some((began_ns, job))
+    }
+
+    /// Takes the service error at a moment at which it can be least or greatest. `entitled_ns` counts from its start.
+    pub(super) fn sample_error(&mut self, entitled_ns: f64) {
+        let error_ns = self.received_ns as f64 - (entitled_ns - self.entitled_before_ns);
+        self.error_min_ns = self.error_min_ns.min(error_ns);
+        self.error_max_ns = self.error_max_ns.max(error_ns);
     }
 }

@@ -1,7 +1,6 @@
-//! Which programs tasks execute, for the modifier that knows them (`policy/slice/flow.h`).
+//! The programs that tasks execute, for the modifier that knows them (`policy/slice/flow.h`).
 
-use super::*;
-use divvy_policy::{Event, program_identity};
+use divvy_policy::{Machine, program_identity};
 use divvy_results::report::{MOST_EXECUTIONS, PredictionResult, ProgramResult};
 
 /// One program of the workload.
@@ -30,7 +29,21 @@ impl Programs {
         self.known.len() - 1
     }
 
-    /// What the machine knows of those that it knows.
+    pub(super) fn identity(&self, number: usize) -> u64 {
+        self.known[number].identity
+    }
+
+    /// An execution may have ended: how well it was predicted.
+    pub(super) fn note_execution(&mut self, number: usize, machine: &Machine) {
+        let known = &mut self.known[number];
+        let Some(state) = machine.program(known.identity) else { return };
+        if state.executions > known.executions && known.by_execution.len() < MOST_EXECUTIONS {
+            known.by_execution.push(state.last.into());
+        }
+        known.executions = state.executions;
+    }
+
+    /// What the machine knows of the programs that it knows.
     pub(super) fn results(&self, machine: &Machine) -> Vec<ProgramResult> {
         let result = |known: &Known| {
             let state = machine.program(known.identity)?;
@@ -46,41 +59,5 @@ impl Programs {
             })
         };
         self.known.iter().filter_map(result).collect()
-    }
-}
-
-impl Engine<'_> {
-    /// A task executes its program from the beginning.
-    pub(super) fn execute(&mut self, task: TaskId) {
-        if self.machine.knows_programs() {
-            let class = &self.classes[self.tasks[task as usize].class as usize];
-            let program = self.programs.known[class.executable].identity;
-            self.machine.tell(&Event::SetProgram { task, program }, self.now);
-        }
-    }
-
-    /// A job begins: where a task repeats jobs, each of them is an execution.
-    pub(super) fn execute_again(&mut self, task: TaskId) {
-        let class = self.tasks[task as usize].class as usize;
-        if self.machine.knows_programs()
-            && matches!(self.workload.tasks[class].arrivals, Arrivals::Closed { .. })
-        {
-            self.execute(task);
-            self.note_execution(task);
-        }
-    }
-
-    /// An execution may have ended: how well it was predicted.
-    pub(super) fn note_execution(&mut self, task: TaskId) {
-        if !self.machine.knows_programs() {
-            return;
-        }
-        let class = &self.classes[self.tasks[task as usize].class as usize];
-        let known = &mut self.programs.known[class.executable];
-        let Some(state) = self.machine.program(known.identity) else { return };
-        if state.executions > known.executions && known.by_execution.len() < MOST_EXECUTIONS {
-            known.by_execution.push(state.last.into());
-        }
-        known.executions = state.executions;
     }
 }

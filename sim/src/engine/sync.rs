@@ -1,8 +1,37 @@
-//! What tasks wait for each other with: mutexes, barriers, tokens.
+//! Objects at which tasks wait for each other: mutexes, barriers, tokens.
 
 use std::collections::VecDeque;
 
 use divvy_policy::TaskId;
+use divvy_workload::Workload;
+
+/// The mutexes and barriers of a workload, by number.
+#[derive(Debug)]
+pub(super) struct SyncObjects {
+    pub mutexes: Vec<Mutex>,
+    pub barriers: Vec<Barrier>,
+}
+
+impl SyncObjects {
+    pub(super) fn new(workload: &Workload) -> SyncObjects {
+        SyncObjects {
+            mutexes: workload.locks.iter().map(|_| Mutex::default()).collect(),
+            barriers: workload.barriers.iter().map(|b| Barrier::new(b.parties)).collect(),
+        }
+    }
+
+    /// A task ends: it waits no longer and holds nothing. Returns the tasks that got its mutexes and must wake.
+    pub(super) fn forget(&mut self, task: TaskId) -> Vec<TaskId> {
+        for barrier in &mut self.barriers {
+            barrier.forget(task);
+        }
+        let pass_on = |mutex: &mut Mutex| {
+            mutex.forget(task);
+            mutex.unlock(task)
+        };
+        self.mutexes.iter_mut().filter_map(pass_on).collect()
+    }
+}
 
 /// A mutex, handed over first come, first served.
 #[derive(Debug, Default)]
@@ -22,12 +51,12 @@ impl Mutex {
         self.holder == Some(task)
     }
 
-    /// Who has it.
+    /// The task that has it.
     pub(super) fn holder(&self) -> Option<TaskId> {
         self.holder
     }
 
-    /// Gives it back, if it is this task's: the task that has it now and must wake.
+    /// Gives it back, if it is this task's. Returns the task that has it now and must wake.
     pub(super) fn unlock(&mut self, task: TaskId) -> Option<TaskId> {
         if self.holder == Some(task) {
             self.holder = self.waiting.pop_front();
@@ -42,19 +71,19 @@ impl Mutex {
     }
 }
 
-/// A meeting point of so many parties.
+/// A barrier for a number of tasks.
 #[derive(Debug)]
-pub(super) struct Meeting {
+pub(super) struct Barrier {
     parties: u32,
     waiting: Vec<TaskId>,
 }
 
-impl Meeting {
-    pub(super) fn new(parties: u32) -> Meeting {
-        Meeting { parties, waiting: Vec::new() }
+impl Barrier {
+    pub(super) fn new(parties: u32) -> Barrier {
+        Barrier { parties, waiting: Vec::new() }
     }
 
-    /// Arrives: `None` to wait, or all who waited and go on now, when this was the last.
+    /// A task arrives: `None` if it must wait; else it was the last, and all that waited go on.
     pub(super) fn arrive(&mut self, task: TaskId) -> Option<Vec<TaskId>> {
         if self.waiting.len() as u32 + 1 < self.parties {
             self.waiting.push(task);
@@ -90,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mutex_goes_to_who_waited_longest() {
+    fn a_mutex_goes_to_the_task_that_waited_longest() {
         let mut m = Mutex::default();
         assert!(m.lock(1));
         assert!(!m.lock(2));
@@ -103,12 +132,12 @@ mod tests {
     }
 
     #[test]
-    fn a_meeting_lets_all_go_and_starts_afresh() {
-        let mut b = Meeting::new(3);
+    fn a_barrier_lets_all_go_and_starts_afresh() {
+        let mut b = Barrier::new(3);
         assert_eq!(b.arrive(1), None);
         assert_eq!(b.arrive(2), None);
         assert_eq!(b.arrive(3), Some(vec![1, 2]));
         assert_eq!(b.arrive(3), None);
-        assert_eq!(Meeting::new(1).arrive(7), Some(vec![]));
+        assert_eq!(Barrier::new(1).arrive(7), Some(vec![]));
     }
 }

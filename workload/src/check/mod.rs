@@ -3,7 +3,8 @@
 mod forks;
 mod program;
 
-use super::{Arrivals, Dist, MAX_CPUS, MAX_GROUPS, MAX_INSTANCES, Task, Weight, Workload};
+use super::{Arrivals, Dist, MAX_CPUS, MAX_GROUPS, MAX_INSTANCES, Task, WeightSetting, Workload};
+use divvy_policy::Weight;
 use divvy_policy::units::{MAX_NS, show_duration};
 
 pub(super) use self::forks::barrier_users;
@@ -153,11 +154,12 @@ fn check_task(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
 }
 
 /// Of a weight out of range: the key, what is wrong, what to do.
-fn check_weight(weight: &Weight) -> Result<(), (&'static str, &'static str, &'static str)> {
+fn check_weight(weight: &WeightSetting) -> Result<(), (&'static str, &'static str, &'static str)> {
     match weight {
-        Weight::Units(1..=Weight::MAX_UNITS) | Weight::Nice(-20..=19) => Ok(()),
-        Weight::Units(_) => Err(("weight", "weight out of range", "it is 1/1024 to 100000000")),
-        Weight::Nice(_) => Err(("nice", "nice value out of range", "it is -20 to 19")),
+        WeightSetting::Units(weight) if (Weight::MIN..=Weight::MAX_GIVEN).contains(weight) => Ok(()),
+        WeightSetting::Nice(-20..=19) => Ok(()),
+        WeightSetting::Units(_) => Err(("weight", "weight out of range", "it is 1/1024 to 100000000")),
+        WeightSetting::Nice(_) => Err(("nice", "nice value out of range", "it is -20 to 19")),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::fields::Fields;
 use divvy_policy::nearest;
 
-use super::{Group, Weight, WorkloadError, weight};
+use super::{Group, WeightSetting, WorkloadError, weight};
 
 /// All groups so far, each after the one that it is in.
 #[derive(Default)]
@@ -21,7 +21,7 @@ impl Groups {
             return index;
         }
         let parent = path.rsplit_once('/').map(|(around, _)| self.at(around));
-        self.all.push(Group { name: path.to_owned(), weight: Weight::DEFAULT, parent });
+        self.all.push(Group { name: path.to_owned(), weight: WeightSetting::DEFAULT, parent });
         self.by_name.insert(path.to_owned(), self.all.len() - 1);
         self.all.len() - 1
     }

@@ -16,8 +16,9 @@ use self::groups::Groups;
 use self::program::{Index, Names};
 use super::error::{Source, WorkloadError};
 use super::rtapp::{self, is_json};
-use super::weight::Weight;
+use super::weight::WeightSetting;
 use super::{Arrivals, Barrier, DEFAULT_QUANTUM_NS, Group, MAX_CPUS, MAX_INSTANCES, Task, Workload, check};
+use divvy_policy::Weight;
 
 /// Longest workload file: longer ones are not written by people, and would only fill the memory.
 const MAX_BYTES: u64 = 64 << 20;
@@ -210,12 +211,12 @@ fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>, groups: &mut Groups) -> R
     })
 }
 
-fn weight(fields: &Fields) -> Result<Weight, WorkloadError> {
+fn weight(fields: &Fields) -> Result<WeightSetting, WorkloadError> {
     match (fields.get("weight"), fields.get("nice")) {
         (Some(_), Some(nice)) => Err(nice.error("`weight` and `nice` together", "give one of them")),
-        (None, None) => Ok(Weight::DEFAULT),
+        (None, None) => Ok(WeightSetting::DEFAULT),
         // The range is that of an i8.
-        (None, Some(nice)) => nice.integer(-20, 19).map(|n| Weight::Nice(n as i8)),
+        (None, Some(nice)) => nice.integer(-20, 19).map(|n| WeightSetting::Nice(n as i8)),
         (Some(field), None) => {
             use toml::de::DeValue;
             let text = match field.value.get_ref() {
@@ -223,7 +224,8 @@ fn weight(fields: &Fields) -> Result<Weight, WorkloadError> {
                 DeValue::Float(float) => float.as_str(),
                 _ => return Err(field.mistyped("a number, as in 3 or 0.5")),
             };
-            Weight::parse(text.trim_start_matches('+')).map_err(|problem| field.error(problem, ""))
+            let weight = Weight::parse(text.trim_start_matches('+'));
+            weight.map(WeightSetting::Units).map_err(|problem| field.error(problem, ""))
         }
     }
 }

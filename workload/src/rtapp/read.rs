@@ -9,7 +9,7 @@ use super::notes::Notes;
 use super::task::{Phase, Plan};
 use crate::error::{Source, WorkloadError};
 use crate::{
-    Arrivals, Barrier, DEFAULT_QUANTUM_NS, Dist, Group, MAX_CPUS, Place, Step, Task, Weight, Workload,
+    Arrivals, Barrier, DEFAULT_QUANTUM_NS, Dist, Group, MAX_CPUS, Place, Step, Task, WeightSetting, Workload,
 };
 use divvy_policy::units::parse_duration;
 
@@ -337,7 +337,7 @@ impl<'j> Builder<'j> {
             return index;
         }
         let parent = path.rsplit_once('/').map(|(around, _)| self.group(around, groups));
-        groups.push(Group { name: path.to_owned(), weight: Weight::DEFAULT, parent });
+        groups.push(Group { name: path.to_owned(), weight: WeightSetting::DEFAULT, parent });
         self.groups.insert(path.to_owned(), groups.len() - 1);
         groups.len() - 1
     }

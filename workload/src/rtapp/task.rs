@@ -6,10 +6,11 @@ use super::event::{Event, Reading, find, kind};
 use super::json::{Member, Value};
 use crate::check::is_path;
 use crate::error::WorkloadError;
-use crate::{MAX_CPUS, MAX_INSTANCES, WEIGHT_ONE, Weight};
+use crate::{MAX_CPUS, MAX_INSTANCES, WeightSetting};
+use divvy_policy::Weight;
 
 /// What `SCHED_IDLE` weighs in Linux.
-const IDLE_WEIGHT: Weight = Weight::Units(3 * WEIGHT_ONE);
+const IDLE_WEIGHT: WeightSetting = WeightSetting::Units(Weight::from_fixed(3 * Weight::ONE.fixed()));
 /// Settings that say nothing about what runs when.
 const WITHOUT_MEANING: [&str; 9] = [
     "nodes_membind",
@@ -57,10 +58,10 @@ pub(super) struct Standing<'j> {
 }
 
 impl Standing<'_> {
-    pub fn weight(&self) -> Weight {
+    pub fn weight(&self) -> WeightSetting {
         match self.policy {
             "SCHED_IDLE" => IDLE_WEIGHT,
-            _ => Weight::Nice(self.nice),
+            _ => WeightSetting::Nice(self.nice),
         }
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::text::quoted;
-use crate::{Arrivals, DEFAULT_QUANTUM_NS, Dist, NICE_WEIGHTS, Step, Task, Weight, Workload};
+use crate::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Step, Task, WeightSetting, Workload};
 use divvy_policy::units::show_duration;
+use divvy_policy::{NICE_WEIGHTS, Weight};
 
 /// rt-app's numbers are ints; what is longer is written in pieces of this, in microseconds.
 const MOST_MICROS: u64 = 2_000_000_000;
@@ -141,7 +142,7 @@ impl Writer<'_> {
         for (key, _) in settings.iter().filter(|(_, is_set)| *is_set) {
             self.note(format!("`{key}` is left out: the real machine has its own"));
         }
-        if w.groups.iter().any(|group| group.weight != Weight::DEFAULT) {
+        if w.groups.iter().any(|group| group.weight != WeightSetting::DEFAULT) {
             self.note("weights of groups are left out: rt-app makes the groups, and you weigh them");
         }
         if w.tasks.iter().any(|task| task.process.is_some() || task.executable.is_some()) {
@@ -170,19 +171,19 @@ impl Writer<'_> {
     /// A nice value for each task. Weights count in relation to each other, so where no task has a nice value of its own
     /// the least and the greatest are put about nice 0.
     fn nices(&mut self) -> Vec<i8> {
-        let weights: Vec<Weight> = self.tasks.iter().map(|task| task.weight).collect();
-        let fixed = || weights.iter().map(|weight| weight.fixed() as f64);
-        let all_own = weights.iter().all(|weight| matches!(weight, Weight::Units(_)));
+        let weights: Vec<WeightSetting> = self.tasks.iter().map(|task| task.weight).collect();
+        let fixed = || weights.iter().map(|weight| weight.weight().fixed() as f64);
+        let all_own = weights.iter().all(|weight| matches!(weight, WeightSetting::Units(_)));
         let (least, most) = (fixed().fold(f64::MAX, f64::min), fixed().fold(0.0, f64::max));
-        let middle = Weight::DEFAULT.fixed() as f64;
+        let middle = Weight::NICE_0.fixed() as f64;
         let scale = if all_own { middle / (least * most).sqrt() } else { 1.0 };
         let mut nices = Vec::new();
         for (index, weight) in weights.iter().enumerate() {
             let nice = match weight {
-                Weight::Nice(nice) => *nice,
-                Weight::Units(_) => nearest_nice(weight.units() * scale),
+                WeightSetting::Nice(nice) => *nice,
+                WeightSetting::Units(_) => nearest_nice(weight.units() * scale),
             };
-            if matches!(weight, Weight::Units(_)) {
+            if matches!(weight, WeightSetting::Units(_)) {
                 let (name, units) = (&self.tasks[index].name, weight.units());
                 self.note(format!(
                     "weight {units} of {name} becomes nice {nice}: rt-app has nice values only"

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use divvy_policy::Weight;
 use divvy_policy::units::parse_duration;
-use divvy_workload::{WEIGHT_ONE, Weight};
 
 use super::super::rows::{self, By, Column, Key, Row};
 use super::super::{Show, Sight};
@@ -208,7 +208,7 @@ impl Model {
     fn step(&mut self, factor: f64) -> Option<Effect> {
         let pid = self.thread()?;
         let weight = self.rows.get(self.selected)?.weight;
-        Some(self.set_weight(pid, (weight * factor * WEIGHT_ONE as f64).round() as u64))
+        Some(self.set_weight(pid, (weight * factor * Weight::ONE.fixed() as f64).round() as u64))
     }
 
     /// It is shown at once, so that the next step begins there; the next look has what it really is.
@@ -217,7 +217,7 @@ impl Model {
         if let Some(sight) = &mut self.sight
             && let Some(task) = sight.interval.tasks.iter_mut().find(|task| task.pid == pid)
         {
-            task.weight = weight as f64 / WEIGHT_ONE as f64;
+            task.weight = Weight::from_fixed(weight).units();
         }
         self.key = Some(Key::Thread(pid));
         self.arrange();
@@ -314,7 +314,7 @@ fn delay(text: &str) -> Result<Duration, String> {
 
 /// `weight of 4242 is 1280`
 pub fn weight_text(pid: u32, weight: u64) -> String {
-    format!("weight of {pid} is {}", text::plain(weight as f64 / WEIGHT_ONE as f64))
+    format!("weight of {pid} is {}", text::plain(Weight::from_fixed(weight).units()))
 }
 
 #[cfg(test)]

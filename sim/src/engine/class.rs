@@ -1,0 +1,43 @@
+//! What the workload says of a task, ready to use, and what its instances share.
+
+use super::sync::Tokens;
+use divvy_policy::{CpuMask, TaskId, Weight};
+use divvy_workload::Stream;
+use divvy_workload::program::Program;
+
+pub(super) struct Class {
+    pub program: Program,
+    /// Its result rows: one for each instance, or a single one for a class of short tasks.
+    pub first_row: usize,
+    pub rows: usize,
+    pub weight: Weight,
+    pub allowed: Option<CpuMask>,
+    /// The number of its process, if that has a name.
+    pub process: Option<usize>,
+    pub group: Option<usize>,
+    /// Number of the program that its instances execute, in [`super::programs::Programs`].
+    pub executable: usize,
+    /// Instances so far, which numbers their random streams.
+    pub born: u32,
+    pub arrivals: Stream,
+    /// Arrivals still to come.
+    pub left: u64,
+    pub stopped: bool,
+    /// The instance that tokens go to.
+    pub instance: TaskId,
+    pub tokens: Tokens,
+}
+
+impl Class {
+    /// The number of the next instance, which is `task`, and its row.
+    pub(super) fn next_instance(&mut self, task: TaskId) -> (u32, usize) {
+        let number = self.born;
+        self.born += 1;
+        self.instance = task;
+        (number, self.first_row + (number as usize).min(self.rows - 1))
+    }
+
+    pub(super) fn allows(&self, cpu: usize) -> bool {
+        self.allowed.is_none_or(|mask| mask[cpu / 64] >> (cpu % 64) & 1 == 1)
+    }
+}

@@ -1,0 +1,142 @@
+//! The CPUs: what each one runs, when it is due, and which were asked to decide.
+
+use std::ops::{Index, IndexMut};
+
+use super::clock::NEVER;
+use divvy_policy::{CpuMask, TaskId};
+
+#[derive(Debug, Default)]
+pub(super) struct Cpu {
+    /// 0 when idle.
+    pub task: TaskId,
+    /// The task that ran here last, to count switches.
+    pub last_task: TaskId,
+    /// Service is accounted until then. Later than now while the CPU switches to its task.
+    pub served_until_ns: u64,
+    /// Service since the machine was told that the task runs.
+    pub ran_ns: u64,
+    pub slice_ends_ns: u64,
+    /// The cost of switching to the task, as far as it falls into the time that is counted.
+    pub switch_ns: u64,
+    /// When it became idle, if it is.
+    pub idle_since_ns: u64,
+}
+
+impl Cpu {
+    /// The part of the switch to its task that is done: all of it, unless the switch is in progress.
+    pub(super) fn switched_ns(&self, now_ns: u64) -> u64 {
+        self.switch_ns - self.served_until_ns.saturating_sub(now_ns).min(self.switch_ns)
+    }
+
+    /// The task gets the CPU, and its service begins after `cost_ns`.
+    pub(super) fn occupy(&mut self, task: TaskId, now_ns: u64, cost_ns: u64) {
+        self.task = task;
+        self.last_task = task;
+        self.ran_ns = 0;
+        self.served_until_ns = now_ns.saturating_add(cost_ns);
+        self.switch_ns = self.served_until_ns - now_ns;
+    }
+
+    pub(super) fn vacate(&mut self, now_ns: u64) {
+        self.task = 0;
+        self.idle_since_ns = now_ns;
+    }
+
+    /// Statistics begin now: what was done before is not counted.
+    pub(super) fn restart(&mut self, now_ns: u64) {
+        self.switch_ns -= self.switched_ns(now_ns);
+        self.idle_since_ns = now_ns;
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Cpus {
+    cpus: Vec<Cpu>,
+    /// When each CPU's slice or burst ends. A vector of its own: each instant looks through all of it.
+    due_ns: Vec<u64>,
+    /// CPUs asked to decide.
+    asked: CpuMask,
+    any_asked: bool,
+}
+
+impl Cpus {
+    pub(super) fn new(n: usize) -> Cpus {
+        Cpus {
+            cpus: std::iter::repeat_with(Cpu::default).take(n).collect(),
+            due_ns: vec![NEVER; n],
+            asked: CpuMask::default(),
+            any_asked: false,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.cpus.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Cpu> {
+        self.cpus.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Cpu> {
+        self.cpus.iter_mut()
+    }
+
+    // ---- when they are due ----
+
+    pub(super) fn is_due(&self, cpu: usize, now_ns: u64) -> bool {
+        self.due_ns[cpu] <= now_ns
+    }
+
+    pub(super) fn set_due(&mut self, cpu: usize, at_ns: u64) {
+        self.due_ns[cpu] = at_ns;
+    }
+
+    /// The first CPU that is due before `before_ns`, and when; that time and the number of CPUs if none is.
+    pub(super) fn first_due(&self, before_ns: u64) -> (u64, usize) {
+        let (mut at, mut cpu) = (before_ns, self.due_ns.len());
+        for (i, &t) in self.due_ns.iter().enumerate() {
+            if t < at {
+                at = t;
+                cpu = i;
+            }
+        }
+        (at, cpu)
+    }
+
+    // ---- which are asked to decide ----
+
+    pub(super) fn ask(&mut self, cpu: Option<u32>) {
+        if let Some(cpu) = cpu {
+            self.asked[cpu as usize / 64] |= 1 << (cpu % 64);
+            self.any_asked = true;
+        }
+    }
+
+    /// The CPU decides: nobody need ask it.
+    pub(super) fn clear_asked(&mut self, cpu: usize) {
+        self.asked[cpu / 64] &= !(1 << (cpu % 64));
+    }
+
+    pub(super) fn any_asked(&self) -> bool {
+        self.any_asked
+    }
+
+    pub(super) fn take_asked(&mut self) -> CpuMask {
+        self.any_asked = false;
+        std::mem::take(&mut self.asked)
+    }
+}
+
+impl Index<usize> for Cpus {
+    type Output = Cpu;
+
+    fn index(&self, cpu: usize) -> &Cpu {
+        &self.cpus[cpu]
+    }
+}
+
+impl IndexMut<usize> for Cpus {
+    fn index_mut(&mut self, cpu: usize) -> &mut Cpu {
+        &mut self.cpus[cpu]
+    }
+}

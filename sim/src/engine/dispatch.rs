@@ -1,0 +1,204 @@
+//! The CPUs at work: service is accounted, the machine decides, tasks come to a CPU and leave it.
+
+use super::clock::NEVER;
+use super::instance::{Outcome, State};
+use super::state::Engine;
+use super::violation::Violation;
+use divvy_policy::TaskId;
+use divvy_results::observation::{Observation, Service};
+
+impl Engine<'_> {
+    /// A CPU's slice or burst ends now.
+    pub(super) fn due(&mut self, cpu: usize) -> Result<(), Violation> {
+        self.account(cpu);
+        let task = self.cpus[cpu].task;
+        if self.tasks[task].demand_ns == 0 {
+            self.notifier.acting = Some(cpu as u32);
+            let done = self.advance_on_cpu(cpu);
+            self.notifier.acting = None;
+            return done;
+        }
+        self.decide(cpu)
+    }
+
+    /// Gives the task on a CPU the service since the last time.
+    pub(super) fn account(&mut self, cpu: usize) {
+        let now = self.clock.now_ns;
+        let c = &mut self.cpus[cpu];
+        if c.task == 0 || now <= c.served_until_ns {
+            return;
+        }
+        let ran = now - c.served_until_ns;
+        let from_ns = std::mem::replace(&mut c.served_until_ns, now);
+        c.ran_ns += ran;
+        let task = c.task;
+        let t = &mut self.tasks[task];
+        t.serve(ran);
+        self.accounts.busy_ns += ran;
+        let slice = Service { cpu: cpu as u32, row: t.row(), task, from_ns, to_ns: now };
+        self.notifier.tell(Observation::Served(slice));
+    }
+
+    pub(super) fn decide_where_asked(&mut self) -> Result<(), Violation> {
+        for (word, mut bits) in self.cpus.take_asked().into_iter().enumerate() {
+            while bits != 0 {
+                let cpu = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                // Work is left here: a burst that ends now was due before, and its task is on with the next.
+                self.account(cpu);
+                self.decide(cpu)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The policy says which task runs here next. The task that ran here is accounted and has work left.
+    fn decide(&mut self, cpu: usize) -> Result<(), Violation> {
+        self.cpus.clear_asked(cpu);
+        let former = self.cpus[cpu].task;
+        let decision = self.machine.dispatch(cpu as u32, self.clock.now_ns);
+        self.notifier.touch(former);
+        let chosen = decision.map_or(0, |d| d.task);
+        if former != 0 && chosen != former {
+            self.sample_error(former);
+            self.put_back(cpu, former);
+        }
+        let Some(decision) = decision else {
+            if former != 0 {
+                self.cpus[cpu].vacate(self.clock.now_ns);
+            }
+            self.cpus.set_due(cpu, NEVER);
+            return Ok(());
+        };
+        self.cpus.ask(decision.asked);
+        if !self.accounts.first_decisions.is_full() {
+            let name = &self.accounts.rows[self.tasks[chosen].row()].name;
+            self.accounts.first_decisions.add(cpu, name);
+        }
+        if chosen != former {
+            self.take_over(cpu, chosen)?;
+        }
+        let began = self.cpus[cpu].served_until_ns.max(self.clock.now_ns);
+        self.cpus[cpu].slice_ends_ns = self.end_of_slice(began, decision.slice_ns);
+        self.update_due(cpu);
+        Ok(())
+    }
+
+    /// The task leaves the CPU to another and stays runnable.
+    fn put_back(&mut self, cpu: usize, task: TaskId) {
+        let now = self.clock.now_ns;
+        let t = &mut self.tasks[task];
+        t.state = State::Waiting;
+        t.waits_since_ns = now;
+        self.tasks.running -= 1;
+        self.accounts.overhead_ns += self.cpus[cpu].switched_ns(now);
+        let asked = self.machine.requeue(task, self.cpus[cpu].ran_ns, now);
+        self.cpus.ask(asked);
+    }
+
+    fn take_over(&mut self, cpu: usize, task: TaskId) -> Result<(), Violation> {
+        if self.tasks[task].state != State::Waiting {
+            let state = self.tasks[task].state;
+            return Err(self.violation(format!("CPU {cpu} was given task {task}, which is {state:?}")));
+        }
+        let now = self.clock.now_ns;
+        let c = &mut self.cpus[cpu];
+        let t = &mut self.tasks[task];
+        let mut cost = 0;
+        // A task that never ran is not the one that ran here last, even if it has its id.
+        if c.last_task != 0 && (c.last_task != task || t.is_new()) {
+            self.accounts.switches += 1;
+            cost += self.workload.switch_cost_ns;
+        }
+        if t.last_cpu != cpu as u32 && !t.is_new() {
+            self.accounts.migrations += 1;
+            cost += self.workload.migration_cost_ns;
+        }
+        let waited = now - t.waits_since_ns;
+        t.job_wait_ns += waited;
+        if std::mem::take(&mut t.woken) && t.job_counts && t.demand_ns != NEVER {
+            self.accounts.wake_up_latency(t.row(), waited);
+        }
+        t.state = State::Running;
+        t.last_cpu = cpu as u32;
+        if c.task == 0 {
+            self.accounts.idle_ns += now - c.idle_since_ns;
+        }
+        c.occupy(task, now, cost);
+        self.tasks.running += 1;
+        self.machine.running(task, now.saturating_add(cost));
+        self.notifier.touch(task);
+        self.sample_error(task);
+        Ok(())
+    }
+
+    fn end_of_slice(&self, began: u64, slice_ns: u64) -> u64 {
+        let end = began.saturating_add(slice_ns.max(1));
+        match self.workload.tick_ns {
+            Some(tick) if end != NEVER => end.div_ceil(tick).saturating_mul(tick),
+            _ => end,
+        }
+    }
+
+    /// The CPU is due when the slice or the burst of its task ends.
+    fn update_due(&mut self, cpu: usize) {
+        let c = &self.cpus[cpu];
+        let began = c.served_until_ns.max(self.clock.now_ns);
+        let burst_ends = began.saturating_add(self.tasks[c.task].demand_ns);
+        let due = c.slice_ends_ns.min(burst_ends);
+        self.cpus.set_due(cpu, due);
+    }
+
+    /// The task on this CPU has no work left: on with its program.
+    fn advance_on_cpu(&mut self, cpu: usize) -> Result<(), Violation> {
+        let task = self.cpus[cpu].task;
+        match self.advance(task)? {
+            Outcome::Works if self.clock.now_ns < self.cpus[cpu].slice_ends_ns => {
+                self.update_due(cpu);
+                Ok(())
+            }
+            Outcome::Works => self.wake_and_decide(cpu),
+            Outcome::Yields => {
+                self.wake_woken()?;
+                self.machine.yielding(cpu as u32);
+                self.decide(cpu)
+            }
+            outcome => {
+                self.leave_cpu(cpu, outcome == Outcome::Exits);
+                if outcome == Outcome::Exits {
+                    self.bury(task);
+                }
+                self.wake_and_decide(cpu)
+            }
+        }
+    }
+
+    /// As in a kernel, a task that is woken before its waker gives up the CPU can be chosen for that CPU.
+    fn wake_and_decide(&mut self, cpu: usize) -> Result<(), Violation> {
+        self.wake_woken()?;
+        self.decide(cpu)
+    }
+
+    /// The task on this CPU is no longer runnable.
+    fn leave_cpu(&mut self, cpu: usize, exits: bool) {
+        let now = self.clock.now_ns;
+        let task = self.cpus[cpu].task;
+        self.sample_error(task);
+        self.tasks.running -= 1;
+        self.tasks.runnable -= 1;
+        self.machine.block(task, self.cpus[cpu].ran_ns, exits, now);
+        self.notifier.touch(task);
+        self.notifier.tell(Observation::Rests { task, at_ns: now });
+        self.accounts.overhead_ns += self.cpus[cpu].switched_ns(now);
+        self.cpus[cpu].vacate(now);
+    }
+
+    /// Takes a running task off its CPU, for good.
+    pub(super) fn take_off(&mut self, task: TaskId) {
+        let cpu = self.tasks[task].last_cpu as usize;
+        self.account(cpu);
+        self.leave_cpu(cpu, true);
+        self.cpus.set_due(cpu, NEVER);
+        self.cpus.ask(Some(cpu as u32));
+    }
+}

@@ -1,0 +1,50 @@
+//! From a run that ended to its report.
+
+use super::state::Engine;
+use divvy_results::figures::{Figures, MOST_TASK_CCDFS, TaskCcdfs};
+use divvy_results::metrics::{Row, jain};
+use divvy_results::report::Run;
+
+impl Engine<'_> {
+    pub(super) fn report(mut self, policy: &str, end_ns: u64) -> Run {
+        let cpu_time = self.cpu_time_ns(end_ns);
+        let figures = self.figures(end_ns);
+        let accounts = self.accounts;
+        Run {
+            policy: policy.to_owned(),
+            rep: self.setup.rep,
+            duration_ns: accounts.counted_ns(end_ns),
+            switches: accounts.switches,
+            migrations: Some(accounts.migrations),
+            decisions: Some(self.machine.decisions() - accounts.decisions_before),
+            utilization: if cpu_time == 0 { 0.0 } else { accounts.busy_ns as f64 / cpu_time as f64 },
+            jain: jain(&accounts.rows),
+            response_ns: accounts.delays.response.finish(),
+            wait_ns: accounts.delays.wait.finish(),
+            wait_buckets: accounts.delays.wait_buckets.finish(),
+            wake_delay_ns: accounts.delays.wake_delay.finish(),
+            slowdown: accounts.delays.slowdown.finish_ratio(),
+            tasks: accounts.rows.iter().map(|r| r.result(cpu_time)).collect(),
+            programs: self.programs.results(&self.machine),
+            first_decisions: accounts.first_decisions.finish(),
+            figures,
+            schedule: None,
+        }
+    }
+
+    /// The data of all figures but the timeline, which an observer keeps.
+    fn figures(&mut self, end_ns: u64) -> Option<Figures> {
+        let samples = self.sampling.samples.take()?;
+        let (rows, delays) = (&self.accounts.rows, &self.accounts.delays);
+        let few = rows.len() <= MOST_TASK_CCDFS;
+        let ccdfs =
+            |row: &Row| TaskCcdfs { response: row.delays.response.ccdf(), wait: row.delays.wait.ccdf() };
+        Some(Figures {
+            series: samples.finish(self.collected(end_ns), self.cpus.len()),
+            response: delays.response.ccdf(),
+            wait: delays.wait.ccdf(),
+            tasks: if few { rows.iter().map(ccdfs).collect() } else { Vec::new() },
+            timeline: None,
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! A run in progress: its parts, and how they are made from a workload.
+
+use std::collections::BTreeMap;
+
+use super::accounting::Accounting;
+use super::class::Class;
+use super::clock::{Clock, NEVER, Timer};
+use super::cpus::Cpus;
+use super::notifier::Notifier;
+use super::programs::Programs;
+use super::setup::Setup;
+use super::sync::{SyncObjects, Tokens};
+use super::tasks::Tasks;
+use super::violation::Violation;
+use crate::entitlement::Entitled;
+use divvy_policy::{CpuMask, Machine, Shown};
+use divvy_results::figures::Samples;
+use divvy_results::observation::Observer;
+use divvy_workload::program::Program;
+use divvy_workload::{Arrivals, Purpose, Workload, stream};
+
+/// One run in progress.
+pub struct Engine<'a> {
+    pub(super) workload: &'a Workload,
+    pub(super) setup: Setup,
+    /// Decides which task runs where.
+    pub(super) machine: Machine,
+    pub(super) clock: Clock,
+    pub(super) cpus: Cpus,
+    pub(super) tasks: Tasks,
+    /// By index into the workload's tasks.
+    pub(super) classes: Vec<Class>,
+    pub(super) programs: Programs,
+    pub(super) sync: SyncObjects,
+    /// The fluid model: what each task is entitled to.
+    pub(super) entitled: Entitled,
+    pub(super) accounts: Accounting,
+    pub(super) sampling: Sampling,
+    pub(super) notifier: Notifier<'a>,
+}
+
+/// Series over time, for figures.
+pub(super) struct Sampling {
+    pub wanted: bool,
+    pub samples: Option<Samples>,
+    /// When the next sample is due; [`NEVER`] without series.
+    pub due_ns: u64,
+}
+
+impl<'a> Engine<'a> {
+    /// A run of `workload` on `machine`, which must be new and have the workload's number of CPUs.
+    #[must_use]
+    pub fn new(workload: &'a Workload, machine: Machine, setup: Setup) -> Engine<'a> {
+        let n = workload.cpus as usize;
+        let mut engine = Engine {
+            workload,
+            machine,
+            clock: Clock::default(),
+            cpus: Cpus::new(n),
+            tasks: Tasks::new(),
+            classes: Vec::new(),
+            programs: Programs::default(),
+            sync: SyncObjects::new(workload),
+            entitled: Entitled::new(workload.cpus, setup.sharing, &workload.groups),
+            accounts: Accounting::new(n, workload.warmup_ns == 0, setup.schedule),
+            sampling: Sampling { wanted: false, samples: None, due_ns: NEVER },
+            notifier: Notifier::default(),
+            setup,
+        };
+        engine.make_groups();
+        engine.make_classes();
+        engine
+    }
+
+    /// Tells `observer` what happens to tasks. To be called before the run.
+    pub fn observe(&mut self, observer: Observer<'a>) {
+        self.notifier.observer = Some(observer);
+    }
+
+    /// Keeps series over time for the report's figures. To be called before the run.
+    pub fn keep_series(&mut self) {
+        self.sampling.wanted = true;
+        self.restart_samples();
+    }
+
+    /// Tells the observer the values that the policy keeps of each task, too. Returns what they are. To be called
+    /// before the run.
+    pub fn tell_of_values(&mut self) -> Vec<Shown> {
+        let shown = self.machine.shown();
+        self.notifier.values = shown.len() as u32;
+        shown
+    }
+
+    /// Begins the series over time, if they are wanted and the warm-up is over.
+    pub(super) fn restart_samples(&mut self) {
+        if self.sampling.wanted && self.accounts.warm {
+            let samples = Samples::new(self.clock.now_ns, self.setup.until_ns, self.accounts.rows.len());
+            self.sampling.due_ns = samples.due_ns();
+            self.sampling.samples = Some(samples);
+        }
+    }
+
+    pub(super) fn violation(&self, what: String) -> Violation {
+        Violation { at_ns: self.clock.now_ns, what }
+    }
+
+    /// A group's id in the machine is its index plus 1, because 0 is none.
+    fn make_groups(&mut self) {
+        for (group, id) in self.workload.groups.iter().zip(1..) {
+            let parent = group.parent.map_or(0, |parent| parent as u32 + 1);
+            self.machine.set_group(id, parent, group.weight.weight(), 0);
+        }
+    }
+
+    fn make_classes(&mut self) {
+        let workload = self.workload;
+        let mut processes: BTreeMap<&str, usize> = BTreeMap::new();
+        // Before all other timers: what begins when statistics do is counted.
+        if !self.accounts.warm {
+            self.clock.set(workload.warmup_ns, Timer::WarmedUp);
+        }
+        for (index, task) in workload.tasks.iter().enumerate() {
+            let process = task.process.as_deref().map(|name| {
+                let next = processes.len();
+                *processes.entry(name).or_insert(next)
+            });
+            let (first_row, rows) = self.accounts.add_rows(index, task, &self.setup.rows);
+            let executable = self.programs.number(workload.executable(index));
+            let left = match task.arrivals {
+                Arrivals::Open { limit, .. } => limit.unwrap_or(NEVER),
+                _ => 0,
+            };
+            let key = divvy_workload::instance(index, 0);
+            self.classes.push(Class {
+                program: Program::new(&task.program),
+                first_row,
+                rows,
+                weight: task.weight.weight(),
+                allowed: task.affinity.as_deref().map(mask),
+                process,
+                group: task.group,
+                executable,
+                born: 0,
+                arrivals: stream(self.setup.seed, self.setup.rep, key, Purpose::Arrival),
+                left,
+                stopped: false,
+                instance: 0,
+                tokens: Tokens::default(),
+            });
+            if task.arrivals != Arrivals::Forked {
+                self.clock.set(task.start_ns, Timer::Start { class: index as u32 });
+            }
+            if let Some(stop) = task.stop_ns {
+                self.clock.set(stop, Timer::Stop { class: index as u32 });
+            }
+        }
+        self.tasks.reserve_processes(processes.len());
+    }
+}
+
+fn mask(cpus: &[u32]) -> CpuMask {
+    let mut mask = CpuMask::default();
+    for &cpu in cpus {
+        mask[cpu as usize / 64] |= 1 << (cpu % 64);
+    }
+    mask
+}

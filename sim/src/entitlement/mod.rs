@@ -1,0 +1,443 @@
+//! Entitled service, as it accrues: what the GMS fluid model gives each task of the work that it brought.
+//!
+//! Generalized multiprocessor sharing (SFS paper, section 2.2): at any moment each backlogged task is served at
+//! a rate in proportion to its weight, but at no more than one CPU; what the capped ones leave goes to the others by
+//! weight. The fluid system gets each burst of CPU demand when the simulated task comes to it, and serves it in its
+//! own time: a task is backlogged there until all that it brought is served, however long the policy takes.
+//! It knows neither affinity nor what switches cost: a task bound to a crowded CPU is entitled to what the model gives
+//! it on all of them.
+//!
+//! Kept incrementally: with `rest` the weight of the tasks that are not capped and `q` the CPUs that these share,
+//! all of them advance along one virtual time, dV/dt = q / rest, and a task's service is its weight times the
+//! distance. A change of the backlogged set touches the capped tasks only (`water_filling.rs`).
+//!
+//! With a hierarchy of groups the weights are those rates themselves, worked out anew at each change of the backlogged set
+//! (`hierarchy.rs`): O(tasks and groups) a change.
+//!
+//! `oracle::gms` and `oracle::hierarchy` compute the same in exact fractions, by another method; tests compare the two.
+
+mod hierarchy;
+mod virtual_time;
+mod water_filling;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::sharing::{Division, Sharing};
+use divvy_policy::{TaskId, Weight};
+use divvy_workload::Group;
+use hierarchy::Hierarchy;
+use virtual_time::{Finish, Virtual};
+use water_filling::{Filled, Orders};
+
+/// One CPU as a weight, where weights are rates: 2^8 of them are exact in an `f64`.
+const CPU: f64 = (1_u64 << 44) as f64;
+
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    /// Its own weight.
+    nominal: u64,
+    /// The same, divided among the backlogged threads of its owner where that is asked for.
+    wanted: u64,
+    /// The weight in force: `wanted`, or in a hierarchy its rate.
+    weight: u64,
+    /// The process or group whose threads divide their weights, by number.
+    owner: Option<usize>,
+    /// 0 is none.
+    group: usize,
+    /// Service until `from`, in ns.
+    received_ns: f64,
+    /// Work left at `from`, in ns; infinite for a hog.
+    left_ns: f64,
+    /// V when it began to advance along it; or, if capped, the time.
+    from: Virtual,
+    from_ns: f64,
+    capped: bool,
+    backlogged: bool,
+    /// Version of its entry in `finishing`; other entries are void.
+    version: u32,
+}
+
+/// The fluid model's state.
+#[derive(Clone, Debug)]
+pub struct Entitled {
+    cpus: u64,
+    sharing: Sharing,
+    tasks: Vec<Share>,
+    /// Backlogged threads of each owner that divides its weight among them.
+    threads: Vec<Vec<TaskId>>,
+    /// The groups, if these have weights.
+    hierarchy: Option<Hierarchy>,
+    /// All backlogged tasks, in a hierarchy.
+    backlog: Vec<TaskId>,
+    /// All backlogged tasks, by weight.
+    orders: Orders,
+    /// The backlogged tasks that are capped at one CPU.
+    capped: Vec<TaskId>,
+    finishing: BinaryHeap<Reverse<Finish>>,
+    /// The task whose work is served next, and when; `None` if that must be found out anew.
+    served_next: Option<(TaskId, f64)>,
+    now_ns: f64,
+    v: Virtual,
+    /// dV/dt.
+    rate: f64,
+}
+
+impl Entitled {
+    /// A model of `cpus` CPUs, in which nothing is runnable yet.
+    #[must_use]
+    pub fn new(cpus: u32, sharing: Sharing, groups: &[Group]) -> Entitled {
+        Entitled {
+            cpus: cpus.into(),
+            sharing,
+            tasks: Vec::new(),
+            threads: Vec::new(),
+            hierarchy: sharing.groups.then(|| Hierarchy::new(groups)),
+            backlog: Vec::new(),
+            orders: Orders::new(),
+            capped: Vec::new(),
+            finishing: BinaryHeap::new(),
+            served_next: None,
+            now_ns: 0.0,
+            v: Virtual::default(),
+            rate: 0.0,
+        }
+    }
+
+    /// A new task with no service yet. `process` and `group` are numbers; tasks of the same one may divide their
+    /// weights, as [`Sharing`] says.
+    pub fn add(&mut self, task: TaskId, weight: Weight, process: Option<u32>, group: Option<usize>) {
+        let owner = self.owner(process, group);
+        let weight = weight.fixed();
+        let version = self.tasks.get(task as usize).map_or(0, |former| former.version + 1);
+        let fresh = Share {
+            nominal: weight,
+            wanted: weight,
+            weight,
+            owner,
+            group: group.map_or(0, |group| group + 1),
+            received_ns: 0.0,
+            left_ns: 0.0,
+            from: Virtual::default(),
+            from_ns: 0.0,
+            capped: false,
+            backlogged: false,
+            version,
+        };
+        if let Some(owner) = owner {
+            let n = self.threads.len().max(owner + 1);
+            self.threads.resize_with(n, Vec::new);
+        }
+        let i = task as usize;
+        if i >= self.tasks.len() {
+            self.tasks.resize(i + 1, fresh);
+        }
+        self.tasks[i] = fresh;
+    }
+
+    /// The number of the owner: even for processes, odd for groups.
+    fn owner(&self, process: Option<u32>, group: Option<usize>) -> Option<usize> {
+        if self.sharing.division == Division::None {
+            return None;
+        }
+        let group = group.filter(|_| self.sharing.by_group).map(|group| 2 * group + 1);
+        group.or(process.map(|process| 2 * process as usize))
+    }
+
+    /// The task brings work; `u64::MAX` has no end.
+    pub fn bring(&mut self, task: TaskId, work_ns: u64, now_ns: u64) {
+        self.advance(now_ns);
+        let work_ns = if work_ns == u64::MAX { f64::INFINITY } else { work_ns as f64 };
+        if self.tasks[task as usize].backlogged {
+            self.settle(task);
+            self.tasks[task as usize].left_ns += work_ns;
+            self.expect_finish(task);
+        } else {
+            self.tasks[task as usize].left_ns = work_ns;
+            self.join(task);
+        }
+    }
+
+    /// The task is gone, and with it the work that it brought.
+    pub fn withdraw(&mut self, task: TaskId, now_ns: u64) {
+        self.advance(now_ns);
+        if self.tasks[task as usize].backlogged {
+            self.leave(task);
+        }
+    }
+
+    /// The service to which the task is entitled since it was added, in ns.
+    pub fn service_ns(&mut self, task: TaskId, now_ns: u64) -> f64 {
+        self.advance(now_ns);
+        let share = &self.tasks[task as usize];
+        share.received_ns + self.since_settled(share)
+    }
+
+    // ---- time ----
+
+    /// Goes on to `now_ns`, by way of all tasks that are served before.
+    fn advance(&mut self, now_ns: u64) {
+        let now_ns = now_ns as f64;
+        if now_ns <= self.now_ns {
+            return;
+        }
+        loop {
+            let (task, at_ns) = self.served_next.unwrap_or_else(|| self.find_served_next());
+            self.served_next = Some((task, at_ns));
+            if at_ns > now_ns {
+                break;
+            }
+            self.pass(at_ns - self.now_ns);
+            // All of it, whatever the last digits of V say.
+            let share = &mut self.tasks[task as usize];
+            share.received_ns += std::mem::take(&mut share.left_ns);
+            self.leave(task);
+        }
+        self.pass(now_ns - self.now_ns);
+        self.now_ns = now_ns;
+    }
+
+    fn pass(&mut self, ns: f64) {
+        let ns = ns.max(0.0);
+        self.v = self.v.after(ns * self.rate);
+        self.now_ns += ns;
+    }
+
+    /// The task whose work is served next, and when; at infinity if there is none.
+    fn find_served_next(&mut self) -> (TaskId, f64) {
+        let mut next = (0, f64::INFINITY);
+        while let Some(Reverse(top)) = self.finishing.peek() {
+            let share = &self.tasks[top.task as usize];
+            if share.version == top.version && share.backlogged && !share.capped {
+                next = (top.task, self.now_ns + top.v.since(self.v) / self.rate);
+                break;
+            }
+            self.finishing.pop();
+        }
+        for &task in &self.capped {
+            let share = &self.tasks[task as usize];
+            let at_ns = share.from_ns + share.left_ns;
+            if at_ns < next.1 {
+                next = (task, at_ns);
+            }
+        }
+        next
+    }
+
+    fn since_settled(&self, share: &Share) -> f64 {
+        let served = match (share.backlogged, share.capped) {
+            (false, _) => 0.0,
+            (true, true) => self.now_ns - share.from_ns,
+            (true, false) => share.weight as f64 * self.v.since(share.from),
+        };
+        served.min(share.left_ns)
+    }
+
+    /// Adds what it got since the last time, so that its rate may change.
+    fn settle(&mut self, task: TaskId) {
+        let share = &self.tasks[task as usize];
+        let got = self.since_settled(share);
+        let share = &mut self.tasks[task as usize];
+        share.received_ns += got;
+        share.left_ns -= got;
+        (share.from, share.from_ns) = (self.v, self.now_ns);
+    }
+
+    fn expect_finish(&mut self, task: TaskId) {
+        let v = self.v;
+        self.served_next = None;
+        let share = &mut self.tasks[task as usize];
+        share.version += 1;
+        if !share.capped && share.left_ns.is_finite() {
+            let v = v.after(share.left_ns / share.weight as f64);
+            self.finishing.push(Reverse(Finish { v, task, version: share.version }));
+        }
+    }
+
+    // ---- the backlogged set ----
+
+    fn join(&mut self, task: TaskId) {
+        let v = self.v;
+        let share = &mut self.tasks[task as usize];
+        share.backlogged = true;
+        share.capped = false;
+        share.from = v;
+        self.orders.insert(task, share.weight);
+        if self.hierarchy.is_some() {
+            self.backlog.push(task);
+        }
+        if let Some(owner) = self.tasks[task as usize].owner {
+            self.threads[owner].push(task);
+            self.divide(owner);
+        }
+        self.share();
+        self.expect_finish(task);
+        self.cap();
+    }
+
+    /// The rest of its work is served, or withdrawn.
+    fn leave(&mut self, task: TaskId) {
+        self.settle(task);
+        let share = &mut self.tasks[task as usize];
+        self.orders.remove(task, share.weight);
+        share.backlogged = false;
+        if share.capped {
+            share.capped = false;
+            self.capped.retain(|&t| t != task);
+        }
+        self.backlog.retain(|&t| t != task);
+        if let Some(owner) = self.tasks[task as usize].owner {
+            self.threads[owner].retain(|&t| t != task);
+            self.divide(owner);
+        }
+        self.share();
+        self.cap();
+    }
+
+    fn divide(&mut self, owner: usize) {
+        let threads = std::mem::take(&mut self.threads[owner]);
+        for &thread in &threads {
+            let nominal = self.tasks[thread as usize].nominal;
+            let wanted = self.sharing.division.part(nominal, threads.len() as u64, self.cpus);
+            self.tasks[thread as usize].wanted = wanted;
+            if self.hierarchy.is_none() {
+                self.reweigh(thread, wanted);
+            }
+        }
+        self.threads[owner] = threads;
+    }
+
+    /// In a hierarchy, weights are rates.
+    fn share(&mut self) {
+        let Some(hierarchy) = &self.hierarchy else { return };
+        let share = |&task: &TaskId| (self.tasks[task as usize].group, self.tasks[task as usize].wanted);
+        let backlogged: Vec<(usize, u64)> = self.backlog.iter().map(share).collect();
+        let rates = hierarchy.rates(self.cpus, &backlogged);
+        for (i, rate) in rates.into_iter().enumerate() {
+            self.reweigh(self.backlog[i], ((rate * CPU).round() as u64).max(1));
+        }
+    }
+
+    fn reweigh(&mut self, task: TaskId, weight: u64) {
+        if self.tasks[task as usize].weight != weight {
+            self.settle(task);
+            let former = std::mem::replace(&mut self.tasks[task as usize].weight, weight);
+            self.orders.remove(task, former);
+            self.orders.insert(task, weight);
+            self.expect_finish(task);
+        }
+    }
+
+    // ---- rates ----
+
+    /// Decides anew which tasks are capped at one CPU, and with it the rate of the others.
+    fn cap(&mut self) {
+        let Filled { capped, cpus, weight } =
+            self.orders.fill(self.cpus, |task| self.tasks[task as usize].weight);
+        if !(capped.is_empty() && self.capped.is_empty()) {
+            self.change_capped(capped);
+        }
+        self.served_next = None;
+        self.rate = if weight == 0 { 0.0 } else { cpus as f64 / weight as f64 };
+    }
+
+    fn change_capped(&mut self, capped: Vec<TaskId>) {
+        let former = std::mem::take(&mut self.capped);
+        for &task in former.iter().filter(|t| !capped.contains(t)) {
+            self.set_capped(task, false);
+        }
+        for &task in capped.iter().filter(|t| !former.contains(t)) {
+            self.set_capped(task, true);
+        }
+        self.capped = capped;
+    }
+
+    fn set_capped(&mut self, task: TaskId, capped: bool) {
+        self.settle(task);
+        self.tasks[task as usize].capped = capped;
+        self.expect_finish(task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FOREVER: u64 = u64::MAX;
+
+    fn weight(fixed: u64) -> Weight {
+        Weight::from_fixed(fixed)
+    }
+
+    fn hogs(cpus: u32, weights: &[u64]) -> Entitled {
+        let mut e = Entitled::new(cpus, Sharing::default(), &[]);
+        for (i, &w) in weights.iter().enumerate() {
+            e.add(i as TaskId, weight(w), None, None);
+            e.bring(i as TaskId, FOREVER, 0);
+        }
+        e
+    }
+
+    fn services(e: &mut Entitled, n: u32, at_ns: u64) -> Vec<f64> {
+        (0..n).map(|t| e.service_ns(t, at_ns)).collect()
+    }
+
+    #[test]
+    fn one_cpu_is_divided_by_weight() {
+        assert_eq!(services(&mut hogs(1, &[5, 2, 1]), 3, 800), [500.0, 200.0, 100.0]);
+    }
+
+    /// The papers' example: 10:1:1 on two CPUs is 2:1:1.
+    #[test]
+    fn nobody_gets_more_than_a_cpu() {
+        assert_eq!(services(&mut hogs(2, &[10, 1, 1]), 3, 100), [100.0, 50.0, 50.0]);
+        assert_eq!(services(&mut hogs(4, &[100, 50, 1, 1, 1, 1, 1, 1]), 3, 300), [300.0, 300.0, 100.0]);
+        assert_eq!(services(&mut hogs(4, &[7, 3]), 2, 9), [9.0, 9.0]);
+    }
+
+    #[test]
+    fn rates_follow_arrivals_and_departures() {
+        let mut e = hogs(2, &[10, 1, 1]);
+        e.withdraw(1, 100); // 10:1 on two CPUs: both have their own
+        e.add(3, weight(1), None, None);
+        e.bring(3, FOREVER, 200); // 10:1:1 again
+        assert_eq!(services(&mut e, 4, 300), [300.0, 50.0, 50.0 + 100.0 + 50.0, 50.0]);
+    }
+
+    /// Weights 1 and 1 on one CPU: 30 ns of work against a hog takes 60 ns, and 10 more that come meanwhile 20.
+    #[test]
+    fn a_burst_ends_when_the_fluid_has_served_it() {
+        let mut e = hogs(1, &[1]);
+        e.add(1, weight(1), None, None);
+        e.bring(1, 30, 100);
+        e.bring(1, 10, 120);
+        assert_eq!(services(&mut e, 2, 180), [100.0 + 40.0, 40.0]);
+        assert_eq!(services(&mut e, 2, 200), [160.0, 40.0]);
+        e.bring(1, 10, 200);
+        assert_eq!(services(&mut e, 2, 1000), [1000.0 - 50.0, 50.0]);
+    }
+
+    /// Two CPUs, weights 10, 1, 1: the heavy one is capped and done after 10 ns; then the others have a CPU each.
+    #[test]
+    fn a_capped_burst_ends_too() {
+        let mut e = Entitled::new(2, Sharing::default(), &[]);
+        for (task, fixed, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
+            e.add(task, weight(fixed), None, None);
+            e.bring(task, work, 0);
+        }
+        assert_eq!(services(&mut e, 3, 30), [10.0, 25.0, 25.0]);
+    }
+
+    /// One CPU, a program of two threads and one of a single thread, all of weight 4: 2:2:4, then 4:4 when one ends.
+    #[test]
+    fn threads_of_a_process_divide_its_weight() {
+        let sharing = Sharing { division: Division::Evenly, ..Sharing::default() };
+        let mut e = Entitled::new(1, sharing, &[]);
+        for (task, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
+            e.add(task, weight(4), Some(process), None);
+            e.bring(task, work, 0);
+        }
+        assert_eq!(services(&mut e, 3, 40), [10.0, 10.0, 20.0]);
+        assert_eq!(services(&mut e, 3, 60), [20.0, 10.0, 30.0]);
+    }
+}

@@ -1,0 +1,6 @@
+//! What the repository's files say of each other: pages of papers/, mutants.txt, docs/tutorial.md and examples/.
+
+mod examples;
+mod mutants;
+mod papers;
+mod tutorial;
