@@ -13,7 +13,7 @@ impl Replay {
     /// ```
     /// use divvy_trace::{ReadOptions, WakePolicy, read_bytes, replayable};
     ///
-    /// let text = "make 7 [000] 1.000000000: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R \
+    /// let text = "swapper 0 [000] 1.000000000: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R \
     ///     ==> next_comm=make next_pid=7 next_prio=120\n\
     ///     make 7 [000] 1.004000000: sched:sched_switch: prev_comm=make prev_pid=7 prev_prio=120 prev_state=S \
     ///     ==> next_comm=swapper/0 next_pid=0 next_prio=120\n";

@@ -8,7 +8,7 @@ function bytesOf(base64) {
   return bytes;
 }
 
-/** What zlib packed. */
+/** Unpacks the packed data. */
 function inflated(base64) {
   const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream);

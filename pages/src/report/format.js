@@ -15,7 +15,7 @@ function digits(value) {
 function time(ns) {
   if (ns === undefined || ns === null) return "-";
   if (ns === 0) return "0";
-  // What rounds to 1000 of a unit is 1 of the next.
+  // A time that rounds to 1000 of a unit is shown as 1 of the next.
   const [unit, name] = UNITS.find(([unit]) => Math.abs(ns) >= 0.9995 * unit) ?? UNITS[3];
   return digits(ns / unit) + name;
 }

@@ -60,7 +60,7 @@ function download(text, name) {
   URL.revokeObjectURL(link.href);
 }
 
-/** What cannot be shown is said. */
+/** Shows a message if the page cannot be shown. */
 function orSay(promise) {
   promise.catch((error) => {
     document.getElementById("main").append(el("p", { class: "note", role: "alert" }, `This page cannot be shown: ${error}. It needs a browser of 2023 or later.`));

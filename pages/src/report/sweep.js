@@ -9,7 +9,7 @@ function textOf(measure) {
   return measure === "utilization" ? (value) => (value === undefined ? "-" : digits(100 * value) + "%") : ratio;
 }
 
-/** What a measure or a key is called. */
+/** The shown name of a measure or a key. */
 function nameOf(column) {
   return column.replace(/_ns$/, "").replaceAll("_", " ");
 }

@@ -78,7 +78,7 @@ function paletteOf(n, picked) {
 
 const GUTTER = 46;
 
-/** What a picture is painted with. Looking a colour up takes longer than painting with it: once a theme and task. */
+/** The colours of a timeline. Looking a colour up takes longer than painting, so it is done once per theme and task. */
 class Paints {
   at(theme, picked, tasks) {
     const key = `${theme} ${picked} ${tasks}`;
@@ -266,7 +266,7 @@ function isLight(color) {
 
 const MOST_LISTED = 500;
 
-/** What is visible, slice by slice. */
+/** The visible slices as a table. */
 function sliceTable(lanesList, window) {
   const rows = lanesList.flatMap(({ run, lanes }) => lanes.flatMap((lane, cpu) => {
     const found = [];
