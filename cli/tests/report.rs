@@ -67,7 +67,7 @@ fn run_script(page: &Path, script: &str, width: u32) {
         page.display(),
         said.join("\n")
     );
-    // Times are the machine's: they are for who reads on, with --nocapture.
+    // Times depend on the machine: --nocapture shows them.
     println!("{} at width {width}: {}", page.display(), said[0]);
 }
 

@@ -3,7 +3,7 @@
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
 /// Every other turn of 1 lasts half a quantum longer than it should, the next is cut by as much; those of 2 are cut to
-/// quarters. Over rounds nobody gains.
+/// quarters. Over rounds no task gains.
 #[test]
 fn drr_r2_overruns_are_owed() {
     let mut one = Lockstep::with("drr", 1, &[1, 1]);

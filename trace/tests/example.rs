@@ -1,4 +1,4 @@
-//! The committed recording: read in both formats, and compared with what perf itself says of it.
+//! The committed recording: read in both formats, and compared with the report of perf itself.
 
 use divvy_trace::{Cause, Filter, Grade, ReadOptions, Recording, Step, WakePolicy, read, replayable, scrub};
 use std::collections::BTreeSet;

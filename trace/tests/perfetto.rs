@@ -1,4 +1,4 @@
-//! Perfetto traces: what is written is read again, and damage is told apart from content.
+//! Perfetto traces: written data are read back, and damage is told apart from content.
 
 mod common;
 

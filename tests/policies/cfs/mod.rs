@@ -82,7 +82,7 @@ fn cfs_r3_r10_the_period_stretches_with_tasks_and_times_grow_with_cpus() {
     assert_eq!(equal(&[(LATENCY, 8 * MS as i64), (GRANULARITY, MS as i64)], 1, 9), MS);
 }
 
-/// A weight that asks for more than a CPU has the whole period; and nobody has nothing.
+/// A weight that asks for more than a CPU has the whole period; and every task has something.
 #[test]
 fn cfs_r4_a_slice_is_at_most_the_period() {
     assert_eq!(slices(&[(LATENCY, 1), (GRANULARITY, 1)], 1, &[15, 88761])[0], 1);
@@ -126,7 +126,7 @@ fn cfs_r5_r6_r7_a_short_sleeper_keeps_its_own() {
 }
 
 /// At 35 task 1 is at 45, in the turn that began when both were at 40. Task 3 comes, at 40 + 20/3, and its CPU chooses again:
-/// task 2. If modern (and with the same times) nobody is preempted for it.
+/// task 2. If modern (and with the same times) no task is preempted for it.
 #[test]
 fn cfs_r8_a_new_task_makes_its_cpu_choose_again() {
     let tasks: [(u64, u64, &[u64]); 3] = [(0, 1024, &[1000]), (0, 1024, &[1000]), (35, 1024, &[1000])];
@@ -137,7 +137,7 @@ fn cfs_r8_a_new_task_makes_its_cpu_choose_again() {
     assert_eq!(schedule(&times, &tasks, 60)[..3], [(1, 0, 20), (2, 20, 30), (1, 30, 40)]);
 }
 
-/// Task 1 is at 120 when it sleeps and nobody is left. Task 2 comes at 110: at 120 + 20, not at 0 + 20. At 150 it is at 180,
+/// Task 1 is at 120 when it sleeps and no task is left. Task 2 comes at 110: at 120 + 20, not at 0 + 20. At 150 it is at 180,
 /// and task 1 comes back at 160: enough to preempt.
 #[test]
 fn cfs_r5_min_vruntime_stays_when_nobody_is_left() {

@@ -245,7 +245,7 @@ fn eevdf_r9_r13_slices_grow_with_cpus() {
     }
 }
 
-/// On several CPUs: everything is done, nobody idles beside a waiting task (the bench checks), and equal ones get the same.
+/// On several CPUs: all work is done, no CPU idles beside a waiting task (the bench checks), and equal tasks get the same.
 #[test]
 fn eevdf_c3_on_several_cpus() {
     let mut rng = Rng(14);

@@ -159,7 +159,7 @@ impl Queue {
     }
 }
 
-/// P CPUs, their frontlog queues, and who is runnable and waits
+/// P CPUs, their frontlog queues, and the tasks that are runnable and wait
 struct Model {
     queue: Queue,
     on: Vec<u32>,

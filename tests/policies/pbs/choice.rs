@@ -6,7 +6,7 @@ use super::formula::{rank, ratio};
 use divvy_tests::bench::{Bench, MS, Program, SEC, State, Task, Watch};
 use divvy_tests::random::Rng;
 
-/// Every choice that a machine made: when, where, whom.
+/// Every choice that a machine made: time, CPU, task.
 #[derive(Default)]
 struct Choices(Vec<(u64, usize, TaskId)>);
 

@@ -365,7 +365,7 @@ fn sfs_r7_accuracy_grows_with_k() {
     }
 }
 
-/// Prints Figure 3: `cargo test -p divvy-sim --test policy_shares figure_3 -- --ignored --nocapture`
+/// Prints Figure 3: `cargo test -p divvy-tests --test policies figure_3 -- --ignored --nocapture`
 #[test]
 #[ignore = "prints a table"]
 fn sfs_r7_figure_3_table() {
@@ -433,7 +433,7 @@ fn sfs_r5_equal_weights_are_served_as_by_sfq() {
     assert!(apart <= Some(1), "{sfs:?}, {sfq:?}");
 }
 
-/// Virtual time while nobody is there stays at the last finish tag, and a newcomer begins there, a sleeper at its own.
+/// Virtual time stays at the last finish tag while there is no task. A newcomer begins there, a sleeper at its own tag.
 #[test]
 fn sfs_r3_r4_across_an_idle_time() {
     let mut judged = Judged::new(EXACT, 1);
