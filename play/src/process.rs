@@ -33,7 +33,7 @@ pub fn single(context: Context, launch: Launch, waits: bool) {
 /// Runs a process whose threads are instances. The calling thread starts them, also those that arrive later.
 pub fn threaded(context: Context, number: usize) {
     scope(|scope| {
-        // LogContents before the threads that were started are waited for: they may wait for those that were not.
+        // Report the failure before the scope joins its threads: they may wait for threads that were never started.
         if let Err(failure) = serve(context, number, scope) {
             context.fail(&failure);
         }

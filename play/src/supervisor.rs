@@ -110,7 +110,8 @@ impl Supervisor<'_> {
         let mut spawner = Spawner::new(context, SUPERVISOR);
         for number in 1..=context.setup.processes.len() {
             self.fork(|| threaded(context, number)).map_err(|error| {
-                format!("cannot start process {}: {error}", context.setup.processes[number - 1])
+                let name = context.setup.processes[number - 1];
+                format!("cannot start process {name}: {error}; raise `ulimit -u` and the cgroup's pids.max")
             })?;
         }
         spawner.begin(&mut |launch| self.start(launch, true))?;

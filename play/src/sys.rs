@@ -48,7 +48,7 @@ impl<T: SharedWord> SharedWords<T> {
 impl<T: SharedWord> Deref for SharedWords<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping is page-aligned, `count` words long, zeroed by the kernel and threads as long as `self`.
+        // SAFETY: the mapping is page-aligned, `count` words long, zeroed by the kernel and lives as long as `self`.
         // Zero is a value of every `SharedWord`, which is an atomic: other processes may write at any time.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr(), self.count) }
     }

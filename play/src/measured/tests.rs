@@ -10,7 +10,7 @@ fn workload(text: &str) -> Workload {
 }
 
 fn run_of(threads: Vec<MeasuredThread>) -> MeasuredRun {
-    MeasuredRun { policy: "kernel:test".into(), rep: 0, sharing: Sharing::default(), threads: threads }
+    MeasuredRun { policy: "kernel:test".into(), rep: 0, sharing: Sharing::default(), threads }
 }
 
 /// A hog that gets CPU time at the times of its stamps.
