@@ -3,12 +3,12 @@
 CARGO ?= cargo
 EXAMPLE := examples/compile-beside-interactive.perf.data
 POLICIES := eevdf,cfs,gr3,sfs,pbs:alpha=2
-# Of the virtual machine of `make vm`.
+# Number of CPUs of the virtual machine of `make vm`.
 CPUS ?= 2
 
-# The levels of `make test`, in their order. Each can be run alone.
+# The levels of `make test`, in order. Each can be run alone.
 LEVELS := gates test-rust test-report test-native test-bpf test-vm
-# All tests, and the command that they run, come from one build. It has every feature, so that nothing is built twice.
+# One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
 .PHONY: help demo test gates test-rust test-report test-native test-bpf test-vm mutants kernel vm bench bench-kernel fmt clean
@@ -31,23 +31,23 @@ help:
 demo: .need-build
 	$(CARGO) run --locked --release -p divvy -- replay $(EXAMPLE) -p $(POLICIES)
 
-# It does not run as root, so that what it builds belongs to who builds it; loading needs root.
+# Building needs no root, so that the files belong to the user. Loading a scheduler needs root.
 kernel: .need-kernel
 	$(CARGO) build --locked --release -p divvy --features kernel
 
-# What can be installed is installed first; a level that lacks something says so itself.
+# First installs all packages that can be installed. A level that still lacks something says so itself.
 test:
 	@$(MAKE) --no-print-directory --keep-going .need-kernel .need-bpf .need-vm || true
 	@.ci/need python3=python3
 	@.ci/levels $(LEVELS)
 
-# What can be said without running anything; .ci/gates lists the gates. Clippy and the documentation need what the build
-# with all features needs.
+# Checks the tree without running it; .ci/gates lists the gates. Clippy and the documentation need the same packages as the
+# build with all features.
 gates: .need-kernel
 	@.ci/gates
 
-# Level 1: no root. One test reads traces with Perfetto's own classes for Python; where they cannot be installed it says so,
-# and fails if DIVVY_REQUIRE_PERFETTO is set.
+# Level 1, without root. One test reads traces with Perfetto's own classes for Python. If they cannot be installed, it says
+# so; if DIVVY_REQUIRE_PERFETTO is set, it also fails.
 test-rust: .need-kernel
 	@.ci/need script=bsdutils
 	@python=$$(.ci/perfetto-python) || { \
@@ -56,8 +56,8 @@ test-rust: .need-kernel
 	echo "DIVVY_PYTHON=$${python:-python3} $(TEST)"; \
 	DIVVY_PYTHON=$${python:-python3} $(TEST)
 
-# Reports in a headless browser, still without root. Where there is none and none can be installed it says so, and fails
-# if DIVVY_REQUIRE_BROWSER is set.
+# Reports in a headless browser, still without root. If no browser can be installed, it says so; if DIVVY_REQUIRE_BROWSER is
+# set, it also fails.
 test-report: .need-kernel
 	@if .ci/need chromium=chromium,chromium-browser; then \
 		$(TEST) --test report -- --ignored --test-threads=1; \
@@ -68,21 +68,22 @@ test-report: .need-kernel
 test-native: .need-build
 	policy/native/fuzz.sh
 
-# Level 3: the same C as BPF programs, through the kernel's verifier, deciding as the native build does. It needs
-# root and a kernel that permits BPF; where it cannot run it says so, and fails if DIVVY_REQUIRE_BPF is set.
+# Level 3: the same C as BPF programs, which must pass the kernel's verifier and decide as the native build does. It needs
+# root and a kernel that permits BPF. If it cannot run, it says so; if DIVVY_REQUIRE_BPF is set, it also fails.
 test-bpf: .need-build
 	-@$(MAKE) --no-print-directory .need-bpf
 	@kernel/bpf/check.sh || { status=$$?; [ $$status = 77 ] && [ -z "$$DIVVY_REQUIRE_BPF" ] || exit $$status; }
 
-# Level 4: in a virtual machine, on a kernel with sched_ext. Its kernel is built once. All tests begin at once, and wait
-# for as many CPUs as their machines have (kernel/tests/vm/machine.rs).
+# Level 4: in a virtual machine, on a kernel with sched_ext, which is built once. All tests begin at once, and each waits
+# until as many CPUs are free as its machine has (kernel/tests/vm/machine.rs).
 test-vm: .need-vm .need-kernel
 	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic
 	kernel/vm/test
 	$(TEST) --no-run
 	$(TEST) --test vm -- --ignored --test-threads=64
 
-# The exit code is the shell's, and that of its last command is no error of make's.
+# The exit code comes from the last command in the shell, and make must not report it as an error. 70 is a failure of the
+# machine itself.
 vm: .need-vm
 	@kernel/vm/run --cpus $(CPUS) || [ $$? != 70 ]
 
@@ -93,7 +94,7 @@ mutants: .need-build
 bench: .need-build
 	$(CARGO) bench --locked -p divvy-sim -p divvy-lab
 
-# In the virtual machine, whose clock counts instructions: the same numbers each time.
+# Runs in the virtual machine. Its clock counts instructions, so the numbers are the same each time.
 bench-kernel: .need-vm kernel
 	@.ci/need perf=linux-perf,linux-tools-generic
 	kernel/bench/cost
@@ -121,7 +122,7 @@ clean:
 	@.ci/need clang-19=clang-19,clang pkg-config=pkg-config make=make /usr/include/gelf.h=libelf-dev,zlib1g-dev \
 		/usr/include/linux/bpf.h=linux-libc-dev
 
-# The kernel's source comes last, and kernel/vm/build says what to do where there is no such package.
+# The kernel's source comes last: kernel/vm/build says what to do if there is no such package.
 .PHONY: .need-vm
 .need-vm:
 	@.ci/need qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio cc=build-essential \

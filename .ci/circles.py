@@ -2,14 +2,14 @@
 
 A file uses another if a path in it (`crate::a::b`, `super::b`, `self::b`, or `b::..` for a module that it declares) ends at
 an item of that file. An item that a module only re-exports belongs to the file that defines it. Declaring a module
-(`mod b;`) and re-exporting from one's own modules (`pub use b::X`) is no use: somebody has to. What stands in
-`#[cfg(test)] mod` is left out.
+(`mod b;`) and re-exporting from one's own modules (`pub use b::X`) do not count as uses, because they cannot be avoided.
+Tests (`#[cfg(test)] mod`) are left out.
 """
 
 import re
 from pathlib import PurePosixPath
 
-# What is neither code nor a path: comments, strings, characters, lifetimes.
+# Text that is no code: comments, strings, characters, lifetimes.
 NOT_CODE = re.compile(
     r'//[^\n]*|/\*.*?\*/|\bb?r(?P<h>#*)".*?"(?P=h)|b?"(?:\\.|[^"\\])*"'
     r"|b?'(?:\\(?:u\{[^}]*\}|x..|.)|[^'\\])'|'\w+",

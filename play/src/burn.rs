@@ -1,26 +1,26 @@
-//! CPU time, used up exactly: a loop in registers, measured by the thread's own CPU clock.
+//! Uses an exact amount of CPU time: a loop in registers, measured by the thread's own CPU clock.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::clock;
 
-/// CPU time between two looks at the clocks, which are system calls.
+/// CPU time between two reads of the clocks. A read is a system call, so reading more often costs more.
 pub const CHUNK_NS: u64 = 200_000;
 
-/// A rest as short as this is carried over to the next burst: looking at the clock costs as much.
+/// A remainder up to this is carried over to the next burst, because reading the clock costs as much.
 const SLACK_NS: u64 = 1_000;
 
-/// Turns of the loop between two looks at the flag.
+/// Iterations of the loop between two reads of the flag.
 const LAP: u64 = 16;
 
-/// How fast the loop is, learnt as it runs: clocks of processors change.
+/// How fast the loop is. It is updated as the loop runs, because processors change their clock rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Speed {
     laps_per_ns: f64,
 }
 
-/// A look at both clocks of a thread.
+/// Both clocks of a thread at one moment, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// CLOCK_MONOTONIC.
@@ -30,7 +30,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Now, of the calling thread.
+    /// Reads the clocks of the calling thread.
     pub fn now() -> Stamp {
         let cpu_ns = clock::thread_cpu_ns();
         Stamp { at_ns: clock::monotonic_ns(), cpu_ns }
@@ -38,7 +38,7 @@ impl Stamp {
 }
 
 impl Speed {
-    /// Measures it in a few milliseconds.
+    /// Measures the speed in a few milliseconds.
     pub fn measure() -> Speed {
         const ENOUGH_NS: u64 = 2_000_000;
         let flag = AtomicU32::new(0);
@@ -59,23 +59,25 @@ impl Speed {
     }
 
     fn learn(&mut self, laps: u64, took_ns: u64) {
-        // Short pieces say more about the clocks than about the loop, and an interrupted one is slower, once.
+        // In a short piece the cost of reading the clocks dominates. An interrupted piece is slower, but only once, so one
+        // measurement changes the speed little.
         if took_ns >= CHUNK_NS / 4 {
-            let seen = laps as f64 / took_ns as f64;
+            let measured = laps as f64 / took_ns as f64;
             self.laps_per_ns +=
-                (seen.clamp(self.laps_per_ns / 2.0, self.laps_per_ns * 2.0) - self.laps_per_ns) / 8.0;
+                (measured.clamp(self.laps_per_ns / 2.0, self.laps_per_ns * 2.0) - self.laps_per_ns) / 8.0;
         }
     }
 }
 
-/// Uses CPU time until the thread's clock is at `target_ns` (`u64::MAX` never is), or `stop` is not 0. `stamp` is the
-/// last look at the clocks, and is kept up; `seen` is told each look, the one before and whether to go on.
+/// Uses CPU time until the thread's CPU clock reaches `target_ns` (`u64::MAX` means never), or `stop` is not 0. `stamp` is
+/// the last read of the clocks and is updated. `on_read` gets the previous and the new read each time, and returns whether
+/// to go on.
 pub fn burn(
     speed: &mut Speed,
     target_ns: u64,
     stop: &AtomicU32,
     stamp: &mut Stamp,
-    seen: &mut dyn FnMut(Stamp, Stamp) -> bool,
+    on_read: &mut dyn FnMut(Stamp, Stamp) -> bool,
 ) {
     while stop.load(Ordering::Relaxed) == 0 {
         let left = target_ns.saturating_sub(stamp.cpu_ns);
@@ -87,13 +89,14 @@ pub fn burn(
         let now = Stamp::now();
         speed.learn(done, now.cpu_ns.saturating_sub(stamp.cpu_ns));
         let before = std::mem::replace(stamp, now);
-        if !seen(before, now) {
+        if !on_read(before, now) {
             return;
         }
     }
 }
 
-/// Turns of a loop that nothing can shorten: each needs the one before. Gives the laps done, all unless stopped.
+/// Runs a loop that the compiler cannot shorten, because each iteration needs the one before. Returns the number of laps
+/// done: all of them unless stopped.
 #[inline(never)]
 fn spin(laps: u64, stop: &AtomicU32) -> u64 {
     let mut x = black_box(1_u64);
@@ -113,10 +116,10 @@ fn spin(laps: u64, stop: &AtomicU32) -> u64 {
 mod tests {
     use super::*;
 
-    /// The clock that it is measured by is the thread's own, so no load on the machine can make this fail; only what
-    /// the kernel charges to the thread between two looks can, once. Hence the least of several.
+    /// The clock is the thread's own, so no load on the machine can make this fail. Only time that the kernel charges to
+    /// the thread between two reads can, and rarely. So the test takes the least of several.
     #[test]
-    fn demand_is_met_in_sum_and_each_time() {
+    fn each_demand_and_their_sum_are_met() {
         let mut speed = Speed::measure();
         let go = AtomicU32::new(0);
         let mut stamp = Stamp::now();
@@ -135,12 +138,12 @@ mod tests {
     fn a_flag_stops_it() {
         let stop = AtomicU32::new(0);
         let mut stamp = Stamp::now();
-        let mut looks = 0;
+        let mut reads = 0;
         burn(&mut Speed::measure(), u64::MAX, &stop, &mut stamp, &mut |_, _| {
-            looks += 1;
-            stop.store(u32::from(looks == 3), Ordering::Relaxed);
+            reads += 1;
+            stop.store(u32::from(reads == 3), Ordering::Relaxed);
             true
         });
-        assert_eq!(looks, 3);
+        assert_eq!(reads, 3);
     }
 }

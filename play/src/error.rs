@@ -1,8 +1,8 @@
-//! Why a workload could not be played.
+//! The error of a run on the real machine.
 
 use thiserror::Error;
 
-/// Why a workload could not be played, or not to its end.
+/// Why a workload could not be played, or not to its end. Each message names the place and a remedy.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PlayError {
     /// The machine or the kernel lacks something, or permission is missing.
@@ -11,7 +11,7 @@ pub enum PlayError {
     /// The workload does not fit the options.
     #[error("{0}")]
     Workload(String),
-    /// The run broke off.
+    /// The run started and could not go on.
     #[error("{0}")]
     Broken(String),
 }

@@ -1,4 +1,4 @@
-//! Weights as they are, told to a scheduler of divvy that is loaded.
+//! Exact weights, given to a divvy scheduler that is loaded.
 
 use std::io;
 
@@ -12,10 +12,10 @@ use super::scheduler;
 use super::weight::{ByNice, Scale, SetWeight, nice_of};
 use divvy_kernel::load::{Reply, Request, ask};
 
-/// What a run under a scheduler of divvy is reported as begins with this.
+/// Start of the policy name of a run under a divvy scheduler.
 const OURS: &str = "kernel:divvy_";
 
-/// Exact weights where a scheduler of divvy is loaded and takes commands of this user, else nice values.
+/// Sets exact weights if a divvy scheduler is loaded and takes commands from this user; otherwise nice values.
 #[derive(Debug)]
 pub struct ByScheduler {
     by_nice: ByNice,
@@ -23,7 +23,7 @@ pub struct ByScheduler {
 }
 
 impl ByScheduler {
-    /// Nothing is prepared. The scale is for nice values.
+    /// Makes one that is not prepared yet. `scale` is for nice values.
     pub fn new(scale: Scale) -> ByScheduler {
         ByScheduler { by_nice: ByNice::new(scale), is_exact: false }
     }
@@ -49,7 +49,7 @@ impl SetWeight for ByScheduler {
         if !self.is_exact {
             return self.by_nice.set(tid, class, weight);
         }
-        // Where a nice value is the weight, no time is lost by asking the scheduler, which is a process of its own.
+        // A weight that has a nice value needs no request to the scheduler, which is another process and takes longer.
         if nice_of(weight).is_some_and(|nice| set_nice(tid, nice)) {
             return Ok(());
         }
@@ -57,7 +57,7 @@ impl SetWeight for ByScheduler {
     }
 }
 
-/// Nice values, and why they are not exact weights.
+/// The result of preparing nice values, with the reason why weights are not exact.
 fn without(by_nice: Result<Option<String>, PlayError>, problem: &str) -> Result<Option<String>, PlayError> {
     let reason = format!("the loaded scheduler would have set weights exactly, but {problem}");
     match by_nice {
@@ -75,13 +75,20 @@ fn number(tid: Pid) -> u32 {
     tid.as_raw_nonzero().get().unsigned_abs()
 }
 
-/// Whether the scheduler obeys, or why not.
+/// Sends a command to the scheduler.
+///
+/// # Errors
+/// Why the scheduler did not obey.
 fn command(request: &Request) -> Result<(), String> {
     match ask(request) {
         Ok(Reply::Weight { .. }) => Ok(()),
-        Ok(Reply::NoTask) => Err("it has no place for this thread: see --pool of divvy load".to_owned()),
+        Ok(Reply::NoTask) => {
+            Err("it has no room for this thread: load it with a larger --pool (divvy load)".to_owned())
+        }
         Ok(Reply::Bad { problem } | Reply::Failed { problem }) => Err(problem),
-        Ok(reply) => Err(format!("it answers {reply:?}")),
+        Ok(reply) => Err(format!(
+            "it gave an unexpected answer, {reply:?}: load the scheduler of this version of divvy"
+        )),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -91,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_permission_nice_values_do_and_the_reason_is_told() {
+    fn without_permission_nice_values_are_used_and_the_reason_is_given() {
         let told = |by_nice| without(by_nice, "no permission");
         let reason = "the loaded scheduler would have set weights exactly, but no permission";
         assert_eq!(told(Ok(Some("to 1%".to_owned()))), Ok(Some(format!("to 1%; {reason}"))));

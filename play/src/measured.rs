@@ -1,8 +1,9 @@
-//! From what was seen of real threads that ran a workload to a run's report: the rows, the fluid model and the
-//! statistics are those of a simulation.
+//! Turns the observations of real threads into the report of a run. The rows, the fluid model and the statistics are those
+//! of a simulation.
 //!
-//! What was seen of a thread between two stamps of its CPU clock is not known. Its service error is taken at stamps
-//! only, so its extremes are as sharp as stamps are dense; where statistics begin, service is interpolated.
+//! The service of a thread is known at its stamps, which are reads of its CPU clock, and not between them. Its service error
+//! is taken at stamps only, so the extremes are as precise as stamps are frequent. At the end of the warm-up, service is
+//! interpolated.
 
 use divvy_policy::TaskId;
 use divvy_results::metrics;
@@ -12,135 +13,138 @@ use divvy_sim::entitlement::Entitled;
 use divvy_sim::sharing::Sharing;
 use divvy_workload::{Task, Workload};
 
-/// Something that was seen of a thread. Times are those of the run, from 0.
+/// An event that a thread observed of itself. Times are times of the run, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sight {
-    /// It came upon so much work; `u64::MAX` has no end.
-    Brings {
+pub enum Observation {
+    /// The program asked for work.
+    WorkArrives {
         /// When, in ns.
         at_ns: u64,
-        /// How much.
+        /// CPU time that it needs, in ns; `u64::MAX` means without end.
         work_ns: u64,
     },
-    /// Its CPU clock.
+    /// A read of its CPU clock.
     Stamp {
         /// When, in ns.
         at_ns: u64,
-        /// CPU time since its birth.
+        /// CPU time since its start, in ns.
         received_ns: u64,
     },
     /// It got a CPU for the first time since a wake-up.
     Ran {
         /// When it woke, in ns.
         woken_ns: u64,
-        /// How long that took.
+        /// The time from the wake-up to the CPU, in ns.
         delay_ns: u64,
     },
-    /// A job is done.
+    /// A job is finished.
     JobDone {
         /// When it was due, in ns.
         began_ns: u64,
-        /// When it was done, in ns.
+        /// When it was finished, in ns.
         ended_ns: u64,
-        /// CPU time that it got.
+        /// CPU time that it got, in ns.
         service_ns: u64,
-        /// Time that it was runnable without a CPU.
+        /// Time that it was runnable without a CPU, in ns.
         wait_ns: u64,
     },
 }
 
-/// What was seen of one instance of a task.
+/// The measurements of one instance of a task.
 #[derive(Clone, Debug, Default)]
-pub struct Life {
+pub struct MeasuredThread {
     /// Index into the workload's tasks.
     pub class: usize,
     /// Its number among the instances of its task, from 0.
     pub number: u32,
-    /// When it became runnable for the first time, or began to think.
-    pub born_ns: u64,
-    /// When it was gone.
+    /// When it became runnable for the first time, or began to think, in ns of the run.
+    pub started_ns: u64,
+    /// When it ended, in ns of the run.
     pub ended_ns: u64,
-    /// CPU time in all.
+    /// Total CPU time, in ns.
     pub received_ns: u64,
-    /// Times that it left its CPU since statistics began.
+    /// How often it left its CPU after the warm-up.
     pub switches: u64,
-    /// Times that it ran on another CPU than the last time since statistics began, where that is known.
+    /// How often it changed its CPU after the warm-up. `None` if the kernel does not count that.
     pub migrations: Option<u64>,
-    /// In the order in which they were seen.
-    pub sights: Vec<Sight>,
+    /// The observations, in the order in which they were made.
+    pub observations: Vec<Observation>,
 }
 
-/// A run of real threads.
+/// The measurements of a run.
 #[derive(Clone, Debug)]
-pub struct Observation {
-    /// Who scheduled them.
+pub struct MeasuredRun {
+    /// Name of the scheduler.
     pub policy: String,
-    /// Repetition.
+    /// Number of the repetition, from 0.
     pub rep: u32,
-    /// What tasks are entitled to by their weights.
+    /// The service that tasks are entitled to by their weights.
     pub sharing: Sharing,
-    /// In any order.
-    pub lives: Vec<Life>,
+    /// The threads, in any order.
+    pub threads: Vec<MeasuredThread>,
 }
 
-/// What a run came to. Whoever was seen after the workload's end is taken to have been seen then.
-pub fn report(workload: &Workload, observation: &Observation) -> Run {
-    let mut account = Account::new(workload, observation);
-    for event in events(observation, account.end_ns) {
+/// The report of a run. Events after the end of the workload count as events at its end.
+pub fn report(workload: &Workload, measured_run: &MeasuredRun) -> Run {
+    let mut account = Account::new(workload, measured_run);
+    for event in events(measured_run, account.end_ns) {
         account.take(event);
     }
-    account.report(observation)
+    account.report(measured_run)
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
-    Born,
-    Seen(Sight),
-    Gone,
+enum EventKind {
+    Started,
+    Observed(Observation),
+    Ended,
 }
 
-/// Something that happened to a life, by index.
+/// An event of a thread, given by index.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     at_ns: u64,
-    life: usize,
-    what: What,
+    thread: usize,
+    kind: EventKind,
 }
 
-/// All that happened, in order; of one life, in the order in which it was seen.
-fn events(observation: &Observation, end_ns: u64) -> Vec<Event> {
+/// All events in order of time. Events of one thread stay in the order in which it made them.
+fn events(measured_run: &MeasuredRun, end_ns: u64) -> Vec<Event> {
     let mut events = Vec::new();
-    for (life, seen) in observation.lives.iter().enumerate() {
-        let mut last_ns = seen.born_ns.min(end_ns);
-        let mut add = |at_ns: u64, what: What| {
-            // A wake-up is told late; nothing else is.
+    for (thread, measured) in measured_run.threads.iter().enumerate() {
+        let mut last_ns = measured.started_ns.min(end_ns);
+        let mut add = |at_ns: u64, kind: EventKind| {
+            // A wake-up is observed after it happened; other events at once.
             last_ns = last_ns.max(at_ns.min(end_ns));
-            events.push(Event { at_ns: last_ns, life, what });
+            events.push(Event { at_ns: last_ns, thread, kind });
         };
-        add(seen.born_ns, What::Born);
-        seen.sights.iter().for_each(|&sight| add(sight.at_ns(), What::Seen(sight)));
-        add(seen.ended_ns, What::Gone);
+        add(measured.started_ns, EventKind::Started);
+        measured
+            .observations
+            .iter()
+            .for_each(|&observation| add(observation.at_ns(), EventKind::Observed(observation)));
+        add(measured.ended_ns, EventKind::Ended);
     }
     events.sort_by_key(|event| event.at_ns);
     events
 }
 
-impl Sight {
+impl Observation {
     fn at_ns(&self) -> u64 {
         match *self {
-            Self::Brings { at_ns, .. } | Self::Stamp { at_ns, .. } => at_ns,
+            Self::WorkArrives { at_ns, .. } | Self::Stamp { at_ns, .. } => at_ns,
             Self::Ran { woken_ns, .. } => woken_ns,
             Self::JobDone { ended_ns, .. } => ended_ns,
         }
     }
 }
 
-impl Life {
-    /// CPU time at this moment, on a line between the stamps around it.
+impl MeasuredThread {
+    /// CPU time at this moment in ns, interpolated between the stamps around it.
     fn received_at(&self, at_ns: u64) -> u64 {
-        let (mut before, mut after) = ((self.born_ns, 0), (self.ended_ns, self.received_ns));
-        for sight in &self.sights {
-            if let Sight::Stamp { at_ns: stamped_ns, received_ns } = *sight {
+        let (mut before, mut after) = ((self.started_ns, 0), (self.ended_ns, self.received_ns));
+        for observation in &self.observations {
+            if let Observation::Stamp { at_ns: stamped_ns, received_ns } = *observation {
                 if stamped_ns > at_ns {
                     after = (stamped_ns, received_ns);
                     break;
@@ -157,12 +161,12 @@ impl Life {
     }
 }
 
-/// What is known of a life so far.
+/// The state of a thread's evaluation.
 #[derive(Clone, Copy, Debug)]
-struct Standing {
+struct ThreadAccount {
     row: usize,
     alive: bool,
-    /// Received and entitled when statistics began.
+    /// Received and entitled service at the end of the warm-up.
     received_before_ns: u64,
     entitled_before_ns: f64,
     error_min_ns: f64,
@@ -171,9 +175,9 @@ struct Standing {
 
 struct Account<'a> {
     workload: &'a Workload,
-    lives: &'a [Life],
-    standings: Vec<Standing>,
-    /// The number of each life's process, where threads divide their weight.
+    threads: &'a [MeasuredThread],
+    accounts: Vec<ThreadAccount>,
+    /// The process of each task, by number. The threads of a process may divide its weight.
     processes: Vec<Option<u32>>,
     entitled: Entitled,
     rows: Vec<Row>,
@@ -183,7 +187,7 @@ struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    fn new(workload: &'a Workload, observation: &'a Observation) -> Account<'a> {
+    fn new(workload: &'a Workload, measured_run: &'a MeasuredRun) -> Account<'a> {
         let mut rows = Vec::new();
         let mut places = Vec::new();
         for task in &workload.tasks {
@@ -191,10 +195,10 @@ impl<'a> Account<'a> {
             places.push((rows.len(), own.len()));
             rows.extend(own);
         }
-        let standing = |life: &Life| {
-            let (first, count) = places[life.class];
-            Standing {
-                row: first + (life.number as usize).min(count - 1),
+        let account = |thread: &MeasuredThread| {
+            let (first, count) = places[thread.class];
+            ThreadAccount {
+                row: first + (thread.number as usize).min(count - 1),
                 alive: false,
                 received_before_ns: 0,
                 entitled_before_ns: 0.0,
@@ -202,13 +206,13 @@ impl<'a> Account<'a> {
                 error_max_ns: 0.0,
             }
         };
-        let last_ns = observation.lives.iter().map(|life| life.ended_ns).max().unwrap_or(0);
+        let last_ns = measured_run.threads.iter().map(|thread| thread.ended_ns).max().unwrap_or(0);
         Account {
             workload,
-            lives: &observation.lives,
-            standings: observation.lives.iter().map(standing).collect(),
+            threads: &measured_run.threads,
+            accounts: measured_run.threads.iter().map(account).collect(),
             processes: processes(workload),
-            entitled: Entitled::new(workload.cpus, observation.sharing, &workload.groups),
+            entitled: Entitled::new(workload.cpus, measured_run.sharing, &workload.groups),
             rows,
             delays: Delays::default(),
             warm: workload.warmup_ns == 0,
@@ -220,96 +224,100 @@ impl<'a> Account<'a> {
         if !self.warm && event.at_ns >= self.workload.warmup_ns {
             self.warm_up();
         }
-        let (life, task) = (event.life, id(event.life));
-        match event.what {
-            What::Born => {
-                let class = self.lives[life].class;
+        let (thread, task) = (event.thread, id(event.thread));
+        match event.kind {
+            EventKind::Started => {
+                let class = self.threads[thread].class;
                 let Task { weight, group, .. } = &self.workload.tasks[class];
                 self.entitled.add(task, weight.weight(), self.processes[class], *group);
-                self.standings[life].alive = true;
+                self.accounts[thread].alive = true;
             }
-            What::Seen(Sight::Brings { work_ns, .. }) => self.entitled.bring(task, work_ns, event.at_ns),
-            What::Seen(Sight::Stamp { received_ns, .. }) => self.stamp(life, received_ns, event.at_ns),
-            What::Seen(Sight::Ran { woken_ns, delay_ns }) => {
+            EventKind::Observed(Observation::WorkArrives { work_ns, .. }) => {
+                self.entitled.bring(task, work_ns, event.at_ns)
+            }
+            EventKind::Observed(Observation::Stamp { received_ns, .. }) => {
+                self.stamp(thread, received_ns, event.at_ns)
+            }
+            EventKind::Observed(Observation::Ran { woken_ns, delay_ns }) => {
                 if self.counts(woken_ns) {
-                    self.rows[self.standings[life].row].delays.wake_delay.record(delay_ns);
+                    self.rows[self.accounts[thread].row].delays.wake_delay.record(delay_ns);
                     self.delays.wake_delay.record(delay_ns);
                 }
             }
-            What::Seen(Sight::JobDone { began_ns, ended_ns, service_ns, wait_ns }) => {
-                let row = &mut self.rows[self.standings[life].row];
+            EventKind::Observed(Observation::JobDone { began_ns, ended_ns, service_ns, wait_ns }) => {
+                let row = &mut self.rows[self.accounts[thread].row];
                 row.finished_ns = row.finished_ns.max(Some(event.at_ns));
                 if self.counts(began_ns) {
                     let response_ns = ended_ns.saturating_sub(began_ns);
                     let job = Job { response_ns, wait_ns, service_ns };
-                    self.rows[self.standings[life].row].delays.job(job);
+                    self.rows[self.accounts[thread].row].delays.job(job);
                     self.delays.job(job);
                 }
             }
-            What::Gone => self.bury(life, event.at_ns),
+            EventKind::Ended => self.end_thread(thread, event.at_ns),
         }
     }
 
-    /// Whether what began then is counted.
+    /// Whether a wake-up or a job that began at this time counts.
     fn counts(&self, began_ns: u64) -> bool {
         self.warm && began_ns >= self.workload.warmup_ns
     }
 
-    /// Statistics begin: what came before does not count, but for when a task's last job was done.
+    /// Ends the warm-up: nothing before it counts, except the time at which a task's last job was finished.
     fn warm_up(&mut self) {
         self.warm = true;
         let now = self.workload.warmup_ns;
-        for life in 0..self.lives.len() {
-            if self.standings[life].alive {
-                let entitled = self.entitled.service_ns(id(life), now);
-                let standing = &mut self.standings[life];
-                standing.entitled_before_ns = entitled;
-                standing.received_before_ns = self.lives[life].received_at(now);
+        for thread in 0..self.threads.len() {
+            if self.accounts[thread].alive {
+                let entitled = self.entitled.service_ns(id(thread), now);
+                let account = &mut self.accounts[thread];
+                account.entitled_before_ns = entitled;
+                account.received_before_ns = self.threads[thread].received_at(now);
             }
         }
         self.rows.iter_mut().for_each(Row::reset);
     }
 
-    fn stamp(&mut self, life: usize, received_ns: u64, now_ns: u64) {
+    fn stamp(&mut self, thread: usize, received_ns: u64, now_ns: u64) {
         if !self.warm {
             return;
         }
-        let entitled = self.entitled.service_ns(id(life), now_ns);
-        let standing = &mut self.standings[life];
-        let received = received_ns as f64 - standing.received_before_ns as f64;
-        let error_ns = received - (entitled - standing.entitled_before_ns);
-        standing.error_min_ns = standing.error_min_ns.min(error_ns);
-        standing.error_max_ns = standing.error_max_ns.max(error_ns);
+        let entitled = self.entitled.service_ns(id(thread), now_ns);
+        let account = &mut self.accounts[thread];
+        let received = received_ns as f64 - account.received_before_ns as f64;
+        let error_ns = received - (entitled - account.entitled_before_ns);
+        account.error_min_ns = account.error_min_ns.min(error_ns);
+        account.error_max_ns = account.error_max_ns.max(error_ns);
     }
 
-    fn bury(&mut self, life: usize, now_ns: u64) {
-        let received_ns = self.lives[life].received_ns;
-        self.entitled.withdraw(id(life), now_ns);
-        self.standings[life].alive = false;
+    fn end_thread(&mut self, thread: usize, now_ns: u64) {
+        let received_ns = self.threads[thread].received_ns;
+        self.entitled.withdraw(id(thread), now_ns);
+        self.accounts[thread].alive = false;
         if !self.warm {
             return;
         }
-        self.stamp(life, received_ns, now_ns);
-        let standing = self.standings[life];
-        let entitled = self.entitled.service_ns(id(life), now_ns);
-        let row = &mut self.rows[standing.row];
-        row.service_ns += received_ns.saturating_sub(standing.received_before_ns);
-        row.entitled_ns += entitled - standing.entitled_before_ns;
-        row.error_min_ns = row.error_min_ns.min(standing.error_min_ns);
-        row.error_max_ns = row.error_max_ns.max(standing.error_max_ns);
+        self.stamp(thread, received_ns, now_ns);
+        let account = self.accounts[thread];
+        let entitled = self.entitled.service_ns(id(thread), now_ns);
+        let row = &mut self.rows[account.row];
+        row.service_ns += received_ns.saturating_sub(account.received_before_ns);
+        row.entitled_ns += entitled - account.entitled_before_ns;
+        row.error_min_ns = row.error_min_ns.min(account.error_min_ns);
+        row.error_max_ns = row.error_max_ns.max(account.error_max_ns);
     }
 
-    fn report(self, observation: &Observation) -> Run {
+    fn report(self, measured_run: &MeasuredRun) -> Run {
         let duration_ns = self.end_ns.saturating_sub(self.workload.warmup_ns);
         let cpu_time_ns = duration_ns * u64::from(self.workload.cpus);
         let busy_ns: u64 = self.rows.iter().map(|row| row.service_ns).sum();
-        let lives = &observation.lives;
+        let threads = &measured_run.threads;
         Run {
-            policy: observation.policy.clone(),
-            rep: observation.rep,
+            policy: measured_run.policy.clone(),
+            rep: measured_run.rep,
             duration_ns,
-            switches: lives.iter().map(|life| life.switches).sum(),
-            migrations: lives.iter().map(|life| life.migrations).sum(),
+            switches: threads.iter().map(|thread| thread.switches).sum(),
+            migrations: threads.iter().map(|thread| thread.migrations).sum(),
             decisions: None,
             utilization: if cpu_time_ns == 0 { 0.0 } else { busy_ns as f64 / cpu_time_ns as f64 },
             jain: metrics::jain(&self.rows),
@@ -327,9 +335,9 @@ impl<'a> Account<'a> {
     }
 }
 
-/// The fluid model's task of a life; 0 is none.
-fn id(life: usize) -> TaskId {
-    life as TaskId + 1
+/// The task of a thread in the fluid model. Ids start at 1, because 0 means no task.
+fn id(thread: usize) -> TaskId {
+    thread as TaskId + 1
 }
 
 fn processes(workload: &Workload) -> Vec<Option<u32>> {

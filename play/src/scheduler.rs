@@ -1,8 +1,9 @@
-//! Who schedules: the kernel's own scheduler, or a policy that is loaded through sched_ext.
+//! The name of the scheduler in charge: the kernel's own, or a policy loaded through sched_ext.
 
 use std::fs::read_to_string;
 
-/// The name under which a run is reported: `kernel:` and the sched_ext scheduler's name, or `eevdf` or `cfs`.
+/// The policy name in the report of a run: `kernel:`, followed by the name of the loaded sched_ext scheduler, or by `eevdf`
+/// or `cfs` if none is loaded.
 pub fn name() -> String {
     let read = |path: &str| read_to_string(path).unwrap_or_default().trim().to_owned();
     let loaded = match read("/sys/kernel/sched_ext/state").as_str() {
@@ -13,7 +14,7 @@ pub fn name() -> String {
     format!("kernel:{}", loaded.as_deref().unwrap_or(own))
 }
 
-/// What the kernel of this release has for ordinary tasks.
+/// The scheduler for ordinary tasks in the kernel of this release.
 fn own(release: &str) -> &'static str {
     let mut numbers =
         release.split(|c: char| !c.is_ascii_digit()).map(|word| word.parse::<u32>().unwrap_or(0));

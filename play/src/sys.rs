@@ -1,7 +1,7 @@
-//! What has no safe wrapper: memory that processes share, `fork`, and three calls of the C library.
+//! System calls without a safe wrapper in a crate: shared memory, `fork`, and three calls of the C library.
 //!
-//! With `load/sys.rs` the only place with `unsafe` beside the seams to the policies' C. Everything that leaves this file is safe to
-//! use: shared memory is only seen as atomics, and a child of `fork` only ever runs one function.
+//! All `unsafe` of this crate is in this file, and all that it exports is safe to use: shared memory is visible as atomics
+//! only, and a child of `fork` runs one function and exits.
 
 use std::io;
 use std::ops::Deref;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::process::Pid;
 
-/// A type that may be shared with other processes, and of which zero bytes are a value: an atomic integer.
+/// An atomic integer: a type that processes may share, and that is valid when all its bytes are zero.
 pub trait SharedWord: sealed::Sealed + Sync + 'static {}
 impl SharedWord for AtomicU32 {}
 impl SharedWord for AtomicU64 {}
@@ -22,14 +22,18 @@ mod sealed {
     impl Sealed for std::sync::atomic::AtomicU64 {}
 }
 
-/// Words that a process shares with the children that it forks afterwards; 0 at first.
-pub struct Shared<T: SharedWord> {
+/// Words that a process shares with the children that it forks later. They are 0 at first.
+pub struct SharedWords<T: SharedWord> {
     words: NonNull<T>,
     count: usize,
 }
 
-impl<T: SharedWord> Shared<T> {
-    pub fn new(count: usize) -> io::Result<Shared<T>> {
+impl<T: SharedWord> SharedWords<T> {
+    /// Maps `count` words, at least one.
+    ///
+    /// # Errors
+    /// When the system has no memory.
+    pub fn new(count: usize) -> io::Result<SharedWords<T>> {
         let count = count.max(1);
         let len = count.checked_mul(size_of::<T>()).ok_or(io::ErrorKind::OutOfMemory)?;
         // SAFETY: a new mapping, at an address that the kernel chooses, overlaps nothing that Rust knows of.
@@ -37,11 +41,11 @@ impl<T: SharedWord> Shared<T> {
             mmap_anonymous(ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)
         }?;
         let words = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Shared { words, count })
+        Ok(SharedWords { words, count })
     }
 }
 
-impl<T: SharedWord> Deref for Shared<T> {
+impl<T: SharedWord> Deref for SharedWords<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
         // SAFETY: the mapping is page-aligned, `count` words long, zeroed by the kernel and lives as long as `self`.
@@ -50,7 +54,7 @@ impl<T: SharedWord> Deref for Shared<T> {
     }
 }
 
-impl<T: SharedWord> Drop for Shared<T> {
+impl<T: SharedWord> Drop for SharedWords<T> {
     fn drop(&mut self) {
         // SAFETY: this mapping is `self`'s alone, and no reference outlives it. (In a child it is the child's copy.)
         let _ = unsafe { munmap(self.words.as_ptr().cast(), self.count * size_of::<T>()) };
@@ -58,25 +62,28 @@ impl<T: SharedWord> Drop for Shared<T> {
 }
 
 // SAFETY: it owns its mapping and only gives out shared references to atomics.
-unsafe impl<T: SharedWord> Send for Shared<T> {}
+unsafe impl<T: SharedWord> Send for SharedWords<T> {}
 // SAFETY: as above.
-unsafe impl<T: SharedWord> Sync for Shared<T> {}
+unsafe impl<T: SharedWord> Sync for SharedWords<T> {}
 
-/// Exit code of a child that panicked: a defect.
+/// Exit code of a child that panicked.
 pub const PANICKED: i32 = 70;
 
-/// This process has one thread only, so that it may be forked: a child has no other threads, but would inherit the
-/// locks that they hold.
+/// Proof that this process has only one thread, so that it may fork. (A child of a process with more threads would
+/// inherit the locks that they hold, but not the threads.)
 pub struct SingleThreaded(());
 
 impl SingleThreaded {
-    /// `None` if there are other threads. (Whoever holds this starts none.)
+    /// Returns `None` if there are other threads. The owner of the proof must start none.
     pub fn check() -> Option<SingleThreaded> {
         let threads = std::fs::read_dir("/proc/self/task").ok()?.count();
         (threads == 1).then_some(SingleThreaded(()))
     }
 
-    /// Starts a child process that runs `body` and exits, with [`PANICKED`] if it panics.
+    /// Starts a child process that runs `body` and exits; if `body` panics, with [`PANICKED`].
+    ///
+    /// # Errors
+    /// When the system cannot start a process.
     pub fn fork(&self, body: impl FnOnce()) -> io::Result<Pid> {
         fork(body)
     }
@@ -96,7 +103,7 @@ fn fork(body: impl FnOnce()) -> io::Result<Pid> {
     }
 }
 
-/// Times that the calling thread has left its CPU, by its own will or not.
+/// How often the calling thread has left its CPU, voluntarily or not.
 pub fn thread_switches() -> u64 {
     // SAFETY: all-zero is a value of this struct of integers, and the call writes no more than the struct.
     let usage = unsafe {
@@ -107,8 +114,8 @@ pub fn thread_switches() -> u64 {
     u64::try_from(usage.ru_nvcsw + usage.ru_nivcsw).unwrap_or(0)
 }
 
-/// Asks for real-time priority for this thread, so that it is on time beside any load; children do not inherit it.
-/// Whether it was granted.
+/// Asks for real-time priority for this thread, so that no load delays it. Children do not inherit it. Returns whether
+/// the kernel granted it.
 pub fn be_real_time() -> bool {
     let param = libc::sched_param { sched_priority: 1 };
     // SAFETY: reads the struct.

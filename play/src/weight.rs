@@ -1,4 +1,4 @@
-//! Weights as nice values: which the kernel's table has, and by what factor a workload's weights become such.
+//! Weights as nice values: the best common factor that turns a workload's weights into weights of the kernel's table.
 
 use std::io;
 
@@ -9,34 +9,40 @@ use rustix::thread::gettid;
 
 use super::error::PlayError;
 
-/// Gives a thread its weight. Nice values do for most workloads; whoever loads a scheduler that takes exact weights
-/// can give them through it.
+/// A way to give threads their weights: nice values ([`ByNice`]), which are enough for most workloads, or a loaded scheduler
+/// that takes exact weights ([`crate::ByScheduler`]).
 pub trait SetWeight: Sync {
-    /// Before anything runs: whether all of these weights can be had, and what to do if not. Gives a line to tell the
-    /// user, if there is something that they did not ask for.
+    /// Called before anything runs. Returns a note for the user if the threads will not have the workload's weights as they
+    /// are.
+    ///
+    /// # Errors
+    /// When the threads cannot have these weights; the message says what to do.
     fn prepare(&mut self, workload: &Workload) -> Result<Option<String>, PlayError>;
 
-    /// Gives the thread `tid`, an instance of the workload's task `class`, its weight. Called by that thread, maybe in
-    /// another process than [`SetWeight::prepare`] was.
+    /// Gives its weight to the thread `tid`, an instance of the workload's task `class`. The thread itself calls this, maybe
+    /// in another process than [`SetWeight::prepare`].
+    ///
+    /// # Errors
+    /// When the kernel or the scheduler refuses.
     fn set(&self, tid: Pid, class: usize, weight: Weight) -> io::Result<()>;
 }
 
-/// The nice value that has this weight.
+/// The nice value with exactly this weight, if there is one.
 pub(super) fn nice_of(weight: Weight) -> Option<i8> {
     let row = NICE_WEIGHTS.iter().position(|&table| u64::from(table) * Weight::ONE == weight);
     row.map(|row| row as i8 - 20)
 }
 
-/// How far weights may be off, all multiplied by one factor, to be nice values.
+/// How far nice values may deviate from the weights, after all weights were multiplied by one factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     /// Not at all.
     Exact,
-    /// By so much of each, as in 0.01.
+    /// By this fraction of each weight; 0.01 is 1%.
     Within(f64),
 }
 
-/// Weights by nice values.
+/// Sets weights as nice values.
 #[derive(Debug)]
 pub struct ByNice {
     scale: Scale,
@@ -44,7 +50,7 @@ pub struct ByNice {
 }
 
 impl ByNice {
-    /// Nothing is prepared.
+    /// Makes one that is not prepared yet.
     pub fn new(scale: Scale) -> ByNice {
         ByNice { scale, nices: Vec::new() }
     }
@@ -62,9 +68,9 @@ impl SetWeight for ByNice {
             return Err(PlayError::Machine(misfit(workload, &fit, self.scale)));
         }
         may_have(fit.nices.iter().copied().min().unwrap_or(0))?;
-        let told = if fit.is_plain { None } else { Some(told(workload, &fit)) };
+        let note = if fit.is_plain { None } else { Some(note(workload, &fit)) };
         self.nices = fit.nices;
-        Ok(told)
+        Ok(note)
     }
 
     fn set(&self, tid: Pid, class: usize, _: Weight) -> io::Result<()> {
@@ -77,16 +83,16 @@ impl SetWeight for ByNice {
 #[derive(Clone, Debug, PartialEq)]
 struct Fit {
     nices: Vec<i8>,
-    /// Greatest relative distance of a weight from its share, either way.
+    /// Greatest relative deviation of a weight, up or down: 0.01 is 1%.
     error: f64,
-    /// Which weight has it.
+    /// Index of the task whose weight has it.
     worst: usize,
-    /// Whether the weights are those of the table, as they are.
+    /// Whether all weights are in the table without a factor.
     is_plain: bool,
 }
 
-/// The best: as they are, if they are all in the table; else, with each weight in turn put at each nice value, the
-/// least error, then without need for permission, then next to nice 0.
+/// The best fit. If all weights are in the table, they stay as they are. Otherwise it tries each weight at each nice value
+/// and takes the least error; among equals, a fit that needs no permission; then the one nearest to nice 0.
 fn best(weights: &[u64]) -> Fit {
     let plain = fit(weights, 1, Weight::ONE.fixed());
     if plain.is_plain {
@@ -98,14 +104,14 @@ fn best(weights: &[u64]) -> Fit {
     let key = |fit: &Fit| {
         let negative = fit.nices.iter().any(|&nice| nice < 0);
         let far = fit.nices.iter().map(|nice| nice.unsigned_abs()).max().unwrap_or(0);
-        // Errors that print alike are alike; only none is none.
+        // Errors that print alike count as equal, except that no error is better than a tiny one.
         (fit.error > 0.0, (fit.error * 1e4).round() as u64, negative, far)
     };
     let all = anchors.iter().flat_map(|&w| NICE_WEIGHTS.iter().map(move |&n| (u64::from(n), w)));
     all.map(|(n, w)| fit(weights, n, w)).min_by_key(key).unwrap_or(plain)
 }
 
-/// The nearest nice values to the weights times `num / den`.
+/// The nice values nearest to the weights times `num / den`.
 fn fit(weights: &[u64], num: u64, den: u64) -> Fit {
     let mut nices = Vec::new();
     let mut factors = Vec::new();
@@ -116,13 +122,13 @@ fn fit(weights: &[u64], num: u64, den: u64) -> Fit {
         let rows = NICE_WEIGHTS.iter().enumerate();
         let (row, &table) = rows.min_by_key(|&(_, &table)| distance(table)).unwrap_or((20, &1024));
         nices.push(row as i8 - 20);
-        // Equal fractions give equal floats, so exact proportions are known as such.
+        // Equal fractions give equal floats, so exact proportions have an error of exactly 0.
         factors.push(f64::from(table) / weight as f64);
         is_plain &= u64::from(table) * Weight::ONE.fixed() == weight;
     }
     let least = factors.iter().copied().fold(f64::INFINITY, f64::min);
     let most = factors.iter().copied().fold(0.0, f64::max);
-    // The factor that is as far from the least as from the most.
+    // The factor halfway between the least and the greatest.
     let middle = (least + most) / 2.0;
     let off = |i: &usize| (factors[*i] - middle).abs();
     let worst = (0..factors.len()).max_by(|i, j| off(i).total_cmp(&off(j))).unwrap_or(0);
@@ -139,16 +145,16 @@ fn misfit(workload: &Workload, fit: &Fit, scale: Scale) -> String {
         _ => format!("take --scale-weights {off}%"),
     };
     format!(
-        "{}: task {name}: the kernel knows weights as nice values, and no common factor makes all weights of this \
-         workload such; the best gives weight {weight} nice {nice}, {off}% off\n  help: {remedy} if that is near enough, \
-         or weights of the kernel's table, each about 1.25 of the next (1024, 820, 655, .. 15)\n  help: a policy of \
-         divvy's takes any weights: sudo divvy load SPEC --exec divvy play FILE",
+        "{}: task {name}: the kernel knows weights as nice values, and no common factor turns all weights of this \
+         workload into nice values; the best factor gives weight {weight} nice {nice}, {off}% off\n  help: {remedy} \
+         if that is near enough, or weights of the kernel's table, each about 1.25 times the next (1024, 820, 655, .. \
+         15)\n  help: a divvy policy takes any weights: sudo divvy load SPEC --exec divvy play FILE",
         workload.name
     )
 }
 
-/// A line on what the kernel is told.
-fn told(workload: &Workload, fit: &Fit) -> String {
+/// A note that lists the nice values.
+fn note(workload: &Workload, fit: &Fit) -> String {
     const SHOWN: usize = 8;
     let mut tasks: Vec<String> = workload
         .tasks
@@ -167,7 +173,10 @@ fn told(workload: &Workload, fit: &Fit) -> String {
     format!("weights as nice values, {off} in proportion: {}", tasks.join(", "))
 }
 
-/// Whether this process may set a nice value as low as that.
+/// Checks that this process may set a nice value as low as `lowest`.
+///
+/// # Errors
+/// When it may not.
 fn may_have(lowest: i8) -> Result<(), PlayError> {
     let before = getpriority_process(None).unwrap_or(0);
     if i32::from(lowest) >= before {
@@ -176,14 +185,14 @@ fn may_have(lowest: i8) -> Result<(), PlayError> {
     let me = Some(gettid());
     match setpriority_process(me, lowest.into()) {
         Ok(()) => {
-            // Upwards it is always permitted.
+            // Raising a nice value is always permitted.
             let _ = setpriority_process(me, before);
             Ok(())
         }
         Err(_) => {
             let here = if before > 0 { format!(" (divvy itself has nice {before})") } else { String::new() };
             Err(PlayError::Machine(format!(
-                "the workload needs nice {lowest}, which this user may not set{here}: run it as root, \
+                "the workload needs nice {lowest}, which this user may not set{here}: run divvy as root, \
                  with CAP_SYS_NICE, or with `ulimit -e {}`",
                 20 - i32::from(lowest)
             )))
@@ -214,16 +223,16 @@ mod tests {
     }
 
     #[test]
-    fn one_weight_is_any_weight_and_a_ratio_may_be_exact() {
+    fn one_weight_always_fits_and_a_ratio_may_be_exact() {
         assert_eq!(nices(&[1, 1]), (vec![0, 0], 0.0));
         // 36 and 18 are the table's only 2 to 1.
         assert_eq!(nices(&[1, 2]), (vec![18, 15], 0.0));
         assert_eq!(nices(&[]), (vec![], 0.0));
     }
 
-    /// Worked out by a search over all combinations of nice values, in another language.
+    /// A search over all combinations of nice values, in another language, gave these numbers.
     #[test]
-    fn the_rest_is_as_near_as_the_table_allows() {
+    fn other_weights_get_the_nearest_fit() {
         for (weights, error) in [(vec![1, 10], 0.02273), (vec![1, 2, 3], 0.01590), (vec![3, 4], 0.02128)] {
             let (_, found) = nices(&weights);
             assert!((found - error).abs() < 5e-5, "{weights:?}: {found}");

@@ -1,11 +1,12 @@
-//! What goes wrong: the loader is killed, the pool is full, tasks get no id, somebody or the watchdog ends the
-//! scheduler, a CPU goes away. The machine goes on each time, under one scheduler or the other.
+//! Faults: the loader is killed, the pool is full, tasks get no id, a user or the watchdog ends the scheduler, a CPU goes
+//! offline. The machine must go on each time, under the policy or under the kernel's own scheduler.
 
 use std::sync::LazyLock;
 
 use crate::machine::{Shared, several};
 
-/// A scheduler, then hogs in the background (run by `$as` if `load` sets it), which must all make progress, and what `change` does to it.
+/// A script: it loads a scheduler, starts hogs in the background (with `$as`, if `load` sets it), and runs `change`. All hogs
+/// must make progress.
 fn hogs(load: &str, seconds: u32, change: &str) -> String {
     format!(
         "until_enabled() {{ for i in $(seq 600); do grep -q enabled /sys/kernel/sched_ext/state && break; sleep 0.1; done; }}\n\
@@ -27,7 +28,7 @@ fn hogs(load: &str, seconds: u32, change: &str) -> String {
     )
 }
 
-/// Every hog received at least this much, in ms.
+/// Least CPU time that every hog must receive, in ms.
 fn assert_progress(said: &crate::machine::Said, least_ms: u64) {
     let received: Vec<u64> = said.part("progress").lines().map(|line| line.parse().expect("ns")).collect();
     assert_eq!(received.len(), 6, "{said}");
@@ -38,7 +39,7 @@ fn assert_progress(said: &crate::machine::Said, least_ms: u64) {
 /// Asks the loader to end, and prints its exit code.
 const UNLOAD: &str = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code";
 
-/// The faults after which a machine with two CPUs is as before: they share a boot.
+/// The faults that leave a machine with two CPUs as it was. They share a boot.
 static FAULTS: LazyLock<Shared> = LazyLock::new(|| {
     let counting = |option| format!("divvy load sfq --format json --interval 60s {option}");
     let last = format!("{UNLOAD}; echo '== out'; tail -n 1 /tmp/out");
@@ -73,7 +74,7 @@ fn unloading_under_load_loses_nobody() {
     said.assert_calm();
 }
 
-/// Tasks beyond the pool, and tasks that get no id, have their part of the slices.
+/// Tasks beyond the pool, and tasks without an id, still get their part of the slices.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn tasks_without_an_id_run_as_well() {
@@ -89,8 +90,8 @@ fn tasks_without_an_id_run_as_well() {
     }
 }
 
-/// First come, first served starves later tasks: the starvation limit gives each a slice, and without it the kernel's
-/// watchdog ends the scheduler, which is told. The shell is a real-time task, which no sched_ext scheduler runs.
+/// First come, first served starves later tasks. The starvation limit gives each a slice. Without the limit the kernel's
+/// watchdog ends the scheduler, and the loader reports it. The shell is a real-time task, which no sched_ext scheduler runs.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn the_watchdog_is_reported_and_the_starvation_limit_prevents_it() {
@@ -148,7 +149,7 @@ fn an_offline_cpu_in_a_mask_stands_for_no_other() {
     said.assert_calm();
 }
 
-/// Somebody presses SysRq-S.
+/// A user presses SysRq-S.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn who_ends_it_from_outside_is_told() {

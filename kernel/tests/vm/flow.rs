@@ -19,10 +19,10 @@ fn errors(program: &Value) -> Vec<f64> {
     latest.iter().map(|p| p["error"].as_f64().expect("an error")).collect()
 }
 
-/// An error that cannot shrink any more: what interrupts take.
+/// The time that interrupts take: an error cannot become smaller than this.
 const NOTHING: f64 = 0.001;
 
-/// The last execution was predicted better than all were together, and well.
+/// The prediction of the last execution was good, and better than that of all executions together.
 fn assert_shrinks(said: &Said, program: &Value) {
     let last = *errors(program).last().expect("an execution that was predicted");
     let all = program["predictions"]["error"].as_f64().expect("an error");
@@ -57,21 +57,21 @@ fn a_compile_and_a_compressor_are_learned_across_schedulers() {
         let program = program(&export, name);
         assert_eq!(program["executions"], 4, "{program}\n{said}");
         let errors = errors(program);
-        // The first is logged, and if it has more runs than a sequence, what it repeats is predicted.
+        // The first execution is logged. If it has more runs than a sequence, its repetitions are predicted.
         assert!(matches!(errors.len(), 3 | 4), "the others are predicted: {program}\n{said}");
-        // What a virtual CPU does in a run depends on the machine that it is on: no order of them is asserted here.
+        // The work of a virtual CPU in a run depends on the host, so the test asserts no order of the times.
         assert!(errors.iter().all(|error| error.is_finite()), "{errors:?}");
     }
     assert!(said.part("list").contains("gzip -9 -k -f /tmp/numbers"), "{said}");
-    // The shell that runs it has it in its own command line.
+    // The shell that runs the command also has it in its command line.
     assert!(said.part("rm").starts_with("2 of "), "{said}");
     assert!(said.part("rm").contains("no program fits `gzip`"), "{said}");
     assert!(said.part("rm").ends_with("exit 4"), "{said}");
     said.assert_calm();
 }
 
-/// How long the middle one of a program's three executions lasted, in hundredths of a second: the system itself now and
-/// then takes the CPU for a few of them.
+/// Duration of the median of a program's three executions, in hundredths of a second. The system itself sometimes takes the
+/// CPU for a few hundredths.
 fn elapsed(said: &Said, spec: &str, name: &str) -> f64 {
     let start = format!("{spec} {name} ");
     let times = said.part("times").lines().filter_map(|line| line.strip_prefix(&start));
@@ -84,7 +84,7 @@ fn elapsed(said: &Said, spec: &str, name: &str) -> f64 {
 /// The guest's clock counts hundredths of a second.
 const RESOLUTION: f64 = 1.0;
 
-/// On one CPU whose clock counts instructions, where what a program uses depends on it alone.
+/// One CPU whose clock counts instructions: the time of a program depends on the program alone.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn predictions_come_closer_and_nobody_is_slowed_down() {

@@ -2,7 +2,7 @@
 
 use crate::machine::{Said, repeatable, workload};
 
-/// Of the CPU time that these cgroups received together, each one's part.
+/// The part of each cgroup in the CPU time that these cgroups received together.
 fn shares(said: &Said, phase: &str, groups: &[&str]) -> Vec<f64> {
     let part = said.part("groups");
     let at = |when: &str, group: &str| {
@@ -22,7 +22,7 @@ fn assert_near(spec: &str, shares: &[f64], entitled: &[f64]) {
     }
 }
 
-/// What FILE wrote while SPEC was loaded with OPTION; its log is verified.
+/// The output of FILE while SPEC was loaded with OPTION. The log of the scheduler is verified.
 fn under(spec: &str, option: &str, file: &str) -> Said {
     let script = format!(
         "mkdir -p /tmp /etc; cd /tmp\n\
@@ -39,7 +39,7 @@ fn under(spec: &str, option: &str, file: &str) -> Said {
     said
 }
 
-/// By hand: a, b and c have 100, 200 and 300 of 600, and c's half is 1 to 2 for c/x and c/y. Without b, a has 400 of 700.
+/// Computed by hand: a, b and c have 100, 200 and 300 of 600, and c's half is 1 to 2 for c/x and c/y. Without b, a has 400 of 700.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn cgroups_receive_by_their_weights_however_many_tasks_they_have() {

@@ -1,10 +1,10 @@
-//! `divvy load` and `divvy set` by their words: exit codes, weights, parameters, who may.
+//! `divvy load` and `divvy set` by their output: exit codes, weights, parameters, permissions.
 
 use std::sync::LazyLock;
 
 use crate::machine::Shared;
 
-/// A scheduler in the background, and what `then` does to it.
+/// A script: it loads a scheduler in the background, then runs `then`.
 fn under(load: &str, then: &str) -> String {
     format!(
         "divvy load {load} >/tmp/out 2>/tmp/err & loader=$!\n\
@@ -17,7 +17,7 @@ fn under(load: &str, then: &str) -> String {
     )
 }
 
-/// `echo` of what a command said and of its exit code, as a part.
+/// A part of a script that prints the output of a command and its exit code.
 fn told(part: &str, command: &str) -> String {
     format!("echo '== {part}'; {{ {command}; }} 2>&1; echo \"exit $?\"\n")
 }
@@ -130,7 +130,7 @@ fn only_root_and_the_group_may_command_it() {
     let said = MACHINE.said("permissions");
     assert!(said.part("member").contains("no parameter `nothing`"), "{said}");
     assert!(said.part("other").contains("no permission") && said.part("other").ends_with("exit 5"), "{said}");
-    // With a scheduler loaded, permission is looked at first.
+    // If a scheduler is loaded, the permission is checked first.
     assert!(said.part("load").contains("CAP_BPF") && said.part("load").ends_with("exit 5"), "{said}");
     assert_eq!(said.part("may"), "CapEff:\t0000000000000020", "CAP_KILL, for the command: {said}");
     assert_eq!(said.part("mode"), "660 0 65534", "{said}");

@@ -6,7 +6,7 @@ use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// What a guest said.
+/// The output of a guest.
 pub struct Said {
     pub out: String,
     pub err: String,
@@ -33,7 +33,7 @@ impl Said {
         serde_json::from_str(text).unwrap_or_else(|e| panic!("{name}: {e}: {text}\n{self}"))
     }
 
-    /// No warning, no oops, no stall.
+    /// Asserts that the kernel reported no warning, no oops and no stall.
     pub fn assert_calm(&self) {
         for word in
             ["WARNING:", "BUG:", "Oops", "rcu_preempt detected stalls", "runnable task stall", "soft lockup"]
@@ -70,12 +70,12 @@ fn host_cpus() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1))
 }
 
-/// CPUs of this machine that no VM has now.
+/// Number of CPUs of this machine that no VM uses now.
 static FREE: LazyLock<Mutex<u32>> = LazyLock::new(|| Mutex::new(host_cpus()));
 static RETURNED: Condvar = Condvar::new();
 
-/// CPUs of this machine, for as long as a VM runs: each of its CPUs is a busy thread here. Tests wait until there are as
-/// many, so VMs with one CPU run side by side, and one with as many as this machine has runs alone.
+/// The CPUs of this machine that a running VM uses. Each CPU of the VM is a busy thread here. A test waits until enough CPUs
+/// are free. So VMs with one CPU run side by side, and a VM with as many CPUs as this machine runs alone.
 struct Cpus(u32);
 
 impl Cpus {
@@ -125,7 +125,7 @@ fn run(cpus: u32, options: &[String], script: &str, seconds: u32) -> Said {
     said
 }
 
-/// On one CPU, repeatably. Files are (of this machine, of the guest).
+/// Runs a script on one CPU, with the same result each time. Files are pairs: the path here, the path in the guest.
 pub fn repeatable(script: &str, files: &[(PathBuf, &str)], seconds: u32) -> Said {
     let mut options =
         vec!["--icount".to_owned(), "--file".to_owned(), format!("{}=/bin/divvy", divvy().display())];
@@ -135,7 +135,7 @@ pub fn repeatable(script: &str, files: &[(PathBuf, &str)], seconds: u32) -> Said
     run(1, &options, script, seconds)
 }
 
-/// On several CPUs, with this machine's files.
+/// Runs a script on several CPUs, with this machine's files.
 pub fn several(cpus: u32, script: &str, seconds: u32) -> Said {
     let program = divvy();
     let directory = program.parent().expect("a program is in a directory");
@@ -145,8 +145,8 @@ pub fn several(cpus: u32, script: &str, seconds: u32) -> Said {
     run(cpus, &options, &script, seconds)
 }
 
-/// Scripts that share a machine with several CPUs, one after the other, because booting takes longer than most of them.
-/// The standard output of each and its exit code are its own; errors and the kernel's messages are those of all.
+/// Scripts that ran one after the other in one machine with several CPUs, because booting takes longer than most of them.
+/// Each has its own standard output and exit code. All share the errors and the kernel's messages.
 pub struct Shared {
     said: Said,
 }
@@ -177,7 +177,7 @@ impl Shared {
     }
 }
 
-/// A workload of these tests.
+/// The path of a workload of these tests.
 pub fn workload(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vm").join(name)
 }

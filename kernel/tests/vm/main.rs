@@ -1,8 +1,8 @@
 //! Every policy runs a real Linux machine: in the virtual machine of `kernel/vm`, with the program that `make kernel`
 //! builds. `make test-vm` runs these: they need QEMU and the test kernel.
 //!
-//! What is expected comes from the weights, from the fluid solution of PBS, or from what the kernel's own scheduler
-//! does in the same machine: not from the policies.
+//! The expectations come from the weights, from the fluid solution of PBS, or from the kernel's own scheduler in the same
+//! machine, and not from the policies.
 
 mod compositions;
 mod faults;

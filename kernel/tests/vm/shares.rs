@@ -29,7 +29,7 @@ fn play(file: &str, specs: &[&str], seconds: u32) -> Said {
     said
 }
 
-/// GR3's error is up to four quanta (Theorem 1), which of 4 ms are more than 1 % of what a light task receives here.
+/// GR3's error is up to four quanta (Theorem 1). Four quanta of 4 ms are more than 1 % of the service of a light task here.
 fn quantum_ms(spec: &str) -> u32 {
     if spec == "gr3" { 2 } else { 4 }
 }
@@ -40,7 +40,7 @@ fn services(report: &Value) -> Vec<f64> {
     tasks.iter().map(|t| t["service_ns"].as_f64().unwrap() / 1e9).collect()
 }
 
-/// Each within 1 % of what it is entitled to, of what all received, and within five quanta under GR3.
+/// Each task is within 1 % of its entitled part of the total service; under GR3, within five quanta.
 fn assert_shares(spec: &str, services: &[f64], weights: &[f64]) {
     let (all, total): (f64, f64) = (services.iter().sum(), weights.iter().sum());
     assert!(all > 7.9, "{spec}: of 8 s of CPU time the tasks received {all}");
@@ -71,7 +71,7 @@ fn rr_gives_equal_shares_whatever_the_weights() {
     assert_shares("rr", &services(&said.json("rr")), &[1.0; 4]);
 }
 
-/// Each job ends when it does in the fluid solution, within two quanta a job, and what others took of the CPU.
+/// Each job ends when it does in the fluid solution, up to two quanta for each job and the CPU time that others took.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn pbs_follows_its_fluid_solution() {
@@ -94,7 +94,7 @@ fn pbs_follows_its_fluid_solution() {
     }
 }
 
-/// The same instructions, so the same report and the same log.
+/// The same instructions must give the same report and the same log.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn a_run_repeats() {

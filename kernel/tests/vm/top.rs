@@ -1,10 +1,10 @@
-//! `divvy top` by its words: what it shows of a loaded scheduler is what that did.
+//! `divvy top` by its output: it shows what a loaded scheduler did.
 
 use serde_json::Value;
 
 use crate::machine::{Said, repeatable};
 
-/// Two threads that would like the CPU for themselves, from before a scheduler is loaded, whose loader is `$loader`.
+/// A script: two threads that always want the CPU start before a scheduler is loaded. `$loader` is the loader's process.
 const BEGIN: &str = "\
     export DIVVY_SOCKET=/tmp/divvy.sock; mkdir -p /tmp /etc; echo 'boss:x:0:0::/:' >/etc/passwd\n\
     sh -c 'while :; do :; done' & heavy=$!\n\
@@ -24,7 +24,7 @@ fn number(row: &Value, name: &str) -> f64 {
     row[name].as_f64().unwrap_or_else(|| panic!("no {name}: {row}"))
 }
 
-/// Who is entitled to what by the weights of these two, and received it within a hundredth of the machine.
+/// Asserts that these two received the service that their weights entitle them to, within a hundredth of the machine.
 fn assert_shares(said: &Said, part: &str, weights: [f64; 2]) {
     let interval = said.json(part);
     let pids: Vec<&str> = said.part("pids").split(' ').collect();
@@ -40,7 +40,7 @@ fn assert_shares(said: &Said, part: &str, weights: [f64; 2]) {
         assert_eq!((&row["user"], &row["name"]), (&"boss".into(), &"sh".into()), "{said}");
         assert!(number(row, "waits") > 10.0 && number(row, "waited_ns") > 0.0, "{row}");
     }
-    // Each waits for as long as the other has the CPU, and for who else wants it.
+    // Each waits while the other has the CPU, or another thread that wants it.
     let idle = number(&interval, "duration_ns") * number(rows[0], "received_share");
     let waited = number(rows[1], "waited_ns");
     assert!((waited / idle - 1.0).abs() < 0.1, "{part}: waited {waited} ns of {idle}: {said}");
@@ -90,8 +90,8 @@ fn shares_weights_and_metrics_are_seen_from_outside() {
     said.assert_calm();
 }
 
-/// A task that has a CPU for itself never stops for long, and one that never gets it does not either: what they
-/// received and were entitled to is seen nevertheless. The shell is real-time, as it would wait with them.
+/// A task that has a CPU alone rarely changes its state, and neither does a task that never gets a CPU. The command must show
+/// their received and entitled service nevertheless. The shell is real-time, because it would wait with them otherwise.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn who_runs_on_and_who_waits_on_are_seen_as_well() {

@@ -26,7 +26,7 @@ fn share(report: &Value, process: &str) -> f64 {
     of.map(|t| t["service_ns"].as_f64().unwrap()).sum::<f64>() / all
 }
 
-/// 1 : 10 : 1 on two CPUs: nobody can use more than one, so the middle one has a whole CPU and the others share the
+/// 1 : 10 : 1 on two CPUs: a thread cannot use more than one CPU, so the middle one has a whole CPU and the others share the
 /// other (Surplus Fair Scheduling, section 1.2).
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
@@ -41,7 +41,7 @@ fn infeasible_weights_share_what_is_left() {
         let report = said.json(spec);
         let [light, heavy, light_too] = ["light", "heavy", "light too"].map(|name| share(&report, name));
         assert!((light - light_too).abs() < 0.02, "{spec}: of equal weight, {light} and {light_too}");
-        // What the system itself uses on a busy host, up to a tenth of a CPU, those lose who share one.
+        // On a busy host the system itself uses up to a tenth of a CPU. The threads that share a CPU lose that.
         assert!((0.48..0.55).contains(&heavy), "{spec}: entitled to half of the machine, {heavy}");
     }
 }

@@ -1,4 +1,4 @@
-//! What every process of a run knows from before the first fork on.
+//! The data that every process of a run needs. It is complete before the first fork and does not change.
 
 use divvy_workload::program::Program;
 use divvy_workload::{Arrivals, Workload};
@@ -6,38 +6,38 @@ use divvy_workload::{Arrivals, Workload};
 use super::burn::Speed;
 use super::weight::SetWeight;
 
-/// The nursery that forks processes: the first process itself.
-pub const FIRST: usize = 0;
+/// Number of the spawner that forks processes: the first process, which supervises the run.
+pub const SUPERVISOR: usize = 0;
 
-/// A run, planned. It does not change.
-pub struct Plan<'a> {
+/// One repetition of a workload, ready to run.
+pub struct RunSetup<'a> {
     pub workload: &'a Workload,
-    /// One a task.
+    /// The program of each task.
     pub programs: Vec<Program>,
     pub seed: u64,
     pub rep: u32,
-    /// The machine's CPUs that are the workload's.
+    /// The machine's CPUs on which the workload runs: the workload's CPU `i` is the `i`-th.
     pub cpus: Vec<usize>,
     pub speed: Speed,
     pub set_weight: &'a dyn SetWeight,
-    /// The names of processes with threads: that of nursery `i` is at `i - 1`.
+    /// The names of processes with threads. The name of spawner `i` is at `i - 1`.
     pub processes: Vec<&'a str>,
 }
 
-impl<'a> Plan<'a> {
-    /// Who starts the instances of a task: the process that they are threads of, or the first.
-    pub fn nursery(&self, class: usize) -> usize {
+impl<'a> RunSetup<'a> {
+    /// The spawner that starts the instances of a task: their own process, or the supervisor if the task names none.
+    pub fn spawner(&self, class: usize) -> usize {
         let process = self.workload.tasks[class].process.as_deref();
-        process.and_then(|name| self.processes.iter().position(|&p| p == name)).map_or(FIRST, |i| i + 1)
+        process.and_then(|name| self.processes.iter().position(|&p| p == name)).map_or(SUPERVISOR, |i| i + 1)
     }
 
-    /// When the instances of a task end, whatever they do; `u64::MAX` never.
+    /// When the instances of a task must end, in ns of the run; `u64::MAX` means never.
     pub fn deadline_ns(&self, class: usize) -> u64 {
         let stop_ns = self.workload.tasks[class].stop_ns.unwrap_or(u64::MAX);
         stop_ns.min(self.workload.duration_ns.unwrap_or(u64::MAX))
     }
 
-    /// Number of instances of a task that are there from the beginning, if only to wait for their start.
+    /// Number of instances of a task that are set up before the run starts. Some may then wait for their start time.
     pub fn initial(&self, class: usize) -> u32 {
         let task = &self.workload.tasks[class];
         match task.arrivals {
@@ -46,7 +46,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The names of processes that have threads, in the workload's order.
+    /// The names of the processes that have threads, in the workload's order.
     pub fn processes_of(workload: &'a Workload) -> Vec<&'a str> {
         let mut names: Vec<&str> = Vec::new();
         for name in workload.tasks.iter().filter_map(|task| task.process.as_deref()) {

@@ -1,125 +1,131 @@
-//! One instance of a task, as a thread: it executes its program, and remembers what can be seen of it.
+//! The thread of one instance of a task: it executes the task's program and records observations of itself.
 //!
-//! What a step costs beside the CPU time that the program asks for (system calls, a wake-up) is made part of the bursts
-//! that follow, up to half of each, so that demands are met in sum. Between a wake-up and the end of the next burst a thread's
-//! time is that of the wake-up, as in the simulation: a `sleep` or `period` without work before it does not drift.
+//! A step costs CPU time beside the demand of the program: system calls, a wake-up. The bursts that follow are shorter by
+//! that cost, each by at most half, so the total matches the total demand. From a wake-up to the end of the next burst the
+//! thread takes the time of the wake-up as now, as the simulation does. So a `sleep` or `period` without work before it
+//! does not drift.
 
 use std::ffi::CString;
 use std::num::NonZeroU64;
 use std::sync::atomic::Ordering;
 
-use crate::measured::{Life, Sight};
+use crate::measured::{MeasuredThread, Observation};
 use divvy_workload::program::{Op, Position};
 use divvy_workload::{Arrivals, Purpose, Stream, instance, stream};
 use rustix::thread::{gettid, sched_yield, set_current_timer_slack, set_name};
 
-use super::board::{Board, Failure, Request};
 use super::burn::{Speed, Stamp, burn};
 use super::clock;
 use super::cpus;
-use super::plan::Plan;
 use super::record::Log;
+use super::run_setup::RunSetup;
+use super::shared_state::{Failure, Request, SharedState};
 use super::sys::thread_switches;
 
-/// A chunk of work that took so much longer than its CPU time was interrupted: the thread was off its CPU.
+/// A chunk of work that took this much longer than its CPU time was interrupted: the thread was off its CPU.
 const GAP_NS: u64 = 20_000;
 
-/// Steps without work between two looks at the clock.
-const STEPS_A_LOOK: u32 = 64;
+/// Steps without work between two reads of the clocks.
+const STEPS_BETWEEN_READS: u32 = 64;
 
-/// Sights for which room is asked at a time.
+/// Number of observations for which a thread reserves room at a time.
 const ROOM: u64 = 1024;
 
-/// Who is born, and when.
+/// An instance to start.
 #[derive(Clone, Copy, Debug)]
-pub struct Birth {
+pub struct Launch {
+    /// Index of its task.
     pub class: usize,
+    /// Its number among the instances of the task, from 0.
     pub number: u32,
-    /// In ns of the run.
+    /// When it is due, in ns of the run.
     pub due_ns: u64,
 }
 
-/// What all instances share.
+/// The data that all threads of a run share.
 #[derive(Clone, Copy)]
-pub struct Stage<'a> {
-    pub plan: &'a Plan<'a>,
-    pub board: &'a Board,
+pub struct Context<'a> {
+    pub setup: &'a RunSetup<'a>,
+    pub shared: &'a SharedState,
     pub log: &'a Log,
 }
 
-impl Stage<'_> {
-    /// Lives the life of an instance that was expected, from setting up the calling thread to telling what was seen.
-    /// `waits` says that others are set up as well, and that all start together.
-    pub fn live(&self, birth: Birth, waits: bool) {
-        let slot = self.board.take_slot(birth.class, birth.number);
-        if let Err(failure) = self.try_live(birth, slot, waits) {
+impl Context<'_> {
+    /// Runs an expected instance in the calling thread: sets the thread up, executes the program, writes the log. If
+    /// `waits` is set, the gate opens only after this thread is counted as ready.
+    pub fn run_instance(&self, launch: Launch, waits: bool) {
+        let slot = self.shared.take_slot(launch.class, launch.number);
+        if let Err(failure) = self.try_run_instance(launch, slot, waits) {
             self.fail(&failure);
         }
     }
 
-    /// The run breaks off.
+    /// Makes the run fail, with a message for the user.
     pub fn fail(&self, failure: &str) {
-        // Without the log there is no place to say it; that the run failed is known.
+        // If the log cannot be written, the message is lost, but the run still fails.
         let _ = self.log.failure(failure);
-        self.board.fail();
+        self.shared.fail();
     }
 
-    fn try_live(&self, birth: Birth, slot: u32, waits: bool) -> Result<(), Failure> {
-        self.set_up(birth)?;
-        let mut instance = Instance::new(*self, birth, slot);
+    fn try_run_instance(&self, launch: Launch, slot: u32, waits: bool) -> Result<(), Failure> {
+        self.set_up(launch)?;
+        let mut thread = TaskThread::new(*self, launch, slot);
         if waits {
-            self.board.ready();
+            self.shared.ready();
         }
-        instance.begin(self.board.wait_open());
-        let end = instance.run();
-        let life = instance.finish(end.as_ref().copied().unwrap_or(End::Outside));
-        self.board.leave(slot, life.ended_ns);
+        thread.begin(self.shared.wait_open());
+        let end = thread.run();
+        let measured = thread.finish(end.as_ref().copied().unwrap_or(End::Stopped));
+        self.shared.leave(slot, measured.ended_ns);
         end?;
-        self.log.life(&life).map_err(|error| format!("cannot keep what was measured: {error}"))
+        self.log
+            .thread(&measured)
+            .map_err(|error| format!("cannot write the measurements of a task to memory: {error}"))
     }
 
-    /// Makes the calling thread what the task says.
-    fn set_up(&self, birth: Birth) -> Result<(), Failure> {
-        let task = &self.plan.workload.tasks[birth.class];
-        let name = task.instance_name(birth.number);
-        let said = |what: &str, error: &dyn std::fmt::Display| format!("task {name}: cannot {what}: {error}");
-        // For those who watch; the kernel cuts it to 15 bytes. A name with a NUL keeps that of the process.
+    /// Gives the calling thread the task's name, CPUs and weight.
+    fn set_up(&self, launch: Launch) -> Result<(), Failure> {
+        let task = &self.setup.workload.tasks[launch.class];
+        let name = task.instance_name(launch.number);
+        let message =
+            |what: &str, error: &dyn std::fmt::Display| format!("task {name}: cannot {what}: {error}");
+        // The name is for tools such as top. The kernel cuts it to 15 bytes. A name with a NUL cannot be set.
         if let Ok(name) = CString::new(name.as_str()) {
             let _ = set_name(&name);
         }
-        // Timers are then late by the scheduler's doing only. (Without it, by 50 us.)
+        // Without this the kernel may delay timers by 50 us. With it only the scheduler delays them.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        cpus::bind(&self.plan.cpus, task.affinity.as_deref())
-            .map_err(|e| said("be bound to its CPUs", &e))?;
-        let set = self.plan.set_weight.set(gettid(), birth.class, task.weight.weight());
-        set.map_err(|e| said(&format!("have weight {}", task.weight.units()), &e))
+        cpus::bind(&self.setup.cpus, task.affinity.as_deref())
+            .map_err(|e| message("be bound to its CPUs", &e))?;
+        let set = self.setup.set_weight.set(gettid(), launch.class, task.weight.weight());
+        set.map_err(|e| message(&format!("have weight {}", task.weight.units()), &e))
     }
 }
 
-/// How a life ends.
+/// Why a thread ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The program is done.
+    /// The program is finished.
     Done,
-    /// Its time is up.
-    Outside,
+    /// The task must stop, or the run is over.
+    Stopped,
 }
 
-/// Whether to go on.
+/// The result of a step: `None` means that the program goes on.
 type Step = Result<Option<End>, Failure>;
 
 /// A job in progress.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     began_ns: u64,
-    /// Time that it was not runnable.
+    /// Time that it was not runnable, in ns.
     blocked_ns: u64,
     worked: bool,
 }
 
-struct Instance<'a> {
-    stage: Stage<'a>,
-    birth: Birth,
+struct TaskThread<'a> {
+    context: Context<'a>,
+    launch: Launch,
     slot: u32,
     /// CLOCK_MONOTONIC at the run's time 0.
     start_ns: u64,
@@ -128,15 +134,15 @@ struct Instance<'a> {
     sleep: Stream,
     at: Position,
     speed: Speed,
-    /// The last look at the clocks.
+    /// The last read of the clocks.
     stamp: Stamp,
-    /// CPU clock at birth.
+    /// CPU clock at the start of the program.
     cpu_before_ns: u64,
-    /// CPU clock when all work so far is done.
+    /// Value of the CPU clock at which all work so far is done.
     target_ns: u64,
-    /// When it woke, until it has worked.
+    /// When it woke. It is `None` again after the next burst.
     woken_ns: Option<u64>,
-    /// When it woke and how long it took to get a CPU, until it has work.
+    /// When it woke, and how long it then took to get a CPU. It is `None` again when work comes.
     delay: Option<(u64, u64)>,
     job: Option<Job>,
     /// CPU clock when the last job ended.
@@ -145,24 +151,24 @@ struct Instance<'a> {
     switches_before: u64,
     migrations_before: Option<u64>,
     room: u64,
-    sights: Vec<Sight>,
+    observations: Vec<Observation>,
 }
 
-impl<'a> Instance<'a> {
-    fn new(stage: Stage<'a>, birth: Birth, slot: u32) -> Instance<'a> {
-        let plan = stage.plan;
-        let key = instance(birth.class, birth.number);
+impl<'a> TaskThread<'a> {
+    fn new(context: Context<'a>, launch: Launch, slot: u32) -> TaskThread<'a> {
+        let setup = context.setup;
+        let key = instance(launch.class, launch.number);
         let stamp = Stamp::now();
-        Instance {
-            stage,
-            birth,
+        TaskThread {
+            context,
+            launch,
             slot,
             start_ns: 0,
-            deadline_ns: plan.deadline_ns(birth.class),
-            run: stream(plan.seed, plan.rep, key, Purpose::Run),
-            sleep: stream(plan.seed, plan.rep, key, Purpose::Sleep),
+            deadline_ns: setup.deadline_ns(launch.class),
+            run: stream(setup.seed, setup.rep, key, Purpose::Run),
+            sleep: stream(setup.seed, setup.rep, key, Purpose::Sleep),
             at: Position::default(),
-            speed: plan.speed,
+            speed: setup.speed,
             stamp,
             cpu_before_ns: stamp.cpu_ns,
             target_ns: stamp.cpu_ns,
@@ -170,15 +176,15 @@ impl<'a> Instance<'a> {
             delay: None,
             job: None,
             job_cpu_ns: stamp.cpu_ns,
-            is_warm: plan.workload.warmup_ns == 0,
+            is_warm: setup.workload.warmup_ns == 0,
             switches_before: thread_switches(),
             migrations_before: migrations(),
             room: 0,
-            sights: Vec::new(),
+            observations: Vec::new(),
         }
     }
 
-    /// What came before does not count.
+    /// Starts the clocks: what came before does not count.
     fn begin(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
         self.stamp = Stamp::now();
@@ -189,9 +195,9 @@ impl<'a> Instance<'a> {
     }
 
     fn run(&mut self) -> Result<End, Failure> {
-        let begins_ns = match &self.stage.plan.workload.tasks[self.birth.class].arrivals {
-            Arrivals::Closed { think } => self.birth.due_ns.saturating_add(think.sample(&mut self.sleep)),
-            _ => self.birth.due_ns,
+        let begins_ns = match &self.context.setup.workload.tasks[self.launch.class].arrivals {
+            Arrivals::Closed { think } => self.launch.due_ns.saturating_add(think.sample(&mut self.sleep)),
+            _ => self.launch.due_ns,
         };
         if let Some(end) = self.sleep_until(begins_ns)? {
             return Ok(end);
@@ -199,11 +205,11 @@ impl<'a> Instance<'a> {
         let mut steps = 0;
         loop {
             if self.is_stopped() {
-                return Ok(End::Outside);
+                return Ok(End::Stopped);
             }
             steps += 1;
-            if steps % STEPS_A_LOOK == 0 {
-                self.look()?;
+            if steps % STEPS_BETWEEN_READS == 0 {
+                self.read_clocks()?;
             }
             if let Some(end) = self.step()? {
                 return Ok(end);
@@ -212,9 +218,9 @@ impl<'a> Instance<'a> {
     }
 
     fn step(&mut self) -> Step {
-        let stage = self.stage;
-        let Stage { plan, board, .. } = stage;
-        match *plan.programs[self.birth.class].next(&mut self.at) {
+        let context = self.context;
+        let Context { setup, shared, .. } = context;
+        match *setup.programs[self.launch.class].next(&mut self.at) {
             Op::Run(ref demand) => {
                 let demand_ns = demand.sample(&mut self.run);
                 return self.work(demand_ns);
@@ -225,37 +231,37 @@ impl<'a> Instance<'a> {
                 return self.sleep_as_step(wake_ns);
             }
             Op::Period(period_ns) => {
-                let released = self.now().saturating_sub(self.birth.due_ns) / period_ns.max(1) + 1;
-                let wake_ns = self.birth.due_ns.saturating_add(released.saturating_mul(period_ns));
+                let released = self.now().saturating_sub(self.launch.due_ns) / period_ns.max(1) + 1;
+                let wake_ns = self.launch.due_ns.saturating_add(released.saturating_mul(period_ns));
                 return self.sleep_as_step(wake_ns);
             }
             Op::Until(wake_ns) if wake_ns > self.now() => return self.sleep_as_step(wake_ns),
             Op::Until(wake_ns) => self.next_job_at_once(wake_ns)?,
             Op::Lock(i) => {
-                if !board.lock(i, self.slot) {
+                if !shared.lock(i, self.slot) {
                     return self.wait();
                 }
             }
-            Op::Unlock(i) => board.unlock(i, self.slot, self.now()),
+            Op::Unlock(i) => shared.unlock(i, self.slot, self.now()),
             Op::Barrier(i) => {
-                if !board.arrive(i, self.slot, self.now()) {
+                if !shared.arrive(i, self.slot, self.now()) {
                     return self.wait();
                 }
             }
             Op::Fork(class) => {
                 let request = Request { class, due_ns: self.now() };
-                board.request(plan.nursery(class), request, plan.workload.tasks[class].count)?;
+                shared.request(setup.spawner(class), request, setup.workload.tasks[class].count)?;
             }
             Op::Yield => {
                 sched_yield();
                 self.woken_ns = None;
-                self.look()?;
+                self.read_clocks()?;
             }
             Op::Wake(class) => {
-                let given = board.give_token(class, self.now());
-                given.map_err(|e| format!("task {}: {e}", plan.workload.tasks[class].name))?;
+                let given = shared.give_token(class, self.now());
+                given.map_err(|e| format!("task {}: {e}", setup.workload.tasks[class].name))?;
             }
-            Op::Wait => match board.take_token(self.birth.class, self.slot) {
+            Op::Wait => match shared.take_token(self.launch.class, self.slot) {
                 Some(came_ns) => self.next_job_at_once(came_ns)?,
                 None => {
                     if self.sleep_ends_job() {
@@ -272,7 +278,7 @@ impl<'a> Instance<'a> {
 
     // ---- time ----
 
-    /// The time of the run at which its present step is executed.
+    /// The time of the run, in ns, at which the current step is executed.
     fn now(&self) -> u64 {
         self.woken_ns.unwrap_or_else(|| self.time(self.stamp))
     }
@@ -281,87 +287,88 @@ impl<'a> Instance<'a> {
         stamp.at_ns.saturating_sub(self.start_ns)
     }
 
-    /// Whether its time is up, as far as it knows.
+    /// Whether its task has been told to stop.
     fn is_stopped(&self) -> bool {
-        self.stage.board.stop_flag(self.birth.class).load(Ordering::Relaxed) != 0
+        self.context.shared.stop_flag(self.launch.class).load(Ordering::Relaxed) != 0
     }
 
-    /// Looks at the clocks.
-    fn look(&mut self) -> Result<(), Failure> {
+    /// Reads the clocks.
+    fn read_clocks(&mut self) -> Result<(), Failure> {
         let before = std::mem::replace(&mut self.stamp, Stamp::now());
-        self.looked(before, self.stamp)
+        self.compare_clocks(before, self.stamp)
     }
 
-    /// What two looks at the clocks show: whether it was off its CPU, statistics begin, or its time is up.
-    fn looked(&mut self, before: Stamp, now: Stamp) -> Result<(), Failure> {
+    /// Draws conclusions from two reads of the clocks: whether the thread was off its CPU, statistics begin, or the task must
+    /// stop.
+    fn compare_clocks(&mut self, before: Stamp, now: Stamp) -> Result<(), Failure> {
         let passed_ns = now.at_ns.saturating_sub(before.at_ns);
         let ran_ns = now.cpu_ns.saturating_sub(before.cpu_ns);
         if passed_ns > ran_ns + GAP_NS {
-            // It was furthest ahead as it left the CPU, and furthest behind as it came back.
-            self.note(before)?;
-            self.note(now)?;
+            // Its service error was greatest when it left the CPU, and least when it came back.
+            self.observe_clocks(before)?;
+            self.observe_clocks(now)?;
         }
         let time_ns = self.time(now);
-        if !self.is_warm && time_ns >= self.stage.plan.workload.warmup_ns {
+        if !self.is_warm && time_ns >= self.context.setup.workload.warmup_ns {
             self.is_warm = true;
-            self.note(before)?;
-            self.note(now)?;
+            self.observe_clocks(before)?;
+            self.observe_clocks(now)?;
             self.switches_before = thread_switches();
             self.migrations_before = migrations();
         }
         if time_ns >= self.deadline_ns {
-            // For all instances: those that have no CPU now need not look at the clock when they get one.
-            self.stage.board.stop_flag(self.birth.class).store(1, Ordering::SeqCst);
+            // This stops all instances of the task. Those that have no CPU now then need not read the clock.
+            self.context.shared.stop_flag(self.launch.class).store(1, Ordering::SeqCst);
         }
         Ok(())
     }
 
-    // ---- what is seen ----
+    // ---- observations ----
 
-    fn see(&mut self, sight: Sight) -> Result<(), Failure> {
+    fn observe(&mut self, observation: Observation) -> Result<(), Failure> {
         if self.room == 0 {
-            self.stage.board.remember(ROOM)?;
+            self.context.shared.remember(ROOM)?;
             self.room = ROOM;
         }
         self.room -= 1;
-        self.sights.push(sight);
+        self.observations.push(observation);
         Ok(())
     }
 
-    fn note(&mut self, stamp: Stamp) -> Result<(), Failure> {
+    fn observe_clocks(&mut self, stamp: Stamp) -> Result<(), Failure> {
         let received_ns = stamp.cpu_ns.saturating_sub(self.cpu_before_ns);
-        self.see(Sight::Stamp { at_ns: self.time(stamp), received_ns })
+        self.observe(Observation::Stamp { at_ns: self.time(stamp), received_ns })
     }
 
-    fn finish(mut self, end: End) -> Life {
+    fn finish(mut self, end: End) -> MeasuredThread {
         let ended_ns = match end {
             End::Done => self.now(),
-            End::Outside => self.deadline_ns.min(self.time(Stamp::now())),
+            End::Stopped => self.deadline_ns.min(self.time(Stamp::now())),
         };
-        Life {
-            class: self.birth.class,
-            number: self.birth.number,
-            born_ns: self.birth.due_ns,
+        MeasuredThread {
+            class: self.launch.class,
+            number: self.launch.number,
+            started_ns: self.launch.due_ns,
             ended_ns,
             received_ns: self.stamp.cpu_ns.saturating_sub(self.cpu_before_ns),
             switches: thread_switches().saturating_sub(self.switches_before),
             migrations: self.migrations_before.and_then(|n| Some(migrations()?.saturating_sub(n))),
-            sights: std::mem::take(&mut self.sights),
+            observations: std::mem::take(&mut self.observations),
         }
     }
 
     // ---- work ----
 
-    /// Uses so much CPU time, `u64::MAX` without end.
+    /// Uses `demand_ns` of CPU time; `u64::MAX` means without end.
     fn work(&mut self, demand_ns: u64) -> Step {
         if demand_ns == 0 {
             return Ok(None);
         }
-        self.see(Sight::Brings { at_ns: self.now(), work_ns: demand_ns })?;
+        self.observe(Observation::WorkArrives { at_ns: self.now(), work_ns: demand_ns })?;
         if let Some((woken_ns, delay_ns)) = self.delay.take().filter(|_| demand_ns != u64::MAX) {
-            self.see(Sight::Ran { woken_ns, delay_ns })?;
+            self.observe(Observation::Ran { woken_ns, delay_ns })?;
         }
-        // What other steps cost is part of it, but it is half at least.
+        // The burst pays for the cost of other steps, but it is never shorter than half of the demand.
         let least_ns = self.stamp.cpu_ns.saturating_add(demand_ns.div_ceil(2));
         self.target_ns = self.target_ns.saturating_add(demand_ns);
         self.burn(self.target_ns.max(least_ns))?;
@@ -369,16 +376,16 @@ impl<'a> Instance<'a> {
         if let Some(job) = &mut self.job {
             job.worked = true;
         }
-        self.note(self.stamp)?;
-        Ok(self.is_stopped().then_some(End::Outside))
+        self.observe_clocks(self.stamp)?;
+        Ok(self.is_stopped().then_some(End::Stopped))
     }
 
     fn burn(&mut self, target_ns: u64) -> Result<(), Failure> {
         let (mut speed, mut stamp) = (self.speed, self.stamp);
-        let stop = self.stage.board.stop_flag(self.birth.class);
+        let stop = self.context.shared.stop_flag(self.launch.class);
         let mut result = Ok(());
         burn(&mut speed, target_ns, stop, &mut stamp, &mut |before, now| {
-            result = self.looked(before, now);
+            result = self.compare_clocks(before, now);
             result.is_ok()
         });
         (self.speed, self.stamp) = (speed, stamp);
@@ -387,9 +394,9 @@ impl<'a> Instance<'a> {
 
     // ---- sleep ----
 
-    /// A class of jobs sleeps within them; any other task's job ends when it sleeps.
+    /// Whether a sleep ends the job. A task with job arrivals may sleep within a job; any other may not.
     fn sleep_ends_job(&self) -> bool {
-        let arrivals = &self.stage.plan.workload.tasks[self.birth.class].arrivals;
+        let arrivals = &self.context.setup.workload.tasks[self.launch.class].arrivals;
         !matches!(arrivals, Arrivals::Open { .. } | Arrivals::Closed { .. })
     }
 
@@ -404,18 +411,18 @@ impl<'a> Instance<'a> {
         let from_ns = self.now();
         clock::sleep_until(self.start_ns.saturating_add(wake_ns.min(self.deadline_ns)));
         if wake_ns >= self.deadline_ns || self.is_stopped() {
-            return Ok(Some(End::Outside));
+            return Ok(Some(End::Stopped));
         }
         self.woke(from_ns, wake_ns)?;
         Ok(None)
     }
 
-    /// Waits for others, having joined a queue.
+    /// Sleeps until another thread wakes this one. The slot is in a queue already.
     fn wait(&mut self) -> Step {
         let from_ns = self.now();
         let until_ns = self.start_ns.saturating_add(self.deadline_ns);
-        match self.stage.board.sleep(self.slot, until_ns) {
-            None => Ok(Some(End::Outside)),
+        match self.context.shared.sleep(self.slot, until_ns) {
+            None => Ok(Some(End::Stopped)),
             Some(woken_ns) => {
                 self.woke(from_ns, woken_ns)?;
                 Ok(None)
@@ -423,16 +430,16 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// It was not runnable from then on, until it woke.
+    /// Notes a wake-up at `woken_ns`: the thread was not runnable since `from_ns`.
     fn woke(&mut self, from_ns: u64, woken_ns: u64) -> Result<(), Failure> {
         let before = std::mem::replace(&mut self.stamp, Stamp::now());
-        // Being asleep is no loss of the CPU: as if it had looked as it woke.
+        // A sleeping thread has not lost its CPU, so compare with the clock at the wake-up.
         let at_ns = self
             .start_ns
             .saturating_add(woken_ns)
             .clamp(before.at_ns.min(self.stamp.at_ns), self.stamp.at_ns);
-        self.looked(Stamp { at_ns, ..before }, self.stamp)?;
-        self.note(self.stamp)?;
+        self.compare_clocks(Stamp { at_ns, ..before }, self.stamp)?;
+        self.observe_clocks(self.stamp)?;
         self.woken_ns = Some(woken_ns);
         self.delay = Some((woken_ns, self.time(self.stamp).saturating_sub(woken_ns)));
         match &mut self.job {
@@ -455,13 +462,14 @@ impl<'a> Instance<'a> {
         let ended_ns = self.now();
         let response_ns = ended_ns.saturating_sub(job.began_ns);
         if !job.worked && response_ns == 0 {
-            return Ok(()); // it woke only to sleep again or to exit
+            // It woke only to sleep again or to exit, so there was no job.
+            return Ok(());
         }
         let wait_ns = response_ns.saturating_sub(service_ns).saturating_sub(job.blocked_ns);
-        self.see(Sight::JobDone { began_ns: job.began_ns, ended_ns, service_ns, wait_ns })
+        self.observe(Observation::JobDone { began_ns: job.began_ns, ended_ns, service_ns, wait_ns })
     }
 
-    /// It goes on without a pause, but the work that it now begins was due before.
+    /// Begins the next job without a pause: its work was due before now.
     fn next_job_at_once(&mut self, due_ns: u64) -> Result<(), Failure> {
         if self.sleep_ends_job() {
             self.end_job()?;
@@ -470,10 +478,11 @@ impl<'a> Instance<'a> {
         Ok(())
     }
 
-    /// At the end of its program a task exits, or thinks about the next job.
+    /// Ends the program: the task exits, or thinks before the next job.
     fn end_program(&mut self) -> Step {
         self.end_job()?;
-        let Arrivals::Closed { think } = &self.stage.plan.workload.tasks[self.birth.class].arrivals else {
+        let Arrivals::Closed { think } = &self.context.setup.workload.tasks[self.launch.class].arrivals
+        else {
             return Ok(Some(End::Done));
         };
         self.at.rewind();
@@ -482,7 +491,7 @@ impl<'a> Instance<'a> {
     }
 }
 
-/// Times that the calling thread has changed its CPU, where the kernel tells (it is built to debug its scheduler).
+/// How often the calling thread has changed its CPU. `None` if the kernel was built without scheduler debugging.
 fn migrations() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/sched").ok()?;
     let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
