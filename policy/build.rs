@@ -1,21 +1,42 @@
-//! Compiles each header of `policy/select/` with the native host around it, and lists what it found:
-//! adding a policy is adding a header.
+//! Compiles each header of `policy/select/` with the native host around it, reads the pages of `papers/`, and lists
+//! what it found: adding a policy is adding a header and a page.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+
+#[path = "src/page.rs"]
+mod page;
+
+use page::Summary;
 
 /// With this in the environment policies are shared libraries: native/mutants.sh puts broken ones in their place,
 /// without building anything but them.
 const SHARED: &str = "DIVVY_SHARED_POLICIES";
 
 /// What the C is compiled from.
-const SOURCES: [&str; 9] =
-    ["native", "policy.h", "machine.h", "event.h", "entitled.h", "lib", "select", "slice", "weight"];
+const SOURCES: [&str; 12] = [
+    "native",
+    "base.h",
+    "policy.h",
+    "defaults.h",
+    "machine.h",
+    "event.h",
+    "entitled.h",
+    "lib",
+    "machine",
+    "select",
+    "slice",
+    "weight",
+];
+
+/// What policies promise, and where they deviate from their papers.
+const PAPERS: &str = "../papers";
 
 fn main() {
     let policy = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let names = headers(&policy.join("select"));
+    let names = stems(&policy.join("select"), ".h");
+    let modifiers = [stems(&policy.join("weight"), ".h"), stems(&policy.join("slice"), ".h")].concat();
     for name in &names {
         let mut host = cc(policy);
         host.define("DIVVY_POLICY", name.as_str())
@@ -30,10 +51,13 @@ fn main() {
 
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("hosts.rs"), registry(&names)).expect("OUT_DIR is writable");
+    let pages = read_pages(&policy.join(PAPERS), &[names, modifiers].concat());
+    fs::write(out.join("summaries.rs"), summaries(&pages)).expect("OUT_DIR is writable");
     println!("cargo::rerun-if-env-changed={SHARED}");
     for path in SOURCES {
         println!("cargo::rerun-if-changed={path}");
     }
+    println!("cargo::rerun-if-changed={PAPERS}");
 }
 
 fn cc(policy: &Path) -> cc::Build {
@@ -56,11 +80,12 @@ fn share(host: &cc::Build, name: &str) {
     println!("cargo::rustc-link-lib=dylib=divvy_{name}");
 }
 
-fn headers(dir: &Path) -> Vec<String> {
+/// Files of a folder that end so, without that, by name.
+fn stems(dir: &Path, ending: &str) -> Vec<String> {
     let entries = fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter_map(|file| file.strip_suffix(".h").map(str::to_owned))
+        .filter_map(|file| file.strip_suffix(ending).map(str::to_owned))
         .collect();
     names.sort();
     names
@@ -77,5 +102,41 @@ fn registry(names: &[String]) -> String {
         let _ = write!(code, "&divvy_host_{name}, ");
     }
     code.push_str("] }\n}\n");
+    code
+}
+
+/// What the pages say of the policies. A policy without a page of its name may be on another one, or on none.
+fn read_pages(papers: &Path, policies: &[String]) -> Vec<Summary> {
+    let mut found: Vec<Summary> = Vec::new();
+    for name in stems(papers, ".md") {
+        let text = fs::read_to_string(papers.join(format!("{name}.md"))).expect("it was listed");
+        let here = page::summaries(&text).unwrap_or_else(|error| panic!("papers/{name}.md:{error}"));
+        for summary in here {
+            let policy = &summary.policy;
+            assert!(policies.contains(policy), "papers/{name}.md: there is no policy {policy} in policy/");
+            assert!(
+                found.iter().all(|other| other.policy != *policy),
+                "papers/{name}.md: {policy} is on another page, too: keep one `## In short: {policy}`"
+            );
+            found.push(summary);
+        }
+        assert!(
+            !policies.contains(&name) || found.iter().any(|summary| summary.policy == name),
+            "papers/{name}.md: add a section `## In short: {name}`, as the other pages have it"
+        );
+    }
+    found
+}
+
+fn summaries(pages: &[Summary]) -> String {
+    let mut code = String::from("&[\n");
+    for Summary { policy, paper, guarantees, cost, deviations } in pages {
+        let _ = writeln!(
+            code,
+            "    Summary {{ policy: {policy:?}, paper: {paper:?}, guarantees: &{guarantees:?}, cost: {cost:?}, \
+             deviations: &{deviations:?} }},"
+        );
+    }
+    code.push_str("]\n");
     code
 }

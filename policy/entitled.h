@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What each task is entitled to: the service that it would have received from a fluid machine, which serves all
+ * Entitled service of each task: the service that it would have received from a fluid machine, which serves all
  * runnable tasks at once, in the ratio of their effective weights, none with more than one CPU. For a host that
  * shows it while tasks run, in O(1) an event; the simulator has a model of its own, which knows the weights that
  * are infeasible (entitled.rs).
  *
  *   V(t)  service of a task of weight 1 while more tasks than CPUs are runnable:  dV = P dt / sum of weights
  *   U(t)  time in which there was a CPU for each:                                 dU = dt
- *   entitled = weight * dV + dU, settled when the weight changes and when a turn ends
+ *   entitled = weight * dV + dU, settled when the weight changes and when a slice ends
  *
  * Besides roundings, each by less than weight / 2^15 ns + 1 ns: when it is settled, and when the total changes.
  * Exact on one CPU, and on more as long as no weight is infeasible: +feasible sees to that.
@@ -31,7 +31,7 @@ struct entitled {
 	} task[POOL];
 };
 
-static inline void entitled_advance(struct entitled *e, const struct facts *f, u64 now)
+static inline void entitled_advance(struct entitled *e, const struct task_table *f, u64 now)
 {
 	u64 dt = now - e->then, fluid;
 
@@ -45,7 +45,7 @@ static inline void entitled_advance(struct entitled *e, const struct facts *f, u
 	e->rest = fluid % e->total;
 }
 
-/* What the last division left over is less than one of V, at any total. */
+/* The rest of the last division is less than one of V, at any total. */
 static inline void entitled_set_total(struct entitled *e, u64 total)
 {
 	e->total = total;
@@ -61,7 +61,7 @@ static inline void entitled_from(struct entitled *e, u32 id)
 }
 
 /* Rounded down, by less than weight / 2^16 ns */
-static inline void entitled_settle(struct entitled *e, const struct facts *f, u32 id)
+static inline void entitled_settle(struct entitled *e, const struct task_table *f, u32 id)
 {
 	u64 V = e->V - e->task[id & POOL_MASK].V, U = e->U - e->task[id & POOL_MASK].U;
 
@@ -70,28 +70,28 @@ static inline void entitled_settle(struct entitled *e, const struct facts *f, u3
 }
 
 /* A runnable task's, until now */
-static inline void entitled_touch(struct entitled *e, const struct facts *f, u32 id, u64 now)
+static inline void entitled_touch(struct entitled *e, const struct task_table *f, u32 id, u64 now)
 {
 	entitled_advance(e, f, now);
 	entitled_settle(e, f, id);
 }
 
-/* Its weight is in the facts already. */
-static inline void entitled_join(struct entitled *e, const struct facts *f, u32 id, u64 now)
+/* Its weight is in the task table already. */
+static inline void entitled_join(struct entitled *e, const struct task_table *f, u32 id, u64 now)
 {
 	entitled_advance(e, f, now);
 	entitled_set_total(e, e->total + weight_of(f, id));
 	entitled_from(e, id);
 }
 
-static inline void entitled_leave(struct entitled *e, const struct facts *f, u32 id, u64 now)
+static inline void entitled_leave(struct entitled *e, const struct task_table *f, u32 id, u64 now)
 {
 	entitled_touch(e, f, id, now);
 	entitled_set_total(e, e->total - weight_of(f, id));
 }
 
-/* While the facts hold the old weight */
-static inline void entitled_reweigh(struct entitled *e, const struct facts *f, u32 id, u64 w, u64 now)
+/* While the task table holds the old weight */
+static inline void entitled_reweigh(struct entitled *e, const struct task_table *f, u32 id, u64 w, u64 now)
 {
 	entitled_touch(e, f, id, now);
 	entitled_set_total(e, e->total + w - weight_of(f, id));

@@ -9,9 +9,11 @@
 
 #include "machine.h"
 
+// clang-format off
 #define EVENTS(E) \
 	E(new) E(exit) E(runnable) E(quiescent) E(enqueue) E(dequeue) E(dispatch) E(running) E(stopping) E(yield) \
 	E(set_weight) E(set_allowed) E(set_param) E(set_process) E(set_group) E(enter_group) E(set_program) E(learn)
+// clang-format on
 
 #define EVENT_KIND(name) EVENT_##name,
 /* ns, how far the clocks of CPUs may be apart */
@@ -24,17 +26,17 @@ struct event {
 	/* the weight of new, set_weight and set_group, the service of stopping, the value of set_param, the identity of
 	 * set_program, the T_p of learn */
 	u64 amount;
-	u64 slice;  /* answer; of learn, told: the wait after that run */
+	u64 slice; /* answer; of learn, told: the wait after that run */
 	struct allowed allowed;
-	u32 id;     /* answer of dispatch */
+	u32 id; /* answer of dispatch */
 	/* the owner of set_param's parameter: 0 the policy, else the modifier's bit; the group; the lower half of learn's
 	 * identity */
 	u32 process;
 	/* the index of set_param; the parent of set_group; the position of learn; answer of enqueue, dispatch and
 	 * set_allowed: the CPU that is to dispatch */
 	u32 cpu;
-	u32 why;    /* of learn: the upper half of the identity */
-	u32 seq;    /* a host's, that logs: the order in which it was told */
+	u32 why; /* of learn: the upper half of the identity */
+	u32 seq; /* a host's, that logs: the order in which it was told */
 };
 
 /* Parameters are s64 and nothing else, so their structs are arrays. Those of modifiers stay: weights in use were
@@ -90,13 +92,18 @@ static inline __attribute__((always_inline)) void event_tell(struct machine *m, 
 
 /* ---- configuration ---- */
 
-#define CONFIG_MODIFIER(UPPER, lower) struct { UPPER##_PARAMS(PARAM_FIELD) u64 no_params_[0]; } lower;
+#define CONFIG_MODIFIER(UPPER, lower) \
+	struct { \
+		UPPER##_PARAMS(PARAM_FIELD) u64 no_params_[0]; \
+	} lower;
 
 struct config {
 	u64 quantum;
 	u32 ncpus;
 	u32 modifiers;
-	struct { POLICY_PARAMS(PARAM_FIELD) u64 no_params_[0]; } policy;
+	struct {
+		POLICY_PARAMS(PARAM_FIELD) u64 no_params_[0];
+	} policy;
 	MODIFIERS(CONFIG_MODIFIER)
 };
 

@@ -17,6 +17,9 @@ use crate::top::metrics;
 use crate::top::rows::{By, Column};
 use crate::{assert, exit};
 
+/// Options that every command has stand behind those of the command.
+const LAST: usize = 1000;
+
 /// Divides the CPU on purpose: simulate, replay and load scheduling policies.
 #[derive(Debug, Parser)]
 #[command(name = "divvy", version, max_term_width = 100, after_help = exit::HELP, disable_help_subcommand = true)]
@@ -32,16 +35,17 @@ pub struct Cli {
         value_enum,
         default_value = "auto",
         value_name = "WHEN",
+        display_order = LAST,
         help_heading = "Output"
     )]
     pub color: Color,
 
     /// No progress and no notes on stderr
-    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = LAST, help_heading = "Output")]
     pub quiet: bool,
 
     /// Every task under every policy, however many there are
-    #[arg(short, long, global = true, help_heading = "Output")]
+    #[arg(short, long, global = true, display_order = LAST, help_heading = "Output")]
     pub verbose: bool,
 }
 

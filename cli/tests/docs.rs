@@ -1,4 +1,4 @@
-//! The book in `docs/`: its commands print what it shows, its links lead somewhere, and every page is in its summary.
+//! The book in `docs/`: its commands print what it shows, and its links lead to headings that are there.
 
 use std::path::{Path, PathBuf};
 
@@ -61,36 +61,23 @@ fn anchor(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
+/// That the files are there is for `.ci/tidy`.
 #[test]
-fn links_lead_somewhere() {
+fn links_lead_to_headings() {
+    let mut followed = 0;
     for page in pages() {
-        let text = read(&page);
-        for link in links(&text).iter().filter(|link| !link.starts_with("http")) {
-            let (file, place) = link.split_once('#').unwrap_or((link, ""));
+        for link in links(&read(&page)) {
+            let Some((file, place)) = link.split_once('#').filter(|_| !link.starts_with("http")) else {
+                continue;
+            };
             let target = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
-            assert!(target.exists(), "{}: there is no {link}", page.display());
-            if !place.is_empty() {
-                let text = read(&target);
-                let mut headings = text.lines().filter(|line| line.starts_with('#'));
-                assert!(
-                    headings.any(|line| anchor(line) == place),
-                    "{}: no heading for {link}",
-                    page.display()
-                );
-            }
+            let text = read(&target);
+            let mut headings = text.lines().filter(|line| line.starts_with('#'));
+            assert!(headings.any(|line| anchor(line) == place), "{}: no heading for {link}", page.display());
+            followed += 1;
         }
     }
-}
-
-#[test]
-fn every_page_is_in_the_summary() {
-    let docs = root().join("docs");
-    let summary = read(&docs.join("SUMMARY.md"));
-    let listed = links(&summary);
-    for page in pages().into_iter().skip(1).filter(|page| !page.ends_with("SUMMARY.md")) {
-        let name = page.strip_prefix(&docs).expect("a page of the book").display().to_string();
-        assert!(listed.contains(&name), "docs/SUMMARY.md has no {name}");
-    }
+    assert!(followed > 5, "{followed} links to headings");
 }
 
 /// It is a front door: the rest is in the book.

@@ -209,9 +209,9 @@ static u64 compare(const char *path, u32 modifiers, u64 seed, struct cost *cost)
 		storm_step(&storm);
 	storm_calm(&storm);
 	storm_end(&storm);
-	if (memcmp(&native.s.facts, &l.kernel->s.facts, sizeof(struct facts)) ||
+	if (memcmp(&native.s.tasks, &l.kernel->s.tasks, sizeof(struct task_table)) ||
 	    native.decisions != l.kernel->decisions)
-		fail("BPF and native end with different facts", path);
+		fail("BPF and native end with different task tables", path);
 	if (memcmp(&native.flow, &l.kernel->flow, sizeof(struct flow)))
 		fail("BPF and native end with different programs", path);
 	unload(&l);

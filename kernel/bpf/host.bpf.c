@@ -173,12 +173,12 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	sample_lock();
 	bpf_spin_lock(&lock);
-	woken = !(fact(&machine, id)->state & RUNNABLE);
+	woken = !(machine_task(&machine, id)->state & RUNNABLE);
 	if (woken) {
 		runnable.why = t->was_runnable ? WOKEN : NEW;
 		tell(EVENT_runnable, &runnable);
 		stats.wakes++;
-		stats.runnable = machine.s.facts.nrunnable;
+		stats.runnable = machine.s.tasks.nrunnable;
 		accounts[id & POOL_MASK].runnable = true;
 	}
 	tell(EVENT_enqueue, &e);
@@ -246,7 +246,7 @@ void BPF_PROG(host_running, struct task_struct *p)
 {
 	struct event e = { .id = id_of(p), .now = clock_ns() };
 
-	if (!e.id || !(fact(&machine, e.id)->state & RUNNABLE))
+	if (!e.id || !(machine_task(&machine, e.id)->state & RUNNABLE))
 		return;
 	host_task(e.id)->sum_exec_at_run = host_task(e.id)->sum_exec_counted = p->se.sum_exec_runtime;
 	bpf_spin_lock(&lock);
@@ -334,7 +334,7 @@ void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *
 		return;
 	}
 	bpf_spin_lock(&lock);
-	e.process = machine.s.facts.task[e.id & POOL_MASK].process;
+	e.process = machine.s.tasks.task[e.id & POOL_MASK].process;
 	tell(EVENT_exit, &e);
 	accounts[e.id & POOL_MASK].pid = 0;
 	stats.tasks--;
@@ -361,7 +361,7 @@ void BPF_PROG(host_dump, struct scx_dump_ctx *dump)
 {
 	static char format[] = "divvy: %llu runnable, %llu decisions, %llu faults, %llu missing, %llu late\n";
 	unsigned long long data[] = {
-		machine.s.facts.nrunnable, machine.decisions, machine.faults, stats.missing, stats.late,
+		machine.s.tasks.nrunnable, machine.decisions, machine.faults, stats.missing, stats.late,
 	};
 
 	if (ksym_exists(scx_bpf_dump_bstr))

@@ -4,7 +4,7 @@
 //! Tasks `user..` send requests: their jobs are the requests. Tasks `serve..` work for the user of the same number; what
 //! they receive until the request ends is part of its size.
 
-use divvy_results::stats::{Interval, interval95};
+use divvy_results::stats::{ConfidenceInterval, interval95};
 use divvy_workload::Workload;
 use rayon::prelude::*;
 
@@ -89,8 +89,8 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / n
 }
 
-fn interval(values: Vec<f64>) -> Interval {
-    let alone = Interval { mean: values[0], half_width: f64::INFINITY };
+fn interval(values: Vec<f64>) -> ConfidenceInterval {
+    let alone = ConfidenceInterval { mean: values[0], half_width: f64::INFINITY };
     interval95(&values).unwrap_or(alone)
 }
 
@@ -101,7 +101,7 @@ impl Requests {
     }
 
     /// Mean response of requests up to this size, in s: of each repetition, and their mean's interval.
-    pub fn response_s(&self, most_size_s: f64) -> Interval {
+    pub fn response_s(&self, most_size_s: f64) -> ConfidenceInterval {
         interval(self.means(most_size_s))
     }
 
@@ -112,7 +112,7 @@ impl Requests {
     }
 
     /// Standard deviation of the responses of a repetition, in s.
-    pub fn deviation_s(&self) -> Interval {
+    pub fn deviation_s(&self) -> ConfidenceInterval {
         let deviation = |rep: &Vec<Request>| {
             let center = mean(rep.iter().map(|r| r.response_s));
             mean(rep.iter().map(|r| (r.response_s - center).powi(2))).sqrt()
@@ -122,7 +122,7 @@ impl Requests {
 
     /// How much less than another's the mean is by which responses exceed `base_s`, in percent: of repetitions with the
     /// same numbers each, so that what they have in common does not widen the interval.
-    pub fn less_than(&self, other: &Requests, base_s: f64, most_size_s: f64) -> Interval {
+    pub fn less_than(&self, other: &Requests, base_s: f64, most_size_s: f64) -> ConfidenceInterval {
         let pairs = self.means(most_size_s).into_iter().zip(other.means(most_size_s));
         interval(pairs.map(|(own, other)| 100.0 * (1.0 - (own - base_s) / (other - base_s))).collect())
     }
@@ -147,7 +147,7 @@ mod tests {
         let less = own.less_than(&other, 2.0, f64::INFINITY);
         assert!((less.mean - 50.0).abs() < 1e-9 && less.half_width < 1e-9, "{less:?}");
         assert_eq!(own.response_s(2.0).mean, 4.5);
-        assert_eq!(own.deviation_s(), Interval { mean: 1.0, half_width: 0.0 });
+        assert_eq!(own.deviation_s(), ConfidenceInterval { mean: 1.0, half_width: 0.0 });
         assert_eq!(own.mean_size_s(), 2.0);
     }
 

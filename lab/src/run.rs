@@ -1,7 +1,7 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
 use divvy_policy::{Machine, spec};
-use divvy_results::observation::{JobDone, Seen, Slice};
+use divvy_results::observation::{JobDone, Observation, Service};
 use divvy_results::report::Run;
 use divvy_sim::engine::{Engine, Setup};
 use divvy_sim::run::Rows;
@@ -26,7 +26,7 @@ pub struct Record {
     /// Its numbers.
     pub run: Run,
     /// In the order of their ends.
-    pub slices: Vec<Slice>,
+    pub slices: Vec<Service>,
 }
 
 /// The first of the policies and modifiers of a spec that this build does not have.
@@ -38,8 +38,8 @@ pub fn missing(spec: &str) -> Option<String> {
 /// Runs a workload to its end.
 pub fn run(workload: &Workload, text: &str, seed: u64, rep: u32) -> Result<Record, LabError> {
     let mut slices = Vec::new();
-    let mut keep = |seen: Seen| {
-        if let Seen::Served(slice) = seen {
+    let mut keep = |observation: Observation| {
+        if let Observation::Served(slice) = observation {
             slices.push(slice);
         }
     };
@@ -58,8 +58,8 @@ pub struct Jobs {
 /// Runs a workload to its end, for its jobs.
 pub fn jobs(workload: &Workload, text: &str, seed: u64, rep: u32) -> Result<Jobs, LabError> {
     let mut done = Vec::new();
-    let mut keep = |seen: Seen| {
-        if let Seen::JobDone(job) = seen {
+    let mut keep = |observation: Observation| {
+        if let Observation::JobDone(job) = observation {
             done.push(job);
         }
     };

@@ -4,19 +4,16 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use divvy_policy::{Event, TaskId};
-use divvy_results::course::MOST_EVENTS;
-use divvy_trace::{FIRST_TID, OutRun, OutThread, OutWake, Outgoing, State};
+use divvy_results::schedule::{FIRST_TID, MOST_EVENTS, NICE_0, Schedule, Slice, State, Task, Wake};
 
 use super::error::LogError;
 use super::verify::{Report, Told, verify};
 
-/// What a log has of a schedule.
+/// The schedule of a log.
 #[derive(Debug)]
 pub struct Scheduled {
-    /// The schedule. A log has numbers of tasks and not their names.
-    pub schedule: Outgoing,
-    /// Whether there was more than can be kept.
-    pub is_cut: bool,
+    /// The schedule. A log has the numbers of tasks but not their names. Times are the kernel's.
+    pub schedule: Schedule,
     /// How far the log was read, and why not farther.
     pub report: Report,
 }
@@ -32,14 +29,14 @@ pub fn schedule(file: &Path) -> Result<Scheduled, LogError> {
         recorder.record(told);
         Ok(())
     })?;
-    let (schedule, is_cut) = recorder.end(report.header.cpus, report.last_ns);
-    Ok(Scheduled { schedule, is_cut, report })
+    let schedule = recorder.end(report.header.cpus, report.first_ns, report.last_ns);
+    Ok(Scheduled { schedule, report })
 }
 
 /// A task in the log, until its id is another's.
-struct Task {
-    /// Index into the threads.
-    thread: usize,
+struct Logged {
+    /// Index into the schedule's tasks.
+    index: u32,
     /// Where it was last told to run.
     cpu: Option<u32>,
     /// Where its last run is, if that was the last thing that it did.
@@ -47,8 +44,8 @@ struct Task {
 }
 
 struct Recorder {
-    out: Outgoing,
-    tasks: HashMap<TaskId, Task>,
+    schedule: Schedule,
+    tasks: HashMap<TaskId, Logged>,
     /// Of each CPU: who runs, and since when.
     running: Vec<Option<(TaskId, u64)>>,
     room: usize,
@@ -58,7 +55,13 @@ struct Recorder {
 
 impl Recorder {
     fn new(room: usize) -> Recorder {
-        Recorder { out: Outgoing::default(), tasks: HashMap::new(), running: Vec::new(), room, cut_ns: None }
+        Recorder {
+            schedule: Schedule::default(),
+            tasks: HashMap::new(),
+            running: Vec::new(),
+            room,
+            cut_ns: None,
+        }
     }
 
     fn record(&mut self, told: &Told) {
@@ -82,18 +85,20 @@ impl Recorder {
     }
 
     fn new_task(&mut self, task: TaskId, process: TaskId) {
-        let thread = self.out.threads.len();
-        // Of each event there is a record, and a file has fewer than 2^31.
-        let tid = FIRST_TID + thread as i32;
-        let of_process = self.tasks.get(&process).map_or(tid, |first| self.out.threads[first.thread].process);
-        self.out.threads.push(OutThread {
+        let row = self.schedule.tasks.len();
+        // Each event is a record, and a file has fewer than 2^31 records.
+        let (index, tid) = (row as u32, FIRST_TID + row as i32);
+        let leader = self.tasks.get(&process).map(|leader| &self.schedule.tasks[leader.index as usize]);
+        let of_process = leader.map_or(tid, |leader| leader.process);
+        self.schedule.tasks.push(Task {
             tid,
             process: if process == task { tid } else { of_process },
-            name: format!("task {task}"),
-            process_name: format!("process {process}"),
-            prio: 120,
+            name: format!("task {task}").into(),
+            process_name: format!("process {process}").into(),
+            prio: NICE_0,
+            row,
         });
-        self.tasks.insert(task, Task { thread, cpu: None, left: None });
+        self.tasks.insert(task, Logged { index, cpu: None, left: None });
     }
 
     fn has_room(&mut self, now_ns: u64) -> bool {
@@ -107,9 +112,9 @@ impl Recorder {
     fn wake(&mut self, task: TaskId, is_new: bool, at_ns: u64) {
         let Some(task) = self.tasks.get_mut(&task) else { return };
         (task.left, task.cpu) = (None, None);
-        let wake = OutWake { thread: task.thread, at_ns, by: None, is_new };
+        let wake = Wake { task: task.index, at_ns, by: None, is_new };
         if self.has_room(at_ns) {
-            self.out.wakes.push(wake);
+            self.schedule.wakes.push(wake);
         }
     }
 
@@ -125,16 +130,16 @@ impl Recorder {
     }
 
     fn stop(&mut self, task: TaskId, now_ns: u64) {
-        let Some(&Task { thread, cpu: Some(cpu), .. }) = self.tasks.get(&task) else { return };
+        let Some(&Logged { index, cpu: Some(cpu), .. }) = self.tasks.get(&task) else { return };
         let Some(running) = self.running.get_mut(cpu as usize) else { return };
         let Some((_, from_ns)) = running.take_if(|(who, _)| *who == task) else { return };
         if from_ns == now_ns || !self.has_room(now_ns) {
             return;
         }
-        let cpus = self.out.cpus.len().max(cpu as usize + 1);
-        self.out.cpus.resize_with(cpus, Vec::new);
-        let runs = &mut self.out.cpus[cpu as usize];
-        runs.push(OutRun { thread, from_ns, to_ns: now_ns, left: State::Runnable });
+        let cpus = self.schedule.cpus.len().max(cpu as usize + 1);
+        self.schedule.cpus.resize_with(cpus, Vec::new);
+        let runs = &mut self.schedule.cpus[cpu as usize];
+        runs.push(Slice { task: index, from_ns, to_ns: now_ns, left: State::Runnable });
         let at = (cpu, runs.len() - 1);
         self.tasks.entry(task).and_modify(|task| task.left = Some(at));
     }
@@ -142,12 +147,12 @@ impl Recorder {
     /// It did not only stop.
     fn rest(&mut self, task: TaskId, exits: bool) {
         if let Some((cpu, at)) = self.tasks.get_mut(&task).and_then(|task| task.left.take()) {
-            self.out.cpus[cpu as usize][at].left = if exits { State::Dead } else { State::Sleep };
+            self.schedule.cpus[cpu as usize][at].left = if exits { State::Dead } else { State::Sleep };
         }
     }
 
     /// Who runs still has run until the end.
-    fn end(mut self, cpus: u32, last_ns: u64) -> (Outgoing, bool) {
+    fn end(mut self, cpus: u32, first_ns: u64, last_ns: u64) -> Schedule {
         let end_ns = self.cut_ns.unwrap_or(last_ns);
         let is_cut = self.cut_ns.take().is_some();
         // Room for these.
@@ -157,8 +162,8 @@ impl Recorder {
                 self.stop(task, end_ns);
             }
         }
-        self.out.cpus.resize_with(cpus as usize, Vec::new);
-        (self.out, is_cut)
+        self.schedule.cpus.resize_with(cpus as usize, Vec::new);
+        Schedule { from_ns: first_ns, to_ns: end_ns, is_cut, ..self.schedule }
     }
 }
 
@@ -169,13 +174,13 @@ mod tests {
     use super::*;
     use divvy_policy::Weight;
 
-    fn recorded(room: usize, events: &[(u64, Event, Option<TaskId>)]) -> (Outgoing, bool) {
+    fn recorded(room: usize, events: &[(u64, Event, Option<TaskId>)]) -> Schedule {
         let mut recorder = Recorder::new(room);
         for &(now_ns, event, task) in events {
             let answer = Answer { task, ..Answer::default() };
             recorder.record(&Told { number: 0, record: 0, offset: 0, now_ns, event, answer });
         }
-        recorder.end(2, events.last().map_or(0, |event| event.0))
+        recorder.end(2, 0, events.last().map_or(0, |event| event.0))
     }
 
     /// Two threads of a process on a CPU; the second goes on elsewhere, and its number is another's in the end.
@@ -210,25 +215,25 @@ mod tests {
 
     #[test]
     fn who_ran_where_and_how_it_left() {
-        let (out, is_cut) = recorded(100, &events());
+        let schedule = recorded(100, &events());
         let runs = |cpu: usize| -> Vec<_> {
-            out.cpus[cpu].iter().map(|run| (run.thread, run.from_ns, run.to_ns, run.left)).collect()
+            schedule.cpus[cpu].iter().map(|run| (run.task, run.from_ns, run.to_ns, run.left)).collect()
         };
         let expected = [(0, 3, 9, State::Runnable), (1, 10, 12, State::Sleep), (1, 16, 18, State::Dead)];
         assert_eq!(runs(0), expected);
         assert_eq!(runs(1), [(0, 14, 20, State::Runnable)]);
-        let wakes: Vec<_> = out.wakes.iter().map(|wake| (wake.thread, wake.at_ns, wake.is_new)).collect();
+        let wakes: Vec<_> = schedule.wakes.iter().map(|wake| (wake.task, wake.at_ns, wake.is_new)).collect();
         assert_eq!(wakes, [(0, 1, true), (1, 5, true), (1, 15, false), (2, 20, true)]);
-        let of: Vec<_> = out.threads.iter().map(|t| (t.tid, t.process, t.name.as_str())).collect();
+        let of: Vec<_> = schedule.tasks.iter().map(|t| (t.tid, t.process, &*t.name)).collect();
         assert_eq!(of, [(1000, 1000, "task 1"), (1001, 1000, "task 2"), (1002, 1002, "task 2")]);
-        assert!(!is_cut);
+        assert!(!schedule.is_cut);
     }
 
     #[test]
     fn what_finds_no_room_ends_it() {
-        let (out, is_cut) = recorded(4, &events());
-        assert!(is_cut);
-        assert_eq!(out.cpus.iter().flatten().count() + out.wakes.len(), 5);
-        assert_eq!(out.cpus[1], [OutRun { thread: 0, from_ns: 14, to_ns: 15, left: State::Runnable }]);
+        let schedule = recorded(4, &events());
+        assert!(schedule.is_cut);
+        assert_eq!(schedule.cpus.iter().flatten().count() + schedule.wakes.len(), 5);
+        assert_eq!(schedule.cpus[1], [Slice { task: 0, from_ns: 14, to_ns: 15, left: State::Runnable }]);
     }
 }

@@ -1,6 +1,6 @@
 //! A report as one SVG drawing, for pages and papers: the numbers are those of the JSON.
 
-use crate::plot::{Chart, Kind, Plot, Schedule, Turn, under_each_other};
+use crate::plot::{Chart, Gantt, Kind, Plot, under_each_other};
 use divvy_results::figures::{Ccdf, Figures, TaskSeries};
 use divvy_results::report::{Report, Run};
 
@@ -206,27 +206,11 @@ fn steps(ccdf: &Ccdf) -> Vec<(f64, f64)> {
     points.first().copied().into_iter().chain(falls).collect()
 }
 
-// ---- Who ran where
+// ---- Schedules
 
 fn timelines(report: &Report) -> Vec<Plot> {
-    let drawn = report.runs.iter().filter_map(|run| Some((run, run.course.as_ref()?)));
-    let ms = |ns: u64| ns as f64 / 1e6;
-    let panel = |(run, course): (&Run, &divvy_results::course::Course)| {
-        let turn = |stretch: &divvy_results::course::Stretch| Turn {
-            task: text::escape(&run.tasks[course.rows[stretch.task as usize]].name),
-            from: ms(stretch.from_ns),
-            to: ms(stretch.to_ns),
-        };
-        let line =
-            |(cpu, stretches): (usize, &Vec<_>)| (format!("CPU {cpu}"), stretches.iter().map(turn).collect());
-        let schedule = Schedule {
-            name: "timeline".to_owned(),
-            title: text::escape(&run.policy),
-            x: "time (ms)".to_owned(),
-            from: ms(course.from_ns),
-            lines: course.cpus.iter().enumerate().map(line).collect(),
-        };
-        schedule.draw()
-    };
-    drawn.map(panel).collect()
+    let scheduled = report.runs.iter().filter_map(|run| Some((run, run.schedule.as_ref()?)));
+    scheduled
+        .map(|(run, schedule)| Gantt::of(schedule, "timeline", text::escape(&run.policy)).draw())
+        .collect()
 }

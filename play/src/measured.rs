@@ -320,9 +320,9 @@ impl<'a> Account<'a> {
             slowdown: self.delays.slowdown.finish_ratio(),
             tasks: self.rows.iter().map(|row| row.result(cpu_time_ns)).collect(),
             programs: Vec::new(),
-            schedule: None,
+            first_decisions: None,
             figures: None,
-            course: None,
+            schedule: None,
         }
     }
 }

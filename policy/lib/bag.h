@@ -3,7 +3,7 @@
 #ifndef DIVVY_BAG_H
 #define DIVVY_BAG_H
 
-#include "../policy.h"
+#include "../base.h"
 
 struct bag {
 	u32 n;

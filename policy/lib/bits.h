@@ -3,7 +3,7 @@
 #ifndef DIVVY_BITS_H
 #define DIVVY_BITS_H
 
-#include "../policy.h"
+#include "../base.h"
 
 /* floor(log2 x) for x > 0; 0 for 0. Without branches in BPF as well, where each would be a path to verify. */
 static inline u32 floor_log2(u64 x)

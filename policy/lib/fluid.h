@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The virtual time of the fluid system that fair queueing imitates (GPS): it advances by service over the weights of
- * those clients that are busy there. Who was ahead of the fluid when it left is busy there for longer.
+ * those clients that are busy there. A client that was ahead of the fluid when it left is busy there for longer.
  */
 #ifndef DIVVY_FLUID_H
 #define DIVVY_FLUID_H

@@ -6,7 +6,7 @@
 #ifndef DIVVY_HEAP_H
 #define DIVVY_HEAP_H
 
-#include "../policy.h"
+#include "../base.h"
 
 struct heap_slot {
 	u64 key;
@@ -56,8 +56,7 @@ static NOINLINE void heap_sift_down(struct heap *h, const struct heap_slot *x)
 
 		if (child >= h->n)
 			break;
-		if (child + 1 < h->n &&
-		    heap_before(&h->slot[(child + 1) & POOL_MASK], &h->slot[child & POOL_MASK]))
+		if (child + 1 < h->n && heap_before(&h->slot[(child + 1) & POOL_MASK], &h->slot[child & POOL_MASK]))
 			child++;
 		if (!heap_before(&h->slot[child & POOL_MASK], x))
 			break;

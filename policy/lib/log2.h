@@ -14,7 +14,7 @@
 #ifndef DIVVY_LOG2_H
 #define DIVVY_LOG2_H
 
-#include "../policy.h"
+#include "../base.h"
 #include "log2_table.h"
 
 #define LOG2_BITS 24 /* fractional bits of a result */

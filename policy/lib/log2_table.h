@@ -6,7 +6,7 @@
 #ifndef DIVVY_LOG2_TABLE_H
 #define DIVVY_LOG2_TABLE_H
 
-#include "../policy.h"
+#include "../base.h"
 
 static const u32 log2_table[258] = {
 	0, 6039314, 12055174, 18047761, 24017256, 29963836, 35887675, 41788947,

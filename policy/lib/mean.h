@@ -13,7 +13,7 @@
 #ifndef DIVVY_MEAN_H
 #define DIVVY_MEAN_H
 
-#include "../policy.h"
+#include "../base.h"
 #include "wide.h"
 
 struct mean {

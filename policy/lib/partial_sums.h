@@ -6,7 +6,7 @@
 #ifndef DIVVY_PARTIAL_SUMS_H
 #define DIVVY_PARTIAL_SUMS_H
 
-#include "../policy.h"
+#include "../base.h"
 
 struct partial_sums {
 	u64 total;

@@ -33,14 +33,14 @@ struct pbs_param {
 	PBS_COMBINED_PARAMS(PARAM_FIELD)
 };
 
-/* Of a policy's parameters, for the initializer of a struct pbs_param */
+/* Copies a policy's parameters, in the initializer of a struct pbs_param. */
 #define PBS_TAKE(name, kind, unit, dflt, min, max, help) .name = s->param.name,
 
-#define PBS_MINUS_0 (-1ll)             /* the negative RATIO next to 0: `-0`, the limit from below */
+#define PBS_MINUS_0 (-1ll) /* the negative RATIO next to 0: `-0`, the limit from below */
 #define PBS_ALPHA_MAX (RATIO_ONE << 15)
-#define PBS_BITS (LOG2_BITS + 16)      /* fractional bits of a priority: a logarithm's and a RATIO's */
-#define PBS_NEWCOMER (1ll << 62)       /* infinite priority, above every other */
-#define PBS_ERROR ((5ll << 14) + 512)  /* of a difference of two logarithms: 1.25 * 2^-24 + 2^-31, in 2^-PBS_BITS */
+#define PBS_BITS (LOG2_BITS + 16)     /* fractional bits of a priority: a logarithm's and a RATIO's */
+#define PBS_NEWCOMER (1ll << 62)      /* infinite priority, above every other */
+#define PBS_ERROR ((5ll << 14) + 512) /* of a difference of two logarithms: 1.25 * 2^-24 + 2^-31, in 2^-PBS_BITS */
 
 struct pbs_session {
 	u64 tau;   /* arrival time of the session, ns; moved on by the sleep that is not counted */
@@ -51,12 +51,12 @@ struct pbs_session {
 struct pbs_task {
 	struct pbs_session of;    /* by beta */
 	struct pbs_session prime; /* by beta' */
-	u64 order;     /* sessions of all tasks that began before this one */
-	u64 t_I;       /* when it was last deactivated, ns */
-	u64 n;         /* inactive periods until now */
-	u64 slept;     /* their sum, ns */
-	u64 w;         /* weight */
-	s64 log_kappa; /* log kappa, 2^-LOG2_BITS: weight over that of nice 0 */
+	u64 order;                /* sessions of all tasks that began before this one */
+	u64 t_I;                  /* when it was last deactivated, ns */
+	u64 n;                    /* inactive periods until now */
+	u64 slept;                /* their sum, ns */
+	u64 w;                    /* weight */
+	s64 log_kappa;            /* log kappa, 2^-LOG2_BITS: weight over that of nice 0 */
 };
 
 /* ---- sessions ---- */
@@ -115,22 +115,22 @@ static inline void pbs_weigh(struct pbs_task *t, u64 w)
 
 /* ---- priority ---- */
 
-/* What tasks are compared by: the greater p, then the lesser S / k; then their age decides. */
+/* Tasks are compared by this: the greater p, then the lesser S / k; then their age decides. */
 struct pbs_rank {
 	s64 p; /* 2^-PBS_BITS */
 	u64 S; /* 0, except where S alone counts */
 	u64 k;
 };
 
-/* What a choice takes from the parameters, which may change between two of them */
+/* The terms that a choice takes from the parameters, which may change between two choices */
 struct pbs_terms {
-	s64 sign;    /* sgn(alpha): for alpha < 0 the least T / S^alpha runs (pbs R9) */
-	s64 size;    /* |alpha|; -0 has none (pbs R9) */
-	s64 bonus;   /* of the current task: gamma + |alpha| log(1 + dT/S) (pbs R7; Eq. 5) */
+	s64 sign;  /* sgn(alpha): for alpha < 0 the least T / S^alpha runs (pbs R9) */
+	s64 size;  /* |alpha|; -0 has none (pbs R9) */
+	s64 bonus; /* of the current task: gamma + |alpha| log(1 + dT/S) (pbs R7; Eq. 5) */
 	s64 epsilon;
 	s64 alpha_prime;
-	u64 is_las;  /* alpha is infinite */
-	u64 turn;    /* 1 + dT/S, 2^-16 */
+	u64 is_las; /* alpha is infinite */
+	u64 turn;   /* 1 + dT/S, 2^-16 */
 };
 
 static inline s64 pbs_size(s64 alpha)

@@ -6,7 +6,7 @@
 #ifndef DIVVY_RING_H
 #define DIVVY_RING_H
 
-#include "../policy.h"
+#include "../base.h"
 
 struct link {
 	u32 next;

@@ -3,7 +3,7 @@
 #ifndef DIVVY_SHARE_H
 #define DIVVY_SHARE_H
 
-#include "../policy.h"
+#include "../base.h"
 
 #define SHARE_BITS 32 /* a share has fewer; a power of two for the verifier */
 

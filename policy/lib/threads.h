@@ -3,10 +3,10 @@
 #ifndef DIVVY_THREADS_H
 #define DIVVY_THREADS_H
 
-#include "../policy.h"
+#include "../base.h"
 #include "ring.h"
 
-/* What threads belong to: a process, or above POOL a group */
+/* An owner of threads is a process, or above POOL a group. */
 #define OWNERS (2 * POOL)
 #define OWNER_MASK (OWNERS - 1)
 

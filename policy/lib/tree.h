@@ -11,7 +11,7 @@
 #ifndef DIVVY_TREE_H
 #define DIVVY_TREE_H
 
-#include "../policy.h"
+#include "../base.h"
 
 struct tree_node {
 	u64 major, minor, turn;
@@ -64,7 +64,7 @@ static inline bool tree_before(const struct tree_node *a, const struct tree_node
 	return a->turn < b->turn;
 }
 
-/* What is below x is below n as well. */
+/* All that is below x is below n as well. */
 static inline void tree_count(struct tree_node *n, const struct tree_node *x)
 {
 	s64 d = x->first_minor - n->first_minor;
@@ -107,7 +107,7 @@ static inline void tree_replace(struct tree *t, u32 old, u32 id)
 	tree_node(t, id)->up = up;
 }
 
-/* Rotates: a node takes its parent's place, and has it for a child. What is below it is what was below the parent,
+/* Rotates: a node takes its parent's place, and has it for a child. Below it is now all that was below the parent,
  * which is to be counted anew if it stays. */
 static inline void tree_raise(struct tree *t, u32 id)
 {
@@ -167,7 +167,7 @@ static NOINLINE void tree_sink(struct tree *t, u32 id)
 	}
 }
 
-/* What was known of a task that is gone is found anew, up to where nothing was. */
+/* Computes anew what was known of a task that is gone, up to where nothing was known of it. */
 static NOINLINE void tree_recount(struct tree *t, u32 id)
 {
 	while (id && can_loop) {

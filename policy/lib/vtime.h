@@ -8,7 +8,7 @@
 #ifndef DIVVY_VTIME_H
 #define DIVVY_VTIME_H
 
-#include "../policy.h"
+#include "../base.h"
 
 struct vtime {
 	u64 v;    /* ns, may wrap around */

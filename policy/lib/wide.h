@@ -3,7 +3,7 @@
 #ifndef DIVVY_WIDE_H
 #define DIVVY_WIDE_H
 
-#include "../policy.h"
+#include "../base.h"
 
 struct wide {
 	u64 hi;
@@ -23,9 +23,9 @@ static inline struct wide wide_mul(u64 a, u64 b)
 	};
 }
 
-/* What follows is without branches, each of which the verifier goes both ways. */
+/* The following functions have no branches, as the verifier goes each branch both ways. */
 
-/* What a - b borrows from the next digit: 1 if a < b */
+/* The borrow of a - b from the next digit: 1 if a < b */
 static inline u64 wide_borrow(u64 a, u64 b)
 {
 	return ((~a & b) | ((~a | b) & (a - b))) >> 63;
@@ -71,8 +71,8 @@ static inline struct wide wide_mul_signed(u64 a, u64 b)
 struct wide_division {
 	u64 hi, lo; /* what is left of the dividend, shifted left a bit a step */
 	u64 c;
-	u64 bit;    /* steps done */
-	u64 zero;   /* always 0, and the verifier does not know it */
+	u64 bit;  /* steps done */
+	u64 zero; /* always 0, and the verifier does not know it */
 };
 
 /* 64 steps of long division: afterwards lo is the quotient. Needs hi < c and c below 2^63. */

@@ -20,7 +20,7 @@ static void check_entitled(enum event_kind kind, const struct event *e)
 	if (kind != EVENT_stopping && kind != EVENT_quiescent)
 		return;
 	if (kind == EVENT_stopping)
-		entitled_touch(&machine.entitled, &machine.s.facts, e->id, e->now);
+		entitled_touch(&machine.entitled, &machine.s.tasks, e->id, e->now);
 	model_check_entitled(model_task(e->id), machine.entitled.task[e->id].service, e->id);
 }
 
@@ -37,7 +37,7 @@ static void tell(void *host, enum event_kind kind, struct event *e)
 		fprintf(stderr, " -> task %u cpu %u\n", e->id, e->cpu);
 	check_entitled(kind, e);
 	model_after(kind, cpu, e);
-	model_check(&machine.s.facts, machine.faults);
+	model_check(&machine.s.tasks, machine.faults);
 	model_check_programs(&machine.flow);
 }
 

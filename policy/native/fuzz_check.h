@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What must be true after every event: machine.h's M1 to M7, and the weights, worked out the slow way from
+ * Everything that must be true after every event: machine.h's M1 to M7, and the weights, worked out the slow way from
  * the fuzzer's own model.
  */
 #ifndef DIVVY_FUZZ_CHECK_H
@@ -90,10 +90,12 @@ static u32 model_members(u32 group, struct model_member *to)
 
 	for (u32 id = 1; id < POOL; id++)
 		if (model.task[id].runnable && model.task[id].group == group)
-			to[n++] = (struct model_member){ .task = id, .weight = model_wanted(&model.task[id]), .most = 1 };
+			to[n++] =
+				(struct model_member){ .task = id, .weight = model_wanted(&model.task[id]), .most = 1 };
 	for (u32 id = 1; id < POOL; id++)
 		if (model.group[id].weight && model.group[id].parent == group && model_runnable(id))
-			to[n++] = (struct model_member){ .group = id, .weight = model.group[id].weight,
+			to[n++] = (struct model_member){ .group = id,
+							 .weight = model.group[id].weight,
 							 .most = model_runnable(id) };
 	return n;
 }
@@ -144,8 +146,8 @@ static long double model_divide(u32 group, long double cpus, long double off)
 	return level;
 }
 
-/* Of ratios to 2^-24, and units of 1 */
-static void model_check_groups(const struct facts *f)
+/* Tolerances: 2^-24 for ratios, and units of 1 */
+static void model_check_groups(const struct task_table *f)
 {
 	u32 n = model_runnable(0);
 	long double level = model_divide(0, n < model.ncpus ? n : model.ncpus, 0);
@@ -165,7 +167,7 @@ static void model_check_groups(const struct facts *f)
 	}
 }
 
-static void model_check_weights(const struct facts *f)
+static void model_check_weights(const struct task_table *f)
 {
 	static u64 wanted[POOL], sorted[POOL];
 	u64 cap, sum = 0, most = 0;
@@ -189,7 +191,8 @@ static void model_check_weights(const struct facts *f)
 		sum += w;
 		most = w > most ? w : most;
 	}
-	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible", 0);
+	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible",
+	     0);
 }
 
 /* ---- programs ---- */
@@ -234,21 +237,21 @@ static void model_check_charges(u32 id, u64 carried)
 	MUST(-due <= (s64)t->stolen + CLOCK_SKEW, "M6: more charged than received", id);
 }
 
-static void model_check_task(const struct facts *f, u32 id)
+static void model_check_task(const struct task_table *f, u32 id)
 {
 	const struct model_task *t = &model.task[id];
 	u16 state = f->task[id].state;
-	u32 turns = 0;
+	u32 slices = 0;
 
 	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
-		turns += model.turn[cpu] == id;
-	MUST(turns <= 1, "M1: it is a task's turn on two CPUs", id);
-	MUST(!turns || t->runnable, "M2: it is the turn of a task that is not runnable", id);
+		slices += model.slice_of[cpu] == id;
+	MUST(slices <= 1, "M1: a task has its slice on two CPUs", id);
+	MUST(!slices || t->runnable, "M2: a task that is not runnable has a slice", id);
 	MUST((t->seat == OUT) == !t->runnable, "M7: the policy has what is runnable", id);
-	MUST(!(state & PICKED) == (t->seat != HAS_TURN), "M7: the machine and the policy agree on turns", id);
-	MUST(!(state & PARKED) == !(t->seat == HAS_TURN && !turns), "M3: picked and without a CPU is parked", id);
+	MUST(!(state & PICKED) == (t->seat != HAS_SLICE), "M7: the machine and the policy agree on slices", id);
+	MUST(!(state & PARKED) == !(t->seat == HAS_SLICE && !slices), "M3: picked and without a CPU is parked", id);
 	MUST(!(state & PARKED) || t->runnable, "M3: parked and not runnable", id);
-	MUST(!turns || f->picked[f->task[id].cpu] == id, "M1: a turn's CPU", id);
+	MUST(!slices || f->picked[f->task[id].cpu] == id, "M1: a slice's CPU", id);
 	if (t->known)
 		model_check_charges(id, f->task[id].charged);
 }
@@ -261,15 +264,15 @@ static bool model_is_promised(u32 id)
 	return false;
 }
 
-static void model_check_cpu(const struct facts *f, u32 cpu)
+static void model_check_cpu(const struct task_table *f, u32 cpu)
 {
-	MUST(f->picked[cpu] == model.turn[cpu], "M1: whose turn it is", cpu);
+	MUST(f->picked[cpu] == model.slice_of[cpu], "M1: whose turn it is", cpu);
 	for (u32 id = 1; model.idle[cpu] && id < POOL; id++)
 		MUST(!model.task[id].custody || !model_allows(&model.task[id], cpu) || model_is_promised(id),
 		     "M5: idle beside a waiting task", cpu);
 }
 
-static void model_check(const struct facts *f, u64 faults)
+static void model_check(const struct task_table *f, u64 faults)
 {
 	u32 n = 0;
 
@@ -288,7 +291,7 @@ static void model_check(const struct facts *f, u64 faults)
 
 #define MODEL_SHIFT 32
 
-/* What all runnable tasks are entitled to until now: each a CPU, or its part of them by weight. Rounded down once an
+/* The entitled service of all runnable tasks until now: each a CPU, or its part of them by weight. Rounded down once an
  * event, by 2^-32 ns. */
 static void model_serve(u64 now)
 {
@@ -328,8 +331,8 @@ static void model_check_entitled(const struct model_task *t, u64 service, u32 id
 static void model_end_turn(u32 id)
 {
 	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
-		if (model.turn[cpu] == id)
-			model.turn[cpu] = 0;
+		if (model.slice_of[cpu] == id)
+			model.slice_of[cpu] = 0;
 }
 
 static void model_stopping(u32 id, u64 ran)
@@ -376,7 +379,10 @@ static void model_before(enum event_kind kind, const struct event *e)
 	case EVENT_new: model_new(e); break;
 	case EVENT_runnable: t->runnable = true; break;
 	case EVENT_dispatch: model.stops_before = model.stops; break;
-	case EVENT_running: t->on = true; t->since = model.now; break;
+	case EVENT_running:
+		t->on = true;
+		t->since = model.now;
+		break;
 	case EVENT_stopping: model_stopping(e->id, e->amount); break;
 	case EVENT_set_weight: t->nominal = e->amount; break;
 	case EVENT_set_allowed: model_set_allowed(t, e); break;
@@ -397,17 +403,17 @@ static void model_kicked(u32 cpu, u32 id)
 	model.idle[cpu] = false;
 }
 
-/* A turn that a dispatch did not end: only +flow does that, once, of who runs, and for no longer than it may. */
+/* A slice that a dispatch did not end: only +flow does that, once, for a task that runs, and for no longer than it may. */
 static void model_check_delay(u32 cpu, const struct event *e)
 {
 	struct model_task *t;
 
-	if (!e->id || model.turn[cpu] != e->id || model.stops != model.stops_before)
+	if (!e->id || model.slice_of[cpu] != e->id || model.stops != model.stops_before)
 		return;
 	t = model_task(e->id);
-	MUST(model.modifiers & FLOW, "a turn goes on without +flow", e->id);
-	MUST(t->on && !t->delayed, "a turn is put off twice, or of a task that does not run", e->id);
-	MUST(e->slice == model.tm && e->slice, "a turn is put off for another time than Tm", e->id);
+	MUST(model.modifiers & FLOW, "a slice goes on without +flow", e->id);
+	MUST(t->on && !t->delayed, "the end of a slice is put off twice, or for a task that does not run", e->id);
+	MUST(e->slice == model.tm && e->slice, "the end of a slice is put off for another time than Tm", e->id);
 	t->delayed = true;
 }
 
@@ -418,7 +424,7 @@ static void model_dispatched(u32 cpu, const struct event *e)
 
 	model_check_delay(cpu, e);
 
-	model.turn[cpu] = e->id;
+	model.slice_of[cpu] = e->id;
 	model.idle[cpu] = !e->id;
 	model.promised[cpu] = 0;
 	model_kicked(e->cpu, promised);
@@ -437,8 +443,15 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 
 	switch (kind) {
 	case EVENT_exit: memset(t, 0, sizeof(*t)); break;
-	case EVENT_quiescent: t->runnable = t->custody = false; model_end_turn(e->id); break;
-	case EVENT_enqueue: t->custody = true; model_end_turn(e->id); model_kicked(e->cpu, e->id); break;
+	case EVENT_quiescent:
+		t->runnable = t->custody = false;
+		model_end_turn(e->id);
+		break;
+	case EVENT_enqueue:
+		t->custody = true;
+		model_end_turn(e->id);
+		model_kicked(e->cpu, e->id);
+		break;
 	case EVENT_dequeue: t->custody = false; break;
 	case EVENT_set_allowed: model_kicked(e->cpu, e->id); break;
 	case EVENT_dispatch: model_dispatched(cpu, e); break;

@@ -23,7 +23,7 @@ static _Noreturn void lib_fail(int line, const char *condition)
 
 static u64 next_u64(struct bytes *b)
 {
-	/* Of every magnitude */
+	/* All magnitudes */
 	return (next_u32(b) << 32 | next_u32(b)) >> next_byte(b) % 64;
 }
 
@@ -32,7 +32,7 @@ static u64 next_u64(struct bytes *b)
 static struct heap heap;
 static struct {
 	bool in;
-	u64 key;  /* less the base, so that it does not wrap */
+	u64 key; /* less the base, so that it does not wrap */
 	u64 seq;
 } held[POOL];
 
@@ -135,7 +135,7 @@ static void tree_must_find(u64 base)
 	MUST(tree_after(&tree, &key) == first);
 }
 
-/* What each node knows of those below it, and that ranks go down */
+/* Checks what each node knows of those below it, and that ranks go down. */
 static u32 tree_must_know(u32 id, u64 base)
 {
 	struct tree_node *n = tree_node(&tree, id);

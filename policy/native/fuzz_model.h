@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the fuzzer knows of each task by itself, from the events, the answers and the machine's calls to the policy. */
+/* The fuzzer's own knowledge of each task, from the events, the answers and the machine's calls to the policy. */
 #ifndef DIVVY_FUZZ_MODEL_H
 #define DIVVY_FUZZ_MODEL_H
 
@@ -8,38 +8,38 @@
 #include <string.h>
 #include "policy.h"
 
-/* What the contract lets a policy think of a task */
-enum seat { OUT, WAITS, HAS_TURN };
+/* The state of a task as the contract lets a policy see it */
+enum seat { OUT, WAITS, HAS_SLICE };
 
 struct model_task {
 	bool known, runnable, custody, on;
 	u32 process, group;
 	u64 nominal, since;
-	long double rate; /* CPUs, in the hierarchical fluid */
-	long double rate_off; /* how far the machine may be from it */
-	u64 received; /* ns, over all runs that ended */
-	u64 charged;  /* ns, by the machine to the policy */
-	u64 late;     /* ns, that the last run went on after its turn had ended */
-	u64 stolen;   /* ns, the most that a run was on a CPU without receiving service */
-	u64 ended;    /* when its last turn did */
-	u64 told;     /* weight that the policy knows */
+	long double rate;           /* CPUs, in the hierarchical fluid */
+	long double rate_off;       /* how far the machine may be from it */
+	u64 received;               /* ns, over all runs that ended */
+	u64 charged;                /* ns, by the machine to the policy */
+	u64 late;                   /* ns, that the last run went on after its slice had ended */
+	u64 stolen;                 /* ns, the most that a run was on a CPU without receiving service */
+	u64 ended;                  /* when its last slice did */
+	u64 told;                   /* weight that the policy knows */
 	unsigned __int128 entitled; /* 2^-32 ns, by the fluid model */
 	unsigned __int128 blur;     /* 2^-32 ns, how far entitled.h may be from it */
 	enum seat seat;
 	bool pinned;
-	bool delayed; /* the end of its turn was put off */
+	bool delayed; /* the end of its slice was put off */
 	u64 allowed[CPU_WORDS];
 };
 
 struct model {
 	u64 now, events;
 	u32 ncpus, modifiers;
-	bool by_group;  /* +procfair, +tfps: threads are counted by group */
-	bool count_all; /* +procfair, +tfps: threads that are not runnable, too */
-	u64 stops; /* of turns, that the policy was told */
-	u64 stops_before; /* a dispatch */
-	u64 tm;    /* +flow: how long a turn may be put off */
-	u32 turn[MAX_CPUS]; /* whose turn it is, by the machine's answers */
+	bool by_group;          /* +procfair, +tfps: threads are counted by group */
+	bool count_all;         /* +procfair, +tfps: threads that are not runnable, too */
+	u64 stops;              /* of slices, that the policy was told */
+	u64 stops_before;       /* a dispatch */
+	u64 tm;                 /* +flow: how long the end of a slice may be put off */
+	u32 slice_of[MAX_CPUS]; /* the task that has its slice there, by the machine's answers */
 	bool idle[MAX_CPUS];
 	u32 promised[MAX_CPUS]; /* the task for which an idle CPU was asked to dispatch */
 	struct model_task task[POOL];
@@ -56,8 +56,8 @@ static struct model model;
 
 static _Noreturn void model_fail(int line, const char *condition, const char *what, u32 id)
 {
-	fprintf(stderr, "fuzz: %s: not so at event %llu, time %llu ns, task or CPU %u: %s (fuzz_model.h:%d)\n",
-		what, model.events, model.now, id, condition, line);
+	fprintf(stderr, "fuzz: %s: not so at event %llu, time %llu ns, task or CPU %u: %s (fuzz_model.h:%d)\n", what,
+		model.events, model.now, id, condition, line);
 	abort();
 }
 
@@ -73,11 +73,11 @@ static u64 model_received(const struct model_task *t)
 	return t->received + (t->on ? model.now - t->since : 0);
 }
 
-/* Whether it is its turn on a CPU; a parked task has its turn by the policy alone. */
+/* Whether it has its slice on a CPU; a parked task has its slice by the policy alone. */
 static bool model_has_cpu(u32 id)
 {
 	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
-		if (model.turn[cpu] == id)
+		if (model.slice_of[cpu] == id)
 			return true;
 	return false;
 }

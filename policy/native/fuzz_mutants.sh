@@ -35,45 +35,46 @@ mutant() {
 	fi
 }
 
-machine() { mutant "$1" fuzz.c machine.h "$2"; }
+# machine NAME PART SED
+machine() { mutant "$1" fuzz.c "machine/$2.h" "$3"; }
 in_function() { printf '/^static .*[ *]%s(/,/^}/ %s' "$1" "$2"; }
 
-machine leave-not-told 's/CALL(leave)(&m->s, id, now, why);//'
-machine stop-not-told 's/CALL(stop)(&m->s, id, now, why);//'
-machine unpark-keeps-parked "$(in_function machine_unpark 's/machine_unpick(m, m->found)/(void)0/')"
-machine unpark-ignores-affinity "$(in_function machine_can_run 's/machine_may_run(m, id, cpu) && //')"
-machine unpick-keeps-the-cpu "$(in_function machine_unpick 's/picked\[t->cpu & CPU_MASK\] = 0/picked[0] += 0/')"
-machine reweigh-without-settle "$(in_function machine_reweigh 's/machine_settle(m, id, now)/(void)0/')"
-machine stop-without-settle "$(in_function machine_stop 's/machine_settle(m, id, now)/(void)0/')"
-machine late-service-forgotten "$(in_function machine_stopping 's/t->charged -= ran/t->charged = 0/')"
-machine interrupted-turn-goes-on 's/machine_stop(m, id, now, PREEMPTED)/(void)0/'
-machine custody-kept "$(in_function machine_dispatch 's/ & ~CUSTODY//')"
-machine idle-not-noted "$(in_function machine_dispatch 's/machine_set_idle(m, cpu, !order.id)/(void)0/')"
-machine promise-not-kept "$(in_function machine_keep_promise 's/machine_wake_idle(m, id)/NO_CPU/')"
-machine affinity-change-unnoticed "$(in_function machine_set_allowed 's/machine_wake_idle(m, id)/NO_CPU/')"
-machine runnable-not-uncounted 's/m->s.facts.nrunnable--;//'
-machine former-caps-stay 's/^\tmachine_reweigh_former(m, now);//'
-machine siblings-not-reweighed "$(in_function machine_rewant_threads 's/m->at = ring_next.*/m->at = 0;/')"
-machine dequeued-stays-in-custody "$(in_function machine_dequeue 's/state &= ~CUSTODY/state |= 0/')"
-machine entitled-by-the-old-weight 's/ENTITLED(entitled_reweigh(.*)$//'
+machine leave-not-told lifecycle 's/CALL(leave)(&m->s, id, now, why);//'
+machine stop-not-told place 's/CALL(stop)(&m->s, id, now, why);//'
+machine unpark-keeps-parked place "$(in_function machine_unpark 's/machine_unpick(m, m->found)/(void)0/')"
+machine unpark-ignores-affinity place "$(in_function machine_can_run 's/machine_may_run(m, id, cpu) && //')"
+machine unpick-keeps-the-cpu place "$(in_function machine_unpick 's/picked\[t->cpu & CPU_MASK\] = 0/picked[0] += 0/')"
+machine reweigh-without-settle weights "$(in_function machine_reweigh 's/machine_settle(m, id, now)/(void)0/')"
+machine stop-without-settle place "$(in_function machine_stop 's/machine_settle(m, id, now)/(void)0/')"
+machine late-service-forgotten dispatch "$(in_function machine_stopping 's/t->charged -= ran/t->charged = 0/')"
+machine interrupted-turn-goes-on dispatch 's/machine_stop(m, id, now, PREEMPTED)/(void)0/'
+machine custody-kept dispatch "$(in_function machine_dispatch 's/ & ~CUSTODY//')"
+machine idle-not-noted dispatch "$(in_function machine_dispatch 's/machine_set_idle(m, cpu, !order.id)/(void)0/')"
+machine promise-not-kept dispatch "$(in_function machine_keep_promise 's/machine_wake_idle(m, id)/NO_CPU/')"
+machine affinity-change-unnoticed dispatch "$(in_function machine_set_allowed 's/machine_wake_idle(m, id)/NO_CPU/')"
+machine runnable-not-uncounted lifecycle 's/m->s.tasks.nrunnable--;//'
+machine former-caps-stay weights 's/^\tmachine_reweigh_former(m, now);//'
+machine siblings-not-reweighed weights "$(in_function machine_rewant_threads 's/m->at = ring_next.*/m->at = 0;/')"
+machine dequeued-stays-in-custody dispatch "$(in_function machine_dequeue 's/state &= ~CUSTODY/state |= 0/')"
+machine entitled-by-the-old-weight weights 's/ENTITLED(entitled_reweigh(.*)$//'
 mutant entitled-to-one-cpu fuzz.c entitled.h 's/dt \* f->ncpus/dt/'
 mutant entitled-beside-who-left fuzz.c entitled.h 's/e->total - weight_of/e->total - 0 * weight_of/'
 mutant entitled-total-jumps fuzz.c entitled.h 's/e->rest = total ? total - 1 : 0/e->rest += total/'
-machine time-goes-back "$(in_function machine_now 's/if (reading > m->now)//')"
+machine time-goes-back state "$(in_function machine_now 's/if (reading > m->now)//')"
 mutant cap-not-recomputed fuzz.c weight/feasible.h 's/s->cap = s->rest/s->cap = s->cap ? s->cap : s->rest/'
-mutant heaviest-is-the-first fuzz.c weight/feasible.h 's/s->phi\[id & POOL_MASK\] > s->at_phi/!s->at_phi/'
+mutant heaviest-is-the-first fuzz.c weight/feasible/search.h 's/s->phi\[id & POOL_MASK\] > s->at_phi/!s->at_phi/'
 mutant threads-not-uncounted fuzz.c lib/threads.h 's/s->n\[owner & OWNER_MASK\]--;//'
 mutant share-grows-on fuzz.c weight/tfps.h 's/alpha > p ? .* : nominal/nominal/'
 mutant group-limited-to-a-cpu fuzz.c weight/groups.h 's/u64 most = s->c \* (k < s->p ? k : s->p + 1)/u64 most = s->c/'
 mutant full-members-found-once fuzz.c weight/groups.h "$(in_function groups_fill 's/while (s->found \&\& can_loop)/if (s->found)/')"
 mutant full-members-weigh-on fuzz.c weight/groups.h 's/^\ts->rest -= weight;//'
-mutant inactive-group-keeps-its-share fuzz.c weight/groups.h 's/^\tparent->sum -= g->weight;//'
-mutant budget-not-handed-down fuzz.c weight/groups.h 's/g->dirty || g->factor != factor/g->dirty/'
-mutant heavy-member-overlooked fuzz.c weight/groups.h 's/^\t\tgroups_expect(&s->group.*$//'
-mutant full-group-stays-full fuzz.c weight/groups.h "$(in_function groups_link 's/g->full = false;//')"
-machine entering-a-group-forgotten "$(in_function machine_enter_group 's/groups_add(&m->groups/if (0) groups_add(\&m->groups/')"
+mutant inactive-group-keeps-its-share fuzz.c weight/groups/members.h 's/^\tparent->sum -= g->weight;//'
+mutant budget-not-handed-down fuzz.c weight/groups.h 's/g->dirty | (g->factor ^ s->factor)/g->dirty/'
+mutant heavy-member-overlooked fuzz.c weight/groups/members.h 's/^\t\tgroups_expect(&s->group.*$//'
+mutant full-group-stays-full fuzz.c weight/groups/members.h "$(in_function groups_link 's/g->full = false;//')"
+machine entering-a-group-forgotten weights "$(in_function machine_enter_group 's/groups_add(&m->groups/if (0) groups_add(\&m->groups/')"
 mutant delay-without-end fuzz.c slice/flow.h 's/^\tt->delayed = 1;//'
-machine exit-keeps-its-program 's/flow_terminates(&m->flow, id, 0, now)/(void)0/'
+machine exit-keeps-its-program lifecycle 's/flow_terminates(&m->flow, id, 0, now)/(void)0/'
 mutant sfq-keeps-who-left fuzz.c select/sfq.h 's/^\theap_remove(&s->waiting, id);//'
 mutant sift-down-forgets-a-child fuzz_lib.c lib/heap.h 's/child + 1 < h->n/child + 2 < h->n/'
 mutant sift-up-stops-early fuzz_lib.c lib/heap.h 's/(h->at - 1) \/ 2/h->at \/ 2/'

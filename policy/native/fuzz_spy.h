@@ -9,17 +9,19 @@
 #include POLICY_HEADER
 #include "fuzz_model.h"
 
-#define SPY_GLUE_(a, b) a##b
-#define SPY_GLUE(a, b) SPY_GLUE_(a, b)
-#define REAL(f) SPY_GLUE(FUZZ_POLICY, _##f)
+/* Defaults of the real policy */
+#define DIVVY_POLICY FUZZ_POLICY
+#include "defaults.h"
+#undef DIVVY_POLICY
+
+#define REAL(f) GLUE(FUZZ_POLICY, _##f)
 #define DIVVY_POLICY spy
 
-/* Its facts and parameters are the real one's, which begins with them. */
+/* Its task table and parameters are the real one's, which begins with them. */
 struct spy {
 	union {
 		struct {
-			struct facts facts;
-			PARAMS(POLICY_PARAMS)
+			POLICY_STATE;
 		};
 		struct FUZZ_POLICY real;
 	};
@@ -37,7 +39,7 @@ static void spy_join(struct spy *s, u32 id, u64 now, enum why why)
 	MUST(t->seat == OUT, "joins twice", id);
 	MUST(why == NEW || why == WOKEN, "joins for a wrong reason", id);
 	t->seat = WAITS;
-	t->told = weight_of(&s->facts, id);
+	t->told = weight_of(&s->tasks, id);
 	REAL(join)(&s->real, id, now, why);
 }
 
@@ -46,7 +48,7 @@ static void spy_leave(struct spy *s, u32 id, u64 now, enum why why)
 	struct model_task *t = model_task(id);
 
 	MUST(t->seat != OUT, "leaves and is not there", id);
-	MUST(is_picked(&s->facts, id) == (t->seat == HAS_TURN), "leaves with a wrong is_picked", id);
+	MUST(is_picked(&s->tasks, id) == (t->seat == HAS_SLICE), "leaves with a wrong is_picked", id);
 	MUST(why == BLOCKED || why == EXITED, "leaves for a wrong reason", id);
 	model_must_be_charged(id);
 	REAL(leave)(&s->real, id, now, why);
@@ -61,7 +63,7 @@ static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
 	MUST(cpu < model.ncpus, "asked for a CPU that does not exist", cpu);
 	if (id) {
 		MUST(model_task(id)->seat == WAITS, "the policy picks a task that does not wait", id);
-		model_task(id)->seat = HAS_TURN;
+		model_task(id)->seat = HAS_SLICE;
 		return id;
 	}
 	for (id = 1; id < POOL; id++)
@@ -73,7 +75,7 @@ static void spy_charge(struct spy *s, u32 id, u64 ran, u64 now)
 {
 	struct model_task *t = model_task(id);
 
-	MUST(t->seat == HAS_TURN && is_picked(&s->facts, id), "charged outside of a turn", id);
+	MUST(t->seat == HAS_SLICE && is_picked(&s->tasks, id), "charged outside of a slice", id);
 	MUST(ran > 0, "charged nothing", id);
 	t->charged += ran;
 	REAL(charge)(&s->real, id, ran, now);
@@ -83,7 +85,7 @@ static void spy_stop(struct spy *s, u32 id, u64 now, enum why why)
 {
 	struct model_task *t = model_task(id);
 
-	MUST(t->seat == HAS_TURN, "stops and has no turn", id);
+	MUST(t->seat == HAS_SLICE, "stops and has no slice", id);
 	MUST(why == EXPIRED || why == PREEMPTED || why == YIELDED, "stops for a wrong reason", id);
 	model_must_be_charged(id);
 	t->seat = WAITS;
@@ -98,32 +100,36 @@ static void spy_reweigh(struct spy *s, u32 id, u64 w, u64 now)
 	struct model_task *t = model_task(id);
 
 	MUST(t->seat != OUT, "another weight and is not there", id);
-	MUST(weight_of(&s->facts, id) == t->told, "facts hold the old weight during reweigh", id);
+	MUST(weight_of(&s->tasks, id) == t->told, "the task table holds another weight than the old one during reweigh",
+	     id);
 	MUST(w >= WEIGHT_MIN && w <= WEIGHT_MAX, "a weight out of range", id);
 	model_must_be_charged(id);
 	t->told = w;
 	REAL(reweigh)(&s->real, id, w, now);
 }
 
-#ifdef POLICY_SLICE
 static u64 spy_slice(struct spy *s, u32 id)
 {
 	u64 ns = REAL(slice)(&s->real, id);
 
-	MUST(model_task(id)->seat == HAS_TURN, "a slice outside of a turn", id);
+	MUST(model_task(id)->seat == HAS_SLICE, "asked for the length of a slice that it does not have", id);
 	MUST(ns > 0, "an empty slice", id);
 	return ns;
 }
-#endif
 
-#ifdef POLICY_PREEMPTS
+#if HAS(PREEMPTS)
 static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 {
 	MUST(model_task(woken)->seat == WAITS, "preempts and does not wait", woken);
-	MUST(model_task(running)->seat == HAS_TURN, "is preempted and has no turn", running);
+	MUST(model_task(running)->seat == HAS_SLICE, "is preempted and has no slice", running);
 	model_must_be_charged(running);
 	return REAL(preempts)(&s->real, woken, running, now);
 }
+#undef POLICY_HAS
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
+#else
+#undef POLICY_HAS
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE
 #endif
 
 #endif

@@ -7,11 +7,12 @@
 #include POLICY_HEADER
 #include "event.h"
 
-#define ABOUT_ROW(kind, text) { kind, text },
 #define PARAM_ROW(name, kind, unit, dflt, min, max, help) { #name, unit, help, kind, dflt, min, max },
 #define EVENT_NAME(name) #name,
 #define SHOWN_ROW(name, unit, value) { name, unit },
-#define SHOWN_VALUE(name, unit, value) if (!index--) return (s64)(value);
+#define SHOWN_VALUE(name, unit, value) \
+	if (!index--) \
+		return (s64)(value);
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #define EXPORT GLUE(divvy_host_, DIVVY_POLICY)
@@ -20,10 +21,9 @@
 #define POLICY_SHOWS(V)
 #endif
 
-static const struct about about[] = { POLICY_ABOUT(ABOUT_ROW) };
 static const char *const events[] = { EVENTS(EVENT_NAME) };
-static const struct param params[] = { POLICY_PARAMS(PARAM_ROW) { 0 } };
-static const struct shown shown[] = { POLICY_SHOWS(SHOWN_ROW) { 0 } };
+static const struct param params[] = { POLICY_PARAMS(PARAM_ROW){ 0 } };
+static const struct shown shown[] = { POLICY_SHOWS(SHOWN_ROW){ 0 } };
 
 #ifdef POLICY_SIMULATOR_ONLY
 #define SIMULATOR_ONLY POLICY_SIMULATOR_ONLY
@@ -38,8 +38,12 @@ static const struct shown shown[] = { POLICY_SHOWS(SHOWN_ROW) { 0 } };
 
 /* Each parameter is an s64, in the order of its list. */
 #define SET_DEFAULT(name, kind, unit, dflt, min, max, help) *at++ = dflt;
-#define SET_DEFAULTS(UPPER, lower) at = (s64 *)&m->lower.param; UPPER##_PARAMS(SET_DEFAULT)
-#define SET_PARAM(UPPER, lower) if (modifier == UPPER) ((s64 *)&m->lower.param)[index] = value;
+#define SET_DEFAULTS(UPPER, lower) \
+	at = (s64 *)&m->lower.param; \
+	UPPER##_PARAMS(SET_DEFAULT)
+#define SET_PARAM(UPPER, lower) \
+	if (modifier == UPPER) \
+		((s64 *)&m->lower.param)[index] = value;
 
 static void set_defaults(struct machine *m)
 {
@@ -130,7 +134,7 @@ static u32 h_set_allowed(struct machine *m, u32 id, const u64 *words)
 	return machine_set_allowed(m, id, &a);
 }
 
-#ifdef POLICY_CLAIRVOYANT
+#if HAS(BRING)
 static void h_bring(struct machine *m, u32 id, u64 work)
 {
 	CALL(bring)(&m->s, id, work);
@@ -139,16 +143,16 @@ static void h_bring(struct machine *m, u32 id, u64 work)
 #define h_bring 0
 #endif
 
-/* One CPU's turn ends, and its next begins: the calls that Rust makes one by one, in their order. */
+/* One CPU's slice ends, and its next begins: the calls that Rust makes one by one, in their order. */
 static u32 next_turn(struct machine *m, u32 cpu, u64 now)
 {
-	u32 prev = m->s.facts.picked[cpu & CPU_MASK];
+	u32 prev = m->s.tasks.picked[cpu & CPU_MASK];
 	u32 next = machine_dispatch(m, cpu, now).id;
 
 	if (next == prev)
 		return next;
 	if (prev) {
-		machine_stopping(m, prev, now - fact(m, prev)->since, now);
+		machine_stopping(m, prev, now - machine_task(m, prev)->since, now);
 		machine_enqueue(m, prev, now);
 	}
 	if (next)
@@ -158,10 +162,10 @@ static u32 next_turn(struct machine *m, u32 cpu, u64 now)
 
 static void h_turns(struct machine *m, u64 now, u64 rounds, u32 *ran)
 {
-	u64 quantum = m->s.facts.quantum;
+	u64 quantum = m->s.tasks.quantum;
 
 	for (; rounds; rounds--, now += quantum)
-		for (u32 cpu = 0; cpu < m->s.facts.ncpus; cpu++)
+		for (u32 cpu = 0; cpu < m->s.tasks.ncpus; cpu++)
 			*ran++ = next_turn(m, cpu, now);
 }
 
@@ -187,7 +191,7 @@ static u64 h_entry(struct machine *m, u64 identity, u32 at, u64 *wait)
 
 static u64 h_weight(const struct machine *m, u32 id)
 {
-	return weight_of(&m->s.facts, id);
+	return weight_of(&m->s.tasks, id);
 }
 
 static s64 h_show(struct machine *m, u32 index, u32 id, u64 now)
@@ -211,8 +215,7 @@ static u64 h_faults(const struct machine *m)
 
 const struct host EXPORT = {
 	.name = STRING(DIVVY_POLICY),
-	.about = about,
-	.nabout = sizeof(about) / sizeof(about[0]),
+	.title = POLICY_TITLE,
 	.params = params,
 	.nparams = sizeof(params) / sizeof(params[0]) - 1,
 	.simulator_only = SIMULATOR_ONLY,

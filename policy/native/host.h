@@ -5,18 +5,13 @@
 
 #include "policy.h"
 
-struct about {
-	u32 kind;
-	const char *text;
-};
-
 struct param {
 	const char *name, *unit, *help;
 	u32 kind;
 	s64 dflt, min, max;
 };
 
-/* What a policy keeps of each task, POLICY_SHOWS */
+/* A value that a policy keeps of each task, POLICY_SHOWS */
 struct shown {
 	const char *name, *unit;
 };
@@ -27,15 +22,14 @@ struct order;
 struct event;
 
 struct host {
-	const char *name;
-	const struct about *about;
+	const char *name, *title;
 	const struct param *params;
-	u32 nabout, nparams;
+	u32 nparams;
 	const char *simulator_only; /* why, or NULL */
 	u32 is_baseline;
 	const struct shown *shown;
 	u32 nshown;
-	/* What Rust knows of event.h by itself, to be compared */
+	/* Rust has its own copy of these from event.h, and compares. */
 	const char *const *events;
 	u32 nevents, event_size, program_size;
 	u64 size; /* bytes of a machine */
@@ -68,11 +62,11 @@ struct host {
 	/* Any event, with all of its order left to the caller */
 	void (*tell)(struct machine *m, u32 kind, struct event *e);
 
-	/* Of a program: what flow knows, or NULL; and an entry of its sequence, below n */
+	/* A program as flow knows it, or NULL; and an entry of its sequence, below n */
 	const struct flow_program *(*program)(struct machine *m, u64 identity);
 	u64 (*entry)(struct machine *m, u64 identity, u32 at, u64 *wait);
 	u64 (*weight)(const struct machine *m, u32 id);
-	/* Of a task what `shown` lists at this index; changes nothing */
+	/* The value of a task that `shown` lists at this index; changes nothing */
 	s64 (*show)(struct machine *m, u32 index, u32 id, u64 now);
 	u64 (*decisions)(const struct machine *m);
 	u64 (*faults)(const struct machine *m);
@@ -80,10 +74,9 @@ struct host {
 
 /* A modifier's table, for `divvy policies` and the spec parser. */
 struct modifier {
-	const char *name;
-	const struct about *about;
+	const char *name, *title;
 	const struct param *params;
-	u32 nabout, nparams;
+	u32 nparams;
 	u32 bit;
 };
 

@@ -5,17 +5,12 @@
 #include "select/rr.h"
 #include "machine.h"
 
-#define ABOUT_ROW(kind, text) { kind, text },
 #define PARAM_ROW(name, kind, unit, dflt, min, max, help) { #name, unit, help, kind, dflt, min, max },
 
-#define TABLES(UPPER, lower) \
-	static const struct about lower##_about[] = { UPPER##_ABOUT(ABOUT_ROW) }; \
-	static const struct param lower##_params[] = { UPPER##_PARAMS(PARAM_ROW) { 0 } };
+#define TABLES(UPPER, lower) static const struct param lower##_params[] = { UPPER##_PARAMS(PARAM_ROW){ 0 } };
 MODIFIERS(TABLES)
 
-#define ROW(UPPER, lower) { \
-	#lower, lower##_about, lower##_params, \
-	sizeof(lower##_about) / sizeof(lower##_about[0]), \
-	sizeof(lower##_params) / sizeof(lower##_params[0]) - 1, UPPER },
+#define ROW(UPPER, lower) \
+	{ #lower, UPPER##_TITLE, lower##_params, sizeof(lower##_params) / sizeof(lower##_params[0]) - 1, UPPER },
 
-const struct modifier divvy_modifiers[] = { MODIFIERS(ROW) { 0 } };
+const struct modifier divvy_modifiers[] = { MODIFIERS(ROW){ 0 } };

@@ -11,6 +11,9 @@
 #include "../lib/vtime.h"
 #include "../lib/wide.h"
 
+#define POLICY_TITLE "borrowed virtual time: least service over weight, with borrowing"
+#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS
+
 #define BVT_TIME_MAX (10000 * MS)
 
 #define POLICY_BASELINE
@@ -22,19 +25,8 @@
 	P(unwarp, TIME, "", 0, 0, BVT_TIME_MAX, "U, how long after that it may not warp")
 
 #define POLICY_SHOWS(V) \
-	V("actual virtual time", "ns of a nice-0 task", bvt_thread(s, id)->A.v) \
+	V("actual virtual time", "ns of a nice-0 task", task_of(s, id)->A.v) \
 	V("effective virtual time", "ns of a nice-0 task", bvt_E(s, id))
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "borrowed virtual time: least service over weight, with borrowing") \
-	A(PAPER, "Duda, Cheriton: Borrowed-Virtual-Time (BVT) Scheduling, SOSP 1999") \
-	A(GUARANTEE, "on one CPU without warp, two threads that stay runnable differ in service over weight by at most " \
-		     "(C + q)/w1 + (C + q)/w2") \
-	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use bvt+feasible") \
-	A(COST, "O(log n)") \
-	A(DEVIATION, "D1: all threads have the same W, L and U, and warp whenever they wake") \
-	A(DEVIATION, "D2: on P CPUs one queue; SVT is the least of all runnable threads") \
-	A(DEVIATION, "D3: service is charged exactly, not in whole units of a clock")
 
 struct bvt_thread {
 	struct vtime A;   /* actual virtual time, ns of a nice-0 task */
@@ -43,36 +35,25 @@ struct bvt_thread {
 };
 
 struct bvt {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	u64 SVT;             /* scheduler virtual time: the least A of a runnable thread; never decreases */
 	struct heap all;     /* runnable threads by A */
 	struct heap waiting; /* those that wait by E */
 	u32 last[MAX_CPUS];  /* whose turn on that CPU has just ended, without its giving way */
-	struct wide_division division;
-	struct bvt_thread thread[POOL];
+	TASKS(bvt_thread);
 };
-
-static inline struct bvt_thread *bvt_thread(struct bvt *s, u32 id)
-{
-	return &s->thread[id & POOL_MASK];
-}
-
-static inline void bvt_init(struct bvt *s)
-{
-}
 
 /* E = A - (warp ? W : 0) (bvt R1) */
 static inline u64 bvt_E(struct bvt *s, u32 id)
 {
-	struct bvt_thread *t = bvt_thread(s, id);
+	struct bvt_thread *t = task_of(s, id);
 
 	return t->A.v - (t->warp_left ? s->param.warp : 0);
 }
 
 static inline u64 bvt_C(const struct bvt *s)
 {
-	return s->param.allowance ? s->param.allowance : s->facts.quantum;
+	return s->param.allowance ? s->param.allowance : s->tasks.quantum;
 }
 
 /* How far a thread of weight w gets in C */
@@ -89,7 +70,7 @@ static inline void bvt_advance(struct bvt *s)
 		s->SVT = vtime_max(s->SVT, heap_first_key(&s->all));
 }
 
-/* Who wakes warps, unless it had to unwarp less than U ago (bvt R4). */
+/* A thread that wakes warps, unless it had to unwarp less than U ago (bvt R4). */
 static inline void bvt_warp(struct bvt *s, struct bvt_thread *t, u64 now)
 {
 	if (s->param.warp && now - t->warped_until >= s->param.unwarp)
@@ -99,7 +80,7 @@ static inline void bvt_warp(struct bvt *s, struct bvt_thread *t, u64 now)
 /* A = max(A, SVT): a sleeper keeps no claim on the time that it slept (bvt R2) */
 static inline void bvt_join(struct bvt *s, u32 id, u64 now, enum why why)
 {
-	struct bvt_thread *t = bvt_thread(s, id);
+	struct bvt_thread *t = task_of(s, id);
 
 	bvt_advance(s);
 	if (why == NEW)
@@ -118,15 +99,15 @@ static inline void bvt_leave(struct bvt *s, u32 id, u64 now, enum why why)
 	heap_remove(&s->waiting, id);
 	heap_remove(&s->all, id);
 	if (!s->all.n)
-		s->SVT = vtime_max(s->SVT, bvt_thread(s, id)->A.v);
+		s->SVT = vtime_max(s->SVT, task_of(s, id)->A.v);
 }
 
 /* ---- selection ---- */
 
-/* Who ran goes on until its E is C ahead of the least one's (bvt R3). */
+/* A thread that ran goes on until its E is C ahead of the least one's (bvt R3). */
 static inline bool bvt_goes_on(struct bvt *s, u32 id)
 {
-	u64 next = heap_first_key(&s->waiting), C = bvt_C_over(s, weight_of(&s->facts, id));
+	u64 next = heap_first_key(&s->waiting), C = bvt_C_over(s, weight_of(&s->tasks, id));
 
 	return heap_holds(&s->waiting, id) && vtime_before(bvt_E(s, id), next + C);
 }
@@ -146,9 +127,9 @@ static inline u32 bvt_pick(struct bvt *s, u32 cpu, u64 now)
 /* A += ran/w (bvt R1); after L the warp is over (bvt R4). */
 static inline void bvt_charge(struct bvt *s, u32 id, u64 ran, u64 now)
 {
-	struct bvt_thread *t = bvt_thread(s, id);
+	struct bvt_thread *t = task_of(s, id);
 
-	vtime_advance(&t->A, ran, weight_of(&s->facts, id));
+	vtime_advance(&t->A, ran, weight_of(&s->tasks, id));
 	heap_rekey(&s->all, id, t->A.v);
 	if (!t->warp_left || !s->param.limit)
 		return;
@@ -160,30 +141,28 @@ static inline void bvt_charge(struct bvt *s, u32 id, u64 ran, u64 now)
 static inline void bvt_stop(struct bvt *s, u32 id, u64 now, enum why why)
 {
 	if (why != YIELDED)
-		s->last[s->facts.task[id & POOL_MASK].cpu & CPU_MASK] = id;
+		s->last[cpu_of(&s->tasks, id) & CPU_MASK] = id;
 	heap_insert(&s->waiting, id, bvt_E(s, id));
 }
 
 static inline void bvt_reweigh(struct bvt *s, u32 id, u64 w, u64 now)
 {
-	vtime_reweigh(&bvt_thread(s, id)->A);
+	vtime_reweigh(&task_of(s, id)->A);
 }
 
 /* (E_next - E) w + C: until it is C ahead of the next, rounded down (bvt R3); when nobody waits, C. */
-#define POLICY_SLICE
 static inline u64 bvt_slice(struct bvt *s, u32 id)
 {
 	u64 ahead = s->waiting.n ? heap_first_key(&s->waiting) - bvt_E(s, id) : 0;
 
 	if ((s64)ahead < 0)
 		ahead = 0;
-	ahead = wide_mul_div(&s->division, ahead, weight_of(&s->facts, id), WEIGHT_NICE_0);
+	ahead = wide_mul_div(&s->division, ahead, weight_of(&s->tasks, id), WEIGHT_NICE_0);
 	return (ahead < BVT_TIME_MAX ? ahead : BVT_TIME_MAX) + bvt_C(s);
 }
 
-/* Who runs and is more than C ahead of who woke gives way (bvt R5). */
-#define POLICY_PREEMPTS
+/* A thread that runs gives way when it is more than C ahead of one that woke (bvt R5). */
 static inline bool bvt_preempts(struct bvt *s, u32 woken, u32 running, u64 now)
 {
-	return vtime_before(bvt_E(s, woken) + bvt_C_over(s, weight_of(&s->facts, running)), bvt_E(s, running));
+	return vtime_before(bvt_E(s, woken) + bvt_C_over(s, weight_of(&s->tasks, running)), bvt_E(s, running));
 }

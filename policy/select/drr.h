@@ -10,50 +10,31 @@
 #include "../lib/ring.h"
 #include "../lib/wide.h"
 
+#define POLICY_TITLE "deficit round-robin: rounds by weight, what was overrun is owed"
 #define POLICY_BASELINE
+#define POLICY_HAS CHARGE | REWEIGH | SLICE
 
 #define POLICY_PARAMS(P) \
 	P(unit, RATIO, "", 0, 0, RATIO_ONE << 30, \
 	  "the weight of one quantum, nice 0 being 1024; 0: the power of two next below the least weight (drr D2)")
 
-#define POLICY_SHOWS(V) V("deficit", "ns", *drr_deficit(s, id))
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "deficit round-robin: rounds by weight, what was overrun is owed") \
-	A(PAPER, "Shreedhar, Varghese: Efficient Fair Queueing Using Deficit Round-Robin, SIGCOMM 1995") \
-	A(GUARANTEE, "on one CPU, after each round every task has had its part, to within what turns overrun") \
-	A(GUARANTEE, "within a round none: the first in line runs ahead by phi (1 - phi/Phi) quanta") \
-	A(COST, "O(1)") \
-	A(DEVIATION, "D1: a time's length is known only afterwards, so a flow may overrun its deficit, and owes that") \
-	A(DEVIATION, "D2: Q_i is the quantum times phi_i over the power of two next below the least weight, or over unit") \
-	A(DEVIATION, "D3: on P CPUs one line: each CPU takes the first")
+#define POLICY_SHOWS(V) V("deficit", "ns", task_of(s, id)->D)
 
 #define DRR_Q_MAX (1ull << 62)
 
 struct drr {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct links active; /* those of the active list that wait */
 	u32 first;           /* in there */
 	struct lightest lightest;
-	struct wide_division division;
-	s64 D[POOL];         /* deficit: time that it may run, ns; owed if negative */
+	TASKS({ s64 D; }); /* deficit: time that it may run, ns; owed if negative */
 };
-
-static inline s64 *drr_deficit(struct drr *s, u32 id)
-{
-	return &s->D[id & POOL_MASK];
-}
-
-static inline void drr_init(struct drr *s)
-{
-}
 
 /* Q_i = quantum phi_i/phi_min, ns, rounded down; at least one quantum (drr R1) */
 static inline s64 drr_quantum(struct drr *s, u32 id)
 {
-	u64 unit = lightest_unit(&s->lightest, s->param.unit), w = weight_of(&s->facts, id);
-	u64 Q = wide_mul_div(&s->division, s->facts.quantum, w > unit ? w : unit, unit);
+	u64 unit = lightest_unit(&s->lightest, s->param.unit), w = weight_of(&s->tasks, id);
+	u64 Q = wide_mul_div(&s->division, s->tasks.quantum, w > unit ? w : unit, unit);
 
 	return Q < DRR_Q_MAX ? Q : DRR_Q_MAX;
 }
@@ -61,19 +42,19 @@ static inline s64 drr_quantum(struct drr *s, u32 id)
 /* At the end of the active list; a new one has no deficit (drr R3). */
 static inline void drr_join(struct drr *s, u32 id, u64 now, enum why why)
 {
-	lightest_add(&s->lightest, weight_of(&s->facts, id));
+	lightest_add(&s->lightest, weight_of(&s->tasks, id));
 	if (why == NEW)
-		*drr_deficit(s, id) = 0;
+		task_of(s, id)->D = 0;
 	ring_push_back(&s->active, &s->first, id);
 }
 
-/* Who has nothing to run has no deficit; what it owes it owes (drr R3). */
+/* A flow with nothing to run has no deficit, but it keeps its debt (drr R3). */
 static inline void drr_leave(struct drr *s, u32 id, u64 now, enum why why)
 {
-	lightest_remove(&s->lightest, weight_of(&s->facts, id));
-	if (*drr_deficit(s, id) > 0)
-		*drr_deficit(s, id) = 0;
-	if (!is_picked(&s->facts, id))
+	lightest_remove(&s->lightest, weight_of(&s->tasks, id));
+	if (task_of(s, id)->D > 0)
+		task_of(s, id)->D = 0;
+	if (!is_picked(&s->tasks, id))
 		ring_remove(&s->active, &s->first, id);
 }
 
@@ -81,7 +62,7 @@ static inline void drr_leave(struct drr *s, u32 id, u64 now, enum why why)
 static inline u32 drr_pick(struct drr *s, u32 cpu, u64 now)
 {
 	u32 id = ring_pop_front(&s->active, &s->first);
-	s64 *D = drr_deficit(s, id), Q;
+	s64 *D = &task_of(s, id)->D, Q;
 
 	if (!id || *D > 0)
 		return id;
@@ -93,15 +74,15 @@ static inline u32 drr_pick(struct drr *s, u32 cpu, u64 now)
 /* D_i -= time that it ran (drr R2) */
 static inline void drr_charge(struct drr *s, u32 id, u64 ran, u64 now)
 {
-	s64 *D = drr_deficit(s, id);
+	s64 *D = &task_of(s, id)->D;
 
 	*D = ran < DRR_Q_MAX && *D > -(s64)DRR_Q_MAX ? *D - (s64)ran : -(s64)DRR_Q_MAX;
 }
 
-/* Its turn goes on while it has a deficit (drr R2); who yields gives that up (drr R4). */
+/* Its turn goes on while it has a deficit (drr R2); a task that yields gives that up (drr R4). */
 static inline void drr_stop(struct drr *s, u32 id, u64 now, enum why why)
 {
-	s64 *D = drr_deficit(s, id);
+	s64 *D = &task_of(s, id)->D;
 
 	if (why == YIELDED && *D > 0)
 		*D = 0;
@@ -114,13 +95,12 @@ static inline void drr_stop(struct drr *s, u32 id, u64 now, enum why why)
 /* A new weight counts from the next turn on (drr R1). */
 static inline void drr_reweigh(struct drr *s, u32 id, u64 w, u64 now)
 {
-	lightest_remove(&s->lightest, weight_of(&s->facts, id));
+	lightest_remove(&s->lightest, weight_of(&s->tasks, id));
 	lightest_add(&s->lightest, w);
 }
 
 /* A turn is as long as the deficit. */
-#define POLICY_SLICE
 static inline u64 drr_slice(const struct drr *s, u32 id)
 {
-	return s->D[id & POOL_MASK];
+	return task_of(s, id)->D;
 }

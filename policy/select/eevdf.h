@@ -1,46 +1,40 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * eevdf: earliest eligible virtual deadline first. Of the tasks that have not had more than their part, the one
+ * eevdf: earliest eligible virtual deadline first. Tasks that have not had more than their part are eligible; the eligible one
  * whose next slice is due first runs.
  *
  * Stoica, Abdel-Wahab: "Earliest Eligible Virtual Deadline First" (TR-95-22, 1995), by the rules of Linux 6.12
  * (kernel/sched/fair.c, features.h): papers/eevdf.md. Linux's features are parameters where it has them on;
  * eevdf:parity=off:delay=off:initial=off is the algorithm as published.
  * Not taken: a queue a CPU (eevdf D1), slices of a task's own (eevdf D4), groups (eevdf D5).
+ *
+ * It follows kernel/sched/fair.c of Linux 6.12 closely: placement, lag and a new weight are as in place_entity(),
+ * entity_lag() and reweight_eevdf(). So it has the kernel's licence, GPL-2.0-only, and no other.
  */
 #include "../policy.h"
+#include "../lib/cpus.h"
 #include "../lib/heap.h"
 #include "../lib/mean.h"
 #include "../lib/vtime.h"
 #include "../lib/wide.h"
 
+#define POLICY_TITLE "earliest eligible virtual deadline first, as in Linux 6.12"
 #define POLICY_BASELINE
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
 
 #define POLICY_PARAMS(P) \
-	P(slice, TIME, "", 0, 0, 10000 * MS, "request of each task; 0: Linux's, 0.7 ms on one CPU and 2.8 ms from 8 on") \
-	P(parity, SWITCH, "", 1, 0, 1, "RUN_TO_PARITY: a turn is not preempted before its deadline while it is eligible") \
+	P(slice, TIME, "", 0, 0, 10000 * MS, \
+	  "request of each task; 0: Linux's, 0.7 ms on one CPU and 2.8 ms from 8 on") \
+	P(parity, SWITCH, "", 1, 0, 1, \
+	  "RUN_TO_PARITY: a turn is not preempted before its deadline while it is eligible") \
 	P(lag, SWITCH, "", 1, 0, 1, "PLACE_LAG: a woken task has the lag with which it left") \
 	P(delay, SWITCH, "", 1, 0, 1, "DELAY_DEQUEUE: a sleeper that had too much is counted until it is eligible") \
 	P(initial, SWITCH, "", 1, 0, 1, "PLACE_DEADLINE_INITIAL: a new task's first request is half as long")
 
 #define POLICY_SHOWS(V) \
-	V("virtual runtime", "ns of a nice-0 task", eevdf_task(s, id)->v.v) \
-	V("virtual deadline", "ns of a nice-0 task", eevdf_task(s, id)->d) \
+	V("virtual runtime", "ns of a nice-0 task", task_of(s, id)->v.v) \
+	V("virtual deadline", "ns of a nice-0 task", task_of(s, id)->d) \
 	V("lag", "ns of a nice-0 task", eevdf_shown_lag(s, id))
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "earliest eligible virtual deadline first, as in Linux 6.12") \
-	A(PAPER, "Stoica, Abdel-Wahab: Earliest Eligible Virtual Deadline First, Old Dominion University TR-95-22, 1995; " \
-		 "Linux 6.12") \
-	A(GUARANTEE, "on one CPU, while a set of tasks stays runnable, each has within a slice of its part of the service") \
-	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use eevdf+feasible") \
-	A(COST, "O(log n + CPUs)") \
-	A(DEVIATION, "D1: one queue for all CPUs; V is the mean over all their tasks") \
-	A(DEVIATION, "D2: on several CPUs, if no waiting task is eligible, the least virtual runtime runs") \
-	A(DEVIATION, "D3: a turn ends when its deadline is reached, not at the tick after; if the host ends it sooner, its " \
-		     "protection is lost") \
-	A(DEVIATION, "D4: all slices are equal, so a shorter slice cannot preempt (PREEMPT_SHORT)") \
-	A(DEVIATION, "D5: no groups")
 
 #define EEVDF_TICK MS          /* Linux's, at 1000 Hz */
 #define EEVDF_FAR (1ull << 60) /* virtual times stay this close, so that their order is defined */
@@ -55,21 +49,14 @@ struct eevdf_task {
 };
 
 struct eevdf {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	u64 scale;              /* 1 + log2 CPUs, from 8 CPUs on as for 8 */
 	struct mean V;          /* of runnable and delayed tasks */
 	struct heap ineligible; /* by v, of tasks that wait or are delayed; once eligible, they may be in the other */
 	struct heap eligible;   /* by d; some may have ceased to be eligible */
 	u32 best;               /* of the search */
-	struct wide_division division;
-	struct eevdf_task task[POOL];
+	TASKS(eevdf_task);
 };
-
-static inline struct eevdf_task *eevdf_task(struct eevdf *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
 
 /* ---- slices and lags ---- */
 
@@ -115,7 +102,7 @@ static inline s64 eevdf_shown_lag(const struct eevdf *s, u32 id)
 	struct mean V = s->V;
 
 	V.due = 0;
-	return mean_floor(&V) - s->task[id & POOL_MASK].v.v;
+	return mean_floor(&V) - task_of(s, id)->v.v;
 }
 
 /* ---- V ---- */
@@ -123,22 +110,15 @@ static inline s64 eevdf_shown_lag(const struct eevdf *s, u32 id)
 /* Adds up what running tasks received and were not charged. */
 static NOINLINE void eevdf_sum_due(struct eevdf *s, u64 now)
 {
-	u32 cpu = s->facts.zero;
-
 	s->V.due = 0;
-	while (cpu < s->facts.ncpus && can_loop) {
-		u32 id = s->facts.picked[cpu & CPU_MASK];
-
-		if (id)
-			s->V.due += uncharged(&s->facts, id, now);
-		cpu++;
-	}
+	for_each_cpu(cpu, s)
+		s->V.due += uncharged(&s->tasks, picked_on(&s->tasks, cpu), now); /* 0 of no task */
 }
 
 /* v <= V: it has not had more than its part (eevdf R1, R2) */
 static inline bool eevdf_is_eligible(struct eevdf *s, u32 id)
 {
-	return mean_reached(&s->V, eevdf_task(s, id)->v.v);
+	return mean_reached(&s->V, task_of(s, id)->v.v);
 }
 
 /* d = v + r/w, once v has reached it (eevdf R4) */
@@ -152,8 +132,8 @@ static inline void eevdf_renew(struct eevdf *s, struct eevdf_task *t)
  * d = v + r/w, half of it for a new one (eevdf R9) */
 static inline void eevdf_place(struct eevdf *s, u32 id, bool is_new)
 {
-	struct eevdf_task *t = eevdf_task(s, id);
-	u64 w = weight_of(&s->facts, id), W = s->V.w, lag = 0;
+	struct eevdf_task *t = task_of(s, id);
+	u64 w = weight_of(&s->tasks, id), W = s->V.w, lag = 0;
 
 	if (s->param.lag && !is_new && W)
 		lag = eevdf_scaled(s, eevdf_scaled(s, t->lag, t->w, w), W + w, W);
@@ -166,7 +146,7 @@ static inline void eevdf_place(struct eevdf *s, u32 id, bool is_new)
 /* V counts it no more, and its lag is kept (eevdf R7). */
 static inline void eevdf_forget(struct eevdf *s, u32 id)
 {
-	struct eevdf_task *t = eevdf_task(s, id);
+	struct eevdf_task *t = task_of(s, id);
 
 	t->lag = eevdf_lag(s, t);
 	if (t->delayed && (s64)t->lag > 0)
@@ -179,7 +159,7 @@ static inline void eevdf_forget(struct eevdf *s, u32 id)
 
 static inline void eevdf_wait(struct eevdf *s, u32 id)
 {
-	heap_insert(&s->ineligible, id, eevdf_task(s, id)->v.v);
+	heap_insert(&s->ineligible, id, task_of(s, id)->v.v);
 }
 
 /* ---- the search ---- */
@@ -191,12 +171,12 @@ static inline bool eevdf_search_step(struct eevdf *s)
 
 	if (early && eevdf_is_eligible(s, early)) {
 		heap_remove(&s->ineligible, early);
-		heap_insert(&s->eligible, early, eevdf_task(s, early)->d);
+		heap_insert(&s->eligible, early, task_of(s, early)->d);
 		return true;
 	}
 	if (due && !eevdf_is_eligible(s, due)) {
 		heap_remove(&s->eligible, due);
-		heap_insert(&s->ineligible, due, eevdf_task(s, due)->v.v);
+		heap_insert(&s->ineligible, due, task_of(s, due)->v.v);
 		return true;
 	}
 	s->best = due ? due : early;
@@ -221,7 +201,7 @@ static NOINLINE void eevdf_search_awake(struct eevdf *s)
 {
 	while (can_loop) {
 		eevdf_search(s);
-		if (!eevdf_task(s, s->best)->delayed)
+		if (!task_of(s, s->best)->delayed)
 			return;
 		eevdf_forget(s, s->best);
 	}
@@ -231,7 +211,7 @@ static NOINLINE void eevdf_search_awake(struct eevdf *s)
 
 static inline void eevdf_init(struct eevdf *s)
 {
-	u32 log = 31 - __builtin_clz(s->facts.ncpus | 1);
+	u32 log = 31 - __builtin_clz(s->tasks.ncpus | 1);
 
 	s->scale = 1 + (log < 3 ? log : 3);
 }
@@ -239,7 +219,7 @@ static inline void eevdf_init(struct eevdf *s)
 /* V' = V: lag w and (d - V) w stay (eevdf R12). A lag that is cut short can put v behind d. */
 static inline void eevdf_rescale(struct eevdf *s, u32 id, u64 w)
 {
-	struct eevdf_task *t = eevdf_task(s, id);
+	struct eevdf_task *t = task_of(s, id);
 	u64 lag = eevdf_lag(s, t), V = s->V.v0;
 
 	mean_remove(&s->V, t->v.v, t->w);
@@ -257,13 +237,13 @@ static inline void eevdf_rescale(struct eevdf *s, u32 id, u64 w)
 
 static inline void eevdf_join(struct eevdf *s, u32 id, u64 now, enum why why)
 {
-	struct eevdf_task *t = eevdf_task(s, id);
+	struct eevdf_task *t = task_of(s, id);
 
 	eevdf_sum_due(s, now);
 	if (t->delayed && why == WOKEN && !eevdf_is_eligible(s, id)) {
 		t->delayed = false; /* as if it had waited (eevdf R10) */
-		if (t->w != weight_of(&s->facts, id))
-			eevdf_rescale(s, id, weight_of(&s->facts, id));
+		if (t->w != weight_of(&s->tasks, id))
+			eevdf_rescale(s, id, weight_of(&s->tasks, id));
 		return;
 	}
 	if (t->delayed)
@@ -280,19 +260,16 @@ static inline void eevdf_leave(struct eevdf *s, u32 id, u64 now, enum why why)
 		eevdf_forget(s, id);
 		return;
 	}
-	eevdf_task(s, id)->delayed = true;
-	if (is_picked(&s->facts, id))
+	task_of(s, id)->delayed = true;
+	if (is_picked(&s->tasks, id))
 		eevdf_wait(s, id);
 }
 
 static inline u32 eevdf_pick(struct eevdf *s, u32 cpu, u64 now)
 {
-	struct eevdf_task *t;
-
 	eevdf_sum_due(s, now);
 	eevdf_search_awake(s);
-	t = eevdf_task(s, s->best);
-	t->parity = t->d;
+	task_of(s, s->best)->parity = task_of(s, s->best)->d;
 	heap_remove(&s->eligible, s->best);
 	heap_remove(&s->ineligible, s->best);
 	return s->best;
@@ -301,7 +278,7 @@ static inline u32 eevdf_pick(struct eevdf *s, u32 cpu, u64 now)
 /* v += service / w (eevdf R4) */
 static inline void eevdf_charge(struct eevdf *s, u32 id, u64 ran, u64 now)
 {
-	struct eevdf_task *t = eevdf_task(s, id);
+	struct eevdf_task *t = task_of(s, id);
 	u64 v = t->v.v;
 
 	vtime_advance(&t->v, ran, t->w);
@@ -312,9 +289,9 @@ static inline void eevdf_charge(struct eevdf *s, u32 id, u64 ran, u64 now)
 /* A yield puts the deadline off by a slice, if there is anybody to yield to (eevdf R14). */
 static inline void eevdf_stop(struct eevdf *s, u32 id, u64 now, enum why why)
 {
-	struct eevdf_task *t = eevdf_task(s, id);
+	struct eevdf_task *t = task_of(s, id);
 
-	if (why == YIELDED && s->facts.nrunnable > 1 && t->d - t->v.v < EEVDF_FAR)
+	if (why == YIELDED && s->tasks.nrunnable > 1 && t->d - t->v.v < EEVDF_FAR)
 		t->d += eevdf_virtual(eevdf_request(s), t->w);
 	eevdf_wait(s, id);
 }
@@ -326,10 +303,9 @@ static inline void eevdf_reweigh(struct eevdf *s, u32 id, u64 w, u64 now)
 }
 
 /* The service that is left until v reaches d, (d - v) w rounded up (eevdf R5) */
-#define POLICY_SLICE
 static inline u64 eevdf_slice(struct eevdf *s, u32 id)
 {
-	struct eevdf_task *t = eevdf_task(s, id);
+	struct eevdf_task *t = task_of(s, id);
 	struct wide up = { .lo = WEIGHT_NICE_0 - 1 };
 
 	return wide_div(&s->division, wide_add(wide_mul(t->d - t->v.v, t->w), up), WEIGHT_NICE_0);
@@ -337,10 +313,9 @@ static inline u64 eevdf_slice(struct eevdf *s, u32 id)
 
 /* A woken task preempts if it is the one to pick, beside the running one; that is protected while it is eligible
  * and has the deadline with which it was picked (eevdf R6). */
-#define POLICY_PREEMPTS
 static inline bool eevdf_preempts(struct eevdf *s, u32 woken, u32 running, u64 now)
 {
-	struct eevdf_task *t = eevdf_task(s, running);
+	struct eevdf_task *t = task_of(s, running);
 	bool eligible;
 
 	eevdf_sum_due(s, now);
@@ -350,5 +325,5 @@ static inline bool eevdf_preempts(struct eevdf *s, u32 woken, u32 running, u64 n
 	eevdf_search(s);
 	if (s->best != woken || !eevdf_is_eligible(s, woken))
 		return false;
-	return !eligible || !vtime_before(t->d, eevdf_task(s, woken)->d);
+	return !eligible || !vtime_before(t->d, task_of(s, woken)->d);
 }

@@ -7,316 +7,21 @@
  * Uniprocessor and Multiprocessor Systems" (USENIX 2005), GR3 and GR3MP in one: papers/gr3.md.
  * Its weight readjustment (section 3.3) is weight/feasible.h, which comes with this policy.
  */
-#include "../policy.h"
-#include "../lib/bits.h"
-#include "../lib/ring.h"
-#include "../lib/wide.h"
+#include "gr3/frontlogs.h"
+#include "gr3/groups.h"
 
-#define POLICY_COUNTS_TURNS
+#define POLICY_TITLE "group ratio round-robin: proportional shares in constant time"
+#define POLICY_COUNTS_SLICES
+#define POLICY_HAS REWEIGH
 
-#define POLICY_PARAMS(P) \
-	P(literal, SWITCH, "", 0, 0, 1, "rescale the work of a group that changes by the formula of section 2.3 (gr3 D6)")
 #define POLICY_MODIFIERS FEASIBLE
-#define POLICY_SHOWS(V) V("deficit", "quanta/1000", gr3_shown_deficit(s, id)) V("frontlog", "quanta", gr3_task(s, id)->F)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "group ratio round-robin: proportional shares in constant time") \
-	A(PAPER, "Caprita, Chan, Nieh, Stein, Zheng: Group Ratio Round-Robin, USENIX 2005") \
-	A(GUARANTEE, "one CPU, g groups: -(g-1)(g-2)/2 phi/Phi_T - 4 < service error in quanta < g + 3 (Theorem 1)") \
-	A(GUARANTEE, "P CPUs: the same below, and above 2g + 10 + (g-1)(g-2)/2P quanta (Theorem 2)") \
-	A(GUARANTEE, "a group that is g - k from the last: -(g-k)(g-k-1)/2 Phi_G/Phi_T - 1 < its error < g - 1; a client within " \
-		     "its group: -3 to 4 (Lemmas 4, 5)") \
-	A(COST, "O(1) a decision, on P CPUs O(g^2 P) selections at most (Theorem 3); O(g) when a task comes or goes") \
-	A(DEVIATION, "D1: a quantum that ends early, for whatever reason, counts as a whole one") \
-	A(DEVIATION, "D2: after 1024 selections for one CPU, which only pinned tasks can cause, who waits longest runs") \
-	A(DEVIATION, "D3: a task that exits leaves its group at once, and the scan goes on where it is") \
-	A(DEVIATION, "D6: a group that changes keeps its work over weight; the paper's formula, by which light groups gain " \
-		     "each time, with literal=1")
-
-#define GR3_GROUPS 64u
-#define GR3_SELECTIONS_MAX 1024u
-#define GR3_QUANTUM (1ull << 8) /* of W: a change of weight leaves no rest worth speaking of, and products are short */
-#define GR3_W_MAX (1ull << 62)
-
-struct gr3_group {
-	u64 phi;   /* Phi_G, sum of the weights of its clients */
-	u64 W1;    /* W_G + 1: quanta that it received, and the one that it would get next; in 2^-8 */
-	u32 k;     /* its current client; it is empty when 0 */
-	bool over; /* the turn of k is over, whatever its deficit */
-	u32 next;  /* in the group list, 0 after the last */
-	u32 prev;
-};
-
-struct gr3_task {
-	u64 phi;   /* weight under which it is in its group, 0 when it is in none */
-	u32 group; /* of phi, as the logarithm is 40 instructions of BPF */
-	u64 D;     /* deficit, in 1/phi_min quanta, phi_min = 2^order */
-	u64 F;     /* frontlog, quanta: selected while it was running already */
-	u32 home;  /* 1 + the CPU in whose frontlog queue it is, 0 when it is in none */
-	bool away; /* not runnable, and still in its group */
-};
-
-struct gr3 {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
-	struct gr3_group group[GR3_GROUPS]; /* by 1 + order; [0] is the head of the group list */
-	u32 i;                  /* current group, 0 for the first of the list */
-	u64 phi_t;              /* Phi_T, sum of all weights */
-	u64 W_T;                /* quanta given out from the queue since it was empty */
-	u64 F_T;                /* frontlog in total, quanta */
-	u64 F_cpu[MAX_CPUS];    /* frontlog in each CPU's queue, quanta */
-	u32 front[MAX_CPUS];    /* first in each CPU's frontlog queue */
-	struct links fronts;
-	struct links members;   /* of each group */
-	struct links waiting;   /* runnable and not picked */
-	u32 longest;            /* of those: the one that began to wait first */
-	u32 found;              /* scratch of the searches below */
-	u32 selections;
-	struct wide_division division;
-	struct gr3_task task[POOL];
-};
-
-static inline struct gr3_task *gr3_task(struct gr3 *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
-
-static inline struct gr3_group *gr3_group(struct gr3 *s, u32 G)
-{
-	return &s->group[G % GR3_GROUPS];
-}
-
-/* Weights from 2^order to 2^(order+1) - 1 are one group (gr3 R1). */
-static inline u32 gr3_group_of(u64 phi)
-{
-	return 1 + floor_log2(phi);
-}
+#define POLICY_SHOWS(V) V("deficit", "quanta/1000", gr3_shown_deficit(s, id)) V("frontlog", "quanta", task_of(s, id)->F)
 
 static inline s64 gr3_shown_deficit(const struct gr3 *s, u32 id)
 {
-	const struct gr3_task *t = &s->task[id & POOL_MASK];
+	const struct gr3_task *t = task_of(s, id);
 
 	return t->group ? t->D * 1000 >> (t->group - 1) % GR3_GROUPS : 0;
-}
-
-static inline void gr3_init(struct gr3 *s)
-{
-}
-
-/* ---- the group list ---- */
-
-/* From the heaviest group to the lightest, equal ones by ascending order (gr3 R2) */
-static inline bool gr3_before(struct gr3 *s, u32 a, u32 b)
-{
-	u64 x = gr3_group(s, a)->phi, y = gr3_group(s, b)->phi;
-
-	return x != y ? x > y : a < b;
-}
-
-/* The first group that comes after G, 0 if none does, into found. */
-static NOINLINE void gr3_find_place(struct gr3 *s, u32 G)
-{
-	s->found = s->group[0].next;
-	while (s->found && gr3_before(s, s->found, G) && can_loop)
-		s->found = gr3_group(s, s->found)->next;
-}
-
-/* W_G = floor((W_n + 1) Phi_G / Phi_n) - 1: as the paper has it (gr3 D6) */
-static inline u64 gr3_literal_work(struct gr3 *s, struct gr3_group *g, struct gr3_group *n)
-{
-	return wide_mul_div(&s->division, n->W1, g->phi, n->phi) & ~(GR3_QUANTUM - 1);
-}
-
-/* W' = W Phi_G / phi: what was received for a weight of phi, for a weight of Phi_G */
-static inline u64 gr3_kept_work(struct gr3 *s, u64 W1, u64 phi, struct gr3_group *g)
-{
-	return GR3_QUANTUM + wide_mul_div(&s->division, W1 > GR3_QUANTUM ? W1 - GR3_QUANTUM : 0, g->phi, phi);
-}
-
-/*
- * The weight of G was `was`: its work over weight stays; that of a new group is its neighbour's, n the next group,
- * or the one before if G is the last (gr3 R5). Before the first quantum W = 0. Beyond 2^62 it saturates: G is then
- * far heavier than its neighbour, which is due only after as many quanta.
- */
-static inline void gr3_scale_work(struct gr3 *s, struct gr3_group *g, u64 was)
-{
-	struct gr3_group *n = gr3_group(s, g->next ? g->next : g->prev);
-	u64 W1;
-
-	if (!s->W_T || !n->phi)
-		return;
-	if (s->param.literal)
-		W1 = gr3_literal_work(s, g, n);
-	else
-		W1 = gr3_kept_work(s, was ? g->W1 : n->W1, was ? was : n->phi, g);
-	g->W1 = W1 < GR3_W_MAX ? W1 : GR3_W_MAX;
-}
-
-/* Into its place, after its weight was changed from `was`. */
-static inline void gr3_link(struct gr3 *s, u32 G, u64 was)
-{
-	struct gr3_group *g = gr3_group(s, G);
-
-	gr3_find_place(s, G);
-	g->next = s->found;
-	g->prev = gr3_group(s, s->found)->prev;
-	gr3_group(s, g->prev)->next = G;
-	gr3_group(s, g->next)->prev = G;
-	gr3_scale_work(s, g, was);
-}
-
-static inline void gr3_unlink(struct gr3 *s, u32 G)
-{
-	struct gr3_group *g = gr3_group(s, G);
-
-	gr3_group(s, g->prev)->next = g->next;
-	gr3_group(s, g->next)->prev = g->prev;
-}
-
-/* ---- clients come and go ---- */
-
-/* D_C += phi_C / phi_min (gr3 R4) */
-static inline void gr3_begin_turn(struct gr3 *s, struct gr3_group *g)
-{
-	struct gr3_task *t = gr3_task(s, g->k);
-
-	t->D += t->phi;
-	g->over = false;
-}
-
-/*
- * Right before the current client, with no deficit: all others are served first. Who founds a group is its
- * current client, and has the credit of its first round (gr3 R5).
- */
-static inline void gr3_insert(struct gr3 *s, u32 id, u64 phi)
-{
-	u32 G = gr3_group_of(phi);
-	struct gr3_group *g = gr3_group(s, G);
-	struct gr3_task *t = gr3_task(s, id);
-	u64 was = g->phi;
-
-	t->phi = phi;
-	t->group = G;
-	t->D = 0;
-	if (g->k) {
-		gr3_unlink(s, G);
-		ring_push_back(&s->members, &g->k, id);
-	} else {
-		g->W1 = GR3_QUANTUM;
-		ring_push_back(&s->members, &g->k, id);
-		gr3_begin_turn(s, g);
-	}
-	g->phi += phi;
-	s->phi_t += phi;
-	gr3_link(s, G, was);
-}
-
-/* If it is the current client, the turn is the next one's. */
-static inline void gr3_remove(struct gr3 *s, u32 id)
-{
-	struct gr3_task *t = gr3_task(s, id);
-	u32 G = t->group;
-	struct gr3_group *g = gr3_group(s, G);
-	bool current = g->k == id;
-	u64 was = g->phi;
-
-	ring_remove(&s->members, &g->k, id);
-	gr3_unlink(s, G);
-	g->phi -= t->phi;
-	s->phi_t -= t->phi;
-	t->phi = 0;
-	if (g->k && current)
-		gr3_begin_turn(s, g);
-	if (g->k)
-		gr3_link(s, G, was);
-	else if (s->i == G)
-		s->i = 0;
-	if (!s->group[0].next)
-		s->W_T = 0;
-}
-
-/* A weight that stays within its group's bounds keeps its place and deficit (gr3 R11). */
-static NOINLINE void gr3_change_weight(struct gr3 *s, u32 id, u64 w)
-{
-	struct gr3_task *t = gr3_task(s, id);
-	u32 G = t->group;
-	u64 was = gr3_group(s, G)->phi;
-
-	if (G != gr3_group_of(w)) {
-		gr3_remove(s, id);
-		gr3_insert(s, id, w);
-		return;
-	}
-	gr3_unlink(s, G);
-	gr3_group(s, G)->phi += w - t->phi;
-	s->phi_t += w - t->phi;
-	t->phi = w;
-	gr3_link(s, G, was);
-}
-
-static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
-{
-	if (w != gr3_task(s, id)->phi)
-		gr3_change_weight(s, id, w);
-}
-
-/* ---- frontlogs ---- */
-
-static inline void gr3_queue_frontlog(struct gr3 *s, u32 id, u32 cpu)
-{
-	ring_push_back(&s->fronts, &s->front[cpu & CPU_MASK], id);
-	s->F_cpu[cpu & CPU_MASK] += gr3_task(s, id)->F;
-	gr3_task(s, id)->home = 1 + cpu;
-}
-
-static inline void gr3_add_frontlog(struct gr3 *s, u32 id, u64 quanta)
-{
-	gr3_task(s, id)->F += quanta;
-	s->F_T += quanta;
-}
-
-/* The CPU with the least frontlog, its running client's and its queue's, into found. */
-static NOINLINE void gr3_find_least_frontlog(struct gr3 *s)
-{
-	u64 least = ~0ull;
-	u32 cpu = s->facts.zero;
-
-	while (cpu < s->facts.ncpus && can_loop) {
-		u32 running = s->facts.picked[cpu & CPU_MASK];
-		u64 F = s->F_cpu[cpu & CPU_MASK] + (running ? gr3_task(s, running)->F : 0);
-
-		if (F < least) {
-			least = F;
-			s->found = cpu;
-		}
-		cpu++;
-	}
-}
-
-/* F_C = floor(F_T phi_C / Phi_T): who comes need not wait for all frontlogs to be worked off (gr3 R12). */
-static inline void gr3_share_frontlog(struct gr3 *s, u32 id)
-{
-	u64 F = wide_mul_div(&s->division, s->F_T, gr3_task(s, id)->phi, s->phi_t);
-
-	if (!F)
-		return;
-	gr3_add_frontlog(s, id, F);
-	gr3_find_least_frontlog(s);
-	gr3_queue_frontlog(s, id, s->found);
-}
-
-/* It no longer waits. */
-static inline void gr3_take(struct gr3 *s, u32 id)
-{
-	struct gr3_task *t = gr3_task(s, id);
-	u32 cpu = t->home - 1;
-
-	ring_remove(&s->waiting, &s->longest, id);
-	if (!t->home)
-		return;
-	ring_remove(&s->fronts, &s->front[cpu & CPU_MASK], id);
-	s->F_cpu[cpu & CPU_MASK] -= t->F;
-	t->home = 0;
 }
 
 /* ---- selection ---- */
@@ -327,11 +32,11 @@ static inline void gr3_take(struct gr3 *s, u32 id)
  */
 static inline u32 gr3_intragroup(struct gr3 *s, struct gr3_group *g, u64 phi_min)
 {
-	if (g->over || gr3_task(s, g->k)->D < phi_min) {
+	if (g->over || task_of(s, g->k)->D < phi_min) {
 		g->k = ring_next(&s->members, g->k);
 		gr3_begin_turn(s, g);
 	}
-	gr3_task(s, g->k)->D -= phi_min;
+	task_of(s, g->k)->D -= phi_min;
 	return g->k;
 }
 
@@ -345,7 +50,7 @@ static inline u32 gr3_intergroup(struct gr3 *s)
 	struct gr3_group *g = gr3_group(s, G), *n;
 	u32 id = gr3_intragroup(s, g, 1ull << ((G - 1) % GR3_GROUPS));
 
-	if (gr3_task(s, id)->away) {
+	if (task_of(s, id)->away) {
 		gr3_remove(s, id);
 		s->i = 0;
 		return 0;
@@ -357,20 +62,20 @@ static inline u32 gr3_intergroup(struct gr3 *s)
 	return id;
 }
 
-/* MP-SCHEDULE, lines 8 to 12: who is selected and runs already has a quantum to its credit (gr3 R7). */
+/* MP-SCHEDULE, lines 8 to 12: a client that is selected and runs already has a quantum to its credit (gr3 R7). */
 static NOINLINE void gr3_select(struct gr3 *s)
 {
-	s->selections = s->facts.zero;
+	s->selections = s->tasks.zero;
 	while (s->selections < GR3_SELECTIONS_MAX && can_loop) {
 		u32 id = gr3_intergroup(s);
 
 		if (!id)
 			continue;
-		if (!is_picked(&s->facts, id)) {
+		if (!is_picked(&s->tasks, id)) {
 			s->found = id;
 			return;
 		}
-		if (gr3_task(s, id)->F < GR3_SELECTIONS_MAX)
+		if (task_of(s, id)->F < GR3_SELECTIONS_MAX)
 			gr3_add_frontlog(s, id, 1);
 		s->selections++;
 	}
@@ -379,17 +84,23 @@ static NOINLINE void gr3_select(struct gr3 *s)
 
 /* ---- the calls ---- */
 
-/* Who returns before its turn goes on as if it had not been away (gr3 R6). */
+static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
+{
+	if (w != task_of(s, id)->phi)
+		gr3_change_weight(s, id, w);
+}
+
+/* A client that returns before its turn goes on as if it had not been away (gr3 R6). */
 static inline void gr3_join(struct gr3 *s, u32 id, u64 now, enum why why)
 {
-	struct gr3_task *t = gr3_task(s, id);
+	struct gr3_task *t = task_of(s, id);
 
 	if (why == NEW && t->phi) /* of an earlier task with this id */
 		gr3_remove(s, id);
 	if (t->phi) {
-		gr3_reweigh(s, id, weight_of(&s->facts, id), now);
+		gr3_reweigh(s, id, weight_of(&s->tasks, id), now);
 	} else {
-		gr3_insert(s, id, weight_of(&s->facts, id));
+		gr3_insert(s, id, weight_of(&s->tasks, id));
 		gr3_share_frontlog(s, id);
 	}
 	t->away = false;
@@ -402,11 +113,11 @@ static inline void gr3_join(struct gr3 *s, u32 id, u64 now, enum why why)
  */
 static inline void gr3_leave(struct gr3 *s, u32 id, u64 now, enum why why)
 {
-	struct gr3_task *t = gr3_task(s, id);
+	struct gr3_task *t = task_of(s, id);
 	u32 G = t->group;
 	u64 one = 1ull << ((G - 1) % GR3_GROUPS);
 
-	if (!is_picked(&s->facts, id))
+	if (!is_picked(&s->tasks, id))
 		gr3_take(s, id);
 	s->F_T -= t->F;
 	t->F = 0;
@@ -431,26 +142,21 @@ static inline u32 gr3_pick(struct gr3 *s, u32 cpu, u64 now)
 		return 0;
 	if (id) {
 		gr3_take(s, id);
-		gr3_task(s, id)->F--;
+		task_of(s, id)->F--;
 		s->F_T--;
 		return id;
 	}
 	s->found = s->longest;
-	if (s->facts.nrunnable > s->facts.ncpus)
+	if (s->tasks.nrunnable > s->tasks.ncpus)
 		gr3_select(s);
 	id = s->found;
 	gr3_take(s, id);
 	return id;
 }
 
-/* A selection is a quantum, however much of it was used. */
-static inline void gr3_charge(struct gr3 *s, u32 id, u64 ran, u64 now)
-{
-}
-
 static inline void gr3_stop(struct gr3 *s, u32 id, u64 now, enum why why)
 {
 	ring_push_back(&s->waiting, &s->longest, id);
-	if (gr3_task(s, id)->F)
-		gr3_queue_frontlog(s, id, s->facts.task[id & POOL_MASK].cpu);
+	if (task_of(s, id)->F)
+		gr3_queue_frontlog(s, id, cpu_of(&s->tasks, id));
 }

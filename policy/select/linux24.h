@@ -1,27 +1,22 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * linux24: the scheduler of Linux 2.4. Each task has a number of ticks an epoch; the greatest goodness runs, ticks left and
  * priority; when all have used theirs up an epoch begins.
  *
  * Linux 2.4, kernel/sched.c, schedule() and goodness(), whose names these are: papers/linux24.md.
+ *
+ * It follows kernel/sched.c of Linux 2.4 closely: the names and formulas of schedule() and goodness(). So it has the
+ * kernel's licence, GPL-2.0-only, and no other.
  */
 #include "../policy.h"
 #include "../lib/nice.h"
 #include "../lib/ring.h"
 
+#define POLICY_TITLE "Linux 2.4: epochs of ticks, the greatest goodness runs"
 #define POLICY_BASELINE
+#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS
 
 #define POLICY_PARAMS(P) P(tick, TIME, "", 10 * MS, MS / 10, 1000 * MS, "what a counter of 1 is: 10 ms, HZ = 100")
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "Linux 2.4: epochs of ticks, the greatest goodness runs") \
-	A(PAPER, "Linux 2.4, kernel/sched.c; as a baseline of Chandra and others: Surplus Fair Scheduling, OSDI 2000") \
-	A(GUARANTEE, "who stays runnable has its ticks once an epoch; weights matter as nice values, at most 11 : 1") \
-	A(COST, "O(n)") \
-	A(DEVIATION, "D1: weights become the nearest nice values") \
-	A(DEVIATION, "D2: counters are exact, not in ticks; goodness is in ticks, rounded up") \
-	A(DEVIATION, "D3: a new task has its ticks: its parent, from which it would have half, is not known") \
-	A(DEVIATION, "D4: no real-time classes")
 
 #define LINUX24_SMALL 32 /* after so many halvings what was saved is the same, to a nanosecond or so */
 #define LINUX24_PROC_CHANGE_PENALTY 15
@@ -33,28 +28,18 @@ struct linux24_task {
 };
 
 struct linux24 {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
-	struct links runqueue; /* all runnable tasks; who woke last is first */
+	POLICY_STATE;
+	struct links runqueue; /* all runnable tasks; the last to wake is first */
 	u32 head;
 	u64 epoch;
-	u32 last[MAX_CPUS];    /* who ran there last */
-	u32 yielded;           /* who has just yielded */
-	u32 found;             /* scratch of the searches below */
+	u32 last[MAX_CPUS]; /* who ran there last */
+	u32 yielded;        /* who has just yielded */
+	u32 found;          /* scratch of the searches below */
 	u32 at;
 	u64 best;
 	u64 left;
-	struct linux24_task task[POOL];
+	TASKS(linux24_task);
 };
-
-static inline struct linux24_task *linux24_task(struct linux24 *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
-
-static inline void linux24_init(struct linux24 *s)
-{
-}
 
 /* 20 - nice, from 1 to 40 */
 static inline u64 linux24_priority(u64 w)
@@ -73,7 +58,7 @@ static inline u64 linux24_ticks(const struct linux24 *s, u64 w)
 /* counter = (counter >> 1) + NICE_TO_TICKS(nice), for each epoch that has begun (linux24 R3) */
 static NOINLINE void linux24_catch_up(struct linux24 *s, u32 id, u64 ticks)
 {
-	struct linux24_task *t = linux24_task(s, id);
+	struct linux24_task *t = task_of(s, id);
 
 	while (s->left && can_loop) {
 		t->counter = t->counter / 2 + ticks;
@@ -83,14 +68,14 @@ static NOINLINE void linux24_catch_up(struct linux24 *s, u32 id, u64 ticks)
 
 static inline void linux24_update(struct linux24 *s, u32 id)
 {
-	struct linux24_task *t = linux24_task(s, id);
+	struct linux24_task *t = task_of(s, id);
 	u64 epochs = s->epoch - t->epoch;
 
 	if (!epochs)
 		return;
 	t->epoch = s->epoch;
 	s->left = epochs < LINUX24_SMALL ? epochs : LINUX24_SMALL;
-	linux24_catch_up(s, id, linux24_ticks(s, weight_of(&s->facts, id)));
+	linux24_catch_up(s, id, linux24_ticks(s, weight_of(&s->tasks, id)));
 }
 
 /* ---- the calls ---- */
@@ -98,10 +83,10 @@ static inline void linux24_update(struct linux24 *s, u32 id)
 /* At the front of the run queue (linux24 R5) */
 static inline void linux24_join(struct linux24 *s, u32 id, u64 now, enum why why)
 {
-	struct linux24_task *t = linux24_task(s, id);
+	struct linux24_task *t = task_of(s, id);
 
 	if (why == NEW)
-		*t = (struct linux24_task){ .counter = linux24_ticks(s, weight_of(&s->facts, id)), .epoch = s->epoch };
+		*t = (struct linux24_task){ .counter = linux24_ticks(s, weight_of(&s->tasks, id)), .epoch = s->epoch };
 	linux24_update(s, id);
 	t->queued = true;
 	ring_push_front(&s->runqueue, &s->head, id);
@@ -110,7 +95,7 @@ static inline void linux24_join(struct linux24 *s, u32 id, u64 now, enum why why
 static inline void linux24_leave(struct linux24 *s, u32 id, u64 now, enum why why)
 {
 	linux24_update(s, id);
-	linux24_task(s, id)->queued = false;
+	task_of(s, id)->queued = false;
 	ring_remove(&s->runqueue, &s->head, id);
 }
 
@@ -118,33 +103,33 @@ static inline void linux24_leave(struct linux24 *s, u32 id, u64 now, enum why wh
  * (linux24 R2); without a counter 0 */
 static inline u64 linux24_goodness(struct linux24 *s, u32 id, u32 cpu)
 {
-	const struct fact *f = &s->facts.task[id & POOL_MASK];
+	const struct task *f = &s->tasks.task[id & POOL_MASK];
 	u32 last = s->last[cpu & CPU_MASK];
 	u64 tick = s->param.tick, counter;
 
 	linux24_update(s, id);
-	counter = (linux24_task(s, id)->counter + tick - 1) / tick;
+	counter = (task_of(s, id)->counter + tick - 1) / tick;
 	if (!counter)
 		return 0;
-	if (s->facts.ncpus > 1 && f->cpu == cpu)
+	if (s->tasks.ncpus > 1 && f->cpu == cpu)
 		counter += LINUX24_PROC_CHANGE_PENALTY;
-	if (last && s->facts.task[last & POOL_MASK].process == f->process)
+	if (last && s->tasks.task[last & POOL_MASK].process == f->process)
 		counter++;
 	return counter + linux24_priority(f->weight);
 }
 
-/* 1 + the goodness; who has just yielded has less than anybody, once (linux24 R6). */
+/* 1 + the goodness; a task that has just yielded has less than any other, once (linux24 R6). */
 static inline void linux24_consider(struct linux24 *s, u32 id, u32 cpu)
 {
 	u64 good = id == s->yielded ? 1 : 2 + linux24_goodness(s, id, cpu);
 
-	if (!linux24_task(s, id)->queued || is_picked(&s->facts, id) || good <= s->best)
+	if (!task_of(s, id)->queued || is_picked(&s->tasks, id) || good <= s->best)
 		return;
 	s->best = good;
 	s->found = id;
 }
 
-/* Of equal ones who ran here last, then the first of the run queue (linux24 R2) */
+/* Among equal ones the task that ran here last, then the first of the run queue (linux24 R2) */
 static NOINLINE void linux24_search(struct linux24 *s, u32 cpu)
 {
 	while (s->at && can_loop) {
@@ -181,7 +166,7 @@ static inline u32 linux24_pick(struct linux24 *s, u32 cpu, u64 now)
 
 static inline void linux24_charge(struct linux24 *s, u32 id, u64 ran, u64 now)
 {
-	struct linux24_task *t = linux24_task(s, id);
+	struct linux24_task *t = task_of(s, id);
 
 	linux24_update(s, id);
 	t->counter = t->counter > ran ? t->counter - ran : 0;
@@ -198,20 +183,18 @@ static inline void linux24_reweigh(struct linux24 *s, u32 id, u64 w, u64 now)
 	linux24_update(s, id);
 }
 
-/* Until its counter is 0 (linux24 R4); who runs without one, having yielded, for a tick. */
-#define POLICY_SLICE
+/* Until its counter is 0 (linux24 R4); a task that runs without one, having yielded, for a tick. */
 static inline u64 linux24_slice(struct linux24 *s, u32 id)
 {
-	u64 counter = linux24_task(s, id)->counter;
+	u64 counter = task_of(s, id)->counter;
 
 	return counter ? counter : s->param.tick;
 }
 
-/* Who wakes takes the CPU if its goodness is greater by more than 1 (linux24 R5). */
-#define POLICY_PREEMPTS
+/* A task that wakes takes the CPU if its goodness is greater by more than 1 (linux24 R5). */
 static inline bool linux24_preempts(struct linux24 *s, u32 woken, u32 running, u64 now)
 {
-	u32 cpu = s->facts.task[running & POOL_MASK].cpu;
+	u32 cpu = cpu_of(&s->tasks, running);
 
 	return linux24_goodness(s, woken, cpu) > linux24_goodness(s, running, cpu) + 1;
 }

@@ -10,19 +10,12 @@
 #include "../lib/partial_sums.h"
 #include "../lib/random.h"
 
+#define POLICY_TITLE "lottery scheduling: a random ticket for each quantum"
 #define POLICY_BASELINE
+#define POLICY_HAS INIT | CHARGE | REWEIGH
 
-#define POLICY_PARAMS(P) P(seed, INTEGER, "", 1, 0, 1ll << 53, "of the random numbers; the same one draws the same tickets")
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "lottery scheduling: a random ticket for each quantum") \
-	A(PAPER, "Waldspurger, Weihl: Lottery Scheduling: Flexible Proportional-Share Resource Management, OSDI 1994") \
-	A(GUARANTEE, "on one CPU the mean is the share; of n quanta the standard deviation is sqrt(n p (1 - p)), p the share") \
-	A(GUARANTEE, "nobody starves: a client of share p waits longer than n quanta with probability (1 - p)^n") \
-	A(COST, "O(log n)") \
-	A(DEVIATION, "D1: with its compensation ticket a client has at most 8 times the tickets of the greatest weight") \
-	A(DEVIATION, "D2: tickets are weights; no transfers, no currencies") \
-	A(DEVIATION, "D3: on P CPUs who runs takes no part in a drawing")
+#define POLICY_PARAMS(P) \
+	P(seed, INTEGER, "", 1, 0, 1ll << 53, "of the random numbers; the same one draws the same tickets")
 
 #define LOTTERY_TICKETS_MAX (8 * WEIGHT_MAX) /* so that those of a whole pool add up */
 
@@ -32,28 +25,21 @@ struct lottery_client {
 };
 
 struct lottery {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct partial_sums tickets; /* of those that wait, by id; 1024 for a weight of 1 */
 	struct random random;
-	struct wide_division division;
-	struct lottery_client client[POOL];
+	TASKS(lottery_client);
 };
-
-static inline struct lottery_client *lottery_client(struct lottery *s, u32 id)
-{
-	return &s->client[id & POOL_MASK];
-}
 
 static inline void lottery_init(struct lottery *s)
 {
 	s->random.state = s->param.seed;
 }
 
-/* Who used a fraction f of its quantum has 1/f times as many tickets until it runs again, rounded down (lottery R2). */
+/* A client that used a fraction f of its quantum has 1/f times as many tickets until it runs again, rounded down (lottery R2). */
 static inline u64 lottery_tickets(struct lottery *s, u32 id, u64 w)
 {
-	struct lottery_client *c = lottery_client(s, id);
+	struct lottery_client *c = task_of(s, id);
 	u64 used = c->used ? c->used : 1, tickets = w;
 
 	if (used < c->quantum)
@@ -69,8 +55,8 @@ static inline void lottery_hold(struct lottery *s, u32 id, u64 w)
 static inline void lottery_join(struct lottery *s, u32 id, u64 now, enum why why)
 {
 	if (why == NEW)
-		*lottery_client(s, id) = (struct lottery_client){ 0 };
-	lottery_hold(s, id, weight_of(&s->facts, id));
+		*task_of(s, id) = (struct lottery_client){ 0 };
+	lottery_hold(s, id, weight_of(&s->tasks, id));
 }
 
 static inline void lottery_leave(struct lottery *s, u32 id, u64 now, enum why why)
@@ -87,22 +73,22 @@ static inline u32 lottery_pick(struct lottery *s, u32 cpu, u64 now)
 		return 0;
 	id = partial_sums_find(&s->tickets, random_below(&s->random, s->tickets.total));
 	partial_sums_set(&s->tickets, id, 0);
-	*lottery_client(s, id) = (struct lottery_client){ .quantum = s->facts.quantum };
+	*task_of(s, id) = (struct lottery_client){ .quantum = s->tasks.quantum };
 	return id;
 }
 
 static inline void lottery_charge(struct lottery *s, u32 id, u64 ran, u64 now)
 {
-	lottery_client(s, id)->used += ran;
+	task_of(s, id)->used += ran;
 }
 
 static inline void lottery_stop(struct lottery *s, u32 id, u64 now, enum why why)
 {
-	lottery_hold(s, id, weight_of(&s->facts, id));
+	lottery_hold(s, id, weight_of(&s->tasks, id));
 }
 
 static inline void lottery_reweigh(struct lottery *s, u32 id, u64 w, u64 now)
 {
-	if (!is_picked(&s->facts, id))
+	if (!is_picked(&s->tasks, id))
 		lottery_hold(s, id, w);
 }

@@ -10,6 +10,9 @@
 #include "../lib/bits.h"
 #include "../lib/ring.h"
 
+#define POLICY_TITLE "multi-level feedback queue: who used much sinks; ignores weights"
+#define POLICY_HAS CHARGE | SLICE | PREEMPTS
+
 #define MLFQ_TIME_MAX (10000 * MS)
 #define MLFQ_LEVELS 16u
 
@@ -17,19 +20,11 @@
 
 #define POLICY_PARAMS(P) \
 	P(levels, INTEGER, "", 8, 1, 16, "how many there are") \
-	P(allotment, TIME, "", 0, 0, MLFQ_TIME_MAX, "time at the highest level, twice as much at each next; 0: a quantum") \
+	P(allotment, TIME, "", 0, 0, MLFQ_TIME_MAX, \
+	  "time at the highest level, twice as much at each next; 0: a quantum") \
 	P(boost, TIME, "", 1000 * MS, 0, MLFQ_TIME_MAX, "S, how often all jobs go to the highest level; 0: never")
 
 #define POLICY_SHOWS(V) V("level", "from 0, the highest", mlfq_shown_level(s, id))
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "multi-level feedback queue: who used much sinks; ignores weights") \
-	A(PAPER, "Corbato, Merwin-Daggett, Daley: An Experimental Time-Sharing System, 1962; rules of Three Easy Pieces, chapter 8") \
-	A(GUARANTEE, "a job of at most the first allotment waits only for others that are as new") \
-	A(GUARANTEE, "with boosts nobody starves for longer than S and a round of the highest level") \
-	A(COST, "O(1); O(levels) for a boost; O(CPUs) when a task wakes") \
-	A(DEVIATION, "D1: a boost is made at the first choice after its time, not at it") \
-	A(DEVIATION, "D2: on P CPUs one set of queues")
 
 struct mlfq_job {
 	u32 level; /* 0 is the highest */
@@ -38,8 +33,7 @@ struct mlfq_job {
 };
 
 struct mlfq {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct links waiting;
 	u32 first[MLFQ_LEVELS]; /* in each level's line */
 	u64 levels;             /* those with somebody in line, a bit each */
@@ -48,10 +42,6 @@ struct mlfq {
 	u32 at;                 /* scratch of mlfq_boost */
 	struct mlfq_job job[POOL];
 };
-
-static inline void mlfq_init(struct mlfq *s)
-{
-}
 
 /* After a boost it is at the highest level with a new allotment (mlfq R5). */
 static inline struct mlfq_job *mlfq_job(struct mlfq *s, u32 id)
@@ -74,7 +64,7 @@ static inline u32 mlfq_shown_level(const struct mlfq *s, u32 id)
 /* Twice as long at each level as above it */
 static inline u64 mlfq_allotment(const struct mlfq *s, u32 level)
 {
-	return (s->param.allotment ? s->param.allotment : s->facts.quantum) << (level % MLFQ_LEVELS);
+	return (s->param.allotment ? s->param.allotment : s->tasks.quantum) << (level % MLFQ_LEVELS);
 }
 
 static inline u32 *mlfq_line(struct mlfq *s, u32 level)
@@ -108,7 +98,7 @@ static inline void mlfq_boost(struct mlfq *s, u64 now)
 		return;
 	s->boosted += (now - s->boosted) / S * S;
 	s->boost++;
-	s->at = 1 + s->facts.zero;
+	s->at = 1 + s->tasks.zero;
 	mlfq_merge(s);
 	s->levels = *mlfq_line(s, 0) ? 1 : 0;
 }
@@ -130,7 +120,7 @@ static inline void mlfq_leave(struct mlfq *s, u32 id, u64 now, enum why why)
 {
 	struct mlfq_job *j = mlfq_job(s, id);
 
-	if (is_picked(&s->facts, id))
+	if (is_picked(&s->tasks, id))
 		return;
 	ring_remove(&s->waiting, mlfq_line(s, j->level), id);
 	mlfq_note(s, j->level);
@@ -171,12 +161,7 @@ static inline void mlfq_stop(struct mlfq *s, u32 id, u64 now, enum why why)
 	mlfq_note(s, j->level);
 }
 
-static inline void mlfq_reweigh(struct mlfq *s, u32 id, u64 w, u64 now)
-{
-}
-
 /* A turn is what is left of the allotment. */
-#define POLICY_SLICE
 static inline u64 mlfq_slice(struct mlfq *s, u32 id)
 {
 	struct mlfq_job *j = mlfq_job(s, id);
@@ -185,8 +170,7 @@ static inline u64 mlfq_slice(struct mlfq *s, u32 id)
 	return j->used < allotment ? allotment - j->used : 1;
 }
 
-/* Who is at a higher level takes the CPU (mlfq R1). */
-#define POLICY_PREEMPTS
+/* A job at a higher level takes the CPU (mlfq R1). */
 static inline bool mlfq_preempts(struct mlfq *s, u32 woken, u32 running, u64 now)
 {
 	return mlfq_job(s, woken)->level < mlfq_job(s, running)->level;

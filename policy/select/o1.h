@@ -1,32 +1,23 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * o1: the O(1) scheduler of Linux 2.6 before CFS. Two arrays of lists by priority; who has used its time slice up goes to
- * the expired one; who sleeps much has a better priority, and may stay.
+ * o1: the O(1) scheduler of Linux 2.6 before CFS. Two arrays of lists by priority; a task that has used its time slice up
+ * goes to the expired one; a task that sleeps much has a better priority, and may stay.
  *
  * Linux 2.6.8 to 2.6.22, kernel/sched.c, whose names these are: papers/o1.md.
+ *
+ * It follows kernel/sched.c of Linux 2.6.8 to 2.6.22 closely: its names, constants and formulas. So it has the
+ * kernel's licence, GPL-2.0-only, and no other.
  */
 #include "../policy.h"
 #include "../lib/bits.h"
 #include "../lib/nice.h"
 #include "../lib/ring.h"
 
+#define POLICY_TITLE "Linux 2.6 before CFS: active and expired arrays, sleepers preferred"
 #define POLICY_BASELINE
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
 
-#define POLICY_PARAMS(P)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "Linux 2.6 before CFS: active and expired arrays, sleepers preferred") \
-	A(PAPER, "Linux 2.6.8 to 2.6.22, kernel/sched.c (Molnar)") \
-	A(GUARANTEE, "who is not interactive runs after at most a time slice of each other task, once somebody has waited in the " \
-		     "expired array for a second a task") \
-	A(COST, "O(1); O(CPUs) when a task wakes") \
-	A(DEVIATION, "D1: one pair of arrays for all CPUs") \
-	A(DEVIATION, "D2: weights become the nearest nice values") \
-	A(DEVIATION, "D3: time slices and sleep averages are exact, not in ticks") \
-	A(DEVIATION, "D4: a new task has a whole time slice and no sleep average: its parent, with which it would share, is not known") \
-	A(DEVIATION, "D5: all sleep is interruptible, and there are no real-time classes")
-
-#define O1_PRIOS 40u     /* 100 to 139, here from 0 */
+#define O1_PRIOS 40u /* 100 to 139, here from 0 */
 #define O1_MAX_BONUS 10u
 #define O1_MAX_SLEEP_AVG (1000 * MS)
 #define O1_DEF_TIMESLICE (100 * MS)
@@ -44,21 +35,15 @@ struct o1_task {
 };
 
 struct o1 {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct links waiting;
-	u32 queue[2 * 64];         /* first of each list, by array and priority */
-	u64 bitmap[2];             /* lists that are not empty, of each array */
-	u32 active;                /* 0 or 1; the other is expired */
-	u64 expired_timestamp;     /* when the first expired since the arrays were swapped, ns; 0: nobody has */
-	u64 best_expired_prio;     /* static */
-	struct o1_task task[POOL];
+	u32 queue[2 * 64];     /* first of each list, by array and priority */
+	u64 bitmap[2];         /* lists that are not empty, of each array */
+	u32 active;            /* 0 or 1; the other is expired */
+	u64 expired_timestamp; /* when the first expired since the arrays were swapped, ns; 0: nobody has */
+	u64 best_expired_prio; /* static */
+	TASKS(o1_task);
 };
-
-static inline struct o1_task *o1_task(struct o1 *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
 
 static inline void o1_init(struct o1 *s)
 {
@@ -70,13 +55,13 @@ static inline void o1_init(struct o1 *s)
 /* 0 for nice -20 to 39 for 19 */
 static inline u64 o1_static_prio(const struct o1 *s, u32 id)
 {
-	return nice_index(weight_of(&s->facts, id));
+	return nice_index(weight_of(&s->tasks, id));
 }
 
 /* bonus = sleep_avg MAX_BONUS / MAX_SLEEP_AVG (o1 R1) */
 static inline u64 o1_bonus(struct o1 *s, u32 id)
 {
-	return o1_task(s, id)->sleep_avg * O1_MAX_BONUS / O1_MAX_SLEEP_AVG;
+	return task_of(s, id)->sleep_avg * O1_MAX_BONUS / O1_MAX_SLEEP_AVG;
 }
 
 /* prio = static_prio - (bonus - MAX_BONUS/2), within the range (o1 R1) */
@@ -110,14 +95,14 @@ static inline bool o1_is_interactive(struct o1 *s, u32 id)
 {
 	u64 static_prio = o1_static_prio(s, id);
 
-	return o1_task(s, id)->prio + o1_delta_8(static_prio) <= static_prio + 8;
+	return task_of(s, id)->prio + o1_delta_8(static_prio) <= static_prio + 8;
 }
 
 /* EXPIRED_STARVING: the first expired a second and a tick a runnable task ago, or one of a better nice value has
  * (o1 R5) */
 static inline bool o1_starving(struct o1 *s, u32 id, u64 now)
 {
-	u64 limit = O1_MAX_SLEEP_AVG * s->facts.nrunnable + MS;
+	u64 limit = O1_MAX_SLEEP_AVG * s->tasks.nrunnable + MS;
 
 	return (s->expired_timestamp && now - s->expired_timestamp >= limit) ||
 	       o1_static_prio(s, id) > s->best_expired_prio;
@@ -128,7 +113,7 @@ static inline u64 o1_granularity(struct o1 *s, u32 id)
 {
 	u64 bonus = o1_bonus(s, id), steps = bonus < O1_MAX_BONUS ? O1_MAX_BONUS - bonus : 1;
 
-	return (O1_GRANULARITY << ((steps - 1) & 15)) * s->facts.ncpus;
+	return (O1_GRANULARITY << ((steps - 1) & 15)) * s->tasks.ncpus;
 }
 
 /* ---- lists ---- */
@@ -147,7 +132,7 @@ static inline void o1_note(struct o1 *s, const struct o1_task *t)
 
 static inline void o1_enqueue(struct o1 *s, u32 id, u32 array)
 {
-	struct o1_task *t = o1_task(s, id);
+	struct o1_task *t = task_of(s, id);
 
 	t->array = array;
 	t->turn = 0;
@@ -157,7 +142,7 @@ static inline void o1_enqueue(struct o1 *s, u32 id, u32 array)
 
 static inline void o1_dequeue(struct o1 *s, u32 id)
 {
-	struct o1_task *t = o1_task(s, id);
+	struct o1_task *t = task_of(s, id);
 
 	ring_remove(&s->waiting, o1_queue(s, t->array, t->prio), id);
 	o1_note(s, t);
@@ -176,7 +161,7 @@ static inline u64 o1_interactive_sleep(u64 static_prio)
 /* Sleep counts 10 - bonus times, at least once, up to a second; after a long one all but a time slice of that (o1 R3). */
 static inline void o1_add_sleep(struct o1 *s, u32 id, u64 sleep)
 {
-	struct o1_task *t = o1_task(s, id);
+	struct o1_task *t = task_of(s, id);
 	u64 bonus = o1_bonus(s, id);
 
 	if (sleep > O1_MAX_SLEEP_AVG)
@@ -194,7 +179,7 @@ static inline void o1_add_sleep(struct o1 *s, u32 id, u64 sleep)
 
 static inline void o1_join(struct o1 *s, u32 id, u64 now, enum why why)
 {
-	struct o1_task *t = o1_task(s, id);
+	struct o1_task *t = task_of(s, id);
 	u64 static_prio = o1_static_prio(s, id);
 
 	if (why == NEW)
@@ -209,8 +194,8 @@ static inline void o1_join(struct o1 *s, u32 id, u64 now, enum why why)
 
 static inline void o1_leave(struct o1 *s, u32 id, u64 now, enum why why)
 {
-	o1_task(s, id)->slept = now;
-	if (!is_picked(&s->facts, id))
+	task_of(s, id)->slept = now;
+	if (!is_picked(&s->tasks, id))
 		o1_dequeue(s, id);
 }
 
@@ -234,7 +219,7 @@ static inline u32 o1_pick(struct o1 *s, u32 cpu, u64 now)
 /* Running takes from the sleep average, the less the better the bonus is (o1 R3). */
 static inline void o1_charge(struct o1 *s, u32 id, u64 ran, u64 now)
 {
-	struct o1_task *t = o1_task(s, id);
+	struct o1_task *t = task_of(s, id);
 	u64 bonus = o1_bonus(s, id), less = ran < O1_MAX_SLEEP_AVG ? ran : O1_MAX_SLEEP_AVG;
 
 	if (bonus)
@@ -248,7 +233,7 @@ static inline void o1_charge(struct o1 *s, u32 id, u64 ran, u64 now)
  * (o1 R4, R5). */
 static inline void o1_expire(struct o1 *s, u32 id, u64 now)
 {
-	struct o1_task *t = o1_task(s, id);
+	struct o1_task *t = task_of(s, id);
 	u64 static_prio = o1_static_prio(s, id);
 
 	t->prio = o1_effective_prio(static_prio, o1_bonus(s, id));
@@ -264,10 +249,11 @@ static inline void o1_expire(struct o1 *s, u32 id, u64 now)
 	o1_enqueue(s, id, s->active ^ 1);
 }
 
-/* Who yields is expired, who was interrupted is first of its list, and the interactive take turns (o1 R6). */
+/* A task that yields is expired, one that was interrupted is first of its list, and interactive ones take turns
+ * (o1 R6). */
 static inline void o1_stop(struct o1 *s, u32 id, u64 now, enum why why)
 {
-	struct o1_task *t = o1_task(s, id);
+	struct o1_task *t = task_of(s, id);
 
 	if (!t->time_slice) {
 		o1_expire(s, id, now);
@@ -285,8 +271,8 @@ static inline void o1_stop(struct o1 *s, u32 id, u64 now, enum why why)
 /* Another nice value is another priority at once (o1 R1). */
 static inline void o1_reweigh(struct o1 *s, u32 id, u64 w, u64 now)
 {
-	struct o1_task *t = o1_task(s, id);
-	bool waits = !is_picked(&s->facts, id);
+	struct o1_task *t = task_of(s, id);
+	bool waits = !is_picked(&s->tasks, id);
 
 	if (waits)
 		o1_dequeue(s, id);
@@ -296,19 +282,17 @@ static inline void o1_reweigh(struct o1 *s, u32 id, u64 w, u64 now)
 }
 
 /* The time slice, or for the interactive as much of it as is their turn (o1 R6) */
-#define POLICY_SLICE
 static inline u64 o1_slice(struct o1 *s, u32 id)
 {
-	struct o1_task *t = o1_task(s, id);
+	struct o1_task *t = task_of(s, id);
 	u64 turn = o1_granularity(s, id);
 
 	turn = t->turn < turn ? turn - t->turn : 1;
 	return o1_is_interactive(s, id) && turn < t->time_slice ? turn : t->time_slice;
 }
 
-/* TASK_PREEMPTS_CURR: who wakes with a better priority takes the CPU (o1 R8). */
-#define POLICY_PREEMPTS
+/* TASK_PREEMPTS_CURR: a task that wakes with a better priority takes the CPU (o1 R8). */
 static inline bool o1_preempts(struct o1 *s, u32 woken, u32 running, u64 now)
 {
-	return o1_task(s, woken)->prio < o1_task(s, running)->prio;
+	return task_of(s, woken)->prio < task_of(s, running)->prio;
 }

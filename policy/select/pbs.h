@@ -11,30 +11,17 @@
 #include "../lib/bag.h"
 #include "../lib/pbs.h"
 
+#define POLICY_TITLE "priority-based blind scheduling: the largest T / S^alpha runs"
+#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS
+
 #define POLICY_PARAMS(P) PBS_PARAMS(P) PBS_COMBINED_PARAMS(P)
 
 #define POLICY_SHOWS(V) \
 	V("priority, log2", "/1000", pbs_shown_priority(s, id, now)) \
-	V("session's service", "ns", pbs_task(s, id)->of.S)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "priority-based blind scheduling: the largest T / S^alpha runs") \
-	A(PAPER, "Feng, Misra, Rubenstein: PBS: A Unified Priority-Based CPU Scheduler, Columbia University, 2006") \
-	A(GUARANTEE, "on one CPU with alpha >= 0, beta=0, no bonus and equal weights a task never has more than a quantum " \
-		     "more service than one that became runnable before it") \
-	A(GUARANTEE, "alpha=0 is first come first served, -0 last come first served, inf and -inf least attained service, " \
-		     "decision for decision") \
-	A(GUARANTEE, "for a finite alpha other than 0, tasks that stay come to shares in proportion to their weights") \
-	A(COST, "O(n) per pick, O(1) else") \
-	A(DEVIATION, "D1: a finite alpha beyond 32768 is as 32768") \
-	A(DEVIATION, "D3: weights are offsets of |alpha| log kappa; with alpha infinite the least S / kappa runs, with 0 and " \
-		     "-0 weights do nothing") \
-	A(DEVIATION, "D4: a task's first sleep begins a session unless beta is infinite: there is no mean yet") \
-	A(DEVIATION, "D5: a yield ends the turn and changes no priority")
+	V("session's service", "ns", task_of(s, id)->of.S)
 
 struct pbs {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct bag waiting;
 	u32 current[MAX_CPUS]; /* the task that each CPU was given last */
 	u64 sessions;          /* begun so far */
@@ -42,13 +29,8 @@ struct pbs {
 	struct pbs_rank rank, best_rank;
 	struct pbs_param q;
 	struct pbs_terms terms;
-	struct pbs_task task[POOL];
+	TASKS(pbs_task);
 };
-
-static inline struct pbs_task *pbs_task(struct pbs *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
 
 static inline void pbs_read_params(struct pbs *s)
 {
@@ -58,16 +40,16 @@ static inline void pbs_read_params(struct pbs *s)
 
 static inline void pbs_rank_on(struct pbs *s, struct pbs_rank *rank, u32 id, u32 cpu, u64 now)
 {
-	pbs_set_rank(rank, &s->terms, pbs_task(s, id), s->current[cpu & CPU_MASK] == id, now);
+	pbs_set_rank(rank, &s->terms, task_of(s, id), s->current[cpu & CPU_MASK] == id, now);
 }
 
 /* A newcomer's infinite priority is shown as 64, which is more than any other's without an offset. */
 static inline s64 pbs_shown_priority(const struct pbs *s, u32 id, u64 now)
 {
-	u32 cpu = s->facts.task[id & POOL_MASK].cpu;
+	u32 cpu = cpu_of(&s->tasks, id);
 	struct pbs_rank rank;
 
-	pbs_set_rank(&rank, &s->terms, &s->task[id & POOL_MASK], s->current[cpu & CPU_MASK] == id, now);
+	pbs_set_rank(&rank, &s->terms, task_of(s, id), s->current[cpu & CPU_MASK] == id, now);
 	return rank.p == PBS_NEWCOMER ? 64000 : (rank.p >> 20) * 1000 >> (PBS_BITS - 20);
 }
 
@@ -78,8 +60,7 @@ static NOINLINE void pbs_scan(struct pbs *s, u32 cpu, u64 now)
 		u32 id = s->waiting.id[s->at & POOL_MASK];
 
 		pbs_rank_on(s, &s->rank, id, cpu, now);
-		if (!s->best ||
-		    pbs_precedes(&s->terms, pbs_task(s, id), &s->rank, pbs_task(s, s->best), &s->best_rank)) {
+		if (!s->best || pbs_precedes(&s->terms, task_of(s, id), &s->rank, task_of(s, s->best), &s->best_rank)) {
 			s->best = id;
 			s->best_rank = s->rank;
 		}
@@ -89,34 +70,30 @@ static NOINLINE void pbs_scan(struct pbs *s, u32 cpu, u64 now)
 
 /* ---- the contract ---- */
 
-static inline void pbs_init(struct pbs *s)
-{
-}
-
 static inline void pbs_join(struct pbs *s, u32 id, u64 now, enum why why)
 {
-	struct pbs_task *t = pbs_task(s, id);
+	struct pbs_task *t = task_of(s, id);
 
 	pbs_read_params(s);
 	if (why == NEW)
 		pbs_new(t, now, &s->sessions);
 	else
 		pbs_woken(&s->q, t, now, &s->sessions);
-	pbs_weigh(t, weight_of(&s->facts, id));
+	pbs_weigh(t, weight_of(&s->tasks, id));
 	bag_add(&s->waiting, id);
 }
 
 static inline void pbs_leave(struct pbs *s, u32 id, u64 now, enum why why)
 {
-	pbs_task(s, id)->t_I = now;
-	if (!is_picked(&s->facts, id))
+	task_of(s, id)->t_I = now;
+	if (!is_picked(&s->tasks, id))
 		bag_remove(&s->waiting, id);
 }
 
 static inline u32 pbs_pick(struct pbs *s, u32 cpu, u64 now)
 {
 	pbs_read_params(s);
-	s->at = s->facts.zero;
+	s->at = s->tasks.zero;
 	s->best = 0;
 	pbs_scan(s, cpu, now);
 	if (s->best) {
@@ -128,8 +105,8 @@ static inline u32 pbs_pick(struct pbs *s, u32 cpu, u64 now)
 
 static inline void pbs_charge(struct pbs *s, u32 id, u64 ran, u64 now)
 {
-	pbs_serve(&pbs_task(s, id)->of, ran);
-	pbs_serve(&pbs_task(s, id)->prime, ran);
+	pbs_serve(&task_of(s, id)->of, ran);
+	pbs_serve(&task_of(s, id)->prime, ran);
 }
 
 static inline void pbs_stop(struct pbs *s, u32 id, u64 now, enum why why)
@@ -139,17 +116,16 @@ static inline void pbs_stop(struct pbs *s, u32 id, u64 now, enum why why)
 
 static inline void pbs_reweigh(struct pbs *s, u32 id, u64 w, u64 now)
 {
-	pbs_weigh(pbs_task(s, id), w);
+	pbs_weigh(task_of(s, id), w);
 }
 
 /* Decisions are made at the ends of quanta and when a task's state changes (pbs R8). */
-#define POLICY_PREEMPTS
 static inline bool pbs_preempts(struct pbs *s, u32 woken, u32 running, u64 now)
 {
-	u32 cpu = s->facts.task[running & POOL_MASK].cpu;
+	u32 cpu = cpu_of(&s->tasks, running);
 
 	pbs_read_params(s);
 	pbs_rank_on(s, &s->rank, woken, cpu, now);
 	pbs_rank_on(s, &s->best_rank, running, cpu, now);
-	return pbs_precedes(&s->terms, pbs_task(s, woken), &s->rank, pbs_task(s, running), &s->best_rank);
+	return pbs_precedes(&s->terms, task_of(s, woken), &s->rank, task_of(s, running), &s->best_rank);
 }

@@ -11,55 +11,38 @@
 #include "../lib/pbs.h"
 #include "../lib/ring.h"
 
+#define POLICY_TITLE "priority-based blind scheduling, approximately, in O(1)"
+#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS
+
 #define PBS_O1_MAX 64u
 #define PBS_O1_MASK (2 * PBS_O1_MAX - 1)
 
+// clang-format off
 #define POLICY_PARAMS(P) \
 	PBS_PARAMS(P) PBS_COMBINED_PARAMS(P) \
 	P(L, INTEGER, "tasks", 8, 2, PBS_O1_MAX, "tasks with the greatest predicted priorities, which are kept") \
 	P(M, INTEGER, "tasks", 8, 2, PBS_O1_MAX, "other tasks that each choice looks at, in turn")
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "priority-based blind scheduling, approximately, in O(1)") \
-	A(PAPER, "Feng, Misra, Rubenstein: PBS: A Unified Priority-Based CPU Scheduler, Columbia University, 2006, " \
-		 "Algorithm 1") \
-	A(GUARANTEE, "on one CPU with at most L + M tasks it decides as pbs does, decision for decision") \
-	A(GUARANTEE, "every waiting task is looked at once in n/M choices") \
-	A(COST, "O(L + L M) per pick, O(L) per arrival, however many tasks there are") \
-	A(DEVIATION, "D1: a finite alpha beyond 32768 is as 32768") \
-	A(DEVIATION, "D2: pbs_o1 removes a task from the L when there are more than L, not L, and runs the greatest current " \
-		     "priority, not the greatest predicted") \
-	A(DEVIATION, "D3: weights are offsets of |alpha| log kappa; with alpha infinite the least S / kappa runs, with 0 and " \
-		     "-0 weights do nothing") \
-	A(DEVIATION, "D4: a task's first sleep begins a session unless beta is infinite: there is no mean yet") \
-	A(DEVIATION, "D5: a yield ends the turn and changes no priority") \
-	A(DEVIATION, "D7: pbs_o1 on P CPUs predicts P times less far ahead, and tasks that run are not among the L")
+// clang-format on
 
 struct pbs_o1 {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	u32 kept[2 * PBS_O1_MAX];             /* the set L of the paper, [0, n) */
 	struct pbs_rank rank[2 * PBS_O1_MAX]; /* by what the least of them is found */
 	u32 n;
-	u32 others;             /* the rest of the waiting tasks, the next one to be looked at first */
-	u32 at, least, left;    /* of the loops */
+	u32 others;          /* the rest of the waiting tasks, the next one to be looked at first */
+	u32 at, least, left; /* of the loops */
 	u32 best;
-	u64 ahead;              /* for when priorities are predicted, ns */
-	u32 current[MAX_CPUS];  /* the task that each CPU was given last */
-	u64 sessions;           /* begun so far */
+	u64 ahead;             /* for when priorities are predicted, ns */
+	u32 current[MAX_CPUS]; /* the task that each CPU was given last */
+	u64 sessions;          /* begun so far */
 	struct pbs_param q;
 	struct pbs_terms terms;
 	struct pbs_rank found, best_rank;
-	struct links links;     /* of others */
-	u32 place[POOL];        /* of a task in kept + 1, or 0 */
-	bool was_kept[POOL];    /* it was, when it was picked */
-	struct pbs_task task[POOL];
+	struct links links;  /* of others */
+	u32 place[POOL];     /* of a task in kept + 1, or 0 */
+	bool was_kept[POOL]; /* it was, when it was picked */
+	TASKS(pbs_task);
 };
-
-static inline struct pbs_task *pbs_o1_task(struct pbs_o1 *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
 
 static inline u32 pbs_o1_kept(struct pbs_o1 *s, u32 at)
 {
@@ -90,8 +73,8 @@ static inline void pbs_o1_drop(struct pbs_o1 *s, u32 id)
 static NOINLINE void pbs_o1_find_least(struct pbs_o1 *s)
 {
 	while (s->at < s->n && can_loop) {
-		struct pbs_task *t = pbs_o1_task(s, pbs_o1_kept(s, s->at));
-		struct pbs_task *least = pbs_o1_task(s, pbs_o1_kept(s, s->least));
+		struct pbs_task *t = task_of(s, pbs_o1_kept(s, s->at));
+		struct pbs_task *least = task_of(s, pbs_o1_kept(s, s->least));
 
 		if (pbs_precedes(&s->terms, least, &s->rank[s->least & PBS_O1_MASK], t, &s->rank[s->at & PBS_O1_MASK]))
 			s->least = s->at;
@@ -108,7 +91,7 @@ static NOINLINE void pbs_o1_keep(struct pbs_o1 *s, u32 id)
 	s->n++;
 	if (s->n <= s->param.L)
 		return;
-	s->at = s->facts.zero;
+	s->at = s->tasks.zero;
 	s->least = s->at;
 	pbs_o1_find_least(s);
 	least = pbs_o1_kept(s, s->least);
@@ -121,11 +104,11 @@ static NOINLINE void pbs_o1_keep(struct pbs_o1 *s, u32 id)
 /* It may be the one: current priorities decide (pbs R12). Leaves its predicted one in `found`. */
 static NOINLINE void pbs_o1_consider(struct pbs_o1 *s, u32 id, u32 cpu, u64 now)
 {
-	struct pbs_task *t = pbs_o1_task(s, id);
+	struct pbs_task *t = task_of(s, id);
 	bool is_current = s->current[cpu & CPU_MASK] == id;
 
 	pbs_set_rank(&s->found, &s->terms, t, is_current, now);
-	if (!s->best || pbs_precedes(&s->terms, t, &s->found, pbs_o1_task(s, s->best), &s->best_rank)) {
+	if (!s->best || pbs_precedes(&s->terms, t, &s->found, task_of(s, s->best), &s->best_rank)) {
 		s->best = id;
 		s->best_rank = s->found;
 	}
@@ -155,7 +138,7 @@ static NOINLINE void pbs_o1_consider_others(struct pbs_o1 *s, u32 cpu, u64 now)
 /* |A| q / (2 M): half the time until a task is looked at again (pbs R12) */
 static inline u64 pbs_o1_ahead(const struct pbs_o1 *s)
 {
-	return s->facts.nrunnable * s->facts.quantum / (2 * s->param.M * s->facts.ncpus);
+	return s->tasks.nrunnable * s->tasks.quantum / (2 * s->param.M * s->tasks.ncpus);
 }
 
 static inline void pbs_o1_read_params(struct pbs_o1 *s)
@@ -168,7 +151,7 @@ static inline void pbs_o1_read_params(struct pbs_o1 *s)
 static NOINLINE void pbs_o1_rerank(struct pbs_o1 *s, u64 now)
 {
 	while (s->at < s->n && can_loop) {
-		pbs_set_rank(&s->rank[s->at & PBS_O1_MASK], &s->terms, pbs_o1_task(s, pbs_o1_kept(s, s->at)), false, now);
+		pbs_set_rank(&s->rank[s->at & PBS_O1_MASK], &s->terms, task_of(s, pbs_o1_kept(s, s->at)), false, now);
 		s->at++;
 	}
 }
@@ -177,9 +160,9 @@ static NOINLINE void pbs_o1_rerank(struct pbs_o1 *s, u64 now)
 static inline void pbs_o1_arrive(struct pbs_o1 *s, u32 id, u64 now)
 {
 	pbs_o1_read_params(s);
-	s->at = s->facts.zero;
+	s->at = s->tasks.zero;
 	pbs_o1_rerank(s, now);
-	pbs_set_rank(&s->found, &s->terms, pbs_o1_task(s, id), false, now);
+	pbs_set_rank(&s->found, &s->terms, task_of(s, id), false, now);
 	pbs_o1_keep(s, id);
 }
 
@@ -194,27 +177,23 @@ static inline void pbs_o1_forget(struct pbs_o1 *s, u32 id)
 
 /* ---- the contract ---- */
 
-static inline void pbs_o1_init(struct pbs_o1 *s)
-{
-}
-
 static inline void pbs_o1_join(struct pbs_o1 *s, u32 id, u64 now, enum why why)
 {
-	struct pbs_task *t = pbs_o1_task(s, id);
+	struct pbs_task *t = task_of(s, id);
 
 	pbs_o1_read_params(s);
 	if (why == NEW)
 		pbs_new(t, now, &s->sessions);
 	else
 		pbs_woken(&s->q, t, now, &s->sessions);
-	pbs_weigh(t, weight_of(&s->facts, id));
+	pbs_weigh(t, weight_of(&s->tasks, id));
 	pbs_o1_arrive(s, id, now);
 }
 
 static inline void pbs_o1_leave(struct pbs_o1 *s, u32 id, u64 now, enum why why)
 {
-	pbs_o1_task(s, id)->t_I = now;
-	if (!is_picked(&s->facts, id))
+	task_of(s, id)->t_I = now;
+	if (!is_picked(&s->tasks, id))
 		pbs_o1_forget(s, id);
 }
 
@@ -224,7 +203,7 @@ static inline u32 pbs_o1_pick(struct pbs_o1 *s, u32 cpu, u64 now)
 	s->ahead = pbs_o1_ahead(s);
 	s->best = 0;
 	s->left = s->param.M + (s->n < s->param.L ? s->param.L - s->n : 0);
-	s->at = s->facts.zero;
+	s->at = s->tasks.zero;
 	pbs_o1_consider_kept(s, cpu, now);
 	pbs_o1_consider_others(s, cpu, now);
 	if (s->best) {
@@ -236,8 +215,8 @@ static inline u32 pbs_o1_pick(struct pbs_o1 *s, u32 cpu, u64 now)
 
 static inline void pbs_o1_charge(struct pbs_o1 *s, u32 id, u64 ran, u64 now)
 {
-	pbs_serve(&pbs_o1_task(s, id)->of, ran);
-	pbs_serve(&pbs_o1_task(s, id)->prime, ran);
+	pbs_serve(&task_of(s, id)->of, ran);
+	pbs_serve(&task_of(s, id)->prime, ran);
 }
 
 /* It is where it was when it was picked. */
@@ -251,15 +230,14 @@ static inline void pbs_o1_stop(struct pbs_o1 *s, u32 id, u64 now, enum why why)
 
 static inline void pbs_o1_reweigh(struct pbs_o1 *s, u32 id, u64 w, u64 now)
 {
-	pbs_weigh(pbs_o1_task(s, id), w);
+	pbs_weigh(task_of(s, id), w);
 }
 
 /* Decisions are made at the ends of quanta and when a task's state changes (pbs R8). */
-#define POLICY_PREEMPTS
 static inline bool pbs_o1_preempts(struct pbs_o1 *s, u32 woken, u32 running, u64 now)
 {
-	u32 cpu = s->facts.task[running & POOL_MASK].cpu & CPU_MASK;
-	struct pbs_task *t = pbs_o1_task(s, woken), *u = pbs_o1_task(s, running);
+	u32 cpu = cpu_of(&s->tasks, running) & CPU_MASK;
+	struct pbs_task *t = task_of(s, woken), *u = task_of(s, running);
 
 	pbs_o1_read_params(s);
 	pbs_set_rank(&s->found, &s->terms, t, s->current[cpu] == woken, now);

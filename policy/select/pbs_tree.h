@@ -5,39 +5,29 @@
  * Feng, Misra, Rubenstein: "PBS: A Unified Priority-Based CPU Scheduler" (2006): papers/pbs.md. While two tasks wait,
  * T / S^alpha of each is a line in t: which is greater changes at most once, at a time known beforehand. So a
  * tournament with a date: a tree over the waiting tasks, each node with the winner of its two children and the first
- * time at which that, or one below it, may be another (a kinetic tournament tree). What is out of date is played
+ * time at which that, or one below it, may be another (a kinetic tournament tree). A match that is out of date is played
  * again when it is asked for.
  * Not taken: the combined priority of section 5.3, whose logarithms may cross twice (pbs D6).
  */
 #include "../policy.h"
 #include "../lib/pbs.h"
+#include "pbs_tree/until.h"
+
+#define POLICY_TITLE "as pbs, by a tournament tree instead of a scan"
+#define POLICY_HAS INIT | CHARGE | REWEIGH | PREEMPTS
 
 #define POLICY_PARAMS(P) PBS_PARAMS(P)
 
-#define POLICY_ABOUT(A) \
-	A(TITLE, "as pbs, by a tournament tree instead of a scan") \
-	A(PAPER, "Feng, Misra, Rubenstein: PBS: A Unified Priority-Based CPU Scheduler, Columbia University, 2006") \
-	A(GUARANTEE, "decides as pbs does, decision for decision") \
-	A(COST, "O(log n) a change, and O(log n) for each match whose winner may have changed since; a new alpha O(n)") \
-	A(DEVIATION, "D1: a finite alpha beyond 32768 is as 32768") \
-	A(DEVIATION, "D3: weights are offsets of |alpha| log kappa; with alpha infinite the least S / kappa runs, with 0 and " \
-		     "-0 weights do nothing") \
-	A(DEVIATION, "D4: a task's first sleep begins a session unless beta is infinite: there is no mean yet") \
-	A(DEVIATION, "D5: a yield ends the turn and changes no priority") \
-	A(DEVIATION, "D6: pbs_tree has no combined priority (epsilon)")
-
 #define PBS_TREE_MASK (2 * POOL - 1)
-#define PBS_TREE_NEVER (~0ull)
 
-/* Of n tasks the leaves are [n, 2n), the children of i are 2i and 2i + 1, and 1 is the root. */
+/* With n tasks the leaves are [n, 2n), the children of i are 2i and 2i + 1, and 1 is the root. */
 struct pbs_tree_node {
-	u64 until;  /* from then on the winner may be another */
+	u64 until; /* from then on the winner may be another */
 	u32 winner;
 };
 
 struct pbs_tree {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	u32 n;                 /* tasks that wait */
 	u32 at;                /* node, of the walks */
 	u32 current[MAX_CPUS]; /* the task that each CPU was given last */
@@ -48,73 +38,12 @@ struct pbs_tree {
 	struct pbs_rank left, right; /* of a match */
 	struct pbs_tree_node node[2 * POOL];
 	u32 leaf[POOL]; /* of each task that waits, else 0 */
-	struct pbs_task task[POOL];
+	TASKS(pbs_task);
 };
-
-static inline struct pbs_task *pbs_tree_task(struct pbs_tree *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
 
 static inline struct pbs_tree_node *pbs_tree_node(struct pbs_tree *s, u32 at)
 {
 	return &s->node[at & PBS_TREE_MASK];
-}
-
-/* ---- when the winner of a match may change ---- */
-
-/*
- * At least 1 - 2^-y, for y > 0, both in 2^-40. With y = k + f and u = f ln 2, 1 - 2^-f is below
- * u - u^2/2 + u^3/6 - u^4/24 + u^5/120, by less than u^6/720; what is added is rounded up, what is taken off, down.
- */
-static inline u64 pbs_tree_lost(u64 y)
-{
-	u64 one = 1ull << 40, k = y >> 40, u = ((y & (one - 1)) * 11629080 >> 24) + 1; /* ln 2, in 2^-24, rounded up */
-	u64 v = u >> 9, w = v + 1; /* u in 2^-31, so that products fit */
-	u64 square = v * v >> 31, square_up = (w * w >> 31) + 1;
-	u64 cube_up = (square_up * w >> 31) + 1, fourth = square * square >> 31;
-	u64 fifth_up = (cube_up * square_up >> 31) + 1;
-	u64 lost = u - (square << 8) + (cube_up << 9) / 6 + 1 - ((fourth << 9) / 24 + 1) + (fifth_up << 9) / 120 + 2;
-
-	return k > 40 ? one : one - ((one - lost) >> k);
-}
-
-/* At most x / part, for part in 2^-40; PBS_TREE_NEVER if that is 2^63 or more. */
-static inline u64 pbs_tree_divide(u64 x, u64 part)
-{
-	u64 zeros = __builtin_clzll(x | 1);
-	u64 quotient = (x << zeros) / part; /* 23 bits or more */
-
-	if (zeros >= 40)
-		return quotient >> (zeros - 40);
-	return quotient >> (23 + zeros) ? PBS_TREE_NEVER : quotient << (40 - zeros);
-}
-
-/*
- * The first time at which task u may precede t, which precedes it now.
- *
- * T/S^alpha of t and u are equal when T_t / T_u = 2^-D, D the difference of the constant parts of p. If t is the one
- * that wins ties (the older, for alpha > 0), it loses its lead as the ratio of the two T goes to 1: never for D >= 0,
- * else when T of the older is x / (1 - 2^D), x the difference of their ages. If it is the other one, its lead grows. A
- * lead is sure when it is more than what two logarithms may be off (pbs R13).
- */
-static NOINLINE u64 pbs_tree_until(struct pbs_tree *s, const struct pbs_task *t, const struct pbs_task *u, s64 lead,
-				   u64 now)
-{
-	bool t_older = t->of.tau < u->of.tau;
-	u64 tau = t_older ? t->of.tau : u->of.tau, x = (t_older ? u->of.tau : t->of.tau) - tau, span;
-	s64 D = pbs_constant(&s->terms, t) - pbs_constant(&s->terms, u);
-
-	if (s->terms.is_las || !x || (s->terms.size && !t->of.S))
-		return PBS_TREE_NEVER;
-	if (!pbs_is_favoured(&s->terms, t, u))
-		return lead > 2 * PBS_ERROR && now - tau > x ? PBS_TREE_NEVER : now + 1;
-	if (D >= 0)
-		return PBS_TREE_NEVER;
-	span = pbs_tree_divide(x, pbs_tree_lost(PBS_ERROR - D));
-	if (span >= PBS_TREE_NEVER - tau)
-		return PBS_TREE_NEVER;
-	return tau + span > now ? tau + span : now + 1;
 }
 
 /* ---- the tree ---- */
@@ -124,11 +53,11 @@ static inline u64 pbs_tree_sooner(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* Who of a node's children wins, and until when */
+/* The winner of a node's two children, and until when it wins */
 static NOINLINE void pbs_tree_play(struct pbs_tree *s, u32 at, u64 now)
 {
 	struct pbs_tree_node *a = pbs_tree_node(s, 2 * at), *b = pbs_tree_node(s, 2 * at + 1), *won;
-	struct pbs_task *t = pbs_tree_task(s, a->winner), *u = pbs_tree_task(s, b->winner), *lost;
+	struct pbs_task *t = task_of(s, a->winner), *u = task_of(s, b->winner), *lost;
 	struct pbs_tree_node *node = pbs_tree_node(s, at);
 	bool first;
 	s64 lead;
@@ -141,7 +70,7 @@ static NOINLINE void pbs_tree_play(struct pbs_tree *s, u32 at, u64 now)
 	lost = first ? u : t;
 	node->winner = won->winner;
 	node->until = pbs_tree_sooner(pbs_tree_sooner(a->until, b->until),
-				      pbs_tree_until(s, first ? t : u, lost, first ? lead : -lead, now));
+				      pbs_tree_until(&s->terms, first ? t : u, lost, first ? lead : -lead, now));
 }
 
 /* Plays all matches above a node. */
@@ -255,9 +184,9 @@ static inline u32 pbs_tree_best(struct pbs_tree *s, u32 cpu, u64 now)
 
 	if (!s->leaf[current & POOL_MASK])
 		return best;
-	pbs_set_rank(&s->left, &s->terms, pbs_tree_task(s, current), true, now);
-	pbs_set_rank(&s->right, &s->terms, pbs_tree_task(s, best), false, now);
-	if (pbs_precedes(&s->terms, pbs_tree_task(s, current), &s->left, pbs_tree_task(s, best), &s->right))
+	pbs_set_rank(&s->left, &s->terms, task_of(s, current), true, now);
+	pbs_set_rank(&s->right, &s->terms, task_of(s, best), false, now);
+	if (pbs_precedes(&s->terms, task_of(s, current), &s->left, task_of(s, best), &s->right))
 		return current;
 	return best;
 }
@@ -271,21 +200,21 @@ static inline void pbs_tree_init(struct pbs_tree *s)
 
 static inline void pbs_tree_join(struct pbs_tree *s, u32 id, u64 now, enum why why)
 {
-	struct pbs_task *t = pbs_tree_task(s, id);
+	struct pbs_task *t = task_of(s, id);
 
 	pbs_tree_read_params(s);
 	if (why == NEW)
 		pbs_new(t, now, &s->sessions);
 	else
 		pbs_woken(&s->q, t, now, &s->sessions);
-	pbs_weigh(t, weight_of(&s->facts, id));
+	pbs_weigh(t, weight_of(&s->tasks, id));
 	pbs_tree_insert(s, id, now);
 }
 
 static inline void pbs_tree_leave(struct pbs_tree *s, u32 id, u64 now, enum why why)
 {
-	pbs_tree_task(s, id)->t_I = now;
-	if (!is_picked(&s->facts, id))
+	task_of(s, id)->t_I = now;
+	if (!is_picked(&s->tasks, id))
 		pbs_tree_remove(s, id, now);
 }
 
@@ -296,7 +225,7 @@ static inline u32 pbs_tree_pick(struct pbs_tree *s, u32 cpu, u64 now)
 	if (!s->n)
 		return 0;
 	pbs_tree_prepare(s, now);
-	s->at = s->facts.zero + 1;
+	s->at = s->tasks.zero + 1;
 	pbs_tree_refresh(s, now);
 	best = pbs_tree_best(s, cpu, now);
 	pbs_tree_remove(s, best, now);
@@ -306,7 +235,7 @@ static inline u32 pbs_tree_pick(struct pbs_tree *s, u32 cpu, u64 now)
 
 static inline void pbs_tree_charge(struct pbs_tree *s, u32 id, u64 ran, u64 now)
 {
-	pbs_serve(&pbs_tree_task(s, id)->of, ran);
+	pbs_serve(&task_of(s, id)->of, ran);
 }
 
 static inline void pbs_tree_stop(struct pbs_tree *s, u32 id, u64 now, enum why why)
@@ -316,17 +245,16 @@ static inline void pbs_tree_stop(struct pbs_tree *s, u32 id, u64 now, enum why w
 
 static inline void pbs_tree_reweigh(struct pbs_tree *s, u32 id, u64 w, u64 now)
 {
-	pbs_weigh(pbs_tree_task(s, id), w);
+	pbs_weigh(task_of(s, id), w);
 	if (s->leaf[id & POOL_MASK])
 		pbs_tree_climb_from(s, id, now);
 }
 
 /* Decisions are made at the ends of quanta and when a task's state changes (pbs R8). */
-#define POLICY_PREEMPTS
 static inline bool pbs_tree_preempts(struct pbs_tree *s, u32 woken, u32 running, u64 now)
 {
-	u32 cpu = s->facts.task[running & POOL_MASK].cpu & CPU_MASK;
-	struct pbs_task *t = pbs_tree_task(s, woken), *u = pbs_tree_task(s, running);
+	u32 cpu = cpu_of(&s->tasks, running) & CPU_MASK;
+	struct pbs_task *t = task_of(s, woken), *u = task_of(s, running);
 
 	pbs_tree_prepare(s, now);
 	pbs_set_rank(&s->left, &s->terms, t, s->current[cpu] == woken, now);

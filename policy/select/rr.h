@@ -8,27 +8,15 @@
 #include "../policy.h"
 #include "../lib/ring.h"
 
+#define POLICY_TITLE "round-robin: equal quanta in turn, weights ignored"
 #define POLICY_BASELINE
-#define POLICY_COUNTS_TURNS
-
-#define POLICY_PARAMS(P)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "round-robin: equal quanta in turn, weights ignored") \
-	A(PAPER, "Kleinrock: Analysis of a time-shared processor, Naval Research Logistics Quarterly 11(1), 1964") \
-	A(GUARANTEE, "of n runnable tasks on one CPU each waits at most n - 1 quanta for its turn") \
-	A(COST, "O(1)")
+#define POLICY_COUNTS_SLICES
 
 struct rr {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct links waiting;
 	u32 first; /* in line */
 };
-
-static inline void rr_init(struct rr *s)
-{
-}
 
 /* New and woken tasks go to the end of the line (rr R1). */
 static inline void rr_join(struct rr *s, u32 id, u64 now, enum why why)
@@ -38,7 +26,7 @@ static inline void rr_join(struct rr *s, u32 id, u64 now, enum why why)
 
 static inline void rr_leave(struct rr *s, u32 id, u64 now, enum why why)
 {
-	if (!is_picked(&s->facts, id))
+	if (!is_picked(&s->tasks, id))
 		ring_remove(&s->waiting, &s->first, id);
 }
 
@@ -47,16 +35,8 @@ static inline u32 rr_pick(struct rr *s, u32 cpu, u64 now)
 	return ring_pop_front(&s->waiting, &s->first);
 }
 
-static inline void rr_charge(struct rr *s, u32 id, u64 ran, u64 now)
-{
-}
-
 /* Whatever ended its turn, it goes to the end of the line (rr R2). */
 static inline void rr_stop(struct rr *s, u32 id, u64 now, enum why why)
 {
 	ring_push_back(&s->waiting, &s->first, id);
-}
-
-static inline void rr_reweigh(struct rr *s, u32 id, u64 w, u64 now)
-{
 }

@@ -7,57 +7,36 @@
  * Not taken: the hierarchy (sfq D1).
  */
 #include "../policy.h"
+#include "../lib/cpus.h"
 #include "../lib/heap.h"
 #include "../lib/vtime.h"
 
+#define POLICY_TITLE "start-time fair queueing: the least service over weight runs"
 #define POLICY_BASELINE
+#define POLICY_HAS CHARGE | REWEIGH
 
-#define POLICY_PARAMS(P)
-
-#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", sfq_task(s, id)->S.v)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "start-time fair queueing: the least service over weight runs") \
-	A(PAPER, "Goyal, Guo, Vin: A Hierarchical CPU Scheduler for Multimedia Operating Systems, OSDI 1996") \
-	A(GUARANTEE, "on one CPU, two tasks that stay runnable differ in service over weight by at most q/w1 + q/w2") \
-	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use sfq+feasible") \
-	A(COST, "O(log n)") \
-	A(DEVIATION, "D1: one level, no hierarchy") \
-	A(DEVIATION, "D2: on P CPUs v is the least tag of all runnable tasks, as in the SFS paper")
+#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 
 struct sfq_task {
 	struct vtime S; /* start tag while waiting or running, finish tag once blocked */
 };
 
 struct sfq {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	u64 v;               /* virtual time: the least S of any runnable task; never decreases */
 	struct heap waiting; /* by S */
 	u64 least;           /* scratch of sfq_least_running */
-	struct sfq_task task[POOL];
+	TASKS(sfq_task);
 };
-
-static inline struct sfq_task *sfq_task(struct sfq *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
-
-static inline void sfq_init(struct sfq *s)
-{
-}
 
 /* Lowers `least` to the least S of a running task. */
 static NOINLINE void sfq_least_running(struct sfq *s)
 {
-	u32 cpu = s->facts.zero;
+	for_each_cpu(cpu, s) {
+		u32 id = picked_on(&s->tasks, cpu);
 
-	while (cpu < s->facts.ncpus && can_loop) {
-		u32 id = s->facts.picked[cpu & CPU_MASK];
-
-		if (id && vtime_before(sfq_task(s, id)->S.v, s->least))
-			s->least = sfq_task(s, id)->S.v;
-		cpu++;
+		if (id && vtime_before(task_of(s, id)->S.v, s->least))
+			s->least = task_of(s, id)->S.v;
 	}
 }
 
@@ -75,7 +54,7 @@ static inline void sfq_advance(struct sfq *s)
 /* S = max(F, v): a sleeper keeps no claim on the time that it slept (sfq R1) */
 static inline void sfq_join(struct sfq *s, u32 id, u64 now, enum why why)
 {
-	struct sfq_task *t = sfq_task(s, id);
+	struct sfq_task *t = task_of(s, id);
 
 	sfq_advance(s);
 	if (why == NEW || vtime_before(t->S.v, s->v))
@@ -86,8 +65,8 @@ static inline void sfq_join(struct sfq *s, u32 id, u64 now, enum why why)
 static inline void sfq_leave(struct sfq *s, u32 id, u64 now, enum why why)
 {
 	heap_remove(&s->waiting, id);
-	if (s->facts.nrunnable == 1)
-		s->v = vtime_max(s->v, sfq_task(s, id)->S.v);
+	if (s->tasks.nrunnable == 1)
+		s->v = vtime_max(s->v, task_of(s, id)->S.v);
 }
 
 /* The least start tag runs, equal ones in the order in which they began to wait (sfq R4). */
@@ -99,15 +78,15 @@ static inline u32 sfq_pick(struct sfq *s, u32 cpu, u64 now)
 /* F = S + q/w with the q that was used, so quanta may vary (sfq R2) */
 static inline void sfq_charge(struct sfq *s, u32 id, u64 ran, u64 now)
 {
-	vtime_advance(&sfq_task(s, id)->S, ran, weight_of(&s->facts, id));
+	vtime_advance(&task_of(s, id)->S, ran, weight_of(&s->tasks, id));
 }
 
 static inline void sfq_stop(struct sfq *s, u32 id, u64 now, enum why why)
 {
-	heap_insert(&s->waiting, id, sfq_task(s, id)->S.v);
+	heap_insert(&s->waiting, id, task_of(s, id)->S.v);
 }
 
 static inline void sfq_reweigh(struct sfq *s, u32 id, u64 w, u64 now)
 {
-	vtime_reweigh(&sfq_task(s, id)->S);
+	vtime_reweigh(&task_of(s, id)->S);
 }

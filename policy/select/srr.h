@@ -11,42 +11,27 @@
 #include "../lib/ring.h"
 #include "../lib/share.h"
 
+#define POLICY_TITLE "smoothed round-robin: the bits of the weights, spread out"
 #define POLICY_BASELINE
-#define POLICY_COUNTS_TURNS
-
-#define POLICY_PARAMS(P)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "smoothed round-robin: the bits of the weights, spread out") \
-	A(PAPER, "Guo: SRR, An O(1) Time Complexity Packet Scheduler for Flows in Multi-Service Packet Networks, SIGCOMM 2001") \
-	A(GUARANTEE, "on one CPU, after a round of as many quanta as all weights together each task has had its weight exactly") \
-	A(COST, "O(1) a decision, O(bits of the weight) when a task comes or goes") \
-	A(DEVIATION, "D1: weights are integers of 31 bits; fractions are rounded") \
-	A(DEVIATION, "D2: a quantum that ends early, for whatever reason, counts as a whole one") \
-	A(DEVIATION, "D3: on P CPUs who runs elsewhere is passed over; after 1024 such, who waits longest runs") \
-	A(DEVIATION, "D4: of a column whose reading has ended a newcomer waits for the next; K is that of the weights there are")
+#define POLICY_COUNTS_SLICES
+#define POLICY_HAS REWEIGH
 
 #define SRR_PASSED_MAX 1024u
 
 struct srr {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct links column[SHARE_BITS]; /* flows whose weight has that bit, in the order in which they came */
 	u32 first[SHARE_BITS];
-	u64 columns;                     /* those that are not empty, a bit each */
-	u64 i;                           /* term of the weight spread sequence, from 1 to 2^K - 1 */
-	u32 next;                        /* flow to be served in its column, 0 if that is read */
-	struct links waiting;            /* runnable and not picked */
-	u32 longest;                     /* of those: the one that began to wait first */
-	u64 bits;                        /* scratch: those columns are still to be done */
+	u64 columns;          /* those that are not empty, a bit each */
+	u64 i;                /* term of the weight spread sequence, from 1 to 2^K - 1 */
+	u32 next;             /* flow to be served in its column, 0 if that is read */
+	struct links waiting; /* runnable and not picked */
+	u32 longest;          /* of those: the one that began to wait first */
+	u64 bits;             /* scratch: those columns are still to be done */
 	u32 passed;
 	u32 found;
-	u32 weight[POOL];                /* with which it is in the columns */
+	TASKS({ u32 weight; }); /* with which it is in the columns */
 };
-
-static inline void srr_init(struct srr *s)
-{
-}
 
 /* K, bits of the greatest weight */
 static inline u32 srr_order(const struct srr *s)
@@ -98,7 +83,7 @@ static inline void srr_insert(struct srr *s, u32 id, u64 w)
 {
 	u32 weight = share_of(w);
 
-	s->weight[id & POOL_MASK] = weight;
+	task_of(s, id)->weight = weight;
 	s->bits = weight;
 	srr_link(s, id);
 	srr_set_columns(s, s->columns | weight);
@@ -116,7 +101,7 @@ static inline void srr_remove(struct srr *s, u32 id)
 {
 	if (s->next == id)
 		s->next = srr_after(s, id);
-	s->bits = s->weight[id & POOL_MASK];
+	s->bits = task_of(s, id)->weight;
 	s->passed = 0;
 	srr_unlink(s, id);
 	srr_set_columns(s, s->columns & ~(u64)s->passed);
@@ -124,14 +109,14 @@ static inline void srr_remove(struct srr *s, u32 id)
 
 static inline void srr_join(struct srr *s, u32 id, u64 now, enum why why)
 {
-	srr_insert(s, id, weight_of(&s->facts, id));
+	srr_insert(s, id, weight_of(&s->tasks, id));
 	ring_push_back(&s->waiting, &s->longest, id);
 }
 
 static inline void srr_leave(struct srr *s, u32 id, u64 now, enum why why)
 {
 	srr_remove(s, id);
-	if (!is_picked(&s->facts, id))
+	if (!is_picked(&s->tasks, id))
 		ring_remove(&s->waiting, &s->longest, id);
 }
 
@@ -146,10 +131,10 @@ static inline void srr_next_term(struct srr *s)
 	s->next = s->first[srr_column(s)];
 }
 
-/* The next flow that waits; or, where many that do not are met, who waits longest (srr D3). */
+/* The next flow that waits; or, where many that do not are met, the one that waits longest (srr D3). */
 static NOINLINE void srr_select(struct srr *s)
 {
-	s->passed = s->facts.zero;
+	s->passed = s->tasks.zero;
 	while (s->passed < SRR_PASSED_MAX && can_loop) {
 		if (!s->next) {
 			srr_next_term(s);
@@ -157,7 +142,7 @@ static NOINLINE void srr_select(struct srr *s)
 		}
 		s->found = s->next;
 		s->next = srr_after(s, s->found);
-		if (!is_picked(&s->facts, s->found))
+		if (!is_picked(&s->tasks, s->found))
 			return;
 		s->passed++;
 	}
@@ -173,10 +158,6 @@ static inline u32 srr_pick(struct srr *s, u32 cpu, u64 now)
 	return s->found;
 }
 
-static inline void srr_charge(struct srr *s, u32 id, u64 ran, u64 now)
-{
-}
-
 static inline void srr_stop(struct srr *s, u32 id, u64 now, enum why why)
 {
 	ring_push_back(&s->waiting, &s->longest, id);
@@ -185,7 +166,7 @@ static inline void srr_stop(struct srr *s, u32 id, u64 now, enum why why)
 /* Another weight is other columns (srr R3). */
 static inline void srr_reweigh(struct srr *s, u32 id, u64 w, u64 now)
 {
-	if (share_of(w) == s->weight[id & POOL_MASK])
+	if (share_of(w) == task_of(s, id)->weight)
 		return;
 	srr_remove(s, id);
 	srr_insert(s, id, w);

@@ -12,21 +12,11 @@
 #include "../lib/vtime.h"
 #include "../lib/wide.h"
 
+#define POLICY_TITLE "stride scheduling: the least ahead after its quantum runs"
 #define POLICY_BASELINE
+#define POLICY_HAS CHARGE | REWEIGH
 
-#define POLICY_PARAMS(P)
-
-#define POLICY_SHOWS(V) V("pass", "ns of a nice-0 task", stride_task(s, id)->pass.v)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "stride scheduling: the least ahead after its quantum runs") \
-	A(PAPER, "Waldspurger, Weihl: Stride Scheduling, MIT LCS TM-528, 1995") \
-	A(GUARANTEE, "on one CPU, two tasks that stay runnable are within one quantum of their ratio of weights") \
-	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use stride+feasible") \
-	A(COST, "O(log n)") \
-	A(DEVIATION, "D1: on P CPUs the global pass advances by the service of all CPUs over all tickets") \
-	A(DEVIATION, "D2: one level, no hierarchy") \
-	A(DEVIATION, "D3: passes are exact: the remainder of each division is carried, so no stride1 is to be chosen")
+#define POLICY_SHOWS(V) V("pass", "ns of a nice-0 task", task_of(s, id)->pass.v)
 
 /* A client may be this far ahead of or behind the global pass, so that passes compare by signed difference. */
 #define STRIDE_REMAIN_MAX (1ull << 60)
@@ -38,23 +28,12 @@ struct stride_task {
 };
 
 struct stride {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct vtime global_pass; /* service over global_tickets, ns of a nice-0 task */
 	u64 global_tickets;       /* sum of the weights of all runnable tasks */
 	struct heap waiting;      /* by pass */
-	struct wide_division division;
-	struct stride_task task[POOL];
+	TASKS(stride_task);
 };
-
-static inline struct stride_task *stride_task(struct stride *s, u32 id)
-{
-	return &s->task[id & POOL_MASK];
-}
-
-static inline void stride_init(struct stride *s)
-{
-}
 
 static inline void stride_change_tickets(struct stride *s, u64 tickets)
 {
@@ -78,7 +57,7 @@ static inline struct vtime stride_first_pass(const struct stride *s, u32 id)
 {
 	struct vtime pass = { .v = s->global_pass.v };
 
-	vtime_advance(&pass, s->facts.quantum, weight_of(&s->facts, id));
+	vtime_advance(&pass, s->tasks.quantum, weight_of(&s->tasks, id));
 	return pass;
 }
 
@@ -90,8 +69,8 @@ static inline struct vtime stride_pass_after(struct stride *s, const struct stri
 
 static inline void stride_join(struct stride *s, u32 id, u64 now, enum why why)
 {
-	struct stride_task *t = stride_task(s, id);
-	u64 w = weight_of(&s->facts, id);
+	struct stride_task *t = task_of(s, id);
+	u64 w = weight_of(&s->tasks, id);
 
 	if (why == NEW)
 		t->pass = stride_first_pass(s, id);
@@ -104,17 +83,17 @@ static inline void stride_join(struct stride *s, u32 id, u64 now, enum why why)
 /* remain = pass - global_pass (stride R3) */
 static inline void stride_measure(struct stride *s, u32 id)
 {
-	struct stride_task *t = stride_task(s, id);
+	struct stride_task *t = task_of(s, id);
 
 	t->remain = t->pass.v - s->global_pass.v;
-	t->tickets = weight_of(&s->facts, id);
+	t->tickets = weight_of(&s->tasks, id);
 }
 
 static inline void stride_leave(struct stride *s, u32 id, u64 now, enum why why)
 {
 	heap_remove(&s->waiting, id);
 	stride_measure(s, id);
-	stride_change_tickets(s, s->global_tickets - stride_task(s, id)->tickets);
+	stride_change_tickets(s, s->global_tickets - task_of(s, id)->tickets);
 }
 
 /* The least pass runs, equal ones in the order in which they began to wait (stride R5). */
@@ -126,18 +105,18 @@ static inline u32 stride_pick(struct stride *s, u32 cpu, u64 now)
 /* pass += stride used/quantum, global_pass += used/global_tickets (stride R2) */
 static inline void stride_charge(struct stride *s, u32 id, u64 ran, u64 now)
 {
-	vtime_advance(&stride_task(s, id)->pass, ran, weight_of(&s->facts, id));
+	vtime_advance(&task_of(s, id)->pass, ran, weight_of(&s->tasks, id));
 	vtime_advance(&s->global_pass, ran, s->global_tickets);
 }
 
 static inline void stride_stop(struct stride *s, u32 id, u64 now, enum why why)
 {
-	heap_insert(&s->waiting, id, stride_task(s, id)->pass.v);
+	heap_insert(&s->waiting, id, task_of(s, id)->pass.v);
 }
 
 static inline void stride_reweigh(struct stride *s, u32 id, u64 w, u64 now)
 {
-	struct stride_task *t = stride_task(s, id);
+	struct stride_task *t = task_of(s, id);
 
 	stride_measure(s, id);
 	t->pass = stride_pass_after(s, t, w);

@@ -10,48 +10,32 @@
 #include "../lib/bits.h"
 #include "../lib/ring.h"
 
+#define POLICY_TITLE "stratified round-robin: like weights in a class, in turn inside"
 #define POLICY_BASELINE
-#define POLICY_COUNTS_TURNS
-
-#define POLICY_PARAMS(P)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "stratified round-robin: like weights in a class, in turn inside") \
-	A(PAPER, "Ramabhadran, Pasquale: Stratified Round Robin, SIGCOMM 2003") \
-	A(GUARANTEE, "on one CPU with weights that are powers of two and add up to one, each task has its part in every interval " \
-		     "of its class") \
-	A(GUARANTEE, "with others none that is independent of how many there are") \
-	A(COST, "O(1)") \
-	A(DEVIATION, "D1: rates are weights over the power of two that their sum does not exceed") \
-	A(DEVIATION, "D2: a quantum that ends early, for whatever reason, counts as a whole one") \
-	A(DEVIATION, "D3: on P CPUs one slot after the other; who runs is in no line")
+#define POLICY_COUNTS_SLICES
+#define POLICY_HAS REWEIGH
 
 #define STRR_CLASSES 64u
 
 struct strr_class {
-	u32 first;    /* of its flows that wait, who is to be served next */
+	u32 first;    /* the flow that is to be served next, of those that wait */
 	u32 n;        /* |F_k|, those that run included */
 	u32 served;   /* in the interval below */
 	u64 interval; /* slots >> k */
 };
 
 struct strr {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct strr_class class[STRR_CLASSES]; /* by order, floor(log2 weight); k = capacity - order */
 	struct links waiting;
-	u32 going_on;  /* flows whose turn was interrupted: the first of them; in the same links */
-	u64 line;      /* classes with flows that wait, a bit for each order */
-	u64 pending;   /* classes with flows to be served in the current interval; those of the line are up to date */
-	u64 Phi;       /* sum of the weights */
-	u32 capacity;  /* log2 of the least power of two that is at least Phi */
+	u32 going_on; /* flows whose turn was interrupted: the first of them; in the same links */
+	u64 line;     /* classes with flows that wait, a bit for each order */
+	u64 pending;  /* classes with flows to be served in the current interval; those of the line are up to date */
+	u64 Phi;      /* sum of the weights */
+	u32 capacity; /* log2 of the least power of two that is at least Phi */
 	u64 slot;
-	u64 D[POOL];   /* deficit of each flow, in quanta times 2^order */
+	TASKS({ u64 D; }); /* deficit of each flow, in quanta times 2^order */
 };
-
-static inline void strr_init(struct strr *s)
-{
-}
 
 static inline struct strr_class *strr_class(struct strr *s, u32 o)
 {
@@ -119,7 +103,7 @@ static inline void strr_enqueue(struct strr *s, u32 id, u64 phi)
 {
 	u32 o = strr_order(phi);
 
-	if (s->D[id & POOL_MASK] >= strr_quantum(o)) {
+	if (task_of(s, id)->D >= strr_quantum(o)) {
 		ring_push_back(&s->waiting, &s->going_on, id);
 		return;
 	}
@@ -132,7 +116,7 @@ static inline void strr_dequeue(struct strr *s, u32 id, u64 phi)
 {
 	u32 o = strr_order(phi);
 
-	if (s->D[id & POOL_MASK] >= strr_quantum(o)) {
+	if (task_of(s, id)->D >= strr_quantum(o)) {
 		ring_remove(&s->waiting, &s->going_on, id);
 		return;
 	}
@@ -159,25 +143,25 @@ static inline void strr_uncount(struct strr *s, u64 phi)
 /* The last of its class, with no deficit (strr R4) */
 static inline void strr_join(struct strr *s, u32 id, u64 now, enum why why)
 {
-	u64 phi = weight_of(&s->facts, id);
+	u64 phi = weight_of(&s->tasks, id);
 
-	s->D[id & POOL_MASK] = 0;
+	task_of(s, id)->D = 0;
 	strr_count(s, phi);
 	strr_enqueue(s, id, phi);
 }
 
 static inline void strr_leave(struct strr *s, u32 id, u64 now, enum why why)
 {
-	u64 phi = weight_of(&s->facts, id);
+	u64 phi = weight_of(&s->tasks, id);
 
-	if (!is_picked(&s->facts, id))
+	if (!is_picked(&s->tasks, id))
 		strr_dequeue(s, id, phi);
 	strr_uncount(s, phi);
 }
 
 /* ---- selection ---- */
 
-/* Of the pending classes the one whose interval ends first, which is the heaviest; if there is none, no time passes
+/* The pending class whose interval ends first, which is the heaviest; if there is none, no time passes
  * until the next interval begins of a class in which somebody waits, the heaviest (strr R2). */
 static inline u32 strr_choose(struct strr *s)
 {
@@ -195,7 +179,7 @@ static inline u32 strr_serve(struct strr *s, u32 o)
 	u32 id = strr_class(s, o)->first;
 
 	strr_dequeue(s, id, strr_quantum(o));
-	s->D[id & POOL_MASK] += weight_of(&s->facts, id);
+	task_of(s, id)->D += weight_of(&s->tasks, id);
 	strr_update(s, o, 1);
 	strr_go_to(s, s->slot + 1);
 	return id;
@@ -209,33 +193,29 @@ static inline u32 strr_pick(struct strr *s, u32 cpu, u64 now)
 		return 0;
 	if (!id)
 		id = strr_serve(s, strr_choose(s));
-	s->D[id & POOL_MASK] -= strr_quantum(strr_order(weight_of(&s->facts, id)));
+	task_of(s, id)->D -= strr_quantum(strr_order(weight_of(&s->tasks, id)));
 	return id;
 }
 
-static inline void strr_charge(struct strr *s, u32 id, u64 ran, u64 now)
-{
-}
-
-/* Who yields gives up the rest of its turn. */
+/* A task that yields gives up the rest of its turn. */
 static inline void strr_stop(struct strr *s, u32 id, u64 now, enum why why)
 {
-	u64 phi = weight_of(&s->facts, id), one = strr_quantum(strr_order(phi));
+	u64 phi = weight_of(&s->tasks, id), one = strr_quantum(strr_order(phi));
 
 	if (why == YIELDED)
-		s->D[id & POOL_MASK] &= one - 1;
+		task_of(s, id)->D &= one - 1;
 	strr_enqueue(s, id, phi);
 }
 
 /* Another weight begins without a deficit (strr R4). */
 static inline void strr_reweigh(struct strr *s, u32 id, u64 w, u64 now)
 {
-	bool waits = !is_picked(&s->facts, id);
+	bool waits = !is_picked(&s->tasks, id);
 
 	if (waits)
-		strr_dequeue(s, id, weight_of(&s->facts, id));
-	strr_uncount(s, weight_of(&s->facts, id));
-	s->D[id & POOL_MASK] = 0;
+		strr_dequeue(s, id, weight_of(&s->tasks, id));
+	strr_uncount(s, weight_of(&s->tasks, id));
+	task_of(s, id)->D = 0;
 	strr_count(s, w);
 	if (waits)
 		strr_enqueue(s, id, w);

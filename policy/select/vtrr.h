@@ -10,21 +10,10 @@
 #include "../lib/share.h"
 #include "../lib/wide.h"
 
+#define POLICY_TITLE "virtual-time round-robin: down a queue of falling shares, and back"
 #define POLICY_BASELINE
-#define POLICY_COUNTS_TURNS
-
-#define POLICY_PARAMS(P)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "virtual-time round-robin: down a queue of falling shares, and back") \
-	A(PAPER, "Nieh, Vaill, Zhong: Virtual-Time Round-Robin, USENIX 2001") \
-	A(GUARANTEE, "on one CPU, after a cycle of as many quanta as all shares together each task has had its share exactly") \
-	A(GUARANTEE, "within a cycle none: many light tasks together let a heavy one run ahead, or make it wait") \
-	A(COST, "O(1) a decision, O(n) when a task comes") \
-	A(DEVIATION, "D1: shares are integers, a weight of 1 being one share; fractions are rounded") \
-	A(DEVIATION, "D2: a quantum that ends early, for whatever reason, counts as a whole one") \
-	A(DEVIATION, "D3: on P CPUs one queue: who runs elsewhere, or has no quanta left, is passed over") \
-	A(DEVIATION, "D4: who comes is placed by a scan, also where it was away only briefly")
+#define POLICY_COUNTS_SLICES
+#define POLICY_HAS REWEIGH
 
 struct vtrr_client {
 	u64 S;     /* share */
@@ -33,40 +22,29 @@ struct vtrr_client {
 };
 
 struct vtrr {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct links queue; /* all runnable clients, by falling share */
 	u32 head;
-	u32 c;              /* the client that was chosen last; 0: begin with the head */
-	u32 found;          /* scratch of the searches below */
-	u32 waiting;        /* clients that are runnable and not picked */
-	u64 Phi;            /* total shares */
-	u64 left;           /* quanta left of the cycle, the sum of all counters; QVT = (Phi - left)/Phi */
+	u32 c;       /* the client that was chosen last; 0: begin with the head */
+	u32 found;   /* scratch of the searches below */
+	u32 waiting; /* clients that are runnable and not picked */
+	u64 Phi;     /* total shares */
+	u64 left;    /* quanta left of the cycle, the sum of all counters; QVT = (Phi - left)/Phi */
 	u64 cycle;
-	struct wide_division division;
-	struct vtrr_client client[POOL];
+	TASKS(vtrr_client);
 };
-
-static inline struct vtrr_client *vtrr_client(struct vtrr *s, u32 id)
-{
-	return &s->client[id & POOL_MASK];
-}
-
-static inline void vtrr_init(struct vtrr *s)
-{
-}
 
 /* Time counters begin each cycle at S (vtrr R3). */
 static inline u64 vtrr_had(struct vtrr *s, u32 id)
 {
-	struct vtrr_client *n = vtrr_client(s, id);
+	struct vtrr_client *n = task_of(s, id);
 
 	return n->cycle == s->cycle ? n->k : 0;
 }
 
 static inline u64 vtrr_counter(struct vtrr *s, u32 id)
 {
-	return vtrr_client(s, id)->S - vtrr_had(s, id);
+	return task_of(s, id)->S - vtrr_had(s, id);
 }
 
 static inline void vtrr_next_cycle(struct vtrr *s)
@@ -82,7 +60,7 @@ static inline void vtrr_next_cycle(struct vtrr *s)
 static NOINLINE void vtrr_find_place(struct vtrr *s, u64 S)
 {
 	s->found = s->head;
-	while (s->found && vtrr_client(s, s->found)->S >= S && can_loop) {
+	while (s->found && task_of(s, s->found)->S >= S && can_loop) {
 		s->found = ring_next(&s->queue, s->found);
 		if (s->found == s->head)
 			s->found = 0;
@@ -91,7 +69,7 @@ static NOINLINE void vtrr_find_place(struct vtrr *s, u64 S)
 
 static inline void vtrr_link(struct vtrr *s, u32 id)
 {
-	vtrr_find_place(s, vtrr_client(s, id)->S);
+	vtrr_find_place(s, task_of(s, id)->S);
 	if (!s->found)
 		ring_push_back(&s->queue, &s->head, id);
 	else if (s->found == s->head)
@@ -103,7 +81,7 @@ static inline void vtrr_link(struct vtrr *s, u32 id)
 /* With share S, of which it had k quanta in this cycle */
 static inline void vtrr_insert(struct vtrr *s, u32 id, u64 S, u64 k)
 {
-	struct vtrr_client *n = vtrr_client(s, id);
+	struct vtrr_client *n = task_of(s, id);
 
 	n->S = S;
 	n->k = k < S ? k : S;
@@ -124,15 +102,15 @@ static inline void vtrr_remove(struct vtrr *s, u32 id)
 {
 	if (s->c == id)
 		s->c = id == s->head ? 0 : ring_last(&s->queue, id);
-	s->Phi -= vtrr_client(s, id)->S;
+	s->Phi -= task_of(s, id)->S;
 	s->left -= vtrr_counter(s, id);
 	ring_remove(&s->queue, &s->head, id);
 }
 
-/* Who was here in this cycle already and had more than its part keeps that (vtrr R4). */
+/* A client that was here in this cycle already and had more than its part keeps that (vtrr R4). */
 static inline void vtrr_join(struct vtrr *s, u32 id, u64 now, enum why why)
 {
-	u64 S = share_of(weight_of(&s->facts, id));
+	u64 S = share_of(weight_of(&s->tasks, id));
 	u64 part = vtrr_part(s, S), had = why == NEW ? 0 : vtrr_had(s, id);
 
 	s->waiting++;
@@ -141,7 +119,7 @@ static inline void vtrr_join(struct vtrr *s, u32 id, u64 now, enum why why)
 
 static inline void vtrr_leave(struct vtrr *s, u32 id, u64 now, enum why why)
 {
-	if (!is_picked(&s->facts, id))
+	if (!is_picked(&s->tasks, id))
 		s->waiting--;
 	vtrr_remove(s, id);
 }
@@ -158,7 +136,7 @@ static inline u32 vtrr_next(struct vtrr *s)
 
 	if (n == s->head || vtrr_counter(s, n) > vtrr_counter(s, s->c))
 		return n;
-	if (wide_greater(s->Phi - s->left + 1, vtrr_client(s, n)->S, vtrr_had(s, n), s->Phi))
+	if (wide_greater(s->Phi - s->left + 1, task_of(s, n)->S, vtrr_had(s, n), s->Phi))
 		return n;
 	return s->head;
 }
@@ -169,7 +147,7 @@ static NOINLINE void vtrr_find_client(struct vtrr *s)
 	u32 from = s->found;
 
 	while (can_loop) {
-		if (!is_picked(&s->facts, s->found) && vtrr_counter(s, s->found))
+		if (!is_picked(&s->tasks, s->found) && vtrr_counter(s, s->found))
 			return;
 		s->found = ring_next(&s->queue, s->found);
 		if (s->found == from)
@@ -196,14 +174,10 @@ static inline u32 vtrr_pick(struct vtrr *s, u32 cpu, u64 now)
 	s->waiting--;
 	s->left--;
 	s->c = s->found;
-	n = vtrr_client(s, s->c);
+	n = task_of(s, s->c);
 	n->k = vtrr_had(s, s->c) + 1;
 	n->cycle = s->cycle;
 	return s->c;
-}
-
-static inline void vtrr_charge(struct vtrr *s, u32 id, u64 ran, u64 now)
-{
 }
 
 static inline void vtrr_stop(struct vtrr *s, u32 id, u64 now, enum why why)
@@ -214,7 +188,7 @@ static inline void vtrr_stop(struct vtrr *s, u32 id, u64 now, enum why why)
 /* A new share has another place, and counts as many quanta as had been a like part of it (vtrr R5). */
 static inline void vtrr_reweigh(struct vtrr *s, u32 id, u64 w, u64 now)
 {
-	u64 had = vtrr_had(s, id), S = vtrr_client(s, id)->S, S2 = share_of(w);
+	u64 had = vtrr_had(s, id), S = task_of(s, id)->S, S2 = share_of(w);
 
 	if (S == S2)
 		return;

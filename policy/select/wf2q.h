@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * wf2q: worst-case fair weighted fair queueing. Of those whose next quantum has begun in a fluid system, who would finish
- * it first there runs.
+ * wf2q: worst-case fair weighted fair queueing. Among tasks whose next quantum has begun in a fluid system, the one
+ * that would finish it first there runs.
  *
  * Bennett, Zhang: "WF2Q: Worst-case Fair Weighted Fair Queueing" (INFOCOM 1996): papers/wf2q.md.
  */
@@ -10,51 +10,32 @@
 #include "../lib/fluid.h"
 #include "../lib/vtime.h"
 
+#define POLICY_TITLE "worst-case fair WFQ: the first to finish of those that have started"
 #define POLICY_BASELINE
+#define POLICY_HAS CHARGE | REWEIGH
 
-#define POLICY_PARAMS(P)
-
-#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", wf2q_S(s, id)->v)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "worst-case fair WFQ: the first to finish of those that have started") \
-	A(PAPER, "Bennett, Zhang: WF2Q: Worst-case Fair Weighted Fair Queueing, INFOCOM 1996") \
-	A(GUARANTEE, "on one CPU, a task that stays runnable is less than a quantum from the fluid system, ahead or behind") \
-	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use wf2q+feasible") \
-	A(COST, "O(log n)") \
-	A(DEVIATION, "D1: tags are made with a quantum, and corrected by what of it was used") \
-	A(DEVIATION, "D2: on P CPUs V advances by the service of all CPUs; if nobody who waits is eligible, the least S runs")
+#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 
 struct wf2q {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct fluid fluid;
 	struct eligible waiting;
-	struct vtime S[POOL]; /* start tag of the next quantum, which is the finish tag of what was served */
+	TASKS({ struct vtime S; }); /* start tag of the next quantum, which is the finish tag of what was served */
 };
-
-static inline struct vtime *wf2q_S(struct wf2q *s, u32 id)
-{
-	return &s->S[id & POOL_MASK];
-}
-
-static inline void wf2q_init(struct wf2q *s)
-{
-}
 
 /* F = S + L/phi, with a quantum for the length L (wf2q R1) */
 static inline void wf2q_enqueue(struct wf2q *s, u32 id, u64 phi)
 {
-	struct vtime S = *wf2q_S(s, id);
+	struct vtime S = task_of(s, id)->S;
 
-	eligible_insert(&s->waiting, id, S.v, vtime_after(S, s->facts.quantum, phi), s->fluid.V.v);
+	eligible_insert(&s->waiting, id, S.v, vtime_after(S, s->tasks.quantum, phi), s->fluid.V.v);
 }
 
 /* S = max(F, V) (wf2q R2) */
 static inline void wf2q_join(struct wf2q *s, u32 id, u64 now, enum why why)
 {
-	struct vtime *S = wf2q_S(s, id);
-	u64 phi = weight_of(&s->facts, id);
+	struct vtime *S = &task_of(s, id)->S;
+	u64 phi = weight_of(&s->tasks, id);
 
 	fluid_join(&s->fluid, id, phi);
 	if (why == NEW || vtime_before(S->v, s->fluid.V.v))
@@ -66,12 +47,12 @@ static inline void wf2q_join(struct wf2q *s, u32 id, u64 now, enum why why)
 static inline void wf2q_leave(struct wf2q *s, u32 id, u64 now, enum why why)
 {
 	eligible_remove(&s->waiting, id);
-	fluid_leave(&s->fluid, id, wf2q_S(s, id)->v, weight_of(&s->facts, id));
-	if (s->facts.nrunnable == 1)
+	fluid_leave(&s->fluid, id, task_of(s, id)->S.v, weight_of(&s->tasks, id));
+	if (s->tasks.nrunnable == 1)
 		fluid_drain(&s->fluid);
 }
 
-/* Of those with S <= V the least F runs (wf2q R1). */
+/* The least F of those with S <= V runs (wf2q R1). */
 static inline u32 wf2q_pick(struct wf2q *s, u32 cpu, u64 now)
 {
 	eligible_update(&s->waiting, s->fluid.V.v);
@@ -80,20 +61,20 @@ static inline u32 wf2q_pick(struct wf2q *s, u32 cpu, u64 now)
 
 static inline void wf2q_charge(struct wf2q *s, u32 id, u64 ran, u64 now)
 {
-	vtime_advance(wf2q_S(s, id), ran, weight_of(&s->facts, id));
+	vtime_advance(&task_of(s, id)->S, ran, weight_of(&s->tasks, id));
 	fluid_serve(&s->fluid, ran);
 }
 
 static inline void wf2q_stop(struct wf2q *s, u32 id, u64 now, enum why why)
 {
-	wf2q_enqueue(s, id, weight_of(&s->facts, id));
+	wf2q_enqueue(s, id, weight_of(&s->tasks, id));
 }
 
 /* From its start tag on it is served at the new weight (wf2q R4). */
 static inline void wf2q_reweigh(struct wf2q *s, u32 id, u64 w, u64 now)
 {
-	fluid_set_weights(&s->fluid, s->fluid.w - weight_of(&s->facts, id) + w);
-	vtime_reweigh(wf2q_S(s, id));
+	fluid_set_weights(&s->fluid, s->fluid.w - weight_of(&s->tasks, id) + w);
+	vtime_reweigh(&task_of(s, id)->S);
 	if (!eligible_holds(&s->waiting, id))
 		return;
 	eligible_remove(&s->waiting, id);

@@ -9,39 +9,19 @@
 #include "../lib/eligible.h"
 #include "../lib/vtime.h"
 
+#define POLICY_TITLE "WF2Q+: as wf2q, with a simpler virtual time"
 #define POLICY_BASELINE
+#define POLICY_HAS CHARGE | REWEIGH
 
-#define POLICY_PARAMS(P)
-
-#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", wf2qplus_S(s, id)->v)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "WF2Q+: as wf2q, with a simpler virtual time") \
-	A(PAPER, "Bennett, Zhang: Hierarchical Packet Fair Queueing Algorithms, SIGCOMM 1996") \
-	A(GUARANTEE, "on one CPU, a task that stays runnable is less than a quantum from its part, ahead or behind") \
-	A(GUARANTEE, "on several CPUs none when a weight asks for more than a CPU: use wf2qplus+feasible") \
-	A(COST, "O(log n)") \
-	A(DEVIATION, "D1: tags are made with a quantum, and corrected by what of it was used") \
-	A(DEVIATION, "D2: V advances by the service of all CPUs over the weights of who is runnable") \
-	A(DEVIATION, "D3: one level, no hierarchy")
+#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 
 struct wf2qplus {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
-	struct vtime V;       /* ns of a nice-0 task */
-	u64 Phi;              /* weights of who is runnable */
+	POLICY_STATE;
+	struct vtime V; /* ns of a nice-0 task */
+	u64 Phi;        /* weights of who is runnable */
 	struct eligible waiting;
-	struct vtime S[POOL]; /* start tag of the next quantum, which is the finish tag of what was served */
+	TASKS({ struct vtime S; }); /* start tag of the next quantum, which is the finish tag of what was served */
 };
-
-static inline struct vtime *wf2qplus_S(struct wf2qplus *s, u32 id)
-{
-	return &s->S[id & POOL_MASK];
-}
-
-static inline void wf2qplus_init(struct wf2qplus *s)
-{
-}
 
 static inline void wf2qplus_set_weights(struct wf2qplus *s, u64 Phi)
 {
@@ -52,16 +32,16 @@ static inline void wf2qplus_set_weights(struct wf2qplus *s, u64 Phi)
 /* F = S + L/phi, with a quantum for the length L (wf2qplus R1) */
 static inline void wf2qplus_enqueue(struct wf2qplus *s, u32 id, u64 phi)
 {
-	struct vtime S = *wf2qplus_S(s, id);
+	struct vtime S = task_of(s, id)->S;
 
-	eligible_insert(&s->waiting, id, S.v, vtime_after(S, s->facts.quantum, phi), s->V.v);
+	eligible_insert(&s->waiting, id, S.v, vtime_after(S, s->tasks.quantum, phi), s->V.v);
 }
 
 /* S = max(F, V) (wf2qplus R2) */
 static inline void wf2qplus_join(struct wf2qplus *s, u32 id, u64 now, enum why why)
 {
-	struct vtime *S = wf2qplus_S(s, id);
-	u64 phi = weight_of(&s->facts, id);
+	struct vtime *S = &task_of(s, id)->S;
+	u64 phi = weight_of(&s->tasks, id);
 
 	wf2qplus_set_weights(s, s->Phi + phi);
 	if (why == NEW || vtime_before(S->v, s->V.v))
@@ -72,7 +52,7 @@ static inline void wf2qplus_join(struct wf2qplus *s, u32 id, u64 now, enum why w
 static inline void wf2qplus_leave(struct wf2qplus *s, u32 id, u64 now, enum why why)
 {
 	eligible_remove(&s->waiting, id);
-	wf2qplus_set_weights(s, s->Phi - weight_of(&s->facts, id));
+	wf2qplus_set_weights(s, s->Phi - weight_of(&s->tasks, id));
 }
 
 /* V = max(V, least S of who waits), before the choice: so somebody is eligible (wf2qplus R3). */
@@ -85,7 +65,7 @@ static inline void wf2qplus_jump(struct wf2qplus *s)
 	eligible_update(&s->waiting, s->V.v);
 }
 
-/* Of those with S <= V the least F runs (wf2qplus R1). */
+/* The least F of those with S <= V runs (wf2qplus R1). */
 static inline u32 wf2qplus_pick(struct wf2qplus *s, u32 cpu, u64 now)
 {
 	wf2qplus_jump(s);
@@ -95,20 +75,20 @@ static inline u32 wf2qplus_pick(struct wf2qplus *s, u32 cpu, u64 now)
 /* V += W/Phi for an amount of service W (wf2qplus R3) */
 static inline void wf2qplus_charge(struct wf2qplus *s, u32 id, u64 ran, u64 now)
 {
-	vtime_advance(wf2qplus_S(s, id), ran, weight_of(&s->facts, id));
+	vtime_advance(&task_of(s, id)->S, ran, weight_of(&s->tasks, id));
 	vtime_advance(&s->V, ran, s->Phi);
 }
 
 static inline void wf2qplus_stop(struct wf2qplus *s, u32 id, u64 now, enum why why)
 {
-	wf2qplus_enqueue(s, id, weight_of(&s->facts, id));
+	wf2qplus_enqueue(s, id, weight_of(&s->tasks, id));
 }
 
 /* From its start tag on it is served at the new weight (wf2qplus R4). */
 static inline void wf2qplus_reweigh(struct wf2qplus *s, u32 id, u64 w, u64 now)
 {
-	wf2qplus_set_weights(s, s->Phi - weight_of(&s->facts, id) + w);
-	vtime_reweigh(wf2qplus_S(s, id));
+	wf2qplus_set_weights(s, s->Phi - weight_of(&s->tasks, id) + w);
+	vtime_reweigh(&task_of(s, id)->S);
 	if (!eligible_holds(&s->waiting, id))
 		return;
 	eligible_remove(&s->waiting, id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * wfq: weighted fair queueing, or PGPS. Who would finish its next quantum first in a fluid system runs.
+ * wfq: weighted fair queueing, or PGPS. The task that would finish its next quantum first in a fluid system runs.
  *
  * Demers, Keshav, Shenker: "Analysis and Simulation of a Fair Queueing Algorithm" (SIGCOMM 1989); Parekh, Gallager: "A
  * Generalized Processor Sharing Approach to Flow Control" (1993): papers/wfq.md.
@@ -10,50 +10,30 @@
 #include "../lib/heap.h"
 #include "../lib/vtime.h"
 
+#define POLICY_TITLE "weighted fair queueing: the first to finish in the fluid system"
 #define POLICY_BASELINE
+#define POLICY_HAS CHARGE | REWEIGH
 
-#define POLICY_PARAMS(P)
-
-#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", wfq_S(s, id)->v)
-
-#define POLICY_ABOUT(A) \
-	A(TITLE, "weighted fair queueing: the first to finish in the fluid system") \
-	A(PAPER, "Demers, Keshav, Shenker: Analysis and Simulation of a Fair Queueing Algorithm, SIGCOMM 1989; Parekh, " \
-		 "Gallager, 1993") \
-	A(GUARANTEE, "on one CPU, a task that stays runnable is never a quantum or more behind the fluid system") \
-	A(GUARANTEE, "ahead of it by up to (N - 1) phi/Phi quanta of N tasks; on several CPUs use wfq+feasible") \
-	A(COST, "O(log n)") \
-	A(DEVIATION, "D1: tags are made with a quantum, and corrected by what of it was used") \
-	A(DEVIATION, "D2: on P CPUs V advances by the service of all CPUs")
+#define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 
 struct wfq {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct fluid fluid;
-	struct heap waiting; /* by F */
-	struct vtime S[POOL]; /* start tag of the next quantum, which is the finish tag of what was served */
+	struct heap waiting;        /* by F */
+	TASKS({ struct vtime S; }); /* start tag of the next quantum, which is the finish tag of what was served */
 };
-
-static inline struct vtime *wfq_S(struct wfq *s, u32 id)
-{
-	return &s->S[id & POOL_MASK];
-}
-
-static inline void wfq_init(struct wfq *s)
-{
-}
 
 /* F = S + L/phi, with a quantum for the length L (wfq R1) */
 static inline u64 wfq_F(struct wfq *s, u32 id, u64 phi)
 {
-	return vtime_after(*wfq_S(s, id), s->facts.quantum, phi);
+	return vtime_after(task_of(s, id)->S, s->tasks.quantum, phi);
 }
 
 /* S = max(F, V) (wfq R2) */
 static inline void wfq_join(struct wfq *s, u32 id, u64 now, enum why why)
 {
-	struct vtime *S = wfq_S(s, id);
-	u64 phi = weight_of(&s->facts, id);
+	struct vtime *S = &task_of(s, id)->S;
+	u64 phi = weight_of(&s->tasks, id);
 
 	fluid_join(&s->fluid, id, phi);
 	if (why == NEW || vtime_before(S->v, s->fluid.V.v))
@@ -65,8 +45,8 @@ static inline void wfq_join(struct wfq *s, u32 id, u64 now, enum why why)
 static inline void wfq_leave(struct wfq *s, u32 id, u64 now, enum why why)
 {
 	heap_remove(&s->waiting, id);
-	fluid_leave(&s->fluid, id, wfq_S(s, id)->v, weight_of(&s->facts, id));
-	if (s->facts.nrunnable == 1)
+	fluid_leave(&s->fluid, id, task_of(s, id)->S.v, weight_of(&s->tasks, id));
+	if (s->tasks.nrunnable == 1)
 		fluid_drain(&s->fluid);
 }
 
@@ -78,19 +58,19 @@ static inline u32 wfq_pick(struct wfq *s, u32 cpu, u64 now)
 
 static inline void wfq_charge(struct wfq *s, u32 id, u64 ran, u64 now)
 {
-	vtime_advance(wfq_S(s, id), ran, weight_of(&s->facts, id));
+	vtime_advance(&task_of(s, id)->S, ran, weight_of(&s->tasks, id));
 	fluid_serve(&s->fluid, ran);
 }
 
 static inline void wfq_stop(struct wfq *s, u32 id, u64 now, enum why why)
 {
-	heap_insert(&s->waiting, id, wfq_F(s, id, weight_of(&s->facts, id)));
+	heap_insert(&s->waiting, id, wfq_F(s, id, weight_of(&s->tasks, id)));
 }
 
 /* From its start tag on it is served at the new weight (wfq R4). */
 static inline void wfq_reweigh(struct wfq *s, u32 id, u64 w, u64 now)
 {
-	fluid_set_weights(&s->fluid, s->fluid.w - weight_of(&s->facts, id) + w);
-	vtime_reweigh(wfq_S(s, id));
+	fluid_set_weights(&s->fluid, s->fluid.w - weight_of(&s->tasks, id) + w);
+	vtime_reweigh(&task_of(s, id)->S);
 	heap_rekey(&s->waiting, id, wfq_F(s, id, w));
 }

@@ -9,30 +9,21 @@
 #include "../lib/lightest.h"
 #include "../lib/ring.h"
 
+#define POLICY_TITLE "weighted round-robin: as many quanta in a row as the weight says"
 #define POLICY_BASELINE
-#define POLICY_COUNTS_TURNS
+#define POLICY_COUNTS_SLICES
+#define POLICY_HAS REWEIGH
 
 #define POLICY_PARAMS(P) \
 	P(unit, RATIO, "", 0, 0, RATIO_ONE << 30, \
 	  "the weight of one quantum, nice 0 being 1024; 0: the power of two next below the least weight (wrr D1)")
 
-#define POLICY_ABOUT(A) \
-	A(TITLE, "weighted round-robin: as many quanta in a row as the weight says") \
-	A(PAPER, "Nagle: On Packet Switches with Infinite Storage, RFC 970, 1985; with weights as in the GR3 paper, USENIX 2005") \
-	A(GUARANTEE, "on one CPU, after each round every task has had its part, to within a quantum") \
-	A(GUARANTEE, "within a round none: the first in line runs ahead by phi (1 - phi/Phi) quanta") \
-	A(COST, "O(1)") \
-	A(DEVIATION, "D1: one quantum of a round is the power of two next below the least weight, or as unit says; fractions are carried") \
-	A(DEVIATION, "D2: a quantum that ends early, for whatever reason, counts as a whole one") \
-	A(DEVIATION, "D3: on P CPUs one line: each CPU takes the first")
-
 struct wrr {
-	struct facts facts;
-	PARAMS(POLICY_PARAMS)
+	POLICY_STATE;
 	struct links waiting;
 	u32 first;                /* in line */
 	struct lightest lightest; /* the weight of one quantum */
-	u64 D[POOL];              /* quanta that are left of the turn, by weight; less than one is carried */
+	TASKS({ u64 D; });        /* quanta that are left of the turn, by weight; less than one is carried */
 };
 
 static inline u64 wrr_unit(const struct wrr *s)
@@ -40,22 +31,18 @@ static inline u64 wrr_unit(const struct wrr *s)
 	return lightest_unit(&s->lightest, s->param.unit);
 }
 
-static inline void wrr_init(struct wrr *s)
-{
-}
-
 /* At the end of the line, with a whole turn to come (wrr R2) */
 static inline void wrr_join(struct wrr *s, u32 id, u64 now, enum why why)
 {
-	lightest_add(&s->lightest, weight_of(&s->facts, id));
-	s->D[id & POOL_MASK] = 0;
+	lightest_add(&s->lightest, weight_of(&s->tasks, id));
+	task_of(s, id)->D = 0;
 	ring_push_back(&s->waiting, &s->first, id);
 }
 
 static inline void wrr_leave(struct wrr *s, u32 id, u64 now, enum why why)
 {
-	lightest_remove(&s->lightest, weight_of(&s->facts, id));
-	if (!is_picked(&s->facts, id))
+	lightest_remove(&s->lightest, weight_of(&s->tasks, id));
+	if (!is_picked(&s->tasks, id))
 		ring_remove(&s->waiting, &s->first, id);
 }
 
@@ -63,7 +50,7 @@ static inline void wrr_leave(struct wrr *s, u32 id, u64 now, enum why why)
 static inline u32 wrr_pick(struct wrr *s, u32 cpu, u64 now)
 {
 	u32 id = ring_pop_front(&s->waiting, &s->first);
-	u64 unit = wrr_unit(s), w = weight_of(&s->facts, id), *D = &s->D[id & POOL_MASK];
+	u64 unit = wrr_unit(s), w = weight_of(&s->tasks, id), *D = &task_of(s, id)->D;
 
 	if (!id)
 		return 0;
@@ -73,14 +60,10 @@ static inline u32 wrr_pick(struct wrr *s, u32 cpu, u64 now)
 	return id;
 }
 
-static inline void wrr_charge(struct wrr *s, u32 id, u64 ran, u64 now)
-{
-}
-
-/* First in line while a quantum is left, last when none is (wrr R1); who yields gives up the rest (wrr R3). */
+/* First in line while a quantum is left, last when none is (wrr R1); a task that yields gives up the rest (wrr R3). */
 static inline void wrr_stop(struct wrr *s, u32 id, u64 now, enum why why)
 {
-	u64 *D = &s->D[id & POOL_MASK];
+	u64 *D = &task_of(s, id)->D;
 
 	if (why == YIELDED)
 		*D = 0;
@@ -90,12 +73,12 @@ static inline void wrr_stop(struct wrr *s, u32 id, u64 now, enum why why)
 		ring_push_back(&s->waiting, &s->first, id);
 }
 
-/* Of the turn in progress it keeps what it had left, of the new weight at most (wrr R4). */
+/* It keeps the rest of the turn in progress, up to the new weight (wrr R4). */
 static inline void wrr_reweigh(struct wrr *s, u32 id, u64 w, u64 now)
 {
-	u64 *D = &s->D[id & POOL_MASK];
+	u64 *D = &task_of(s, id)->D;
 
-	lightest_remove(&s->lightest, weight_of(&s->facts, id));
+	lightest_remove(&s->lightest, weight_of(&s->tasks, id));
 	lightest_add(&s->lightest, w);
 	if (*D > w)
 		*D = w;

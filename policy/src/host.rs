@@ -8,22 +8,10 @@ pub(super) struct RawMachine {
 }
 
 #[repr(C)]
-pub(super) struct About {
-    pub kind: u32,
-    pub text: *const c_char,
-}
-
-#[repr(C)]
 pub(super) struct Shown {
     pub name: *const c_char,
     pub unit: *const c_char,
 }
-
-pub(super) const TITLE: u32 = 0;
-pub(super) const PAPER: u32 = 1;
-pub(super) const GUARANTEE: u32 = 2;
-pub(super) const COST: u32 = 3;
-pub(super) const DEVIATION: u32 = 4;
 
 #[repr(C)]
 pub(super) struct Param {
@@ -84,9 +72,8 @@ type Raw = *mut RawMachine;
 #[repr(C)]
 pub(super) struct Host {
     pub name: *const c_char,
-    pub about: *const About,
+    pub title: *const c_char,
     pub params: *const Param,
-    pub nabout: u32,
     pub nparams: u32,
     pub simulator_only: *const c_char,
     pub is_baseline: u32,
@@ -129,9 +116,8 @@ unsafe impl Sync for Host {}
 #[repr(C)]
 pub(super) struct Modifier {
     pub name: *const c_char,
-    pub about: *const About,
+    pub title: *const c_char,
     pub params: *const Param,
-    pub nabout: u32,
     pub nparams: u32,
     pub bit: u32,
 }

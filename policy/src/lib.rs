@@ -8,6 +8,8 @@ mod host;
 mod id;
 mod kind;
 mod machine;
+#[cfg(test)]
+mod page;
 pub mod quantity;
 pub mod spec;
 mod suggest;
@@ -78,7 +80,21 @@ pub struct ParamInfo {
     pub help: &'static str,
 }
 
-/// A policy's own description of itself, from its header.
+/// What the pages of `papers/` say of a policy, in short.
+struct Summary {
+    policy: &'static str,
+    paper: &'static str,
+    guarantees: &'static [&'static str],
+    cost: &'static str,
+    deviations: &'static [&'static str],
+}
+
+static SUMMARIES: &[Summary] = include!(concat!(env!("OUT_DIR"), "/summaries.rs"));
+
+/// A policy may have no page yet.
+static NO_PAGE: Summary = Summary { policy: "", paper: "", guarantees: &[], cost: "", deviations: &[] };
+
+/// What a policy is: from its header, and from its page in `papers/`.
 #[derive(Clone, Debug)]
 pub struct PolicyInfo {
     /// As written in a spec.
@@ -111,8 +127,7 @@ pub fn all() -> &'static [PolicyInfo] {
     ALL.get_or_init(|| {
         let selections = host::all().into_iter().map(|h| {
             // SAFETY: the table's own lengths.
-            let described =
-                unsafe { describe(h.name, Kind::Selection, h.about, h.nabout, h.params, h.nparams) };
+            let described = unsafe { describe(h.name, Kind::Selection, h.title, h.params, h.nparams) };
             // SAFETY: it is a string constant or null.
             let simulator_only = (!h.simulator_only.is_null()).then(|| unsafe { text(h.simulator_only) });
             PolicyInfo {
@@ -124,7 +139,7 @@ pub fn all() -> &'static [PolicyInfo] {
         });
         let modifiers = host::modifiers().iter().map(|m| {
             // SAFETY: the table's own lengths.
-            unsafe { describe(m.name, Kind::Modifier, m.about, m.nabout, m.params, m.nparams) }
+            unsafe { describe(m.name, Kind::Modifier, m.title, m.params, m.nparams) }
         });
         selections.chain(modifiers).collect()
     })
@@ -147,32 +162,25 @@ unsafe fn text(s: *const c_char) -> &'static str {
 unsafe fn describe(
     name: *const c_char,
     kind: Kind,
-    about: *const host::About,
-    nabout: u32,
+    title: *const c_char,
     params: *const host::Param,
     nparams: u32,
 ) -> PolicyInfo {
     // SAFETY: by contract.
-    let (name, about, params) = unsafe {
-        (
-            text(name),
-            std::slice::from_raw_parts(about, nabout as usize),
-            std::slice::from_raw_parts(params, nparams as usize),
-        )
-    };
-    // SAFETY: each row's text is a string constant.
-    let rows = |kind| about.iter().filter(move |a| a.kind == kind).map(|a| unsafe { text(a.text) });
+    let (name, title, params) =
+        unsafe { (text(name), text(title), std::slice::from_raw_parts(params, nparams as usize)) };
+    let summary = SUMMARIES.iter().find(|summary| summary.policy == name).unwrap_or(&NO_PAGE);
     PolicyInfo {
         name,
         kind,
         is_baseline: false,
         is_clairvoyant: false,
         simulator_only: None,
-        title: rows(host::TITLE).next().unwrap_or(""),
-        paper: rows(host::PAPER).next().unwrap_or(""),
-        guarantees: rows(host::GUARANTEE).collect(),
-        cost: rows(host::COST).next().unwrap_or(""),
-        deviations: rows(host::DEVIATION).collect(),
+        title,
+        paper: summary.paper,
+        guarantees: summary.guarantees.to_vec(),
+        cost: summary.cost,
+        deviations: summary.deviations.to_vec(),
         params: params.iter().map(param).collect(),
     }
 }

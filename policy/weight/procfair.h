@@ -13,18 +13,13 @@
 
 #define PROCFAIR_PARAMS(P) \
 	P(all, SWITCH, "", 0, 0, 1, "count all threads of a process (Eq. 6); else only the runnable ones (Eq. 7)") \
-	P(group, SWITCH, "", 0, 0, 1, "among groups (users, cgroups) instead: count the threads of a task's group, if it is in one")
+	P(group, SWITCH, "", 0, 0, 1, \
+	  "among groups (users, cgroups) instead: count the threads of a task's group, if it is in one")
 
-#define PROCFAIR_ABOUT(A) \
-	A(TITLE, "fairness among programs: weight divided by the process's threads") \
-	A(PAPER, "Wong, Tan, Kumari, Wey: Towards achieving fairness in the Linux scheduler, OSR 42(5), 2008") \
-	A(GUARANTEE, "programs of equal weight get equal service, however many threads they run, as far as each can use it") \
-	A(GUARANTEE, "a child process does not inherit the division: it is made from the weight that was asked for, each time") \
-	A(COST, "O(threads of the process), about 2 ns each, when one of its threads blocks or wakes; with all=on, when one starts or ends") \
-	A(DEVIATION, "D1: weights follow every change of the runnable set at once, not at the next load balancing")
+#define PROCFAIR_TITLE "fairness among programs: weight divided by the process's threads"
 
 struct procfair {
-	PARAMS(PROCFAIR_PARAMS)
+	PARAMS(PROCFAIR_PARAMS);
 };
 
 /* weight = weight(nice) / alpha, rounded down, at least 1 (procfair R1; Eq. 6, with R2 Eq. 7) */

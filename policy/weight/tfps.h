@@ -13,17 +13,13 @@
 
 #define TFPS_PARAMS(P) \
 	P(all, SWITCH, "", 0, 0, 1, "count all threads of a process; else only the runnable ones") \
-	P(group, SWITCH, "", 0, 0, 1, "by groups (users, cgroups) instead: count the threads of a task's group, if it is in one")
+	P(group, SWITCH, "", 0, 0, 1, \
+	  "by groups (users, cgroups) instead: count the threads of a task's group, if it is in one")
 
-#define TFPS_ABOUT(A) \
-	A(TITLE, "a program's share grows with its threads, up to the number of CPUs") \
-	A(PAPER, "Wong, Tan, Kumari, Wey: Towards achieving fairness in the Linux scheduler, OSR 42(5), 2008, section 5.4") \
-	A(GUARANTEE, "programs with at least as many threads as CPUs get equal service; one with fewer, as much a thread as they a CPU") \
-	A(COST, "O(threads of the process) when one of its threads blocks or wakes, if it has more than CPUs; else O(1)") \
-	A(DEVIATION, "D1: the paper gives a figure and no formula: ours is the one that makes it")
+#define TFPS_TITLE "a program's share grows with its threads, up to the number of CPUs"
 
 struct tfps {
-	PARAMS(TFPS_PARAMS)
+	PARAMS(TFPS_PARAMS);
 };
 
 /* weight = weight(nice) min(alpha, P) / alpha, rounded down, at least 1 (tfps R1, R2). P is at most MAX_CPUS, so the

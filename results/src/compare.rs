@@ -4,9 +4,9 @@
 //! repetition, where the policies saw the same random numbers. With one repetition they come from
 //! the batch means of the report, and ratios take both ends against each other.
 
-use crate::report::{Report, Run, TaskResult};
-
 use crate::measure::{ERROR, RESPONSE, Statistic};
+use crate::report::{Report, Run, TaskResult};
+use crate::stats::{ConfidenceInterval, interval95};
 
 /// The runs of one policy, a repetition each.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Criterion {
                 let (mid, half) = (run.response_ns.mean?, run.response_ns.ci95);
                 Some(Estimate { mid, interval: half.map(|half| (mid - half, mid + half)) })
             }
-            _ => student(&values?),
+            _ => mean_estimate(&values?),
         }
     }
 
@@ -101,7 +101,7 @@ impl Criterion {
                 .filter_map(|run| Some((run, base.runs.iter().find(|other| other.rep == run.rep)?)))
                 .map(|(run, other)| Some(self.value(run)? / self.value(other).filter(|value| *value > 0.0)?))
                 .collect();
-            return student(&ratios?);
+            return mean_estimate(&ratios?);
         }
         let (over, under) = (self.estimate(policy)?, self.estimate(base)?);
         if under.mid <= 0.0 {
@@ -142,36 +142,13 @@ pub fn floor(report: &Report) -> Option<f64> {
     }
 }
 
-/// The mean of independent values, with Student's interval from two on.
-fn student(values: &[f64]) -> Option<Estimate> {
-    let count = values.len() as f64;
-    if values.is_empty() {
-        return None;
+/// The mean of independent values. From two values on it has a 95 % interval by Student's t.
+fn mean_estimate(values: &[f64]) -> Option<Estimate> {
+    if let [value] = values {
+        return Some(Estimate { mid: *value, interval: None });
     }
-    let mid = values.iter().sum::<f64>() / count;
-    if values.len() < 2 {
-        return Some(Estimate { mid, interval: None });
-    }
-    let variance = values.iter().map(|value| (value - mid).powi(2)).sum::<f64>() / (count - 1.0);
-    let half = t_quantile(values.len() - 1) * (variance / count).sqrt();
-    Some(Estimate { mid, interval: Some((mid - half, mid + half)) })
-}
-
-/// 97.5 % quantile of Student's distribution; between tabled degrees of freedom, the greater (safe) one.
-fn t_quantile(degrees: usize) -> f64 {
-    const TO_THIRTY: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
-        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
-        2.045, 2.042,
-    ];
-    match degrees {
-        0 => f64::INFINITY,
-        1..=30 => TO_THIRTY[degrees - 1],
-        31..=39 => 2.042,
-        40..=59 => 2.021,
-        60..=119 => 2.000,
-        _ => 1.980,
-    }
+    let ConfidenceInterval { mean, half_width } = interval95(values)?;
+    Some(Estimate { mid: mean, interval: Some((mean - half_width, mean + half_width)) })
 }
 
 #[cfg(test)]
@@ -196,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn student_s_interval() {
+    fn repetitions_have_a_student_interval() {
         // Values 1, 2, 3: mean 2, s = 1, half width 4.303 / sqrt(3) = 2.4843.
-        let estimate = student(&[1.0, 2.0, 3.0]).expect("values");
+        let estimate = mean_estimate(&[1.0, 2.0, 3.0]).expect("values");
         let (low, high) = estimate.interval.expect("three values");
         assert!((low + 0.4843).abs() < 1e-3 && (high - 4.4843).abs() < 1e-3);
-        assert_eq!(student(&[5.0]), Some(Estimate { mid: 5.0, interval: None }));
-        assert_eq!(student(&[]), None);
+        assert_eq!(mean_estimate(&[5.0]), Some(Estimate { mid: 5.0, interval: None }));
+        assert_eq!(mean_estimate(&[]), None);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 //! statistics in it, what pictures are drawn from, and how results are compared.
 
 pub mod compare;
-pub mod course;
 pub mod csv;
 pub mod figures;
 pub mod measure;
@@ -12,6 +11,7 @@ pub mod progress;
 pub mod report;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
+pub mod schedule;
 pub mod stats;
 pub mod summary;
 pub mod text;

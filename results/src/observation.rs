@@ -4,7 +4,7 @@ use divvy_policy::TaskId;
 
 /// A stretch of service on a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slice {
+pub struct Service {
     /// Which CPU.
     pub cpu: u32,
     /// Index into the result's rows.
@@ -19,9 +19,9 @@ pub struct Slice {
 
 /// What an observer is told, in order of time: of a stretch of service, when it is accounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum Observation {
     /// A task had a CPU.
-    Served(Slice),
+    Served(Service),
     /// A task became runnable.
     Woken {
         /// Which.
@@ -63,7 +63,7 @@ pub enum Seen {
 }
 
 /// Told of what happens to tasks.
-pub type Observer<'a> = &'a mut dyn FnMut(Seen);
+pub type Observer<'a> = &'a mut dyn FnMut(Observation);
 
 /// A job that ended, whether or not the warm-up was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 use divvy_policy::Predictions;
 use serde::{Deserialize, Serialize};
 
-use crate::course::Course;
 use crate::figures::Figures;
+use crate::schedule::Schedule;
 
 /// The schema of [`Report`]; it grows by optional fields, and changes its number when a field changes meaning.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -142,15 +142,15 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramResult>,
     /// The first decisions of each CPU, by task name, when asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schedule: Option<Vec<Vec<String>>>,
+    #[serde(default, rename = "schedule", skip_serializing_if = "Option::is_none")]
+    pub first_decisions: Option<Vec<Vec<String>>>,
     /// What pictures are drawn from, when asked for; of the first repetition only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
-    /// Who ran where and was woken when, when asked for; of the first repetition only. It is for pictures and traces, and
-    /// no report is written with it.
+    /// The schedule, when asked for; only the first repetition has one. Pictures and traces are made of it. It is not
+    /// written with the report.
     #[serde(skip)]
-    pub course: Option<Course>,
+    pub schedule: Option<Schedule>,
 }
 
 /// What is known of a program, and how well it was predicted: see `papers/flow.md`.

@@ -128,9 +128,9 @@ fn run(policy: &str, rep: u32, response_ns: Quantiles, tasks: Vec<TaskResult>) -
         response_ns,
         tasks,
         programs: Vec::new(),
-        schedule: None,
+        first_decisions: None,
         figures: None,
-        course: None,
+        schedule: None,
     }
 }
 

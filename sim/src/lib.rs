@@ -2,7 +2,6 @@
 
 pub mod engine;
 pub mod entitlement;
-pub mod export;
 pub mod oracle;
 pub mod replay;
 pub mod run;

@@ -136,9 +136,9 @@ fn model_response_ns(workload: &Workload, options: &ReplayOptions) -> Result<Opt
     }
     let run = Options {
         reps: 1,
-        schedule: 0,
+        first_decisions: 0,
         figures: None,
-        course: None,
+        schedule: None,
         cpus: None,
         duration_ns: None,
         ..options.run.clone()

@@ -8,12 +8,12 @@ use crate::engine::{Engine, Setup, Violation};
 use crate::sharing::Sharing;
 use divvy_policy::spec::Spec;
 use divvy_policy::{Machine, MachineError};
-use divvy_results::course::{Course, Window};
 use divvy_results::figures;
-use divvy_results::figures::{Limits, Recorder};
+use divvy_results::figures::{Limits, TimelineRecorder};
 use divvy_results::metrics;
-use divvy_results::observation::Seen;
+use divvy_results::observation::Observation;
 use divvy_results::report::{Report, Run, SCHEMA_VERSION};
+use divvy_results::schedule::{Recorder, Window};
 use divvy_workload::Workload;
 
 /// How to run a workload; `None` takes what the workload says.
@@ -30,11 +30,11 @@ pub struct Options {
     /// Slice of the policies that have none of their own.
     pub quantum_ns: Option<u64>,
     /// Number of first decisions to list for each CPU.
-    pub schedule: usize,
+    pub first_decisions: usize,
     /// What pictures are drawn from, of the first repetition, within these limits.
     pub figures: Option<Limits>,
-    /// What part of the first repetition's course to keep.
-    pub course: Option<Window>,
+    /// The part of the first repetition's schedule to keep.
+    pub schedule: Option<Window>,
 }
 
 /// Told how far a simulation is; it may be told from several threads.
@@ -160,7 +160,7 @@ pub fn simulate_rep(
         seed: options.seed,
         rep,
         until_ns: workload.duration_ns,
-        schedule: options.schedule,
+        schedule: options.first_decisions,
         rows: rows.clone(),
         sharing: Sharing::of(spec),
     };
@@ -168,15 +168,15 @@ pub fn simulate_rep(
     let tell = |now: u64| progress.advance(now - told.replace(now));
     let first = rep == 0;
     let mut drawing = options.figures.filter(|_| first).map(|limits| Drawing::new(workload, limits));
-    let window = options.course.filter(|_| first);
-    let mut course = window.map(|window| Course::new(workload.cpus, workload.warmup_ns, window));
+    let window = options.schedule.filter(|_| first);
+    let mut recorder = window.map(|window| Recorder::new(workload.cpus, workload.warmup_ns, window));
     let shows = window.is_some_and(|window| window.values);
-    let (draws, watches) = (drawing.is_some(), course.is_some());
-    let mut keep = |seen: Seen| {
-        if let (Some(drawing), Seen::Served(slice)) = (&mut drawing, seen) {
+    let (draws, watches) = (drawing.is_some(), recorder.is_some());
+    let mut keep = |observation: Observation| {
+        if let (Some(drawing), Observation::Served(slice)) = (&mut drawing, observation) {
             drawing.timeline.record(slice);
         }
-        course.iter_mut().for_each(|course| course.record(seen));
+        recorder.iter_mut().for_each(|recorder| recorder.record(observation));
     };
     let mut engine = Engine::new(workload, machine, setup);
     if draws {
@@ -192,13 +192,14 @@ pub fn simulate_rep(
     if let Some(drawing) = drawing {
         drawing.finish(&mut run);
     }
-    run.course = course.map(|course| course.until(workload.warmup_ns + run.duration_ns, shown));
+    let end_ns = workload.warmup_ns + run.duration_ns;
+    run.schedule = recorder.map(|recorder| recorder.finish(end_ns, &shown, &run.tasks));
     Ok(run)
 }
 
 /// A timeline in the making.
 struct Drawing {
-    timeline: Recorder,
+    timeline: TimelineRecorder,
     from_ns: u64,
     limits: Limits,
 }
@@ -206,7 +207,7 @@ struct Drawing {
 impl Drawing {
     fn new(workload: &Workload, limits: Limits) -> Drawing {
         let from_ns = workload.warmup_ns;
-        Drawing { timeline: Recorder::new(workload.cpus, from_ns, limits.slices), from_ns, limits }
+        Drawing { timeline: TimelineRecorder::new(workload.cpus, from_ns, limits.slices), from_ns, limits }
     }
 
     fn finish(self, run: &mut Run) {

@@ -10,17 +10,18 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
 }
 
-fn run(file: &str, specs: &str, schedule: usize) -> Report {
+fn run(file: &str, specs: &str, first_decisions: usize) -> Report {
     let (workload, _) = Workload::load(&examples().join(file)).unwrap_or_else(|e| panic!("{e}"));
     let specs = spec::parse_list(&[specs.to_owned()], divvy_policy::all()).unwrap_or_else(|e| panic!("{e}"));
-    simulate(&workload, &specs, &Options { schedule, ..Options::default() }, &())
+    simulate(&workload, &specs, &Options { first_decisions, ..Options::default() }, &())
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The first `n` decisions of a CPU, by name.
 fn schedule(file: &str, n: usize) -> Vec<String> {
     let report = run(file, "gr3", n);
-    let cpus = report.runs.into_iter().next().and_then(|run| run.schedule).expect("a schedule was asked for");
+    let cpus =
+        report.runs.into_iter().next().and_then(|run| run.first_decisions).expect("they were asked for");
     cpus.iter().map(|cpu| cpu.join(" ")).collect()
 }
 

@@ -1,10 +1,10 @@
 //! The pages of papers/, the code of policy/ and the tests agree: each rule is cited where it is programmed and
-//! named by a test, each citation and each test's name is of a rule that there is, and what a policy says of its
-//! deviations is what its page says.
+//! named by a test, each citation and each test's name is of a rule that there is, and the build has read from the
+//! pages what each policy promises and where it deviates.
 //!
 //! A page has entries `- **R1** ..` (rules), `- **C1** ..` (claims, each with the tests that show it in backticks,
-//! `name_..` for all that begin so) and `- **D1** ..` (deviations). The code cites `(page R1)`; a test is called
-//! `page_r1_what_it_shows`.
+//! `name_..` for all that begin so) and `- **D1** ..` (deviations); those of a section `## In short: POLICY` have words
+//! for numbers (policy/src/page.rs). The code cites `(page R1)`; a test is called `page_r1_what_it_shows`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -50,11 +50,18 @@ fn pages() -> BTreeMap<String, Page> {
     files(&root().join("papers"), ".md").into_iter().map(read).collect()
 }
 
+/// Entries of the sections `## In short: POLICY`, which the build reads.
+const IN_SHORT: [&str; 4] = ["Paper", "Guarantee", "Cost", "Deviations"];
+
 fn page(text: &str, name: &str) -> Page {
     let mut page = Page::new();
     let mut current = None;
     for line in text.lines() {
         if let Some((number, rest)) = line.strip_prefix("- **").and_then(|l| l.split_once("** ")) {
+            if IN_SHORT.contains(&number) {
+                current = None;
+                continue;
+            }
             let tag = tag(number).unwrap_or_else(|| panic!("{name}.md: no entry is called {number}"));
             assert!(page.insert(tag, rest.to_owned()).is_none(), "{name}.md: {number} is there twice");
             current = Some(tag);
@@ -251,12 +258,15 @@ fn pages_of(code: &str) -> Vec<String> {
     named.map(|(page, _)| page.to_owned()).filter(|p| p.chars().all(|c| c.is_ascii_alphanumeric())).collect()
 }
 
-/// A row `D1: such and such` is the first sentence of D1 on one of its pages.
+/// A row `D1: such and such` is the first sentence of D1 on one of the pages that its header names.
 #[test]
 fn deviations_are_those_of_the_page() {
     let project = Project::read();
     let mut problems = Vec::new();
     for info in divvy_policy::all() {
+        if info.paper.is_empty() || info.guarantees.is_empty() || info.cost.is_empty() {
+            problems.push(format!("{}: no page has a section `## In short: {0}`", info.name));
+        }
         let named = pages_of(&project.headers[info.name]);
         for row in &info.deviations {
             let entry = row.split_once(": ").and_then(|(number, text)| Some((tag(number)?, text)));
@@ -276,9 +286,27 @@ fn deviations_are_those_of_the_page() {
     none(problems);
 }
 
+/// A policy that follows the kernel's source has the kernel's licence, in each of its headers, and its page says so.
+#[test]
+fn licences_are_those_of_the_pages() {
+    const KERNELS: &str = "/* SPDX-License-Identifier: GPL-2.0-only */";
+    let select = root().join("policy/select");
+    let mut problems = Vec::new();
+    for path in files(&select, ".h") {
+        let within = path.strip_prefix(&select).unwrap().components().next().unwrap();
+        let policy = stem(Path::new(&within));
+        let page = fs::read_to_string(root().join(format!("papers/{policy}.md"))).unwrap_or_default();
+        let is_kernels = fs::read_to_string(&path).unwrap().starts_with(KERNELS);
+        if is_kernels != page.contains("\nLicence of the code: GPL-2.0-only,") {
+            problems.push(format!("{}: not the licence of papers/{policy}.md", path.display()));
+        }
+    }
+    none(problems);
+}
+
 #[test]
 fn the_readers_read() {
-    let text = "- **R1** One\n  and more.\n- **D2** Two\n\n  no more\n";
+    let text = "- **Cost** O(1)\n  a time\n- **R1** One\n  and more.\n- **D2** Two\n\n  no more\n";
     let one = page(text, "x");
     assert_eq!(one[&('R', 1)], "One and more.");
     assert_eq!(one[&('D', 2)], "Two");

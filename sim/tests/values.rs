@@ -1,21 +1,20 @@
 //! What policies keep of each task, as traces show it: it is what the papers' formulas say, and to look changes nothing.
 
 use divvy_policy::spec;
-use divvy_results::course::{Course, Window};
 use divvy_results::report::{Report, Run};
-use divvy_sim::export::outgoing;
+use divvy_results::schedule::{Counter, Schedule, Window, with_service_errors};
 use divvy_sim::run::{Options, simulate};
 use divvy_workload::Workload;
 
 const MS: u64 = 1_000_000;
 
-fn report(text: &str, specs: &[&str], course: Option<Window>) -> Report {
+fn report(text: &str, specs: &[&str], schedule: Option<Window>) -> Report {
     let workload = Workload::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
     let specs: Vec<_> = specs
         .iter()
         .map(|text| spec::parse(text, divvy_policy::all()).unwrap_or_else(|e| panic!("{e}")))
         .collect();
-    let options = Options { seed: 7, course, ..Options::default() };
+    let options = Options { seed: 7, schedule, ..Options::default() };
     simulate(&workload, &specs, &options, &()).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -23,23 +22,25 @@ fn run(text: &str, spec: &str) -> Run {
     report(text, &[spec], Some(Window::WHOLE)).runs.remove(0)
 }
 
-fn course(run: &Run) -> &Course {
-    run.course.as_ref().expect("asked for")
+fn schedule(run: &Run) -> &Schedule {
+    run.schedule.as_ref().expect("asked for")
+}
+
+/// The counters of a value: one for each task that has it.
+fn counters<'a>(schedule: &'a Schedule, value: &str) -> impl Iterator<Item = &'a Counter> {
+    schedule.counters.iter().filter(move |counter| counter.number == value)
 }
 
 /// How a value of a task changed: time and number.
 fn changes(run: &Run, value: &str, task: usize) -> Vec<(u64, i64)> {
-    let course = course(run);
-    let value =
-        course.shown.iter().position(|shown| shown.name == value).unwrap_or_else(|| panic!("{value}"));
-    let is_it =
-        |task_of: u32, value_of: u32| course.rows[task_of as usize] == task && value_of as usize == value;
-    course.changes.iter().filter(|c| is_it(c.task, c.value)).map(|c| (c.at_ns, c.number)).collect()
+    let mut of_task = counters(schedule(run), value).filter(|counter| *counter.task == *run.tasks[task].name);
+    of_task.next().unwrap_or_else(|| panic!("{value}")).points.clone()
 }
 
-/// What a task received until a time, from the slices.
-fn received_ns(course: &Course, task: u32, at_ns: u64) -> u64 {
-    let parts = course.cpus.iter().flatten().filter(|slice| slice.task == task && slice.from_ns < at_ns);
+/// Service that a task received until a time, from the slices. Tasks have names of their own.
+fn received_ns(schedule: &Schedule, task: &str, at_ns: u64) -> u64 {
+    let task = schedule.tasks.iter().position(|t| *t.name == *task).expect("a task of this name") as u32;
+    let parts = schedule.cpus.iter().flatten().filter(|slice| slice.task == task && slice.from_ns < at_ns);
     parts.map(|slice| slice.to_ns.min(at_ns) - slice.from_ns).sum()
 }
 
@@ -62,8 +63,8 @@ fn start_tags_of_the_example_are_counters() {
     };
     assert_eq!(changes(&run, "start tag", 0)[..5], quanta(&[(0, 0), (1, 1), (3, 2), (4, 3), (6, 4)]));
     assert_eq!(changes(&run, "start tag", 1)[..3], quanta(&[(0, 0), (2, 3), (5, 6)]));
-    let counters = outgoing(&run).expect("there is a course").counters;
-    let names: Vec<&str> = counters.iter().map(|counter| counter.name.as_str()).collect();
+    let counters = with_service_errors(&run).expect("there is a schedule").counters;
+    let names: Vec<String> = counters.iter().map(Counter::name).collect();
     assert_eq!(names, ["start tag of A", "start tag of B"]);
     assert_eq!(counters[0].points, changes(&run, "start tag", 0));
 }
@@ -75,14 +76,15 @@ fn virtual_times_are_service_over_weight() {
         [("sfq", "start tag"), ("wfq", "start tag"), ("wf2q", "start tag"), ("sfs", "start tag")]
     {
         let run = run(THREE_TO_ONE, spec);
-        let course = course(&run);
         let mut checked = 0;
-        for change in course.changes.iter().filter(|c| course.shown[c.value as usize].name == value) {
-            let weight = [3072, 1024][course.rows[change.task as usize]];
-            // SFS moves a start tag when the task is off its CPU (sfs R2); the others with each charge.
-            let received_ns = received_ns(course, change.task, change.at_ns);
-            assert_eq!(change.number, (received_ns * 1024 / weight) as i64, "{spec} at {}", change.at_ns);
-            checked += 1;
+        for counter in counters(schedule(&run), value) {
+            let weight = if &*counter.task == "A" { 3072 } else { 1024 };
+            for &(at_ns, number) in &counter.points {
+                // SFS moves a start tag when the task is off its CPU (sfs R2); the others with each charge.
+                let received_ns = received_ns(schedule(&run), &counter.task, at_ns);
+                assert_eq!(number, (received_ns * 1024 / weight) as i64, "{spec} at {at_ns}");
+                checked += 1;
+            }
         }
         assert!(checked > 10, "{spec}");
     }
@@ -91,10 +93,12 @@ fn virtual_times_are_service_over_weight() {
 #[test]
 fn attained_service_is_what_was_received() {
     let run = run(THREE_TO_ONE, "las");
-    let course = course(&run);
-    assert!(course.changes.len() > 10);
-    for change in &course.changes {
-        assert_eq!(change.number as u64, received_ns(course, change.task, change.at_ns));
+    let counters = &schedule(&run).counters;
+    assert!(counters.iter().map(|counter| counter.points.len()).sum::<usize>() > 10);
+    for counter in counters {
+        for &(at_ns, number) in &counter.points {
+            assert_eq!(number as u64, received_ns(schedule(&run), &counter.task, at_ns));
+        }
     }
 }
 
@@ -145,9 +149,8 @@ const BUSY: &str = r#"
 #[test]
 fn surpluses_are_not_negative() {
     let run = run(BUSY, "sfs");
-    let course = course(&run);
-    let surpluses = || course.changes.iter().filter(|c| course.shown[c.value as usize].name == "surplus");
-    assert!(surpluses().all(|change| change.number >= 0) && surpluses().any(|change| change.number > 0));
+    let surpluses = || counters(schedule(&run), "surplus").flat_map(|counter| &counter.points);
+    assert!(surpluses().all(|&(_, surplus)| surplus >= 0) && surpluses().any(|&(_, surplus)| surplus > 0));
 }
 
 /// Every policy that shows something decides the same when nobody looks.
@@ -161,7 +164,7 @@ fn to_look_changes_nothing() {
     let showing: Vec<&str> = seen
         .runs
         .iter()
-        .filter(|run| !course(run).changes.is_empty())
+        .filter(|run| !schedule(run).counters.is_empty())
         .map(|run| run.policy.as_str())
         .collect();
     for name in [

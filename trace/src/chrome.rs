@@ -3,9 +3,8 @@
 
 use std::io::{self, Write};
 
+use divvy_results::schedule::Schedule;
 use serde::Serialize;
-
-use crate::outgoing::Outgoing;
 
 /// The process whose threads are the CPUs.
 const CPUS: u32 = 1;
@@ -42,7 +41,7 @@ struct Slice<'a> {
 }
 
 /// Writes it.
-pub fn write(schedule: &Outgoing, out: &mut impl Write) -> io::Result<()> {
+pub fn write(schedule: &Schedule, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
     let row = |name, tid, value: &str| {
         serde_json::to_string(&Row { ph: "M", name, pid: CPUS, tid, args: Name { name: value } })
@@ -51,7 +50,7 @@ pub fn write(schedule: &Outgoing, out: &mut impl Write) -> io::Result<()> {
     for (cpu, runs) in schedule.cpus.iter().enumerate() {
         write!(out, ",\n{}", row("thread_name", cpu, &format!("CPU {cpu}"))?)?;
         for run in runs {
-            let thread = &schedule.threads[run.thread];
+            let thread = &schedule.tasks[run.task as usize];
             let args = Thread { tid: thread.tid, process: thread.process };
             let slice =
                 serde_json::to_string(&Slice { ph: "X", name: &thread.name, pid: CPUS, tid: cpu, args })?;
@@ -60,7 +59,7 @@ pub fn write(schedule: &Outgoing, out: &mut impl Write) -> io::Result<()> {
         }
     }
     for counter in &schedule.counters {
-        let name = serde_json::to_string(&counter.name)?;
+        let name = serde_json::to_string(&counter.name())?;
         for &(t_ns, value) in &counter.points {
             let (ts, unit) = (micros(t_ns), counter.unit);
             write!(

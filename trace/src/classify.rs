@@ -2,7 +2,7 @@
 
 use crate::interval::{Activity, Interval, Wake};
 use crate::recording::Thread;
-use crate::state::State;
+use divvy_results::schedule::State;
 use serde::Serialize;
 
 /// Why a sleep ended.

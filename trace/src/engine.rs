@@ -14,8 +14,8 @@ use crate::error::{ErrorKind, TraceError};
 use crate::event::{Comm, Event, Kind, TaskRef};
 use crate::interval::{Activity, Interval, Queued, Wake};
 use crate::quality::Quality;
-use crate::state::State;
 use cpu::{Cpu, Occupant};
+use divvy_results::schedule::State;
 use std::collections::{BTreeMap, HashMap};
 pub(crate) use thread::{Life, Phase};
 

@@ -3,7 +3,7 @@
 //! Importers hand events over one at a time, in the order of time as far as the file knows it, and keep none:
 //! what a trace costs in memory is decided by the engine behind them.
 
-use crate::state::State;
+use divvy_results::schedule::State;
 use std::fmt;
 
 /// A thread's name as the kernel keeps it: at most 15 bytes, any bytes but NUL.

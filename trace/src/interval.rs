@@ -1,6 +1,6 @@
 //! What a thread did, from when to when.
 
-use crate::state::State;
+use divvy_results::schedule::State;
 
 /// One stretch of a thread's life. A thread's intervals are in order, without gaps and without overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

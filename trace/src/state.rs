@@ -3,46 +3,22 @@
 //! The numbers differ between kernels, so they are decoded from the flag table in the trace's own `print fmt` when there is one,
 //! else by the kernel's version. Letters mean the same in every kernel.
 
-/// The state of a thread that left its CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// Still runnable: preempted, slice over, or yielded. `R` and `R+` are the same here: a preemption on the way back to user space
-    /// prints `R`.
-    Runnable,
-    /// Interruptible sleep.
-    Sleep,
-    /// Uninterruptible sleep, mostly a device or a page.
-    Disk,
-    /// Stopped by a signal.
-    Stopped,
-    /// Stopped by a tracer.
-    Traced,
-    /// Exited.
-    Dead,
-    /// A parked kernel thread.
-    Parked,
-    /// A kernel thread that waits for work without counting as load.
-    Idle,
-    /// Not known.
-    Unknown,
-}
+use divvy_results::schedule::State;
 
-impl State {
-    /// Decodes what the kernel prints: `S`, `R+`, `D|K`, ... `None` if no letter is a known state.
-    pub fn from_letters(text: &[u8]) -> Option<State> {
-        text.iter().find_map(|&letter| match letter {
-            b'R' => Some(State::Runnable),
-            b'S' => Some(State::Sleep),
-            b'D' => Some(State::Disk),
-            b'T' => Some(State::Stopped),
-            b't' => Some(State::Traced),
-            b'X' | b'x' | b'Z' => Some(State::Dead),
-            b'P' => Some(State::Parked),
-            b'I' => Some(State::Idle),
-            b'K' | b'W' | b'N' | b'n' => Some(State::Unknown),
-            _ => None,
-        })
-    }
+/// Decodes the letters that the kernel prints: `S`, `R+`, `D|K`, ... `None` if no letter is a known state.
+pub fn from_letters(text: &[u8]) -> Option<State> {
+    text.iter().find_map(|&letter| match letter {
+        b'R' => Some(State::Runnable),
+        b'S' => Some(State::Sleep),
+        b'D' => Some(State::Disk),
+        b'T' => Some(State::Stopped),
+        b't' => Some(State::Traced),
+        b'X' | b'x' | b'Z' => Some(State::Dead),
+        b'P' => Some(State::Parked),
+        b'I' => Some(State::Idle),
+        b'K' | b'W' | b'N' | b'n' => Some(State::Unknown),
+        _ => None,
+    })
 }
 
 /// How one kernel numbers its states.
@@ -62,7 +38,7 @@ impl StateTable {
             let (mask, name) = inner.split_once(',')?;
             let letters = name.trim().trim_matches('"');
             let mask = parse_number(mask.trim())?;
-            flags.push((mask, State::from_letters(letters.as_bytes()).unwrap_or(State::Unknown)));
+            flags.push((mask, from_letters(letters.as_bytes()).unwrap_or(State::Unknown)));
             if flags.len() > 64 {
                 return None;
             }
@@ -106,7 +82,7 @@ mod tests {
 
     #[test]
     fn letters() {
-        let decode = |text: &str| State::from_letters(text.as_bytes());
+        let decode = |text: &str| from_letters(text.as_bytes());
         assert_eq!(decode("R+"), Some(State::Runnable));
         assert_eq!(decode("D|K"), Some(State::Disk));
         assert_eq!(decode("t"), Some(State::Traced));

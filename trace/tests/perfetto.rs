@@ -5,8 +5,8 @@ mod common;
 use common::text::{self, Style};
 use common::{Random, schedule};
 use divvy_trace::{
-    Activity, ErrorKind, Interval, Outgoing, Place, ReadOptions, Recording, TraceError, read_bytes,
-    write_chrome, write_perf_script, write_perfetto,
+    Activity, ErrorKind, Interval, Place, ReadOptions, Recording, TraceError, read_bytes, write_chrome,
+    write_perf_script, write_perfetto,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -23,13 +23,13 @@ fn recording(seed: u64, cpus: usize) -> Recording {
 
 fn perfetto(recording: &Recording) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_perfetto(&Outgoing::of(recording), &mut bytes).expect("memory takes it");
+    write_perfetto(&recording.schedule(), &mut bytes).expect("memory takes it");
     bytes
 }
 
 fn perf_script(recording: &Recording) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_perf_script(&Outgoing::of(recording), &mut bytes).expect("memory takes it");
+    write_perf_script(&recording.schedule(), &mut bytes).expect("memory takes it");
     bytes
 }
 
@@ -371,7 +371,7 @@ fn unpacking_has_a_bound() {
 fn chromes_json_holds_each_run_exactly() {
     let recording = recording(3, 2);
     let mut bytes = Vec::new();
-    write_chrome(&Outgoing::of(&recording), &mut bytes).expect("memory takes it");
+    write_chrome(&recording.schedule(), &mut bytes).expect("memory takes it");
     let json: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
     let slices = json["traceEvents"].as_array().expect("a list").iter().filter(|event| event["ph"] == "X");
     let sum: f64 = slices.map(|slice| slice["dur"].as_f64().expect("a number") * 1000.0).sum();

@@ -5,10 +5,9 @@ use std::path::Path;
 
 use divvy_policy::spec;
 use divvy_policy::spec::{Spec, SpecError};
-use divvy_results::course::{MOST_EVENTS, Window};
 use divvy_results::figures::Limits;
 use divvy_results::report::Report;
-use divvy_sim::export;
+use divvy_results::schedule::{MOST_EVENTS, Window, with_service_errors};
 use divvy_sim::run::Options;
 use divvy_trace::write_perfetto;
 use divvy_workload::{Workload, WorkloadError};
@@ -47,16 +46,16 @@ pub fn workload(path: &Path, output: Output) -> Result<Workload, WorkloadError> 
 pub fn options(machine: &MachineArgs, schedule: &ScheduleArgs, show: &ShowArgs) -> Options {
     let is_trace = show.format() == Format::Perfetto;
     let has_figures = schedule.figures || is_trace || [Format::Html, Format::Svg].contains(&show.format());
-    let draws_course =
+    let draws_schedule =
         schedule.gantt || (show.format() == Format::Svg && show.figure == Some(Figure::Timeline));
-    let drawn = draws_course.then(|| window(schedule.gantt_span));
+    let drawn = draws_schedule.then(|| window(schedule.gantt_span));
     Options {
         figures: has_figures.then(Limits::default),
-        course: if is_trace { Some(Window::WHOLE) } else { drawn },
+        schedule: if is_trace { Some(Window::WHOLE) } else { drawn },
         cpus: machine.cpus,
         duration_ns: machine.duration,
         quantum_ns: machine.quantum,
-        schedule: schedule.schedule.map_or(0, |count| count as usize),
+        first_decisions: schedule.schedule.map_or(0, |count| count as usize),
         ..Options::default()
     }
 }
@@ -120,13 +119,13 @@ pub enum NoTrace {
 fn perfetto(report: &Report, output: Output) -> anyhow::Result<Vec<u8>> {
     let firsts: Vec<_> = report.runs.iter().filter(|run| run.rep == 0).collect();
     let &[run] = &firsts[..] else { return Err(NoTrace::Several(firsts.len()).into()) };
-    let schedule = export::outgoing(run).ok_or(NoTrace::Unseen)?;
-    if let Some(course) = run.course.as_ref().filter(|course| course.is_cut) {
+    let schedule = with_service_errors(run).ok_or(NoTrace::Unseen)?;
+    if schedule.is_cut {
         let events = text::count(MOST_EVENTS as f64);
-        let end = text::time(course.to_ns as f64);
+        let end = text::time(schedule.to_ns as f64);
         output.note(&format!("note: the trace ends at {end}: more than {events} events"));
     }
-    if let Some(end_ns) = run.course.as_ref().and_then(|course| course.changes_end_ns) {
+    if let Some(end_ns) = schedule.counters_end_ns {
         let (end, most) = (text::time(end_ns as f64), text::count(MOST_EVENTS as f64));
         output.note(&format!("note: the policy's counters end at {end}: more than {most} changes"));
     }

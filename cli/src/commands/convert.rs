@@ -4,11 +4,10 @@ use std::io::{self, BufRead as _, Read as _};
 use std::path::Path;
 
 use divvy_log::is_log;
+use divvy_results::schedule::Schedule;
 use divvy_sim::replay::workload;
 use divvy_sim::run::RunError;
-use divvy_trace::{
-    Outgoing, Recording, WakePolicy, replayable, write_chrome, write_perf_script, write_perfetto,
-};
+use divvy_trace::{Recording, WakePolicy, replayable, write_chrome, write_perf_script, write_perfetto};
 use divvy_workload::{Workload, WorkloadError, rtapp};
 
 use super::{common, replay, scheduler_log};
@@ -61,11 +60,11 @@ pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
             let (workload, head) = programs(&recording, &args.input)?;
             write_workload(&workload, &head, to, args, output)
         }
-        to => write_trace(&Outgoing::of(&recording), to, args, output),
+        to => write_trace(&recording.schedule(), to, args, output),
     }
 }
 
-fn write_trace(schedule: &Outgoing, to: ConvertTo, args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
+fn write_trace(schedule: &Schedule, to: ConvertTo, args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     match to {
         ConvertTo::Perfetto => write_perfetto(schedule, &mut bytes)?,

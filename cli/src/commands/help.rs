@@ -34,11 +34,7 @@ const MOST_COLUMNS: usize = 100;
 /// Print a page of the reference, or the help of a command
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Topics:
-  workload  The workload file: every key, unit and default
-  specs     How policies, parameters and modifiers are named
-  metrics   What each number means
-  formats   Traces and workloads that are read and written
+Topics: workload, specs, metrics, formats
 
 Examples:
   divvy help workload
@@ -72,7 +68,8 @@ fn command_help(path: &[String], output: Output) -> anyhow::Result<()> {
     let mut command = &mut root;
     for name in path {
         let Some(found) = command.find_subcommand(name).map(|found| found.get_name().to_owned()) else {
-            let message = unknown(name, command);
+            let topics = if command.get_name() == "divvy" { &PAGES[..] } else { &[] };
+            let message = unknown(name, topics, command);
             command.error(ErrorKind::InvalidSubcommand, message).exit();
         };
         command = command.find_subcommand_mut(&found).expect("it was found just now");
@@ -87,9 +84,9 @@ fn command_help(path: &[String], output: Output) -> anyhow::Result<()> {
     output.write(&text, None)
 }
 
-fn unknown(name: &str, command: &clap::Command) -> String {
+fn unknown(name: &str, topics: &[Page], command: &clap::Command) -> String {
     let commands = command.get_subcommands().map(clap::Command::get_name);
-    let known = PAGES.iter().map(|page| page.topic).chain(commands);
+    let known = topics.iter().map(|page| page.topic).chain(commands);
     let hint = match nearest(name, known) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => {
@@ -128,8 +125,7 @@ mod tests {
     fn the_topics_are_listed_where_help_is_asked_for() {
         let help = HelpArgs::augment_args(clap::Command::new("help"));
         let listed = help.get_after_help().expect("topics").to_string();
-        for page in &PAGES {
-            assert!(listed.contains(&format!("  {:9} {}\n", page.topic, page.about)), "{}", page.topic);
-        }
+        let topics = PAGES.iter().map(|page| page.topic).collect::<Vec<_>>().join(", ");
+        assert!(listed.starts_with(&format!("Topics: {topics}\n")), "{listed}");
     }
 }

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use divvy_log::{Scheduled, Verdict, schedule};
-use divvy_trace::Outgoing;
+use divvy_results::schedule::Schedule;
 
 use super::verify::Mismatched;
 use crate::output::Output;
 
-/// Who ran where, and a note if that is not all.
-pub fn read(file: &Path, output: Output) -> anyhow::Result<Outgoing> {
-    let Scheduled { schedule, is_cut, report } = schedule(file)?;
+/// The schedule of a log; prints a note if it is not complete.
+pub fn read(file: &Path, output: Output) -> anyhow::Result<Schedule> {
+    let Scheduled { schedule, report } = schedule(file)?;
     let end_s = |at_ns: u64| (at_ns - report.first_ns) as f64 / 1e9;
     match &report.verdict {
         Verdict::Mismatch(mismatch) => return Err(Mismatched::new(file, mismatch).into()),
@@ -21,7 +21,7 @@ pub fn read(file: &Path, output: Output) -> anyhow::Result<Outgoing> {
         )),
         Verdict::Ok => {}
     }
-    if is_cut {
+    if schedule.is_cut {
         output.note("note: the trace ends where there was no room for more events");
     }
     Ok(schedule)

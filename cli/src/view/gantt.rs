@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use anstyle::{Ansi256Color, Style};
 use divvy_policy::quantity;
-use divvy_results::course::{Course, Stretch};
 use divvy_results::report::{Report, Run};
+use divvy_results::schedule::{Schedule, Slice};
 
 use divvy_results::text;
 
@@ -27,20 +27,20 @@ const ROUND: [u64; 9] = [10, 15, 20, 25, 30, 40, 50, 60, 80];
 /// Backgrounds that are told apart in most kinds of colour blindness (Okabe and Ito), of the 256 of terminals.
 const COLORS: [u8; 7] = [214, 117, 36, 227, 68, 209, 175];
 
-/// A chart a run that has a course, within `columns`, and what the letters stand for; nothing if no run has one. With
+/// A chart a run that has a schedule, within `columns`, and what the letters stand for; nothing if no run has one. With
 /// escape sequences if `styled`, else ASCII but for names.
 pub fn draw(report: &Report, columns: usize, styled: bool) -> String {
-    let charts: Vec<(&Run, &Course)> =
-        report.runs.iter().filter_map(|run| Some((run, run.course.as_ref()?))).collect();
-    let Some(length_ns) = charts.iter().map(|(_, course)| course.to_ns - course.from_ns).max() else {
+    let charts: Vec<(&Run, &Schedule)> =
+        report.runs.iter().filter_map(|run| Some((run, run.schedule.as_ref()?))).collect();
+    let Some(length_ns) = charts.iter().map(|(_, schedule)| schedule.to_ns - schedule.from_ns).max() else {
         return String::new();
     };
     let letters = Letters::of(&charts);
     let labels = label(report.cpus.saturating_sub(1)).len();
     let cell_ns = cell_ns(length_ns, columns.saturating_sub(labels).max(FEWEST_CELLS));
     let mut out = String::new();
-    for (run, course) in &charts {
-        let chart = Chart { course, cell_ns, labels, letters: &letters, styled };
+    for (run, schedule) in &charts {
+        let chart = Chart { schedule, cell_ns, labels, letters: &letters, styled };
         out.push('\n');
         out.push_str(&text::fit(&text::escape(&run.policy), columns));
         out.push('\n');
@@ -50,7 +50,7 @@ pub fn draw(report: &Report, columns: usize, styled: bool) -> String {
     let meaning = format!("one cell is {}, and shows what had most of it", time(cell_ns));
     out.push_str(&text::wrap(&meaning, columns, 2));
     out.push('\n');
-    if let Some((_, cut)) = charts.iter().find(|(_, course)| course.is_cut) {
+    if let Some((_, cut)) = charts.iter().find(|(_, schedule)| schedule.is_cut) {
         let _ = writeln!(out, "too many events to draw: cut at {}", time(cut.to_ns));
     }
     out
@@ -77,7 +77,7 @@ fn label(cpu: u32) -> String {
 
 /// One policy's CPUs over time.
 struct Chart<'a> {
-    course: &'a Course,
+    schedule: &'a Schedule,
     cell_ns: u64,
     /// Columns of the CPUs' names.
     labels: usize,
@@ -94,7 +94,7 @@ impl Chart<'_> {
         for cell in 0..cells {
             let is_tick = cell % CELLS_A_TICK == 0;
             ticks.push(if is_tick { tick } else { line });
-            let label = time(self.course.from_ns + cell as u64 * self.cell_ns);
+            let label = time(self.schedule.from_ns + cell as u64 * self.cell_ns);
             let column = self.labels + cell;
             // A time that would go beyond the picture, or into the one before, is left out.
             if is_tick && text::width(&times) <= column && cell + label.len() <= cells {
@@ -104,23 +104,23 @@ impl Chart<'_> {
             }
         }
         let _ = writeln!(out, "{}\n{ticks}", times.trim_end());
-        for (cpu, stretches) in self.course.cpus.iter().enumerate() {
+        for (cpu, slices) in self.schedule.cpus.iter().enumerate() {
             let name = label(cpu as u32);
             let _ = write!(out, "{name:<width$}", width = self.labels);
-            self.row(out, stretches);
+            self.row(out, slices);
         }
     }
 
     fn cells(&self) -> usize {
-        (self.course.to_ns - self.course.from_ns).div_ceil(self.cell_ns) as usize
+        (self.schedule.to_ns - self.schedule.from_ns).div_ceil(self.cell_ns) as usize
     }
 
-    fn row(&self, out: &mut String, stretches: &[Stretch]) {
-        let mut rest = stretches;
+    fn row(&self, out: &mut String, slices: &[Slice]) {
+        let mut rest = slices;
         for cell in 0..self.cells() as u64 {
-            let from_ns = self.course.from_ns + cell * self.cell_ns;
-            let to_ns = (from_ns + self.cell_ns).min(self.course.to_ns);
-            rest = &rest[rest.partition_point(|stretch| stretch.to_ns <= from_ns)..];
+            let from_ns = self.schedule.from_ns + cell * self.cell_ns;
+            let to_ns = (from_ns + self.cell_ns).min(self.schedule.to_ns);
+            rest = &rest[rest.partition_point(|slice| slice.to_ns <= from_ns)..];
             match self.most(rest, from_ns, to_ns) {
                 Some(row) => self.letters.write(out, row, self.styled),
                 None => out.push(IDLE),
@@ -130,11 +130,11 @@ impl Chart<'_> {
     }
 
     /// The task that had the most of a cell; none if the CPU was idle for longer. Of equals, the one listed first.
-    fn most(&self, stretches: &[Stretch], from_ns: u64, to_ns: u64) -> Option<usize> {
+    fn most(&self, slices: &[Slice], from_ns: u64, to_ns: u64) -> Option<usize> {
         let mut had: BTreeMap<usize, u64> = BTreeMap::new();
-        for stretch in stretches.iter().take_while(|stretch| stretch.from_ns < to_ns) {
-            let row = self.course.rows[stretch.task as usize];
-            *had.entry(row).or_default() += stretch.to_ns.min(to_ns) - stretch.from_ns.max(from_ns);
+        for slice in slices.iter().take_while(|slice| slice.from_ns < to_ns) {
+            let row = self.schedule.row(slice);
+            *had.entry(row).or_default() += slice.to_ns.min(to_ns) - slice.from_ns.max(from_ns);
         }
         let idle_ns = (to_ns - from_ns) - had.values().sum::<u64>();
         let (&row, &most_ns) = had.iter().max_by_key(|&(&row, &ns)| (ns, std::cmp::Reverse(row)))?;
@@ -151,12 +151,11 @@ struct Letters {
 }
 
 impl Letters {
-    fn of(charts: &[(&Run, &Course)]) -> Letters {
+    fn of(charts: &[(&Run, &Schedule)]) -> Letters {
         let mut had: BTreeMap<usize, u64> = BTreeMap::new();
-        for (_, course) in charts {
-            for stretch in course.cpus.iter().flatten() {
-                *had.entry(course.rows[stretch.task as usize]).or_default() +=
-                    stretch.to_ns - stretch.from_ns;
+        for (_, schedule) in charts {
+            for slice in schedule.cpus.iter().flatten() {
+                *had.entry(schedule.row(slice)).or_default() += slice.to_ns - slice.from_ns;
             }
         }
         let mut most: Vec<(usize, u64)> = had.into_iter().collect();
@@ -185,7 +184,7 @@ impl Letters {
     }
 
     /// Every run has the same tasks.
-    fn legend(&self, charts: &[(&Run, &Course)], columns: usize) -> String {
+    fn legend(&self, charts: &[(&Run, &Schedule)], columns: usize) -> String {
         let name = |row: usize| {
             let tasks = &charts[0].0.tasks;
             text::fit(&text::escape(tasks.get(row).map_or("?", |task| &task.name)), WIDEST_NAME)
@@ -223,12 +222,13 @@ impl Letters {
 mod tests {
     use super::*;
     use divvy_results::samples;
+    use divvy_results::schedule::{State, Task};
 
-    fn stretch(task: u32, from_ns: u64, to_ns: u64) -> Stretch {
-        Stretch { task, from_ns, to_ns }
+    fn slice(task: u32, from_ns: u64, to_ns: u64) -> Slice {
+        Slice { task, from_ns, to_ns, left: State::Runnable }
     }
 
-    fn report(names: &[&str], cpus: Vec<Vec<Stretch>>, to_ns: u64) -> Report {
+    fn report(names: &[&str], cpus: Vec<Vec<Slice>>, to_ns: u64) -> Report {
         let mut report = samples::endless(&[("rr", 1)]);
         report.cpus = cpus.len() as u32;
         let run = &mut report.runs[0];
@@ -238,22 +238,24 @@ mod tests {
             .map(|name| (*name).to_owned())
             .map(|name| divvy_results::report::TaskResult { name, ..task.clone() })
             .collect();
-        let mut course = Course::default();
-        (course.to_ns, course.rows, course.cpus) = (to_ns, (0..names.len()).collect(), cpus);
-        run.course = Some(course);
+        let task = |row: usize| Task {
+            tid: 1 + row as i32,
+            process: 1,
+            name: names[row].into(),
+            process_name: names[row].into(),
+            prio: 120,
+            row,
+        };
+        let tasks = (0..names.len()).map(task).collect();
+        run.schedule = Some(Schedule { to_ns, tasks, cpus, ..Schedule::default() });
         report
     }
 
     #[test]
     fn a_cell_shows_who_had_most_of_it() {
-        let first = vec![
-            stretch(0, 0, 14),
-            stretch(1, 14, 20),
-            stretch(0, 24, 40),
-            stretch(1, 40, 55),
-            stretch(2, 55, 60),
-        ];
-        let second = vec![stretch(2, 8, 11), stretch(2, 36, 40)];
+        let first =
+            vec![slice(0, 0, 14), slice(1, 14, 20), slice(0, 24, 40), slice(1, 40, 55), slice(2, 55, 60)];
+        let second = vec![slice(2, 8, 11), slice(2, 36, 40)];
         let drawn = draw(&report(&["a", "b", "c"], vec![first, second], 60), 13, false);
         let rows: Vec<&str> = drawn.lines().filter(|line| line.starts_with("CPU")).collect();
         // 60 ns in at least 10 cells: of 6 ns.
@@ -265,7 +267,7 @@ mod tests {
         let names = ["日本語のとても長いタスクの名前です", "new\nline\x1b[31m", &"x".repeat(300), "ok"];
         let cpus = vec![
             (0..4)
-                .map(|task| stretch(task, u64::from(task) * 1_000_000, u64::from(task + 1) * 1_000_000))
+                .map(|task| slice(task, u64::from(task) * 1_000_000, u64::from(task + 1) * 1_000_000))
                 .collect();
             12
         ];
@@ -282,8 +284,8 @@ mod tests {
     fn those_with_most_time_get_the_letters_when_there_are_too_few() {
         let names: Vec<String> = (0..100).map(|n| format!("t{n}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let cpu: Vec<Stretch> =
-            (0..100).map(|n| stretch(n, u64::from(n) * 100, u64::from(n) * 100 + u64::from(n) + 1)).collect();
+        let cpu: Vec<Slice> =
+            (0..100).map(|n| slice(n, u64::from(n) * 100, u64::from(n) * 100 + u64::from(n) + 1)).collect();
         let drawn = draw(&report(&names, vec![cpu], 10_000), 80, false);
         assert!(drawn.contains("# 38 others") && drawn.contains("A t38"), "{drawn}");
     }

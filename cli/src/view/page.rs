@@ -195,7 +195,7 @@ fn schedules(report: &Report, policies: &[Policy]) -> Vec<Schedule> {
         .runs
         .iter()
         .filter_map(|run| {
-            let cpus = run.schedule.as_ref()?;
+            let cpus = run.first_decisions.as_ref()?;
             let spec = text::escape(&run.policy);
             Some(Schedule {
                 title: if repeated { format!("{spec}, repetition {}", run.rep) } else { spec },

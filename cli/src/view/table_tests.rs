@@ -193,7 +193,7 @@ fn factors_relate_to_the_baseline() {
 fn a_schedule_is_a_list_a_cpu() {
     let mut report = samples::endless(&[("gr3", 8)]);
     let names = |text: &str| text.split(' ').map(str::to_owned).collect();
-    report.runs[0].schedule = Some(vec![names("C1 C1 C2 C1"), names("C3 new\nline")]);
+    report.runs[0].first_decisions = Some(vec![names("C1 C1 C2 C1"), names("C3 new\nline")]);
     let text = drawn(&report, &Wish::default(), 80);
     assert!(text.contains("\ngr3\n  CPU 0: C1 C1 C2 C1\n  CPU 1: C3 new\\nline\n"), "{text}");
 }

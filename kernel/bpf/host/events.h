@@ -36,7 +36,7 @@ static __always_inline void kick(u32 cpu)
 	if (cpu == NO_CPU)
 		return;
 	scx_bpf_kick_cpu(config.kernel_cpu[cpu & CPU_MASK],
-			 machine.s.facts.picked[cpu & CPU_MASK] ? SCX_KICK_PREEMPT : SCX_KICK_IDLE);
+			 machine.s.tasks.picked[cpu & CPU_MASK] ? SCX_KICK_PREEMPT : SCX_KICK_IDLE);
 	__sync_fetch_and_add(&stats.kicks, 1);
 }
 

@@ -17,7 +17,7 @@ static __always_inline void enqueue_kernel_thread(struct task_struct *p, u64 enq
 
 	/* It preempts only when it wakes up. If it did so at the end of its slice, two kernel threads would leave
 	 * nobody else the CPU. */
-	if (enq_flags & SCX_ENQ_WAKEUP && machine.s.facts.picked[cpu & CPU_MASK])
+	if (enq_flags & SCX_ENQ_WAKEUP && machine.s.tasks.picked[cpu & CPU_MASK])
 		enq_flags |= SCX_ENQ_PREEMPT;
 	dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags);
 	__sync_fetch_and_add(&stats.kernel_threads, 1);
@@ -46,7 +46,7 @@ static __always_inline bool dispatch_fallback(u32 cpu)
 	if (queued <= 0)
 		return false;
 	fallback_credit[cpu & CPU_MASK] += queued;
-	all = queued + machine.s.facts.nrunnable;
+	all = queued + machine.s.tasks.nrunnable;
 	if (fallback_credit[cpu & CPU_MASK] < all)
 		return false;
 	fallback_credit[cpu & CPU_MASK] %= all;

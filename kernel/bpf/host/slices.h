@@ -24,7 +24,7 @@ static __always_inline u64 kernel_slice(u64 slice)
  * the task, or a kernel thread went first. */
 static __always_inline u64 remaining_slice(const struct task_struct *p, u32 id)
 {
-	const struct fact *t = fact(&machine, id);
+	const struct task *t = machine_task(&machine, id);
 	u64 used = p->se.sum_exec_runtime - host_task(id)->sum_exec_at_slice;
 
 	if ((t->state & (PICKED | PARKED)) != PICKED || t->cpu != machine_cpu(scx_bpf_task_cpu(p)))
@@ -51,7 +51,7 @@ static __always_inline u64 until_nearest_tick(u64 slice)
  */
 static __always_inline u64 carried(const struct host_task *t, u64 used)
 {
-#ifdef POLICY_COUNTS_TURNS
+#ifdef POLICY_COUNTS_SLICES
 	s64 rest = t->slice_ns - used, most = t->interrupted ? LONGEST_SLICE_NS : config.tick_ns;
 
 	return rest <= most && rest >= -(s64)config.tick_ns ? rest : 0;

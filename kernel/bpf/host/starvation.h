@@ -41,7 +41,7 @@ static NOINLINE void find_starved(u64 now)
 	for (checked_id = 1; checked_id <= last_id && nstarved < MAX_STARVED && can_loop; checked_id++) {
 		u64 since = host_task(checked_id)->enqueued;
 
-		if (!(fact(&machine, checked_id)->state & CUSTODY) || since + limit > now)
+		if (!(machine_task(&machine, checked_id)->state & CUSTODY) || since + limit > now)
 			continue;
 		starved[nstarved % MAX_STARVED] = checked_id;
 		nstarved++;
@@ -85,7 +85,7 @@ static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu, u32 *late)
 	bpf_spin_lock(&lock);
 	if (nstarved) {
 		e.id = starved[(nstarved - 1) % MAX_STARVED];
-		waits = fact(&machine, e.id)->state & CUSTODY;
+		waits = machine_task(&machine, e.id)->state & CUSTODY;
 		here = waits && machine_may_run(&machine, e.id, cpu);
 		if (here || !waits)
 			nstarved--;

@@ -31,7 +31,7 @@ static __always_inline void settle_account(u32 id)
 {
 	struct account *a = &accounts[id & POOL_MASK];
 
-	a->weight = weight_of(&machine.s.facts, id);
+	a->weight = weight_of(&machine.s.tasks, id);
 	a->entitled_ns = machine.entitled.task[id & POOL_MASK].service;
 }
 
@@ -80,15 +80,15 @@ static NOINLINE int settle(u32 id)
 	u32 pid = accounts[id & POOL_MASK].pid;
 	u64 now = clock_ns(), sum_exec;
 
-	if (!(fact(&machine, id)->state & RUNNABLE))
+	if (!(machine_task(&machine, id)->state & RUNNABLE))
 		return 0;
 	sum_exec = sum_exec_of(id, pid);
 	bpf_spin_lock(&lock);
 	/* Another task may have the id since it was looked up. */
-	if (fact(&machine, id)->state & RUNNABLE && accounts[id & POOL_MASK].pid == pid) {
-		entitled_touch(&machine.entitled, &machine.s.facts, id, machine_now(&machine, now));
+	if (machine_task(&machine, id)->state & RUNNABLE && accounts[id & POOL_MASK].pid == pid) {
+		entitled_touch(&machine.entitled, &machine.s.tasks, id, machine_now(&machine, now));
 		settle_account(id);
-		if (fact(&machine, id)->state & ON_CPU && (s64)(sum_exec - host_task(id)->sum_exec_counted) > 0)
+		if (machine_task(&machine, id)->state & ON_CPU && (s64)(sum_exec - host_task(id)->sum_exec_counted) > 0)
 			count_service(id, sum_exec);
 	}
 	bpf_spin_unlock(&lock);

@@ -13,7 +13,7 @@
 /* Under the lock: tells what the task received since it came on its CPU. Returns false if it was not on one. */
 static __always_inline bool tell_stopping(struct event *e, const struct task_struct *p)
 {
-	if (!(fact(&machine, e->id)->state & ON_CPU))
+	if (!(machine_task(&machine, e->id)->state & ON_CPU))
 		return false;
 	e->amount = p->se.sum_exec_runtime - host_task(e->id)->sum_exec_at_run;
 	tell(EVENT_stopping, e);
@@ -30,7 +30,7 @@ static __always_inline void off_cpu(const struct task_struct *p, u32 id)
 	bpf_spin_lock(&lock);
 	stopped = tell_stopping(&e, p);
 	if (stopped) {
-		entitled_touch(&machine.entitled, &machine.s.facts, id, e.now);
+		entitled_touch(&machine.entitled, &machine.s.tasks, id, e.now);
 		settle_account(id);
 	}
 	bpf_spin_unlock(&lock);
@@ -51,7 +51,7 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	settle_account(id);
 	accounts[id & POOL_MASK].runnable = false;
 	host_task(id)->waiting_since = 0;
-	stats.runnable = machine.s.facts.nrunnable;
+	stats.runnable = machine.s.tasks.nrunnable;
 	bpf_spin_unlock(&lock);
 	if (stopped)
 		log_event(EVENT_stopping, &stopping, stopping.amount, 0, 0);

@@ -88,7 +88,7 @@ static __always_inline u32 process_of(const struct task_struct *p, u32 id, u32 l
 {
 	if (!leader || p->pid == p->tgid)
 		return id;
-	return machine.s.facts.task[leader & POOL_MASK].process;
+	return machine.s.tasks.task[leader & POOL_MASK].process;
 }
 
 /* ---- references ---- */

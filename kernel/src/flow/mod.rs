@@ -1,4 +1,4 @@
-//! What the modifier flow learned of programs, kept between runs in an embedded database.
+//! Knowledge of the modifier flow about programs, kept between runs in an embedded database.
 
 mod store;
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 pub use store::{Store, StoreError};
 
-/// Where it is kept unless somebody says otherwise.
+/// The default file of the database.
 pub const DEFAULT_DB: &str = "/var/lib/divvy/flow.redb";
 
-/// Executions whose accuracy is kept.
+/// The most executions whose accuracy is kept.
 const MOST_EXECUTIONS: usize = 32;
 
-/// What is known of a program.
+/// A program as the database knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Its command line, as far as there was room.
+    /// Its command line, cut where there was no more room.
     pub name: String,
     /// Each run with the wait after it, in ns.
     pub sequence: Vec<(u64, u64)>,
@@ -23,30 +23,30 @@ pub struct Program {
     pub executions: u64,
     /// All predictions.
     pub predictions: Predictions,
-    /// Those of the latest executions that were predicted, the latest last; of several that ended between two looks at
-    /// the kernel, the last.
+    /// The predictions of the latest executions, the latest last. If several executions ended between two looks at the
+    /// kernel, only the last of them is here.
     pub latest: Vec<Predictions>,
-    /// Times that a timeslice's end was put off.
+    /// Times that the end of a slice was delayed.
     pub delays: u64,
-    /// Times that the CPU then was released before the delay was over.
+    /// Times that the task then released the CPU before the delay was over.
     pub delays_met: u64,
-    /// When it was last stored, in s since 1970.
+    /// The time when it was last stored, in s since 1970.
     pub stored_s: u64,
 }
 
-/// How far predictions were from what they predicted.
+/// The accuracy of predictions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Predictions {
-    /// That were predicted.
+    /// The number of predicted runs.
     pub runs: u64,
-    /// What these runs used.
+    /// The CPU time of these runs.
     pub actual_ns: u64,
-    /// The differences from what was predicted, each counted as positive.
+    /// The sum of the absolute differences from the predictions.
     pub error_ns: u64,
 }
 
 impl Predictions {
-    /// The error as a share of what was used; none where nothing was predicted.
+    /// The error as a share of the CPU time; None if nothing was predicted.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
         (self.actual_ns > 0).then(|| self.error_ns as f64 / self.actual_ns as f64)
@@ -59,27 +59,27 @@ impl Predictions {
     }
 }
 
-/// What a loaded scheduler knows of a program, since it was loaded.
+/// A program as a loaded scheduler knows it, since loading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Its command line; empty if it was not executed since.
+    /// Its command line; empty if it was not executed since loading.
     pub name: String,
-    /// As in [`Program`].
+    /// See [`Program`].
     pub sequence: Vec<(u64, u64)>,
-    /// As in [`Program`].
+    /// See [`Program`].
     pub executions: u64,
-    /// As in [`Program`].
+    /// See [`Program`].
     pub predictions: Predictions,
-    /// Those of the execution that ended last.
+    /// The predictions of the execution that ended last.
     pub last: Predictions,
-    /// As in [`Program`].
+    /// See [`Program`].
     pub delays: u64,
-    /// As in [`Program`].
+    /// See [`Program`].
     pub delays_met: u64,
 }
 
 impl Program {
-    /// Adds what was seen since `before`, of the same scheduler.
+    /// Adds the changes since `before`, which is of the same scheduler.
     pub fn update(&mut self, before: &Seen, now: &Seen, at_s: u64) {
         self.name.clone_from(&now.name);
         self.sequence.clone_from(&now.sequence);
@@ -101,7 +101,7 @@ impl Program {
     }
 }
 
-/// A command line from its bytes: arguments, each with a zero behind it. What is not text is shown as such.
+/// A command line from its bytes: arguments, each terminated by a zero. Bytes that are not text become U+FFFD.
 #[must_use]
 pub fn command_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);

@@ -1,4 +1,4 @@
-//! The database: a row a program, by its identity.
+//! The database: a row for each program, by its identity.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,48 +10,48 @@ use redb::{Database, ReadableTable as _, ReadableTableMetadata as _, TableDefini
 
 use super::Program;
 
-/// Values are JSON: rows that a later version adds fields to can still be read.
+/// Values are JSON, so rows stay readable when a later version adds fields.
 const PROGRAMS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("flow programs 1");
 
 type Table<'a> = redb::Table<'a, u64, &'static [u8]>;
 
-/// Twice as many as a kernel has room for.
+/// Twice as many as the scheduler in the kernel has room for.
 const MOST_PROGRAMS: u64 = 8192;
 
-/// What is wrong with a database, and where.
+/// An error of the database, with its file.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Somebody has it open: only for moments, or it is no divvy.
+    /// Another process has it open. divvy itself does that only for moments.
     #[error("{0}: in use by another program; try again in a moment")]
     InUse(PathBuf),
-    /// It is not there, or not to be read.
+    /// The file does not exist, or cannot be read or written.
     #[error("{0}: {1}; --db names another")]
     File(PathBuf, String),
-    /// It is no database of this kind, or damaged.
+    /// The file is not a database of this kind, or it is damaged.
     #[error("{0}: not a database of divvy, or damaged ({1}); `rm` it to begin anew")]
     Damaged(PathBuf, String),
 }
 
-/// A database, by its file. It is open only while it is read or written, so that several may use it.
+/// A database in a file. It is open only while it is read or written, so that several processes can use it.
 #[derive(Clone, Debug)]
 pub struct Store {
     path: PathBuf,
 }
 
 impl Store {
-    /// That of this file, which need not be there.
+    /// The database in this file, which need not exist yet.
     #[must_use]
     pub fn at(path: &Path) -> Store {
         Store { path: path.to_owned() }
     }
 
-    /// Its file.
+    /// The database's file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// All programs by identity; none if the file is not there.
+    /// Reads all programs by identity; none if the file does not exist.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -79,11 +79,11 @@ impl Store {
         Ok(programs)
     }
 
-    /// Changes programs, or adds them, in one transaction; the file is made if it is not there, and its directory. Of
-    /// more than there is room for, those stored longest ago are forgotten.
+    /// Changes programs, or adds them, in one transaction. The file and its directory are created if they do not exist. If
+    /// there are too many programs, those stored longest ago are removed.
     ///
     /// # Errors
-    /// When it cannot be written; nothing is changed then.
+    /// When it cannot be written; then nothing is changed.
     pub fn update(
         &self,
         identities: impl Iterator<Item = u64>,
@@ -109,7 +109,8 @@ impl Store {
         Ok(program.map_err(|error| self.damaged(&error))?.unwrap_or_default())
     }
 
-    /// A compiler's command lines are new each time: without this the file, and the time to read it, would grow for ever.
+    /// Removes the oldest programs. A compiler's command lines are new each time: without this the file, and the time to
+    /// read it, would grow for ever.
     fn forget(&self, table: &mut Table<'_>) -> Result<(), StoreError> {
         if table.len().map_err(|error| self.damaged(&error))? <= MOST_PROGRAMS {
             return Ok(());
@@ -122,7 +123,7 @@ impl Store {
             by_age.push((program.stored_s, identity.value()));
         }
         by_age.sort_unstable();
-        // More than needed, as it means reading all of them.
+        // Removes more than needed, because it must read all of them.
         let surplus = by_age.len() - MOST_PROGRAMS as usize * 3 / 4;
         for (_, identity) in &by_age[..surplus] {
             table.remove(identity).map_err(|error| self.damaged(&error))?;
@@ -147,7 +148,7 @@ impl Store {
         &self,
         change: impl FnOnce(&mut Table<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        // Command lines of all users are in it: not for everybody.
+        // It has the command lines of all users, so only its owner may read it.
         let mut open = fs::OpenOptions::new();
         let file = open.read(true).write(true).create(true).truncate(false).mode(0o600).open(&self.path);
         let file = file.map_err(|error| self.file(&error))?;
@@ -167,9 +168,10 @@ impl Store {
         transaction.commit().map_err(|error| self.damaged(&error))
     }
 
-    /// Of a file that is damaged, redb asserts what does not hold.
+    /// redb panics on some damaged files; this makes an error of it.
     fn guard<T>(&self, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let asserted = |_| Err(StoreError::Damaged(self.path.clone(), "redb gives up".to_owned()));
+        let asserted =
+            |_| Err(StoreError::Damaged(self.path.clone(), "the database library failed".to_owned()));
         panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(asserted)
     }
 
@@ -201,7 +203,7 @@ mod tests {
 
     use super::*;
 
-    /// A file of this test's own, which is removed in the end.
+    /// A directory for one test, which is removed at the end.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_stored_longest_ago_is_forgotten() {
+    fn the_program_stored_longest_ago_is_forgotten() {
         let scratch = Scratch::new("many");
         let store = scratch.store();
         let stored = |identity, it: &mut Program| it.stored_s = identity;

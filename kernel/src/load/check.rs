@@ -1,4 +1,4 @@
-//! What must be there before a scheduler can be loaded.
+//! Requirements for loading a scheduler.
 
 use std::fs;
 use std::path::Path;
@@ -7,19 +7,19 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use super::error::Missing;
 
-/// Where the kernel tells about sched_ext.
+/// The kernel's state of sched_ext.
 pub const STATE: &str = "/sys/kernel/sched_ext/state";
 const NAME: &str = "/sys/kernel/sched_ext/root/ops";
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
-/// What the kernel asks of who loads a scheduler. CAP_SYS_ADMIN stands for each of them.
+/// The capabilities that the kernel requires for loading a scheduler. CAP_SYS_ADMIN includes them.
 pub const NEEDED: [(CapabilitySet, &str); 3] = [
     (CapabilitySet::BPF, "CAP_BPF"),
     (CapabilitySet::PERFMON, "CAP_PERFMON"),
     (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN"),
 ];
 
-/// All of them, in the order in which they make sense.
+/// Checks all requirements, in a useful order.
 ///
 /// # Errors
 /// The first that is not met.
@@ -39,7 +39,7 @@ pub fn built() -> Result<(), Missing> {
     if cfg!(feature = "bpf") { Ok(()) } else { Err(not_built()) }
 }
 
-/// What to say when it does not.
+/// The error of a binary without the BPF programs.
 #[must_use]
 pub fn not_built() -> Missing {
     Missing::new(
@@ -49,7 +49,7 @@ pub fn not_built() -> Missing {
     )
 }
 
-/// The kernel can be given a scheduler.
+/// The kernel has sched_ext.
 ///
 /// # Errors
 /// When it cannot.
@@ -83,10 +83,10 @@ pub fn btf() -> Result<(), Missing> {
     ))
 }
 
-/// Who asks may load BPF programs.
+/// This process may load BPF programs.
 ///
 /// # Errors
-/// When that is not so.
+/// When it has no permission.
 pub fn permission() -> Result<(), Missing> {
     let effective = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
     let lacking: Vec<&str> =
@@ -118,7 +118,7 @@ pub fn no_other_scheduler() -> Result<(), Missing> {
     ))
 }
 
-/// `disabled`, `enabled`, or on the way; empty without sched_ext.
+/// `disabled`, `enabled`, or a state between them; empty without sched_ext.
 #[must_use]
 pub fn state() -> String {
     fs::read_to_string(STATE).unwrap_or_default().trim().to_owned()

@@ -4,89 +4,20 @@ use divvy_policy::Weight;
 use divvy_policy::quantity;
 use divvy_policy::spec;
 use divvy_policy::spec::{Setting, Spec};
-use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
 use super::host::Command;
-use super::look::Head;
-
-/// What can be asked of a loaded scheduler; one line of JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Request {
-    /// Gives a thread a weight, until its nice value changes.
-    SetWeight {
-        /// The thread.
-        pid: u32,
-        /// In 1/1024 of the kernel's table: nice 0 is 2^20.
-        weight: u64,
-    },
-    /// Asks for a thread's weight.
-    GetWeight {
-        /// The thread.
-        pid: u32,
-    },
-    /// Changes a parameter of the policy.
-    SetParam {
-        /// Its name.
-        name: String,
-        /// As in a spec.
-        value: String,
-    },
-    /// Asks for a parameter of the policy.
-    GetParam {
-        /// Its name.
-        name: String,
-    },
-    /// Asks what it did so far.
-    Look,
-}
-
-/// The answer; one line of JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "answer", rename_all = "snake_case")]
-pub enum Reply {
-    /// A thread's weight, as it now is.
-    Weight {
-        /// In 1/1024 of the kernel's table.
-        weight: u64,
-    },
-    /// A parameter, as it now is.
-    Param {
-        /// Of the policy.
-        policy: String,
-        /// The parameter.
-        name: String,
-        /// As in a spec.
-        value: String,
-    },
-    /// What it did so far; a line a task follows.
-    Look(Box<Head>),
-    /// The scheduler has no such thread.
-    NoTask,
-    /// That is no request, or not a parameter or value of this policy.
-    Bad {
-        /// What is wrong.
-        problem: String,
-    },
-    /// Who asks may not.
-    Denied,
-    /// It did not work.
-    Failed {
-        /// Why.
-        problem: String,
-    },
-}
+use super::protocol::{Reply, Request};
 
 /// Where commands take effect.
 pub(super) trait Backend {
-    /// Runs one of the host's programs: the value that it left, or None if there is no such task.
+    /// Runs one of the host's programs. Returns the value that it left, or None if there is no such task.
     fn run(&self, program: &str, command: Command) -> Result<Option<u64>, String>;
-    /// The lines of a look at it.
+    /// The lines of the reply to a look.
     fn look(&mut self, policy: &str) -> Result<Rc<[u8]>, String>;
 }
 
-/// What goes back to who asked.
+/// The answer for the client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Reply(Reply),
@@ -94,7 +25,7 @@ pub(super) enum Answer {
     Look(Rc<[u8]>),
 }
 
-/// The weights that the machine takes.
+/// The weights that the machine accepts.
 const WEIGHTS: std::ops::RangeInclusive<u64> = Weight::MIN.fixed()..=Weight::MAX_GIVEN.fixed();
 
 /// Answers a line.
@@ -169,7 +100,7 @@ fn setting(spec: &Spec, name: &str, value: &str) -> Result<(u32, Setting), Reply
     index.map(|index| (index as u32, setting)).ok_or_else(|| bad("no such parameter".to_owned()))
 }
 
-/// A modifier of the spec that has such a parameter, where the policy has none.
+/// The modifier of the spec that has such a parameter, if the policy has none.
 fn modifier_with(spec: &Spec, name: &str) -> Option<&'static str> {
     let has = |policy: &str| {
         divvy_policy::find(policy).is_some_and(|info| info.params.iter().any(|p| p.name == name))
@@ -178,14 +109,14 @@ fn modifier_with(spec: &Spec, name: &str) -> Option<&'static str> {
     of_modifier.filter(|_| !has(spec.selection.name))
 }
 
-/// A value that the parameter takes, so that only its name can be wrong.
+/// A value that the parameter accepts, so that only its name can be wrong.
 fn example(spec: &Spec, name: &str) -> String {
     let info = divvy_policy::find(spec.selection.name);
     let param = info.and_then(|info| info.params.iter().find(|param| param.name == name));
     param.map_or_else(|| "0".to_owned(), |param| quantity::format(param.kind, param.default))
 }
 
-/// The spec says what is loaded: when CPUs come or go it is loaded again.
+/// Keeps the setting in the spec, which is loaded again when CPUs come or go.
 fn remember(spec: &mut Spec, setting: Setting) {
     let settings = &mut spec.selection.settings;
     match settings.iter_mut().find(|earlier| earlier.param == setting.param) {
@@ -215,7 +146,7 @@ pub(super) mod tests {
     use crate::load::look::Looks;
     use crate::load::statistics::Sample;
 
-    /// Has the thread 7, and keeps what it was told.
+    /// A backend with one thread, 7. It keeps the commands that it was told.
     #[derive(Default)]
     pub struct Fake {
         pub told: RefCell<Vec<(String, Command)>>,

@@ -1,9 +1,16 @@
-//! Which CPUs there are: the machine numbers those that are online without gaps.
+//! The CPUs of this system. The machine numbers the online CPUs without gaps.
 
 use std::fs;
 
+use divvy_policy::MAX_CPUS;
+
 use super::error::{LoadError, Missing};
-use super::host::{CPU_SLOTS, NO_CPU};
+
+/// CPUs that the machine and the BPF host have room for.
+pub const CPU_SLOTS: usize = MAX_CPUS as usize;
+
+/// In a map of CPUs: none.
+pub const NO_CPU: u16 = 0xffff;
 
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
@@ -12,7 +19,7 @@ const ONLINE: &str = "/sys/devices/system/cpu/online";
 pub struct Cpus(Vec<u16>);
 
 impl Cpus {
-    /// Those of this system.
+    /// Reads the online CPUs of this system.
     pub fn online() -> Result<Self, LoadError> {
         let text = fs::read_to_string(ONLINE)
             .map_err(|error| LoadError::Io(format!("cannot read {ONLINE}"), error))?;
@@ -32,7 +39,7 @@ impl Cpus {
         self.0.len() as u32
     }
 
-    /// By the kernel's number: the machine's.
+    /// The machine's numbers, by the kernel's number.
     pub fn machine(&self) -> Vec<u16> {
         let mut map = vec![NO_CPU; CPU_SLOTS];
         for (index, cpu) in self.0.iter().enumerate() {
@@ -41,7 +48,7 @@ impl Cpus {
         map
     }
 
-    /// By the machine's number: the kernel's.
+    /// The kernel's numbers, by the machine's number.
     pub fn kernel(&self) -> Vec<u16> {
         let mut map = self.0.clone();
         map.resize(CPU_SLOTS, NO_CPU);
@@ -51,12 +58,12 @@ impl Cpus {
 
 fn too_many(online: &str) -> Missing {
     Missing::new(
-        format!("the CPUs {} are online, and policies know those below {CPU_SLOTS}", online.trim()),
+        format!("the CPUs {} are online, but policies can use only CPUs below {CPU_SLOTS}", online.trim()),
         "take the others offline: echo 0 > /sys/devices/system/cpu/cpuN/online",
     )
 }
 
-/// `0-3,8` as numbers, ascending.
+/// Reads a list such as `0-3,8`, which must be ascending.
 fn parse(text: &str) -> Option<Vec<u16>> {
     let mut cpus = Vec::new();
     for range in text.trim().split(',') {

@@ -1,4 +1,4 @@
-//! What works on this machine, and what to do about what does not.
+//! `divvy doctor`: checks of this machine, each with a remedy.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,22 +8,22 @@ use std::process::Command;
 use super::check;
 use super::error::Missing;
 
-/// One thing that was looked at.
+/// The result of a check.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// The name of the check.
     pub name: &'static str,
-    /// What it is for.
+    /// The purpose that needs it.
     pub serves: Serves,
-    /// Whether it is there.
+    /// Whether the check passed.
     pub ok: bool,
-    /// What was found.
+    /// The finding.
     pub found: String,
-    /// What to do if it is not there.
+    /// The remedy if the check failed.
     pub fix: Option<String>,
 }
 
-/// What something is needed for.
+/// The purpose of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Serves {
@@ -40,7 +40,7 @@ pub enum Serves {
 }
 
 impl Serves {
-    /// As it follows `for`.
+    /// The text that follows the word `for`.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl Serves {
     }
 }
 
-/// Looks at everything.
+/// Runs all checks.
 #[must_use]
 pub fn examine() -> Vec<Finding> {
     use Serves::{Build, Cgroups, Load, Record, Vm};
@@ -73,7 +73,7 @@ pub fn examine() -> Vec<Finding> {
     ]
 }
 
-/// Whether `divvy load` would work.
+/// Checks whether `divvy load` would work.
 ///
 /// # Errors
 /// Names what is missing for it.
@@ -109,7 +109,7 @@ fn kernel() -> Result<String, Missing> {
     }
 }
 
-/// Schedulers are only run compiled. Who may not read the setting is not told; then loading will tell.
+/// The kernel runs schedulers only with the JIT. If the setting cannot be read, the check passes, and loading will tell.
 fn jit() -> Result<String, Missing> {
     let path = "/proc/sys/net/core/bpf_jit_enable";
     match fs::read_to_string(path) {
@@ -135,7 +135,7 @@ fn clang() -> Result<String, Missing> {
     found.ok_or_else(|| Missing::new("no clang >= 16", "apt-get install clang-19 llvm-19"))
 }
 
-/// Whether cgroups have weights.
+/// Checks whether cgroups have weights.
 pub(super) fn cgroups() -> Result<String, Missing> {
     let path = "/sys/fs/cgroup/cgroup.controllers";
     let controllers = fs::read_to_string(path)
@@ -149,7 +149,7 @@ pub(super) fn cgroups() -> Result<String, Missing> {
     ))
 }
 
-/// A kernel that is itself a guest's may offer KVM and not be able to run a whole machine: kernel/vm/run tries.
+/// A kernel that is itself a guest may offer KVM and still not be able to run a whole machine; kernel/vm/run tries.
 fn kvm() -> Result<String, Missing> {
     let path = "/dev/kvm";
     match File::options().read(true).write(true).open(path) {
@@ -170,7 +170,7 @@ fn perf() -> Result<String, Missing> {
         .ok_or_else(|| Missing::new("no perf", "apt-get install linux-perf (Ubuntu: linux-tools-generic)"))
 }
 
-/// Whether `perf sched record` may see who is switched to.
+/// Checks whether `perf sched record` may see switches.
 fn tracepoint() -> Result<String, Missing> {
     for tracing in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
         let id = Path::new(tracing).join("events/sched/sched_switch/id");

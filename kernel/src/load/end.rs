@@ -3,21 +3,21 @@
 use super::error::LoadError;
 use super::host::Exit;
 
-/// From this on, kinds of `enum scx_exit_kind` are errors.
+/// Kinds of `enum scx_exit_kind` are errors from this number on.
 const ERROR: i64 = 1024;
 /// SCX_ECODE_ACT_RESTART: CPUs came or went.
 const RESTART: i64 = 1 << 48;
 
-/// Why a scheduler that did nothing wrong was unloaded.
+/// Why a scheduler without an error was unloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Asked to, by a signal or because the time was over.
+    /// It was asked to end, by a signal or because the time was over.
     Asked,
     /// The command ended, with this code.
     Command(u8),
 }
 
-/// What the kernel said when it ended a scheduler by itself.
+/// The kernel's reason to end a scheduler by itself.
 #[derive(Debug)]
 pub enum Verdict {
     /// Load it again.
@@ -26,7 +26,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// None while it runs.
+    /// Returns None while the scheduler runs.
     pub fn of(exit: Exit) -> Option<Self> {
         let Exit { kind, code, reason, message, dump } = exit;
         match kind {

@@ -1,4 +1,4 @@
-//! What can go wrong with a scheduler in the kernel.
+//! Errors of loading a scheduler into the kernel.
 
 use std::io;
 
@@ -6,9 +6,9 @@ use std::io;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}\n  {fix}")]
 pub struct Missing {
-    /// What, and how it was found out.
+    /// The missing thing, and how that was found out.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub fix: String,
 }
 
@@ -21,10 +21,10 @@ impl Missing {
 /// Why a scheduler could not be loaded, or did not stay.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// It cannot work here.
+    /// Something that loading needs is missing here.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// The policy says so itself.
+    /// The policy is for the simulator only.
     #[error(
         "`{policy}` is for the simulator only: {why}\n  use it with `divvy sim` or `divvy replay`; \
          `divvy policies` lists the others"
@@ -32,7 +32,7 @@ pub enum LoadError {
     SimulatorOnly {
         /// The policy.
         policy: &'static str,
-        /// Its reason.
+        /// The policy's reason.
         why: &'static str,
     },
     /// The kernel did not take the programs.
@@ -42,13 +42,13 @@ pub enum LoadError {
         policy: String,
         /// libbpf's reason.
         reason: String,
-        /// The end of what the verifier said.
+        /// The end of the verifier's log.
         log: Vec<String>,
     },
-    /// The object is not what this loader was built for.
+    /// The BPF object was not built with this loader.
     #[error("the BPF object and the loader do not fit: {0}; rebuild divvy")]
     Mismatch(String),
-    /// The kernel threw it out.
+    /// The kernel threw the scheduler out.
     #[error("the kernel threw the scheduler out: {reason}{}", message_text(message))]
     ThrownOut {
         /// The kernel's reason.
@@ -58,7 +58,7 @@ pub enum LoadError {
         /// The state at that time, for stderr.
         dump: String,
     },
-    /// Somebody else ended it.
+    /// Somebody else ended the scheduler.
     #[error("the scheduler was ended from outside: {reason}{}", message_text(message))]
     Ended {
         /// The kernel's reason.

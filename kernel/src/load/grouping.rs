@@ -1,15 +1,24 @@
-//! The policy that can honour the weights of groups.
+//! Groups of tasks: by cgroup or by user, and the modifier that honours their weights.
 use divvy_policy::spec;
 use divvy_policy::spec::Spec;
 
 use super::error::LoadError;
 
-/// What divides the CPUs among groups.
+/// How tasks are grouped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// Cgroups, nested, with their `cpu.weight`.
+    Cgroups,
+    /// Users, all of the same weight.
+    Users,
+}
+
+/// The modifier that divides the CPUs among groups.
 const MODIFIER: &str = "groups";
-/// A parameter of modifiers that look at groups themselves.
+/// The parameter of modifiers that can honour groups themselves.
 const BY_GROUP: &str = "group";
 
-/// The policy with the modifier for groups, unless it has another that looks at them.
+/// Adds the modifier for groups, unless the spec has another that honours them.
 pub fn by_group(spec: &Spec) -> Result<Spec, LoadError> {
     let looks = |part: &spec::Part| {
         let set = |setting: &spec::Setting| setting.param == BY_GROUP && setting.raw != 0;

@@ -1,15 +1,12 @@
-//! `bpf/host.h`, field by field; a test compares them.
+//! The structs of `bpf/host.h`, field by field; a test compares the two.
 use divvy_policy::spec::{Part, Spec};
-use divvy_policy::{Kind, MAX_CPUS, PolicyInfo};
+use divvy_policy::{Kind, PolicyInfo};
 
-use super::Grouping;
 use super::cpus::Cpus;
+use super::grouping::Grouping;
 
-/// Tasks that a BPF object has room for, id 0 included.
+/// Tasks that a BPF object has room for, counting id 0.
 pub const MAX_POOL: u32 = 1 << 14;
-
-/// No CPU of the machine, or of the kernel.
-pub const NO_CPU: u16 = 0xffff;
 
 /// `struct host_config`, as the bytes of `.rodata.config`.
 #[derive(Clone, Debug)]
@@ -53,12 +50,12 @@ fn modifiers() -> impl Iterator<Item = &'static PolicyInfo> {
     divvy_policy::all().iter().filter(|policy| policy.kind == Kind::Modifier)
 }
 
-/// In the machine's list of modifiers each has the next bit.
+/// The bit of a modifier: modifiers have bits in the order of the machine's list.
 pub fn modifier_bit(name: &str) -> Option<u32> {
     modifiers().position(|modifier| modifier.name == name).map(|index| 1 << index)
 }
 
-/// Of all that a spec has.
+/// The bits of all modifiers of a spec.
 pub fn modifier_bits(spec: &Spec) -> u32 {
     spec.modifiers.iter().filter_map(|part| modifier_bit(part.name)).sum()
 }
@@ -91,18 +88,18 @@ macro_rules! stats {
             #[cfg(test)]
             pub const NAMES: &[&str] = &[$(stringify!($name)),*];
 
-            /// What the map holds.
+            /// Reads the map's value.
             pub fn read(bytes: &[u8]) -> Self {
                 let mut words = Words(bytes);
                 Self { $($name: words.u64(),)* }
             }
 
-            /// Each with its name and what it counts.
+            /// Each count with its name and description.
             pub fn all(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
                 [$((stringify!($name), $help, self.$name)),*].into_iter()
             }
 
-            /// What was added since `earlier`.
+            /// The differences from `earlier`.
             pub fn since(&self, earlier: &Self) -> Self {
                 Self { $($name: self.$name.saturating_sub(earlier.$name),)* }
             }
@@ -141,7 +138,7 @@ pub struct Account {
     pub weight: u64,
     pub nominal: u64,
     pub waited_ns: u64,
-    /// 0: the row is free, and shows the last that had it.
+    /// 0: the row is free, and has the last task's numbers.
     pub pid: u32,
     pub tgid: u32,
     pub turns: u32,
@@ -175,10 +172,10 @@ impl Account {
 #[cfg(feature = "bpf")]
 pub const MAX_NAMES: usize = 8192;
 
-/// `struct host_exit`: how it ended.
+/// `struct host_exit`: how the scheduler ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exit {
-    /// 0 while it runs.
+    /// 0 while the scheduler runs.
     pub kind: i64,
     pub code: i64,
     pub reason: String,
@@ -208,7 +205,7 @@ impl Exit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     pub pid: u32,
-    /// Of a parameter: 0 the policy, else the modifier's bit.
+    /// The parameter's owner: 0 is the policy, else the modifier's bit.
     pub owner: u32,
     pub index: u32,
     pub value: u64,
@@ -226,13 +223,13 @@ impl Command {
         bytes
     }
 
-    /// What the program left in it.
+    /// The value that the program left.
     pub fn value_of(bytes: &[u8]) -> u64 {
         Words(bytes.get(16..).unwrap_or_default()).u64()
     }
 }
 
-/// Reads what C wrote, in order; 0 where it ends.
+/// Reads the fields of a C struct in order; after its end all are 0.
 pub struct Words<'a>(pub &'a [u8]);
 
 impl Words<'_> {
@@ -254,7 +251,7 @@ impl Words<'_> {
         u32::from_ne_bytes(self.take())
     }
 
-    /// A string of C, up to its end or that of its array.
+    /// A C string, up to its terminator or the end of its array.
     fn text(&mut self, size: usize) -> String {
         let (field, rest) = self.0.split_at(size.min(self.0.len()));
         self.0 = rest;
@@ -262,8 +259,6 @@ impl Words<'_> {
         String::from_utf8_lossy(&field[..end]).into_owned()
     }
 }
-
-pub const CPU_SLOTS: usize = MAX_CPUS as usize;
 
 #[cfg(test)]
 #[path = "host_tests.rs"]

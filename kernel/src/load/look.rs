@@ -1,50 +1,40 @@
-//! A look at a loaded scheduler from another process: counts since loading, of which each viewer makes intervals of its
-//! own. The scheduler's loader keeps nothing for viewers.
+//! A look at a loaded scheduler from another process. Viewers get cumulative counters since loading, and make intervals of
+//! their own; the scheduler's loader keeps nothing for viewers.
 //!
-//! The answer is a line of JSON with the counts and the number of tasks, and then a line a task.
+//! The answer is a line of JSON with the counts and the number of tasks, and then a line for each task.
 
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::commands::Reply;
-use super::host::{Account, MAX_POOL, Stats};
+use super::host::{Account, MAX_POOL};
+use super::protocol::{Head, Reply};
 use super::statistics::{History, Interval, Sample};
 
-/// Who looks sooner after another sees the same: a look costs the loader time, and it is a real-time task.
+/// Viewers that ask within this time of each other get the same answer, because each sample costs time of the loader, which
+/// is a real-time task.
 const FRESH: Duration = Duration::from_millis(50);
 
-/// The first line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
-    policy: String,
-    loaded_ns: u64,
-    at_ns: u64,
-    cpus: u32,
-    tasks: usize,
-    stats: Stats,
-}
-
-/// What a viewer saw.
+/// The statistics that a viewer received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     /// The policy with its parameters, as they now are.
     pub policy: String,
-    /// When it was loaded, by the system's monotonic clock: another time is another scheduler.
+    /// The time of loading, by the system's monotonic clock. Another time means another scheduler.
     pub loaded_ns: u64,
     sample: Sample,
 }
 
-/// The answers to those who look.
+/// Answers viewers.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     last: Option<(Instant, Rc<[u8]>)>,
 }
 
 impl Looks {
-    /// A sample is made if the last answer is too old.
+    /// Returns the last answer, or a new one if that is too old.
     pub fn answer<E>(
         &mut self,
         policy: &str,
@@ -87,7 +77,7 @@ fn line(bytes: &mut Vec<u8>, value: &impl Serialize) {
     bytes.push(b'\n');
 }
 
-/// The lines after the first.
+/// Reads the lines after the first.
 pub(super) fn read(head: Head, mut next: impl FnMut() -> io::Result<String>) -> io::Result<Look> {
     let bad = |problem: String| io::Error::new(io::ErrorKind::InvalidData, problem);
     let most = MAX_POOL as usize;
@@ -107,7 +97,7 @@ pub(super) fn read(head: Head, mut next: impl FnMut() -> io::Result<String>) -> 
     Ok(Look { policy: head.policy, loaded_ns: head.loaded_ns, sample })
 }
 
-/// Makes intervals of looks.
+/// Makes intervals from looks.
 #[derive(Debug)]
 pub struct Viewer {
     history: History,
@@ -143,6 +133,7 @@ impl Viewer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::host::Stats;
 
     fn sample(pids: &[u32]) -> Sample {
         let account = |pid: &u32| Account { pid: *pid, tgid: 7, received_ns: 100, ..Account::default() };
@@ -185,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_at_once_sees_the_same() {
+    fn viewers_at_the_same_time_get_the_same_answer() {
         let (mut looks, mut made) = (Looks::default(), 0);
         let mut ask = || {
             let answer = looks.answer("rr", 9, || {

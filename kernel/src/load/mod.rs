@@ -6,6 +6,7 @@
 #![cfg_attr(not(feature = "bpf"), allow(dead_code))]
 
 pub mod check;
+mod client;
 mod commands;
 mod cpus;
 pub mod doctor;
@@ -13,91 +14,40 @@ mod end;
 mod error;
 mod grouping;
 mod host;
+#[cfg(feature = "bpf")]
+mod host_programs;
 mod look;
 mod names;
 #[cfg(feature = "bpf")]
 mod object;
-mod outbox;
+mod options;
 #[cfg(feature = "bpf")]
 mod privileges;
 #[cfg(feature = "bpf")]
 mod programs;
+mod protocol;
 #[cfg(feature = "bpf")]
 mod records;
 #[cfg(feature = "bpf")]
 mod running;
+mod send_queue;
+mod server;
 #[cfg(feature = "bpf")]
 mod session;
 mod socket;
 mod statistics;
 mod sys;
 
-use divvy_policy::spec::Spec;
-use std::ffi::OsString;
-use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::time::Duration;
-
-pub use commands::{Reply, Request};
+pub use client::{AskError, ask, look};
 pub use end::End;
 pub use error::{LoadError, Missing};
+pub use grouping::Grouping;
 pub use host::{MAX_POOL, Stats};
-pub use look::{Head, Look, Viewer};
-pub use socket::{AskError, ask, look};
+pub use look::{Look, Viewer};
+pub use options::{Options, Watch};
+pub use protocol::{Head, Reply, Request};
 pub use statistics::{Interval, TaskRow};
 pub use sys::{Signal, Signals};
-
-/// What makes groups of tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grouping {
-    /// Cgroups, nested, with their `cpu.weight`.
-    Cgroups,
-    /// Users, all of the same weight.
-    Users,
-}
-
-/// What to load, and for how long.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The policy.
-    pub spec: Spec,
-    /// The slice under policies that do not set slices of their own.
-    pub quantum: Duration,
-    /// How long a runnable task may wait before the kernel throws the scheduler out.
-    pub timeout: Duration,
-    /// How long a runnable task may wait before it gets a slice out of order; zero: no limit but the kernel's watchdog.
-    pub starvation_limit: Duration,
-    /// Which groups tasks are in; adds the modifier groups.
-    pub grouping: Option<Grouping>,
-    /// Tasks that the policy takes at most; further ones wait in a queue of their own.
-    pub pool: u32,
-    /// Between statistics.
-    pub interval: Duration,
-    /// When to unload; never by default.
-    pub duration: Option<Duration>,
-    /// A program to run under the scheduler, which is unloaded when it ends.
-    pub command: Vec<OsString>,
-    /// Where to write the decisions.
-    pub log: Option<PathBuf>,
-    /// Where the modifier flow keeps what it knows of programs.
-    pub db: PathBuf,
-    /// Who may send commands, beside root.
-    pub group: Option<String>,
-    /// Tasks in the statistics, those that received the most.
-    pub top: usize,
-    /// For tests: every so many tasks get no id.
-    pub fail_every: u32,
-}
-
-/// Is told what happens while a scheduler is loaded.
-pub trait Watch {
-    /// Something to say.
-    fn note(&mut self, text: &str);
-    /// One interval's statistics. Where nobody looks any more it is unloaded, unless there is a command.
-    fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
-    /// Those of the whole run.
-    fn total(&mut self, total: &Interval);
-}
 
 /// Loads a policy, and returns when it is unloaded again: because of a signal, of the time, of the command's end,
 /// or of the kernel.

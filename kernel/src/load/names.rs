@@ -1,27 +1,27 @@
-//! Who the tasks are: names, users and cgroups, as /proc has them.
+//! Names, users and cgroups of tasks, from /proc.
 
 use std::fs;
 
 use super::host::Account;
 
-/// Known tasks that are looked up again at each look: one may execute a program, become another user's, or move to
-/// another cgroup. Of more than this, each has its turn.
+/// The number of known tasks that are read again at each look, because a task may execute a program, change its user, or
+/// move to another cgroup. If there are more, they take turns.
 const AT_ONCE: usize = 500;
 
-/// What is known of a thread.
+/// A thread's name, user and cgroup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Name {
     pub pid: u32,
     tgid: u32,
     pub comm: String,
-    /// Real.
+    /// The real user.
     pub uid: Option<u32>,
-    /// Its path, from the root.
+    /// The cgroup's path, from the root.
     pub cgroup: String,
 }
 
 impl Name {
-    /// As it is now; None when there is no such thread any more.
+    /// Reads the current values; None if the thread no longer exists.
     fn find(account: &Account) -> Option<Self> {
         let read = |file: &str| {
             let bytes = fs::read(format!("/proc/{}/{file}", account.pid)).ok()?;
@@ -44,34 +44,34 @@ impl Name {
     }
 }
 
-/// Of /proc/PID/status.
+/// Finds the real user in /proc/PID/status.
 fn real_uid(status: &str) -> Option<u32> {
     let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     ids.split_whitespace().next()?.parse().ok()
 }
 
-/// Of /proc/PID/cgroup: that of version 2.
+/// Finds the cgroup of version 2 in /proc/PID/cgroup.
 fn cgroup(text: &str) -> &str {
     text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default()
 }
 
-/// By the task's id; of an earlier task where the id was not asked for since.
+/// The names of tasks by id. An entry may be an earlier task's, until the id is asked for again.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     known: Vec<Name>,
     looks: usize,
-    /// Looks until each has had its turn.
+    /// The number of looks until each task has had its turn.
     turns: usize,
 }
 
 impl Names {
-    /// So many are going to be asked for.
+    /// Begins a look that will ask for this many tasks.
     pub fn next_look(&mut self, tasks: usize) {
         self.looks = self.looks.wrapping_add(1);
         self.turns = tasks.div_ceil(AT_ONCE).max(1);
     }
 
-    /// A task that exited keeps the name that it had when it was last asked for; if it never was it has none.
+    /// The name of a task. After the task has exited this is its last known name; if it was never asked for, it is empty.
     pub fn of(&mut self, id: usize, account: &Account) -> Name {
         if self.known.len() <= id {
             self.known.resize(id + 1, Name::default());

@@ -10,30 +10,30 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 use super::check;
 use super::error::LoadError;
 use super::host::{Account, Command, Config, Exit, MAX_NAMES, MAX_POOL, Stats, modifier_bits};
-use super::programs;
+use super::host_programs::{self, TRACER, knows_programs};
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// The map that is the scheduler.
+/// The map with the ops; attaching it makes it the scheduler.
 const OPS: &str = "host_ops";
 const OPS_TYPE: &str = "sched_ext_ops";
-/// Of `sched_ext_ops.name`, its end included.
+/// The size of `sched_ext_ops.name`, with its terminator.
 const NAME_LEN: usize = 128;
-/// A ring buffer is at least a page; none has larger pages than this.
+/// A ring buffer is at least a page; no architecture has larger pages than this.
 const SMALLEST_RING: u32 = 1 << 16;
 /// The end of the verifier's log that is shown.
 const LOG_LINES: usize = 24;
 
-/// A loaded scheduler. It is attached as long as the link lives; the maps can be read after that.
+/// A loaded scheduler. It is attached as long as the link exists; the maps can be read after that as well.
 pub struct Scheduler {
     object: Object,
     link: Option<Link>,
-    /// Of the tracepoint of exec, where programs are known.
+    /// The tracepoint of exec, if the spec knows programs.
     tracer: Option<Link>,
 }
 
 impl Scheduler {
-    /// The programs, verified, and the maps; nothing is scheduled yet.
+    /// Loads programs and maps into the kernel, which verifies them. Nothing is scheduled yet.
     pub fn load(config: &Config<'_>, timeout_ms: u32) -> Result<Self, LoadError> {
         let policy = config.spec.selection.name;
         listen();
@@ -48,32 +48,32 @@ impl Scheduler {
         let mut open = open.map_err(refused)?;
         configure(&mut open, config)?;
         name_ops(&mut open, bytes, config.spec, timeout_ms)?;
-        if programs::knows_programs(config.spec) {
-            let tracer = open.progs_mut().find(|program| program.name() == programs::TRACER);
-            tracer.ok_or_else(|| no_program(programs::TRACER))?.set_autoload(true);
+        if knows_programs(config.spec) {
+            let tracer = open.progs_mut().find(|program| program.name() == TRACER);
+            tracer.ok_or_else(|| no_program(TRACER))?.set_autoload(true);
         }
         Ok(Self { object: open.load().map_err(refused)?, link: None, tracer: None })
     }
 
-    /// It schedules, until it is detached or the link is closed.
+    /// Starts to schedule, until it is detached.
     pub fn attach(&mut self, spec: &Spec) -> Result<(), LoadError> {
         let ops = self.object.maps_mut().find(|map| map.name() == OPS);
         let mut ops = ops.ok_or_else(|| LoadError::Mismatch(format!("no map `{OPS}`")))?;
-        // Another may have come since it was looked for.
+        // Another scheduler may have been loaded since the check.
         let attached = ops.attach_struct_ops().or_else(|error| {
             check::no_other_scheduler()?;
             Err(refused(spec, &error))
         });
         self.link = Some(attached?);
-        if programs::knows_programs(spec) {
-            let tracer = self.object.progs_mut().find(|program| program.name() == programs::TRACER);
-            let tracer = tracer.ok_or_else(|| no_program(programs::TRACER))?;
+        if knows_programs(spec) {
+            let tracer = self.object.progs_mut().find(|program| program.name() == TRACER);
+            let tracer = tracer.ok_or_else(|| no_program(TRACER))?;
             self.tracer = Some(tracer.attach().map_err(|error| refused(spec, &error))?);
         }
         Ok(())
     }
 
-    /// The kernel's own scheduler takes over.
+    /// Ends scheduling: the kernel's own scheduler takes over.
     pub fn detach(&mut self) {
         self.tracer = None;
         self.link = None;
@@ -83,7 +83,7 @@ impl Scheduler {
         Ok(Stats::read(&self.value(".data.stats", Stats::SIZE)?))
     }
 
-    /// By the task's id.
+    /// The accounts of all tasks, by id.
     pub fn accounts(&self) -> Result<Vec<Account>, LoadError> {
         let bytes = self.value(".data.tasks", Account::SIZE * MAX_POOL as usize)?;
         Ok(bytes.chunks_exact(Account::SIZE).map(Account::read).collect())
@@ -97,13 +97,13 @@ impl Scheduler {
     pub fn executed(&self) -> Result<BTreeMap<u64, String>, LoadError> {
         let map = self.map("names")?;
         let mut found = BTreeMap::new();
-        // Where the kernel deletes one meanwhile, keys may begin anew.
+        // If the kernel deletes a key meanwhile, the iteration may start again; so it is limited.
         for key in map.keys().take(2 * MAX_NAMES) {
             let value = map.lookup(&key, MapFlags::ANY);
             let value = value.map_err(|error| io("cannot read `names`", &error))?;
             let identity = key.as_slice().try_into().map(u64::from_ne_bytes);
             if let (Ok(identity), Some(value)) = (identity, value) {
-                found.insert(identity, programs::name(&value));
+                found.insert(identity, host_programs::name(&value));
             }
         }
         Ok(found)
@@ -137,11 +137,11 @@ impl Scheduler {
     }
 }
 
-/// The host's answer when there is no such task: ESRCH.
+/// The host's answer if there is no such task: ESRCH.
 const NO_SUCH_TASK: u32 = 3;
 
 impl Scheduler {
-    /// Runs a command's program: the value that it left, or None if there is no such task.
+    /// Runs a command's program. Returns the value that it left, or None if there is no such task.
     pub fn run(&self, name: &str, command: Command) -> Result<Option<u64>, String> {
         let program = self.object.progs_mut().find(|program| program.name() == name);
         let program = program.ok_or_else(|| format!("there is no program `{name}`"))?;
@@ -167,7 +167,7 @@ fn io(what: &str, error: &libbpf_rs::Error) -> LoadError {
     LoadError::Io(what.to_owned(), std::io::Error::other(format!("{error:#}")))
 }
 
-/// Writes the constants, and makes no ring buffer where nobody listens.
+/// Writes the constants; without a log the ring buffer is as small as possible.
 fn configure(open: &mut OpenObject, config: &Config<'_>) -> Result<(), LoadError> {
     let bytes = config.bytes();
     for mut map in open.maps_mut() {
@@ -187,7 +187,7 @@ fn configure(open: &mut OpenObject, config: &Config<'_>) -> Result<(), LoadError
     Ok(())
 }
 
-/// Names the scheduler after the spec, sets the watchdog, and leaves out calls that this kernel does not know.
+/// Names the scheduler after the spec, sets the watchdog, and leaves out ops that this kernel does not know.
 fn name_ops(open: &mut OpenObject, bytes: &[u8], spec: &Spec, timeout_ms: u32) -> Result<(), LoadError> {
     let refused = |error: libbpf_rs::Error| refused(spec, &error);
     let host = Btf::from_raw("divvy", bytes).map_err(refused)?;
@@ -215,7 +215,7 @@ fn name_ops(open: &mut OpenObject, bytes: &[u8], spec: &Spec, timeout_ms: u32) -
     Ok(())
 }
 
-/// The members of `struct sched_ext_ops` with their places, in bytes.
+/// The members of `struct sched_ext_ops` with their offsets in bytes.
 fn members(btf: &Btf<'_>) -> Result<Vec<(String, usize)>, LoadError> {
     let ops = btf.type_by_name::<types::Struct<'_>>(OPS_TYPE);
     let ops = ops.ok_or_else(|| LoadError::Mismatch(format!("no type `{OPS_TYPE}`")))?;
@@ -230,7 +230,7 @@ fn members(btf: &Btf<'_>) -> Result<Vec<(String, usize)>, LoadError> {
         .collect())
 }
 
-/// `divvy_gr3_procfair`: letters, digits, `_` and `.` are all that the kernel takes in a name.
+/// Writes a name such as `divvy_gr3_procfair`. The kernel accepts only letters, digits, `_` and `.`.
 fn write_name(field: &mut [u8], spec: &Spec) {
     let text = format!("divvy_{spec}");
     let bytes =
@@ -242,7 +242,7 @@ fn write_name(field: &mut [u8], spec: &Spec) {
     }
 }
 
-/// What libbpf said; its callback takes no state.
+/// Messages of libbpf. They are global because its callback takes no state.
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn listen() {

@@ -1,11 +1,11 @@
-//! What the loader may do: only what it needs, and only when it loads.
+//! The loader's capabilities: it keeps only those that it needs, and raises them only while it loads.
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
 use super::check::NEEDED;
 
-/// After loading: nothing but a signal to the command, which may run as somebody else. What loading needs can be
-/// raised again, as CPUs may come and go. Best effort: who has no capability has none to drop.
+/// Drops capabilities after loading. Only CAP_KILL stays, to signal the command, which may run as another user. Those for
+/// loading can be raised again, because CPUs may come and go. Best effort: without capabilities there is nothing to drop.
 pub fn drop() {
     let Ok(has) = capabilities(None) else { return };
     let needed = NEEDED.iter().fold(CapabilitySet::empty(), |all, (cap, _)| all | *cap);
@@ -14,7 +14,7 @@ pub fn drop() {
     set(permitted & CapabilitySet::KILL, permitted);
 }
 
-/// Before loading again.
+/// Raises the capabilities before loading again.
 pub fn raise() {
     if let Ok(has) = capabilities(None) {
         set(has.permitted, has.permitted);

@@ -1,4 +1,4 @@
-//! From the ring buffer into the log.
+//! Writes the records of the ring buffer to the decision log.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -11,23 +11,24 @@ use super::host::{Config, Stats};
 use super::object::Scheduler;
 use divvy_log::{Header, LogError, LogWriter};
 
-/// A log that is being written.
+/// A decision log that is being written.
 pub struct Records {
     ring: RingBuffer<'static>,
     log: Rc<RefCell<Log>>,
 }
 
-/// The log, and what went wrong with it: a callback of the ring buffer cannot return an error.
+/// The log and its error: a callback of the ring buffer cannot return one.
 struct Log {
     writer: Option<LogWriter>,
     failed: Option<LogError>,
 }
 
-/// The log of the scheduler's n-th life. Each has its own, because its machine begins anew: FILE, then FILE.2, FILE.3..
-pub fn create(path: &Path, life: u32, config: &Config<'_>) -> Result<LogWriter, LoadError> {
+/// Creates the log of the n-th loading. Each loading has its own, because it starts with a new machine: FILE, then FILE.2,
+/// FILE.3 and so on.
+pub fn create(path: &Path, loading: u32, config: &Config<'_>) -> Result<LogWriter, LoadError> {
     let mut path = path.to_owned();
-    if life > 1 {
-        path.as_mut_os_string().push(format!(".{life}"));
+    if loading > 1 {
+        path.as_mut_os_string().push(format!(".{loading}"));
     }
     let header = Header {
         spec: config.spec.to_string(),
@@ -58,7 +59,7 @@ impl Records {
         self.log.borrow_mut().failed.take().map_or(Ok(()), |error| Err(LoadError::Log(error)))
     }
 
-    /// After the scheduler is gone.
+    /// Completes the log after the scheduler is detached.
     pub fn finish(self, stats: &Stats) -> Result<(), LoadError> {
         self.drain()?;
         let writer = self.log.borrow_mut().writer.take();

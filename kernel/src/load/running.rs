@@ -11,7 +11,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use super::error::LoadError;
 use super::sys;
 
-/// A command that was started.
+/// A started command.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -30,14 +30,14 @@ impl Running {
         Ok(Some(Self { child, pidfd: pidfd.map_err(|error| failed(error.into()))? }))
     }
 
-    /// Its exit code as a shell tells it, if it has ended.
+    /// The exit code as a shell reports it, if the command has ended.
     pub fn exit_code(&mut self) -> Option<u8> {
         self.child.try_wait().ok().flatten().map(exit_code)
     }
 
     pub fn signal(&self, number: i32) {
         if let Some(signal) = Signal::from_named_raw(number) {
-            // It may have ended just now, or become somebody else's.
+            // An error is no problem: the command may have ended just now, or runs as another user.
             let _ = pidfd_send_signal(&self.pidfd, signal);
         }
     }

@@ -1,4 +1,5 @@
-//! From loading to unloading: one thread waits for signals, the command, requests, records, and the time.
+//! A session lasts from loading to unloading. One thread polls signals, the command, requests, records and timers. When
+//! CPUs come or go, the policy is loaded again within the same session.
 
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
@@ -13,35 +14,37 @@ use super::commands::{self, Backend};
 use super::cpus::Cpus;
 use super::end::{End, Verdict};
 use super::error::LoadError;
-use super::grouping::by_group;
+use super::grouping::{Grouping, by_group};
 use super::host::{Command, Config};
+use super::host_programs::knows_programs;
 use super::look::Looks;
 use super::object::Scheduler;
-use super::programs::{Programs, knows_programs};
+use super::options::{Options, Watch};
+use super::programs::Programs;
 use super::records::{self, Records};
 use super::running::Running;
-use super::socket::{self, Server};
+use super::server::{self, Server};
 use super::statistics::{History, Interval, Sample};
 use super::sys::{self, Signal, Signals};
-use super::{Grouping, Options, Watch, check, doctor, privileges};
+use super::{check, doctor, privileges};
 use crate::flow::Store;
 
 /// How often the kernel is asked whether the scheduler is still there.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often the log's records are fetched. To wait for them would wake this thread for each, which is then a record
-/// again; the ring buffer has room for 400,000.
+/// How often the log's records are fetched. To poll for them would wake this thread for each record, and that is again an
+/// event with a record. The ring buffer has room for 400,000.
 const FETCH: Duration = Duration::from_millis(20);
-/// How long the kernel may take until its own scheduler is back.
+/// How long the kernel may take to return to its own scheduler.
 const BACK: Duration = Duration::from_secs(10);
 /// How long a command may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
-/// One of so many events measures its wait for the lock.
+/// Every n-th event measures its wait for the lock.
 const LOCK_SAMPLE: u32 = 64;
 
-/// Runs until somebody wants it to end.
+/// Loads the policy and runs the session.
 pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     check::all()?;
-    let group = options.group.as_deref().map(socket::group_id).transpose()?;
+    let group = options.group.as_deref().map(server::group_id).transpose()?;
     let signals =
         Signals::block().map_err(|error| LoadError::Io("cannot wait for signals".to_owned(), error))?;
     let mut session = Session {
@@ -53,9 +56,9 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
         unload_at: None,
         running: None,
     };
-    let mut life = 1;
+    let mut loading = 1;
     loop {
-        match session.live(life, group, watch) {
+        match session.run_once(loading, group, watch) {
             Ok(Some(end)) => return Ok(end),
             Ok(None) => privileges::raise(),
             Err(error) => {
@@ -63,17 +66,17 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
                 return Err(error);
             }
         }
-        life += 1;
+        loading += 1;
     }
 }
 
-/// How often the kernel looks at slices: its coarse clock goes on at each tick.
+/// The kernel's tick, at which it checks slices: the resolution of its coarse clock.
 fn tick_ns() -> u32 {
     let tick = rustix::time::clock_getres(ClockId::MonotonicCoarse);
     u32::try_from(tick.tv_nsec).unwrap_or(0)
 }
 
-/// The policy; with groups, one that can honour their weights.
+/// The spec to load; with groups, one that honours their weights.
 fn policy(options: &Options) -> Result<Spec, LoadError> {
     match options.grouping {
         None => return Ok(options.spec.clone()),
@@ -83,7 +86,7 @@ fn policy(options: &Options) -> Result<Spec, LoadError> {
     by_group(&options.spec)
 }
 
-/// A scheduler that takes no commands is one nevertheless.
+/// Opens the socket. Without it the scheduler works as well, but takes no commands.
 fn listen(group: Option<u32>, watch: &mut dyn Watch) -> Option<Server> {
     let listening = Server::listen(group);
     if let Err(error) = &listening {
@@ -94,13 +97,13 @@ fn listen(group: Option<u32>, watch: &mut dyn Watch) -> Option<Server> {
 
 struct Session<'a> {
     options: &'a Options,
-    /// With the parameters that were changed since.
+    /// With the parameters that were changed since loading.
     spec: Spec,
     server: Option<Server>,
     signals: Signals,
-    /// How often, by signals and by the time.
+    /// How often it was asked to end, by signals and by the duration.
     asked_to_end: u32,
-    /// With a command: when it is asked to end, then when that is no longer waited for.
+    /// When to unload. With a command: when the command is asked to end, and then when it is no longer waited for.
     unload_at: Option<Instant>,
     running: Option<Running>,
 }
@@ -111,10 +114,10 @@ enum Outcome {
 }
 
 impl Session<'_> {
-    /// One life of the scheduler. None: it is to be loaded again.
-    fn live(
+    /// Loads the scheduler once, and runs it until it ends. Returns None if it must be loaded again.
+    fn run_once(
         &mut self,
-        life: u32,
+        loading: u32,
         group: Option<u32>,
         watch: &mut dyn Watch,
     ) -> Result<Option<End>, LoadError> {
@@ -135,7 +138,7 @@ impl Session<'_> {
         let store = || Store::at(&self.options.db);
         let mut programs = knows_programs(&spec).then(|| Programs::open(store())).transpose()?;
         let log = self.options.log.as_deref();
-        let log = log.map(|path| records::create(path, life, &config)).transpose()?;
+        let log = log.map(|path| records::create(path, loading, &config)).transpose()?;
         let mut scheduler = Scheduler::load(&config, self.options.timeout.as_millis() as u32)?;
         if let Err(error) = sys::become_real_time() {
             watch.note(&format!("not real-time ({error}): a policy that lets divvy wait is slow to unload"));
@@ -151,7 +154,7 @@ impl Session<'_> {
             cpus.count(),
             if cpus.count() == 1 { "" } else { "s" }
         ));
-        if life == 1 {
+        if loading == 1 {
             self.server = listen(group, watch);
             self.unload_at = self.options.duration.map(|duration| Instant::now() + duration);
             self.running = Running::start(&self.options.command)?;
@@ -234,8 +237,8 @@ impl Session<'_> {
         }
     }
 
-    /// Whether it is to be unloaded, for another reason than the kernel's. A command is asked to end, and waited for;
-    /// who asks twice, or a command that takes too long, does not keep the scheduler loaded.
+    /// Returns why to unload now, unless the kernel has a reason of its own. A command is first asked to end and waited
+    /// for; a second signal, or a command that takes too long, unloads the scheduler anyway.
     fn ended(&mut self) -> Option<End> {
         let signal = self.asked();
         self.asked_to_end += u32::from(signal.is_some());
@@ -252,7 +255,7 @@ impl Session<'_> {
         (self.asked_to_end > 1).then_some(End::Asked)
     }
 
-    /// A signal; or the time is over, which is SIGTERM for a command.
+    /// A signal that arrived; the end of the duration counts as SIGTERM.
     fn asked(&mut self) -> Option<Signal> {
         if let Some(signal) = self.signals.take() {
             return Some(signal);
@@ -265,10 +268,10 @@ impl Session<'_> {
         Some(Signal { number: libc::SIGTERM, from_terminal: false })
     }
 
-    /// It goes on under the kernel's own scheduler, for as long as it takes: what it does is worth more than what was
-    /// to be seen of it. Signals end it as before.
+    /// After an error the command goes on under the kernel's own scheduler for as long as it takes: its work is worth more
+    /// than the measurement. Signals end it as before.
     fn wait_for_command(&mut self, watch: &mut dyn Watch) {
-        // There is nothing to command any more.
+        // No scheduler is left to take commands.
         self.server = None;
         self.unload_at = None;
         if self.running.is_none() {
@@ -279,13 +282,13 @@ impl Session<'_> {
     }
 }
 
-/// Samples of the scheduler, one an interval.
+/// Takes a sample of the scheduler at each interval.
 struct Statistics {
     cpus: u32,
     history: History,
     looks: Looks,
     begun: Instant,
-    /// The same, by the system's clock.
+    /// The same moment by the system's monotonic clock.
     begun_ns: u64,
     every: Duration,
     next: Instant,
@@ -309,7 +312,7 @@ impl Statistics {
 
     fn interval(&mut self, scheduler: &Scheduler) -> Result<Interval, LoadError> {
         let now = Instant::now();
-        // One that could not be looked at in time is left out.
+        // Intervals that were missed are skipped.
         while self.next <= now {
             self.next += self.every;
         }
@@ -327,7 +330,7 @@ fn sample(scheduler: &Scheduler, begun: Instant, cpus: u32) -> Result<Sample, Lo
     })
 }
 
-/// Where commands take effect, and what those see who look.
+/// The loaded scheduler, for commands and viewers.
 struct Loaded<'a> {
     scheduler: &'a Scheduler,
     statistics: &'a mut Statistics,

@@ -1,4 +1,4 @@
-//! What the scheduler did between two looks at it.
+//! Statistics of the scheduler between two samples.
 
 use super::host::{Account, Stats};
 use super::names::Names;
@@ -6,7 +6,7 @@ use super::names::Names;
 /// The weight of 1 in the kernel's table, in which nice 0 is 1024.
 const WEIGHT_ONE: f64 = 1024.0;
 
-/// A look at the scheduler.
+/// All counters of the scheduler at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Since the scheduler was loaded.
@@ -18,7 +18,7 @@ pub struct Sample {
     pub accounts: Vec<Account>,
 }
 
-/// What happened between two samples.
+/// The statistics between two samples.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Interval {
     /// Since the scheduler was loaded.
@@ -29,7 +29,7 @@ pub struct Interval {
     pub cpus: u32,
     /// Counts in the interval; but `tasks`, `without_id` and `runnable` are those at its end.
     pub counts: Stats,
-    /// Those that received the most first.
+    /// The tasks, ordered by CPU time received, the most first.
     pub tasks: Vec<TaskRow>,
 }
 
@@ -42,11 +42,11 @@ pub struct TaskRow {
     pub tgid: u32,
     /// Its name.
     pub comm: String,
-    /// As its owner asked, in the kernel's table, where nice 0 is 1024.
+    /// The nominal weight, as in the kernel's table: nice 0 is 1024.
     pub weight: f64,
-    /// After the modifiers.
+    /// The weight in use, after the modifiers.
     pub effective_weight: f64,
-    /// Its real user; None where that could not be found out.
+    /// Its real user; None if unknown.
     pub uid: Option<u32>,
     /// The path of its cgroup.
     pub cgroup: String,
@@ -54,33 +54,33 @@ pub struct TaskRow {
     pub received_ns: u64,
     /// CPU time entitled to, in the fluid model.
     pub entitled_ns: u64,
-    /// Received over entitled since loading, less in the negative.
+    /// Service error since loading: received minus entitled.
     pub error_ns: i64,
-    /// Time for which it waited for a CPU, before turns that it got.
+    /// Time for which it waited for a CPU, in waits that ended.
     pub waited_ns: u64,
-    /// Those turns.
+    /// The number of those waits.
     pub waits: u32,
-    /// Turns begun.
+    /// Times that it came on a CPU.
     pub turns: u32,
     /// Whether it is runnable at the end.
     pub is_runnable: bool,
 }
 
 impl Interval {
-    /// Of a count: a second.
+    /// A count per second.
     #[must_use]
     pub fn rate(&self, count: u64) -> f64 {
         if self.duration_ns == 0 { 0.0 } else { count as f64 * 1e9 / self.duration_ns as f64 }
     }
 
-    /// Of CPU time: the part of all that the CPUs have.
+    /// CPU time as a share of the time of all CPUs.
     #[must_use]
     pub fn share(&self, service_ns: u64) -> f64 {
         let all = self.duration_ns as f64 * f64::from(self.cpus);
         if all == 0.0 { 0.0 } else { service_ns as f64 / all }
     }
 
-    /// ns that an event waited for the machine's lock.
+    /// The mean time in ns that an event waited for the machine's lock.
     #[must_use]
     pub fn lock_wait_ns(&self) -> Option<f64> {
         let samples = self.counts.lock_samples;
@@ -88,22 +88,22 @@ impl Interval {
     }
 }
 
-/// Makes intervals of samples, and remembers the names of tasks that it showed.
+/// Makes intervals from samples, and remembers the names of tasks that were shown.
 #[derive(Debug, Default)]
 pub struct History {
-    /// Of the tasks that did something, so many; None: all tasks.
+    /// How many of the active tasks are shown; None: all tasks.
     top: Option<usize>,
     last: Sample,
     names: Names,
 }
 
 impl History {
-    /// Of the tasks that did something, those that received the most.
+    /// Shows the active tasks that received the most.
     pub fn of_most(top: usize) -> Self {
         Self { top: Some(top), ..Self::default() }
     }
 
-    /// Of all tasks.
+    /// Shows all tasks.
     pub fn of_all() -> Self {
         Self::default()
     }
@@ -116,13 +116,13 @@ impl History {
         interval
     }
 
-    /// From loading to this sample.
+    /// The interval from loading to this sample.
     pub fn since_loading(&mut self, sample: Sample) -> Interval {
         self.last = sample;
         self.total()
     }
 
-    /// From loading to the last sample.
+    /// The interval from loading to the last sample.
     pub fn total(&mut self) -> Interval {
         let last = std::mem::take(&mut self.last);
         let total = self.between(&Sample::default(), &last);
@@ -171,7 +171,7 @@ impl Change {
         self.to.received_ns.saturating_sub(self.from.received_ns)
     }
 
-    /// Received CPU time, or should have.
+    /// The task received CPU time, or was entitled to some.
     fn is_active(&self) -> bool {
         self.received_ns() > 0 || self.to.entitled_ns > self.from.entitled_ns
     }
@@ -198,7 +198,7 @@ impl Change {
     }
 }
 
-/// Whether the id was not given to another task in between.
+/// False if the id was given to another task in between.
 fn is_same_task(earlier: &Account, later: &Account) -> bool {
     (earlier.pid == later.pid || later.pid == 0)
         && earlier.tgid == later.tgid
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_and_receives_nothing_is_shown() {
+    fn a_task_that_waits_and_receives_nothing_is_shown() {
         let mut history = History::of_most(9);
         history.interval(sample(10, &[Account::default(), account(900_000_001, 5, 5)]));
         let interval = history.interval(sample(30, &[Account::default(), account(900_000_001, 5, 25)]));

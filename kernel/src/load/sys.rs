@@ -10,7 +10,7 @@ use std::process::Command;
 /// Signals that end a scheduler.
 const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// The signals that end a scheduler, as something to poll; from then on they do nothing else.
+/// The signals that end a scheduler, as a file to poll. They have no other effect any more.
 #[derive(Debug)]
 pub struct Signals(File);
 
@@ -19,12 +19,12 @@ pub struct Signals(File);
 pub struct Signal {
     /// Its number.
     pub number: i32,
-    /// From the terminal, which tells the whole foreground group: a command there has it already.
+    /// Sent by the terminal. It signals the whole foreground group, so a command there has the signal already.
     pub from_terminal: bool,
 }
 
 impl Signals {
-    /// To be called while there is one thread.
+    /// Call this while the process has one thread.
     pub fn block() -> io::Result<Self> {
         let set = ending_set();
         // SAFETY: the set is initialised, and the old one is not asked for.
@@ -38,7 +38,7 @@ impl Signals {
         Ok(Self(unsafe { File::from_raw_fd(fd) }))
     }
 
-    /// One that has arrived, if any.
+    /// A signal that has arrived, if any.
     pub fn take(&mut self) -> Option<Signal> {
         let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
         self.0.read_exact(&mut info).ok()?;
@@ -54,7 +54,7 @@ impl AsFd for Signals {
     }
 }
 
-/// The command gets the signals that this process does not take.
+/// Unblocks for the command the signals that this process blocks.
 pub fn with_signals(command: &mut Command) -> &mut Command {
     let set = ending_set();
     let unblock = move || {
@@ -65,8 +65,8 @@ pub fn with_signals(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(unblock) }
 }
 
-/// Real-time threads run beside the scheduler, not under it: a policy that lets tasks wait for long cannot keep the
-/// loader from unloading it, and what the loader does is in nobody's share. Children are ordinary.
+/// Makes this thread a real-time thread, which sched_ext does not schedule. So a policy that lets tasks wait for long
+/// cannot keep the loader from unloading it, and the loader's work is in nobody's share. Children are ordinary threads.
 pub fn become_real_time() -> io::Result<()> {
     let param = libc::sched_param { sched_priority: 1 };
     // SAFETY: of this thread, with a valid parameter.
@@ -88,7 +88,7 @@ fn ending_set() -> libc::sigset_t {
     }
 }
 
-/// As nohup leaves it.
+/// nohup ignores SIGHUP; that stays so.
 fn is_hangup_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: the action is only asked for; if that fails, nothing is read.

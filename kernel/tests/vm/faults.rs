@@ -1,7 +1,9 @@
 //! What goes wrong: the loader is killed, the pool is full, tasks get no id, somebody or the watchdog ends the
 //! scheduler, a CPU goes away. The machine goes on each time, under one scheduler or the other.
 
-use crate::machine::several;
+use std::sync::LazyLock;
+
+use crate::machine::{Shared, several};
 
 /// A scheduler, then hogs in the background (run by `$as` if `load` sets it), which must all make progress, and what `change` does to it.
 fn hogs(load: &str, seconds: u32, change: &str) -> String {
@@ -33,11 +35,28 @@ fn assert_progress(said: &crate::machine::Said, least_ms: u64) {
     assert_eq!(said.part("alive").lines().count(), 6, "{said}");
 }
 
+/// Asks the loader to end, and prints its exit code.
+const UNLOAD: &str = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code";
+
+/// The faults after which a machine with two CPUs is as before: they share a boot.
+static FAULTS: LazyLock<Shared> = LazyLock::new(|| {
+    let counting = |option| format!("divvy load sfq --format json --interval 60s {option}");
+    let last = format!("{UNLOAD}; echo '== out'; tail -n 1 /tmp/out");
+    let sysrq = "echo S >/proc/sysrq-trigger; wait $loader; code=$?; echo \"== code\"; echo $code";
+    let scripts = [
+        ("killed", hogs("divvy load sfq --quiet", 3, "kill -9 $loader; sleep 1")),
+        ("unloaded", hogs("divvy load sfq --quiet", 3, UNLOAD)),
+        ("--pool 4", hogs(&counting("--pool 4"), 4, &last)),
+        ("--fail-every 2", hogs(&counting("--fail-every 2"), 4, &last)),
+        ("sysrq", hogs("divvy load sfq --quiet", 1, sysrq)),
+    ];
+    Shared::run(2, &scripts, 1200)
+});
+
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn killing_the_loader_gives_the_machine_back() {
-    let change = "kill -9 $loader; sleep 1";
-    let said = several(2, &hogs("divvy load sfq --quiet", 3, change), 400);
+    let said = FAULTS.said("killed");
     assert_eq!(said.part("loaded"), "enabled", "{said}");
     assert_eq!(said.part("state"), "disabled", "{said}");
     assert_progress(&said, 200);
@@ -47,22 +66,19 @@ fn killing_the_loader_gives_the_machine_back() {
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn unloading_under_load_loses_nobody() {
-    let change = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code";
-    let said = several(2, &hogs("divvy load sfq --quiet", 3, change), 400);
+    let said = FAULTS.said("unloaded");
     assert_eq!(said.part("code"), "0", "{said}");
     assert_eq!(said.part("state"), "disabled", "{said}");
     assert_progress(&said, 200);
     said.assert_calm();
 }
 
-/// Tasks beyond the pool, and tasks that get no id, have their part of the turns.
+/// Tasks beyond the pool, and tasks that get no id, have their part of the slices.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn tasks_without_an_id_run_as_well() {
     for option in ["--pool 4", "--fail-every 2"] {
-        let load = format!("divvy load sfq --format json --interval 60s {option}");
-        let change = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code; echo '== out'; tail -n 1 /tmp/out";
-        let said = several(2, &hogs(&load, 4, change), 400);
+        let said = FAULTS.said(option);
         assert_eq!(said.part("code"), "0", "{option}: {said}");
         assert!(
             said.json("out")["interval"]["counts"]["fallbacks"].as_u64().unwrap() > 50,
@@ -111,7 +127,7 @@ fn a_cpu_that_goes_and_comes_loads_the_scheduler_again() {
     let change = format!(
         "echo 0 >{cpu}; sleep 1; until_enabled; echo '== one'; cat /sys/kernel/sched_ext/state; nproc\n\
          echo 1 >{cpu}; sleep 1; until_enabled; echo '== two'; cat /sys/kernel/sched_ext/state; nproc\n\
-         kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code"
+         {UNLOAD}"
     );
     let said = several(2, &hogs("divvy load sfq --quiet", 2, &change), 600);
     assert_eq!(said.part("one"), "enabled\n1", "{said}");
@@ -125,8 +141,7 @@ fn a_cpu_that_goes_and_comes_loads_the_scheduler_again() {
 #[ignore = "needs the test VM: make test-vm"]
 fn an_offline_cpu_in_a_mask_stands_for_no_other() {
     let load = "as='taskset 6'; echo 0 >/sys/devices/system/cpu/cpu1/online; divvy load sfq --quiet";
-    let change = "kill -INT $loader; wait $loader; code=$?; echo \"== code\"; echo $code";
-    let said = several(3, &hogs(load, 4, change), 600);
+    let said = several(3, &hogs(load, 4, UNLOAD), 600);
     assert_eq!(said.part("loaded"), "enabled", "{said}");
     assert_eq!(said.part("code"), "0", "{said}");
     assert_progress(&said, 200);
@@ -137,8 +152,7 @@ fn an_offline_cpu_in_a_mask_stands_for_no_other() {
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn who_ends_it_from_outside_is_told() {
-    let change = "echo S >/proc/sysrq-trigger; wait $loader; code=$?; echo \"== code\"; echo $code";
-    let said = several(2, &hogs("divvy load sfq --quiet", 1, change), 400);
+    let said = FAULTS.said("sysrq");
     assert_eq!(said.part("code"), "1", "{said}");
     assert!(said.part("err").contains("sysrq"), "{said}");
     assert_eq!(said.part("state"), "disabled", "{said}");

@@ -1,6 +1,8 @@
 //! `divvy load` and `divvy set` by their words: exit codes, weights, parameters, who may.
 
-use crate::machine::several;
+use std::sync::LazyLock;
+
+use crate::machine::Shared;
 
 /// A scheduler in the background, and what `then` does to it.
 fn under(load: &str, then: &str) -> String {
@@ -20,10 +22,13 @@ fn told(part: &str, command: &str) -> String {
     format!("echo '== {part}'; {{ {command}; }} 2>&1; echo \"exit $?\"\n")
 }
 
-#[test]
-#[ignore = "needs the test VM: make test-vm"]
-fn a_command_gives_its_exit_code() {
-    let script = [
+static MACHINE: LazyLock<Shared> = LazyLock::new(|| {
+    let scripts = [("commands", commands()), ("settings", settings()), ("permissions", permissions())];
+    Shared::run(2, &scripts, 1200)
+});
+
+fn commands() -> String {
+    [
         told(
             "name",
             "divvy load gr3+procfair -q --exec sh -c 'cat /sys/kernel/sched_ext/root/ops; exit 7' | head -n 1",
@@ -35,8 +40,14 @@ fn a_command_gives_its_exit_code() {
         told("deaf", "divvy load rr -q --duration 6s --exec sh -c \"trap '' TERM; sleep 60\" >/dev/null"),
         told("wide", "divvy load rr --interval 200ms --duration 1s 2>/dev/null | awk 'length > 80'"),
         "echo '== state'; cat /sys/kernel/sched_ext/state\n".to_owned(),
-    ];
-    let said = several(2, &script.concat(), 600);
+    ]
+    .concat()
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_command_gives_its_exit_code() {
+    let said = MACHINE.said("commands");
     assert_eq!(said.part("name"), "divvy_gr3_procfair\nexit 0", "{said}");
     assert_eq!(said.part("code"), "exit 7", "{said}");
     assert_eq!(said.part("killed"), "exit 137", "{said}");
@@ -49,9 +60,7 @@ fn a_command_gives_its_exit_code() {
     said.assert_calm();
 }
 
-#[test]
-#[ignore = "needs the test VM: make test-vm"]
-fn weights_and_parameters_are_set_while_it_runs() {
+fn settings() -> String {
     let then = [
         "sleep 1000 & task=$!\n".to_owned(),
         told("nice 0", "divvy set $task weight"),
@@ -68,17 +77,16 @@ fn weights_and_parameters_are_set_while_it_runs() {
         told("doctor", "divvy doctor >/dev/null"),
         "kill $task".to_owned(),
     ];
-    let script = under("pbs:alpha=2+procfair -q --log /tmp/log", &then.concat());
-    let said = several(
-        2,
-        &(script
-            + &told("log", "divvy verify /tmp/log >/dev/null")
-            + &told(
-                "trace",
-                "divvy convert /tmp/log /tmp/log.perfetto-trace; divvy replay /tmp/log.perfetto-trace -p rr -q >/dev/null",
-            )),
-        600,
-    );
+    let replayed = "divvy convert /tmp/log /tmp/log.perfetto-trace; divvy replay /tmp/log.perfetto-trace -p rr -q >/dev/null";
+    under("pbs:alpha=2+procfair -q --log /tmp/log", &then.concat())
+        + &told("log", "divvy verify /tmp/log >/dev/null")
+        + &told("trace", replayed)
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn weights_and_parameters_are_set_while_it_runs() {
+    let said = MACHINE.said("settings");
     assert_eq!(said.part("nice 0"), "1024\nexit 0", "{said}");
     assert_eq!(said.part("set"), "256.5\nexit 0", "{said}");
     assert_eq!(said.part("get"), "256.5\nexit 0", "{said}");
@@ -104,9 +112,7 @@ fn weights_and_parameters_are_set_while_it_runs() {
     said.assert_calm();
 }
 
-#[test]
-#[ignore = "needs the test VM: make test-vm"]
-fn only_root_and_the_group_may_command_it() {
+fn permissions() -> String {
     let as_group = |group| format!("setpriv --reuid=65534 --regid={group} --clear-groups divvy");
     let then = [
         told("member", &format!("{} set nothing", as_group(65534))),
@@ -115,7 +121,13 @@ fn only_root_and_the_group_may_command_it() {
         "echo '== may'; grep CapEff /proc/$loader/status\n".to_owned(),
         "echo '== mode'; stat -c '%a %u %g' /run/divvy.sock\n".to_owned(),
     ];
-    let said = several(2, &under("rr -q --group 65534", &then.concat()), 600);
+    under("rr -q --group 65534", &then.concat())
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn only_root_and_the_group_may_command_it() {
+    let said = MACHINE.said("permissions");
     assert!(said.part("member").contains("no parameter `nothing`"), "{said}");
     assert!(said.part("other").contains("no permission") && said.part("other").ends_with("exit 5"), "{said}");
     // With a scheduler loaded, permission is looked at first.

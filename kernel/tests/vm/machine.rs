@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -54,15 +55,50 @@ fn tree() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the tree")
 }
 
-/// The program under test.
+/// The program under test: it was built together with this test, or `DIVVY_BIN` names it.
 fn divvy() -> PathBuf {
-    let path =
-        std::env::var_os("DIVVY_BIN").map_or_else(|| tree().join("target/release/divvy"), PathBuf::from);
-    assert!(path.exists(), "{}: not there; `make kernel` builds it", path.display());
+    let built = || {
+        let test = std::env::current_exe().expect("this test is a program");
+        test.ancestors().nth(2).expect("it is in deps/ of its profile's directory").join("divvy")
+    };
+    let path = std::env::var_os("DIVVY_BIN").map_or_else(built, PathBuf::from);
+    assert!(path.exists(), "{}: not there; `make test-vm` builds it, with all features", path.display());
     path
 }
 
-fn run(options: &[String], script: &str, seconds: u32) -> Said {
+fn host_cpus() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1))
+}
+
+/// CPUs of this machine that no VM has now.
+static FREE: LazyLock<Mutex<u32>> = LazyLock::new(|| Mutex::new(host_cpus()));
+static RETURNED: Condvar = Condvar::new();
+
+/// CPUs of this machine, for as long as a VM runs: each of its CPUs is a busy thread here. Tests wait until there are as
+/// many, so VMs with one CPU run side by side, and one with as many as this machine has runs alone.
+struct Cpus(u32);
+
+impl Cpus {
+    fn take(wanted: u32) -> Self {
+        let wanted = wanted.min(host_cpus());
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free < wanted {
+            free = RETURNED.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= wanted;
+        Self(wanted)
+    }
+}
+
+impl Drop for Cpus {
+    fn drop(&mut self) {
+        *FREE.lock().unwrap_or_else(PoisonError::into_inner) += self.0;
+        RETURNED.notify_all();
+    }
+}
+
+fn run(cpus: u32, options: &[String], script: &str, seconds: u32) -> Said {
+    let _cpus = Cpus::take(cpus);
     let work = std::env::temp_dir().join(format!(
         "divvy-kernel-test-{}-{:?}",
         std::process::id(),
@@ -96,7 +132,7 @@ pub fn repeatable(script: &str, files: &[(PathBuf, &str)], seconds: u32) -> Said
     for (path, guest) in files {
         options.extend(["--file".to_owned(), format!("{}={guest}", path.display())]);
     }
-    run(&options, script, seconds)
+    run(1, &options, script, seconds)
 }
 
 /// On several CPUs, with this machine's files.
@@ -106,7 +142,39 @@ pub fn several(cpus: u32, script: &str, seconds: u32) -> Said {
     let options =
         ["--cpus", &cpus.to_string(), "--read", &directory.display().to_string()].map(str::to_owned);
     let script = format!("PATH={}:$PATH\ncd {}\n{script}", directory.display(), tree().display());
-    run(&options, &script, seconds)
+    run(cpus, &options, &script, seconds)
+}
+
+/// Scripts that share a machine with several CPUs, one after the other, because booting takes longer than most of them.
+/// The standard output of each and its exit code are its own; errors and the kernel's messages are those of all.
+pub struct Shared {
+    said: Said,
+}
+
+impl Shared {
+    pub fn run(cpus: u32, scripts: &[(&str, String)], seconds: u32) -> Self {
+        let all: String = scripts
+            .iter()
+            .map(|(name, script)| {
+                format!("echo '=== {name}'; (\n{script}\n); code=$?; echo '=== {name} ended'; echo $code\n")
+            })
+            .collect();
+        Self { said: several(cpus, &all, seconds) }
+    }
+
+    pub fn said(&self, name: &str) -> Said {
+        let between = |from: &str, to: &str| {
+            let (_, rest) =
+                self.said.out.split_once(from).unwrap_or_else(|| panic!("no {from:?}: {}", self.said));
+            rest.split(to).next().unwrap_or(rest).to_owned()
+        };
+        Said {
+            out: between(&format!("=== {name}\n"), &format!("=== {name} ended\n")),
+            err: self.said.err.clone(),
+            console: self.said.console.clone(),
+            code: between(&format!("=== {name} ended\n"), "\n").trim().parse().unwrap_or(-1),
+        }
+    }
 }
 
 /// A workload of these tests.

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use divvy_results::observation::Slice;
+use divvy_results::observation::Service;
 
 use super::Found;
 use crate::reproduce::{LabError, Setting};
 use crate::run::{self, MS, Record};
-use divvy_pages::plot::{Schedule, Turn};
+use divvy_pages::plot::{Bar, Gantt};
 
 /// Of the workloads.
 const QUANTUM_NS: u64 = 10 * MS;
@@ -52,25 +52,24 @@ fn schedule(
         found.is(*name, text);
     }
     let shown = names.len() * period;
-    let lines =
-        quanta.iter().enumerate().map(|(cpu, ran)| (format!("CPU {}", cpu + 1), turns(&ran[..shown])));
+    let lines = quanta.iter().enumerate().map(|(cpu, ran)| (format!("CPU {}", cpu + 1), bars(&ran[..shown])));
     let title = format!("GR3, Figure {}", &id[4..]);
     let (name, x) = (id.to_owned(), "time (quanta)".to_owned());
-    found.plots.push(Schedule { name, title, x, from: 0.0, lines: lines.collect() }.draw());
+    found.plots.push(Gantt { name, title, x, from: 0.0, lines: lines.collect() }.draw());
     Ok(found)
 }
 
 /// Who ran in each quantum of a CPU.
 fn quanta(record: &Record, cpu: u32) -> Vec<&str> {
-    let mut slices: Vec<&Slice> = record.slices.iter().filter(|slice| slice.cpu == cpu).collect();
+    let mut slices: Vec<&Service> = record.slices.iter().filter(|slice| slice.cpu == cpu).collect();
     slices.sort_by_key(|slice| slice.from_ns);
-    let name = |slice: &Slice| record.run.tasks[slice.row].name.as_str();
-    let each = |slice: &&Slice| vec![name(slice); ((slice.to_ns - slice.from_ns) / QUANTUM_NS) as usize];
+    let name = |slice: &Service| record.run.tasks[slice.row].name.as_str();
+    let each = |slice: &&Service| vec![name(slice); ((slice.to_ns - slice.from_ns) / QUANTUM_NS) as usize];
     slices.iter().flat_map(each).collect()
 }
 
-fn turns(ran: &[&str]) -> Vec<Turn> {
-    let turn =
-        |(i, task): (usize, &&str)| Turn { task: (*task).to_owned(), from: i as f64, to: i as f64 + 1.0 };
-    ran.iter().enumerate().map(turn).collect()
+fn bars(ran: &[&str]) -> Vec<Bar> {
+    let bar =
+        |(i, task): (usize, &&str)| Bar { task: (*task).to_owned(), from: i as f64, to: i as f64 + 1.0 };
+    ran.iter().enumerate().map(bar).collect()
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use divvy_results::stats::Interval;
+use divvy_results::stats::ConfidenceInterval;
 use divvy_workload::Workload;
 
 use super::Found;
@@ -61,11 +61,11 @@ impl Sweep {
         &self,
         beta: &str,
         alphas: std::ops::RangeInclusive<f64>,
-        of: impl Fn(&Requests) -> Interval,
-    ) -> Result<(Interval, Interval), LabError> {
+        of: impl Fn(&Requests) -> ConfidenceInterval,
+    ) -> Result<(ConfidenceInterval, ConfidenceInterval), LabError> {
         let within = self.alphas.iter().filter(|alpha| alphas.contains(alpha));
         let all = within.map(|&alpha| Ok(of(self.of(&spec(alpha, beta))?))).collect::<Result<Vec<_>, _>>()?;
-        let by_mean = |a: &&Interval, b: &&Interval| a.mean.total_cmp(&b.mean);
+        let by_mean = |a: &&ConfidenceInterval, b: &&ConfidenceInterval| a.mean.total_cmp(&b.mean);
         let none = || LabError::Run("no alpha is in the range".to_owned());
         let least = all.iter().min_by(by_mean).ok_or_else(none)?;
         Ok((*least, *all.iter().max_by(by_mean).ok_or_else(none)?))
@@ -78,7 +78,7 @@ impl Sweep {
         name: &str,
         beta: &str,
         alphas: std::ops::RangeInclusive<f64>,
-        of: impl Fn(&Requests) -> Interval,
+        of: impl Fn(&Requests) -> ConfidenceInterval,
     ) -> Result<(), LabError> {
         let (least, greatest) = self.extremes(beta, alphas, of)?;
         for (which, interval) in [("least", least), ("greatest", greatest)] {
@@ -123,7 +123,7 @@ impl Sweep {
 }
 
 /// A value, and how wide its interval is.
-fn measured(found: &mut Found, name: &str, interval: Interval) {
+fn measured(found: &mut Found, name: &str, interval: ConfidenceInterval) {
     found.is(name, interval.mean);
     found.is(format!("{name}: 95 %, ±"), interval.half_width);
 }
@@ -291,7 +291,7 @@ pub fn figure_9(setting: &Setting) -> Result<Found, LabError> {
         }
         let low = sweep.of(&spec(0.2, beta))?.less_than(large, 0.0, ANY);
         let name = format!("beta {beta}, alpha 0.2: response more than alpha 4's by (%)");
-        measured(&mut found, &name, Interval { mean: -low.mean, ..low });
+        measured(&mut found, &name, ConfidenceInterval { mean: -low.mean, ..low });
     }
     sweep.list(&mut found, ANY, "mean response");
     let title = "PBS, Figure 9: three tiers, 30 clients";

@@ -85,8 +85,8 @@ fn the_schedule_is_that_of_the_events() {
     for (spec, cpus) in [("rr", 1), ("gr3+procfair", 3), ("pbs+groups", 7)] {
         let (header, told) = storm::storm(spec, cpus, 3, 4000);
         let file = Scratch::new(&log(&header, &all_records(&header, &told, 1), 0));
-        let Scheduled { schedule, is_cut, report } = schedule(&file.0).unwrap();
-        assert!(!is_cut && matches!(report.verdict, Verdict::Ok));
+        let Scheduled { schedule, report } = schedule(&file.0).unwrap();
+        assert!(!schedule.is_cut && matches!(report.verdict, Verdict::Ok));
         let (mut since_ns, mut stopped_ns) = (BTreeMap::new(), 0);
         for (event, _, now_ns) in &told {
             match event {
@@ -97,15 +97,15 @@ fn the_schedule_is_that_of_the_events() {
         }
         let mut runs: Vec<_> = schedule.cpus.iter().flatten().collect();
         let all_ns: u64 = runs.iter().map(|run| run.to_ns - run.from_ns).sum();
-        let at_end = |run: &&&divvy_trace::OutRun| run.to_ns == report.last_ns;
+        let at_end = |run: &&&divvy_results::schedule::Slice| run.to_ns == report.last_ns;
         let open_ns: u64 = runs.iter().filter(at_end).map(|run| run.to_ns - run.from_ns).sum();
         assert!(runs.len() > 300, "{spec}: {}", runs.len());
         assert!(
             stopped_ns <= all_ns && all_ns <= stopped_ns + open_ns,
             "{spec}: {stopped_ns} {all_ns} {open_ns}"
         );
-        runs.sort_by_key(|run| (run.thread, run.from_ns));
-        assert!(runs.windows(2).all(|two| two[0].thread != two[1].thread || two[0].to_ns <= two[1].from_ns));
+        runs.sort_by_key(|run| (run.task, run.from_ns));
+        assert!(runs.windows(2).all(|two| two[0].task != two[1].task || two[0].to_ns <= two[1].from_ns));
         for cpu in &schedule.cpus {
             assert!(cpu.windows(2).all(|two| two[0].to_ns <= two[1].from_ns));
         }

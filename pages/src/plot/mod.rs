@@ -2,11 +2,11 @@
 
 mod axis;
 mod chart;
-mod schedule;
+mod gantt;
 mod surface;
 
 pub use chart::{Chart, Kind, Series};
-pub use schedule::{Schedule, Turn};
+pub use gantt::{Bar, Gantt};
 pub use surface::Surface;
 
 /// A finished drawing.

@@ -6,18 +6,15 @@ mod ccdf;
 mod column;
 mod series;
 mod timeline;
+mod worst;
 
 use serde::{Deserialize, Serialize};
 
 pub use ccdf::Ccdf;
 pub use column::{Column, base64, zlib};
-pub use series::{ErrorSpread, Series, TaskSeries};
-pub use timeline::{CpuTimeline, Timeline};
-
-pub use series::{Samples, Standing};
-pub use timeline::Recorder;
-
-use crate::report::Run;
+pub use series::{ErrorSpread, Samples, Series, Standing, TaskSeries};
+pub use timeline::{CpuTimeline, Timeline, TimelineRecorder};
+pub use worst::keep_worst;
 
 /// Most tasks with series of their own: those that were furthest from what they were entitled to.
 pub const MOST_TASK_SERIES: usize = 32;
@@ -74,7 +71,7 @@ pub struct Figures {
     pub response: Ccdf,
     /// Of all jobs.
     pub wait: Ccdf,
-    /// Of the jobs of each task, in the order of [`Run::tasks`]; absent if they are many.
+    /// Of the jobs of each task, in the order of [`crate::report::Run::tasks`]; absent if they are many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskCcdfs>,
     /// Who ran where.
@@ -89,25 +86,6 @@ pub struct TaskCcdfs {
     pub response: Ccdf,
     /// Of its jobs.
     pub wait: Ccdf,
-}
-
-/// Keeps the series of the same tasks in every run: those with the greatest service error in any of them.
-pub fn keep_worst(runs: &mut [Run]) {
-    let mut worst: Vec<(u64, usize)> = Vec::new();
-    for run in runs.iter().filter(|run| run.figures.is_some()) {
-        for (index, task) in run.tasks.iter().enumerate() {
-            let error_ns = task.error_min_ns.unsigned_abs().max(task.error_max_ns.unsigned_abs());
-            match worst.get_mut(index) {
-                Some(known) => known.0 = known.0.max(error_ns),
-                None => worst.push((error_ns, index)),
-            }
-        }
-    }
-    worst.sort_by_key(|&(error_ns, index)| (std::cmp::Reverse(error_ns), index));
-    let kept: Vec<usize> = worst.into_iter().take(MOST_TASK_SERIES).map(|(_, index)| index).collect();
-    for figures in runs.iter_mut().filter_map(|run| run.figures.as_mut()) {
-        figures.series.tasks.retain(|series| kept.contains(&series.task));
-    }
 }
 
 #[cfg(test)]

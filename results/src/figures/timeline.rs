@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Column;
-use crate::observation::Slice;
+use crate::observation::Service;
 
 /// A mean slice is at least so many units.
 const ROUNDEST: u64 = 20;
@@ -37,43 +37,29 @@ pub struct CpuTimeline {
     pub tasks: Column,
 }
 
-/// A slice of a known CPU.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    row: usize,
-    task: u32,
-    from_ns: u64,
-    to_ns: u64,
-}
-
 /// Collects slices as a run goes on.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct TimelineRecorder {
     from_ns: u64,
     most: usize,
     kept: usize,
     /// Of the first slice that there was no room for.
     cut_ns: Option<u64>,
-    cpus: Vec<Vec<Stretch>>,
+    cpus: Vec<Vec<Service>>,
 }
 
-impl Recorder {
+impl TimelineRecorder {
     /// From `from_ns` on, at most so many slices.
-    pub fn new(cpus: u32, from_ns: u64, most: usize) -> Recorder {
-        Recorder { from_ns, most, kept: 0, cut_ns: None, cpus: vec![Vec::new(); cpus as usize] }
+    pub fn new(cpus: u32, from_ns: u64, most: usize) -> TimelineRecorder {
+        TimelineRecorder { from_ns, most, kept: 0, cut_ns: None, cpus: vec![Vec::new(); cpus as usize] }
     }
 
     /// Slices come in order of their ends. Service that goes on is one slice, however often it was accounted.
-    pub fn record(&mut self, slice: Slice) {
+    pub fn record(&mut self, slice: Service) {
         if self.cut_ns.is_some() || slice.to_ns <= self.from_ns {
             return;
         }
-        let next = Stretch {
-            row: slice.row,
-            task: slice.task,
-            from_ns: slice.from_ns.max(self.from_ns),
-            to_ns: slice.to_ns,
-        };
+        let next = Service { from_ns: slice.from_ns.max(self.from_ns), ..slice };
         let cpu = &mut self.cpus[slice.cpu as usize];
         match cpu.last_mut() {
             Some(last) if last.to_ns == next.from_ns && (last.row, last.task) == (next.row, next.task) => {
@@ -113,14 +99,14 @@ impl Recorder {
 
     fn mean_length_ns(&self) -> u64 {
         let slices: u64 = self.cpus.iter().map(|cpu| cpu.len() as u64).sum();
-        let served_ns: u64 = self.cpus.iter().flatten().map(|stretch| stretch.to_ns - stretch.from_ns).sum();
+        let served_ns: u64 = self.cpus.iter().flatten().map(|slice| slice.to_ns - slice.from_ns).sum();
         served_ns / slices.max(1)
     }
 
     /// The picture ends at one time on all CPUs.
     fn cut(&mut self, to_ns: u64) {
         for cpu in &mut self.cpus {
-            cpu.retain(|stretch| stretch.from_ns < to_ns);
+            cpu.retain(|slice| slice.from_ns < to_ns);
             if let Some(last) = cpu.last_mut() {
                 last.to_ns = last.to_ns.min(to_ns);
             }
@@ -138,13 +124,13 @@ impl Recorder {
         }
     }
 
-    fn encode_cpu(&self, stretches: &[Stretch], unit_ns: u64) -> CpuTimeline {
+    fn encode_cpu(&self, slices: &[Service], unit_ns: u64) -> CpuTimeline {
         let units = |ns: u64| (ns - self.from_ns + unit_ns / 2) / unit_ns;
-        let ends = std::iter::once(0).chain(stretches.iter().map(|s| units(s.to_ns)));
+        let ends = std::iter::once(0).chain(slices.iter().map(|s| units(s.to_ns)));
         CpuTimeline {
-            gaps: Column::of(stretches.iter().zip(ends).map(|(s, former)| units(s.from_ns) - former)),
-            lengths: Column::of(stretches.iter().map(|s| units(s.to_ns) - units(s.from_ns))),
-            tasks: Column::of(stretches.iter().map(|s| s.row as u64)),
+            gaps: Column::of(slices.iter().zip(ends).map(|(s, former)| units(s.from_ns) - former)),
+            lengths: Column::of(slices.iter().map(|s| units(s.to_ns) - units(s.from_ns))),
+            tasks: Column::of(slices.iter().map(|s| s.row as u64)),
         }
     }
 }
@@ -179,8 +165,8 @@ mod tests {
     use super::super::column::tests::decode;
     use super::*;
 
-    fn slice(cpu: u32, row: usize, from_ns: u64, to_ns: u64) -> Slice {
-        Slice { cpu, row, task: row as u32 + 1, from_ns, to_ns }
+    fn slice(cpu: u32, row: usize, from_ns: u64, to_ns: u64) -> Service {
+        Service { cpu, row, task: row as u32 + 1, from_ns, to_ns }
     }
 
     fn columns(cpu: &CpuTimeline) -> [Vec<u64>; 3] {
@@ -189,7 +175,7 @@ mod tests {
 
     #[test]
     fn service_that_goes_on_is_one_slice() {
-        let mut recorder = Recorder::new(2, 100, 10);
+        let mut recorder = TimelineRecorder::new(2, 100, 10);
         for s in [
             slice(0, 0, 50, 100),
             slice(0, 0, 90, 110),
@@ -207,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_there_is_no_room_for_ends_the_picture_on_all_cpus() {
-        let mut recorder = Recorder::new(2, 0, 3);
+        let mut recorder = TimelineRecorder::new(2, 0, 3);
         for s in [slice(0, 0, 0, 10), slice(1, 1, 0, 10), slice(0, 1, 10, 40), slice(1, 0, 30, 50)] {
             recorder.record(s);
         }
@@ -217,8 +203,8 @@ mod tests {
     }
 
     /// Slices of random lengths between others, which no compression can do much about.
-    fn noisy(slices: u64) -> (Recorder, u64) {
-        let mut recorder = Recorder::new(1, 0, 100_000);
+    fn noisy(slices: u64) -> (TimelineRecorder, u64) {
+        let mut recorder = TimelineRecorder::new(1, 0, 100_000);
         let (mut at, mut state) = (0, 1_u64);
         for _ in 0..slices {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,6 +1,6 @@
 //! Batch means: an interval for the mean of samples that depend on those before them.
 
-use super::student::{Interval, interval95};
+use super::student::{ConfidenceInterval, interval95};
 
 /// When this many batches are full they become half as many of twice the size.
 const MOST: usize = 40;
@@ -43,7 +43,7 @@ impl Batches {
     }
 
     /// The 95 % interval of the mean; `None` with too few samples.
-    pub(super) fn interval(&self) -> Option<Interval> {
+    pub(super) fn interval(&self) -> Option<ConfidenceInterval> {
         if self.size < LEAST_SIZE {
             return None;
         }
@@ -74,7 +74,7 @@ mod tests {
     fn equal_samples_have_no_spread() {
         let mut batches = Batches::default();
         (0..1000).for_each(|_| batches.record(7));
-        assert_eq!(batches.interval(), Some(Interval { mean: 7.0, half_width: 0.0 }));
+        assert_eq!(batches.interval(), Some(ConfidenceInterval { mean: 7.0, half_width: 0.0 }));
     }
 
     #[test]

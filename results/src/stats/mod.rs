@@ -7,7 +7,7 @@ mod histogram;
 mod student;
 
 pub use fairness::jain;
-pub use student::{Interval, interval95, t975};
+pub use student::{ConfidenceInterval, interval95, t975};
 
 pub use buckets::BucketCounts;
 

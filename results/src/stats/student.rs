@@ -2,7 +2,7 @@
 
 /// A mean and the half-width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
+pub struct ConfidenceInterval {
     /// The mean.
     pub mean: f64,
     /// The true mean is this near with 95 % confidence.
@@ -10,7 +10,7 @@ pub struct Interval {
 }
 
 /// The interval of the mean of independent values, of repetitions for instance; `None` of fewer than two.
-pub fn interval95(values: &[f64]) -> Option<Interval> {
+pub fn interval95(values: &[f64]) -> Option<ConfidenceInterval> {
     let n = values.len();
     if n < 2 {
         return None;
@@ -18,7 +18,7 @@ pub fn interval95(values: &[f64]) -> Option<Interval> {
     let mean = values.iter().sum::<f64>() / n as f64;
     let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
     let variance = squares / (n - 1) as f64;
-    Some(Interval { mean, half_width: t975(n - 1) * (variance / n as f64).sqrt() })
+    Some(ConfidenceInterval { mean, half_width: t975(n - 1) * (variance / n as f64).sqrt() })
 }
 
 /// The 97.5 % quantile of Student's t distribution with this many degrees of freedom (infinite for 0), to 1e-5.

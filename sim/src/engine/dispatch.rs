@@ -5,7 +5,7 @@ use super::instance::{Outcome, State};
 use super::state::Engine;
 use super::violation::Violation;
 use divvy_policy::TaskId;
-use divvy_results::observation::{Seen, Slice};
+use divvy_results::observation::{Observation, Service};
 
 impl Engine<'_> {
     /// A CPU's slice or burst ends now.
@@ -35,8 +35,8 @@ impl Engine<'_> {
         let t = &mut self.tasks[task];
         t.serve(ran);
         self.accounts.busy_ns += ran;
-        let slice = Slice { cpu: cpu as u32, row: t.row(), task, from_ns, to_ns: now };
-        self.notifier.tell(Seen::Served(slice));
+        let service = Service { cpu: cpu as u32, row: t.row(), task, from_ns, to_ns: now };
+        self.notifier.tell(Observation::Served(service));
     }
 
     pub(super) fn decide_where_asked(&mut self) -> Result<(), Violation> {
@@ -188,7 +188,7 @@ impl Engine<'_> {
         self.tasks.runnable -= 1;
         self.machine.block(task, self.cpus[cpu].ran_ns, exits, now);
         self.notifier.touch(task);
-        self.notifier.tell(Seen::Rests { task, at_ns: now });
+        self.notifier.tell(Observation::Rests { task, at_ns: now });
         self.accounts.overhead_ns += self.cpus[cpu].switched_ns(now);
         self.cpus[cpu].vacate(now);
     }

@@ -4,7 +4,7 @@ use super::clock::{NEVER, Timer};
 use super::instance::State;
 use super::state::Engine;
 use super::violation::Violation;
-use divvy_results::observation::Seen;
+use divvy_results::observation::Observation;
 use divvy_results::report::Run;
 use divvy_workload::Arrivals;
 
@@ -152,7 +152,7 @@ impl Engine<'_> {
         for &task in touched.iter().filter(|&&task| self.tasks[task].is_present()) {
             for value in 0..self.notifier.values {
                 let number = self.machine.value(value, task, at_ns);
-                self.notifier.tell(Seen::Value { task, value, at_ns, number });
+                self.notifier.tell(Observation::Value { task, value, at_ns, number });
             }
         }
         self.notifier.reuse(touched);

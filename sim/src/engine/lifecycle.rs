@@ -6,7 +6,7 @@ use super::state::Engine;
 use super::tasks::process_id;
 use super::violation::Violation;
 use divvy_policy::TaskId;
-use divvy_results::observation::{JobDone, Seen};
+use divvy_results::observation::{JobDone, Observation};
 use divvy_workload::{Arrivals, Purpose, stream};
 
 impl Engine<'_> {
@@ -97,7 +97,7 @@ impl Engine<'_> {
         let row = t.row();
         self.tasks.runnable += 1;
         let by = self.notifier.acting;
-        self.notifier.tell(Seen::Woken { task, row, at_ns: now, by });
+        self.notifier.tell(Observation::Woken { task, row, at_ns: now, by });
         self.notifier.touch(task);
         let asked = self.machine.wake(task, is_new, now);
         self.cpus.ask(asked);
@@ -116,7 +116,7 @@ impl Engine<'_> {
         let Some((from_ns, job)) = t.end_job(now) else { return };
         let row = t.row();
         self.accounts.job(row, job, t.job_counts, now);
-        self.notifier.tell(Seen::JobDone(JobDone { row, from_ns, to_ns: now, service_ns: job.service_ns }));
+        self.notifier.tell(Observation::JobDone(JobDone { row, from_ns, to_ns: now, service_ns: job.service_ns }));
     }
 
     pub(super) fn sleep(&mut self, task: TaskId, wake_ns: u64, ends_job: bool) -> Outcome {
@@ -154,7 +154,7 @@ impl Engine<'_> {
         self.machine.remove(task, now);
         self.note_execution(task);
         self.tasks.release(task, now);
-        self.notifier.tell(Seen::Gone { task, at_ns: now });
+        self.notifier.tell(Observation::Gone { task, at_ns: now });
     }
 
     /// Ends a task whatever it does.

@@ -1,7 +1,7 @@
 //! The observer of a run, and what it is told.
 
 use divvy_policy::TaskId;
-use divvy_results::observation::{Observer, Seen};
+use divvy_results::observation::{Observation, Observer};
 
 /// Passes on to an observer what happens, if there is one.
 #[derive(Default)]
@@ -16,9 +16,9 @@ pub(super) struct Notifier<'a> {
 }
 
 impl Notifier<'_> {
-    pub(super) fn tell(&mut self, seen: Seen) {
+    pub(super) fn tell(&mut self, observation: Observation) {
         if let Some(observer) = &mut self.observer {
-            observer(seen);
+            observer(observation);
         }
     }
 

@@ -26,9 +26,9 @@ impl Engine<'_> {
             slowdown: accounts.delays.slowdown.finish_ratio(),
             tasks: accounts.rows.iter().map(|r| r.result(cpu_time)).collect(),
             programs: self.programs.results(&self.machine),
-            schedule: accounts.first_decisions.finish(),
+            first_decisions: accounts.first_decisions.finish(),
             figures,
-            course: None,
+            schedule: None,
         }
     }
 

@@ -12,9 +12,9 @@ fn schedule(cpus: u32, tasks: &[(&str, u32)], n: usize) -> Vec<Vec<String>> {
     let tasks: String = tasks.iter().map(task).collect();
     let toml = format!("cpus = {cpus}\nquantum = \"10ms\"\nduration = \"1s\"\n{tasks}");
     let spec = parse("gr3", divvy_policy::all()).expect("a policy");
-    let options = Options { schedule: n, ..Options::default() };
+    let options = Options { first_decisions: n, ..Options::default() };
     let report = simulate(&workload(&toml), &[spec], &options, &()).unwrap_or_else(|e| panic!("{e}"));
-    report.runs[0].schedule.clone().expect("asked for")
+    report.runs[0].first_decisions.clone().expect("asked for")
 }
 
 fn words(text: &str) -> Vec<&str> {

@@ -2,7 +2,7 @@
 
 use divvy_policy::Machine;
 use divvy_policy::spec;
-use divvy_results::observation::{Seen, Slice};
+use divvy_results::observation::{Observation, Service};
 use divvy_results::report::Run;
 use divvy_sim::engine::{Engine, Setup};
 use divvy_sim::run::Rows;
@@ -12,7 +12,7 @@ use divvy_workload::Workload;
 /// A run and its slices, in the order in which they were told.
 pub struct Record {
     pub run: Run,
-    pub slices: Vec<Slice>,
+    pub slices: Vec<Service>,
 }
 
 /// Runs to the end (or to the workload's duration); the engine's own checks must pass.
@@ -28,8 +28,8 @@ pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
         sharing: Sharing::of(&spec),
     };
     let mut slices = Vec::new();
-    let mut keep = |seen: Seen| {
-        if let Seen::Served(slice) = seen {
+    let mut keep = |observation: Observation| {
+        if let Observation::Served(slice) = observation {
             slices.push(slice);
         }
     };

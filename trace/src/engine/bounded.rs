@@ -5,7 +5,7 @@ use crate::event::{Context, Event, Kind, TaskRef};
 use crate::perf_data::window::Window;
 use crate::perf_script;
 use crate::recording::Intervals;
-use crate::state::State;
+use divvy_results::schedule::State;
 use std::io::{BufReader, Read};
 
 const THREADS: u64 = 50;

@@ -2,7 +2,7 @@
 
 use crate::event::{Comm, TaskRef};
 use crate::interval::{Queued, Wake};
-use crate::state::State;
+use divvy_results::schedule::State;
 
 /// A thread that goes to sleep is open to wakers a little before its switch is recorded: the time that the kernel needs in between
 /// to choose the next thread.

@@ -5,7 +5,7 @@ use crate::engine::cpu::Occupant;
 use crate::error::TraceError;
 use crate::event::{Context, TaskRef};
 use crate::interval::{Queued, Wake};
-use crate::state::State;
+use divvy_results::schedule::State;
 
 impl<K: Keep> Engine<K> {
     /// Somebody decided to wake `task`.

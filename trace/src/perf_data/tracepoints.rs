@@ -3,7 +3,8 @@
 use super::bytes::Endian;
 use super::format::{Field, Format};
 use crate::event::{Comm, Kind, TaskRef};
-use crate::state::{State, StateTable};
+use crate::state::StateTable;
+use divvy_results::schedule::State;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

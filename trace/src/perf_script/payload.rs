@@ -2,7 +2,7 @@
 //! (`a:7 [120] CPU:001`).
 
 use crate::event::{Kind, TaskRef};
-use crate::state::State;
+use crate::state::from_letters;
 use memchr::memmem;
 
 /// Parses a whole text (it must match to its end); the second argument is the current thread, -1 when unknown.
@@ -74,7 +74,7 @@ fn plain_switch(text: &[u8], current: i32) -> Option<Kind> {
 /// The thread that leaves a CPU is the one that was current there: a name that imitates a switch does not know that number.
 fn switch(prev: TaskRef, state: &[u8], next: TaskRef, current: i32) -> Option<Kind> {
     let plausible = current < 0 || prev.tid == current;
-    plausible.then_some(Kind::Switch { prev, state: State::from_letters(state)?, next })
+    plausible.then_some(Kind::Switch { prev, state: from_letters(state)?, next })
 }
 
 struct PlainEnd {

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::event::{Comm, Event, Kind, TaskRef};
-use crate::outgoing::Outgoing;
-use crate::state::State;
+
+use crate::switches::events;
+use divvy_results::schedule::{Schedule, State};
 
 const NS_A_SECOND: u64 = 1_000_000_000;
 
 /// Writes it. Text has no processes beyond thread numbers, and does not say what happened in interrupts.
-pub fn write(schedule: &Outgoing, out: &mut impl Write) -> io::Result<()> {
-    let events = schedule.events();
+pub fn write(schedule: &Schedule, out: &mut impl Write) -> io::Result<()> {
+    let events = events(schedule);
     let names: BTreeMap<i32, Comm> =
         events.iter().flat_map(tasks).map(|task| (task.tid, task.comm)).collect();
     for event in &events {

@@ -7,8 +7,9 @@ use super::HARD_INTERRUPT;
 use super::field::*;
 use super::wire::Message;
 use crate::event::{Event, Kind, TaskRef};
-use crate::outgoing::{Counter, Outgoing};
-use crate::state::State;
+
+use crate::switches::events;
+use divvy_results::schedule::{Counter, NICE_0, Schedule, State};
 
 /// Without a release, readers take states for those of Linux 4.4.
 const RELEASE: &str = "6.12.0";
@@ -20,7 +21,7 @@ const TYPE_COUNTER: u64 = 4;
 const MOST_IN_BUNDLE: usize = 512;
 
 /// Writes it. Events of one time keep their order: a bundle ends where the next event is another CPU's.
-pub fn write(schedule: &Outgoing, out: &mut impl Write) -> io::Result<()> {
+pub fn write(schedule: &Schedule, out: &mut impl Write) -> io::Result<()> {
     packet(out, |packet| {
         packet.message(packet::SYSTEM_INFO, |system| {
             system.message(system::UTSNAME, |name| {
@@ -30,7 +31,7 @@ pub fn write(schedule: &Outgoing, out: &mut impl Write) -> io::Result<()> {
         });
     })?;
     packet(out, |packet| packet.message(packet::PROCESS_TREE, |tree| process_tree(tree, schedule)))?;
-    let events = schedule.events();
+    let events = events(schedule);
     for same_cpu in events.chunk_by(|a, b| a.cpu == b.cpu) {
         for bundle in same_cpu.chunks(MOST_IN_BUNDLE) {
             packet(out, |packet| {
@@ -58,9 +59,9 @@ fn packet(out: &mut impl Write, fill: impl FnOnce(&mut Message)) -> io::Result<(
     out.write_all(&trace.0)
 }
 
-fn process_tree(tree: &mut Message, schedule: &Outgoing) {
+fn process_tree(tree: &mut Message, schedule: &Schedule) {
     let mut known = BTreeSet::new();
-    for thread in &schedule.threads {
+    for thread in &schedule.tasks {
         if known.insert(thread.process) {
             tree.message(tree::PROCESS, |process| {
                 process.signed(process::PID, thread.process.into());
@@ -68,7 +69,7 @@ fn process_tree(tree: &mut Message, schedule: &Outgoing) {
             });
         }
     }
-    for thread in &schedule.threads {
+    for thread in &schedule.tasks {
         tree.message(tree::THREAD, |message| {
             message.signed(thread::TID, thread.tid.into());
             message.bytes(thread::NAME, thread.name.as_bytes());
@@ -106,7 +107,7 @@ fn wake(message: &mut Message, task: &TaskRef, cpu: u32) {
 }
 
 fn prio(task: &TaskRef) -> i64 {
-    task.prio.unwrap_or(120).into()
+    task.prio.unwrap_or(NICE_0).into()
 }
 
 /// As [`RELEASE`] numbers them; 0x100 is `R+`.
@@ -127,7 +128,7 @@ fn write_counter(out: &mut impl Write, uuid: u64, counter: &Counter) -> io::Resu
     packet(out, |packet| {
         packet.message(packet::TRACK_DESCRIPTOR, |track| {
             track.number(track::UUID, uuid);
-            track.bytes(track::NAME, counter.name.as_bytes());
+            track.bytes(track::NAME, counter.name().as_bytes());
             track.message(track::COUNTER, |message| {
                 message.bytes(counter::UNIT_NAME, counter.unit.as_bytes());
             });

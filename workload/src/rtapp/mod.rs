@@ -2,7 +2,7 @@
 //!
 //! rt-app runs threads that run, sleep and wait for each other, by phases that repeat. What a workload of divvy cannot say
 //! is refused with its place, or left out or taken for something near with a [`Notes`] entry: nothing is dropped silently.
-//! `README.md` and rt-app's `doc/tutorial.txt` have the format.
+//! `docs/reference/trace-formats.md` and rt-app's `doc/tutorial.txt` have the format.
 
 mod event;
 mod json;

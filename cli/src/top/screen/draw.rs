@@ -8,7 +8,6 @@ use ratatui::style::{Color, Modifier, Style};
 
 use super::super::Sight;
 use super::super::cells::Layout;
-use super::super::plain::cpus;
 use super::keys::HELP;
 use super::model::{Asks, Model, Prompt};
 use crate::view::page::Bar;

@@ -1,4 +1,5 @@
-//! Answers that are longer than a socket takes at once. Nobody waits for a client that does not read.
+//! Answers that are longer than a socket takes at once are sent piece by piece. A client that stops reading is
+//! disconnected; nobody waits for it.
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -6,10 +7,10 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Clients at a time.
+/// The most answers that are being sent at a time.
 const MOST: usize = 16;
-/// A client that has not read its answer by then is dropped.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A client that has not read its answer after this time is disconnected.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 struct Pending {
@@ -20,7 +21,7 @@ struct Pending {
 }
 
 impl Pending {
-    /// What the client takes now; whether there is more.
+    /// Sends as much as the client takes now. Returns whether there is more.
     fn send(&mut self, now: Instant) -> bool {
         while self.sent < self.bytes.len() {
             match self.stream.write(&self.bytes[self.sent..]) {
@@ -34,30 +35,30 @@ impl Pending {
     }
 }
 
-/// What is still to be sent.
+/// Answers that are not sent completely.
 #[derive(Debug, Default)]
-pub(super) struct Outbox(Vec<Pending>);
+pub(super) struct SendQueue(Vec<Pending>);
 
-impl Outbox {
-    /// Whether another answer would be too many.
+impl SendQueue {
+    /// Whether there is no room for another answer.
     pub fn is_full(&self) -> bool {
         self.0.len() >= MOST
     }
 
     pub fn push(&mut self, stream: UnixStream, bytes: Rc<[u8]>) {
         if stream.set_nonblocking(true).is_ok() {
-            self.0.push(Pending { stream, bytes, sent: 0, deadline: Instant::now() + PATIENCE });
+            self.0.push(Pending { stream, bytes, sent: 0, deadline: Instant::now() + TIMEOUT });
             self.send();
         }
     }
 
-    /// Sends what the clients take.
+    /// Sends as much as the clients take now.
     pub fn send(&mut self) {
         let now = Instant::now();
         self.0.retain_mut(|pending| pending.send(now));
     }
 
-    /// Whose being writable is to be waited for.
+    /// The sockets to poll until they are writable.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.0.iter().map(|pending| pending.stream.as_fd())
     }
@@ -69,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// More than a socket takes.
+    /// A longer answer than a socket takes at once.
     fn long() -> Rc<[u8]> {
         (0..3_000_000u32).map(|n| n as u8).collect()
     }
@@ -77,38 +78,38 @@ mod tests {
     #[test]
     fn a_long_answer_arrives_whole() {
         let (ours, mut theirs) = UnixStream::pair().expect("a pair");
-        let (mut outbox, bytes) = (Outbox::default(), long());
-        outbox.push(ours, Rc::clone(&bytes));
-        assert_eq!(outbox.fds().count(), 1, "it is not sent at once");
+        let (mut send_queue, bytes) = (SendQueue::default(), long());
+        send_queue.push(ours, Rc::clone(&bytes));
+        assert_eq!(send_queue.fds().count(), 1, "it is not sent at once");
         let reader = std::thread::spawn(move || {
             let mut read = Vec::new();
             theirs.read_to_end(&mut read).map(|_| read)
         });
-        while outbox.fds().count() > 0 {
-            outbox.send();
+        while send_queue.fds().count() > 0 {
+            send_queue.send();
         }
         assert!(reader.join().expect("read").expect("all of it") == *bytes);
     }
 
     #[test]
-    fn who_does_not_read_is_dropped() {
+    fn a_client_that_does_not_read_is_disconnected() {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
-        let mut outbox = Outbox::default();
-        outbox.push(ours, long());
-        outbox.send();
-        assert_eq!(outbox.fds().count(), 1);
-        outbox.0[0].deadline = Instant::now();
-        outbox.send();
-        assert_eq!(outbox.fds().count(), 0);
+        let mut send_queue = SendQueue::default();
+        send_queue.push(ours, long());
+        send_queue.send();
+        assert_eq!(send_queue.fds().count(), 1);
+        send_queue.0[0].deadline = Instant::now();
+        send_queue.send();
+        assert_eq!(send_queue.fds().count(), 0);
         drop(theirs);
     }
 
     #[test]
-    fn who_goes_away_is_dropped() {
+    fn a_client_that_went_away_is_dropped() {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         drop(theirs);
-        let mut outbox = Outbox::default();
-        outbox.push(ours, long());
-        assert_eq!(outbox.fds().count(), 0);
+        let mut send_queue = SendQueue::default();
+        send_queue.push(ours, long());
+        assert_eq!(send_queue.fds().count(), 0);
     }
 }

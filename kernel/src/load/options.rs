@@ -1,0 +1,54 @@
+//! The loader's interface to its caller: options, and events while a scheduler is loaded.
+
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use divvy_policy::spec::Spec;
+
+use super::grouping::Grouping;
+use super::statistics::Interval;
+
+/// The policy to load, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The policy.
+    pub spec: Spec,
+    /// The slice under policies that do not set slices of their own.
+    pub quantum: Duration,
+    /// How long a runnable task may wait before the kernel throws the scheduler out.
+    pub timeout: Duration,
+    /// How long a runnable task may wait before it gets a slice out of order; zero: no limit but the kernel's watchdog.
+    pub starvation_limit: Duration,
+    /// How tasks are grouped, if they are; adds the modifier groups.
+    pub grouping: Option<Grouping>,
+    /// The most tasks of the policy; further tasks wait in the fallback queue.
+    pub pool: u32,
+    /// The time between statistics.
+    pub interval: Duration,
+    /// When to unload; never by default.
+    pub duration: Option<Duration>,
+    /// A program to run under the scheduler, which is unloaded when it ends.
+    pub command: Vec<OsString>,
+    /// Where to write the decisions.
+    pub log: Option<PathBuf>,
+    /// The database in which the modifier flow keeps what it learned about programs.
+    pub db: PathBuf,
+    /// The group whose members may send commands, besides root.
+    pub group: Option<String>,
+    /// The number of tasks in the statistics: those that received the most.
+    pub top: usize,
+    /// For tests: every n-th task gets no id; 0: all get one.
+    pub fail_every: u32,
+}
+
+/// Receives events while a scheduler is loaded.
+pub trait Watch {
+    /// A message for the user.
+    fn note(&mut self, text: &str);
+    /// The statistics of an interval. On `Break` the scheduler is unloaded, unless there is a command.
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
+    /// The statistics of the whole run.
+    fn total(&mut self, total: &Interval);
+}

@@ -1,0 +1,120 @@
+//! A Gantt chart: which task runs when, one line for each CPU.
+
+use divvy_results::schedule::{Schedule, Slice};
+use divvy_results::text;
+
+use super::axis::{Axis, label};
+use super::{Canvas, Plot, colour};
+
+const LEFT: f64 = 60.0;
+const RIGHT: f64 = 780.0;
+const ROW: f64 = 34.0;
+const TOP: f64 = 35.0;
+
+/// A task runs.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// The task's name.
+    pub task: String,
+    /// Start, in the unit of the axis.
+    pub from: f64,
+    /// End, in the unit of the axis.
+    pub to: f64,
+}
+
+/// A Gantt chart. Its times are in the unit of its axis: milliseconds for a run, quanta for a figure of a paper.
+#[derive(Clone, Debug)]
+pub struct Gantt {
+    /// File name without its ending.
+    pub name: String,
+    /// Title above the chart.
+    pub title: String,
+    /// Label of the time axis, with the unit.
+    pub x: String,
+    /// Start of the axis, in its unit.
+    pub from: f64,
+    /// The name of each line, and its bars.
+    pub lines: Vec<(String, Vec<Bar>)>,
+}
+
+impl Gantt {
+    /// The chart of a schedule, in milliseconds.
+    #[must_use]
+    pub fn of(schedule: &Schedule, name: &str, title: String) -> Gantt {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let bar = |slice: &Slice| Bar {
+            task: text::escape(&schedule.tasks[slice.task as usize].name),
+            from: ms(slice.from_ns),
+            to: ms(slice.to_ns),
+        };
+        let line =
+            |(cpu, slices): (usize, &Vec<Slice>)| (format!("CPU {cpu}"), slices.iter().map(bar).collect());
+        Gantt {
+            name: name.to_owned(),
+            title,
+            x: "time (ms)".to_owned(),
+            from: ms(schedule.from_ns),
+            lines: schedule.cpus.iter().enumerate().map(line).collect(),
+        }
+    }
+
+    /// Draws it.
+    #[must_use]
+    pub fn draw(&self) -> Plot {
+        let bottom = TOP + ROW * self.lines.len() as f64;
+        let is_named = self.lines.iter().flat_map(|(_, bars)| bars).all(|bar| has_room(bar, self.axis()));
+        let names = if is_named { 0.0 } else { 18.0 };
+        let mut canvas = Canvas::new(RIGHT + 20.0, bottom + 45.0 + names, &self.title);
+        let bars = || self.lines.iter().flat_map(|(_, bars)| bars);
+        let axis = self.axis();
+        let mut tasks: Vec<&str> = bars().map(|bar| bar.task.as_str()).collect();
+        tasks.sort_unstable();
+        tasks.dedup();
+        for (i, (name, bars)) in self.lines.iter().enumerate() {
+            let top = TOP + ROW * i as f64;
+            canvas.text(LEFT - 6.0, top + ROW * 0.6, "end", name);
+            for bar in bars {
+                let task = tasks.iter().position(|task| *task == bar.task).unwrap_or(0);
+                draw_bar(&mut canvas, bar, axis, top, task);
+            }
+        }
+        for tick in axis.ticks() {
+            canvas.text(axis.place(tick), bottom + 14.0, "middle", &label(tick));
+        }
+        canvas.text((LEFT + RIGHT) / 2.0, bottom + 32.0, "middle", &self.x);
+        if !is_named {
+            legend(&mut canvas, &tasks, bottom + 50.0);
+        }
+        canvas.finish(&self.name)
+    }
+
+    fn axis(&self) -> Axis {
+        let bars = self.lines.iter().flat_map(|(_, bars)| bars);
+        let end = bars.map(|bar| bar.to).fold(self.from, f64::max);
+        Axis { from: self.from, to: end, start: LEFT, end: RIGHT, log: false }
+    }
+}
+
+/// For its task's name.
+fn has_room(bar: &Bar, axis: Axis) -> bool {
+    axis.place(bar.to) - axis.place(bar.from) > 6.5 * bar.task.chars().count() as f64 + 4.0
+}
+
+/// Which task has which colour.
+fn legend(canvas: &mut Canvas, tasks: &[&str], y: f64) {
+    let mut x = LEFT;
+    for (i, task) in tasks.iter().enumerate() {
+        canvas.area(&[(x, y - 9.0), (x + 14.0, y - 9.0), (x + 14.0, y), (x, y)], colour(i), "#ffffff");
+        canvas.text(x + 19.0, y, "start", task);
+        x += 37.0 + 6.5 * task.chars().count() as f64;
+    }
+}
+
+fn draw_bar(canvas: &mut Canvas, bar: &Bar, axis: Axis, top: f64, task: usize) {
+    let (a, b) = (axis.place(bar.from), axis.place(bar.to));
+    let (top, bottom) = (top + 3.0, top + ROW - 3.0);
+    canvas.area(&[(a, top), (b, top), (b, bottom), (a, bottom)], colour(task), "#ffffff");
+    if has_room(bar, axis) {
+        canvas.text((a + b) / 2.0, top + 18.0, "middle", &bar.task);
+    }
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The common ground of every header here: integer types, the size of pools, loops that the BPF verifier takes, units.
+ */
+#ifndef DIVVY_BASE_H
+#define DIVVY_BASE_H
+
+#ifndef __VMLINUX_H__
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed long long s64;
+#include <stdbool.h>
+#endif
+
+#ifdef __BPF__
+#define POOL (1u << 14)
+/* One loop a function: the verifier then explores its body once, not once for each way into it. */
+#define NOINLINE __attribute__((noinline, unused))
+/* may_goto: a jump that the kernel takes when a loop has run for too long, so the verifier need not follow
+ * every iteration. In bytes, because not every assembler knows its name. */
+// clang-format off
+#define can_loop ({ \
+	__label__ out_, in_; \
+	bool go_ = true; \
+	asm volatile goto("1: .byte 0xe5; .byte 0; .long ((%l[out_] - 1b - 8) / 8) & 0xffff; .short 0" \
+			  :::: out_); \
+	goto in_; \
+	out_: go_ = false; \
+	in_:; \
+	go_; \
+})
+// clang-format on
+#else
+#ifndef POOL
+#define POOL (1u << 20)
+#endif
+#define NOINLINE inline
+#define can_loop true
+#endif
+
+#define POOL_MASK (POOL - 1)
+#define MAX_CPUS 256u
+#define CPU_MASK (MAX_CPUS - 1)
+#define CPU_WORDS (MAX_CPUS / 64)
+
+/* Weights are fixed point with 20 fractional bits relative to nice 0, so a weight of 1 in the kernel's
+ * table (nice 0 is 1024 there) is 1024 here, and dividing one by a number of threads loses nothing that
+ * matters. A task's weight is at least WEIGHT_MIN and at most WEIGHT_MAX. */
+#define WEIGHT_NICE_0 (1ull << 20)
+#define WEIGHT_MIN 1ull
+#define WEIGHT_MAX (1ull << 40)
+
+#define MS 1000000ll /* ns */
+
+/* Parameters. Each is an s64: a TIME in ns, a RATIO in 2^-16 (RATIO_INF is infinity), an INTEGER, or a SWITCH.
+ * A list of parameters is a macro of P(name, KIND, unit, default, min, max, help). */
+enum param_kind { TIME, RATIO, INTEGER, SWITCH };
+#define RATIO_ONE (1ll << 16)
+#define RATIO_INF 0x7fffffffffffffffll
+
+#define PARAM_FIELD(name, kind, unit, dflt, min, max, help) s64 name;
+#define PARAMS(list) \
+	struct { \
+		OPTIONAL(list(PARAM_FIELD)) u64 no_params_[0]; \
+	} param
+
+/* A policy without parameters does not define POLICY_PARAMS: what the preprocessor then leaves alone is nothing. */
+#define OPTIONAL(...) OPTIONAL_(__VA_ARGS__)
+#define OPTIONAL_(...) FIELDS_##__VA_ARGS__
+#define FIELDS_
+#define FIELDS_s64 s64
+#define FIELDS_POLICY_PARAMS(field)
+
+#endif

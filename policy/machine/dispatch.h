@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The machine: tasks are enqueued, and a CPU that dispatches gets one and a slice for it. */
+#ifndef DIVVY_MACHINE_DISPATCH_H
+#define DIVVY_MACHINE_DISPATCH_H
+
+#include "place.h"
+
+/*
+ * The host gives the task into our custody. Returns the CPU that is to ask for a dispatch now because of
+ * it: an idle one, or one whose task it preempts; NO_CPU if none.
+ */
+static inline u32 machine_enqueue(struct machine *m, u32 id, u64 now)
+{
+	struct task *t = machine_task(m, id);
+	bool fresh = t->state & FRESH;
+	u32 cpu;
+
+	/* Its slice was taken from it without a dispatch, by a higher scheduling class. */
+	if ((t->state & (PICKED | PARKED)) == PICKED)
+		machine_stop(m, id, now, PREEMPTED);
+	t->state = (t->state & ~FRESH) | CUSTODY;
+	cpu = machine_wake_idle(m, id);
+	if (cpu == NO_CPU && fresh && !(t->state & PICKED))
+		cpu = machine_preempt(m, id, now);
+	return cpu;
+}
+
+/* The host took it back, to change it or to move it: nobody is given it before it is enqueued again. */
+static inline void machine_dequeue(struct machine *m, u32 id)
+{
+	machine_task(m, id)->state &= ~CUSTODY;
+}
+
+static inline void machine_yield(struct machine *m, u32 cpu)
+{
+	m->why[cpu & CPU_MASK] = YIELDED;
+}
+
+/* Asks the policy until it names a task that this CPU can run, into found; parks the others. */
+static NOINLINE void machine_pick(struct machine *m, u32 cpu, u32 prev, u64 now)
+{
+	while (can_loop) {
+		u32 id = CALL(pick)(&m->s, cpu, now);
+
+		m->found = id;
+		m->decisions++;
+		if (!id)
+			return;
+		if ((machine_task(m, id)->state & (RUNNABLE | PICKED)) != RUNNABLE) {
+			m->faults++;
+			m->found = 0;
+			return;
+		}
+		if (machine_can_run(m, id, cpu, prev))
+			return;
+		machine_park(m, id);
+	}
+	m->found = 0;
+}
+
+static inline u64 machine_asked_slice(struct machine *m, u32 id)
+{
+	return CALL(slice)(&m->s, id);
+}
+
+/* How long the slice that now begins may last */
+static inline u64 machine_begin_slice(struct machine *m, u32 id)
+{
+	u64 slice = machine_asked_slice(m, id);
+
+	return machine_has(m, FLOW) ? flow_slice(&m->flow, id, slice) : slice;
+}
+
+/* Whether a task whose slice is over goes on with it: one that ran until now, and may. The policy is not told, as if
+ * the slice had not ended. */
+static inline bool machine_delays(struct machine *m, u32 id, u32 cpu, u64 now)
+{
+	if (!machine_has(m, FLOW) || !(machine_task(m, id)->state & ON_CPU) || !machine_may_run(m, id, cpu))
+		return false;
+	return machine_asked_slice(m, id) != SLICE_INF && flow_expires(&m->flow, id, machine_ran(m, id, now));
+}
+
+/* The CPU has come: if it runs another task than the one that it was woken for, that one is promised another.
+ * (If it runs nothing, that one is already running elsewhere, or promised.) */
+static inline u32 machine_keep_promise(struct machine *m, u32 cpu, u32 runs)
+{
+	u32 id = m->promised[cpu & CPU_MASK];
+
+	m->promised[cpu & CPU_MASK] = 0;
+	return runs && id && id != runs && machine_task(m, id)->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
+}
+
+/* The task that this CPU is to run from now on: the one that ran there is not off it before the host says so. */
+static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
+{
+	u32 prev = m->s.tasks.picked[cpu & CPU_MASK];
+	enum why why = m->why[cpu & CPU_MASK];
+	struct order order;
+	struct task *t;
+
+	m->why[cpu & CPU_MASK] = 0;
+	if (prev && !why && machine_delays(m, prev, cpu, now))
+		return (struct order){ .id = prev, .slice = m->flow.tm, .kick = machine_keep_promise(m, cpu, prev) };
+	if (prev)
+		machine_stop(m, prev, now, why ? why : EXPIRED);
+	if (!machine_unpark(m, cpu, prev))
+		machine_pick(m, cpu, prev, now);
+	order = (struct order){ .id = m->found };
+	machine_set_idle(m, cpu, !order.id);
+	order.kick = machine_keep_promise(m, cpu, order.id);
+	if (!order.id)
+		return order;
+	t = machine_task(m, order.id);
+	t->state = (t->state | PICKED) & ~CUSTODY;
+	t->cpu = cpu;
+	m->s.tasks.picked[cpu & CPU_MASK] = order.id;
+	order.slice = machine_begin_slice(m, order.id);
+	return order;
+}
+
+static inline void machine_running(struct machine *m, u32 id, u64 now)
+{
+	struct task *t = machine_task(m, id);
+
+	t->since = now;
+	t->state |= ON_CPU;
+}
+
+/* It is off its CPU and received `ran` ns there since machine_running. */
+static inline void machine_stopping(struct machine *m, u32 id, u64 ran, u64 now)
+{
+	struct task *t = machine_task(m, id);
+
+	machine_charge(m, id, ran, now);
+	t->charged -= ran;
+	t->state &= ~ON_CPU;
+	if (machine_has(m, FLOW))
+		flow_task(&m->flow, id)->used += ran;
+}
+
+/* Returns the CPU that is to ask for a dispatch because of it, or NO_CPU. The caller takes it off a CPU that
+ * it may no longer use. */
+static inline u32 machine_set_allowed(struct machine *m, u32 id, const struct allowed *allowed)
+{
+	struct task *t = machine_task(m, id);
+
+	m->allowed[id & POOL_MASK] = *allowed;
+	t->state |= PINNED;
+	return t->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The machine: tasks come to be, become runnable, block and exit. */
+#ifndef DIVVY_MACHINE_LIFECYCLE_H
+#define DIVVY_MACHINE_LIFECYCLE_H
+
+#include "place.h"
+
+/* The bits of the CPUs [from, from + 64) that exist */
+static inline u64 machine_first_cpus(u32 ncpus, u32 from)
+{
+	if (ncpus <= from)
+		return 0;
+	return ncpus - from >= 64 ? ~0ull : (1ull << (ncpus - from)) - 1;
+}
+
+/* Memory is zeroed, parameters are set. Every CPU is idle. */
+static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
+{
+	m->s.tasks.ncpus = ncpus;
+	m->s.tasks.quantum = quantum;
+	m->feasible.p = ncpus;
+	m->groups.p = ncpus;
+	m->idle[0] = machine_first_cpus(ncpus, 0);
+	m->idle[1] = machine_first_cpus(ncpus, 64);
+	m->idle[2] = machine_first_cpus(ncpus, 128);
+	m->idle[3] = machine_first_cpus(ncpus, 192);
+	m->modifiers = modifiers_of(m->modifiers);
+	/* No weight asks for more than a CPU that is the only one: about 500 instructions a switch less. */
+	if (ncpus == 1)
+		m->modifiers &= ~FEASIBLE;
+	flow_init(&m->flow);
+	CALL(init)(&m->s);
+}
+
+/* `process` is the id of the task that stands for its process. */
+static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weight, u64 now)
+{
+	struct task *t = machine_task(m, id);
+
+	t->nominal = weight; /* as asked for: what a parent's threads made of it is not inherited (procfair R3) */
+	t->weight = weight;
+	t->process = process;
+	m->groups.of[id & POOL_MASK] = ROOT;
+	t->charged = 0;
+	t->cpu = NO_CPU;
+	t->state = KNOWN;
+	ENTITLED(m->entitled.task[id & POOL_MASK].service = 0;)
+	if (machine_counts(m, true)) {
+		machine_count_thread(m, id, true, now);
+		machine_readjust(m, now);
+	}
+}
+
+/* It executes a program from now on, from its beginning; 0 is none that is known. */
+static inline void machine_set_program(struct machine *m, u32 id, u64 identity, u64 now)
+{
+	u64 ran = machine_ran(m, id, now);
+
+	if (!machine_has(m, FLOW))
+		return;
+	flow_terminates(&m->flow, id, ran, now);
+	flow_created(&m->flow, id, identity, ran);
+}
+
+/* Not runnable any more: quiescent came first. A task that never ran may still have a program. */
+static inline void machine_exit(struct machine *m, u32 id, u64 now)
+{
+	if (machine_has(m, FLOW))
+		flow_terminates(&m->flow, id, 0, now);
+	if (machine_counts(m, true)) {
+		machine_count_thread(m, id, false, now);
+		machine_readjust(m, now);
+	}
+	machine_task(m, id)->state = 0;
+}
+
+static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why why)
+{
+	struct task *t = machine_task(m, id);
+
+	if (t->state & RUNNABLE)
+		return;
+	if (machine_has(m, FLOW))
+		flow_wakes(&m->flow, id, now);
+	if (machine_counts(m, false))
+		machine_count_thread(m, id, true, now);
+	if (machine_has(m, GROUPS)) {
+		groups_add(&m->groups, id, machine_wanted(m, id));
+		machine_apply_groups(m, now);
+	}
+	if (machine_has(m, FEASIBLE)) {
+		feasible_add(&m->feasible, id, machine_asked(m, id));
+		machine_apply_feasible(m, now);
+		t->weight = feasible_weight(&m->feasible, id);
+	} else {
+		t->weight = machine_asked(m, id);
+	}
+	ENTITLED(entitled_join(&m->entitled, &m->s.tasks, id, now);)
+	t->state |= RUNNABLE | FRESH;
+	m->s.tasks.nrunnable++;
+	CALL(join)(&m->s, id, now, why);
+}
+
+static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum why why)
+{
+	struct task *t = machine_task(m, id);
+
+	if (!(t->state & RUNNABLE))
+		return;
+	machine_settle(m, id, now);
+	if (machine_has(m, FLOW) && why == EXITED)
+		flow_terminates(&m->flow, id, 0, now);
+	else if (machine_has(m, FLOW))
+		flow_blocks(&m->flow, id, now);
+	ENTITLED(entitled_leave(&m->entitled, &m->s.tasks, id, now);)
+	CALL(leave)(&m->s, id, now, why);
+	if (t->state & PICKED)
+		machine_unpick(m, id);
+	t->state &= ~(RUNNABLE | CUSTODY | FRESH);
+	m->s.tasks.nrunnable--;
+	if (machine_has(m, FEASIBLE))
+		feasible_drop(&m->feasible, id);
+	if (machine_has(m, GROUPS))
+		groups_drop(&m->groups, id);
+	if (machine_counts(m, false))
+		machine_count_thread(m, id, false, now);
+	machine_readjust(m, now);
+}
+
+#endif

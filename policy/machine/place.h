@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The machine: which CPU gets which task. Idle CPUs are promised, running tasks preempted, and tasks that were picked where
+ * they cannot run are parked. */
+#ifndef DIVVY_MACHINE_PLACE_H
+#define DIVVY_MACHINE_PLACE_H
+
+#include "weights.h"
+
+/* ---- a slice ends ---- */
+
+static inline void machine_unpick(struct machine *m, u32 id)
+{
+	struct task *t = machine_task(m, id);
+
+	if (t->state & PARKED)
+		ring_remove(&m->parking, &m->parked, id);
+	else if (m->s.tasks.picked[t->cpu & CPU_MASK] == id)
+		m->s.tasks.picked[t->cpu & CPU_MASK] = 0;
+	t->state &= ~(PICKED | PARKED);
+}
+
+/* Its slice is over: back to the policy. */
+static inline void machine_stop(struct machine *m, u32 id, u64 now, enum why why)
+{
+	machine_settle(m, id, now);
+	machine_unpick(m, id);
+	CALL(stop)(&m->s, id, now, why);
+}
+
+/* ---- idle CPUs ---- */
+
+static inline bool machine_is_idle(const struct machine *m, u32 cpu)
+{
+	return m->idle[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
+}
+
+static inline void machine_set_idle(struct machine *m, u32 cpu, u64 idle)
+{
+	u64 *word = &m->idle[(cpu & CPU_MASK) / 64];
+
+	*word = (*word & ~(1ull << (cpu % 64))) | idle << (cpu % 64);
+}
+
+/* An idle CPU where the task may run, into found. */
+static NOINLINE void machine_find_idle(struct machine *m, u32 id)
+{
+	m->found = NO_CPU;
+	while (m->at < m->s.tasks.ncpus && can_loop) {
+		if (machine_is_idle(m, m->at) && machine_may_run(m, id, m->at)) {
+			m->found = m->at;
+			return;
+		}
+		m->at++;
+	}
+}
+
+static inline bool machine_any_idle(const struct machine *m)
+{
+	return m->idle[0] | m->idle[1] | m->idle[2] | m->idle[3];
+}
+
+/* Promises a task an idle CPU, the one where it ran last if that is idle; NO_CPU if there is none. */
+static inline u32 machine_wake_idle(struct machine *m, u32 id)
+{
+	u32 last = machine_task(m, id)->cpu;
+
+	if (!machine_any_idle(m))
+		return NO_CPU;
+	m->found = last;
+	if (last >= m->s.tasks.ncpus || !machine_may_run(m, id, last) || !machine_is_idle(m, last)) {
+		m->at = m->s.tasks.zero;
+		machine_find_idle(m, id);
+		if (m->found == NO_CPU)
+			return NO_CPU;
+	}
+	machine_set_idle(m, m->found, 0);
+	m->promised[m->found & CPU_MASK] = id;
+	return m->found;
+}
+
+/* ---- preemption ---- */
+
+#if HAS(PREEMPTS)
+/* A CPU whose task gives way to one that just joined, into found. Where the slice is to end already, the CPU will
+ * choose anew: of tasks that wake together each takes another. It is the first by number that gives way, not the one
+ * that should most: the contract does not compare running tasks with each other. */
+static NOINLINE void machine_find_preemptible(struct machine *m, u32 woken, u64 now)
+{
+	while (m->at < m->s.tasks.ncpus && can_loop) {
+		u32 running = m->s.tasks.picked[m->at & CPU_MASK];
+
+		if (running && !m->why[m->at & CPU_MASK] && machine_may_run(m, woken, m->at)) {
+			machine_settle(m, running, now);
+			if (CALL(preempts)(&m->s, woken, running, now)) {
+				m->found = m->at;
+				return;
+			}
+		}
+		m->at++;
+	}
+}
+
+static inline u32 machine_preempt(struct machine *m, u32 woken, u64 now)
+{
+	m->at = m->s.tasks.zero;
+	m->found = NO_CPU;
+	machine_find_preemptible(m, woken, now);
+	if (m->found != NO_CPU)
+		m->why[m->found & CPU_MASK] = PREEMPTED;
+	return m->found;
+}
+#else
+static inline u32 machine_preempt(struct machine *m, u32 woken, u64 now)
+{
+	return NO_CPU;
+}
+#endif
+
+/* ---- parked tasks ---- */
+
+static inline void machine_park(struct machine *m, u32 id)
+{
+	ring_push_back(&m->parking, &m->parked, id);
+	machine_task(m, id)->state |= PICKED | PARKED;
+}
+
+/* Whether a CPU can run a task now: it may, and it has it. The task that runs there needs no custody; one that was
+ * picked and taken back before it ran does. */
+static inline bool machine_can_run(struct machine *m, u32 id, u32 cpu, u32 prev)
+{
+	u32 has = id == prev ? CUSTODY | ON_CPU : CUSTODY;
+
+	return machine_may_run(m, id, cpu) && machine_task(m, id)->state & has;
+}
+
+/* The first parked task that this CPU can run, into found. */
+static NOINLINE void machine_find_parked(struct machine *m, u32 cpu, u32 prev)
+{
+	while (m->at && can_loop) {
+		if (machine_can_run(m, m->at, cpu, prev)) {
+			m->found = m->at;
+			return;
+		}
+		m->at = ring_next(&m->parking, m->at);
+		if (m->at == m->parked)
+			return;
+	}
+}
+
+static inline u32 machine_unpark(struct machine *m, u32 cpu, u32 prev)
+{
+	if (!m->parked)
+		return 0;
+	m->at = m->parked;
+	m->found = 0;
+	machine_find_parked(m, cpu, prev);
+	if (m->found)
+		machine_unpick(m, m->found);
+	return m->found;
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The machine: what it keeps, and what its parts share. */
+#ifndef DIVVY_MACHINE_STATE_H
+#define DIVVY_MACHINE_STATE_H
+
+#include "../policy.h"
+#include "../defaults.h"
+#include "../lib/ring.h"
+#include "../lib/threads.h"
+#include "../weight/feasible.h"
+#include "../weight/groups.h"
+#include "../weight/procfair.h"
+#include "../weight/tfps.h"
+#include "../slice/flow.h"
+#ifdef MACHINE_ENTITLED
+#include "../entitled.h"
+#define ENTITLED(call) call
+#else
+#define ENTITLED(call)
+#endif
+
+/* task.state, beside PICKED */
+#define KNOWN 2
+#define RUNNABLE 4
+#define CUSTODY 8 /* the host gave it to us */
+#define PARKED 32
+#define FRESH 64   /* joined, and not yet enqueued since */
+#define PINNED 128 /* allowed[] says where it may run */
+
+#define NO_CPU 0xffffu
+
+/* Modifiers, in the order in which they are applied: to a weight, then to a slice */
+#define MODIFIERS(M) M(PROCFAIR, procfair) M(TFPS, tfps) M(GROUPS, groups) M(FEASIBLE, feasible) M(FLOW, flow)
+#define PROCFAIR 1
+#define TFPS 2
+#define GROUPS 4
+#define FEASIBLE 8
+#define FLOW 16
+
+/* A host that knows before it is loaded which of them are asked for defines MODIFIERS_LOADED: then the verifier sees
+ * nothing of the others. */
+
+struct allowed {
+	u64 word[CPU_WORDS];
+};
+
+struct machine {
+	struct DIVVY_POLICY s;
+	struct procfair procfair;
+	struct tfps tfps;
+	struct threads threads; /* for procfair and tfps */
+	struct groups groups;
+	struct feasible feasible;
+	struct flow flow;
+	u32 modifiers;
+
+	u64 decisions; /* times that the policy was asked */
+	u64 faults;    /* times that it answered against the contract (M4) */
+	u64 idle[CPU_WORDS];
+	struct links parking;
+	u32 parked; /* first in line */
+	u32 found;  /* scratch of the searches below */
+	u32 at;
+	u16 why[MAX_CPUS];      /* why the slice on each CPU ends, if not because it expired */
+	u32 promised[MAX_CPUS]; /* the task for which each CPU was woken */
+	u64 now;
+#ifdef MACHINE_ENTITLED
+	struct entitled entitled;
+#endif
+	struct allowed allowed[POOL];
+};
+
+struct order {
+	u32 id;    /* 0: nothing to run */
+	u32 kick;  /* another CPU that is to ask for a dispatch because of it, or NO_CPU */
+	u64 slice; /* ns */
+};
+
+static inline struct task *machine_task(struct machine *m, u32 id)
+{
+	return &m->s.tasks.task[id & POOL_MASK];
+}
+
+/* Weights of groups are feasible as they are. */
+static inline u32 modifiers_of(u32 asked)
+{
+#ifdef POLICY_MODIFIERS
+	asked |= POLICY_MODIFIERS;
+#endif
+	return asked & GROUPS ? asked & ~FEASIBLE : asked;
+}
+
+static inline bool machine_has(const struct machine *m, u32 modifiers)
+{
+#ifdef MODIFIERS_LOADED
+	modifiers &= modifiers_of(MODIFIERS_LOADED);
+#endif
+	return m->modifiers & modifiers;
+}
+
+static inline bool machine_may_run(const struct machine *m, u32 id, u32 cpu)
+{
+	const struct allowed *a = &m->allowed[id & POOL_MASK];
+
+	if (!(m->s.tasks.task[id & POOL_MASK].state & PINNED))
+		return true;
+	return a->word[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
+}
+
+/* Time as all CPUs see it: a host whose CPUs have clocks of their own passes each reading through here, under
+ * the lock, because policies count on a `now` that does not go back. */
+static inline u64 machine_now(struct machine *m, u64 reading)
+{
+	if (reading > m->now)
+		m->now = reading;
+	return m->now;
+}
+
+#endif

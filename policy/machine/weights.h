@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The machine: service is charged, and weights pass through the modifiers. Include a policy first. */
+#ifndef DIVVY_MACHINE_WEIGHTS_H
+#define DIVVY_MACHINE_WEIGHTS_H
+
+#include "state.h"
+
+/* ns that a task ran since it came on its CPU; 0 if it is on none */
+static inline u64 machine_ran(struct machine *m, u32 id, u64 now)
+{
+	struct task *t = machine_task(m, id);
+
+	return t->state & ON_CPU && (s64)(now - t->since) > 0 ? now - t->since : 0;
+}
+
+/* A run has given the task `ran` ns so far. A slice is charged in full before it ends, and nothing after it: what a
+ * task runs between the dispatch of the next and its own stopping is charged to its next slice. */
+static inline void machine_charge(struct machine *m, u32 id, u64 ran, u64 now)
+{
+	struct task *t = machine_task(m, id);
+	u64 due = ran - t->charged;
+
+	if ((t->state & (PICKED | PARKED)) != PICKED || (s64)due <= 0)
+		return;
+	t->charged += due;
+	CALL(charge)(&m->s, id, due, now);
+}
+
+/* Charge what a running task received until now. */
+static inline void machine_settle(struct machine *m, u32 id, u64 now)
+{
+	struct task *t = machine_task(m, id);
+
+	if (t->state & ON_CPU)
+		machine_charge(m, id, now - t->since, now);
+}
+
+static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
+{
+	struct task *t = machine_task(m, id);
+
+	if (t->weight == w)
+		return;
+	if (t->state & RUNNABLE) {
+		machine_settle(m, id, now);
+		ENTITLED(entitled_reweigh(&m->entitled, &m->s.tasks, id, w, now);)
+		CALL(reweigh)(&m->s, id, w, now);
+	}
+	t->weight = w;
+}
+
+/* The owner by which its threads are counted: its process, or if asked for its group, if it is in one */
+static inline u32 machine_owner(struct machine *m, u32 id)
+{
+	s64 by_group = machine_has(m, TFPS) ? m->tfps.param.group : m->procfair.param.group;
+	u32 group = m->groups.of[id & POOL_MASK] & GROUP_MASK;
+
+	return by_group && group ? POOL + group : machine_task(m, id)->process;
+}
+
+/* A task's weight among the members of its group, or without groups before readjustment. Both of these divide by the same
+ * number: with both, tfps does (groups R4). */
+static inline u64 machine_wanted(struct machine *m, u32 id)
+{
+	u64 nominal = machine_task(m, id)->nominal;
+
+	if (machine_has(m, TFPS))
+		return tfps_weight(nominal, threads_of(&m->threads, machine_owner(m, id)), m->s.tasks.ncpus);
+	if (machine_has(m, PROCFAIR))
+		return procfair_weight(nominal, threads_of(&m->threads, machine_owner(m, id)));
+	return nominal;
+}
+
+/* A task's weight before readjustment */
+static inline u64 machine_asked(struct machine *m, u32 id)
+{
+	return machine_has(m, GROUPS) ? m->groups.phi[id & POOL_MASK] : machine_wanted(m, id);
+}
+
+/* Its weight before readjustment may have changed. Inlined, as calls are deep below: at most 8 frames in BPF. */
+static inline __attribute__((always_inline)) void machine_reask(struct machine *m, u32 id, u64 now)
+{
+	if (!machine_has(m, FEASIBLE)) {
+		machine_reweigh(m, id, machine_asked(m, id), now);
+	} else if (machine_task(m, id)->state & RUNNABLE) {
+		feasible_drop(&m->feasible, id);
+		feasible_add(&m->feasible, id, machine_asked(m, id));
+		if (!m->feasible.infeasible[id & POOL_MASK])
+			machine_reweigh(m, id, m->feasible.phi[id & POOL_MASK], now);
+	}
+}
+
+/* Its wanted weight may have changed. In a group, others' weights do as well, when all are worked out. */
+static inline void machine_rewant(struct machine *m, u32 id, u64 now)
+{
+	if (!machine_has(m, GROUPS))
+		machine_reask(m, id, now);
+	else if (machine_task(m, id)->state & RUNNABLE)
+		groups_want(&m->groups, id, machine_wanted(m, id));
+}
+
+static NOINLINE void machine_rewant_threads(struct machine *m, u32 owner, u64 now)
+{
+	u32 first = m->threads.first[owner & OWNER_MASK];
+
+	m->at = first;
+	while (m->at && can_loop) {
+		machine_rewant(m, m->at, now);
+		m->at = ring_next(&m->threads.members, m->at);
+		if (m->at == first)
+			m->at = 0;
+	}
+}
+
+/* The own threads of the group that is looked at */
+static NOINLINE void machine_reweigh_group(struct machine *m, u64 now)
+{
+	struct group *g = groups_at(&m->groups);
+
+	m->at = g->first;
+	while (m->at && can_loop) {
+		u64 w = groups_weight(&m->groups, groups_at(&m->groups), m->at);
+
+		if (m->groups.phi[m->at & POOL_MASK] != w) {
+			m->groups.phi[m->at & POOL_MASK] = w;
+			machine_reask(m, m->at, now);
+		}
+		m->at = ring_next(&m->groups.threads, m->at);
+		if (m->at == groups_at(&m->groups)->first)
+			m->at = 0;
+	}
+}
+
+static NOINLINE void machine_reweigh_groups(struct machine *m, u64 now)
+{
+	while (m->groups.walking && can_loop) {
+		if (m->groups.down) {
+			groups_share(&m->groups);
+			groups_compare(&m->groups);
+		}
+		if (m->groups.down && m->groups.changed) {
+			machine_reweigh_group(m, now);
+			groups_give(&m->groups);
+		}
+		groups_next(&m->groups);
+	}
+}
+
+/* Inlined for the same reason */
+static inline __attribute__((always_inline)) void machine_apply_groups(struct machine *m, u64 now)
+{
+	groups_start(&m->groups);
+	machine_reweigh_groups(m, now);
+}
+
+static NOINLINE void machine_reweigh_former(struct machine *m, u64 now)
+{
+	while (m->at < m->feasible.was && can_loop) {
+		u32 id = m->feasible.old[m->at & CPU_MASK];
+
+		if (machine_task(m, id)->state & RUNNABLE)
+			machine_reweigh(m, id, feasible_weight(&m->feasible, id), now);
+		m->at++;
+	}
+}
+
+static NOINLINE void machine_reweigh_infeasible(struct machine *m, u64 now)
+{
+	while (m->at < m->feasible.i && can_loop) {
+		u32 id = m->feasible.set[m->at & CPU_MASK];
+
+		machine_reweigh(m, id, m->feasible.cap, now);
+		m->at++;
+	}
+}
+
+static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
+{
+	if (feasible_stays(&m->feasible))
+		return;
+	feasible_readjust(&m->feasible);
+	m->at = m->s.tasks.zero;
+	machine_reweigh_former(m, now);
+	m->at = m->s.tasks.zero;
+	machine_reweigh_infeasible(m, now);
+}
+
+/* The set of runnable tasks or a wanted weight changed. */
+static inline void machine_readjust(struct machine *m, u64 now)
+{
+	if (machine_has(m, GROUPS))
+		machine_apply_groups(m, now);
+	if (machine_has(m, FEASIBLE))
+		machine_apply_feasible(m, now);
+}
+
+static inline void machine_count_thread(struct machine *m, u32 id, bool in, u64 now)
+{
+	u32 owner = machine_owner(m, id);
+
+	if (in)
+		threads_add(&m->threads, owner, id);
+	else
+		threads_drop(&m->threads, owner, id);
+	machine_rewant_threads(m, owner, now);
+}
+
+/* Whether threads are counted, from their creation to their end or while they are runnable */
+static inline bool machine_counts(const struct machine *m, bool all)
+{
+	s64 counts_all = machine_has(m, TFPS) ? m->tfps.param.all : m->procfair.param.all;
+
+	return machine_has(m, PROCFAIR | TFPS) && !!counts_all == all;
+}
+
+/* ---- weights, processes and groups change ---- */
+
+static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
+{
+	machine_task(m, id)->nominal = weight;
+	machine_rewant(m, id, now);
+	machine_readjust(m, now);
+}
+
+/* Whether it is one of the threads that are counted now */
+static inline bool machine_is_counted(struct machine *m, u32 id)
+{
+	return machine_counts(m, true) || (machine_counts(m, false) && machine_task(m, id)->state & RUNNABLE);
+}
+
+/* From now on it is a thread of another process. */
+static inline void machine_set_process(struct machine *m, u32 id, u32 process, u64 now)
+{
+	if (machine_is_counted(m, id))
+		machine_count_thread(m, id, false, now);
+	machine_task(m, id)->process = process;
+	if (machine_is_counted(m, id))
+		machine_count_thread(m, id, true, now);
+	machine_rewant(m, id, now);
+	machine_readjust(m, now);
+}
+
+/* A group comes to be, below MAX_GROUPS and not ROOT, or has another weight; or, while no task in it is runnable, another
+ * parent, which is not below it. */
+static inline void machine_set_group(struct machine *m, u32 group, u32 parent, u64 weight, u64 now)
+{
+	groups_set(&m->groups, group, parent, weight);
+	machine_readjust(m, now);
+}
+
+/* From now on it is in another group, or in none (ROOT). */
+static inline void machine_enter_group(struct machine *m, u32 id, u32 group, u64 now)
+{
+	bool member = machine_has(m, GROUPS) && machine_task(m, id)->state & RUNNABLE;
+
+	if (machine_is_counted(m, id))
+		machine_count_thread(m, id, false, now);
+	if (member)
+		groups_drop(&m->groups, id);
+	m->groups.of[id & POOL_MASK] = group;
+	if (member)
+		groups_add(&m->groups, id, machine_wanted(m, id));
+	if (machine_is_counted(m, id))
+		machine_count_thread(m, id, true, now);
+	machine_rewant(m, id, now);
+	machine_readjust(m, now);
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* groups: the tree of groups, and threads and groups that become members of one, or no longer are. */
+#ifndef DIVVY_GROUPS_MEMBERS_H
+#define DIVVY_GROUPS_MEMBERS_H
+
+#include "../../base.h"
+#include "../../lib/ring.h"
+
+#define GROUPS_PARAMS(P)
+
+#define MAX_GROUPS (POOL < 4096u ? POOL : 4096u)
+#define GROUP_MASK (MAX_GROUPS - 1)
+#define ROOT 0u
+#define BUDGET_SHIFT 8 /* fractional bits of budgets */
+
+struct group {
+	u32 parent;
+	u32 first; /* its own runnable threads, a ring */
+	u32 child; /* active groups in it, a list */
+	u32 next;  /* in its parent's list, 0 at the end */
+	u32 prev;
+	u32 k;      /* runnable threads in it, at any depth; active if there are any */
+	u64 weight; /* as a member of its parent */
+	u64 sum;    /* weights of its own runnable threads and of the active groups in it */
+	u64 heavy;  /* no member asks for a greater weight than this, for each of its threads */
+	u64 budget; /* 2^-8: what its members share */
+	u64 factor; /* a member's budget is its weight * factor >> shift, if it is not full */
+	u32 shift;
+	u32 nfull;    /* members that are full, when it was last divided */
+	u64 cpu;      /* one CPU, then */
+	bool full;    /* has a CPU for each of its threads */
+	bool dirty;   /* its members or their weights changed since */
+	bool touched; /* a member's k did, at any depth */
+};
+
+struct groups {
+	PARAMS(GROUPS_PARAMS);
+	struct links threads;
+	struct group group[MAX_GROUPS];
+	u32 of[POOL];     /* the group of each task */
+	u64 wanted[POOL]; /* its weight in there */
+	u64 phi[POOL];    /* its effective weight */
+	bool full[POOL];  /* it has a CPU */
+	u32 p;            /* P, CPUs */
+	u64 cpu;          /* 2^-8: the weight that stands for one CPU */
+
+	/* Scratch */
+	u32 at; /* the group that is looked at */
+	bool walking;
+	bool down;   /* at a group for the first time, coming from above */
+	u64 changed; /* not 0: a member's part may have */
+	u64 deeper;  /* not 0: groups in it are to be looked at */
+	u64 factor;  /* those of the group that is looked at, from now on */
+	u32 shift;
+	u64 left; /* budget that is left for members that are not full */
+	u64 rest; /* sum of their weights */
+	u64 c;    /* one CPU, as `left` is counted */
+	u64 heavy;
+	u32 nfull;
+	bool first_pass;
+	bool found;
+};
+
+static inline struct group *groups_at(struct groups *s)
+{
+	return &s->group[s->at & GROUP_MASK];
+}
+
+/* ---- membership ---- */
+
+static inline u64 groups_for_each(const struct group *g)
+{
+	return g->weight / (g->k ? g->k : 1) + 1;
+}
+
+static inline void groups_expect(struct group *g, u64 weight)
+{
+	if (g->heavy < weight)
+		g->heavy = weight;
+}
+
+/* It has runnable threads now: a member of its parent. */
+static inline void groups_link(struct groups *s, struct group *g, u32 id)
+{
+	struct group *parent = &s->group[g->parent & GROUP_MASK];
+
+	g->next = parent->child;
+	g->prev = 0;
+	s->group[parent->child & GROUP_MASK].prev = id;
+	parent->child = id;
+	parent->sum += g->weight;
+	parent->dirty = true;
+	g->dirty = true;
+	g->full = false;
+}
+
+static inline void groups_unlink(struct groups *s, struct group *g)
+{
+	struct group *parent = &s->group[g->parent & GROUP_MASK];
+
+	if (g->prev)
+		s->group[g->prev & GROUP_MASK].next = g->next;
+	else
+		parent->child = g->next;
+	s->group[g->next & GROUP_MASK].prev = g->prev; /* the root's, at the end, means nothing */
+	parent->sum -= g->weight;
+	parent->dirty = true;
+}
+
+/* Up from a group whose threads became `by` more; 0 to say that something in there changed. */
+static NOINLINE void groups_climb(struct groups *s, s64 by)
+{
+	while (can_loop) {
+		struct group *g = groups_at(s);
+		u32 before = g->k;
+
+		g->k += by;
+		g->touched = true;
+		if (s->at == ROOT)
+			return;
+		if (!before && g->k)
+			groups_link(s, g, s->at);
+		else if (before && !g->k)
+			groups_unlink(s, g);
+		groups_expect(&s->group[g->parent & GROUP_MASK], groups_for_each(g));
+		s->at = g->parent;
+	}
+}
+
+static inline void groups_add(struct groups *s, u32 id, u64 weight)
+{
+	struct group *g;
+
+	s->at = s->of[id & POOL_MASK];
+	g = groups_at(s);
+	s->wanted[id & POOL_MASK] = weight;
+	s->full[id & POOL_MASK] = false;
+	s->phi[id & POOL_MASK] = 0;
+	ring_push_back(&s->threads, &g->first, id);
+	g->sum += weight;
+	g->dirty = true;
+	groups_expect(g, weight);
+	groups_climb(s, 1);
+}
+
+static inline void groups_drop(struct groups *s, u32 id)
+{
+	struct group *g;
+
+	s->at = s->of[id & POOL_MASK];
+	g = groups_at(s);
+	ring_remove(&s->threads, &g->first, id);
+	g->sum -= s->wanted[id & POOL_MASK];
+	g->dirty = true;
+	groups_climb(s, -1);
+}
+
+/* Another weight of a runnable task */
+static inline void groups_want(struct groups *s, u32 id, u64 weight)
+{
+	struct group *g;
+
+	if (s->wanted[id & POOL_MASK] == weight)
+		return;
+	s->at = s->of[id & POOL_MASK];
+	g = groups_at(s);
+	g->sum += weight - s->wanted[id & POOL_MASK];
+	s->wanted[id & POOL_MASK] = weight;
+	g->dirty = true;
+	groups_expect(g, weight);
+	groups_climb(s, 0);
+}
+
+/* A group comes to be, or has another weight. Its parent is another one only while it has no runnable threads. */
+static inline void groups_set(struct groups *s, u32 id, u32 parent, u64 weight)
+{
+	struct group *g = &s->group[id & GROUP_MASK];
+
+	if (!g->k)
+		g->parent = parent;
+	else
+		s->group[g->parent & GROUP_MASK].sum += weight - g->weight;
+	g->weight = weight;
+	if (!g->k)
+		return;
+	s->group[g->parent & GROUP_MASK].dirty = true;
+	s->at = id;
+	groups_climb(s, 0);
+}
+
+#endif

@@ -1,0 +1,99 @@
+//! A schedule as the events that a kernel would have recorded.
+
+use divvy_results::schedule::{NICE_0, Schedule, Slice, State};
+
+use crate::event::{Comm, Context, Event, Kind, TaskRef};
+
+/// In which order events of one time are written. Who is woken is woken before it runs; who goes from one CPU to another
+/// has left before it comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Wake,
+    Leave,
+    Enter,
+}
+
+/// The events of a schedule, in order of time.
+pub fn events(schedule: &Schedule) -> Vec<Event> {
+    Events { schedule }.all()
+}
+
+struct Events<'a> {
+    schedule: &'a Schedule,
+}
+
+impl Events<'_> {
+    fn all(&self) -> Vec<Event> {
+        let mut events: Vec<(u64, Rank, Event)> = Vec::new();
+        for (cpu, runs) in self.schedule.cpus.iter().enumerate() {
+            let mut switch = |t_ns, rank, prev: Option<&Slice>, next: Option<u32>| {
+                let state = prev.map_or(State::Runnable, |run| run.left);
+                let prev = self.task(prev.map(|run| run.task), cpu);
+                let context = self.context(prev.tid, false);
+                let kind = Kind::Switch { prev, state, next: self.task(next, cpu) };
+                events.push((t_ns, rank, Event { t_ns, cpu: cpu as u32, context, kind }));
+            };
+            let mut former: Option<&Slice> = None;
+            for run in runs {
+                let meets = former.filter(|last| last.to_ns == run.from_ns && last.task != run.task);
+                match (former, meets) {
+                    // Both at once, unless it comes from another CPU just then.
+                    (_, Some(last)) if !self.leaves(run.task, run.from_ns) => {
+                        switch(run.from_ns, Rank::Leave, Some(last), Some(run.task));
+                    }
+                    (Some(last), _) => {
+                        switch(last.to_ns, Rank::Leave, Some(last), None);
+                        switch(run.from_ns, Rank::Enter, None, Some(run.task));
+                    }
+                    (None, _) => switch(run.from_ns, Rank::Enter, None, Some(run.task)),
+                }
+                former = Some(run);
+            }
+            if let Some(last) = former {
+                switch(last.to_ns, Rank::Leave, Some(last), None);
+            }
+        }
+        for wake in &self.schedule.wakes {
+            let cpu = wake.by.unwrap_or(0);
+            let context = self.context(self.current(cpu, wake.at_ns), wake.by.is_none());
+            let task = self.task(Some(wake.task), 0);
+            let kind = if wake.is_new { Kind::WokenNew { task } } else { Kind::Waking { task } };
+            events.push((wake.at_ns, Rank::Wake, Event { t_ns: wake.at_ns, cpu, context, kind }));
+        }
+        events.sort_by_key(|&(t_ns, rank, _)| (t_ns, rank));
+        events.into_iter().map(|(_, _, event)| event).collect()
+    }
+
+    /// Whether a thread leaves a CPU at this time.
+    fn leaves(&self, task: u32, at_ns: u64) -> bool {
+        self.schedule.cpus.iter().any(|runs| {
+            let at = runs.partition_point(|run| run.to_ns < at_ns);
+            runs[at..].iter().take_while(|run| run.to_ns == at_ns).any(|run| run.task == task)
+        })
+    }
+
+    /// Who is on a CPU just before what happens at this time; 0 is idle.
+    fn current(&self, cpu: u32, at_ns: u64) -> i32 {
+        let Some(runs) = self.schedule.cpus.get(cpu as usize) else { return 0 };
+        let at = runs.partition_point(|run| run.to_ns < at_ns);
+        let run = runs.get(at).filter(|run| run.from_ns < at_ns);
+        run.map_or(0, |run| self.schedule.tasks[run.task as usize].tid)
+    }
+
+    fn context(&self, tid: i32, interrupt: bool) -> Context {
+        Context { tid, process: -1, interrupt: Some(interrupt) }
+    }
+
+    fn task(&self, task: Option<u32>, cpu: usize) -> TaskRef {
+        match task.map(|index| &self.schedule.tasks[index as usize]) {
+            Some(t) => TaskRef { tid: t.tid, comm: comm(&t.name), prio: Some(t.prio) },
+            None => TaskRef { tid: 0, comm: comm(&format!("swapper/{cpu}")), prio: Some(NICE_0) },
+        }
+    }
+}
+
+/// Cut where a character ends, so that it stays text.
+fn comm(name: &str) -> Comm {
+    let end = (0..=name.len().min(15)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+    Comm::new(&name.as_bytes()[..end])
+}
