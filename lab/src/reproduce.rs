@@ -7,6 +7,7 @@ use crate::catalog::Figure;
 use crate::claim::{Claim, Value, Verdict, meets};
 use crate::expected::{Row, Table};
 use divvy_pages::plot::Plot;
+use divvy_policy::{Failure, FailureKind};
 use divvy_results::progress::StepProgress;
 
 /// How to run a figure.
@@ -112,6 +113,12 @@ fn judge(row: Row, measured: Value, small: bool) -> Claim {
         verdict,
         foreseen: row.reproduces,
         analysis: row.analysis,
+    }
+}
+
+impl Failure for LabError {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Failed
     }
 }
 

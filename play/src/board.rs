@@ -42,7 +42,7 @@ pub type Failure = String;
 
 /// A request to start the instances of a task that one fork or arrival starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct StartRequest {
     /// Index of the task.
     pub class: usize,
     /// Since when they are due, in ns of the run.
@@ -337,7 +337,7 @@ impl Board {
     }
 
     /// Asks a nursery for the `count` instances of a fork.
-    pub fn request(&self, nursery: usize, request: Request, count: u32) -> Result<(), Failure> {
+    pub fn request(&self, nursery: usize, request: StartRequest, count: u32) -> Result<(), Failure> {
         let held = self.hold();
         self.expect_held(count)?;
         if let Some(cell) = take(&self.cells.free[0], &self.cells.next) {
@@ -351,13 +351,13 @@ impl Board {
     }
 
     /// The oldest request to a nursery.
-    pub fn take_request(&self, nursery: usize) -> Option<Request> {
+    pub fn take_request(&self, nursery: usize) -> Option<StartRequest> {
         let _held = self.hold();
         let cell = self.requests.pop(nursery, &self.cells.next)?;
         let class = self.cells.class[cell as usize].load(Relaxed) as usize;
         let due_ns = self.cells.due_ns[cell as usize].load(Relaxed);
         free(&self.cells.free[0], &self.cells.next, cell);
-        Some(Request { class, due_ns })
+        Some(StartRequest { class, due_ns })
     }
 
     /// A slot for an expected instance. There is one for each.

@@ -1,5 +1,6 @@
 //! Why a workload could not be played.
 
+use divvy_policy::{Failure, FailureKind};
 use thiserror::Error;
 
 /// Why a workload could not be played, or not to its end.
@@ -14,4 +15,14 @@ pub enum PlayError {
     /// The run broke off.
     #[error("{0}")]
     Broken(String),
+}
+
+impl Failure for PlayError {
+    fn kind(&self) -> FailureKind {
+        match self {
+            PlayError::Machine(_) => FailureKind::Missing,
+            PlayError::Workload(_) => FailureKind::BadInput,
+            PlayError::Broken(_) => FailureKind::Failed,
+        }
+    }
 }

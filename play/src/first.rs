@@ -12,7 +12,7 @@ use super::cpus;
 use super::error::PlayError;
 use super::life::{Birth, Stage};
 use super::nursery::Nursery;
-use super::plan::{FIRST, Plan};
+use super::plan::{FIRST, PlayPlan};
 use super::process::{cannot_start, die_with, single, threaded};
 use super::record::{Log, Told};
 use super::sys::{self, PANICKED, SingleThreaded};
@@ -54,7 +54,7 @@ impl Drop for Children {
 }
 
 /// Runs the plan once.
-pub fn run(plan: &Plan, most: u32, progress: &dyn Progress) -> Result<Outcome, PlayError> {
+pub fn run(plan: &PlayPlan, most: u32, progress: &dyn Progress) -> Result<Outcome, PlayError> {
     let single = SingleThreaded::check().ok_or_else(|| {
         PlayError::Broken("a workload is played by processes without other threads only".to_owned())
     })?;

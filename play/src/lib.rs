@@ -40,7 +40,7 @@ pub use weight::{ByNice, Scale, SetWeight};
 
 use burn::Speed;
 use first::Outcome;
-use plan::Plan;
+use plan::PlayPlan;
 
 /// How to play a workload.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ pub fn play(
 ) -> Result<Played, PlayError> {
     let cpus = cpus::choose(workload.cpus)?;
     let mut notes: Vec<String> = set_weight.prepare(workload)?.into_iter().collect();
-    let mut plan = Plan {
+    let mut plan = PlayPlan {
         workload,
         programs: workload.tasks.iter().map(|task| Program::new(&task.program)).collect(),
         seed: options.seed,
@@ -82,7 +82,7 @@ pub fn play(
         cpus,
         speed: Speed::measure(),
         set_weight,
-        processes: Plan::processes_of(workload),
+        processes: PlayPlan::processes_of(workload),
     };
     check_size(&plan, options.max_threads)?;
     let mut runs = Vec::new();
@@ -107,7 +107,7 @@ pub fn play(
     Ok(Played { report, notes })
 }
 
-fn check_size(plan: &Plan, most: u32) -> Result<(), PlayError> {
+fn check_size(plan: &PlayPlan, most: u32) -> Result<(), PlayError> {
     let tasks: u64 = (0..plan.workload.tasks.len()).map(|class| u64::from(plan.initial(class))).sum();
     if tasks <= most.into() {
         return Ok(());

@@ -13,11 +13,11 @@ use divvy_workload::program::{Op, Position};
 use divvy_workload::{Arrivals, Purpose, Stream, instance, stream};
 use rustix::thread::{gettid, sched_yield, set_current_timer_slack, set_name};
 
-use super::board::{Board, Failure, Request};
+use super::board::{Board, Failure, StartRequest};
 use super::burn::{Speed, Stamp, burn};
 use super::clock;
 use super::cpus;
-use super::plan::Plan;
+use super::plan::PlayPlan;
 use super::record::Log;
 use super::sys::thread_switches;
 
@@ -42,7 +42,7 @@ pub struct Birth {
 /// What all instances share.
 #[derive(Clone, Copy)]
 pub struct Stage<'a> {
-    pub plan: &'a Plan<'a>,
+    pub plan: &'a PlayPlan<'a>,
     pub board: &'a Board,
     pub log: &'a Log,
 }
@@ -243,7 +243,7 @@ impl<'a> Instance<'a> {
                 }
             }
             Op::Fork(class) => {
-                let request = Request { class, due_ns: self.now() };
+                let request = StartRequest { class, due_ns: self.now() };
                 board.request(plan.nursery(class), request, plan.workload.tasks[class].count)?;
             }
             Op::Yield => {

@@ -1,7 +1,7 @@
 //! Starting instances: those that are there from the beginning, those that arrive, and those that others fork.
 //!
 //! Each process that has a name starts its own threads; the first process forks the others, one for each instance.
-//! Who starts what is settled by [`Plan::nursery`], so instances are numbered in one place, as in the simulation.
+//! Who starts what is settled by [`PlayPlan::nursery`], so instances are numbered in one place, as in the simulation.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -10,7 +10,7 @@ use super::weight::SetWeight;
 pub const FIRST: usize = 0;
 
 /// A run, planned. It does not change.
-pub struct Plan<'a> {
+pub struct PlayPlan<'a> {
     pub workload: &'a Workload,
     /// One a task.
     pub programs: Vec<Program>,
@@ -24,7 +24,7 @@ pub struct Plan<'a> {
     pub processes: Vec<&'a str>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> PlayPlan<'a> {
     /// Who starts the instances of a task: the process that they are threads of, or the first.
     pub fn nursery(&self, class: usize) -> usize {
         let process = self.workload.tasks[class].process.as_deref();

@@ -1,9 +1,9 @@
-//! What a machine is made of: a policy, its modifiers, the values of their parameters, and the CPUs.
+//! The configuration of a machine: a policy, its modifiers, the values of their parameters, and the CPUs.
 
 use crate::kind::{Failure, FailureKind};
 use crate::spec::{Part, Spec};
 
-/// What a [`Machine`](crate::Machine) is made of.
+/// The configuration of a [`Machine`](crate::Machine).
 ///
 /// ```
 /// use divvy_policy::{Machine, MachineConfig, spec};

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use divvy_kernel::load::{self, End, Grouping, Interval, LoadError, Options, Watch};
+use divvy_kernel::load::{self, End, Grouping, LoadError, Options, Period, Watch};
 use divvy_policy::spec;
 
 use crate::args::{LoadArgs, LoadFormat, SchedulerArgs};
@@ -71,7 +71,7 @@ struct Screen {
 }
 
 impl Screen {
-    fn show(&mut self, interval: &Interval, is_total: bool) {
+    fn show(&mut self, interval: &Period, is_total: bool) {
         let text = match self.format {
             LoadFormat::Table => Ok(live::table(interval, is_total, self.output.columns(None))),
             LoadFormat::Json => live::json(interval, is_total),
@@ -88,14 +88,14 @@ impl Watch for Screen {
         self.output.note(text);
     }
 
-    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+    fn interval(&mut self, interval: &Period) -> ControlFlow<()> {
         if !self.output.is_quiet() {
             self.show(interval, false);
         }
         if self.failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn total(&mut self, total: &Interval) {
+    fn total(&mut self, total: &Period) {
         if self.failed.is_none() {
             self.show(total, true);
         }

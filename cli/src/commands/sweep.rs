@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use divvy_sim::run::Options;
-use divvy_sweep::{Finished, Plan, Request, Row, TableError, Vary, table};
+use divvy_sweep::{Finished, Plan, Row, SweepOptions, TableError, Vary, table};
 use divvy_workload::Workload;
 
 use super::common;
@@ -126,7 +126,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
         quantum_ns: args.machine.quantum,
         ..Options::default()
     };
-    let request = Request {
+    let request = SweepOptions {
         text: &text,
         file: &path.display().to_string(),
         specs: &specs,

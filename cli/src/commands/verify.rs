@@ -179,7 +179,9 @@ fn event_json(told: &Told) -> Value {
         "kind": told.event.name(),
     });
     let arguments = match told.event {
-        Event::New { task, process, weight } => json!({ "task": task, "process": process, "weight": weight }),
+        Event::New { task, process, weight } => {
+            json!({ "task": task, "process": process, "weight": weight.fixed() })
+        }
         Event::Runnable { task, is_new } => json!({ "task": task, "is_new": is_new }),
         Event::Quiescent { task, exits } => json!({ "task": task, "exits": exits }),
         Event::Exit { task }
@@ -190,11 +192,11 @@ fn event_json(told: &Told) -> Value {
         }
         Event::Stopping { task, ran_ns } => json!({ "task": task, "ran_ns": ran_ns }),
         Event::Dispatch { cpu } | Event::Yield { cpu } => json!({ "cpu": cpu }),
-        Event::SetWeight { task, weight } => json!({ "task": task, "weight": weight }),
+        Event::SetWeight { task, weight } => json!({ "task": task, "weight": weight.fixed() }),
         Event::SetAllowed { task, mask } => json!({ "task": task, "mask": mask }),
         Event::SetProcess { task, process } => json!({ "task": task, "process": process }),
         Event::SetGroup { group, parent, weight } => {
-            json!({ "group": group, "parent": parent, "weight": weight })
+            json!({ "group": group, "parent": parent, "weight": weight.fixed() })
         }
         Event::EnterGroup { task, group } => json!({ "task": task, "group": group }),
         // Identities are beyond what JSON numbers are exact for.

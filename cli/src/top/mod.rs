@@ -14,7 +14,7 @@ mod users;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use divvy_kernel::load::{self, AskError, Interval, Viewer};
+use divvy_kernel::load::{self, AskError, Period, Viewer};
 
 use crate::args::TopFormat;
 use crate::output::Output;
@@ -62,7 +62,7 @@ impl Show {
     }
 
     /// Those of an interval that are to be printed.
-    fn rows(&self, interval: &Interval) -> Vec<Row> {
+    fn rows(&self, interval: &Period) -> Vec<Row> {
         let mut rows = rows::rows(interval, self.by, &self.users);
         rows.retain(|row| row.is_active() && row.has(&self.filter));
         rows::sort(&mut rows, self.sort, false);
@@ -75,7 +75,7 @@ impl Show {
 #[derive(Clone, Debug)]
 pub struct Sight {
     pub policy: String,
-    pub interval: Interval,
+    pub interval: Period,
 }
 
 /// The scheduler that was looked at is there no more.

@@ -77,11 +77,11 @@ fn tokens_are_kept_in_order_and_not_without_end() {
 fn the_limit_counts_who_is_alive_and_who_is_to_come() {
     let board = board(2);
     let s = slots(&board, 1);
-    board.request(1, Request { class: 0, due_ns: 5 }, 1).expect("room");
-    let full = board.request(1, Request { class: 0, due_ns: 6 }, 1).expect_err("full");
+    board.request(1, StartRequest { class: 0, due_ns: 5 }, 1).expect("room");
+    let full = board.request(1, StartRequest { class: 0, due_ns: 6 }, 1).expect_err("full");
     assert!(full.contains("more than 2 tasks"), "{full}");
     assert_eq!(board.take_request(0), None);
-    assert_eq!(board.take_request(1), Some(Request { class: 0, due_ns: 5 }));
+    assert_eq!(board.take_request(1), Some(StartRequest { class: 0, due_ns: 5 }));
     board.leave(s[0], 0);
     assert!(!board.is_deserted(), "one is to come");
     board.forgo(1);

@@ -116,7 +116,12 @@ impl Engine<'_> {
         let Some((from_ns, job)) = t.end_job(now) else { return };
         let row = t.row();
         self.accounts.job(row, job, t.job_counts, now);
-        self.notifier.tell(Observation::JobDone(JobDone { row, from_ns, to_ns: now, service_ns: job.service_ns }));
+        self.notifier.tell(Observation::JobDone(JobDone {
+            row,
+            from_ns,
+            to_ns: now,
+            service_ns: job.service_ns,
+        }));
     }
 
     pub(super) fn sleep(&mut self, task: TaskId, wake_ns: u64, ends_job: bool) -> Outcome {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use divvy_policy::units::parse_duration;
 use divvy_policy::Weight;
+use divvy_policy::units::parse_duration;
 
 use super::super::rows::{self, By, Column, Key, Row};
 use super::super::{Show, Sight};
