@@ -8,7 +8,7 @@ use crate::spec::{Part, Spec};
 /// ```
 /// use divvy_policy::{Machine, MachineConfig, spec};
 ///
-/// let spec = spec::parse("sfq:quantum=2ms+procfair", divvy_policy::all())?;
+/// let spec = spec::parse("sfq+procfair", divvy_policy::all())?;
 /// let machine = Machine::new(&MachineConfig::from_spec(&spec, 4, 1_000_000)?)?;
 /// assert_eq!(machine.decisions(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
