@@ -23,68 +23,41 @@ use std::fmt;
 
 use divvy_policy::nearest;
 use divvy_policy::quantity;
+use divvy_results::measure::{QUANTITIES, Source, Statistic, Unit};
 use divvy_results::report::{Report, Run, TaskResult};
 
-use divvy_results::measure::{QUANTITIES, Quantity, Source, Statistic, Unit};
-
+mod claim;
 mod parse;
 #[cfg(test)]
 mod tests;
 
-/// A claim about every run of a report.
-#[derive(Clone, Debug)]
-pub struct Claim {
-    text: String,
-    left: Side,
-    op: Op,
-    right: Side,
-}
+pub use claim::{Claim, ClaimError};
+use claim::{Measure, Name, Op, Side};
 
-#[derive(Clone, Debug)]
-enum Side {
-    Number(f64),
-    Measure { factor: f64, measure: Measure },
-}
+/// The claims of `--assert`.
+pub struct Claims(Vec<Claim>);
 
-#[derive(Clone, Debug)]
-struct Measure {
-    /// As written, for messages.
-    text: String,
-    quantity: &'static Quantity,
-    /// Absent for a number a run, and for one task's number.
-    statistic: Option<Statistic>,
-    task: Option<Name>,
-    process: Option<Name>,
-    policy: Option<Name>,
-}
+impl Claims {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// If one does not follow the grammar.
+    pub fn parse(texts: &[String]) -> Result<Self, ClaimError> {
+        texts.iter().map(|text| Claim::parse(text)).collect::<Result<_, _>>().map(Self)
+    }
 
-/// A name of something in the report, and where in the claim it stands.
-#[derive(Clone, Debug)]
-struct Name {
-    text: String,
-    column: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Op {
-    Less,
-    AtMost,
-    Greater,
-    AtLeast,
-    Equal,
-    Unequal,
-}
-
-/// Why a claim says nothing about a report: it does not read, or names what is not there.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--assert '{}', column {column}: {message}", text.escape_debug())]
-pub struct ClaimError {
-    /// The claim as given.
-    pub text: String,
-    /// Counted in characters from 1.
-    pub column: usize,
-    /// What is wrong, and what to write instead.
-    pub message: String,
+    /// Fails with [`NotMet`] if some runs do not meet them.
+    ///
+    /// # Errors
+    /// Also if a claim names a policy, process or task that the report does not have.
+    pub fn check(&self, report: &Report) -> anyhow::Result<()> {
+        let failures: Result<Vec<_>, ClaimError> =
+            self.0.iter().filter_map(|claim| claim.check(report).transpose()).collect();
+        match failures? {
+            failures if failures.is_empty() => Ok(()),
+            failures => Err(NotMet { failures }.into()),
+        }
+    }
 }
 
 /// A claim that some runs do not meet.
@@ -218,18 +191,6 @@ impl Claim {
     }
 }
 
-impl Measure {
-    /// A number of samples is a count, whatever is sampled.
-    fn unit(&self) -> Unit {
-        if self.statistic == Some(Statistic::Count) { Unit::Count } else { self.quantity.unit }
-    }
-
-    /// Whether it is about some of a run's tasks.
-    fn is_narrowed(&self) -> bool {
-        self.task.is_some() || self.process.is_some()
-    }
-}
-
 /// Claims that a report does not meet.
 #[derive(Debug)]
 pub struct NotMet {
@@ -358,9 +319,4 @@ fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
     distinct.truncate(SHOWN);
     let list: Vec<String> = distinct.iter().map(|name| name.escape_debug().to_string()).collect();
     format!("; it has {}{more}", list.join(", "))
-}
-
-/// One task's number needs no statistic; one distribution does.
-fn needs_statistic(quantity: &Quantity) -> bool {
-    matches!(quantity.source, Source::Samples { .. })
 }

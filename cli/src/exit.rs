@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use divvy_kernel::flow::StoreError;
 use divvy_kernel::load::{AskError, LoadError, Missing};
 use divvy_log::LogError;
+use divvy_pages::drawing::NoFigure;
 use divvy_play::PlayError;
 use divvy_policy::spec::SpecError;
 use divvy_sim::run::RunError;
@@ -16,7 +17,6 @@ use divvy_workload::WorkloadError;
 use divvy_workload::rtapp::Inexpressible;
 
 use crate::assert::{ClaimError, NotMet};
-use crate::commands::common::NoTrace;
 use crate::commands::convert::UnknownFormat;
 use crate::commands::flow::NoProgram;
 use crate::commands::load::CommandFailed;
@@ -27,9 +27,9 @@ use crate::commands::report::BadReport;
 use crate::commands::set::BadSetting;
 use crate::commands::sweep::BadOutput;
 use crate::commands::verify::{Incomplete, Mismatched};
-use crate::place::BadPlace;
-use crate::top::Unloaded;
-use divvy_pages::drawing::NoFigure;
+use crate::output_path::BadOutputPath;
+use crate::top::poller::Unloaded;
+use crate::view::perfetto::NoTrace;
 
 /// The codes, for the end of the help.
 pub const HELP: &str = "\
@@ -99,7 +99,7 @@ fn is_misused(cause: &(dyn Error + 'static)) -> bool {
         || cause.is::<BadOutput>()
         || cause.is::<NoTrace>()
         || cause.is::<NoFigure>()
-        || matches!(cause.downcast_ref(), Some(BadPlace::Input(_) | BadPlace::NoDirectory { .. }))
+        || matches!(cause.downcast_ref(), Some(BadOutputPath::Input(_) | BadOutputPath::NoDirectory { .. }))
         || cause.is::<UnknownFormat>()
         || is_simulator_only(cause)
 }

@@ -6,14 +6,18 @@ use clap::Parser as _;
 
 mod args;
 mod assert;
+mod cli;
+mod command_line;
 mod commands;
 mod exit;
+mod input;
 mod output;
-mod place;
+mod output_path;
+mod print;
 mod progress;
 mod top;
 mod view;
 
 fn main() -> ExitCode {
-    exit::code(&commands::run(&args::Cli::parse()))
+    exit::code(&cli::run(&cli::Cli::parse()))
 }

@@ -1,15 +1,26 @@
 //! Where results and notes go: results to stdout or a file, everything else to stderr.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
-
-use crate::args::Color;
+use clap::ValueEnum;
 
 /// Columns of a result that does not go to a terminal, unless COLUMNS says otherwise.
 const PLAIN_COLUMNS: usize = 80;
+
+/// When to write escape sequences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal
+    Auto,
+    /// Even into a file
+    Always,
+    /// Not at all
+    Never,
+}
 
 /// How to write.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +94,11 @@ impl Output {
             // Where nobody can be told, that cannot be told either.
             let _ = writeln!(anstream::stderr(), "{text}");
         }
+    }
+
+    /// Tells what the reader should know about a result.
+    pub fn notes<T: fmt::Display>(self, notes: &[T]) {
+        notes.iter().for_each(|note| self.note(&format!("note: {note}")));
     }
 
     /// Whether only the result is wanted.

@@ -6,9 +6,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::output::Output;
 
 /// A bar over the time of all runs; it goes away when dropped.
-pub struct Bar(ProgressBar);
+pub struct RunBar(ProgressBar);
 
-impl Bar {
+impl RunBar {
     /// A bar for what is done, `runs` runs of `duration_ns` each; without an end in sight, a spinner.
     pub fn new(what: &str, duration_ns: Option<u64>, runs: u64, output: Output) -> Self {
         if !output.shows_progress() {
@@ -48,11 +48,11 @@ impl FileBar {
     }
 }
 
-/// A bar over the steps of a figure; it goes away when dropped.
-pub struct FigureBar(ProgressBar);
+/// A bar over the steps of a figure or a sweep; it goes away when dropped.
+pub struct StepBar(ProgressBar);
 
-impl FigureBar {
-    /// A bar for this figure.
+impl StepBar {
+    /// A bar named after what is done.
     pub fn new(id: &str, output: Output) -> Self {
         if !output.shows_progress() {
             return Self(ProgressBar::hidden());
@@ -63,7 +63,7 @@ impl FigureBar {
     }
 }
 
-impl divvy_results::progress::StepProgress for FigureBar {
+impl divvy_results::progress::StepProgress for StepBar {
     fn begin(&self, steps: u64) {
         self.0.set_length(steps);
     }
@@ -73,7 +73,7 @@ impl divvy_results::progress::StepProgress for FigureBar {
     }
 }
 
-impl Drop for FigureBar {
+impl Drop for StepBar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
@@ -85,14 +85,14 @@ impl Drop for FileBar {
     }
 }
 
-impl Progress for Bar {
+impl Progress for RunBar {
     fn advance(&self, simulated_ns: u64) -> bool {
         self.0.inc(simulated_ns);
         true
     }
 }
 
-impl Drop for Bar {
+impl Drop for RunBar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

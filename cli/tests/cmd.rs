@@ -1,4 +1,4 @@
-//! What the commands print, word for word; exit codes included.
+//! The commands print this, word for word, and end with these exit codes.
 
 #[test]
 fn commands_print_what_is_written_down() {

@@ -1,4 +1,4 @@
-//! What goes to which stream, and what happens when nobody reads it.
+//! Results go to stdout, everything else to stderr; and a stream may have no reader.
 
 use std::process::{Command, Stdio};
 

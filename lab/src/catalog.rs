@@ -1,9 +1,9 @@
 //! The list of what can be reproduced.
 
-use crate::figures::{
-    Found, costs, flow, gr3, pbs, pbs_users, procfair, sfs, sfs_heuristic, sfs_load, study,
-};
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::figures::{costs, flow, gr3, pbs, pbs_users, procfair, sfs, sfs_heuristic, sfs_load, study};
+use crate::measurements::Measurements;
+use crate::setting::Setting;
 
 /// A figure, a table or a worked example of a paper.
 pub struct Figure {
@@ -16,7 +16,7 @@ pub struct Figure {
     /// About how long it takes on two cores, in seconds: the small version, the full one.
     pub seconds: (u32, u32),
     pub(crate) table: &'static str,
-    pub(crate) run: fn(&Setting) -> Result<Found, LabError>,
+    pub(crate) run: fn(&Setting) -> Result<Measurements, LabError>,
 }
 
 impl Figure {

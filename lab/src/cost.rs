@@ -6,7 +6,8 @@ use divvy_policy::{Event, Machine, TaskId, Weight};
 use divvy_workload::{Purpose, stream};
 use std::time::Instant;
 
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::setting::Setting;
 
 const QUANTUM_NS: u64 = 1_000_000;
 /// Rounds of all policies; the best counts.

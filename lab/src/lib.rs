@@ -8,14 +8,19 @@
 mod catalog;
 mod claim;
 mod cost;
+mod error;
 mod expected;
 mod figures;
+mod measurements;
 mod reproduce;
 mod requests;
 mod run;
+mod setting;
 mod study;
 
 pub use catalog::{Figure, all, find};
 pub use claim::{Claim, Printed, Value, Verdict};
-pub use figures::Found;
-pub use reproduce::{LabError, Reproduction, Setting, reproduce};
+pub use error::LabError;
+pub use measurements::Measurements;
+pub use reproduce::{Reproduction, reproduce};
+pub use setting::Setting;

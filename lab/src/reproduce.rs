@@ -1,51 +1,11 @@
 //! Runs a figure and judges what it found by its table.
 
-use std::path::{Path, PathBuf};
-use thiserror::Error;
-
 use crate::catalog::Figure;
 use crate::claim::{Claim, Value, Verdict, meets};
+use crate::error::LabError;
 use crate::expected::{Row, Table};
+use crate::setting::Setting;
 use divvy_pages::plot::Plot;
-use divvy_policy::{Failure, FailureKind};
-use divvy_results::progress::StepProgress;
-
-/// How to run a figure.
-#[derive(Clone, Copy)]
-pub struct Setting<'a> {
-    /// The quick version.
-    pub small: bool,
-    /// Where all random numbers come from.
-    pub seed: u64,
-    /// Told how far it is.
-    pub progress: &'a dyn StepProgress,
-    /// Where studies keep what they have found so far, so that a run that is interrupted can be resumed.
-    pub saved: Option<&'a Path>,
-}
-
-/// Why a figure has no result.
-#[derive(Debug, Error)]
-pub enum LabError {
-    /// A file of the laboratory itself is wrong.
-    #[error("lab/{file}: {what}; this is a fault of divvy, please report it")]
-    Own {
-        /// Which file.
-        file: String,
-        /// What is wrong.
-        what: String,
-    },
-    /// What was found so far cannot be kept.
-    #[error("{}: {error}; what is found so far is to be kept there", path.display())]
-    Saved {
-        /// The file, or its directory.
-        path: PathBuf,
-        /// Why not.
-        error: std::io::Error,
-    },
-    /// A simulation broke off.
-    #[error("{0}")]
-    Run(String),
-}
 
 /// A figure with its verdicts.
 pub struct Reproduction {
@@ -113,12 +73,6 @@ fn judge(row: Row, measured: Value, small: bool) -> Claim {
         verdict,
         foreseen: row.reproduces,
         analysis: row.analysis,
-    }
-}
-
-impl Failure for LabError {
-    fn kind(&self) -> FailureKind {
-        FailureKind::Failed
     }
 }
 

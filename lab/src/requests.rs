@@ -8,8 +8,9 @@ use divvy_results::stats::{ConfidenceInterval, interval95};
 use divvy_workload::Workload;
 use rayon::prelude::*;
 
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
 use crate::run::{self, S, seconds};
+use crate::setting::Setting;
 
 /// A finished request.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use divvy_sim::run::Rows;
 use divvy_sim::sharing::Sharing;
 use divvy_workload::Workload;
 
-use crate::reproduce::LabError;
+use crate::error::LabError;
 
 /// Nanoseconds in a second.
 pub const S: u64 = 1_000_000_000;

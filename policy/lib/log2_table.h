@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Generated: log2(1 + i/256) in 2^-30, rounded to nearest, for i from 0 to 257. The test `log2_table_is_generated`
- * of sim/tests/policy_prio makes it again and compares; with DIVVY_BLESS=1 it writes it.
+ * of tests/policies/pbs/log2.rs makes it again and compares; with DIVVY_BLESS=1 it writes it.
  */
 #ifndef DIVVY_LOG2_TABLE_H
 #define DIVVY_LOG2_TABLE_H

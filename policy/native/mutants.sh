@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Do the tests notice? Breaks the policies in one place at a time, as sim/tests/mutants.txt has it, and expects the
+# Do the tests notice? Breaks the policies in one place at a time, as tests/mutants.txt has it, and expects the
 # test that stands beside each breakage to fail. One that survives is a property that nothing checks.
 #
 #   policy/native/mutants.sh             all
@@ -15,7 +15,7 @@
 #   DIVVY_MUTANT_SECONDS a test that runs for longer has failed; 300 by default
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-list=sim/tests/mutants.txt
+list=tests/mutants.txt
 work=${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/divvy}/mutants
 tree=$work/tree
 tab=$(printf '\t')
@@ -73,7 +73,7 @@ build_tests() {
 	done
 	# shellcheck disable=SC2086 # many options
 	(cd "$tree" && DIVVY_SHARED_POLICIES=1 CARGO_TARGET_DIR=$work/target CARGO_TERM_COLOR=never \
-		"${CARGO:-cargo}" test --locked -p divvy-sim --no-run $targets) 2>"$work/said" || {
+		"${CARGO:-cargo}" test --locked -p divvy-tests --no-run $targets) 2>"$work/said" || {
 		tail -40 "$work/said" >&2
 		die "the tests do not build"
 	}
@@ -87,7 +87,7 @@ run_test() {
 	shift 2
 	folders=$(IFS=:; echo "$*")
 	# A failure need not be made small, only seen.
-	(cd "$tree/sim" && LD_LIBRARY_PATH=$folders PROPTEST_MAX_SHRINK_ITERS=0 CARGO_MANIFEST_DIR=$tree/sim \
+	(cd "$tree/tests" && LD_LIBRARY_PATH=$folders PROPTEST_MAX_SHRINK_ITERS=0 CARGO_MANIFEST_DIR=$tree/tests \
 		timeout "${DIVVY_MUTANT_SECONDS:-300}" "$executable" "$pattern") >"$work/said" 2>&1
 }
 

@@ -9,11 +9,11 @@ mod load;
 mod measure;
 #[cfg(feature = "parquet")]
 pub mod parquet;
-mod place;
 mod plan;
 mod read;
 mod run;
 pub mod table;
+mod toml_value;
 mod vary;
 
 use divvy_policy::spec::SpecError;

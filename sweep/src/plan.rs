@@ -7,7 +7,7 @@ use divvy_sim::run::{Options, adapted, row_names};
 use divvy_workload::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::place::{self, Place};
+use super::toml_value::{self, Position};
 use super::vary::Vary;
 use super::{SweepError, load};
 
@@ -47,7 +47,7 @@ const DEFAULT_WARM_UP: f64 = 0.1;
 /// What a key names.
 enum Target {
     /// A value of the workload's text.
-    Place(Place),
+    TomlValue(Position),
     /// The load of its open arrivals.
     Load,
     /// A parameter, of the policies of this name if there is one.
@@ -283,7 +283,7 @@ fn check_size(request: &SweepOptions, targets: &[Target]) -> Result<(), SweepErr
 /// Whether a policy differs by what is varied.
 fn concerns(target: &Target, spec: &Spec) -> bool {
     match target {
-        Target::Place(_) | Target::Load => true,
+        Target::TomlValue(_) | Target::Load => true,
         Target::Param { of, name } => parts(spec).any(|part| has(part, of.as_deref(), name)),
     }
 }
@@ -331,8 +331,10 @@ fn target(request: &SweepOptions, key: &str) -> Result<Target, String> {
     if key == "load" {
         return Ok(Target::Load);
     }
-    if place::TOP.contains(&key) || ["task.", "group.", "barrier."].iter().any(|list| key.starts_with(list)) {
-        return place::find(request.text, key).map(Target::Place);
+    if toml_value::TOP.contains(&key)
+        || ["task.", "group.", "barrier."].iter().any(|list| key.starts_with(list))
+    {
+        return toml_value::find(request.text, key).map(Target::TomlValue);
     }
     let (of, name) = match key.split_once('.') {
         Some((of, name)) => (Some(of), name),
@@ -358,13 +360,13 @@ fn unknown(request: &SweepOptions, key: &str, of: Option<&str>, name: &str) -> S
         mine.iter().flat_map(|policy| policy.params.iter().map(|p| (policy.name, p.name))).collect();
     let long: Vec<String> = params.iter().map(|(policy, param)| format!("{policy}.{param}")).collect();
     let short = params.iter().map(|(_, param)| *param);
-    let bare = place::TOP.into_iter().chain(["load", "task"]).chain(short);
+    let bare = toml_value::TOP.into_iter().chain(["load", "task"]).chain(short);
     let known: Vec<&str> = bare.chain(long.iter().map(String::as_str)).collect();
     let key = key.escape_debug();
     match nearest(&key.to_string(), known.iter().copied()) {
         Some(meant) => format!("there is no `{key}` to vary; did you mean `{meant}`?"),
         None => {
-            let tops = place::TOP.join(", ");
+            let tops = toml_value::TOP.join(", ");
             let own = if long.is_empty() { String::new() } else { format!(", {}", long.join(", ")) };
             format!("there is no `{key}` to vary; there are load, {tops}, task.NAME.KEY, group.NAME.KEY{own}")
         }
@@ -378,15 +380,15 @@ fn workload(
     at: &str,
 ) -> Result<Workload, SweepError> {
     let value = |i: usize| request.varied[i].values[point[i]].as_str();
-    let edits: Vec<(&Place, &str)> = targets
+    let edits: Vec<(&Position, &str)> = targets
         .iter()
         .enumerate()
         .filter_map(|(i, target)| match target {
-            Target::Place(place) => Some((place, value(i))),
+            Target::TomlValue(position) => Some((position, value(i))),
             _ => None,
         })
         .collect();
-    let text = place::replaced(request.text, &edits);
+    let text = toml_value::replaced(request.text, &edits);
     let parsed = Workload::parse(&text, request.file);
     let mut workload =
         parsed.map_err(|error| SweepError::Workload { at: at.to_owned(), error: Box::new(error) })?;
@@ -405,9 +407,9 @@ fn workload(
 }
 
 /// What does not count of a run.
-fn warm_up(workload: &Workload, wish: Option<WarmUp>) -> Result<u64, SweepError> {
+fn warm_up(workload: &Workload, asked: Option<WarmUp>) -> Result<u64, SweepError> {
     let share = |duration_ns: u64, share: f64| (duration_ns as f64 * share).round() as u64;
-    let ns = match (wish, workload.duration_ns) {
+    let ns = match (asked, workload.duration_ns) {
         (Some(WarmUp::Time(ns)), _) => ns,
         (Some(WarmUp::Share(0.0)), _) => 0,
         (Some(WarmUp::Share(part)), Some(duration_ns)) => share(duration_ns, part),

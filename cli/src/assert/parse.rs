@@ -2,9 +2,9 @@
 
 use divvy_policy::nearest;
 use divvy_policy::quantity::parse_time_ns;
-
-use super::{Claim, ClaimError, Measure, Name, Op, Side, needs_statistic};
 use divvy_results::measure::{QUANTITIES, Quantity, STATISTICS, Source, Statistic, Unit};
+
+use super::claim::{Claim, ClaimError, Measure, Name, Op, Side};
 
 pub(super) fn claim(text: &str) -> Result<Claim, ClaimError> {
     Parser::new(text).claim().map_err(|(column, message)| ClaimError {
@@ -325,4 +325,9 @@ fn check_units(left: &Typed, right: &Typed) -> Result<(), Wrong> {
             _ => format!("{} is not a time, {} is", other.name, time.name),
         },
     ))
+}
+
+/// One task's number needs no statistic; one distribution does.
+fn needs_statistic(quantity: &Quantity) -> bool {
+    matches!(quantity.source, Source::Samples { .. })
 }

@@ -1,5 +1,6 @@
-use super::*;
 use divvy_results::samples;
+
+use super::*;
 
 fn check(text: &str) -> Option<Failure> {
     Claim::parse(text)

@@ -2,24 +2,67 @@
 
 use std::io::{self, BufRead as _, Read as _};
 use std::path::Path;
+use std::path::PathBuf;
 
+use clap::{Args, ValueEnum, ValueHint};
 use divvy_log::is_log;
 use divvy_results::schedule::Schedule;
-use divvy_sim::replay::workload;
+use divvy_results::text;
 use divvy_sim::run::RunError;
 use divvy_trace::{Recording, WakePolicy, replayable, write_chrome, write_perf_script, write_perfetto};
-use divvy_workload::{Workload, WorkloadError, rtapp};
+use divvy_workload::{Workload, rtapp};
 
-use super::{common, replay, scheduler_log};
-use crate::args::{ConvertArgs, ConvertTo, PERFETTO_ENDINGS};
+use super::scheduler_log;
+use crate::args::output::PERFETTO_ENDINGS;
+use crate::input::{self, MOST_WORKLOAD_BYTES};
 use crate::output::Output;
-use crate::place;
-use divvy_results::text;
+use crate::output_path;
+
+/// Convert a trace or a workload to another format, or a trace to a workload
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy convert perf.data build.perfetto-trace
+  divvy convert perf.data build.toml && divvy sim build.toml -p eevdf,gr3
+  divvy convert rt-app.json mix.toml
+  divvy convert mix.toml mix.json
+  divvy convert perf.data build.json --to rt-app
+  divvy convert scheduler.log scheduler.perfetto-trace
+
+Of a trace the workload has the threads' CPU time, sleeps, wake-ups and forks, as divvy replay takes them.")]
+pub struct ConvertArgs {
+    /// A trace (perf.data, `perf script` or ftrace text, Perfetto, the log of `divvy load`) or a workload (TOML, JSON of
+    /// rt-app); - is stdin
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub input: PathBuf,
+
+    /// Where to: FILE.perfetto-trace (or .pftrace), FILE.txt (as `perf script`), FILE.toml (a workload), FILE.json (of a
+    /// trace Chrome's trace events, of a workload rt-app's)
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+
+    /// In which format, whatever the name says
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: Option<ConvertTo>,
+}
+
+/// A format that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConvertTo {
+    /// A trace for ui.perfetto.dev
+    Perfetto,
+    /// Trace events in JSON
+    Chrome,
+    /// As `perf script` prints
+    PerfScript,
+    /// A workload
+    Toml,
+    /// A workload for rt-app, in JSON
+    RtApp,
+}
 
 /// As many bytes tell a workload from a trace.
 const SNIFFED_BYTES: u64 = 1 << 16;
-/// A longer workload is not read again.
-const MOST_WORKLOAD_BYTES: usize = 64 << 20;
 
 /// A format that is not written.
 #[derive(Debug, thiserror::Error)]
@@ -38,9 +81,9 @@ pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
         Some(to) => Some(to),
         None => by_name(&args.output)?,
     };
-    place::not_input(std::iter::once(args.input.as_path()), Some(&args.output))?;
+    output_path::refuse_input([args.input.as_path()], Some(&args.output))?;
     if is_workload(&args.input)? {
-        let workload = read_workload(&args.input, output)?;
+        let workload = input::workload_or_stdin(&args.input, output)?;
         return write_workload(&workload, "", to.unwrap_or(ConvertTo::RtApp), args, output);
     }
     let to = to.unwrap_or(ConvertTo::Chrome);
@@ -54,7 +97,7 @@ pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
             to => write_trace(&scheduler_log::read(&args.input, output)?, to, args, output),
         };
     }
-    let recording = replay::open(&args.input)?;
+    let recording = input::trace(&args.input)?;
     match to {
         ConvertTo::Toml | ConvertTo::RtApp => {
             let (workload, head) = programs(&recording, &args.input)?;
@@ -99,22 +142,6 @@ fn is_workload(input: &Path) -> anyhow::Result<bool> {
     Ok(Workload::is_workload(&start, input))
 }
 
-fn read_workload(input: &Path, output: Output) -> Result<Workload, WorkloadError> {
-    if input != Path::new("-") {
-        return common::workload(input, output);
-    }
-    let failed = |e: io::Error| WorkloadError::File { file: "stdin".to_owned(), reason: e.to_string() };
-    let mut text = String::new();
-    io::stdin().lock().take(MOST_WORKLOAD_BYTES as u64 + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() > MOST_WORKLOAD_BYTES {
-        let reason = "it is longer than the 64 MiB that divvy reads of a workload".to_owned();
-        return Err(WorkloadError::File { file: "stdin".to_owned(), reason });
-    }
-    let (workload, notes) = Workload::parse_any(&text, "stdin")?;
-    notes.iter().for_each(|note| output.note(&format!("note: {note}")));
-    Ok(workload)
-}
-
 fn write_workload(
     workload: &Workload,
     head: &str,
@@ -126,7 +153,7 @@ fn write_workload(
         ConvertTo::Toml => head.to_owned() + &workload.to_toml(),
         ConvertTo::RtApp => {
             let (written, notes) = rtapp::write(workload)?;
-            notes.iter().for_each(|note| output.note(&format!("note: {note}")));
+            output.notes(&notes);
             written
         }
         _ => {
@@ -153,9 +180,9 @@ fn write_workload(
 
 /// The threads of a recording as programs, and what to say of them at the file's head.
 fn programs(recording: &Recording, input: &Path) -> anyhow::Result<(Workload, String)> {
-    let name = replay::name(input);
+    let name = input::trace_name(input);
     let replay = replayable(recording, WakePolicy::Dependency);
-    let workload = workload(&name, &replay);
+    let workload = replay.workload(&name);
     workload.check().map_err(|problem| RunError::Workload(format!("{name}: {problem}")))?;
     let (wakes, span) = (&replay.wakes, text::time(replay.span_ns as f64));
     let shown: String = name.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect();

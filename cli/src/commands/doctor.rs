@@ -2,12 +2,26 @@
 
 use std::fmt::Write as _;
 
+use clap::Args;
 use divvy_kernel::load::doctor::{self, Finding};
+use divvy_results::text;
 use serde_json::json;
 
-use crate::args::{DoctorArgs, PlainFormat};
+use crate::args::output::PlainFormat;
 use crate::output::Output;
-use divvy_results::text;
+
+/// Say what works on this machine, and what to do about the rest
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy doctor
+  sudo divvy doctor
+  divvy doctor --format json")]
+pub struct DoctorArgs {
+    /// How to print it
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: PlainFormat,
+}
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();

@@ -4,12 +4,68 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use divvy_kernel::flow::DEFAULT_DB;
 use divvy_kernel::flow::{Predictions, Program, Store};
+use divvy_results::text;
 use serde_json::json;
 
-use crate::args::{ExportFormat, FlowArgs, FlowCommand};
 use crate::output::Output;
-use divvy_results::text;
+
+/// What the modifier flow learned of programs: list, show, remove, export
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy flow ls
+  sudo divvy flow rm 3f9a
+  divvy flow export --format csv > programs.csv")]
+pub struct FlowArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: FlowCommand,
+
+    /// The database, as `divvy load --db` wrote it
+    #[arg(long, value_name = "FILE", global = true, default_value = DEFAULT_DB, value_hint = ValueHint::FilePath)]
+    pub db: PathBuf,
+}
+
+/// What to do with what is known of programs.
+#[derive(Debug, Subcommand)]
+pub enum FlowCommand {
+    /// List the programs, those first that were stored last
+    Ls,
+    /// Show a program's sequence, and how well it was predicted
+    Show {
+        /// The beginning of its identity, or a part of its command line
+        #[arg(value_name = "PROGRAM", value_hint = ValueHint::Other)]
+        program: String,
+    },
+    /// Remove programs: the scheduler learns them anew
+    Rm {
+        /// The beginning of a program's identity, or a part of its command line; all that fit go
+        #[arg(value_name = "PROGRAM", required_unless_present = "all", value_hint = ValueHint::Other)]
+        programs: Vec<String>,
+
+        /// All of them
+        #[arg(long, conflicts_with = "programs")]
+        all: bool,
+    },
+    /// Print everything, for other programs
+    Export {
+        /// How to print it
+        #[arg(long, value_enum, default_value = "json", help_heading = "Output")]
+        format: ExportFormat,
+    },
+}
+
+/// Forms of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// All that is known
+    Json,
+    /// A line a run
+    Csv,
+}
 
 /// Nothing fits what was asked for.
 #[derive(Debug, thiserror::Error)]

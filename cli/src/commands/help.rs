@@ -1,10 +1,9 @@
 //! `divvy help [TOPIC]`: pages of the reference, or what `--help` of a command prints.
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory as _, ValueHint};
+use clap::{Args, Command, ValueHint};
 use divvy_policy::nearest;
 
-use crate::args::Cli;
 use crate::output::Output;
 use crate::view::manual;
 
@@ -47,7 +46,7 @@ pub struct HelpArgs {
 }
 
 /// Prints the page. An unknown topic is a usage error, as an unknown command is.
-pub fn run(args: &HelpArgs, output: Output) -> anyhow::Result<()> {
+pub fn run(args: &HelpArgs, command: Command, output: Output) -> anyhow::Result<()> {
     let page = match args.topic.as_slice() {
         [topic] => PAGES.iter().find(|page| page.topic == topic),
         _ => None,
@@ -57,13 +56,12 @@ pub fn run(args: &HelpArgs, output: Output) -> anyhow::Result<()> {
             let columns = output.columns(None).min(MOST_COLUMNS);
             output.write(&manual::render(page.text, columns), None)
         }
-        None => command_help(&args.topic, output),
+        None => command_help(command, &args.topic, output),
     }
 }
 
 /// What clap prints for `--help` of this command, or of a command below it.
-fn command_help(path: &[String], output: Output) -> anyhow::Result<()> {
-    let mut root = Cli::command();
+fn command_help(mut root: Command, path: &[String], output: Output) -> anyhow::Result<()> {
     root.build();
     let mut command = &mut root;
     for name in path {
@@ -84,8 +82,8 @@ fn command_help(path: &[String], output: Output) -> anyhow::Result<()> {
     output.write(&text, None)
 }
 
-fn unknown(name: &str, topics: &[Page], command: &clap::Command) -> String {
-    let commands = command.get_subcommands().map(clap::Command::get_name);
+fn unknown(name: &str, topics: &[Page], command: &Command) -> String {
+    let commands = command.get_subcommands().map(Command::get_name);
     let known = topics.iter().map(|page| page.topic).chain(commands);
     let hint = match nearest(name, known) {
         Some(meant) => format!("did you mean `{meant}`?"),

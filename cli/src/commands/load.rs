@@ -1,15 +1,142 @@
 //! `divvy load SPEC`.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::{Args, ValueEnum, ValueHint};
+use divvy_kernel::flow::DEFAULT_DB;
+use divvy_kernel::load::MAX_POOL;
 use divvy_kernel::load::{self, End, Grouping, LoadError, Options, Period, Watch};
 use divvy_policy::spec;
+use divvy_policy::units::parse_duration;
 
-use crate::args::{LoadArgs, LoadFormat, SchedulerArgs};
+use crate::args::durations::positive_duration;
 use crate::output::Output;
-use crate::view::live;
+use crate::view::interval;
+
+/// Make a policy the kernel's scheduler, until Ctrl-C
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo divvy load gr3+procfair
+  sudo divvy load sfq+feasible --quiet --exec make -j8
+  sudo divvy load rr:quantum=2ms --duration 1min --format json",
+    after_long_help = LOAD_HELP)]
+pub struct LoadArgs {
+    /// The policy: SELECTION[:param=value]..[+MODIFIER[:param=value]..]..
+    ///
+    /// `divvy policies` lists selections and modifiers, `divvy policies NAME` their parameters.
+    #[arg(value_name = "SPEC", value_hint = ValueHint::Other)]
+    pub spec: String,
+
+    /// Run this command under the policy, unload when it ends, and return its exit code; it takes the rest of the line
+    #[arg(long, value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true, conflicts_with = "command",
+        value_hint = ValueHint::CommandName)]
+    pub exec: Vec<OsString>,
+
+    /// A command to run under the policy, as with --exec
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+
+    /// Unload after this time
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub duration: Option<u64>,
+
+    #[command(flatten)]
+    pub scheduler: SchedulerArgs,
+
+    #[command(flatten)]
+    pub watch: WatchArgs,
+}
+
+/// How a scheduler in the kernel works.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Scheduler")]
+pub struct SchedulerArgs {
+    /// Slice of policies that do not set their own
+    #[arg(long, value_name = "TIME", default_value = "4ms", value_parser = positive_duration)]
+    pub quantum: u64,
+
+    /// How long a task may wait for a CPU before the kernel throws the policy out; at most 30s
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = watchdog)]
+    pub timeout: u64,
+
+    /// How long a task may wait before it gets one turn out of order; 0s is never [default: half of --timeout]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub patience: Option<u64>,
+
+    /// Honour cpu.weight: divide the CPUs among cgroups, and a cgroup's part among its tasks and cgroups (adds +groups)
+    ///
+    /// At each level tasks count by their own weights, and cgroups by cpu.weight, of which 100 is nice 0. A cgroup gets no
+    /// more CPUs than it has runnable tasks, and others get what that leaves. A cgroup without the controller cpu belongs to
+    /// the one above it. Not honoured: cpu.max, cpu.idle (such a cgroup has weight 1, as its cpu.weight says), cpu.uclamp.
+    #[arg(long, conflicts_with = "users")]
+    pub cgroups: bool,
+
+    /// Divide the CPUs among users, the same for each, and a user's part among the user's tasks (adds +groups)
+    #[arg(long)]
+    pub users: bool,
+
+    /// Tasks that the policy takes at most; further ones wait in a queue beside it
+    #[arg(long, value_name = "N", default_value_t = i64::from(MAX_POOL) - 1,
+        value_parser = clap::value_parser!(i64).range(1..i64::from(MAX_POOL)))]
+    pub pool: i64,
+
+    /// Where +flow keeps what it learns of programs; `divvy flow` shows it
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_DB, value_hint = ValueHint::FilePath)]
+    pub db: PathBuf,
+
+    /// Members of this group, too, may look at it and send commands (divvy top, divvy set)
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
+    pub group: Option<String>,
+
+    /// For tests: each N-th task gets no place
+    #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
+    pub fail_every: u32,
+}
+
+/// What to see of it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct WatchArgs {
+    /// Between statistics; -q has only those of the whole run
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_duration)]
+    pub interval: u64,
+
+    /// Tasks to show, those that received the most
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+
+    /// How to print statistics; json has a line an interval
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: LoadFormat,
+
+    /// Write what the policy was told and decided to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub log: Option<PathBuf>,
+}
+
+/// Forms of statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LoadFormat {
+    /// For people
+    Table,
+    /// A line an interval
+    Json,
+}
+
+const LOAD_HELP: &str = "\
+Linux >= 6.12 with sched_ext and root are needed; divvy doctor says what is missing. If divvy ends, in whatever way, \
+or the kernel finds that a task waits for too long, the kernel's own scheduler takes over. Of a task that runs, CPU time \
+received is that at the last tick.
+
+Examples:
+  sudo divvy load gr3+procfair
+  sudo divvy load sfq+feasible --quiet --exec make -j8
+  sudo divvy load rr:quantum=2ms --duration 1min --format json";
 
 /// The command under the scheduler failed, with this exit code.
 #[derive(Debug, thiserror::Error)]
@@ -73,8 +200,8 @@ struct Screen {
 impl Screen {
     fn show(&mut self, interval: &Period, is_total: bool) {
         let text = match self.format {
-            LoadFormat::Table => Ok(live::table(interval, is_total, self.output.columns(None))),
-            LoadFormat::Json => live::json(interval, is_total),
+            LoadFormat::Table => Ok(interval::table(interval, is_total, self.output.columns(None))),
+            LoadFormat::Json => interval::json(interval, is_total),
         };
         let written = text.map_err(anyhow::Error::from).and_then(|text| self.output.write(&text, None));
         if let Err(error) = written {
@@ -99,5 +226,14 @@ impl Watch for Screen {
         if self.failed.is_none() {
             self.show(total, true);
         }
+    }
+}
+
+/// The kernel's own limit.
+fn watchdog(text: &str) -> Result<u64, String> {
+    match positive_duration(text)? {
+        ns if ns > 30_000_000_000 => Err("the kernel takes at most 30s".to_owned()),
+        ns if ns < 1_000_000 => Err("it must be at least 1ms".to_owned()),
+        ns => Ok(ns),
     }
 }

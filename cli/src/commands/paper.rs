@@ -2,18 +2,68 @@
 
 use std::fs;
 use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Context as _;
+use clap::{Args, ValueHint};
 use divvy_lab::{Figure, Reproduction, Setting, reproduce};
 use divvy_pages::plot::Plot;
 use divvy_policy::nearest;
 
-use crate::args::{PaperArgs, PlainFormat};
-use crate::commands::common::this_command;
+use crate::args::output::PlainFormat;
+use crate::command_line::this_command;
 use crate::output::Output;
-use crate::place::{self, BadPlace};
-use crate::progress::FigureBar;
+use crate::output_path::{self, BadOutputPath};
+use crate::progress::StepBar;
 use crate::view::{claims, claims_page};
+
+/// List what the papers claim, or reproduce it: paper, measured, tolerance, verdict
+#[derive(Debug, Args)]
+#[command(
+    after_help = "\
+Examples:
+  divvy paper
+  divvy paper sfs-5 -o plots
+  divvy paper all --small -o claims.html",
+    after_long_help = "\
+Without an ID it lists the figures, tables and worked examples that can be reproduced, with the policies that each runs \
+and how long it takes on two cores. Each claim has what the paper prints, what was measured, how near is near enough, \
+and the verdict; one that does not reproduce stays so, with the reason. Then the exit code is 3.
+
+The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7, flow-overhead) are times of this machine. \
+The GR3 study takes minutes: with --resume an interrupted run goes on where it was, and ends with the same bytes.
+
+Examples:
+  divvy paper
+  divvy paper gr3-9 --resume found
+  divvy paper sfs-5 -o plots
+  divvy paper all --small -o claims.html"
+)]
+pub struct PaperArgs {
+    /// A figure, as in gr3-9, or all
+    #[arg(value_name = "ID", value_hint = ValueHint::Other)]
+    pub id: Option<String>,
+
+    /// The quick version: fewer samples; claims that need them all are not judged
+    #[arg(long, requires = "id")]
+    pub small: bool,
+
+    /// Number that all random numbers come from
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "id")]
+    pub seed: u64,
+
+    /// Keep what the GR3 study finds in this directory, and go on with what is there from the same build
+    #[arg(long, value_name = "DIR", requires = "id", value_hint = ValueHint::DirPath)]
+    pub resume: Option<PathBuf>,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: PlainFormat,
+
+    /// Write the figures to this directory, as SVG; or, as FILE.html, everything as one page
+    #[arg(short, long, value_name = "DIR", requires = "id", help_heading = "Output", value_hint = ValueHint::AnyPath)]
+    pub output: Option<PathBuf>,
+}
 
 /// Asked for a figure that there is not.
 #[derive(Debug, thiserror::Error)]
@@ -70,10 +120,12 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
 }
 
 /// Before the minutes that it may take.
-fn check_places(args: &PaperArgs, dir: Option<&Path>, page: Option<&Path>) -> Result<(), BadPlace> {
-    dir.map_or(Ok(()), |dir| place::directory("-o", dir, "figures need"))?;
-    page.map_or(Ok(()), |page| place::file("-o", page))?;
-    args.resume.as_deref().map_or(Ok(()), |dir| place::directory("--resume", dir, "what is found is kept in"))
+fn check_places(args: &PaperArgs, dir: Option<&Path>, page: Option<&Path>) -> Result<(), BadOutputPath> {
+    dir.map_or(Ok(()), |dir| output_path::directory("-o", dir, "figures need"))?;
+    page.map_or(Ok(()), |page| output_path::file("-o", page))?;
+    args.resume
+        .as_deref()
+        .map_or(Ok(()), |dir| output_path::directory("--resume", dir, "what is found is kept in"))
 }
 
 fn figures(id: &str) -> Result<Vec<&'static Figure>, UnknownFigure> {
@@ -87,7 +139,7 @@ fn figures(id: &str) -> Result<Vec<&'static Figure>, UnknownFigure> {
 }
 
 fn reproduce_one(figure: &'static Figure, args: &PaperArgs, output: Output) -> anyhow::Result<Reproduction> {
-    let bar = FigureBar::new(figure.id, output);
+    let bar = StepBar::new(figure.id, output);
     let setting =
         Setting { small: args.small, seed: args.seed, progress: &bar, saved: args.resume.as_deref() };
     Ok(reproduce(figure, &setting)?)

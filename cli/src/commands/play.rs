@@ -1,28 +1,104 @@
 //! `divvy play WORKLOAD`.
 
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use divvy_play::Scale;
 use divvy_play::{ByScheduler, Options, play};
 use divvy_sim::run::{self, adapted};
 
-use super::common;
-use crate::args::PlayArgs;
+use crate::args::durations::positive_duration;
+use crate::args::output::OutputArgs;
+use crate::args::random::RandomArgs;
+use crate::input;
 use crate::output::Output;
-use crate::place;
-use crate::progress::Bar;
-use crate::view::page::Wish;
+use crate::output_path;
+use crate::print::print;
+use crate::progress::RunBar;
+use crate::view::page::PageOptions;
 
-/// Runs it with real threads, shows, checks.
+/// Run a workload with real threads, under the kernel's scheduler
+#[derive(Debug, Args)]
+#[command(
+    after_help = "\
+Examples:
+  divvy play mix.toml
+  divvy play mix.toml --duration 5s --format json -o mix.json
+  divvy play shares.toml --scale-weights auto --assert 'max(error) < 50ms'",
+    after_long_help = "\
+The file is the one that `divvy sim` reads, the report the one that it gives, for one policy: kernel: and the name of \
+the scheduler that is loaded through sched_ext, or eevdf or cfs. Each instance of a task is a thread, of the process \
+that the task names or of one of its own. CPU time is used up by calibrated loops; with the same seed, demands and \
+sleeps are those of the simulation. The workload's CPUs are the first of those that divvy itself may use.
+
+Quantum, tick and costs of the workload are the kernel's business here, and count for nothing. Service errors are as \
+sharp as the clock is looked at, every 200us of work; a switch is counted when a thread leaves its CPU; decisions are \
+not known, and migrations only where the kernel tells. Nothing needs root, but for weights above that of nice 0.
+
+Examples:
+  divvy play mix.toml
+  divvy play mix.toml --duration 5s --format json -o mix.json
+  divvy play shares.toml --scale-weights auto --assert 'max(error) < 50ms'"
+)]
+pub struct PlayArgs {
+    /// The workload, a TOML file
+    #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
+    pub workload: PathBuf,
+
+    /// Number of CPUs [default: as the workload says]
+    #[arg(long, value_name = "N", help_heading = "Machine", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub cpus: Option<u32>,
+
+    /// How long to run, as in 5s [default: as the workload says]
+    #[arg(long, value_name = "TIME", help_heading = "Machine", value_parser = positive_duration)]
+    pub duration: Option<u64>,
+
+    /// How far weights may be off to become nice values: exact, auto (1%), or as in 5%
+    ///
+    /// The kernel knows weights as nice values: 1024 is nice 0, and a step is a factor of about 1.25 (88761 to 15).
+    /// Weights that are all of this table are taken as they are. Others are multiplied by one factor that makes them
+    /// such, which keeps their shares; equal weights always can be, 1 and 2 can be, 1, 2 and 3 only to 2%.
+    ///
+    /// A policy that `divvy load` loaded takes any weights, and gets them as they are if its socket lets this user in.
+    #[arg(long, value_name = "HOW", help_heading = "Machine", default_value = "exact", value_parser = scale)]
+    pub scale_weights: Scale,
+
+    /// Most threads at one time
+    #[arg(long, value_name = "N", help_heading = "Machine", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub max_threads: u32,
+
+    #[command(flatten)]
+    pub random: RandomArgs,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Runs it with real threads, prints, checks.
 pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
-    place::not_input(std::iter::once(args.workload.as_path()), args.show.output.as_deref())?;
-    let claims = common::claims(&args.show)?;
+    output_path::refuse_input([args.workload.as_path()], args.output.output.as_deref())?;
+    let claims = args.output.claims()?;
     let options = run::Options { cpus: args.cpus, duration_ns: args.duration, ..run::Options::default() };
-    let workload = adapted(&common::workload(&args.workload, output)?, &options)?;
-    let chance = &args.chance;
-    let options = Options { seed: chance.seed, reps: chance.reps, max_threads: args.max_threads };
-    let bar = Bar::new("running", workload.duration_ns, chance.reps.into(), output);
+    let workload = adapted(&input::workload(&args.workload, output)?, &options)?;
+    let RandomArgs { seed, reps } = args.random;
+    let options = Options { seed, reps, max_threads: args.max_threads };
+    let bar = RunBar::new("running", workload.duration_ns, reps.into(), output);
     let played = play(&workload, &options, &mut ByScheduler::new(args.scale_weights), &bar);
     drop(bar);
     let played = played?;
-    played.notes.iter().for_each(|note| output.note(&format!("note: {note}")));
-    let wish = Wish { baseline: None, all_tasks: verbose };
-    common::show(played.report, &wish, &args.show, &claims, output)
+    output.notes(&played.notes);
+    let page = PageOptions { baseline: None, all_tasks: verbose };
+    claims.check(&print(played.report, &page, &args.output, output)?)
+}
+
+fn scale(text: &str) -> Result<Scale, String> {
+    let percent =
+        || text.strip_suffix('%')?.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share));
+    match text {
+        "exact" => Ok(Scale::Exact),
+        "auto" => Ok(Scale::Within(0.01)),
+        _ => percent()
+            .map(|share| Scale::Within(share / 100.0))
+            .ok_or_else(|| "expected exact, auto, or a percentage of 0% to 100%, as in 5%".to_owned()),
+    }
 }

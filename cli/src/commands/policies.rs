@@ -1,15 +1,34 @@
 //! `divvy policies [NAME]`.
 
+use std::fmt::Write as _;
+
+use clap::{Args, ValueHint};
 use divvy_policy::nearest;
 use divvy_policy::quantity;
 use divvy_policy::spec::range_text;
 use divvy_policy::{Kind, ParamInfo, ParamKind, PolicyInfo};
-use serde_json::{Value, json};
-use std::fmt::Write as _;
-
-use crate::args::{PlainFormat, PoliciesArgs};
-use crate::output::Output;
 use divvy_results::text;
+use serde_json::{Value, json};
+
+use crate::args::output::PlainFormat;
+use crate::output::Output;
+
+/// List the policies, or show one: parameters, paper, guarantees
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy policies
+  divvy policies gr3
+  divvy policies --format json")]
+pub struct PoliciesArgs {
+    /// The policy to show
+    #[arg(value_name = "NAME", value_hint = ValueHint::Other)]
+    pub name: Option<String>,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: PlainFormat,
+}
 
 /// Asked for a policy that there is not.
 #[derive(Debug, thiserror::Error)]

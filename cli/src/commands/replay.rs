@@ -1,18 +1,115 @@
 //! `divvy replay TRACE -p SPEC..`.
 
-use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 
+use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use divvy_sim::replay::{ReplayOptions, replay};
 use divvy_sim::run::Options;
-use divvy_trace::{Filter, ReadOptions, Recording, TraceError, WakePolicy, read, read_from};
+use divvy_trace::{Filter, Recording, WakePolicy};
 
-use super::common;
-use crate::args::{Grade, RecordingArgs, ReplayArgs, Wakes};
+use crate::args::machine::MachineArgs;
+use crate::args::output::OutputArgs;
+use crate::args::policies::PolicyArgs;
+use crate::args::schedule::ScheduleArgs;
+use crate::input;
 use crate::output::Output;
-use crate::place;
-use crate::progress::Bar;
-use crate::view::page::Wish;
+use crate::output_path;
+use crate::print::print;
+use crate::progress::RunBar;
+use crate::view::page::PageOptions;
+
+/// Replay a recorded trace: what would its workload have done under another policy?
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy replay perf.data -p eevdf,gr3,pbs:alpha=2
+  divvy replay build.perfetto-trace -p eevdf,sfs --keep make --strict B
+  divvy replay perf.data -p gr3,eevdf --baseline eevdf --assert 'p99(delay, task=sleeper) < 4ms'")]
+pub struct ReplayArgs {
+    /// The trace: perf.data of `perf sched record`, what `perf script` prints, or Perfetto's; - is stdin
+    #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
+    pub trace: PathBuf,
+
+    #[command(flatten)]
+    pub policies: PolicyArgs,
+
+    #[command(flatten)]
+    pub recording: RecordingArgs,
+
+    #[command(flatten)]
+    pub machine: MachineArgs,
+
+    #[command(flatten)]
+    pub random: NoRandomArgs,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    #[command(flatten)]
+    pub schedule: ScheduleArgs,
+}
+
+/// What chance has not to do with it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chance")]
+pub struct NoRandomArgs {
+    /// Number to write into the report: a replay draws no random times, and is the same for all
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Repetitions: only 1, as every other would be the same
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = single)]
+    pub reps: u32,
+}
+
+/// How to read a recording.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Recording")]
+pub struct RecordingArgs {
+    /// What wakes a task in the replay
+    #[arg(long, value_enum, default_value = "dep", value_name = "HOW")]
+    pub wakes: Wakes,
+
+    /// Fail, with exit code 4, if the recording's grade is below this
+    #[arg(long, value_enum, ignore_case = true, value_name = "GRADE")]
+    pub strict: Option<Grade>,
+
+    /// Keep only threads of this name and what they fork (repeat for more)
+    #[arg(long, value_name = "COMM", action = ArgAction::Append, value_hint = ValueHint::CommandName)]
+    pub keep: Vec<String>,
+
+    /// A row a thread, as in make:1234, instead of one for all threads of a name
+    #[arg(long)]
+    pub per_thread: bool,
+}
+
+/// What wakes a task in a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Wakes {
+    /// What did in the recording: another task, a timer, the outside world
+    Dep,
+    /// Every sleep lasts as long as in the recording
+    Fixed,
+    /// Every wake-up comes at the recording's time
+    Open,
+}
+
+/// Quality of a recording, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Grade {
+    /// Nothing that matters is missing
+    #[value(name = "A")]
+    A,
+    /// Small gaps
+    #[value(name = "B")]
+    B,
+    /// Tendencies only
+    #[value(name = "C")]
+    C,
+    /// Not to be believed
+    #[value(name = "D")]
+    D,
+}
 
 /// A recording that could be read, but is not what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -43,43 +140,29 @@ fn lines(findings: &[String]) -> String {
 
 /// Reads, replays, compares, checks.
 pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
-    place::not_input(std::iter::once(args.trace.as_path()), args.show.output.as_deref())?;
-    let (specs, baseline) = common::specs(&args.policies)?;
-    let claims = common::claims(&args.show)?;
-    let recording = fit(open(&args.trace)?, &args.recording)?;
+    output_path::refuse_input([args.trace.as_path()], args.output.output.as_deref())?;
+    let (specs, baseline) = args.policies.specs()?;
+    let claims = args.output.claims()?;
+    let recording = select(input::trace(&args.trace)?, &args.recording)?;
     let options = ReplayOptions {
         run: Options {
-            seed: args.chance.seed,
-            reps: args.chance.reps,
-            ..common::options(&args.machine, &args.schedule, &args.show)
+            seed: args.random.seed,
+            reps: args.random.reps,
+            ..args.schedule.options(&args.machine, &args.output)
         },
         wakes: wakes(args.recording.wakes),
         per_thread: args.recording.per_thread,
     };
     let duration_ns = options.run.duration_ns.unwrap_or(recording.span_ns);
-    let bar = Bar::new("simulating", Some(duration_ns), specs.len() as u64, output);
-    let report = replay(&name(&args.trace), &recording, &specs, &options, &bar);
+    let bar = RunBar::new("simulating", Some(duration_ns), specs.len() as u64, output);
+    let report = replay(&input::trace_name(&args.trace), &recording, &specs, &options, &bar);
     drop(bar);
-    let wish = Wish { baseline: baseline.as_deref(), all_tasks: verbose };
-    common::show(report?, &wish, &args.show, &claims, output)
-}
-
-/// Reads a trace of any kind.
-pub fn open(path: &Path) -> Result<Recording, TraceError> {
-    let options = ReadOptions::default();
-    if path == Path::new("-") {
-        return read_from(io::stdin().lock(), &name(path), &options);
-    }
-    read(path, &options)
-}
-
-/// What a trace is called.
-pub fn name(path: &Path) -> String {
-    if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
+    let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose };
+    claims.check(&print(report?, &page, &args.output, output)?)
 }
 
 /// Good enough, and only what is to be kept.
-fn fit(recording: Recording, args: &RecordingArgs) -> Result<Recording, Unfit> {
+fn select(recording: Recording, args: &RecordingArgs) -> Result<Recording, Unfit> {
     let grade = recording.quality.grade();
     if let Some(least) = args.strict.map(least).filter(|least| grade > *least) {
         let findings = recording.quality.findings().into_iter().map(|finding| finding.text).collect();
@@ -129,5 +212,12 @@ fn wakes(wakes: Wakes) -> WakePolicy {
         Wakes::Dep => WakePolicy::Dependency,
         Wakes::Fixed => WakePolicy::Fixed,
         Wakes::Open => WakePolicy::Open,
+    }
+}
+
+fn single(text: &str) -> Result<u32, String> {
+    match text {
+        "1" => Ok(1),
+        _ => Err("a replay draws no random times: every repetition would be the same".to_owned()),
     }
 }

@@ -4,13 +4,30 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use divvy_results::report::{Report, SCHEMA_VERSION};
-
-use crate::args::ReportArgs;
-use crate::output::Output;
-use crate::place;
+use clap::{Args, ValueHint};
 use divvy_pages::report;
 use divvy_pages::report::Source;
+use divvy_results::report::{Report, SCHEMA_VERSION};
+
+use crate::output::Output;
+use crate::output_path;
+
+/// Make a page with figures of results: one HTML file that needs no network
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy sim mix.toml -p rr,eevdf,sfs --figures --format json -o mix.json && divvy report mix.json -o mix.html
+  divvy report monday.json tuesday.json -o both.html
+  divvy sim mix.toml -p rr,eevdf,sfs -o mix.html")]
+pub struct ReportArgs {
+    /// Results of divvy sim, replay or play in JSON, with --figures; - is stdin
+    #[arg(value_name = "RUN", required = true, value_hint = ValueHint::FilePath)]
+    pub runs: Vec<PathBuf>,
+
+    /// Write the page to this file; - is stdout
+    #[arg(short, long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+}
 
 const LARGEST_MIB: u64 = 256;
 
@@ -61,7 +78,7 @@ pub enum BadReport {
 
 /// Reads results, and writes a page of them.
 pub fn run(args: &ReportArgs, output: Output) -> anyhow::Result<()> {
-    place::not_input(args.runs.iter().map(PathBuf::as_path), Some(&args.output))?;
+    output_path::refuse_input(args.runs.iter().map(PathBuf::as_path), Some(&args.output))?;
     let reports = args.runs.iter().map(|file| read(file)).collect::<Result<Vec<Report>, BadReport>>()?;
     let named = |file: &PathBuf| (reports.len() > 1).then(|| stem(file));
     let sources: Vec<Source> =

@@ -1,10 +1,27 @@
 //! `divvy set`: what can be changed of a loaded scheduler.
 
+use clap::{Args, ValueHint};
 use divvy_kernel::load::{self, Reply, Request};
 use divvy_policy::Weight;
 
-use crate::args::SetArgs;
 use crate::output::Output;
+
+/// Change the loaded policy: a thread's weight, or a parameter
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo divvy set 1234 weight=2048
+  sudo divvy set 1234 weight
+  sudo divvy set alpha=0.5")]
+pub struct SetArgs {
+    /// A thread's number; or a parameter of the policy, with or without =VALUE
+    #[arg(value_name = "TID|PARAM", value_hint = ValueHint::Other)]
+    pub target: String,
+
+    /// weight=N sets the thread's weight until its nice value changes, weight prints it; nice 0 is 1024
+    #[arg(value_name = "weight[=N]", value_hint = ValueHint::Other)]
+    pub setting: Option<String>,
+}
 
 /// What was asked cannot be meant.
 #[derive(Debug, thiserror::Error)]

@@ -1,26 +1,65 @@
 //! `divvy sim WORKLOAD -p SPEC..`.
 
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
 use divvy_sim::run::{Options, simulate};
 
-use super::common;
-use crate::args::SimArgs;
+use crate::args::machine::MachineArgs;
+use crate::args::output::OutputArgs;
+use crate::args::policies::PolicyArgs;
+use crate::args::random::RandomArgs;
+use crate::args::schedule::ScheduleArgs;
+use crate::input;
 use crate::output::Output;
-use crate::place;
-use crate::progress::Bar;
-use crate::view::page::Wish;
+use crate::output_path;
+use crate::print::print;
+use crate::progress::RunBar;
+use crate::view::page::PageOptions;
+
+/// Simulate a workload under one or more policies, and compare them
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy sim mix.toml -p rr,sfq,gr3
+  divvy sim mix.toml -p pbs:alpha=2+procfair --reps 10 --format json -o mix.json
+  divvy sim mix.toml -p gr3 --gantt --gantt-span 1s..1200ms --assert 'max(error) < 8ms'")]
+pub struct SimArgs {
+    /// The workload, a TOML file
+    #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
+    pub workload: PathBuf,
+
+    #[command(flatten)]
+    pub policies: PolicyArgs,
+
+    #[command(flatten)]
+    pub machine: MachineArgs,
+
+    #[command(flatten)]
+    pub random: RandomArgs,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    #[command(flatten)]
+    pub schedule: ScheduleArgs,
+}
 
 /// Simulates, compares, checks.
 pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
-    place::not_input(std::iter::once(args.workload.as_path()), args.show.output.as_deref())?;
-    let (specs, baseline) = common::specs(&args.policies)?;
-    let claims = common::claims(&args.show)?;
-    let workload = common::workload(&args.workload, output)?;
-    let machine = common::options(&args.machine, &args.schedule, &args.show);
-    let options = Options { seed: args.chance.seed, reps: args.chance.reps, ..machine };
+    output_path::refuse_input([args.workload.as_path()], args.output.output.as_deref())?;
+    let (specs, baseline) = args.policies.specs()?;
+    let claims = args.output.claims()?;
+    let workload = input::workload(&args.workload, output)?;
+    let options = Options {
+        seed: args.random.seed,
+        reps: args.random.reps,
+        ..args.schedule.options(&args.machine, &args.output)
+    };
     let runs = specs.len() as u64 * u64::from(options.reps);
-    let bar = Bar::new("simulating", options.duration_ns.or(workload.duration_ns), runs, output);
+    let bar = RunBar::new("simulating", options.duration_ns.or(workload.duration_ns), runs, output);
     let report = simulate(&workload, &specs, &options, &bar);
     drop(bar);
-    let wish = Wish { baseline: baseline.as_deref(), all_tasks: verbose };
-    common::show(report?, &wish, &args.show, &claims, output)
+    let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose };
+    claims.check(&print(report?, &page, &args.output, output)?)
 }

@@ -5,16 +5,138 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clap::{ArgAction, Args, ValueEnum, ValueHint};
+use divvy_policy::units::parse_duration;
 use divvy_sim::run::Options;
+use divvy_sweep::WarmUp;
 use divvy_sweep::{Finished, Plan, Row, SweepOptions, TableError, Vary, table};
 use divvy_workload::Workload;
 
-use super::common;
-use crate::args::{PolicyArgs, SweepArgs, SweepFormat};
+use crate::args::machine::MachineArgs;
+use crate::args::policies::PolicyArgs;
+use crate::command_line::this_command;
 use crate::output::Output;
-use crate::place::{self, BadPlace};
-use crate::progress::FigureBar;
+use crate::output_path::{self, BadOutputPath};
+use crate::progress::StepBar;
 use crate::view;
+
+/// Vary parameters of a workload or policy: a row of means at every combination
+#[derive(Debug, Args)]
+#[command(
+    after_help = SWEEP_EXAMPLES,
+    after_long_help = SWEEP_HELP
+)]
+pub struct SweepArgs {
+    /// The workload, a TOML file
+    #[arg(value_name = "WORKLOAD", required_unless_present = "merge", value_hint = ValueHint::FilePath)]
+    pub workload: Option<PathBuf>,
+
+    /// What to vary: KEY=FROM..TO:STEP, KEY=A,B,C, or both mixed (repeat for every combination)
+    #[arg(long, value_name = "KEY=VALUES", required_unless_present = "merge", action = ArgAction::Append,
+        value_hint = ValueHint::Other)]
+    pub vary: Vec<String>,
+
+    /// What to run: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., several by commas or by repeating -p
+    #[arg(short, long = "policy", required_unless_present = "merge", value_name = "SPEC", action = ArgAction::Append,
+        value_hint = ValueHint::Other, help_heading = "Policies")]
+    pub policy: Vec<String>,
+
+    /// Rows of differences from this policy as well, repetition by repetition; it is run even if -p does not name it
+    #[arg(long, value_name = "SPEC", help_heading = "Policies", value_hint = ValueHint::Other)]
+    pub baseline: Option<String>,
+
+    #[command(flatten)]
+    pub machine: MachineArgs,
+
+    /// Number that all random times come from
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Chance")]
+    pub seed: u64,
+
+    /// Repetitions, each with its own random times, the same for every policy and point
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Chance",
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub reps: u32,
+
+    /// What does not count of each run, as in 10% or 5s [default: as the workload says; else 10% if tasks never end]
+    #[arg(long, value_name = "PART", help_heading = "Chance", value_parser = warm_up)]
+    pub warm_up: Option<WarmUp>,
+
+    /// Rows of each task as well; instances of a task have a row each, as in T/1
+    #[arg(long, help_heading = "Work")]
+    pub per_task: bool,
+
+    /// Most rows, over all policies
+    #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Work",
+        value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub max_points: u64,
+
+    /// Run only the I-th of every N points, as in 1/4; --merge puts them together
+    #[arg(long, value_name = "I/N", help_heading = "Work", value_parser = shard)]
+    pub shard: Option<(usize, usize)>,
+
+    /// Go on with the .csv of -o, if it is there and of this sweep
+    #[arg(long, help_heading = "Work", requires = "output", conflicts_with = "force")]
+    pub resume: bool,
+
+    /// Put the .csv files of shards together: the same bytes as one run
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Work", value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["workload", "vary", "policy", "baseline", "per_task", "shard", "resume", "MachineArgs",
+            "warm_up"])]
+    pub merge: Vec<PathBuf>,
+
+    /// How to print the points to stdout, when there is no -o
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: SweepFormat,
+
+    /// Write the points to FILE.csv, .json, .html (a page with figures) or .parquet instead (repeat for several)
+    #[arg(short, long, value_name = "FILE", action = ArgAction::Append, help_heading = "Output",
+        value_hint = ValueHint::FilePath)]
+    pub output: Vec<PathBuf>,
+
+    /// Replace files that are there
+    #[arg(long, help_heading = "Output", requires = "output")]
+    pub force: bool,
+}
+
+const SWEEP_EXAMPLES: &str = "\
+Examples:
+  divvy sweep queue.toml --vary load=0.5..0.9:0.1 --vary alpha=0,1,inf -p pbs --baseline rr -o queue.html
+  divvy sweep mix.toml --vary task.editor.weight=512,1024,2048 --vary cpus=1..4:1 -p sfs --shard 1/2 -o 1.csv
+  divvy sweep --merge 1.csv 2.csv -o all.csv";
+
+const SWEEP_HELP: &str = "\
+KEY is one of
+
+  cpus, quantum, duration, warmup, tick, switch_cost, migration_cost: of the workload
+  task.NAME.KEY, group.NAME.KEY, barrier.NAME.parties: in the workload, down to single values; entries of lists are
+      numbers from 1, as in task.web.program.1.run.exp
+  load: the CPU time that open arrivals ask for, as a part of all CPUs. All times between arrivals are made longer or
+      shorter by one factor. Only where every task has open arrivals and ends.
+  PARAM or POLICY.PARAM: of the policies of -p that have it, as in alpha or pbs.alpha. A policy without it has one row
+      for all of its values.
+
+Every point is run under every policy, --reps times, the r-th time with the same random numbers everywhere. The warm-up \
+does not count, nor do jobs that began in it. Means and 95% intervals are over repetitions, by Student's t. With \
+--baseline a row has the mean and interval of the differences between a policy and that one at the same point: what \
+chance did to both alike does not widen it. Rows have a fixed order and, with the same seed, the same bytes, on any \
+number of cores. A .csv grows row by row: an interrupted run goes on with --resume. Shards share out runs, with \
+--baseline points; --merge takes the .csv of all, and makes the other forms as well.
+
+Examples:
+  divvy sweep queue.toml --vary load=0.5..0.9:0.1 --vary alpha=0,1,inf -p pbs --baseline rr -o queue.html
+  divvy sweep mix.toml --vary task.editor.weight=512,1024,2048 --vary cpus=1..4:1 -p sfs --shard 1/2 -o 1.csv
+  divvy sweep --merge 1.csv 2.csv -o all.csv";
+
+/// Forms of the points of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SweepFormat {
+    /// For people: some of the columns
+    Table,
+    /// All of them
+    Csv,
+    /// The same, by a schema_version of its own
+    Json,
+}
 
 /// A file that the result cannot be written to.
 #[derive(Debug, thiserror::Error)]
@@ -90,8 +212,8 @@ impl Files {
     }
 
     /// What is written at the end is not to fail then.
-    fn check_writable(&self) -> Result<(), BadPlace> {
-        self.others.iter().try_for_each(|(_, path)| place::file("-o", path))
+    fn check_writable(&self) -> Result<(), BadOutputPath> {
+        self.others.iter().try_for_each(|(_, path)| output_path::file("-o", path))
     }
 
     /// Nothing is lost that was not asked for.
@@ -112,7 +234,7 @@ impl Files {
 
 fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> {
     let policies = PolicyArgs { policy: args.policy.clone(), baseline: args.baseline.clone() };
-    let (specs, baseline) = common::specs(&policies)?;
+    let (specs, baseline) = policies.specs()?;
     let baseline = specs.iter().find(|spec| Some(spec.to_string()) == baseline);
     let vary = |text: &String| Vary::parse(text, args.max_points);
     let varied: Vec<Vary> = args.vary.iter().map(vary).collect::<Result<_, _>>()?;
@@ -153,7 +275,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     if result.done > 0 {
         output.note(&format!("{} of {} rows are done", result.done, rows.len()));
     }
-    let bar = FigureBar::new("sweep", output);
+    let bar = StepBar::new("sweep", output);
     let mut shown = Vec::new();
     divvy_sweep::run(&plan, left, &bar, |row| -> anyhow::Result<()> {
         result.add(&table::line(&plan, &row))?;
@@ -167,7 +289,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
 }
 
 fn draw(plan: &Plan, rows: &[Row], output: Output) -> String {
-    view::table::draw(&view::sweep::page(plan, rows), output.columns(None), output.is_styled(None))
+    view::terminal::draw(&view::sweep::page(plan, rows), output.columns(None), output.is_styled(None))
 }
 
 /// The CSV so far: what is in the file, if there is one, is that as well.
@@ -238,7 +360,7 @@ fn finish(
     for (form, path) in &files.others {
         let bytes = match form {
             Form::Json => json(csv)?.into_bytes(),
-            Form::Html => view::sweep_page::write(&finished(csv)?, &common::this_command())?.into_bytes(),
+            Form::Html => view::sweep_page::write(&finished(csv)?, &this_command())?.into_bytes(),
             Form::Parquet => parquet(csv)?,
         };
         fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
@@ -269,4 +391,21 @@ fn parquet(csv: &str) -> anyhow::Result<Vec<u8>> {
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &str) -> anyhow::Result<Vec<u8>> {
     unreachable!("refused when the command line was read")
+}
+
+fn warm_up(text: &str) -> Result<WarmUp, String> {
+    let Some(percent) = text.strip_suffix('%') else {
+        return parse_duration(text).map(WarmUp::Time);
+    };
+    let share = percent.parse::<f64>().ok().filter(|percent| (0.0..100.0).contains(percent));
+    share
+        .map(|percent| WarmUp::Share(percent / 100.0))
+        .ok_or_else(|| "expected 0% to less than 100%, or a time, as in 5s".to_owned())
+}
+
+fn shard(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    parts
+        .filter(|(i, n)| (1..=*n).contains(i))
+        .ok_or_else(|| "expected I/N, with I from 1 to N, as in 1/4".to_owned())
 }

@@ -4,14 +4,45 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use clap::{Args, ValueHint};
 use divvy_log::{Gap, Mismatch, Report, Told, Verdict, verify};
 use divvy_policy::{Answer, Event};
+use divvy_results::text;
 use serde_json::{Value, json};
 
-use crate::args::{PlainFormat, VerifyArgs};
+use crate::args::output::PlainFormat;
 use crate::output::Output;
 use crate::progress::FileBar;
-use divvy_results::text;
+
+/// Check a kernel scheduler's log: does the native build decide the same?
+///
+/// Tells the native build of the policy every event that the scheduler in the kernel was told (`divvy load SPEC --log
+/// FILE`), and compares every answer: which task, for how long, which CPU is asked to choose anew. A difference
+/// fails with exit code 1. If records are missing, because the kernel had no room for them, what was told before the
+/// first is compared, and the exit code is 3. A file that is damaged or cut off is bad input, 4.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy verify run.log
+  divvy verify run.log --events --limit 20
+  divvy verify run.log --format json > verdict.json")]
+pub struct VerifyArgs {
+    /// The log
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub log: PathBuf,
+
+    /// Print the events, one a line, before the verdict
+    #[arg(long, help_heading = "Output")]
+    pub events: bool,
+
+    /// Print only the first N events; all are verified
+    #[arg(long, value_name = "N", requires = "events", help_heading = "Output")]
+    pub limit: Option<u64>,
+
+    /// How to print it; json has an object a line, the last is the verdict
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: PlainFormat,
+}
 
 /// The kernel and the native build decide differently.
 #[derive(Debug, thiserror::Error)]

@@ -4,16 +4,15 @@ use std::io::{self, IsTerminal as _};
 use std::thread;
 use std::time::Instant;
 
-use crate::args::TopFormat;
-use crate::output::Output;
-
+use super::options::{Options, TopFormat};
 use super::plain;
-use super::{Looker, Options, Sight};
+use super::poller::{Observation, Poller};
+use crate::output::Output;
 
 /// Prints as many intervals as are asked for. The first begins now.
 pub fn run(options: &Options, output: Output) -> anyhow::Result<()> {
-    let mut looker = Looker::default();
-    looker.look()?;
+    let mut poller = Poller::default();
+    poller.poll()?;
     if options.format == Some(TopFormat::Csv) {
         output.write_bytes(plain::CSV_HEAD.as_bytes(), None)?;
     }
@@ -23,23 +22,23 @@ pub fn run(options: &Options, output: Output) -> anyhow::Result<()> {
         // One that could not be looked at in time is left out.
         next = next.max(Instant::now());
         thread::sleep(next - Instant::now());
-        let sight = looker.look()?;
-        print(options, &sight, output)?;
+        let observation = poller.poll()?;
+        print(options, &observation, output)?;
     }
     Ok(())
 }
 
 /// Programs get names as they are, byte by byte; a terminal gets none that it would obey.
-fn print(options: &Options, sight: &Sight, output: Output) -> anyhow::Result<()> {
-    let show = &options.show;
-    let rows = show.rows(&sight.interval);
+fn print(options: &Options, observation: &Observation, output: Output) -> anyhow::Result<()> {
+    let query = &options.query;
+    let rows = query.rows(&observation.interval);
     let text = match options.format.unwrap_or(TopFormat::Table) {
         TopFormat::Table => {
-            let table = plain::table(sight, &rows, show, output.columns(None), output.is_styled(None));
+            let table = plain::table(observation, &rows, query, output.columns(None), output.is_styled(None));
             return output.write(&table, None);
         }
-        TopFormat::Json => plain::json(sight, &rows, show)?,
-        TopFormat::Csv => plain::csv(sight, &rows, io::stdout().is_terminal()),
+        TopFormat::Json => plain::json(observation, &rows, query)?,
+        TopFormat::Csv => plain::csv(observation, &rows, io::stdout().is_terminal()),
     };
     output.write_bytes(text.as_bytes(), None)
 }

@@ -1,10 +1,10 @@
 //! Rows as text, in as many columns as there is room for.
 
-use crate::view::bar;
-use crate::view::page::Bar;
 use divvy_results::text;
 
 use super::rows::{By, Column, Row};
+use crate::view::bar;
+use crate::view::table::Bar;
 
 /// Less of a name says little.
 const SHORTEST_NAME: usize = 10;

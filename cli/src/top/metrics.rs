@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Context as _;
 use divvy_kernel::load::{self, Period, TaskRow, Viewer};
 
-use super::Metrics;
 use super::http::Server;
+use super::options::MetricsOptions;
 use super::users::Users;
 
 const PATH: &str = "/metrics";
@@ -37,7 +37,7 @@ pub fn loopback(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// From then on scrapes are answered by [`Exporter::serve_forever`].
-pub fn listen(metrics: Metrics) -> anyhow::Result<Exporter> {
+pub fn listen(metrics: MetricsOptions) -> anyhow::Result<Exporter> {
     let address = metrics.address;
     let server = Server::listen(address, PATH).with_context(|| format!("cannot listen at {address}"))?;
     Ok(Exporter { server, threads: metrics.threads })

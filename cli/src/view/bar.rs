@@ -1,6 +1,6 @@
 //! Shares as bars: how long they are, and a mark where they should end.
 
-use crate::view::page::Bar;
+use crate::view::table::Bar;
 
 /// What is said once under a table with bars.
 pub const MEANING: &str = "bars: CPU time; the mark is what the task was entitled to";

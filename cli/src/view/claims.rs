@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use divvy_lab::{Claim, Figure, Reproduction, Value, Verdict};
-use serde_json::json;
-
 use divvy_results::text;
+use serde_json::json;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 /// A text that is wider than this has lines of its own.

@@ -6,6 +6,7 @@ use divvy_lab::{Claim, Reproduction, Verdict};
 use divvy_pages::plot::escape;
 use divvy_pages::report::STYLE;
 use divvy_results::figures::base64;
+
 /// The drawings are dark on light, whatever the page is.
 const OWN_STYLE: &str = "
 table { margin: .6rem 0; } td, th { padding: .15rem .7rem; text-align: left; vertical-align: top; white-space: normal; }

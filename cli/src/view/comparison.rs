@@ -1,16 +1,16 @@
-//! The sheet that has a row a policy.
+//! The table that has a row a policy.
 
-use divvy_results::report::{RecordedReport, Report};
-
-use crate::view::page::{ABSENT, Cell, Column, NOTHING, SERVICE, Sheet, TIMES};
 use divvy_results::compare::{Criterion, Estimate, Policy, floor};
 use divvy_results::measure::{
     DECISIONS, DELAY, ERROR, JAIN, MIGRATIONS, Quantity, RESPONSE, SWITCHES, Statistic, UTILIZATION, WAIT,
 };
+use divvy_results::report::{RecordedReport, Report};
 use divvy_results::text;
 
+use crate::view::table::{ABSENT, Cell, Column, NOTHING, SERVICE, TIMES, Table};
+
 /// A row a policy.
-pub fn sheet(report: &Report, policies: &[Policy], baseline: Option<&str>) -> Sheet {
+pub fn table(report: &Report, policies: &[Policy], baseline: Option<&str>) -> Table {
     let mut columns = vec![Column::name("policy")];
     let mut rows: Vec<Vec<Cell>> =
         policies.iter().map(|policy| vec![Cell::plain(text::escape(policy.spec))]).collect();
@@ -40,7 +40,7 @@ pub fn sheet(report: &Report, policies: &[Policy], baseline: Option<&str>) -> Sh
     if let Some(recorded) = report.trace.as_ref().and_then(|trace| trace.recorded.as_ref()) {
         rows.push(recorded_row(&columns, recorded));
     }
-    Sheet { title: None, columns, rows, meaning: None }.without_empty_columns()
+    Table { title: None, columns, rows, meaning: None }.without_empty_columns()
 }
 
 /// What the recording shows of the scheduler that it was made under.
@@ -176,7 +176,7 @@ fn factor(report: &Report, criterion: Criterion, policy: &Policy, base: &Policy)
 }
 
 /// What marks mean, and how tasks and repetitions were pooled.
-pub fn notes(policies: &[Policy], comparison: &Sheet) -> Vec<String> {
+pub fn notes(policies: &[Policy], comparison: &Table) -> Vec<String> {
     let has = |wanted: fn(&Cell) -> bool| comparison.rows.iter().flatten().any(wanted);
     let mut notes = Vec::new();
     if has(|cell| cell.is_best) {

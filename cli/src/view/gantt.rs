@@ -7,7 +7,6 @@ use anstyle::{Ansi256Color, Style};
 use divvy_policy::quantity;
 use divvy_results::report::{Report, Run};
 use divvy_results::schedule::{Schedule, Slice};
-
 use divvy_results::text;
 
 /// Letters for tasks; if they are more, those with the most CPU time get them.

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use divvy_results::report::Buckets;
-
 use divvy_results::text;
 
 /// The least that there is of something is seen.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::view::page::{Column, Page, Schedule, Sheet};
+use crate::view::table::{Column, Page, Schedule, Table};
 
 /// Writes the page as Markdown.
 pub fn write(page: &Page) -> String {
@@ -12,12 +12,12 @@ pub fn write(page: &Page) -> String {
         let start = if std::ptr::eq(line, &page.quality[0]) { "\n" } else { "" };
         push(&mut out, &format!("{start}{depth}{}", escape(line.trim_start())));
     }
-    for (index, sheet) in page.sheets.iter().enumerate() {
+    for (index, table) in page.tables.iter().enumerate() {
         push(&mut out, "");
-        if let Some(title) = &sheet.title {
+        if let Some(title) = &table.title {
             push(&mut out, &format!("**{}**\n", escape(title)));
         }
-        sheet_to(&mut out, sheet);
+        table_to(&mut out, table);
         if index == 0 && !page.notes.is_empty() {
             push(&mut out, &format!("\n{}", escape(&page.notes.join("; "))));
         }
@@ -32,16 +32,16 @@ pub fn write(page: &Page) -> String {
     out
 }
 
-fn sheet_to(out: &mut String, sheet: &Sheet) {
-    let columns = || sheet.columns.iter().filter(|column| !column.is_picture);
+fn table_to(out: &mut String, table: &Table) {
+    let columns = || table.columns.iter().filter(|column| !column.is_picture);
     let heads: Vec<String> = columns().map(|column| escape(&head(column))).collect();
     push(out, &format!("| {} |", heads.join(" | ")));
     let rules: Vec<&str> = columns().map(|column| if column.is_number { "---:" } else { "---" }).collect();
     push(out, &format!("| {} |", rules.join(" | ")));
-    for row in &sheet.rows {
+    for row in &table.rows {
         let cells: Vec<String> = row
             .iter()
-            .zip(&sheet.columns)
+            .zip(&table.columns)
             .filter(|(_, column)| !column.is_picture)
             .map(
                 |(cell, _)| {
@@ -90,13 +90,13 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::page::{Wish, page};
+    use crate::view::page::{PageOptions, page};
     use divvy_results::samples;
 
     #[test]
     fn a_comparison() {
         let report = samples::endless(&[("gr3", 8), ("rr", 80)]);
-        let text = write(&page(&report, &Wish::default()));
+        let text = write(&page(&report, &PageOptions::default()));
         let head = "| policy | service error max | Jain index | CPU used | switches | migrations | decisions | \
                     error factor |";
         assert!(text.contains(head), "{text}");
@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn hostile_names_make_no_markup_and_no_columns() {
-        let text = write(&page(&samples::hostile(), &Wish { all_tasks: true, ..Wish::default() }));
+        let text =
+            write(&page(&samples::hostile(), &PageOptions { all_tasks: true, ..PageOptions::default() }));
         assert!(text.contains("| pipe \\| \\`code\\` \\<b\\>bold\\</b\\> |"), "{text}");
         assert!(!text.contains('\x1b') && !text.contains('\u{202e}'));
         for line in text.lines().filter(|line| line.starts_with('|')) {
@@ -117,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_recording_lists_its_findings() {
-        let text = write(&page(&samples::replayed(Some(0.05)), &Wish::default()));
+        let text = write(&page(&samples::replayed(Some(0.05)), &PageOptions::default()));
         assert!(text.contains("\n\n- recording: grade B of A to D\n  - 37 switches of 12000"), "{text}");
         assert!(
             text.contains(

@@ -1,49 +1,49 @@
-//! The sheets that have a row a task and a column a policy: what became of each task.
+//! The tables that have a row a task and a column a policy: what became of each task.
 
+use divvy_results::compare::Policy;
 use divvy_results::report::{RecordedReport, Report, TaskResult};
+use divvy_results::text;
 
 use crate::view::bar;
-use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet};
+use crate::view::table::{ABSENT, Cell, Column, SERVICE, Table};
 use crate::view::tasks::{mean_response, mean_share, p99_response};
-use divvy_results::compare::Policy;
-use divvy_results::text;
 
 /// One number of a task, from its repetitions under one policy.
 type Number = fn(&[&TaskResult]) -> Option<f64>;
 
 /// Responses of the tasks that finish jobs, unless it is one whose numbers are the run's; shares, if there are tasks
 /// that finish none.
-pub fn sheets(report: &Report, policies: &[Policy]) -> Vec<Sheet> {
+pub fn tables(report: &Report, policies: &[Policy]) -> Vec<Table> {
     let percent: fn(f64) -> String = |share| text::percent(share, 2);
-    let mut sheets = Vec::new();
+    let mut tables = Vec::new();
     if has_endless_task(policies) {
-        let mut shares = sheet("share of CPU time", policies, mean_share, percent);
+        let mut shares = table("share of CPU time", policies, mean_share, percent);
         add_bars(&mut shares, policies, report.cpus);
-        sheets.push(with_weights(shares, policies));
+        tables.push(with_weights(shares, policies));
     }
     let recorded = report.trace.as_ref().and_then(|trace| trace.recorded.as_ref());
     let responses = [
-        with_recorded(sheet("mean response", policies, mean_response, text::time), recorded),
-        sheet("99th percentile of response", policies, p99_response, text::time),
+        with_recorded(table("mean response", policies, mean_response, text::time), recorded),
+        table("99th percentile of response", policies, p99_response, text::time),
     ];
-    sheets.extend(responses.into_iter().filter(|sheet| sheet.rows.len() > 1));
-    sheets
+    tables.extend(responses.into_iter().filter(|table| table.rows.len() > 1));
+    tables
 }
 
 /// Bars beside shares, if no row was left out; all on one scale.
-fn add_bars(sheet: &mut Sheet, policies: &[Policy], cpus: u32) {
-    if sheet.rows.len() != policies[0].runs[0].tasks.len() {
+fn add_bars(table: &mut Table, policies: &[Policy], cpus: u32) {
+    if table.rows.len() != policies[0].runs[0].tasks.len() {
         return;
     }
     let shares: Vec<Vec<Option<(f64, f64)>>> = policies
         .iter()
-        .map(|policy| (0..sheet.rows.len()).map(|index| shares_of(policy, index, cpus)).collect())
+        .map(|policy| (0..table.rows.len()).map(|index| shares_of(policy, index, cpus)).collect())
         .collect();
     let greatest = shares.iter().flatten().flatten().map(|&(received, entitled)| received.max(entitled));
     let greatest = greatest.fold(0.0, f64::max);
-    sheet.meaning = Some(bar::MEANING.to_owned());
+    table.meaning = Some(bar::MEANING.to_owned());
     for (index, shares) in shares.into_iter().enumerate() {
-        sheet.add_bars(index + 1, greatest, shares.into_iter());
+        table.add_bars(index + 1, greatest, shares.into_iter());
     }
 }
 
@@ -55,25 +55,25 @@ fn shares_of(policy: &Policy, index: usize, cpus: u32) -> Option<(f64, f64)> {
 }
 
 /// Shares are read against weights.
-fn with_weights(mut sheet: Sheet, policies: &[Policy]) -> Sheet {
-    sheet.columns.insert(1, Column::number(["", "weight"], SERVICE));
-    for (row, task) in sheet.rows.iter_mut().zip(&policies[0].runs[0].tasks) {
+fn with_weights(mut table: Table, policies: &[Policy]) -> Table {
+    table.columns.insert(1, Column::number(["", "weight"], SERVICE));
+    for (row, task) in table.rows.iter_mut().zip(&policies[0].runs[0].tasks) {
         row.insert(1, Cell::plain(text::plain(task.weight)));
     }
-    sheet
+    table
 }
 
 /// How far a replay under the recorded scheduler's model is from this says how far that task's others can be trusted.
-fn with_recorded(mut sheet: Sheet, recorded: Option<&RecordedReport>) -> Sheet {
-    let Some(recorded) = recorded else { return sheet };
+fn with_recorded(mut table: Table, recorded: Option<&RecordedReport>) -> Table {
+    let Some(recorded) = recorded else { return table };
     let of =
         |name: &str| recorded.tasks.iter().find(|task| text::escape(&task.name) == name)?.response_mean_ns;
-    sheet.columns.push(Column::number(["", "recorded"], SERVICE));
-    for row in &mut sheet.rows {
+    table.columns.push(Column::number(["", "recorded"], SERVICE));
+    for row in &mut table.rows {
         let mean_ns = of(&row[0].text);
         row.push(Cell::plain(mean_ns.map_or(ABSENT.to_owned(), text::time)));
     }
-    sheet.without_empty_columns()
+    table.without_empty_columns()
 }
 
 fn has_endless_task(policies: &[Policy]) -> bool {
@@ -81,7 +81,7 @@ fn has_endless_task(policies: &[Policy]) -> bool {
         .any(|index| policies.iter().all(|policy| policy.task(index).iter().all(|task| task.jobs == 0)))
 }
 
-fn sheet(title: &str, policies: &[Policy], number: Number, format: fn(f64) -> String) -> Sheet {
+fn table(title: &str, policies: &[Policy], number: Number, format: fn(f64) -> String) -> Table {
     let mut columns = vec![Column::name("task")];
     columns.extend(policies.iter().map(|policy| Column::policy(&text::escape(policy.spec))));
     let cell = |policy: &Policy, index: usize| {
@@ -91,5 +91,5 @@ fn sheet(title: &str, policies: &[Policy], number: Number, format: fn(f64) -> St
         let name = Cell::plain(text::escape(&task.name));
         std::iter::once(name).chain(policies.iter().map(|policy| cell(policy, index))).collect()
     });
-    Sheet { title: Some(title.to_owned()), columns, rows: rows.collect(), meaning: None }.without_empty_rows()
+    Table { title: Some(title.to_owned()), columns, rows: rows.collect(), meaning: None }.without_empty_rows()
 }

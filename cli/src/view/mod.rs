@@ -7,18 +7,20 @@ mod comparison;
 pub mod csv;
 pub mod gantt;
 mod histogram;
+pub mod interval;
 pub mod json;
-pub mod live;
 pub mod manual;
 pub mod markdown;
 mod matrix;
 pub mod page;
+pub mod perfetto;
 mod programs;
 pub mod sweep;
 pub mod sweep_page;
 pub mod table;
 mod tasks;
+pub mod terminal;
 mod waits;
 
 #[cfg(test)]
-mod table_tests;
+mod terminal_tests;

@@ -1,13 +1,13 @@
-//! The sheet that has a row a program, under a modifier that predicts what programs do.
+//! The table that has a row a program, under a modifier that predicts what programs do.
 
-use divvy_results::report::{PredictionResult, ProgramResult};
-
-use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet, TIMES};
 use divvy_results::compare::Policy;
+use divvy_results::report::{PredictionResult, ProgramResult};
 use divvy_results::text;
 
+use crate::view::table::{ABSENT, Cell, Column, SERVICE, TIMES, Table};
+
 /// A row a program, of the first repetition; none where nothing was predicted.
-pub fn sheet(policy: &Policy) -> Option<Sheet> {
+pub fn table(policy: &Policy) -> Option<Table> {
     let programs = &policy.runs[0].programs;
     let heads = [
         (["", "executions"], SERVICE),
@@ -24,7 +24,7 @@ pub fn sheet(policy: &Policy) -> Option<Sheet> {
     columns.extend(heads.into_iter().map(|(head, group)| Column::number(head, group)));
     let title = format!("{}: predictions", text::escape(policy.spec));
     let rows = programs.iter().map(row).collect();
-    (!programs.is_empty()).then_some(Sheet { title: Some(title), columns, rows, meaning: None })
+    (!programs.is_empty()).then_some(Table { title: Some(title), columns, rows, meaning: None })
 }
 
 fn row(program: &ProgramResult) -> Vec<Cell> {
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_program_has_its_errors() {
         let mut report = samples::endless(&[("rr+flow", 8)]);
-        assert!(sheet(&policies(&report)[0]).is_none());
+        assert!(table(&policies(&report)[0]).is_none());
         let of = |runs, error| PredictionResult { runs, actual_ns: 100, error_ns: 1, error };
         report.runs[0].programs.push(ProgramResult {
             name: "build".to_owned(),
@@ -73,8 +73,8 @@ mod tests {
             early_switches: 0,
             sequence_ns: vec![1, 2],
         });
-        let sheet = sheet(&policies(&report)[0]).expect("a program");
-        let cells: Vec<&str> = sheet.rows[0].iter().map(|cell| cell.text.as_str()).collect();
+        let table = table(&policies(&report)[0]).expect("a program");
+        let cells: Vec<&str> = table.rows[0].iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(cells, ["build", "3", "2", "4", "25.0%", "40.0%", "10.0%", "7", "6", "0"]);
     }
 }

@@ -1,9 +1,9 @@
-//! The points of a sweep as a sheet.
+//! The points of a sweep as a table.
 
+use divvy_results::text;
 use divvy_sweep::{Estimate, MEASURES, Plan, Row};
 
-use crate::view::page::{ABSENT, Cell, Column, NOTHING, Page, Sheet};
-use divvy_results::text;
+use crate::view::table::{ABSENT, Cell, Column, NOTHING, Page, Table};
 
 /// A measure, its heads, and how its numbers are written
 type Shown = (&'static str, &'static [&'static str], fn(f64) -> String);
@@ -29,12 +29,12 @@ const DIFFERENCES: [(&str, &[&str]); 3] = [
 pub fn page(plan: &Plan, rows: &[Row]) -> Page {
     let (differences, means): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.baseline.is_some());
     let has_differences = !differences.is_empty();
-    let mut sheets = vec![sheet(plan, &means)];
-    sheets.extend(has_differences.then(|| difference_sheet(plan, &differences)));
+    let mut tables = vec![table(plan, &means)];
+    tables.extend(has_differences.then(|| difference_table(plan, &differences)));
     Page {
         heading: heading(plan, rows),
         quality: Vec::new(),
-        sheets,
+        tables,
         notes: notes(has_differences),
         summary: None,
         schedules: Vec::new(),
@@ -49,7 +49,7 @@ fn notes(has_differences: bool) -> Vec<String> {
     notes
 }
 
-fn sheet(plan: &Plan, rows: &[&Row]) -> Sheet {
+fn table(plan: &Plan, rows: &[&Row]) -> Table {
     let mut columns = point_columns(plan, rows);
     for (name, head, _) in SHOWN {
         columns.push(column(head, true, 1));
@@ -58,11 +58,11 @@ fn sheet(plan: &Plan, rows: &[&Row]) -> Sheet {
         }
     }
     let rows = rows.iter().map(|row| cells(plan, row, rows)).collect();
-    Sheet { title: None, columns, rows, meaning: None }
+    Table { title: None, columns, rows, meaning: None }
 }
 
 /// How much more each policy has than the baseline, each number with its interval.
-fn difference_sheet(plan: &Plan, rows: &[&Row]) -> Sheet {
+fn difference_table(plan: &Plan, rows: &[&Row]) -> Table {
     let mut columns = point_columns(plan, rows);
     for head in DIFFERENCES.map(|(_, head)| head) {
         columns.push(column(head, true, 1));
@@ -73,7 +73,7 @@ fn difference_sheet(plan: &Plan, rows: &[&Row]) -> Sheet {
         point_cells(plan, row, rows).into_iter().chain(numbers.map(Cell::plain)).collect()
     };
     let baseline = rows[0].baseline.as_deref().unwrap_or_default();
-    Sheet {
+    Table {
         title: Some(format!("more than under {}, repetition by repetition", text::escape(baseline))),
         columns,
         rows: rows.iter().map(cells).collect(),

@@ -1,10 +1,9 @@
 //! A sweep as one HTML file that needs no network: curves with their intervals. It is a page as a report is, with another
 //! script.
 
+use divvy_pages::report;
 use divvy_sweep::Finished;
 use serde::Serialize;
-
-use divvy_pages::report;
 
 /// What the page's scripts read.
 #[derive(Serialize)]

@@ -1,249 +1,152 @@
-//! A page for the terminal, within its width.
+//! Tables of cells, and pages of them, before anyone decides how they are drawn. Views of results make them;
+//! `terminal.rs` and `markdown.rs` draw them.
 
-use std::ops::Range;
-
-use comfy_table::{
-    Attribute, Cell as Drawn, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle,
-};
-
-use crate::view::page::{NOTHING, Page, Picture, Schedule, Sheet};
-use crate::view::{bar, histogram};
 use divvy_results::text;
 
-/// Between columns.
-const WIDE_GAP: usize = 2;
-
-/// Between columns, where a sheet fits only so.
-const NARROW_GAP: usize = 1;
-
-/// A row's name is not cut below this, if need be at the cost of one more block of columns.
-const NARROWEST_NAME: usize = 16;
-
-/// Draws the page in `columns` columns, with escape sequences for emphasis: strip them where they do not belong.
-pub fn draw(page: &Page, columns: usize, styled: bool) -> String {
-    let mut out = String::new();
-    for line in std::iter::once(&page.heading).chain(&page.quality) {
-        let indent = line.len() - line.trim_start().len() + 2;
-        line_to(&mut out, &text::wrap(line, columns, indent));
-    }
-    for (index, sheet) in page.sheets.iter().enumerate() {
-        line_to(&mut out, "");
-        if let Some(title) = &sheet.title {
-            line_to(&mut out, &text::fit(title, columns));
-        }
-        line_to(&mut out, &sheet_text(sheet, columns, styled));
-        if index == 0 && !page.notes.is_empty() {
-            line_to(&mut out, &text::wrap(&page.notes.join("; "), columns, 2));
-        }
-    }
-    for schedule in &page.schedules {
-        line_to(&mut out, "");
-        schedule_to(&mut out, schedule, columns);
-    }
-    if let Some(summary) = &page.summary {
-        line_to(&mut out, "");
-        line_to(&mut out, &text::wrap(&format!("Summary: {summary}"), columns, 2));
-    }
-    out
+/// All that is shown of a report.
+pub struct Page {
+    /// What ran, and how.
+    pub heading: String,
+    /// The quality of the recording, for a replay.
+    pub quality: Vec<String>,
+    /// The comparison first, then tasks against policies, then the tasks of each policy.
+    pub tables: Vec<Table>,
+    /// What marks mean, and what is not shown.
+    pub notes: Vec<String>,
+    /// What the comparison supports.
+    pub summary: Option<String>,
+    /// The first decisions of each policy and CPU.
+    pub schedules: Vec<Schedule>,
 }
 
-/// One table if it fits, else blocks of columns under each other, each with the rows' names.
-fn sheet_text(sheet: &Sheet, columns: usize, styled: bool) -> String {
-    let layout = Layout::of(sheet, columns, styled);
-    let blocks: Vec<String> =
-        layout.blocks(columns).iter().map(|block| layout.draw(block, columns)).collect();
-    let meaning = sheet.meaning.as_ref().filter(|_| layout.has_pictures());
-    let meaning = meaning.map(|text| "\n".to_owned() + &text::wrap(text, columns, 2)).unwrap_or_default();
-    blocks.join("\n\n") + &meaning
+/// Columns and rows. The first column names the row.
+pub struct Table {
+    /// What the rows have in common.
+    pub title: Option<String>,
+    /// Left to right.
+    pub columns: Vec<Column>,
+    /// As many cells each as there are columns.
+    pub rows: Vec<Vec<Cell>>,
+    /// What its pictures mean, said under it where they are drawn.
+    pub meaning: Option<String>,
 }
 
-/// A sheet and what its cells ask of their columns.
-struct Layout<'a> {
-    sheet: &'a Sheet,
-    /// Of the widest cell or head line.
-    widths: Vec<usize>,
-    /// Columns in which one cell is marked as the best.
-    marked: Vec<bool>,
-    /// Between columns.
-    gap: usize,
-    /// Of the pictures beside cells; 0 if there is no room for any.
-    picture_width: usize,
-    styled: bool,
+/// One column's head.
+pub struct Column {
+    /// Line by line; a word may go on in the next line after a `-`, and a policy's spec before a `:` or `+`.
+    pub head: Vec<String>,
+    /// Numbers stand to the right.
+    pub is_number: bool,
+    /// When a table is too wide, columns of one group stay together.
+    pub group: u8,
+    /// Its cells are pictures in block characters, which other forms than a terminal's table leave out.
+    pub is_picture: bool,
 }
 
-impl<'a> Layout<'a> {
-    fn of(sheet: &'a Sheet, columns: usize, styled: bool) -> Self {
-        let is_marked = |index: usize| sheet.rows.iter().any(|row| row[index].is_best);
-        let marked: Vec<bool> = (0..sheet.columns.len()).map(is_marked).collect();
-        let widths = sheet.columns.iter().enumerate().map(|(index, column)| {
-            let head = column.head.iter().map(|line| text::width(line));
-            let mark = usize::from(marked[index]);
-            let cells = sheet.rows.iter().map(|row| text::width(&row[index].text) + mark);
-            head.chain(cells).max().unwrap_or(0)
-        });
-        let widths = widths.collect();
-        let mut layout = Self { sheet, widths, marked, gap: NARROW_GAP, picture_width: 0, styled };
-        let fits_only_narrow = layout.fits(columns) && {
-            layout.gap = WIDE_GAP;
-            !layout.fits(columns)
-        };
-        layout.gap = if fits_only_narrow { NARROW_GAP } else { WIDE_GAP };
-        layout.make_room_for_pictures(columns);
-        layout
+/// One cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Safe to print.
+    pub text: String,
+    /// Whether it is the best of its column.
+    pub is_best: bool,
+    /// Drawn beside the text where there is room.
+    pub picture: Option<Picture>,
+}
+
+/// What can be drawn beside a number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Picture {
+    /// As wide as there is room.
+    Bar(Bar),
+    /// A histogram in block characters, the same width in every row.
+    Histogram(String),
+}
+
+/// A share and what it should be, as parts of the whole bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bar {
+    /// How long it is, from 0 to 1.
+    pub length: f64,
+    /// Where the mark is, from 0 to 1.
+    pub mark: f64,
+}
+
+/// The first decisions of a policy.
+pub struct Schedule {
+    /// The run's name.
+    pub title: String,
+    /// Task names, a list a CPU.
+    pub cpus: Vec<Vec<String>>,
+}
+
+/// What was not measured.
+pub const ABSENT: &str = "-";
+
+/// What cannot be measured of this row.
+pub const NOTHING: &str = "";
+
+/// The group of columns on who got what.
+pub const SERVICE: u8 = 0;
+/// The group of columns on how long it took.
+pub const TIMES: u8 = 1;
+
+impl Column {
+    /// The column that names the rows.
+    pub fn name(head: &str) -> Self {
+        Self { head: vec![head.to_owned()], is_number: false, group: SERVICE, is_picture: false }
     }
 
-    /// What is left of the line, if it is enough, is for pictures: they never break a table up.
-    fn make_room_for_pictures(&mut self, columns: usize) {
-        let used = self.widths[0] + self.width_of(1..self.widths.len());
-        let room = columns.saturating_sub(used);
-        let pictured: Vec<usize> =
-            (1..self.widths.len()).filter(|&index| self.picture_in(index).is_some()).collect();
-        let width = match pictured.first().and_then(|&index| self.picture_in(index)) {
-            Some(Picture::Bar(_)) => bar::width(room, pictured.len()),
-            Some(Picture::Histogram(drawn)) => {
-                Some(text::width(drawn)).filter(|width| (width + 1) * pictured.len() <= room).unwrap_or(0)
-            }
-            None => 0,
-        };
-        if width > 0 {
-            self.picture_width = width;
-            pictured.into_iter().for_each(|index| self.widths[index] += width + 1);
+    /// A column of numbers.
+    pub fn number(head: [&str; 2], group: u8) -> Self {
+        let lines = head.into_iter().filter(|line| !line.is_empty());
+        Self { head: lines.map(str::to_owned).collect(), is_number: true, group, is_picture: false }
+    }
+
+    /// A column of numbers of one policy.
+    pub fn policy(spec: &str) -> Self {
+        Self { head: text::spec_lines(spec), is_number: true, group: SERVICE, is_picture: false }
+    }
+}
+
+impl Cell {
+    /// A cell without a mark.
+    pub fn plain(text: String) -> Self {
+        Self { text, is_best: false, picture: None }
+    }
+}
+
+impl Table {
+    /// Bars in column `index`, one a row, from what each task received and was entitled to, in any unit. Columns of one
+    /// table have one scale.
+    pub fn add_bars(
+        &mut self,
+        index: usize,
+        greatest: f64,
+        shares: impl Iterator<Item = Option<(f64, f64)>>,
+    ) {
+        for (row, share) in self.rows.iter_mut().zip(shares) {
+            let bar = |(received, entitled)| Bar { length: received / greatest, mark: entitled / greatest };
+            row[index].picture = share.filter(|_| greatest > 0.0).map(bar).map(Picture::Bar);
         }
     }
 
-    /// The first of a column.
-    fn picture_in(&self, index: usize) -> Option<&'a Picture> {
-        self.sheet.rows.iter().find_map(|row| row[index].picture.as_ref())
+    /// Leaves out rows in which nothing was measured.
+    pub fn without_empty_rows(mut self) -> Self {
+        self.rows.retain(|row| row[1..].iter().any(|cell| cell.text != ABSENT));
+        self
     }
 
-    /// Beside numbers, or instead of them.
-    fn has_pictures(&self) -> bool {
-        self.picture_width > 0 || self.sheet.columns.iter().any(|column| column.is_picture)
-    }
-
-    fn draw_picture(&self, picture: &Picture) -> String {
-        match picture {
-            Picture::Bar(bar) => bar::draw(*bar, self.picture_width, self.styled),
-            Picture::Histogram(drawn) => self.blocks_or_ascii(drawn),
-        }
-    }
-
-    fn blocks_or_ascii(&self, drawn: &str) -> String {
-        if self.styled { drawn.to_owned() } else { histogram::ascii(drawn) }
-    }
-
-    fn fits(&self, columns: usize) -> bool {
-        self.widths[0] + self.width_of(1..self.widths.len()) <= columns
-    }
-
-    /// Of these columns with the gaps before them.
-    fn width_of(&self, block: Range<usize>) -> usize {
-        self.widths[block].iter().map(|width| self.gap + width).sum()
-    }
-
-    /// A name is cut to this if its row is too wide.
-    fn least_name_width(&self) -> usize {
-        self.widths[0].min(NARROWEST_NAME)
-    }
-
-    /// Columns side by side: all if they fit, else as many whole groups as do beside a cut name,
-    /// and parts of a group only where it does not.
-    fn blocks(&self, columns: usize) -> Vec<Range<usize>> {
-        let count = self.sheet.columns.len();
-        let mut blocks = Vec::new();
-        let mut start = 1;
-        for index in 2..count {
-            let needed = if self.begins_group(index) { self.group(index) } else { index..index + 1 };
-            let fits = self.least_name_width() + self.width_of(start..needed.end) <= columns;
-            if !fits && !self.fits(columns) {
-                blocks.push(start..index);
-                start = index;
+    /// Leaves out columns in which nothing was measured.
+    pub fn without_empty_columns(mut self) -> Self {
+        for index in (1..self.columns.len()).rev() {
+            if self.rows.iter().all(|row| [ABSENT, NOTHING].contains(&row[index].text.as_str())) {
+                self.columns.remove(index);
+                for row in &mut self.rows {
+                    row.remove(index);
+                }
             }
         }
-        blocks.push(start..count);
-        blocks
+        self
     }
-
-    fn begins_group(&self, index: usize) -> bool {
-        self.sheet.columns[index].group != self.sheet.columns[index - 1].group
-    }
-
-    fn group(&self, first: usize) -> Range<usize> {
-        let group = self.sheet.columns[first].group;
-        let rest = self.sheet.columns[first..].iter();
-        first..first + rest.take_while(|column| column.group == group).count()
-    }
-
-    fn draw(&self, block: &Range<usize>, columns: usize) -> String {
-        let room = columns.saturating_sub(self.width_of(block.clone()));
-        let name_width = self.widths[0].min(room.max(self.least_name_width()));
-        let chosen = || std::iter::once(0).chain(block.clone());
-        let mut table = Table::new();
-        table
-            .load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')))
-            .set_content_arrangement(ContentArrangement::Disabled)
-            .enforce_styling()
-            .set_header(self.heads(chosen()));
-        for row in (0..self.sheet.rows.len()).filter(|row| self.has_something(*row, block)) {
-            table.add_row(chosen().map(|index| self.cell(row, index, name_width)));
-        }
-        table.style_text_only();
-        for (column, index) in table.column_iter_mut().zip(chosen()) {
-            column.set_padding((if index == 0 { 0 } else { self.gap as u16 }, 0));
-            if self.sheet.columns[index].is_number {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        let lines: Vec<String> = table.lines().map(|line| trimmed(&line)).collect();
-        lines.join("\n")
-    }
-
-    /// On as many lines as the highest needs, at the bottom of them.
-    fn heads(&self, columns: impl Iterator<Item = usize> + Clone) -> Vec<Drawn> {
-        let head = |index: usize| &self.sheet.columns[index].head;
-        let height = columns.clone().map(|index| head(index).len()).max().unwrap_or(0);
-        let lines = |index| "\n".repeat(height - head(index).len()) + &head(index).join("\n");
-        columns.map(|index| Drawn::new(lines(index)).add_attribute(Attribute::Bold)).collect()
-    }
-
-    /// A row to which no column of the block applies is left out of it.
-    fn has_something(&self, row: usize, block: &Range<usize>) -> bool {
-        self.sheet.rows[row][block.clone()].iter().any(|cell| cell.text != NOTHING)
-    }
-
-    /// A mark takes a place in every cell of its column, so that digits stay under each other.
-    fn cell(&self, row: usize, index: usize, name_width: usize) -> Drawn {
-        let cell = &self.sheet.rows[row][index];
-        match (index, cell.is_best) {
-            (0, _) => Drawn::new(text::fit(&cell.text, name_width)),
-            (_, true) => Drawn::new(format!("{}*", cell.text)).add_attribute(Attribute::Bold),
-            (_, false) if self.marked[index] => Drawn::new(format!("{} ", cell.text)),
-            (_, false) if self.sheet.columns[index].is_picture => {
-                Drawn::new(self.blocks_or_ascii(&cell.text))
-            }
-            (_, false) => match cell.picture.as_ref().filter(|_| self.picture_width > 0) {
-                Some(picture) => Drawn::new(format!("{} {}", self.draw_picture(picture), cell.text)),
-                None => Drawn::new(&cell.text),
-            },
-        }
-    }
-}
-
-/// Without trailing spaces, nor emphasis on nothing behind which they could hide.
-fn trimmed(line: &str) -> String {
-    line.replace("\x1b[1m\x1b[0m", "").trim_end().to_owned()
-}
-
-fn schedule_to(out: &mut String, schedule: &Schedule, columns: usize) {
-    line_to(out, &text::fit(&schedule.title, columns));
-    for (cpu, names) in schedule.cpus.iter().enumerate() {
-        let label = format!("  CPU {cpu}:");
-        let indent = label.len() + 1;
-        line_to(out, &text::wrap(&format!("{label} {}", names.join(" ")), columns, indent));
-    }
-}
-
-fn line_to(out: &mut String, line: &str) {
-    out.push_str(line);
-    out.push('\n');
 }

@@ -1,15 +1,15 @@
-//! The sheet that has a row a task.
+//! The table that has a row a task.
 
-use divvy_results::report::{Buckets, Quantiles, TaskResult};
-
-use crate::view::histogram::{self, Axis};
-use crate::view::page::{ABSENT, Cell, Column, Picture, SERVICE, Sheet, TIMES};
 use divvy_results::compare::Policy;
 use divvy_results::measure::pooled_mean;
+use divvy_results::report::{Buckets, Quantiles, TaskResult};
 use divvy_results::text;
 
+use crate::view::histogram::{self, Axis};
+use crate::view::table::{ABSENT, Cell, Column, Picture, SERVICE, TIMES, Table};
+
 /// A row a task. Of several repetitions: means, and the extremes of the service error.
-pub fn sheet(policy: &Policy, cpus: u32) -> Sheet {
+pub fn table(policy: &Policy, cpus: u32) -> Table {
     let heads: [([&'static str; 2], u8); 9] = [
         (["", "weight"], SERVICE),
         (["", "entitled"], SERVICE),
@@ -27,23 +27,23 @@ pub fn sheet(policy: &Policy, cpus: u32) -> Sheet {
     let tasks: Vec<Vec<&TaskResult>> =
         (0..policy.runs[0].tasks.len()).map(|index| policy.task(index)).collect();
     let rows = tasks.iter().map(|task| task_row(task, duration_ns * f64::from(cpus))).collect();
-    let mut sheet = Sheet { title: Some(text::escape(policy.spec)), columns, rows, meaning: None };
-    add_histograms(&mut sheet, &tasks);
-    sheet.without_empty_columns()
+    let mut table = Table { title: Some(text::escape(policy.spec)), columns, rows, meaning: None };
+    add_histograms(&mut table, &tasks);
+    table.without_empty_columns()
 }
 
 /// Of its waits, beside each task's mean.
-fn add_histograms(sheet: &mut Sheet, tasks: &[Vec<&TaskResult>]) {
+fn add_histograms(table: &mut Table, tasks: &[Vec<&TaskResult>]) {
     let buckets =
         |task: &Vec<&TaskResult>| histogram::sum(task.iter().filter_map(|task| task.wait_buckets.as_ref()));
     let all: Vec<Option<Buckets>> = tasks.iter().map(buckets).collect();
     let Some(axis) = Axis::of(all.iter().flatten()) else { return };
-    for (row, buckets) in sheet.rows.iter_mut().zip(&all) {
+    for (row, buckets) in table.rows.iter_mut().zip(&all) {
         if let (Some(cell), Some(buckets)) = (row.last_mut(), buckets) {
             cell.picture = Some(Picture::Histogram(axis.draw(buckets)));
         }
     }
-    sheet.meaning = Some(format!(
+    table.meaning = Some(format!(
         "histograms: the task's jobs by wait, {}, three places a factor of ten (1, 2, 5); the highest of all is full",
         axis.span()
     ));

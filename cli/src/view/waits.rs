@@ -1,19 +1,19 @@
-//! The sheet of waits: how many jobs waited for how long under each policy.
+//! The table of waits: how many jobs waited for how long under each policy.
 
-use divvy_results::report::Buckets;
-
-use crate::view::histogram::{self, Axis};
-use crate::view::page::{ABSENT, Cell, Column, SERVICE, Sheet, TIMES};
 use divvy_results::compare::Policy;
 use divvy_results::measure::{Statistic, WAIT};
+use divvy_results::report::Buckets;
 use divvy_results::text;
+
+use crate::view::histogram::{self, Axis};
+use crate::view::table::{ABSENT, Cell, Column, SERVICE, TIMES, Table};
 
 /// What is said under it.
 const MEANING: &str = "histograms: jobs by wait, from each time on the axis to the next of 1, 2, 5, 10..; the highest \
     of all is full; none: jobs that never waited";
 
 /// A row a policy; none if no job ever waited.
-pub fn sheet(policies: &[Policy]) -> Option<Sheet> {
+pub fn table(policies: &[Policy]) -> Option<Table> {
     let all: Vec<Option<Buckets>> = policies.iter().map(buckets).collect();
     let axis = Axis::of(all.iter().flatten())?;
     let heads = ["none", "p50", "p90", "max"].map(|head| Column::number(["", head], SERVICE));
@@ -26,7 +26,7 @@ pub fn sheet(policies: &[Policy]) -> Option<Sheet> {
         let texts = [text::escape(policy.spec), none].into_iter().chain(quantiles(policy)).chain([drawn]);
         texts.map(Cell::plain).collect()
     };
-    Some(Sheet {
+    Some(Table {
         title: Some("wait of jobs: runnable but not running".to_owned()),
         columns,
         rows: policies.iter().zip(&all).map(row).collect(),

@@ -1,11 +1,12 @@
 //! What a decision costs: GR3, figures 12 and 13, SFS, figure 7, and section 4.1 of the knowledge-based scheduler. Times are
 //! this machine's.
 
-use super::Found;
 use crate::claim::Value;
 use crate::cost::{Case, Clients, per_decision};
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::measurements::Measurements;
 use crate::run::missing;
+use crate::setting::Setting;
 use divvy_pages::plot::Chart;
 
 /// Costs of each case over numbers of clients.
@@ -46,7 +47,7 @@ impl Costs {
         }
     }
 
-    fn show(&self, found: &mut Found, figure: &str, title: &str) {
+    fn show(&self, found: &mut Measurements, figure: &str, title: &str) {
         let mut chart = Chart::lines(figure, title, "clients", "cost of a decision (ns)");
         for (name, costs) in &self.of {
             for (n, cost) in self.numbers.iter().zip(costs) {
@@ -73,10 +74,10 @@ const GR3_CASES: [Case; 7] = [
     on_one("eevdf"),
 ];
 
-pub fn gr3_figure_12(setting: &Setting) -> Result<Found, LabError> {
+pub fn gr3_figure_12(setting: &Setting) -> Result<Measurements, LabError> {
     let numbers: &[u32] = &[10, 50, 100, 200, 300, 400];
     let costs = Costs::measure(&GR3_CASES, numbers, Clients::Stay, setting)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for case in ["gr3", "vtrr"] {
         found.is(
             format!("{case}: cost at 400 clients, for each ns at 10"),
@@ -98,14 +99,14 @@ pub fn gr3_figure_12(setting: &Setting) -> Result<Found, LabError> {
 }
 
 /// As hackbench has them: 40 tasks in a group, 1 to 100 groups of it.
-pub fn gr3_figure_13(setting: &Setting) -> Result<Found, LabError> {
+pub fn gr3_figure_13(setting: &Setting) -> Result<Measurements, LabError> {
     let numbers: &[u32] =
         if setting.small { &[40, 400, 4000] } else { &[40, 200, 400, 1000, 2000, 4000, 8000] };
     let most = numbers[numbers.len() - 1];
     let cases: Vec<Case> = GR3_CASES.into_iter().filter(|case| case.cpus == 1).collect();
     let costs = Costs::measure(&cases, numbers, Clients::ComeAndGo, setting)?;
     let stay = Costs::measure(&[on_one("gr3")], &[400], Clients::Stay, setting)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for case in ["gr3", "vtrr", "wfq", "linux24"] {
         let name = format!("{case}: cost at most clients, for each ns at 40");
         found.is(name, costs.ratio((case, most), (case, 40)));
@@ -129,11 +130,11 @@ pub fn gr3_figure_13(setting: &Setting) -> Result<Found, LabError> {
 }
 
 /// Threads of context switches: the cost grows with their number, exactly; with the heuristic hardly.
-pub fn sfs_figure_7(setting: &Setting) -> Result<Found, LabError> {
+pub fn sfs_figure_7(setting: &Setting) -> Result<Measurements, LabError> {
     let numbers: &[u32] = &[5, 10, 20, 50, 100, 400, 1000, 4000];
     let cases = [on_one("sfs"), on_one("sfs:k=20:update=10000"), on_one("linux24"), on_one("sfq")];
     let costs = Costs::measure(&cases, numbers, Clients::Stay, setting)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for (case, most) in
         [("sfs", 50), ("sfs", 4000), ("sfs:k=20:update=10000", 4000), ("linux24", 50), ("linux24", 4000)]
     {
@@ -151,11 +152,11 @@ pub fn sfs_figure_7(setting: &Setting) -> Result<Found, LabError> {
 const WORK_NS: f64 = 75e6;
 
 /// Section 4.1: what is logged, predicted and decided for each run that its program ends.
-pub fn flow_overhead(setting: &Setting) -> Result<Found, LabError> {
+pub fn flow_overhead(setting: &Setting) -> Result<Measurements, LabError> {
     let numbers: &[u32] = &[4, 10, 40, 100, 400, 1000];
     let cases = [on_one("rr"), on_one("rr+flow")];
     let costs = Costs::measure(&cases, numbers, Clients::ComeAndGo, setting)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     if let (Value::Number(with), Value::Number(without)) = (costs.at("rr+flow", 10), costs.at("rr", 10)) {
         found.is("rr+flow: added to a run of 75 ms (%)", 100.0 * (with - without) / WORK_NS);
         found.is("rr+flow: added to a run (ns)", with - without);

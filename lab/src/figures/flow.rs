@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::Found;
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::measurements::Measurements;
 use crate::run::{self, Record};
+use crate::setting::Setting;
 use divvy_pages::plot::Chart;
 
 /// When the executions that are measured begin, in seconds
@@ -22,9 +23,9 @@ fn switches(record: &Record) -> usize {
 }
 
 /// A needs 3.4 s and B, which comes while A runs its first second, 2.1 s.
-pub fn figure_1(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_1(setting: &Setting) -> Result<Measurements, LabError> {
     let workload = run::workload("flow-1.toml", FLOW_1)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for spec in ["rr", "rr+flow:Tm=100ms"] {
         let policy = spec.split(':').next().unwrap_or(spec);
         let names = ["A (s)", "B (s)", "switches"].map(|what| format!("{policy}: {what}"));
@@ -56,9 +57,9 @@ fn processing_s(work_ms: u32, spec: &str, seed: u64) -> Result<f64, LabError> {
     Ok(record.end_of("test") + 1.0 - BEGIN_S)
 }
 
-pub fn figure_6(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_6(setting: &Setting) -> Result<Measurements, LabError> {
     let all: Vec<(u32, u32)> = WORK_MS.iter().flat_map(|&w| DELAYS_MS.map(|tm| (w, tm))).collect();
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     let names: Vec<String> =
         all.iter().map(|(work, tm)| format!("work {work} ms, Tm = {tm} ms (s)")).collect();
     found.under("rr+flow", &names, |found| {

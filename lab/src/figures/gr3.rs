@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use divvy_results::observation::Service;
 
-use super::Found;
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::measurements::Measurements;
 use crate::run::{self, MS, Record};
+use crate::setting::Setting;
 use divvy_pages::plot::{Bar, Gantt};
 
 /// Of the workloads.
@@ -17,17 +18,17 @@ const FIGURE_2: &str = include_str!("../../workloads/gr3-2.toml");
 const FIGURE_3: &str = include_str!("../../workloads/gr3-3.toml");
 
 /// Weights 5, 2, 1: a period of 8, twice.
-pub fn figure_1(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_1(setting: &Setting) -> Result<Measurements, LabError> {
     schedule("gr3-1", FIGURE_1, &["quanta 1 to 8", "quanta 9 to 16"], 8, setting)
 }
 
 /// Weights 12, 3, 3, 2, 2, 2: a period of 24, twice.
-pub fn figure_2(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_2(setting: &Setting) -> Result<Measurements, LabError> {
     schedule("gr3-2", FIGURE_2, &["quanta 1 to 24", "quanta 25 to 48"], 24, setting)
 }
 
 /// Weights 3, 2, 1 on two CPUs: a period of 3 on each, three times.
-pub fn figure_3(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_3(setting: &Setting) -> Result<Measurements, LabError> {
     schedule("gr3-3", FIGURE_3, &["quanta 1 to 3", "quanta 4 to 6", "quanta 7 to 9"], 3, setting)
 }
 
@@ -38,11 +39,11 @@ fn schedule(
     names: &[&str],
     period: usize,
     setting: &Setting,
-) -> Result<Found, LabError> {
+) -> Result<Measurements, LabError> {
     let workload = run::workload(&format!("{id}.toml"), toml)?;
     let record = run::run(&workload, "gr3", setting.seed, 0)?;
     let quanta: Vec<Vec<&str>> = (0..workload.cpus).map(|cpu| quanta(&record, cpu)).collect();
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for (i, name) in names.iter().enumerate() {
         let mut text = String::new();
         for (cpu, ran) in quanta.iter().enumerate() {

@@ -2,20 +2,21 @@
 
 use rayon::prelude::*;
 
-use super::Found;
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::measurements::Measurements;
 use crate::run::{self, MS, Record, S, seconds};
+use crate::setting::Setting;
 use divvy_pages::plot::{Chart, Kind};
 
 const FIGURE_2: &str = include_str!("../../workloads/pbs-2.toml");
 const FIGURE_3: &str = include_str!("../../workloads/pbs-3.toml");
 
 /// Four tasks arrive at 0, 1, 3, 5 s and need 4.5, 2.5, 3, 2 s.
-pub fn figure_2(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_2(setting: &Setting) -> Result<Measurements, LabError> {
     let workload = run::workload("pbs-2.toml", FIGURE_2)?;
     let alphas = ["0.01", "0.4", "1", "2", "100"];
     let records = records(&workload, &alphas, setting)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for (alpha, record) in alphas.iter().zip(&records) {
         for task in 1..=4 {
             let name = format!("alpha {alpha}: task {task} ends (s)");
@@ -27,11 +28,11 @@ pub fn figure_2(setting: &Setting) -> Result<Found, LabError> {
 }
 
 /// A task that runs for ever sees four more come at 2.5, 3, 3.5 and 4 s.
-pub fn figure_3(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_3(setting: &Setting) -> Result<Measurements, LabError> {
     let workload = run::workload("pbs-3.toml", FIGURE_3)?;
     let alphas = ["0.4", "0.5", "1", "2", "10"];
     let records = records(&workload, &alphas, setting)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for (alpha, record) in alphas.iter().zip(&records) {
         let (from, to) = interruption(record);
         found.is(format!("alpha {alpha}: task 1 is interrupted (s)"), seconds(from));

@@ -8,10 +8,11 @@ use std::fmt::Write as _;
 use divvy_results::stats::ConfidenceInterval;
 use divvy_workload::Workload;
 
-use super::Found;
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::measurements::Measurements;
 use crate::requests::{self, Requests};
 use crate::run::{self, missing};
+use crate::setting::Setting;
 use divvy_pages::plot::Chart;
 
 const FIGURE_7: &str = include_str!("../../workloads/pbs-7.toml");
@@ -74,7 +75,7 @@ impl Sweep {
     /// Least and greatest as two claims, with the intervals beside them.
     fn claim(
         &self,
-        found: &mut Found,
+        found: &mut Measurements,
         name: &str,
         beta: &str,
         alphas: std::ops::RangeInclusive<f64>,
@@ -109,7 +110,7 @@ impl Sweep {
     }
 
     /// The whole sweep, for those who want to see more than what is claimed.
-    fn list(&self, found: &mut Found, most_size_s: f64, what: &str) {
+    fn list(&self, found: &mut Measurements, most_size_s: f64, what: &str) {
         for requests in &self.all {
             let mean = requests.response_s(most_size_s);
             let deviation = requests.deviation_s();
@@ -123,7 +124,7 @@ impl Sweep {
 }
 
 /// A value, and how wide its interval is.
-fn measured(found: &mut Found, name: &str, interval: ConfidenceInterval) {
+fn measured(found: &mut Measurements, name: &str, interval: ConfidenceInterval) {
     found.is(name, interval.mean);
     found.is(format!("{name}: 95 %, ±"), interval.half_width);
 }
@@ -132,11 +133,11 @@ fn measured(found: &mut Found, name: &str, interval: ConfidenceInterval) {
 const NATIVE: [&str; 4] = OTHERS;
 
 /// Section 4.2.1. A task takes 3 s and 50 ms for the disk; what a response has beyond 3 s is additional delay.
-pub fn figure_7(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_7(setting: &Setting) -> Result<Measurements, LabError> {
     const TASK_S: f64 = 3.0;
     let workload = run::workload("pbs-7.toml", FIGURE_7)?;
     let sweep = Sweep::run(&workload, setting)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for other in NATIVE.iter().filter(|other| missing(other).is_none()) {
         let other = sweep.of(other)?;
         let less = |own: &Requests| own.less_than(other, TASK_S, ANY);
@@ -204,10 +205,10 @@ fn web() -> String {
 }
 
 /// Section 4.2.2.
-pub fn figure_8(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_8(setting: &Setting) -> Result<Measurements, LabError> {
     let workload = run::workload("pbs-8", &web())?;
     let sweep = Sweep::run(&workload, setting)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     let small = sweep.of("rr")?.mean_size_s();
     for beta in BETAS {
         let large = sweep.of(&spec(4.0, beta))?;
@@ -270,10 +271,10 @@ fn tpc_w() -> String {
 }
 
 /// Section 4.2.3.
-pub fn figure_9(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_9(setting: &Setting) -> Result<Measurements, LabError> {
     let workload = run::workload("pbs-9", &tpc_w())?;
     let sweep = Sweep::run(&workload, setting)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     let rr = sweep.of("rr")?;
     for other in sweep.others().filter(|other| other.spec != "rr") {
         let less = rr.less_than(other, 0.0, ANY);

@@ -3,10 +3,11 @@
 
 use rayon::prelude::*;
 
-use super::Found;
 use crate::claim::Value;
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::measurements::Measurements;
 use crate::run::{self, missing};
+use crate::setting::Setting;
 use divvy_pages::plot::Chart;
 
 const CPUS: u64 = 4;
@@ -45,9 +46,9 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    fn run(&self, setting: &Setting) -> Result<Found, LabError> {
+    fn run(&self, setting: &Setting) -> Result<Measurements, LabError> {
         let names: Vec<&str> = (self.programs)(4).iter().map(|program| program.name).collect();
-        let mut found = Found::default();
+        let mut found = Measurements::default();
         let label = |n: &u64, name: &str| format!("{n} threads: {name} ends (T)");
         if let Some(policy) = missing(self.spec) {
             for n in self.threads {
@@ -83,29 +84,29 @@ fn outputs(n: u64) -> Vec<Program> {
     ]
 }
 
-pub fn figure_3(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_3(setting: &Setting) -> Result<Measurements, LabError> {
     let programs = |n| vec![Program { name: "pi", threads: n, outputs: 1 }];
     let x = "threads of the program";
     let threads = &[1, 2, 3, 4, 5, 6, 7, 8];
     Series { figure: "procfair-3", spec: "sfq", x, threads, programs }.run(setting)
 }
 
-pub fn figure_5(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_5(setting: &Setting) -> Result<Measurements, LabError> {
     let x = "threads of B; A has 4";
     Series { figure: "procfair-5", spec: "sfq", x, threads: &GREEDY, programs: a_and_b }.run(setting)
 }
 
-pub fn figure_6(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_6(setting: &Setting) -> Result<Measurements, LabError> {
     let x = "threads of program 2; it makes n/4 outputs";
     Series { figure: "procfair-6", spec: "sfq", x, threads: &[8, 16, 32], programs: outputs }.run(setting)
 }
 
-pub fn figure_8(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_8(setting: &Setting) -> Result<Measurements, LabError> {
     let x = "threads of B; A has 4";
     Series { figure: "procfair-8", spec: "sfq+procfair", x, threads: &GREEDY, programs: a_and_b }.run(setting)
 }
 
-pub fn figure_9(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_9(setting: &Setting) -> Result<Measurements, LabError> {
     let x = "threads of program 2; it makes n/4 outputs";
     let threads = &[8, 16, 32];
     Series { figure: "procfair-9", spec: "sfq+procfair", x, threads, programs: outputs }.run(setting)
@@ -114,9 +115,9 @@ pub fn figure_9(setting: &Setting) -> Result<Found, LabError> {
 const TFPS_10: &str = include_str!("../../workloads/tfps-10.toml");
 
 /// A has one thread, B as many as CPUs, C more.
-pub fn tfps_figure_10(setting: &Setting) -> Result<Found, LabError> {
+pub fn tfps_figure_10(setting: &Setting) -> Result<Measurements, LabError> {
     let workload = run::workload("tfps-10.toml", TFPS_10)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     let names = ["B", "C"].map(|program| format!("{program}'s CPU time for each s of A's"));
     found.under("sfq+tfps", &names, |_| {
         let record = run::run(&workload, "sfq+tfps", setting.seed, 0)?;

@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::Found;
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::measurements::Measurements;
 use crate::run::{self, MS, Record, S, seconds};
+use crate::setting::Setting;
 use divvy_pages::plot::Chart;
 
 const FIGURE_1: &str = include_str!("../../workloads/sfs-1.toml");
@@ -22,9 +23,9 @@ fn longest_wait(record: &Record, task: &str, from_ns: u64, to_ns: u64) -> u64 {
 }
 
 /// Section 1.2: T3 comes after 1000 quanta of 1 ms, to T1 of weight 1 and T2 of weight 10.
-pub fn figure_1(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_1(setting: &Setting) -> Result<Measurements, LabError> {
     let workload = run::workload("sfs-1.toml", FIGURE_1)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for spec in ["sfq", "sfq+feasible", "sfs"] {
         let name = format!("{spec}: longest wait of T1 (quanta)");
         found.under(spec, &[name], |found| {
@@ -48,9 +49,9 @@ fn curves(record: &Record, tasks: &[&str], step_ns: u64) -> Chart {
 }
 
 /// Section 4.2: T1 (weight 1) and T2 (10), from 15 s to 30 s T3 (1) beside them, then without T2.
-pub fn figure_4(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_4(setting: &Setting) -> Result<Measurements, LabError> {
     let workload = run::workload("sfs-4.toml", FIGURE_4)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for spec in ["sfq", "sfq+feasible", "sfs"] {
         let names: Vec<String> = match spec {
             "sfq" => vec!["sfq: longest wait of T1 from 15 s to 30 s (s)".to_owned()],
@@ -84,11 +85,11 @@ pub fn figure_4(setting: &Setting) -> Result<Found, LabError> {
 const QUANTA_MS: [u64; 7] = [200, 100, 50, 20, 10, 5, 2];
 
 /// Section 4.3: T1 of weight 20, T2 to T21 of weight 1, and threads of weight 5 that live for 300 ms, one after another.
-pub fn figure_5(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_5(setting: &Setting) -> Result<Measurements, LabError> {
     let (duration_s, quanta) = if setting.small { (60, 5) } else { (300, QUANTA_MS.len()) };
     let workload = run::workload("sfs-5.toml", FIGURE_5)?;
     setting.progress.begin(2 * quanta as u64);
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     let mut shape = Chart::lines(
         "sfs-5-quantum",
         "SFS, Figure 5: T1's service for each s of the short threads'",

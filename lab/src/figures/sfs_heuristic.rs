@@ -4,9 +4,10 @@ use divvy_policy::{Machine, TaskId, Weight};
 use divvy_workload::{Purpose, Stream, stream};
 use rayon::prelude::*;
 
-use super::Found;
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::measurements::Measurements;
 use crate::run::MS;
+use crate::setting::Setting;
 use divvy_pages::plot::Chart;
 
 /// "In a quad-processor system".
@@ -121,7 +122,7 @@ impl Running {
 }
 
 /// Section 3.2: 20 of each queue are enough, however many threads are runnable.
-pub fn figure_3(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_3(setting: &Setting) -> Result<Measurements, LabError> {
     let (runnable, decisions): (&[usize], usize) =
         if setting.small { (&SMALL_RUNNABLE, 500) } else { (&RUNNABLE, 4000) };
     let mut cases = Vec::new();
@@ -135,7 +136,7 @@ pub fn figure_3(setting: &Setting) -> Result<Found, LabError> {
         percent
     };
     let percents = cases.par_iter().map(one).collect::<Result<Vec<f64>, _>>()?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for (&(update, n, k), percent) in cases.iter().zip(&percents) {
         found.is(format!("update {update}, {n} runnable, k = {k}: right (%)"), *percent);
     }

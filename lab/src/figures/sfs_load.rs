@@ -4,9 +4,10 @@
 use divvy_workload::Workload;
 use rayon::prelude::*;
 
-use super::Found;
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::measurements::Measurements;
 use crate::run::{self, Record, S, missing};
+use crate::setting::Setting;
 use divvy_pages::plot::Chart;
 
 /// The paper's quantum.
@@ -24,8 +25,8 @@ fn per_second(record: &Record, task: &str) -> f64 {
 const WEIGHTS: [u64; 4] = [1, 2, 4, 7];
 
 /// Two servers that always have requests, each of 5 ms on the average, and 20 background processes of weight 1.
-pub fn figure_6a(setting: &Setting) -> Result<Found, LabError> {
-    let mut found = Found::default();
+pub fn figure_6a(setting: &Setting) -> Result<Measurements, LabError> {
+    let mut found = Measurements::default();
     let mut chart = Chart::lines("sfs-6a", "SFS, Figure 6(a)", "weight of server 2", "CPUs received");
     for spec in ["sfs", "linux24"] {
         if let Some(policy) = missing(spec) {
@@ -63,8 +64,8 @@ const FRAME_S: f64 = 0.02;
 
 /// A decoder of large weight that shows frames as fast as it can, of 20 ms each, and compilers that work for 100 ms and
 /// wait for the disk for 5 ms, on the average.
-pub fn figure_6b(setting: &Setting) -> Result<Found, LabError> {
-    let mut found = Found::default();
+pub fn figure_6b(setting: &Setting) -> Result<Measurements, LabError> {
+    let mut found = Measurements::default();
     let mut chart =
         Chart::lines("sfs-6b", "SFS, Figure 6(b)", "compilations at the same time", "frame rate (1/s)");
     for spec in ["sfs", "linux24"] {
@@ -90,8 +91,8 @@ pub fn figure_6b(setting: &Setting) -> Result<Found, LabError> {
 }
 
 /// A program that sleeps for 100 ms and works for 5 ms, on the average, beside simulations that never sleep.
-pub fn figure_6c(setting: &Setting) -> Result<Found, LabError> {
-    let mut found = Found::default();
+pub fn figure_6c(setting: &Setting) -> Result<Measurements, LabError> {
+    let mut found = Measurements::default();
     let mut chart = Chart::lines(
         "sfs-6c",
         "SFS, Figure 6(c)",

@@ -1,9 +1,10 @@
 //! GR3, figures 4 to 11 and what the text of section 5.1 says beside them.
 
-use super::Found;
 use crate::claim::Value;
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::measurements::Measurements;
 use crate::run::missing;
+use crate::setting::Setting;
 use crate::study::{Cell, Range, Study, extremes};
 use divvy_pages::plot::{Plot, Surface};
 
@@ -13,32 +14,32 @@ const SETS: u32 = 2500;
 const FEW_SETS: u32 = 4;
 const SMALL_SETS: u32 = 2;
 
-pub fn figure_4(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_4(setting: &Setting) -> Result<Measurements, LabError> {
     one("gr3-4", "wrr:unit=1", SETS, setting)
 }
 
-pub fn figure_5(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_5(setting: &Setting) -> Result<Measurements, LabError> {
     one("gr3-5", "wfq", FEW_SETS, setting)
 }
 
-pub fn figure_6(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_6(setting: &Setting) -> Result<Measurements, LabError> {
     one("gr3-6", "sfq", FEW_SETS, setting)
 }
 
-pub fn figure_7(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_7(setting: &Setting) -> Result<Measurements, LabError> {
     one("gr3-7", "vtrr", SETS, setting)
 }
 
-pub fn figure_8(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_8(setting: &Setting) -> Result<Measurements, LabError> {
     one("gr3-8", "srr", SETS, setting)
 }
 
-pub fn figure_9(setting: &Setting) -> Result<Found, LabError> {
+pub fn figure_9(setting: &Setting) -> Result<Measurements, LabError> {
     one("gr3-9", "gr3", SETS, setting)
 }
 
 /// "WF2Q error is not shown since the results simply verify its known bounds."
-pub fn wf2q(setting: &Setting) -> Result<Found, LabError> {
+pub fn wf2q(setting: &Setting) -> Result<Measurements, LabError> {
     one("gr3-wf2q", "wf2q", FEW_SETS, setting)
 }
 
@@ -47,11 +48,11 @@ fn sets(full: u32, setting: &Setting) -> u32 {
 }
 
 /// The 10 % study of one policy.
-fn one(id: &str, spec: &str, full: u32, setting: &Setting) -> Result<Found, LabError> {
+fn one(id: &str, spec: &str, full: u32, setting: &Setting) -> Result<Measurements, LabError> {
     let study = Study { spec, cpus: 1, skew: 10, sets: sets(full, setting), counts_decisions: false };
     setting.progress.begin(study.steps(setting.small));
     let cells = study.run(setting)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     ranges(&mut found, "", &cells);
     let open: u32 = cells.iter().map(|cell| cell.open).sum();
     found.is("sets in which not each client got its shares", f64::from(open));
@@ -60,7 +61,7 @@ fn one(id: &str, spec: &str, full: u32, setting: &Setting) -> Result<Found, LabE
     Ok(found)
 }
 
-fn ranges(found: &mut Found, prefix: &str, cells: &[Cell]) {
+fn ranges(found: &mut Measurements, prefix: &str, cells: &[Cell]) {
     let (worst, mean) = (extremes(cells, |cell| cell.worst), extremes(cells, |cell| cell.mean));
     found.is(format!("{prefix}least error, worst case (quanta)"), worst.least);
     found.is(format!("{prefix}greatest error, worst case (quanta)"), worst.most);
@@ -118,7 +119,7 @@ const SKEWED: [(&str, u32); 6] = [
     ("sfq", FEW_SETS),
 ];
 
-pub fn skew(setting: &Setting) -> Result<Found, LabError> {
+pub fn skew(setting: &Setting) -> Result<Measurements, LabError> {
     let study = |(spec, full): (&'static str, u32), skew| Study {
         spec,
         cpus: 1,
@@ -129,7 +130,7 @@ pub fn skew(setting: &Setting) -> Result<Found, LabError> {
     let there = |spec: &str| missing(spec).is_none();
     let both = |&(spec, full): &(&'static str, u32)| 2 * study((spec, full), 50).steps(setting.small);
     setting.progress.begin(SKEWED.iter().filter(|(spec, _)| there(spec)).map(both).sum());
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for (spec, full) in SKEWED {
         let policy = spec.split(':').next().unwrap_or(spec);
         let growth = format!("{policy}: mean error at 50 % for each at 10 %");
@@ -147,11 +148,11 @@ pub fn skew(setting: &Setting) -> Result<Found, LabError> {
 }
 
 /// Eight CPUs: errors, and selections from the queue for a quantum.
-pub fn figures_10_11(setting: &Setting) -> Result<Found, LabError> {
+pub fn figures_10_11(setting: &Setting) -> Result<Measurements, LabError> {
     let study = Study { spec: "gr3", cpus: 8, skew: 10, sets: sets(1000, setting), counts_decisions: true };
     setting.progress.begin(study.steps(setting.small));
     let cells = study.run(setting)?;
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     ranges(&mut found, "", &cells);
     let most = cells.iter().map(|cell| cell.decisions).max().unwrap_or(0);
     found.is("most selections for a quantum", f64::from(most));
@@ -184,7 +185,7 @@ fn policy_of(spec: &str) -> &str {
 
 /// "Well over two orders of magnitude better proportional sharing accuracy" than those without a bound of their own:
 /// the range of errors of others for each quantum of GR3's, over the same sets.
-pub fn rivals(setting: &Setting) -> Result<Found, LabError> {
+pub fn rivals(setting: &Setting) -> Result<Measurements, LabError> {
     let study =
         |spec, full| Study { spec, cpus: 1, skew: 10, sets: sets(full, setting), counts_decisions: false };
     let all = || [("gr3", 100)].into_iter().chain(RIVALS);
@@ -194,7 +195,7 @@ pub fn rivals(setting: &Setting) -> Result<Found, LabError> {
         let range = extremes(cells, |cell| cell.worst);
         range.most - range.least
     };
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     let own = width(&study("gr3", 100).run(setting)?);
     for (spec, full) in RIVALS {
         let policy = if spec == AS_PUBLISHED { "eevdf as published" } else { policy_of(spec) };
@@ -211,12 +212,12 @@ pub fn rivals(setting: &Setting) -> Result<Found, LabError> {
 }
 
 /// Section 6: N + 1 clients, the first N times as heavy as each of the others.
-pub fn heavy_and_light(setting: &Setting) -> Result<Found, LabError> {
+pub fn heavy_and_light(setting: &Setting) -> Result<Measurements, LabError> {
     const N: u64 = 1024;
     let mut weights = vec![N];
     weights.extend(vec![1; N as usize]);
     setting.progress.begin(0);
-    let mut found = Found::default();
+    let mut found = Measurements::default();
     for spec in ["drr:unit=1", "wrr:unit=1", "srr", "vtrr", "wfq", "sfq", "gr3"] {
         let policy = spec.split(':').next().unwrap_or(spec);
         let names = [format!("{policy}: least error (quanta)"), format!("{policy}: greatest error (quanta)")];

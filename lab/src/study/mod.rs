@@ -12,11 +12,12 @@ use divvy_policy::{Machine, TaskId, Weight};
 use divvy_workload::{Purpose, stream};
 use rayon::prelude::*;
 
-use crate::reproduce::{LabError, Setting};
+use crate::error::LabError;
+use crate::setting::Setting;
 use decisions::Decisions;
 use errors::Errors;
 pub use errors::Range;
-use saved::Saved;
+use saved::{Saved, SetResult};
 
 /// Numbers of clients.
 pub const CLIENTS: [usize; 9] = [32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
@@ -62,14 +63,6 @@ pub fn extremes(cells: &[Cell], of: fn(&Cell) -> Range) -> Range {
     cells.iter().map(of).fold(Range::NONE, Range::with)
 }
 
-/// What one set of weights gave.
-#[derive(Clone, Copy, Debug)]
-struct One {
-    range: Range,
-    closes: bool,
-    decisions: u32,
-}
-
 impl Study<'_> {
     /// The cells of the small or the full version; totals for each number of clients.
     pub fn grid(small: bool) -> Vec<(usize, u64)> {
@@ -98,7 +91,7 @@ impl Study<'_> {
         let cells = Study::grid(setting.small);
         let jobs: Vec<(usize, u32)> =
             (0..cells.len()).flat_map(|cell| (0..self.sets).map(move |set| (cell, set))).collect();
-        let saved = setting.saved.map(|dir| Saved::open(dir, self, setting.seed)).transpose()?;
+        let saved = setting.saved.map(|dir| Saved::open(dir, &self.file_name(setting.seed))).transpose()?;
         let ones = jobs
             .par_iter()
             .map(|&(cell, set)| {
@@ -107,9 +100,16 @@ impl Study<'_> {
                 setting.progress.advance(total * self.periods());
                 one
             })
-            .collect::<Result<Vec<One>, LabError>>()?;
+            .collect::<Result<Vec<SetResult>, LabError>>()?;
         let sets = ones.chunks(self.sets as usize);
         Ok(cells.iter().zip(sets).map(|(&(n, total), ones)| summary(n, total, ones)).collect())
+    }
+
+    /// The file that keeps results of this study.
+    fn file_name(&self, seed: u64) -> String {
+        let spec = self.spec.replace([':', '=', ',', '+'], "-");
+        let decisions = if self.counts_decisions { "-decisions" } else { "" };
+        format!("{spec}-{}cpu-{}percent-seed{seed}{decisions}.txt", self.cpus, self.skew)
     }
 
     /// The errors of a period with these weights.
@@ -126,7 +126,7 @@ impl Study<'_> {
         key: saved::Key,
         saved: Option<&Saved>,
         setting: &Setting,
-    ) -> Result<One, LabError> {
+    ) -> Result<SetResult, LabError> {
         if let Some(one) = saved.and_then(|saved| saved.get(key)) {
             return Ok(one);
         }
@@ -135,7 +135,7 @@ impl Study<'_> {
         Ok(one)
     }
 
-    fn one(&self, n: usize, total: u64, set: u32, setting: &Setting) -> Result<One, LabError> {
+    fn one(&self, n: usize, total: u64, set: u32, setting: &Setting) -> Result<SetResult, LabError> {
         // Every policy gets the same sets.
         let mut random = stream(setting.seed, set, (n as u64) << 32 | total, Purpose::Run);
         let weights = weights::weight_set(&mut random, n, total, self.skew);
@@ -161,7 +161,7 @@ impl Study<'_> {
         if machine.faults() > 0 {
             return Err(LabError::Run(format!("{} broke its contract", self.spec)));
         }
-        Ok(One {
+        Ok(SetResult {
             range: errors.range(),
             closes: self.cpus > 1 || errors.closes(),
             decisions: decisions.map_or(0, |d| d.most()),
@@ -208,7 +208,7 @@ fn queue(machine: &mut Machine, total: u64) -> Vec<TaskId> {
     order
 }
 
-fn summary(n: usize, total: u64, ones: &[One]) -> Cell {
+fn summary(n: usize, total: u64, ones: &[SetResult]) -> Cell {
     let ranges = || ones.iter().map(|one| one.range);
     let mean = |of: fn(Range) -> f64| ranges().map(of).sum::<f64>() / ones.len() as f64;
     Cell {

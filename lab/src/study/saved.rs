@@ -9,25 +9,30 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::{One, Range, Study};
-use crate::reproduce::LabError;
+use super::errors::Range;
+use crate::error::LabError;
 
 /// Clients, sum of weights, set.
 pub type Key = (usize, u64, u32);
+
+/// What was measured with one set of weights.
+#[derive(Clone, Copy, Debug)]
+pub struct SetResult {
+    pub range: Range,
+    pub closes: bool,
+    pub decisions: u32,
+}
 
 /// A study's file.
 pub struct Saved {
     path: PathBuf,
     file: Mutex<File>,
-    done: HashMap<Key, One>,
+    done: HashMap<Key, SetResult>,
 }
 
 impl Saved {
     /// The file of a study in a directory, which is made if it is not there. What it has of this study is read.
-    pub fn open(dir: &Path, study: &Study, seed: u64) -> Result<Saved, LabError> {
-        let spec = study.spec.replace([':', '=', ',', '+'], "-");
-        let decisions = if study.counts_decisions { "-decisions" } else { "" };
-        let name = format!("{spec}-{}cpu-{}percent-seed{seed}{decisions}.txt", study.cpus, study.skew);
+    pub fn open(dir: &Path, name: &str) -> Result<Saved, LabError> {
         let path = dir.join(name);
         let broken = |error: std::io::Error| LabError::Saved { path: path.clone(), error };
         fs::create_dir_all(dir).map_err(broken)?;
@@ -41,31 +46,32 @@ impl Saved {
         Ok(Saved { path, file: Mutex::new(file), done })
     }
 
-    pub fn get(&self, key: Key) -> Option<One> {
+    pub fn get(&self, key: Key) -> Option<SetResult> {
         self.done.get(&key).copied()
     }
 
     /// A set is done.
-    pub fn add(&self, (n, total, set): Key, one: &One) -> Result<(), LabError> {
-        let One { range: Range { least, most }, closes, decisions } = one;
+    pub fn add(&self, (n, total, set): Key, one: &SetResult) -> Result<(), LabError> {
+        let SetResult { range: Range { least, most }, closes, decisions } = one;
         let line = format!("{n} {total} {set} {least:?} {most:?} {closes} {decisions}\n");
         let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         file.write_all(line.as_bytes()).map_err(|error| LabError::Saved { path: self.path.clone(), error })
     }
 }
 
-fn parse(line: &str) -> Option<(Key, One)> {
+fn parse(line: &str) -> Option<(Key, SetResult)> {
     let fields: Vec<&str> = line.split(' ').collect();
     let [n, total, set, least, most, closes, decisions] = fields.as_slice() else { return None };
     let range = Range { least: least.parse().ok()?, most: most.parse().ok()? };
-    let one = One { range, closes: closes.parse().ok()?, decisions: decisions.parse().ok()? };
+    let one = SetResult { range, closes: closes.parse().ok()?, decisions: decisions.parse().ok()? };
     Some(((n.parse().ok()?, total.parse().ok()?, set.parse().ok()?), one))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::Setting;
+    use crate::setting::Setting;
+    use crate::study::Study;
 
     /// A run that was cut within a line goes on, and ends as one in one go.
     #[test]

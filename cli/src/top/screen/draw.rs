@@ -1,18 +1,18 @@
 //! The screen.
 
 use divvy_kernel::load::Period;
+use divvy_results::text;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-use super::super::Sight;
 use super::super::cells::Layout;
+use super::super::poller::Observation;
 use super::keys::HELP;
 use super::model::{Asks, Model, Prompt};
-use crate::view::page::Bar;
-use crate::view::{bar, live};
-use divvy_results::text;
+use crate::view::table::Bar;
+use crate::view::{bar, interval};
 
 /// Lines above the table where there is room.
 const SUMMARY: u16 = 4;
@@ -97,25 +97,25 @@ impl Page<'_> {
 }
 
 fn summary_lines(model: &Model, width: u16, theme: &Theme) -> Vec<(String, Style)> {
-    let Some(sight) = &model.sight else {
+    let Some(observation) = &model.observation else {
         return vec![("waiting for the scheduler".to_owned(), theme.title)];
     };
-    let interval = &sight.interval;
+    let interval = &observation.interval;
     vec![
-        (title(sight, model), theme.title),
+        (title(observation, model), theme.title),
         (machine(interval, usize::from(width), theme), theme.bar),
         (rates(interval), Style::new()),
         (counts(interval), Style::new()),
     ]
 }
 
-fn title(sight: &Sight, model: &Model) -> String {
-    let interval = &sight.interval;
-    let mut line = format!("{} on {}", text::escape(&sight.policy), text::cpus(interval.cpus));
+fn title(observation: &Observation, model: &Model) -> String {
+    let interval = &observation.interval;
+    let mut line = format!("{} on {}", text::escape(&observation.policy), text::cpus(interval.cpus));
     line += &format!(", {} after loading", text::time(interval.end_ns as f64));
     line += &format!("; the last {}", text::time(interval.duration_ns as f64));
-    if !model.show.filter.is_empty() {
-        line += &format!("; with `{}`", text::escape(&model.show.filter));
+    if !model.query.filter.is_empty() {
+        line += &format!("; with `{}`", text::escape(&model.query.filter));
     }
     if model.is_paused {
         line += "; PAUSED";
@@ -154,13 +154,13 @@ fn rates(interval: &Period) -> String {
 fn counts(interval: &Period) -> String {
     let counts = &interval.counts;
     let none = if counts.fallbacks == 0 { ", 0 fallbacks" } else { "" };
-    let troubles = live::troubles(interval);
+    let troubles = interval::troubles(interval);
     format!("{} tasks, {} runnable; {}{none}", counts.tasks, counts.runnable, troubles.trim())
 }
 
 fn table(page: &mut Page<'_>, top: u16, rows: u16, model: &mut Model, theme: &Theme) {
-    let layout = Layout::new(usize::from(page.area.width), model.show.by);
-    page.line(top, &layout.head(model.show.sort, model.is_inverted), theme.head);
+    let layout = Layout::new(usize::from(page.area.width), model.query.by);
+    page.line(top, &layout.head(model.query.sort, model.is_inverted), theme.head);
     model.fit(usize::from(rows));
     let shown = model.rows.iter().enumerate().skip(model.top).take(usize::from(rows));
     for (y, (place, row)) in (top + 1..).zip(shown) {
@@ -304,7 +304,7 @@ mod tests {
         model.apply(Action::Type('7'));
         assert_eq!(screen(&mut model, 80, 24, true)[23], "Weight of 12 (nice 0 is 1024): 7_");
         model.apply(Action::Accept);
-        model.told(Ok(super::super::model::weight_text(12, 7 << 10)));
+        model.tell(Ok(super::super::model::weight_text(12, 7 << 10)));
         assert_eq!(screen(&mut model, 80, 24, true)[23], "weight of 12 is 7");
         model.apply(Action::Pause);
         assert!(screen(&mut model, 80, 24, true)[0].ends_with("; PAUSED"));

@@ -15,7 +15,9 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::{Looker, Options, Sight, metrics};
+use super::metrics;
+use super::options::Options;
+use super::poller::{Observation, Poller};
 use crate::output::Output;
 use draw::Theme;
 use model::{Effect, Model};
@@ -29,8 +31,8 @@ const SOON: Duration = Duration::from_millis(20);
 pub fn run(options: Options, output: Output) -> anyhow::Result<()> {
     // Before there is another thread, and before the screen is changed.
     let mut signals = Signals::block().context("cannot wait for signals")?;
-    let mut looker = Looker::default();
-    let first = looker.look()?;
+    let mut poller = Poller::default();
+    let first = poller.poll()?;
     let (tell_problem, problems) = channel();
     if let Some(server) = options.metrics.map(metrics::listen).transpose()? {
         thread::spawn(move || {
@@ -39,9 +41,9 @@ pub fn run(options: Options, output: Output) -> anyhow::Result<()> {
             }
         });
     }
-    let mut model = Model::new(options.show, options.every);
-    model.see(first);
-    let asker = Asker::start(looker);
+    let mut model = Model::new(options.query, options.every);
+    model.update(first);
+    let asker = Asker::start(poller);
     let mut screen = Screen::open()?;
     watch(&mut screen, &mut model, &asker, &problems, &mut signals, &Theme::new(output.is_styled(None)))
 }
@@ -69,20 +71,20 @@ fn watch(
         if signals.take().is_some() {
             return Ok(());
         }
-        while let Some(told) = asker.told()? {
+        while let Some(told) = asker.answer()? {
             match told {
-                Told::Look(sight) => {
+                Answer::Look(observation) => {
                     is_looking = false;
-                    let sight = sight?;
+                    let observation = observation?;
                     if !model.is_paused {
-                        model.see(sight);
+                        model.update(observation);
                     }
                 }
-                Told::Set(result) => model.told(result),
+                Answer::Weight(result) => model.tell(result),
             }
         }
         if let Ok(problem) = problems.try_recv() {
-            model.told(Ok(problem));
+            model.tell(Ok(problem));
         }
         if !is_looking && !model.is_paused && last_look.elapsed() >= model.every {
             (is_looking, last_look) = (true, Instant::now());
@@ -145,8 +147,8 @@ enum Ask {
     SetWeight { pid: u32, weight: u64 },
 }
 
-enum Told {
-    Look(anyhow::Result<Sight>),
+enum Answer {
+    Look(anyhow::Result<Observation>),
     /// What is so now, or why not.
     Set(Result<String, String>),
 }
@@ -154,18 +156,18 @@ enum Told {
 /// Asks the scheduler in a thread of its own.
 struct Asker {
     asks: Sender<Ask>,
-    told: Receiver<Told>,
+    told: Receiver<Answer>,
 }
 
 impl Asker {
-    fn start(mut looker: Looker) -> Self {
+    fn start(mut poller: Poller) -> Self {
         let (asks, asked) = channel();
         let (tell, told) = channel();
         thread::spawn(move || {
             for ask in asked {
                 let answer = match ask {
-                    Ask::Look => Told::Look(looker.look()),
-                    Ask::SetWeight { pid, weight } => Told::Set(set_weight(pid, weight)),
+                    Ask::Look => Answer::Look(poller.poll()),
+                    Ask::SetWeight { pid, weight } => Answer::Weight(set_weight(pid, weight)),
                 };
                 if tell.send(answer).is_err() {
                     return;
@@ -180,7 +182,7 @@ impl Asker {
         let _ = self.asks.send(ask);
     }
 
-    fn told(&self) -> anyhow::Result<Option<Told>> {
+    fn answer(&self) -> anyhow::Result<Option<Answer>> {
         match self.told.try_recv() {
             Ok(told) => Ok(Some(told)),
             Err(TryRecvError::Empty) => Ok(None),

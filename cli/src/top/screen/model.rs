@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use divvy_policy::Weight;
 use divvy_policy::units::parse_duration;
-
-use super::super::rows::{self, By, Column, Key, Row};
-use super::super::{Show, Sight};
-use super::keys::{Action, Mode};
 use divvy_results::text;
+
+use super::super::options::Query;
+use super::super::poller::Observation;
+use super::super::rows::{self, By, Column, Key, Row};
+use super::keys::{Action, Mode};
 
 /// F7 and F8: about a nice level.
 const STEP: f64 = 1.25;
@@ -50,12 +51,12 @@ pub enum Effect {
 /// The screen's state.
 #[derive(Debug)]
 pub struct Model {
-    pub show: Show,
+    pub query: Query,
     pub is_inverted: bool,
     pub is_paused: bool,
     pub is_help: bool,
     pub every: Duration,
-    pub sight: Option<Sight>,
+    pub observation: Option<Observation>,
     pub rows: Vec<Row>,
     /// Where the selection is in `rows`.
     pub selected: usize,
@@ -70,14 +71,14 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn new(show: Show, every: Duration) -> Self {
+    pub fn new(query: Query, every: Duration) -> Self {
         Self {
-            show,
+            query,
             is_inverted: false,
             is_paused: false,
             is_help: false,
             every,
-            sight: None,
+            observation: None,
             rows: Vec::new(),
             selected: 0,
             key: None,
@@ -97,8 +98,8 @@ impl Model {
     }
 
     /// Another interval.
-    pub fn see(&mut self, sight: Sight) {
-        self.sight = Some(sight);
+    pub fn update(&mut self, observation: Observation) {
+        self.observation = Some(observation);
         self.arrange();
     }
 
@@ -111,10 +112,10 @@ impl Model {
 
     /// Rows in their order; the selection stays on its row, or where that was.
     fn arrange(&mut self) {
-        let Some(sight) = &self.sight else { return };
-        let mut rows = rows::rows(&sight.interval, self.show.by, &self.show.users);
-        rows.retain(|row| row.has(&self.show.filter));
-        rows::sort(&mut rows, self.show.sort, self.is_inverted);
+        let Some(observation) = &self.observation else { return };
+        let mut rows = rows::rows(&observation.interval, self.query.by, &self.query.users);
+        rows.retain(|row| row.has(&self.query.filter));
+        rows::sort(&mut rows, self.query.sort, self.is_inverted);
         self.rows = rows;
         let place = self.key.as_ref().and_then(|key| self.rows.iter().position(|row| row.key == *key));
         self.selected = place.unwrap_or(self.selected).min(self.rows.len().saturating_sub(1));
@@ -139,7 +140,7 @@ impl Model {
             Action::Suspend => return Some(Effect::Suspend),
             Action::Help => self.is_help = true,
             Action::By(by) => self.set_by(by),
-            Action::NextBy => self.set_by(next_by(self.show.by)),
+            Action::NextBy => self.set_by(next_by(self.query.by)),
             Action::Sort(column) => self.set_sort(column),
             Action::NextColumn => self.next_column(1),
             Action::PreviousColumn => self.next_column(Column::ALL.len() - 1),
@@ -152,7 +153,7 @@ impl Model {
             Action::Page(pages) => self.go(pages.saturating_mul(page)),
             Action::First => self.select(0),
             Action::Last => self.select(usize::MAX),
-            Action::Filter => self.ask(Asks::Filter, self.show.filter.clone()),
+            Action::Filter => self.ask(Asks::Filter, self.query.filter.clone()),
             Action::Search => self.search(),
             Action::Delay => self.ask(Asks::Delay, String::new()),
             Action::Weight => {
@@ -174,18 +175,18 @@ impl Model {
     }
 
     fn set_by(&mut self, by: By) {
-        self.show.by = by;
+        self.query.by = by;
         (self.key, self.selected, self.top) = (None, 0, 0);
         self.arrange();
     }
 
     fn set_sort(&mut self, column: Column) {
-        self.show.sort = column;
+        self.query.sort = column;
         self.arrange();
     }
 
     fn next_column(&mut self, steps: usize) {
-        let at = Column::ALL.iter().position(|column| *column == self.show.sort).unwrap_or(0);
+        let at = Column::ALL.iter().position(|column| *column == self.query.sort).unwrap_or(0);
         self.set_sort(Column::ALL[(at + steps) % Column::ALL.len()]);
     }
 
@@ -214,8 +215,8 @@ impl Model {
     /// It is shown at once, so that the next step begins there; the next look has what it really is.
     fn set_weight(&mut self, pid: u32, weight: u64) -> Effect {
         let weight = weight.max(1);
-        if let Some(sight) = &mut self.sight
-            && let Some(task) = sight.interval.tasks.iter_mut().find(|task| task.pid == pid)
+        if let Some(observation) = &mut self.observation
+            && let Some(task) = observation.interval.tasks.iter_mut().find(|task| task.pid == pid)
         {
             task.weight = Weight::from_fixed(weight).units();
         }
@@ -260,7 +261,7 @@ impl Model {
     }
 
     fn set_filter(&mut self, text: &str) {
-        self.show.filter = text.to_lowercase();
+        self.query.filter = text.to_lowercase();
         self.arrange();
     }
 
@@ -291,7 +292,7 @@ impl Model {
     }
 
     /// What came of a command.
-    pub fn told(&mut self, result: Result<String, String>) {
+    pub fn tell(&mut self, result: Result<String, String>) {
         self.message = Some(result.unwrap_or_else(|problem| format!("it did not work: {problem}")));
     }
 }
@@ -319,12 +320,13 @@ pub fn weight_text(pid: u32, weight: u64) -> String {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::super::tests::{show, sight};
+    use super::super::super::options::tests::query;
+    use super::super::super::poller::tests::observation;
     use super::*;
 
     pub fn model() -> Model {
-        let mut model = Model::new(show(By::Thread), Duration::from_secs(1));
-        model.see(sight());
+        let mut model = Model::new(query(By::Thread), Duration::from_secs(1));
+        model.update(observation());
         model.fit(3);
         model
     }
@@ -346,14 +348,14 @@ pub mod tests {
         assert_eq!(selected(&model), "worker");
         model.apply(Action::Invert);
         assert_eq!(selected(&model), "worker");
-        let mut later = sight();
+        let mut later = observation();
         later.interval.tasks[1].received_ns = 2_000_000_000;
         model.apply(Action::Invert);
-        model.see(later);
+        model.update(later);
         assert_eq!((selected(&model), model.selected), ("worker", 0));
-        let mut ended = sight();
+        let mut ended = observation();
         ended.interval.tasks.remove(1);
-        model.see(ended);
+        model.update(ended);
         assert_eq!(model.selected, 0, "where it was");
     }
 
@@ -456,12 +458,12 @@ pub mod tests {
         for _ in Column::ALL {
             model.apply(Action::NextColumn);
         }
-        assert_eq!(model.show.sort, Column::Received);
+        assert_eq!(model.query.sort, Column::Received);
         model.apply(Action::PreviousColumn);
-        assert_eq!(model.show.sort, Column::Entitled);
+        assert_eq!(model.query.sort, Column::Entitled);
         for _ in 0..4 {
             model.apply(Action::NextBy);
         }
-        assert_eq!(model.show.by, By::Thread);
+        assert_eq!(model.query.by, By::Thread);
     }
 }

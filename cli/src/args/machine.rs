@@ -1,0 +1,22 @@
+//! The machine that is simulated.
+
+use clap::Args;
+
+use super::durations::positive_duration;
+
+/// On which machine.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Machine")]
+pub struct MachineArgs {
+    /// Number of CPUs [default: as the workload says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub cpus: Option<u32>,
+
+    /// Simulated time, as in 30s [default: as the workload says]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub duration: Option<u64>,
+
+    /// Slice of policies that do not set their own, as in 2ms [default: as the workload says]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub quantum: Option<u64>,
+}

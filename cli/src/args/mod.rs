@@ -1,0 +1,8 @@
+//! Arguments that several commands share. Each command's own are in its file.
+
+pub mod durations;
+pub mod machine;
+pub mod output;
+pub mod policies;
+pub mod random;
+pub mod schedule;

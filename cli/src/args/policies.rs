@@ -1,0 +1,53 @@
+//! The policies to run.
+
+use clap::{ArgAction, Args, ValueHint};
+use divvy_policy::spec::{self, Spec, SpecError};
+
+/// Which policies.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Policies")]
+pub struct PolicyArgs {
+    /// What to run: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., several by commas or by repeating -p
+    ///
+    /// `divvy policies` lists selections and modifiers, `divvy policies NAME` their parameters. Times have a unit
+    /// (quantum=2ms), ratios are decimals or inf.
+    #[arg(short, long = "policy", required = true, value_name = "SPEC", action = ArgAction::Append, value_hint = ValueHint::Other)]
+    pub policy: Vec<String>,
+
+    /// Relate the others to this policy; it is run as well if -p does not name it [default: the first]
+    #[arg(long, value_name = "SPEC", value_hint = ValueHint::Other)]
+    pub baseline: Option<String>,
+}
+
+impl PolicyArgs {
+    /// The policies to run, none twice, the baseline among them; and the baseline's name in the report.
+    pub fn specs(&self) -> Result<(Vec<Spec>, Option<String>), SpecError> {
+        let baseline =
+            self.baseline.as_deref().map(|text| spec::parse(text, divvy_policy::all())).transpose()?;
+        let name = baseline.as_ref().map(ToString::to_string);
+        let mut specs: Vec<Spec> = Vec::new();
+        for spec in spec::parse_list(&self.policy, divvy_policy::all())?.into_iter().chain(baseline) {
+            if !specs.contains(&spec) {
+                specs.push(spec);
+            }
+        }
+        Ok((specs, name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(policy: &[&str], baseline: Option<&str>) -> Vec<String> {
+        let policy = policy.iter().map(|text| (*text).to_owned()).collect();
+        let args = PolicyArgs { policy, baseline: baseline.map(str::to_owned) };
+        args.specs().expect("valid").0.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_policy_runs_once_however_often_it_is_named() {
+        assert_eq!(names(&["rr,sfq", "rr"], Some("fcfs")), ["rr", "sfq", "fcfs"]);
+        assert_eq!(names(&["rr,sfq"], Some("sfq")), ["rr", "sfq"]);
+    }
+}

@@ -1,0 +1,74 @@
+//! Places for results, looked at before anything runs: nothing that is read is overwritten, and what takes minutes does
+//! not end in a place that it cannot be written to.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// A place that a result cannot be written to.
+#[derive(Debug, thiserror::Error)]
+pub enum BadOutputPath {
+    /// The result would replace what it is made from.
+    #[error("-o {}: that is what is read, and would be overwritten; give the result another name", .0.display())]
+    Input(PathBuf),
+    /// Something else is there.
+    #[error("{option} {} is no directory, and {what} one; give a directory, or a name that is not taken", path.display())]
+    NoDirectory {
+        /// As given.
+        option: &'static str,
+        /// As given.
+        path: PathBuf,
+        /// Of which it is an argument: what needs a directory.
+        what: &'static str,
+    },
+    /// Not to be written.
+    #[error("{option} {}: it cannot be written", path.display())]
+    Unwritable {
+        /// As given.
+        option: &'static str,
+        /// As given.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Refuses an output that is one of the inputs, by whatever name.
+pub fn refuse_input<'a>(
+    inputs: impl IntoIterator<Item = &'a Path>,
+    output: Option<&Path>,
+) -> Result<(), BadOutputPath> {
+    let Some(output) = output.filter(|path| *path != Path::new("-")) else { return Ok(()) };
+    let identity = |path: &Path| {
+        let known = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some((known.dev(), known.ino()))
+    };
+    let Some(written) = identity(output) else { return Ok(()) };
+    if inputs.into_iter().any(|input| identity(input) == Some(written)) {
+        return Err(BadOutputPath::Input(output.to_owned()));
+    }
+    Ok(())
+}
+
+/// A directory that can be written to; it is made if it is not there.
+pub fn directory(option: &'static str, path: &Path, what: &'static str) -> Result<(), BadOutputPath> {
+    if path.exists() && !path.is_dir() {
+        return Err(BadOutputPath::NoDirectory { option, path: path.to_owned(), what });
+    }
+    let unwritable = |source| BadOutputPath::Unwritable { option, path: path.to_owned(), source };
+    fs::create_dir_all(path).map_err(unwritable)?;
+    probe(&path.join(format!(".divvy-{}", std::process::id()))).map_err(unwritable)
+}
+
+/// A file that can be written; what it has stays as it is.
+pub fn file(option: &'static str, path: &Path) -> Result<(), BadOutputPath> {
+    let unwritable = |source| BadOutputPath::Unwritable { option, path: path.to_owned(), source };
+    if path == Path::new("-") { Ok(()) } else { probe(path).map_err(unwritable) }
+}
+
+fn probe(path: &Path) -> io::Result<()> {
+    let was_there = path.exists();
+    OpenOptions::new().create(true).append(true).open(path)?;
+    if was_there { Ok(()) } else { fs::remove_file(path) }
+}

@@ -1,0 +1,43 @@
+//! Prints the report of `sim`, `replay` or `play` in the format that was asked for.
+
+use divvy_pages::drawing;
+use divvy_pages::report::{self, Source};
+use divvy_results::report::Report;
+
+use crate::args::output::{Format, OutputArgs};
+use crate::command_line::this_command;
+use crate::output::Output;
+use crate::view::page::{PageOptions, page};
+use crate::view::{csv, gantt, json, markdown, perfetto, terminal};
+
+/// Writes the report to stdout or a file.
+pub fn print(
+    mut report: Report,
+    options: &PageOptions,
+    args: &OutputArgs,
+    output: Output,
+) -> anyhow::Result<Report> {
+    report.version = Some(env!("CARGO_PKG_VERSION").to_owned());
+    report.command = Some(this_command());
+    let file = args.output.as_deref();
+    let text = match args.format() {
+        Format::Table => {
+            let (columns, styled) = (output.columns(file), output.is_styled(file));
+            let page = page(&report, options);
+            terminal::draw(&page, columns, styled) + &gantt::draw(&report, columns, styled)
+        }
+        Format::Markdown => markdown::write(&page(&report, options)),
+        Format::Json => json::write(&report)?,
+        Format::Csv => csv::write(&report),
+        Format::Svg => drawing::draw(&report, args.figure.map(Into::into))?,
+        Format::Html => report::write(&[Source { name: None, report: &report }])?,
+        Format::Perfetto => {
+            let trace = perfetto::write(&report)?;
+            output.notes(&trace.notes);
+            output.write_bytes(&trace.bytes, file)?;
+            return Ok(report);
+        }
+    };
+    output.write(&text, file)?;
+    Ok(report)
+}

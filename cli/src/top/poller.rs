@@ -1,0 +1,47 @@
+//! Asks the loaded scheduler for its counters, and makes intervals of them.
+
+use divvy_kernel::load::{self, AskError, Period, Viewer};
+
+/// What was seen of the scheduler.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    pub policy: String,
+    pub interval: Period,
+}
+
+/// The scheduler that was looked at is there no more.
+#[derive(Debug, thiserror::Error)]
+#[error("the scheduler was unloaded: the kernel's own is back")]
+pub struct Unloaded;
+
+/// Looks again and again.
+#[derive(Debug, Default)]
+pub struct Poller {
+    viewer: Viewer,
+    has_seen: bool,
+}
+
+impl Poller {
+    /// What happened since the last look; or since loading.
+    pub fn poll(&mut self) -> anyhow::Result<Observation> {
+        match load::look() {
+            Ok(look) => {
+                self.has_seen = true;
+                let policy = look.policy.clone();
+                Ok(Observation { policy, interval: self.viewer.interval(look) })
+            }
+            Err(AskError::Missing(_)) if self.has_seen => Err(Unloaded.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::top::rows;
+
+    pub fn observation() -> Observation {
+        Observation { policy: "gr3".to_owned(), interval: rows::tests::interval() }
+    }
+}

@@ -1,0 +1,95 @@
+//! What a scheduler in the kernel did in an interval.
+
+use std::fmt::Write as _;
+
+use divvy_kernel::load::{Period, TaskRow};
+use divvy_results::text;
+use serde_json::json;
+
+const BOLD: anstyle::Style = anstyle::Style::new().bold();
+
+/// Of a task's name.
+const COMM_COLUMNS: usize = 15;
+
+/// For people: the scheduler's counts, and the tasks that received the most.
+pub fn table(interval: &Period, is_total: bool, columns: usize) -> String {
+    let mut out = String::new();
+    let head = if is_total { "whole run" } else { "interval" };
+    let head = format!(
+        "{head} of {}, {} after loading",
+        text::time(interval.duration_ns as f64),
+        text::time(interval.end_ns as f64)
+    );
+    let _ = writeln!(out, "{BOLD}{head}{BOLD:#}");
+    for line in [rates(interval), troubles(interval)] {
+        let _ = writeln!(out, "{}", text::wrap(&line, columns, 4));
+    }
+    if interval.tasks.is_empty() {
+        out.push_str("  no task received CPU time\n");
+    } else {
+        let _ = writeln!(out, "     pid  {:COMM_COLUMNS$}    weight  entitled  received      error", "task");
+    }
+    for task in &interval.tasks {
+        let _ = writeln!(out, "{}", row(interval, task));
+    }
+    out.push('\n');
+    out
+}
+
+/// What happened how often.
+pub fn rates(interval: &Period) -> String {
+    let counts = &interval.counts;
+    let rate = |count| text::count(interval.rate(count));
+    format!(
+        "  a second: {} decisions, {} switches, {} wakes, {} kicks, {} kernel threads; {} tasks, {} runnable",
+        rate(counts.decisions),
+        rate(counts.switches),
+        rate(counts.wakes),
+        rate(counts.kicks),
+        rate(counts.kernel_threads),
+        counts.tasks,
+        counts.runnable,
+    )
+}
+
+/// Counts that are 0 most of the time, and the lock.
+pub fn troubles(interval: &Period) -> String {
+    let counts = &interval.counts;
+    let wait = interval.lock_wait_ns().map_or("-".to_owned(), text::time);
+    let mut line = format!("  lock wait {wait} in the mean; kept {} turns", counts.kept);
+    for (count, name) in [
+        (counts.pinned, "pinned"),
+        (counts.fallbacks, "fallbacks"),
+        (counts.without_id, "tasks without an id"),
+        (counts.rescues, "rescues"),
+        (counts.missing, "missing"),
+        (counts.late, "late"),
+        (counts.faults, "FAULTS of the policy"),
+        (counts.dropped, "records dropped"),
+    ] {
+        if count > 0 {
+            let _ = write!(line, ", {count} {name}");
+        }
+    }
+    line
+}
+
+fn row(interval: &Period, task: &TaskRow) -> String {
+    let name = if task.comm.is_empty() { "(ended)" } else { &task.comm };
+    let name = text::fit(&text::escape(name), COMM_COLUMNS);
+    let pid = if task.pid == 0 { "-".to_owned() } else { task.pid.to_string() };
+    let pad = " ".repeat(COMM_COLUMNS.saturating_sub(text::width(&name)));
+    format!(
+        "{pid:>8}  {name}{pad}  {:>8}  {:>8}  {:>8}  {:>9}",
+        text::plain(task.weight),
+        text::percent(interval.share(task.entitled_ns), 2),
+        text::percent(interval.share(task.received_ns), 2),
+        text::time(task.error_ns as f64),
+    )
+}
+
+/// For programs: one line.
+pub fn json(interval: &Period, is_total: bool) -> serde_json::Result<String> {
+    let value = json!({ "schema_version": 1, "total": is_total, "interval": interval });
+    serde_json::to_string(&value).map(|line| line + "\n")
+}

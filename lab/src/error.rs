@@ -1,0 +1,36 @@
+//! Why a figure has no result.
+
+use std::path::PathBuf;
+
+use divvy_policy::{Failure, FailureKind};
+use thiserror::Error;
+
+/// Why a figure has no result.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// A file of the laboratory itself is wrong.
+    #[error("lab/{file}: {what}; this is a fault of divvy, please report it")]
+    Own {
+        /// Which file.
+        file: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// What was found so far cannot be kept.
+    #[error("{}: {error}; what is found so far is to be kept there", path.display())]
+    Saved {
+        /// The file, or its directory.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// A simulation broke off.
+    #[error("{0}")]
+    Run(String),
+}
+
+impl Failure for LabError {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Failed
+    }
+}

@@ -1,0 +1,269 @@
+//! The modifier groups (papers/groups.md): effective weights against the hierarchical fluid in exact fractions, and what
+//! tasks get by them.
+
+use std::collections::BTreeMap;
+
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
+use divvy_sim::oracle::hierarchy::{Node, rates};
+use divvy_sim::oracle::{Rational, whole};
+use num_traits::{ToPrimitive, Zero};
+use proptest::prelude::*;
+
+use divvy_tests::cases::config;
+use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
+
+const GROUPS: u32 = 8;
+
+#[derive(Clone, Debug)]
+enum Event {
+    /// A task of this weight, in this group, runnable.
+    Starts(u32, u64),
+    Leaves(usize),
+    Weighs(usize, u64),
+    Moves(usize, u32),
+    /// A group's weight, and if it has no tasks its parent, of those before it.
+    Sets(u32, u32, u64),
+}
+
+fn weight() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => 1u64..7, 2 => 1u64..100, 1 => 1u64..100_000]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let group = || 0..GROUPS;
+    prop_oneof![
+        6 => (group(), weight()).prop_map(|(g, w)| Event::Starts(g, w)),
+        4 => (0usize..99).prop_map(Event::Leaves),
+        1 => (0usize..99, weight()).prop_map(|(n, w)| Event::Weighs(n, w)),
+        2 => (0usize..99, group()).prop_map(|(n, g)| Event::Moves(n, g)),
+        2 => (1..GROUPS, any::<u32>(), weight()).prop_map(|(g, p, w)| Event::Sets(g, p % g, w)),
+    ]
+}
+
+struct Told {
+    machine: Machine,
+    /// (group, weight) of runnable tasks
+    tasks: BTreeMap<TaskId, (u32, u64)>,
+    /// (parent, weight), by id
+    groups: Vec<(u32, u64)>,
+    last: TaskId,
+}
+
+impl Told {
+    fn new(spec: &str, cpus: u32) -> Told {
+        let mut names = spec.split('+');
+        let policy = names.next().unwrap();
+        let modifiers: Vec<&str> = names.collect();
+        let machine =
+            Machine::new(&MachineConfig::new(policy, cpus, QUANTUM_NS).with_modifiers(&modifiers)).unwrap();
+        let mut told = Told { machine, tasks: BTreeMap::new(), groups: vec![(0, 0)], last: 0 };
+        for group in 1..GROUPS {
+            told.groups.push((0, 0));
+            told.set(group, group / 2, 1 + u64::from(group % 3));
+        }
+        told
+    }
+
+    fn set(&mut self, group: u32, parent: u32, weight: u64) {
+        let parent = match self.is_used(group) {
+            true => self.groups[group as usize].0,
+            false => parent,
+        };
+        self.machine.set_group(group, parent, weight * Weight::ONE, 0);
+        self.groups[group as usize] = (parent, weight);
+    }
+
+    fn is_used(&self, group: u32) -> bool {
+        self.tasks.values().any(|&(of, _)| self.around(of).contains(&group))
+    }
+
+    /// The group and those that it is in
+    fn around(&self, group: u32) -> Vec<u32> {
+        let mut all = vec![group];
+        while *all.last().unwrap() != 0 {
+            all.push(self.groups[*all.last().unwrap() as usize].0);
+        }
+        all
+    }
+
+    fn tell(&mut self, event: &Event) {
+        let ids: Vec<TaskId> = self.tasks.keys().copied().collect();
+        let chosen = |n: usize| ids[n % ids.len()];
+        match *event {
+            Event::Starts(group, weight) => {
+                self.last += 1;
+                self.machine.add(self.last, self.last, weight * Weight::ONE, 0);
+                self.machine.enter_group(self.last, group, 0);
+                self.machine.wake(self.last, true, 0);
+                self.tasks.insert(self.last, (group, weight));
+            }
+            Event::Sets(group, parent, weight) => self.set(group, parent, weight),
+            _ if ids.is_empty() => {}
+            Event::Leaves(n) => {
+                self.machine.withdraw(chosen(n), true, 0);
+                self.tasks.remove(&chosen(n));
+            }
+            Event::Weighs(n, weight) => {
+                self.machine.set_weight(chosen(n), weight * Weight::ONE, 0);
+                self.tasks.get_mut(&chosen(n)).unwrap().1 = weight;
+            }
+            Event::Moves(n, group) => {
+                self.machine.enter_group(chosen(n), group, 0);
+                self.tasks.get_mut(&chosen(n)).unwrap().0 = group;
+            }
+        }
+    }
+
+    fn node(&self, group: u32) -> Vec<Node> {
+        let own = self.tasks.iter().filter(|(_, task)| task.0 == group);
+        let own = own.map(|(&id, &(_, weight))| Node::Task(id as usize, whole(weight)));
+        let inner = (1..GROUPS).filter(|&g| self.groups[g as usize].0 == group);
+        own.chain(inner.map(|g| Node::Group(whole(self.groups[g as usize].1), self.node(g)))).collect()
+    }
+
+    /// Weights are as the rates, to 2^-27 and a unit each: no weight is below one, so the total may have as many too much.
+    fn compare(&self, cpus: u32) {
+        let rates = rates(&self.node(0), cpus);
+        let total: u64 = rates.iter().map(|&(task, _)| self.machine.weight(task as TaskId).fixed()).sum();
+        let all = rates.iter().fold(Rational::zero(), |all, (_, rate)| all + rate);
+        for (task, rate) in &rates {
+            let expected = (rate / &all * whole(total)).to_f64().unwrap();
+            let weight = self.machine.weight(*task as TaskId).fixed();
+            let near = 1.0 + rates.len() as f64 + expected / f64::from(1 << 27);
+            let tree = || (self.node(0), cpus);
+            assert!(
+                (weight as f64 - expected).abs() <= near,
+                "{task}: {weight}, not {expected}: {:?}",
+                tree()
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(400, 7))]
+
+    #[test]
+    fn groups_r1_r2_r3_are_the_hierarchical_fluid(
+        cpus in 1u32..9,
+        spec in prop::sample::select(vec!["rr+groups", "sfq+groups+feasible", "gr3+groups"]),
+        events in prop::collection::vec(event(), 40),
+    ) {
+        let mut told = Told::new(spec, cpus);
+        for event in &events {
+            told.tell(event);
+            told.compare(cpus);
+        }
+    }
+}
+
+/// A machine whose groups 1 and 2 have these weights
+fn two_groups(spec: &str, cpus: u32, weights: [u64; 2]) -> Lockstep {
+    let mut machine = Lockstep::new(spec, cpus);
+    for (group, weight) in (1..).zip(weights) {
+        machine.machine.set_group(group, 0, weight * Weight::ONE, 0);
+    }
+    machine
+}
+
+fn add_in(machine: &mut Lockstep, group: u32, weight: u64) -> TaskId {
+    let task = machine.add(weight);
+    machine.machine.enter_group(task, group, 0);
+    task
+}
+
+fn weights(machine: &Lockstep, tasks: &[TaskId]) -> Vec<u64> {
+    tasks.iter().map(|&t| machine.machine.weight(t).fixed()).collect()
+}
+
+/// Users of weights 8 and 4, with three hogs and with one, beside a task of weight 4: by weights, and by what they get.
+#[test]
+fn groups_r1_users_get_their_shares() {
+    for policy in ["sfq", "stride", "sfs", "gr3"] {
+        let mut one = two_groups(&format!("{policy}+groups"), 1, [8, 4]);
+        let mut tasks = vec![add_in(&mut one, 1, 1), add_in(&mut one, 1, 1), add_in(&mut one, 1, 2)];
+        tasks.extend([add_in(&mut one, 2, 77), one.add(4)]);
+        assert_eq!(weights(&one, &tasks), [2, 2, 4, 4, 4].map(|w| w * Weight::ONE.fixed()));
+        one.run(1600);
+        for (&task, expected) in tasks.iter().zip([200_u64, 200, 400, 400, 400]) {
+            let got = one.quanta[task as usize];
+            assert!(
+                got.abs_diff(expected) <= 4,
+                "{policy}: task {task} got {got} quanta, expected {expected}"
+            );
+        }
+    }
+}
+
+/// On four CPUs a group of weight 9 with one thread beside a group of weight 1 with six: 1 CPU, and 3 for the others.
+#[test]
+fn groups_r2_a_group_of_k_threads_gets_at_most_k_cpus() {
+    for policy in ["sfq", "sfs", "gr3"] {
+        let mut four = two_groups(&format!("{policy}+groups"), 4, [9, 1]);
+        let first = add_in(&mut four, 1, 5);
+        let others: Vec<TaskId> = (0..6).map(|_| add_in(&mut four, 2, 5)).collect();
+        four.run(2000);
+        assert!(four.quanta[first as usize] >= 1990, "{policy}: {}", four.quanta[first as usize]);
+        for &other in &others {
+            assert!(four.quanta[other as usize].abs_diff(1000) <= 5, "{policy}");
+        }
+        // A second one: both have a CPU, as 9 of 10 is more.
+        let second = add_in(&mut four, 1, 500);
+        let before = four.quanta.clone();
+        four.run(2000);
+        for task in [first, second] {
+            assert!(four.quanta[task as usize] - before[task as usize] >= 1990, "{policy}");
+        }
+    }
+}
+
+/// One weight changes where a task comes or goes; those of tasks in other groups do not.
+#[test]
+fn groups_r3_only_the_group_is_reweighed() {
+    let mut two = two_groups("sfq+groups", 2, [8, 8]);
+    let a: Vec<TaskId> = (0..4).map(|_| add_in(&mut two, 1, 1)).collect();
+    let b: Vec<TaskId> = (0..4).map(|_| add_in(&mut two, 2, 1)).collect();
+    assert_eq!(weights(&two, &b), [2 * Weight::ONE.fixed(); 4]);
+    two.leave(a[3], false);
+    two.leave(a[2], false);
+    assert_eq!(weights(&two, &a[..2]), [4 * Weight::ONE.fixed(); 2]);
+    assert_eq!(weights(&two, &b), [2 * Weight::ONE.fixed(); 4]);
+    // Now 1 has one thread, and half of two CPUs: it is as before, and that is a CPU.
+    two.leave(a[1], false);
+    assert_eq!(weights(&two, &a[..1]), [8 * Weight::ONE.fixed()]);
+    assert_eq!(weights(&two, &b), [2 * Weight::ONE.fixed(); 4]);
+}
+
+/// procfair divides within a group; and with group=on a group's tasks divide as threads of one program do.
+#[test]
+fn groups_r4_procfair_r1_together() {
+    let mut one = two_groups("sfq+procfair+groups", 1, [8, 4]);
+    let a = [add_in(&mut one, 1, 1), one.add_to(1, 1), add_in(&mut one, 1, 1)];
+    one.machine.enter_group(a[1], 1, 0);
+    assert_eq!(weights(&one, &a), [2, 2, 4].map(|w| w * Weight::ONE.fixed()));
+    // Its threads are counted at all times: a wake-up divides as well.
+    one.machine.withdraw(a[0], false, 0);
+    one.machine.wake(a[0], false, 0);
+    assert_eq!(weights(&one, &a), [2, 2, 4].map(|w| w * Weight::ONE.fixed()));
+
+    let params = [("procfair", 1, 1)];
+    let mut flat = Machine::new(
+        &MachineConfig::new("sfq", 1, QUANTUM_NS).with_modifiers(&["procfair"]).with_params(&params),
+    )
+    .unwrap();
+    for (task, group) in [(1, 1), (2, 1), (3, 2), (4, 0), (5, 0)] {
+        flat.add(task, if task == 5 { 4 } else { task }, 12 * Weight::ONE, 0);
+        flat.enter_group(task, group, 0);
+        flat.wake(task, true, 0);
+    }
+    let all: Vec<u64> = (1..=5).map(|task| flat.weight(task).fixed() / Weight::ONE.fixed()).collect();
+    assert_eq!(all, [6, 6, 12, 6, 6]);
+}
+
+/// Deviation D1 of the page.
+#[test]
+fn with_a_cpu_for_each_all_weigh_as_nice_0() {
+    let mut two = two_groups("rr+groups", 2, [9, 1]);
+    let tasks = [add_in(&mut two, 1, 5), add_in(&mut two, 2, 7)];
+    assert_eq!(weights(&two, &tasks), [1024 * Weight::ONE.fixed(); 2]);
+}

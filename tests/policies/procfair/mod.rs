@@ -1,0 +1,114 @@
+//! procfair: papers/procfair.md; and tfps where it does the same: papers/tfps.md.
+
+mod equations;
+
+use divvy_policy::{Machine, MachineConfig, Weight};
+use divvy_tests::cases::config;
+use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
+use divvy_tests::threads::{Told, event, program};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(config(300, 6))]
+
+    #[test]
+    fn procfair_r1_r2_is_its_formula(
+        all in any::<bool>(),
+        events in prop::collection::vec(event(), 60),
+    ) {
+        let mut told = Told::new("procfair", all, 2);
+        for event in &events {
+            told.tell(event);
+            told.compare(all, |weight, alpha| weight / alpha);
+        }
+    }
+}
+
+/// A process that a divided one forks weighs what was asked for, and so do the threads of the first when they are few
+/// again: nothing is divided twice.
+#[test]
+fn procfair_r3_children_do_not_inherit_the_division() {
+    for (modifier, divided) in [("procfair", 3), ("tfps", 6)] {
+        let mut two = Lockstep::new(&format!("rr+{modifier}"), 2);
+        let parent = program(&mut two, 4);
+        assert!(parent.iter().all(|&t| two.machine.weight(t) == divided * Weight::ONE), "{modifier}");
+        let child = two.add(12);
+        assert_eq!(two.machine.weight(child), 12 * Weight::ONE, "{modifier}");
+        for &thread in &parent[1..] {
+            two.leave(thread, true);
+        }
+        assert_eq!(two.machine.weight(parent[0]), 12 * Weight::ONE, "{modifier}");
+    }
+}
+
+fn weights(machine: &Lockstep, tasks: &[u32]) -> Vec<u64> {
+    tasks.iter().map(|&t| machine.machine.weight(t).fixed()).collect()
+}
+
+/// Eq. 7: each thread's own weight over the number of runnable threads of its process
+#[test]
+fn procfair_r1_r2_runnable_threads_count() {
+    let mut one = Lockstep::new("sfq+procfair", 1);
+    let a = one.add(12);
+    let b = [one.add(12), one.add_to(2, 12), one.add_to(2, 6), one.add_to(2, 12)];
+    assert_eq!(weights(&one, &[a]), [12 * Weight::ONE.fixed()]);
+    assert_eq!(weights(&one, &b), [3072, 3072, 1536, 3072]);
+    one.leave(b[0], false);
+    assert_eq!(weights(&one, &b[1..]), [4096, 2048, 4096]);
+    one.wake(b[0]);
+    assert_eq!(weights(&one, &b), [3072, 3072, 1536, 3072]);
+    one.set_weight(b[2], 24);
+    assert_eq!(weights(&one, &b), [3072, 3072, 6144, 3072]);
+}
+
+/// Eq. 6: with all=1 a thread counts from its creation to its end.
+#[test]
+fn procfair_r1_all_threads_count() {
+    let mut machine = Machine::new(
+        &MachineConfig::new("sfq", 1, QUANTUM_NS)
+            .with_modifiers(&["procfair"])
+            .with_params(&[("procfair", 0, 1)]),
+    )
+    .unwrap();
+    for id in 1..=3 {
+        machine.add(id, 1, 6 * Weight::ONE, 0);
+    }
+    machine.wake(1, true, 0);
+    assert_eq!(machine.weight(1), 2 * Weight::ONE);
+    machine.remove(3, 0);
+    assert_eq!(machine.weight(1), 3 * Weight::ONE);
+}
+
+fn add_threads(one: &mut Lockstep, process: u32, n: usize) {
+    for _ in 0..n {
+        one.add_to(process, 10);
+    }
+}
+
+/// A process of one thread and one of five get the same, and so with three more; to within (N - 1) phi/Phi_T + 1,
+/// half of SFQ's N - 1 quanta.
+#[test]
+fn procfair_r2_programs_get_the_same() {
+    for policy in ["sfq", "stride", "gr3"] {
+        let mut one = Lockstep::new(&format!("{policy}+procfair"), 1);
+        let a = one.add(10);
+        let first = one.add(10);
+        add_threads(&mut one, first, 4);
+        for _ in 0..2 {
+            let before = one.quanta.clone();
+            one.run(1000);
+            let got = one.quanta[a as usize] - before[a as usize];
+            assert!(got.abs_diff(500) <= 5, "{policy}: {got} of 1000 quanta");
+            add_threads(&mut one, first, 3);
+        }
+    }
+}
+
+/// First by program, then to what is feasible: 8 and 4 x 4/4 on 2 CPUs are 4, 1, 1, 1, 1.
+#[test]
+fn procfair_r1_sfs_r1_together() {
+    let mut two = Lockstep::new("rr+feasible+procfair", 2);
+    let mut tasks = vec![two.add(8), two.add(4)];
+    tasks.extend((0..3).map(|_| two.add_to(2, 4)));
+    assert_eq!(weights(&two, &tasks), [4, 1, 1, 1, 1].map(|w| w * Weight::ONE.fixed()));
+}

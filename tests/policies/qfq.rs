@@ -1,0 +1,49 @@
+//! qfq: papers/qfq.md. The tests that it shares are in `virtual_time.rs`.
+
+use divvy_policy::TaskId;
+use divvy_tests::cases::{config, quanta, weights};
+use divvy_tests::study::errors;
+use proptest::prelude::*;
+
+/// QFQ+: with aggregates of at most M tasks errors grow by M at most, and every task still has its part.
+fn qfq_plus(m: i64, weights: &[u64]) -> (f64, f64) {
+    errors("qfq", &[("qfq", 0, m)], weights, false)
+}
+
+proptest! {
+    #![proptest_config(config(100, 34))]
+
+    #[test]
+    fn qfq_r7_errors(weights in weights(), m in 2_i64..17) {
+        let (least, most) = qfq_plus(m, &weights);
+        let more = (m as f64).min(weights.len() as f64);
+        prop_assert!(least > -4.0 - more && most < 3.0 + more, "M={}: {} .. {}", m, least, most);
+    }
+
+    /// Where no two weights are the same there is nothing to put together.
+    #[test]
+    fn qfq_r7_different_weights_are_alone(weights in prop::collection::btree_set(1_u64..200, 1..12)) {
+        let weights: Vec<u64> = weights.into_iter().collect();
+        let with = |m: i64| quanta("qfq", &[("qfq", 0, m)], &weights, 600);
+        prop_assert_eq!(with(8), with(1));
+    }
+}
+
+/// One of weight 4 and four of weight 1, which with M = 4 are an aggregate of the same weight: it has four quanta, a quantum
+/// each of its tasks, where the heavy one has one at a time.
+#[test]
+fn qfq_r7_an_aggregate_is_served_at_once() {
+    let runs = |m: i64| {
+        let ran = quanta("qfq", &[("qfq", 0, m)], &[4, 1, 1, 1, 1], 80);
+        let mut lights = ran.split(|&id| id == 1).map(<[TaskId]>::len).filter(|n| *n > 0).collect::<Vec<_>>();
+        // The first and the last run may be cut.
+        lights.pop();
+        lights.split_off(1)
+    };
+    assert!(runs(4).iter().all(|n| *n == 4), "{:?}", runs(4));
+    assert!(runs(1).iter().all(|n| *n < 4), "{:?}", runs(1));
+    let ran = quanta("qfq", &[("qfq", 0, 4)], &[4, 1, 1, 1, 1], 80);
+    for id in 2..=5 {
+        assert_eq!(ran.iter().filter(|&&r| r == id).count(), 10, "{ran:?}");
+    }
+}

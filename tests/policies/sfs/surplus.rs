@@ -1,0 +1,459 @@
+//! Surplus fair scheduling by brute force: section 2.3 of the paper in integers that do not wrap around, which looks at
+//! every waiting task for each choice. The policy is told the same events, whatever they are, and every choice of it is
+//! judged.
+
+use std::cmp::Reverse;
+
+use divvy_policy::{TaskId, Weight};
+use proptest::prelude::*;
+
+use divvy_tests::cases::config;
+use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
+
+/// Parameters of sfs, in its order
+#[derive(Clone, Copy, Debug)]
+struct Params {
+    bias: i64,
+    k: i64,
+    update: i64,
+    scale: i64,
+}
+
+const EXACT: Params = Params { bias: 1, k: 0, update: 100, scale: 1 };
+
+fn machine(params: Params, cpus: u32) -> Lockstep {
+    Lockstep::with_params("sfs", &[params.bias, params.k, params.update, params.scale], cpus)
+}
+
+/// A thread as the formulas see it
+#[derive(Clone, Default)]
+struct Thread {
+    runnable: bool,
+    phi: u128,
+    start_tag: u128,
+    /// Finish tag, and service in units of a tag times phi that is less than one
+    finish_tag: u128,
+    rest: u128,
+    /// Since when it runs uncharged, and where
+    since_ns: u64,
+    on: Option<usize>,
+    last: Option<usize>,
+    /// When it began to wait, in order
+    turn: u64,
+}
+
+/// The policy, and the formulas beside it
+struct Judged {
+    sfs: Lockstep,
+    params: Params,
+    /// By id; there is no task 0.
+    threads: Vec<Thread>,
+    virtual_time: u128,
+    turns: u64,
+    now_ns: u64,
+}
+
+/// An event
+#[derive(Clone, Debug)]
+enum Event {
+    Arrive(u64),
+    Block(usize),
+    Exit(usize),
+    Wake(usize),
+    Reweigh(usize, u64),
+    /// A CPU's turn is over: its task blocked, its quantum expired, it was idle.
+    Decide(usize),
+    Pass(u64),
+}
+
+impl Judged {
+    fn new(params: Params, cpus: u32) -> Judged {
+        let sfs = machine(params, cpus);
+        Judged { sfs, params, threads: vec![Thread::default()], virtual_time: 0, turns: 0, now_ns: 0 }
+    }
+
+    /// Virtual time stands at about `v` before anything else happens: a light thread was there, for long.
+    fn at(params: Params, cpus: u32, v: u128) -> Judged {
+        let mut judged = Judged::new(params, cpus);
+        judged.arrive(1);
+        judged.decide(0);
+        let pace = Weight::NICE_0.fixed() as u128 / judged.threads[1].phi * params.scale as u128;
+        let mut left = (v / pace) as u64;
+        while left > 0 {
+            let part = left.min((1u64 << 60) / pace as u64);
+            judged.pass(part);
+            judged.decide(0);
+            left -= part;
+        }
+        judged.leave(1, true);
+        judged
+    }
+
+    fn runnable(&self) -> impl Iterator<Item = &Thread> {
+        self.threads.iter().filter(|t| t.runnable)
+    }
+
+    fn charge(&mut self, id: usize) {
+        let (now, scale) = (self.now_ns, self.params.scale as u128);
+        let thread = &mut self.threads[id];
+        if thread.on.is_some() {
+            let service =
+                u128::from(now - thread.since_ns) * scale * u128::from(Weight::NICE_0.fixed()) + thread.rest;
+            thread.finish_tag += service / thread.phi;
+            thread.rest = service % thread.phi;
+            thread.since_ns = now;
+        }
+    }
+
+    /// v is the least start tag; it never goes back.
+    fn see_virtual_time(&mut self) {
+        if let Some(least) = self.runnable().map(|t| t.start_tag).min() {
+            assert!(least >= self.virtual_time, "virtual time went back");
+            self.virtual_time = least;
+        }
+    }
+
+    /// Weights are those that readjustment gave, of which other tests are.
+    fn see_weights(&mut self) {
+        for id in 1..self.threads.len() {
+            let phi = u128::from(self.sfs.machine.weight(id as TaskId).fixed());
+            if self.threads[id].runnable && phi != self.threads[id].phi {
+                self.charge(id);
+                self.threads[id].phi = phi;
+                self.threads[id].rest = 0;
+            }
+        }
+    }
+
+    fn begin_to_wait(&mut self, id: usize) {
+        self.turns += 1;
+        self.threads[id].turn = self.turns;
+    }
+
+    /// A thread becomes runnable, which the policy was told just now.
+    fn join(&mut self, id: usize) {
+        self.see_weights();
+        self.see_virtual_time();
+        let v = self.virtual_time;
+        let phi = u128::from(self.sfs.machine.weight(id as TaskId).fixed());
+        let thread = &mut self.threads[id];
+        thread.start_tag = thread.finish_tag.max(v);
+        thread.finish_tag = thread.start_tag;
+        thread.rest = 0;
+        thread.phi = phi;
+        thread.runnable = true;
+        self.begin_to_wait(id);
+    }
+
+    fn arrive(&mut self, weight: u64) {
+        let id = self.sfs.add(weight) as usize;
+        self.threads.push(Thread::default());
+        self.join(id);
+    }
+
+    fn leave(&mut self, id: usize, exits: bool) {
+        self.charge(id);
+        self.threads[id].runnable = false;
+        self.threads[id].on = None;
+        if self.runnable().next().is_none() {
+            self.virtual_time = self.virtual_time.max(self.threads[id].finish_tag);
+        }
+        self.sfs.leave(id as TaskId, exits);
+        self.see_weights();
+    }
+
+    fn pass(&mut self, ns: u64) {
+        self.now_ns += ns;
+        self.sfs.pass(ns);
+    }
+
+    /// (surplus, turn) of a thread
+    fn rank(&self, id: usize) -> (u128, u64) {
+        let thread = &self.threads[id];
+        let ahead = thread.start_tag.checked_sub(self.virtual_time).expect("a surplus is negative");
+        (thread.phi * ahead, thread.turn)
+    }
+
+    /// Threads that wait, in the order of section 2.3
+    fn in_order(&self) -> Vec<usize> {
+        let waits = |&id: &usize| self.threads[id].runnable && self.threads[id].on.is_none();
+        let mut waiting: Vec<usize> = (1..self.threads.len()).filter(waits).collect();
+        waiting.sort_by_key(|&id| self.rank(id));
+        waiting
+    }
+
+    /// Section 2.4: of the B least surpluses the first that was here before, else the least
+    fn best(&self, in_order: &[usize], cpu: usize) -> Option<usize> {
+        let few = &in_order[..in_order.len().min(self.params.bias as usize)];
+        few.iter().copied().find(|&id| self.threads[id].last == Some(cpu)).or(few.first().copied())
+    }
+
+    /// A CPU decides. Returns the choice of the formulas and the policy's.
+    fn decide(&mut self, cpu: usize) -> [Option<usize>; 2] {
+        if let Some(id) = self.threads.iter().position(|t| t.on == Some(cpu)) {
+            self.charge(id);
+            self.threads[id].on = None;
+            self.threads[id].start_tag = self.threads[id].finish_tag;
+            self.begin_to_wait(id);
+        }
+        self.see_virtual_time();
+        assert!(
+            self.runnable().next().is_none() || self.runnable().any(|t| t.start_tag == self.virtual_time),
+            "nobody has no surplus"
+        );
+        let best = self.best(&self.in_order(), cpu);
+        self.sfs.decide(cpu);
+        let chosen = Some(self.sfs.running()[cpu] as usize).filter(|&id| id > 0);
+        assert_eq!(best.is_some(), chosen.is_some(), "a CPU is idle and a task waits");
+        if let Some(id) = chosen {
+            assert!(self.threads[id].on.is_none(), "{id} runs elsewhere");
+            self.threads[id].on = Some(cpu);
+            self.threads[id].last = Some(cpu);
+            self.threads[id].since_ns = self.now_ns;
+        }
+        assert_eq!(self.sfs.machine.faults(), 0);
+        [best, chosen]
+    }
+
+    fn nth(&self, n: usize, runnable: bool) -> Option<usize> {
+        let mut ids = self.sfs.tasks();
+        ids.retain(|&id| self.sfs.is_runnable(id) == runnable);
+        (!ids.is_empty()).then(|| ids[n % ids.len()] as usize)
+    }
+
+    /// Returns the choices, if it is one.
+    fn happens(&mut self, event: &Event) -> Option<[Option<usize>; 2]> {
+        match *event {
+            Event::Arrive(weight) => self.arrive(weight),
+            Event::Block(n) | Event::Exit(n) => {
+                if let Some(id) = self.nth(n, true) {
+                    self.leave(id, matches!(event, Event::Exit(_)));
+                }
+            }
+            Event::Wake(n) => {
+                if let Some(id) = self.nth(n, false) {
+                    self.sfs.wake(id as TaskId);
+                    self.join(id);
+                }
+            }
+            Event::Reweigh(n, weight) => {
+                if let Some(id) = self.nth(n, true) {
+                    self.sfs.set_weight(id as TaskId, weight);
+                    self.see_weights();
+                }
+            }
+            Event::Decide(cpu) => return Some(self.decide(cpu % self.sfs.running().len())),
+            Event::Pass(ns) => self.pass(ns),
+        }
+        None
+    }
+}
+
+fn weight() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => 1u64..7, 2 => 1u64..100, 1 => 1u64..100_000]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        3 => weight().prop_map(Event::Arrive),
+        2 => (0usize..99).prop_map(Event::Block),
+        1 => (0usize..99).prop_map(Event::Exit),
+        3 => (0usize..99).prop_map(Event::Wake),
+        1 => (0usize..99, weight()).prop_map(|(n, w)| Event::Reweigh(n, w)),
+        12 => (0usize..8).prop_map(Event::Decide),
+        8 => prop_oneof![Just(QUANTUM_NS), 1..2 * QUANTUM_NS, 1u64..1000].prop_map(Event::Pass),
+    ]
+}
+
+proptest! {
+    #![proptest_config(config(300, 11))]
+
+    /// Arrivals, exits, sleeps, changes of weights, readjustment, quanta of any length, CPUs that decide when they like
+    #[test]
+    fn sfs_r2_r3_r4_r5_r6_whatever_happens(
+        cpus in 1u32..6,
+        bias in prop_oneof![3 => Just(1i64), 1 => 2i64..9],
+        scale in prop_oneof![Just(1i64), Just(10_000)],
+        events in prop::collection::vec(event(), 300),
+    ) {
+        let mut judged = Judged::new(Params { bias, scale, ..EXACT }, cpus);
+        for event in &events {
+            if let Some([best, chosen]) = judged.happens(event) {
+                prop_assert_eq!(best, chosen);
+            }
+        }
+    }
+
+    /// The same while tags pass 2^63 or 2^64
+    #[test]
+    fn sfs_r8_tags_wrap_around(
+        cpus in 1u32..4,
+        bits in 63u32..65,
+        before in 0u128..20_000_000_000,
+        scale in prop_oneof![Just(1i64), Just(10_000)],
+        events in prop::collection::vec(event(), 150),
+    ) {
+        let before = before * scale as u128;
+        let mut judged = Judged::at(Params { scale, ..EXACT }, cpus, (1u128 << bits) - before);
+        for event in &events {
+            if let Some([best, chosen]) = judged.happens(event) {
+                prop_assert_eq!(best, chosen);
+            }
+        }
+    }
+}
+
+/// The wrap is met, and not only approached.
+#[test]
+fn sfs_r8_the_tags_did_wrap() {
+    let mut judged = Judged::at(EXACT, 2, (1 << 64) - 10_000_000_000);
+    for weight in [3, 1, 2, 1] {
+        judged.arrive(weight);
+    }
+    for step in 0..200 {
+        for cpu in 0..2 {
+            let [best, chosen] = judged.decide(cpu);
+            assert_eq!(best, chosen, "step {step}");
+        }
+        judged.pass(QUANTUM_NS);
+    }
+    assert!(judged.virtual_time > 1 << 64, "{}", judged.virtual_time);
+}
+
+/// Weights of `n` threads, all runnable, that are feasible on 4 CPUs: 1 to 20, mixed
+fn mixed(n: usize) -> impl Iterator<Item = u64> {
+    (0..n as u64).map(|i| (i * i * 31 + i * 17) % 20 + 1)
+}
+
+/// How many of 100 choices on 4 CPUs are a thread with the least surplus. Quanta are of different lengths, as some end
+/// early.
+fn accuracy(n: usize, k: i64, update: i64) -> f64 {
+    let mut judged = Judged::new(Params { k, update, ..EXACT }, 4);
+    mixed(n).for_each(|weight| judged.arrive(weight));
+    let decisions = 10 * n.max(200);
+    let mut right = 0;
+    for i in 0..decisions as u64 + n as u64 {
+        // Threads leave the first round, where all have the same tag.
+        let counts = i >= n as u64;
+        let [best, chosen] = judged.decide((i % 4) as usize);
+        let equal = best.zip(chosen).is_some_and(|(b, c)| surplus_of(&judged, b) == surplus_of(&judged, c));
+        right += u64::from(counts && equal);
+        judged.pass(QUANTUM_NS / 4 - i * i * 7919 % (QUANTUM_NS / 5));
+    }
+    100.0 * right as f64 / decisions as f64
+}
+
+/// At the last decision: a start tag stays while the thread runs.
+fn surplus_of(judged: &Judged, id: usize) -> u128 {
+    judged.rank(id).0
+}
+
+/// Figure 3 on a small scale: the more are looked at, the more choices are right; 20 of each order are nearly enough,
+/// and one is nearly enough where the surpluses by which one order goes are not old.
+#[test]
+fn sfs_r7_accuracy_grows_with_k() {
+    for n in [50, 200] {
+        let got: Vec<f64> = [1, 5, 20, n as i64].into_iter().map(|k| accuracy(n, k, 100)).collect();
+        assert!(got.windows(2).all(|w| w[0] <= w[1] + 1.0), "{n} threads: {got:?}");
+        assert!(got[0] + 5.0 < got[2] && got[2] > 90.0 && got[3] == 100.0, "{n} threads: {got:?}");
+        let fresh = accuracy(n, 1, 10);
+        assert!(
+            fresh > got[0] + 20.0,
+            "{n} threads: {fresh} where surpluses are not old, {} where they are",
+            got[0]
+        );
+    }
+}
+
+/// Prints Figure 3: `cargo test -p divvy-tests --test policies figure_3 -- --ignored --nocapture`
+#[test]
+#[ignore = "prints a table"]
+fn sfs_r7_figure_3_table() {
+    for update in [10, 100, 1000] {
+        println!("surpluses computed anew every {update} decisions; % right, 4 CPUs");
+        println!("{:>8} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}", "runnable", 1, 2, 5, 10, 20, 40);
+        for n in [50, 100, 200, 300, 400] {
+            let row: Vec<String> =
+                [1, 2, 5, 10, 20, 40].map(|k| format!("{:>6.1}", accuracy(n, k, update))).to_vec();
+            println!("{n:>8} {}", row.join(" "));
+        }
+    }
+}
+
+/// With all of a queue looked at, and the surpluses that were known, the heuristic is no heuristic.
+#[test]
+fn sfs_r7_all_of_them_is_exact() {
+    let mut judged = Judged::new(Params { k: 1024, ..EXACT }, 3);
+    mixed(40).for_each(|weight| judged.arrive(weight));
+    for i in 0..2000 {
+        let [best, chosen] = judged.decide(i % 3);
+        assert_eq!(best, chosen, "decision {i}");
+        judged.pass(QUANTUM_NS / 3);
+    }
+}
+
+/// Section 2.4: with a bias fewer threads change CPUs, and shares stay what they are.
+#[test]
+fn sfs_r6_a_bias_keeps_threads_where_they_were() {
+    let moves = |bias| {
+        let mut judged = Judged::new(Params { bias, ..EXACT }, 4);
+        mixed(40).for_each(|weight| judged.arrive(weight));
+        let (mut last, mut moves) = (vec![None; 41], 0);
+        for i in 0..8000 {
+            let [_, chosen] = judged.decide(i % 4);
+            let id = chosen.unwrap();
+            moves += u32::from(last[id].is_some_and(|cpu| cpu != i % 4));
+            last[id] = Some(i % 4);
+            judged.pass(QUANTUM_NS / 4);
+        }
+        moves
+    };
+    let (pure, biased, more) = (moves(1), moves(4), moves(16));
+    assert!(2 * biased < pure && more <= biased, "{pure}, {biased}, {more} moves");
+}
+
+/// With equal weights the surplus is the tag: SFS and SFQ choose alike, sleepers and all.
+#[test]
+fn sfs_r5_equal_weights_are_served_as_by_sfq() {
+    let shares = |policy| {
+        let mut three = Lockstep::with(policy, 3, &[4; 10]);
+        three.run(300);
+        for id in [2, 5, 7] {
+            three.leave(id, false);
+        }
+        three.run(100);
+        for id in [7, 2, 5] {
+            three.wake(id);
+        }
+        three.run(350);
+        three.quanta.clone()
+    };
+    let (sfs, sfq) = (shares("sfs"), shares("sfq"));
+    let apart = sfs.iter().zip(&sfq).map(|(a, b)| a.abs_diff(*b)).max();
+    assert!(apart <= Some(1), "{sfs:?}, {sfq:?}");
+}
+
+/// Virtual time stays at the last finish tag while there is no task. A newcomer begins there, a sleeper at its own tag.
+#[test]
+fn sfs_r3_r4_across_an_idle_time() {
+    let mut judged = Judged::new(EXACT, 1);
+    judged.arrive(1);
+    judged.arrive(2);
+    for _ in 0..5 {
+        judged.decide(0);
+        judged.pass(QUANTUM_NS);
+    }
+    judged.leave(2, false);
+    judged.leave(1, false);
+    let mut tags: Vec<u128> = [1, 2].map(|id: usize| judged.threads[id].finish_tag).to_vec();
+    tags.sort_by_key(|&tag| Reverse(tag));
+    judged.arrive(1);
+    judged.happens(&Event::Wake(0));
+    judged.happens(&Event::Wake(0));
+    for _ in 0..20 {
+        let [best, chosen] = judged.decide(0);
+        assert_eq!(best, chosen);
+        judged.pass(QUANTUM_NS);
+    }
+    assert!(judged.virtual_time >= tags[0]);
+}

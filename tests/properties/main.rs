@@ -1,0 +1,9 @@
+//! The rules that every policy must keep, with any modifiers.
+//!
+//! `PROPTEST_CASES` multiplies the work of a longer search.
+
+mod determinism;
+mod entitled;
+mod general;
+mod model;
+mod service_error;

@@ -1,0 +1,42 @@
+//! Runs a workload under a policy and keeps every stretch of service.
+
+use divvy_policy::Machine;
+use divvy_policy::spec;
+use divvy_results::observation::{Observation, Service};
+use divvy_results::report::Run;
+use divvy_sim::engine::{Engine, Setup};
+use divvy_sim::run::Rows;
+use divvy_sim::sharing::Sharing;
+use divvy_workload::Workload;
+
+/// A run and its slices, in the order in which they were told.
+pub struct Record {
+    /// The run's part of the report.
+    pub run: Run,
+    /// Each stretch in which a task ran on a CPU.
+    pub slices: Vec<Service>,
+}
+
+/// Runs to the end (or to the workload's duration); the engine's own checks must pass.
+pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
+    let spec = spec::parse(spec_text, divvy_policy::all()).expect("a known spec");
+    let machine = Machine::from_spec(&spec, workload.cpus, workload.quantum_ns).expect("a machine");
+    let setup = Setup {
+        seed,
+        rep: 0,
+        until_ns: workload.duration_ns,
+        schedule: 0,
+        rows: Rows::EachInstance,
+        sharing: Sharing::of(&spec),
+    };
+    let mut slices = Vec::new();
+    let mut keep = |observation: Observation| {
+        if let Observation::Served(slice) = observation {
+            slices.push(slice);
+        }
+    };
+    let mut engine = Engine::new(workload, machine, setup);
+    engine.observe(&mut keep);
+    let run = engine.run(spec_text, &|_| true).unwrap_or_else(|violation| panic!("{spec_text}: {violation}"));
+    Record { run, slices }
+}
