@@ -145,7 +145,7 @@ fn sweep_number(error: &SweepError) -> u8 {
         SweepError::Run { error, .. } => run_number(error),
         SweepError::Vary { .. }
         | SweepError::TooMany { .. }
-        | SweepError::Request(_)
+        | SweepError::Options(_)
         | SweepError::Spec { .. } => USAGE,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use divvy_policy::{Failure, FailureKind};
 use thiserror::Error;
 
 /// Why a figure has no result.
@@ -26,4 +27,10 @@ pub enum LabError {
     /// A simulation broke off.
     #[error("{0}")]
     Run(String),
+}
+
+impl Failure for LabError {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Failed
+    }
 }

@@ -14,7 +14,7 @@ use crate::setting::Setting;
 
 /// A finished request.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub struct WebRequest {
     /// From the request to its end, in s.
     pub response_s: f64,
     /// CPU time that it took, in s.
@@ -25,7 +25,7 @@ pub struct Request {
 pub struct Requests {
     /// As in a policy's spec.
     pub spec: String,
-    reps: Vec<Vec<Request>>,
+    reps: Vec<Vec<WebRequest>>,
 }
 
 /// Responses that are counted: requests sent before this much of the end is left.
@@ -58,7 +58,7 @@ fn number(name: &str) -> usize {
     name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0)
 }
 
-fn requests(workload: &Workload, spec: &str, seed: u64, rep: u32) -> Result<Vec<Request>, LabError> {
+fn requests(workload: &Workload, spec: &str, seed: u64, rep: u32) -> Result<Vec<WebRequest>, LabError> {
     let jobs = run::jobs(workload, spec, seed, rep)?;
     let most = jobs.names.iter().map(|name| number(name)).max().unwrap_or(0);
     let mut served_ns = vec![0; most + 1];
@@ -71,7 +71,7 @@ fn requests(workload: &Workload, spec: &str, seed: u64, rep: u32) -> Result<Vec<
         if name.starts_with("user") {
             let size_s = seconds(std::mem::take(served));
             if job.from_ns >= workload.warmup_ns && job.from_ns <= last {
-                requests.push(Request { response_s: seconds(job.to_ns - job.from_ns), size_s });
+                requests.push(WebRequest { response_s: seconds(job.to_ns - job.from_ns), size_s });
             }
         }
     }
@@ -107,14 +107,15 @@ impl Requests {
     }
 
     fn means(&self, most_size_s: f64) -> Vec<f64> {
-        let counted =
-            |rep: &Vec<Request>| mean(rep.iter().filter(|r| r.size_s <= most_size_s).map(|r| r.response_s));
+        let counted = |rep: &Vec<WebRequest>| {
+            mean(rep.iter().filter(|r| r.size_s <= most_size_s).map(|r| r.response_s))
+        };
         self.reps.iter().map(counted).collect()
     }
 
     /// Standard deviation of the responses of a repetition, in s.
     pub fn deviation_s(&self) -> ConfidenceInterval {
-        let deviation = |rep: &Vec<Request>| {
+        let deviation = |rep: &Vec<WebRequest>| {
             let center = mean(rep.iter().map(|r| r.response_s));
             mean(rep.iter().map(|r| (r.response_s - center).powi(2))).sqrt()
         };
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     fn of(reps: &[&[(f64, f64)]]) -> Requests {
-        let request = |&(response_s, size_s): &(f64, f64)| Request { response_s, size_s };
+        let request = |&(response_s, size_s): &(f64, f64)| WebRequest { response_s, size_s };
         let reps = reps.iter().map(|rep| rep.iter().map(request).collect()).collect();
         Requests { spec: String::new(), reps }
     }

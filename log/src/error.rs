@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::format::offset;
+use divvy_policy::{Failure, FailureKind};
 
 /// Why a log cannot be written, or read to its end.
 #[derive(Debug, thiserror::Error)]
@@ -53,4 +54,15 @@ pub enum LogError {
     /// The caller's function failed, for example on writing the events.
     #[error(transparent)]
     Observer(io::Error),
+}
+
+impl Failure for LogError {
+    fn kind(&self) -> FailureKind {
+        match self {
+            LogError::Observer(_) => FailureKind::Failed,
+            LogError::Io { .. } | LogError::Foreign { .. } | LogError::Bad { .. } | LogError::Cut { .. } => {
+                FailureKind::BadInput
+            }
+        }
+    }
 }

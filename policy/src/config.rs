@@ -1,14 +1,14 @@
-//! What a machine is made of: a policy, its modifiers, the values of their parameters, and the CPUs.
+//! The configuration of a machine: a policy, its modifiers, the values of their parameters, and the CPUs.
 
 use crate::kind::{Failure, FailureKind};
 use crate::spec::{Part, Spec};
 
-/// What a [`Machine`](crate::Machine) is made of.
+/// The configuration of a [`Machine`](crate::Machine).
 ///
 /// ```
 /// use divvy_policy::{Machine, MachineConfig, spec};
 ///
-/// let spec = spec::parse("sfq:quantum=2ms+procfair", divvy_policy::all())?;
+/// let spec = spec::parse("sfq+procfair", divvy_policy::all())?;
 /// let machine = Machine::new(&MachineConfig::from_spec(&spec, 4, 1_000_000)?)?;
 /// assert_eq!(machine.decisions(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,10 +1,10 @@
-//! The machine's events as data, as `policy/event.h` has them: for who tells it what another machine was told.
+//! The machine's events as data, as in `policy/event.h`, to tell it again what another machine was told.
 
 use crate::host::RawEvent;
 use crate::id::{CpuMask, TaskId, cpu};
 use crate::weight::Weight;
 
-/// What a machine can be told.
+/// An event that a machine is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A task exists.
@@ -45,7 +45,7 @@ pub enum Event {
         /// The task.
         task: TaskId,
     },
-    /// What is a CPU to run?
+    /// A CPU asks for the task to run next.
     Dispatch {
         /// The CPU.
         cpu: u32,
@@ -62,7 +62,7 @@ pub enum Event {
         /// Service since it came there, ns.
         ran_ns: u64,
     },
-    /// The next dispatch of a CPU ends a turn as yielded.
+    /// The next dispatch of a CPU ends a slice as yielded.
     Yield {
         /// The CPU.
         cpu: u32,
@@ -133,12 +133,12 @@ pub enum Event {
     },
 }
 
-/// What a machine answers; nothing to most events.
+/// The answer of a machine; empty for most events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// To dispatch: the task to run.
     pub task: Option<TaskId>,
-    /// To dispatch, with a task: how long its turn may last, ns.
+    /// To dispatch, with a task: its slice, in ns.
     pub slice_ns: u64,
     /// To dispatch, enqueue and set_allowed: another CPU that is to dispatch.
     pub asked: Option<u32>,

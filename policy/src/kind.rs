@@ -1,6 +1,6 @@
-//! What kind of failure an error is: each command's exit code follows from it.
+//! Kinds of failure: the exit code of a command follows from the kind of its error.
 
-/// What kind of failure an error is. A greater one is more telling, where several errors make up one.
+/// The kind of failure that an error is. If one error caused another, the greater kind of the two counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailureKind {
     /// Something failed, and none of the other kinds says more.
@@ -17,6 +17,6 @@ pub enum FailureKind {
 
 /// An error that knows its kind.
 pub trait Failure: std::error::Error {
-    /// What kind of failure this is.
+    /// The kind of failure that this is.
     fn kind(&self) -> FailureKind;
 }

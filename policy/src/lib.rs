@@ -34,7 +34,7 @@ pub fn program_identity(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, fold).max(1)
 }
 
-/// Selects who runs next, or changes weights before something else does, or slices after it did.
+/// Whether a policy selects the next task, or modifies weights or slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Begins a spec.
@@ -43,7 +43,7 @@ pub enum Kind {
     Modifier,
 }
 
-/// What a parameter's number means.
+/// The meaning of a parameter's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     /// Nanoseconds.
@@ -66,7 +66,7 @@ pub const RATIO_INF: i64 = i64::MAX;
 pub struct ParamInfo {
     /// As written in a spec.
     pub name: &'static str,
-    /// What its number means.
+    /// The meaning of its number.
     pub kind: ParamKind,
     /// Unit for people, or empty.
     pub unit: &'static str,
@@ -80,7 +80,7 @@ pub struct ParamInfo {
     pub help: &'static str,
 }
 
-/// What the pages of `papers/` say of a policy, in short.
+/// A summary of a policy, from its page in `papers/`.
 struct Summary {
     policy: &'static str,
     paper: &'static str,
@@ -94,7 +94,7 @@ static SUMMARIES: &[Summary] = include!(concat!(env!("OUT_DIR"), "/summaries.rs"
 /// A policy may have no page yet.
 static NO_PAGE: Summary = Summary { policy: "", paper: "", guarantees: &[], cost: "", deviations: &[] };
 
-/// What a policy is: from its header, and from its page in `papers/`.
+/// The description of a policy: from its header, and from its page in `papers/`.
 #[derive(Clone, Debug)]
 pub struct PolicyInfo {
     /// As written in a spec.
@@ -111,11 +111,11 @@ pub struct PolicyInfo {
     pub title: &'static str,
     /// Where it was published.
     pub paper: &'static str,
-    /// What it promises, under which condition.
+    /// Its guarantees, and their conditions.
     pub guarantees: Vec<&'static str>,
     /// Cost of a decision or change.
     pub cost: &'static str,
-    /// What is not as in the paper; `papers/NAME.md` has the reasons.
+    /// Differences from the paper; `papers/NAME.md` has the reasons.
     pub deviations: Vec<&'static str>,
     /// Its parameters.
     pub params: Vec<ParamInfo>,

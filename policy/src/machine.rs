@@ -12,12 +12,12 @@ use crate::spec::Spec;
 use crate::text;
 use crate::weight::Weight;
 
-/// What a CPU is to run.
+/// The decision of a machine for a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The task.
     pub task: TaskId,
-    /// How long its turn may last, in ns; `u64::MAX` is without end.
+    /// Its slice, in ns; `u64::MAX` is without end.
     pub slice_ns: u64,
     /// Another CPU that is to dispatch, because this one was asked to for the sake of another task.
     pub asked: Option<u32>,
@@ -35,22 +35,22 @@ pub struct Shown {
 /// How far predictions were from what they predicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Predictions {
-    /// That were predicted.
+    /// Runs that were predicted.
     pub runs: u64,
-    /// What these runs used.
+    /// CPU time that these runs used.
     pub actual_ns: u64,
     /// The differences from what was predicted, each counted as positive.
     pub error_ns: u64,
 }
 
-/// What the modifier flow knows of a program.
+/// The knowledge of the modifier flow about a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramState {
-    /// Of all executions.
+    /// Predictions in all executions.
     pub predictions: Predictions,
-    /// Of the execution that ended last.
+    /// Predictions in the execution that ended last.
     pub last: Predictions,
-    /// That ended, and had a run.
+    /// Executions that ended and had a run.
     pub executions: u64,
     /// Times that a timeslice's end was put off.
     pub delays: u64,
@@ -169,7 +169,7 @@ impl Machine {
         unsafe { (self.host.quiescent)(self.raw.as_ptr(), task, now_ns, exits.into()) }
     }
 
-    /// What a CPU is to run from now on. A task that ran there and is not chosen again must be given to
+    /// Decides what a CPU runs from now on. A task that ran there and is not chosen again must be given to
     /// [`Machine::requeue`] before time goes on.
     pub fn dispatch(&mut self, on: u32, now_ns: u64) -> Option<Decision> {
         // SAFETY: see `add`.
@@ -189,7 +189,7 @@ impl Machine {
         unsafe { (self.host.running)(self.raw.as_ptr(), task, now_ns) }
     }
 
-    /// The task on this CPU gives way: the next dispatch there ends its turn as yielded.
+    /// The task on this CPU yields: the next dispatch there ends its slice as yielded.
     pub fn yielding(&mut self, on: u32) {
         // SAFETY: see `add`.
         unsafe { (self.host.yielding)(self.raw.as_ptr(), on) }
@@ -247,7 +247,7 @@ impl Machine {
         self.knows_programs
     }
 
-    /// What the modifier flow knows of a program; `None` if nothing, or if there is no such modifier.
+    /// The knowledge of the modifier flow about a program; `None` if nothing, or if there is no such modifier.
     pub fn program(&self, identity: u64) -> Option<ProgramState> {
         // SAFETY: see `add`; the program is in the machine, and nobody else reaches it now.
         let raw = unsafe { (self.host.program)(self.raw.as_ptr(), identity).as_ref() }?;
@@ -278,7 +278,7 @@ impl Machine {
         Weight::from_fixed(unsafe { (self.host.weight)(self.raw.as_ptr(), task) })
     }
 
-    /// What the policy keeps of each task, for pictures; in the order in which [`Machine::value`] numbers it.
+    /// The values that the policy keeps of each task, for figures; in the order in which [`Machine::value`] numbers them.
     pub fn shown(&self) -> Vec<Shown> {
         // SAFETY: a constant table of string constants, of that length.
         unsafe {
@@ -293,7 +293,7 @@ impl Machine {
         unsafe { (self.host.show)(self.raw.as_ptr(), index, task, now_ns) }
     }
 
-    /// Times that the policy was asked who is next.
+    /// Number of decisions that the policy was asked for.
     pub fn decisions(&self) -> u64 {
         // SAFETY: see `add`.
         unsafe { (self.host.decisions)(self.raw.as_ptr()) }

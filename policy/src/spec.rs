@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::kind::{Failure, FailureKind};
 use crate::nearest;
 use crate::quantity;
 use crate::quantity::QuantityError;
@@ -40,13 +41,13 @@ pub struct Setting {
     pub raw: i64,
 }
 
-/// What is wrong with a spec.
+/// An error in a spec.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("policy `{}`: {problem}", spec.escape_debug())]
 pub struct SpecError {
     /// The spec as given.
     pub spec: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: SpecProblem,
 }
 
@@ -62,7 +63,7 @@ pub enum SpecProblem {
     /// No such policy.
     #[error("there is no {} `{}`{} (`divvy policies` lists them)", kind_name(*kind), name.escape_debug(), did_you_mean(*nearest))]
     UnknownPolicy {
-        /// What would fit there.
+        /// The kind of policy that fits there.
         kind: Kind,
         /// As written.
         name: String,
@@ -300,3 +301,9 @@ impl fmt::Display for Setting {
 #[cfg(test)]
 #[path = "spec_tests.rs"]
 mod tests;
+
+impl Failure for SpecError {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
+}

@@ -1,4 +1,4 @@
-//! What a recorded workload would have done under another policy.
+//! Runs a recorded workload under another policy.
 //!
 //! The recording says how much CPU each thread needs and what it waits for; the simulator decides when it runs.
 //! The same replay under a model of the recorded scheduler says how far such an answer can be trusted.
@@ -20,7 +20,7 @@ const MODEL: &str = "eevdf";
 pub struct ReplayOptions {
     /// As for any simulation; the number of CPUs is the recording's unless given.
     pub run: Options,
-    /// What ends sleeps.
+    /// How sleeps end.
     pub wakes: divvy_trace::WakePolicy,
     /// One row a thread; otherwise one row for all threads of a name.
     pub per_thread: bool,
@@ -96,7 +96,7 @@ fn grade_letter(grade: Grade) -> char {
     }
 }
 
-/// What all threads got, and those of each name.
+/// Service of all threads, in sum and by name.
 fn recorded(measured: &[Measured], names: &[String]) -> RecordedReport {
     let all: Vec<&Measured> = measured.iter().collect();
     let mut named: BTreeMap<&str, Vec<&Measured>> = BTreeMap::new();

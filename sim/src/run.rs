@@ -7,6 +7,7 @@ pub use crate::engine::Rows;
 use crate::engine::{Engine, Setup, Violation};
 use crate::sharing::Sharing;
 use divvy_policy::spec::Spec;
+use divvy_policy::{Failure, FailureKind};
 use divvy_policy::{Machine, MachineError};
 use divvy_results::figures;
 use divvy_results::figures::{Limits, TimelineRecorder};
@@ -31,7 +32,7 @@ pub struct Options {
     pub quantum_ns: Option<u64>,
     /// Number of first decisions to list for each CPU.
     pub first_decisions: usize,
-    /// What pictures are drawn from, of the first repetition, within these limits.
+    /// Keep data for figures of the first repetition, within these limits.
     pub figures: Option<Limits>,
     /// The part of the first repetition's schedule to keep.
     pub schedule: Option<Window>,
@@ -43,7 +44,7 @@ pub trait Progress: Sync {
     fn advance(&self, simulated_ns: u64) -> bool;
 }
 
-/// Nobody looks on.
+/// No progress is shown.
 impl Progress for () {
     fn advance(&self, _: u64) -> bool {
         true
@@ -53,7 +54,7 @@ impl Progress for () {
 /// Why a simulation has no result.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The machine cannot be had.
+    /// The machine cannot be made.
     #[error("policy {policy}: {error}")]
     Machine {
         /// As given.
@@ -92,7 +93,7 @@ pub fn simulate(
     simulate_rows(workload, specs, options, &Rows::EachInstance, progress)
 }
 
-/// What the rows of a result of [`Rows::EachInstance`] will be called, in their order.
+/// The names of the rows of a result with [`Rows::EachInstance`], in their order.
 pub fn row_names(workload: &Workload) -> Vec<String> {
     workload.tasks.iter().flat_map(metrics::rows_of).map(|row| row.name).collect()
 }
@@ -214,6 +215,16 @@ impl Drawing {
         let end_ns = self.from_ns + run.duration_ns;
         if let Some(figures) = &mut run.figures {
             figures.timeline = Some(self.timeline.finish(end_ns, self.limits.timeline_bytes));
+        }
+    }
+}
+
+impl Failure for RunError {
+    fn kind(&self) -> FailureKind {
+        match self {
+            RunError::Machine { error, .. } => error.kind(),
+            RunError::Endless { .. } | RunError::Workload(_) => FailureKind::BadInput,
+            RunError::Violation { .. } => FailureKind::Failed,
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What the modifiers of a spec make of weights, for the models of what tasks are entitled to.
+//! The meaning of weights under the modifiers of a spec, for the models of entitled service.
 
 use divvy_policy::spec::{Setting, Spec};
 
-/// What a thread of a process makes of its weight.
+/// How the threads of a process divide weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Division {
     /// Nothing.
@@ -14,7 +14,7 @@ pub enum Division {
     UpToCpus,
 }
 
-/// What weights mean under a spec.
+/// The meaning of weights under a spec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sharing {
     /// Among the threads of a process.

@@ -20,8 +20,9 @@ use divvy_policy::spec::SpecError;
 use divvy_sim::run::RunError;
 use divvy_workload::WorkloadError;
 
+use divvy_policy::{Failure, FailureKind};
 pub use measure::{Estimate, MEASURES, Measure, Row};
-pub use plan::{Plan, Request, WarmUp};
+pub use plan::{Plan, SweepOptions, WarmUp};
 pub use read::{Finished, read};
 pub use run::run;
 pub use table::TableError;
@@ -48,7 +49,7 @@ pub enum SweepError {
     },
     /// What was asked for does not go together.
     #[error("{0}")]
-    Request(String),
+    Options(String),
     /// A value that the workload does not take.
     #[error("{}{error}", before(at))]
     Workload {
@@ -81,4 +82,17 @@ fn before(at: &str) -> String {
 
 fn some(points: u64, most: u64) -> String {
     if points == most + 1 { "too many points".to_owned() } else { format!("{points} points") }
+}
+
+impl Failure for SweepError {
+    fn kind(&self) -> FailureKind {
+        match self {
+            SweepError::Workload { .. } => FailureKind::BadInput,
+            SweepError::Run { error, .. } => error.kind(),
+            SweepError::Vary { .. }
+            | SweepError::TooMany { .. }
+            | SweepError::Options(_)
+            | SweepError::Spec { .. } => FailureKind::Usage,
+        }
+    }
 }

@@ -12,7 +12,7 @@ use super::vary::Vary;
 use super::{SweepError, load};
 
 /// A sweep, as asked for.
-pub struct Request<'a> {
+pub struct SweepOptions<'a> {
     /// The workload's text.
     pub text: &'a str,
     /// Its file, for errors and as its name.
@@ -104,7 +104,7 @@ impl Plan {
     ///
     /// # Errors
     /// At the first value that does not fit, before anything runs.
-    pub fn new(request: &Request) -> Result<Plan, SweepError> {
+    pub fn new(request: &SweepOptions) -> Result<Plan, SweepError> {
         let at_start = |error| SweepError::Workload { at: String::new(), error: Box::new(error) };
         let original = Workload::parse(request.text, request.file).map_err(at_start)?;
         let targets = targets(request)?;
@@ -169,7 +169,7 @@ impl Plan {
     /// Of each policy and the baseline at this point, unless both were the same at one before.
     fn add_differences(
         &mut self,
-        request: &Request,
+        request: &SweepOptions,
         targets: &[Target],
         point: &[usize],
         group: usize,
@@ -270,7 +270,7 @@ fn at(varied: &[Vary], point: &[usize]) -> String {
     pairs.collect::<Vec<_>>().join(", ")
 }
 
-fn check_size(request: &Request, targets: &[Target]) -> Result<(), SweepError> {
+fn check_size(request: &SweepOptions, targets: &[Target]) -> Result<(), SweepError> {
     let of = |spec: &Spec| {
         let own = request.varied.iter().zip(targets).filter(|(_, target)| concerns(target, spec));
         own.fold(1_u64, |n, (vary, _)| n.saturating_mul(vary.values.len() as u64))
@@ -297,13 +297,13 @@ fn has(part: &Part, of: Option<&str>, param: &str) -> bool {
         && divvy_policy::find(part.name).is_some_and(|policy| policy.params.iter().any(|p| p.name == param))
 }
 
-fn targets(request: &Request) -> Result<Vec<Target>, SweepError> {
+fn targets(request: &SweepOptions) -> Result<Vec<Target>, SweepError> {
     if request.varied.is_empty() {
-        return Err(SweepError::Request("nothing is varied; give --vary KEY=VALUES".to_owned()));
+        return Err(SweepError::Options("nothing is varied; give --vary KEY=VALUES".to_owned()));
     }
     if request.baseline.is_some() && request.specs.len() == 1 {
         let what = "--baseline needs another policy to compare with it; give one more with -p";
-        return Err(SweepError::Request(what.to_owned()));
+        return Err(SweepError::Options(what.to_owned()));
     }
     let one = |(i, vary): (usize, &Vary)| {
         let wrong = |what: String| SweepError::Vary { vary: vary.text.clone(), what };
@@ -327,7 +327,7 @@ fn targets(request: &Request) -> Result<Vec<Target>, SweepError> {
 }
 
 /// Keys of the workload come before parameters of the same name, which are `POLICY.PARAM`.
-fn target(request: &Request, key: &str) -> Result<Target, String> {
+fn target(request: &SweepOptions, key: &str) -> Result<Target, String> {
     if key == "load" {
         return Ok(Target::Load);
     }
@@ -347,7 +347,7 @@ fn target(request: &Request, key: &str) -> Result<Target, String> {
     Err(unknown(request, key, of, name))
 }
 
-fn unknown(request: &Request, key: &str, of: Option<&str>, name: &str) -> String {
+fn unknown(request: &SweepOptions, key: &str, of: Option<&str>, name: &str) -> String {
     let elsewhere = divvy_policy::all().iter().filter(|policy| of.is_none_or(|of| of == policy.name));
     let owners = elsewhere.filter(|policy| policy.params.iter().any(|p| p.name == name)).map(|p| p.name);
     let owners: Vec<&str> = owners.collect();
@@ -374,7 +374,7 @@ fn unknown(request: &Request, key: &str, of: Option<&str>, name: &str) -> String
 }
 
 fn workload(
-    request: &Request,
+    request: &SweepOptions,
     targets: &[Target],
     point: &[usize],
     at: &str,
@@ -415,7 +415,7 @@ fn warm_up(workload: &Workload, asked: Option<WarmUp>) -> Result<u64, SweepError
         (Some(WarmUp::Share(part)), Some(duration_ns)) => share(duration_ns, part),
         (Some(WarmUp::Share(_)), None) => {
             let what = "a warm-up in per cent needs a duration; give --duration, or the warm-up as a time";
-            return Err(SweepError::Request(what.to_owned()));
+            return Err(SweepError::Options(what.to_owned()));
         }
         (None, _) if workload.warmup_ns > 0 => workload.warmup_ns,
         // A run that ends by itself is looked at from its start.
@@ -423,7 +423,7 @@ fn warm_up(workload: &Workload, asked: Option<WarmUp>) -> Result<u64, SweepError
         (None, _) => 0,
     };
     match workload.duration_ns {
-        Some(duration_ns) if ns >= duration_ns => Err(SweepError::Request(format!(
+        Some(duration_ns) if ns >= duration_ns => Err(SweepError::Options(format!(
             "a warm-up of {}s leaves nothing of {}s",
             ns as f64 / 1e9,
             duration_ns as f64 / 1e9
@@ -459,7 +459,7 @@ fn with_params(
 }
 
 /// FNV-1a of all that the result depends on.
-fn id(request: &Request) -> String {
+fn id(request: &SweepOptions) -> String {
     let mut words =
         vec![env!("CARGO_PKG_VERSION").to_owned(), request.text.to_owned(), request.file.to_owned()];
     words.extend(request.specs.iter().map(ToString::to_string));

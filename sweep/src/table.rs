@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::measure::{MEASURES, Row};
 use super::plan::Plan;
 use super::vary::Vary;
+use divvy_policy::{Failure, FailureKind};
 use divvy_results::csv::{Record, record, records};
 
 /// First columns.
@@ -223,4 +224,10 @@ pub fn merge(files: &[(String, String)]) -> Result<String, TableError> {
     }
     let head = head.map(|head| record(&head.fields)).unwrap_or_default();
     Ok(lines.values().fold(head, |all, (_, fields)| all + &record(fields)))
+}
+
+impl Failure for TableError {
+    fn kind(&self) -> FailureKind {
+        FailureKind::BadInput
+    }
 }

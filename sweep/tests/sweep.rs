@@ -4,7 +4,9 @@ use divvy_policy::spec::parse_list;
 use divvy_results::report::{Run, TaskResult};
 use divvy_sim::oracle::queueing::single::mm1_response;
 use divvy_sim::run::{Options, simulate};
-use divvy_sweep::{Estimate, Plan, Request, Row, SweepError, TableError, Vary, WarmUp, read, run, table};
+use divvy_sweep::{
+    Estimate, Plan, Row, SweepError, SweepOptions, TableError, Vary, WarmUp, read, run, table,
+};
 use divvy_workload::Workload;
 
 const MEAN_MS: f64 = 10.0;
@@ -41,7 +43,7 @@ fn plan_with(
     let specs = parse_list(&[policies.to_owned()], divvy_policy::all()).expect("known policies");
     let varied = vary.iter().map(|text| Vary::parse(text, 100)).collect::<Result<Vec<Vary>, _>>()?;
     let options = Options { seed: 1, reps, duration_ns, ..Options::default() };
-    let request = Request {
+    let request = SweepOptions {
         text,
         file: "q.toml",
         specs: &specs,
@@ -340,7 +342,7 @@ fn the_warm_up_is_what_was_asked_for() {
     let varied = [Vary::parse("duration=1s,2s", 100).unwrap()];
     let options = Options { seed: 1, reps: 1, ..Options::default() };
     let with = |text: &str, warm_up| {
-        let request = Request {
+        let request = SweepOptions {
             text,
             file: "q.toml",
             specs: &specs,

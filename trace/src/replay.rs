@@ -62,7 +62,7 @@ pub fn replayable(recording: &Recording, policy: WakePolicy) -> Replay {
         .collect();
     let builder = Builder { recording, policy, task_of, leaders };
     let mut wakes = WakeCounts::default();
-    let plans: Vec<Plan> =
+    let plans: Vec<ThreadPlan> =
         builder.threads().map(|thread| builder.plan(thread, classes(thread, known), &mut wakes)).collect();
     let mut acts = builder.acts(&plans);
     let mut tasks: Vec<ReplayTask> = builder
@@ -93,7 +93,7 @@ struct Builder<'a> {
 }
 
 /// How a task starts, and its waits.
-struct Plan {
+struct ThreadPlan {
     start: Start,
     start_ns: u64,
     /// The interval at which its program begins.
@@ -104,7 +104,7 @@ struct Plan {
     needs: Vec<(u64, usize)>,
 }
 
-impl Plan {
+impl ThreadPlan {
     /// Lengths of the sleeps that a wake ends, in order.
     fn dependencies_ns(&self, thread: &Thread) -> Vec<u64> {
         let waits = self.waits.iter().filter(|(_, cause)| *cause == Cause::Dependency);
@@ -128,7 +128,7 @@ impl<'a> Builder<'a> {
             .map(|(thread, _)| thread)
     }
 
-    fn plan(&self, thread: &Thread, classes: Vec<(usize, Class)>, counts: &mut WakeCounts) -> Plan {
+    fn plan(&self, thread: &Thread, classes: Vec<(usize, Class)>, counts: &mut WakeCounts) -> ThreadPlan {
         let parent = thread
             .parent
             .and_then(|p| self.task_of[p])
@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
         if !thread.born {
             (first, start_ns) = first_known(thread);
         }
-        let mut plan = Plan {
+        let mut plan = ThreadPlan {
             start: parent.map_or(Start::At(start_ns), Start::ForkedBy),
             start_ns,
             first,
@@ -174,7 +174,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The wakes and forks that each task does, in order of time.
-    fn acts(&self, plans: &[Plan]) -> Vec<Vec<Act>> {
+    fn acts(&self, plans: &[ThreadPlan]) -> Vec<Vec<Act>> {
         let mut acts: Vec<Vec<Act>> = plans.iter().map(|_| Vec::new()).collect();
         for (task, plan) in plans.iter().enumerate() {
             if let Start::ForkedBy(parent) = plan.start {
@@ -190,7 +190,7 @@ impl<'a> Builder<'a> {
         acts
     }
 
-    fn task(&self, thread: &Thread, plan: &Plan, acts: &[Act]) -> ReplayTask {
+    fn task(&self, thread: &Thread, plan: &ThreadPlan, acts: &[Act]) -> ReplayTask {
         let mut program = Program { steps: Vec::new(), acts };
         let mut waits = plan.waits.iter().peekable();
         for (index, interval) in thread.intervals.iter().enumerate().skip(plan.first) {

@@ -1,5 +1,6 @@
 //! Errors that say what, where, and what to do.
 
+use divvy_policy::{Failure, FailureKind};
 use std::fmt;
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ pub enum WorkloadError {
     File {
         /// The path as given.
         file: String,
-        /// What went wrong, as the system puts it.
+        /// The reason that the system gives.
         reason: String,
     },
     /// Something in the text.
@@ -28,9 +29,9 @@ pub struct TextError {
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do; may be empty.
+    /// The remedy; may be empty.
     pub help: String,
     /// The line itself, cut if very long.
     pub excerpt: String,
@@ -64,7 +65,7 @@ impl Source<'_> {
         (0..=at.min(self.text.len())).rev().find(|&i| self.text.is_char_boundary(i)).unwrap_or(0)
     }
 
-    /// Of a byte, both from 1; the column is in characters.
+    /// The line and column of a byte, both from 1; the column is in characters.
     pub(super) fn line_column(&self, at: usize) -> (usize, usize) {
         let before = &self.text[..self.boundary(at)];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
@@ -96,5 +97,11 @@ impl Source<'_> {
             excerpt: line_text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect(),
             width: on_this_line.clamp(1, LONGEST.saturating_sub(column).max(1)),
         }))
+    }
+}
+
+impl Failure for WorkloadError {
+    fn kind(&self) -> FailureKind {
+        FailureKind::BadInput
     }
 }

@@ -1,4 +1,4 @@
-//! What runs: tasks, their programs, and the machine that they run on.
+//! Workloads: tasks, their programs, and the machine that they run on.
 //!
 //! A workload comes from a TOML file ([`Workload::parse`]), from rt-app's JSON ([`rtapp`]; [`Workload::load`] takes either)
 //! or is built in code, from a recorded trace for instance; all pass the same [`Workload::check`]. All times are integer
@@ -104,9 +104,9 @@ pub struct Task {
     pub stop_ns: Option<u64>,
     /// CPUs that it may use, ascending; `None` is all of them.
     pub affinity: Option<Vec<u32>>,
-    /// What makes it run its program.
+    /// The event that makes it run its program.
     pub arrivals: Arrivals,
-    /// What it does, step by step; at the end it exits (or thinks: [`Arrivals::Closed`]).
+    /// Its steps; at the end it exits (or thinks: [`Arrivals::Closed`]).
     pub program: Vec<Step>,
 }
 
@@ -117,7 +117,7 @@ impl Task {
     }
 }
 
-/// What makes a task run its program.
+/// The event that makes a task run its program.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
     /// Each instance runs it once, from `start_ns` on.
@@ -189,16 +189,5 @@ impl Workload {
                 if of_process.count() == 1 { process.clone() } else { format!("{process}/{}", task.name) }
             }
         }
-    }
-
-    /// The first task that goes on for ever unless the run's duration ends it; `None` if all end by themselves.
-    pub fn endless_task(&self) -> Option<&Task> {
-        self.tasks.iter().find(|task| {
-            let comes_again = match task.arrivals {
-                Arrivals::Open { limit: None, .. } | Arrivals::Closed { .. } => true,
-                Arrivals::Open { .. } | Arrivals::Once | Arrivals::Forked => false,
-            };
-            task.stop_ns.is_none() && (comes_again || check::is_endless(&task.program))
-        })
     }
 }

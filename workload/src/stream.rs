@@ -3,7 +3,7 @@
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng as _;
 
-/// What a stream's numbers are for: each purpose has its own, so that a longer run time here never shifts
+/// The purpose of a stream's numbers: each purpose has its own, so that a longer run time here never shifts
 /// an arrival there, and all policies see the same jobs (common random numbers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {

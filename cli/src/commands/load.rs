@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 use divvy_kernel::flow::DEFAULT_DB;
 use divvy_kernel::load::MAX_POOL;
-use divvy_kernel::load::{self, End, Grouping, Interval, LoadError, Options, Watch};
+use divvy_kernel::load::{self, End, Grouping, LoadError, Options, Period, Watch};
 use divvy_policy::spec;
 use divvy_policy::units::parse_duration;
 
@@ -198,7 +198,7 @@ struct Screen {
 }
 
 impl Screen {
-    fn show(&mut self, interval: &Interval, is_total: bool) {
+    fn show(&mut self, interval: &Period, is_total: bool) {
         let text = match self.format {
             LoadFormat::Table => Ok(interval::table(interval, is_total, self.output.columns(None))),
             LoadFormat::Json => interval::json(interval, is_total),
@@ -215,14 +215,14 @@ impl Watch for Screen {
         self.output.note(text);
     }
 
-    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+    fn interval(&mut self, interval: &Period) -> ControlFlow<()> {
         if !self.output.is_quiet() {
             self.show(interval, false);
         }
         if self.failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn total(&mut self, total: &Interval) {
+    fn total(&mut self, total: &Period) {
         if self.failed.is_none() {
             self.show(total, true);
         }

@@ -9,7 +9,7 @@ use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use divvy_policy::units::parse_duration;
 use divvy_sim::run::Options;
 use divvy_sweep::WarmUp;
-use divvy_sweep::{Finished, Plan, Request, Row, TableError, Vary, table};
+use divvy_sweep::{Finished, Plan, Row, SweepOptions, TableError, Vary, table};
 use divvy_workload::Workload;
 
 use crate::args::machine::MachineArgs;
@@ -248,7 +248,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
         quantum_ns: args.machine.quantum,
         ..Options::default()
     };
-    let request = Request {
+    let request = SweepOptions {
         text: &text,
         file: &path.display().to_string(),
         specs: &specs,

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context as _;
-use divvy_kernel::load::{self, Interval, TaskRow, Viewer};
+use divvy_kernel::load::{self, Period, TaskRow, Viewer};
 
 use super::http::Server;
 use super::options::MetricsOptions;
@@ -75,7 +75,7 @@ fn up(is_loaded: bool) -> String {
 }
 
 /// Of everything since loading.
-fn text(policy: &str, total: &Interval, users: &Users, threads: usize) -> String {
+fn text(policy: &str, total: &Period, users: &Users, threads: usize) -> String {
     let mut out = up(true);
     head(&mut out, "divvy_policy_info", "gauge", "The loaded policy with its parameters.");
     let version = env!("CARGO_PKG_VERSION");
@@ -102,7 +102,7 @@ fn text(policy: &str, total: &Interval, users: &Users, threads: usize) -> String
 }
 
 /// Those that received the most, with their labels, which no two have: a number may have been given again.
-fn named<'a>(total: &'a Interval, users: &Users, threads: usize) -> Vec<(String, &'a TaskRow)> {
+fn named<'a>(total: &'a Period, users: &Users, threads: usize) -> Vec<(String, &'a TaskRow)> {
     let mut seen = BTreeSet::new();
     let named = total.tasks.iter().filter(|task| task.pid > 0 && !task.comm.is_empty());
     let labelled = named.map(|task| (labels(task, users), task));

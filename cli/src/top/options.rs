@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use divvy_kernel::load::Interval;
+use divvy_kernel::load::Period;
 
 use super::rows::{self, By, Column, Row};
 use super::users::Users;
@@ -49,7 +49,7 @@ impl Query {
     }
 
     /// Those of an interval that are to be printed.
-    pub fn rows(&self, interval: &Interval) -> Vec<Row> {
+    pub fn rows(&self, interval: &Period) -> Vec<Row> {
         let mut rows = rows::rows(interval, self.by, &self.users);
         rows.retain(|row| row.is_active() && row.has(&self.filter));
         rows::sort(&mut rows, self.sort, false);

@@ -1,12 +1,12 @@
 //! Asks the loaded scheduler for its counters, and makes intervals of them.
 
-use divvy_kernel::load::{self, AskError, Interval, Viewer};
+use divvy_kernel::load::{self, AskError, Period, Viewer};
 
 /// What was seen of the scheduler.
 #[derive(Clone, Debug)]
 pub struct Observation {
     pub policy: String,
-    pub interval: Interval,
+    pub interval: Period,
 }
 
 /// The scheduler that was looked at is there no more.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use clap::ValueEnum;
-use divvy_kernel::load::{Interval, TaskRow};
+use divvy_kernel::load::{Period, TaskRow};
 use serde::Serialize;
 
 use super::users::Users;
@@ -147,7 +147,7 @@ fn thread_name(task: &TaskRow) -> String {
 }
 
 /// By key.
-pub fn rows(interval: &Interval, by: By, users: &Users) -> Vec<Row> {
+pub fn rows(interval: &Period, by: By, users: &Users) -> Vec<Row> {
     let mut rows: BTreeMap<Key, Row> = BTreeMap::new();
     for task in &interval.tasks {
         let key = match by {
@@ -242,7 +242,7 @@ pub mod tests {
     use super::*;
 
     /// Of 2 CPUs and a second: two threads of one process, another process of another user, and one that ended unseen.
-    pub fn interval() -> Interval {
+    pub fn interval() -> Period {
         let task = |pid, tgid, comm: &str, uid, cgroup: &str, received_ns| TaskRow {
             pid,
             tgid,
@@ -260,7 +260,7 @@ pub mod tests {
             is_runnable: received_ns > 0,
         };
         let idle = TaskRow { pid: 9, tgid: 9, comm: "idle".to_owned(), weight: 15.0, ..TaskRow::default() };
-        Interval {
+        Period {
             end_ns: 3_000_000_000,
             duration_ns: 1_000_000_000,
             cpus: 2,
@@ -271,7 +271,7 @@ pub mod tests {
                 task(0, 33, "", None, "", 10_000_000),
                 idle,
             ],
-            ..Interval::default()
+            ..Period::default()
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use divvy_kernel::load::{Interval, TaskRow};
+use divvy_kernel::load::{Period, TaskRow};
 use divvy_results::text;
 use serde_json::json;
 
@@ -12,7 +12,7 @@ const BOLD: anstyle::Style = anstyle::Style::new().bold();
 const COMM_COLUMNS: usize = 15;
 
 /// For people: the scheduler's counts, and the tasks that received the most.
-pub fn table(interval: &Interval, is_total: bool, columns: usize) -> String {
+pub fn table(interval: &Period, is_total: bool, columns: usize) -> String {
     let mut out = String::new();
     let head = if is_total { "whole run" } else { "interval" };
     let head = format!(
@@ -37,7 +37,7 @@ pub fn table(interval: &Interval, is_total: bool, columns: usize) -> String {
 }
 
 /// What happened how often.
-pub fn rates(interval: &Interval) -> String {
+pub fn rates(interval: &Period) -> String {
     let counts = &interval.counts;
     let rate = |count| text::count(interval.rate(count));
     format!(
@@ -53,7 +53,7 @@ pub fn rates(interval: &Interval) -> String {
 }
 
 /// Counts that are 0 most of the time, and the lock.
-pub fn troubles(interval: &Interval) -> String {
+pub fn troubles(interval: &Period) -> String {
     let counts = &interval.counts;
     let wait = interval.lock_wait_ns().map_or("-".to_owned(), text::time);
     let mut line = format!("  lock wait {wait} in the mean; kept {} turns", counts.kept);
@@ -74,7 +74,7 @@ pub fn troubles(interval: &Interval) -> String {
     line
 }
 
-fn row(interval: &Interval, task: &TaskRow) -> String {
+fn row(interval: &Period, task: &TaskRow) -> String {
     let name = if task.comm.is_empty() { "(ended)" } else { &task.comm };
     let name = text::fit(&text::escape(name), COMM_COLUMNS);
     let pid = if task.pid == 0 { "-".to_owned() } else { task.pid.to_string() };
@@ -89,7 +89,7 @@ fn row(interval: &Interval, task: &TaskRow) -> String {
 }
 
 /// For programs: one line.
-pub fn json(interval: &Interval, is_total: bool) -> serde_json::Result<String> {
+pub fn json(interval: &Period, is_total: bool) -> serde_json::Result<String> {
     let value = json!({ "schema_version": 1, "total": is_total, "interval": interval });
     serde_json::to_string(&value).map(|line| line + "\n")
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use redb::{Database, ReadableTable as _, ReadableTableMetadata as _, TableDefinition};
 
 use super::Program;
+use divvy_policy::{Failure, FailureKind};
 
 /// Values are JSON, so rows stay readable when a later version adds fields.
 const PROGRAMS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("flow programs 1");
@@ -193,6 +194,15 @@ impl Store {
 
     fn damaged(&self, error: &dyn std::error::Error) -> StoreError {
         StoreError::Damaged(self.path.clone(), error.to_string())
+    }
+}
+
+impl Failure for StoreError {
+    fn kind(&self) -> FailureKind {
+        match self {
+            StoreError::InUse(_) => FailureKind::Failed,
+            StoreError::File(..) | StoreError::Damaged(..) => FailureKind::BadInput,
+        }
     }
 }
 

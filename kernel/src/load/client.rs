@@ -9,6 +9,7 @@ use super::error::Missing;
 use super::look::{self, Look};
 use super::protocol::{Reply, Request};
 use super::socket::{LONGEST_LINE, path, take_line, write_line};
+use divvy_policy::{Failure, FailureKind};
 
 /// How long the whole answer may take. Under a policy that lets the client wait, reading it takes long as well.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
@@ -155,6 +156,15 @@ impl<'a> Lines<'a> {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(io::ErrorKind::TimedOut.into()),
             Err(error) => Err(error),
+        }
+    }
+}
+
+impl Failure for AskError {
+    fn kind(&self) -> FailureKind {
+        match self {
+            AskError::Missing(_) => FailureKind::Missing,
+            AskError::Silent(..) => FailureKind::Failed,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of loading a scheduler into the kernel.
 
+use divvy_policy::{Failure, FailureKind};
 use std::io;
 
 /// Something that the kernel, the machine or the user's rights lack.
@@ -87,4 +88,27 @@ fn log_text(log: &[String]) -> String {
 
 fn message_text(message: &str) -> String {
     if message.is_empty() { String::new() } else { format!(": {message}") }
+}
+
+impl Failure for Missing {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Missing
+    }
+}
+
+impl Failure for LoadError {
+    fn kind(&self) -> FailureKind {
+        match self {
+            LoadError::Missing(_) => FailureKind::Missing,
+            LoadError::SimulatorOnly { .. } => FailureKind::Usage,
+            LoadError::Store(error) => error.kind(),
+            LoadError::Refused { .. }
+            | LoadError::Mismatch(_)
+            | LoadError::ThrownOut { .. }
+            | LoadError::Ended { .. }
+            | LoadError::NotBack(..)
+            | LoadError::Log(_)
+            | LoadError::Io(..) => FailureKind::Failed,
+        }
+    }
 }

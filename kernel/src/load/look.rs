@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::host::{Account, MAX_POOL};
 use super::protocol::{Head, Reply};
-use super::statistics::{History, Interval, Sample};
+use super::statistics::{History, Period, Sample};
 
 /// Viewers that ask within this time of each other get the same answer, because each sample costs time of the loader, which
 /// is a real-time task.
@@ -112,13 +112,13 @@ impl Default for Viewer {
 
 impl Viewer {
     /// The interval since the last look, of all tasks; since loading if there was none at this scheduler.
-    pub fn interval(&mut self, look: Look) -> Interval {
+    pub fn interval(&mut self, look: Look) -> Period {
         self.begin(&look);
         self.history.interval(look.sample)
     }
 
     /// All since loading.
-    pub fn since_loading(&mut self, look: Look) -> Interval {
+    pub fn since_loading(&mut self, look: Look) -> Period {
         self.begin(&look);
         self.history.since_loading(look.sample)
     }

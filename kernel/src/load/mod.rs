@@ -46,7 +46,7 @@ pub use host::{MAX_POOL, Stats};
 pub use look::{Look, Viewer};
 pub use options::{Options, Watch};
 pub use protocol::{Head, Reply, Request};
-pub use statistics::{Interval, TaskRow};
+pub use statistics::{Period, TaskRow};
 pub use sys::{Signal, Signals};
 
 /// Loads a policy, and returns when it is unloaded again: because of a signal, of the time, of the command's end,

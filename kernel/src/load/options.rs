@@ -8,7 +8,7 @@ use std::time::Duration;
 use divvy_policy::spec::Spec;
 
 use super::grouping::Grouping;
-use super::statistics::Interval;
+use super::statistics::Period;
 
 /// The policy to load, and how.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub trait Watch {
     /// A message for the user.
     fn note(&mut self, text: &str);
     /// The statistics of an interval. On `Break` the scheduler is unloaded, unless there is a command.
-    fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
+    fn interval(&mut self, interval: &Period) -> ControlFlow<()>;
     /// The statistics of the whole run.
-    fn total(&mut self, total: &Interval);
+    fn total(&mut self, total: &Period);
 }

@@ -24,7 +24,7 @@ use super::programs::Programs;
 use super::records::{self, Records};
 use super::running::Running;
 use super::server::{self, Server};
-use super::statistics::{History, Interval, Sample};
+use super::statistics::{History, Period, Sample};
 use super::sys::{self, Signal, Signals};
 use super::{check, doctor, privileges};
 use crate::flow::Store;
@@ -310,7 +310,7 @@ impl Statistics {
         }
     }
 
-    fn interval(&mut self, scheduler: &Scheduler) -> Result<Interval, LoadError> {
+    fn interval(&mut self, scheduler: &Scheduler) -> Result<Period, LoadError> {
         let now = Instant::now();
         // Intervals that were missed are skipped.
         while self.next <= now {

@@ -20,7 +20,7 @@ pub struct Sample {
 
 /// The statistics between two samples.
 #[derive(Clone, Debug, Default, serde::Serialize)]
-pub struct Interval {
+pub struct Period {
     /// Since the scheduler was loaded.
     pub end_ns: u64,
     /// How long it was.
@@ -66,7 +66,7 @@ pub struct TaskRow {
     pub is_runnable: bool,
 }
 
-impl Interval {
+impl Period {
     /// A count per second.
     #[must_use]
     pub fn rate(&self, count: u64) -> f64 {
@@ -109,7 +109,7 @@ impl History {
     }
 
     /// The interval since the last sample.
-    pub fn interval(&mut self, sample: Sample) -> Interval {
+    pub fn interval(&mut self, sample: Sample) -> Period {
         let last = std::mem::take(&mut self.last);
         let interval = self.between(&last, &sample);
         self.last = sample;
@@ -117,20 +117,20 @@ impl History {
     }
 
     /// The interval from loading to this sample.
-    pub fn since_loading(&mut self, sample: Sample) -> Interval {
+    pub fn since_loading(&mut self, sample: Sample) -> Period {
         self.last = sample;
         self.total()
     }
 
     /// The interval from loading to the last sample.
-    pub fn total(&mut self) -> Interval {
+    pub fn total(&mut self) -> Period {
         let last = std::mem::take(&mut self.last);
         let total = self.between(&Sample::default(), &last);
         self.last = last;
         total
     }
 
-    fn between(&mut self, earlier: &Sample, later: &Sample) -> Interval {
+    fn between(&mut self, earlier: &Sample, later: &Sample) -> Period {
         let mut tasks: Vec<Change> = (0..later.accounts.len())
             .map(|id| Change::new(id, earlier.accounts.get(id), later.accounts[id]))
             .filter(|change| change.is_active() || self.top.is_none() && change.to.pid != 0)
@@ -144,7 +144,7 @@ impl History {
             ..later.stats.since(&earlier.stats)
         };
         self.names.next_look(tasks.len());
-        Interval {
+        Period {
             end_ns: later.at_ns,
             duration_ns: later.at_ns.saturating_sub(earlier.at_ns),
             cpus: later.cpus,
@@ -217,7 +217,7 @@ mod tests {
         Sample { at_ns, cpus: 2, accounts: accounts.to_vec(), ..Sample::default() }
     }
 
-    fn received(interval: &Interval) -> Vec<(u32, u64)> {
+    fn received(interval: &Period) -> Vec<(u32, u64)> {
         interval.tasks.iter().map(|task| (task.pid, task.received_ns)).collect()
     }
 

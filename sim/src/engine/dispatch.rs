@@ -35,8 +35,8 @@ impl Engine<'_> {
         let t = &mut self.tasks[task];
         t.serve(ran);
         self.accounts.busy_ns += ran;
-        let slice = Service { cpu: cpu as u32, row: t.row(), task, from_ns, to_ns: now };
-        self.notifier.tell(Observation::Served(slice));
+        let service = Service { cpu: cpu as u32, row: t.row(), task, from_ns, to_ns: now };
+        self.notifier.tell(Observation::Served(service));
     }
 
     pub(super) fn decide_where_asked(&mut self) -> Result<(), Violation> {

@@ -16,9 +16,9 @@ pub(super) struct Notifier<'a> {
 }
 
 impl Notifier<'_> {
-    pub(super) fn tell(&mut self, seen: Observation) {
+    pub(super) fn tell(&mut self, observation: Observation) {
         if let Some(observer) = &mut self.observer {
-            observer(seen);
+            observer(observation);
         }
     }
 

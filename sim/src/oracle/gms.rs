@@ -46,7 +46,7 @@ pub fn gps_shares(weights: &[Rational]) -> Vec<Rational> {
     weights.iter().map(|w| w / &total).collect()
 }
 
-/// The GMS fluid as time goes on: who is runnable with what weight, and what each was entitled to so far.
+/// The GMS fluid as time goes on: the runnable tasks with their weights, and the entitled service of each.
 #[derive(Clone, Debug)]
 pub struct Fluid {
     cpus: u32,
@@ -56,7 +56,7 @@ pub struct Fluid {
 }
 
 impl Fluid {
-    /// Nobody is runnable, at time 0.
+    /// No task is runnable, at time 0.
     pub fn new(cpus: u32) -> Self {
         Self { cpus, now: Rational::zero(), weights: BTreeMap::new(), service: BTreeMap::new() }
     }

@@ -62,7 +62,7 @@ impl PbsFluid {
         let least = present.iter().map(|&i| level(i)).fold(f64::INFINITY, f64::min);
         let mut scheduled: Vec<usize> =
             present.into_iter().filter(|&i| level(i) <= least * (1.0 + 1e-9)).collect();
-        // Who would have a negative share is out: the oldest first, as its share is the least (property 9).
+        // A task that would have a negative share is out: the oldest first, as its share is the least (property 9).
         scheduled.sort_by(|&a, &b| self.jobs[b].arrival.total_cmp(&self.jobs[a].arrival));
         while scheduled.last().is_some_and(|&oldest| self.share(oldest, &scheduled) < 0.0) {
             scheduled.pop();

@@ -1,4 +1,4 @@
-//! Two programs of the same work, one with as many threads as CPUs and one with more: who ends when.
+//! Two programs of the same work, one with as many threads as CPUs and one with more, and when each ends.
 //!
 //! From the process-fair scheduler's paper (Wong et al., "Towards Achieving Fairness in the Linux Scheduler",
 //! 2008): equations 3 to 5 for a scheduler that is fair to threads, and both programs together for one that
@@ -29,7 +29,7 @@ pub struct Program {
     pub work: Rational,
 }
 
-/// What a scheduler is fair to.
+/// The entities among which a scheduler is fair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FairTo {
     /// All threads weigh the same.

@@ -1,6 +1,6 @@
 //! Checks across tasks: who starts whom and how often, who wakes whom, who meets at barriers.
 
-use super::{Place, Problem};
+use super::problem::{Place, Problem};
 use crate::{Arrivals, MAX_INSTANCES, Step, Task, Workload};
 
 /// A reference from a program to another task or to a barrier.

@@ -1,6 +1,7 @@
 //! Whether a workload makes sense, wherever it came from.
 
 mod forks;
+mod problem;
 mod program;
 
 use super::{Arrivals, Dist, MAX_CPUS, MAX_GROUPS, MAX_INSTANCES, Task, WeightSetting, Workload};
@@ -8,40 +9,8 @@ use divvy_policy::Weight;
 use divvy_policy::units::{MAX_NS, show_duration};
 
 pub(super) use self::forks::barrier_users;
-pub(super) use self::program::is_endless;
-
-/// What is wrong with a workload, where, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}{}{help}", if .help.is_empty() { "" } else { "; " })]
-pub struct Problem {
-    /// The part that is wrong.
-    pub place: Place,
-    /// What is wrong.
-    pub message: String,
-    /// What to do; may be empty.
-    pub help: String,
-}
-
-/// A part of a workload.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The machine's setting of this key.
-    Workload(&'static str),
-    /// The group of this index.
-    Group(usize),
-    /// The barrier of this index.
-    Barrier(usize),
-    /// The task of this index, and its setting of this key.
-    Task(usize, &'static str),
-    /// The task of this index, and the path to a step: an index into the program, then into the bodies of loops.
-    Step(usize, Vec<usize>),
-}
-
-impl Problem {
-    fn new(place: Place, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { place, message: message.into(), help: help.into() }
-    }
-}
+pub use self::problem::{Place, Problem};
+use self::program::is_endless;
 
 impl Workload {
     /// Checks everything that running it relies on: ranges, references, that programs make progress, that locks are
@@ -63,6 +32,17 @@ impl Workload {
             program::check(self, index)?;
         }
         forks::check(self)
+    }
+
+    /// The first task that goes on for ever unless the run's duration ends it; `None` if all end by themselves.
+    pub fn endless_task(&self) -> Option<&Task> {
+        self.tasks.iter().find(|task| {
+            let comes_again = match task.arrivals {
+                Arrivals::Open { limit: None, .. } | Arrivals::Closed { .. } => true,
+                Arrivals::Open { .. } | Arrivals::Once | Arrivals::Forked => false,
+            };
+            task.stop_ns.is_none() && (comes_again || is_endless(&task.program))
+        })
     }
 
     fn check_groups(&self) -> Result<(), Problem> {
@@ -153,7 +133,7 @@ fn check_task(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
     check_arrivals(index, task)
 }
 
-/// Of a weight out of range: the key, what is wrong, what to do.
+/// An error has the key, the problem, and the remedy.
 fn check_weight(weight: &WeightSetting) -> Result<(), (&'static str, &'static str, &'static str)> {
     match weight {
         WeightSetting::Units(weight) if (Weight::MIN..=Weight::MAX_GIVEN).contains(weight) => Ok(()),

@@ -1,6 +1,6 @@
 //! Checks of one task's program, step by step.
 
-use super::{Place, Problem};
+use super::problem::{Place, Problem};
 use crate::{Dist, Step, Task, Workload};
 
 /// Most steps that a program may take in a row without any time passing.

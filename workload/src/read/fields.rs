@@ -6,8 +6,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Source, WorkloadError};
-use divvy_policy::nearest;
+use crate::weight::WeightSetting;
 use divvy_policy::units::parse_duration;
+use divvy_policy::{Weight, nearest};
 
 /// A table and what it is, as in "a task".
 #[derive(Clone, Copy)]
@@ -52,6 +53,25 @@ impl<'a> Fields<'a> {
     /// The value of `key`, if it is there.
     pub(super) fn get<'k: 'a>(&self, key: &'k str) -> Option<Field<'a>> {
         self.table.get(key).map(|value| Field { source: self.source, key, value })
+    }
+
+    /// Its weight, by `weight` or by `nice`.
+    pub(super) fn weight(&self) -> Result<WeightSetting, WorkloadError> {
+        match (self.get("weight"), self.get("nice")) {
+            (Some(_), Some(nice)) => Err(nice.error("`weight` and `nice` together", "give one of them")),
+            (None, None) => Ok(WeightSetting::DEFAULT),
+            // The range is that of an i8.
+            (None, Some(nice)) => nice.integer(-20, 19).map(|n| WeightSetting::Nice(n as i8)),
+            (Some(field), None) => {
+                let text = match field.value.get_ref() {
+                    DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
+                    DeValue::Float(float) => float.as_str(),
+                    _ => return Err(field.mistyped("a number, as in 3 or 0.5")),
+                };
+                let weight = Weight::parse(text.trim_start_matches('+'));
+                weight.map(WeightSetting::Units).map_err(|problem| field.error(problem, ""))
+            }
+        }
     }
 
     /// The value of `key`, or an error with an example.

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::fields::Fields;
+use crate::{Group, WeightSetting, WorkloadError};
 use divvy_policy::nearest;
-
-use super::{Group, WeightSetting, WorkloadError, weight};
 
 /// All groups so far, each after the one that it is in.
 #[derive(Default)]
@@ -60,7 +59,7 @@ impl Groups {
             if named.insert(index, ()).is_some() {
                 return Err(field.error("another group has this name", "give each once"));
             }
-            self.all[index].weight = weight(entry)?;
+            self.all[index].weight = entry.weight()?;
         }
         Ok(())
     }

@@ -16,9 +16,7 @@ use self::groups::Groups;
 use self::program::{Index, Names};
 use super::error::{Source, WorkloadError};
 use super::rtapp::{self, is_json};
-use super::weight::WeightSetting;
-use super::{Arrivals, Barrier, DEFAULT_QUANTUM_NS, Group, MAX_CPUS, MAX_INSTANCES, Task, Workload, check};
-use divvy_policy::Weight;
+use super::{Arrivals, Barrier, DEFAULT_QUANTUM_NS, MAX_CPUS, MAX_INSTANCES, Task, Workload, check};
 
 /// Longest workload file: longer ones are not written by people, and would only fill the memory.
 const MAX_BYTES: u64 = 64 << 20;
@@ -198,7 +196,7 @@ fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>, groups: &mut Groups) -> R
     let program = fields.require("program", "[ { run = \"forever\" } ]")?;
     Ok(Task {
         name: fields.require("name", "\"T1\"")?.string()?.to_owned(),
-        weight: weight(&fields)?,
+        weight: fields.weight()?,
         process: fields.get("process").map(|name| name.string().map(str::to_owned)).transpose()?,
         group: groups.of_task(&fields)?,
         executable: fields.get("executable").map(|name| name.string().map(str::to_owned)).transpose()?,
@@ -209,25 +207,6 @@ fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>, groups: &mut Groups) -> R
         arrivals,
         program: program::program(program, names)?,
     })
-}
-
-fn weight(fields: &Fields) -> Result<WeightSetting, WorkloadError> {
-    match (fields.get("weight"), fields.get("nice")) {
-        (Some(_), Some(nice)) => Err(nice.error("`weight` and `nice` together", "give one of them")),
-        (None, None) => Ok(WeightSetting::DEFAULT),
-        // The range is that of an i8.
-        (None, Some(nice)) => nice.integer(-20, 19).map(|n| WeightSetting::Nice(n as i8)),
-        (Some(field), None) => {
-            use toml::de::DeValue;
-            let text = match field.value.get_ref() {
-                DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
-                DeValue::Float(float) => float.as_str(),
-                _ => return Err(field.mistyped("a number, as in 3 or 0.5")),
-            };
-            let weight = Weight::parse(text.trim_start_matches('+'));
-            weight.map(WeightSetting::Units).map_err(|problem| field.error(problem, ""))
-        }
-    }
 }
 
 /// CPU numbers, in order.

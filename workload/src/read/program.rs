@@ -11,7 +11,7 @@ use divvy_policy::nearest;
 const KINDS: [&str; 12] =
     ["run", "sleep", "period", "until", "lock", "unlock", "barrier", "fork", "yield", "wake", "wait", "loop"];
 
-/// What steps refer to by name.
+/// The things to which steps refer by name.
 pub(super) struct Names<'a> {
     /// All tasks, in the file's order.
     pub(super) tasks: Index<'a>,

@@ -13,7 +13,7 @@ const KINDS: [&str; 20] = [
     "broad", "sync", "barrier", "suspend", "resume", "sem_post", "sem_wait", "yield", "fork",
 ];
 
-/// What a thread does next. Names are those of the file.
+/// A thread's next action. Names are those of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event<'j> {
     Run(u64),

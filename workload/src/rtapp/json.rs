@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is behind a backslash.
+    /// The character for which an escape stands, behind its backslash.
     fn escape(&mut self) -> Result<char, WorkloadError> {
         let Some(letter) = self.text[self.at..].chars().next() else {
             return Err(self.error("this text has no end", "close its quotes"));

@@ -4,10 +4,12 @@
 //! is refused with its place, or left out or taken for something near with a [`Notes`] entry: nothing is dropped silently.
 //! `docs/reference/trace-formats.md` and rt-app's `doc/tutorial.txt` have the format.
 
+mod build;
 mod event;
 mod json;
 mod notes;
 mod read;
+mod steps;
 mod task;
 mod write;
 

@@ -1,4 +1,4 @@
-//! What is not quite as the file says, each thing once, with its first place.
+//! Notes on differences from the file: each one once, with its first place.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ use crate::error::WorkloadError;
 use crate::{MAX_CPUS, MAX_INSTANCES, WeightSetting};
 use divvy_policy::Weight;
 
-/// What `SCHED_IDLE` weighs in Linux.
+/// The weight of `SCHED_IDLE` in Linux.
 const IDLE_WEIGHT: WeightSetting = WeightSetting::Units(Weight::from_fixed(3 * Weight::ONE.fixed()));
 /// Settings that say nothing about what runs when.
 const WITHOUT_MEANING: [&str; 9] = [
@@ -27,7 +27,7 @@ const SETTINGS: [&str; 8] =
     ["loop", "phases", "instance", "delay", "policy", "priority", "cpus", "taskgroup"];
 
 /// A task.
-pub(super) struct Plan<'j> {
+pub(super) struct RtTask<'j> {
     pub name: &'j str,
     pub at: Range<usize>,
     /// Threads that start by themselves.
@@ -66,7 +66,7 @@ impl Standing<'_> {
     }
 }
 
-impl<'j> Plan<'j> {
+impl<'j> RtTask<'j> {
     pub fn events(&self) -> impl Iterator<Item = &(Event<'j>, Range<usize>)> {
         self.phases.iter().flat_map(|phase| &phase.events)
     }
@@ -74,7 +74,7 @@ impl<'j> Plan<'j> {
 
 impl<'j> Reading<'j> {
     /// Reads a task; `policy` is the default.
-    pub fn task(&mut self, member: &'j Member<'j>, policy: &'j str) -> Result<Plan<'j>, WorkloadError> {
+    pub fn task(&mut self, member: &'j Member<'j>, policy: &'j str) -> Result<RtTask<'j>, WorkloadError> {
         let fields = self.object(member)?;
         let instances = match find(fields, "instance") {
             Some(field) => self.integer(&field.json, "instance", 0, MAX_INSTANCES as i64)?,
@@ -95,7 +95,15 @@ impl<'j> Reading<'j> {
             self.note_rest(fields, |key| !SETTINGS.contains(&key));
         }
         let instances = instances as u32;
-        Ok(Plan { name: &member.key, at: member.span.clone(), instances, start_ns, standing, times, phases })
+        Ok(RtTask {
+            name: &member.key,
+            at: member.span.clone(),
+            instances,
+            start_ns,
+            standing,
+            times,
+            phases,
+        })
     }
 
     fn phases(
@@ -161,7 +169,7 @@ impl<'j> Reading<'j> {
         }
     }
 
-    /// What is set here, and else was before.
+    /// The value that is set here, or else the one from before.
     fn standing(
         &mut self,
         before: &Standing<'j>,

@@ -6,11 +6,12 @@ use std::fmt::Write as _;
 use crate::text::quoted;
 use crate::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Step, Task, WeightSetting, Workload};
 use divvy_policy::units::show_duration;
+use divvy_policy::{Failure, FailureKind};
 use divvy_policy::{NICE_WEIGHTS, Weight};
 
 /// rt-app's numbers are ints; what is longer is written in pieces of this, in microseconds.
 const MOST_MICROS: u64 = 2_000_000_000;
-/// Of one task: loops in loops in loops are written out up to this.
+/// Most events of one task: loops within loops within loops are written out up to this.
 const MOST_EVENTS: usize = 10_000;
 /// Forks by one `fork`, behind which rt-app does no more.
 const MOST_FORKS: u64 = 1024;
@@ -18,13 +19,13 @@ const MOST_FORKS: u64 = 1024;
 const MOST_TIMES: u64 = i32::MAX as u64;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What rt-app has no words for.
+/// Something that rt-app cannot express.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("task {task}: {what}")]
 pub struct Inexpressible {
     /// Its name.
     pub task: String,
-    /// What it does, and why that cannot be said.
+    /// Its action, and why rt-app cannot express it.
     pub what: String,
 }
 
@@ -85,7 +86,7 @@ fn plain_tasks(workload: &Workload) -> Vec<Task> {
     tasks
 }
 
-/// Of who forks the jobs of a task: no other task's name.
+/// The name of the task that forks the jobs of another: no other task has it.
 fn source_name(workload: &Workload, index: usize) -> String {
     let mut name = format!("{} arrives", workload.tasks[index].name);
     // So many tries that one name is left, as there are fewer tasks than that.
@@ -99,7 +100,7 @@ struct Writer<'a> {
     workload: &'a Workload,
     tasks: Vec<Task>,
     notes: Vec<String>,
-    /// Of each barrier, the threads that rt-app waits for.
+    /// The number of threads for which rt-app waits, by barrier.
     mentions: BTreeMap<usize, u64>,
 }
 
@@ -109,7 +110,7 @@ struct Phase {
     events: Vec<(&'static str, String)>,
 }
 
-/// Of one task while it is written.
+/// The state of one task while it is written.
 struct Context {
     task: usize,
     /// Whether the step runs once only.
@@ -457,4 +458,10 @@ fn nearest_nice(weight: f64) -> i8 {
         ratio.max(1.0 / ratio)
     };
     (-20..=19).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
+}
+
+impl Failure for Inexpressible {
+    fn kind(&self) -> FailureKind {
+        FailureKind::BadInput
+    }
 }

@@ -1,6 +1,6 @@
 //! The screen.
 
-use divvy_kernel::load::Interval;
+use divvy_kernel::load::Period;
 use divvy_results::text;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -124,7 +124,7 @@ fn title(observation: &Observation, model: &Model) -> String {
 }
 
 /// The whole machine as a bar.
-fn machine(interval: &Interval, width: usize, theme: &Theme) -> String {
+fn machine(interval: &Period, width: usize, theme: &Theme) -> String {
     let sum = |part: fn(&divvy_kernel::load::TaskRow) -> u64| interval.tasks.iter().map(part).sum();
     let (received, entitled) =
         (interval.share(sum(|task| task.received_ns)), interval.share(sum(|task| task.entitled_ns)));
@@ -138,7 +138,7 @@ fn machine(interval: &Interval, width: usize, theme: &Theme) -> String {
     format!("CPUs {bar}{numbers}")
 }
 
-fn rates(interval: &Interval) -> String {
+fn rates(interval: &Period) -> String {
     let counts = &interval.counts;
     let rate = |count| text::count(interval.rate(count));
     format!(
@@ -151,7 +151,7 @@ fn rates(interval: &Interval) -> String {
     )
 }
 
-fn counts(interval: &Interval) -> String {
+fn counts(interval: &Period) -> String {
     let counts = &interval.counts;
     let none = if counts.fallbacks == 0 { ", 0 fallbacks" } else { "" };
     let troubles = interval::troubles(interval);

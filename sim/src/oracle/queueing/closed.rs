@@ -14,7 +14,7 @@ pub struct Closed {
     pub cpus: u32,
 }
 
-/// What a closed system does in the long run.
+/// The long-run behaviour of a closed system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
     /// Jobs per unit of time.

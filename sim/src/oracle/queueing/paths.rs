@@ -1,4 +1,4 @@
-//! What holds on every single path of a system, whatever the policy: exact, and in integers.
+//! Laws that hold on every single path of a system, whatever the policy: exact, and in integers.
 
 /// A job: when it arrives and how much CPU time it needs, both in nanoseconds.
 pub type Job = (u64, u64);

@@ -89,10 +89,10 @@ pub fn uniprocessor(weights: &[u64], ring: &[usize], quanta: usize) -> Vec<usize
     (0..quanta).map(|_| gr3.next_client()).collect()
 }
 
-/// What GR3MP did.
+/// A schedule of GR3MP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Multiprocessor {
-    /// Who ran.
+    /// The tasks that ran.
     pub schedule: Schedule,
     /// Which of those quanta came from a frontlog.
     pub from_frontlog: Vec<Vec<bool>>,

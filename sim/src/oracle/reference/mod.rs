@@ -10,7 +10,7 @@ use num_traits::Zero;
 
 use super::{Rational, fraction, whole};
 
-/// Who runs: `schedule[quantum][cpu]`, `None` where a CPU is idle.
+/// The tasks that run: `schedule[quantum][cpu]`, `None` where a CPU is idle.
 pub type Schedule = Vec<Vec<Option<usize>>>;
 
 /// The clients of a schedule's first CPU, one a quantum.

@@ -6,7 +6,7 @@
 use super::Schedule;
 use crate::oracle::{Rational, fraction};
 
-/// What a client is chosen by.
+/// The key by which a client is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Least F (Parekh and Gallager's PGPS; Demers et al.). Stride scheduling with exact strides makes the
@@ -21,12 +21,12 @@ pub enum Rule {
     Sfs,
 }
 
-/// Who goes first of equal keys. A client queues up again whenever its quantum ends.
+/// Which of the clients with equal keys goes first. A client queues up again whenever its quantum ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
-    /// Who has queued the longest; at first, the lowest number.
+    /// The one that has queued the longest; at first, the lowest number.
     Fifo,
-    /// Who has queued the least; at first, the highest number.
+    /// The one that has queued the least; at first, the highest number.
     Lifo,
 }
 
