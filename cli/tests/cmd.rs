@@ -1,4 +1,4 @@
-//! What the commands print, word for word; exit codes included.
+//! Output of the commands, word for word, with exit codes.
 
 #[test]
 fn commands_print_what_is_written_down() {

@@ -71,7 +71,7 @@ fn run_script(page: &Path, script: &str, width: u32) {
     println!("{} at width {width}: {}", page.display(), said[0]);
 }
 
-/// What the page says on the console, until the script says what it found; the last line tells if it never does.
+/// Lines that the page prints on the console, until the script prints its result; the last line tells if it never does.
 fn console(stderr: ChildStderr) -> Vec<String> {
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {

@@ -103,7 +103,7 @@ impl Reader {
         Reader { directory }
     }
 
-    /// What it says of a workload that it refuses.
+    /// The message for a workload that it refuses.
     fn refusal(&self, workload: &str) -> Option<String> {
         let [from, to] = ["in.toml", "out.toml"].map(|name| self.directory.join(name));
         std::fs::write(&from, workload).expect("the workload is written");
@@ -154,7 +154,7 @@ task = [
 ]
 "#;
 
-/// What is replaced in [`WHOLE`], and what makes it wrong.
+/// A text in [`WHOLE`], and a replacement that makes it wrong.
 const MUTATIONS: [(&str, &str); 73] = [
     ("cpus = 2", "cpu = 2"),
     ("cpus = 2", "cpus = 0"),
@@ -277,10 +277,10 @@ fn the_schema_lists_the_keys_that_the_reader_takes() {
         let (_, listed) = said.split_once("its keys are ").unwrap_or_else(|| panic!("{wrong}: {said}"));
         let mut taken: Vec<&str> = listed.trim().split(", ").collect();
         taken.sort_unstable();
-        // Of a step the reader names `loop` as well, which has a table of its own.
+        // For a step the reader also names `loop`, which has a table of its own.
         taken.retain(|key| !(place == STEP && *key == "loop"));
         let found = schema.pointer(place).unwrap_or_else(|| panic!("no {place}"));
-        // Of alternatives, the keys of all.
+        // For alternatives, the keys of all.
         let tables: Vec<&Value> = match found.as_array() {
             Some(alternatives) => alternatives.iter().map(|one| &one["properties"]).collect(),
             None => vec![found],

@@ -1,4 +1,4 @@
-//! What goes to which stream, and what happens when nobody reads it.
+//! Results go to stdout and notes to stderr; a closed pipe is not an error.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-// What tests of all pages use. Each uses a page as a reader does, and writes to the console what it found: a list of what is
+// Shared by the tests of all pages. Each uses a page as a reader does, and writes to the console what it found: a list of what is
 // wrong.
 const wrong = [];
 const expect = (holds, what) => { if (!holds) wrong.push(what); };
@@ -10,7 +10,7 @@ const all = (selector) => [...document.querySelectorAll(selector)];
 const one = (selector) => document.querySelector(selector);
 /** Until the browser has drawn what was asked for before. */
 const pause = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 5)));
-/** What was measured: said, and not judged, as it depends on the machine. */
+/** Prints a measured value; it is not judged, because it depends on the machine. */
 const measured = [];
 
 /** Whether it comes to hold: pictures are drawn when the browser is ready for them. */
