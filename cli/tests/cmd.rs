@@ -1,4 +1,4 @@
-//! Output of the commands, word for word, with exit codes.
+//! The commands print this, word for word, and end with these exit codes.
 
 #[test]
 fn commands_print_what_is_written_down() {

@@ -28,7 +28,7 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// Names and service times of all tasks under each policy, in nanoseconds, sorted.
+/// For each policy: names and service times of all tasks, in nanoseconds, sorted.
 fn services(arguments: &[&str]) -> Vec<Vec<(String, u64)>> {
     let report: Value =
         serde_json::from_slice(&done(&[arguments, &["--format", "json"]].concat()).stdout).expect("JSON");

@@ -118,8 +118,8 @@ fn each_instance_has_a_stream_of_its_own() {
     assert_eq!(task(&report, "open").jobs, 5);
 }
 
-/// The task that waits longer gets the lock first, whatever the scheduler: they come while A holds it, far apart, and in another
-/// order than that of the file.
+/// The task that waits longest gets the lock, under every scheduler. They come while A holds it, far apart, and in
+/// another order than that of the file.
 #[test]
 fn a_lock_goes_to_who_waited_longest() {
     let waits = |name: &str, from: &str| {
@@ -257,7 +257,7 @@ fn nothing_is_left_when_it_is_killed() {
     wait_until("none left", || running("killed") == 0);
 }
 
-/// One of its processes killed from outside: the run has no result, and the others end.
+/// One of its processes is killed from outside: the run fails, and the others end.
 #[test]
 fn the_death_of_a_task_is_an_error() {
     let text = r#"duration = "1h"

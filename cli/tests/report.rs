@@ -67,11 +67,11 @@ fn run_script(page: &Path, script: &str, width: u32) {
         page.display(),
         said.join("\n")
     );
-    // Times are the machine's: they are for who reads on, with --nocapture.
+    // Times depend on the machine: --nocapture shows them.
     println!("{} at width {width}: {}", page.display(), said[0]);
 }
 
-/// Lines that the page prints on the console, until the script prints its result; the last line tells if it never does.
+/// The page's lines on the console, up to the script's verdict. The last line tells if there is none.
 fn console(stderr: ChildStderr) -> Vec<String> {
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {

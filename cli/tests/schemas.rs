@@ -103,7 +103,7 @@ impl Reader {
         Reader { directory }
     }
 
-    /// The message for a workload that it refuses.
+    /// The message about a workload that it refuses.
     fn refusal(&self, workload: &str) -> Option<String> {
         let [from, to] = ["in.toml", "out.toml"].map(|name| self.directory.join(name));
         std::fs::write(&from, workload).expect("the workload is written");
@@ -154,7 +154,7 @@ task = [
 ]
 "#;
 
-/// A text in [`WHOLE`], and a replacement that makes it wrong.
+/// A text in [`WHOLE`], and the wrong one that replaces it.
 const MUTATIONS: [(&str, &str); 73] = [
     ("cpus = 2", "cpu = 2"),
     ("cpus = 2", "cpus = 0"),
@@ -280,7 +280,7 @@ fn the_schema_lists_the_keys_that_the_reader_takes() {
         // For a step the reader also names `loop`, which has a table of its own.
         taken.retain(|key| !(place == STEP && *key == "loop"));
         let found = schema.pointer(place).unwrap_or_else(|| panic!("no {place}"));
-        // For alternatives, the keys of all.
+        // Alternatives: the keys of all of them.
         let tables: Vec<&Value> = match found.as_array() {
             Some(alternatives) => alternatives.iter().map(|one| &one["properties"]).collect(),
             None => vec![found],

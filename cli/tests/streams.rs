@@ -1,4 +1,4 @@
-//! Results go to stdout and notes to stderr; a closed pipe is not an error.
+//! Results go to stdout, everything else to stderr; and a stream may have no reader.
 
 use std::process::{Command, Stdio};
 

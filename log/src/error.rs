@@ -1,4 +1,4 @@
-//! What can be wrong with a log.
+//! Errors of reading, checking and writing a log.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,49 +8,49 @@ use super::format::offset;
 /// Why a log cannot be written, or read to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The system says no.
+    /// The operating system refused.
     #[error("{}: {error}", file.display())]
     Io {
-        /// Which file.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
-    /// It is no log, or not of this machine or version.
+    /// The file is not a log, or is from another machine or version.
     #[error("{}: {what}", file.display())]
     Foreign {
-        /// Which file.
+        /// The file.
         file: PathBuf,
-        /// How it is seen, and what to do.
+        /// The reason, and what to do.
         what: String,
     },
-    /// A record cannot be, or not there.
+    /// A record is impossible, or impossible at its place.
     #[error("{}: record {record} at byte {}: {what}", file.display(), offset(*header_size, *record))]
     Bad {
-        /// Which file.
+        /// The file.
         file: PathBuf,
-        /// Which record, from 1, in the order of the file.
+        /// Number of the record, from 1, in the order of the file.
         record: u64,
-        /// Where records begin.
+        /// Byte of the file at which records begin.
         header_size: u64,
-        /// What is wrong.
+        /// The problem, in words.
         what: String,
     },
-    /// It ends without a trailer.
+    /// The file ends without a trailer.
     #[error(
-        "{}: cut off at byte {at}: there is no trailer, so whoever wrote it was killed or the copy is not whole; \
-         the {events} events that could be verified are as natively",
+        "{}: cut off at byte {at}: the trailer is missing, so the writer was killed or the copy is incomplete; the {events} \
+         events before agree with the native machine",
         file.display()
     )]
     Cut {
-        /// Which file.
+        /// The file.
         file: PathBuf,
-        /// Its size.
+        /// Its size, in bytes.
         at: u64,
-        /// Verified before.
+        /// Number of events that were verified before.
         events: u64,
     },
-    /// Who looks at the events failed.
+    /// The caller's function failed, for example on writing the events.
     #[error(transparent)]
     Observer(io::Error),
 }

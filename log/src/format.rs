@@ -8,12 +8,12 @@ const END_MAGIC: &[u8; 8] = b"divvyend";
 const BYTE_ORDER: u32 = 0x0102_0304;
 const VERSION: u32 = 1;
 pub(super) const END_KIND: u8 = 255;
-/// Of the header, before the spec.
+/// Bytes of the header before the spec.
 pub(super) const FIXED_SIZE: usize = 48;
 /// No spec is longer: a name and a value for each of a few dozen parameters.
 const SPEC_MAX: usize = 64 << 10;
 
-/// What the machine in the kernel was made of.
+/// The configuration of the kernel's machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Policy, modifiers and parameters, as `divvy load` takes them.

@@ -1,4 +1,14 @@
-//! The log of a scheduler in the kernel: every event that its machine was told, and what it answered.
+//! The decision log of a scheduler in the kernel: every event that its machine was told, and the machine's answer.
+//!
+//! [`LogWriter`] writes a log, [`verify`] replays it through the native build of the same policy and compares the answers,
+//! and [`schedule`] makes a [`divvy_results::schedule::Schedule`] of it.
+//!
+//! ```no_run
+//! use divvy_log::{Verdict, verify};
+//! let report = verify("decisions.log".as_ref(), &mut |event| { println!("{event}"); Ok(()) })?;
+//! assert!(matches!(report.verdict, Verdict::Ok));
+//! # Ok::<(), divvy_log::LogError>(())
+//! ```
 //!
 //! A file is a header, records of 32 bytes as the BPF host writes them (`bpf/host.h`, `struct record`), and a
 //! trailer of 32 bytes, all in the byte order of the machine that wrote it:
@@ -26,15 +36,16 @@
 //! | 30 | u8 255, where a record has its kind |
 //! | 31 | 0 |
 //!
-//! Only a writer that ended in order writes a trailer; so a file that was cut off, wherever, is noticed.
+//! A writer writes the trailer only when it ends normally. So a file that was cut off anywhere has no valid trailer.
 
 mod error;
 mod format;
-mod legal;
 mod reader;
 mod reorder;
 mod schedule;
 mod text;
+mod told;
+mod validate;
 mod verify;
 mod writer;
 
@@ -42,7 +53,8 @@ pub use error::LogError;
 pub use format::{Header, RECORD_SIZE};
 pub use reader::is_log;
 pub use schedule::{Scheduled, schedule};
-pub use verify::{Gap, Mismatch, Report, Told, Verdict, verify};
+pub use told::Told;
+pub use verify::{Gap, Mismatch, Report, Verdict, verify};
 pub use writer::LogWriter;
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub(super) struct Entry {
     pub record: Record,
 }
 
-/// What comes next.
+/// The next part of a log.
 pub(super) enum Next {
     Record(Entry),
     End(Trailer),
@@ -45,6 +45,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
+    /// Opens a log and reads its header.
     pub fn open(file: &Path) -> Result<Reader, LogError> {
         let io_error = |error| LogError::Io { file: file.to_owned(), error };
         let foreign = |what: &str| LogError::Foreign { file: file.to_owned(), what: what.to_owned() };
@@ -65,10 +66,11 @@ impl Reader {
         }
         rest.truncate(length);
         header.spec =
-            String::from_utf8(rest).map_err(|_| foreign("a damaged header: its spec is no text"))?;
+            String::from_utf8(rest).map_err(|_| foreign("a damaged header: its spec is not text"))?;
         Ok(Reader { file: file.to_owned(), header, header_size: size as u64, records: 0, input })
     }
 
+    /// The next record, or the end.
     pub fn next(&mut self) -> Result<Next, LogError> {
         let mut bytes = [0; RECORD_SIZE];
         let read = fill(&mut self.input, &mut bytes)

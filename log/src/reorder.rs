@@ -13,7 +13,7 @@ pub(super) const WINDOW: u32 = 1 << 20;
 /// Kind of the event that has a record for each 64 CPUs.
 const SET_ALLOWED: u8 = 11;
 
-/// The CPUs of a set_allowed, of which some are still to come.
+/// The CPUs of a set_allowed event that came so far; it may take several records.
 #[derive(Clone, Copy, Default)]
 struct Allowed {
     mask: CpuMask,
@@ -47,8 +47,8 @@ impl Reorder {
         }
     }
 
-    /// Keeps a record until those before it are there. False if it is so much later than one that is missing that
-    /// this one will not come.
+    /// Keeps a record until all records before it are there. `false` if it is so much later than a missing record that the
+    /// missing one will not come.
     pub fn push(&mut self, entry: Entry) -> Result<bool, String> {
         let distance = entry.record.seq.wrapping_sub(self.next);
         if distance.cast_signed() < 0 {

@@ -1,4 +1,4 @@
-//! Who ran where, from a log: a schedule that the trace writers take.
+//! The schedule of a log: which task ran on which CPU. The trace writers take it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,7 +7,8 @@ use divvy_policy::{Event, TaskId};
 use divvy_results::schedule::{FIRST_TID, MOST_EVENTS, NICE_0, Schedule, Slice, State, Task, Wake};
 
 use super::error::LogError;
-use super::verify::{Report, Told, verify};
+use super::told::Told;
+use super::verify::{Report, verify};
 
 /// The schedule of a log.
 #[derive(Debug)]
@@ -37,19 +38,19 @@ pub fn schedule(file: &Path) -> Result<Scheduled, LogError> {
 struct Logged {
     /// Index into the schedule's tasks.
     index: u32,
-    /// Where it was last told to run.
+    /// The CPU that it was last dispatched to.
     cpu: Option<u32>,
-    /// Where its last run is, if that was the last thing that it did.
+    /// CPU and index of its last slice, if nothing happened to it since.
     left: Option<(u32, usize)>,
 }
 
 struct Recorder {
     schedule: Schedule,
     tasks: HashMap<TaskId, Logged>,
-    /// Of each CPU: who runs, and since when.
+    /// The task that runs on each CPU, and since when.
     running: Vec<Option<(TaskId, u64)>>,
     room: usize,
-    /// Since when there is none.
+    /// When the room was used up.
     cut_ns: Option<u64>,
 }
 
@@ -118,7 +119,7 @@ impl Recorder {
         }
     }
 
-    /// Nobody runs where it comes; who did has stopped.
+    /// A task comes on a CPU. If another one still runs there, it ends first.
     fn begin(&mut self, task: TaskId, now_ns: u64) {
         let Some(cpu) = self.tasks.get(&task).and_then(|task| task.cpu) else { return };
         let cpus = self.running.len().max(cpu as usize + 1);
@@ -144,18 +145,18 @@ impl Recorder {
         self.tasks.entry(task).and_modify(|task| task.left = Some(at));
     }
 
-    /// It did not only stop.
+    /// The task did not only leave its CPU: it sleeps or ends.
     fn rest(&mut self, task: TaskId, exits: bool) {
         if let Some((cpu, at)) = self.tasks.get_mut(&task).and_then(|task| task.left.take()) {
             self.schedule.cpus[cpu as usize][at].left = if exits { State::Dead } else { State::Sleep };
         }
     }
 
-    /// Who runs still has run until the end.
+    /// Ends the slices of the tasks that still run.
     fn end(mut self, cpus: u32, first_ns: u64, last_ns: u64) -> Schedule {
         let end_ns = self.cut_ns.unwrap_or(last_ns);
         let is_cut = self.cut_ns.take().is_some();
-        // Room for these.
+        // These always have room.
         self.room = self.running.len();
         for cpu in 0..self.running.len() {
             if let Some((task, _)) = self.running[cpu] {
@@ -183,7 +184,7 @@ mod tests {
         recorder.end(2, 0, events.last().map_or(0, |event| event.0))
     }
 
-    /// Two threads of a process on a CPU; the second goes on elsewhere, and its number is another's in the end.
+    /// Two threads of a process on a CPU. The first continues on another CPU; the second ends, and its id is used again.
     fn events() -> Vec<(u64, Event, Option<TaskId>)> {
         let new = |task, process| Event::New { task, process, weight: Weight::MIN };
         let stopping = |task, ran_ns| Event::Stopping { task, ran_ns };

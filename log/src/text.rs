@@ -4,7 +4,7 @@ use std::fmt;
 
 use divvy_policy::{Answer, CpuMask, Event};
 
-use super::verify::Told;
+use super::told::Told;
 
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! Tells a native machine what the kernel's was told, and compares the answers.
+//! Tells a native machine the events that the kernel's machine was told, and compares the answers.
 
 use divvy_policy::spec;
 use divvy_policy::{Answer, CpuMask, Event, MAX_CPUS, MAX_TASKS, Machine, Weight};
@@ -8,30 +8,14 @@ use std::path::Path;
 
 use super::error::LogError;
 use super::format::{Header, Record, offset};
-use super::legal::Legal;
 use super::reader::{Entry, Next, Reader};
 use super::reorder::Reorder;
 use super::text::AnswerText;
+use super::told::Told;
+use super::validate::Validator;
 
 /// Events before a mismatch that are shown with it.
 const SHOWN_BEFORE: usize = 10;
-
-/// An event of a log, with the kernel's answer.
-#[derive(Clone, Copy, Debug)]
-pub struct Told {
-    /// From 1, in the order in which the machine was told.
-    pub number: u64,
-    /// Of its record, from 1, in the order of the file.
-    pub record: u64,
-    /// Where that begins in the file.
-    pub offset: u64,
-    /// When, by the kernel's clock.
-    pub now_ns: u64,
-    /// What.
-    pub event: Event,
-    /// What the kernel's machine answered.
-    pub answer: Answer,
-}
 
 /// The first answer that differs.
 #[derive(Clone, Debug)]
@@ -52,7 +36,7 @@ impl Mismatch {
     }
 }
 
-/// Records that are not there: found no room in the kernel's ring buffer.
+/// Records that are missing, because they found no room in the kernel's ring buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The number of the first event that is missing, if one of them was told before the last one that is there.
@@ -61,14 +45,14 @@ pub struct Gap {
     pub missing: u64,
 }
 
-/// What came of it.
+/// The verdict on a log.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// Every answer is the native machine's.
+    /// Every answer agrees with the native machine's.
     Ok,
-    /// One is not; nothing after it was compared.
+    /// One answer differs; nothing after it was compared.
     Mismatch(Box<Mismatch>),
-    /// Every answer up to the gap is; after it nothing can be compared.
+    /// Every answer up to the gap agrees; after it nothing can be compared.
     Incomplete(Gap),
 }
 
@@ -79,17 +63,17 @@ pub struct Report {
     pub header: Header,
     /// Events told to the native machine.
     pub events: u64,
-    /// Of them, those that ask what a CPU is to run.
+    /// The events among them that ask for the next task of a CPU.
     pub decisions: u64,
-    /// Of them, those whose answers were compared.
+    /// The events among them whose answers were compared.
     pub answers: u64,
     /// Records in the file, as far as it was read.
     pub records: u64,
     /// Records that found no room, by the kernel's count; 0 until the end of the file was read.
     pub dropped: u64,
-    /// When the first of the events was.
+    /// Time of the first event, in ns.
     pub first_ns: u64,
-    /// When the last of them was.
+    /// Time of the last event, in ns.
     pub last_ns: u64,
     /// Whether they agree.
     pub verdict: Verdict,
@@ -98,8 +82,8 @@ pub struct Report {
 /// Replays a log through the native build of its policy. `observe` sees each event before it is told.
 ///
 /// # Errors
-/// When the file cannot be read, is no log, is cut off, or holds what a machine may not be told; and those of
-/// `observe`.
+/// If the file cannot be read, is not a log, is cut off, or has an event that is not valid for a machine; and the errors
+/// of `observe`.
 pub fn verify(file: &Path, observe: &mut dyn FnMut(&Told) -> io::Result<()>) -> Result<Report, LogError> {
     verify_from(file, 1, observe)
 }
@@ -135,7 +119,7 @@ pub(super) fn verify_from(
     };
     if end.records != reader.records {
         let what = format!(
-            "the trailer says that the kernel wrote {} records, and the file has {}: the copy is not whole, or the \
+            "the trailer says that the kernel wrote {} records, and the file has {}: the copy is incomplete, or the \
              ring buffer was not emptied",
             end.records, reader.records
         );
@@ -149,10 +133,10 @@ pub(super) fn verify_from(
     Ok(replay.report(&reader, end.dropped, verdict))
 }
 
-/// The native machine, and what was seen of the log.
+/// The native machine, and counts of the events so far.
 pub(super) struct Replay {
     machine: Machine,
-    legal: Legal,
+    validator: Validator,
     header_size: u64,
     events: u64,
     decisions: u64,
@@ -177,7 +161,7 @@ impl Replay {
         let params = divvy_policy::find(spec.selection.name).map_or(&[][..], |policy| &policy.params);
         Ok(Replay {
             machine,
-            legal: Legal::new(header.cpus, header.pool, params),
+            validator: Validator::new(header.cpus, header.pool, params),
             header_size,
             events: 0,
             decisions: 0,
@@ -188,10 +172,10 @@ impl Replay {
         })
     }
 
-    /// What the record says, if a machine may be told that.
+    /// Decodes a record, if it is valid for a machine.
     pub(super) fn read(&mut self, entry: &Entry, mask: CpuMask) -> Result<Told, String> {
         let (event, answer) = decode(&entry.record, mask)?;
-        self.legal.check(&event, entry.record.now)?;
+        self.validator.check(&event, entry.record.now)?;
         Ok(Told {
             number: self.events + 1,
             record: entry.number,

@@ -6,11 +6,11 @@ use divvy_results::report::{Report, Run};
 
 use divvy_results::text;
 
-/// Of a drawing that has others under it.
+/// Height of a drawing that has others below it.
 const PANEL_HEIGHT: f64 = 260.0;
 /// More lines than these are not told apart.
 const MOST_LINES: usize = 8;
-/// Tasks whose jobs have a panel each, if they are no more.
+/// Most tasks whose jobs have a panel each.
 const MOST_TASK_PANELS: usize = 3;
 
 /// A drawing of a result.
@@ -24,7 +24,7 @@ pub enum Figure {
     Response,
     /// The same of the time that they waited.
     Wait,
-    /// Who ran on which CPU.
+    /// Which task ran on which CPU.
     Timeline,
 }
 
@@ -33,7 +33,10 @@ pub enum Figure {
 #[error("there is no {0} to draw: {1}; give another --figure")]
 pub struct NoFigure(&'static str, &'static str);
 
-/// Draws it; without a wish what says most: responses where jobs end, else shares.
+/// Draws a report as SVG. Without a wish it draws response times if jobs end, else shares.
+///
+/// # Errors
+/// If the report has no data for this figure.
 pub fn draw(report: &Report, wish: Option<Figure>) -> Result<String, NoFigure> {
     let runs: Vec<(&Run, &Figures)> =
         report.runs.iter().filter_map(|run| Some((run, run.figures.as_ref()?))).collect();
@@ -64,7 +67,7 @@ fn seconds(ns: u64) -> f64 {
 
 // ---- Over time
 
-/// Bands of processes, or of tasks if each is its own process: what they received, a panel a policy.
+/// The service received, as bands of processes, or of tasks if each is its own process. One panel for each policy.
 fn shares(runs: &[(&Run, &Figures)]) -> Result<Vec<Plot>, NoFigure> {
     let panel = |(run, figures): &(&Run, &Figures)| {
         if figures.series.tasks.len() < run.tasks.len() {
@@ -107,7 +110,7 @@ fn windows(figures: &Figures, value: impl Fn(usize) -> f64) -> Vec<(f64, f64)> {
     (0..ends.len()).flat_map(step).collect()
 }
 
-/// Of each task; where they are many, how the errors of all are spread. A panel a policy, all on one scale.
+/// The errors of each task, or their distribution if there are many tasks. One panel for each policy, all on one scale.
 fn errors(runs: &[(&Run, &Figures)]) -> Vec<Plot> {
     let ms = |ns: &[i64], figures: &Figures| -> Vec<(f64, f64)> {
         let times = figures.series.times_ns.iter().map(|&ns| seconds(ns));

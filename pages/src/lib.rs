@@ -1,4 +1,10 @@
 //! Pictures of results: SVG figures, and HTML pages that need no network.
+//!
+//! - [`plot`] draws SVG: line charts, surfaces, and Gantt charts of a [`divvy_results::schedule::Schedule`].
+//! - [`drawing`] chooses the charts of a report for `-o FILE.svg`.
+//! - [`report`] writes a report, or a sweep, as one HTML file with its data and scripts.
+//!
+//! All of them only draw numbers that the report already has. Names from outside are escaped.
 
 pub mod drawing;
 pub mod plot;

@@ -268,7 +268,7 @@ static void fuzz_append(struct bytes *b)
 static struct partial_sums sums;
 
 /* The task in which a number falls, by adding up */
-static u32 task_of(const u64 *value, u64 number)
+static u32 task_with_number(const u64 *value, u64 number)
 {
 	u32 id = 1;
 
@@ -292,7 +292,7 @@ static void fuzz_partial_sums(struct bytes *b)
 		partial_sums_set(&sums, id, value[id]);
 		MUST(sums.total == total);
 		if (total)
-			MUST(partial_sums_find(&sums, number % total) == task_of(value, number % total));
+			MUST(partial_sums_find(&sums, number % total) == task_with_number(value, number % total));
 	}
 }
 

@@ -112,7 +112,8 @@ static NOINLINE void eevdf_sum_due(struct eevdf *s, u64 now)
 {
 	s->V.due = 0;
 	for_each_cpu(cpu, s)
-		s->V.due += uncharged(&s->tasks, picked_on(&s->tasks, cpu), now); /* 0 of no task */
+		if (picked_on(&s->tasks, cpu))
+			s->V.due += uncharged(&s->tasks, picked_on(&s->tasks, cpu), now);
 }
 
 /* v <= V: it has not had more than its part (eevdf R1, R2) */

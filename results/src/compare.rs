@@ -1,4 +1,4 @@
-//! Policies against each other: estimates with their 95% intervals, and what these allow to say.
+//! Compares policies: estimates with 95% intervals, and the conclusions that the intervals support.
 //!
 //! With repetitions, intervals are Student's over the repetitions, and ratios are taken within a
 //! repetition, where the policies saw the same random numbers. With one repetition they come from
@@ -26,7 +26,7 @@ pub struct Estimate {
     pub interval: Option<(f64, f64)>,
 }
 
-/// What policies are compared by; less is better.
+/// The measure by which policies are compared; less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Criterion {
     /// Mean response of all jobs.
@@ -58,8 +58,8 @@ impl<'a> Policy<'a> {
         self.runs.iter().filter_map(|run| RESPONSE.of_run(run, Statistic::Count)).sum()
     }
 
-    /// Whether it finished nearly (nine tenths) as many jobs as any other: the mean of the few jobs that a
-    /// starving policy lets through says nothing of the rest.
+    /// Whether it finished at least nine tenths of the jobs that the best policy finished. If a policy starves tasks,
+    /// the mean over the few jobs that finish says nothing about the others.
     pub fn keeps_up(&self, policies: &[Policy]) -> bool {
         let most = policies.iter().map(Policy::jobs).fold(0.0, f64::max);
         self.jobs() >= 0.9 * most
@@ -92,7 +92,7 @@ impl Criterion {
         }
     }
 
-    /// How many times `base`'s value `policy`'s is.
+    /// The value of `policy` divided by the value of `base`.
     pub fn ratio(self, policy: &Policy, base: &Policy) -> Option<Estimate> {
         if policy.runs.len() > 1 || base.runs.len() > 1 {
             let ratios: Option<Vec<f64>> = policy
@@ -116,12 +116,13 @@ impl Criterion {
 }
 
 impl Estimate {
-    /// As a ratio: more than 1 beyond its interval, and beyond the relative error `floor`.
+    /// For a ratio: whether its whole interval is above 1, and the ratio exceeds 1 by more than the relative error `floor`.
     pub fn is_more(&self, floor: f64) -> bool {
         self.interval.is_some_and(|(low, _)| low > 1.0) && self.mid > 1.0 + floor
     }
 
-    /// As a ratio: less than 1 beyond its interval, and beyond the relative error `floor`.
+    /// For a ratio: whether its whole interval is below 1, and the ratio falls short of 1 by more than the relative error
+    /// `floor`.
     pub fn is_less(&self, floor: f64) -> bool {
         self.interval.is_some_and(|(_, high)| high < 1.0) && self.mid < 1.0 / (1.0 + floor)
     }
@@ -133,8 +134,8 @@ impl Estimate {
     }
 }
 
-/// The relative difference below which a report says nothing: a replay's own error, 0 for a simulation.
-/// `None` when a replay does not know its error, and so supports no comparison.
+/// The least relative difference that a report supports: the error of a replay; 0 for a simulation. `None` if the error of
+/// a replay is not known, because then it supports no comparison.
 pub fn floor(report: &Report) -> Option<f64> {
     match &report.trace {
         None => Some(0.0),

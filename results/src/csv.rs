@@ -1,9 +1,9 @@
 //! Comma-separated values (RFC 4180): fields out, records in.
 
-/// What ends a record.
+/// The end of a record.
 pub const END: &str = "\r\n";
 
-/// A field, quoted when it holds what would end it.
+/// A field. It is quoted if it contains a separator, a quote or a line break.
 #[must_use]
 pub fn field(text: &str) -> String {
     if text.contains(['"', ',', '\n', '\r']) || text.trim() != text {
@@ -28,7 +28,7 @@ pub struct Record {
     pub end: usize,
 }
 
-/// The records of a text that have an end, be it a bare line feed. What follows the last of them was cut off.
+/// The complete records of a text. A record ends with CR LF or LF; text behind the last end was cut off and is skipped.
 #[must_use]
 pub fn records(text: &str) -> Vec<Record> {
     let mut records = Vec::new();

@@ -1,8 +1,8 @@
-//! Reading one number off a report: what tables and `--assert` can name.
+//! Reads one number from a report by its name: the names that tables and `--assert` use.
 //!
-//! Nothing here is measured anew. A run's distributions are over all its jobs, and one task's are its
-//! own. Several tasks that are named together pool what the report says of each: means weighted by
-//! their samples, and of percentiles the worst, which that of all samples together cannot exceed.
+//! A run's distributions are over all its jobs, a task's over its own jobs. Several tasks that are named together are
+//! pooled from the report's numbers: the mean of means, weighted by the number of samples; and the worst percentile,
+//! which the percentile of all samples together cannot exceed.
 
 use crate::report::{Quantiles, Run, TaskResult};
 
@@ -222,7 +222,7 @@ impl Quantity {
         }
     }
 
-    /// The quantity over some tasks of a run; a number a run is what it is.
+    /// The quantity over some tasks of a run. A quantity of the run as a whole is the same for any tasks.
     pub fn of_tasks(&self, run: &Run, tasks: &[&TaskResult], statistic: Statistic) -> Option<f64> {
         match self.source {
             Source::Run(value) => value(run),
@@ -234,7 +234,7 @@ impl Quantity {
         }
     }
 
-    /// Whether the statistic means something for it; a number a run is what it is.
+    /// Whether the statistic is defined for this quantity. A quantity of the run as a whole has only its value.
     pub fn takes(&self, statistic: Statistic) -> bool {
         use Statistic::{Count, Max, Mean, Min, P50, P90, P99, Sum};
         match self.source {

@@ -1,4 +1,4 @@
-//! What each task got, from events only.
+//! The numbers of each task, from events only.
 
 use crate::report::TaskResult;
 use crate::stats;
@@ -62,7 +62,7 @@ pub fn rows_of(task: &Task) -> Vec<Row> {
     (0..task.count).map(|i| Row::of(task, task.instance_name(i))).collect()
 }
 
-/// Jain's index of received over entitled service; 1 where nobody was entitled to any.
+/// Jain's index of received over entitled service; 1 if no task was entitled to any.
 pub fn jain(rows: &[Row]) -> f64 {
     let entitled = rows.iter().filter(|r| r.entitled_ns > 0.0);
     let allotments: Vec<f64> = entitled.map(|r| r.service_ns as f64 / r.entitled_ns).collect();
@@ -90,12 +90,12 @@ impl Row {
         }
     }
 
-    /// Statistics begin: what came before does not count.
+    /// Statistics begin; earlier events do not count.
     pub fn reset(&mut self) {
         *self = Row::new(std::mem::take(&mut self.name), std::mem::take(&mut self.process), self.weight);
     }
 
-    /// What the report says of this row, in a run with this much CPU time.
+    /// The entry of this row in the report of a run with this much CPU time.
     pub fn result(&self, cpu_time_ns: u64) -> TaskResult {
         let delays = &self.delays;
         let response_ns = delays.response.finish();

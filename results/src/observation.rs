@@ -1,68 +1,68 @@
-//! What happens in a run, as an observer is told: schedules, figures and claims are made of it.
+//! Observations of a run: schedules, figures and claims are made from them.
 
 use divvy_policy::TaskId;
 
-/// A stretch of service on a CPU.
+/// Service on a CPU, from one accounting to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// Which CPU.
+    /// The CPU.
     pub cpu: u32,
     /// Index into the result's rows.
     pub row: usize,
     /// The task; open arrivals have many to a row.
     pub task: TaskId,
-    /// From, in ns.
+    /// Start, in ns.
     pub from_ns: u64,
-    /// Until, in ns.
+    /// End, in ns.
     pub to_ns: u64,
 }
 
-/// What an observer is told, in order of time: of a stretch of service, when it is accounted.
+/// Something that happened in a run. Observations come in order of time; service comes when it is accounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observation {
     /// A task had a CPU.
     Served(Service),
     /// A task became runnable.
     Woken {
-        /// Which.
+        /// The task.
         task: TaskId,
         /// Index into the result's rows.
         row: usize,
-        /// When, in ns.
+        /// Time, in ns.
         at_ns: u64,
-        /// The CPU whose task did it; none if it was a timer.
+        /// The CPU whose task caused it; `None` for a timer.
         by: Option<u32>,
     },
     /// The task on a CPU left it and is not runnable.
     Rests {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// When, in ns.
+        /// Time, in ns.
         at_ns: u64,
     },
-    /// What the policy keeps of a task, after an instant at which something happened to it.
+    /// A number that the policy keeps of a task, after an instant at which something happened to the task.
     Value {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// Index into [`Machine::shown`].
+        /// Index into the policy's shown numbers, as `divvy_policy::Machine::shown` lists them.
         value: u32,
-        /// When, in ns.
+        /// Time, in ns.
         at_ns: u64,
-        /// How much.
+        /// Its new value.
         number: i64,
     },
     /// A job ended.
     JobDone(JobDone),
-    /// A task is no more; its number may be used again.
+    /// A task ended; its number may be used again.
     Gone {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// When, in ns.
+        /// Time, in ns.
         at_ns: u64,
     },
 }
 
-/// Told of what happens to tasks.
+/// Gets the observations of a run.
 pub type Observer<'a> = &'a mut dyn FnMut(Observation);
 
 /// A job that ended, whether or not the warm-up was over.
@@ -74,6 +74,6 @@ pub struct JobDone {
     pub from_ns: u64,
     /// When it ended, in ns.
     pub to_ns: u64,
-    /// What it received, in ns.
+    /// CPU time that it received, in ns.
     pub service_ns: u64,
 }

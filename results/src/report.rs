@@ -1,4 +1,4 @@
-//! What a run says about itself: the schema of `--format json`, version 1.
+//! The schema of `--format json`, version 1.
 //!
 //! Every number comes from events; views (`cli/`) compute nothing. Times are integer nanoseconds,
 //! and a field that was not measured is absent, never zero.
@@ -29,14 +29,14 @@ pub struct Report {
     /// The command that made it, as a shell takes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What the workload was made from, when it was a recorded trace.
+    /// The recording that the workload was made from, if it was made from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceReport>,
     /// One entry a policy and repetition, in the order asked for.
     pub runs: Vec<Run>,
 }
 
-/// What is known of a recorded trace that was replayed.
+/// A recording that was replayed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TraceReport {
     /// Grade A (complete) to D (do not draw conclusions).
@@ -45,17 +45,16 @@ pub struct TraceReport {
     pub findings: Vec<String>,
     /// Number of wake-ups by cause: another task, a timer, the outside world, unknown.
     pub wakes: WakeCounts,
-    /// Share of mean response by which a replay under a model of the recorded scheduler misses the
-    /// recording: no difference between policies that is smaller than this is a finding. Absent when threads of
-    /// the recording were left out.
+    /// Relative error of the mean response time when the recording is replayed under a model of the recorded scheduler.
+    /// Smaller differences between policies mean nothing. Absent if threads of the recording were left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_replay_error: Option<f64>,
-    /// What the recorded scheduler did.
+    /// The results of the recorded scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedReport>,
 }
 
-/// What the threads of a recording got, where the recording shows it.
+/// Service, waiting and response times of the recorded threads, as far as the recording shows them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RecordedReport {
     /// CPU time of all threads.
@@ -70,12 +69,12 @@ pub struct RecordedReport {
     /// Mean time from a wake-up to the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wake_delay_mean_ns: Option<f64>,
-    /// What each task of the runs got, by name.
+    /// The same for each task of the runs, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<RecordedTask>,
 }
 
-/// What the threads of one row got in a recording.
+/// Response times of the recorded threads of one row.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RecordedTask {
     /// As in [`TaskResult::name`].
@@ -106,14 +105,14 @@ pub struct Run {
     /// Which repetition, from 0; its random streams come from the seed and this number.
     #[serde(default)]
     pub rep: u32,
-    /// Simulated time; of real threads, real time.
+    /// Length of the run in ns: simulated time, or real time for real threads.
     pub duration_ns: u64,
-    /// Times that a CPU changed from one task to another; of real threads, times that one left its CPU.
+    /// How often a CPU changed from one task to another. For real threads: how often a thread left its CPU.
     pub switches: u64,
-    /// Times that a task ran on another CPU than the last time; absent where a kernel does not tell.
+    /// How often a task ran on another CPU than before; absent if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migrations: Option<u64>,
-    /// Times that a policy was asked for the next task; a kernel does not tell.
+    /// How often the policy was asked for the next task; absent for real threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decisions: Option<u64>,
     /// CPU time given to tasks, as a share of all CPU time.
@@ -144,7 +143,7 @@ pub struct Run {
     /// The first decisions of each CPU, by task name, when asked for.
     #[serde(default, rename = "schedule", skip_serializing_if = "Option::is_none")]
     pub first_decisions: Option<Vec<Vec<String>>>,
-    /// What pictures are drawn from, when asked for; of the first repetition only.
+    /// The data of pictures, when asked for; only the first repetition has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
     /// The schedule, when asked for; only the first repetition has one. Pictures and traces are made of it. It is not
@@ -153,7 +152,7 @@ pub struct Run {
     pub schedule: Option<Schedule>,
 }
 
-/// What is known of a program, and how well it was predicted: see `papers/flow.md`.
+/// A program, and how well it was predicted: see `papers/flow.md`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProgramResult {
     /// As the workload calls it: `executable`, or the process.
@@ -177,16 +176,16 @@ pub struct ProgramResult {
 /// Executions of a program that a report lists one by one.
 pub const MOST_EXECUTIONS: usize = 64;
 
-/// How far predictions were from what they predicted.
+/// The error of predictions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PredictionResult {
     /// Number of runs that were predicted.
     pub runs: u64,
-    /// What these runs used.
+    /// CPU time that these runs used, in ns.
     pub actual_ns: u64,
-    /// The differences from what was predicted, each counted as positive.
+    /// Sum of the absolute differences from the predictions, in ns.
     pub error_ns: u64,
-    /// That as a share of what they used; absent where nothing was predicted.
+    /// The error as a share of the CPU time used; absent if nothing was predicted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
 }
@@ -198,7 +197,7 @@ impl From<Predictions> for PredictionResult {
     }
 }
 
-/// What one task (or class of short tasks) got.
+/// The results of one task, or of a class of short tasks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TaskResult {
     /// Its name in the workload; instances of `count` are numbered from 1, as in `T/1`.

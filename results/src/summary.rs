@@ -1,4 +1,4 @@
-//! One sentence on what a comparison shows: only what its intervals support.
+//! One sentence with the conclusion of a comparison, as far as its intervals support one.
 
 use crate::report::Report;
 
@@ -35,7 +35,7 @@ pub fn sentence(report: &Report) -> Option<String> {
     Some(clauses.join("; ") + ".")
 }
 
-/// Policies that left jobs behind have no rank among those that did not.
+/// Policies that did not finish nearly all jobs are not ranked with those that did.
 fn lagging_clause(policies: &[Policy], lagging: &[&Policy]) -> String {
     let most = policies.iter().map(Policy::jobs).fold(0.0, f64::max);
     let each: Vec<String> = lagging
@@ -46,7 +46,7 @@ fn lagging_clause(policies: &[Policy], lagging: &[&Policy]) -> String {
     format!("{} of {} jobs and {verb} not ranked", each.join(", "), text::count(most))
 }
 
-/// One repetition of a workload that has no jobs is a fact about that run; of one with too few jobs, nothing.
+/// One repetition of a workload without jobs gives a statement about that run; with too few jobs it gives none.
 fn without_intervals(criterion: Criterion, measured: &[(&Policy, Estimate)], is_replay: bool) -> String {
     match criterion {
         Criterion::MaxError => closest(measured),
@@ -59,7 +59,7 @@ fn without_intervals(criterion: Criterion, measured: &[(&Policy, Estimate)], is_
     }
 }
 
-/// Who erred least, and by how much the next one more; `measured` is in order, and not empty.
+/// Names the policy with the least error, and the factor to the next one. `measured` is sorted and not empty.
 fn closest(measured: &[(&Policy, Estimate)]) -> String {
     let (_, least) = &measured[0];
     let best: Vec<String> = measured

@@ -9,10 +9,8 @@ use crate::run::{Options, Progress, Rows, RunError, simulate_rows};
 use divvy_policy::spec;
 use divvy_policy::spec::Spec;
 use divvy_results::report::{RecordedReport, RecordedTask, Report, TraceReport, WakeCounts};
-use divvy_trace::{
-    Cause, Grade, Observed, Recording, Replay, ReplayTask, Spread, Start, Step as Recorded, Timing,
-};
-use divvy_workload::{Arrivals, DEFAULT_QUANTUM_NS, Dist, MAX_CPUS, Step, Task, WeightSetting, Workload};
+use divvy_trace::{Grade, Measured, Recording, Replay, Spread};
+use divvy_workload::{MAX_CPUS, Workload};
 
 /// Stands for the scheduler of the recording: Linux from 6.6 on.
 const MODEL: &str = "eevdf";
@@ -38,13 +36,13 @@ pub fn replay(
 ) -> Result<Report, RunError> {
     let replay = divvy_trace::replayable(recording, options.wakes);
     check(name, &replay, options)?;
-    let workload = workload(name, &replay);
+    let workload = replay.workload(name);
     let names: Vec<String> = if options.per_thread {
         workload.tasks.iter().map(|t| t.name.clone()).collect()
     } else {
         replay.tasks.iter().map(|t| t.name.clone()).collect()
     };
-    let recorded = recorded(&replay.observed, &names);
+    let recorded = recorded(&replay.measured, &names);
     let mut report = simulate_rows(&workload, specs, &options.run, &Rows::Named(names), progress)?;
     let model_ns = model_response_ns(&workload, options)?;
     report.trace = Some(trace_report(recording, &replay, recorded, model_ns));
@@ -99,20 +97,20 @@ fn grade_letter(grade: Grade) -> char {
 }
 
 /// What all threads got, and those of each name.
-fn recorded(observed: &[Observed], names: &[String]) -> RecordedReport {
-    let all: Vec<&Observed> = observed.iter().collect();
-    let mut named: BTreeMap<&str, Vec<&Observed>> = BTreeMap::new();
-    for (name, thread) in names.iter().zip(observed) {
+fn recorded(measured: &[Measured], names: &[String]) -> RecordedReport {
+    let all: Vec<&Measured> = measured.iter().collect();
+    let mut named: BTreeMap<&str, Vec<&Measured>> = BTreeMap::new();
+    for (name, thread) in names.iter().zip(measured) {
         named.entry(name).or_default().push(thread);
     }
-    let task = |(name, threads): (&str, Vec<&Observed>)| RecordedTask {
+    let task = |(name, threads): (&str, Vec<&Measured>)| RecordedTask {
         name: name.to_owned(),
         response_mean_ns: mean_ns(&threads, |o| o.response),
     };
     RecordedReport {
-        service_ns: observed.iter().map(|o| o.service_ns).sum(),
-        wait_ns: observed.iter().map(|o| o.wait_ns).sum(),
-        wakes: observed.iter().map(|o| o.wakes).sum(),
+        service_ns: measured.iter().map(|o| o.service_ns).sum(),
+        wait_ns: measured.iter().map(|o| o.wait_ns).sum(),
+        wakes: measured.iter().map(|o| o.wakes).sum(),
         response_mean_ns: mean_ns(&all, |o| o.response),
         wake_delay_mean_ns: mean_ns(&all, |o| o.wake_delay),
         tasks: named.into_iter().map(task).collect(),
@@ -120,7 +118,7 @@ fn recorded(observed: &[Observed], names: &[String]) -> RecordedReport {
 }
 
 /// The mean over threads, weighted by the number of their jobs.
-fn mean_ns(threads: &[&Observed], part: fn(&Observed) -> Spread) -> Option<f64> {
+fn mean_ns(threads: &[&Measured], part: fn(&Measured) -> Spread) -> Option<f64> {
     let parts = || threads.iter().map(|o| part(o));
     let count: u64 = parts().map(|p| p.count).sum();
     let sum: f64 = parts().map(|p| p.count as f64 * p.mean_ns as f64).sum();
@@ -145,71 +143,4 @@ fn model_response_ns(workload: &Workload, options: &ReplayOptions) -> Result<Opt
     };
     let report = simulate_rows(workload, &[model], &run, &Rows::EachInstance, &())?;
     Ok(report.runs.first().and_then(|run| run.response_ns.mean))
-}
-
-/// The replay as a workload for the simulator: a task a thread, each with its own program.
-pub fn workload(name: &str, replay: &Replay) -> Workload {
-    let mut used = BTreeMap::new();
-    Workload {
-        name: name.to_owned(),
-        cpus: replay.cpus.max(1),
-        quantum_ns: DEFAULT_QUANTUM_NS,
-        duration_ns: None,
-        warmup_ns: 0,
-        tick_ns: None,
-        switch_cost_ns: 0,
-        migration_cost_ns: 0,
-        groups: Vec::new(),
-        tasks: replay.tasks.iter().map(|t| task(t, &mut used)).collect(),
-        locks: Vec::new(),
-        barriers: Vec::new(),
-    }
-}
-
-fn task(recorded: &ReplayTask, used: &mut BTreeMap<String, u32>) -> Task {
-    let (start_ns, arrivals) = match recorded.start {
-        Start::At(ns) => (ns, Arrivals::Once),
-        Start::ForkedBy(_) => (0, Arrivals::Forked),
-    };
-    Task {
-        name: unique(format!("{}:{}", recorded.name, recorded.tid), used),
-        weight: WeightSetting::Nice(i8::try_from(recorded.nice).unwrap_or(0)),
-        process: Some(recorded.process.clone()),
-        group: None,
-        count: 1,
-        start_ns,
-        stop_ns: None,
-        executable: Some(recorded.name.clone()), // the recording knows a program by this alone
-        affinity: None,
-        arrivals,
-        program: recorded.steps.iter().filter_map(step).collect(),
-    }
-}
-
-/// Thread ids are used again: the second task of a name gets a number.
-fn unique(name: String, used: &mut BTreeMap<String, u32>) -> String {
-    let times = used.entry(name.clone()).or_insert(0);
-    *times += 1;
-    match *times {
-        1 => name,
-        n => format!("{name}#{n}"),
-    }
-}
-
-fn step(recorded: &Recorded) -> Option<Step> {
-    Some(match *recorded {
-        Recorded::Run { ns } => Step::Run(Dist::Constant(ns)),
-        Recorded::Wake { task } => Step::Wake(task),
-        Recorded::Fork { task } => Step::Fork(task),
-        Recorded::Wait(cause) => wait(cause),
-        Recorded::Exit => return None, // so does the end of a program
-    })
-}
-
-fn wait(cause: Cause) -> Step {
-    match cause.timing() {
-        Timing::OnWake => Step::Wait,
-        Timing::After(ns) => Step::Sleep(Dist::Constant(ns)),
-        Timing::At(ns) => Step::Until(ns),
-    }
 }

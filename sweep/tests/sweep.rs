@@ -156,7 +156,7 @@ fn a_parameter_concerns_who_has_it() {
     assert_eq!(seen.iter().filter(|(policy, _)| policy == "rr").count(), 2);
     assert_eq!(seen.iter().filter(|(policy, _)| policy == "pbs:alpha=7").count(), 6);
     assert!(seen.iter().all(|(policy, values)| values[0].is_none() == (policy == "rr")));
-    // alpha=7 would give other results than alpha=0.
+    // alpha=7 would have given other numbers than alpha=0.
     let alone = small("pbs:alpha=0", &["load=0.5,0.6"]);
     let estimates = |plan: &Plan, i| rows(plan, &[i]).remove(0).estimates;
     let first_pbs = seen.iter().position(|(policy, _)| policy != "rr").expect("pbs");
@@ -279,7 +279,7 @@ fn each_task_has_its_own_numbers() {
     }
 }
 
-/// A simulation that several rows need is run in each shard that has one of them, with the same numbers.
+/// A run that several rows need is run in each shard that has one of them, with the same numbers.
 #[test]
 fn shards_and_resumption_keep_rows_that_belong_together() {
     let plan = compared();

@@ -1,11 +1,11 @@
 //! bvt: papers/bvt.md. The tests that it shares are in `virtual_time.rs`.
 
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 use divvy_tests::cases::{config, quanta, run, weights};
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 use proptest::prelude::*;
 
-/// BVT from its rules, with C in quanta: who ran goes on while (k - C)/w is below the least k/w.
+/// BVT from its rules, with C in quanta: the task that ran goes on while (k - C)/w is below the least k/w.
 fn bvt(weights: &[u64], allowance: i64, n: usize) -> Vec<u32> {
     let w = |i: usize| weights[i] as i64;
     let mut k = vec![0_i64; weights.len()];
@@ -55,15 +55,17 @@ proptest! {
     }
 }
 
-/// With W of 5 quanta who wakes is 5 quanta before the others until it has caught up; over time it has its share.
+/// With W of 5 quanta a task that wakes is 5 quanta before the others until it has caught up. Over time it has its share.
 #[test]
 fn bvt_r4_borrows_and_pays() {
     let warped = |limit: i64| {
         let w = 5 * QUANTUM_NS as i64 * 1024;
-        let mut machine =
-            Machine::new("bvt", &[], &[("bvt", 1, w), ("bvt", 2, limit)], 1, QUANTUM_NS).unwrap();
+        let mut machine = Machine::new(
+            &MachineConfig::new("bvt", 1, QUANTUM_NS).with_params(&[("bvt", 1, w), ("bvt", 2, limit)]),
+        )
+        .unwrap();
         for id in 1..=2 {
-            machine.add(id, id, WEIGHT_UNIT, 0);
+            machine.add(id, id, Weight::ONE, 0);
             machine.wake(id, true, 0);
         }
         machine.withdraw(2, false, 0);
@@ -78,12 +80,12 @@ fn bvt_r4_borrows_and_pays() {
     assert_eq!(warped(2 * QUANTUM_NS as i64)[..5], [2, 2, 1, 1, 1]);
 }
 
-/// Who runs gives way to who wakes if it is more than C ahead.
+/// The running task gives way to one that wakes if it is more than C ahead.
 #[test]
 fn bvt_r5_preempts() {
-    let mut machine = Machine::new("bvt", &[], &[], 1, QUANTUM_NS).unwrap();
+    let mut machine = Machine::new(&MachineConfig::new("bvt", 1, QUANTUM_NS)).unwrap();
     for id in 1..=3 {
-        machine.add(id, id, WEIGHT_UNIT, 0);
+        machine.add(id, id, Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
     machine.withdraw(3, false, 0);

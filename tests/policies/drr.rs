@@ -3,7 +3,7 @@
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
 /// Every other turn of 1 lasts half a quantum longer than it should, the next is cut by as much; those of 2 are cut to
-/// quarters. Over rounds nobody gains.
+/// quarters. Over rounds no task gains.
 #[test]
 fn drr_r2_overruns_are_owed() {
     let mut one = Lockstep::with("drr", 1, &[1, 1]);
@@ -19,7 +19,7 @@ fn drr_r2_overruns_are_owed() {
     }
 }
 
-/// The slice is the deficit: a turn of three quanta is one slice, of which what was not used is left.
+/// The slice is the deficit: three quanta are one slice, and its unused part is left.
 #[test]
 fn drr_r2_the_slice_is_the_deficit() {
     let mut one = Lockstep::with("drr", 1, &[1, 3]);

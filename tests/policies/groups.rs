@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 use divvy_sim::oracle::hierarchy::{Node, rates};
 use divvy_sim::oracle::{Rational, whole};
 use num_traits::{ToPrimitive, Zero};
@@ -54,7 +54,8 @@ impl Told {
         let mut names = spec.split('+');
         let policy = names.next().unwrap();
         let modifiers: Vec<&str> = names.collect();
-        let machine = Machine::new(policy, &modifiers, &[], cpus, QUANTUM_NS).unwrap();
+        let machine =
+            Machine::new(&MachineConfig::new(policy, cpus, QUANTUM_NS).with_modifiers(&modifiers)).unwrap();
         let mut told = Told { machine, tasks: BTreeMap::new(), groups: vec![(0, 0)], last: 0 };
         for group in 1..GROUPS {
             told.groups.push((0, 0));
@@ -68,7 +69,7 @@ impl Told {
             true => self.groups[group as usize].0,
             false => parent,
         };
-        self.machine.set_group(group, parent, weight * WEIGHT_UNIT, 0);
+        self.machine.set_group(group, parent, weight * Weight::ONE, 0);
         self.groups[group as usize] = (parent, weight);
     }
 
@@ -91,7 +92,7 @@ impl Told {
         match *event {
             Event::Starts(group, weight) => {
                 self.last += 1;
-                self.machine.add(self.last, self.last, weight * WEIGHT_UNIT, 0);
+                self.machine.add(self.last, self.last, weight * Weight::ONE, 0);
                 self.machine.enter_group(self.last, group, 0);
                 self.machine.wake(self.last, true, 0);
                 self.tasks.insert(self.last, (group, weight));
@@ -103,7 +104,7 @@ impl Told {
                 self.tasks.remove(&chosen(n));
             }
             Event::Weighs(n, weight) => {
-                self.machine.set_weight(chosen(n), weight * WEIGHT_UNIT, 0);
+                self.machine.set_weight(chosen(n), weight * Weight::ONE, 0);
                 self.tasks.get_mut(&chosen(n)).unwrap().1 = weight;
             }
             Event::Moves(n, group) => {
@@ -123,11 +124,11 @@ impl Told {
     /// Weights are as the rates, to 2^-27 and a unit each: no weight is below one, so the total may have as many too much.
     fn compare(&self, cpus: u32) {
         let rates = rates(&self.node(0), cpus);
-        let total: u64 = rates.iter().map(|&(task, _)| self.machine.weight(task as TaskId)).sum();
+        let total: u64 = rates.iter().map(|&(task, _)| self.machine.weight(task as TaskId).fixed()).sum();
         let all = rates.iter().fold(Rational::zero(), |all, (_, rate)| all + rate);
         for (task, rate) in &rates {
             let expected = (rate / &all * whole(total)).to_f64().unwrap();
-            let weight = self.machine.weight(*task as TaskId);
+            let weight = self.machine.weight(*task as TaskId).fixed();
             let near = 1.0 + rates.len() as f64 + expected / f64::from(1 << 27);
             let tree = || (self.node(0), cpus);
             assert!(
@@ -160,7 +161,7 @@ proptest! {
 fn two_groups(spec: &str, cpus: u32, weights: [u64; 2]) -> Lockstep {
     let mut machine = Lockstep::new(spec, cpus);
     for (group, weight) in (1..).zip(weights) {
-        machine.machine.set_group(group, 0, weight * WEIGHT_UNIT, 0);
+        machine.machine.set_group(group, 0, weight * Weight::ONE, 0);
     }
     machine
 }
@@ -172,7 +173,7 @@ fn add_in(machine: &mut Lockstep, group: u32, weight: u64) -> TaskId {
 }
 
 fn weights(machine: &Lockstep, tasks: &[TaskId]) -> Vec<u64> {
-    tasks.iter().map(|&t| machine.machine.weight(t)).collect()
+    tasks.iter().map(|&t| machine.machine.weight(t).fixed()).collect()
 }
 
 /// Users of weights 8 and 4, with three hogs and with one, beside a task of weight 4: by weights, and by what they get.
@@ -182,7 +183,7 @@ fn groups_r1_users_get_their_shares() {
         let mut one = two_groups(&format!("{policy}+groups"), 1, [8, 4]);
         let mut tasks = vec![add_in(&mut one, 1, 1), add_in(&mut one, 1, 1), add_in(&mut one, 1, 2)];
         tasks.extend([add_in(&mut one, 2, 77), one.add(4)]);
-        assert_eq!(weights(&one, &tasks), [2, 2, 4, 4, 4].map(|w| w * WEIGHT_UNIT));
+        assert_eq!(weights(&one, &tasks), [2, 2, 4, 4, 4].map(|w| w * Weight::ONE.fixed()));
         one.run(1600);
         for (&task, expected) in tasks.iter().zip([200_u64, 200, 400, 400, 400]) {
             let got = one.quanta[task as usize];
@@ -222,15 +223,15 @@ fn groups_r3_only_the_group_is_reweighed() {
     let mut two = two_groups("sfq+groups", 2, [8, 8]);
     let a: Vec<TaskId> = (0..4).map(|_| add_in(&mut two, 1, 1)).collect();
     let b: Vec<TaskId> = (0..4).map(|_| add_in(&mut two, 2, 1)).collect();
-    assert_eq!(weights(&two, &b), [2 * WEIGHT_UNIT; 4]);
+    assert_eq!(weights(&two, &b), [2 * Weight::ONE.fixed(); 4]);
     two.leave(a[3], false);
     two.leave(a[2], false);
-    assert_eq!(weights(&two, &a[..2]), [4 * WEIGHT_UNIT; 2]);
-    assert_eq!(weights(&two, &b), [2 * WEIGHT_UNIT; 4]);
+    assert_eq!(weights(&two, &a[..2]), [4 * Weight::ONE.fixed(); 2]);
+    assert_eq!(weights(&two, &b), [2 * Weight::ONE.fixed(); 4]);
     // Now 1 has one thread, and half of two CPUs: it is as before, and that is a CPU.
     two.leave(a[1], false);
-    assert_eq!(weights(&two, &a[..1]), [8 * WEIGHT_UNIT]);
-    assert_eq!(weights(&two, &b), [2 * WEIGHT_UNIT; 4]);
+    assert_eq!(weights(&two, &a[..1]), [8 * Weight::ONE.fixed()]);
+    assert_eq!(weights(&two, &b), [2 * Weight::ONE.fixed(); 4]);
 }
 
 /// procfair divides within a group; and with group=on a group's tasks divide as threads of one program do.
@@ -239,27 +240,30 @@ fn groups_r4_procfair_r1_together() {
     let mut one = two_groups("sfq+procfair+groups", 1, [8, 4]);
     let a = [add_in(&mut one, 1, 1), one.add_to(1, 1), add_in(&mut one, 1, 1)];
     one.machine.enter_group(a[1], 1, 0);
-    assert_eq!(weights(&one, &a), [2, 2, 4].map(|w| w * WEIGHT_UNIT));
+    assert_eq!(weights(&one, &a), [2, 2, 4].map(|w| w * Weight::ONE.fixed()));
     // Its threads are counted at all times: a wake-up divides as well.
     one.machine.withdraw(a[0], false, 0);
     one.machine.wake(a[0], false, 0);
-    assert_eq!(weights(&one, &a), [2, 2, 4].map(|w| w * WEIGHT_UNIT));
+    assert_eq!(weights(&one, &a), [2, 2, 4].map(|w| w * Weight::ONE.fixed()));
 
     let params = [("procfair", 1, 1)];
-    let mut flat = Machine::new("sfq", &["procfair"], &params, 1, QUANTUM_NS).unwrap();
+    let mut flat = Machine::new(
+        &MachineConfig::new("sfq", 1, QUANTUM_NS).with_modifiers(&["procfair"]).with_params(&params),
+    )
+    .unwrap();
     for (task, group) in [(1, 1), (2, 1), (3, 2), (4, 0), (5, 0)] {
-        flat.add(task, if task == 5 { 4 } else { task }, 12 * WEIGHT_UNIT, 0);
+        flat.add(task, if task == 5 { 4 } else { task }, 12 * Weight::ONE, 0);
         flat.enter_group(task, group, 0);
         flat.wake(task, true, 0);
     }
-    let all: Vec<u64> = (1..=5).map(|task| flat.weight(task) / WEIGHT_UNIT).collect();
+    let all: Vec<u64> = (1..=5).map(|task| flat.weight(task).fixed() / Weight::ONE.fixed()).collect();
     assert_eq!(all, [6, 6, 12, 6, 6]);
 }
 
-/// D1
+/// Deviation D1 of the page.
 #[test]
 fn with_a_cpu_for_each_all_weigh_as_nice_0() {
     let mut two = two_groups("rr+groups", 2, [9, 1]);
     let tasks = [add_in(&mut two, 1, 5), add_in(&mut two, 2, 7)];
-    assert_eq!(weights(&two, &tasks), [1024 * WEIGHT_UNIT; 2]);
+    assert_eq!(weights(&two, &tasks), [1024 * Weight::ONE.fixed(); 2]);
 }

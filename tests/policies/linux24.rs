@@ -36,7 +36,8 @@ fn linux24_r3_r5_sleepers() {
     assert!(length.abs_diff(120 * MS) <= MS, "{length}");
 }
 
-/// 1 yields after 9 ms: then 2 has its 6 ticks, and 1 the 51 ms that it had left; and as it ran last those of the next epoch.
+/// 1 yields after 9 ms: then 2 has its 6 ticks, and 1 the 51 ms that it had left. As it ran last, it also has the first ticks
+/// of the next epoch.
 #[test]
 fn linux24_r6_yields() {
     let mut bench = Bench::new(LINUX24, 1, MS, &hogs(&[NICE_0, NICE_0]), Nobody);

@@ -3,8 +3,8 @@
 use divvy_tests::cases::quanta;
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
-/// Wins of each of these weights in so many quanta are within 4 standard deviations of their means; of 4 weights one in
-/// 4,000 seeds would not be, and the seed is fixed.
+/// The wins of each weight in so many quanta are within 4 standard deviations of their mean. With 4 weights this fails for
+/// one in 4,000 seeds, and the seed is fixed.
 #[test]
 fn lottery_r1_wins_are_binomial() {
     let (weights, n) = ([1, 2, 3, 14], 50_000);
@@ -17,7 +17,7 @@ fn lottery_r1_wins_are_binomial() {
     }
 }
 
-/// One quantum does not tell of the next: of pairs, p squared are of the same client.
+/// Draws do not depend on the one before: a pair has the same client with a probability of p squared.
 #[test]
 fn lottery_r1_draws_are_independent() {
     let ran = Lockstep::with("lottery", 1, &[1, 1]).first_cpu(40_000);

@@ -29,7 +29,7 @@ fn o1_r1_r3_r8_sleepers_preempt() {
     }
 }
 
-/// Six that ask for 20 % each, and would stay interactive, beside a hog: who is expired has its turn after at most a
+/// Six tasks that ask for 20 % each, and would stay interactive, beside a hog: an expired task runs after at most a
 /// second a task.
 #[test]
 fn o1_r5_r6_nobody_starves() {
@@ -43,7 +43,7 @@ fn o1_r5_r6_nobody_starves() {
     assert!(of_1.last().unwrap().to > 50 * SEC);
 }
 
-/// Who yields is expired: it goes on with the rest of its time slice after all others have had theirs.
+/// A task that yields is expired: it goes on with the rest of its time slice after all others have had theirs.
 #[test]
 fn o1_r6_yields() {
     let mut bench = Bench::new(O1, 1, MS, &hogs(&[NICE_0; 3]), Nobody);

@@ -5,7 +5,7 @@ use divvy_tests::cases::{config, quanta, weights};
 use divvy_tests::study::errors;
 use proptest::prelude::*;
 
-/// QFQ+: with aggregates of at most M tasks errors grow by M at most, and everybody still has its part.
+/// QFQ+: with aggregates of at most M tasks errors grow by M at most, and every task still has its part.
 fn qfq_plus(m: i64, weights: &[u64]) -> (f64, f64) {
     errors("qfq", &[("qfq", 0, m)], weights, false)
 }

@@ -35,7 +35,7 @@ proptest! {
 }
 
 /// N + 1 clients, one N times as heavy as each other one, N = 16. WFQ lets the heavy one run ahead, by
-/// (N + 1) phi/Phi_T - 1 quanta where ties go to who waited longest; SFQ lets it fall behind by as much.
+/// (N + 1) phi/Phi_T - 1 quanta where ties go to the one that waited longest; SFQ lets it fall behind by as much.
 #[test]
 fn stride_r2_sfq_r2_the_n_plus_1_example() {
     let range = |policy: &str, weights: &[u64]| {
@@ -68,7 +68,7 @@ fn sfq_r1_r3_no_claim_after_a_sleep() {
     assert_eq!(one.first_cpu(5), [b, a, b, a, b]);
 }
 
-/// S = max(F, v): who is ahead when it blocks is so when it is back. A has used a quarter of a quantum, B a
+/// S = max(F, v): a task that is ahead when it blocks is so when it is back. A has used a quarter of a quantum, B a
 /// whole one; A uses quarters from then on, and has four before B's tag of 1 is the least that waits longest.
 #[test]
 fn sfq_r1_r2_keeps_what_it_is_ahead() {

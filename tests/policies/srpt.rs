@@ -45,7 +45,7 @@ fn least_sum(jobs: &[Job], left: &mut Vec<u64>, now: u64) -> u64 {
         least = least.min(least_sum(jobs, left, now + 1));
         left[i] += 1;
     }
-    // Who is here waits, or is served, for this millisecond.
+    // Each job that has come waits, or is served, for this millisecond.
     least + here.len() as u64
 }
 
@@ -67,8 +67,8 @@ fn srpt_r1_is_optimal() {
     assert!(worse > 300, "the search finds nothing that first come, first served does not: {worse}");
 }
 
-/// 1 has 3 ms to do, and then without a pause 4 more, which nobody knew: 2, of 6 ms, comes when 1 has 1 ms left, and waits
-/// for those; when 3 comes with 2 ms at 4, 1 has 3 left.
+/// 1 has 3 ms to do, and then without a pause 4 more, which the policy did not know. 2, of 6 ms, comes when 1 has 1 ms
+/// left, and waits for all of them. When 3 comes with 2 ms at 4, 1 has 3 left.
 #[test]
 fn srpt_r2_goes_on() {
     let toml = "cpus = 1\n[[task]]\nname = \"1\"\nprogram = [ { run = \"3ms\" }, { run = \"4ms\" } ]\n\

@@ -48,7 +48,7 @@ fn srr_r1_worked_example() {
     assert_eq!(one(26)[13..], one(13));
 }
 
-/// Of 1, 2 and 3, 2 has just been served: the next term is 3 for bit 0 of all, whoever came and went meanwhile.
+/// 2, of 1 to 3, has just been served: the next term is 3 for bit 0 of all, whichever tasks came and went meanwhile.
 #[test]
 fn srr_r2_r3_the_heaviest_comes_and_goes() {
     let mut plain = Lockstep::with("srr", 1, &[1, 2, 3]);

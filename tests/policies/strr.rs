@@ -9,7 +9,7 @@ use proptest::prelude::*;
 fn strr(weights: &[u64], n: usize) -> Vec<u32> {
     let capacity = weights.iter().sum::<u64>().next_power_of_two().ilog2();
     let class = |w: u64| capacity - w.ilog2();
-    // Of each class that there is: its flows, how many were served and in which interval
+    // For each class that there is: its flows, how many were served and in which interval
     let mut classes: Vec<(u32, Vec<usize>, usize, u64)> = (0..=capacity)
         .map(|k| (k, (0..weights.len()).filter(|&i| class(weights[i]) == k).collect(), 0, 0))
         .filter(|(_, flows, ..): &(u32, Vec<usize>, usize, u64)| !flows.is_empty())

@@ -2,23 +2,23 @@
 
 use divvy_tests::study::{Params, Range, cell};
 
-/// What the paper prints, and what each reproduces of it: papers/gr3.md has which statistic it is.
+/// A range that the paper prints, as it is reproduced here. papers/gr3.md tells which statistic it is.
 struct Row {
     policy: &'static str,
     params: Params,
-    /// Number of clients, of the cell that the extremes are in
+    /// Number of clients in the cell that has the extremes
     n: usize,
     sets: u32,
     /// Means of the least and of the greatest error
     mean: Range,
-    /// Of these, as a part
+    /// Relative tolerance of the means
     tolerance: f64,
 }
 
 const ONE: i64 = 1 << 16;
 const TOTAL: u64 = 262_144;
 
-/// Ranges from 2,500 sets, in a prototype that shares no code with this; so few sets as here come within the tolerance.
+/// Ranges from 2,500 sets, in a prototype that shares no code with this. The few sets used here come within the tolerance.
 const ROWS: [Row; 11] = [
     // The paper has -12067 .. 23593.
     Row {
@@ -95,7 +95,7 @@ fn explore() {
     }
 }
 
-/// With the quantum worth a weight of 1, where that is a parameter
+/// The parameter that makes a quantum worth a weight of 1, where there is one
 fn unit(policy: &str) -> Params {
     match policy {
         "wrr" => &[("wrr", 0, ONE)],

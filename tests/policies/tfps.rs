@@ -1,6 +1,6 @@
 //! tfps: papers/tfps.md. A test that it shares with procfair is in `procfair/mod.rs`.
 
-use divvy_policy::{TaskId, WEIGHT_UNIT};
+use divvy_policy::{TaskId, Weight};
 use divvy_tests::cases::config;
 use divvy_tests::lockstep::Lockstep;
 use divvy_tests::threads::{Told, event, program};
@@ -29,8 +29,8 @@ fn tfps_r1_r2_figure_10() {
     for policy in ["sfq", "stride", "sfs", "gr3"] {
         let mut four = Lockstep::new(&format!("{policy}+tfps"), 4);
         let programs: Vec<Vec<TaskId>> = [1, 4, 16].map(|n| program(&mut four, n)).into();
-        let weight = |threads: &Vec<TaskId>| threads.iter().map(|&t| four.machine.weight(t)).sum::<u64>();
-        assert_eq!(programs.iter().map(weight).collect::<Vec<_>>(), [12, 48, 48].map(|w| w * WEIGHT_UNIT));
+        let weight = |threads: &Vec<TaskId>| threads.iter().map(|&t| four.machine.weight(t)).sum::<Weight>();
+        assert_eq!(programs.iter().map(weight).collect::<Vec<_>>(), [12, 48, 48].map(|w| w * Weight::ONE));
         four.run(9 * 500);
         let got = |threads: &Vec<TaskId>| threads.iter().map(|&t| four.quanta[t as usize]).sum::<u64>();
         let got: Vec<u64> = programs.iter().map(got).collect();

@@ -1,4 +1,5 @@
-//! What policies keep of each task, as traces show it: it is what the papers' formulas say, and to look changes nothing.
+//! The values that policies keep for each task, as traces show them: they are those of the papers' formulas, and looking
+//! at them changes nothing.
 
 use divvy_policy::spec;
 use divvy_results::report::{Report, Run};
@@ -54,7 +55,7 @@ const THREE_TO_ONE: &str = r#"
 "#;
 
 /// Start tags of weights 3 and 1, which are quanta over weight: 1, 2, 3.. and 3, 6.., in the order A B A A B A A A B of
-/// the schedule, equal tags to who waited longer.
+/// the schedule. With equal tags the task that waited longer goes first.
 #[test]
 fn start_tags_of_the_example_are_counters() {
     let run = run(THREE_TO_ONE, "sfq");
@@ -69,7 +70,7 @@ fn start_tags_of_the_example_are_counters() {
     assert_eq!(counters[0].points, changes(&run, "start tag", 0));
 }
 
-/// Service over weight, whoever keeps it and whatever it is called: of tasks that are always runnable, from the slices.
+/// Service over weight, in each policy that keeps it, under its name: for tasks that are always runnable, from the slices.
 #[test]
 fn virtual_times_are_service_over_weight() {
     for (spec, value) in
@@ -153,7 +154,7 @@ fn surpluses_are_not_negative() {
     assert!(surpluses().all(|&(_, surplus)| surplus >= 0) && surpluses().any(|&(_, surplus)| surplus > 0));
 }
 
-/// Every policy that shows something decides the same when nobody looks.
+/// Every policy that shows values decides the same when nothing reads them.
 #[test]
 fn to_look_changes_nothing() {
     let selections = divvy_policy::all().iter().filter(|p| p.kind == divvy_policy::Kind::Selection);

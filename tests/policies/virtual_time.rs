@@ -1,4 +1,4 @@
-//! What the policies with virtual times have in common: wfq, wf2q, wf2qplus, qfq and bvt.
+//! The policies with virtual times have this in common: wfq, wf2q, wf2qplus, qfq and bvt.
 
 use divvy_tests::cases::{config, weights};
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
@@ -49,7 +49,7 @@ fn wfq_r3_wf2q_r3_who_left_is_served_on() {
     }
 }
 
-/// Where nobody is runnable the fluid system is empty: who comes first after that begins with equal tags.
+/// While no task is runnable the fluid system is empty: the tasks that come first after that begin with equal tags.
 #[test]
 fn wfq_r3_wf2q_r3_an_idle_time_is_a_new_beginning() {
     for policy in ["wfq", "wf2q"] {
@@ -81,7 +81,7 @@ fn wfq_r2_wf2q_r2_wf2qplus_r2_qfq_r6_bvt_r2_no_claim_after_a_sleep() {
     }
 }
 
-/// Who is ahead when it leaves is so when it is back: leaving and coming back at once gains nothing.
+/// A task that is ahead when it leaves is so when it is back: leaving and coming back at once gains nothing.
 #[test]
 fn wfq_r2_wf2q_r2_wf2qplus_r2_qfq_r6_bvt_r2_nothing_is_gained_by_leaving() {
     for policy in ALL {

@@ -4,7 +4,7 @@ use divvy_tests::cases::{config, weights};
 use divvy_tests::lockstep::Lockstep;
 use proptest::prelude::*;
 
-/// Whether each choice has k/phi <= t/Phi, and of those that have the least (k + 1)/phi; equal ones in any order
+/// Each choice has k/phi <= t/Phi, and the least (k + 1)/phi among those that have; equal ones come in any order.
 fn is_wf2q(weights: &[u64], ran: &[u32]) -> Result<(), TestCaseError> {
     let total: u64 = weights.iter().sum();
     let mut k = vec![0; weights.len()];

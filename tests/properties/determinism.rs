@@ -121,7 +121,7 @@ fn another_task_leaves_the_demands_of_the_first_alone() {
     }
 }
 
-/// Looking on changes nothing.
+/// Observing a run changes nothing.
 #[test]
 fn an_observed_run_is_the_same_run() {
     let spec = parse("sfq+procfair", divvy_policy::all()).expect("a spec");

@@ -45,7 +45,7 @@ impl Fluid<'_> {
                 Some(_) => rows.iter().filter(|&&r| self.owners[r].process == *name).count() as u64,
                 None => 1,
             };
-            let nominal = self.owners[row].weight.fixed();
+            let nominal = self.owners[row].weight.weight().fixed();
             let weight = match self.division {
                 Division::None => nominal,
                 Division::Evenly => nominal / threads,
@@ -56,7 +56,7 @@ impl Fluid<'_> {
         }
     }
 
-    /// Of the backlogged rows, in their order
+    /// The rates of the backlogged rows, in their order
     fn rates(&self) -> Vec<Rational> {
         let Some(groups) = self.groups else {
             let weights: Vec<Rational> = self.backlog.values().map(|b| b.weight.clone()).collect();
@@ -72,7 +72,7 @@ impl Fluid<'_> {
         let own = own.map(|(&row, backlog)| Node::Task(row, backlog.weight.clone()));
         let inner = groups.iter().enumerate().filter(|(_, group)| group.parent == of);
         own.chain(inner.map(|(index, group)| {
-            Node::Group(whole(group.weight.fixed()), self.members(groups, Some(index)))
+            Node::Group(whole(group.weight.weight().fixed()), self.members(groups, Some(index)))
         }))
         .collect()
     }
@@ -117,7 +117,7 @@ fn division(spec: &str) -> Division {
     }
 }
 
-/// What a row was entitled to, and its least and greatest error, in ns.
+/// The service that a row was entitled to, and its least and greatest error, in ns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Exact {
     entitled: f64,

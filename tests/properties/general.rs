@@ -1,5 +1,5 @@
-//! What every policy must do on every workload, with any modifiers: nothing is lost, no CPU idles beside a
-//! waiting task, nobody runs twice at once, the numbers of the report are those of the slices.
+//! Every policy does this on every workload, with any modifiers: nothing is lost, no CPU idles beside a waiting task, no
+//! task runs twice at once, the numbers of the report are those of the slices.
 
 use divvy_results::report::{Quantiles, TaskResult};
 use divvy_sim::oracle::queueing::paths;
@@ -48,8 +48,8 @@ fn no_cpu_idles_beside_a_waiting_task() {
     });
 }
 
-/// Of a task whose jobs are its runnable intervals: response is from end to end of them, wait is what of it is not
-/// service, and the wake-up delay lasts until the first slice.
+/// The jobs of this task are its runnable intervals: a response time is the length of one, the waiting time is the part of
+/// it that is not service, and the wake-up latency lasts until the first slice.
 fn check_delays(record: &Record, row: usize, task: &TaskResult, runnable: &[Runnable]) {
     let of_row = || runnable.iter().filter(|r| r.row == row);
     assert_eq!(task.jobs, of_row().count() as u64, "jobs of {}", task.name);

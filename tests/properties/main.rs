@@ -1,4 +1,4 @@
-//! What every policy must do, with any modifiers.
+//! The rules that every policy must keep, with any modifiers.
 //!
 //! `PROPTEST_CASES` multiplies the work of a longer search.
 

@@ -1,4 +1,4 @@
-//! What the slices of a run must be like, found without looking at the engine.
+//! The rules that the slices of a run must keep, without a look at the engine.
 
 use std::collections::BTreeMap;
 
@@ -257,7 +257,7 @@ fn bursts(task: &Task, row: usize, record: &Record) -> Vec<Runnable> {
     found
 }
 
-/// What a task does at a moment, for a judge that follows all of them through time.
+/// The step that a task takes at a moment, for a judge that follows all of them through time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deed {
     pub at_ns: u64,

@@ -1,7 +1,8 @@
 //! Service error within each policy's stated bound: weights that stay as they are, tasks that always run, unit
 //! quanta.
 
-use divvy_workload::{Arrivals, Step, Task, Weight, Workload};
+use divvy_policy::Weight;
+use divvy_workload::{Arrivals, Step, Task, WeightSetting, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -62,7 +63,7 @@ fn bound(policy: &str, case: &Case, task: usize) -> Option<(f64, f64)> {
 fn static_workload(weights: &[u64], cpus: u32, quanta: u64) -> Workload {
     let task = |(i, &weight): (usize, &u64)| Task {
         name: format!("T{i}"),
-        weight: Weight::Units(weight * 1024),
+        weight: WeightSetting::Units(weight * Weight::ONE),
         process: None,
         group: None,
         count: 1,

@@ -1,4 +1,4 @@
-//! What the repository's files say of each other: pages of papers/, mutants.txt, docs/tutorial.md and examples/.
+//! The repository's files agree with each other: pages of papers/, mutants.txt, docs/tutorial.md and examples/.
 
 mod examples;
 mod mutants;

@@ -94,7 +94,7 @@ fn citations(code: &str, pages: &BTreeMap<String, Page>) -> BTreeSet<(String, Ta
     cited
 }
 
-/// Names of the test functions of a Rust file
+/// Names of the test functions in a Rust file
 fn tests(code: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut is_test = false;
@@ -111,7 +111,7 @@ fn tests(code: &str) -> Vec<&str> {
     names
 }
 
-/// What a test's name says that it shows: `sfs_r1_gr3_r8_is_so`
+/// The rules that a test shows by its name: `sfs_r1_gr3_r8_is_so`
 fn shown(name: &str, pages: &BTreeMap<String, Page>) -> BTreeSet<(String, Tag)> {
     let mut shown = BTreeSet::new();
     let mut current = None;

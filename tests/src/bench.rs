@@ -1,13 +1,13 @@
 //! A small event loop around a `Machine`: just enough to run programs of bursts and sleeps, watched.
 
-use divvy_policy::{Event, Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Event, Machine, MachineConfig, TaskId, Weight};
 
 /// A millisecond, in ns.
 pub const MS: u64 = 1_000_000;
 /// A second, in ns.
 pub const SEC: u64 = 1_000 * MS;
 
-/// What a task does after it arrives: run, sleep, run, ... for so many ns each, then exit.
+/// The program of a task after it arrives: run, sleep, run, ... for so many ns each, then exit.
 #[derive(Clone)]
 pub struct Program {
     /// Time of arrival, in ns.
@@ -72,7 +72,7 @@ pub struct Segment {
     pub to: u64,
 }
 
-/// Told what the machine is told, in the same order.
+/// A watcher sees the events that the machine is told, in the same order.
 pub trait Watch {
     /// A task becomes runnable; `new` if it does so for the first time.
     fn join(&mut self, _id: TaskId, _new: bool, _now: u64) {}
@@ -107,7 +107,7 @@ struct Turn {
 pub struct Bench<W> {
     /// The machine under test.
     pub machine: Machine,
-    /// By id; 0 is nobody.
+    /// By id; 0 is no task.
     pub tasks: Vec<Task>,
     /// Which CPU ran which task, in order of time.
     pub segments: Vec<Segment>,
@@ -127,7 +127,7 @@ pub struct Bench<W> {
 /// `spec`: a policy and its parameters by index, raw.
 pub fn machine(spec: (&str, &[i64]), cpus: usize, quantum: u64) -> Machine {
     let params: Vec<_> = spec.1.iter().enumerate().map(|(i, v)| (spec.0, i, *v)).collect();
-    Machine::new(spec.0, &[], &params, cpus as u32, quantum).unwrap()
+    Machine::new(&MachineConfig::new(spec.0, cpus as u32, quantum).with_params(&params)).unwrap()
 }
 
 impl<W: Watch> Bench<W> {
@@ -159,7 +159,7 @@ impl<W: Watch> Bench<W> {
             joins: 0,
         };
         for id in 1..bench.tasks.len() {
-            let weight = bench.tasks[id].weight * WEIGHT_UNIT;
+            let weight = bench.tasks[id].weight * Weight::ONE;
             bench.machine.add(id as TaskId, id as TaskId, weight, 0);
         }
         bench
@@ -279,9 +279,9 @@ impl<W: Watch> Bench<W> {
     pub fn set_weight(&mut self, id: TaskId, weight: u64) {
         let running = self.turns.iter().position(|t| t.as_ref().is_some_and(|t| t.task == id));
         running.into_iter().for_each(|cpu| self.settle(cpu));
-        self.watch.reweigh(id, weight * WEIGHT_UNIT, self.now);
+        self.watch.reweigh(id, weight * Weight::ONE.fixed(), self.now);
         self.tasks[id as usize].weight = weight;
-        self.machine.set_weight(id, weight * WEIGHT_UNIT, self.now);
+        self.machine.set_weight(id, weight * Weight::ONE, self.now);
     }
 
     /// The task on this CPU, if there is one, yields.

@@ -1,22 +1,22 @@
 //! Random cases, the same ones each time.
 
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 
 use crate::lockstep::QUANTUM_NS;
 
-/// What a CPU runs in `n` quanta, with parameters of the policy
+/// The tasks that a CPU runs in `n` quanta, with parameters of the policy
 pub fn quanta(policy: &str, params: &[(&str, usize, i64)], weights: &[u64], n: u64) -> Vec<TaskId> {
-    let mut machine = Machine::new(policy, &[], params, 1, QUANTUM_NS).unwrap();
+    let mut machine = Machine::new(&MachineConfig::new(policy, 1, QUANTUM_NS).with_params(params)).unwrap();
     for (id, weight) in (1..).zip(weights) {
-        machine.add(id, id, weight * WEIGHT_UNIT, 0);
+        machine.add(id, id, weight * Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
     run(&mut machine, n)
 }
 
-/// Of a machine that has not run yet
+/// The tasks that a machine which has not run yet runs in `n` quanta on its one CPU
 pub fn run(machine: &mut Machine, n: u64) -> Vec<TaskId> {
     let (mut on, mut since) = (0, 0);
     let mut ran = Vec::new();

@@ -1,11 +1,12 @@
-//! The harness of divvy's tests: what more than one test needs, and no test.
+//! The harness of divvy's tests: everything that several of them need. It has no tests of its own.
 //!
 //! - [`lockstep`] drives a machine quantum by quantum, all CPUs at the same instants; [`bench`] runs programs of bursts
 //!   and sleeps on a machine, and a watcher sees each event and each choice.
 //! - [`record`] runs a workload in the engine and keeps every slice; [`example`] finds tasks of such a run by name.
 //! - [`specs`] lists the policies that there are, [`workloads`] makes random workloads, [`random`] random programs,
 //!   [`cases`] random weights and the settings of proptest.
-//! - [`study`] is the GR3 paper's study of service errors.
+//! - [`tags`], [`threads`], [`nice`] and [`study`] are references and settings for families of policies: those that sort by
+//!   service over weight, the modifiers that count threads, Linux's earlier schedulers, the GR3 paper's baselines.
 //!
 //! The targets beside it are named in `Cargo.toml`. A test of a policy stands in `policies/NAME.rs`.
 

@@ -1,7 +1,7 @@
 //! Drives a machine in lockstep: at the end of each quantum all CPUs decide, CPU 0 first, so that one CPU
 //! decides while the next still has the task that it ran.
 
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 
 /// Close to 1 ms, and divisible by 1 to 12: tags of such weights are exact.
 pub const QUANTUM_NS: u64 = 36 * 27_720;
@@ -19,7 +19,7 @@ pub struct Lockstep {
     on: Vec<Option<Turn>>,
     /// Full quanta that each task received, by id.
     pub quanta: Vec<u64>,
-    /// Of each task, by id: whether it is runnable; `None` once it is gone.
+    /// Whether each task is runnable, by id; `None` once it is gone.
     state: Vec<Option<bool>>,
     now_ns: u64,
 }
@@ -34,13 +34,22 @@ impl Lockstep {
             policy => (policy, &[][..]),
         };
         let modifiers: Vec<&str> = names.collect();
-        Lockstep::of(Machine::new(policy, &modifiers, literal, cpus, QUANTUM_NS).unwrap(), cpus)
+        Lockstep::of(
+            Machine::new(
+                &MachineConfig::new(policy, cpus, QUANTUM_NS).with_modifiers(&modifiers).with_params(literal),
+            )
+            .unwrap(),
+            cpus,
+        )
     }
 
     /// A policy with these values of its parameters, in their order
     pub fn with_params(policy: &str, values: &[i64], cpus: u32) -> Lockstep {
         let params: Vec<_> = values.iter().enumerate().map(|(i, &value)| (policy, i, value)).collect();
-        Lockstep::of(Machine::new(policy, &[], &params, cpus, QUANTUM_NS).unwrap(), cpus)
+        Lockstep::of(
+            Machine::new(&MachineConfig::new(policy, cpus, QUANTUM_NS).with_params(&params)).unwrap(),
+            cpus,
+        )
     }
 
     /// A machine to which no task has been added.
@@ -68,7 +77,7 @@ impl Lockstep {
         let id = TaskId::try_from(self.quanta.len()).unwrap();
         self.quanta.push(0);
         self.state.push(Some(true));
-        self.machine.add(id, process, weight * WEIGHT_UNIT, self.now_ns);
+        self.machine.add(id, process, weight * Weight::ONE, self.now_ns);
         self.machine.wake(id, true, self.now_ns);
         id
     }
@@ -97,14 +106,14 @@ impl Lockstep {
     /// A task that is not runnable ends, and a new one gets its id.
     pub fn replace(&mut self, task: TaskId, weight: u64) {
         self.machine.remove(task, self.now_ns);
-        self.machine.add(task, task, weight * WEIGHT_UNIT, self.now_ns);
+        self.machine.add(task, task, weight * Weight::ONE, self.now_ns);
         self.state[task as usize] = Some(true);
         self.machine.wake(task, true, self.now_ns);
     }
 
     /// A task gets another weight.
     pub fn set_weight(&mut self, task: TaskId, weight: u64) {
-        self.machine.set_weight(task, weight * WEIGHT_UNIT, self.now_ns);
+        self.machine.set_weight(task, weight * Weight::ONE, self.now_ns);
     }
 
     /// All tasks that have not exited
@@ -117,7 +126,7 @@ impl Lockstep {
         self.state[task as usize] == Some(true)
     }
 
-    /// What each CPU runs, 0 for nothing.
+    /// The task on each CPU, 0 for none.
     pub fn running(&self) -> Vec<TaskId> {
         self.on.iter().map(|turn| turn.map_or(0, |t| t.task)).collect()
     }

@@ -1,4 +1,4 @@
-//! Which policies there are.
+//! The policies that there are.
 use divvy_policy::Kind;
 use divvy_policy::spec;
 

@@ -1,14 +1,14 @@
 //! The study of section 5.1 of the GR3 paper, in exact integers: one client has a tenth of all shares, the others
 //! random parts of the rest; all run always, in unit quanta, until each has had its share.
 
-use divvy_policy::{Machine, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, Weight};
 
 use crate::lockstep::QUANTUM_NS;
 
 /// Least and greatest service error of any client, in quanta
 pub type Range = (f64, f64);
 
-/// As `Machine::new` takes them
+/// Parameters: policy, index, value
 pub type Params = &'static [(&'static str, usize, i64)];
 
 /// PCG-like and fixed: the same weights each time
@@ -63,9 +63,9 @@ fn settle(weights: &mut [u64], total: u64) {
 /// One whole period of a policy. Checks that each client has had its weight in the end if it `closes`.
 pub fn errors(policy: &str, params: &[(&str, usize, i64)], weights: &[u64], closes: bool) -> Range {
     let total: u64 = weights.iter().sum();
-    let mut machine = Machine::new(policy, &[], params, 1, QUANTUM_NS).unwrap();
+    let mut machine = Machine::new(&MachineConfig::new(policy, 1, QUANTUM_NS).with_params(params)).unwrap();
     for (id, weight) in (1..).zip(weights) {
-        machine.add(id, id, weight * WEIGHT_UNIT, 0);
+        machine.add(id, id, weight * Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
     let mut quanta = vec![0_i64; weights.len()];

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use crate::lockstep::Lockstep;
 
-/// The clients of one CPU: who has the least (k + ahead)/phi, k quanta received, runs; among equals who waited
-/// longest. SFQ has ahead = 0, its start tag; WFQ and stride have 1, the finish tag.
+/// The choices of one CPU. The client with the least (k + ahead)/phi runs, after k quanta received; among equals the one
+/// that waited longest. SFQ has ahead = 0, its start tag; WFQ and stride have 1, the finish tag.
 pub fn least_tag_first(weights: &[u64], ahead: u64, n: usize) -> Vec<u32> {
     let mut k = vec![0u64; weights.len()];
     let mut line: Vec<usize> = (0..weights.len()).collect();

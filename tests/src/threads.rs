@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use divvy_policy::{Machine, TaskId, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 use proptest::prelude::*;
 
 use crate::lockstep::{Lockstep, QUANTUM_NS};
 
-/// What happens to threads. A number selects one of those that there are.
+/// An event of a thread. A number selects one of the threads that there are.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A thread of a process, with its weight; of process 0, in one of its own.
+    /// A thread of this process starts, with this weight. Process 0 stands for one of its own.
     Starts(u32, u64),
     /// A thread becomes runnable.
     Wakes(usize),
@@ -44,7 +44,7 @@ struct Thread {
     is_runnable: bool,
 }
 
-/// What is told to a machine, and kept beside it.
+/// A machine, and an account of the threads that it was told of.
 pub struct Told {
     machine: Machine,
     threads: BTreeMap<TaskId, Thread>,
@@ -58,7 +58,10 @@ impl Told {
     /// A machine with this modifier, the parameter `all` of it, and no threads.
     pub fn new(modifier: &str, all: bool, cpus: u32) -> Told {
         let params = [(modifier, 0, i64::from(all))];
-        let machine = Machine::new("rr", &[modifier], &params, cpus, QUANTUM_NS).unwrap();
+        let machine = Machine::new(
+            &MachineConfig::new("rr", cpus, QUANTUM_NS).with_modifiers(&[modifier]).with_params(&params),
+        )
+        .unwrap();
         Told { machine, threads: BTreeMap::new(), last: 0 }
     }
 
@@ -70,8 +73,8 @@ impl Told {
             Event::Starts(process, units) => {
                 self.last += 1;
                 let process = if process == 0 { self.last } else { PROCESSES + process };
-                let weight = units * WEIGHT_UNIT;
-                self.machine.add(self.last, process, weight, 0);
+                let weight = units * Weight::ONE.fixed();
+                self.machine.add(self.last, process, Weight::from_fixed(weight), 0);
                 self.threads.insert(self.last, Thread { process, weight, is_runnable: false });
             }
             _ if ids.is_empty() => {}
@@ -83,8 +86,8 @@ impl Told {
                 self.threads.remove(&chosen(n));
             }
             Event::Weighs(n, units) => {
-                self.machine.set_weight(chosen(n), units * WEIGHT_UNIT, 0);
-                self.threads.get_mut(&chosen(n)).unwrap().weight = units * WEIGHT_UNIT;
+                self.machine.set_weight(chosen(n), units * Weight::ONE, 0);
+                self.threads.get_mut(&chosen(n)).unwrap().weight = units * Weight::ONE.fixed();
             }
             Event::Moves(n, process) => {
                 let (task, process) = (chosen(n), PROCESSES + process);
@@ -106,13 +109,13 @@ impl Told {
         }
     }
 
-    /// Of each runnable thread: its weight in the machine, and by a formula of (own weight, threads of its process).
+    /// Each runnable thread has the weight that a formula gives: of its own weight and the number of threads of its process.
     pub fn compare(&self, all: bool, formula: impl Fn(u128, u128) -> u128) {
         for (&id, thread) in self.threads.iter().filter(|(_, thread)| thread.is_runnable) {
             let counts = |other: &&Thread| other.process == thread.process && (all || other.is_runnable);
             let alpha = self.threads.values().filter(counts).count() as u128;
             let expected = formula(thread.weight.into(), alpha).max(1);
-            assert_eq!(u128::from(self.machine.weight(id)), expected, "{thread:?} of {alpha}");
+            assert_eq!(u128::from(self.machine.weight(id).fixed()), expected, "{thread:?} of {alpha}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Random workloads that end by themselves. They are made of pieces that cannot deadlock: a piece is a task or
 //! a few that need each other.
 
-use divvy_workload::{Arrivals, Barrier, Dist, Group, Step, Task, Weight, Workload};
+use divvy_policy::Weight;
+use divvy_workload::{Arrivals, Barrier, Dist, Group, Step, Task, WeightSetting, Workload};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -11,10 +12,10 @@ pub const US: u64 = 1_000;
 /// A millisecond, in ns.
 pub const MS: u64 = 1_000_000;
 
-/// What all tasks have.
+/// The settings that all tasks have.
 #[derive(Clone, Debug)]
 struct Common {
-    weight: Weight,
+    weight: WeightSetting,
     process: Option<u8>,
     group: Option<usize>,
     count: u32,
@@ -45,7 +46,7 @@ enum Piece {
     Users(Common, Dist, u64, Vec<Step>),
 }
 
-/// What kinds of tasks a workload has.
+/// The kinds of tasks that a workload has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinds {
     /// All of them, with costs, ticks and random times.
@@ -106,7 +107,7 @@ const GROUPS: usize = 5;
 fn groups() -> Vec<Group> {
     let group = |(name, parent, units): (&str, Option<usize>, u64)| Group {
         name: name.into(),
-        weight: Weight::Units(units * 1024),
+        weight: WeightSetting::Units(units * Weight::ONE),
         parent,
     };
     let all: [_; GROUPS] =
@@ -161,12 +162,15 @@ fn common(kinds: Kinds) -> BoxedStrategy<Common> {
 }
 
 /// Nice values, and weights from 1/1024 to 100,000 of which small ones are as likely as great ones.
-pub fn weight() -> impl Strategy<Value = Weight> {
-    let units = (0..27_u32, 0.0..1.0_f64)
-        .prop_map(|(bits, x)| Weight::Units((((1_u64 << bits) as f64 * (1.0 + x)) as u64).min(102_400_000)));
-    let whole = (1..=100_000_u64).prop_map(|w| Weight::Units(w * 1024));
-    let small = (1..=12_u64).prop_map(|w| Weight::Units(w * 1024));
-    let nice = (-20..=19_i8).prop_map(Weight::Nice);
+pub fn weight() -> impl Strategy<Value = WeightSetting> {
+    let units = (0..27_u32, 0.0..1.0_f64).prop_map(|(bits, x)| {
+        WeightSetting::Units(Weight::from_fixed(
+            (((1_u64 << bits) as f64 * (1.0 + x)) as u64).min(102_400_000),
+        ))
+    });
+    let whole = (1..=100_000_u64).prop_map(|w| WeightSetting::Units(w * Weight::ONE));
+    let small = (1..=12_u64).prop_map(|w| WeightSetting::Units(w * Weight::ONE));
+    let nice = (-20..=19_i8).prop_map(WeightSetting::Nice);
     prop_oneof![units, whole, small, nice]
 }
 

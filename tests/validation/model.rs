@@ -76,7 +76,7 @@ pub fn assert_mean(what: &str, got: &Quantiles, exact_ms: f64, wrong_ms: f64) {
     assert!((mean - wrong_ms).abs() > FAR * half, "{told}: cannot be told from {wrong_ms:.3} ms");
 }
 
-/// Those that do not know how long jobs will run.
+/// The selections that do not know how long jobs will run.
 pub fn selections() -> impl Iterator<Item = &'static str> {
     divvy_policy::all().iter().filter(|p| p.kind == Kind::Selection && !p.is_clairvoyant).map(|p| p.name)
 }
@@ -85,5 +85,5 @@ pub const EXP: &str = "{ exp = \"10ms\" }";
 pub const H2: &str = "{ hyper = { mean = \"10ms\", scv = 4 } }";
 pub const CONSTANT: &str = "\"10ms\"";
 pub const ERLANG: &str = "{ erlang = { k = 4, mean = \"10ms\" } }";
-/// A fiftieth of the mean size: quanta that are as good as none.
+/// A fiftieth of the mean size: nearly the limit of quanta of 0.
 pub const TINY: &str = "200us";

@@ -51,7 +51,7 @@ fn mg1_least_attained_service() {
     check(4, "pbs:alpha=inf", H2, TINY, 150e3, |lambda| las_response(lambda, &size));
 }
 
-/// The quantum is of no consequence.
+/// The quantum changes nothing.
 #[test]
 fn srpt_r1_r2_schrage_miller() {
     for (toml, size) in [(EXP, Size::exponential(MEAN_MS)), (H2, Size::hyper2(MEAN_MS, 4.0))] {

@@ -1,5 +1,5 @@
-//! Writes a schedule as Chrome's trace events (JSON), which many viewers open. They know no CPUs: each is a row of one
-//! process. Times are in microseconds, with three decimals exact.
+//! Writes a schedule as Chrome's trace events (JSON), which many viewers open. The format has no CPUs, so each CPU is a row
+//! of one process. Times are in microseconds, exact to three decimals.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// The process whose threads are the CPUs.
 const CPUS: u32 = 1;
-/// That of the counters.
+/// The process of the counters.
 const COUNTERS: u32 = 2;
 
 #[derive(Serialize)]
@@ -40,7 +40,10 @@ struct Slice<'a> {
     args: Thread,
 }
 
-/// Writes it.
+/// Writes a schedule: a slice for each run, a counter track for each counter.
+///
+/// # Errors
+/// Those of `out`.
 pub fn write(schedule: &Schedule, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
     let row = |name, tid, value: &str| {
@@ -71,7 +74,7 @@ pub fn write(schedule: &Schedule, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\n]}\n")
 }
 
-/// As text: a float would not be exact.
+/// Microseconds as text, because a float would not be exact.
 fn micros(ns: u64) -> String {
     format!("{}.{:03}", ns / 1000, ns % 1000)
 }

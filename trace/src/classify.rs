@@ -59,11 +59,11 @@ impl WakeCounts {
 const FEWEST: usize = 8;
 /// The kernel lets a timer of an ordinary thread be late by this much (`timer_slack_ns`).
 const SLACK_NS: u64 = 50_000;
-/// Of these sleeps, so many in a hundred must fit.
+/// Percentage of these sleeps that must fit.
 const MOST_FIT: usize = 80;
 
 /// The class of each of a thread's sleeps that ended, by the index of its interval. `known` tells whether the recording says which
-/// wakes came from interrupts; where it does not, a regular sleep counts as a timer whoever seemed to end it.
+/// wakes came from interrupts; if it does not, a regular sleep counts as a timer, whichever thread seemed to end it.
 pub(crate) fn classes(thread: &Thread, known: bool) -> Vec<(usize, Class)> {
     let mut classes = Vec::new();
     let mut suspects = Vec::new();
@@ -94,7 +94,7 @@ pub(crate) fn classes(thread: &Thread, known: bool) -> Vec<(usize, Class)> {
     classes
 }
 
-/// Whether sleeps look like a timer's, of which kind, and which of them fit.
+/// Whether sleeps look like a timer's; the kind of timer, and which of the sleeps fit.
 fn timer_fit(sleeps: &[&Interval]) -> Option<(Class, Vec<bool>)> {
     if sleeps.len() < FEWEST {
         return None;

@@ -1,7 +1,8 @@
 //! From events to intervals.
 //!
-//! Per CPU: who runs there, since when. Per thread: its phase, since when. A trace may lack switches; the rules for that are: never
-//! give a stretch whose start is unknown to the thread whole, never drop it whole, mark what was inferred, count everything.
+//! For each CPU it keeps the thread that runs there, and since when; for each thread its phase, and since when. A trace may lack
+//! switches. An interval whose start is unknown is then neither counted whole for the thread nor dropped whole; inferred times are
+//! marked, and everything is counted.
 //! Memory is bounded by threads and CPUs.
 
 #[cfg(test)]
@@ -39,7 +40,7 @@ pub(crate) struct Engine<K> {
     cpus: Vec<Cpu>,
     /// Threads alive by number. Looked up, never iterated.
     by_tid: HashMap<i32, usize>,
-    /// What is known of threads that no event has named yet.
+    /// Facts about threads that no event has named yet.
     identities: BTreeMap<i32, (i32, Comm)>,
     /// The trace's clock at the first event.
     origin_ns: Option<u64>,
@@ -107,7 +108,7 @@ impl<K: Keep> Engine<K> {
         }
     }
 
-    /// The recording is over.
+    /// Ends with the recording.
     pub fn finish(&mut self) -> Result<(), TraceError> {
         let end = self.now_ns;
         for thread in 0..self.threads.len() {
@@ -165,7 +166,7 @@ impl<K: Keep> Engine<K> {
         }
     }
 
-    /// What a record from before the first scheduler event still tells.
+    /// Uses a record from before the first scheduler event: it can name threads, but not place them.
     fn learn_early(&mut self, event: &Event) {
         match event.kind {
             Kind::Fork { child, process, .. } => self.identify(child, process),
@@ -263,7 +264,7 @@ impl<K: Keep> Engine<K> {
         Ok(())
     }
 
-    /// When a thread came on a CPU that it now leaves, and nobody saw it come. It cannot be before the CPU's last switch or the
+    /// When a thread came on a CPU that it now leaves, if no event shows it. It cannot be before the CPU's last switch or the
     /// thread's own last change, nor after its first event there; in between, the kernel's account of its CPU time decides.
     fn infer_start(&self, t: u64, cpu: usize, thread: usize) -> u64 {
         let (cpu, life) = (&self.cpus[cpu], &self.threads[thread]);
@@ -314,7 +315,7 @@ impl<K: Keep> Engine<K> {
         Ok(())
     }
 
-    /// Ends the thread's present interval at `t` and hands it over; `cut` if it may go on. The caller sets the next phase.
+    /// Ends the thread's present interval at `t` and hands it over; `cut` if it may continue. The caller sets the next phase.
     fn close(&mut self, thread: usize, t: u64, wake: Wake, cut: bool) -> Result<(), TraceError> {
         let life = &mut self.threads[thread];
         let (start, end) = (life.since_ns, life.since_ns.max(t));
@@ -343,7 +344,7 @@ impl<K: Keep> Engine<K> {
         self.keep.keep(thread, Interval { start_ns: start, end_ns: end, activity, censored, inferred })
     }
 
-    /// The kernel's account. It also shows who runs where nothing else has yet.
+    /// The kernel's account of run time. It also shows which thread runs, if no event has shown it yet.
     fn runtime(&mut self, t: u64, cpu: usize, task: &TaskRef, ns: u64) -> Result<(), TraceError> {
         let Some(thread) = self.alive(task)? else {
             return Ok(());
@@ -365,7 +366,7 @@ impl<K: Keep> Engine<K> {
         Ok(())
     }
 
-    /// Events of this CPU are gone: what was thought to go on there is no longer known.
+    /// Events of this CPU were lost: it is no longer known which thread runs there.
     fn lost(&mut self, cpu: usize, events: u64) -> Result<(), TraceError> {
         self.quality.lost_records += 1;
         self.quality.lost_events = self.quality.lost_events.saturating_add(events);

@@ -1,4 +1,4 @@
-//! What can go wrong while a trace is read, and where.
+//! Errors of reading a trace, with their place in the file.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub enum ErrorKind {
     Io,
     /// The file holds no bytes, or no scheduler events.
     Empty,
-    /// The content is no trace of any known kind.
+    /// The content is not a trace of any known kind.
     Foreign,
     /// A known kind of file, or a variant of it, that is not read here.
     Unsupported,
@@ -50,9 +50,9 @@ pub struct TraceError {
     pub file: String,
     /// Where in the file, when that is known.
     pub place: Option<Place>,
-    /// What was found.
+    /// The problem, in words.
     pub message: String,
-    /// What to do next; may be empty.
+    /// Advice on the next step; may be empty.
     pub advice: String,
 }
 

@@ -1,7 +1,7 @@
 //! The one event model that every importer speaks.
 //!
 //! Importers hand events over one at a time, in the order of time as far as the file knows it, and keep none:
-//! what a trace costs in memory is decided by the engine behind them.
+//! the engine behind them decides how much memory a trace needs.
 
 use divvy_results::schedule::State;
 use std::fmt;
@@ -65,7 +65,7 @@ impl TaskRef {
     }
 }
 
-/// In whose context an event was recorded: what the CPU was doing at that moment.
+/// The context in which an event was recorded: the activity of the CPU at that moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context {
     /// The current thread, -1 when unknown.
@@ -88,25 +88,25 @@ pub struct Event {
     pub t_ns: u64,
     /// The CPU that recorded it.
     pub cpu: u32,
-    /// In whose context.
+    /// The context in which it was recorded.
     pub context: Context,
-    /// What happened.
+    /// The kind of event.
     pub kind: Kind,
 }
 
-/// What happened.
+/// The kind of event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The CPU goes from one thread to another.
     Switch {
-        /// Who leaves the CPU.
+        /// The thread that leaves the CPU.
         prev: TaskRef,
         /// In which state it leaves: still runnable, asleep, dead.
         state: State,
-        /// Who gets the CPU.
+        /// The thread that gets the CPU.
         next: TaskRef,
     },
-    /// Somebody decided to wake a thread; recorded where the waker runs (`sched_waking`).
+    /// A thread is about to be woken; recorded on the CPU of the waker (`sched_waking`).
     Waking {
         /// The thread that is woken.
         task: TaskRef,
@@ -159,6 +159,6 @@ pub enum Kind {
         /// How many, 0 when unknown.
         events: u64,
     },
-    /// A scheduler event that carries nothing needed here, or names nobody: it still shows who holds the CPU.
+    /// A scheduler event without data that is needed here. It still shows which thread is on the CPU.
     Other,
 }

@@ -1,4 +1,4 @@
-//! What every importer reports beside its events.
+//! Facts that every importer reports beside its events.
 
 /// Facts about a trace that are not events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -13,6 +13,6 @@ pub(crate) struct Facts {
     pub malformed: u64,
     /// Line number of the first of them, 0 when the format has no lines.
     pub first_malformed_line: u64,
-    /// Lost events of which the file does not say on which CPU or when.
+    /// Lost events whose CPU or time the file does not give.
     pub lost_somewhere: u64,
 }

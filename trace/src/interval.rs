@@ -1,35 +1,36 @@
-//! What a thread did, from when to when.
+//! Intervals of a thread: it ran, waited or slept, from when to when.
 
 use divvy_results::schedule::State;
 
-/// One stretch of a thread's life. A thread's intervals are in order, without gaps and without overlap.
+/// A time in which a thread did one thing. A thread's intervals are in order, without gaps and without overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
     /// Start, nanoseconds from the first event of the recording.
     pub start_ns: u64,
-    /// End.
+    /// End, in the same unit.
     pub end_ns: u64,
-    /// What it did.
+    /// The thread's activity.
     pub activity: Activity,
-    /// Cut by the start or the end of the recording, or by a loss: true for utilisation, misleading in a percentile.
+    /// Cut by the start or the end of the recording, or by lost events. Such an interval counts for utilisation, but would
+    /// be misleading in a percentile.
     pub censored: bool,
     /// A switch was missing, so the start or the end was inferred from other events.
     pub inferred: bool,
 }
 
 impl Interval {
-    /// Its length.
+    /// Length, in ns.
     pub fn len_ns(&self) -> u64 {
         self.end_ns - self.start_ns
     }
 }
 
-/// What a thread does in an interval.
+/// A thread's activity in an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
     /// It runs.
     Run {
-        /// Where.
+        /// The CPU.
         cpu: u32,
     },
     /// It could run and waits for a CPU.
@@ -41,7 +42,7 @@ pub enum Activity {
     Blocked {
         /// In which state.
         state: State,
-        /// Who ended the sleep.
+        /// The cause of its end.
         wake: Wake,
     },
     /// Events were lost, or it had not been seen yet.
@@ -59,7 +60,7 @@ pub enum Queued {
     New,
 }
 
-/// Who ended a sleep.
+/// The cause that ended a sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// A thread of the recording, by its index.

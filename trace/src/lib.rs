@@ -1,15 +1,21 @@
-//! Recorded scheduler traces: importers, intervals, replayable workloads.
+//! Recorded scheduler traces: readers, intervals, replayable workloads, and writers.
 //!
-//! [`read`] takes a `perf.data` of `perf sched record` or the text of `perf script`, and reconstructs what each thread did:
-//! a [`Recording`] of [`Interval`]s, with a [`Quality`] report. [`replayable`] turns it into a [`Replay`]: each thread's own program
-//! of CPU demand, wakes, forks and waits with their causes, which a simulator can run under another scheduler.
+//! - [`read`] takes a Perfetto trace, a `perf.data` of `perf sched record` or the text of `perf script`, and reconstructs
+//!   what each thread did: a [`Recording`] of [`Interval`]s, with a [`Quality`] report.
+//! - [`replayable`] turns a recording into a [`Replay`]: each thread's own program of CPU demand, wakes, forks and waits
+//!   with their causes. [`Replay::workload`] makes a workload of it, which the simulator runs under another policy.
+//! - [`Recording::schedule`] says which thread ran on which CPU. [`write_perfetto`], [`write_chrome`] and
+//!   [`write_perf_script`] write a [`divvy_results::schedule::Schedule`], from a recording or from a simulation.
+//!
+//! Times are in nanoseconds from the first event of the recording.
 //!
 //! ```no_run
-//! use divvy_trace::{ReadOptions, WakePolicy, read, replayable};
+//! use divvy_trace::{ReadOptions, WakePolicy, read, replayable, write_perfetto};
 //! let recording = read("trace.perf.data".as_ref(), &ReadOptions::default())?;
 //! println!("grade {:?}", recording.quality.grade());
-//! let replay = replayable(&recording, WakePolicy::Dependency);
-//! # Ok::<(), divvy_trace::TraceError>(())
+//! let workload = replayable(&recording, WakePolicy::Dependency).workload("trace");
+//! write_perfetto(&recording.schedule(), &mut std::fs::File::create("trace.perfetto-trace")?)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod chrome;
@@ -19,10 +25,11 @@ mod error;
 mod event;
 mod import;
 mod interval;
-mod observed;
+mod measured;
 mod perf_data;
 mod perf_script;
 mod perfetto;
+mod program;
 mod progress;
 mod quality;
 mod read;
@@ -31,6 +38,7 @@ mod replay;
 mod schedule;
 mod state;
 mod switches;
+mod workload;
 
 pub use divvy_results::schedule::State;
 
@@ -38,11 +46,12 @@ pub use chrome::write as write_chrome;
 pub use classify::{Class, WakeCounts};
 pub use error::{ErrorKind, Place, TraceError};
 pub use interval::{Activity, Interval, Queued, Wake};
-pub use observed::{Observed, Spread};
+pub use measured::{Measured, Spread};
 pub use perf_data::scrub::{Scrubbed, scrub};
 pub use perf_script::write::write as write_perf_script;
 pub use perfetto::write::write as write_perfetto;
+pub use program::{Cause, ReplayTask, Start, Step, Timing};
 pub use quality::{Finding, Grade, Quality};
 pub use read::{ReadOptions, read, read_bytes, read_from};
 pub use recording::{Filter, Recording, Thread};
-pub use replay::{Cause, Replay, ReplayTask, Start, Step, Timing, WakePolicy, replayable};
+pub use replay::{Replay, WakePolicy, replayable};

@@ -16,7 +16,7 @@ use crate::event::{Comm, Context, Event, Kind, TaskRef};
 use crate::import::Facts;
 use bytes::{Endian, Stream};
 use file::{Description, Header, Section};
-use format::TracingData;
+use format::{MOST_TRACING_DATA, TracingData};
 use layout::{Layout, Origin};
 use std::io::{Read, Seek, SeekFrom};
 use tracepoints::Decoders;
@@ -40,9 +40,6 @@ pub(crate) mod record {
     pub const FINISHED_INIT: u32 = 82;
     pub const COMPRESSED2: u32 = 83;
 }
-
-/// More than any kernel's descriptions take.
-pub(crate) const MOST_TRACING_DATA: u64 = 1 << 28;
 
 /// Reads a recording from something that can seek: descriptions lie behind the data.
 pub(crate) fn import_file<R: Read + Seek>(mut input: R, sink: &mut Sink) -> Result<Facts, TraceError> {

@@ -1,7 +1,7 @@
 //! Text: `perf script` of a scheduler recording, and the kernel's own `trace` and `trace_pipe`, whose lines differ only in the header.
 //!
-//! The text is lossy: a thread's name may hold newlines, ` ==> `, `prev_state=R`, tabs and bytes that are no UTF-8. So nothing is
-//! split at separators: each part is found from both ends, by the parts of fixed form around the names.
+//! The text is ambiguous: a thread's name may hold newlines, ` ==> `, `prev_state=R`, tabs and bytes that are not UTF-8. So the
+//! text is not split at separators. Each part is found from both ends, by the parts of fixed form around the names.
 
 mod entries;
 mod header;
@@ -13,7 +13,6 @@ use crate::event::{Context, Event, Kind};
 use crate::import::Facts;
 use crate::perf_data::window::Sink;
 use entries::{Entries, Entry};
-use header::Header;
 use std::io::BufRead;
 
 /// Lines after which a file without a single scheduler event is given up.
@@ -76,7 +75,7 @@ fn parse(entry: &Entry) -> Parsed {
             None => Parsed::Malformed,
         };
     };
-    match kind(header, entry.text) {
+    match entries::kind(header, entry.text) {
         Some(Some(kind)) => Parsed::Event(without_time(header.event(kind))),
         Some(None) => Parsed::Malformed,
         None => Parsed::Foreign,
@@ -92,16 +91,6 @@ fn without_time(event: Event) -> Event {
         kind => kind,
     };
     Event { context: Context::UNKNOWN, kind, ..event }
-}
-
-/// `None` for another tracepoint, `Some(None)` for a known one that cannot be understood.
-fn kind(header: &Header, text: &[u8]) -> Option<Option<Kind>> {
-    let parse = payload::parser(&text[header.event.clone()])?;
-    let whole = &text[header.payload..];
-    // A name with a newline goes on in the next line; but so may a name before the next line's own header. The shortest text that
-    // parses to its end is the event's: no name is long enough to complete the grammar by itself.
-    let mut ends = memchr::memchr_iter(b'\n', whole).chain([whole.len()]);
-    Some(ends.find_map(|end| parse(&whole[..end], header.tid)))
 }
 
 /// ftrace's `CPU:1 [LOST 34 EVENTS]`. It has no time: it belongs where it stands.

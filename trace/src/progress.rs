@@ -1,14 +1,14 @@
-//! Whether the programs of a replay all come to their ends, and mending those that do not.
+//! Makes sure that all programs of a replay reach their ends.
 //!
-//! In a complete recording they do, by the order of its events. Where events were lost, a sleep can be ended by a
-//! thread that itself waits for what comes after; such a sleep is given its recorded length instead.
+//! In a complete recording they do, because of the order of its events. If events were lost, a sleep may be ended by a
+//! thread that itself waits for something later. Such a sleep gets its recorded length instead.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::replay::{Cause, ReplayTask, Start, Step};
+use crate::program::{Cause, ReplayTask, Start, Step};
 
-/// Follows all programs without time. Whenever none can go on, the first task that waits for a wake sleeps for as long
-/// as it did instead, and the next wake for it is dropped, so that it ends no later sleep. `slept_ns` has the lengths of
+/// Follows all programs without time. If none can continue, the first task that waits for a wake sleeps for its recorded
+/// time instead, and the next wake for it is dropped, so that it ends no later sleep. `slept_ns` has the lengths of
 /// each task's sleeps that end by a wake, in its program's order.
 pub(crate) fn ensure(tasks: &mut [ReplayTask], slept_ns: &[Vec<u64>]) {
     let mut run = Run {
@@ -22,7 +22,7 @@ pub(crate) fn ensure(tasks: &mut [ReplayTask], slept_ns: &[Vec<u64>]) {
     };
     loop {
         while let Some(task) = run.ready.pop_front() {
-            run.go_on(tasks, task);
+            run.advance(tasks, task);
         }
         let Some(first) = run.stuck.pop_first() else { break };
         let ns = slept_ns[first].get(run.waits[first]).copied().unwrap_or(0);
@@ -41,11 +41,11 @@ pub(crate) fn ensure(tasks: &mut [ReplayTask], slept_ns: &[Vec<u64>]) {
 }
 
 struct Run {
-    /// Of each task: its next step; how many waits for a wake are behind it; wakes that it has not used.
+    /// The next step of each task; the waits for a wake that it has passed; the wakes that it has not used.
     next: Vec<usize>,
     waits: Vec<usize>,
     tokens: Vec<usize>,
-    /// It waits for a wake that has not come.
+    /// The tasks that wait for a wake that has not come.
     stuck: BTreeSet<usize>,
     /// Wakes to drop, because the sleep that they would end has a length now; and those found, by their steps.
     owed: Vec<usize>,
@@ -54,7 +54,7 @@ struct Run {
 }
 
 impl Run {
-    fn go_on(&mut self, tasks: &[ReplayTask], task: usize) {
+    fn advance(&mut self, tasks: &[ReplayTask], task: usize) {
         while let Some(step) = tasks[task].steps.get(self.next[task]) {
             match *step {
                 Step::Wait(Cause::Dependency) if self.tokens[task] == 0 => {

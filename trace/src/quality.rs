@@ -83,7 +83,7 @@ pub enum Grade {
 pub struct Finding {
     /// The best grade that the recording can have with it.
     pub grade: Grade,
-    /// What was found.
+    /// The finding, as a sentence.
     pub text: String,
 }
 

@@ -29,7 +29,7 @@ impl Default for ReadOptions {
     }
 }
 
-/// What a file is, by its first bytes.
+/// The format of a file, by its first bytes.
 enum Format {
     PerfFile,
     PerfPipe,
@@ -37,7 +37,10 @@ enum Format {
     Text,
 }
 
-/// Reads a trace; its format is told by its content.
+/// Reads a trace file. Its content tells the format, not its name.
+///
+/// # Errors
+/// If the trace cannot be read, has an unknown or damaged format, or exceeds a limit of `options`.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Recording, TraceError> {
     let name = path.display().to_string();
     let open = || -> Result<Recording, TraceError> {
@@ -55,12 +58,18 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Recording, TraceError>
 }
 
 /// Reads a trace from a stream, such as standard input: text, or perf's pipe mode. `name` is for errors.
+///
+/// # Errors
+/// If the trace cannot be read, has an unknown or damaged format, or exceeds a limit of `options`.
 pub fn read_from(input: impl Read, name: &str, options: &ReadOptions) -> Result<Recording, TraceError> {
     let mut input = BufReader::with_capacity(1 << 18, input);
     sniff(&mut input).and_then(|format| stream(format, input, options)).map_err(|e| e.in_file(name))
 }
 
 /// Reads a trace that is in memory. `name` is for errors.
+///
+/// # Errors
+/// If the trace cannot be read, has an unknown or damaged format, or exceeds a limit of `options`.
 pub fn read_bytes(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<Recording, TraceError> {
     let read = |format| match format {
         Format::PerfFile => reconstruct(options, |sink| perf_data::import_file(Cursor::new(bytes), sink)),
@@ -130,7 +139,7 @@ fn sniff(input: &mut impl BufRead) -> Result<Format, TraceError> {
             unsupported("this is compressed with xz", "unpack it first: unxz")
         }
         _ if memchr::memchr(0, &start[..start.len().min(512)]).is_some() => {
-            Err(TraceError::new(ErrorKind::Foreign, "this is no trace: a binary file of an unknown kind")
+            Err(TraceError::new(ErrorKind::Foreign, "this is not a trace: a binary file of an unknown kind")
                 .advise(
                     "give a perf.data of perf sched record, the text of perf script, or a Perfetto trace",
                 ))

@@ -1,11 +1,11 @@
-//! A trace, reconstructed.
+//! A recording: what each thread did, reconstructed from the events of a trace.
 
 use crate::engine::{Engine, Keep, Life};
 use crate::error::{ErrorKind, TraceError};
 use crate::interval::{Activity, Interval, Wake};
 use crate::quality::Quality;
 
-/// What was recorded, thread by thread.
+/// A recording, thread by thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {
     /// Number of CPUs: the highest that was seen, and one.
@@ -14,7 +14,7 @@ pub struct Recording {
     pub span_ns: u64,
     /// In the order in which they were first seen.
     pub threads: Vec<Thread>,
-    /// How far it can be trusted.
+    /// How complete it is.
     pub quality: Quality,
     /// CPU time of the threads that [`Recording::keep`] removed.
     pub removed_run_ns: u64,
@@ -41,11 +41,11 @@ pub struct Thread {
     pub born: bool,
     /// It ended within the recording.
     pub exited: bool,
-    /// CPU time.
+    /// CPU time, in ns.
     pub run_ns: u64,
     /// Number of times it came on another CPU than it was last on.
     pub migrations: u64,
-    /// What it did, in order, without gaps. Empty if [`crate::ReadOptions::intervals`] is off.
+    /// Its intervals in order, without gaps. Empty if [`crate::ReadOptions::intervals`] is off.
     pub intervals: Vec<Interval>,
 }
 

@@ -1,7 +1,7 @@
-//! The replayable workload: each thread's own program, as far as the recording shows it.
+//! Makes a replay of a recording: each thread's own program, as far as the recording shows it.
 //!
-//! A program says how much CPU a thread needs and what it waits for, never when the recorded scheduler let it run. Wakes and forks
-//! of other threads stand in the waker's program, at the point of its CPU demand at which they happened.
+//! A program says how much CPU time a thread needs and what it waits for. It does not say when the recorded scheduler let it run.
+//! Wakes and forks of other threads are steps of the waker's program, at the point of its CPU demand at which they happened.
 //!
 //! A replay cannot deadlock. Label each wait and each wake with the time at which the recorded sleep ended. In every program a wake
 //! stands behind waits with smaller labels only, and the waits of a thread have ascending labels, one wake each. Suppose all are
@@ -11,7 +11,8 @@
 
 use crate::classify::{Class, WakeCounts, classes};
 use crate::interval::{Activity, Wake};
-use crate::observed::Observed;
+use crate::measured::Measured;
+use crate::program::{Cause, ReplayTask, Start, Step, Timing};
 use crate::progress;
 use crate::recording::{Recording, Thread};
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ pub enum WakePolicy {
     Dependency,
     /// Each after its recorded duration.
     Fixed,
-    /// Each at its recorded time, and so do threads start.
+    /// Each at its recorded time. Threads start at their recorded times too.
     Open,
 }
 
@@ -37,114 +38,10 @@ pub struct Replay {
     pub span_ns: u64,
     /// The threads that ran, in the order in which they were first seen.
     pub tasks: Vec<ReplayTask>,
-    /// What each of them got in the recording; same order as `tasks`.
-    pub observed: Vec<Observed>,
+    /// The measured times of each task in the recording, in the order of `tasks`.
+    pub measured: Vec<Measured>,
     /// Classes of the sleeps, before `WakePolicy` overrode them.
     pub wakes: WakeCounts,
-}
-
-/// One thread's program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReplayTask {
-    /// Printable name.
-    pub name: String,
-    /// Thread id in the recording. Not unique: numbers are used again.
-    pub tid: i32,
-    /// Process: name and number of its leader, or of the thread itself where the trace does not say.
-    pub process: String,
-    /// When it becomes runnable for the first time.
-    pub start: Start,
-    /// Nice value; -20 for real-time threads, 0 when unknown.
-    pub nice: i32,
-    /// What it does. A program without [`Step::Exit`] ends with the recording.
-    pub steps: Vec<Step>,
-}
-
-/// When a task starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    /// At a time from the start of the recording, nanoseconds.
-    At(u64),
-    /// When the task with this index reaches the [`Step::Fork`] that names it.
-    ForkedBy(usize),
-}
-
-/// One step of a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// Needs CPU time.
-    Run {
-        /// How much.
-        ns: u64,
-    },
-    /// Ends another task's wait for a dependency, the present one or the next.
-    Wake {
-        /// Index of that task.
-        task: usize,
-    },
-    /// Starts another task.
-    Fork {
-        /// Index of that task.
-        task: usize,
-    },
-    /// Sleeps.
-    Wait(Cause),
-    /// Ends for good.
-    Exit,
-}
-
-/// What ends a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// One [`Step::Wake`] that names this task. A wake that comes first is remembered.
-    Dependency,
-    /// A timer set at the start of the wait.
-    Timer {
-        /// Its duration.
-        ns: u64,
-    },
-    /// A timer with a period of its own.
-    Periodic {
-        /// Time from the start of the recording. If that is past, the wait ends at once.
-        at_ns: u64,
-    },
-    /// A device answers.
-    Device {
-        /// After so long.
-        ns: u64,
-    },
-    /// Something outside of the workload.
-    External {
-        /// Time from the start of the recording. If that is past, the wait ends at once.
-        at_ns: u64,
-    },
-    /// Not known.
-    Unknown {
-        /// The recorded duration.
-        ns: u64,
-    },
-}
-
-/// When a wait ends, which is all that a simulator has to know of its cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Timing {
-    /// When a wake comes, or has come.
-    OnWake,
-    /// After this many nanoseconds.
-    After(u64),
-    /// At this time from the start of the recording, or at once.
-    At(u64),
-}
-
-impl Cause {
-    /// When the wait ends.
-    pub fn timing(self) -> Timing {
-        match self {
-            Cause::Dependency => Timing::OnWake,
-            Cause::Timer { ns } | Cause::Device { ns } | Cause::Unknown { ns } => Timing::After(ns),
-            Cause::Periodic { at_ns } | Cause::External { at_ns } => Timing::At(at_ns),
-        }
-    }
 }
 
 /// Makes a workload of a recording. Threads that never ran are left out.
@@ -181,7 +78,7 @@ pub fn replayable(recording: &Recording, policy: WakePolicy) -> Replay {
         cpus: recording.cpus,
         span_ns: recording.span_ns,
         tasks,
-        observed: builder.threads().map(|thread| Observed::of(&thread.intervals)).collect(),
+        measured: builder.threads().map(|thread| Measured::of(&thread.intervals)).collect(),
         wakes,
     }
 }
@@ -276,7 +173,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What each task does to others, in order of time.
+    /// The wakes and forks that each task does, in order of time.
     fn acts(&self, plans: &[Plan]) -> Vec<Vec<Act>> {
         let mut acts: Vec<Vec<Act>> = plans.iter().map(|_| Vec::new()).collect();
         for (task, plan) in plans.iter().enumerate() {

@@ -4,8 +4,8 @@ use divvy_results::schedule::{NICE_0, Schedule, Slice, State};
 
 use crate::event::{Comm, Context, Event, Kind, TaskRef};
 
-/// In which order events of one time are written. Who is woken is woken before it runs; who goes from one CPU to another
-/// has left before it comes.
+/// The order of events that have the same time. A thread is woken before it runs, and leaves one CPU before it comes on
+/// another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Wake,
@@ -37,7 +37,7 @@ impl Events<'_> {
             for run in runs {
                 let meets = former.filter(|last| last.to_ns == run.from_ns && last.task != run.task);
                 match (former, meets) {
-                    // Both at once, unless it comes from another CPU just then.
+                    // One switch from the last thread to this one, unless this one leaves another CPU at the same time.
                     (_, Some(last)) if !self.leaves(run.task, run.from_ns) => {
                         switch(run.from_ns, Rank::Leave, Some(last), Some(run.task));
                     }
@@ -72,7 +72,7 @@ impl Events<'_> {
         })
     }
 
-    /// Who is on a CPU just before what happens at this time; 0 is idle.
+    /// The thread id on a CPU just before this time; 0 is idle.
     fn current(&self, cpu: u32, at_ns: u64) -> i32 {
         let Some(runs) = self.schedule.cpus.get(cpu as usize) else { return 0 };
         let at = runs.partition_point(|run| run.to_ns < at_ns);
@@ -92,7 +92,7 @@ impl Events<'_> {
     }
 }
 
-/// Cut where a character ends, so that it stays text.
+/// The kernel's short name. It is cut at the end of a character, so that it stays UTF-8.
 fn comm(name: &str) -> Comm {
     let end = (0..=name.len().min(15)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
     Comm::new(&name.as_bytes()[..end])

@@ -1,4 +1,4 @@
-//! The committed recording: read in both formats, and compared with what perf itself says of it.
+//! The committed recording: read in both formats, and compared with the report of perf itself.
 
 use divvy_trace::{Cause, Filter, Grade, ReadOptions, Recording, Step, WakePolicy, read, replayable, scrub};
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ fn its_program_is_what_it_was_made_of() {
     let waits: Vec<Cause> = waits.collect();
     let periodic = waits.iter().filter(|c| matches!(c, Cause::Periodic { .. })).count();
     assert!(waits.len() >= 290 && periodic * 100 >= waits.len() * 95, "{periodic} of {}", waits.len());
-    assert_eq!(replay.observed[index].service_ns / 1000, 314_000);
+    assert_eq!(replay.measured[index].service_ns / 1000, 314_000);
 }
 
 /// The file holds nobody else: scrubbing it again with the same threads changes nothing, and no other names are in it.

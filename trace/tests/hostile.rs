@@ -1,4 +1,4 @@
-//! Text that is no trace, or only partly one.
+//! Text that is not a trace, or only partly one.
 
 use divvy_trace::{ErrorKind, Grade, Place, ReadOptions, TraceError, read, read_bytes};
 use proptest::prelude::*;

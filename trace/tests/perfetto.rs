@@ -1,4 +1,4 @@
-//! Perfetto traces: what is written is read again, and damage is told apart from content.
+//! Perfetto traces: written data are read back, and damage is told apart from content.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn known(recording: &Recording, until_ns: u64) -> Vec<Known> {
         Activity::Blocked { state, .. } => format!("{state:?}"),
         activity => format!("{activity:?}"),
     };
-    // A run that begins with the last event is no interval, and what it ended is not known to have ended.
+    // A run that begins with the last event has no length, so the interval before it has no known end.
     let is_known = |i: &&Interval| !i.censored && i.len_ns() > 0 && i.end_ns < until_ns;
     let mut threads: Vec<_> = recording
         .threads
@@ -257,7 +257,7 @@ mod bytes {
     }
 }
 
-/// What is known of threads: number, name, CPU time; where each was from when to when.
+/// A thread: number, name, CPU time, and its intervals with their places.
 type Life = (i32, String, u64, Vec<(u64, u64, String)>);
 
 fn lives(recording: &Recording) -> Vec<Life> {
@@ -355,7 +355,7 @@ fn what_is_not_read_says_so() {
     assert_eq!((error.kind, error.place), (ErrorKind::Malformed, Some(Place::Offset(6))));
 }
 
-/// What a few bytes unpack to has a bound, and so has packing what is packed.
+/// A few bytes unpack to a bounded size, and so do bytes that were packed twice.
 #[test]
 fn unpacking_has_a_bound() {
     let bomb = bytes::compressed(&vec![0x0a; 70 << 20]);

@@ -46,11 +46,11 @@ fn a_dependency_stands_in_the_wakers_program() {
     assert_eq!((p.start, c.start), (Start::At(0), Start::ForkedBy(0)));
     assert_eq!((p.nice, c.nice), (5, 0));
     assert_eq!((replay.wakes.dependency, replay.wakes.device, replay.wakes.total()), (1, 1, 2));
-    let seen = &replay.observed[1];
+    let seen = &replay.measured[1];
     assert_eq!((seen.service_ns, seen.wait_ns, seen.wakes), (90_000, 20_000 + 60_000, 1));
     // Born at 110, on the CPU at 130, asleep at 180; woken at 200, on the CPU at 260, gone at 300.
     assert_eq!((seen.wake_delay.count, seen.wake_delay.mean_ns, seen.response.mean_ns), (2, 40_000, 85_000));
-    assert_eq!(replay.observed[0].response.max_ns, 100_000);
+    assert_eq!(replay.measured[0].response.max_ns, 100_000);
 }
 
 #[test]
@@ -185,9 +185,9 @@ proptest! {
             let replay = replayable(&kept, policy);
             prop_assert_eq!(stuck(&replay), 0);
             // Every program demands exactly the CPU time that its thread got.
-            for (task, observed) in replay.tasks.iter().zip(&replay.observed) {
+            for (task, measured) in replay.tasks.iter().zip(&replay.measured) {
                 let demand: u64 = task.steps.iter().map(|s| if let Step::Run { ns } = s { *ns } else { 0 }).sum();
-                prop_assert_eq!(demand, observed.service_ns);
+                prop_assert_eq!(demand, measured.service_ns);
             }
         }
     }

@@ -241,7 +241,7 @@ fn what_rt_app_cannot_say_is_refused_or_told() {
     assert!(told("weight = 3, program = [ { run = \"1ms\" } ]").contains("nice 0"));
 }
 
-/// What each task does, step after step; loops are followed. Forks and wakes name their task, not its number.
+/// The steps of each task, one after the other; loops are followed. Forks and wakes name their task, not its number.
 fn course(workload: &Workload, steps: usize) -> Vec<(String, Vec<String>)> {
     let mut courses: Vec<_> = workload
         .tasks

@@ -8,7 +8,6 @@ use clap::{Args, ValueEnum, ValueHint};
 use divvy_log::is_log;
 use divvy_results::schedule::Schedule;
 use divvy_results::text;
-use divvy_sim::replay::workload;
 use divvy_sim::run::RunError;
 use divvy_trace::{Recording, WakePolicy, replayable, write_chrome, write_perf_script, write_perfetto};
 use divvy_workload::{Workload, rtapp};
@@ -183,7 +182,7 @@ fn write_workload(
 fn programs(recording: &Recording, input: &Path) -> anyhow::Result<(Workload, String)> {
     let name = input::trace_name(input);
     let replay = replayable(recording, WakePolicy::Dependency);
-    let workload = workload(&name, &replay);
+    let workload = replay.workload(&name);
     workload.check().map_err(|problem| RunError::Workload(format!("{name}: {problem}")))?;
     let (wakes, span) = (&replay.wakes, text::time(replay.span_ns as f64));
     let shown: String = name.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect();

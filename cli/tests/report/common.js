@@ -1,5 +1,4 @@
-// Shared by the tests of all pages. Each uses a page as a reader does, and writes to the console what it found: a list of what is
-// wrong.
+// The harness of all pages' tests. Each test uses a page as a reader does and writes a list of faults to the console.
 const wrong = [];
 const expect = (holds, what) => { if (!holds) wrong.push(what); };
 addEventListener("error", (event) => wrong.push(`error: ${event.message}`));
@@ -10,7 +9,7 @@ const all = (selector) => [...document.querySelectorAll(selector)];
 const one = (selector) => document.querySelector(selector);
 /** Until the browser has drawn what was asked for before. */
 const pause = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 5)));
-/** Prints a measured value; it is not judged, because it depends on the machine. */
+/** Measurements. They are printed and not judged, as they depend on the machine. */
 const measured = [];
 
 /** Whether it comes to hold: pictures are drawn when the browser is ready for them. */

@@ -1,4 +1,4 @@
-//! Answers as the loader of a scheduler does.
+//! A socket that answers as the loader of a scheduler does.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -45,7 +45,7 @@ impl Fake {
         &self.path
     }
 
-    /// The sum over all its threads.
+    /// The process of all its threads.
     pub fn tgid(&self) -> u32 {
         std::process::id()
     }

@@ -17,7 +17,7 @@ struct Screen {
     /// Changed and not put back.
     is_alternate: bool,
     is_cursor_hidden: bool,
-    /// The text that was printed outside of the alternate screen.
+    /// Text that was printed outside of the alternate screen.
     printed: String,
 }
 

@@ -1,10 +1,9 @@
 //! Commands to a loaded scheduler: what can be asked, and what is answered.
 
-use divvy_policy::Weight;
-use divvy_policy::quantity;
-use divvy_policy::spec;
-use divvy_policy::spec::{Setting, Spec};
 use std::rc::Rc;
+
+use divvy_policy::spec::{self, Setting, Spec};
+use divvy_policy::{Weight, quantity};
 
 use super::host::Command;
 use super::protocol::{Reply, Request};

@@ -1,6 +1,6 @@
 //! Groups of tasks: by cgroup or by user, and the modifier that honours their weights.
-use divvy_policy::spec;
-use divvy_policy::spec::Spec;
+
+use divvy_policy::spec::{self, Spec};
 
 use super::error::LoadError;
 

@@ -1,4 +1,5 @@
 //! The structs of `bpf/host.h`, field by field; a test compares the two.
+
 use divvy_policy::spec::{Part, Spec};
 use divvy_policy::{Kind, PolicyInfo};
 

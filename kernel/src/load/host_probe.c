@@ -11,10 +11,16 @@
 #define PRINT_PARAM(name, kind, unit, dflt, min, max, help) printf(" " #name "=%lld", c.config.policy.name);
 #define PRINT_MODIFIER(UPPER, lower) printf("modifier " #lower " %u\n", UPPER);
 #define PRINT_MODIFIER_PARAM(name, kind, unit, dflt, min, max, help) printf(" " #name "=%lld", p->name);
-#define PRINT_MODIFIER_PARAMS(UPPER, lower) { \
-	typeof(c.config.lower) *p = &c.config.lower; \
-	printf(#lower); UPPER##_PARAMS(PRINT_MODIFIER_PARAM) printf("\n"); (void)p; }
-#define NUMBER_STAT(name, help) stats.name = ++n; printf("stat " #name " %llu\n", n);
+#define PRINT_MODIFIER_PARAMS(UPPER, lower) \
+	{ \
+		typeof(c.config.lower) *p = &c.config.lower; \
+		printf(#lower); \
+		UPPER##_PARAMS(PRINT_MODIFIER_PARAM) printf("\n"); \
+		(void)p; \
+	}
+#define NUMBER_STAT(name, help) \
+	stats.name = ++n; \
+	printf("stat " #name " %llu\n", n);
 
 static void write_file(const char *path, const void *bytes, size_t size)
 {

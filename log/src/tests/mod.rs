@@ -79,7 +79,7 @@ fn every_policy_under_any_modifiers_decides_as_it_did() {
     }
 }
 
-/// Every turn is there, once, with its length; and nobody is on two CPUs.
+/// Every slice is there once, with its length, and no task is on two CPUs at a time.
 #[test]
 fn the_schedule_is_that_of_the_events() {
     for (spec, cpus) in [("rr", 1), ("gr3+procfair", 3), ("pbs+groups", 7)] {
@@ -235,13 +235,13 @@ fn what_is_no_log_is_said_to_be_none() {
     assert!(said(&|bytes| bytes[28..32].fill(0xff)).contains("tasks"));
     assert!(said(&|bytes| bytes[32..40].fill(0)).contains("quantum"));
     assert!(said(&|bytes| bytes[48] = b'z').contains("there is no selection policy `zr`"));
-    assert!(said(&|bytes| bytes[48] = 0xff).contains("no text"));
+    assert!(said(&|bytes| bytes[48] = 0xff).contains("its spec is not text"));
     assert!(said(&|bytes| bytes.push(0)).contains("more after the trailer"));
     let trailer = good.len() - 32;
     assert!(said(&|bytes| bytes[trailer + 16] = 0).contains("damaged trailer"));
 }
 
-/// What no kernel's host tells its machine.
+/// Events that no kernel's host tells its machine.
 #[test]
 fn what_a_machine_may_not_be_told_is_said_with_its_place() {
     let now = 1000;
@@ -250,19 +250,19 @@ fn what_a_machine_may_not_be_told_is_said_with_its_place() {
     let first = [new(1, 1), of(2, 1)];
     let cases: &[(Record, &str)] = &[
         (of(18, 1), "no event of kind 18"),
-        (new(0, 0), "0 is no task id"),
-        (new(16_384, 16_384), "16384 is no task id"),
+        (new(0, 0), "task id 0 is out of range"),
+        (new(16_384, 16_384), "task id 16384 is out of range"),
         (new(1, 1), "its id is in use"),
-        (new(2, 20_000), "process 20000, which there cannot be"),
-        (of(13, 1), "process 0, which there cannot be"),
+        (new(2, 20_000), "process 20000, which is not a task id"),
+        (of(13, 1), "process 0, which is not a task id"),
         (Record { value: 0, ..new(2, 2) }, "a weight of 0"),
         (Record { value: (1 << 40) + 1, ..new(2, 2) }, "a weight of 1099511627777"),
-        (of(1, 1), "exits, and is runnable"),
+        (of(1, 1), "exits, but is runnable"),
         (of(1, 2), "there is no task 2"),
-        (of(2, 1), "is that already"),
+        (of(2, 1), "is runnable already"),
         (Record { why: 9, ..of(2, 1) }, "no such reason"),
         (Record { why: 0, ..of(3, 1) }, "no such reason"),
-        (of(4, 99_999), "no task id"),
+        (of(4, 99_999), "task id 99999 is out of range"),
         (Record { why: 2, ..of(6, 0) }, "no CPU 2"),
         (Record { answer: 1, ..of(6, 0) }, "two tasks"),
         (of(7, 2), "there is no task 2"),
@@ -280,7 +280,7 @@ fn what_a_machine_may_not_be_told_is_said_with_its_place() {
         (Record { answer: 4096, ..of(15, 1) }, "no group 4096"),
         (Record { answer: 1, ..of(15, 2) }, "there is no task 2"),
         (Record { now: now - 1, ..of(5, 1) }, "time goes back"),
-        (Record { now: u64::MAX, ..of(5, 1) }, "no time"),
+        (Record { now: u64::MAX, ..of(5, 1) }, "the time 18446744073709551615 ns is out of range"),
     ];
     for (last, expected) in cases {
         let mut records = first.to_vec();
@@ -378,7 +378,7 @@ fn hostile() -> impl Strategy<Value = Record> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What is let through to the machine comes back.
+    /// The machine returns from every event that the validator lets through.
     #[test]
     fn hostile_records_do_no_harm(
         spec in prop::sample::select(specs()),

@@ -41,7 +41,7 @@ struct Storm {
     now: u64,
     cpus: u32,
     params: &'static [divvy_policy::ParamInfo],
-    /// With the root; 0 where nobody looks at them.
+    /// Number of groups with the root; 0 if the policy ignores groups.
     groups: u32,
     tasks: Vec<Task>,
     on: Vec<TaskId>,
@@ -186,7 +186,7 @@ impl Storm {
     }
 }
 
-/// What a machine was told, in this many events.
+/// This many random events, with the machine's answers.
 pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(Event, Answer, u64)>) {
     let parsed = divvy_policy::spec::parse(spec, divvy_policy::all()).unwrap();
     let mut storm = Storm {

@@ -24,7 +24,7 @@ impl Axis {
         if self.log { self.powers() } else { round_values(self.from, self.to) }
     }
 
-    /// Of ten over a long way; else of two where the ends are such, and 1, 2 and 5 times those of ten where not.
+    /// Powers of ten on a long axis. On a short one powers of two if the ends are such, else 1, 2 and 5 times powers of ten.
     fn powers(&self) -> Vec<f64> {
         let is_power_of_two = |x: f64| x.log2().fract().abs() < 1e-9;
         let is_long = self.to / self.from > 1000.0;

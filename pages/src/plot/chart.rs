@@ -16,7 +16,7 @@ const LEGEND_LINE: f64 = 15.0;
 pub enum Kind {
     /// A curve each, dots at the points if they are few.
     Lines,
-    /// A curve each, without dots: its corners are no points of their own.
+    /// One curve each, without dots, because corners are not samples.
     Steps,
     /// Each on top of the ones before, the space between filled.
     Stacked,
@@ -46,9 +46,9 @@ pub struct Chart {
     pub log_x: bool,
     /// Whether y is, from the least to the greatest value.
     pub log_y: bool,
-    /// The least and the greatest of y, where that is not for the points to say.
+    /// The least and the greatest y, if they do not come from the points.
     pub y_range: Option<(f64, f64)>,
-    /// Of the whole drawing, with one line of names.
+    /// Height of the whole drawing, with one line of names.
     pub height: f64,
     /// Lines or bands.
     pub kind: Kind,

@@ -95,12 +95,12 @@ impl Gantt {
     }
 }
 
-/// For its task's name.
+/// Whether a bar has room for its task's name.
 fn has_room(bar: &Bar, axis: Axis) -> bool {
     axis.place(bar.to) - axis.place(bar.from) > 6.5 * bar.task.chars().count() as f64 + 4.0
 }
 
-/// Which task has which colour.
+/// Shows the colour of each task.
 fn legend(canvas: &mut Canvas, tasks: &[&str], y: f64) {
     let mut x = LEFT;
     for (i, task) in tasks.iter().enumerate() {

@@ -37,7 +37,7 @@ pub fn under_each_other(name: &str, plots: &[Plot]) -> Plot {
     Plot { name: name.to_owned(), svg }
 }
 
-/// Of a drawing, as it says.
+/// Width and height of a drawing, as its own text gives them.
 fn size(svg: &str) -> Option<(f64, f64)> {
     let of = |key: &str| {
         let (_, rest) = svg.split_once(&format!(" {key}=\""))?;

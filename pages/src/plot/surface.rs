@@ -29,7 +29,7 @@ fn project(x: f64, y: f64, z: f64) -> (f64, f64) {
 }
 
 impl Surface {
-    /// Draws it, what is at the back first.
+    /// Draws it from the back to the front.
     #[must_use]
     pub fn draw(&self) -> Plot {
         let mut canvas = Canvas::new(WIDTH, HEIGHT, &self.title);

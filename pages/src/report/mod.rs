@@ -11,10 +11,10 @@ use serde::Serialize;
 use divvy_results::summary;
 
 const PAGE: &str = include_str!("report.html");
-/// The looks of all pages.
+/// The style of all pages.
 pub const STYLE: &str = include_str!("report.css");
 
-/// What every page uses. In this order: each uses those before it.
+/// The scripts of every page. Each uses those before it.
 const COMMON: [&str; 7] = [
     include_str!("data.js"),
     include_str!("format.js"),
@@ -24,9 +24,9 @@ const COMMON: [&str; 7] = [
     include_str!("lines.js"),
     include_str!("looks.js"),
 ];
-/// What draws runs.
+/// The scripts that draw runs.
 const RUNS: [&str; 3] = [include_str!("tails.js"), include_str!("timeline.js"), include_str!("page.js")];
-/// What draws sweeps.
+/// The scripts that draw sweeps.
 pub const SWEEP: [&str; 1] = [include_str!("sweep.js")];
 
 /// A report and where it is from.
@@ -34,23 +34,26 @@ pub const SWEEP: [&str; 1] = [include_str!("sweep.js")];
 pub struct Source<'a> {
     /// The file, if there are several.
     pub name: Option<String>,
-    /// What is in it.
+    /// Its content.
     pub report: &'a Report,
 }
 
-/// What the page's scripts read.
+/// The data that the page's scripts read.
 #[derive(Serialize)]
 struct Data<'a> {
     sources: &'a [Source<'a>],
-    /// Whether tasks have only what the page shows of them, because they are many.
+    /// Whether tasks have only the values that the page shows, because there are many tasks.
     is_lean: bool,
-    /// Of each report, in digits: a script's numbers are exact only up to 2^53.
+    /// The seed of each report, as text, because a script's numbers are exact only up to 2^53.
     seeds: Vec<String>,
-    /// What each report supports, in a sentence.
+    /// The summary of each report, one sentence.
     summaries: Vec<Option<String>>,
 }
 
-/// Writes the page.
+/// Writes the page of one or more reports.
+///
+/// # Errors
+/// If the data cannot be written as JSON.
 pub fn write(sources: &[Source]) -> serde_json::Result<String> {
     let summaries = sources.iter().map(|source| summary::sentence(source.report)).collect();
     let seeds = sources.iter().map(|source| source.report.seed.to_string()).collect();
@@ -67,7 +70,7 @@ pub fn write(sources: &[Source]) -> serde_json::Result<String> {
     page(&RUNS, &Data { sources: &sources, is_lean: true, seeds, summaries })
 }
 
-/// Of tasks, what the page shows.
+/// The report with only those values of tasks that the page shows.
 fn lean(report: &Report) -> Report {
     let mut report = report.clone();
     for task in report.runs.iter_mut().flat_map(|run| &mut run.tasks) {
@@ -85,7 +88,10 @@ fn lean(report: &Report) -> Report {
     report
 }
 
-/// A page with these scripts, beyond those of all pages, which read this.
+/// A page with these scripts after those of all pages. The scripts read `data`.
+///
+/// # Errors
+/// If the data cannot be written as JSON.
 pub fn page(scripts: &[&str], data: &impl Serialize) -> serde_json::Result<String> {
     let script = [&COMMON, scripts].concat().join("\n");
     Ok(fill(&script, &base64(&zlib(&serde_json::to_vec(data)?))))

@@ -15,12 +15,12 @@ pub struct Ccdf {
 }
 
 impl Ccdf {
-    /// Of `count` samples. `value_at` gives the sample of a rank, from 1 to the count.
+    /// The distribution of `count` samples. `value_at` gives the sample of a rank, from 1 to the count.
     pub fn of(count: u64, value_at: impl Fn(u64) -> f64) -> Ccdf {
         let mut ccdf = Ccdf::default();
         for at_least in survivors(count) {
             let value = value_at(count - at_least + 1);
-            // Of equal values, the first has all of them behind it.
+            // Equal values share one point: the rank of the first counts all of them.
             if ccdf.value_ns.last().is_none_or(|&last| value > last) {
                 ccdf.value_ns.push(value);
                 ccdf.share.push(at_least as f64 / count as f64);

@@ -66,7 +66,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Written from the format's description, to read what the code above writes.
+    /// A decoder written from the format's description.
     pub fn decode(column: &Column) -> Vec<u64> {
         let digits = column.0.bytes().filter(|b| *b != b'=');
         let bits: Vec<u8> = digits

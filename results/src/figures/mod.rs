@@ -1,4 +1,4 @@
-//! What pictures of a run are drawn from: series over time, distributions, and a timeline of who ran where.
+//! The data of a run's pictures: series over time, distributions, and a timeline.
 //!
 //! They are large, so a report has them only when asked. Views draw these numbers and compute none.
 
@@ -16,32 +16,32 @@ pub use series::{ErrorSpread, Samples, Series, Standing, TaskSeries};
 pub use timeline::{CpuTimeline, Timeline, TimelineRecorder};
 pub use worst::keep_worst;
 
-/// Most tasks with series of their own: those that were furthest from what they were entitled to.
+/// Most tasks with series of their own: those with the greatest service errors.
 pub const MOST_TASK_SERIES: usize = 32;
 /// Most tasks with distributions of their own.
 pub const MOST_TASK_CCDFS: usize = 24;
 
-/// How much of it to keep.
+/// How much data to keep.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Slices of all timelines together. A longer timeline ends early, and says when.
     pub slices: usize,
     /// Bytes of all timelines together, as written. Beyond that, times are rounded, and then the picture ends early.
     pub timeline_bytes: usize,
-    /// Bytes of all that a page has of the runs: what tasks and series take is not left for timelines.
+    /// Bytes of everything that a page has of the runs. Timelines get what tasks and series leave.
     pub page_bytes: usize,
 }
 
-/// What a task of a run takes in a page, about; with a thousand of them, packed, 316 to 326 were measured.
+/// Bytes of a page for each task of a run, about. Packed, and with a thousand tasks, 316 to 326 were measured.
 const TASK_BYTES: usize = 340;
-/// The same where they are so many that a page has only what it shows of them; 102 were measured.
+/// The same if there are so many tasks that a page has only the values that it shows; 102 were measured.
 const LEAN_TASK_BYTES: usize = 130;
-/// What series and distributions of a run take there.
+/// Bytes of a page for the series and distributions of a run.
 const RUN_BYTES: usize = 16_000;
-/// However many tasks there are, this part of the timelines is drawn.
+/// At least this fraction (one eighth) of the timelines is drawn, however many tasks there are.
 const LEAST_PART: usize = 8;
 
-/// More tasks than this, over all runs, have in a page only what it shows of them.
+/// If all runs together have more tasks than this, a page has only the values that it shows.
 pub const MOST_FULL_TASKS: usize = 2_000;
 
 impl Limits {
@@ -62,19 +62,19 @@ impl Default for Limits {
     }
 }
 
-/// What pictures of one run are drawn from.
+/// The data of one run's pictures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Figures {
     /// Shares and service errors over time.
     pub series: Series,
-    /// Of all jobs.
+    /// Response times of all jobs.
     pub response: Ccdf,
-    /// Of all jobs.
+    /// Waiting times of all jobs.
     pub wait: Ccdf,
-    /// Of the jobs of each task, in the order of [`crate::report::Run::tasks`]; absent if they are many.
+    /// The distributions of each task, in the order of [`crate::report::Run::tasks`]; absent if there are many tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskCcdfs>,
-    /// Who ran where.
+    /// Which task ran on which CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
 }
@@ -82,9 +82,9 @@ pub struct Figures {
 /// The distributions of one task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TaskCcdfs {
-    /// Of its jobs.
+    /// Response times of its jobs.
     pub response: Ccdf,
-    /// Of its jobs.
+    /// Waiting times of its jobs.
     pub wait: Ccdf,
 }
 

@@ -9,14 +9,14 @@ const MOST_NUMBERS: usize = 1_000_000;
 /// The first interval, where the end is not known before.
 const FIRST_INTERVAL_NS: u64 = 1_000;
 
-/// What tasks had at regular times. Windows are what lies between.
+/// Shares and errors of tasks at regular times. A window is the time from one to the next.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Series {
     /// Where the first window begins: when statistics do.
     pub from_ns: u64,
     /// Ends of the windows.
     pub times_ns: Vec<u64>,
-    /// The tasks that were furthest from what they were entitled to, in any run of the report.
+    /// The tasks with the greatest service errors in any run of the report.
     pub tasks: Vec<TaskSeries>,
     /// Service errors of all tasks.
     pub error_spread: ErrorSpread,
@@ -38,7 +38,7 @@ pub struct TaskSeries {
 /// How service errors are spread over the tasks, at the end of each window.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ErrorSpread {
-    /// Of the task furthest behind.
+    /// The error of the task furthest behind.
     pub least_ns: Vec<i64>,
     /// A tenth of the tasks is at most there.
     pub p10_ns: Vec<i64>,
@@ -46,22 +46,22 @@ pub struct ErrorSpread {
     pub p50_ns: Vec<i64>,
     /// Nine tenths of the tasks are at most there.
     pub p90_ns: Vec<i64>,
-    /// Of the task furthest ahead.
+    /// The error of the task furthest ahead.
     pub most_ns: Vec<i64>,
 }
 
-/// What every task has received and was entitled to, since statistics began.
+/// Received and entitled service of every task since statistics began.
 #[derive(Clone, Debug)]
 pub struct Standing {
     /// When, in ns.
     pub at_ns: u64,
-    /// What each task received until then.
+    /// CPU time that each task received until then, in ns.
     pub received_ns: Vec<u64>,
-    /// What each task was entitled to until then.
+    /// CPU time that each task was entitled to until then, in ns.
     pub entitled_ns: Vec<f64>,
 }
 
-/// Standings at regular times, as a run goes on.
+/// Collects standings at regular times during a run.
 #[derive(Clone, Debug)]
 pub struct Samples {
     from_ns: u64,

@@ -1,4 +1,7 @@
-//! Who ran where, slice by slice, in few bytes.
+//! A packed timeline: which task ran on which CPU, slice by slice, in few bytes of an HTML page.
+//!
+//! It is not a [`crate::schedule::Schedule`]: times are rounded so that the column fits into the page, a task's service is
+//! one slice even if it rested in between, and it has no wake-ups.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +15,7 @@ const ROUNDEST: u64 = 20;
 /// that gap and length are small numbers; both count units.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Timeline {
-    /// What times are rounded to; 1 is exact. Beginnings and ends are rounded, so that errors do not add up.
+    /// The unit of times, in ns; 1 is exact. Beginnings and ends are rounded, so that errors do not add up.
     pub unit_ns: u64,
     /// When it begins.
     pub from_ns: u64,
@@ -37,13 +40,13 @@ pub struct CpuTimeline {
     pub tasks: Column,
 }
 
-/// Collects slices as a run goes on.
+/// Collects slices during a run.
 #[derive(Debug)]
 pub struct TimelineRecorder {
     from_ns: u64,
     most: usize,
     kept: usize,
-    /// Of the first slice that there was no room for.
+    /// Start of the first slice that there was no room for.
     cut_ns: Option<u64>,
     cpus: Vec<Vec<Service>>,
 }
@@ -54,7 +57,7 @@ impl TimelineRecorder {
         TimelineRecorder { from_ns, most, kept: 0, cut_ns: None, cpus: vec![Vec::new(); cpus as usize] }
     }
 
-    /// Slices come in order of their ends. Service that goes on is one slice, however often it was accounted.
+    /// Slices come in order of their ends. Continued service is one slice, however often it was accounted.
     pub fn record(&mut self, slice: Service) {
         if self.cut_ns.is_some() || slice.to_ns <= self.from_ns {
             return;
@@ -73,8 +76,8 @@ impl TimelineRecorder {
         }
     }
 
-    /// In at most so many bytes: times are rounded as far as nobody sees it, and if that is not enough the picture ends
-    /// earlier.
+    /// Packs the slices into at most so many bytes. Times are rounded as far as it cannot be seen. If that is not enough,
+    /// the timeline ends earlier.
     pub fn finish(mut self, end_ns: u64, most_bytes: usize) -> Timeline {
         let mut to_ns = self.cut_ns.unwrap_or(end_ns).min(end_ns).max(self.from_ns);
         self.cut(to_ns);

@@ -42,7 +42,7 @@ struct Seen {
     last: Option<(u32, usize)>,
 }
 
-/// Records a schedule while a run goes on.
+/// Records a schedule during a run.
 pub struct Recorder {
     schedule: Schedule,
     /// In the order in which they were first seen.
@@ -127,7 +127,8 @@ impl Recorder {
         }
     }
 
-    /// A task that is woken at the time at which it went to rest did not rest: it stays runnable, and this is no wake-up.
+    /// A task that is woken at the time at which it went to rest did not rest: it stays runnable, and this
+    /// is not a wake-up.
     fn wake(&mut self, task: TaskId, row: usize, at_ns: u64, by: Option<u32>) {
         let (task, is_first) = self.task(task, row);
         if !self.is_kept(at_ns) {

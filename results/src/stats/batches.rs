@@ -8,7 +8,7 @@ const MOST: usize = 40;
 /// Samples per batch below which means of batches still depend on each other too much to say anything.
 const LEAST_SIZE: u64 = 8;
 
-/// Sums of consecutive samples, 20 to 39 batches of equal size as samples go on. The last, unfinished batch counts
+/// Sums of consecutive samples, 20 to 39 batches of equal size as samples come in. The last, unfinished batch counts
 /// for nothing, so an interval rests on at least 95 % of the samples.
 #[derive(Clone, Debug)]
 pub(super) struct Batches {

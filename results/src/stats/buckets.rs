@@ -1,4 +1,4 @@
-//! How many samples there are of which size, in few buckets that are the same everywhere.
+//! Counts samples by size, in a few buckets that are the same in every report.
 
 use crate::report::Buckets;
 
@@ -6,7 +6,7 @@ use crate::report::Buckets;
 const A_DECADE: usize = 3;
 /// Below this many nanoseconds all samples but zeros are in one bucket.
 const LEAST_NS: u64 = 1_000;
-/// Bucket 0 is for zeros, 1 for what is below [`LEAST_NS`].
+/// Bucket 0 is for zeros, bucket 1 for values below [`LEAST_NS`].
 const SMALL: usize = 2;
 
 /// Counts of times. Exact, unlike quantiles: a sample that is on a bound is never taken for one below it.
@@ -60,7 +60,7 @@ impl Buckets {
 mod tests {
     use super::*;
 
-    /// By counting, for every bound and its neighbours: a bucket has what is at least its bound and below the next.
+    /// Each bucket counts the values from its bound to below the next bound; checked at every bound and its neighbours.
     #[test]
     fn a_bucket_is_from_its_bound_to_the_next() {
         let bounds: Vec<u64> = Buckets::bounds().collect();

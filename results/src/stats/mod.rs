@@ -36,7 +36,7 @@ pub struct Sampler {
     many: Option<Box<Summary>>,
 }
 
-/// What is kept of samples that are too many to keep.
+/// A summary of samples that are too many to keep.
 #[derive(Clone, Debug, Default)]
 struct Summary {
     count: u64,

@@ -421,8 +421,8 @@ mod tests {
     #[test]
     fn a_capped_burst_ends_too() {
         let mut e = Entitled::new(2, Sharing::default(), &[]);
-        for (task, weight, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
-            e.add(task, weight(weight), None, None);
+        for (task, fixed, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
+            e.add(task, weight(fixed), None, None);
             e.bring(task, work, 0);
         }
         assert_eq!(services(&mut e, 3, 30), [10.0, 25.0, 25.0]);

@@ -1,4 +1,4 @@
-//! What pictures are drawn from agrees with the report's other numbers, and changes none of them.
+//! The data of pictures agree with the report's other numbers, and collecting them changes none.
 
 use std::io::Read as _;
 

@@ -1,4 +1,4 @@
-//! Recordings with which there is nothing to do, and what is said of them; and what a part of one says of the whole.
+//! Recordings that cannot be replayed, and their error messages; and replays of a part of a recording.
 use divvy_policy::spec;
 use divvy_sim::replay::{ReplayOptions, replay};
 use divvy_sim::run::Options;

@@ -4,7 +4,7 @@ mod queues;
 
 use std::collections::BTreeSet;
 
-use divvy_policy::{TaskId, WEIGHT_UNIT};
+use divvy_policy::{TaskId, Weight};
 
 use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, State, Task, Watch, machine};
 use divvy_tests::random::Rng;
@@ -24,7 +24,7 @@ fn params(own: &[(usize, i64)]) -> [i64; 4] {
 fn slices(own: &[(usize, i64)], cpus: usize, weights: &[u64]) -> Vec<u64> {
     let mut m = machine(("cfs", &params(own)), cpus, MS);
     for (id, w) in (1..).zip(weights) {
-        m.add(id, id, w * WEIGHT_UNIT, 0);
+        m.add(id, id, w * Weight::ONE, 0);
         m.wake(id, true, 0);
     }
     // Each CPU in turn takes a task, which leaves for the next.
@@ -37,7 +37,7 @@ fn slices(own: &[(usize, i64)], cpus: usize, weights: &[u64]) -> Vec<u64> {
     got
 }
 
-/// Who runs when, in ms, with runs shorter than a ms rounded away.
+/// The schedule: (task, from, to) in ms. Runs shorter than a ms are rounded away.
 fn schedule(own: &[(usize, i64)], tasks: &[(u64, u64, &[u64])], until: u64) -> Vec<(TaskId, u64, u64)> {
     let programs: Vec<Program> = tasks
         .iter()
@@ -82,7 +82,7 @@ fn cfs_r3_r10_the_period_stretches_with_tasks_and_times_grow_with_cpus() {
     assert_eq!(equal(&[(LATENCY, 8 * MS as i64), (GRANULARITY, MS as i64)], 1, 9), MS);
 }
 
-/// A weight that asks for more than a CPU has the whole period; and nobody has nothing.
+/// A weight that asks for more than a CPU has the whole period; and every task has something.
 #[test]
 fn cfs_r4_a_slice_is_at_most_the_period() {
     assert_eq!(slices(&[(LATENCY, 1), (GRANULARITY, 1)], 1, &[15, 88761])[0], 1);
@@ -126,7 +126,7 @@ fn cfs_r5_r6_r7_a_short_sleeper_keeps_its_own() {
 }
 
 /// At 35 task 1 is at 45, in the turn that began when both were at 40. Task 3 comes, at 40 + 20/3, and its CPU chooses again:
-/// task 2. If modern (and with the same times) nobody is preempted for it.
+/// task 2. If modern (and with the same times) no task is preempted for it.
 #[test]
 fn cfs_r8_a_new_task_makes_its_cpu_choose_again() {
     let tasks: [(u64, u64, &[u64]); 3] = [(0, 1024, &[1000]), (0, 1024, &[1000]), (35, 1024, &[1000])];
@@ -137,7 +137,7 @@ fn cfs_r8_a_new_task_makes_its_cpu_choose_again() {
     assert_eq!(schedule(&times, &tasks, 60)[..3], [(1, 0, 20), (2, 20, 30), (1, 30, 40)]);
 }
 
-/// Task 1 is at 120 when it sleeps and nobody is left. Task 2 comes at 110: at 120 + 20, not at 0 + 20. At 150 it is at 180,
+/// Task 1 is at 120 when it sleeps and no task is left. Task 2 comes at 110: at 120 + 20, not at 0 + 20. At 150 it is at 180,
 /// and task 1 comes back at 160: enough to preempt.
 #[test]
 fn cfs_r5_min_vruntime_stays_when_nobody_is_left() {
@@ -184,7 +184,7 @@ fn cfs_r9_reweighing_and_yielding_keep_vruntime() {
     let mut bench = Bench::new(("cfs", &params(&[])), 1, MS, &[hog.clone(), hog], Nobody);
     bench.run(10 * SEC);
     let before = [bench.tasks[1].service, bench.tasks[2].service];
-    bench.machine.set_weight(1, 3072 * WEIGHT_UNIT, bench.now);
+    bench.machine.set_weight(1, 3072 * Weight::ONE, bench.now);
     bench.run(50 * SEC);
     let gained = [bench.tasks[1].service - before[0], bench.tasks[2].service - before[1]];
     assert!(gained[0].abs_diff(30 * SEC) <= 20 * MS && gained[1].abs_diff(10 * SEC) <= 20 * MS, "{gained:?}");
@@ -193,7 +193,7 @@ fn cfs_r9_reweighing_and_yielding_keep_vruntime() {
 
     let mut m = machine(("cfs", &params(&[])), 1, MS);
     for id in 1..=2 {
-        m.add(id, id, 1 << 20, 0);
+        m.add(id, id, Weight::NICE_0, 0);
         m.wake(id, true, 0);
     }
     let first = m.dispatch(0, 0).unwrap().task;

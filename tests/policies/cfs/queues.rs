@@ -1,6 +1,6 @@
 //! cfs with a queue a CPU: examples by hand, and a model that searches lists from end to end.
 
-use divvy_policy::{CpuMask, TaskId, WEIGHT_UNIT};
+use divvy_policy::{CpuMask, TaskId, Weight};
 
 use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, Task, Watch, machine};
 use divvy_tests::random::Rng;
@@ -16,7 +16,7 @@ fn hogs(weights: &[u64]) -> Vec<Program> {
     weights.iter().map(|&w| Program::new(0, w, &[1000 * SEC])).collect()
 }
 
-/// What each task has had after `seconds` on two CPUs, in thousandths of a CPU
+/// The service of each task after `seconds` on two CPUs, in thousandths of a CPU
 fn shares(params: [i64; 6], weights: &[u64], seconds: u64) -> Vec<u64> {
     let mut bench = Bench::new(("cfs", &params), 2, MS, &hogs(weights), Nobody);
     bench.run(seconds * SEC);
@@ -51,7 +51,7 @@ fn cfs_r4_r11_weights_within_a_queue() {
     }
 }
 
-/// Of loads of 5 and 4 the one is 125 % of the other: that is balanced. Of 4 and 3 it is more.
+/// A load of 5 is 125 % of a load of 4: that is balanced. A load of 4 is more than 125 % of one of 3.
 #[test]
 fn cfs_r14_a_quarter_more_is_balanced() {
     let nine = shares(percpu(64 * MS as i64), &[1024; 9], 60);
@@ -98,9 +98,9 @@ fn cfs_r11_a_woken_task_goes_where_it_was_or_where_nobody_is() {
 fn cfs_r12_vruntime_is_relative_to_the_queue() {
     let mut m = machine(("cfs", &percpu(NEVER)), 2, MS);
     for id in 1..=4 {
-        m.add(id, id, (if id == 1 { 4 } else { 1 }) * 1024 * WEIGHT_UNIT, 0);
+        m.add(id, id, (if id == 1 { 4 } else { 1 }) * 1024 * Weight::ONE, 0);
     }
-    m.set_weight(1, 1024 * WEIGHT_UNIT, 0);
+    m.set_weight(1, 1024 * Weight::ONE, 0);
     for (id, cpu) in [(1, 0), (2, 1)] {
         m.wake(id, true, 0);
         assert_eq!(m.dispatch(cpu, 0).unwrap().task, id);
@@ -111,7 +111,7 @@ fn cfs_r12_vruntime_is_relative_to_the_queue() {
     assert_eq!(m.dispatch(1, 100 * MS).unwrap().task, 3);
     m.running(3, 100 * MS);
     // Heavier now, task 1 leaves CPU 1 as the place for a new one.
-    m.set_weight(1, 4096 * WEIGHT_UNIT, 100 * MS);
+    m.set_weight(1, 4096 * Weight::ONE, 100 * MS);
     m.wake(4, true, 100 * MS);
     assert_eq!(m.dispatch(1, 119 * MS).unwrap().task, 3, "at 159, before 160");
     assert_eq!(m.dispatch(1, 121 * MS).unwrap().task, 4, "3 is at 161");
@@ -137,7 +137,7 @@ fn cfs_d4_pinned_tasks_have_their_cpu() {
 
 // ---- the model ----
 
-const FINE: u64 = WEIGHT_UNIT;
+const FINE: u64 = Weight::ONE.fixed();
 const NICE_0: i128 = 1 << 20;
 
 #[derive(Clone, Default)]
@@ -167,7 +167,7 @@ impl Known {
 struct Queues {
     tasks: Vec<Known>,
     waiting: Vec<TaskId>,
-    /// Of each CPU: who runs, and up to when it was charged
+    /// For each CPU: the running task, and the time up to which it was charged
     turn: Vec<Option<(TaskId, u64)>>,
     min: Vec<i128>,
     balanced: Vec<u64>,
@@ -205,7 +205,7 @@ impl Queues {
         self.of(queue).count() as i128
     }
 
-    /// Who waits there, first to last
+    /// The tasks that wait there, first to last
     fn line(&self, queue: usize) -> Vec<TaskId> {
         let here = |id: &TaskId| self.tasks[*id as usize].queue == queue;
         let mut line: Vec<TaskId> = self.waiting.iter().copied().filter(here).collect();

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use divvy_policy::{TaskId, WEIGHT_NICE_0, WEIGHT_UNIT};
+use divvy_policy::{TaskId, Weight};
 use divvy_tests::bench::{MS, Program, State, Task, Watch};
 
 const TICK: i128 = MS as i128;
@@ -25,7 +25,7 @@ pub struct Entity {
     delayed: bool,
     pub w: i128,
     pub v: i128,
-    /// What v is below its exact value, over w.
+    /// The exact value of v less v, times w.
     rest: i128,
     d: i128,
     picked_d: i128,
@@ -52,7 +52,7 @@ pub struct Exact {
 impl Exact {
     pub fn new(params: Params, programs: &[Program]) -> Exact {
         let weights = || std::iter::once(1024).chain(programs.iter().map(|p| p.weight));
-        let told: Vec<i128> = weights().map(|w| i128::from(w * WEIGHT_UNIT)).collect();
+        let told: Vec<i128> = weights().map(|w| i128::from(w * Weight::ONE.fixed())).collect();
         let new =
             Entity { place: Place::Gone, delayed: false, w: 0, v: 0, rest: 0, d: 0, picked_d: 0, lag: 0 };
         Exact {
@@ -73,10 +73,10 @@ impl Exact {
         self.all.iter().filter(|e| e.delayed || matches!(e.place, Place::Waiting | Place::Running))
     }
 
-    /// What the running task received and was not charged, times its weight over its weight.
+    /// The service that the running task was not charged for yet, as virtual time times its weight.
     fn due(&self, now: u64) -> i128 {
         let runs = self.all.iter().any(|e| e.place == Place::Running);
-        if runs { i128::from(now - self.charged) * i128::from(WEIGHT_NICE_0) } else { 0 }
+        if runs { i128::from(now - self.charged) * i128::from(Weight::NICE_0.fixed()) } else { 0 }
     }
 
     pub fn total(&self) -> i128 {
@@ -101,12 +101,12 @@ impl Exact {
     }
 
     fn request(&self, w: i128) -> i128 {
-        (self.slice * i128::from(WEIGHT_NICE_0) / w).max(1)
+        (self.slice * i128::from(Weight::NICE_0.fixed()) / w).max(1)
     }
 
     fn lag(&self, id: usize, now: u64) -> i128 {
         let e = &self.all[id];
-        let limit = ((2 * self.slice).max(TICK) * i128::from(WEIGHT_NICE_0) / e.w).max(1);
+        let limit = ((2 * self.slice).max(TICK) * i128::from(Weight::NICE_0.fixed()) / e.w).max(1);
         (self.v(now) - e.v).clamp(-limit, limit)
     }
 
@@ -186,7 +186,7 @@ impl Watch for Exact {
         let w = self.all[id as usize].w;
         let request = self.request(w);
         let e = &mut self.all[id as usize];
-        let exact = i128::from(ran) * i128::from(WEIGHT_NICE_0) + e.rest;
+        let exact = i128::from(ran) * i128::from(Weight::NICE_0.fixed()) + e.rest;
         e.v += exact / w;
         e.rest = exact % w;
         if e.v >= e.d {

@@ -3,7 +3,7 @@
 mod exact;
 mod published;
 
-use divvy_policy::{TaskId, WEIGHT_NICE_0, WEIGHT_UNIT};
+use divvy_policy::{TaskId, Weight};
 use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, State, Watch, machine};
 use divvy_tests::random::Rng;
 
@@ -77,8 +77,8 @@ fn eevdf_c1_shares_are_as_weights() {
     }
 }
 
-/// Of random fixed sets, with turns that end exactly: nobody is a slice or more from its part (Theorem 1 of the paper,
-/// with requests that are all of one size).
+/// Random sets of tasks that stay, with slices that end exactly: no task is a slice or more from its part (Theorem 1 of
+/// the paper, with requests that are all of one size).
 #[test]
 fn eevdf_c2_lag_is_within_a_slice() {
     let mut rng = Rng(12);
@@ -108,14 +108,15 @@ fn eevdf_r1_lag_is_entitled_less_received() {
             let total = watch.total() as f64;
             for (error, e) in errors(&bench, &weights).iter().zip(&watch.all[1..]) {
                 let charged = if e.place == Place::Running { (now - watch.charged) as f64 } else { 0.0 };
-                let lag = e.w as f64 / total * watch.above(e.v, now) as f64 / WEIGHT_NICE_0 as f64 - charged;
+                let lag = e.w as f64 / total * watch.above(e.v, now) as f64 / Weight::NICE_0.fixed() as f64
+                    - charged;
                 assert!((lag + error).abs() < 100.0, "lag {lag}, but {error} ns too much");
             }
         }
     }
 }
 
-/// Who runs when, in us, with slices of 1 ms.
+/// The schedule with slices of 1 ms: (task, from, to) in us.
 fn schedule(params: Params, tasks: &[(u64, u64, &[u64])], until: u64) -> Vec<(TaskId, u64, u64)> {
     let programs: Vec<Program> = tasks
         .iter()
@@ -238,13 +239,13 @@ fn eevdf_r14_a_yield_puts_the_deadline_off() {
 fn eevdf_r9_r13_slices_grow_with_cpus() {
     for (cpus, slice) in [(1, 700), (2, 1400), (3, 1400), (4, 2100), (8, 2800), (256, 2800)] {
         let mut m = machine(("eevdf", &LINUX), cpus, MS);
-        m.add(1, 1, 512 * WEIGHT_UNIT, 0);
+        m.add(1, 1, 512 * Weight::ONE, 0);
         let cpu = m.wake(1, true, 0).unwrap();
         assert_eq!(m.dispatch(cpu, 0).unwrap().slice_ns, slice * US / 2, "{cpus} CPUs");
     }
 }
 
-/// On several CPUs: everything is done, nobody idles beside a waiting task (the bench checks), and equal ones get the same.
+/// On several CPUs: all work is done, no CPU idles beside a waiting task (the bench checks), and equal tasks get the same.
 #[test]
 fn eevdf_c3_on_several_cpus() {
     let mut rng = Rng(14);

@@ -5,7 +5,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use divvy_policy::{Machine, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, Weight};
 use proptest::prelude::*;
 
 use divvy_tests::cases::config;
@@ -57,7 +57,7 @@ fn readjust(w: &mut [Fraction], p: usize) {
     }
 }
 
-/// What each weight is to become, rounded down; with no more tasks than CPUs the least for all (gr3 D4).
+/// The weights as they are to become, rounded down. With no more tasks than CPUs all get the least one (gr3 D4).
 fn feasible(weights: &[u64], p: usize) -> Vec<u64> {
     if weights.len() <= p {
         return vec![weights.iter().copied().min().unwrap_or(0); weights.len()];
@@ -82,7 +82,7 @@ fn sfs_r1_readjustment_examples() {
     assert_eq!(feasible(&[5, 5, 5], 2), [5, 5, 5]);
 }
 
-/// What happens to the tasks of one machine; after each event all weights are compared.
+/// An event of one machine. After each all weights are compared.
 #[derive(Clone, Debug)]
 enum Event {
     Arrive(u64),
@@ -123,7 +123,7 @@ proptest! {
     ) {
         let values = [("feasible", 0, median)];
         let mut machine =
-            Lockstep::of(Machine::new("rr", &["feasible"], &values, cpus, QUANTUM_NS).unwrap(), cpus);
+            Lockstep::of(Machine::new(&MachineConfig::new("rr", cpus, QUANTUM_NS).with_modifiers(&["feasible"]).with_params(&values)).unwrap(), cpus);
         // (id, own weight) of all that have not exited
         let mut tasks: Vec<(u32, u64)> = Vec::new();
         let nth = |machine: &Lockstep, tasks: &[(u32, u64)], n: usize, runnable: bool| {
@@ -132,7 +132,7 @@ proptest! {
         };
         for event in events {
             match event {
-                Event::Arrive(w) => tasks.push((machine.add(w), w * WEIGHT_UNIT)),
+                Event::Arrive(w) => tasks.push((machine.add(w), w * Weight::ONE.fixed())),
                 Event::Exit(n) => {
                     if let Some(id) = nth(&machine, &tasks, n, true) {
                         machine.leave(id, true);
@@ -151,7 +151,7 @@ proptest! {
                 }
                 Event::Reweigh(n, w) if !tasks.is_empty() => {
                     let n = n % tasks.len();
-                    tasks[n].1 = w * WEIGHT_UNIT;
+                    tasks[n].1 = w * Weight::ONE.fixed();
                     machine.set_weight(tasks[n].0, w);
                 }
                 Event::Reweigh(..) => {}
@@ -159,7 +159,7 @@ proptest! {
             }
             let runnable = || tasks.iter().filter(|t| machine.is_runnable(t.0));
             let nominal: Vec<u64> = runnable().map(|t| t.1).collect();
-            let effective: Vec<u64> = runnable().map(|t| machine.machine.weight(t.0)).collect();
+            let effective: Vec<u64> = runnable().map(|t| machine.machine.weight(t.0).fixed()).collect();
             prop_assert_eq!(&effective, &feasible(&nominal, cpus as usize), "of {:?} on {}", nominal, cpus);
         }
     }
@@ -170,7 +170,12 @@ proptest! {
 #[test]
 fn gr3_r10_d5_ties_with_the_median_are_kept() {
     for weights in [[7, 7, 7, 7, 7, 4, 1, 1], [4, 7, 1, 7, 7, 1, 7, 7]] {
-        let machine = Machine::new("rr", &["feasible"], &[("feasible", 0, 1)], 6, QUANTUM_NS).unwrap();
+        let machine = Machine::new(
+            &MachineConfig::new("rr", 6, QUANTUM_NS)
+                .with_modifiers(&["feasible"])
+                .with_params(&[("feasible", 0, 1)]),
+        )
+        .unwrap();
         let mut machine = Lockstep::of(machine, 6);
         for (weight, id) in weights.iter().zip(1..) {
             assert_eq!(machine.add(*weight), id);
@@ -178,7 +183,7 @@ fn gr3_r10_d5_ties_with_the_median_are_kept() {
         for (weight, id) in weights.iter().zip(1..) {
             assert_eq!(
                 machine.machine.weight(id),
-                (*weight).min(6) * WEIGHT_UNIT,
+                (*weight).min(6) * Weight::ONE,
                 "task {id} of {weights:?}"
             );
         }

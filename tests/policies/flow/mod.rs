@@ -4,7 +4,7 @@
 mod figures;
 mod paper;
 
-use divvy_policy::{Event, Machine, ProgramState, TaskId, WEIGHT_NICE_0};
+use divvy_policy::{Event, Machine, MachineConfig, ProgramState, TaskId, Weight};
 use divvy_sim::oracle::whole;
 use divvy_workload::Workload;
 use num_traits::Signed as _;
@@ -28,7 +28,7 @@ struct Desk {
     since: u64,
 }
 
-/// What happened in a run of the process.
+/// A record of one run of the process.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Turns {
     /// How long each stretch of service could last at most.
@@ -41,9 +41,11 @@ impl Desk {
     /// `params` are indices of flow's parameters, in the order Tm, slot, x, y, early, and their values.
     fn new(params: &[(usize, i64)]) -> Desk {
         let params: Vec<(&str, usize, i64)> = params.iter().map(|&(i, raw)| ("flow", i, raw)).collect();
-        let machine = Machine::new("rr", &["flow"], &params, 1, SLICE).unwrap();
+        let machine =
+            Machine::new(&MachineConfig::new("rr", 1, SLICE).with_modifiers(&["flow"]).with_params(&params))
+                .unwrap();
         let mut desk = Desk { machine, now: 1, on: 0, since: 0 };
-        desk.machine.add(HOG, HOG, WEIGHT_NICE_0, 1);
+        desk.machine.add(HOG, HOG, Weight::NICE_0, 1);
         desk.machine.wake(HOG, true, 1);
         desk.dispatch();
         desk
@@ -55,11 +57,11 @@ impl Desk {
 
     /// The process of `program` starts: it is the second task of the machine, or another.
     fn start(&mut self, task: TaskId, program: u64) {
-        self.machine.add(task, task, WEIGHT_NICE_0, self.now);
+        self.machine.add(task, task, Weight::NICE_0, self.now);
         self.machine.tell(&Event::SetProgram { task, program }, self.now);
     }
 
-    /// Who runs from now on, and for how long at most.
+    /// The task that runs from now on, and for how long at most.
     fn dispatch(&mut self) -> (TaskId, u64) {
         let decision = self.machine.dispatch(0, self.now).expect("the hog always waits");
         if decision.task != self.on {
@@ -275,7 +277,7 @@ fn flow_r5_the_sequence_is_followed_from_its_beginning() {
     assert_eq!(desk.state().executions, 4);
 }
 
-/// What it ran before an exec is not the new program's.
+/// Its service before an exec is not the new program's.
 #[test]
 fn flow_r5_an_exec_in_the_middle_of_a_run_begins_a_run() {
     let mut desk = Desk::with_tm(0);
@@ -293,7 +295,7 @@ fn flow_r5_an_exec_in_the_middle_of_a_run_begins_a_run() {
     assert_eq!(desk.machine.program(5).expect("it was executed").sequence, [(7 * MS, 0)]);
 }
 
-/// Predicted are 120 ms and it never ends: Tm more, once a turn, and then it takes its turns as everybody does.
+/// The prediction is 120 ms and the run never ends: it has Tm more, once a slice, and then slices as every task has.
 #[test]
 fn flow_r6_a_delay_is_bounded() {
     let mut desk = Desk::with_tm(40 * MS);
@@ -353,7 +355,7 @@ fn flow_r8_a_loop_is_predicted_for_ever() {
     }
 }
 
-/// Three programs that share both of their places: who was executed longest ago makes room, who is being executed not.
+/// Three programs that share both of their places: the one executed longest ago makes room, but not one in execution.
 #[test]
 fn flow_r9_programs_make_room() {
     let [a, b, c, d] = [1_u64, 2, 3, 4].map(|upper| upper << 48 | 2 << 32 | 1);
@@ -453,7 +455,7 @@ fn follow(paper: &mut Controller, turns: &Turns, need: u64) {
     paper.blocks(now + need - served);
 }
 
-/// What was predicted is used up when the timeslice is, and the run goes on.
+/// The prediction is used up together with the timeslice, and the run goes on.
 #[test]
 fn flow_r3_without_a_delay_nobody_is_delayed_by_nothing() {
     let mut desk = Desk::with_tm(0);

@@ -1,6 +1,6 @@
 //! The process controller of the knowledge-based scheduler, transcribed from section 3.2 with its C_s, C_c, T_e and
-//! pfs_ptr, in exact fractions. What the paper leaves open is not here: a delay has no end, a sequence is as long as
-//! the first execution. One thing is read otherwise than printed: C_s becomes 0 whenever the next process is dispatched,
+//! pfs_ptr, in exact fractions. It leaves out what the paper leaves open: a delay has no end, a sequence is as
+//! long as the first execution. One thing is read otherwise than printed: C_s becomes 0 whenever the next process is dispatched,
 //! also if T_e < 0, where the print keeps C_c and so would count the wait as CPU time.
 
 use divvy_sim::oracle::{Rational, whole};

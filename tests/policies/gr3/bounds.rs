@@ -46,7 +46,7 @@ impl Weights {
     }
 }
 
-/// What everybody received in one period of the schedule
+/// The service of all tasks in one period of the schedule
 struct Service<'a> {
     of: &'a Weights,
     /// W_T, w_C and W_G
@@ -143,7 +143,7 @@ impl<'a> Service<'a> {
     }
 }
 
-/// One period on one CPU, with `check` after each quantum. It closes: everybody has had its weight.
+/// One period on one CPU, with `check` after each quantum. It closes: every task has had its weight.
 fn period(weights: &[u64], check: impl Fn(&Service)) {
     let of = Weights::new(weights);
     let mut service = Service::new(&of);

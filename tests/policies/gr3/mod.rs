@@ -137,7 +137,7 @@ fn gr3_r6_back_in_time() {
     assert_eq!(one.first_cpu(4), [3, 1, 2, 3]);
 }
 
-/// One that is not back is removed when its turn comes, and comes back as an arrival: behind all others.
+/// A client that is not back is removed when its turn comes, and comes back as an arrival: behind all others.
 #[test]
 fn gr3_r5_r6_back_too_late() {
     let mut one = Lockstep::with("gr3", 1, &[1, 1, 1, 1]);
@@ -267,7 +267,7 @@ fn gr3_d6_r3_r5_d3_the_current_group_ends_literally() {
     assert_eq!(one.first_cpu(2), [1, successor]);
 }
 
-/// When everybody has gone, the next busy period is as the first.
+/// When all tasks have gone, the next busy period is as the first.
 #[test]
 fn gr3_r3_r5_a_new_busy_period() {
     let mut one = Lockstep::with("gr3", 1, &[5, 2, 1]);
@@ -359,7 +359,7 @@ const C: u32 = 1;
 const D: u32 = 4;
 const E: u32 = 5;
 
-/// CPU 0 runs D and E in turn and then what is left of E's, CPU 1 runs C, and nobody asks the queue.
+/// CPU 0 runs D and E in turn and then what is left of E's, CPU 1 runs C, and no CPU asks the queue.
 #[test]
 fn gr3_r7_r12_arrivals_share_the_frontlog() {
     let mut two = with_frontlogs();
@@ -396,13 +396,13 @@ fn gr3_d2_pinned_tasks_do_not_hold_up_a_cpu() {
     assert_eq!(ran, [[1, 3], [2, 3], [1, 3], [2, 3]]);
 }
 
-/// What happens between two quanta
+/// An event between two quanta
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Arrive {
         weight: u64,
     },
-    /// Of the n-th task: it leaves if it is runnable, and comes back if it is not.
+    /// The n-th task leaves if it is runnable, and comes back if it is not.
     Toggle {
         n: usize,
     },
@@ -430,8 +430,8 @@ fn event() -> impl Strategy<Value = Event> {
 proptest! {
     #![proptest_config(config(60, 2))]
 
-    /// Whatever came before (`step` checks that nobody is lost, on two CPUs, or kept from an idle one), once
-    /// all is quiet everybody gets its share again: over a whole number of periods, to a few quanta.
+    /// After any events (`step` checks that no task is lost, on two CPUs, or kept from an idle one), once
+    /// all is quiet every task gets its share again: over a whole number of periods, to a few quanta.
     #[test]
     fn gr3_r5_r6_r11_r12_shares_after_a_storm(
         cpus in 1u32..5,
@@ -463,7 +463,7 @@ proptest! {
             if !machine.is_runnable(id) { machine.wake(id) }
         }
         let weights: Vec<(u32, f64)> =
-            machine.tasks().into_iter().map(|id| (id, machine.machine.weight(id) as f64)).collect();
+            machine.tasks().into_iter().map(|id| (id, machine.machine.weight(id).fixed() as f64)).collect();
         prop_assume!(weights.len() > cpus as usize);
         let total: f64 = weights.iter().map(|(_, w)| w).sum();
         let rounds = 2000;

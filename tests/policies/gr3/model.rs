@@ -159,7 +159,7 @@ impl Queue {
     }
 }
 
-/// P CPUs, their frontlog queues, and who is runnable and waits
+/// P CPUs, their frontlog queues, and the tasks that are runnable and wait
 struct Model {
     queue: Queue,
     on: Vec<u32>,
@@ -264,7 +264,7 @@ impl Model {
     }
 }
 
-/// What happens between two quanta, to the n-th task
+/// An event between two quanta, for the n-th task
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Arrive(u64),

@@ -6,7 +6,7 @@ use super::formula::{rank, ratio};
 use divvy_tests::bench::{Bench, MS, Program, SEC, State, Task, Watch};
 use divvy_tests::random::Rng;
 
-/// Every choice that a machine made: when, where, whom.
+/// Every choice that a machine made: time, CPU, task.
 #[derive(Default)]
 struct Choices(Vec<(u64, usize, TaskId)>);
 
@@ -136,8 +136,8 @@ fn agreement(alpha: f64, l: i64, m: i64) -> f64 {
     bench.watch.same as f64 / bench.watch.picks as f64
 }
 
-/// Of 40 tasks. By predicted priorities, as Algorithm 1 prints its last line, 8 and 8 would agree in 74 to 90 %;
-/// with removal at |L| = L, 2 and 2 in 15 %.
+/// The choices for 40 tasks. By predicted priorities, as Algorithm 1 prints its last line, 8 and 8 would agree in 74 to
+/// 90 %; with removal at |L| = L, 2 and 2 in 15 %.
 #[test]
 fn pbs_c16_algorithm_1_agrees_with_the_exact_choice() {
     for alpha in [0.5, 1.0, 2.0] {

@@ -27,7 +27,7 @@ start = "5s"
 program = [ { run = "2s" } ]
 "#;
 
-/// Of the fluid solution, in seconds, found by another program.
+/// The fluid solution, in seconds, from another program.
 const COMPLETIONS: [(&str, [f64; 4]); 10] = [
     ("0", [4.5, 7.0, 10.0, 12.0]),
     ("0.01", [4.5, 7.0, 10.0, 12.0]),

@@ -33,13 +33,14 @@ pub fn rank(alpha: f64, t: u64, s: u64, weight: u64, age: (u64, u64)) -> (f64, i
         _ if size == INF => 0.0,
         s => sign * (t as f64).log2() - size * (s as f64 / kappa).log2(),
     };
-    // Of two unequal quotients by weights below 2^20 these are unequal.
+    // If two quotients by weights below 2^20 are unequal, so are these.
     let las = if size == INF { -((i128::from(s) << 40) / i128::from(weight)) } else { 0 };
     let sign = sign as i128;
     (p, las, (-sign * i128::from(age.0), -sign * i128::from(age.1)))
 }
 
-/// Of a difference of two priorities: each has a logarithm of T, and two times alpha, each within 1.25 * 2^-24.
+/// The error of a difference of two priorities. Each has a logarithm of T and alpha times one of S, each within
+/// 1.25 * 2^-24.
 pub fn error(alpha: f64) -> f64 {
     1.26 / f64::from(1 << 24) * (1.0 + 2.0 * alpha.abs())
 }

@@ -139,7 +139,7 @@ fn pbs_r9_minus_0_is_last_come_first_served() {
     for alpha in [-0.0, -1.0 / 16384.0] {
         let mut bench = pbs(&[alpha], 1, MS, &four_jobs(), Nobody);
         bench.run(12 * SEC);
-        // Of the four: 1 from 0, 2 from 1 to 3 s, 3 from 3 to 5, 4 from 5 to 7, 3 until 8, 2 until 8.5.
+        // The four jobs: 1 from 0, 2 from 1 to 3 s, 3 from 3 to 5, 4 from 5 to 7, 3 until 8, 2 until 8.5.
         assert_eq!(bench.completions(), [12.0, 8.5, 8.0, 7.0], "alpha {alpha}");
     }
 }
@@ -254,8 +254,8 @@ fn pbs_r11_combines_two_priorities() {
     }
 }
 
-/// Of two that wake together an interactive one has slept more in its life: epsilon favours it, whatever its
-/// number; without epsilon the one that came first goes first.
+/// Two tasks wake together, and the interactive one has slept more in its life: epsilon favours it, whatever its
+/// number. Without epsilon the one that came first goes first.
 #[test]
 fn pbs_r11_favours_the_interactive() {
     let hog = Program::new(0, 1024, &[500 * MS, MS, 100 * MS]);

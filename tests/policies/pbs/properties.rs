@@ -17,7 +17,7 @@ fn started<W: Watch>(alpha: f64, programs: &[Program], watch: W) -> Bench<W> {
     pbs(&[alpha], 1, Q, programs, watch)
 }
 
-/// Who took the CPU from whom: a task without service takes it from every task with some (properties 1 and 4).
+/// Preemptions: a task without service takes the CPU from every task with some (properties 1 and 4).
 #[derive(Default)]
 struct Newcomers(u64);
 
@@ -28,7 +28,7 @@ impl Watch for Newcomers {
     }
 }
 
-/// Property 1: whoever has had a ns of service has a finite priority, so a newcomer goes first, at any alpha and age.
+/// Property 1: a task that has had a ns of service has a finite priority, so a newcomer goes first, at any alpha and age.
 /// Property 4: so it is served at once.
 #[test]
 fn pbs_c7_p1_p4_a_newcomer_is_served_at_once() {
@@ -126,7 +126,7 @@ fn pbs_c11_p7_a_small_alpha_starts_slowly() {
     }
 }
 
-/// Property 10: for alpha >= 1, after the last arrival, whoever is scheduled stays so.
+/// Property 10: for alpha >= 1, after the last arrival, a task that is scheduled stays so.
 #[test]
 fn pbs_c13_p10_a_large_alpha_deprives_nobody() {
     let mut rng = Rng(9);

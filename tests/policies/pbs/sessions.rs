@@ -6,7 +6,7 @@ use divvy_tests::random::Rng;
 
 use super::formula::{INF, error, pbs, rank, ratio};
 
-/// Who runs when, in ms, of task 1 and a rival, with a quantum of 5 ms.
+/// The schedule of task 1 and a rival with a quantum of 5 ms: (task, from, to) in ms.
 fn against_a_rival(params: &[f64], steps: &[u64], rival: (u64, u64)) -> Vec<(TaskId, u64, u64)> {
     let steps: Vec<u64> = steps.iter().map(|s| s * MS).collect();
     let programs = [Program::new(0, 1024, &steps), Program::new(rival.0 * MS, 1024, &[rival.1 * MS])];

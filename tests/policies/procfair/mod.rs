@@ -2,7 +2,7 @@
 
 mod equations;
 
-use divvy_policy::{Machine, WEIGHT_UNIT};
+use divvy_policy::{Machine, MachineConfig, Weight};
 use divvy_tests::cases::config;
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 use divvy_tests::threads::{Told, event, program};
@@ -31,18 +31,18 @@ fn procfair_r3_children_do_not_inherit_the_division() {
     for (modifier, divided) in [("procfair", 3), ("tfps", 6)] {
         let mut two = Lockstep::new(&format!("rr+{modifier}"), 2);
         let parent = program(&mut two, 4);
-        assert!(parent.iter().all(|&t| two.machine.weight(t) == divided * WEIGHT_UNIT), "{modifier}");
+        assert!(parent.iter().all(|&t| two.machine.weight(t) == divided * Weight::ONE), "{modifier}");
         let child = two.add(12);
-        assert_eq!(two.machine.weight(child), 12 * WEIGHT_UNIT, "{modifier}");
+        assert_eq!(two.machine.weight(child), 12 * Weight::ONE, "{modifier}");
         for &thread in &parent[1..] {
             two.leave(thread, true);
         }
-        assert_eq!(two.machine.weight(parent[0]), 12 * WEIGHT_UNIT, "{modifier}");
+        assert_eq!(two.machine.weight(parent[0]), 12 * Weight::ONE, "{modifier}");
     }
 }
 
 fn weights(machine: &Lockstep, tasks: &[u32]) -> Vec<u64> {
-    tasks.iter().map(|&t| machine.machine.weight(t)).collect()
+    tasks.iter().map(|&t| machine.machine.weight(t).fixed()).collect()
 }
 
 /// Eq. 7: each thread's own weight over the number of runnable threads of its process
@@ -51,7 +51,7 @@ fn procfair_r1_r2_runnable_threads_count() {
     let mut one = Lockstep::new("sfq+procfair", 1);
     let a = one.add(12);
     let b = [one.add(12), one.add_to(2, 12), one.add_to(2, 6), one.add_to(2, 12)];
-    assert_eq!(weights(&one, &[a]), [12 * WEIGHT_UNIT]);
+    assert_eq!(weights(&one, &[a]), [12 * Weight::ONE.fixed()]);
     assert_eq!(weights(&one, &b), [3072, 3072, 1536, 3072]);
     one.leave(b[0], false);
     assert_eq!(weights(&one, &b[1..]), [4096, 2048, 4096]);
@@ -64,14 +64,19 @@ fn procfair_r1_r2_runnable_threads_count() {
 /// Eq. 6: with all=1 a thread counts from its creation to its end.
 #[test]
 fn procfair_r1_all_threads_count() {
-    let mut machine = Machine::new("sfq", &["procfair"], &[("procfair", 0, 1)], 1, QUANTUM_NS).unwrap();
+    let mut machine = Machine::new(
+        &MachineConfig::new("sfq", 1, QUANTUM_NS)
+            .with_modifiers(&["procfair"])
+            .with_params(&[("procfair", 0, 1)]),
+    )
+    .unwrap();
     for id in 1..=3 {
-        machine.add(id, 1, 6 * WEIGHT_UNIT, 0);
+        machine.add(id, 1, 6 * Weight::ONE, 0);
     }
     machine.wake(1, true, 0);
-    assert_eq!(machine.weight(1), 2 * WEIGHT_UNIT);
+    assert_eq!(machine.weight(1), 2 * Weight::ONE);
     machine.remove(3, 0);
-    assert_eq!(machine.weight(1), 3 * WEIGHT_UNIT);
+    assert_eq!(machine.weight(1), 3 * Weight::ONE);
 }
 
 fn add_threads(one: &mut Lockstep, process: u32, n: usize) {
@@ -105,5 +110,5 @@ fn procfair_r1_sfs_r1_together() {
     let mut two = Lockstep::new("rr+feasible+procfair", 2);
     let mut tasks = vec![two.add(8), two.add(4)];
     tasks.extend((0..3).map(|_| two.add_to(2, 4)));
-    assert_eq!(weights(&two, &tasks), [4, 1, 1, 1, 1].map(|w| w * WEIGHT_UNIT));
+    assert_eq!(weights(&two, &tasks), [4, 1, 1, 1, 1].map(|w| w * Weight::ONE.fixed()));
 }

@@ -83,7 +83,7 @@ struct Task {
 /// Section 2.3 by brute force in exact arithmetic, on CPUs in lockstep
 struct Formula {
     task: Vec<Task>,
-    /// Those that wait, who began first in front
+    /// The tasks that wait; the one that began first is in front
     line: Vec<usize>,
     on: Vec<Option<usize>>,
     v: i64,
@@ -198,7 +198,7 @@ fn sfs_r4_r5_surplus_is_not_the_tag() {
     assert_eq!(two_rounds("sfq"), [[a, b], [c, b]]);
 }
 
-/// On one CPU whoever holds v has no surplus, and waits: it is SFQ.
+/// On one CPU the task that holds v has no surplus, and waits: it is SFQ.
 #[test]
 fn sfs_r5_on_one_cpu_is_sfq() {
     let weights = [7, 3, 3, 1, 10, 2];

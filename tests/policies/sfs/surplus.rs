@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 
-use divvy_policy::{TaskId, WEIGHT_NICE_0};
+use divvy_policy::{TaskId, Weight};
 use proptest::prelude::*;
 
 use divvy_tests::cases::config;
@@ -25,7 +25,7 @@ fn machine(params: Params, cpus: u32) -> Lockstep {
     Lockstep::with_params("sfs", &[params.bias, params.k, params.update, params.scale], cpus)
 }
 
-/// What the formulas know of a thread
+/// A thread as the formulas see it
 #[derive(Clone, Default)]
 struct Thread {
     runnable: bool,
@@ -53,7 +53,7 @@ struct Judged {
     now_ns: u64,
 }
 
-/// What can happen
+/// An event
 #[derive(Clone, Debug)]
 enum Event {
     Arrive(u64),
@@ -77,7 +77,7 @@ impl Judged {
         let mut judged = Judged::new(params, cpus);
         judged.arrive(1);
         judged.decide(0);
-        let pace = WEIGHT_NICE_0 as u128 / judged.threads[1].phi * params.scale as u128;
+        let pace = Weight::NICE_0.fixed() as u128 / judged.threads[1].phi * params.scale as u128;
         let mut left = (v / pace) as u64;
         while left > 0 {
             let part = left.min((1u64 << 60) / pace as u64);
@@ -97,7 +97,8 @@ impl Judged {
         let (now, scale) = (self.now_ns, self.params.scale as u128);
         let thread = &mut self.threads[id];
         if thread.on.is_some() {
-            let service = u128::from(now - thread.since_ns) * scale * u128::from(WEIGHT_NICE_0) + thread.rest;
+            let service =
+                u128::from(now - thread.since_ns) * scale * u128::from(Weight::NICE_0.fixed()) + thread.rest;
             thread.finish_tag += service / thread.phi;
             thread.rest = service % thread.phi;
             thread.since_ns = now;
@@ -115,7 +116,7 @@ impl Judged {
     /// Weights are those that readjustment gave, of which other tests are.
     fn see_weights(&mut self) {
         for id in 1..self.threads.len() {
-            let phi = u128::from(self.sfs.machine.weight(id as TaskId));
+            let phi = u128::from(self.sfs.machine.weight(id as TaskId).fixed());
             if self.threads[id].runnable && phi != self.threads[id].phi {
                 self.charge(id);
                 self.threads[id].phi = phi;
@@ -134,7 +135,7 @@ impl Judged {
         self.see_weights();
         self.see_virtual_time();
         let v = self.virtual_time;
-        let phi = u128::from(self.sfs.machine.weight(id as TaskId));
+        let phi = u128::from(self.sfs.machine.weight(id as TaskId).fixed());
         let thread = &mut self.threads[id];
         thread.start_tag = thread.finish_tag.max(v);
         thread.finish_tag = thread.start_tag;
@@ -324,7 +325,7 @@ fn mixed(n: usize) -> impl Iterator<Item = u64> {
     (0..n as u64).map(|i| (i * i * 31 + i * 17) % 20 + 1)
 }
 
-/// Of 100 choices on 4 CPUs, how many are a thread with the least surplus. Quanta are of different lengths, as some end
+/// How many of 100 choices on 4 CPUs are a thread with the least surplus. Quanta are of different lengths, as some end
 /// early.
 fn accuracy(n: usize, k: i64, update: i64) -> f64 {
     let mut judged = Judged::new(Params { k, update, ..EXACT }, 4);
@@ -364,7 +365,7 @@ fn sfs_r7_accuracy_grows_with_k() {
     }
 }
 
-/// Prints Figure 3: `cargo test -p divvy-sim --test policy_shares figure_3 -- --ignored --nocapture`
+/// Prints Figure 3: `cargo test -p divvy-tests --test policies figure_3 -- --ignored --nocapture`
 #[test]
 #[ignore = "prints a table"]
 fn sfs_r7_figure_3_table() {
@@ -432,7 +433,7 @@ fn sfs_r5_equal_weights_are_served_as_by_sfq() {
     assert!(apart <= Some(1), "{sfs:?}, {sfq:?}");
 }
 
-/// Virtual time while nobody is there stays at the last finish tag, and a newcomer begins there, a sleeper at its own.
+/// Virtual time stays at the last finish tag while there is no task. A newcomer begins there, a sleeper at its own tag.
 #[test]
 fn sfs_r3_r4_across_an_idle_time() {
     let mut judged = Judged::new(EXACT, 1);

@@ -1,8 +1,8 @@
-//! What is known of one CPU.
+//! The state of one CPU during reconstruction.
 
 use super::Life;
 
-/// Who runs on a CPU.
+/// The thread that runs on a CPU, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Occupant {
     #[default]

@@ -1,4 +1,4 @@
-//! What is known of one thread. A thread is a number and its generation: numbers are used again.
+//! The state of one thread during reconstruction. A thread is a number and its generation, because numbers are used again.
 
 use crate::event::{Comm, TaskRef};
 use crate::interval::{Queued, Wake};
@@ -8,7 +8,7 @@ use divvy_results::schedule::State;
 /// to choose the next thread.
 const EARLY_WAKE_NS: u64 = 50_000;
 
-/// What a thread does now.
+/// The present activity of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Unknown,

@@ -109,7 +109,7 @@ impl<K: Keep> Engine<K> {
         Ok(())
     }
 
-    /// Who wakes `task` in this context.
+    /// The waker of `task` in this context.
     fn waker(&mut self, task: &TaskRef, context: &Context) -> Result<Wake, TraceError> {
         // Nobody wakes itself but from an interrupt, and ksoftirqd runs soft interrupts on behalf of devices.
         if context.interrupt == Some(true) || context.tid == 0 || context.tid == task.tid {

@@ -58,7 +58,7 @@ impl<R: Read> Stream<R> {
         Stream { inner, offset }
     }
 
-    /// Fills `buffer`; an early end is an error at the byte where the file ends.
+    /// Fills `buffer`. An early end is an error; its place is the byte at which the file ends.
     pub fn fill(&mut self, buffer: &mut [u8], what: &str) -> Result<(), TraceError> {
         let got = self.read_up_to(buffer)?;
         if got < buffer.len() {
@@ -67,7 +67,7 @@ impl<R: Read> Stream<R> {
         Ok(())
     }
 
-    /// As [`Stream::fill`], but the end of the file in place of the first byte is `false`.
+    /// Like [`Stream::fill`], but `false` if the file ends before the first byte.
     pub fn fill_or_end(&mut self, buffer: &mut [u8], what: &str) -> Result<bool, TraceError> {
         match self.read_up_to(buffer)? {
             0 => Ok(false),
@@ -76,7 +76,7 @@ impl<R: Read> Stream<R> {
         }
     }
 
-    /// Reads `size` bytes whose size the file itself claims: memory grows only with what is really there.
+    /// Reads as many bytes as the file claims. Memory grows only with the bytes that are really there.
     pub fn claimed(&mut self, size: u64, limit: u64, what: &str) -> Result<Vec<u8>, TraceError> {
         if size > limit {
             return Err(TraceError::new(ErrorKind::Malformed, format!("{what} claims {size} bytes"))
@@ -91,7 +91,7 @@ impl<R: Read> Stream<R> {
         Ok(data)
     }
 
-    /// Passes over `size` bytes.
+    /// Skips `size` bytes.
     pub fn skip(&mut self, size: u64, what: &str) -> Result<(), TraceError> {
         let got = std::io::copy(&mut self.inner.by_ref().take(size), &mut std::io::sink())?;
         self.offset += got;

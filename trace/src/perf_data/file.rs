@@ -1,8 +1,7 @@
 //! The parts of a `perf.data` file around its records: header, attributes, features.
 
-use super::MOST_TRACING_DATA;
 use super::bytes::{Endian, Stream, truncated};
-use super::format::TracingData;
+use super::format::{MOST_TRACING_DATA, TracingData};
 use super::layout::{Layout, Layouts};
 use super::tracepoints::Decoders;
 use crate::error::{ErrorKind, Place, TraceError};
@@ -51,7 +50,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Byte order, and whether it is a pipe-mode header; `None` if this is no `perf.data`.
+    /// Byte order, and whether it is a pipe-mode header; `None` if this is not a `perf.data`.
     pub fn sniff(start: &[u8]) -> Option<(Endian, bool)> {
         let endian = match start.get(..8)? {
             b"PERFILE2" => Endian::Little,
@@ -76,7 +75,7 @@ impl Header {
     }
 }
 
-/// What the records mean.
+/// The meaning of the records.
 #[derive(Default)]
 pub(crate) struct Description {
     pub layouts: Layouts,
@@ -120,7 +119,7 @@ impl Description {
         self.add_attr(attr, ids, endian);
     }
 
-    /// Takes what is needed from a feature section.
+    /// Reads a feature section, as far as it is needed.
     pub fn add_feature(&mut self, feature: u64, data: &[u8], endian: Endian) {
         if feature == FEATURE_OSRELEASE {
             let length = endian.u32(data, 0).map_or(0, |n| n as usize).min(data.len().saturating_sub(4));
@@ -153,8 +152,8 @@ pub(crate) fn read_header<R: Read + Seek>(input: &mut R, length: u64) -> Result<
     input.seek(SeekFrom::Start(0))?;
     let mut bytes = [0; HEADER_SIZE];
     Stream::new(&mut *input, 0).fill(&mut bytes, "its header")?;
-    let header =
-        Header::parse(&bytes).ok_or_else(|| TraceError::new(ErrorKind::Foreign, "this is no perf.data"))?;
+    let header = Header::parse(&bytes)
+        .ok_or_else(|| TraceError::new(ErrorKind::Foreign, "this is not a perf.data file"))?;
     if header.data.size == 0 {
         return Err(TraceError::new(
             ErrorKind::Truncated,

@@ -5,6 +5,9 @@
 
 use super::bytes::Endian;
 
+/// Most bytes of tracepoint descriptions. No kernel has as many.
+pub(crate) const MOST_TRACING_DATA: u64 = 1 << 28;
+
 const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// One tracepoint's description.

@@ -27,7 +27,7 @@ pub(crate) struct Layout {
     sample_id_all: bool,
 }
 
-/// What every record says about its origin.
+/// The origin of a record; every record has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub process: i32,
@@ -111,7 +111,7 @@ impl Layout {
         count.checked_mul(per_value)?.checked_add(1 + times)?.checked_mul(8)
     }
 
-    /// The origin that trails a record that is no sample; `None` when the recorder left it out.
+    /// The origin at the end of a record that is not a sample; `None` if the recorder left it out.
     pub fn trailer(&self, payload: &[u8], endian: Endian) -> Option<Origin> {
         if !self.sample_id_all || self.sample_type & (TID | TIME | CPU) != TID | TIME | CPU {
             return None;

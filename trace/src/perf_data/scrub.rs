@@ -18,7 +18,7 @@ const OTHER_COMM: &[u8] = b"other";
 const KEPT_FEATURES: [u64; 7] = [FEATURE_TRACING_DATA, FEATURE_OSRELEASE, 5, 6, 7, 12, 23];
 const MOST_FEATURE: u64 = 1 << 24;
 
-/// What was kept.
+/// The parts that were kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Scrubbed {
     /// Samples of the input.
@@ -27,11 +27,14 @@ pub struct Scrubbed {
     pub kept: u64,
 }
 
-/// Copies a `perf.data` (in its file form) with the threads `keep` only.
+/// Copies a `perf.data` (in its file form) with only those threads that `keep` selects.
 ///
 /// The time that other threads had on a CPU appears as idle, so that every switch still follows from the one before. Where another
 /// thread acts on a kept one (wakes it, forks it) it appears as `other`. Kernel addresses, host, command line, maps, build ids, processor
 /// and topology are left out; the kernel's release is cut to its number.
+///
+/// # Errors
+/// If the input cannot be read, is not such a file, has parts that cannot be scrubbed, or the output cannot be written.
 pub fn scrub<R: Read + Seek, W: Write + Seek>(
     mut input: R,
     mut output: W,
@@ -136,7 +139,7 @@ struct Scrubber<'a> {
 }
 
 impl Scrubber<'_> {
-    /// Copies records up to `end`; returns the size of what was written.
+    /// Copies records up to `end`; returns the number of bytes written.
     fn records<R: Read, W: Write>(
         &mut self,
         stream: &mut Stream<R>,
@@ -182,7 +185,7 @@ impl Scrubber<'_> {
         self.keep.contains(&tid)
     }
 
-    /// Rewrites a sample; `false` if it is about nobody who is kept.
+    /// Rewrites a sample; `false` if it concerns no kept thread.
     fn sample(&mut self, payload: &mut [u8]) -> bool {
         self.counts.samples += 1;
         let layout = self.layouts.of_sample(payload, self.endian).filter(Layout::is_useful);
@@ -194,7 +197,7 @@ impl Scrubber<'_> {
         let raw_len = raw.len();
         let (parties, current_at, state_at) =
             (self.decoders.parties(raw), self.decoders.current_at(raw), self.decoders.state_at(raw));
-        // A wake is about the one who is woken; a switch is about both sides.
+        // A wake concerns the woken thread; a switch concerns both threads.
         let subjects =
             if state_at.is_some() { &parties[..] } else { &parties[parties.len().saturating_sub(1)..] };
         if !subjects.iter().any(|p| self.is_kept(p.tid)) {
@@ -273,7 +276,7 @@ impl Scrubber<'_> {
     }
 }
 
-/// Behind a name's end lies what the memory held before: other names.
+/// The bytes behind a name's end are old memory: they may hold other names.
 fn clear_padding(text: &mut [u8]) {
     if let Some(end) = memchr::memchr(0, text) {
         text[end..].fill(0);

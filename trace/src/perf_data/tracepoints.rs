@@ -44,7 +44,7 @@ struct TaskFields {
     prio: Option<Field>,
 }
 
-/// What a tracepoint says: its kind, the current thread, whether in an interrupt.
+/// A decoded tracepoint: its kind, the current thread, and whether it happened in an interrupt.
 pub(crate) struct Decoded {
     pub kind: Kind,
     pub tid: Option<i32>,

@@ -31,7 +31,7 @@ impl Window {
         self.pass(MOST_HELD / 2, sink)
     }
 
-    /// A round is over.
+    /// Ends a round.
     pub fn end_round(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         self.held.sort_by_key(|e| e.t_ns); // stable: file order breaks ties
         let safe = self.held.partition_point(|e| e.t_ns <= self.safe_ns);
@@ -39,7 +39,7 @@ impl Window {
         self.pass(safe, sink)
     }
 
-    /// The file is over.
+    /// Ends with the file.
     pub fn finish(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         self.held.sort_by_key(|e| e.t_ns);
         self.pass(self.held.len(), sink)

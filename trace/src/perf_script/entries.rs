@@ -1,10 +1,12 @@
 //! Cuts text into entries: a line with a header, and the lines without one that follow it.
 
 use super::header::Header;
+use super::payload::parser;
 use crate::error::{Place, TraceError};
+use crate::event::Kind;
 use std::io::BufRead;
 
-/// Longer lines are no scheduler events. Keeps memory bounded whatever the file holds.
+/// Longer lines are not scheduler events. The limit bounds memory for any file.
 const MOST_BYTES: usize = 16 << 10;
 
 /// An event names at most two threads, by 15 bytes each: it has no more newlines than that.
@@ -76,15 +78,14 @@ impl<R: BufRead> Entries<R> {
         }))
     }
 
-    /// True if the line ahead is no continuation of the current entry. A name can imitate the header of some short-named event,
-    /// but not of a known one: so if the current event is incomplete, an unknown one goes on with it.
+    /// True if the line ahead does not continue the current entry. A name can imitate the header of some short-named event,
+    /// but not of a known one: so if the current event is incomplete, an unknown one continues it.
     fn ahead_is_new(&self) -> bool {
         let Some(current) = &self.current.header else { return true };
         match &self.ahead.header {
             Some(header) if header.known => true,
             Some(_) => {
-                self.current.joined >= MOST_NEWLINES
-                    || super::kind(current, &self.current.bytes) != Some(None)
+                self.current.joined >= MOST_NEWLINES || kind(current, &self.current.bytes) != Some(None)
             }
             None => self.ahead.damaged || self.ahead.is_loss(),
         }
@@ -146,4 +147,14 @@ impl Line {
             self.bytes.extend_from_slice(&other.bytes);
         }
     }
+}
+
+/// The event of an entry. `None` for a tracepoint that is not read, `Some(None)` for one that is damaged.
+pub(super) fn kind(header: &Header, text: &[u8]) -> Option<Option<Kind>> {
+    let parse = parser(&text[header.event.clone()])?;
+    let whole = &text[header.payload..];
+    // A name with a newline continues in the next line; but so may a name before the next line's own header. The event is
+    // the shortest text that parses to its end: no name is long enough to complete the grammar by itself.
+    let mut ends = memchr::memchr_iter(b'\n', whole).chain([whole.len()]);
+    Some(ends.find_map(|end| parse(&whole[..end], header.tid)))
 }

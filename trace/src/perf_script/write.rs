@@ -10,7 +10,10 @@ use divvy_results::schedule::{Schedule, State};
 
 const NS_A_SECOND: u64 = 1_000_000_000;
 
-/// Writes it. Text has no processes beyond thread numbers, and does not say what happened in interrupts.
+/// Writes a schedule. The text has thread ids but no processes, and does not say which events happened in interrupts.
+///
+/// # Errors
+/// Those of `out`.
 pub fn write(schedule: &Schedule, out: &mut impl Write) -> io::Result<()> {
     let events = events(schedule);
     let names: BTreeMap<i32, Comm> =

@@ -4,7 +4,7 @@ use super::field::compact;
 use super::wire::{Fields, Value, numbers};
 use crate::event::TaskRef;
 
-/// Of one kind in a bundle, which is a part of a second of one CPU: a recorder's have some ten thousand.
+/// Most events of one kind in a bundle. A bundle covers a part of a second of one CPU; usual ones have some ten thousand.
 const MOST_EVENTS: usize = 1 << 20;
 
 /// A bundle's events, in order of time.
@@ -15,14 +15,14 @@ pub(super) struct Compact {
 /// One of them.
 pub(super) struct CompactEvent {
     pub t_ns: u64,
-    /// Who comes on the CPU, or is woken.
+    /// The thread that comes on the CPU, or is woken.
     pub task: TaskRef,
     pub what: What,
 }
 
-/// What happened.
+/// The kind of event.
 pub(super) enum What {
-    /// Who leaves the CPU is not said, but in which state.
+    /// The format says in which state a thread leaves the CPU, but not which thread.
     Switch { prev_state: u64 },
     /// `common_flags`, which old recordings lack.
     Waking { flags: Option<u64> },
@@ -71,7 +71,7 @@ impl Compact {
         let switch = |state: Option<u64>| What::Switch { prev_state: state.unwrap_or(0) };
         let mut events = wakings.events(&names, waking)?;
         events.extend(switches.events(&names, switch)?);
-        // At one time whoever is on the CPU wakes others before it leaves.
+        // At one time, the thread on the CPU wakes others before it leaves.
         events.sort_by_key(|event| event.t_ns);
         Some(Compact { events })
     }

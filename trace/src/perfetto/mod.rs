@@ -1,7 +1,7 @@
 //! Perfetto's protobuf traces: sched events in bundles, names in a process tree, counters as tracks.
 //!
-//! Of the format's hundreds of messages these are the few that say who ran where. Their numbers are Perfetto's
-//! (`protos/perfetto/trace`), and do not change.
+//! The format has hundreds of messages. These are the few that say which thread ran where. Their numbers are Perfetto's
+//! (`protos/perfetto/trace`) and do not change.
 
 mod compact;
 pub(crate) mod read;

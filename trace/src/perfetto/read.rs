@@ -27,12 +27,12 @@ pub(crate) fn is_perfetto(start: &[u8]) -> bool {
     start.first() == Some(&0x0a) && start.iter().take(SNIFFED_BYTES).any(is_binary)
 }
 
-/// What is read of one trace.
+/// The state of reading one trace.
 struct Import {
     states: StateTable,
     facts: Facts,
     window: Window,
-    /// Who came last on each CPU: compact events do not say who leaves it.
+    /// The thread that came last on each CPU, because compact events do not say which thread leaves.
     current: BTreeMap<u32, TaskRef>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn import<R: BufRead>(input: R, sink: &mut Sink) -> Result<Facts, Tra
         let at = stream.offset;
         let size = match (tag >> 3, tag & 7) {
             (_, 2) => varint(&mut stream)?.ok_or_else(|| truncated("a packet's size", stream.offset))?,
-            _ => return Err(damaged("this is no packet", at)),
+            _ => return Err(damaged("this is not a packet", at)),
         };
         if tag >> 3 != u64::from(trace::PACKET) {
             stream.skip(size, "a field of the trace")?;
@@ -226,7 +226,7 @@ impl Import {
                     (flags.map(|flags| flags & ANY_INTERRUPT != 0), Kind::Waking { task: event.task })
                 }
                 compact::What::Switch { prev_state } => {
-                    // Who was on the CPU before its first switch is in no event: as if it had been idle.
+                    // No event names the thread before a CPU's first switch: the CPU counts as idle until then.
                     let prev = current.replace(event.task).unwrap_or(TaskRef::named(0, b"swapper"));
                     let state = self.states.decode(prev_state);
                     (Some(false), Kind::Switch { prev, state, next: event.task })

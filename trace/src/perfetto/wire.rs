@@ -1,4 +1,4 @@
-//! Protobuf's wire format: fields with numbers, of which four kinds are in use.
+//! Protobuf's wire format: numbered fields, of four kinds.
 
 /// A message in the making.
 #[derive(Debug, Default)]

@@ -13,14 +13,18 @@ use divvy_results::schedule::{Counter, NICE_0, Schedule, State};
 
 /// Without a release, readers take states for those of Linux 4.4.
 const RELEASE: &str = "6.12.0";
-/// All packets are of one sequence.
+/// The sequence of all packets.
 const SEQUENCE: u64 = 1;
 /// `TrackEvent.Type` of a counter's value.
 const TYPE_COUNTER: u64 = 4;
-/// A bundle is a packet of its own, and of one CPU.
+/// Most events in a bundle. A bundle is a packet with events of one CPU.
 const MOST_IN_BUNDLE: usize = 512;
 
-/// Writes it. Events of one time keep their order: a bundle ends where the next event is another CPU's.
+/// Writes a schedule. Events of one time keep their order, because a bundle ends where the next event is from another
+/// CPU.
+///
+/// # Errors
+/// Those of `out`.
 pub fn write(schedule: &Schedule, out: &mut impl Write) -> io::Result<()> {
     packet(out, |packet| {
         packet.message(packet::SYSTEM_INFO, |system| {

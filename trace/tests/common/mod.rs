@@ -13,7 +13,7 @@ pub struct Name {
     pub comm: Vec<u8>,
 }
 
-/// What the kernel did, with the CPU and whoever is current there.
+/// An event of the kernel, with its CPU and the current thread there.
 #[derive(Debug, Clone)]
 pub struct Event {
     pub t_ns: u64,

@@ -52,7 +52,7 @@ impl Writer {
         self.data.extend(payload);
     }
 
-    /// What trails a record that is no sample: thread, time, CPU, identifier.
+    /// The end of a record that is not a sample: thread, time, CPU, identifier.
     fn trailer(&self, tid: i32, t_ns: u64, cpu: u32) -> Vec<u8> {
         let tid = u64::from(tid as u32);
         self.ints(&[(tid, 4), (tid, 4), (t_ns, 8), (u64::from(cpu), 4), (0, 4), (EVENT_ID, 8)])

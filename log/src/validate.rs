@@ -1,11 +1,11 @@
-//! What a machine may be told: a log is an input like any other, and the C that replays it trusts its caller.
+//! Validates events before a native machine is told: a log comes from outside, and the C that replays it trusts its caller.
 //!
-//! Checked is what the machine's memory depends on (`policy/machine.h`): ids and CPUs within their range, weights and
-//! parameters as well, time that does not go back, and tasks that exist and join and leave in turn.
+//! The checks cover everything that the machine's memory depends on (`machine.h`): ids, CPUs, weights and parameters are
+//! within their range, time does not go back, and tasks exist, join and leave in turn.
 
 use divvy_policy::{Event, MAX_GROUPS, ParamInfo, TaskId, Weight};
 
-/// Times beyond are no times: 146 years.
+/// The latest possible time, in ns: 146 years.
 const TIME_MAX: u64 = 1 << 62;
 
 #[derive(Clone, Copy, Default)]
@@ -16,22 +16,23 @@ struct Task {
     seen: bool,
     process: TaskId,
     group: u32,
-    /// Of its id: itself, and those whose process it stands for. The host gives away an id that nobody holds.
+    /// Holders of its id: the task itself, and the tasks whose process it stands for. The host gives away an id that has
+    /// no holder.
     holders: u32,
 }
 
-pub(super) struct Legal {
+pub(super) struct Validator {
     cpus: u32,
     params: &'static [ParamInfo],
     now: u64,
     tasks: Vec<Task>,
-    /// Of groups, by id; 0 is the root.
+    /// The parent of each group, by id; 0 is the root.
     parents: Vec<u32>,
 }
 
-impl Legal {
-    pub fn new(cpus: u32, pool: u32, params: &'static [ParamInfo]) -> Legal {
-        Legal {
+impl Validator {
+    pub fn new(cpus: u32, pool: u32, params: &'static [ParamInfo]) -> Validator {
+        Validator {
             cpus,
             params,
             now: 0,
@@ -40,13 +41,13 @@ impl Legal {
         }
     }
 
-    /// Whether this may come now; if so, it came.
+    /// Checks that the event is valid now, and takes note of it.
     pub fn check(&mut self, event: &Event, now: u64) -> Result<(), String> {
         if now < self.now {
             return Err(format!("time goes back, from {} ns to {now} ns", self.now));
         }
         if now > TIME_MAX {
-            return Err(format!("{now} ns is no time"));
+            return Err(format!("the time {now} ns is out of range"));
         }
         self.now = now;
         match *event {
@@ -86,7 +87,7 @@ impl Legal {
         }
         let moves = self.parents[group as usize] != parent;
         if moves && self.tasks.iter().any(|task| task.runnable && self.is_in(task.group, group)) {
-            return Err(format!("group {group} gets another parent, and has runnable tasks"));
+            return Err(format!("group {group} gets another parent, but has runnable tasks"));
         }
         self.parents[group as usize] = parent;
         Ok(())
@@ -111,7 +112,7 @@ impl Legal {
         match self.tasks.get_mut(id as usize) {
             Some(task) if task.known => Ok(task),
             Some(_) if id > 0 => Err(format!("there is no task {id}")),
-            _ => Err(format!("{id} is no task id: they are 1 to {tasks}")),
+            _ => Err(format!("task id {id} is out of range: ids are 1 to {tasks}")),
         }
     }
 
@@ -119,10 +120,10 @@ impl Legal {
         check_weight(weight)?;
         let last = self.tasks.len() - 1;
         if id == 0 || id as usize > last {
-            return Err(format!("{id} is no task id: they are 1 to {last}"));
+            return Err(format!("task id {id} is out of range: ids are 1 to {last}"));
         }
         if self.tasks[id as usize].holders > 0 {
-            return Err(format!("task {id} is new, and its id is in use"));
+            return Err(format!("task {id} is new, but its id is in use"));
         }
         self.process(id, process)?;
         self.tasks[id as usize] = Task { known: true, process, holders: 1, ..Task::default() };
@@ -130,12 +131,12 @@ impl Legal {
         Ok(())
     }
 
-    /// One of its threads stands for a process, or its cgroup does, of which nothing else is told.
+    /// A process is named by one of its threads, or by the id of its cgroup, which has no events of its own.
     fn process(&self, id: TaskId, process: TaskId) -> Result<(), String> {
         if process > 0 && (process as usize) < self.tasks.len() {
             return Ok(());
         }
-        Err(format!("task {id} is of process {process}, which there cannot be"))
+        Err(format!("task {id} belongs to process {process}, which is not a task id"))
     }
 
     fn set_process(&mut self, id: TaskId, process: TaskId) -> Result<(), String> {
@@ -149,7 +150,7 @@ impl Legal {
     fn exit(&mut self, id: TaskId) -> Result<(), String> {
         let task = self.known(id)?;
         if task.runnable {
-            return Err(format!("task {id} exits, and is runnable"));
+            return Err(format!("task {id} exits, but is runnable"));
         }
         task.known = false;
         task.holders -= 1;
@@ -161,7 +162,7 @@ impl Legal {
     fn runnable(&mut self, id: TaskId, is_new: bool) -> Result<(), String> {
         let task = self.known(id)?;
         if task.runnable {
-            return Err(format!("task {id} becomes runnable, and is that already"));
+            return Err(format!("task {id} becomes runnable, but is runnable already"));
         }
         if is_new == task.seen {
             return Err(format!(
@@ -176,7 +177,7 @@ impl Legal {
     fn must_be_runnable(&mut self, id: TaskId, what: &str) -> Result<(), String> {
         match self.known(id)?.runnable {
             true => Ok(()),
-            false => Err(format!("task {id} is {what}, and not runnable")),
+            false => Err(format!("task {id} is {what}, but is not runnable")),
         }
     }
 

@@ -1,4 +1,5 @@
-//! What a thread got in the recording, in the terms in which a simulation reports: the error of a self-replay is their difference.
+//! Service, waiting and response times of a recorded thread, as a simulation reports them. The error of a self-replay is the
+//! difference of the two.
 
 use crate::interval::{Activity, Interval, Queued, Wake};
 use serde::Serialize;
@@ -38,12 +39,12 @@ impl Spread {
     }
 }
 
-/// What one thread got.
+/// The measured times of one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Observed {
-    /// CPU time.
+pub struct Measured {
+    /// CPU time, in ns.
     pub service_ns: u64,
-    /// Time spent runnable without a CPU.
+    /// Time spent runnable without a CPU, in ns.
     pub wait_ns: u64,
     /// Sleeps that ended.
     pub wakes: u64,
@@ -55,27 +56,27 @@ pub struct Observed {
     pub last_run_ns: u64,
 }
 
-impl Observed {
+impl Measured {
     /// From a thread's intervals.
-    pub fn of(intervals: &[Interval]) -> Observed {
-        let mut observed = Observed::default();
+    pub fn of(intervals: &[Interval]) -> Measured {
+        let mut measured = Measured::default();
         let (mut delays, mut responses) = (Vec::new(), Vec::new());
         let mut woken_at = intervals.first().filter(|i| is_birth(i)).map(|i| i.start_ns);
         for interval in intervals {
             match interval.activity {
                 Activity::Run { .. } => {
-                    observed.service_ns += interval.len_ns();
-                    observed.last_run_ns = interval.end_ns;
+                    measured.service_ns += interval.len_ns();
+                    measured.last_run_ns = interval.end_ns;
                 }
                 Activity::Wait { why } => {
-                    observed.wait_ns += interval.len_ns();
+                    measured.wait_ns += interval.len_ns();
                     if why != Queued::Preempted && !interval.censored && woken_at == Some(interval.start_ns) {
                         delays.push(interval.len_ns());
                     }
                 }
                 Activity::Blocked { wake, .. } => {
                     responses.extend(woken_at.map(|at| interval.start_ns - at));
-                    observed.wakes += u64::from(wake != Wake::Never);
+                    measured.wakes += u64::from(wake != Wake::Never);
                     let seen = !matches!(wake, Wake::Never | Wake::Missing);
                     woken_at = seen.then_some(interval.end_ns);
                 }
@@ -87,9 +88,9 @@ impl Observed {
         {
             responses.push(last.end_ns - at); // it exited
         }
-        observed.wake_delay = Spread::of(delays);
-        observed.response = Spread::of(responses);
-        observed
+        measured.wake_delay = Spread::of(delays);
+        measured.response = Spread::of(responses);
+        measured
     }
 }
 
