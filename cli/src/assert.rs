@@ -13,7 +13,8 @@
 //! alone (`jain`), one of a task names its task (`share(T1)`) or pools tasks (`max(error)`), and a
 //! distribution needs a statistic (`p99(response, task=T1)`). A task's name stands for all instances
 //! of its `count`. Without a task, a distribution is that of all jobs of the run; several tasks that are
-//! named together have the mean over their jobs, and the worst of their percentiles. Names that hold `,` or `)` are put in double quotes.
+//! named together have the mean over their jobs, and the worst of their percentiles. Names that contain `,`
+//! or `)` are put in double quotes.
 //!
 //! A claim is met when every run meets it; a side with `policy=` is that policy's in the same
 //! repetition, so `mean(wait, policy=gr3) < 0.5 * mean(wait, policy=rr)` compares two policies. What
@@ -65,7 +66,7 @@ impl Claims {
 pub struct Failure {
     /// The claim as given.
     pub claim: String,
-    /// What was measured, one line a run that does not meet it.
+    /// The measured values, one line per run that does not meet it.
     pub measured: Vec<String>,
 }
 
@@ -95,7 +96,7 @@ impl Claim {
         Ok((!measured.is_empty()).then_some(Failure { claim, measured }))
     }
 
-    /// A claim whose sides all name policies is read once a repetition: at the runs of the first named.
+    /// A claim whose sides all name policies is judged once per repetition, at the runs of the first policy.
     fn is_about(&self, run: &Run) -> bool {
         let mut named = None;
         for side in [&self.left, &self.right] {
@@ -276,7 +277,7 @@ fn run_name(run: &Run, repetitions: u32) -> String {
     }
 }
 
-/// What each side that is a measure came to.
+/// The values of the sides that are measures.
 fn finding(sides: &[(&Side, Option<f64>)]) -> String {
     let findings: Vec<String> = sides
         .iter()

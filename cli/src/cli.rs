@@ -29,7 +29,7 @@ const LAST: usize = 1000;
 #[derive(Debug, Parser)]
 #[command(name = "divvy", version, max_term_width = 100, after_help = exit::HELP, disable_help_subcommand = true)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 
@@ -49,7 +49,7 @@ pub struct Cli {
     #[arg(short, long, global = true, conflicts_with = "verbose", display_order = LAST, help_heading = "Output")]
     pub quiet: bool,
 
-    /// Every task under every policy, however many there are
+    /// Show every task under every policy, however many there are
     #[arg(short, long, global = true, display_order = LAST, help_heading = "Output")]
     pub verbose: bool,
 }
@@ -76,7 +76,7 @@ pub enum Command {
     Man(ManArgs),
 }
 
-/// Does what was asked.
+/// Runs the command.
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
     let output = Output::new(cli.color, cli.quiet);
     match &cli.command {

@@ -47,17 +47,17 @@ const NOT_MET: u8 = 3;
 const BAD_INPUT: u8 = 4;
 const LACKING: u8 = 5;
 
-/// Says what went wrong on stderr, and gives the code. A reader that has seen enough is nothing wrong.
+/// Prints the error on stderr, and gives the code. A reader that closes the pipe is not an error.
 pub fn code(result: &anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     if is_broken_pipe(error) {
         return ExitCode::SUCCESS;
     }
     if let Some(CommandFailed(code)) = error.downcast_ref() {
-        // It has said itself what went wrong.
+        // The command has printed its own error.
         return ExitCode::from(*code);
     }
-    // Where nobody can be told, the code still tells.
+    // If stderr is closed, the code is all there is.
     let _ = writeln!(anstream::stderr(), "{ERROR_STYLE}error:{ERROR_STYLE:#} {error:#}");
     ExitCode::from(number(error))
 }
@@ -112,7 +112,7 @@ fn is_bad_input(cause: &(dyn Error + 'static)) -> bool {
         || cause.is::<NoProgram>()
         || cause.is::<BadReport>()
         || cause.downcast_ref().is_some_and(is_bad_store)
-        // Transparent, it is not in the chain itself.
+        // The variant is transparent, so the error itself is not in the chain.
         || matches!(cause.downcast_ref(), Some(LoadError::Store(error)) if is_bad_store(error))
 }
 
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_is_no_failure() {
+    fn a_closed_pipe_is_not_a_failure() {
         let error = anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe)).context("cannot write");
         assert!(is_broken_pipe(&error));
     }

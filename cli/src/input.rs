@@ -44,7 +44,7 @@ pub fn trace(path: &Path) -> Result<Recording, TraceError> {
     read(path, &options)
 }
 
-/// What a trace is called.
+/// The trace's name, for reports and messages.
 pub fn trace_name(path: &Path) -> String {
     if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
 }

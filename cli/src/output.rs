@@ -50,7 +50,7 @@ impl Output {
         terminal.or_else(columns_variable).unwrap_or(PLAIN_COLUMNS)
     }
 
-    /// Writes a result whole, without its escape sequences where they do not belong.
+    /// Writes a whole result, without escape sequences unless the output takes them.
     pub fn write(self, text: &str, file: Option<&Path>) -> anyhow::Result<()> {
         let Some(path) = file.filter(|path| *path != Path::new("-")) else {
             let mut out = anstream::stdout();
@@ -64,7 +64,7 @@ impl Output {
         fs::write(path, plain).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Whether the result may have escape sequences and other than ASCII characters for pictures: on a terminal that knows
+    /// Whether the result may have escape sequences and non-ASCII characters in pictures: only on a terminal that supports
     /// them.
     pub fn is_styled(self, file: Option<&Path>) -> bool {
         is_utf8(|name| std::env::var(name).ok()) && self.keeps_escapes(file)
@@ -77,7 +77,7 @@ impl Output {
         }
     }
 
-    /// Writes a result that is no text.
+    /// Writes a binary result.
     pub fn write_bytes(self, bytes: &[u8], file: Option<&Path>) -> anyhow::Result<()> {
         match file.filter(|path| *path != Path::new("-")) {
             Some(path) => fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display())),
@@ -88,15 +88,15 @@ impl Output {
         }
     }
 
-    /// Tells something that is not the result.
+    /// Prints a line that is not the result, on stderr.
     pub fn note(self, text: &str) {
         if !self.quiet {
-            // Where nobody can be told, that cannot be told either.
+            // If stderr is closed, nobody can read the note.
             let _ = writeln!(anstream::stderr(), "{text}");
         }
     }
 
-    /// Tells what the reader should know about a result.
+    /// Prints notes about a result.
     pub fn notes<T: fmt::Display>(self, notes: &[T]) {
         notes.iter().for_each(|note| self.note(&format!("note: {note}")));
     }
@@ -112,7 +112,7 @@ impl Output {
     }
 }
 
-/// Whether the locale's characters are Unicode; one that is not said is: then a terminal of this century is likely.
+/// Whether the locale's characters are Unicode. If no locale is set, they are: terminals today use UTF-8.
 fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     let said =
         ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|value| !value.is_empty());

@@ -1,28 +1,28 @@
-//! Places for results, looked at before anything runs: nothing that is read is overwritten, and what takes minutes does
-//! not end in a place that it cannot be written to.
+//! Paths of results, checked before anything runs: no input is overwritten, and a run of minutes does
+//! not end with a result that cannot be written.
 
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// A place that a result cannot be written to.
+/// A path that a result cannot be written to.
 #[derive(Debug, thiserror::Error)]
 pub enum BadOutputPath {
-    /// The result would replace what it is made from.
-    #[error("-o {}: that is what is read, and would be overwritten; give the result another name", .0.display())]
+    /// The result would replace its own input.
+    #[error("-o {}: this is the input, and would be overwritten; give the result another name", .0.display())]
     Input(PathBuf),
-    /// Something else is there.
-    #[error("{option} {} is no directory, and {what} one; give a directory, or a name that is not taken", path.display())]
+    /// Something else has this name.
+    #[error("{option} {} exists and is not a directory; give {what}, or a new name", path.display())]
     NoDirectory {
         /// As given.
         option: &'static str,
         /// As given.
         path: PathBuf,
-        /// Of which it is an argument: what needs a directory.
+        /// The expected kind of path, for the message.
         what: &'static str,
     },
-    /// Not to be written.
+    /// It cannot be written.
     #[error("{option} {}: it cannot be written", path.display())]
     Unwritable {
         /// As given.
@@ -34,7 +34,7 @@ pub enum BadOutputPath {
     },
 }
 
-/// Refuses an output that is one of the inputs, by whatever name.
+/// Refuses an output that is one of the inputs, also under another name.
 pub fn refuse_input<'a>(
     inputs: impl IntoIterator<Item = &'a Path>,
     output: Option<&Path>,
@@ -51,7 +51,7 @@ pub fn refuse_input<'a>(
     Ok(())
 }
 
-/// A directory that can be written to; it is made if it is not there.
+/// Creates the directory if it does not exist, and checks that it can be written to.
 pub fn directory(option: &'static str, path: &Path, what: &'static str) -> Result<(), BadOutputPath> {
     if path.exists() && !path.is_dir() {
         return Err(BadOutputPath::NoDirectory { option, path: path.to_owned(), what });
@@ -61,7 +61,7 @@ pub fn directory(option: &'static str, path: &Path, what: &'static str) -> Resul
     probe(&path.join(format!(".divvy-{}", std::process::id()))).map_err(unwritable)
 }
 
-/// A file that can be written; what it has stays as it is.
+/// Checks that the file can be written; its content stays.
 pub fn file(option: &'static str, path: &Path) -> Result<(), BadOutputPath> {
     let unwritable = |source| BadOutputPath::Unwritable { option, path: path.to_owned(), source };
     if path == Path::new("-") { Ok(()) } else { probe(path).map_err(unwritable) }

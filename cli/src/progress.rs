@@ -1,15 +1,15 @@
-//! How far it is, on stderr, and only on a terminal.
+//! Progress bars on stderr, only on a terminal.
 
 use divvy_sim::run::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::Output;
 
-/// A bar over the time of all runs; it goes away when dropped.
+/// A bar over the simulated time of all runs; removed when dropped.
 pub struct RunBar(ProgressBar);
 
 impl RunBar {
-    /// A bar for what is done, `runs` runs of `duration_ns` each; without an end in sight, a spinner.
+    /// A bar for `runs` runs of `duration_ns` each; a spinner if the duration is not known.
     pub fn new(what: &str, duration_ns: Option<u64>, runs: u64, output: Output) -> Self {
         if !output.shows_progress() {
             return Self(ProgressBar::hidden());
@@ -22,13 +22,13 @@ impl RunBar {
             Some(_) => format!("{what} {{wide_bar}} {{percent:>3}}%, {{eta}} left"),
             None => format!("{what} {{spinner}} {{elapsed}}"),
         };
-        // The templates are constants; should one not read, the default look will do.
+        // The templates are constants; if one were wrong, the default style would do.
         let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
         Self(bar.with_style(style))
     }
 }
 
-/// A bar over the bytes of a file; it goes away when dropped.
+/// A bar over the bytes of a file; removed when dropped.
 pub struct FileBar(ProgressBar);
 
 impl FileBar {
@@ -42,17 +42,17 @@ impl FileBar {
         Self(ProgressBar::new(bytes).with_style(style))
     }
 
-    /// So far.
+    /// The position, in bytes.
     pub fn at(&self, byte: u64) {
         self.0.set_position(byte);
     }
 }
 
-/// A bar over the steps of a figure or a sweep; it goes away when dropped.
+/// A bar over the steps of a figure or a sweep; removed when dropped.
 pub struct StepBar(ProgressBar);
 
 impl StepBar {
-    /// A bar named after what is done.
+    /// A bar with this label.
     pub fn new(id: &str, output: Output) -> Self {
         if !output.shows_progress() {
             return Self(ProgressBar::hidden());

@@ -59,7 +59,7 @@ fn a_trace_as_a_workload_does_what_its_replay_does() {
         "the policies differ, and so may the tasks"
     );
     let text = fs::read_to_string(&file).expect("written");
-    assert!(text.starts_with("# What the threads of ") && text.contains("wait = true"), "{}", &text[..800]);
+    assert!(text.starts_with("# The threads of ") && text.contains("wait = true"), "{}", &text[..800]);
 }
 
 /// By way of rt-app's JSON times are in whole microseconds: service times are as near as that for each step.

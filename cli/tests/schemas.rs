@@ -277,7 +277,7 @@ fn the_schema_lists_the_keys_that_the_reader_takes() {
         let (_, listed) = said.split_once("its keys are ").unwrap_or_else(|| panic!("{wrong}: {said}"));
         let mut taken: Vec<&str> = listed.trim().split(", ").collect();
         taken.sort_unstable();
-        // Of a step the reader names `loop` as well, which has a table of its own.
+        // For a step the reader also names `loop`, which has a table of its own.
         taken.retain(|key| !(place == STEP && *key == "loop"));
         let found = schema.pointer(place).unwrap_or_else(|| panic!("no {place}"));
         // Alternatives: the keys of all of them.

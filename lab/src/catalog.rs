@@ -9,7 +9,7 @@ use crate::setting::Setting;
 pub struct Figure {
     /// As `divvy paper ID` takes it: the paper's page, and the figure's number or name.
     pub id: &'static str,
-    /// What is claimed, on a line.
+    /// The claim, on one line.
     pub title: &'static str,
     /// Policies and modifiers that it runs.
     pub policies: &'static [&'static str],

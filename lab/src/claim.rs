@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// Something measured.
+/// A measured value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// In the unit that the claim's name says.
     Number(f64),
     /// A sequence, as in `C1 C1 C2`.
     Text(String),
-    /// It could not be: this policy or modifier is not in this build.
+    /// It could not be measured: this policy or modifier is not in this build.
     Missing(String),
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Whole if it is large, else with so many places that four digits count.
+/// A number with four significant digits; a large one is whole.
 pub(crate) fn number_text(number: f64) -> String {
     let places = match number.abs() {
         _ if number.fract() == 0.0 => 0,
@@ -47,7 +47,7 @@ pub(crate) fn number_text(number: f64) -> String {
     format!("{number:.places$}")
 }
 
-/// What a paper has.
+/// A value that a paper prints.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Printed {
     /// A number, or one read off a plot.
@@ -74,7 +74,7 @@ impl fmt::Display for Printed {
     }
 }
 
-/// How near is near enough.
+/// The tolerance of a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
     /// Equal.
@@ -105,7 +105,7 @@ impl Tolerance {
     }
 }
 
-/// Whether what was measured is what the paper has.
+/// Whether the measured value agrees with the paper's within the tolerance.
 #[must_use]
 pub fn meets(measured: &Value, printed: &Printed, tolerance: Tolerance) -> bool {
     match (measured, printed) {
@@ -120,7 +120,7 @@ pub fn meets(measured: &Value, printed: &Printed, tolerance: Tolerance) -> bool 
     }
 }
 
-/// What came of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Within the tolerance.
@@ -155,19 +155,19 @@ impl fmt::Display for Verdict {
 /// A claim and its verdict.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// What it is about, with its unit.
+    /// The measured quantity, with its unit.
     pub name: String,
-    /// What the paper has.
+    /// The paper's value.
     pub printed: Printed,
-    /// What was found.
+    /// The measured value.
     pub measured: Value,
-    /// How near is near enough.
+    /// The tolerance of a claim.
     pub tolerance: Tolerance,
     /// The comparison.
     pub verdict: Verdict,
     /// The verdict that its table foresees.
     pub foreseen: bool,
-    /// Why it is as it is, where there is something to say.
+    /// The reason of the verdict, if it needs one.
     pub analysis: Option<String>,
 }
 

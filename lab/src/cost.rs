@@ -1,5 +1,5 @@
-//! What scheduling costs natively, in ns of this machine. No two runs give the same numbers: the least of many short
-//! batches is taken, of all policies in turns, so that ratios within a run mean something on a busy machine too.
+//! Cost of scheduling in the native build, in ns on this machine. Results vary between runs: the least of many short
+//! batches counts, with all policies in turns, so that ratios within a run mean something on a busy machine too.
 
 use divvy_policy::spec;
 use divvy_policy::{Event, Machine, TaskId, Weight};
@@ -10,7 +10,7 @@ use crate::error::LabError;
 use crate::setting::Setting;
 
 const QUANTUM_NS: u64 = 1_000_000;
-/// Rounds of all policies; the best counts.
+/// Rounds of all policies; the least time counts.
 const ROUNDS: usize = 40;
 const SMALL_ROUNDS: usize = 2;
 /// Decisions of a batch: some 100 us.

@@ -13,11 +13,11 @@ pub enum LabError {
     Own {
         /// Which file.
         file: String,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
-    /// What was found so far cannot be kept.
-    #[error("{}: {error}; what is found so far is to be kept there", path.display())]
+    /// The results so far cannot be saved.
+    #[error("{}: {error}; --resume saves results there: give a directory that can be written", path.display())]
     Saved {
         /// The file, or its directory.
         path: PathBuf,

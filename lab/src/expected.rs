@@ -18,7 +18,7 @@ pub struct Row {
     pub name: String,
     pub printed: Printed,
     pub tolerance: Tolerance,
-    /// What the small version measures with seed 1; for the test.
+    /// The value that the small version measures with seed 1; for the test.
     #[cfg_attr(not(test), expect(dead_code))]
     pub small: Option<Value>,
     /// Whether only the full version can judge it.

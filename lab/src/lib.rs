@@ -1,9 +1,24 @@
-//! The laboratory: what the five papers show in figures and claim in numbers, reproduced by simulation and compared
-//! with what they print.
+//! The laboratory: figures and claims of the five papers, reproduced by simulation and compared with the printed values.
 //!
-//! A figure is a driver in `figures/`, workloads in `workloads/` where it has any, and a table in `expected/`: what
-//! the paper prints, how near to that is near enough, and what the small version measures, which a test compares.
-//! What does not reproduce says so in its table, with the reason; no tolerance is made to hide it.
+//! A [`Figure`] is a figure, a table or a worked example of a paper. It has a driver in `figures/`, workloads in `workloads/`
+//! if it needs some, and a table in `expected/`. The table lists the claims: what the paper prints, the tolerance, and what
+//! the small version measures, which a test compares. A claim that does not reproduce says so in its table, with the reason;
+//! no tolerance is widened to hide it.
+//!
+//! 1. [`all`] lists the figures, [`find`] finds one by its ID.
+//! 2. [`reproduce`] runs a figure with a [`Setting`]: small or full, the seed, the progress, and a directory for results of
+//!    runs that take minutes.
+//! 3. The [`Reproduction`] has a [`Claim`] with its [`Verdict`] for each row of the table, other measured values, and plots.
+//!
+//! # Units
+//! The name of a claim states its unit; a [`Value`] is in this unit. Figures take times from simulated clocks, so the same
+//! seed gives the same bytes on any machine. Only costs (`gr3-12`, `gr3-13`, `sfs-7`, `flow-overhead`) are times of this
+//! machine: their results vary between runs, and they compare ratios of one run.
+//!
+//! # How to add a figure
+//! Write the driver in `figures/`: a function from [`Setting`] to [`Measurements`]. Write the table in `expected/ID.toml`.
+//! Add a line to the list in `catalog.rs`. Tests check that names are unique, that every claim is measured, and that the
+//! verdicts of the small version are those that the table foresees.
 
 mod catalog;
 mod claim;

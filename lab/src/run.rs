@@ -1,4 +1,4 @@
-//! Runs a workload under a policy and keeps every stretch of service.
+//! Runs a workload under a policy and keeps every slice of service.
 
 use divvy_policy::{Machine, spec};
 use divvy_results::observation::{JobDone, Observation, Service};
@@ -21,7 +21,7 @@ pub fn workload(file: &str, text: &str) -> Result<Workload, LabError> {
     Workload::parse(text, file).map_err(|error| own(error.to_string()))
 }
 
-/// A run, and who was served when.
+/// A run, and its slices.
 pub struct Record {
     /// Its numbers.
     pub run: Run,
@@ -49,7 +49,7 @@ pub fn run(workload: &Workload, text: &str, seed: u64, rep: u32) -> Result<Recor
 
 /// Every job of a run.
 pub struct Jobs {
-    /// Of the rows.
+    /// Names of the rows.
     pub names: Vec<String>,
     /// In the order of their ends.
     pub done: Vec<JobDone>,

@@ -1,9 +1,53 @@
-//! Sweeps: a workload under policies, at every combination of values of what is varied.
+//! Parameter studies: a workload under policies, at every combination of the varied values.
 //!
-//! [`Plan::new`] reads and checks everything before anything runs. [`run`] gives a row for each policy and point: means
-//! over repetitions, with 95 % intervals by Student's t, each repetition being one value. Repetition `r` has the same
-//! random numbers under all policies and at all points (common random numbers), so that differences between rows
-//! have less noise than the rows: with a baseline there are rows of differences from it, repetition by repetition. Rows come in a fixed order, with the same bytes on any number of threads.
+//! 1. [`Plan::new`] reads the workload, the policies and the keys to vary ([`Vary`]), and checks every value before anything
+//!    runs. The plan has a fixed order of rows.
+//! 2. [`run()`] simulates rows on all cores, and hands out each [`Row`] as soon as it and all rows before it are done.
+//! 3. [`table`] writes rows as CSV, finds the finished part of an interrupted file, and merges the files of shards. [`read()`]
+//!    takes such a file apart again, for JSON and pages; with the feature `parquet`, `parquet::write` converts it.
+//!
+//! # Numbers
+//! A row has means over repetitions, with 95 % intervals by Student's t; each repetition is one value. Repetition `r` has
+//! the same random numbers under all policies and at all points (common random numbers), so differences between rows have
+//! less noise than the rows. With a baseline there are also rows of differences from it, repetition by repetition. Names of
+//! times end in `_ns`; shares are parts of 1.
+//!
+//! # Same bytes
+//! The same sweep has the same bytes on any number of threads, in one run, resumed, or merged from shards. [`Plan::id`]
+//! identifies it: files of another sweep are refused.
+//!
+//! # Example
+//! ```
+//! use divvy_policy::spec::parse_list;
+//! use divvy_sim::run::Options;
+//! use divvy_sweep::{Plan, Request, SweepError, Vary, run, table};
+//!
+//! let text = r#"
+//! duration = "100ms"
+//! task = [{ name = "a", program = [{ run = "1ms" }, { sleep = "2ms" }] }, { name = "b", program = [{ run = "forever" }] }]
+//! "#;
+//! let specs = parse_list(&["rr,sfq".to_owned()], divvy_policy::all())?;
+//! let varied = [Vary::parse("task.a.weight=1,2", 10)?];
+//! let options = Options { seed: 1, reps: 2, ..Options::default() };
+//! let plan = Plan::new(&Request {
+//!     text,
+//!     file: "a.toml",
+//!     specs: &specs,
+//!     varied: &varied,
+//!     options: &options,
+//!     warm_up: None,
+//!     per_task: false,
+//!     baseline: None,
+//!     most: 10,
+//! })?;
+//! let mut csv = table::header(&plan);
+//! run(&plan, &table::shard(&plan, 1, 1), &(), |row| -> Result<(), SweepError> {
+//!     csv.push_str(&table::line(&plan, &row));
+//!     Ok(())
+//! })?;
+//! assert_eq!(csv.lines().count(), 1 + 4, "two policies at two points");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod load;
 mod measure;
@@ -31,23 +75,23 @@ pub use vary::Vary;
 /// Why a sweep cannot be run, or broke off.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    /// A `--vary` does not read, or names nothing.
+    /// A `--vary` that does not parse, or names nothing.
     #[error("--vary {vary}: {what}")]
     Vary {
         /// As given.
         vary: String,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// More than there may be.
+    /// More points than `--max-points` allows.
     #[error("the sweep has {}, more than {most}; vary less, or allow more with --max-points", some(*points, *most))]
     TooMany {
-        /// How many there are; one more than there may be stands for any number.
+        /// The number of points; `most` + 1 stands for any larger number.
         points: u64,
-        /// How many there may be.
+        /// The largest number that is allowed.
         most: u64,
     },
-    /// What was asked for does not go together.
+    /// Options that do not fit together.
     #[error("{0}")]
     Options(String),
     /// A value that the workload does not take.
@@ -55,7 +99,7 @@ pub enum SweepError {
     Workload {
         /// The point; empty before anything is varied.
         at: String,
-        /// Why not.
+        /// The reason.
         error: Box<WorkloadError>,
     },
     /// A value that a policy does not take.
@@ -63,7 +107,7 @@ pub enum SweepError {
     Spec {
         /// The point.
         at: String,
-        /// Why not.
+        /// The reason.
         error: Box<SpecError>,
     },
     /// A run has no result.
@@ -71,7 +115,7 @@ pub enum SweepError {
     Run {
         /// The point.
         at: String,
-        /// Why not.
+        /// The reason.
         error: RunError,
     },
 }

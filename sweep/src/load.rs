@@ -1,6 +1,6 @@
 //! Offered load, and the workload that offers another.
 //!
-//! The load is the CPU time that open arrivals ask for, on average, in a unit of time, as a part of all CPUs: the sum
+//! The load is the CPU time that open arrivals need, on average, per unit of time, as a part of all CPUs: the sum
 //! over tasks of the mean demand of a program over the mean time between arrivals, over the number of CPUs.
 //! It is varied by making all times between arrivals longer or shorter by the same factor, whatever their distribution,
 //! so that jobs and their order stay the same. What switches cost is not counted.

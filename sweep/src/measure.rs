@@ -1,4 +1,4 @@
-//! What is measured at a point: means over repetitions, and how sure they are.
+//! Measures at a point: means over repetitions, and their intervals.
 
 use divvy_results::report::{Run, TaskResult};
 use divvy_results::stats::interval95;
@@ -7,13 +7,13 @@ use divvy_results::stats::interval95;
 pub struct Measure {
     /// Its column.
     pub name: &'static str,
-    /// What follows the column's name: `_ns`, or nothing for plain numbers.
+    /// Suffix of the column's name: `_ns`, or nothing for plain numbers.
     pub unit: &'static str,
     of: fn(&Run) -> Option<f64>,
     of_task: fn(&TaskResult) -> Option<f64>,
 }
 
-/// What a single task has no number for.
+/// A measure that a single task does not have.
 const NO_TASK: fn(&TaskResult) -> Option<f64> = |_| None;
 
 /// In the order of their columns.
@@ -50,7 +50,7 @@ pub const MEASURES: [Measure; 13] = [
         of_task: |t| t.wake_delay_ns.p99,
     },
     Measure { name: "slowdown_mean", unit: "", of: |run| run.slowdown.mean, of_task: |t| t.slowdown.mean },
-    // Of a task, its share.
+    // For a task, this is its share.
     Measure { name: "utilization", unit: "", of: |run| Some(run.utilization), of_task: |t| Some(t.share) },
     Measure { name: "jain", unit: "", of: |run| Some(run.jain), of_task: NO_TASK },
     Measure {
@@ -87,12 +87,12 @@ fn per_second(run: &Run, count: Option<u64>) -> Option<f64> {
     (run.duration_ns > 0).then_some(count? as f64 * 1e9 / run.duration_ns as f64)
 }
 
-/// A mean over repetitions.
+/// A mean over repetitions, in the unit of its measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Of the repetitions that have a value; absent if none has.
+    /// Mean of the repetitions that have a value; absent if none has.
     pub mean: Option<f64>,
-    /// Half-width of its 95 % interval; absent with fewer than two.
+    /// Half-width of its 95 % interval, in the same unit; absent with fewer than two values.
     pub ci95: Option<f64>,
 }
 
@@ -103,15 +103,15 @@ pub struct Row {
     pub point: usize,
     /// The policy as it was asked for.
     pub policy: String,
-    /// The task that it is of; all of them together if none.
+    /// The task; none for all tasks together.
     pub task: Option<String>,
-    /// The policy whose numbers were taken off, repetition by repetition; none if it is no difference.
+    /// The policy whose numbers were subtracted, repetition by repetition; none unless this is a difference.
     pub baseline: Option<String>,
-    /// For each key that is varied the index of its value; none of what this policy does not have.
+    /// For each varied key the index of its value; none if this policy does not have the key.
     pub values: Vec<Option<usize>>,
     /// Number of CPUs.
     pub cpus: u32,
-    /// What did not count.
+    /// Length of the warm-up, in ns; it does not count.
     pub warm_up_ns: u64,
     /// Mean length of what counted.
     pub counted_ns: u64,
@@ -121,16 +121,16 @@ pub struct Row {
     pub estimates: Vec<Estimate>,
 }
 
-/// What is kept of a repetition.
+/// The numbers of a repetition that are kept.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     pub counted_ns: u64,
     pub all: Numbers,
-    /// In the order of the run's; none if they were not asked for.
+    /// In the order of the run's tasks; empty without --per-task.
     pub tasks: Vec<Numbers>,
 }
 
-/// Of a run, or of a task in it.
+/// Numbers of a run, or of a task in it.
 #[derive(Clone, Debug)]
 pub(super) struct Numbers {
     pub jobs: u64,
@@ -161,7 +161,8 @@ pub(super) fn estimates(reps: &[&Numbers]) -> Vec<Estimate> {
     (0..MEASURES.len()).map(of).collect()
 }
 
-/// Of differences between repetitions that had the same random numbers: what both saw alike does not widen intervals.
+/// Estimates of differences between repetitions with the same random numbers: variation that both share
+/// does not widen the intervals.
 pub(super) fn differences(reps: &[&Numbers], baseline: &[&Numbers]) -> Vec<Estimate> {
     let of = |i: usize| {
         let pairs = reps.iter().zip(baseline);

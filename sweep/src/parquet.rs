@@ -12,7 +12,7 @@ use parquet::schema::types::{Type, TypePtr};
 use super::measure::MEASURES;
 use divvy_results::csv::records;
 
-/// What a column holds; an empty field is null.
+/// The type of a column; an empty field is null.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Counts and times in nanoseconds, up to 2^64.
@@ -139,7 +139,7 @@ mod tests {
         assert!(rows[1].get_double(2).is_err() && rows[1].get_double(6).is_err(), "absent is null");
     }
 
-    /// Rows of all tasks, and those that are no differences, have nothing in columns that others have words in.
+    /// Text columns are null in rows of all tasks, and in rows that are not differences.
     #[test]
     fn whose_numbers_they_are_is_text_even_if_it_is_never_said() {
         let bytes = write("policy,task,baseline\r\nrr,,\r\n").unwrap();

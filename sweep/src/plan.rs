@@ -1,4 +1,4 @@
-//! From what is asked for to the list of rows: which policy, at which point, in which order.
+//! Plans a sweep: the list of rows, each a policy at a point, in a fixed order.
 
 use divvy_policy::nearest;
 use divvy_policy::spec;
@@ -11,7 +11,7 @@ use super::toml_value::{self, Position};
 use super::vary::Vary;
 use super::{SweepError, load};
 
-/// A sweep, as asked for.
+/// The parameters of a sweep.
 pub struct SweepOptions<'a> {
     /// The workload's text.
     pub text: &'a str,
@@ -19,24 +19,24 @@ pub struct SweepOptions<'a> {
     pub file: &'a str,
     /// The policies, none twice.
     pub specs: &'a [Spec],
-    /// What is varied; the first changes slowest.
+    /// The varied keys; the first changes slowest.
     pub varied: &'a [Vary],
     /// Seed, repetitions, and what the machine is unless varied.
     pub options: &'a Options,
-    /// What does not count; without it, what the workload says, or else a tenth of a run that does not end by itself.
+    /// The warm-up. Without it, that of the workload; else a tenth of a run that does not end by itself.
     pub warm_up: Option<WarmUp>,
     /// Whether each task has rows as well.
     pub per_task: bool,
     /// The policy, one of those above, that others are compared with, repetition by repetition.
     pub baseline: Option<&'a Spec>,
-    /// How many rows there may be.
+    /// Largest number of rows.
     pub most: u64,
 }
 
 /// The part of a run, from its start, that does not count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WarmUp {
-    /// Of the run's duration, 0 to less than 1.
+    /// A part of the run's duration, 0 to less than 1.
     Share(f64),
     /// In nanoseconds.
     Time(u64),
@@ -44,13 +44,13 @@ pub enum WarmUp {
 
 const DEFAULT_WARM_UP: f64 = 0.1;
 
-/// What a key names.
+/// The target of a key.
 enum Target {
     /// A value of the workload's text.
     TomlValue(Position),
     /// The load of its open arrivals.
     Load,
-    /// A parameter, of the policies of this name if there is one.
+    /// A parameter, only of the policies with this name if there is one.
     Param { of: Option<String>, name: String },
 }
 
@@ -58,7 +58,7 @@ enum Target {
 pub struct Plan {
     /// The workload's name.
     pub workload: String,
-    /// What is varied.
+    /// The varied keys.
     pub varied: Vec<Vary>,
     /// Seed and repetitions.
     pub(super) options: Options,
@@ -68,7 +68,7 @@ pub struct Plan {
     pub(super) workloads: Vec<Workload>,
     /// Whether each task has rows as well.
     pub(super) per_task: bool,
-    /// What is run, in the order in which it is first asked for.
+    /// The simulations, in the order in which they are first needed.
     pub(super) sims: Vec<Simulated>,
     /// In the order of the result.
     pub(super) rows: Vec<Planned>,
@@ -77,9 +77,9 @@ pub struct Plan {
 /// A row of the result.
 #[derive(Clone, Copy)]
 pub(super) struct Planned {
-    /// Whose numbers: index into what is run.
+    /// The simulation: an index into `sims`.
     pub sim: usize,
-    /// Whose numbers are taken off.
+    /// The simulation whose numbers are subtracted.
     pub baseline: Option<usize>,
     /// Which of the tasks.
     pub task: Option<usize>,
@@ -95,7 +95,7 @@ pub(super) struct Simulated {
     pub spec: Spec,
     /// Index into the workloads.
     pub workload: usize,
-    /// For each key the index of its value; none of what this policy does not have.
+    /// For each key the index of its value; none if this policy does not have the key.
     pub values: Vec<Option<usize>>,
 }
 
@@ -123,7 +123,7 @@ impl Plan {
         let mut grid = Grid::default();
         for (number, point) in points(request.varied).into_iter().enumerate() {
             let at = at(request.varied, &point);
-            // Of points that differ in parameters only, the workload is one.
+            // Points that differ only in parameters share one workload.
             let of_workload = |i: usize| !matches!(targets[i], Target::Param { .. });
             let first: Vec<usize> =
                 (0..point.len()).map(|i| if of_workload(i) { point[i] } else { 0 }).collect();
@@ -158,7 +158,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// All tasks together, and each if that is asked for.
+    /// Adds a row for all tasks together, and with --per-task one for each.
     fn add_rows(&mut self, sim: usize, baseline: Option<usize>, group: usize) {
         let tasks = row_names(&self.workloads[self.sims[sim].workload]).len();
         let each = (0..tasks).map(Some).filter(|_| self.per_task);
@@ -166,7 +166,7 @@ impl Plan {
         self.rows.extend(std::iter::once(None).chain(each).map(row));
     }
 
-    /// Of each policy and the baseline at this point, unless both were the same at one before.
+    /// Adds the difference of each policy from the baseline at this point, unless an earlier point has the same two.
     fn add_differences(
         &mut self,
         request: &SweepOptions,
@@ -216,7 +216,7 @@ impl Plan {
         self.rows.is_empty()
     }
 
-    /// Of open arrivals that ask for more CPU time than there is, the greatest load.
+    /// The greatest load of open arrivals that is above 1: they need more CPU time than there is.
     #[must_use]
     pub fn overload(&self) -> Option<f64> {
         let loads = self.workloads.iter().filter_map(|workload| load::offered(workload).ok());
@@ -229,7 +229,7 @@ impl Plan {
         (0..self.rows.len()).filter(|&row| self.rows[row].group % n == i - 1).collect()
     }
 
-    /// What is varied at a row: of a difference, what either policy has.
+    /// The varied values at a row; for a difference, those that either policy has.
     pub(super) fn values(&self, row: &Planned) -> Vec<Option<usize>> {
         let own = &self.sims[row.sim].values;
         match row.baseline {
@@ -246,12 +246,12 @@ impl Plan {
     }
 }
 
-/// What is planned already.
+/// The rows that are planned already.
 #[derive(Default)]
 struct Grid {
     /// By policy and values.
     sims: BTreeMap<(usize, Vec<Option<usize>>), usize>,
-    /// Of a policy and the baseline.
+    /// Pairs of a policy and the baseline.
     pairs: BTreeSet<(usize, usize)>,
 }
 
@@ -406,7 +406,7 @@ fn workload(
     Ok(workload)
 }
 
-/// What does not count of a run.
+/// The warm-up of a run, in ns.
 fn warm_up(workload: &Workload, asked: Option<WarmUp>) -> Result<u64, SweepError> {
     let share = |duration_ns: u64, share: f64| (duration_ns as f64 * share).round() as u64;
     let ns = match (asked, workload.duration_ns) {
@@ -458,7 +458,7 @@ fn with_params(
         .map_err(|error| SweepError::Spec { at: at.to_owned(), error: Box::new(error) })
 }
 
-/// FNV-1a of all that the result depends on.
+/// FNV-1a of everything that the result depends on.
 fn id(request: &SweepOptions) -> String {
     let mut words =
         vec![env!("CARGO_PKG_VERSION").to_owned(), request.text.to_owned(), request.file.to_owned()];

@@ -26,9 +26,9 @@ pub struct Finished {
     pub seed: u64,
     /// Repetitions of each point.
     pub reps: u64,
-    /// What is varied, as rows call it; times end in `_ns`.
+    /// The varied keys, as in rows; times end in `_ns`.
     pub varied: Vec<String>,
-    /// What is measured, as rows call it; times end in `_ns`.
+    /// The measures, as in rows; times end in `_ns`.
     pub measures: Vec<String>,
     /// In their order.
     pub rows: Vec<FinishedRow>,
@@ -39,26 +39,26 @@ pub struct Finished {
 pub struct FinishedRow {
     /// Its number, from 1.
     pub point: u64,
-    /// Whose numbers.
+    /// The policy.
     pub policy: String,
-    /// Of which task; absent if of all.
+    /// The task; absent for all tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// Whose numbers were taken off, repetition by repetition; absent if they are no differences.
+    /// The policy whose numbers were subtracted, repetition by repetition; absent unless this is a difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// Of what is varied; without what the policy does not have.
+    /// Values of the varied keys, without those that the policy does not have.
     pub values: BTreeMap<String, Value>,
     /// Number of CPUs.
     pub cpus: u64,
-    /// What did not count.
+    /// Length of the warm-up, in ns.
     pub warm_up_ns: u64,
     /// Mean length of what counted.
     pub counted_ns: u64,
     /// Jobs that ended, over all repetitions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u64>,
-    /// What was measured.
+    /// The measured values.
     pub estimates: BTreeMap<String, FinishedEstimate>,
 }
 
@@ -74,7 +74,7 @@ pub enum Value {
     Text(String),
 }
 
-/// A mean over repetitions.
+/// A mean over repetitions, in the unit of its measure: ns if the name ends in `_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FinishedEstimate {
     /// The mean.

@@ -30,7 +30,7 @@ pub fn run<E: From<SweepError>>(
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel::<Done>();
     std::thread::scope(|scope| {
-        // Threads of its own, as many as the pool has: this one waits, and may be one of the pool's.
+        // These are extra threads, as many as the pool has: this thread waits, and may belong to the pool.
         for _ in 0..rayon::current_num_threads() {
             let (sender, next, stop, steps, sims) = (sender.clone(), &next, &stop, &steps, &sims);
             scope.spawn(move || {
@@ -54,14 +54,14 @@ pub fn run<E: From<SweepError>>(
     })
 }
 
-/// What is to be run, in the order in which rows need it.
+/// The simulations to run, in the order in which rows need them.
 fn needed(plan: &Plan, rows: &[usize]) -> Vec<usize> {
     let mut known = BTreeSet::new();
     let sims = rows.iter().flat_map(|&row| [Some(plan.rows[row].sim), plan.rows[row].baseline]);
     sims.flatten().filter(|sim| known.insert(*sim)).collect()
 }
 
-/// What was found so far.
+/// Results so far.
 struct Found<'a> {
     receiver: mpsc::Receiver<Done>,
     reps: usize,
@@ -73,7 +73,7 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Waits until it is there; `None` if all was stopped before.
+    /// Waits for the result; `None` if everything was stopped before.
     fn wait_for(&mut self, sim: usize) -> Option<Result<(), SweepError>> {
         if self.done.contains_key(&sim) {
             return Some(Ok(()));
@@ -115,7 +115,7 @@ fn collect<E: From<SweepError>>(
     for (at, &index) in rows.iter().enumerate() {
         let Planned { sim, baseline, .. } = plan.rows[index];
         for sim in [Some(sim), baseline].into_iter().flatten() {
-            // Who holds the other end has not claimed this repetition only if all is stopped.
+            // The other end has not claimed this repetition only if everything stops.
             let Some(there) = found.wait_for(sim) else { return Ok(()) };
             there?;
         }
@@ -125,7 +125,7 @@ fn collect<E: From<SweepError>>(
     Ok(())
 }
 
-/// Of one workload's tasks: rows of one come one after another.
+/// Names of one workload's tasks; its rows come one after another.
 #[derive(Default)]
 struct Names {
     workload: Option<usize>,
@@ -196,7 +196,7 @@ impl<'a> Steps<'a> {
         steps
     }
 
-    /// Of one repetition.
+    /// Simulated time of one repetition, in ns.
     fn of(&self, plan: &Plan, sim: &Simulated) -> u64 {
         match plan.workloads[sim.workload].duration_ns {
             Some(ns) if self.timed => (ns / 1000).max(1),
@@ -205,7 +205,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Counts the steps of a run; the run tells nobody of its last ones.
+/// Counts the steps of a run; the run does not report its last ones.
 struct Counter<'a> {
     steps: &'a Steps<'a>,
     stop: &'a AtomicBool,

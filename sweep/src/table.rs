@@ -1,4 +1,4 @@
-//! Rows as CSV: written, gone on with, and put together from shards.
+//! Rows as CSV: written, resumed, and merged from shards.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ pub(super) const WHOSE: [&str; 3] = ["policy", "task", "baseline"];
 /// Columns after those of what is varied, before the measures.
 pub(super) const AFTER: [&str; 1] = ["jobs"];
 
-/// Why a file cannot be gone on with, or put together with others.
+/// Why a file cannot be resumed, or merged with others.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// No result of a sweep.
-    #[error("{0} is no result of divvy sweep: its first line does not begin with point,points,sweep")]
+    /// It is not a result of a sweep.
+    #[error("{0} is not a result of divvy sweep: its first line does not begin with point,points,sweep")]
     NotASweep(String),
-    /// Of another sweep.
+    /// The file is from another sweep.
     #[error(
-        "{0} is of another sweep: the workload, policies, values, seed, repetitions or version of divvy differ"
+        "{0} is from another sweep: the workload, policies, values, seed, repetitions or version of divvy differ"
     )]
     Other(String),
     /// Whole, but not to be read.
-    #[error("the points cannot be read: {0}; run the sweep anew")]
+    #[error("the points cannot be read: {0}; run the sweep again")]
     NoRows(String),
     /// With rows that do not belong there.
     #[error("{file}: row {row} is point {found}, and not {expected}")]
@@ -37,16 +37,16 @@ pub enum TableError {
         file: String,
         /// Its number, from 1.
         row: usize,
-        /// What is there.
+        /// The text that was found.
         found: String,
-        /// What should be.
+        /// The text that was expected.
         expected: String,
     },
     /// Cut off.
-    #[error("{0} ends within a line: its run was interrupted; go on with it by --resume")]
+    #[error("{0} ends within a line: its run was interrupted; --resume continues it")]
     Cut(String),
     /// The same point twice, and not the same.
-    #[error("point {point} is in {first} and, with other numbers, in {second}")]
+    #[error("point {point} has different numbers in {first} and in {second}")]
     Differs {
         /// Which point.
         point: u64,
@@ -136,7 +136,7 @@ pub fn shard(plan: &Plan, i: usize, n: usize) -> Vec<usize> {
     plan.shard(i, n)
 }
 
-/// What a file has of a sweep: how many rows are done, and how many bytes they and the header are.
+/// The finished part of a file: its rows, and its bytes with the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Rows.
@@ -145,7 +145,7 @@ pub struct Done {
     pub bytes: usize,
 }
 
-/// What is done of these rows of the plan.
+/// Finds how many of these rows of the plan a file has.
 ///
 /// # Errors
 /// If the file is not the beginning of just that.

@@ -1,4 +1,4 @@
-//! Keys of a workload file by path, as in `task.web.weight`, and the text with other values there.
+//! Values in the text of a workload file: finds them by path, as in `task.web.weight`, and replaces them.
 
 use std::ops::Range;
 
@@ -6,27 +6,27 @@ use divvy_policy::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What a workload file says at its top.
+/// Keys at the top of a workload file.
 pub const TOP: [&str; 7] = ["cpus", "quantum", "duration", "warmup", "tick", "switch_cost", "migration_cost"];
-/// What a task has as a single value.
+/// Keys of a task with a single value.
 const TASK: [&str; 6] = ["weight", "nice", "count", "start", "stop", "process"];
 const GROUP: [&str; 2] = ["weight", "nice"];
 
-/// Where in a text a value is, or would be.
+/// The position of a value in a text, or where it would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     span: Range<usize>,
-    /// What comes before and after the value, where the text does not have it yet.
+    /// Text before and after the value, if the file does not have it yet.
     before: String,
     after: &'static str,
-    /// Whether what is there is in quotes.
+    /// Whether the value in the text is in quotes.
     quoted: bool,
 }
 
-/// The place of `key` in a workload's text.
+/// Finds `key` in a workload's text.
 ///
 /// # Errors
-/// A sentence on what there is instead.
+/// A sentence that says which keys exist.
 pub fn find(text: &str, key: &str) -> Result<Position, String> {
     let table = DeTable::parse(text).map_err(|error| error.message().to_owned())?;
     let table = table.get_ref();
@@ -46,7 +46,7 @@ pub fn find(text: &str, key: &str) -> Result<Position, String> {
     }
 }
 
-/// The text with these values at these places.
+/// The text with these values at these positions.
 pub fn replaced(text: &str, edits: &[(&Position, &str)]) -> String {
     let mut edits = edits.to_vec();
     edits.sort_by_key(|(position, _)| position.span.start);
@@ -55,7 +55,7 @@ pub fn replaced(text: &str, edits: &[(&Position, &str)]) -> String {
     for (position, value) in edits {
         out.push_str(&text[at..position.span.start]);
         out.push_str(&position.before);
-        // A word without quotes is no TOML at all; the workload's own error is better.
+        // A word without quotes is not TOML; the workload's own error is better.
         let is_bare = value.parse::<f64>().is_ok() && !position.quoted;
         out.push_str(&if is_bare { value.to_owned() } else { format!("\"{value}\"") });
         out.push_str(position.after);
@@ -65,12 +65,12 @@ pub fn replaced(text: &str, edits: &[(&Position, &str)]) -> String {
     out
 }
 
-/// In the entry of a list of tables that has the name with which `rest` begins.
+/// Finds a key in the entry whose name `rest` begins with.
 fn entry(table: &DeTable, text: &str, list: &str, rest: &str, scalars: &[&str]) -> Result<Position, String> {
     let entries = table.get(list).and_then(|all| all.get_ref().as_array());
     let named = |entry| name_of(entry).map(|name| (name, entry));
     let entries: Vec<_> = entries.into_iter().flatten().filter_map(named).collect();
-    // Names may have points in them: the longest one that fits.
+    // Names may contain points: the longest match counts.
     let fits =
         |name: &str| rest.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     let found =
@@ -87,7 +87,7 @@ fn entry(table: &DeTable, text: &str, list: &str, rest: &str, scalars: &[&str]) 
     }
     let is_absent = !path.contains('.') && entry.get_ref().get(path).is_none();
     if is_absent && scalars.contains(&path) {
-        // A name is always there, and what follows it is another key.
+        // Every entry has a name, and another key can follow it.
         let is_inline = text[entry.span().start..].starts_with('{');
         let before = format!("{}{path} = ", if is_inline { ", " } else { "\n" });
         return Ok(Position { span: name.span().end..name.span().end, before, after: "", quoted: false });
@@ -105,7 +105,7 @@ fn name_of<'a>(entry: &'a Spanned<DeValue<'a>>) -> Option<Spanned<&'a str>> {
     name.get_ref().as_str().map(|text| Spanned::new(name.span(), text))
 }
 
-/// Along the names of keys and, in lists, the numbers of entries from 1.
+/// Follows the names of keys and, in lists, the numbers of entries from 1.
 fn descend(from: &Spanned<DeValue>, around: &str, path: &str) -> Result<Position, String> {
     let (mut value, mut so_far) = (from, around.to_owned());
     for step in path.split('.') {

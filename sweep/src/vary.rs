@@ -15,7 +15,7 @@ const ONE: i128 = 1_000_000_000;
 pub struct Vary {
     /// As given.
     pub text: String,
-    /// What is varied.
+    /// The key to vary.
     pub key: String,
     /// Its values, as they are written in a workload or spec.
     pub values: Vec<String>,

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::durations::positive_duration;
 
-/// On which machine.
+/// The simulated machine.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Machine")]
 pub struct MachineArgs {

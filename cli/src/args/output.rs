@@ -6,10 +6,10 @@ use clap::{ArgAction, Args, ValueEnum, ValueHint};
 
 use crate::assert::{self, ClaimError, Claims};
 
-/// What to print, and what to check.
+/// The report's format and file, and checks on it.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
-    /// How to print the result; json is complete, csv has a row a policy, repetition and task, html is a page with figures
+    /// How to print the result; json is complete, csv has one row per policy, repetition and task, html is a page with figures
     /// [default: html for a FILE.html, svg for a FILE.svg, perfetto for a FILE.perfetto-trace, else table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
@@ -18,7 +18,7 @@ pub struct OutputArgs {
     #[arg(short, long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
-    /// What svg draws [default: response if jobs end, else share]
+    /// Figure that svg draws [default: response if jobs end, else share]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
     pub figure: Option<Figure>,
 
@@ -29,7 +29,7 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// As asked for, or as the file's name says.
+    /// The format of `--format`, or the one that the file's name ends in.
     pub fn format(&self) -> Format {
         let is = |ending: &&str| {
             let found = self.output.as_ref().and_then(|file| file.extension());
@@ -62,7 +62,7 @@ pub enum Format {
     Table,
     /// Everything, by schema_version 1
     Json,
-    /// A row a policy, repetition and task
+    /// One row per policy, repetition and task
     Csv,
     /// Tables to paste
     Markdown,
@@ -70,11 +70,11 @@ pub enum Format {
     Html,
     /// One drawing, as --figure says
     Svg,
-    /// A trace for ui.perfetto.dev, of one policy (not of play): who ran where, wake-ups, service errors
+    /// A trace of one policy for ui.perfetto.dev (not for play): schedule, wake-ups, service errors
     Perfetto,
 }
 
-/// Forms of what is no report of runs.
+/// Formats of results that are not reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PlainFormat {
     /// For people
@@ -86,15 +86,15 @@ pub enum PlainFormat {
 /// A drawing of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Figure {
-    /// CPU time of each process over time, a panel a policy
+    /// CPU time of each process over time, one panel per policy
     Share,
-    /// Service errors over time, a panel a policy
+    /// Service errors over time, one panel per policy
     Error,
-    /// The share of jobs that took at least so long, a line a policy
+    /// Share of jobs by response time (how many took at least that long), one line per policy
     Response,
-    /// The same of the time that they waited
+    /// The same for waiting time
     Wait,
-    /// Who ran on which CPU in --gantt-span (not of play)
+    /// Tasks on each CPU in --gantt-span (not for play)
     Timeline,
 }
 
@@ -110,5 +110,5 @@ impl From<Figure> for divvy_pages::drawing::Figure {
     }
 }
 
-/// What Perfetto's files are called.
+/// Endings of Perfetto's files.
 pub const PERFETTO_ENDINGS: [&str; 2] = ["perfetto-trace", "pftrace"];

@@ -3,24 +3,24 @@
 use clap::{ArgAction, Args, ValueHint};
 use divvy_policy::spec::{self, Spec, SpecError};
 
-/// Which policies.
+/// The policies to run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Policies")]
 pub struct PolicyArgs {
-    /// What to run: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., several by commas or by repeating -p
+    /// Policy to run: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., several by commas or by repeating -p
     ///
     /// `divvy policies` lists selections and modifiers, `divvy policies NAME` their parameters. Times have a unit
     /// (quantum=2ms), ratios are decimals or inf.
     #[arg(short, long = "policy", required = true, value_name = "SPEC", action = ArgAction::Append, value_hint = ValueHint::Other)]
     pub policy: Vec<String>,
 
-    /// Relate the others to this policy; it is run as well if -p does not name it [default: the first]
+    /// Compare the others with this policy; it is added if -p does not name it [default: the first]
     #[arg(long, value_name = "SPEC", value_hint = ValueHint::Other)]
     pub baseline: Option<String>,
 }
 
 impl PolicyArgs {
-    /// The policies to run, none twice, the baseline among them; and the baseline's name in the report.
+    /// The policies to run, each once, with the baseline; and the baseline's name in the report.
     pub fn specs(&self) -> Result<(Vec<Spec>, Option<String>), SpecError> {
         let baseline =
             self.baseline.as_deref().map(|text| spec::parse(text, divvy_policy::all())).transpose()?;

@@ -9,22 +9,22 @@ use divvy_sim::run::Options;
 use super::machine::MachineArgs;
 use super::output::{Figure, Format, OutputArgs};
 
-/// Which decisions to print, and what of the course of a run.
+/// Decisions, figures and the timeline of a run.
 #[derive(Debug, Args)]
 pub struct ScheduleArgs {
     /// Print the first N decisions of each CPU (not in csv)
     #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub schedule: Option<u32>,
 
-    /// Put into json what figures are drawn from: series, distributions, timeline (html always has them)
+    /// Add to json the data of figures: series, distributions, timeline (html always has them)
     #[arg(long, help_heading = "Output")]
     pub figures: bool,
 
-    /// Draw who ran on which CPU, under each policy (with the table)
+    /// Draw which task ran on which CPU, for each policy (with the table)
     #[arg(long, help_heading = "Output")]
     pub gantt: bool,
 
-    /// The part of the run that --gantt and --figure timeline draw, after the warm-up: FROM..TO, as in 1s..1200ms
+    /// The part of the run, after the warm-up, that --gantt and --figure timeline draw: FROM..TO, as in 1s..1200ms
     #[arg(long, value_name = "SPAN", default_value = "0s..200ms", help_heading = "Output", value_parser = span)]
     pub gantt_span: (u64, u64),
 }

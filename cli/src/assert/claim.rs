@@ -46,7 +46,7 @@ pub(super) enum Op {
     Unequal,
 }
 
-/// Why a claim says nothing about a report: it does not read, or names what is not there.
+/// A claim that cannot be judged: it does not follow the grammar, or names something that the report does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--assert '{}', column {column}: {message}", text.escape_debug())]
 pub struct ClaimError {
@@ -54,7 +54,7 @@ pub struct ClaimError {
     pub text: String,
     /// Counted in characters from 1.
     pub column: usize,
-    /// What is wrong, and what to write instead.
+    /// The problem, and what to write instead.
     pub message: String,
 }
 

@@ -102,7 +102,7 @@ impl Parser {
         }
     }
 
-    /// What follows a number; beyond a space, only if it is a unit indeed.
+    /// The unit after a number; after a space, only if the word is a known unit.
     fn unit(&mut self) -> String {
         let before = self.at;
         self.skip_spaces();

@@ -29,24 +29,24 @@ Examples:
   divvy convert perf.data build.json --to rt-app
   divvy convert scheduler.log scheduler.perfetto-trace
 
-Of a trace the workload has the threads' CPU time, sleeps, wake-ups and forks, as divvy replay takes them.")]
+A workload made from a trace has the threads' CPU time, sleeps, wake-ups and forks, as in divvy replay.")]
 pub struct ConvertArgs {
     /// A trace (perf.data, `perf script` or ftrace text, Perfetto, the log of `divvy load`) or a workload (TOML, JSON of
     /// rt-app); - is stdin
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub input: PathBuf,
 
-    /// Where to: FILE.perfetto-trace (or .pftrace), FILE.txt (as `perf script`), FILE.toml (a workload), FILE.json (of a
-    /// trace Chrome's trace events, of a workload rt-app's)
+    /// The output: FILE.perfetto-trace (or .pftrace), FILE.txt (as `perf script`), FILE.toml (a workload), FILE.json (for a
+    /// trace Chrome's trace events, for a workload rt-app's)
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 
-    /// In which format, whatever the name says
+    /// The output's format, whatever its name says
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<ConvertTo>,
 }
 
-/// A format that is written.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ConvertTo {
     /// A trace for ui.perfetto.dev
@@ -61,21 +61,21 @@ pub enum ConvertTo {
     RtApp,
 }
 
-/// As many bytes tell a workload from a trace.
+/// The first bytes of a file tell a workload from a trace.
 const SNIFFED_BYTES: u64 = 1 << 16;
 
-/// A format that is not written.
+/// A format that divvy does not write.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{file}: {what}; a trace becomes FILE.perfetto-trace, FILE.json (Chrome), FILE.txt (perf script) or FILE.toml (a workload), \
-     a workload FILE.toml or FILE.json (rt-app), and --to says which whatever the name"
+    "{file}: {what}; a trace can be written as FILE.perfetto-trace, FILE.json (Chrome), FILE.txt (perf script) or FILE.toml (a workload), \
+     a workload as FILE.toml or FILE.json (rt-app); --to names the format if the name does not"
 )]
 pub struct UnknownFormat {
     file: String,
     what: &'static str,
 }
 
-/// The output's format is told by its name, before the input is read; the input's by its content.
+/// The output's name gives its format, before the input is read; the input's content gives the input's.
 pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
     let to = match args.to {
         Some(to) => Some(to),
@@ -117,7 +117,7 @@ fn write_trace(schedule: &Schedule, to: ConvertTo, args: &ConvertArgs, output: O
     output.write_bytes(&bytes, Some(&args.output))
 }
 
-/// `None` for JSON, which is Chrome's of a trace and rt-app's of a workload.
+/// `None` for JSON: that is Chrome's format for a trace and rt-app's for a workload.
 fn by_name(file: &Path) -> Result<Option<ConvertTo>, UnknownFormat> {
     let ending = file.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
     let refuse = |what| Err(UnknownFormat { file: file.display().to_string(), what });
@@ -126,12 +126,12 @@ fn by_name(file: &Path) -> Result<Option<ConvertTo>, UnknownFormat> {
         "json" => Ok(None),
         "txt" => Ok(Some(ConvertTo::PerfScript)),
         "toml" => Ok(Some(ConvertTo::Toml)),
-        "data" => refuse("perf.data is read, and not written"),
-        _ => refuse("its name does not say in which format"),
+        "data" => refuse("divvy reads perf.data and does not write it"),
+        _ => refuse("its name does not say the format"),
     }
 }
 
-/// What cannot be opened is left to whoever reads it.
+/// A file that cannot be opened counts as a trace: reading it then gives the error.
 fn is_workload(input: &Path) -> anyhow::Result<bool> {
     let mut start = Vec::new();
     if input == Path::new("-") {
@@ -178,7 +178,7 @@ fn write_workload(
     Ok(())
 }
 
-/// The threads of a recording as programs, and what to say of them at the file's head.
+/// The threads of a recording as programs, and a comment for the top of the file.
 fn programs(recording: &Recording, input: &Path) -> anyhow::Result<(Workload, String)> {
     let name = input::trace_name(input);
     let replay = replayable(recording, WakePolicy::Dependency);
@@ -187,10 +187,10 @@ fn programs(recording: &Recording, input: &Path) -> anyhow::Result<(Workload, St
     let (wakes, span) = (&replay.wakes, text::time(replay.span_ns as f64));
     let shown: String = name.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect();
     let head = format!(
-        "# What the threads of {shown} did in {span}, as programs: CPU time, sleeps, wake-ups and forks; when\n\
-         # the recorded scheduler let them run is not in here. The recording's grade is {:?} (of A to D).\n\
-         # Sleeps: {} that another task ends (`wait` and `wake`), {} of timers, {} of devices and the outside, {} unknown.\n\
-         # Not known, and so not in here: CPU affinity, groups, and locks other than as wake-ups. Real-time threads are nice -20.\n\n",
+        "# The threads of {shown} in {span}, as programs: CPU time, sleeps, wake-ups and forks. The schedule\n\
+         # of the recorded scheduler is not included. The recording's grade is {:?} (A to D).\n\
+         # Sleeps: {} ended by another task (`wait` and `wake`), {} by timers, {} by devices and the outside, {} unknown.\n\
+         # Not included, because a trace does not have them: CPU affinity, groups, and locks other than as wake-ups. Real-time threads are nice -20.\n\n",
         recording.quality.grade(),
         wakes.dependency,
         wakes.timer,

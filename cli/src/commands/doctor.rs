@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::args::output::PlainFormat;
 use crate::output::Output;
 
-/// Say what works on this machine, and what to do about the rest
+/// Show what works on this machine, and how to get the rest
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ const BOLD: anstyle::Style = anstyle::Style::new().bold();
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();
 const BAD: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
-/// Says what works here; fails if `divvy load` would not.
+/// Prints what works here; fails if `divvy load` would not work.
 pub fn run(args: &DoctorArgs, output: Output) -> anyhow::Result<()> {
     let findings = doctor::examine();
     let verdict = doctor::verdict(&findings);
@@ -51,7 +51,7 @@ fn table(findings: &[Finding], columns: usize) -> String {
             let _ = writeln!(out, "{BOLD}For {}{BOLD:#}", finding.serves.text());
         }
         let (style, state) = if finding.ok { (GOOD, "ok") } else { (BAD, "missing") };
-        // Wrapped with what stands before it, but for the escape sequences.
+        // Wrapped together with the text before it, without the escape sequences.
         let found = text::wrap(&format!("{}{}", " ".repeat(indent), finding.found), columns, indent);
         let _ = writeln!(out, "  {style}{state:7}{style:#}  {:names$}  {}", finding.name, found.trim_start());
         if let Some(fix) = &finding.fix {

@@ -1,4 +1,4 @@
-//! `divvy flow`: what is known of programs.
+//! `divvy flow`: the database of programs that the modifier flow fills.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::output::Output;
 
-/// What the modifier flow learned of programs: list, show, remove, export
+/// List, show, remove or export what the modifier flow learned about programs
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,7 @@ Examples:
   sudo divvy flow rm 3f9a
   divvy flow export --format csv > programs.csv")]
 pub struct FlowArgs {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: FlowCommand,
 
@@ -29,10 +29,10 @@ pub struct FlowArgs {
     pub db: PathBuf,
 }
 
-/// What to do with what is known of programs.
+/// Commands on the database of programs.
 #[derive(Debug, Subcommand)]
 pub enum FlowCommand {
-    /// List the programs, those first that were stored last
+    /// List the programs, the newest first
     Ls,
     /// Show a program's sequence, and how well it was predicted
     Show {
@@ -40,13 +40,13 @@ pub enum FlowCommand {
         #[arg(value_name = "PROGRAM", value_hint = ValueHint::Other)]
         program: String,
     },
-    /// Remove programs: the scheduler learns them anew
+    /// Remove programs; the scheduler learns them again
     Rm {
-        /// The beginning of a program's identity, or a part of its command line; all that fit go
+        /// The beginning of a program's identity, or a part of its command line; removes every program that matches
         #[arg(value_name = "PROGRAM", required_unless_present = "all", value_hint = ValueHint::Other)]
         programs: Vec<String>,
 
-        /// All of them
+        /// Remove all programs
         #[arg(long, conflicts_with = "programs")]
         all: bool,
     },
@@ -58,18 +58,18 @@ pub enum FlowCommand {
     },
 }
 
-/// Forms of an export.
+/// Formats of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// All that is known
+    /// Everything
     Json,
-    /// A line a run
+    /// One line per run
     Csv,
 }
 
-/// Nothing fits what was asked for.
+/// No program matches.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: no program fits `{}`; `divvy flow ls` lists them", file.display(), program.escape_debug())]
+#[error("{}: no program matches `{}`; `divvy flow ls` lists them", file.display(), program.escape_debug())]
 pub struct NoProgram {
     file: PathBuf,
     program: String,
@@ -103,7 +103,7 @@ pub fn run(args: &FlowArgs, output: Output) -> anyhow::Result<()> {
     output.write(&text, None)
 }
 
-/// Identities that begin so, else those whose command lines have it.
+/// Programs whose identity begins with the text; if there is none, programs whose command line contains it.
 fn fitting(store: &Store, known: &BTreeMap<u64, Program>, asked: &str) -> Result<Vec<u64>, NoProgram> {
     let begins = |identity: &u64| name(*identity).starts_with(asked);
     let mut found: Vec<u64> = known.keys().copied().filter(begins).collect();
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(fitting(&store, &known(), "3f").unwrap(), [0x3f << 56]);
         assert_eq!(fitting(&store, &known(), "ak").unwrap(), [5]);
         let said = fitting(&store, &known(), "cc1").unwrap_err().to_string();
-        assert_eq!(said, "x.redb: no program fits `cc1`; `divvy flow ls` lists them");
+        assert_eq!(said, "x.redb: no program matches `cc1`; `divvy flow ls` lists them");
     }
 
     #[test]

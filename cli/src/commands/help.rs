@@ -7,7 +7,7 @@ use divvy_policy::nearest;
 use crate::output::Output;
 use crate::view::manual;
 
-/// A page of the reference: its topic, what it is about, and its text in Markdown.
+/// A page of the reference: its topic, a summary, and its text in Markdown.
 struct Page {
     topic: &'static str,
     about: &'static str,
@@ -60,7 +60,7 @@ pub fn run(args: &HelpArgs, command: Command, output: Output) -> anyhow::Result<
     }
 }
 
-/// What clap prints for `--help` of this command, or of a command below it.
+/// Prints the text that clap prints for `--help` of this command, or of a command below it.
 fn command_help(mut root: Command, path: &[String], output: Output) -> anyhow::Result<()> {
     root.build();
     let mut command = &mut root;
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    /// Words of the page: all of them are there, whatever became of its tables.
+    /// All words of a page are printed, whatever its tables become.
     #[test]
     fn nothing_of_a_page_is_lost() {
         let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();

@@ -52,7 +52,7 @@ pub struct LoadArgs {
     pub watch: WatchArgs,
 }
 
-/// How a scheduler in the kernel works.
+/// Settings of a scheduler in the kernel.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Scheduler")]
 pub struct SchedulerArgs {
@@ -60,27 +60,27 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "TIME", default_value = "4ms", value_parser = positive_duration)]
     pub quantum: u64,
 
-    /// How long a task may wait for a CPU before the kernel throws the policy out; at most 30s
+    /// How long a task may wait for a CPU before the kernel unloads the policy; at most 30s
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = watchdog)]
     pub timeout: u64,
 
-    /// How long a task may wait before it gets one turn out of order; 0s is never [default: half of --timeout]
+    /// Starvation limit: a task that waits this long runs next, once; 0s means never [default: half of --timeout]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub patience: Option<u64>,
 
     /// Honour cpu.weight: divide the CPUs among cgroups, and a cgroup's part among its tasks and cgroups (adds +groups)
     ///
-    /// At each level tasks count by their own weights, and cgroups by cpu.weight, of which 100 is nice 0. A cgroup gets no
-    /// more CPUs than it has runnable tasks, and others get what that leaves. A cgroup without the controller cpu belongs to
+    /// At each level tasks count by their own weights, and cgroups by cpu.weight, where 100 is nice 0. A cgroup gets no
+    /// more CPUs than it has runnable tasks, and others get the rest. A cgroup without the controller cpu belongs to
     /// the one above it. Not honoured: cpu.max, cpu.idle (such a cgroup has weight 1, as its cpu.weight says), cpu.uclamp.
     #[arg(long, conflicts_with = "users")]
     pub cgroups: bool,
 
-    /// Divide the CPUs among users, the same for each, and a user's part among the user's tasks (adds +groups)
+    /// Divide the CPUs equally among users, and a user's part among the user's tasks (adds +groups)
     #[arg(long)]
     pub users: bool,
 
-    /// Tasks that the policy takes at most; further ones wait in a queue beside it
+    /// Most tasks that the policy takes; further ones wait in a separate queue
     #[arg(long, value_name = "N", default_value_t = i64::from(MAX_POOL) - 1,
         value_parser = clap::value_parser!(i64).range(1..i64::from(MAX_POOL)))]
     pub pool: i64,
@@ -89,7 +89,7 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "FILE", default_value = DEFAULT_DB, value_hint = ValueHint::FilePath)]
     pub db: PathBuf,
 
-    /// Members of this group, too, may look at it and send commands (divvy top, divvy set)
+    /// Members of this group may also watch it and send commands (divvy top, divvy set)
     #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
     pub group: Option<String>,
 
@@ -98,47 +98,47 @@ pub struct SchedulerArgs {
     pub fail_every: u32,
 }
 
-/// What to see of it.
+/// Statistics while it runs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct WatchArgs {
-    /// Between statistics; -q has only those of the whole run
+    /// Time between statistics; -q prints only those of the whole run
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_duration)]
     pub interval: u64,
 
-    /// Tasks to show, those that received the most
+    /// Number of tasks to show, those that received the most CPU time
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
 
-    /// How to print statistics; json has a line an interval
+    /// How to print statistics; json has one line per interval
     #[arg(long, value_enum, default_value = "table")]
     pub format: LoadFormat,
 
-    /// Write what the policy was told and decided to this file
+    /// Write the decision log to this file: the events that the policy saw, and its decisions
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub log: Option<PathBuf>,
 }
 
-/// Forms of statistics.
+/// Formats of statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LoadFormat {
     /// For people
     Table,
-    /// A line an interval
+    /// One line per interval
     Json,
 }
 
 const LOAD_HELP: &str = "\
-Linux >= 6.12 with sched_ext and root are needed; divvy doctor says what is missing. If divvy ends, in whatever way, \
-or the kernel finds that a task waits for too long, the kernel's own scheduler takes over. Of a task that runs, CPU time \
-received is that at the last tick.
+This needs root and Linux >= 6.12 with sched_ext; divvy doctor says what is missing. If divvy ends, in whatever way, \
+or the kernel finds that a task waits for too long, the kernel's own scheduler takes over. CPU time received by a task \
+that is running is its value at the last tick.
 
 Examples:
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
   sudo divvy load rr:quantum=2ms --duration 1min --format json";
 
-/// The command under the scheduler failed, with this exit code.
+/// The command under the scheduler failed with this exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("the command ended with exit code {0}")]
 pub struct CommandFailed(pub u8);
@@ -183,7 +183,7 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
     })
 }
 
-/// What the kernel knew when it threw the scheduler out, for who looks for the reason.
+/// Prints the kernel's dump if it threw the scheduler out: it helps to find the reason.
 fn dump(error: &LoadError) {
     if let LoadError::ThrownOut { dump, .. } = error {
         let _ = writeln!(anstream::stderr(), "{}", dump.trim_end());
@@ -193,7 +193,7 @@ fn dump(error: &LoadError) {
 struct Screen {
     format: LoadFormat,
     output: Output,
-    /// Nobody reads any more, or the like.
+    /// The first error in writing, as when nobody reads any more.
     failed: Option<anyhow::Error>,
 }
 
@@ -229,7 +229,7 @@ impl Watch for Screen {
     }
 }
 
-/// The kernel's own limit.
+/// Reads the watchdog's time, in ns; the kernel has its own limit.
 fn watchdog(text: &str) -> Result<u64, String> {
     match positive_duration(text)? {
         ns if ns > 30_000_000_000 => Err("the kernel takes at most 30s".to_owned()),

@@ -16,7 +16,7 @@ Examples:
   divvy man ~/.local/share/man/man1
   divvy man target/man && man target/man/divvy-sim.1")]
 pub struct ManArgs {
-    /// Where to write divvy.1, divvy-sim.1 and so on; it is made if it is not there
+    /// Directory for divvy.1, divvy-sim.1 and so on; created if it does not exist
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }

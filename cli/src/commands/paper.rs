@@ -27,11 +27,11 @@ Examples:
   divvy paper all --small -o claims.html",
     after_long_help = "\
 Without an ID it lists the figures, tables and worked examples that can be reproduced, with the policies that each runs \
-and how long it takes on two cores. Each claim has what the paper prints, what was measured, how near is near enough, \
-and the verdict; one that does not reproduce stays so, with the reason. Then the exit code is 3.
+and how long it takes on two cores. Each claim has the paper's value, the measured value, the tolerance \
+and the verdict. A claim that is not met has the reason, and the exit code is 3.
 
 The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7, flow-overhead) are times of this machine. \
-The GR3 study takes minutes: with --resume an interrupted run goes on where it was, and ends with the same bytes.
+The GR3 study takes minutes: with --resume an interrupted run continues, and ends with the same bytes.
 
 Examples:
   divvy paper
@@ -44,15 +44,15 @@ pub struct PaperArgs {
     #[arg(value_name = "ID", value_hint = ValueHint::Other)]
     pub id: Option<String>,
 
-    /// The quick version: fewer samples; claims that need them all are not judged
+    /// The quick version: fewer samples; claims that need all samples are not judged
     #[arg(long, requires = "id")]
     pub small: bool,
 
-    /// Number that all random numbers come from
+    /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1, requires = "id")]
     pub seed: u64,
 
-    /// Keep what the GR3 study finds in this directory, and go on with what is there from the same build
+    /// Keep results of the GR3 study in this directory, and continue from results of the same build
     #[arg(long, value_name = "DIR", requires = "id", value_hint = ValueHint::DirPath)]
     pub resume: Option<PathBuf>,
 
@@ -60,12 +60,12 @@ pub struct PaperArgs {
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub format: PlainFormat,
 
-    /// Write the figures to this directory, as SVG; or, as FILE.html, everything as one page
+    /// Write the figures to this directory, as SVG; or everything to one page, FILE.html
     #[arg(short, long, value_name = "DIR", requires = "id", help_heading = "Output", value_hint = ValueHint::AnyPath)]
     pub output: Option<PathBuf>,
 }
 
-/// Asked for a figure that there is not.
+/// The figure does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no figure `{}`{} (`divvy paper` lists them)", id.escape_debug(), hint(*nearest))]
 pub struct UnknownFigure {
@@ -77,15 +77,15 @@ fn hint(nearest: Option<&str>) -> String {
     nearest.map(|id| format!("; did you mean `{id}`?")).unwrap_or_default()
 }
 
-/// Some of what was reproduced is not as the paper has it.
+/// Some claims of the papers are not met.
 #[derive(Debug, thiserror::Error)]
 #[error("not met: {}", claims.join(", "))]
 pub struct ClaimsNotMet {
-    /// How many of which figure.
+    /// Number of claims, for each figure.
     claims: Vec<String>,
 }
 
-/// Lists all, or reproduces.
+/// Lists the figures, or reproduces some.
 pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
     let Some(id) = &args.id else {
         let text = match args.format {
@@ -119,13 +119,13 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
     verdict(&done)
 }
 
-/// Before the minutes that it may take.
+/// Checks the outputs first, because the figures may take minutes.
 fn check_places(args: &PaperArgs, dir: Option<&Path>, page: Option<&Path>) -> Result<(), BadOutputPath> {
-    dir.map_or(Ok(()), |dir| output_path::directory("-o", dir, "figures need"))?;
+    dir.map_or(Ok(()), |dir| output_path::directory("-o", dir, "a directory for figures"))?;
     page.map_or(Ok(()), |page| output_path::file("-o", page))?;
     args.resume
         .as_deref()
-        .map_or(Ok(()), |dir| output_path::directory("--resume", dir, "what is found is kept in"))
+        .map_or(Ok(()), |dir| output_path::directory("--resume", dir, "a directory for results"))
 }
 
 fn figures(id: &str) -> Result<Vec<&'static Figure>, UnknownFigure> {

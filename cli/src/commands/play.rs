@@ -26,14 +26,14 @@ Examples:
   divvy play mix.toml --duration 5s --format json -o mix.json
   divvy play shares.toml --scale-weights auto --assert 'max(error) < 50ms'",
     after_long_help = "\
-The file is the one that `divvy sim` reads, the report the one that it gives, for one policy: kernel: and the name of \
-the scheduler that is loaded through sched_ext, or eevdf or cfs. Each instance of a task is a thread, of the process \
-that the task names or of one of its own. CPU time is used up by calibrated loops; with the same seed, demands and \
+It reads the workload file of `divvy sim` and prints the same report, for one policy: kernel: and the name of \
+the scheduler that is loaded through sched_ext, or eevdf or cfs. Each instance of a task is a thread, in the process \
+that the task names or in its own. Calibrated loops use up CPU time; with the same seed, demands and \
 sleeps are those of the simulation. The workload's CPUs are the first of those that divvy itself may use.
 
-Quantum, tick and costs of the workload are the kernel's business here, and count for nothing. Service errors are as \
-sharp as the clock is looked at, every 200us of work; a switch is counted when a thread leaves its CPU; decisions are \
-not known, and migrations only where the kernel tells. Nothing needs root, but for weights above that of nice 0.
+Quantum, tick and costs of the workload are ignored: they are the kernel's here. Service errors are as \
+precise as the clock is read, every 200us of work; a switch is counted when a thread leaves its CPU; decisions are \
+not known, and migrations only where the kernel reports them. Only weights above that of nice 0 need root.
 
 Examples:
   divvy play mix.toml
@@ -53,17 +53,17 @@ pub struct PlayArgs {
     #[arg(long, value_name = "TIME", help_heading = "Machine", value_parser = positive_duration)]
     pub duration: Option<u64>,
 
-    /// How far weights may be off to become nice values: exact, auto (1%), or as in 5%
+    /// How far weights may be changed to become nice values: exact, auto (1%), or as in 5%
     ///
-    /// The kernel knows weights as nice values: 1024 is nice 0, and a step is a factor of about 1.25 (88761 to 15).
-    /// Weights that are all of this table are taken as they are. Others are multiplied by one factor that makes them
-    /// such, which keeps their shares; equal weights always can be, 1 and 2 can be, 1, 2 and 3 only to 2%.
+    /// The kernel takes weights as nice values: 1024 is nice 0, and a step is a factor of about 1.25 (88761 to 15).
+    /// If all weights are in this table, they are used as they are. Others are multiplied by one factor that brings them
+    /// into it, which keeps their shares. This works for equal weights, and for 1 and 2; for 1, 2 and 3 only to 2%.
     ///
-    /// A policy that `divvy load` loaded takes any weights, and gets them as they are if its socket lets this user in.
+    /// A policy that `divvy load` loaded takes any weights as they are, if its socket admits this user.
     #[arg(long, value_name = "HOW", help_heading = "Machine", default_value = "exact", value_parser = scale)]
     pub scale_weights: Scale,
 
-    /// Most threads at one time
+    /// Largest number of threads at one time
     #[arg(long, value_name = "N", help_heading = "Machine", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_threads: u32,
 

@@ -30,7 +30,7 @@ pub struct PoliciesArgs {
     pub format: PlainFormat,
 }
 
-/// Asked for a policy that there is not.
+/// The policy does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no policy `{}`{} (`divvy policies` lists them)", name.escape_debug(), hint(*nearest))]
 pub struct UnknownPolicy {

@@ -49,15 +49,15 @@ pub struct ReplayArgs {
     pub schedule: ScheduleArgs,
 }
 
-/// What chance has not to do with it.
+/// A replay has no random numbers: these options are for scripts that pass them to every command.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chance")]
 pub struct NoRandomArgs {
-    /// Number to write into the report: a replay draws no random times, and is the same for all
+    /// Number to write into the report; a replay has no random times, so it changes nothing
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Repetitions: only 1, as every other would be the same
+    /// Repetitions: only 1, because all would be the same
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = single)]
     pub reps: u32,
 }
@@ -66,7 +66,7 @@ pub struct NoRandomArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Recording")]
 pub struct RecordingArgs {
-    /// What wakes a task in the replay
+    /// Cause of wake-ups in the replay
     #[arg(long, value_enum, default_value = "dep", value_name = "HOW")]
     pub wakes: Wakes,
 
@@ -74,19 +74,19 @@ pub struct RecordingArgs {
     #[arg(long, value_enum, ignore_case = true, value_name = "GRADE")]
     pub strict: Option<Grade>,
 
-    /// Keep only threads of this name and what they fork (repeat for more)
+    /// Keep only threads of this name and those that they fork (repeat for more)
     #[arg(long, value_name = "COMM", action = ArgAction::Append, value_hint = ValueHint::CommandName)]
     pub keep: Vec<String>,
 
-    /// A row a thread, as in make:1234, instead of one for all threads of a name
+    /// One row per thread, as in make:1234, instead of one for all threads of a name
     #[arg(long)]
     pub per_thread: bool,
 }
 
-/// What wakes a task in a replay.
+/// Cause of wake-ups in a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Wakes {
-    /// What did in the recording: another task, a timer, the outside world
+    /// As recorded: another task, a timer, the outside world
     Dep,
     /// Every sleep lasts as long as in the recording
     Fixed,
@@ -106,20 +106,23 @@ pub enum Grade {
     /// Tendencies only
     #[value(name = "C")]
     C,
-    /// Not to be believed
+    /// Not reliable
     #[value(name = "D")]
     D,
 }
 
-/// A recording that could be read, but is not what was asked for.
+/// A recording that was read, but does not meet the options.
 #[derive(Debug, thiserror::Error)]
 pub enum Unfit {
     /// Worse than `--strict` allows.
-    #[error("the recording's grade is {grade:?}, --strict asks for {least:?}{}", lines(findings))]
+    #[error(
+        "the recording's grade is {grade:?}, and --strict asks for {least:?} or better{}",
+        lines(findings)
+    )]
     Grade {
-        /// What it is.
+        /// The recording's grade.
         grade: divvy_trace::Grade,
-        /// What it should be.
+        /// The lowest grade that `--strict` allows.
         least: divvy_trace::Grade,
         /// Why it is not better.
         findings: Vec<String>,
@@ -127,7 +130,7 @@ pub enum Unfit {
     /// `--keep` leaves no thread.
     #[error("no thread of the recording is called {}; there are {}", .names.join(" or "), .known.join(", "))]
     NothingKept {
-        /// What was asked for.
+        /// The names of `--keep`.
         names: Vec<String>,
         /// The names of those that used the CPU most.
         known: Vec<String>,
@@ -161,7 +164,7 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
     claims.check(&print(report?, &page, &args.output, output)?)
 }
 
-/// Good enough, and only what is to be kept.
+/// Refuses a recording below the grade of `--strict`, and keeps only the threads of `--keep`.
 fn select(recording: Recording, args: &RecordingArgs) -> Result<Recording, Unfit> {
     let grade = recording.quality.grade();
     if let Some(least) = args.strict.map(least).filter(|least| grade > *least) {
@@ -218,6 +221,9 @@ fn wakes(wakes: Wakes) -> WakePolicy {
 fn single(text: &str) -> Result<u32, String> {
     match text {
         "1" => Ok(1),
-        _ => Err("a replay draws no random times: every repetition would be the same".to_owned()),
+        _ => Err(
+            "a replay has no random times: every repetition would be the same; leave --reps out, or give 1"
+                .to_owned(),
+        ),
     }
 }

@@ -12,7 +12,7 @@ use divvy_results::report::{Report, SCHEMA_VERSION};
 use crate::output::Output;
 use crate::output_path;
 
-/// Make a page with figures of results: one HTML file that needs no network
+/// Make a page with figures from results: one HTML file that needs no network
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,10 +31,10 @@ pub struct ReportArgs {
 
 const LARGEST_MIB: u64 = 256;
 
-/// A file that is no result of divvy's.
+/// A file that is not a result of divvy.
 #[derive(Debug, thiserror::Error)]
 pub enum BadReport {
-    /// It is not there, or not to be read.
+    /// It does not exist, or cannot be read.
     #[error("cannot read {file}")]
     File {
         /// As given.
@@ -42,20 +42,22 @@ pub enum BadReport {
         /// Why.
         source: io::Error,
     },
-    /// No result is that large; it may have no end.
+    /// No result is that large; the input may be endless.
     #[error(
-        "{file} has more than {LARGEST_MIB} MiB: no result of divvy has; `divvy sim WORKLOAD -p SPEC --format json` makes one"
+        "{file} is larger than {LARGEST_MIB} MiB, so it is not a result of divvy; `divvy sim WORKLOAD -p SPEC --format json` makes one"
     )]
     TooLarge {
         /// As given.
         file: String,
     },
     /// Not JSON, or other JSON.
-    #[error("{file} is no result of divvy: {reason}; `divvy sim WORKLOAD -p SPEC --format json` makes one")]
+    #[error(
+        "{file} is not a result of divvy: {reason}; `divvy sim WORKLOAD -p SPEC --format json` makes one"
+    )]
     Unreadable {
         /// As given.
         file: String,
-        /// What is wrong, and where.
+        /// The problem and its position.
         reason: String,
     },
     /// Nothing to show.
@@ -64,14 +66,14 @@ pub enum BadReport {
         /// As given.
         file: String,
     },
-    /// Of another schema.
+    /// A report with another schema version.
     #[error(
-        "{file} has schema_version {found}, this divvy reads {SCHEMA_VERSION}: make it anew, or use the divvy that made it"
+        "{file} has schema_version {found}, this divvy reads {SCHEMA_VERSION}: make it again, or use the version of divvy that made it"
     )]
     Schema {
         /// As given.
         file: String,
-        /// What it has.
+        /// The version in the file.
         found: u32,
     },
 }

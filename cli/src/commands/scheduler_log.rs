@@ -1,4 +1,4 @@
-//! The log of a scheduler in the kernel, where a trace is expected.
+//! Reads the decision log of a scheduler in the kernel as a trace.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub fn read(file: &Path, output: Output) -> anyhow::Result<Schedule> {
     match &report.verdict {
         Verdict::Mismatch(mismatch) => return Err(Mismatched::new(file, mismatch).into()),
         Verdict::Incomplete(_) => output.note(&format!(
-            "note: {} records found no room in the kernel; the trace ends before the first of them, after {:.3} s",
+            "note: {} records are missing, because the kernel had no room for them; the trace ends before the first of them, after {:.3} s",
             report.dropped,
             end_s(report.last_ns)
         )),

@@ -1,4 +1,4 @@
-//! `divvy set`: what can be changed of a loaded scheduler.
+//! `divvy set`: changes a thread's weight or a parameter of the loaded scheduler.
 
 use clap::{Args, ValueHint};
 use divvy_kernel::load::{self, Reply, Request};
@@ -23,13 +23,13 @@ pub struct SetArgs {
     pub setting: Option<String>,
 }
 
-/// What was asked cannot be meant.
+/// A setting that does not exist.
 #[derive(Debug, thiserror::Error)]
 pub enum BadSetting {
-    /// On the command line.
+    /// The command line is wrong.
     #[error("{0}; as in `divvy set 1234 weight=512` or `divvy set alpha=0.5`")]
     Words(String),
-    /// The scheduler says.
+    /// The scheduler refuses it.
     #[error("{0}")]
     Refused(String),
 }
@@ -37,19 +37,19 @@ pub enum BadSetting {
 /// The loaded scheduler has no such thread.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the loaded scheduler has no thread {0}: it has ended, it is the kernel's own, or real-time\n  \
+    "the loaded scheduler has no thread {0}: it has ended, or is a kernel thread, or is real-time\n  \
      ps -eLo tid,cls,comm shows the threads; those of class FF, RR and DLN are real-time"
 )]
 pub struct NoThread(u32);
 
-/// Asks, and prints what now is.
+/// Sends the request, and prints the value that now holds.
 pub fn run(args: &SetArgs, output: Output) -> anyhow::Result<()> {
     let request = request(args)?;
     let text = match load::ask(&request)? {
         Reply::Weight { weight } => Weight::from_fixed(weight).units().to_string(),
         Reply::Param { policy, name, value } => format!("{policy}:{name}={value}"),
         Reply::Bad { problem } => return Err(BadSetting::Refused(problem).into()),
-        Reply::Failed { problem } => anyhow::bail!("the loaded scheduler could not do it: {problem}"),
+        Reply::Failed { problem } => anyhow::bail!("the loaded scheduler failed: {problem}"),
         Reply::NoTask => return Err(NoThread(pid(&args.target).unwrap_or(0)).into()),
         Reply::Denied | Reply::Look(_) => anyhow::bail!("the loaded scheduler refuses to answer"),
     };
@@ -63,7 +63,7 @@ fn pid(text: &str) -> Option<u32> {
 fn request(args: &SetArgs) -> Result<Request, BadSetting> {
     let Some(setting) = &args.setting else { return param(&args.target) };
     let pid = pid(&args.target).ok_or_else(|| {
-        BadSetting::Words(format!("`{}` is no thread's number", args.target.escape_debug()))
+        BadSetting::Words(format!("`{}` is not a thread's number", args.target.escape_debug()))
     })?;
     match setting.split_once('=') {
         None if setting == "weight" => Ok(Request::GetWeight { pid }),
@@ -71,13 +71,15 @@ fn request(args: &SetArgs) -> Result<Request, BadSetting> {
             let weight = Weight::parse(value).map_err(BadSetting::Words)?.fixed();
             Ok(Request::SetWeight { pid, weight })
         }
-        _ => Err(BadSetting::Words(format!("a thread has a weight, and no `{}`", setting.escape_debug()))),
+        _ => Err(BadSetting::Words(format!("a thread has no `{}`, only a weight", setting.escape_debug()))),
     }
 }
 
 fn param(text: &str) -> Result<Request, BadSetting> {
     if pid(text).is_some() {
-        return Err(BadSetting::Words(format!("what of thread {text}? weight, or weight=N")));
+        return Err(BadSetting::Words(format!(
+            "missing setting for thread {text}: give weight=N, or weight to print it"
+        )));
     }
     Ok(match text.split_once('=') {
         None => Request::GetParam { name: text.to_owned() },
@@ -111,10 +113,10 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_said() {
         for (target, setting, says) in [
-            ("12", None, "what of thread 12?"),
-            ("0", Some("weight=2"), "`0` is no thread's number"),
-            ("make", Some("weight=2"), "`make` is no thread's number"),
-            ("12", Some("nice=2"), "a thread has a weight, and no `nice=2`"),
+            ("12", None, "missing setting for thread 12: give weight=N"),
+            ("0", Some("weight=2"), "`0` is not a thread's number"),
+            ("make", Some("weight=2"), "`make` is not a thread's number"),
+            ("12", Some("nice=2"), "a thread has no `nice=2`, only a weight"),
             ("12", Some("weight=heavy"), "`heavy` is not a weight"),
             ("12", Some("weight=0"), "weight 0 is too small"),
         ] {

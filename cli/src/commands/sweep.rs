@@ -20,7 +20,7 @@ use crate::output_path::{self, BadOutputPath};
 use crate::progress::StepBar;
 use crate::view;
 
-/// Vary parameters of a workload or policy: a row of means at every combination
+/// Vary parameters of a workload or policy: one row of means for every combination
 #[derive(Debug, Args)]
 #[command(
     after_help = SWEEP_EXAMPLES,
@@ -31,17 +31,17 @@ pub struct SweepArgs {
     #[arg(value_name = "WORKLOAD", required_unless_present = "merge", value_hint = ValueHint::FilePath)]
     pub workload: Option<PathBuf>,
 
-    /// What to vary: KEY=FROM..TO:STEP, KEY=A,B,C, or both mixed (repeat for every combination)
+    /// Key to vary, with its values: KEY=FROM..TO:STEP, KEY=A,B,C, or both mixed (repeat for every combination)
     #[arg(long, value_name = "KEY=VALUES", required_unless_present = "merge", action = ArgAction::Append,
         value_hint = ValueHint::Other)]
     pub vary: Vec<String>,
 
-    /// What to run: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., several by commas or by repeating -p
+    /// Policy to run: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., several by commas or by repeating -p
     #[arg(short, long = "policy", required_unless_present = "merge", value_name = "SPEC", action = ArgAction::Append,
         value_hint = ValueHint::Other, help_heading = "Policies")]
     pub policy: Vec<String>,
 
-    /// Rows of differences from this policy as well, repetition by repetition; it is run even if -p does not name it
+    /// Add rows of differences from this policy, repetition by repetition; it is run even if -p does not name it
     #[arg(long, value_name = "SPEC", help_heading = "Policies", value_hint = ValueHint::Other)]
     pub baseline: Option<String>,
 
@@ -57,11 +57,11 @@ pub struct SweepArgs {
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub reps: u32,
 
-    /// What does not count of each run, as in 10% or 5s [default: as the workload says; else 10% if tasks never end]
+    /// Part of each run that does not count, as in 10% or 5s [default: as the workload says; else 10% if tasks never end]
     #[arg(long, value_name = "PART", help_heading = "Chance", value_parser = warm_up)]
     pub warm_up: Option<WarmUp>,
 
-    /// Rows of each task as well; instances of a task have a row each, as in T/1
+    /// Add rows for each task; each instance has a row, as in T/1
     #[arg(long, help_heading = "Work")]
     pub per_task: bool,
 
@@ -70,15 +70,15 @@ pub struct SweepArgs {
         value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub max_points: u64,
 
-    /// Run only the I-th of every N points, as in 1/4; --merge puts them together
+    /// Run only the I-th of every N points, as in 1/4; --merge joins the files
     #[arg(long, value_name = "I/N", help_heading = "Work", value_parser = shard)]
     pub shard: Option<(usize, usize)>,
 
-    /// Go on with the .csv of -o, if it is there and of this sweep
+    /// Continue the .csv of -o, if it exists and is from this sweep
     #[arg(long, help_heading = "Work", requires = "output", conflicts_with = "force")]
     pub resume: bool,
 
-    /// Put the .csv files of shards together: the same bytes as one run
+    /// Merge the .csv files of shards: the same bytes as one run
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Work", value_hint = ValueHint::FilePath,
         conflicts_with_all = ["workload", "vary", "policy", "baseline", "per_task", "shard", "resume", "MachineArgs",
             "warm_up"])]
@@ -93,7 +93,7 @@ pub struct SweepArgs {
         value_hint = ValueHint::FilePath)]
     pub output: Vec<PathBuf>,
 
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long, help_heading = "Output", requires = "output")]
     pub force: bool,
 }
@@ -108,26 +108,26 @@ const SWEEP_HELP: &str = "\
 KEY is one of
 
   cpus, quantum, duration, warmup, tick, switch_cost, migration_cost: of the workload
-  task.NAME.KEY, group.NAME.KEY, barrier.NAME.parties: in the workload, down to single values; entries of lists are
+  task.NAME.KEY, group.NAME.KEY, barrier.NAME.parties: single values of the workload; entries of lists are
       numbers from 1, as in task.web.program.1.run.exp
-  load: the CPU time that open arrivals ask for, as a part of all CPUs. All times between arrivals are made longer or
-      shorter by one factor. Only where every task has open arrivals and ends.
-  PARAM or POLICY.PARAM: of the policies of -p that have it, as in alpha or pbs.alpha. A policy without it has one row
+  load: the CPU time that open arrivals need, as a part of all CPUs. All times between arrivals are made longer or
+      shorter by one factor. Every task must have open arrivals and end.
+  PARAM or POLICY.PARAM: a parameter of the policies of -p, as in alpha or pbs.alpha. A policy without it has one row
       for all of its values.
 
-Every point is run under every policy, --reps times, the r-th time with the same random numbers everywhere. The warm-up \
+Every point is run under every policy --reps times; repetition r has the same random numbers everywhere. The warm-up \
 does not count, nor do jobs that began in it. Means and 95% intervals are over repetitions, by Student's t. With \
---baseline a row has the mean and interval of the differences between a policy and that one at the same point: what \
-chance did to both alike does not widen it. Rows have a fixed order and, with the same seed, the same bytes, on any \
-number of cores. A .csv grows row by row: an interrupted run goes on with --resume. Shards share out runs, with \
---baseline points; --merge takes the .csv of all, and makes the other forms as well.
+--baseline a row has the mean and interval of the differences between a policy and that one at the same point: random \
+variation that both share does not widen it. Rows have a fixed order and, with the same seed, the same bytes, on any \
+number of cores. A .csv grows row by row: --resume continues an interrupted run. Shards divide the runs, with \
+--baseline the points; --merge takes the .csv of all, and makes the other formats as well.
 
 Examples:
   divvy sweep queue.toml --vary load=0.5..0.9:0.1 --vary alpha=0,1,inf -p pbs --baseline rr -o queue.html
   divvy sweep mix.toml --vary task.editor.weight=512,1024,2048 --vary cpus=1..4:1 -p sfs --shard 1/2 -o 1.csv
   divvy sweep --merge 1.csv 2.csv -o all.csv";
 
-/// Forms of the points of a sweep.
+/// Formats of a sweep's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SweepFormat {
     /// For people: some of the columns
@@ -138,23 +138,23 @@ pub enum SweepFormat {
     Json,
 }
 
-/// A file that the result cannot be written to.
+/// An output that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BadOutput {
-    /// It is there already.
-    #[error("{} is there already; --resume goes on with it if it is of this sweep, --force replaces it", .0.display())]
+    /// It exists.
+    #[error("{} exists; --resume continues it if it is from this sweep, --force replaces it", .0.display())]
     Exists(PathBuf),
-    /// It has rows of which it cannot be told which they are.
-    #[error("{} cannot be gone on with, only a .csv can; write to both, -o x.csv -o {}, or use --force", .0.display(), name(.0))]
+    /// It does not say which rows it has.
+    #[error("{} cannot be resumed; only .csv can: write both, -o x.csv -o {}, or use --force", .0.display(), name(.0))]
     NotResumable(PathBuf),
-    /// Of no known form.
+    /// The ending is not known.
     #[error("{}: a result is a .csv, .json, .html or .parquet file; --format csv writes to stdout", .0.display())]
     Ending(PathBuf),
-    /// Of a form that was left out of this build.
+    /// The format was left out of this build.
     #[error("{}: this divvy was built without Parquet; build it with --features parquet, or write a .csv", .0.display())]
     NoParquet(PathBuf),
-    /// Two of the same form.
-    #[error("{}: there is another -o of this form; give one of each at most", .0.display())]
+    /// Two outputs have the same format.
+    #[error("{}: another -o has the same format; give one of each", .0.display())]
     Twice(PathBuf),
 }
 
@@ -162,13 +162,13 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Runs a sweep, or puts shards of one together.
+/// Runs a sweep, or merges its shards.
 pub fn run(args: &SweepArgs, output: Output) -> anyhow::Result<()> {
     let files = Files::new(&args.output)?;
     if args.merge.is_empty() { sweep(args, &files, output) } else { merge(args, &files, output) }
 }
 
-/// What the CSV becomes when it is whole.
+/// Formats that the CSV is converted to when it is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Json,
@@ -176,7 +176,7 @@ enum Form {
     Parquet,
 }
 
-/// Where the result goes.
+/// The output files.
 #[derive(Default)]
 struct Files {
     csv: Option<PathBuf>,
@@ -211,12 +211,12 @@ impl Files {
         self.csv.is_none() && self.others.is_empty()
     }
 
-    /// What is written at the end is not to fail then.
+    /// Checks all outputs before the sweep, so that writing them does not fail at its end.
     fn check_writable(&self) -> Result<(), BadOutputPath> {
         self.others.iter().try_for_each(|(_, path)| output_path::file("-o", path))
     }
 
-    /// Nothing is lost that was not asked for.
+    /// Refuses to overwrite a file without --force or --resume.
     fn check(&self, args: &SweepArgs) -> Result<(), BadOutput> {
         let there = |path: &&PathBuf| path.exists() && !args.force;
         let other = self.others.iter().map(|(_, path)| path).find(there);
@@ -225,7 +225,7 @@ impl Files {
             (_, Some(other)) if args.resume && self.csv.is_none() => {
                 Err(BadOutput::NotResumable(other.clone()))
             }
-            // Made anew of the CSV beside it.
+            // This output is made again from the CSV.
             (_, Some(other)) if !args.resume => Err(BadOutput::Exists(other.clone())),
             _ => Ok(()),
         }
@@ -238,7 +238,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     let baseline = specs.iter().find(|spec| Some(spec.to_string()) == baseline);
     let vary = |text: &String| Vary::parse(text, args.max_points);
     let varied: Vec<Vary> = args.vary.iter().map(vary).collect::<Result<_, _>>()?;
-    let path = args.workload.as_deref().context("which workload?")?;
+    let path = args.workload.as_deref().context("missing workload: give a TOML file")?;
     let text = Workload::read(path)?;
     let options = Options {
         seed: args.seed,
@@ -262,7 +262,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     let plan = Plan::new(&request)?;
     if let Some(load) = plan.overload() {
         output.note(&format!(
-            "note: at a load of {} the queue grows as long as the run lasts: means depend on its length",
+            "note: at a load of {} the queue grows during the whole run: means depend on its length",
             divvy_results::text::plain(load)
         ));
     }
@@ -292,7 +292,7 @@ fn draw(plan: &Plan, rows: &[Row], output: Output) -> String {
     view::terminal::draw(&view::sweep::page(plan, rows), output.columns(None), output.is_styled(None))
 }
 
-/// The CSV so far: what is in the file, if there is one, is that as well.
+/// The CSV so far, also in the file if there is one.
 struct Partial {
     text: String,
     done: usize,
@@ -323,7 +323,7 @@ impl Partial {
         Ok(partial)
     }
 
-    /// Whole lines: whoever interrupts the run finds what is done.
+    /// Writes whole lines, so that an interrupted run can be resumed.
     fn add(&mut self, line: &str) -> anyhow::Result<()> {
         self.text.push_str(line);
         if let Some((file, path)) = &mut self.file {
@@ -349,7 +349,7 @@ fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// All points are there: what else is to be written of them.
+/// Writes the other outputs when all points are done.
 fn finish(
     csv: &str,
     files: &Files,

@@ -12,7 +12,7 @@ use crate::top::metrics;
 use crate::top::options::{MetricsOptions, Options, Query, TopFormat};
 use crate::top::rows::{By, Column};
 
-/// Watch the loaded policy: who is entitled to what, who receives it, who waits
+/// Watch the loaded policy: entitled and received CPU time, waiting time
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,11 +21,11 @@ Examples:
   divvy top --once --format json
   divvy top --metrics 127.0.0.1:9123", after_long_help = TOP_HELP)]
 pub struct TopArgs {
-    /// Between looks at the scheduler
+    /// Time between updates
     #[arg(short = 'd', long, value_name = "TIME", default_value = "1s", value_parser = top_interval)]
     pub interval: u64,
 
-    /// Print so many intervals as text, instead of a screen
+    /// Print this many intervals as text, instead of a screen
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub times: Option<u64>,
 
@@ -33,11 +33,11 @@ pub struct TopArgs {
     #[arg(long, conflicts_with = "times")]
     pub once: bool,
 
-    /// What has a row
+    /// Rows to show
     #[arg(long, value_enum, default_value = "thread")]
     pub by: By,
 
-    /// What comes first
+    /// Order of the rows
     #[arg(long, value_enum, default_value = "received")]
     pub sort: Column,
 
@@ -45,30 +45,30 @@ pub struct TopArgs {
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub filter: String,
 
-    /// Rows to print, of those that had or wanted a CPU; the screen has all
+    /// Number of rows to print, of those that had or wanted a CPU; the screen has all
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
     pub top: usize,
 
-    /// Print as text, instead of a screen: json has a line an interval, csv a line a row
+    /// Print as text, instead of a screen: json has one line per interval, csv one line per row
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<TopFormat>,
 
-    /// Answer scrapes by Prometheus, at http://ADDRESS/metrics; of a loopback address
+    /// Serve Prometheus metrics at http://ADDRESS/metrics; a loopback address only
     ///
-    /// Where there is no terminal nothing else is done, and it goes on when the scheduler is unloaded: divvy_up is 0 then.
+    /// Without a terminal it does nothing else, and continues when the scheduler is unloaded: divvy_up is then 0.
     #[arg(long, value_name = "ADDRESS", value_parser = metrics::loopback, help_heading = "Metrics",
         value_hint = ValueHint::Other)]
     pub metrics: Option<SocketAddr>,
 
-    /// Threads with metrics of their own, those that received the most
+    /// Number of threads with metrics of their own, those that received the most CPU time
     #[arg(long, value_name = "N", default_value_t = metrics::THREADS, requires = "metrics", help_heading = "Metrics")]
     pub metrics_threads: usize,
 }
 
 const TOP_HELP: &str = "\
-Who may run divvy set may run this: root, or a member of the group of divvy load --group. The keys are those of htop; \
-F1 or h shows them. Without a terminal it prints a table an interval. ENTL% and RECV% are of all that the CPUs have; \
-ERROR is CPU time received over that entitled to, since loading; WAIT the mean time for which a turn was waited for, in \
+It needs the same rights as divvy set: root, or membership in the group of divvy load --group. The keys are those of htop; \
+F1 or h shows them. Without a terminal it prints one table per interval. ENTL% and RECV% are shares of all CPU time; \
+ERROR is received minus entitled CPU time since loading; WAIT is the mean waiting time before a slice, in \
 the interval. WEIGHT of a process, user or cgroup is the sum over its threads that ran or waited.
 
 Examples:
@@ -89,7 +89,7 @@ pub fn run(args: &TopArgs, output: Output) -> anyhow::Result<()> {
     top::run(options, output)
 }
 
-/// More often is of no use: the scheduler's loader answers all who look within 50 ms alike.
+/// More often is of no use: the loader gives all viewers within 50 ms the same answer.
 fn top_interval(text: &str) -> Result<u64, String> {
     match parse_duration(text)? {
         ns if ns < 100_000_000 => Err("at least 100ms".to_owned()),

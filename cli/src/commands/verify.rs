@@ -16,10 +16,10 @@ use crate::progress::FileBar;
 
 /// Check a kernel scheduler's log: does the native build decide the same?
 ///
-/// Tells the native build of the policy every event that the scheduler in the kernel was told (`divvy load SPEC --log
-/// FILE`), and compares every answer: which task, for how long, which CPU is asked to choose anew. A difference
-/// fails with exit code 1. If records are missing, because the kernel had no room for them, what was told before the
-/// first is compared, and the exit code is 3. A file that is damaged or cut off is bad input, 4.
+/// Gives the native build of the policy every event that the scheduler in the kernel saw (`divvy load SPEC --log
+/// FILE`), and compares every answer: the task, its slice, the CPU that is asked to choose again. A difference
+/// fails with exit code 1. If records are missing, because the kernel had no room for them, the events before the
+/// first are compared, and the exit code is 3. A file that is damaged or cut off is bad input, 4.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub struct VerifyArgs {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub log: PathBuf,
 
-    /// Print the events, one a line, before the verdict
+    /// Print the events, one per line, before the verdict
     #[arg(long, help_heading = "Output")]
     pub events: bool,
 
@@ -39,14 +39,14 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "N", requires = "events", help_heading = "Output")]
     pub limit: Option<u64>,
 
-    /// How to print it; json has an object a line, the last is the verdict
+    /// How to print it; json has one object per line, the last is the verdict
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub format: PlainFormat,
 }
 
 /// The kernel and the native build decide differently.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: record {record} at byte {offset}: the kernel's answer is not the native build's", file.display())]
+#[error("{}: record {record} at byte {offset}: the kernel's answer differs from the native build's", file.display())]
 pub struct Mismatched {
     file: PathBuf,
     record: u64,
@@ -54,7 +54,7 @@ pub struct Mismatched {
 }
 
 impl Mismatched {
-    /// At this event of this log.
+    /// The error for this event of this log.
     pub fn new(file: &Path, mismatch: &Mismatch) -> Self {
         Self { file: file.to_owned(), record: mismatch.told.record, offset: mismatch.told.offset }
     }
@@ -63,7 +63,7 @@ impl Mismatched {
 /// Records are missing.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{}: incomplete: {dropped} record{} found no room in the kernel, {}; record a shorter time, or on a machine with less to do",
+    "{}: incomplete: {dropped} record{} found no room in the kernel, {}; record for a shorter time, or on a machine with less load",
     file.display(),
     if *dropped == 1 { "" } else { "s" },
     at.map_or_else(|| "at the end".to_owned(), |at| format!("the first at event {at}"))
@@ -74,10 +74,10 @@ pub struct Incomplete {
     at: Option<u64>,
 }
 
-/// Events between two looks at the progress.
+/// Events between two updates of the progress.
 const PROGRESS_EVENTS: u64 = 1 << 16;
 
-/// Prints what was found, then fails if that is not agreement.
+/// Prints the result, then fails unless the two agree.
 pub fn run(args: &VerifyArgs, output: Output) -> anyhow::Result<()> {
     let limit = if args.events { args.limit.unwrap_or(u64::MAX) } else { 0 };
     let bar = FileBar::new(std::fs::metadata(&args.log).map_or(0, |file| file.len()), output);
@@ -92,7 +92,7 @@ pub fn run(args: &VerifyArgs, output: Output) -> anyhow::Result<()> {
             PlainFormat::Json => writeln!(out, "{}", event_json(told)),
         }
     })
-    // What was printed comes before what is wrong.
+    // Events are printed before the error.
     .map_err(|error| out.flush().err().map_or(error, divvy_log::LogError::Observer))?;
     out.flush()?;
     drop((out, bar));
@@ -121,17 +121,17 @@ fn table(name: &str, report: &Report) -> String {
     let mut out = format!("{name}: {} on {}, {span}\n", report.header.spec, text::cpus(report.header.cpus));
     let so_far = format!("{} events, {} decisions", thousands(report.events), thousands(report.decisions));
     let _ = match &report.verdict {
-        Verdict::Ok => writeln!(out, "{so_far}: all as natively"),
+        Verdict::Ok => writeln!(out, "{so_far}: all as in the native build"),
         Verdict::Incomplete(Gap { at: Some(at), missing }) => writeln!(
             out,
-            "{so_far}: as natively; then {} missing, and the rest cannot be compared",
+            "{so_far}: as in the native build; then {} missing, and the rest cannot be compared",
             range(*at, *missing)
         ),
         Verdict::Incomplete(Gap { at: None, missing }) => {
-            writeln!(out, "{so_far}: as natively; the last {} are missing", thousands(*missing))
+            writeln!(out, "{so_far}: as in the native build; the last {} are missing", thousands(*missing))
         }
         Verdict::Mismatch(mismatch) => {
-            writeln!(out, "{so_far}, the last not as natively:\n\n{}", difference(mismatch))
+            writeln!(out, "{so_far}; the last differs from the native build:\n\n{}", difference(mismatch))
         }
     };
     out
@@ -230,7 +230,7 @@ fn event_json(told: &Told) -> Value {
             json!({ "group": group, "parent": parent, "weight": weight.fixed() })
         }
         Event::EnterGroup { task, group } => json!({ "task": task, "group": group }),
-        // Identities are beyond what JSON numbers are exact for.
+        // JSON numbers are not exact for 64-bit identities.
         Event::SetProgram { task, program } => json!({ "task": task, "program": format!("{program:016x}") }),
         Event::Learn { program, at, run_ns, .. } => {
             json!({ "program": format!("{program:016x}"), "at": at, "run_ns": run_ns })

@@ -1,4 +1,4 @@
-//! An interval after the other, as text.
+//! Prints one interval after the other, as text.
 
 use std::io::{self, IsTerminal as _};
 use std::thread;
@@ -9,7 +9,7 @@ use super::plain;
 use super::poller::{Observation, Poller};
 use crate::output::Output;
 
-/// Prints as many intervals as are asked for. The first begins now.
+/// Prints intervals; the first begins now.
 pub fn run(options: &Options, output: Output) -> anyhow::Result<()> {
     let mut poller = Poller::default();
     poller.poll()?;
@@ -19,7 +19,7 @@ pub fn run(options: &Options, output: Output) -> anyhow::Result<()> {
     let mut next = Instant::now();
     for _ in 0..options.times.unwrap_or(u64::MAX) {
         next += options.every;
-        // One that could not be looked at in time is left out.
+        // An interval that is missed is left out.
         next = next.max(Instant::now());
         thread::sleep(next - Instant::now());
         let observation = poller.poll()?;
@@ -28,7 +28,7 @@ pub fn run(options: &Options, output: Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Programs get names as they are, byte by byte; a terminal gets none that it would obey.
+/// Programs get names byte by byte; for a terminal, control characters are escaped.
 fn print(options: &Options, observation: &Observation, output: Output) -> anyhow::Result<()> {
     let query = &options.query;
     let rows = query.rows(&observation.interval);

@@ -1,4 +1,4 @@
-//! Rows as text, in as many columns as there is room for.
+//! Rows as text, with as many columns as fit.
 
 use divvy_results::text;
 
@@ -8,10 +8,10 @@ use crate::view::table::Bar;
 
 /// Less of a name says little.
 const SHORTEST_NAME: usize = 10;
-/// A name longer than this can do with less if there is a bar for it.
+/// A name longer than this may be cut to make room for a bar.
 const LONG_NAME: usize = 32;
 
-/// Which columns go first where there is no room.
+/// Columns in the order in which they are left out when they do not fit.
 const LEAST_FIRST: [Column; 9] = [
     Column::Turns,
     Column::Effective,
@@ -29,7 +29,7 @@ const LEAST_FIRST: [Column; 9] = [
 pub struct Layout {
     by: By,
     columns: Vec<Column>,
-    /// Of the share; 0 none.
+    /// Width of the bar, in columns; 0 without a bar.
     bar: usize,
     name: usize,
 }

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A request that is longer is none of a scraper.
+/// A scraper sends no longer request.
 const LONGEST_REQUEST: usize = 8192;
-/// Who takes longer for a request, or for its answer, is not waited for.
+/// A client that takes longer to send a request, or to read the answer, is disconnected.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Clients that are waited for at once, each by a thread; more are sent away.
 const MOST_CLIENTS: usize = 16;
@@ -27,7 +27,7 @@ impl Server {
         Ok(Self { listener: TcpListener::bind(address)?, path })
     }
 
-    /// Port 0 is any, so this is not always what was asked for.
+    /// Port 0 means any port, so this may differ from the requested address.
     pub fn url(&self) -> String {
         let address = self.listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
         format!("http://{address}{}", self.path)
@@ -54,13 +54,13 @@ impl Server {
         })
     }
 
-    /// The next client. That one has gone, or that there is no room for one, is no end.
+    /// The next client. The server continues if a client has gone, or if there is no room for it.
     fn accept(&self) -> io::Result<TcpStream> {
         loop {
             match self.listener.accept() {
                 Ok((stream, _)) => return Ok(stream),
                 Err(error) if is_of_listener(&error) => return Err(error),
-                // Of a client that has gone the next try knows nothing; of files or memory there may be some soon.
+                // The client has gone: go on. If files or memory are short, wait a little: they may come back.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(_) => thread::sleep(PAUSE),
             }
@@ -68,8 +68,8 @@ impl Server {
     }
 }
 
-/// Whether no other try can do better: it is no socket that listens. All else is of a client, or of the moment, as
-/// accept(2) has it.
+/// Whether trying again is useless, because the socket does not listen. Other errors come from one client, or pass, as
+/// accept(2) says.
 fn is_of_listener(error: &io::Error) -> bool {
     const EBADF: i32 = 9;
     const EINVAL: i32 = 22;
@@ -81,7 +81,7 @@ fn is_of_listener(error: &io::Error) -> bool {
 struct Client<'a>(&'a AtomicUsize);
 
 impl<'a> Client<'a> {
-    /// None if there are as many already. One thread asks.
+    /// None if the limit is reached. Only one thread asks.
     fn of(clients: &'a AtomicUsize) -> Option<Self> {
         let has_room = clients.load(Ordering::Relaxed) < MOST_CLIENTS;
         has_room.then(|| {
@@ -163,7 +163,7 @@ fn response(request: &str, path: &str, body: impl FnOnce() -> String) -> String 
     }
 }
 
-/// Of a `Host` field: by number, or the name that is always this machine's.
+/// Whether a `Host` field names this machine, by a loopback address or as localhost.
 fn is_this_machine(host: &str) -> bool {
     if let Ok(address) = host.parse::<SocketAddr>() {
         return address.ip().is_loopback();
@@ -217,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Its address. It goes on until the tests end.
+    /// The server's address. It runs until the tests end.
     fn start(body: &'static str) -> SocketAddr {
         let server = Server::listen("127.0.0.1:0".parse().expect("an address"), "/metrics").expect("a port");
         let address = server.listener.local_addr().expect("an address");

@@ -14,29 +14,29 @@ use super::users::Users;
 
 const PATH: &str = "/metrics";
 
-/// Threads that have metrics of their own unless it is said otherwise: each is eight series.
+/// Default number of threads with metrics of their own: each has eight series.
 pub const THREADS: usize = 100;
 
-/// Answers scrapes.
+/// Answers scrapes of Prometheus.
 #[derive(Debug)]
 pub struct Exporter {
     server: Server,
     threads: usize,
 }
 
-/// An address of this machine that no other can reach: metrics have the names of what runs.
+/// Reads an address that no other machine can reach: metrics contain the names of programs.
 pub fn loopback(text: &str) -> Result<SocketAddr, String> {
     let address: SocketAddr =
         text.parse().map_err(|_| "an address and a port, as in 127.0.0.1:9123 or [::1]:9123".to_owned())?;
     if address.ip().is_loopback() {
         return Ok(address);
     }
-    Err("only a loopback address, 127.0.0.1 or [::1]: metrics say who runs what, and anybody who reaches the port may \
-         read them; for other machines put a proxy before it that knows who may"
+    Err("only a loopback address, 127.0.0.1 or [::1]: metrics show who runs what, and everybody who reaches the port can \
+         read them; for other machines, put a proxy with access control before it"
         .to_owned())
 }
 
-/// From then on scrapes are answered by [`Exporter::serve_forever`].
+/// Opens the port; [`Exporter::serve_forever`] answers.
 pub fn listen(metrics: MetricsOptions) -> anyhow::Result<Exporter> {
     let address = metrics.address;
     let server = Server::listen(address, PATH).with_context(|| format!("cannot listen at {address}"))?;
@@ -48,12 +48,12 @@ impl Exporter {
         self.server.url()
     }
 
-    /// Also when no scheduler is loaded: that is a metric as well.
+    /// Answers also while no scheduler is loaded: `divvy_up` is then 0.
     pub fn serve_forever(&self) -> anyhow::Result<()> {
         let (viewer, users) = (Mutex::new(Viewer::default()), Users::read());
-        // One at a time asks the scheduler.
+        // One request at a time asks the scheduler.
         let scrape = || self.scrape(&mut viewer.lock().unwrap_or_else(PoisonError::into_inner), &users);
-        Err(self.server.serve_forever(scrape)).context("scrapes of metrics are not answered any more")
+        Err(self.server.serve_forever(scrape)).context("metrics are no longer served")
     }
 
     fn scrape(&self, viewer: &mut Viewer, users: &Users) -> String {
@@ -74,7 +74,7 @@ fn up(is_loaded: bool) -> String {
     out
 }
 
-/// Of everything since loading.
+/// The metrics since loading.
 fn text(policy: &str, total: &Period, users: &Users, threads: usize) -> String {
     let mut out = up(true);
     head(&mut out, "divvy_policy_info", "gauge", "The loaded policy with its parameters.");
@@ -111,7 +111,7 @@ fn named<'a>(total: &'a Period, users: &Users, threads: usize) -> Vec<(String, &
 
 type Family = (&'static str, &'static str, &'static str, fn(&TaskRow) -> f64);
 
-/// Of threads: name, type, help, value.
+/// Metrics of threads: name, type, help, value.
 const FAMILIES: [Family; 8] = [
     ("divvy_received_seconds_total", "counter", "CPU time that a thread received.", |t| {
         seconds(t.received_ns)

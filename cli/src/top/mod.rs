@@ -1,5 +1,5 @@
-//! `divvy top`: what the loaded scheduler does, on a screen, as text, or as metrics. It is another process than the loader,
-//! which it asks for what happened since loading; differences are made here.
+//! `divvy top`: shows the loaded scheduler on a screen, as text, or as metrics. It is another process than the loader,
+//! and asks it for counters since loading; the differences over an interval are computed here.
 
 mod batch;
 mod cells;
@@ -16,7 +16,7 @@ mod users;
 use crate::output::Output;
 use options::Options;
 
-/// Until it is ended, the scheduler is unloaded, or as often as is asked for.
+/// Runs until the user quits, the scheduler is unloaded, or the number of intervals is reached.
 pub fn run(options: Options, output: Output) -> anyhow::Result<()> {
     let is_batch = options.format.is_some() || options.times.is_some();
     if !is_batch && has_screen() {

@@ -1,4 +1,4 @@
-//! What `divvy top` shows, and how.
+//! Options of `divvy top`: rows, order, format, interval.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use divvy_kernel::load::Period;
 use super::rows::{self, By, Column, Row};
 use super::users::Users;
 
-/// What to look at, and how.
+/// Options of `divvy top`.
 #[derive(Debug)]
 pub struct Options {
-    /// Between looks.
+    /// Time between updates.
     pub every: Duration,
-    /// So many intervals; None: until it is ended.
+    /// Number of intervals; None: until it is stopped.
     pub times: Option<u64>,
     /// None: a screen if there is a terminal, else a table.
     pub format: Option<TopFormat>,
@@ -22,33 +22,33 @@ pub struct Options {
     pub metrics: Option<MetricsOptions>,
 }
 
-/// Where metrics are to be had.
+/// The address where metrics are served.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricsOptions {
     pub address: SocketAddr,
-    /// Threads at most.
+    /// Largest number of threads.
     pub threads: usize,
 }
 
-/// Which rows, in which order.
+/// The rows to show, and their order.
 #[derive(Clone, Debug)]
 pub struct Query {
     pub by: By,
     pub sort: Column,
     /// In lower case; empty for all.
     pub filter: String,
-    /// The first so many, of those that had or wanted a CPU.
+    /// Number of rows, of those that had or wanted a CPU.
     pub top: usize,
     pub users: Users,
 }
 
 impl Query {
-    /// With the users of this system.
+    /// Takes the names of users from this system.
     pub fn new(by: By, sort: Column, filter: &str, top: usize) -> Self {
         Self { by, sort, filter: filter.to_lowercase(), top, users: Users::read() }
     }
 
-    /// Those of an interval that are to be printed.
+    /// The rows of an interval that are printed.
     pub fn rows(&self, interval: &Period) -> Vec<Row> {
         let mut rows = rows::rows(interval, self.by, &self.users);
         rows.retain(|row| row.is_active() && row.has(&self.filter));
@@ -58,14 +58,14 @@ impl Query {
     }
 }
 
-/// Forms of what `divvy top` prints.
+/// Formats of `divvy top`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TopFormat {
     /// For people
     Table,
-    /// A line an interval
+    /// One line per interval
     Json,
-    /// A line a row
+    /// One line per row
     Csv,
 }
 

@@ -1,4 +1,4 @@
-//! An interval for those who have no screen: as a table, or for programs.
+//! An interval without a screen: as a table, or for programs.
 
 use std::fmt::Write as _;
 
@@ -60,7 +60,7 @@ pub fn json(observation: &Observation, rows: &[Row], query: &Query) -> serde_jso
     serde_json::to_string(&value).map(|line| escape_json(&line) + "\n")
 }
 
-/// Other than ASCII there is in strings only.
+/// Non-ASCII characters are only in strings.
 fn escape_json(line: &str) -> String {
     let mut safe = String::with_capacity(line.len());
     for c in line.chars() {

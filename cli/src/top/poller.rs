@@ -2,19 +2,19 @@
 
 use divvy_kernel::load::{self, AskError, Period, Viewer};
 
-/// What was seen of the scheduler.
+/// The scheduler's policy, and an interval of its counters.
 #[derive(Clone, Debug)]
 pub struct Observation {
     pub policy: String,
     pub interval: Period,
 }
 
-/// The scheduler that was looked at is there no more.
+/// The scheduler was unloaded while it was watched.
 #[derive(Debug, thiserror::Error)]
 #[error("the scheduler was unloaded: the kernel's own is back")]
 pub struct Unloaded;
 
-/// Looks again and again.
+/// Asks for counters again and again.
 #[derive(Debug, Default)]
 pub struct Poller {
     viewer: Viewer,
@@ -22,7 +22,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// What happened since the last look; or since loading.
+    /// The interval since the last poll; the first time, since loading.
     pub fn poll(&mut self) -> anyhow::Result<Observation> {
         match load::look() {
             Ok(look) => {

@@ -1,4 +1,4 @@
-//! What `divvy top` has a row of: threads, or processes, users and cgroups with what their threads have together.
+//! Rows of `divvy top`: threads, or processes, users and cgroups with the sums of their threads.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::users::Users;
 
-/// What has a row.
+/// The kind of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -24,7 +24,7 @@ pub enum By {
     Cgroup,
 }
 
-/// Which row it is; it stays the same as long as there is one.
+/// The row's identity; it stays the same as long as the row exists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     Thread(u32),
@@ -38,13 +38,13 @@ pub enum Key {
 pub struct Row {
     #[serde(skip)]
     pub key: Key,
-    /// Of a process, that of its first thread; of users and cgroups, none.
+    /// For a process, that of its first thread; for users and cgroups, none.
     pub pid: Option<u32>,
     pub tgid: Option<u32>,
-    /// Of a cgroup, none.
+    /// None for a cgroup.
     pub user: Option<String>,
     pub name: String,
-    /// Of threads and cgroups.
+    /// Only for threads and cgroups.
     pub cgroup: Option<String>,
     pub threads: u32,
     /// Those runnable at the end.
@@ -55,10 +55,10 @@ pub struct Row {
     pub effective_weight: f64,
     pub entitled_ns: u64,
     pub received_ns: u64,
-    /// Of all that the CPUs have.
+    /// As a part of all CPU time.
     pub entitled_share: f64,
     pub received_share: f64,
-    /// Received over entitled since loading, of the threads that there are.
+    /// Received minus entitled CPU time since loading, in ns, for threads that exist.
     pub error_ns: i64,
     /// For a CPU, before turns that they got.
     pub waited_ns: u64,
@@ -141,7 +141,7 @@ impl Row {
     }
 }
 
-/// One that nobody saw before it ended has none.
+/// A thread that ended before it was seen has no name.
 fn thread_name(task: &TaskRow) -> String {
     if task.comm.is_empty() { "(ended)".to_owned() } else { task.comm.clone() }
 }
@@ -171,14 +171,14 @@ pub fn rows(interval: &Period, by: By, users: &Users) -> Vec<Row> {
     rows
 }
 
-/// What rows are ordered by, and what is shown of them.
+/// A column: rows can be ordered by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Column {
     /// Thread or process; the number of threads of a user or cgroup
     Pid,
     /// Its real user
     User,
-    /// The weight as it was asked for, the largest first; nice 0 is 1024
+    /// The weight as it was set, the largest first; nice 0 is 1024
     Weight,
     /// The weight after the modifiers
     Effective,
@@ -212,7 +212,7 @@ impl Column {
         Self::Name,
     ];
 
-    /// What is looked for comes first: the most, or the first by name; of errors, who received too little.
+    /// The interesting rows come first: the largest values, or the first name; for errors, those that received too little.
     fn order(self, a: &Row, b: &Row) -> Ordering {
         match self {
             Self::Pid => a.pid.cmp(&b.pid).then(b.threads.cmp(&a.threads)),
@@ -241,7 +241,7 @@ pub fn sort(rows: &mut [Row], column: Column, is_inverted: bool) {
 pub mod tests {
     use super::*;
 
-    /// Of 2 CPUs and a second: two threads of one process, another process of another user, and one that ended unseen.
+    /// One second on 2 CPUs: two threads of one process, another process of another user, and one that ended unseen.
     pub fn interval() -> Period {
         let task = |pid, tgid, comm: &str, uid, cgroup: &str, received_ns| TaskRow {
             pid,

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-/// By number, of /etc/passwd. Others, as of a directory service, are shown by number.
+/// Names by number, from /etc/passwd. Other users, as from a directory service, are shown by number.
 #[derive(Clone, Debug, Default)]
 pub struct Users(BTreeMap<u32, String>);
 
 impl Users {
-    /// Those of this system.
+    /// Reads the users of this system.
     pub fn read() -> Self {
         let bytes = fs::read("/etc/passwd").unwrap_or_default();
         Self::parse(&String::from_utf8_lossy(&bytes))
     }
 
-    /// The first of several with the same number, as the C library has it.
+    /// The first of several users with the same number counts, as in the C library.
     pub fn parse(text: &str) -> Self {
         let mut names = BTreeMap::new();
         for line in text.lines() {

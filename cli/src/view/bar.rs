@@ -2,7 +2,7 @@
 
 use crate::view::table::Bar;
 
-/// What is said once under a table with bars.
+/// The legend under a table with bars.
 pub const MEANING: &str = "bars: CPU time; the mark is what the task was entitled to";
 
 /// A wider bar shows no more.
@@ -10,13 +10,13 @@ const WIDEST: usize = 16;
 /// A narrower bar shows nothing.
 const NARROWEST: usize = 6;
 
-/// Of each of so many bars in the room that is left, with a space beside it; 0 if that is too little.
+/// The width of each bar in the room that is left, with a space beside it; 0 if the room is too small.
 pub fn width(room: usize, bars: usize) -> usize {
     let width = room.checked_div(bars).unwrap_or(0).saturating_sub(1).min(WIDEST);
     if width < NARROWEST { 0 } else { width }
 }
 
-/// In ASCII unless it goes to a terminal.
+/// Draws in ASCII unless the output is a terminal.
 pub fn draw(bar: Bar, width: usize, styled: bool) -> String {
     let (full, mark, mark_inside) = if styled { ('━', '╷', '┿') } else { ('=', '|', '|') };
     let cell = |part: f64| (part.clamp(0.0, 1.0) * width as f64).round() as usize;

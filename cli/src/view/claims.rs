@@ -1,4 +1,4 @@
-//! What the papers claim, and what came of it.
+//! Claims of the papers, and their verdicts.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use divvy_results::text;
 use serde_json::json;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
-/// A text that is wider than this has lines of its own.
+/// A wider text is printed on its own lines.
 const CELL_COLUMNS: usize = 16;
 
 /// All figures, a line each.
@@ -42,7 +42,7 @@ pub fn list(columns: usize) -> String {
         let _ = writeln!(out, "{}", line(row));
     }
     out.push_str(
-        "\ndivvy paper ID reproduces one, divvy paper all all of them. Times are about those on two cores.\n",
+        "\ndivvy paper ID reproduces one, divvy paper all reproduces all. Times are approximate, on two cores.\n",
     );
     out
 }
@@ -127,7 +127,7 @@ fn draw_row(out: &mut String, row: &[String; 5], widths: &[usize; 5]) {
     }
 }
 
-/// Long sequences, and why a claim is as it is.
+/// Prints long sequences, and the reason of a verdict.
 fn below(out: &mut String, claim: &Claim, columns: usize) {
     let printed = claim.printed.to_string();
     let measured = claim.measured.to_string();

@@ -1,4 +1,4 @@
-//! What was reproduced of the papers as one HTML file: tables and drawings, and nothing that runs.
+//! Reproduced figures as one HTML file: tables and drawings, without scripts.
 
 use std::fmt::Write as _;
 

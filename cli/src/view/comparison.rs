@@ -1,4 +1,4 @@
-//! The table that has a row a policy.
+//! The table with one row per policy.
 
 use divvy_results::compare::{Criterion, Estimate, Policy, floor};
 use divvy_results::measure::{
@@ -9,7 +9,7 @@ use divvy_results::text;
 
 use crate::view::table::{ABSENT, Cell, Column, NOTHING, SERVICE, TIMES, Table};
 
-/// A row a policy.
+/// One row per policy.
 pub fn table(report: &Report, policies: &[Policy], baseline: Option<&str>) -> Table {
     let mut columns = vec![Column::name("policy")];
     let mut rows: Vec<Vec<Cell>> =
@@ -43,13 +43,13 @@ pub fn table(report: &Report, policies: &[Policy], baseline: Option<&str>) -> Ta
     Table { title: None, columns, rows, meaning: None }.without_empty_columns()
 }
 
-/// What the recording shows of the scheduler that it was made under.
+/// The numbers of the recorded scheduler.
 fn recorded_row(columns: &[Column], recorded: &RecordedReport) -> Vec<Cell> {
     let time = |ns: Option<f64>| Cell::plain(ns.map_or(NOTHING.to_owned(), text::time));
     let cell = |column: &Column| match column.head.join(" ").as_str() {
         "policy" => Cell::plain("recorded".to_owned()),
         "response mean" => time(recorded.response_mean_ns),
-        "delay mean" => time(recorded.wake_delay_mean_ns),
+        "latency mean" => time(recorded.wake_delay_mean_ns),
         _ => Cell::plain(NOTHING.to_owned()),
     };
     columns.iter().map(cell).collect()
@@ -92,9 +92,9 @@ fn metrics() -> [Metric; 11] {
         metric(["deci-", "sions"], SERVICE, DECISIONS, Statistic::Mean, text::count, Neither),
         metric(["response", "mean"], TIMES, RESPONSE, Statistic::Mean, text::time, Less),
         metric(["response", "p99"], TIMES, RESPONSE, Statistic::P99, text::time, Less),
-        metric(["wait", "mean"], TIMES, WAIT, Statistic::Mean, text::time, Less),
-        metric(["delay", "mean"], TIMES, DELAY, Statistic::Mean, text::time, Less),
-        metric(["delay", "p99"], TIMES, DELAY, Statistic::P99, text::time, Less),
+        metric(["waiting", "mean"], TIMES, WAIT, Statistic::Mean, text::time, Less),
+        metric(["latency", "mean"], TIMES, DELAY, Statistic::Mean, text::time, Less),
+        metric(["latency", "p99"], TIMES, DELAY, Statistic::P99, text::time, Less),
     ]
 }
 
@@ -120,7 +120,7 @@ impl Metric {
             .filter_map(|index| Some((values[index]?, &texts[index])))
             .reduce(|best, other| if self.is_better(other.0, best.0) { other } else { best })
             .map(|(_, text)| text.clone());
-        // What prints alike is not told apart by a mark.
+        // Values that print alike get no mark.
         let mut contending = texts.iter().enumerate().filter(|(index, _)| contends(*index));
         let all_alike = contending.all(|(_, text)| Some(text) == best.as_ref());
         let cells = texts.into_iter().enumerate().map(|(index, text)| Cell {
@@ -175,7 +175,7 @@ fn factor(report: &Report, criterion: Criterion, policy: &Policy, base: &Policy)
     Cell::plain(format!("{mark}{times}x"))
 }
 
-/// What marks mean, and how tasks and repetitions were pooled.
+/// The meaning of marks, and how tasks and repetitions were pooled.
 pub fn notes(policies: &[Policy], comparison: &Table) -> Vec<String> {
     let has = |wanted: fn(&Cell) -> bool| comparison.rows.iter().flatten().any(wanted);
     let mut notes = Vec::new();
@@ -185,8 +185,8 @@ pub fn notes(policies: &[Policy], comparison: &Table) -> Vec<String> {
     if has(|cell| cell.text.starts_with('~')) {
         notes.push("~ no interval tells it from the baseline".to_owned());
     }
-    if comparison.columns.iter().any(|column| column.head[0] == "delay") {
-        notes.push("delay is from a wake-up to the CPU".to_owned());
+    if comparison.columns.iter().any(|column| column.head[0] == "latency") {
+        notes.push("latency is from a wake-up to the CPU".to_owned());
     }
     if policies.iter().any(|policy| policy.runs.len() > 1) {
         notes.push("means over repetitions; the service error is the greatest".to_owned());

@@ -1,4 +1,4 @@
-//! Who ran where, in characters: a row a CPU, a letter a task, the same letter under every policy.
+//! The schedule in characters: one row per CPU, one letter per task, the same letter under every policy.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,9 +11,9 @@ use divvy_results::text;
 
 /// Letters for tasks; if they are more, those with the most CPU time get them.
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-/// Of a task without a letter.
+/// A task without a letter.
 const OTHERS: char = '#';
-/// Of a cell most of which the CPU was idle.
+/// A cell in which the CPU was idle for the most part.
 const IDLE: char = '.';
 /// Names in the legend are cut to this.
 const WIDEST_NAME: usize = 20;
@@ -26,7 +26,7 @@ const ROUND: [u64; 9] = [10, 15, 20, 25, 30, 40, 50, 60, 80];
 /// Backgrounds that are told apart in most kinds of colour blindness (Okabe and Ito), of the 256 of terminals.
 const COLORS: [u8; 7] = [214, 117, 36, 227, 68, 209, 175];
 
-/// A chart a run that has a schedule, within `columns`, and what the letters stand for; nothing if no run has one. With
+/// One chart per run with a schedule, within `columns`, and the meaning of the letters; nothing if no run has one. With
 /// escape sequences if `styled`, else ASCII but for names.
 pub fn draw(report: &Report, columns: usize, styled: bool) -> String {
     let charts: Vec<(&Run, &Schedule)> =
@@ -55,7 +55,7 @@ pub fn draw(report: &Report, columns: usize, styled: bool) -> String {
     out
 }
 
-/// The least round time of which as many as there are cells cover the length.
+/// The least round time for a cell, so that the cells cover the length.
 fn cell_ns(length_ns: u64, cells: usize) -> u64 {
     let least_ns = length_ns.div_ceil(cells as u64).max(1);
     let scales = std::iter::successors(Some(1_u64), |scale| scale.checked_mul(10));

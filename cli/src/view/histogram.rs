@@ -1,13 +1,13 @@
-//! Small histograms in block characters. All that are drawn together have one axis and one scale, so that they compare.
+//! Small histograms in block characters. Histograms that are drawn together have one axis and one scale, so they can be compared.
 
 use std::ops::Range;
 
 use divvy_results::report::Buckets;
 use divvy_results::text;
 
-/// The least that there is of something is seen.
+/// The lowest level is visible.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The same where there are no block characters.
+/// The same levels in ASCII.
 const ASCII_LEVELS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
 
 /// The first bucket is for zeros, which have no place on a logarithmic axis.
@@ -24,7 +24,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// For all of these, from the decade that the least sample is in; `None` if nothing is more than zero.
+    /// The axis of all these histograms, from the decade of the least sample; `None` if no sample is above zero.
     pub fn of<'a>(all: impl Iterator<Item = &'a Buckets>) -> Option<Axis> {
         let (mut first, mut end, mut greatest) = (usize::MAX, 0, 0.0_f64);
         for buckets in all {
@@ -39,7 +39,7 @@ impl Axis {
         (end > 0).then_some(Axis { buckets: decade..end, greatest })
     }
 
-    /// A character a bucket: how large a part of its samples is there, beside the greatest part of all.
+    /// One character per bucket: its share of the samples, relative to the greatest share of all.
     pub fn draw(&self, buckets: &Buckets) -> String {
         let samples: u64 = buckets.count.iter().sum();
         let mut drawn = vec![' '; self.buckets.len()];
@@ -84,7 +84,7 @@ impl Axis {
     }
 }
 
-/// Without the digits behind the point: bounds have none.
+/// Without decimals: bounds have none.
 fn round_time(ns: u64) -> String {
     text::time(ns as f64).replace(".00", "").replace(".0", "")
 }
@@ -104,7 +104,7 @@ pub fn zeros(buckets: &Buckets) -> f64 {
     zeros.map_or(0.0, |(_, &count)| count as f64 / samples.max(1) as f64)
 }
 
-/// Of several runs together.
+/// Adds the histograms of several runs.
 pub fn sum<'a>(all: impl Iterator<Item = &'a Buckets>) -> Option<Buckets> {
     let mut counts = std::collections::BTreeMap::new();
     for buckets in all {

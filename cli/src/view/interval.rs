@@ -1,4 +1,4 @@
-//! What a scheduler in the kernel did in an interval.
+//! Statistics of a scheduler in the kernel over an interval.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
-/// Of a task's name.
+/// Columns of a task's name.
 const COMM_COLUMNS: usize = 15;
 
 /// For people: the scheduler's counts, and the tasks that received the most.
@@ -36,7 +36,7 @@ pub fn table(interval: &Period, is_total: bool, columns: usize) -> String {
     out
 }
 
-/// What happened how often.
+/// Rates of events.
 pub fn rates(interval: &Period) -> String {
     let counts = &interval.counts;
     let rate = |count| text::count(interval.rate(count));

@@ -1,6 +1,6 @@
 //! A page in Markdown for a terminal: headings, paragraphs, lists, code, and tables that fit its width.
 //!
-//! It knows the Markdown of `docs/` and no more. Emphasis is marked with two characters that take no column while lines are
+//! It reads only the Markdown that `docs/` uses. Emphasis is marked with two characters of no width while lines are
 //! wrapped, and that become escape sequences at the end.
 
 use divvy_results::text;
@@ -10,16 +10,16 @@ const ON: char = '\u{2060}';
 const OFF: char = '\u{2063}';
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
-/// Of all but headings.
+/// Indent of everything but headings.
 const INDENT: usize = 2;
-/// Of what stands under a term, or in a block of code.
+/// Indent of text under a term, and of code.
 const DEEPER: usize = 6;
 /// Between columns of a table.
 const GAP: usize = 2;
 /// A table whose columns would be narrower than this becomes a list.
 const NARROWEST: usize = 16;
 
-/// The page in so many columns, with escape sequences for emphasis.
+/// Renders the page in this many columns, with escape sequences for emphasis.
 pub fn render(markdown: &str, columns: usize) -> String {
     let mut out = String::new();
     for block in blocks(markdown) {
@@ -125,7 +125,7 @@ fn inline(source: &str) -> String {
     out + rest
 }
 
-/// What begins with a mark, as it is shown, and what follows it.
+/// The text from a mark on, as it is shown, and the rest.
 fn span(from: &str) -> (String, &str) {
     let between = |open: &str, close: &str| {
         let inside = from.strip_prefix(open)?;
@@ -177,7 +177,7 @@ fn widest(rows: &[Vec<String>], column: usize, of: impl Fn(&str) -> usize) -> us
     rows.iter().filter_map(|row| row.get(column)).map(|cell| of(cell)).max().unwrap_or(0)
 }
 
-/// Each its natural width, if there is room; else what the narrow ones leave is shared by the wide ones.
+/// Each column gets its natural width if there is room; else the wide ones share what the narrow ones leave.
 fn share(natural: &[usize], room: usize) -> Vec<usize> {
     let mut widths = natural.to_vec();
     let mut open: Vec<usize> = (0..natural.len()).collect();

@@ -1,4 +1,4 @@
-//! The tables that have a row a task and a column a policy: what became of each task.
+//! The tables with one row per task and one column per policy.
 
 use divvy_results::compare::Policy;
 use divvy_results::report::{RecordedReport, Report, TaskResult};
@@ -11,7 +11,7 @@ use crate::view::tasks::{mean_response, mean_share, p99_response};
 /// One number of a task, from its repetitions under one policy.
 type Number = fn(&[&TaskResult]) -> Option<f64>;
 
-/// Responses of the tasks that finish jobs, unless it is one whose numbers are the run's; shares, if there are tasks
+/// Responses of the tasks that finish jobs, unless there is only one, whose numbers are the run's; shares, if there are tasks
 /// that finish none.
 pub fn tables(report: &Report, policies: &[Policy]) -> Vec<Table> {
     let percent: fn(f64) -> String = |share| text::percent(share, 2);
@@ -30,7 +30,7 @@ pub fn tables(report: &Report, policies: &[Policy]) -> Vec<Table> {
     tables
 }
 
-/// Bars beside shares, if no row was left out; all on one scale.
+/// Adds bars beside shares, on one scale, if no row was left out.
 fn add_bars(table: &mut Table, policies: &[Policy], cpus: u32) {
     if table.rows.len() != policies[0].runs[0].tasks.len() {
         return;
@@ -54,7 +54,7 @@ fn shares_of(policy: &Policy, index: usize, cpus: u32) -> Option<(f64, f64)> {
     (cpu_time_ns > 0.0).then_some((mean_share(&task)?, entitled_ns / cpu_time_ns))
 }
 
-/// Shares are read against weights.
+/// Adds the weights, to compare the shares with.
 fn with_weights(mut table: Table, policies: &[Policy]) -> Table {
     table.columns.insert(1, Column::number(["", "weight"], SERVICE));
     for (row, task) in table.rows.iter_mut().zip(&policies[0].runs[0].tasks) {
@@ -63,7 +63,8 @@ fn with_weights(mut table: Table, policies: &[Policy]) -> Table {
     table
 }
 
-/// How far a replay under the recorded scheduler's model is from this says how far that task's others can be trusted.
+/// Adds the recorded means. Their distance from a replay under the recorded scheduler's model shows how far
+/// a task's other values can be trusted.
 fn with_recorded(mut table: Table, recorded: Option<&RecordedReport>) -> Table {
     let Some(recorded) = recorded else { return table };
     let of =

@@ -1,4 +1,4 @@
-//! A report as tables of cells, before anyone decides how they are drawn.
+//! Makes a page of tables from a report.
 
 use divvy_policy::quantity;
 use divvy_results::compare::{Policy, policies};
@@ -9,19 +9,19 @@ use divvy_results::text;
 use crate::view::table::{Page, Schedule};
 use crate::view::{comparison, matrix, programs, tasks, waits};
 
-/// What the reader asked to see.
+/// Options of a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageOptions<'a> {
-    /// The policy that others are put in relation to.
+    /// The policy that others are compared with.
     pub baseline: Option<&'a str>,
     /// Every task, however many there are.
     pub all_tasks: bool,
 }
 
-/// Above this many rows, tasks are only shown when asked for.
+/// Above this many rows, tasks are shown only with -v.
 const FEW_TASK_ROWS: usize = 40;
 
-/// Puts a report on a page.
+/// Makes a page from a report.
 pub fn page(report: &Report, options: &PageOptions) -> Page {
     let policies = policies(report);
     let task_rows: usize = policies.iter().map(|policy| policy.runs[0].tasks.len()).sum();
@@ -67,7 +67,7 @@ fn heading(report: &Report, policies: &[Policy]) -> String {
     heading
 }
 
-/// Exact where that is short, as of a time that someone chose.
+/// Exact if that is short, as for a duration that a user chose.
 fn span(ns: u64) -> String {
     const SHORT: usize = 6;
     let exact = quantity::format_time_ns(i64::try_from(ns).unwrap_or(i64::MAX));
@@ -121,7 +121,7 @@ fn schedules(report: &Report, policies: &[Policy]) -> Vec<Schedule> {
         .collect()
 }
 
-/// What the recorded scheduler made of it, beyond its row in the comparison.
+/// Numbers of the recorded scheduler that its row in the comparison does not have.
 fn recorded(recorded: &RecordedReport) -> String {
     format!(
         "as recorded: {} of CPU time, {} of waiting for it",

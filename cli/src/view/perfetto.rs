@@ -14,9 +14,9 @@ pub struct Trace {
 /// A run that no trace can be made of.
 #[derive(Debug, thiserror::Error)]
 pub enum NoTrace {
-    /// CPUs of several runs are not one machine's.
+    /// Several runs have no common CPUs.
     #[error(
-        "a Perfetto trace is of one policy's run, and these are {0}: give one policy, and a file for each"
+        "a Perfetto trace has the run of one policy, and these are {0}: give one policy, and a file for each"
     )]
     Several(usize),
     /// Real threads.

@@ -1,4 +1,4 @@
-//! The table that has a row a program, under a modifier that predicts what programs do.
+//! The table with one row per program, under a modifier that predicts programs.
 
 use divvy_results::compare::Policy;
 use divvy_results::report::{PredictionResult, ProgramResult};
@@ -6,7 +6,7 @@ use divvy_results::text;
 
 use crate::view::table::{ABSENT, Cell, Column, SERVICE, TIMES, Table};
 
-/// A row a program, of the first repetition; none where nothing was predicted.
+/// One row per program, from the first repetition; none if nothing was predicted.
 pub fn table(policy: &Policy) -> Option<Table> {
     let programs = &policy.runs[0].programs;
     let heads = [

@@ -8,21 +8,21 @@ use crate::view::table::{ABSENT, Cell, Column, NOTHING, Page, Table};
 /// A measure, its heads, and how its numbers are written
 type Shown = (&'static str, &'static [&'static str], fn(f64) -> String);
 
-/// Of the measures, those that fit a terminal: name, head, how to print one.
+/// The measures that fit a terminal: name, head, format.
 const SHOWN: [Shown; 6] = [
     ("response_mean", &["response", "mean"], text::time),
     ("response_p99", &["response", "p99"], text::time),
-    ("wait_mean", &["wait", "mean"], text::time),
-    ("wake_delay_mean", &["delay", "mean"], text::time),
+    ("wait_mean", &["waiting", "mean"], text::time),
+    ("wake_delay_mean", &["latency", "mean"], text::time),
     ("utilization", &["CPU", "used"], |share| text::percent(share, 1)),
     ("jain", &["Jain", "index"], text::index),
 ];
 
-/// Of differences, those that fit a terminal.
+/// The differences that fit a terminal.
 const DIFFERENCES: [(&str, &[&str]); 3] = [
     ("response_mean", &["response", "mean"]),
     ("response_p99", &["response", "p99"]),
-    ("wait_mean", &["wait", "mean"]),
+    ("wait_mean", &["waiting", "mean"]),
 ];
 
 /// All that is shown of a sweep.
@@ -44,7 +44,7 @@ pub fn page(plan: &Plan, rows: &[Row]) -> Page {
 fn notes(has_differences: bool) -> Vec<String> {
     let mut notes =
         vec!["means over repetitions; ±95% is the half-width of the interval, by Student's t".to_owned()];
-    notes.extend(has_differences.then(|| "~ the interval has 0 in it".to_owned()));
+    notes.extend(has_differences.then(|| "~ the interval contains 0".to_owned()));
     notes.push("more in --format csv".to_owned());
     notes
 }
@@ -81,7 +81,7 @@ fn difference_table(plan: &Plan, rows: &[&Row]) -> Table {
     }
 }
 
-/// A difference whose interval has 0 in it is not told from none.
+/// A difference whose interval contains 0 is marked.
 fn difference(estimate: Estimate) -> [String; 2] {
     let time = |ns: Option<f64>| ns.map_or_else(|| ABSENT.to_owned(), text::time);
     let mean = match (estimate.mean, estimate.ci95) {
@@ -121,7 +121,7 @@ fn column(head: &[&str], is_number: bool, group: u8) -> Column {
     Column { head, is_number, group, is_picture: false }
 }
 
-/// Whose numbers, and where.
+/// The columns that name a point and its policy.
 fn point_columns(plan: &Plan, rows: &[&Row]) -> Vec<Column> {
     let mut columns = vec![column(&["policy"], false, 0)];
     columns.extend(has_tasks(rows).then(|| column(&["task"], false, 0)));

@@ -5,7 +5,7 @@ use divvy_pages::report;
 use divvy_sweep::Finished;
 use serde::Serialize;
 
-/// What the page's scripts read.
+/// The data that the page's scripts read.
 #[derive(Serialize)]
 struct Data<'a> {
     sweep: &'a Finished,

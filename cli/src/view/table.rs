@@ -1,19 +1,19 @@
-//! Tables of cells, and pages of them, before anyone decides how they are drawn. Views of results make them;
+//! Tables of cells, and pages of tables, independent of the output's form. Views of results make them;
 //! `terminal.rs` and `markdown.rs` draw them.
 
 use divvy_results::text;
 
 /// All that is shown of a report.
 pub struct Page {
-    /// What ran, and how.
+    /// The workload, machine and seed.
     pub heading: String,
     /// The quality of the recording, for a replay.
     pub quality: Vec<String>,
     /// The comparison first, then tasks against policies, then the tasks of each policy.
     pub tables: Vec<Table>,
-    /// What marks mean, and what is not shown.
+    /// The meaning of marks, and a hint at what is not shown.
     pub notes: Vec<String>,
-    /// What the comparison supports.
+    /// A sentence that the comparison supports.
     pub summary: Option<String>,
     /// The first decisions of each policy and CPU.
     pub schedules: Vec<Schedule>,
@@ -21,19 +21,19 @@ pub struct Page {
 
 /// Columns and rows. The first column names the row.
 pub struct Table {
-    /// What the rows have in common.
+    /// The title, if it has one.
     pub title: Option<String>,
     /// Left to right.
     pub columns: Vec<Column>,
-    /// As many cells each as there are columns.
+    /// Each row has as many cells as there are columns.
     pub rows: Vec<Vec<Cell>>,
-    /// What its pictures mean, said under it where they are drawn.
+    /// A legend for pictures; shown if they are drawn.
     pub meaning: Option<String>,
 }
 
 /// One column's head.
 pub struct Column {
-    /// Line by line; a word may go on in the next line after a `-`, and a policy's spec before a `:` or `+`.
+    /// The head's lines. A word may continue in the next line after a `-`, and a policy's spec before a `:` or `+`.
     pub head: Vec<String>,
     /// Numbers stand to the right.
     pub is_number: bool,
@@ -50,11 +50,11 @@ pub struct Cell {
     pub text: String,
     /// Whether it is the best of its column.
     pub is_best: bool,
-    /// Drawn beside the text where there is room.
+    /// Drawn beside the text if there is room.
     pub picture: Option<Picture>,
 }
 
-/// What can be drawn beside a number.
+/// A picture beside a number.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Picture {
     /// As wide as there is room.
@@ -80,10 +80,10 @@ pub struct Schedule {
     pub cpus: Vec<Vec<String>>,
 }
 
-/// What was not measured.
+/// A value that was not measured.
 pub const ABSENT: &str = "-";
 
-/// What cannot be measured of this row.
+/// A value that this row cannot have.
 pub const NOTHING: &str = "";
 
 /// The group of columns on who got what.
@@ -131,13 +131,13 @@ impl Table {
         }
     }
 
-    /// Leaves out rows in which nothing was measured.
+    /// Removes rows without measured values.
     pub fn without_empty_rows(mut self) -> Self {
         self.rows.retain(|row| row[1..].iter().any(|cell| cell.text != ABSENT));
         self
     }
 
-    /// Leaves out columns in which nothing was measured.
+    /// Removes columns without measured values.
     pub fn without_empty_columns(mut self) -> Self {
         for index in (1..self.columns.len()).rev() {
             if self.rows.iter().all(|row| [ABSENT, NOTHING].contains(&row[index].text.as_str())) {

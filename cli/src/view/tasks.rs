@@ -1,4 +1,4 @@
-//! The table that has a row a task.
+//! The table with one row per task.
 
 use divvy_results::compare::Policy;
 use divvy_results::measure::pooled_mean;
@@ -8,7 +8,7 @@ use divvy_results::text;
 use crate::view::histogram::{self, Axis};
 use crate::view::table::{ABSENT, Cell, Column, Picture, SERVICE, TIMES, Table};
 
-/// A row a task. Of several repetitions: means, and the extremes of the service error.
+/// One row per task. Over repetitions: means, and the extremes of the service error.
 pub fn table(policy: &Policy, cpus: u32) -> Table {
     let heads: [([&'static str; 2], u8); 9] = [
         (["", "weight"], SERVICE),
@@ -32,7 +32,7 @@ pub fn table(policy: &Policy, cpus: u32) -> Table {
     table.without_empty_columns()
 }
 
-/// Of its waits, beside each task's mean.
+/// Adds a histogram of waiting times beside each task's mean.
 fn add_histograms(table: &mut Table, tasks: &[Vec<&TaskResult>]) {
     let buckets =
         |task: &Vec<&TaskResult>| histogram::sum(task.iter().filter_map(|task| task.wait_buckets.as_ref()));
@@ -44,7 +44,7 @@ fn add_histograms(table: &mut Table, tasks: &[Vec<&TaskResult>]) {
         }
     }
     table.meaning = Some(format!(
-        "histograms: the task's jobs by wait, {}, three places a factor of ten (1, 2, 5); the highest of all is full",
+        "histograms: the task's jobs by waiting time, {}, three places a factor of ten (1, 2, 5); the highest of all is full",
         axis.span()
     ));
 }

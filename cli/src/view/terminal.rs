@@ -80,13 +80,13 @@ fn table_lines(table: &Table, columns: usize, styled: bool, lines: &mut Vec<Line
 /// A table and what its cells ask of their columns.
 struct Layout<'a> {
     table: &'a Table,
-    /// Of the widest cell or head line.
+    /// Width of the widest cell or head line.
     widths: Vec<usize>,
     /// Columns in which one cell is marked as the best.
     marked: Vec<bool>,
     /// Between columns.
     gap: usize,
-    /// Of the pictures beside cells; 0 if there is no room for any.
+    /// Width of the pictures beside cells; 0 if there is no room.
     picture_width: usize,
     styled: bool,
 }
@@ -112,7 +112,7 @@ impl<'a> Layout<'a> {
         layout
     }
 
-    /// What is left of the line, if it is enough, is for pictures: they never break a table up.
+    /// Pictures take the rest of the line if it is enough: they never break a table up.
     fn make_room_for_pictures(&mut self, columns: usize) {
         let used = self.widths[0] + self.width_of(1..self.widths.len());
         let room = columns.saturating_sub(used);
@@ -156,7 +156,7 @@ impl<'a> Layout<'a> {
         self.widths[0] + self.width_of(1..self.widths.len()) <= columns
     }
 
-    /// Of these columns with the gaps before them.
+    /// Width of these columns with the gaps before them.
     fn width_of(&self, block: Range<usize>) -> usize {
         self.widths[block].iter().map(|width| self.gap + width).sum()
     }
@@ -166,7 +166,7 @@ impl<'a> Layout<'a> {
         self.widths[0].min(NARROWEST_NAME)
     }
 
-    /// Columns side by side: all if they fit, else as many whole groups as do beside a cut name,
+    /// Columns side by side: all if they fit; else as many whole groups as fit beside a cut name,
     /// and parts of a group only where it does not.
     fn blocks(&self, columns: usize) -> Vec<Range<usize>> {
         let count = self.table.columns.len();
@@ -249,7 +249,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Without trailing spaces, nor emphasis on nothing behind which they could hide.
+/// Removes trailing spaces, and empty emphasis that could hide them.
 fn trimmed(line: &str) -> String {
     line.replace("\x1b[1m\x1b[0m", "").trim_end().to_owned()
 }

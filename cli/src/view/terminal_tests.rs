@@ -25,22 +25,22 @@ policy  error max    index   used  switches   tions  sions
 gr3       4.00ms*  0.9999*  99.5%      1234       0  56.8k
 rr        30.0ms   0.9000   99.5%      1234       0  56.8k
 
-        response        response     wait    delay    delay  response
+        response        response  waiting  latency  latency  response
 policy      mean  ±95%       p99     mean     mean      p99    factor
 ─────────────────────────────────────────────────────────────────────
 gr3      7.50ms*  2.0%   22.0ms*  3.75ms*   750us*  2.20ms*         1
 rr       30.0ms   2.0%   92.0ms   15.0ms   3.00ms   9.20ms      4.00x
-* best of its column; delay is from a wake-up to the CPU; -v shows more of each
-  task
+* best of its column; latency is from a wake-up to the CPU; -v shows more of
+  each task
 
-wait of jobs: runnable but not running
+waiting time of jobs: runnable but not running
                                       1ms
 policy  none     p50     p90     max  |  |
 ───────────────────────────────────────────
 gr3     0.0%  7.50ms  22.0ms  22.0ms   @ .
 rr      0.0%  30.0ms  92.0ms  92.0ms     @.
-histograms: jobs by wait, from each time on the axis to the next of 1, 2, 5,
-  10..; the highest of all is full; none: jobs that never waited
+histograms: jobs by waiting time, from each time on the axis to the next of 1,
+  2, 5, 10..; the highest of all is full; none: jobs that never waited
 
 share of CPU time
 task     weight                      gr3                       rr
@@ -81,8 +81,8 @@ task    weight entitled  share   least   most jobs     mean      p99        mean
 big          3   60.00% 60.00% -4.00ms 3.00ms  100   15.0ms   25.0ms   @. 7.50ms
 small/1      1   20.00% 20.00% -1.00ms 2.00ms  300   5.00ms   20.0ms  @ . 2.50ms
 small/2      1   19.50% 19.50%       0 1.00ms    0        -        -           -
-histograms: the task's jobs by wait, from 1ms to 20ms, three places a factor of
-  ten (1, 2, 5); the highest of all is full
+histograms: the task's jobs by waiting time, from 1ms to 20ms, three places a
+  factor of ten (1, 2, 5); the highest of all is full
 ";
     assert!(text.ends_with(expected), "{text}");
 }
@@ -93,7 +93,7 @@ fn waits_are_drawn_from_the_buckets_of_the_json() {
     let report = samples::two_policies();
     let styled = terminal::draw(&page(&report, &PageOptions::default()), 80, true);
     let text = anstream::adapter::strip_str(&styled).to_string();
-    let table = text.split("wait of jobs").nth(1).expect("a table");
+    let table = text.split("waiting time of jobs").nth(1).expect("a table");
     let drawn = |policy: &str| {
         let line = table.lines().find(|line| line.starts_with(policy)).expect("a row");
         line.split("ms  ").last().expect("a histogram").to_owned()
@@ -125,7 +125,7 @@ fn one_block_at_a_hundred_and_twenty_columns() {
     let text = drawn(&samples::two_policies(), &PageOptions::default(), 120);
     let comparison: Vec<&str> = text.lines().skip(2).take(5).collect();
     let expected = [
-        "         service    Jain   CPU          migra- deci- response      response    wait   delay   delay response",
+        "         service    Jain   CPU          migra- deci- response      response waiting latency latency response",
         "policy error max   index  used switches  tions sions     mean ±95%      p99    mean    mean     p99   factor",
         "────────────────────────────────────────────────────────────────────────────────────────────────────────────",
         "gr3      4.00ms* 0.9999* 99.5%     1234      0 56.8k  7.50ms* 2.0%  22.0ms* 3.75ms*  750us* 2.20ms*        1",

@@ -1,4 +1,4 @@
-//! The table of waits: how many jobs waited for how long under each policy.
+//! The table of waiting times: how many jobs waited for how long under each policy.
 
 use divvy_results::compare::Policy;
 use divvy_results::measure::{Statistic, WAIT};
@@ -8,11 +8,11 @@ use divvy_results::text;
 use crate::view::histogram::{self, Axis};
 use crate::view::table::{ABSENT, Cell, Column, SERVICE, TIMES, Table};
 
-/// What is said under it.
-const MEANING: &str = "histograms: jobs by wait, from each time on the axis to the next of 1, 2, 5, 10..; the highest \
+/// The legend under the table.
+const MEANING: &str = "histograms: jobs by waiting time, from each time on the axis to the next of 1, 2, 5, 10..; the highest \
     of all is full; none: jobs that never waited";
 
-/// A row a policy; none if no job ever waited.
+/// One row per policy; none if no job ever waited.
 pub fn table(policies: &[Policy]) -> Option<Table> {
     let all: Vec<Option<Buckets>> = policies.iter().map(buckets).collect();
     let axis = Axis::of(all.iter().flatten())?;
@@ -27,14 +27,14 @@ pub fn table(policies: &[Policy]) -> Option<Table> {
         texts.map(Cell::plain).collect()
     };
     Some(Table {
-        title: Some("wait of jobs: runnable but not running".to_owned()),
+        title: Some("waiting time of jobs: runnable but not running".to_owned()),
         columns,
         rows: policies.iter().zip(&all).map(row).collect(),
         meaning: Some(MEANING.to_owned()),
     })
 }
 
-/// Of all repetitions.
+/// Waiting times of all repetitions.
 fn buckets(policy: &Policy) -> Option<Buckets> {
     histogram::sum(policy.runs.iter().filter_map(|run| run.wait_buckets.as_ref()))
 }

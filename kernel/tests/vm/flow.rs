@@ -65,7 +65,7 @@ fn a_compile_and_a_compressor_are_learned_across_schedulers() {
     assert!(said.part("list").contains("gzip -9 -k -f /tmp/numbers"), "{said}");
     // The shell that runs the command also has it in its command line.
     assert!(said.part("rm").starts_with("2 of "), "{said}");
-    assert!(said.part("rm").contains("no program fits `gzip`"), "{said}");
+    assert!(said.part("rm").contains("no program matches `gzip`"), "{said}");
     assert!(said.part("rm").ends_with("exit 4"), "{said}");
     said.assert_calm();
 }

@@ -1,4 +1,4 @@
-//! What a decision costs: GR3, figures 12 and 13, SFS, figure 7, and section 4.1 of the knowledge-based scheduler. Times are
+//! Cost of a decision: GR3, figures 12 and 13, SFS, figure 7, and section 4.1 of the knowledge-based scheduler. Times are
 //! this machine's.
 
 use crate::claim::Value;

@@ -38,7 +38,7 @@ pub fn figure_1(setting: &Setting) -> Result<Measurements, LabError> {
     Ok(found)
 }
 
-/// What the program works between its sleeps of 1 s, in ms; the timeslice is 100 ms.
+/// CPU time of the program between its sleeps of 1 s, in ms; the timeslice is 100 ms.
 const WORK_MS: [u32; 4] = [75, 125, 150, 200];
 /// Maximum dispatch delays, in ms: at each work's threshold, just below, and between
 const DELAYS_MS: [u32; 12] = [0, 10, 20, 24, 25, 30, 40, 49, 50, 75, 99, 100];

@@ -10,7 +10,7 @@ use crate::run::{self, MS, Record};
 use crate::setting::Setting;
 use divvy_pages::plot::{Bar, Gantt};
 
-/// Of the workloads.
+/// The quantum of the workloads.
 const QUANTUM_NS: u64 = 10 * MS;
 
 const FIGURE_1: &str = include_str!("../../workloads/gr3-1.toml");
@@ -32,7 +32,7 @@ pub fn figure_3(setting: &Setting) -> Result<Measurements, LabError> {
     schedule("gr3-3", FIGURE_3, &["quanta 1 to 3", "quanta 4 to 6", "quanta 7 to 9"], 3, setting)
 }
 
-/// What each CPU runs, period by period; CPUs are separated by a bar.
+/// The schedule of each CPU, period by period; CPUs are separated by a bar.
 fn schedule(
     id: &str,
     toml: &str,
@@ -60,7 +60,7 @@ fn schedule(
     Ok(found)
 }
 
-/// Who ran in each quantum of a CPU.
+/// The task in each quantum of a CPU.
 fn quanta(record: &Record, cpu: u32) -> Vec<&str> {
     let mut slices: Vec<&Service> = record.slices.iter().filter(|slice| slice.cpu == cpu).collect();
     slices.sort_by_key(|slice| slice.from_ns);

@@ -57,7 +57,7 @@ impl Sweep {
         self.all.iter().filter(|requests| !requests.spec.starts_with("pbs:"))
     }
 
-    /// Of those with this beta and an alpha in the range, what is least and greatest.
+    /// The least and greatest value of the policies with this beta and an alpha in the range.
     fn extremes(
         &self,
         beta: &str,
@@ -129,7 +129,7 @@ fn measured(found: &mut Measurements, name: &str, interval: ConfidenceInterval) 
     found.is(format!("{name}: 95 %, ±"), interval.half_width);
 }
 
-/// What the paper compares with: it names Linux 2.6.15, which `o1` is; of this build's the newer ones too.
+/// Baselines: the paper compares with Linux 2.6.15, which `o1` is; newer ones of this build are added.
 const NATIVE: [&str; 4] = OTHERS;
 
 /// Section 4.2.1. A task takes 3 s and 50 ms for the disk; what a response has beyond 3 s is additional delay.

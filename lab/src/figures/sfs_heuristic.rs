@@ -38,7 +38,7 @@ impl Threads {
             < u128::from(self.service_ns[b]) * u128::from(self.weight[a])
     }
 
-    /// Who has the least S: v is that.
+    /// The thread with the least S: its S is v.
     fn first(&self) -> usize {
         (1..self.weight.len()).fold(0, |first, id| if self.less(id, first) { id } else { first })
     }
@@ -89,13 +89,13 @@ fn accuracy(n: usize, k: u64, update: u64, decisions: usize, seed: u64) -> Resul
 struct Running {
     machine: Machine,
     threads: Threads,
-    /// Who is on each CPU (0: nobody), and since when.
+    /// The thread on each CPU (0: none), and its start.
     on: [(TaskId, u64); CPUS],
     now_ns: u64,
 }
 
 impl Running {
-    /// A CPU's turn is over, and another begins. Returns whether the choice is right, if it is to be looked at.
+    /// A slice on a CPU ends, and another begins. Returns whether the choice is right, if it is checked.
     fn decide(&mut self, cpu: usize, random: &mut Stream, look: bool) -> bool {
         let (former, since_ns) = self.on[cpu];
         if former != 0 {

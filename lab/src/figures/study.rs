@@ -166,7 +166,7 @@ pub fn figures_10_11(setting: &Setting) -> Result<Measurements, LabError> {
 /// EEVDF without what Linux added.
 const AS_PUBLISHED: &str = "eevdf:slice=1ms:parity=off:delay=off:initial=off";
 
-/// What the paper's study does not have.
+/// Policies that the paper's study does not have.
 const RIVALS: [(&str, u32); 9] = [
     ("stride", FEW_SETS),
     ("strr", 100),

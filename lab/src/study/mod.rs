@@ -27,7 +27,7 @@ const QUANTUM_NS: u64 = 1_000_000;
 /// Quanta that are scheduled at a time, for each CPU.
 const BATCH: usize = 4096;
 
-/// What is studied.
+/// Parameters of a study.
 pub struct Study<'a> {
     /// The policy.
     pub spec: &'a str,

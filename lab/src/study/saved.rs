@@ -1,6 +1,6 @@
-//! What a study has found so far, on disk: a run that was interrupted goes on with the sets that are not there.
+//! Results of a study so far, on disk: a run that was interrupted continues with the missing sets.
 //!
-//! A line a set of weights. Numbers are written so that they read back as the same bits, so a resumed run gives the same
+//! One line per set of weights. Numbers are written so that they read back as the same bits, so a resumed run gives the same
 //! bytes as one in one go.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::error::LabError;
 /// Clients, sum of weights, set.
 pub type Key = (usize, u64, u32);
 
-/// What was measured with one set of weights.
+/// Measurements with one set of weights.
 #[derive(Clone, Copy, Debug)]
 pub struct SetResult {
     pub range: Range,
@@ -39,7 +39,7 @@ impl Saved {
         let text = if path.exists() { fs::read_to_string(&path).map_err(broken)? } else { String::new() };
         let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(broken)?;
         if !text.is_empty() && !text.ends_with('\n') {
-            // The run was ended within a line: it is not one that counts.
+            // The run was ended within a line: that line does not count.
             file.write_all(b" cut\n").map_err(broken)?;
         }
         let done = text.split_inclusive('\n').filter_map(|line| parse(line.strip_suffix('\n')?)).collect();
@@ -85,7 +85,7 @@ mod tests {
         let file = fs::read_dir(&dir).unwrap().next().unwrap().unwrap().path();
         let text = fs::read_to_string(&file).unwrap();
         assert_eq!(text.lines().count(), 8);
-        // Of the first line another value, to see that it is read; of the last but one a part only.
+        // The first line gets another value, to see that it is read; only a part of the last but one is kept.
         let first = text.lines().next().unwrap();
         let fields: Vec<&str> = first.split(' ').collect();
         let other = format!("{} {} {} -1000.0 {} true 0", fields[0], fields[1], fields[2], fields[4]);

@@ -14,12 +14,12 @@ use super::model::{Asks, Model, Prompt};
 use crate::view::table::Bar;
 use crate::view::{bar, interval};
 
-/// Lines above the table where there is room.
+/// Lines above the table, if there is room.
 const SUMMARY: u16 = 4;
 /// Rows that are worth more than the summary.
 const ROWS: u16 = 4;
 
-/// What looks how.
+/// Styles of the screen's parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Theme {
     is_styled: bool,
@@ -173,7 +173,7 @@ fn table(page: &mut Page<'_>, top: u16, rows: u16, model: &mut Model, theme: &Th
     }
 }
 
-/// Keys; or what is typed, or was said.
+/// The keys, the text that is typed, or a message.
 fn footer(page: &mut Page<'_>, y: u16, model: &Model, theme: &Theme) {
     if let Some(Prompt { asks, text }) = &model.prompt {
         let asks = match asks {

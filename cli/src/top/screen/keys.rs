@@ -1,10 +1,10 @@
-//! What keys mean: those of htop where it has them.
+//! Keys and their actions: the same as in htop where it has them.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::super::rows::{By, Column};
 
-/// What somebody wants.
+/// An action that a key stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Quit,
@@ -37,7 +37,7 @@ pub enum Action {
     Cancel,
 }
 
-/// What there is to type into, or to read.
+/// The part of the screen that takes keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Table,
@@ -116,7 +116,7 @@ fn in_table(code: KeyCode) -> Option<Action> {
     })
 }
 
-/// What the screen says of it.
+/// The help screen.
 pub const HELP: &[&str] = &[
     "divvy top: what the loaded scheduler does. Keys as in htop where it has them.",
     "",

@@ -22,14 +22,14 @@ use crate::output::Output;
 use draw::Theme;
 use model::{Effect, Model};
 
-/// How long a signal may go unnoticed.
+/// Longest time before a signal is noticed.
 const LOOK: Duration = Duration::from_millis(200);
-/// The same, while an answer is waited for.
+/// The same while an answer is expected.
 const SOON: Duration = Duration::from_millis(20);
 
-/// Until somebody has seen enough, or the scheduler is unloaded.
+/// Runs until the user quits, or the scheduler is unloaded.
 pub fn run(options: Options, output: Output) -> anyhow::Result<()> {
-    // Before there is another thread, and before the screen is changed.
+    // This comes before the other threads, and before the screen changes.
     let mut signals = Signals::block().context("cannot wait for signals")?;
     let mut poller = Poller::default();
     let first = poller.poll()?;
@@ -102,7 +102,7 @@ fn react(model: &mut Model, event: &Event) -> Option<Effect> {
     }
 }
 
-/// Whether it goes on.
+/// Performs an effect; false ends the program.
 fn obey(effect: Effect, screen: &mut Screen, asker: &Asker) -> anyhow::Result<bool> {
     match effect {
         Effect::Quit => return Ok(false),
@@ -113,7 +113,7 @@ fn obey(effect: Effect, screen: &mut Screen, asker: &Asker) -> anyhow::Result<bo
     Ok(true)
 }
 
-/// The terminal while it is ours. It is given back as it was, whatever happens: when this is dropped, and by a hook
+/// The terminal while the screen uses it. It is restored whatever happens: when this is dropped, and by a hook
 /// when the program panics.
 struct Screen {
     terminal: DefaultTerminal,
@@ -124,7 +124,7 @@ impl Screen {
         Ok(Self { terminal: ratatui::try_init().context("cannot use the terminal")? })
     }
 
-    /// As Ctrl-Z does elsewhere; goes on with fg.
+    /// Stops as Ctrl-Z does elsewhere; fg continues.
     fn suspend(&mut self) -> anyhow::Result<()> {
         let _ = self.terminal.show_cursor();
         ratatui::restore();
@@ -141,7 +141,7 @@ impl Drop for Screen {
     }
 }
 
-/// What the scheduler is asked.
+/// A request to the scheduler.
 enum Ask {
     Look,
     SetWeight { pid: u32, weight: u64 },
@@ -149,7 +149,7 @@ enum Ask {
 
 enum Answer {
     Look(anyhow::Result<Observation>),
-    /// What is so now, or why not.
+    /// The new value, or why it was not set.
     Set(Result<String, String>),
 }
 
@@ -178,7 +178,7 @@ impl Asker {
     }
 
     fn ask(&self, ask: Ask) {
-        // If nobody is there to be asked, `told` says so.
+        // If the thread has ended, `answer` fails.
         let _ = self.asks.send(ask);
     }
 

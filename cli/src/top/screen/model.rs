@@ -1,4 +1,4 @@
-//! What the screen shows, and what keys change of it.
+//! The screen's state, and how keys change it.
 
 use std::time::Duration;
 
@@ -13,35 +13,35 @@ use super::keys::{Action, Mode};
 
 /// F7 and F8: about a nice level.
 const STEP: f64 = 1.25;
-/// Of what is typed.
+/// Longest text that can be typed.
 const LONGEST_TEXT: usize = 64;
 /// Between looks.
 const DELAYS: std::ops::RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(3600);
 
-/// What is typed, and what for.
+/// A text that is being typed, and its purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
     pub asks: Asks,
     pub text: String,
 }
 
-/// What for.
+/// The purpose of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
     Filter,
     Search,
-    /// Of this thread.
+    /// The weight of this thread.
     Weight(u32),
     Delay,
 }
 
-/// What is to be done outside.
+/// An effect outside the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     Quit,
     Redraw,
     Suspend,
-    /// Of a thread, in 1/1024 of the kernel's table.
+    /// Sets a thread's weight, in 1/1024 of the kernel's unit.
     SetWeight {
         pid: u32,
         weight: u64,
@@ -60,9 +60,9 @@ pub struct Model {
     pub rows: Vec<Row>,
     /// Where the selection is in `rows`.
     pub selected: usize,
-    /// The row that was selected by hand.
+    /// The row that the user selected.
     key: Option<Key>,
-    /// The first row on the screen, and how many there is room for.
+    /// The first row on the screen, and the number of rows that fit.
     pub top: usize,
     page: usize,
     pub prompt: Option<Prompt>,
@@ -97,13 +97,13 @@ impl Model {
         }
     }
 
-    /// Another interval.
+    /// Takes the next interval.
     pub fn update(&mut self, observation: Observation) {
         self.observation = Some(observation);
         self.arrange();
     }
 
-    /// There is room for so many rows: the selected one is among them.
+    /// Sets the number of rows that fit, and scrolls to the selected one.
     pub fn fit(&mut self, page: usize) {
         self.page = page.max(1);
         let last_top = self.rows.len().saturating_sub(self.page);
@@ -130,7 +130,7 @@ impl Model {
         self.select(self.selected.saturating_add_signed(rows));
     }
 
-    /// What a key asked for.
+    /// Applies the action of a key.
     pub fn apply(&mut self, action: Action) -> Option<Effect> {
         self.message = None;
         let page = isize::try_from(self.page).unwrap_or(1);
@@ -194,7 +194,7 @@ impl Model {
         self.prompt = Some(Prompt { asks, text });
     }
 
-    /// The selected thread. Of other rows it is said that they have no weight of their own.
+    /// The selected thread. For other rows, a message says that they have no weight of their own.
     fn thread(&mut self) -> Option<u32> {
         let key = self.rows.get(self.selected).map(|row| row.key.clone());
         match key {
@@ -225,7 +225,7 @@ impl Model {
         Effect::SetWeight { pid, weight }
     }
 
-    /// Opens the prompt; in it, goes on to the next.
+    /// Opens the prompt; inside it, selects the next match.
     fn search(&mut self) {
         match self.prompt.take() {
             Some(prompt) if prompt.asks == Asks::Search => {
@@ -237,7 +237,7 @@ impl Model {
         }
     }
 
-    /// Selects the next row that has it, from this one on and round.
+    /// Selects the next row with this text, from the selected one on, and wraps around.
     fn find(&mut self, text: &str, from: usize) {
         let (text, count) = (text.to_lowercase(), self.rows.len());
         let found = (0..count).map(|step| (from + step) % count).find(|place| self.rows[*place].has(&text));
@@ -291,7 +291,7 @@ impl Model {
         }
     }
 
-    /// What came of a command.
+    /// Shows the result of a command.
     pub fn tell(&mut self, result: Result<String, String>) {
         self.message = Some(result.unwrap_or_else(|problem| format!("it did not work: {problem}")));
     }
