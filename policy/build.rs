@@ -14,7 +14,7 @@ use page::Summary;
 /// without building anything but them.
 const SHARED: &str = "DIVVY_SHARED_POLICIES";
 
-/// What the C is compiled from.
+/// The C is compiled from these.
 const SOURCES: [&str; 12] = [
     "native",
     "base.h",
@@ -30,7 +30,7 @@ const SOURCES: [&str; 12] = [
     "weight",
 ];
 
-/// What policies promise, and where they deviate from their papers.
+/// Pages with the promises of policies, and their deviations from the papers.
 const PAPERS: &str = "../papers";
 
 fn main() {
@@ -105,7 +105,7 @@ fn registry(names: &[String]) -> String {
     code
 }
 
-/// What the pages say of the policies. A policy without a page of its name may be on another one, or on none.
+/// Reads the summaries of the policies from their pages. A policy without a page of its name may be on another one, or on none.
 fn read_pages(papers: &Path, policies: &[String]) -> Vec<Summary> {
     let mut found: Vec<Summary> = Vec::new();
     for name in stems(papers, ".md") {

@@ -9,7 +9,7 @@
 //! statistic = "mean" | "p50" | "p90" | "p99" | "max" | "min" | "sum" | "count"
 //! ```
 //!
-//! Quantities are those of [`QUANTITIES`](divvy_results::measure::QUANTITIES). A quantity of the run stands
+//! Quantities are those of [`QUANTITIES`]. A quantity of the run stands
 //! alone (`jain`), one of a task names its task (`share(T1)`) or pools tasks (`max(error)`), and a
 //! distribution needs a statistic (`p99(response, task=T1)`). A task's name stands for all instances
 //! of its `count`. Without a task, a distribution is that of all jobs of the run; several tasks that are

@@ -6,7 +6,7 @@
 //! no tolerance is widened to hide it.
 //!
 //! 1. [`all`] lists the figures, [`find`] finds one by its ID.
-//! 2. [`reproduce`] runs a figure with a [`Setting`]: small or full, the seed, the progress, and a directory for results of
+//! 2. [`reproduce()`] runs a figure with a [`Setting`]: small or full, the seed, the progress, and a directory for results of
 //!    runs that take minutes.
 //! 3. The [`Reproduction`] has a [`Claim`] with its [`Verdict`] for each row of the table, other measured values, and plots.
 //!

@@ -1,7 +1,7 @@
 //! The decision log of a scheduler in the kernel: every event that its machine was told, and the machine's answer.
 //!
-//! [`LogWriter`] writes a log, [`verify`] replays it through the native build of the same policy and compares the answers,
-//! and [`schedule`] makes a [`divvy_results::schedule::Schedule`] of it.
+//! [`LogWriter`] writes a log, [`verify()`] replays it through the native build of the same policy and compares the answers,
+//! and [`schedule()`] makes a [`divvy_results::schedule::Schedule`] of it.
 //!
 //! ```no_run
 //! use divvy_log::{Verdict, verify};

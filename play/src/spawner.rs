@@ -1,7 +1,7 @@
 //! Starts instances: those that the workload starts with, those that arrive, and those that others fork.
 //!
 //! A process with a name starts its own threads. The supervisor forks one process for each other instance.
-//! [`RunSetup::spawner`] gives each task exactly one spawner, which numbers its instances as the simulation does.
+//! `RunSetup::spawner` gives each task exactly one spawner, which numbers its instances as the simulation does.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -5,9 +5,9 @@
  *   fuzz -l    lists these
  *   fuzz [-m MODIFIERS] [-s SEED] [-n CASES] [-t SECONDS] [FILE..]
  *
- * A case is bytes: those of a FILE, or of a generator whose seed is SEED for the first case and counts up. What
- * must not be is printed with where and when, and aborts. With -DFUZZ_LIBFUZZER there is no main, and each case's
- * first byte says which modifiers, as a FILE's does.
+ * A case is bytes: those of a FILE, or of a generator whose seed is SEED for the first case and counts up. A
+ * fault is printed with its place and time, and aborts. With -DFUZZ_LIBFUZZER it has no main. The first
+ * byte of a case selects the modifiers, as in a FILE.
  */
 #ifndef DIVVY_FUZZ_MAIN_H
 #define DIVVY_FUZZ_MAIN_H

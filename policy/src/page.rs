@@ -13,14 +13,14 @@
 //! - **D1** the first sentence is what is printed. The others are the reason.
 //! ```
 
-/// What a page says of a policy, in short.
+/// The summary of a policy on its page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
     /// As in specs.
     pub policy: String,
     /// Where it was published.
     pub paper: String,
-    /// What it promises.
+    /// Its promises.
     pub guarantees: Vec<String>,
     /// Cost of a decision or change.
     pub cost: String,

@@ -1,7 +1,7 @@
 //! Times, ratios and counts as people write them, to and from the raw integers that policies take.
 //!
 //! Everything here is exact integer arithmetic: `0.4` is the same raw ratio on every machine, and
-//! what [`format`] prints, [`parse`] reads back to the same raw value.
+//! what [`format()`] prints, [`parse`] reads back to the same raw value.
 
 use crate::units::{parse_duration, show_duration};
 use crate::{ParamKind, RATIO_INF, RATIO_ONE};

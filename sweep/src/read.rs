@@ -14,7 +14,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// All points of a sweep.
 #[derive(Debug, Serialize)]
 pub struct Finished {
-    /// Always [`SCHEMA_VERSION`].
+    /// Always `SCHEMA_VERSION`.
     pub schema_version: u32,
     /// Always `sweep`: other results have a schema of their own.
     pub kind: &'static str,

@@ -1,6 +1,6 @@
 //! The harness of divvy's tests: everything that several of them need. It has no tests of its own.
 //!
-//! - [`lockstep`] drives a machine quantum by quantum, all CPUs at the same instants; [`bench`] runs programs of bursts
+//! - [`lockstep`] drives a machine quantum by quantum, all CPUs at the same instants; [`mod@bench`] runs programs of bursts
 //!   and sleeps on a machine, and a watcher sees each event and each choice.
 //! - [`record`] runs a workload in the engine and keeps every slice; [`example`] finds tasks of such a run by name.
 //! - [`specs`] lists the policies that there are, [`workloads`] makes random workloads, [`random`] random programs,

@@ -1,6 +1,6 @@
 //! Recorded scheduler traces: readers, intervals, replayable workloads, and writers.
 //!
-//! - [`read`] takes a Perfetto trace, a `perf.data` of `perf sched record` or the text of `perf script`, and reconstructs
+//! - [`read()`] takes a Perfetto trace, a `perf.data` of `perf sched record` or the text of `perf script`, and reconstructs
 //!   what each thread did: a [`Recording`] of [`Interval`]s, with a [`Quality`] report.
 //! - [`replayable`] turns a recording into a [`Replay`]: each thread's own program of CPU demand, wakes, forks and waits
 //!   with their causes. [`Replay::workload`] makes a workload of it, which the simulator runs under another policy.

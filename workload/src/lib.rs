@@ -171,7 +171,7 @@ pub enum Step {
     Loop {
         /// How often; `None` for ever.
         times: Option<u64>,
-        /// What.
+        /// The steps that are repeated.
         body: Vec<Step>,
     },
 }

@@ -47,7 +47,7 @@ static __always_inline u32 take_group(void)
 	return last_group < MAX_GROUPS - 1 ? ++last_group : ROOT;
 }
 
-/* Makes a group for the key in a parent. Returns ROOT if there is no room, and its tasks are in the root then. */
+/* Makes a group for the key in a parent. If there is no room it returns ROOT; the tasks are in the root then. */
 NOINLINE u32 make_group(u64 key, u32 parent, u64 weight)
 {
 	struct event e = { .cpu = parent, .amount = weight, .now = clock_ns() };

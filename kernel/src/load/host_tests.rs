@@ -11,7 +11,7 @@ use super::*;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// What the probe printed, and the bytes of stats, account and exit.
+/// The output of the probe, and the bytes of stats, account and exit.
 fn probe(spec_text: &str) -> (String, [Vec<u8>; 3]) {
     let spec = spec::parse(spec_text, divvy_policy::all()).expect("a spec");
     static PROBES: AtomicU32 = AtomicU32::new(0);

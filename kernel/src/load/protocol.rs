@@ -61,7 +61,7 @@ pub enum Reply {
     NoTask,
     /// Not a valid request, or not a parameter or value of this policy.
     Bad {
-        /// What is wrong.
+        /// The fault, as a sentence.
         problem: String,
     },
     /// The client has no permission.

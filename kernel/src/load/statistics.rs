@@ -11,7 +11,7 @@ const WEIGHT_ONE: f64 = 1024.0;
 pub struct Sample {
     /// Since the scheduler was loaded.
     pub at_ns: u64,
-    /// Of the machine.
+    /// Counted by the machine.
     pub cpus: u32,
     pub stats: Stats,
     /// By the task's id.
@@ -25,7 +25,7 @@ pub struct Period {
     pub end_ns: u64,
     /// How long it was.
     pub duration_ns: u64,
-    /// Of the machine.
+    /// Counted by the machine.
     pub cpus: u32,
     /// Counts in the interval; but `tasks`, `without_id` and `runnable` are those at its end.
     pub counts: Stats,

@@ -23,7 +23,7 @@ const BURST_NS: u64 = 5 * MS;
 const ROUNDS: usize = 5;
 const POLICIES: [&str; 3] = ["rr", "sfq", "gr3"];
 
-/// What tasks do.
+/// The tasks of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// They always run.
@@ -38,7 +38,7 @@ pub struct Case {
     tasks: u32,
     cpus: u32,
     load: Load,
-    /// Of simulated time: about as many quanta as there are decisions.
+    /// Simulated time: about as many quanta as there are decisions.
     decisions: u64,
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use divvy_workload::{Dist, Purpose, Stream, stream};
 
-/// What it measures.
+/// The statistics that it keeps.
 #[derive(Debug)]
 pub struct Result {
     pub decisions: u64,

@@ -1,4 +1,4 @@
-//! What is counted in a run: service and delays by row, switches, CPU time, and the list of first decisions.
+//! Counts of a run: service and delays by row, switches, CPU time, and the list of first decisions.
 
 use std::collections::BTreeMap;
 

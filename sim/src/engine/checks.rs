@@ -1,4 +1,4 @@
-//! What must hold after every instant, whatever the policy.
+//! Invariants that must hold after every instant, whatever the policy.
 //!
 //! Apart from these checks, a decision for a task that is not waiting is refused (so none is on two CPUs), and the
 //! machine counts a policy's answers that break the contract.

@@ -1,4 +1,4 @@
-//! What the workload says of a task, ready to use, and what its instances share.
+//! A task of the workload, ready to use, and the state that its instances share.
 
 use super::sync::Tokens;
 use divvy_policy::{CpuMask, TaskId, Weight};

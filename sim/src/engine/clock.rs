@@ -8,7 +8,7 @@ use divvy_policy::TaskId;
 /// Later than any moment of a run.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// What a timer does. Classes are indices into the workload's tasks.
+/// The effect of a timer. Classes are indices into the workload's tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     /// Instances of `Once` and `Closed` tasks start.

@@ -17,7 +17,7 @@ pub(super) enum State {
     Running,
 }
 
-/// What ends a wait, apart from the end of the task.
+/// The event that ends a wait, apart from the end of the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     Token,
@@ -27,7 +27,7 @@ pub(super) enum Wait {
     Barrier(u32),
 }
 
-/// What a task does after the instructions that take no time.
+/// The next act of a task after the instructions that take no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Works,

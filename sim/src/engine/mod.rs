@@ -31,7 +31,7 @@ mod violation;
 
 mod state;
 
-// What the engine does with its parts.
+// Methods of the engine, which use its parts.
 mod checks;
 mod deadlock;
 mod dispatch;

@@ -43,7 +43,7 @@ impl Programs {
         known.executions = state.executions;
     }
 
-    /// What the machine knows of the programs that it knows.
+    /// The results of the programs that the machine knows.
     pub(super) fn results(&self, machine: &Machine) -> Vec<ProgramResult> {
         let result = |known: &Known| {
             let state = machine.program(known.identity)?;

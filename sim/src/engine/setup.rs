@@ -13,13 +13,13 @@ pub struct Setup {
     pub until_ns: Option<u64>,
     /// Number of first decisions to list for each CPU.
     pub schedule: usize,
-    /// What the rows of the result stand for.
+    /// The meaning of the rows of the result.
     pub rows: Rows,
-    /// What tasks are entitled to by their weights.
+    /// The rule by which weights entitle tasks to service.
     pub sharing: Sharing,
 }
 
-/// What the rows of a result stand for.
+/// The meaning of the rows of a result.
 #[derive(Clone, Debug)]
 pub enum Rows {
     /// Each task instance; all instances together for open arrivals and forked tasks.

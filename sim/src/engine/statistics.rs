@@ -74,7 +74,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What each row has received and was entitled to. A copy of the fluid model goes ahead, so that its roundings are
+    /// The service that each row has received and was entitled to. A copy of the fluid model goes ahead, so that its roundings are
     /// the same whether samples are taken or not.
     fn standing(&self, at_ns: u64) -> Standing {
         let mut fluid = self.entitled.clone();
@@ -90,7 +90,7 @@ impl Engine<'_> {
         standing
     }
 
-    /// What the rows have collected from tasks that ended.
+    /// The service that the rows have collected from tasks that ended.
     pub(super) fn collected(&self, at_ns: u64) -> Standing {
         let rows = &self.accounts.rows;
         Standing {

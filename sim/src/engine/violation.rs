@@ -8,6 +8,6 @@ use thiserror::Error;
 pub struct Violation {
     /// When, in simulated time.
     pub at_ns: u64,
-    /// What is wrong.
+    /// The fault, as a sentence.
     pub what: String,
 }

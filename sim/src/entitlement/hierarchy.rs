@@ -1,4 +1,4 @@
-//! What the tasks of a hierarchy of groups are entitled to, in CPUs: each group divides what it gets among the tasks and
+//! The entitlement of the tasks of a hierarchy of groups, in CPUs: each group divides what it gets among the tasks and
 //! the groups in it by weight, nobody gets more CPUs than it has tasks that want one, and what that leaves goes to the
 //! others.
 

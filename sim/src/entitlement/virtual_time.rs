@@ -12,7 +12,7 @@ pub(super) struct Virtual {
 }
 
 impl Virtual {
-    /// What the sum of `high` and `d` loses by rounding goes into `low` (Knuth's two-sum).
+    /// The rounding error of the sum of `high` and `d` goes into `low` (Knuth's two-sum).
     pub(super) fn after(self, d: f64) -> Virtual {
         let high = self.high + d;
         let part = high - self.high;

@@ -1,4 +1,4 @@
-//! From a tracepoint's raw bytes to an [`Event`]'s kind.
+//! From a tracepoint's raw bytes to an `Event`'s kind.
 
 use super::bytes::Endian;
 use super::format::{Field, Format};

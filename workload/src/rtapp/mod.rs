@@ -1,7 +1,7 @@
 //! Workloads of rt-app: its JSON, read leniently and written strictly.
 //!
 //! rt-app runs threads that run, sleep and wait for each other, by phases that repeat. What a workload of divvy cannot say
-//! is refused with its place, or left out or taken for something near with a [`Notes`] entry: nothing is dropped silently.
+//! is refused with its place, or left out or taken for something near with a note entry: nothing is dropped silently.
 //! `docs/reference/trace-formats.md` and rt-app's `doc/tutorial.txt` have the format.
 
 mod build;

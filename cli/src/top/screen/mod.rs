@@ -80,7 +80,7 @@ fn watch(
                         model.update(observation);
                     }
                 }
-                Answer::Weight(result) => model.tell(result),
+                Answer::Set(result) => model.tell(result),
             }
         }
         if let Ok(problem) = problems.try_recv() {
@@ -167,7 +167,7 @@ impl Asker {
             for ask in asked {
                 let answer = match ask {
                     Ask::Look => Answer::Look(poller.poll()),
-                    Ask::SetWeight { pid, weight } => Answer::Weight(set_weight(pid, weight)),
+                    Ask::SetWeight { pid, weight } => Answer::Set(set_weight(pid, weight)),
                 };
                 if tell.send(answer).is_err() {
                     return;
