@@ -20,6 +20,7 @@
 //! repetition, so `mean(wait, policy=gr3) < 0.5 * mean(wait, policy=rr)` compares two policies. What
 //! was not measured meets no claim.
 
+use divvy_policy::{Failure, FailureKind};
 use std::fmt;
 
 use divvy_policy::nearest;
@@ -63,7 +64,7 @@ impl Claims {
 
 /// A claim that some runs do not meet.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct UnmetClaim {
     /// The claim as given.
     pub claim: String,
     /// The measured values, one line per run that does not meet it.
@@ -77,7 +78,7 @@ impl Claim {
     }
 
     /// Looks at every run that the claim is about; `None` when all meet it.
-    pub fn check(&self, report: &Report) -> Result<Option<Failure>, ClaimError> {
+    pub fn check(&self, report: &Report) -> Result<Option<UnmetClaim>, ClaimError> {
         for side in [&self.left, &self.right] {
             self.check_policy(side, report)?;
         }
@@ -93,7 +94,7 @@ impl Claim {
             }
         }
         let claim = self.text.clone();
-        Ok((!measured.is_empty()).then_some(Failure { claim, measured }))
+        Ok((!measured.is_empty()).then_some(UnmetClaim { claim, measured }))
     }
 
     /// A claim whose sides all name policies is judged once per repetition, at the runs of the first policy.
@@ -196,7 +197,13 @@ impl Claim {
 #[derive(Debug)]
 pub struct NotMet {
     /// At least one.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<UnmetClaim>,
+}
+
+impl Failure for NotMet {
+    fn kind(&self) -> FailureKind {
+        FailureKind::NotMet
+    }
 }
 
 impl std::error::Error for NotMet {}
@@ -249,7 +256,7 @@ impl Op {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for UnmetClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 10;
         write!(f, "not met: {}", self.claim)?;

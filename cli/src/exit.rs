@@ -6,10 +6,12 @@ use std::process::ExitCode;
 
 use divvy_kernel::flow::StoreError;
 use divvy_kernel::load::{AskError, LoadError, Missing};
+use divvy_lab::LabError;
 use divvy_log::LogError;
 use divvy_pages::drawing::NoFigure;
 use divvy_play::PlayError;
 use divvy_policy::spec::SpecError;
+use divvy_policy::{Failure, FailureKind};
 use divvy_sim::run::RunError;
 use divvy_sweep::{SweepError, TableError};
 use divvy_trace::TraceError;
@@ -41,12 +43,6 @@ Exit codes:
   4  bad input
   5  the kernel lacks something, or permission is missing";
 
-const FAILURE: u8 = 1;
-const USAGE: u8 = 2;
-const NOT_MET: u8 = 3;
-const BAD_INPUT: u8 = 4;
-const LACKING: u8 = 5;
-
 /// Prints the error on stderr, and gives the code. A reader that closes the pipe is not an error.
 pub fn code(result: &anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
@@ -64,105 +60,63 @@ pub fn code(result: &anyhow::Result<()>) -> ExitCode {
 
 const ERROR_STYLE: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
+/// The code of a kind of failure.
+fn code_of(kind: FailureKind) -> u8 {
+    match kind {
+        FailureKind::Failed => 1,
+        FailureKind::Usage => 2,
+        FailureKind::NotMet => 3,
+        FailureKind::BadInput => 4,
+        FailureKind::Missing => 5,
+    }
+}
+
+/// The code of an error: that of the greatest kind among its causes, as far as they are failures that the command knows.
 fn number(error: &anyhow::Error) -> u8 {
-    let codes = error.chain().filter_map(|cause| {
-        if cause.is::<SpecError>() || cause.is::<ClaimError>() || cause.is::<UnknownPolicy>() {
-            Some(USAGE)
-        } else if cause.is::<NotMet>() || cause.is::<Incomplete>() || cause.is::<ClaimsNotMet>() {
-            Some(NOT_MET)
-        } else if is_bad_input(cause) {
-            Some(BAD_INPUT)
-        } else if is_misused(cause) {
-            Some(USAGE)
-        } else if is_missing(cause) {
-            Some(LACKING)
-        } else if let Some(error) = cause.downcast_ref::<PlayError>() {
-            Some(play_number(error))
-        } else if let Some(error) = cause.downcast_ref::<SweepError>() {
-            Some(sweep_number(error))
-        } else if cause.is::<TableError>() {
-            Some(BAD_INPUT)
-        } else if cause.is::<Mismatched>() {
-            Some(FAILURE)
-        } else if let Some(error) = cause.downcast_ref::<LogError>() {
-            Some(log_number(error))
-        } else {
-            cause.downcast_ref::<RunError>().map(run_number)
-        }
-    });
-    codes.max().unwrap_or(FAILURE)
+    let kinds = error.chain().flat_map(|cause| KINDS.iter().filter_map(move |kind| kind(cause)));
+    code_of(kinds.max().unwrap_or(FailureKind::Failed))
 }
 
-fn is_misused(cause: &(dyn Error + 'static)) -> bool {
-    cause.is::<BadSetting>()
-        || cause.is::<UnknownFigure>()
-        || cause.is::<BadOutput>()
-        || cause.is::<NoTrace>()
-        || cause.is::<NoFigure>()
-        || matches!(cause.downcast_ref(), Some(BadOutputPath::Input(_) | BadOutputPath::NoDirectory { .. }))
-        || cause.is::<UnknownFormat>()
-        || is_simulator_only(cause)
-}
+type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
-fn is_bad_input(cause: &(dyn Error + 'static)) -> bool {
-    cause.is::<WorkloadError>()
-        || cause.is::<TraceError>()
-        || cause.is::<Inexpressible>()
-        || cause.is::<Unfit>()
-        || cause.is::<NoProgram>()
-        || cause.is::<BadReport>()
-        || cause.downcast_ref().is_some_and(is_bad_store)
-        // The variant is transparent, so the error itself is not in the chain.
-        || matches!(cause.downcast_ref(), Some(LoadError::Store(error)) if is_bad_store(error))
-}
+/// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
+/// an error whose type was erased.
+const KINDS: [KindOf; 31] = [
+    kind::<AskError>,
+    kind::<BadOutput>,
+    kind::<BadOutputPath>,
+    kind::<BadReport>,
+    kind::<BadSetting>,
+    kind::<ClaimError>,
+    kind::<ClaimsNotMet>,
+    kind::<Incomplete>,
+    kind::<Inexpressible>,
+    kind::<LabError>,
+    kind::<LoadError>,
+    kind::<LogError>,
+    kind::<Mismatched>,
+    kind::<Missing>,
+    kind::<NoFigure>,
+    kind::<NoProgram>,
+    kind::<NotMet>,
+    kind::<NoTrace>,
+    kind::<PlayError>,
+    kind::<RunError>,
+    kind::<SpecError>,
+    kind::<StoreError>,
+    kind::<SweepError>,
+    kind::<TableError>,
+    kind::<TraceError>,
+    kind::<Unfit>,
+    kind::<UnknownFigure>,
+    kind::<UnknownFormat>,
+    kind::<UnknownPolicy>,
+    kind::<Unloaded>,
+    kind::<WorkloadError>,
+];
 
-fn is_bad_store(error: &StoreError) -> bool {
-    matches!(error, StoreError::File(..) | StoreError::Damaged(..))
-}
-
-fn is_missing(cause: &(dyn Error + 'static)) -> bool {
-    cause.is::<Missing>()
-        || cause.is::<Unloaded>()
-        || matches!(cause.downcast_ref(), Some(LoadError::Missing(_)))
-        || matches!(cause.downcast_ref(), Some(AskError::Missing(_)))
-}
-
-fn is_simulator_only(cause: &(dyn Error + 'static)) -> bool {
-    matches!(cause.downcast_ref(), Some(LoadError::SimulatorOnly { .. }))
-}
-
-fn run_number(error: &RunError) -> u8 {
-    match error {
-        RunError::Machine { .. } => USAGE,
-        RunError::Endless { .. } | RunError::Workload(_) => BAD_INPUT,
-        RunError::Violation { .. } => FAILURE,
-    }
-}
-
-fn sweep_number(error: &SweepError) -> u8 {
-    match error {
-        SweepError::Workload { .. } => BAD_INPUT,
-        SweepError::Run { error, .. } => run_number(error),
-        SweepError::Vary { .. }
-        | SweepError::TooMany { .. }
-        | SweepError::Options(_)
-        | SweepError::Spec { .. } => USAGE,
-    }
-}
-
-fn play_number(error: &PlayError) -> u8 {
-    match error {
-        PlayError::Machine(_) => LACKING,
-        PlayError::Workload(_) => BAD_INPUT,
-        PlayError::Broken(_) => FAILURE,
-    }
-}
-
-fn log_number(error: &LogError) -> u8 {
-    match error {
-        LogError::Observer(_) => FAILURE,
-        _ => BAD_INPUT,
-    }
+fn kind<E: Failure + 'static>(cause: &(dyn Error + 'static)) -> Option<FailureKind> {
+    cause.downcast_ref::<E>().map(Failure::kind)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -1,6 +1,7 @@
 //! Paths of results, checked before anything runs: no input is overwritten, and a run of minutes does
 //! not end with a result that cannot be written.
 
+use divvy_policy::{Failure, FailureKind};
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -32,6 +33,15 @@ pub enum BadOutputPath {
         /// Why not.
         source: io::Error,
     },
+}
+
+impl Failure for BadOutputPath {
+    fn kind(&self) -> FailureKind {
+        match self {
+            BadOutputPath::Input(_) | BadOutputPath::NoDirectory { .. } => FailureKind::Usage,
+            BadOutputPath::Unwritable { .. } => FailureKind::Failed,
+        }
+    }
 }
 
 /// Refuses an output that is one of the inputs, also under another name.

@@ -114,7 +114,7 @@ fn what_cannot_be_converted_says_so() {
         (vec!["convert", path(&chrome), "x.toml"], 4, "written here and not read"),
         (vec!["convert", path(&loops), "x.json"], 4, "task t: it sleeps until 5s in a loop"),
         (vec!["convert", path(&loops), "x.txt"], 2, "divvy sim IN"),
-        (vec!["convert", RECORDING, "x.csv"], 2, "does not say in which format"),
+        (vec!["convert", RECORDING, "x.csv"], 2, "its name does not say the format"),
         (vec!["convert", "nosuch.toml", "x.json"], 4, "nosuch.toml"),
     ] {
         let output = divvy(&arguments);

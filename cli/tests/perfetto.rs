@@ -114,5 +114,5 @@ fn a_recording_comes_through_every_format_unchanged() {
     }
     let refused = divvy(&["convert", source, "x.data"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("and not written"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("reads perf.data and does not write it"));
 }

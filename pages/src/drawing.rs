@@ -1,6 +1,7 @@
 //! A report as one SVG drawing, for pages and papers: the numbers are those of the JSON.
 
 use crate::plot::{Chart, Gantt, Kind, Plot, under_each_other};
+use divvy_policy::{Failure, FailureKind};
 use divvy_results::figures::{Ccdf, Figures, TaskSeries};
 use divvy_results::report::{Report, Run};
 
@@ -32,6 +33,12 @@ pub enum Figure {
 #[derive(Debug, thiserror::Error)]
 #[error("there is no {0} to draw: {1}; give another --figure")]
 pub struct NoFigure(&'static str, &'static str);
+
+impl Failure for NoFigure {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
+}
 
 /// Draws a report as SVG. Without a wish it draws response times if jobs end, else shares.
 ///

@@ -20,7 +20,7 @@
 //! ```
 //! use divvy_policy::spec::parse_list;
 //! use divvy_sim::run::Options;
-//! use divvy_sweep::{Plan, Request, SweepError, Vary, run, table};
+//! use divvy_sweep::{Plan, SweepOptions, SweepError, Vary, run, table};
 //!
 //! let text = r#"
 //! duration = "100ms"
@@ -29,7 +29,7 @@
 //! let specs = parse_list(&["rr,sfq".to_owned()], divvy_policy::all())?;
 //! let varied = [Vary::parse("task.a.weight=1,2", 10)?];
 //! let options = Options { seed: 1, reps: 2, ..Options::default() };
-//! let plan = Plan::new(&Request {
+//! let plan = Plan::new(&SweepOptions {
 //!     text,
 //!     file: "a.toml",
 //!     specs: &specs,

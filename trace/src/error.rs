@@ -1,5 +1,6 @@
 //! Errors of reading a trace, with their place in the file.
 
+use divvy_policy::{Failure, FailureKind};
 use std::fmt;
 
 /// The kind of failure, for callers that decide by it.
@@ -54,6 +55,12 @@ pub struct TraceError {
     pub message: String,
     /// Advice on the next step; may be empty.
     pub advice: String,
+}
+
+impl Failure for TraceError {
+    fn kind(&self) -> FailureKind {
+        FailureKind::BadInput
+    }
 }
 
 impl TraceError {

@@ -1,5 +1,6 @@
 //! A claim, as it was written.
 
+use divvy_policy::{Failure, FailureKind};
 use divvy_results::measure::{Quantity, Statistic, Unit};
 
 /// A claim about every run of a report.
@@ -56,6 +57,12 @@ pub struct ClaimError {
     pub column: usize,
     /// The problem, and what to write instead.
     pub message: String,
+}
+
+impl Failure for ClaimError {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
 }
 
 impl Measure {

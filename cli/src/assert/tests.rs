@@ -2,7 +2,7 @@ use divvy_results::samples;
 
 use super::*;
 
-fn check(text: &str) -> Option<Failure> {
+fn check(text: &str) -> Option<UnmetClaim> {
     Claim::parse(text)
         .unwrap_or_else(|error| panic!("{error}"))
         .check(&samples::two_policies())

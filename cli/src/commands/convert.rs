@@ -1,5 +1,6 @@
 //! `divvy convert IN OUT`.
 
+use divvy_policy::{Failure, FailureKind};
 use std::io::{self, BufRead as _, Read as _};
 use std::path::Path;
 use std::path::PathBuf;
@@ -73,6 +74,12 @@ const SNIFFED_BYTES: u64 = 1 << 16;
 pub struct UnknownFormat {
     file: String,
     what: &'static str,
+}
+
+impl Failure for UnknownFormat {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
 }
 
 /// The output's name gives its format, before the input is read; the input's content gives the input's.

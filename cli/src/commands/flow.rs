@@ -1,5 +1,6 @@
 //! `divvy flow`: the database of programs that the modifier flow fills.
 
+use divvy_policy::{Failure, FailureKind};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -73,6 +74,12 @@ pub enum ExportFormat {
 pub struct NoProgram {
     file: PathBuf,
     program: String,
+}
+
+impl Failure for NoProgram {
+    fn kind(&self) -> FailureKind {
+        FailureKind::BadInput
+    }
 }
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();

@@ -1,5 +1,6 @@
 //! `divvy paper [ID|all]`.
 
+use divvy_policy::{Failure, FailureKind};
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
@@ -73,6 +74,12 @@ pub struct UnknownFigure {
     nearest: Option<&'static str>,
 }
 
+impl Failure for UnknownFigure {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
+}
+
 fn hint(nearest: Option<&str>) -> String {
     nearest.map(|id| format!("; did you mean `{id}`?")).unwrap_or_default()
 }
@@ -83,6 +90,12 @@ fn hint(nearest: Option<&str>) -> String {
 pub struct ClaimsNotMet {
     /// Number of claims, for each figure.
     claims: Vec<String>,
+}
+
+impl Failure for ClaimsNotMet {
+    fn kind(&self) -> FailureKind {
+        FailureKind::NotMet
+    }
 }
 
 /// Lists the figures, or reproduces some.

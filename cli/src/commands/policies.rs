@@ -1,5 +1,6 @@
 //! `divvy policies [NAME]`.
 
+use divvy_policy::{Failure, FailureKind};
 use std::fmt::Write as _;
 
 use clap::{Args, ValueHint};
@@ -36,6 +37,12 @@ pub struct PoliciesArgs {
 pub struct UnknownPolicy {
     name: String,
     nearest: Option<&'static str>,
+}
+
+impl Failure for UnknownPolicy {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
 }
 
 fn hint(nearest: Option<&str>) -> String {

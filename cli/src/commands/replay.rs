@@ -1,5 +1,6 @@
 //! `divvy replay TRACE -p SPEC..`.
 
+use divvy_policy::{Failure, FailureKind};
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
@@ -135,6 +136,12 @@ pub enum Unfit {
         /// The names of those that used the CPU most.
         known: Vec<String>,
     },
+}
+
+impl Failure for Unfit {
+    fn kind(&self) -> FailureKind {
+        FailureKind::BadInput
+    }
 }
 
 fn lines(findings: &[String]) -> String {

@@ -1,5 +1,6 @@
 //! `divvy report RUN.json.. -o out.html`.
 
+use divvy_policy::{Failure, FailureKind};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -76,6 +77,12 @@ pub enum BadReport {
         /// The version in the file.
         found: u32,
     },
+}
+
+impl Failure for BadReport {
+    fn kind(&self) -> FailureKind {
+        FailureKind::BadInput
+    }
 }
 
 /// Reads results, and writes a page of them.

@@ -3,6 +3,7 @@
 use clap::{Args, ValueHint};
 use divvy_kernel::load::{self, Reply, Request};
 use divvy_policy::Weight;
+use divvy_policy::{Failure, FailureKind};
 
 use crate::output::Output;
 
@@ -32,6 +33,12 @@ pub enum BadSetting {
     /// The scheduler refuses it.
     #[error("{0}")]
     Refused(String),
+}
+
+impl Failure for BadSetting {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
 }
 
 /// The loaded scheduler has no such thread.

@@ -1,5 +1,6 @@
 //! `divvy sweep WORKLOAD --vary KEY=VALUES.. -p SPEC..`, and `--merge`.
 
+use divvy_policy::{Failure, FailureKind};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -156,6 +157,12 @@ pub enum BadOutput {
     /// Two outputs have the same format.
     #[error("{}: another -o has the same format; give one of each", .0.display())]
     Twice(PathBuf),
+}
+
+impl Failure for BadOutput {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
 }
 
 fn name(path: &Path) -> String {

@@ -1,5 +1,6 @@
 //! `divvy verify FILE`.
 
+use divvy_policy::{Failure, FailureKind};
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -53,6 +54,12 @@ pub struct Mismatched {
     offset: u64,
 }
 
+impl Failure for Mismatched {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Failed
+    }
+}
+
 impl Mismatched {
     /// The error for this event of this log.
     pub fn new(file: &Path, mismatch: &Mismatch) -> Self {
@@ -72,6 +79,12 @@ pub struct Incomplete {
     file: PathBuf,
     dropped: u64,
     at: Option<u64>,
+}
+
+impl Failure for Incomplete {
+    fn kind(&self) -> FailureKind {
+        FailureKind::NotMet
+    }
 }
 
 /// Events between two updates of the progress.

@@ -1,6 +1,7 @@
 //! Asks the loaded scheduler for its counters, and makes intervals of them.
 
 use divvy_kernel::load::{self, AskError, Period, Viewer};
+use divvy_policy::{Failure, FailureKind};
 
 /// The scheduler's policy, and an interval of its counters.
 #[derive(Clone, Debug)]
@@ -13,6 +14,12 @@ pub struct Observation {
 #[derive(Debug, thiserror::Error)]
 #[error("the scheduler was unloaded: the kernel's own is back")]
 pub struct Unloaded;
+
+impl Failure for Unloaded {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Missing
+    }
+}
 
 /// Asks for counters again and again.
 #[derive(Debug, Default)]

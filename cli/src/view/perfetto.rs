@@ -1,5 +1,6 @@
 //! A run as a Perfetto trace.
 
+use divvy_policy::{Failure, FailureKind};
 use divvy_results::report::Report;
 use divvy_results::schedule::{MOST_EVENTS, with_service_errors};
 use divvy_results::text;
@@ -24,6 +25,12 @@ pub enum NoTrace {
         "divvy play keeps no events: record them with `perf sched record`, and see `divvy convert --help`"
     )]
     Unseen,
+}
+
+impl Failure for NoTrace {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
 }
 
 /// The first repetition of the only policy, as a trace.
