@@ -1,5 +1,5 @@
 //! Compiles each header of `policy/select/` with the native host around it, reads the pages of `papers/`, and lists
-//! what it found: adding a policy is adding a header and a page.
+//! what it found: adding a policy is adding a header, and a page for its summary.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

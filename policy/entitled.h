@@ -3,7 +3,7 @@
  * Entitled service of each task: the service that it would have received from a fluid machine, which serves all
  * runnable tasks at once, in the ratio of their effective weights, none with more than one CPU. For a host that
  * shows it while tasks run, in O(1) an event; the simulator has a model of its own, which knows the weights that
- * are infeasible (entitled.rs).
+ * are infeasible (sim/src/entitlement/).
  *
  *   V(t)  service of a task of weight 1 while more tasks than CPUs are runnable:  dV = P dt / sum of weights
  *   U(t)  time in which there was a CPU for each:                                 dU = dt

@@ -1,4 +1,4 @@
-//! The kernel's side of divvy: policies as sched_ext schedulers, and what programs' behaviour was learned.
+//! The kernel's side of divvy: loads policies as sched_ext schedulers, and stores what `+flow` learned of programs.
 
 pub mod flow;
 pub mod load;
