@@ -7,11 +7,11 @@ POLICIES := eevdf,cfs,gr3,sfs,pbs:alpha=2
 CPUS ?= 2
 
 # The levels of `make test`, in order. Each can be run alone.
-LEVELS := gates test-rust test-report test-native test-bpf test-vm
+LEVELS := gates test-rust test-report test-native test-host test-bpf test-vm
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
-.PHONY: help demo test gates test-rust test-report test-native test-bpf test-vm mutants kernel vm bench bench-kernel fmt clean
+.PHONY: help demo test gates test-rust test-report test-native test-host storm test-bpf test-vm mutants figures kernel vm bench bench-kernel fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
@@ -21,9 +21,12 @@ help:
 	@echo "  make test-rust    unit tests, and tests of the simulator and the command"
 	@echo "  make test-report  opens reports in a headless browser, and uses them"
 	@echo "  make test-native  the policies' C with sanitizers, under random events"
+	@echo "  make test-host    the BPF host in a model of sched_ext, under random scripts with faults"
 	@echo "  make test-bpf     the policies' C through this kernel's BPF verifier; needs root"
 	@echo "  make test-vm      the tests that need a kernel with sched_ext, in a virtual machine"
+	@echo "make storm   test-host for long: SCRIPTS=2000 for each policy, from SEED=1 on"
 	@echo "make mutants breaks each policy on purpose, and sees whether the tests notice"
+	@echo "make figures reproduces all figures of the papers in full, and compares with the verdicts that are kept"
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
 	@echo "make bench   decisions a second, and a selection of the GR3 study, beside bare loops"
 	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF"
@@ -68,6 +71,16 @@ test-report: .need-kernel
 test-native: .need-build
 	policy/native/fuzz.sh
 
+# The BPF host, compiled as it is for this machine, in a model of sched_ext; some 10 million events. It needs no root.
+test-host: .need-build
+	kernel/model/test.sh
+
+# Hours, if SCRIPTS is large: 1,000 scripts a policy are some 400 million events.
+SCRIPTS ?= 2000
+SEED ?= 1
+storm: .need-build
+	DIVVY_SCRIPTS=$(SCRIPTS) DIVVY_SEED=$(SEED) kernel/model/test.sh
+
 # Level 3: the same C as BPF programs, which must pass the kernel's verifier and decide as the native build does. It needs
 # root and a kernel that permits BPF. If it cannot run, it says so; if DIVVY_REQUIRE_BPF is set, it also fails.
 test-bpf: .need-build
@@ -90,6 +103,11 @@ vm: .need-vm
 # Not part of make test: it builds the tests once more, which takes minutes.
 mutants: .need-build
 	policy/native/mutants.sh
+
+# The full versions of all figures of the papers against the verdicts that are kept: an hour and more.
+figures: .need-build
+	$(CARGO) build --locked --release -p divvy
+	lab/verdicts/check
 
 bench: .need-build
 	$(CARGO) bench --locked -p divvy-sim -p divvy-lab

@@ -9,6 +9,9 @@
 #ifndef POLICY_PARAMS
 #define POLICY_PARAMS(P)
 #endif
+#ifndef POLICY_LICENSE
+#define POLICY_LICENSE "Dual MIT/GPL"
+#endif
 
 #define HAS(function) ((POLICY_HAS) & (function))
 #define GLUE_(a, b) a##b
@@ -40,9 +43,25 @@ static inline u64 CALL(slice)(const struct DIVVY_POLICY *s, u32 id)
 }
 #endif
 
+#ifndef POLICY_PREEMPTS_IF
+#define POLICY_PREEMPTS_IF(s) true
+#endif
+
 #if !HAS(PREEMPTS)
 static inline bool CALL(preempts)(struct DIVVY_POLICY *s, u32 woken, u32 running, u64 now)
 {
 	return false;
+}
+#endif
+
+#if !HAS(FORK)
+static inline void CALL(fork)(struct DIVVY_POLICY *s, u32 id, u32 parent, u64 now)
+{
+}
+#endif
+
+#if !HAS(SESSION)
+static inline void CALL(session)(struct DIVVY_POLICY *s, u32 id, u64 now)
+{
 }
 #endif

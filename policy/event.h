@@ -12,7 +12,8 @@
 // clang-format off
 #define EVENTS(E) \
 	E(new) E(exit) E(runnable) E(quiescent) E(enqueue) E(dequeue) E(dispatch) E(running) E(stopping) E(yield) \
-	E(set_weight) E(set_allowed) E(set_param) E(set_process) E(set_group) E(enter_group) E(set_program) E(learn)
+	E(set_weight) E(set_allowed) E(set_param) E(set_process) E(set_group) E(enter_group) E(set_program) E(learn) \
+	E(fork) E(session) E(take_cpu)
 // clang-format on
 
 #define EVENT_KIND(name) EVENT_##name,
@@ -30,10 +31,10 @@ struct event {
 	struct allowed allowed;
 	u32 id; /* answer of dispatch */
 	/* the owner of set_param's parameter: 0 the policy, else the modifier's bit; the group; the lower half of learn's
-	 * identity */
+	 * identity; the parent of fork */
 	u32 process;
-	/* the index of set_param; the parent of set_group; the position of learn; answer of enqueue, dispatch and
-	 * set_allowed: the CPU that is to dispatch */
+	/* the index of set_param; the parent of set_group; the position of learn; answer of enqueue, dispatch,
+	 * set_allowed and take_cpu: the CPU that is to dispatch */
 	u32 cpu;
 	u32 why; /* of learn: the upper half of the identity */
 	u32 seq; /* a host's, that logs: the order in which it was told */
@@ -80,6 +81,9 @@ static inline __attribute__((always_inline)) void event_tell(struct machine *m, 
 	case EVENT_set_param: event_set_param(m, e); break;
 	case EVENT_set_program: machine_set_program(m, e->id, e->amount, e->now); break;
 	case EVENT_learn: event_learn(m, e); break;
+	case EVENT_fork: machine_fork(m, e->id, e->process, e->now); break;
+	case EVENT_session: machine_session(m, e->id, e->now); break;
+	case EVENT_take_cpu: e->cpu = machine_take_cpu(m, e->cpu); break;
 	case EVENT_dispatch:
 		order = machine_dispatch(m, e->cpu, e->now);
 		e->id = order.id;

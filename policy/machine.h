@@ -15,11 +15,14 @@
  *   machine_stopping       it is off the CPU                              (stopping)
  *   machine_quiescent      it is no longer runnable                       (quiescent)
  *   machine_exit           it is gone                                     (exit_task)
+ *   machine_take_cpu       a CPU runs something that the machine does not schedule (cpu_release)
  *   machine_yield          its CPU's next dispatch ends its slice as yielded (yield)
  *   machine_set_weight, machine_set_allowed, machine_set_process
  *   machine_set_group      a group of tasks exists, or has another weight
  *   machine_enter_group    a task is in another group
  *   machine_set_program    it executes a program from its beginning       (exec)
+ *   machine_fork           a new task was made by this one                (init_task, when a task forks)
+ *   machine_session        its program says that it begins a session      (no kernel has such a call)
  *
  * dispatch comes before stopping of the task that ran, as in the kernel: until that task is enqueued again
  * it is not in custody, and no other CPU can be given it.

@@ -32,15 +32,25 @@
  *   SLICE     xyz_slice(s, id) -> ns how long the slice that begins may last; else the machine's quantum
  *   PREEMPTS  xyz_preempts(s, woken, running, now)
  *                                    whether a task that just joined takes the CPU from one that runs; else never
+ *   FORK      xyz_fork(s, id, parent, now)
+ *                                    the task exists, and has not joined: told with parent 0, then once more if the task that
+ *                                    made it is known; that one's service until now is charged; else nothing
+ *   SESSION   xyz_session(s, id, now)
+ *                                    the task's program says that it begins a session, work for another request; its
+ *                                    service until now is charged; it need not be runnable; else nothing
  *   BRING     xyz_bring(s, id, work) with POLICY_SIMULATOR_ONLY, as no kernel knows: the task's program begins `work` ns
  *                                    of work; told before join, and during its slice
  *
  * It may define:
  *
- *   POLICY_PARAMS(P)                 its parameters: P(name, KIND, unit, default, min, max, help); base.h has the kinds
+ *   POLICY_PARAMS(P)                 its parameters: P(name, KIND, unit, default, min, max, help); base.h has the kinds.
+ *                                    One that is called `seed` is that of its random numbers: lib/random.h
  *   POLICY_MODIFIERS                 the modifiers that its algorithm includes, which are then always on (FEASIBLE)
+ *   POLICY_PREEMPTS_IF(s)            an expression of the state s: while it is 0, nobody is asked xyz_preempts. For a policy
+ *                                    that preempts only if a parameter says so: to ask costs time for each CPU
  *   POLICY_COUNTS_SLICES             it shares out slices and not their service; a host that has to cut a
  *                                    slice short, or to let it last, makes up for it in the task's next slice
+ *   POLICY_LICENSE                   what its BPF program tells the kernel, if its SPDX line is not that of this file
  *   POLICY_BASELINE                  papers compare with it; it is listed apart, and fuzzed for less long
  *   POLICY_SIMULATOR_ONLY            why no kernel is to load it, a clause; it is not built for BPF, and need
  *                                    not be what the verifier asks for
@@ -95,6 +105,7 @@ struct task_table {
 };
 
 #define PICKED 1          /* task.state: it has its slice */
+#define RUNNABLE 4        /* task.state: it joined, and did not leave */
 #define ON_CPU 16         /* task.state: it runs */
 #define SLICE_INF (~0ull) /* a slice without end */
 
@@ -115,10 +126,18 @@ struct task_table {
 #define SLICE 8
 #define PREEMPTS 16
 #define BRING 32
+#define FORK 64
+#define SESSION 128
 
 static inline u64 weight_of(const struct task_table *t, u32 id)
 {
 	return t->task[id & POOL_MASK].weight;
+}
+
+/* The process that it belongs to, an index as tasks are */
+static inline u32 process_of_task(const struct task_table *t, u32 id)
+{
+	return t->task[id & POOL_MASK].process;
 }
 
 /* Where it runs or ran last; not a CPU if it never ran */
@@ -134,6 +153,11 @@ static inline u64 uncharged(const struct task_table *table, u32 id, u64 now)
 	u64 due = now - t->since - t->charged;
 
 	return t->state & ON_CPU && (s64)due > 0 ? due : 0;
+}
+
+static inline bool is_runnable(const struct task_table *t, u32 id)
+{
+	return t->task[id & POOL_MASK].state & RUNNABLE;
 }
 
 static inline bool is_picked(const struct task_table *t, u32 id)

@@ -21,18 +21,21 @@ pub fn print(
     report.command = Some(this_command());
     let file = args.output.as_deref();
     let text = match args.format() {
-        Format::Table => {
-            let (columns, styled) = (output.columns(file), output.is_styled(file));
+        format @ (Format::Table | Format::Markdown) => {
             let page = page(&report, options);
-            terminal::draw(&page, columns, styled) + &gantt::draw(&report, columns, styled)
+            if format == Format::Markdown {
+                markdown::write(&page)
+            } else {
+                let (columns, styled) = (output.columns(file), output.is_styled(file));
+                terminal::draw(&page, columns, styled) + &gantt::draw(&report, columns, styled)
+            }
         }
-        Format::Markdown => markdown::write(&page(&report, options)),
         Format::Json => json::write(&report)?,
         Format::Csv => csv::write(&report),
         Format::Svg => drawing::draw(&report, args.figure.map(Into::into))?,
         Format::Html => report::write(&[Source { name: None, report: &report }])?,
         Format::Perfetto => {
-            let trace = perfetto::write(&report)?;
+            let trace = perfetto::trace(&report)?;
             output.notes(&trace.notes);
             output.write_bytes(&trace.bytes, file)?;
             return Ok(report);

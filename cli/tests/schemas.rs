@@ -320,7 +320,7 @@ fn the_reference_page_has_every_key() {
 const RECORDING: &str = "examples/compile-beside-interactive.perf.data";
 
 /// Schema, arguments, and the exit code.
-const RESULTS: [(&str, &[&str], i32); 15] = [
+const RESULTS: [(&str, &[&str], i32); 17] = [
     (
         "results",
         &[
@@ -345,6 +345,8 @@ const RESULTS: [(&str, &[&str], i32); 15] = [
     ("results", &["replay", RECORDING, "-p", "eevdf", "--keep", "make", "--per-thread"], 0),
     ("results", &["play", "examples/mix.toml", "--duration", "100ms"], 0),
     ("claims", &["paper"], 0),
+    ("claims", &["paper", "--all-figures"], 0),
+    ("claims", &["paper", "sfs-6a", "--small"], 0),
     ("claims", &["paper", "sfs-1"], 0),
     ("claims", &["paper", "gr3-1", "--small"], 0),
     (

@@ -44,4 +44,4 @@ SEC("syscall") int check_init(void *ctx)
 
 EVENTS(PROGRAM)
 
-char _license[] SEC("license") = "Dual MIT/GPL";
+char _license[] SEC("license") = POLICY_LICENSE;

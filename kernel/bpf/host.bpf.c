@@ -16,6 +16,7 @@
  *   yield, set_weight, set_cpumask               yield, set_weight, set_allowed
  *   cgroup_init, cgroup_set_weight               set_group
  *   cgroup_move                                  enter_group
+ *   cpu_release, update_idle                     take_cpu
  *   a tracepoint: exec                           set_program
  *
  * The machine is one object under one lock, because its policies choose from one run queue. No kernel function may be
@@ -38,6 +39,7 @@
  *   cpu_queues.h    sending a picked task to its CPU
  *   fallback.h      kernel threads, and tasks without an id
  *   starvation.h    the starvation limit
+ *   taken_cpus.h    a CPU runs something that the machine does not schedule
  *   stopping.h      a task goes off its CPU, or to sleep
  *   commands.h      what the loader can ask
  */
@@ -55,6 +57,7 @@
 #include "host/state.h"
 #include "host/statistics.h"
 #include "host/stopping.h"
+#include "host/taken_cpus.h"
 #include "host/tasks.h"
 
 /* ---- the scheduler starts; a task starts, or was there before ---- */
@@ -76,10 +79,14 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 	struct task_struct *leader = p->group_leader;
 	u32 leader_id = leader ? id_of(leader) : 0, group = ROOT;
 	struct event e = { .amount = exact_weight(p), .now = clock_ns() };
+	struct event fork = { .now = e.now };
 
 	p->scx.dsq_vtime = 0;
 	if (p->flags & PF_KTHREAD)
 		return 0;
+	/* The kernel sets real_parent later; the one that forks is the one that runs here. */
+	if (args->fork)
+		fork.process = id_of(bpf_get_current_task_btf());
 	if (config.cgroups && bpf_core_field_exists(args->cgroup))
 		group = group_of(args->cgroup->kn->id);
 	if (config.users)
@@ -95,12 +102,17 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 	*host_task(e.id) = (struct host_task){ .holders = 1, .user = user_of(p), .weight = e.amount };
 	host_task(e.process)->holders++;
 	tell(EVENT_new, &e);
+	fork.id = e.id;
+	if (fork.process)
+		tell(EVENT_fork, &fork);
 	stats.tasks++;
 	open_account(e.id, p, &e);
 	bpf_spin_unlock(&lock);
 
 	p->scx.dsq_vtime = e.id;
 	log_event(EVENT_new, &e, e.amount, e.process, 0);
+	if (fork.process)
+		log_event(EVENT_fork, &fork, 0, fork.process, 0);
 	if (group)
 		enter_group(e.id, group);
 	if (!may_run_anywhere(p))
@@ -167,7 +179,7 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		rest = 0;
 	}
 	if (rest || is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1)) {
-		dsq_insert(p, SCX_DSQ_LOCAL, rest ? kernel_slice(rest) : config.config.quantum, enq_flags);
+		insert_local(p, rest ? kernel_slice(rest) : config.config.quantum, enq_flags);
 		__sync_fetch_and_add(rest ? &stats.kept : &stats.pinned, 1);
 		return;
 	}
@@ -202,6 +214,7 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 		return;
 	bpf_spin_lock(&lock);
 	tell(EVENT_dequeue, &e);
+	host_task(e.id)->sent_to = 0;
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_dequeue, &e, 0, 0, 0);
 }
@@ -216,10 +229,12 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = clock_ns() };
 	u32 cpu = e.cpu, *late = &late_cpu[cpu & CPU_MASK];
 
-	if (cpu == NO_CPU || is_expecting(kernel_cpu, late) || dispatch_fallback(cpu))
+	if (cpu == NO_CPU || is_expecting(kernel_cpu, late))
 		return;
-	if (nstarved && dispatch_starved(kernel_cpu, cpu, late))
+	if (dispatch_fallback(cpu) || (nstarved && dispatch_starved(kernel_cpu, cpu, late))) {
+		take_cpu(cpu);
 		return;
+	}
 	if (continue_slice(prev))
 		return;
 	sample_lock();
@@ -227,12 +242,13 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	tell(EVENT_dispatch, &e);
 	stats.decisions = machine.decisions;
 	stats.faults = machine.faults;
+	host_task(e.id)->sent_to = kernel_cpu + 1;
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
 	if (!e.id) {
-		if (stats.fallbacks)
-			dsq_consume(FALLBACK);
+		if (stats.fallbacks && dsq_consume(FALLBACK))
+			take_cpu(cpu);
 	} else if (prev && id_of(prev) == e.id) {
 		prev->scx.slice = begin_slice(prev, &e);
 	} else if (!send(&e, kernel_cpu, late)) {
@@ -301,10 +317,20 @@ bool BPF_PROG(host_yield, struct task_struct *from, struct task_struct *to)
 	return false;
 }
 
+/* If the CPU leaves idleness for a task of the machine, the machine knows. If it does so for a real-time task, cpu_release is
+ * not called. */
+SEC("struct_ops/update_idle")
+void BPF_PROG(host_update_idle, s32 cpu, bool idle)
+{
+	if (!idle)
+		take_cpu(machine_cpu(cpu));
+}
+
 /* A real-time task took the CPU. The tasks in its local queue are enqueued again, and may run elsewhere. */
 SEC("struct_ops/cpu_release")
 void BPF_PROG(host_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
 {
+	take_cpu(machine_cpu(cpu));
 	if (args->reason != SCX_CPU_PREEMPT_STOP && ksym_exists(scx_bpf_reenqueue_local))
 		scx_bpf_reenqueue_local();
 }
@@ -383,6 +409,7 @@ struct sched_ext_ops host_ops = {
 	.yield = (void *)host_yield,
 	.set_weight = (void *)host_set_weight,
 	.set_cpumask = (void *)host_set_cpumask,
+	.update_idle = (void *)host_update_idle,
 	.cpu_release = (void *)host_cpu_release,
 	.init_task = (void *)host_init_task,
 	.exit_task = (void *)host_exit_task,
@@ -399,4 +426,4 @@ struct sched_ext_ops host_ops = {
 	.name = "divvy_" STRING(DIVVY_POLICY),
 };
 
-char _license[] SEC("license") = "Dual MIT/GPL";
+char _license[] SEC("license") = POLICY_LICENSE;

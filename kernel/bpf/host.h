@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The data that the loader and the BPF host (host.bpf.c) exchange: configuration, counters, accounts, commands and
- * records of the log. Compiled once for each policy; what depends on the policy comes last. src/load/host.rs mirrors
- * this file, and a test compares the two.
+ * records of the log. It is compiled once for each policy, and the parts that depend on the policy come last.
+ * src/load/host.rs mirrors this file, and a test compares the two.
  */
 #ifndef DIVVY_HOST_H
 #define DIVVY_HOST_H
@@ -59,13 +59,13 @@ struct account {
 	u64 entitled_ns; /* CPU time in the fluid model, by its effective weight */
 	u64 weight;      /* effective; nice 0 is 2^20 */
 	u64 nominal;     /* weight */
-	u64 waited_ns;   /* for a CPU; without a wait that still lasts */
+	u64 waited_ns;   /* time that it waited for a CPU, without a wait that still lasts */
 	u32 pid;
 	u32 tgid;
-	u32 turns;   /* times that it came on a CPU; the name is part of what viewers read */
+	u32 turns;   /* times that it came on a CPU; viewers read this name */
 	u32 process; /* id of the task that stands for its process */
 	u32 runnable;
-	u32 waits; /* how many of those it waited for; not when it went on after an interruption by the kernel */
+	u32 waits; /* turns for which it waited, without those after an interruption by the kernel */
 };
 
 /* .data.exit: how the scheduler ended */
@@ -106,11 +106,13 @@ struct host_learn {
 };
 
 /* The argument of command_program: what the machine knows of a program */
+#define HOST_ENTRIES 64 /* in one answer */
 struct host_program {
 	u64 identity; /* asked for */
+	u64 from;     /* the first entry that is asked for, a multiple of HOST_ENTRIES */
 	u64 known;    /* answer: not 0 if there is such a program; then the rest is valid */
 	struct flow_program program;
-	struct flow_entry entry[FLOW_LENGTH];
+	struct flow_entry entry[HOST_ENTRIES]; /* those below program.n are its entries */
 };
 
 /*

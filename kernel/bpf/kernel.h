@@ -153,6 +153,7 @@ struct sched_ext_ops {
 	bool (*yield)(struct task_struct *from, struct task_struct *to);
 	void (*set_weight)(struct task_struct *p, u32 weight);
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *cpumask);
+	void (*update_idle)(s32 cpu, bool idle);
 	void (*cpu_release)(s32 cpu, struct scx_cpu_release_args *args);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
@@ -207,6 +208,7 @@ extern u32 scx_bpf_nr_cpu_ids(void) __ksym __weak;
 extern void scx_bpf_dispatch(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags) __ksym __weak;
 extern void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags) __ksym __weak;
 extern bool scx_bpf_dsq_insert___v2(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags) __ksym __weak;
+extern void scx_bpf_dispatch_cancel(void) __ksym;
 extern bool scx_bpf_consume(u64 dsq) __ksym __weak;
 extern bool scx_bpf_dsq_move_to_local(u64 dsq) __ksym __weak;
 extern bool scx_bpf_dsq_move_to_local___v2(u64 dsq, u64 enq_flags) __ksym __weak;

@@ -196,39 +196,39 @@ pub fn all() -> &'static [Figure] {
             (0, 0),
             flow::figure_6
         ),
-        figure!("procfair-3", "as many threads as CPUs are best", ["sfq"], (0, 0), procfair::figure_3),
+        figure!("procfair-3", "as many threads as CPUs are best", ["sfq", "cfs"], (0, 0), procfair::figure_3),
         figure!(
             "procfair-5",
             "a program of many threads starves one of few",
-            ["sfq"],
+            ["sfq", "cfs"],
             (0, 0),
             procfair::figure_5
         ),
         figure!(
             "procfair-6",
             "more threads, more outputs in the same time",
-            ["sfq"],
+            ["sfq", "cfs"],
             (0, 0),
             procfair::figure_6
         ),
         figure!(
             "procfair-8",
             "process-fair: both programs end together",
-            ["sfq", "procfair"],
+            ["sfq", "cfs", "procfair"],
             (0, 0),
             procfair::figure_8
         ),
         figure!(
             "procfair-9",
             "process-fair: no output at another's cost",
-            ["sfq", "procfair"],
+            ["sfq", "cfs", "procfair"],
             (0, 0),
             procfair::figure_9
         ),
         figure!(
             "tfps-10",
             "TFPS: CPU time 1:4:4 for 1, 4 and 16 threads",
-            ["sfq", "tfps"],
+            ["sfq", "cfs", "tfps"],
             (0, 0),
             procfair::tfps_figure_10
         ),

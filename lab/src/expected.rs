@@ -1,10 +1,11 @@
-//! The tables of `expected/`: what a paper prints, and what the small version measures.
+//! The tables of `expected/`: what a paper states, where, and how near is near enough.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::claim::{Printed, Tolerance, Value};
+use crate::claim::{Stated, Tolerance};
+use crate::source::Source;
 
 /// A figure's claims, in the order in which they are shown.
 #[derive(Debug)]
@@ -16,24 +17,27 @@ pub struct Table {
 #[derive(Debug)]
 pub struct Row {
     pub name: String,
-    pub printed: Printed,
+    pub source: Source,
+    pub stated: Stated,
     pub tolerance: Tolerance,
-    /// The value that the small version measures with seed 1; for the test.
-    #[cfg_attr(not(test), expect(dead_code))]
-    pub small: Option<Value>,
+    /// The reason of the tolerance.
+    pub basis: Option<String>,
     /// Whether only the full version can judge it.
     pub full_only: bool,
     /// Whether it is a time, or a ratio of times, of this machine: no two runs give the same.
-    #[cfg_attr(not(test), expect(dead_code))]
     pub timed: bool,
-    /// Whether it is within the tolerance, as far as is known.
-    pub reproduces: bool,
     pub analysis: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTable {
+    /// The source of claims that have none of their own.
+    source: Option<Source>,
+    /// The tolerance of claims that have none of their own.
+    tolerance: Option<String>,
+    /// The reason of this tolerance.
+    because: Option<String>,
     claim: Vec<RawRow>,
 }
 
@@ -41,85 +45,107 @@ struct RawTable {
 #[serde(deny_unknown_fields)]
 struct RawRow {
     name: String,
-    paper: RawPrinted,
-    #[serde(default = "exact")]
-    tolerance: String,
-    small: Option<RawValue>,
+    source: Option<Source>,
+    paper: RawStated,
+    tolerance: Option<String>,
+    because: Option<String>,
     #[serde(default)]
     full_only: bool,
     #[serde(default)]
     timed: bool,
-    #[serde(default = "yes")]
-    reproduces: bool,
     analysis: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum RawPrinted {
+enum RawStated {
     Number(f64),
     Text(String),
+    Words { words: String, at_least: Option<f64>, at_most: Option<f64> },
     Bound(BTreeMap<String, f64>),
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum RawValue {
-    Number(f64),
-    Text(String),
-}
-
-fn exact() -> String {
-    "exact".to_owned()
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl Table {
     /// Reads a table; says what is wrong with it, if anything is.
     pub fn parse(text: &str) -> Result<Table, String> {
         let raw: RawTable = toml::from_str(text).map_err(|error| error.to_string())?;
-        Ok(Table { rows: raw.claim.into_iter().map(row).collect::<Result<_, _>>()? })
+        let RawTable { source, tolerance, because, claim } = raw;
+        let default = (source, tolerance, because);
+        Ok(Table { rows: claim.into_iter().map(|claim| row(claim, &default)).collect::<Result<_, _>>()? })
     }
 }
 
-fn row(raw: RawRow) -> Result<Row, String> {
-    let wrong = |what: String| format!("claim {:?}: {what}", raw.name);
-    let small = raw.small.map(|small| match small {
-        RawValue::Number(number) => Value::Number(number),
-        RawValue::Text(text) => Value::Text(text),
-    });
-    if !raw.reproduces && raw.analysis.is_none() {
-        return Err(wrong("it does not reproduce, and the table does not say why".to_owned()));
+/// The source, the tolerance and its reason of the whole table.
+type Defaults = (Option<Source>, Option<String>, Option<String>);
+
+fn row(raw: RawRow, (whole_source, whole_tolerance, whole_because): &Defaults) -> Result<Row, String> {
+    let name = raw.name.clone();
+    let wrong = move |what: String| format!("claim {name:?}: {what}");
+    let own_tolerance = raw.tolerance.is_some();
+    let source = raw.source.or_else(|| whole_source.clone()).ok_or_else(|| wrong(NO_SOURCE.to_owned()))?;
+    let stated = stated(raw.paper).map_err(&wrong)?;
+    let has_margin = !matches!(stated, Stated::Text(_) | Stated::Words { .. })
+        && !matches!(source, Source::Worded(_) | Source::ReadOff { .. });
+    let text = raw.tolerance.or_else(|| whole_tolerance.clone().filter(|_| has_margin));
+    let because = if own_tolerance { raw.because } else { raw.because.or_else(|| whole_because.clone()) };
+    let (tolerance, basis) = margin(&source, text.as_deref(), because).map_err(&wrong)?;
+    if tolerance != Tolerance::Exact && !has_margin && !matches!(source, Source::ReadOff { .. }) {
+        return Err(wrong("words and sequences have no tolerance".to_owned()));
     }
     Ok(Row {
-        printed: printed(raw.paper).map_err(wrong)?,
-        tolerance: tolerance(&raw.tolerance)
-            .ok_or_else(|| wrong(format!("a tolerance is exact, 0.05 or 5%, not {:?}", raw.tolerance)))?,
-        small,
+        source,
+        stated,
+        tolerance,
+        basis,
         // A few short batches are no measurement.
         full_only: raw.full_only || raw.timed,
         timed: raw.timed,
-        reproduces: raw.reproduces,
         analysis: raw.analysis.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")),
         name: raw.name,
     })
 }
 
-fn printed(raw: RawPrinted) -> Result<Printed, String> {
+const NO_SOURCE: &str = "it has no source: printed, inferred, worded, read_off or derived";
+
+/// The tolerance and its reason. That of a value which was read off is the error of the reading.
+fn margin(
+    source: &Source,
+    text: Option<&str>,
+    because: Option<String>,
+) -> Result<(Tolerance, Option<String>), String> {
+    match (source, text) {
+        (Source::ReadOff { .. }, Some(_)) => Err("the tolerance of a reading is its error".to_owned()),
+        (Source::ReadOff { error, .. }, None) => {
+            Ok((Tolerance::Absolute(*error), Some("the error of the reading".to_owned())))
+        }
+        (_, None) => Ok((Tolerance::Exact, None)),
+        (_, Some(text)) => {
+            let tolerance = tolerance(text)
+                .ok_or_else(|| format!("a tolerance is exact, 0.05, 5% or sampling 0.5, not {text:?}"))?;
+            if tolerance != Tolerance::Exact && because.is_none() {
+                return Err(format!("a tolerance of {text} needs a reason: because = \"..\""));
+            }
+            Ok((tolerance, because.filter(|_| tolerance != Tolerance::Exact)))
+        }
+    }
+}
+
+fn stated(raw: RawStated) -> Result<Stated, String> {
     let bounds = match raw {
-        RawPrinted::Number(number) => return Ok(Printed::Number(number)),
-        RawPrinted::Text(text) => return Ok(Printed::Text(text)),
-        RawPrinted::Bound(bounds) => bounds,
+        RawStated::Number(number) => return Ok(Stated::Number(number)),
+        RawStated::Text(text) => return Ok(Stated::Text(text)),
+        RawStated::Words { words, at_least, at_most } => {
+            let (least, most) = (at_least.unwrap_or(f64::NEG_INFINITY), at_most.unwrap_or(f64::INFINITY));
+            return Ok(Stated::Words { text: words, least, most });
+        }
+        RawStated::Bound(bounds) => bounds,
     };
     let unknown = bounds.keys().any(|key| key != "at_most" && key != "at_least");
     match (bounds.get("at_least"), bounds.get("at_most")) {
-        (Some(least), Some(most)) if !unknown => Ok(Printed::Between(*least, *most)),
-        (Some(least), None) if !unknown => Ok(Printed::AtLeast(*least)),
-        (None, Some(most)) if !unknown => Ok(Printed::AtMost(*most)),
-        _ => Err("paper has at_least, at_most or both".to_owned()),
+        (Some(least), Some(most)) if !unknown => Ok(Stated::Between(*least, *most)),
+        (Some(least), None) if !unknown => Ok(Stated::AtLeast(*least)),
+        (None, Some(most)) if !unknown => Ok(Stated::AtMost(*most)),
+        _ => Err("paper has at_least, at_most or both, or words".to_owned()),
     }
 }
 
@@ -127,6 +153,7 @@ fn tolerance(text: &str) -> Option<Tolerance> {
     let positive = |text: &str| text.parse::<f64>().ok().filter(|t| *t >= 0.0 && t.is_finite());
     match (text, text.strip_suffix('%')) {
         ("exact", _) => Some(Tolerance::Exact),
+        (text, _) if text.starts_with("sampling ") => Some(Tolerance::Sampling(positive(&text[9..])?)),
         (_, Some(percent)) => Some(Tolerance::Relative(positive(percent)? / 100.0)),
         (absolute, None) => Some(Tolerance::Absolute(positive(absolute)?)),
     }
@@ -138,20 +165,48 @@ mod tests {
 
     #[test]
     fn a_table_reads() {
-        let text = "[[claim]]\nname = \"a\"\npaper = -2.5\ntolerance = \"5%\"\nsmall = 3\n\
-                    [[claim]]\nname = \"b\"\npaper = { at_most = 7 }\n";
-        let table = Table::parse(text).unwrap();
-        assert_eq!(table.rows[0].printed, Printed::Number(-2.5));
-        assert_eq!(table.rows[0].tolerance, Tolerance::Relative(0.05));
-        assert_eq!(table.rows[0].small, Some(Value::Number(3.0)));
-        assert_eq!(table.rows[1].printed, Printed::AtMost(7.0));
-        assert_eq!(table.rows[1].tolerance, Tolerance::Exact);
+        let text = "source = { derived = \"Eq. 8\" }\ntolerance = \"1%\"\nbecause = \"a quantum\"\n\
+                    [[claim]]\nname = \"a\"\nsource = { printed = \"5.1\" }\npaper = -2.5\ntolerance = \"5%\"\nbecause = \"so\"\n\
+                    [[claim]]\nname = \"b\"\npaper = { at_most = 7 }\n\
+                    [[claim]]\nname = \"c\"\nsource = { read_off = { plot = \"Figure 3\", error = 0.5 } }\npaper = 5\n\
+                    [[claim]]\nname = \"d\"\nsource = { worded = \"4.4\" }\npaper = { words = \"comparable\", at_most = 10 }\n";
+        let rows = Table::parse(text).unwrap().rows;
+        assert_eq!(rows[0].source, Source::Printed("5.1".to_owned()));
+        assert_eq!((&rows[0].stated, rows[0].tolerance), (&Stated::Number(-2.5), Tolerance::Relative(0.05)));
+        assert_eq!(rows[1].source, Source::Derived("Eq. 8".to_owned()));
+        assert_eq!((&rows[1].stated, rows[1].tolerance), (&Stated::AtMost(7.0), Tolerance::Relative(0.01)));
+        assert_eq!(rows[1].basis.as_deref(), Some("a quantum"));
+        assert_eq!((rows[2].tolerance, rows[3].tolerance), (Tolerance::Absolute(0.5), Tolerance::Exact));
+        assert!(
+            matches!(&rows[3].stated, Stated::Words { text, most, .. } if text == "comparable" && *most == 10.0)
+        );
+    }
+
+    #[test]
+    fn a_claim_without_a_source_and_a_tolerance_without_a_reason_do_not_read() {
+        let parse = |row: &str| Table::parse(&format!("[[claim]]\nname = \"a\"\n{row}\n")).unwrap_err();
+        assert!(parse("paper = 1").contains("it has no source"));
+        for source in
+            ["printed = \"5\", derived = \"x\"", "inferred = \"5\"", "read_off = \"5\"", "guessed = \"5\""]
+        {
+            let what =
+                Table::parse(&format!("[[claim]]\nname = \"a\"\nsource = {{ {source} }}\npaper = 1\n"));
+            assert!(what.is_err(), "{source}");
+        }
+        let printed = |row: &str| parse(&format!("source = {{ printed = \"5\" }}\n{row}"));
+        assert!(printed("paper = 1\ntolerance = \"5%\"").contains("needs a reason"));
+        assert!(
+            parse("source = { worded = \"5\" }\npaper = 1\ntolerance = \"1\"\nbecause = \"x\"")
+                .contains("no tolerance")
+        );
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        let parse = |row: &str| Table::parse(&format!("[[claim]]\nname = \"a\"\n{row}\n")).unwrap_err();
-        assert!(parse("paper = 1\nreproduces = false").contains("does not say why"));
+        let parse = |row: &str| {
+            Table::parse(&format!("[[claim]]\nname = \"a\"\nsource = {{ printed = \"5\" }}\n{row}\n"))
+                .unwrap_err()
+        };
         assert!(parse("paper = 1\ntolerance = \"wide\"").contains("\"wide\""));
         assert!(parse("paper = { about = 1.0 }").contains("at_least"));
         assert!(parse("paper = 1\nother = 1").contains("other"));

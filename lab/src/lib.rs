@@ -23,19 +23,26 @@
 mod catalog;
 mod claim;
 mod cost;
+pub mod csv;
 mod error;
 mod expected;
 mod figures;
+mod measured;
 mod measurements;
+mod papers;
 mod reproduce;
 mod requests;
 mod run;
 mod setting;
+mod source;
 mod study;
 
 pub use catalog::{Figure, all, find};
-pub use claim::{Claim, Printed, Value, Verdict};
+pub use claim::{Claim, Stated, Tolerance, Verdict, judge};
 pub use error::LabError;
+pub use measured::{Measured, Spread, Value};
 pub use measurements::Measurements;
+pub use papers::{Listed, Status, all_of_the_papers};
 pub use reproduce::{Reproduction, reproduce};
 pub use setting::Setting;
+pub use source::Source;

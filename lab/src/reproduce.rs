@@ -1,9 +1,10 @@
 //! Runs a figure and judges what it found by its table.
 
 use crate::catalog::Figure;
-use crate::claim::{Claim, Value, Verdict, meets};
+use crate::claim::{Claim, Verdict, judge};
 use crate::error::LabError;
 use crate::expected::{Row, Table};
+use crate::measured::{Measured, Value};
 use crate::setting::Setting;
 use divvy_pages::plot::Plot;
 
@@ -16,7 +17,7 @@ pub struct Reproduction {
     /// In the table's order.
     pub claims: Vec<Claim>,
     /// Measured as well, which the paper has no number for.
-    pub also: Vec<(String, Value)>,
+    pub also: Vec<(String, Measured)>,
     /// To be drawn.
     pub plots: Vec<Plot>,
 }
@@ -46,32 +47,33 @@ pub fn reproduce(figure: &'static Figure, setting: &Setting) -> Result<Reproduct
     for row in table.rows {
         let at = also.iter().position(|(name, _)| *name == row.name);
         let at = at.ok_or_else(|| own(format!("nothing measures {:?}", row.name)))?;
-        claims.push(judge(row, also.remove(at).1, setting.small));
+        claims.push(judged(row, also.remove(at).1, setting.small));
     }
     Ok(Reproduction { figure, small: setting.small, claims, also, plots: found.plots })
 }
 
 /// Nothing can be measured without the only policy that it is about.
 fn without(figure: &'static Figure, setting: &Setting, table: Table, name: &str) -> Reproduction {
-    let missing = |row| judge(row, Value::Missing(name.to_owned()), setting.small);
+    let missing = |row| judged(row, Value::Missing(name.to_owned()).into(), setting.small);
     let claims = table.rows.into_iter().map(missing).collect();
     Reproduction { figure, small: setting.small, claims, also: Vec::new(), plots: Vec::new() }
 }
 
-fn judge(row: Row, measured: Value, small: bool) -> Claim {
-    let verdict = match measured {
-        Value::Missing(_) => Verdict::Missing,
+fn judged(row: Row, measured: Measured, small: bool) -> Claim {
+    let verdict = match judge(&measured, &row.stated, row.tolerance) {
+        Verdict::Missing => Verdict::Missing,
         _ if small && row.full_only => Verdict::NotJudged,
-        _ if meets(&measured, &row.printed, row.tolerance) => Verdict::Reproduced,
-        _ => Verdict::NotReproduced,
+        verdict => verdict,
     };
     Claim {
         name: row.name,
-        printed: row.printed,
-        measured,
+        source: row.source,
+        stated: row.stated,
         tolerance: row.tolerance,
+        basis: row.basis,
+        measured,
+        timed: row.timed,
         verdict,
-        foreseen: row.reproduces,
         analysis: row.analysis,
     }
 }
@@ -89,48 +91,5 @@ mod tests {
             assert!(!table.rows.is_empty(), "{}", figure.id);
         }
         assert!(find("gr3-1").is_some() && find("gr3").is_none());
-    }
-
-    /// Each figure's small version, against what its table says that it measures. `LAB=ID` tries one and prints it.
-    #[test]
-    fn small_versions_give_their_tables() {
-        let only = std::env::var("LAB").ok();
-        let setting = Setting { small: true, seed: 1, progress: &(), saved: None };
-        let mut problems = Vec::new();
-        for figure in all().iter().filter(|f| only.as_deref().is_none_or(|id| f.id.starts_with(id))) {
-            let table = Table::parse(figure.table).unwrap();
-            let got = reproduce(figure, &setting).unwrap_or_else(|error| panic!("{}: {error}", figure.id));
-            for (claim, row) in got.claims.iter().zip(&table.rows) {
-                if only.is_some() {
-                    println!("{} {}: {:?} {}", figure.id, claim.name, claim.measured, claim.verdict);
-                }
-                problems
-                    .extend(problem(claim, row).map(|what| format!("{} {}: {what}", figure.id, row.name)));
-            }
-        }
-        assert!(problems.is_empty(), "\n{}", problems.join("\n"));
-    }
-
-    fn problem(claim: &Claim, row: &Row) -> Option<String> {
-        if row.timed {
-            let is_number = matches!(claim.measured, Value::Number(is) if is.is_finite());
-            return (!is_number).then(|| format!("measured {:?}", claim.measured));
-        }
-        let small = match (&claim.measured, &row.small) {
-            (Value::Missing(_), _) => return None,
-            (Value::Text(is), None) if row.reproduces => Some(Value::Text(is.clone())),
-            (_, small) => small.clone(),
-        };
-        let same = match (&claim.measured, &small) {
-            (Value::Number(is), Some(Value::Number(was))) => (is - was).abs() <= 5e-4 * was.abs().max(1e-3),
-            (is, Some(was)) => is == was,
-            (_, None) => false,
-        };
-        if !same {
-            return Some(format!("measured {:?}, small = {:?}", claim.measured, row.small));
-        }
-        let as_foreseen =
-            claim.verdict == Verdict::NotJudged || (claim.verdict == Verdict::Reproduced) == row.reproduces;
-        (!as_foreseen).then(|| format!("{}, and reproduces = {}", claim.verdict, row.reproduces))
     }
 }

@@ -101,6 +101,11 @@ impl Requests {
         mean(self.reps.iter().flatten().map(|request| request.size_s))
     }
 
+    /// Mean size of a request, in s: of each repetition, and their mean's interval.
+    pub fn size_s(&self) -> ConfidenceInterval {
+        interval(self.reps.iter().map(|rep| mean(rep.iter().map(|request| request.size_s))).collect())
+    }
+
     /// Mean response of requests up to this size, in s: of each repetition, and their mean's interval.
     pub fn response_s(&self, most_size_s: f64) -> ConfidenceInterval {
         interval(self.means(most_size_s))

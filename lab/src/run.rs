@@ -1,10 +1,10 @@
 //! Runs a workload under a policy and keeps every slice of service.
 
-use divvy_policy::{Machine, spec};
+use divvy_policy::spec;
 use divvy_results::observation::{JobDone, Observation, Service};
 use divvy_results::report::Run;
 use divvy_sim::engine::{Engine, Setup};
-use divvy_sim::run::Rows;
+use divvy_sim::run::{Rows, machine};
 use divvy_sim::sharing::Sharing;
 use divvy_workload::Workload;
 
@@ -76,8 +76,7 @@ fn with_engine<'a>(
 ) -> Result<Run, LabError> {
     let broken = |what: String| LabError::Run(format!("{} under {text}: {what}", workload.name));
     let spec = spec::parse(text, divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
-    let machine = Machine::from_spec(&spec, workload.cpus, workload.quantum_ns)
-        .map_err(|error| broken(error.to_string()))?;
+    let machine = machine(&spec, workload, seed, rep).map_err(|error| broken(error.to_string()))?;
     let setup = Setup {
         seed,
         rep,

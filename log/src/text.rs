@@ -32,9 +32,10 @@ impl fmt::Display for Arguments<'_> {
             | Event::Quiescent { task, .. }
             | Event::Enqueue { task }
             | Event::Dequeue { task }
-            | Event::Running { task } => write!(f, "task {task}"),
+            | Event::Running { task }
+            | Event::Session { task } => write!(f, "task {task}"),
             Event::Stopping { task, ran_ns } => write!(f, "task {task}, ran {ran_ns} ns"),
-            Event::Dispatch { cpu } | Event::Yield { cpu } => write!(f, "CPU {cpu}"),
+            Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => write!(f, "CPU {cpu}"),
             Event::SetWeight { task, weight } => write!(f, "task {task}, weight {weight}"),
             Event::SetAllowed { task, mask } => write!(f, "task {task}, CPUs {}", Cpus(mask)),
             Event::SetProcess { task, process } => write!(f, "task {task}, process {process}"),
@@ -42,6 +43,7 @@ impl fmt::Display for Arguments<'_> {
                 write!(f, "group {group} in {parent}, weight {weight}")
             }
             Event::EnterGroup { task, group } => write!(f, "task {task}, group {group}"),
+            Event::Fork { task, parent } => write!(f, "task {task}, parent {parent}"),
             Event::SetProgram { task, program } => write!(f, "task {task}, program {program:016x}"),
             Event::Learn { program, at, run_ns, .. } => {
                 write!(f, "program {program:016x}, run {at}: {run_ns} ns")

@@ -57,8 +57,11 @@ impl Validator {
             Event::Quiescent { task, .. } => self.known(task).map(|task| task.runnable = false),
             Event::Enqueue { task } => self.must_be_runnable(task, "enqueued"),
             Event::Running { task } => self.must_be_runnable(task, "running"),
-            Event::Dequeue { task } | Event::SetAllowed { task, .. } => self.known(task).map(|_| ()),
-            Event::Dispatch { cpu } | Event::Yield { cpu } => self.cpu(cpu),
+            Event::Dequeue { task } | Event::SetAllowed { task, .. } | Event::Session { task } => {
+                self.known(task).map(|_| ())
+            }
+            Event::Fork { task, parent } => self.fork(task, parent),
+            Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => self.cpu(cpu),
             Event::Stopping { task, ran_ns } => self.stopping(task, ran_ns),
             Event::SetWeight { task, weight } => {
                 check_weight(weight)?;
@@ -72,6 +75,15 @@ impl Validator {
             Event::SetGroup { group, parent, weight } => self.set_group(group, parent, weight),
             Event::EnterGroup { task, group } => self.enter_group(task, group),
         }
+    }
+
+    /// A policy makes a forked task anew, so it is in none of the policy's queues.
+    fn fork(&mut self, task: TaskId, parent: TaskId) -> Result<(), String> {
+        self.known(parent)?;
+        if self.known(task)?.runnable || task == parent {
+            return Err(format!("task {task} was made by task {parent}, but it is that task or is runnable"));
+        }
+        Ok(())
     }
 
     /// Groups are a tree, and one that has runnable tasks stays where it is.

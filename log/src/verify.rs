@@ -268,6 +268,9 @@ fn decode(record: &Record, mask: CpuMask) -> Result<(Event, Answer), String> {
             run_ns: record.value,
             wait_ns: 0,
         }),
+        18 => silent(Event::Fork { task, parent: record.answer }),
+        19 => silent(Event::Session { task }),
+        20 => Ok((Event::TakeCpu { cpu: record.why.into() }, answered(record.cpu.into()))),
         kind => Err(format!("there is no event of kind {kind}")),
     }
 }

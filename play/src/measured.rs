@@ -229,7 +229,7 @@ impl<'a> Account<'a> {
             EventKind::Started => {
                 let class = self.threads[thread].class;
                 let Task { weight, group, .. } = &self.workload.tasks[class];
-                self.entitled.add(task, weight.weight(), self.processes[class], *group);
+                self.entitled.add(task, weight.weight(), self.processes[class], *group, event.at_ns);
                 self.accounts[thread].alive = true;
             }
             EventKind::Observed(Observation::WorkArrives { work_ns, .. }) => {
@@ -315,12 +315,14 @@ impl<'a> Account<'a> {
         Run {
             policy: measured_run.policy.clone(),
             rep: measured_run.rep,
+            deterministic: None,
             duration_ns,
             switches: threads.iter().map(|thread| thread.switches).sum(),
             migrations: threads.iter().map(|thread| thread.migrations).sum(),
             decisions: None,
             utilization: if cpu_time_ns == 0 { 0.0 } else { busy_ns as f64 / cpu_time_ns as f64 },
             jain: metrics::jain(&self.rows),
+            seniority: None,
             response_ns: self.delays.response.finish(),
             wait_ns: self.delays.wait.finish(),
             wait_buckets: self.delays.wait_buckets.finish(),

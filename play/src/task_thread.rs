@@ -257,6 +257,7 @@ impl<'a> TaskThread<'a> {
                 self.woken_ns = None;
                 self.read_clocks()?;
             }
+            Op::Session => {}
             Op::Wake(class) => {
                 let given = shared.give_token(class, self.now());
                 given.map_err(|e| format!("task {}: {e}", setup.workload.tasks[class].name))?;

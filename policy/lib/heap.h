@@ -89,13 +89,19 @@ static inline u64 heap_first_key(const struct heap *h)
 	return h->slot[0].key;
 }
 
-static inline void heap_insert(struct heap *h, u32 id, u64 key)
+/* Equal keys are in the order of this rank, not of insertion: ranks are below 2^31. */
+static inline void heap_insert_ranked(struct heap *h, u32 id, u64 key, u32 rank)
 {
-	struct heap_slot x = { .key = key, .seq = h->seq++, .id = id };
+	struct heap_slot x = { .key = key, .seq = rank, .id = id };
 
 	h->at = h->n++;
 	heap_sift_up(h, &x);
 	heap_put(h, h->at, x);
+}
+
+static inline void heap_insert(struct heap *h, u32 id, u64 key)
+{
+	heap_insert_ranked(h, id, key, h->seq++);
 }
 
 static inline void heap_remove(struct heap *h, u32 id)
@@ -128,14 +134,20 @@ static inline u32 heap_pop(struct heap *h)
 	return id;
 }
 
-/* Gives a task of the heap another key; among equals it comes last. */
-static inline void heap_rekey(struct heap *h, u32 id, u64 key)
+/* Gives a task of the heap another key and rank. */
+static inline void heap_rekey_ranked(struct heap *h, u32 id, u64 key, u32 rank)
 {
 	u32 at = h->place[id & POOL_MASK];
-	struct heap_slot x = { .key = key, .seq = h->seq++, .id = id };
+	struct heap_slot x = { .key = key, .seq = rank, .id = id };
 
 	if (at)
 		heap_settle(h, at - 1, x);
+}
+
+/* Gives a task of the heap another key; among equals it comes last. */
+static inline void heap_rekey(struct heap *h, u32 id, u64 key)
+{
+	heap_rekey_ranked(h, id, key, h->seq++);
 }
 
 #endif

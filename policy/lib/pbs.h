@@ -28,9 +28,14 @@
 	P(alpha_prime, RATIO, "", RATIO_ONE, 0, 64 * RATIO_ONE, "alpha of the second priority") \
 	P(beta_prime, RATIO, "", RATIO_INF, -RATIO_INF, RATIO_INF, "beta of the second priority's sessions")
 
+#define PBS_SESSION_PARAMS(P) \
+	P(deviations, RATIO, "", 0, 0, 64 * RATIO_ONE, \
+	  "a session begins only after a sleep that is this many standard deviations of the task's sleeps longer than beta says")
+
 struct pbs_param {
 	PBS_PARAMS(PARAM_FIELD)
 	PBS_COMBINED_PARAMS(PARAM_FIELD)
+	PBS_SESSION_PARAMS(PARAM_FIELD)
 };
 
 /* Copies a policy's parameters, in the initializer of a struct pbs_param. */
@@ -38,6 +43,8 @@ struct pbs_param {
 
 #define PBS_MINUS_0 (-1ll) /* the negative RATIO next to 0: `-0`, the limit from below */
 #define PBS_ALPHA_MAX (RATIO_ONE << 15)
+#define PBS_STEP_BITS 10              /* variances are in steps of 1024 ns */
+#define PBS_STEPS_MAX (~0u - 1)       /* 73 minutes; longer sleeps count as that, so that squares fit */
 #define PBS_BITS (LOG2_BITS + 16)     /* fractional bits of a priority: a logarithm's and a RATIO's */
 #define PBS_NEWCOMER (1ll << 62)      /* infinite priority, above every other */
 #define PBS_ERROR ((5ll << 14) + 512) /* of a difference of two logarithms: 1.25 * 2^-24 + 2^-31, in 2^-PBS_BITS */
@@ -55,29 +62,32 @@ struct pbs_task {
 	u64 t_I;                  /* when it was last deactivated, ns */
 	u64 n;                    /* inactive periods until now */
 	u64 slept;                /* their sum, ns */
+	u64 variance;             /* of them, in PBS_STEP squared */
+	u64 root, bit;            /* of the square root of that */
+	bool notified;            /* asleep, and its program said that a session begins */
 	u64 w;                    /* weight */
 	s64 log_kappa;            /* log kappa, 2^-LOG2_BITS: weight over that of nice 0 */
 };
 
 /* ---- sessions ---- */
 
-/* t_A >= t_I + beta / n * (sum of the inactive periods before): a session begins (pbs R5) */
-static inline bool pbs_begins_session(const struct pbs_task *t, s64 beta, u64 t_A)
+/* t_A >= t_I + beta / n * (sum of the inactive periods before) + more: a session begins (pbs R5, R14) */
+static inline bool pbs_begins_session(const struct pbs_task *t, s64 beta, u64 more, u64 t_A)
 {
-	u64 size = beta < 0 ? -beta : beta;
+	u64 size = beta < 0 ? -beta : beta, sleep = t_A - t->t_I;
 
-	if (size == RATIO_INF)
+	if (size == RATIO_INF || sleep < more)
 		return false;
 	if (beta == PBS_MINUS_0)
 		size = 0;
-	return !wide_greater(size, t->slept, t_A - t->t_I, t->n << 16);
+	return !wide_greater(size, t->slept, sleep - more, t->n << 16);
 }
 
 /* The end of an inactive period. Within a session +beta counts it in T, -beta does not (pbs R6); with beta = 0
  * there is none within a session, so +0 and -0 are the same. Whether a session began. */
-static inline bool pbs_activate(struct pbs_session *x, const struct pbs_task *t, s64 beta, u64 now)
+static inline bool pbs_activate(struct pbs_session *x, const struct pbs_task *t, s64 beta, u64 more, u64 now)
 {
-	if (pbs_begins_session(t, beta, now)) {
+	if (pbs_begins_session(t, beta, more, now)) {
 		*x = (struct pbs_session){ .tau = now };
 		return true;
 	}
@@ -86,13 +96,74 @@ static inline bool pbs_activate(struct pbs_session *x, const struct pbs_task *t,
 	return false;
 }
 
+/* The largest root whose square is at most the variance, from its upper bit down */
+static NOINLINE void pbs_find_root(struct pbs_task *t)
+{
+	while (t->bit && can_loop) {
+		u64 root = t->root | t->bit;
+
+		if (root * root <= t->variance)
+			t->root = root;
+		t->bit >>= 1;
+	}
+}
+
+/* How much longer than beta says a sleep must be, ns: so many standard deviations (pbs R14) */
+static inline u64 pbs_more(const struct pbs_param *q, struct pbs_task *t)
+{
+	if (!q->deviations)
+		return 0;
+	t->root = 0;
+	t->bit = 1ull << 31;
+	pbs_find_root(t);
+	return (u64)q->deviations * t->root >> (16 - PBS_STEP_BITS);
+}
+
+/* V' = V + ((x - m)(x - m') - V) / n', m and m' the mean before and after x: exact but for rounding (pbs R14) */
+static inline void pbs_vary(struct pbs_task *t, u64 sleep, u64 mean, u64 mean_after)
+{
+	u64 x = sleep >> PBS_STEP_BITS, a, b, product;
+
+	x = x < PBS_STEPS_MAX ? x : PBS_STEPS_MAX;
+	mean = mean < PBS_STEPS_MAX ? mean : PBS_STEPS_MAX;
+	mean_after = mean_after < PBS_STEPS_MAX ? mean_after : PBS_STEPS_MAX;
+	a = x > mean ? x - mean : mean - x;
+	b = x > mean_after ? x - mean_after : mean_after - x;
+	product = a * b;
+	if (product > t->variance)
+		t->variance += (product - t->variance) / t->n;
+	else
+		t->variance -= (t->variance - product) / t->n;
+}
+
+static inline void pbs_begin_session(struct pbs_task *t, u64 now, u64 *sessions)
+{
+	t->of = (struct pbs_session){ .tau = now };
+	t->order = (*sessions)++;
+	t->notified = false;
+}
+
+/* Its program says so (pbs R15); of a task that sleeps, when it wakes. */
+static inline void pbs_notified(struct pbs_task *t, bool is_runnable, u64 now, u64 *sessions)
+{
+	if (is_runnable)
+		pbs_begin_session(t, now, sessions);
+	else
+		t->notified = true;
+}
+
 static inline void pbs_woken(const struct pbs_param *q, struct pbs_task *t, u64 now, u64 *sessions)
 {
-	if (pbs_activate(&t->of, t, q->beta, now))
+	u64 sleep = now - t->t_I, mean = t->n ? t->slept / t->n : sleep;
+
+	if (t->notified)
+		pbs_begin_session(t, now, sessions);
+	else if (pbs_activate(&t->of, t, q->beta, pbs_more(q, t), now))
 		t->order = (*sessions)++;
-	pbs_activate(&t->prime, t, q->beta_prime, now);
+	pbs_activate(&t->prime, t, q->beta_prime, 0, now);
 	t->n++;
-	t->slept += now - t->t_I;
+	t->slept += sleep;
+	pbs_vary(t, sleep, mean >> PBS_STEP_BITS, t->slept / t->n >> PBS_STEP_BITS);
 }
 
 static inline void pbs_new(struct pbs_task *t, u64 now, u64 *sessions)
@@ -198,13 +269,13 @@ static NOINLINE void pbs_set_rank(struct pbs_rank *rank, const struct pbs_terms 
 		  (s64)is_current * x->bonus;
 }
 
-/* Equal priorities go to the earliest arrival, then to the session that began first; for alpha < 0 to the last (pbs
+/* Equal priorities go to the earliest arrival, then to the session that began first; for a finite alpha < 0 to the last (pbs
  * R4, R9). */
 static inline bool pbs_is_favoured(const struct pbs_terms *x, const struct pbs_task *t, const struct pbs_task *u)
 {
 	bool older = t->of.tau != u->of.tau ? t->of.tau < u->of.tau : t->order < u->order;
 
-	return older == (x->sign > 0);
+	return older == (x->sign > 0 || x->is_las);
 }
 
 static NOINLINE bool pbs_precedes(const struct pbs_terms *x, const struct pbs_task *t, const struct pbs_rank *a,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Random numbers whose state is the policy's: the same seed gives the same numbers on every host.
+ * Random numbers whose state is the policy's: the same seed gives the same numbers on every host. A policy that draws them
+ * has a parameter `seed` with 0 as its default, for which a host puts a seed of its own (Spec::seeded in policy/src/seed.rs).
  *
  * Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators" (SplitMix64, OOPSLA 2014); Lemire: "Fast Random
  * Integer Generation in an Interval" (2019), which is unbiased.

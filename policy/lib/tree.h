@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Tasks in the order of two keys: by major, equal ones by minor, equal ones of those by turn. Minor keys are compared
- * by signed difference, as virtual times that may wrap around; any two in a tree must be less than 2^63 apart.
+ * by signed difference, as virtual times that may wrap around; any two in a tree must be less than 2^63 apart. A minor key
+ * may have a fraction, `part`.
  *
  * A treap: a binary search tree that is also a heap by a hash of the task's id. So its shape is that of a tree into which
- * the tasks came in random order, whatever the order was: O(log n) expected. Each node knows the least major key and the
- * first by minor key and turn of the tasks below it and of its own, so that a search for the least of some function that
- * grows with both keys can leave out whole subtrees.
+ * the tasks came in random order, whatever the order was: O(log n) expected. Each node knows the least major key, the least
+ * turn, and the first by minor key and turn of the tasks below it and of its own, so that a search for the least of some
+ * function that grows with both keys can leave out whole subtrees.
  */
 #ifndef DIVVY_TREE_H
 #define DIVVY_TREE_H
 
 #include "../base.h"
 
+/* 1 for a policy whose minor keys have fractions, and that searches by turns: the verifier pays for each comparison. */
+#ifndef TREE_PARTS
+#define TREE_PARTS 0
+#endif
+
 struct tree_node {
-	u64 major, minor, turn;
-	u64 least_major;
-	u64 first_minor, first_turn;
+	u64 major, minor, part, turn;
+	u64 least_major, least_turn;
+	u64 first_minor, first_part;
 	u32 child[2]; /* [0] before it, [1] after it */
 	u32 up;
-	u32 first; /* the task that has first_minor and first_turn; 0: it is not in the tree */
+	u32 first; /* the task that has first_minor and first_part, of several the first by turn; 0: it is not in the tree */
 };
 
 enum tree_way { DOWN, UP_FROM_BEFORE, UP_FROM_AFTER };
@@ -61,19 +67,31 @@ static inline bool tree_before(const struct tree_node *a, const struct tree_node
 		return a->major < b->major;
 	if (a->minor != b->minor)
 		return (s64)(a->minor - b->minor) < 0;
+	if (TREE_PARTS && a->part != b->part)
+		return a->part < b->part;
 	return a->turn < b->turn;
 }
 
-/* All that is below x is below n as well. */
-static inline void tree_count(struct tree_node *n, const struct tree_node *x)
+/* Whether the first task below x comes before the first below n */
+static inline bool tree_is_first(const struct tree *t, const struct tree_node *x, const struct tree_node *n)
 {
-	s64 d = x->first_minor - n->first_minor;
+	if (x->first_minor != n->first_minor)
+		return (s64)(x->first_minor - n->first_minor) < 0;
+	if (TREE_PARTS && x->first_part != n->first_part)
+		return x->first_part < n->first_part;
+	return t->node[x->first & POOL_MASK].turn < t->node[n->first & POOL_MASK].turn;
+}
 
+/* All that is below x is below n as well. */
+static inline void tree_count(const struct tree *t, struct tree_node *n, const struct tree_node *x)
+{
 	if (x->least_major < n->least_major)
 		n->least_major = x->least_major;
-	if (d < 0 || (!d && x->first_turn < n->first_turn)) {
+	if (TREE_PARTS && x->least_turn < n->least_turn)
+		n->least_turn = x->least_turn;
+	if (tree_is_first(t, x, n)) {
 		n->first_minor = x->first_minor;
-		n->first_turn = x->first_turn;
+		n->first_part = x->first_part;
 		n->first = x->first;
 	}
 }
@@ -82,8 +100,9 @@ static inline void tree_count_itself(struct tree_node *n, u32 id)
 {
 	n->first = id;
 	n->least_major = n->major;
+	n->least_turn = n->turn;
 	n->first_minor = n->minor;
-	n->first_turn = n->turn;
+	n->first_part = n->part;
 }
 
 static inline void tree_count_all(struct tree *t, u32 id)
@@ -92,9 +111,9 @@ static inline void tree_count_all(struct tree *t, u32 id)
 
 	tree_count_itself(n, id);
 	if (n->child[0])
-		tree_count(n, tree_node(t, n->child[0]));
+		tree_count(t, n, tree_node(t, n->child[0]));
 	if (n->child[1])
-		tree_count(n, tree_node(t, n->child[1]));
+		tree_count(t, n, tree_node(t, n->child[1]));
 }
 
 /* Puts a node, or nothing, where another one is. */
@@ -123,8 +142,9 @@ static inline void tree_raise(struct tree *t, u32 id)
 	x->child[!after] = up;
 	p->up = id;
 	x->least_major = p->least_major;
+	x->least_turn = p->least_turn;
 	x->first_minor = p->first_minor;
-	x->first_turn = p->first_turn;
+	x->first_part = p->first_part;
 	x->first = p->first;
 }
 
@@ -137,7 +157,7 @@ static NOINLINE void tree_hang(struct tree *t, u32 id)
 	while (n->child[after] && can_loop) {
 		x->up = n->child[after];
 		n = tree_node(t, x->up);
-		tree_count(n, x);
+		tree_count(t, n, x);
 		after = tree_before(n, x);
 	}
 	n->child[after] = id;
@@ -172,24 +192,29 @@ static NOINLINE void tree_recount(struct tree *t, u32 id)
 {
 	while (id && can_loop) {
 		struct tree_node *n = tree_node(t, id);
-		u64 least_major = n->least_major;
+		u64 least_major = n->least_major, least_turn = n->least_turn;
 		u32 first = n->first;
 
 		tree_count_all(t, id);
-		if (n->first == first && n->least_major == least_major)
+		if (n->first == first && n->least_major == least_major && (!TREE_PARTS || n->least_turn == least_turn))
 			return;
 		id = n->up;
 	}
 }
 
-static inline void tree_insert(struct tree *t, u32 id, u64 major, u64 minor, u64 turn)
+static inline void tree_insert_part(struct tree *t, u32 id, u64 major, u64 minor, u64 part, u64 turn)
 {
 	struct tree_node *x = tree_node(t, id);
 
-	*x = (struct tree_node){ .major = major, .minor = minor, .turn = turn };
+	*x = (struct tree_node){ .major = major, .minor = minor, .part = part, .turn = turn };
 	tree_count_itself(x, id);
 	tree_hang(t, id);
 	tree_rise(t, id);
+}
+
+static inline void tree_insert(struct tree *t, u32 id, u64 major, u64 minor, u64 turn)
+{
+	tree_insert_part(t, id, major, minor, 0, turn);
 }
 
 static inline void tree_remove(struct tree *t, u32 id)

@@ -90,6 +90,16 @@ static inline u32 machine_keep_promise(struct machine *m, u32 cpu, u32 runs)
 	return runs && id && id != runs && machine_task(m, id)->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
 }
 
+/*
+ * Something that the machine does not schedule runs on this CPU, such as a real-time task: until it dispatches it is not
+ * idle. A task for which it was woken is promised another CPU. Returns the CPU that is to ask for a dispatch, or NO_CPU.
+ */
+static inline u32 machine_take_cpu(struct machine *m, u32 cpu)
+{
+	machine_set_idle(m, cpu, 0);
+	return machine_keep_promise(m, cpu, NO_TASK);
+}
+
 /* The task that this CPU is to run from now on: the one that ran there is not off it before the host says so. */
 static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 {

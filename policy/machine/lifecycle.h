@@ -45,10 +45,29 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 	t->cpu = NO_CPU;
 	t->state = KNOWN;
 	ENTITLED(m->entitled.task[id & POOL_MASK].service = 0;)
+	CALL(fork)(&m->s, id, 0, now);
 	if (machine_counts(m, true)) {
 		machine_count_thread(m, id, true, now);
 		machine_readjust(m, now);
 	}
+}
+
+/* A task that is new, and was not runnable yet, was made by this one. */
+static inline void machine_fork(struct machine *m, u32 id, u32 parent, u64 now)
+{
+#if HAS(FORK)
+	machine_settle(m, parent, now);
+	CALL(fork)(&m->s, id, parent, now);
+#endif
+}
+
+/* Its program says that it begins a session: what it does from now on is for another request. */
+static inline void machine_session(struct machine *m, u32 id, u64 now)
+{
+#if HAS(SESSION)
+	machine_settle(m, id, now);
+	CALL(session)(&m->s, id, now);
+#endif
 }
 
 /* It executes a program from now on, from its beginning; 0 is none that is known. */

@@ -102,6 +102,8 @@ static NOINLINE void machine_find_preemptible(struct machine *m, u32 woken, u64 
 
 static inline u32 machine_preempt(struct machine *m, u32 woken, u64 now)
 {
+	if (!POLICY_PREEMPTS_IF(&m->s))
+		return NO_CPU;
 	m->at = m->s.tasks.zero;
 	m->found = NO_CPU;
 	machine_find_preemptible(m, woken, now);

@@ -19,15 +19,15 @@
 #define ENTITLED(call)
 #endif
 
-/* task.state, beside PICKED */
+/* task.state, beside those of policy.h */
 #define KNOWN 2
-#define RUNNABLE 4
 #define CUSTODY 8 /* the host gave it to us */
 #define PARKED 32
 #define FRESH 64   /* joined, and not yet enqueued since */
 #define PINNED 128 /* allowed[] says where it may run */
 
 #define NO_CPU 0xffffu
+#define NO_TASK POOL /* no task has this id */
 
 /* Modifiers, in the order in which they are applied: to a weight, then to a slice */
 #define MODIFIERS(M) M(PROCFAIR, procfair) M(TFPS, tfps) M(GROUPS, groups) M(FEASIBLE, feasible) M(FLOW, flow)

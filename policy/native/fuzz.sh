@@ -41,17 +41,21 @@ build() {
 		-DPOOL=64 "$@" -Ipolicy -Ipolicy/native "$source" -o "$binary"
 }
 
-# Each prints a line, or why not.
+# Prints a line, or why not. Trees are tested without and with fractions in their keys.
 fuzz_lib() {
-	build "$out/fuzz-lib" policy/native/fuzz_lib.c || return 1
 	long=$(how_long 200)
-	# shellcheck disable=SC2086 # an option and its value
-	said=$("$out/fuzz-lib" -s "${FUZZ_SEED:-1}" $long 2>&1) || {
-		echo "lib: $said" >&2
-		return 1
-	}
-	echo "lib         $said"
+	for parts in 0 1; do
+		build "$out/fuzz-lib" policy/native/fuzz_lib.c "-DTREE_PARTS=$parts" || return 1
+		# shellcheck disable=SC2086 # an option and its value
+		said=$("$out/fuzz-lib" -s "${FUZZ_SEED:-1}" $long 2>&1) || {
+			echo "lib, TREE_PARTS=$parts: $said" >&2
+			return 1
+		}
+		echo "lib         $said"
+	done
 }
+
+# The same for a policy under each set of modifiers.
 
 fuzz_policy() {
 	build "$out/fuzz-$1" policy/native/fuzz.c "-DFUZZ_POLICY=$1" "-DPOLICY_HEADER=\"select/$1.h\"" || return 1

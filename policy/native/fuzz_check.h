@@ -8,6 +8,7 @@
 
 #include "event.h"
 #include "fuzz_model.h"
+#include "fuzz_programs.h"
 
 /* ---- weights ---- */
 
@@ -52,7 +53,7 @@ static u64 model_cap(u64 *w, u32 n)
 		return 0;
 	qsort(w, n, sizeof(*w), model_heavier);
 	if (n <= model.ncpus)
-		return w[n - 1];
+		return model.as_asked ? ~0ull : w[n - 1];
 	for (u32 i = 0; i < n; i++)
 		sum += w[i];
 	while (w[taken] * (model.ncpus - taken) > sum)
@@ -193,29 +194,6 @@ static void model_check_weights(const struct task_table *f)
 	}
 	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible",
 	     0);
-}
-
-/* ---- programs ---- */
-
-/* Each is executed by as many tasks as it says, and its sequence is in its place. */
-static void model_check_programs(struct flow *f)
-{
-	static u32 executing[FLOW_PROGRAMS];
-
-	memset(executing, 0, sizeof(executing));
-	for (u32 id = 1; id < POOL; id++) {
-		executing[f->task[id].program]++;
-		MUST(f->task[id].program < FLOW_PROGRAMS && f->task[id].at <= FLOW_LENGTH, "pfs_ptr", id);
-		MUST(model.task[id].known || !f->task[id].program, "a task that is gone executes", id);
-	}
-	for (u32 place = 1; place < FLOW_PROGRAMS; place++) {
-		const struct flow_program *p = &f->program[place];
-
-		MUST(p->executing == executing[place], "tasks that execute a program", place);
-		MUST(p->n <= FLOW_LENGTH && p->period <= FLOW_PERIODS, "a sequence is too long", place);
-		MUST(!p->logger || f->task[p->logger].program == place, "who is logged executes the program", place);
-		MUST(p->met <= p->delays, "delays met", place);
-	}
 }
 
 /* ---- tasks and CPUs ---- */
@@ -417,6 +395,16 @@ static void model_check_delay(u32 cpu, const struct event *e)
 	t->delayed = true;
 }
 
+/* Something else runs on the CPU: the task for which it was woken may be promised another. */
+static void model_taken(u32 cpu, const struct event *e)
+{
+	u32 promised = model.promised[cpu];
+
+	model.idle[cpu] = false;
+	model.promised[cpu] = 0;
+	model_kicked(e->cpu, promised);
+}
+
 static void model_dispatched(u32 cpu, const struct event *e)
 {
 	struct model_task *t;
@@ -455,6 +443,7 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 	case EVENT_dequeue: t->custody = false; break;
 	case EVENT_set_allowed: model_kicked(e->cpu, e->id); break;
 	case EVENT_dispatch: model_dispatched(cpu, e); break;
+	case EVENT_take_cpu: model_taken(cpu, e); break;
 	default: break;
 	}
 }

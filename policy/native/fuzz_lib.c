@@ -100,7 +100,7 @@ static void fuzz_heap(struct bytes *b)
 static struct tree tree;
 static struct {
 	bool in;
-	u64 major, minor, turn; /* minor less the base */
+	u64 major, minor, part, turn; /* minor less the base */
 } grown[POOL];
 
 static bool grown_before(u32 a, u32 b)
@@ -109,6 +109,18 @@ static bool grown_before(u32 a, u32 b)
 		return grown[a].major < grown[b].major;
 	if (grown[a].minor != grown[b].minor)
 		return grown[a].minor < grown[b].minor;
+	if (grown[a].part != grown[b].part)
+		return grown[a].part < grown[b].part;
+	return grown[a].turn < grown[b].turn;
+}
+
+/* By minor key, whatever the major one is */
+static bool grown_is_first(u32 a, u32 b)
+{
+	if (grown[a].minor != grown[b].minor)
+		return grown[a].minor < grown[b].minor;
+	if (grown[a].part != grown[b].part)
+		return grown[a].part < grown[b].part;
 	return grown[a].turn < grown[b].turn;
 }
 
@@ -126,7 +138,9 @@ static u32 grown_next(u32 id)
 /* A search finds what one from end to end finds; [0] is in no tree, and a key here. */
 static void tree_must_find(u64 base)
 {
-	struct tree_node key = { .major = grown[0].major, .minor = base + grown[0].minor, .turn = grown[0].turn };
+	struct tree_node key = {
+		.major = grown[0].major, .minor = base + grown[0].minor, .part = grown[0].part, .turn = grown[0].turn
+	};
 	u32 first = 0;
 
 	for (u32 i = 1; i < POOL; i++)
@@ -139,26 +153,25 @@ static void tree_must_find(u64 base)
 static u32 tree_must_know(u32 id, u64 base)
 {
 	struct tree_node *n = tree_node(&tree, id);
-	u64 major = n->major, minor = n->minor - base, turn = n->turn;
-	u32 below = 1;
+	u64 major = n->major, turn = n->turn;
+	u32 below = 1, first = id;
 
 	for (u32 side = 0; side < 2; side++) {
 		struct tree_node *c = tree_node(&tree, n->child[side]);
-		u64 c_minor = c->first_minor - base;
-
 		if (!n->child[side])
 			continue;
 		MUST(c->up == id && tree_rank(n->child[side]) <= tree_rank(id));
 		below += tree_must_know(n->child[side], base);
 		if (c->least_major < major)
 			major = c->least_major;
-		if (c_minor < minor || (c_minor == minor && c->first_turn < turn)) {
-			minor = c_minor;
-			turn = c->first_turn;
-		}
+		if (c->least_turn < turn)
+			turn = c->least_turn;
+		if (grown_is_first(c->first, first))
+			first = c->first;
 	}
-	MUST(n->least_major == major && n->first_minor - base == minor && n->first_turn == turn);
-	MUST(grown[n->first].in && grown[n->first].turn == turn);
+	MUST(n->least_major == major && n->first == first && grown[first].in);
+	MUST(!TREE_PARTS || n->least_turn == turn);
+	MUST(n->first_minor - base == grown[first].minor && n->first_part == grown[first].part);
 	return below;
 }
 
@@ -199,8 +212,10 @@ static void fuzz_tree(struct bytes *b)
 			grown[id].in = true;
 			grown[id].major = few % 4 ? few % 16 : next_u64(b);
 			grown[id].minor = few < 128 ? few % 8 : next_u32(b);
+			grown[id].part = TREE_PARTS ? few % 3 : 0;
 			grown[id].turn = turn++;
-			tree_insert(&tree, id, grown[id].major, base + grown[id].minor, grown[id].turn);
+			tree_insert_part(&tree, id, grown[id].major, base + grown[id].minor, grown[id].part,
+					 grown[id].turn);
 		}
 		if (few % 8 == 0)
 			tree_must_be_grown(base);

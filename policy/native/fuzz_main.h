@@ -25,7 +25,7 @@
 static bool fuzz_trace;
 static u64 fuzz_events;
 
-#define MODIFIER_SETS 16u
+#define MODIFIER_SETS 32u
 
 static bool fuzz_has_set(u32 modifiers);
 static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers);

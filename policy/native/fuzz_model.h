@@ -36,6 +36,7 @@ struct model {
 	u32 ncpus, modifiers;
 	bool by_group;          /* +procfair, +tfps: threads are counted by group */
 	bool count_all;         /* +procfair, +tfps: threads that are not runnable, too */
+	bool as_asked;          /* +feasible: weights with no more tasks than CPUs */
 	u64 stops;              /* of slices, that the policy was told */
 	u64 stops_before;       /* a dispatch */
 	u64 tm;                 /* +flow: how long the end of a slice may be put off */

@@ -168,7 +168,7 @@ static void storm_set_program(struct storm *s, u32 i)
 
 static void storm_learn(struct storm *s)
 {
-	u64 program = storm_program(s), n = next_byte(&s->bytes) % (FLOW_LENGTH + 2);
+	u64 program = storm_program(s), n = next_byte(&s->bytes) % (3 * FLOW_CHUNK);
 
 	for (u32 at = 0; at < n; at++) {
 		struct event e = { .process = (u32)program,
@@ -218,9 +218,19 @@ static void storm_yield(struct storm *s, u32 cpu)
 	storm_dispatch(s, cpu);
 }
 
+/* A real-time task or a kernel thread runs on the CPU, until it dispatches. */
+static void storm_take_cpu(struct storm *s, u32 cpu)
+{
+	struct event e = { .cpu = cpu };
+
+	s->cpu[cpu].idle = false;
+	storm_tell(s, EVENT_take_cpu, 0, &e);
+	storm_kick(s, &e);
+}
+
 static void storm_step(struct storm *s)
 {
-	u32 op = next_byte(&s->bytes) % 44;
+	u32 op = next_byte(&s->bytes) % 48;
 
 	switch (op) {
 	default: storm_step_cpu(s, storm_choose_cpu(s)); break;
@@ -244,6 +254,8 @@ static void storm_step(struct storm *s)
 	case 37 ... 39: storm_enter_group(s, storm_choose_task(s)); break;
 	case 40 ... 42: storm_set_program(s, storm_choose_task(s)); break;
 	case 43: storm_learn(s); break;
+	case 44 ... 45: storm_session(s, storm_choose_task(s)); break;
+	case 46 ... 47: storm_take_cpu(s, storm_choose_cpu(s)); break;
 	}
 }
 

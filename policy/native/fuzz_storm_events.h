@@ -197,6 +197,22 @@ static void storm_exit(struct storm *s, u32 i)
 	storm_tell(s, EVENT_exit, i, &e);
 }
 
+static void storm_fork(struct storm *s, u32 i, u32 parent)
+{
+	struct event e = { .process = parent * s->stride };
+
+	if (parent != i && s->task[parent].place != ABSENT)
+		storm_tell(s, EVENT_fork, i, &e);
+}
+
+static void storm_session(struct storm *s, u32 i)
+{
+	struct event e = { 0 };
+
+	if (s->task[i].place != ABSENT)
+		storm_tell(s, EVENT_session, i, &e);
+}
+
 static void storm_new(struct storm *s, u32 i)
 {
 	u32 b = next_byte(&s->bytes), leader = storm_choose_task(s);
@@ -208,6 +224,7 @@ static void storm_new(struct storm *s, u32 i)
 	s->task[leader].threads++;
 	e.process = leader * s->stride;
 	storm_tell(s, EVENT_new, i, &e);
+	storm_fork(s, i, storm_choose_task(s));
 }
 
 static void storm_running(struct storm *s, u32 cpu)

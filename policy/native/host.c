@@ -181,12 +181,15 @@ static const struct flow_program *h_program(struct machine *m, u64 identity)
 	return place ? flow_program(&m->flow, place) : 0;
 }
 
-static u64 h_entry(struct machine *m, u64 identity, u32 at, u64 *wait)
+static void h_sequence(struct machine *m, u64 identity, u64 *run, u64 *wait, u32 n)
 {
-	struct flow_entry *e = flow_entry(&m->flow, flow_find(&m->flow, identity), at % FLOW_LENGTH);
+	u32 place = flow_find(&m->flow, identity), chunk = 0;
 
-	*wait = e->wait;
-	return e->tp;
+	for (u32 at = 0; at < n; at++) {
+		chunk = flow_chunk_after(&m->flow, place, chunk, at);
+		run[at] = flow_entry(&m->flow, chunk, at)->tp;
+		wait[at] = flow_entry(&m->flow, chunk, at)->wait;
+	}
 }
 
 static u64 h_weight(const struct machine *m, u32 id)
@@ -246,7 +249,7 @@ const struct host EXPORT = {
 	.turns = h_turns,
 	.tell = h_tell,
 	.program = h_program,
-	.entry = h_entry,
+	.sequence = h_sequence,
 	.weight = h_weight,
 	.show = h_show,
 	.decisions = h_decisions,

@@ -62,9 +62,9 @@ struct host {
 	/* Any event, with all of its order left to the caller */
 	void (*tell)(struct machine *m, u32 kind, struct event *e);
 
-	/* A program as flow knows it, or NULL; and an entry of its sequence, below n */
+	/* A program as flow knows it, or NULL; and the first n entries of its sequence, which it has */
 	const struct flow_program *(*program)(struct machine *m, u64 identity);
-	u64 (*entry)(struct machine *m, u64 identity, u32 at, u64 *wait);
+	void (*sequence)(struct machine *m, u64 identity, u64 *run, u64 *wait, u32 n);
 	u64 (*weight)(const struct machine *m, u32 id);
 	/* The value of a task that `shown` lists at this index; changes nothing */
 	s64 (*show)(struct machine *m, u32 index, u32 id, u64 now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * bvt: borrowed virtual time. The least effective virtual time runs: service over weight, less what a thread may
- * borrow of its own future when it has to be quick.
+ * bvt: borrowed virtual time. The thread with the least effective virtual time runs: service over weight, less the
+ * time that a thread may borrow from its own future when it has to be quick.
  *
  * Duda, Cheriton: "Borrowed-Virtual-Time (BVT) Scheduling: Supporting Latency-Sensitive Threads in a General-Purpose
  * Scheduler" (SOSP 1999): papers/bvt.md.
@@ -31,15 +31,15 @@
 struct bvt_thread {
 	struct vtime A;   /* actual virtual time, ns of a nice-0 task */
 	u64 warp_left;    /* ns that it may run warped; 0: it is not warped */
-	u64 warped_until; /* when it had to stop being warped, ns */
+	u64 warped_until; /* when L ended its last warp, ns */
 };
 
 struct bvt {
 	POLICY_STATE;
 	u64 SVT;             /* scheduler virtual time: the least A of a runnable thread; never decreases */
 	struct heap all;     /* runnable threads by A */
-	struct heap waiting; /* those that wait by E */
-	u32 last[MAX_CPUS];  /* whose turn on that CPU has just ended, without its giving way */
+	struct heap waiting; /* waiting threads by E */
+	u32 last[MAX_CPUS];  /* the thread whose slice on that CPU has just ended, unless it yielded */
 	TASKS(bvt_thread);
 };
 
@@ -70,7 +70,7 @@ static inline void bvt_advance(struct bvt *s)
 		s->SVT = vtime_max(s->SVT, heap_first_key(&s->all));
 }
 
-/* A thread that wakes warps, unless it had to unwarp less than U ago (bvt R4). */
+/* A thread that wakes warps, unless L ended its last warp less than U ago (bvt R4). */
 static inline void bvt_warp(struct bvt *s, struct bvt_thread *t, u64 now)
 {
 	if (s->param.warp && now - t->warped_until >= s->param.unwarp)
@@ -104,7 +104,7 @@ static inline void bvt_leave(struct bvt *s, u32 id, u64 now, enum why why)
 
 /* ---- selection ---- */
 
-/* A thread that ran goes on until its E is C ahead of the least one's (bvt R3). */
+/* A thread that ran goes on until its E is C ahead of the least E (bvt R3). */
 static inline bool bvt_goes_on(struct bvt *s, u32 id)
 {
 	u64 next = heap_first_key(&s->waiting), C = bvt_C_over(s, weight_of(&s->tasks, id));
@@ -112,7 +112,7 @@ static inline bool bvt_goes_on(struct bvt *s, u32 id)
 	return heap_holds(&s->waiting, id) && vtime_before(bvt_E(s, id), next + C);
 }
 
-/* The least E runs, equal ones in the order in which they began to wait (bvt R1). */
+/* The thread with the least E runs; equal ones run in the order in which they began to wait (bvt R1). */
 static inline u32 bvt_pick(struct bvt *s, u32 cpu, u64 now)
 {
 	u32 id = s->last[cpu & CPU_MASK];
@@ -150,7 +150,7 @@ static inline void bvt_reweigh(struct bvt *s, u32 id, u64 w, u64 now)
 	vtime_reweigh(&task_of(s, id)->A);
 }
 
-/* (E_next - E) w + C: until it is C ahead of the next, rounded down (bvt R3); when nobody waits, C. */
+/* (E_next - E) w + C, rounded down: then it is C ahead of the next (bvt R3). If nobody waits, C. */
 static inline u64 bvt_slice(struct bvt *s, u32 id)
 {
 	u64 ahead = s->waiting.n ? heap_first_key(&s->waiting) - bvt_E(s, id) : 0;
@@ -161,7 +161,7 @@ static inline u64 bvt_slice(struct bvt *s, u32 id)
 	return (ahead < BVT_TIME_MAX ? ahead : BVT_TIME_MAX) + bvt_C(s);
 }
 
-/* A thread that runs gives way when it is more than C ahead of one that woke (bvt R5). */
+/* A running thread gives way if it is more than C ahead of one that woke (bvt R5). */
 static inline bool bvt_preempts(struct bvt *s, u32 woken, u32 running, u64 now)
 {
 	return vtime_before(bvt_E(s, woken) + bvt_C_over(s, weight_of(&s->tasks, running)), bvt_E(s, running));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * cfs: the Completely Fair Scheduler. The least virtual runtime runs, for a part of a period that is as large
+ * cfs: the Completely Fair Scheduler. The task with the least virtual runtime runs. Its part of a period is as large
  * as its part of the weight.
  *
  * Linux 2.6.24 (kernel/sched_fair.c), as the process-fair paper describes it (section 2, Eq. 1 and 2), and with
- * modern=1 as Linux had it before 6.6: papers/cfs.md. There is one queue for all CPUs, or with percpu=1 a queue a CPU and
- * load balancing between them, as in 2.6.24's kernel/sched.c.
+ * modern=1 as Linux had it before 6.6: papers/cfs.md. All CPUs share one queue; with percpu=1 each CPU has its own, and
+ * load balancing moves tasks between them, as in 2.6.24's kernel/sched.c.
  * Not taken: child_runs_first (cfs D3), wakers, domains and caches (cfs D4).
  *
  * It follows kernel/sched_fair.c and kernel/sched.c of Linux 2.6.24 closely: its formulas and, with percpu, the steps
@@ -16,14 +16,15 @@
 #include "cfs/times.h"
 
 #define POLICY_TITLE "Completely Fair Scheduler: the least virtual runtime runs"
+#define POLICY_LICENSE "GPL"
 #define POLICY_BASELINE
 #define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
 
 #define POLICY_SHOWS(V) V("virtual runtime", "ns of a nice-0 task", task_of(s, id)->vruntime.v)
 
-/* ---- where a task goes that joins (cfs R11) ---- */
+/* ---- the queue of a task that joins (cfs R11) ---- */
 
-/* The queue with the least load, into found */
+/* Sets found to the queue with the least load. */
 static NOINLINE void cfs_find_idlest(struct cfs *s)
 {
 	s->found = 0;
@@ -32,7 +33,8 @@ static NOINLINE void cfs_find_idlest(struct cfs *s)
 			s->found = queue;
 }
 
-/* New: the least load. Woken: where it ran, or if that is busy and another has nothing, there. */
+/* A new task goes to the queue with the least load. A woken one goes to the queue of the CPU where it ran, but if that
+ * is busy and another queue is empty, to the empty one. */
 static inline u32 cfs_place(struct cfs *s, u32 id, bool fresh)
 {
 	u32 cpu = cpu_of(&s->tasks, id);
@@ -101,8 +103,8 @@ static inline void cfs_charge(struct cfs *s, u32 id, u64 ran, u64 now)
 	vtime_advance(&task_of(s, id)->vruntime, ran, weight_of(&s->tasks, id));
 }
 
-/* However its slice ended: a yield is no more than that (cfs R9). A task that was picked where it may not run and ran on
- * another CPU goes to that one's queue (cfs D4). */
+/* A yield only ends the slice (cfs R9). If the task may not run on the CPU that picked it, and ran on another CPU, it
+ * goes to the queue of the other CPU (cfs D4). */
 static inline void cfs_stop(struct cfs *s, u32 id, u64 now, enum why why)
 {
 	u32 queue = cfs_queue_at(s, cpu_of(&s->tasks, id));
@@ -131,8 +133,8 @@ static inline u64 cfs_slice(struct cfs *s, u32 id)
 }
 
 /* A woken task preempts one that is ahead by more than the granularity over its weight; if modern, over the woken
- * one's weight (cfs R7). A new one makes the CPU choose again; if modern, it is as a woken one (cfs R8). That is, on the
- * CPUs of its queue. */
+ * one's weight (cfs R7). A new task makes the CPU choose again; if modern, it is treated as a woken one (cfs R8). Both
+ * hold only on the CPUs of the task's queue. */
 static inline bool cfs_preempts(struct cfs *s, u32 woken, u32 running, u64 now)
 {
 	u64 ahead = task_of(s, running)->vruntime.v;

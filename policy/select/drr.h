@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * drr: deficit round-robin. In each round a flow's deficit grows by its quantum, and it runs until that is used up.
+ * drr: deficit round-robin. In each round a flow's deficit grows by its quantum. The flow runs until it has used up its
+ * deficit.
  *
  * Shreedhar, Varghese: "Efficient Fair Queueing Using Deficit Round-Robin" (SIGCOMM 1995), with CPU time for bytes:
  * papers/drr.md.
@@ -24,10 +25,10 @@
 
 struct drr {
 	POLICY_STATE;
-	struct links active; /* those of the active list that wait */
-	u32 first;           /* in there */
+	struct links active; /* the waiting flows of the active list */
+	u32 first;           /* of these */
 	struct lightest lightest;
-	TASKS({ s64 D; }); /* deficit: time that it may run, ns; owed if negative */
+	TASKS({ s64 D; }); /* deficit: time that the flow may run, ns; it owes a negative one */
 };
 
 /* Q_i = quantum phi_i/phi_min, ns, rounded down; at least one quantum (drr R1) */
@@ -39,7 +40,7 @@ static inline s64 drr_quantum(struct drr *s, u32 id)
 	return Q < DRR_Q_MAX ? Q : DRR_Q_MAX;
 }
 
-/* At the end of the active list; a new one has no deficit (drr R3). */
+/* A flow that joins goes to the end of the active list. A new flow has no deficit (drr R3). */
 static inline void drr_join(struct drr *s, u32 id, u64 now, enum why why)
 {
 	lightest_add(&s->lightest, weight_of(&s->tasks, id));
@@ -58,7 +59,7 @@ static inline void drr_leave(struct drr *s, u32 id, u64 now, enum why why)
 		ring_remove(&s->active, &s->first, id);
 }
 
-/* D_i += Q_i when its turn comes (drr R1). It owes less than a turn, or it would have none (drr D1). */
+/* D_i += Q_i when its turn comes (drr R1). A debt of a turn or more is cut, or it would have no turn (drr D1). */
 static inline u32 drr_pick(struct drr *s, u32 cpu, u64 now)
 {
 	u32 id = ring_pop_front(&s->active, &s->first);
@@ -79,7 +80,7 @@ static inline void drr_charge(struct drr *s, u32 id, u64 ran, u64 now)
 	*D = ran < DRR_Q_MAX && *D > -(s64)DRR_Q_MAX ? *D - (s64)ran : -(s64)DRR_Q_MAX;
 }
 
-/* Its turn goes on while it has a deficit (drr R2); a task that yields gives that up (drr R4). */
+/* Its turn goes on while it has a deficit (drr R2). A task that yields gives up its deficit (drr R4). */
 static inline void drr_stop(struct drr *s, u32 id, u64 now, enum why why)
 {
 	s64 *D = &task_of(s, id)->D;
@@ -99,7 +100,7 @@ static inline void drr_reweigh(struct drr *s, u32 id, u64 w, u64 now)
 	lightest_add(&s->lightest, w);
 }
 
-/* A turn is as long as the deficit. */
+/* A slice is as long as the deficit. */
 static inline u64 drr_slice(const struct drr *s, u32 id)
 {
 	return task_of(s, id)->D;

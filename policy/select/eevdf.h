@@ -6,7 +6,7 @@
  * Stoica, Abdel-Wahab: "Earliest Eligible Virtual Deadline First" (TR-95-22, 1995), by the rules of Linux 6.12
  * (kernel/sched/fair.c, features.h): papers/eevdf.md. Linux's features are parameters where it has them on;
  * eevdf:parity=off:delay=off:initial=off is the algorithm as published.
- * Not taken: a queue a CPU (eevdf D1), slices of a task's own (eevdf D4), groups (eevdf D5).
+ * Not taken: one queue per CPU (eevdf D1), a slice of its own for a task (eevdf D4), groups (eevdf D5).
  *
  * It follows kernel/sched/fair.c of Linux 6.12 closely: placement, lag and a new weight are as in place_entity(),
  * entity_lag() and reweight_eevdf(). So it has the kernel's licence, GPL-2.0-only, and no other.
@@ -19,6 +19,7 @@
 #include "../lib/wide.h"
 
 #define POLICY_TITLE "earliest eligible virtual deadline first, as in Linux 6.12"
+#define POLICY_LICENSE "GPL"
 #define POLICY_BASELINE
 #define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
 
@@ -44,7 +45,7 @@ struct eevdf_task {
 	u64 d;          /* virtual deadline */
 	u64 parity;     /* d when it was picked */
 	u64 lag;        /* V - v when it left, signed */
-	u64 w;          /* the weight with which V counts it, and lag and d are meant */
+	u64 w;          /* the weight that V, lag and d take it to have */
 	bool delayed;   /* asleep, and still counted */
 };
 
@@ -52,9 +53,9 @@ struct eevdf {
 	POLICY_STATE;
 	u64 scale;              /* 1 + log2 CPUs, from 8 CPUs on as for 8 */
 	struct mean V;          /* of runnable and delayed tasks */
-	struct heap ineligible; /* by v, of tasks that wait or are delayed; once eligible, they may be in the other */
-	struct heap eligible;   /* by d; some may have ceased to be eligible */
-	u32 best;               /* of the search */
+	struct heap ineligible; /* by v: waiting and delayed tasks; eligible ones may be in the other heap */
+	struct heap eligible;   /* by d: some of them may no longer be eligible */
+	u32 best;               /* what the search found */
 	TASKS(eevdf_task);
 };
 
@@ -68,7 +69,7 @@ static inline u64 eevdf_virtual(u64 r, u64 w)
 	return v ? v : 1;
 }
 
-/* x * a / b of a signed x, rounded towards 0, and not far */
+/* x * a / b of a signed x, rounded towards 0, and limited to +-EEVDF_FAR */
 static inline u64 eevdf_scaled(struct eevdf *s, u64 x, u64 a, u64 b)
 {
 	u64 size = wide_mul_div(&s->division, (s64)x < 0 ? -x : x, a, b);
@@ -96,7 +97,7 @@ static inline u64 eevdf_lag(struct eevdf *s, const struct eevdf_task *t)
 	return (s64)lag < -(s64)limit ? -limit : lag;
 }
 
-/* V - v without the service that was not charged; of a copy, as to look must change nothing */
+/* V - v without the service that was not charged. It takes a copy, because looking must change nothing. */
 static inline s64 eevdf_shown_lag(const struct eevdf *s, u32 id)
 {
 	struct mean V = s->V;
@@ -107,7 +108,7 @@ static inline s64 eevdf_shown_lag(const struct eevdf *s, u32 id)
 
 /* ---- V ---- */
 
-/* Adds up what running tasks received and were not charged. */
+/* Adds up the service that running tasks received and were not charged for. */
 static NOINLINE void eevdf_sum_due(struct eevdf *s, u64 now)
 {
 	s->V.due = 0;
@@ -116,7 +117,7 @@ static NOINLINE void eevdf_sum_due(struct eevdf *s, u64 now)
 			s->V.due += uncharged(&s->tasks, picked_on(&s->tasks, cpu), now);
 }
 
-/* v <= V: it has not had more than its part (eevdf R1, R2) */
+/* v <= V: the task has not had more than its part (eevdf R1, R2). */
 static inline bool eevdf_is_eligible(struct eevdf *s, u32 id)
 {
 	return mean_reached(&s->V, task_of(s, id)->v.v);
@@ -144,14 +145,14 @@ static inline void eevdf_place(struct eevdf *s, u32 id, bool is_new)
 	mean_add(&s->V, t->v.v, w);
 }
 
-/* V counts it no more, and its lag is kept (eevdf R7). */
+/* V no longer counts the task, and its lag is kept (eevdf R7). */
 static inline void eevdf_forget(struct eevdf *s, u32 id)
 {
 	struct eevdf_task *t = task_of(s, id);
 
 	t->lag = eevdf_lag(s, t);
 	if (t->delayed && (s64)t->lag > 0)
-		t->lag = 0; /* DELAY_ZERO: nothing is earned by sleep (eevdf R11) */
+		t->lag = 0; /* DELAY_ZERO: sleep earns nothing (eevdf R11) */
 	t->delayed = false;
 	mean_remove(&s->V, t->v.v, t->w);
 	heap_remove(&s->ineligible, id);
@@ -165,7 +166,7 @@ static inline void eevdf_wait(struct eevdf *s, u32 id)
 
 /* ---- the search ---- */
 
-/* Moves a task to the heap where it belongs; false when none is found in the wrong one. */
+/* Moves a task to the heap where it belongs. Returns false if it finds no task in the wrong heap. */
 static inline bool eevdf_search_step(struct eevdf *s)
 {
 	u32 early = heap_first(&s->ineligible), due = heap_first(&s->eligible);
@@ -185,9 +186,9 @@ static inline bool eevdf_search_step(struct eevdf *s)
 }
 
 /*
- * The earliest deadline of the eligible, into best (eevdf R3). At the end every task of `ineligible` has a v that
- * is at least the first one's, above V: so `eligible` holds all eligible ones, and its first, which is eligible,
- * has the earliest deadline of them. Each step moves a task to where it belongs, so there is an end.
+ * Sets best to the eligible task with the earliest deadline (eevdf R3). At the end the first task of `ineligible` has a
+ * v above V, and the others there have no less. So `eligible` holds all eligible tasks. Its first task is eligible, and
+ * has the earliest deadline of them. Each step moves a task to where it belongs, so the loop ends.
  */
 static NOINLINE void eevdf_search(struct eevdf *s)
 {
@@ -197,7 +198,7 @@ static NOINLINE void eevdf_search(struct eevdf *s)
 	s->best = 0;
 }
 
-/* The same, but if that is a delayed task it is dropped, and then the next (eevdf R10). */
+/* The same, but it drops a delayed task and searches again (eevdf R10). */
 static NOINLINE void eevdf_search_awake(struct eevdf *s)
 {
 	while (can_loop) {
@@ -217,7 +218,7 @@ static inline void eevdf_init(struct eevdf *s)
 	s->scale = 1 + (log < 3 ? log : 3);
 }
 
-/* V' = V: lag w and (d - V) w stay (eevdf R12). A lag that is cut short can put v behind d. */
+/* V' = V: lag w and (d - V) w stay (eevdf R12). A lag that is cut short can move v beyond d. */
 static inline void eevdf_rescale(struct eevdf *s, u32 id, u64 w)
 {
 	struct eevdf_task *t = task_of(s, id);
@@ -242,7 +243,7 @@ static inline void eevdf_join(struct eevdf *s, u32 id, u64 now, enum why why)
 
 	eevdf_sum_due(s, now);
 	if (t->delayed && why == WOKEN && !eevdf_is_eligible(s, id)) {
-		t->delayed = false; /* as if it had waited (eevdf R10) */
+		t->delayed = false; /* it goes on as if it had waited (eevdf R10) */
 		if (t->w != weight_of(&s->tasks, id))
 			eevdf_rescale(s, id, weight_of(&s->tasks, id));
 		return;
@@ -253,7 +254,7 @@ static inline void eevdf_join(struct eevdf *s, u32 id, u64 now, enum why why)
 	eevdf_wait(s, id);
 }
 
-/* A sleeper that is not eligible stays (eevdf R10). */
+/* V still counts a task that goes to sleep while it is not eligible (eevdf R10). */
 static inline void eevdf_leave(struct eevdf *s, u32 id, u64 now, enum why why)
 {
 	eevdf_sum_due(s, now);
@@ -287,7 +288,7 @@ static inline void eevdf_charge(struct eevdf *s, u32 id, u64 ran, u64 now)
 	eevdf_renew(s, t);
 }
 
-/* A yield puts the deadline off by a slice, if there is anybody to yield to (eevdf R14). */
+/* A yield puts the deadline off by a slice, if another task is runnable (eevdf R14). */
 static inline void eevdf_stop(struct eevdf *s, u32 id, u64 now, enum why why)
 {
 	struct eevdf_task *t = task_of(s, id);
@@ -303,7 +304,7 @@ static inline void eevdf_reweigh(struct eevdf *s, u32 id, u64 w, u64 now)
 	eevdf_rescale(s, id, w);
 }
 
-/* The service that is left until v reaches d, (d - v) w rounded up (eevdf R5) */
+/* The rest of the service until v reaches d: (d - v) w, rounded up (eevdf R5) */
 static inline u64 eevdf_slice(struct eevdf *s, u32 id)
 {
 	struct eevdf_task *t = task_of(s, id);
@@ -312,8 +313,8 @@ static inline u64 eevdf_slice(struct eevdf *s, u32 id)
 	return wide_div(&s->division, wide_add(wide_mul(t->d - t->v.v, t->w), up), WEIGHT_NICE_0);
 }
 
-/* A woken task preempts if it is the one to pick, beside the running one; that is protected while it is eligible
- * and has the deadline with which it was picked (eevdf R6). */
+/* A woken task preempts if it would be picked; the running task takes part in that. The running task is protected while
+ * it is eligible and has the deadline with which it was picked (eevdf R6). */
 static inline bool eevdf_preempts(struct eevdf *s, u32 woken, u32 running, u64 now)
 {
 	struct eevdf_task *t = task_of(s, running);

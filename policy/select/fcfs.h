@@ -2,7 +2,7 @@
 /*
  * fcfs: first come, first served. The task that became runnable first runs until it blocks.
  *
- * PBS with alpha = 0, and the bound on one side of that paper's Figure 1: papers/fcfs.md.
+ * It is PBS with alpha = 0, and the bound on one side of that paper's Figure 1: papers/fcfs.md.
  */
 #include "../policy.h"
 #include "../lib/ring.h"
@@ -14,7 +14,7 @@
 struct fcfs {
 	POLICY_STATE;
 	struct links waiting;
-	u32 first; /* in line: the one that became runnable first */
+	u32 first; /* the waiting task that became runnable first */
 };
 
 static inline void fcfs_join(struct fcfs *s, u32 id, u64 now, enum why why)
@@ -42,7 +42,7 @@ static inline void fcfs_stop(struct fcfs *s, u32 id, u64 now, enum why why)
 		ring_push_front(&s->waiting, &s->first, id);
 }
 
-/* A turn has no end. */
+/* A slice has no end. */
 static inline u64 fcfs_slice(const struct fcfs *s, u32 id)
 {
 	return SLICE_INF;

@@ -3,7 +3,7 @@
  * las: least attained service, or foreground-background. The job that got the least service so far runs.
  *
  * Schrage: "The Queue M/G/1 with Feedback to Lower Priority Queues" (Management Science 13(7), 1967). It is PBS with
- * alpha = infinity: papers/las.md.
+ * alpha = infinity, on equal weights: papers/las.md.
  */
 #include "../policy.h"
 #include "../lib/heap.h"
@@ -18,18 +18,29 @@
 
 #define POLICY_SHOWS(V) V("attained service", "ns", task_of(s, id)->S)
 
+struct las_task {
+	u64 S;       /* attained service of its job, ns */
+	u32 arrived; /* the number of its job's arrival; compared by signed difference */
+};
+
 struct las {
 	POLICY_STATE;
-	struct heap waiting; /* by service */
-	TASKS({ u64 S; });   /* attained service of each job, ns */
+	struct heap waiting; /* by service, equal ones by arrival */
+	u32 arrivals;        /* so far */
+	TASKS(las_task);
 };
+
+static inline void las_wait(struct las *s, u32 id)
+{
+	heap_insert_ranked(&s->waiting, id, task_of(s, id)->S, task_of(s, id)->arrived);
+}
 
 /* A job that arrives has no service (las R2). */
 static inline void las_join(struct las *s, u32 id, u64 now, enum why why)
 {
 	if (why == NEW || s->param.session)
-		task_of(s, id)->S = 0;
-	heap_insert(&s->waiting, id, task_of(s, id)->S);
+		*task_of(s, id) = (struct las_task){ .arrived = s->arrivals++ };
+	las_wait(s, id);
 }
 
 static inline void las_leave(struct las *s, u32 id, u64 now, enum why why)
@@ -37,7 +48,7 @@ static inline void las_leave(struct las *s, u32 id, u64 now, enum why why)
 	heap_remove(&s->waiting, id);
 }
 
-/* The least S runs, equal ones in the order in which they began to wait (las R1). */
+/* The least S runs, of equal ones the job that arrived first (las R1). */
 static inline u32 las_pick(struct las *s, u32 cpu, u64 now)
 {
 	return heap_pop(&s->waiting);
@@ -50,11 +61,13 @@ static inline void las_charge(struct las *s, u32 id, u64 ran, u64 now)
 
 static inline void las_stop(struct las *s, u32 id, u64 now, enum why why)
 {
-	heap_insert(&s->waiting, id, task_of(s, id)->S);
+	las_wait(s, id);
 }
 
-/* A task that arrives preempts one that has had more (las R3). */
+/* A task that becomes runnable takes the CPU from one that it precedes (las R3). */
 static inline bool las_preempts(struct las *s, u32 woken, u32 running, u64 now)
 {
-	return task_of(s, woken)->S < task_of(s, running)->S;
+	const struct las_task *t = task_of(s, woken), *u = task_of(s, running);
+
+	return t->S < u->S || (t->S == u->S && (int)(t->arrived - u->arrived) < 0);
 }

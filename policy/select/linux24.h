@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * linux24: the scheduler of Linux 2.4. Each task has a number of ticks an epoch; the greatest goodness runs, ticks left and
- * priority; when all have used theirs up an epoch begins.
+ * linux24: the scheduler of Linux 2.4. Each task has a number of ticks per epoch. The task with the greatest goodness
+ * runs: ticks left and priority. When all tasks have used up their ticks, an epoch begins.
  *
- * Linux 2.4, kernel/sched.c, schedule() and goodness(), whose names these are: papers/linux24.md.
+ * The names are those of Linux 2.4, kernel/sched.c, schedule() and goodness(): papers/linux24.md.
  *
  * It follows kernel/sched.c of Linux 2.4 closely: the names and formulas of schedule() and goodness(). So it has the
  * kernel's licence, GPL-2.0-only, and no other.
@@ -13,17 +13,18 @@
 #include "../lib/ring.h"
 
 #define POLICY_TITLE "Linux 2.4: epochs of ticks, the greatest goodness runs"
+#define POLICY_LICENSE "GPL"
 #define POLICY_BASELINE
 #define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS
 
 #define POLICY_PARAMS(P) P(tick, TIME, "", 10 * MS, MS / 10, 1000 * MS, "what a counter of 1 is: 10 ms, HZ = 100")
 
-#define LINUX24_SMALL 32 /* after so many halvings what was saved is the same, to a nanosecond or so */
+#define LINUX24_SMALL 32 /* after so many halvings the counter stays the same, to a nanosecond or so */
 #define LINUX24_PROC_CHANGE_PENALTY 15
 
 struct linux24_task {
 	u64 counter; /* ns, of this epoch */
-	u64 epoch;   /* for which counter is right */
+	u64 epoch;   /* the epoch for which counter is right */
 	bool queued;
 };
 
@@ -32,8 +33,8 @@ struct linux24 {
 	struct links runqueue; /* all runnable tasks; the last to wake is first */
 	u32 head;
 	u64 epoch;
-	u32 last[MAX_CPUS]; /* who ran there last */
-	u32 yielded;        /* who has just yielded */
+	u32 last[MAX_CPUS]; /* the task that ran there last */
+	u32 yielded;        /* the task that has just yielded */
 	u32 found;          /* scratch of the searches below */
 	u32 at;
 	u64 best;
@@ -80,7 +81,7 @@ static inline void linux24_update(struct linux24 *s, u32 id)
 
 /* ---- the calls ---- */
 
-/* At the front of the run queue (linux24 R5) */
+/* A task that joins is first in the run queue (linux24 R5). */
 static inline void linux24_join(struct linux24 *s, u32 id, u64 now, enum why why)
 {
 	struct linux24_task *t = task_of(s, id);
@@ -99,8 +100,8 @@ static inline void linux24_leave(struct linux24 *s, u32 id, u64 now, enum why wh
 	ring_remove(&s->runqueue, &s->head, id);
 }
 
-/* counter + 20 - nice, with 15 more where its cache is warm, on several CPUs, and 1 for the address space of who ran
- * (linux24 R2); without a counter 0 */
+/* counter + 20 - nice; on several CPUs 15 more where its cache is warm; 1 more if it has the address space of the task
+ * that ran here last; 0 without a counter (linux24 R2) */
 static inline u64 linux24_goodness(struct linux24 *s, u32 id, u32 cpu)
 {
 	const struct task *f = &s->tasks.task[id & POOL_MASK];
@@ -118,7 +119,7 @@ static inline u64 linux24_goodness(struct linux24 *s, u32 id, u32 cpu)
 	return counter + linux24_priority(f->weight);
 }
 
-/* 1 + the goodness; a task that has just yielded has less than any other, once (linux24 R6). */
+/* 1 + the goodness. A task that has just yielded has less than any other, once (linux24 R6). */
 static inline void linux24_consider(struct linux24 *s, u32 id, u32 cpu)
 {
 	u64 good = id == s->yielded ? 1 : 2 + linux24_goodness(s, id, cpu);
@@ -129,7 +130,7 @@ static inline void linux24_consider(struct linux24 *s, u32 id, u32 cpu)
 	s->found = id;
 }
 
-/* Among equal ones the task that ran here last, then the first of the run queue (linux24 R2) */
+/* Finds the task that ran here last among equal ones, then the first of the run queue (linux24 R2). */
 static NOINLINE void linux24_search(struct linux24 *s, u32 cpu)
 {
 	while (s->at && can_loop) {
@@ -150,7 +151,7 @@ static inline u32 linux24_choose(struct linux24 *s, u32 cpu)
 	return s->found;
 }
 
-/* When the best goodness is 0 an epoch begins, and it is chosen again (linux24 R3). */
+/* An epoch begins if the best goodness is 0, and the choice is made again (linux24 R3). */
 static inline u32 linux24_pick(struct linux24 *s, u32 cpu, u64 now)
 {
 	u32 id = linux24_choose(s, cpu);
@@ -183,7 +184,7 @@ static inline void linux24_reweigh(struct linux24 *s, u32 id, u64 w, u64 now)
 	linux24_update(s, id);
 }
 
-/* Until its counter is 0 (linux24 R4); a task that runs without one, having yielded, for a tick. */
+/* A slice lasts until the counter is 0 (linux24 R4). A task that yielded may run with a counter of 0, for a tick. */
 static inline u64 linux24_slice(struct linux24 *s, u32 id)
 {
 	u64 counter = task_of(s, id)->counter;

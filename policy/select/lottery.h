@@ -15,7 +15,8 @@
 #define POLICY_HAS INIT | CHARGE | REWEIGH
 
 #define POLICY_PARAMS(P) \
-	P(seed, INTEGER, "", 1, 0, 1ll << 53, "of the random numbers; the same one draws the same tickets")
+	P(seed, INTEGER, "", 0, 0, 1ll << 53, \
+	  "of the random numbers: the same one draws the same tickets; 0: each run, repetition and loading has its own")
 
 #define LOTTERY_TICKETS_MAX (8 * WEIGHT_MAX) /* so that those of a whole pool add up */
 
@@ -33,7 +34,7 @@ struct lottery {
 
 static inline void lottery_init(struct lottery *s)
 {
-	s->random.state = s->param.seed;
+	s->random.state = s->param.seed ? s->param.seed : 1;
 }
 
 /* A client that used a fraction f of its quantum has 1/f times as many tickets until it runs again, rounded down (lottery R2). */

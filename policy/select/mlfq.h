@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * mlfq: multi-level feedback queue. A job begins at the highest level, and sinks by one whenever it has used up its
- * allotment there; from time to time all begin anew.
+ * allotment there. From time to time all jobs begin anew.
  *
  * Corbato, Merwin-Daggett, Daley: "An Experimental Time-Sharing System" (1962), by the rules of Arpaci-Dusseau,
  * Arpaci-Dusseau: "Operating Systems: Three Easy Pieces", chapter 8: papers/mlfq.md.
@@ -28,17 +28,17 @@
 
 struct mlfq_job {
 	u32 level; /* 0 is the highest */
-	u64 used;  /* ns, of its allotment there */
-	u64 boost; /* after which boost these were so; after a later one it is at level 0 and has used nothing */
+	u64 used;  /* of its allotment there, ns */
+	u64 boost; /* the boost after which these held; after a later one it is at level 0 and has used nothing */
 };
 
 struct mlfq {
 	POLICY_STATE;
 	struct links waiting;
-	u32 first[MLFQ_LEVELS]; /* in each level's line */
-	u64 levels;             /* those with somebody in line, a bit each */
-	u64 boost;              /* how many there have been */
-	u64 boosted;            /* when the last was due, ns */
+	u32 first[MLFQ_LEVELS]; /* of each level's line */
+	u64 levels;             /* levels with a waiting job, a bit each */
+	u64 boost;              /* boosts so far */
+	u64 boosted;            /* when the last boost was due, ns */
 	u32 at;                 /* scratch of mlfq_boost */
 	struct mlfq_job job[POOL];
 };
@@ -53,7 +53,7 @@ static inline struct mlfq_job *mlfq_job(struct mlfq *s, u32 id)
 	return j;
 }
 
-/* Without noting a boost, as to look must change nothing */
+/* It does not note a boost, because looking must change nothing. */
 static inline u32 mlfq_shown_level(const struct mlfq *s, u32 id)
 {
 	const struct mlfq_job *j = &s->job[id & POOL_MASK];
@@ -61,7 +61,7 @@ static inline u32 mlfq_shown_level(const struct mlfq *s, u32 id)
 	return j->boost == s->boost ? j->level : 0;
 }
 
-/* Twice as long at each level as above it */
+/* A level has twice the allotment of the level above. */
 static inline u64 mlfq_allotment(const struct mlfq *s, u32 level)
 {
 	return (s->param.allotment ? s->param.allotment : s->tasks.quantum) << (level % MLFQ_LEVELS);
@@ -79,7 +79,7 @@ static inline void mlfq_note(struct mlfq *s, u32 level)
 	s->levels = *mlfq_line(s, level) ? s->levels | bit : s->levels & ~bit;
 }
 
-/* Each level's line behind that of the highest, in their order */
+/* Appends each level's line to that of the highest, in order. */
 static NOINLINE void mlfq_merge(struct mlfq *s)
 {
 	while (s->at < MLFQ_LEVELS && can_loop) {
@@ -105,7 +105,7 @@ static inline void mlfq_boost(struct mlfq *s, u64 now)
 
 /* ---- the calls ---- */
 
-/* A new job is at the highest level (mlfq R3); one that was blocked is where it was, last (mlfq R4). */
+/* A new job is at the highest level (mlfq R3). A job that was blocked is last at the level where it was (mlfq R4). */
 static inline void mlfq_join(struct mlfq *s, u32 id, u64 now, enum why why)
 {
 	struct mlfq_job *j = mlfq_job(s, id);
@@ -143,8 +143,8 @@ static inline void mlfq_charge(struct mlfq *s, u32 id, u64 ran, u64 now)
 	mlfq_job(s, id)->used += ran;
 }
 
-/* When it has used its allotment, in however many turns, it is one level lower (mlfq R4); else, if it was only
- * interrupted, it goes on first. */
+/* A job that has used its allotment, in however many slices, moves down by one level (mlfq R4). A job that was only
+ * interrupted is first in its line. */
 static inline void mlfq_stop(struct mlfq *s, u32 id, u64 now, enum why why)
 {
 	struct mlfq_job *j = mlfq_job(s, id);
@@ -161,7 +161,7 @@ static inline void mlfq_stop(struct mlfq *s, u32 id, u64 now, enum why why)
 	mlfq_note(s, j->level);
 }
 
-/* A turn is what is left of the allotment. */
+/* A slice is the rest of the allotment. */
 static inline u64 mlfq_slice(struct mlfq *s, u32 id)
 {
 	struct mlfq_job *j = mlfq_job(s, id);

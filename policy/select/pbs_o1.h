@@ -5,14 +5,14 @@
  *
  * Feng, Misra, Rubenstein: "PBS: A Unified Priority-Based CPU Scheduler" (2006), section 5.5: papers/pbs.md. L tasks
  * with the greatest predicted priorities are kept; each choice looks at M others, in turn, and may exchange them.
- * Where the algorithm and the text differ: pbs D2.
+ * Where the algorithm's last line and the text differ, the text is followed: pbs D2.
  */
 #include "../policy.h"
 #include "../lib/pbs.h"
 #include "../lib/ring.h"
 
 #define POLICY_TITLE "priority-based blind scheduling, approximately, in O(1)"
-#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS
+#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS | SESSION
 
 #define PBS_O1_MAX 64u
 #define PBS_O1_MASK (2 * PBS_O1_MAX - 1)
@@ -21,7 +21,10 @@
 #define POLICY_PARAMS(P) \
 	PBS_PARAMS(P) PBS_COMBINED_PARAMS(P) \
 	P(L, INTEGER, "tasks", 8, 2, PBS_O1_MAX, "tasks with the greatest predicted priorities, which are kept") \
-	P(M, INTEGER, "tasks", 8, 2, PBS_O1_MAX, "other tasks that each choice looks at, in turn")
+	P(M, INTEGER, "tasks", 8, 2, PBS_O1_MAX, "other tasks that each choice looks at, in turn") \
+	P(predicted, SWITCH, "", 0, 0, 1, \
+	  "the greatest predicted priority runs, as Algorithm 1's last line has it; the text has the greatest current one") \
+	PBS_SESSION_PARAMS(P)
 // clang-format on
 
 struct pbs_o1 {
@@ -82,14 +85,15 @@ static NOINLINE void pbs_o1_find_least(struct pbs_o1 *s)
 	}
 }
 
-/* A task with the rank `found` joins the L; if they are more than L, the least goes to the others (pbs R12). */
-static NOINLINE void pbs_o1_keep(struct pbs_o1 *s, u32 id)
+/* A task with the rank `found` joins those that are kept; if they are then more than `most`, the least goes to the others
+ * (pbs R12). */
+static NOINLINE void pbs_o1_keep(struct pbs_o1 *s, u32 id, u32 most)
 {
 	u32 least;
 
 	pbs_o1_put(s, s->n, id, s->found);
 	s->n++;
-	if (s->n <= s->param.L)
+	if (s->n <= most)
 		return;
 	s->at = s->tasks.zero;
 	s->least = s->at;
@@ -101,13 +105,13 @@ static NOINLINE void pbs_o1_keep(struct pbs_o1 *s, u32 id)
 
 /* ---- a choice ---- */
 
-/* It may be the one: current priorities decide (pbs R12). Leaves its predicted one in `found`. */
+/* It may be the one: current priorities decide, if not asked otherwise (pbs R12). Leaves its predicted one in `found`. */
 static NOINLINE void pbs_o1_consider(struct pbs_o1 *s, u32 id, u32 cpu, u64 now)
 {
 	struct pbs_task *t = task_of(s, id);
 	bool is_current = s->current[cpu & CPU_MASK] == id;
 
-	pbs_set_rank(&s->found, &s->terms, t, is_current, now);
+	pbs_set_rank(&s->found, &s->terms, t, is_current, s->param.predicted ? now + s->ahead : now);
 	if (!s->best || pbs_precedes(&s->terms, t, &s->found, task_of(s, s->best), &s->best_rank)) {
 		s->best = id;
 		s->best_rank = s->found;
@@ -130,7 +134,7 @@ static NOINLINE void pbs_o1_consider_others(struct pbs_o1 *s, u32 cpu, u64 now)
 		u32 id = ring_pop_front(&s->links, &s->others);
 
 		pbs_o1_consider(s, id, cpu, now);
-		pbs_o1_keep(s, id);
+		pbs_o1_keep(s, id, s->param.L);
 		s->left--;
 	}
 }
@@ -143,7 +147,7 @@ static inline u64 pbs_o1_ahead(const struct pbs_o1 *s)
 
 static inline void pbs_o1_read_params(struct pbs_o1 *s)
 {
-	s->q = (struct pbs_param){ PBS_PARAMS(PBS_TAKE) PBS_COMBINED_PARAMS(PBS_TAKE) };
+	s->q = (struct pbs_param){ PBS_PARAMS(PBS_TAKE) PBS_COMBINED_PARAMS(PBS_TAKE) PBS_SESSION_PARAMS(PBS_TAKE) };
 	pbs_set_terms(&s->terms, &s->q);
 }
 
@@ -156,14 +160,14 @@ static NOINLINE void pbs_o1_rerank(struct pbs_o1 *s, u64 now)
 	}
 }
 
-/* As a task that arrives, by current priorities (pbs R12) */
-static inline void pbs_o1_arrive(struct pbs_o1 *s, u32 id, u64 now)
+/* By current priorities (pbs R12) */
+static inline void pbs_o1_keep_now(struct pbs_o1 *s, u32 id, u32 most, u64 now)
 {
 	pbs_o1_read_params(s);
 	s->at = s->tasks.zero;
 	pbs_o1_rerank(s, now);
 	pbs_set_rank(&s->found, &s->terms, task_of(s, id), false, now);
-	pbs_o1_keep(s, id);
+	pbs_o1_keep(s, id, most);
 }
 
 static inline void pbs_o1_forget(struct pbs_o1 *s, u32 id)
@@ -187,7 +191,7 @@ static inline void pbs_o1_join(struct pbs_o1 *s, u32 id, u64 now, enum why why)
 	else
 		pbs_woken(&s->q, t, now, &s->sessions);
 	pbs_weigh(t, weight_of(&s->tasks, id));
-	pbs_o1_arrive(s, id, now);
+	pbs_o1_keep_now(s, id, s->param.L - 1, now); /* |L| >= L: the least goes, as printed (pbs R12) */
 }
 
 static inline void pbs_o1_leave(struct pbs_o1 *s, u32 id, u64 now, enum why why)
@@ -223,9 +227,14 @@ static inline void pbs_o1_charge(struct pbs_o1 *s, u32 id, u64 ran, u64 now)
 static inline void pbs_o1_stop(struct pbs_o1 *s, u32 id, u64 now, enum why why)
 {
 	if (s->was_kept[id & POOL_MASK])
-		pbs_o1_arrive(s, id, now);
+		pbs_o1_keep_now(s, id, s->param.L, now);
 	else
 		ring_push_back(&s->links, &s->others, id);
+}
+
+static inline void pbs_o1_session(struct pbs_o1 *s, u32 id, u64 now)
+{
+	pbs_notified(task_of(s, id), is_runnable(&s->tasks, id), now, &s->sessions);
 }
 
 static inline void pbs_o1_reweigh(struct pbs_o1 *s, u32 id, u64 w, u64 now)

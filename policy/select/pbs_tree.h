@@ -14,9 +14,9 @@
 #include "pbs_tree/until.h"
 
 #define POLICY_TITLE "as pbs, by a tournament tree instead of a scan"
-#define POLICY_HAS INIT | CHARGE | REWEIGH | PREEMPTS
+#define POLICY_HAS INIT | CHARGE | REWEIGH | PREEMPTS | SESSION
 
-#define POLICY_PARAMS(P) PBS_PARAMS(P)
+#define POLICY_PARAMS(P) PBS_PARAMS(P) PBS_SESSION_PARAMS(P)
 
 #define PBS_TREE_MASK (2 * POOL - 1)
 
@@ -241,6 +241,13 @@ static inline void pbs_tree_charge(struct pbs_tree *s, u32 id, u64 ran, u64 now)
 static inline void pbs_tree_stop(struct pbs_tree *s, u32 id, u64 now, enum why why)
 {
 	pbs_tree_insert(s, id, now);
+}
+
+static inline void pbs_tree_session(struct pbs_tree *s, u32 id, u64 now)
+{
+	pbs_notified(task_of(s, id), is_runnable(&s->tasks, id), now, &s->sessions);
+	if (s->leaf[id & POOL_MASK])
+		pbs_tree_climb_from(s, id, now);
 }
 
 static inline void pbs_tree_reweigh(struct pbs_tree *s, u32 id, u64 w, u64 now)

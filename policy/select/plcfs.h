@@ -60,10 +60,11 @@ static inline void plcfs_stop(struct plcfs *s, u32 id, u64 now, enum why why)
 	ring_push_back(&s->stack, &s->newest, id);
 }
 
-/* A turn has no end. */
+/* With one CPU a turn needs no end. With more the newest may not have found the CPU of the oldest (plcfs D1): the end of a
+ * quantum puts that right. */
 static inline u64 plcfs_slice(const struct plcfs *s, u32 id)
 {
-	return SLICE_INF;
+	return s->tasks.ncpus > 1 ? s->tasks.quantum : SLICE_INF;
 }
 
 /* A task that arrives interrupts an older one (plcfs R2). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * ps: processor sharing. All that are runnable run at once, each at the same rate; here in turns so short that the
- * difference does not matter.
+ * ps: processor sharing. All runnable tasks run at once, each at the same rate. Here they take turns that are so short
+ * that the difference does not matter.
  *
- * A reference for queueing formulas and papers, not a scheduler: papers/ps.md.
+ * It is a reference for queueing formulas and papers, not a scheduler: papers/ps.md.
  */
 #include "../policy.h"
 #include "../lib/ring.h"
@@ -19,10 +19,10 @@
 struct ps {
 	POLICY_STATE;
 	struct links waiting;
-	u32 first; /* in line */
+	u32 first; /* the first waiting task */
 };
 
-/* It has its part from now on: to the end of the line (ps R2). */
+/* A task that becomes runnable is last in the run queue, and has its part from now on (ps R2). */
 static inline void ps_join(struct ps *s, u32 id, u64 now, enum why why)
 {
 	ring_push_back(&s->waiting, &s->first, id);
@@ -44,7 +44,7 @@ static inline void ps_stop(struct ps *s, u32 id, u64 now, enum why why)
 	ring_push_back(&s->waiting, &s->first, id);
 }
 
-/* Equal turns, each after all others' (ps R1) */
+/* All slices are equal, and tasks run in turn (ps R1). */
 static inline u64 ps_slice(const struct ps *s, u32 id)
 {
 	return s->param.turn;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * qfq: quick fair queueing. WF2Q+ with rounded tags: flows of like weight form a group, in which slots sort by start tag,
- * and four sets of groups say with a few bit operations which is eligible and due first. With M above 1 it is QFQ+: a flow
- * is an aggregate of up to M tasks of the same weight, which deficit round-robin serves in turn.
+ * qfq: quick fair queueing, which is WF2Q+ with rounded tags. Flows of similar weight form a group, and slots sort them
+ * by start tag. Four sets of groups say with a few bit operations which group is eligible and due first. With M above 1
+ * it is QFQ+: a flow is an aggregate of up to M tasks of the same weight, which deficit round-robin serves in turn.
  *
  * Checconi, Rizzo, Valente: "QFQ: Efficient Packet Scheduling with Tight Guarantees" (IEEE/ACM Transactions on
  * Networking 21(3), 2013); both as in Linux, net/sched/sch_qfq.c: papers/qfq.md.
@@ -14,6 +14,7 @@
 #include "qfq/slots.h"
 
 #define POLICY_TITLE "quick fair queueing, WF2Q+ in constant time; with M=8 QFQ+"
+#define POLICY_LICENSE "GPL"
 #define POLICY_BASELINE
 #define POLICY_HAS CHARGE | REWEIGH
 
@@ -27,7 +28,7 @@ static inline void qfq_set_weights(struct qfq *s, u64 Phi)
 	vtime_reweigh(&s->V);
 }
 
-/* S = max(F, V) for who was not backlogged (qfq R6) */
+/* S = max(F, V) for a flow that was not backlogged (qfq R6) */
 static inline void qfq_enter(struct qfq *s, u32 id)
 {
 	u32 f = task_of(s, id)->flow;
@@ -85,7 +86,7 @@ static inline void qfq_leave(struct qfq *s, u32 id, u64 now, enum why why)
 		qfq_unassign(s, id);
 }
 
-/* Another weight is a task that goes and one that comes (qfq R6). */
+/* A task with a new weight leaves and comes back (qfq R6). */
 static inline void qfq_reweigh(struct qfq *s, u32 id, u64 w, u64 now)
 {
 	u32 waits = !is_picked(&s->tasks, id);
@@ -101,7 +102,7 @@ static inline void qfq_reweigh(struct qfq *s, u32 id, u64 w, u64 now)
 
 /* ---- selection ---- */
 
-/* The first flow of the first slot of group i, among the flows of which a task waits (qfq D3) */
+/* Finds the first flow of the first slot of group i, among the flows with a waiting task (qfq D3). */
 static NOINLINE void qfq_find_flow(struct qfq *s, u32 i)
 {
 	s->found = 0;
@@ -121,7 +122,7 @@ static NOINLINE void qfq_find_flow(struct qfq *s, u32 i)
 	}
 }
 
-/* The lowest ready group, which of these has the least F (qfq R3) */
+/* Chooses the lowest ready group: it has the least F of these (qfq R3). */
 static inline u32 qfq_choose(struct qfq *s)
 {
 	u64 groups;
@@ -134,7 +135,7 @@ static inline u32 qfq_choose(struct qfq *s)
 	return s->found;
 }
 
-/* An aggregate in service is served on (qfq R7). */
+/* An aggregate in service goes on (qfq R7). */
 static inline u32 qfq_pick(struct qfq *s, u32 cpu, u64 now)
 {
 	u32 f = s->serving[cpu & CPU_MASK];

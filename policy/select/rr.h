@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * rr: round-robin. The first in line runs for a quantum and goes to the end of the line.
+ * rr: round-robin. The first task of the run queue runs for a quantum and goes to the end of the run queue.
  *
- * The baseline of every paper here, blind to weights; as the quantum goes to 0 it is processor
+ * It is the baseline of every paper here, and ignores weights. As the quantum goes to 0 it becomes processor
  * sharing: papers/rr.md.
  */
 #include "../policy.h"
@@ -15,10 +15,10 @@
 struct rr {
 	POLICY_STATE;
 	struct links waiting;
-	u32 first; /* in line */
+	u32 first; /* the first waiting task */
 };
 
-/* New and woken tasks go to the end of the line (rr R1). */
+/* New and woken tasks go to the end of the run queue (rr R1). */
 static inline void rr_join(struct rr *s, u32 id, u64 now, enum why why)
 {
 	ring_push_back(&s->waiting, &s->first, id);
@@ -35,7 +35,7 @@ static inline u32 rr_pick(struct rr *s, u32 cpu, u64 now)
 	return ring_pop_front(&s->waiting, &s->first);
 }
 
-/* Whatever ended its turn, it goes to the end of the line (rr R2). */
+/* A task goes to the end of the run queue, whatever ended its slice (rr R2). */
 static inline void rr_stop(struct rr *s, u32 id, u64 now, enum why why)
 {
 	ring_push_back(&s->waiting, &s->first, id);

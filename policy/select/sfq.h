@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sfq: start-time fair queueing. Each task has a start tag, its service over its weight; the least runs.
+ * sfq: start-time fair queueing. Each task has a start tag, its service over its weight. The task with
+ * the least tag runs.
  *
  * Goyal, Guo, Vin: "A Hierarchical CPU Scheduler for Multimedia Operating Systems" (OSDI 1996), on P CPUs as
  * section 1.2 of Surplus Fair Scheduling (OSDI 2000) has it: papers/sfq.md.
@@ -69,13 +70,13 @@ static inline void sfq_leave(struct sfq *s, u32 id, u64 now, enum why why)
 		s->v = vtime_max(s->v, task_of(s, id)->S.v);
 }
 
-/* The least start tag runs, equal ones in the order in which they began to wait (sfq R4). */
+/* The task with the least start tag runs; equal ones run in the order in which they began to wait (sfq R4). */
 static inline u32 sfq_pick(struct sfq *s, u32 cpu, u64 now)
 {
 	return heap_pop(&s->waiting);
 }
 
-/* F = S + q/w with the q that was used, so quanta may vary (sfq R2) */
+/* F = S + q/w, where q is the time used: quanta may vary (sfq R2). */
 static inline void sfq_charge(struct sfq *s, u32 id, u64 ran, u64 now)
 {
 	vtime_advance(&task_of(s, id)->S, ran, weight_of(&s->tasks, id));

@@ -6,52 +6,20 @@
  * Symmetric Multiprocessors" (OSDI 2000): papers/sfs.md.
  * Its weight readjustment (section 2.1) is weight/feasible.h, which comes with this policy.
  * Other than there: the least surplus is searched for, not sorted by (sfs D1); tags are compared by difference, so
- * there is nothing to do when they wrap around (sfs D2).
+ * there is nothing to do when they wrap around (sfs D2); what they leave over is carried, so ties are exact (sfs D3).
  */
 #include "sfs/heuristic.h"
 #include "sfs/surplus.h"
+#include "sfs/tags.h"
 
 #define POLICY_TITLE "surplus fair scheduling: the least service beyond its share runs"
-#define POLICY_HAS CHARGE | REWEIGH
+#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS
+#define POLICY_PREEMPTS_IF(s) ((s)->param.credit)
 
 #define POLICY_MODIFIERS FEASIBLE
 #define POLICY_SHOWS(V) \
 	V("surplus", "ns", sfs_shown_surplus(s, id)) \
-	V("start tag", "ns of a nice-0 task", task_of(s, id)->S)
-
-/* ---- tags ---- */
-
-/* v = min S over all runnable tasks; while nobody is runnable it stays at the last finish tag (sfs R4) */
-static inline void sfs_advance(struct sfs *s)
-{
-	if (s->runnable.n)
-		s->v = heap_first_key(&s->runnable);
-}
-
-#define SFS_FAR (1ull << 61) /* one charge moves a tag no further, so that the order of tags stays defined (sfs R8) */
-
-/* F += scale q/phi; the remainder is carried (sfs R2, R8) */
-static inline void sfs_receive(struct sfs *s, struct vtime *F, u64 q, u64 phi)
-{
-	u64 scaled = (q < VTIME_RAN_MAX ? q : VTIME_RAN_MAX) * s->param.scale;
-	struct wide rest = { .lo = F->rest }, product = wide_add(wide_mul(scaled, WEIGHT_NICE_0), rest);
-	u64 dF = wide_div(&s->division, product, phi);
-
-	F->rest = product.lo - dF * phi;
-	if (dF > SFS_FAR) {
-		dF = SFS_FAR;
-		F->rest = 0;
-	}
-	F->v += dF;
-}
-
-/* The surplus in ns of service: phi counts from nice 0 on. A task that is not runnable has none. */
-static inline s64 sfs_shown_surplus(const struct sfs *s, u32 id)
-{
-	struct wide surplus = wide_mul(weight_of(&s->tasks, id), task_of(s, id)->S - s->v);
-
-	return heap_holds(&s->runnable, id) ? surplus.hi << 44 | surplus.lo >> 20 : 0;
-}
+	V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 
 /* ---- the choice ---- */
 
@@ -88,11 +56,22 @@ static NOINLINE void sfs_choose(struct sfs *s, u32 cpu)
 
 /* ---- the contract ---- */
 
-static inline void sfs_wait(struct sfs *s, u32 id)
+static inline void sfs_wait(struct sfs *s, u32 id, struct tag S, u64 turn)
 {
-	tree_insert(&s->waiting, id, weight_of(&s->tasks, id), task_of(s, id)->S, ++s->turns);
+	tree_insert_part(&s->waiting, id, weight_of(&s->tasks, id), S.v, S.part, turn);
 	if (s->param.k)
 		sfs_sort_in(s, id);
+}
+
+/* With credit, who woke is looked at as if its tag were so much less, and comes before others of equal surplus (sfs R9). */
+static inline void sfs_wait_with_credit(struct sfs *s, u32 id)
+{
+	struct tag S = task_of(s, id)->S;
+	u64 credit =
+		wide_mul_div(&s->division, s->param.credit * s->param.scale, WEIGHT_NICE_0, weight_of(&s->tasks, id));
+
+	S.v -= credit < SFS_FAR ? credit : SFS_FAR;
+	sfs_wait(s, id, tag_max(S, s->v), ++s->turns);
 }
 
 static inline void sfs_wait_no_more(struct sfs *s, u32 id)
@@ -110,19 +89,23 @@ static inline void sfs_join(struct sfs *s, u32 id, u64 now, enum why why)
 	struct sfs_task *t = task_of(s, id);
 
 	sfs_advance(s);
-	/* Without a remainder: its weight may be another one than before it slept. */
-	t->F = (struct vtime){ .v = why == NEW ? s->v : vtime_max(t->F.v, s->v) };
-	t->S = t->F.v;
-	heap_insert(&s->runnable, id, t->S);
-	sfs_wait(s, id);
+	t->S = why == NEW ? s->v : tag_max(t->F, s->v);
+	t->F = t->S;
+	t->rest = 0;
+	heap_insert_ranked(&s->runnable, id, t->S.v, tag_rank(t->S));
+	if (s->param.credit && why == WOKEN)
+		sfs_wait_with_credit(s, id);
+	else
+		sfs_wait(s, id, t->S, ++s->turns | SFS_BEHIND);
 }
 
 static inline void sfs_leave(struct sfs *s, u32 id, u64 now, enum why why)
 {
 	heap_remove(&s->runnable, id);
 	sfs_wait_no_more(s, id);
+	sfs_settle(s, id);
 	if (!s->runnable.n)
-		s->v = vtime_max(s->v, task_of(s, id)->F.v);
+		s->v = tag_max(s->v, task_of(s, id)->F);
 }
 
 static inline u32 sfs_pick(struct sfs *s, u32 cpu, u64 now)
@@ -138,7 +121,7 @@ static inline u32 sfs_pick(struct sfs *s, u32 cpu, u64 now)
 /* F = S + q/phi with the q that was used, so quanta may vary (sfs R2) */
 static inline void sfs_charge(struct sfs *s, u32 id, u64 ran, u64 now)
 {
-	sfs_receive(s, &task_of(s, id)->F, ran, weight_of(&s->tasks, id));
+	sfs_receive(s, task_of(s, id), ran, weight_of(&s->tasks, id));
 }
 
 /* Its start tag follows only now, when it is off its CPU (sfs R2). */
@@ -146,20 +129,31 @@ static inline void sfs_stop(struct sfs *s, u32 id, u64 now, enum why why)
 {
 	struct sfs_task *t = task_of(s, id);
 
-	t->S = t->F.v;
-	heap_rekey(&s->runnable, id, t->S);
+	t->S = sfs_finish(s, id);
+	heap_rekey_ranked(&s->runnable, id, t->S.v, tag_rank(t->S));
 	sfs_advance(s);
-	sfs_wait(s, id);
+	sfs_wait(s, id, t->S, ++s->turns | SFS_BEHIND);
 }
 
 /* Its surplus counts at the new weight from now on; its turn is the one that it has. */
 static inline void sfs_reweigh(struct sfs *s, u32 id, u64 w, u64 now)
 {
-	u64 turn = tree_node(&s->waiting, id)->turn;
+	struct tree_node was = *tree_node(&s->waiting, id);
 
-	vtime_reweigh(&task_of(s, id)->F);
+	sfs_settle(s, id);
 	if (!tree_holds(&s->waiting, id))
 		return;
 	tree_remove(&s->waiting, id);
-	tree_insert(&s->waiting, id, w, task_of(s, id)->S, turn);
+	tree_insert_part(&s->waiting, id, w, was.minor, was.part, was.turn);
+}
+
+/* With credit: by surpluses, that of the running task with what it used of its quantum (sfs R9) */
+static inline bool sfs_preempts(struct sfs *s, u32 woken, u32 running, u64 now)
+{
+	const struct tree_node *t = tree_node(&s->waiting, woken);
+	struct tag S = { .v = t->minor, .part = t->part };
+	struct sfs_rank own = sfs_rank(s, t->major, S, 0);
+	struct sfs_rank other = sfs_rank(s, weight_of(&s->tasks, running), sfs_finish(s, running), 0);
+
+	return t->turn < SFS_BEHIND && sfs_rank_before(&own, &other);
 }

@@ -3,7 +3,7 @@
  * srpt: shortest remaining processing time. The job that will be done first runs.
  *
  * Schrage: "A Proof of the Optimality of the Shortest Remaining Processing Time Discipline" (Operations Research 16(3),
- * 1968). It needs to know how long jobs will run: a reference, papers/srpt.md.
+ * 1968). It must know how long jobs will run, so it is a reference: papers/srpt.md.
  */
 #include "../policy.h"
 #include "../lib/heap.h"
@@ -22,7 +22,7 @@ struct srpt {
 	TASKS({ u64 R; });   /* remaining work of each job, ns */
 };
 
-/* Told before it joins, and while it runs if its program goes on to other work without a pause (srpt R2). */
+/* Called before a task joins, and while it runs if its program goes on to other work without a pause (srpt R2). */
 static inline void srpt_bring(struct srpt *s, u32 id, u64 work)
 {
 	u64 room = SRPT_FOREVER - task_of(s, id)->R;
@@ -43,7 +43,7 @@ static inline void srpt_leave(struct srpt *s, u32 id, u64 now, enum why why)
 		task_of(s, id)->R = 0;
 }
 
-/* The least R runs, equal ones in the order in which they began to wait (srpt R1). */
+/* The job with the least R runs; equal ones run in the order in which they began to wait (srpt R1). */
 static inline u32 srpt_pick(struct srpt *s, u32 cpu, u64 now)
 {
 	return heap_pop(&s->waiting);
@@ -59,7 +59,7 @@ static inline void srpt_stop(struct srpt *s, u32 id, u64 now, enum why why)
 	heap_insert(&s->waiting, id, task_of(s, id)->R);
 }
 
-/* A turn has no end: while a job runs its R falls, and nobody else's does. */
+/* A slice has no end: while a job runs, only its own R falls. */
 static inline u64 srpt_slice(const struct srpt *s, u32 id)
 {
 	return SLICE_INF;

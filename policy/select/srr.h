@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * srr: smoothed round-robin. The weights are a matrix of bits; a sequence of its columns is read again and again, the
- * most significant every other time, and each flow with its bit set there has a quantum.
+ * srr: smoothed round-robin. The weights are a matrix of bits. The policy reads a sequence of its columns again and
+ * again, the most significant one every other time. Each flow with its bit set in the column has a quantum.
  *
  * Guo: "SRR: An O(1) Time Complexity Packet Scheduler for Flows in Multi-Service Packet Networks" (SIGCOMM 2001):
  * papers/srr.md.
@@ -22,15 +22,15 @@ struct srr {
 	POLICY_STATE;
 	struct links column[SHARE_BITS]; /* flows whose weight has that bit, in the order in which they came */
 	u32 first[SHARE_BITS];
-	u64 columns;          /* those that are not empty, a bit each */
+	u64 columns;          /* columns that are not empty, a bit each */
 	u64 i;                /* term of the weight spread sequence, from 1 to 2^K - 1 */
-	u32 next;             /* flow to be served in its column, 0 if that is read */
+	u32 next;             /* flow to be served next in the column, 0 after the last */
 	struct links waiting; /* runnable and not picked */
-	u32 longest;          /* of those: the one that began to wait first */
-	u64 bits;             /* scratch: those columns are still to be done */
+	u32 longest;          /* the waiting flow that began to wait first */
+	u64 bits;             /* scratch: columns that are still to be done */
 	u32 passed;
 	u32 found;
-	TASKS({ u32 weight; }); /* with which it is in the columns */
+	TASKS({ u32 weight; }); /* the weight with which it is in the columns */
 };
 
 /* K, bits of the greatest weight */
@@ -47,7 +47,7 @@ static inline u32 srr_column(const struct srr *s)
 
 /* ---- flows come and go ---- */
 
-/* With K' bits the same place of the sequence, and the same column, is term i 2^(K'-K), rounded down (srr R2). */
+/* When K becomes K', term i becomes i 2^(K'-K), rounded down: the same place and the same column (srr R2). */
 static inline void srr_set_columns(struct srr *s, u64 columns)
 {
 	u32 K = srr_order(s), K2 = 1 + floor_log2(columns);
@@ -56,7 +56,7 @@ static inline void srr_set_columns(struct srr *s, u64 columns)
 	s->columns = columns;
 }
 
-/* Into the column of each bit in s->bits, last in each */
+/* Puts the flow last into the column of each bit in s->bits. */
 static NOINLINE void srr_link(struct srr *s, u32 id)
 {
 	while (s->bits && can_loop) {
@@ -89,7 +89,7 @@ static inline void srr_insert(struct srr *s, u32 id, u64 w)
 	srr_set_columns(s, s->columns | weight);
 }
 
-/* After a flow, its successor in the column that is read, 0 after the last */
+/* The flow after this one in the column that is read, 0 after the last */
 static inline u32 srr_after(const struct srr *s, u32 id)
 {
 	u32 b = srr_column(s), next = ring_next(&s->column[b], id);
@@ -122,7 +122,7 @@ static inline void srr_leave(struct srr *s, u32 id, u64 now, enum why why)
 
 /* ---- selection ---- */
 
-/* The next term, of which the most significant column, which is not empty, is every other one (srr R1) */
+/* Goes to the next term. Every other term is the most significant column, which is not empty (srr R1). */
 static inline void srr_next_term(struct srr *s)
 {
 	s->i++;
@@ -131,7 +131,7 @@ static inline void srr_next_term(struct srr *s)
 	s->next = s->first[srr_column(s)];
 }
 
-/* The next flow that waits; or, where many that do not are met, the one that waits longest (srr D3). */
+/* Finds the next waiting flow. After many flows that do not wait it takes the one that waits longest (srr D3). */
 static NOINLINE void srr_select(struct srr *s)
 {
 	s->passed = s->tasks.zero;
@@ -163,7 +163,7 @@ static inline void srr_stop(struct srr *s, u32 id, u64 now, enum why why)
 	ring_push_back(&s->waiting, &s->longest, id);
 }
 
-/* Another weight is other columns (srr R3). */
+/* A flow with a new weight is in other columns (srr R3). */
 static inline void srr_reweigh(struct srr *s, u32 id, u64 w, u64 now)
 {
 	if (share_of(w) == task_of(s, id)->weight)

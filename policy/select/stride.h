@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * stride: stride scheduling. Each client's pass advances by its stride, which is inverse to its tickets, for
- * each quantum that it runs; the least pass runs.
+ * each quantum that it runs. The client with the least pass runs.
  *
  * Waldspurger, Weihl: "Stride Scheduling: Deterministic Proportional-Share Resource Management", MIT Laboratory
  * for Computer Science, TM-528 (1995): papers/stride.md.
@@ -61,7 +61,7 @@ static inline struct vtime stride_first_pass(const struct stride *s, u32 id)
 	return pass;
 }
 
-/* pass = global_pass + remain, where it was when it left, or at its new weight (stride R3, R4) */
+/* pass = global_pass + remain, with remain as when it left, or scaled to its new weight (stride R3, R4) */
 static inline struct vtime stride_pass_after(struct stride *s, const struct stride_task *t, u64 w)
 {
 	return (struct vtime){ .v = s->global_pass.v + stride_scale(s, t->remain, t->tickets, w) };
@@ -96,7 +96,7 @@ static inline void stride_leave(struct stride *s, u32 id, u64 now, enum why why)
 	stride_change_tickets(s, s->global_tickets - task_of(s, id)->tickets);
 }
 
-/* The least pass runs, equal ones in the order in which they began to wait (stride R5). */
+/* The client with the least pass runs; equal ones run in the order in which they began to wait (stride R5). */
 static inline u32 stride_pick(struct stride *s, u32 cpu, u64 now)
 {
 	return heap_pop(&s->waiting);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * strr: stratified round-robin. Flows of like weight form a class; a class has slots at intervals of its weight, in
- * which its flows take turns with a deficit of their own.
+ * strr: stratified round-robin. Flows of similar weight form a class, which has slots at intervals of its weight. The
+ * flows of a class take turns in its slots, each with a deficit of its own.
  *
  * Ramabhadran, Pasquale: "Stratified Round Robin: A Low Complexity Packet Scheduler with Bandwidth Fairness and
  * Bounded Delay" (SIGCOMM 2003): papers/strr.md.
@@ -18,19 +18,19 @@
 #define STRR_CLASSES 64u
 
 struct strr_class {
-	u32 first;    /* the flow that is to be served next, of those that wait */
-	u32 n;        /* |F_k|, those that run included */
-	u32 served;   /* in the interval below */
-	u64 interval; /* slots >> k */
+	u32 first;    /* the waiting flow that is to be served next */
+	u32 n;        /* |F_k|, running flows included */
+	u32 served;   /* flows served in that interval */
+	u64 interval; /* slot >> k */
 };
 
 struct strr {
 	POLICY_STATE;
 	struct strr_class class[STRR_CLASSES]; /* by order, floor(log2 weight); k = capacity - order */
 	struct links waiting;
-	u32 going_on; /* flows whose turn was interrupted: the first of them; in the same links */
-	u64 line;     /* classes with flows that wait, a bit for each order */
-	u64 pending;  /* classes with flows to be served in the current interval; those of the line are up to date */
+	u32 going_on; /* the first of the flows whose turn was interrupted; in the same links */
+	u64 line;     /* classes with waiting flows, a bit for each order */
+	u64 pending;  /* classes with flows to be served in the current interval; right for the classes in `line` */
 	u64 Phi;      /* sum of the weights */
 	u32 capacity; /* log2 of the least power of two that is at least Phi */
 	u64 slot;
@@ -68,7 +68,7 @@ static inline void strr_update(struct strr *s, u32 o, u32 served)
 	s->pending = (s->pending & ~(1ull << (o & 63))) | pending << (o & 63);
 }
 
-/* At slot s intervals begin of classes with k up to the number of zeros that s ends in. */
+/* At slot s an interval begins for each class with k up to the number of zero bits at the end of s. */
 static inline void strr_go_to(struct strr *s, u64 slot)
 {
 	u64 k = slot ? lowest_bit(slot) : 63;
@@ -78,7 +78,7 @@ static inline void strr_go_to(struct strr *s, u64 slot)
 	s->pending |= s->line >> (o & 63) << (o & 63);
 }
 
-/* With a capacity of 2^d times as much intervals have 2^d times as many slots, and are where they were (strr R4). */
+/* If 2^capacity becomes 2^d times as much, intervals have 2^d times as many slots, and go on (strr R4). */
 static inline void strr_set_sum(struct strr *s, u64 Phi)
 {
 	u32 capacity = Phi ? floor_log2(2 * Phi - 1) : 0;
@@ -140,7 +140,7 @@ static inline void strr_uncount(struct strr *s, u64 phi)
 	strr_set_sum(s, s->Phi - phi);
 }
 
-/* The last of its class, with no deficit (strr R4) */
+/* A flow that joins is last of its class, with no deficit (strr R4). */
 static inline void strr_join(struct strr *s, u32 id, u64 now, enum why why)
 {
 	u64 phi = weight_of(&s->tasks, id);
@@ -161,8 +161,8 @@ static inline void strr_leave(struct strr *s, u32 id, u64 now, enum why why)
 
 /* ---- selection ---- */
 
-/* The pending class whose interval ends first, which is the heaviest; if there is none, no time passes
- * until the next interval begins of a class in which somebody waits, the heaviest (strr R2). */
+/* Chooses the pending class whose interval ends first: the heaviest. If no class is pending, time jumps to the next
+ * interval of the heaviest class in which a flow waits (strr R2). */
 static inline u32 strr_choose(struct strr *s)
 {
 	if (!(s->pending & s->line)) {
@@ -173,7 +173,7 @@ static inline u32 strr_choose(struct strr *s)
 	return floor_log2(s->pending & s->line);
 }
 
-/* D += 2^k phi/2^capacity, from 1 to 2, as a whole turn: its quanta are in a row (strr R3). */
+/* D += 2^k phi/2^capacity, from 1 to 2, for a whole turn: its quanta are in a row (strr R3). */
 static inline u32 strr_serve(struct strr *s, u32 o)
 {
 	u32 id = strr_class(s, o)->first;
@@ -207,7 +207,7 @@ static inline void strr_stop(struct strr *s, u32 id, u64 now, enum why why)
 	strr_enqueue(s, id, phi);
 }
 
-/* Another weight begins without a deficit (strr R4). */
+/* A flow with a new weight begins without a deficit (strr R4). */
 static inline void strr_reweigh(struct strr *s, u32 id, u64 w, u64 now)
 {
 	bool waits = !is_picked(&s->tasks, id);

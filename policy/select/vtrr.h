@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * vtrr: virtual-time round-robin. Clients queue by share; each quantum goes to the next of the queue, or to its head
- * where the next has had its part already.
+ * vtrr: virtual-time round-robin. Clients queue by share. Each quantum goes to the next client of the queue, or to the
+ * head if the next client has had its part already.
  *
  * Nieh, Vaill, Zhong: "Virtual-Time Round-Robin: An O(1) Proportional Share Scheduler" (USENIX 2001): papers/vtrr.md.
  */
@@ -18,7 +18,7 @@
 struct vtrr_client {
 	u64 S;     /* share */
 	u64 k;     /* quanta of this cycle, S less the time counter; VFT = (k + 1)/S */
-	u64 cycle; /* in which k was counted */
+	u64 cycle; /* the cycle in which k was counted */
 };
 
 struct vtrr {
@@ -56,7 +56,7 @@ static inline void vtrr_next_cycle(struct vtrr *s)
 
 /* ---- clients come and go ---- */
 
-/* The first client of a lesser share than S, 0 if there is none, into found. */
+/* Sets found to the first client of a lesser share than S, 0 if there is none. */
 static NOINLINE void vtrr_find_place(struct vtrr *s, u64 S)
 {
 	s->found = s->head;
@@ -78,7 +78,7 @@ static inline void vtrr_link(struct vtrr *s, u32 id)
 		ring_link(&s->queue, s->found, id);
 }
 
-/* With share S, of which it had k quanta in this cycle */
+/* Inserts a client with share S that had k quanta in this cycle. */
 static inline void vtrr_insert(struct vtrr *s, u32 id, u64 S, u64 k)
 {
 	struct vtrr_client *n = task_of(s, id);
@@ -97,7 +97,7 @@ static inline u64 vtrr_part(struct vtrr *s, u64 S)
 	return s->Phi ? wide_mul_div(&s->division, S, s->Phi - s->left, s->Phi) : 0;
 }
 
-/* If it was the last to be chosen, the next comes after the one before it. */
+/* If the client was chosen last, the choice goes on after the client before it. */
 static inline void vtrr_remove(struct vtrr *s, u32 id)
 {
 	if (s->c == id)
@@ -107,7 +107,7 @@ static inline void vtrr_remove(struct vtrr *s, u32 id)
 	ring_remove(&s->queue, &s->head, id);
 }
 
-/* A client that was here in this cycle already and had more than its part keeps that (vtrr R4). */
+/* A client that was here in this cycle already, and had more than its part, keeps its number of quanta (vtrr R4). */
 static inline void vtrr_join(struct vtrr *s, u32 id, u64 now, enum why why)
 {
 	u64 S = share_of(weight_of(&s->tasks, id));
@@ -127,8 +127,8 @@ static inline void vtrr_leave(struct vtrr *s, u32 id, u64 now, enum why why)
 /* ---- selection ---- */
 
 /*
- * After client c: its successor n if that has more left to run (vtrr R2), or if VFT_n - QVT < 1/S_n, QVT being that
- * after its quantum, (k_n + 1)/S_n - (t + 1)/Phi < 1/S_n: k_n Phi < (t + 1) S_n; else the head (vtrr R1).
+ * After client c its successor n runs if n has more left to run (vtrr R2), or if VFT_n - QVT < 1/S_n with QVT as after
+ * that quantum: (k_n + 1)/S_n - (t + 1)/Phi < 1/S_n, so k_n Phi < (t + 1) S_n. Else the head runs (vtrr R1).
  */
 static inline u32 vtrr_next(struct vtrr *s)
 {
@@ -141,7 +141,7 @@ static inline u32 vtrr_next(struct vtrr *s)
 	return s->head;
 }
 
-/* From found on, the first that waits and has something left, into found; 0 if nobody does (vtrr D3). */
+/* Sets found to the first client from found on that waits and has quanta left; 0 if there is none (vtrr D3). */
 static NOINLINE void vtrr_find_client(struct vtrr *s)
 {
 	u32 from = s->found;
@@ -185,7 +185,7 @@ static inline void vtrr_stop(struct vtrr *s, u32 id, u64 now, enum why why)
 	s->waiting++;
 }
 
-/* A new share has another place, and counts as many quanta as had been a like part of it (vtrr R5). */
+/* A client with a new share moves to a new place, and its quanta of this cycle are scaled with the share (vtrr R5). */
 static inline void vtrr_reweigh(struct vtrr *s, u32 id, u64 w, u64 now)
 {
 	u64 had = vtrr_had(s, id), S = task_of(s, id)->S, S2 = share_of(w);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * wf2q: worst-case fair weighted fair queueing. Among tasks whose next quantum has begun in a fluid system, the one
+ * wf2q: worst-case fair weighted fair queueing. Among tasks whose next quantum has begun in a fluid model, the one
  * that would finish it first there runs.
  *
  * Bennett, Zhang: "WF2Q: Worst-case Fair Weighted Fair Queueing" (INFOCOM 1996): papers/wf2q.md.
@@ -20,7 +20,7 @@ struct wf2q {
 	POLICY_STATE;
 	struct fluid fluid;
 	struct eligible waiting;
-	TASKS({ struct vtime S; }); /* start tag of the next quantum, which is the finish tag of what was served */
+	TASKS({ struct vtime S; }); /* start tag of the next quantum: the finish tag of the service so far */
 };
 
 /* F = S + L/phi, with a quantum for the length L (wf2q R1) */
@@ -43,7 +43,7 @@ static inline void wf2q_join(struct wf2q *s, u32 id, u64 now, enum why why)
 	wf2q_enqueue(s, id, phi);
 }
 
-/* It is busy in the fluid system until V reaches its last finish tag (wf2q R3). */
+/* It is busy in the fluid model until V reaches its last finish tag (wf2q R3). */
 static inline void wf2q_leave(struct wf2q *s, u32 id, u64 now, enum why why)
 {
 	eligible_remove(&s->waiting, id);
@@ -52,7 +52,7 @@ static inline void wf2q_leave(struct wf2q *s, u32 id, u64 now, enum why why)
 		fluid_drain(&s->fluid);
 }
 
-/* The least F of those with S <= V runs (wf2q R1). */
+/* The task with the least F runs, among those with S <= V (wf2q R1). */
 static inline u32 wf2q_pick(struct wf2q *s, u32 cpu, u64 now)
 {
 	eligible_update(&s->waiting, s->fluid.V.v);
@@ -70,7 +70,7 @@ static inline void wf2q_stop(struct wf2q *s, u32 id, u64 now, enum why why)
 	wf2q_enqueue(s, id, weight_of(&s->tasks, id));
 }
 
-/* From its start tag on it is served at the new weight (wf2q R4). */
+/* The new weight counts from the start tag on (wf2q R4). */
 static inline void wf2q_reweigh(struct wf2q *s, u32 id, u64 w, u64 now)
 {
 	fluid_set_weights(&s->fluid, s->fluid.w - weight_of(&s->tasks, id) + w);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * wf2qplus: WF2Q+, which is WF2Q with a virtual time that needs no fluid system.
+ * wf2qplus: WF2Q+, which is WF2Q with a virtual time that needs no fluid model.
  *
  * Bennett, Zhang: "Hierarchical Packet Fair Queueing Algorithms" (SIGCOMM 1996): papers/wf2qplus.md.
  * Not taken: the hierarchy (wf2qplus D3).
@@ -18,9 +18,9 @@
 struct wf2qplus {
 	POLICY_STATE;
 	struct vtime V; /* ns of a nice-0 task */
-	u64 Phi;        /* weights of who is runnable */
+	u64 Phi;        /* sum of the weights of the runnable tasks */
 	struct eligible waiting;
-	TASKS({ struct vtime S; }); /* start tag of the next quantum, which is the finish tag of what was served */
+	TASKS({ struct vtime S; }); /* start tag of the next quantum: the finish tag of the service so far */
 };
 
 static inline void wf2qplus_set_weights(struct wf2qplus *s, u64 Phi)
@@ -55,7 +55,7 @@ static inline void wf2qplus_leave(struct wf2qplus *s, u32 id, u64 now, enum why 
 	wf2qplus_set_weights(s, s->Phi - weight_of(&s->tasks, id));
 }
 
-/* V = max(V, least S of who waits), before the choice: so somebody is eligible (wf2qplus R3). */
+/* V = max(V, least S of the waiting tasks), before the choice: so a task is eligible (wf2qplus R3). */
 static inline void wf2qplus_jump(struct wf2qplus *s)
 {
 	eligible_update(&s->waiting, s->V.v);
@@ -65,7 +65,7 @@ static inline void wf2qplus_jump(struct wf2qplus *s)
 	eligible_update(&s->waiting, s->V.v);
 }
 
-/* The least F of those with S <= V runs (wf2qplus R1). */
+/* The task with the least F runs, among those with S <= V (wf2qplus R1). */
 static inline u32 wf2qplus_pick(struct wf2qplus *s, u32 cpu, u64 now)
 {
 	wf2qplus_jump(s);
@@ -84,7 +84,7 @@ static inline void wf2qplus_stop(struct wf2qplus *s, u32 id, u64 now, enum why w
 	wf2qplus_enqueue(s, id, weight_of(&s->tasks, id));
 }
 
-/* From its start tag on it is served at the new weight (wf2qplus R4). */
+/* The new weight counts from the start tag on (wf2qplus R4). */
 static inline void wf2qplus_reweigh(struct wf2qplus *s, u32 id, u64 w, u64 now)
 {
 	wf2qplus_set_weights(s, s->Phi - weight_of(&s->tasks, id) + w);

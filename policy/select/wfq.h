@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * wfq: weighted fair queueing, or PGPS. The task that would finish its next quantum first in a fluid system runs.
+ * wfq: weighted fair queueing, or PGPS. The task that would finish its next quantum first in a fluid model runs.
  *
  * Demers, Keshav, Shenker: "Analysis and Simulation of a Fair Queueing Algorithm" (SIGCOMM 1989); Parekh, Gallager: "A
  * Generalized Processor Sharing Approach to Flow Control" (1993): papers/wfq.md.
@@ -20,7 +20,7 @@ struct wfq {
 	POLICY_STATE;
 	struct fluid fluid;
 	struct heap waiting;        /* by F */
-	TASKS({ struct vtime S; }); /* start tag of the next quantum, which is the finish tag of what was served */
+	TASKS({ struct vtime S; }); /* start tag of the next quantum: the finish tag of the service so far */
 };
 
 /* F = S + L/phi, with a quantum for the length L (wfq R1) */
@@ -41,7 +41,7 @@ static inline void wfq_join(struct wfq *s, u32 id, u64 now, enum why why)
 	heap_insert(&s->waiting, id, wfq_F(s, id, phi));
 }
 
-/* It is busy in the fluid system until V reaches its last finish tag (wfq R3). */
+/* It is busy in the fluid model until V reaches its last finish tag (wfq R3). */
 static inline void wfq_leave(struct wfq *s, u32 id, u64 now, enum why why)
 {
 	heap_remove(&s->waiting, id);
@@ -50,7 +50,7 @@ static inline void wfq_leave(struct wfq *s, u32 id, u64 now, enum why why)
 		fluid_drain(&s->fluid);
 }
 
-/* The least F runs, equal ones in the order in which they began to wait (wfq R1). */
+/* The task with the least F runs; equal ones run in the order in which they began to wait (wfq R1). */
 static inline u32 wfq_pick(struct wfq *s, u32 cpu, u64 now)
 {
 	return heap_pop(&s->waiting);
@@ -67,7 +67,7 @@ static inline void wfq_stop(struct wfq *s, u32 id, u64 now, enum why why)
 	heap_insert(&s->waiting, id, wfq_F(s, id, weight_of(&s->tasks, id)));
 }
 
-/* From its start tag on it is served at the new weight (wfq R4). */
+/* The new weight counts from the start tag on (wfq R4). */
 static inline void wfq_reweigh(struct wfq *s, u32 id, u64 w, u64 now)
 {
 	fluid_set_weights(&s->fluid, s->fluid.w - weight_of(&s->tasks, id) + w);

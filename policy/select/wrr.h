@@ -2,8 +2,8 @@
 /*
  * wrr: weighted round-robin. In each round a client runs as many quanta in a row as its weight says.
  *
- * Nagle: "On Packet Switches with Infinite Storage" (RFC 970, 1985) served flows in turn; with weights it is what
- * the GR3 paper (section 5.1) compares with: papers/wrr.md.
+ * Nagle: "On Packet Switches with Infinite Storage" (RFC 970, 1985) serves flows in turn. The GR3 paper (section 5.1)
+ * compares with the form that has weights: papers/wrr.md.
  */
 #include "../policy.h"
 #include "../lib/lightest.h"
@@ -21,9 +21,9 @@
 struct wrr {
 	POLICY_STATE;
 	struct links waiting;
-	u32 first;                /* in line */
+	u32 first;                /* the first waiting task */
 	struct lightest lightest; /* the weight of one quantum */
-	TASKS({ u64 D; });        /* quanta that are left of the turn, by weight; less than one is carried */
+	TASKS({ u64 D; });        /* quanta left of the turn, times the weight of one; a fraction is carried */
 };
 
 static inline u64 wrr_unit(const struct wrr *s)
@@ -31,7 +31,7 @@ static inline u64 wrr_unit(const struct wrr *s)
 	return lightest_unit(&s->lightest, s->param.unit);
 }
 
-/* At the end of the line, with a whole turn to come (wrr R2) */
+/* A task that joins is last in the run queue, with a whole turn to come (wrr R2). */
 static inline void wrr_join(struct wrr *s, u32 id, u64 now, enum why why)
 {
 	lightest_add(&s->lightest, weight_of(&s->tasks, id));
@@ -46,7 +46,7 @@ static inline void wrr_leave(struct wrr *s, u32 id, u64 now, enum why why)
 		ring_remove(&s->waiting, &s->first, id);
 }
 
-/* D += phi at the beginning of a turn, one quantum at least, and each quantum takes one unit of it (wrr R1). */
+/* D += phi at the beginning of a turn, at least one quantum. Each quantum takes one unit of D (wrr R1). */
 static inline u32 wrr_pick(struct wrr *s, u32 cpu, u64 now)
 {
 	u32 id = ring_pop_front(&s->waiting, &s->first);
@@ -60,7 +60,7 @@ static inline u32 wrr_pick(struct wrr *s, u32 cpu, u64 now)
 	return id;
 }
 
-/* First in line while a quantum is left, last when none is (wrr R1); a task that yields gives up the rest (wrr R3). */
+/* A task is first while a quantum is left, then last (wrr R1). A task that yields gives up the rest (wrr R3). */
 static inline void wrr_stop(struct wrr *s, u32 id, u64 now, enum why why)
 {
 	u64 *D = &task_of(s, id)->D;
@@ -73,7 +73,7 @@ static inline void wrr_stop(struct wrr *s, u32 id, u64 now, enum why why)
 		ring_push_back(&s->waiting, &s->first, id);
 }
 
-/* It keeps the rest of the turn in progress, up to the new weight (wrr R4). */
+/* The task keeps the rest of its turn, up to the new weight (wrr R4). */
 static inline void wrr_reweigh(struct wrr *s, u32 id, u64 w, u64 now)
 {
 	u64 *D = &task_of(s, id)->D;

@@ -11,7 +11,7 @@
 #define DIVVY_FLOW_H
 
 #include "../policy.h"
-#include "flow/programs.h"
+#include "flow/loop.h"
 
 #define FLOW_TITLE "knowledge of programs: who will soon block runs on"
 
@@ -62,16 +62,11 @@ static inline void flow_log(struct flow *s, u32 id, u64 used)
 {
 	struct flow_task *t = flow_task(s, id);
 	struct flow_program *p = flow_program(s, t->program);
-	struct flow_entry *e;
 
-	if ((p->logger && p->logger != id) || t->at != p->n || t->at >= FLOW_LENGTH)
+	if (t->off || (p->logger && p->logger != id) || t->at != p->n)
 		return;
-	e = flow_entry(s, t->program, t->at);
-	e->tp = used;
-	e->wait = 0;
-	p->n++;
-	t->waits = p->n;
-	if (p->n == FLOW_LENGTH)
+	t->logged = flow_append(s, t->program, used, 0);
+	if (s->param.loop && p->n >= s->param.length)
 		p->logger = 0; /* the log is full: what there is is the PFS */
 }
 
@@ -80,9 +75,9 @@ static inline void flow_wakes(struct flow *s, u32 id, u64 now)
 {
 	struct flow_task *t = flow_task(s, id);
 
-	if (t->waits)
-		flow_entry(s, t->program, t->waits - 1)->wait = now - t->released;
-	t->waits = 0;
+	if (t->logged)
+		flow_entry(s, t->chunk, t->at - 1)->wait = now - t->released;
+	t->logged = 0;
 }
 
 /* ---- the process controller ---- */
@@ -94,8 +89,8 @@ static inline void flow_expect(struct flow *s, u32 id)
 	struct flow_program *p = flow_program(s, t->program);
 
 	t->te = FLOW_UNKNOWN;
-	if (t->program && !p->logger && t->at < p->n && t->at < FLOW_LENGTH)
-		t->te = flow_entry(s, t->program, t->at)->tp;
+	if (t->program && !t->off && !p->logger && t->at < p->n)
+		t->te = flow_entry(s, flow_chunk_after(s, t->program, t->chunk, t->at), t->at)->tp;
 }
 
 /* I. A process is created: it executes a program from its beginning (flow R5). `on_cpu` is what it ran since it came on
@@ -115,10 +110,13 @@ static inline void flow_created(struct flow *s, u32 id, u64 identity, u64 on_cpu
 		return;
 	}
 	p = flow_program(s, place);
+	if (!p->executing)
+		flow_leave_line(s, place);
 	p->executing++;
 	p->begun = s->begun;
 	if (!p->n && !p->logger)
 		p->logger = id;
+	t->off = p->logger && p->logger != id;
 	flow_expect(s, id);
 }
 
@@ -158,7 +156,7 @@ static inline void flow_blocks(struct flow *s, u32 id, u64 now)
 		return;
 	if (t->te != FLOW_UNKNOWN) {
 		flow_count(s, t, t->used);
-		e = flow_entry(s, t->program, t->at);
+		e = flow_entry(s, flow_chunk_after(s, t->program, t->chunk, t->at), t->at);
 		e->tp = flow_adjusted(e->tp, t->used, s->param.x, s->param.y);
 	} else {
 		flow_log(s, id, t->used);
@@ -166,7 +164,7 @@ static inline void flow_blocks(struct flow *s, u32 id, u64 now)
 	t->began++;
 	t->used = 0;
 	t->released = now;
-	t->at = flow_next(s, t->program, t->at);
+	flow_go_on(s, t);
 	flow_expect(s, id);
 }
 
@@ -189,8 +187,10 @@ static inline void flow_terminates(struct flow *s, u32 id, u64 on_cpu, u64 now)
 	if (p->logger == id)
 		p->logger = 0; /* the PFS is made */
 	p->executing--;
+	if (!p->executing)
+		flow_line_up(s, t->program);
 	t->program = 0;
-	t->waits = 0;
+	t->logged = 0;
 }
 
 /* Its slice begins: how long it may last. */

@@ -131,6 +131,23 @@ pub enum Event {
         /// How long it then waited; nothing that is decided depends on it.
         wait_ns: u64,
     },
+    /// A task that is new, and was not runnable yet, was made by another one.
+    Fork {
+        /// The new task.
+        task: TaskId,
+        /// The one that made it.
+        parent: TaskId,
+    },
+    /// Its program says that it begins a session: what it does from now on is for another request.
+    Session {
+        /// The task.
+        task: TaskId,
+    },
+    /// Something that the machine does not schedule runs on a CPU, until that CPU dispatches.
+    TakeCpu {
+        /// The CPU.
+        cpu: u32,
+    },
 }
 
 /// The answer of a machine; empty for most events.
@@ -140,12 +157,12 @@ pub struct Answer {
     pub task: Option<TaskId>,
     /// To dispatch, with a task: its slice, in ns.
     pub slice_ns: u64,
-    /// To dispatch, enqueue and set_allowed: another CPU that is to dispatch.
+    /// To dispatch, enqueue, set_allowed and take_cpu: another CPU that is to dispatch.
     pub asked: Option<u32>,
 }
 
 /// Names of the kinds, by number.
-pub(super) const KINDS: [&str; 18] = [
+pub(super) const KINDS: [&str; 21] = [
     "new",
     "exit",
     "runnable",
@@ -164,6 +181,9 @@ pub(super) const KINDS: [&str; 18] = [
     "enter_group",
     "set_program",
     "learn",
+    "fork",
+    "session",
+    "take_cpu",
 ];
 
 // enum why of policy.h
@@ -195,6 +215,9 @@ impl Event {
             Event::EnterGroup { .. } => 15,
             Event::SetProgram { .. } => 16,
             Event::Learn { .. } => 17,
+            Event::Fork { .. } => 18,
+            Event::Session { .. } => 19,
+            Event::TakeCpu { .. } => 20,
         }
     }
 
@@ -207,7 +230,10 @@ impl Event {
     /// Whether the machine decides something: its answer counts.
     #[must_use]
     pub fn is_answered(&self) -> bool {
-        matches!(self, Event::Dispatch { .. } | Event::Enqueue { .. } | Event::SetAllowed { .. })
+        matches!(
+            self,
+            Event::Dispatch { .. } | Event::Enqueue { .. } | Event::SetAllowed { .. } | Event::TakeCpu { .. }
+        )
     }
 
     pub(super) fn raw(&self, now: u64) -> (u32, RawEvent) {
@@ -223,11 +249,12 @@ impl Event {
             Event::Exit { task }
             | Event::Enqueue { task }
             | Event::Dequeue { task }
-            | Event::Running { task } => {
+            | Event::Running { task }
+            | Event::Session { task } => {
                 raw.id = task;
             }
             Event::Stopping { task, ran_ns } => (raw.id, raw.amount) = (task, ran_ns),
-            Event::Dispatch { cpu } | Event::Yield { cpu } => raw.cpu = cpu,
+            Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => raw.cpu = cpu,
             Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task, weight.fixed()),
             Event::SetAllowed { task, mask } => (raw.id, raw.allowed) = (task, mask),
             Event::SetProcess { task, process } => (raw.id, raw.process) = (task, process),
@@ -235,6 +262,7 @@ impl Event {
                 (raw.process, raw.cpu, raw.amount) = (group, parent, weight.fixed());
             }
             Event::EnterGroup { task, group } => (raw.id, raw.process) = (task, group),
+            Event::Fork { task, parent } => (raw.id, raw.process) = (task, parent),
             Event::SetProgram { task, program } => (raw.id, raw.amount) = (task, program),
             Event::Learn { program, at, run_ns, wait_ns } => {
                 (raw.process, raw.why) = (program as u32, (program >> 32) as u32);
@@ -252,7 +280,7 @@ impl Event {
             Event::Dispatch { .. } => {
                 Answer { task: (raw.id != 0).then_some(raw.id), slice_ns: raw.slice, asked: cpu(raw.cpu) }
             }
-            Event::Enqueue { .. } | Event::SetAllowed { .. } => {
+            Event::Enqueue { .. } | Event::SetAllowed { .. } | Event::TakeCpu { .. } => {
                 Answer { asked: cpu(raw.cpu), ..Answer::default() }
             }
             _ => Answer::default(),

@@ -65,6 +65,8 @@ pub(super) struct RawProgram {
     pub delays: u32,
     pub met: u32,
     pub earlies: u32,
+    pub first: u32,
+    pub last: u32,
 }
 
 type Raw = *mut RawMachine;
@@ -103,7 +105,7 @@ pub(super) struct Host {
     pub turns: unsafe extern "C" fn(Raw, now: u64, rounds: u64, ran: *mut u32),
     pub tell: unsafe extern "C" fn(Raw, kind: u32, event: *mut RawEvent),
     pub program: unsafe extern "C" fn(Raw, identity: u64) -> *const RawProgram,
-    pub entry: unsafe extern "C" fn(Raw, identity: u64, at: u32, wait: *mut u64) -> u64,
+    pub sequence: unsafe extern "C" fn(Raw, identity: u64, run: *mut u64, wait: *mut u64, n: u32),
     pub weight: unsafe extern "C" fn(Raw, id: u32) -> u64,
     pub show: unsafe extern "C" fn(Raw, index: u32, id: u32, now: u64) -> i64,
     pub decisions: unsafe extern "C" fn(Raw) -> u64,

@@ -11,6 +11,7 @@ mod machine;
 #[cfg(test)]
 mod page;
 pub mod quantity;
+mod seed;
 pub mod spec;
 mod suggest;
 pub mod units;

@@ -251,12 +251,12 @@ impl Machine {
     pub fn program(&self, identity: u64) -> Option<ProgramState> {
         // SAFETY: see `add`; the program is in the machine, and nobody else reaches it now.
         let raw = unsafe { (self.host.program)(self.raw.as_ptr(), identity).as_ref() }?;
-        let entry = |at| {
-            let mut wait_ns = 0;
-            // SAFETY: the identity is known, and any entry is in the pool.
-            let run_ns = unsafe { (self.host.entry)(self.raw.as_ptr(), identity, at, &raw mut wait_ns) };
-            (run_ns, wait_ns)
-        };
+        let (mut run_ns, mut wait_ns) = (vec![0; raw.n as usize], vec![0; raw.n as usize]);
+        // SAFETY: the identity is known and its sequence has n entries, as the vectors have.
+        unsafe {
+            let (run, wait) = (run_ns.as_mut_ptr(), wait_ns.as_mut_ptr());
+            (self.host.sequence)(self.raw.as_ptr(), identity, run, wait, raw.n);
+        }
         Some(ProgramState {
             predictions: Predictions { runs: raw.runs.into(), actual_ns: raw.actual, error_ns: raw.error },
             last: Predictions {
@@ -268,7 +268,7 @@ impl Machine {
             delays: raw.delays.into(),
             met: raw.met.into(),
             early_switches: raw.earlies.into(),
-            sequence: (0..raw.n).map(entry).collect(),
+            sequence: run_ns.into_iter().zip(wait_ns).collect(),
         })
     }
 

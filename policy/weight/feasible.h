@@ -100,7 +100,7 @@ static inline void feasible_readjust(struct feasible *s)
 	s->q = s->p;
 	s->rest = s->phi_t;
 	s->at_order = s->top;
-	if (!s->orders)
+	if (!s->orders || (s->param.asked && s->n <= s->p)) /* (sfs D4) */
 		return;
 	if (s->n <= s->p) { /* each has a CPU of its own (gr3 D4) */
 		s->at_order = lowest_bit(s->orders);

@@ -6,7 +6,7 @@
 
 use crate::measure::{ERROR, RESPONSE, Statistic};
 use crate::report::{Report, Run, TaskResult};
-use crate::stats::{ConfidenceInterval, interval95};
+use crate::stats::{ConfidenceInterval, ENOUGH_SAMPLES, are_identical, interval95};
 
 /// The runs of one policy, a repetition each.
 #[derive(Debug)]
@@ -18,12 +18,14 @@ pub struct Policy<'a> {
 }
 
 /// A number with its 95% interval, where there are samples enough for one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     /// The best guess.
     pub mid: f64,
     /// Least and greatest value of the interval.
     pub interval: Option<(f64, f64)>,
+    /// The samples do not vary, as repetitions of a deterministic run do not: the number is exact and has no interval.
+    pub is_exact: bool,
 }
 
 /// The measure by which policies are compared; less is better.
@@ -35,8 +37,33 @@ pub enum Criterion {
     MaxError,
 }
 
-/// The policies of a report, in the order of their first runs.
-pub fn policies(report: &Report) -> Vec<Policy<'_>> {
+/// The policies of a report side by side, and the measure that they are compared by.
+#[derive(Debug)]
+pub struct Comparison<'a> {
+    /// The report.
+    pub report: &'a Report,
+    /// Its policies, in the order of their first runs.
+    pub policies: Vec<Policy<'a>>,
+    /// The measure.
+    pub criterion: Criterion,
+    /// The least relative difference that the report supports: the error of a replay; 0 for a simulation. `None` if the
+    /// error of a replay is not known, because then it supports no comparison.
+    pub floor: Option<f64>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Compares all policies of a report.
+    pub fn of(report: &'a Report) -> Self {
+        Self {
+            report,
+            policies: policies(report),
+            criterion: Criterion::of(report),
+            floor: report.trace.as_ref().map_or(Some(0.0), |trace| trace.self_replay_error),
+        }
+    }
+}
+
+fn policies(report: &Report) -> Vec<Policy<'_>> {
     let mut policies: Vec<Policy> = Vec::new();
     for run in &report.runs {
         match policies.iter_mut().find(|policy| policy.spec == run.policy) {
@@ -68,7 +95,7 @@ impl<'a> Policy<'a> {
 
 impl Criterion {
     /// Mean response when jobs finish at all, else the service error.
-    pub fn of(report: &Report) -> Self {
+    fn of(report: &Report) -> Self {
         let finishes = report.runs.iter().any(|run| RESPONSE.of_run(run, Statistic::Mean).is_some());
         if finishes { Self::MeanResponse } else { Self::MaxError }
     }
@@ -86,7 +113,8 @@ impl Criterion {
         match (self, policy.runs.as_slice()) {
             (Self::MeanResponse, [run]) => {
                 let (mid, half) = (run.response_ns.mean?, run.response_ns.ci95);
-                Some(Estimate { mid, interval: half.map(|half| (mid - half, mid + half)) })
+                let is_exact = half.is_none() && run.response_ns.count >= ENOUGH_SAMPLES;
+                Some(Estimate { mid, interval: half.map(|half| (mid - half, mid + half)), is_exact })
             }
             _ => mean_estimate(&values?),
         }
@@ -107,24 +135,35 @@ impl Criterion {
         if under.mid <= 0.0 {
             return None;
         }
+        let is_exact = over.is_exact && under.is_exact;
         let interval = over
-            .interval
-            .zip(under.interval)
+            .bounds()
+            .zip(under.bounds())
             .and_then(|(over, under)| (under.0 > 0.0).then(|| (over.0 / under.1, over.1 / under.0)));
-        Some(Estimate { mid: over.mid / under.mid, interval })
+        Some(Estimate { mid: over.mid / under.mid, interval: interval.filter(|_| !is_exact), is_exact })
     }
 }
 
 impl Estimate {
+    /// Between which values it is, as far as that is known.
+    fn bounds(&self) -> Option<(f64, f64)> {
+        self.interval.or(self.is_exact.then_some((self.mid, self.mid)))
+    }
+
+    /// Whether something is known of how far it may be off.
+    pub fn is_known(&self) -> bool {
+        self.bounds().is_some()
+    }
+
     /// For a ratio: whether its whole interval is above 1, and the ratio exceeds 1 by more than the relative error `floor`.
     pub fn is_more(&self, floor: f64) -> bool {
-        self.interval.is_some_and(|(low, _)| low > 1.0) && self.mid > 1.0 + floor
+        self.bounds().is_some_and(|(low, _)| low > 1.0) && self.mid > 1.0 + floor
     }
 
     /// For a ratio: whether its whole interval is below 1, and the ratio falls short of 1 by more than the relative error
     /// `floor`.
     pub fn is_less(&self, floor: f64) -> bool {
-        self.interval.is_some_and(|(_, high)| high < 1.0) && self.mid < 1.0 / (1.0 + floor)
+        self.bounds().is_some_and(|(_, high)| high < 1.0) && self.mid < 1.0 / (1.0 + floor)
     }
 
     /// Half the interval, as a share of the number.
@@ -134,22 +173,15 @@ impl Estimate {
     }
 }
 
-/// The least relative difference that a report supports: the error of a replay; 0 for a simulation. `None` if the error of
-/// a replay is not known, because then it supports no comparison.
-pub fn floor(report: &Report) -> Option<f64> {
-    match &report.trace {
-        None => Some(0.0),
-        Some(trace) => trace.self_replay_error,
-    }
-}
-
-/// The mean of independent values. From two values on it has a 95 % interval by Student's t.
+/// The mean of independent values. From two values on it has a 95 % interval by Student's t, unless they are identical.
 fn mean_estimate(values: &[f64]) -> Option<Estimate> {
-    if let [value] = values {
-        return Some(Estimate { mid: *value, interval: None });
+    let is_exact = are_identical(values);
+    if is_exact || values.len() == 1 {
+        return Some(Estimate { mid: values[0], interval: None, is_exact });
     }
     let ConfidenceInterval { mean, half_width } = interval95(values)?;
-    Some(Estimate { mid: mean, interval: Some((mean - half_width, mean + half_width)) })
+    let interval = Some((mean - half_width, mean + half_width));
+    Some(Estimate { mid: mean, interval, is_exact })
 }
 
 #[cfg(test)]
@@ -158,8 +190,8 @@ mod tests {
     use crate::samples;
 
     fn ratio_of(report: &Report, over: usize, under: usize) -> Estimate {
-        let policies = policies(report);
-        Criterion::of(report).ratio(&policies[over], &policies[under]).expect("measured")
+        let Comparison { policies, criterion, .. } = Comparison::of(report);
+        criterion.ratio(&policies[over], &policies[under]).expect("measured")
     }
 
     #[test]
@@ -179,8 +211,26 @@ mod tests {
         let estimate = mean_estimate(&[1.0, 2.0, 3.0]).expect("values");
         let (low, high) = estimate.interval.expect("three values");
         assert!((low + 0.4843).abs() < 1e-3 && (high - 4.4843).abs() < 1e-3);
-        assert_eq!(mean_estimate(&[5.0]), Some(Estimate { mid: 5.0, interval: None }));
+        assert_eq!(mean_estimate(&[5.0]), Some(Estimate { mid: 5.0, ..Estimate::default() }));
         assert_eq!(mean_estimate(&[]), None);
+    }
+
+    /// The same number in each repetition is exact. It has no interval, and differs from another such number for sure.
+    #[test]
+    fn identical_repetitions_are_exact() {
+        let exact = Estimate { mid: 0.1, interval: None, is_exact: true };
+        assert_eq!(mean_estimate(&[0.1; 3]), Some(exact));
+        let report = samples::repetitions(&[("a", &[2.0, 2.0]), ("b", &[3.0, 3.0]), ("c", &[2.0, 3.0])]);
+        let ratio = ratio_of(&report, 1, 0);
+        assert_eq!(ratio, Estimate { mid: 1.5, interval: None, is_exact: true });
+        assert!(ratio.is_more(0.0) && !ratio.is_more(0.5) && ratio_of(&report, 0, 1).is_less(0.0));
+        assert!(ratio_of(&report, 2, 0).interval.is_some());
+        // One run of 200 jobs, all alike.
+        let mut report = samples::two_policies();
+        report.runs.iter_mut().for_each(|run| run.response_ns.ci95 = None);
+        assert_eq!(ratio_of(&report, 1, 0), Estimate { mid: 4.0, interval: None, is_exact: true });
+        report.runs[0].response_ns.count = 159;
+        assert_eq!(ratio_of(&report, 1, 0), Estimate { mid: 4.0, ..Estimate::default() });
     }
 
     #[test]

@@ -21,6 +21,7 @@
 
 pub mod compare;
 pub mod csv;
+pub mod determinism;
 pub mod figures;
 pub mod measure;
 pub mod metrics;

@@ -81,6 +81,13 @@ pub const JAIN: Quantity = Quantity {
     source: Source::Run(|run| Some(run.jain)),
     help: "Jain's index of received over entitled service, 1 is fair",
 };
+/// Jobs that leave in the order in which they came.
+pub const SENIORITY: Quantity = Quantity {
+    name: "seniority",
+    unit: Unit::Ratio,
+    source: Source::Run(|run| run.seniority),
+    help: "part of the pairs of jobs that left in the order in which they came",
+};
 /// From a job's start to its end.
 pub const RESPONSE: Quantity = Quantity {
     name: "response",
@@ -139,8 +146,9 @@ pub const UTILIZATION: Quantity = Quantity {
 };
 
 /// All that can be named, in the order of the help.
-pub const QUANTITIES: [Quantity; 18] = [
+pub const QUANTITIES: [Quantity; 19] = [
     JAIN,
+    SENIORITY,
     UTILIZATION,
     SWITCHES,
     MIGRATIONS,

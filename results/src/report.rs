@@ -105,6 +105,10 @@ pub struct Run {
     /// Which repetition, from 0; its random streams come from the seed and this number.
     #[serde(default)]
     pub rep: u32,
+    /// Whether all repetitions of this policy have the same numbers, so that none has an interval; absent if not, and with
+    /// one repetition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deterministic: Option<bool>,
     /// Length of the run in ns: simulated time, or real time for real threads.
     pub duration_ns: u64,
     /// How often a CPU changed from one task to another. For real threads: how often a thread left its CPU.
@@ -119,6 +123,10 @@ pub struct Run {
     pub utilization: f64,
     /// Jain's index of received over entitled service (1 is fair).
     pub jain: f64,
+    /// The part of the pairs of jobs in the system together that left in the order in which they came; absent without a
+    /// pair, and for real threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seniority: Option<f64>,
     /// From a job's start to its end, over all jobs of all tasks.
     #[serde(default)]
     pub response_ns: Quantiles,
@@ -153,7 +161,7 @@ pub struct Run {
 }
 
 /// A program, and how well it was predicted: see `papers/flow.md`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramResult {
     /// As the workload calls it: `executable`, or the process.
     pub name: String,
@@ -198,7 +206,7 @@ impl From<Predictions> for PredictionResult {
 }
 
 /// The results of one task, or of a class of short tasks.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskResult {
     /// Its name in the workload; instances of `count` are numbered from 1, as in `T/1`.
     pub name: String,
@@ -236,14 +244,15 @@ pub struct TaskResult {
 }
 
 /// A distribution in a few numbers. With no samples every field but `count` is absent.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// Number of samples.
     pub count: u64,
     /// Arithmetic mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
-    /// Half-width of the 95 % confidence interval of the mean, by batch means; absent with too few samples.
+    /// Half-width of the 95 % confidence interval of the mean, by batch means; absent with too few samples, or if
+    /// they do not vary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<f64>,
     /// Median.

@@ -115,11 +115,13 @@ fn run(policy: &str, rep: u32, response_ns: Quantiles, tasks: Vec<TaskResult>) -
     Run {
         policy: policy.to_owned(),
         rep,
+        deterministic: None,
         duration_ns: 10_000_000_000,
         switches: 1_234,
         migrations: Some(0),
         decisions: Some(56_789),
         utilization: 0.995,
+        seniority: None,
         jain: if policy == "rr" { 0.9 } else { 0.99999 },
         wait_ns: scaled(&response_ns, 0.5),
         wait_buckets: waits(&scaled(&response_ns, 0.5)),

@@ -1,36 +1,33 @@
 //! One sentence with the conclusion of a comparison, as far as its intervals support one.
 
-use crate::report::Report;
-
-use crate::compare::{Criterion, Estimate, Policy, floor, policies};
+use crate::compare::{Comparison, Criterion, Estimate, Policy};
 use crate::text;
 
 /// The sentence; `None` when there is nothing to compare.
-pub fn sentence(report: &Report) -> Option<String> {
-    let policies = policies(report);
-    let criterion = Criterion::of(report);
+pub fn sentence(comparison: &Comparison) -> Option<String> {
+    let Comparison { report, policies, criterion, floor } = comparison;
     let (ranked, lagging): (Vec<&Policy>, Vec<&Policy>) =
-        policies.iter().partition(|policy| policy.keeps_up(&policies));
+        policies.iter().partition(|policy| policy.keeps_up(policies));
     let mut measured: Vec<(&Policy, Estimate)> =
         ranked.into_iter().filter_map(|policy| Some((policy, criterion.estimate(policy)?))).collect();
     if policies.len() < 2 || measured.is_empty() {
         return None;
     }
-    let Some(floor) = floor(report) else {
+    let Some(floor) = *floor else {
         return Some("the error of this replay is not known, so no policy is called better.".to_owned());
     };
     measured.sort_by(|(_, a), (_, b)| a.mid.total_cmp(&b.mid));
     let mut clauses = Vec::new();
     if measured.len() > 1 {
-        let has_intervals = measured.iter().all(|(_, estimate)| estimate.interval.is_some());
-        clauses.push(if has_intervals {
-            with_intervals(criterion, &measured, floor)
+        let are_known = measured.iter().all(|(_, estimate)| estimate.is_known());
+        clauses.push(if are_known {
+            with_intervals(*criterion, &measured, floor)
         } else {
-            without_intervals(criterion, &measured, report.trace.is_some())
+            without_intervals(*criterion, &measured, report.trace.is_some())
         });
     }
     if !lagging.is_empty() {
-        clauses.push(lagging_clause(&policies, &lagging));
+        clauses.push(lagging_clause(policies, &lagging));
     }
     Some(clauses.join("; ") + ".")
 }
@@ -81,10 +78,11 @@ fn with_intervals(criterion: Criterion, measured: &[(&Policy, Estimate)], floor:
     let mut alike = Vec::new();
     for (policy, _) in &measured[1..] {
         let ratio = criterion.ratio(policy, best).filter(|ratio| ratio.is_more(floor));
-        match ratio.and_then(|ratio| Some((ratio.mid, ratio.interval?))) {
-            Some((mid, (low, high))) => {
+        match ratio.map(|ratio| (ratio.mid, ratio.interval)) {
+            Some((mid, Some((low, high)))) => {
                 more.push(format!("{} {mid:.2} times that (95%: {low:.2} to {high:.2})", name(policy)));
             }
+            Some((mid, None)) => more.push(format!("{} {mid:.2} times that (deterministic)", name(policy))),
             None => alike.push(name(policy)),
         }
     }
@@ -111,10 +109,11 @@ fn name(policy: &Policy) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Report;
     use crate::samples;
 
     fn of(report: &Report) -> String {
-        sentence(report).expect("something to compare")
+        sentence(&Comparison::of(report)).expect("something to compare")
     }
 
     #[test]
@@ -149,7 +148,12 @@ mod tests {
         assert_eq!(
             of(&mixed),
             "a has the least mean response, 10.0ms, not told from b; c 2.00 times that \
-             (95%: 2.00 to 2.00)."
+             (deterministic)."
+        );
+        let identical = samples::repetitions(&[("a", &[10.0; 3]), ("b", &[25.0; 3])]);
+        assert_eq!(
+            of(&identical),
+            "a has the least mean response, 10.0ms; b 2.50 times that (deterministic)."
         );
     }
 
@@ -180,6 +184,6 @@ mod tests {
         );
         let single = samples::repetitions(&[("a", &[10.0]), ("b", &[20.0])]);
         assert!(of(&single).starts_with("too few jobs"));
-        assert_eq!(sentence(&samples::repetitions(&[("a", &[10.0, 11.0])])), None);
+        assert_eq!(sentence(&Comparison::of(&samples::repetitions(&[("a", &[10.0, 11.0])]))), None);
     }
 }

@@ -9,13 +9,14 @@ use crate::sharing::Sharing;
 use divvy_policy::spec::Spec;
 use divvy_policy::{Failure, FailureKind};
 use divvy_policy::{Machine, MachineError};
+use divvy_results::determinism::mark_deterministic;
 use divvy_results::figures;
 use divvy_results::figures::{Limits, TimelineRecorder};
 use divvy_results::metrics;
 use divvy_results::observation::Observation;
 use divvy_results::report::{Report, Run, SCHEMA_VERSION};
 use divvy_results::schedule::{Recorder, Window};
-use divvy_workload::Workload;
+use divvy_workload::{Purpose, Workload, stream};
 
 /// How to run a workload; `None` takes what the workload says.
 #[derive(Clone, Debug, Default)]
@@ -120,6 +121,7 @@ pub fn simulate_rows(
         .map(|&(spec, rep)| simulate_rep(workload, spec, rep, options, rows, progress))
         .collect::<Result<Vec<Run>, RunError>>()?;
     figures::keep_worst(&mut runs);
+    mark_deterministic(&mut runs);
     Ok(Report {
         schema_version: SCHEMA_VERSION,
         workload: workload.name.clone(),
@@ -145,6 +147,16 @@ pub fn adapted(workload: &Workload, options: &Options) -> Result<Workload, RunEr
     }
 }
 
+/// The machine of a repetition. A policy that draws random numbers draws those of the seed and the repetition, unless its
+/// spec names a seed.
+///
+/// # Errors
+/// Those of [`Machine::from_spec`].
+pub fn machine(spec: &Spec, workload: &Workload, seed: u64, rep: u32) -> Result<Machine, MachineError> {
+    let spec = spec.seeded(stream(seed, rep, 0, Purpose::Policy).next_u64());
+    Machine::from_spec(&spec, workload.cpus, workload.quantum_ns)
+}
+
 /// One repetition, by its number, of a workload that is as [`adapted`] left it.
 pub fn simulate_rep(
     workload: &Workload,
@@ -155,7 +167,7 @@ pub fn simulate_rep(
     progress: &dyn Progress,
 ) -> Result<Run, RunError> {
     let name = spec.to_string();
-    let machine = Machine::from_spec(spec, workload.cpus, workload.quantum_ns)
+    let machine = machine(spec, workload, options.seed, rep)
         .map_err(|error| RunError::Machine { policy: name.clone(), error })?;
     let setup = Setup {
         seed: options.seed,

@@ -1,6 +1,6 @@
 //! The meaning of weights under the modifiers of a spec, for the models of entitled service.
 
-use divvy_policy::spec::{Setting, Spec};
+use divvy_policy::spec::Spec;
 
 /// How the threads of a process divide weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,35 +19,47 @@ pub enum Division {
 pub struct Sharing {
     /// Among the threads of a process.
     pub division: Division,
+    /// Whether all threads that exist count, and not only those that want to run (procfair's Equation 6).
+    pub all: bool,
     /// Where a task is in a group: among the threads of that instead.
     pub by_group: bool,
     /// Whether groups have weights, and their tasks share what they get.
     pub groups: bool,
 }
 
+/// The modifiers that divide weights. A spec has at most one of them.
+const DIVIDERS: [(&str, Division); 2] = [("tfps", Division::UpToCpus), ("procfair", Division::Evenly)];
+
 impl Sharing {
     /// Under this spec.
     #[must_use]
     pub fn of(spec: &Spec) -> Sharing {
-        let is_on = |setting: &Setting| setting.param == "group" && setting.raw != 0;
-        let by_group = spec.modifiers.iter().any(|modifier| modifier.settings.iter().any(is_on));
         let has = |name: &str| spec.modifiers.iter().any(|modifier| modifier.name == name);
-        Sharing { by_group, ..Sharing::with(has) }
+        let mut dividers = spec.modifiers.iter().filter(|m| DIVIDERS.iter().any(|(name, _)| m.name == *name));
+        let settings = dividers.next().map(|modifier| modifier.settings.as_slice()).unwrap_or_default();
+        let is_on = |param: &str| settings.iter().any(|setting| setting.param == param && setting.raw != 0);
+        Sharing::with(has, is_on)
     }
 
-    /// Under a scheduler of this name in a kernel, which is made of those of policy and modifiers.
+    /// Under a scheduler of this name in a kernel. `divvy load` makes the name of the spec, with `_` for other characters
+    /// than letters and digits: `divvy_sfq_procfair_all_on`.
     #[must_use]
     pub fn named(scheduler: &str) -> Sharing {
-        Sharing::with(|name| scheduler.contains(name))
+        let words: Vec<&str> = scheduler.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        let is_divider = |word: &&&str| DIVIDERS.iter().any(|(name, _)| **word == *name);
+        let settings: Vec<&&str> = words.iter().skip_while(|word| !is_divider(word)).collect();
+        let is_on = |param: &str| settings.windows(2).any(|pair| *pair[0] == param && *pair[1] == "on");
+        Sharing::with(|name| words.contains(&name), is_on)
     }
 
-    fn with(has: impl Fn(&str) -> bool) -> Sharing {
-        let division = match (has("tfps"), has("procfair")) {
-            (true, _) => Division::UpToCpus,
-            (false, true) => Division::Evenly,
-            (false, false) => Division::None,
-        };
-        Sharing { division, by_group: false, groups: has("groups") }
+    fn with(has: impl Fn(&str) -> bool, is_on: impl Fn(&str) -> bool) -> Sharing {
+        let divider = DIVIDERS.into_iter().find(|(name, _)| has(name));
+        Sharing {
+            division: divider.map_or(Division::None, |(_, division)| division),
+            all: is_on("all"),
+            by_group: is_on("group"),
+            groups: has("groups"),
+        }
     }
 }
 
@@ -61,5 +73,42 @@ impl Division {
             Division::UpToCpus => threads.min(cpus),
         };
         ((u128::from(weight) * u128::from(times) / u128::from(threads.max(1))) as u64).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use divvy_policy::spec;
+
+    fn of(text: &str) -> Sharing {
+        Sharing::of(&spec::parse(text, divvy_policy::all()).expect("a spec"))
+    }
+
+    #[test]
+    fn parameters_are_those_of_the_modifier_in_force() {
+        let evenly = Sharing { division: Division::Evenly, ..Sharing::default() };
+        assert_eq!(of("sfq"), Sharing::default());
+        assert_eq!(of("sfq+procfair"), evenly);
+        assert_eq!(of("sfq+procfair:all=on"), Sharing { all: true, ..evenly });
+        assert_eq!(of("sfq+procfair:group=on+groups"), Sharing { by_group: true, groups: true, ..evenly });
+        let up_to_cpus = Sharing { division: Division::UpToCpus, ..Sharing::default() };
+        assert_eq!(of("sfq+tfps:all=on:group=on"), Sharing { all: true, by_group: true, ..up_to_cpus });
+    }
+
+    /// The kernel shows a loaded scheduler's name only.
+    #[test]
+    fn a_name_in_the_kernel_means_what_its_spec_does() {
+        for (text, name) in [
+            ("pbs_tree", "kernel:divvy_pbs_tree"),
+            ("sfq+procfair", "kernel:divvy_sfq_procfair"),
+            ("sfq+procfair:all=on", "kernel:divvy_sfq_procfair_all_on"),
+            ("sfq+procfair:all=on:group=on+groups", "kernel:divvy_sfq_procfair_all_on_group_on_groups"),
+            ("gr3:literal=on+procfair+groups", "kernel:divvy_gr3_literal_on_procfair_groups"),
+            ("gr3+feasible+tfps:group=on", "kernel:divvy_gr3_feasible_tfps_group_on"),
+        ] {
+            assert_eq!(Sharing::named(name), of(text), "{name}");
+        }
+        assert_eq!(Sharing::named("kernel:eevdf"), Sharing::default());
     }
 }

@@ -1,7 +1,7 @@
 //! Measures at a point: means over repetitions, and their intervals.
 
 use divvy_results::report::{Run, TaskResult};
-use divvy_results::stats::interval95;
+use divvy_results::stats::{are_identical, interval95};
 
 /// Something that each run has one number for.
 pub struct Measure {
@@ -92,8 +92,10 @@ fn per_second(run: &Run, count: Option<u64>) -> Option<f64> {
 pub struct Estimate {
     /// Mean of the repetitions that have a value; absent if none has.
     pub mean: Option<f64>,
-    /// Half-width of its 95 % interval, in the same unit; absent with fewer than two values.
+    /// Half-width of its 95 % interval, in the same unit; absent with fewer than two values, and if these are identical.
     pub ci95: Option<f64>,
+    /// Two values or more, and all are identical.
+    pub is_exact: bool,
 }
 
 /// One policy at one point, or how much one has more than another.
@@ -173,8 +175,9 @@ pub(super) fn differences(reps: &[&Numbers], baseline: &[&Numbers]) -> Vec<Estim
 }
 
 fn estimate(values: &[f64]) -> Estimate {
-    match interval95(values) {
-        Some(interval) => Estimate { mean: Some(interval.mean), ci95: Some(interval.half_width) },
-        None => Estimate { mean: values.first().copied(), ci95: None },
+    let is_exact = are_identical(values);
+    match interval95(values).filter(|_| !is_exact) {
+        Some(interval) => Estimate { mean: Some(interval.mean), ci95: Some(interval.half_width), is_exact },
+        None => Estimate { mean: values.first().copied(), ci95: None, is_exact },
     }
 }

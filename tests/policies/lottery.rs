@@ -1,7 +1,11 @@
 //! lottery: papers/lottery.md.
 
+use divvy_policy::spec;
+use divvy_results::report::Run;
+use divvy_sim::run::{Options, simulate};
 use divvy_tests::cases::quanta;
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
+use divvy_workload::Workload;
 
 /// The wins of each weight in so many quanta are within 4 standard deviations of their mean. With 4 weights this fails for
 /// one in 4,000 seeds, and the seed is fixed.
@@ -30,6 +34,46 @@ fn lottery_r1_seeds() {
     let run = |seed| quanta("lottery", &[("lottery", 0, seed)], &[1; 4], 100);
     assert_eq!(run(7), run(7));
     assert_ne!(run(7), run(8));
+}
+
+/// Three repetitions of two hogs and a task that sleeps, nothing of which is random
+fn repetitions(spec: &str, seed: u64) -> Vec<Run> {
+    let toml = "cpus = 1\nquantum = \"10ms\"\nduration = \"2s\"\n\
+        [[task]]\nname = \"hog\"\ncount = 2\nprogram = [{ run = \"forever\" }]\n\
+        [[task]]\nname = \"sleeper\"\nprogram = [\
+        { loop = \"forever\", do = [{ run = \"20ms\" }, { sleep = \"10ms\" }] }]\n";
+    let workload = Workload::parse(toml, "lottery.toml").unwrap();
+    let specs = [spec::parse(spec, divvy_policy::all()).unwrap()];
+    simulate(&workload, &specs, &Options { seed, reps: 3, ..Options::default() }, &()).unwrap().runs
+}
+
+fn services(runs: &[Run]) -> Vec<Vec<u64>> {
+    runs.iter().map(|run| run.tasks.iter().map(|task| task.service_ns).collect()).collect()
+}
+
+/// Each seed and each repetition has tickets of its own, and the same ones each time. A seed in the spec is that of all.
+#[test]
+fn lottery_r1_follows_the_seed_and_the_repetition_of_the_run() {
+    let runs = repetitions("lottery", 1);
+    let [first, second, third] = services(&runs).try_into().unwrap();
+    assert!(first != second && second != third && first != third);
+    assert!(runs.iter().all(|run| run.deterministic.is_none()));
+    assert_eq!(services(&repetitions("lottery", 1)), [first.clone(), second, third]);
+    let other = repetitions("lottery", 2);
+    assert_ne!(services(&other)[0], first);
+
+    let fixed = repetitions("lottery:seed=7", 1);
+    assert!(fixed.iter().all(|run| run.deterministic == Some(true)));
+    assert_eq!(services(&fixed), services(&repetitions("lottery:seed=7", 2)));
+    assert!(repetitions("stride", 1).iter().all(|run| run.deterministic == Some(true)));
+}
+
+/// Logs of decisions from before there was this default have tickets from 1 on.
+#[test]
+fn without_a_seed_a_machine_draws_as_from_1() {
+    let run = |params| quanta("lottery", params, &[1; 4], 100);
+    assert_eq!(run(&[]), run(&[("lottery", 0, 1)]));
+    assert_eq!(run(&[("lottery", 0, 0)]), run(&[("lottery", 0, 1)]));
 }
 
 /// Client 1 uses a fifth of each quantum and has five times the tickets, so as much time as client 2.

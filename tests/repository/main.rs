@@ -1,6 +1,7 @@
-//! The repository's files agree with each other: pages of papers/, mutants.txt, docs/tutorial.md and examples/.
+//! The repository's files agree with each other: pages of papers/, licences, mutants.txt, docs/tutorial.md and examples/.
 
 mod examples;
+mod licences;
 mod mutants;
 mod papers;
 mod tutorial;

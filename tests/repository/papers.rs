@@ -156,6 +156,7 @@ impl Project {
             "workload/src",
             "workload/tests",
             "lab/src",
+            "lab/tests",
         ] {
             for path in files(&root.join(folder), ".rs") {
                 names.extend(tests(&read(&path)).into_iter().map(str::to_owned));

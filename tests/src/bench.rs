@@ -86,6 +86,8 @@ pub trait Watch {
     fn yields(&mut self, _id: TaskId) {}
     /// A task gets another weight, in the machine's unit.
     fn reweigh(&mut self, _id: TaskId, _weight: u64, _now: u64) {}
+    /// A task's program says that it begins a session; it is runnable or not.
+    fn session(&mut self, _id: TaskId, _is_runnable: bool, _now: u64) {}
     /// A task joined when all CPUs were busy, and took a CPU or not.
     fn preempts(&mut self, _woken: TaskId, _cpu: Option<usize>, _now: u64) {}
     /// `chosen` is 0 when nobody waited. It and `tasks` are as they were before the choice.
@@ -282,6 +284,15 @@ impl<W: Watch> Bench<W> {
         self.watch.reweigh(id, weight * Weight::ONE.fixed(), self.now);
         self.tasks[id as usize].weight = weight;
         self.machine.set_weight(id, weight * Weight::ONE, self.now);
+    }
+
+    /// The program of a task that is not done says that it begins a session.
+    pub fn session(&mut self, id: TaskId) {
+        let running = self.turns.iter().position(|t| t.as_ref().is_some_and(|t| t.task == id));
+        running.into_iter().for_each(|cpu| self.settle(cpu));
+        let is_runnable = matches!(self.tasks[id as usize].state, State::Waiting | State::Running);
+        self.watch.session(id, is_runnable, self.now);
+        self.machine.tell(&Event::Session { task: id }, self.now);
     }
 
     /// The task on this CPU, if there is one, yields.

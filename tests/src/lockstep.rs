@@ -22,6 +22,8 @@ pub struct Lockstep {
     /// Whether each task is runnable, by id; `None` once it is gone.
     state: Vec<Option<bool>>,
     now_ns: u64,
+    /// The CPU that is to decide because of the task that became runnable last.
+    pub asked: Option<u32>,
 }
 
 impl Lockstep {
@@ -54,7 +56,14 @@ impl Lockstep {
 
     /// A machine to which no task has been added.
     pub fn of(machine: Machine, cpus: u32) -> Lockstep {
-        Lockstep { machine, on: vec![None; cpus as usize], quanta: vec![0], state: vec![None], now_ns: 0 }
+        Lockstep {
+            machine,
+            on: vec![None; cpus as usize],
+            quanta: vec![0],
+            state: vec![None],
+            now_ns: 0,
+            asked: None,
+        }
     }
 
     /// Tasks 1, 2, .. of these weights, runnable from the start in this order.
@@ -78,14 +87,14 @@ impl Lockstep {
         self.quanta.push(0);
         self.state.push(Some(true));
         self.machine.add(id, process, weight * Weight::ONE, self.now_ns);
-        self.machine.wake(id, true, self.now_ns);
+        self.asked = self.machine.wake(id, true, self.now_ns);
         id
     }
 
     /// A task that slept is runnable again.
     pub fn wake(&mut self, task: TaskId) {
         self.state[task as usize] = Some(true);
-        self.machine.wake(task, false, self.now_ns);
+        self.asked = self.machine.wake(task, false, self.now_ns);
     }
 
     /// A task blocks or exits now, wherever it is.

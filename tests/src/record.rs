@@ -1,11 +1,10 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
-use divvy_policy::Machine;
 use divvy_policy::spec;
 use divvy_results::observation::{Observation, Service};
 use divvy_results::report::Run;
 use divvy_sim::engine::{Engine, Setup};
-use divvy_sim::run::Rows;
+use divvy_sim::run::{Rows, machine};
 use divvy_sim::sharing::Sharing;
 use divvy_workload::Workload;
 
@@ -20,7 +19,7 @@ pub struct Record {
 /// Runs to the end (or to the workload's duration); the engine's own checks must pass.
 pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
     let spec = spec::parse(spec_text, divvy_policy::all()).expect("a known spec");
-    let machine = Machine::from_spec(&spec, workload.cpus, workload.quantum_ns).expect("a machine");
+    let machine = machine(&spec, workload, seed, 0).expect("a machine");
     let setup = Setup {
         seed,
         rep: 0,

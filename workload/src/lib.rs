@@ -163,6 +163,8 @@ pub enum Step {
     Fork(usize),
     /// Let others run first.
     Yield,
+    /// Say that what comes is work for another request.
+    Session,
     /// Give a token to a task (of a single instance).
     Wake(usize),
     /// Take a token, or wait for one. Tokens that arrive early are kept.

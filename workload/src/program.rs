@@ -26,6 +26,8 @@ pub enum Op {
     Fork(usize),
     /// [`Step::Yield`].
     Yield,
+    /// [`Step::Session`].
+    Session,
     /// [`Step::Wake`].
     Wake(usize),
     /// [`Step::Wait`].
@@ -130,6 +132,7 @@ fn flatten(steps: &[Step], ops: &mut Vec<Op>) {
             Step::Barrier(i) => ops.push(Op::Barrier(*i)),
             Step::Fork(i) => ops.push(Op::Fork(*i)),
             Step::Yield => ops.push(Op::Yield),
+            Step::Session => ops.push(Op::Session),
             Step::Wake(i) => ops.push(Op::Wake(*i)),
             Step::Wait => ops.push(Op::Wait),
             Step::Loop { times: None, body } => {

@@ -13,6 +13,8 @@ pub enum Purpose {
     Sleep = 2,
     /// Times between arrivals.
     Arrival = 3,
+    /// Random numbers of a policy.
+    Policy = 4,
 }
 
 /// A stream of random numbers: PCG-XSL-RR 128/64 (MCG), pinned by name because its values are part of results.
@@ -97,6 +99,7 @@ mod tests {
             stream(1, 0, 1, Purpose::Run),
             stream(1, 0, 0, Purpose::Sleep),
             stream(1, 0, 0, Purpose::Arrival),
+            stream(1, 0, 0, Purpose::Policy),
         ]
         .map(|mut s| s.next_u64());
         let distinct: std::collections::BTreeSet<u64> = firsts.into_iter().collect();

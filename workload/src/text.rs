@@ -108,6 +108,7 @@ impl Workload {
                 Step::Wake(task) => ("wake", quoted(&self.tasks[*task].name)),
                 Step::Wait => ("wait", "true".to_owned()),
                 Step::Yield => ("yield", "true".to_owned()),
+                Step::Session => ("session", "true".to_owned()),
             };
             let _ = writeln!(text, "{indent}{{ {key} = {value} }},");
         }

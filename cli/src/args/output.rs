@@ -83,6 +83,17 @@ pub enum PlainFormat {
     Json,
 }
 
+/// Formats of the claims of papers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ClaimFormat {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+    /// One row per claim
+    Csv,
+}
+
 /// A drawing of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Figure {

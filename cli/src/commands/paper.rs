@@ -7,18 +7,18 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
-use divvy_lab::{Figure, Reproduction, Setting, reproduce};
+use divvy_lab::{Figure, Reproduction, Setting, Verdict, reproduce};
 use divvy_pages::plot::Plot;
 use divvy_policy::nearest;
 
-use crate::args::output::PlainFormat;
+use crate::args::output::ClaimFormat;
 use crate::command_line::this_command;
 use crate::output::Output;
 use crate::output_path::{self, BadOutputPath};
 use crate::progress::StepBar;
-use crate::view::{claims, claims_page};
+use crate::view::{all_figures, claims, claims_page};
 
-/// List what the papers claim, or reproduce it: paper, measured, tolerance, verdict
+/// List what the papers claim, or reproduce it: source, paper, measured, verdict
 #[derive(Debug, Args)]
 #[command(
     after_help = "\
@@ -28,14 +28,17 @@ Examples:
   divvy paper all --small -o claims.html",
     after_long_help = "\
 Without an ID it lists the figures, tables and worked examples that can be reproduced, with the policies that each runs \
-and how long it takes on two cores. Each claim has the paper's value, the measured value, the tolerance \
-and the verdict. A claim that is not met has the reason, and the exit code is 3.
+and how long it takes on two cores. Each claim has the paper's value and its source (printed, inferred, worded, read off \
+a plot, or derived by us), the measured value with its 95 % interval, and the verdict. It is ok if the whole interval is \
+within the tolerance. If a part of it is, the claim is undecided: that is counted, and no failure. A claim that is not \
+met has the reason, and the exit code is 3.
 
 The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7, flow-overhead) are times of this machine. \
 The GR3 study takes minutes: with --resume an interrupted run continues, and ends with the same bytes.
 
 Examples:
   divvy paper
+  divvy paper --all-figures
   divvy paper gr3-9 --resume found
   divvy paper sfs-5 -o plots
   divvy paper all --small -o claims.html"
@@ -45,7 +48,11 @@ pub struct PaperArgs {
     #[arg(value_name = "ID", value_hint = ValueHint::Other)]
     pub id: Option<String>,
 
-    /// The quick version: fewer samples; claims that need all samples are not judged
+    /// List every figure and table of the papers: the ID that reproduces it, or why there is none
+    #[arg(long, conflicts_with = "id")]
+    pub all_figures: bool,
+
+    /// The quick version: fewer samples, wider intervals; some claims are not judged
     #[arg(long, requires = "id")]
     pub small: bool,
 
@@ -59,7 +66,7 @@ pub struct PaperArgs {
 
     /// How to print it
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
-    pub format: PlainFormat,
+    pub format: ClaimFormat,
 
     /// Write the figures to this directory, as SVG; or everything to one page, FILE.html
     #[arg(short, long, value_name = "DIR", requires = "id", help_heading = "Output", value_hint = ValueHint::AnyPath)]
@@ -102,8 +109,12 @@ impl Failure for ClaimsNotMet {
 pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
     let Some(id) = &args.id else {
         let text = match args.format {
-            PlainFormat::Table => claims::list(output.columns(None)),
-            PlainFormat::Json => claims::list_json()?,
+            ClaimFormat::Table if args.all_figures => all_figures::table(output.columns(None)),
+            ClaimFormat::Json if args.all_figures => all_figures::json()?,
+            ClaimFormat::Csv if args.all_figures => all_figures::csv(),
+            ClaimFormat::Table => claims::list(output.columns(None)),
+            ClaimFormat::Json => claims::list_json()?,
+            ClaimFormat::Csv => claims::list_csv(),
         };
         return output.write(&text, None);
     };
@@ -117,19 +128,36 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
         if let Some(dir) = dir {
             one.plots.iter().try_for_each(|plot| write_plot(plot, dir))?;
         }
-        if args.format == PlainFormat::Table {
+        if args.format == ClaimFormat::Table {
             let between = if done.is_empty() { "" } else { "\n" };
             output.write(&format!("{between}{}", claims::table(&one, output.columns(None))), None)?;
         }
         done.push(one);
     }
-    if args.format == PlainFormat::Json {
-        output.write(&claims::json(&done, id == "all", args.seed)?, None)?;
+    match args.format {
+        ClaimFormat::Table => {}
+        ClaimFormat::Json => output.write(&claims::json(&done, id == "all", args.seed)?, None)?,
+        ClaimFormat::Csv => output.write(&divvy_lab::csv::table(&done), None)?,
     }
     if let Some(page) = page {
         output.write(&claims_page::write(&done, args.seed, &this_command()), Some(page))?;
     }
+    undecided(&done, output);
     verdict(&done)
+}
+
+/// Says on stderr how much is undecided: that is neither a failure nor a success.
+fn undecided(done: &[Reproduction], output: Output) {
+    let of =
+        |one: &Reproduction| one.claims.iter().filter(|claim| claim.verdict == Verdict::Undecided).count();
+    let figures: Vec<String> = done
+        .iter()
+        .filter(|one| of(one) > 0)
+        .map(|one| format!("{} of {} claims of {}", of(one), one.claims.len(), one.figure.id))
+        .collect();
+    if !figures.is_empty() {
+        output.note(&format!("undecided: {}", figures.join(", ")));
+    }
 }
 
 /// Checks the outputs first, because the figures may take minutes.

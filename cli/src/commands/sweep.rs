@@ -49,11 +49,11 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub machine: MachineArgs,
 
-    /// Number that all random times come from
+    /// Number that all random numbers come from
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Chance")]
     pub seed: u64,
 
-    /// Repetitions, each with its own random times, the same for every policy and point
+    /// Repetitions, each with its own random numbers, the same for every policy and point
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Chance",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub reps: u32,

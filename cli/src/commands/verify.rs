@@ -231,17 +231,19 @@ fn event_json(told: &Told) -> Value {
         Event::Exit { task }
         | Event::Enqueue { task }
         | Event::Dequeue { task }
-        | Event::Running { task } => {
+        | Event::Running { task }
+        | Event::Session { task } => {
             json!({ "task": task })
         }
         Event::Stopping { task, ran_ns } => json!({ "task": task, "ran_ns": ran_ns }),
-        Event::Dispatch { cpu } | Event::Yield { cpu } => json!({ "cpu": cpu }),
+        Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => json!({ "cpu": cpu }),
         Event::SetWeight { task, weight } => json!({ "task": task, "weight": weight.fixed() }),
         Event::SetAllowed { task, mask } => json!({ "task": task, "mask": mask }),
         Event::SetProcess { task, process } => json!({ "task": task, "process": process }),
         Event::SetGroup { group, parent, weight } => {
             json!({ "group": group, "parent": parent, "weight": weight.fixed() })
         }
+        Event::Fork { task, parent } => json!({ "task": task, "parent": parent }),
         Event::EnterGroup { task, group } => json!({ "task": task, "group": group }),
         // JSON numbers are not exact for 64-bit identities.
         Event::SetProgram { task, program } => json!({ "task": task, "program": format!("{program:016x}") }),

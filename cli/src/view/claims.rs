@@ -2,13 +2,15 @@
 
 use std::fmt::Write as _;
 
-use divvy_lab::{Claim, Figure, Reproduction, Value, Verdict};
-use divvy_results::text;
+use divvy_lab::{Claim, Figure, Measured, Reproduction, Spread, Stated, Tolerance, Value, Verdict};
+use divvy_results::{csv, text};
 use serde_json::json;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 /// A wider text is printed on its own lines.
-const CELL_COLUMNS: usize = 16;
+const CELL_COLUMNS: usize = 15;
+/// Columns that a claim's name has at least.
+const LEAST_NAME: usize = 20;
 
 /// All figures, a line each.
 pub fn list(columns: usize) -> String {
@@ -74,22 +76,33 @@ pub fn list_json() -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(&json!({ "schema_version": 1, "figures": figures }))? + "\n")
 }
 
+/// The list as comma-separated values.
+pub fn list_csv() -> String {
+    let record = |figure: &Figure| {
+        csv::record(&[figure.id.to_owned(), figure.title.to_owned(), figure.page().to_owned(), needs(figure)])
+    };
+    let header = csv::record(&["figure", "title", "page", "policies"].map(str::to_owned));
+    header + &divvy_lab::all().iter().map(record).collect::<String>()
+}
+
 /// One figure's claims for people.
 pub fn table(one: &Reproduction, columns: usize) -> String {
     let small = if one.small { ", the small version" } else { "" };
     let title = format!("{}: {}{small} (papers/{}.md)", one.figure.id, one.figure.title, one.figure.page());
     let mut out = format!("{BOLD}{}{BOLD:#}\n\n", text::wrap(&title, columns, 2));
-    let head = ["claim", "paper", "measured", "tolerance", "verdict"].map(str::to_owned);
+    let head = ["claim", "source", "paper", "measured", "verdict"].map(str::to_owned);
     let rows: Vec<[String; 5]> = one.claims.iter().map(cells).collect();
     let width = |i: usize| rows.iter().chain([&head]).map(|row| text::width(&row[i])).max().unwrap_or(0);
     let others: usize = (1..5).map(|i| width(i) + 2).sum();
-    let name = width(0).min(columns.saturating_sub(others).max(20));
+    let name = width(0).min(columns.saturating_sub(others).max(LEAST_NAME));
     let widths = [name, width(1), width(2), width(3), width(4)];
     draw_row(&mut out, &head, &widths);
     for (claim, row) in one.claims.iter().zip(&rows) {
         draw_row(&mut out, row, &widths);
         below(&mut out, claim, columns);
     }
+    let _ = writeln!(out, "{}", summary(&one.claims));
+    sources(&mut out, &one.claims, columns);
     if !one.also.is_empty() {
         let _ = writeln!(out, "\nmeasured as well");
         for (name, value) in &one.also {
@@ -99,16 +112,63 @@ pub fn table(one: &Reproduction, columns: usize) -> String {
     out
 }
 
+/// Counts of the verdicts, as in `3 claims: 1 ok, 2 undecided`.
+pub fn summary(claims: &[Claim]) -> String {
+    use Verdict::{Missing, NotJudged, NotReproduced, Reproduced, Undecided};
+    let mut parts = Vec::new();
+    for (verdict, name) in [
+        (Reproduced, "ok"),
+        (NotReproduced, "not met"),
+        (Missing, "missing"),
+        (Undecided, "undecided"),
+        (NotJudged, "full only"),
+    ] {
+        let count = claims.iter().filter(|claim| claim.verdict == verdict).count();
+        if count > 0 {
+            parts.push(format!("{count} {name}"));
+        }
+    }
+    let claim = if claims.len() == 1 { "claim" } else { "claims" };
+    format!("{} {claim}: {}", claims.len(), parts.join(", "))
+}
+
+/// Where the values of the column "paper" come from, each once, and the reasons of the tolerances.
+fn sources(out: &mut String, claims: &[Claim], columns: usize) {
+    let mut lines: Vec<String> = Vec::new();
+    for claim in claims {
+        let source = format!("{}: {}", claim.source.kind(), claim.source.detail());
+        let basis = claim.basis.as_ref().map(|basis| format!("{}: {basis}", claim.tolerance));
+        for line in [Some(source), basis].into_iter().flatten() {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    out.push_str("\nsources and tolerances\n");
+    for line in lines {
+        let _ = writeln!(out, "{}", text::wrap(&format!("  {line}"), columns, 4));
+    }
+}
+
+/// The paper's value with its tolerance, as in `900 ±2`.
+pub fn stated(claim: &Claim) -> String {
+    match (&claim.stated, claim.tolerance) {
+        (stated, Tolerance::Exact | Tolerance::Sampling(_)) => stated.to_string(),
+        (stated, tolerance) => format!("{stated} {tolerance}"),
+    }
+}
+
 fn cells(claim: &Claim) -> [String; 5] {
     let cell = |text: String, other: &str| {
         if text::width(&text) > CELL_COLUMNS { other.to_owned() } else { text }
     };
-    let same = if claim.verdict == Verdict::Reproduced { "the same" } else { "below" };
+    let is_sequence = matches!(claim.measured.value, Value::Text(_));
+    let same = if is_sequence && claim.verdict == Verdict::Reproduced { "the same" } else { "below" };
     [
         claim.name.clone(),
-        cell(claim.printed.to_string(), "below"),
+        claim.source.kind().to_owned(),
+        cell(stated(claim), "below"),
         cell(claim.measured.to_string(), same),
-        claim.tolerance.to_string(),
         claim.verdict.to_string(),
     ]
 }
@@ -117,8 +177,8 @@ fn draw_row(out: &mut String, row: &[String; 5], widths: &[usize; 5]) {
     let wrapped = text::wrap(&row[0], widths[0], 2);
     let (first, rest) = wrapped.split_once('\n').unwrap_or((&wrapped, ""));
     let pad = |text: &str, width: usize| " ".repeat(width.saturating_sub(text::width(text)));
-    let mut line = format!("{first}{}", pad(first, widths[0]));
-    for (cell, width) in row[1..4].iter().zip(&widths[1..4]) {
+    let mut line = format!("{first}{}  {}{}", pad(first, widths[0]), row[1], pad(&row[1], widths[1]));
+    for (cell, width) in row[2..4].iter().zip(&widths[2..4]) {
         let _ = write!(line, "  {}{cell}", pad(cell, *width));
     }
     let _ = writeln!(out, "{line}  {}", row[4]);
@@ -127,18 +187,17 @@ fn draw_row(out: &mut String, row: &[String; 5], widths: &[usize; 5]) {
     }
 }
 
-/// Prints long sequences, and the reason of a verdict.
+/// Prints long values, and the reason of a verdict.
 fn below(out: &mut String, claim: &Claim, columns: usize) {
-    let printed = claim.printed.to_string();
-    let measured = claim.measured.to_string();
+    let [_, _, paper, measured, _] = cells(claim);
     let mut indented = |line: String| {
         let _ = writeln!(out, "{}", text::wrap(&line, columns, 6));
     };
-    if text::width(&printed) > CELL_COLUMNS {
-        indented(format!("    paper: {printed}"));
+    if paper == "below" {
+        indented(format!("    paper: {}", stated(claim)));
     }
-    if text::width(&measured) > CELL_COLUMNS && claim.verdict != Verdict::Reproduced {
-        indented(format!("    measured: {measured}"));
+    if measured == "below" {
+        indented(format!("    measured: {}", claim.measured));
     }
     if let Some(analysis) = claim.analysis.as_ref().filter(|_| claim.verdict != Verdict::Missing) {
         indented(format!("    {analysis}"));
@@ -156,7 +215,9 @@ pub fn json(done: &[Reproduction], is_list: bool, seed: u64) -> serde_json::Resu
 }
 
 fn figure_json(one: &Reproduction, seed: u64) -> serde_json::Value {
-    let also = one.also.iter().map(|(name, value)| json!({ "name": name, "measured": value_json(value) }));
+    let also = one.also.iter().map(|(name, measured)| {
+        json!({ "name": name, "measured": value_json(&measured.value), "interval": interval_json(measured) })
+    });
     json!({
         "schema_version": 1,
         "id": one.figure.id,
@@ -167,18 +228,24 @@ fn figure_json(one: &Reproduction, seed: u64) -> serde_json::Value {
     })
 }
 
-/// `ok` is null where only the full version can tell.
+/// `ok` is null where nothing is decided, and where only the full version can tell.
 fn claim_json(claim: &Claim) -> serde_json::Value {
-    let ok = (claim.verdict != Verdict::NotJudged).then(|| !claim.verdict.is_failure());
+    let is_open = matches!(claim.verdict, Verdict::NotJudged | Verdict::Undecided);
     let mut value = json!({
         "name": claim.name,
-        "paper": claim.printed.to_string(),
-        "measured": value_json(&claim.measured),
+        "source": { "kind": claim.source.kind(), "where": claim.source.detail() },
+        "paper": claim.stated.to_string(),
+        "measured": value_json(&claim.measured.value),
+        "interval": interval_json(&claim.measured),
         "tolerance": claim.tolerance.to_string(),
-        "ok": ok,
+        "verdict": claim.verdict.to_string().to_lowercase(),
+        "ok": (!is_open).then(|| !claim.verdict.is_failure()),
     });
-    if let divvy_lab::Printed::Number(number) = claim.printed {
+    if let Stated::Number(number) = claim.stated {
         value["paper"] = json!(number);
+    }
+    if let Some(basis) = &claim.basis {
+        value["tolerance_basis"] = json!(basis);
     }
     if let Some(analysis) = &claim.analysis {
         value["analysis"] = json!(analysis);
@@ -186,9 +253,50 @@ fn claim_json(claim: &Claim) -> serde_json::Value {
     value
 }
 
+/// Least and greatest value with 95 % confidence; null of what does not vary, or was measured once.
+fn interval_json(measured: &Measured) -> serde_json::Value {
+    match measured.spread {
+        Spread::Interval { low, high } => json!({ "low": low, "high": high }),
+        Spread::Deterministic | Spread::Once => serde_json::Value::Null,
+    }
+}
+
 fn value_json(value: &Value) -> serde_json::Value {
     match value {
         Value::Number(number) => json!(number),
         other => json!(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use divvy_lab::{Setting, find, reproduce};
+
+    use super::*;
+
+    fn small(id: &str) -> Reproduction {
+        let setting = Setting { small: true, seed: 1, progress: &(), saved: None };
+        reproduce(find(id).expect("a figure"), &setting).expect("it runs")
+    }
+
+    #[test]
+    fn tables_fit_in_80_columns_and_name_each_source() {
+        for id in ["sfs-1", "sfs-6a", "procfair-3", "flow-6", "pbs-3"] {
+            let one = small(id);
+            let table = table(&one, 80);
+            for line in table.lines() {
+                let shown = line.replace(&BOLD.to_string(), "").replace(&format!("{BOLD:#}"), "");
+                assert!(text::width(&shown) <= 80, "{id}: {shown}");
+            }
+            for claim in &one.claims {
+                assert!(table.contains(&format!("  {}: ", claim.source.kind())), "{id}: {}", claim.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_summary_counts_what_is_undecided() {
+        let one = small("sfs-6b");
+        assert!(!one.fails() && summary(&one.claims).contains("undecided"), "{}", summary(&one.claims));
     }
 }

@@ -3,14 +3,17 @@
 use std::fmt::Write as _;
 
 use divvy_lab::{Claim, Reproduction, Verdict};
+
 use divvy_pages::plot::escape;
 use divvy_pages::report::STYLE;
 use divvy_results::figures::base64;
 
+use super::claims::summary;
+
 /// The drawings are dark on light, whatever the page is.
 const OWN_STYLE: &str = "
 table { margin: .6rem 0; } td, th { padding: .15rem .7rem; text-align: left; vertical-align: top; white-space: normal; }
-td:nth-child(n+2):nth-child(-n+4) { font-variant-numeric: tabular-nums; }
+td:nth-child(n+2):nth-child(-n+5) { font-variant-numeric: tabular-nums; }
 .bad { font-weight: bold; color: var(--hue1); }
 .plot { display: block; max-width: 100%; background: #fff; border-radius: 6px; padding: .5rem; margin: .6rem 0; }
 @media print { section { break-inside: avoid; } }
@@ -35,25 +38,24 @@ pub fn write(done: &[Reproduction], seed: u64, command: &str) -> String {
 }
 
 fn contents(out: &mut String, done: &[Reproduction]) {
-    let count = |is: fn(&Claim) -> bool| done.iter().flat_map(|one| &one.claims).filter(|c| is(c)).count();
+    let claims: Vec<Claim> = done.iter().flat_map(|one| one.claims.iter().cloned()).collect();
     let _ = writeln!(
         out,
-        "<p class=\"summary\">{} claims of {} figures: {} reproduced, {} not met, {} not judged.</p>",
-        count(|_| true),
+        "<p class=\"summary\">{} figures. {}.</p>\n<p>A value of the column \"paper\" is printed there, inferred, worded, read off \
+         a plot, or derived by us: the column \"source\" says which. A claim is ok only if the whole measured interval is within \
+         the tolerance.</p>",
         done.len(),
-        count(|claim| claim.verdict == Verdict::Reproduced),
-        count(|claim| claim.verdict.is_failure()),
-        count(|claim| claim.verdict != Verdict::Reproduced && !claim.verdict.is_failure()),
+        summary(&claims),
     );
     out.push_str("<nav aria-label=\"Figures\"><table>\n");
     for one in done {
-        let failed = one.claims.iter().filter(|claim| claim.verdict.is_failure()).count();
-        let verdict = if failed > 0 { format!("{failed} not met") } else { String::new() };
+        let class = if one.fails() { " class=\"bad\"" } else { "" };
         let _ = writeln!(
             out,
-            "<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td class=\"bad\">{verdict}</td></tr>",
+            "<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td{class}>{2}</td></tr>",
             one.figure.id,
-            escape(one.figure.title)
+            escape(one.figure.title),
+            summary(&one.claims)
         );
     }
     out.push_str("</table></nav>\n");
@@ -74,7 +76,7 @@ fn figure(out: &mut String, one: &Reproduction) {
         let _ = writeln!(out, "<img class=\"plot\" alt=\"{name}\" src=\"data:image/svg+xml;base64,{svg}\">");
     }
     out.push_str(
-        "<table>\n<thead><tr><th>claim</th><th>paper</th><th>measured</th><th>tolerance</th><th>verdict</th></tr></thead>\n<tbody>\n",
+        "<table>\n<thead><tr><th>claim</th><th>source</th><th>paper</th><th>measured</th><th>tolerance</th><th>verdict</th></tr></thead>\n<tbody>\n",
     );
     one.claims.iter().for_each(|claim| row(out, claim));
     out.push_str("</tbody>\n</table>\n");
@@ -92,15 +94,19 @@ fn figure(out: &mut String, one: &Reproduction) {
 fn row(out: &mut String, claim: &Claim) {
     let texts = [
         claim.name.clone(),
-        claim.printed.to_string(),
+        format!("{}: {}", claim.source.kind(), claim.source.detail()),
+        claim.stated.to_string(),
         claim.measured.to_string(),
-        claim.tolerance.to_string(),
+        match &claim.basis {
+            Some(basis) => format!("{}: {basis}", claim.tolerance),
+            None => claim.tolerance.to_string(),
+        },
     ];
     let cells: String = texts.iter().map(|text| format!("<td>{}</td>", escape(text))).collect();
     let class = if claim.verdict.is_failure() { " class=\"bad\"" } else { "" };
     let _ = writeln!(out, "<tr>{cells}<td{class}>{}</td></tr>", escape(&claim.verdict.to_string()));
     if let Some(analysis) = claim.analysis.as_ref().filter(|_| claim.verdict != Verdict::Missing) {
-        let _ = writeln!(out, "<tr><td colspan=\"5\" class=\"hint\">{}</td></tr>", escape(analysis));
+        let _ = writeln!(out, "<tr><td colspan=\"6\" class=\"hint\">{}</td></tr>", escape(analysis));
     }
 }
 
@@ -117,6 +123,7 @@ mod tests {
         let page = write(&done, 1, "divvy paper \"<sfs-5>\"");
         assert!(page.contains("&lt;sfs-5&gt;") && !page.contains("<sfs-5>"));
         assert!(page.contains("src=\"data:image/svg+xml") && page.contains("NOT MET"));
+        assert!(page.contains("<td>printed: section 4.3</td>"));
         assert_eq!(page.matches("<tr>").count(), page.matches("</tr>").count());
         assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("<script"));
     }

@@ -1,16 +1,17 @@
 //! The table with one row per policy.
 
-use divvy_results::compare::{Criterion, Estimate, Policy, floor};
+use divvy_results::compare::{Comparison, Criterion, Estimate, Policy};
 use divvy_results::measure::{
     DECISIONS, DELAY, ERROR, JAIN, MIGRATIONS, Quantity, RESPONSE, SWITCHES, Statistic, UTILIZATION, WAIT,
 };
-use divvy_results::report::{RecordedReport, Report};
+use divvy_results::report::RecordedReport;
 use divvy_results::text;
 
-use crate::view::table::{ABSENT, Cell, Column, NOTHING, SERVICE, TIMES, Table};
+use crate::view::table::{ABSENT, Cell, Column, EXACT, NOTHING, SERVICE, TIMES, Table};
 
 /// One row per policy.
-pub fn table(report: &Report, policies: &[Policy], baseline: Option<&str>) -> Table {
+pub fn table(comparison: &Comparison, baseline: Option<&str>) -> Table {
+    let policies = &comparison.policies;
     let mut columns = vec![Column::name("policy")];
     let mut rows: Vec<Vec<Cell>> =
         policies.iter().map(|policy| vec![Cell::plain(text::escape(policy.spec))]).collect();
@@ -30,14 +31,13 @@ pub fn table(report: &Report, policies: &[Policy], baseline: Option<&str>) -> Ta
     if policies.len() > 1
         && let Some(base) = base(policies, baseline)
     {
-        let criterion = Criterion::of(report);
-        let head = match criterion {
+        let head = match comparison.criterion {
             Criterion::MeanResponse => ["response", "factor"],
             Criterion::MaxError => ["error", "factor"],
         };
-        add(head, TIMES, policies.iter().map(|policy| factor(report, criterion, policy, base)).collect());
+        add(head, TIMES, policies.iter().map(|policy| factor(comparison, policy, base)).collect());
     }
-    if let Some(recorded) = report.trace.as_ref().and_then(|trace| trace.recorded.as_ref()) {
+    if let Some(recorded) = comparison.report.trace.as_ref().and_then(|trace| trace.recorded.as_ref()) {
         rows.push(recorded_row(&columns, recorded));
     }
     Table { title: None, columns, rows, meaning: None }.without_empty_columns()
@@ -155,21 +155,24 @@ fn half_widths(policies: &[Policy]) -> Vec<Cell> {
         .map(|policy| {
             let estimate = Criterion::MeanResponse.estimate(policy);
             let half = estimate.and_then(|estimate| estimate.relative_half_width());
+            if estimate.is_some_and(|estimate| estimate.is_exact) {
+                return Cell::plain(EXACT.to_owned());
+            }
             Cell::plain(half.map_or(ABSENT.to_owned(), |half| text::percent(half, 1)))
         })
         .collect()
 }
 
 /// `1.42x` the baseline; `~` before it when the intervals do not tell the two apart.
-fn factor(report: &Report, criterion: Criterion, policy: &Policy, base: &Policy) -> Cell {
+fn factor(comparison: &Comparison, policy: &Policy, base: &Policy) -> Cell {
     if policy.spec == base.spec {
         return Cell::plain("1".to_owned());
     }
-    let Some(ratio) = criterion.ratio(policy, base) else {
+    let Some(ratio) = comparison.criterion.ratio(policy, base) else {
         return Cell::plain(ABSENT.to_owned());
     };
     let sure =
-        |ratio: Estimate| floor(report).is_some_and(|floor| ratio.is_more(floor) || ratio.is_less(floor));
+        |ratio: Estimate| comparison.floor.is_some_and(|floor| ratio.is_more(floor) || ratio.is_less(floor));
     let mark = if sure(ratio) { "" } else { "~" };
     let times = if ratio.mid < 0.01 { "<0.01".to_owned() } else { format!("{:.2}", ratio.mid) };
     Cell::plain(format!("{mark}{times}x"))
@@ -184,6 +187,9 @@ pub fn notes(policies: &[Policy], comparison: &Table) -> Vec<String> {
     }
     if has(|cell| cell.text.starts_with('~')) {
         notes.push("~ no interval tells it from the baseline".to_owned());
+    }
+    if has(|cell| cell.text == EXACT) {
+        notes.push("= deterministic: all repetitions, or all jobs, are alike".to_owned());
     }
     if comparison.columns.iter().any(|column| column.head[0] == "latency") {
         notes.push("latency is from a wake-up to the CPU".to_owned());

@@ -18,11 +18,12 @@ pub fn write(report: &Report) -> String {
     distribution_heads_to(&mut out, "run_");
     let _ = write!(out, ",{TASK}");
     distribution_heads_to(&mut out, "");
-    out.push_str("\r\n");
+    out.push_str(",deterministic\r\n");
     for run in &report.runs {
         for task in &run.tasks {
             run_to(&mut out, report, run);
             task_to(&mut out, task);
+            let _ = write!(out, ",{}", run.deterministic.map_or("", |is| if is { "true" } else { "false" }));
             out.push_str("\r\n");
         }
     }

@@ -1,7 +1,7 @@
 //! Makes a page of tables from a report.
 
 use divvy_policy::quantity;
-use divvy_results::compare::{Policy, policies};
+use divvy_results::compare::{Comparison, Policy};
 use divvy_results::report::{RecordedReport, Report, TraceReport};
 use divvy_results::summary;
 use divvy_results::text;
@@ -23,14 +23,15 @@ const FEW_TASK_ROWS: usize = 40;
 
 /// Makes a page from a report.
 pub fn page(report: &Report, options: &PageOptions) -> Page {
-    let policies = policies(report);
+    let comparison = Comparison::of(report);
+    let policies = &comparison.policies;
     let task_rows: usize = policies.iter().map(|policy| policy.runs[0].tasks.len()).sum();
-    let mut tables = vec![comparison::table(report, &policies, options.baseline)];
-    let mut notes = comparison::notes(&policies, &tables[0]);
+    let mut tables = vec![comparison::table(&comparison, options.baseline)];
+    let mut notes = comparison::notes(policies, &tables[0]);
     let is_comparison = policies.len() > 1;
     let shows_tasks = options.all_tasks || task_rows <= FEW_TASK_ROWS;
     if is_comparison && shows_tasks {
-        tables.extend(matrix::tables(report, &policies));
+        tables.extend(matrix::tables(report, policies));
     }
     if options.all_tasks || (!is_comparison && shows_tasks) {
         tables.extend(policies.iter().map(|policy| tasks::table(policy, report.cpus)));
@@ -40,14 +41,14 @@ pub fn page(report: &Report, options: &PageOptions) -> Page {
         notes.push(format!("{task_rows} rows of tasks are not shown; -v shows them"));
     }
     tables.extend(policies.iter().filter_map(programs::table));
-    tables.splice(1..1, waits::table(&policies));
+    tables.splice(1..1, waits::table(policies));
     Page {
-        heading: heading(report, &policies),
+        heading: heading(report, policies),
         quality: report.trace.as_ref().map(quality).unwrap_or_default(),
         tables,
         notes,
-        summary: summary::sentence(report),
-        schedules: schedules(report, &policies),
+        summary: summary::sentence(&comparison),
+        schedules: schedules(report, policies),
     }
 }
 

@@ -34,7 +34,7 @@ impl Failure for NoTrace {
 }
 
 /// The first repetition of the only policy, as a trace.
-pub fn write(report: &Report) -> anyhow::Result<Trace> {
+pub fn trace(report: &Report) -> anyhow::Result<Trace> {
     let firsts: Vec<_> = report.runs.iter().filter(|run| run.rep == 0).collect();
     let &[run] = &firsts[..] else { return Err(NoTrace::Several(firsts.len()).into()) };
     let schedule = with_service_errors(run).ok_or(NoTrace::Unseen)?;

@@ -55,13 +55,13 @@ fn error(predictions: Option<&PredictionResult>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use divvy_results::compare::policies;
+    use divvy_results::compare::Comparison;
     use divvy_results::samples;
 
     #[test]
     fn a_program_has_its_errors() {
         let mut report = samples::endless(&[("rr+flow", 8)]);
-        assert!(table(&policies(&report)[0]).is_none());
+        assert!(table(&Comparison::of(&report).policies[0]).is_none());
         let of = |runs, error| PredictionResult { runs, actual_ns: 100, error_ns: 1, error };
         report.runs[0].programs.push(ProgramResult {
             name: "build".to_owned(),
@@ -73,7 +73,7 @@ mod tests {
             early_switches: 0,
             sequence_ns: vec![1, 2],
         });
-        let table = table(&policies(&report)[0]).expect("a program");
+        let table = table(&Comparison::of(&report).policies[0]).expect("a program");
         let cells: Vec<&str> = table.rows[0].iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(cells, ["build", "3", "2", "4", "25.0%", "40.0%", "10.0%", "7", "6", "0"]);
     }

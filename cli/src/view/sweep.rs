@@ -3,7 +3,7 @@
 use divvy_results::text;
 use divvy_sweep::{Estimate, MEASURES, Plan, Row};
 
-use crate::view::table::{ABSENT, Cell, Column, NOTHING, Page, Table};
+use crate::view::table::{ABSENT, Cell, Column, EXACT, NOTHING, Page, Table};
 
 /// A measure, its heads, and how its numbers are written
 type Shown = (&'static str, &'static [&'static str], fn(f64) -> String);
@@ -88,7 +88,7 @@ fn difference(estimate: Estimate) -> [String; 2] {
         (Some(mean), Some(half)) if mean.abs() <= half => format!("~{}", text::time(mean)),
         (mean, _) => time(mean),
     };
-    [mean, time(estimate.ci95)]
+    [mean, if estimate.is_exact { EXACT.to_owned() } else { time(estimate.ci95) }]
 }
 
 fn heading(plan: &Plan, rows: &[Row]) -> String {
@@ -161,6 +161,7 @@ fn estimate(row: &Row, name: &str) -> Estimate {
 
 fn half_width(estimate: Estimate) -> String {
     match (estimate.mean, estimate.ci95) {
+        _ if estimate.is_exact => EXACT.to_owned(),
         (Some(mean), Some(half)) if mean > 0.0 => text::percent(half / mean, 1),
         _ => ABSENT.to_owned(),
     }

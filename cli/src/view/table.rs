@@ -82,6 +82,8 @@ pub struct Schedule {
 
 /// A value that was not measured.
 pub const ABSENT: &str = "-";
+/// The interval of a number that all repetitions, or all jobs, have alike.
+pub const EXACT: &str = "=";
 
 /// A value that this row cannot have.
 pub const NOTHING: &str = "";

@@ -95,7 +95,8 @@ async function opensNumbers() {
 function tailsAreTheNumbers(runs) {
   const labels = all("#comparison tbody tr").map((row) => row.cells[0].textContent);
   all("#tails svg.plot").forEach((panel) => {
-    const quantity = panel.closest("div.plotbox").parentElement.querySelector("h3").textContent.toLowerCase();
+    const heading = panel.closest("div.plotbox").parentElement.querySelector("h3").textContent;
+    const quantity = { "Response time": "response", "Waiting time": "wait" }[heading];
     const { x0, x1, left, right, y0, y1, top, bottom } = panel.dataset;
     const back = (pixel, from, to, low, high) => Math.log10(low) + (pixel - from) / (to - from) * (Math.log10(high) - Math.log10(low));
     for (const line of panel.querySelectorAll("path.line")) {

@@ -85,23 +85,29 @@ int command_learn(struct host_learn *c)
 	return 0;
 }
 
-/* Answers what the machine knows of a program. */
+/* Answers what the machine knows of a program, with the entries from `from` on, which is a multiple of HOST_ENTRIES. */
 SEC("syscall")
 int command_program(struct host_program *c)
 {
+	struct flow *f = &machine.flow;
 	u32 place;
 
 	c->known = 0;
 	if (!c->identity || !machine_has(&machine, FLOW))
 		return 0;
 	bpf_spin_lock(&lock);
-	place = flow_find(&machine.flow, c->identity);
+	place = flow_find(f, c->identity);
 	if (place) {
-		c->program = *flow_program(&machine.flow, place);
+		c->program = *flow_program(f, place);
+		f->at = c->from;
+		flow_seek(f, place);
 		/* The verifier permits writes to the context only at constant offsets. */
 #pragma unroll
-		for (u32 at = 0; at < FLOW_LENGTH; at++)
-			c->entry[at] = *flow_entry(&machine.flow, place, at);
+		for (u32 at = 0; at < HOST_ENTRIES; at++) {
+			if (at && at % FLOW_CHUNK == 0)
+				f->chunk = f->next[f->chunk & FLOW_CHUNK_MASK];
+			c->entry[at] = *flow_entry(f, f->chunk, at);
+		}
 	}
 	bpf_spin_unlock(&lock);
 	c->known = place;

@@ -29,12 +29,16 @@ static NOINLINE s32 create_cpu_dsqs(void)
  * A task from elsewhere is not inserted into the CPU's local queue directly: if it cannot be moved, the kernel would
  * throw the scheduler out. A task that was just preempted cannot be moved for a moment, while its CPU runs a BPF
  * program in its name.
+ *
+ * The kernel drops an insertion if the task was taken back after it. If the task was taken back before it, and enqueued
+ * again, perhaps with other CPUs allowed, the kernel would not: so `sent_to` is looked at after the insertion.
  */
 static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 {
 	u32 id = e->id; /* a copy: the address of e->id would force e into memory, which costs 20 instructions */
 	struct slot *slot = bpf_map_lookup_elem(&slots, &id);
 	struct task_struct *p = slot ? slot->task : NULL;
+	bool is_here;
 	u64 slice;
 
 	if (!p) {
@@ -42,11 +46,14 @@ static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 		return false;
 	}
 	slice = begin_slice(p, e);
-	if (scx_bpf_task_cpu(p) == cpu) {
-		dsq_insert(p, SCX_DSQ_LOCAL, slice, 0);
-		return true;
+	is_here = scx_bpf_task_cpu(p) == cpu;
+	dsq_insert(p, is_here ? SCX_DSQ_LOCAL : DSQ_OF_CPU + cpu, slice, 0);
+	if (host_task(id)->sent_to != cpu + 1u) {
+		scx_bpf_dispatch_cancel();
+		return false;
 	}
-	dsq_insert(p, DSQ_OF_CPU + cpu, slice, 0);
+	if (is_here)
+		return true;
 	*late = !dsq_consume(DSQ_OF_CPU + cpu);
 	if (*late)
 		scx_bpf_kick_cpu(cpu, 0);

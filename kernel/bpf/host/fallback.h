@@ -9,7 +9,7 @@
 #ifndef DIVVY_HOST_FALLBACK_H
 #define DIVVY_HOST_FALLBACK_H
 
-#include "host/state.h"
+#include "host/taken_cpus.h"
 
 static __always_inline void enqueue_kernel_thread(struct task_struct *p, u64 enq_flags)
 {
@@ -19,7 +19,7 @@ static __always_inline void enqueue_kernel_thread(struct task_struct *p, u64 enq
 	 * nobody else the CPU. */
 	if (enq_flags & SCX_ENQ_WAKEUP && machine.s.tasks.picked[cpu & CPU_MASK])
 		enq_flags |= SCX_ENQ_PREEMPT;
-	dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags);
+	insert_local(p, SCX_SLICE_DFL, enq_flags);
 	__sync_fetch_and_add(&stats.kernel_threads, 1);
 }
 

@@ -49,7 +49,7 @@ static __always_inline u64 until_nearest_tick(u64 slice)
  * added to the next slice, so the total stays close to what was granted. A slice that ended for another reason was
  * shorter by more than a tick, or by too little to matter.
  */
-static __always_inline u64 carried(const struct host_task *t, u64 used)
+static __always_inline s64 carried(const struct host_task *t, u64 used)
 {
 #ifdef POLICY_COUNTS_SLICES
 	s64 rest = t->slice_ns - used, most = t->interrupted ? LONGEST_SLICE_NS : config.tick_ns;
@@ -65,8 +65,10 @@ static __always_inline u64 begin_slice(const struct task_struct *p, const struct
 {
 	struct host_task *t = host_task(e->id);
 	u64 sum_exec = p->se.sum_exec_runtime;
+	s64 wanted = (s64)e->slice + carried(t, sum_exec - t->sum_exec_at_slice);
 
-	t->slice_ns = e->slice == SLICE_INF ? SLICE_INF : e->slice + carried(t, sum_exec - t->sum_exec_at_slice);
+	/* A quantum shorter than a tick may be less than the last slice was too long. */
+	t->slice_ns = e->slice == SLICE_INF ? SLICE_INF : wanted > 0 ? wanted : 1;
 	t->slice_to_tick_ns = t->slice_ns == SLICE_INF ? SLICE_INF : until_nearest_tick(t->slice_ns);
 	t->sum_exec_at_slice = sum_exec;
 	t->interrupted = false;

@@ -93,6 +93,7 @@ static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu, u32 *late)
 	if (here) {
 		tell(EVENT_dequeue, &e);
 		stats.rescues++;
+		host_task(e.id)->sent_to = kernel_cpu + 1;
 	}
 	bpf_spin_unlock(&lock);
 	if (!here)

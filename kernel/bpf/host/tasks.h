@@ -25,6 +25,7 @@ struct host_task {
 	u64 weight;          /* from the kernel, or set by a command */
 	bool was_runnable;   /* at least once before */
 	bool has_reference;  /* in `slots` */
+	u32 sent_to;         /* 1 + the CPU that picked it, by the kernel's number; 0 once the kernel took it back */
 	bool interrupted;    /* a real-time task took its CPU during its slice */
 	u64 enqueued;        /* time of its last enqueue */
 	u64 waiting_since;   /* when it began to wait for a CPU, whether enqueued again or not; 0 if it does not wait */

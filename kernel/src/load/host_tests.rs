@@ -86,7 +86,7 @@ fn the_host_reads_the_configuration_that_was_meant() {
     assert!(lines[4].starts_with("policy alpha=32768 beta=-196608"), "{}", lines[4]);
     assert_eq!(lines[5], "procfair all=1 group=0");
     assert_eq!(lines[6], "tfps all=0 group=0");
-    assert_eq!(lines[7..9], ["groups", "feasible median=1"]);
+    assert_eq!(lines[7..9], ["groups", "feasible median=1 asked=0"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::mem;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::error::LoadError;
-use super::host_programs::{LENGTH, PROGRAM_SIZE, learn_bytes, seen};
+use super::host_programs::{answer, fitting, learn_bytes, program_bytes};
 use super::object::Scheduler;
 use super::options::Watch;
 use crate::flow::{Program, Seen, Store};
@@ -34,8 +34,9 @@ impl Programs {
         let mut known: Vec<_> = mem::take(&mut self.known).into_iter().collect();
         // If two programs have the same slot, the later one gets it; so the one that was executed last comes last.
         known.sort_by_key(|(_, program)| program.stored_s);
-        for (identity, program) in &known {
-            for (at, entry) in program.sequence.iter().enumerate().take(LENGTH) {
+        let lengths: Vec<usize> = known.iter().map(|(_, program)| program.sequence.len()).collect();
+        for (identity, program) in &known[known.len() - fitting(lengths.iter())..] {
+            for (at, entry) in program.sequence.iter().enumerate() {
                 scheduler.command("command_learn", &mut learn_bytes(*identity, at, *entry))?;
             }
         }
@@ -48,10 +49,7 @@ impl Programs {
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let mut changed = BTreeMap::new();
         for (identity, name) in scheduler.executed()? {
-            let mut bytes = [0; PROGRAM_SIZE];
-            bytes[..8].copy_from_slice(&identity.to_ne_bytes());
-            scheduler.command("command_program", &mut bytes)?;
-            if let Some(seen) = seen(&bytes, name)
+            if let Some(seen) = seen(scheduler, identity, name)?
                 && self.before.get(&identity) != Some(&seen)
             {
                 changed.insert(identity, seen);
@@ -74,6 +72,29 @@ impl Programs {
     pub fn store_or_say(&mut self, scheduler: &Scheduler, watch: &mut dyn Watch) {
         if let Err(error) = self.store(scheduler) {
             watch.note(&format!("what was learned about programs cannot be stored: {error}"));
+        }
+    }
+}
+
+/// Reads the scheduler's knowledge of a program, part by part. If its sequence is gone or another one before its end was read,
+/// it is as if nothing was known: the next time it is read again.
+fn seen(scheduler: &Scheduler, identity: u64, name: String) -> Result<Option<Seen>, LoadError> {
+    let mut whole: Option<Seen> = None;
+    loop {
+        let from = whole.as_ref().map_or(0, |seen| seen.sequence.len());
+        let mut bytes = program_bytes(identity, from);
+        scheduler.command("command_program", &mut bytes)?;
+        let Some(part) = answer(&bytes) else { return Ok(None) };
+        let entries = part.entries;
+        match &mut whole {
+            Some(whole) if part.seen.sequence.is_empty() || part.seen.executions < whole.executions => {
+                return Ok(None);
+            }
+            Some(whole) => whole.sequence.extend(part.seen.sequence),
+            None => whole = Some(Seen { name: name.clone(), ..part.seen }),
+        }
+        if whole.as_ref().is_some_and(|seen| seen.sequence.len() >= entries) {
+            return Ok(whole);
         }
     }
 }

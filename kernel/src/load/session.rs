@@ -1,6 +1,7 @@
 //! A session lasts from loading to unloading. One thread polls signals, the command, requests, records and timers. When
 //! CPUs come or go, the policy is loaded again within the same session.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
 use std::thread;
@@ -76,8 +77,13 @@ fn tick_ns() -> u32 {
     u32::try_from(tick.tv_nsec).unwrap_or(0)
 }
 
-/// The spec to load; with groups, one that honours their weights.
+/// The spec to load; with groups, one that honours their weights. Its random numbers are others each time, and the seed is in
+/// the spec, so that the log of decisions tells it.
 fn policy(options: &Options) -> Result<Spec, LoadError> {
+    Ok(grouped(options)?.seeded(RandomState::new().build_hasher().finish()))
+}
+
+fn grouped(options: &Options) -> Result<Spec, LoadError> {
     match options.grouping {
         None => return Ok(options.spec.clone()),
         Some(Grouping::Cgroups) => doctor::cgroups().map(drop)?,

@@ -1,18 +1,30 @@
 //! Cost of a decision: GR3, figures 12 and 13, SFS, figure 7, and section 4.1 of the knowledge-based scheduler. Times are
 //! this machine's.
 
-use crate::claim::Value;
 use crate::cost::{Case, Clients, per_decision};
 use crate::error::LabError;
+use crate::measured::{Measured, Value};
 use crate::measurements::Measurements;
 use crate::run::missing;
 use crate::setting::Setting;
 use divvy_pages::plot::Chart;
+use std::cmp::Ordering;
 
-/// Costs of each case over numbers of clients.
+/// Costs of each case over numbers of clients, in each group of rounds.
 struct Costs {
     numbers: Vec<u32>,
-    of: Vec<(String, Vec<f64>)>,
+    of: Vec<(String, Vec<Vec<f64>>)>,
+}
+
+/// The costs of a case in each group of rounds, or the policy that is missing.
+type Cost<'a> = Result<&'a [f64], Value>;
+
+/// A function of two costs, group by group.
+fn combined(a: Cost<'_>, b: Cost<'_>, of: impl Fn(f64, f64) -> f64) -> Measured {
+    match (a, b) {
+        (Ok(a), Ok(b)) => Measured::mean(&a.iter().zip(b).map(|(&a, &b)| of(a, b)).collect::<Vec<_>>()),
+        (Err(missing), _) | (_, Err(missing)) => missing.into(),
+    }
 }
 
 fn name(case: &Case) -> String {
@@ -31,29 +43,29 @@ impl Costs {
         Ok(Costs { numbers: numbers.to_vec(), of: cases.iter().map(name).zip(costs).collect() })
     }
 
-    fn at(&self, case: &str, n: u32) -> Value {
-        let Some((_, costs)) = self.of.iter().find(|(name, _)| name == case) else {
-            return Value::Missing(case.to_owned());
-        };
+    fn at(&self, case: &str, n: u32) -> Cost<'_> {
+        let found = self.of.iter().find(|(name, _)| name == case);
+        let (_, costs) = found.ok_or_else(|| Value::Missing(case.to_owned()))?;
         let at = self.numbers.iter().position(|&number| number == n);
-        Value::Number(at.map_or(f64::NAN, |at| costs[at]))
+        Ok(at.map_or(&[f64::NAN], |at| &costs[at]))
     }
 
     /// One cost for each ns of another.
-    fn ratio(&self, a: (&str, u32), b: (&str, u32)) -> Value {
-        match (self.at(a.0, a.1), self.at(b.0, b.1)) {
-            (Value::Number(a), Value::Number(b)) => Value::Number(a / b),
-            (Value::Number(_), missing) | (missing, _) => missing,
-        }
+    fn ratio(&self, a: (&str, u32), b: (&str, u32)) -> Measured {
+        combined(self.at(a.0, a.1), self.at(b.0, b.1), |a, b| a / b)
     }
 
     fn show(&self, found: &mut Measurements, figure: &str, title: &str) {
         let mut chart = Chart::lines(figure, title, "clients", "cost of a decision (ns)");
         for (name, costs) in &self.of {
             for (n, cost) in self.numbers.iter().zip(costs) {
-                found.is(format!("{name}, {n} clients: cost of a decision (ns)"), *cost);
+                found.is(format!("{name}, {n} clients: cost of a decision (ns)"), Measured::mean(cost));
             }
-            chart.add(name, self.numbers.iter().zip(costs).map(|(&n, &cost)| (f64::from(n), cost)).collect());
+            let least = |cost: &Vec<f64>| cost.iter().copied().fold(f64::INFINITY, f64::min);
+            chart.add(
+                name,
+                self.numbers.iter().zip(costs).map(|(&n, cost)| (f64::from(n), least(cost))).collect(),
+            );
         }
         found.plots.push(chart.draw());
     }
@@ -112,19 +124,12 @@ pub fn gr3_figure_13(setting: &Setting) -> Result<Measurements, LabError> {
         found.is(name, costs.ratio((case, most), (case, 40)));
     }
     let name = "gr3, 400 clients: cost if they come and go, for each ns if they stay";
-    let value = match (costs.at("gr3", 400), stay.at("gr3", 400)) {
-        (Value::Number(go), Value::Number(stay)) => Value::Number(go / stay),
-        (missing, _) => missing,
-    };
-    found.is(name, value);
-    let others = ["vtrr", "wfq", "linux24"].map(|other| match costs.ratio((other, most), ("gr3", most)) {
-        Value::Number(ratio) => ratio,
-        _ => f64::NAN,
-    });
-    found.is(
-        "the least of the others' at most clients, for each ns of gr3's",
-        others.into_iter().fold(f64::MAX, f64::min),
-    );
+    found.is(name, combined(costs.at("gr3", 400), stay.at("gr3", 400), |go, stay| go / stay));
+    let others = ["vtrr", "wfq", "linux24"].map(|other| costs.ratio((other, most), ("gr3", most)));
+    let least =
+        others.into_iter().min_by(|a, b| a.range().partial_cmp(&b.range()).unwrap_or(Ordering::Equal));
+    let least = least.unwrap_or_else(|| f64::NAN.into());
+    found.is("the least of the others' at most clients, for each ns of gr3's", least);
     costs.show(&mut found, "gr3-13", "GR3, Figure 13: clients that come and go");
     Ok(found)
 }
@@ -157,10 +162,11 @@ pub fn flow_overhead(setting: &Setting) -> Result<Measurements, LabError> {
     let cases = [on_one("rr"), on_one("rr+flow")];
     let costs = Costs::measure(&cases, numbers, Clients::ComeAndGo, setting)?;
     let mut found = Measurements::default();
-    if let (Value::Number(with), Value::Number(without)) = (costs.at("rr+flow", 10), costs.at("rr", 10)) {
-        found.is("rr+flow: added to a run of 75 ms (%)", 100.0 * (with - without) / WORK_NS);
-        found.is("rr+flow: added to a run (ns)", with - without);
-    }
+    let added = |of: fn(f64) -> f64| {
+        combined(costs.at("rr+flow", 10), costs.at("rr", 10), |with, without| of(with - without))
+    };
+    found.is("rr+flow: added to a run of 75 ms (%)", added(|ns| 100.0 * ns / WORK_NS));
+    found.is("rr+flow: added to a run (ns)", added(|ns| ns));
     costs.show(
         &mut found,
         "flow-overhead",

@@ -9,6 +9,7 @@ use divvy_results::stats::ConfidenceInterval;
 use divvy_workload::Workload;
 
 use crate::error::LabError;
+use crate::measured::{difference, ratio};
 use crate::measurements::Measurements;
 use crate::requests::{self, Requests};
 use crate::run::{self, missing};
@@ -83,7 +84,7 @@ impl Sweep {
     ) -> Result<(), LabError> {
         let (least, greatest) = self.extremes(beta, alphas, of)?;
         for (which, interval) in [("least", least), ("greatest", greatest)] {
-            measured(found, &format!("{name}, {which} over alpha"), interval);
+            found.is(format!("{name}, {which} over alpha"), interval);
         }
         Ok(())
     }
@@ -112,21 +113,10 @@ impl Sweep {
     /// The whole sweep, for those who want to see more than what is claimed.
     fn list(&self, found: &mut Measurements, most_size_s: f64, what: &str) {
         for requests in &self.all {
-            let mean = requests.response_s(most_size_s);
-            let deviation = requests.deviation_s();
-            let text = format!(
-                "{:.3} ±{:.3}, standard deviation {:.2} ±{:.2}",
-                mean.mean, mean.half_width, deviation.mean, deviation.half_width
-            );
-            found.is(format!("{}: {what} (s)", requests.spec), text);
+            found.is(format!("{}: {what} (s)", requests.spec), requests.response_s(most_size_s));
+            found.is(format!("{}: {what}, standard deviation (s)", requests.spec), requests.deviation_s());
         }
     }
-}
-
-/// A value, and how wide its interval is.
-fn measured(found: &mut Measurements, name: &str, interval: ConfidenceInterval) {
-    found.is(name, interval.mean);
-    found.is(format!("{name}: 95 %, ±"), interval.half_width);
 }
 
 /// Baselines: the paper compares with Linux 2.6.15, which `o1` is; newer ones of this build are added.
@@ -151,26 +141,23 @@ pub fn figure_7(setting: &Setting) -> Result<Measurements, LabError> {
         claim("beta 0, alpha < 1", "0", 0.0..=0.99)?;
     }
     for other in sweep.others() {
-        measured(
-            &mut found,
-            &format!("{}: standard deviation of a response (s)", other.spec),
-            other.deviation_s(),
-        );
+        found.is(format!("{}: standard deviation of a response (s)", other.spec), other.deviation_s());
     }
     for beta in BETAS {
         let name = format!("beta {beta}: standard deviation of a response (s)");
         sweep.claim(&mut found, &name, beta, 0.0..=ANY, Requests::deviation_s)?;
     }
     let best = sweep.extremes("-3", 0.0..=0.4, |own| own.response_s(ANY))?.0;
-    measured(&mut found, "beta -3, alpha <= 0.4: least mean response (s)", best);
-    let spread = |beta: &str| -> Result<f64, LabError> {
+    found.is("beta -3, alpha <= 0.4: least mean response (s)", best);
+    let spread = |beta: &str| -> Result<ConfidenceInterval, LabError> {
         let (least, greatest) = sweep.extremes(beta, 0.0..=ANY, |own| own.response_s(ANY))?;
-        Ok(greatest.mean - least.mean)
+        Ok(difference(greatest, least))
     };
-    let others = spread("inf")?.max(spread("0")?);
+    let (inf, zero) = (spread("inf")?, spread("0")?);
+    let others = if inf.mean > zero.mean { inf } else { zero };
     found.is(
         "beta -3: range of mean responses over alpha, for each s of the next beta's",
-        spread("-3")? / others,
+        ratio(spread("-3")?, others),
     );
     sweep.list(&mut found, ANY, "mean response");
     let title = "PBS, Figure 7: eight users, tasks of 3 s";
@@ -215,16 +202,12 @@ pub fn figure_8(setting: &Setting) -> Result<Measurements, LabError> {
         let low = sweep.of(&spec(0.2, beta))?;
         for (what, size) in [("all", ANY), ("small", small)] {
             let less = large.less_than(low, 0.0, size);
-            measured(
-                &mut found,
-                &format!("beta {beta}, alpha 4: response of {what} less than alpha 0.2's by (%)"),
-                less,
-            );
+            found.is(format!("beta {beta}, alpha 4: response of {what} less than alpha 0.2's by (%)"), less);
         }
         for other in sweep.others() {
             let all = large.less_than(other, 0.0, ANY);
             let name = format!("beta {beta}, alpha 4: response of all less than {}'s by (%)", other.spec);
-            measured(&mut found, &name, all);
+            found.is(name, all);
             let name = format!("beta {beta}, alpha > 2: response of small less than {}'s by (%)", other.spec);
             sweep.claim(&mut found, &name, beta, 2.01..=ANY, |own| own.less_than(other, 0.0, small))?;
         }
@@ -233,10 +216,10 @@ pub fn figure_8(setting: &Setting) -> Result<Measurements, LabError> {
     for other in sweep.others().filter(|other| other.spec != "rr") {
         for (what, size) in [("all", ANY), ("small", small)] {
             let less = other.less_than(rr, 0.0, size);
-            measured(&mut found, &format!("{}: response of {what} less than rr's by (%)", other.spec), less);
+            found.is(format!("{}: response of {what} less than rr's by (%)", other.spec), less);
         }
     }
-    found.is("rr: mean size of a request (s of CPU time)", small);
+    found.is("rr: mean size of a request (s of CPU time)", rr.size_s());
     sweep.list(&mut found, ANY, "mean response of all");
     sweep.list(&mut found, small, "mean response of small");
     for (letter, what, size) in [("a", "all requests", ANY), ("b", "small requests", small)] {
@@ -278,21 +261,17 @@ pub fn figure_9(setting: &Setting) -> Result<Measurements, LabError> {
     let rr = sweep.of("rr")?;
     for other in sweep.others().filter(|other| other.spec != "rr") {
         let less = rr.less_than(other, 0.0, ANY);
-        measured(&mut found, &format!("rr: response less than {}'s by (%)", other.spec), less);
+        found.is(format!("rr: response less than {}'s by (%)", other.spec), less);
     }
     for beta in BETAS {
         let large = sweep.of(&spec(4.0, beta))?;
         for other in sweep.others() {
             let less = large.less_than(other, 0.0, ANY);
-            measured(
-                &mut found,
-                &format!("beta {beta}, alpha 4: response less than {}'s by (%)", other.spec),
-                less,
-            );
+            found.is(format!("beta {beta}, alpha 4: response less than {}'s by (%)", other.spec), less);
         }
         let low = sweep.of(&spec(0.2, beta))?.less_than(large, 0.0, ANY);
         let name = format!("beta {beta}, alpha 0.2: response more than alpha 4's by (%)");
-        measured(&mut found, &name, ConfidenceInterval { mean: -low.mean, ..low });
+        found.is(name, ConfidenceInterval { mean: -low.mean, ..low });
     }
     sweep.list(&mut found, ANY, "mean response");
     let title = "PBS, Figure 9: three tiers, 30 clients";

@@ -5,10 +5,12 @@ use divvy_workload::{Purpose, Stream, stream};
 use rayon::prelude::*;
 
 use crate::error::LabError;
+use crate::measured::Measured;
 use crate::measurements::Measurements;
 use crate::run::MS;
 use crate::setting::Setting;
 use divvy_pages::plot::Chart;
+use divvy_results::stats::t975;
 
 /// "In a quad-processor system".
 const CPUS: usize = 4;
@@ -121,6 +123,14 @@ impl Running {
     }
 }
 
+/// Percent of so many decisions, with Wilson's interval, which is not empty at 0 and 100 %.
+fn proportion(percent: f64, decisions: usize) -> Measured {
+    let (p, n, z) = (percent / 100.0, decisions as f64, t975(0x7fff_ffff));
+    let center = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
+    let half = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt() / (1.0 + z * z / n);
+    Measured::between(percent, 100.0 * (center - half), (100.0 * (center + half)).min(100.0))
+}
+
 /// Section 3.2: 20 of each queue are enough, however many threads are runnable.
 pub fn figure_3(setting: &Setting) -> Result<Measurements, LabError> {
     let (runnable, decisions): (&[usize], usize) =
@@ -138,12 +148,14 @@ pub fn figure_3(setting: &Setting) -> Result<Measurements, LabError> {
     let percents = cases.par_iter().map(one).collect::<Result<Vec<f64>, _>>()?;
     let mut found = Measurements::default();
     for (&(update, n, k), percent) in cases.iter().zip(&percents) {
-        found.is(format!("update {update}, {n} runnable, k = {k}: right (%)"), *percent);
+        let name = format!("update {update}, {n} runnable, k = {k}: right (%)");
+        found.is(name, proportion(*percent, decisions));
     }
     for update in UPDATE {
         let of_20 = cases.iter().zip(&percents).filter(|((u, _, k), _)| *u == update && *k == 20);
         let least = of_20.map(|(_, percent)| *percent).fold(100.0, f64::min);
-        found.is(format!("update {update}, k = 20: right, least over runnable (%)"), least);
+        let name = format!("update {update}, k = 20: right, least over runnable (%)");
+        found.is(name, proportion(least, decisions));
         let title = format!("SFS, Figure 3: surpluses computed every {update} decisions");
         let mut chart = Chart::lines(
             &format!("sfs-3-update-{update}"),
@@ -161,4 +173,19 @@ pub fn figure_3(setting: &Setting) -> Result<Measurements, LabError> {
         found.plots.push(chart.draw());
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Published: 8 of 10 are 49.0 to 94.3 %; of 10 of 10 the lower end is 72.2 %.
+    #[test]
+    fn intervals_of_proportions() {
+        let of = |percent| proportion(percent, 10).range().expect("a number");
+        let (low, high) = of(80.0);
+        assert!((low - 49.0).abs() < 0.05 && (high - 94.3).abs() < 0.05, "{low} {high}");
+        let (low, high) = of(100.0);
+        assert!((low - 72.2).abs() < 0.05 && high == 100.0, "{low} {high}");
+    }
 }

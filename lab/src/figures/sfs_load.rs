@@ -5,6 +5,7 @@ use divvy_workload::Workload;
 use rayon::prelude::*;
 
 use crate::error::LabError;
+use crate::measured::Measured;
 use crate::measurements::Measurements;
 use crate::run::{self, Record, S, missing};
 use crate::setting::Setting;
@@ -22,6 +23,32 @@ fn per_second(record: &Record, task: &str) -> f64 {
     record.service(task, 0, record.run.duration_ns) as f64 / record.run.duration_ns as f64
 }
 
+/// Repetitions, for the intervals.
+const REPS: u32 = 6;
+const SMALL_REPS: u32 = 3;
+
+/// Measures each case in all repetitions, on all cores.
+fn repeated<C: Sync, T: Send>(
+    cases: &[C],
+    setting: &Setting,
+    measure: impl Fn(&C, u32) -> Result<T, LabError> + Sync,
+) -> Result<Vec<Vec<T>>, LabError> {
+    let reps = if setting.small { SMALL_REPS } else { REPS };
+    let each = |case| (0..reps).map(|rep| measure(case, rep)).collect::<Result<Vec<T>, LabError>>();
+    cases.par_iter().map(each).collect()
+}
+
+/// The mean of repetitions, with its interval.
+fn mean(reps: impl Iterator<Item = f64>) -> Measured {
+    Measured::mean(&reps.collect::<Vec<_>>())
+}
+
+/// For a plot.
+fn center(reps: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let n = reps.len() as f64;
+    reps.sum::<f64>() / n
+}
+
 const WEIGHTS: [u64; 4] = [1, 2, 4, 7];
 
 /// Two servers that always have requests, each of 5 ms on the average, and 20 background processes of weight 1.
@@ -32,7 +59,7 @@ pub fn figure_6a(setting: &Setting) -> Result<Measurements, LabError> {
         if let Some(policy) = missing(spec) {
             return Err(LabError::Run(format!("no policy {policy}")));
         }
-        let of = |weight: &u64| -> Result<[f64; 2], LabError> {
+        let of = |weight: &u64, rep: u32| -> Result<[f64; 2], LabError> {
             let server = |i: u32, weight: u64| {
                 format!(
                     "[[task]]\nname = \"server {i}\"\nweight = {weight}\n\
@@ -41,16 +68,17 @@ pub fn figure_6a(setting: &Setting) -> Result<Measurements, LabError> {
             };
             let background = "[[task]]\nname = \"dhrystone\"\ncount = 20\nweight = 1\nprogram = [ { run = \"forever\" } ]\n";
             let tasks = server(1, 1) + &server(2, *weight) + background;
-            let record = run::run(&workload("sfs-6a", &tasks, QUANTUM_MS)?, spec, setting.seed, 0)?;
+            let record = run::run(&workload("sfs-6a", &tasks, QUANTUM_MS)?, spec, setting.seed, rep)?;
             Ok(["server 1", "server 2"].map(|server| per_second(&record, server)))
         };
-        let received = WEIGHTS.par_iter().map(of).collect::<Result<Vec<_>, _>>()?;
-        for (weight, [first, second]) in WEIGHTS.iter().zip(&received) {
-            found
-                .is(format!("{spec}, weights 1:{weight}: server 2 for each s of server 1's"), second / first);
+        let received = repeated(&WEIGHTS, setting, of)?;
+        for (weight, reps) in WEIGHTS.iter().zip(&received) {
+            let name = format!("{spec}, weights 1:{weight}: server 2 for each s of server 1's");
+            found.is(name, mean(reps.iter().map(|[first, second]| second / first)));
         }
         for i in 0..2 {
-            let points = WEIGHTS.iter().zip(&received).map(|(&weight, both)| (weight as f64, both[i]));
+            let of_reps = |reps: &Vec<[f64; 2]>| center(reps.iter().map(|both| both[i]));
+            let points = WEIGHTS.iter().zip(&received).map(|(&weight, reps)| (weight as f64, of_reps(reps)));
             chart.add(format!("{spec}: server {}", i + 1), points.collect());
         }
     }
@@ -68,29 +96,41 @@ pub fn figure_6b(setting: &Setting) -> Result<Measurements, LabError> {
     let mut found = Measurements::default();
     let mut chart =
         Chart::lines("sfs-6b", "SFS, Figure 6(b)", "compilations at the same time", "frame rate (1/s)");
+    let mut beside_10 = Vec::new();
     for spec in ["sfs", "linux24"] {
-        let rate = |jobs: &u32| -> Result<f64, LabError> {
+        let rate = |jobs: &u32, rep: u32| -> Result<f64, LabError> {
             let gcc = format!(
                 "[[task]]\nname = \"gcc\"\ncount = {jobs}\nweight = 1\nprogram = [ {{ loop = \"forever\", do = [ \
                  {{ run = {{ exp = \"100ms\" }} }}, {{ sleep = {{ exp = \"5ms\" }} }} ] }} ]\n"
             );
             let decoder = "[[task]]\nname = \"decoder\"\nweight = 100\nprogram = [ { run = \"forever\" } ]\n";
             let tasks = decoder.to_owned() + if *jobs > 0 { &gcc } else { "" };
-            let record = run::run(&workload("sfs-6b", &tasks, QUANTUM_MS)?, spec, setting.seed, 0)?;
+            let record = run::run(&workload("sfs-6b", &tasks, QUANTUM_MS)?, spec, setting.seed, rep)?;
             Ok(per_second(&record, "decoder") / FRAME_S)
         };
-        let rates = JOBS.par_iter().map(rate).collect::<Result<Vec<_>, _>>()?;
-        let last = rates[rates.len() - 1];
-        found.is(format!("{spec}: frame rate beside 10 compilations, for each alone"), last / rates[0]);
-        let falls = rates.windows(2).filter(|pair| pair[1] < pair[0]).count();
-        found.is(format!("{spec}: steps of two compilations at which the frame rate falls"), falls as f64);
-        chart.add(spec, JOBS.iter().zip(&rates).map(|(&jobs, &rate)| (f64::from(jobs), rate)).collect());
+        let rates = repeated(&JOBS, setting, rate)?;
+        let (alone, last) = (&rates[0], &rates[rates.len() - 1]);
+        let name = format!("{spec}: frame rate beside 10 compilations, for each alone");
+        found.is(name, mean(last.iter().zip(alone).map(|(last, alone)| last / alone)));
+        let falls = |rep| rates.windows(2).filter(|pair| pair[1][rep] < pair[0][rep]).count() as f64;
+        let name = format!("{spec}: steps of two compilations at which the frame rate falls");
+        found.is(name, mean((0..last.len()).map(falls)));
+        beside_10.push(last.clone());
+        let points =
+            JOBS.iter().zip(&rates).map(|(&jobs, reps)| (f64::from(jobs), center(reps.iter().copied())));
+        chart.add(spec, points.collect());
     }
+    let [sfs, linux] = [&beside_10[0], &beside_10[1]];
+    found.is(
+        "frame rate beside 10 compilations under sfs, for each under linux24",
+        mean(sfs.iter().zip(linux).map(|(sfs, linux)| sfs / linux)),
+    );
     found.plots.push(chart.draw());
     Ok(found)
 }
 
-/// A program that sleeps for 100 ms and works for 5 ms, on the average, beside simulations that never sleep.
+/// A program that sleeps for 100 ms and works for 5 ms, on the average, beside simulations that never sleep. As printed, and
+/// with a credit of a quantum at wake-ups.
 pub fn figure_6c(setting: &Setting) -> Result<Measurements, LabError> {
     let mut found = Measurements::default();
     let mut chart = Chart::lines(
@@ -100,34 +140,43 @@ pub fn figure_6c(setting: &Setting) -> Result<Measurements, LabError> {
         "mean response of Interact (ms)",
     );
     let mut last = Vec::new();
-    for (spec, quantum_ms) in [("sfs", QUANTUM_MS), ("sfs", 10), ("linux24", QUANTUM_MS)] {
+    let cases = [("sfs", QUANTUM_MS), ("sfs", 10), ("linux24", QUANTUM_MS), ("sfs:credit=200ms", QUANTUM_MS)];
+    for (spec, quantum_ms) in cases {
         let name = if quantum_ms == QUANTUM_MS {
             spec.to_owned()
         } else {
             format!("{spec}, quanta of {quantum_ms} ms")
         };
-        let response = |jobs: &u32| -> Result<f64, LabError> {
+        let response = |jobs: &u32, rep: u32| -> Result<f64, LabError> {
             let disksim = format!(
                 "[[task]]\nname = \"disksim\"\ncount = {jobs}\nweight = 1\nprogram = [ {{ run = \"forever\" }} ]\n"
             );
             let interact = "[[task]]\nname = \"Interact\"\nweight = 1\nprogram = [ { loop = \"forever\", do = [ \
                             { sleep = { exp = \"100ms\" } }, { run = { exp = \"5ms\" } } ] } ]\n";
             let tasks = interact.to_owned() + if *jobs > 0 { &disksim } else { "" };
-            let record = run::run(&workload("sfs-6c", &tasks, quantum_ms)?, spec, setting.seed, 0)?;
+            let record = run::run(&workload("sfs-6c", &tasks, quantum_ms)?, spec, setting.seed, rep)?;
             let row = record.row("Interact").map(|row| &record.run.tasks[row].response_ns);
             Ok(row.and_then(|response| response.mean).unwrap_or(f64::NAN) / (S as f64 / 1000.0))
         };
-        let responses = JOBS.par_iter().map(response).collect::<Result<Vec<_>, _>>()?;
-        for (jobs, response) in JOBS.iter().zip(&responses) {
-            found.is(format!("{name}, {jobs} simulations: mean response of Interact (ms)"), *response);
+        let responses = repeated(&JOBS, setting, response)?;
+        for (jobs, reps) in JOBS.iter().zip(&responses) {
+            let name = format!("{name}, {jobs} simulations: mean response of Interact (ms)");
+            found.is(name, mean(reps.iter().copied()));
         }
-        last.push(responses[responses.len() - 1]);
-        chart.add(name, JOBS.iter().zip(&responses).map(|(&jobs, &ms)| (f64::from(jobs), ms)).collect());
+        last.push(responses[responses.len() - 1].clone());
+        let points =
+            JOBS.iter().zip(&responses).map(|(&jobs, reps)| (f64::from(jobs), center(reps.iter().copied())));
+        chart.add(name, points.collect());
     }
-    found.is("10 simulations: response under sfs for each ms under linux24", last[0] / last[2]);
+    let than_linux = |own: &[f64]| mean(own.iter().zip(&last[2]).map(|(own, linux)| own / linux));
+    found.is("10 simulations: response under sfs for each ms under linux24", than_linux(&last[0]));
     found.is(
         "10 simulations: response under sfs with quanta of 10 ms for each ms under linux24",
-        last[1] / last[2],
+        than_linux(&last[1]),
+    );
+    found.is(
+        "10 simulations: response under sfs:credit=200ms for each ms under linux24",
+        than_linux(&last[3]),
     );
     found.plots.push(chart.draw());
     Ok(found)

@@ -1,12 +1,15 @@
 //! GR3, figures 4 to 11 and what the text of section 5.1 says beside them.
 
-use crate::claim::Value;
 use crate::error::LabError;
+use crate::measured::{Value, difference, ratio};
 use crate::measurements::Measurements;
 use crate::run::missing;
 use crate::setting::Setting;
-use crate::study::{Cell, Range, Study, extremes};
+use crate::study::{
+    Cell, Range, Study, greatest_mean, greatest_of_all, least_mean, least_of_all, most_selections,
+};
 use divvy_pages::plot::{Plot, Surface};
+use divvy_results::stats::ConfidenceInterval;
 
 /// Sets of weights in a cell, as in the paper.
 const SETS: u32 = 2500;
@@ -62,11 +65,10 @@ fn one(id: &str, spec: &str, full: u32, setting: &Setting) -> Result<Measurement
 }
 
 fn ranges(found: &mut Measurements, prefix: &str, cells: &[Cell]) {
-    let (worst, mean) = (extremes(cells, |cell| cell.worst), extremes(cells, |cell| cell.mean));
-    found.is(format!("{prefix}least error, worst case (quanta)"), worst.least);
-    found.is(format!("{prefix}greatest error, worst case (quanta)"), worst.most);
-    found.is(format!("{prefix}least error, mean of a cell (quanta)"), mean.least);
-    found.is(format!("{prefix}greatest error, mean of a cell (quanta)"), mean.most);
+    found.is(format!("{prefix}least error, worst case (quanta)"), least_of_all(cells));
+    found.is(format!("{prefix}greatest error, worst case (quanta)"), greatest_of_all(cells));
+    found.is(format!("{prefix}least error, mean of a cell (quanta)"), least_mean(cells));
+    found.is(format!("{prefix}greatest error, mean of a cell (quanta)"), greatest_mean(cells));
 }
 
 /// The greatest and the least error over N and the sum of weights, as the paper draws them.
@@ -140,11 +142,16 @@ pub fn skew(setting: &Setting) -> Result<Measurements, LabError> {
         }
         let cells = study((spec, full), 50).run(setting)?;
         let before = study((spec, full), 10).run(setting)?;
-        let magnitude = |cells: &[Cell]| extremes(cells, |cell| cell.mean).magnitude();
-        found.is(growth, magnitude(&cells) / magnitude(&before));
+        found.is(growth, ratio(magnitude(&cells), magnitude(&before)));
         ranges(&mut found, &format!("{policy}: "), &cells);
     }
     Ok(found)
+}
+
+/// The greater one of both means, whatever its sign.
+fn magnitude(cells: &[Cell]) -> ConfidenceInterval {
+    let (least, most) = (least_mean(cells), greatest_mean(cells));
+    if most.mean > -least.mean { most } else { ConfidenceInterval { mean: -least.mean, ..least } }
 }
 
 /// Eight CPUs: errors, and selections from the queue for a quantum.
@@ -154,8 +161,7 @@ pub fn figures_10_11(setting: &Setting) -> Result<Measurements, LabError> {
     let cells = study.run(setting)?;
     let mut found = Measurements::default();
     ranges(&mut found, "", &cells);
-    let most = cells.iter().map(|cell| cell.decisions).max().unwrap_or(0);
-    found.is("most selections for a quantum", f64::from(most));
+    found.is("most selections for a quantum", most_selections(&cells));
     found.plots.push(surfaces("gr3-10", "GR3MP on 8 CPUs", &cells, "worst case", |cell| cell.worst));
     let sheets = vec![("most".to_owned(), grid(&cells, |cell| f64::from(cell.decisions)))];
     let title = "GR3, Figure 11: GR3MP on 8 CPUs".to_owned();
@@ -191,10 +197,7 @@ pub fn rivals(setting: &Setting) -> Result<Measurements, LabError> {
     let all = || [("gr3", 100)].into_iter().chain(RIVALS);
     let there = all().filter(|(spec, _)| missing(spec).is_none());
     setting.progress.begin(there.map(|(spec, full)| study(spec, full).steps(setting.small)).sum());
-    let width = |cells: &[Cell]| {
-        let range = extremes(cells, |cell| cell.worst);
-        range.most - range.least
-    };
+    let width = |cells: &[Cell]| difference(greatest_of_all(cells), least_of_all(cells));
     let mut found = Measurements::default();
     let own = width(&study("gr3", 100).run(setting)?);
     for (spec, full) in RIVALS {
@@ -205,7 +208,7 @@ pub fn rivals(setting: &Setting) -> Result<Measurements, LabError> {
             continue;
         }
         let cells = study(spec, full).run(setting)?;
-        found.is(name, width(&cells) / own);
+        found.is(name, ratio(width(&cells), own));
         ranges(&mut found, &format!("{policy}: "), &cells);
     }
     Ok(found)

@@ -19,11 +19,6 @@ impl Range {
     pub fn with(self, other: Range) -> Range {
         Range { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
-
-    /// The greater of both sides.
-    pub fn magnitude(self) -> f64 {
-        self.most.max(-self.least)
-    }
 }
 
 /// A client. All in 1/total quanta, so that nothing is rounded: total and weight are below 2^20, quanta below 2^21.

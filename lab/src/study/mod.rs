@@ -5,6 +5,7 @@
 mod decisions;
 mod errors;
 mod saved;
+mod variation;
 mod weights;
 
 use divvy_policy::spec;
@@ -18,6 +19,7 @@ use decisions::Decisions;
 use errors::Errors;
 pub use errors::Range;
 use saved::{Saved, SetResult};
+pub use variation::{greatest_mean, greatest_of_all, least_mean, least_of_all, most_selections};
 
 /// Numbers of clients.
 pub const CLIENTS: [usize; 9] = [32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
@@ -52,15 +54,14 @@ pub struct Cell {
     pub worst: Range,
     /// Means of the extremes of each set, quanta.
     pub mean: Range,
+    /// Extremes of each set, quanta.
+    pub ranges: Vec<Range>,
+    /// Most selections of each set.
+    pub selections: Vec<u32>,
     /// Sets after which not each client had had its shares.
     pub open: u32,
     /// Most selections from the queue for one quantum, where they were counted.
     pub decisions: u32,
-}
-
-/// Extremes over cells.
-pub fn extremes(cells: &[Cell], of: fn(&Cell) -> Range) -> Range {
-    cells.iter().map(of).fold(Range::NONE, Range::with)
 }
 
 impl Study<'_> {
@@ -216,6 +217,8 @@ fn summary(n: usize, total: u64, ones: &[SetResult]) -> Cell {
         total,
         worst: ranges().fold(Range::NONE, Range::with),
         mean: Range { least: mean(|r| r.least), most: mean(|r| r.most) },
+        ranges: ranges().collect(),
+        selections: ones.iter().map(|one| one.decisions).collect(),
         open: ones.iter().filter(|one| !one.closes).count() as u32,
         decisions: ones.iter().map(|one| one.decisions).max().unwrap_or(0),
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use divvy_policy::Event;
+use divvy_policy::{Event, spec};
 use proptest::prelude::*;
 
 use self::storm::{Random, all_records, shuffle, specs};
@@ -80,6 +80,17 @@ fn every_policy_under_any_modifiers_decides_as_it_did() {
 }
 
 /// Every slice is there once, with its length, and no task is on two CPUs at a time.
+/// `divvy load` puts the seed that it chose into the spec, which is in the header: with another, decisions are others.
+#[test]
+fn random_decisions_are_those_of_the_seed_in_the_header() {
+    let seeded = |seed| spec::parse("lottery", divvy_policy::all()).unwrap().seeded(seed).to_string();
+    let (header, records) = sample(&seeded(41), 2, 2000);
+    assert_eq!(header.spec, "lottery:seed=42");
+    assert!(matches!(check(&log(&header, &records, 0)).unwrap().verdict, Verdict::Ok));
+    let other = Header { spec: seeded(42), ..header };
+    assert!(!matches!(check(&log(&other, &records, 0)).unwrap().verdict, Verdict::Ok));
+}
+
 #[test]
 fn the_schedule_is_that_of_the_events() {
     for (spec, cpus) in [("rr", 1), ("gr3+procfair", 3), ("pbs+groups", 7)] {
@@ -249,7 +260,10 @@ fn what_a_machine_may_not_be_told_is_said_with_its_place() {
     let of = |kind, id| Record { now, kind, id, ..Record::default() };
     let first = [new(1, 1), of(2, 1)];
     let cases: &[(Record, &str)] = &[
-        (of(18, 1), "no event of kind 18"),
+        (of(21, 1), "no event of kind 21"),
+        (Record { answer: 1, ..of(18, 1) }, "task 1 was made by task 1"),
+        (of(19, 2), "there is no task 2"),
+        (Record { why: 2, ..of(20, 0) }, "no CPU 2"),
         (new(0, 0), "task id 0 is out of range"),
         (new(16_384, 16_384), "task id 16384 is out of range"),
         (new(1, 1), "its id is in use"),

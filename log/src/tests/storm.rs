@@ -109,15 +109,18 @@ impl Storm {
     fn change(&mut self, task: TaskId) {
         let weight = Weight::ONE * (1 + self.random.below(3000));
         let program = (1 + self.random.below(3)) << 33 | 1;
-        match self.random.below(if self.groups > 0 { 9 } else { 7 }) {
-            7 => {
+        match self.random.below(if self.groups > 0 { 10 } else { 8 }) {
+            8 => {
                 let group = 1 + self.random.below(u64::from(self.groups) - 1) as u32;
                 let parent = group / 2;
                 self.tell(Event::SetGroup { group, parent, weight });
             }
-            8 => {
+            9 => {
                 let group = self.random.below(self.groups.into()) as u32;
                 self.tell(Event::EnterGroup { task, group });
+            }
+            7 => {
+                self.tell(Event::Session { task });
             }
             0 => {
                 self.tell(Event::SetWeight { task, weight });
@@ -153,7 +156,11 @@ impl Storm {
             }
             _ => {
                 let cpu = self.random.below(self.cpus.into()) as u32;
-                self.tell(Event::Yield { cpu });
+                self.tell(if program.is_multiple_of(2) {
+                    Event::Yield { cpu }
+                } else {
+                    Event::TakeCpu { cpu }
+                });
             }
         }
     }
@@ -167,6 +174,10 @@ impl Storm {
                 let weight = Weight::ONE * (1 + self.random.below(2048));
                 if self.tasks[process as usize].place != Place::Absent || process == task {
                     self.tell(Event::New { task, process, weight });
+                    let parent = 1 + self.random.below(self.tasks.len() as u64 - 1) as TaskId;
+                    if self.tasks[parent as usize].place != Place::Absent {
+                        self.tell(Event::Fork { task, parent });
+                    }
                     self.tasks[task as usize] = Task { place: Place::Asleep, seen: false, since: 0 };
                 }
             }
@@ -238,7 +249,10 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
         }
         Event::Runnable { task, is_new } => (record.id, record.why) = (task, u8::from(!is_new)),
         Event::Quiescent { task, exits } => (record.id, record.why) = (task, 2 + u8::from(exits)),
-        Event::Exit { task } | Event::Dequeue { task } | Event::Running { task } => record.id = task,
+        Event::Exit { task }
+        | Event::Dequeue { task }
+        | Event::Running { task }
+        | Event::Session { task } => record.id = task,
         Event::Enqueue { task } => (record.id, record.cpu) = (task, kick as u16),
         Event::Dispatch { cpu } => {
             let task = answer.task.unwrap_or(0);
@@ -247,12 +261,14 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
         }
         Event::Stopping { task, ran_ns } => (record.id, record.value) = (task, ran_ns),
         Event::Yield { cpu } => record.cpu = cpu as u16,
+        Event::TakeCpu { cpu } => (record.cpu, record.why) = (kick as u16, cpu as u8),
         Event::SetWeight { task, weight } => (record.id, record.value) = (task, weight.fixed()),
         Event::SetProcess { task, process } => (record.id, record.answer) = (task, process),
         Event::SetGroup { group, parent, weight } => {
             (record.answer, record.cpu, record.value) = (group, parent as u16, weight.fixed());
         }
         Event::EnterGroup { task, group } => (record.id, record.answer) = (task, group),
+        Event::Fork { task, parent } => (record.id, record.answer) = (task, parent),
         Event::SetProgram { task, program } => (record.id, record.value) = (task, program),
         Event::Learn { program, at, run_ns, .. } => {
             (record.id, record.answer) = ((program >> 32) as u32, program as u32);

@@ -4,6 +4,7 @@
 //! The page carries the reports as `--format json` writes them, packed, and draws what is in them. As base64 they cannot
 //! end the element that they are in, whatever tasks are called; the scripts set names as text and never as HTML.
 
+use divvy_results::compare::Comparison;
 use divvy_results::figures::{MOST_FULL_TASKS, base64, zlib};
 use divvy_results::report::{Quantiles, Report, TaskResult};
 use serde::Serialize;
@@ -55,7 +56,7 @@ struct Data<'a> {
 /// # Errors
 /// If the data cannot be written as JSON.
 pub fn write(sources: &[Source]) -> serde_json::Result<String> {
-    let summaries = sources.iter().map(|source| summary::sentence(source.report)).collect();
+    let summaries = sources.iter().map(|source| summary::sentence(&Comparison::of(source.report))).collect();
     let seeds = sources.iter().map(|source| source.report.seed.to_string()).collect();
     let tasks: usize = sources.iter().flat_map(|source| &source.report.runs).map(|run| run.tasks.len()).sum();
     if tasks <= MOST_FULL_TASKS {

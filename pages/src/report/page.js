@@ -96,9 +96,9 @@ const RUN_COLUMNS = [
   { head: "switches", name: "switches", cell: (r) => count(r.switches), raw: (r) => r.switches },
   { head: "migrations", name: "migrations", cell: (r) => count(r.migrations), raw: (r) => r.migrations },
   ...distribution("response", "response", (r) => r.response_ns),
-  { head: "±95%", name: "response_ci95_ns", cell: (r) => time(r.response_ns.ci95), raw: (r) => r.response_ns.ci95 },
-  ...distribution("wait", "wait", (r) => r.wait_ns),
-  ...distribution("delay", "delay", (r) => r.wake_delay_ns),
+  { head: "±95%", name: "response_ci95_ns", cell: (r) => (r.deterministic ? "=" : time(r.response_ns.ci95)), raw: (r) => r.response_ns.ci95 },
+  ...distribution("waiting", "wait", (r) => r.wait_ns),
+  ...distribution("latency", "delay", (r) => r.wake_delay_ns),
 ];
 
 const TASK_COLUMNS = [
@@ -113,11 +113,12 @@ const TASK_COLUMNS = [
   { head: "error most", name: "error_max_ns", cell: (r) => time(r.task.error_max_ns), raw: (r) => r.task.error_max_ns },
   { head: "jobs", name: "jobs", cell: (r) => count(r.task.jobs), raw: (r) => r.task.jobs },
   ...distribution("response", "response", (r) => r.task.response_ns),
-  ...distribution("wait", "wait", (r) => r.task.wait_ns),
+  ...distribution("waiting", "wait", (r) => r.task.wait_ns),
 ];
 
 function makeComparison() {
-  section("comparison", "Comparison", "Each policy over the whole run. Delay is from a wake-up to the CPU.")
+  const exact = page.runs.some((run) => run.deterministic) ? " = marks a deterministic run: all repetitions are identical." : "";
+  section("comparison", "Comparison", `Each policy over the whole run. Latency is from a wake-up to the CPU.${exact}`)
     .append(table("Comparison of policies", RUN_COLUMNS, page.runs));
 }
 
@@ -178,7 +179,7 @@ function scaleToggle() {
 }
 
 function makeTails() {
-  const body = section("tails", "Response and wait", "The share of jobs that took at least so long; both axes are logarithmic. Response is from a job's start to its end, wait the part of it without a CPU.");
+  const body = section("tails", "Response and waiting time", "The share of jobs that took at least so long; both axes are logarithmic. Response time is from a job's start to its end; waiting time is the part of it without a CPU.");
   const key = el("div", { class: "chips" });
   const choice = el("select", { "aria-label": "Jobs of" }, el("option", { value: "" }, "Jobs of all tasks"));
   const names = [...new Set(page.drawn.filter((run) => run.figures.tasks).flatMap((run) => run.tasks.map((task) => task.name)))];
@@ -190,8 +191,8 @@ function makeTails() {
   return () => {
     const runs = shownRuns();
     key.replaceChildren(...runs.map((run) => el("span", { class: "bar" }, swatch(page.drawn.indexOf(run)), el("span", { class: "name" }, run.label))));
-    const box = el("div", { class: "panels" }, el("div", {}, el("h3", {}, "Response")), el("div", {}, el("h3", {}, "Wait")));
-    place.replaceChildren(box, numbers("Response and wait", () => tailTable(shownRuns(), state.tail)));
+    const box = el("div", { class: "panels" }, el("div", {}, el("h3", {}, "Response time")), el("div", {}, el("h3", {}, "Waiting time")));
+    place.replaceChildren(box, numbers("Response and waiting time", () => tailTable(shownRuns(), state.tail)));
     const width = panelWidth(box);
     ["response", "wait"].forEach((quantity, i) => box.children[i].append(tailPanel({ runs, quantity, task: state.tail, width, lookOf })));
   };
@@ -245,7 +246,7 @@ async function makeTimeline() {
 function timelineAbout(runs) {
   const parts = runs.map(({ label, figures: { timeline } }) => `${label}: ${plural(timeline.slices, "slice")}` +
     (timeline.unit_ns > 1 ? `, times rounded to ${time(timeline.unit_ns)}` : "") + (timeline.is_cut ? `, until ${time(timeline.to_ns)}, where there was no room for more` : ""));
-  return `Who ran on which CPU; a pixel shows the task that filled most of it. ${parts.join("; ")}.`;
+  return `The task on each CPU over time; a pixel shows the task that filled most of it. ${parts.join("; ")}.`;
 }
 
 // ---- All together

@@ -6,7 +6,7 @@
 #include "queues.h"
 #include "times.h"
 
-/* The queue with the greatest load of the others in which somebody waits, into found; if there is none, the own one */
+/* Sets found to the other queue with the greatest load in which somebody waits; if there is none, to the own queue. */
 static NOINLINE void cfs_find_busiest(struct cfs *s, u32 own)
 {
 	s->found = own;
@@ -16,8 +16,9 @@ static NOINLINE void cfs_find_busiest(struct cfs *s, u32 own)
 			s->found = queue;
 }
 
-/* How much weight is to be pulled: what the one has above the mean or the other below it, the lesser of these; if that is less
- * than a task, one, unless nice 0's weight more would be needed for that to be no worse (cfs R14). */
+/* The weight to be pulled: the busiest load above the mean or the own load below it, the lesser of these. If that is
+ * less than a mean task, one task is pulled, provided that the difference of the loads plus nice 0's weight is at least
+ * `tasks` of these (cfs R14). */
 static inline u64 cfs_imbalance(const struct cfs *s, const struct cfs_queue *own, const struct cfs_queue *busiest)
 {
 	u64 mean = s->load / s->queues, task = busiest->load / busiest->n;
@@ -42,7 +43,8 @@ static inline void cfs_pull_one(struct cfs *s, u32 id, u32 own)
 	cfs_wait(s, id);
 }
 
-/* From the least vruntime on, each that weighs no more than twice what is left and nice 0's weight (cfs R14) */
+/* Pulls tasks from the least vruntime on. A task stays if half of its weight exceeds the rest of the imbalance plus
+ * nice 0's weight (cfs R14). */
 static NOINLINE void cfs_pull(struct cfs *s, u32 own)
 {
 	s->after = (struct tree_node){ .major = cfs_major(s->found) - 1 };
@@ -57,7 +59,7 @@ static NOINLINE void cfs_pull(struct cfs *s, u32 own)
 	}
 }
 
-/* Now and then, and whenever nobody waits here, which takes one task at least (cfs R13, R14) */
+/* Balances now and then (cfs R14), and whenever nobody waits here; then it pulls at least one task (cfs R13). */
 static inline void cfs_balance(struct cfs *s, u32 own, u64 now)
 {
 	struct cfs_queue *q = cfs_queue(s, own);

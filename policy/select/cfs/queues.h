@@ -8,7 +8,7 @@
 
 /* ---- min_vruntime (cfs R5) ---- */
 
-/* vruntime now, with what a running task received and was not charged */
+/* vruntime now, with the service that a running task received and was not charged for */
 static inline u64 cfs_vruntime(struct cfs *s, u32 id, u64 now)
 {
 	struct vtime v = task_of(s, id)->vruntime;
@@ -42,7 +42,7 @@ static inline void cfs_update_min_vruntime(struct cfs *s, u32 queue, u64 now)
 
 /* ---- queues ---- */
 
-/* An odd one, so that there are keys between those of two queues */
+/* Odd, so that there are keys between those of two queues */
 static inline u64 cfs_major(u32 queue)
 {
 	return 2ull * queue + 1;
@@ -66,7 +66,7 @@ static inline u32 cfs_next(struct cfs *s, u32 queue)
 	return task_of(s, id)->queue == queue ? id : 0;
 }
 
-/* It waits no more, if it did. */
+/* Removes the task from those that wait, if it is there. */
 static inline void cfs_take(struct cfs *s, u32 id)
 {
 	u32 queue = task_of(s, id)->queue;

@@ -33,7 +33,7 @@ struct cfs_queue {
 	u64 min_vruntime; /* the least vruntime of these; never decreases */
 	u64 balanced;     /* when it last looked for a busier one, ns */
 	u32 n;            /* runnable tasks */
-	u32 first;        /* of those who wait the one with the least vruntime, or 0 */
+	u32 first;        /* the waiting task with the least vruntime, or 0 */
 };
 
 struct cfs {
@@ -44,7 +44,7 @@ struct cfs {
 	u32 cpus;            /* of a queue: all, or 1 */
 	u64 load;            /* of all queues */
 	struct tree waiting; /* by queue and vruntime, equal ones in the order in which they began to wait (cfs R1) */
-	u64 turns;           /* how many began to wait */
+	u64 turns;           /* number of times that a task began to wait */
 	u64 least;           /* scratch, as all below */
 	u64 imbalance;       /* weight that is still to be pulled */
 	u32 found;           /* a queue */

@@ -11,7 +11,7 @@ static inline u32 *qfq_open(struct qfq *s, u64 phi)
 	return &s->open[(phi * 0x9e3779b97f4a7c15ull >> 56) % QFQ_OPEN];
 }
 
-/* There are as many as tasks at most. */
+/* There are at most as many flows as tasks. */
 static inline u32 qfq_new_flow(struct qfq *s, u64 phi, u64 S)
 {
 	u32 f = s->free ? s->free : ++s->made & POOL_MASK;
@@ -21,7 +21,7 @@ static inline u32 qfq_new_flow(struct qfq *s, u64 phi, u64 S)
 	return f;
 }
 
-/* The task is of an aggregate of weight phi that has room, or of a new one with start tag S. */
+/* Puts the task into an aggregate of weight phi that has room, or into a new one with start tag S. */
 static NOINLINE void qfq_assign(struct qfq *s, u32 id, u64 phi, u64 S)
 {
 	u32 *open = qfq_open(s, phi);
@@ -45,7 +45,7 @@ static NOINLINE void qfq_unassign(struct qfq *s, u32 id)
 	s->free = f;
 }
 
-/* To the slot of its new start tag (qfq R2); not too far (qfq D2). */
+/* Moves the flow to the slot of its new start tag (qfq R2), which is kept near V (qfq D2). */
 static NOINLINE void qfq_resort(struct qfq *s, u32 f)
 {
 	struct qfq_flow *t = qfq_flow(s, f);
@@ -69,7 +69,8 @@ static inline bool qfq_is_done(const struct qfq *s, const struct qfq_flow *t)
 	return t->n == 1 || t->used >= t->n * s->tasks.quantum;
 }
 
-/* Deficit round-robin: a visit is worth a quantum; a task that has had more before may have to wait for another (qfq R7). */
+/* Deficit round-robin (qfq R7): a visit is worth a quantum. A task that had more before may have to wait for another
+ * visit. */
 static NOINLINE void qfq_find_task(struct qfq *s, u32 f)
 {
 	s->found = qfq_flow(s, f)->head;

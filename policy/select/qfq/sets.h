@@ -19,7 +19,7 @@ static inline void qfq_forget(struct qfq *s, u32 i)
 	s->set[IB] &= ~qfq_bit(i);
 }
 
-/* Eligible: S <= V. Blocked: of the ready groups above it the lowest, which has the least F, has less (qfq R3). */
+/* Eligible: S <= V. Blocked: a ready group above it has less F. The lowest of these has the least F (qfq R3). */
 static inline void qfq_classify(struct qfq *s, u32 i)
 {
 	struct qfq_group *g = qfq_group(s, i);
@@ -32,7 +32,8 @@ static inline void qfq_classify(struct qfq *s, u32 i)
 	s->set[state & 3] |= qfq_bit(i);
 }
 
-/* Group i no longer has the finish tag F: those below it that it blocked are ready, if no other does (qfq R4). */
+/* Group i no longer has the finish tag F. The lower groups that it blocked become ready, if no other group blocks them
+ * (qfq R4). */
 static inline void qfq_unblock(struct qfq *s, u32 i, u64 F)
 {
 	u64 above = s->set[ER] & qfq_above(i);
@@ -43,7 +44,7 @@ static inline void qfq_unblock(struct qfq *s, u32 i, u64 F)
 	qfq_move(s, qfq_bit(i) - 1, IB, IR);
 }
 
-/* The groups in s->check whose S has been reached become eligible. */
+/* The groups in s->check become eligible if V has reached their S. */
 static NOINLINE void qfq_make_eligible(struct qfq *s)
 {
 	while (s->check && can_loop) {
@@ -57,8 +58,8 @@ static NOINLINE void qfq_make_eligible(struct qfq *s)
 	}
 }
 
-/* If nothing is ready V = max(V, S of the lowest group). S is a multiple of 2^i, so only groups whose bit of V or a
- * higher one has changed can have become eligible (qfq R5). */
+/* If no group is eligible, V = max(V, S of the lowest group). S is a multiple of 2^i, so a group can have become
+ * eligible only if its bit of V or a higher one has changed (qfq R5). */
 static inline void qfq_update(struct qfq *s)
 {
 	u64 ineligible = s->set[IR] | s->set[IB], changed;

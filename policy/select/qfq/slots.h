@@ -42,7 +42,7 @@ static inline void qfq_rotate(struct qfq *s, u32 i, u64 S)
 	qfq_set_front(s, i, S);
 }
 
-/* Last in the slot of its start tag (qfq R2) */
+/* Puts the flow last into the slot of its start tag (qfq R2). */
 static NOINLINE void qfq_insert(struct qfq *s, u32 f)
 {
 	struct qfq_flow *t = qfq_flow(s, f);
@@ -73,7 +73,7 @@ static NOINLINE void qfq_take(struct qfq *s, u32 f)
 		g->full &= ~(1ull << ((t->slot - g->front) % QFQ_SLOTS));
 }
 
-/* Flows of group i have changed, which was as s->was. */
+/* The flows of group i have changed; s->was is the group before. */
 static NOINLINE void qfq_settle(struct qfq *s, u32 i)
 {
 	struct qfq_group *g = qfq_group(s, i), *was = &s->was;

@@ -16,29 +16,29 @@
 #define QFQ_AHEAD 32
 #define QFQ_OPEN 256u
 
-/* Sets of groups: eligible or not, ready or blocked; blocked is behind a group of higher index with less F. */
+/* Sets of groups: eligible or not, ready or blocked. A blocked group is behind one of higher index with less F. */
 enum qfq_state { ER, IR, EB, IB };
 
 struct qfq_group {
 	u64 S, F; /* rounded, of the front slot */
 	u64 full; /* slots that are not empty, from the front one on */
 	u32 front;
-	u32 waiting; /* flows that are not picked */
+	u32 waiting; /* tasks of its flows that are not picked */
 };
 
-/* An aggregate of tasks of the same weight, of one with M = 1 */
+/* An aggregate of tasks of the same weight; with M = 1 it has one task. */
 struct qfq_flow {
 	struct vtime S; /* start tag of its next budget, ns of a nice-0 task */
 	u64 phi;        /* weight of each task */
 	u64 used;       /* ns of its budget, which is a quantum for each runnable task */
-	u32 slot;       /* of its group, in which it is */
+	u32 slot;       /* the slot of its group where it is */
 	u32 group;
 	u32 tasks;
-	u32 n;         /* runnable ones */
-	u32 waiting;   /* that are not picked */
+	u32 n;         /* runnable tasks */
+	u32 waiting;   /* those of them that are not picked */
 	u32 head;      /* the runnable task whose visit it is */
-	u32 served_by; /* the number of the CPU that does, and 1; 0: it is chosen by its tags */
-	u32 unused;    /* the next free aggregate, when this one is */
+	u32 served_by; /* 1 + the number of the CPU that serves it; 0: it is chosen by its tags */
+	u32 unused;    /* the next free aggregate, when this one is free */
 };
 
 struct qfq_task {
@@ -49,19 +49,19 @@ struct qfq_task {
 struct qfq {
 	POLICY_STATE;
 	struct vtime V;
-	u64 seen;             /* V, up to which groups were made eligible */
-	u64 Phi;              /* weights of who is runnable */
+	u64 seen;             /* V when groups were made eligible last */
+	u64 Phi;              /* sum of the weights of the runnable tasks */
 	u64 set[4];           /* of groups by state */
-	u64 waiting;          /* groups of which somebody waits */
-	struct qfq_group was; /* scratch: what it was before a change */
+	u64 waiting;          /* groups with a waiting task */
+	struct qfq_group was; /* scratch: the group before a change */
 	u64 check;            /* scratch */
 	u32 found;
 	struct qfq_group group[QFQ_GROUPS];
-	u32 first[QFQ_GROUPS * QFQ_SLOTS]; /* of each slot's flows; in the order in which they came */
+	u32 first[QFQ_GROUPS * QFQ_SLOTS]; /* of each slot's flows, which are in the order in which they came */
 	struct links slots;
 	struct links heads;    /* runnable tasks of each flow, in a circle */
-	u32 serving[MAX_CPUS]; /* of each CPU: the flow that it chose last */
-	u32 free, made;        /* flows: the first that is free; those that there ever were */
+	u32 serving[MAX_CPUS]; /* for each CPU, the flow that it chose last */
+	u32 free, made;        /* the first free flow; the number of flows that were ever made */
 	u32 open[QFQ_OPEN];    /* by a hash of the weight: the flow that takes the next such task */
 	struct qfq_flow flow[POOL];
 	TASKS(qfq_task);

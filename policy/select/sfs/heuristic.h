@@ -8,8 +8,7 @@
 /* A surplus in ns of service, for the order of those that were */
 static inline u64 sfs_old_surplus(struct sfs *s, u32 id)
 {
-	const struct tree_node *t = tree_node(&s->waiting, id);
-	struct wide surplus = wide_mul(t->major, t->minor - s->v);
+	struct wide surplus = tag_times(tree_node(&s->waiting, id)->major, task_of(s, id)->S, s->v);
 
 	return surplus.hi >> 20 ? ~0ull : surplus.hi << 44 | surplus.lo >> 20;
 }
@@ -18,12 +17,13 @@ static inline u64 sfs_old_surplus(struct sfs *s, u32 id)
  * (sfs R7). */
 static inline void sfs_sort_in(struct sfs *s, u32 id)
 {
-	u64 S = task_of(s, id)->S, turn = tree_node(&s->waiting, id)->turn;
+	struct tag S = task_of(s, id)->S;
+	u64 turn = tree_node(&s->waiting, id)->turn;
 
 	if (!tree_holds(&s->by_S, id))
-		tree_insert(&s->by_S, id, 0, S, turn);
+		tree_insert_part(&s->by_S, id, 0, S.v, S.part, turn);
 	tree_remove(&s->by_surplus, id);
-	tree_insert(&s->by_surplus, id, sfs_old_surplus(s, id), S, turn);
+	tree_insert_part(&s->by_surplus, id, sfs_old_surplus(s, id), S.v, S.part, turn);
 }
 
 static NOINLINE void sfs_sort(struct sfs *s)

@@ -5,8 +5,9 @@
 
 #include "../../policy.h"
 #include "../../lib/heap.h"
+#include "../../lib/tag.h"
+#define TREE_PARTS 1
 #include "../../lib/tree.h"
-#include "../../lib/vtime.h"
 
 #define POLICY_PARAMS(P) \
 	P(bias, INTEGER, "", 1, 1, 1024, \
@@ -15,7 +16,9 @@
 	  "heuristic: look only at the first k by weight, by start tag and by the surplus that was; 0 finds the least") \
 	P(update, INTEGER, "decisions", 100, 1, 1000000, \
 	  "with k: how often the surplus of all tasks is computed anew") \
-	P(scale, INTEGER, "", 1, 1, 10000, "scaling factor: tags count this many parts of a ns of a nice-0 task")
+	P(scale, INTEGER, "", 1, 1, 10000, "scaling factor: tags count this many parts of a ns of a nice-0 task") \
+	P(credit, TIME, "", 0, 0, 10000 * MS, \
+	  "wake-up preemption: who wakes counts as having so much less surplus, and takes a CPU; 0 is none")
 
 /* The order in which tasks are to run */
 struct sfs_rank {
@@ -23,14 +26,17 @@ struct sfs_rank {
 	u64 turn;            /* equal ones in the order in which they began to wait */
 };
 
+#define SFS_BEHIND (1ull << 63) /* in a turn: with credit, behind those that woke (sfs R9) */
+
 struct sfs_task {
-	u64 S;          /* start tag, ns of a nice-0 task: as when it was last given a CPU while it runs */
-	struct vtime F; /* finish tag so far: S + service/phi */
+	struct tag S; /* start tag, ns of a nice-0 task: as when it was last given a CPU while it runs */
+	struct tag F; /* finish tag so far, S + service/phi, without its remainder */
+	u64 rest;     /* that remainder, in 1/phi */
 };
 
 struct sfs {
 	POLICY_STATE;
-	u64 v;                  /* virtual time: the least S of any runnable task */
+	struct tag v;           /* virtual time: the least S of any runnable task */
 	struct heap runnable;   /* by S, the running ones too */
 	struct tree waiting;    /* those that do not run, by phi, equal ones by S */
 	struct tree by_S;       /* the same, with k, by S */

@@ -5,10 +5,10 @@
 
 #include "state.h"
 
-/* phi (S - v) (sfs R5) */
-static inline struct sfs_rank sfs_rank(const struct sfs *s, u64 phi, u64 S, u64 turn)
+/* phi (S - v), in 2^-20/scale ns of service (sfs R5) */
+static inline struct sfs_rank sfs_rank(const struct sfs *s, u64 phi, struct tag S, u64 turn)
 {
-	return (struct sfs_rank){ .surplus = wide_mul(phi, S - s->v), .turn = turn };
+	return (struct sfs_rank){ .surplus = tag_times(phi, S, s->v), .turn = turn };
 }
 
 static inline bool sfs_rank_before(const struct sfs_rank *a, const struct sfs_rank *b)
@@ -24,7 +24,8 @@ static inline bool sfs_rank_before(const struct sfs_rank *a, const struct sfs_ra
 static inline void sfs_look_at(struct sfs *s, u32 id)
 {
 	const struct tree_node *t = tree_node(&s->waiting, id);
-	struct sfs_rank rank = sfs_rank(s, t->major, t->minor, t->turn);
+	struct tag S = { .v = t->minor, .part = t->part };
+	struct sfs_rank rank = sfs_rank(s, t->major, S, t->turn);
 
 	if (sfs_rank_before(&rank, &s->rank) && sfs_rank_before(&s->after, &rank)) {
 		s->rank = rank;
@@ -33,13 +34,14 @@ static inline void sfs_look_at(struct sfs *s, u32 id)
 }
 
 /*
- * Whether a subtree may have a task with a lesser surplus than the least so far: none in it has less than its least phi
- * times its least S - v; nor as much and an earlier turn, as only the first with that S can have as little.
+ * Whether a subtree may have a task that comes before the least so far: none in it has a lesser surplus than its least phi
+ * times its least S - v, nor an earlier turn than its least.
  */
 static inline bool sfs_promises(struct sfs *s, u32 id)
 {
 	const struct tree_node *t = tree_node(&s->waiting, id);
-	struct sfs_rank bound = sfs_rank(s, t->least_major, t->first_minor, t->first_turn);
+	struct tag S = { .v = t->first_minor, .part = t->first_part };
+	struct sfs_rank bound = sfs_rank(s, t->least_major, S, t->least_turn);
 
 	return id && sfs_rank_before(&bound, &s->rank);
 }

@@ -1,102 +1,40 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* flow: what is known of programs, a sequence of runs for each. */
+/* flow: what is known of programs, a sequence of runs for each, in chunks that they share. */
 #ifndef DIVVY_FLOW_PROGRAMS_H
 #define DIVVY_FLOW_PROGRAMS_H
 
-#include "../../base.h"
+#include "state.h"
 
-#define FLOW_PARAMS(P) \
-	P(Tm, TIME, "", 2 * MS, 0, 10000 * MS, \
-	  "maximum dispatch delay, in whole timeslots (rounded down); 0 never delays") \
-	P(slot, TIME, "", MS, 1000, 1000 * MS, "timeslot: what delays and early switches are multiples of") \
-	P(x, INTEGER, "%", 50, 0, 100, \
-	  "increase factor: part of the difference by which a T_p that was too small grows") \
-	P(y, INTEGER, "%", 50, 0, 100, \
-	  "decrease factor: part of the difference by which a T_p that was too great shrinks") \
-	P(early, SWITCH, "", 0, 0, 1, \
-	  "early switching: give up what of a run's first timeslice does not bring its end nearer")
+/* ---- entries ---- */
 
-/* Pools: of programs, and of as many entries for each. The same in BPF and natively, or a log could not be replayed;
- * the fuzzer's are small, so that they are full soon. */
-#if POOL < 4096
-#define FLOW_PROGRAMS 8u
-#define FLOW_LENGTH 16u
-#else
-#define FLOW_PROGRAMS 4096u
-#define FLOW_LENGTH 64u
-#endif
-#define FLOW_PROGRAM_MASK (FLOW_PROGRAMS - 1)
-#define FLOW_ENTRY_MASK (FLOW_PROGRAMS * FLOW_LENGTH - 1)
-#define FLOW_PERIODS 8u
-#define FLOW_UNKNOWN (~0ull)
-
-/* An entry of a PFS (program flow sequence): a run, and the wait that followed */
-struct flow_entry {
-	u64 tp; /* T_p, ns of CPU time from one voluntary release of the CPU to the next */
-	u64 wait; /* ns until it was runnable again, the first time; 0 after the last run. For people: nothing depends on it */
-};
-
-struct flow_program {
-	u64 identity;    /* as the host tells programs apart; 0: the place is free */
-	u64 begun;       /* the number of its latest execution, of all */
-	u64 actual;      /* ns, of the runs that were predicted, together */
-	u64 error;       /* ns, |actual - T_p| of each, together */
-	u64 last_actual; /* the same of the execution that ended last */
-	u64 last_error;
-	u32 runs; /* that were predicted */
-	u32 last_runs;
-	u32 executions; /* that ended, and had a run */
-	u32 executing;  /* tasks */
-	u32 logger;     /* the task whose execution is being logged; 0: there is a PFS, or nobody executed it yet */
-	u32 n;          /* entries */
-	u32 period;  /* of the last entries, which whoever has more than FLOW_LENGTH runs repeats; 0 while it grows */
-	u32 delays;  /* times that a timeslice's end was put off */
-	u32 met;     /* times that the release then came before Tm was over */
-	u32 earlies; /* timeslices shortened */
-};
-
-/* A task's entry in the scheduling table, with its current information table */
-struct flow_task {
-	u64 used;     /* ns since its last release, in runs on a CPU that ended: what the paper takes off T_e */
-	u64 te;       /* T_e, ns it is expected to use from one release to the next, or FLOW_UNKNOWN */
-	u64 released; /* when it last released the CPU */
-	u64 actual;   /* of this execution, as in flow_program */
-	u64 error;
-	u32 runs;
-	u32 program; /* 0 none */
-	u32 at;      /* pfs_ptr */
-	u32 began;   /* runs of this execution, predicted or not */
-	u32 delayed; /* this slice was: for this program 1, for one before an exec 2 */
-	u32 waits;   /* its last run is entry waits - 1, whose wait is not known yet; else 0 */
-};
-
-struct flow {
-	PARAMS(FLOW_PARAMS);
-	u64 tm;      /* T_m, ns: a multiple of the timeslot */
-	u64 begun;   /* executions */
-	u64 without; /* executions of programs for which there was no place */
-	u64 misfit;  /* results of the searches below */
-	u64 least;
-	u32 at;
-	u32 period;
-	struct flow_program program[FLOW_PROGRAMS];
-	struct flow_entry entry[FLOW_PROGRAMS * FLOW_LENGTH];
-	struct flow_task task[POOL];
-};
-
-static inline struct flow_program *flow_program(struct flow *s, u32 program)
+/* Entry `at` of a program, in the chunk where it is */
+static inline struct flow_entry *flow_entry(struct flow *s, u32 chunk, u32 at)
 {
-	return &s->program[program & FLOW_PROGRAM_MASK];
+	return &s->entry[(chunk * FLOW_CHUNK + at % FLOW_CHUNK) & FLOW_ENTRY_MASK];
 }
 
-static inline struct flow_task *flow_task(struct flow *s, u32 id)
+/* The chunk of entry `at`, from the one of the entry before it */
+static inline u32 flow_chunk_after(struct flow *s, u32 program, u32 chunk, u32 at)
 {
-	return &s->task[id & POOL_MASK];
+	if (at % FLOW_CHUNK)
+		return chunk;
+	return at ? s->next[chunk & FLOW_CHUNK_MASK] : flow_program(s, program)->first;
 }
 
-static inline struct flow_entry *flow_entry(struct flow *s, u32 program, u32 at)
+/* The chunk of entry `at`, from the one of the entry `back` later, a few */
+static inline u32 flow_chunk_before(struct flow *s, u32 chunk, u32 at, u32 back)
 {
-	return &s->entry[(program * FLOW_LENGTH + at) & FLOW_ENTRY_MASK];
+	return at / FLOW_CHUNK == (at + back) / FLOW_CHUNK ? chunk : s->prev[chunk & FLOW_CHUNK_MASK];
+}
+
+/* From a program's first entry to entry s->at, whose chunk is then s->chunk */
+static NOINLINE void flow_seek(struct flow *s, u32 program)
+{
+	s->chunk = flow_program(s, program)->first;
+	while (s->at >= FLOW_CHUNK && can_loop) {
+		s->chunk = s->next[s->chunk & FLOW_CHUNK_MASK];
+		s->at -= FLOW_CHUNK;
+	}
 }
 
 /* ---- programs ---- */
@@ -118,6 +56,32 @@ static inline u32 flow_find(struct flow *s, u64 identity)
 	return flow_program(s, b)->identity == identity ? b : 0;
 }
 
+/* While nobody executes it, a program with entries is in line to be forgotten. */
+static inline void flow_line_up(struct flow *s, u32 program)
+{
+	if (flow_program(s, program)->first)
+		ring_push_back(&s->idle_programs, &s->idle, program);
+}
+
+static inline void flow_leave_line(struct flow *s, u32 program)
+{
+	if (flow_program(s, program)->first)
+		ring_remove(&s->idle_programs, &s->idle, program);
+}
+
+/* A program that nobody executes: its chunks are free. */
+static NOINLINE void flow_forget(struct flow *s, u32 program)
+{
+	struct flow_program *p = flow_program(s, program);
+
+	flow_leave_line(s, program);
+	if (p->first) {
+		s->next[p->last & FLOW_CHUNK_MASK] = s->free;
+		s->free = p->first;
+	}
+	*p = (struct flow_program){ .identity = 0 };
+}
+
 /* Room for one that is in neither: the place of what was executed longest ago; 0 if both are being executed
  * (flow R9). */
 static inline u32 flow_make_room(struct flow *s, u64 identity)
@@ -130,8 +94,50 @@ static inline u32 flow_make_room(struct flow *s, u64 identity)
 		place = b;
 	if (flow_program(s, place)->executing)
 		return 0;
-	*flow_program(s, place) = (struct flow_program){ .identity = identity };
+	flow_forget(s, place);
+	flow_program(s, place)->identity = identity;
 	return place;
+}
+
+/* A chunk into s->chunk: one that no program has, or of the program executed longest ago; 0 if all are being executed
+ * (flow R9). */
+static NOINLINE void flow_take_chunk(struct flow *s)
+{
+	if (!s->free && s->fresh < FLOW_CHUNKS - 1) {
+		s->chunk = ++s->fresh;
+		return;
+	}
+	if (!s->free && s->idle)
+		flow_forget(s, s->idle);
+	s->chunk = s->free;
+	s->free = s->next[s->free & FLOW_CHUNK_MASK];
+}
+
+/* Another entry at the end of a program's sequence, unless there is no room (flow R1, R8) */
+static NOINLINE bool flow_append(struct flow *s, u32 program, u64 tp, u64 wait)
+{
+	struct flow_program *p = flow_program(s, program);
+	struct flow_entry *e;
+
+	if (p->n >= s->param.length)
+		return false;
+	if (p->n % FLOW_CHUNK == 0) {
+		flow_take_chunk(s);
+		if (!s->chunk)
+			return false;
+		s->prev[s->chunk & FLOW_CHUNK_MASK] = p->last;
+		s->next[s->chunk & FLOW_CHUNK_MASK] = 0;
+		if (p->last)
+			s->next[p->last & FLOW_CHUNK_MASK] = s->chunk;
+		else
+			p->first = s->chunk;
+		p->last = s->chunk;
+	}
+	e = flow_entry(s, p->last, p->n);
+	e->tp = tp;
+	e->wait = wait;
+	p->n++;
+	return true;
 }
 
 /* An entry of an earlier run of the machine: they are told in order, from the first (flow R10). */
@@ -139,63 +145,15 @@ static inline void flow_learn(struct flow *s, u64 identity, u32 at, u64 tp, u64 
 {
 	u32 place = identity ? flow_find(s, identity) : 0;
 	struct flow_program *p;
-	struct flow_entry *e;
 
 	if (identity && !place && at == 0)
 		place = flow_make_room(s, identity);
 	p = flow_program(s, place);
-	if (!place || p->executing || at != p->n || at >= FLOW_LENGTH)
+	if (!place || p->executing || at != p->n)
 		return;
-	e = flow_entry(s, place, at);
-	e->tp = tp;
-	e->wait = wait;
-	p->n++;
-}
-
-/* ---- sequences without end ---- */
-
-/* How much the second half of a full sequence differs from itself `period` runs before, into misfit */
-static NOINLINE void flow_compare(struct flow *s, u32 program, u32 period)
-{
-	while (s->at < FLOW_LENGTH && can_loop) {
-		u64 now = flow_entry(s, program, s->at)->tp, then = flow_entry(s, program, s->at - period)->tp;
-
-		s->misfit += (now > then ? now - then : then - now) >> 6; /* no sum overflows */
-		s->at++;
-	}
-}
-
-/* The period with the least misfit, the shortest of several, into period */
-static NOINLINE void flow_find_period(struct flow *s, u32 program)
-{
-	while (s->period < FLOW_PERIODS && can_loop) {
-		s->period++;
-		s->misfit = 0;
-		s->at = FLOW_LENGTH / 2;
-		flow_compare(s, program, s->period);
-		if (s->misfit < s->least) {
-			s->least = s->misfit;
-			flow_program(s, program)->period = s->period;
-		}
-	}
-}
-
-/* After the last entry of a full sequence come its last `period` ones again (flow R8). */
-static inline u32 flow_next(struct flow *s, u32 program, u32 at)
-{
-	struct flow_program *p = flow_program(s, program);
-
-	if (at + 1 < FLOW_LENGTH)
-		return at + 1;
-	if (p->n < FLOW_LENGTH)
-		return FLOW_LENGTH; /* nowhere: it had more runs than those that were logged at the time */
-	if (!p->period) {
-		p->period = 1;
-		s->least = FLOW_UNKNOWN;
-		s->period = 0;
-		flow_find_period(s, program);
-	}
-	return FLOW_LENGTH - p->period;
+	flow_leave_line(s, place);
+	flow_append(s, place, tp, wait);
+	flow_line_up(s, place);
 }
 
 #endif

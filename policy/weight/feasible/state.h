@@ -9,7 +9,9 @@
 
 #define FEASIBLE_PARAMS(P) \
 	P(median, SWITCH, "", 1, 0, 1, \
-	  "search the last group by halves; with 0 for its heaviest member, one by one (gr3 R10)")
+	  "search the last group by halves; with 0 for its heaviest member, one by one (gr3 R10)") \
+	P(asked, SWITCH, "", 0, 0, 1, \
+	  "with no more tasks than CPUs weights stay as asked; with 0 all get the least one (sfs D4)")
 
 #define FEASIBLE_ORDERS 64u
 #define FEASIBLE_CANDIDATES (2 * MAX_CPUS) /* members of the last group are fewer: 2 (P - |I|) */

@@ -8,6 +8,9 @@ const MOST: usize = 40;
 /// Samples per batch below which means of batches still depend on each other too much to say anything.
 const LEAST_SIZE: u64 = 8;
 
+/// With as many samples there is an interval of their mean, unless they do not vary.
+pub const ENOUGH_SAMPLES: u64 = MOST as u64 / 2 * LEAST_SIZE;
+
 /// Sums of consecutive samples, 20 to 39 batches of equal size as samples come in. The last, unfinished batch counts
 /// for nothing, so an interval rests on at least 95 % of the samples.
 #[derive(Clone, Debug)]
@@ -42,9 +45,9 @@ impl Batches {
         }
     }
 
-    /// The 95 % interval of the mean; `None` with too few samples.
+    /// The 95 % interval of the mean; `None` with too few samples, and where all batches are alike: nothing varies then.
     pub(super) fn interval(&self) -> Option<ConfidenceInterval> {
-        if self.size < LEAST_SIZE {
+        if self.size < LEAST_SIZE || self.full.iter().all(|sum| *sum == self.full[0]) {
             return None;
         }
         let means: Vec<f64> = self.full.iter().map(|&sum| sum as f64 / self.size as f64).collect();
@@ -70,17 +73,18 @@ mod tests {
         }
     }
 
+    /// An interval of no width would look like evidence.
     #[test]
-    fn equal_samples_have_no_spread() {
+    fn equal_samples_have_no_interval() {
         let mut batches = Batches::default();
         (0..1000).for_each(|_| batches.record(7));
-        assert_eq!(batches.interval(), Some(ConfidenceInterval { mean: 7.0, half_width: 0.0 }));
+        assert_eq!(batches.interval(), None);
     }
 
     #[test]
     fn too_few_samples_give_no_interval() {
         let mut batches = Batches::default();
-        (0..159).for_each(|n| batches.record(n));
+        (0..ENOUGH_SAMPLES - 1).for_each(|n| batches.record(n));
         assert_eq!(batches.interval(), None);
         batches.record(159);
         assert!(batches.interval().is_some());

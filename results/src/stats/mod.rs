@@ -4,10 +4,13 @@ mod batches;
 mod buckets;
 mod fairness;
 mod histogram;
+mod seniority;
 mod student;
 
+pub use batches::ENOUGH_SAMPLES;
 pub use fairness::jain;
-pub use student::{ConfidenceInterval, interval95, t975};
+pub use seniority::Seniority;
+pub use student::{ConfidenceInterval, are_identical, interval95, t975};
 
 pub use buckets::BucketCounts;
 

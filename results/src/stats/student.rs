@@ -21,6 +21,11 @@ pub fn interval95(values: &[f64]) -> Option<ConfidenceInterval> {
     Some(ConfidenceInterval { mean, half_width: t975(n - 1) * (variance / n as f64).sqrt() })
 }
 
+/// Whether there are two values or more, and all are the same: their mean is known, and an interval would have no width.
+pub fn are_identical(values: &[f64]) -> bool {
+    values.len() > 1 && values.iter().all(|value| *value == values[0])
+}
+
 /// The 97.5 % quantile of Student's t distribution with this many degrees of freedom (infinite for 0), to 1e-5.
 /// From 31 degrees on by the expansion of Abramowitz and Stegun, 26.7.5.
 pub fn t975(degrees: usize) -> f64 {

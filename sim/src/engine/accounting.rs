@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::instance::Instance;
 use super::setup::Rows;
 use divvy_results::metrics::{Delays, Job, Row, rows_of};
+use divvy_results::stats::Seniority;
 use divvy_workload::Task;
 
 pub(super) struct Accounting {
@@ -14,6 +15,7 @@ pub(super) struct Accounting {
     pub rows: Vec<Row>,
     /// Delays of all rows.
     pub delays: Delays,
+    pub seniority: Seniority,
     pub switches: u64,
     pub migrations: u64,
     /// CPU time since statistics began: spent on switches, given to tasks, and of idle CPUs.
@@ -35,6 +37,7 @@ impl Accounting {
             counted_from_ns: 0,
             rows: Vec::new(),
             delays: Delays::default(),
+            seniority: Seniority::default(),
             switches: 0,
             migrations: 0,
             overhead_ns: 0,
@@ -98,6 +101,7 @@ impl Accounting {
             row.reset();
         }
         self.delays = Delays::default();
+        self.seniority.restart();
         self.warm = true;
         self.counted_from_ns = now_ns;
         self.switches = 0;

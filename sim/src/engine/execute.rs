@@ -67,8 +67,9 @@ impl Engine<'_> {
                     None => return Ok(t.block(Wait::Barrier(i as u32))),
                     Some(others) => others.into_iter().for_each(|other| self.tasks.wake_soon(other)),
                 },
-                Op::Fork(class) => self.spawn_all(class)?,
+                Op::Fork(class) => self.fork(class, task)?,
                 Op::Yield => works = Outcome::Yields,
+                Op::Session => drop(self.machine.tell(&Event::Session { task }, now)),
                 Op::Wake(class) => self.give_token(class),
                 Op::Wait => match self.classes[class].tokens.take() {
                     Some(came) => self.next_job_at_once(task, came, sleep_ends_job),

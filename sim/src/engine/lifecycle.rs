@@ -5,18 +5,23 @@ use super::instance::{Instance, Outcome, State};
 use super::state::Engine;
 use super::tasks::process_id;
 use super::violation::Violation;
-use divvy_policy::TaskId;
+use divvy_policy::{Event, TaskId};
 use divvy_results::observation::{JobDone, Observation};
 use divvy_workload::{Arrivals, Purpose, stream};
 
 impl Engine<'_> {
     /// New instances of a class, as many as come at a time.
     pub(super) fn spawn_all(&mut self, class: usize) -> Result<(), Violation> {
-        (0..self.workload.tasks[class].count).try_for_each(|_| self.spawn(class))
+        (0..self.workload.tasks[class].count).try_for_each(|_| self.spawn(class, None))
+    }
+
+    /// New instances of a class, which a task makes.
+    pub(super) fn fork(&mut self, class: usize, parent: TaskId) -> Result<(), Violation> {
+        (0..self.workload.tasks[class].count).try_for_each(|_| self.spawn(class, Some(parent)))
     }
 
     /// A new instance of a class.
-    fn spawn(&mut self, class: usize) -> Result<(), Violation> {
+    fn spawn(&mut self, class: usize, parent: Option<TaskId>) -> Result<(), Violation> {
         if self.classes[class].stopped {
             return Ok(());
         }
@@ -38,8 +43,11 @@ impl Engine<'_> {
             ..Instance::vacant()
         };
         self.tasks.alive += 1;
-        self.entitled.add(task, weight, process.map(|p| p as u32), group);
+        self.entitled.add(task, weight, process.map(|p| p as u32), group, now);
         self.machine.add(task, process.map_or(task, process_id), weight, now);
+        if let Some(parent) = parent {
+            self.machine.tell(&Event::Fork { task, parent }, now);
+        }
         if let Some(group) = group {
             self.machine.enter_group(task, group as u32 + 1, now);
         }
@@ -108,12 +116,19 @@ impl Engine<'_> {
     pub(super) fn begin_job(&mut self, task: TaskId, at_ns: u64) {
         let counts = self.accounts.warm && at_ns >= self.accounts.counted_from_ns;
         self.tasks[task].begin_job(at_ns, counts);
+        self.accounts.seniority.comes(at_ns);
     }
 
     pub(super) fn end_job(&mut self, task: TaskId) {
         let now = self.clock.now_ns;
         let t = &mut self.tasks[task];
-        let Some((from_ns, job)) = t.end_job(now) else { return };
+        let (came_ns, counts) = (t.job_began_ns, t.job_counts);
+        let done = t.end_job(now);
+        if let Some(came_ns) = came_ns {
+            self.accounts.seniority.leaves(came_ns, done.is_some() && counts);
+        }
+        let Some((from_ns, job)) = done else { return };
+        let t = &mut self.tasks[task];
         let row = t.row();
         self.accounts.job(row, job, t.job_counts, now);
         self.notifier.tell(Observation::JobDone(JobDone {
@@ -154,6 +169,9 @@ impl Engine<'_> {
     /// Removes a task that is neither runnable nor on a CPU.
     pub(super) fn bury(&mut self, task: TaskId) {
         let now = self.clock.now_ns;
+        if let Some(came_ns) = self.tasks[task].job_began_ns {
+            self.accounts.seniority.leaves(came_ns, false);
+        }
         self.entitled.withdraw(task, now);
         self.collect(task);
         self.machine.remove(task, now);

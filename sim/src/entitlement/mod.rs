@@ -37,7 +37,7 @@ const CPU: f64 = (1_u64 << 44) as f64;
 struct Share {
     /// Its own weight.
     nominal: u64,
-    /// The same, divided among the backlogged threads of its owner where that is asked for.
+    /// The same, divided among the threads of its owner where that is asked for.
     wanted: u64,
     /// The weight in force: `wanted`, or in a hierarchy its rate.
     weight: u64,
@@ -58,14 +58,22 @@ struct Share {
     version: u32,
 }
 
+/// A process or a group whose threads divide their weights.
+#[derive(Clone, Debug, Default)]
+struct Owner {
+    backlogged: Vec<TaskId>,
+    /// All that exist.
+    threads: u64,
+}
+
 /// The fluid model's state.
 #[derive(Clone, Debug)]
 pub struct Entitled {
     cpus: u64,
     sharing: Sharing,
     tasks: Vec<Share>,
-    /// Backlogged threads of each owner that divides its weight among them.
-    threads: Vec<Vec<TaskId>>,
+    /// By number.
+    owners: Vec<Owner>,
     /// The groups, if these have weights.
     hierarchy: Option<Hierarchy>,
     /// All backlogged tasks, in a hierarchy.
@@ -91,7 +99,7 @@ impl Entitled {
             cpus: cpus.into(),
             sharing,
             tasks: Vec::new(),
-            threads: Vec::new(),
+            owners: Vec::new(),
             hierarchy: sharing.groups.then(|| Hierarchy::new(groups)),
             backlog: Vec::new(),
             orders: Orders::new(),
@@ -106,7 +114,15 @@ impl Entitled {
 
     /// A new task with no service yet. `process` and `group` are numbers; tasks of the same one may divide their
     /// weights, as [`Sharing`] says.
-    pub fn add(&mut self, task: TaskId, weight: Weight, process: Option<u32>, group: Option<usize>) {
+    pub fn add(
+        &mut self,
+        task: TaskId,
+        weight: Weight,
+        process: Option<u32>,
+        group: Option<usize>,
+        now_ns: u64,
+    ) {
+        self.advance(now_ns);
         let owner = self.owner(process, group);
         let weight = weight.fixed();
         let version = self.tasks.get(task as usize).map_or(0, |former| former.version + 1);
@@ -124,15 +140,26 @@ impl Entitled {
             backlogged: false,
             version,
         };
-        if let Some(owner) = owner {
-            let n = self.threads.len().max(owner + 1);
-            self.threads.resize_with(n, Vec::new);
-        }
         let i = task as usize;
         if i >= self.tasks.len() {
             self.tasks.resize(i + 1, fresh);
         }
         self.tasks[i] = fresh;
+        if let Some(owner) = owner {
+            let n = self.owners.len().max(owner + 1);
+            self.owners.resize_with(n, Owner::default);
+            self.owners[owner].threads += 1;
+            self.count_anew(owner);
+        }
+    }
+
+    /// A thread of this owner exists, or no longer does.
+    fn count_anew(&mut self, owner: usize) {
+        if self.sharing.all && !self.owners[owner].backlogged.is_empty() {
+            self.divide(owner);
+            self.share();
+            self.cap();
+        }
     }
 
     /// The number of the owner: even for processes, odd for groups.
@@ -163,6 +190,10 @@ impl Entitled {
         self.advance(now_ns);
         if self.tasks[task as usize].backlogged {
             self.leave(task);
+        }
+        if let Some(owner) = self.tasks[task as usize].owner {
+            self.owners[owner].threads -= 1;
+            self.count_anew(owner);
         }
     }
 
@@ -267,7 +298,7 @@ impl Entitled {
             self.backlog.push(task);
         }
         if let Some(owner) = self.tasks[task as usize].owner {
-            self.threads[owner].push(task);
+            self.owners[owner].backlogged.push(task);
             self.divide(owner);
         }
         self.share();
@@ -287,7 +318,7 @@ impl Entitled {
         }
         self.backlog.retain(|&t| t != task);
         if let Some(owner) = self.tasks[task as usize].owner {
-            self.threads[owner].retain(|&t| t != task);
+            self.owners[owner].backlogged.retain(|&t| t != task);
             self.divide(owner);
         }
         self.share();
@@ -295,16 +326,17 @@ impl Entitled {
     }
 
     fn divide(&mut self, owner: usize) {
-        let threads = std::mem::take(&mut self.threads[owner]);
-        for &thread in &threads {
+        let backlogged = std::mem::take(&mut self.owners[owner].backlogged);
+        let alpha = if self.sharing.all { self.owners[owner].threads } else { backlogged.len() as u64 };
+        for &thread in &backlogged {
             let nominal = self.tasks[thread as usize].nominal;
-            let wanted = self.sharing.division.part(nominal, threads.len() as u64, self.cpus);
+            let wanted = self.sharing.division.part(nominal, alpha, self.cpus);
             self.tasks[thread as usize].wanted = wanted;
             if self.hierarchy.is_none() {
                 self.reweigh(thread, wanted);
             }
         }
-        self.threads[owner] = threads;
+        self.owners[owner].backlogged = backlogged;
     }
 
     /// In a hierarchy, weights are rates.
@@ -372,7 +404,7 @@ mod tests {
     fn hogs(cpus: u32, weights: &[u64]) -> Entitled {
         let mut e = Entitled::new(cpus, Sharing::default(), &[]);
         for (i, &w) in weights.iter().enumerate() {
-            e.add(i as TaskId, weight(w), None, None);
+            e.add(i as TaskId, weight(w), None, None, 0);
             e.bring(i as TaskId, FOREVER, 0);
         }
         e
@@ -399,7 +431,7 @@ mod tests {
     fn rates_follow_arrivals_and_departures() {
         let mut e = hogs(2, &[10, 1, 1]);
         e.withdraw(1, 100); // 10:1 on two CPUs: both have their own
-        e.add(3, weight(1), None, None);
+        e.add(3, weight(1), None, None, 200);
         e.bring(3, FOREVER, 200); // 10:1:1 again
         assert_eq!(services(&mut e, 4, 300), [300.0, 50.0, 50.0 + 100.0 + 50.0, 50.0]);
     }
@@ -408,7 +440,7 @@ mod tests {
     #[test]
     fn a_burst_ends_when_the_fluid_has_served_it() {
         let mut e = hogs(1, &[1]);
-        e.add(1, weight(1), None, None);
+        e.add(1, weight(1), None, None, 100);
         e.bring(1, 30, 100);
         e.bring(1, 10, 120);
         assert_eq!(services(&mut e, 2, 180), [100.0 + 40.0, 40.0]);
@@ -422,7 +454,7 @@ mod tests {
     fn a_capped_burst_ends_too() {
         let mut e = Entitled::new(2, Sharing::default(), &[]);
         for (task, fixed, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
-            e.add(task, weight(fixed), None, None);
+            e.add(task, weight(fixed), None, None, 0);
             e.bring(task, work, 0);
         }
         assert_eq!(services(&mut e, 3, 30), [10.0, 25.0, 25.0]);
@@ -434,10 +466,27 @@ mod tests {
         let sharing = Sharing { division: Division::Evenly, ..Sharing::default() };
         let mut e = Entitled::new(1, sharing, &[]);
         for (task, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
-            e.add(task, weight(4), Some(process), None);
+            e.add(task, weight(4), Some(process), None, 0);
             e.bring(task, work, 0);
         }
         assert_eq!(services(&mut e, 3, 40), [10.0, 10.0, 20.0]);
         assert_eq!(services(&mut e, 3, 60), [20.0, 10.0, 30.0]);
+    }
+
+    /// The same where all threads count: the one that has ended its burst keeps its part until it is gone.
+    #[test]
+    fn all_threads_of_a_process_divide_its_weight() {
+        let sharing = Sharing { division: Division::Evenly, all: true, ..Sharing::default() };
+        let mut e = Entitled::new(1, sharing, &[]);
+        for (task, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
+            e.add(task, weight(4), Some(process), None, 0);
+            e.bring(task, work, 0);
+        }
+        assert_eq!(services(&mut e, 3, 40), [10.0, 10.0, 20.0]);
+        assert_eq!(services(&mut e, 3, 70), [20.0, 10.0, 40.0]);
+        e.withdraw(1, 70);
+        assert_eq!(services(&mut e, 3, 90), [30.0, 10.0, 50.0]);
+        e.add(1, weight(4), Some(0), None, 90);
+        assert_eq!(services(&mut e, 3, 120), [40.0, 0.0, 70.0]);
     }
 }

@@ -35,7 +35,8 @@ pub fn rank(alpha: f64, t: u64, s: u64, weight: u64, age: (u64, u64)) -> (f64, i
     };
     // If two quotients by weights below 2^20 are unequal, so are these.
     let las = if size == INF { -((i128::from(s) << 40) / i128::from(weight)) } else { 0 };
-    let sign = sign as i128;
+    // Least attained service is one policy at both ends.
+    let sign = if size == INF { 1 } else { sign as i128 };
     (p, las, (-sign * i128::from(age.0), -sign * i128::from(age.1)))
 }
 

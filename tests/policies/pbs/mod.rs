@@ -1,14 +1,17 @@
 //! pbs against the fluid solution of the paper's Appendix A.1, the policies at its ends, and its properties.
 
 mod choice;
+mod ends;
 mod example;
 mod formula;
+mod last_event;
 mod log2;
 mod properties;
+mod seniority;
 mod sessions;
 
 use divvy_policy::TaskId;
-use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, Segment, State, Task, Watch, four_jobs};
+use divvy_tests::bench::{MS, Nobody, Program, SEC, Segment, State, Task, Watch, four_jobs};
 use divvy_tests::random::Rng;
 
 use self::formula::{INF, error, pbs, rank};
@@ -65,24 +68,6 @@ fn pbs_c2_interrupts_the_oldest_as_in_figure_3() {
         let gap = first.windows(2).map(|w| (w[1].from - w[0].to, w[0].to, w[1].from)).max().unwrap();
         let (left, back) = (gap.1 as f64 / SEC as f64, gap.2 as f64 / SEC as f64);
         assert!((left - from).abs() < 0.06 && (back - to).abs() < 0.06, "alpha {alpha}: {left} to {back}");
-    }
-}
-
-fn runs(policy: (&str, &[i64]), cpus: usize, programs: &[Program], tick: u64) -> Vec<Segment> {
-    let mut bench = Bench::new(policy, cpus, 7, programs, Nobody);
-    bench.tick = tick;
-    bench.run(1 << 40);
-    assert!(bench.tasks[1..].iter().all(|t| t.state == State::Done));
-    bench.segments
-}
-
-#[test]
-fn pbs_r3_alpha_0_is_fcfs_decision_for_decision() {
-    let mut rng = Rng(1);
-    for round in 0..300 {
-        let programs = rng.programs(1 + round % 12, 4, 60);
-        let cpus = 1 + round as usize % 4;
-        assert_eq!(runs(("pbs", &[0]), cpus, &programs, 0), runs(("fcfs", &[]), cpus, &programs, 0));
     }
 }
 

@@ -1,9 +1,11 @@
 //! procfair: papers/procfair.md; and tfps where it does the same: papers/tfps.md.
 
 mod equations;
+mod model;
 
 use divvy_policy::{Machine, MachineConfig, Weight};
 use divvy_tests::cases::config;
+use divvy_tests::example::{Example, MS, run};
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 use divvy_tests::threads::{Told, event, program};
 use proptest::prelude::*;
@@ -77,6 +79,62 @@ fn procfair_r1_all_threads_count() {
     assert_eq!(machine.weight(1), 2 * Weight::ONE);
     machine.remove(3, 0);
     assert_eq!(machine.weight(1), 3 * Weight::ONE);
+}
+
+/// Programs of 2, 8 and 1 threads on two CPUs. A's second thread sleeps for 2 s at first, and three of B's for 3 s: with
+/// Equation 6 they count from the start. Service is what the entitlement says, to within a few quanta, so that both follow
+/// the same equation.
+#[test]
+fn procfair_r1_service_and_entitlement_follow_equation_6() {
+    let toml = |late_a: &str, late_b: &str| {
+        format!(
+            "cpus = 2\nquantum = \"1ms\"\nduration = \"9s\"\n\
+             [[task]]\nname = \"A0\"\nprocess = \"A\"\nprogram = [ {{ run = \"forever\" }} ]\n\
+             [[task]]\nname = \"A1\"\nprocess = \"A\"\nprogram = [ {{ sleep = \"{late_a}\" }}, {{ run = \"forever\" }} ]\n\
+             [[task]]\nname = \"B\"\nprocess = \"B\"\ncount = 5\nprogram = [ {{ run = \"forever\" }} ]\n\
+             [[task]]\nname = \"late\"\nprocess = \"B\"\ncount = 3\n\
+             program = [ {{ sleep = \"{late_b}\" }}, {{ run = \"forever\" }} ]\n\
+             [[task]]\nname = \"C\"\nprocess = \"C\"\nprogram = [ {{ run = \"forever\" }} ]\n"
+        )
+    };
+    for params in ["", ":all=on"] {
+        for modifier in ["procfair", "tfps"] {
+            let Example(record) = run(&toml("2s", "3s"), &format!("sfs+{modifier}{params}"));
+            for task in &record.run.tasks {
+                let error_ns = task.error_min_ns.abs().max(task.error_max_ns.abs());
+                assert!(error_ns < 10_000_000, "{modifier}{params}: {} is {error_ns} ns off", task.name);
+            }
+        }
+    }
+}
+
+/// One CPU: a program of one thread that always runs, and one of six threads, of which four block after half a quantum.
+/// Counted in service each program gets half; gr3 counts quanta, and there the second gets half of these.
+const HALF_QUANTA: &str = "cpus = 1\nquantum = \"10ms\"\nduration = \"60s\"\n\
+    [[task]]\nname = \"A\"\nprocess = \"A\"\nprogram = [ { run = \"forever\" } ]\n\
+    [[task]]\nname = \"B\"\nprocess = \"B\"\ncount = 4\n\
+    program = [ { loop = \"forever\", do = [ { run = \"5ms\" }, { sleep = { exp = \"5ms\" } } ] } ]\n\
+    [[task]]\nname = \"hog\"\nprocess = \"B\"\ncount = 2\nprogram = [ { run = \"forever\" } ]\n";
+
+#[test]
+fn procfair_d3_a_part_of_a_quantum_is_a_quantum_under_gr3() {
+    /// A's part of the service, and of the quanta: a slice of B's counts as the quanta that it began.
+    fn parts_of_a(spec: &str) -> (f64, f64) {
+        const QUANTUM: u64 = 10 * MS;
+        let Example(record) = run(HALF_QUANTA, spec);
+        let (mut service_ns, mut quanta) = ([0; 2], [0; 2]);
+        for slice in &record.slices {
+            let program = usize::from(slice.row > 0);
+            service_ns[program] += slice.to_ns - slice.from_ns;
+            quanta[program] += (slice.to_ns - slice.from_ns).div_ceil(QUANTUM);
+        }
+        let part = |of: [u64; 2]| of[0] as f64 / (of[0] + of[1]) as f64;
+        (part(service_ns), part(quanta))
+    }
+    let (service, _) = parts_of_a("stride+procfair");
+    assert!((service - 0.5).abs() < 0.01, "{service}");
+    let (service, quanta) = parts_of_a("gr3+procfair");
+    assert!(service > 0.56 && (quanta - 0.5).abs() < 0.03, "{service} {quanta}");
 }
 
 fn add_threads(one: &mut Lockstep, process: u32, n: usize) {

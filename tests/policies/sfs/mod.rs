@@ -1,6 +1,7 @@
 //! Surplus fair scheduling and what it has over SFQ: papers/sfs.md.
 
 mod example;
+mod heuristic;
 mod surplus;
 
 use proptest::prelude::*;
@@ -35,6 +36,39 @@ fn sfs_r1_example_1() {
     assert!(example_1_starvation("sfq+feasible") <= 2);
     assert!(example_1_starvation("sfs") <= 2);
     assert!(example_1_starvation("gr3") <= 2);
+}
+
+/// Section 1.2, Example 2, on 2 CPUs: T1 (10,000), 10,000 threads (1), and threads of weight 100 that come every 100 quanta,
+/// each as the one before goes. After each thread has had a quantum, so that tags differ. Quanta that T1 and the first of the
+/// short threads receive in 100, and what all of the short ones receive for each quantum of T1.
+fn example_2(spec: &str) -> ([u64; 2], f64) {
+    let mut two = Lockstep::new(spec, 2);
+    two.add(10_000);
+    for _ in 0..10_000 {
+        two.add(1);
+    }
+    two.run(5_100);
+    let before = two.quanta[1];
+    let (mut first, mut short) = (None, 0);
+    for _ in 0..100 {
+        let id = two.add(100);
+        two.run(100);
+        short += two.quanta[id as usize];
+        first = first.or(Some([two.quanta[1] - before, two.quanta[id as usize]]));
+        two.leave(id, true);
+    }
+    (first.unwrap(), short as f64 / (two.quanta[1] - before) as f64)
+}
+
+/// "Each short-lived thread gets to run continuously on a processor until it departs. The thread with weight 10,000 runs on the
+/// other. Thus each short-lived thread with weight 100 gets as much as the thread with weight 10,000 (instead of 1/100)."
+/// Under SFS a short one may have one of its 100 quanta free, and its share is rounded up to a quantum.
+#[test]
+fn sfs_r5_example_2() {
+    let (sfq, _) = example_2("sfq");
+    assert!(sfq.iter().all(|&quanta| quanta >= 98), "T1, short: {sfq:?}");
+    let ([t1, short], all) = example_2("sfs");
+    assert!(t1 >= 98 && short <= 3 && all <= 0.03, "T1 {t1}, short {short}, all {all}");
 }
 
 /// Figure 4: T1 (1) and T2 (10) for 15 s, then T3 (1) for 15 s too, then T2 is gone, at quanta of 200 ms on 2

@@ -91,7 +91,7 @@ impl Walk<'_> {
                 Ok(()) => Ok(()),
                 Err(message) => self.problem(message, ""),
             },
-            Step::RunForever | Step::Yield => Ok(()),
+            Step::RunForever | Step::Yield | Step::Session => Ok(()),
             Step::Lock(lock) => self.lock(*lock),
             Step::Unlock(lock) => self.unlock(*lock),
             Step::Barrier(barrier) => self.known(*barrier, self.workload.barriers.len(), "barrier"),

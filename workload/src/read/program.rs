@@ -8,8 +8,10 @@ use crate::Step;
 use crate::error::WorkloadError;
 use divvy_policy::nearest;
 
-const KINDS: [&str; 12] =
-    ["run", "sleep", "period", "until", "lock", "unlock", "barrier", "fork", "yield", "wake", "wait", "loop"];
+const KINDS: [&str; 13] = [
+    "run", "sleep", "period", "until", "lock", "unlock", "barrier", "fork", "yield", "wake", "wait",
+    "session", "loop",
+];
 
 /// The things to which steps refer by name.
 pub(super) struct Names<'a> {
@@ -64,6 +66,7 @@ fn step<'a>(entry: Field<'a>, names: &mut Names<'a>) -> Result<Step, WorkloadErr
         "fork" => Step::Fork(task(field, names)?),
         "wake" => Step::Wake(task(field, names)?),
         "wait" => flag(field).map(|()| Step::Wait)?,
+        "session" => flag(field).map(|()| Step::Session)?,
         _ => flag(field).map(|()| Step::Yield)?,
     })
 }

@@ -380,6 +380,7 @@ impl Writer<'_> {
                 events.extend((0..count).map(|_| ("fork", name.clone())));
             }
             Step::Yield => events.push(("yield", "\"\"".to_owned())),
+            Step::Session => self.note("rt-app has no `session`: it is left out"),
             Step::Wake(target) => events.push(("sem_post", quoted(&self.tasks[*target].name))),
             Step::Wait => events.push(("sem_wait", quoted(&self.tasks[task].name))),
             Step::Loop { .. } => {}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "check.h"
+#include "cpu.h"
+#include "host_model.h"
+
+/* All tasks are looked at at every so many calls. */
+#define SELDOM 32
+/* A CPU that is idle although a task waits that may run there: interrupts under way take less than this. */
+#define LONGEST_IDLE_NS 5000000
+
+/* A task that is runnable is somewhere from where it will run. */
+static void check_not_lost(const struct model_task *p)
+{
+	if (p->on_cpu || p->dsq)
+		return;
+	if (p->ops_state != OPS_QUEUED)
+		scx_error("task %u is lost: runnable, in no DSQ, and not the host's (state %d)", p->index,
+			  p->ops_state);
+	else if (!host_has_custody(&p->t))
+		scx_error("task %u is lost: the host has it, and the machine will not pick it", p->index);
+}
+
+/* The kernel's watchdog. */
+static void check_watchdog(const struct model_task *p)
+{
+	if (p->runnable_since && model.now > p->runnable_since + model.watchdog_ns)
+		scx_error("watchdog: task %u did not run for %llu ms", p->index,
+			  (unsigned long long)((model.now - p->runnable_since) / 1000000));
+}
+
+/* The host has the task for a while, and a CPU where it may run is idle for a while. */
+static void check_work_conserving(const struct model_task *p)
+{
+	if (p->ops_state != OPS_QUEUED || p->on_cpu || model.now < p->queued_since + LONGEST_IDLE_NS)
+		return;
+	for (u32 i = 0; i < model.ncpus; i++)
+		if (p->mask.bits[0] >> i & 1 && cpus[i].is_online && class_on(&cpus[i]) == CLASS_IDLE &&
+		    model.now > cpus[i].idle_since + LONGEST_IDLE_NS)
+			scx_error("CPU %u is idle, and task %u waits and may run there", i, p->index);
+}
+
+void check_quiet(void)
+{
+	static u32 calls;
+
+	if (++calls % SELDOM || !model.is_loaded)
+		return;
+	if (host_faults())
+		scx_error("the policy broke its contract %llu times", (unsigned long long)host_faults());
+	if (host_missing())
+		scx_error("%llu picked tasks could not be found", (unsigned long long)host_missing());
+	for (u32 i = 0; i < model.ntasks; i++) {
+		struct model_task *p = &tasks[i];
+
+		if (!p->exists || !p->on_rq)
+			continue;
+		check_not_lost(p);
+		check_watchdog(p);
+		check_work_conserving(p);
+	}
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What must hold whenever no CPU executes kernel code. */
+#ifndef MODEL_CHECK_H
+#define MODEL_CHECK_H
+
+#include "model.h"
+
+/* Ends the scheduler, as scx_error does, if something does not hold. Most calls look at little. */
+void check_quiet(void);
+
+#endif

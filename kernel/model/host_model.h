@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The host as the model sees it: configuration, maps, and what the machine in it holds. */
+#ifndef MODEL_HOST_MODEL_H
+#define MODEL_HOST_MODEL_H
+
+#include <stdio.h>
+
+#include "model.h"
+
+struct map {
+	void *address;
+	u32 entries, value_bytes;
+	bool is_hash;
+	char *data;
+};
+
+/* Ends with a map without an address. */
+extern struct map host_maps[];
+
+struct host_options {
+	u64 quantum_ns;
+	u32 modifiers; /* bits of machine/state.h */
+	u32 starvation_limit_ms;
+	u32 pool;       /* most tasks with an id; 0: all that there is room for */
+	u32 fail_every; /* every n-th new task gets no id */
+	bool users;     /* group by user */
+};
+
+/* ops.init, on the CPU that loads. Returns its error. */
+s32 load_host(const struct host_options *options);
+
+/* Whether the machine may pick the task. */
+bool host_has_custody(const struct task_struct *p);
+/* Answers of the policy that broke its contract; tasks that could not be found; events told. */
+u64 host_faults(void);
+u64 host_missing(void);
+u64 host_events(void);
+u64 host_decisions(void);
+
+bool holds_bpf_lock(void);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include <string.h>
+
+#include "cpu.h"
+#include "events.h"
+#include "script.h"
+
+static const char *const kind_names[ACTION_KINDS] = { "create", "wake", "nice", "mask", "exit", "rt" };
+
+#define U(x) (unsigned long long)(x)
+
+void write_script(const struct script *s, FILE *file)
+{
+	const struct host_options *h = &s->host;
+
+	fprintf(file, "machine cpus=%u tick=%llu race=%u seed=%llu\n", s->ncpus, U(s->tick_ns), s->race_in, U(s->seed));
+	fprintf(file, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u\n", U(h->quantum_ns),
+		h->modifiers, h->starvation_limit_ms, h->pool, h->fail_every, h->users);
+	fprintf(file, "end %llu\n", U(s->end_ns));
+	for (u32 i = 0; i < s->nactions; i++) {
+		const struct action *a = &s->actions[i];
+		const struct birth *b = &a->birth;
+
+		fprintf(file, "at %llu %s %u", U(a->at_ns), kind_names[a->kind], a->target);
+		if (a->kind == CREATE)
+			fprintf(file,
+				" burst=%llu sleep=%llu varies=%u then=%u leader=%u nice=%d uid=%u mask=%llu kernel=%u\n",
+				U(b->does.burst_ns), U(b->does.sleep_ns), b->does.varies, b->does.then, b->leader,
+				b->nice, b->uid, U(b->mask), b->is_kernel_thread);
+		else
+			fprintf(file, " %lld\n", (long long)a->value);
+	}
+}
+
+static bool read_action(struct action *a, const char *line)
+{
+	unsigned long long at_ns, burst, sleep, mask;
+	unsigned varies, then, leader, uid, kernel;
+	struct birth *b = &a->birth;
+	long long value;
+	int used, nice;
+	char kind[16];
+
+	if (sscanf(line, "at %llu %15s %u%n", &at_ns, kind, &a->target, &used) != 3)
+		return false;
+	a->at_ns = at_ns;
+	for (a->kind = 0; a->kind < ACTION_KINDS && strcmp(kind, kind_names[a->kind]) != 0;)
+		a->kind++;
+	if (a->kind == ACTION_KINDS || a->target >= MAX_MODEL_TASKS)
+		return false;
+	if (a->kind != CREATE) {
+		if (sscanf(line + used, " %lld", &value) != 1)
+			return false;
+		a->value = value;
+		return true;
+	}
+	if (sscanf(line + used, " burst=%llu sleep=%llu varies=%u then=%u leader=%u nice=%d uid=%u mask=%llu kernel=%u",
+		   &burst, &sleep, &varies, &then, &leader, &nice, &uid, &mask, &kernel) != 9 ||
+	    leader >= MAX_MODEL_TASKS)
+		return false;
+	b->does = (struct behaviour){ burst, sleep, varies, then };
+	b->leader = leader;
+	b->nice = nice;
+	b->uid = uid;
+	b->mask = mask;
+	b->is_kernel_thread = kernel;
+	return true;
+}
+
+u32 read_script(struct script *s, FILE *file)
+{
+	unsigned long long tick, seed, quantum, end, decisions;
+	unsigned users;
+	char line[512];
+	u32 number = 0;
+
+	memset(s, 0, sizeof(*s));
+	while (fgets(line, sizeof(line), file)) {
+		number++;
+		if (sscanf(line, "machine cpus=%u tick=%llu race=%u seed=%llu", &s->ncpus, &tick, &s->race_in, &seed) ==
+		    4) {
+			s->tick_ns = tick;
+			s->seed = seed;
+		} else if (sscanf(line, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u",
+				  &quantum, &s->host.modifiers, &s->host.starvation_limit_ms, &s->host.pool,
+				  &s->host.fail_every, &users) == 6) {
+			s->host.quantum_ns = quantum;
+			s->host.users = users;
+		} else if (sscanf(line, "expect decisions=%llu", &decisions) == 1) {
+			s->least_decisions = decisions;
+		} else if (sscanf(line, "end %llu", &end) == 1) {
+			s->end_ns = end;
+		} else if (line[0] != '#' && line[0] != '\n') {
+			if (s->nactions == MAX_ACTIONS || !read_action(&s->actions[s->nactions], line))
+				return number;
+			s->nactions++;
+		}
+	}
+	return s->ncpus && s->ncpus <= MAX_MODEL_CPUS && s->tick_ns && s->host.quantum_ns ? 0 : number ?: 1;
+}
+
+/* ---- running ---- */
+
+static void rt_ends(struct cpu *cpu, void *unused)
+{
+	cpu->rt_waiting--;
+	cpu->need_resched = true;
+}
+
+static void act(struct cpu *cpu, void *argument)
+{
+	const struct action *a = argument;
+	struct model_task *p = &tasks[a->target];
+
+	switch (a->kind) {
+	case CREATE:
+		create_task(a->target, &a->birth);
+		wake_up(p);
+		break;
+	case WAKE: wake_up(p); break;
+	case NICE: set_nice(p, (s32)a->value); break;
+	case MASK: set_mask(p, (u64)a->value); break;
+	case EXIT:
+		if (p->exists)
+			end_task(p);
+		break;
+	case RT:
+		cpu->rt_waiting++;
+		cpu->need_resched = true;
+		at(model.now + (u64)a->value, cpu->number, rt_ends, NULL, 0);
+		break;
+	case ACTION_KINDS: break;
+	}
+}
+
+static void load(struct cpu *cpu, void *argument)
+{
+	s32 error;
+
+	model.is_loaded = true;
+	error = load_host(argument);
+	if (error)
+		scx_error("init: %d", error);
+}
+
+const char *run_script(const struct script *s)
+{
+	model.random = s->seed;
+	model.race_in = s->race_in;
+	model.watchdog_ns = 30000000000ull;
+	start_cpus(s->ncpus, s->tick_ns);
+	at(0, 0, load, (void *)&s->host, 0);
+	for (u32 i = 0; i < s->nactions; i++) {
+		const struct action *a = &s->actions[i];
+		s32 cpu = a->kind == RT ? (s32)(a->target % s->ncpus) : -1;
+
+		if (a->kind == CREATE && a->target >= model.ntasks)
+			model.ntasks = a->target + 1;
+		at(a->at_ns + 1, cpu, act, (void *)a, 0);
+	}
+	run_until(s->end_ns);
+	if (host_decisions() < s->least_decisions)
+		scx_error("%llu decisions are too few", U(host_decisions()));
+	return model.error[0] ? model.error : NULL;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * A script: the machine, the host's options, and what is done when, one line each. It is what the storm makes from a seed,
+ * what it prints when something does not hold, and what it reads again:
+ *
+ *   machine cpus=4 tick=1000000 race=50 seed=7
+ *   host quantum=4000000 modifiers=0 starvation=1000 pool=0 fail=0 users=0
+ *   end 2000000000
+ *   expect decisions=900
+ *   at 1000 create 3 burst=2000000 sleep=500000 varies=1 then=0 leader=3 nice=5 uid=1000 mask=15 kernel=0
+ *   at 2000 wake 3
+ *   at 9000 nice 3 10
+ *   at 9000 mask 3 1
+ *   at 9000 exit 3
+ *   at 9000 rt 1 5000000
+ *
+ * Times are ns. `expect` is the least number of decisions until the end. `rt` has a CPU and how long a real-time task takes it. An action on a task that does not exist does nothing.
+ */
+#ifndef MODEL_SCRIPT_H
+#define MODEL_SCRIPT_H
+
+#include <stdio.h>
+
+#include "host_model.h"
+#include "task.h"
+
+#define MAX_ACTIONS 8192
+
+enum action_kind { CREATE, WAKE, NICE, MASK, EXIT, RT, ACTION_KINDS };
+
+struct action {
+	u64 at_ns;
+	enum action_kind kind;
+	u32 target; /* a task, or a CPU */
+	s64 value;
+	struct birth birth;
+};
+
+struct script {
+	u32 ncpus, race_in;
+	u64 tick_ns, seed, end_ns, least_decisions;
+	struct host_options host;
+	u32 nactions;
+	struct action actions[MAX_ACTIONS];
+};
+
+void write_script(const struct script *script, FILE *file);
+/* Returns the number of the line that cannot be read, or 0. */
+u32 read_script(struct script *script, FILE *file);
+/* Runs it in this process. Returns why the scheduler was thrown out, or NULL. */
+const char *run_script(const struct script *script);
+
+#endif

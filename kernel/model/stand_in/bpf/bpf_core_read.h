@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Stands for libbpf's header of this name, for the model: a type has the fields that kernel.h gives it. */
+#define bpf_core_field_exists(field) ((void)sizeof(field), 1)
+#define bpf_core_enum_value(type, value) (value)

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The storm: random scripts against the host in the model. A script in which something does not hold is made as short as
+ * possible, and printed.
+ *
+ *   storm SEED [COUNT]    scripts COUNT (by default 1) from this seed on
+ *   storm --script FILE   one script
+ *   storm --print SEED    the script of a seed, without running it
+ *
+ * Exit codes: 0 all held, 1 something did not, 2 usage.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "script.h"
+
+struct model model;
+
+/* Wall-clock seconds after which a script counts as endless */
+#define LONGEST_S 30
+
+#define MOST_TASKS 48
+
+static u64 state;
+
+static u64 below(u64 n)
+{
+	return next_random(&state) % n;
+}
+
+static u64 one_of(const u64 *values, u32 n)
+{
+	return values[below(n)];
+}
+#define ONE_OF(...) one_of((const u64[]){ __VA_ARGS__ }, sizeof((const u64[]){ __VA_ARGS__ }) / sizeof(u64))
+
+static struct birth any_birth(u32 ntasks, u32 ncpus)
+{
+	u64 all = (1ull << ncpus) - 1;
+	struct birth b = {
+		.does.burst_ns = ONE_OF(50000, 300000, 1000000, 5000000, 30000000, ENDLESS),
+		.does.sleep_ns = ONE_OF(100000, 1000000, 10000000, 100000000),
+		.does.varies = below(2),
+		.does.then = below(8)   ? THEN_SLEEP
+			     : below(2) ? THEN_YIELD
+					: THEN_EXIT,
+		.leader = below(ntasks),
+		.nice = below(3) ? 0 : (s32)below(40) - 20,
+		.uid = 1000 + below(3),
+		.mask = below(4) ? all : 1 + below(all),
+		.is_kernel_thread = !getenv("NOKT") && !below(12),
+	};
+
+	if (b.does.then == THEN_YIELD && b.does.burst_ns < 300000)
+		b.does.burst_ns = 300000;
+	return b;
+}
+
+static void make_script(struct script *s, u64 seed)
+{
+	u32 ntasks;
+
+	memset(s, 0, sizeof(*s));
+	state = seed * 0x2545f4914f6cdd1dull + 1;
+	s->ncpus = ONE_OF(1, 2, 2, 4, 8);
+	s->tick_ns = ONE_OF(1000000, 1000000, 3333333, 4000000, 10000000);
+	s->race_in = ONE_OF(0, 4, 20, 200);
+	s->seed = seed;
+	s->end_ns = 2000000000;
+	s->host.quantum_ns = ONE_OF(500000, 2000000, 4000000, 20000000);
+	s->host.starvation_limit_ms = ONE_OF(0, 1000, 15000);
+	s->host.modifiers = below(2) ? 0 : below(16);
+	s->host.pool = below(4) ? 0 : 8;
+	s->host.fail_every = below(4) ? 0 : 5;
+	s->host.users = s->host.modifiers & 4;
+	ntasks = 1 + below(MOST_TASKS);
+	for (u32 i = 0; i < ntasks; i++) {
+		struct action *a = &s->actions[s->nactions++];
+
+		a->kind = CREATE;
+		a->target = i;
+		a->at_ns = below(3) ? below(1000000) : below(s->end_ns / 2);
+		a->birth = any_birth(ntasks, s->ncpus);
+	}
+	for (u32 i = 0; i < 400; i++) {
+		struct action *a = &s->actions[s->nactions++];
+
+		a->at_ns = below(s->end_ns);
+		a->kind = getenv("NORT") ? ONE_OF(WAKE, WAKE, NICE, MASK, EXIT)
+					 : ONE_OF(WAKE, WAKE, NICE, MASK, EXIT, RT, RT);
+		a->target = a->kind == RT ? below(s->ncpus) : below(ntasks);
+		a->value = a->kind == NICE   ? (s64)below(40) - 20
+			   : a->kind == MASK ? (s64)(1 + below((1ull << s->ncpus) - 1))
+					     : (s64)ONE_OF(100000, 1000000, 8000000);
+	}
+}
+
+/* ---- each script in a process of its own ---- */
+
+struct outcome {
+	char error[256];
+	u64 events, decisions;
+};
+
+static struct outcome *outcome;
+
+/* Returns whether everything held. */
+static bool run_apart(const struct script *s)
+{
+	int status;
+	pid_t child;
+
+	memset(outcome, 0, sizeof(*outcome));
+	fflush(NULL);
+	child = fork();
+	if (child < 0) {
+		perror("fork");
+		exit(1);
+	}
+	if (!child) {
+		const char *error;
+
+		alarm(LONGEST_S);
+		error = run_script(s);
+		if (error)
+			snprintf(outcome->error, sizeof(outcome->error), "at %llu ns: %s",
+				 (unsigned long long)model.now, error);
+		outcome->events = host_events();
+		outcome->decisions = host_decisions();
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	if (WIFSIGNALED(status))
+		snprintf(outcome->error, sizeof(outcome->error), "ended by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	return !outcome->error[0];
+}
+
+/* The words of an error, without its numbers */
+static void kind_of(const char *error, char *kind)
+{
+	const char *words = strstr(error, ": ");
+
+	for (words = words ? words : error; *words; words++)
+		if (*words < '0' || *words > '9')
+			*kind++ = *words;
+	*kind = '\0';
+}
+
+/* Leaves out as many actions as it can while the same error comes: halves, quarters, and so on. */
+static void shorten(struct script *s)
+{
+	static struct script shorter;
+	char wanted[sizeof(outcome->error)], kind[sizeof(outcome->error)];
+
+	kind_of(outcome->error, wanted);
+
+	for (u32 piece = (s->nactions + 1) / 2; piece; piece /= 2) {
+		for (u32 from = 0; from < s->nactions;) {
+			u32 n = piece < s->nactions - from ? piece : s->nactions - from;
+
+			shorter = *s;
+			memmove(&shorter.actions[from], &shorter.actions[from + n],
+				(s->nactions - from - n) * sizeof(struct action));
+			shorter.nactions -= n;
+			run_apart(&shorter);
+			kind_of(outcome->error, kind);
+			if (strcmp(kind, wanted) != 0)
+				from += n;
+			else
+				*s = shorter;
+		}
+	}
+	run_apart(s);
+}
+
+static int run_file(const char *path)
+{
+	static struct script s;
+	FILE *file = fopen(path, "r");
+	u32 line;
+
+	if (!file) {
+		perror(path);
+		return 2;
+	}
+	line = read_script(&s, file);
+	fclose(file);
+	if (line) {
+		fprintf(stderr, "%s:%u: this line is not an action, or the machine is missing; see script.h\n", path,
+			line);
+		return 2;
+	}
+	if (run_apart(&s)) {
+		printf("held: %llu events, %llu decisions\n", (unsigned long long)outcome->events,
+		       (unsigned long long)outcome->decisions);
+		return 0;
+	}
+	printf("%s\n", outcome->error);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	static struct script s;
+	u64 events = 0, decisions = 0, first, count;
+
+	outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (argc == 3 && !strcmp(argv[1], "--script"))
+		return run_file(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "--print")) {
+		make_script(&s, strtoull(argv[2], NULL, 10));
+		write_script(&s, stdout);
+		return 0;
+	}
+	if (argc < 2 || argc > 3) {
+		fprintf(stderr, "usage: storm SEED [COUNT] | --script FILE | --print SEED\n");
+		return 2;
+	}
+	first = strtoull(argv[1], NULL, 10);
+	count = argc == 3 ? strtoull(argv[2], NULL, 10) : 1;
+	for (u64 seed = first; seed < first + count; seed++) {
+		make_script(&s, seed);
+		if (!run_apart(&s)) {
+			printf("# seed %llu: %s\n", (unsigned long long)seed, outcome->error);
+			shorten(&s);
+			printf("# shortened: %s\n", outcome->error);
+			write_script(&s, stdout);
+			return 1;
+		}
+		events += outcome->events;
+		decisions += outcome->decisions;
+	}
+	printf("held: %llu scripts, %llu events, %llu decisions\n", (unsigned long long)count,
+	       (unsigned long long)events, (unsigned long long)decisions);
+	return 0;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include <math.h>
+#include <string.h>
+
+#include "class.h"
+#include "coroutine.h"
+#include "cpu.h"
+#include "events.h"
+#include "task.h"
+
+struct model_task tasks[MAX_MODEL_TASKS];
+
+static u64 exponential(u64 *random, u64 mean)
+{
+	double u = (double)(next_random(random) >> 11) * 0x1p-53;
+
+	return (u64)(-log1p(-u) * (double)mean) + 1;
+}
+
+static u64 draw(struct model_task *p, u64 mean)
+{
+	return mean == ENDLESS || !p->does.varies ? mean : exponential(&p->random, mean);
+}
+
+/* ---- births ---- */
+
+void init_task(struct model_task *p, bool fork)
+{
+	struct scx_init_task_args args = { .fork = fork, .cgroup = p->cgroup };
+	s32 error;
+
+	if (!model.is_loaded)
+		return;
+	enter_op();
+	error = host_ops.init_task(&p->t, &args);
+	leave_op();
+	if (error)
+		scx_error("init_task: %d", error);
+	OP(set_weight, &p->t, 100);
+}
+
+void create_task(u32 index, const struct birth *birth)
+{
+	struct model_task *p = &tasks[index];
+	u64 all = model.ncpus == 64 ? ~0ull : (1ull << model.ncpus) - 1;
+
+	if (p->exists)
+		return;
+	memset(p, 0, sizeof(*p));
+	p->index = index;
+	p->class = CLASS_EXT;
+	p->exists = true;
+	p->does = birth->does;
+	p->random = model.random ^ (index * 0x9e3779b97f4a7c15ull);
+	p->left_ns = draw(p, birth->does.burst_ns);
+	p->holding_cpu = p->sticky_cpu = -1;
+	p->references = 1;
+	p->mask.bits[0] = birth->mask & all ? birth->mask & all : all;
+	p->cpu = __builtin_ctzll(p->mask.bits[0]);
+	p->cred.uid.val = birth->uid;
+	p->t.cpus_ptr = &p->mask;
+	p->t.nr_cpus_allowed = __builtin_popcountll(p->mask.bits[0]);
+	p->t.real_cred = &p->cred;
+	p->t.mm = &p->mm;
+	p->t.static_prio = NICE_0_PRIO + birth->nice;
+	p->t.flags = birth->is_kernel_thread ? PF_KTHREAD : 0;
+	p->t.pid = (int)index + 1;
+	p->t.tgid = (int)birth->leader + 1;
+	p->t.group_leader = &tasks[birth->leader].t;
+	p->t.scx.slice = SCX_SLICE_DFL;
+	init_task(p, true);
+}
+
+/* ---- bursts ---- */
+
+void cancel_run_end(struct model_task *p)
+{
+	p->generation++;
+}
+
+static void burst_ends(struct cpu *cpu, void *argument);
+
+void plan_run_end(struct model_task *p)
+{
+	p->generation++;
+	if (p->left_ns != ENDLESS)
+		at(model.now + p->left_ns, p->cpu, burst_ends, p, p->generation);
+}
+
+static void wake_handler(struct cpu *cpu, void *argument)
+{
+	wake_up(argument);
+}
+
+/* The task on this CPU did what it wanted: it sleeps, yields, or ends. */
+static void burst_ends(struct cpu *cpu, void *argument)
+{
+	struct model_task *p = argument;
+
+	if (cpu->curr != p || cpu->rt_on || p->generation != generation_here())
+		return;
+	spin_lock(&cpu->rq);
+	update_curr(cpu);
+	if (p->left_ns && p->does.then != THEN_EXIT) { /* a clock's rest */
+		plan_run_end(p);
+		spin_unlock(&cpu->rq);
+		return;
+	}
+	p->left_ns = draw(p, p->does.burst_ns);
+	switch (p->does.then) {
+	case THEN_YIELD:
+		enter_op();
+		host_ops.yield(&p->t, NULL);
+		leave_op();
+		plan_run_end(p);
+		cpu->need_resched = true;
+		break;
+	case THEN_EXIT:
+		p->t.flags |= PF_EXITING;
+		p->t.__state = TASK_DEAD;
+		cpu->need_resched = true;
+		break;
+	case THEN_SLEEP:
+		p->t.__state = 1;
+		cpu->need_resched = true;
+		at(model.now + draw(p, p->does.sleep_ns), -1, wake_handler, p, 0);
+		break;
+	}
+	spin_unlock(&cpu->rq);
+}
+
+void end_task(struct model_task *p)
+{
+	p->does.then = THEN_EXIT;
+	p->left_ns = p->left_ns == ENDLESS || p->left_ns > 1000 ? 1000 : p->left_ns;
+	if (p->exists && !p->dead && p->on_cpu && cpus[p->cpu].curr == p)
+		at(model.now, p->cpu, burst_ends, p, p->generation);
+	else
+		wake_up(p);
+}
+
+void free_task(struct model_task *p)
+{
+	struct scx_exit_task_args args = { .cancelled = false };
+
+	p->dead = true;
+	if (model.is_loaded) {
+		OP(disable, &p->t);
+		OP(exit_task, &p->t, &args);
+	}
+	p->exists = false;
+	p->references--;
+}
+
+/* ---- wake-ups ---- */
+
+static s32 select_task_rq(struct model_task *p)
+{
+	s32 cpu = p->cpu;
+
+	if (p->t.nr_cpus_allowed > 1 && !p->t.migration_disabled && model.is_loaded) {
+		enter_op();
+		cpu = host_ops.select_cpu(&p->t, p->cpu, SCX_ENQ_WAKEUP);
+		leave_op();
+	}
+	if (!(p->mask.bits[0] >> cpu & 1) || !cpus[cpu].is_online)
+		for (cpu = 0; cpu < (s32)model.ncpus - 1; cpu++)
+			if (p->mask.bits[0] >> cpu & 1 && cpus[cpu].is_online)
+				break;
+	return cpu;
+}
+
+void wake_up(struct model_task *p)
+{
+	struct cpu *rq;
+
+	spin_lock(&p->pi_lock);
+	if (!p->exists || p->dead || p->on_rq || p->t.__state == TASK_DEAD) {
+		if (p->exists && p->on_rq && p->t.__state == 1)
+			p->t.__state = 0; /* it had not gone to sleep yet */
+		spin_unlock(&p->pi_lock);
+		return;
+	}
+	/* The kernel spins here until the task is off its CPU. */
+	while (p->on_cpu)
+		suspend();
+	p->t.__state = 0;
+	p->cpu = select_task_rq(p);
+	rq = &cpus[p->cpu];
+	spin_lock(&rq->rq);
+	enqueue_task(rq, p, SCX_ENQ_WAKEUP);
+	if (class_on(rq) == CLASS_IDLE)
+		resched(rq);
+	spin_unlock(&rq->rq);
+	spin_unlock(&p->pi_lock);
+}
+
+/* ---- attributes ---- */
+
+/* Takes the task out of its run queue, changes it, and puts it back, as the kernel does. */
+static void change(struct model_task *p, void (*apply)(struct model_task *, u64), u64 value)
+{
+	bool queued, running;
+	struct cpu *rq;
+
+	spin_lock(&p->pi_lock);
+	for (;;) { /* task_rq_lock */
+		rq = &cpus[p->cpu];
+		spin_lock(&rq->rq);
+		if (rq == &cpus[p->cpu] && !p->is_migrating)
+			break;
+		spin_unlock(&rq->rq);
+		if (p->is_migrating)
+			suspend();
+	}
+	if (p->exists && !p->dead) {
+		queued = p->on_rq;
+		running = rq->curr == p && !rq->rt_on;
+		if (queued)
+			dequeue_task(rq, p, 2); /* DEQUEUE_SAVE */
+		if (running)
+			put_prev_task(rq, p, CLASS_EXT);
+		apply(p, value);
+		if (queued)
+			enqueue_task(rq, p, 2);
+		if (running)
+			set_next_task(rq, p);
+	}
+	spin_unlock(&rq->rq);
+	spin_unlock(&p->pi_lock);
+}
+
+static void apply_nice(struct model_task *p, u64 nice)
+{
+	p->t.static_prio = NICE_0_PRIO + (int)nice;
+	if (model.is_loaded)
+		OP(set_weight, &p->t, 100);
+}
+
+void set_nice(struct model_task *p, s32 nice)
+{
+	change(p, apply_nice, (u64)(s64)nice);
+}
+
+static void apply_mask(struct model_task *p, u64 mask)
+{
+	p->mask.bits[0] = mask;
+	p->t.nr_cpus_allowed = __builtin_popcountll(mask);
+	if (model.is_loaded)
+		OP(set_cpumask, &p->t, &p->mask);
+}
+
+static void stop_handler(struct cpu *cpu, void *argument)
+{
+	cpu->stop_for = argument;
+	cpu->need_resched = true;
+}
+
+void set_mask(struct model_task *p, u64 mask)
+{
+	u64 all = model.ncpus == 64 ? ~0ull : (1ull << model.ncpus) - 1;
+
+	mask &= all;
+	if (!p->exists || !mask)
+		return;
+	change(p, apply_mask, mask);
+	if (p->on_rq && !(mask >> p->cpu & 1))
+		at(model.now + 500, p->cpu, stop_handler, p, 0);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Tasks: they come, sleep and wake, have their attributes changed, and go. Functions run in a CPU's coroutine. */
+#ifndef MODEL_TASK_H
+#define MODEL_TASK_H
+
+#include "model.h"
+
+struct birth {
+	struct behaviour does;
+	u32 leader; /* index of the process's first thread, or its own */
+	s32 nice;
+	u32 uid;
+	u64 mask;
+	bool is_kernel_thread;
+};
+
+/* Creates a task that sleeps: fork() without waking it. */
+void create_task(u32 index, const struct birth *birth);
+/* try_to_wake_up, or the first wake-up of a new task */
+void wake_up(struct model_task *p);
+/* Other CPUs may ask for what is theirs alone: it is done when the task is not running elsewhere. */
+void set_nice(struct model_task *p, s32 nice);
+void set_mask(struct model_task *p, u64 mask);
+/* The task ends when it next runs. */
+void end_task(struct model_task *p);
+/* ops.disable and ops.exit_task of a task that is dead */
+void free_task(struct model_task *p);
+/* ops.init_task and set_weight, when a task is born or the scheduler is loaded */
+void init_task(struct model_task *p, bool fork);
+
+/* The event at which the running task's burst ends. */
+void plan_run_end(struct model_task *p);
+void cancel_run_end(struct model_task *p);
+
+#endif

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Runs the BPF host, unchanged, in the model of sched_ext: for each policy, random scripts with faults, and the scripts of
+# scripts/, which are named POLICY-WHAT.script. It needs a C compiler, and no root. Arguments: names of policies; by default
+# all that a kernel may load.
+#
+#   DIVVY_SCRIPTS  random scripts for each policy; by default 30, some 400,000 events
+#   DIVVY_SEED     the first seed; by default 1
+#   DIVVY_BUILD    where to build; target/model by default
+#   DIVVY_JOBS     how many policies at once; by default the number of CPUs
+#
+# A script in which something does not hold is made short, and printed. Save it, and run it again:
+#
+#   target/model/storm-gr3 --script FILE
+#
+# Exit codes: 0 all held, 1 something did not.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+out=${DIVVY_BUILD:-target/model}
+mkdir -p "$out/said" || exit 1
+
+build() { # POLICY
+	${CC:-cc} -std=gnu11 -fgnu89-inline -O2 -g -Wall -Werror -Wno-attributes -Wno-unused-function -Wno-unknown-pragmas \
+		-Ikernel/model/stand_in -Ikernel/bpf -Ipolicy '-DPOOL=1024u' "-DDIVVY_POLICY=$1" \
+		"-DPOLICY_HEADER=\"select/$1.h\"" kernel/model/*.c -lm -o "$out/storm-$1"
+}
+
+# Says in a file what happened, and whether everything held in its last line.
+check() { # POLICY
+	build "$1" || return 1
+	for script in kernel/model/scripts/"$1"-*.script; do
+		[ -e "$script" ] || continue
+		"$out/storm-$1" --script "$script" || { echo "$script failed" && return 1; }
+	done
+	"$out/storm-$1" "${DIVVY_SEED:-1}" "${DIVVY_SCRIPTS:-30}"
+}
+
+if [ "${1:-}" = --one ]; then
+	if check "$2" >"$out/said/$2" 2>&1; then
+		echo "$2: $(tail -n 1 "$out/said/$2")"
+	else
+		echo "$2: FAILED"
+		cat "$out/said/$2"
+		exit 1
+	fi
+	exit 0
+fi
+
+policies=${*:-$(cd policy/select && grep -L '^#define POLICY_SIMULATOR_ONLY ' ./*.h | sed 's,^\./,,; s,\.h$,,')}
+# shellcheck disable=SC2086 # names of policies have no spaces
+printf '%s\n' $policies | xargs -P "${DIVVY_JOBS:-$(nproc)}" -n 1 kernel/model/test.sh --one
+status=$?
+passed=0 failed=0
+for policy in $policies; do
+	if tail -n 1 "$out/said/$policy" | grep -q '^held:'; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+done
+echo "host: $passed passed, $failed failed"
+[ $status = 0 ] && [ $failed = 0 ]

@@ -1,0 +1,115 @@
+//! How often jobs leave in the order in which they came.
+
+use std::collections::VecDeque;
+
+/// Pairs of jobs that were in the system together, of which one came before the other: the part of them of which that one
+/// also left first. 1 for first come first served on one CPU, 0 for preemptive last come first served. It is our reading of the
+/// criterion "seniority" of Feng, Misra, Rubenstein (2006), section 3.5, after the principle of Raz, Levy, Avi-Itzhak (2004)
+/// that of two jobs the one that came first is to be done first.
+#[derive(Debug, Default)]
+pub struct Seniority {
+    /// When the jobs came that are in the system, ns.
+    present: VecDeque<u64>,
+    pairs: u64,
+    in_order: u64,
+}
+
+impl Seniority {
+    /// A job came at this time, which may be before that of others.
+    pub fn comes(&mut self, came_ns: u64) {
+        let at = self.present.partition_point(|&other| other <= came_ns);
+        self.present.insert(at, came_ns);
+    }
+
+    /// A job that came at this time leaves; `counts` if it was done, and its pairs are counted.
+    pub fn leaves(&mut self, came_ns: u64, counts: bool) {
+        let older = self.present.partition_point(|&other| other < came_ns);
+        if self.present.get(older) != Some(&came_ns) {
+            return;
+        }
+        if counts {
+            let younger = self.present.len() - self.present.partition_point(|&other| other <= came_ns);
+            self.pairs += (older + younger) as u64;
+            self.in_order += younger as u64;
+        }
+        self.present.remove(older);
+    }
+
+    /// Pairs are counted from now on; the jobs that are here stay.
+    pub fn restart(&mut self) {
+        (self.pairs, self.in_order) = (0, 0);
+    }
+
+    /// `None` without a pair.
+    #[must_use]
+    pub fn finish(&self) -> Option<f64> {
+        (self.pairs > 0).then(|| self.in_order as f64 / self.pairs as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definition, pair by pair, of jobs from when to when.
+    fn by_definition(jobs: &[(u64, u64)]) -> Option<f64> {
+        let (mut pairs, mut in_order) = (0, 0);
+        for older in jobs {
+            for younger in jobs.iter().filter(|j| j.0 > older.0 && j.0 < older.1 && j.1 != older.1) {
+                pairs += 1;
+                in_order += u32::from(older.1 < younger.1);
+            }
+        }
+        (pairs > 0).then(|| f64::from(in_order) / f64::from(pairs))
+    }
+
+    fn measured(jobs: &[(u64, u64)]) -> Option<f64> {
+        let mut seniority = Seniority::default();
+        let mut events: Vec<(u64, bool, u64)> = Vec::new();
+        for &(came, left) in jobs {
+            events.extend([(came, true, came), (left, false, came)]);
+        }
+        // A job that leaves when another comes was not there with it.
+        events.sort_unstable();
+        for (_, comes, came) in events {
+            if comes { seniority.comes(came) } else { seniority.leaves(came, true) }
+        }
+        seniority.finish()
+    }
+
+    #[test]
+    fn order_of_leaving() {
+        assert_eq!(measured(&[(0, 10), (1, 20), (2, 30)]), Some(1.0));
+        assert_eq!(measured(&[(0, 30), (1, 20), (2, 10)]), Some(0.0));
+        assert_eq!(measured(&[(0, 10), (1, 5), (7, 12)]), Some(0.5));
+        assert_eq!(
+            (measured(&[(0, 5), (5, 9)]), measured(&[(3, 5), (3, 9)]), measured(&[])),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn is_its_definition() {
+        let mut x = 1_u64;
+        for _ in 0..2000 {
+            let mut next = |below: u64| {
+                x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (x >> 33) % below
+            };
+            let n = next(12);
+            // Ends differ: the order of those that leave at one instant is another question.
+            let jobs: Vec<(u64, u64)> = (0..n)
+                .map(|i| {
+                    let came = next(40);
+                    (came, came + 1 + 12 * next(30) + i)
+                })
+                .collect();
+            let mut ends: Vec<u64> = jobs.iter().map(|j| j.1).collect();
+            ends.sort_unstable();
+            ends.dedup();
+            if ends.len() == jobs.len() {
+                assert_eq!(measured(&jobs), by_definition(&jobs), "{jobs:?}");
+            }
+        }
+    }
+}
