@@ -231,7 +231,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 
 	if (cpu == NO_CPU || is_expecting(kernel_cpu, late))
 		return;
-	if (dispatch_fallback(cpu) || (nstarved && dispatch_starved(kernel_cpu, cpu, late))) {
+	if (dispatch_fallback(cpu) || (to_rescue[cpu & CPU_MASK] && dispatch_starved(kernel_cpu, cpu))) {
 		take_cpu(cpu);
 		return;
 	}

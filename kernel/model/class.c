@@ -146,7 +146,9 @@ void dequeue_task(struct cpu *rq, struct model_task *p, u64 deq_flags)
 	p->is_migrating = migrates;
 	if (!migrates) {
 		p->on_rq = false;
-		p->runnable_since = 0;
+		/* A change of attributes does not make the watchdog wait anew. */
+		if (deq_flags & DEQ_SLEEP)
+			p->runnable_since = 0;
 	}
 	dispatch_dequeue(p);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu.h"
@@ -17,6 +18,11 @@ void write_script(const struct script *s, FILE *file)
 	fprintf(file, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u\n", U(h->quantum_ns),
 		h->modifiers, h->starvation_limit_ms, h->pool, h->fail_every, h->users);
 	fprintf(file, "end %llu\n", U(s->end_ns));
+	if (s->watchdog_ns)
+		fprintf(file, "watchdog %llu\n", U(s->watchdog_ns));
+	for (u32 i = 0; i < s->nexpected; i++)
+		fprintf(file, "expect service %u..%u least=%llu most=%llu\n", s->expected[i].first, s->expected[i].last,
+			U(s->expected[i].least_ns), U(s->expected[i].most_ns));
 	for (u32 i = 0; i < s->nactions; i++) {
 		const struct action *a = &s->actions[i];
 		const struct birth *b = &a->birth;
@@ -32,39 +38,82 @@ void write_script(const struct script *s, FILE *file)
 	}
 }
 
-static bool read_action(struct action *a, const char *line)
+static bool read_action(struct action *a, const char *kind, const char *rest)
 {
-	unsigned long long at_ns, burst, sleep, mask;
-	unsigned varies, then, leader, uid, kernel;
+	unsigned long long burst, sleep, mask;
+	unsigned varies, then, uid, kernel;
 	struct birth *b = &a->birth;
+	char leader[16];
 	long long value;
-	int used, nice;
-	char kind[16];
+	int nice;
 
-	if (sscanf(line, "at %llu %15s %u%n", &at_ns, kind, &a->target, &used) != 3)
-		return false;
-	a->at_ns = at_ns;
 	for (a->kind = 0; a->kind < ACTION_KINDS && strcmp(kind, kind_names[a->kind]) != 0;)
 		a->kind++;
-	if (a->kind == ACTION_KINDS || a->target >= MAX_MODEL_TASKS)
+	if (a->kind == ACTION_KINDS)
 		return false;
 	if (a->kind != CREATE) {
-		if (sscanf(line + used, " %lld", &value) != 1)
+		if (sscanf(rest, " %lld", &value) != 1)
 			return false;
 		a->value = value;
 		return true;
 	}
-	if (sscanf(line + used, " burst=%llu sleep=%llu varies=%u then=%u leader=%u nice=%d uid=%u mask=%llu kernel=%u",
-		   &burst, &sleep, &varies, &then, &leader, &nice, &uid, &mask, &kernel) != 9 ||
-	    leader >= MAX_MODEL_TASKS)
+	if (sscanf(rest, " burst=%llu sleep=%llu varies=%u then=%u leader=%15s nice=%d uid=%u mask=%llu kernel=%u",
+		   &burst, &sleep, &varies, &then, leader, &nice, &uid, &mask, &kernel) != 9)
 		return false;
+	b->leader = strcmp(leader, "self") ? (u32)strtoul(leader, NULL, 10) : a->target;
 	b->does = (struct behaviour){ burst, sleep, varies, then };
-	b->leader = leader;
 	b->nice = nice;
 	b->uid = uid;
 	b->mask = mask;
 	b->is_kernel_thread = kernel;
+	return b->leader < MAX_MODEL_TASKS;
+}
+
+/* The actions of a line: one for each target, as often as is said. */
+static bool read_actions(struct script *s, const char *line)
+{
+	unsigned long long at_ns, step = 0;
+	unsigned times = 1, first, last;
+	int used = 0, more = 0;
+	char kind[16];
+
+	if (sscanf(line, "repeat %u %llu %n", &times, &step, &used) == 2)
+		line += used;
+	if (sscanf(line, "at %llu %15s %u%n", &at_ns, kind, &first, &used) != 3)
+		return false;
+	line += used;
+	if (sscanf(line, "..%u%n", &last, &more) != 1)
+		last = first;
+	if (last >= MAX_MODEL_TASKS)
+		return false;
+	for (u32 i = 0; i < times; i++) {
+		for (u32 target = first; target <= last; target++) {
+			struct action *a = &s->actions[s->nactions];
+
+			if (s->nactions == MAX_ACTIONS)
+				return false;
+			a->at_ns = at_ns + i * step;
+			a->target = target;
+			if (!read_action(a, kind, line + more))
+				return false;
+			s->nactions++;
+		}
+	}
 	return true;
+}
+
+static bool read_expected(struct script *s, const char *line)
+{
+	struct expected *e = &s->expected[s->nexpected];
+	unsigned long long least, most;
+
+	if (s->nexpected == MAX_EXPECTED ||
+	    sscanf(line, "expect service %u..%u least=%llu most=%llu", &e->first, &e->last, &least, &most) != 4)
+		return false;
+	e->least_ns = least;
+	e->most_ns = most;
+	s->nexpected++;
+	return e->first <= e->last && e->last < MAX_MODEL_TASKS;
 }
 
 u32 read_script(struct script *s, FILE *file)
@@ -90,10 +139,10 @@ u32 read_script(struct script *s, FILE *file)
 			s->least_decisions = decisions;
 		} else if (sscanf(line, "end %llu", &end) == 1) {
 			s->end_ns = end;
-		} else if (line[0] != '#' && line[0] != '\n') {
-			if (s->nactions == MAX_ACTIONS || !read_action(&s->actions[s->nactions], line))
-				return number;
-			s->nactions++;
+		} else if (sscanf(line, "watchdog %llu", &end) == 1) {
+			s->watchdog_ns = end;
+		} else if (line[0] != '#' && line[0] != '\n' && !read_expected(s, line) && !read_actions(s, line)) {
+			return number;
 		}
 	}
 	return s->ncpus && s->ncpus <= MAX_MODEL_CPUS && s->tick_ns && s->host.quantum_ns ? 0 : number ?: 1;
@@ -143,11 +192,22 @@ static void load(struct cpu *cpu, void *argument)
 		scx_error("init: %d", error);
 }
 
+static void check_service(const struct expected *e)
+{
+	u64 service = 0;
+
+	for (u32 i = e->first; i <= e->last; i++)
+		service += tasks[i].service_ns;
+	if (service < e->least_ns || service > e->most_ns)
+		scx_error("tasks %u..%u got %llu ns, not %llu to %llu", e->first, e->last, U(service), U(e->least_ns),
+			  U(e->most_ns));
+}
+
 const char *run_script(const struct script *s)
 {
 	model.random = s->seed;
 	model.race_in = s->race_in;
-	model.watchdog_ns = 30000000000ull;
+	model.watchdog_ns = s->watchdog_ns ?: 30000000000ull;
 	start_cpus(s->ncpus, s->tick_ns);
 	at(0, 0, load, (void *)&s->host, 0);
 	for (u32 i = 0; i < s->nactions; i++) {
@@ -161,5 +221,7 @@ const char *run_script(const struct script *s)
 	run_until(s->end_ns);
 	if (host_decisions() < s->least_decisions)
 		scx_error("%llu decisions are too few", U(host_decisions()));
+	for (u32 i = 0; i < s->nexpected; i++)
+		check_service(&s->expected[i]);
 	return model.error[0] ? model.error : NULL;
 }
