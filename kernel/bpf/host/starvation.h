@@ -68,7 +68,7 @@ static __always_inline u64 rescue_ns(void)
 	return each > SHORTEST_RESCUE_NS ? each : SHORTEST_RESCUE_NS;
 }
 
-/* What counts is how long it has been without a CPU: a change of its attributes enqueues it again, and the kernel's watchdog
+/* A task starves by its time without a CPU: a change of its attributes enqueues it again, and the kernel's watchdog
  * does not count from there. */
 static __always_inline bool starves(u32 id, u64 now)
 {
