@@ -37,12 +37,15 @@
  *   programs.h      which program a task executes
  *   slices.h        a slice's length, in the policy's terms and in the kernel's
  *   cpu_queues.h    sending a picked task to its CPU
- *   fallback.h      kernel threads, and tasks without an id
+ *   kernel_threads.h: kernel threads
+ *   fallback.h      tasks without an id
  *   starvation.h    the starvation limit
+ *   around_policy.h what a CPU dispatches without asking the policy
  *   taken_cpus.h    a CPU runs something that the machine does not schedule
  *   stopping.h      a task goes off its CPU, or to sleep
  *   commands.h      what the loader can ask
  */
+#include "host/around_policy.h"
 #include "host/attributes.h"
 #include "host/cgroups.h"
 #include "host/commands.h"
@@ -51,6 +54,7 @@
 #include "host/events.h"
 #include "host/fallback.h"
 #include "host/groups.h"
+#include "host/kernel_threads.h"
 #include "host/programs.h"
 #include "host/slices.h"
 #include "host/starvation.h"
@@ -178,11 +182,14 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		t->interrupted = true;
 		rest = 0;
 	}
-	if (rest || is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1)) {
-		insert_local(p, rest ? kernel_slice(rest) : config.config.quantum, enq_flags);
-		__sync_fetch_and_add(rest ? &stats.kept : &stats.pinned, 1);
+	if (rest) {
+		insert_local(p, kernel_slice(rest), enq_flags);
+		__sync_fetch_and_add(&stats.kept, 1);
 		return;
 	}
+	/* The kernel says by set_cpumask that it may only run here now. */
+	if (is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1))
+		__sync_fetch_and_add(&stats.pinned, 1);
 	sample_lock();
 	bpf_spin_lock(&lock);
 	woken = !(machine_task(&machine, id)->state & RUNNABLE);
@@ -221,8 +228,8 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 
 /* ---- it runs ---- */
 
-/* In this order: the task that the CPU waits for, the fallback DSQ, a starved task, the rest of a long slice, and then
- * the policy. */
+/* In this order: the task that the CPU waits for, every other time a kernel thread, the fallback DSQ, a starved task, the rest of
+ * a long slice, the policy, and if that has nothing whatever there is. */
 SEC("struct_ops/dispatch")
 void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
@@ -231,10 +238,8 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 
 	if (cpu == NO_CPU || is_expecting(kernel_cpu, late))
 		return;
-	if (dispatch_fallback(cpu) || (to_rescue[cpu & CPU_MASK] && dispatch_starved(kernel_cpu, cpu))) {
-		take_cpu(cpu);
+	if (has_others(cpu) && dispatch_other(kernel_cpu, cpu))
 		return;
-	}
 	if (continue_slice(prev))
 		return;
 	sample_lock();
@@ -247,8 +252,8 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	log_event(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
 	if (!e.id) {
-		if (stats.fallbacks && dsq_consume(FALLBACK))
-			take_cpu(cpu);
+		if (has_others(cpu))
+			dispatch_rest(kernel_cpu, cpu);
 	} else if (prev && id_of(prev) == e.id) {
 		prev->scx.slice = begin_slice(prev, &e);
 	} else if (!send(&e, kernel_cpu, late)) {

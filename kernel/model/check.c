@@ -2,6 +2,7 @@
 #include "check.h"
 #include "cpu.h"
 #include "host_model.h"
+#include "queues.h"
 
 /* All tasks are looked at at every so many calls. */
 #define SELDOM 32
@@ -28,14 +29,23 @@ static void check_watchdog(const struct model_task *p)
 			  (unsigned long long)((model.now - p->runnable_since) / 1000000));
 }
 
-/* The host has the task for a while, and a CPU where it may run is idle for a while. */
+static bool is_idle_for_long(u32 cpu)
+{
+	return cpus[cpu].is_online && class_on(&cpus[cpu]) == CLASS_IDLE &&
+	       model.now > cpus[cpu].idle_since + LONGEST_IDLE_NS;
+}
+
+/* The host has the task for a while, and a CPU where it may run is idle for a while; or the task is in a DSQ of the host, which
+ * may belong to its CPU, and that CPU is. */
 static void check_work_conserving(const struct model_task *p)
 {
-	if (p->ops_state != OPS_QUEUED || p->on_cpu || model.now < p->queued_since + LONGEST_IDLE_NS)
+	bool in_host_dsq = p->dsq && p->dsq->id < DSQ_INVALID;
+
+	if (p->on_cpu || model.now < p->queued_since + LONGEST_IDLE_NS)
 		return;
 	for (u32 i = 0; i < model.ncpus; i++)
-		if (p->mask.bits[0] >> i & 1 && cpus[i].is_online && class_on(&cpus[i]) == CLASS_IDLE &&
-		    model.now > cpus[i].idle_since + LONGEST_IDLE_NS)
+		if (p->t.cpus_ptr->bits[0] >> i & 1 && is_idle_for_long(i) &&
+		    (p->ops_state == OPS_QUEUED || (in_host_dsq && p->cpu == (s32)i)))
 			scx_error("CPU %u is idle, and task %u waits and may run there", i, p->index);
 }
 

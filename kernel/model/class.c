@@ -387,4 +387,5 @@ void set_next_task(struct cpu *rq, struct model_task *p)
 	if (model.is_loaded && is_queued(p))
 		OP(running, &p->t);
 	plan_run_end(p);
+	plan_migrate_enable(p);
 }

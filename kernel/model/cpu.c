@@ -66,9 +66,11 @@ static void run_stopper(struct cpu *rq)
 	if (rq->curr == p) {
 		put_prev_task(rq, p, CLASS_RT);
 		rq->curr = rq->current = &rq->idle;
+		migrate_disable_switch(rq, p);
 		p->on_cpu = false;
 	}
-	if (!p->exists || !p->on_rq || p->cpu != rq->number || p->mask.bits[0] >> rq->number & 1)
+	if (!p->exists || !p->on_rq || p->cpu != rq->number || p->t.migration_disabled ||
+	    p->mask.bits[0] >> rq->number & 1)
 		return;
 	move_queued_task(rq, p);
 	spin_lock(&rq->rq);
@@ -82,6 +84,8 @@ static void finish_task_switch(struct cpu *rq, struct model_task *prev, struct m
 	rq->switches++;
 	if (next->class == CLASS_IDLE)
 		rq->idle_since = model.now;
+	if (prev->class == CLASS_EXT && prev != next)
+		migrate_disable_switch(rq, prev);
 	prev->on_cpu = false;
 	spin_unlock(&rq->rq);
 	if (prev->t.__state == TASK_DEAD && prev->class == CLASS_EXT)
@@ -100,6 +104,8 @@ static void schedule(struct cpu *rq)
 	if (prev->class == CLASS_EXT && !rq->rt_on && prev->t.__state) {
 		cancel_run_end(prev);
 		dequeue_task(rq, prev, DEQ_SLEEP);
+	} else if (prev->class == CLASS_EXT && !rq->rt_on) {
+		migrate_disable(prev);
 	}
 	if (rq->stop_for) {
 		struct model_task *p = rq->stop_for;

@@ -60,6 +60,7 @@ struct behaviour {
 	u64 sleep_ns; /* mean */
 	bool varies;  /* both are exponential, else constant */
 	enum then then;
+	u32 stays; /* percent of the times that it is preempted when it must not migrate, as in a seccomp filter */
 };
 
 struct model_task {
@@ -90,6 +91,7 @@ struct model_task {
 	u64 ddsp_dsq, ddsp_flags; /* direct dispatch; 0: none */
 
 	struct cpumask mask;
+	struct cpumask here; /* the effective mask while it must not migrate */
 	struct cred cred;
 	struct mm_struct mm;
 	struct cgroup *cgroup;

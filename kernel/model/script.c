@@ -30,9 +30,9 @@ void write_script(const struct script *s, FILE *file)
 		fprintf(file, "at %llu %s %u", U(a->at_ns), kind_names[a->kind], a->target);
 		if (a->kind == CREATE)
 			fprintf(file,
-				" burst=%llu sleep=%llu varies=%u then=%u leader=%u nice=%d uid=%u mask=%llu kernel=%u\n",
+				" burst=%llu sleep=%llu varies=%u then=%u leader=%u nice=%d uid=%u mask=%llu kernel=%u stays=%u\n",
 				U(b->does.burst_ns), U(b->does.sleep_ns), b->does.varies, b->does.then, b->leader,
-				b->nice, b->uid, U(b->mask), b->is_kernel_thread);
+				b->nice, b->uid, U(b->mask), b->is_kernel_thread, b->does.stays);
 		else
 			fprintf(file, " %lld\n", (long long)a->value);
 	}
@@ -41,7 +41,7 @@ void write_script(const struct script *s, FILE *file)
 static bool read_action(struct action *a, const char *kind, const char *rest)
 {
 	unsigned long long burst, sleep, mask;
-	unsigned varies, then, uid, kernel;
+	unsigned varies, then, uid, kernel, stays = 0;
 	struct birth *b = &a->birth;
 	char leader[16];
 	long long value;
@@ -57,11 +57,12 @@ static bool read_action(struct action *a, const char *kind, const char *rest)
 		a->value = value;
 		return true;
 	}
-	if (sscanf(rest, " burst=%llu sleep=%llu varies=%u then=%u leader=%15s nice=%d uid=%u mask=%llu kernel=%u",
-		   &burst, &sleep, &varies, &then, leader, &nice, &uid, &mask, &kernel) != 9)
+	if (sscanf(rest,
+		   " burst=%llu sleep=%llu varies=%u then=%u leader=%15s nice=%d uid=%u mask=%llu kernel=%u stays=%u",
+		   &burst, &sleep, &varies, &then, leader, &nice, &uid, &mask, &kernel, &stays) < 9)
 		return false;
 	b->leader = strcmp(leader, "self") ? (u32)strtoul(leader, NULL, 10) : a->target;
-	b->does = (struct behaviour){ burst, sleep, varies, then };
+	b->does = (struct behaviour){ burst, sleep, varies, then, stays };
 	b->nice = nice;
 	b->uid = uid;
 	b->mask = mask;

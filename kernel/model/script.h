@@ -9,7 +9,7 @@
  *   watchdog 2000000000
  *   expect decisions=900
  *   expect service 3..8 least=100000000 most=200000000
- *   at 1000 create 3 burst=2000000 sleep=500000 varies=1 then=0 leader=3 nice=5 uid=1000 mask=15 kernel=0
+ *   at 1000 create 3 burst=2000000 sleep=500000 varies=1 then=0 leader=3 nice=5 uid=1000 mask=15 kernel=0 stays=50
  *   at 2000 wake 3
  *   at 9000 nice 3 10
  *   at 9000 mask 3 1
@@ -21,7 +21,8 @@
  * Times are ns. `watchdog` is the longest that a task may wait for a CPU, by default the kernel's 30 s. `expect` is the least
  * number of decisions until the end, or the service that tasks get together. `rt` has a CPU and how long a real-time task takes
  * it. An action may have a range of targets; with leader=self each is a process of its own. `repeat` has how often, and every
- * how many ns. An action on a task that does not exist does nothing.
+ * how many ns. `stays` is optional: percent of the times that the task is preempted while it must not migrate.
+ * An action on a task that does not exist does nothing.
  */
 #ifndef MODEL_SCRIPT_H
 #define MODEL_SCRIPT_H

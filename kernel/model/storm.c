@@ -48,6 +48,7 @@ static struct birth any_birth(u32 ntasks, u32 ncpus)
 		.does.then = below(8)   ? THEN_SLEEP
 			     : below(2) ? THEN_YIELD
 					: THEN_EXIT,
+		.does.stays = ONE_OF(0, 0, 0, 10, 100),
 		.leader = below(ntasks),
 		.nice = below(3) ? 0 : (s32)below(40) - 20,
 		.uid = 1000 + below(3),
@@ -72,7 +73,9 @@ static void make_script(struct script *s, u64 seed)
 	s->seed = seed;
 	s->end_ns = 2000000000;
 	s->host.quantum_ns = ONE_OF(500000, 2000000, 4000000, 20000000);
-	s->host.starvation_limit_ms = ONE_OF(0, 1000, 15000);
+	s->host.starvation_limit_ms = ONE_OF(0, 200, 1000, 15000);
+	/* As the loader does by default: the limit is half of it. */
+	s->watchdog_ns = 2000000ull * s->host.starvation_limit_ms;
 	s->host.modifiers = below(2) ? 0 : below(16);
 	s->host.pool = below(4) ? 0 : 8;
 	s->host.fail_every = below(4) ? 0 : 5;

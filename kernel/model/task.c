@@ -79,6 +79,7 @@ void cancel_run_end(struct model_task *p)
 }
 
 static void burst_ends(struct cpu *cpu, void *argument);
+static void migrate_enable(struct model_task *p);
 
 void plan_run_end(struct model_task *p)
 {
@@ -99,6 +100,8 @@ static void burst_ends(struct cpu *cpu, void *argument)
 
 	if (cpu->curr != p || cpu->rt_on || p->generation != generation_here())
 		return;
+	if (p->t.migration_disabled)
+		migrate_enable(p);
 	spin_lock(&cpu->rq);
 	update_curr(cpu);
 	if (p->left_ns && p->does.then != THEN_EXIT) { /* a clock's rest */
@@ -217,12 +220,12 @@ static void change(struct model_task *p, void (*apply)(struct model_task *, u64)
 		queued = p->on_rq;
 		running = rq->curr == p && !rq->rt_on;
 		if (queued)
-			dequeue_task(rq, p, 2); /* DEQUEUE_SAVE */
+			dequeue_task(rq, p, DEQ_SAVE);
 		if (running)
 			put_prev_task(rq, p, CLASS_EXT);
 		apply(p, value);
 		if (queued)
-			enqueue_task(rq, p, 2);
+			enqueue_task(rq, p, DEQ_SAVE);
 		if (running)
 			set_next_task(rq, p);
 	}
@@ -247,13 +250,20 @@ static void apply_mask(struct model_task *p, u64 mask)
 	p->mask.bits[0] = mask;
 	p->t.nr_cpus_allowed = __builtin_popcountll(mask);
 	if (model.is_loaded)
-		OP(set_cpumask, &p->t, &p->mask);
+		OP(set_cpumask, &p->t, p->t.cpus_ptr);
 }
 
 static void stop_handler(struct cpu *cpu, void *argument)
 {
 	cpu->stop_for = argument;
 	cpu->need_resched = true;
+}
+
+/* If it must not migrate, it leaves when it may. */
+static void leave_forbidden_cpu(struct model_task *p)
+{
+	if (p->on_rq && !p->t.migration_disabled && !(p->mask.bits[0] >> p->cpu & 1))
+		at(model.now + 500, p->cpu, stop_handler, p, 0);
 }
 
 void set_mask(struct model_task *p, u64 mask)
@@ -264,6 +274,55 @@ void set_mask(struct model_task *p, u64 mask)
 	if (!p->exists || !mask)
 		return;
 	change(p, apply_mask, mask);
-	if (p->on_rq && !(mask >> p->cpu & 1))
-		at(model.now + 500, p->cpu, stop_handler, p, 0);
+	leave_forbidden_cpu(p);
+}
+
+/* ---- where it must not migrate ---- */
+
+void migrate_disable(struct model_task *p)
+{
+	if (p->does.stays && !p->t.migration_disabled && next_random(&p->random) % 100 < p->does.stays)
+		p->t.migration_disabled = 1;
+}
+
+/* It was switched out: its effective mask is this CPU. The CPU has its next task already. */
+void migrate_disable_switch(struct cpu *rq, struct model_task *p)
+{
+	if (!p->t.migration_disabled || p->t.cpus_ptr != &p->mask || !p->on_rq)
+		return;
+	dequeue_task(rq, p, DEQ_SAVE);
+	p->here.bits[0] = 1ull << rq->number;
+	p->t.cpus_ptr = &p->here;
+	if (model.is_loaded)
+		OP(set_cpumask, &p->t, p->t.cpus_ptr);
+	enqueue_task(rq, p, DEQ_SAVE);
+}
+
+static void apply_migrate_enable(struct model_task *p, u64 unused)
+{
+	p->t.cpus_ptr = &p->mask;
+	if (model.is_loaded)
+		OP(set_cpumask, &p->t, p->t.cpus_ptr);
+}
+
+static void migrate_enable(struct model_task *p)
+{
+	if (p->t.cpus_ptr != &p->mask)
+		change(p, apply_migrate_enable, 0);
+	p->t.migration_disabled--;
+	leave_forbidden_cpu(p);
+}
+
+static void migrate_enable_handler(struct cpu *cpu, void *argument)
+{
+	struct model_task *p = argument;
+
+	if (cpu->curr == p && !cpu->rt_on && p->t.migration_disabled && p->generation == generation_here())
+		migrate_enable(p);
+}
+
+void plan_migrate_enable(struct model_task *p)
+{
+	if (p->t.migration_disabled)
+		at(model.now + 10000, p->cpu, migrate_enable_handler, p, p->generation);
 }

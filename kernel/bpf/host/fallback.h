@@ -1,27 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Tasks that the machine does not schedule: kernel threads, which go first, and tasks without an id, which wait in the
- * fallback DSQ.
- *
- * Kernel threads go first because the machine depends on them, and a policy may let a task wait for as long as its
- * paper says. The functions call the kernel, so the lock is not held; what they read of the machine is a hint.
+ * Tasks without an id, which the machine does not know. They wait in the fallback DSQ. The functions call the kernel, so the
+ * lock is not held; what they read of the machine is a hint.
  */
 #ifndef DIVVY_HOST_FALLBACK_H
 #define DIVVY_HOST_FALLBACK_H
 
 #include "host/taken_cpus.h"
-
-static __always_inline void enqueue_kernel_thread(struct task_struct *p, u64 enq_flags)
-{
-	u32 cpu = machine_cpu(scx_bpf_task_cpu(p));
-
-	/* It preempts only when it wakes up. If it did so at the end of its slice, two kernel threads would leave
-	 * nobody else the CPU. */
-	if (enq_flags & SCX_ENQ_WAKEUP && machine.s.tasks.picked[cpu & CPU_MASK])
-		enq_flags |= SCX_ENQ_PREEMPT;
-	insert_local(p, SCX_SLICE_DFL, enq_flags);
-	__sync_fetch_and_add(&stats.kernel_threads, 1);
-}
 
 static __always_inline void enqueue_fallback(struct task_struct *p, u64 enq_flags)
 {

@@ -14,10 +14,15 @@
 /* The kernel asks for the next tasks only when a slice ends, and kernel threads that have used up theirs wait for it. */
 #define LONGEST_SLICE_NS (100 * MS)
 
+static __always_inline u64 shorter(u64 ns, u64 other)
+{
+	return ns < other ? ns : other;
+}
+
 /* The slice for the kernel, which is granted several times if it is shorter than the policy's */
 static __always_inline u64 kernel_slice(u64 slice)
 {
-	return slice < LONGEST_SLICE_NS ? slice : LONGEST_SLICE_NS;
+	return shorter(slice, LONGEST_SLICE_NS);
 }
 
 /* Returns what is left of a task's slice, or 0 if it is over. Something is left where the kernel changed an attribute of

@@ -49,11 +49,6 @@ struct {
 	__type(value, struct starvation_timer);
 } timers SEC(".maps");
 
-static __always_inline u64 at_most(u64 ns, u64 most)
-{
-	return ns < most ? ns : most;
-}
-
 static __always_inline u64 starvation_limit_ns(void)
 {
 	return config.starvation_limit_ms * MS;
@@ -63,7 +58,7 @@ static __always_inline u64 starvation_limit_ns(void)
 static __always_inline u64 rescue_ns(void)
 {
 	u64 n = machine.s.tasks.nrunnable;
-	u64 each = at_most(starvation_limit_ns() / 2 / (n ? n : 1), 2 * config.config.quantum);
+	u64 each = shorter(starvation_limit_ns() / 2 / (n ? n : 1), 2 * config.config.quantum);
 
 	return each > SHORTEST_RESCUE_NS ? each : SHORTEST_RESCUE_NS;
 }
@@ -73,7 +68,7 @@ static __always_inline u64 rescue_ns(void)
 static __always_inline bool starves(u32 id, u64 now)
 {
 	u64 limit = starvation_limit_ns(), since = host_task(id)->waiting_since;
-	u64 before = at_most(rescue_ns() * machine.s.tasks.nrunnable, limit / 2);
+	u64 before = shorter(rescue_ns() * machine.s.tasks.nrunnable, limit / 2);
 
 	return machine_task(&machine, id)->state & CUSTODY && since && (s64)(now - since) > (s64)(limit - before);
 }
@@ -145,7 +140,7 @@ static int check_starvation(void *map, u32 *key, struct starvation_timer *t)
 		kick_rescuer();
 	second_half = rescued && !second_half;
 	if (!rescued)
-		next = at_most(STARVATION_CHECK_NS, starvation_limit_ns() / 8);
+		next = shorter(STARVATION_CHECK_NS, starvation_limit_ns() / 8);
 	bpf_timer_start(&t->timer, next, 0);
 	return 0;
 }
@@ -162,12 +157,14 @@ static __always_inline s32 start_starvation_timer(void)
 	       bpf_timer_start(&t->timer, MS, 0);
 }
 
-/* Sends the task that this CPU is to rescue, if it still starves. Not static: the verifier checks it by itself. */
-NOINLINE bool dispatch_starved(s32 kernel_cpu, u32 cpu)
+/* Sends the task that this CPU is to rescue, if it still starves. */
+static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu)
 {
 	struct event e = { .id = to_rescue[cpu & CPU_MASK], .now = clock_ns() };
 	bool here;
 
+	if (!e.id)
+		return false;
 	to_rescue[cpu & CPU_MASK] = 0;
 	bpf_spin_lock(&lock);
 	here = starves(e.id, e.now) && machine_may_run(&machine, e.id, cpu);

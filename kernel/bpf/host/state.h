@@ -28,9 +28,11 @@ struct host_exit exit_info SEC(".data.exit");
 struct machine machine;
 struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden")));
 
-/* DSQs: one for tasks without an id, and one for each CPU, by the kernel's number */
+/* DSQs: one for tasks without an id, and for each CPU, by the kernel's number, one for what was picked, and one for kernel
+ * threads */
 #define FALLBACK 1
 #define DSQ_OF_CPU 1024
+#define DSQ_OF_KERNEL_THREADS 2048
 
 /* The machine's number of a kernel's CPU, or NO_CPU */
 static __always_inline u32 machine_cpu(s32 cpu)
