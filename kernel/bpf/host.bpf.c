@@ -30,6 +30,7 @@
  *   events.h        telling an event to the machine; kicking a CPU
  *   decision_log.h  the record of each event
  *   tasks.h         ids, per-task state, references
+ *   ids.h           a task gets an id, at its start or later
  *   statistics.h    accounts: service received and entitled
  *   attributes.h    weights and allowed CPUs
  *   groups.h        groups of tasks, by cgroup or user
@@ -54,6 +55,7 @@
 #include "host/events.h"
 #include "host/fallback.h"
 #include "host/groups.h"
+#include "host/ids.h"
 #include "host/kernel_threads.h"
 #include "host/programs.h"
 #include "host/slices.h"
@@ -80,47 +82,22 @@ s32 BPF_PROG(host_init)
 SEC("struct_ops/init_task")
 s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	struct task_struct *leader = p->group_leader;
-	u32 leader_id = leader ? id_of(leader) : 0, group = ROOT;
-	struct event e = { .amount = exact_weight(p), .now = clock_ns() };
-	struct event fork = { .now = e.now };
+	u32 group = ROOT;
 
 	p->scx.dsq_vtime = 0;
 	if (p->flags & PF_KTHREAD)
 		return 0;
-	/* The kernel sets real_parent later; the one that forks is the one that runs here. */
-	if (args->fork)
-		fork.process = id_of(bpf_get_current_task_btf());
 	if (config.cgroups && bpf_core_field_exists(args->cgroup))
 		group = group_of(args->cgroup->kn->id);
-	if (config.users)
-		group = group_of_user(user_of(p));
-	bpf_spin_lock(&lock);
-	e.id = take_id();
-	if (!e.id) {
-		bpf_spin_unlock(&lock);
-		__sync_fetch_and_add(&stats.without_id, 1); /* atomic: host_exit_task subtracts without the lock */
-		return 0;
+	if (config.fail_every && (__sync_fetch_and_add(&tasks_seen, 1) + 1) % config.fail_every == 0)
+		p->scx.dsq_vtime = NO_ID_EVER;
+	else /* The kernel sets real_parent later; the one that forks is the one that runs here. */
+		make_known(p, group, args->fork ? id_of(bpf_get_current_task_btf()) : 0);
+	if (!id_of(p)) {
+		p->scx.dsq_vtime |= (u64)group << NO_ID_GROUP;
+		has_without_id = true;
+		__sync_fetch_and_add(&stats.without_id, 1);
 	}
-	e.process = process_of(p, e.id, leader_id);
-	*host_task(e.id) = (struct host_task){ .holders = 1, .user = user_of(p), .weight = e.amount };
-	host_task(e.process)->holders++;
-	tell(EVENT_new, &e);
-	fork.id = e.id;
-	if (fork.process)
-		tell(EVENT_fork, &fork);
-	stats.tasks++;
-	open_account(e.id, p, &e);
-	bpf_spin_unlock(&lock);
-
-	p->scx.dsq_vtime = e.id;
-	log_event(EVENT_new, &e, e.amount, e.process, 0);
-	if (fork.process)
-		log_event(EVENT_fork, &fork, 0, fork.process, 0);
-	if (group)
-		enter_group(e.id, group);
-	if (!may_run_anywhere(p))
-		set_allowed(e.id, p->cpus_ptr);
 	return 0;
 }
 
@@ -158,16 +135,20 @@ s32 BPF_PROG(host_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flag
 SEC("struct_ops/enqueue")
 void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	struct event runnable = { .id = id_of(p), .now = clock_ns() }, e = runnable;
-	u32 id = e.id;
-	struct host_task *t = host_task(id);
+	struct event runnable = { .now = clock_ns() }, e = runnable;
+	struct host_task *t;
 	bool woken;
 	u64 rest;
+	u32 id;
 
 	if (p->flags & PF_KTHREAD) {
 		enqueue_kernel_thread(p, enq_flags);
 		return;
 	}
+	if (!id_of(p))
+		adopt(p);
+	e.id = runnable.id = id = id_of(p);
+	t = host_task(id);
 	if (!t->has_reference && id)
 		take_reference(p, id);
 	if (!id || !t->has_reference) {
@@ -176,6 +157,8 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (config.users)
 		follow_user(p, id);
+	if (has_without_id)
+		follow_process(p, id);
 	rest = remaining_slice(p, id);
 	/* Called from host_cpu_release: the task may run elsewhere. */
 	if (rest && enq_flags & SCX_ENQ_REENQ) {
@@ -183,7 +166,7 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		rest = 0;
 	}
 	if (rest) {
-		insert_local(p, kernel_slice(rest), enq_flags);
+		insert_local(p, same_kernel_slice(p, id, rest), enq_flags);
 		__sync_fetch_and_add(&stats.kept, 1);
 		return;
 	}
@@ -236,7 +219,10 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = clock_ns() };
 	u32 cpu = e.cpu, *late = &late_cpu[cpu & CPU_MASK];
 
-	if (cpu == NO_CPU || is_expecting(kernel_cpu, late))
+	if (cpu == NO_CPU)
+		return;
+	asked[cpu & CPU_MASK] = e.now;
+	if (is_expecting(kernel_cpu, late))
 		return;
 	if (has_others(cpu) && dispatch_other(kernel_cpu, cpu))
 		return;
@@ -358,6 +344,7 @@ SEC("struct_ops/exit_task")
 void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct event e = { .id = id_of(p), .now = clock_ns() };
+	bool free;
 
 	if (!e.id) {
 		if (!(p->flags & PF_KTHREAD))
@@ -370,9 +357,11 @@ void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *
 	accounts[e.id & POOL_MASK].pid = 0;
 	stats.tasks--;
 	release_id(e.process);
-	release_id(e.id);
+	free = release_id(e.id);
 	bpf_spin_unlock(&lock);
-	p->scx.dsq_vtime = 0;
+	/* A leader's id stands for its process as long as that has threads, also for those that start after its end. */
+	if (free)
+		p->scx.dsq_vtime = 0;
 	log_event(EVENT_exit, &e, 0, 0, 0);
 }
 

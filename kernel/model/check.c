@@ -6,6 +6,8 @@
 
 /* All tasks are looked at at every so many calls. */
 #define SELDOM 32
+/* And who holds which id, which takes longer */
+#define RARELY (SELDOM * 32)
 /* A CPU that is idle although a task waits that may run there: interrupts under way take less than this. */
 #define LONGEST_IDLE_NS 5000000
 
@@ -21,10 +23,12 @@ static void check_not_lost(const struct model_task *p)
 		scx_error("task %u is lost: the host has it, and the machine will not pick it", p->index);
 }
 
-/* The kernel's watchdog. */
+/* The kernel's watchdog, or a stricter one. */
 static void check_watchdog(const struct model_task *p)
 {
-	if (p->runnable_since && model.now > p->runnable_since + model.watchdog_ns)
+	u64 longest = p->t.flags & PF_KTHREAD ? model.kernel_watchdog_ns : model.watchdog_ns;
+
+	if (p->runnable_since && model.now > p->runnable_since + longest)
 		scx_error("watchdog: task %u did not run for %llu ms", p->index,
 			  (unsigned long long)((model.now - p->runnable_since) / 1000000));
 }
@@ -52,9 +56,13 @@ static void check_work_conserving(const struct model_task *p)
 void check_quiet(void)
 {
 	static u32 calls;
+	const char *wrong;
 
 	if (++calls % SELDOM || !model.is_loaded)
 		return;
+	wrong = calls % RARELY ? NULL : host_check_ids();
+	if (wrong)
+		scx_error("%s", wrong);
 	if (host_faults())
 		scx_error("the policy broke its contract %llu times", (unsigned long long)host_faults());
 	if (host_missing())

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -67,6 +68,50 @@ s32 load_host(const struct host_options *options)
 bool host_has_custody(const struct task_struct *p)
 {
 	return id_of(p) && machine_task(&machine, id_of(p))->state & CUSTODY;
+}
+
+/* The ids that tasks and processes hold, counted anew */
+static u32 holders[POOL];
+
+static const char *check_holders(void)
+{
+	u32 held = 0, paid = 0;
+
+	for (u32 id = 1; id <= last_id; id++) {
+		if (holders[id] != host_task(id)->holders)
+			return "an id has another number of holders";
+		held += !!holders[id];
+	}
+	for (u32 user = 0; user < QUOTAS; user++)
+		paid += ids_of[user];
+	if (held != last_id - nfree)
+		return "ids that nobody holds are not free";
+	return held == paid ? NULL : "users have another number of ids";
+}
+
+const char *host_check_ids(void)
+{
+	u32 known = 0, unknown = 0;
+
+	memset(holders, 0, sizeof(holders));
+	for (u32 i = 0; i < model.ntasks; i++) {
+		const struct task_struct *p = &tasks[i].t;
+		u32 id = tasks[i].exists ? id_of(p) : 0;
+
+		if (!tasks[i].exists || p->flags & PF_KTHREAD)
+			continue;
+		known += !!id;
+		unknown += !id;
+		if (!id)
+			continue;
+		if (accounts[id].pid != (u32)p->pid)
+			return "two tasks have one id";
+		holders[id]++;
+		holders[machine_task(&machine, id)->process]++;
+	}
+	if (known != stats.tasks || unknown != stats.without_id)
+		return "the counts of tasks with and without an id are wrong";
+	return check_holders();
 }
 
 u64 host_faults(void)

@@ -37,6 +37,9 @@ u64 host_missing(void);
 u64 host_events(void);
 u64 host_decisions(void);
 
+/* Says what is wrong with who holds which id, or NULL. No CPU may be in an op. */
+const char *host_check_ids(void);
+
 bool holds_bpf_lock(void);
 
 #endif

@@ -126,7 +126,7 @@ struct model {
 	u32 ncpus;
 	u64 now;
 	u64 tick_ns;
-	u64 watchdog_ns;
+	u64 watchdog_ns, kernel_watchdog_ns; /* of tasks, and of kernel threads */
 	u64 random;
 	u32 race_in; /* one preemption point in so many switches to another CPU; 0: none does */
 	u64 qseq;

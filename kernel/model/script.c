@@ -19,7 +19,7 @@ void write_script(const struct script *s, FILE *file)
 		h->modifiers, h->starvation_limit_ms, h->pool, h->fail_every, h->users);
 	fprintf(file, "end %llu\n", U(s->end_ns));
 	if (s->watchdog_ns)
-		fprintf(file, "watchdog %llu\n", U(s->watchdog_ns));
+		fprintf(file, "watchdog %llu kernel=%llu\n", U(s->watchdog_ns), U(s->kernel_watchdog_ns));
 	for (u32 i = 0; i < s->nexpected; i++)
 		fprintf(file, "expect service %u..%u least=%llu most=%llu\n", s->expected[i].first, s->expected[i].last,
 			U(s->expected[i].least_ns), U(s->expected[i].most_ns));
@@ -123,6 +123,7 @@ u32 read_script(struct script *s, FILE *file)
 	unsigned users;
 	char line[512];
 	u32 number = 0;
+	int found;
 
 	memset(s, 0, sizeof(*s));
 	while (fgets(line, sizeof(line), file)) {
@@ -140,8 +141,10 @@ u32 read_script(struct script *s, FILE *file)
 			s->least_decisions = decisions;
 		} else if (sscanf(line, "end %llu", &end) == 1) {
 			s->end_ns = end;
-		} else if (sscanf(line, "watchdog %llu", &end) == 1) {
-			s->watchdog_ns = end;
+		} else if ((found = sscanf(line, "watchdog %llu kernel=%llu", &end, &tick)) >= 1) {
+			s->watchdog_ns = s->kernel_watchdog_ns = end;
+			if (found == 2)
+				s->kernel_watchdog_ns = tick;
 		} else if (line[0] != '#' && line[0] != '\n' && !read_expected(s, line) && !read_actions(s, line)) {
 			return number;
 		}
@@ -208,7 +211,8 @@ const char *run_script(const struct script *s)
 {
 	model.random = s->seed;
 	model.race_in = s->race_in;
-	model.watchdog_ns = s->watchdog_ns ?: 30000000000ull;
+	model.watchdog_ns = s->watchdog_ns ?: KERNELS_WATCHDOG_NS;
+	model.kernel_watchdog_ns = s->kernel_watchdog_ns ?: KERNELS_WATCHDOG_NS;
 	start_cpus(s->ncpus, s->tick_ns);
 	at(0, 0, load, (void *)&s->host, 0);
 	for (u32 i = 0; i < s->nactions; i++) {

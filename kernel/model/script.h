@@ -6,7 +6,7 @@
  *   machine cpus=4 tick=1000000 race=50 seed=7
  *   host quantum=4000000 modifiers=0 starvation=1000 pool=0 fail=0 users=0
  *   end 2000000000
- *   watchdog 2000000000
+ *   watchdog 2000000000 kernel=3000000000
  *   expect decisions=900
  *   expect service 3..8 least=100000000 most=200000000
  *   at 1000 create 3 burst=2000000 sleep=500000 varies=1 then=0 leader=3 nice=5 uid=1000 mask=15 kernel=0 stays=50
@@ -18,7 +18,8 @@
  *   at 0 create 10..1000 burst=.. leader=self ..
  *   repeat 50 1000000 at 9000 mask 3 1
  *
- * Times are ns. `watchdog` is the longest that a task may wait for a CPU, by default the kernel's 30 s. `expect` is the least
+ * Times are ns. `watchdog` is the longest that a task may wait for a CPU, by default the kernel's 30 s,
+ * and for a kernel thread, by default the same. `expect` is the least
  * number of decisions until the end, or the service that tasks get together. `rt` has a CPU and how long a real-time task takes
  * it. An action may have a range of targets; with leader=self each is a process of its own. `repeat` has how often, and every
  * how many ns. `stays` is optional: percent of the times that the task is preempted while it must not migrate.
@@ -34,6 +35,7 @@
 
 #define MAX_ACTIONS 32768
 #define MAX_EXPECTED 8
+#define KERNELS_WATCHDOG_NS 30000000000ull
 
 enum action_kind { CREATE, WAKE, NICE, MASK, EXIT, RT, ACTION_KINDS };
 
@@ -53,7 +55,7 @@ struct expected {
 
 struct script {
 	u32 ncpus, race_in;
-	u64 tick_ns, seed, end_ns, watchdog_ns, least_decisions;
+	u64 tick_ns, seed, end_ns, watchdog_ns, kernel_watchdog_ns, least_decisions;
 	struct expected expected[MAX_EXPECTED];
 	u32 nexpected;
 	struct host_options host;

@@ -38,7 +38,8 @@ static u64 one_of(const u64 *values, u32 n)
 }
 #define ONE_OF(...) one_of((const u64[]){ __VA_ARGS__ }, sizeof((const u64[]){ __VA_ARGS__ }) / sizeof(u64))
 
-static struct birth any_birth(u32 ntasks, u32 ncpus)
+/* Tasks are alone, or in processes of up to four. */
+static struct birth any_birth(u32 index, u32 ncpus)
 {
 	u64 all = (1ull << ncpus) - 1;
 	struct birth b = {
@@ -49,7 +50,7 @@ static struct birth any_birth(u32 ntasks, u32 ncpus)
 			     : below(2) ? THEN_YIELD
 					: THEN_EXIT,
 		.does.stays = ONE_OF(0, 0, 0, 10, 100),
-		.leader = below(ntasks),
+		.leader = below(2) ? index : index - index % 4,
 		.nice = below(3) ? 0 : (s32)below(40) - 20,
 		.uid = 1000 + below(3),
 		.mask = below(4) ? all : 1 + below(all),
@@ -74,8 +75,10 @@ static void make_script(struct script *s, u64 seed)
 	s->end_ns = 2000000000;
 	s->host.quantum_ns = ONE_OF(500000, 2000000, 4000000, 20000000);
 	s->host.starvation_limit_ms = ONE_OF(0, 200, 1000, 15000);
-	/* As the loader does by default: the limit is half of it. */
+	/* As the loader does by default: the limit is half of it. It does not cover kernel threads, which are more here than a CPU
+	 * can serve. */
 	s->watchdog_ns = 2000000ull * s->host.starvation_limit_ms;
+	s->kernel_watchdog_ns = KERNELS_WATCHDOG_NS;
 	s->host.modifiers = below(2) ? 0 : below(16);
 	s->host.pool = below(4) ? 0 : 8;
 	s->host.fail_every = below(4) ? 0 : 5;
@@ -87,7 +90,7 @@ static void make_script(struct script *s, u64 seed)
 		a->kind = CREATE;
 		a->target = i;
 		a->at_ns = below(3) ? below(1000000) : below(s->end_ns / 2);
-		a->birth = any_birth(ntasks, s->ncpus);
+		a->birth = any_birth(i, s->ncpus);
 	}
 	for (u32 i = 0; i < 400; i++) {
 		struct action *a = &s->actions[s->nactions++];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What a CPU dispatches without asking the policy: kernel threads, tasks without an id, and tasks that starve. In turn with the
+ * A CPU dispatches some tasks without asking the policy: kernel threads, tasks without an id, and tasks that starve. In turn with the
  * policy before it is asked, and anything there is if the policy has nothing.
  *
  * The functions are not static on purpose: the verifier checks each once, by itself. They call the kernel, so the lock is not
@@ -33,7 +33,7 @@ NOINLINE bool dispatch_other(s32 kernel_cpu, u32 cpu)
 /* The policy has nothing. */
 NOINLINE bool dispatch_rest(s32 kernel_cpu, u32 cpu)
 {
-	if (dispatch_kernel_thread(kernel_cpu, cpu, false) || dsq_consume(FALLBACK)) {
+	if (dispatch_kernel_thread(kernel_cpu, cpu, false) || consume_fallback(cpu)) {
 		take_cpu(cpu);
 		return true;
 	}

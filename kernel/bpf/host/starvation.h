@@ -8,7 +8,8 @@
  * The rate follows the load. With n runnable tasks a rescue takes limit / 2n, of which the task runs a half. So even if all
  * n starve, each runs within the limit, and all of them take half of one CPU. In order to be in time, a task starves when it
  * has waited for the limit without the n rescues that may come first. A hand goes around the ids, so that everybody has a
- * turn. The moment may be shorter than a tick; then the timer ends it.
+ * turn. The moment may be shorter than a tick; then the timer ends it. The fallback DSQ has no ids: if q tasks wait there,
+ * each CPU takes one every limit / 2q at least.
  *
  * The timer reads the machine without the lock, as a hint; dispatch checks the task again under the lock.
  */
@@ -18,11 +19,10 @@
 #include "host/cpu_queues.h"
 #include "host/decision_log.h"
 #include "host/events.h"
+#include "host/fallback.h"
 
 /* From one look to the next if nobody starves, at most; the limit may be exceeded by so much. */
 #define STARVATION_CHECK_NS (1000 * MS)
-/* A timer can do no more. So the limit holds for up to limit / 200 us tasks. */
-#define SHORTEST_RESCUE_NS 100000ull
 /* Times that a CPU is asked for a rescue before the next task is looked for: a real-time task may have the CPU. */
 #define MOST_KICKS 4
 
@@ -49,26 +49,12 @@ struct {
 	__type(value, struct starvation_timer);
 } timers SEC(".maps");
 
-static __always_inline u64 starvation_limit_ns(void)
-{
-	return config.starvation_limit_ms * MS;
-}
-
-/* The time for a rescue; without need it is not shorter than two quanta. */
-static __always_inline u64 rescue_ns(void)
-{
-	u64 n = machine.s.tasks.nrunnable;
-	u64 each = shorter(starvation_limit_ns() / 2 / (n ? n : 1), 2 * config.config.quantum);
-
-	return each > SHORTEST_RESCUE_NS ? each : SHORTEST_RESCUE_NS;
-}
-
 /* A task starves by its time without a CPU: a change of its attributes enqueues it again, and the kernel's watchdog
  * does not count from there. */
 static __always_inline bool starves(u32 id, u64 now)
 {
 	u64 limit = starvation_limit_ns(), since = host_task(id)->waiting_since;
-	u64 before = shorter(rescue_ns() * machine.s.tasks.nrunnable, limit / 2);
+	u64 before = shorter(rescue_ns() * waiting_tasks(), limit / 2);
 
 	return machine_task(&machine, id)->state & CUSTODY && since && (s64)(now - since) > (s64)(limit - before);
 }
@@ -132,8 +118,11 @@ static __always_inline void rescue(void)
 
 static int check_starvation(void *map, u32 *key, struct starvation_timer *t)
 {
-	u64 next = rescue_ns() / 2;
+	u64 next = rescue_slice_ns();
 
+	look_at_fallback();
+	if (fallback_waiting)
+		rescue_fallback(clock_ns());
 	if (!second_half)
 		rescue();
 	else if (is_rescue_due() || is_rescue_running())
@@ -141,7 +130,9 @@ static int check_starvation(void *map, u32 *key, struct starvation_timer *t)
 	second_half = rescued && !second_half;
 	if (!rescued)
 		next = shorter(STARVATION_CHECK_NS, starvation_limit_ns() / 8);
-	bpf_timer_start(&t->timer, next, 0);
+	if (fallback_waiting)
+		next = shorter(next, fallback_every_ns() / 2);
+	bpf_timer_start(&t->timer, next > SHORTEST_RESCUE_NS ? next : SHORTEST_RESCUE_NS, 0);
 	return 0;
 }
 
@@ -177,7 +168,7 @@ static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu)
 	if (!here)
 		return false;
 	log_event(EVENT_dequeue, &e, 0, 0, 0);
-	e.slice = rescue_ns() / 2;
+	e.slice = rescue_slice_ns();
 	return send(&e, kernel_cpu, &late_cpu[cpu & CPU_MASK]);
 }
 
