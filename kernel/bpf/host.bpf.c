@@ -135,20 +135,16 @@ s32 BPF_PROG(host_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flag
 SEC("struct_ops/enqueue")
 void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	struct event runnable = { .now = clock_ns() }, e = runnable;
-	struct host_task *t;
+	struct event runnable = { .id = id_of(p), .now = clock_ns() }, e = runnable;
+	u32 id = e.id;
+	struct host_task *t = host_task(id);
 	bool woken;
 	u64 rest;
-	u32 id;
 
 	if (p->flags & PF_KTHREAD) {
 		enqueue_kernel_thread(p, enq_flags);
 		return;
 	}
-	if (!id_of(p))
-		adopt(p);
-	e.id = runnable.id = id = id_of(p);
-	t = host_task(id);
 	if (!t->has_reference && id)
 		take_reference(p, id);
 	if (!id || !t->has_reference) {
@@ -157,8 +153,6 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (config.users)
 		follow_user(p, id);
-	if (has_without_id)
-		follow_process(p, id);
 	rest = remaining_slice(p, id);
 	/* Called from host_cpu_release: the task may run elsewhere. */
 	if (rest && enq_flags & SCX_ENQ_REENQ) {
@@ -262,13 +256,17 @@ void BPF_PROG(host_running, struct task_struct *p)
 	count_run(e.id, e.now);
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_running, &e, 0, 0, 0);
+	if (has_without_id)
+		follow_process(p, e.id);
 }
 
-/* If the task is no longer runnable, quiescent follows, and tells both events. */
+/* If the task is no longer runnable, quiescent follows, and tells both events. A task without an id may find one now. */
 SEC("struct_ops/stopping")
 void BPF_PROG(host_stopping, struct task_struct *p, bool runnable)
 {
-	if (runnable && id_of(p))
+	if (!id_of(p))
+		adopt(p);
+	else if (runnable)
 		off_cpu(p, id_of(p));
 }
 

@@ -232,12 +232,6 @@ static __always_inline bool dsq_consume(u64 dsq)
 	return scx_bpf_consume(dsq);
 }
 
-/* On kernels that have scx_bpf_now each CPU has a clock of its own; the machine makes time monotonic. */
-static __always_inline u64 clock_ns(void)
-{
-	return ksym_exists(scx_bpf_now) ? scx_bpf_now() : bpf_ktime_get_ns();
-}
-
 /* A running BPF program itself disables migration of the current task, so for that task as many levels as there are
  * `nested` programs do not count. */
 static __always_inline bool is_migration_disabled(const struct task_struct *p, u32 nested)

@@ -8,6 +8,9 @@
 #define SELDOM 32
 /* And who holds which id, which takes longer */
 #define RARELY (SELDOM * 32)
+/* Time stands still for so long, although there were more events than those at one moment. */
+#define LONGEST_STILL_NS 5000000
+#define FEW_EVENTS 20
 /* A CPU that is idle although a task waits that may run there: interrupts under way take less than this. */
 #define LONGEST_IDLE_NS 5000000
 
@@ -53,6 +56,20 @@ static void check_work_conserving(const struct model_task *p)
 			scx_error("CPU %u is idle, and task %u waits and may run there", i, p->index);
 }
 
+/* The machine is told events, and its time stands still. */
+static void check_time(void)
+{
+	static u64 then, changed, events;
+
+	if (host_now() != then) {
+		then = host_now();
+		changed = model.now;
+		events = host_events();
+	} else if (model.now > changed + LONGEST_STILL_NS && host_events() > events + FEW_EVENTS) {
+		scx_error("time stands still for %llu ms", (unsigned long long)((model.now - changed) / 1000000));
+	}
+}
+
 void check_quiet(void)
 {
 	static u32 calls;
@@ -65,6 +82,7 @@ void check_quiet(void)
 		scx_error("%s", wrong);
 	if (host_faults())
 		scx_error("the policy broke its contract %llu times", (unsigned long long)host_faults());
+	check_time();
 	if (host_missing())
 		scx_error("%llu picked tasks could not be found", (unsigned long long)host_missing());
 	for (u32 i = 0; i < model.ntasks; i++) {

@@ -129,6 +129,11 @@ u64 host_events(void)
 	return stats.events;
 }
 
+u64 host_now(void)
+{
+	return machine.now;
+}
+
 u64 host_decisions(void)
 {
 	return machine.decisions;

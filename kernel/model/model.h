@@ -120,6 +120,7 @@ struct cpu {
 	u32 ndispatched;
 	u32 moved; /* tasks that ops.dispatch inserted or consumed */
 	u64 switches, idle_since;
+	u64 clock_ahead_ns; /* of the model's time */
 };
 
 struct model {

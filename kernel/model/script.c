@@ -17,6 +17,9 @@ void write_script(const struct script *s, FILE *file)
 	fprintf(file, "machine cpus=%u tick=%llu race=%u seed=%llu\n", s->ncpus, U(s->tick_ns), s->race_in, U(s->seed));
 	fprintf(file, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u\n", U(h->quantum_ns),
 		h->modifiers, h->starvation_limit_ms, h->pool, h->fail_every, h->users);
+	for (u32 i = 0; i < s->ncpus; i++)
+		if (s->clock_ahead_ns[i])
+			fprintf(file, "clock %u %llu\n", i, U(s->clock_ahead_ns[i]));
 	fprintf(file, "end %llu\n", U(s->end_ns));
 	if (s->watchdog_ns)
 		fprintf(file, "watchdog %llu kernel=%llu\n", U(s->watchdog_ns), U(s->kernel_watchdog_ns));
@@ -139,6 +142,8 @@ u32 read_script(struct script *s, FILE *file)
 			s->host.users = users;
 		} else if (sscanf(line, "expect decisions=%llu", &decisions) == 1) {
 			s->least_decisions = decisions;
+		} else if (sscanf(line, "clock %u %llu", &users, &end) == 2 && users < MAX_MODEL_CPUS) {
+			s->clock_ahead_ns[users] = end;
 		} else if (sscanf(line, "end %llu", &end) == 1) {
 			s->end_ns = end;
 		} else if ((found = sscanf(line, "watchdog %llu kernel=%llu", &end, &tick)) >= 1) {
@@ -214,6 +219,8 @@ const char *run_script(const struct script *s)
 	model.watchdog_ns = s->watchdog_ns ?: KERNELS_WATCHDOG_NS;
 	model.kernel_watchdog_ns = s->kernel_watchdog_ns ?: KERNELS_WATCHDOG_NS;
 	start_cpus(s->ncpus, s->tick_ns);
+	for (u32 i = 0; i < s->ncpus; i++)
+		cpus[i].clock_ahead_ns = s->clock_ahead_ns[i];
 	at(0, 0, load, (void *)&s->host, 0);
 	for (u32 i = 0; i < s->nactions; i++) {
 		const struct action *a = &s->actions[i];

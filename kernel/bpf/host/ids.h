@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A task gets an id, and becomes known to the machine: when it starts, or later, when it is enqueued and one is free. The
+ * A task gets an id, and becomes known to the machine: when it starts, or later, when it stops
+ * and one is free. The
  * functions take the lock.
  */
 #ifndef DIVVY_HOST_IDS_H
@@ -81,12 +82,12 @@ static __always_inline void make_known(struct task_struct *p, u32 group, u32 par
 		set_allowed(id, p->cpus_ptr);
 }
 
-/* A task without an id is enqueued. */
+/* A task without an id stops. */
 static __always_inline void adopt(struct task_struct *p)
 {
 	u64 known = p->scx.dsq_vtime;
 
-	if (known & NO_ID_EVER || !may_have_id(user_of(p)))
+	if (p->flags & (PF_KTHREAD | PF_EXITING) || known & NO_ID_EVER || !may_have_id(user_of(p)))
 		return;
 	make_known(p, known >> NO_ID_GROUP & GROUP_MASK, 0);
 	if (id_of(p))
