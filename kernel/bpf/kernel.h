@@ -169,6 +169,7 @@ struct sched_ext_ops {
 	u64 flags;
 	u32 timeout_ms;
 	u32 exit_dump_len;
+	u64 hotplug_seq;
 	char name[128];
 };
 

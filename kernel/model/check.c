@@ -8,9 +8,9 @@
 #define SELDOM 32
 /* And who holds which id, which takes longer */
 #define RARELY (SELDOM * 32)
-/* Time stands still for so long, although there were more events than those at one moment. */
+/* Time stands still for so long, and then there are more events than fit between two looks. */
 #define LONGEST_STILL_NS 5000000
-#define FEW_EVENTS 20
+#define FEW_EVENTS 400
 /* A CPU that is idle although a task waits that may run there: interrupts under way take less than this. */
 #define LONGEST_IDLE_NS 5000000
 
@@ -64,10 +64,11 @@ static void check_time(void)
 	if (host_now() != then) {
 		then = host_now();
 		changed = model.now;
-		events = host_events();
-	} else if (model.now > changed + LONGEST_STILL_NS && host_events() > events + FEW_EVENTS) {
-		scx_error("time stands still for %llu ms", (unsigned long long)((model.now - changed) / 1000000));
 	}
+	if (model.now <= changed + LONGEST_STILL_NS)
+		events = host_events();
+	else if (host_events() > events + FEW_EVENTS)
+		scx_error("time stands still for %llu ms", (unsigned long long)((model.now - changed) / 1000000));
 }
 
 void check_quiet(void)

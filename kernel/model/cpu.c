@@ -38,7 +38,7 @@ static void tick(struct cpu *cpu, void *unused)
 	at(model.now + model.tick_ns, cpu->number, tick, NULL, 0);
 }
 
-void start_cpus(u32 ncpus, u64 tick_ns)
+void start_cpus(u32 ncpus, u64 tick_ns, u64 offline)
 {
 	model.ncpus = ncpus;
 	model.tick_ns = tick_ns;
@@ -47,9 +47,12 @@ void start_cpus(u32 ncpus, u64 tick_ns)
 
 		cpu->number = (s32)i;
 		cpu->local.id = SCX_DSQ_LOCAL;
-		cpu->is_online = true;
+		cpu->is_online = !(offline >> i & 1) || i == ncpus - 1;
 		cpu->idle.class = CLASS_IDLE;
 		cpu->curr = cpu->current = &cpu->idle;
+		if (!cpu->is_online)
+			continue;
+		model.online |= 1ull << i;
 		/* The kernel's ticks are not at one time on all CPUs. */
 		at(1 + i * tick_ns / ncpus, (s32)i, tick, NULL, 0);
 	}

@@ -28,6 +28,7 @@ static void make_writable(const volatile void *data, size_t bytes)
 s32 load_host(const struct host_options *options)
 {
 	struct host_config *c = (struct host_config *)&config;
+	u16 n = 0;
 
 	make_writable(&config, sizeof(config));
 	make_writable(&modifiers_loaded, sizeof(modifiers_loaded));
@@ -36,12 +37,16 @@ s32 load_host(const struct host_options *options)
 	c->starvation_limit_ms = options->starvation_limit_ms;
 	c->tick_ns = (u32)model.tick_ns;
 	c->users = options->users;
+	/* The machine numbers the CPUs that are online, without gaps. */
 	for (u32 i = 0; i < MAX_CPUS; i++) {
-		c->cpu[i] = i < model.ncpus ? i : NO_CPU;
-		c->kernel_cpu[i] = i < model.ncpus ? i : 0;
+		bool online = i < model.ncpus && cpus[i].is_online;
+
+		c->cpu[i] = online ? n : NO_CPU;
+		if (online)
+			c->kernel_cpu[n++] = i;
 	}
 	c->config.quantum = options->quantum_ns;
-	c->config.ncpus = model.ncpus;
+	c->config.ncpus = n;
 	c->config.modifiers = options->modifiers;
 #define DEFAULT(name, kind, unit, value, min, max, help) c->config.policy.name = value;
 	POLICY_PARAMS(DEFAULT)
@@ -96,9 +101,9 @@ const char *host_check_ids(void)
 	memset(holders, 0, sizeof(holders));
 	for (u32 i = 0; i < model.ntasks; i++) {
 		const struct task_struct *p = &tasks[i].t;
-		u32 id = tasks[i].exists ? id_of(p) : 0;
+		u32 id = tasks[i].is_known ? id_of(p) : 0;
 
-		if (!tasks[i].exists || p->flags & PF_KTHREAD)
+		if (!tasks[i].is_known || p->flags & PF_KTHREAD)
 			continue;
 		known += !!id;
 		unknown += !id;
@@ -127,6 +132,11 @@ u64 host_missing(void)
 u64 host_events(void)
 {
 	return stats.events;
+}
+
+u32 host_ids(void)
+{
+	return last_id - nfree;
 }
 
 u64 host_now(void)

@@ -19,7 +19,7 @@ void scx_error(const char *format, ...)
 	va_end(arguments);
 }
 
-/* Of later kernels: each CPU has a clock of its own. */
+/* Later kernels have it: each CPU has a clock of its own. */
 u64 scx_bpf_now(void)
 {
 	may_switch();

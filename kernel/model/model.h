@@ -80,6 +80,7 @@ struct model_task {
 	bool is_migrating; /* between two run queues */
 	bool on_cpu;       /* it runs, or is being switched out */
 	bool dead, exists;
+	bool is_known; /* ops.init_task was called for it, and exit_task was not */
 	struct lock pi_lock;
 
 	/* sched_ext_entity */
@@ -125,6 +126,7 @@ struct cpu {
 
 struct model {
 	u32 ncpus;
+	u64 online; /* a mask */
 	u64 now;
 	u64 tick_ns;
 	u64 watchdog_ns, kernel_watchdog_ns; /* of tasks, and of kernel threads */
@@ -133,7 +135,9 @@ struct model {
 	u64 qseq;
 	u32 ntasks;
 	bool is_loaded;
-	char error[256]; /* why the kernel threw the scheduler out; empty: it did not */
+	bool is_bypassed; /* it ends: it is told what happens, and not asked */
+	bool inits_tasks; /* it is loaded, or begins to be */
+	char error[256];  /* why the kernel threw the scheduler out; empty: it did not */
 };
 
 extern struct model model;

@@ -20,6 +20,12 @@ void write_script(const struct script *s, FILE *file)
 	for (u32 i = 0; i < s->ncpus; i++)
 		if (s->clock_ahead_ns[i])
 			fprintf(file, "clock %u %llu\n", i, U(s->clock_ahead_ns[i]));
+	if (s->offline)
+		fprintf(file, "offline %llu\n", U(s->offline));
+	if (s->load_ns)
+		fprintf(file, "load %llu\n", U(s->load_ns));
+	if (s->hotplug_ns)
+		fprintf(file, "hotplug %llu\n", U(s->hotplug_ns));
 	fprintf(file, "end %llu\n", U(s->end_ns));
 	if (s->watchdog_ns)
 		fprintf(file, "watchdog %llu kernel=%llu\n", U(s->watchdog_ns), U(s->kernel_watchdog_ns));
@@ -144,6 +150,12 @@ u32 read_script(struct script *s, FILE *file)
 			s->least_decisions = decisions;
 		} else if (sscanf(line, "clock %u %llu", &users, &end) == 2 && users < MAX_MODEL_CPUS) {
 			s->clock_ahead_ns[users] = end;
+		} else if (sscanf(line, "offline %llu", &end) == 1) {
+			s->offline = end;
+		} else if (sscanf(line, "load %llu", &end) == 1) {
+			s->load_ns = end;
+		} else if (sscanf(line, "hotplug %llu", &end) == 1) {
+			s->hotplug_ns = end;
 		} else if (sscanf(line, "end %llu", &end) == 1) {
 			s->end_ns = end;
 		} else if ((found = sscanf(line, "watchdog %llu kernel=%llu", &end, &tick)) >= 1) {
@@ -193,12 +205,26 @@ static void act(struct cpu *cpu, void *argument)
 
 static void load(struct cpu *cpu, void *argument)
 {
-	s32 error;
+	s32 error = load_host(argument);
 
-	model.is_loaded = true;
-	error = load_host(argument);
 	if (error)
 		scx_error("init: %d", error);
+	enable_scheduler();
+}
+
+/* The kernel ends the scheduler when a CPU comes or goes, because the host has no op for that. */
+static void hotplug(struct cpu *cpu, void *unused)
+{
+	const char *wrong;
+
+	if (!model.is_loaded)
+		return;
+	disable_scheduler();
+	wrong = host_check_ids();
+	if (wrong)
+		scx_error("after unloading: %s", wrong);
+	else if (host_ids())
+		scx_error("after unloading %u ids are held", host_ids());
 }
 
 static void check_service(const struct expected *e)
@@ -218,14 +244,18 @@ const char *run_script(const struct script *s)
 	model.race_in = s->race_in;
 	model.watchdog_ns = s->watchdog_ns ?: KERNELS_WATCHDOG_NS;
 	model.kernel_watchdog_ns = s->kernel_watchdog_ns ?: KERNELS_WATCHDOG_NS;
-	start_cpus(s->ncpus, s->tick_ns);
+	start_cpus(s->ncpus, s->tick_ns, s->offline);
 	for (u32 i = 0; i < s->ncpus; i++)
 		cpus[i].clock_ahead_ns = s->clock_ahead_ns[i];
-	at(0, 0, load, (void *)&s->host, 0);
+	at(s->load_ns, __builtin_ctzll(model.online), load, (void *)&s->host, 0);
+	if (s->hotplug_ns > s->load_ns)
+		at(s->hotplug_ns, __builtin_ctzll(model.online), hotplug, NULL, 0);
 	for (u32 i = 0; i < s->nactions; i++) {
 		const struct action *a = &s->actions[i];
 		s32 cpu = a->kind == RT ? (s32)(a->target % s->ncpus) : -1;
 
+		if (cpu >= 0 && !cpus[cpu].is_online)
+			continue;
 		if (a->kind == CREATE && a->target >= model.ntasks)
 			model.ntasks = a->target + 1;
 		at(a->at_ns + 1, cpu, act, (void *)a, 0);

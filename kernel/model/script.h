@@ -6,6 +6,9 @@
  *   machine cpus=4 tick=1000000 race=50 seed=7
  *   host quantum=4000000 modifiers=0 starvation=1000 pool=0 fail=0 users=0
  *   clock 1 5000000000
+ *   offline 2
+ *   load 100000000
+ *   hotplug 900000000
  *   end 2000000000
  *   watchdog 2000000000 kernel=3000000000
  *   expect decisions=900
@@ -19,7 +22,8 @@
  *   at 0 create 10..1000 burst=.. leader=self ..
  *   repeat 50 1000000 at 9000 mask 3 1
  *
- * Times are ns. `clock` is how far a CPU's clock is ahead. `watchdog` is the longest that a task may wait for a CPU, by default the kernel's 30 s,
+ * Times are ns. `clock` is how far a CPU's clock is ahead, `offline` a mask of CPUs that are offline. The scheduler is loaded at `load`, beside tasks that are there already,
+ * and at `hotplug` a CPU comes or goes: then the kernel ends it, and nobody may have an id left. `watchdog` is the longest that a task may wait for a CPU, by default the kernel's 30 s,
  * and for a kernel thread, by default the same. `expect` is the least
  * number of decisions until the end, or the service that tasks get together. `rt` has a CPU and how long a real-time task takes
  * it. An action may have a range of targets; with leader=self each is a process of its own. `repeat` has how often, and every
@@ -59,7 +63,7 @@ struct script {
 	u64 tick_ns, seed, end_ns, watchdog_ns, kernel_watchdog_ns, least_decisions;
 	struct expected expected[MAX_EXPECTED];
 	u32 nexpected;
-	u64 clock_ahead_ns[MAX_MODEL_CPUS];
+	u64 clock_ahead_ns[MAX_MODEL_CPUS], offline, load_ns, hotplug_ns;
 	struct host_options host;
 	u32 nactions;
 	struct action actions[MAX_ACTIONS];

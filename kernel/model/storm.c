@@ -69,11 +69,14 @@ static void make_script(struct script *s, u64 seed)
 
 	memset(s, 0, sizeof(*s));
 	state = seed * 0x2545f4914f6cdd1dull + 1;
+	s->end_ns = 2000000000;
 	s->ncpus = ONE_OF(1, 2, 2, 4, 8);
+	s->offline = below(3) ? 0 : below(1ull << s->ncpus);
+	s->load_ns = below(3) ? 0 : below(500000000);
+	s->hotplug_ns = below(4) ? 0 : below(s->end_ns);
 	s->tick_ns = ONE_OF(1000000, 1000000, 3333333, 4000000, 10000000);
 	s->race_in = ONE_OF(0, 4, 20, 200);
 	s->seed = seed;
-	s->end_ns = 2000000000;
 	if (!below(3))
 		s->clock_ahead_ns[below(s->ncpus)] = ONE_OF(500, 1000000, 100000000, 5000000000);
 	s->host.quantum_ns = ONE_OF(500000, 2000000, 4000000, 20000000);

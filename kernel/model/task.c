@@ -29,8 +29,9 @@ void init_task(struct model_task *p, bool fork)
 	struct scx_init_task_args args = { .fork = fork, .cgroup = p->cgroup };
 	s32 error;
 
-	if (!model.is_loaded)
+	if (!model.inits_tasks || p->is_known)
 		return;
+	p->is_known = true;
 	enter_op();
 	error = host_ops.init_task(&p->t, &args);
 	leave_op();
@@ -55,8 +56,8 @@ void create_task(u32 index, const struct birth *birth)
 	p->left_ns = draw(p, birth->does.burst_ns);
 	p->holding_cpu = p->sticky_cpu = -1;
 	p->references = 1;
-	p->mask.bits[0] = birth->mask & all ? birth->mask & all : all;
-	p->cpu = __builtin_ctzll(p->mask.bits[0]);
+	p->mask.bits[0] = birth->mask & model.online ? birth->mask & all : all;
+	p->cpu = __builtin_ctzll(p->mask.bits[0] & model.online);
 	p->cred.uid.val = birth->uid;
 	p->t.cpus_ptr = &p->mask;
 	p->t.nr_cpus_allowed = __builtin_popcountll(p->mask.bits[0]);
@@ -142,15 +143,22 @@ void end_task(struct model_task *p)
 		wake_up(p);
 }
 
-void free_task(struct model_task *p)
+/* ops.disable and ops.exit_task */
+static void forget_task(struct model_task *p)
 {
 	struct scx_exit_task_args args = { .cancelled = false };
 
+	if (!p->is_known)
+		return;
+	p->is_known = false;
+	OP(disable, &p->t);
+	OP(exit_task, &p->t, &args);
+}
+
+void free_task(struct model_task *p)
+{
 	p->dead = true;
-	if (model.is_loaded) {
-		OP(disable, &p->t);
-		OP(exit_task, &p->t, &args);
-	}
+	forget_task(p);
 	p->exists = false;
 	p->references--;
 }
@@ -271,7 +279,7 @@ void set_mask(struct model_task *p, u64 mask)
 	u64 all = model.ncpus == 64 ? ~0ull : (1ull << model.ncpus) - 1;
 
 	mask &= all;
-	if (!p->exists || !mask)
+	if (!p->exists || !(mask & model.online))
 		return;
 	change(p, apply_mask, mask);
 	leave_forbidden_cpu(p);
@@ -325,4 +333,41 @@ void plan_migrate_enable(struct model_task *p)
 {
 	if (p->t.migration_disabled)
 		at(model.now + 10000, p->cpu, migrate_enable_handler, p, p->generation);
+}
+
+/* ---- the scheduler begins and ends ---- */
+
+static void apply_nothing(struct model_task *p, u64 unused)
+{
+}
+
+void enable_scheduler(void)
+{
+	model.inits_tasks = true;
+	for (u32 i = 0; i < model.ntasks; i++)
+		if (tasks[i].exists && !tasks[i].dead)
+			init_task(&tasks[i], false);
+	model.is_loaded = true;
+	for (u32 i = 0; i < model.ntasks; i++)
+		if (tasks[i].exists)
+			change(&tasks[i], apply_nothing, 0);
+}
+
+static void apply_forget(struct model_task *p, u64 unused)
+{
+	forget_task(p);
+}
+
+/* First tasks bypass the scheduler, and then each is taken from it. */
+void disable_scheduler(void)
+{
+	model.is_bypassed = true;
+	for (u32 i = 0; i < model.ntasks; i++)
+		if (tasks[i].exists)
+			change(&tasks[i], apply_nothing, 0);
+	model.inits_tasks = false;
+	model.is_loaded = false;
+	for (u32 i = 0; i < model.ntasks; i++)
+		if (tasks[i].exists)
+			change(&tasks[i], apply_forget, 0);
 }

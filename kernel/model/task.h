@@ -33,6 +33,10 @@ void migrate_disable(struct model_task *p);
 void migrate_disable_switch(struct cpu *rq, struct model_task *p);
 void plan_migrate_enable(struct model_task *p);
 
+/* The scheduler begins, beside the tasks that there are; it ends, and the tasks go on. */
+void enable_scheduler(void);
+void disable_scheduler(void);
+
 /* The event at which the running task's burst ends. */
 void plan_run_end(struct model_task *p);
 void cancel_run_end(struct model_task *p);

@@ -10,7 +10,7 @@
 #include "host/attributes.h"
 #include "host/groups.h"
 
-/* What the machine is told of a new task */
+/* Facts that the machine is told of a new task */
 struct newcomer {
 	u64 weight;
 	u32 pid, tgid;

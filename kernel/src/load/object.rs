@@ -38,8 +38,9 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Loads programs and maps into the kernel, which verifies them. Nothing is scheduled yet.
-    pub fn load(config: &Config<'_>, timeout_ms: u32) -> Result<Self, LoadError> {
+    /// Loads programs and maps into the kernel, which verifies them. Nothing is scheduled yet. If CPUs come or go from
+    /// `hotplug_seq` on, the kernel ends the scheduler, to be loaded again.
+    pub fn load(config: &Config<'_>, timeout_ms: u32, hotplug_seq: u64) -> Result<Self, LoadError> {
         let policy = config.spec.selection.name;
         listen();
         let bytes = OBJECTS
@@ -52,7 +53,7 @@ impl Scheduler {
         let open = builder.name("divvy").and_then(|builder| builder.open_memory(bytes));
         let mut open = open.map_err(refused)?;
         configure(&mut open, config)?;
-        fill_ops(&mut open, bytes, config.spec, timeout_ms)?;
+        fill_ops(&mut open, bytes, config.spec, timeout_ms, hotplug_seq)?;
         if knows_programs(config.spec) {
             let tracer = open.progs_mut().find(|program| program.name() == TRACER);
             tracer.ok_or_else(|| no_program(TRACER))?.set_autoload(true);
@@ -193,13 +194,20 @@ fn configure(open: &mut OpenObject, config: &Config<'_>) -> Result<(), LoadError
 }
 
 /// Names the scheduler after the spec, sets the watchdog and flags, and leaves out ops that this kernel does not know.
-fn fill_ops(open: &mut OpenObject, bytes: &[u8], spec: &Spec, timeout_ms: u32) -> Result<(), LoadError> {
+fn fill_ops(
+    open: &mut OpenObject,
+    bytes: &[u8],
+    spec: &Spec,
+    timeout_ms: u32,
+    hotplug_seq: u64,
+) -> Result<(), LoadError> {
     let refused = |error: libbpf_rs::Error| refused(spec, &error);
     let host = Btf::from_raw("divvy", bytes).map_err(refused)?;
     let host = host.ok_or_else(|| LoadError::Mismatch("the object has no BTF".to_owned()))?;
     let members = members(&host)?;
     let kernel = Btf::from_vmlinux().map_err(refused)?;
     let known = self::members(&kernel)?;
+    let knows = |name: &str| known.iter().any(|(other, _)| other == name);
     let mut ops = open
         .maps_mut()
         .find(|map| map.name() == OPS)
@@ -213,8 +221,9 @@ fn fill_ops(open: &mut OpenObject, bytes: &[u8], spec: &Spec, timeout_ms: u32) -
         match name.as_str() {
             "name" => write_name(field, spec),
             "timeout_ms" => field[..4].copy_from_slice(&timeout_ms.to_ne_bytes()),
+            "hotplug_seq" if knows(name) => field[..8].copy_from_slice(&hotplug_seq.to_ne_bytes()),
             "flags" => add_flags(field, flag(&kernel, ENQ_MIGRATION_DISABLED)),
-            _ if known.iter().all(|(other, _)| other != name) => field.fill(0),
+            _ if !knows(name) => field.fill(0),
             _ => {}
         }
     }
