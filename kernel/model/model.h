@@ -17,7 +17,7 @@
  *   check.h      what must hold
  *
  * Races: at a preemption point (`may_switch`) another CPU may go on first. There is one before each helper, each kfunc,
- * each lock and unlock.
+ * each lock and unlock, and each access of the host to shared memory without the lock (memory.c).
  */
 #ifndef MODEL_H
 #define MODEL_H
