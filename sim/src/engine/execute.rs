@@ -107,13 +107,16 @@ impl Engine<'_> {
     }
 
     fn give_token(&mut self, class: usize) {
-        let task = self.classes[class].instance;
-        let t = &mut self.tasks[task];
-        if t.class() == class && t.state == State::Blocked && t.waits_for == Some(Wait::Token) {
-            t.waits_for = None;
-            self.tasks.wake_soon(task);
-        } else {
-            self.classes[class].tokens.keep(self.clock.now_ns);
+        let waits = |task: &TaskId| {
+            let t = &self.tasks[*task];
+            t.class() == class && t.state == State::Blocked && t.waits_for == Some(Wait::Token)
+        };
+        match self.classes[class].instance.filter(waits) {
+            Some(task) => {
+                self.tasks[task].waits_for = None;
+                self.tasks.wake_soon(task);
+            }
+            None => self.classes[class].tokens.keep(self.clock.now_ns),
         }
     }
 

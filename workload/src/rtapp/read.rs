@@ -40,7 +40,7 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<(Workload, Vec<String>), W
     };
     builder.build(&mut workload, &mut reading)?;
     let named = workload.tasks.iter().filter_map(|task| task.affinity.as_ref()?.last()).max();
-    let least = named.map_or(1, |cpu| cpu + 1);
+    let least = named.map_or(1, |cpu| cpu.get() + 1);
     workload.cpus = machine.cpus.unwrap_or(least);
     if machine.cpus.is_none() {
         let what = format!(
