@@ -43,9 +43,9 @@ impl Validator {
 
     /// The task that a record means by a number.
     pub fn task(&self, number: u32) -> Result<TaskId, String> {
-        TaskId::from_raw(number).filter(|task| task.index() < self.tasks.len()).ok_or_else(|| {
-            format!("task id {number} is out of range: ids are 1 to {}", self.tasks.len() - 1)
-        })
+        TaskId::from_raw(number)
+            .filter(|task| task.index() < self.tasks.len())
+            .ok_or_else(|| format!("task id {number} is out of range: ids are 1 to {}", self.tasks.len() - 1))
     }
 
     /// The process of a task: it is named by one of its threads, or by the id of its cgroup, which has no events of its own.

@@ -227,7 +227,11 @@ fn decode(record: &Record, mask: CpuMask, validator: &Validator) -> Result<(Even
     let answered = |cpu: u32| Answer { asked: CpuId::from_answer(cpu), ..Answer::default() };
     let silent = |event| Ok((event, Answer::default()));
     match record.kind {
-        0 => silent(Event::New { task: task()?, process: process()?, weight: Weight::from_fixed(record.value) }),
+        0 => silent(Event::New {
+            task: task()?,
+            process: process()?,
+            weight: Weight::from_fixed(record.value),
+        }),
         1 => silent(Event::Exit { task: task()? }),
         2 => silent(Event::Runnable { task: task()?, is_new: one_of(record.why, [1, 0])? }),
         3 => silent(Event::Quiescent { task: task()?, exits: one_of(record.why, [2, 3])? }),

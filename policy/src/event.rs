@@ -242,7 +242,9 @@ impl Event {
             Event::New { task, process, weight } => {
                 (raw.id, raw.process, raw.amount) = (task.get(), process.get(), weight.fixed());
             }
-            Event::Runnable { task, is_new } => (raw.id, raw.why) = (task.get(), if is_new { NEW } else { WOKEN }),
+            Event::Runnable { task, is_new } => {
+                (raw.id, raw.why) = (task.get(), if is_new { NEW } else { WOKEN })
+            }
             Event::Quiescent { task, exits } => {
                 (raw.id, raw.why) = (task.get(), if exits { EXITED } else { BLOCKED })
             }
@@ -277,10 +279,11 @@ impl Event {
 
     pub(super) fn answer(&self, raw: &RawEvent) -> Answer {
         match self {
-            Event::Dispatch { .. } => {
-                Answer {
-task: TaskId::from_raw(raw.id), slice_ns: raw.slice, asked: CpuId::from_answer(raw.cpu) }
-            }
+            Event::Dispatch { .. } => Answer {
+                task: TaskId::from_raw(raw.id),
+                slice_ns: raw.slice,
+                asked: CpuId::from_answer(raw.cpu),
+            },
             Event::Enqueue { .. } | Event::SetAllowed { .. } | Event::TakeCpu { .. } => {
                 Answer { asked: CpuId::from_answer(raw.cpu), ..Answer::default() }
             }

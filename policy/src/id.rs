@@ -153,13 +153,6 @@ impl fmt::Debug for CpuId {
     }
 }
 
-/// The CPU with this number.
-impl PartialEq<u32> for CpuId {
-    fn eq(&self, number: &u32) -> bool {
-        self.0 == *number
-    }
-}
-
 /// Task ids are below this.
 pub const MAX_TASKS: u32 = 1 << 20;
 /// Ids of groups of tasks are below this; 0 is none.

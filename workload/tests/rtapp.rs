@@ -344,7 +344,10 @@ fn workload() -> impl Strategy<Value = Workload> {
                 migration_cost_ns: 0,
                 groups: Vec::new(),
                 tasks: vec![
-                    Task { affinity: Some([1, 3].map(CpuId::new).to_vec()), ..task("waker \"a\"", [waker, first].concat()) },
+                    Task {
+                        affinity: Some([1, 3].map(CpuId::new).to_vec()),
+                        ..task("waker \"a\"", [waker, first].concat())
+                    },
                     Task {
                         weight,
                         start_ns: start_ms * 1_000_000,

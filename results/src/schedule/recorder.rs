@@ -270,7 +270,8 @@ mod tests {
 
     #[test]
     fn a_number_that_is_used_again_is_another_task() {
-        let seen = [slice(0, 1, 100, 200), Observation::Gone { task: ONE, at_ns: 200 }, slice(0, 1, 200, 300)];
+        let seen =
+            [slice(0, 1, 100, 200), Observation::Gone { task: ONE, at_ns: 200 }, slice(0, 1, 200, 300)];
         let kept = recorded(Window::WHOLE, &seen);
         assert_eq!(kept.cpus[0].iter().map(|s| s.task).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(kept.tasks.iter().map(|t| (t.tid, t.row)).collect::<Vec<_>>(), [(1000, 0), (1001, 0)]);

@@ -60,7 +60,16 @@ impl Header {
         let (event, payload) = event(line, skip_blank(line, at))?;
         let (process, tid) = thread(&line[..bracket])?;
         let known = payload::parser(&line[event.clone()]).is_some();
-        Some(Header { tid, process, cpu: CpuId::new(u32::try_from(cpu).ok()?), t_ns, interrupt, event, payload, known })
+        Some(Header {
+            tid,
+            process,
+            cpu: CpuId::new(u32::try_from(cpu).ok()?),
+            t_ns,
+            interrupt,
+            event,
+            payload,
+            known,
+        })
     }
 }
 
