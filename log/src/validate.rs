@@ -6,7 +6,7 @@
 use divvy_policy::{CpuId, Event, MAX_GROUPS, ParamInfo, TaskId, Weight};
 
 /// The latest possible time, in ns: 146 years.
-const TIME_MAX: u64 = 1 << 62;
+const TIME_MAX_NS: u64 = 1 << 62;
 
 #[derive(Clone, Copy, Default)]
 struct Task {
@@ -24,7 +24,7 @@ struct Task {
 pub(super) struct Validator {
     cpus: u32,
     params: &'static [ParamInfo],
-    now: u64,
+    now_ns: u64,
     tasks: Vec<Task>,
     /// The parent of each group, by id; 0 is the root.
     parents: Vec<u32>,
@@ -35,7 +35,7 @@ impl Validator {
         Validator {
             cpus,
             params,
-            now: 0,
+            now_ns: 0,
             tasks: vec![Task::default(); pool as usize + 1],
             parents: vec![0; MAX_GROUPS as usize],
         }
@@ -55,14 +55,14 @@ impl Validator {
     }
 
     /// Checks that the event is valid now, and takes note of it.
-    pub fn check(&mut self, event: &Event, now: u64) -> Result<(), String> {
-        if now < self.now {
-            return Err(format!("time goes back, from {} ns to {now} ns", self.now));
+    pub fn check(&mut self, event: &Event, now_ns: u64) -> Result<(), String> {
+        if now_ns < self.now_ns {
+            return Err(format!("time goes back, from {} ns to {now_ns} ns", self.now_ns));
         }
-        if now > TIME_MAX {
-            return Err(format!("the time {now} ns is out of range"));
+        if now_ns > TIME_MAX_NS {
+            return Err(format!("the time {now_ns} ns is out of range"));
         }
-        self.now = now;
+        self.now_ns = now_ns;
         match *event {
             Event::New { task, process, weight } => self.new_task(task, process, weight),
             Event::Exit { task } => self.exit(task),
@@ -191,7 +191,7 @@ impl Validator {
     }
 
     fn stopping(&mut self, id: TaskId, ran_ns: u64) -> Result<(), String> {
-        if ran_ns > TIME_MAX {
+        if ran_ns > TIME_MAX_NS {
             return Err(format!("task {id} ran for {ran_ns} ns, which is not possible"));
         }
         self.known(id).map(|_| ())

@@ -1,9 +1,11 @@
 //! Identities: tasks, groups, CPUs, and their limits.
 //!
-//! A task and a CPU have types, so that neither is taken for the other, for a row of a report, or for a count. Times and
-//! durations have none: each is a `u64` of nanoseconds whose name ends in `_ns`, as in the C and in every file format.
-//! Nearly all of them are added, compared and saturated in the engine and in statistics, where a type would need all of
-//! the arithmetic of `u64` and would tell a reader nothing that the name does not.
+//! A task and a CPU have types, so that neither is taken for the other, for a row of a report, or for a count.
+//!
+//! Times and durations have no type of their own: each is a `u64` of nanoseconds whose name ends in `_ns`, as in the
+//! keys of every file format; times that people give for real waiting are a [`std::time::Duration`]. The engine and the
+//! statistics add, compare, scale and saturate them everywhere. A type would need all of this arithmetic of `u64`, or would
+//! be unwrapped at each use, and would tell a reader nothing that the name does not.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -88,7 +90,7 @@ impl PartialEq<u32> for TaskId {
     }
 }
 
-/// A CPU, from 0. A machine's are below [`MAX_CPUS`]; a recording may have others.
+/// A CPU, from 0. A machine's are below [`MAX_CPUS`] and without gaps; a recording's are the kernel's.
 ///
 /// ```
 /// use divvy_policy::CpuId;

@@ -224,8 +224,8 @@ impl Machine {
     }
 
     /// Turns of a whole quantum each, with nobody coming or going: again and again all CPUs decide, the first first,
-    /// and run for a quantum, from `now_ns` on. Who ran goes into `ran`, round by round; `None` is idle. They are the calls that a
-    /// caller could make one by one, without leaving C for each. Returns when the last quantum ends.
+    /// and run for a quantum, from `now_ns` on. The tasks that ran go into `ran`, round by round; `None` is idle. They are
+    /// the calls that a caller could make one by one, without leaving C for each. Returns when the last quantum ends, in ns.
     ///
     /// # Panics
     /// If `ran` is not as long as some whole rounds.

@@ -119,7 +119,7 @@ impl Engine<'_> {
             return;
         }
         class.left -= 1;
-        let at = self.clock.now_ns.saturating_add(interarrival.sample(&mut class.arrivals));
+        let at = self.clock.now_ns.saturating_add(interarrival.sample_ns(&mut class.arrivals));
         self.clock.set(at, Timer::Arrival { class: index as u32 });
     }
 

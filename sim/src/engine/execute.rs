@@ -29,7 +29,7 @@ impl Engine<'_> {
                 !matches!(workload.tasks[class].arrivals, Arrivals::Open { .. } | Arrivals::Closed { .. });
             match *op {
                 Op::Run(ref d) => {
-                    t.demand_ns = d.sample(&mut t.run);
+                    t.demand_ns = d.sample_ns(&mut t.run);
                     if t.demand_ns > 0 {
                         self.bring(task);
                         return Ok(works);
@@ -41,7 +41,7 @@ impl Engine<'_> {
                     return Ok(works);
                 }
                 Op::Sleep(ref d) => {
-                    let wake = now.saturating_add(d.sample(&mut t.sleep));
+                    let wake = now.saturating_add(d.sample_ns(&mut t.sleep));
                     return Ok(self.sleep(task, wake, sleep_ends_job));
                 }
                 Op::Period(period_ns) => {
