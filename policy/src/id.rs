@@ -33,12 +33,14 @@ impl TaskId {
     /// # Panics
     /// If the number is 0.
     #[must_use]
+    #[inline]
     pub const fn new(number: u32) -> TaskId {
         TaskId(NonZeroU32::new(number).expect("0 is no task"))
     }
 
     /// The task that C means by a number, in which 0 is none.
     #[must_use]
+    #[inline]
     pub fn from_raw(number: u32) -> Option<TaskId> {
         NonZeroU32::new(number).map(TaskId)
     }
@@ -48,18 +50,21 @@ impl TaskId {
     /// # Panics
     /// If the place is 0.
     #[must_use]
+    #[inline]
     pub const fn at(index: usize) -> TaskId {
         TaskId::new(index as u32)
     }
 
     /// Its number.
     #[must_use]
+    #[inline]
     pub const fn get(self) -> u32 {
         self.0.get()
     }
 
     /// Its place in a table of all tasks, of which place 0 is no task's.
     #[must_use]
+    #[inline]
     pub const fn index(self) -> usize {
         self.0.get() as usize
     }
@@ -85,6 +90,7 @@ impl fmt::Debug for TaskId {
 
 /// The task with this number.
 impl PartialEq<u32> for TaskId {
+    #[inline]
     fn eq(&self, number: &u32) -> bool {
         self.get() == *number
     }
@@ -108,30 +114,35 @@ const NO_CPU: u32 = 0xffff;
 impl CpuId {
     /// The CPU of this number.
     #[must_use]
+    #[inline]
     pub const fn new(number: u32) -> CpuId {
         CpuId(number)
     }
 
     /// The CPU that a machine answers; it may be none.
     #[must_use]
+    #[inline]
     pub fn from_answer(answer: u32) -> Option<CpuId> {
         (answer != NO_CPU).then_some(CpuId(answer))
     }
 
     /// The CPU whose values are at this place of a table.
     #[must_use]
+    #[inline]
     pub const fn at(index: usize) -> CpuId {
         CpuId(index as u32)
     }
 
     /// Its number.
     #[must_use]
+    #[inline]
     pub const fn get(self) -> u32 {
         self.0
     }
 
     /// Its place in a table of all CPUs.
     #[must_use]
+    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }

@@ -253,14 +253,11 @@ fn groups_r4_procfair_r1_together() {
     )
     .unwrap();
     for (task, group) in [(1, 1), (2, 1), (3, 2), (4, 0), (5, 0)] {
-        flat.add(
-            TaskId::new(task),
-            if task == 5 { TaskId::new(4) } else { TaskId::new(task) },
-            12 * Weight::ONE,
-            0,
-        );
-        flat.enter_group(TaskId::new(task), group, 0);
-        flat.wake(TaskId::new(task), true, 0);
+        let process = TaskId::new(if task == 5 { 4 } else { task });
+        let task = TaskId::new(task);
+        flat.add(task, process, 12 * Weight::ONE, 0);
+        flat.enter_group(task, group, 0);
+        flat.wake(task, true, 0);
     }
     let all: Vec<u64> =
         (1..=5).map(|task| flat.weight(TaskId::new(task)).fixed() / Weight::ONE.fixed()).collect();

@@ -25,7 +25,10 @@ impl Engine<'_> {
     pub(super) fn account(&mut self, cpu: CpuId) {
         let now = self.clock.now_ns;
         let c = &mut self.cpus[cpu];
-        let Some(task) = c.task.filter(|_| now > c.served_until_ns) else { return };
+        let Some(task) = c.task else { return };
+        if now <= c.served_until_ns {
+            return;
+        }
         let ran = now - c.served_until_ns;
         let from_ns = std::mem::replace(&mut c.served_until_ns, now);
         c.ran_ns += ran;
@@ -54,10 +57,10 @@ impl Engine<'_> {
         self.cpus.clear_asked(cpu);
         let former = self.cpus[cpu].task;
         let decision = self.machine.dispatch(cpu, self.clock.now_ns);
-        let stays = former.is_some() && former == decision.map(|d| d.task);
+        let chosen = decision.map(|decision| decision.task);
         if let Some(former) = former {
             self.notifier.touch(former);
-            if !stays {
+            if chosen != Some(former) {
                 self.sample_error(former);
                 self.put_back(cpu, former);
             }
@@ -75,7 +78,7 @@ impl Engine<'_> {
             let name = &self.accounts.rows[self.tasks[chosen].row()].name;
             self.accounts.first_decisions.add(cpu, name);
         }
-        if !stays {
+        if former != Some(chosen) {
             self.take_over(cpu, chosen)?;
         }
         let began = self.cpus[cpu].served_until_ns.max(self.clock.now_ns);
