@@ -22,7 +22,7 @@ mkdir -p "$out/said" || exit 1
 
 build() { # POLICY
 	${CC:-cc} -std=gnu11 -fgnu89-inline -O2 -g -Wall -Werror -Wno-attributes -Wno-unused-function -Wno-unknown-pragmas \
-		-Ikernel/model/stand_in -Ikernel/bpf -Ipolicy '-DPOOL=1024u' "-DDIVVY_POLICY=$1" \
+		-Ikernel/model/stand_in -Ikernel/bpf -Ipolicy '-DPOOL=4096u' "-DDIVVY_POLICY=$1" \
 		"-DPOLICY_HEADER=\"select/$1.h\"" kernel/model/*.c -lm -o "$out/storm-$1"
 }
 
