@@ -11,11 +11,10 @@ use divvy_kernel::flow::DEFAULT_DB;
 use divvy_kernel::load::MAX_POOL;
 use divvy_kernel::load::{self, End, Grouping, LoadError, Options, Period, Watch};
 use divvy_policy::spec;
-use divvy_policy::units::parse_duration;
 
-use crate::args::durations::positive_duration;
+use crate::args::durations::{duration, positive_duration};
 use crate::output::Output;
-use crate::view::interval;
+use crate::view::{interval, verified};
 
 /// Make a policy the kernel's scheduler, until Ctrl-C
 #[derive(Debug, Args)]
@@ -23,7 +22,8 @@ use crate::view::interval;
 Examples:
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
-  sudo divvy load rr:quantum=2ms --duration 1min --format json",
+  sudo divvy load rr:quantum=2ms --duration 1min --format json
+  sudo divvy load sfs+procfair --dry-run",
     after_long_help = LOAD_HELP)]
 pub struct LoadArgs {
     /// The policy: SELECTION[:param=value]..[+MODIFIER[:param=value]..]..
@@ -41,9 +41,13 @@ pub struct LoadArgs {
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 
+    /// Only let this kernel verify the policy, and print what each BPF program costs its verifier; nothing is scheduled
+    #[arg(long, conflicts_with_all = ["exec", "command", "duration", "log"])]
+    pub dry_run: bool,
+
     /// Unload after this time
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
-    pub duration: Option<u64>,
+    pub duration: Option<Duration>,
 
     #[command(flatten)]
     pub scheduler: SchedulerArgs,
@@ -58,15 +62,15 @@ pub struct LoadArgs {
 pub struct SchedulerArgs {
     /// Slice of policies that do not set their own
     #[arg(long, value_name = "TIME", default_value = "4ms", value_parser = positive_duration)]
-    pub quantum: u64,
+    pub quantum: Duration,
 
     /// How long a task may wait for a CPU before the kernel unloads the policy; at most 30s
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = watchdog)]
-    pub timeout: u64,
+    pub timeout: Duration,
 
     /// Starvation limit: a task that waits this long runs next, once; 0s means never [default: half of --timeout]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub patience: Option<u64>,
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub patience: Option<Duration>,
 
     /// Honour cpu.weight: divide the CPUs among cgroups, and a cgroup's part among its tasks and cgroups (adds +groups)
     ///
@@ -104,7 +108,7 @@ pub struct SchedulerArgs {
 pub struct WatchArgs {
     /// Time between statistics; -q prints only those of the whole run
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_duration)]
-    pub interval: u64,
+    pub interval: Duration,
 
     /// Number of tasks to show, those that received the most CPU time
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -136,7 +140,8 @@ that is running is its value at the last tick.
 Examples:
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
-  sudo divvy load rr:quantum=2ms --duration 1min --format json";
+  sudo divvy load rr:quantum=2ms --duration 1min --format json
+  sudo divvy load sfs+procfair --dry-run";
 
 /// The command under the scheduler failed with this exit code.
 #[derive(Debug, thiserror::Error)]
@@ -146,6 +151,9 @@ pub struct CommandFailed(pub u8);
 /// Loads the policy, and shows what it does.
 pub fn run(args: &LoadArgs, output: Output) -> anyhow::Result<()> {
     let options = options(args)?;
+    if args.dry_run {
+        return dry_run(&options, args.watch.format, output);
+    }
     let mut watch = Screen { format: args.watch.format, output, failed: None };
     let end = load::load(&options, &mut watch).inspect_err(dump)?;
     watch.failed.map_or(Ok(()), Err)?;
@@ -153,6 +161,15 @@ pub fn run(args: &LoadArgs, output: Output) -> anyhow::Result<()> {
         End::Asked | End::Command(0) => Ok(()),
         End::Command(code) => Err(CommandFailed(code).into()),
     }
+}
+
+fn dry_run(options: &Options, format: LoadFormat, output: Output) -> anyhow::Result<()> {
+    let programs = load::dry_run(options)?;
+    let text = match format {
+        LoadFormat::Table => verified::table(&options.spec.to_string(), &programs),
+        LoadFormat::Json => verified::json(&options.spec.to_string(), &programs)?,
+    };
+    output.write(&text, None)
 }
 
 fn grouping(args: &SchedulerArgs) -> Option<Grouping> {
@@ -167,13 +184,13 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
     let command = if args.exec.is_empty() { &args.command } else { &args.exec };
     Ok(Options {
         spec: spec::parse(&args.spec, divvy_policy::all())?,
-        quantum: Duration::from_nanos(args.scheduler.quantum),
-        timeout: Duration::from_nanos(args.scheduler.timeout),
-        starvation_limit: Duration::from_nanos(args.scheduler.patience.unwrap_or(args.scheduler.timeout / 2)),
+        quantum: args.scheduler.quantum,
+        timeout: args.scheduler.timeout,
+        starvation_limit: args.scheduler.patience.unwrap_or(args.scheduler.timeout / 2),
         grouping: grouping(&args.scheduler),
         pool: u32::try_from(args.scheduler.pool)?,
-        interval: Duration::from_nanos(args.watch.interval),
-        duration: args.duration.map(Duration::from_nanos),
+        interval: args.watch.interval,
+        duration: args.duration,
         command: command.clone(),
         log: args.watch.log.clone(),
         db: args.scheduler.db.clone(),
@@ -229,11 +246,11 @@ impl Watch for Screen {
     }
 }
 
-/// Reads the watchdog's time, in ns; the kernel has its own limit.
-fn watchdog(text: &str) -> Result<u64, String> {
+/// Reads the watchdog's time; the kernel has its own limit.
+fn watchdog(text: &str) -> Result<Duration, String> {
     match positive_duration(text)? {
-        ns if ns > 30_000_000_000 => Err("the kernel takes at most 30s".to_owned()),
-        ns if ns < 1_000_000 => Err("it must be at least 1ms".to_owned()),
-        ns => Ok(ns),
+        time if time > Duration::from_secs(30) => Err("the kernel takes at most 30s".to_owned()),
+        time if time < Duration::from_millis(1) => Err("it must be at least 1ms".to_owned()),
+        time => Ok(time),
     }
 }

@@ -4,6 +4,7 @@ mod bounds;
 mod figures;
 mod model;
 
+use divvy_policy::TaskId;
 use proptest::prelude::*;
 
 use divvy_tests::cases::config;
@@ -390,8 +391,8 @@ fn gr3_d2_pinned_tasks_do_not_hold_up_a_cpu() {
     let mut two = Lockstep::with("gr3", 2, &[1 << 30, 1 << 30, 1]);
     let mut only_cpu_0 = [0; 4];
     only_cpu_0[0] = 1;
-    two.machine.set_allowed(1, &only_cpu_0);
-    two.machine.set_allowed(2, &only_cpu_0);
+    two.machine.set_allowed(TaskId::new(1), &only_cpu_0);
+    two.machine.set_allowed(TaskId::new(2), &only_cpu_0);
     let ran: Vec<_> = (0..4).map(|_| two.step()).collect();
     assert_eq!(ran, [[1, 3], [2, 3], [1, 3], [2, 3]]);
 }
@@ -463,7 +464,7 @@ proptest! {
             if !machine.is_runnable(id) { machine.wake(id) }
         }
         let weights: Vec<(u32, f64)> =
-            machine.tasks().into_iter().map(|id| (id, machine.machine.weight(id).fixed() as f64)).collect();
+            machine.tasks().into_iter().map(|id| (id, machine.machine.weight(TaskId::new(id)).fixed() as f64)).collect();
         prop_assume!(weights.len() > cpus as usize);
         let total: f64 = weights.iter().map(|(_, w)| w).sum();
         let rounds = 2000;
