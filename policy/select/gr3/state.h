@@ -9,12 +9,15 @@
 
 #define POLICY_PARAMS(P) \
 	P(literal, SWITCH, "", 0, 0, 1, \
-	  "rescale the work of a group that changes by the formula of section 2.3 (gr3 D6)")
+	  "rescale the work of a group that changes by the formula of section 2.3 (gr3 D6)") \
+	P(frontlog, INTEGER, "quanta", GR3_F_MAX, 1, GR3_F_MAX, \
+	  "a client's frontlog grows to no more than this; the paper's has no limit (gr3 D2)")
 
 #define GR3_GROUPS 64u
 #define GR3_SELECTIONS_MAX 1024u
 #define GR3_QUANTUM (1ull << 8) /* of W: a change of weight leaves no rest worth speaking of, and products are short */
 #define GR3_W_MAX (1ull << 62)
+#define GR3_F_MAX (1ll << 20) /* three hours of quanta of 10 ms */
 
 struct gr3_group {
 	u64 phi;   /* Phi_G, sum of the weights of its clients */
@@ -30,7 +33,7 @@ struct gr3_task {
 	u32 group; /* of phi, as the logarithm is 40 instructions of BPF */
 	u64 D;     /* deficit, in 1/phi_min quanta, phi_min = 2^order */
 	u64 F;     /* frontlog, quanta: selected while it was running already */
-	u32 home;  /* 1 + the CPU in whose frontlog queue it is, 0 when it is in none */
+	u32 home;  /* 1 + the CPU that counts its frontlog: while it waits, or is away. Else 0 */
 	bool away; /* not runnable, and still in its group */
 };
 
@@ -41,6 +44,7 @@ struct gr3 {
 	u64 phi_t;                          /* Phi_T, sum of all weights */
 	u64 W_T;                            /* quanta given out from the queue since it was empty */
 	u64 F_T;                            /* frontlog in total, quanta */
+	u32 N;                              /* clients in groups, those that are away included */
 	u64 F_cpu[MAX_CPUS];                /* frontlog in each CPU's queue, quanta */
 	u32 front[MAX_CPUS];                /* first in each CPU's frontlog queue */
 	struct links fronts;
