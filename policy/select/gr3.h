@@ -43,10 +43,12 @@ static inline u32 gr3_intragroup(struct gr3 *s, struct gr3_group *g, u64 phi_min
 /* It is out of the queue, and its frontlog is lost (gr3 R12). */
 static inline void gr3_discard(struct gr3 *s, u32 id)
 {
-	gr3_drop_frontlog(s, id);
+	struct gr3_task *t = task_of(s, id);
+
+	s->F_T -= t->F;
+	t->F = 0;
+	t->away = false;
 	gr3_take_out(s, id);
-	task_of(s, id)->away = false;
-	s->N--;
 }
 
 /*
@@ -102,12 +104,11 @@ static inline void gr3_join(struct gr3 *s, u32 id, u64 now, enum why why)
 
 	if (t->away) {
 		t->away = false;
-		gr3_return_frontlog(s, id);
 	} else {
 		gr3_insert(s, id, weight_of(&s->tasks, id));
-		s->N++;
 		gr3_share_frontlog(s, id);
 	}
+	gr3_place_frontlog(s, id);
 	ring_push_back(&s->waiting, &s->longest, id);
 }
 
@@ -122,8 +123,7 @@ static inline void gr3_leave(struct gr3 *s, u32 id, u64 now, enum why why)
 	u64 one = 1ull << ((G - 1) % GR3_GROUPS);
 
 	if (!is_picked(&s->tasks, id))
-		ring_remove(&s->waiting, &s->longest, id);
-	gr3_keep_frontlog(s, id);
+		gr3_take(s, id);
 	if (t->D > one)
 		t->D = one;
 	if (gr3_group(s, G)->k == id)
@@ -133,17 +133,9 @@ static inline void gr3_leave(struct gr3 *s, u32 id, u64 now, enum why why)
 		gr3_discard(s, id);
 }
 
-/* It no longer waits. */
-static inline u32 gr3_take(struct gr3 *s, u32 id)
-{
-	ring_remove(&s->waiting, &s->longest, id);
-	gr3_dequeue_frontlog(s, id);
-	return id;
-}
-
 /*
- * MP-SCHEDULE: first this CPU's frontlog, in turn (gr3 R7, R12). With no more clients than CPUs each has a
- * CPU of its own and the queue stands still (gr3 R13).
+ * MP-SCHEDULE: first this CPU's frontlog, in turn (gr3 R7, R12). On several CPUs, with no more runnable clients than
+ * those, each has a CPU of its own and the queue stands still (gr3 R13).
  */
 static inline u32 gr3_pick(struct gr3 *s, u32 cpu, u64 now)
 {
@@ -158,7 +150,7 @@ static inline u32 gr3_pick(struct gr3 *s, u32 cpu, u64 now)
 		return id;
 	}
 	s->found = s->longest;
-	if (s->N > s->tasks.ncpus || s->tasks.ncpus == 1)
+	if (s->tasks.nrunnable > s->tasks.ncpus || s->tasks.ncpus == 1)
 		gr3_select(s);
 	return s->found & REMOVED ? s->found : gr3_take(s, s->found);
 }

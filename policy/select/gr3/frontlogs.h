@@ -6,26 +6,11 @@
 #include "../../lib/cpus.h"
 #include "state.h"
 
-/* Its frontlog is this CPU's to work off. */
-static inline void gr3_place_frontlog(struct gr3 *s, u32 id, u32 cpu)
-{
-	s->F_cpu[cpu & CPU_MASK] += task_of(s, id)->F;
-	task_of(s, id)->home = 1 + cpu;
-}
-
 static inline void gr3_queue_frontlog(struct gr3 *s, u32 id, u32 cpu)
 {
 	ring_push_back(&s->fronts, &s->front[cpu & CPU_MASK], id);
-	gr3_place_frontlog(s, id, cpu);
-}
-
-/* Its CPU works it off now, or it is lost. */
-static inline void gr3_displace_frontlog(struct gr3 *s, u32 id)
-{
-	struct gr3_task *t = task_of(s, id);
-
-	s->F_cpu[(t->home - 1) & CPU_MASK] -= t->F;
-	t->home = 0;
+	s->F_cpu[cpu & CPU_MASK] += task_of(s, id)->F;
+	task_of(s, id)->home = 1 + cpu;
 }
 
 /* At most `frontlog` in total (gr3 D2) */
@@ -58,55 +43,31 @@ static NOINLINE void gr3_find_least_frontlog(struct gr3 *s)
 /* F_C = floor(F_T phi_C / Phi_T): a client that comes need not wait for all frontlogs to be worked off (gr3 R12). */
 static inline void gr3_share_frontlog(struct gr3 *s, u32 id)
 {
-	u64 F = wide_mul_div(&s->division, s->F_T, task_of(s, id)->phi, s->phi_t);
+	gr3_add_frontlog(s, id, wide_mul_div(&s->division, s->F_T, task_of(s, id)->phi, s->phi_t));
+}
 
-	if (!F)
+/* Of a client that comes, as its share or because it kept it while it was blocked: to the CPU that has the least (gr3 R12). */
+static inline void gr3_place_frontlog(struct gr3 *s, u32 id)
+{
+	if (!task_of(s, id)->F)
 		return;
-	gr3_add_frontlog(s, id, F);
 	gr3_find_least_frontlog(s);
 	gr3_queue_frontlog(s, id, s->found);
 }
 
-static inline void gr3_dequeue_frontlog(struct gr3 *s, u32 id)
+/* It no longer waits. */
+static inline u32 gr3_take(struct gr3 *s, u32 id)
 {
 	struct gr3_task *t = task_of(s, id);
+	u32 cpu = t->home - 1;
 
+	ring_remove(&s->waiting, &s->longest, id);
 	if (!t->home)
-		return;
-	ring_remove(&s->fronts, &s->front[(t->home - 1) & CPU_MASK], id);
-	gr3_displace_frontlog(s, id);
-}
-
-/* It blocks: its frontlog stays with its CPU, which cannot work it off meanwhile (gr3 R12). */
-static inline void gr3_keep_frontlog(struct gr3 *s, u32 id)
-{
-	struct gr3_task *t = task_of(s, id);
-	u32 cpu = cpu_of(&s->tasks, id);
-
-	if (t->home)
-		ring_remove(&s->fronts, &s->front[(t->home - 1) & CPU_MASK], id);
-	else if (t->F)
-		gr3_place_frontlog(s, id, cpu < s->tasks.ncpus ? cpu : 0);
-}
-
-/* It is back: behind the others of its CPU. */
-static inline void gr3_return_frontlog(struct gr3 *s, u32 id)
-{
-	u32 home = task_of(s, id)->home;
-
-	if (home)
-		ring_push_back(&s->fronts, &s->front[(home - 1) & CPU_MASK], id);
-}
-
-/* Of one that is away */
-static inline void gr3_drop_frontlog(struct gr3 *s, u32 id)
-{
-	struct gr3_task *t = task_of(s, id);
-
-	s->F_T -= t->F;
-	if (t->home)
-		gr3_displace_frontlog(s, id);
-	t->F = 0;
+		return id;
+	ring_remove(&s->fronts, &s->front[cpu & CPU_MASK], id);
+	s->F_cpu[cpu & CPU_MASK] -= t->F;
+	t->home = 0;
+	return id;
 }
 
 #endif

@@ -33,7 +33,7 @@ struct gr3_task {
 	u32 group; /* of phi, as the logarithm is 40 instructions of BPF */
 	u64 D;     /* deficit, in 1/phi_min quanta, phi_min = 2^order */
 	u64 F;     /* frontlog, quanta: selected while it was running already */
-	u32 home;  /* 1 + the CPU that counts its frontlog: while it waits, or is away. Else 0 */
+	u32 home;  /* 1 + the CPU in whose frontlog queue it is, 0 when it is in none */
 	bool away; /* not runnable, and still in its group */
 };
 
@@ -44,7 +44,6 @@ struct gr3 {
 	u64 phi_t;                          /* Phi_T, sum of all weights */
 	u64 W_T;                            /* quanta given out from the queue since it was empty */
 	u64 F_T;                            /* frontlog in total, quanta */
-	u32 N;                              /* clients in groups, those that are away included */
 	u64 F_cpu[MAX_CPUS];                /* frontlog in each CPU's queue, quanta */
 	u32 front[MAX_CPUS];                /* first in each CPU's frontlog queue */
 	struct links fronts;

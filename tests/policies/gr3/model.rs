@@ -40,7 +40,7 @@ impl Model {
     }
 
     fn frontlog_of_cpu(&self, cpu: usize) -> u64 {
-        self.queue.clients.values().filter(|c| c.cpu == cpu).map(|c| c.frontlog).sum()
+        self.fronts[cpu].iter().map(|&id| self.frontlog(id)).sum::<u64>() + self.frontlog(self.on[cpu])
     }
 
     /// R8 to R11: those that were infeasible first, then those that are
@@ -58,12 +58,12 @@ impl Model {
     fn wake(&mut self, id: u32, weight: u64) {
         if let Some(client) = self.queue.clients.get_mut(&id) {
             client.away = false;
-            let (frontlog, cpu) = (client.frontlog, client.cpu);
-            if frontlog > 0 {
-                self.fronts[cpu].push(id);
-            }
         } else {
             self.arrive(id, weight);
+        }
+        if self.frontlog(id) > 0 {
+            let cpu = (0..self.on.len()).min_by_key(|&cpu| self.frontlog_of_cpu(cpu)).unwrap();
+            self.fronts[cpu].push(id);
         }
         self.waiting.push(id);
     }
@@ -75,13 +75,8 @@ impl Model {
         let phi = self.weights.weight(id);
         self.queue.insert(id, phi);
         let share = u128::from(total) * u128::from(phi) / u128::from(self.queue.total());
-        if share > 0 {
-            let cpu = (0..self.on.len()).min_by_key(|&cpu| self.frontlog_of_cpu(cpu)).unwrap();
-            let client = self.queue.clients.get_mut(&id).unwrap();
-            client.frontlog = u64::try_from(share).unwrap().min(self.most);
-            client.cpu = cpu;
-            self.fronts[cpu].push(id);
-        }
+        let client = self.queue.clients.get_mut(&id).unwrap();
+        client.frontlog = u64::try_from(share).unwrap().min(self.most);
     }
 
     /// R6, D3
@@ -150,13 +145,16 @@ impl Model {
         };
         self.forget(id);
         self.on[cpu] = id;
-        self.queue.clients.get_mut(&id).unwrap().cpu = cpu;
+    }
+
+    fn runnable(&self) -> usize {
+        self.queue.clients.values().filter(|c| !c.away).count()
     }
 
     /// R7, R13, D2
     fn select(&mut self) -> u32 {
         let mut selections = 0;
-        while selections < 1024 && (self.on.len() == 1 || self.weights.len() > self.on.len()) {
+        while selections < 1024 && (self.on.len() == 1 || self.runnable() > self.on.len()) {
             match self.queue.intergroup() {
                 Selected::Removed(id) => {
                     self.removed(id);

@@ -13,8 +13,6 @@ pub struct Client {
     pub phi: u64,
     pub deficit: Ratio<i128>,
     pub frontlog: u64,
-    /// The CPU that counts its frontlog
-    pub cpu: usize,
     /// Not runnable, and still in its group
     pub away: bool,
 }
@@ -118,12 +116,12 @@ impl Queue {
 
     /// R11
     pub fn reweigh(&mut self, id: u32, phi: u64) {
-        let Client { phi: old, away, frontlog, cpu, .. } = self.clients[&id];
+        let Client { phi: old, away, frontlog, .. } = self.clients[&id];
         if phi.ilog2() != old.ilog2() {
             self.remove(id);
             self.insert(id, phi);
             let client = self.clients.get_mut(&id).unwrap();
-            (client.away, client.frontlog, client.cpu) = (away, frontlog, cpu);
+            (client.away, client.frontlog) = (away, frontlog);
         } else if phi != old {
             let mut group = self.groups.remove(self.place(phi.ilog2()).unwrap());
             let was = group.phi;

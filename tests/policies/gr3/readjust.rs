@@ -25,10 +25,6 @@ impl Readjustment {
         self.clients.retain(|&(client, _)| client != id);
     }
 
-    pub fn len(&self) -> usize {
-        self.clients.len()
-    }
-
     pub fn weight(&self, id: u32) -> u64 {
         let &(_, original) = self.clients.iter().find(|&&(client, _)| client == id).unwrap();
         if self.infeasible.contains(&id) { self.cap } else { original }
