@@ -152,7 +152,10 @@ static inline u32 gr3_pick(struct gr3 *s, u32 cpu, u64 now)
 	s->found = s->longest;
 	if (s->tasks.nrunnable > s->tasks.ncpus || s->tasks.ncpus == 1)
 		gr3_select(s);
-	return s->found & REMOVED ? s->found : gr3_take(s, s->found);
+	id = s->found;
+	if (!(id & REMOVED))
+		gr3_take(s, id);
+	return id;
 }
 
 static inline void gr3_stop(struct gr3 *s, u32 id, u64 now, enum why why)

@@ -16,6 +16,10 @@ use super::readjust::Readjustment;
 struct Model {
     queue: Queue,
     weights: Readjustment,
+    /// +procfair: a thread's weight is its own over the number of its process's threads in the queue.
+    procfair: bool,
+    /// Process and weight of each task that is in the queue, in the order in which they came
+    threads: Vec<(u32, u32, u64)>,
     /// A frontlog grows to no more (D2).
     most: u64,
     on: Vec<u32>,
@@ -28,6 +32,8 @@ impl Model {
         Model {
             queue: Queue::new(rule.literal),
             weights: Readjustment::new(u64::from(rule.cpus)),
+            procfair: rule.procfair,
+            threads: Vec::new(),
             most: rule.frontlog,
             on: vec![0; rule.cpus as usize],
             fronts: vec![Vec::new(); rule.cpus as usize],
@@ -54,12 +60,37 @@ impl Model {
         }
     }
 
+    /// A task's weight before readjustment
+    fn asked(&self, id: u32) -> u64 {
+        let &(_, process, weight) = self.threads.iter().find(|thread| thread.0 == id).unwrap();
+        let alpha = self.threads.iter().filter(|thread| thread.1 == process).count() as u64;
+        if self.procfair { (weight / alpha).max(1) } else { weight }
+    }
+
+    /// The weight before readjustment of one in the queue changes.
+    fn ask(&mut self, id: u32) {
+        let asked = self.asked(id);
+        self.weights.remove(id);
+        self.weights.insert(id, asked);
+        if !self.weights.infeasible.contains(&id) {
+            self.queue.reweigh(id, asked);
+        }
+    }
+
+    fn ask_threads(&mut self, process: u32) {
+        let mates = self.threads.iter().filter(|thread| thread.1 == process).map(|thread| thread.0);
+        let mates: Vec<u32> = mates.filter(|id| self.queue.clients.contains_key(id)).collect();
+        if self.procfair {
+            mates.into_iter().for_each(|id| self.ask(id));
+        }
+    }
+
     /// R5, R6, R12
-    fn wake(&mut self, id: u32, weight: u64) {
+    fn wake(&mut self, id: u32, process: u32, weight: u64) {
         if let Some(client) = self.queue.clients.get_mut(&id) {
             client.away = false;
         } else {
-            self.arrive(id, weight);
+            self.arrive(id, process, weight);
         }
         if self.frontlog(id) > 0 {
             let cpu = (0..self.on.len()).min_by_key(|&cpu| self.frontlog_of_cpu(cpu)).unwrap();
@@ -68,8 +99,10 @@ impl Model {
         self.waiting.push(id);
     }
 
-    fn arrive(&mut self, id: u32, weight: u64) {
-        self.weights.insert(id, weight);
+    fn arrive(&mut self, id: u32, process: u32, weight: u64) {
+        self.threads.push((id, process, weight));
+        self.ask_threads(process);
+        self.weights.insert(id, self.asked(id));
         self.readjust();
         let total: u64 = self.queue.clients.values().map(|c| c.frontlog).sum();
         let phi = self.weights.weight(id);
@@ -104,17 +137,16 @@ impl Model {
 
     fn removed(&mut self, id: u32) {
         self.weights.remove(id);
+        let at = self.threads.iter().position(|thread| thread.0 == id).unwrap();
+        let (_, process, _) = self.threads.remove(at);
+        self.ask_threads(process);
         self.readjust();
     }
 
     fn set_weight(&mut self, id: u32, weight: u64) {
-        if !self.queue.clients.contains_key(&id) {
-            return;
-        }
-        self.weights.remove(id);
-        self.weights.insert(id, weight);
-        if !self.weights.infeasible.contains(&id) {
-            self.queue.reweigh(id, weight);
+        if let Some(thread) = self.threads.iter_mut().find(|thread| thread.0 == id) {
+            thread.2 = weight;
+            self.ask(id);
         }
         self.readjust();
     }
@@ -175,7 +207,8 @@ impl Model {
 /// An event between two quanta, for the n-th task
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Arrive(u64),
+    /// In a process of its own, or in one of three
+    Arrive(u64, u32),
     Leave(usize),
     Wake(usize),
     Exit(usize),
@@ -193,7 +226,7 @@ fn weight(orders: u32) -> impl Strategy<Value = u64> {
 
 fn event(orders: u32) -> impl Strategy<Value = Event> {
     prop_oneof![
-        2 => weight(orders).prop_map(Event::Arrive),
+        2 => (weight(orders), 0u32..4).prop_map(|(w, process)| Event::Arrive(w, process)),
         5 => (0usize..99).prop_map(Event::Leave),
         5 => (0usize..99).prop_map(Event::Wake),
         1 => (0usize..99).prop_map(Event::Exit),
@@ -208,6 +241,7 @@ struct Rule {
     cpus: u32,
     literal: bool,
     frontlog: u64,
+    procfair: bool,
 }
 
 impl Rule {
@@ -216,10 +250,14 @@ impl Rule {
     fn machine(self) -> Lockstep {
         let params =
             [("gr3", 0, i64::from(self.literal)), ("gr3", 1, self.frontlog as i64), ("feasible", 0, 0)];
+        let modifiers: &[&str] = if self.procfair { &["procfair"] } else { &[] };
         let config = MachineConfig::new("gr3", self.cpus, QUANTUM_NS).with_params(&params);
-        Lockstep::of(Machine::new(&config).unwrap(), self.cpus)
+        Lockstep::of(Machine::new(&config.with_modifiers(modifiers)).unwrap(), self.cpus)
     }
 }
+
+/// Ids of processes; those of tasks are below.
+const PROCESSES: u32 = 1000;
 
 /// As the machine counts it
 fn fixed(weight: u64) -> u64 {
@@ -230,28 +268,34 @@ fn fixed(weight: u64) -> u64 {
 struct Both {
     policy: Lockstep,
     model: Model,
-    /// Weight as set, by task
-    weights: BTreeMap<u32, u64>,
+    /// Process, and weight as set, of each task
+    tasks: BTreeMap<u32, (u32, u64)>,
 }
 
 impl Both {
     fn new(rule: Rule, weights: &[u64]) -> Both {
-        let mut both = Both { policy: rule.machine(), model: Model::new(rule), weights: BTreeMap::new() };
-        weights.iter().for_each(|&w| both.arrive(w));
+        let mut both = Both { policy: rule.machine(), model: Model::new(rule), tasks: BTreeMap::new() };
+        weights.iter().for_each(|&w| both.arrive(w, 0));
         both
     }
 
-    fn arrive(&mut self, weight: u64) {
-        let id = self.policy.add(weight);
-        self.weights.insert(id, weight);
-        self.model.wake(id, fixed(weight));
+    fn arrive(&mut self, weight: u64, process: u32) {
+        let (id, process) = match process {
+            0 => {
+                let id = self.policy.add(weight);
+                (id, id)
+            }
+            _ => (self.policy.add_to(PROCESSES + process, weight), PROCESSES + process),
+        };
+        self.tasks.insert(id, (process, fixed(weight)));
+        self.model.wake(id, process, fixed(weight));
     }
 
     fn happens(&mut self, event: Event) {
         let tasks = self.policy.tasks();
         let task = |n: usize| tasks[n % tasks.len()];
         match event {
-            Event::Arrive(w) => self.arrive(w),
+            Event::Arrive(w, process) => self.arrive(w, process),
             Event::Decide(n) => {
                 let cpu = n % self.model.on.len();
                 self.policy.decide(cpu);
@@ -262,16 +306,17 @@ impl Both {
             Event::Exit(n) if self.policy.is_runnable(task(n)) => self.leave(task(n), true),
             Event::Wake(n) if !self.policy.is_runnable(task(n)) => {
                 self.policy.wake(task(n));
-                self.model.wake(task(n), fixed(self.weights[&task(n)]));
+                let (process, weight) = self.tasks[&task(n)];
+                self.model.wake(task(n), process, weight);
             }
             Event::Replace(n, w) if !self.policy.is_runnable(task(n)) => {
                 self.policy.replace(task(n), w);
-                self.weights.insert(task(n), w);
+                self.tasks.insert(task(n), (task(n), fixed(w)));
                 self.model.end(task(n));
-                self.model.wake(task(n), fixed(w));
+                self.model.wake(task(n), task(n), fixed(w));
             }
             Event::Reweigh(n, w) => {
-                self.weights.insert(task(n), w);
+                self.tasks.get_mut(&task(n)).unwrap().1 = fixed(w);
                 self.policy.set_weight(task(n), w);
                 self.model.set_weight(task(n), fixed(w));
             }
@@ -307,7 +352,7 @@ fn storms(orders: u32, most: usize) -> impl Strategy<Value = Vec<Vec<Event>>> {
     prop::collection::vec(prop::collection::vec(event(orders), 0..5), 1..most)
 }
 
-const PAPER: Rule = Rule { cpus: 1, literal: false, frontlog: 1 << 20 };
+const PAPER: Rule = Rule { cpus: 1, literal: false, frontlog: 1 << 20, procfair: false };
 
 proptest! {
     #![proptest_config(config(1000, 3))]
@@ -342,5 +387,15 @@ proptest! {
         events in storms(12, 25),
     ) {
         Both::new(Rule { cpus, frontlog, ..PAPER }, &first).storm(events, 10);
+    }
+
+    /// The same with weights divided among threads: they are counted while they are in the queue.
+    #[test]
+    fn gr3_r6_procfair_r2_d3_threads_in_the_queue_count(
+        cpus in 1u32..=8,
+        first in prop::collection::vec(weight(6), 0..10),
+        events in storms(6, 25),
+    ) {
+        Both::new(Rule { cpus, procfair: true, ..PAPER }, &first).storm(events, 10);
     }
 }
