@@ -22,6 +22,8 @@ struct Model {
     threads: Vec<(u32, u32, u64)>,
     /// A frontlog grows to no more (D2).
     most: u64,
+    /// Quanta that each client has begun, less the times that it was selected; and the least that this was
+    credit: BTreeMap<u32, (i64, i64)>,
     on: Vec<u32>,
     fronts: Vec<Vec<u32>>,
     waiting: Vec<u32>,
@@ -35,6 +37,7 @@ impl Model {
             procfair: rule.procfair,
             threads: Vec::new(),
             most: rule.frontlog,
+            credit: BTreeMap::new(),
             on: vec![0; rule.cpus as usize],
             fronts: vec![Vec::new(); rule.cpus as usize],
             waiting: Vec::new(),
@@ -135,7 +138,16 @@ impl Model {
         }
     }
 
+    /// D2: in no stretch of time does a client begin more quanta than it was selected for, and those of its limit.
+    fn counts(&mut self, id: u32, quanta: i64) {
+        let (is, least) = self.credit.entry(id).or_default();
+        *is += quanta;
+        *least = (*least).min(*is);
+        assert!(*is - *least <= self.most as i64, "{id}: {is} after {least}");
+    }
+
     fn removed(&mut self, id: u32) {
+        self.credit.remove(&id);
         self.weights.remove(id);
         let at = self.threads.iter().position(|thread| thread.0 == id).unwrap();
         let (_, process, _) = self.threads.remove(at);
@@ -171,6 +183,7 @@ impl Model {
         }
         let id = if let Some(&id) = self.fronts[cpu].first() {
             self.queue.clients.get_mut(&id).unwrap().frontlog -= 1;
+            self.counts(id, 1);
             id
         } else {
             self.select()
@@ -195,6 +208,7 @@ impl Model {
                 Selected::Client(id) if self.on.contains(&id) => {
                     let client = self.queue.clients.get_mut(&id).unwrap();
                     client.frontlog = (client.frontlog + 1).min(self.most);
+                    self.counts(id, -1);
                     selections += 1;
                 }
                 Selected::Client(id) => return id,
@@ -334,8 +348,9 @@ impl Both {
         (0..ran.len()).for_each(|cpu| self.model.decide(cpu));
         let Model { queue, weights, on, .. } = &self.model;
         assert_eq!(&ran, on, "clients {:?}, groups {:?}, {weights:?}", queue.clients, queue.groups);
-        for &id in queue.clients.keys() {
+        for (&id, client) in &queue.clients {
             assert_eq!(self.policy.machine.weight(id).fixed(), weights.weight(id), "task {id}");
+            assert_eq!(self.policy.machine.value(1, id, 0), client.frontlog as i64, "task {id}");
         }
     }
 
@@ -387,6 +402,19 @@ proptest! {
         events in storms(12, 25),
     ) {
         Both::new(Rule { cpus, frontlog, ..PAPER }, &first).storm(events, 10);
+    }
+
+    /// A limited frontlog is worth no more quanta than that, however short are those of others.
+    #[test]
+    fn gr3_d2_a_limited_frontlog_is_worth_no_more_quanta(
+        cpus in 2u32..=8,
+        frontlog in 1u64..5,
+        turns in prop::collection::vec(prop::collection::vec(0usize..8, 0..20), 1..12),
+    ) {
+        let decide = |turn: Vec<usize>| turn.into_iter().map(Event::Decide).collect();
+        let heavy = vec![8; cpus as usize + 1];
+        Both::new(Rule { cpus, frontlog, ..PAPER }, &[&heavy[..], &[3, 1, 1]].concat())
+            .storm(turns.into_iter().map(decide).collect(), 20);
     }
 
     /// The same with weights divided among threads: they are counted while they are in the queue.
