@@ -46,7 +46,7 @@ static inline void gr3_share_frontlog(struct gr3 *s, u32 id)
 	gr3_add_frontlog(s, id, wide_mul_div(&s->division, s->F_T, task_of(s, id)->phi, s->phi_t));
 }
 
-/* Of a client that comes, as its share or because it kept it while it was blocked: to the CPU that has the least (gr3 R12). */
+/* A client comes with a frontlog, its share or what it kept while it was blocked: to the CPU that has the least (gr3 R12). */
 static inline void gr3_place_frontlog(struct gr3 *s, u32 id)
 {
 	if (!task_of(s, id)->F)

@@ -233,7 +233,7 @@ enum Event {
     Decide(usize),
 }
 
-/// Of up to `orders` magnitudes
+/// A weight of one of `orders` magnitudes
 fn weight(orders: u32) -> impl Strategy<Value = u64> {
     (0..orders, 0u64..64).prop_map(|(o, x)| (1 << o) + x % (1 << o))
 }

@@ -28,7 +28,7 @@ pub struct Group {
     pub turn_is_over: bool,
 }
 
-/// Whom the queue has selected, or, away when its turn came, removed
+/// The client that was selected, or was away when its turn came and is removed
 pub enum Selected {
     Client(u32),
     Removed(u32),
