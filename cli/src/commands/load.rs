@@ -15,7 +15,7 @@ use divvy_policy::units::parse_duration;
 
 use crate::args::durations::positive_duration;
 use crate::output::Output;
-use crate::view::interval;
+use crate::view::{interval, verified};
 
 /// Make a policy the kernel's scheduler, until Ctrl-C
 #[derive(Debug, Args)]
@@ -23,7 +23,8 @@ use crate::view::interval;
 Examples:
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
-  sudo divvy load rr:quantum=2ms --duration 1min --format json",
+  sudo divvy load rr:quantum=2ms --duration 1min --format json
+  sudo divvy load sfs+procfair --dry-run",
     after_long_help = LOAD_HELP)]
 pub struct LoadArgs {
     /// The policy: SELECTION[:param=value]..[+MODIFIER[:param=value]..]..
@@ -40,6 +41,10 @@ pub struct LoadArgs {
     /// A command to run under the policy, as with --exec
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
+
+    /// Only let this kernel verify the policy, and print what each BPF program costs its verifier; nothing is scheduled
+    #[arg(long, conflicts_with_all = ["exec", "command", "duration", "log"])]
+    pub dry_run: bool,
 
     /// Unload after this time
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
@@ -136,7 +141,8 @@ that is running is its value at the last tick.
 Examples:
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
-  sudo divvy load rr:quantum=2ms --duration 1min --format json";
+  sudo divvy load rr:quantum=2ms --duration 1min --format json
+  sudo divvy load sfs+procfair --dry-run";
 
 /// The command under the scheduler failed with this exit code.
 #[derive(Debug, thiserror::Error)]
@@ -146,6 +152,9 @@ pub struct CommandFailed(pub u8);
 /// Loads the policy, and shows what it does.
 pub fn run(args: &LoadArgs, output: Output) -> anyhow::Result<()> {
     let options = options(args)?;
+    if args.dry_run {
+        return dry_run(&options, args.watch.format, output);
+    }
     let mut watch = Screen { format: args.watch.format, output, failed: None };
     let end = load::load(&options, &mut watch).inspect_err(dump)?;
     watch.failed.map_or(Ok(()), Err)?;
@@ -153,6 +162,15 @@ pub fn run(args: &LoadArgs, output: Output) -> anyhow::Result<()> {
         End::Asked | End::Command(0) => Ok(()),
         End::Command(code) => Err(CommandFailed(code).into()),
     }
+}
+
+fn dry_run(options: &Options, format: LoadFormat, output: Output) -> anyhow::Result<()> {
+    let programs = load::dry_run(options)?;
+    let text = match format {
+        LoadFormat::Table => verified::table(&options.spec.to_string(), &programs),
+        LoadFormat::Json => verified::json(&options.spec.to_string(), &programs)?,
+    };
+    output.write(&text, None)
 }
 
 fn grouping(args: &SchedulerArgs) -> Option<Grouping> {

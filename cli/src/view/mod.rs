@@ -21,6 +21,7 @@ pub mod sweep_page;
 pub mod table;
 mod tasks;
 pub mod terminal;
+pub mod verified;
 mod waits;
 
 #[cfg(test)]

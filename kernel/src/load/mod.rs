@@ -8,6 +8,8 @@
 pub mod check;
 mod client;
 mod commands;
+#[cfg(feature = "bpf")]
+mod configuration;
 mod cpus;
 pub mod doctor;
 mod end;
@@ -37,6 +39,9 @@ mod session;
 mod socket;
 mod statistics;
 mod sys;
+#[cfg(feature = "bpf")]
+mod verification;
+mod verified;
 
 pub use client::{AskError, ask, look};
 pub use end::End;
@@ -48,6 +53,7 @@ pub use options::{Options, Watch};
 pub use protocol::{Head, Reply, Request};
 pub use statistics::{Period, TaskRow};
 pub use sys::{Signal, Signals};
+pub use verified::VerifiedProgram;
 
 /// Loads a policy, and returns when it is unloaded again: because of a signal, of the time, of the command's end,
 /// or of the kernel.
@@ -55,18 +61,40 @@ pub use sys::{Signal, Signals};
 /// # Errors
 /// When something is missing, the policy is for the simulator only, the kernel does not take it, or throws it out.
 pub fn load(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
+    loadable(options)?;
+    run(options, watch)
+}
+
+/// Lets the kernel verify a policy's programs, and returns what the verifier says of each. Nothing is scheduled.
+///
+/// # Errors
+/// As [`load`]: when something is missing, the policy is for the simulator only, or the kernel does not take it.
+pub fn dry_run(options: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
+    loadable(options)?;
+    verify(options)
+}
+
+fn loadable(options: &Options) -> Result<(), LoadError> {
     let policy = options.spec.selection.name;
     match divvy_policy::find(policy).and_then(|policy| policy.simulator_only) {
         Some(why) => Err(LoadError::SimulatorOnly { policy, why }),
-        None => run(options, watch),
+        None => Ok(()),
     }
 }
 
 #[cfg(feature = "bpf")]
 use session::run;
+#[cfg(feature = "bpf")]
+use verification::verify;
 
 /// Without the feature `bpf` there is nothing to load.
 #[cfg(not(feature = "bpf"))]
 fn run(_: &Options, _: &mut dyn Watch) -> Result<End, LoadError> {
+    Err(check::not_built().into())
+}
+
+/// Nor to verify.
+#[cfg(not(feature = "bpf"))]
+fn verify(_: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
     Err(check::not_built().into())
 }

@@ -11,6 +11,7 @@ use super::check;
 use super::error::LoadError;
 use super::host::{Account, Command, Config, Exit, MAX_NAMES, MAX_POOL, Stats, modifier_bits};
 use super::host_programs::{self, TRACER, knows_programs};
+use super::verified::{self, VerifiedProgram};
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
@@ -21,6 +22,8 @@ const OPS_TYPE: &str = "sched_ext_ops";
 const NAME_LEN: usize = 128;
 /// A ring buffer is at least a page; no architecture has larger pages than this.
 const SMALLEST_RING: u32 = 1 << 16;
+/// BPF_LOG_STATS: the verifier's log has its statistics, and no states.
+const LOG_STATISTICS: u32 = 4;
 /// The end of the verifier's log that is shown.
 const LOG_LINES: usize = 24;
 
@@ -35,24 +38,19 @@ pub struct Scheduler {
 impl Scheduler {
     /// Loads programs and maps into the kernel, which verifies them. Nothing is scheduled yet.
     pub fn load(config: &Config<'_>, timeout_ms: u32) -> Result<Self, LoadError> {
-        let policy = config.spec.selection.name;
-        listen();
-        let bytes = OBJECTS
-            .iter()
-            .find(|(name, _)| *name == policy)
-            .map(|(_, bytes)| *bytes)
-            .ok_or_else(|| LoadError::Mismatch(format!("no object for the policy `{policy}`")))?;
+        listen(PrintLevel::Warn);
+        let open = open(config, timeout_ms)?;
         let refused = |error: libbpf_rs::Error| refused(config.spec, &error);
-        let mut builder = ObjectBuilder::default();
-        let open = builder.name("divvy").and_then(|builder| builder.open_memory(bytes));
-        let mut open = open.map_err(refused)?;
-        configure(&mut open, config)?;
-        name_ops(&mut open, bytes, config.spec, timeout_ms)?;
-        if knows_programs(config.spec) {
-            let tracer = open.progs_mut().find(|program| program.name() == TRACER);
-            tracer.ok_or_else(|| no_program(TRACER))?.set_autoload(true);
-        }
         Ok(Self { object: open.load().map_err(refused)?, link: None, tracer: None })
+    }
+
+    /// Lets the kernel verify the programs, and takes them out again.
+    pub fn verify(config: &Config<'_>, timeout_ms: u32) -> Result<Vec<VerifiedProgram>, LoadError> {
+        listen(PrintLevel::Debug);
+        let mut open = open(config, timeout_ms)?;
+        open.progs_mut().for_each(|mut program| program.set_log_level(LOG_STATISTICS));
+        let loaded = open.load().map(drop).map_err(|error| refused(config.spec, &error));
+        loaded.map(|()| verified::read(&said()))
     }
 
     /// Starts to schedule, until it is detached.
@@ -167,6 +165,26 @@ fn io(what: &str, error: &libbpf_rs::Error) -> LoadError {
     LoadError::Io(what.to_owned(), std::io::Error::other(format!("{error:#}")))
 }
 
+/// The policy's object with its constants, before the kernel sees it.
+fn open(config: &Config<'_>, timeout_ms: u32) -> Result<OpenObject, LoadError> {
+    let policy = config.spec.selection.name;
+    let bytes = OBJECTS
+        .iter()
+        .find(|(name, _)| *name == policy)
+        .map(|(_, bytes)| *bytes)
+        .ok_or_else(|| LoadError::Mismatch(format!("no object for the policy `{policy}`")))?;
+    let mut builder = ObjectBuilder::default();
+    let open = builder.name("divvy").and_then(|builder| builder.open_memory(bytes));
+    let mut open = open.map_err(|error| refused(config.spec, &error))?;
+    configure(&mut open, config)?;
+    name_ops(&mut open, bytes, config.spec, timeout_ms)?;
+    if knows_programs(config.spec) {
+        let tracer = open.progs_mut().find(|program| program.name() == TRACER);
+        tracer.ok_or_else(|| no_program(TRACER))?.set_autoload(true);
+    }
+    Ok(open)
+}
+
 /// Writes the constants; without a log the ring buffer is as small as possible.
 fn configure(open: &mut OpenObject, config: &Config<'_>) -> Result<(), LoadError> {
     let bytes = config.bytes();
@@ -245,19 +263,24 @@ fn write_name(field: &mut [u8], spec: &Spec) {
 /// Messages of libbpf. They are global because its callback takes no state.
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-fn listen() {
+/// Keeps messages of this level and above.
+fn listen(level: PrintLevel) {
     if let Ok(mut said) = SAID.lock() {
         said.clear();
     }
-    libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
+    libbpf_rs::set_print(Some((level, |_, text| {
         if let Ok(mut said) = SAID.lock() {
             said.push(text);
         }
     })));
 }
 
+fn said() -> String {
+    SAID.lock().map(|said| said.concat()).unwrap_or_default()
+}
+
 fn refused(spec: &Spec, error: &libbpf_rs::Error) -> LoadError {
-    let said = SAID.lock().map(|said| said.concat()).unwrap_or_default();
+    let said = said();
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     let log = lines[lines.len().saturating_sub(LOG_LINES)..].iter().map(|line| (*line).to_owned()).collect();
     LoadError::Refused { policy: spec.to_string(), reason: format!("{error:#}"), log }

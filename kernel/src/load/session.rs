@@ -1,7 +1,6 @@
 //! A session lasts from loading to unloading. One thread polls signals, the command, requests, records and timers. When
 //! CPUs come or go, the policy is loaded again within the same session.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
 use std::thread;
@@ -15,8 +14,7 @@ use super::commands::{self, Backend};
 use super::cpus::Cpus;
 use super::end::{End, Verdict};
 use super::error::LoadError;
-use super::grouping::{Grouping, by_group};
-use super::host::{Command, Config};
+use super::host::Command;
 use super::host_programs::knows_programs;
 use super::look::Looks;
 use super::object::Scheduler;
@@ -27,7 +25,7 @@ use super::running::Running;
 use super::server::{self, Server};
 use super::statistics::{History, Period, Sample};
 use super::sys::{self, Signal, Signals};
-use super::{check, doctor, privileges};
+use super::{check, configuration, privileges};
 use crate::flow::Store;
 
 /// How often the kernel is asked whether the scheduler is still there.
@@ -39,9 +37,6 @@ const FETCH: Duration = Duration::from_millis(20);
 const BACK: Duration = Duration::from_secs(10);
 /// How long a command may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
-/// Every n-th event measures its wait for the lock.
-const LOCK_SAMPLE: u32 = 64;
-
 /// Loads the policy and runs the session.
 pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     check::all()?;
@@ -50,7 +45,7 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
         Signals::block().map_err(|error| LoadError::Io("cannot wait for signals".to_owned(), error))?;
     let mut session = Session {
         options,
-        spec: policy(options)?,
+        spec: configuration::spec(options)?,
         server: None,
         signals,
         asked_to_end: 0,
@@ -69,27 +64,6 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
         }
         loading += 1;
     }
-}
-
-/// The kernel's tick, at which it checks slices: the resolution of its coarse clock.
-fn tick_ns() -> u32 {
-    let tick = rustix::time::clock_getres(ClockId::MonotonicCoarse);
-    u32::try_from(tick.tv_nsec).unwrap_or(0)
-}
-
-/// The spec to load; with groups, one that honours their weights. Its random numbers are others each time, and the seed is in
-/// the spec, so that the log of decisions tells it.
-fn policy(options: &Options) -> Result<Spec, LoadError> {
-    Ok(grouped(options)?.seeded(RandomState::new().build_hasher().finish()))
-}
-
-fn grouped(options: &Options) -> Result<Spec, LoadError> {
-    match options.grouping {
-        None => return Ok(options.spec.clone()),
-        Some(Grouping::Cgroups) => doctor::cgroups().map(drop)?,
-        Some(Grouping::Users) => {}
-    }
-    by_group(&options.spec)
 }
 
 /// Opens the socket. Without it the scheduler works as well, but takes no commands.
@@ -129,18 +103,7 @@ impl Session<'_> {
     ) -> Result<Option<End>, LoadError> {
         let cpus = Cpus::online()?;
         let spec = self.spec.clone();
-        let config = Config {
-            spec: &spec,
-            cpus: &cpus,
-            quantum_ns: self.options.quantum.as_nanos() as u64,
-            pool: self.options.pool,
-            fail_every: self.options.fail_every,
-            log: self.options.log.is_some(),
-            grouping: self.options.grouping,
-            starvation_limit_ms: self.options.starvation_limit.as_millis() as u32,
-            sample: LOCK_SAMPLE,
-            tick_ns: tick_ns(),
-        };
+        let config = configuration::config(self.options, &spec, &cpus);
         let store = || Store::at(&self.options.db);
         let mut programs = knows_programs(&spec).then(|| Programs::open(store())).transpose()?;
         let log = self.options.log.as_deref();

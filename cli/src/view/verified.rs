@@ -1,0 +1,55 @@
+//! What the kernel's verifier says of a policy's BPF programs.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use divvy_kernel::load::VerifiedProgram;
+use divvy_results::text;
+use serde_json::json;
+
+const BOLD: anstyle::Style = anstyle::Style::new().bold();
+
+/// For people: the programs that cost most first, and the sum.
+pub fn table(spec: &str, programs: &[VerifiedProgram]) -> String {
+    let mut programs: Vec<_> = programs.iter().collect();
+    programs.sort_by(|a, b| b.instructions.cmp(&a.instructions).then_with(|| a.name.cmp(&b.name)));
+    let mut out = String::new();
+    let _ = writeln!(out, "{BOLD}{spec}: this kernel accepts its {} programs{BOLD:#}", programs.len());
+    let _ = writeln!(out, "  {:26} {:>12} {:>10} {:>10}", "program", "instructions", "states", "time");
+    for program in &programs {
+        let _ = writeln!(out, "{}", row(&program.name, program.instructions, program.states, program.time));
+    }
+    let most = programs.iter().map(|program| program.states).max().unwrap_or(0);
+    let _ = writeln!(out, "{}", row("all", instructions(&programs), most, time(&programs)));
+    out
+}
+
+fn row(name: &str, instructions: u64, states: u64, time: Duration) -> String {
+    format!("  {name:26} {instructions:>12} {states:>10} {:>10}", text::time(time.as_nanos() as f64))
+}
+
+fn instructions(programs: &[&VerifiedProgram]) -> u64 {
+    programs.iter().map(|program| program.instructions).sum()
+}
+
+fn time(programs: &[&VerifiedProgram]) -> Duration {
+    programs.iter().map(|program| program.time).sum()
+}
+
+/// One line.
+pub fn json(spec: &str, programs: &[VerifiedProgram]) -> serde_json::Result<String> {
+    let rows: Vec<_> = programs
+        .iter()
+        .map(|program| {
+            json!({
+                "name": program.name,
+                "instructions": program.instructions,
+                "peak_states": program.states,
+                "time_ns": u64::try_from(program.time.as_nanos()).unwrap_or(u64::MAX),
+            })
+        })
+        .collect();
+    let refs: Vec<_> = programs.iter().collect();
+    let line = json!({ "policy": spec, "instructions": instructions(&refs), "programs": rows });
+    serde_json::to_string(&line).map(|line| line + "\n")
+}

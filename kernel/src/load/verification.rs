@@ -1,0 +1,16 @@
+//! A load that ends before anything is scheduled.
+
+use super::cpus::Cpus;
+use super::error::LoadError;
+use super::object::Scheduler;
+use super::options::Options;
+use super::verified::VerifiedProgram;
+use super::{check, configuration};
+
+/// Lets the kernel verify the programs, and unloads them.
+pub fn verify(options: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
+    check::all()?;
+    let cpus = Cpus::online()?;
+    let spec = configuration::spec(options)?;
+    Scheduler::verify(&configuration::config(options, &spec, &cpus), options.timeout.as_millis() as u32)
+}
