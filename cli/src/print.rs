@@ -4,7 +4,7 @@ use divvy_pages::drawing;
 use divvy_pages::report::{self, Source};
 use divvy_results::report::Report;
 
-use crate::args::output::{Format, OutputArgs};
+use crate::args::output::{Format, Target};
 use crate::command_line::this_command;
 use crate::output::Output;
 use crate::view::page::{PageOptions, page};
@@ -14,13 +14,13 @@ use crate::view::{csv, gantt, json, markdown, perfetto, terminal};
 pub fn print(
     mut report: Report,
     options: &PageOptions,
-    args: &OutputArgs,
+    target: &Target,
     output: Output,
 ) -> anyhow::Result<Report> {
     report.version = Some(env!("CARGO_PKG_VERSION").to_owned());
     report.command = Some(this_command());
-    let file = args.output.as_deref();
-    let text = match args.format() {
+    let file = target.file;
+    let text = match target.format {
         format @ (Format::Table | Format::Markdown) => {
             let page = page(&report, options);
             if format == Format::Markdown {
@@ -32,7 +32,7 @@ pub fn print(
         }
         Format::Json => json::write(&report)?,
         Format::Csv => csv::write(&report),
-        Format::Svg => drawing::draw(&report, args.figure.map(Into::into))?,
+        Format::Svg => drawing::draw(&report, target.figure.map(Into::into))?,
         Format::Html => report::write(&[Source { name: None, report: &report }])?,
         Format::Perfetto => {
             let trace = perfetto::trace(&report)?;

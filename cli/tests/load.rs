@@ -48,6 +48,9 @@ fn load_reads_its_arguments_before_it_looks_at_the_kernel() {
         (&["load", "rr", "--quantum", "0s"], "more than 0"),
         (&["load", "rr", "--exec", "true", "--", "true"], ""),
         (&["load", "rr", "--exec"], "--exec"),
+        (&["load", "rr", "--dry-run"], ""),
+        (&["load", "rr", "--dry-run", "--exec", "true"], "cannot be used with"),
+        (&["load", "rr", "--dry-run", "--log", "x"], "cannot be used with"),
     ] {
         let output = divvy(arguments);
         let expected = if says.is_empty() { 5 } else { 2 };

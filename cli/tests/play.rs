@@ -88,7 +88,7 @@ fn demands_are_met_and_jobs_are_counted() {
 
 fn demanded(seed: u64, (class, number): (usize, u32), samples: usize, mean_ns: u64) -> u64 {
     let mut stream = stream(seed, 0, instance(class, number), Purpose::Run);
-    (0..samples).map(|_| Dist::Exp(mean_ns).sample(&mut stream)).sum()
+    (0..samples).map(|_| Dist::Exp(mean_ns).sample_ns(&mut stream)).sum()
 }
 
 /// Alone, a task is entitled to all the work that it brings as soon as it can be done: to the nanosecond what the

@@ -14,7 +14,7 @@ const ROUNDS: usize = 15;
 const CELLS: [(u32, u64); 3] = [(32, 16_384), (1024, 65_536), (8192, 262_144)];
 
 /// An algorithm and its bare loop, which fills in who runs.
-type Case = (&'static str, fn(&[u64], &mut [TaskId]));
+type Case = (&'static str, fn(&[u64], &mut [Option<TaskId>]));
 const CASES: [Case; 2] = [("wrr:unit=1", bare_wrr), ("gr3", bare_gr3)];
 
 /// One client has a tenth, the others have uniform parts of the rest.
@@ -30,9 +30,10 @@ fn weights(n: u32, total: u64) -> Vec<u64> {
 }
 
 /// Each client its weight in quanta, one after another.
-fn bare_wrr(weights: &[u64], ran: &mut [TaskId]) {
-    let mut order = (1..).zip(weights).flat_map(|(id, &w)| std::iter::repeat_n(id, w as usize)).cycle();
-    ran.iter_mut().for_each(|ran| *ran = order.next().unwrap_or(0));
+fn bare_wrr(weights: &[u64], ran: &mut [Option<TaskId>]) {
+    let mut order =
+        TaskId::all().zip(weights).flat_map(|(id, &w)| std::iter::repeat_n(id, w as usize)).cycle();
+    ran.iter_mut().for_each(|ran| *ran = order.next());
 }
 
 #[derive(Default)]
@@ -49,7 +50,7 @@ struct Group {
 fn groups(weights: &[u64]) -> Vec<Group> {
     let mut groups: Vec<Group> =
         (0..64).map(|order| Group { phi_min: 1 << order, w1: 1, ..Group::default() }).collect();
-    for (id, &weight) in (1..).zip(weights) {
+    for (id, &weight) in TaskId::all().zip(weights) {
         let group = &mut groups[weight.ilog2() as usize];
         group.phi += weight;
         group.clients.push((id, weight, 0));
@@ -61,7 +62,7 @@ fn groups(weights: &[u64]) -> Vec<Group> {
 }
 
 /// Sections 2.1 and 2.2.
-fn bare_gr3(weights: &[u64], ran: &mut [TaskId]) {
+fn bare_gr3(weights: &[u64], ran: &mut [Option<TaskId>]) {
     let mut groups = groups(weights);
     let mut i = 0;
     for ran in ran {
@@ -73,7 +74,7 @@ fn bare_gr3(weights: &[u64], ran: &mut [TaskId]) {
         }
         let client = &mut group.clients[group.k];
         client.2 -= group.phi_min;
-        *ran = client.0;
+        *ran = Some(client.0);
         group.w1 += 1;
         let (w1, phi) = (u128::from(group.w1), u128::from(group.phi));
         i = match groups.get(i + 1) {
@@ -86,7 +87,7 @@ fn bare_gr3(weights: &[u64], ran: &mut [TaskId]) {
 fn with_clients(spec: &str, weights: &[u64]) -> Machine {
     let spec = parse(spec, divvy_policy::all()).expect("a known spec");
     let mut machine = Machine::from_spec(&spec, 1, QUANTUM_NS).expect("a machine");
-    for (id, weight) in (1..).zip(weights) {
+    for (id, weight) in TaskId::all().zip(weights) {
         machine.add(id, id, weight * Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
@@ -94,9 +95,9 @@ fn with_clients(spec: &str, weights: &[u64]) -> Machine {
 }
 
 /// ns for each selection: the least of some rounds, of both in turns.
-fn measure(spec: &str, bare: fn(&[u64], &mut [TaskId]), weights: &[u64]) -> (f64, f64) {
+fn measure(spec: &str, bare: fn(&[u64], &mut [Option<TaskId>]), weights: &[u64]) -> (f64, f64) {
     let total: u64 = weights.iter().sum();
-    let (mut ran, mut expected) = (vec![0; total as usize], vec![0; total as usize]);
+    let (mut ran, mut expected) = (vec![None; total as usize], vec![None; total as usize]);
     let mut least = (f64::INFINITY, f64::INFINITY);
     for round in 0..ROUNDS {
         let mut machine = with_clients(spec, weights);

@@ -2,7 +2,7 @@
 //! batches counts, with all policies in turns, so that ratios within a run mean something on a busy machine too.
 
 use divvy_policy::spec;
-use divvy_policy::{Event, Machine, TaskId, Weight};
+use divvy_policy::{CpuId, Event, Machine, TaskId, Weight};
 use divvy_workload::{Purpose, stream};
 use std::time::Instant;
 
@@ -30,10 +30,10 @@ pub enum Clients {
 struct Bench {
     machine: Machine,
     cpus: usize,
-    n: u32,
+    n: usize,
     clients: Clients,
     now_ns: u64,
-    ran: Vec<TaskId>,
+    ran: Vec<Option<TaskId>>,
     /// Those that are blocked, in a ring.
     blocked: Vec<TaskId>,
     at: usize,
@@ -80,20 +80,22 @@ impl Bench {
         let mut machine =
             Machine::from_spec(&spec, case.cpus, QUANTUM_NS).map_err(|error| broken(error.to_string()))?;
         let mut random = stream(seed, 0, u64::from(n), Purpose::Run);
-        let runnable = if clients == Clients::Stay { n } else { n / 2 };
-        for id in 1..=n {
+        let runnable = if clients == Clients::Stay { n } else { n / 2 } as usize;
+        let n = n as usize;
+        for id in TaskId::all().take(n) {
             machine.add(id, id, (1 + random.below(40)) * Weight::ONE, 0);
             machine.wake(id, true, 0);
         }
-        (runnable + 1..=n).for_each(|id| machine.withdraw(id, false, 0));
+        let blocked: Vec<TaskId> = TaskId::all().take(n).skip(runnable).collect();
+        blocked.iter().for_each(|&id| machine.withdraw(id, false, 0));
         Ok(Bench {
             machine,
             cpus: case.cpus as usize,
             n,
             clients,
             now_ns: 0,
-            ran: vec![0; BATCH],
-            blocked: (runnable + 1..=n).collect(),
+            ran: vec![None; BATCH],
+            blocked,
             at: 0,
             least_ns: Vec::new(),
         })
@@ -104,8 +106,8 @@ impl Bench {
         if !self.machine.knows_programs() {
             return;
         }
-        for id in 1..=self.n {
-            self.machine.tell(&Event::SetProgram { task: id, program: u64::from(id) }, self.now_ns);
+        for task in TaskId::all().take(self.n) {
+            self.machine.tell(&Event::SetProgram { task, program: task.get().into() }, self.now_ns);
         }
     }
 
@@ -125,7 +127,7 @@ impl Bench {
     /// The first CPU runs somebody for a tenth of a quantum, who then blocks; another wakes.
     fn come_and_go(&mut self) {
         debug_assert_eq!(self.cpus, 1);
-        let Some(decision) = self.machine.dispatch(0, self.now_ns) else { return };
+        let Some(decision) = self.machine.dispatch(CpuId::new(0), self.now_ns) else { return };
         self.machine.running(decision.task, self.now_ns);
         self.now_ns += QUANTUM_NS / 10;
         self.machine.block(decision.task, QUANTUM_NS / 10, false, self.now_ns);

@@ -97,22 +97,22 @@ impl Record {
     }
 
     /// Stretches in which a task was served, in order.
-    pub fn stretches(&self, name: &str) -> Vec<(u64, u64)> {
+    pub fn stretches_ns(&self, name: &str) -> Vec<(u64, u64)> {
         let row = self.row(name);
         let own = self.slices.iter().filter(|slice| Some(slice.row) == row);
         own.map(|slice| (slice.from_ns, slice.to_ns)).collect()
     }
 
     /// Service of a task from one moment to another, in ns.
-    pub fn service(&self, name: &str, from_ns: u64, to_ns: u64) -> u64 {
+    pub fn service_ns(&self, name: &str, from_ns: u64, to_ns: u64) -> u64 {
         let within = |(a, b): (u64, u64)| b.min(to_ns).saturating_sub(a.max(from_ns));
-        self.stretches(name).into_iter().map(within).sum()
+        self.stretches_ns(name).into_iter().map(within).sum()
     }
 
     /// Service of a task in each of the first `n` windows of this length, in ns.
-    pub fn windows(&self, name: &str, window_ns: u64, n: usize) -> Vec<u64> {
+    pub fn windows_ns(&self, name: &str, window_ns: u64, n: usize) -> Vec<u64> {
         let mut services = vec![0; n];
-        for (from, to) in self.stretches(name) {
+        for (from, to) in self.stretches_ns(name) {
             let mut at = from;
             while at < to && (at / window_ns) < n as u64 {
                 let window = at / window_ns;
@@ -125,13 +125,13 @@ impl Record {
     }
 
     /// Service of all tasks whose names begin so, in ns.
-    pub fn service_of_all(&self, prefix: &str) -> u64 {
+    pub fn service_of_all_ns(&self, prefix: &str) -> u64 {
         let rows = self.run.tasks.iter().filter(|task| task.name.starts_with(prefix));
         rows.map(|task| task.service_ns).sum()
     }
 
     /// When the last task of a process ended, in s.
-    pub fn end_of(&self, process: &str) -> f64 {
+    pub fn end_of_s(&self, process: &str) -> f64 {
         let own = self.run.tasks.iter().filter(|task| task.process == process);
         own.filter_map(|task| task.finished_ns).max().map_or(f64::NAN, |ns| ns as f64 / S as f64)
     }
@@ -140,7 +140,7 @@ impl Record {
     pub fn curve(&self, name: &str, step_ns: u64) -> Vec<(f64, f64)> {
         let mut points = vec![(0.0, 0.0)];
         let (mut at, mut sum) = (step_ns, 0);
-        for (from, to) in self.stretches(name) {
+        for (from, to) in self.stretches_ns(name) {
             while at <= to && at <= self.run.duration_ns {
                 let partly = at.saturating_sub(from).min(to - from);
                 points.push((seconds(at), seconds(sum + partly)));

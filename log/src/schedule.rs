@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use divvy_policy::{Event, TaskId};
+use divvy_policy::{CpuId, Event, TaskId};
 use divvy_results::schedule::{FIRST_TID, MOST_EVENTS, NICE_0, Schedule, Slice, State, Task, Wake};
 
 use super::error::LogError;
@@ -39,9 +39,9 @@ struct Logged {
     /// Index into the schedule's tasks.
     index: u32,
     /// The CPU that it was last dispatched to.
-    cpu: Option<u32>,
+    cpu: Option<CpuId>,
     /// CPU and index of its last slice, if nothing happened to it since.
-    left: Option<(u32, usize)>,
+    left: Option<(CpuId, usize)>,
 }
 
 struct Recorder {
@@ -122,24 +122,24 @@ impl Recorder {
     /// A task comes on a CPU. If another one still runs there, it ends first.
     fn begin(&mut self, task: TaskId, now_ns: u64) {
         let Some(cpu) = self.tasks.get(&task).and_then(|task| task.cpu) else { return };
-        let cpus = self.running.len().max(cpu as usize + 1);
+        let cpus = self.running.len().max(cpu.index() + 1);
         self.running.resize(cpus, None);
-        if let Some((before, _)) = self.running[cpu as usize] {
+        if let Some((before, _)) = self.running[cpu.index()] {
             self.stop(before, now_ns);
         }
-        self.running[cpu as usize] = Some((task, now_ns));
+        self.running[cpu.index()] = Some((task, now_ns));
     }
 
     fn stop(&mut self, task: TaskId, now_ns: u64) {
         let Some(&Logged { index, cpu: Some(cpu), .. }) = self.tasks.get(&task) else { return };
-        let Some(running) = self.running.get_mut(cpu as usize) else { return };
+        let Some(running) = self.running.get_mut(cpu.index()) else { return };
         let Some((_, from_ns)) = running.take_if(|(who, _)| *who == task) else { return };
         if from_ns == now_ns || !self.has_room(now_ns) {
             return;
         }
-        let cpus = self.schedule.cpus.len().max(cpu as usize + 1);
+        let cpus = self.schedule.cpus.len().max(cpu.index() + 1);
         self.schedule.cpus.resize_with(cpus, Vec::new);
-        let runs = &mut self.schedule.cpus[cpu as usize];
+        let runs = &mut self.schedule.cpus[cpu.index()];
         runs.push(Slice { task: index, from_ns, to_ns: now_ns, left: State::Runnable });
         let at = (cpu, runs.len() - 1);
         self.tasks.entry(task).and_modify(|task| task.left = Some(at));
@@ -148,7 +148,7 @@ impl Recorder {
     /// The task did not only leave its CPU: it sleeps or ends.
     fn rest(&mut self, task: TaskId, exits: bool) {
         if let Some((cpu, at)) = self.tasks.get_mut(&task).and_then(|task| task.left.take()) {
-            self.schedule.cpus[cpu as usize][at].left = if exits { State::Dead } else { State::Sleep };
+            self.schedule.cpus[cpu.index()][at].left = if exits { State::Dead } else { State::Sleep };
         }
     }
 
@@ -177,8 +177,8 @@ mod tests {
 
     fn recorded(room: usize, events: &[(u64, Event, Option<TaskId>)]) -> Schedule {
         let mut recorder = Recorder::new(room);
-        for &(now_ns, event, task) in events {
-            let answer = Answer { task, ..Answer::default() };
+        for &(now_ns, event, chosen) in events {
+            let answer = Answer { task: chosen, ..Answer::default() };
             recorder.record(&Told { number: 0, record: 0, offset: 0, now_ns, event, answer });
         }
         recorder.end(2, 0, events.last().map_or(0, |event| event.0))
@@ -186,31 +186,33 @@ mod tests {
 
     /// Two threads of a process on a CPU. The first continues on another CPU; the second ends, and its id is used again.
     fn events() -> Vec<(u64, Event, Option<TaskId>)> {
+        let [one, two] = [1, 2].map(TaskId::new);
+        let [first, second] = [0, 1].map(CpuId::new);
         let new = |task, process| Event::New { task, process, weight: Weight::MIN };
         let stopping = |task, ran_ns| Event::Stopping { task, ran_ns };
         vec![
-            (0, new(1, 1), None),
-            (0, new(2, 1), None),
-            (1, Event::Runnable { task: 1, is_new: true }, None),
-            (2, Event::Dispatch { cpu: 0 }, Some(1)),
-            (3, Event::Running { task: 1 }, None),
-            (5, Event::Runnable { task: 2, is_new: true }, None),
-            (9, Event::Dispatch { cpu: 0 }, Some(2)),
-            (9, stopping(1, 6), None),
-            (9, Event::Enqueue { task: 1 }, None),
-            (10, Event::Running { task: 2 }, None),
-            (12, stopping(2, 2), None),
-            (12, Event::Quiescent { task: 2, exits: false }, None),
-            (13, Event::Dispatch { cpu: 1 }, Some(1)),
-            (14, Event::Running { task: 1 }, None),
-            (15, Event::Runnable { task: 2, is_new: false }, None),
-            (15, Event::Dispatch { cpu: 0 }, Some(2)),
-            (16, Event::Running { task: 2 }, None),
-            (18, stopping(2, 2), None),
-            (18, Event::Quiescent { task: 2, exits: true }, None),
-            (18, Event::Exit { task: 2 }, None),
-            (19, new(2, 2), None),
-            (20, Event::Runnable { task: 2, is_new: true }, None),
+            (0, new(one, one), None),
+            (0, new(two, one), None),
+            (1, Event::Runnable { task: one, is_new: true }, None),
+            (2, Event::Dispatch { cpu: first }, Some(one)),
+            (3, Event::Running { task: one }, None),
+            (5, Event::Runnable { task: two, is_new: true }, None),
+            (9, Event::Dispatch { cpu: first }, Some(two)),
+            (9, stopping(one, 6), None),
+            (9, Event::Enqueue { task: one }, None),
+            (10, Event::Running { task: two }, None),
+            (12, stopping(two, 2), None),
+            (12, Event::Quiescent { task: two, exits: false }, None),
+            (13, Event::Dispatch { cpu: second }, Some(one)),
+            (14, Event::Running { task: one }, None),
+            (15, Event::Runnable { task: two, is_new: false }, None),
+            (15, Event::Dispatch { cpu: first }, Some(two)),
+            (16, Event::Running { task: two }, None),
+            (18, stopping(two, 2), None),
+            (18, Event::Quiescent { task: two, exits: true }, None),
+            (18, Event::Exit { task: two }, None),
+            (19, new(two, two), None),
+            (20, Event::Runnable { task: two, is_new: true }, None),
         ]
     }
 

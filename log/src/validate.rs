@@ -3,10 +3,10 @@
 //! The checks cover everything that the machine's memory depends on (`machine.h`): ids, CPUs, weights and parameters are
 //! within their range, time does not go back, and tasks exist, join and leave in turn.
 
-use divvy_policy::{Event, MAX_GROUPS, ParamInfo, TaskId, Weight};
+use divvy_policy::{CpuId, Event, MAX_GROUPS, ParamInfo, TaskId, Weight};
 
 /// The latest possible time, in ns: 146 years.
-const TIME_MAX: u64 = 1 << 62;
+const TIME_MAX_NS: u64 = 1 << 62;
 
 #[derive(Clone, Copy, Default)]
 struct Task {
@@ -14,7 +14,7 @@ struct Task {
     runnable: bool,
     /// Was runnable once.
     seen: bool,
-    process: TaskId,
+    process: Option<TaskId>,
     group: u32,
     /// Holders of its id: the task itself, and the tasks whose process it stands for. The host gives away an id that has
     /// no holder.
@@ -24,7 +24,7 @@ struct Task {
 pub(super) struct Validator {
     cpus: u32,
     params: &'static [ParamInfo],
-    now: u64,
+    now_ns: u64,
     tasks: Vec<Task>,
     /// The parent of each group, by id; 0 is the root.
     parents: Vec<u32>,
@@ -35,21 +35,34 @@ impl Validator {
         Validator {
             cpus,
             params,
-            now: 0,
+            now_ns: 0,
             tasks: vec![Task::default(); pool as usize + 1],
             parents: vec![0; MAX_GROUPS as usize],
         }
     }
 
+    /// The task that a record means by a number.
+    pub fn task(&self, number: u32) -> Result<TaskId, String> {
+        TaskId::from_raw(number)
+            .filter(|task| task.index() < self.tasks.len())
+            .ok_or_else(|| format!("task id {number} is out of range: ids are 1 to {}", self.tasks.len() - 1))
+    }
+
+    /// The process of a task: it is named by one of its threads, or by the id of its cgroup, which has no events of its own.
+    pub fn process(&self, task: u32, number: u32) -> Result<TaskId, String> {
+        self.task(number)
+            .map_err(|_| format!("task {task} belongs to process {number}, which is not a task id"))
+    }
+
     /// Checks that the event is valid now, and takes note of it.
-    pub fn check(&mut self, event: &Event, now: u64) -> Result<(), String> {
-        if now < self.now {
-            return Err(format!("time goes back, from {} ns to {now} ns", self.now));
+    pub fn check(&mut self, event: &Event, now_ns: u64) -> Result<(), String> {
+        if now_ns < self.now_ns {
+            return Err(format!("time goes back, from {} ns to {now_ns} ns", self.now_ns));
         }
-        if now > TIME_MAX {
-            return Err(format!("the time {now} ns is out of range"));
+        if now_ns > TIME_MAX_NS {
+            return Err(format!("the time {now_ns} ns is out of range"));
         }
-        self.now = now;
+        self.now_ns = now_ns;
         match *event {
             Event::New { task, process, weight } => self.new_task(task, process, weight),
             Event::Exit { task } => self.exit(task),
@@ -120,42 +133,25 @@ impl Validator {
     }
 
     fn known(&mut self, id: TaskId) -> Result<&mut Task, String> {
-        let tasks = self.tasks.len() - 1;
-        match self.tasks.get_mut(id as usize) {
-            Some(task) if task.known => Ok(task),
-            Some(_) if id > 0 => Err(format!("there is no task {id}")),
-            _ => Err(format!("task id {id} is out of range: ids are 1 to {tasks}")),
-        }
+        let task = &mut self.tasks[id.index()];
+        if task.known { Ok(task) } else { Err(format!("there is no task {id}")) }
     }
 
     fn new_task(&mut self, id: TaskId, process: TaskId, weight: Weight) -> Result<(), String> {
         check_weight(weight)?;
-        let last = self.tasks.len() - 1;
-        if id == 0 || id as usize > last {
-            return Err(format!("task id {id} is out of range: ids are 1 to {last}"));
-        }
-        if self.tasks[id as usize].holders > 0 {
+        if self.tasks[id.index()].holders > 0 {
             return Err(format!("task {id} is new, but its id is in use"));
         }
-        self.process(id, process)?;
-        self.tasks[id as usize] = Task { known: true, process, holders: 1, ..Task::default() };
-        self.tasks[process as usize].holders += 1;
+        self.tasks[id.index()] = Task { known: true, process: Some(process), holders: 1, ..Task::default() };
+        self.tasks[process.index()].holders += 1;
         Ok(())
     }
 
-    /// A process is named by one of its threads, or by the id of its cgroup, which has no events of its own.
-    fn process(&self, id: TaskId, process: TaskId) -> Result<(), String> {
-        if process > 0 && (process as usize) < self.tasks.len() {
-            return Ok(());
-        }
-        Err(format!("task {id} belongs to process {process}, which is not a task id"))
-    }
-
     fn set_process(&mut self, id: TaskId, process: TaskId) -> Result<(), String> {
-        self.process(id, process)?;
-        let was = std::mem::replace(&mut self.known(id)?.process, process);
-        self.tasks[was as usize].holders -= 1;
-        self.tasks[process as usize].holders += 1;
+        if let Some(was) = self.known(id)?.process.replace(process) {
+            self.tasks[was.index()].holders -= 1;
+        }
+        self.tasks[process.index()].holders += 1;
         Ok(())
     }
 
@@ -166,8 +162,9 @@ impl Validator {
         }
         task.known = false;
         task.holders -= 1;
-        let process = task.process as usize;
-        self.tasks[process].holders -= 1;
+        if let Some(process) = task.process {
+            self.tasks[process.index()].holders -= 1;
+        }
         Ok(())
     }
 
@@ -194,14 +191,14 @@ impl Validator {
     }
 
     fn stopping(&mut self, id: TaskId, ran_ns: u64) -> Result<(), String> {
-        if ran_ns > TIME_MAX {
+        if ran_ns > TIME_MAX_NS {
             return Err(format!("task {id} ran for {ran_ns} ns, which is not possible"));
         }
         self.known(id).map(|_| ())
     }
 
-    fn cpu(&self, cpu: u32) -> Result<(), String> {
-        if cpu < self.cpus {
+    fn cpu(&self, cpu: CpuId) -> Result<(), String> {
+        if cpu.get() < self.cpus {
             return Ok(());
         }
         Err(format!("there is no CPU {cpu}: they are 0 to {}", self.cpus - 1))

@@ -1,7 +1,7 @@
 //! Tells a native machine the events that the kernel's machine was told, and compares the answers.
 
 use divvy_policy::spec;
-use divvy_policy::{Answer, CpuMask, Event, MAX_CPUS, MAX_TASKS, Machine, Weight};
+use divvy_policy::{Answer, CpuId, CpuMask, Event, MAX_CPUS, MAX_TASKS, Machine, TaskId, Weight};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -174,7 +174,7 @@ impl Replay {
 
     /// Decodes a record, if it is valid for a machine.
     pub(super) fn read(&mut self, entry: &Entry, mask: CpuMask) -> Result<Told, String> {
-        let (event, answer) = decode(&entry.record, mask)?;
+        let (event, answer) = decode(&entry.record, mask, &self.validator)?;
         self.validator.check(&event, entry.record.now)?;
         Ok(Told {
             number: self.events + 1,
@@ -221,46 +221,49 @@ impl Replay {
     }
 }
 
-const NO_CPU: u32 = 0xffff;
-
-fn decode(record: &Record, mask: CpuMask) -> Result<(Event, Answer), String> {
-    let task = record.id;
-    let answered = |cpu: u32| Answer { asked: (cpu != NO_CPU).then_some(cpu), ..Answer::default() };
+fn decode(record: &Record, mask: CpuMask, validator: &Validator) -> Result<(Event, Answer), String> {
+    let task = || validator.task(record.id);
+    let process = || validator.process(record.id, record.answer);
+    let answered = |cpu: u32| Answer { asked: CpuId::from_answer(cpu), ..Answer::default() };
     let silent = |event| Ok((event, Answer::default()));
     match record.kind {
-        0 => silent(Event::New { task, process: record.answer, weight: Weight::from_fixed(record.value) }),
-        1 => silent(Event::Exit { task }),
-        2 => silent(Event::Runnable { task, is_new: one_of(record.why, [1, 0])? }),
-        3 => silent(Event::Quiescent { task, exits: one_of(record.why, [2, 3])? }),
-        4 => Ok((Event::Enqueue { task }, answered(record.cpu.into()))),
-        5 => silent(Event::Dequeue { task }),
+        0 => silent(Event::New {
+            task: task()?,
+            process: process()?,
+            weight: Weight::from_fixed(record.value),
+        }),
+        1 => silent(Event::Exit { task: task()? }),
+        2 => silent(Event::Runnable { task: task()?, is_new: one_of(record.why, [1, 0])? }),
+        3 => silent(Event::Quiescent { task: task()?, exits: one_of(record.why, [2, 3])? }),
+        4 => Ok((Event::Enqueue { task: task()? }, answered(record.cpu.into()))),
+        5 => silent(Event::Dequeue { task: task()? }),
         6 if record.id != record.answer => Err("a dispatch of two tasks".to_owned()),
         6 => {
             let answer = Answer {
-                task: (record.answer != 0).then_some(record.answer),
+                task: TaskId::from_raw(record.answer),
                 slice_ns: record.value,
                 ..answered(record.cpu.into())
             };
-            Ok((Event::Dispatch { cpu: record.why.into() }, answer))
+            Ok((Event::Dispatch { cpu: CpuId::new(record.why.into()) }, answer))
         }
-        7 => silent(Event::Running { task }),
-        8 => silent(Event::Stopping { task, ran_ns: record.value }),
-        9 => silent(Event::Yield { cpu: record.cpu.into() }),
-        10 => silent(Event::SetWeight { task, weight: Weight::from_fixed(record.value) }),
-        11 => Ok((Event::SetAllowed { task, mask }, answered(record.answer))),
+        7 => silent(Event::Running { task: task()? }),
+        8 => silent(Event::Stopping { task: task()?, ran_ns: record.value }),
+        9 => silent(Event::Yield { cpu: CpuId::new(record.cpu.into()) }),
+        10 => silent(Event::SetWeight { task: task()?, weight: Weight::from_fixed(record.value) }),
+        11 => Ok((Event::SetAllowed { task: task()?, mask }, answered(record.answer))),
         12 => silent(Event::SetParam {
             owner: record.answer,
             index: record.cpu.into(),
             value: record.value.cast_signed(),
         }),
-        13 => silent(Event::SetProcess { task, process: record.answer }),
+        13 => silent(Event::SetProcess { task: task()?, process: process()? }),
         14 => silent(Event::SetGroup {
             group: record.answer,
             parent: record.cpu.into(),
             weight: Weight::from_fixed(record.value),
         }),
-        15 => silent(Event::EnterGroup { task, group: record.answer }),
-        16 => silent(Event::SetProgram { task, program: record.value }),
+        15 => silent(Event::EnterGroup { task: task()?, group: record.answer }),
+        16 => silent(Event::SetProgram { task: task()?, program: record.value }),
         // Waits are not in the log: nothing that is decided depends on them.
         17 => silent(Event::Learn {
             program: u64::from(record.id) << 32 | u64::from(record.answer),
@@ -268,9 +271,9 @@ fn decode(record: &Record, mask: CpuMask) -> Result<(Event, Answer), String> {
             run_ns: record.value,
             wait_ns: 0,
         }),
-        18 => silent(Event::Fork { task, parent: record.answer }),
-        19 => silent(Event::Session { task }),
-        20 => Ok((Event::TakeCpu { cpu: record.why.into() }, answered(record.cpu.into()))),
+        18 => silent(Event::Fork { task: task()?, parent: validator.task(record.answer)? }),
+        19 => silent(Event::Session { task: task()? }),
+        20 => Ok((Event::TakeCpu { cpu: CpuId::new(record.why.into()) }, answered(record.cpu.into()))),
         kind => Err(format!("there is no event of kind {kind}")),
     }
 }

@@ -1,5 +1,6 @@
 //! Chooses the machine's CPUs for the workload, and reads how busy they were.
 
+use divvy_policy::CpuId;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::error::PlayError;
@@ -30,11 +31,11 @@ pub fn choose(count: u32) -> Result<Vec<usize>, PlayError> {
 ///
 /// # Errors
 /// When the kernel refuses.
-pub fn bind(chosen: &[usize], affinity: Option<&[u32]>) -> std::io::Result<()> {
+pub fn bind(chosen: &[usize], affinity: Option<&[CpuId]>) -> std::io::Result<()> {
     let mut set = CpuSet::new();
     match affinity {
         None => chosen.iter().for_each(|&cpu| set.set(cpu)),
-        Some(own) => own.iter().filter_map(|&i| chosen.get(i as usize)).for_each(|&cpu| set.set(cpu)),
+        Some(own) => own.iter().filter_map(|cpu| chosen.get(cpu.index())).for_each(|&cpu| set.set(cpu)),
     }
     Ok(sched_setaffinity(None, &set)?)
 }

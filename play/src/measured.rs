@@ -337,9 +337,9 @@ impl<'a> Account<'a> {
     }
 }
 
-/// The task of a thread in the fluid model. Ids start at 1, because 0 means no task.
+/// The task of a thread in the fluid model.
 fn id(thread: usize) -> TaskId {
-    thread as TaskId + 1
+    TaskId::at(thread + 1)
 }
 
 fn processes(workload: &Workload) -> Vec<Option<u32>> {

@@ -100,7 +100,7 @@ impl<'a> Spawner<'a> {
         let Arrivals::Open { interarrival, .. } = &setup.workload.tasks[index].arrivals else { return };
         if class.left > 0 {
             class.left -= 1;
-            let due_ns = after_ns.saturating_add(interarrival.sample(&mut class.stream));
+            let due_ns = after_ns.saturating_add(interarrival.sample_ns(&mut class.stream));
             if due_ns < setup.deadline_ns(index) {
                 self.arrivals.push(Reverse((due_ns, index)));
                 return;

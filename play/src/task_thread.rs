@@ -196,7 +196,7 @@ impl<'a> TaskThread<'a> {
 
     fn run(&mut self) -> Result<End, Failure> {
         let begins_ns = match &self.context.setup.workload.tasks[self.launch.class].arrivals {
-            Arrivals::Closed { think } => self.launch.due_ns.saturating_add(think.sample(&mut self.sleep)),
+            Arrivals::Closed { think } => self.launch.due_ns.saturating_add(think.sample_ns(&mut self.sleep)),
             _ => self.launch.due_ns,
         };
         if let Some(end) = self.sleep_until(begins_ns)? {
@@ -222,12 +222,12 @@ impl<'a> TaskThread<'a> {
         let Context { setup, shared, .. } = context;
         match *setup.programs[self.launch.class].next(&mut self.at) {
             Op::Run(ref demand) => {
-                let demand_ns = demand.sample(&mut self.run);
+                let demand_ns = demand.sample_ns(&mut self.run);
                 return self.work(demand_ns);
             }
             Op::RunForever => return self.work(u64::MAX),
             Op::Sleep(ref time) => {
-                let wake_ns = self.now().saturating_add(time.sample(&mut self.sleep));
+                let wake_ns = self.now().saturating_add(time.sample_ns(&mut self.sleep));
                 return self.sleep_as_step(wake_ns);
             }
             Op::Period(period_ns) => {
@@ -487,7 +487,7 @@ impl<'a> TaskThread<'a> {
             return Ok(Some(End::Done));
         };
         self.at.rewind();
-        let wake_ns = self.now().saturating_add(think.sample(&mut self.sleep));
+        let wake_ns = self.now().saturating_add(think.sample_ns(&mut self.sleep));
         self.sleep_until(wake_ns)
     }
 }

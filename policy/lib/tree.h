@@ -32,6 +32,7 @@ enum tree_way { DOWN, UP_FROM_BEFORE, UP_FROM_AFTER };
 
 struct tree {
 	u32 at;            /* of a walk: where it is; of a search: what it found */
+	u32 after;         /* of an insertion: the side to which it goes on, 0 or 1 */
 	enum tree_way way; /* and how it came there */
 	/* [0] is no task: its child[0] is the root. */
 	struct tree_node node[POOL];
@@ -83,7 +84,7 @@ static inline bool tree_is_first(const struct tree *t, const struct tree_node *x
 }
 
 /* All that is below x is below n as well. */
-static inline void tree_count(const struct tree *t, struct tree_node *n, const struct tree_node *x)
+static NOINLINE void tree_count(const struct tree *t, struct tree_node *n, const struct tree_node *x)
 {
 	if (x->least_major < n->least_major)
 		n->least_major = x->least_major;
@@ -148,31 +149,50 @@ static inline void tree_raise(struct tree *t, u32 id)
 	x->first = p->first;
 }
 
+/* One step of tree_hang, to the child that `after` says */
+static NOINLINE void tree_hang_lower(struct tree *t, u32 id)
+{
+	struct tree_node *x = tree_node(t, id), *n;
+
+	x->up = tree_node(t, x->up)->child[t->after & 1];
+	n = tree_node(t, x->up);
+	tree_count(t, n, x);
+	t->after = tree_before(n, x);
+}
+
 /* Hangs a node where a search for it ends. */
 static NOINLINE void tree_hang(struct tree *t, u32 id)
 {
-	struct tree_node *x = tree_node(t, id), *n = tree_node(t, 0);
-	bool after = false;
+	struct tree_node *x = tree_node(t, id);
 
-	while (n->child[after] && can_loop) {
-		x->up = n->child[after];
-		n = tree_node(t, x->up);
-		tree_count(t, n, x);
-		after = tree_before(n, x);
-	}
-	n->child[after] = id;
+	x->up = 0;
+	t->after = 0;
+	while (tree_node(t, x->up)->child[t->after & 1] && can_loop)
+		tree_hang_lower(t, id);
+	tree_node(t, x->up)->child[t->after & 1] = id;
+}
+
+static NOINLINE void tree_rise_once(struct tree *t, u32 id)
+{
+	u32 up = tree_node(t, id)->up;
+
+	tree_raise(t, id);
+	tree_count_all(t, up);
 }
 
 static NOINLINE void tree_rise(struct tree *t, u32 id)
 {
 	struct tree_node *x = tree_node(t, id);
 
-	while (x->up && tree_rank(x->up) < tree_rank(id) && can_loop) {
-		u32 up = x->up;
+	while (x->up && tree_rank(x->up) < tree_rank(id) && can_loop)
+		tree_rise_once(t, id);
+}
 
-		tree_raise(t, id);
-		tree_count_all(t, up);
-	}
+static NOINLINE void tree_sink_once(struct tree *t, u32 id)
+{
+	struct tree_node *x = tree_node(t, id);
+
+	tree_raise(t, x->child[tree_rank(x->child[0]) < tree_rank(x->child[1])]);
 }
 
 /* Down to where it has no child */
@@ -180,26 +200,29 @@ static NOINLINE void tree_sink(struct tree *t, u32 id)
 {
 	struct tree_node *x = tree_node(t, id);
 
-	while ((x->child[0] || x->child[1]) && can_loop) {
-		bool after = tree_rank(x->child[0]) < tree_rank(x->child[1]);
-
-		tree_raise(t, x->child[after]);
-	}
+	while ((x->child[0] || x->child[1]) && can_loop)
+		tree_sink_once(t, id);
 }
 
-/* Computes anew what was known of a task that is gone, up to where nothing was known of it. */
+/* Computes anew what is known of a node. Goes on to the one above it, or if nothing has changed to none. */
+static NOINLINE void tree_recount_once(struct tree *t)
+{
+	struct tree_node *n = tree_node(t, t->at);
+	u64 least_major = n->least_major, least_turn = n->least_turn;
+	u32 first = n->first;
+
+	tree_count_all(t, t->at);
+	t->at = n->up;
+	if (n->first == first && n->least_major == least_major && (!TREE_PARTS || n->least_turn == least_turn))
+		t->at = 0;
+}
+
+/* The same from a task's parent on, when the task is gone */
 static NOINLINE void tree_recount(struct tree *t, u32 id)
 {
-	while (id && can_loop) {
-		struct tree_node *n = tree_node(t, id);
-		u64 least_major = n->least_major, least_turn = n->least_turn;
-		u32 first = n->first;
-
-		tree_count_all(t, id);
-		if (n->first == first && n->least_major == least_major && (!TREE_PARTS || n->least_turn == least_turn))
-			return;
-		id = n->up;
-	}
+	t->at = id;
+	while (t->at && can_loop)
+		tree_recount_once(t);
 }
 
 static inline void tree_insert_part(struct tree *t, u32 id, u64 major, u64 minor, u64 part, u64 turn)

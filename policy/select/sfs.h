@@ -56,7 +56,7 @@ static NOINLINE void sfs_choose(struct sfs *s, u32 cpu)
 
 /* ---- the contract ---- */
 
-static inline void sfs_wait(struct sfs *s, u32 id, struct tag S, u64 turn)
+static NOINLINE void sfs_wait(struct sfs *s, u32 id, struct tag S, u64 turn)
 {
 	tree_insert_part(&s->waiting, id, weight_of(&s->tasks, id), S.v, S.part, turn);
 	if (s->param.k)
@@ -64,7 +64,7 @@ static inline void sfs_wait(struct sfs *s, u32 id, struct tag S, u64 turn)
 }
 
 /* With credit, who woke is looked at as if its tag were so much less, and comes before others of equal surplus (sfs R9). */
-static inline void sfs_wait_with_credit(struct sfs *s, u32 id)
+static NOINLINE void sfs_wait_with_credit(struct sfs *s, u32 id)
 {
 	struct tag S = task_of(s, id)->S;
 	u64 credit =
@@ -74,7 +74,7 @@ static inline void sfs_wait_with_credit(struct sfs *s, u32 id)
 	sfs_wait(s, id, tag_max(S, s->v), ++s->turns);
 }
 
-static inline void sfs_wait_no_more(struct sfs *s, u32 id)
+static NOINLINE void sfs_wait_no_more(struct sfs *s, u32 id)
 {
 	tree_remove(&s->waiting, id);
 	if (tree_root(&s->by_S)) {

@@ -1,7 +1,7 @@
 //! The machine's events as data, as in `policy/event.h`, to tell it again what another machine was told.
 
 use crate::host::RawEvent;
-use crate::id::{CpuMask, TaskId, cpu};
+use crate::id::{CpuId, CpuMask, TaskId};
 use crate::weight::Weight;
 
 /// An event that a machine is told.
@@ -48,7 +48,7 @@ pub enum Event {
     /// A CPU asks for the task to run next.
     Dispatch {
         /// The CPU.
-        cpu: u32,
+        cpu: CpuId,
     },
     /// It is on its CPU.
     Running {
@@ -65,7 +65,7 @@ pub enum Event {
     /// The next dispatch of a CPU ends a slice as yielded.
     Yield {
         /// The CPU.
-        cpu: u32,
+        cpu: CpuId,
     },
     /// Its owner gave it another weight.
     SetWeight {
@@ -146,7 +146,7 @@ pub enum Event {
     /// Something that the machine does not schedule runs on a CPU, until that CPU dispatches.
     TakeCpu {
         /// The CPU.
-        cpu: u32,
+        cpu: CpuId,
     },
 }
 
@@ -158,7 +158,7 @@ pub struct Answer {
     /// To dispatch, with a task: its slice, in ns.
     pub slice_ns: u64,
     /// To dispatch, enqueue, set_allowed and take_cpu: another CPU that is to dispatch.
-    pub asked: Option<u32>,
+    pub asked: Option<CpuId>,
 }
 
 /// Names of the kinds, by number.
@@ -240,30 +240,32 @@ impl Event {
         let mut raw = RawEvent { now, ..RawEvent::default() };
         match *self {
             Event::New { task, process, weight } => {
-                (raw.id, raw.process, raw.amount) = (task, process, weight.fixed());
+                (raw.id, raw.process, raw.amount) = (task.get(), process.get(), weight.fixed());
             }
-            Event::Runnable { task, is_new } => (raw.id, raw.why) = (task, if is_new { NEW } else { WOKEN }),
+            Event::Runnable { task, is_new } => {
+                (raw.id, raw.why) = (task.get(), if is_new { NEW } else { WOKEN })
+            }
             Event::Quiescent { task, exits } => {
-                (raw.id, raw.why) = (task, if exits { EXITED } else { BLOCKED })
+                (raw.id, raw.why) = (task.get(), if exits { EXITED } else { BLOCKED })
             }
             Event::Exit { task }
             | Event::Enqueue { task }
             | Event::Dequeue { task }
             | Event::Running { task }
             | Event::Session { task } => {
-                raw.id = task;
+                raw.id = task.get();
             }
-            Event::Stopping { task, ran_ns } => (raw.id, raw.amount) = (task, ran_ns),
-            Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => raw.cpu = cpu,
-            Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task, weight.fixed()),
-            Event::SetAllowed { task, mask } => (raw.id, raw.allowed) = (task, mask),
-            Event::SetProcess { task, process } => (raw.id, raw.process) = (task, process),
+            Event::Stopping { task, ran_ns } => (raw.id, raw.amount) = (task.get(), ran_ns),
+            Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => raw.cpu = cpu.get(),
+            Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task.get(), weight.fixed()),
+            Event::SetAllowed { task, mask } => (raw.id, raw.allowed) = (task.get(), mask),
+            Event::SetProcess { task, process } => (raw.id, raw.process) = (task.get(), process.get()),
             Event::SetGroup { group, parent, weight } => {
                 (raw.process, raw.cpu, raw.amount) = (group, parent, weight.fixed());
             }
-            Event::EnterGroup { task, group } => (raw.id, raw.process) = (task, group),
-            Event::Fork { task, parent } => (raw.id, raw.process) = (task, parent),
-            Event::SetProgram { task, program } => (raw.id, raw.amount) = (task, program),
+            Event::EnterGroup { task, group } => (raw.id, raw.process) = (task.get(), group),
+            Event::Fork { task, parent } => (raw.id, raw.process) = (task.get(), parent.get()),
+            Event::SetProgram { task, program } => (raw.id, raw.amount) = (task.get(), program),
             Event::Learn { program, at, run_ns, wait_ns } => {
                 (raw.process, raw.why) = (program as u32, (program >> 32) as u32);
                 (raw.cpu, raw.amount, raw.slice) = (at.into(), run_ns, wait_ns);
@@ -277,11 +279,13 @@ impl Event {
 
     pub(super) fn answer(&self, raw: &RawEvent) -> Answer {
         match self {
-            Event::Dispatch { .. } => {
-                Answer { task: (raw.id != 0).then_some(raw.id), slice_ns: raw.slice, asked: cpu(raw.cpu) }
-            }
+            Event::Dispatch { .. } => Answer {
+                task: TaskId::from_raw(raw.id),
+                slice_ns: raw.slice,
+                asked: CpuId::from_answer(raw.cpu),
+            },
             Event::Enqueue { .. } | Event::SetAllowed { .. } | Event::TakeCpu { .. } => {
-                Answer { asked: cpu(raw.cpu), ..Answer::default() }
+                Answer { asked: CpuId::from_answer(raw.cpu), ..Answer::default() }
             }
             _ => Answer::default(),
         }
@@ -292,6 +296,9 @@ impl Event {
 mod tests {
     use super::*;
     use crate::{Machine, MachineConfig, host, text};
+
+    const ONE: TaskId = TaskId::new(1);
+    const CPU: CpuId = CpuId::new(0);
 
     #[test]
     fn kinds_and_size_are_those_of_event_h() {
@@ -314,18 +321,18 @@ mod tests {
         let config = MachineConfig::new("eevdf", 2, 1000).with_modifiers(&["procfair"]);
         let mut told = Machine::new(&config).unwrap();
         let mut called = Machine::new(&config).unwrap();
-        told.tell(&Event::New { task: 1, process: 1, weight: Weight::NICE_0 }, 5);
-        called.add(1, 1, Weight::NICE_0, 5);
-        assert_eq!(told.tell(&Event::Runnable { task: 1, is_new: true }, 7), Answer::default());
-        let enqueued = told.tell(&Event::Enqueue { task: 1 }, 7);
-        assert_eq!(enqueued.asked, called.wake(1, true, 7));
-        let decision = called.dispatch(0, 9).expect("a task waits");
-        let expected = Answer { task: Some(1), slice_ns: decision.slice_ns, asked: None };
-        assert_eq!(told.tell(&Event::Dispatch { cpu: 0 }, 9), expected);
+        told.tell(&Event::New { task: ONE, process: ONE, weight: Weight::NICE_0 }, 5);
+        called.add(ONE, ONE, Weight::NICE_0, 5);
+        assert_eq!(told.tell(&Event::Runnable { task: ONE, is_new: true }, 7), Answer::default());
+        let enqueued = told.tell(&Event::Enqueue { task: ONE }, 7);
+        assert_eq!(enqueued.asked, called.wake(ONE, true, 7));
+        let decision = called.dispatch(CPU, 9).expect("a task waits");
+        let expected = Answer { task: Some(ONE), slice_ns: decision.slice_ns, asked: None };
+        assert_eq!(told.tell(&Event::Dispatch { cpu: CPU }, 9), expected);
         assert!(decision.slice_ns > 1000, "eevdf has its own");
         told.tell(&Event::SetParam { owner: 0, index: 0, value: 1234 }, 10);
-        told.tell(&Event::Running { task: 1 }, 10);
-        let again = told.tell(&Event::Dispatch { cpu: 0 }, 10_000_010);
-        assert_eq!((again.task, again.slice_ns), (Some(1), 1234));
+        told.tell(&Event::Running { task: ONE }, 10);
+        let again = told.tell(&Event::Dispatch { cpu: CPU }, 10_000_010);
+        assert_eq!((again.task, again.slice_ns), (Some(ONE), 1234));
     }
 }

@@ -7,7 +7,7 @@ use crate::config::{MachineConfig, MachineError};
 use crate::event::{Answer, Event};
 use crate::host;
 use crate::host::{Host, RawMachine};
-use crate::id::{CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId, cpu};
+use crate::id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};
 use crate::spec::Spec;
 use crate::text;
 use crate::weight::Weight;
@@ -20,7 +20,7 @@ pub struct Decision {
     /// Its slice, in ns; `u64::MAX` is without end.
     pub slice_ns: u64,
     /// Another CPU that is to dispatch, because this one was asked to for the sake of another task.
-    pub asked: Option<u32>,
+    pub asked: Option<CpuId>,
 }
 
 /// A number that a policy keeps of each task.
@@ -64,8 +64,8 @@ pub struct ProgramState {
 
 /// One policy with its modifiers. It is told the events of sched_ext, in the kernel's order, and decides.
 ///
-/// Its methods do not check their arguments' order (the engine above does): ids must be known, below
-/// [`MAX_TASKS`] and not 0, CPUs below the number given, and time may not go backwards.
+/// Its methods do not check their arguments' order (the engine above does): ids must be known and below
+/// [`MAX_TASKS`], CPUs below the number given, and time may not go backwards.
 pub struct Machine {
     raw: NonNull<RawMachine>,
     host: &'static Host,
@@ -131,15 +131,15 @@ impl Machine {
 
     /// A task exists, and is not runnable yet. `process` is the id of the task that stands for its process.
     pub fn add(&mut self, task: TaskId, process: TaskId, weight: Weight, now_ns: u64) {
-        debug_assert!(task > 0 && task < MAX_TASKS && process < MAX_TASKS);
+        debug_assert!(task.get() < MAX_TASKS && process.get() < MAX_TASKS);
         // SAFETY: the machine is initialised and the ids are within its pool; so below.
-        unsafe { (self.host.new)(self.raw.as_ptr(), task, process, weight.fixed(), now_ns) }
+        unsafe { (self.host.new)(self.raw.as_ptr(), task.get(), process.get(), weight.fixed(), now_ns) }
     }
 
     /// A task that is not runnable is gone.
     pub fn remove(&mut self, task: TaskId, now_ns: u64) {
         // SAFETY: see `add`.
-        unsafe { (self.host.exit)(self.raw.as_ptr(), task, now_ns) }
+        unsafe { (self.host.exit)(self.raw.as_ptr(), task.get(), now_ns) }
     }
 
     /// The program of a task begins this much work. Told before the task becomes runnable, or while it runs; policies
@@ -147,58 +147,62 @@ impl Machine {
     pub fn bring(&mut self, task: TaskId, work_ns: u64) {
         if let Some(bring) = self.host.bring {
             // SAFETY: see `add`.
-            unsafe { bring(self.raw.as_ptr(), task, work_ns) }
+            unsafe { bring(self.raw.as_ptr(), task.get(), work_ns) }
         }
     }
 
     /// A task becomes runnable: for the first time, or again. Returns the CPU that must dispatch because of it.
-    pub fn wake(&mut self, task: TaskId, is_new: bool, now_ns: u64) -> Option<u32> {
+    pub fn wake(&mut self, task: TaskId, is_new: bool, now_ns: u64) -> Option<CpuId> {
         // SAFETY: see `add`.
-        cpu(unsafe { (self.host.wake)(self.raw.as_ptr(), task, now_ns, is_new.into()) })
+        CpuId::from_answer(unsafe { (self.host.wake)(self.raw.as_ptr(), task.get(), now_ns, is_new.into()) })
     }
 
     /// A task that is on a CPU, where it ran for `ran_ns` since [`Machine::running`], blocks or exits.
     pub fn block(&mut self, task: TaskId, ran_ns: u64, exits: bool, now_ns: u64) {
         // SAFETY: see `add`.
-        unsafe { (self.host.off)(self.raw.as_ptr(), task, ran_ns, now_ns, exits.into()) }
+        unsafe { (self.host.off)(self.raw.as_ptr(), task.get(), ran_ns, now_ns, exits.into()) }
     }
 
     /// A task that waits is no longer runnable.
     pub fn withdraw(&mut self, task: TaskId, exits: bool, now_ns: u64) {
         // SAFETY: see `add`.
-        unsafe { (self.host.quiescent)(self.raw.as_ptr(), task, now_ns, exits.into()) }
+        unsafe { (self.host.quiescent)(self.raw.as_ptr(), task.get(), now_ns, exits.into()) }
     }
 
     /// Decides what a CPU runs from now on. A task that ran there and is not chosen again must be given to
     /// [`Machine::requeue`] before time goes on.
-    pub fn dispatch(&mut self, on: u32, now_ns: u64) -> Option<Decision> {
+    pub fn dispatch(&mut self, on: CpuId, now_ns: u64) -> Option<Decision> {
         // SAFETY: see `add`.
-        let order = unsafe { (self.host.dispatch)(self.raw.as_ptr(), on, now_ns) };
-        (order.id != 0).then_some(Decision { task: order.id, slice_ns: order.slice, asked: cpu(order.kick) })
+        let order = unsafe { (self.host.dispatch)(self.raw.as_ptr(), on.get(), now_ns) };
+        TaskId::from_raw(order.id).map(|task| Decision {
+            task,
+            slice_ns: order.slice,
+            asked: CpuId::from_answer(order.kick),
+        })
     }
 
     /// The task that a CPU ran for `ran_ns` is off it and still runnable. Returns the CPU that must dispatch.
-    pub fn requeue(&mut self, task: TaskId, ran_ns: u64, now_ns: u64) -> Option<u32> {
+    pub fn requeue(&mut self, task: TaskId, ran_ns: u64, now_ns: u64) -> Option<CpuId> {
         // SAFETY: see `add`.
-        cpu(unsafe { (self.host.requeue)(self.raw.as_ptr(), task, ran_ns, now_ns) })
+        CpuId::from_answer(unsafe { (self.host.requeue)(self.raw.as_ptr(), task.get(), ran_ns, now_ns) })
     }
 
     /// A dispatched task is on its CPU.
     pub fn running(&mut self, task: TaskId, now_ns: u64) {
         // SAFETY: see `add`.
-        unsafe { (self.host.running)(self.raw.as_ptr(), task, now_ns) }
+        unsafe { (self.host.running)(self.raw.as_ptr(), task.get(), now_ns) }
     }
 
     /// The task on this CPU yields: the next dispatch there ends its slice as yielded.
-    pub fn yielding(&mut self, on: u32) {
+    pub fn yielding(&mut self, on: CpuId) {
         // SAFETY: see `add`.
-        unsafe { (self.host.yielding)(self.raw.as_ptr(), on) }
+        unsafe { (self.host.yielding)(self.raw.as_ptr(), on.get()) }
     }
 
     /// A task's own weight changes.
     pub fn set_weight(&mut self, task: TaskId, weight: Weight, now_ns: u64) {
         // SAFETY: see `add`.
-        unsafe { (self.host.set_weight)(self.raw.as_ptr(), task, weight.fixed(), now_ns) }
+        unsafe { (self.host.set_weight)(self.raw.as_ptr(), task.get(), weight.fixed(), now_ns) }
     }
 
     /// A group of tasks exists, or has another weight; see [`Event::SetGroup`].
@@ -214,22 +218,22 @@ impl Machine {
     }
 
     /// Where a task may run from now on. Returns the CPU that must dispatch because of it.
-    pub fn set_allowed(&mut self, task: TaskId, mask: &CpuMask) -> Option<u32> {
+    pub fn set_allowed(&mut self, task: TaskId, mask: &CpuMask) -> Option<CpuId> {
         // SAFETY: see `add`; the mask has the length that the machine reads.
-        cpu(unsafe { (self.host.set_allowed)(self.raw.as_ptr(), task, mask.as_ptr()) })
+        CpuId::from_answer(unsafe { (self.host.set_allowed)(self.raw.as_ptr(), task.get(), mask.as_ptr()) })
     }
 
     /// Turns of a whole quantum each, with nobody coming or going: again and again all CPUs decide, the first first,
-    /// and run for a quantum, from `now_ns` on. Who ran goes into `ran`, round by round. They are the calls that a
-    /// caller could make one by one, without leaving C for each. Returns when the last quantum ends.
+    /// and run for a quantum, from `now_ns` on. The tasks that ran go into `ran`, round by round; `None` is idle. They are
+    /// the calls that a caller could make one by one, without leaving C for each. Returns when the last quantum ends, in ns.
     ///
     /// # Panics
     /// If `ran` is not as long as some whole rounds.
-    pub fn turns(&mut self, now_ns: u64, ran: &mut [TaskId]) -> u64 {
+    pub fn turns(&mut self, now_ns: u64, ran: &mut [Option<TaskId>]) -> u64 {
         let rounds = ran.len() / self.cpus as usize;
         assert_eq!(rounds * self.cpus as usize, ran.len(), "whole rounds of {} CPUs", self.cpus);
-        // SAFETY: see `add`; the buffer holds so many rounds.
-        unsafe { (self.host.turns)(self.raw.as_ptr(), now_ns, rounds as u64, ran.as_mut_ptr()) }
+        // SAFETY: see `add`; the buffer holds so many rounds, and an `Option<TaskId>` is C's number, 0 for none.
+        unsafe { (self.host.turns)(self.raw.as_ptr(), now_ns, rounds as u64, ran.as_mut_ptr().cast()) }
         now_ns + rounds as u64 * self.quantum_ns
     }
 
@@ -275,7 +279,7 @@ impl Machine {
     /// A task's effective weight, after the modifiers.
     pub fn weight(&self, task: TaskId) -> Weight {
         // SAFETY: see `add`.
-        Weight::from_fixed(unsafe { (self.host.weight)(self.raw.as_ptr(), task) })
+        Weight::from_fixed(unsafe { (self.host.weight)(self.raw.as_ptr(), task.get()) })
     }
 
     /// The values that the policy keeps of each task, for figures; in the order in which [`Machine::value`] numbers them.
@@ -290,7 +294,7 @@ impl Machine {
     /// One of these values of a task that exists. To look changes nothing.
     pub fn value(&self, index: u32, task: TaskId, now_ns: u64) -> i64 {
         // SAFETY: see `add`.
-        unsafe { (self.host.show)(self.raw.as_ptr(), index, task, now_ns) }
+        unsafe { (self.host.show)(self.raw.as_ptr(), index, task.get(), now_ns) }
     }
 
     /// Number of decisions that the policy was asked for.

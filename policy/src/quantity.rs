@@ -3,7 +3,7 @@
 //! Everything here is exact integer arithmetic: `0.4` is the same raw ratio on every machine, and
 //! what [`format()`] prints, [`parse`] reads back to the same raw value.
 
-use crate::units::{parse_duration, show_duration};
+use crate::units::{parse_duration_ns, show_duration};
 use crate::{ParamKind, RATIO_INF, RATIO_ONE};
 
 /// More digits than this are a mistake or an attack: 2^63 nanoseconds have 19.
@@ -15,7 +15,7 @@ pub enum QuantityError {
     /// Not a decimal number at all.
     #[error("expected {0}")]
     Malformed(&'static str),
-    /// No time, in the words of [`parse_duration`].
+    /// No time, in the words of [`parse_duration_ns`].
     #[error("{0}")]
     Time(String),
     /// Does not fit 64 bits.
@@ -54,7 +54,7 @@ pub fn format(kind: ParamKind, raw: i64) -> String {
 /// Reads a time such as `2ms`, `-1.5s` or a bare `0` in nanoseconds, exactly.
 ///
 /// # Errors
-/// When what follows the sign is no duration: see [`parse_duration`].
+/// When what follows the sign is no duration: see [`parse_duration_ns`].
 pub fn parse_time_ns(text: &str) -> Result<i64, QuantityError> {
     let (sign, size) = match text.strip_prefix('-') {
         Some(size) => (-1, size),
@@ -63,7 +63,7 @@ pub fn parse_time_ns(text: &str) -> Result<i64, QuantityError> {
     if size == "0" {
         return Ok(0);
     }
-    let ns = parse_duration(size).map_err(QuantityError::Time)?;
+    let ns = parse_duration_ns(size).map_err(QuantityError::Time)?;
     i64::try_from(ns).map(|ns| sign * ns).map_err(|_| QuantityError::TooLarge)
 }
 

@@ -18,7 +18,7 @@ const UNITS: [(&str, u64); 6] = [
 /// # Errors
 /// A sentence that says what is wrong and what is right: not a number, no unit or an unknown one, finer than a
 /// nanosecond, or longer than [`MAX_NS`].
-pub fn parse_duration(text: &str) -> Result<u64, String> {
+pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
     const EXAMPLES: &str = "write a number and a unit, as in \"75ms\", \"1.5s\", \"250us\", \"20min\"";
     let text = text.trim();
     let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -92,7 +92,7 @@ mod tests {
             ("1152921504606846976ns", MAX_NS),
             (" 2h ", 7_200_000_000_000),
         ] {
-            assert_eq!(parse_duration(text), Ok(ns), "{text}");
+            assert_eq!(parse_duration_ns(text), Ok(ns), "{text}");
         }
     }
 
@@ -114,7 +114,7 @@ mod tests {
             ("99999999999999999999999999999999999999999999h", "too long"),
             ("0.00000000000000000000000000000000000000000000001h", "finer"),
         ] {
-            let message = parse_duration(text).expect_err(text);
+            let message = parse_duration_ns(text).expect_err(text);
             assert!(message.contains(part), "{text}: {message}");
         }
     }
@@ -131,7 +131,7 @@ mod tests {
             (MAX_NS, "1152921504.606846976s"),
         ] {
             assert_eq!(show_duration(ns), text);
-            assert_eq!(parse_duration(text), Ok(ns));
+            assert_eq!(parse_duration_ns(text), Ok(ns));
         }
     }
 }

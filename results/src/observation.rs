@@ -1,12 +1,12 @@
 //! Observations of a run: schedules, figures and claims are made from them.
 
-use divvy_policy::TaskId;
+use divvy_policy::{CpuId, TaskId};
 
 /// Service on a CPU, from one accounting to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
     /// The CPU.
-    pub cpu: u32,
+    pub cpu: CpuId,
     /// Index into the result's rows.
     pub row: usize,
     /// The task; open arrivals have many to a row.
@@ -31,7 +31,7 @@ pub enum Observation {
         /// Time, in ns.
         at_ns: u64,
         /// The CPU whose task caused it; `None` for a timer.
-        by: Option<u32>,
+        by: Option<CpuId>,
     },
     /// The task on a CPU left it and is not runnable.
     Rests {

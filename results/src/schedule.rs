@@ -21,6 +21,8 @@ mod service_errors;
 
 use std::sync::Arc;
 
+use divvy_policy::CpuId;
+
 pub use recorder::{Recorder, Window};
 pub use service_errors::with_service_errors;
 
@@ -93,7 +95,7 @@ pub struct Wake {
     /// Time, in ns.
     pub at_ns: u64,
     /// The CPU whose task caused the wake-up; `None` for a timer or an interrupt.
-    pub by: Option<u32>,
+    pub by: Option<CpuId>,
     /// Whether the task is new.
     pub is_new: bool,
 }

@@ -1,6 +1,6 @@
 //! bvt: papers/bvt.md. The tests that it shares are in `virtual_time.rs`.
 
-use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
+use divvy_policy::{CpuId, Machine, MachineConfig, TaskId, Weight};
 use divvy_tests::cases::{config, quanta, run, weights};
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn bvt(weights: &[u64], allowance: i64, n: usize) -> Vec<u32> {
         .collect()
 }
 
-fn with_allowance(weights: &[u64], allowance: i64, n: u64) -> Vec<TaskId> {
+fn with_allowance(weights: &[u64], allowance: i64, n: u64) -> Vec<u32> {
     quanta("bvt", &[("bvt", 0, allowance * QUANTUM_NS as i64)], weights, n)
 }
 
@@ -65,11 +65,11 @@ fn bvt_r4_borrows_and_pays() {
         )
         .unwrap();
         for id in 1..=2 {
-            machine.add(id, id, Weight::ONE, 0);
-            machine.wake(id, true, 0);
+            machine.add(TaskId::new(id), TaskId::new(id), Weight::ONE, 0);
+            machine.wake(TaskId::new(id), true, 0);
         }
-        machine.withdraw(2, false, 0);
-        machine.wake(2, false, 0);
+        machine.withdraw(TaskId::new(2), false, 0);
+        machine.wake(TaskId::new(2), false, 0);
         run(&mut machine, 40)
     };
     let ran = warped(0);
@@ -85,13 +85,13 @@ fn bvt_r4_borrows_and_pays() {
 fn bvt_r5_preempts() {
     let mut machine = Machine::new(&MachineConfig::new("bvt", 1, QUANTUM_NS)).unwrap();
     for id in 1..=3 {
-        machine.add(id, id, Weight::ONE, 0);
-        machine.wake(id, true, 0);
+        machine.add(TaskId::new(id), TaskId::new(id), Weight::ONE, 0);
+        machine.wake(TaskId::new(id), true, 0);
     }
-    machine.withdraw(3, false, 0);
-    assert_eq!(machine.dispatch(0, 0).unwrap().task, 1);
-    machine.running(1, 0);
-    assert_eq!(machine.wake(3, false, QUANTUM_NS), None, "1 is C ahead, not more");
-    machine.withdraw(3, false, QUANTUM_NS);
-    assert_eq!(machine.wake(3, false, QUANTUM_NS + 1), Some(0));
+    machine.withdraw(TaskId::new(3), false, 0);
+    assert_eq!(machine.dispatch(CpuId::new(0), 0).unwrap().task, 1);
+    machine.running(TaskId::new(1), 0);
+    assert_eq!(machine.wake(TaskId::new(3), false, QUANTUM_NS), None, "1 is C ahead, not more");
+    machine.withdraw(TaskId::new(3), false, QUANTUM_NS);
+    assert_eq!(machine.wake(TaskId::new(3), false, QUANTUM_NS + 1), Some(CpuId::new(0)));
 }

@@ -1,5 +1,6 @@
 //! drr: papers/drr.md. The tests that it shares with wrr are in `wrr.rs`.
 
+use divvy_policy::CpuId;
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
 /// Every other turn of 1 lasts half a quantum longer than it should, the next is cut by as much; those of 2 are cut to
@@ -24,5 +25,5 @@ fn drr_r2_overruns_are_owed() {
 fn drr_r2_the_slice_is_the_deficit() {
     let mut one = Lockstep::with("drr", 1, &[1, 3]);
     assert_eq!(one.first_cpu(1), [1]);
-    assert_eq!(one.machine.dispatch(0, QUANTUM_NS).unwrap().slice_ns, 3 * QUANTUM_NS);
+    assert_eq!(one.machine.dispatch(CpuId::new(0), QUANTUM_NS).unwrap().slice_ns, 3 * QUANTUM_NS);
 }

@@ -43,10 +43,10 @@ fn event() -> impl Strategy<Value = Event> {
 struct Told {
     machine: Machine,
     /// (group, weight) of runnable tasks
-    tasks: BTreeMap<TaskId, (u32, u64)>,
+    tasks: BTreeMap<u32, (u32, u64)>,
     /// (parent, weight), by id
     groups: Vec<(u32, u64)>,
-    last: TaskId,
+    last: u32,
 }
 
 impl Told {
@@ -87,28 +87,28 @@ impl Told {
     }
 
     fn tell(&mut self, event: &Event) {
-        let ids: Vec<TaskId> = self.tasks.keys().copied().collect();
+        let ids: Vec<u32> = self.tasks.keys().copied().collect();
         let chosen = |n: usize| ids[n % ids.len()];
         match *event {
             Event::Starts(group, weight) => {
                 self.last += 1;
-                self.machine.add(self.last, self.last, weight * Weight::ONE, 0);
-                self.machine.enter_group(self.last, group, 0);
-                self.machine.wake(self.last, true, 0);
+                self.machine.add(TaskId::new(self.last), TaskId::new(self.last), weight * Weight::ONE, 0);
+                self.machine.enter_group(TaskId::new(self.last), group, 0);
+                self.machine.wake(TaskId::new(self.last), true, 0);
                 self.tasks.insert(self.last, (group, weight));
             }
             Event::Sets(group, parent, weight) => self.set(group, parent, weight),
             _ if ids.is_empty() => {}
             Event::Leaves(n) => {
-                self.machine.withdraw(chosen(n), true, 0);
+                self.machine.withdraw(TaskId::new(chosen(n)), true, 0);
                 self.tasks.remove(&chosen(n));
             }
             Event::Weighs(n, weight) => {
-                self.machine.set_weight(chosen(n), weight * Weight::ONE, 0);
+                self.machine.set_weight(TaskId::new(chosen(n)), weight * Weight::ONE, 0);
                 self.tasks.get_mut(&chosen(n)).unwrap().1 = weight;
             }
             Event::Moves(n, group) => {
-                self.machine.enter_group(chosen(n), group, 0);
+                self.machine.enter_group(TaskId::new(chosen(n)), group, 0);
                 self.tasks.get_mut(&chosen(n)).unwrap().0 = group;
             }
         }
@@ -124,11 +124,12 @@ impl Told {
     /// Weights are as the rates, to 2^-27 and a unit each: no weight is below one, so the total may have as many too much.
     fn compare(&self, cpus: u32) {
         let rates = rates(&self.node(0), cpus);
-        let total: u64 = rates.iter().map(|&(task, _)| self.machine.weight(task as TaskId).fixed()).sum();
+        let total: u64 =
+            rates.iter().map(|&(task, _)| self.machine.weight(TaskId::new(task as u32)).fixed()).sum();
         let all = rates.iter().fold(Rational::zero(), |all, (_, rate)| all + rate);
         for (task, rate) in &rates {
             let expected = (rate / &all * whole(total)).to_f64().unwrap();
-            let weight = self.machine.weight(*task as TaskId).fixed();
+            let weight = self.machine.weight(TaskId::new(*task as u32)).fixed();
             let near = 1.0 + rates.len() as f64 + expected / f64::from(1 << 27);
             let tree = || (self.node(0), cpus);
             assert!(
@@ -166,14 +167,14 @@ fn two_groups(spec: &str, cpus: u32, weights: [u64; 2]) -> Lockstep {
     machine
 }
 
-fn add_in(machine: &mut Lockstep, group: u32, weight: u64) -> TaskId {
+fn add_in(machine: &mut Lockstep, group: u32, weight: u64) -> u32 {
     let task = machine.add(weight);
-    machine.machine.enter_group(task, group, 0);
+    machine.machine.enter_group(TaskId::new(task), group, 0);
     task
 }
 
-fn weights(machine: &Lockstep, tasks: &[TaskId]) -> Vec<u64> {
-    tasks.iter().map(|&t| machine.machine.weight(t).fixed()).collect()
+fn weights(machine: &Lockstep, tasks: &[u32]) -> Vec<u64> {
+    tasks.iter().map(|&t| machine.machine.weight(TaskId::new(t)).fixed()).collect()
 }
 
 /// Users of weights 8 and 4, with three hogs and with one, beside a task of weight 4: by weights, and by what they get.
@@ -201,7 +202,7 @@ fn groups_r2_a_group_of_k_threads_gets_at_most_k_cpus() {
     for policy in ["sfq", "sfs", "gr3"] {
         let mut four = two_groups(&format!("{policy}+groups"), 4, [9, 1]);
         let first = add_in(&mut four, 1, 5);
-        let others: Vec<TaskId> = (0..6).map(|_| add_in(&mut four, 2, 5)).collect();
+        let others: Vec<u32> = (0..6).map(|_| add_in(&mut four, 2, 5)).collect();
         four.run(2000);
         assert!(four.quanta[first as usize] >= 1990, "{policy}: {}", four.quanta[first as usize]);
         for &other in &others {
@@ -221,8 +222,8 @@ fn groups_r2_a_group_of_k_threads_gets_at_most_k_cpus() {
 #[test]
 fn groups_r3_only_the_group_is_reweighed() {
     let mut two = two_groups("sfq+groups", 2, [8, 8]);
-    let a: Vec<TaskId> = (0..4).map(|_| add_in(&mut two, 1, 1)).collect();
-    let b: Vec<TaskId> = (0..4).map(|_| add_in(&mut two, 2, 1)).collect();
+    let a: Vec<u32> = (0..4).map(|_| add_in(&mut two, 1, 1)).collect();
+    let b: Vec<u32> = (0..4).map(|_| add_in(&mut two, 2, 1)).collect();
     assert_eq!(weights(&two, &b), [2 * Weight::ONE.fixed(); 4]);
     two.leave(a[3], false);
     two.leave(a[2], false);
@@ -239,11 +240,11 @@ fn groups_r3_only_the_group_is_reweighed() {
 fn groups_r4_procfair_r1_together() {
     let mut one = two_groups("sfq+procfair+groups", 1, [8, 4]);
     let a = [add_in(&mut one, 1, 1), one.add_to(1, 1), add_in(&mut one, 1, 1)];
-    one.machine.enter_group(a[1], 1, 0);
+    one.machine.enter_group(TaskId::new(a[1]), 1, 0);
     assert_eq!(weights(&one, &a), [2, 2, 4].map(|w| w * Weight::ONE.fixed()));
     // Its threads are counted at all times: a wake-up divides as well.
-    one.machine.withdraw(a[0], false, 0);
-    one.machine.wake(a[0], false, 0);
+    one.machine.withdraw(TaskId::new(a[0]), false, 0);
+    one.machine.wake(TaskId::new(a[0]), false, 0);
     assert_eq!(weights(&one, &a), [2, 2, 4].map(|w| w * Weight::ONE.fixed()));
 
     let params = [("procfair", 1, 1)];
@@ -252,11 +253,14 @@ fn groups_r4_procfair_r1_together() {
     )
     .unwrap();
     for (task, group) in [(1, 1), (2, 1), (3, 2), (4, 0), (5, 0)] {
-        flat.add(task, if task == 5 { 4 } else { task }, 12 * Weight::ONE, 0);
+        let process = TaskId::new(if task == 5 { 4 } else { task });
+        let task = TaskId::new(task);
+        flat.add(task, process, 12 * Weight::ONE, 0);
         flat.enter_group(task, group, 0);
         flat.wake(task, true, 0);
     }
-    let all: Vec<u64> = (1..=5).map(|task| flat.weight(task).fixed() / Weight::ONE.fixed()).collect();
+    let all: Vec<u64> =
+        (1..=5).map(|task| flat.weight(TaskId::new(task)).fixed() / Weight::ONE.fixed()).collect();
     assert_eq!(all, [6, 6, 12, 6, 6]);
 }
 

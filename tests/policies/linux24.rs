@@ -42,7 +42,7 @@ fn linux24_r3_r5_sleepers() {
 fn linux24_r6_yields() {
     let mut bench = Bench::new(LINUX24, 1, MS, &hogs(&[NICE_0, NICE_0]), Nobody);
     bench.run(9 * MS);
-    let first = bench.segments.last().map_or(1, |s| s.task);
+    let first = bench.segments.last().map_or(1, |s| s.task.get());
     bench.yield_on(0);
     bench.run(200 * MS);
     let other = 3 - first;

@@ -7,10 +7,10 @@ const LEVELS_3: [i64; 3] = [3, 0, 0];
 /// (task, from, to) in ms, of turns that follow each other as one
 fn turns(bench: &Bench<Nobody>) -> Vec<(u32, u64, u64)> {
     let mut turns: Vec<(u32, u64, u64)> = Vec::new();
-    for segment in bench.segments.iter().filter(|s| s.task != 0 && s.to > s.from) {
+    for segment in bench.segments.iter().filter(|s| s.to > s.from) {
         match turns.last_mut() {
-            Some((task, _, to)) if *task == segment.task && *to == segment.from / MS => *to = segment.to / MS,
-            _ => turns.push((segment.task, segment.from / MS, segment.to / MS)),
+            Some((task, _, to)) if segment.task == *task && *to == segment.from / MS => *to = segment.to / MS,
+            _ => turns.push((segment.task.get(), segment.from / MS, segment.to / MS)),
         }
     }
     turns

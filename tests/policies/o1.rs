@@ -1,6 +1,6 @@
 //! o1: papers/o1.md.
 
-use divvy_policy::{Event, Machine, MachineConfig, TaskId, Weight};
+use divvy_policy::{CpuId, Event, Machine, MachineConfig, TaskId, Weight};
 use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC};
 use divvy_tests::example;
 use divvy_tests::nice::{NICE_0, NICE_19, NICE_MINUS_20, hogs, turns};
@@ -129,10 +129,10 @@ impl Family {
         let task = self.kin.len();
         let mut new = Kin { runnable: true, parent, ..Kin::default() };
         let leader = if process { task } else { parent.unwrap() };
-        self.machine.add(task as TaskId, leader as TaskId, Weight::NICE_0, self.now);
+        self.machine.add(TaskId::at(task), TaskId::at(leader), Weight::NICE_0, self.now);
         self.charge();
         if let Some(parent) = parent {
-            self.machine.tell(&Event::Fork { task: task as TaskId, parent: parent as TaskId }, self.now);
+            self.machine.tell(&Event::Fork { task: TaskId::at(task), parent: TaskId::at(parent) }, self.now);
             let p = &mut self.kin[parent];
             new.sleep_avg = p.bonus() * 95 / 100 * 100 * MS;
             p.sleep_avg = p.bonus() * 100 * MS;
@@ -142,7 +142,7 @@ impl Family {
         }
         new.refill();
         self.kin.push(new);
-        if self.machine.wake(task as TaskId, true, self.now).is_some() {
+        if self.machine.wake(TaskId::at(task), true, self.now).is_some() {
             self.dispatch();
         }
         task
@@ -150,7 +150,7 @@ impl Family {
 
     fn dispatch(&mut self) {
         self.charge();
-        let next = self.machine.dispatch(0, self.now).map(|d| d.task as usize);
+        let next = self.machine.dispatch(CpuId::new(0), self.now).map(|d| d.task.index());
         if let Some(task) = self.on {
             self.kin[task].refill();
         }
@@ -158,18 +158,18 @@ impl Family {
             return;
         }
         if let Some(task) = self.on {
-            self.machine.requeue(task as TaskId, self.now - self.since, self.now);
+            self.machine.requeue(TaskId::at(task), self.now - self.since, self.now);
         }
         (self.on, self.since) = (next, self.now);
         if let Some(task) = next {
-            self.machine.running(task as TaskId, self.now);
+            self.machine.running(TaskId::at(task), self.now);
         }
     }
 
     fn leaves(&mut self, exits: bool) {
         let Some(task) = self.on else { return };
         self.charge();
-        self.machine.block(task as TaskId, self.now - self.since, exits, self.now);
+        self.machine.block(TaskId::at(task), self.now - self.since, exits, self.now);
         self.on = None;
         let mut kin = self.kin[task];
         (kin.runnable, kin.slept, kin.gone) = (false, self.now, exits);
@@ -191,14 +191,14 @@ impl Family {
         self.kin[task].wakes(self.now);
         self.kin[task].refill();
         self.kin[task].runnable = true;
-        if self.machine.wake(task as TaskId, false, self.now).is_some() {
+        if self.machine.wake(TaskId::at(task), false, self.now).is_some() {
             self.dispatch();
         }
     }
 
     fn check(&mut self) {
         for (task, kin) in self.kin.iter().enumerate().skip(1).filter(|(_, kin)| !kin.gone) {
-            let shown = |what| self.machine.value(what, task as TaskId, self.now) as u64;
+            let shown = |what| self.machine.value(what, TaskId::at(task), self.now) as u64;
             assert_eq!((shown(1), shown(2)), (kin.sleep_avg, kin.time_slice), "task {task} at {}", self.now);
         }
         assert_eq!(self.machine.faults(), 0);

@@ -1,5 +1,6 @@
 //! plcfs: papers/plcfs.md.
 
+use divvy_policy::CpuId;
 use divvy_tests::bench::ends_of_four_jobs;
 use divvy_tests::lockstep::Lockstep;
 
@@ -12,7 +13,7 @@ fn plcfs_r1_r2_four_jobs() {
 fn plcfs_r3_to_the_bottom() {
     let mut one = Lockstep::with("plcfs", 1, &[1, 1, 1]);
     assert_eq!(one.first_cpu(2), [3, 3]);
-    one.machine.yielding(0);
+    one.machine.yielding(CpuId::new(0));
     assert_eq!(one.first_cpu(2), [2, 2]);
     one.leave(2, false);
     assert_eq!(one.first_cpu(1), [1]);

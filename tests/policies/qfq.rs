@@ -1,6 +1,5 @@
 //! qfq: papers/qfq.md. The tests that it shares are in `virtual_time.rs`.
 
-use divvy_policy::TaskId;
 use divvy_tests::cases::{config, quanta, weights};
 use divvy_tests::study::errors;
 use proptest::prelude::*;
@@ -35,7 +34,7 @@ proptest! {
 fn qfq_r7_an_aggregate_is_served_at_once() {
     let runs = |m: i64| {
         let ran = quanta("qfq", &[("qfq", 0, m)], &[4, 1, 1, 1, 1], 80);
-        let mut lights = ran.split(|&id| id == 1).map(<[TaskId]>::len).filter(|n| *n > 0).collect::<Vec<_>>();
+        let mut lights = ran.split(|&id| id == 1).map(<[u32]>::len).filter(|n| *n > 0).collect::<Vec<_>>();
         // The first and the last run may be cut.
         lights.pop();
         lights.split_off(1)

@@ -28,11 +28,12 @@ proptest! {
 fn tfps_r1_r2_figure_10() {
     for policy in ["sfq", "stride", "sfs", "gr3"] {
         let mut four = Lockstep::new(&format!("{policy}+tfps"), 4);
-        let programs: Vec<Vec<TaskId>> = [1, 4, 16].map(|n| program(&mut four, n)).into();
-        let weight = |threads: &Vec<TaskId>| threads.iter().map(|&t| four.machine.weight(t)).sum::<Weight>();
+        let programs: Vec<Vec<u32>> = [1, 4, 16].map(|n| program(&mut four, n)).into();
+        let weight =
+            |threads: &Vec<u32>| threads.iter().map(|&t| four.machine.weight(TaskId::new(t))).sum::<Weight>();
         assert_eq!(programs.iter().map(weight).collect::<Vec<_>>(), [12, 48, 48].map(|w| w * Weight::ONE));
         four.run(9 * 500);
-        let got = |threads: &Vec<TaskId>| threads.iter().map(|&t| four.quanta[t as usize]).sum::<u64>();
+        let got = |threads: &Vec<u32>| threads.iter().map(|&t| four.quanta[t as usize]).sum::<u64>();
         let got: Vec<u64> = programs.iter().map(got).collect();
         for (got, expected) in got.iter().zip([2000_u64, 8000, 8000]) {
             assert!(got.abs_diff(expected) * 100 <= expected, "{policy}: {got} of {expected} quanta");

@@ -1,5 +1,6 @@
 //! wrr: papers/wrr.md; and drr where it does the same: papers/drr.md.
 
+use divvy_policy::CpuId;
 use divvy_tests::cases::{config, weights};
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 use divvy_tests::study::errors;
@@ -65,7 +66,7 @@ fn wrr_r3_drr_r4_who_yields_gives_up_the_rest() {
     for policy in ["wrr", "drr"] {
         let mut one = Lockstep::with(policy, 1, &[3, 1]);
         assert_eq!(one.first_cpu(1), [1], "{policy}");
-        one.machine.yielding(0);
+        one.machine.yielding(CpuId::new(0));
         assert_eq!(one.first_cpu(5), [2, 1, 1, 1, 2], "{policy}");
     }
 }

@@ -140,7 +140,7 @@ fn an_observed_run_is_the_same_run() {
 fn slices_are_pinned() {
     let digest = |spec: &str| {
         let slices = record::run(&busy(), spec, 1).slices;
-        let words = slices.iter().flat_map(|s| [u64::from(s.cpu), s.row as u64, s.from_ns, s.to_ns]);
+        let words = slices.iter().flat_map(|s| [s.cpu.get().into(), s.row as u64, s.from_ns, s.to_ns]);
         words.flat_map(u64::to_le_bytes).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
         })

@@ -40,7 +40,7 @@ pub fn check_slices(workload: &Workload, record: &Record) {
         assert!(slice.from_ns < slice.to_ns, "an empty {slice:?}");
         assert!(slice.to_ns >= last_end, "{slice:?} comes after one that ended at {last_end}");
         last_end = slice.to_ns;
-        let free = std::mem::replace(&mut cpu_free[slice.cpu as usize], slice.to_ns);
+        let free = std::mem::replace(&mut cpu_free[slice.cpu.index()], slice.to_ns);
         assert!(free <= slice.from_ns, "{slice:?} overlaps another on its CPU, until {free}");
         let free = task_free.insert(slice.task, slice.to_ns).unwrap_or(0);
         assert!(free <= slice.from_ns, "{slice:?} runs elsewhere until {free}");

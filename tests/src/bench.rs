@@ -1,6 +1,6 @@
 //! A small event loop around a `Machine`: just enough to run programs of bursts and sleeps, watched.
 
-use divvy_policy::{Event, Machine, MachineConfig, TaskId, Weight};
+use divvy_policy::{CpuId, Event, Machine, MachineConfig, TaskId, Weight};
 
 /// A millisecond, in ns.
 pub const MS: u64 = 1_000_000;
@@ -90,8 +90,8 @@ pub trait Watch {
     fn session(&mut self, _id: TaskId, _is_runnable: bool, _now: u64) {}
     /// A task joined when all CPUs were busy, and took a CPU or not.
     fn preempts(&mut self, _woken: TaskId, _cpu: Option<usize>, _now: u64) {}
-    /// `chosen` is 0 when nobody waited. It and `tasks` are as they were before the choice.
-    fn pick(&mut self, _cpu: usize, _chosen: TaskId, _tasks: &[Task], _now: u64) {}
+    /// `chosen` is `None` when nobody waited. It and `tasks` are as they were before the choice.
+    fn pick(&mut self, _cpu: usize, _chosen: Option<TaskId>, _tasks: &[Task], _now: u64) {}
 }
 
 /// Watches nothing.
@@ -109,7 +109,7 @@ struct Turn {
 pub struct Bench<W> {
     /// The machine under test.
     pub machine: Machine,
-    /// By id; 0 is no task.
+    /// By id; the first is no task's.
     pub tasks: Vec<Task>,
     /// Which CPU ran which task, in order of time.
     pub segments: Vec<Segment>,
@@ -122,7 +122,7 @@ pub struct Bench<W> {
     /// Turns end at multiples of this; 0 is exactly at the end of a slice.
     pub tick: u64,
     turns: Vec<Option<Turn>>,
-    last: Vec<TaskId>,
+    last: Vec<Option<TaskId>>,
     joins: u64,
 }
 
@@ -157,12 +157,12 @@ impl<W: Watch> Bench<W> {
             now: 0,
             tick: 0,
             turns: (0..cpus).map(|_| None).collect(),
-            last: vec![0; cpus],
+            last: vec![None; cpus],
             joins: 0,
         };
-        for id in 1..bench.tasks.len() {
-            let weight = bench.tasks[id].weight * Weight::ONE;
-            bench.machine.add(id as TaskId, id as TaskId, weight, 0);
+        for id in TaskId::all().take(programs.len()) {
+            let weight = bench.tasks[id.index()].weight * Weight::ONE;
+            bench.machine.add(id, id, weight, 0);
         }
         bench
     }
@@ -192,7 +192,7 @@ impl<W: Watch> Bench<W> {
     fn next_event(&self) -> Option<u64> {
         let wakes = self.tasks[1..].iter().filter_map(|t| t.next_wake);
         let turns = self.turns.iter().flatten();
-        wakes.chain(turns.map(|t| t.ends.min(self.now + self.tasks[t.task as usize].left))).min()
+        wakes.chain(turns.map(|t| t.ends.min(self.now + self.tasks[t.task.index()].left))).min()
     }
 
     fn advance(&mut self, to: u64) {
@@ -202,7 +202,7 @@ impl<W: Watch> Bench<W> {
         let dt = to - self.now;
         for (cpu, turn) in self.turns.iter().enumerate() {
             let Some(turn) = turn else { continue };
-            let task = &mut self.tasks[turn.task as usize];
+            let task = &mut self.tasks[turn.task.index()];
             task.left -= dt;
             task.service += dt;
             task.burst += dt;
@@ -229,12 +229,12 @@ impl<W: Watch> Bench<W> {
     fn finish_bursts(&mut self) {
         for cpu in 0..self.turns.len() {
             let Some(id) = self.turns[cpu].as_ref().map(|t| t.task) else { continue };
-            if self.tasks[id as usize].left > 0 {
+            if self.tasks[id.index()].left > 0 {
                 continue;
             }
             self.settle(cpu);
             let now = self.now;
-            let task = &mut self.tasks[id as usize];
+            let task = &mut self.tasks[id.index()];
             task.next_wake = task.steps.next().map(|sleep| now + sleep);
             let exits = task.next_wake.is_none();
             task.state = if exits { State::Done } else { State::Away };
@@ -247,9 +247,9 @@ impl<W: Watch> Bench<W> {
     }
 
     fn wake_all(&mut self) {
-        for id in 1..self.tasks.len() {
+        for id in TaskId::all().take(self.tasks.len() - 1) {
             let now = self.now;
-            let task = &mut self.tasks[id];
+            let task = &mut self.tasks[id.index()];
             if task.next_wake.is_none_or(|at| at > now) {
                 continue;
             }
@@ -259,12 +259,12 @@ impl<W: Watch> Bench<W> {
             task.left = task.steps.next().expect("a program ends with a burst");
             (task.state, task.arrived, task.order, task.burst) = (State::Waiting, now, self.joins, 0);
             let idle = self.turns.iter().any(Option::is_none);
-            self.watch.join(id as TaskId, new, now);
-            let kicked = self.machine.wake(id as TaskId, new, now).map(|cpu| cpu as usize);
+            self.watch.join(id, new, now);
+            let kicked = self.machine.wake(id, new, now).map(CpuId::index);
             if !idle {
                 // The machine asked whether tasks give way, CPU by CPU, and charged them for it.
                 (0..=kicked.unwrap_or(self.turns.len() - 1)).for_each(|cpu| self.settle(cpu));
-                self.watch.preempts(id as TaskId, kicked, now);
+                self.watch.preempts(id, kicked, now);
             }
             if let Some(cpu) = kicked {
                 self.dispatch(cpu);
@@ -282,7 +282,7 @@ impl<W: Watch> Bench<W> {
         let running = self.turns.iter().position(|t| t.as_ref().is_some_and(|t| t.task == id));
         running.into_iter().for_each(|cpu| self.settle(cpu));
         self.watch.reweigh(id, weight * Weight::ONE.fixed(), self.now);
-        self.tasks[id as usize].weight = weight;
+        self.tasks[id.index()].weight = weight;
         self.machine.set_weight(id, weight * Weight::ONE, self.now);
     }
 
@@ -290,7 +290,7 @@ impl<W: Watch> Bench<W> {
     pub fn session(&mut self, id: TaskId) {
         let running = self.turns.iter().position(|t| t.as_ref().is_some_and(|t| t.task == id));
         running.into_iter().for_each(|cpu| self.settle(cpu));
-        let is_runnable = matches!(self.tasks[id as usize].state, State::Waiting | State::Running);
+        let is_runnable = matches!(self.tasks[id.index()].state, State::Waiting | State::Running);
         self.watch.session(id, is_runnable, self.now);
         self.machine.tell(&Event::Session { task: id }, self.now);
     }
@@ -300,7 +300,7 @@ impl<W: Watch> Bench<W> {
         if let Some(id) = self.turns[cpu].as_ref().map(|t| t.task) {
             self.settle(cpu);
             self.watch.yields(id);
-            self.machine.yielding(cpu as u32);
+            self.machine.yielding(CpuId::at(cpu));
             self.dispatch(cpu);
         }
     }
@@ -311,20 +311,20 @@ impl<W: Watch> Bench<W> {
         let before = self.turns[cpu].as_ref().map(|t| t.task);
         if let Some(id) = before {
             self.watch.stop(id, now);
-            self.tasks[id as usize].state = State::Waiting;
+            self.tasks[id.index()].state = State::Waiting;
         }
-        let order = self.machine.dispatch(cpu as u32, now);
-        let chosen = order.map_or(0, |o| o.task);
-        self.watch.pick(cpu, chosen, &self.tasks, now);
+        let order = self.machine.dispatch(CpuId::at(cpu), now);
+        self.watch.pick(cpu, order.map(|order| order.task), &self.tasks, now);
         let Some(order) = order else {
             assert!(before.is_none(), "idle beside a waiting task");
             return;
         };
+        let chosen = order.task;
         let mut ends = now.saturating_add(order.slice_ns);
         if self.tick > 0 {
             ends = ends.div_ceil(self.tick).saturating_mul(self.tick);
         }
-        self.tasks[chosen as usize].state = State::Running;
+        self.tasks[chosen.index()].state = State::Running;
         if before == Some(chosen) {
             self.turns[cpu].as_mut().expect("it runs here").ends = ends;
             return;
@@ -332,12 +332,10 @@ impl<W: Watch> Bench<W> {
         let old = self.turns[cpu].replace(Turn { task: chosen, began: now, charged: now, ends });
         let kicked = old.and_then(|old| self.machine.requeue(old.task, now - old.began, now));
         self.machine.running(chosen, now);
-        if self.last[cpu] != chosen {
-            self.switches += u64::from(self.last[cpu] != 0);
-            self.last[cpu] = chosen;
-        }
+        let last = self.last[cpu].replace(chosen);
+        self.switches += u64::from(last.is_some_and(|last| last != chosen));
         if let Some(other) = kicked {
-            self.dispatch(other as usize);
+            self.dispatch(other.index());
         }
     }
 }

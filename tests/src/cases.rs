@@ -1,35 +1,35 @@
 //! Random cases, the same ones each time.
 
-use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
+use divvy_policy::{CpuId, Machine, MachineConfig, TaskId, Weight};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 
 use crate::lockstep::QUANTUM_NS;
 
-/// The tasks that a CPU runs in `n` quanta, with parameters of the policy
-pub fn quanta(policy: &str, params: &[(&str, usize, i64)], weights: &[u64], n: u64) -> Vec<TaskId> {
+/// The numbers of the tasks that a CPU runs in `n` quanta, with parameters of the policy
+pub fn quanta(policy: &str, params: &[(&str, usize, i64)], weights: &[u64], n: u64) -> Vec<u32> {
     let mut machine = Machine::new(&MachineConfig::new(policy, 1, QUANTUM_NS).with_params(params)).unwrap();
-    for (id, weight) in (1..).zip(weights) {
+    for (id, weight) in TaskId::all().zip(weights) {
         machine.add(id, id, weight * Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
     run(&mut machine, n)
 }
 
-/// The tasks that a machine which has not run yet runs in `n` quanta on its one CPU
-pub fn run(machine: &mut Machine, n: u64) -> Vec<TaskId> {
-    let (mut on, mut since) = (0, 0);
+/// The numbers of the tasks that a machine which has not run yet runs in `n` quanta on its one CPU
+pub fn run(machine: &mut Machine, n: u64) -> Vec<u32> {
+    let (mut on, mut since) = (None, 0);
     let mut ran = Vec::new();
     for now in (0..n).map(|t| t * QUANTUM_NS) {
-        let chosen = machine.dispatch(0, now).unwrap().task;
-        if chosen != on {
-            if on != 0 {
+        let chosen = machine.dispatch(CpuId::new(0), now).unwrap().task;
+        if on != Some(chosen) {
+            if let Some(on) = on {
                 machine.requeue(on, now - since, now);
             }
             machine.running(chosen, now);
-            (on, since) = (chosen, now);
+            (on, since) = (Some(chosen), now);
         }
-        ran.push(chosen);
+        ran.push(chosen.get());
     }
     ran
 }

@@ -1,7 +1,7 @@
 //! Drives a machine in lockstep: at the end of each quantum all CPUs decide, CPU 0 first, so that one CPU
-//! decides while the next still has the task that it ran.
+//! decides while the next still has the task that it ran. Tasks are numbers here, as in the papers' examples; 0 is none.
 
-use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
+use divvy_policy::{CpuId, Machine, MachineConfig, TaskId, Weight};
 
 /// Close to 1 ms, and divisible by 1 to 12: tags of such weights are exact.
 pub const QUANTUM_NS: u64 = 36 * 27_720;
@@ -23,7 +23,7 @@ pub struct Lockstep {
     state: Vec<Option<bool>>,
     now_ns: u64,
     /// The CPU that is to decide because of the task that became runnable last.
-    pub asked: Option<u32>,
+    pub asked: Option<CpuId>,
 }
 
 impl Lockstep {
@@ -76,30 +76,30 @@ impl Lockstep {
     }
 
     /// A new runnable task, in a process of its own.
-    pub fn add(&mut self, weight: u64) -> TaskId {
-        let id = TaskId::try_from(self.quanta.len()).unwrap();
-        self.add_to(id, weight)
+    pub fn add(&mut self, weight: u64) -> u32 {
+        self.add_to(self.quanta.len() as u32, weight)
     }
 
     /// A new runnable task of the process that stands for itself with task `process`.
-    pub fn add_to(&mut self, process: TaskId, weight: u64) -> TaskId {
-        let id = TaskId::try_from(self.quanta.len()).unwrap();
+    pub fn add_to(&mut self, process: u32, weight: u64) -> u32 {
+        let id = TaskId::at(self.quanta.len());
         self.quanta.push(0);
         self.state.push(Some(true));
-        self.machine.add(id, process, weight * Weight::ONE, self.now_ns);
+        self.machine.add(id, TaskId::new(process), weight * Weight::ONE, self.now_ns);
         self.asked = self.machine.wake(id, true, self.now_ns);
-        id
+        id.get()
     }
 
     /// A task that slept is runnable again.
-    pub fn wake(&mut self, task: TaskId) {
+    pub fn wake(&mut self, task: u32) {
         self.state[task as usize] = Some(true);
-        self.asked = self.machine.wake(task, false, self.now_ns);
+        self.asked = self.machine.wake(TaskId::new(task), false, self.now_ns);
     }
 
     /// A task blocks or exits now, wherever it is.
-    pub fn leave(&mut self, task: TaskId, exits: bool) {
+    pub fn leave(&mut self, task: u32, exits: bool) {
         self.state[task as usize] = (!exits).then_some(false);
+        let task = TaskId::new(task);
         match self.on.iter_mut().find(|turn| turn.is_some_and(|t| t.task == task)) {
             Some(turn) => {
                 let ran = self.now_ns - turn.take().unwrap().since_ns;
@@ -113,37 +113,38 @@ impl Lockstep {
     }
 
     /// A task that is not runnable ends, and a new one gets its id.
-    pub fn replace(&mut self, task: TaskId, weight: u64) {
+    pub fn replace(&mut self, task: u32, weight: u64) {
+        self.state[task as usize] = Some(true);
+        let task = TaskId::new(task);
         self.machine.remove(task, self.now_ns);
         self.machine.add(task, task, weight * Weight::ONE, self.now_ns);
-        self.state[task as usize] = Some(true);
         self.machine.wake(task, true, self.now_ns);
     }
 
     /// A task gets another weight.
-    pub fn set_weight(&mut self, task: TaskId, weight: u64) {
-        self.machine.set_weight(task, weight * Weight::ONE, self.now_ns);
+    pub fn set_weight(&mut self, task: u32, weight: u64) {
+        self.machine.set_weight(TaskId::new(task), weight * Weight::ONE, self.now_ns);
     }
 
     /// All tasks that have not exited
-    pub fn tasks(&self) -> Vec<TaskId> {
+    pub fn tasks(&self) -> Vec<u32> {
         (1..).zip(&self.state[1..]).filter_map(|(id, state)| state.map(|_| id)).collect()
     }
 
     /// Whether a task waits or runs.
-    pub fn is_runnable(&self, task: TaskId) -> bool {
+    pub fn is_runnable(&self, task: u32) -> bool {
         self.state[task as usize] == Some(true)
     }
 
     /// The task on each CPU, 0 for none.
-    pub fn running(&self) -> Vec<TaskId> {
-        self.on.iter().map(|turn| turn.map_or(0, |t| t.task)).collect()
+    pub fn running(&self) -> Vec<u32> {
+        self.on.iter().map(|turn| turn.map_or(0, |t| t.task.get())).collect()
     }
 
     /// One CPU's turn is over, and it decides.
     pub fn decide(&mut self, cpu: usize) {
         let before = self.on[cpu];
-        let chosen = self.machine.dispatch(u32::try_from(cpu).unwrap(), self.now_ns).map(|d| d.task);
+        let chosen = self.machine.dispatch(CpuId::at(cpu), self.now_ns).map(|d| d.task);
         if before.map(|t| t.task) == chosen {
             return;
         }
@@ -152,7 +153,7 @@ impl Lockstep {
         }
         self.on[cpu] = chosen.map(|task| Turn { task, since_ns: self.now_ns });
         if let Some(task) = chosen {
-            assert!(self.is_runnable(task), "task {task} runs and is not runnable");
+            assert!(self.is_runnable(task.get()), "task {task} runs and is not runnable");
             self.machine.running(task, self.now_ns);
         }
     }
@@ -163,7 +164,7 @@ impl Lockstep {
     }
 
     /// All CPUs decide and run for a quantum. Returns what they ran.
-    pub fn step(&mut self) -> Vec<TaskId> {
+    pub fn step(&mut self) -> Vec<u32> {
         for cpu in 0..self.on.len() {
             self.decide(cpu);
         }
@@ -184,12 +185,12 @@ impl Lockstep {
     }
 
     /// `n` quanta on each CPU; what the first CPU ran.
-    pub fn first_cpu(&mut self, n: usize) -> Vec<TaskId> {
+    pub fn first_cpu(&mut self, n: usize) -> Vec<u32> {
         (0..n).map(|_| self.step()[0]).collect()
     }
 
-    fn check(&self, ran: &[TaskId]) {
-        let mut tasks: Vec<TaskId> = ran.iter().copied().filter(|&t| t != 0).collect();
+    fn check(&self, ran: &[u32]) {
+        let mut tasks: Vec<u32> = ran.iter().copied().filter(|&t| t != 0).collect();
         let busy = tasks.len();
         let runnable = self.state.iter().filter(|&&state| state == Some(true)).count();
         assert_eq!(busy, runnable.min(ran.len()), "a CPU is idle and a task waits: {ran:?}");

@@ -28,8 +28,8 @@ pub fn turns(bench: &Bench<Nobody>) -> Vec<(u32, u64)> {
     for segment in &bench.segments {
         let ms = (segment.to - segment.from) / MS;
         match turns.last_mut() {
-            Some((task, so_far)) if *task == segment.task => *so_far += ms,
-            _ => turns.push((segment.task, ms)),
+            Some((task, so_far)) if segment.task == *task => *so_far += ms,
+            _ => turns.push((segment.task.get(), ms)),
         }
     }
     turns

@@ -1,7 +1,7 @@
 //! The study of section 5.1 of the GR3 paper, in exact integers: one client has a tenth of all shares, the others
 //! random parts of the rest; all run always, in unit quanta, until each has had its share.
 
-use divvy_policy::{Machine, MachineConfig, Weight};
+use divvy_policy::{CpuId, Machine, MachineConfig, TaskId, Weight};
 
 use crate::lockstep::QUANTUM_NS;
 
@@ -64,23 +64,23 @@ fn settle(weights: &mut [u64], total: u64) {
 pub fn errors(policy: &str, params: &[(&str, usize, i64)], weights: &[u64], closes: bool) -> Range {
     let total: u64 = weights.iter().sum();
     let mut machine = Machine::new(&MachineConfig::new(policy, 1, QUANTUM_NS).with_params(params)).unwrap();
-    for (id, weight) in (1..).zip(weights) {
+    for (id, weight) in TaskId::all().zip(weights) {
         machine.add(id, id, weight * Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
     let mut quanta = vec![0_i64; weights.len()];
     let (mut least, mut most) = (0, 0);
-    let (mut now, mut on, mut since) = (0, 0, 0);
+    let (mut now, mut on, mut since) = (0, None, 0);
     for t in 0..total as i64 {
-        let chosen = machine.dispatch(0, now).expect("somebody").task;
-        if chosen != on {
-            if on != 0 {
+        let chosen = machine.dispatch(CpuId::new(0), now).expect("somebody").task;
+        if on != Some(chosen) {
+            if let Some(on) = on {
                 machine.requeue(on, now - since, now);
             }
             machine.running(chosen, now);
-            (on, since) = (chosen, now);
+            (on, since) = (Some(chosen), now);
         }
-        let client = chosen as usize - 1;
+        let client = chosen.index() - 1;
         let (weight, all) = (weights[client] as i64, total as i64);
         least = least.min(quanta[client] * all - t * weight);
         quanta[client] += 1;

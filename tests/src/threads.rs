@@ -39,7 +39,7 @@ pub fn event() -> impl Strategy<Value = Event> {
 
 #[derive(Clone, Copy, Debug)]
 struct Thread {
-    process: u32,
+    process: TaskId,
     weight: u64,
     is_runnable: bool,
 }
@@ -48,7 +48,7 @@ struct Thread {
 pub struct Told {
     machine: Machine,
     threads: BTreeMap<TaskId, Thread>,
-    last: TaskId,
+    last: u32,
 }
 
 /// Ids of processes; those of threads are below.
@@ -72,10 +72,11 @@ impl Told {
         match *event {
             Event::Starts(process, units) => {
                 self.last += 1;
-                let process = if process == 0 { self.last } else { PROCESSES + process };
+                let thread = TaskId::new(self.last);
+                let process = if process == 0 { thread } else { TaskId::new(PROCESSES + process) };
                 let weight = units * Weight::ONE.fixed();
-                self.machine.add(self.last, process, Weight::from_fixed(weight), 0);
-                self.threads.insert(self.last, Thread { process, weight, is_runnable: false });
+                self.machine.add(thread, process, Weight::from_fixed(weight), 0);
+                self.threads.insert(thread, Thread { process, weight, is_runnable: false });
             }
             _ if ids.is_empty() => {}
             Event::Wakes(n) => self.set_runnable(chosen(n), true),
@@ -90,7 +91,7 @@ impl Told {
                 self.threads.get_mut(&chosen(n)).unwrap().weight = units * Weight::ONE.fixed();
             }
             Event::Moves(n, process) => {
-                let (task, process) = (chosen(n), PROCESSES + process);
+                let (task, process) = (chosen(n), TaskId::new(PROCESSES + process));
                 self.machine.tell(&divvy_policy::Event::SetProcess { task, process }, 0);
                 self.threads.get_mut(&task).unwrap().process = process;
             }
@@ -120,8 +121,8 @@ impl Told {
     }
 }
 
-/// A process of so many threads of weight 12
-pub fn program(machine: &mut Lockstep, threads: usize) -> Vec<TaskId> {
+/// The numbers of the threads of a process that has so many of weight 12.
+pub fn program(machine: &mut Lockstep, threads: usize) -> Vec<u32> {
     let first = machine.add(12);
     let others = (1..threads).map(|_| machine.add_to(first, 12));
     std::iter::once(first).chain(others).collect()

@@ -1,7 +1,7 @@
 //! Random workloads that end by themselves. They are made of pieces that cannot deadlock: a piece is a task or
 //! a few that need each other.
 
-use divvy_policy::Weight;
+use divvy_policy::{CpuId, Weight};
 use divvy_workload::{Arrivals, Barrier, Dist, Group, Step, Task, WeightSetting, Workload};
 use proptest::collection::vec;
 use proptest::option;
@@ -279,8 +279,8 @@ fn locked(locks: usize, work: Dist) -> Vec<Step> {
 
 impl Common {
     fn task(self, w: &mut Workload, arrivals: Arrivals, program: Vec<Step>) {
-        let allowed: Vec<u32> =
-            (0..w.cpus).filter(|cpu| self.affinity.is_some_and(|bits| bits >> (cpu % 8) & 1 == 1)).collect();
+        let is_allowed = |cpu: &CpuId| self.affinity.is_some_and(|bits| bits >> (cpu.index() % 8) & 1 == 1);
+        let allowed: Vec<CpuId> = CpuId::first(w.cpus as usize).filter(is_allowed).collect();
         w.tasks.push(Task {
             name: format!("T{}", w.tasks.len()),
             weight: self.weight,

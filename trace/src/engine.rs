@@ -16,6 +16,7 @@ use crate::event::{Comm, Event, Kind, TaskRef};
 use crate::interval::{Activity, Interval, Queued, Wake};
 use crate::quality::Quality;
 use cpu::{Cpu, Occupant};
+use divvy_policy::CpuId;
 use divvy_results::schedule::State;
 use std::collections::{BTreeMap, HashMap};
 pub(crate) use thread::{Life, Phase};
@@ -82,17 +83,17 @@ impl<K: Keep> Engine<K> {
             return Ok(());
         }
         let too_far = self.origin_ns.is_some_and(|origin| event.t_ns.saturating_sub(origin) > MOST_SPAN_NS);
-        if event.cpu >= MOST_CPUS || too_far {
+        if event.cpu.get() >= MOST_CPUS || too_far {
             self.quality.malformed += 1;
             return Ok(());
         }
         self.quality.events += 1;
         let t = self.advance(event);
-        let cpu = event.cpu as usize;
-        if self.cpus.len() <= cpu {
-            self.cpus.resize_with(cpu + 1, Cpu::default);
+        let cpu = event.cpu;
+        if self.cpus.len() <= cpu.index() {
+            self.cpus.resize_with(cpu.index() + 1, Cpu::default);
         }
-        self.cpus[cpu].first_ns.get_or_insert(t);
+        self.cpus[cpu.index()].first_ns.get_or_insert(t);
         self.learn_context(event, t);
         match event.kind {
             Kind::Switch { prev, state, next } => self.switch(t, cpu, &prev, state, &next),
@@ -162,7 +163,7 @@ impl<K: Keep> Engine<K> {
                 context.process;
         }
         if !matches!(event.kind, Kind::Switch { .. }) {
-            self.cpus[event.cpu as usize].witness(context.tid, t, &self.threads);
+            self.cpus[event.cpu.index()].witness(context.tid, t, &self.threads);
         }
     }
 
@@ -217,7 +218,7 @@ impl<K: Keep> Engine<K> {
     fn switch(
         &mut self,
         t: u64,
-        cpu: usize,
+        cpu: CpuId,
         prev: &TaskRef,
         state: State,
         next: &TaskRef,
@@ -225,17 +226,17 @@ impl<K: Keep> Engine<K> {
         self.quality.switches += 1;
         let leaver = self.alive(prev)?;
         self.leave(t, cpu, leaver, state)?;
-        self.cpus[cpu].switched(t);
+        self.cpus[cpu.index()].switched(t);
         match self.alive(next)? {
             Some(thread) => self.enter(t, cpu, thread, false)?,
-            None => self.cpus[cpu].occupant = Occupant::Idle,
+            None => self.cpus[cpu.index()].occupant = Occupant::Idle,
         }
         Ok(())
     }
 
     /// `leaver` comes off the CPU; `None` is the idle task.
-    fn leave(&mut self, t: u64, cpu: usize, leaver: Option<usize>, state: State) -> Result<(), TraceError> {
-        let occupant = self.cpus[cpu].occupant;
+    fn leave(&mut self, t: u64, cpu: CpuId, leaver: Option<usize>, state: State) -> Result<(), TraceError> {
+        let occupant = self.cpus[cpu.index()].occupant;
         let expected = match leaver {
             Some(thread) => Occupant::Thread(thread),
             None => Occupant::Idle,
@@ -266,8 +267,8 @@ impl<K: Keep> Engine<K> {
 
     /// When a thread came on a CPU that it now leaves, if no event shows it. It cannot be before the CPU's last switch or the
     /// thread's own last change, nor after its first event there; in between, the kernel's account of its CPU time decides.
-    fn infer_start(&self, t: u64, cpu: usize, thread: usize) -> u64 {
-        let (cpu, life) = (&self.cpus[cpu], &self.threads[thread]);
+    fn infer_start(&self, t: u64, cpu: CpuId, thread: usize) -> u64 {
+        let (cpu, life) = (&self.cpus[cpu.index()], &self.threads[thread]);
         let earliest = cpu.last_known_ns.max(life.since_ns).min(t);
         let shown =
             cpu.claim.filter(|&(tid, _)| tid == life.tid).map(|(_, first_ns)| first_ns.clamp(earliest, t));
@@ -280,11 +281,11 @@ impl<K: Keep> Engine<K> {
     }
 
     /// `thread` comes on the CPU.
-    fn enter(&mut self, t: u64, cpu: usize, thread: usize, inferred: bool) -> Result<(), TraceError> {
+    fn enter(&mut self, t: u64, cpu: CpuId, thread: usize, inferred: bool) -> Result<(), TraceError> {
         match self.threads[thread].phase {
             Phase::Running(other) => {
                 self.quality.overlaps += 1;
-                self.cpus[other as usize].forget();
+                self.cpus[other.index()].forget();
             }
             Phase::Blocked(_) => self.wake_unseen(thread)?,
             _ => {}
@@ -295,23 +296,23 @@ impl<K: Keep> Engine<K> {
             let unseen_ns = std::mem::take(&mut life.unclaimed_ns);
             self.quality.unseen_run_ns = self.quality.unseen_run_ns.saturating_add(unseen_ns);
         }
-        life.come_on(cpu as u32, self.cpus[cpu].losses, inferred);
+        life.come_on(cpu, self.cpus[cpu.index()].losses, inferred);
         self.quality.inferred_runs += u64::from(inferred);
-        self.cpus[cpu].occupant = Occupant::Thread(thread);
-        self.cpus[cpu].seen_ns = t;
+        self.cpus[cpu.index()].occupant = Occupant::Thread(thread);
+        self.cpus[cpu.index()].seen_ns = t;
         Ok(())
     }
 
     /// Whoever is thought to run on the CPU must have left it unseen, after the last event that showed it there.
-    fn vacate(&mut self, cpu: usize) -> Result<(), TraceError> {
-        let seen_ns = self.cpus[cpu].seen_ns;
-        if let Occupant::Thread(thread) = self.cpus[cpu].occupant {
+    fn vacate(&mut self, cpu: CpuId) -> Result<(), TraceError> {
+        let seen_ns = self.cpus[cpu.index()].seen_ns;
+        if let Occupant::Thread(thread) = self.cpus[cpu.index()].occupant {
             self.threads[thread].inferred = true;
             self.close(thread, seen_ns, Wake::Missing, false)?;
             self.threads[thread].phase = Phase::Unknown;
         }
-        self.cpus[cpu].last_known_ns = self.cpus[cpu].last_known_ns.max(seen_ns);
-        self.cpus[cpu].occupant = Occupant::Unknown;
+        self.cpus[cpu.index()].last_known_ns = self.cpus[cpu.index()].last_known_ns.max(seen_ns);
+        self.cpus[cpu.index()].occupant = Occupant::Unknown;
         Ok(())
     }
 
@@ -345,7 +346,7 @@ impl<K: Keep> Engine<K> {
     }
 
     /// The kernel's account of run time. It also shows which thread runs, if no event has shown it yet.
-    fn runtime(&mut self, t: u64, cpu: usize, task: &TaskRef, ns: u64) -> Result<(), TraceError> {
+    fn runtime(&mut self, t: u64, cpu: CpuId, task: &TaskRef, ns: u64) -> Result<(), TraceError> {
         let Some(thread) = self.alive(task)? else {
             return Ok(());
         };
@@ -355,23 +356,23 @@ impl<K: Keep> Engine<K> {
             return Ok(());
         }
         life.unclaimed_ns = life.unclaimed_ns.saturating_add(ns);
-        if self.cpus[cpu].occupant == Occupant::Unknown
-            && self.cpus[cpu].claim.is_some_and(|(tid, _)| tid == task.tid)
+        if self.cpus[cpu.index()].occupant == Occupant::Unknown
+            && self.cpus[cpu.index()].claim.is_some_and(|(tid, _)| tid == task.tid)
         {
             let start = self.infer_start(t, cpu, thread);
             self.threads[thread].unclaimed_ns = 0;
             self.enter(start, cpu, thread, true)?;
-            self.cpus[cpu].seen_ns = t;
+            self.cpus[cpu.index()].seen_ns = t;
         }
         Ok(())
     }
 
     /// Events of this CPU were lost: it is no longer known which thread runs there.
-    fn lost(&mut self, cpu: usize, events: u64) -> Result<(), TraceError> {
+    fn lost(&mut self, cpu: CpuId, events: u64) -> Result<(), TraceError> {
         self.quality.lost_records += 1;
         self.quality.lost_events = self.quality.lost_events.saturating_add(events);
         self.vacate(cpu)?;
-        self.cpus[cpu].lose();
+        self.cpus[cpu.index()].lose();
         Ok(())
     }
 
@@ -381,8 +382,8 @@ impl<K: Keep> Engine<K> {
         let Some((cpu, losses)) = life.last_on else {
             return;
         };
-        if losses != self.cpus[cpu as usize].losses {
-            life.last_on = Some((cpu, self.cpus[cpu as usize].losses));
+        if losses != self.cpus[cpu.index()].losses {
+            life.last_on = Some((cpu, self.cpus[cpu.index()].losses));
             if matches!(life.phase, Phase::Blocked(_) | Phase::Runnable(_)) {
                 life.phase = Phase::Unknown;
                 life.early = None;

@@ -3,6 +3,7 @@
 //! Importers hand events over one at a time, in the order of time as far as the file knows it, and keep none:
 //! the engine behind them decides how much memory a trace needs.
 
+use divvy_policy::CpuId;
 use divvy_results::schedule::State;
 use std::fmt;
 
@@ -87,7 +88,7 @@ pub struct Event {
     /// The trace's own clock, nanoseconds.
     pub t_ns: u64,
     /// The CPU that recorded it.
-    pub cpu: u32,
+    pub cpu: CpuId,
     /// The context in which it was recorded.
     pub context: Context,
     /// The kind of event.

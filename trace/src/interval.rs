@@ -1,5 +1,6 @@
 //! Intervals of a thread: it ran, waited or slept, from when to when.
 
+use divvy_policy::CpuId;
 use divvy_results::schedule::State;
 
 /// A time in which a thread did one thing. A thread's intervals are in order, without gaps and without overlap.
@@ -31,7 +32,7 @@ pub enum Activity {
     /// It runs.
     Run {
         /// The CPU.
-        cpu: u32,
+        cpu: CpuId,
     },
     /// It could run and waits for a CPU.
     Wait {

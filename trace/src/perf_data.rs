@@ -11,6 +11,8 @@ pub(crate) mod scrub;
 pub(crate) mod tracepoints;
 pub(crate) mod window;
 
+use divvy_policy::CpuId;
+
 use crate::error::{ErrorKind, Place, TraceError};
 use crate::event::{Comm, Context, Event, Kind, TaskRef};
 use crate::import::Facts;
@@ -221,7 +223,7 @@ impl<'a, 'b> Importer<'a, 'b> {
                 return self.push(origin, context, kind);
             }
             (Some(kind @ Kind::Identity { .. }), None) => {
-                return (self.sink)(&Event { t_ns: 0, cpu: 0, context: Context::UNKNOWN, kind });
+                return (self.sink)(&Event { t_ns: 0, cpu: CpuId::new(0), context: Context::UNKNOWN, kind });
             }
             (Some(Kind::Lost { events }), None) => {
                 self.facts.lost_somewhere = self.facts.lost_somewhere.saturating_add(events)

@@ -8,6 +8,8 @@ mod header;
 mod payload;
 pub mod write;
 
+use divvy_policy::CpuId;
+
 use crate::error::{ErrorKind, Place, TraceError};
 use crate::event::{Context, Event, Kind};
 use crate::import::Facts;
@@ -100,7 +102,7 @@ fn lost_line(text: &[u8]) -> Option<Event> {
     let events = rest.split(' ').next()?.parse().ok()?;
     Some(Event {
         t_ns: 0,
-        cpu: cpu.trim().parse().ok()?,
+        cpu: CpuId::new(cpu.trim().parse().ok()?),
         context: Context::UNKNOWN,
         kind: Kind::Lost { events },
     })

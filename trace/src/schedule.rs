@@ -39,7 +39,7 @@ impl Recording {
                             Some(_) => State::Runnable,
                             None => ended,
                         };
-                        schedule.cpus[cpu as usize].push(Slice { task, from_ns, to_ns, left });
+                        schedule.cpus[cpu.index()].push(Slice { task, from_ns, to_ns, left });
                     }
                     Activity::Blocked { wake: Cause::By(waker), .. } => {
                         wakers.push((waker as usize, wake(to_ns, false)));

@@ -1,5 +1,6 @@
 //! A schedule as the events that a kernel would have recorded.
 
+use divvy_policy::CpuId;
 use divvy_results::schedule::{NICE_0, Schedule, Slice, State};
 
 use crate::event::{Comm, Context, Event, Kind, TaskRef};
@@ -18,6 +19,9 @@ pub fn events(schedule: &Schedule) -> Vec<Event> {
     Events { schedule }.all()
 }
 
+/// It records what no task caused.
+const FIRST_CPU: CpuId = CpuId::new(0);
+
 struct Events<'a> {
     schedule: &'a Schedule,
 }
@@ -25,13 +29,13 @@ struct Events<'a> {
 impl Events<'_> {
     fn all(&self) -> Vec<Event> {
         let mut events: Vec<(u64, Rank, Event)> = Vec::new();
-        for (cpu, runs) in self.schedule.cpus.iter().enumerate() {
+        for (cpu, runs) in (0..).map(CpuId::new).zip(&self.schedule.cpus) {
             let mut switch = |t_ns, rank, prev: Option<&Slice>, next: Option<u32>| {
                 let state = prev.map_or(State::Runnable, |run| run.left);
                 let prev = self.task(prev.map(|run| run.task), cpu);
                 let context = self.context(prev.tid, false);
                 let kind = Kind::Switch { prev, state, next: self.task(next, cpu) };
-                events.push((t_ns, rank, Event { t_ns, cpu: cpu as u32, context, kind }));
+                events.push((t_ns, rank, Event { t_ns, cpu, context, kind }));
             };
             let mut former: Option<&Slice> = None;
             for run in runs {
@@ -54,9 +58,9 @@ impl Events<'_> {
             }
         }
         for wake in &self.schedule.wakes {
-            let cpu = wake.by.unwrap_or(0);
+            let cpu = wake.by.unwrap_or(FIRST_CPU);
             let context = self.context(self.current(cpu, wake.at_ns), wake.by.is_none());
-            let task = self.task(Some(wake.task), 0);
+            let task = self.task(Some(wake.task), cpu);
             let kind = if wake.is_new { Kind::WokenNew { task } } else { Kind::Waking { task } };
             events.push((wake.at_ns, Rank::Wake, Event { t_ns: wake.at_ns, cpu, context, kind }));
         }
@@ -73,8 +77,8 @@ impl Events<'_> {
     }
 
     /// The thread id on a CPU just before this time; 0 is idle.
-    fn current(&self, cpu: u32, at_ns: u64) -> i32 {
-        let Some(runs) = self.schedule.cpus.get(cpu as usize) else { return 0 };
+    fn current(&self, cpu: CpuId, at_ns: u64) -> i32 {
+        let Some(runs) = self.schedule.cpus.get(cpu.index()) else { return 0 };
         let at = runs.partition_point(|run| run.to_ns < at_ns);
         let run = runs.get(at).filter(|run| run.from_ns < at_ns);
         run.map_or(0, |run| self.schedule.tasks[run.task as usize].tid)
@@ -84,7 +88,7 @@ impl Events<'_> {
         Context { tid, process: -1, interrupt: Some(interrupt) }
     }
 
-    fn task(&self, task: Option<u32>, cpu: usize) -> TaskRef {
+    fn task(&self, task: Option<u32>, cpu: CpuId) -> TaskRef {
         match task.map(|index| &self.schedule.tasks[index as usize]) {
             Some(t) => TaskRef { tid: t.tid, comm: comm(&t.name), prio: Some(t.prio) },
             None => TaskRef { tid: 0, comm: comm(&format!("swapper/{cpu}")), prio: Some(NICE_0) },

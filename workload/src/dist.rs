@@ -159,7 +159,7 @@ impl Dist {
     }
 
     /// The next value in nanoseconds: rounded to the nearest, at least 1 (unless constant), at most [`MAX_NS`].
-    pub fn sample(&self, stream: &mut Stream) -> u64 {
+    pub fn sample_ns(&self, stream: &mut Stream) -> u64 {
         let ns = match self {
             Self::Constant(ns) => return *ns,
             Self::Uniform { lo, hi } => return (lo + stream.below(hi - lo + 1)).max(1),

@@ -16,6 +16,8 @@ mod stream;
 mod text;
 mod weight;
 
+use divvy_policy::CpuId;
+
 pub use check::{Place, Problem};
 pub use dist::Dist;
 pub use error::WorkloadError;
@@ -103,7 +105,7 @@ pub struct Task {
     /// When it is ended from outside, if it is: instances exit, and arrivals cease.
     pub stop_ns: Option<u64>,
     /// CPUs that it may use, ascending; `None` is all of them.
-    pub affinity: Option<Vec<u32>>,
+    pub affinity: Option<Vec<CpuId>>,
     /// The event that makes it run its program.
     pub arrivals: Arrivals,
     /// Its steps; at the end it exits (or thinks: [`Arrivals::Closed`]).

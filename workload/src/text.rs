@@ -58,7 +58,8 @@ impl Workload {
             let _ = writeln!(text, "count = {}", task.count);
         }
         if let Some(cpus) = &task.affinity {
-            let _ = writeln!(text, "affinity = {cpus:?}");
+            let numbers: Vec<u32> = cpus.iter().map(|cpu| cpu.get()).collect();
+            let _ = writeln!(text, "affinity = {numbers:?}");
         }
         match &task.arrivals {
             Arrivals::Forked => text.push_str("start = \"fork\"\n"),

@@ -1,6 +1,7 @@
 //! Workloads of rt-app: read as its tutorial has them, refused where a workload cannot say it, written as rt-app takes
 //! them, and the same when read again.
 
+use divvy_policy::CpuId;
 use divvy_workload::program::{Op, Position, Program};
 use divvy_workload::{Arrivals, Barrier, Dist, Step, Task, WeightSetting, Workload, rtapp};
 use proptest::prelude::*;
@@ -63,7 +64,7 @@ fn what_holds_for_a_task() {
         "\"instance\": 3, \"delay\": 1500, \"priority\": -6, \"cpus\": [2, 0, 2], \"taskgroup\": \"/a/b\", \"run\": 1, \"sleep\": 1",
     );
     assert_eq!((t.count, t.start_ns, t.weight), (3, 1_500_000, WeightSetting::Nice(-6)));
-    assert_eq!((t.affinity, t.group), (Some(vec![0, 2]), Some(1)));
+    assert_eq!((t.affinity, t.group), (Some([0, 2].map(CpuId::new).to_vec()), Some(1)));
     assert_eq!(
         task("\"policy\": \"SCHED_FIFO\", \"priority\": 40, \"run\": 1").weight,
         WeightSetting::Nice(-20)
@@ -343,7 +344,10 @@ fn workload() -> impl Strategy<Value = Workload> {
                 migration_cost_ns: 0,
                 groups: Vec::new(),
                 tasks: vec![
-                    Task { affinity: Some(vec![1, 3]), ..task("waker \"a\"", [waker, first].concat()) },
+                    Task {
+                        affinity: Some([1, 3].map(CpuId::new).to_vec()),
+                        ..task("waker \"a\"", [waker, first].concat())
+                    },
                     Task {
                         weight,
                         start_ns: start_ms * 1_000_000,

@@ -1,6 +1,6 @@
 //! The workload format, from the outside: what it accepts, and how it refuses.
 
-use divvy_policy::Weight;
+use divvy_policy::{CpuId, Weight};
 use divvy_workload::{
     Arrivals, Barrier, Dist, Purpose, Step, WeightSetting, Workload, WorkloadError, stream,
 };
@@ -91,7 +91,7 @@ fn a_full_example() {
         (WeightSetting::Units(Weight::from_fixed(1024)), Some("A"), 3)
     );
     assert_eq!((t1.start_ns, t1.stop_ns), (S / 2, Some(30 * S)));
-    assert_eq!(t1.affinity.as_deref(), Some(&[0, 1][..]));
+    assert_eq!(t1.affinity.as_deref(), Some(&[0, 1].map(CpuId::new)[..]));
     assert_eq!((t1.instance_name(0), w.tasks[1].instance_name(0)), ("T1/1".to_owned(), "T2".to_owned()));
     assert_eq!(t1.program, [Step::RunForever]);
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::durations::positive_duration;
+use super::durations::positive_ns;
 
 /// The simulated machine.
 #[derive(Debug, Args)]
@@ -13,10 +13,10 @@ pub struct MachineArgs {
     pub cpus: Option<u32>,
 
     /// Simulated time, as in 30s [default: as the workload says]
-    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
-    pub duration: Option<u64>,
+    #[arg(long = "duration", value_name = "TIME", value_parser = positive_ns)]
+    pub duration_ns: Option<u64>,
 
     /// Slice of policies that do not set their own, as in 2ms [default: as the workload says]
-    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
-    pub quantum: Option<u64>,
+    #[arg(long = "quantum", value_name = "TIME", value_parser = positive_ns)]
+    pub quantum_ns: Option<u64>,
 }

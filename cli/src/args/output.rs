@@ -1,10 +1,11 @@
 //! Formats of a report, where it goes, and what is checked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 
 use crate::assert::{self, ClaimError, Claims};
+use crate::output_path::{self, BadOutputPath};
 
 /// The report's format and file, and checks on it.
 #[derive(Debug, Args)]
@@ -28,9 +29,30 @@ pub struct OutputArgs {
     pub assert: Vec<String>,
 }
 
+/// The target of a report: its form, and where it goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Its form.
+    pub format: Format,
+    /// `None` is stdout.
+    pub file: Option<&'a Path>,
+    /// The drawing that svg is, if one was chosen.
+    pub figure: Option<Figure>,
+}
+
 impl OutputArgs {
+    /// Where a report of this input goes, and in which format.
+    ///
+    /// # Errors
+    /// If the report would replace its own input.
+    pub fn target(&self, input: &Path) -> Result<Target<'_>, BadOutputPath> {
+        let file = self.output.as_deref();
+        output_path::refuse_input([input], file)?;
+        Ok(Target { format: self.format(), file, figure: self.figure })
+    }
+
     /// The format of `--format`, or the one that the file's name ends in.
-    pub fn format(&self) -> Format {
+    fn format(&self) -> Format {
         let is = |ending: &&str| {
             let found = self.output.as_ref().and_then(|file| file.extension());
             found.is_some_and(|found| found.eq_ignore_ascii_case(ending))

@@ -1,13 +1,13 @@
 //! Parts of a run that are kept beside its numbers: decisions, figures, the schedule.
 
 use clap::Args;
-use divvy_policy::units::parse_duration;
+use divvy_policy::units::parse_duration_ns;
 use divvy_results::figures::Limits;
 use divvy_results::schedule::{MOST_EVENTS, Window};
 use divvy_sim::run::Options;
 
 use super::machine::MachineArgs;
-use super::output::{Figure, Format, OutputArgs};
+use super::output::{Figure, Format, Target};
 
 /// Decisions, figures and the timeline of a run.
 #[derive(Debug, Args)]
@@ -31,18 +31,18 @@ pub struct ScheduleArgs {
 
 impl ScheduleArgs {
     /// The simulation's options, but for random numbers and repetitions.
-    pub fn options(&self, machine: &MachineArgs, output: &OutputArgs) -> Options {
-        let format = output.format();
+    pub fn options(&self, machine: &MachineArgs, target: &Target) -> Options {
+        let Target { format, figure, .. } = *target;
         let is_trace = format == Format::Perfetto;
         let has_figures = self.figures || is_trace || [Format::Html, Format::Svg].contains(&format);
-        let draws_schedule = self.gantt || (format == Format::Svg && output.figure == Some(Figure::Timeline));
+        let draws_schedule = self.gantt || (format == Format::Svg && figure == Some(Figure::Timeline));
         let drawn = draws_schedule.then(|| window(self.gantt_span));
         Options {
             figures: has_figures.then(Limits::default),
             schedule: if is_trace { Some(Window::WHOLE) } else { drawn },
             cpus: machine.cpus,
-            duration_ns: machine.duration,
-            quantum_ns: machine.quantum,
+            duration_ns: machine.duration_ns,
+            quantum_ns: machine.quantum_ns,
             first_decisions: self.schedule.map_or(0, |count| count as usize),
             ..Options::default()
         }
@@ -55,7 +55,7 @@ fn window((from_ns, to_ns): (u64, u64)) -> Window {
 
 fn span(text: &str) -> Result<(u64, u64), String> {
     let (from, to) = text.split_once("..").ok_or("expected FROM..TO, as in 0s..200ms")?;
-    match (parse_duration(from)?, parse_duration(to)?) {
+    match (parse_duration_ns(from)?, parse_duration_ns(to)?) {
         (from_ns, to_ns) if from_ns < to_ns => Ok((from_ns, to_ns)),
         _ => Err("it must end after it begins".to_owned()),
     }

@@ -11,9 +11,8 @@ use divvy_kernel::flow::DEFAULT_DB;
 use divvy_kernel::load::MAX_POOL;
 use divvy_kernel::load::{self, End, Grouping, LoadError, Options, Period, Watch};
 use divvy_policy::spec;
-use divvy_policy::units::parse_duration;
 
-use crate::args::durations::positive_duration;
+use crate::args::durations::{duration, positive_duration};
 use crate::output::Output;
 use crate::view::{interval, verified};
 
@@ -48,7 +47,7 @@ pub struct LoadArgs {
 
     /// Unload after this time
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
-    pub duration: Option<u64>,
+    pub duration: Option<Duration>,
 
     #[command(flatten)]
     pub scheduler: SchedulerArgs,
@@ -63,15 +62,15 @@ pub struct LoadArgs {
 pub struct SchedulerArgs {
     /// Slice of policies that do not set their own
     #[arg(long, value_name = "TIME", default_value = "4ms", value_parser = positive_duration)]
-    pub quantum: u64,
+    pub quantum: Duration,
 
     /// How long a task may wait for a CPU before the kernel unloads the policy; at most 30s
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = watchdog)]
-    pub timeout: u64,
+    pub timeout: Duration,
 
     /// Starvation limit: a task that waits this long runs next, once; 0s means never [default: half of --timeout]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub patience: Option<u64>,
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub patience: Option<Duration>,
 
     /// Honour cpu.weight: divide the CPUs among cgroups, and a cgroup's part among its tasks and cgroups (adds +groups)
     ///
@@ -109,7 +108,7 @@ pub struct SchedulerArgs {
 pub struct WatchArgs {
     /// Time between statistics; -q prints only those of the whole run
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_duration)]
-    pub interval: u64,
+    pub interval: Duration,
 
     /// Number of tasks to show, those that received the most CPU time
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -185,13 +184,13 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
     let command = if args.exec.is_empty() { &args.command } else { &args.exec };
     Ok(Options {
         spec: spec::parse(&args.spec, divvy_policy::all())?,
-        quantum: Duration::from_nanos(args.scheduler.quantum),
-        timeout: Duration::from_nanos(args.scheduler.timeout),
-        starvation_limit: Duration::from_nanos(args.scheduler.patience.unwrap_or(args.scheduler.timeout / 2)),
+        quantum: args.scheduler.quantum,
+        timeout: args.scheduler.timeout,
+        starvation_limit: args.scheduler.patience.unwrap_or(args.scheduler.timeout / 2),
         grouping: grouping(&args.scheduler),
         pool: u32::try_from(args.scheduler.pool)?,
-        interval: Duration::from_nanos(args.watch.interval),
-        duration: args.duration.map(Duration::from_nanos),
+        interval: args.watch.interval,
+        duration: args.duration,
         command: command.clone(),
         log: args.watch.log.clone(),
         db: args.scheduler.db.clone(),
@@ -247,11 +246,11 @@ impl Watch for Screen {
     }
 }
 
-/// Reads the watchdog's time, in ns; the kernel has its own limit.
-fn watchdog(text: &str) -> Result<u64, String> {
+/// Reads the watchdog's time; the kernel has its own limit.
+fn watchdog(text: &str) -> Result<Duration, String> {
     match positive_duration(text)? {
-        ns if ns > 30_000_000_000 => Err("the kernel takes at most 30s".to_owned()),
-        ns if ns < 1_000_000 => Err("it must be at least 1ms".to_owned()),
-        ns => Ok(ns),
+        time if time > Duration::from_secs(30) => Err("the kernel takes at most 30s".to_owned()),
+        time if time < Duration::from_millis(1) => Err("it must be at least 1ms".to_owned()),
+        time => Ok(time),
     }
 }

@@ -7,12 +7,11 @@ use divvy_play::Scale;
 use divvy_play::{ByScheduler, Options, play};
 use divvy_sim::run::{self, adapted};
 
-use crate::args::durations::positive_duration;
+use crate::args::durations::positive_ns;
 use crate::args::output::OutputArgs;
 use crate::args::random::RandomArgs;
 use crate::input;
 use crate::output::Output;
-use crate::output_path;
 use crate::print::print;
 use crate::progress::RunBar;
 use crate::view::page::PageOptions;
@@ -50,8 +49,8 @@ pub struct PlayArgs {
     pub cpus: Option<u32>,
 
     /// How long to run, as in 5s [default: as the workload says]
-    #[arg(long, value_name = "TIME", help_heading = "Machine", value_parser = positive_duration)]
-    pub duration: Option<u64>,
+    #[arg(long = "duration", value_name = "TIME", help_heading = "Machine", value_parser = positive_ns)]
+    pub duration_ns: Option<u64>,
 
     /// How far weights may be changed to become nice values: exact, auto (1%), or as in 5%
     ///
@@ -76,9 +75,9 @@ pub struct PlayArgs {
 
 /// Runs it with real threads, prints, checks.
 pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
-    output_path::refuse_input([args.workload.as_path()], args.output.output.as_deref())?;
+    let target = args.output.target(&args.workload)?;
     let claims = args.output.claims()?;
-    let options = run::Options { cpus: args.cpus, duration_ns: args.duration, ..run::Options::default() };
+    let options = run::Options { cpus: args.cpus, duration_ns: args.duration_ns, ..run::Options::default() };
     let workload = adapted(&input::workload(&args.workload, output)?, &options)?;
     let RandomArgs { seed, reps } = args.random;
     let options = Options { seed, reps, max_threads: args.max_threads };
@@ -88,7 +87,7 @@ pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()>
     let played = played?;
     output.notes(&played.notes);
     let page = PageOptions { baseline: None, all_tasks: verbose };
-    claims.check(&print(played.report, &page, &args.output, output)?)
+    claims.check(&print(played.report, &page, &target, output)?)
 }
 
 fn scale(text: &str) -> Result<Scale, String> {

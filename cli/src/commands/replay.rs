@@ -14,7 +14,6 @@ use crate::args::policies::PolicyArgs;
 use crate::args::schedule::ScheduleArgs;
 use crate::input;
 use crate::output::Output;
-use crate::output_path;
 use crate::print::print;
 use crate::progress::RunBar;
 use crate::view::page::PageOptions;
@@ -150,7 +149,7 @@ fn lines(findings: &[String]) -> String {
 
 /// Reads, replays, compares, checks.
 pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
-    output_path::refuse_input([args.trace.as_path()], args.output.output.as_deref())?;
+    let target = args.output.target(&args.trace)?;
     let (specs, baseline) = args.policies.specs()?;
     let claims = args.output.claims()?;
     let recording = select(input::trace(&args.trace)?, &args.recording)?;
@@ -158,7 +157,7 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
         run: Options {
             seed: args.random.seed,
             reps: args.random.reps,
-            ..args.schedule.options(&args.machine, &args.output)
+            ..args.schedule.options(&args.machine, &target)
         },
         wakes: wakes(args.recording.wakes),
         per_thread: args.recording.per_thread,
@@ -168,7 +167,7 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
     let report = replay(&input::trace_name(&args.trace), &recording, &specs, &options, &bar);
     drop(bar);
     let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose };
-    claims.check(&print(report?, &page, &args.output, output)?)
+    claims.check(&print(report?, &page, &target, output)?)
 }
 
 /// Refuses a recording below the grade of `--strict`, and keeps only the threads of `--keep`.

@@ -12,7 +12,6 @@ use crate::args::random::RandomArgs;
 use crate::args::schedule::ScheduleArgs;
 use crate::input;
 use crate::output::Output;
-use crate::output_path;
 use crate::print::print;
 use crate::progress::RunBar;
 use crate::view::page::PageOptions;
@@ -47,19 +46,19 @@ pub struct SimArgs {
 
 /// Simulates, compares, checks.
 pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
-    output_path::refuse_input([args.workload.as_path()], args.output.output.as_deref())?;
+    let target = args.output.target(&args.workload)?;
     let (specs, baseline) = args.policies.specs()?;
     let claims = args.output.claims()?;
     let workload = input::workload(&args.workload, output)?;
     let options = Options {
         seed: args.random.seed,
         reps: args.random.reps,
-        ..args.schedule.options(&args.machine, &args.output)
+        ..args.schedule.options(&args.machine, &target)
     };
     let runs = specs.len() as u64 * u64::from(options.reps);
     let bar = RunBar::new("simulating", options.duration_ns.or(workload.duration_ns), runs, output);
     let report = simulate(&workload, &specs, &options, &bar);
     drop(bar);
     let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose };
-    claims.check(&print(report?, &page, &args.output, output)?)
+    claims.check(&print(report?, &page, &target, output)?)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
-use divvy_policy::units::parse_duration;
+use divvy_policy::units::parse_duration_ns;
 use divvy_sim::run::Options;
 use divvy_sweep::WarmUp;
 use divvy_sweep::{Finished, Plan, Row, SweepOptions, TableError, Vary, table};
@@ -251,8 +251,8 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
         seed: args.seed,
         reps: args.reps,
         cpus: args.machine.cpus,
-        duration_ns: args.machine.duration,
-        quantum_ns: args.machine.quantum,
+        duration_ns: args.machine.duration_ns,
+        quantum_ns: args.machine.quantum_ns,
         ..Options::default()
     };
     let request = SweepOptions {
@@ -402,7 +402,7 @@ fn parquet(_: &str) -> anyhow::Result<Vec<u8>> {
 
 fn warm_up(text: &str) -> Result<WarmUp, String> {
     let Some(percent) = text.strip_suffix('%') else {
-        return parse_duration(text).map(WarmUp::Time);
+        return parse_duration_ns(text).map(WarmUp::Time);
     };
     let share = percent.parse::<f64>().ok().filter(|percent| (0.0..100.0).contains(percent));
     share

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
-use divvy_policy::units::parse_duration;
 
+use crate::args::durations::duration;
 use crate::output::Output;
 use crate::top;
 use crate::top::metrics;
@@ -23,7 +23,7 @@ Examples:
 pub struct TopArgs {
     /// Time between updates
     #[arg(short = 'd', long, value_name = "TIME", default_value = "1s", value_parser = top_interval)]
-    pub interval: u64,
+    pub interval: Duration,
 
     /// Print this many intervals as text, instead of a screen
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -80,7 +80,7 @@ Examples:
 /// Watches the loaded scheduler.
 pub fn run(args: &TopArgs, output: Output) -> anyhow::Result<()> {
     let options = Options {
-        every: Duration::from_nanos(args.interval),
+        every: args.interval,
         times: if args.once { Some(1) } else { args.times },
         format: args.format,
         query: Query::new(args.by, args.sort, &args.filter, args.top),
@@ -90,9 +90,9 @@ pub fn run(args: &TopArgs, output: Output) -> anyhow::Result<()> {
 }
 
 /// More often is of no use: the loader gives all viewers within 50 ms the same answer.
-fn top_interval(text: &str) -> Result<u64, String> {
-    match parse_duration(text)? {
-        ns if ns < 100_000_000 => Err("at least 100ms".to_owned()),
-        ns => Ok(ns),
+fn top_interval(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        time if time < Duration::from_millis(100) => Err("at least 100ms".to_owned()),
+        time => Ok(time),
     }
 }

@@ -1,4 +1,4 @@
-//! What the kernel's verifier says of a policy's BPF programs.
+//! The table of verified BPF programs.
 
 use std::fmt::Write as _;
 use std::time::Duration;

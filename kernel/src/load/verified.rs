@@ -1,4 +1,4 @@
-//! What the kernel's verifier says of a program that it accepted.
+//! The verifier's statistics of programs that the kernel accepted.
 
 use std::time::Duration;
 

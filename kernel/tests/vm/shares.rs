@@ -57,8 +57,7 @@ fn assert_shares(spec: &str, services: &[f64], weights: &[f64]) {
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn proportional_shares_are_honoured_within_1_percent() {
-    // Without cfs, which the verifier of Linux 6.12 refuses at present: CHANGELOG.md, Known defects.
-    let specs = ["gr3", "sfs", "sfq", "eevdf", "stride"];
+    let specs = ["gr3", "sfs", "sfq", "eevdf", "cfs", "stride"];
     let said = play("unequal.toml", &specs, 1200);
     for spec in specs {
         assert_shares(spec, &services(&said.json(spec)), &[1024.0, 1024.0, 526.0, 335.0]);

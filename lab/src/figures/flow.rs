@@ -31,7 +31,7 @@ pub fn figure_1(setting: &Setting) -> Result<Measurements, LabError> {
         let names = ["A (s)", "B (s)", "switches"].map(|what| format!("{policy}: {what}"));
         found.under(spec, &names, |_| {
             let record = run::run(&workload, spec, setting.seed, 0)?;
-            let [a, b] = ["A", "B"].map(|program| record.end_of(program) - BEGIN_S);
+            let [a, b] = ["A", "B"].map(|program| record.end_of_s(program) - BEGIN_S);
             Ok(vec![a, b - 1.0, switches(&record) as f64])
         })?;
     }
@@ -54,7 +54,7 @@ fn processing_s(work_ms: u32, spec: &str, seed: u64) -> Result<f64, LabError> {
     );
     let record = run::run(&run::workload("flow-6", &text)?, spec, seed, 0)?;
     // The last sleep is part of it.
-    Ok(record.end_of("test") + 1.0 - BEGIN_S)
+    Ok(record.end_of_s("test") + 1.0 - BEGIN_S)
 }
 
 /// As the paper draws it: normalised by the processing time without the modifier.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use divvy_policy::CpuId;
 use divvy_results::observation::Service;
 
 use crate::error::LabError;
@@ -42,7 +43,8 @@ fn schedule(
 ) -> Result<Measurements, LabError> {
     let workload = run::workload(&format!("{id}.toml"), toml)?;
     let record = run::run(&workload, "gr3", setting.seed, 0)?;
-    let quanta: Vec<Vec<&str>> = (0..workload.cpus).map(|cpu| quanta(&record, cpu)).collect();
+    let quanta: Vec<Vec<&str>> =
+        CpuId::first(workload.cpus as usize).map(|cpu| quanta(&record, cpu)).collect();
     let mut found = Measurements::default();
     for (i, name) in names.iter().enumerate() {
         let mut text = String::new();
@@ -61,7 +63,7 @@ fn schedule(
 }
 
 /// The task in each quantum of a CPU.
-fn quanta(record: &Record, cpu: u32) -> Vec<&str> {
+fn quanta(record: &Record, cpu: CpuId) -> Vec<&str> {
     let mut slices: Vec<&Service> = record.slices.iter().filter(|slice| slice.cpu == cpu).collect();
     slices.sort_by_key(|slice| slice.from_ns);
     let name = |slice: &Service| record.run.tasks[slice.row].name.as_str();

@@ -20,7 +20,7 @@ pub fn figure_2(setting: &Setting) -> Result<Measurements, LabError> {
     for (alpha, record) in alphas.iter().zip(&records) {
         for task in 1..=4 {
             let name = format!("alpha {alpha}: task {task} ends (s)");
-            found.is(name, record.end_of(&format!("task {task}")));
+            found.is(name, record.end_of_s(&format!("task {task}")));
         }
         found.plots.push(shares("pbs-2", alpha, record, 4, 12 * S).draw());
     }
@@ -59,7 +59,7 @@ fn records(
 
 /// The longest time in which task 1 is not served.
 fn interruption(record: &Record) -> (u64, u64) {
-    let served = record.stretches("task 1");
+    let served = record.stretches_ns("task 1");
     let gaps = served.windows(2).map(|pair| (pair[0].1, pair[1].0));
     gaps.max_by_key(|(from, to)| to - from).unwrap_or_default()
 }
@@ -68,7 +68,7 @@ fn interruption(record: &Record) -> (u64, u64) {
 fn least_share(record: &Record) -> f64 {
     let end = record.run.duration_ns;
     let from = end - end / 10;
-    let services = (1..=5).map(|task| record.service(&format!("task {task}"), from, end) as f64);
+    let services = (1..=5).map(|task| record.service_ns(&format!("task {task}"), from, end) as f64);
     services.fold(f64::INFINITY, f64::min) / (end - from) as f64
 }
 
@@ -80,7 +80,7 @@ fn shares(figure: &str, alpha: &str, record: &Record, tasks: usize, until_ns: u6
     chart.kind = Kind::Stacked;
     for task in 1..=tasks {
         let name = format!("task {task}");
-        let services = record.windows(&name, window, (until_ns / window) as usize);
+        let services = record.windows_ns(&name, window, (until_ns / window) as usize);
         let point = |(i, service)| (seconds(i * window + window / 2), service as f64 / window as f64);
         let points = (0..).zip(services).map(point).collect();
         chart.add(name, points);

@@ -34,7 +34,7 @@ fn ends(programs: &[Program], spec: &str, switch_us: u64, setting: &Setting) -> 
     let machine = format!("cpus = {CPUS}\nquantum = \"1ms\"\nswitch_cost = \"{switch_us}us\"\n");
     let workload = run::workload("programs", &(machine + &tasks))?;
     let record = run::run(&workload, spec, setting.seed, 0)?;
-    Ok(programs.iter().map(|program| record.end_of(program.name) * 1000.0 / T_MS as f64).collect())
+    Ok(programs.iter().map(|program| record.end_of_s(program.name) * 1000.0 / T_MS as f64).collect())
 }
 
 /// Fair selections: with whole quanta; as the paper's Linux 2.6.24 with one queue; and with a queue a CPU, as it has.
@@ -173,7 +173,7 @@ pub fn tfps_figure_10(setting: &Setting) -> Result<Measurements, LabError> {
         let names = ["B", "C"].map(|program| format!("{spec}: {program}'s CPU time for each s of A's"));
         found.under(&spec, &names, |_| {
             let record = run::run(&workload, &spec, setting.seed, 0)?;
-            let of = |program: &str| record.service_of_all(program) as f64;
+            let of = |program: &str| record.service_of_all_ns(program) as f64;
             Ok(vec![of("B") / of("A"), of("C") / of("A")])
         })?;
     }

@@ -15,7 +15,7 @@ const FIGURE_5: &str = include_str!("../../workloads/sfs-5.toml");
 /// The longest time that a task waits from one moment to another, in ns.
 fn longest_wait(record: &Record, task: &str, from_ns: u64, to_ns: u64) -> u64 {
     let (mut since, mut longest) = (from_ns, 0);
-    for (from, to) in record.stretches(task) {
+    for (from, to) in record.stretches_ns(task) {
         longest = longest.max(from.min(to_ns).saturating_sub(since));
         since = since.max(to);
     }
@@ -70,7 +70,7 @@ pub fn figure_4(setting: &Setting) -> Result<Measurements, LabError> {
             (chart.name, chart.title) =
                 (format!("sfs-4-{}", spec.replace('+', "-")), format!("SFS, Figure 4, under {spec}"));
             found.plots.push(chart.draw());
-            let got = |task: &str, from: u64| record.service(task, from * S, (from + 15) * S) as f64;
+            let got = |task: &str, from: u64| record.service_ns(task, from * S, (from + 15) * S) as f64;
             let for_t1 = |task: &str, from: u64| got(task, from) / got("T1", from);
             Ok(match spec {
                 "sfq" => vec![seconds(longest_wait(&record, "T1", 15 * S, 30 * S))],
@@ -112,8 +112,8 @@ pub fn figure_5(setting: &Setting) -> Result<Measurements, LabError> {
             };
             let records = QUANTA_MS[..quanta].par_iter().map(run_at).collect::<Result<Vec<_>, _>>()?;
             let ratios = records.iter().flat_map(|record| {
-                let short = record.service_of_all("short") as f64;
-                ["T1", "T2-21"].map(|who| record.service_of_all(who) as f64 / short)
+                let short = record.service_of_all_ns("short") as f64;
+                ["T1", "T2-21"].map(|who| record.service_of_all_ns(who) as f64 / short)
             });
             let ratios: Vec<f64> = ratios.collect();
             let points = QUANTA_MS.iter().zip(ratios.iter().step_by(2));

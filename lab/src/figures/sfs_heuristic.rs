@@ -1,6 +1,6 @@
 //! Surplus fair scheduling, figure 3: how often the heuristic of section 3.2 runs a thread with the least surplus.
 use divvy_policy::spec;
-use divvy_policy::{Machine, TaskId, Weight};
+use divvy_policy::{CpuId, Machine, TaskId, Weight};
 use divvy_workload::{Purpose, Stream, stream};
 use rayon::prelude::*;
 
@@ -70,14 +70,14 @@ fn accuracy(n: usize, k: u64, update: u64, decisions: usize, seed: u64) -> Resul
         Machine::from_spec(&spec, CPUS as u32, QUANTUM_NS).map_err(|error| broken(error.to_string()))?;
     let mut random = stream(seed, 0, n as u64, Purpose::Run);
     let weight: Vec<u64> = (0..n).map(|_| 1 + random.below(MOST_WEIGHT)).collect();
-    for (id, weight) in (1..).zip(&weight) {
+    for (id, weight) in TaskId::all().zip(&weight) {
         machine.add(id, id, weight * Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
     let mut run = Running {
         machine,
         threads: Threads { weight, service_ns: vec![0; n], runs: vec![false; n] },
-        on: [(0, 0); CPUS],
+        on: [(None, 0); CPUS],
         now_ns: 0,
     };
     // In the first rounds all have the same tags.
@@ -91,8 +91,8 @@ fn accuracy(n: usize, k: u64, update: u64, decisions: usize, seed: u64) -> Resul
 struct Running {
     machine: Machine,
     threads: Threads,
-    /// The thread on each CPU (0: none), and its start.
-    on: [(TaskId, u64); CPUS],
+    /// The thread on each CPU, and its start.
+    on: [(Option<TaskId>, u64); CPUS],
     now_ns: u64,
 }
 
@@ -100,21 +100,21 @@ impl Running {
     /// A slice on a CPU ends, and another begins. Returns whether the choice is right, if it is checked.
     fn decide(&mut self, cpu: usize, random: &mut Stream, look: bool) -> bool {
         let (former, since_ns) = self.on[cpu];
-        if former != 0 {
-            let thread = former as usize - 1;
+        if let Some(former) = former {
+            let thread = former.index() - 1;
             self.threads.service_ns[thread] += self.now_ns - since_ns;
             self.threads.runs[thread] = false;
         }
-        let chosen = self.machine.dispatch(cpu as u32, self.now_ns).map_or(0, |decision| decision.task);
-        let right = look && chosen != 0 && self.threads.is_least(chosen as usize - 1);
-        if chosen != former {
-            if former != 0 {
-                self.machine.requeue(former, self.now_ns - since_ns, self.now_ns);
-            }
-            self.machine.running(chosen, self.now_ns);
+        let chosen = self.machine.dispatch(CpuId::at(cpu), self.now_ns).map(|decision| decision.task);
+        let right = look && chosen.is_some_and(|chosen| self.threads.is_least(chosen.index() - 1));
+        if let Some(former) = former.filter(|_| chosen != former) {
+            self.machine.requeue(former, self.now_ns - since_ns, self.now_ns);
         }
-        if chosen != 0 {
-            self.threads.runs[chosen as usize - 1] = true;
+        if let Some(chosen) = chosen {
+            if former != Some(chosen) {
+                self.machine.running(chosen, self.now_ns);
+            }
+            self.threads.runs[chosen.index() - 1] = true;
         }
         self.on[cpu] = (chosen, self.now_ns);
         // Some turns end early, so that tags differ.

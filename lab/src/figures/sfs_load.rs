@@ -20,7 +20,7 @@ fn workload(name: &str, tasks: &str, quantum_ms: u32) -> Result<Workload, LabErr
 }
 
 fn per_second(record: &Record, task: &str) -> f64 {
-    record.service(task, 0, record.run.duration_ns) as f64 / record.run.duration_ns as f64
+    record.service_ns(task, 0, record.run.duration_ns) as f64 / record.run.duration_ns as f64
 }
 
 /// Repetitions, for the intervals.

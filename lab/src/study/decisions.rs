@@ -7,7 +7,8 @@ use divvy_policy::TaskId;
 pub struct Decisions {
     queue: Vec<TaskId>,
     at: usize,
-    on: Vec<TaskId>,
+    /// `None` before the first decision.
+    on: Vec<Option<TaskId>>,
     runs: Vec<bool>,
     frontlog: Vec<u32>,
     most: u32,
@@ -16,19 +17,18 @@ pub struct Decisions {
 impl Decisions {
     /// For `n` clients, more than CPUs; none runs yet.
     pub fn new(queue: Vec<TaskId>, cpus: u32, n: usize) -> Decisions {
-        let on = vec![0; cpus as usize];
+        let on = vec![None; cpus as usize];
         Decisions { queue, at: 0, on, runs: vec![false; n + 1], frontlog: vec![0; n + 1], most: 0 }
     }
 
     /// Whole rounds of a schedule. Fails where the algorithm would run another client.
-    pub fn add(&mut self, ran: &[TaskId]) -> Result<(), String> {
+    pub fn add(&mut self, ran: &[Option<TaskId>]) -> Result<(), String> {
         for round in ran.chunks(self.on.len()) {
             for (cpu, &task) in round.iter().enumerate() {
                 let expected = self.decide(cpu);
-                if expected != task {
-                    return Err(format!(
-                        "CPU {cpu} runs task {task}, where MP-SCHEDULE runs task {expected}"
-                    ));
+                if Some(expected) != task {
+                    let ran = task.map_or("nothing".to_owned(), |task| format!("task {task}"));
+                    return Err(format!("CPU {cpu} runs {ran}, where MP-SCHEDULE runs task {expected}"));
                 }
             }
         }
@@ -36,24 +36,25 @@ impl Decisions {
     }
 
     fn decide(&mut self, cpu: usize) -> TaskId {
-        let before = self.on[cpu] as usize;
-        if self.frontlog[before] > 0 {
-            self.frontlog[before] -= 1;
-            return self.on[cpu];
+        if let Some(before) = self.on[cpu] {
+            if self.frontlog[before.index()] > 0 {
+                self.frontlog[before.index()] -= 1;
+                return before;
+            }
+            self.runs[before.index()] = false;
         }
-        self.runs[before] = false;
         let mut selections = 0;
         loop {
             let next = self.queue[self.at];
             self.at = (self.at + 1) % self.queue.len();
             selections += 1;
-            if !self.runs[next as usize] {
+            if !self.runs[next.index()] {
                 self.most = self.most.max(selections);
-                self.runs[next as usize] = true;
-                self.on[cpu] = next;
+                self.runs[next.index()] = true;
+                self.on[cpu] = Some(next);
                 return next;
             }
-            self.frontlog[next as usize] += 1;
+            self.frontlog[next.index()] += 1;
         }
     }
 
@@ -70,9 +71,9 @@ mod tests {
     /// Figure 3 of the paper: the queue gives 2 1 2 1 1 3 (C1 is 1), and C1 runs from its frontlog beside C3.
     #[test]
     fn figure_3() {
-        let mut decisions = Decisions::new(vec![2, 1, 2, 1, 1, 3], 2, 3);
-        assert_eq!(decisions.add(&[2, 1, 2, 1, 3, 1, 2, 1]), Ok(()));
+        let mut decisions = Decisions::new([2, 1, 2, 1, 1, 3].map(TaskId::new).to_vec(), 2, 3);
+        assert_eq!(decisions.add(&[2, 1, 2, 1, 3, 1, 2, 1].map(TaskId::from_raw)), Ok(()));
         assert_eq!(decisions.most(), 2);
-        assert!(decisions.add(&[1, 2]).is_err());
+        assert!(decisions.add(&[1, 2].map(TaskId::from_raw)).is_err());
     }
 }

@@ -47,10 +47,10 @@ impl Errors {
 
     /// More quanta; tasks are numbered from 1. Only who runs gains on its due, by 1 - weight/total, and all others
     /// lose: a client is farthest behind just before it runs, and farthest ahead just after.
-    pub fn add(&mut self, ran: &[TaskId]) {
+    pub fn add(&mut self, ran: impl IntoIterator<Item = TaskId>) {
         let (mut t, mut least, mut most) = (self.t, self.least, self.most);
-        for &task in ran {
-            let client = &mut self.clients[task as usize - 1];
+        for task in ran {
+            let client = &mut self.clients[task.index() - 1];
             let before = client.service - t * client.weight;
             client.service += self.total;
             t += 1;
@@ -79,10 +79,10 @@ mod tests {
     #[test]
     fn errors_of_a_short_schedule() {
         let mut errors = Errors::new(&[2, 1, 1], 4);
-        errors.add(&[1, 1]);
+        errors.add([1, 1].map(TaskId::new));
         assert!(!errors.closes());
         assert_eq!(errors.range(), Range { least: 0.0, most: 1.0 });
-        errors.add(&[2, 3]);
+        errors.add([2, 3].map(TaskId::new));
         assert!(errors.closes());
         // The third client is 3/4 behind before it runs.
         assert_eq!(errors.range(), Range { least: -0.75, most: 1.0 });

@@ -9,7 +9,7 @@ mod variation;
 mod weights;
 
 use divvy_policy::spec;
-use divvy_policy::{Machine, TaskId, Weight};
+use divvy_policy::{CpuId, Machine, TaskId, Weight};
 use divvy_workload::{Purpose, stream};
 use rayon::prelude::*;
 
@@ -118,7 +118,7 @@ impl Study<'_> {
         let total = weights.iter().sum();
         let ran = queue(&mut self.machine(1, weights)?, total);
         let mut errors = Errors::new(weights, total);
-        errors.add(&ran);
+        errors.add(ran);
         Ok(errors.range())
     }
 
@@ -146,14 +146,14 @@ impl Study<'_> {
             false => None,
         };
         let mut errors = Errors::new(&weights, total);
-        let mut ran = vec![0; BATCH * self.cpus as usize];
+        let mut ran = vec![None; BATCH * self.cpus as usize];
         let (mut now, mut left) = (0, (total * self.periods()) as usize);
         while left > 0 {
             // Whole rounds: on several CPUs the last may go a little beyond the period.
             let rounds = BATCH.min(left.div_ceil(self.cpus as usize));
             let ran = &mut ran[..rounds * self.cpus as usize];
             now = machine.turns(now, ran);
-            errors.add(ran);
+            errors.add(ran.iter().copied().flatten());
             if let Some(decisions) = &mut decisions {
                 decisions.add(ran).map_err(|what| LabError::Run(format!("{}: {what}", self.spec)))?;
             }
@@ -177,7 +177,7 @@ impl Study<'_> {
             spec::parse(self.spec, divvy_policy::all()).map_err(|error| LabError::Run(error.to_string()))?;
         let mut machine =
             Machine::from_spec(&spec, cpus, QUANTUM_NS).map_err(|error| broken(error.to_string()))?;
-        let mut clients: Vec<(TaskId, u64)> = (1..).zip(weights.iter().copied()).collect();
+        let mut clients: Vec<(TaskId, u64)> = TaskId::all().zip(weights.iter().copied()).collect();
         if self.spec == "vtrr" {
             clients.sort_by_key(|&(_, weight)| weight);
         }
@@ -192,16 +192,16 @@ impl Study<'_> {
 /// The order in which the queue of a machine gives out quanta: what its first CPU runs while the others ask for
 /// nothing. (On a machine of one CPU weights would be feasible at once, and clients be in another order.)
 fn queue(machine: &mut Machine, total: u64) -> Vec<TaskId> {
-    let (mut now, mut on, mut since) = (0, 0, 0);
+    let (mut now, mut on, mut since) = (0, None, 0);
     let mut order = Vec::with_capacity(total as usize);
     for _ in 0..total {
-        let next = machine.dispatch(0, now).map_or(0, |decision| decision.task);
-        if next != on {
-            if on != 0 {
+        let next = machine.dispatch(CpuId::new(0), now).expect("all clients are runnable").task;
+        if on != Some(next) {
+            if let Some(on) = on {
                 machine.requeue(on, now - since, now);
             }
             machine.running(next, now);
-            (on, since) = (next, now);
+            (on, since) = (Some(next), now);
         }
         order.push(next);
         now += QUANTUM_NS;

@@ -1,5 +1,5 @@
 //! Logs of a machine that is told random events in an order that a kernel keeps, written as the BPF host does.
-use divvy_policy::{Answer, CpuMask, Event, Kind, Machine, TaskId, Weight};
+use divvy_policy::{Answer, CpuId, CpuMask, Event, Kind, Machine, TaskId, Weight};
 
 use super::super::format::{Header, Record};
 
@@ -44,7 +44,7 @@ struct Storm {
     /// Number of groups with the root; 0 if the policy ignores groups.
     groups: u32,
     tasks: Vec<Task>,
-    on: Vec<TaskId>,
+    on: Vec<Option<TaskId>>,
     told: Vec<(Event, Answer, u64)>,
 }
 
@@ -57,52 +57,53 @@ impl Storm {
         answer
     }
 
+    fn any_task(&mut self) -> TaskId {
+        TaskId::new(1 + self.random.below(self.tasks.len() as u64 - 1) as u32)
+    }
+
     fn wake(&mut self, task: TaskId) {
-        let is_new = !std::mem::replace(&mut self.tasks[task as usize].seen, true);
+        let is_new = !std::mem::replace(&mut self.tasks[task.index()].seen, true);
         self.tell(Event::Runnable { task, is_new });
         self.tell(Event::Enqueue { task });
-        self.tasks[task as usize].place = Place::Queued;
+        self.tasks[task.index()].place = Place::Queued;
     }
 
     /// A CPU chooses; the task that ran goes back.
-    fn dispatch(&mut self, cpu: u32) {
-        let ran = self.on[cpu as usize];
-        let chosen = self.tell(Event::Dispatch { cpu }).task.unwrap_or(0);
+    fn dispatch(&mut self, cpu: CpuId) {
+        let ran = self.on[cpu.index()];
+        let chosen = self.tell(Event::Dispatch { cpu }).task;
         if chosen == ran {
             return;
         }
-        if ran > 0 {
+        if let Some(ran) = ran {
             self.stop(cpu);
             self.tell(Event::Enqueue { task: ran });
-            self.tasks[ran as usize].place = Place::Queued;
+            self.tasks[ran.index()].place = Place::Queued;
         }
-        if chosen > 0 {
+        if let Some(chosen) = chosen {
             self.tell(Event::Running { task: chosen });
-            self.on[cpu as usize] = chosen;
-            self.tasks[chosen as usize].place = Place::On;
-            self.tasks[chosen as usize].since = self.now;
+            self.on[cpu.index()] = Some(chosen);
+            self.tasks[chosen.index()].place = Place::On;
+            self.tasks[chosen.index()].since = self.now;
         }
     }
 
-    fn stop(&mut self, cpu: u32) {
-        let task = std::mem::take(&mut self.on[cpu as usize]);
-        let ran_ns = self.now - self.tasks[task as usize].since;
+    fn stop(&mut self, cpu: CpuId) {
+        let Some(task) = self.on[cpu.index()].take() else { return };
+        let ran_ns = self.now - self.tasks[task.index()].since;
         self.tell(Event::Stopping { task, ran_ns });
     }
 
-    fn block(&mut self, cpu: u32) {
-        let task = self.on[cpu as usize];
-        if task == 0 {
-            return;
-        }
+    fn block(&mut self, cpu: CpuId) {
+        let Some(task) = self.on[cpu.index()] else { return };
         let exits = self.random.below(4) == 0;
         self.stop(cpu);
         self.tell(Event::Quiescent { task, exits });
-        self.tasks[task as usize].place = Place::Asleep;
+        self.tasks[task.index()].place = Place::Asleep;
         // One that stands for a process stays.
-        if exits && task > 4 {
+        if exits && task.get() > 4 {
             self.tell(Event::Exit { task });
-            self.tasks[task as usize].place = Place::Absent;
+            self.tasks[task.index()].place = Place::Absent;
         }
     }
 
@@ -126,8 +127,8 @@ impl Storm {
                 self.tell(Event::SetWeight { task, weight });
             }
             4 => {
-                let other = 1 + self.random.below(4) as TaskId;
-                let is_there = !matches!(self.tasks[other as usize].place, Place::Absent);
+                let other = TaskId::new(1 + self.random.below(4) as u32);
+                let is_there = !matches!(self.tasks[other.index()].place, Place::Absent);
                 let process = if is_there { other } else { task };
                 self.tell(Event::SetProcess { task, process });
             }
@@ -155,7 +156,7 @@ impl Storm {
                 self.tell(Event::SetParam { owner: 0, index, value });
             }
             _ => {
-                let cpu = self.random.below(self.cpus.into()) as u32;
+                let cpu = CpuId::new(self.random.below(self.cpus.into()) as u32);
                 self.tell(if program.is_multiple_of(2) {
                     Event::Yield { cpu }
                 } else {
@@ -166,29 +167,30 @@ impl Storm {
     }
 
     fn step(&mut self) {
-        let task = 1 + self.random.below(self.tasks.len() as u64 - 1) as TaskId;
+        let task = self.any_task();
         let cpu = self.random.below(self.cpus.min(8).into()) as u32 * self.cpus.div_ceil(8) % self.cpus;
-        match (self.tasks[task as usize].place, self.random.below(8)) {
+        let cpu = CpuId::new(cpu);
+        match (self.tasks[task.index()].place, self.random.below(8)) {
             (Place::Absent, 0..4) => {
-                let process = if task > 4 { 1 + task % 4 } else { task };
+                let process = if task.get() > 4 { TaskId::new(1 + task.get() % 4) } else { task };
                 let weight = Weight::ONE * (1 + self.random.below(2048));
-                if self.tasks[process as usize].place != Place::Absent || process == task {
+                if self.tasks[process.index()].place != Place::Absent || process == task {
                     self.tell(Event::New { task, process, weight });
-                    let parent = 1 + self.random.below(self.tasks.len() as u64 - 1) as TaskId;
-                    if self.tasks[parent as usize].place != Place::Absent {
+                    let parent = self.any_task();
+                    if self.tasks[parent.index()].place != Place::Absent {
                         self.tell(Event::Fork { task, parent });
                     }
-                    self.tasks[task as usize] = Task { place: Place::Asleep, seen: false, since: 0 };
+                    self.tasks[task.index()] = Task { place: Place::Asleep, seen: false, since: 0 };
                 }
             }
             (Place::Asleep, 0..4) => self.wake(task),
             (Place::Queued, 0) => {
                 self.tell(Event::Dequeue { task });
-                self.tasks[task as usize].place = Place::Aside;
+                self.tasks[task.index()].place = Place::Aside;
             }
             (Place::Aside, _) => {
                 self.tell(Event::Enqueue { task });
-                self.tasks[task as usize].place = Place::Queued;
+                self.tasks[task.index()].place = Place::Queued;
             }
             (place, 1) if place != Place::Absent => self.change(task),
             (_, 7) => self.block(cpu),
@@ -208,7 +210,7 @@ pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(E
         params: &divvy_policy::find(parsed.selection.name).unwrap().params,
         groups: if spec.contains("+groups") { 10 } else { 0 },
         tasks: vec![Task { place: Place::Absent, seen: false, since: 0 }; 25],
-        on: vec![0; cpus as usize],
+        on: vec![None; cpus as usize],
         told: Vec::new(),
     };
     // Nested, before tasks are in them.
@@ -242,34 +244,34 @@ pub fn specs() -> Vec<String> {
 /// As `note` and its callers in `bpf/host.bpf.c` write it: one record, or one for each 64 CPUs.
 pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) -> Vec<Record> {
     let mut record = Record { now, seq, kind: event.kind(), ..Record::default() };
-    let kick = answer.asked.unwrap_or(NO_CPU);
+    let kick = answer.asked.map_or(NO_CPU, CpuId::get);
     match *event {
         Event::New { task, process, weight } => {
-            (record.id, record.answer, record.value) = (task, process, weight.fixed())
+            (record.id, record.answer, record.value) = (task.get(), process.get(), weight.fixed())
         }
-        Event::Runnable { task, is_new } => (record.id, record.why) = (task, u8::from(!is_new)),
-        Event::Quiescent { task, exits } => (record.id, record.why) = (task, 2 + u8::from(exits)),
+        Event::Runnable { task, is_new } => (record.id, record.why) = (task.get(), u8::from(!is_new)),
+        Event::Quiescent { task, exits } => (record.id, record.why) = (task.get(), 2 + u8::from(exits)),
         Event::Exit { task }
         | Event::Dequeue { task }
         | Event::Running { task }
-        | Event::Session { task } => record.id = task,
-        Event::Enqueue { task } => (record.id, record.cpu) = (task, kick as u16),
+        | Event::Session { task } => record.id = task.get(),
+        Event::Enqueue { task } => (record.id, record.cpu) = (task.get(), kick as u16),
         Event::Dispatch { cpu } => {
-            let task = answer.task.unwrap_or(0);
+            let task = answer.task.map_or(0, TaskId::get);
             (record.id, record.answer, record.value) = (task, task, answer.slice_ns);
-            (record.cpu, record.why) = (kick as u16, cpu as u8);
+            (record.cpu, record.why) = (kick as u16, cpu.get() as u8);
         }
-        Event::Stopping { task, ran_ns } => (record.id, record.value) = (task, ran_ns),
-        Event::Yield { cpu } => record.cpu = cpu as u16,
-        Event::TakeCpu { cpu } => (record.cpu, record.why) = (kick as u16, cpu as u8),
-        Event::SetWeight { task, weight } => (record.id, record.value) = (task, weight.fixed()),
-        Event::SetProcess { task, process } => (record.id, record.answer) = (task, process),
+        Event::Stopping { task, ran_ns } => (record.id, record.value) = (task.get(), ran_ns),
+        Event::Yield { cpu } => record.cpu = cpu.get() as u16,
+        Event::TakeCpu { cpu } => (record.cpu, record.why) = (kick as u16, cpu.get() as u8),
+        Event::SetWeight { task, weight } => (record.id, record.value) = (task.get(), weight.fixed()),
+        Event::SetProcess { task, process } => (record.id, record.answer) = (task.get(), process.get()),
         Event::SetGroup { group, parent, weight } => {
             (record.answer, record.cpu, record.value) = (group, parent as u16, weight.fixed());
         }
-        Event::EnterGroup { task, group } => (record.id, record.answer) = (task, group),
-        Event::Fork { task, parent } => (record.id, record.answer) = (task, parent),
-        Event::SetProgram { task, program } => (record.id, record.value) = (task, program),
+        Event::EnterGroup { task, group } => (record.id, record.answer) = (task.get(), group),
+        Event::Fork { task, parent } => (record.id, record.answer) = (task.get(), parent.get()),
+        Event::SetProgram { task, program } => (record.id, record.value) = (task.get(), program),
         Event::Learn { program, at, run_ns, .. } => {
             (record.id, record.answer) = ((program >> 32) as u32, program as u32);
             (record.cpu, record.value) = (at, run_ns);
@@ -280,7 +282,7 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
         Event::SetAllowed { task, mask } => {
             let words: &[usize] = if cpus > 64 { &[3, 2, 1, 0] } else { &[0] };
             let word = |&word: &usize| Record {
-                id: task,
+                id: task.get(),
                 answer: kick,
                 cpu: word as u16,
                 why: u8::from(word == 0),

@@ -19,7 +19,7 @@ static NOINLINE void cfs_find_busiest(struct cfs *s, u32 own)
 /* The weight to be pulled: the busiest load above the mean or the own load below it, the lesser of these. If that is
  * less than a mean task, one task is pulled, provided that the difference of the loads plus nice 0's weight is at least
  * `tasks` of these (cfs R14). */
-static inline u64 cfs_imbalance(const struct cfs *s, const struct cfs_queue *own, const struct cfs_queue *busiest)
+static NOINLINE u64 cfs_imbalance(const struct cfs *s, const struct cfs_queue *own, const struct cfs_queue *busiest)
 {
 	u64 mean = s->load / s->queues, task = busiest->load / busiest->n;
 	u64 over = busiest->load - mean, under = mean - own->load;
@@ -60,7 +60,7 @@ static NOINLINE void cfs_pull(struct cfs *s, u32 own)
 }
 
 /* Balances now and then (cfs R14), and whenever nobody waits here; then it pulls at least one task (cfs R13). */
-static inline void cfs_balance(struct cfs *s, u32 own, u64 now)
+static NOINLINE void cfs_balance(struct cfs *s, u32 own, u64 now)
 {
 	struct cfs_queue *q = cfs_queue(s, own);
 	u64 interval = s->param.balance, period = cfs_period(s, q);

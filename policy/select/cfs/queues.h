@@ -29,7 +29,7 @@ static NOINLINE void cfs_least_running(struct cfs *s, u32 queue, u64 now)
 }
 
 /* The kernel does this all the time. Between two joins the least never decreases, so once before each is enough. */
-static inline void cfs_update_min_vruntime(struct cfs *s, u32 queue, u64 now)
+static NOINLINE void cfs_update_min_vruntime(struct cfs *s, u32 queue, u64 now)
 {
 	struct cfs_queue *q = cfs_queue(s, queue);
 	u64 none = q->min_vruntime + (1ull << 62);
@@ -48,7 +48,7 @@ static inline u64 cfs_major(u32 queue)
 	return 2ull * queue + 1;
 }
 
-static inline void cfs_wait(struct cfs *s, u32 id)
+static NOINLINE void cfs_wait(struct cfs *s, u32 id)
 {
 	struct cfs_task *t = task_of(s, id);
 	struct cfs_queue *q = cfs_queue(s, t->queue);
@@ -67,7 +67,7 @@ static inline u32 cfs_next(struct cfs *s, u32 queue)
 }
 
 /* Removes the task from those that wait, if it is there. */
-static inline void cfs_take(struct cfs *s, u32 id)
+static NOINLINE void cfs_take(struct cfs *s, u32 id)
 {
 	u32 queue = task_of(s, id)->queue;
 
@@ -107,7 +107,7 @@ static inline u64 cfs_relative(struct cfs *s, u32 id, u32 queue)
 }
 
 /* A runnable task that does not wait goes to another queue. */
-static inline void cfs_move(struct cfs *s, u32 id, u32 queue)
+static NOINLINE void cfs_move(struct cfs *s, u32 id, u32 queue)
 {
 	u64 v = cfs_relative(s, id, queue);
 

@@ -6,7 +6,7 @@
 #include "state.h"
 
 /* v = min S over all runnable tasks; while nobody is runnable it stays at the last finish tag (sfs R4) */
-static inline void sfs_advance(struct sfs *s)
+static NOINLINE void sfs_advance(struct sfs *s)
 {
 	if (s->runnable.n)
 		s->v = tag_max(s->v, task_of(s, heap_first(&s->runnable))->S);
@@ -15,7 +15,7 @@ static inline void sfs_advance(struct sfs *s)
 #define SFS_FAR (1ull << 61) /* one charge moves a tag no further, so that the order of tags stays defined (sfs R8) */
 
 /* F += scale q/phi; the remainder is carried (sfs R2, R8) */
-static inline void sfs_receive(struct sfs *s, struct sfs_task *t, u64 q, u64 phi)
+static NOINLINE void sfs_receive(struct sfs *s, struct sfs_task *t, u64 q, u64 phi)
 {
 	u64 scaled = (q < VTIME_RAN_MAX ? q : VTIME_RAN_MAX) * s->param.scale;
 	struct wide rest = { .lo = t->rest }, product = wide_add(wide_mul(scaled, WEIGHT_NICE_0), rest);
@@ -36,7 +36,7 @@ static inline struct tag sfs_finish(const struct sfs *s, u32 id)
 }
 
 /* Before it has another weight: the remainder was a part of the old one (sfs R8). */
-static inline void sfs_settle(struct sfs *s, u32 id)
+static NOINLINE void sfs_settle(struct sfs *s, u32 id)
 {
 	task_of(s, id)->F = sfs_finish(s, id);
 	task_of(s, id)->rest = 0;

@@ -13,11 +13,11 @@ fn turns_in_c_are_those_one_by_one() {
     for policy in crate::all().iter().filter(|p| p.kind == crate::Kind::Selection) {
         let weights = [5, 2, 1, 7, 7];
         let mut machine = machine_of(policy.name, 1).unwrap();
-        for (id, w) in (1..).zip(weights) {
+        for (id, w) in TaskId::all().zip(weights) {
             machine.add(id, id, w * Weight::ONE, 0);
             machine.wake(id, true, 0);
         }
-        let mut ran = vec![0; 60];
+        let mut ran = vec![None; 60];
         let now = machine.turns(0, &mut ran[..20]);
         assert_eq!(machine.turns(now, &mut ran[20..]), 60 * MS);
         assert_eq!(ran, schedule(policy.name, &weights, 60), "{}", policy.name);
@@ -25,85 +25,88 @@ fn turns_in_c_are_those_one_by_one() {
 }
 
 /// The first `n` picks on one CPU with all tasks runnable from 0 and full quanta.
-fn schedule(policy: &str, weights: &[u64], n: usize) -> Vec<TaskId> {
+fn schedule(policy: &str, weights: &[u64], n: usize) -> Vec<Option<TaskId>> {
     let mut machine = machine_of(policy, 1).unwrap();
-    for (i, w) in weights.iter().enumerate() {
-        let id = i as TaskId + 1;
+    for (id, w) in TaskId::all().zip(weights) {
         machine.add(id, id, w * Weight::ONE, 0);
         machine.wake(id, true, 0);
     }
-    let (mut now, mut on, mut since) = (0, 0, 0);
+    let (mut now, mut on, mut since) = (0, None, 0);
     (0..n)
         .map(|_| {
-            let chosen = machine.dispatch(0, now).unwrap().task;
-            if chosen != on {
-                if on != 0 {
+            let chosen = machine.dispatch(CpuId::new(0), now).unwrap().task;
+            if on != Some(chosen) {
+                if let Some(on) = on {
                     machine.requeue(on, now - since, now);
                 }
                 machine.running(chosen, now);
                 since = now;
             }
-            on = chosen;
+            on = Some(chosen);
             now += MS;
-            chosen
+            on
         })
         .collect()
 }
 
+fn numbers(ran: Vec<Option<TaskId>>) -> Vec<u32> {
+    ran.into_iter().map(|task| task.map_or(0, TaskId::get)).collect()
+}
+
 #[test]
 fn rr_r1_r2_takes_turns() {
-    assert_eq!(schedule("rr", &[1, 1, 1], 7), [1, 2, 3, 1, 2, 3, 1]);
+    assert_eq!(numbers(schedule("rr", &[1, 1, 1], 7)), [1, 2, 3, 1, 2, 3, 1]);
 }
 
 #[test]
 fn fcfs_r1_runs_the_first_on() {
-    assert_eq!(schedule("fcfs", &[1, 9], 3), [1, 1, 1]);
+    assert_eq!(numbers(schedule("fcfs", &[1, 9], 3)), [1, 1, 1]);
 }
 
 /// Start tags k/w: 0 0 | 1/3 .. of weights 3 and 1, ties to the one that waited longer.
 #[test]
 fn sfq_r2_r4_takes_the_least_start_tag() {
-    assert_eq!(schedule("sfq", &[3, 1], 9), [1, 2, 1, 1, 2, 1, 1, 1, 2]);
+    assert_eq!(numbers(schedule("sfq", &[3, 1], 9)), [1, 2, 1, 1, 2, 1, 1, 1, 2]);
 }
 
 /// CPU 1 is woken for task 1 and runs task 2, which may run nowhere else: CPU 2 must be asked for task 1.
 #[test]
 fn a_cpu_that_runs_another_task_than_it_was_woken_for_passes_it_on() {
     let mut machine = machine_of("sfq", 3).unwrap();
-    (1..=3).for_each(|id| machine.add(id, id, Weight::ONE, 0));
-    machine.set_allowed(2, &[0b010, 0, 0, 0]);
-    assert_eq!(machine.wake(3, true, 0), Some(0));
-    assert_eq!(machine.dispatch(0, 0).unwrap().task, 3);
-    machine.running(3, 0);
-    assert_eq!(machine.wake(1, true, 0), Some(1));
-    assert_eq!(machine.dispatch(1, 0).unwrap().task, 1);
-    machine.running(1, 0);
-    machine.block(1, MS, false, MS);
-    assert!(machine.dispatch(1, MS).is_none());
+    TaskId::all().take(3).for_each(|id| machine.add(id, id, Weight::ONE, 0));
+    machine.set_allowed(TaskId::new(2), &[0b010, 0, 0, 0]);
+    assert_eq!(machine.wake(TaskId::new(3), true, 0), Some(CpuId::new(0)));
+    assert_eq!(machine.dispatch(CpuId::new(0), 0).unwrap().task, 3);
+    machine.running(TaskId::new(3), 0);
+    assert_eq!(machine.wake(TaskId::new(1), true, 0), Some(CpuId::new(1)));
+    assert_eq!(machine.dispatch(CpuId::new(1), 0).unwrap().task, 1);
+    machine.running(TaskId::new(1), 0);
+    machine.block(TaskId::new(1), MS, false, MS);
+    assert!(machine.dispatch(CpuId::new(1), MS).is_none());
 
-    assert_eq!(machine.wake(1, false, MS), Some(1));
-    assert_eq!(machine.wake(2, true, MS), None, "CPU 1 is asked already");
-    let decision = machine.dispatch(1, MS).unwrap();
-    assert_eq!((decision.task, decision.asked), (2, Some(2)));
-    let decision = machine.dispatch(2, MS).unwrap();
-    assert_eq!((decision.task, decision.asked), (1, None));
+    assert_eq!(machine.wake(TaskId::new(1), false, MS), Some(CpuId::new(1)));
+    assert_eq!(machine.wake(TaskId::new(2), true, MS), None, "CPU 1 is asked already");
+    let decision = machine.dispatch(CpuId::new(1), MS).unwrap();
+    assert_eq!((decision.task, decision.asked), (TaskId::new(2), Some(CpuId::new(2))));
+    let decision = machine.dispatch(CpuId::new(2), MS).unwrap();
+    assert_eq!((decision.task, decision.asked), (TaskId::new(1), None));
 }
 
 #[test]
 fn a_task_that_was_taken_back_before_it_ran_is_not_given_again() {
     let mut machine = machine_of("rr", 1).unwrap();
-    (1..=2).for_each(|id| machine.add(id, id, Weight::ONE, 0));
-    for id in 1..=2 {
+    TaskId::all().take(2).for_each(|id| machine.add(id, id, Weight::ONE, 0));
+    for id in TaskId::all().take(2) {
         machine.wake(id, true, 0);
     }
-    assert_eq!(machine.dispatch(0, 0).unwrap().task, 1);
-    machine.tell(&Event::Dequeue { task: 1 }, 0);
-    assert_eq!(machine.dispatch(0, 0).unwrap().task, 2);
-    machine.running(2, 0);
-    machine.tell(&Event::Dequeue { task: 2 }, 0);
-    assert_eq!(machine.dispatch(0, MS).unwrap().task, 2, "it runs");
-    machine.tell(&Event::Enqueue { task: 1 }, MS);
-    assert_eq!(machine.dispatch(0, 2 * MS).unwrap().task, 1);
+    assert_eq!(machine.dispatch(CpuId::new(0), 0).unwrap().task, 1);
+    machine.tell(&Event::Dequeue { task: TaskId::new(1) }, 0);
+    assert_eq!(machine.dispatch(CpuId::new(0), 0).unwrap().task, 2);
+    machine.running(TaskId::new(2), 0);
+    machine.tell(&Event::Dequeue { task: TaskId::new(2) }, 0);
+    assert_eq!(machine.dispatch(CpuId::new(0), MS).unwrap().task, 2, "it runs");
+    machine.tell(&Event::Enqueue { task: TaskId::new(1) }, MS);
+    assert_eq!(machine.dispatch(CpuId::new(0), 2 * MS).unwrap().task, 1);
 }
 
 #[test]

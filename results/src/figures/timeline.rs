@@ -63,7 +63,7 @@ impl TimelineRecorder {
             return;
         }
         let next = Service { from_ns: slice.from_ns.max(self.from_ns), ..slice };
-        let cpu = &mut self.cpus[slice.cpu as usize];
+        let cpu = &mut self.cpus[slice.cpu.index()];
         match cpu.last_mut() {
             Some(last) if last.to_ns == next.from_ns && (last.row, last.task) == (next.row, next.task) => {
                 last.to_ns = next.to_ns;
@@ -167,9 +167,10 @@ impl Timeline {
 mod tests {
     use super::super::column::tests::decode;
     use super::*;
+    use divvy_policy::{CpuId, TaskId};
 
     fn slice(cpu: u32, row: usize, from_ns: u64, to_ns: u64) -> Service {
-        Service { cpu, row, task: row as u32 + 1, from_ns, to_ns }
+        Service { cpu: CpuId::new(cpu), row, task: TaskId::at(row + 1), from_ns, to_ns }
     }
 
     fn columns(cpu: &CpuTimeline) -> [Vec<u64>; 3] {

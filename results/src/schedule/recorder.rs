@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use divvy_policy::{Shown, TaskId};
+use divvy_policy::{CpuId, Shown, TaskId};
 
 use super::{Counter, FIRST_TID, MOST_EVENTS, NICE_0, Schedule, Slice, State, Task, Wake};
 use crate::observation::{Observation, Service};
@@ -39,7 +39,7 @@ struct Seen {
     /// When it last rested: it then begins a new slice, even if that follows the last one at once.
     rested_ns: u64,
     /// CPU and index of its last slice.
-    last: Option<(u32, usize)>,
+    last: Option<(CpuId, usize)>,
 }
 
 /// Records a schedule during a run.
@@ -117,7 +117,7 @@ impl Recorder {
         let rested_ns = self.tasks[task as usize].rested_ns;
         let continues =
             |last: &&mut Slice| last.task == task && last.to_ns == from_ns && rested_ns != from_ns;
-        let cpu = service.cpu as usize;
+        let cpu = service.cpu.index();
         if let Some(last) = self.schedule.cpus[cpu].last_mut().filter(continues) {
             last.to_ns = to_ns;
         } else if self.has_room(from_ns) {
@@ -129,7 +129,7 @@ impl Recorder {
 
     /// A task that is woken at the time at which it went to rest did not rest: it stays runnable, and this
     /// is not a wake-up.
-    fn wake(&mut self, task: TaskId, row: usize, at_ns: u64, by: Option<u32>) {
+    fn wake(&mut self, task: TaskId, row: usize, at_ns: u64, by: Option<CpuId>) {
         let (task, is_first) = self.task(task, row);
         if !self.is_kept(at_ns) {
             return;
@@ -151,7 +151,7 @@ impl Recorder {
     /// Sets the state in which a task left its CPU at this time, if it ran until then.
     fn set_left(&mut self, task: u32, at_ns: u64, state: State) {
         if let Some((cpu, index)) = self.tasks[task as usize].last {
-            let slice = &mut self.schedule.cpus[cpu as usize][index];
+            let slice = &mut self.schedule.cpus[cpu.index()][index];
             if slice.to_ns == at_ns {
                 slice.left = state;
             }
@@ -242,7 +242,10 @@ mod tests {
     use super::*;
     use crate::samples;
 
-    fn slice(cpu: u32, task: TaskId, from_ns: u64, to_ns: u64) -> Observation {
+    const ONE: TaskId = TaskId::new(1);
+
+    fn slice(cpu: u32, task: u32, from_ns: u64, to_ns: u64) -> Observation {
+        let (cpu, task) = (CpuId::new(cpu), TaskId::new(task));
         Observation::Served(Service { cpu, row: 0, task, from_ns, to_ns })
     }
 
@@ -255,8 +258,8 @@ mod tests {
 
     #[test]
     fn continued_service_is_one_slice_unless_the_task_rested() {
-        let rests = Observation::Rests { task: 1, at_ns: 300 };
-        let woken = Observation::Woken { task: 1, row: 0, at_ns: 300, by: None };
+        let rests = Observation::Rests { task: ONE, at_ns: 300 };
+        let woken = Observation::Woken { task: ONE, row: 0, at_ns: 300, by: None };
         let seen = [slice(0, 1, 50, 150), slice(0, 1, 150, 300), rests, woken, slice(0, 1, 300, 400)];
         let kept = recorded(Window::WHOLE, &seen);
         let ends: Vec<_> = kept.cpus[0].iter().map(|s| (s.from_ns, s.to_ns, s.left)).collect();
@@ -267,7 +270,8 @@ mod tests {
 
     #[test]
     fn a_number_that_is_used_again_is_another_task() {
-        let seen = [slice(0, 1, 100, 200), Observation::Gone { task: 1, at_ns: 200 }, slice(0, 1, 200, 300)];
+        let seen =
+            [slice(0, 1, 100, 200), Observation::Gone { task: ONE, at_ns: 200 }, slice(0, 1, 200, 300)];
         let kept = recorded(Window::WHOLE, &seen);
         assert_eq!(kept.cpus[0].iter().map(|s| s.task).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(kept.tasks.iter().map(|t| (t.tid, t.row)).collect::<Vec<_>>(), [(1000, 0), (1001, 0)]);
@@ -288,15 +292,15 @@ mod tests {
     fn the_state_in_which_a_task_leaves_is_known_unless_the_slice_is_cut() {
         let seen = [
             slice(0, 1, 100, 200),
-            Observation::Rests { task: 1, at_ns: 200 },
-            Observation::Woken { task: 1, row: 0, at_ns: 250, by: Some(1) },
+            Observation::Rests { task: ONE, at_ns: 200 },
+            Observation::Woken { task: ONE, row: 0, at_ns: 250, by: Some(CpuId::new(1)) },
             slice(0, 1, 250, 300),
-            Observation::Gone { task: 1, at_ns: 300 },
+            Observation::Gone { task: ONE, at_ns: 300 },
         ];
         let left = |schedule: &Schedule| schedule.cpus[0].iter().map(|s| s.left).collect::<Vec<_>>();
         let kept = recorded(Window::WHOLE, &seen);
         assert_eq!(left(&kept), [State::Sleep, State::Dead]);
-        assert_eq!(kept.wakes, [Wake { task: 0, at_ns: 250, by: Some(1), is_new: false }]);
+        assert_eq!(kept.wakes, [Wake { task: 0, at_ns: 250, by: Some(CpuId::new(1)), is_new: false }]);
         let kept = recorded(Window { to_ns: 180, ..Window::WHOLE }, &seen);
         assert_eq!((left(&kept), kept.cpus[0][1].to_ns), (vec![State::Sleep, State::Runnable], 280));
     }

@@ -56,7 +56,7 @@ pub fn run(
         None => line.extend(0..all.len()),
         Some(think) => {
             for (i, task) in all.iter_mut().enumerate() {
-                sleepers.push(Reverse((think.sample(&mut task.think), i)));
+                sleepers.push(Reverse((think.sample_ns(&mut task.think), i)));
             }
         }
     }
@@ -67,7 +67,7 @@ pub fn run(
     while now <= until_ns {
         while let Some(&Reverse((at, i))) = sleepers.peek().filter(|Reverse((at, _))| *at <= now) {
             sleepers.pop();
-            all[i].left_ns = burst.sample(&mut all[i].run);
+            all[i].left_ns = burst.sample_ns(&mut all[i].run);
             all[i].since_ns = at;
             line.push_back(i);
         }
@@ -81,7 +81,7 @@ pub fn run(
                     Some(think) if all[i].left_ns == 0 => {
                         let response = now - all[i].since_ns;
                         result.histogram[response.max(1).ilog2() as usize] += 1;
-                        sleepers.push(Reverse((now + think.sample(&mut all[i].think), i)));
+                        sleepers.push(Reverse((now + think.sample_ns(&mut all[i].think), i)));
                     }
                     _ => line.push_back(i),
                 }

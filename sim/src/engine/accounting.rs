@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::instance::Instance;
 use super::setup::Rows;
+use divvy_policy::CpuId;
 use divvy_results::metrics::{Delays, Job, Row, rows_of};
 use divvy_results::stats::Seniority;
 use divvy_workload::Task;
@@ -142,9 +143,9 @@ impl FirstDecisions {
         self.full
     }
 
-    pub(super) fn add(&mut self, cpu: usize, name: &str) {
-        if self.by_cpu[cpu].len() < self.most {
-            self.by_cpu[cpu].push(name.to_owned());
+    pub(super) fn add(&mut self, cpu: CpuId, name: &str) {
+        if self.by_cpu[cpu.index()].len() < self.most {
+            self.by_cpu[cpu.index()].push(name.to_owned());
         } else {
             self.full = self.by_cpu.iter().all(|listed| listed.len() >= self.most);
         }

@@ -7,6 +7,7 @@ use super::clock::NEVER;
 use super::instance::State;
 use super::state::Engine;
 use super::violation::Violation;
+use divvy_policy::CpuId;
 
 impl Engine<'_> {
     /// The CPU time of all CPUs until then is a number of ns below 2^64, and so are all sums of service.
@@ -29,8 +30,8 @@ impl Engine<'_> {
         }
         for (id, t) in self.tasks.present().filter(|(_, t)| t.state == State::Waiting) {
             let class = &self.classes[t.class()];
-            let idle = |&cpu: &usize| class.allows(cpu) && self.cpus[cpu].task == 0;
-            if let Some(cpu) = (0..self.cpus.len()).find(idle) {
+            let idle = |&cpu: &CpuId| class.allows(cpu) && self.cpus[cpu].task.is_none();
+            if let Some(cpu) = self.cpus.ids().find(idle) {
                 let name = &self.accounts.rows[t.row()].name;
                 let faults = self.machine.faults();
                 return Err(self.violation(format!(

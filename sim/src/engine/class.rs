@@ -1,7 +1,7 @@
 //! A task of the workload, ready to use, and the state that its instances share.
 
 use super::sync::Tokens;
-use divvy_policy::{CpuMask, TaskId, Weight};
+use divvy_policy::{CpuId, CpuMask, TaskId, Weight};
 use divvy_workload::Stream;
 use divvy_workload::program::Program;
 
@@ -23,8 +23,8 @@ pub(super) struct Class {
     /// Arrivals still to come.
     pub left: u64,
     pub stopped: bool,
-    /// The instance that tokens go to.
-    pub instance: TaskId,
+    /// The instance that tokens go to, if there was one.
+    pub instance: Option<TaskId>,
     pub tokens: Tokens,
 }
 
@@ -33,11 +33,11 @@ impl Class {
     pub(super) fn next_instance(&mut self, task: TaskId) -> (u32, usize) {
         let number = self.born;
         self.born += 1;
-        self.instance = task;
+        self.instance = Some(task);
         (number, self.first_row + (number as usize).min(self.rows - 1))
     }
 
-    pub(super) fn allows(&self, cpu: usize) -> bool {
-        self.allowed.is_none_or(|mask| mask[cpu / 64] >> (cpu % 64) & 1 == 1)
+    pub(super) fn allows(&self, cpu: CpuId) -> bool {
+        self.allowed.is_none_or(|mask| mask[cpu.index() / 64] >> (cpu.index() % 64) & 1 == 1)
     }
 }

@@ -3,14 +3,14 @@
 use std::ops::{Index, IndexMut};
 
 use super::clock::NEVER;
-use divvy_policy::{CpuMask, TaskId};
+use divvy_policy::{CpuId, CpuMask, TaskId};
 
 #[derive(Debug, Default)]
 pub(super) struct Cpu {
-    /// 0 when idle.
-    pub task: TaskId,
+    /// `None` when idle.
+    pub task: Option<TaskId>,
     /// The task that ran here last, to count switches.
-    pub last_task: TaskId,
+    pub last_task: Option<TaskId>,
     /// Service is accounted until then. Later than now while the CPU switches to its task.
     pub served_until_ns: u64,
     /// Service since the machine was told that the task runs.
@@ -30,15 +30,15 @@ impl Cpu {
 
     /// The task gets the CPU, and its service begins after `cost_ns`.
     pub(super) fn occupy(&mut self, task: TaskId, now_ns: u64, cost_ns: u64) {
-        self.task = task;
-        self.last_task = task;
+        self.task = Some(task);
+        self.last_task = Some(task);
         self.ran_ns = 0;
         self.served_until_ns = now_ns.saturating_add(cost_ns);
         self.switch_ns = self.served_until_ns - now_ns;
     }
 
     pub(super) fn vacate(&mut self, now_ns: u64) {
-        self.task = 0;
+        self.task = None;
         self.idle_since_ns = now_ns;
     }
 
@@ -73,6 +73,10 @@ impl Cpus {
         self.cpus.len()
     }
 
+    pub(super) fn ids(&self) -> impl Iterator<Item = CpuId> + use<> {
+        CpuId::first(self.cpus.len())
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Cpu> {
         self.cpus.iter()
     }
@@ -83,12 +87,12 @@ impl Cpus {
 
     // ---- when they are due ----
 
-    pub(super) fn is_due(&self, cpu: usize, now_ns: u64) -> bool {
-        self.due_ns[cpu] <= now_ns
+    pub(super) fn is_due(&self, cpu: CpuId, now_ns: u64) -> bool {
+        self.due_ns[cpu.index()] <= now_ns
     }
 
-    pub(super) fn set_due(&mut self, cpu: usize, at_ns: u64) {
-        self.due_ns[cpu] = at_ns;
+    pub(super) fn set_due(&mut self, cpu: CpuId, at_ns: u64) {
+        self.due_ns[cpu.index()] = at_ns;
     }
 
     /// The first CPU that is due before `before_ns`, and when; that time and the number of CPUs if none is.
@@ -105,16 +109,16 @@ impl Cpus {
 
     // ---- which are asked to decide ----
 
-    pub(super) fn ask(&mut self, cpu: Option<u32>) {
+    pub(super) fn ask(&mut self, cpu: Option<CpuId>) {
         if let Some(cpu) = cpu {
-            self.asked[cpu as usize / 64] |= 1 << (cpu % 64);
+            self.asked[cpu.index() / 64] |= 1 << (cpu.index() % 64);
             self.any_asked = true;
         }
     }
 
     /// The CPU decides: nobody need ask it.
-    pub(super) fn clear_asked(&mut self, cpu: usize) {
-        self.asked[cpu / 64] &= !(1 << (cpu % 64));
+    pub(super) fn clear_asked(&mut self, cpu: CpuId) {
+        self.asked[cpu.index() / 64] &= !(1 << (cpu.index() % 64));
     }
 
     pub(super) fn any_asked(&self) -> bool {
@@ -127,16 +131,16 @@ impl Cpus {
     }
 }
 
-impl Index<usize> for Cpus {
+impl Index<CpuId> for Cpus {
     type Output = Cpu;
 
-    fn index(&self, cpu: usize) -> &Cpu {
-        &self.cpus[cpu]
+    fn index(&self, cpu: CpuId) -> &Cpu {
+        &self.cpus[cpu.index()]
     }
 }
 
-impl IndexMut<usize> for Cpus {
-    fn index_mut(&mut self, cpu: usize) -> &mut Cpu {
-        &mut self.cpus[cpu]
+impl IndexMut<CpuId> for Cpus {
+    fn index_mut(&mut self, cpu: CpuId) -> &mut Cpu {
+        &mut self.cpus[cpu.index()]
     }
 }

@@ -4,17 +4,17 @@ use super::clock::NEVER;
 use super::instance::{Outcome, State};
 use super::state::Engine;
 use super::violation::Violation;
-use divvy_policy::TaskId;
+use divvy_policy::{CpuId, TaskId};
 use divvy_results::observation::{Observation, Service};
 
 impl Engine<'_> {
     /// A CPU's slice or burst ends now.
-    pub(super) fn due(&mut self, cpu: usize) -> Result<(), Violation> {
+    pub(super) fn due(&mut self, cpu: CpuId) -> Result<(), Violation> {
         self.account(cpu);
-        let task = self.cpus[cpu].task;
+        let Some(task) = self.cpus[cpu].task else { return self.decide(cpu) };
         if self.tasks[task].demand_ns == 0 {
-            self.notifier.acting = Some(cpu as u32);
-            let done = self.advance_on_cpu(cpu);
+            self.notifier.acting = Some(cpu);
+            let done = self.advance_on_cpu(cpu, task);
             self.notifier.acting = None;
             return done;
         }
@@ -22,27 +22,27 @@ impl Engine<'_> {
     }
 
     /// Gives the task on a CPU the service since the last time.
-    pub(super) fn account(&mut self, cpu: usize) {
+    pub(super) fn account(&mut self, cpu: CpuId) {
         let now = self.clock.now_ns;
         let c = &mut self.cpus[cpu];
-        if c.task == 0 || now <= c.served_until_ns {
+        let Some(task) = c.task else { return };
+        if now <= c.served_until_ns {
             return;
         }
         let ran = now - c.served_until_ns;
         let from_ns = std::mem::replace(&mut c.served_until_ns, now);
         c.ran_ns += ran;
-        let task = c.task;
         let t = &mut self.tasks[task];
         t.serve(ran);
         self.accounts.busy_ns += ran;
-        let service = Service { cpu: cpu as u32, row: t.row(), task, from_ns, to_ns: now };
+        let service = Service { cpu, row: t.row(), task, from_ns, to_ns: now };
         self.notifier.tell(Observation::Served(service));
     }
 
     pub(super) fn decide_where_asked(&mut self) -> Result<(), Violation> {
         for (word, mut bits) in self.cpus.take_asked().into_iter().enumerate() {
             while bits != 0 {
-                let cpu = word * 64 + bits.trailing_zeros() as usize;
+                let cpu = CpuId::at(word * 64 + bits.trailing_zeros() as usize);
                 bits &= bits - 1;
                 // Work is left here: a burst that ends now was due before, and its task is on with the next.
                 self.account(cpu);
@@ -53,39 +53,42 @@ impl Engine<'_> {
     }
 
     /// The policy says which task runs here next. The task that ran here is accounted and has work left.
-    fn decide(&mut self, cpu: usize) -> Result<(), Violation> {
+    fn decide(&mut self, cpu: CpuId) -> Result<(), Violation> {
         self.cpus.clear_asked(cpu);
         let former = self.cpus[cpu].task;
-        let decision = self.machine.dispatch(cpu as u32, self.clock.now_ns);
-        self.notifier.touch(former);
-        let chosen = decision.map_or(0, |d| d.task);
-        if former != 0 && chosen != former {
-            self.sample_error(former);
-            self.put_back(cpu, former);
+        let decision = self.machine.dispatch(cpu, self.clock.now_ns);
+        let chosen = decision.map(|decision| decision.task);
+        if let Some(former) = former {
+            self.notifier.touch(former);
+            if chosen != Some(former) {
+                self.sample_error(former);
+                self.put_back(cpu, former);
+            }
         }
         let Some(decision) = decision else {
-            if former != 0 {
+            if former.is_some() {
                 self.cpus[cpu].vacate(self.clock.now_ns);
             }
             self.cpus.set_due(cpu, NEVER);
             return Ok(());
         };
+        let chosen = decision.task;
         self.cpus.ask(decision.asked);
         if !self.accounts.first_decisions.is_full() {
             let name = &self.accounts.rows[self.tasks[chosen].row()].name;
             self.accounts.first_decisions.add(cpu, name);
         }
-        if chosen != former {
+        if former != Some(chosen) {
             self.take_over(cpu, chosen)?;
         }
         let began = self.cpus[cpu].served_until_ns.max(self.clock.now_ns);
         self.cpus[cpu].slice_ends_ns = self.end_of_slice(began, decision.slice_ns);
-        self.update_due(cpu);
+        self.update_due(cpu, chosen);
         Ok(())
     }
 
     /// The task leaves the CPU to another and stays runnable.
-    fn put_back(&mut self, cpu: usize, task: TaskId) {
+    fn put_back(&mut self, cpu: CpuId, task: TaskId) {
         let now = self.clock.now_ns;
         let t = &mut self.tasks[task];
         t.state = State::Waiting;
@@ -96,7 +99,7 @@ impl Engine<'_> {
         self.cpus.ask(asked);
     }
 
-    fn take_over(&mut self, cpu: usize, task: TaskId) -> Result<(), Violation> {
+    fn take_over(&mut self, cpu: CpuId, task: TaskId) -> Result<(), Violation> {
         if self.tasks[task].state != State::Waiting {
             let state = self.tasks[task].state;
             return Err(self.violation(format!("CPU {cpu} was given task {task}, which is {state:?}")));
@@ -106,11 +109,11 @@ impl Engine<'_> {
         let t = &mut self.tasks[task];
         let mut cost = 0;
         // A task that never ran is not the one that ran here last, even if it has its id.
-        if c.last_task != 0 && (c.last_task != task || t.is_new()) {
+        if c.last_task.is_some_and(|last| last != task || t.is_new()) {
             self.accounts.switches += 1;
             cost += self.workload.switch_cost_ns;
         }
-        if t.last_cpu != cpu as u32 && !t.is_new() {
+        if t.last_cpu.is_some_and(|last| last != cpu) {
             self.accounts.migrations += 1;
             cost += self.workload.migration_cost_ns;
         }
@@ -120,8 +123,8 @@ impl Engine<'_> {
             self.accounts.wake_up_latency(t.row(), waited);
         }
         t.state = State::Running;
-        t.last_cpu = cpu as u32;
-        if c.task == 0 {
+        t.last_cpu = Some(cpu);
+        if c.task.is_none() {
             self.accounts.idle_ns += now - c.idle_since_ns;
         }
         c.occupy(task, now, cost);
@@ -140,31 +143,30 @@ impl Engine<'_> {
         }
     }
 
-    /// The CPU is due when the slice or the burst of its task ends.
-    fn update_due(&mut self, cpu: usize) {
+    /// The CPU is due when its slice ends, or the burst of its task.
+    fn update_due(&mut self, cpu: CpuId, task: TaskId) {
         let c = &self.cpus[cpu];
         let began = c.served_until_ns.max(self.clock.now_ns);
-        let burst_ends = began.saturating_add(self.tasks[c.task].demand_ns);
+        let burst_ends = began.saturating_add(self.tasks[task].demand_ns);
         let due = c.slice_ends_ns.min(burst_ends);
         self.cpus.set_due(cpu, due);
     }
 
     /// The task on this CPU has no work left: on with its program.
-    fn advance_on_cpu(&mut self, cpu: usize) -> Result<(), Violation> {
-        let task = self.cpus[cpu].task;
+    fn advance_on_cpu(&mut self, cpu: CpuId, task: TaskId) -> Result<(), Violation> {
         match self.advance(task)? {
             Outcome::Works if self.clock.now_ns < self.cpus[cpu].slice_ends_ns => {
-                self.update_due(cpu);
+                self.update_due(cpu, task);
                 Ok(())
             }
             Outcome::Works => self.wake_and_decide(cpu),
             Outcome::Yields => {
                 self.wake_woken()?;
-                self.machine.yielding(cpu as u32);
+                self.machine.yielding(cpu);
                 self.decide(cpu)
             }
             outcome => {
-                self.leave_cpu(cpu, outcome == Outcome::Exits);
+                self.leave_cpu(cpu, task, outcome == Outcome::Exits);
                 if outcome == Outcome::Exits {
                     self.bury(task);
                 }
@@ -174,15 +176,14 @@ impl Engine<'_> {
     }
 
     /// As in a kernel, a task that is woken before its waker gives up the CPU can be chosen for that CPU.
-    fn wake_and_decide(&mut self, cpu: usize) -> Result<(), Violation> {
+    fn wake_and_decide(&mut self, cpu: CpuId) -> Result<(), Violation> {
         self.wake_woken()?;
         self.decide(cpu)
     }
 
     /// The task on this CPU is no longer runnable.
-    fn leave_cpu(&mut self, cpu: usize, exits: bool) {
+    fn leave_cpu(&mut self, cpu: CpuId, task: TaskId, exits: bool) {
         let now = self.clock.now_ns;
-        let task = self.cpus[cpu].task;
         self.sample_error(task);
         self.tasks.running -= 1;
         self.tasks.runnable -= 1;
@@ -195,10 +196,10 @@ impl Engine<'_> {
 
     /// Takes a running task off its CPU, for good.
     pub(super) fn take_off(&mut self, task: TaskId) {
-        let cpu = self.tasks[task].last_cpu as usize;
+        let Some(cpu) = self.tasks[task].last_cpu else { return };
         self.account(cpu);
-        self.leave_cpu(cpu, true);
+        self.leave_cpu(cpu, task, true);
         self.cpus.set_due(cpu, NEVER);
-        self.cpus.ask(Some(cpu as u32));
+        self.cpus.ask(Some(cpu));
     }
 }

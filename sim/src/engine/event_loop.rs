@@ -4,6 +4,7 @@ use super::clock::{NEVER, Timer};
 use super::instance::State;
 use super::state::Engine;
 use super::violation::Violation;
+use divvy_policy::CpuId;
 use divvy_results::observation::Observation;
 use divvy_results::report::Run;
 use divvy_workload::Arrivals;
@@ -66,7 +67,7 @@ impl Engine<'_> {
                     self.wake_woken()?;
                 }
             }
-            for cpu in from..self.cpus.len() {
+            for cpu in (from..self.cpus.len()).map(CpuId::at) {
                 if self.cpus.is_due(cpu, self.clock.now_ns) {
                     self.due(cpu)?;
                     self.wake_woken()?;
@@ -118,7 +119,7 @@ impl Engine<'_> {
             return;
         }
         class.left -= 1;
-        let at = self.clock.now_ns.saturating_add(interarrival.sample(&mut class.arrivals));
+        let at = self.clock.now_ns.saturating_add(interarrival.sample_ns(&mut class.arrivals));
         self.clock.set(at, Timer::Arrival { class: index as u32 });
     }
 

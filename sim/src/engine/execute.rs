@@ -29,7 +29,7 @@ impl Engine<'_> {
                 !matches!(workload.tasks[class].arrivals, Arrivals::Open { .. } | Arrivals::Closed { .. });
             match *op {
                 Op::Run(ref d) => {
-                    t.demand_ns = d.sample(&mut t.run);
+                    t.demand_ns = d.sample_ns(&mut t.run);
                     if t.demand_ns > 0 {
                         self.bring(task);
                         return Ok(works);
@@ -41,7 +41,7 @@ impl Engine<'_> {
                     return Ok(works);
                 }
                 Op::Sleep(ref d) => {
-                    let wake = now.saturating_add(d.sample(&mut t.sleep));
+                    let wake = now.saturating_add(d.sample_ns(&mut t.sleep));
                     return Ok(self.sleep(task, wake, sleep_ends_job));
                 }
                 Op::Period(period_ns) => {
@@ -107,13 +107,16 @@ impl Engine<'_> {
     }
 
     fn give_token(&mut self, class: usize) {
-        let task = self.classes[class].instance;
-        let t = &mut self.tasks[task];
-        if t.class() == class && t.state == State::Blocked && t.waits_for == Some(Wait::Token) {
-            t.waits_for = None;
-            self.tasks.wake_soon(task);
-        } else {
-            self.classes[class].tokens.keep(self.clock.now_ns);
+        let waits = |task: &TaskId| {
+            let t = &self.tasks[*task];
+            t.class() == class && t.state == State::Blocked && t.waits_for == Some(Wait::Token)
+        };
+        match self.classes[class].instance.filter(waits) {
+            Some(task) => {
+                self.tasks[task].waits_for = None;
+                self.tasks.wake_soon(task);
+            }
+            None => self.classes[class].tokens.keep(self.clock.now_ns),
         }
     }
 

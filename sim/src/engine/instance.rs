@@ -1,5 +1,6 @@
 //! One task in the run: an instance of a task of the workload.
 
+use divvy_policy::CpuId;
 use divvy_results::metrics::Job;
 use divvy_workload::program::Position;
 use divvy_workload::{Purpose, Stream, stream};
@@ -43,7 +44,8 @@ pub(super) struct Instance {
     pub row: u32,
     /// Counts the tasks that used this slot: a timer for a former task is void.
     pub generation: u32,
-    pub last_cpu: u32,
+    /// `None` if it has never been on a CPU.
+    pub last_cpu: Option<CpuId>,
     /// CPU time until the burst in progress ends; `u64::MAX` has no end.
     pub demand_ns: u64,
     /// When it began to wait for a CPU.
@@ -79,7 +81,7 @@ impl Instance {
             class: 0,
             row: 0,
             generation: 0,
-            last_cpu: u32::MAX,
+            last_cpu: None,
             demand_ns: 0,
             waits_since_ns: 0,
             waits_for: None,
@@ -113,7 +115,7 @@ impl Instance {
 
     /// It has never been on a CPU.
     pub(super) fn is_new(&self) -> bool {
-        self.last_cpu == u32::MAX
+        self.last_cpu.is_none()
     }
 
     pub(super) fn serve(&mut self, ran_ns: u64) {

@@ -56,7 +56,7 @@ impl Engine<'_> {
         }
         self.execute(task);
         if let Arrivals::Closed { think } = &self.workload.tasks[class].arrivals {
-            let wake = now.saturating_add(think.sample(&mut self.tasks[task].sleep));
+            let wake = now.saturating_add(think.sample_ns(&mut self.tasks[task].sleep));
             self.sleep_until(task, wake);
         } else {
             self.tasks.wake_soon(task);
@@ -161,7 +161,7 @@ impl Engine<'_> {
         };
         let t = &mut self.tasks[task];
         t.at.rewind();
-        let wake = self.clock.now_ns.saturating_add(think.sample(&mut t.sleep));
+        let wake = self.clock.now_ns.saturating_add(think.sample_ns(&mut t.sleep));
         self.sleep_until(task, wake);
         Outcome::Blocks
     }

@@ -1,6 +1,6 @@
 //! The observer of a run, and what it is told.
 
-use divvy_policy::TaskId;
+use divvy_policy::{CpuId, TaskId};
 use divvy_results::observation::{Observation, Observer};
 
 /// Passes on to an observer what happens, if there is one.
@@ -8,7 +8,7 @@ use divvy_results::observation::{Observation, Observer};
 pub(super) struct Notifier<'a> {
     pub observer: Option<Observer<'a>>,
     /// The CPU whose task executes its program.
-    pub acting: Option<u32>,
+    pub acting: Option<CpuId>,
     /// Number of the policy's values that the observer is told.
     pub values: u32,
     /// Tasks whose values may have changed at this instant.
@@ -24,7 +24,7 @@ impl Notifier<'_> {
 
     /// The values that the policy keeps of this task may have changed.
     pub(super) fn touch(&mut self, task: TaskId) {
-        if self.values > 0 && task != 0 {
+        if self.values > 0 {
             self.touched.push(task);
         }
     }

@@ -13,7 +13,7 @@ use super::sync::{SyncObjects, Tokens};
 use super::tasks::Tasks;
 use super::violation::Violation;
 use crate::entitlement::Entitled;
-use divvy_policy::{CpuMask, Machine, Shown};
+use divvy_policy::{CpuId, CpuMask, Machine, Shown};
 use divvy_results::figures::Samples;
 use divvy_results::observation::Observer;
 use divvy_workload::program::Program;
@@ -144,7 +144,7 @@ impl<'a> Engine<'a> {
                 arrivals: stream(self.setup.seed, self.setup.rep, key, Purpose::Arrival),
                 left,
                 stopped: false,
-                instance: 0,
+                instance: None,
                 tokens: Tokens::default(),
             });
             if task.arrivals != Arrivals::Forked {
@@ -158,10 +158,10 @@ impl<'a> Engine<'a> {
     }
 }
 
-fn mask(cpus: &[u32]) -> CpuMask {
+fn mask(cpus: &[CpuId]) -> CpuMask {
     let mut mask = CpuMask::default();
     for &cpu in cpus {
-        mask[cpu as usize / 64] |= 1 << (cpu % 64);
+        mask[cpu.index() / 64] |= 1 << (cpu.index() % 64);
     }
     mask
 }

@@ -24,7 +24,7 @@ impl Engine<'_> {
     /// Statistics begin now.
     pub(super) fn warm_up(&mut self) {
         let now = self.clock.now_ns;
-        for cpu in 0..self.cpus.len() {
+        for cpu in self.cpus.ids() {
             self.account(cpu);
         }
         for task in self.tasks.ids() {
@@ -42,7 +42,7 @@ impl Engine<'_> {
     /// The run ends: accounts for what is in progress, and checks the sums.
     pub(super) fn finish(&mut self, end_ns: u64) -> Result<(), Violation> {
         self.clock.now_ns = end_ns;
-        for cpu in 0..self.cpus.len() {
+        for cpu in self.cpus.ids() {
             self.account(cpu);
         }
         for task in self.tasks.ids() {
@@ -52,8 +52,8 @@ impl Engine<'_> {
         }
         for cpu in self.cpus.iter() {
             match cpu.task {
-                0 => self.accounts.idle_ns += end_ns.saturating_sub(cpu.idle_since_ns),
-                _ => self.accounts.overhead_ns += cpu.switched_ns(end_ns),
+                None => self.accounts.idle_ns += end_ns.saturating_sub(cpu.idle_since_ns),
+                Some(_) => self.accounts.overhead_ns += cpu.switched_ns(end_ns),
             }
         }
         self.check_sums(self.cpu_time_ns(end_ns))
@@ -83,8 +83,9 @@ impl Engine<'_> {
             standing.received_ns[t.row()] += t.received_ns;
             standing.entitled_ns[t.row()] += fluid.service_ns(id, at_ns) - t.entitled_before_ns;
         }
-        for cpu in self.cpus.iter().filter(|cpu| cpu.task != 0) {
-            let row = self.tasks[cpu.task].row();
+        for cpu in self.cpus.iter() {
+            let Some(task) = cpu.task else { continue };
+            let row = self.tasks[task].row();
             standing.received_ns[row] += at_ns.saturating_sub(cpu.served_until_ns);
         }
         standing

@@ -118,26 +118,30 @@ impl Tokens {
 mod tests {
     use super::*;
 
+    fn task(number: u32) -> TaskId {
+        TaskId::new(number)
+    }
+
     #[test]
     fn a_mutex_goes_to_the_task_that_waited_longest() {
         let mut m = Mutex::default();
-        assert!(m.lock(1));
-        assert!(!m.lock(2));
-        assert!(!m.lock(3));
-        m.forget(2);
-        assert_eq!(m.unlock(3), None, "not its own");
-        assert_eq!(m.unlock(1), Some(3));
-        assert_eq!(m.unlock(3), None);
-        assert!(m.lock(4));
+        assert!(m.lock(task(1)));
+        assert!(!m.lock(task(2)));
+        assert!(!m.lock(task(3)));
+        m.forget(task(2));
+        assert_eq!(m.unlock(task(3)), None, "not its own");
+        assert_eq!(m.unlock(task(1)), Some(task(3)));
+        assert_eq!(m.unlock(task(3)), None);
+        assert!(m.lock(task(4)));
     }
 
     #[test]
     fn a_barrier_lets_all_go_and_starts_afresh() {
         let mut b = Barrier::new(3);
-        assert_eq!(b.arrive(1), None);
-        assert_eq!(b.arrive(2), None);
-        assert_eq!(b.arrive(3), Some(vec![1, 2]));
-        assert_eq!(b.arrive(3), None);
-        assert_eq!(Barrier::new(1).arrive(7), Some(vec![]));
+        assert_eq!(b.arrive(task(1)), None);
+        assert_eq!(b.arrive(task(2)), None);
+        assert_eq!(b.arrive(task(3)), Some(vec![task(1), task(2)]));
+        assert_eq!(b.arrive(task(3)), None);
+        assert_eq!(Barrier::new(1).arrive(task(7)), Some(vec![]));
     }
 }

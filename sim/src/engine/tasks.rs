@@ -8,11 +8,11 @@ use divvy_policy::{MAX_TASKS, TaskId};
 
 #[derive(Debug)]
 pub(super) struct Tasks {
-    /// By id; 0 is no task.
+    /// By id; the first is no task's.
     slots: Vec<Instance>,
     free: Vec<TaskId>,
     /// The greatest id that a task can have.
-    max_id: TaskId,
+    max_id: u32,
     pub alive: u64,
     /// Waiting or running.
     pub runnable: u64,
@@ -39,10 +39,10 @@ impl Tasks {
 
     /// Keeps the greatest ids for processes, see [`process_id`].
     pub(super) fn reserve_processes(&mut self, processes: usize) {
-        self.max_id = MAX_TASKS.saturating_sub(1 + processes as TaskId);
+        self.max_id = MAX_TASKS.saturating_sub(1 + processes as u32);
     }
 
-    pub(super) fn max_id(&self) -> TaskId {
+    pub(super) fn max_id(&self) -> u32 {
         self.max_id
     }
 
@@ -51,8 +51,8 @@ impl Tasks {
         if let Some(task) = self.free.pop() {
             return Some(task);
         }
-        let task = self.slots.len() as TaskId;
-        (task <= self.max_id).then(|| {
+        let task = TaskId::at(self.slots.len());
+        (task.get() <= self.max_id).then(|| {
             self.slots.push(Instance::vacant());
             task
         })
@@ -66,12 +66,12 @@ impl Tasks {
         self.free.push(task);
     }
 
-    pub(super) fn ids(&self) -> std::ops::Range<TaskId> {
-        1..self.slots.len() as TaskId
+    pub(super) fn ids(&self) -> impl Iterator<Item = TaskId> + use<> {
+        TaskId::all().take(self.slots.len() - 1)
     }
 
     pub(super) fn present(&self) -> impl Iterator<Item = (TaskId, &Instance)> {
-        (0..).zip(&self.slots).filter(|(_, t)| t.is_present())
+        TaskId::all().zip(&self.slots[1..]).filter(|(_, t)| t.is_present())
     }
 
     /// A blocked task is to wake at this instant, after what happens now.
@@ -93,19 +93,19 @@ impl Tasks {
 
 /// The id that stands for a named process in the machine: counted down from the greatest, so that none is a task's.
 pub(super) fn process_id(number: usize) -> TaskId {
-    MAX_TASKS - 1 - number as TaskId
+    TaskId::new(MAX_TASKS - 1 - number as u32)
 }
 
 impl Index<TaskId> for Tasks {
     type Output = Instance;
 
     fn index(&self, task: TaskId) -> &Instance {
-        &self.slots[task as usize]
+        &self.slots[task.index()]
     }
 }
 
 impl IndexMut<TaskId> for Tasks {
     fn index_mut(&mut self, task: TaskId) -> &mut Instance {
-        &mut self.slots[task as usize]
+        &mut self.slots[task.index()]
     }
 }

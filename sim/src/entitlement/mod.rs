@@ -83,8 +83,8 @@ pub struct Entitled {
     /// The backlogged tasks that are capped at one CPU.
     capped: Vec<TaskId>,
     finishing: BinaryHeap<Reverse<Finish>>,
-    /// The task whose work is served next, and when; `None` if that must be found out anew.
-    served_next: Option<(TaskId, f64)>,
+    /// The task whose work is served next, and when: none, at infinity. `None` if that must be found out anew.
+    served_next: Option<(Option<TaskId>, f64)>,
     now_ns: f64,
     v: Virtual,
     /// dV/dt.
@@ -125,7 +125,7 @@ impl Entitled {
         self.advance(now_ns);
         let owner = self.owner(process, group);
         let weight = weight.fixed();
-        let version = self.tasks.get(task as usize).map_or(0, |former| former.version + 1);
+        let version = self.tasks.get(task.index()).map_or(0, |former| former.version + 1);
         let fresh = Share {
             nominal: weight,
             wanted: weight,
@@ -140,7 +140,7 @@ impl Entitled {
             backlogged: false,
             version,
         };
-        let i = task as usize;
+        let i = task.index();
         if i >= self.tasks.len() {
             self.tasks.resize(i + 1, fresh);
         }
@@ -175,12 +175,12 @@ impl Entitled {
     pub fn bring(&mut self, task: TaskId, work_ns: u64, now_ns: u64) {
         self.advance(now_ns);
         let work_ns = if work_ns == u64::MAX { f64::INFINITY } else { work_ns as f64 };
-        if self.tasks[task as usize].backlogged {
+        if self.tasks[task.index()].backlogged {
             self.settle(task);
-            self.tasks[task as usize].left_ns += work_ns;
+            self.tasks[task.index()].left_ns += work_ns;
             self.expect_finish(task);
         } else {
-            self.tasks[task as usize].left_ns = work_ns;
+            self.tasks[task.index()].left_ns = work_ns;
             self.join(task);
         }
     }
@@ -188,10 +188,10 @@ impl Entitled {
     /// The task is gone, and with it the work that it brought.
     pub fn withdraw(&mut self, task: TaskId, now_ns: u64) {
         self.advance(now_ns);
-        if self.tasks[task as usize].backlogged {
+        if self.tasks[task.index()].backlogged {
             self.leave(task);
         }
-        if let Some(owner) = self.tasks[task as usize].owner {
+        if let Some(owner) = self.tasks[task.index()].owner {
             self.owners[owner].threads -= 1;
             self.count_anew(owner);
         }
@@ -200,7 +200,7 @@ impl Entitled {
     /// The service to which the task is entitled since it was added, in ns.
     pub fn service_ns(&mut self, task: TaskId, now_ns: u64) -> f64 {
         self.advance(now_ns);
-        let share = &self.tasks[task as usize];
+        let share = &self.tasks[task.index()];
         share.received_ns + self.since_settled(share)
     }
 
@@ -215,12 +215,10 @@ impl Entitled {
         loop {
             let (task, at_ns) = self.served_next.unwrap_or_else(|| self.find_served_next());
             self.served_next = Some((task, at_ns));
-            if at_ns > now_ns {
-                break;
-            }
+            let Some(task) = task.filter(|_| at_ns <= now_ns) else { break };
             self.pass(at_ns - self.now_ns);
             // All of it, whatever the last digits of V say.
-            let share = &mut self.tasks[task as usize];
+            let share = &mut self.tasks[task.index()];
             share.received_ns += std::mem::take(&mut share.left_ns);
             self.leave(task);
         }
@@ -235,21 +233,21 @@ impl Entitled {
     }
 
     /// The task whose work is served next, and when; at infinity if there is none.
-    fn find_served_next(&mut self) -> (TaskId, f64) {
-        let mut next = (0, f64::INFINITY);
+    fn find_served_next(&mut self) -> (Option<TaskId>, f64) {
+        let mut next = (None, f64::INFINITY);
         while let Some(Reverse(top)) = self.finishing.peek() {
-            let share = &self.tasks[top.task as usize];
+            let share = &self.tasks[top.task.index()];
             if share.version == top.version && share.backlogged && !share.capped {
-                next = (top.task, self.now_ns + top.v.since(self.v) / self.rate);
+                next = (Some(top.task), self.now_ns + top.v.since(self.v) / self.rate);
                 break;
             }
             self.finishing.pop();
         }
         for &task in &self.capped {
-            let share = &self.tasks[task as usize];
+            let share = &self.tasks[task.index()];
             let at_ns = share.from_ns + share.left_ns;
             if at_ns < next.1 {
-                next = (task, at_ns);
+                next = (Some(task), at_ns);
             }
         }
         next
@@ -266,9 +264,9 @@ impl Entitled {
 
     /// Adds what it got since the last time, so that its rate may change.
     fn settle(&mut self, task: TaskId) {
-        let share = &self.tasks[task as usize];
+        let share = &self.tasks[task.index()];
         let got = self.since_settled(share);
-        let share = &mut self.tasks[task as usize];
+        let share = &mut self.tasks[task.index()];
         share.received_ns += got;
         share.left_ns -= got;
         (share.from, share.from_ns) = (self.v, self.now_ns);
@@ -277,7 +275,7 @@ impl Entitled {
     fn expect_finish(&mut self, task: TaskId) {
         let v = self.v;
         self.served_next = None;
-        let share = &mut self.tasks[task as usize];
+        let share = &mut self.tasks[task.index()];
         share.version += 1;
         if !share.capped && share.left_ns.is_finite() {
             let v = v.after(share.left_ns / share.weight as f64);
@@ -289,7 +287,7 @@ impl Entitled {
 
     fn join(&mut self, task: TaskId) {
         let v = self.v;
-        let share = &mut self.tasks[task as usize];
+        let share = &mut self.tasks[task.index()];
         share.backlogged = true;
         share.capped = false;
         share.from = v;
@@ -297,7 +295,7 @@ impl Entitled {
         if self.hierarchy.is_some() {
             self.backlog.push(task);
         }
-        if let Some(owner) = self.tasks[task as usize].owner {
+        if let Some(owner) = self.tasks[task.index()].owner {
             self.owners[owner].backlogged.push(task);
             self.divide(owner);
         }
@@ -309,7 +307,7 @@ impl Entitled {
     /// The rest of its work is served, or withdrawn.
     fn leave(&mut self, task: TaskId) {
         self.settle(task);
-        let share = &mut self.tasks[task as usize];
+        let share = &mut self.tasks[task.index()];
         self.orders.remove(task, share.weight);
         share.backlogged = false;
         if share.capped {
@@ -317,7 +315,7 @@ impl Entitled {
             self.capped.retain(|&t| t != task);
         }
         self.backlog.retain(|&t| t != task);
-        if let Some(owner) = self.tasks[task as usize].owner {
+        if let Some(owner) = self.tasks[task.index()].owner {
             self.owners[owner].backlogged.retain(|&t| t != task);
             self.divide(owner);
         }
@@ -329,9 +327,9 @@ impl Entitled {
         let backlogged = std::mem::take(&mut self.owners[owner].backlogged);
         let alpha = if self.sharing.all { self.owners[owner].threads } else { backlogged.len() as u64 };
         for &thread in &backlogged {
-            let nominal = self.tasks[thread as usize].nominal;
+            let nominal = self.tasks[thread.index()].nominal;
             let wanted = self.sharing.division.part(nominal, alpha, self.cpus);
-            self.tasks[thread as usize].wanted = wanted;
+            self.tasks[thread.index()].wanted = wanted;
             if self.hierarchy.is_none() {
                 self.reweigh(thread, wanted);
             }
@@ -342,7 +340,7 @@ impl Entitled {
     /// In a hierarchy, weights are rates.
     fn share(&mut self) {
         let Some(hierarchy) = &self.hierarchy else { return };
-        let share = |&task: &TaskId| (self.tasks[task as usize].group, self.tasks[task as usize].wanted);
+        let share = |&task: &TaskId| (self.tasks[task.index()].group, self.tasks[task.index()].wanted);
         let backlogged: Vec<(usize, u64)> = self.backlog.iter().map(share).collect();
         let rates = hierarchy.rates(self.cpus, &backlogged);
         for (i, rate) in rates.into_iter().enumerate() {
@@ -351,9 +349,9 @@ impl Entitled {
     }
 
     fn reweigh(&mut self, task: TaskId, weight: u64) {
-        if self.tasks[task as usize].weight != weight {
+        if self.tasks[task.index()].weight != weight {
             self.settle(task);
-            let former = std::mem::replace(&mut self.tasks[task as usize].weight, weight);
+            let former = std::mem::replace(&mut self.tasks[task.index()].weight, weight);
             self.orders.remove(task, former);
             self.orders.insert(task, weight);
             self.expect_finish(task);
@@ -365,7 +363,7 @@ impl Entitled {
     /// Decides anew which tasks are capped at one CPU, and with it the rate of the others.
     fn cap(&mut self) {
         let Filled { capped, cpus, weight } =
-            self.orders.fill(self.cpus, |task| self.tasks[task as usize].weight);
+            self.orders.fill(self.cpus, |task| self.tasks[task.index()].weight);
         if !(capped.is_empty() && self.capped.is_empty()) {
             self.change_capped(capped);
         }
@@ -386,7 +384,7 @@ impl Entitled {
 
     fn set_capped(&mut self, task: TaskId, capped: bool) {
         self.settle(task);
-        self.tasks[task as usize].capped = capped;
+        self.tasks[task.index()].capped = capped;
         self.expect_finish(task);
     }
 }
@@ -397,21 +395,26 @@ mod tests {
 
     const FOREVER: u64 = u64::MAX;
 
+    /// Counted from 0.
+    fn task(number: u32) -> TaskId {
+        TaskId::new(number + 1)
+    }
+
     fn weight(fixed: u64) -> Weight {
         Weight::from_fixed(fixed)
     }
 
     fn hogs(cpus: u32, weights: &[u64]) -> Entitled {
         let mut e = Entitled::new(cpus, Sharing::default(), &[]);
-        for (i, &w) in weights.iter().enumerate() {
-            e.add(i as TaskId, weight(w), None, None, 0);
-            e.bring(i as TaskId, FOREVER, 0);
+        for (i, &w) in (0..).zip(weights) {
+            e.add(task(i), weight(w), None, None, 0);
+            e.bring(task(i), FOREVER, 0);
         }
         e
     }
 
     fn services(e: &mut Entitled, n: u32, at_ns: u64) -> Vec<f64> {
-        (0..n).map(|t| e.service_ns(t, at_ns)).collect()
+        (0..n).map(|t| e.service_ns(task(t), at_ns)).collect()
     }
 
     #[test]
@@ -430,9 +433,9 @@ mod tests {
     #[test]
     fn rates_follow_arrivals_and_departures() {
         let mut e = hogs(2, &[10, 1, 1]);
-        e.withdraw(1, 100); // 10:1 on two CPUs: both have their own
-        e.add(3, weight(1), None, None, 200);
-        e.bring(3, FOREVER, 200); // 10:1:1 again
+        e.withdraw(task(1), 100); // 10:1 on two CPUs: both have their own
+        e.add(task(3), weight(1), None, None, 200);
+        e.bring(task(3), FOREVER, 200); // 10:1:1 again
         assert_eq!(services(&mut e, 4, 300), [300.0, 50.0, 50.0 + 100.0 + 50.0, 50.0]);
     }
 
@@ -440,12 +443,12 @@ mod tests {
     #[test]
     fn a_burst_ends_when_the_fluid_has_served_it() {
         let mut e = hogs(1, &[1]);
-        e.add(1, weight(1), None, None, 100);
-        e.bring(1, 30, 100);
-        e.bring(1, 10, 120);
+        e.add(task(1), weight(1), None, None, 100);
+        e.bring(task(1), 30, 100);
+        e.bring(task(1), 10, 120);
         assert_eq!(services(&mut e, 2, 180), [100.0 + 40.0, 40.0]);
         assert_eq!(services(&mut e, 2, 200), [160.0, 40.0]);
-        e.bring(1, 10, 200);
+        e.bring(task(1), 10, 200);
         assert_eq!(services(&mut e, 2, 1000), [1000.0 - 50.0, 50.0]);
     }
 
@@ -453,9 +456,9 @@ mod tests {
     #[test]
     fn a_capped_burst_ends_too() {
         let mut e = Entitled::new(2, Sharing::default(), &[]);
-        for (task, fixed, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
-            e.add(task, weight(fixed), None, None, 0);
-            e.bring(task, work, 0);
+        for (t, fixed, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
+            e.add(task(t), weight(fixed), None, None, 0);
+            e.bring(task(t), work, 0);
         }
         assert_eq!(services(&mut e, 3, 30), [10.0, 25.0, 25.0]);
     }
@@ -465,9 +468,9 @@ mod tests {
     fn threads_of_a_process_divide_its_weight() {
         let sharing = Sharing { division: Division::Evenly, ..Sharing::default() };
         let mut e = Entitled::new(1, sharing, &[]);
-        for (task, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
-            e.add(task, weight(4), Some(process), None, 0);
-            e.bring(task, work, 0);
+        for (t, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
+            e.add(task(t), weight(4), Some(process), None, 0);
+            e.bring(task(t), work, 0);
         }
         assert_eq!(services(&mut e, 3, 40), [10.0, 10.0, 20.0]);
         assert_eq!(services(&mut e, 3, 60), [20.0, 10.0, 30.0]);
@@ -478,15 +481,15 @@ mod tests {
     fn all_threads_of_a_process_divide_its_weight() {
         let sharing = Sharing { division: Division::Evenly, all: true, ..Sharing::default() };
         let mut e = Entitled::new(1, sharing, &[]);
-        for (task, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
-            e.add(task, weight(4), Some(process), None, 0);
-            e.bring(task, work, 0);
+        for (t, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
+            e.add(task(t), weight(4), Some(process), None, 0);
+            e.bring(task(t), work, 0);
         }
         assert_eq!(services(&mut e, 3, 40), [10.0, 10.0, 20.0]);
         assert_eq!(services(&mut e, 3, 70), [20.0, 10.0, 40.0]);
-        e.withdraw(1, 70);
+        e.withdraw(task(1), 70);
         assert_eq!(services(&mut e, 3, 90), [30.0, 10.0, 50.0]);
-        e.add(1, weight(4), Some(0), None, 90);
+        e.add(task(1), weight(4), Some(0), None, 90);
         assert_eq!(services(&mut e, 3, 120), [40.0, 0.0, 70.0]);
     }
 }

@@ -8,19 +8,18 @@ use std::cmp::Reverse;
 use divvy_policy::TaskId;
 
 const ORDERS: usize = 64;
-const NONE: u32 = u32::MAX;
 
 /// Neighbours of a task in the list of its order.
 #[derive(Clone, Copy, Debug)]
 struct Links {
-    next: u32,
-    prev: u32,
+    next: Option<TaskId>,
+    prev: Option<TaskId>,
 }
 
 /// Backlogged tasks by order of magnitude of their weight: those in `[2^i, 2^(i+1))` are in list `i`.
 #[derive(Clone, Debug)]
 pub(super) struct Orders {
-    first: [u32; ORDERS],
+    first: [Option<TaskId>; ORDERS],
     size: [u64; ORDERS],
     /// Bit `i`: list `i` is not empty.
     used: u64,
@@ -40,21 +39,21 @@ pub(super) struct Filled {
 
 impl Orders {
     pub(super) fn new() -> Orders {
-        Orders { first: [NONE; ORDERS], size: [0; ORDERS], used: 0, total: 0, links: Vec::new() }
+        Orders { first: [None; ORDERS], size: [0; ORDERS], used: 0, total: 0, links: Vec::new() }
     }
 
     pub(super) fn insert(&mut self, task: TaskId, weight: u64) {
         let order = weight.ilog2() as usize;
-        let i = task as usize;
+        let i = task.index();
         if i >= self.links.len() {
-            self.links.resize(i + 1, Links { next: NONE, prev: NONE });
+            self.links.resize(i + 1, Links { next: None, prev: None });
         }
         let next = self.first[order];
-        self.links[i] = Links { next, prev: NONE };
-        if next != NONE {
-            self.links[next as usize].prev = task;
+        self.links[i] = Links { next, prev: None };
+        if let Some(next) = next {
+            self.links[next.index()].prev = Some(task);
         }
-        self.first[order] = task;
+        self.first[order] = Some(task);
         self.size[order] += 1;
         self.used |= 1 << order;
         self.total += weight;
@@ -62,14 +61,14 @@ impl Orders {
 
     /// Takes out a task, which has the weight with which it was inserted.
     pub(super) fn remove(&mut self, task: TaskId, weight: u64) {
-        let Links { next, prev } = self.links[task as usize];
+        let Links { next, prev } = self.links[task.index()];
         let order = weight.ilog2() as usize;
         match prev {
-            NONE => self.first[order] = next,
-            _ => self.links[prev as usize].next = next,
+            None => self.first[order] = next,
+            Some(prev) => self.links[prev.index()].next = next,
         }
-        if next != NONE {
-            self.links[next as usize].prev = prev;
+        if let Some(next) = next {
+            self.links[next.index()].prev = prev;
         }
         self.size[order] -= 1;
         if self.size[order] == 0 {
@@ -106,10 +105,10 @@ impl Orders {
 
     fn heaviest_first(&self, order: u32, weight_of: &impl Fn(TaskId) -> u64) -> Vec<TaskId> {
         let mut found = Vec::with_capacity(self.size[order as usize] as usize);
-        let mut task = self.first[order as usize];
-        while task != NONE {
+        let mut next = self.first[order as usize];
+        while let Some(task) = next {
             found.push(task);
-            task = self.links[task as usize].next;
+            next = self.links[task.index()].next;
         }
         found.sort_unstable_by_key(|&t| (Reverse(weight_of(t)), t));
         found

@@ -4,7 +4,7 @@ mod queues;
 
 use std::collections::BTreeSet;
 
-use divvy_policy::{TaskId, Weight};
+use divvy_policy::{CpuId, TaskId, Weight};
 
 use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, State, Task, Watch, machine};
 use divvy_tests::random::Rng;
@@ -24,21 +24,21 @@ fn params(own: &[(usize, i64)]) -> [i64; 4] {
 fn slices(own: &[(usize, i64)], cpus: usize, weights: &[u64]) -> Vec<u64> {
     let mut m = machine(("cfs", &params(own)), cpus, MS);
     for (id, w) in (1..).zip(weights) {
-        m.add(id, id, w * Weight::ONE, 0);
-        m.wake(id, true, 0);
+        m.add(TaskId::new(id), TaskId::new(id), w * Weight::ONE, 0);
+        m.wake(TaskId::new(id), true, 0);
     }
     // Each CPU in turn takes a task, which leaves for the next.
     let mut got = vec![0; weights.len()];
     for cpu in 0..cpus.min(weights.len()) as u32 {
-        let d = m.dispatch(cpu, 0).unwrap();
-        got[d.task as usize - 1] = d.slice_ns;
+        let d = m.dispatch(CpuId::new(cpu), 0).unwrap();
+        got[d.task.index() - 1] = d.slice_ns;
     }
     got.retain(|s| *s > 0);
     got
 }
 
 /// The schedule: (task, from, to) in ms. Runs shorter than a ms are rounded away.
-fn schedule(own: &[(usize, i64)], tasks: &[(u64, u64, &[u64])], until: u64) -> Vec<(TaskId, u64, u64)> {
+fn schedule(own: &[(usize, i64)], tasks: &[(u64, u64, &[u64])], until: u64) -> Vec<(u32, u64, u64)> {
     let programs: Vec<Program> = tasks
         .iter()
         .map(|(arrival, weight, steps)| {
@@ -48,7 +48,7 @@ fn schedule(own: &[(usize, i64)], tasks: &[(u64, u64, &[u64])], until: u64) -> V
         .collect();
     let mut bench = Bench::new(("cfs", &params(own)), 1, MS, &programs, Nobody);
     bench.run(until * MS);
-    bench.segments.iter().map(|s| (s.task, s.from / MS, s.to / MS)).collect()
+    bench.segments.iter().map(|s| (s.task.get(), s.from / MS, s.to / MS)).collect()
 }
 
 /// 20 ms shared by weights 1024, 820, 655: 8.2, 6.6, 5.2 ms (section 2.4).
@@ -154,7 +154,8 @@ fn cfs_r6_on_two_cpus_a_new_task_owes_the_slice_of_half_the_tasks() {
     let mut bench = Bench::new(("cfs", &no_preemption), 2, MS, &hogs, Nobody);
     // The modern latency on two CPUs is 12: all times are 0.3 of those above.
     bench.run(30 * MS);
-    let first: Vec<_> = bench.segments.iter().filter(|s| s.cpu == 0).map(|s| (s.task, s.to / MS)).collect();
+    let first: Vec<_> =
+        bench.segments.iter().filter(|s| s.cpu == 0).map(|s| (s.task.get(), s.to / MS)).collect();
     assert_eq!(first, [(1, 12), (3, 28), (1, 30)]);
 }
 
@@ -184,7 +185,7 @@ fn cfs_r9_reweighing_and_yielding_keep_vruntime() {
     let mut bench = Bench::new(("cfs", &params(&[])), 1, MS, &[hog.clone(), hog], Nobody);
     bench.run(10 * SEC);
     let before = [bench.tasks[1].service, bench.tasks[2].service];
-    bench.machine.set_weight(1, 3072 * Weight::ONE, bench.now);
+    bench.machine.set_weight(TaskId::new(1), 3072 * Weight::ONE, bench.now);
     bench.run(50 * SEC);
     let gained = [bench.tasks[1].service - before[0], bench.tasks[2].service - before[1]];
     assert!(gained[0].abs_diff(30 * SEC) <= 20 * MS && gained[1].abs_diff(10 * SEC) <= 20 * MS, "{gained:?}");
@@ -193,13 +194,13 @@ fn cfs_r9_reweighing_and_yielding_keep_vruntime() {
 
     let mut m = machine(("cfs", &params(&[])), 1, MS);
     for id in 1..=2 {
-        m.add(id, id, Weight::NICE_0, 0);
-        m.wake(id, true, 0);
+        m.add(TaskId::new(id), TaskId::new(id), Weight::NICE_0, 0);
+        m.wake(TaskId::new(id), true, 0);
     }
-    let first = m.dispatch(0, 0).unwrap().task;
+    let first = m.dispatch(CpuId::new(0), 0).unwrap().task;
     m.running(first, 0);
-    m.yielding(0);
-    assert_eq!(m.dispatch(0, MS).unwrap().task, first, "1 ms later it is still the least");
+    m.yielding(CpuId::new(0));
+    assert_eq!(m.dispatch(CpuId::new(0), MS).unwrap().task, first, "1 ms later it is still the least");
 }
 
 /// From when each of the runnable tasks had a turn until they change, service over weight differs by 2 period / W.
@@ -226,9 +227,9 @@ impl Watch for Shares {
         self.restart();
     }
 
-    fn pick(&mut self, _cpu: usize, chosen: TaskId, tasks: &[Task], _now: u64) {
+    fn pick(&mut self, _cpu: usize, chosen: Option<TaskId>, tasks: &[Task], _now: u64) {
         let waiting: Vec<usize> = (1..tasks.len()).filter(|id| tasks[*id].state == State::Waiting).collect();
-        self.had_a_turn.insert(chosen as usize);
+        self.had_a_turn.extend(chosen.map(TaskId::index));
         if waiting.is_empty() || waiting.iter().any(|id| !self.had_a_turn.contains(id)) {
             return;
         }

@@ -1,6 +1,6 @@
 //! cfs with a queue a CPU: examples by hand, and a model that searches lists from end to end.
 
-use divvy_policy::{CpuMask, TaskId, Weight};
+use divvy_policy::{CpuId, CpuMask, TaskId, Weight};
 
 use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, Task, Watch, machine};
 use divvy_tests::random::Rng;
@@ -69,7 +69,7 @@ fn cfs_r13_who_has_nothing_to_run_pulls() {
     let since = |cpu: usize| bench.segments.iter().rev().find(|s| s.cpu == cpu).unwrap();
     assert_eq!([since(0).to, since(1).to], [SEC; 2]);
     assert_eq!(since(1).from, 100 * MS);
-    assert!(since(0).task % 2 == 1 && since(1).task % 2 == 1);
+    assert!(since(0).task.get() % 2 == 1 && since(1).task.get() % 2 == 1);
     assert_eq!(bench.tasks[1].service + bench.tasks[3].service, 1900 * MS);
 }
 
@@ -98,23 +98,23 @@ fn cfs_r11_a_woken_task_goes_where_it_was_or_where_nobody_is() {
 fn cfs_r12_vruntime_is_relative_to_the_queue() {
     let mut m = machine(("cfs", &percpu(NEVER)), 2, MS);
     for id in 1..=4 {
-        m.add(id, id, (if id == 1 { 4 } else { 1 }) * 1024 * Weight::ONE, 0);
+        m.add(TaskId::new(id), TaskId::new(id), (if id == 1 { 4 } else { 1 }) * 1024 * Weight::ONE, 0);
     }
-    m.set_weight(1, 1024 * Weight::ONE, 0);
+    m.set_weight(TaskId::new(1), 1024 * Weight::ONE, 0);
     for (id, cpu) in [(1, 0), (2, 1)] {
-        m.wake(id, true, 0);
-        assert_eq!(m.dispatch(cpu, 0).unwrap().task, id);
-        m.running(id, 0);
+        m.wake(TaskId::new(id), true, 0);
+        assert_eq!(m.dispatch(CpuId::new(cpu), 0).unwrap().task, id);
+        m.running(TaskId::new(id), 0);
     }
-    m.wake(3, true, 0);
-    m.block(2, 100 * MS, true, 100 * MS);
-    assert_eq!(m.dispatch(1, 100 * MS).unwrap().task, 3);
-    m.running(3, 100 * MS);
+    m.wake(TaskId::new(3), true, 0);
+    m.block(TaskId::new(2), 100 * MS, true, 100 * MS);
+    assert_eq!(m.dispatch(CpuId::new(1), 100 * MS).unwrap().task, 3);
+    m.running(TaskId::new(3), 100 * MS);
     // Heavier now, task 1 leaves CPU 1 as the place for a new one.
-    m.set_weight(1, 4096 * Weight::ONE, 100 * MS);
-    m.wake(4, true, 100 * MS);
-    assert_eq!(m.dispatch(1, 119 * MS).unwrap().task, 3, "at 159, before 160");
-    assert_eq!(m.dispatch(1, 121 * MS).unwrap().task, 4, "3 is at 161");
+    m.set_weight(TaskId::new(1), 4096 * Weight::ONE, 100 * MS);
+    m.wake(TaskId::new(4), true, 100 * MS);
+    assert_eq!(m.dispatch(CpuId::new(1), 119 * MS).unwrap().task, 3, "at 159, before 160");
+    assert_eq!(m.dispatch(CpuId::new(1), 121 * MS).unwrap().task, 4, "3 is at 161");
 }
 
 /// Four tasks that may run on CPU 1 only: it is theirs in equal parts, whatever queue they are put into. Who is free to
@@ -128,7 +128,7 @@ fn cfs_d4_pinned_tasks_have_their_cpu() {
         one.add(1024);
     }
     for id in 2..=5 {
-        one.machine.set_allowed(id, &only_1);
+        one.machine.set_allowed(TaskId::new(id), &only_1);
     }
     one.run(2000);
     assert_eq!(one.quanta[1], 2000, "{:?}", one.quanta);
@@ -207,9 +207,9 @@ impl Queues {
 
     /// The tasks that wait there, first to last
     fn line(&self, queue: usize) -> Vec<TaskId> {
-        let here = |id: &TaskId| self.tasks[*id as usize].queue == queue;
+        let here = |id: &TaskId| self.tasks[id.index()].queue == queue;
         let mut line: Vec<TaskId> = self.waiting.iter().copied().filter(here).collect();
-        line.sort_by_key(|id| (self.tasks[*id as usize].v(), self.tasks[*id as usize].began_to_wait));
+        line.sort_by_key(|id| (self.tasks[id.index()].v(), self.tasks[id.index()].began_to_wait));
         line
     }
 
@@ -220,13 +220,13 @@ impl Queues {
 
     fn running_v(&self, cpu: usize, now: u64) -> Option<i128> {
         let (id, charged) = self.turn[cpu]?;
-        let mut t = self.tasks[id as usize].clone();
+        let mut t = self.tasks[id.index()].clone();
         t.served += now - charged;
         Some(t.v())
     }
 
     fn update_min(&mut self, queue: usize, now: u64) {
-        let waiting = self.line(queue).first().map(|id| self.tasks[*id as usize].v());
+        let waiting = self.line(queue).first().map(|id| self.tasks[id.index()].v());
         if let Some(least) = waiting.into_iter().chain(self.running_v(queue, now)).min() {
             self.min[queue] = self.min[queue].max(least);
         }
@@ -234,23 +234,23 @@ impl Queues {
 
     fn wait(&mut self, id: TaskId) {
         self.waits += 1;
-        self.tasks[id as usize].began_to_wait = self.waits;
+        self.tasks[id.index()].began_to_wait = self.waits;
         self.waiting.push(id);
     }
 
     fn goes_out(&mut self, id: TaskId) {
         self.waiting.retain(|w| *w != id);
-        self.tasks[id as usize].runnable = false;
-        let Known { queue, .. } = self.tasks[id as usize];
+        self.tasks[id.index()].runnable = false;
+        let Known { queue, .. } = self.tasks[id.index()];
         if self.n(queue) == 0 {
-            self.min[queue] = self.min[queue].max(self.tasks[id as usize].v());
+            self.min[queue] = self.min[queue].max(self.tasks[id.index()].v());
         }
     }
 
     fn pull(&mut self, id: TaskId, to: usize) {
-        let ahead = self.min[to] - self.min[self.tasks[id as usize].queue];
+        let ahead = self.min[to] - self.min[self.tasks[id.index()].queue];
         self.goes_out(id);
-        let t = &mut self.tasks[id as usize];
+        let t = &mut self.tasks[id.index()];
         (t.queue, t.base, t.runnable) = (to, t.base + ahead, true);
         self.wait(id);
         self.pulls += 1;
@@ -285,7 +285,7 @@ impl Queues {
         self.update_min(own, now);
         let (mut left, has_less) = (self.imbalance(own, busiest), self.n(own) <= self.n(busiest));
         for id in self.line(busiest) {
-            let w = self.tasks[id as usize].load();
+            let w = self.tasks[id.index()].load();
             if left > 0 && w <= 2 * (left + NICE_0) {
                 left -= w;
                 self.pull(id, own);
@@ -310,7 +310,7 @@ impl Queues {
 
     fn place(&self, id: TaskId, new: bool) -> usize {
         let idlest = (0..self.min.len()).min_by_key(|q| self.load(*q)).unwrap();
-        let t = &self.tasks[id as usize];
+        let t = &self.tasks[id.index()];
         let last = t.last_cpu.unwrap_or(t.queue);
         if new || (self.n(last) > 0 && self.n(idlest) == 0) { idlest } else { last }
     }
@@ -319,16 +319,16 @@ impl Queues {
 impl Watch for Queues {
     fn join(&mut self, id: TaskId, new: bool, now: u64) {
         let queue = self.place(id, new);
-        let from = self.tasks[id as usize].queue;
+        let from = self.tasks[id.index()].queue;
         self.update_min(from, now);
         self.update_min(queue, now);
         let ahead = self.min[queue] - self.min[from];
         let latency = 20 * MS * self.scale();
-        let t = &mut self.tasks[id as usize];
+        let t = &mut self.tasks[id.index()];
         (t.queue, t.runnable, t.fresh, t.base) = (queue, true, new, t.base + ahead);
         let period = latency.max(self.n(queue) as u64 * 4 * MS * self.scale());
         let debit = i128::from(period) * NICE_0 / self.load(queue);
-        let (min, t) = (self.min[queue], &mut self.tasks[id as usize]);
+        let (min, t) = (self.min[queue], &mut self.tasks[id.index()]);
         if new {
             (t.base, t.served) = (min + debit, 0);
         } else if t.v() < min - i128::from(latency) {
@@ -352,7 +352,7 @@ impl Watch for Queues {
     }
 
     fn charge(&mut self, id: TaskId, ran: u64, now: u64) {
-        self.tasks[id as usize].served += ran;
+        self.tasks[id.index()].served += ran;
         for (task, charged) in self.turn.iter_mut().flatten() {
             if *task == id {
                 *charged = now;
@@ -361,25 +361,25 @@ impl Watch for Queues {
     }
 
     fn preempts(&mut self, woken: TaskId, cpu: Option<usize>, now: u64) {
-        let t = &self.tasks[woken as usize];
+        let t = &self.tasks[woken.index()];
         let (running, _) = self.turn[t.queue].expect("all CPUs are busy");
         let ahead = self.running_v(t.queue, now).unwrap();
         let first = self.line(t.queue)[0];
-        let granularity = i128::from(10 * MS * self.scale()) * NICE_0 / self.tasks[running as usize].load();
+        let granularity = i128::from(10 * MS * self.scale()) * NICE_0 / self.tasks[running.index()].load();
         let gives_way = match t.fresh {
-            true => self.tasks[first as usize].v() < ahead,
+            true => self.tasks[first.index()].v() < ahead,
             false => t.v() + granularity < ahead,
         };
         assert_eq!(cpu, gives_way.then_some(t.queue), "at {now}, {woken}");
         self.preemptions += u64::from(gives_way);
     }
 
-    fn pick(&mut self, cpu: usize, chosen: TaskId, _tasks: &[Task], now: u64) {
+    fn pick(&mut self, cpu: usize, chosen: Option<TaskId>, _tasks: &[Task], now: u64) {
         self.look_around(cpu, now);
-        assert_eq!(chosen, self.line(cpu).first().copied().unwrap_or(0), "CPU {cpu} at {now}");
-        if chosen > 0 {
+        assert_eq!(chosen, self.line(cpu).first().copied(), "CPU {cpu} at {now}");
+        if let Some(chosen) = chosen {
             self.waiting.retain(|w| *w != chosen);
-            self.tasks[chosen as usize].last_cpu = Some(cpu);
+            self.tasks[chosen.index()].last_cpu = Some(cpu);
             self.turn[cpu] = Some((chosen, now));
         }
     }

@@ -146,7 +146,7 @@ impl Exact {
 
 impl Watch for Exact {
     fn join(&mut self, id: TaskId, new: bool, now: u64) {
-        let id = id as usize;
+        let id = id.index();
         if self.all[id].delayed && !self.eligible(id, now) {
             self.all[id].delayed = false;
             self.all[id].place = Place::Waiting;
@@ -170,7 +170,7 @@ impl Watch for Exact {
     }
 
     fn leave(&mut self, id: TaskId, exits: bool, now: u64) {
-        let id = id as usize;
+        let id = id.index();
         self.charged = now;
         if !exits && self.params[3] == 1 && !self.eligible(id, now) {
             (self.all[id].place, self.all[id].delayed) = (Place::Asleep, true);
@@ -183,9 +183,9 @@ impl Watch for Exact {
     }
 
     fn charge(&mut self, id: TaskId, ran: u64, now: u64) {
-        let w = self.all[id as usize].w;
+        let w = self.all[id.index()].w;
         let request = self.request(w);
-        let e = &mut self.all[id as usize];
+        let e = &mut self.all[id.index()];
         let exact = i128::from(ran) * i128::from(Weight::NICE_0.fixed()) + e.rest;
         e.v += exact / w;
         e.rest = exact % w;
@@ -200,7 +200,7 @@ impl Watch for Exact {
     }
 
     fn reweigh(&mut self, id: TaskId, weight: u64, now: u64) {
-        let id = id as usize;
+        let id = id.index();
         let changed = self.told[id] != i128::from(weight);
         self.told[id] = weight.into();
         if changed && matches!(self.all[id].place, Place::Waiting | Place::Running) {
@@ -214,21 +214,21 @@ impl Watch for Exact {
         let protected = eligible && self.params[1] == 1 && self.all[running].d == self.all[running].picked_d;
         let ambiguous = self.ambiguous;
         let best = if protected { None } else { self.earliest(now) };
-        let deadline = self.all[woken as usize].d;
+        let deadline = self.all[woken.index()].d;
         let waits = |e: &Entity| e.delayed || e.place == Place::Waiting;
         let ties = self.all.iter().filter(|e| waits(e) && e.d == deadline).count() > 1;
         let beats = !eligible || self.all[running].d >= deadline;
         if !ties {
-            assert_eq!(cpu.is_some(), best == Some(woken as usize) && beats, "at {now}");
+            assert_eq!(cpu.is_some(), best == Some(woken.index()) && beats, "at {now}");
         }
         self.ambiguous = ambiguous;
         self.preempted = cpu.is_some();
     }
 
     fn stop(&mut self, id: TaskId, _now: u64) {
-        let request = self.request(self.all[id as usize].w);
+        let request = self.request(self.all[id.index()].w);
         let others = self.all.iter().any(|e| e.place == Place::Waiting);
-        let e = &mut self.all[id as usize];
+        let e = &mut self.all[id.index()];
         if self.yields && others {
             e.d += request;
         } else if !self.preempted && !self.yields {
@@ -238,7 +238,7 @@ impl Watch for Exact {
         (self.yields, self.preempted) = (false, false);
     }
 
-    fn pick(&mut self, _cpu: usize, chosen: TaskId, tasks: &[Task], now: u64) {
+    fn pick(&mut self, _cpu: usize, chosen: Option<TaskId>, tasks: &[Task], now: u64) {
         self.charged = now;
         let best = loop {
             match self.earliest(now) {
@@ -250,14 +250,15 @@ impl Watch for Exact {
             return;
         }
         let Some(best) = best else {
-            assert_eq!(chosen, 0, "somebody is always eligible on one CPU");
+            assert_eq!(chosen, None, "somebody is always eligible on one CPU");
             return;
         };
-        let got = &self.all[chosen as usize];
-        assert_eq!(tasks[chosen as usize].state, State::Waiting);
-        assert!(self.eligible(chosen as usize, now), "{chosen} at {now}: {got:?}");
+        let chosen = chosen.expect("a task waits");
+        let got = &self.all[chosen.index()];
+        assert_eq!(tasks[chosen.index()].state, State::Waiting);
+        assert!(self.eligible(chosen.index(), now), "{chosen} at {now}: {got:?}");
         assert_eq!(got.d.cmp(&self.all[best].d), Ordering::Equal, "{chosen} not {best} at {now}");
-        let e = &mut self.all[chosen as usize];
+        let e = &mut self.all[chosen.index()];
         (e.place, e.picked_d) = (Place::Running, e.d);
         self.picks += 1;
     }

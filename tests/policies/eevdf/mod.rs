@@ -3,7 +3,7 @@
 mod exact;
 mod published;
 
-use divvy_policy::{TaskId, Weight};
+use divvy_policy::{CpuId, TaskId, Weight};
 use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, State, Watch, machine};
 use divvy_tests::random::Rng;
 
@@ -34,8 +34,8 @@ fn eevdf_r1_to_r14_agrees_with_exact_arithmetic_and_a_scan() {
             match rng.within(0, 9) {
                 0..3 => bench.yield_on(0),
                 3..6 => {
-                    let id = rng.within(1, tasks) as TaskId;
-                    if bench.tasks[id as usize].state != State::Done {
+                    let id = TaskId::new(rng.within(1, tasks) as u32);
+                    if bench.tasks[id.index()].state != State::Done {
                         bench.set_weight(id, rng.within(15, 4096));
                     }
                 }
@@ -117,7 +117,7 @@ fn eevdf_r1_lag_is_entitled_less_received() {
 }
 
 /// The schedule with slices of 1 ms: (task, from, to) in us.
-fn schedule(params: Params, tasks: &[(u64, u64, &[u64])], until: u64) -> Vec<(TaskId, u64, u64)> {
+fn schedule(params: Params, tasks: &[(u64, u64, &[u64])], until: u64) -> Vec<(u32, u64, u64)> {
     let programs: Vec<Program> = tasks
         .iter()
         .map(|(arrival, weight, steps)| {
@@ -128,7 +128,7 @@ fn schedule(params: Params, tasks: &[(u64, u64, &[u64])], until: u64) -> Vec<(Ta
     let mut bench = Bench::new(("eevdf", &params), 1, MS, &programs, Nobody);
     bench.run(until * US);
     let us = |t: u64| (t + US / 2) / US;
-    bench.segments.iter().map(|s| (s.task, us(s.from), us(s.to))).collect()
+    bench.segments.iter().map(|s| (s.task.get(), us(s.from), us(s.to))).collect()
 }
 
 /// Task 1 is at 3 ms with a deadline of 3.5 when task 2 comes, which starts at V = 3 with half a slice. Both of its
@@ -159,7 +159,7 @@ fn eevdf_r6_without_parity_an_earlier_deadline_preempts() {
 #[test]
 fn eevdf_r2_r3_r4_deadlines_are_inverse_to_weight() {
     let got = schedule([MS as i64, 1, 1, 1], &[(0, 3072, &[90_000]), (0, 1024, &[90_000])], 16_500);
-    let of = |id: TaskId| got.iter().filter(|s| s.0 == id).map(|s| s.2 - s.1).sum::<u64>();
+    let of = |id: u32| got.iter().filter(|s| s.0 == id).map(|s| s.2 - s.1).sum::<u64>();
     assert!(of(1).abs_diff(3 * of(2)) <= 2000, "{got:?}");
     // Virtual slices are 1/3 and 1; first halves 1/6 and 1/2. Task 1 is ahead of V once it has run.
     assert_eq!(got[..3], [(1, 0, 500), (2, 500, 1000), (1, 1000, 3000)]);
@@ -207,10 +207,10 @@ fn eevdf_r6_r7_r8_lag_is_kept_over_a_sleep() {
 fn eevdf_r12_a_new_weight_scales_lag_and_deadline() {
     let mut bench = Bench::new(("eevdf", &[MS as i64, 1, 1, 1]), 1, MS, &hogs(&[1024, 1024]), Nobody);
     bench.run(1_999_999);
-    bench.set_weight(2, 3072);
+    bench.set_weight(TaskId::new(2), 3072);
     bench.run(5900 * US);
     // At 3.0 it is at 1.167 and V at 1.25; at 4.0 at 1.5, as V and task 1, and due at 1.833; at 5.0 there, with V at 1.75.
-    let got: Vec<_> = bench.segments.iter().map(|s| (s.task, (s.to + US / 2) / US)).collect();
+    let got: Vec<_> = bench.segments.iter().map(|s| (s.task.get(), (s.to + US / 2) / US)).collect();
     assert_eq!(got[2..], [(1, 2000), (2, 5000), (1, 5900)]);
 }
 
@@ -228,7 +228,7 @@ fn eevdf_r14_a_yield_puts_the_deadline_off() {
     bench.run(200 * US);
     bench.yield_on(0);
     assert_eq!(
-        bench.machine.dispatch(0, 500 * US).unwrap().slice_ns,
+        bench.machine.dispatch(CpuId::new(0), 500 * US).unwrap().slice_ns,
         MS,
         "due at 0.5 as before, and then at 1.5"
     );
@@ -239,8 +239,8 @@ fn eevdf_r14_a_yield_puts_the_deadline_off() {
 fn eevdf_r9_r13_slices_grow_with_cpus() {
     for (cpus, slice) in [(1, 700), (2, 1400), (3, 1400), (4, 2100), (8, 2800), (256, 2800)] {
         let mut m = machine(("eevdf", &LINUX), cpus, MS);
-        m.add(1, 1, 512 * Weight::ONE, 0);
-        let cpu = m.wake(1, true, 0).unwrap();
+        m.add(TaskId::new(1), TaskId::new(1), 512 * Weight::ONE, 0);
+        let cpu = m.wake(TaskId::new(1), true, 0).unwrap();
         assert_eq!(m.dispatch(cpu, 0).unwrap().slice_ns, slice * US / 2, "{cpus} CPUs");
     }
 }

@@ -5,7 +5,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use divvy_policy::{Machine, MachineConfig, Weight};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 use proptest::prelude::*;
 
 use divvy_tests::cases::config;
@@ -159,7 +159,7 @@ proptest! {
             }
             let runnable = || tasks.iter().filter(|t| machine.is_runnable(t.0));
             let nominal: Vec<u64> = runnable().map(|t| t.1).collect();
-            let effective: Vec<u64> = runnable().map(|t| machine.machine.weight(t.0).fixed()).collect();
+            let effective: Vec<u64> = runnable().map(|t| machine.machine.weight(TaskId::new(t.0)).fixed()).collect();
             prop_assert_eq!(&effective, &feasible(&nominal, cpus as usize), "of {:?} on {}", nominal, cpus);
         }
     }
@@ -182,7 +182,7 @@ fn gr3_r10_d5_ties_with_the_median_are_kept() {
         }
         for (weight, id) in weights.iter().zip(1..) {
             assert_eq!(
-                machine.machine.weight(id),
+                machine.machine.weight(TaskId::new(id)),
                 (*weight).min(6) * Weight::ONE,
                 "task {id} of {weights:?}"
             );

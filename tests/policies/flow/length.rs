@@ -1,6 +1,6 @@
 //! flow: how long sequences are, what is predicted in a first execution, and the entries that programs share.
 
-use divvy_policy::Event;
+use divvy_policy::{Event, TaskId};
 
 use super::{Desk, MS, PROCESS, PROGRAM, SLICE};
 
@@ -76,7 +76,7 @@ fn flow_r9_entries_are_shared() {
         (0..5).map(|i| entries(&desk, i)).collect::<Option<Vec<_>>>().unwrap().iter().sum::<usize>(),
         CHUNKS * 16
     );
-    desk.start(3, name(0));
+    desk.start(TaskId::new(3), name(0));
     desk.execute(PROGRAM, &[MS; 17]);
     assert_eq!(desk.sequence(), [MS; 17]);
     let left: Vec<Option<usize>> = (0..5).map(|i| entries(&desk, i)).collect();

@@ -5,7 +5,7 @@ mod figures;
 mod length;
 mod paper;
 
-use divvy_policy::{Event, Machine, MachineConfig, ProgramState, TaskId, Weight};
+use divvy_policy::{CpuId, Event, Machine, MachineConfig, ProgramState, TaskId, Weight};
 use divvy_sim::oracle::whole;
 use divvy_workload::Workload;
 use num_traits::Signed as _;
@@ -18,14 +18,14 @@ use divvy_tests::record::run;
 const MS: u64 = 1_000_000;
 const SLICE: u64 = 100 * MS;
 const PROGRAM: u64 = 0x0123_4567_89ab_cdef;
-const HOG: TaskId = 1;
-const PROCESS: TaskId = 2;
+const HOG: TaskId = TaskId::new(1);
+const PROCESS: TaskId = TaskId::new(2);
 
 /// One CPU; the hog waits whenever it does not run.
 struct Desk {
     machine: Machine,
     now: u64,
-    on: TaskId,
+    on: Option<TaskId>,
     since: u64,
 }
 
@@ -45,7 +45,7 @@ impl Desk {
         let machine =
             Machine::new(&MachineConfig::new("rr", 1, SLICE).with_modifiers(&["flow"]).with_params(&params))
                 .unwrap();
-        let mut desk = Desk { machine, now: 1, on: 0, since: 0 };
+        let mut desk = Desk { machine, now: 1, on: None, since: 0 };
         desk.machine.add(HOG, HOG, Weight::NICE_0, 1);
         desk.machine.wake(HOG, true, 1);
         desk.dispatch();
@@ -64,13 +64,13 @@ impl Desk {
 
     /// The task that runs from now on, and for how long at most.
     fn dispatch(&mut self) -> (TaskId, u64) {
-        let decision = self.machine.dispatch(0, self.now).expect("the hog always waits");
-        if decision.task != self.on {
-            if self.on != 0 {
-                self.machine.requeue(self.on, self.now - self.since, self.now);
+        let decision = self.machine.dispatch(CpuId::new(0), self.now).expect("the hog always waits");
+        if self.on != Some(decision.task) {
+            if let Some(on) = self.on {
+                self.machine.requeue(on, self.now - self.since, self.now);
             }
             self.machine.running(decision.task, self.now);
-            (self.on, self.since) = (decision.task, self.now);
+            (self.on, self.since) = (Some(decision.task), self.now);
         }
         (decision.task, decision.slice_ns)
     }
@@ -108,7 +108,7 @@ impl Desk {
             left -= more;
         }
         self.machine.block(task, self.now - self.since, exits, self.now);
-        self.on = 0;
+        self.on = None;
         if exits {
             self.machine.remove(task, self.now);
         }
@@ -159,15 +159,19 @@ fn flow_r1_one_execution_is_logged_at_a_time() {
         let mut desk = Desk::with_tm(70 * MS);
         desk.start(PROCESS, PROGRAM);
         if before_the_first_run {
-            desk.start(3, PROGRAM);
+            desk.start(TaskId::new(3), PROGRAM);
         }
         desk.burst(PROCESS, 125 * MS, false);
         if !before_the_first_run {
-            desk.start(3, PROGRAM);
+            desk.start(TaskId::new(3), PROGRAM);
         }
-        assert_eq!(desk.burst(3, 150 * MS, false).continued, [false]);
+        assert_eq!(desk.burst(TaskId::new(3), 150 * MS, false).continued, [false]);
         desk.burst(PROCESS, 125 * MS, true);
-        assert_eq!(desk.burst(3, 125 * MS, true).continued, [false], "it began when there was no sequence");
+        assert_eq!(
+            desk.burst(TaskId::new(3), 125 * MS, true).continued,
+            [false],
+            "it began when there was no sequence"
+        );
         assert_eq!(desk.sequence(), ms(&[125, 125]));
         assert_eq!(desk.execute(PROGRAM, &ms(&[125]))[0].continued, [true]);
     }
@@ -353,10 +357,10 @@ fn flow_r9_programs_make_room() {
     desk.execute(a, &ms(&[10]));
     desk.start(PROCESS, c);
     assert!(known(&desk, a) && !known(&desk, b) && known(&desk, c));
-    desk.start(3, a);
-    desk.start(4, d);
+    desk.start(TaskId::new(3), a);
+    desk.start(TaskId::new(4), d);
     assert!(known(&desk, a) && known(&desk, c) && !known(&desk, d));
-    assert!(desk.burst(4, 10 * MS, true).continued.is_empty());
+    assert!(desk.burst(TaskId::new(4), 10 * MS, true).continued.is_empty());
 }
 
 #[test]

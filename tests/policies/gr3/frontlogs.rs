@@ -1,5 +1,6 @@
 //! Frontlogs of clients that come, block, and are removed; clients that may not run everywhere.
 
+use divvy_policy::TaskId;
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
 /// CPU 1 is in the middle of C (2) while CPU 0 decides for A and B (1 each) again and again: F_C = 8. Then D
@@ -66,8 +67,8 @@ fn gr3_d2_pinned_tasks_do_not_hold_up_a_cpu() {
     let mut two = Lockstep::with("gr3", 2, &[1 << 30, 1 << 30, 1]);
     let mut only_cpu_0 = [0; 4];
     only_cpu_0[0] = 1;
-    two.machine.set_allowed(1, &only_cpu_0);
-    two.machine.set_allowed(2, &only_cpu_0);
+    two.machine.set_allowed(TaskId::new(1), &only_cpu_0);
+    two.machine.set_allowed(TaskId::new(2), &only_cpu_0);
     let ran: Vec<_> = (0..4).map(|_| two.step()).collect();
     assert_eq!(ran, [[1, 3], [2, 3], [1, 3], [2, 3]]);
 }

@@ -8,6 +8,7 @@ mod model;
 mod queue;
 mod readjust;
 
+use divvy_policy::TaskId;
 use proptest::prelude::*;
 
 use divvy_tests::cases::config;
@@ -421,7 +422,7 @@ proptest! {
             if !machine.is_runnable(id) { machine.wake(id) }
         }
         let weights: Vec<(u32, f64)> =
-            machine.tasks().into_iter().map(|id| (id, machine.machine.weight(id).fixed() as f64)).collect();
+            machine.tasks().into_iter().map(|id| (id, machine.machine.weight(TaskId::new(id)).fixed() as f64)).collect();
         prop_assume!(weights.len() > cpus as usize);
         let total: f64 = weights.iter().map(|(_, w)| w).sum();
         let rounds = 2000;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use divvy_policy::{Machine, MachineConfig, Weight};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 use proptest::prelude::*;
 
 use divvy_tests::cases::config;
@@ -349,8 +349,8 @@ impl Both {
         let Model { queue, weights, on, .. } = &self.model;
         assert_eq!(&ran, on, "clients {:?}, groups {:?}, {weights:?}", queue.clients, queue.groups);
         for (&id, client) in &queue.clients {
-            assert_eq!(self.policy.machine.weight(id).fixed(), weights.weight(id), "task {id}");
-            assert_eq!(self.policy.machine.value(1, id, 0), client.frontlog as i64, "task {id}");
+            assert_eq!(self.policy.machine.weight(TaskId::new(id)).fixed(), weights.weight(id), "task {id}");
+            assert_eq!(self.policy.machine.value(1, TaskId::new(id), 0), client.frontlog as i64, "task {id}");
         }
     }
 

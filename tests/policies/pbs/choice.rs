@@ -10,15 +10,15 @@ use divvy_tests::random::Rng;
 
 /// Every choice that a machine made: time, CPU, task.
 #[derive(Default)]
-struct Choices(Vec<(u64, usize, TaskId)>);
+struct Choices(Vec<(u64, usize, Option<TaskId>)>);
 
 impl Watch for Choices {
-    fn pick(&mut self, cpu: usize, chosen: TaskId, _tasks: &[Task], now: u64) {
+    fn pick(&mut self, cpu: usize, chosen: Option<TaskId>, _tasks: &[Task], now: u64) {
         self.0.push((now, cpu, chosen));
     }
 
     fn preempts(&mut self, woken: TaskId, cpu: Option<usize>, now: u64) {
-        self.0.push((now, cpu.map_or(usize::MAX, |cpu| cpu), woken));
+        self.0.push((now, cpu.map_or(usize::MAX, |cpu| cpu), Some(woken)));
     }
 }
 
@@ -45,7 +45,7 @@ fn choices_of_two(
     bench.run(longest);
     for id in 1..=programs.len() {
         if bench.tasks[id].state != State::Done {
-            bench.set_weight(id as TaskId, programs[id - 1].weight ^ 1024 | 16);
+            bench.set_weight(TaskId::at(id), programs[id - 1].weight ^ 1024 | 16);
         }
     }
     bench.set_param(0, ratio(then_alpha));
@@ -117,7 +117,7 @@ struct Agreement {
 }
 
 impl Watch for Agreement {
-    fn pick(&mut self, _cpu: usize, chosen: TaskId, tasks: &[Task], now: u64) {
+    fn pick(&mut self, _cpu: usize, chosen: Option<TaskId>, tasks: &[Task], now: u64) {
         if now < self.all_since {
             return;
         }
@@ -125,7 +125,8 @@ impl Watch for Agreement {
         let waiting = tasks.iter().filter(|t| t.state == State::Waiting);
         let best = waiting.map(of).max_by(|a, b| a.partial_cmp(b).unwrap()).unwrap();
         self.picks += 1;
-        self.same += u64::from(best.0 - of(&tasks[chosen as usize]).0 < 1e-6);
+        let chosen = chosen.expect("a task waits");
+        self.same += u64::from(best.0 - of(&tasks[chosen.index()]).0 < 1e-6);
     }
 }
 
@@ -166,7 +167,7 @@ struct Algorithm1 {
 
 impl Algorithm1 {
     fn key(&self, id: TaskId) -> (u64, u64) {
-        let (service, order) = self.of[id as usize];
+        let (service, order) = self.of[id.index()];
         (if self.fcfs { 0 } else { service }, order)
     }
 
@@ -184,12 +185,12 @@ impl Algorithm1 {
 impl Watch for Algorithm1 {
     fn join(&mut self, id: TaskId, _new: bool, _now: u64) {
         let order = self.of.iter().map(|o| o.1).max().unwrap() + 1;
-        self.of[id as usize] = (0, order);
+        self.of[id.index()] = (0, order);
         self.keep(id, self.l - 1); // if |L| >= L
     }
 
     fn stop(&mut self, id: TaskId, _now: u64) {
-        if self.was_kept[id as usize] {
+        if self.was_kept[id.index()] {
             self.keep(id, self.l);
         } else {
             self.others.push_back(id);
@@ -197,20 +198,20 @@ impl Watch for Algorithm1 {
     }
 
     fn charge(&mut self, id: TaskId, ran: u64, _now: u64) {
-        self.of[id as usize].0 += ran;
+        self.of[id.index()].0 += ran;
     }
 
-    fn pick(&mut self, _cpu: usize, chosen: TaskId, _tasks: &[Task], now: u64) {
+    fn pick(&mut self, _cpu: usize, chosen: Option<TaskId>, _tasks: &[Task], now: u64) {
         let mut seen = self.kept.clone();
         for _ in 0..self.m + self.l.saturating_sub(self.kept.len()) {
             let Some(id) = self.others.pop_front() else { break };
             seen.push(id);
             self.keep(id, self.l);
         }
-        let best = seen.into_iter().min_by_key(|&id| self.key(id)).unwrap_or(0);
+        let best = seen.into_iter().min_by_key(|&id| self.key(id));
         assert_eq!(chosen, best, "at {now}");
-        if best > 0 {
-            self.was_kept[best as usize] = self.kept.contains(&best);
+        if let Some(best) = best {
+            self.was_kept[best.index()] = self.kept.contains(&best);
             self.kept.retain(|&id| id != best);
             self.others.retain(|&id| id != best);
         }

@@ -28,7 +28,7 @@ impl SinceTheLastEvent {
 
     fn last(&mut self, id: TaskId) {
         self.orders += 1;
-        self.order[id as usize] = self.orders;
+        self.order[id.index()] = self.orders;
     }
 }
 
@@ -43,7 +43,7 @@ impl Watch for SinceTheLastEvent {
     }
 
     fn charge(&mut self, id: TaskId, ran: u64, now: u64) {
-        self.served[id as usize] += ran.min(now - self.event);
+        self.served[id.index()] += ran.min(now - self.event);
     }
 
     fn stop(&mut self, id: TaskId, _now: u64) {
@@ -54,11 +54,11 @@ impl Watch for SinceTheLastEvent {
         assert_eq!(cpu, None, "at {now}: all begin anew, and the one that runs came first");
     }
 
-    fn pick(&mut self, _cpu: usize, chosen: TaskId, tasks: &[Task], now: u64) {
+    fn pick(&mut self, _cpu: usize, chosen: Option<TaskId>, tasks: &[Task], now: u64) {
         let key = |id: usize| (self.served[id], self.order[id]);
         let waiting = (1..tasks.len()).filter(|id| tasks[*id].state == State::Waiting);
-        let best = waiting.min_by_key(|id| key(*id)).unwrap_or(0);
-        assert_eq!(chosen as usize, best, "at {now}");
+        let best = waiting.min_by_key(|id| key(*id));
+        assert_eq!(chosen.map(TaskId::index), best, "at {now}");
     }
 }
 

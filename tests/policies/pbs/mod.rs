@@ -84,13 +84,13 @@ impl Formula {
 }
 
 impl Watch for Formula {
-    fn pick(&mut self, _cpu: usize, chosen: TaskId, tasks: &[Task], now: u64) {
+    fn pick(&mut self, _cpu: usize, chosen: Option<TaskId>, tasks: &[Task], now: u64) {
         let waiting = || tasks.iter().filter(|t| t.state == State::Waiting);
         let Some(best) = waiting().map(|t| self.rank(t, now)).max_by(|a, b| a.partial_cmp(b).unwrap()) else {
-            assert_eq!(chosen, 0);
+            assert_eq!(chosen, None);
             return;
         };
-        let got = self.rank(&tasks[chosen as usize], now);
+        let got = self.rank(&tasks[chosen.expect("a task waits").index()], now);
         let exact = self.alpha == 0.0 || self.alpha.abs() == INF || got.0 == INF;
         assert!(
             got == best || !exact && best.0 - got.0 <= error(self.alpha),
@@ -168,7 +168,7 @@ fn pbs_r10_a_new_weight_is_an_offset_at_once() {
     for alpha in [1.0, INF] {
         let mut bench = pbs(&[alpha], 1, MS, &programs, Nobody);
         bench.run(2 * SEC);
-        bench.set_weight(1, 2048);
+        bench.set_weight(TaskId::new(1), 2048);
         bench.run(3 * SEC);
         let ran = [1, 2].map(|id| bench.tasks[id].service / MS);
         assert!(ran[0] >= 1990 && ran[1] <= 1010, "alpha {alpha}: {ran:?}");
@@ -184,8 +184,8 @@ fn pbs_r7_the_ratio_is_that_of_turns() {
         bench.run(100 * SEC);
         let (mut service, mut turns) = ([0.0, 0.0, 0.0], 0);
         for segment in &bench.segments {
-            service[segment.task as usize] += (segment.to - segment.from) as f64;
-            let ratio = service[segment.task as usize] / service[3 - segment.task as usize];
+            service[segment.task.index()] += (segment.to - segment.from) as f64;
+            let ratio = service[segment.task.index()] / service[3 - segment.task.index()];
             if segment.from > SEC && segment.to < 100 * SEC {
                 assert!((ratio / 1.25 - 1.0).abs() < 0.003, "alpha {alpha}: {ratio} at {}", segment.to);
                 turns += 1;
@@ -203,7 +203,7 @@ struct Combined {
 }
 
 impl Watch for Combined {
-    fn pick(&mut self, _cpu: usize, chosen: TaskId, tasks: &[Task], now: u64) {
+    fn pick(&mut self, _cpu: usize, chosen: Option<TaskId>, tasks: &[Task], now: u64) {
         // beta = 0: since it became runnable; beta' = infinity: since it arrived, at 0.
         let p = |t: &Task| {
             let log = |x: u64| (x as f64).log2();
@@ -217,7 +217,7 @@ impl Watch for Combined {
         };
         let waiting = tasks.iter().filter(|t| t.state == State::Waiting);
         let Some(best) = waiting.map(p).max_by(f64::total_cmp) else { return };
-        let got = p(&tasks[chosen as usize]);
+        let got = p(&tasks[chosen.expect("a task waits").index()]);
         let error = error(self.alpha) + self.epsilon * error(self.alpha_prime);
         assert!(got == best || best - got <= error, "{got}, {best}");
     }
@@ -263,7 +263,7 @@ fn pbs_r4_equal_priorities_go_to_the_earliest_arrival() {
     let second = Program::new(10 * MS - 1000, 1024, &[50 * SEC]);
     let mut bench = pbs(&[0.0, -INF], 1, 5 * MS, &[first, second], Nobody);
     bench.run(200 * SEC);
-    let got: Vec<_> = bench.segments.iter().map(|s| (s.task, (s.to - s.from) / MS)).collect();
+    let got: Vec<_> = bench.segments.iter().map(|s| (s.task.get(), (s.to - s.from) / MS)).collect();
     assert_eq!(got, [(1, 1), (2, 50_000), (1, 50_000)]);
 }
 
@@ -285,7 +285,7 @@ fn pbs_r1_alpha_above_its_range_is_the_greatest() {
 struct Seniority(u64);
 
 impl Watch for Seniority {
-    fn pick(&mut self, _cpu: usize, _chosen: TaskId, tasks: &[Task], _now: u64) {
+    fn pick(&mut self, _cpu: usize, _chosen: Option<TaskId>, tasks: &[Task], _now: u64) {
         let mut active: Vec<&Task> = tasks.iter().filter(|t| t.state == State::Waiting).collect();
         active.sort_by_key(|t| t.order);
         let mut least = u64::MAX;
@@ -395,8 +395,8 @@ fn pbs_r7_turns_grow_with_service() {
     bench.run(400 * SEC);
     let (mut service, mut turns) = ([0.0, 0.0, 0.0], 0);
     for segment in &bench.segments {
-        service[segment.task as usize] += (segment.to - segment.from) as f64;
-        let ratio = service[segment.task as usize] / service[3 - segment.task as usize];
+        service[segment.task.index()] += (segment.to - segment.from) as f64;
+        let ratio = service[segment.task.index()] / service[3 - segment.task.index()];
         if segment.from > 10 * SEC && segment.to < 400 * SEC {
             assert!((ratio / 2f64.powf(0.07 / 2.0) - 1.0).abs() < 0.001, "{ratio} at {}", segment.to);
             turns += 1;

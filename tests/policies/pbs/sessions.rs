@@ -8,12 +8,12 @@ use divvy_tests::random::Rng;
 use super::formula::{INF, error, pbs, rank, ratio};
 
 /// The schedule of task 1 and a rival with a quantum of 5 ms: (task, from, to) in ms.
-fn against_a_rival(params: &[f64], steps: &[u64], rival: (u64, u64)) -> Vec<(TaskId, u64, u64)> {
+fn against_a_rival(params: &[f64], steps: &[u64], rival: (u64, u64)) -> Vec<(u32, u64, u64)> {
     let steps: Vec<u64> = steps.iter().map(|s| s * MS).collect();
     let programs = [Program::new(0, 1024, &steps), Program::new(rival.0 * MS, 1024, &[rival.1 * MS])];
     let mut bench = pbs(params, 1, 5 * MS, &programs, Nobody);
     bench.run(SEC);
-    bench.segments.iter().map(|s| (s.task, s.from / MS, s.to / MS)).collect()
+    bench.segments.iter().map(|s| (s.task.get(), s.from / MS, s.to / MS)).collect()
 }
 
 /// Least service runs. Awake again at 20, task 1 has attained 0 in a session of its own, and 10 in one for life:
@@ -79,7 +79,7 @@ impl Sessions {
 
     /// The text's condition with the standard deviation of all sleeps so far.
     fn is_long(&mut self, id: TaskId, sleep: u64) -> bool {
-        let sleeps = &self.of[id as usize].sleeps;
+        let sleeps = &self.of[id.index()].sleeps;
         let (n, total) = (sleeps.len() as u128, sleeps.iter().map(|s| u128::from(*s)).sum::<u128>());
         if self.deviations == 0.0 {
             let times = u128::from(self.beta.unsigned_abs());
@@ -97,21 +97,21 @@ impl Sessions {
 
     fn begin(&mut self, id: TaskId, now: u64) {
         let order = self.of.iter().map(|o| o.order).max().unwrap_or(0) + 1;
-        let o = &mut self.of[id as usize];
+        let o = &mut self.of[id.index()];
         (o.tau, o.s, o.order, o.notified) = (now, 0, order, false);
     }
 }
 
 impl Watch for Sessions {
     fn join(&mut self, id: TaskId, new: bool, now: u64) {
-        let sleep = now - if new { now } else { self.of[id as usize].left };
-        if new || self.of[id as usize].notified || self.beta.abs() != RATIO_INF && self.is_long(id, sleep) {
+        let sleep = now - if new { now } else { self.of[id.index()].left };
+        if new || self.of[id.index()].notified || self.beta.abs() != RATIO_INF && self.is_long(id, sleep) {
             self.begin(id, now);
         } else if self.beta < 0 {
-            self.of[id as usize].tau += sleep;
+            self.of[id.index()].tau += sleep;
         }
         if !new {
-            self.of[id as usize].sleeps.push(sleep);
+            self.of[id.index()].sleeps.push(sleep);
         }
     }
 
@@ -119,26 +119,26 @@ impl Watch for Sessions {
         if is_runnable {
             self.begin(id, now);
         } else {
-            self.of[id as usize].notified = true;
+            self.of[id.index()].notified = true;
         }
     }
 
     fn leave(&mut self, id: TaskId, _exits: bool, now: u64) {
-        self.of[id as usize].left = now;
+        self.of[id.index()].left = now;
     }
 
     fn charge(&mut self, id: TaskId, ran: u64, _now: u64) {
-        self.of[id as usize].s += ran;
+        self.of[id.index()].s += ran;
     }
 
-    fn pick(&mut self, _cpu: usize, chosen: TaskId, tasks: &[Task], now: u64) {
+    fn pick(&mut self, _cpu: usize, chosen: Option<TaskId>, tasks: &[Task], now: u64) {
         let rank = |id: usize| {
             let o = &self.of[id];
             rank(self.alpha, now - o.tau, o.s, tasks[id].weight, (o.tau, o.order))
         };
         let waiting = (1..tasks.len()).filter(|id| tasks[*id].state == State::Waiting);
         let Some(best) = waiting.map(rank).max_by(|a, b| a.partial_cmp(b).unwrap()) else { return };
-        let got = rank(chosen as usize);
+        let got = rank(chosen.expect("a task waits").index());
         let exact = self.alpha == INF || got.0 == INF;
         assert!(
             self.unsure || got == best || !exact && best.0 - got.0 <= error(self.alpha),
@@ -211,9 +211,9 @@ fn pbs_r15_notified_sessions_on_random_programs() {
         let mut bench = pbs(&[alpha, beta], 1 + round % 3, 3000, &programs, watch);
         for _ in 0..60 {
             bench.run(bench.now + rng.within(1, 20_000));
-            let id = rng.within(1, 8) as TaskId;
+            let id = TaskId::new(rng.within(1, 8) as u32);
             // Before a task's first burst there is nobody who could say so.
-            if bench.tasks[id as usize].state != State::Done && bench.tasks[id as usize].order > 0 {
+            if bench.tasks[id.index()].state != State::Done && bench.tasks[id.index()].order > 0 {
                 bench.session(id);
             }
         }

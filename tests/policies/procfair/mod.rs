@@ -3,7 +3,7 @@
 mod equations;
 mod model;
 
-use divvy_policy::{Machine, MachineConfig, Weight};
+use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
 use divvy_tests::cases::config;
 use divvy_tests::example::{Example, MS, run};
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
@@ -33,18 +33,21 @@ fn procfair_r3_children_do_not_inherit_the_division() {
     for (modifier, divided) in [("procfair", 3), ("tfps", 6)] {
         let mut two = Lockstep::new(&format!("rr+{modifier}"), 2);
         let parent = program(&mut two, 4);
-        assert!(parent.iter().all(|&t| two.machine.weight(t) == divided * Weight::ONE), "{modifier}");
+        assert!(
+            parent.iter().all(|&t| two.machine.weight(TaskId::new(t)) == divided * Weight::ONE),
+            "{modifier}"
+        );
         let child = two.add(12);
-        assert_eq!(two.machine.weight(child), 12 * Weight::ONE, "{modifier}");
+        assert_eq!(two.machine.weight(TaskId::new(child)), 12 * Weight::ONE, "{modifier}");
         for &thread in &parent[1..] {
             two.leave(thread, true);
         }
-        assert_eq!(two.machine.weight(parent[0]), 12 * Weight::ONE, "{modifier}");
+        assert_eq!(two.machine.weight(TaskId::new(parent[0])), 12 * Weight::ONE, "{modifier}");
     }
 }
 
 fn weights(machine: &Lockstep, tasks: &[u32]) -> Vec<u64> {
-    tasks.iter().map(|&t| machine.machine.weight(t).fixed()).collect()
+    tasks.iter().map(|&t| machine.machine.weight(TaskId::new(t)).fixed()).collect()
 }
 
 /// Eq. 7: each thread's own weight over the number of runnable threads of its process
@@ -73,12 +76,12 @@ fn procfair_r1_all_threads_count() {
     )
     .unwrap();
     for id in 1..=3 {
-        machine.add(id, 1, 6 * Weight::ONE, 0);
+        machine.add(TaskId::new(id), TaskId::new(1), 6 * Weight::ONE, 0);
     }
-    machine.wake(1, true, 0);
-    assert_eq!(machine.weight(1), 2 * Weight::ONE);
-    machine.remove(3, 0);
-    assert_eq!(machine.weight(1), 3 * Weight::ONE);
+    machine.wake(TaskId::new(1), true, 0);
+    assert_eq!(machine.weight(TaskId::new(1)), 2 * Weight::ONE);
+    machine.remove(TaskId::new(3), 0);
+    assert_eq!(machine.weight(TaskId::new(1)), 3 * Weight::ONE);
 }
 
 /// Programs of 2, 8 and 1 threads on two CPUs. A's second thread sleeps for 2 s at first, and three of B's for 3 s: with

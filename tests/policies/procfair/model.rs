@@ -63,7 +63,7 @@ fn rule() -> impl Strategy<Value = Rule> {
 
 #[derive(Clone, Copy, Debug)]
 struct Thread {
-    id: TaskId,
+    id: u32,
     process: u32,
     group: u32,
     weight: u64,
@@ -88,9 +88,9 @@ impl Model {
         Model { rule, threads: Vec::new(), machine: Lockstep::of(machine, rule.cpus) }
     }
 
-    fn nth(&self, n: usize, runnable: bool) -> Option<TaskId> {
+    fn nth(&self, n: usize, runnable: bool) -> Option<u32> {
         let ids = self.threads.iter().map(|thread| thread.id);
-        let some: Vec<TaskId> = ids.filter(|&id| self.machine.is_runnable(id) == runnable).collect();
+        let some: Vec<u32> = ids.filter(|&id| self.machine.is_runnable(id) == runnable).collect();
         (!some.is_empty()).then(|| some[n % some.len()])
     }
 
@@ -102,7 +102,7 @@ impl Model {
                     _ => self.machine.add_to(PROCESSES + process, weight),
                 };
                 let process = if process == 0 { id } else { PROCESSES + process };
-                self.machine.machine.enter_group(id, group, 0);
+                self.machine.machine.enter_group(TaskId::new(id), group, 0);
                 self.threads.push(Thread { id, process, group, weight: weight * Weight::ONE.fixed() });
             }
             Event::Leaves { n, ends } => {
@@ -125,7 +125,7 @@ impl Model {
             Event::Enters(n, group) => {
                 let n = n % self.threads.len();
                 self.threads[n].group = group;
-                self.machine.machine.enter_group(self.threads[n].id, group, 0);
+                self.machine.machine.enter_group(TaskId::new(self.threads[n].id), group, 0);
             }
         }
     }
@@ -171,8 +171,10 @@ impl Model {
             return;
         }
         let expected = if self.rule.feasible { self.readjusted(asked) } else { asked };
-        let got: Vec<u64> =
-            self.runnable().map(|thread| self.machine.machine.weight(thread.id).fixed()).collect();
+        let got: Vec<u64> = self
+            .runnable()
+            .map(|thread| self.machine.machine.weight(TaskId::new(thread.id)).fixed())
+            .collect();
         assert_eq!(got, expected, "{:?}: {:?}", self.rule, self.threads);
     }
 }

@@ -117,7 +117,7 @@ impl Judged {
     /// Weights are those that readjustment gave, of which other tests are.
     fn see_weights(&mut self) {
         for id in 1..self.threads.len() {
-            let phi = self.sfs.machine.weight(id as TaskId).fixed();
+            let phi = self.sfs.machine.weight(TaskId::new(id as u32)).fixed();
             if self.threads[id].runnable && phi != self.threads[id].phi {
                 self.charge(id);
                 self.threads[id].phi = phi;
@@ -141,14 +141,14 @@ impl Judged {
         self.see_weights();
         self.see_virtual_time();
         let v = self.virtual_time.clone();
-        let phi = self.sfs.machine.weight(id as TaskId).fixed();
+        let phi = self.sfs.machine.weight(TaskId::new(id as u32)).fixed();
         let thread = &mut self.threads[id];
         thread.start_tag = thread.finish_tag.clone().max(v);
         thread.finish_tag = thread.start_tag.clone();
         thread.phi = phi;
         thread.runnable = true;
         self.begin_to_wait(id, woke);
-        let asked = self.sfs.asked.map(|cpu| cpu as usize);
+        let asked = self.sfs.asked.map(|cpu| cpu.index());
         if asked.is_some_and(|cpu| self.on_cpu(cpu).is_none()) {
             return None; // it was idle
         }
@@ -184,7 +184,7 @@ impl Judged {
         if self.runnable().next().is_none() {
             self.virtual_time = self.virtual_time.clone().max(self.threads[id].finish_tag.clone());
         }
-        self.sfs.leave(id as TaskId, exits);
+        self.sfs.leave(id as u32, exits);
         self.see_weights();
     }
 
@@ -259,13 +259,13 @@ impl Judged {
             }
             Event::Wake(n) => {
                 if let Some(id) = self.nth(n, false) {
-                    self.sfs.wake(id as TaskId);
+                    self.sfs.wake(id as u32);
                     return self.join(id, true);
                 }
             }
             Event::Reweigh(n, weight) => {
                 if let Some(id) = self.nth(n, true) {
-                    self.sfs.set_weight(id as TaskId, weight);
+                    self.sfs.set_weight(id as u32, weight);
                     self.see_weights();
                 }
             }

@@ -5,6 +5,7 @@ use crate::event::{Context, Event, Kind, TaskRef};
 use crate::perf_data::window::Window;
 use crate::perf_script;
 use crate::recording::Intervals;
+use divvy_policy::CpuId;
 use divvy_results::schedule::State;
 use std::io::{BufReader, Read};
 
@@ -96,7 +97,10 @@ fn rounds_pass_through_the_window() {
                 let t_ns = round * per_round + event * 2 + cpu;
                 let kind = Kind::Switch { prev: task, state: State::Runnable, next: task };
                 window
-                    .push(Event { t_ns, cpu: cpu as u32, context: Context::UNKNOWN, kind }, &mut sink)
+                    .push(
+                        Event { t_ns, cpu: CpuId::at(cpu as usize), context: Context::UNKNOWN, kind },
+                        &mut sink,
+                    )
                     .expect("passed");
             }
         }

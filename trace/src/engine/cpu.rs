@@ -29,23 +29,23 @@ pub(super) struct Cpu {
 
 impl Cpu {
     /// An event at `t` shows thread `tid` here.
-    pub fn witness(&mut self, tid: i32, t: u64, threads: &[Life]) {
+    pub fn witness(&mut self, tid: i32, t_ns: u64, threads: &[Life]) {
         let occupant = match self.occupant {
             Occupant::Unknown => -1,
             Occupant::Idle => 0,
             Occupant::Thread(thread) => threads[thread].tid,
         };
         if tid == occupant {
-            self.seen_ns = t;
+            self.seen_ns = t_ns;
         } else if self.claim.is_none_or(|(claimant, _)| claimant != tid) {
-            self.claim = Some((tid, t));
+            self.claim = Some((tid, t_ns));
         }
     }
 
     /// A switch at `t`.
-    pub fn switched(&mut self, t: u64) {
-        self.last_known_ns = t;
-        self.seen_ns = t;
+    pub fn switched(&mut self, t_ns: u64) {
+        self.last_known_ns = t_ns;
+        self.seen_ns = t_ns;
         self.claim = None;
     }
 

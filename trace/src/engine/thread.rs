@@ -2,6 +2,7 @@
 
 use crate::event::{Comm, TaskRef};
 use crate::interval::{Queued, Wake};
+use divvy_policy::CpuId;
 use divvy_results::schedule::State;
 
 /// A thread that goes to sleep is open to wakers a little before its switch is recorded: the time that the kernel needs in between
@@ -16,7 +17,7 @@ pub(crate) enum Phase {
     Embryo,
     Runnable(Queued),
     /// On that CPU.
-    Running(u32),
+    Running(CpuId),
     Blocked(State),
     Dead,
 }
@@ -45,7 +46,7 @@ pub(crate) struct Life {
     /// It runs after a sleep whose wake has not been seen.
     pub wake_missing: bool,
     /// The CPU where it last ran, and that CPU's losses then.
-    pub last_on: Option<(u32, u32)>,
+    pub last_on: Option<(CpuId, u32)>,
     pub migrations: u64,
     /// CPU time by switches.
     pub run_ns: u64,
@@ -101,7 +102,7 @@ impl Life {
     }
 
     /// It is on a CPU from `since_ns` on.
-    pub fn come_on(&mut self, cpu: u32, losses: u32, inferred: bool) {
+    pub fn come_on(&mut self, cpu: CpuId, losses: u32, inferred: bool) {
         self.migrations += u64::from(self.last_on.is_some_and(|(last, _)| last != cpu));
         self.last_on = Some((cpu, losses));
         self.phase = Phase::Running(cpu);

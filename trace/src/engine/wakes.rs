@@ -158,9 +158,9 @@ impl<K: Keep> Engine<K> {
     /// The number is in use again, so the old thread is gone.
     fn end(&mut self, t: u64, thread: usize) -> Result<(), TraceError> {
         if let Phase::Running(cpu) = self.threads[thread].phase
-            && self.cpus[cpu as usize].occupant == Occupant::Thread(thread)
+            && self.cpus[cpu.index()].occupant == Occupant::Thread(thread)
         {
-            self.vacate(cpu as usize)?;
+            self.vacate(cpu)?;
         }
         self.close(thread, t, Wake::Never, true)?;
         self.threads[thread].phase = Phase::Dead;

@@ -3,6 +3,7 @@
 //! Source: the kernel's `include/uapi/linux/perf_event.h`, the comments on `PERF_RECORD_SAMPLE` and `struct sample_id`.
 
 use super::bytes::Endian;
+use divvy_policy::CpuId;
 use std::collections::BTreeMap;
 
 const IP: u64 = 1 << 0;
@@ -33,7 +34,7 @@ pub(crate) struct Origin {
     pub process: i32,
     pub tid: i32,
     pub t_ns: u64,
-    pub cpu: u32,
+    pub cpu: CpuId,
 }
 
 impl Layout {
@@ -86,7 +87,7 @@ impl Layout {
             process: endian.u32(payload, tid)? as i32,
             tid: endian.u32(payload, tid + 4)? as i32,
             t_ns: endian.u64(payload, time)?,
-            cpu: endian.u32(payload, cpu)?,
+            cpu: CpuId::new(endian.u32(payload, cpu)?),
         };
         if has(READ) {
             at = at.checked_add(self.read_size(payload.get(at..)?, endian)?)?;
@@ -131,7 +132,7 @@ impl Layout {
             process: endian.u32(payload, tid)? as i32,
             tid: endian.u32(payload, tid + 4)? as i32,
             t_ns: endian.u64(payload, time)?,
-            cpu: endian.u32(payload, cpu)?,
+            cpu: CpuId::new(endian.u32(payload, cpu)?),
         })
     }
 }

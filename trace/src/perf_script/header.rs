@@ -7,6 +7,7 @@
 
 use super::payload;
 use crate::event::{Context, Event, Kind};
+use divvy_policy::CpuId;
 use std::ops::Range;
 
 /// A parsed header. Ranges are offsets into the line.
@@ -15,7 +16,7 @@ pub(crate) struct Header {
     /// The current thread, -1 when it was already without a number.
     pub tid: i32,
     process: i32,
-    cpu: u32,
+    cpu: CpuId,
     t_ns: u64,
     interrupt: Option<bool>,
     /// The event's name without its system.
@@ -59,7 +60,16 @@ impl Header {
         let (event, payload) = event(line, skip_blank(line, at))?;
         let (process, tid) = thread(&line[..bracket])?;
         let known = payload::parser(&line[event.clone()]).is_some();
-        Some(Header { tid, process, cpu: u32::try_from(cpu).ok()?, t_ns, interrupt, event, payload, known })
+        Some(Header {
+            tid,
+            process,
+            cpu: CpuId::new(u32::try_from(cpu).ok()?),
+            t_ns,
+            interrupt,
+            event,
+            payload,
+            known,
+        })
     }
 }
 

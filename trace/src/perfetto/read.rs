@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 
+use divvy_policy::CpuId;
 use flate2::read::ZlibDecoder;
 
 use super::ANY_INTERRUPT;
@@ -33,7 +34,7 @@ struct Import {
     facts: Facts,
     window: Window,
     /// The thread that came last on each CPU, because compact events do not say which thread leaves.
-    current: BTreeMap<u32, TaskRef>,
+    current: BTreeMap<CpuId, TaskRef>,
 }
 
 /// Reads it packet by packet; one is held at a time.
@@ -175,17 +176,17 @@ impl Import {
                 }
             }
             let kind = Kind::Identity { task, process };
-            sink(&Event { t_ns: 0, cpu: 0, context: Context::UNKNOWN, kind })
+            sink(&Event { t_ns: 0, cpu: CpuId::new(0), context: Context::UNKNOWN, kind })
                 .map_err(|e| e.at(Place::Offset(start)))?;
         }
         Ok(())
     }
 
     fn bundle(&mut self, data: &[u8], start: u64, sink: &mut Sink) -> Result<(), TraceError> {
-        let (mut cpu, mut lost) = (0, false);
+        let (mut cpu, mut lost) = (CpuId::new(0), false);
         for field in fields(data, start) {
             match field? {
-                (bundle::CPU, value) => cpu = u32::try_from(value.number()).unwrap_or(u32::MAX),
+                (bundle::CPU, value) => cpu = CpuId::new(u32::try_from(value.number()).unwrap_or(u32::MAX)),
                 (bundle::LOST, value) if value.number() != 0 => lost = true,
                 _ => {}
             }
@@ -213,7 +214,7 @@ impl Import {
     }
 
     /// Events in columns, in order of time.
-    fn compact(&self, data: &[u8], start: u64, cpu: u32) -> Result<Vec<Event>, TraceError> {
+    fn compact(&self, data: &[u8], start: u64, cpu: CpuId) -> Result<Vec<Event>, TraceError> {
         let compact = Compact::read(data).ok_or_else(|| {
             damaged("compact events do not fit together, or are more than a million", start)
         })?;
@@ -238,7 +239,7 @@ impl Import {
         Ok(events)
     }
 
-    fn event(&self, data: &[u8], start: u64, cpu: u32) -> Result<Option<Event>, TraceError> {
+    fn event(&self, data: &[u8], start: u64, cpu: CpuId) -> Result<Option<Event>, TraceError> {
         let (mut t_ns, mut context, mut kind) = (0, Context::UNKNOWN, None);
         for field in fields(data, start) {
             let (number, value) = field?;

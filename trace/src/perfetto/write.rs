@@ -9,6 +9,7 @@ use super::wire::Message;
 use crate::event::{Event, Kind, TaskRef};
 
 use crate::switches::events;
+use divvy_policy::CpuId;
 use divvy_results::schedule::{Counter, NICE_0, Schedule, State};
 
 /// Without a release, readers take states for those of Linux 4.4.
@@ -40,7 +41,7 @@ pub fn write(schedule: &Schedule, out: &mut impl Write) -> io::Result<()> {
         for bundle in same_cpu.chunks(MOST_IN_BUNDLE) {
             packet(out, |packet| {
                 packet.message(packet::FTRACE_EVENTS, |message| {
-                    message.number(bundle::CPU, u64::from(bundle[0].cpu));
+                    message.number(bundle::CPU, bundle[0].cpu.get().into());
                     bundle
                         .iter()
                         .for_each(|event| message.message(bundle::EVENT, |m| ftrace_event(m, event)));
@@ -103,11 +104,11 @@ fn ftrace_event(message: &mut Message, event: &Event) {
     message.number(event::FLAGS, if interrupt { HARD_INTERRUPT } else { 0 });
 }
 
-fn wake(message: &mut Message, task: &TaskRef, cpu: u32) {
+fn wake(message: &mut Message, task: &TaskRef, cpu: CpuId) {
     message.bytes(wake::COMM, task.comm.as_bytes());
     message.signed(wake::PID, task.tid.into());
     message.signed(wake::PRIO, prio(task));
-    message.signed(wake::TARGET_CPU, cpu.into());
+    message.signed(wake::TARGET_CPU, cpu.get().into());
 }
 
 fn prio(task: &TaskRef) -> i64 {

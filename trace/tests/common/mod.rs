@@ -4,6 +4,7 @@
 pub mod perf_file;
 pub mod text;
 
+use divvy_policy::CpuId;
 use divvy_trace::{Activity, Interval, Queued, State, Wake};
 
 /// A thread's name and number.
@@ -137,7 +138,7 @@ impl Kernel {
         let now = self.now;
         let t = &mut self.threads[thread];
         let activity = match t.phase {
-            Phase::Running(cpu) => Activity::Run { cpu },
+            Phase::Running(cpu) => Activity::Run { cpu: CpuId::new(cpu) },
             Phase::Waiting(why) => Activity::Wait { why },
             Phase::Asleep(state) => Activity::Blocked { state, wake },
             Phase::Gone => return,

@@ -172,7 +172,7 @@ fn check_affinity(index: usize, task: &Task, cpus: u32) -> Result<(), Problem> {
             "name at least one, or leave out `affinity`".to_owned(),
         );
     }
-    if let Some(cpu) = allowed.iter().find(|&&cpu| cpu >= cpus) {
+    if let Some(cpu) = allowed.iter().find(|cpu| cpu.get() >= cpus) {
         let message = format!("there is no CPU {cpu}");
         return problem(message, format!("this machine has CPUs 0 to {}; set `cpus` for more", cpus - 1));
     }

@@ -8,7 +8,7 @@ const MS: u64 = 1_000_000;
 
 fn draw(dist: &Dist, n: usize) -> Vec<u64> {
     let mut stream = stream(42, 0, 7, Purpose::Run);
-    (0..n).map(|_| dist.sample(&mut stream)).collect()
+    (0..n).map(|_| dist.sample_ns(&mut stream)).collect()
 }
 
 /// Greatest distance between the samples' distribution and `cdf` (of nanoseconds), times sqrt(n): above 1.95
@@ -125,7 +125,7 @@ fn choice() {
 fn constants_draw_nothing() {
     let mut used = stream(1, 0, 0, Purpose::Run);
     let mut fresh = used.clone();
-    assert_eq!(Dist::Constant(0).sample(&mut used), 0);
+    assert_eq!(Dist::Constant(0).sample_ns(&mut used), 0);
     assert_eq!(used.next_u64(), fresh.next_u64());
 }
 

@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Source, WorkloadError};
 use crate::weight::WeightSetting;
-use divvy_policy::units::parse_duration;
+use divvy_policy::units::parse_duration_ns;
 use divvy_policy::{Weight, nearest};
 
 /// A table and what it is, as in "a task".
@@ -123,7 +123,7 @@ impl<'a> Field<'a> {
     pub(super) fn duration(&self) -> Result<u64, WorkloadError> {
         let examples = "a duration in quotes, with a unit: \"75ms\", \"1.5s\", \"250us\", \"20min\"";
         let text = self.value.get_ref().as_str().ok_or_else(|| self.mistyped(examples))?;
-        parse_duration(text).map_err(|problem| self.error(format!("`{}`: {problem}", self.key), ""))
+        parse_duration_ns(text).map_err(|problem| self.error(format!("`{}`: {problem}", self.key), ""))
     }
 
     /// An integer from `least` to `most`.

@@ -9,6 +9,7 @@ mod program;
 use std::io::Read as _;
 use std::path::Path;
 
+use divvy_policy::CpuId;
 use toml::de::DeTable;
 
 use self::fields::{Field, Fields};
@@ -210,9 +211,9 @@ fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>, groups: &mut Groups) -> R
 }
 
 /// CPU numbers, in order.
-fn affinity(field: Field) -> Result<Vec<u32>, WorkloadError> {
+fn affinity(field: Field) -> Result<Vec<CpuId>, WorkloadError> {
     let cpus = field.list()?.map(|cpu| cpu.unsigned(0, u64::from(MAX_CPUS) - 1));
-    let mut cpus: Vec<u32> = cpus.map(|cpu| cpu.map(|n| n as u32)).collect::<Result<_, _>>()?;
+    let mut cpus: Vec<CpuId> = cpus.map(|cpu| cpu.map(|n| CpuId::new(n as u32))).collect::<Result<_, _>>()?;
     cpus.sort_unstable();
     Ok(cpus)
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::json::{Json, Member, Value};
 use super::notes::Notes;
 use crate::error::{Source, WorkloadError};
-use divvy_policy::units::parse_duration;
+use divvy_policy::units::parse_duration_ns;
 
 /// In the order in which a key is compared with their beginnings.
 const KINDS: [&str; 20] = [
@@ -145,7 +145,7 @@ impl<'j> Reading<'j> {
     /// Microseconds, as nanoseconds.
     pub fn micros(&self, member: &Member) -> Result<u64, WorkloadError> {
         let text = self.number(&member.json, &member.key)?;
-        parse_duration(&format!("{text}us")).map_err(|_| {
+        parse_duration_ns(&format!("{text}us")).map_err(|_| {
             let message = format!("`{}` is {text}", member.key.escape_debug());
             self.error(&member.json.span, message, "it must be a number of microseconds, at least 0")
         })

@@ -9,7 +9,7 @@ use super::notes::Notes;
 use super::task::RtTask;
 use crate::error::{Source, WorkloadError};
 use crate::{DEFAULT_QUANTUM_NS, MAX_CPUS, Workload};
-use divvy_policy::units::parse_duration;
+use divvy_policy::units::parse_duration_ns;
 
 /// Reads a workload from rt-app's JSON. Returns it with notes for the user: what is not as in rt-app. `file` is the
 /// file's name, for errors.
@@ -40,7 +40,7 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<(Workload, Vec<String>), W
     };
     builder.build(&mut workload, &mut reading)?;
     let named = workload.tasks.iter().filter_map(|task| task.affinity.as_ref()?.last()).max();
-    let least = named.map_or(1, |cpu| cpu + 1);
+    let least = named.map_or(1, |cpu| cpu.get() + 1);
     workload.cpus = machine.cpus.unwrap_or(least);
     if machine.cpus.is_none() {
         let what = format!(
@@ -125,7 +125,7 @@ fn duration(reading: &Reading, fields: &[Member]) -> Result<Option<u64>, Workloa
     let Some(field) = find(fields, "duration") else { return Ok(None) };
     match field.json.value {
         Value::Number("-1") => Ok(None),
-        Value::Number(text) => parse_duration(&format!("{text}s")).map(Some).map_err(|_| {
+        Value::Number(text) => parse_duration_ns(&format!("{text}s")).map(Some).map_err(|_| {
             let help = "it must be a number of seconds, or -1 for no end";
             reading.error(&field.json.span, format!("`duration` is {text}"), help)
         }),

@@ -7,7 +7,7 @@ use super::json::{Member, Value};
 use crate::check::is_path;
 use crate::error::WorkloadError;
 use crate::{MAX_CPUS, MAX_INSTANCES, WeightSetting};
-use divvy_policy::Weight;
+use divvy_policy::{CpuId, Weight};
 
 /// The weight of `SCHED_IDLE` in Linux.
 const IDLE_WEIGHT: WeightSetting = WeightSetting::Units(Weight::from_fixed(3 * Weight::ONE.fixed()));
@@ -52,7 +52,7 @@ pub(super) struct Phase<'j> {
 pub(super) struct Standing<'j> {
     policy: &'j str,
     nice: i8,
-    pub affinity: Option<Vec<u32>>,
+    pub affinity: Option<Vec<CpuId>>,
     /// Path of its group, without the first `/`.
     pub group: Option<&'j str>,
 }
@@ -226,14 +226,14 @@ impl<'j> Reading<'j> {
     }
 
     /// CPU numbers in order, each once.
-    fn cpus(&self, member: &'j Member<'j>) -> Result<Vec<u32>, WorkloadError> {
+    fn cpus(&self, member: &'j Member<'j>) -> Result<Vec<CpuId>, WorkloadError> {
         let Value::List(list) = &member.json.value else {
             return Err(self.mistyped(member, "a list of CPU numbers"));
         };
         let most = i64::from(MAX_CPUS) - 1;
         let mut cpus = Vec::new();
         for json in list {
-            cpus.push(self.integer(json, "cpus", 0, most)? as u32);
+            cpus.push(CpuId::new(self.integer(json, "cpus", 0, most)? as u32));
         }
         cpus.sort_unstable();
         cpus.dedup();

@@ -240,7 +240,8 @@ impl Writer<'_> {
             let _ = write!(text, ", \"priority\": {nice}");
         }
         if let Some(cpus) = &task.affinity {
-            let _ = write!(text, ", \"cpus\": {cpus:?}");
+            let numbers: Vec<u32> = cpus.iter().map(|cpu| cpu.get()).collect();
+            let _ = write!(text, ", \"cpus\": {numbers:?}");
         }
         if let Some(group) = task.group {
             let _ = write!(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use divvy_policy::Weight;
-use divvy_policy::units::parse_duration;
+use divvy_policy::units::parse_duration_ns;
 use divvy_results::text;
 
 use super::super::options::Query;
@@ -309,7 +309,7 @@ fn next_by(by: By) -> By {
 /// Seconds, or with a unit.
 fn delay(text: &str) -> Result<Duration, String> {
     let seconds = text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let every = seconds.map_or_else(|| parse_duration(text).map(Duration::from_nanos), Ok)?;
+    let every = seconds.map_or_else(|| parse_duration_ns(text).map(Duration::from_nanos), Ok)?;
     if DELAYS.contains(&every) { Ok(every) } else { Err("a time is from 100ms to an hour".to_owned()) }
 }
 
