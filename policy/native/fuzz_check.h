@@ -440,7 +440,11 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 		model_end_turn(e->id);
 		model_kicked(e->cpu, e->id);
 		break;
-	case EVENT_dequeue: t->custody = false; break;
+	case EVENT_dequeue:
+		t->custody = false;
+		if (!t->on) /* the CPU for which it was picked will not have it */
+			model_end_turn(e->id);
+		break;
 	case EVENT_set_allowed: model_kicked(e->cpu, e->id); break;
 	case EVENT_dispatch: model_dispatched(cpu, e); break;
 	case EVENT_take_cpu: model_taken(cpu, e); break;
