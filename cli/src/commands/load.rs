@@ -14,7 +14,7 @@ use divvy_policy::spec;
 
 use crate::args::durations::{duration, positive_duration};
 use crate::output::Output;
-use crate::view::{interval, verified};
+use crate::view::{interval, safe, verified};
 
 /// Make a policy the kernel's scheduler, until Ctrl-C
 #[derive(Debug, Args)]
@@ -203,7 +203,7 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
 /// Prints the kernel's dump if it threw the scheduler out: it helps to find the reason.
 fn dump(error: &LoadError) {
     if let LoadError::ThrownOut { dump, .. } = error {
-        let _ = writeln!(anstream::stderr(), "{}", dump.trim_end());
+        let _ = writeln!(anstream::stderr(), "{}", safe::lines(dump.trim_end()));
     }
 }
 
