@@ -21,7 +21,7 @@ use divvy_workload::rtapp::Inexpressible;
 use crate::assert::{ClaimError, NotMet};
 use crate::commands::convert::UnknownFormat;
 use crate::commands::flow::NoProgram;
-use crate::commands::load::CommandFailed;
+use crate::commands::load::{CommandFailed, Unread};
 use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
@@ -53,6 +53,10 @@ pub fn code(result: &anyhow::Result<()>) -> ExitCode {
     if let Some(CommandFailed(code)) = error.downcast_ref() {
         // The command has printed its own error.
         return ExitCode::from(*code);
+    }
+    if error.is::<Unread>() {
+        // It has said so, and to say it again could wait for the same reader.
+        return ExitCode::FAILURE;
     }
     // If stderr is closed, the code is all there is.
     let _ = writeln!(anstream::stderr(), "{ERROR_STYLE}error:{ERROR_STYLE:#} {}", text(error));
