@@ -17,7 +17,7 @@ use super::error::Missing;
 use super::peer::{Admission, GroupMay, Rights};
 use super::protocol::Reply;
 use super::send_queue::SendQueue;
-use super::socket::{LONGEST_LINE, path, take_line, write_line};
+use super::socket::{LONGEST_LINE, make_directory, path, take_line, write_line};
 
 /// How long a client may take to send its line. Nothing waits for it meanwhile.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,7 +37,9 @@ pub(super) struct Server {
 impl Server {
     /// Serves root, and the members of the group if one is given.
     pub fn listen(group: Option<(u32, GroupMay)>) -> io::Result<Self> {
-        Self::listen_at(path(), group)
+        let path = path();
+        make_directory(&path)?;
+        Self::listen_at(path, group)
     }
 
     fn listen_at(path: PathBuf, group: Option<(u32, GroupMay)>) -> io::Result<Self> {

@@ -8,12 +8,12 @@ use crate::machine::Shared;
 fn under(load: &str, then: &str) -> String {
     format!(
         "divvy load {load} >/tmp/out 2>/tmp/err & loader=$!\n\
-         until [ -e /run/divvy.sock ]; do sleep 0.1; done\n\
+         until [ -e /run/divvy/divvy.sock ]; do sleep 0.1; done\n\
          {then}\n\
          kill -INT $loader; wait $loader; code=$?\n\
          echo '== code'; echo $code\n\
          echo '== state'; cat /sys/kernel/sched_ext/state\n\
-         echo '== socket'; ls /run/divvy.sock 2>/dev/null\n"
+         echo '== socket'; ls /run/divvy/divvy.sock 2>/dev/null\n"
     )
 }
 
@@ -119,7 +119,7 @@ fn permissions() -> String {
         told("other", &format!("{} set nothing", as_group(1))),
         told("load", &format!("{} load rr", as_group(65534))),
         "echo '== may'; grep CapEff /proc/$loader/status\n".to_owned(),
-        "echo '== mode'; stat -c '%a %u %g' /run/divvy.sock\n".to_owned(),
+        "echo '== mode'; stat -c '%a %u %g' /run/divvy/divvy.sock\n".to_owned(),
     ];
     under("rr -q --group 65534", &then.concat())
 }
