@@ -69,7 +69,7 @@ static inline __attribute__((always_inline)) void event_tell(struct machine *m, 
 	case EVENT_runnable: machine_runnable(m, e->id, e->now, e->why); break;
 	case EVENT_quiescent: machine_quiescent(m, e->id, e->now, e->why); break;
 	case EVENT_enqueue: e->cpu = machine_enqueue(m, e->id, e->now); break;
-	case EVENT_dequeue: machine_dequeue(m, e->id); break;
+	case EVENT_dequeue: machine_dequeue(m, e->id, e->now); break;
 	case EVENT_running: machine_running(m, e->id, e->now); break;
 	case EVENT_stopping: machine_stopping(m, e->id, e->amount, e->now); break;
 	case EVENT_yield: machine_yield(m, e->cpu); break;

@@ -30,6 +30,7 @@
  *   events.h        telling an event to the machine; kicking a CPU
  *   decision_log.h  the record of each event
  *   tasks.h         ids, per-task state, references
+ *   ids.h           a task gets an id, at its start or later
  *   statistics.h    accounts: service received and entitled
  *   attributes.h    weights and allowed CPUs
  *   groups.h        groups of tasks, by cgroup or user
@@ -37,12 +38,15 @@
  *   programs.h      which program a task executes
  *   slices.h        a slice's length, in the policy's terms and in the kernel's
  *   cpu_queues.h    sending a picked task to its CPU
- *   fallback.h      kernel threads, and tasks without an id
+ *   kernel_threads.h: kernel threads
+ *   fallback.h      tasks without an id
  *   starvation.h    the starvation limit
+ *   around_policy.h what a CPU dispatches without asking the policy
  *   taken_cpus.h    a CPU runs something that the machine does not schedule
  *   stopping.h      a task goes off its CPU, or to sleep
  *   commands.h      what the loader can ask
  */
+#include "host/around_policy.h"
 #include "host/attributes.h"
 #include "host/cgroups.h"
 #include "host/commands.h"
@@ -51,6 +55,8 @@
 #include "host/events.h"
 #include "host/fallback.h"
 #include "host/groups.h"
+#include "host/ids.h"
+#include "host/kernel_threads.h"
 #include "host/programs.h"
 #include "host/slices.h"
 #include "host/starvation.h"
@@ -76,47 +82,22 @@ s32 BPF_PROG(host_init)
 SEC("struct_ops/init_task")
 s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	struct task_struct *leader = p->group_leader;
-	u32 leader_id = leader ? id_of(leader) : 0, group = ROOT;
-	struct event e = { .amount = exact_weight(p), .now = clock_ns() };
-	struct event fork = { .now = e.now };
+	u32 group = ROOT;
 
 	p->scx.dsq_vtime = 0;
 	if (p->flags & PF_KTHREAD)
 		return 0;
-	/* The kernel sets real_parent later; the one that forks is the one that runs here. */
-	if (args->fork)
-		fork.process = id_of(bpf_get_current_task_btf());
 	if (config.cgroups && bpf_core_field_exists(args->cgroup))
 		group = group_of(args->cgroup->kn->id);
-	if (config.users)
-		group = group_of_user(user_of(p));
-	bpf_spin_lock(&lock);
-	e.id = take_id();
-	if (!e.id) {
-		bpf_spin_unlock(&lock);
-		__sync_fetch_and_add(&stats.without_id, 1); /* atomic: host_exit_task subtracts without the lock */
-		return 0;
+	if (config.fail_every && (__sync_fetch_and_add(&tasks_seen, 1) + 1) % config.fail_every == 0)
+		p->scx.dsq_vtime = NO_ID_EVER;
+	else /* The kernel sets real_parent later; the one that forks is the one that runs here. */
+		make_known(p, group, args->fork ? id_of(bpf_get_current_task_btf()) : 0);
+	if (!id_of(p)) {
+		p->scx.dsq_vtime |= (u64)group << NO_ID_GROUP;
+		has_without_id = true;
+		__sync_fetch_and_add(&stats.without_id, 1);
 	}
-	e.process = process_of(p, e.id, leader_id);
-	*host_task(e.id) = (struct host_task){ .holders = 1, .user = user_of(p), .weight = e.amount };
-	host_task(e.process)->holders++;
-	tell(EVENT_new, &e);
-	fork.id = e.id;
-	if (fork.process)
-		tell(EVENT_fork, &fork);
-	stats.tasks++;
-	open_account(e.id, p, &e);
-	bpf_spin_unlock(&lock);
-
-	p->scx.dsq_vtime = e.id;
-	log_event(EVENT_new, &e, e.amount, e.process, 0);
-	if (fork.process)
-		log_event(EVENT_fork, &fork, 0, fork.process, 0);
-	if (group)
-		enter_group(e.id, group);
-	if (!may_run_anywhere(p))
-		set_allowed(e.id, p->cpus_ptr);
 	return 0;
 }
 
@@ -178,11 +159,14 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		t->interrupted = true;
 		rest = 0;
 	}
-	if (rest || is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1)) {
-		insert_local(p, rest ? kernel_slice(rest) : config.config.quantum, enq_flags);
-		__sync_fetch_and_add(rest ? &stats.kept : &stats.pinned, 1);
+	if (rest) {
+		insert_local(p, same_kernel_slice(p, id, rest), enq_flags);
+		__sync_fetch_and_add(&stats.kept, 1);
 		return;
 	}
+	/* The kernel says by set_cpumask that it may only run here now. */
+	if (is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1))
+		__sync_fetch_and_add(&stats.pinned, 1);
 	sample_lock();
 	bpf_spin_lock(&lock);
 	woken = !(machine_task(&machine, id)->state & RUNNABLE);
@@ -221,20 +205,21 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 
 /* ---- it runs ---- */
 
-/* In this order: the task that the CPU waits for, the fallback DSQ, a starved task, the rest of a long slice, and then
- * the policy. */
+/* In this order: the task that the CPU waits for, every other time a kernel thread, the fallback DSQ, a starved task, the rest of
+ * a long slice, the policy, and if that has nothing whatever there is. */
 SEC("struct_ops/dispatch")
 void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
 	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = clock_ns() };
 	u32 cpu = e.cpu, *late = &late_cpu[cpu & CPU_MASK];
 
-	if (cpu == NO_CPU || is_expecting(kernel_cpu, late))
+	if (cpu == NO_CPU)
 		return;
-	if (dispatch_fallback(cpu) || (nstarved && dispatch_starved(kernel_cpu, cpu, late))) {
-		take_cpu(cpu);
+	asked[cpu & CPU_MASK] = e.now;
+	if (is_expecting(kernel_cpu, late))
 		return;
-	}
+	if (has_others(cpu) && dispatch_other(kernel_cpu, cpu))
+		return;
 	if (continue_slice(prev))
 		return;
 	sample_lock();
@@ -247,8 +232,8 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	log_event(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
 	if (!e.id) {
-		if (stats.fallbacks && dsq_consume(FALLBACK))
-			take_cpu(cpu);
+		if (has_others(cpu))
+			dispatch_rest(kernel_cpu, cpu);
 	} else if (prev && id_of(prev) == e.id) {
 		prev->scx.slice = begin_slice(prev, &e);
 	} else if (!send(&e, kernel_cpu, late)) {
@@ -271,13 +256,17 @@ void BPF_PROG(host_running, struct task_struct *p)
 	count_run(e.id, e.now);
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_running, &e, 0, 0, 0);
+	if (has_without_id)
+		follow_process(p, e.id);
 }
 
-/* If the task is no longer runnable, quiescent follows, and tells both events. */
+/* If the task is no longer runnable, quiescent follows, and tells both events. A task without an id may find one now. */
 SEC("struct_ops/stopping")
 void BPF_PROG(host_stopping, struct task_struct *p, bool runnable)
 {
-	if (runnable && id_of(p))
+	if (!id_of(p))
+		adopt(p);
+	else if (runnable)
 		off_cpu(p, id_of(p));
 }
 
@@ -353,6 +342,7 @@ SEC("struct_ops/exit_task")
 void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct event e = { .id = id_of(p), .now = clock_ns() };
+	bool free;
 
 	if (!e.id) {
 		if (!(p->flags & PF_KTHREAD))
@@ -365,9 +355,11 @@ void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *
 	accounts[e.id & POOL_MASK].pid = 0;
 	stats.tasks--;
 	release_id(e.process);
-	release_id(e.id);
+	free = release_id(e.id);
 	bpf_spin_unlock(&lock);
-	p->scx.dsq_vtime = 0;
+	/* A leader's id stands for its process as long as that has threads, also for those that start after its end. */
+	if (free)
+		p->scx.dsq_vtime = 0;
 	log_event(EVENT_exit, &e, 0, 0, 0);
 }
 

@@ -34,7 +34,7 @@ struct host_config {
 	S(kept, "slices that went on after an interruption by the kernel") \
 	S(kicks, "CPUs asked to dispatch") \
 	S(kernel_threads, "times that a kernel thread went first") \
-	S(pinned, "times that a task that may not migrate stayed where it was") \
+	S(pinned, "times that a task that must not migrate was enqueued for its CPU") \
 	S(fallbacks, "times that a task without an id went to the fallback DSQ") \
 	S(rescues, "slices granted to tasks that had waited beyond the starvation limit") \
 	S(missing, "picked tasks that could not be found") \

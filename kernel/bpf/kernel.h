@@ -169,6 +169,7 @@ struct sched_ext_ops {
 	u64 flags;
 	u32 timeout_ms;
 	u32 exit_dump_len;
+	u64 hotplug_seq;
 	char name[128];
 };
 
@@ -230,12 +231,6 @@ static __always_inline bool dsq_consume(u64 dsq)
 	if (ksym_exists(scx_bpf_dsq_move_to_local))
 		return scx_bpf_dsq_move_to_local(dsq);
 	return scx_bpf_consume(dsq);
-}
-
-/* On kernels that have scx_bpf_now each CPU has a clock of its own; the machine makes time monotonic. */
-static __always_inline u64 clock_ns(void)
-{
-	return ksym_exists(scx_bpf_now) ? scx_bpf_now() : bpf_ktime_get_ns();
 }
 
 /* A running BPF program itself disables migration of the current task, so for that task as many levels as there are

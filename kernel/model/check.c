@@ -2,9 +2,15 @@
 #include "check.h"
 #include "cpu.h"
 #include "host_model.h"
+#include "queues.h"
 
 /* All tasks are looked at at every so many calls. */
 #define SELDOM 32
+/* And who holds which id, which takes longer */
+#define RARELY (SELDOM * 32)
+/* Time stands still for so long, and then there are more events than fit between two looks. */
+#define LONGEST_STILL_NS 5000000
+#define FEW_EVENTS 400
 /* A CPU that is idle although a task waits that may run there: interrupts under way take less than this. */
 #define LONGEST_IDLE_NS 5000000
 
@@ -20,33 +26,64 @@ static void check_not_lost(const struct model_task *p)
 		scx_error("task %u is lost: the host has it, and the machine will not pick it", p->index);
 }
 
-/* The kernel's watchdog. */
+/* The kernel's watchdog, or a stricter one. */
 static void check_watchdog(const struct model_task *p)
 {
-	if (p->runnable_since && model.now > p->runnable_since + model.watchdog_ns)
+	u64 longest = p->t.flags & PF_KTHREAD ? model.kernel_watchdog_ns : model.watchdog_ns;
+
+	if (p->runnable_since && model.now > p->runnable_since + longest)
 		scx_error("watchdog: task %u did not run for %llu ms", p->index,
 			  (unsigned long long)((model.now - p->runnable_since) / 1000000));
 }
 
-/* The host has the task for a while, and a CPU where it may run is idle for a while. */
+static bool is_idle_for_long(u32 cpu)
+{
+	return cpus[cpu].is_online && class_on(&cpus[cpu]) == CLASS_IDLE &&
+	       model.now > cpus[cpu].idle_since + LONGEST_IDLE_NS;
+}
+
+/* The host has the task for a while, and a CPU where it may run is idle for a while; or the task is in a DSQ of the host, which
+ * may belong to its CPU, and that CPU is. */
 static void check_work_conserving(const struct model_task *p)
 {
-	if (p->ops_state != OPS_QUEUED || p->on_cpu || model.now < p->queued_since + LONGEST_IDLE_NS)
+	bool in_host_dsq = p->dsq && p->dsq->id < DSQ_INVALID;
+
+	if (p->on_cpu || model.now < p->queued_since + LONGEST_IDLE_NS)
 		return;
 	for (u32 i = 0; i < model.ncpus; i++)
-		if (p->mask.bits[0] >> i & 1 && cpus[i].is_online && class_on(&cpus[i]) == CLASS_IDLE &&
-		    model.now > cpus[i].idle_since + LONGEST_IDLE_NS)
+		if (p->t.cpus_ptr->bits[0] >> i & 1 && is_idle_for_long(i) &&
+		    (p->ops_state == OPS_QUEUED || (in_host_dsq && p->cpu == (s32)i)))
 			scx_error("CPU %u is idle, and task %u waits and may run there", i, p->index);
+}
+
+/* The machine is told events, and its time stands still. */
+static void check_time(void)
+{
+	static u64 then, changed, events;
+
+	if (host_now() != then) {
+		then = host_now();
+		changed = model.now;
+	}
+	if (model.now <= changed + LONGEST_STILL_NS)
+		events = host_events();
+	else if (host_events() > events + FEW_EVENTS)
+		scx_error("time stands still for %llu ms", (unsigned long long)((model.now - changed) / 1000000));
 }
 
 void check_quiet(void)
 {
 	static u32 calls;
+	const char *wrong;
 
 	if (++calls % SELDOM || !model.is_loaded)
 		return;
+	wrong = calls % RARELY ? NULL : host_check_ids();
+	if (wrong)
+		scx_error("%s", wrong);
 	if (host_faults())
 		scx_error("the policy broke its contract %llu times", (unsigned long long)host_faults());
+	check_time();
 	if (host_missing())
 		scx_error("%llu picked tasks could not be found", (unsigned long long)host_missing());
 	for (u32 i = 0; i < model.ntasks; i++) {

@@ -70,10 +70,16 @@ static void direct_dispatch(struct cpu *rq, struct model_task *p, u64 enq_flags)
 
 void do_enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags)
 {
-	if (!model.is_loaded || p->sticky_cpu == rq->number || !rq->is_online) {
+	if (p->sticky_cpu == rq->number || !rq->is_online) {
 		if (p->sticky_cpu != rq->number)
 			p->t.scx.slice = SCX_SLICE_DFL;
 		dispatch_enqueue(&rq->local, rq, p, enq_flags);
+		return;
+	}
+	if (!model.is_loaded || model.is_bypassed) {
+		p->t.scx.slice = SCX_SLICE_DFL;
+		p->ddsp_dsq = p->ddsp_flags = 0;
+		dispatch_enqueue(&global_dsq, rq, p, enq_flags);
 		return;
 	}
 	if (p->ddsp_dsq) {
@@ -146,7 +152,9 @@ void dequeue_task(struct cpu *rq, struct model_task *p, u64 deq_flags)
 	p->is_migrating = migrates;
 	if (!migrates) {
 		p->on_rq = false;
-		p->runnable_since = 0;
+		/* A change of attributes does not make the watchdog wait anew. */
+		if (deq_flags & DEQ_SLEEP)
+			p->runnable_since = 0;
 	}
 	dispatch_dequeue(p);
 }
@@ -313,7 +321,7 @@ void balance(struct cpu *rq)
 		rq->keep_prev = true;
 		goto out;
 	}
-	if (rq->local.queued || consume(rq, &global_dsq) || !model.is_loaded || !rq->is_online)
+	if (rq->local.queued || consume(rq, &global_dsq) || !model.is_loaded || model.is_bypassed || !rq->is_online)
 		goto out;
 	for (u32 loops = 0;; loops++) {
 		rq->moved = 0;
@@ -385,4 +393,5 @@ void set_next_task(struct cpu *rq, struct model_task *p)
 	if (model.is_loaded && is_queued(p))
 		OP(running, &p->t);
 	plan_run_end(p);
+	plan_migrate_enable(p);
 }

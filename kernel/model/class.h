@@ -8,6 +8,7 @@
 
 #include "model.h"
 
+#define DEQ_SAVE 2 /* and ENQUEUE_RESTORE */
 #define DEQ_CORE_SCHED_EXEC (1ull << 32)
 #define DEQ_MIGRATING (1ull << 62) /* the model's own: the task is between two run queues */
 

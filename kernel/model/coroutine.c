@@ -75,6 +75,13 @@ bool is_busy(const struct cpu *cpu)
 	return of(cpu)->is_busy;
 }
 
+bool is_on_stack(const struct cpu *cpu, const void *address)
+{
+	const char *stack = of(cpu)->stack, *at = address;
+
+	return at >= stack && at < stack + STACK_BYTES;
+}
+
 bool can_resume(const struct cpu *cpu)
 {
 	const struct coroutine *c = of(cpu);

@@ -16,4 +16,7 @@ bool is_busy(const struct cpu *cpu);
 /* Whether it can go on: it does not wait for a lock that is held. */
 bool can_resume(const struct cpu *cpu);
 
+/* Whether the address is on the stack of the CPU's coroutine. */
+bool is_on_stack(const struct cpu *cpu, const void *address);
+
 #endif

@@ -38,7 +38,7 @@ static void tick(struct cpu *cpu, void *unused)
 	at(model.now + model.tick_ns, cpu->number, tick, NULL, 0);
 }
 
-void start_cpus(u32 ncpus, u64 tick_ns)
+void start_cpus(u32 ncpus, u64 tick_ns, u64 offline)
 {
 	model.ncpus = ncpus;
 	model.tick_ns = tick_ns;
@@ -47,9 +47,12 @@ void start_cpus(u32 ncpus, u64 tick_ns)
 
 		cpu->number = (s32)i;
 		cpu->local.id = SCX_DSQ_LOCAL;
-		cpu->is_online = true;
+		cpu->is_online = !(offline >> i & 1) || i == ncpus - 1;
 		cpu->idle.class = CLASS_IDLE;
 		cpu->curr = cpu->current = &cpu->idle;
+		if (!cpu->is_online)
+			continue;
+		model.online |= 1ull << i;
 		/* The kernel's ticks are not at one time on all CPUs. */
 		at(1 + i * tick_ns / ncpus, (s32)i, tick, NULL, 0);
 	}
@@ -66,9 +69,11 @@ static void run_stopper(struct cpu *rq)
 	if (rq->curr == p) {
 		put_prev_task(rq, p, CLASS_RT);
 		rq->curr = rq->current = &rq->idle;
+		migrate_disable_switch(rq, p);
 		p->on_cpu = false;
 	}
-	if (!p->exists || !p->on_rq || p->cpu != rq->number || p->mask.bits[0] >> rq->number & 1)
+	if (!p->exists || !p->on_rq || p->cpu != rq->number || p->t.migration_disabled ||
+	    p->mask.bits[0] >> rq->number & 1)
 		return;
 	move_queued_task(rq, p);
 	spin_lock(&rq->rq);
@@ -82,6 +87,8 @@ static void finish_task_switch(struct cpu *rq, struct model_task *prev, struct m
 	rq->switches++;
 	if (next->class == CLASS_IDLE)
 		rq->idle_since = model.now;
+	if (prev->class == CLASS_EXT && prev != next)
+		migrate_disable_switch(rq, prev);
 	prev->on_cpu = false;
 	spin_unlock(&rq->rq);
 	if (prev->t.__state == TASK_DEAD && prev->class == CLASS_EXT)
@@ -100,6 +107,8 @@ static void schedule(struct cpu *rq)
 	if (prev->class == CLASS_EXT && !rq->rt_on && prev->t.__state) {
 		cancel_run_end(prev);
 		dequeue_task(rq, prev, DEQ_SLEEP);
+	} else if (prev->class == CLASS_EXT && !rq->rt_on) {
+		migrate_disable(prev);
 	}
 	if (rq->stop_for) {
 		struct model_task *p = rq->stop_for;

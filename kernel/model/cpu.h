@@ -5,8 +5,8 @@
 
 #include "model.h"
 
-/* Sets the number of CPUs up, with ticks. */
-void start_cpus(u32 ncpus, u64 tick_ns);
+/* Sets the number of CPUs up, with ticks; the last one is online in any case. */
+void start_cpus(u32 ncpus, u64 tick_ns, u64 offline);
 /* Asks a CPU to schedule, soon. */
 void resched(struct cpu *cpu);
 /* The way out of an interrupt or a system call: deferred kicks, and schedule() if it is asked. */

@@ -73,9 +73,19 @@ static void handle_interrupt(struct cpu *cpu, void *unused)
 	leave_interrupt(cpu);
 }
 
+static struct cpu *any_cpu(void)
+{
+	struct cpu *cpu;
+
+	do
+		cpu = &cpus[next_random(&model.random) % model.ncpus];
+	while (!cpu->is_online);
+	return cpu;
+}
+
 static void start(struct happening *h)
 {
-	struct cpu *cpu = &cpus[h->cpu >= 0 ? h->cpu : (s32)(next_random(&model.random) % model.ncpus)];
+	struct cpu *cpu = h->cpu >= 0 ? &cpus[h->cpu] : any_cpu();
 
 	if (is_busy(cpu)) {
 		u32 *n = &npending[cpu->number];

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ static void make_writable(const volatile void *data, size_t bytes)
 s32 load_host(const struct host_options *options)
 {
 	struct host_config *c = (struct host_config *)&config;
+	u16 n = 0;
 
 	make_writable(&config, sizeof(config));
 	make_writable(&modifiers_loaded, sizeof(modifiers_loaded));
@@ -35,12 +37,16 @@ s32 load_host(const struct host_options *options)
 	c->starvation_limit_ms = options->starvation_limit_ms;
 	c->tick_ns = (u32)model.tick_ns;
 	c->users = options->users;
+	/* The machine numbers the CPUs that are online, without gaps. */
 	for (u32 i = 0; i < MAX_CPUS; i++) {
-		c->cpu[i] = i < model.ncpus ? i : NO_CPU;
-		c->kernel_cpu[i] = i < model.ncpus ? i : 0;
+		bool online = i < model.ncpus && cpus[i].is_online;
+
+		c->cpu[i] = online ? n : NO_CPU;
+		if (online)
+			c->kernel_cpu[n++] = i;
 	}
 	c->config.quantum = options->quantum_ns;
-	c->config.ncpus = model.ncpus;
+	c->config.ncpus = n;
 	c->config.modifiers = options->modifiers;
 #define DEFAULT(name, kind, unit, value, min, max, help) c->config.policy.name = value;
 	POLICY_PARAMS(DEFAULT)
@@ -69,6 +75,50 @@ bool host_has_custody(const struct task_struct *p)
 	return id_of(p) && machine_task(&machine, id_of(p))->state & CUSTODY;
 }
 
+/* The ids that tasks and processes hold, counted anew */
+static u32 holders[POOL];
+
+static const char *check_holders(void)
+{
+	u32 held = 0, paid = 0;
+
+	for (u32 id = 1; id <= last_id; id++) {
+		if (holders[id] != host_task(id)->holders)
+			return "an id has another number of holders";
+		held += !!holders[id];
+	}
+	for (u32 user = 0; user < QUOTAS; user++)
+		paid += ids_of[user];
+	if (held != last_id - nfree)
+		return "ids that nobody holds are not free";
+	return held == paid ? NULL : "users have another number of ids";
+}
+
+const char *host_check_ids(void)
+{
+	u32 known = 0, unknown = 0;
+
+	memset(holders, 0, sizeof(holders));
+	for (u32 i = 0; i < model.ntasks; i++) {
+		const struct task_struct *p = &tasks[i].t;
+		u32 id = tasks[i].is_known ? id_of(p) : 0;
+
+		if (!tasks[i].is_known || p->flags & PF_KTHREAD)
+			continue;
+		known += !!id;
+		unknown += !id;
+		if (!id)
+			continue;
+		if (accounts[id].pid != (u32)p->pid)
+			return "two tasks have one id";
+		holders[id]++;
+		holders[machine_task(&machine, id)->process]++;
+	}
+	if (known != stats.tasks || unknown != stats.without_id)
+		return "the counts of tasks with and without an id are wrong";
+	return check_holders();
+}
+
 u64 host_faults(void)
 {
 	return machine.faults;
@@ -82,6 +132,16 @@ u64 host_missing(void)
 u64 host_events(void)
 {
 	return stats.events;
+}
+
+u32 host_ids(void)
+{
+	return last_id - nfree;
+}
+
+u64 host_now(void)
+{
+	return machine.now;
 }
 
 u64 host_decisions(void)

@@ -36,6 +36,13 @@ u64 host_faults(void);
 u64 host_missing(void);
 u64 host_events(void);
 u64 host_decisions(void);
+/* The machine's time */
+u64 host_now(void);
+
+/* Says what is wrong with who holds which id, or NULL. No CPU may be in an op. */
+const char *host_check_ids(void);
+/* Ids that somebody holds */
+u32 host_ids(void);
 
 bool holds_bpf_lock(void);
 

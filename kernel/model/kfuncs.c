@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Functions of sched_ext that the host calls, under their names of Linux 6.12. Newer names stay undefined: the host's
+/* Functions of sched_ext that the host calls, under their names of Linux 6.12, and scx_bpf_now. Other newer names stay undefined: the host's
  * own test for them chooses, as in a kernel. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +17,13 @@ void scx_error(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(model.error, sizeof(model.error), format, arguments);
 	va_end(arguments);
+}
+
+/* Later kernels have it: each CPU has a clock of its own. */
+u64 scx_bpf_now(void)
+{
+	may_switch();
+	return model.now + this_cpu->clock_ahead_ns;
 }
 
 s32 scx_bpf_create_dsq(u64 dsq, s32 node)

@@ -17,7 +17,7 @@
  *   check.h      what must hold
  *
  * Races: at a preemption point (`may_switch`) another CPU may go on first. There is one before each helper, each kfunc,
- * each lock and unlock.
+ * each lock and unlock, and each access of the host to shared memory without the lock (memory.c).
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -60,6 +60,7 @@ struct behaviour {
 	u64 sleep_ns; /* mean */
 	bool varies;  /* both are exponential, else constant */
 	enum then then;
+	u32 stays; /* percent of the times that it is preempted when it must not migrate, as in a seccomp filter */
 };
 
 struct model_task {
@@ -79,6 +80,7 @@ struct model_task {
 	bool is_migrating; /* between two run queues */
 	bool on_cpu;       /* it runs, or is being switched out */
 	bool dead, exists;
+	bool is_known; /* ops.init_task was called for it, and exit_task was not */
 	struct lock pi_lock;
 
 	/* sched_ext_entity */
@@ -90,6 +92,7 @@ struct model_task {
 	u64 ddsp_dsq, ddsp_flags; /* direct dispatch; 0: none */
 
 	struct cpumask mask;
+	struct cpumask here; /* the effective mask while it must not migrate */
 	struct cred cred;
 	struct mm_struct mm;
 	struct cgroup *cgroup;
@@ -118,19 +121,23 @@ struct cpu {
 	u32 ndispatched;
 	u32 moved; /* tasks that ops.dispatch inserted or consumed */
 	u64 switches, idle_since;
+	u64 clock_ahead_ns; /* of the model's time */
 };
 
 struct model {
 	u32 ncpus;
+	u64 online; /* a mask */
 	u64 now;
 	u64 tick_ns;
-	u64 watchdog_ns;
+	u64 watchdog_ns, kernel_watchdog_ns; /* of tasks, and of kernel threads */
 	u64 random;
 	u32 race_in; /* one preemption point in so many switches to another CPU; 0: none does */
 	u64 qseq;
 	u32 ntasks;
 	bool is_loaded;
-	char error[256]; /* why the kernel threw the scheduler out; empty: it did not */
+	bool is_bypassed; /* it ends: it is told what happens, and not asked */
+	bool inits_tasks; /* it is loaded, or begins to be */
+	char error[256];  /* why the kernel threw the scheduler out; empty: it did not */
 };
 
 extern struct model model;

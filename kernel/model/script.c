@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu.h"
@@ -16,7 +17,21 @@ void write_script(const struct script *s, FILE *file)
 	fprintf(file, "machine cpus=%u tick=%llu race=%u seed=%llu\n", s->ncpus, U(s->tick_ns), s->race_in, U(s->seed));
 	fprintf(file, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u\n", U(h->quantum_ns),
 		h->modifiers, h->starvation_limit_ms, h->pool, h->fail_every, h->users);
+	for (u32 i = 0; i < s->ncpus; i++)
+		if (s->clock_ahead_ns[i])
+			fprintf(file, "clock %u %llu\n", i, U(s->clock_ahead_ns[i]));
+	if (s->offline)
+		fprintf(file, "offline %llu\n", U(s->offline));
+	if (s->load_ns)
+		fprintf(file, "load %llu\n", U(s->load_ns));
+	if (s->hotplug_ns)
+		fprintf(file, "hotplug %llu\n", U(s->hotplug_ns));
 	fprintf(file, "end %llu\n", U(s->end_ns));
+	if (s->watchdog_ns)
+		fprintf(file, "watchdog %llu kernel=%llu\n", U(s->watchdog_ns), U(s->kernel_watchdog_ns));
+	for (u32 i = 0; i < s->nexpected; i++)
+		fprintf(file, "expect service %u..%u least=%llu most=%llu\n", s->expected[i].first, s->expected[i].last,
+			U(s->expected[i].least_ns), U(s->expected[i].most_ns));
 	for (u32 i = 0; i < s->nactions; i++) {
 		const struct action *a = &s->actions[i];
 		const struct birth *b = &a->birth;
@@ -24,47 +39,91 @@ void write_script(const struct script *s, FILE *file)
 		fprintf(file, "at %llu %s %u", U(a->at_ns), kind_names[a->kind], a->target);
 		if (a->kind == CREATE)
 			fprintf(file,
-				" burst=%llu sleep=%llu varies=%u then=%u leader=%u nice=%d uid=%u mask=%llu kernel=%u\n",
+				" burst=%llu sleep=%llu varies=%u then=%u leader=%u nice=%d uid=%u mask=%llu kernel=%u stays=%u\n",
 				U(b->does.burst_ns), U(b->does.sleep_ns), b->does.varies, b->does.then, b->leader,
-				b->nice, b->uid, U(b->mask), b->is_kernel_thread);
+				b->nice, b->uid, U(b->mask), b->is_kernel_thread, b->does.stays);
 		else
 			fprintf(file, " %lld\n", (long long)a->value);
 	}
 }
 
-static bool read_action(struct action *a, const char *line)
+static bool read_action(struct action *a, const char *kind, const char *rest)
 {
-	unsigned long long at_ns, burst, sleep, mask;
-	unsigned varies, then, leader, uid, kernel;
+	unsigned long long burst, sleep, mask;
+	unsigned varies, then, uid, kernel, stays = 0;
 	struct birth *b = &a->birth;
+	char leader[16];
 	long long value;
-	int used, nice;
-	char kind[16];
+	int nice;
 
-	if (sscanf(line, "at %llu %15s %u%n", &at_ns, kind, &a->target, &used) != 3)
-		return false;
-	a->at_ns = at_ns;
 	for (a->kind = 0; a->kind < ACTION_KINDS && strcmp(kind, kind_names[a->kind]) != 0;)
 		a->kind++;
-	if (a->kind == ACTION_KINDS || a->target >= MAX_MODEL_TASKS)
+	if (a->kind == ACTION_KINDS)
 		return false;
 	if (a->kind != CREATE) {
-		if (sscanf(line + used, " %lld", &value) != 1)
+		if (sscanf(rest, " %lld", &value) != 1)
 			return false;
 		a->value = value;
 		return true;
 	}
-	if (sscanf(line + used, " burst=%llu sleep=%llu varies=%u then=%u leader=%u nice=%d uid=%u mask=%llu kernel=%u",
-		   &burst, &sleep, &varies, &then, &leader, &nice, &uid, &mask, &kernel) != 9 ||
-	    leader >= MAX_MODEL_TASKS)
+	if (sscanf(rest,
+		   " burst=%llu sleep=%llu varies=%u then=%u leader=%15s nice=%d uid=%u mask=%llu kernel=%u stays=%u",
+		   &burst, &sleep, &varies, &then, leader, &nice, &uid, &mask, &kernel, &stays) < 9)
 		return false;
-	b->does = (struct behaviour){ burst, sleep, varies, then };
-	b->leader = leader;
+	b->leader = strcmp(leader, "self") ? (u32)strtoul(leader, NULL, 10) : a->target;
+	b->does = (struct behaviour){ burst, sleep, varies, then, stays };
 	b->nice = nice;
 	b->uid = uid;
 	b->mask = mask;
 	b->is_kernel_thread = kernel;
+	return b->leader < MAX_MODEL_TASKS;
+}
+
+/* The actions of a line: one for each target, as often as is said. */
+static bool read_actions(struct script *s, const char *line)
+{
+	unsigned long long at_ns, step = 0;
+	unsigned times = 1, first, last;
+	int used = 0, more = 0;
+	char kind[16];
+
+	if (sscanf(line, "repeat %u %llu %n", &times, &step, &used) == 2)
+		line += used;
+	if (sscanf(line, "at %llu %15s %u%n", &at_ns, kind, &first, &used) != 3)
+		return false;
+	line += used;
+	if (sscanf(line, "..%u%n", &last, &more) != 1)
+		last = first;
+	if (last >= MAX_MODEL_TASKS)
+		return false;
+	for (u32 i = 0; i < times; i++) {
+		for (u32 target = first; target <= last; target++) {
+			struct action *a = &s->actions[s->nactions];
+
+			if (s->nactions == MAX_ACTIONS)
+				return false;
+			a->at_ns = at_ns + i * step;
+			a->target = target;
+			if (!read_action(a, kind, line + more))
+				return false;
+			s->nactions++;
+		}
+	}
 	return true;
+}
+
+static bool read_expected(struct script *s, const char *line)
+{
+	struct expected *e = &s->expected[s->nexpected];
+	unsigned long long least, most;
+
+	if (s->nexpected == MAX_EXPECTED ||
+	    sscanf(line, "expect service %u..%u least=%llu most=%llu", &e->first, &e->last, &least, &most) != 4)
+		return false;
+	e->least_ns = least;
+	e->most_ns = most;
+	s->nexpected++;
+	return e->first <= e->last && e->last < MAX_MODEL_TASKS;
 }
 
 u32 read_script(struct script *s, FILE *file)
@@ -73,6 +132,7 @@ u32 read_script(struct script *s, FILE *file)
 	unsigned users;
 	char line[512];
 	u32 number = 0;
+	int found;
 
 	memset(s, 0, sizeof(*s));
 	while (fgets(line, sizeof(line), file)) {
@@ -88,12 +148,22 @@ u32 read_script(struct script *s, FILE *file)
 			s->host.users = users;
 		} else if (sscanf(line, "expect decisions=%llu", &decisions) == 1) {
 			s->least_decisions = decisions;
+		} else if (sscanf(line, "clock %u %llu", &users, &end) == 2 && users < MAX_MODEL_CPUS) {
+			s->clock_ahead_ns[users] = end;
+		} else if (sscanf(line, "offline %llu", &end) == 1) {
+			s->offline = end;
+		} else if (sscanf(line, "load %llu", &end) == 1) {
+			s->load_ns = end;
+		} else if (sscanf(line, "hotplug %llu", &end) == 1) {
+			s->hotplug_ns = end;
 		} else if (sscanf(line, "end %llu", &end) == 1) {
 			s->end_ns = end;
-		} else if (line[0] != '#' && line[0] != '\n') {
-			if (s->nactions == MAX_ACTIONS || !read_action(&s->actions[s->nactions], line))
-				return number;
-			s->nactions++;
+		} else if ((found = sscanf(line, "watchdog %llu kernel=%llu", &end, &tick)) >= 1) {
+			s->watchdog_ns = s->kernel_watchdog_ns = end;
+			if (found == 2)
+				s->kernel_watchdog_ns = tick;
+		} else if (line[0] != '#' && line[0] != '\n' && !read_expected(s, line) && !read_actions(s, line)) {
+			return number;
 		}
 	}
 	return s->ncpus && s->ncpus <= MAX_MODEL_CPUS && s->tick_ns && s->host.quantum_ns ? 0 : number ?: 1;
@@ -135,25 +205,57 @@ static void act(struct cpu *cpu, void *argument)
 
 static void load(struct cpu *cpu, void *argument)
 {
-	s32 error;
+	s32 error = load_host(argument);
 
-	model.is_loaded = true;
-	error = load_host(argument);
 	if (error)
 		scx_error("init: %d", error);
+	enable_scheduler();
+}
+
+/* The kernel ends the scheduler when a CPU comes or goes, because the host has no op for that. */
+static void hotplug(struct cpu *cpu, void *unused)
+{
+	const char *wrong;
+
+	if (!model.is_loaded)
+		return;
+	disable_scheduler();
+	wrong = host_check_ids();
+	if (wrong)
+		scx_error("after unloading: %s", wrong);
+	else if (host_ids())
+		scx_error("after unloading %u ids are held", host_ids());
+}
+
+static void check_service(const struct expected *e)
+{
+	u64 service = 0;
+
+	for (u32 i = e->first; i <= e->last; i++)
+		service += tasks[i].service_ns;
+	if (service < e->least_ns || service > e->most_ns)
+		scx_error("tasks %u..%u got %llu ns, not %llu to %llu", e->first, e->last, U(service), U(e->least_ns),
+			  U(e->most_ns));
 }
 
 const char *run_script(const struct script *s)
 {
 	model.random = s->seed;
 	model.race_in = s->race_in;
-	model.watchdog_ns = 30000000000ull;
-	start_cpus(s->ncpus, s->tick_ns);
-	at(0, 0, load, (void *)&s->host, 0);
+	model.watchdog_ns = s->watchdog_ns ?: KERNELS_WATCHDOG_NS;
+	model.kernel_watchdog_ns = s->kernel_watchdog_ns ?: KERNELS_WATCHDOG_NS;
+	start_cpus(s->ncpus, s->tick_ns, s->offline);
+	for (u32 i = 0; i < s->ncpus; i++)
+		cpus[i].clock_ahead_ns = s->clock_ahead_ns[i];
+	at(s->load_ns, __builtin_ctzll(model.online), load, (void *)&s->host, 0);
+	if (s->hotplug_ns > s->load_ns)
+		at(s->hotplug_ns, __builtin_ctzll(model.online), hotplug, NULL, 0);
 	for (u32 i = 0; i < s->nactions; i++) {
 		const struct action *a = &s->actions[i];
 		s32 cpu = a->kind == RT ? (s32)(a->target % s->ncpus) : -1;
 
+		if (cpu >= 0 && !cpus[cpu].is_online)
+			continue;
 		if (a->kind == CREATE && a->target >= model.ntasks)
 			model.ntasks = a->target + 1;
 		at(a->at_ns + 1, cpu, act, (void *)a, 0);
@@ -161,5 +263,7 @@ const char *run_script(const struct script *s)
 	run_until(s->end_ns);
 	if (host_decisions() < s->least_decisions)
 		scx_error("%llu decisions are too few", U(host_decisions()));
+	for (u32 i = 0; i < s->nexpected; i++)
+		check_service(&s->expected[i]);
 	return model.error[0] ? model.error : NULL;
 }

@@ -5,16 +5,30 @@
  *
  *   machine cpus=4 tick=1000000 race=50 seed=7
  *   host quantum=4000000 modifiers=0 starvation=1000 pool=0 fail=0 users=0
+ *   clock 1 5000000000
+ *   offline 2
+ *   load 100000000
+ *   hotplug 900000000
  *   end 2000000000
+ *   watchdog 2000000000 kernel=3000000000
  *   expect decisions=900
- *   at 1000 create 3 burst=2000000 sleep=500000 varies=1 then=0 leader=3 nice=5 uid=1000 mask=15 kernel=0
+ *   expect service 3..8 least=100000000 most=200000000
+ *   at 1000 create 3 burst=2000000 sleep=500000 varies=1 then=0 leader=3 nice=5 uid=1000 mask=15 kernel=0 stays=50
  *   at 2000 wake 3
  *   at 9000 nice 3 10
  *   at 9000 mask 3 1
  *   at 9000 exit 3
  *   at 9000 rt 1 5000000
+ *   at 0 create 10..1000 burst=.. leader=self ..
+ *   repeat 50 1000000 at 9000 mask 3 1
  *
- * Times are ns. `expect` is the least number of decisions until the end. `rt` has a CPU and how long a real-time task takes it. An action on a task that does not exist does nothing.
+ * Times are ns. `clock` is how far a CPU's clock is ahead, `offline` a mask of CPUs that are offline. The scheduler is loaded at `load`, beside tasks that are there already,
+ * and at `hotplug` a CPU comes or goes: then the kernel ends it, and nobody may have an id left. `watchdog` is the longest that a task may wait for a CPU, by default the kernel's 30 s,
+ * and for a kernel thread, by default the same. `expect` is the least
+ * number of decisions until the end, or the service that tasks get together. `rt` has a CPU and how long a real-time task takes
+ * it. An action may have a range of targets; with leader=self each is a process of its own. `repeat` has how often, and every
+ * how many ns. `stays` is optional: percent of the times that the task is preempted while it must not migrate.
+ * An action on a task that does not exist does nothing.
  */
 #ifndef MODEL_SCRIPT_H
 #define MODEL_SCRIPT_H
@@ -24,7 +38,9 @@
 #include "host_model.h"
 #include "task.h"
 
-#define MAX_ACTIONS 8192
+#define MAX_ACTIONS 32768
+#define MAX_EXPECTED 8
+#define KERNELS_WATCHDOG_NS 30000000000ull
 
 enum action_kind { CREATE, WAKE, NICE, MASK, EXIT, RT, ACTION_KINDS };
 
@@ -36,9 +52,18 @@ struct action {
 	struct birth birth;
 };
 
+/* The service of tasks first to last together */
+struct expected {
+	u32 first, last;
+	u64 least_ns, most_ns;
+};
+
 struct script {
 	u32 ncpus, race_in;
-	u64 tick_ns, seed, end_ns, least_decisions;
+	u64 tick_ns, seed, end_ns, watchdog_ns, kernel_watchdog_ns, least_decisions;
+	struct expected expected[MAX_EXPECTED];
+	u32 nexpected;
+	u64 clock_ahead_ns[MAX_MODEL_CPUS], offline, load_ns, hotplug_ns;
 	struct host_options host;
 	u32 nactions;
 	struct action actions[MAX_ACTIONS];

@@ -38,7 +38,8 @@ static u64 one_of(const u64 *values, u32 n)
 }
 #define ONE_OF(...) one_of((const u64[]){ __VA_ARGS__ }, sizeof((const u64[]){ __VA_ARGS__ }) / sizeof(u64))
 
-static struct birth any_birth(u32 ntasks, u32 ncpus)
+/* Tasks are alone, or in processes of up to four. */
+static struct birth any_birth(u32 index, u32 ncpus, bool may_be_kernel_thread)
 {
 	u64 all = (1ull << ncpus) - 1;
 	struct birth b = {
@@ -48,11 +49,12 @@ static struct birth any_birth(u32 ntasks, u32 ncpus)
 		.does.then = below(8)   ? THEN_SLEEP
 			     : below(2) ? THEN_YIELD
 					: THEN_EXIT,
-		.leader = below(ntasks),
+		.does.stays = ONE_OF(0, 0, 0, 10, 100),
+		.leader = below(2) ? index : index - index % 4,
 		.nice = below(3) ? 0 : (s32)below(40) - 20,
 		.uid = 1000 + below(3),
 		.mask = below(4) ? all : 1 + below(all),
-		.is_kernel_thread = !getenv("NOKT") && !below(12),
+		.is_kernel_thread = may_be_kernel_thread && !below(6),
 	};
 
 	if (b.does.then == THEN_YIELD && b.does.burst_ns < 300000)
@@ -62,17 +64,27 @@ static struct birth any_birth(u32 ntasks, u32 ncpus)
 
 static void make_script(struct script *s, u64 seed)
 {
+	bool has_kernel_threads;
 	u32 ntasks;
 
 	memset(s, 0, sizeof(*s));
 	state = seed * 0x2545f4914f6cdd1dull + 1;
+	s->end_ns = 2000000000;
 	s->ncpus = ONE_OF(1, 2, 2, 4, 8);
+	s->offline = below(3) ? 0 : below(1ull << s->ncpus);
+	s->load_ns = below(3) ? 0 : below(500000000);
+	s->hotplug_ns = below(4) ? 0 : below(s->end_ns);
 	s->tick_ns = ONE_OF(1000000, 1000000, 3333333, 4000000, 10000000);
 	s->race_in = ONE_OF(0, 4, 20, 200);
 	s->seed = seed;
-	s->end_ns = 2000000000;
+	if (!below(3))
+		s->clock_ahead_ns[below(s->ncpus)] = ONE_OF(500, 1000000, 100000000, 5000000000);
 	s->host.quantum_ns = ONE_OF(500000, 2000000, 4000000, 20000000);
-	s->host.starvation_limit_ms = ONE_OF(0, 1000, 15000);
+	s->host.starvation_limit_ms = ONE_OF(0, 200, 1000, 15000);
+	/* As the loader does by default: the limit is half of it. The limit counts what kernel threads leave, which may be little here. */
+	has_kernel_threads = below(2);
+	if (!has_kernel_threads)
+		s->watchdog_ns = s->kernel_watchdog_ns = 2000000ull * s->host.starvation_limit_ms;
 	s->host.modifiers = below(2) ? 0 : below(16);
 	s->host.pool = below(4) ? 0 : 8;
 	s->host.fail_every = below(4) ? 0 : 5;
@@ -84,14 +96,13 @@ static void make_script(struct script *s, u64 seed)
 		a->kind = CREATE;
 		a->target = i;
 		a->at_ns = below(3) ? below(1000000) : below(s->end_ns / 2);
-		a->birth = any_birth(ntasks, s->ncpus);
+		a->birth = any_birth(i, s->ncpus, has_kernel_threads);
 	}
 	for (u32 i = 0; i < 400; i++) {
 		struct action *a = &s->actions[s->nactions++];
 
 		a->at_ns = below(s->end_ns);
-		a->kind = getenv("NORT") ? ONE_OF(WAKE, WAKE, NICE, MASK, EXIT)
-					 : ONE_OF(WAKE, WAKE, NICE, MASK, EXIT, RT, RT);
+		a->kind = ONE_OF(WAKE, WAKE, NICE, MASK, EXIT, RT, RT);
 		a->target = a->kind == RT ? below(s->ncpus) : below(ntasks);
 		a->value = a->kind == NICE   ? (s64)below(40) - 20
 			   : a->kind == MASK ? (s64)(1 + below((1ull << s->ncpus) - 1))

@@ -29,8 +29,9 @@ void init_task(struct model_task *p, bool fork)
 	struct scx_init_task_args args = { .fork = fork, .cgroup = p->cgroup };
 	s32 error;
 
-	if (!model.is_loaded)
+	if (!model.inits_tasks || p->is_known)
 		return;
+	p->is_known = true;
 	enter_op();
 	error = host_ops.init_task(&p->t, &args);
 	leave_op();
@@ -55,8 +56,8 @@ void create_task(u32 index, const struct birth *birth)
 	p->left_ns = draw(p, birth->does.burst_ns);
 	p->holding_cpu = p->sticky_cpu = -1;
 	p->references = 1;
-	p->mask.bits[0] = birth->mask & all ? birth->mask & all : all;
-	p->cpu = __builtin_ctzll(p->mask.bits[0]);
+	p->mask.bits[0] = birth->mask & model.online ? birth->mask & all : all;
+	p->cpu = __builtin_ctzll(p->mask.bits[0] & model.online);
 	p->cred.uid.val = birth->uid;
 	p->t.cpus_ptr = &p->mask;
 	p->t.nr_cpus_allowed = __builtin_popcountll(p->mask.bits[0]);
@@ -79,6 +80,7 @@ void cancel_run_end(struct model_task *p)
 }
 
 static void burst_ends(struct cpu *cpu, void *argument);
+static void migrate_enable(struct model_task *p);
 
 void plan_run_end(struct model_task *p)
 {
@@ -99,6 +101,8 @@ static void burst_ends(struct cpu *cpu, void *argument)
 
 	if (cpu->curr != p || cpu->rt_on || p->generation != generation_here())
 		return;
+	if (p->t.migration_disabled)
+		migrate_enable(p);
 	spin_lock(&cpu->rq);
 	update_curr(cpu);
 	if (p->left_ns && p->does.then != THEN_EXIT) { /* a clock's rest */
@@ -139,15 +143,22 @@ void end_task(struct model_task *p)
 		wake_up(p);
 }
 
-void free_task(struct model_task *p)
+/* ops.disable and ops.exit_task */
+static void forget_task(struct model_task *p)
 {
 	struct scx_exit_task_args args = { .cancelled = false };
 
+	if (!p->is_known)
+		return;
+	p->is_known = false;
+	OP(disable, &p->t);
+	OP(exit_task, &p->t, &args);
+}
+
+void free_task(struct model_task *p)
+{
 	p->dead = true;
-	if (model.is_loaded) {
-		OP(disable, &p->t);
-		OP(exit_task, &p->t, &args);
-	}
+	forget_task(p);
 	p->exists = false;
 	p->references--;
 }
@@ -217,12 +228,12 @@ static void change(struct model_task *p, void (*apply)(struct model_task *, u64)
 		queued = p->on_rq;
 		running = rq->curr == p && !rq->rt_on;
 		if (queued)
-			dequeue_task(rq, p, 2); /* DEQUEUE_SAVE */
+			dequeue_task(rq, p, DEQ_SAVE);
 		if (running)
 			put_prev_task(rq, p, CLASS_EXT);
 		apply(p, value);
 		if (queued)
-			enqueue_task(rq, p, 2);
+			enqueue_task(rq, p, DEQ_SAVE);
 		if (running)
 			set_next_task(rq, p);
 	}
@@ -247,7 +258,7 @@ static void apply_mask(struct model_task *p, u64 mask)
 	p->mask.bits[0] = mask;
 	p->t.nr_cpus_allowed = __builtin_popcountll(mask);
 	if (model.is_loaded)
-		OP(set_cpumask, &p->t, &p->mask);
+		OP(set_cpumask, &p->t, p->t.cpus_ptr);
 }
 
 static void stop_handler(struct cpu *cpu, void *argument)
@@ -256,14 +267,107 @@ static void stop_handler(struct cpu *cpu, void *argument)
 	cpu->need_resched = true;
 }
 
+/* If it must not migrate, it leaves when it may. */
+static void leave_forbidden_cpu(struct model_task *p)
+{
+	if (p->on_rq && !p->t.migration_disabled && !(p->mask.bits[0] >> p->cpu & 1))
+		at(model.now + 500, p->cpu, stop_handler, p, 0);
+}
+
 void set_mask(struct model_task *p, u64 mask)
 {
 	u64 all = model.ncpus == 64 ? ~0ull : (1ull << model.ncpus) - 1;
 
 	mask &= all;
-	if (!p->exists || !mask)
+	if (!p->exists || !(mask & model.online))
 		return;
 	change(p, apply_mask, mask);
-	if (p->on_rq && !(mask >> p->cpu & 1))
-		at(model.now + 500, p->cpu, stop_handler, p, 0);
+	leave_forbidden_cpu(p);
+}
+
+/* ---- where it must not migrate ---- */
+
+void migrate_disable(struct model_task *p)
+{
+	if (p->does.stays && !p->t.migration_disabled && next_random(&p->random) % 100 < p->does.stays)
+		p->t.migration_disabled = 1;
+}
+
+/* It was switched out: its effective mask is this CPU. The CPU has its next task already. */
+void migrate_disable_switch(struct cpu *rq, struct model_task *p)
+{
+	if (!p->t.migration_disabled || p->t.cpus_ptr != &p->mask || !p->on_rq)
+		return;
+	dequeue_task(rq, p, DEQ_SAVE);
+	p->here.bits[0] = 1ull << rq->number;
+	p->t.cpus_ptr = &p->here;
+	if (model.is_loaded)
+		OP(set_cpumask, &p->t, p->t.cpus_ptr);
+	enqueue_task(rq, p, DEQ_SAVE);
+}
+
+static void apply_migrate_enable(struct model_task *p, u64 unused)
+{
+	p->t.cpus_ptr = &p->mask;
+	if (model.is_loaded)
+		OP(set_cpumask, &p->t, p->t.cpus_ptr);
+}
+
+static void migrate_enable(struct model_task *p)
+{
+	if (p->t.cpus_ptr != &p->mask)
+		change(p, apply_migrate_enable, 0);
+	p->t.migration_disabled--;
+	leave_forbidden_cpu(p);
+}
+
+static void migrate_enable_handler(struct cpu *cpu, void *argument)
+{
+	struct model_task *p = argument;
+
+	if (cpu->curr == p && !cpu->rt_on && p->t.migration_disabled && p->generation == generation_here())
+		migrate_enable(p);
+}
+
+void plan_migrate_enable(struct model_task *p)
+{
+	if (p->t.migration_disabled)
+		at(model.now + 10000, p->cpu, migrate_enable_handler, p, p->generation);
+}
+
+/* ---- the scheduler begins and ends ---- */
+
+static void apply_nothing(struct model_task *p, u64 unused)
+{
+}
+
+void enable_scheduler(void)
+{
+	model.inits_tasks = true;
+	for (u32 i = 0; i < model.ntasks; i++)
+		if (tasks[i].exists && !tasks[i].dead)
+			init_task(&tasks[i], false);
+	model.is_loaded = true;
+	for (u32 i = 0; i < model.ntasks; i++)
+		if (tasks[i].exists)
+			change(&tasks[i], apply_nothing, 0);
+}
+
+static void apply_forget(struct model_task *p, u64 unused)
+{
+	forget_task(p);
+}
+
+/* First tasks bypass the scheduler, and then each is taken from it. */
+void disable_scheduler(void)
+{
+	model.is_bypassed = true;
+	for (u32 i = 0; i < model.ntasks; i++)
+		if (tasks[i].exists)
+			change(&tasks[i], apply_nothing, 0);
+	model.inits_tasks = false;
+	model.is_loaded = false;
+	for (u32 i = 0; i < model.ntasks; i++)
+		if (tasks[i].exists)
+			change(&tasks[i], apply_forget, 0);
 }

@@ -28,6 +28,15 @@ void free_task(struct model_task *p);
 /* ops.init_task and set_weight, when a task is born or the scheduler is loaded */
 void init_task(struct model_task *p, bool fork);
 
+/* It may be preempted where it must not migrate; and what the kernel does when it was, and when it may migrate again. */
+void migrate_disable(struct model_task *p);
+void migrate_disable_switch(struct cpu *rq, struct model_task *p);
+void plan_migrate_enable(struct model_task *p);
+
+/* The scheduler begins, beside the tasks that there are; it ends, and the tasks go on. */
+void enable_scheduler(void);
+void disable_scheduler(void);
+
 /* The event at which the running task's burst ends. */
 void plan_run_end(struct model_task *p);
 void cancel_run_end(struct model_task *p);

@@ -25,10 +25,15 @@ static inline u32 machine_enqueue(struct machine *m, u32 id, u64 now)
 	return cpu;
 }
 
-/* The host took it back, to change it or to move it: nobody is given it before it is enqueued again. */
-static inline void machine_dequeue(struct machine *m, u32 id)
+/* The host took it back, to change it or to move it: nobody is given it before it is enqueued again. If it was picked and has
+ * not come to its CPU yet, that CPU will not have it: it may go on where it ran before. */
+static inline void machine_dequeue(struct machine *m, u32 id, u64 now)
 {
-	machine_task(m, id)->state &= ~CUSTODY;
+	struct task *t = machine_task(m, id);
+
+	if ((t->state & (PICKED | PARKED | ON_CPU)) == PICKED)
+		machine_stop(m, id, now, PREEMPTED);
+	t->state &= ~CUSTODY;
 }
 
 static inline void machine_yield(struct machine *m, u32 cpu)
@@ -42,6 +47,10 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u32 prev, u64 now)
 	while (can_loop) {
 		u32 id = CALL(pick)(&m->s, cpu, now);
 
+		if (HAS(DISCARD) && id & REMOVED) {
+			machine_count_out(m, id & POOL_MASK, now);
+			continue;
+		}
 		m->found = id;
 		m->decisions++;
 		if (!id)

@@ -7,6 +7,7 @@
 #define DIVVY_HOST_CGROUPS_H
 
 #include "host/groups.h"
+#include "host/tasks.h"
 
 /* cpu.weight: 100 is nice 0. */
 static __always_inline u64 cgroup_weight(u32 weight)
@@ -45,8 +46,14 @@ void BPF_PROG(host_cgroup_set_weight, struct cgroup *cgroup, u32 weight)
 SEC("struct_ops/cgroup_move")
 void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
 {
-	if (id_of(p) && config.cgroups)
-		enter_group(id_of(p), group_of(to->kn->id));
+	u32 group = config.cgroups ? group_of(to->kn->id) : ROOT;
+
+	if (!config.cgroups || p->flags & PF_KTHREAD)
+		return;
+	if (id_of(p))
+		enter_group(id_of(p), group);
+	else
+		p->scx.dsq_vtime = (p->scx.dsq_vtime & NO_ID_EVER) | (u64)group << NO_ID_GROUP;
 }
 
 /* The cgroup has no more tasks, except perhaps dead ones, which are not runnable. */

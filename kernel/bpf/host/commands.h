@@ -19,7 +19,8 @@ static __always_inline u32 id_of_pid(u32 pid)
 		return 0;
 	id = id_of(p);
 	bpf_task_release(p);
-	return id;
+	/* The id of a leader that has ended may be another task's. */
+	return accounts[id & POOL_MASK].pid == pid ? id : 0;
 }
 
 /* The weight holds until the task's nice value changes. */

@@ -1,56 +1,83 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Tasks that the machine does not schedule: kernel threads, which go first, and tasks without an id, which wait in the
- * fallback DSQ.
+ * Tasks without an id, which the machine does not know. They wait in the fallback DSQ, and share what one task of nice 0 gets;
+ * or more if that is too little for the starvation limit (starvation.h). They are tasks of users who have thousands of ids.
  *
- * Kernel threads go first because the machine depends on them, and a policy may let a task wait for as long as its
- * paper says. The functions call the kernel, so the lock is not held; what they read of the machine is a hint.
+ * The functions call the kernel, so the lock is not held; what they read of the machine is a hint.
  */
 #ifndef DIVVY_HOST_FALLBACK_H
 #define DIVVY_HOST_FALLBACK_H
 
+#include "host/rescue_rate.h"
 #include "host/taken_cpus.h"
 
-static __always_inline void enqueue_kernel_thread(struct task_struct *p, u64 enq_flags)
-{
-	u32 cpu = machine_cpu(scx_bpf_task_cpu(p));
+/* By CPU: when it looked there last, and whether it must look now, for the starvation limit */
+static u64 fallback_looked[MAX_CPUS];
+static bool fallback_due[MAX_CPUS];
 
-	/* It preempts only when it wakes up. If it did so at the end of its slice, two kernel threads would leave
-	 * nobody else the CPU. */
-	if (enq_flags & SCX_ENQ_WAKEUP && machine.s.tasks.picked[cpu & CPU_MASK])
-		enq_flags |= SCX_ENQ_PREEMPT;
-	insert_local(p, SCX_SLICE_DFL, enq_flags);
-	__sync_fetch_and_add(&stats.kernel_threads, 1);
+static __always_inline void look_at_fallback(void)
+{
+	s32 queued = stats.fallbacks ? scx_bpf_dsq_nr_queued(FALLBACK) : 0;
+
+	fallback_waiting = queued > 0 ? queued : 0;
 }
 
 static __always_inline void enqueue_fallback(struct task_struct *p, u64 enq_flags)
 {
 	__sync_fetch_and_add(&stats.fallbacks, 1); /* first: from then on CPUs look there */
-	dsq_insert(p, FALLBACK, config.config.quantum, enq_flags);
+	look_at_fallback();
+	dsq_insert(p, FALLBACK, rescue_slice_ns(), enq_flags);
 	scx_bpf_kick_cpu(scx_bpf_task_cpu(p), enq_flags & SCX_ENQ_LAST ? 0 : SCX_KICK_IDLE);
 }
 
-/* Tasks in the fallback DSQ get as many slices as the same number of tasks of the policy would: at each dispatch a CPU
- * adds their number, and it serves one of them when the sum reaches the number of all runnable tasks. */
+static __always_inline bool consume_fallback(u32 cpu)
+{
+	if (!stats.fallbacks)
+		return false;
+	fallback_due[cpu & CPU_MASK] = false;
+	fallback_looked[cpu & CPU_MASK] = clock_ns();
+	return dsq_consume(FALLBACK);
+}
+
+/* At each dispatch a CPU adds the weight of the fallback DSQ, and serves it when the sum reaches all runnable weight. */
 static u64 fallback_credit[MAX_CPUS];
 
 /* Serves a task of the fallback DSQ on this CPU if one is due. */
 static __always_inline bool dispatch_fallback(u32 cpu)
 {
-	s32 queued;
-	u64 all;
+	u64 *credit = &fallback_credit[cpu & CPU_MASK], all = machine.entitled.total + WEIGHT_NICE_0;
 
-	if (!stats.fallbacks)
+	look_at_fallback();
+	if (!fallback_waiting)
 		return false;
-	queued = scx_bpf_dsq_nr_queued(FALLBACK);
-	if (queued <= 0)
+	*credit += WEIGHT_NICE_0;
+	if (*credit < all && !fallback_due[cpu & CPU_MASK])
 		return false;
-	fallback_credit[cpu & CPU_MASK] += queued;
-	all = queued + machine.s.tasks.nrunnable;
-	if (fallback_credit[cpu & CPU_MASK] < all)
-		return false;
-	fallback_credit[cpu & CPU_MASK] %= all;
-	return dsq_consume(FALLBACK);
+	*credit %= all;
+	return consume_fallback(cpu);
+}
+
+/* How often each CPU must serve it */
+static __always_inline u64 fallback_every_ns(void)
+{
+	u32 n = fallback_waiting;
+
+	return starvation_limit_ns() / 2 / (n ? n : 1);
+}
+
+/* A CPU takes the first task that may run there. So if each CPU looks often enough, everybody is served. If it should look again
+ * before the next tick, it is interrupted in any case. */
+static NOINLINE void rescue_fallback(u64 now)
+{
+	u64 every = fallback_every_ns();
+
+	for (u32 cpu = 0; cpu < config.config.ncpus && can_loop; cpu++) {
+		bool due = (s64)(now - fallback_looked[cpu & CPU_MASK]) > (s64)every;
+
+		fallback_due[cpu & CPU_MASK] = due;
+		if (due || every < 2 * config.tick_ns)
+			scx_bpf_kick_cpu(config.kernel_cpu[cpu & CPU_MASK], SCX_KICK_PREEMPT);
+	}
 }
 
 #endif

@@ -14,10 +14,31 @@
 /* The kernel asks for the next tasks only when a slice ends, and kernel threads that have used up theirs wait for it. */
 #define LONGEST_SLICE_NS (100 * MS)
 
+static __always_inline u64 shorter(u64 ns, u64 other)
+{
+	return ns < other ? ns : other;
+}
+
 /* The slice for the kernel, which is granted several times if it is shorter than the policy's */
 static __always_inline u64 kernel_slice(u64 slice)
 {
-	return slice < LONGEST_SLICE_NS ? slice : LONGEST_SLICE_NS;
+	return shorter(slice, LONGEST_SLICE_NS);
+}
+
+/* The same when a slice of which `rest` is left begins or goes on after the kernel asked for the next task. */
+static __always_inline u64 next_kernel_slice(const struct task_struct *p, u32 id, u64 rest)
+{
+	host_task(id)->sum_exec_to_ask = p->se.sum_exec_runtime + LONGEST_SLICE_NS;
+	return kernel_slice(rest);
+}
+
+/* The same after an interruption, which does not begin the kernel's slice anew: kernel threads that wake up again and again would
+ * keep the kernel from ever asking for the next task. */
+static __always_inline u64 same_kernel_slice(const struct task_struct *p, u32 id, u64 rest)
+{
+	s64 left = host_task(id)->sum_exec_to_ask - p->se.sum_exec_runtime;
+
+	return shorter(rest, left > 0 ? left : 1);
 }
 
 /* Returns what is left of a task's slice, or 0 if it is over. Something is left where the kernel changed an attribute of
@@ -72,7 +93,7 @@ static __always_inline u64 begin_slice(const struct task_struct *p, const struct
 	t->slice_to_tick_ns = t->slice_ns == SLICE_INF ? SLICE_INF : until_nearest_tick(t->slice_ns);
 	t->sum_exec_at_slice = sum_exec;
 	t->interrupted = false;
-	return kernel_slice(t->slice_to_tick_ns);
+	return next_kernel_slice(p, e->id, t->slice_to_tick_ns);
 }
 
 /* A slice of the policy that is longer than the kernel's longest takes several of those. */
@@ -85,7 +106,7 @@ static __always_inline bool continue_slice(struct task_struct *prev)
 		return false;
 	rest = remaining_slice(prev, id);
 	if (rest)
-		prev->scx.slice = kernel_slice(rest);
+		prev->scx.slice = next_kernel_slice(prev, id, rest);
 	return rest;
 }
 

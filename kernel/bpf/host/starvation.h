@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The starvation limit. A policy may let a task wait for longer than the kernel's watchdog permits, which then throws
- * the scheduler out: a weight of 15 beside many of 88761, or first come, first served. So once a second a timer lists
- * the tasks that have waited beyond the limit, and kicks the CPUs; each task on the list gets one quantum out of order.
- * The machine is told that the task is out of its custody for so long, and charges the quantum in the task's next
- * slice: no share changes.
+ * the scheduler out: a weight of 15 beside many of 88761, or first come, first served. So a timer looks for tasks that
+ * starve, and sends one at a time to a CPU, where it runs out of order for a moment: it is rescued. The machine is told
+ * that the task is out of its custody for so long, and charges the moment in the task's next slice: no share changes.
  *
- * The timer adds to the list `starved` without the lock, and reads the machine as a hint; dispatch removes from it
- * under the lock, and checks each task again.
+ * The rate follows the load. With n runnable tasks a rescue takes limit / 2n, of which the task runs a half. So even if all
+ * n starve, each runs within the limit, and all of them take half of one CPU. In order to be in time, a task starves when it
+ * has waited for the limit without the n rescues that may come first. A hand goes around the ids, so that everybody has a
+ * turn. The moment may be shorter than a tick; then the timer ends it. The fallback DSQ has no ids: if q tasks wait there,
+ * each CPU takes one every limit / 2q at least.
+ *
+ * The timer reads the machine without the lock, as a hint; dispatch checks the task again under the lock.
  */
 #ifndef DIVVY_HOST_STARVATION_H
 #define DIVVY_HOST_STARVATION_H
@@ -15,13 +19,24 @@
 #include "host/cpu_queues.h"
 #include "host/decision_log.h"
 #include "host/events.h"
+#include "host/fallback.h"
 
-#define STARVATION_CHECK_NS 1000000000ull
-#define MAX_STARVED 64
+/* From one look to the next if nobody starves, at most; the limit may be exceeded by so much. */
+#define STARVATION_CHECK_NS (1000 * MS)
+/* Times that a CPU is asked for a rescue before the next task is looked for: a real-time task may have the CPU. */
+#define MOST_KICKS 4
 
-static u32 starved[MAX_STARVED];
-static u32 nstarved;
-static u32 checked_id;
+/* By CPU: the task that it is to rescue, or 0 */
+static u32 to_rescue[MAX_CPUS];
+
+/* The timer's own: the last id and CPU that were looked at, the last rescue, how often its CPU was asked, and whether its
+ * half is over next */
+static u32 hand;
+static u32 looked;
+static u32 rescuer;
+static u32 rescued;
+static u32 kicked;
+static bool second_half;
 
 struct starvation_timer {
 	struct bpf_timer timer;
@@ -34,32 +49,90 @@ struct {
 	__type(value, struct starvation_timer);
 } timers SEC(".maps");
 
+/* A task starves by its time without a CPU: a change of its attributes enqueues it again, and the kernel's watchdog
+ * does not count from there. */
+static __always_inline bool starves(u32 id, u64 now)
+{
+	u64 limit = starvation_limit_ns(), since = host_task(id)->waiting_since;
+	u64 before = shorter(rescue_ns() * waiting_tasks(), limit / 2);
+
+	return machine_task(&machine, id)->state & CUSTODY && since && (s64)(now - since) > (s64)(limit - before);
+}
+
+/* The next task that starves, from the hand on, into rescued; 0 if there is none. */
 static NOINLINE void find_starved(u64 now)
 {
-	u64 limit = config.starvation_limit_ms * MS;
-
-	for (checked_id = 1; checked_id <= last_id && nstarved < MAX_STARVED && can_loop; checked_id++) {
-		u64 since = host_task(checked_id)->enqueued;
-
-		if (!(machine_task(&machine, checked_id)->state & CUSTODY) || since + limit > now)
-			continue;
-		starved[nstarved % MAX_STARVED] = checked_id;
-		nstarved++;
+	rescued = 0;
+	for (looked = 0; looked < last_id && can_loop; looked++) {
+		hand = hand < last_id ? hand + 1 : 1;
+		if (starves(hand, now)) {
+			rescued = hand;
+			return;
+		}
 	}
 }
 
-static NOINLINE void kick_all(void)
+/* The next CPU that may run it and has nobody to rescue, into rescuer; if there is none, nobody is rescued. */
+static NOINLINE void find_rescuer(void)
 {
-	for (u32 cpu = 0; cpu < config.config.ncpus && can_loop; cpu++)
-		scx_bpf_kick_cpu(config.kernel_cpu[cpu & CPU_MASK], SCX_KICK_PREEMPT);
+	for (looked = 0; looked < config.config.ncpus && can_loop; looked++) {
+		rescuer = rescuer + 1 < config.config.ncpus ? rescuer + 1 : 0;
+		if (!to_rescue[rescuer & CPU_MASK] && machine_may_run(&machine, rescued, rescuer)) {
+			to_rescue[rescuer & CPU_MASK] = rescued;
+			return;
+		}
+	}
+	rescued = 0;
+}
+
+/* Its CPU has not dispatched it yet; first may come what was in the local queue. */
+static __always_inline bool is_rescue_due(void)
+{
+	return rescued && to_rescue[rescuer & CPU_MASK] == rescued;
+}
+
+/* It runs, and not because the policy picked it meanwhile. */
+static __always_inline bool is_rescue_running(void)
+{
+	return rescued && (machine_task(&machine, rescued)->state & (ON_CPU | PICKED)) == ON_CPU;
+}
+
+static __always_inline void kick_rescuer(void)
+{
+	kicked++;
+	scx_bpf_kick_cpu(config.kernel_cpu[rescuer & CPU_MASK], SCX_KICK_PREEMPT);
+}
+
+/* Begins a rescue, or asks for the last one again. */
+static __always_inline void rescue(void)
+{
+	if (!is_rescue_due() || kicked >= MOST_KICKS) {
+		kicked = 0;
+		find_starved(clock_ns());
+		if (rescued)
+			find_rescuer();
+	}
+	if (rescued)
+		kick_rescuer();
 }
 
 static int check_starvation(void *map, u32 *key, struct starvation_timer *t)
 {
-	find_starved(clock_ns());
-	if (nstarved)
-		kick_all();
-	bpf_timer_start(&t->timer, STARVATION_CHECK_NS, 0);
+	u64 next = rescue_slice_ns();
+
+	look_at_fallback();
+	if (fallback_waiting)
+		rescue_fallback(clock_ns());
+	if (!second_half)
+		rescue();
+	else if (is_rescue_due() || is_rescue_running())
+		kick_rescuer();
+	second_half = rescued && !second_half;
+	if (!rescued)
+		next = shorter(STARVATION_CHECK_NS, starvation_limit_ns() / 8);
+	if (fallback_waiting)
+		next = shorter(next, fallback_every_ns() / 2);
+	bpf_timer_start(&t->timer, next > SHORTEST_RESCUE_NS ? next : SHORTEST_RESCUE_NS, 0);
 	return 0;
 }
 
@@ -72,24 +145,20 @@ static __always_inline s32 start_starvation_timer(void)
 		return 0;
 	return bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC) ?:
 	       bpf_timer_set_callback(&t->timer, check_starvation) ?:
-	       bpf_timer_start(&t->timer, STARVATION_CHECK_NS, 0);
+	       bpf_timer_start(&t->timer, MS, 0);
 }
 
-/* Sends the last task on the list to this CPU, if it still waits and may run here. If it may not, it is left to a CPU
- * where it may; that one was kicked as well. */
-static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu, u32 *late)
+/* Sends the task that this CPU is to rescue, if it still starves. */
+static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu)
 {
-	struct event e = { .now = clock_ns() };
-	bool waits = false, here = false;
+	struct event e = { .id = to_rescue[cpu & CPU_MASK], .now = clock_ns() };
+	bool here;
 
+	if (!e.id)
+		return false;
+	to_rescue[cpu & CPU_MASK] = 0;
 	bpf_spin_lock(&lock);
-	if (nstarved) {
-		e.id = starved[(nstarved - 1) % MAX_STARVED];
-		waits = machine_task(&machine, e.id)->state & CUSTODY;
-		here = waits && machine_may_run(&machine, e.id, cpu);
-		if (here || !waits)
-			nstarved--;
-	}
+	here = starves(e.id, e.now) && machine_may_run(&machine, e.id, cpu);
 	if (here) {
 		tell(EVENT_dequeue, &e);
 		stats.rescues++;
@@ -99,8 +168,8 @@ static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu, u32 *late)
 	if (!here)
 		return false;
 	log_event(EVENT_dequeue, &e, 0, 0, 0);
-	e.slice = config.config.quantum;
-	return send(&e, kernel_cpu, late);
+	e.slice = rescue_slice_ns();
+	return send(&e, kernel_cpu, &late_cpu[cpu & CPU_MASK]);
 }
 
 #endif

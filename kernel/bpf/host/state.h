@@ -28,9 +28,30 @@ struct host_exit exit_info SEC(".data.exit");
 struct machine machine;
 struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden")));
 
-/* DSQs: one for tasks without an id, and one for each CPU, by the kernel's number */
+/* DSQs: one for tasks without an id, and for each CPU, by the kernel's number, one for what was picked, and one for kernel
+ * threads */
 #define FALLBACK 1
 #define DSQ_OF_CPU 1024
+#define DSQ_OF_KERNEL_THREADS 2048
+
+/* Kernels that have scx_bpf_now have a clock for each CPU. A CPU whose clock is behind the machine's time goes on from there: its clock
+ * is corrected by so much from then on. So time goes at the pace of clocks, also when one is far ahead of all others, and
+ * never faster than the fastest of them. Older kernels have one clock, which is slower to read. */
+static u64 behind[MAX_CPUS];
+
+static __always_inline u64 clock_ns(void)
+{
+	u64 now, *correction;
+
+	if (!ksym_exists(scx_bpf_now))
+		return bpf_ktime_get_ns();
+	correction = &behind[bpf_get_smp_processor_id() & CPU_MASK];
+	now = scx_bpf_now() + *correction;
+	if ((s64)(machine.now - now) <= 0)
+		return now;
+	*correction += machine.now - now;
+	return machine.now;
+}
 
 /* The machine's number of a kernel's CPU, or NO_CPU */
 static __always_inline u32 machine_cpu(s32 cpu)

@@ -12,7 +12,7 @@
 #include "host/tasks.h"
 
 /* Under the lock */
-static __always_inline void open_account(u32 id, const struct task_struct *p, const struct event *e)
+static __always_inline void open_account(u32 id, u32 pid, u32 tgid, const struct event *e)
 {
 	struct account *a = &accounts[id & POOL_MASK];
 
@@ -22,8 +22,8 @@ static __always_inline void open_account(u32 id, const struct task_struct *p, co
 	a->turns = a->waits = 0;
 	a->weight = a->nominal = e->amount;
 	a->process = e->process;
-	a->tgid = p->tgid;
-	a->pid = p->pid;
+	a->tgid = tgid;
+	a->pid = pid;
 }
 
 /* Under the lock: the weight in use, and the entitled service. */

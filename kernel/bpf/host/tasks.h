@@ -4,7 +4,10 @@
  *
  * The id is the task's index in the machine. It is kept in p->scx.dsq_vtime, a field that belongs to the scheduler and
  * that nothing else uses here: one load finds it, and the look-up cannot fail. 0 is no id: a kernel thread, or a task
- * that started when the pool was full.
+ * that found none free. Such a task asks again whenever it stops; until then the upper half has its group.
+ *
+ * A user may have three times as many ids as are free: one user at most three quarters of the pool, two users three sevenths
+ * each. So there is always an id for a user who has few, however many sleeping threads another one keeps.
  *
  * An id is free again when its task has exited, and every other thread of the process that it stands for. Ids are
  * taken and released under the lock. The other fields of host_task are written by the holder of the lock of the task's
@@ -22,6 +25,7 @@
 struct host_task {
 	u32 holders; /* of the id: the task, and the threads of the process that it stands for */
 	u32 user;
+	u32 payer;           /* the user when it got the id, in whose quota it is */
 	u64 weight;          /* from the kernel, or set by a command */
 	bool was_runnable;   /* at least once before */
 	bool has_reference;  /* in `slots` */
@@ -32,6 +36,7 @@ struct host_task {
 	u64 sum_exec_at_run; /* sum_exec when it came on its CPU */
 	u64 sum_exec_counted;  /* sum_exec up to which its account has it */
 	u64 sum_exec_at_slice; /* sum_exec when its slice began */
+	u64 sum_exec_to_ask;   /* sum_exec at which the kernel is to ask for the next task */
 	u64 slice_ns;          /* how long its slice is to last */
 	u64 slice_to_tick_ns;  /* the same, shorter by half a tick, so that it ends at the nearest tick */
 };
@@ -41,6 +46,12 @@ u32 free_ids[POOL];
 u32 nfree;
 u32 last_id;
 u32 tasks_seen;
+bool has_without_id; /* there was a task without an id at least once */
+
+/* Ids that a user has. Users whose numbers differ by a multiple share an entry, and a quota. */
+#define QUOTAS 4096
+#define QUOTA_OF_FREE 3
+u32 ids_of[QUOTAS];
 
 struct slot {
 	struct task_struct __kptr *task;
@@ -55,6 +66,10 @@ struct {
 
 /* ---- ids ---- */
 
+/* A task without an id that is to get none, for tests, and where its group is */
+#define NO_ID_EVER (1ull << 63)
+#define NO_ID_GROUP 32
+
 static __always_inline u32 id_of(const struct task_struct *p)
 {
 	return p->scx.dsq_vtime & POOL_MASK;
@@ -65,31 +80,43 @@ static __always_inline struct host_task *host_task(u32 id)
 	return &host_tasks[id & POOL_MASK];
 }
 
+/* A hint without the lock. */
+static __always_inline bool may_have_id(u32 user)
+{
+	return ids_of[user % QUOTAS] < QUOTA_OF_FREE * (config.pool - last_id + nfree);
+}
+
 /* Under the lock: returns a free id, or 0. */
-static __always_inline u32 take_id(void)
+static __always_inline u32 take_id(u32 user)
 {
-	tasks_seen++;
-	if (config.fail_every && tasks_seen % config.fail_every == 0)
+	if (!may_have_id(user))
 		return 0;
-	if (nfree)
-		return free_ids[--nfree & POOL_MASK];
-	return last_id < config.pool ? ++last_id : 0;
+	ids_of[user % QUOTAS]++;
+	return nfree ? free_ids[--nfree & POOL_MASK] : ++last_id;
 }
 
-/* Under the lock: one holder less. */
-static __always_inline void release_id(u32 id)
+/* Under the lock: one holder less. Returns whether it was the last. */
+static __always_inline bool release_id(u32 id)
 {
-	if (--host_task(id)->holders == 0)
-		free_ids[nfree++ & POOL_MASK] = id;
+	if (--host_task(id)->holders)
+		return false;
+	ids_of[host_task(id)->payer % QUOTAS]--;
+	accounts[id & POOL_MASK].tgid = 0;
+	free_ids[nfree++ & POOL_MASK] = id;
+	return true;
 }
 
-/* Under the lock: the id of the task that stands for p's process. That is its leader, which outlives its threads; if
- * the leader has no id, each thread stands for itself. */
-static __always_inline u32 process_of(const struct task_struct *p, u32 id, u32 leader)
+/* Whether the id is still one of this process: a leader that has ended keeps the number of an id that others may have now. */
+static __always_inline bool is_of_process(u32 id, u32 tgid)
 {
-	if (!leader || p->pid == p->tgid)
-		return id;
-	return machine.s.tasks.task[leader & POOL_MASK].process;
+	return id && accounts[id & POOL_MASK].tgid == tgid;
+}
+
+/* Under the lock: the id of the task that stands for the process. That is its leader, whose id is held until its last thread
+ * ends; while the leader has no id, each thread stands for itself. */
+static __always_inline u32 process_of(u32 id, u32 leader, u32 tgid)
+{
+	return is_of_process(leader, tgid) ? machine.s.tasks.task[leader & POOL_MASK].process : id;
 }
 
 /* ---- references ---- */

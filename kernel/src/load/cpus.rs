@@ -13,6 +13,13 @@ pub const CPU_SLOTS: usize = MAX_CPUS as usize;
 pub const NO_CPU: u16 = 0xffff;
 
 const ONLINE: &str = "/sys/devices/system/cpu/online";
+const HOTPLUG_SEQ: &str = "/sys/kernel/sched_ext/hotplug_seq";
+
+/// How often CPUs came or went, as the kernel counts; 0 if it does not say. Read before the CPUs, and compared when the scheduler is
+/// attached, it tells whether they are still the same.
+pub fn hotplug_seq() -> u64 {
+    fs::read_to_string(HOTPLUG_SEQ).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
 
 /// The kernel's numbers of the CPUs that are online, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]

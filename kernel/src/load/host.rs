@@ -117,7 +117,7 @@ stats! {
     kept: "Slices that went on after an interruption by the kernel.",
     kicks: "CPUs asked to dispatch.",
     kernel_threads: "Times that a kernel thread went first.",
-    pinned: "Times that a task that may not migrate stayed where it was.",
+    pinned: "Times that a task that must not migrate was enqueued for its CPU.",
     fallbacks: "Times that a task without an id went to the fallback queue.",
     rescues: "Slices granted to tasks that had waited beyond the starvation limit.",
     missing: "Picked tasks that could not be found.",

@@ -1,6 +1,7 @@
 //! A policy's BPF object in the kernel, from the bytes of the build to the attached scheduler.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::sync::Mutex;
 
 use divvy_policy::spec::Spec;
@@ -18,6 +19,10 @@ const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs
 /// The map with the ops; attaching it makes it the scheduler.
 const OPS: &str = "host_ops";
 const OPS_TYPE: &str = "sched_ext_ops";
+const FLAGS_TYPE: &str = "scx_ops_flags";
+/// With it, tasks that must not migrate are enqueued by the host. Without it the kernel puts them into the local queue, and does
+/// not ask for others while two of them are there. Linux 6.12 does not know it, and always asks the host.
+const ENQ_MIGRATION_DISABLED: &str = "SCX_OPS_ENQ_MIGRATION_DISABLED";
 /// The size of `sched_ext_ops.name`, with its terminator.
 const NAME_LEN: usize = 128;
 /// A ring buffer is at least a page; no architecture has larger pages than this.
@@ -36,10 +41,11 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Loads programs and maps into the kernel, which verifies them. Nothing is scheduled yet.
-    pub fn load(config: &Config<'_>, timeout_ms: u32) -> Result<Self, LoadError> {
+    /// Loads programs and maps into the kernel, which verifies them. Nothing is scheduled yet. If CPUs come or go from
+    /// `hotplug_seq` on, the kernel ends the scheduler, to be loaded again.
+    pub fn load(config: &Config<'_>, timeout_ms: u32, hotplug_seq: u64) -> Result<Self, LoadError> {
         listen(PrintLevel::Warn);
-        let open = open(config, timeout_ms)?;
+        let open = open(config, timeout_ms, hotplug_seq)?;
         let refused = |error: libbpf_rs::Error| refused(config.spec, &error);
         Ok(Self { object: open.load().map_err(refused)?, link: None, tracer: None })
     }
@@ -47,7 +53,8 @@ impl Scheduler {
     /// Lets the kernel verify the programs, and takes them out again.
     pub fn verify(config: &Config<'_>, timeout_ms: u32) -> Result<Vec<VerifiedProgram>, LoadError> {
         listen(PrintLevel::Debug);
-        let mut open = open(config, timeout_ms)?;
+        // It is never attached, so it does not matter which CPUs come or go.
+        let mut open = open(config, timeout_ms, 0)?;
         open.progs_mut().for_each(|mut program| program.set_log_level(LOG_STATISTICS));
         let loaded = open.load().map(drop).map_err(|error| refused(config.spec, &error));
         loaded.map(|()| verified::read(&said()))
@@ -166,7 +173,7 @@ fn io(what: &str, error: &libbpf_rs::Error) -> LoadError {
 }
 
 /// The policy's object with its constants, before the kernel sees it.
-fn open(config: &Config<'_>, timeout_ms: u32) -> Result<OpenObject, LoadError> {
+fn open(config: &Config<'_>, timeout_ms: u32, hotplug_seq: u64) -> Result<OpenObject, LoadError> {
     let policy = config.spec.selection.name;
     let bytes = OBJECTS
         .iter()
@@ -177,7 +184,7 @@ fn open(config: &Config<'_>, timeout_ms: u32) -> Result<OpenObject, LoadError> {
     let open = builder.name("divvy").and_then(|builder| builder.open_memory(bytes));
     let mut open = open.map_err(|error| refused(config.spec, &error))?;
     configure(&mut open, config)?;
-    name_ops(&mut open, bytes, config.spec, timeout_ms)?;
+    fill_ops(&mut open, bytes, config.spec, timeout_ms, hotplug_seq)?;
     if knows_programs(config.spec) {
         let tracer = open.progs_mut().find(|program| program.name() == TRACER);
         tracer.ok_or_else(|| no_program(TRACER))?.set_autoload(true);
@@ -205,14 +212,21 @@ fn configure(open: &mut OpenObject, config: &Config<'_>) -> Result<(), LoadError
     Ok(())
 }
 
-/// Names the scheduler after the spec, sets the watchdog, and leaves out ops that this kernel does not know.
-fn name_ops(open: &mut OpenObject, bytes: &[u8], spec: &Spec, timeout_ms: u32) -> Result<(), LoadError> {
+/// Names the scheduler after the spec, sets the watchdog and flags, and leaves out ops that this kernel does not know.
+fn fill_ops(
+    open: &mut OpenObject,
+    bytes: &[u8],
+    spec: &Spec,
+    timeout_ms: u32,
+    hotplug_seq: u64,
+) -> Result<(), LoadError> {
     let refused = |error: libbpf_rs::Error| refused(spec, &error);
     let host = Btf::from_raw("divvy", bytes).map_err(refused)?;
     let host = host.ok_or_else(|| LoadError::Mismatch("the object has no BTF".to_owned()))?;
     let members = members(&host)?;
     let kernel = Btf::from_vmlinux().map_err(refused)?;
     let known = self::members(&kernel)?;
+    let knows = |name: &str| known.iter().any(|(other, _)| other == name);
     let mut ops = open
         .maps_mut()
         .find(|map| map.name() == OPS)
@@ -226,7 +240,9 @@ fn name_ops(open: &mut OpenObject, bytes: &[u8], spec: &Spec, timeout_ms: u32) -
         match name.as_str() {
             "name" => write_name(field, spec),
             "timeout_ms" => field[..4].copy_from_slice(&timeout_ms.to_ne_bytes()),
-            _ if known.iter().all(|(other, _)| other != name) => field.fill(0),
+            "hotplug_seq" if knows(name) => field[..8].copy_from_slice(&hotplug_seq.to_ne_bytes()),
+            "flags" => add_flags(field, flag(&kernel, ENQ_MIGRATION_DISABLED)),
+            _ if !knows(name) => field.fill(0),
             _ => {}
         }
     }
@@ -246,6 +262,25 @@ fn members(btf: &Btf<'_>) -> Result<Vec<(String, usize)>, LoadError> {
         .iter()
         .filter_map(|member| Some((member.name?.to_str()?.to_owned(), place(member.attr))))
         .collect())
+}
+
+/// A flag of `struct sched_ext_ops` by its name; 0 if this kernel does not know it.
+fn flag(kernel: &Btf<'_>, name: &str) -> u64 {
+    let has_name = |other: Option<&OsStr>| other.is_some_and(|other| other == name);
+    let short = kernel.type_by_name::<types::Enum<'_>>(FLAGS_TYPE).and_then(|flags| {
+        flags.iter().find(|member| has_name(member.name)).and_then(|member| u64::try_from(member.value).ok())
+    });
+    let long = || {
+        let flags = kernel.type_by_name::<types::Enum64<'_>>(FLAGS_TYPE)?;
+        flags.iter().find(|member| has_name(member.name)).and_then(|member| u64::try_from(member.value).ok())
+    };
+    short.or_else(long).unwrap_or(0)
+}
+
+fn add_flags(field: &mut [u8], more: u64) {
+    for (to, byte) in field.iter_mut().zip(more.to_ne_bytes()) {
+        *to |= byte;
+    }
 }
 
 /// Writes a name such as `divvy_gr3_procfair`. The kernel accepts only letters, digits, `_` and `.`.

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::commands::{self, Backend};
-use super::cpus::Cpus;
+use super::cpus::{self, Cpus};
 use super::end::{End, Verdict};
 use super::error::LoadError;
 use super::host::Command;
@@ -103,6 +103,7 @@ impl Session<'_> {
         group: Option<(u32, GroupMay)>,
         watch: &mut dyn Watch,
     ) -> Result<Option<End>, LoadError> {
+        let hotplug_seq = cpus::hotplug_seq();
         let cpus = Cpus::online()?;
         let spec = self.spec.clone();
         let config = configuration::config(self.options, &spec, &cpus);
@@ -110,7 +111,7 @@ impl Session<'_> {
         let mut programs = knows_programs(&spec).then(|| Programs::open(store())).transpose()?;
         let log = self.options.log.as_deref();
         let log = log.map(|path| records::create(path, loading, &config)).transpose()?;
-        let mut scheduler = Scheduler::load(&config, self.options.timeout.as_millis() as u32)?;
+        let mut scheduler = Scheduler::load(&config, self.options.timeout.as_millis() as u32, hotplug_seq)?;
         if let Err(error) = sys::become_real_time() {
             watch.note(&format!("not real-time ({error}): a policy that lets divvy wait is slow to unload"));
         }
@@ -131,6 +132,13 @@ impl Session<'_> {
             self.running = Running::start(&self.options.command)?;
         }
         privileges::drop(self.running.is_some());
+        // The kernel compares the count itself, but not with 0.
+        if hotplug_seq == 0 && cpus::hotplug_seq() != 0 {
+            watch.note("a CPU came or went: loading again");
+            scheduler.detach();
+            wait_until_back()?;
+            return Ok(None);
+        }
 
         let outcome = self.watch(&scheduler, records.as_ref(), &mut programs, &mut statistics, watch);
         statistics.interval(&scheduler)?;

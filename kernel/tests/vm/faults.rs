@@ -137,6 +137,29 @@ fn a_cpu_that_goes_and_comes_loads_the_scheduler_again() {
     said.assert_calm();
 }
 
+/// CPU 1 comes when the loader has counted the CPUs and the kernel verifies the programs. It is told, and loads again.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_cpu_that_comes_while_loading_is_not_lost() {
+    let cpu = "/sys/devices/system/cpu/cpu1/online";
+    let load = "divvy load gr3+procfair+groups";
+    let script = format!(
+        "echo 0 >{cpu}\n\
+         {load} >/tmp/out 2>/tmp/err & loader=$!\n\
+         until ls -l /proc/$loader/fd | grep -q bpf-map; do :; done\n\
+         echo '== before'; cat /sys/kernel/sched_ext/state\n\
+         echo 1 >{cpu}\n\
+         for i in $(seq 600); do grep -q 'schedules 2 CPUs' /tmp/err && break; sleep 0.1; done\n\
+         {UNLOAD}\n\
+         echo '== err'; cat /tmp/err\n"
+    );
+    let said = several(2, &script, 600);
+    assert_eq!(said.part("before"), "disabled", "{said}");
+    assert!(said.part("err").contains("schedules 2 CPUs"), "{said}");
+    assert_eq!(said.part("code"), "0", "{said}");
+    said.assert_calm();
+}
+
 /// CPU 1 is offline, and the hogs may run on CPUs 1 and 2: as many as are online, but not CPU 0.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * A task gets an id, and becomes known to the machine: when it starts, or later, when it stops
+ * and one is free. The
+ * functions take the lock.
+ */
+#ifndef DIVVY_HOST_IDS_H
+#define DIVVY_HOST_IDS_H
+
+#include "host/attributes.h"
+#include "host/groups.h"
+
+/* Facts that the machine is told of a new task */
+struct newcomer {
+	u64 weight;
+	u32 pid, tgid;
+	u32 leader; /* id of its process's leader, if that is another and has one */
+	u32 parent; /* id of the task that forks it now, or 0 */
+	u32 user;
+};
+
+/* Returns the id, or 0 if there is none for its user. Not static: the verifier checks it by itself. */
+NOINLINE u32 give_id(struct newcomer *n)
+{
+	struct event e = { .now = clock_ns() }, fork = e;
+
+	if (!n)
+		return 0;
+	e.amount = n->weight;
+	fork.process = n->parent;
+	bpf_spin_lock(&lock);
+	e.id = take_id(n->user);
+	if (!e.id) {
+		bpf_spin_unlock(&lock);
+		return 0;
+	}
+	e.process = process_of(e.id, n->leader, n->tgid);
+	*host_task(e.id) = (struct host_task){ .holders = 1, .user = n->user, .payer = n->user, .weight = e.amount };
+	host_task(e.process)->holders++;
+	tell(EVENT_new, &e);
+	fork.id = e.id;
+	if (fork.process)
+		tell(EVENT_fork, &fork);
+	stats.tasks++;
+	open_account(e.id, n->pid, n->tgid, &e);
+	bpf_spin_unlock(&lock);
+
+	log_event(EVENT_new, &e, e.amount, e.process, 0);
+	if (fork.process)
+		log_event(EVENT_fork, &fork, 0, fork.process, 0);
+	return e.id;
+}
+
+static __always_inline u32 leader_id(const struct task_struct *p)
+{
+	struct task_struct *leader = p->group_leader;
+
+	return leader && p->pid != p->tgid ? id_of(leader) : 0;
+}
+
+/* Gives the task an id, if there is one for it. `group` is its cgroup's. */
+static __always_inline void make_known(struct task_struct *p, u32 group, u32 parent)
+{
+	struct newcomer n = {
+		.weight = exact_weight(p),
+		.pid = p->pid,
+		.tgid = p->tgid,
+		.leader = leader_id(p),
+		.parent = parent,
+		.user = user_of(p),
+	};
+	u32 id = give_id(&n);
+
+	if (!id)
+		return;
+	p->scx.dsq_vtime = id;
+	if (config.users)
+		group = group_of_user(n.user);
+	if (group)
+		enter_group(id, group);
+	if (!may_run_anywhere(p) || is_migration_disabled(p, 1))
+		set_allowed(id, p->cpus_ptr);
+}
+
+/* A task without an id stops. */
+static __always_inline void adopt(struct task_struct *p)
+{
+	u64 known = p->scx.dsq_vtime;
+
+	if (p->flags & (PF_KTHREAD | PF_EXITING) || known & NO_ID_EVER || !may_have_id(user_of(p)))
+		return;
+	make_known(p, known >> NO_ID_GROUP & GROUP_MASK, 0);
+	if (id_of(p))
+		__sync_fetch_and_sub(&stats.without_id, 1);
+}
+
+/* From now on it is a thread of the process that the leader stands for. */
+NOINLINE int follow_leader(u32 id, u32 leader, u32 tgid)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+
+	bpf_spin_lock(&lock);
+	e.process = process_of(id, leader, tgid);
+	host_task(e.process)->holders++;
+	release_id(machine.s.tasks.task[id & POOL_MASK].process);
+	tell(EVENT_set_process, &e);
+	accounts[id & POOL_MASK].process = e.process;
+	bpf_spin_unlock(&lock);
+	log_event(EVENT_set_process, &e, 0, e.process, 0);
+	return 0;
+}
+
+/* A thread stood for itself, because its process's leader had no id. Now that one has. */
+static __always_inline void follow_process(const struct task_struct *p, u32 id)
+{
+	u32 leader = leader_id(p);
+
+	if (is_of_process(leader, p->tgid) && machine.s.tasks.task[id & POOL_MASK].process == id)
+		follow_leader(id, leader, p->tgid);
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Kernel threads. They go first, because the machine depends on them, and a policy may let a task wait for as long as its
+ * paper says: one that wakes up goes to the local queue of its CPU.
+ *
+ * One that goes on does not, because its slice is used up or because the kernel changes an attribute. While there is a task in
+ * the local queue the kernel does not ask for another, so two busy kernel threads would leave nobody else the CPU. It waits in a
+ * DSQ of its CPU, of which every other dispatch takes one. So does one that wakes up if the kernel has not asked for long: there are
+ * always others then.
+ *
+ * The functions call the kernel, so the lock is not held; what they read of the machine is a hint.
+ */
+#ifndef DIVVY_HOST_KERNEL_THREADS_H
+#define DIVVY_HOST_KERNEL_THREADS_H
+
+#include "host/slices.h"
+#include "host/taken_cpus.h"
+
+/* By CPU: its DSQ of kernel threads may have one, and its last dispatch took one. Both belong to the holder of the lock of the
+ * CPU's kernel run queue: who enqueues there, and who dispatches there. */
+static bool kernel_threads[MAX_CPUS];
+static bool had_kernel_thread[MAX_CPUS];
+
+/* By CPU: when the kernel asked for the next task last */
+static u64 asked[MAX_CPUS];
+#define LONGEST_WITHOUT_ASKING_NS (2 * LONGEST_SLICE_NS)
+
+/* An idle CPU was asked, too, long ago. */
+static __always_inline bool is_shut_out(u32 cpu)
+{
+	return (s64)(clock_ns() - asked[cpu & CPU_MASK]) > (s64)LONGEST_WITHOUT_ASKING_NS &&
+	       !machine_is_idle(&machine, cpu);
+}
+
+static __always_inline void enqueue_kernel_thread(struct task_struct *p, u64 enq_flags)
+{
+	s32 kernel_cpu = scx_bpf_task_cpu(p);
+	u32 cpu = machine_cpu(kernel_cpu);
+	u64 slice;
+
+	__sync_fetch_and_add(&stats.kernel_threads, 1);
+	if (cpu != NO_CPU && (!(enq_flags & SCX_ENQ_WAKEUP) || is_shut_out(cpu))) {
+		kernel_threads[cpu & CPU_MASK] = true;
+		slice = p->scx.slice ?: shorter(config.config.quantum, SCX_SLICE_DFL);
+		dsq_insert(p, DSQ_OF_KERNEL_THREADS + kernel_cpu, slice, enq_flags);
+		scx_bpf_kick_cpu(kernel_cpu, enq_flags & SCX_ENQ_LAST ? 0 : SCX_KICK_IDLE);
+		return;
+	}
+	/* It preempts what the policy picked, if that runs. Others have no long slices, and if kernel threads preempted each other,
+	 * one that wakes up often would take the turns of one that goes on. */
+	if (machine_task(&machine, machine.s.tasks.picked[cpu & CPU_MASK])->state & ON_CPU)
+		enq_flags |= SCX_ENQ_PREEMPT;
+	insert_local(p, SCX_SLICE_DFL, enq_flags);
+}
+
+/* Takes a kernel thread that waits for this CPU, unless in_turn and the last dispatch took one. */
+static __always_inline bool dispatch_kernel_thread(s32 kernel_cpu, u32 cpu, bool in_turn)
+{
+	bool *had = &had_kernel_thread[cpu & CPU_MASK];
+
+	if (!kernel_threads[cpu & CPU_MASK])
+		return false;
+	*had = !(in_turn && *had);
+	if (!*had)
+		return false;
+	kernel_threads[cpu & CPU_MASK] = false;
+	*had = dsq_consume(DSQ_OF_KERNEL_THREADS + kernel_cpu);
+	if (*had)
+		kernel_threads[cpu & CPU_MASK] = true;
+	return *had;
+}
+
+#endif

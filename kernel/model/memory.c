@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The host is compiled with -fsanitize=thread, and this stands in for the sanitizer's library: before each access to memory that
+ * CPUs share, another CPU may go on first. Under the lock none may; nor before an access to the CPU's own stack.
+ */
+#include "coroutine.h"
+#include "host_model.h"
+
+/* There are many accesses, so a switch is rarer than at a lock. */
+#define RARER 8
+
+static void before_access(const void *address)
+{
+	if (!this_cpu || !model.race_in || holds_bpf_lock() || is_on_stack(this_cpu, address))
+		return;
+	if (next_random(&model.random) % RARER == 0)
+		may_switch();
+}
+
+/* The compiler calls these names. */
+#define ACCESS(name) \
+	void name(void *address); \
+	void name(void *address) \
+	{ \
+		before_access(address); \
+	}
+ACCESS(__tsan_read1)
+ACCESS(__tsan_read2)
+ACCESS(__tsan_read4)
+ACCESS(__tsan_read8)
+ACCESS(__tsan_read16)
+ACCESS(__tsan_write1)
+ACCESS(__tsan_write2)
+ACCESS(__tsan_write4)
+ACCESS(__tsan_write8)
+ACCESS(__tsan_write16)
+ACCESS(__tsan_unaligned_read2)
+ACCESS(__tsan_unaligned_read4)
+ACCESS(__tsan_unaligned_read8)
+ACCESS(__tsan_unaligned_write2)
+ACCESS(__tsan_unaligned_write4)
+ACCESS(__tsan_unaligned_write8)
+
+#define RANGE(name) \
+	void name(void *address, unsigned long bytes); \
+	void name(void *address, unsigned long bytes) \
+	{ \
+		before_access(address); \
+	}
+RANGE(__tsan_read_range)
+RANGE(__tsan_write_range)
+
+#define ATOMIC(bits, name, operator) \
+	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *address, uint##bits##_t value, \
+						    int order); \
+	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *address, uint##bits##_t value, int order) \
+	{ \
+		uint##bits##_t was; \
+\
+		before_access((const void *)address); \
+		was = *address; \
+		*address = was operator value; \
+		return was; \
+	}
+ATOMIC(32, fetch_add, +)
+ATOMIC(32, fetch_sub, -)
+ATOMIC(64, fetch_add, +)
+ATOMIC(64, fetch_sub, -)
+
+void __tsan_init(void);
+void __tsan_init(void)
+{
+}
+void __tsan_func_entry(void *caller);
+void __tsan_func_entry(void *caller)
+{
+}
+void __tsan_func_exit(void);
+void __tsan_func_exit(void)
+{
+}
