@@ -21,7 +21,7 @@ use divvy_workload::rtapp::Inexpressible;
 use crate::assert::{ClaimError, NotMet};
 use crate::commands::convert::UnknownFormat;
 use crate::commands::flow::NoProgram;
-use crate::commands::load::CommandFailed;
+use crate::commands::load::{CommandFailed, Unread};
 use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::replay::Unfit;
@@ -32,6 +32,7 @@ use crate::commands::verify::{Incomplete, Mismatched};
 use crate::output_path::BadOutputPath;
 use crate::top::poller::Unloaded;
 use crate::view::perfetto::NoTrace;
+use crate::view::safe;
 
 /// The codes, for the end of the help.
 pub const HELP: &str = "\
@@ -53,9 +54,18 @@ pub fn code(result: &anyhow::Result<()>) -> ExitCode {
         // The command has printed its own error.
         return ExitCode::from(*code);
     }
+    if error.is::<Unread>() {
+        // It has said so, and to say it again could wait for the same reader.
+        return ExitCode::FAILURE;
+    }
     // If stderr is closed, the code is all there is.
-    let _ = writeln!(anstream::stderr(), "{ERROR_STYLE}error:{ERROR_STYLE:#} {error:#}");
+    let _ = writeln!(anstream::stderr(), "{ERROR_STYLE}error:{ERROR_STYLE:#} {}", text(error));
     ExitCode::from(number(error))
+}
+
+/// The error and its causes. Some have words of the kernel and names of tasks, which a terminal must not obey.
+fn text(error: &anyhow::Error) -> String {
+    safe::lines(&format!("{error:#}"))
 }
 
 const ERROR_STYLE: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
@@ -165,6 +175,17 @@ mod tests {
             LoadError::ThrownOut { reason: String::new(), message: String::new(), dump: String::new() };
         assert_eq!(number_of(thrown_out), 1);
         assert_eq!(number_of(BadSetting::Refused(String::new())), 2);
+    }
+
+    #[test]
+    fn no_error_of_the_kernel_is_obeyed() {
+        let odd = || "runnable task stall (\u{1b}]0;x\u{7}[7])".to_owned();
+        let thrown_out = LoadError::ThrownOut { reason: odd(), message: odd(), dump: String::new() };
+        let text = text(&anyhow::Error::from(thrown_out));
+        assert!(
+            text.contains("stall (\\u{1b}]0;x\\u{7}[7])") && !text.contains(['\u{1b}', '\u{7}']),
+            "{text}"
+        );
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use clap::ValueEnum;
 
+use crate::view::safe;
+
 /// Columns of a result that does not go to a terminal, unless COLUMNS says otherwise.
 const PLAIN_COLUMNS: usize = 80;
 
@@ -88,11 +90,11 @@ impl Output {
         }
     }
 
-    /// Prints a line that is not the result, on stderr.
+    /// Prints a line that is not the result, on stderr. It may have words of the kernel and names of tasks.
     pub fn note(self, text: &str) {
         if !self.quiet {
             // If stderr is closed, nobody can read the note.
-            let _ = writeln!(anstream::stderr(), "{text}");
+            let _ = writeln!(anstream::stderr(), "{}", safe::lines(text));
         }
     }
 

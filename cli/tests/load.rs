@@ -84,3 +84,40 @@ fn doctor_gives_the_code_that_load_would() {
     assert_eq!(lacks, !would_load);
     assert!(checks.iter().all(|check| check["ok"] == check["fix"].is_null()), "{checks:?}");
 }
+
+/// The unit's values by key; of a key that is there twice, the last.
+fn unit() -> std::collections::BTreeMap<String, String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernel/systemd/divvy.service");
+    let text = std::fs::read_to_string(path).expect("the unit");
+    let pairs = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('='));
+    pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+#[test]
+fn the_unit_writes_only_to_its_own_directories() {
+    let unit = unit();
+    let says = |key: &str| unit.get(key).map_or("", String::as_str);
+    assert_eq!(says("ProtectSystem"), "strict");
+    for key in ["ReadWritePaths", "BindPaths", "ReadWriteDirectories", "LogsDirectory", "CacheDirectory"] {
+        assert_eq!(says(key), "", "{key}");
+    }
+    for (key, value) in [
+        ("RuntimeDirectory", "divvy"),
+        ("RuntimeDirectoryMode", "0755"),
+        ("StateDirectory", "divvy"),
+        ("StateDirectoryMode", "0700"),
+        ("UMask", "0077"),
+    ] {
+        assert_eq!(says(key), value, "{key}");
+    }
+    let protected = ["PrivateTmp", "PrivateDevices", "ProtectHome", "ProtectKernelTunables"];
+    for key in protected.into_iter().chain(["ProtectControlGroups", "NoNewPrivileges", "RestrictSUIDSGID"]) {
+        assert_eq!(says(key), "yes", "{key}");
+    }
+    // Nothing that lets root write to files of others.
+    let needed = "CAP_BPF CAP_PERFMON CAP_NET_ADMIN CAP_SYS_NICE CAP_CHOWN";
+    assert_eq!(says("CapabilityBoundingSet"), needed);
+    // The database of programs is by default where the unit may write.
+    let help = divvy(&["load", "--help"]);
+    assert!(String::from_utf8_lossy(&help.stdout).contains("[default: /var/lib/divvy/"));
+}

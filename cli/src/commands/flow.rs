@@ -3,6 +3,7 @@
 use divvy_policy::{Failure, FailureKind};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -12,6 +13,7 @@ use divvy_results::text;
 use serde_json::json;
 
 use crate::output::Output;
+use crate::view::safe;
 
 /// List, show, remove or export what the modifier flow learned about programs
 #[derive(Debug, Args)]
@@ -105,7 +107,7 @@ pub fn run(args: &FlowArgs, output: Output) -> anyhow::Result<()> {
             String::new()
         }
         FlowCommand::Export { format: ExportFormat::Json } => json_of(&known)?,
-        FlowCommand::Export { format: ExportFormat::Csv } => csv(&known),
+        FlowCommand::Export { format: ExportFormat::Csv } => csv(&known, io::stdout().is_terminal()),
     };
     output.write(&text, None)
 }
@@ -210,13 +212,16 @@ fn json_of(known: &BTreeMap<u64, Program>) -> anyhow::Result<String> {
         })
     };
     let programs: Vec<_> = known.iter().map(program).collect();
-    Ok(serde_json::to_string_pretty(&json!({ "schema_version": 1, "programs": programs }))? + "\n")
+    let value = json!({ "schema_version": 1, "programs": programs });
+    Ok(safe::json(&serde_json::to_string_pretty(&value)?) + "\n")
 }
 
-fn csv(known: &BTreeMap<u64, Program>) -> String {
+/// Names are as they are, but escaped for a terminal.
+fn csv(known: &BTreeMap<u64, Program>, is_terminal: bool) -> String {
     let mut out = "identity,name,run,run_ns,wait_ns\n".to_owned();
     for (identity, program) in known {
-        let quoted = program.name.replace('"', "\"\"");
+        let shown = if is_terminal { text::escape(&program.name) } else { program.name.clone() };
+        let quoted = shown.replace('"', "\"\"");
         for (at, (run, wait)) in program.sequence.iter().enumerate() {
             let _ = writeln!(out, "{},\"{quoted}\",{at},{run},{wait}", name(*identity));
         }
@@ -277,6 +282,22 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&json_of(&known()).unwrap()).unwrap();
         assert_eq!(value["programs"][1]["latest"][1]["error"], 0.02);
         assert_eq!(value["programs"][0]["sequence"][0]["run_ns"], 7);
-        assert!(csv(&known()).contains("3f00000000000000,\"gzip -k \"\"a,b\"\" \u{1b}[2J\",1,300000,0\n"));
+        assert!(
+            csv(&known(), false).contains("3f00000000000000,\"gzip -k \"\"a,b\"\" \u{1b}[2J\",1,300000,0\n")
+        );
+    }
+
+    #[test]
+    fn no_command_line_is_obeyed() {
+        let mut known = known();
+        known.get_mut(&5).unwrap().name = "\u{9b}2J\u{7f}\n\u{1b}c".to_owned();
+        let shown = [list(&known, 200), show(&known, &[5, 0x3f << 56])];
+        let plain = shown.map(|text| anstream::adapter::strip_str(&text).to_string());
+        assert!(plain.iter().all(|text| text.contains("\\u{9b}2J\\u{7f}\\n\\u{1b}c")), "{plain:?}");
+        for text in plain.into_iter().chain([csv(&known, true), json_of(&known).unwrap()]) {
+            assert!(!text.replace('\n', "").contains(text::is_obeyed), "{text:?}");
+        }
+        let value: serde_json::Value = serde_json::from_str(&json_of(&known).unwrap()).unwrap();
+        assert_eq!(value["programs"][0]["name"], known[&5].name);
     }
 }

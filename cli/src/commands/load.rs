@@ -1,20 +1,21 @@
 //! `divvy load SPEC`.
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::{Args, ValueEnum, ValueHint};
 use divvy_kernel::flow::DEFAULT_DB;
 use divvy_kernel::load::MAX_POOL;
-use divvy_kernel::load::{self, End, Grouping, LoadError, Options, Period, Watch};
+use divvy_kernel::load::{self, End, GroupMay, Grouping, LoadError, Options, Period, Watch, Writer};
 use divvy_policy::spec;
 
 use crate::args::durations::{duration, positive_duration};
 use crate::output::Output;
-use crate::view::{interval, verified};
+use crate::view::{interval, safe, verified};
 
 /// Make a policy the kernel's scheduler, until Ctrl-C
 #[derive(Debug, Args)]
@@ -93,13 +94,38 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "FILE", default_value = DEFAULT_DB, value_hint = ValueHint::FilePath)]
     pub db: PathBuf,
 
-    /// Members of this group may also watch it and send commands (divvy top, divvy set)
+    /// Members of this group may also watch it, and change the weights of their own threads (divvy top, divvy set)
     #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
     pub group: Option<String>,
+
+    /// Rights of the members of --group, who may always watch
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "own", requires = "group")]
+    pub group_may: Member,
 
     /// For tests: each N-th task gets no place
     #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
     pub fail_every: u32,
+}
+
+/// Rights of the group's members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Member {
+    /// Nothing
+    Watch,
+    /// Change the weights of threads whose user they are
+    Own,
+    /// Change everything, as root may
+    All,
+}
+
+impl From<Member> for GroupMay {
+    fn from(member: Member) -> Self {
+        match member {
+            Member::Watch => Self::Watch,
+            Member::Own => Self::Own,
+            Member::All => Self::All,
+        }
+    }
 }
 
 /// Statistics while it runs.
@@ -154,11 +180,11 @@ pub fn run(args: &LoadArgs, output: Output) -> anyhow::Result<()> {
     if args.dry_run {
         return dry_run(&options, args.watch.format, output);
     }
-    let mut watch = Screen { format: args.watch.format, output, failed: None };
-    let end = load::load(&options, &mut watch).inspect_err(dump)?;
-    watch.failed.map_or(Ok(()), Err)?;
-    match end {
-        End::Asked | End::Command(0) => Ok(()),
+    let mut watch = Screen::new(args.watch.format, output, anstream::stdout(), anstream::stderr());
+    let end = load::load(&options, &mut watch);
+    let written = watch.finish();
+    match end.inspect_err(dump)? {
+        End::Asked | End::Command(0) => written,
         End::Command(code) => Err(CommandFailed(code).into()),
     }
 }
@@ -195,6 +221,7 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
         log: args.watch.log.clone(),
         db: args.scheduler.db.clone(),
         group: args.scheduler.group.clone(),
+        group_may: args.scheduler.group_may.into(),
         top: args.watch.top,
         fail_every: args.scheduler.fail_every,
     })
@@ -203,44 +230,105 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
 /// Prints the kernel's dump if it threw the scheduler out: it helps to find the reason.
 fn dump(error: &LoadError) {
     if let LoadError::ThrownOut { dump, .. } = error {
-        let _ = writeln!(anstream::stderr(), "{}", dump.trim_end());
+        let _ = writeln!(anstream::stderr(), "{}", safe::lines(dump.trim_end()));
     }
 }
+
+/// For so long a note waits for statistics before it, and statistics for a note, so that they come in order. Nothing else
+/// waits for a reader while the scheduler is loaded.
+const IN_ORDER: Duration = Duration::from_millis(50);
+/// After the scheduler is unloaded, a reader that takes nothing for so long is given up.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// Nobody read the end of the statistics.
+#[derive(Debug, thiserror::Error)]
+#[error("the end of the statistics was not read")]
+pub struct Unread;
 
 struct Screen {
     format: LoadFormat,
     output: Output,
+    statistics: Writer,
+    notes: Writer,
     /// The first error in writing, as when nobody reads any more.
-    failed: Option<anyhow::Error>,
+    failed: Option<io::Error>,
 }
 
 impl Screen {
+    fn new(
+        format: LoadFormat,
+        output: Output,
+        statistics: impl Write + Send + 'static,
+        notes: impl Write + Send + 'static,
+    ) -> Self {
+        let (statistics, notes) = (Writer::new(statistics), Writer::new(notes));
+        Self { format, output, statistics, notes, failed: None }
+    }
+
+    fn has_failed(&mut self) -> bool {
+        self.failed = self.failed.take().or_else(|| self.statistics.failure());
+        self.failed.is_some()
+    }
+
+    /// Says how many intervals were left out.
+    fn say_left_out(&mut self) {
+        let count = self.statistics.take_left_out();
+        if count > 0 {
+            let s = if count == 1 { "" } else { "s" };
+            self.note(&format!("{count} interval{s} left out: the output was not read in time"));
+        }
+    }
+
+    /// Waits for the reader, but not for ever.
+    fn finish(mut self) -> anyhow::Result<()> {
+        let is_read = self.statistics.flush(LAST_WORDS);
+        self.say_left_out();
+        if !is_read {
+            self.note(&Unread.to_string());
+        }
+        let are_notes_read = self.notes.flush(if is_read { LAST_WORDS } else { IN_ORDER });
+        if self.has_failed()
+            && let Some(error) = self.failed.take()
+        {
+            return Err(error).context("cannot write the result");
+        }
+        if is_read && are_notes_read { Ok(()) } else { Err(Unread.into()) }
+    }
+
     fn show(&mut self, interval: &Period, is_total: bool) {
         let text = match self.format {
             LoadFormat::Table => Ok(interval::table(interval, is_total, self.output.columns(None))),
-            LoadFormat::Json => interval::json(interval, is_total),
+            LoadFormat::Json => interval::json(interval, is_total).map_err(io::Error::from),
         };
-        let written = text.map_err(anyhow::Error::from).and_then(|text| self.output.write(&text, None));
-        if let Err(error) = written {
-            self.failed.get_or_insert(error);
+        match text {
+            Ok(text) => {
+                self.notes.flush(IN_ORDER);
+                self.statistics.push(text);
+            }
+            Err(error) => {
+                self.failed.get_or_insert(error);
+            }
         }
     }
 }
 
 impl Watch for Screen {
     fn note(&mut self, text: &str) {
-        self.output.note(text);
+        if !self.output.is_quiet() {
+            self.statistics.flush(IN_ORDER);
+            self.notes.push(safe::lines(text) + "\n");
+        }
     }
 
     fn interval(&mut self, interval: &Period) -> ControlFlow<()> {
         if !self.output.is_quiet() {
             self.show(interval, false);
         }
-        if self.failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.has_failed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn total(&mut self, total: &Period) {
-        if self.failed.is_none() {
+        if !self.has_failed() {
             self.show(total, true);
         }
     }
@@ -252,5 +340,59 @@ fn watchdog(text: &str) -> Result<Duration, String> {
         time if time > Duration::from_secs(30) => Err("the kernel takes at most 30s".to_owned()),
         time if time < Duration::from_millis(1) => Err("it must be at least 1ms".to_owned()),
         time => Ok(time),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::time::Instant;
+
+    use divvy_kernel::load::TaskRow;
+
+    use super::*;
+    use crate::output::Color;
+
+    fn period() -> Period {
+        let task = TaskRow { pid: 7, comm: "x".repeat(15), ..TaskRow::default() };
+        Period { tasks: vec![task; 200], ..Period::default() }
+    }
+
+    /// Statistics that nobody reads, as behind Ctrl-S: the session goes on, and so does the end.
+    #[test]
+    fn a_reader_that_pauses_holds_up_nothing() {
+        let ((reader, sink), (mut said, notes)) = (io::pipe().expect("a pipe"), io::pipe().expect("a pipe"));
+        let mut screen = Screen::new(LoadFormat::Json, Output::new(Color::Never, false), sink, notes);
+        let begun = Instant::now();
+        screen.note("rr schedules 2 CPUs");
+        for _ in 0..200 {
+            assert!(screen.interval(&period()).is_continue());
+        }
+        screen.note("unloaded");
+        screen.total(&period());
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        let error = screen.finish().expect_err("nobody read it");
+        assert!(error.is::<Unread>() && begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+        drop(reader);
+        let mut text = String::new();
+        said.read_to_string(&mut text).expect("notes");
+        assert!(text.contains("unloaded\n") && text.contains(" intervals left out: "), "{text}");
+        assert!(text.ends_with("the end of the statistics was not read\n"), "{text}");
+    }
+
+    #[test]
+    fn a_reader_that_went_away_ends_the_session() {
+        let (reader, sink) = io::pipe().expect("a pipe");
+        drop(reader);
+        let mut screen = Screen::new(LoadFormat::Table, Output::new(Color::Never, true), sink, io::sink());
+        assert!(screen.interval(&period()).is_continue(), "quiet: it writes only the total");
+        screen.output = Output::new(Color::Never, false);
+        let begun = Instant::now();
+        while screen.interval(&period()).is_continue() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "it goes on");
+        }
+        let error = screen.finish().expect_err("nobody reads");
+        let cause = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        assert_eq!(cause, Some(io::ErrorKind::BrokenPipe));
     }
 }

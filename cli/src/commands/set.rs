@@ -8,6 +8,9 @@ use divvy_policy::{Failure, FailureKind};
 use crate::output::Output;
 
 /// Change the loaded policy: a thread's weight, or a parameter
+///
+/// This is for root. Members of the group of `divvy load --group` may read all of it, and change the weights of their own
+/// threads, unless `--group-may` says otherwise.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -58,7 +61,9 @@ pub fn run(args: &SetArgs, output: Output) -> anyhow::Result<()> {
         Reply::Bad { problem } => return Err(BadSetting::Refused(problem).into()),
         Reply::Failed { problem } => anyhow::bail!("the loaded scheduler failed: {problem}"),
         Reply::NoTask => return Err(NoThread(pid(&args.target).unwrap_or(0)).into()),
-        Reply::Denied | Reply::Look(_) => anyhow::bail!("the loaded scheduler refuses to answer"),
+        Reply::Denied | Reply::Forbidden { .. } | Reply::Look(_) => {
+            anyhow::bail!("the loaded scheduler refuses to answer")
+        }
     };
     output.write(&(text + "\n"), None)
 }

@@ -66,7 +66,7 @@ pub struct TopArgs {
 }
 
 const TOP_HELP: &str = "\
-It needs the same rights as divvy set: root, or membership in the group of divvy load --group. The keys are those of htop; \
+It needs root, or membership in the group of divvy load --group; to change weights with it, the rights of divvy set. The keys are those of htop; \
 F1 or h shows them. Without a terminal it prints one table per interval. ENTL% and RECV% are shares of all CPU time; \
 ERROR is received minus entitled CPU time since loading; WAIT is the mean waiting time before a slice, in \
 the interval. WEIGHT of a process, user or cgroup is the sum over its threads that ran or waited.

@@ -10,7 +10,7 @@ use super::cells::Layout;
 use super::options::Query;
 use super::poller::Observation;
 use super::rows::Row;
-use crate::view::interval;
+use crate::view::{interval, safe};
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
@@ -57,22 +57,7 @@ pub fn json(observation: &Observation, rows: &[Row], query: &Query) -> serde_jso
         "by": query.by,
         "rows": rows,
     });
-    serde_json::to_string(&value).map(|line| escape_json(&line) + "\n")
-}
-
-/// Non-ASCII characters are only in strings.
-fn escape_json(line: &str) -> String {
-    let mut safe = String::with_capacity(line.len());
-    for c in line.chars() {
-        if text::is_obeyed(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                let _ = write!(safe, "\\u{unit:04x}");
-            }
-        } else {
-            safe.push(c);
-        }
-    }
-    safe
+    serde_json::to_string(&value).map(|line| safe::json(&line) + "\n")
 }
 
 /// The columns of [`csv`].

@@ -6,6 +6,8 @@ use divvy_kernel::load::{Period, TaskRow};
 use divvy_results::text;
 use serde_json::json;
 
+use super::safe;
+
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
 /// Columns of a task's name.
@@ -88,8 +90,27 @@ fn row(interval: &Period, task: &TaskRow) -> String {
     )
 }
 
-/// For programs: one line.
+/// For programs: one line. What a terminal would obey is escaped, which is the same in JSON.
 pub fn json(interval: &Period, is_total: bool) -> serde_json::Result<String> {
     let value = json!({ "schema_version": 1, "total": is_total, "interval": interval });
-    serde_json::to_string(&value).map(|line| line + "\n")
+    serde_json::to_string(&value).map(|line| safe::json(&line) + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_of_a_task_is_obeyed() {
+        let comm = String::from_utf8_lossy(b"\x1b[2J\n\xc2\x9bA\xff\x7f").into_owned();
+        let task = TaskRow { comm: comm.clone(), cgroup: format!("/{comm}"), ..TaskRow::default() };
+        let interval = Period { tasks: vec![task], ..Period::default() };
+        let shown = anstream::adapter::strip_str(&table(&interval, false, 80)).to_string();
+        assert!(shown.lines().all(|line| !line.contains(text::is_obeyed)), "{shown:?}");
+        assert!(shown.contains("  \\u{1b}[2J\\n"), "{shown}");
+        let line = json(&interval, false).expect("JSON");
+        assert!(!line.trim_end_matches('\n').contains(text::is_obeyed), "{line:?}");
+        let value: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(value["interval"]["tasks"][0]["comm"], comm.as_str());
+    }
 }

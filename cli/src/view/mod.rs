@@ -16,6 +16,7 @@ mod matrix;
 pub mod page;
 pub mod perfetto;
 mod programs;
+pub mod safe;
 pub mod sweep;
 pub mod sweep_page;
 pub mod table;

@@ -110,7 +110,8 @@ pub fn command_line(bytes: &[u8]) -> String {
     words.join(" ")
 }
 
-fn visible(c: char) -> char {
+/// A character that no terminal obeys, and that ends no line.
+pub(crate) fn visible(c: char) -> char {
     if c.is_control() { '\u{fffd}' } else { c }
 }
 

@@ -97,6 +97,7 @@ fn first_line(
     let line = lines.read().map_err(silent)?;
     match serde_json::from_str(&line) {
         Ok(Reply::Denied) => Err(denied(path).into()),
+        Ok(Reply::Forbidden { problem }) => Err(forbidden(problem).into()),
         Ok(reply) => Ok(reply),
         Err(error) => Err(silent(io::Error::new(io::ErrorKind::InvalidData, error))),
     }
@@ -114,6 +115,10 @@ fn denied(path: &Path) -> Missing {
         format!("no permission to command the scheduler at {}", path.display()),
         "run it as root, or load the scheduler with --group and a group of yours",
     )
+}
+
+fn forbidden(problem: String) -> Missing {
+    Missing::new(problem, "run it as root, or load the scheduler with --group-may all")
 }
 
 /// Reads lines; all of them until a deadline.

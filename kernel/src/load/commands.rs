@@ -6,6 +6,7 @@ use divvy_policy::spec::{self, Setting, Spec};
 use divvy_policy::{Weight, quantity};
 
 use super::host::Command;
+use super::peer::Rights;
 use super::protocol::{Reply, Request};
 
 /// Where commands take effect.
@@ -28,14 +29,19 @@ pub(super) enum Answer {
 const WEIGHTS: std::ops::RangeInclusive<u64> = Weight::MIN.fixed()..=Weight::MAX_GIVEN.fixed();
 
 /// Answers a line.
-pub(super) fn answer(line: &str, spec: &mut Spec, backend: &mut impl Backend) -> Answer {
+pub(super) fn answer(line: &str, rights: Rights, spec: &mut Spec, backend: &mut impl Backend) -> Answer {
     match serde_json::from_str(line) {
-        Ok(request) => obey(request, spec, backend).unwrap_or_else(Answer::Reply),
+        Ok(request) => obey(request, rights, spec, backend).unwrap_or_else(Answer::Reply),
         Err(error) => Answer::Reply(bad(format!("this is no request: {error}"))),
     }
 }
 
-fn obey(request: Request, spec: &mut Spec, backend: &mut impl Backend) -> Result<Answer, Reply> {
+fn obey(
+    request: Request,
+    rights: Rights,
+    spec: &mut Spec,
+    backend: &mut impl Backend,
+) -> Result<Answer, Reply> {
     let reply = match request {
         Request::Look => {
             let look = backend.look(&spec.to_string());
@@ -45,6 +51,7 @@ fn obey(request: Request, spec: &mut Spec, backend: &mut impl Backend) -> Result
             if !WEIGHTS.contains(&weight) {
                 return Err(bad("a weight is at least 1/1024 and at most 100000000".to_owned()));
             }
+            rights.may_weigh(pid).map_err(forbidden)?;
             run(backend, "command_set_weight", Command { pid, value: weight, ..Command::default() })?;
             Reply::Weight { weight }
         }
@@ -53,6 +60,7 @@ fn obey(request: Request, spec: &mut Spec, backend: &mut impl Backend) -> Result
             Reply::Weight { weight }
         }
         Request::SetParam { name, value } => {
+            rights.may_tune().map_err(forbidden)?;
             let (index, setting) = setting(spec, &name, &value)?;
             let value = setting.raw.cast_unsigned();
             run(backend, "command_set_param", Command { index, value, ..Command::default() })?;
@@ -65,6 +73,10 @@ fn obey(request: Request, spec: &mut Spec, backend: &mut impl Backend) -> Result
         }
     };
     Ok(Answer::Reply(reply))
+}
+
+fn forbidden(problem: String) -> Reply {
+    Reply::Forbidden { problem }
 }
 
 fn bad(problem: String) -> Reply {
@@ -169,9 +181,15 @@ pub(super) mod tests {
     }
 
     fn ask(request: &str, spec: &str) -> (Reply, Vec<(String, Command)>, String) {
+        ask_as(Rights::All, request, spec)
+    }
+
+    fn ask_as(rights: Rights, request: &str, spec: &str) -> (Reply, Vec<(String, Command)>, String) {
         let mut spec = spec::parse(spec, divvy_policy::all()).expect("a spec");
         let mut backend = Fake::default();
-        let Answer::Reply(reply) = answer(request, &mut spec, &mut backend) else { panic!("{request}") };
+        let Answer::Reply(reply) = answer(request, rights, &mut spec, &mut backend) else {
+            panic!("{request}")
+        };
         (reply, backend.told.into_inner(), spec.to_string())
     }
 
@@ -191,6 +209,26 @@ pub(super) mod tests {
         let (reply, ..) = ask(r#"{"command":"get_weight","pid":7}"#, "rr");
         assert_eq!(reply, Reply::Weight { weight: 1 << 20 });
         assert_eq!(ask(r#"{"command":"get_weight","pid":8}"#, "rr").0, Reply::NoTask);
+    }
+
+    #[test]
+    fn a_member_changes_what_is_theirs_and_sees_the_rest() {
+        let (this, me) = (std::process::id(), rustix::process::geteuid().as_raw());
+        let own = format!(r#"{{"command":"set_weight","pid":{this},"weight":512}}"#);
+        // The fake backend knows thread 7 only; what counts is that it was told.
+        assert_eq!(ask_as(Rights::Own(me), &own, "rr").1.len(), 1);
+        let get = [r#"{"command":"get_weight","pid":7}"#, r#"{"command":"get_param","name":"alpha"}"#];
+        for rights in [Rights::Own(me + 1), Rights::Watch] {
+            let (reply, told, _) = ask_as(rights, &own, "rr");
+            assert!(matches!(reply, Reply::Forbidden { .. }) && told.is_empty(), "{reply:?}");
+            let set = r#"{"command":"set_param","name":"alpha","value":"0.5"}"#;
+            let (reply, told, spec) = ask_as(rights, set, "pbs");
+            assert!(matches!(reply, Reply::Forbidden { .. }) && told.is_empty() && spec == "pbs");
+            for request in get {
+                let (reply, ..) = ask_as(rights, request, "pbs");
+                assert!(matches!(reply, Reply::Weight { .. } | Reply::Param { .. }), "{reply:?}");
+            }
+        }
     }
 
     #[test]
@@ -246,7 +284,7 @@ pub(super) mod tests {
         }
         let mut spec = spec::parse("rr", divvy_policy::all()).expect("a spec");
         let mut broken = Fake { is_broken: true, ..Fake::default() };
-        let answer = answer(r#"{"command":"get_weight","pid":7}"#, &mut spec, &mut broken);
+        let answer = answer(r#"{"command":"get_weight","pid":7}"#, Rights::All, &mut spec, &mut broken);
         assert_eq!(answer, Answer::Reply(Reply::Failed { problem: "out of order".to_owned() }));
     }
 }

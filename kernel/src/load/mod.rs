@@ -23,7 +23,7 @@ mod names;
 #[cfg(feature = "bpf")]
 mod object;
 mod options;
-#[cfg(feature = "bpf")]
+mod peer;
 mod privileges;
 #[cfg(feature = "bpf")]
 mod programs;
@@ -42,6 +42,7 @@ mod sys;
 #[cfg(feature = "bpf")]
 mod verification;
 mod verified;
+mod writer;
 
 pub use client::{AskError, ask, look};
 pub use end::End;
@@ -50,10 +51,12 @@ pub use grouping::Grouping;
 pub use host::{MAX_POOL, Stats};
 pub use look::{Look, Viewer};
 pub use options::{Options, Watch};
+pub use peer::GroupMay;
 pub use protocol::{Head, Reply, Request};
 pub use statistics::{Period, TaskRow};
 pub use sys::{Signal, Signals};
 pub use verified::VerifiedProgram;
+pub use writer::Writer;
 
 /// Loads a policy, and returns when it is unloaded again: because of a signal, of the time, of the command's end,
 /// or of the kernel.

@@ -32,7 +32,7 @@ impl Name {
             pid: account.pid,
             tgid: account.tgid,
             comm: comm.strip_suffix('\n').unwrap_or(&comm).to_owned(),
-            uid: read("status").and_then(|status| real_uid(&status)),
+            uid: read("status").and_then(|status| uids(&status)).map(|[real, ..]| real),
             cgroup: read("cgroup").map(|cgroups| cgroup(&cgroups).to_owned()).unwrap_or_default(),
         })
     }
@@ -44,10 +44,17 @@ impl Name {
     }
 }
 
-/// Finds the real user in /proc/PID/status.
-fn real_uid(status: &str) -> Option<u32> {
+/// A thread's real, effective and saved user.
+pub(super) fn uids_of(pid: u32) -> Option<[u32; 3]> {
+    let status = fs::read(format!("/proc/{pid}/status")).ok()?;
+    uids(&String::from_utf8_lossy(&status))
+}
+
+/// Finds the users in /proc/PID/status, where the kernel escapes line ends in the name.
+fn uids(status: &str) -> Option<[u32; 3]> {
     let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    ids.split_whitespace().next()?.parse().ok()
+    let mut ids = ids.split_whitespace().map_while(|id| id.parse().ok());
+    Some([ids.next()?, ids.next()?, ids.next()?])
 }
 
 /// Finds the cgroup of version 2 in /proc/PID/cgroup.
@@ -109,8 +116,8 @@ mod tests {
 
     #[test]
     fn what_proc_says_is_read() {
-        assert_eq!(real_uid("Name:\tx\nUid:\t1000\t0\t0\t0\nGid:\t5\t5\t5\t5\n"), Some(1000));
-        assert_eq!(real_uid("Name:\tUid:\n"), None);
+        assert_eq!(uids("Name:\tx\nUid:\t1000\t0\t1\t2\nGid:\t5\t5\t5\t5\n"), Some([1000, 0, 1]));
+        assert_eq!(uids("Name:\tUid:\n"), None);
         assert_eq!(cgroup("1:cpu:/old\n0::/user.slice/a b\n"), "/user.slice/a b");
         assert_eq!(cgroup("1:cpu:/old\n"), "");
     }

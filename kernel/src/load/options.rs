@@ -8,6 +8,7 @@ use std::time::Duration;
 use divvy_policy::spec::Spec;
 
 use super::grouping::Grouping;
+use super::peer::GroupMay;
 use super::statistics::Period;
 
 /// The policy to load, and how.
@@ -35,8 +36,10 @@ pub struct Options {
     pub log: Option<PathBuf>,
     /// The database in which the modifier flow keeps what it learned about programs.
     pub db: PathBuf,
-    /// The group whose members may send commands, besides root.
+    /// The group whose members may connect, besides root.
     pub group: Option<String>,
+    /// The members' rights.
+    pub group_may: GroupMay,
     /// The number of tasks in the statistics: those that received the most.
     pub top: usize,
     /// For tests: every n-th task gets no id; 0: all get one.

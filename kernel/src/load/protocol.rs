@@ -64,8 +64,13 @@ pub enum Reply {
         /// The fault, as a sentence.
         problem: String,
     },
-    /// The client has no permission.
+    /// The client may not connect.
     Denied,
+    /// The client may not do this.
+    Forbidden {
+        /// Why.
+        problem: String,
+    },
     /// The request failed.
     Failed {
         /// Why.

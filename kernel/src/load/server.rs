@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::Mode;
-use rustix::process::{geteuid, umask};
+use rustix::process::umask;
 
 use super::commands::Answer;
 use super::error::Missing;
+use super::peer::{Admission, GroupMay, Rights};
 use super::protocol::Reply;
 use super::send_queue::SendQueue;
-use super::socket::{LONGEST_LINE, path, take_line, write_line};
+use super::socket::{LONGEST_LINE, make_directory, path, take_line, write_line};
 
 /// How long a client may take to send its line. Nothing waits for it meanwhile.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -28,18 +29,20 @@ const AT_ONCE: usize = 64;
 pub(super) struct Server {
     listener: UnixListener,
     path: PathBuf,
-    has_group: bool,
+    admission: Admission,
     clients: Vec<Client>,
     send_queue: SendQueue,
 }
 
 impl Server {
     /// Serves root, and the members of the group if one is given.
-    pub fn listen(group: Option<u32>) -> io::Result<Self> {
-        Self::listen_at(path(), group)
+    pub fn listen(group: Option<(u32, GroupMay)>) -> io::Result<Self> {
+        let path = path();
+        make_directory(&path)?;
+        Self::listen_at(path, group)
     }
 
-    fn listen_at(path: PathBuf, group: Option<u32>) -> io::Result<Self> {
+    fn listen_at(path: PathBuf, group: Option<(u32, GroupMay)>) -> io::Result<Self> {
         remove_stale(&path)?;
         let before = umask(Mode::from_raw_mode(0o177));
         let listener = UnixListener::bind(&path);
@@ -47,11 +50,11 @@ impl Server {
         let server = Self {
             listener: listener?,
             path,
-            has_group: group.is_some(),
+            admission: Admission::new(group),
             clients: Vec::new(),
             send_queue: SendQueue::default(),
         };
-        if let Some(group) = group {
+        if let Some((group, _)) = group {
             chown(&server.path, None, Some(group))?;
             fs::set_permissions(&server.path, fs::Permissions::from_mode(0o660))?;
         }
@@ -60,13 +63,13 @@ impl Server {
     }
 
     /// Answers all requests that have arrived. A client's mistake is an answer to that client, not an error.
-    pub fn serve(&mut self, mut answer: impl FnMut(&str) -> Answer) {
+    pub fn serve(&mut self, mut answer: impl FnMut(&str, Rights) -> Answer) {
         self.send_queue.send();
         self.accept();
         for mut client in std::mem::take(&mut self.clients) {
             match client.request() {
                 None => self.clients.push(client),
-                Some(Ok(line)) => self.reply(client.stream, answer(&line)),
+                Some(Ok(line)) => self.reply(client.stream, answer(&line, client.rights)),
                 Some(Err(error)) => {
                     let problem = format!("no request came: {error}");
                     self.reply(client.stream, Answer::Reply(Reply::Bad { problem }));
@@ -82,15 +85,16 @@ impl Server {
             if stream.set_nonblocking(true).is_err() {
                 continue;
             }
-            if !self.may(&stream) {
+            let Some(rights) = self.admission.rights(&stream) else {
                 self.reply(stream, Answer::Reply(Reply::Denied));
                 continue;
-            }
+            };
             if self.clients.len() == AT_ONCE {
                 self.clients.remove(0);
             }
             self.clients.push(Client {
                 stream,
+                rights,
                 read: Vec::new(),
                 deadline: Instant::now() + REQUEST_TIMEOUT,
             });
@@ -115,19 +119,13 @@ impl Server {
         let readers = self.send_queue.fds().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT));
         std::iter::once(PollFd::new(&self.listener, PollFlags::IN)).chain(clients).chain(readers)
     }
-
-    /// The mode of the socket lets in only those who may use it. This check also holds if the mode was changed, or a
-    /// connection was passed on.
-    fn may(&self, stream: &UnixStream) -> bool {
-        let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return false };
-        peer.uid.is_root() || peer.uid == geteuid() || self.has_group
-    }
 }
 
 /// A client that has connected and not yet asked.
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
+    rights: Rights,
     read: Vec<u8>,
     deadline: Instant,
 }
@@ -225,9 +223,9 @@ mod tests {
             let client = scope.spawn(|| client(&path));
             let mut count = 0;
             while (count < served || server.send_queue.fds().count() > 0) && !client.is_finished() {
-                server.serve(|line| {
+                server.serve(|line, rights| {
                     count += 1;
-                    answer(line, &mut spec, &mut backend)
+                    answer(line, rights, &mut spec, &mut backend)
                 });
                 thread::sleep(Duration::from_millis(1));
             }

@@ -19,6 +19,7 @@ use super::host_programs::knows_programs;
 use super::look::Looks;
 use super::object::Scheduler;
 use super::options::{Options, Watch};
+use super::peer::GroupMay;
 use super::programs::Programs;
 use super::records::{self, Records};
 use super::running::Running;
@@ -41,6 +42,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     check::all()?;
     let group = options.group.as_deref().map(server::group_id).transpose()?;
+    let group = group.map(|group| (group, options.group_may));
     let signals =
         Signals::block().map_err(|error| LoadError::Io("cannot wait for signals".to_owned(), error))?;
     let mut session = Session {
@@ -67,7 +69,7 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
 }
 
 /// Opens the socket. Without it the scheduler works as well, but takes no commands.
-fn listen(group: Option<u32>, watch: &mut dyn Watch) -> Option<Server> {
+fn listen(group: Option<(u32, GroupMay)>, watch: &mut dyn Watch) -> Option<Server> {
     let listening = Server::listen(group);
     if let Err(error) = &listening {
         watch.note(&format!("divvy set and divvy top will not work, there is no socket for them: {error}"));
@@ -98,7 +100,7 @@ impl Session<'_> {
     fn run_once(
         &mut self,
         loading: u32,
-        group: Option<u32>,
+        group: Option<(u32, GroupMay)>,
         watch: &mut dyn Watch,
     ) -> Result<Option<End>, LoadError> {
         let hotplug_seq = cpus::hotplug_seq();
@@ -129,7 +131,7 @@ impl Session<'_> {
             self.unload_at = self.options.duration.map(|duration| Instant::now() + duration);
             self.running = Running::start(&self.options.command)?;
         }
-        privileges::drop();
+        privileges::drop(self.running.is_some());
         // The kernel compares the count itself, but not with 0.
         if hotplug_seq == 0 && cpus::hotplug_seq() != 0 {
             watch.note("a CPU came or went: loading again");
@@ -181,7 +183,7 @@ impl Session<'_> {
             }
             if let Some(server) = &mut self.server {
                 let mut loaded = Loaded { scheduler, statistics: &mut *statistics };
-                server.serve(|line| commands::answer(line, &mut self.spec, &mut loaded));
+                server.serve(|line, rights| commands::answer(line, rights, &mut self.spec, &mut loaded));
             }
             if let Some(end) = self.ended() {
                 return Ok(Outcome::End(end));

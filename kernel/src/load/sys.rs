@@ -3,14 +3,15 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 /// Signals that end a scheduler.
 const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// The signals that end a scheduler, as a file to poll. They have no other effect any more.
+/// The signals that end a scheduler, as a file to poll. They have no other effect until this is dropped.
 #[derive(Debug)]
 pub struct Signals(File);
 
@@ -54,6 +55,17 @@ impl AsFd for Signals {
     }
 }
 
+/// From now on a signal ends the process, which may wait for the reader of its last words. Those that have arrived asked for
+/// what has happened.
+impl Drop for Signals {
+    fn drop(&mut self) {
+        while self.take().is_some() {}
+        let set = ending_set();
+        // SAFETY: the set is initialised, and the old one is not asked for.
+        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut()) };
+    }
+}
+
 /// Unblocks for the command the signals that this process blocks.
 pub fn with_signals(command: &mut Command) -> &mut Command {
     let set = ending_set();
@@ -74,6 +86,35 @@ pub fn become_real_time() -> io::Result<()> {
         libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const param) != 0
     };
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The supplementary groups of a connection's other end, as of the time when it was made.
+pub fn peer_groups(stream: &UnixStream) -> io::Result<Vec<u32>> {
+    // The kernel permits 65536.
+    let mut groups: Vec<libc::gid_t> = vec![0; 1 << 16];
+    let mut size = size_of_val(groups.as_slice()) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `size` bytes, and says how many it wrote.
+    let failed = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERGROUPS,
+            groups.as_mut_ptr().cast(),
+            &raw mut size,
+        ) != 0
+    };
+    if failed {
+        return Err(io::Error::last_os_error());
+    }
+    groups.truncate(size as usize / size_of::<libc::gid_t>());
+    Ok(groups)
+}
+
+/// Sends a signal to this thread, not to the process.
+#[cfg(test)]
+pub fn signal_this_thread(signal: i32) {
+    // SAFETY: a thread that runs exists.
+    unsafe { libc::pthread_kill(libc::pthread_self(), signal) };
 }
 
 fn ending_set() -> libc::sigset_t {
