@@ -24,12 +24,15 @@ mkdir -p "$out/said" || exit 1
 
 # The host is compiled with calls before each access to memory (memory.c), the model without.
 build() { # POLICY PROGRAM HOST
-	flags="-std=gnu11 -fgnu89-inline -O2 -g -Wall -Werror -Wno-attributes -Wno-unused-function -Wno-unknown-pragmas
-		-Ikernel/model/stand_in -I$3 -Ipolicy -DPOOL=4096u -DDIVVY_POLICY=$1 -DPOLICY_HEADER=\"select/$1.h\""
-	# shellcheck disable=SC2086 # flags have no spaces
-	${CC:-cc} $flags -fsanitize=thread -c kernel/model/host.c -o "$2.o" || return 1
-	# shellcheck disable=SC2086,SC2046 # nor have names of sources
-	${CC:-cc} $flags $(find kernel/model -name '*.c' ! -name host.c) "$2.o" -lm -o "$2"
+	policy=$1
+	program=$2
+	host=$3
+	set -- -std=gnu11 -fgnu89-inline -O2 -g -Wall -Werror -Wno-attributes -Wno-unused-function -Wno-unknown-pragmas \
+		-Ikernel/model/stand_in "-I$host" -Ipolicy -DPOOL=4096u "-DDIVVY_POLICY=$policy" \
+		"-DPOLICY_HEADER=\"select/$policy.h\""
+	"${CC:-cc}" "$@" -fsanitize=thread -c kernel/model/host.c -o "$program.o" || return 1
+	# shellcheck disable=SC2046 # names of sources have no spaces
+	"${CC:-cc}" "$@" $(find kernel/model -name '*.c' ! -name host.c) "$program.o" -lm -o "$program"
 }
 
 # The storm must find a race that was in the host: a task is taken back and enqueued again before it is sent.
