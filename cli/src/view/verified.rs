@@ -11,16 +11,17 @@ const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
 /// For people: the programs that cost most first, and the sum.
 pub fn table(spec: &str, programs: &[VerifiedProgram]) -> String {
-    let mut programs: Vec<_> = programs.iter().collect();
-    programs.sort_by(|a, b| b.instructions.cmp(&a.instructions).then_with(|| a.name.cmp(&b.name)));
+    let mut sorted: Vec<_> = programs.iter().collect();
+    sorted.sort_by(|a, b| b.instructions.cmp(&a.instructions).then_with(|| a.name.cmp(&b.name)));
     let mut out = String::new();
     let _ = writeln!(out, "{BOLD}{spec}: this kernel accepts its {} programs{BOLD:#}", programs.len());
     let _ = writeln!(out, "  {:26} {:>12} {:>10} {:>10}", "program", "instructions", "states", "time");
-    for program in &programs {
+    for program in sorted {
         let _ = writeln!(out, "{}", row(&program.name, program.instructions, program.states, program.time));
     }
     let most = programs.iter().map(|program| program.states).max().unwrap_or(0);
-    let _ = writeln!(out, "{}", row("all", instructions(&programs), most, time(&programs)));
+    let time = programs.iter().map(|program| program.time).sum();
+    let _ = writeln!(out, "{}", row("all", instructions(programs), most, time));
     out
 }
 
@@ -28,12 +29,8 @@ fn row(name: &str, instructions: u64, states: u64, time: Duration) -> String {
     format!("  {name:26} {instructions:>12} {states:>10} {:>10}", text::time(time.as_nanos() as f64))
 }
 
-fn instructions(programs: &[&VerifiedProgram]) -> u64 {
+fn instructions(programs: &[VerifiedProgram]) -> u64 {
     programs.iter().map(|program| program.instructions).sum()
-}
-
-fn time(programs: &[&VerifiedProgram]) -> Duration {
-    programs.iter().map(|program| program.time).sum()
 }
 
 /// One line.
@@ -49,7 +46,6 @@ pub fn json(spec: &str, programs: &[VerifiedProgram]) -> serde_json::Result<Stri
             })
         })
         .collect();
-    let refs: Vec<_> = programs.iter().collect();
-    let line = json!({ "policy": spec, "instructions": instructions(&refs), "programs": rows });
+    let line = json!({ "policy": spec, "instructions": instructions(programs), "programs": rows });
     serde_json::to_string(&line).map(|line| line + "\n")
 }

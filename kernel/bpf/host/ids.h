@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A task gets an id, and becomes known to the machine: when it starts, or later, when it stops
- * and one is free. The
- * functions take the lock.
+ * A task gets an id, and becomes known to the machine: when it starts, or later, when it stops and one is free. The functions take
+ * the lock.
  */
 #ifndef DIVVY_HOST_IDS_H
 #define DIVVY_HOST_IDS_H
