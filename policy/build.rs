@@ -80,7 +80,7 @@ fn share(host: &cc::Build, name: &str) {
     println!("cargo::rustc-link-lib=dylib=divvy_{name}");
 }
 
-/// Files of a folder that end so, without that, by name.
+/// Names of a folder's files with this ending, without the ending, in order.
 fn stems(dir: &Path, ending: &str) -> Vec<String> {
     let entries = fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
     let mut names: Vec<String> = entries

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How long a busy machine may take to draw.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
@@ -80,7 +80,7 @@ fn console(stderr: ChildStderr) -> Vec<String> {
     });
     let mut said = Vec::new();
     while !said.last().is_some_and(|line: &String| line.contains("SELFTEST")) {
-        match lines.recv_timeout(PATIENCE) {
+        match lines.recv_timeout(TIMEOUT) {
             Ok(line) => said.push(line),
             Err(error) => {
                 said.push(format!("no word of the script: {error}"));

@@ -8,7 +8,7 @@
 #define SELDOM 32
 /* And who holds which id, which takes longer */
 #define RARELY (SELDOM * 32)
-/* Time stands still for so long, and then there are more events than fit between two looks. */
+/* Time stands still for this long, and then there are more events than fit between two looks. */
 #define LONGEST_STILL_NS 5000000
 #define FEW_EVENTS 400
 /* A CPU that is idle although a task waits that may run there: interrupts under way take less than this. */

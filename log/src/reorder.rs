@@ -101,7 +101,7 @@ impl Slot {
         let bit = 1u8.checked_shl(record.cpu.into()).filter(|bit| bit & words != 0);
         let Some(bit) = bit.filter(|bit| (*bit == 1) == (record.why == 1)) else {
             return Err(format!(
-                "set_allowed of CPUs from {}, which are not there",
+                "set_allowed names CPUs from {} on, which do not exist",
                 u32::from(record.cpu) * 64
             ));
         };

@@ -21,7 +21,7 @@ pub enum Figure {
     Share,
     /// Service errors over time, a panel a policy.
     Error,
-    /// The share of jobs that took at least so long, a line a policy.
+    /// The share of jobs that took at least a given time, a line a policy.
     Response,
     /// The same of the time that they waited.
     Wait,
@@ -161,7 +161,7 @@ fn is_drawn(ccdf: &Ccdf) -> bool {
     ccdf.value_ns.iter().any(|value| *value > 0.0)
 }
 
-/// The share of jobs that took at least so long, a line a policy: of all jobs, or of each task's if those are few.
+/// The share of jobs that took at least a given time, a line a policy: of all jobs, or of each task's if those are few.
 fn tails(
     what: &'static str,
     runs: &[(&Run, &Figures)],
@@ -208,7 +208,7 @@ fn tail(
     chart.draw()
 }
 
-/// Up to each value the share that is at least it. Zeros have no place on a logarithmic axis.
+/// For each value, the share of samples that are at least as large. Zeros have no place on a logarithmic axis.
 fn steps(ccdf: &Ccdf) -> Vec<(f64, f64)> {
     let points = ccdf.value_ns.iter().zip(&ccdf.share).filter(|(value, _)| **value > 0.0);
     let points: Vec<(f64, f64)> = points.map(|(value, share)| (value / 1e6, 100.0 * share)).collect();

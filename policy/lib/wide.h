@@ -67,7 +67,7 @@ static inline struct wide wide_mul_signed(u64 a, u64 b)
 	return x;
 }
 
-/* Scratch of a division, to be kept in the policy's state: what is on the stack the verifier follows bit by bit. */
+/* Scratch of a division. Keep it in the policy's state: the verifier follows the stack bit by bit. */
 struct wide_division {
 	u64 hi, lo; /* what is left of the dividend, shifted left a bit a step */
 	u64 c;

@@ -116,7 +116,7 @@ pub enum MachineError {
         count: u32,
     },
     /// No CPU, or too many.
-    #[error("{0} CPUs: from 1 to {max} can be had", max = crate::MAX_CPUS)]
+    #[error("{0} CPUs: a machine has from 1 to {max}", max = crate::MAX_CPUS)]
     Cpus(u32),
 }
 

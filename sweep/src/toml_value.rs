@@ -135,7 +135,7 @@ fn there(key: &str, value: &Spanned<DeValue>) -> Result<Position, String> {
         _ => Vec::new(),
     };
     if !inner.is_empty() {
-        return Err(format!("`{key}` has several values; go on after a point with {}", inner.join(" or ")));
+        return Err(format!("`{key}` has several values; add a point and {}", inner.join(" or ")));
     }
     let quoted = value.get_ref().is_str();
     Ok(Position { span: value.span(), before: String::new(), after: "", quoted })
@@ -203,7 +203,7 @@ name = "g" # nobody is in it
             ("task.c.weight", "there is no task named `c`"),
             ("task.a.wieght", "did you mean `weight`?"),
             ("task.a", "is a whole task"),
-            ("task.a.program", "go on after a point"),
+            ("task.a.program", "add a point and"),
             ("task.a.program.2.run", "1 to 1"),
             ("task.a.program.1.sleep", "there is no key `sleep`"),
             ("task.a.weight.x", "is a single value"),

@@ -87,7 +87,11 @@ fn range(from: &str, rest: &str, most: u64, values: &mut Vec<String>) -> Result<
     let (first, last, by, show): (i128, i128, i128, fn(i128) -> String) = match (from, to, step) {
         (Amount::Number(from), Amount::Number(to), Amount::Number(step)) => (from, to, step, show_number),
         (Amount::Time(from), Amount::Time(to), Amount::Time(step)) => (from, to, step, show_time),
-        _ => return Err("times and plain numbers in one range".to_owned()),
+        _ => {
+            return Err(
+                "the range mixes times and plain numbers; give all of them a unit, or none".to_owned()
+            );
+        }
     };
     if by <= 0 {
         return Err(format!("the step is {}; it must be more than 0", show(by)));
@@ -101,7 +105,7 @@ fn range(from: &str, rest: &str, most: u64, values: &mut Vec<String>) -> Result<
     Ok(())
 }
 
-/// A bare 0 is a time among times.
+/// Among times, a bare 0 is a time.
 fn alike(from: Amount, to: Amount, step: Amount) -> Result<(Amount, Amount, Amount), String> {
     let all = [from, to, step];
     if !all.iter().any(|amount| matches!(amount, Amount::Time(_))) {

@@ -67,7 +67,7 @@ pub enum Cause {
     },
     /// A device answers.
     Device {
-        /// After so long.
+        /// After this time.
         ns: u64,
     },
     /// Something outside of the workload.

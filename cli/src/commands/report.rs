@@ -62,7 +62,7 @@ pub enum BadReport {
         reason: String,
     },
     /// Nothing to show.
-    #[error("{file} has no runs; `divvy sim WORKLOAD -p SPEC --format json` makes a result that has")]
+    #[error("{file} has no runs; `divvy sim WORKLOAD -p SPEC --format json` makes a result with runs")]
     Empty {
         /// As given.
         file: String,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// A scraper sends no longer request.
 const LONGEST_REQUEST: usize = 8192;
 /// A client that takes longer to send a request, or to read the answer, is disconnected.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// Clients that are waited for at once, each by a thread; more are sent away.
 const MOST_CLIENTS: usize = 16;
 /// Before the next try, where the system has no more of what a connection needs.
@@ -98,11 +98,11 @@ impl Drop for Client<'_> {
 }
 
 fn answer(mut stream: TcpStream, path: &str, body: impl FnOnce() -> String) {
-    let response = match read_request(&mut stream, Instant::now() + PATIENCE) {
+    let response = match read_request(&mut stream, Instant::now() + TIMEOUT) {
         Ok(request) => response(&request, path, body),
         Err(_) => plain("400 Bad Request", "that is no request\n"),
     };
-    let _ = write(&mut stream, response.as_bytes(), Instant::now() + PATIENCE);
+    let _ = write(&mut stream, response.as_bytes(), Instant::now() + TIMEOUT);
 }
 
 /// None is left at the deadline.
@@ -130,7 +130,7 @@ fn read_request(stream: &mut TcpStream, deadline: Instant) -> io::Result<String>
     String::from_utf8(request).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-/// All, by the deadline: who reads a little now and then does not put it off.
+/// Writes all of it by the deadline, which a client that reads slowly does not put off.
 fn write(stream: &mut TcpStream, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
     while !bytes.is_empty() {
         stream.set_write_timeout(Some(time_left(deadline)?))?;

@@ -68,7 +68,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// From becoming runnable, or losing the CPU, to the CPU: the mean.
+    /// The mean time from becoming runnable, or losing the CPU, to getting one.
     pub fn wait_ns(&self) -> Option<f64> {
         (self.waits > 0).then(|| self.waited_ns as f64 / self.waits as f64)
     }

@@ -12,7 +12,7 @@ pub const TRACER: &str = "host_exec";
 /// `HOST_ENTRIES` of `bpf/host.h`: entries of a sequence in one answer.
 pub const ENTRIES: usize = 64;
 
-/// `FLOW_CHUNK` of `policy/slice/flow/state.h`: entries are allotted to programs by so many.
+/// `FLOW_CHUNK` of `policy/slice/flow/state.h`: programs get entries in chunks of this size.
 const CHUNK: usize = 16;
 /// All but the first of `FLOW_CHUNKS`.
 const CHUNKS: usize = 16_383;

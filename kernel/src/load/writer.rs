@@ -90,8 +90,8 @@ impl Writer {
         std::mem::take(&mut self.left_out)
     }
 
-    /// Waits until all is written. Returns false if no line was written for this long.
-    pub fn flush(&mut self, patience: Duration) -> bool {
+    /// Waits until all is written. Returns false if no line was written for the timeout.
+    pub fn flush(&mut self, timeout: Duration) -> bool {
         let (mut lines, mut since) = (0, Instant::now());
         loop {
             self.hand_over();
@@ -103,7 +103,7 @@ impl Writer {
                     (lines, since) = (tray.lines, Instant::now());
                 }
             }
-            if since.elapsed() >= patience {
+            if since.elapsed() >= timeout {
                 return false;
             }
             thread::sleep(LOOK);
@@ -174,7 +174,7 @@ mod tests {
     use crate::load::sys::{self, Signals};
 
     const SOON: Duration = Duration::from_secs(20);
-    const PATIENCE: Duration = Duration::from_millis(100);
+    const SHORT: Duration = Duration::from_millis(100);
 
     #[test]
     fn texts_arrive_in_order() {
@@ -206,7 +206,7 @@ mod tests {
                 }
                 assert!(begun.elapsed() < SOON);
             }
-            assert!(!writer.flush(PATIENCE), "nobody reads");
+            assert!(!writer.flush(SHORT), "nobody reads");
             (reader, writer, intervals)
         });
         let begun = Instant::now();

@@ -117,7 +117,7 @@ fn cfs_r12_vruntime_is_relative_to_the_queue() {
     assert_eq!(m.dispatch(CpuId::new(1), 121 * MS).unwrap().task, 4, "3 is at 161");
 }
 
-/// Four tasks that may run on CPU 1 only: it is theirs in equal parts, whatever queue they are put into. Who is free to
+/// Four tasks that may run on CPU 1 only: they share it equally, whatever queue they are put into. Who is free to
 /// run anywhere has CPU 0.
 #[test]
 fn cfs_d4_pinned_tasks_have_their_cpu() {

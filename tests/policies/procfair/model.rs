@@ -166,7 +166,7 @@ impl Model {
 
     fn check(&self) {
         let asked = self.asked();
-        // With no more, what they weigh is for feasible's own tests: all are alike.
+        // With no more tasks than CPUs all are alike; their weights are for feasible's own tests.
         if self.rule.feasible && asked.len() <= self.rule.cpus as usize {
             return;
         }

@@ -75,7 +75,7 @@ fn check_path(path: &str) -> Result<&str, String> {
     match crate::check::is_path(path) {
         true => Ok(path),
         false => Err(format!(
-            "`{}` is no path of a group",
+            "`{}` is not the path of a group",
             path.chars().take(32).collect::<String>().escape_debug()
         )),
     }

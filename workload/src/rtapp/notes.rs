@@ -10,7 +10,7 @@ const MOST_SHOWN: usize = 20;
 /// Notes in the making.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// By what is said: the first byte where, and how often.
+    /// For each note: the first byte where it applies, and how often.
     said: BTreeMap<String, (usize, usize)>,
 }
 

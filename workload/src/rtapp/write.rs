@@ -53,7 +53,7 @@ pub fn write(workload: &Workload) -> Result<(String, Vec<String>), Inexpressible
     Ok((text, writer.notes))
 }
 
-/// The tasks with arrivals in terms of steps: who thinks sleeps, and who arrives is forked by a task of its own.
+/// The tasks with arrivals in terms of steps: a task that thinks sleeps, and one that arrives is forked by a task of its own.
 fn plain_tasks(workload: &Workload) -> Vec<Task> {
     let mut tasks = workload.tasks.clone();
     for index in 0..tasks.len() {

@@ -186,7 +186,7 @@ impl Asker {
         match self.told.try_recv() {
             Ok(told) => Ok(Some(told)),
             Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) => anyhow::bail!("the thread that looks has ended"),
+            Err(TryRecvError::Disconnected) => anyhow::bail!("the thread that fetches statistics has ended"),
         }
     }
 }
@@ -196,7 +196,7 @@ fn set_weight(pid: u32, weight: u64) -> Result<String, String> {
         Ok(Reply::Weight { weight }) => Ok(model::weight_text(pid, weight)),
         Ok(Reply::NoTask) => Err(format!("the scheduler has no thread {pid} any more")),
         Ok(Reply::Bad { problem } | Reply::Failed { problem }) => Err(problem),
-        Ok(_) => Err("the answer is to something else".to_owned()),
+        Ok(_) => Err("unexpected answer: load the scheduler with this version of divvy".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }
