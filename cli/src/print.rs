@@ -32,7 +32,7 @@ pub fn print(
         }
         Format::Json => json::write(&report)?,
         Format::Csv => csv::write(&report),
-        Format::Svg => drawing::draw(&report, target.figure.map(Into::into))?,
+        Format::Svg => drawing::draw(&report, target.figure)?,
         Format::Html => report::write(&[Source { name: None, report: &report }])?,
         Format::Perfetto => {
             let trace = perfetto::trace(&report)?;

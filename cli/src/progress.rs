@@ -1,99 +1,52 @@
-//! Progress bars on stderr, only on a terminal.
+//! A progress bar on stderr, only on a terminal.
 
-use divvy_sim::run::Progress;
-use indicatif::{ProgressBar, ProgressStyle};
+use divvy_results::progress::Progress;
+use indicatif::ProgressStyle;
 
 use crate::output::Output;
 
-/// A bar over the simulated time of all runs; removed when dropped.
-pub struct RunBar(ProgressBar);
+/// A bar with a label, or a spinner if nobody knows how much there is to do; removed when dropped.
+pub struct ProgressBar {
+    bar: indicatif::ProgressBar,
+    label: String,
+}
 
-impl RunBar {
-    /// A bar for `runs` runs of `duration_ns` each; a spinner if the duration is not known.
-    pub fn new(what: &str, duration_ns: Option<u64>, runs: u64, output: Output) -> Self {
-        if !output.shows_progress() {
-            return Self(ProgressBar::hidden());
-        }
-        let bar = match duration_ns {
-            Some(duration_ns) => ProgressBar::new(duration_ns.saturating_mul(runs)),
-            None => ProgressBar::new_spinner(),
-        };
-        let template = match duration_ns {
-            Some(_) => format!("{what} {{wide_bar}} {{percent:>3}}%, {{eta}} left"),
-            None => format!("{what} {{spinner}} {{elapsed}}"),
+impl ProgressBar {
+    /// A bar that shows nothing before it is told how much there is to do.
+    pub fn new(label: &str, output: Output) -> Self {
+        let shown = output.shows_progress();
+        let bar = if shown { indicatif::ProgressBar::no_length() } else { indicatif::ProgressBar::hidden() };
+        Self { bar, label: label.to_owned() }
+    }
+
+    /// The amount that is done in all.
+    pub fn set_position(&self, done: u64) {
+        self.bar.set_position(done);
+    }
+}
+
+impl Progress for ProgressBar {
+    fn begin(&self, total: Option<u64>) {
+        let template = match total {
+            Some(_) => format!("{} {{wide_bar}} {{percent:>3}}%, {{eta}} left", self.label),
+            None => format!("{} {{spinner}} {{elapsed}}", self.label),
         };
         // The templates are constants; if one were wrong, the default style would do.
         let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        Self(bar.with_style(style))
-    }
-}
-
-/// A bar over the bytes of a file; removed when dropped.
-pub struct FileBar(ProgressBar);
-
-impl FileBar {
-    /// A bar for `bytes`.
-    pub fn new(bytes: u64, output: Output) -> Self {
-        if !output.shows_progress() {
-            return Self(ProgressBar::hidden());
+        self.bar.set_style(style);
+        if let Some(total) = total {
+            self.bar.set_length(total);
         }
-        let style = ProgressStyle::with_template("verifying {wide_bar} {percent:>3}%, {eta} left")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
-        Self(ProgressBar::new(bytes).with_style(style))
     }
 
-    /// The position, in bytes.
-    pub fn at(&self, byte: u64) {
-        self.0.set_position(byte);
-    }
-}
-
-/// A bar over the steps of a figure or a sweep; removed when dropped.
-pub struct StepBar(ProgressBar);
-
-impl StepBar {
-    /// A bar with this label.
-    pub fn new(id: &str, output: Output) -> Self {
-        if !output.shows_progress() {
-            return Self(ProgressBar::hidden());
-        }
-        let template = format!("{id} {{wide_bar}} {{percent:>3}}%, {{eta}} left");
-        let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        Self(ProgressBar::new(0).with_style(style))
-    }
-}
-
-impl divvy_results::progress::StepProgress for StepBar {
-    fn begin(&self, steps: u64) {
-        self.0.set_length(steps);
-    }
-
-    fn advance(&self, steps: u64) {
-        self.0.inc(steps);
-    }
-}
-
-impl Drop for StepBar {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
-}
-
-impl Drop for FileBar {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
-}
-
-impl Progress for RunBar {
-    fn advance(&self, simulated_ns: u64) -> bool {
-        self.0.inc(simulated_ns);
+    fn advance(&self, done: u64) -> bool {
+        self.bar.inc(done);
         true
     }
 }
 
-impl Drop for RunBar {
+impl Drop for ProgressBar {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }

@@ -59,7 +59,7 @@ pub fn per_decision(
     setting: &Setting,
 ) -> Result<Vec<Vec<Vec<f64>>>, LabError> {
     let rounds = if setting.small { SMALL_ROUNDS } else { ROUNDS };
-    setting.progress.begin((numbers.len() * rounds) as u64);
+    setting.progress.begin(Some((numbers.len() * rounds) as u64));
     let mut costs = vec![Vec::new(); cases.len()];
     for &n in numbers {
         let benches = cases.iter().map(|case| Bench::new(case, n, clients, setting.seed));

@@ -40,7 +40,7 @@ pub fn run(
 ) -> Result<Vec<Requests>, LabError> {
     let jobs: Vec<(&String, u32)> =
         specs.iter().flat_map(|spec| (0..reps).map(move |rep| (spec, rep))).collect();
-    setting.progress.begin(jobs.len() as u64);
+    setting.progress.begin(Some(jobs.len() as u64));
     let one = |&(spec, rep): &(&String, u32)| {
         let requests = requests(workload, spec, setting.seed, rep);
         setting.progress.advance(1);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use divvy_results::progress::StepProgress;
+use divvy_results::progress::Progress;
 
 /// How to run a figure.
 #[derive(Clone, Copy)]
@@ -12,7 +12,7 @@ pub struct Setting<'a> {
     /// Where all random numbers come from.
     pub seed: u64,
     /// Told how far it is.
-    pub progress: &'a dyn StepProgress,
+    pub progress: &'a dyn Progress,
     /// Where studies keep what they have found so far, so that a run that is interrupted can be resumed.
     pub saved: Option<&'a Path>,
 }

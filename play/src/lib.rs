@@ -35,7 +35,7 @@
 //! ```no_run
 //! use divvy_play::{ByScheduler, Options, Scale, play};
 //! # use divvy_play::PlayError;
-//! # use divvy_sim::run::Progress;
+//! # use divvy_results::progress::Progress;
 //! # use divvy_workload::Workload;
 //! # fn example(workload: &Workload, progress: &dyn Progress) -> Result<(), PlayError> {
 //! let options = Options { seed: 1, reps: 1, max_threads: 4096 };
@@ -63,8 +63,8 @@ mod task_thread;
 mod weight;
 
 use crate::measured::MeasuredRun;
+use divvy_results::progress::Progress;
 use divvy_results::report::{Report, Run, SCHEMA_VERSION};
-use divvy_sim::run::Progress;
 use divvy_sim::sharing::Sharing;
 use divvy_workload::Workload;
 use divvy_workload::program::Program;
@@ -98,7 +98,7 @@ pub struct Played {
     pub notes: Vec<String>,
 }
 
-/// Plays a workload that [`divvy_sim::run::adapted`] returned. The calling process must have one thread and no children.
+/// Plays a workload that [`divvy_sim::run::adapted`] returned. Progress is in ns, over all runs. The calling process must have one thread and no children.
 ///
 /// # Errors
 /// When the machine lacks something, the workload does not fit, or the run cannot go on. No process is left behind.
@@ -123,7 +123,9 @@ pub fn play(
     check_size(&setup, options.max_threads)?;
     let mut runs = Vec::new();
     let policy = scheduler::name();
-    for rep in 0..options.reps.max(1) {
+    let reps = options.reps.max(1);
+    progress.begin(workload.duration_ns.map(|ns| ns.saturating_mul(reps.into())));
+    for rep in 0..reps {
         setup.rep = rep;
         let outcome = supervisor::run(&setup, options.max_threads, progress)?;
         let (run, more) = judge(workload, &policy, rep, outcome);

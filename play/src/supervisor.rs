@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
-use divvy_sim::run::Progress;
+use divvy_results::progress::Progress;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
 
 use super::clock::{monotonic_ns, process_cpu_ns, wait_while};

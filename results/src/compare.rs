@@ -4,8 +4,9 @@
 //! repetition, where the policies saw the same random numbers. With one repetition they come from
 //! the batch means of the report, and ratios take both ends against each other.
 
-use crate::measure::{ERROR, RESPONSE, Statistic};
-use crate::report::{Report, Run, TaskResult};
+use crate::measure::{ERROR, Quantity, RESPONSE, Statistic};
+use crate::pooled::PooledTask;
+use crate::report::{Buckets, Report, Run};
 use crate::stats::{ConfidenceInterval, ENOUGH_SAMPLES, are_identical, interval95};
 
 /// The runs of one policy, a repetition each.
@@ -15,6 +16,8 @@ pub struct Policy<'a> {
     pub spec: &'a str,
     /// In the order of the report; at least one.
     pub runs: Vec<&'a Run>,
+    /// Its tasks over all runs, in the order of the workload.
+    pub tasks: Vec<PooledTask<'a>>,
 }
 
 /// A number with its 95% interval, where there are samples enough for one.
@@ -68,16 +71,29 @@ fn policies(report: &Report) -> Vec<Policy<'_>> {
     for run in &report.runs {
         match policies.iter_mut().find(|policy| policy.spec == run.policy) {
             Some(policy) => policy.runs.push(run),
-            None => policies.push(Policy { spec: &run.policy, runs: vec![run] }),
+            None => policies.push(Policy { spec: &run.policy, runs: vec![run], tasks: Vec::new() }),
         }
+    }
+    for policy in &mut policies {
+        policy.tasks = PooledTask::all(&policy.runs, report.cpus);
     }
     policies
 }
 
-impl<'a> Policy<'a> {
-    /// One task's result in each repetition, by its place in the workload.
-    pub fn task(&self, index: usize) -> Vec<&'a TaskResult> {
-        self.runs.iter().filter_map(|run| run.tasks.get(index)).collect()
+impl Policy<'_> {
+    /// A quantity over all repetitions: their mean; of a maximum, the greatest. `None` unless each measured it.
+    pub fn value(&self, quantity: &Quantity, statistic: Statistic) -> Option<f64> {
+        let values: Option<Vec<f64>> = self.runs.iter().map(|run| quantity.of_run(run, statistic)).collect();
+        let values = values?;
+        if statistic == Statistic::Max {
+            return values.into_iter().reduce(f64::max);
+        }
+        Some(values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// Jobs by waiting time, in all repetitions.
+    pub fn wait_buckets(&self) -> Option<Buckets> {
+        Buckets::sum(self.runs.iter().filter_map(|run| run.wait_buckets.as_ref()))
     }
 
     /// Jobs finished in all runs.

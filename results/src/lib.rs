@@ -4,7 +4,7 @@
 //! - [`observation`] is what the engine tells while it runs; [`metrics`] makes the numbers of a report from it, and
 //!   [`schedule`] makes a [`schedule::Schedule`]: which task ran on which CPU, from when to when.
 //! - [`stats`] has distributions of times and confidence intervals in bounded memory.
-//! - [`compare`] compares policies, [`summary`] says in one sentence what a comparison supports, and [`measure`] finds
+//! - [`pooled`] has a task's numbers over all repetitions, [`compare`] compares policies, [`summary`] says in one sentence what a comparison supports, and [`measure`] finds
 //!   a number of a report by its name.
 //! - [`figures`] has the data of pictures. Views only draw them.
 //! - [`csv`] and [`text`] format values.
@@ -26,6 +26,7 @@ pub mod figures;
 pub mod measure;
 pub mod metrics;
 pub mod observation;
+pub mod pooled;
 pub mod progress;
 pub mod report;
 #[cfg(any(test, feature = "samples"))]

@@ -1,15 +1,18 @@
 //! How far long work is.
 
 /// Told how far long work is; it may be told from several threads.
-pub trait StepProgress: Sync {
-    /// There are so many steps to do.
-    fn begin(&self, steps: u64);
-    /// So many more are done.
-    fn advance(&self, steps: u64);
+pub trait Progress: Sync {
+    /// There is this much to do, in the unit of [`Progress::advance`]; `None` if that is not known.
+    fn begin(&self, total: Option<u64>);
+    /// This much more is done. Returns whether to go on; work that cannot stop halfway goes on in any case.
+    fn advance(&self, done: u64) -> bool;
 }
 
-/// Nobody looks on.
-impl StepProgress for () {
-    fn begin(&self, _: u64) {}
-    fn advance(&self, _: u64) {}
+/// No progress is shown.
+impl Progress for () {
+    fn begin(&self, _: Option<u64>) {}
+
+    fn advance(&self, _: u64) -> bool {
+        true
+    }
 }

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::run::{Options, Progress, Rows, RunError, simulate_rows};
+use crate::run::{Options, Rows, RunError, simulate_rows};
 use divvy_policy::spec;
 use divvy_policy::spec::Spec;
+use divvy_results::progress::Progress;
 use divvy_results::report::{RecordedReport, RecordedTask, Report, TraceReport, WakeCounts};
 use divvy_trace::{Grade, Measured, Recording, Replay, Spread};
 use divvy_workload::{MAX_CPUS, Workload};

@@ -14,6 +14,7 @@ use divvy_results::figures;
 use divvy_results::figures::{Limits, TimelineRecorder};
 use divvy_results::metrics;
 use divvy_results::observation::Observation;
+use divvy_results::progress::Progress;
 use divvy_results::report::{Report, Run, SCHEMA_VERSION};
 use divvy_results::schedule::{Recorder, Window};
 use divvy_workload::{Purpose, Workload, stream};
@@ -37,19 +38,6 @@ pub struct Options {
     pub figures: Option<Limits>,
     /// The part of the first repetition's schedule to keep.
     pub schedule: Option<Window>,
-}
-
-/// Told how far a simulation is; it may be told from several threads.
-pub trait Progress: Sync {
-    /// So much more simulated time is done, over all runs. Returns whether to go on.
-    fn advance(&self, simulated_ns: u64) -> bool;
-}
-
-/// No progress is shown.
-impl Progress for () {
-    fn advance(&self, _: u64) -> bool {
-        true
-    }
 }
 
 /// Why a simulation has no result.
@@ -84,7 +72,8 @@ pub enum RunError {
     Workload(String),
 }
 
-/// Simulates `workload` under each of `specs`, on all cores; the result does not depend on how many there are.
+/// Simulates `workload` under each of `specs`, on all cores; the result does not depend on how many there are. Progress is in
+/// ns of simulated time, over all runs.
 pub fn simulate(
     workload: &Workload,
     specs: &[Spec],
@@ -114,6 +103,7 @@ pub fn simulate_rows(
         Rows::EachInstance => row_names(workload).len(),
         Rows::Named(names) => names.len(),
     };
+    progress.begin(workload.duration_ns.map(|ns| ns.saturating_mul(jobs.len() as u64)));
     let limits = options.figures.map(|limits| limits.among(specs.len(), tasks()));
     let options = &Options { figures: limits, ..options.clone() };
     let mut runs = jobs

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use divvy_sim::run::{self as sim, Rows, row_names, simulate_rep};
+use divvy_sim::run::{Rows, row_names, simulate_rep};
 
 use super::SweepError;
 use super::measure::{Measured, Numbers, Row, differences, estimates};
 use super::plan::{Plan, Planned, Simulated};
-use divvy_results::progress::StepProgress;
+use divvy_results::progress::Progress;
 
 /// A repetition, by its place among those that are run.
 type Done = (usize, Result<Measured, SweepError>);
@@ -21,7 +21,7 @@ type Done = (usize, Result<Measured, SweepError>);
 pub fn run<E: From<SweepError>>(
     plan: &Plan,
     rows: &[usize],
-    progress: &dyn StepProgress,
+    progress: &dyn Progress,
     mut take: impl FnMut(Row) -> Result<(), E>,
 ) -> Result<(), E> {
     let reps = plan.reps() as usize;
@@ -68,7 +68,7 @@ struct Found<'a> {
     sims: &'a [usize],
     /// Repetitions that came before one that is needed first.
     waiting: BTreeMap<usize, Result<Measured, SweepError>>,
-    /// By what was run: all its repetitions.
+    /// All repetitions of each simulation, by its index.
     done: BTreeMap<usize, Vec<Measured>>,
 }
 
@@ -182,17 +182,17 @@ fn repetition(
 
 /// Progress in microseconds of simulated time, or in runs where a run's length is not known before.
 struct Steps<'a> {
-    progress: &'a dyn StepProgress,
+    progress: &'a dyn Progress,
     timed: bool,
 }
 
 impl<'a> Steps<'a> {
-    fn new(plan: &Plan, sims: &[usize], progress: &'a dyn StepProgress) -> Self {
+    fn new(plan: &Plan, sims: &[usize], progress: &'a dyn Progress) -> Self {
         let timed = plan.workloads.iter().all(|workload| workload.duration_ns.is_some());
         let steps = Self { progress, timed };
         let reps = u64::from(plan.options.reps.max(1));
         let all = sims.iter().map(|&sim| steps.of(plan, &plan.sims[sim]));
-        progress.begin(all.fold(0, u64::saturating_add).saturating_mul(reps));
+        progress.begin(Some(all.fold(0, u64::saturating_add).saturating_mul(reps)));
         steps
     }
 
@@ -220,7 +220,10 @@ impl Counter<'_> {
     }
 }
 
-impl sim::Progress for Counter<'_> {
+impl Progress for Counter<'_> {
+    /// The steps of all runs are counted before.
+    fn begin(&self, _: Option<u64>) {}
+
     fn advance(&self, simulated_ns: u64) -> bool {
         if self.steps.timed {
             let steps = simulated_ns / 1000;

@@ -1,5 +1,6 @@
 //! Arguments that several commands share. Each command's own are in its file.
 
+pub mod choice;
 pub mod durations;
 pub mod machine;
 pub mod output;

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
+use divvy_pages::drawing::Figure;
 
-use crate::assert::{self, ClaimError, Claims};
+use super::choice::{Choice, one_of};
+use crate::assert;
 use crate::output_path::{self, BadOutputPath};
 
 /// The report's format and file, and checks on it.
@@ -20,7 +22,7 @@ pub struct OutputArgs {
     pub output: Option<PathBuf>,
 
     /// Figure that svg draws [default: response if jobs end, else share]
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
+    #[arg(long, value_parser = one_of(FIGURES), value_name = "WHAT", help_heading = "Output")]
     pub figure: Option<Figure>,
 
     /// Fail, with exit code 3, if a run does not meet this, as in 'max(error) < 8ms' (repeat for more)
@@ -46,9 +48,9 @@ impl OutputArgs {
     /// # Errors
     /// If the report would replace its own input.
     pub fn target(&self, input: &Path) -> Result<Target<'_>, BadOutputPath> {
-        let file = self.output.as_deref();
-        output_path::refuse_input([input], file)?;
-        Ok(Target { format: self.format(), file, figure: self.figure })
+        let target = Target { format: self.format(), file: self.output.as_deref(), figure: self.figure };
+        output_path::refuse_input([input], target.file)?;
+        Ok(target)
     }
 
     /// The format of `--format`, or the one that the file's name ends in.
@@ -69,11 +71,6 @@ impl OutputArgs {
             }
         };
         self.format.unwrap_or_else(by_name)
-    }
-
-    /// The claims of `--assert`.
-    pub fn claims(&self) -> Result<Claims, ClaimError> {
-        Claims::parse(&self.assert)
     }
 }
 
@@ -116,32 +113,18 @@ pub enum ClaimFormat {
     Csv,
 }
 
-/// A drawing of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Figure {
-    /// CPU time of each process over time, one panel per policy
-    Share,
-    /// Service errors over time, one panel per policy
-    Error,
-    /// Share of jobs by response time (how many took at least that long), one line per policy
-    Response,
-    /// The same for waiting time
-    Wait,
-    /// Tasks on each CPU in --gantt-span (not for play)
-    Timeline,
-}
-
-impl From<Figure> for divvy_pages::drawing::Figure {
-    fn from(figure: Figure) -> Self {
-        match figure {
-            Figure::Share => Self::Share,
-            Figure::Error => Self::Error,
-            Figure::Response => Self::Response,
-            Figure::Wait => Self::Wait,
-            Figure::Timeline => Self::Timeline,
-        }
-    }
-}
+/// Drawings of a result.
+const FIGURES: &[Choice<Figure>] = &[
+    ("share", Figure::Share, "CPU time of each process over time, one panel per policy"),
+    ("error", Figure::Error, "Service errors over time, one panel per policy"),
+    (
+        "response",
+        Figure::Response,
+        "Share of jobs by response time (how many took at least that long), one line per policy",
+    ),
+    ("wait", Figure::Wait, "The same for waiting time"),
+    ("timeline", Figure::Timeline, "Tasks on each CPU in --gantt-span (not for play)"),
+];
 
 /// Endings of Perfetto's files.
 pub const PERFETTO_ENDINGS: [&str; 2] = ["perfetto-trace", "pftrace"];

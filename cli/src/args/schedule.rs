@@ -1,13 +1,14 @@
 //! Parts of a run that are kept beside its numbers: decisions, figures, the schedule.
 
 use clap::Args;
+use divvy_pages::drawing::Figure;
 use divvy_policy::units::parse_duration_ns;
 use divvy_results::figures::Limits;
 use divvy_results::schedule::{MOST_EVENTS, Window};
 use divvy_sim::run::Options;
 
 use super::machine::MachineArgs;
-use super::output::{Figure, Format, Target};
+use super::output::{Format, Target};
 
 /// Decisions, figures and the timeline of a run.
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ use crate::args::output::ClaimFormat;
 use crate::command_line::this_command;
 use crate::output::Output;
 use crate::output_path::{self, BadOutputPath};
-use crate::progress::StepBar;
+use crate::progress::ProgressBar;
 use crate::view::{all_figures, claims, claims_page};
 
 /// List what the papers claim, or reproduce it: source, paper, measured, verdict
@@ -180,7 +180,7 @@ fn figures(id: &str) -> Result<Vec<&'static Figure>, UnknownFigure> {
 }
 
 fn reproduce_one(figure: &'static Figure, args: &PaperArgs, output: Output) -> anyhow::Result<Reproduction> {
-    let bar = StepBar::new(figure.id, output);
+    let bar = ProgressBar::new(figure.id, output);
     let setting =
         Setting { small: args.small, seed: args.seed, progress: &bar, saved: args.resume.as_deref() };
     Ok(reproduce(figure, &setting)?)

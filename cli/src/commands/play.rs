@@ -10,10 +10,11 @@ use divvy_sim::run::{self, adapted};
 use crate::args::durations::positive_ns;
 use crate::args::output::OutputArgs;
 use crate::args::random::RandomArgs;
+use crate::assert::Claims;
 use crate::input;
 use crate::output::Output;
 use crate::print::print;
-use crate::progress::RunBar;
+use crate::progress::ProgressBar;
 use crate::view::page::PageOptions;
 
 /// Run a workload with real threads, under the kernel's scheduler
@@ -76,12 +77,12 @@ pub struct PlayArgs {
 /// Runs it with real threads, prints, checks.
 pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
     let target = args.output.target(&args.workload)?;
-    let claims = args.output.claims()?;
+    let claims = Claims::parse(&args.output.assert)?;
     let options = run::Options { cpus: args.cpus, duration_ns: args.duration_ns, ..run::Options::default() };
     let workload = adapted(&input::workload(&args.workload, output)?, &options)?;
     let RandomArgs { seed, reps } = args.random;
     let options = Options { seed, reps, max_threads: args.max_threads };
-    let bar = RunBar::new("running", workload.duration_ns, reps.into(), output);
+    let bar = ProgressBar::new("running", output);
     let played = play(&workload, &options, &mut ByScheduler::new(args.scale_weights), &bar);
     drop(bar);
     let played = played?;

@@ -3,19 +3,21 @@
 use divvy_policy::{Failure, FailureKind};
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ValueEnum, ValueHint};
+use clap::{ArgAction, Args, ValueHint};
 use divvy_sim::replay::{ReplayOptions, replay};
 use divvy_sim::run::Options;
-use divvy_trace::{Filter, Recording, WakePolicy};
+use divvy_trace::{Filter, Grade, Recording, WakePolicy};
 
+use crate::args::choice::{Choice, one_of};
 use crate::args::machine::MachineArgs;
 use crate::args::output::OutputArgs;
 use crate::args::policies::PolicyArgs;
 use crate::args::schedule::ScheduleArgs;
+use crate::assert::Claims;
 use crate::input;
 use crate::output::Output;
 use crate::print::print;
-use crate::progress::RunBar;
+use crate::progress::ProgressBar;
 use crate::view::page::PageOptions;
 
 /// Replay a recorded trace: what would its workload have done under another policy?
@@ -67,11 +69,11 @@ pub struct NoRandomArgs {
 #[command(next_help_heading = "Recording")]
 pub struct RecordingArgs {
     /// Cause of wake-ups in the replay
-    #[arg(long, value_enum, default_value = "dep", value_name = "HOW")]
-    pub wakes: Wakes,
+    #[arg(long, value_parser = one_of(WAKES), default_value = "dep", value_name = "HOW")]
+    pub wakes: WakePolicy,
 
     /// Fail, with exit code 4, if the recording's grade is below this
-    #[arg(long, value_enum, ignore_case = true, value_name = "GRADE")]
+    #[arg(long, value_parser = one_of(GRADES), ignore_case = true, value_name = "GRADE")]
     pub strict: Option<Grade>,
 
     /// Keep only threads of this name and those that they fork (repeat for more)
@@ -83,33 +85,19 @@ pub struct RecordingArgs {
     pub per_thread: bool,
 }
 
-/// Cause of wake-ups in a replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Wakes {
-    /// As recorded: another task, a timer, the outside world
-    Dep,
-    /// Every sleep lasts as long as in the recording
-    Fixed,
-    /// Every wake-up comes at the recording's time
-    Open,
-}
+const WAKES: &[Choice<WakePolicy>] = &[
+    ("dep", WakePolicy::Dependency, "As recorded: another task, a timer, the outside world"),
+    ("fixed", WakePolicy::Fixed, "Every sleep lasts as long as in the recording"),
+    ("open", WakePolicy::Open, "Every wake-up comes at the recording's time"),
+];
 
-/// Quality of a recording, best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Grade {
-    /// Nothing that matters is missing
-    #[value(name = "A")]
-    A,
-    /// Small gaps
-    #[value(name = "B")]
-    B,
-    /// Tendencies only
-    #[value(name = "C")]
-    C,
-    /// Not reliable
-    #[value(name = "D")]
-    D,
-}
+/// Best first.
+const GRADES: &[Choice<Grade>] = &[
+    ("A", Grade::A, "Nothing that matters is missing"),
+    ("B", Grade::B, "Small gaps"),
+    ("C", Grade::C, "Tendencies only"),
+    ("D", Grade::D, "Not reliable"),
+];
 
 /// A recording that was read, but does not meet the options.
 #[derive(Debug, thiserror::Error)]
@@ -121,9 +109,9 @@ pub enum Unfit {
     )]
     Grade {
         /// The recording's grade.
-        grade: divvy_trace::Grade,
+        grade: Grade,
         /// The lowest grade that `--strict` allows.
-        least: divvy_trace::Grade,
+        least: Grade,
         /// Why it is not better.
         findings: Vec<String>,
     },
@@ -151,7 +139,7 @@ fn lines(findings: &[String]) -> String {
 pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
     let target = args.output.target(&args.trace)?;
     let (specs, baseline) = args.policies.specs()?;
-    let claims = args.output.claims()?;
+    let claims = Claims::parse(&args.output.assert)?;
     let recording = select(input::trace(&args.trace)?, &args.recording)?;
     let options = ReplayOptions {
         run: Options {
@@ -159,11 +147,10 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
             reps: args.random.reps,
             ..args.schedule.options(&args.machine, &target)
         },
-        wakes: wakes(args.recording.wakes),
+        wakes: args.recording.wakes,
         per_thread: args.recording.per_thread,
     };
-    let duration_ns = options.run.duration_ns.unwrap_or(recording.span_ns);
-    let bar = RunBar::new("simulating", Some(duration_ns), specs.len() as u64, output);
+    let bar = ProgressBar::new("simulating", output);
     let report = replay(&input::trace_name(&args.trace), &recording, &specs, &options, &bar);
     drop(bar);
     let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose };
@@ -173,7 +160,7 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
 /// Refuses a recording below the grade of `--strict`, and keeps only the threads of `--keep`.
 fn select(recording: Recording, args: &RecordingArgs) -> Result<Recording, Unfit> {
     let grade = recording.quality.grade();
-    if let Some(least) = args.strict.map(least).filter(|least| grade > *least) {
+    if let Some(least) = args.strict.filter(|least| grade > *least) {
         let findings = recording.quality.findings().into_iter().map(|finding| finding.text).collect();
         return Err(Unfit::Grade { grade, least, findings });
     }
@@ -205,23 +192,6 @@ fn busiest(recording: &Recording) -> Vec<String> {
 
 fn quoted(names: &[String]) -> Vec<String> {
     names.iter().map(|name| format!("`{}`", name.escape_debug())).collect()
-}
-
-fn least(grade: Grade) -> divvy_trace::Grade {
-    match grade {
-        Grade::A => divvy_trace::Grade::A,
-        Grade::B => divvy_trace::Grade::B,
-        Grade::C => divvy_trace::Grade::C,
-        Grade::D => divvy_trace::Grade::D,
-    }
-}
-
-fn wakes(wakes: Wakes) -> WakePolicy {
-    match wakes {
-        Wakes::Dep => WakePolicy::Dependency,
-        Wakes::Fixed => WakePolicy::Fixed,
-        Wakes::Open => WakePolicy::Open,
-    }
 }
 
 fn single(text: &str) -> Result<u32, String> {

@@ -10,10 +10,11 @@ use crate::args::output::OutputArgs;
 use crate::args::policies::PolicyArgs;
 use crate::args::random::RandomArgs;
 use crate::args::schedule::ScheduleArgs;
+use crate::assert::Claims;
 use crate::input;
 use crate::output::Output;
 use crate::print::print;
-use crate::progress::RunBar;
+use crate::progress::ProgressBar;
 use crate::view::page::PageOptions;
 
 /// Simulate a workload under one or more policies, and compare them
@@ -48,17 +49,14 @@ pub struct SimArgs {
 pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
     let target = args.output.target(&args.workload)?;
     let (specs, baseline) = args.policies.specs()?;
-    let claims = args.output.claims()?;
+    let claims = Claims::parse(&args.output.assert)?;
     let workload = input::workload(&args.workload, output)?;
     let options = Options {
         seed: args.random.seed,
         reps: args.random.reps,
         ..args.schedule.options(&args.machine, &target)
     };
-    let runs = specs.len() as u64 * u64::from(options.reps);
-    let bar = RunBar::new("simulating", options.duration_ns.or(workload.duration_ns), runs, output);
-    let report = simulate(&workload, &specs, &options, &bar);
-    drop(bar);
+    let report = simulate(&workload, &specs, &options, &ProgressBar::new("simulating", output))?;
     let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose };
-    claims.check(&print(report?, &page, &target, output)?)
+    claims.check(&print(report, &page, &target, output)?)
 }

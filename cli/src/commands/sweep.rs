@@ -18,7 +18,7 @@ use crate::args::policies::PolicyArgs;
 use crate::command_line::this_command;
 use crate::output::Output;
 use crate::output_path::{self, BadOutputPath};
-use crate::progress::StepBar;
+use crate::progress::ProgressBar;
 use crate::view;
 
 /// Vary parameters of a workload or policy: one row of means for every combination
@@ -282,7 +282,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     if result.done > 0 {
         output.note(&format!("{} of {} rows are done", result.done, rows.len()));
     }
-    let bar = StepBar::new("sweep", output);
+    let bar = ProgressBar::new("sweep", output);
     let mut shown = Vec::new();
     divvy_sweep::run(&plan, left, &bar, |row| -> anyhow::Result<()> {
         result.add(&table::line(&plan, &row))?;

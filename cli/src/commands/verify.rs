@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use divvy_log::{Gap, Mismatch, Report, Told, Verdict, verify};
 use divvy_policy::{Answer, Event};
+use divvy_results::progress::Progress as _;
 use divvy_results::text;
 use serde_json::{Value, json};
 
 use crate::args::output::PlainFormat;
 use crate::output::Output;
-use crate::progress::FileBar;
+use crate::progress::ProgressBar;
 
 /// Check a kernel scheduler's log: does the native build decide the same?
 ///
@@ -93,11 +94,12 @@ const PROGRESS_EVENTS: u64 = 1 << 16;
 /// Prints the result, then fails unless the two agree.
 pub fn run(args: &VerifyArgs, output: Output) -> anyhow::Result<()> {
     let limit = if args.events { args.limit.unwrap_or(u64::MAX) } else { 0 };
-    let bar = FileBar::new(std::fs::metadata(&args.log).map_or(0, |file| file.len()), output);
+    let bar = ProgressBar::new("verifying", output);
+    bar.begin(std::fs::metadata(&args.log).ok().map(|file| file.len()));
     let mut out = BufWriter::new(io::stdout().lock());
     let report = verify(&args.log, &mut |told| {
         if told.number % PROGRESS_EVENTS == 0 {
-            bar.at(told.offset);
+            bar.set_position(told.offset);
         }
         match args.format {
             _ if told.number > limit => Ok(()),

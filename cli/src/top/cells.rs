@@ -3,8 +3,7 @@
 use divvy_results::text;
 
 use super::rows::{By, Column, Row};
-use crate::view::bar;
-use crate::view::table::Bar;
+use crate::view::picture::Bar;
 
 /// Less of a name says little.
 const SHORTEST_NAME: usize = 10;
@@ -35,7 +34,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// For a table that is so wide.
+    /// For a table of this width.
     pub fn new(width: usize, by: By) -> Self {
         let has = |column: &Column| match by {
             By::Thread | By::Process => true,
@@ -50,7 +49,7 @@ impl Layout {
             }
         }
         let room = width.saturating_sub(used(&columns));
-        let bar = bar::width(room.saturating_sub(LONG_NAME), 1);
+        let bar = Bar::width(room.saturating_sub(LONG_NAME), 1);
         let name = room.saturating_sub(if bar > 0 { bar + 1 } else { 0 });
         Self { by, columns, bar, name }
     }
@@ -69,7 +68,7 @@ impl Layout {
     /// A row. With bars of lines if it is styled, else in ASCII.
     pub fn line(&self, row: &Row, is_styled: bool) -> String {
         let share = Bar { length: row.received_share, mark: row.entitled_share };
-        let bar = if self.bar > 0 { bar::draw(share, self.bar, is_styled) } else { String::new() };
+        let bar = if self.bar > 0 { share.draw(self.bar, is_styled) } else { String::new() };
         self.join(|column| cell(row, column, self.by), bar, &text::escape(&row.name))
     }
 

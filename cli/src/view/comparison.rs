@@ -4,28 +4,33 @@ use divvy_results::compare::{Comparison, Criterion, Estimate, Policy};
 use divvy_results::measure::{
     DECISIONS, DELAY, ERROR, JAIN, MIGRATIONS, Quantity, RESPONSE, SWITCHES, Statistic, UTILIZATION, WAIT,
 };
-use divvy_results::report::RecordedReport;
 use divvy_results::text;
 
 use crate::view::table::{ABSENT, Cell, Column, EXACT, NOTHING, SERVICE, TIMES, Table};
 
-/// One row per policy.
+/// One row per policy, and one of the recorded scheduler.
 pub fn table(comparison: &Comparison, baseline: Option<&str>) -> Table {
     let policies = &comparison.policies;
-    let mut columns = vec![Column::name("policy")];
-    let mut rows: Vec<Vec<Cell>> =
-        policies.iter().map(|policy| vec![Cell::plain(text::escape(policy.spec))]).collect();
-    let mut add = |head, group, cells: Vec<Cell>| {
-        columns.push(Column::number(head, group));
-        for (row, cell) in rows.iter_mut().zip(cells) {
-            row.push(cell);
-        }
+    let recorded = comparison.report.trace.as_ref().and_then(|trace| trace.recorded.as_ref());
+    let names = policies.iter().map(|policy| text::escape(policy.spec));
+    let names = names.chain(recorded.map(|_| "recorded".to_owned())).collect();
+    let mut columns = Vec::new();
+    let mut add = |head, group, mut cells: Vec<Cell>, seen: Option<f64>| {
+        cells.extend(recorded.map(|_| Cell::plain(seen.map_or(NOTHING.to_owned(), text::time))));
+        columns.push((Column::number(head, group), cells));
     };
     for metric in metrics() {
-        let cells = metric.cells(policies);
-        add(metric.head, metric.group, cells);
-        if metric.quantity.name == RESPONSE.name && metric.statistic == Statistic::Mean {
-            add(["", "\u{b1}95%"], TIMES, half_widths(policies));
+        let mean_of = |quantity: &Quantity| {
+            metric.quantity.name == quantity.name && metric.statistic == Statistic::Mean
+        };
+        let seen = match recorded {
+            Some(recorded) if mean_of(&RESPONSE) => recorded.response_mean_ns,
+            Some(recorded) if mean_of(&DELAY) => recorded.wake_delay_mean_ns,
+            _ => None,
+        };
+        add(metric.head, metric.group, metric.cells(policies), seen);
+        if mean_of(&RESPONSE) {
+            add(["", "\u{b1}95%"], TIMES, half_widths(policies), None);
         }
     }
     if policies.len() > 1
@@ -35,27 +40,13 @@ pub fn table(comparison: &Comparison, baseline: Option<&str>) -> Table {
             Criterion::MeanResponse => ["response", "factor"],
             Criterion::MaxError => ["error", "factor"],
         };
-        add(head, TIMES, policies.iter().map(|policy| factor(comparison, policy, base)).collect());
+        let factors = policies.iter().map(|policy| factor(comparison, policy, base)).collect();
+        add(head, TIMES, factors, None);
     }
-    if let Some(recorded) = comparison.report.trace.as_ref().and_then(|trace| trace.recorded.as_ref()) {
-        rows.push(recorded_row(&columns, recorded));
-    }
-    Table { title: None, columns, rows, meaning: None }.without_empty_columns()
+    Table::of_columns(None, ("policy", names), columns).without_empty_columns()
 }
 
-/// The numbers of the recorded scheduler.
-fn recorded_row(columns: &[Column], recorded: &RecordedReport) -> Vec<Cell> {
-    let time = |ns: Option<f64>| Cell::plain(ns.map_or(NOTHING.to_owned(), text::time));
-    let cell = |column: &Column| match column.head.join(" ").as_str() {
-        "policy" => Cell::plain("recorded".to_owned()),
-        "response mean" => time(recorded.response_mean_ns),
-        "latency mean" => time(recorded.wake_delay_mean_ns),
-        _ => Cell::plain(NOTHING.to_owned()),
-    };
-    columns.iter().map(cell).collect()
-}
-
-/// One measured column: how repetitions are pooled, and which values are better.
+/// One measured column, and which values are better.
 struct Metric {
     head: [&'static str; 2],
     group: u8,
@@ -99,19 +90,9 @@ fn metrics() -> [Metric; 11] {
 }
 
 impl Metric {
-    /// The mean of the repetitions; of the service error, the greatest.
-    fn value(&self, policy: &Policy) -> Option<f64> {
-        let values: Option<Vec<f64>> =
-            policy.runs.iter().map(|run| self.quantity.of_run(run, self.statistic)).collect();
-        let values = values?;
-        if self.quantity.name == ERROR.name {
-            return values.into_iter().reduce(f64::max);
-        }
-        Some(values.iter().sum::<f64>() / values.len() as f64)
-    }
-
     fn cells(&self, policies: &[Policy]) -> Vec<Cell> {
-        let values: Vec<Option<f64>> = policies.iter().map(|policy| self.value(policy)).collect();
+        let values: Vec<Option<f64>> =
+            policies.iter().map(|policy| policy.value(&self.quantity, self.statistic)).collect();
         let texts: Vec<String> =
             values.iter().map(|value| value.map_or(ABSENT.to_owned(), self.format)).collect();
         let contends = |index: usize| self.group != TIMES || policies[index].keeps_up(policies);

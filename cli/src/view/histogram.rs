@@ -5,10 +5,7 @@ use std::ops::Range;
 use divvy_results::report::Buckets;
 use divvy_results::text;
 
-/// The lowest level is visible.
-const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The same levels in ASCII.
-const ASCII_LEVELS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
+use crate::view::picture::LEVELS;
 
 /// The first bucket is for zeros, which have no place on a logarithmic axis.
 const ZERO: usize = 0;
@@ -97,33 +94,6 @@ fn positive(buckets: &Buckets) -> impl Iterator<Item = (usize, u64)> {
     numbered.filter(|&(bucket, count)| bucket > ZERO && count > 0)
 }
 
-/// The share of samples that are zero.
-pub fn zeros(buckets: &Buckets) -> f64 {
-    let zeros = buckets.from_ns.iter().zip(&buckets.count).find(|(from, _)| **from == 0);
-    let samples: u64 = buckets.count.iter().sum();
-    zeros.map_or(0.0, |(_, &count)| count as f64 / samples.max(1) as f64)
-}
-
-/// Adds the histograms of several runs.
-pub fn sum<'a>(all: impl Iterator<Item = &'a Buckets>) -> Option<Buckets> {
-    let mut counts = std::collections::BTreeMap::new();
-    for buckets in all {
-        for (&from, &count) in buckets.from_ns.iter().zip(&buckets.count) {
-            *counts.entry(from).or_insert(0) += count;
-        }
-    }
-    let (first, last) = (*counts.first_key_value()?.0, *counts.last_key_value()?.0);
-    let from_ns: Vec<u64> = Buckets::bounds().filter(|bound| (first..=last).contains(bound)).collect();
-    let count = from_ns.iter().map(|from| counts.get(from).copied().unwrap_or(0)).collect();
-    Some(Buckets { from_ns, count })
-}
-
-/// The drawing in ASCII.
-pub fn ascii(drawn: &str) -> String {
-    let plain = |c: char| LEVELS.iter().position(|level| *level == c).map_or(c, |level| ASCII_LEVELS[level]);
-    drawn.chars().map(plain).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,7 +113,6 @@ mod tests {
         assert_eq!(axis.draw(&b), "       ▁█");
         assert_eq!(axis.head(), ["10us  1ms".to_owned(), "|  |  |".to_owned()]);
         assert_eq!(axis.span(), "from 10us to 10ms");
-        assert_eq!(ascii(&axis.draw(&b)), "       .@");
     }
 
     #[test]
@@ -153,21 +122,8 @@ mod tests {
         assert_eq!(axis.draw(&a), "█ █");
         assert_eq!(axis.head(), [" 1us".to_owned(), "<|".to_owned()]);
         assert_eq!(axis.span(), "from 0 to 5us");
-        assert_eq!(zeros(&a), 0.9);
         assert!(Axis::of(std::iter::once(&buckets(0, &[7]))).is_none());
         assert!(Axis::of(std::iter::empty()).is_none());
-    }
-
-    #[test]
-    fn repetitions_add_up() {
-        let runs = [buckets(20_000, &[4, 1]), buckets(0, &[2]), buckets(500_000, &[3])];
-        let all = sum(runs.iter()).expect("samples");
-        assert_eq!(
-            all.from_ns,
-            [0, 1, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000]
-        );
-        assert_eq!(all.count, [2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 3]);
-        assert_eq!(sum(std::iter::empty()), None);
     }
 
     /// A page of another hand may have other bounds.

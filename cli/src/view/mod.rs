@@ -1,7 +1,6 @@
 //! Reports for people and programs. Views compute nothing: they choose, arrange and draw.
 
 pub mod all_figures;
-pub mod bar;
 pub mod claims;
 pub mod claims_page;
 mod comparison;
@@ -15,6 +14,7 @@ pub mod markdown;
 mod matrix;
 pub mod page;
 pub mod perfetto;
+pub mod picture;
 mod programs;
 pub mod safe;
 pub mod sweep;

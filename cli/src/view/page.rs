@@ -25,31 +25,31 @@ const FEW_TASK_ROWS: usize = 40;
 pub fn page(report: &Report, options: &PageOptions) -> Page {
     let comparison = Comparison::of(report);
     let policies = &comparison.policies;
-    let task_rows: usize = policies.iter().map(|policy| policy.runs[0].tasks.len()).sum();
-    let mut tables = vec![comparison::table(&comparison, options.baseline)];
-    let mut notes = comparison::notes(policies, &tables[0]);
+    let task_rows: usize = policies.iter().map(|policy| policy.tasks.len()).sum();
     let is_comparison = policies.len() > 1;
     let shows_tasks = options.all_tasks || task_rows <= FEW_TASK_ROWS;
-    if is_comparison && shows_tasks {
-        tables.extend(matrix::tables(report, policies));
-    }
-    if options.all_tasks || (!is_comparison && shows_tasks) {
-        tables.extend(policies.iter().map(|policy| tasks::table(policy, report.cpus)));
-    } else if is_comparison && shows_tasks {
-        notes.push("-v shows more of each task".to_owned());
-    } else {
-        notes.push(format!("{task_rows} rows of tasks are not shown; -v shows them"));
-    }
-    tables.extend(policies.iter().filter_map(programs::table));
-    tables.splice(1..1, waits::table(policies));
-    Page {
+    let mut page = Page {
         heading: heading(report, policies),
         quality: report.trace.as_ref().map(quality).unwrap_or_default(),
-        tables,
-        notes,
         summary: summary::sentence(&comparison),
         schedules: schedules(report, policies),
+        tables: vec![comparison::table(&comparison, options.baseline)],
+        notes: Vec::new(),
+    };
+    page.notes = comparison::notes(policies, &page.tables[0]);
+    page.tables.extend(waits::table(policies));
+    if is_comparison && shows_tasks {
+        page.tables.extend(matrix::tables(report, policies));
     }
+    if options.all_tasks || (!is_comparison && shows_tasks) {
+        page.tables.extend(policies.iter().map(tasks::table));
+    } else if is_comparison && shows_tasks {
+        page.notes.push("-v shows more of each task".to_owned());
+    } else {
+        page.notes.push(format!("{task_rows} rows of tasks are not shown; -v shows them"));
+    }
+    page.tables.extend(policies.iter().filter_map(programs::table));
+    page
 }
 
 fn heading(report: &Report, policies: &[Policy]) -> String {

@@ -3,6 +3,8 @@
 
 use divvy_results::text;
 
+use crate::view::picture::Picture;
+
 /// All that is shown of a report.
 pub struct Page {
     /// The workload, machine and seed.
@@ -54,24 +56,6 @@ pub struct Cell {
     pub picture: Option<Picture>,
 }
 
-/// A picture beside a number.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Picture {
-    /// As wide as there is room.
-    Bar(Bar),
-    /// A histogram in block characters, the same width in every row.
-    Histogram(String),
-}
-
-/// A share and what it should be, as parts of the whole bar.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bar {
-    /// How long it is, from 0 to 1.
-    pub length: f64,
-    /// Where the mark is, from 0 to 1.
-    pub mark: f64,
-}
-
 /// The first decisions of a policy.
 pub struct Schedule {
     /// The run's name.
@@ -107,7 +91,12 @@ impl Column {
 
     /// A column of numbers of one policy.
     pub fn policy(spec: &str) -> Self {
-        Self { head: text::spec_lines(spec), is_number: true, group: SERVICE, is_picture: false }
+        Self {
+            head: text::spec_lines(&text::escape(spec)),
+            is_number: true,
+            group: SERVICE,
+            is_picture: false,
+        }
     }
 }
 
@@ -119,24 +108,19 @@ impl Cell {
 }
 
 impl Table {
-    /// Bars in column `index`, one a row, from what each task received and was entitled to, in any unit. Columns of one
-    /// table have one scale.
-    pub fn add_bars(
-        &mut self,
-        index: usize,
-        greatest: f64,
-        shares: impl Iterator<Item = Option<(f64, f64)>>,
-    ) {
-        for (row, share) in self.rows.iter_mut().zip(shares) {
-            let bar = |(received, entitled)| Bar { length: received / greatest, mark: entitled / greatest };
-            row[index].picture = share.filter(|_| greatest > 0.0).map(bar).map(Picture::Bar);
+    /// A table of columns, each with its cells from the top. The first column names the rows.
+    pub fn of_columns(
+        title: Option<&str>,
+        (head, names): (&str, Vec<String>),
+        columns: Vec<(Column, Vec<Cell>)>,
+    ) -> Self {
+        let mut rows: Vec<Vec<Cell>> = names.into_iter().map(|name| vec![Cell::plain(name)]).collect();
+        let mut heads = vec![Column::name(head)];
+        for (column, cells) in columns {
+            heads.push(column);
+            rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
         }
-    }
-
-    /// Removes rows without measured values.
-    pub fn without_empty_rows(mut self) -> Self {
-        self.rows.retain(|row| row[1..].iter().any(|cell| cell.text != ABSENT));
-        self
+        Self { title: title.map(str::to_owned), columns: heads, rows, meaning: None }
     }
 
     /// Removes columns without measured values.

@@ -7,8 +7,8 @@ use comfy_table::{
 };
 use divvy_results::text;
 
-use crate::view::table::{NOTHING, Page, Picture, Schedule, Table};
-use crate::view::{bar, histogram};
+use crate::view::picture::{self, Picture};
+use crate::view::table::{NOTHING, Page, Schedule, Table};
 
 /// Between columns.
 const WIDE_GAP: usize = 2;
@@ -70,10 +70,10 @@ fn leading_spaces(line: &str) -> usize {
 /// One table if it fits, else blocks of columns under each other, each with the rows' names; then the legend of pictures.
 fn table_lines(table: &Table, columns: usize, styled: bool, lines: &mut Vec<Line>) {
     let layout = Layout::of(table, columns, styled);
+    let meaning = table.meaning.as_ref().filter(|_| layout.has_pictures());
     let blocks: Vec<String> =
         layout.blocks(columns).iter().map(|block| layout.draw(block, columns)).collect();
     lines.push(Line::Whole(blocks.join("\n\n")));
-    let meaning = table.meaning.as_ref().filter(|_| layout.has_pictures());
     lines.extend(meaning.map(|text| Line::Wrapped(text.clone(), 2)));
 }
 
@@ -118,13 +118,8 @@ impl<'a> Layout<'a> {
         let room = columns.saturating_sub(used);
         let pictured: Vec<usize> =
             (1..self.widths.len()).filter(|&index| self.picture_in(index).is_some()).collect();
-        let width = match pictured.first().and_then(|&index| self.picture_in(index)) {
-            Some(Picture::Bar(_)) => bar::width(room, pictured.len()),
-            Some(Picture::Histogram(drawn)) => {
-                Some(text::width(drawn)).filter(|width| (width + 1) * pictured.len() <= room).unwrap_or(0)
-            }
-            None => 0,
-        };
+        let first = pictured.first().and_then(|&index| self.picture_in(index));
+        let width = first.map_or(0, |picture| picture.width(room, pictured.len()));
         if width > 0 {
             self.picture_width = width;
             pictured.into_iter().for_each(|index| self.widths[index] += width + 1);
@@ -139,17 +134,6 @@ impl<'a> Layout<'a> {
     /// Beside numbers, or instead of them.
     fn has_pictures(&self) -> bool {
         self.picture_width > 0 || self.table.columns.iter().any(|column| column.is_picture)
-    }
-
-    fn draw_picture(&self, picture: &Picture) -> String {
-        match picture {
-            Picture::Bar(bar) => bar::draw(*bar, self.picture_width, self.styled),
-            Picture::Histogram(drawn) => self.blocks_or_ascii(drawn),
-        }
-    }
-
-    fn blocks_or_ascii(&self, drawn: &str) -> String {
-        if self.styled { drawn.to_owned() } else { histogram::ascii(drawn) }
     }
 
     fn fits(&self, columns: usize) -> bool {
@@ -239,10 +223,12 @@ impl<'a> Layout<'a> {
             (_, true) => Drawn::new(format!("{}*", cell.text)).add_attribute(Attribute::Bold),
             (_, false) if self.marked[index] => Drawn::new(format!("{} ", cell.text)),
             (_, false) if self.table.columns[index].is_picture => {
-                Drawn::new(self.blocks_or_ascii(&cell.text))
+                Drawn::new(picture::histogram(&cell.text, self.styled))
             }
             (_, false) => match cell.picture.as_ref().filter(|_| self.picture_width > 0) {
-                Some(picture) => Drawn::new(format!("{} {}", self.draw_picture(picture), cell.text)),
+                Some(picture) => {
+                    Drawn::new(format!("{} {}", picture.draw(self.picture_width, self.styled), cell.text))
+                }
                 None => Drawn::new(&cell.text),
             },
         }

@@ -48,7 +48,7 @@ fn records(
     alphas: &[&str],
     setting: &Setting,
 ) -> Result<Vec<Record>, LabError> {
-    setting.progress.begin(alphas.len() as u64);
+    setting.progress.begin(Some(alphas.len() as u64));
     let one = |alpha: &&str| {
         let record = run::run(workload, &format!("pbs:alpha={alpha}"), setting.seed, 0);
         setting.progress.advance(1);

@@ -88,7 +88,7 @@ const QUANTA_MS: [u64; 7] = [200, 100, 50, 20, 10, 5, 2];
 pub fn figure_5(setting: &Setting) -> Result<Measurements, LabError> {
     let (duration_s, quanta) = if setting.small { (60, 5) } else { (300, QUANTA_MS.len()) };
     let workload = run::workload("sfs-5.toml", FIGURE_5)?;
-    setting.progress.begin(2 * quanta as u64);
+    setting.progress.begin(Some(2 * quanta as u64));
     let mut found = Measurements::default();
     let mut shape = Chart::lines(
         "sfs-5-quantum",

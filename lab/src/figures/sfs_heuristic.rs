@@ -139,7 +139,7 @@ pub fn figure_3(setting: &Setting) -> Result<Measurements, LabError> {
     for update in UPDATE {
         cases.extend(runnable.iter().flat_map(|&n| LOOKED_AT.map(|k| (update, n, k))));
     }
-    setting.progress.begin(cases.len() as u64);
+    setting.progress.begin(Some(cases.len() as u64));
     let one = |&(update, n, k): &(u64, usize, u64)| {
         let percent = accuracy(n, k, update, decisions, setting.seed);
         setting.progress.advance(1);

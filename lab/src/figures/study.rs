@@ -53,7 +53,7 @@ fn sets(full: u32, setting: &Setting) -> u32 {
 /// The 10 % study of one policy.
 fn one(id: &str, spec: &str, full: u32, setting: &Setting) -> Result<Measurements, LabError> {
     let study = Study { spec, cpus: 1, skew: 10, sets: sets(full, setting), counts_decisions: false };
-    setting.progress.begin(study.steps(setting.small));
+    setting.progress.begin(Some(study.steps(setting.small)));
     let cells = study.run(setting)?;
     let mut found = Measurements::default();
     ranges(&mut found, "", &cells);
@@ -131,7 +131,7 @@ pub fn skew(setting: &Setting) -> Result<Measurements, LabError> {
     };
     let there = |spec: &str| missing(spec).is_none();
     let both = |&(spec, full): &(&'static str, u32)| 2 * study((spec, full), 50).steps(setting.small);
-    setting.progress.begin(SKEWED.iter().filter(|(spec, _)| there(spec)).map(both).sum());
+    setting.progress.begin(Some(SKEWED.iter().filter(|(spec, _)| there(spec)).map(both).sum()));
     let mut found = Measurements::default();
     for (spec, full) in SKEWED {
         let policy = spec.split(':').next().unwrap_or(spec);
@@ -157,7 +157,7 @@ fn magnitude(cells: &[Cell]) -> ConfidenceInterval {
 /// Eight CPUs: errors, and selections from the queue for a quantum.
 pub fn figures_10_11(setting: &Setting) -> Result<Measurements, LabError> {
     let study = Study { spec: "gr3", cpus: 8, skew: 10, sets: sets(1000, setting), counts_decisions: true };
-    setting.progress.begin(study.steps(setting.small));
+    setting.progress.begin(Some(study.steps(setting.small)));
     let cells = study.run(setting)?;
     let mut found = Measurements::default();
     ranges(&mut found, "", &cells);
@@ -196,7 +196,7 @@ pub fn rivals(setting: &Setting) -> Result<Measurements, LabError> {
         |spec, full| Study { spec, cpus: 1, skew: 10, sets: sets(full, setting), counts_decisions: false };
     let all = || [("gr3", 100)].into_iter().chain(RIVALS);
     let there = all().filter(|(spec, _)| missing(spec).is_none());
-    setting.progress.begin(there.map(|(spec, full)| study(spec, full).steps(setting.small)).sum());
+    setting.progress.begin(Some(there.map(|(spec, full)| study(spec, full).steps(setting.small)).sum()));
     let width = |cells: &[Cell]| difference(greatest_of_all(cells), least_of_all(cells));
     let mut found = Measurements::default();
     let own = width(&study("gr3", 100).run(setting)?);
@@ -219,7 +219,7 @@ pub fn heavy_and_light(setting: &Setting) -> Result<Measurements, LabError> {
     const N: u64 = 1024;
     let mut weights = vec![N];
     weights.extend(vec![1; N as usize]);
-    setting.progress.begin(0);
+    setting.progress.begin(Some(0));
     let mut found = Measurements::default();
     for spec in ["drr:unit=1", "wrr:unit=1", "srr", "vtrr", "wfq", "sfq", "gr3"] {
         let policy = spec.split(':').next().unwrap_or(spec);

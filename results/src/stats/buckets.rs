@@ -1,5 +1,7 @@
 //! Counts samples by size, in a few buckets that are the same in every report.
 
+use std::collections::BTreeMap;
+
 use crate::report::Buckets;
 
 /// Buckets of a factor of ten.
@@ -54,6 +56,27 @@ impl Buckets {
         let bounds = powers.flat_map(|power| [1, 2, 5].into_iter().filter_map(move |m| power.checked_mul(m)));
         [0, 1].into_iter().chain(bounds)
     }
+
+    /// The share of samples that are zero.
+    pub fn zeros(&self) -> f64 {
+        let zeros = self.from_ns.iter().zip(&self.count).find(|(from, _)| **from == 0);
+        let samples: u64 = self.count.iter().sum();
+        zeros.map_or(0.0, |(_, &count)| count as f64 / samples.max(1) as f64)
+    }
+
+    /// All samples of several runs; `None` if there are none.
+    pub fn sum<'a>(all: impl Iterator<Item = &'a Buckets>) -> Option<Buckets> {
+        let mut counts = BTreeMap::new();
+        for buckets in all {
+            for (&from, &count) in buckets.from_ns.iter().zip(&buckets.count) {
+                *counts.entry(from).or_insert(0) += count;
+            }
+        }
+        let (first, last) = (*counts.first_key_value()?.0, *counts.last_key_value()?.0);
+        let from_ns: Vec<u64> = Buckets::bounds().filter(|bound| (first..=last).contains(bound)).collect();
+        let count = from_ns.iter().map(|from| counts.get(from).copied().unwrap_or(0)).collect();
+        Some(Buckets { from_ns, count })
+    }
 }
 
 #[cfg(test)]
@@ -87,5 +110,28 @@ mod tests {
         let buckets = counts.finish().expect("samples");
         assert_eq!(buckets.from_ns, [20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000]);
         assert_eq!(buckets.count, [2, 0, 0, 0, 0, 0, 1]);
+    }
+
+    fn buckets(first: u64, count: &[u64]) -> Buckets {
+        let from_ns = Buckets::bounds().skip_while(|bound| *bound < first).take(count.len()).collect();
+        Buckets { from_ns, count: count.to_vec() }
+    }
+
+    #[test]
+    fn repetitions_add_up() {
+        let runs = [buckets(20_000, &[4, 1]), buckets(0, &[2]), buckets(500_000, &[3])];
+        let all = Buckets::sum(runs.iter()).expect("samples");
+        assert_eq!(
+            all.from_ns,
+            [0, 1, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000]
+        );
+        assert_eq!(all.count, [2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 3]);
+        assert_eq!(Buckets::sum(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn zeros_are_a_share_of_all_samples() {
+        assert_eq!(buckets(0, &[90, 5, 0, 5]).zeros(), 0.9);
+        assert_eq!(buckets(20_000, &[3]).zeros(), 0.0);
     }
 }

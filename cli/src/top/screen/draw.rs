@@ -11,8 +11,8 @@ use super::super::cells::Layout;
 use super::super::poller::Observation;
 use super::keys::HELP;
 use super::model::{Asks, Model, Prompt};
-use crate::view::table::Bar;
-use crate::view::{bar, interval};
+use crate::view::interval;
+use crate::view::picture::Bar;
 
 /// Lines above the table, if there is room.
 const SUMMARY: u16 = 4;
@@ -130,11 +130,8 @@ fn machine(interval: &Period, width: usize, theme: &Theme) -> String {
         (interval.share(sum(|task| task.received_ns)), interval.share(sum(|task| task.entitled_ns)));
     let numbers =
         format!(" received {}, entitled {}", text::percent(received, 1), text::percent(entitled, 1));
-    let bar = bar::draw(
-        Bar { length: received, mark: entitled },
-        width.saturating_sub(numbers.len() + 6).max(1),
-        theme.is_styled,
-    );
+    let bar = Bar { length: received, mark: entitled };
+    let bar = bar.draw(width.saturating_sub(numbers.len() + 6).max(1), theme.is_styled);
     format!("CPUs {bar}{numbers}")
 }
 
