@@ -13,6 +13,7 @@ use divvy_kernel::load::MAX_POOL;
 use divvy_kernel::load::{self, End, GroupMay, Grouping, LoadError, Options, Period, Watch, Writer};
 use divvy_policy::spec;
 
+use crate::args::choice::{Choice, one_of};
 use crate::args::durations::{duration, positive_duration};
 use crate::output::Output;
 use crate::view::{interval, safe, verified};
@@ -69,9 +70,9 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = watchdog)]
     pub timeout: Duration,
 
-    /// Starvation limit: a task that waits this long runs next, once; 0s means never [default: half of --timeout]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub patience: Option<Duration>,
+    /// A task that waits this long runs next, once; 0s means never [default: half of --timeout]
+    #[arg(long, alias = "patience", value_name = "TIME", value_parser = duration)]
+    pub starvation_limit: Option<Duration>,
 
     /// Honour cpu.weight: divide the CPUs among cgroups, and a cgroup's part among its tasks and cgroups (adds +groups)
     ///
@@ -99,8 +100,8 @@ pub struct SchedulerArgs {
     pub group: Option<String>,
 
     /// Rights of the members of --group, who may always watch
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "own", requires = "group")]
-    pub group_may: Member,
+    #[arg(long, value_parser = one_of(RIGHTS), value_name = "WHAT", default_value = "own", requires = "group")]
+    pub group_may: GroupMay,
 
     /// For tests: each N-th task gets no place
     #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
@@ -108,25 +109,11 @@ pub struct SchedulerArgs {
 }
 
 /// Rights of the group's members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Member {
-    /// Nothing
-    Watch,
-    /// Change the weights of threads whose user they are
-    Own,
-    /// Change everything, as root may
-    All,
-}
-
-impl From<Member> for GroupMay {
-    fn from(member: Member) -> Self {
-        match member {
-            Member::Watch => Self::Watch,
-            Member::Own => Self::Own,
-            Member::All => Self::All,
-        }
-    }
-}
+const RIGHTS: &[Choice<GroupMay>] = &[
+    ("watch", GroupMay::Watch, "Nothing"),
+    ("own", GroupMay::Own, "Change the weights of threads whose user they are"),
+    ("all", GroupMay::All, "Change everything, as root may"),
+];
 
 /// Statistics while it runs.
 #[derive(Debug, Args)]
@@ -212,7 +199,7 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
         spec: spec::parse(&args.spec, divvy_policy::all())?,
         quantum: args.scheduler.quantum,
         timeout: args.scheduler.timeout,
-        starvation_limit: args.scheduler.patience.unwrap_or(args.scheduler.timeout / 2),
+        starvation_limit: args.scheduler.starvation_limit.unwrap_or(args.scheduler.timeout / 2),
         grouping: grouping(&args.scheduler),
         pool: u32::try_from(args.scheduler.pool)?,
         interval: args.watch.interval,
@@ -221,7 +208,7 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
         log: args.watch.log.clone(),
         db: args.scheduler.db.clone(),
         group: args.scheduler.group.clone(),
-        group_may: args.scheduler.group_may.into(),
+        group_may: args.scheduler.group_may,
         top: args.watch.top,
         fail_every: args.scheduler.fail_every,
     })

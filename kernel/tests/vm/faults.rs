@@ -99,7 +99,7 @@ fn the_watchdog_is_reported_and_the_starvation_limit_prevents_it() {
         let script = format!(
             "chrt -f -p 10 $$\n\
              for i in 1 2 3; do chrt -o 0 bash -c 'while :; do :; done' & pids=\"$pids $!\"; done\n\
-             divvy load fcfs --quiet --timeout 4s --patience {limit} >/tmp/out 2>/tmp/err & loader=$!\n\
+             divvy load fcfs --quiet --timeout 4s --starvation-limit {limit} >/tmp/out 2>/tmp/err & loader=$!\n\
              for i in $(seq 600); do grep -q enabled /sys/kernel/sched_ext/state && break; sleep 0.1; done\n\
              sleep 10\n\
              {change}\n\
