@@ -66,7 +66,7 @@ enum param_kind { TIME, RATIO, INTEGER, SWITCH };
 		OPTIONAL(list(PARAM_FIELD)) u64 no_params_[0]; \
 	} param
 
-/* A policy without parameters does not define POLICY_PARAMS: what the preprocessor then leaves alone is nothing. */
+/* The list, or nothing if a policy without parameters does not define it. */
 #define OPTIONAL(...) OPTIONAL_(__VA_ARGS__)
 #define OPTIONAL_(...) FIELDS_##__VA_ARGS__
 #define FIELDS_

@@ -143,7 +143,7 @@ static inline void pbs_begin_session(struct pbs_task *t, u64 now, u64 *sessions)
 	t->notified = false;
 }
 
-/* Its program says so (pbs R15); of a task that sleeps, when it wakes. */
+/* The program of a task begins a session (pbs R15). For a task that sleeps, the session begins when it wakes. */
 static inline void pbs_notified(struct pbs_task *t, bool is_runnable, u64 now, u64 *sessions)
 {
 	if (is_runnable)

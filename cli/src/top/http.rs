@@ -33,7 +33,7 @@ impl Server {
         format!("http://{address}{}", self.path)
     }
 
-    /// Answers clients for as long as any can come. What they do wrong is their own affair.
+    /// Answers clients for as long as any can come. A client's error ends only its own connection.
     pub fn serve_forever(&self, body: impl Fn() -> String + Sync) -> io::Error {
         let clients = AtomicUsize::new(0);
         let (clients, body) = (&clients, &body);

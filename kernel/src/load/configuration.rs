@@ -37,8 +37,8 @@ fn tick_ns() -> u32 {
     u32::try_from(tick.tv_nsec).unwrap_or(0)
 }
 
-/// The spec to load; with groups, one that honours their weights. Its random numbers are others each time, and the seed is in
-/// the spec, so that the log of decisions tells it.
+/// The spec to load; with groups, one that honours their weights. Its random numbers differ each time. The seed is in the
+/// spec, so that the log of decisions has it.
 pub fn spec(options: &Options) -> Result<Spec, LoadError> {
     Ok(grouped(options)?.seeded(RandomState::new().build_hasher().finish()))
 }

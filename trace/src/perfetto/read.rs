@@ -124,7 +124,7 @@ impl Import {
         Ok(())
     }
 
-    /// Packets in a packet. What is wrong in there has the place of the packet around it.
+    /// Packets in a packet. An error in there has the place of the packet around it.
     fn compressed(&mut self, data: &[u8], start: u64, sink: &mut Sink) -> Result<(), TraceError> {
         let here = |error: TraceError| TraceError { place: Some(Place::Offset(start)), ..error };
         let mut unpacked = Vec::new();

@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Something else than this comes next; at the end of the file it is the opening bracket that is meant.
+    /// Anything but this comes next. At the end of the file the error is at the opening bracket.
     fn unfinished(&self, start: usize, wanted: &str) -> WorkloadError {
         match self.peek() {
             Some(_) => self.error(format!("here should be {wanted}"), ""),
