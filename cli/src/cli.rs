@@ -110,6 +110,17 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// Scripts may have it; the help does not.
+    #[test]
+    fn the_starvation_limits_old_name_still_works() {
+        let limit = |name: &str| match Cli::try_parse_from(["divvy", "load", "rr", name, "2s"]) {
+            Ok(Cli { command: Command::Load(args), .. }) => args.scheduler.starvation_limit,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(limit("--patience"), Some(std::time::Duration::from_secs(2)));
+        assert_eq!(limit("--patience"), limit("--starvation-limit"));
+    }
+
     #[test]
     fn every_command_has_a_one_line_about_and_a_few_examples() {
         for command in Cli::command().get_subcommands() {

@@ -75,7 +75,7 @@ impl Reorder {
     pub fn pop(&mut self) -> Option<(Entry, CpuMask)> {
         let words = self.words;
         let slot = self.slots.front().filter(|slot| slot.is_whole(words))?;
-        let ready = (slot.entry?, slot.allowed.as_ref().map_or([0; 4], |allowed| allowed.mask));
+        let ready = (slot.entry?, slot.allowed.as_ref().map_or(CpuMask::default(), |allowed| allowed.mask));
         self.slots.pop_front();
         self.next = self.next.wrapping_add(1);
         Some(ready)
@@ -115,7 +115,7 @@ impl Slot {
             return Err(format!("event {} is there twice", record.seq));
         }
         allowed.have |= bit;
-        allowed.mask[usize::from(record.cpu)] = record.value;
+        allowed.mask.set_word(record.cpu.into(), record.value);
         // Named by its last record.
         if self.entry.is_none() || bit == 1 {
             self.entry = Some(entry);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use divvy_policy::{Answer, CpuMask, Event};
+use divvy_policy::{Answer, CpuId, CpuMask, Event, MAX_CPUS};
 
 use super::told::Told;
 
@@ -81,9 +81,9 @@ struct Cpus<'a>(&'a CpuMask);
 
 impl fmt::Display for Cpus<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let has = |cpu: usize| self.0.get(cpu / 64).is_some_and(|word| word >> (cpu % 64) & 1 == 1);
+        let has = |cpu: usize| self.0.contains(CpuId::at(cpu));
         let (mut cpu, mut comma) = (0, "");
-        while cpu < self.0.len() * 64 {
+        while cpu < MAX_CPUS as usize {
             let first = cpu;
             while has(cpu) {
                 cpu += 1;

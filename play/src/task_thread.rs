@@ -19,7 +19,7 @@ use super::clock;
 use super::cpus;
 use super::record::Log;
 use super::run_setup::RunSetup;
-use super::shared_state::{Failure, Request, SharedState};
+use super::shared_state::{Failure, SharedState, SpawnRequest};
 use super::sys::thread_switches;
 
 /// A chunk of work that took this much longer than its CPU time was interrupted: the thread was off its CPU.
@@ -249,7 +249,7 @@ impl<'a> TaskThread<'a> {
                 }
             }
             Op::Fork(class) => {
-                let request = Request { class, due_ns: self.now() };
+                let request = SpawnRequest { class, due_ns: self.now() };
                 shared.request(setup.spawner(class), request, setup.workload.tasks[class].count)?;
             }
             Op::Yield => {

@@ -258,7 +258,7 @@ impl Event {
             Event::Stopping { task, ran_ns } => (raw.id, raw.amount) = (task.get(), ran_ns),
             Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => raw.cpu = cpu.get(),
             Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task.get(), weight.fixed()),
-            Event::SetAllowed { task, mask } => (raw.id, raw.allowed) = (task.get(), mask),
+            Event::SetAllowed { task, mask } => (raw.id, raw.allowed) = (task.get(), *mask.words()),
             Event::SetProcess { task, process } => (raw.id, raw.process) = (task.get(), process.get()),
             Event::SetGroup { group, parent, weight } => {
                 (raw.process, raw.cpu, raw.amount) = (group, parent, weight.fixed());

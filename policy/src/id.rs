@@ -75,19 +75,6 @@ impl TaskId {
     }
 }
 
-impl fmt::Display for TaskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// As short as in a message: what has tasks is printed as lists and fields that name them.
-impl fmt::Debug for TaskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
 /// The task with this number.
 impl PartialEq<u32> for TaskId {
     #[inline]
@@ -153,18 +140,24 @@ impl CpuId {
     }
 }
 
-impl fmt::Display for CpuId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+/// Both are printed as their numbers, and by `Debug` as well: lists and fields of them say what they are.
+macro_rules! print_as_number {
+    ($($id:ty),+) => {$(
+        impl fmt::Display for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )+};
 }
 
-/// As short as that of a [`TaskId`].
-impl fmt::Debug for CpuId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+print_as_number!(TaskId, CpuId);
 
 /// Task ids are below this.
 pub const MAX_TASKS: u32 = 1 << 20;
@@ -173,5 +166,61 @@ pub const MAX_GROUPS: u32 = 4096;
 /// Numbers of CPUs are below this.
 pub const MAX_CPUS: u32 = 256;
 
-/// The CPUs where a task may run, a bit each.
-pub type CpuMask = [u64; MAX_CPUS as usize / 64];
+/// A set of CPUs, such as those where a task may run.
+///
+/// ```
+/// use divvy_policy::{CpuId, CpuMask};
+///
+/// let mask: CpuMask = CpuId::first(66).filter(|cpu| cpu.get() != 2).collect();
+/// assert!(mask.contains(CpuId::new(65)) && !mask.contains(CpuId::new(2)));
+/// assert_eq!(mask.words()[1], 0b11);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[repr(transparent)]
+#[serde(transparent)]
+pub struct CpuMask([u64; MAX_CPUS as usize / 64]);
+
+impl CpuMask {
+    /// As C has it: a bit each, the first CPU's is the lowest of the first word.
+    #[must_use]
+    #[inline]
+    pub const fn words(&self) -> &[u64; MAX_CPUS as usize / 64] {
+        &self.0
+    }
+
+    /// Sets the 64 CPUs of a word.
+    ///
+    /// # Panics
+    /// If there is no such word.
+    #[inline]
+    pub fn set_word(&mut self, index: usize, word: u64) {
+        self.0[index] = word;
+    }
+
+    /// Adds a CPU below [`MAX_CPUS`].
+    #[inline]
+    pub fn insert(&mut self, cpu: CpuId) {
+        self.0[cpu.index() / 64] |= 1 << (cpu.index() % 64);
+    }
+
+    /// Takes a CPU below [`MAX_CPUS`] out.
+    #[inline]
+    pub fn remove(&mut self, cpu: CpuId) {
+        self.0[cpu.index() / 64] &= !(1 << (cpu.index() % 64));
+    }
+
+    /// Whether the CPU is in the set.
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, cpu: CpuId) -> bool {
+        self.0.get(cpu.index() / 64).is_some_and(|word| word >> (cpu.index() % 64) & 1 == 1)
+    }
+}
+
+impl FromIterator<CpuId> for CpuMask {
+    fn from_iter<I: IntoIterator<Item = CpuId>>(cpus: I) -> CpuMask {
+        let mut mask = CpuMask::default();
+        cpus.into_iter().for_each(|cpu| mask.insert(cpu));
+        mask
+    }
+}

@@ -220,7 +220,9 @@ impl Machine {
     /// Where a task may run from now on. Returns the CPU that must dispatch because of it.
     pub fn set_allowed(&mut self, task: TaskId, mask: &CpuMask) -> Option<CpuId> {
         // SAFETY: see `add`; the mask has the length that the machine reads.
-        CpuId::from_answer(unsafe { (self.host.set_allowed)(self.raw.as_ptr(), task.get(), mask.as_ptr()) })
+        CpuId::from_answer(unsafe {
+            (self.host.set_allowed)(self.raw.as_ptr(), task.get(), mask.words().as_ptr())
+        })
     }
 
     /// Turns of a whole quantum each, with nobody coming or going: again and again all CPUs decide, the first first,

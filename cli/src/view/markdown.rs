@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::view::table::{Column, Page, Schedule, Table};
+use crate::view::table::{Column, FirstDecisions, Page, Table};
 
 /// Writes the page as Markdown.
 pub fn write(page: &Page) -> String {
@@ -22,9 +22,9 @@ pub fn write(page: &Page) -> String {
             push(&mut out, &format!("\n{}", escape(&page.notes.join("; "))));
         }
     }
-    for schedule in &page.schedules {
+    for decisions in &page.first_decisions {
         push(&mut out, "");
-        schedule_to(&mut out, schedule);
+        decisions_to(&mut out, decisions);
     }
     if let Some(summary) = &page.summary {
         push(&mut out, &format!("\nSummary: {}", escape(summary)));
@@ -62,10 +62,10 @@ fn head(column: &Column) -> String {
     })
 }
 
-fn schedule_to(out: &mut String, schedule: &Schedule) {
-    push(out, &format!("**{}**\n", escape(&schedule.title)));
+fn decisions_to(out: &mut String, decisions: &FirstDecisions) {
+    push(out, &format!("**{}**\n", escape(&decisions.title)));
     push(out, "| CPU | decisions |\n| ---: | --- |");
-    for (cpu, names) in schedule.cpus.iter().enumerate() {
+    for (cpu, names) in decisions.cpus.iter().enumerate() {
         let _ = writeln!(out, "| {cpu} | {} |", escape(&names.join(" ")));
     }
 }

@@ -6,7 +6,7 @@ use divvy_results::report::{RecordedReport, Report, TraceReport};
 use divvy_results::summary;
 use divvy_results::text;
 
-use crate::view::table::{Page, Schedule};
+use crate::view::table::{FirstDecisions, Page};
 use crate::view::{comparison, matrix, programs, tasks, waits};
 
 /// Options of a page.
@@ -32,7 +32,7 @@ pub fn page(report: &Report, options: &PageOptions) -> Page {
         heading: heading(report, policies),
         quality: report.trace.as_ref().map(quality).unwrap_or_default(),
         summary: summary::sentence(&comparison),
-        schedules: schedules(report, policies),
+        first_decisions: first_decisions(report, policies),
         tables: vec![comparison::table(&comparison, options.baseline)],
         notes: Vec::new(),
     };
@@ -103,7 +103,7 @@ fn quality(trace: &TraceReport) -> Vec<String> {
     lines
 }
 
-fn schedules(report: &Report, policies: &[Policy]) -> Vec<Schedule> {
+fn first_decisions(report: &Report, policies: &[Policy]) -> Vec<FirstDecisions> {
     let repeated = policies.iter().any(|policy| policy.runs.len() > 1);
     report
         .runs
@@ -111,7 +111,7 @@ fn schedules(report: &Report, policies: &[Policy]) -> Vec<Schedule> {
         .filter_map(|run| {
             let cpus = run.first_decisions.as_ref()?;
             let spec = text::escape(&run.policy);
-            Some(Schedule {
+            Some(FirstDecisions {
                 title: if repeated { format!("{spec}, repetition {}", run.rep) } else { spec },
                 cpus: cpus
                     .iter()

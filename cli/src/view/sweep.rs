@@ -37,7 +37,7 @@ pub fn page(plan: &Plan, rows: &[Row]) -> Page {
         tables,
         notes: notes(has_differences),
         summary: None,
-        schedules: Vec::new(),
+        first_decisions: Vec::new(),
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Page {
     /// A sentence that the comparison supports.
     pub summary: Option<String>,
     /// The first decisions of each policy and CPU.
-    pub schedules: Vec<Schedule>,
+    pub first_decisions: Vec<FirstDecisions>,
 }
 
 /// Columns and rows. The first column names the row.
@@ -57,7 +57,7 @@ pub struct Cell {
 }
 
 /// The first decisions of a policy.
-pub struct Schedule {
+pub struct FirstDecisions {
     /// The run's name.
     pub title: String,
     /// Task names, a list a CPU.

@@ -8,7 +8,7 @@ use comfy_table::{
 use divvy_results::text;
 
 use crate::view::picture::{self, Picture};
-use crate::view::table::{NOTHING, Page, Schedule, Table};
+use crate::view::table::{FirstDecisions, NOTHING, Page, Table};
 
 /// Between columns.
 const WIDE_GAP: usize = 2;
@@ -52,9 +52,9 @@ pub fn draw(page: &Page, columns: usize, styled: bool) -> String {
             lines.push(Line::Wrapped(page.notes.join("; "), 2));
         }
     }
-    for schedule in &page.schedules {
+    for decisions in &page.first_decisions {
         lines.push(Line::Whole(String::new()));
-        schedule_lines(schedule, &mut lines);
+        decision_lines(decisions, &mut lines);
     }
     if let Some(summary) = &page.summary {
         lines.push(Line::Whole(String::new()));
@@ -240,9 +240,9 @@ fn trimmed(line: &str) -> String {
     line.replace("\x1b[1m\x1b[0m", "").trim_end().to_owned()
 }
 
-fn schedule_lines(schedule: &Schedule, lines: &mut Vec<Line>) {
-    lines.push(Line::Cut(schedule.title.clone()));
-    for (cpu, names) in schedule.cpus.iter().enumerate() {
+fn decision_lines(decisions: &FirstDecisions, lines: &mut Vec<Line>) {
+    lines.push(Line::Cut(decisions.title.clone()));
+    for (cpu, names) in decisions.cpus.iter().enumerate() {
         let label = format!("  CPU {cpu}:");
         let indent = label.len() + 1;
         lines.push(Line::Wrapped(format!("{label} {}", names.join(" ")), indent));

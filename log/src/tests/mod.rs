@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use divvy_policy::{Event, spec};
+use divvy_policy::{CpuMask, Event, spec};
 use proptest::prelude::*;
 
 use self::storm::{Random, all_records, shuffle, specs};
@@ -398,10 +398,12 @@ proptest! {
         spec in prop::sample::select(specs()),
         mut records in prop::collection::vec(hostile(), 0..1000),
         step in 0..1u64 << 50,
-        mask in any::<[u64; 4]>(),
+        words in any::<[u64; 4]>(),
     ) {
         let header = Header { spec, cpus: 3, pool: 5, quantum_ns: 1000 };
         let mut replay = Replay::new(&header, 64).unwrap();
+        let mut mask = CpuMask::default();
+        words.into_iter().enumerate().for_each(|(index, word)| mask.set_word(index, word));
         for (index, record) in records.iter_mut().enumerate() {
             record.now = index as u64 * step;
             if let Ok(told) = replay.read(&Entry { number: 1, record: *record }, mask) {

@@ -142,11 +142,8 @@ impl Storm {
                 }
             }
             1 => {
-                let mut mask: CpuMask = [0; 4];
-                for _ in 0..3 {
-                    let cpu = self.random.below(self.cpus.into()) as usize;
-                    mask[cpu / 64] |= 1 << (cpu % 64);
-                }
+                let cpu = |_| CpuId::at(self.random.below(self.cpus.into()) as usize);
+                let mask: CpuMask = (0..3).map(cpu).collect();
                 self.tell(Event::SetAllowed { task, mask });
             }
             2 if !self.params.is_empty() => {
@@ -286,7 +283,7 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
                 answer: kick,
                 cpu: word as u16,
                 why: u8::from(word == 0),
-                value: mask[word],
+                value: mask.words()[word],
                 ..record
             };
             return words.iter().map(word).collect();

@@ -18,6 +18,6 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-pub use spawning::Request;
+pub use spawning::SpawnRequest;
 pub use state::{Failure, SharedState};
 pub use waiting::Wait;

@@ -8,7 +8,7 @@ use crate::run_setup::SUPERVISOR;
 
 /// A request to start the instances of a task, from one fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct SpawnRequest {
     /// Index of the task.
     pub class: usize,
     /// When the instances are due, in ns of the run.
@@ -57,7 +57,7 @@ impl SharedState {
     ///
     /// # Errors
     /// As [`SharedState::expect`].
-    pub fn request(&self, spawner: usize, request: Request, count: u32) -> Result<(), Failure> {
+    pub fn request(&self, spawner: usize, request: SpawnRequest, count: u32) -> Result<(), Failure> {
         let held = self.hold();
         self.expect_held(count)?;
         if let Some(cell) = self.cells.free.take(&self.cells.next) {
@@ -71,13 +71,13 @@ impl SharedState {
     }
 
     /// Takes the oldest request to a spawner.
-    pub fn take_request(&self, spawner: usize) -> Option<Request> {
+    pub fn take_request(&self, spawner: usize) -> Option<SpawnRequest> {
         let _held = self.hold();
         let cell = self.requests.pop(spawner, &self.cells.next)?;
         let class = self.cells.class[cell as usize].load(Relaxed) as usize;
         let due_ns = self.cells.due_ns[cell as usize].load(Relaxed);
         self.cells.free.free(&self.cells.next, cell);
-        Some(Request { class, due_ns })
+        Some(SpawnRequest { class, due_ns })
     }
 
     /// Takes a slot for an expected instance. There is a slot for each.

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use divvy_workload::Workload;
 
 use super::queues::MOST_TOKENS;
-use super::{Request, SharedState, Wait};
+use super::{SharedState, SpawnRequest, Wait};
 
 const WORKLOAD: &str = r#"
     duration = "1s"
@@ -82,11 +82,11 @@ fn tokens_are_kept_in_order_up_to_a_limit() {
 fn the_limit_counts_live_and_expected_instances() {
     let shared = shared(2);
     let s = slots(&shared, 1);
-    shared.request(1, Request { class: 0, due_ns: 5 }, 1).expect("room");
-    let full = shared.request(1, Request { class: 0, due_ns: 6 }, 1).expect_err("full");
+    shared.request(1, SpawnRequest { class: 0, due_ns: 5 }, 1).expect("room");
+    let full = shared.request(1, SpawnRequest { class: 0, due_ns: 6 }, 1).expect_err("full");
     assert!(full.contains("more than 2 tasks"), "{full}");
     assert_eq!(shared.take_request(0), None);
-    assert_eq!(shared.take_request(1), Some(Request { class: 0, due_ns: 5 }));
+    assert_eq!(shared.take_request(1), Some(SpawnRequest { class: 0, due_ns: 5 }));
     shared.leave(s[0], 0);
     assert!(!shared.all_ended(), "one is expected");
     shared.cancel_expected(1);

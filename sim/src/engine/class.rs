@@ -38,6 +38,6 @@ impl Class {
     }
 
     pub(super) fn allows(&self, cpu: CpuId) -> bool {
-        self.allowed.is_none_or(|mask| mask[cpu.index() / 64] >> (cpu.index() % 64) & 1 == 1)
+        self.allowed.is_none_or(|mask| mask.contains(cpu))
     }
 }

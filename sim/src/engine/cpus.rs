@@ -111,14 +111,14 @@ impl Cpus {
 
     pub(super) fn ask(&mut self, cpu: Option<CpuId>) {
         if let Some(cpu) = cpu {
-            self.asked[cpu.index() / 64] |= 1 << (cpu.index() % 64);
+            self.asked.insert(cpu);
             self.any_asked = true;
         }
     }
 
     /// The CPU decides: nobody need ask it.
     pub(super) fn clear_asked(&mut self, cpu: CpuId) {
-        self.asked[cpu.index() / 64] &= !(1 << (cpu.index() % 64));
+        self.asked.remove(cpu);
     }
 
     pub(super) fn any_asked(&self) -> bool {

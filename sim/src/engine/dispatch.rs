@@ -40,7 +40,7 @@ impl Engine<'_> {
     }
 
     pub(super) fn decide_where_asked(&mut self) -> Result<(), Violation> {
-        for (word, mut bits) in self.cpus.take_asked().into_iter().enumerate() {
+        for (word, mut bits) in self.cpus.take_asked().words().iter().copied().enumerate() {
             while bits != 0 {
                 let cpu = CpuId::at(word * 64 + bits.trailing_zeros() as usize);
                 bits &= bits - 1;

@@ -117,13 +117,12 @@ fn cfs_r12_vruntime_is_relative_to_the_queue() {
     assert_eq!(m.dispatch(CpuId::new(1), 121 * MS).unwrap().task, 4, "3 is at 161");
 }
 
-/// Four tasks that may run on CPU 1 only: they share it equally, whatever queue they are put into. Who is free to
-/// run anywhere has CPU 0.
+/// Four tasks that may run on CPU 1 only: they share it equally, whatever queue they are put into. The task
+/// that may run anywhere has CPU 0.
 #[test]
 fn cfs_d4_pinned_tasks_have_their_cpu() {
     let mut one = divvy_tests::lockstep::Lockstep::with_params("cfs", &percpu(20 * MS as i64), 2);
-    let mut only_1: CpuMask = [0; 4];
-    only_1[0] = 2;
+    let only_1 = CpuMask::from_iter([CpuId::new(1)]);
     for _ in 0..5 {
         one.add(1024);
     }

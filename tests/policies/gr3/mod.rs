@@ -4,7 +4,7 @@ mod bounds;
 mod figures;
 mod model;
 
-use divvy_policy::TaskId;
+use divvy_policy::{CpuId, CpuMask, TaskId};
 use proptest::prelude::*;
 
 use divvy_tests::cases::config;
@@ -389,8 +389,7 @@ fn gr3_r12_who_leaves_loses_the_frontlog() {
 #[test]
 fn gr3_d2_pinned_tasks_do_not_hold_up_a_cpu() {
     let mut two = Lockstep::with("gr3", 2, &[1 << 30, 1 << 30, 1]);
-    let mut only_cpu_0 = [0; 4];
-    only_cpu_0[0] = 1;
+    let only_cpu_0 = CpuMask::from_iter([CpuId::new(0)]);
     two.machine.set_allowed(TaskId::new(1), &only_cpu_0);
     two.machine.set_allowed(TaskId::new(2), &only_cpu_0);
     let ran: Vec<_> = (0..4).map(|_| two.step()).collect();
