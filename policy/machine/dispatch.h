@@ -47,6 +47,10 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u32 prev, u64 now)
 	while (can_loop) {
 		u32 id = CALL(pick)(&m->s, cpu, now);
 
+		if (HAS(DISCARD) && id & REMOVED) {
+			machine_count_out(m, id & POOL_MASK, now);
+			continue;
+		}
 		m->found = id;
 		m->decisions++;
 		if (!id)

@@ -25,6 +25,12 @@
 #define PARKED 32
 #define FRESH 64   /* joined, and not yet enqueued since */
 #define PINNED 128 /* allowed[] says where it may run */
+/* The modifiers count it: while it is runnable, or in the queue of a policy with lazy removal */
+#if HAS(DISCARD)
+#define MEMBER 256
+#else
+#define MEMBER RUNNABLE
+#endif
 
 #define NO_CPU 0xffffu
 #define NO_TASK POOL /* no task has this id */
