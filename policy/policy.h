@@ -41,8 +41,8 @@
  *   DISCARD   xyz_discard(s, id)
  *                                    lazy removal: it keeps a task that BLOCKED in its queue until that one's turn. Then
  *                                    pick answers `REMOVED | id`, and is asked again. Until then the modifiers count the
- *                                    task as if it were there, and it is told reweigh. xyz_discard: the task ended
- *                                    meanwhile; else who leaves is not in its queue
+ *                                    task as if it were there, and it is told reweigh. xyz_discard: a task that
+ *                                    left is taken down. Without this, a task that leaves is not in its queue
  *   BRING     xyz_bring(s, id, work) with POLICY_SIMULATOR_ONLY, as no kernel knows: the task's program begins `work` ns
  *                                    of work; told before join, and during its slice
  *

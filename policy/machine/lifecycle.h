@@ -130,7 +130,8 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 		machine_unpick(m, id);
 	t->state &= ~(RUNNABLE | CUSTODY | FRESH);
 	m->s.tasks.nrunnable--;
-	if (!HAS(DISCARD) || why == EXITED)
+	/* A policy with lazy removal keeps it until its turn, or its end. */
+	if (!HAS(DISCARD))
 		machine_count_out(m, id, now);
 }
 

@@ -67,6 +67,7 @@ struct machine {
 	u32 parked; /* first in line */
 	u32 found;  /* scratch of the searches below */
 	u32 at;
+	bool has_removed;       /* the policy removed a task during this selection (lazy removal) */
 	u16 why[MAX_CPUS];      /* why the slice on each CPU ends, if not because it expired */
 	u32 promised[MAX_CPUS]; /* the task for which each CPU was woken */
 	u64 now;

@@ -35,6 +35,15 @@ static inline void machine_settle(struct machine *m, u32 id, u64 now)
 		machine_charge(m, id, now - t->since, now);
 }
 
+#ifdef MACHINE_ENTITLED
+/* NOINLINE, so that the verifier goes on with one state after it: gr3 is refused otherwise. */
+static NOINLINE void machine_entitle(struct machine *m, u32 id, u64 w, u64 now)
+{
+	if (machine_task(m, id)->state & RUNNABLE)
+		entitled_reweigh(&m->entitled, &m->s.tasks, id, w, now);
+}
+#endif
+
 static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 {
 	struct task *t = machine_task(m, id);
@@ -43,7 +52,7 @@ static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 		return;
 	if (t->state & MEMBER) {
 		machine_settle(m, id, now);
-		ENTITLED(if (t->state & RUNNABLE) entitled_reweigh(&m->entitled, &m->s.tasks, id, w, now);)
+		ENTITLED(machine_entitle(m, id, w, now);)
 		CALL(reweigh)(&m->s, id, w, now);
 	}
 	t->weight = w;
@@ -235,7 +244,8 @@ static inline void machine_count_in(struct machine *m, u32 id, u64 now)
 	}
 }
 
-static inline void machine_count_out(struct machine *m, u32 id, u64 now)
+/* The weights of the others follow with machine_readjust. */
+static inline void machine_drop_member(struct machine *m, u32 id, u64 now)
 {
 	machine_task(m, id)->state &= ~MEMBER;
 	if (machine_has(m, FEASIBLE))
@@ -244,6 +254,11 @@ static inline void machine_count_out(struct machine *m, u32 id, u64 now)
 		groups_drop(&m->groups, id);
 	if (machine_counts(m, false))
 		machine_count_thread(m, id, false, now);
+}
+
+static inline void machine_count_out(struct machine *m, u32 id, u64 now)
+{
+	machine_drop_member(m, id, now);
 	machine_readjust(m, now);
 }
 

@@ -60,7 +60,7 @@ static void spy_leave(struct spy *s, u32 id, u64 now, enum why why)
 	REAL(leave)(&s->real, id, now, why);
 	t->delayed = false;
 	t->seat = OUT;
-	if (!SPY_REMOVES || why == EXITED)
+	if (!SPY_REMOVES)
 		t->member = false;
 }
 

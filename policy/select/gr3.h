@@ -129,8 +129,6 @@ static inline void gr3_leave(struct gr3 *s, u32 id, u64 now, enum why why)
 	if (gr3_group(s, G)->k == id)
 		gr3_group(s, G)->over = true;
 	t->away = true;
-	if (why == EXITED)
-		gr3_discard(s, id);
 }
 
 /*

@@ -27,6 +27,8 @@ struct Model {
     on: Vec<u32>,
     fronts: Vec<Vec<u32>>,
     waiting: Vec<u32>,
+    /// During this selection
+    has_removed: bool,
 }
 
 impl Model {
@@ -41,6 +43,7 @@ impl Model {
             on: vec![0; rule.cpus as usize],
             fronts: vec![Vec::new(); rule.cpus as usize],
             waiting: Vec::new(),
+            has_removed: false,
         }
     }
 
@@ -135,6 +138,7 @@ impl Model {
         if self.queue.clients.contains_key(&id) {
             self.queue.remove(id);
             self.removed(id);
+            self.readjust();
         }
     }
 
@@ -152,7 +156,6 @@ impl Model {
         let at = self.threads.iter().position(|thread| thread.0 == id).unwrap();
         let (_, process, _) = self.threads.remove(at);
         self.ask_threads(process);
-        self.readjust();
     }
 
     fn set_weight(&mut self, id: u32, weight: u64) {
@@ -169,7 +172,7 @@ impl Model {
         self.fronts.iter_mut().for_each(|front| front.retain(|&waits| waits != id));
     }
 
-    /// R7, R12
+    /// R7, R12; one readjustment for all removals of a selection (D8)
     fn decide(&mut self, cpu: usize) {
         let prev = std::mem::take(&mut self.on[cpu]);
         if prev != 0 {
@@ -190,6 +193,9 @@ impl Model {
         };
         self.forget(id);
         self.on[cpu] = id;
+        if std::mem::take(&mut self.has_removed) {
+            self.readjust();
+        }
     }
 
     fn runnable(&self) -> usize {
@@ -203,6 +209,7 @@ impl Model {
             match self.queue.intergroup() {
                 Selected::Removed(id) => {
                     self.removed(id);
+                    self.has_removed = true;
                     selections = 0;
                 }
                 Selected::Client(id) if self.on.contains(&id) => {
