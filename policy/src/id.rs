@@ -175,7 +175,7 @@ pub const MAX_CPUS: u32 = 256;
 /// assert!(mask.contains(CpuId::new(65)) && !mask.contains(CpuId::new(2)));
 /// assert_eq!(mask.words()[1], 0b11);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[repr(transparent)]
 #[serde(transparent)]
 pub struct CpuMask([u64; MAX_CPUS as usize / 64]);
