@@ -196,6 +196,37 @@ static void model_check_weights(const struct task_table *f)
 	     0);
 }
 
+/* ---- forks ---- */
+
+/* The child owes a quantum, less what the parent has to its credit. */
+static void model_forked(struct model_task *child, u32 parent, u64 quantum)
+{
+	child->parent = parent;
+	child->debit = quantum - model.task[parent].credit;
+	model.task[parent].credit = 0;
+}
+
+/* Children of a task that is gone have no parent. */
+static void model_orphan(u32 parent)
+{
+	for (u32 id = 1; id < POOL; id++)
+		if (model.task[id].parent == parent)
+			model.task[id].parent = 0;
+}
+
+/* It sleeps or is gone. What a task that is gone left of a quantum is its parent's. */
+static void model_ends_turn(struct model_task *t, enum why why, u64 quantum)
+{
+	u64 *credit = &model.task[t->parent].credit;
+
+	t->spent += t->turn;
+	t->turn = 0;
+	if (why != EXITED || !t->parent || t->spent >= quantum)
+		return;
+	*credit += quantum - t->spent;
+	*credit = *credit < quantum ? *credit : quantum;
+}
+
 /* ---- tasks and CPUs ---- */
 
 static bool model_allows(const struct model_task *t, u32 cpu)
@@ -230,8 +261,10 @@ static void model_check_task(const struct task_table *f, u32 id)
 	MUST(!(state & PARKED) == !(t->seat == HAS_SLICE && !slices), "M3: picked and without a CPU is parked", id);
 	MUST(!(state & PARKED) || t->runnable, "M3: parked and not runnable", id);
 	MUST(!slices || f->picked[f->task[id].cpu] == id, "M1: a slice's CPU", id);
-	if (t->known)
-		model_check_charges(id, f->task[id].charged);
+	if (!t->known)
+		return;
+	model_check_charges(id, f->task[id].charged);
+	MUST(f->task[id].debit == t->debit, "what a forked task owes", id);
 }
 
 static bool model_is_promised(u32 id)
@@ -327,14 +360,20 @@ static void model_stopping(u32 id, u64 ran)
 
 static void model_new(const struct event *e)
 {
+	model_orphan(e->id);
 	*model_task(e->id) = (struct model_task){ .known = true, .process = e->process, .nominal = e->amount };
 }
 
 static void model_set_group(const struct event *e)
 {
-	if (!model_runnable(e->process))
-		model.group[e->process].parent = e->cpu;
-	model.group[e->process].weight = e->amount;
+	typeof(&model.group[0]) g = &model.group[e->process], around = &model.group[e->cpu];
+
+	if (!model_runnable(e->process)) {
+		g->parent = e->cpu;
+		g->level = around->level + 1;
+		g->joins = g->level > 8 ? around->joins : e->process;
+	}
+	g->weight = e->amount;
 }
 
 static void model_set_allowed(struct model_task *t, const struct event *e)
@@ -355,6 +394,7 @@ static void model_before(enum event_kind kind, const struct event *e)
 	}
 	switch (kind) {
 	case EVENT_new: model_new(e); break;
+	case EVENT_fork: model_forked(t, e->process, model.quantum); break;
 	case EVENT_runnable: t->runnable = true; break;
 	case EVENT_dispatch: model.stops_before = model.stops; break;
 	case EVENT_running:
@@ -365,7 +405,7 @@ static void model_before(enum event_kind kind, const struct event *e)
 	case EVENT_set_weight: t->nominal = e->amount; break;
 	case EVENT_set_allowed: model_set_allowed(t, e); break;
 	case EVENT_set_group: model_set_group(e); break;
-	case EVENT_enter_group: t->group = e->process; break;
+	case EVENT_enter_group: t->group = model.group[e->process].joins; break;
 	default: break;
 	}
 }
@@ -422,6 +462,8 @@ static void model_dispatched(u32 cpu, const struct event *e)
 	MUST(t->custody || t->on, "dispatched without custody", e->id);
 	MUST(model_allows(t, cpu), "dispatched where it may not run", e->id);
 	t->custody = false;
+	if (!t->delayed)
+		t->turn = 0;
 }
 
 /* The event was told, and answered. */
@@ -432,6 +474,8 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 	switch (kind) {
 	case EVENT_exit: memset(t, 0, sizeof(*t)); break;
 	case EVENT_quiescent:
+		if (t->runnable)
+			model_ends_turn(t, e->why, model.quantum);
 		t->runnable = t->custody = false;
 		model_end_turn(e->id);
 		break;

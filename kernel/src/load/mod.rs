@@ -38,6 +38,7 @@ mod server;
 mod session;
 mod socket;
 mod statistics;
+mod subordinates;
 mod sys;
 #[cfg(feature = "bpf")]
 mod verification;
