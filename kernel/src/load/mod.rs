@@ -28,6 +28,7 @@ mod privileges;
 #[cfg(feature = "bpf")]
 mod programs;
 mod protocol;
+mod quotas;
 #[cfg(feature = "bpf")]
 mod records;
 #[cfg(feature = "bpf")]
