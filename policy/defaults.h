@@ -65,3 +65,9 @@ static inline void CALL(session)(struct DIVVY_POLICY *s, u32 id, u64 now)
 {
 }
 #endif
+
+#if !HAS(DISCARD)
+static inline void CALL(discard)(struct DIVVY_POLICY *s, u32 id)
+{
+}
+#endif

@@ -41,6 +41,11 @@
  *   SESSION   xyz_session(s, id, now)
  *                                    the task's program says that it begins a session, work for another request; its
  *                                    service until now is charged; it need not be runnable; else nothing
+ *   DISCARD   xyz_discard(s, id)
+ *                                    lazy removal: it keeps a task that BLOCKED in its queue until that one's turn. Then
+ *                                    pick answers `REMOVED | id`, and is asked again. Until then the modifiers count the
+ *                                    task as if it were there, and it is told reweigh. xyz_discard: a task that
+ *                                    left is taken down. Without this, a task that leaves is not in its queue
  *   BRING     xyz_bring(s, id, work) with POLICY_SIMULATOR_ONLY, as no kernel knows: the task's program begins `work` ns
  *                                    of work; told before join, and during its slice
  *
@@ -133,6 +138,9 @@ struct task_table {
 #define BRING 32
 #define FORK 64
 #define SESSION 128
+#define DISCARD 256
+
+#define REMOVED (1u << 31) /* pick's answer: this task blocked, and is no longer in the queue */
 
 static inline u64 weight_of(const struct task_table *t, u32 id)
 {

@@ -25,6 +25,12 @@
 #define PARKED 32
 #define FRESH 64   /* joined, and not yet enqueued since */
 #define PINNED 128 /* allowed[] says where it may run */
+/* The modifiers count it: while it is runnable, or in the queue of a policy with lazy removal */
+#if HAS(DISCARD)
+#define MEMBER 256
+#else
+#define MEMBER RUNNABLE
+#endif
 
 #define NO_CPU 0xffffu
 #define NO_TASK POOL /* no task has this id */
@@ -70,6 +76,7 @@ struct machine {
 	u32 parked; /* first in line */
 	u32 found;  /* scratch of the searches below */
 	u32 at;
+	bool has_removed;       /* the policy removed a task during this selection (lazy removal) */
 	u16 why[MAX_CPUS];      /* why the slice on each CPU ends, if not because it expired */
 	u32 promised[MAX_CPUS]; /* the task for which each CPU was woken */
 	u64 now;

@@ -7,6 +7,7 @@
 #define DIVVY_FUZZ_CHECK_H
 
 #include "event.h"
+#include "fuzz_forks.h"
 #include "fuzz_model.h"
 #include "fuzz_programs.h"
 
@@ -28,7 +29,7 @@ static u64 model_wanted(const struct model_task *t)
 		return t->nominal;
 	for (u32 id = 1; id < POOL; id++)
 		if (model_is_mate(t, &model.task[id]) &&
-		    (model.count_all ? model.task[id].known : model.task[id].runnable))
+		    (model.count_all ? model.task[id].known : model.task[id].member))
 			threads++;
 	some = model.modifiers & TFPS && threads > model.ncpus ? t->nominal * model.ncpus / threads : t->nominal;
 	if (!(model.modifiers & TFPS))
@@ -63,7 +64,7 @@ static u64 model_cap(u64 *w, u32 n)
 
 /* ---- the hierarchical fluid, by the definition ---- */
 
-static u32 model_runnable(u32 group)
+static u32 model_members_below(u32 group)
 {
 	u32 n = 0;
 
@@ -72,7 +73,7 @@ static u32 model_runnable(u32 group)
 
 		while (at != group && at)
 			at = model.group[at].parent;
-		n += model.task[id].runnable && at == group;
+		n += model.task[id].member && at == group;
 	}
 	return n;
 }
@@ -90,14 +91,14 @@ static u32 model_members(u32 group, struct model_member *to)
 	u32 n = 0;
 
 	for (u32 id = 1; id < POOL; id++)
-		if (model.task[id].runnable && model.task[id].group == group)
+		if (model.task[id].member && model.task[id].group == group)
 			to[n++] =
 				(struct model_member){ .task = id, .weight = model_wanted(&model.task[id]), .most = 1 };
 	for (u32 id = 1; id < POOL; id++)
-		if (model.group[id].weight && model.group[id].parent == group && model_runnable(id))
+		if (model.group[id].weight && model.group[id].parent == group && model_members_below(id))
 			to[n++] = (struct model_member){ .group = id,
 							 .weight = model.group[id].weight,
-							 .most = model_runnable(id) };
+							 .most = model_members_below(id) };
 	return n;
 }
 
@@ -150,7 +151,7 @@ static long double model_divide(u32 group, long double cpus, long double off)
 /* Tolerances: 2^-24 for ratios, and units of 1 */
 static void model_check_groups(const struct task_table *f)
 {
-	u32 n = model_runnable(0);
+	u32 n = model_members_below(0);
 	long double level = model_divide(0, n < model.ncpus ? n : model.ncpus, 0);
 
 	if (n <= model.ncpus)
@@ -158,7 +159,7 @@ static void model_check_groups(const struct task_table *f)
 	for (u32 id = 1; id < POOL; id++) {
 		long double w = f->task[id].weight, expected = model.task[id].rate / level, near;
 
-		if (!model.task[id].runnable)
+		if (!model.task[id].member)
 			continue;
 		expected = expected < WEIGHT_MIN ? WEIGHT_MIN : expected > WEIGHT_MAX ? WEIGHT_MAX : expected;
 		near = expected / (1 << 24) + model.task[id].rate_off / level + 1;
@@ -179,13 +180,13 @@ static void model_check_weights(const struct task_table *f)
 		return;
 	}
 	for (u32 id = 1; id < POOL; id++)
-		if (model.task[id].runnable)
+		if (model.task[id].member)
 			sorted[n++] = wanted[id] = model_wanted(&model.task[id]);
 	cap = model.modifiers & FEASIBLE ? model_cap(sorted, n) : ~0ull;
 	for (u32 id = 1; id < POOL; id++) {
 		u64 w = f->task[id].weight;
 
-		if (!model.task[id].runnable)
+		if (!model.task[id].member)
 			continue;
 		MUST(w == (wanted[id] < cap ? wanted[id] : cap), "effective weight", id);
 		MUST(w == model.task[id].told, "the policy was not told of a weight", id);
@@ -194,37 +195,6 @@ static void model_check_weights(const struct task_table *f)
 	}
 	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible",
 	     0);
-}
-
-/* ---- forks ---- */
-
-/* The child owes a quantum, less what the parent has to its credit. */
-static void model_forked(struct model_task *child, u32 parent, u64 quantum)
-{
-	child->parent = parent;
-	child->debit = quantum - model.task[parent].credit;
-	model.task[parent].credit = 0;
-}
-
-/* Children of a task that is gone have no parent. */
-static void model_orphan(u32 parent)
-{
-	for (u32 id = 1; id < POOL; id++)
-		if (model.task[id].parent == parent)
-			model.task[id].parent = 0;
-}
-
-/* It sleeps or is gone. What a task that is gone left of a quantum is its parent's. */
-static void model_ends_turn(struct model_task *t, enum why why, u64 quantum)
-{
-	u64 *credit = &model.task[t->parent].credit;
-
-	t->spent += t->turn;
-	t->turn = 0;
-	if (why != EXITED || !t->parent || t->spent >= quantum)
-		return;
-	*credit += quantum - t->spent;
-	*credit = *credit < quantum ? *credit : quantum;
 }
 
 /* ---- tasks and CPUs ---- */
@@ -368,7 +338,7 @@ static void model_set_group(const struct event *e)
 {
 	typeof(&model.group[0]) g = &model.group[e->process], around = &model.group[e->cpu];
 
-	if (!model_runnable(e->process)) {
+	if (!model_members_below(e->process)) {
 		g->parent = e->cpu;
 		g->level = around->level + 1;
 		g->joins = g->level > 8 ? around->joins : e->process;
@@ -395,7 +365,7 @@ static void model_before(enum event_kind kind, const struct event *e)
 	switch (kind) {
 	case EVENT_new: model_new(e); break;
 	case EVENT_fork: model_forked(t, e->process, model.quantum); break;
-	case EVENT_runnable: t->runnable = true; break;
+	case EVENT_runnable: t->runnable = t->member = true; break;
 	case EVENT_dispatch: model.stops_before = model.stops; break;
 	case EVENT_running:
 		t->on = true;

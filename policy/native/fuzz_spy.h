@@ -17,6 +17,12 @@
 #define REAL(f) GLUE(FUZZ_POLICY, _##f)
 #define DIVVY_POLICY spy
 
+#if HAS(DISCARD)
+#define SPY_REMOVES DISCARD
+#else
+#define SPY_REMOVES 0
+#endif
+
 /* Its task table and parameters are the real one's, which begins with them. */
 struct spy {
 	union {
@@ -36,7 +42,7 @@ static void spy_join(struct spy *s, u32 id, u64 now, enum why why)
 {
 	struct model_task *t = model_task(id);
 
-	MUST(t->seat == OUT, "joins twice", id);
+	MUST(t->seat == OUT && t->member, "joins twice", id);
 	MUST(why == NEW || why == WOKEN, "joins for a wrong reason", id);
 	t->seat = WAITS;
 	t->told = weight_of(&s->tasks, id);
@@ -54,6 +60,17 @@ static void spy_leave(struct spy *s, u32 id, u64 now, enum why why)
 	REAL(leave)(&s->real, id, now, why);
 	t->delayed = false;
 	t->seat = OUT;
+	if (!SPY_REMOVES)
+		t->member = false;
+}
+
+/* The policy keeps it no more. */
+static void spy_removed(u32 id)
+{
+	struct model_task *t = model_task(id);
+
+	MUST(SPY_REMOVES && t->member && t->seat == OUT, "removed and not kept", id);
+	t->member = false;
 }
 
 static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
@@ -61,6 +78,10 @@ static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
 	u32 id = REAL(pick)(&s->real, cpu, now);
 
 	MUST(cpu < model.ncpus, "asked for a CPU that does not exist", cpu);
+	if (id & REMOVED) {
+		spy_removed(id & ~REMOVED);
+		return id;
+	}
 	if (id) {
 		MUST(model_task(id)->seat == WAITS, "the policy picks a task that does not wait", id);
 		model_task(id)->seat = HAS_SLICE;
@@ -100,7 +121,7 @@ static void spy_reweigh(struct spy *s, u32 id, u64 w, u64 now)
 {
 	struct model_task *t = model_task(id);
 
-	MUST(t->seat != OUT, "another weight and is not there", id);
+	MUST(t->member, "another weight and is not there", id);
 	MUST(weight_of(&s->tasks, id) == t->told, "the task table holds another weight than the old one during reweigh",
 	     id);
 	MUST(w >= WEIGHT_MIN && w <= WEIGHT_MAX, "a weight out of range", id);
@@ -126,6 +147,14 @@ static void spy_fork(struct spy *s, u32 id, u32 parent, u64 now)
 	REAL(fork)(&s->real, id, parent, now);
 }
 
+#if SPY_REMOVES
+static void spy_discard(struct spy *s, u32 id)
+{
+	spy_removed(id);
+	REAL(discard)(&s->real, id);
+}
+#endif
+
 #if HAS(PREEMPTS)
 static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 {
@@ -135,10 +164,10 @@ static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 	return REAL(preempts)(&s->real, woken, running, now);
 }
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | FORK
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | SPY_REMOVES
 #else
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | FORK
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | FORK | SPY_REMOVES
 #endif
 
 #endif
