@@ -34,7 +34,10 @@
  *                                    whether a task that just joined takes the CPU from one that runs; else never
  *   FORK      xyz_fork(s, id, parent, now)
  *                                    the task exists, and has not joined: told with parent 0, then once more if the task that
- *                                    made it is known; that one's service until now is charged; else nothing
+ *                                    made it is known; that one's service until now is charged; else nothing. A policy in
+ *                                    which a new task comes before others by service over weight lets a child begin where
+ *                                    its parent's slice began, and adds debit_of when it joins: else who forks and exits,
+ *                                    again and again, leaves behind what it received (machine/family.h)
  *   SESSION   xyz_session(s, id, now)
  *                                    the task's program says that it begins a session, work for another request; its
  *                                    service until now is charged; it need not be runnable; else nothing
@@ -95,6 +98,8 @@ struct task {
 	u64 nominal; /* as its owner asked */
 	u64 since;   /* when it came on its CPU */
 	u64 charged; /* ns, of the run in progress: already charged; negative when earlier runs left a rest to charge */
+	u64 turn;    /* ns, charged since its slice began */
+	u64 debit;   /* ns, with which it joins as new */
 	u32 process; /* the process that it belongs to, an index as tasks are */
 	u16 cpu;     /* where it runs or ran last */
 	u16 state;   /* machine/state.h */
@@ -161,6 +166,18 @@ static inline u64 uncharged(const struct task_table *table, u32 id, u64 now)
 	u64 due = now - t->since - t->charged;
 
 	return t->state & ON_CPU && (s64)due > 0 ? due : 0;
+}
+
+/* ns of service that a task received, and was charged for, in the slice that it has or had last */
+static inline u64 turn_of(const struct task_table *t, u32 id)
+{
+	return t->task[id & POOL_MASK].turn;
+}
+
+/* ns of service that a new task owes when it joins, because another one made it (machine/family.h); else 0 */
+static inline u64 debit_of(const struct task_table *t, u32 id)
+{
+	return t->task[id & POOL_MASK].debit;
 }
 
 static inline bool is_runnable(const struct task_table *t, u32 id)

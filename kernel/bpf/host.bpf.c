@@ -76,6 +76,8 @@ s32 BPF_PROG(host_init)
 	bpf_spin_lock(&lock);
 	config_init(&machine, &config.config);
 	bpf_spin_unlock(&lock);
+	if (config.users)
+		make_group(OTHER_USERS, ROOT, WEIGHT_NICE_0, ROOT);
 	return error ?: create_cpu_dsqs() ?: start_starvation_timer();
 }
 
@@ -88,7 +90,7 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 	if (p->flags & PF_KTHREAD)
 		return 0;
 	if (config.cgroups && bpf_core_field_exists(args->cgroup))
-		group = group_of(args->cgroup->kn->id);
+		group = group_of_cgroup(args->cgroup);
 	if (config.fail_every && (__sync_fetch_and_add(&tasks_seen, 1) + 1) % config.fail_every == 0)
 		p->scx.dsq_vtime = NO_ID_EVER;
 	else /* The kernel sets real_parent later; the one that forks is the one that runs here. */

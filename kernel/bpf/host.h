@@ -24,6 +24,16 @@ struct host_config {
 	struct config config;
 };
 
+/* .data.subordinates: users that belong to others, in order and apart */
+#define MAX_SUBORDINATES 1024
+struct subordinates {
+	u32 n;
+	struct subordinate_range {
+		u32 first, last;
+		u32 owner;
+	} range[MAX_SUBORDINATES];
+};
+
 /* .data.stats: counts since loading, a u64 each, in this order. S(name, what it counts) */
 #define STATS(S) \
 	S(decisions, "times that the policy was asked") \

@@ -37,6 +37,11 @@ s32 load_host(const struct host_options *options)
 	c->starvation_limit_ms = options->starvation_limit_ms;
 	c->tick_ns = (u32)model.tick_ns;
 	c->users = options->users;
+	subordinates.n = options->nsubordinates;
+	for (u32 i = 0; i < options->nsubordinates; i++)
+		subordinates.range[i] =
+			(struct subordinate_range){ options->subordinates[i].first, options->subordinates[i].last,
+						    options->subordinates[i].owner };
 	/* The machine numbers the CPUs that are online, without gaps. */
 	for (u32 i = 0; i < MAX_CPUS; i++) {
 		bool online = i < model.ncpus && cpus[i].is_online;

@@ -17,6 +17,13 @@ struct map {
 /* Ends with a map without an address. */
 extern struct map host_maps[];
 
+#define MAX_RANGES 8
+
+/* Users that belong to another one */
+struct subordinate_users {
+	u32 first, last, owner;
+};
+
 struct host_options {
 	u64 quantum_ns;
 	u32 modifiers; /* bits of machine/state.h */
@@ -24,6 +31,8 @@ struct host_options {
 	u32 pool;       /* most tasks with an id; 0: all that there is room for */
 	u32 fail_every; /* every n-th new task gets no id */
 	bool users;     /* group by user */
+	u32 nsubordinates;
+	struct subordinate_users subordinates[MAX_RANGES];
 };
 
 /* ops.init, on the CPU that loads. Returns its error. */

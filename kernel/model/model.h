@@ -52,8 +52,8 @@ struct lock {
 
 #define ENDLESS (~0ull)
 
-/* A task repeats: run for burst_ns, then do `then`. */
-enum then { THEN_SLEEP, THEN_YIELD, THEN_EXIT };
+/* A task repeats: run for burst_ns, then do `then`. THEN_FORK makes a task like it, with the next number, and exits. */
+enum then { THEN_SLEEP, THEN_YIELD, THEN_EXIT, THEN_FORK };
 
 struct behaviour {
 	u64 burst_ns; /* mean; ENDLESS: it always runs */

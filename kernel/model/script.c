@@ -20,6 +20,9 @@ void write_script(const struct script *s, FILE *file)
 	for (u32 i = 0; i < s->ncpus; i++)
 		if (s->clock_ahead_ns[i])
 			fprintf(file, "clock %u %llu\n", i, U(s->clock_ahead_ns[i]));
+	for (u32 i = 0; i < h->nsubordinates; i++)
+		fprintf(file, "subordinate %u %u %u\n", h->subordinates[i].first, h->subordinates[i].last,
+			h->subordinates[i].owner);
 	if (s->offline)
 		fprintf(file, "offline %llu\n", U(s->offline));
 	if (s->load_ns)
@@ -50,9 +53,9 @@ void write_script(const struct script *s, FILE *file)
 static bool read_action(struct action *a, const char *kind, const char *rest)
 {
 	unsigned long long burst, sleep, mask;
-	unsigned varies, then, uid, kernel, stays = 0;
+	unsigned varies, then, kernel, stays = 0;
 	struct birth *b = &a->birth;
-	char leader[16];
+	char leader[16], uid[16];
 	long long value;
 	int nice;
 
@@ -67,13 +70,13 @@ static bool read_action(struct action *a, const char *kind, const char *rest)
 		return true;
 	}
 	if (sscanf(rest,
-		   " burst=%llu sleep=%llu varies=%u then=%u leader=%15s nice=%d uid=%u mask=%llu kernel=%u stays=%u",
-		   &burst, &sleep, &varies, &then, leader, &nice, &uid, &mask, &kernel, &stays) < 9)
+		   " burst=%llu sleep=%llu varies=%u then=%u leader=%15s nice=%d uid=%15s mask=%llu kernel=%u stays=%u",
+		   &burst, &sleep, &varies, &then, leader, &nice, uid, &mask, &kernel, &stays) < 9)
 		return false;
 	b->leader = strcmp(leader, "self") ? (u32)strtoul(leader, NULL, 10) : a->target;
 	b->does = (struct behaviour){ burst, sleep, varies, then, stays };
 	b->nice = nice;
-	b->uid = uid;
+	b->uid = strcmp(uid, "own") ? (u32)strtoul(uid, NULL, 10) : FIRST_OWN_UID + a->target;
 	b->mask = mask;
 	b->is_kernel_thread = kernel;
 	return b->leader < MAX_MODEL_TASKS;
@@ -109,6 +112,16 @@ static bool read_actions(struct script *s, const char *line)
 			s->nactions++;
 		}
 	}
+	return true;
+}
+
+static bool read_subordinate(struct host_options *h, const char *line)
+{
+	struct subordinate_users *r = &h->subordinates[h->nsubordinates];
+
+	if (h->nsubordinates == MAX_RANGES || sscanf(line, "subordinate %u %u %u", &r->first, &r->last, &r->owner) != 3)
+		return false;
+	h->nsubordinates++;
 	return true;
 }
 
@@ -162,7 +175,8 @@ u32 read_script(struct script *s, FILE *file)
 			s->watchdog_ns = s->kernel_watchdog_ns = end;
 			if (found == 2)
 				s->kernel_watchdog_ns = tick;
-		} else if (line[0] != '#' && line[0] != '\n' && !read_expected(s, line) && !read_actions(s, line)) {
+		} else if (line[0] != '#' && line[0] != '\n' && !read_expected(s, line) &&
+			   !read_subordinate(&s->host, line) && !read_actions(s, line)) {
 			return number;
 		}
 	}

@@ -7,6 +7,7 @@
  *   host quantum=4000000 modifiers=0 starvation=1000 pool=0 fail=0 users=0
  *   clock 1 5000000000
  *   offline 2
+ *   subordinate 100000 165535 1000
  *   load 100000000
  *   hotplug 900000000
  *   end 2000000000
@@ -22,11 +23,13 @@
  *   at 0 create 10..1000 burst=.. leader=self ..
  *   repeat 50 1000000 at 9000 mask 3 1
  *
- * Times are ns. `clock` is how far a CPU's clock is ahead, `offline` a mask of CPUs that are offline. The scheduler is loaded at `load`, beside tasks that are there already,
+ * Times are ns. `clock` is how far a CPU's clock is ahead, `offline` a mask of CPUs that are offline. `subordinate`
+ * says which users belong to another one, in order. The scheduler is loaded at `load`, beside tasks that are there already,
  * and at `hotplug` a CPU comes or goes: then the kernel ends it, and nobody may have an id left. `watchdog` is the longest that a task may wait for a CPU, by default the kernel's 30 s,
  * and for a kernel thread, by default the same. `expect` is the least
  * number of decisions until the end, or the service that tasks get together. `rt` has a CPU and how long a real-time task takes
- * it. An action may have a range of targets; with leader=self each is a process of its own. `repeat` has how often, and every
+ * it. An action may have a range of targets; with leader=self each is a process of its own, and with
+ * uid=own a user of its own. `repeat` has how often, and every
  * how many ns. `stays` is optional: percent of the times that the task is preempted while it must not migrate.
  * An action on a task that does not exist does nothing.
  */
@@ -40,6 +43,7 @@
 
 #define MAX_ACTIONS 32768
 #define MAX_EXPECTED 8
+#define FIRST_OWN_UID 10000
 #define KERNELS_WATCHDOG_NS 30000000000ull
 
 enum action_kind { CREATE, WAKE, NICE, MASK, EXIT, RT, ACTION_KINDS };

@@ -48,6 +48,7 @@ static struct birth any_birth(u32 index, u32 ncpus, bool may_be_kernel_thread)
 		.does.varies = below(2),
 		.does.then = below(8)   ? THEN_SLEEP
 			     : below(2) ? THEN_YIELD
+			     : below(2) ? THEN_FORK
 					: THEN_EXIT,
 		.does.stays = ONE_OF(0, 0, 0, 10, 100),
 		.leader = below(2) ? index : index - index % 4,
@@ -89,6 +90,8 @@ static void make_script(struct script *s, u64 seed)
 	s->host.pool = below(4) ? 0 : 8;
 	s->host.fail_every = below(4) ? 0 : 5;
 	s->host.users = s->host.modifiers & 4;
+	if (below(2))
+		s->host.subordinates[s->host.nsubordinates++] = (struct subordinate_users){ 1001, 1002, 1000 };
 	ntasks = 1 + below(MOST_TASKS);
 	for (u32 i = 0; i < ntasks; i++) {
 		struct action *a = &s->actions[s->nactions++];

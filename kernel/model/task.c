@@ -94,6 +94,25 @@ static void wake_handler(struct cpu *cpu, void *argument)
 	wake_up(argument);
 }
 
+/* The task on this CPU makes another one, as long as there are numbers. */
+static void fork_next(struct model_task *p)
+{
+	struct birth b = {
+		.does = p->does,
+		.leader = p->index + 1,
+		.nice = p->t.static_prio - NICE_0_PRIO,
+		.uid = p->cred.uid.val,
+		.mask = p->mask.bits[0],
+	};
+
+	if (b.leader == MAX_MODEL_TASKS || tasks[b.leader].exists)
+		return;
+	if (b.leader >= model.ntasks)
+		model.ntasks = b.leader + 1;
+	create_task(b.leader, &b);
+	wake_up(&tasks[b.leader]);
+}
+
 /* The task on this CPU did what it wanted: it sleeps, yields, or ends. */
 static void burst_ends(struct cpu *cpu, void *argument)
 {
@@ -103,6 +122,10 @@ static void burst_ends(struct cpu *cpu, void *argument)
 		return;
 	if (p->t.migration_disabled)
 		migrate_enable(p);
+	if (p->does.then == THEN_FORK) {
+		fork_next(p);
+		p->does.then = THEN_EXIT;
+	}
 	spin_lock(&cpu->rq);
 	update_curr(cpu);
 	if (p->left_ns && p->does.then != THEN_EXIT) { /* a clock's rest */
@@ -119,6 +142,7 @@ static void burst_ends(struct cpu *cpu, void *argument)
 		plan_run_end(p);
 		cpu->need_resched = true;
 		break;
+	case THEN_FORK:
 	case THEN_EXIT:
 		p->t.flags |= PF_EXITING;
 		p->t.__state = TASK_DEAD;

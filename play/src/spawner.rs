@@ -74,7 +74,9 @@ impl<'a> Spawner<'a> {
     pub fn serve(&mut self, now_ns: u64, spawn: Spawn) -> Result<u64, Failure> {
         let Context { setup, shared, .. } = self.context;
         while let Some(request) = shared.take_request(self.number) {
-            let count = setup.workload.tasks[request.class].count;
+            let asked = setup.workload.tasks[request.class].count;
+            let count = self.forks_left(request.class, asked);
+            shared.cancel_expected(asked - count);
             if request.due_ns >= setup.deadline_ns(request.class) || shared.is_over() {
                 shared.cancel_expected(count);
             } else {
@@ -92,6 +94,16 @@ impl<'a> Spawner<'a> {
             self.draw_arrival(class, due_ns);
         }
         Ok(u64::MAX)
+    }
+
+    /// How many of `asked` instances a fork starts: fewer, if the task's limit is reached.
+    fn forks_left(&self, class: usize, asked: u32) -> u32 {
+        match self.context.setup.workload.tasks[class].arrivals {
+            Arrivals::Forked { limit: Some(limit) } => {
+                asked.min((limit - u64::from(self.classes[class].started)) as u32)
+            }
+            _ => asked,
+        }
     }
 
     fn draw_arrival(&mut self, index: usize, after_ns: u64) {

@@ -34,6 +34,12 @@ static inline u64 vtime_after(struct vtime t, u64 ran, u64 w)
 	return t.v;
 }
 
+/* Where it was before the last `ran` ns, at this weight; up to 1 ns more */
+static inline u64 vtime_ago(struct vtime t, u64 ran, u64 w)
+{
+	return t.v - (ran < VTIME_RAN_MAX ? ran : VTIME_RAN_MAX) * WEIGHT_NICE_0 / w;
+}
+
 /* The remainder is a part of the old weight: carried over, it would be charged at the new one. */
 static inline void vtime_reweigh(struct vtime *t)
 {

@@ -138,6 +138,7 @@ static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 	t = machine_task(m, order.id);
 	t->state = (t->state | PICKED) & ~CUSTODY;
 	t->cpu = cpu;
+	t->turn = 0;
 	m->s.tasks.picked[cpu & CPU_MASK] = order.id;
 	order.slice = machine_begin_slice(m, order.id);
 	return order;

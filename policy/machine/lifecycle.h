@@ -3,6 +3,7 @@
 #ifndef DIVVY_MACHINE_LIFECYCLE_H
 #define DIVVY_MACHINE_LIFECYCLE_H
 
+#include "family.h"
 #include "place.h"
 
 /* The bits of the CPUs [from, from + 64) that exist */
@@ -45,6 +46,9 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 	t->cpu = NO_CPU;
 	t->state = KNOWN;
 	ENTITLED(m->entitled.task[id & POOL_MASK].service = 0;)
+#if HAS(FORK)
+	machine_born(m, id);
+#endif
 	CALL(fork)(&m->s, id, 0, now);
 	if (machine_counts(m, true)) {
 		machine_count_thread(m, id, true, now);
@@ -57,6 +61,7 @@ static inline void machine_fork(struct machine *m, u32 id, u32 parent, u64 now)
 {
 #if HAS(FORK)
 	machine_settle(m, parent, now);
+	machine_owe(m, id, parent);
 	CALL(fork)(&m->s, id, parent, now);
 #endif
 }
@@ -120,6 +125,7 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 	if (!(t->state & RUNNABLE))
 		return;
 	machine_settle(m, id, now);
+	machine_end_turn(m, id, why);
 	if (machine_has(m, FLOW) && why == EXITED)
 		flow_terminates(&m->flow, id, 0, now);
 	else if (machine_has(m, FLOW))

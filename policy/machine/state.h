@@ -50,6 +50,15 @@ struct allowed {
 	u64 word[CPU_WORDS];
 };
 
+/* Forks: family.h */
+struct family {
+	u32 number; /* how many tasks had this id so far: an id may be used again */
+	u32 parent; /* the task that made it, or 0 */
+	u32 parents_number;
+	u64 credit; /* ns, that its next child owes less */
+	u64 spent;  /* ns, of the slices after which it slept */
+};
+
 struct machine {
 	struct DIVVY_POLICY s;
 	struct procfair procfair;
@@ -75,6 +84,9 @@ struct machine {
 	struct entitled entitled;
 #endif
 	struct allowed allowed[POOL];
+#if HAS(FORK)
+	struct family family[POOL];
+#endif
 };
 
 struct order {

@@ -23,6 +23,7 @@ static inline void machine_charge(struct machine *m, u32 id, u64 ran, u64 now)
 	if ((t->state & (PICKED | PARKED)) != PICKED || (s64)due <= 0)
 		return;
 	t->charged += due;
+	t->turn += due;
 	CALL(charge)(&m->s, id, due, now);
 }
 
@@ -290,8 +291,9 @@ static inline void machine_set_process(struct machine *m, u32 id, u32 process, u
 }
 
 /* A group comes to be, below MAX_GROUPS and not ROOT, or has another weight; or, while no task in it is runnable, another
- * parent, which is not below it. */
-static inline void machine_set_group(struct machine *m, u32 group, u32 parent, u64 weight, u64 now)
+ * parent, which is not below it. Inlined for the same reason. */
+static inline __attribute__((always_inline)) void machine_set_group(struct machine *m, u32 group, u32 parent,
+								    u64 weight, u64 now)
 {
 	groups_set(&m->groups, group, parent, weight);
 	machine_readjust(m, now);
@@ -306,7 +308,7 @@ static inline void machine_enter_group(struct machine *m, u32 id, u32 group, u64
 		machine_count_thread(m, id, false, now);
 	if (member)
 		groups_drop(&m->groups, id);
-	m->groups.of[id & POOL_MASK] = group;
+	m->groups.of[id & POOL_MASK] = groups_joined(&m->groups, group);
 	if (member)
 		groups_add(&m->groups, id, machine_wanted(m, id));
 	if (machine_is_counted(m, id))

@@ -56,6 +56,7 @@ static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 	memset(&model, 0, sizeof(model));
 	storm_config(&storm, &config);
 	model.ncpus = config.ncpus;
+	model.quantum = config.quantum;
 	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
 		model.idle[cpu] = true;
 	model.modifiers = modifiers_of(modifiers);

@@ -7,6 +7,7 @@
 #define DIVVY_FUZZ_CHECK_H
 
 #include "event.h"
+#include "fuzz_forks.h"
 #include "fuzz_model.h"
 #include "fuzz_programs.h"
 
@@ -230,8 +231,10 @@ static void model_check_task(const struct task_table *f, u32 id)
 	MUST(!(state & PARKED) == !(t->seat == HAS_SLICE && !slices), "M3: picked and without a CPU is parked", id);
 	MUST(!(state & PARKED) || t->runnable, "M3: parked and not runnable", id);
 	MUST(!slices || f->picked[f->task[id].cpu] == id, "M1: a slice's CPU", id);
-	if (t->known)
-		model_check_charges(id, f->task[id].charged);
+	if (!t->known)
+		return;
+	model_check_charges(id, f->task[id].charged);
+	MUST(f->task[id].debit == t->debit, "what a forked task owes", id);
 }
 
 static bool model_is_promised(u32 id)
@@ -327,14 +330,20 @@ static void model_stopping(u32 id, u64 ran)
 
 static void model_new(const struct event *e)
 {
+	model_orphan(e->id);
 	*model_task(e->id) = (struct model_task){ .known = true, .process = e->process, .nominal = e->amount };
 }
 
 static void model_set_group(const struct event *e)
 {
-	if (!model_members_below(e->process))
-		model.group[e->process].parent = e->cpu;
-	model.group[e->process].weight = e->amount;
+	typeof(&model.group[0]) g = &model.group[e->process], around = &model.group[e->cpu];
+
+	if (!model_members_below(e->process)) {
+		g->parent = e->cpu;
+		g->level = around->level + 1;
+		g->joins = g->level > 8 ? around->joins : e->process;
+	}
+	g->weight = e->amount;
 }
 
 static void model_set_allowed(struct model_task *t, const struct event *e)
@@ -355,6 +364,7 @@ static void model_before(enum event_kind kind, const struct event *e)
 	}
 	switch (kind) {
 	case EVENT_new: model_new(e); break;
+	case EVENT_fork: model_forked(t, e->process, model.quantum); break;
 	case EVENT_runnable: t->runnable = t->member = true; break;
 	case EVENT_dispatch: model.stops_before = model.stops; break;
 	case EVENT_running:
@@ -365,7 +375,7 @@ static void model_before(enum event_kind kind, const struct event *e)
 	case EVENT_set_weight: t->nominal = e->amount; break;
 	case EVENT_set_allowed: model_set_allowed(t, e); break;
 	case EVENT_set_group: model_set_group(e); break;
-	case EVENT_enter_group: t->group = e->process; break;
+	case EVENT_enter_group: t->group = model.group[e->process].joins; break;
 	default: break;
 	}
 }
@@ -422,6 +432,8 @@ static void model_dispatched(u32 cpu, const struct event *e)
 	MUST(t->custody || t->on, "dispatched without custody", e->id);
 	MUST(model_allows(t, cpu), "dispatched where it may not run", e->id);
 	t->custody = false;
+	if (!t->delayed)
+		t->turn = 0;
 }
 
 /* The event was told, and answered. */
@@ -432,6 +444,8 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 	switch (kind) {
 	case EVENT_exit: memset(t, 0, sizeof(*t)); break;
 	case EVENT_quiescent:
+		if (t->runnable)
+			model_ends_turn(t, e->why, model.quantum);
 		t->runnable = t->custody = false;
 		model_end_turn(e->id);
 		break;

@@ -27,6 +27,11 @@ struct model_task {
 	unsigned __int128 entitled; /* 2^-32 ns, by the fluid model */
 	unsigned __int128 blur;     /* 2^-32 ns, how far entitled.h may be from it */
 	enum seat seat;
+	u32 parent; /* the task that forked it, 0 if that is gone or was none */
+	u64 debit;  /* ns, that it owes as a child */
+	u64 credit; /* ns, that its next child owes less */
+	u64 turn;   /* ns, of its slice, or after it of its last one */
+	u64 spent;  /* ns, of the slices after which it slept */
 	bool pinned;
 	bool delayed; /* the end of its slice was put off */
 	u64 allowed[CPU_WORDS];
@@ -40,13 +45,15 @@ struct model {
 	bool as_asked;          /* +feasible: weights with no more tasks than CPUs */
 	u64 stops;              /* of slices, that the policy was told */
 	u64 stops_before;       /* a dispatch */
+	u64 quantum;            /* ns */
 	u64 tm;                 /* +flow: how long the end of a slice may be put off */
 	u32 slice_of[MAX_CPUS]; /* the task that has its slice there, by the machine's answers */
 	bool idle[MAX_CPUS];
 	u32 promised[MAX_CPUS]; /* the task for which an idle CPU was asked to dispatch */
 	struct model_task task[POOL];
 	struct {
-		u32 parent;
+		u32 parent, level;
+		u32 joins; /* where its tasks are: a group of the eighth level, if it is deeper */
 		u64 weight;
 		bool full;
 	} group[POOL];

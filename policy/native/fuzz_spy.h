@@ -99,6 +99,7 @@ static void spy_charge(struct spy *s, u32 id, u64 ran, u64 now)
 	MUST(t->seat == HAS_SLICE && is_picked(&s->tasks, id), "charged outside of a slice", id);
 	MUST(ran > 0, "charged nothing", id);
 	t->charged += ran;
+	t->turn += ran;
 	REAL(charge)(&s->real, id, ran, now);
 }
 
@@ -138,6 +139,14 @@ static u64 spy_slice(struct spy *s, u32 id)
 	return ns;
 }
 
+static void spy_fork(struct spy *s, u32 id, u32 parent, u64 now)
+{
+	MUST(model_task(id)->seat == OUT, "forked and runnable", id);
+	if (parent)
+		model_must_be_charged(parent);
+	REAL(fork)(&s->real, id, parent, now);
+}
+
 #if SPY_REMOVES
 static void spy_discard(struct spy *s, u32 id)
 {
@@ -155,10 +164,10 @@ static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 	return REAL(preempts)(&s->real, woken, running, now);
 }
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | SPY_REMOVES
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | SPY_REMOVES
 #else
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | SPY_REMOVES
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | FORK | SPY_REMOVES
 #endif
 
 #endif

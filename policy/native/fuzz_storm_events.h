@@ -281,12 +281,13 @@ static void storm_dispatch(struct storm *s, u32 cpu)
 /* A group with another weight, and if it is not used with another parent, which is one with a lesser id */
 static void storm_set_group(struct storm *s, u32 group)
 {
-	struct event e = { .process = group, .cpu = next_byte(&s->bytes) % group, .amount = storm_weight(s) };
+	u32 b = next_byte(&s->bytes);
+	struct event e = { .process = group, .cpu = b % 4 ? group - 1 : b / 4 % group, .amount = storm_weight(s) };
 
 	storm_tell(s, EVENT_set_group, 0, &e);
 }
 
-/* All exist from the start, nested. */
+/* All exist from the start, nested, often deeper than a machine has levels. */
 static void storm_make_groups(struct storm *s)
 {
 	for (u32 group = 1; group < STORM_GROUPS; group++)

@@ -12,7 +12,7 @@
 #include "../lib/wide.h"
 
 #define POLICY_TITLE "borrowed virtual time: least service over weight, with borrowing"
-#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS
+#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS | FORK
 
 #define BVT_TIME_MAX (10000 * MS)
 
@@ -77,17 +77,35 @@ static inline void bvt_warp(struct bvt *s, struct bvt_thread *t, u64 now)
 		t->warp_left = s->param.limit ? s->param.limit : BVT_TIME_MAX;
 }
 
+/* A child begins where its parent's slice began, a new thread without a parent at SVT (bvt R6). */
+static inline void bvt_fork(struct bvt *s, u32 id, u32 parent, u64 now)
+{
+	u64 began = s->SVT;
+
+	if (parent)
+		began = vtime_ago(task_of(s, parent)->A, turn_of(&s->tasks, parent), weight_of(&s->tasks, parent));
+	*task_of(s, id) = (struct bvt_thread){ .A.v = began };
+}
+
+/* The debit is up to a quantum; where C is longer, a thread's first slice may be as well (bvt R6). */
+static inline u64 bvt_debit(const struct bvt *s, u32 id)
+{
+	u64 debit = debit_of(&s->tasks, id);
+
+	return debit && bvt_C(s) > s->tasks.quantum ? debit + bvt_C(s) - s->tasks.quantum : debit;
+}
+
 /* A = max(A, SVT): a sleeper keeps no claim on the time that it slept (bvt R2) */
 static inline void bvt_join(struct bvt *s, u32 id, u64 now, enum why why)
 {
 	struct bvt_thread *t = task_of(s, id);
 
 	bvt_advance(s);
-	if (why == NEW)
-		*t = (struct bvt_thread){ .A.v = s->SVT };
-	else if (vtime_before(t->A.v, s->SVT))
+	if (vtime_before(t->A.v, s->SVT))
 		t->A = (struct vtime){ .v = s->SVT };
-	if (why == WOKEN)
+	if (why == NEW)
+		vtime_advance(&t->A, bvt_debit(s, id), weight_of(&s->tasks, id));
+	else
 		bvt_warp(s, t, now);
 	heap_insert(&s->all, id, t->A.v);
 	heap_insert(&s->waiting, id, bvt_E(s, id));

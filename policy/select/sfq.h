@@ -14,7 +14,7 @@
 
 #define POLICY_TITLE "start-time fair queueing: the least service over weight runs"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH
+#define POLICY_HAS CHARGE | REWEIGH | FORK
 
 #define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 
@@ -52,14 +52,26 @@ static inline void sfq_advance(struct sfq *s)
 		s->v = vtime_max(s->v, s->least);
 }
 
-/* S = max(F, v): a sleeper keeps no claim on the time that it slept (sfq R1) */
+/* A child begins where its parent's slice began, a new task without a parent at v (sfq R5). */
+static inline void sfq_fork(struct sfq *s, u32 id, u32 parent, u64 now)
+{
+	u64 began = s->v;
+
+	if (parent)
+		began = vtime_ago(task_of(s, parent)->S, turn_of(&s->tasks, parent), weight_of(&s->tasks, parent));
+	task_of(s, id)->S = (struct vtime){ .v = began };
+}
+
+/* S = max(F, v): a sleeper keeps no claim on the time that it slept (sfq R1); a child owes its debit (sfq R5). */
 static inline void sfq_join(struct sfq *s, u32 id, u64 now, enum why why)
 {
 	struct sfq_task *t = task_of(s, id);
 
 	sfq_advance(s);
-	if (why == NEW || vtime_before(t->S.v, s->v))
+	if (vtime_before(t->S.v, s->v))
 		t->S = (struct vtime){ .v = s->v };
+	if (why == NEW)
+		vtime_advance(&t->S, debit_of(&s->tasks, id), weight_of(&s->tasks, id));
 	heap_insert(&s->waiting, id, t->S.v);
 }
 

@@ -13,7 +13,7 @@
 #include "sfs/tags.h"
 
 #define POLICY_TITLE "surplus fair scheduling: the least service beyond its share runs"
-#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS
+#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS | FORK
 #define POLICY_PREEMPTS_IF(s) ((s)->param.credit)
 
 #define POLICY_MODIFIERS FEASIBLE
@@ -63,14 +63,20 @@ static NOINLINE void sfs_wait(struct sfs *s, u32 id, struct tag S, u64 turn)
 		sfs_sort_in(s, id);
 }
 
+/* scale q/phi, rounded down, at most SFS_FAR */
+static inline u64 sfs_over_phi(struct sfs *s, u64 q, u32 id)
+{
+	u64 v = wide_mul_div(&s->division, q * s->param.scale, WEIGHT_NICE_0, weight_of(&s->tasks, id));
+
+	return v < SFS_FAR ? v : SFS_FAR;
+}
+
 /* With credit, who woke is looked at as if its tag were so much less, and comes before others of equal surplus (sfs R9). */
 static NOINLINE void sfs_wait_with_credit(struct sfs *s, u32 id)
 {
 	struct tag S = task_of(s, id)->S;
-	u64 credit =
-		wide_mul_div(&s->division, s->param.credit * s->param.scale, WEIGHT_NICE_0, weight_of(&s->tasks, id));
 
-	S.v -= credit < SFS_FAR ? credit : SFS_FAR;
+	S.v -= sfs_over_phi(s, s->param.credit, id);
 	sfs_wait(s, id, tag_max(S, s->v), ++s->turns);
 }
 
@@ -83,15 +89,23 @@ static NOINLINE void sfs_wait_no_more(struct sfs *s, u32 id)
 	}
 }
 
-/* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3) */
+/* A child begins where its parent's slice began, a new thread without a parent at v (sfs R10). */
+static inline void sfs_fork(struct sfs *s, u32 id, u32 parent, u64 now)
+{
+	task_of(s, id)->F = parent ? task_of(s, parent)->S : s->v;
+}
+
+/* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3); a child owes its debit (sfs R10). */
 static inline void sfs_join(struct sfs *s, u32 id, u64 now, enum why why)
 {
 	struct sfs_task *t = task_of(s, id);
 
 	sfs_advance(s);
-	t->S = why == NEW ? s->v : tag_max(t->F, s->v);
-	t->F = t->S;
+	t->F = tag_max(t->F, s->v);
 	t->rest = 0;
+	if (why == NEW && debit_of(&s->tasks, id))
+		t->F.v += sfs_over_phi(s, debit_of(&s->tasks, id), id);
+	t->S = t->F;
 	heap_insert_ranked(&s->runnable, id, t->S.v, tag_rank(t->S));
 	if (s->param.credit && why == WOKEN)
 		sfs_wait_with_credit(s, id);

@@ -13,7 +13,7 @@
 #define POLICY_TITLE "virtual-time round-robin: down a queue of falling shares, and back"
 #define POLICY_BASELINE
 #define POLICY_COUNTS_SLICES
-#define POLICY_HAS REWEIGH
+#define POLICY_HAS REWEIGH | FORK
 
 struct vtrr_client {
 	u64 S;     /* share */
@@ -107,14 +107,28 @@ static inline void vtrr_remove(struct vtrr *s, u32 id)
 	ring_remove(&s->queue, &s->head, id);
 }
 
-/* A client that was here in this cycle already, and had more than its part, keeps its number of quanta (vtrr R4). */
+/* A child has had as much of this cycle as its parent when that one's slice began (vtrr R6). */
+static inline void vtrr_fork(struct vtrr *s, u32 id, u32 parent, u64 now)
+{
+	u64 had = parent ? vtrr_had(s, parent) : 0;
+
+	task_of(s, id)->k = had ? had - 1 : 0;
+	task_of(s, id)->cycle = s->cycle;
+}
+
+/* A client that was here in this cycle already, and had more than its part, keeps its number of quanta (vtrr R4). A child
+ * owes one, if it owes most of one (vtrr R6). */
 static inline void vtrr_join(struct vtrr *s, u32 id, u64 now, enum why why)
 {
 	u64 S = share_of(weight_of(&s->tasks, id));
-	u64 part = vtrr_part(s, S), had = why == NEW ? 0 : vtrr_had(s, id);
+	u64 part = vtrr_part(s, S), had = vtrr_had(s, id);
 
+	if (had < part)
+		had = part;
+	if (why == NEW && debit_of(&s->tasks, id) > s->tasks.quantum / 2)
+		had++;
 	s->waiting++;
-	vtrr_insert(s, id, S, had > part ? had : part);
+	vtrr_insert(s, id, S, had);
 }
 
 static inline void vtrr_leave(struct vtrr *s, u32 id, u64 now, enum why why)

@@ -56,7 +56,7 @@ pub struct Job {
 
 /// A row for each instance; of open arrivals and forked tasks, one for all.
 pub fn rows_of(task: &Task) -> Vec<Row> {
-    if matches!(task.arrivals, Arrivals::Open { .. } | Arrivals::Forked) {
+    if matches!(task.arrivals, Arrivals::Open { .. } | Arrivals::Forked { .. }) {
         return vec![Row::of(task, task.name.clone())];
     }
     (0..task.count).map(|i| Row::of(task, task.instance_name(i))).collect()

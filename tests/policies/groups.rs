@@ -264,6 +264,18 @@ fn groups_r4_procfair_r1_together() {
     assert_eq!(all, [6, 6, 12, 6, 6]);
 }
 
+/// Ten groups, one in the other. Two tasks are in the eighth, one in the ninth and one in the tenth: they are alike.
+#[test]
+fn groups_r5_deeper_groups_join_the_eighth_level() {
+    let mut one = Lockstep::new("sfq+groups", 1);
+    (1..=10).for_each(|group| one.machine.set_group(group, group - 1, Weight::ONE, 0));
+    let deep: Vec<u32> = [8, 8, 9, 10].into_iter().map(|group| add_in(&mut one, group, 1)).collect();
+    let other = add_in(&mut one, 0, 1);
+    let each = Weight::ONE.fixed() / 4;
+    assert_eq!(weights(&one, &deep), [each; 4]);
+    assert_eq!(weights(&one, &[other]), [Weight::ONE.fixed()]);
+}
+
 /// Deviation D1 of the page.
 #[test]
 fn with_a_cpu_for_each_all_weigh_as_nice_0() {

@@ -4,6 +4,7 @@
 
 mod determinism;
 mod entitled;
+mod forks;
 mod general;
 mod model;
 mod service_error;

@@ -10,7 +10,7 @@ use divvy_tests::record::Record;
 pub fn rows(workload: &Workload) -> Vec<std::ops::Range<usize>> {
     let mut first = 0;
     let width = |task: &Task| match task.arrivals {
-        Arrivals::Open { .. } | Arrivals::Forked => 1,
+        Arrivals::Open { .. } | Arrivals::Forked { .. } => 1,
         Arrivals::Once | Arrivals::Closed { .. } => task.count as usize,
     };
     workload
@@ -100,7 +100,7 @@ fn by_itself(task: &Task) -> Option<u64> {
     match task.arrivals {
         Arrivals::Once => Some(task.count.into()),
         Arrivals::Open { limit, .. } => limit,
-        Arrivals::Forked => Some(0),
+        Arrivals::Forked { .. } => Some(0),
         Arrivals::Closed { .. } => None,
     }
 }

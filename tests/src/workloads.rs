@@ -245,7 +245,11 @@ impl Piece {
             Self::Family(c, rounds, child, steps) => {
                 let body = vec![Step::Run(Dist::Constant(MS)), Step::Fork(w.tasks.len() + 1)];
                 c.task(w, Arrivals::Once, vec![Step::Loop { times: Some(rounds), body }]);
-                Common { start_ns: 0, stop_after_ns: None, ..child }.task(w, Arrivals::Forked, steps);
+                Common { start_ns: 0, stop_after_ns: None, ..child }.task(
+                    w,
+                    Arrivals::Forked { limit: None },
+                    steps,
+                );
             }
             Self::Pipe(producer, consumer, tokens, pause, work) => {
                 let give = vec![Step::Sleep(pause), Step::Wake(w.tasks.len() + 1)];

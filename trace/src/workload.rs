@@ -44,7 +44,7 @@ impl Replay {
 fn task(recorded: &ReplayTask, used: &mut BTreeMap<String, u32>) -> Task {
     let (start_ns, arrivals) = match recorded.start {
         Start::At(ns) => (ns, Arrivals::Once),
-        Start::ForkedBy(_) => (0, Arrivals::Forked),
+        Start::ForkedBy(_) => (0, Arrivals::Forked { limit: None }),
     };
     Task {
         name: unique(format!("{}:{}", recorded.name, recorded.tid), used),

@@ -125,7 +125,11 @@ pub enum Arrivals {
     /// Each instance runs it once, from `start_ns` on.
     Once,
     /// Each instance runs it once, when a [`Step::Fork`] starts it.
-    Forked,
+    Forked {
+        /// Number of instances in all, after which forks start none; `None` if there is no bound. A task that forks
+        /// itself, perhaps through others, has one.
+        limit: Option<u64>,
+    },
     /// From `start_ns` on a new instance arrives after every `interarrival` (the first after one of them),
     /// runs the program once and exits.
     Open {
@@ -161,7 +165,7 @@ pub enum Step {
     Unlock(usize),
     /// Wait for the others at a barrier.
     Barrier(usize),
-    /// Start `count` new instances of a task whose arrivals are [`Arrivals::Forked`].
+    /// Start `count` new instances of a task whose arrivals are [`Arrivals::Forked`], or fewer if its limit is reached.
     Fork(usize),
     /// Let others run first.
     Yield,

@@ -62,7 +62,12 @@ impl Workload {
             let _ = writeln!(text, "affinity = {numbers:?}");
         }
         match &task.arrivals {
-            Arrivals::Forked => text.push_str("start = \"fork\"\n"),
+            Arrivals::Forked { limit } => {
+                text.push_str("start = \"fork\"\n");
+                if let Some(limit) = limit {
+                    let _ = writeln!(text, "limit = {limit}");
+                }
+            }
             _ if task.start_ns > 0 => {
                 let _ = writeln!(text, "start = {}", duration(task.start_ns));
             }
@@ -72,7 +77,7 @@ impl Workload {
             let _ = writeln!(text, "stop = {}", duration(stop_ns));
         }
         match &task.arrivals {
-            Arrivals::Once | Arrivals::Forked => {}
+            Arrivals::Once | Arrivals::Forked { .. } => {}
             Arrivals::Closed { think } => {
                 let _ = writeln!(text, "arrivals = {{ closed = {} }}", dist(think));
             }

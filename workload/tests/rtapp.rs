@@ -116,7 +116,7 @@ fn forks_and_barriers() {
     );
     let names: Vec<&str> = w.tasks.iter().map(|task| task.name.as_str()).collect();
     assert_eq!(names, ["thread1", "thread1 forked", "thread2", "thread3", "thread4"]);
-    assert_eq!(w.tasks[1].arrivals, Arrivals::Forked);
+    assert_eq!(w.tasks[1].arrivals, Arrivals::Forked { limit: None });
     assert_eq!(w.tasks[3].program, [Step::Fork(1), run(1), Step::Fork(2), Step::Barrier(0)]);
     assert_eq!(w.barriers, [Barrier { name: "b".to_owned(), parties: 3 }]);
 }
@@ -353,7 +353,7 @@ fn workload() -> impl Strategy<Value = Workload> {
                         start_ns: start_ms * 1_000_000,
                         ..task("woken", [vec![Step::Wait], second].concat())
                     },
-                    Task { arrivals: Arrivals::Forked, ..task("forked", third) },
+                    Task { arrivals: Arrivals::Forked { limit: None }, ..task("forked", third) },
                     Task { count, ..task("meets", [meeting, vec![Step::RunForever]].concat()) },
                 ],
                 locks: vec!["m".to_owned(), "n".to_owned()],

@@ -107,7 +107,7 @@ fn a_full_example() {
 
     assert_eq!(
         (&w.tasks[2].arrivals, w.tasks[2].weight),
-        (&Arrivals::Forked, WeightSetting::Units(Weight::from_fixed(512)))
+        (&Arrivals::Forked { limit: None }, WeightSetting::Units(Weight::from_fixed(512)))
     );
     assert_eq!(w.tasks[2].program[1], Step::Wake(3));
     assert_eq!(w.tasks[3].program[0], Step::Wait);
@@ -286,6 +286,19 @@ fn forks_are_checked_across_tasks() {
         error.contains("forks itself") && !error.contains("`leaf`") && !error.contains("`main`"),
         "{error}"
     );
+
+    // With a limit a task may fork itself, and it has so many instances.
+    let recursive = [
+        task("main", "", "{ fork = \"a\" }"),
+        task("a", "start = \"fork\"\nlimit = 7\ncount = 2", "{ fork = \"b\" }, { barrier = \"end\" }"),
+        task("b", "start = \"fork\"", "{ fork = \"a\" }"),
+    ];
+    let w = parse(&recursive.concat());
+    assert_eq!(w.tasks[1].arrivals, Arrivals::Forked { limit: Some(7) });
+    assert_eq!(w.barriers[0].parties, 7);
+    assert_eq!(parse(&w.to_toml()), w);
+    let error = refuse(&task("a", "limit = 3", run));
+    assert!(error.contains("`limit` is for a task that forks start"), "{error}");
 
     // 3 runs of main, each forks 2 x 4: a barrier's default counts the instances.
     let counted = [

@@ -86,6 +86,12 @@ pub struct SchedulerArgs {
     #[arg(long)]
     pub users: bool,
 
+    /// Load although cgroups have limits of CPU time (cpu.max), which do not hold while the policy is loaded
+    ///
+    /// Without it such cgroups are named, and nothing is loaded. A limit that is set later does not hold either.
+    #[arg(long)]
+    pub ignore_cpu_max: bool,
+
     /// Most tasks that the policy takes; further ones wait in a separate queue
     #[arg(long, value_name = "N", default_value_t = i64::from(MAX_POOL) - 1,
         value_parser = clap::value_parser!(i64).range(1..i64::from(MAX_POOL)))]
@@ -201,6 +207,7 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
         timeout: args.scheduler.timeout,
         starvation_limit: args.scheduler.starvation_limit.unwrap_or(args.scheduler.timeout / 2),
         grouping: grouping(&args.scheduler),
+        ignore_cpu_max: args.scheduler.ignore_cpu_max,
         pool: u32::try_from(args.scheduler.pool)?,
         interval: args.watch.interval,
         duration: args.duration,

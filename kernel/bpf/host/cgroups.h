@@ -9,6 +9,20 @@
 #include "host/groups.h"
 #include "host/tasks.h"
 
+/* The group of the nearest cgroup that has one, from this one up */
+static NOINLINE u32 group_of_cgroup(struct cgroup *cgroup)
+{
+	while (cgroup && can_loop) {
+		struct cgroup_subsys_state *parent = cgroup->self.parent;
+		u32 group = group_of(cgroup->kn->id);
+
+		if (group || !parent)
+			return group;
+		cgroup = parent->cgroup;
+	}
+	return ROOT;
+}
+
 /* cpu.weight: 100 is nice 0. */
 static __always_inline u64 cgroup_weight(u32 weight)
 {
@@ -20,9 +34,13 @@ SEC("struct_ops/cgroup_init")
 s32 BPF_PROG(host_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
 {
 	struct cgroup_subsys_state *parent = cgroup->self.parent;
+	u32 around;
 
-	if (config.cgroups && parent)
-		make_group(cgroup->kn->id, group_of(parent->cgroup->kn->id), cgroup_weight(args->weight));
+	if (!config.cgroups || !parent)
+		return 0;
+	around = group_of_cgroup(parent->cgroup);
+	if (machine.groups.group[around & GROUP_MASK].level < GROUP_LEVELS)
+		make_group(cgroup->kn->id, around, cgroup_weight(args->weight), around);
 	return 0;
 }
 
@@ -46,10 +64,11 @@ void BPF_PROG(host_cgroup_set_weight, struct cgroup *cgroup, u32 weight)
 SEC("struct_ops/cgroup_move")
 void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
 {
-	u32 group = config.cgroups ? group_of(to->kn->id) : ROOT;
+	u32 group;
 
 	if (!config.cgroups || p->flags & PF_KTHREAD)
 		return;
+	group = group_of_cgroup(to);
 	if (id_of(p))
 		enter_group(id_of(p), group);
 	else

@@ -13,9 +13,9 @@
 struct newcomer {
 	u64 weight;
 	u32 pid, tgid;
-	u32 leader; /* id of its process's leader, if that is another and has one */
-	u32 parent; /* id of the task that forks it now, or 0 */
-	u32 user;
+	u32 leader;      /* id of its process's leader, if that is another and has one */
+	u32 parent;      /* id of the task that forks it now, or 0 */
+	u32 user, owner; /* its user, and the one to whom that belongs */
 };
 
 /* Returns the id, or 0 if there is none for its user. Not static: the verifier checks it by itself. */
@@ -28,13 +28,13 @@ NOINLINE u32 give_id(struct newcomer *n)
 	e.amount = n->weight;
 	fork.process = n->parent;
 	bpf_spin_lock(&lock);
-	e.id = take_id(n->user);
+	e.id = take_id(n->owner);
 	if (!e.id) {
 		bpf_spin_unlock(&lock);
 		return 0;
 	}
 	e.process = process_of(e.id, n->leader, n->tgid);
-	*host_task(e.id) = (struct host_task){ .holders = 1, .user = n->user, .payer = n->user, .weight = e.amount };
+	*host_task(e.id) = (struct host_task){ .holders = 1, .user = n->user, .payer = n->owner, .weight = e.amount };
 	host_task(e.process)->holders++;
 	tell(EVENT_new, &e);
 	fork.id = e.id;
@@ -67,6 +67,7 @@ static __always_inline void make_known(struct task_struct *p, u32 group, u32 par
 		.leader = leader_id(p),
 		.parent = parent,
 		.user = user_of(p),
+		.owner = owner_of_user(user_of(p)),
 	};
 	u32 id = give_id(&n);
 
@@ -74,7 +75,7 @@ static __always_inline void make_known(struct task_struct *p, u32 group, u32 par
 		return;
 	p->scx.dsq_vtime = id;
 	if (config.users)
-		group = group_of_user(n.user);
+		group = group_of_user(n.owner);
 	if (group)
 		enter_group(id, group);
 	if (!may_run_anywhere(p) || is_migration_disabled(p, 1))
@@ -86,7 +87,7 @@ static __always_inline void adopt(struct task_struct *p)
 {
 	u64 known = p->scx.dsq_vtime;
 
-	if (p->flags & (PF_KTHREAD | PF_EXITING) || known & NO_ID_EVER || !may_have_id(user_of(p)))
+	if (p->flags & (PF_KTHREAD | PF_EXITING) || known & NO_ID_EVER || !may_have_id(owner_of_user(user_of(p))))
 		return;
 	make_known(p, known >> NO_ID_GROUP & GROUP_MASK, 0);
 	if (id_of(p))

@@ -21,6 +21,7 @@ const volatile unsigned int modifiers_loaded SEC(".rodata.modifiers") = ~0u;
 
 /* Each has a section of its own, because the loader maps them one by one. */
 const volatile struct host_config config SEC(".rodata.config") = { .sample = 0 };
+struct subordinates subordinates SEC(".data.subordinates"); /* not constant: the verifier would follow each range */
 struct host_stats stats SEC(".data.stats");
 struct account accounts[POOL] SEC(".data.tasks");
 struct host_exit exit_info SEC(".data.exit");

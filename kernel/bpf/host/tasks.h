@@ -25,7 +25,7 @@
 struct host_task {
 	u32 holders; /* of the id: the task, and the threads of the process that it stands for */
 	u32 user;
-	u32 payer;           /* the user when it got the id, in whose quota it is */
+	u32 payer;           /* the user when it got the id, or to whom that one belongs: it is in that quota */
 	u64 weight;          /* from the kernel, or set by a command */
 	bool was_runnable;   /* at least once before */
 	bool has_reference;  /* in `slots` */

@@ -28,6 +28,7 @@ mod privileges;
 #[cfg(feature = "bpf")]
 mod programs;
 mod protocol;
+mod quotas;
 #[cfg(feature = "bpf")]
 mod records;
 #[cfg(feature = "bpf")]
@@ -38,6 +39,7 @@ mod server;
 mod session;
 mod socket;
 mod statistics;
+mod subordinates;
 mod sys;
 #[cfg(feature = "bpf")]
 mod verification;

@@ -12,6 +12,7 @@ use super::check;
 use super::error::LoadError;
 use super::host::{Account, Command, Config, Exit, MAX_NAMES, MAX_POOL, Stats, modifier_bits};
 use super::host_programs::{self, TRACER, knows_programs};
+use super::subordinates;
 use super::verified::{self, VerifiedProgram};
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
@@ -205,6 +206,9 @@ fn configure(open: &mut OpenObject, config: &Config<'_>) -> Result<(), LoadError
         } else if map.name() == ".rodata.modifiers" {
             let modifiers = modifier_bits(config.spec).to_ne_bytes();
             map.set_initial_value(&modifiers).map_err(|error| io("cannot set .rodata.modifiers", &error))?;
+        } else if map.name() == ".data.subordinates" {
+            let ranges = subordinates::bytes(&subordinates::read());
+            map.set_initial_value(&ranges).map_err(|error| io("cannot set .data.subordinates", &error))?;
         } else if map.name() == "records" && !config.log {
             map.set_max_entries(SMALLEST_RING).map_err(|error| io("cannot resize `records`", &error))?;
         }

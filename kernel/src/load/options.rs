@@ -24,6 +24,8 @@ pub struct Options {
     pub starvation_limit: Duration,
     /// How tasks are grouped, if they are; adds the modifier groups.
     pub grouping: Option<Grouping>,
+    /// Load although cgroups have limits of CPU time, which then do not hold.
+    pub ignore_cpu_max: bool,
     /// The most tasks of the policy; further tasks wait in the fallback queue.
     pub pool: u32,
     /// The time between statistics.

@@ -26,7 +26,7 @@ use super::running::Running;
 use super::server::{self, Server};
 use super::statistics::{History, Period, Sample};
 use super::sys::{self, Signal, Signals};
-use super::{check, configuration, privileges};
+use super::{check, configuration, privileges, quotas};
 use crate::flow::Store;
 
 /// How often the kernel is asked whether the scheduler is still there.
@@ -41,6 +41,12 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Loads the policy and runs the session.
 pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     check::all()?;
+    if let Err(limits) = quotas::none() {
+        if !options.ignore_cpu_max {
+            return Err(limits.into());
+        }
+        watch.note(&limits.what);
+    }
     let group = options.group.as_deref().map(server::group_id).transpose()?;
     let group = group.map(|group| (group, options.group_may));
     let signals =

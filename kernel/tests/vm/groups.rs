@@ -24,8 +24,13 @@ fn assert_near(spec: &str, shares: &[f64], entitled: &[f64]) {
 
 /// The output of FILE while SPEC was loaded with OPTION. The log of the scheduler is verified.
 fn under(spec: &str, option: &str, file: &str) -> Said {
+    after("true", spec, option, file)
+}
+
+/// The same after this command.
+fn after(command: &str, spec: &str, option: &str, file: &str) -> Said {
     let script = format!(
-        "mkdir -p /tmp /etc; cd /tmp\n\
+        "mkdir -p /tmp /etc; cd /tmp; {command}\n\
          echo '== groups'\n\
          divvy load {spec} {option} --quantum 1ms --quiet --log log --exec sh /{file} || exit 1\n\
          echo '== log'; divvy verify log --format json\n\
@@ -57,5 +62,18 @@ fn cgroups_receive_by_their_weights_however_many_tasks_they_have() {
 #[ignore = "needs the test VM: make test-vm"]
 fn users_receive_the_same_however_many_tasks_they_have() {
     let said = under("sfq", "--users", "users.sh");
+    assert_near("sfq", &shares(&said, "all", &["1001", "1002"]), &[0.5, 0.5]);
+}
+
+/// The same, but the three run as users that are subordinate to the first, as in containers.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn subordinate_users_count_as_their_owner() {
+    let said = after(
+        "echo u1001:100000:65536 >/etc/subuid; echo u1001:x:1001:1001::/:/bin/sh >>/etc/passwd",
+        "sfq",
+        "--users",
+        "subordinates.sh",
+    );
     assert_near("sfq", &shares(&said, "all", &["1001", "1002"]), &[0.5, 0.5]);
 }

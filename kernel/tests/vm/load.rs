@@ -23,7 +23,12 @@ fn told(part: &str, command: &str) -> String {
 }
 
 static MACHINE: LazyLock<Shared> = LazyLock::new(|| {
-    let scripts = [("commands", commands()), ("settings", settings()), ("permissions", permissions())];
+    let scripts = [
+        ("commands", commands()),
+        ("settings", settings()),
+        ("permissions", permissions()),
+        ("limits", limits()),
+    ];
     Shared::run(2, &scripts, 1200)
 });
 
@@ -57,6 +62,36 @@ fn a_command_gives_its_exit_code() {
     assert_eq!(said.part("deaf"), "exit 0", "it is left behind: {said}");
     assert_eq!(said.part("wide"), "exit 0", "{said}");
     assert_eq!(said.part("state"), "disabled", "{said}");
+    said.assert_calm();
+}
+
+/// cpu.max: a scheduler of sched_ext does not hold it, so it is not lost without a word.
+fn limits() -> String {
+    [
+        "cd /sys/fs/cgroup; echo +cpu >cgroup.subtree_control; mkdir -p box/in; echo +cpu >box/cgroup.subtree_control\n"
+            .to_owned(),
+        told("none", "divvy load rr -q --exec true >/dev/null"),
+        "echo '20000 100000' >box/in/cpu.max\n".to_owned(),
+        told("limited", "divvy load rr -q --exec true >/dev/null"),
+        told("dry", "divvy load rr --dry-run >/dev/null"),
+        told("ignored", "divvy load rr -q --ignore-cpu-max --exec sh -c 'exit 7' >/dev/null"),
+        "echo max >box/in/cpu.max\n".to_owned(),
+        told("lifted", "divvy load rr -q --exec true >/dev/null"),
+    ]
+    .concat()
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_limit_of_cpu_time_is_not_lost_without_a_word() {
+    let said = MACHINE.said("limits");
+    for part in ["none", "dry", "lifted"] {
+        assert_eq!(said.part(part), "exit 0", "{said}");
+    }
+    let limited = said.part("limited");
+    assert!(limited.contains("/sys/fs/cgroup/box/in (20000 100000 us)"), "{said}");
+    assert!(limited.contains("--ignore-cpu-max") && limited.ends_with("exit 5"), "{said}");
+    assert_eq!(said.part("ignored"), "exit 7", "{said}");
     said.assert_calm();
 }
 

@@ -47,13 +47,14 @@ static inline void o1_fork(struct o1 *s, u32 id, u32 parent, u64 now)
 	p->child = id;
 }
 
-/* A task that was interrupted is first of its list, after a child that goes before it (o1 R6, R9). */
+/* A task that was interrupted is first of its list, after a child that goes before it (o1 R6, R9). A child that was made just now
+ * may not be runnable yet. */
 static inline void o1_interrupted(struct o1 *s, u32 id)
 {
 	u32 child = task_of(s, id)->child;
 
 	o1_enqueue_first(s, id);
-	if (!child || !task_of(s, child)->goes_first || task_of(s, child)->parent != id)
+	if (!is_runnable(&s->tasks, child) || !task_of(s, child)->goes_first || task_of(s, child)->parent != id)
 		return;
 	o1_dequeue(s, child);
 	o1_enqueue_first(s, child);

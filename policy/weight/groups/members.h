@@ -13,8 +13,14 @@
 #define ROOT 0u
 #define BUDGET_SHIFT 8 /* fractional bits of budgets */
 
+/* Levels of groups below the root. A task of a deeper group is in the ancestor of the last level, so that what is done for a task
+ * that wakes is bounded (groups R5). */
+#define GROUP_LEVELS 8
+
 struct group {
 	u32 parent;
+	u32 level; /* below the root, when it was last set */
+	u32 joins; /* its ancestor of the last level, where its tasks are if it is deeper; else 0 */
 	u32 first; /* its own runnable threads, a ring */
 	u32 child; /* active groups in it, a list */
 	u32 next;  /* in its parent's list, 0 at the end */
@@ -171,13 +177,33 @@ static inline void groups_want(struct groups *s, u32 id, u64 weight)
 	groups_climb(s, 0);
 }
 
+/* Without branches, and apart, for the verifier: what follows would be looked at once more for each. */
+static NOINLINE void groups_put(struct groups *s, u32 id, u32 parent)
+{
+	const struct group *around = &s->group[parent & GROUP_MASK];
+	struct group *g = &s->group[id & GROUP_MASK];
+	u32 deeper = -(u32)(((u64)GROUP_LEVELS - 1 - around->level) >> 63);
+
+	g->parent = parent;
+	g->level = around->level + 1;
+	g->joins = (around->joins | (parent & -(u32)!around->joins)) & deeper;
+}
+
+/* The group in which a task is that enters one */
+static inline u32 groups_joined(const struct groups *s, u32 id)
+{
+	u32 joins = s->group[id & GROUP_MASK].joins;
+
+	return joins ? joins : id;
+}
+
 /* A group comes to be, or has another weight. Its parent is another one only while it has no runnable threads. */
 static inline void groups_set(struct groups *s, u32 id, u32 parent, u64 weight)
 {
 	struct group *g = &s->group[id & GROUP_MASK];
 
 	if (!g->k)
-		g->parent = parent;
+		groups_put(s, id, parent);
 	else
 		s->group[g->parent & GROUP_MASK].sum += weight - g->weight;
 	g->weight = weight;

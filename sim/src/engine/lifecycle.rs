@@ -1,6 +1,6 @@
 //! The lifecycle of tasks: they come, wake, do jobs, sleep, and end.
 
-use super::clock::Timer;
+use super::clock::{NEVER, Timer};
 use super::instance::{Instance, Outcome, State};
 use super::state::Engine;
 use super::tasks::process_id;
@@ -17,7 +17,12 @@ impl Engine<'_> {
 
     /// New instances of a class, which a task makes.
     pub(super) fn fork(&mut self, class: usize, parent: TaskId) -> Result<(), Violation> {
-        (0..self.workload.tasks[class].count).try_for_each(|_| self.spawn(class, Some(parent)))
+        let left = match self.workload.tasks[class].arrivals {
+            Arrivals::Forked { limit: Some(limit) } => limit - u64::from(self.classes[class].born),
+            _ => NEVER,
+        };
+        let count = u64::from(self.workload.tasks[class].count).min(left);
+        (0..count).try_for_each(|_| self.spawn(class, Some(parent)))
     }
 
     /// A new instance of a class.

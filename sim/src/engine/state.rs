@@ -147,7 +147,7 @@ impl<'a> Engine<'a> {
                 instance: None,
                 tokens: Tokens::default(),
             });
-            if task.arrivals != Arrivals::Forked {
+            if !matches!(task.arrivals, Arrivals::Forked { .. }) {
                 self.clock.set(task.start_ns, Timer::Start { class: index as u32 });
             }
             if let Some(stop) = task.stop_ns {

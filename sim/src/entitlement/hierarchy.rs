@@ -11,6 +11,20 @@ pub(super) struct Hierarchy {
     weights: Vec<f64>,
 }
 
+/// Levels of groups: tasks of a deeper one are in its ancestor of the last level.
+const DEEPEST: usize = 8;
+
+/// The group in which the tasks of each group are, by number.
+pub(super) fn joined(groups: &[Group]) -> Vec<usize> {
+    let (mut levels, mut joined) = (vec![0], vec![0]);
+    for (index, group) in groups.iter().enumerate() {
+        let parent = group.parent.map_or(0, |parent| parent + 1);
+        joined.push(if levels[parent] < DEEPEST { index + 1 } else { joined[parent] });
+        levels.push(levels[parent] + 1);
+    }
+    joined
+}
+
 /// Someone who gets a part of a group: a task, or a group.
 struct Member {
     who: Who,

@@ -74,6 +74,8 @@ pub struct Entitled {
     tasks: Vec<Share>,
     /// By number.
     owners: Vec<Owner>,
+    /// By number, the group in which the tasks of each group are.
+    joined: Vec<usize>,
     /// The groups, if these have weights.
     hierarchy: Option<Hierarchy>,
     /// All backlogged tasks, in a hierarchy.
@@ -100,6 +102,7 @@ impl Entitled {
             sharing,
             tasks: Vec::new(),
             owners: Vec::new(),
+            joined: hierarchy::joined(groups),
             hierarchy: sharing.groups.then(|| Hierarchy::new(groups)),
             backlog: Vec::new(),
             orders: Orders::new(),
@@ -123,6 +126,7 @@ impl Entitled {
         now_ns: u64,
     ) {
         self.advance(now_ns);
+        let group = group.map_or(0, |group| self.joined[group + 1]);
         let owner = self.owner(process, group);
         let weight = weight.fixed();
         let version = self.tasks.get(task.index()).map_or(0, |former| former.version + 1);
@@ -131,7 +135,7 @@ impl Entitled {
             wanted: weight,
             weight,
             owner,
-            group: group.map_or(0, |group| group + 1),
+            group,
             received_ns: 0.0,
             left_ns: 0.0,
             from: Virtual::default(),
@@ -163,11 +167,11 @@ impl Entitled {
     }
 
     /// The number of the owner: even for processes, odd for groups.
-    fn owner(&self, process: Option<u32>, group: Option<usize>) -> Option<usize> {
+    fn owner(&self, process: Option<u32>, group: usize) -> Option<usize> {
         if self.sharing.division == Division::None {
             return None;
         }
-        let group = group.filter(|_| self.sharing.by_group).map(|group| 2 * group + 1);
+        let group = (self.sharing.by_group && group > 0).then(|| 2 * group + 1);
         group.or(process.map(|process| 2 * process as usize))
     }
 

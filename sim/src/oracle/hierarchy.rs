@@ -3,11 +3,14 @@
 //! Surplus Fair Scheduling (Chandra et al., 2000, section 5) leaves it as future work, with this constraint: a group of k
 //! threads can use k CPUs. So a group divides the CPUs that it gets among its members, tasks and groups: each gets
 //! min(k, theta w) CPUs, for the one theta at which they are used up. The outermost one has all CPUs, or as many as there
-//! are tasks.
+//! are tasks. A group below the eighth level has no part of its own: its tasks are in the one of that level that it is in.
 
 use num_traits::{One, Zero};
 
 use super::{Rational, whole};
+
+/// Levels of groups.
+const DEEPEST: usize = 8;
 
 /// A group or a task, with its weight beside others in the same group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,10 +42,21 @@ impl Node {
 /// # Panics
 /// If a weight is not positive.
 pub fn rates(members: &[Node], cpus: u32) -> Vec<(usize, Rational)> {
+    let members = within(members, 1);
     let most: Rational = members.iter().map(Node::most).sum();
     let mut found = Vec::new();
-    divide(members, &whole(cpus).min(most), &mut found);
+    divide(&members, &whole(cpus).min(most), &mut found);
     found
+}
+
+/// The members of a group whose groups are of this level, without those that are too deep.
+fn within(members: &[Node], level: usize) -> Vec<Node> {
+    let kept = |member: &Node| match member {
+        Node::Task(..) => vec![member.clone()],
+        Node::Group(_, inner) if level > DEEPEST => within(inner, level),
+        Node::Group(weight, inner) => vec![Node::Group(weight.clone(), within(inner, level + 1))],
+    };
+    members.iter().flat_map(kept).collect()
 }
 
 fn divide(members: &[Node], cpus: &Rational, found: &mut Vec<(usize, Rational)>) {
@@ -141,6 +155,15 @@ mod tests {
             let expected = gms::rates(&weights, cpus);
             assert_eq!(rates(&flat, cpus).into_iter().map(|(_, rate)| rate).collect::<Vec<_>>(), expected);
         }
+    }
+
+    /// Two tasks in a group of the eighth level, and one nine levels deeper: they share by their own weights.
+    #[test]
+    fn groups_below_the_eighth_level_are_none() {
+        let deep = (0..9).fold(task(2, 1), |inner, _| group(1000, &[inner]));
+        let eighth = group(1, &[task(0, 1), task(1, 1), deep]);
+        let whole = (0..7).fold(eighth, |inner, _| group(5, &[inner]));
+        assert_eq!(of(&[whole], 1), [(1, 3), (1, 3), (1, 3)]);
     }
 
     #[test]

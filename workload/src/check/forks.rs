@@ -98,14 +98,16 @@ fn check_starts(tasks: &[Task], mentions: &[Mention]) -> Result<(), Problem> {
             continue;
         };
         forked[target] = true;
-        if tasks[target].arrivals != Arrivals::Forked {
+        if !matches!(tasks[target].arrivals, Arrivals::Forked { .. }) {
             let message = format!("task `{}` starts by itself", tasks[target].name);
             let place = Place::Step(mention.task, mention.path.clone());
             return Err(Problem::new(place, message, "give it start = \"fork\" to start it from here"));
         }
     }
-    let orphan =
-        tasks.iter().zip(forked).position(|(task, forked)| task.arrivals == Arrivals::Forked && !forked);
+    let orphan = tasks
+        .iter()
+        .zip(forked)
+        .position(|(task, forked)| matches!(task.arrivals, Arrivals::Forked { .. }) && !forked);
     match orphan {
         Some(index) => {
             let help = format!("add a step {{ fork = {:?} }} to another task", tasks[index].name);
@@ -115,11 +117,17 @@ fn check_starts(tasks: &[Task], mentions: &[Mention]) -> Result<(), Problem> {
     }
 }
 
-/// The tasks, each after all those that fork it (Kahn); those on a cycle or behind one are missing.
+/// Whether forks start this task only so many times in all: then it does not matter who forks it.
+fn has_limit(task: &Task) -> bool {
+    matches!(task.arrivals, Arrivals::Forked { limit: Some(_) })
+}
+
+/// The tasks, each after all those that fork it (Kahn), unless it has a limit; those on a cycle without a limit or behind
+/// one are missing.
 fn fork_order(tasks: &[Task], mentions: &[Mention]) -> Vec<usize> {
     let mut waiting_for = vec![0_usize; tasks.len()];
     let mut forked_by = vec![Vec::new(); tasks.len()];
-    for (forker, target, _) in forks(mentions) {
+    for (forker, target, _) in forks(mentions).filter(|&(_, target, _)| !has_limit(&tasks[target])) {
         waiting_for[target] += 1;
         forked_by[forker].push(target);
     }
@@ -142,14 +150,17 @@ fn fork_cycle(tasks: &[Task], mentions: &[Mention], order: &[usize]) -> Problem 
     let mut ordered = vec![false; tasks.len()];
     order.iter().for_each(|&task| ordered[task] = true);
     let mut forker_of = vec![None; tasks.len()];
-    for (forker, target, _) in forks(mentions).filter(|&(forker, _, _)| !ordered[forker]) {
+    let unlimited =
+        |&(forker, target, _): &(usize, usize, Option<u64>)| !ordered[forker] && !has_limit(&tasks[target]);
+    for (forker, target, _) in forks(mentions).filter(unlimited) {
         forker_of[target] = Some(forker);
     }
     // Every task that is left has a forker that is left, so going back often enough ends on a cycle.
     let first = ordered.iter().position(|done| !done).unwrap_or(0);
     let on_cycle = (0..tasks.len()).fold(first, |task, _| forker_of[task].unwrap_or(task));
     let message = format!("task `{}` forks itself, directly or through others", tasks[on_cycle].name);
-    Problem::new(Place::Task(on_cycle, "program"), message, "its instances would multiply without end")
+    let help = "its instances would multiply without end: give a task of the circle a `limit`";
+    Problem::new(Place::Task(on_cycle, "program"), message, help)
 }
 
 /// How many instances each task ever has; `None` if there is no bound.
@@ -164,11 +175,14 @@ fn instances(tasks: &[Task], mentions: &[Mention], order: &[usize]) -> Vec<Optio
         instances[index] = match tasks[index].arrivals {
             Arrivals::Once | Arrivals::Closed { .. } => Some(count),
             Arrivals::Open { limit, .. } => limit,
-            Arrivals::Forked => forked_by[index].iter().try_fold(0_u64, |sum, &(forker, times)| {
-                let repeats = matches!(tasks[forker].arrivals, Arrivals::Closed { .. });
-                let runs = instances[forker].filter(|_| !repeats)?.saturating_mul(times?);
-                Some(sum.saturating_add(runs.saturating_mul(count)))
-            }),
+            Arrivals::Forked { limit: Some(limit) } => Some(limit),
+            Arrivals::Forked { limit: None } => {
+                forked_by[index].iter().try_fold(0_u64, |sum, &(forker, times)| {
+                    let repeats = matches!(tasks[forker].arrivals, Arrivals::Closed { .. });
+                    let runs = instances[forker].filter(|_| !repeats)?.saturating_mul(times?);
+                    Some(sum.saturating_add(runs.saturating_mul(count)))
+                })
+            }
         };
     }
     instances

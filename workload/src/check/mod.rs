@@ -39,7 +39,7 @@ impl Workload {
         self.tasks.iter().find(|task| {
             let comes_again = match task.arrivals {
                 Arrivals::Open { limit: None, .. } | Arrivals::Closed { .. } => true,
-                Arrivals::Open { .. } | Arrivals::Once | Arrivals::Forked => false,
+                Arrivals::Open { .. } | Arrivals::Once | Arrivals::Forked { .. } => false,
             };
             task.stop_ns.is_none() && (comes_again || is_endless(&task.program))
         })
@@ -188,7 +188,7 @@ fn check_arrivals(index: usize, task: &Task) -> Result<(), Problem> {
     let problem =
         |message: String, help: &str| Err(Problem::new(Place::Task(index, "arrivals"), message, help));
     let dist = match &task.arrivals {
-        Arrivals::Once | Arrivals::Forked => return Ok(()),
+        Arrivals::Once | Arrivals::Forked { .. } => return Ok(()),
         Arrivals::Open { interarrival, .. } => interarrival,
         Arrivals::Closed { think } => think,
     };

@@ -167,7 +167,7 @@ fn named<'a>(entries: &[Fields<'a>]) -> Result<Index<'a>, WorkloadError> {
     Ok(index)
 }
 
-const TASK_KEYS: [&str; 13] = [
+const TASK_KEYS: [&str; 14] = [
     "name",
     "weight",
     "nice",
@@ -176,6 +176,7 @@ const TASK_KEYS: [&str; 13] = [
     "user",
     "group",
     "count",
+    "limit",
     "start",
     "stop",
     "affinity",
@@ -185,13 +186,22 @@ const TASK_KEYS: [&str; 13] = [
 
 fn task<'a>(fields: Fields<'a>, names: &mut Names<'a>, groups: &mut Groups) -> Result<Task, WorkloadError> {
     let forked = fields.get("start").is_some_and(|start| start.value.get_ref().as_str() == Some("fork"));
+    let limit = match fields.get("limit") {
+        Some(field) if !forked => {
+            return Err(field.error(
+                "`limit` is for a task that forks start",
+                "give it start = \"fork\" or leave it out",
+            ));
+        }
+        field => field.map(|n| n.unsigned(1, MAX_INSTANCES)).transpose()?,
+    };
     let arrivals = match fields.get("arrivals") {
         Some(field) if forked => {
             return Err(field
                 .error("`arrivals` of a task that forks start", "leave out `arrivals` or start = \"fork\""));
         }
         Some(field) => arrivals(field)?,
-        None if forked => Arrivals::Forked,
+        None if forked => Arrivals::Forked { limit },
         None => Arrivals::Once,
     };
     let program = fields.require("program", "[ { run = \"forever\" } ]")?;

@@ -188,7 +188,7 @@ impl<'j> Builder<'j> {
                 let delay = (task.start_ns > 0).then_some(Step::Until(task.start_ns));
                 let shifted = delay.is_some();
                 let program = delay.into_iter().chain(task.program).collect();
-                let forked = Arrivals::Forked;
+                let forked = Arrivals::Forked { limit: None };
                 workload.tasks.push(Task { name, count: 1, start_ns: 0, arrivals: forked, program, ..task });
                 if self.starting[index].is_some() {
                     self.spots.push((at.clone(), Vec::new()));

@@ -60,14 +60,14 @@ fn plain_tasks(workload: &Workload) -> Vec<Task> {
         let task = &mut tasks[index];
         match std::mem::replace(&mut task.arrivals, Arrivals::Once) {
             Arrivals::Once => {}
-            Arrivals::Forked => task.arrivals = Arrivals::Forked,
+            Arrivals::Forked { limit } => task.arrivals = Arrivals::Forked { limit },
             Arrivals::Closed { think } => {
                 let think = (think != Dist::Constant(0)).then_some(Step::Sleep(think));
                 let body = think.into_iter().chain(std::mem::take(&mut task.program)).collect();
                 task.program = vec![Step::Loop { times: None, body }];
             }
             Arrivals::Open { interarrival, limit } => {
-                task.arrivals = Arrivals::Forked;
+                task.arrivals = Arrivals::Forked { limit: None };
                 let source = Task {
                     name: source_name(workload, index),
                     start_ns: std::mem::take(&mut task.start_ns),
@@ -222,7 +222,10 @@ impl Writer<'_> {
             ));
         }
         let (times, phases) = self.phases(index, &task.program)?;
-        let forked = task.arrivals == Arrivals::Forked;
+        if matches!(task.arrivals, Arrivals::Forked { limit: Some(_) }) {
+            return self.refuse(index, "rt-app does not count forks, so it has no `limit` of them");
+        }
+        let forked = matches!(task.arrivals, Arrivals::Forked { .. });
         let _ = write!(
             text,
             "    {}: {{\n      \"instance\": {}",
@@ -370,8 +373,11 @@ impl Writer<'_> {
             Step::Lock(lock) => events.push(("lock", quoted(&self.workload.locks[*lock]))),
             Step::Unlock(lock) => events.push(("unlock", quoted(&self.workload.locks[*lock]))),
             Step::Barrier(barrier) => {
-                let threads =
-                    if self.tasks[task].arrivals == Arrivals::Forked { 0 } else { self.tasks[task].count };
+                let threads = if matches!(self.tasks[task].arrivals, Arrivals::Forked { .. }) {
+                    0
+                } else {
+                    self.tasks[task].count
+                };
                 *self.mentions.entry(*barrier).or_insert(0) += u64::from(threads);
                 events.push(("barrier", quoted(&self.workload.barriers[*barrier].name)));
             }

@@ -1,0 +1,122 @@
+//! Limits of CPU time on cgroups (`cpu.max`). The kernel's own scheduler enforces them, and one of sched_ext does not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::error::Missing;
+
+/// Where cgroups are, by version 2 and by version 1.
+const TREES: [&str; 3] = ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
+/// The number of cgroups that a message names.
+const NAMED: usize = 5;
+
+/// Checks that no cgroup has a limit, which it would lose.
+///
+/// # Errors
+/// If one has.
+pub(super) fn none() -> Result<(), Missing> {
+    let mut limited: Vec<Limited> = TREES.iter().flat_map(|tree| limits(Path::new(tree))).collect();
+    limited.sort();
+    limited.dedup();
+    if limited.is_empty() { Ok(()) } else { Err(refusal(&limited)) }
+}
+
+/// A cgroup, by its directory, and its limit as the kernel writes it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Limited {
+    cgroup: PathBuf,
+    limit: String,
+}
+
+/// The cgroups of a tree that have a limit. A cgroup may be removed meanwhile; then it has none.
+fn limits(tree: &Path) -> Vec<Limited> {
+    let mut found = Vec::new();
+    let mut open = vec![tree.to_owned()];
+    while let Some(cgroup) = open.pop() {
+        if let Some(limit) = limit(&cgroup) {
+            found.push(Limited { cgroup: cgroup.clone(), limit });
+        }
+        let Ok(entries) = fs::read_dir(&cgroup) else { continue };
+        let is_directory = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        open.extend(entries.flatten().filter(is_directory).map(|entry| entry.path()));
+    }
+    found
+}
+
+/// `QUOTA PERIOD` in version 2, where `max` is none, and the quota alone in version 1, where -1 is none.
+fn limit(cgroup: &Path) -> Option<String> {
+    let read = |file: &str| fs::read_to_string(cgroup.join(file)).ok().map(|text| text.trim().to_owned());
+    let new = read("cpu.max").filter(|limit| !limit.starts_with("max"));
+    new.or_else(|| read("cpu.cfs_quota_us").filter(|quota| !quota.starts_with('-')))
+}
+
+fn refusal(limited: &[Limited]) -> Missing {
+    let name = |limited: &Limited| {
+        let cgroup = limited.cgroup.to_string_lossy();
+        format!("\n    {} ({} us)", cgroup.escape_debug(), limited.limit.escape_debug())
+    };
+    let named: String = limited.iter().take(NAMED).map(name).collect();
+    let more = match limited.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("\n    and {more} more"),
+    };
+    let cgroups = if limited.len() == 1 { "a cgroup has" } else { "cgroups have" };
+    Missing::new(
+        format!(
+            "{cgroups} a limit of CPU time (cpu.max), which would not hold under this policy:{named}{more}"
+        ),
+        "load with --ignore-cpu-max to let them have as much as they get while it is loaded, \
+         or lift the limits: echo max > CGROUP/cpu.max",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(name: &str, files: &[(&str, &str)]) -> PathBuf {
+        let tree = std::env::temp_dir().join(format!("divvy-quotas-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&tree);
+        for (file, text) in files {
+            let path = tree.join(file);
+            fs::create_dir_all(path.parent().expect("it has a parent")).expect("a directory");
+            fs::write(path, text).expect("a file");
+        }
+        tree
+    }
+
+    #[test]
+    fn limits_are_found_at_any_depth_in_both_versions() {
+        let tree = tree(
+            "found",
+            &[
+                ("cpu.weight", "100\n"),
+                ("a/cpu.max", "max 100000\n"),
+                ("a/b/cpu.max", "50000 100000\n"),
+                ("a/b/c/cpu.max", "max 100000\n"),
+                ("old/cpu.cfs_quota_us", "-1\n"),
+                ("old/job/cpu.cfs_quota_us", "20000\n"),
+            ],
+        );
+        let mut found = limits(&tree);
+        found.sort();
+        let expected = [("a/b", "50000 100000"), ("old/job", "20000")];
+        let expected =
+            expected.map(|(path, limit)| Limited { cgroup: tree.join(path), limit: limit.to_owned() });
+        assert_eq!(found, expected);
+        fs::remove_dir_all(&tree).expect("it was made above");
+    }
+
+    /// Names of cgroups are their owners': they do not reach a terminal as they are.
+    #[test]
+    fn the_refusal_names_cgroups_and_says_what_to_do() {
+        let limited = |i: usize| Limited {
+            cgroup: PathBuf::from(format!("/sys/fs/cgroup/\u{1b}[2J{i}")),
+            limit: "1000 100000".to_owned(),
+        };
+        let error = refusal(&(0..7).map(limited).collect::<Vec<_>>()).to_string();
+        assert!(error.contains("/sys/fs/cgroup/\\u{1b}[2J4 (1000 100000 us)"), "{error}");
+        assert!(error.contains("and 2 more") && error.contains("--ignore-cpu-max"), "{error}");
+        assert!(!error.contains('\u{1b}') && !error.contains("2J5"), "{error}");
+    }
+}
