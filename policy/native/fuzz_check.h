@@ -338,7 +338,8 @@ static void model_set_group(const struct event *e)
 {
 	typeof(&model.group[0]) g = &model.group[e->process], around = &model.group[e->cpu];
 
-	if (!model_members_below(e->process)) {
+	/* Without +groups the machine does not count members, and the storm moves groups that have some. */
+	if (!(model.modifiers & GROUPS) || !model_members_below(e->process)) {
 		g->parent = e->cpu;
 		g->level = around->level + 1;
 		g->joins = g->level > 8 ? around->joins : e->process;
