@@ -16,6 +16,10 @@
 #define POLICY_BASELINE
 #define POLICY_HAS CHARGE | REWEIGH | FORK
 
+#define POLICY_PARAMS(P) \
+	P(debit, SWITCH, "", 1, 0, 1, \
+	  "a forked task begins where its parent is, and owes a quantum; off: as published, at v")
+
 #define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 
 struct sfq_task {
@@ -57,7 +61,7 @@ static inline void sfq_fork(struct sfq *s, u32 id, u32 parent, u64 now)
 {
 	u64 began = s->v;
 
-	if (parent)
+	if (parent && s->param.debit)
 		began = vtime_ago(task_of(s, parent)->S, turn_of(&s->tasks, parent), weight_of(&s->tasks, parent));
 	task_of(s, id)->S = (struct vtime){ .v = began };
 }
@@ -70,7 +74,7 @@ static inline void sfq_join(struct sfq *s, u32 id, u64 now, enum why why)
 	sfq_advance(s);
 	if (vtime_before(t->S.v, s->v))
 		t->S = (struct vtime){ .v = s->v };
-	if (why == NEW)
+	if (why == NEW && s->param.debit)
 		vtime_advance(&t->S, debit_of(&s->tasks, id), weight_of(&s->tasks, id));
 	heap_insert(&s->waiting, id, t->S.v);
 }

@@ -92,7 +92,7 @@ static NOINLINE void sfs_wait_no_more(struct sfs *s, u32 id)
 /* A child begins where its parent's slice began, a new thread without a parent at v (sfs R10). */
 static inline void sfs_fork(struct sfs *s, u32 id, u32 parent, u64 now)
 {
-	task_of(s, id)->F = parent ? task_of(s, parent)->S : s->v;
+	task_of(s, id)->F = parent && s->param.debit ? task_of(s, parent)->S : s->v;
 }
 
 /* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3); a child owes its debit (sfs R10). */
@@ -103,7 +103,7 @@ static inline void sfs_join(struct sfs *s, u32 id, u64 now, enum why why)
 	sfs_advance(s);
 	t->F = tag_max(t->F, s->v);
 	t->rest = 0;
-	if (why == NEW && debit_of(&s->tasks, id))
+	if (why == NEW && s->param.debit && debit_of(&s->tasks, id))
 		t->F.v += sfs_over_phi(s, debit_of(&s->tasks, id), id);
 	t->S = t->F;
 	heap_insert_ranked(&s->runnable, id, t->S.v, tag_rank(t->S));

@@ -101,6 +101,7 @@ impl Told {
             _ if ids.is_empty() => {}
             Event::Leaves(n) => {
                 self.machine.withdraw(TaskId::new(chosen(n)), true, 0);
+                self.machine.remove(TaskId::new(chosen(n)), 0);
                 self.tasks.remove(&chosen(n));
             }
             Event::Weighs(n, weight) => {

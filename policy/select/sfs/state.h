@@ -18,7 +18,9 @@
 	  "with k: how often the surplus of all tasks is computed anew") \
 	P(scale, INTEGER, "", 1, 1, 10000, "scaling factor: tags count this many parts of a ns of a nice-0 task") \
 	P(credit, TIME, "", 0, 0, 10000 * MS, \
-	  "wake-up preemption: who wakes counts as having so much less surplus, and takes a CPU; 0 is none")
+	  "wake-up preemption: who wakes counts as having so much less surplus, and takes a CPU; 0 is none") \
+	P(debit, SWITCH, "", 1, 0, 1, \
+	  "a forked task begins where its parent is, and owes a quantum; off: as published, at v")
 
 /* The order in which tasks are to run */
 struct sfs_rank {
