@@ -416,8 +416,8 @@ fn groups_that_are_refused() {
     let group = |keys: &str| task("group = \"web\"") + "[[group]]\n" + keys;
     for (text, place, part) in [
         (task("group = \"\""), "3:9", "help: write names with `/` between them"),
-        (task("group = \"a//b\""), "3:9", "`a//b` is no path"),
-        (task("group = \"/a\""), "3:9", "`/a` is no path"),
+        (task("group = \"a//b\""), "3:9", "`a//b` is not the path of a group"),
+        (task("group = \"/a\""), "3:9", "`/a` is not the path of a group"),
         (task("group = 3"), "3:9", "a string"),
         (task("user = \"a/b\""), "3:8", "the name of a user has no `/`"),
         (group("name = \"wbe\""), "6:8", "help: did you mean `web`?"),
