@@ -25,7 +25,7 @@ struct host_config {
 };
 
 /* .data.subordinates: users that belong to others, in order and apart */
-#define MAX_SUBORDINATES 1024
+#define MAX_SUBORDINATES 16384
 struct subordinates {
 	u32 n;
 	struct subordinate_range {

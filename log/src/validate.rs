@@ -114,8 +114,13 @@ impl Validator {
         if moves && self.tasks.iter().any(|task| task.runnable && self.is_in(task.group, group)) {
             return Err(format!("group {group} gets another parent, but has runnable tasks"));
         }
-        self.parents[group as usize] = parent;
         Ok(())
+    }
+
+    /// Where the machine has put the group. It may have left it where it was, and this tree must have no circle that the
+    /// machine's has.
+    pub(super) fn set_parent(&mut self, group: u32, parent: u32) {
+        self.parents[group as usize] = parent;
     }
 
     /// Whether a group is this one, or at any depth in it. Parents lead to the root.

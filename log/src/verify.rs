@@ -195,6 +195,9 @@ impl Replay {
         self.decisions += u64::from(matches!(told.event, Event::Dispatch { .. }));
         self.answers += u64::from(told.event.is_answered());
         let native = self.machine.tell(&told.event, told.now_ns);
+        if let Event::SetGroup { group, .. } = told.event {
+            self.validator.set_parent(group, self.machine.group_parent(group));
+        }
         if native != told.answer {
             let before = std::mem::take(&mut self.before).into();
             return Some(Mismatch { told, native, before });

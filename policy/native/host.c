@@ -192,6 +192,11 @@ static void h_sequence(struct machine *m, u64 identity, u64 *run, u64 *wait, u32
 	}
 }
 
+static u32 h_group_parent(const struct machine *m, u32 group)
+{
+	return m->groups.group[group & GROUP_MASK].parent;
+}
+
 static u64 h_weight(const struct machine *m, u32 id)
 {
 	return weight_of(&m->s.tasks, id);
@@ -251,6 +256,7 @@ const struct host EXPORT = {
 	.program = h_program,
 	.sequence = h_sequence,
 	.weight = h_weight,
+	.group_parent = h_group_parent,
 	.show = h_show,
 	.decisions = h_decisions,
 	.faults = h_faults,

@@ -66,6 +66,7 @@ struct host {
 	const struct flow_program *(*program)(struct machine *m, u64 identity);
 	void (*sequence)(struct machine *m, u64 identity, u64 *run, u64 *wait, u32 n);
 	u64 (*weight)(const struct machine *m, u32 id);
+	u32 (*group_parent)(const struct machine *m, u32 group);
 	/* The value of a task that `shown` lists at this index; changes nothing */
 	s64 (*show)(struct machine *m, u32 index, u32 id, u64 now);
 	u64 (*decisions)(const struct machine *m);

@@ -77,7 +77,7 @@ static inline u32 gr3_intergroup(struct gr3 *s)
 static NOINLINE void gr3_select(struct gr3 *s)
 {
 	s->selections = s->tasks.zero;
-	while (s->selections < GR3_SELECTIONS_MAX && can_loop) {
+	while (s->selections < GR3_SELECTIONS_MAX && s->removals < GR3_REMOVALS_MAX && can_loop) {
 		u32 id = gr3_intergroup(s);
 
 		if (id & REMOVED || !is_picked(&s->tasks, id)) {
@@ -151,8 +151,12 @@ static inline u32 gr3_pick(struct gr3 *s, u32 cpu, u64 now)
 	if (s->tasks.nrunnable > s->tasks.ncpus || s->tasks.ncpus == 1)
 		gr3_select(s);
 	id = s->found;
-	if (!(id & REMOVED))
-		gr3_take(s, id);
+	if (id & REMOVED) {
+		s->removals++;
+		return id;
+	}
+	s->removals = 0;
+	gr3_take(s, id);
 	return id;
 }
 

@@ -159,7 +159,7 @@ static inline void qfq_charge(struct qfq *s, u32 id, u64 ran, u64 now)
 	vtime_advance(&t->S, ran, t->n * t->phi);
 	vtime_advance(&s->V, ran, s->Phi);
 	t->used += ran;
-	task_of(s, id)->D -= ran;
+	qfq_owe(s, id, ran);
 }
 
 /* Its visit may be over (qfq R7), and its flow's budget used. */

@@ -107,6 +107,7 @@ pub(super) struct Host {
     pub program: unsafe extern "C" fn(Raw, identity: u64) -> *const RawProgram,
     pub sequence: unsafe extern "C" fn(Raw, identity: u64, run: *mut u64, wait: *mut u64, n: u32),
     pub weight: unsafe extern "C" fn(Raw, id: u32) -> u64,
+    pub group_parent: unsafe extern "C" fn(Raw, group: u32) -> u32,
     pub show: unsafe extern "C" fn(Raw, index: u32, id: u32, now: u64) -> i64,
     pub decisions: unsafe extern "C" fn(Raw) -> u64,
     pub faults: unsafe extern "C" fn(Raw) -> u64,

@@ -284,6 +284,13 @@ impl Machine {
         Weight::from_fixed(unsafe { (self.host.weight)(self.raw.as_ptr(), task.get()) })
     }
 
+    /// The group in which a group is, 0 for the root. [`Event::SetGroup`] does not move a group whose tasks the policy keeps in
+    /// its queue, and some policies keep tasks that have blocked.
+    pub fn group_parent(&self, group: u32) -> u32 {
+        // SAFETY: see `add`.
+        unsafe { (self.host.group_parent)(self.raw.as_ptr(), group) }
+    }
+
     /// The values that the policy keeps of each task, for figures; in the order in which [`Machine::value`] numbers them.
     pub fn shown(&self) -> Vec<Shown> {
         // SAFETY: a constant table of string constants, of that length.

@@ -1,5 +1,6 @@
 //! qfq: papers/qfq.md. The tests that it shares are in `virtual_time.rs`.
 
+use divvy_policy::{CpuId, Event, Machine, MachineConfig, TaskId, Weight};
 use divvy_tests::cases::{config, quanta, weights};
 use divvy_tests::study::errors;
 use proptest::prelude::*;
@@ -45,4 +46,34 @@ fn qfq_r7_an_aggregate_is_served_at_once() {
     for id in 2..=5 {
         assert_eq!(ran.iter().filter(|&&r| r == id).count(), 10, "{ran:?}");
     }
+}
+
+/// A task that ran on for 13 days has nothing for 1024 visits, which the search passes at once if nobody else waits.
+#[test]
+fn qfq_d5_an_overrun_is_owed_for_1024_visits() {
+    let quantum_ns = 1000;
+    let config = MachineConfig::new("qfq", 1, quantum_ns).with_params(&[("qfq", 0, 4)]);
+    let mut machine = Machine::new(&config).unwrap();
+    let cpu = CpuId::new(0);
+    for id in [1, 2].map(TaskId::new) {
+        machine.add(id, id, Weight::ONE, 0);
+        machine.wake(id, true, 0);
+    }
+    let (mut now_ns, mut on) = (0, None);
+    let mut run = |ran_ns: u64| {
+        now_ns += ran_ns;
+        let task = machine.tell(&Event::Dispatch { cpu }, now_ns).task.unwrap();
+        if on != Some(task) {
+            if let Some(task) = on.replace(task) {
+                machine.tell(&Event::Stopping { task, ran_ns }, now_ns);
+                machine.tell(&Event::Enqueue { task }, now_ns);
+            }
+            machine.tell(&Event::Running { task }, now_ns);
+        }
+        task
+    };
+    let first = run(0);
+    assert_ne!(run(1 << 50), first);
+    let turns: Vec<TaskId> = (0..2000).map(|_| run(quantum_ns)).collect();
+    assert_eq!(turns.iter().position(|&id| id == first), Some(1023));
 }

@@ -6,9 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 pub type Choice<T> = (&'static str, T, &'static str);
 
 /// Takes one of these words.
-pub fn one_of<T: Copy + Send + Sync>(
-    choices: &'static [Choice<T>],
-) -> impl TypedValueParser<Value = T> + Clone {
+pub fn one_of<T: Copy + Send + Sync>(choices: &'static [Choice<T>]) -> impl TypedValueParser<Value = T> {
     let words = choices.iter().map(|(word, _, help)| PossibleValue::new(word).help(help));
     PossibleValuesParser::new(words.collect::<Vec<_>>()).try_map(|given| {
         // Only words that differ by more than case are choices.

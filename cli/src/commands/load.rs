@@ -78,7 +78,7 @@ pub struct SchedulerArgs {
     ///
     /// At each level tasks count by their own weights, and cgroups by cpu.weight, where 100 is nice 0. A cgroup gets no
     /// more CPUs than it has runnable tasks, and others get the rest. A cgroup without the controller cpu belongs to
-    /// the one above it. Not honoured: cpu.max, cpu.idle (such a cgroup has weight 1, as its cpu.weight says), cpu.uclamp.
+    /// the one above it. Not honoured: cpu.max (see --ignore-cpu-max), cpu.idle (such a cgroup has weight 1, as its cpu.weight says), cpu.uclamp.
     #[arg(long, conflicts_with = "users")]
     pub cgroups: bool,
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::Missing;
 
-/// Where cgroups are, by version 2 and by version 1.
-const TREES: [&str; 3] = ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
+/// The tree of cgroups of version 2; those of version 1 are mounted in it.
+const TREE: &str = "/sys/fs/cgroup";
 /// The number of cgroups that a message names.
 const NAMED: usize = 5;
 
@@ -15,9 +15,8 @@ const NAMED: usize = 5;
 /// # Errors
 /// If one has.
 pub(super) fn none() -> Result<(), Missing> {
-    let mut limited: Vec<Limited> = TREES.iter().flat_map(|tree| limits(Path::new(tree))).collect();
+    let mut limited = limits(Path::new(TREE));
     limited.sort();
-    limited.dedup();
     if limited.is_empty() { Ok(()) } else { Err(refusal(&limited)) }
 }
 

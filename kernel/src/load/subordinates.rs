@@ -1,9 +1,10 @@
 //! Subordinate users: numbers that belong to a user, for containers (`/etc/subuid`). Their tasks are that user's.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 
 /// Ranges that the host has room for.
-pub(super) const MAX_RANGES: usize = 1024;
+pub(super) const MAX_RANGES: usize = 16_384;
 
 /// The numbers from `first` to `last` belong to the user `owner`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,8 +30,14 @@ pub(super) fn bytes(ranges: &[Range]) -> Vec<u8> {
 
 /// In order, and apart: where ranges overlap, the one that begins earlier has the numbers. A line is `OWNER:FIRST:COUNT`,
 /// the owner a name or a number. Lines that say something else are passed over, as the kernel's tools do.
+///
+/// Root's ranges are left out: containers that root starts are not its work. So are the numbers of users of this machine: a line
+/// such as `root:1000:1` lets a container have the user 1000, and takes nothing from that user.
 fn parse(subuid: &str, passwd: &str) -> Vec<Range> {
-    let mut ranges: Vec<Range> = subuid.lines().filter_map(|line| range(line, passwd)).collect();
+    let users: HashMap<&str, u32> = passwd.lines().filter_map(user).collect();
+    let own: BTreeSet<u32> = users.values().copied().collect();
+    let ranges = subuid.lines().filter_map(|line| range(line, &users));
+    let mut ranges: Vec<Range> = ranges.filter(|range| range.owner != 0).collect();
     ranges.sort_unstable();
     let mut apart: Vec<Range> = Vec::new();
     for range in ranges {
@@ -39,23 +46,37 @@ fn parse(subuid: &str, passwd: &str) -> Vec<Range> {
             apart.push(Range { first, ..range });
         }
     }
-    apart.truncate(MAX_RANGES);
-    apart
+    let mut without: Vec<Range> = apart.into_iter().flat_map(|range| around(range, &own)).collect();
+    without.truncate(MAX_RANGES);
+    without
 }
 
-fn range(line: &str, passwd: &str) -> Option<Range> {
+/// The parts of a range between these numbers.
+fn around(range: Range, own: &BTreeSet<u32>) -> Vec<Range> {
+    let mut parts = Vec::new();
+    let mut first = u64::from(range.first);
+    for end in own.range(range.first..=range.last).map(|n| u64::from(*n)).chain([u64::from(range.last) + 1]) {
+        if first < end {
+            parts.push(Range { first: first as u32, last: (end - 1) as u32, ..range });
+        }
+        first = end + 1;
+    }
+    parts
+}
+
+fn range(line: &str, users: &HashMap<&str, u32>) -> Option<Range> {
     let mut fields = line.trim().split(':');
     let owner = fields.next()?;
     let (first, count) = (fields.next()?.parse::<u32>().ok()?, fields.next()?.parse::<u32>().ok()?);
     let last = first.checked_add(count.checked_sub(1)?)?;
-    let owner = owner.parse().ok().or_else(|| user(owner, passwd))?;
+    let owner = owner.parse().ok().or_else(|| users.get(owner).copied())?;
     Some(Range { first, last, owner })
 }
 
-/// The number of a user, by /etc/passwd.
-fn user(name: &str, passwd: &str) -> Option<u32> {
-    let mut rows = passwd.lines().map(|line| line.split(':'));
-    rows.find_map(|mut row| if row.next() == Some(name) { row.nth(1)?.parse().ok() } else { None })
+/// Name and number of a user, by a line of /etc/passwd.
+fn user(line: &str) -> Option<(&str, u32)> {
+    let mut fields = line.split(':');
+    Some((fields.next()?, fields.nth(1)?.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -87,11 +108,18 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_subordinate_to_root_and_no_user_of_this_machine_to_anybody() {
+        assert_eq!(of("root:1000:1\nroot:1000000:1000000000\n0:5:5\n"), []);
+        assert_eq!(of("7:999:3\n"), [(999, 999, 7), (1001, 1001, 7)]);
+        assert_eq!(of("7:1000:1\n8:0:1\n"), []);
+    }
+
+    #[test]
     fn the_host_gets_as_many_as_it_has_room_for() {
-        let text: String = (0..2000).map(|i| format!("{i}:{}:10\n", i * 100 + 100_000)).collect();
+        let text: String = (1..20_000).map(|i| format!("{i}:{}:10\n", i * 100 + 100_000)).collect();
         let bytes = bytes(&parse(&text, PASSWD));
         assert_eq!(bytes.len(), 4 + 12 * MAX_RANGES);
-        assert_eq!(bytes[..4], 1024_u32.to_ne_bytes());
-        assert_eq!(bytes[bytes.len() - 4..], 1023_u32.to_ne_bytes());
+        assert_eq!(bytes[..4], 16_384_u32.to_ne_bytes());
+        assert_eq!(bytes[bytes.len() - 4..], 16_384_u32.to_ne_bytes());
     }
 }

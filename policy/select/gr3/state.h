@@ -15,6 +15,8 @@
 
 #define GR3_GROUPS 64u
 #define GR3_SELECTIONS_MAX 1024u
+#define GR3_REMOVALS_MAX \
+	16u /* of one decision: each changes the weights of all threads of its process under procfair */
 #define GR3_QUANTUM (1ull << 8) /* of W: a change of weight leaves no rest worth speaking of, and products are short */
 #define GR3_W_MAX (1ull << 62)
 #define GR3_F_MAX (1ll << 20) /* three hours of quanta of 10 ms */
@@ -52,6 +54,7 @@ struct gr3 {
 	u32 longest;          /* of those: the one that began to wait first */
 	u32 found;            /* scratch of the searches below */
 	u32 selections;
+	u32 removals; /* for the decision that is being made */
 	TASKS(gr3_task);
 };
 

@@ -69,6 +69,16 @@ static inline bool qfq_is_done(const struct qfq *s, const struct qfq_flow *t)
 	return t->n == 1 || t->used >= t->n * s->tasks.quantum;
 }
 
+/* It owes no more than so many visits: each is a round of the search below (qfq D5). */
+static inline void qfq_owe(struct qfq *s, u32 id, u64 ran)
+{
+	s64 most = QFQ_DEBT_MAX * s->tasks.quantum, *D = &task_of(s, id)->D;
+
+	*D -= ran < (u64)most ? (s64)ran : most;
+	if (*D < -most)
+		*D = -most;
+}
+
 /* Deficit round-robin (qfq R7): a visit is worth a quantum. A task that had more before may have to wait for another
  * visit. */
 static NOINLINE void qfq_find_task(struct qfq *s, u32 f)

@@ -14,6 +14,7 @@
 #define QFQ_SLOTS 64u
 #define QFQ_BEHIND 16
 #define QFQ_AHEAD 32
+#define QFQ_DEBT_MAX 1024u
 #define QFQ_OPEN 256u
 
 /* Sets of groups: eligible or not, ready or blocked. A blocked group is behind one of higher index with less F. */

@@ -204,13 +204,14 @@ impl Model {
 
     /// R7, R13, D2
     fn select(&mut self) -> u32 {
-        let mut selections = 0;
-        while selections < 1024 && (self.on.len() == 1 || self.runnable() > self.on.len()) {
+        let (mut selections, mut removals) = (0, 0);
+        while selections < 1024 && removals < 16 && (self.on.len() == 1 || self.runnable() > self.on.len()) {
             match self.queue.intergroup() {
                 Selected::Removed(id) => {
                     self.removed(id);
                     self.has_removed = true;
                     selections = 0;
+                    removals += 1;
                 }
                 Selected::Client(id) if self.on.contains(&id) => {
                     let client = self.queue.clients.get_mut(&id).unwrap();
@@ -372,6 +373,22 @@ impl Both {
 
 fn storms(orders: u32, most: usize) -> impl Strategy<Value = Vec<Vec<Event>>> {
     prop::collection::vec(prop::collection::vec(event(orders), 0..5), 1..most)
+}
+
+/// The clients that are blocked and in the queue of all, fewer after each decision, by no more than the limit
+#[test]
+fn gr3_d2_a_decision_removes_a_few() {
+    let mut both = Both::new(PAPER, &[1; 60]);
+    both.step();
+    for id in both.policy.tasks().into_iter().skip(1) {
+        both.leave(id, false);
+    }
+    let mut kept = vec![both.model.queue.clients.len()];
+    while *kept.last().unwrap() > 1 {
+        both.step();
+        kept.push(both.model.queue.clients.len());
+    }
+    assert_eq!(kept, [60, 44, 28, 12, 1]);
 }
 
 const PAPER: Rule = Rule { cpus: 1, literal: false, frontlog: 1 << 20, procfair: false };
