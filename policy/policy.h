@@ -98,6 +98,7 @@ struct task {
 struct task_table {
 	u32 ncpus;
 	u32 nrunnable;        /* tasks, the running ones included */
+	u32 nbound;           /* of these: that may not run on all CPUs */
 	u64 quantum;          /* ns, a slice when the policy has none of its own */
 	u64 zero;             /* always 0, and the verifier does not know it */
 	u32 picked[MAX_CPUS]; /* the task whose slice it is on each CPU, or 0 */
@@ -128,6 +129,9 @@ struct task_table {
 #define BRING 32
 #define FORK 64
 #define SESSION 128
+#define KEY 512
+#define SHIFT 1024
+#define PREPARE 2048
 
 static inline u64 weight_of(const struct task_table *t, u32 id)
 {

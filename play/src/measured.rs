@@ -5,7 +5,7 @@
 //! is taken at stamps only, so the extremes are as precise as stamps are frequent. At the end of the warm-up, service is
 //! interpolated.
 
-use divvy_policy::TaskId;
+use divvy_policy::{TaskId, cpu_mask};
 use divvy_results::metrics;
 use divvy_results::metrics::{Delays, Job, Row};
 use divvy_results::report::Run;
@@ -228,8 +228,11 @@ impl<'a> Account<'a> {
         match event.kind {
             EventKind::Started => {
                 let class = self.threads[thread].class;
-                let Task { weight, group, .. } = &self.workload.tasks[class];
+                let Task { weight, group, affinity, .. } = &self.workload.tasks[class];
                 self.entitled.add(task, weight.weight(), self.processes[class], *group, event.at_ns);
+                if let Some(cpus) = affinity {
+                    self.entitled.restrict(task, &cpu_mask(cpus));
+                }
                 self.accounts[thread].alive = true;
             }
             EventKind::Observed(Observation::WorkArrives { work_ns, .. }) => {

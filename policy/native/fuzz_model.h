@@ -26,6 +26,7 @@ struct model_task {
 	unsigned __int128 entitled; /* 2^-32 ns, by the fluid model */
 	unsigned __int128 blur;     /* 2^-32 ns, how far entitled.h may be from it */
 	enum seat seat;
+	bool aside; /* the machine keeps it in the order of its class */
 	bool pinned;
 	bool delayed; /* the end of its slice was put off */
 	u64 allowed[CPU_WORDS];

@@ -48,27 +48,13 @@ static void spy_leave(struct spy *s, u32 id, u64 now, enum why why)
 	struct model_task *t = model_task(id);
 
 	MUST(t->seat != OUT, "leaves and is not there", id);
+	MUST(!t->aside || !(SPY_HAS_KEY & SHIFT), "leaves and is set aside", id);
 	MUST(is_picked(&s->tasks, id) == (t->seat == HAS_SLICE), "leaves with a wrong is_picked", id);
 	MUST(why == BLOCKED || why == EXITED, "leaves for a wrong reason", id);
 	model_must_be_charged(id);
 	REAL(leave)(&s->real, id, now, why);
 	t->delayed = false;
 	t->seat = OUT;
-}
-
-static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
-{
-	u32 id = REAL(pick)(&s->real, cpu, now);
-
-	MUST(cpu < model.ncpus, "asked for a CPU that does not exist", cpu);
-	if (id) {
-		MUST(model_task(id)->seat == WAITS, "the policy picks a task that does not wait", id);
-		model_task(id)->seat = HAS_SLICE;
-		return id;
-	}
-	for (id = 1; id < POOL; id++)
-		MUST(model.task[id].seat != WAITS, "the policy picks nobody while one waits", id);
-	return 0;
 }
 
 static void spy_charge(struct spy *s, u32 id, u64 ran, u64 now)
@@ -117,6 +103,86 @@ static u64 spy_slice(struct spy *s, u32 id)
 	return ns;
 }
 
+#if HAS(KEY)
+static u32 spy_peek(struct spy *s, u32 cpu, u64 now)
+{
+	u32 id = REAL(peek)(&s->real, cpu, now);
+
+	MUST(cpu < model.ncpus, "asked for a CPU that does not exist", cpu);
+	MUST(!id || model_task(id)->seat == WAITS, "the policy names a task that does not wait", id);
+	if (id)
+		return id;
+	for (id = 1; id < POOL; id++)
+		MUST(model.task[id].seat != WAITS, "the policy names nobody while one waits", id);
+	return 0;
+}
+
+static void spy_take(struct spy *s, u32 id)
+{
+	MUST(model_task(id)->seat == WAITS, "picked and does not wait", id);
+	model_task(id)->seat = HAS_SLICE;
+	REAL(take)(&s->real, id);
+}
+
+static u64 spy_key(struct spy *s, u32 id)
+{
+	MUST(model_task(id)->seat != OUT, "asked for the key of a task that is not there", id);
+	return REAL(key)(&s->real, id);
+}
+
+static void spy_detach(struct spy *s, u32 id)
+{
+	struct model_task *t = model_task(id);
+
+	MUST(t->seat != OUT, "set aside where it is not", id);
+	t->seat = HAS_SLICE;
+	t->aside = true;
+	REAL(detach)(&s->real, id);
+}
+
+#if HAS(SHIFT)
+static void spy_attach(struct spy *s, u32 id, u64 by)
+{
+	MUST(model_task(id)->aside, "comes back and was not set aside", id);
+	model_task(id)->aside = false;
+	REAL(attach)(&s->real, id, by);
+}
+#endif
+
+static bool spy_has_keys(const struct spy *s)
+{
+	return POLICY_KEY_IF(&s->real);
+}
+static void spy_prepare(struct spy *s, u32 cpu, u64 now)
+{
+	REAL(prepare)(&s->real, cpu, now);
+}
+#undef POLICY_KEY_IF
+#define POLICY_KEY_IF(s) spy_has_keys(s)
+#if HAS(SHIFT)
+#define SPY_HAS_KEY KEY | SHIFT | PREPARE
+#else
+#define SPY_HAS_KEY KEY | PREPARE
+#endif
+#else
+static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
+{
+	u32 id = REAL(pick)(&s->real, cpu, now);
+
+	MUST(cpu < model.ncpus, "asked for a CPU that does not exist", cpu);
+	if (id) {
+		MUST(model_task(id)->seat == WAITS, "the policy picks a task that does not wait", id);
+		model_task(id)->seat = HAS_SLICE;
+		return id;
+	}
+	for (id = 1; id < POOL; id++)
+		MUST(model.task[id].seat != WAITS, "the policy picks nobody while one waits", id);
+	return 0;
+}
+
+#define SPY_HAS_KEY 0
+#endif
+
 #if HAS(PREEMPTS)
 static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 {
@@ -126,10 +192,10 @@ static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 	return REAL(preempts)(&s->real, woken, running, now);
 }
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | SPY_HAS_KEY
 #else
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | SPY_HAS_KEY
 #endif
 
 #endif

@@ -175,3 +175,13 @@ pub const MAX_CPUS: u32 = 256;
 
 /// The CPUs where a task may run, a bit each.
 pub type CpuMask = [u64; MAX_CPUS as usize / 64];
+
+/// These CPUs.
+#[must_use]
+pub fn cpu_mask(cpus: &[CpuId]) -> CpuMask {
+    let mut mask = CpuMask::default();
+    for &cpu in cpus {
+        mask[cpu.index() / 64] |= 1 << (cpu.index() % 64);
+    }
+    mask
+}

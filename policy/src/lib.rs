@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 
 pub use config::{MachineConfig, MachineError, ParamValue};
 pub use event::{Answer, Event};
-pub use id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};
+pub use id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId, cpu_mask};
 pub use kind::{Failure, FailureKind};
 pub use machine::{Decision, Machine, Predictions, ProgramState, Shown};
 pub use suggest::nearest;

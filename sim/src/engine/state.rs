@@ -13,7 +13,7 @@ use super::sync::{SyncObjects, Tokens};
 use super::tasks::Tasks;
 use super::violation::Violation;
 use crate::entitlement::Entitled;
-use divvy_policy::{CpuId, CpuMask, Machine, Shown};
+use divvy_policy::{Machine, Shown, cpu_mask};
 use divvy_results::figures::Samples;
 use divvy_results::observation::Observer;
 use divvy_workload::program::Program;
@@ -136,7 +136,7 @@ impl<'a> Engine<'a> {
                 first_row,
                 rows,
                 weight: task.weight.weight(),
-                allowed: task.affinity.as_deref().map(mask),
+                allowed: task.affinity.as_deref().map(cpu_mask),
                 process,
                 group: task.group,
                 executable,
@@ -156,12 +156,4 @@ impl<'a> Engine<'a> {
         }
         self.tasks.reserve_processes(processes.len());
     }
-}
-
-fn mask(cpus: &[CpuId]) -> CpuMask {
-    let mut mask = CpuMask::default();
-    for &cpu in cpus {
-        mask[cpu.index() / 64] |= 1 << (cpu.index() % 64);
-    }
-    mask
 }

@@ -4,8 +4,7 @@
 //! a rate in proportion to its weight, but at no more than one CPU; what the capped ones leave goes to the others by
 //! weight. The fluid system gets each burst of CPU demand when the simulated task comes to it, and serves it in its
 //! own time: a task is backlogged there until all that it brought is served, however long the policy takes.
-//! It knows neither affinity nor what switches cost: a task bound to a crowded CPU is entitled to what the model gives
-//! it on all of them.
+//! It does not know what switches cost.
 //!
 //! Kept incrementally: with `rest` the weight of the tasks that are not capped and `q` the CPUs that these share,
 //! all of them advance along one virtual time, dV/dt = q / rest, and a task's service is its weight times the
@@ -14,8 +13,12 @@
 //! With a hierarchy of groups the weights are those rates themselves, worked out anew at each change of the backlogged set
 //! (`hierarchy.rs`): O(tasks and groups) a change.
 //!
-//! `oracle::gms` and `oracle::hierarchy` compute the same in exact fractions, by another method; tests compare the two.
+//! Where tasks may not run everywhere, rates are the lexicographic max-min of rate over weight (`affinity.rs`), worked out anew
+//! in the same way; with groups, a task's rate in the hierarchy is its weight there.
+//!
+//! `oracle::gms`, `oracle::affinity` and `oracle::hierarchy` compute the same in exact fractions, by another method; tests compare the two.
 
+mod affinity;
 mod hierarchy;
 mod virtual_time;
 mod water_filling;
@@ -24,7 +27,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::sharing::{Division, Sharing};
-use divvy_policy::{TaskId, Weight};
+use affinity::Asks;
+use divvy_policy::{CpuMask, TaskId, Weight};
 use divvy_workload::Group;
 use hierarchy::Hierarchy;
 use virtual_time::{Finish, Virtual};
@@ -39,8 +43,10 @@ struct Share {
     nominal: u64,
     /// The same, divided among the threads of its owner where that is asked for.
     wanted: u64,
-    /// The weight in force: `wanted`, or in a hierarchy its rate.
+    /// The weight in force: `wanted`, or in a hierarchy and with affinity its rate.
     weight: u64,
+    /// Where it may run; `None` is everywhere.
+    allowed: Option<CpuMask>,
     /// The process or group whose threads divide their weights, by number.
     owner: Option<usize>,
     /// 0 is none.
@@ -76,7 +82,9 @@ pub struct Entitled {
     owners: Vec<Owner>,
     /// The groups, if these have weights.
     hierarchy: Option<Hierarchy>,
-    /// All backlogged tasks, in a hierarchy.
+    /// Whether some task may not run everywhere.
+    bound: bool,
+    /// All backlogged tasks, where rates are worked out for all.
     backlog: Vec<TaskId>,
     /// All backlogged tasks, by weight.
     orders: Orders,
@@ -101,6 +109,7 @@ impl Entitled {
             tasks: Vec::new(),
             owners: Vec::new(),
             hierarchy: sharing.groups.then(|| Hierarchy::new(groups)),
+            bound: false,
             backlog: Vec::new(),
             orders: Orders::new(),
             capped: Vec::new(),
@@ -130,6 +139,7 @@ impl Entitled {
             nominal: weight,
             wanted: weight,
             weight,
+            allowed: None,
             owner,
             group: group.map_or(0, |group| group + 1),
             received_ns: 0.0,
@@ -151,6 +161,25 @@ impl Entitled {
             self.owners[owner].threads += 1;
             self.count_anew(owner);
         }
+    }
+
+    /// From now on the task, which has brought no work yet, may run only there.
+    pub fn restrict(&mut self, task: TaskId, allowed: &CpuMask) {
+        let everywhere = (0..self.cpus as usize).all(|cpu| allowed[cpu / 64] >> (cpu % 64) & 1 == 1);
+        if everywhere {
+            return;
+        }
+        self.tasks[task.index()].allowed = Some(*allowed);
+        if !self.bound && self.hierarchy.is_none() {
+            let backlogged = (0..self.tasks.len()).filter(|&i| self.tasks[i].backlogged);
+            self.backlog = backlogged.map(|i| TaskId::new(i as u32 + 1)).collect();
+        }
+        self.bound = true;
+    }
+
+    /// Whether rates are worked out for all backlogged tasks.
+    fn jointly(&self) -> bool {
+        self.bound || self.hierarchy.is_some()
     }
 
     /// A thread of this owner exists, or no longer does.
@@ -292,7 +321,7 @@ impl Entitled {
         share.capped = false;
         share.from = v;
         self.orders.insert(task, share.weight);
-        if self.hierarchy.is_some() {
+        if self.jointly() {
             self.backlog.push(task);
         }
         if let Some(owner) = self.tasks[task.index()].owner {
@@ -330,21 +359,37 @@ impl Entitled {
             let nominal = self.tasks[thread.index()].nominal;
             let wanted = self.sharing.division.part(nominal, alpha, self.cpus);
             self.tasks[thread.index()].wanted = wanted;
-            if self.hierarchy.is_none() {
+            if !self.jointly() {
                 self.reweigh(thread, wanted);
             }
         }
         self.owners[owner].backlogged = backlogged;
     }
 
-    /// In a hierarchy, weights are rates.
+    /// In a hierarchy and with affinity, weights are rates.
     fn share(&mut self) {
-        let Some(hierarchy) = &self.hierarchy else { return };
-        let share = |&task: &TaskId| (self.tasks[task.index()].group, self.tasks[task.index()].wanted);
-        let backlogged: Vec<(usize, u64)> = self.backlog.iter().map(share).collect();
-        let rates = hierarchy.rates(self.cpus, &backlogged);
+        if !self.jointly() {
+            return;
+        }
+        let mut rates = self.unbound_rates();
+        if self.bound {
+            let allowed = |task: &TaskId| self.tasks[task.index()].allowed;
+            let asks = |(task, &weight): (&TaskId, &f64)| Asks { weight, allowed: allowed(task) };
+            let asked: Vec<Asks> = self.backlog.iter().zip(&rates).map(asks).collect();
+            rates = affinity::rates(self.cpus, &asked);
+        }
         for (i, rate) in rates.into_iter().enumerate() {
             self.reweigh(self.backlog[i], ((rate * CPU).round() as u64).max(1));
+        }
+    }
+
+    /// The rates of all backlogged tasks if each may run everywhere; their weights, where there are no groups.
+    fn unbound_rates(&self) -> Vec<f64> {
+        let share = |&task: &TaskId| (self.tasks[task.index()].group, self.tasks[task.index()].wanted);
+        let backlogged: Vec<(usize, u64)> = self.backlog.iter().map(share).collect();
+        match &self.hierarchy {
+            Some(hierarchy) => hierarchy.rates(self.cpus, &backlogged),
+            None => backlogged.into_iter().map(|(_, weight)| weight as f64).collect(),
         }
     }
 
@@ -362,6 +407,13 @@ impl Entitled {
 
     /// Decides anew which tasks are capped at one CPU, and with it the rate of the others.
     fn cap(&mut self) {
+        if self.bound {
+            // Weights are rates already, and what nobody may use stays idle.
+            self.change_capped(Vec::new());
+            self.served_next = None;
+            self.rate = CPU.recip();
+            return;
+        }
         let Filled { capped, cpus, weight } =
             self.orders.fill(self.cpus, |task| self.tasks[task.index()].weight);
         if !(capped.is_empty() && self.capped.is_empty()) {
@@ -428,6 +480,26 @@ mod tests {
         assert_eq!(services(&mut hogs(2, &[10, 1, 1]), 3, 100), [100.0, 50.0, 50.0]);
         assert_eq!(services(&mut hogs(4, &[100, 50, 1, 1, 1, 1, 1, 1]), 3, 300), [300.0, 300.0, 100.0]);
         assert_eq!(services(&mut hogs(4, &[7, 3]), 2, 9), [9.0, 9.0]);
+    }
+
+    /// Two tasks bound to CPU 0, one that comes later to CPU 1, and one that may use both.
+    #[test]
+    fn affinity_binds() {
+        let mut e = Entitled::new(2, Sharing::default(), &[]);
+        for (t, fixed, cpus) in [(0, 3, 0b01), (1, 1, 0b01), (2, 1, 0b11)] {
+            e.add(task(t), weight(fixed), None, None, 0);
+            e.restrict(task(t), &[cpus, 0, 0, 0]);
+            e.bring(task(t), FOREVER, 0);
+        }
+        assert_near(services(&mut e, 3, 400), [300.0, 100.0, 400.0]);
+        e.add(task(3), weight(1), None, None, 400);
+        e.restrict(task(3), &[0b10, 0, 0, 0]);
+        e.bring(task(3), 100, 400); // until 600: then the third has a CPU again
+        assert_near(services(&mut e, 4, 800), [600.0, 200.0, 700.0, 100.0]);
+    }
+
+    fn assert_near<const N: usize>(is: Vec<f64>, expected: [f64; N]) {
+        assert!(is.iter().zip(expected).all(|(is, expected)| (is - expected).abs() < 1e-6), "{is:?}");
     }
 
     #[test]
