@@ -105,3 +105,9 @@ static inline void CALL(attach)(struct DIVVY_POLICY *s, u32 id, u64 by)
 {
 }
 #endif
+
+#if !HAS(DISCARD)
+static inline void CALL(discard)(struct DIVVY_POLICY *s, u32 id)
+{
+}
+#endif

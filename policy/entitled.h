@@ -10,7 +10,8 @@
  *   entitled = weight * dV + dU, settled when the weight changes and when a slice ends
  *
  * Besides roundings, each by less than weight / 2^15 ns + 1 ns: when it is settled, and when the total changes.
- * Exact on one CPU, and on more as long as no weight is infeasible: +feasible sees to that.
+ * Exact on one CPU, and on more as long as no weight is infeasible: +feasible sees to that, except while a policy with lazy
+ * removal keeps tasks that are blocked, whose weights count for feasible and not here.
  */
 #ifndef DIVVY_ENTITLED_H
 #define DIVVY_ENTITLED_H

@@ -86,6 +86,10 @@ static inline void machine_exit(struct machine *m, u32 id, u64 now)
 {
 	if (machine_has(m, FLOW))
 		flow_terminates(&m->flow, id, 0, now);
+	if (HAS(DISCARD) && machine_task(m, id)->state & MEMBER) {
+		CALL(discard)(&m->s, id);
+		machine_count_out(m, id, now);
+	}
 	if (machine_counts(m, true)) {
 		machine_count_thread(m, id, false, now);
 		machine_readjust(m, now);
@@ -102,19 +106,10 @@ static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why
 		return;
 	if (machine_has(m, FLOW))
 		flow_wakes(&m->flow, id, now);
-	if (machine_counts(m, false))
-		machine_count_thread(m, id, true, now);
-	if (machine_has(m, GROUPS)) {
-		groups_add(&m->groups, id, machine_wanted(m, id));
-		machine_apply_groups(m, now);
-	}
-	if (machine_has(m, FEASIBLE)) {
-		feasible_add(&m->feasible, id, machine_asked(m, id));
-		machine_apply_feasible(m, now);
-	}
-	t->weight = machine_granted(m, id);
+	if (!(t->state & MEMBER))
+		machine_count_in(m, id, now);
 	ENTITLED(entitled_join(&m->entitled, &m->s.tasks, id, now);)
-	t->state |= RUNNABLE | FRESH;
+	t->state |= RUNNABLE | FRESH | MEMBER;
 	m->s.tasks.nrunnable++;
 	machine_rebase(m, id);
 	CALL(join)(&m->s, id, now, why);
@@ -142,13 +137,9 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 		machine_unpick(m, id);
 	t->state &= ~(RUNNABLE | CUSTODY | FRESH);
 	m->s.tasks.nrunnable--;
-	if (machine_has(m, FEASIBLE))
-		feasible_drop(&m->feasible, id);
-	if (machine_has(m, GROUPS))
-		groups_drop(&m->groups, id);
-	if (machine_counts(m, false))
-		machine_count_thread(m, id, false, now);
-	machine_readjust(m, now);
+	/* A policy with lazy removal keeps it until its turn, or its end. */
+	if (!HAS(DISCARD))
+		machine_count_out(m, id, now);
 }
 
 #endif

@@ -28,6 +28,12 @@
 #define FRESH 64   /* joined, and not yet enqueued since */
 #define PINNED 128 /* allowed[] says where it may run */
 #define TAKEN 512  /* taken from the policy for its class */
+/* The modifiers count it: while it is runnable, or in the queue of a policy with lazy removal */
+#if HAS(DISCARD)
+#define MEMBER 256
+#else
+#define MEMBER RUNNABLE
+#endif
 
 #define NO_CPU 0xffffu
 #define NO_TASK POOL /* no task has this id */
@@ -102,9 +108,10 @@ struct machine {
 	u64 idle[CPU_WORDS];
 	struct parking parking;
 	struct allowed cpus; /* those that exist */
-	u32 asking; /* the policy once more */
+	u32 asking;          /* the policy once more */
 	u32 found;           /* scratch of the searches below */
 	u32 at;
+	bool has_removed;       /* the policy removed a task during this selection (lazy removal) */
 	u16 why[MAX_CPUS];      /* why the slice on each CPU ends, if not because it expired */
 	u32 promised[MAX_CPUS]; /* the task for which each CPU was woken */
 	u64 now;

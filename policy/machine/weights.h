@@ -35,15 +35,24 @@ static inline void machine_settle(struct machine *m, u32 id, u64 now)
 		machine_charge(m, id, now - t->since, now);
 }
 
+#ifdef MACHINE_ENTITLED
+/* NOINLINE, so that the verifier goes on with one state after it: gr3 is refused otherwise. */
+static NOINLINE void machine_entitle(struct machine *m, u32 id, u64 w, u64 now)
+{
+	if (machine_task(m, id)->state & RUNNABLE)
+		entitled_reweigh(&m->entitled, &m->s.tasks, id, w, now);
+}
+#endif
+
 static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 {
 	struct task *t = machine_task(m, id);
 
 	if (t->weight == w)
 		return;
-	if (t->state & RUNNABLE) {
+	if (t->state & MEMBER) {
 		machine_settle(m, id, now);
-		ENTITLED(entitled_reweigh(&m->entitled, &m->s.tasks, id, w, now);)
+		ENTITLED(machine_entitle(m, id, w, now);)
 		CALL(reweigh)(&m->s, id, w, now);
 	}
 	t->weight = w;
@@ -90,7 +99,7 @@ static inline __attribute__((always_inline)) void machine_reask(struct machine *
 {
 	if (!machine_has(m, FEASIBLE)) {
 		machine_reweigh(m, id, machine_asked(m, id), now);
-	} else if (machine_task(m, id)->state & RUNNABLE) {
+	} else if (machine_task(m, id)->state & MEMBER) {
 		feasible_drop(&m->feasible, id);
 		feasible_add(&m->feasible, id, machine_asked(m, id));
 		if (!m->feasible.infeasible[id & POOL_MASK] || machine_class(m, id))
@@ -103,7 +112,7 @@ static inline void machine_rewant(struct machine *m, u32 id, u64 now)
 {
 	if (!machine_has(m, GROUPS))
 		machine_reask(m, id, now);
-	else if (machine_task(m, id)->state & RUNNABLE)
+	else if (machine_task(m, id)->state & MEMBER)
 		groups_want(&m->groups, id, machine_wanted(m, id));
 }
 
@@ -166,7 +175,7 @@ static NOINLINE void machine_reweigh_former(struct machine *m, u64 now)
 	while (m->at < m->feasible.was && can_loop) {
 		u32 id = m->feasible.old[m->at & CPU_MASK];
 
-		if (machine_task(m, id)->state & RUNNABLE)
+		if (machine_task(m, id)->state & MEMBER)
 			machine_reweigh(m, id, machine_granted(m, id), now);
 		m->at++;
 	}
@@ -193,7 +202,7 @@ static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
 	machine_reweigh_infeasible(m, now);
 }
 
-/* The set of runnable tasks or a wanted weight changed. */
+/* The set of members or a wanted weight changed. */
 static inline void machine_readjust(struct machine *m, u64 now)
 {
 	if (machine_has(m, GROUPS))
@@ -221,6 +230,44 @@ static inline bool machine_counts(const struct machine *m, bool all)
 	return machine_has(m, PROCFAIR | TFPS) && !!counts_all == all;
 }
 
+/* ---- members come and go ---- */
+
+/* The modifiers count it from now on, and its weight is theirs. */
+static inline void machine_count_in(struct machine *m, u32 id, u64 now)
+{
+	struct task *t = machine_task(m, id);
+
+	if (machine_counts(m, false))
+		machine_count_thread(m, id, true, now);
+	if (machine_has(m, GROUPS)) {
+		groups_add(&m->groups, id, machine_wanted(m, id));
+		machine_apply_groups(m, now);
+	}
+	if (machine_has(m, FEASIBLE)) {
+		feasible_add(&m->feasible, id, machine_asked(m, id));
+		machine_apply_feasible(m, now);
+	}
+	t->weight = machine_granted(m, id);
+}
+
+/* The weights of the others follow with machine_readjust. */
+static inline void machine_drop_member(struct machine *m, u32 id, u64 now)
+{
+	machine_task(m, id)->state &= ~MEMBER;
+	if (machine_has(m, FEASIBLE))
+		feasible_drop(&m->feasible, id);
+	if (machine_has(m, GROUPS))
+		groups_drop(&m->groups, id);
+	if (machine_counts(m, false))
+		machine_count_thread(m, id, false, now);
+}
+
+static inline void machine_count_out(struct machine *m, u32 id, u64 now)
+{
+	machine_drop_member(m, id, now);
+	machine_readjust(m, now);
+}
+
 /* ---- weights, processes and groups change ---- */
 
 static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
@@ -233,7 +280,7 @@ static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64
 /* Whether it is one of the threads that are counted now */
 static inline bool machine_is_counted(struct machine *m, u32 id)
 {
-	return machine_counts(m, true) || (machine_counts(m, false) && machine_task(m, id)->state & RUNNABLE);
+	return machine_counts(m, true) || (machine_counts(m, false) && machine_task(m, id)->state & MEMBER);
 }
 
 /* From now on it is a thread of another process. */
@@ -259,7 +306,7 @@ static inline void machine_set_group(struct machine *m, u32 group, u32 parent, u
 /* From now on it is in another group, or in none (ROOT). */
 static inline void machine_enter_group(struct machine *m, u32 id, u32 group, u64 now)
 {
-	bool member = machine_has(m, GROUPS) && machine_task(m, id)->state & RUNNABLE;
+	bool member = machine_has(m, GROUPS) && machine_task(m, id)->state & MEMBER;
 
 	if (machine_is_counted(m, id))
 		machine_count_thread(m, id, false, now);

@@ -28,7 +28,7 @@ static u64 model_wanted(const struct model_task *t)
 		return t->nominal;
 	for (u32 id = 1; id < POOL; id++)
 		if (model_is_mate(t, &model.task[id]) &&
-		    (model.count_all ? model.task[id].known : model.task[id].runnable))
+		    (model.count_all ? model.task[id].known : model.task[id].member))
 			threads++;
 	some = model.modifiers & TFPS && threads > model.ncpus ? t->nominal * model.ncpus / threads : t->nominal;
 	if (!(model.modifiers & TFPS))
@@ -63,7 +63,7 @@ static u64 model_cap(u64 *w, u32 n)
 
 /* ---- the hierarchical fluid, by the definition ---- */
 
-static u32 model_runnable(u32 group)
+static u32 model_members_below(u32 group)
 {
 	u32 n = 0;
 
@@ -72,7 +72,7 @@ static u32 model_runnable(u32 group)
 
 		while (at != group && at)
 			at = model.group[at].parent;
-		n += model.task[id].runnable && at == group;
+		n += model.task[id].member && at == group;
 	}
 	return n;
 }
@@ -90,14 +90,14 @@ static u32 model_members(u32 group, struct model_member *to)
 	u32 n = 0;
 
 	for (u32 id = 1; id < POOL; id++)
-		if (model.task[id].runnable && model.task[id].group == group)
+		if (model.task[id].member && model.task[id].group == group)
 			to[n++] =
 				(struct model_member){ .task = id, .weight = model_wanted(&model.task[id]), .most = 1 };
 	for (u32 id = 1; id < POOL; id++)
-		if (model.group[id].weight && model.group[id].parent == group && model_runnable(id))
+		if (model.group[id].weight && model.group[id].parent == group && model_members_below(id))
 			to[n++] = (struct model_member){ .group = id,
 							 .weight = model.group[id].weight,
-							 .most = model_runnable(id) };
+							 .most = model_members_below(id) };
 	return n;
 }
 
@@ -150,7 +150,7 @@ static long double model_divide(u32 group, long double cpus, long double off)
 /* Tolerances: 2^-24 for ratios, and units of 1 */
 static void model_check_groups(const struct task_table *f)
 {
-	u32 n = model_runnable(0);
+	u32 n = model_members_below(0);
 	long double level = model_divide(0, n < model.ncpus ? n : model.ncpus, 0);
 
 	if (n <= model.ncpus)
@@ -158,7 +158,7 @@ static void model_check_groups(const struct task_table *f)
 	for (u32 id = 1; id < POOL; id++) {
 		long double w = f->task[id].weight, expected = model.task[id].rate / level, near;
 
-		if (!model.task[id].runnable)
+		if (!model.task[id].member)
 			continue;
 		expected = expected < WEIGHT_MIN ? WEIGHT_MIN : expected > WEIGHT_MAX ? WEIGHT_MAX : expected;
 		near = expected / (1 << 24) + model.task[id].rate_off / level + 1;
@@ -188,13 +188,13 @@ static void model_check_weights(const struct task_table *f)
 		return;
 	}
 	for (u32 id = 1; id < POOL; id++)
-		if (model.task[id].runnable)
+		if (model.task[id].member)
 			sorted[n++] = wanted[id] = model_wanted(&model.task[id]);
 	cap = model.modifiers & FEASIBLE ? model_cap(sorted, n) : ~0ull;
 	for (u32 id = 1; id < POOL; id++) {
 		u64 w = f->task[id].weight;
 
-		if (!model.task[id].runnable)
+		if (!model.task[id].member)
 			continue;
 		pinned += !model_is_free(&model.task[id]);
 		MUST(w == (wanted[id] < cap || !model_is_free(&model.task[id]) ? wanted[id] : cap), "effective weight",
@@ -343,7 +343,7 @@ static void model_new(const struct event *e)
 
 static void model_set_group(const struct event *e)
 {
-	if (!model_runnable(e->process))
+	if (!model_members_below(e->process))
 		model.group[e->process].parent = e->cpu;
 	model.group[e->process].weight = e->amount;
 }
@@ -366,7 +366,7 @@ static void model_before(enum event_kind kind, const struct event *e)
 	}
 	switch (kind) {
 	case EVENT_new: model_new(e); break;
-	case EVENT_runnable: t->runnable = true; break;
+	case EVENT_runnable: t->runnable = t->member = true; break;
 	case EVENT_dispatch: model.stops_before = model.stops; break;
 	case EVENT_running:
 		t->on = true;

@@ -13,6 +13,7 @@ enum seat { OUT, WAITS, HAS_SLICE };
 
 struct model_task {
 	bool known, runnable, custody, on;
+	bool member; /* runnable, or blocked and kept by the policy: lazy removal */
 	u32 process, group;
 	u64 nominal, since;
 	long double rate;           /* CPUs, in the hierarchical fluid */

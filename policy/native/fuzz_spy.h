@@ -14,8 +14,20 @@
 #include "defaults.h"
 #undef DIVVY_POLICY
 
+#if HAS(SHIFT)
+#define SPY_SHIFTS 1
+#else
+#define SPY_SHIFTS 0
+#endif
+
 #define REAL(f) GLUE(FUZZ_POLICY, _##f)
 #define DIVVY_POLICY spy
+
+#if HAS(DISCARD)
+#define SPY_REMOVES DISCARD
+#else
+#define SPY_REMOVES 0
+#endif
 
 /* Its task table and parameters are the real one's, which begins with them. */
 struct spy {
@@ -36,7 +48,7 @@ static void spy_join(struct spy *s, u32 id, u64 now, enum why why)
 {
 	struct model_task *t = model_task(id);
 
-	MUST(t->seat == OUT, "joins twice", id);
+	MUST(t->seat == OUT && t->member, "joins twice", id);
 	MUST(why == NEW || why == WOKEN, "joins for a wrong reason", id);
 	t->seat = WAITS;
 	t->told = weight_of(&s->tasks, id);
@@ -48,13 +60,24 @@ static void spy_leave(struct spy *s, u32 id, u64 now, enum why why)
 	struct model_task *t = model_task(id);
 
 	MUST(t->seat != OUT, "leaves and is not there", id);
-	MUST(!t->aside || !(SPY_HAS_KEY & SHIFT), "leaves and is set aside", id);
+	MUST(!t->aside || !SPY_SHIFTS, "leaves and is set aside", id);
 	MUST(is_picked(&s->tasks, id) == (t->seat == HAS_SLICE), "leaves with a wrong is_picked", id);
 	MUST(why == BLOCKED || why == EXITED, "leaves for a wrong reason", id);
 	model_must_be_charged(id);
 	REAL(leave)(&s->real, id, now, why);
 	t->delayed = false;
 	t->seat = OUT;
+	if (!SPY_REMOVES)
+		t->member = false;
+}
+
+/* The policy keeps it no more. */
+static void spy_removed(u32 id)
+{
+	struct model_task *t = model_task(id);
+
+	MUST(SPY_REMOVES && t->member && t->seat == OUT, "removed and not kept", id);
+	t->member = false;
 }
 
 static void spy_charge(struct spy *s, u32 id, u64 ran, u64 now)
@@ -85,7 +108,7 @@ static void spy_reweigh(struct spy *s, u32 id, u64 w, u64 now)
 {
 	struct model_task *t = model_task(id);
 
-	MUST(t->seat != OUT, "another weight and is not there", id);
+	MUST(t->member, "another weight and is not there", id);
 	MUST(weight_of(&s->tasks, id) == t->told, "the task table holds another weight than the old one during reweigh",
 	     id);
 	MUST(w >= WEIGHT_MIN && w <= WEIGHT_MAX, "a weight out of range", id);
@@ -170,6 +193,10 @@ static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
 	u32 id = REAL(pick)(&s->real, cpu, now);
 
 	MUST(cpu < model.ncpus, "asked for a CPU that does not exist", cpu);
+	if (id & REMOVED) {
+		spy_removed(id & ~REMOVED);
+		return id;
+	}
 	if (id) {
 		MUST(model_task(id)->seat == WAITS, "the policy picks a task that does not wait", id);
 		model_task(id)->seat = HAS_SLICE;
@@ -183,6 +210,14 @@ static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
 #define SPY_HAS_KEY 0
 #endif
 
+#if SPY_REMOVES
+static void spy_discard(struct spy *s, u32 id)
+{
+	spy_removed(id);
+	REAL(discard)(&s->real, id);
+}
+#endif
+
 #if HAS(PREEMPTS)
 static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 {
@@ -192,10 +227,10 @@ static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 	return REAL(preempts)(&s->real, woken, running, now);
 }
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | SPY_HAS_KEY
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | SPY_HAS_KEY | SPY_REMOVES
 #else
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | SPY_HAS_KEY
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | SPY_HAS_KEY | SPY_REMOVES
 #endif
 
 #endif

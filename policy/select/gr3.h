@@ -12,7 +12,7 @@
 
 #define POLICY_TITLE "group ratio round-robin: proportional shares in constant time"
 #define POLICY_COUNTS_SLICES
-#define POLICY_HAS REWEIGH
+#define POLICY_HAS REWEIGH | DISCARD
 
 #define POLICY_MODIFIERS FEASIBLE
 #define POLICY_SHOWS(V) V("deficit", "quanta/1000", gr3_shown_deficit(s, id)) V("frontlog", "quanta", task_of(s, id)->F)
@@ -40,9 +40,20 @@ static inline u32 gr3_intragroup(struct gr3 *s, struct gr3_group *g, u64 phi_min
 	return g->k;
 }
 
+/* It is out of the queue, and its frontlog is lost (gr3 R12). */
+static inline void gr3_discard(struct gr3 *s, u32 id)
+{
+	struct gr3_task *t = task_of(s, id);
+
+	s->F_T -= t->F;
+	t->F = 0;
+	t->away = false;
+	gr3_take_out(s, id);
+}
+
 /*
  * INTERGROUP-SCHEDULE(): if (W_i + 1) / (W_{i+1} + 1) > Phi_i / Phi_{i+1}, then i = i + 1, else i = 1 (gr3 R3).
- * A client whose turn comes and that has not returned is removed, and the scan starts again (gr3 R6): then 0.
+ * A client whose turn comes and that has not returned is removed, and the scan starts again (gr3 R6).
  */
 static inline u32 gr3_intergroup(struct gr3 *s)
 {
@@ -51,9 +62,9 @@ static inline u32 gr3_intergroup(struct gr3 *s)
 	u32 id = gr3_intragroup(s, g, 1ull << ((G - 1) % GR3_GROUPS));
 
 	if (task_of(s, id)->away) {
-		gr3_remove(s, id);
+		gr3_discard(s, id);
 		s->i = 0;
-		return 0;
+		return REMOVED | id;
 	}
 	g->W1 += GR3_QUANTUM;
 	s->W_T++;
@@ -69,14 +80,11 @@ static NOINLINE void gr3_select(struct gr3 *s)
 	while (s->selections < GR3_SELECTIONS_MAX && can_loop) {
 		u32 id = gr3_intergroup(s);
 
-		if (!id)
-			continue;
-		if (!is_picked(&s->tasks, id)) {
+		if (id & REMOVED || !is_picked(&s->tasks, id)) {
 			s->found = id;
 			return;
 		}
-		if (task_of(s, id)->F < GR3_SELECTIONS_MAX)
-			gr3_add_frontlog(s, id, 1);
+		gr3_add_frontlog(s, id, 1);
 		s->selections++;
 	}
 	s->found = s->longest;
@@ -86,8 +94,7 @@ static NOINLINE void gr3_select(struct gr3 *s)
 
 static inline void gr3_reweigh(struct gr3 *s, u32 id, u64 w, u64 now)
 {
-	if (w != task_of(s, id)->phi)
-		gr3_change_weight(s, id, w);
+	gr3_change_weight(s, id, w);
 }
 
 /* A client that returns before its turn goes on as if it had not been away (gr3 R6). */
@@ -95,21 +102,19 @@ static inline void gr3_join(struct gr3 *s, u32 id, u64 now, enum why why)
 {
 	struct gr3_task *t = task_of(s, id);
 
-	if (why == NEW && t->phi) /* of an earlier task with this id */
-		gr3_remove(s, id);
-	if (t->phi) {
-		gr3_reweigh(s, id, weight_of(&s->tasks, id), now);
+	if (t->away) {
+		t->away = false;
 	} else {
 		gr3_insert(s, id, weight_of(&s->tasks, id));
 		gr3_share_frontlog(s, id);
 	}
-	t->away = false;
+	gr3_place_frontlog(s, id);
 	ring_push_back(&s->waiting, &s->longest, id);
 }
 
 /*
  * D_C = min(D_C(r-1) + phi_C/phi_min - ceil(w), 1), and its turn is over (gr3 R6). Each selection has taken
- * a whole quantum from D already, so the first term is D as it stands. The frontlog is lost (gr3 R12).
+ * a whole quantum from D already, so the first term is D as it stands.
  */
 static inline void gr3_leave(struct gr3 *s, u32 id, u64 now, enum why why)
 {
@@ -119,20 +124,16 @@ static inline void gr3_leave(struct gr3 *s, u32 id, u64 now, enum why why)
 
 	if (!is_picked(&s->tasks, id))
 		gr3_take(s, id);
-	s->F_T -= t->F;
-	t->F = 0;
 	if (t->D > one)
 		t->D = one;
 	if (gr3_group(s, G)->k == id)
 		gr3_group(s, G)->over = true;
 	t->away = true;
-	if (why == EXITED)
-		gr3_remove(s, id);
 }
 
 /*
- * MP-SCHEDULE: first this CPU's frontlog, in turn (gr3 R7, R12). With no more clients than CPUs each has a
- * CPU of its own and the queue stands still (gr3 R13).
+ * MP-SCHEDULE: first this CPU's frontlog, in turn (gr3 R7, R12). On several CPUs, with no more runnable clients than
+ * those, each has a CPU of its own and the queue stands still (gr3 R13).
  */
 static inline u32 gr3_pick(struct gr3 *s, u32 cpu, u64 now)
 {
@@ -147,10 +148,11 @@ static inline u32 gr3_pick(struct gr3 *s, u32 cpu, u64 now)
 		return id;
 	}
 	s->found = s->longest;
-	if (s->tasks.nrunnable > s->tasks.ncpus)
+	if (s->tasks.nrunnable > s->tasks.ncpus || s->tasks.ncpus == 1)
 		gr3_select(s);
 	id = s->found;
-	gr3_take(s, id);
+	if (!(id & REMOVED))
+		gr3_take(s, id);
 	return id;
 }
 

@@ -52,7 +52,6 @@ static inline u32 plcfs_peek(struct plcfs *s, u32 cpu, u64 now)
 
 static inline void plcfs_take(struct plcfs *s, u32 id)
 {
-	
 }
 
 /* It keeps its place (plcfs R1), unless it gave way itself: then it is the oldest (plcfs R3). */

@@ -13,9 +13,14 @@ static inline void gr3_queue_frontlog(struct gr3 *s, u32 id, u32 cpu)
 	task_of(s, id)->home = 1 + cpu;
 }
 
+/* At most `frontlog` in total (gr3 D2) */
 static inline void gr3_add_frontlog(struct gr3 *s, u32 id, u64 quanta)
 {
-	task_of(s, id)->F += quanta;
+	struct gr3_task *t = task_of(s, id);
+	u64 left = t->F < (u64)s->param.frontlog ? (u64)s->param.frontlog - t->F : 0;
+
+	quanta = quanta < left ? quanta : left;
+	t->F += quanta;
 	s->F_T += quanta;
 }
 
@@ -38,17 +43,20 @@ static NOINLINE void gr3_find_least_frontlog(struct gr3 *s)
 /* F_C = floor(F_T phi_C / Phi_T): a client that comes need not wait for all frontlogs to be worked off (gr3 R12). */
 static inline void gr3_share_frontlog(struct gr3 *s, u32 id)
 {
-	u64 F = wide_mul_div(&s->division, s->F_T, task_of(s, id)->phi, s->phi_t);
+	gr3_add_frontlog(s, id, wide_mul_div(&s->division, s->F_T, task_of(s, id)->phi, s->phi_t));
+}
 
-	if (!F)
+/* A client comes with a frontlog, its share or what it kept while it was blocked: to the CPU that has the least (gr3 R12). */
+static inline void gr3_place_frontlog(struct gr3 *s, u32 id)
+{
+	if (!task_of(s, id)->F)
 		return;
-	gr3_add_frontlog(s, id, F);
 	gr3_find_least_frontlog(s);
 	gr3_queue_frontlog(s, id, s->found);
 }
 
-/* It no longer waits. */
-static inline void gr3_take(struct gr3 *s, u32 id)
+/* It no longer waits. NOINLINE, so that the verifier goes on with one state after it: 93,000 instructions, else 190,000. */
+static NOINLINE void gr3_take(struct gr3 *s, u32 id)
 {
 	struct gr3_task *t = task_of(s, id);
 	u32 cpu = t->home - 1;

@@ -114,7 +114,7 @@ static inline void gr3_insert(struct gr3 *s, u32 id, u64 phi)
 }
 
 /* If it is the current client, the turn is the next one's. */
-static inline void gr3_remove(struct gr3 *s, u32 id)
+static inline void gr3_take_out(struct gr3 *s, u32 id)
 {
 	struct gr3_task *t = task_of(s, id);
 	u32 G = t->group;
@@ -145,7 +145,7 @@ static NOINLINE void gr3_change_weight(struct gr3 *s, u32 id, u64 w)
 	u64 was = gr3_group(s, G)->phi;
 
 	if (G != gr3_group_of(w)) {
-		gr3_remove(s, id);
+		gr3_take_out(s, id);
 		gr3_insert(s, id, w);
 		return;
 	}

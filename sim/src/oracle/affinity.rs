@@ -44,7 +44,8 @@ pub fn rates(tasks: &[Bound], cpus: u32) -> Vec<Rational> {
         let growing = tasks.iter().zip(&rates).filter(|(_, rate)| rate.is_none());
         let whole_cpu = growing.map(|(task, _)| task.weight.recip());
         let level = sets.iter().filter_map(|&set| fills(set)).chain(whole_cpu).min().expect("one that grows");
-        let full: Vec<u32> = sets.iter().copied().filter(|&set| fills(set).as_ref() == Some(&level)).collect();
+        let full: Vec<u32> =
+            sets.iter().copied().filter(|&set| fills(set).as_ref() == Some(&level)).collect();
         for (task, rate) in tasks.iter().zip(&mut rates).filter(|(_, rate)| rate.is_none()) {
             let own = &task.weight * &level;
             if own == Rational::one() || full.iter().any(|&set| only_in(set)(&task)) {

@@ -1,8 +1,12 @@
 //! GR3 and GR3MP: papers/gr3.md.
 
 mod bounds;
+mod cases;
 mod figures;
+mod frontlogs;
 mod model;
+mod queue;
+mod readjust;
 
 use divvy_policy::TaskId;
 use proptest::prelude::*;
@@ -123,6 +127,17 @@ fn gr3_r13_a_cpu_each() {
     two.add(1);
     let ran: Vec<_> = (0..6).map(|_| two.step()).collect();
     assert_eq!(ran, [[1, 2], [1, 2], [3, 2]].repeat(2));
+}
+
+/// Section 2 knows no such rule for one CPU: A (3) runs alone for one of its 1.5 quanta, so it is the turn of B (2) when
+/// that comes.
+#[test]
+fn gr3_r13_one_cpu_asks_the_queue() {
+    let (a, b) = (1, 2);
+    let mut one = Lockstep::with("gr3", 1, &[3]);
+    assert_eq!(one.first_cpu(1), [a]);
+    one.add(2);
+    assert_eq!(one.first_cpu(5), [b, a, a, b, a]);
 }
 
 /// A client that is back before its turn comes is served as usual; its group was charged for the quantum.
@@ -338,63 +353,6 @@ fn gr3_r1_r11_reweigh_to_another_group() {
     let mut one = Lockstep::with("gr3", 1, &[2, 2, 2]);
     one.set_weight(2, 4);
     assert_eq!(one.first_cpu(8), [1, 2, 3, 2, 1, 2, 3, 2]);
-}
-
-/// CPU 1 is in the middle of C (2) while CPU 0 decides for A and B (1 each) again and again: F_C = 8. Then D
-/// (4) comes: F_D = 8 4/8 = 4, on CPU 0, which has none; then E (8): F_E = 12 8/16 = 6, there too, which has 4
-/// against 8.
-fn with_frontlogs() -> Lockstep {
-    let mut two = Lockstep::with("gr3", 2, &[2, 1, 1]);
-    two.decide(0);
-    two.decide(1);
-    assert_eq!(two.running(), [2, C]);
-    for _ in 0..9 {
-        two.pass(QUANTUM_NS / 10);
-        two.decide(0);
-    }
-    assert_eq!((two.add(4), two.add(8)), (D, E));
-    two
-}
-
-const C: u32 = 1;
-const D: u32 = 4;
-const E: u32 = 5;
-
-/// CPU 0 runs D and E in turn and then what is left of E's, CPU 1 runs C, and no CPU asks the queue.
-#[test]
-fn gr3_r7_r12_arrivals_share_the_frontlog() {
-    let mut two = with_frontlogs();
-    let ran: Vec<_> = (0..8).map(|_| two.step()).collect();
-    assert_eq!(ran.concat(), [[D, C], [E, C]].concat().repeat(4));
-    assert_eq!(two.step()[0], E);
-    assert_eq!(two.step()[0], E);
-}
-
-/// E blocks after two quanta, and is back as one of weight 1 among 9: two of the next 18 quanta are its due, and
-/// the frontlog of 4 that it had is lost.
-#[test]
-fn gr3_r12_who_leaves_loses_the_frontlog() {
-    let mut two = with_frontlogs();
-    let ran: Vec<_> = (0..4).map(|_| two.step()[0]).collect();
-    assert_eq!(ran, [D, E, D, E]);
-    two.leave(E, false);
-    two.set_weight(E, 1);
-    two.wake(E);
-    two.run(9);
-    assert!((3..=5).contains(&two.quanta[E as usize]), "{} quanta", two.quanta[E as usize]);
-}
-
-/// Two heavy tasks are pinned to CPU 0, and would be selected 2^30 times each before the light one: CPU 1 gives
-/// up on them.
-#[test]
-fn gr3_d2_pinned_tasks_do_not_hold_up_a_cpu() {
-    let mut two = Lockstep::with("gr3", 2, &[1 << 30, 1 << 30, 1]);
-    let mut only_cpu_0 = [0; 4];
-    only_cpu_0[0] = 1;
-    two.machine.set_allowed(TaskId::new(1), &only_cpu_0);
-    two.machine.set_allowed(TaskId::new(2), &only_cpu_0);
-    let ran: Vec<_> = (0..4).map(|_| two.step()).collect();
-    assert_eq!(ran, [[1, 3], [2, 3], [1, 3], [2, 3]]);
 }
 
 /// An event between two quanta

@@ -140,6 +140,16 @@ fn procfair_d3_a_part_of_a_quantum_is_a_quantum_under_gr3() {
     assert!(service > 0.56 && (quanta - 0.5).abs() < 0.03, "{service} {quanta}");
 }
 
+/// Whole quanta, and sleeps that are often longer than a turn and often not: each program has half of the service, as a thread
+/// counts while it is in gr3's queue.
+#[test]
+fn procfair_r2_d3_whole_quanta_are_halved_under_gr3() {
+    let toml =
+        HALF_QUANTA.replace("run = \"5ms\"", "run = \"10ms\"").replace("exp = \"5ms\"", "exp = \"50ms\"");
+    let part = run(&toml, "gr3+procfair").service_of_all("A") as f64 / 60e9;
+    assert!((part - 0.5).abs() < 0.03, "{part}");
+}
+
 fn add_threads(one: &mut Lockstep, process: u32, n: usize) {
     for _ in 0..n {
         one.add_to(process, 10);
