@@ -79,7 +79,7 @@ static inline void CALL(session)(struct DIVVY_POLICY *s, u32 id, u64 now)
 #endif
 
 #if !HAS(PREPARE)
-static inline void CALL(prepare)(struct DIVVY_POLICY *s, u32 cpu, u64 now)
+static inline void CALL(before_peek)(struct DIVVY_POLICY *s, u32 cpu, u64 now)
 {
 }
 #endif

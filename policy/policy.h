@@ -52,7 +52,7 @@
  *                                    out. It may get another weight; it is attached before any other call
  *   SHIFT     with KEY, if keys are virtual times:
  *             xyz_attach(s, id, by)  it is picked as any other from now on, and its tags are `by` later; else nothing
- *   PREPARE   xyz_prepare(s, cpu, now)
+ *   PREPARE   xyz_before_peek(s, cpu, now)
  *                                    peek will be asked; else nothing
  *   BRING     xyz_bring(s, id, work) with POLICY_SIMULATOR_ONLY, as no kernel knows: the task's program begins `work` ns
  *                                    of work; told before join, and during its slice

@@ -78,7 +78,7 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u32 prev, u64 now)
 {
 	m->asking = true;
 	while (m->asking && can_loop) {
-		CALL(prepare)(&m->s, cpu, now);
+		CALL(before_peek)(&m->s, cpu, now);
 		machine_ask(m, cpu, prev, now);
 	}
 }

@@ -176,9 +176,9 @@ static bool spy_has_keys(const struct spy *s)
 {
 	return POLICY_KEY_IF(&s->real);
 }
-static void spy_prepare(struct spy *s, u32 cpu, u64 now)
+static void spy_before_peek(struct spy *s, u32 cpu, u64 now)
 {
-	REAL(prepare)(&s->real, cpu, now);
+	REAL(before_peek)(&s->real, cpu, now);
 }
 #undef POLICY_KEY_IF
 #define POLICY_KEY_IF(s) spy_has_keys(s)

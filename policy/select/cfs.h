@@ -92,7 +92,7 @@ static inline u32 cfs_peek(struct cfs *s, u32 cpu, u64 now)
 	return cfs_queue(s, cfs_queue_at(s, cpu))->first;
 }
 
-static inline void cfs_prepare(struct cfs *s, u32 cpu, u64 now)
+static inline void cfs_before_peek(struct cfs *s, u32 cpu, u64 now)
 {
 	cfs_balance(s, cfs_queue_at(s, cpu), now);
 }
