@@ -165,7 +165,7 @@ static NOINLINE void machine_end_slice(struct machine *m, u32 id, u64 now, enum 
 		machine_park(m, id);
 }
 
-/* Of the task that was found */
+/* The turn of the task that was found */
 static NOINLINE void machine_begin_turn(struct machine *m, u32 cpu)
 {
 	u32 id = m->found;

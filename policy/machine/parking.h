@@ -36,7 +36,7 @@ static inline bool machine_same_cpus(const struct allowed *a, const struct allow
 static NOINLINE void machine_find_class(struct machine *m, const struct allowed *cpus)
 {
 	while (m->at <= CLASSES && can_loop) {
-		struct class *k = &m->parking.class[m->at % CLASS_SLOTS];
+		struct cpu_class *k = &m->parking.class[m->at % CLASS_SLOTS];
 
 		if (!k->tasks && m->found == OTHERS)
 			m->found = m->at;
@@ -80,7 +80,7 @@ static NOINLINE void machine_leave_class(struct machine *m, u32 id)
 /* The task is in no class and waits in none. */
 static NOINLINE void machine_enter_class(struct machine *m, u32 id, const struct allowed *cpus)
 {
-	struct class *k;
+	struct cpu_class *k;
 
 	m->allowed[id & POOL_MASK] = *cpus;
 	machine_task(m, id)->state &= ~PINNED;
@@ -370,7 +370,7 @@ static NOINLINE void machine_find_best(struct machine *m, u32 cpu, u32 prev)
 /* Runnable tasks of each class are counted, and where it is: at its first task that waits, or else at the last that was served. */
 static NOINLINE void machine_class_joined(struct machine *m, u32 id)
 {
-	struct class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
 
 	if (!machine_class(m, id))
 		return;
@@ -385,7 +385,7 @@ static NOINLINE void machine_class_joined(struct machine *m, u32 id)
 
 static NOINLINE void machine_class_left(struct machine *m, u32 id)
 {
-	struct class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
 
 	if (!machine_class(m, id))
 		return;
@@ -396,7 +396,7 @@ static NOINLINE void machine_class_left(struct machine *m, u32 id)
 
 #if HAS(SHIFT)
 /* The last tag that was served where tasks of this class may run. It only grows. */
-static inline void machine_note_top(struct machine *m, struct class *k, u32 id, u64 key)
+static inline void machine_note_top(struct machine *m, struct cpu_class *k, u32 id, u64 key)
 {
 	if (k->top_of && (s64)(key - k->top) <= 0)
 		return;
@@ -408,7 +408,7 @@ static inline void machine_note_top(struct machine *m, struct class *k, u32 id, 
 static NOINLINE void machine_look_below(struct machine *m, u32 served)
 {
 	u32 class = any_number(1 + lowest_bit(m->parking.left));
-	struct class *k = &m->parking.class[class % CLASS_SLOTS];
+	struct cpu_class *k = &m->parking.class[class % CLASS_SLOTS];
 	u32 id = pile_first(&m->parking.piles, class);
 	u64 key = id ? machine_head_key(m, class, id) : k->last_key + k->offset;
 
@@ -445,7 +445,7 @@ static NOINLINE void machine_lift(struct machine *m, u64 by)
  */
 static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
 {
-	struct class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
 	u64 gap, wide;
 
 	m->parking.left = m->parking.busy;
@@ -473,7 +473,7 @@ static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
  */
 static NOINLINE void machine_keep_up(struct machine *m, u32 id)
 {
-	const struct class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+	const struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
 	u64 gap, wide;
 
 	if (!m->parking.busy || !machine_has_keys(m) || !k->top_of)

@@ -60,8 +60,7 @@ struct allowed {
 #define OTHERS (CLASSES + 1)
 #define CLASS_SLOTS 128u
 
-struct class
-{
+struct cpu_class {
 	struct allowed cpus;
 	u32 tasks;    /* that may run there and nowhere else */
 	u32 runnable; /* of these */
@@ -83,14 +82,14 @@ struct parking {
 	u64 turn;
 	u32 best; /* of the searches: a task, and its key */
 	u64 best_key;
-	u32 prefers;                     /* the same, if it comes before what the policy would pick */
-	u64 left;                        /* classes to look at */
-	u64 below;                       /* those that are behind */
-	u64 served;                      /* what these are behind */
-	u64 here;                        /* classes that may run on the CPU */
-	struct class class[CLASS_SLOTS]; /* [1, OTHERS] */
-	u64 base[POOL];                  /* the offset at which each task's tags are */
-	u8 of[POOL];                     /* the class of each task */
+	u32 prefers;                         /* the same, if it comes before what the policy would pick */
+	u64 left;                            /* classes to look at */
+	u64 below;                           /* those that are behind */
+	u64 served;                          /* what these are behind */
+	u64 here;                            /* classes that may run on the CPU */
+	struct cpu_class class[CLASS_SLOTS]; /* [1, OTHERS] */
+	u64 base[POOL];                      /* the offset at which each task's tags are */
+	u8 of[POOL];                         /* the class of each task */
 };
 
 struct machine {

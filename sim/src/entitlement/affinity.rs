@@ -17,14 +17,14 @@ pub(super) struct Asks {
     pub allowed: Option<CpuMask>,
 }
 
-/// What differs by less is equal: sums of rates of up to 2^20 tasks are more exact.
+/// Rates that differ by less are equal: sums of rates of up to 2^20 tasks are more exact.
 const EPSILON: f64 = 1e-9;
 
 /// Tasks that may run on the same CPUs
 #[derive(Default)]
 struct Class {
     tasks: Vec<usize>,
-    /// Of those whose rates still grow.
+    /// The sum over those whose rates still grow.
     weight: f64,
     /// CPUs that the others have.
     fixed: f64,
