@@ -172,7 +172,7 @@ impl Entitled {
         self.tasks[task.index()].allowed = Some(*allowed);
         if !self.bound && self.hierarchy.is_none() {
             let backlogged = (0..self.tasks.len()).filter(|&i| self.tasks[i].backlogged);
-            self.backlog = backlogged.map(|i| TaskId::new(i as u32 + 1)).collect();
+            self.backlog = backlogged.map(|i| TaskId::new(i as u32)).collect();
         }
         self.bound = true;
     }
