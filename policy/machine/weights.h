@@ -290,8 +290,8 @@ static inline void machine_set_process(struct machine *m, u32 id, u32 process, u
 	machine_readjust(m, now);
 }
 
-/* A group comes to be, below MAX_GROUPS and not ROOT, or has another weight; or, while no task in it is runnable, another
- * parent, which is not below it. Inlined for the same reason. */
+/* A group comes to be, below MAX_GROUPS and not ROOT, or has another weight; or, while it has no member, another
+ * parent, which is not below it. Inlined, as calls are deep below. */
 static inline __attribute__((always_inline)) void machine_set_group(struct machine *m, u32 group, u32 parent,
 								    u64 weight, u64 now)
 {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::Missing;
 
-/// The tree of cgroups of version 2; those of version 1 are mounted in it.
+/// The tree of version 2; those of version 1 are mounted below it.
 const TREE: &str = "/sys/fs/cgroup";
 /// The number of cgroups that a message names.
 const NAMED: usize = 5;

@@ -15,8 +15,8 @@
 
 #define GR3_GROUPS 64u
 #define GR3_SELECTIONS_MAX 1024u
-#define GR3_REMOVALS_MAX \
-	16u /* of one decision: each changes the weights of all threads of its process under procfair */
+/* Removals in one decision: under procfair each changes the weights of all threads of its process. */
+#define GR3_REMOVALS_MAX 16u
 #define GR3_QUANTUM (1ull << 8) /* of W: a change of weight leaves no rest worth speaking of, and products are short */
 #define GR3_W_MAX (1ull << 62)
 #define GR3_F_MAX (1ll << 20) /* three hours of quanta of 10 ms */
