@@ -68,15 +68,11 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u32 prev, u64 now)
 	m->found = 0;
 }
 
-static inline u64 machine_asked_slice(struct machine *m, u32 id)
-{
-	return CALL(slice)(&m->s, id);
-}
-
-/* How long the slice that now begins may last */
+/* How long the slice that now begins may last. The policy is asked only here: what it has charged since may have changed its
+ * answer. */
 static inline u64 machine_begin_slice(struct machine *m, u32 id)
 {
-	u64 slice = machine_asked_slice(m, id);
+	u64 slice = CALL(slice)(&m->s, id);
 
 	return machine_has(m, FLOW) ? flow_slice(&m->flow, id, slice) : slice;
 }
@@ -87,7 +83,7 @@ static inline bool machine_delays(struct machine *m, u32 id, u32 cpu, u64 now)
 {
 	if (!machine_has(m, FLOW) || !(machine_task(m, id)->state & ON_CPU) || !machine_may_run(m, id, cpu))
 		return false;
-	return machine_asked_slice(m, id) != SLICE_INF && flow_expires(&m->flow, id, machine_ran(m, id, now));
+	return flow_expires(&m->flow, id, machine_ran(m, id, now));
 }
 
 /* The CPU has come: if it runs another task than the one that it was woken for, that one is promised another.

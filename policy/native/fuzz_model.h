@@ -34,6 +34,7 @@ struct model_task {
 	u64 spent;  /* ns, of the slices after which it slept */
 	bool pinned;
 	bool delayed; /* the end of its slice was put off */
+	bool asked;   /* the policy was, for how long its slice may last */
 	u64 allowed[CPU_WORDS];
 };
 

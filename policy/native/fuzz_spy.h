@@ -85,6 +85,7 @@ static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
 	if (id) {
 		MUST(model_task(id)->seat == WAITS, "the policy picks a task that does not wait", id);
 		model_task(id)->seat = HAS_SLICE;
+		model_task(id)->asked = false;
 		return id;
 	}
 	for (id = 1; id < POOL; id++)
@@ -135,6 +136,8 @@ static u64 spy_slice(struct spy *s, u32 id)
 	u64 ns = REAL(slice)(&s->real, id);
 
 	MUST(model_task(id)->seat == HAS_SLICE, "asked for the length of a slice that it does not have", id);
+	MUST(!model_task(id)->asked, "asked for the length of a slice that has begun", id);
+	model_task(id)->asked = true;
 	MUST(ns > 0, "an empty slice", id);
 	return ns;
 }

@@ -193,13 +193,13 @@ static inline void flow_terminates(struct flow *s, u32 id, u64 on_cpu, u64 now)
 	t->logged = 0;
 }
 
-/* Its slice begins: how long it may last. */
+/* Its slice begins: how long it may last. One without end is not put off. */
 static inline u64 flow_slice(struct flow *s, u32 id, u64 slice)
 {
 	struct flow_task *t = flow_task(s, id);
 	u64 first = slice;
 
-	t->delayed = 0;
+	t->delayed = slice == SLICE_INF ? 2 : 0;
 	if (s->param.early && slice != SLICE_INF && t->program && t->te != FLOW_UNKNOWN && !t->used && slice)
 		first = flow_first_slice(t->te, slice, s->tm, s->param.slot);
 	if (first != slice)

@@ -74,7 +74,7 @@ struct flow_task {
 	u32 at;      /* pfs_ptr */
 	u32 chunk;   /* where the entry before it is; 0 at the first */
 	u32 began;   /* runs of this execution, predicted or not */
-	u32 delayed; /* this slice was: for this program 1, for one before an exec 2 */
+	u32 delayed; /* this slice was: for this program 1, for one before an exec 2; 2 also if it has no end */
 	u32 logged;  /* its last run is the entry before pfs_ptr, whose wait is not known yet */
 	u32 off;     /* for the rest of this execution it is neither logged nor predicted */
 };
