@@ -66,6 +66,46 @@ static inline void CALL(session)(struct DIVVY_POLICY *s, u32 id, u64 now)
 }
 #endif
 
+#ifndef POLICY_KEY_IF
+#define POLICY_KEY_IF(s) true
+#endif
+
+#ifndef POLICY_LOOKS_AHEAD
+#define POLICY_LOOKS_AHEAD 0
+#endif
+
+#ifndef POLICY_TAG_SCALE
+#define POLICY_TAG_SCALE(s) 1
+#endif
+
+#if !HAS(PREPARE)
+static inline void CALL(before_peek)(struct DIVVY_POLICY *s, u32 cpu, u64 now)
+{
+}
+#endif
+
+#if !HAS(KEY)
+static inline u32 CALL(peek)(struct DIVVY_POLICY *s, u32 cpu, u64 now)
+{
+	return 0;
+}
+
+static inline u64 CALL(key)(struct DIVVY_POLICY *s, u32 id)
+{
+	return 0;
+}
+
+static inline void CALL(detach)(struct DIVVY_POLICY *s, u32 id)
+{
+}
+#endif
+
+#if !HAS(SHIFT)
+static inline void CALL(attach)(struct DIVVY_POLICY *s, u32 id, u64 by)
+{
+}
+#endif
+
 #if !HAS(DISCARD)
 static inline void CALL(discard)(struct DIVVY_POLICY *s, u32 id)
 {

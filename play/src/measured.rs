@@ -228,8 +228,11 @@ impl<'a> Account<'a> {
         match event.kind {
             EventKind::Started => {
                 let class = self.threads[thread].class;
-                let Task { weight, group, .. } = &self.workload.tasks[class];
+                let Task { weight, group, affinity, .. } = &self.workload.tasks[class];
                 self.entitled.add(task, weight.weight(), self.processes[class], *group, event.at_ns);
+                if let Some(cpus) = affinity {
+                    self.entitled.restrict(task, &cpus.iter().copied().collect());
+                }
                 self.accounts[thread].alive = true;
             }
             EventKind::Observed(Observation::WorkArrives { work_ns, .. }) => {

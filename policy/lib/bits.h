@@ -17,4 +17,12 @@ static inline u32 lowest_bit(u64 x)
 	return floor_log2(x & -x);
 }
 
+/* The same number. The compiler must not know its range: it would leave out the mask at its next use, for which the verifier
+ * asks. */
+static inline u32 any_number(u32 x)
+{
+	asm volatile("" : "+r"(x));
+	return x;
+}
+
 #endif

@@ -44,11 +44,9 @@ static NOINLINE void eligible_update(struct eligible *e, u64 V)
 }
 
 /* The least F, equal ones in the order in which they became eligible; if nobody is, the least S. */
-static inline u32 eligible_pop(struct eligible *e)
+static inline u32 eligible_first(const struct eligible *e)
 {
-	u32 id = heap_pop(&e->due);
-
-	return id ? id : heap_pop(&e->later);
+	return e->due.n ? heap_first(&e->due) : heap_first(&e->later);
 }
 
 #endif

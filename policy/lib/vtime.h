@@ -27,6 +27,14 @@ static inline void vtime_advance(struct vtime *t, u64 ran, u64 w)
 	t->rest = product % w;
 }
 
+/* The service that moves a tag of this weight by so much, ns, rounded down */
+static inline u64 vtime_service(u64 by, u64 w)
+{
+	if (by > VTIME_RAN_MAX)
+		by = VTIME_RAN_MAX;
+	return by / WEIGHT_NICE_0 * w + by % WEIGHT_NICE_0 * w / WEIGHT_NICE_0;
+}
+
 /* Where it will be after `ran` more */
 static inline u64 vtime_after(struct vtime t, u64 ran, u64 w)
 {

@@ -22,6 +22,9 @@ static inline u32 machine_enqueue(struct machine *m, u32 id, u64 now)
 	cpu = machine_wake_idle(m, id);
 	if (cpu == NO_CPU && fresh && !(t->state & PICKED))
 		cpu = machine_preempt(m, id, now);
+	machine_stand_anew(m, id);
+	if (machine_parks_early(m, id))
+		machine_park(m, id);
 	return cpu;
 }
 
@@ -34,6 +37,7 @@ static inline void machine_dequeue(struct machine *m, u32 id, u64 now)
 	if ((t->state & (PICKED | PARKED | ON_CPU)) == PICKED)
 		machine_stop(m, id, now, PREEMPTED);
 	t->state &= ~CUSTODY;
+	machine_stand_anew(m, id);
 }
 
 static inline void machine_yield(struct machine *m, u32 cpu)
@@ -41,10 +45,62 @@ static inline void machine_yield(struct machine *m, u32 cpu)
 	m->why[cpu & CPU_MASK] = YIELDED;
 }
 
-/* Asks the policy until it names a task that this CPU can run, into found; parks the others. */
-static NOINLINE void machine_pick(struct machine *m, u32 cpu, u32 prev, u64 now)
+/* Whether a task that the policy names waits, as the contract says; if not, nobody is to run. */
+static inline bool machine_waits(struct machine *m, u32 id)
 {
-	while (can_loop) {
+	if ((machine_task(m, id)->state & (RUNNABLE | PICKED)) == RUNNABLE)
+		return true;
+	m->faults++;
+	m->found = 0;
+	return false;
+}
+
+#if HAS(KEY)
+static NOINLINE void machine_ask(struct machine *m, u32 cpu, u64 now)
+{
+	m->next = CALL(peek)(&m->s, cpu, now);
+}
+
+/* Whom the policy named is picked, if nobody of a class comes first; if this CPU cannot run it, it is parked. */
+static NOINLINE void machine_take(struct machine *m, u32 cpu)
+{
+	u32 id = m->next;
+
+	m->asking = false;
+	if (m->found)
+		return;
+	m->found = id;
+	m->decisions++;
+	if (!id || !machine_waits(m, id))
+		return;
+	CALL(take)(&m->s, id);
+	if (machine_can_run(m, id, cpu))
+		return;
+	machine_park(m, id);
+	m->found = 0;
+	m->asking = true;
+}
+
+/* Asks the policy until it names a task that this CPU can run, or one of a class comes first: into found. One step calls
+ * all, so that frames are few, and what these leave is in memory, so that the verifier sees one state. */
+static NOINLINE void machine_pick(struct machine *m, u32 cpu, u64 now)
+{
+	m->asking = !m->found;
+	if (m->asking)
+		CALL(before_peek)(&m->s, cpu, now);
+	while (m->asking && can_loop) {
+		machine_ask(m, cpu, now);
+		machine_compare(m, cpu);
+		machine_take(m, cpu);
+	}
+}
+#else
+/* Asks the policy until it names a task that this CPU can run, into found; parks the others. */
+static NOINLINE void machine_pick(struct machine *m, u32 cpu, u64 now)
+{
+	if (!m->found)
+		m->found = m->parking.best;
+	while (!m->found && can_loop) {
 		u32 id = CALL(pick)(&m->s, cpu, now);
 
 		if (HAS(DISCARD) && id & REMOVED) {
@@ -54,19 +110,13 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u32 prev, u64 now)
 		}
 		m->found = id;
 		m->decisions++;
-		if (!id)
-			return;
-		if ((machine_task(m, id)->state & (RUNNABLE | PICKED)) != RUNNABLE) {
-			m->faults++;
-			m->found = 0;
-			return;
-		}
-		if (machine_can_run(m, id, cpu, prev))
+		if (!id || !machine_waits(m, id) || machine_can_run(m, id, cpu))
 			return;
 		machine_park(m, id);
+		m->found = 0;
 	}
-	m->found = 0;
 }
+#endif
 
 /* How long the slice that now begins may last. The policy is asked only here: what it has charged since may have changed its
  * answer. */
@@ -74,6 +124,8 @@ static inline u64 machine_begin_slice(struct machine *m, u32 id)
 {
 	u64 slice = CALL(slice)(&m->s, id);
 
+	if (POLICY_LOOKS_AHEAD && m->parking.busy && slice > m->s.tasks.quantum)
+		slice = m->s.tasks.quantum;
 	return machine_has(m, FLOW) ? flow_slice(&m->flow, id, slice) : slice;
 }
 
@@ -106,6 +158,33 @@ static inline u32 machine_take_cpu(struct machine *m, u32 cpu)
 	return machine_keep_promise(m, cpu, NO_TASK);
 }
 
+/* The slice of the task that this CPU ran ends, if there is one. */
+static NOINLINE void machine_end_slice(struct machine *m, u64 now, enum why why)
+{
+	u32 id = m->prev;
+
+	if (!id)
+		return;
+	machine_settle(m, id, now);
+	machine_keep_up(m, id);
+	machine_stop(m, id, now, why);
+	if (machine_parks_early(m, id))
+		machine_park(m, id);
+}
+
+/* The turn of the task that was found */
+static NOINLINE void machine_begin_turn(struct machine *m, u32 cpu)
+{
+	u32 id = m->found;
+
+	if (!id)
+		return;
+	if (machine_task(m, id)->state & PARKED)
+		machine_unpick(m, id);
+	machine_close_gap(m, id, cpu);
+	m->found = id;
+}
+
 /* The task that this CPU is to run from now on: the one that ran there is not off it before the host says so. */
 static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 {
@@ -117,10 +196,12 @@ static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 	m->why[cpu & CPU_MASK] = 0;
 	if (prev && !why && machine_delays(m, prev, cpu, now))
 		return (struct order){ .id = prev, .slice = m->flow.tm, .kick = machine_keep_promise(m, cpu, prev) };
-	if (prev)
-		machine_stop(m, prev, now, why ? why : EXPIRED);
-	if (!machine_unpark(m, cpu, prev))
-		machine_pick(m, cpu, prev, now);
+	m->prev = prev;
+	machine_end_slice(m, now, why ? why : EXPIRED);
+	machine_find_in_line(m, cpu);
+	machine_find_best(m, cpu);
+	machine_pick(m, cpu, now);
+	machine_begin_turn(m, cpu);
 	order = (struct order){ .id = m->found };
 	machine_set_idle(m, cpu, !order.id);
 	order.kick = machine_keep_promise(m, cpu, order.id);
@@ -165,9 +246,20 @@ static inline void machine_stopping(struct machine *m, u32 id, u64 ran, u64 now)
 static inline u32 machine_set_allowed(struct machine *m, u32 id, const struct allowed *allowed)
 {
 	struct task *t = machine_task(m, id);
+	bool parked = t->state & PARKED;
 
-	m->allowed[id & POOL_MASK] = *allowed;
-	t->state |= PINNED;
+	if (parked)
+		machine_unpark(m, id);
+	if (t->state & RUNNABLE)
+		machine_class_left(m, id);
+	machine_leave_class(m, id);
+	machine_enter_class(m, id, allowed);
+	if (t->state & RUNNABLE)
+		machine_class_joined(m, id);
+	if (t->state & MEMBER)
+		machine_reweigh(m, id, machine_granted(m, id), m->now);
+	if (parked || (t->state & CUSTODY && machine_parks_early(m, id)))
+		machine_park(m, id);
 	return t->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
 }
 

@@ -21,10 +21,10 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 	m->s.tasks.quantum = quantum;
 	m->feasible.p = ncpus;
 	m->groups.p = ncpus;
-	m->idle[0] = machine_first_cpus(ncpus, 0);
-	m->idle[1] = machine_first_cpus(ncpus, 64);
-	m->idle[2] = machine_first_cpus(ncpus, 128);
-	m->idle[3] = machine_first_cpus(ncpus, 192);
+	m->cpus.word[0] = m->idle[0] = machine_first_cpus(ncpus, 0);
+	m->cpus.word[1] = m->idle[1] = machine_first_cpus(ncpus, 64);
+	m->cpus.word[2] = m->idle[2] = machine_first_cpus(ncpus, 128);
+	m->cpus.word[3] = m->idle[3] = machine_first_cpus(ncpus, 192);
 	m->modifiers = modifiers_of(m->modifiers);
 	/* No weight asks for more than a CPU that is the only one: about 500 instructions a switch less. */
 	if (ncpus == 1)
@@ -99,6 +99,7 @@ static inline void machine_exit(struct machine *m, u32 id, u64 now)
 		machine_count_thread(m, id, false, now);
 		machine_readjust(m, now);
 	}
+	machine_leave_class(m, id);
 	machine_task(m, id)->state = 0;
 }
 
@@ -115,7 +116,9 @@ static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why
 	ENTITLED(entitled_join(&m->entitled, &m->s.tasks, id, now);)
 	t->state |= RUNNABLE | FRESH | MEMBER;
 	m->s.tasks.nrunnable++;
+	machine_rebase(m, id);
 	CALL(join)(&m->s, id, now, why);
+	machine_class_joined(m, id);
 }
 
 static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum why why)
@@ -131,6 +134,10 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 	else if (machine_has(m, FLOW))
 		flow_blocks(&m->flow, id, now);
 	ENTITLED(entitled_leave(&m->entitled, &m->s.tasks, id, now);)
+	machine_class_left(m, id);
+	if (t->state & PARKED)
+		machine_unpark(m, id);
+	t->state &= ~PARKED;
 	CALL(leave)(&m->s, id, now, why);
 	if (t->state & PICKED)
 		machine_unpick(m, id);

@@ -13,7 +13,7 @@ static inline void machine_unpick(struct machine *m, u32 id)
 	struct task *t = machine_task(m, id);
 
 	if (t->state & PARKED)
-		ring_remove(&m->parking, &m->parked, id);
+		machine_unpark(m, id);
 	else if (m->s.tasks.picked[t->cpu & CPU_MASK] == id)
 		m->s.tasks.picked[t->cpu & CPU_MASK] = 0;
 	t->state &= ~(PICKED | PARKED);
@@ -27,37 +27,7 @@ static inline void machine_stop(struct machine *m, u32 id, u64 now, enum why why
 	CALL(stop)(&m->s, id, now, why);
 }
 
-/* ---- idle CPUs ---- */
-
-static inline bool machine_is_idle(const struct machine *m, u32 cpu)
-{
-	return m->idle[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
-}
-
-static inline void machine_set_idle(struct machine *m, u32 cpu, u64 idle)
-{
-	u64 *word = &m->idle[(cpu & CPU_MASK) / 64];
-
-	*word = (*word & ~(1ull << (cpu % 64))) | idle << (cpu % 64);
-}
-
-/* An idle CPU where the task may run, into found. */
-static NOINLINE void machine_find_idle(struct machine *m, u32 id)
-{
-	m->found = NO_CPU;
-	while (m->at < m->s.tasks.ncpus && can_loop) {
-		if (machine_is_idle(m, m->at) && machine_may_run(m, id, m->at)) {
-			m->found = m->at;
-			return;
-		}
-		m->at++;
-	}
-}
-
-static inline bool machine_any_idle(const struct machine *m)
-{
-	return m->idle[0] | m->idle[1] | m->idle[2] | m->idle[3];
-}
+/* ---- promises ---- */
 
 /* Promises a task an idle CPU, the one where it ran last if that is idle; NO_CPU if there is none. */
 static inline u32 machine_wake_idle(struct machine *m, u32 id)
@@ -120,45 +90,35 @@ static inline u32 machine_preempt(struct machine *m, u32 woken, u64 now)
 
 /* ---- parked tasks ---- */
 
-static inline void machine_park(struct machine *m, u32 id)
-{
-	ring_push_back(&m->parking, &m->parked, id);
-	machine_task(m, id)->state |= PICKED | PARKED;
-}
-
-/* Whether a CPU can run a task now: it may, and it has it. The task that runs there needs no custody; one that was
- * picked and taken back before it ran does. */
-static inline bool machine_can_run(struct machine *m, u32 id, u32 cpu, u32 prev)
-{
-	u32 has = id == prev ? CUSTODY | ON_CPU : CUSTODY;
-
-	return machine_may_run(m, id, cpu) && machine_task(m, id)->state & has;
-}
-
-/* The first parked task that this CPU can run, into found. */
-static NOINLINE void machine_find_parked(struct machine *m, u32 cpu, u32 prev)
+/* The first task in line that this CPU can run, into found; what ran there and has a key is compared with others first. */
+static NOINLINE void machine_find_parked(struct machine *m, u32 cpu)
 {
 	while (m->at && can_loop) {
-		if (machine_can_run(m, m->at, cpu, prev)) {
+		if (!(machine_task(m, m->at)->state & TAKEN) && machine_can_run(m, m->at, cpu)) {
 			m->found = m->at;
 			return;
 		}
-		m->at = ring_next(&m->parking, m->at);
-		if (m->at == m->parked)
+		m->at = ring_next(&m->parking.links, m->at);
+		if (m->at == m->parking.first)
 			return;
 	}
 }
 
-static inline u32 machine_unpark(struct machine *m, u32 cpu, u32 prev)
+static NOINLINE void machine_find_in_line(struct machine *m, u32 cpu)
 {
-	if (!m->parked)
-		return 0;
-	m->at = m->parked;
 	m->found = 0;
-	machine_find_parked(m, cpu, prev);
-	if (m->found)
-		machine_unpick(m, m->found);
-	return m->found;
+	m->at = m->parking.first;
+	if (m->at)
+		machine_find_parked(m, cpu);
+}
+
+/* If a task of a class comes before the one that the policy named, it is found. */
+static NOINLINE void machine_compare(struct machine *m, u32 cpu)
+{
+	m->found = m->parking.best;
+	if (m->parking.best && m->next && machine_has_keys(m) && !machine_gives_way(m, m->next, cpu) &&
+	    (s64)(machine_key(m, m->next) - m->parking.best_key) < 0)
+		m->found = 0;
 }
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "../policy.h"
 #include "../defaults.h"
+#include "../lib/bits.h"
+#include "../lib/pile.h"
 #include "../lib/ring.h"
 #include "../lib/threads.h"
 #include "../weight/feasible.h"
@@ -25,6 +27,7 @@
 #define PARKED 32
 #define FRESH 64   /* joined, and not yet enqueued since */
 #define PINNED 128 /* allowed[] says where it may run */
+#define TAKEN 512  /* taken from the policy for its class */
 /* The modifiers count it: while it is runnable, or in the queue of a policy with lazy removal */
 #if HAS(DISCARD)
 #define MEMBER 256
@@ -59,6 +62,45 @@ struct family {
 	u64 spent;  /* ns, of the slices after which it slept */
 };
 
+/* So many sets of allowed CPUs have an order of their own. Class 0 is none: all CPUs. */
+#ifndef CLASSES
+#define CLASSES 63u
+#endif
+#define OTHERS (CLASSES + 1)
+#define CLASS_SLOTS 128u
+
+struct cpu_class {
+	struct allowed cpus;
+	u32 tasks;    /* that may run there and nowhere else */
+	u32 runnable; /* of these */
+	u32 last;     /* the one that was served last, */
+	u64 last_key; /* and its key then */
+	u32 top_of;   /* the task that had */
+	u64 top;      /* the greatest tag that was served where its tasks may run */
+	u64 offset;   /* how far its tasks were moved on: parking.h, levels */
+};
+
+struct parking {
+	struct links links;
+	u32 first;  /* in line: off the CPU where they ran, and not in custody, or taken back when they were picked */
+	u32 others; /* the first of those whose set of CPUs is no class */
+	struct piles piles;
+	u64 waiting;       /* classes in which a task waits, as bits from class 1 on */
+	u64 busy;          /* classes with a runnable task */
+	u64 may[MAX_CPUS]; /* classes that may run on each CPU */
+	u64 turn;
+	u32 best; /* of the searches: a task, and its key */
+	u64 best_key;
+	u32 later;                           /* a CPU runs what comes later */
+	u64 left;                            /* classes to look at */
+	u64 below;                           /* those that are behind */
+	u64 served;                          /* what these are behind */
+	u64 here;                            /* classes that may run on the CPU */
+	struct cpu_class class[CLASS_SLOTS]; /* [1, OTHERS] */
+	u64 base[POOL];                      /* the offset at which each task's tags are */
+	u8 of[POOL];                         /* the class of each task */
+};
+
 struct machine {
 	struct DIVVY_POLICY s;
 	struct procfair procfair;
@@ -72,9 +114,12 @@ struct machine {
 	u64 decisions; /* times that the policy was asked */
 	u64 faults;    /* times that it answered against the contract (M4) */
 	u64 idle[CPU_WORDS];
-	struct links parking;
-	u32 parked; /* first in line */
-	u32 found;  /* scratch of the searches below */
+	struct parking parking;
+	struct allowed cpus; /* those that exist */
+	u32 asking;          /* the policy once more */
+	u32 next;            /* whom it named */
+	u32 prev;            /* whose slice ended on the CPU that dispatches, or 0 */
+	u32 found;           /* scratch of the searches below */
 	u32 at;
 	bool has_removed;       /* the policy removed a task during this selection (lazy removal) */
 	u16 why[MAX_CPUS];      /* why the slice on each CPU ends, if not because it expired */

@@ -3,7 +3,7 @@
 #ifndef DIVVY_MACHINE_WEIGHTS_H
 #define DIVVY_MACHINE_WEIGHTS_H
 
-#include "state.h"
+#include "parking.h"
 
 /* ns that a task ran since it came on its CPU; 0 if it is on none */
 static inline u64 machine_ran(struct machine *m, u32 id, u64 now)
@@ -87,6 +87,14 @@ static inline u64 machine_asked(struct machine *m, u32 id)
 	return machine_has(m, GROUPS) ? m->groups.phi[id & POOL_MASK] : machine_wanted(m, id);
 }
 
+/* A task's weight: readjusted, if it may run everywhere. A whole CPU is not too much for one that has few to choose from: what
+ * it asks for, it asks of those who may run there. */
+static inline u64 machine_granted(struct machine *m, u32 id)
+{
+	return machine_has(m, FEASIBLE) && !machine_class(m, id) ? feasible_weight(&m->feasible, id)
+								 : machine_asked(m, id);
+}
+
 /* Its weight before readjustment may have changed. Inlined, as calls are deep below: at most 8 frames in BPF. */
 static inline __attribute__((always_inline)) void machine_reask(struct machine *m, u32 id, u64 now)
 {
@@ -95,7 +103,7 @@ static inline __attribute__((always_inline)) void machine_reask(struct machine *
 	} else if (machine_task(m, id)->state & MEMBER) {
 		feasible_drop(&m->feasible, id);
 		feasible_add(&m->feasible, id, machine_asked(m, id));
-		if (!m->feasible.infeasible[id & POOL_MASK])
+		if (!m->feasible.infeasible[id & POOL_MASK] || machine_class(m, id))
 			machine_reweigh(m, id, m->feasible.phi[id & POOL_MASK], now);
 	}
 }
@@ -169,7 +177,7 @@ static NOINLINE void machine_reweigh_former(struct machine *m, u64 now)
 		u32 id = m->feasible.old[m->at & CPU_MASK];
 
 		if (machine_task(m, id)->state & MEMBER)
-			machine_reweigh(m, id, feasible_weight(&m->feasible, id), now);
+			machine_reweigh(m, id, machine_granted(m, id), now);
 		m->at++;
 	}
 }
@@ -179,7 +187,7 @@ static NOINLINE void machine_reweigh_infeasible(struct machine *m, u64 now)
 	while (m->at < m->feasible.i && can_loop) {
 		u32 id = m->feasible.set[m->at & CPU_MASK];
 
-		machine_reweigh(m, id, m->feasible.cap, now);
+		machine_reweigh(m, id, machine_granted(m, id), now);
 		m->at++;
 	}
 }
@@ -239,10 +247,8 @@ static inline void machine_count_in(struct machine *m, u32 id, u64 now)
 	if (machine_has(m, FEASIBLE)) {
 		feasible_add(&m->feasible, id, machine_asked(m, id));
 		machine_apply_feasible(m, now);
-		t->weight = feasible_weight(&m->feasible, id);
-	} else {
-		t->weight = machine_asked(m, id);
 	}
+	t->weight = machine_granted(m, id);
 }
 
 /* The weights of the others follow with machine_readjust. */

@@ -169,11 +169,20 @@ static void model_check_groups(const struct task_table *f)
 	}
 }
 
+/* Whether it may run on all CPUs. Only then is its weight readjusted. */
+static bool model_is_free(const struct model_task *t)
+{
+	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
+		if (t->pinned && !(t->allowed[cpu / 64] >> (cpu % 64) & 1))
+			return false;
+	return true;
+}
+
 static void model_check_weights(const struct task_table *f)
 {
 	static u64 wanted[POOL], sorted[POOL];
 	u64 cap, sum = 0, most = 0;
-	u32 n = 0;
+	u32 n = 0, pinned = 0;
 
 	if (model.modifiers & GROUPS) {
 		model_check_groups(f);
@@ -188,13 +197,15 @@ static void model_check_weights(const struct task_table *f)
 
 		if (!model.task[id].member)
 			continue;
-		MUST(w == (wanted[id] < cap ? wanted[id] : cap), "effective weight", id);
+		pinned += !model_is_free(&model.task[id]);
+		MUST(w == (wanted[id] < cap || !model_is_free(&model.task[id]) ? wanted[id] : cap), "effective weight",
+		     id);
 		MUST(w == model.task[id].told, "the policy was not told of a weight", id);
 		sum += w;
 		most = w > most ? w : most;
 	}
-	MUST(!(model.modifiers & FEASIBLE) || n <= model.ncpus || most * model.ncpus <= sum, "a weight is not feasible",
-	     0);
+	MUST(!(model.modifiers & FEASIBLE) || pinned || n <= model.ncpus || most * model.ncpus <= sum,
+	     "a weight is not feasible", 0);
 }
 
 /* ---- tasks and CPUs ---- */

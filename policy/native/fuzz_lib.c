@@ -6,6 +6,7 @@
 #include "lib/bits.h"
 #include "lib/heap.h"
 #include "lib/partial_sums.h"
+#include "lib/pile.h"
 #include "lib/random.h"
 #include "lib/ring.h"
 #include "lib/tree.h"
@@ -93,6 +94,48 @@ static void fuzz_heap(struct bytes *b)
 		held[id].in = false;
 	}
 	MUST(!least_held());
+}
+
+/* ---- piles ---- */
+
+static struct piles piles;
+
+static u32 least_of(u32 pile)
+{
+	u32 least = 0;
+
+	for (u32 id = 1; id < POOL; id++)
+		if (held[id].in && pile_of(&piles, id) == pile &&
+		    (!least || held[id].key < held[least].key ||
+		     (held[id].key == held[least].key && held[id].seq < held[least].seq)))
+			least = id;
+	return least;
+}
+
+/* Three heaps in one pool */
+static void fuzz_piles(struct bytes *b)
+{
+	u64 base = next_byte(b) % 2 ? ~0ull - 20 : next_u64(b);
+	u64 seq = 0;
+
+	memset(&piles, 0, sizeof(piles));
+	memset(held, 0, sizeof(held));
+	piles.seq = 0u - next_byte(b);
+	while (more_bytes(b)) {
+		u32 id = 1 + next_byte(b) % (POOL - 1), of = 1 + next_byte(b) % 3, few = next_byte(b);
+		u64 key = few < 128 ? few % 8 : next_u32(b);
+
+		if (held[id].in) {
+			pile_remove(&piles, id);
+			held[id].in = false;
+			MUST(!pile_of(&piles, id));
+		} else {
+			pile_insert(&piles, of, id, base + key);
+			hold(id, key, seq++);
+		}
+		for (of = 1; of <= 3; of++)
+			MUST(pile_first(&piles, of) == least_of(of));
+	}
 }
 
 /* ---- tree ---- */
@@ -391,10 +434,11 @@ static bool fuzz_has_set(u32 modifiers)
 
 static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 {
-	struct bytes b = { bytes, n, 0 }, c = b, d = b, e = b, f = b, g = b;
+	struct bytes b = { bytes, n, 0 }, c = b, d = b, e = b, f = b, g = b, h = b;
 
 	(void)modifiers;
 	fuzz_heap(&c);
+	fuzz_piles(&h);
 	fuzz_ring(&d);
 	fuzz_tree(&g);
 	fuzz_append(&e);

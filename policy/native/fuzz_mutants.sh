@@ -41,8 +41,8 @@ in_function() { printf '/^static .*[ *]%s(/,/^}/ %s' "$1" "$2"; }
 
 machine leave-not-told lifecycle 's/CALL(leave)(&m->s, id, now, why);//'
 machine stop-not-told place 's/CALL(stop)(&m->s, id, now, why);//'
-machine unpark-keeps-parked place "$(in_function machine_unpark 's/machine_unpick(m, m->found)/(void)0/')"
-machine unpark-ignores-affinity place "$(in_function machine_can_run 's/machine_may_run(m, id, cpu) && //')"
+machine unpark-keeps-parked dispatch "$(in_function machine_begin_turn 's/machine_unpick(m, id)/(void)0/')"
+machine unpark-ignores-affinity parking "$(in_function machine_can_run 's/machine_may_run(m, id, cpu) && //')"
 machine unpick-keeps-the-cpu place "$(in_function machine_unpick 's/picked\[t->cpu & CPU_MASK\] = 0/picked[0] += 0/')"
 machine reweigh-without-settle weights "$(in_function machine_reweigh 's/machine_settle(m, id, now)/(void)0/')"
 machine stop-without-settle place "$(in_function machine_stop 's/machine_settle(m, id, now)/(void)0/')"

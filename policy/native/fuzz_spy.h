@@ -14,6 +14,12 @@
 #include "defaults.h"
 #undef DIVVY_POLICY
 
+#if HAS(SHIFT)
+#define SPY_SHIFTS 1
+#else
+#define SPY_SHIFTS 0
+#endif
+
 #define REAL(f) GLUE(FUZZ_POLICY, _##f)
 #define DIVVY_POLICY spy
 
@@ -54,6 +60,7 @@ static void spy_leave(struct spy *s, u32 id, u64 now, enum why why)
 	struct model_task *t = model_task(id);
 
 	MUST(t->seat != OUT, "leaves and is not there", id);
+	MUST(!t->aside || !SPY_SHIFTS, "leaves and is set aside", id);
 	MUST(is_picked(&s->tasks, id) == (t->seat == HAS_SLICE), "leaves with a wrong is_picked", id);
 	MUST(why == BLOCKED || why == EXITED, "leaves for a wrong reason", id);
 	model_must_be_charged(id);
@@ -71,26 +78,6 @@ static void spy_removed(u32 id)
 
 	MUST(SPY_REMOVES && t->member && t->seat == OUT, "removed and not kept", id);
 	t->member = false;
-}
-
-static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
-{
-	u32 id = REAL(pick)(&s->real, cpu, now);
-
-	MUST(cpu < model.ncpus, "asked for a CPU that does not exist", cpu);
-	if (id & REMOVED) {
-		spy_removed(id & ~REMOVED);
-		return id;
-	}
-	if (id) {
-		MUST(model_task(id)->seat == WAITS, "the policy picks a task that does not wait", id);
-		model_task(id)->seat = HAS_SLICE;
-		model_task(id)->asked = false;
-		return id;
-	}
-	for (id = 1; id < POOL; id++)
-		MUST(model.task[id].seat != WAITS, "the policy picks nobody while one waits", id);
-	return 0;
 }
 
 static void spy_charge(struct spy *s, u32 id, u64 ran, u64 now)
@@ -150,6 +137,96 @@ static void spy_fork(struct spy *s, u32 id, u32 parent, u64 now)
 	REAL(fork)(&s->real, id, parent, now);
 }
 
+static void spy_gets_slice(u32 id)
+{
+	model_task(id)->seat = HAS_SLICE;
+	model_task(id)->asked = false;
+}
+
+#if HAS(KEY)
+static u32 spy_peek(struct spy *s, u32 cpu, u64 now)
+{
+	u32 id = REAL(peek)(&s->real, cpu, now);
+
+	MUST(cpu < model.ncpus, "asked for a CPU that does not exist", cpu);
+	MUST(!id || model_task(id)->seat == WAITS, "the policy names a task that does not wait", id);
+	if (id)
+		return id;
+	for (id = 1; id < POOL; id++)
+		MUST(model.task[id].seat != WAITS, "the policy names nobody while one waits", id);
+	return 0;
+}
+
+static void spy_take(struct spy *s, u32 id)
+{
+	MUST(model_task(id)->seat == WAITS, "picked and does not wait", id);
+	spy_gets_slice(id);
+	REAL(take)(&s->real, id);
+}
+
+static u64 spy_key(struct spy *s, u32 id)
+{
+	MUST(model_task(id)->seat != OUT, "asked for the key of a task that is not there", id);
+	return REAL(key)(&s->real, id);
+}
+
+static void spy_detach(struct spy *s, u32 id)
+{
+	struct model_task *t = model_task(id);
+
+	MUST(t->seat != OUT, "set aside where it is not", id);
+	spy_gets_slice(id);
+	t->aside = true;
+	REAL(detach)(&s->real, id);
+}
+
+#if HAS(SHIFT)
+static void spy_attach(struct spy *s, u32 id, u64 by)
+{
+	MUST(model_task(id)->aside, "comes back and was not set aside", id);
+	model_task(id)->aside = false;
+	REAL(attach)(&s->real, id, by);
+}
+#endif
+
+static bool spy_has_keys(const struct spy *s)
+{
+	return POLICY_KEY_IF(&s->real);
+}
+static void spy_before_peek(struct spy *s, u32 cpu, u64 now)
+{
+	REAL(before_peek)(&s->real, cpu, now);
+}
+#undef POLICY_KEY_IF
+#define POLICY_KEY_IF(s) spy_has_keys(s)
+#if HAS(SHIFT)
+#define SPY_HAS_KEY KEY | SHIFT | PREPARE
+#else
+#define SPY_HAS_KEY KEY | PREPARE
+#endif
+#else
+static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
+{
+	u32 id = REAL(pick)(&s->real, cpu, now);
+
+	MUST(cpu < model.ncpus, "asked for a CPU that does not exist", cpu);
+	if (id & REMOVED) {
+		spy_removed(id & ~REMOVED);
+		return id;
+	}
+	if (id) {
+		MUST(model_task(id)->seat == WAITS, "the policy picks a task that does not wait", id);
+		spy_gets_slice(id);
+		return id;
+	}
+	for (id = 1; id < POOL; id++)
+		MUST(model.task[id].seat != WAITS, "the policy picks nobody while one waits", id);
+	return 0;
+}
+
+#define SPY_HAS_KEY 0
+#endif
+
 #if SPY_REMOVES
 static void spy_discard(struct spy *s, u32 id)
 {
@@ -167,10 +244,10 @@ static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 	return REAL(preempts)(&s->real, woken, running, now);
 }
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | SPY_REMOVES
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | SPY_HAS_KEY | SPY_REMOVES
 #else
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | FORK | SPY_REMOVES
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | FORK | SPY_HAS_KEY | SPY_REMOVES
 #endif
 
 #endif

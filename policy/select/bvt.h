@@ -12,7 +12,7 @@
 #include "../lib/wide.h"
 
 #define POLICY_TITLE "borrowed virtual time: least service over weight, with borrowing"
-#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS | FORK
+#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | KEY | SHIFT
 
 #define BVT_TIME_MAX (10000 * MS)
 
@@ -23,6 +23,8 @@
 	P(warp, TIME, "", 0, 0, BVT_TIME_MAX, "W, virtual time that a woken thread borrows, in ns of a nice-0 task") \
 	P(limit, TIME, "", 0, 0, BVT_TIME_MAX, "L, how long a thread may run warped; 0: for ever") \
 	P(unwarp, TIME, "", 0, 0, BVT_TIME_MAX, "U, how long after that it may not warp")
+
+#define POLICY_LOOKS_AHEAD 1
 
 #define POLICY_SHOWS(V) \
 	V("actual virtual time", "ns of a nice-0 task", task_of(s, id)->A.v) \
@@ -131,15 +133,17 @@ static inline bool bvt_goes_on(struct bvt *s, u32 id)
 }
 
 /* The thread with the least E runs; equal ones run in the order in which they began to wait (bvt R1). */
-static inline u32 bvt_pick(struct bvt *s, u32 cpu, u64 now)
+static inline u32 bvt_peek(struct bvt *s, u32 cpu, u64 now)
 {
 	u32 id = s->last[cpu & CPU_MASK];
 
 	s->last[cpu & CPU_MASK] = 0;
-	if (!id || !bvt_goes_on(s, id))
-		return heap_pop(&s->waiting);
+	return id && bvt_goes_on(s, id) ? id : heap_first(&s->waiting);
+}
+
+static inline void bvt_take(struct bvt *s, u32 id)
+{
 	heap_remove(&s->waiting, id);
-	return id;
 }
 
 /* A += ran/w (bvt R1); after L the warp is over (bvt R4). */
@@ -183,4 +187,23 @@ static inline u64 bvt_slice(struct bvt *s, u32 id)
 static inline bool bvt_preempts(struct bvt *s, u32 woken, u32 running, u64 now)
 {
 	return vtime_before(bvt_E(s, woken) + bvt_C_over(s, weight_of(&s->tasks, running)), bvt_E(s, running));
+}
+
+/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
+
+static inline u64 bvt_key(struct bvt *s, u32 id)
+{
+	return bvt_E(s, id);
+}
+
+static inline void bvt_detach(struct bvt *s, u32 id)
+{
+	heap_remove(&s->waiting, id);
+	heap_remove(&s->all, id);
+}
+
+static inline void bvt_attach(struct bvt *s, u32 id, u64 by)
+{
+	task_of(s, id)->A.v += by;
+	heap_insert(&s->all, id, task_of(s, id)->A.v);
 }

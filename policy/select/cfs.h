@@ -18,8 +18,9 @@
 #define POLICY_TITLE "Completely Fair Scheduler: the least virtual runtime runs"
 #define POLICY_LICENSE "GPL"
 #define POLICY_BASELINE
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | KEY | SHIFT | PREPARE
 
+#define POLICY_KEY_IF(s) ((s)->queues == 1)
 #define POLICY_SHOWS(V) V("virtual runtime", "ns of a nice-0 task", task_of(s, id)->vruntime.v)
 
 /* ---- the queue of a task that joins (cfs R11) ---- */
@@ -85,16 +86,20 @@ static inline void cfs_leave(struct cfs *s, u32 id, u64 now, enum why why)
 	cfs_exit(s, id);
 }
 
-/* The least vruntime (cfs R1) */
-static inline u32 cfs_pick(struct cfs *s, u32 cpu, u64 now)
+/* The least vruntime (cfs R1). With percpu, this CPU may not run any that waited in its queue: then of another queue. */
+static inline u32 cfs_peek(struct cfs *s, u32 cpu, u64 now)
 {
-	u32 queue = cfs_queue_at(s, cpu), id;
+	u32 queue = cfs_queue_at(s, cpu);
 
-	cfs_balance(s, queue, now);
-	id = cfs_queue(s, queue)->first;
-	if (id)
-		cfs_take(s, id);
-	return id;
+	s->found = queue;
+	if (s->queues > 1 && !cfs_queue(s, queue)->first)
+		cfs_find_busiest(s, queue);
+	return cfs_queue(s, s->found)->first;
+}
+
+static inline void cfs_before_peek(struct cfs *s, u32 cpu, u64 now)
+{
+	cfs_balance(s, cfs_queue_at(s, cpu), now);
 }
 
 /* vruntime += service / w (cfs R2; Eq. 2) */
@@ -145,4 +150,21 @@ static inline bool cfs_preempts(struct cfs *s, u32 woken, u32 running, u64 now)
 	if (task_of(s, woken)->fresh && !s->param.modern)
 		return vtime_before(task_of(s, cfs_queue_of(s, woken)->first)->vruntime.v, ahead);
 	return vtime_before(task_of(s, woken)->vruntime.v + cfs_wakeup(s) * WEIGHT_NICE_0 / w, ahead);
+}
+
+/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
+
+static inline u64 cfs_key(struct cfs *s, u32 id)
+{
+	return task_of(s, id)->vruntime.v;
+}
+
+static inline void cfs_detach(struct cfs *s, u32 id)
+{
+	cfs_take(s, id);
+}
+
+static inline void cfs_attach(struct cfs *s, u32 id, u64 by)
+{
+	task_of(s, id)->vruntime.v += by;
 }

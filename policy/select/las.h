@@ -10,7 +10,7 @@
 
 #define POLICY_TITLE "least attained service: who got the least so far; ignores weights"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | PREEMPTS
+#define POLICY_HAS CHARGE | PREEMPTS | KEY
 
 #define POLICY_PARAMS(P) \
 	P(session, SWITCH, "", 1, 0, 1, \
@@ -49,9 +49,14 @@ static inline void las_leave(struct las *s, u32 id, u64 now, enum why why)
 }
 
 /* The least S runs, of equal ones the job that arrived first (las R1). */
-static inline u32 las_pick(struct las *s, u32 cpu, u64 now)
+static inline u32 las_peek(struct las *s, u32 cpu, u64 now)
 {
-	return heap_pop(&s->waiting);
+	return heap_first(&s->waiting);
+}
+
+static inline void las_take(struct las *s, u32 id)
+{
+	heap_remove(&s->waiting, id);
 }
 
 static inline void las_charge(struct las *s, u32 id, u64 ran, u64 now)
@@ -70,4 +75,16 @@ static inline bool las_preempts(struct las *s, u32 woken, u32 running, u64 now)
 	const struct las_task *t = task_of(s, woken), *u = task_of(s, running);
 
 	return t->S < u->S || (t->S == u->S && (int)(t->arrived - u->arrived) < 0);
+}
+
+/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
+
+static inline u64 las_key(struct las *s, u32 id)
+{
+	return task_of(s, id)->S;
+}
+
+static inline void las_detach(struct las *s, u32 id)
+{
+	heap_remove(&s->waiting, id);
 }

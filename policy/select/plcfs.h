@@ -10,7 +10,7 @@
 
 #define POLICY_TITLE "preemptive last come, first served: the newest, until it blocks"
 #define POLICY_BASELINE
-#define POLICY_HAS SLICE | PREEMPTS
+#define POLICY_HAS SLICE | PREEMPTS | KEY
 
 struct plcfs {
 	POLICY_STATE;
@@ -44,10 +44,14 @@ static NOINLINE void plcfs_find(struct plcfs *s)
 }
 
 /* The newest runs (plcfs R1). */
-static inline u32 plcfs_pick(struct plcfs *s, u32 cpu, u64 now)
+static inline u32 plcfs_peek(struct plcfs *s, u32 cpu, u64 now)
 {
 	plcfs_find(s);
 	return s->found;
+}
+
+static inline void plcfs_take(struct plcfs *s, u32 id)
+{
 }
 
 /* It keeps its place (plcfs R1), unless it gave way itself: then it is the oldest (plcfs R3). */
@@ -71,4 +75,15 @@ static inline u64 plcfs_slice(const struct plcfs *s, u32 id)
 static inline bool plcfs_preempts(struct plcfs *s, u32 woken, u32 running, u64 now)
 {
 	return task_of(s, woken)->arrived > task_of(s, running)->arrived;
+}
+
+/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
+
+static inline u64 plcfs_key(struct plcfs *s, u32 id)
+{
+	return -task_of(s, id)->arrived;
+}
+
+static inline void plcfs_detach(struct plcfs *s, u32 id)
+{
 }

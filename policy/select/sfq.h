@@ -14,7 +14,7 @@
 
 #define POLICY_TITLE "start-time fair queueing: the least service over weight runs"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH | FORK
+#define POLICY_HAS CHARGE | REWEIGH | FORK | KEY | SHIFT
 
 #define POLICY_PARAMS(P) \
 	P(debit, SWITCH, "", 1, 0, 1, \
@@ -87,9 +87,14 @@ static inline void sfq_leave(struct sfq *s, u32 id, u64 now, enum why why)
 }
 
 /* The task with the least start tag runs; equal ones run in the order in which they began to wait (sfq R4). */
-static inline u32 sfq_pick(struct sfq *s, u32 cpu, u64 now)
+static inline u32 sfq_peek(struct sfq *s, u32 cpu, u64 now)
 {
-	return heap_pop(&s->waiting);
+	return heap_first(&s->waiting);
+}
+
+static inline void sfq_take(struct sfq *s, u32 id)
+{
+	heap_remove(&s->waiting, id);
 }
 
 /* F = S + q/w, where q is the time used: quanta may vary (sfq R2). */
@@ -106,4 +111,21 @@ static inline void sfq_stop(struct sfq *s, u32 id, u64 now, enum why why)
 static inline void sfq_reweigh(struct sfq *s, u32 id, u64 w, u64 now)
 {
 	vtime_reweigh(&task_of(s, id)->S);
+}
+
+/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
+
+static inline u64 sfq_key(struct sfq *s, u32 id)
+{
+	return task_of(s, id)->S.v;
+}
+
+static inline void sfq_detach(struct sfq *s, u32 id)
+{
+	heap_remove(&s->waiting, id);
+}
+
+static inline void sfq_attach(struct sfq *s, u32 id, u64 by)
+{
+	task_of(s, id)->S.v += by;
 }

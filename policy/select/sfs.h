@@ -13,9 +13,10 @@
 #include "sfs/tags.h"
 
 #define POLICY_TITLE "surplus fair scheduling: the least service beyond its share runs"
-#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS | FORK
+#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS | FORK | KEY | SHIFT
 #define POLICY_PREEMPTS_IF(s) ((s)->param.credit)
 
+#define POLICY_TAG_SCALE(s) (s)->param.scale
 #define POLICY_MODIFIERS FEASIBLE
 #define POLICY_SHOWS(V) \
 	V("surplus", "ns", sfs_shown_surplus(s, id)) \
@@ -39,7 +40,11 @@ static NOINLINE void sfs_choose(struct sfs *s, u32 cpu)
 {
 	s64 left = s->param.bias;
 
-	s->choice = 0;
+	/* Surpluses of tasks that share no CPU do not compare: the least S (sfs D7). */
+	s->choice =
+		s->tasks.nbound && tree_root(&s->waiting) ? tree_node(&s->waiting, tree_root(&s->waiting))->first : 0;
+	if (s->choice)
+		return;
 	s->after = (struct sfs_rank){ .turn = 0 };
 	while (left > 0 && can_loop) {
 		sfs_find_next(s);
@@ -122,14 +127,17 @@ static inline void sfs_leave(struct sfs *s, u32 id, u64 now, enum why why)
 		s->v = tag_max(s->v, task_of(s, id)->F);
 }
 
-static inline u32 sfs_pick(struct sfs *s, u32 cpu, u64 now)
+static inline u32 sfs_peek(struct sfs *s, u32 cpu, u64 now)
 {
 	sfs_advance(s);
 	sfs_keep_sorted(s);
 	sfs_choose(s, cpu);
-	if (s->choice)
-		sfs_wait_no_more(s, s->choice);
 	return s->choice;
+}
+
+static inline void sfs_take(struct sfs *s, u32 id)
+{
+	sfs_wait_no_more(s, id);
 }
 
 /* F = S + q/phi with the q that was used, so quanta may vary (sfs R2) */
@@ -144,7 +152,8 @@ static inline void sfs_stop(struct sfs *s, u32 id, u64 now, enum why why)
 	struct sfs_task *t = task_of(s, id);
 
 	t->S = sfs_finish(s, id);
-	heap_rekey_ranked(&s->runnable, id, t->S.v, tag_rank(t->S));
+	heap_remove(&s->runnable, id);
+	heap_insert_ranked(&s->runnable, id, t->S.v, tag_rank(t->S));
 	sfs_advance(s);
 	sfs_wait(s, id, t->S, ++s->turns | SFS_BEHIND);
 }
@@ -170,4 +179,27 @@ static inline bool sfs_preempts(struct sfs *s, u32 woken, u32 running, u64 now)
 	struct sfs_rank other = sfs_rank(s, weight_of(&s->tasks, running), sfs_finish(s, running), 0);
 
 	return t->turn < SFS_BEHIND && sfs_rank_before(&own, &other);
+}
+
+/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
+
+static inline u64 sfs_key(struct sfs *s, u32 id)
+{
+	return task_of(s, id)->S.v;
+}
+
+static inline void sfs_detach(struct sfs *s, u32 id)
+{
+	heap_remove(&s->runnable, id);
+	sfs_wait_no_more(s, id);
+}
+
+static inline void sfs_attach(struct sfs *s, u32 id, u64 by)
+{
+	struct sfs_task *t = task_of(s, id);
+
+	t->S.v += by;
+	t->F.v += by;
+	if (!s->runnable.n)
+		s->v = tag_max(s->v, t->S);
 }

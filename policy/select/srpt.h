@@ -12,7 +12,7 @@
 #define POLICY_BASELINE
 #define POLICY_SIMULATOR_ONLY \
 	"it has to know how long a task will run, which no kernel does; las is what can be done without"
-#define POLICY_HAS CHARGE | SLICE | PREEMPTS | BRING
+#define POLICY_HAS CHARGE | SLICE | PREEMPTS | BRING | KEY
 
 #define SRPT_FOREVER (1ull << 62) /* no job is longer: keys of the heap are less than 2^63 apart */
 
@@ -44,9 +44,14 @@ static inline void srpt_leave(struct srpt *s, u32 id, u64 now, enum why why)
 }
 
 /* The job with the least R runs; equal ones run in the order in which they began to wait (srpt R1). */
-static inline u32 srpt_pick(struct srpt *s, u32 cpu, u64 now)
+static inline u32 srpt_peek(struct srpt *s, u32 cpu, u64 now)
 {
-	return heap_pop(&s->waiting);
+	return heap_first(&s->waiting);
+}
+
+static inline void srpt_take(struct srpt *s, u32 id)
+{
+	heap_remove(&s->waiting, id);
 }
 
 static inline void srpt_charge(struct srpt *s, u32 id, u64 ran, u64 now)
@@ -69,4 +74,16 @@ static inline u64 srpt_slice(const struct srpt *s, u32 id)
 static inline bool srpt_preempts(struct srpt *s, u32 woken, u32 running, u64 now)
 {
 	return task_of(s, woken)->R < task_of(s, running)->R;
+}
+
+/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
+
+static inline u64 srpt_key(struct srpt *s, u32 id)
+{
+	return task_of(s, id)->R;
+}
+
+static inline void srpt_detach(struct srpt *s, u32 id)
+{
+	heap_remove(&s->waiting, id);
 }

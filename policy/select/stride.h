@@ -14,7 +14,7 @@
 
 #define POLICY_TITLE "stride scheduling: the least ahead after its quantum runs"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH
+#define POLICY_HAS CHARGE | REWEIGH | KEY | SHIFT
 
 #define POLICY_SHOWS(V) V("pass", "ns of a nice-0 task", task_of(s, id)->pass.v)
 
@@ -97,9 +97,14 @@ static inline void stride_leave(struct stride *s, u32 id, u64 now, enum why why)
 }
 
 /* The client with the least pass runs; equal ones run in the order in which they began to wait (stride R5). */
-static inline u32 stride_pick(struct stride *s, u32 cpu, u64 now)
+static inline u32 stride_peek(struct stride *s, u32 cpu, u64 now)
 {
-	return heap_pop(&s->waiting);
+	return heap_first(&s->waiting);
+}
+
+static inline void stride_take(struct stride *s, u32 id)
+{
+	heap_remove(&s->waiting, id);
 }
 
 /* pass += stride used/quantum, global_pass += used/global_tickets (stride R2) */
@@ -122,4 +127,22 @@ static inline void stride_reweigh(struct stride *s, u32 id, u64 w, u64 now)
 	t->pass = stride_pass_after(s, t, w);
 	stride_change_tickets(s, s->global_tickets - t->tickets + w);
 	heap_rekey(&s->waiting, id, t->pass.v);
+}
+
+/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
+
+static inline u64 stride_key(struct stride *s, u32 id)
+{
+	return task_of(s, id)->pass.v;
+}
+
+static inline void stride_detach(struct stride *s, u32 id)
+{
+	heap_remove(&s->waiting, id);
+}
+
+static inline void stride_attach(struct stride *s, u32 id, u64 by)
+{
+	task_of(s, id)->pass.v += by;
+	vtime_advance(&s->global_pass, vtime_service(by, weight_of(&s->tasks, id)), s->global_tickets);
 }

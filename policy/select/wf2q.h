@@ -12,7 +12,7 @@
 
 #define POLICY_TITLE "worst-case fair WFQ: the first to finish of those that have started"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH
+#define POLICY_HAS CHARGE | REWEIGH | KEY | SHIFT
 
 #define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 
@@ -53,10 +53,15 @@ static inline void wf2q_leave(struct wf2q *s, u32 id, u64 now, enum why why)
 }
 
 /* The task with the least F runs, among those with S <= V (wf2q R1). */
-static inline u32 wf2q_pick(struct wf2q *s, u32 cpu, u64 now)
+static inline u32 wf2q_peek(struct wf2q *s, u32 cpu, u64 now)
 {
 	eligible_update(&s->waiting, s->fluid.V.v);
-	return eligible_pop(&s->waiting);
+	return eligible_first(&s->waiting);
+}
+
+static inline void wf2q_take(struct wf2q *s, u32 id)
+{
+	eligible_remove(&s->waiting, id);
 }
 
 static inline void wf2q_charge(struct wf2q *s, u32 id, u64 ran, u64 now)
@@ -79,4 +84,22 @@ static inline void wf2q_reweigh(struct wf2q *s, u32 id, u64 w, u64 now)
 		return;
 	eligible_remove(&s->waiting, id);
 	wf2q_enqueue(s, id, w);
+}
+
+/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
+
+static inline u64 wf2q_key(struct wf2q *s, u32 id)
+{
+	return vtime_after(task_of(s, id)->S, s->tasks.quantum, weight_of(&s->tasks, id));
+}
+
+static inline void wf2q_detach(struct wf2q *s, u32 id)
+{
+	eligible_remove(&s->waiting, id);
+}
+
+static inline void wf2q_attach(struct wf2q *s, u32 id, u64 by)
+{
+	task_of(s, id)->S.v += by;
+	fluid_serve(&s->fluid, vtime_service(by, weight_of(&s->tasks, id)));
 }

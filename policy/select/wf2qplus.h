@@ -11,7 +11,7 @@
 
 #define POLICY_TITLE "WF2Q+: as wf2q, with a simpler virtual time"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH
+#define POLICY_HAS CHARGE | REWEIGH | KEY | SHIFT
 
 #define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 
@@ -66,10 +66,15 @@ static inline void wf2qplus_jump(struct wf2qplus *s)
 }
 
 /* The task with the least F runs, among those with S <= V (wf2qplus R1). */
-static inline u32 wf2qplus_pick(struct wf2qplus *s, u32 cpu, u64 now)
+static inline u32 wf2qplus_peek(struct wf2qplus *s, u32 cpu, u64 now)
 {
 	wf2qplus_jump(s);
-	return eligible_pop(&s->waiting);
+	return eligible_first(&s->waiting);
+}
+
+static inline void wf2qplus_take(struct wf2qplus *s, u32 id)
+{
+	eligible_remove(&s->waiting, id);
 }
 
 /* V += W/Phi for an amount of service W (wf2qplus R3) */
@@ -93,4 +98,22 @@ static inline void wf2qplus_reweigh(struct wf2qplus *s, u32 id, u64 w, u64 now)
 		return;
 	eligible_remove(&s->waiting, id);
 	wf2qplus_enqueue(s, id, w);
+}
+
+/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
+
+static inline u64 wf2qplus_key(struct wf2qplus *s, u32 id)
+{
+	return vtime_after(task_of(s, id)->S, s->tasks.quantum, weight_of(&s->tasks, id));
+}
+
+static inline void wf2qplus_detach(struct wf2qplus *s, u32 id)
+{
+	eligible_remove(&s->waiting, id);
+}
+
+static inline void wf2qplus_attach(struct wf2qplus *s, u32 id, u64 by)
+{
+	task_of(s, id)->S.v += by;
+	vtime_advance(&s->V, vtime_service(by, weight_of(&s->tasks, id)), s->Phi);
 }

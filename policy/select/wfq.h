@@ -12,7 +12,7 @@
 
 #define POLICY_TITLE "weighted fair queueing: the first to finish in the fluid system"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH
+#define POLICY_HAS CHARGE | REWEIGH | KEY | SHIFT
 
 #define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 
@@ -51,9 +51,14 @@ static inline void wfq_leave(struct wfq *s, u32 id, u64 now, enum why why)
 }
 
 /* The task with the least F runs; equal ones run in the order in which they began to wait (wfq R1). */
-static inline u32 wfq_pick(struct wfq *s, u32 cpu, u64 now)
+static inline u32 wfq_peek(struct wfq *s, u32 cpu, u64 now)
 {
-	return heap_pop(&s->waiting);
+	return heap_first(&s->waiting);
+}
+
+static inline void wfq_take(struct wfq *s, u32 id)
+{
+	heap_remove(&s->waiting, id);
 }
 
 static inline void wfq_charge(struct wfq *s, u32 id, u64 ran, u64 now)
@@ -73,4 +78,22 @@ static inline void wfq_reweigh(struct wfq *s, u32 id, u64 w, u64 now)
 	fluid_set_weights(&s->fluid, s->fluid.w - weight_of(&s->tasks, id) + w);
 	vtime_reweigh(&task_of(s, id)->S);
 	heap_rekey(&s->waiting, id, wfq_F(s, id, w));
+}
+
+/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
+
+static inline u64 wfq_key(struct wfq *s, u32 id)
+{
+	return wfq_F(s, id, weight_of(&s->tasks, id));
+}
+
+static inline void wfq_detach(struct wfq *s, u32 id)
+{
+	heap_remove(&s->waiting, id);
+}
+
+static inline void wfq_attach(struct wfq *s, u32 id, u64 by)
+{
+	task_of(s, id)->S.v += by;
+	fluid_serve(&s->fluid, vtime_service(by, weight_of(&s->tasks, id)));
 }

@@ -2,6 +2,7 @@
 //!
 //! `PROPTEST_CASES` multiplies the work of a longer search.
 
+mod affinity;
 mod determinism;
 mod entitled;
 mod forks;

@@ -94,7 +94,9 @@ static __always_inline bool is_rescue_due(void)
 /* It runs, and not because the policy picked it meanwhile. */
 static __always_inline bool is_rescue_running(void)
 {
-	return rescued && (machine_task(&machine, rescued)->state & (ON_CPU | PICKED)) == ON_CPU;
+	u16 state = machine_task(&machine, rescued)->state;
+
+	return rescued && state & ON_CPU && (state & (PICKED | PARKED)) != PICKED;
 }
 
 static __always_inline void kick_rescuer(void)

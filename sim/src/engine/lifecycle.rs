@@ -49,6 +49,9 @@ impl Engine<'_> {
         };
         self.tasks.alive += 1;
         self.entitled.add(task, weight, process.map(|p| p as u32), group, now);
+        if let Some(mask) = &self.classes[class].allowed {
+            self.entitled.restrict(task, mask);
+        }
         self.machine.add(task, process.map_or(task, process_id), weight, now);
         if let Some(parent) = parent {
             self.machine.tell(&Event::Fork { task, parent }, now);

@@ -4,8 +4,7 @@
 //! a rate in proportion to its weight, but at no more than one CPU; what the capped ones leave goes to the others by
 //! weight. The fluid system gets each burst of CPU demand when the simulated task comes to it, and serves it in its
 //! own time: a task is backlogged there until all that it brought is served, however long the policy takes.
-//! It knows neither affinity nor what switches cost: a task bound to a crowded CPU is entitled to what the model gives
-//! it on all of them.
+//! It does not know what switches cost.
 //!
 //! Kept incrementally: with `rest` the weight of the tasks that are not capped and `q` the CPUs that these share,
 //! all of them advance along one virtual time, dV/dt = q / rest, and a task's service is its weight times the
@@ -14,8 +13,12 @@
 //! With a hierarchy of groups the weights are those rates themselves, worked out anew at each change of the backlogged set
 //! (`hierarchy.rs`): O(tasks and groups) a change.
 //!
-//! `oracle::gms` and `oracle::hierarchy` compute the same in exact fractions, by another method; tests compare the two.
+//! Where tasks may not run everywhere, rates are the lexicographic max-min of rate over weight (`affinity.rs`), worked out anew
+//! in the same way; with groups, a task's rate in the hierarchy is its weight there.
+//!
+//! `oracle::gms`, `oracle::affinity` and `oracle::hierarchy` compute the same in exact fractions, by another method; tests compare the two.
 
+mod affinity;
 mod hierarchy;
 mod virtual_time;
 mod water_filling;
@@ -24,7 +27,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::sharing::{Division, Sharing};
-use divvy_policy::{TaskId, Weight};
+use affinity::Asks;
+use divvy_policy::{CpuId, CpuMask, TaskId, Weight};
 use divvy_workload::Group;
 use hierarchy::Hierarchy;
 use virtual_time::{Finish, Virtual};
@@ -39,8 +43,10 @@ struct Share {
     nominal: u64,
     /// The same, divided among the threads of its owner where that is asked for.
     wanted: u64,
-    /// The weight in force: `wanted`, or in a hierarchy its rate.
+    /// The weight in force: `wanted`, or in a hierarchy and with affinity its rate.
     weight: u64,
+    /// Where it may run; `None` is everywhere.
+    allowed: Option<CpuMask>,
     /// The process or group whose threads divide their weights, by number.
     owner: Option<usize>,
     /// 0 is none.
@@ -78,7 +84,9 @@ pub struct Entitled {
     joined: Vec<usize>,
     /// The groups, if these have weights.
     hierarchy: Option<Hierarchy>,
-    /// All backlogged tasks, in a hierarchy.
+    /// Whether some task may not run everywhere.
+    bound: bool,
+    /// All backlogged tasks, where rates are worked out for all.
     backlog: Vec<TaskId>,
     /// All backlogged tasks, by weight.
     orders: Orders,
@@ -104,6 +112,7 @@ impl Entitled {
             owners: Vec::new(),
             joined: hierarchy::joined(groups),
             hierarchy: sharing.groups.then(|| Hierarchy::new(groups)),
+            bound: false,
             backlog: Vec::new(),
             orders: Orders::new(),
             capped: Vec::new(),
@@ -134,6 +143,7 @@ impl Entitled {
             nominal: weight,
             wanted: weight,
             weight,
+            allowed: None,
             owner,
             group,
             received_ns: 0.0,
@@ -155,6 +165,25 @@ impl Entitled {
             self.owners[owner].threads += 1;
             self.count_anew(owner);
         }
+    }
+
+    /// From now on the task, which has brought no work yet, may run only there.
+    pub fn restrict(&mut self, task: TaskId, allowed: &CpuMask) {
+        let everywhere = CpuId::first(self.cpus as usize).all(|cpu| allowed.contains(cpu));
+        if everywhere {
+            return;
+        }
+        self.tasks[task.index()].allowed = Some(*allowed);
+        if !self.bound && self.hierarchy.is_none() {
+            let backlogged = (0..self.tasks.len()).filter(|&i| self.tasks[i].backlogged);
+            self.backlog = backlogged.map(|i| TaskId::new(i as u32)).collect();
+        }
+        self.bound = true;
+    }
+
+    /// Whether rates are worked out for all backlogged tasks.
+    fn jointly(&self) -> bool {
+        self.bound || self.hierarchy.is_some()
     }
 
     /// A thread of this owner exists, or no longer does.
@@ -296,7 +325,7 @@ impl Entitled {
         share.capped = false;
         share.from = v;
         self.orders.insert(task, share.weight);
-        if self.hierarchy.is_some() {
+        if self.jointly() {
             self.backlog.push(task);
         }
         if let Some(owner) = self.tasks[task.index()].owner {
@@ -334,21 +363,37 @@ impl Entitled {
             let nominal = self.tasks[thread.index()].nominal;
             let wanted = self.sharing.division.part(nominal, alpha, self.cpus);
             self.tasks[thread.index()].wanted = wanted;
-            if self.hierarchy.is_none() {
+            if !self.jointly() {
                 self.reweigh(thread, wanted);
             }
         }
         self.owners[owner].backlogged = backlogged;
     }
 
-    /// In a hierarchy, weights are rates.
+    /// In a hierarchy and with affinity, weights are rates.
     fn share(&mut self) {
-        let Some(hierarchy) = &self.hierarchy else { return };
-        let share = |&task: &TaskId| (self.tasks[task.index()].group, self.tasks[task.index()].wanted);
-        let backlogged: Vec<(usize, u64)> = self.backlog.iter().map(share).collect();
-        let rates = hierarchy.rates(self.cpus, &backlogged);
+        if !self.jointly() {
+            return;
+        }
+        let mut rates = self.unbound_rates();
+        if self.bound {
+            let allowed = |task: &TaskId| self.tasks[task.index()].allowed;
+            let asks = |(task, &weight): (&TaskId, &f64)| Asks { weight, allowed: allowed(task) };
+            let asked: Vec<Asks> = self.backlog.iter().zip(&rates).map(asks).collect();
+            rates = affinity::rates(self.cpus, &asked);
+        }
         for (i, rate) in rates.into_iter().enumerate() {
             self.reweigh(self.backlog[i], ((rate * CPU).round() as u64).max(1));
+        }
+    }
+
+    /// The rates of all backlogged tasks if each may run everywhere; their weights, where there are no groups.
+    fn unbound_rates(&self) -> Vec<f64> {
+        let share = |&task: &TaskId| (self.tasks[task.index()].group, self.tasks[task.index()].wanted);
+        let backlogged: Vec<(usize, u64)> = self.backlog.iter().map(share).collect();
+        match &self.hierarchy {
+            Some(hierarchy) => hierarchy.rates(self.cpus, &backlogged),
+            None => backlogged.into_iter().map(|(_, weight)| weight as f64).collect(),
         }
     }
 
@@ -366,6 +411,13 @@ impl Entitled {
 
     /// Decides anew which tasks are capped at one CPU, and with it the rate of the others.
     fn cap(&mut self) {
+        if self.bound {
+            // Weights are rates already, and what nobody may use stays idle.
+            self.change_capped(Vec::new());
+            self.served_next = None;
+            self.rate = CPU.recip();
+            return;
+        }
         let Filled { capped, cpus, weight } =
             self.orders.fill(self.cpus, |task| self.tasks[task.index()].weight);
         if !(capped.is_empty() && self.capped.is_empty()) {
@@ -394,106 +446,4 @@ impl Entitled {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FOREVER: u64 = u64::MAX;
-
-    /// Counted from 0.
-    fn task(number: u32) -> TaskId {
-        TaskId::new(number + 1)
-    }
-
-    fn weight(fixed: u64) -> Weight {
-        Weight::from_fixed(fixed)
-    }
-
-    fn hogs(cpus: u32, weights: &[u64]) -> Entitled {
-        let mut e = Entitled::new(cpus, Sharing::default(), &[]);
-        for (i, &w) in (0..).zip(weights) {
-            e.add(task(i), weight(w), None, None, 0);
-            e.bring(task(i), FOREVER, 0);
-        }
-        e
-    }
-
-    fn services(e: &mut Entitled, n: u32, at_ns: u64) -> Vec<f64> {
-        (0..n).map(|t| e.service_ns(task(t), at_ns)).collect()
-    }
-
-    #[test]
-    fn one_cpu_is_divided_by_weight() {
-        assert_eq!(services(&mut hogs(1, &[5, 2, 1]), 3, 800), [500.0, 200.0, 100.0]);
-    }
-
-    /// The papers' example: 10:1:1 on two CPUs is 2:1:1.
-    #[test]
-    fn nobody_gets_more_than_a_cpu() {
-        assert_eq!(services(&mut hogs(2, &[10, 1, 1]), 3, 100), [100.0, 50.0, 50.0]);
-        assert_eq!(services(&mut hogs(4, &[100, 50, 1, 1, 1, 1, 1, 1]), 3, 300), [300.0, 300.0, 100.0]);
-        assert_eq!(services(&mut hogs(4, &[7, 3]), 2, 9), [9.0, 9.0]);
-    }
-
-    #[test]
-    fn rates_follow_arrivals_and_departures() {
-        let mut e = hogs(2, &[10, 1, 1]);
-        e.withdraw(task(1), 100); // 10:1 on two CPUs: both have their own
-        e.add(task(3), weight(1), None, None, 200);
-        e.bring(task(3), FOREVER, 200); // 10:1:1 again
-        assert_eq!(services(&mut e, 4, 300), [300.0, 50.0, 50.0 + 100.0 + 50.0, 50.0]);
-    }
-
-    /// Weights 1 and 1 on one CPU: 30 ns of work against a hog takes 60 ns, and 10 more that come meanwhile 20.
-    #[test]
-    fn a_burst_ends_when_the_fluid_has_served_it() {
-        let mut e = hogs(1, &[1]);
-        e.add(task(1), weight(1), None, None, 100);
-        e.bring(task(1), 30, 100);
-        e.bring(task(1), 10, 120);
-        assert_eq!(services(&mut e, 2, 180), [100.0 + 40.0, 40.0]);
-        assert_eq!(services(&mut e, 2, 200), [160.0, 40.0]);
-        e.bring(task(1), 10, 200);
-        assert_eq!(services(&mut e, 2, 1000), [1000.0 - 50.0, 50.0]);
-    }
-
-    /// Two CPUs, weights 10, 1, 1: the heavy one is capped and done after 10 ns; then the others have a CPU each.
-    #[test]
-    fn a_capped_burst_ends_too() {
-        let mut e = Entitled::new(2, Sharing::default(), &[]);
-        for (t, fixed, work) in [(0, 10, 10), (1, 1, FOREVER), (2, 1, FOREVER)] {
-            e.add(task(t), weight(fixed), None, None, 0);
-            e.bring(task(t), work, 0);
-        }
-        assert_eq!(services(&mut e, 3, 30), [10.0, 25.0, 25.0]);
-    }
-
-    /// One CPU, a program of two threads and one of a single thread, all of weight 4: 2:2:4, then 4:4 when one ends.
-    #[test]
-    fn threads_of_a_process_divide_its_weight() {
-        let sharing = Sharing { division: Division::Evenly, ..Sharing::default() };
-        let mut e = Entitled::new(1, sharing, &[]);
-        for (t, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
-            e.add(task(t), weight(4), Some(process), None, 0);
-            e.bring(task(t), work, 0);
-        }
-        assert_eq!(services(&mut e, 3, 40), [10.0, 10.0, 20.0]);
-        assert_eq!(services(&mut e, 3, 60), [20.0, 10.0, 30.0]);
-    }
-
-    /// The same where all threads count: the one that has ended its burst keeps its part until it is gone.
-    #[test]
-    fn all_threads_of_a_process_divide_its_weight() {
-        let sharing = Sharing { division: Division::Evenly, all: true, ..Sharing::default() };
-        let mut e = Entitled::new(1, sharing, &[]);
-        for (t, process, work) in [(0, 0, FOREVER), (1, 0, 10), (2, 1, FOREVER)] {
-            e.add(task(t), weight(4), Some(process), None, 0);
-            e.bring(task(t), work, 0);
-        }
-        assert_eq!(services(&mut e, 3, 40), [10.0, 10.0, 20.0]);
-        assert_eq!(services(&mut e, 3, 70), [20.0, 10.0, 40.0]);
-        e.withdraw(task(1), 70);
-        assert_eq!(services(&mut e, 3, 90), [30.0, 10.0, 50.0]);
-        e.add(task(1), weight(4), Some(0), None, 90);
-        assert_eq!(services(&mut e, 3, 120), [40.0, 0.0, 70.0]);
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@
 //! | module | judges |
 //! |---|---|
 //! | [`gms`] | shares and entitled service: the GPS and GMS fluid models |
+//! | [`affinity`] | shares where tasks may not run everywhere |
 //! | [`hierarchy`] | the same where groups have shares |
 //! | [`readjust`] | feasible weights on several CPUs |
 //! | [`pbs_fluid`] | PBS completion times |
@@ -13,6 +14,7 @@
 //! | [`queueing`] | mean response times of random workloads |
 //! | [`mod@reference`] | decision by decision: GR3, WFQ, stride, SFQ, WF2Q, SFS on static sets |
 
+pub mod affinity;
 pub mod gms;
 pub mod hierarchy;
 pub mod pbs_fluid;

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The machine: tasks that may not run everywhere, papers/affinity.md.
+ *
+ * Tasks with the same set of allowed CPUs are a class. Those that wait stand in a heap of their class, by the policy's own
+ * key if it has one, else in the order in which it picked them; so a CPU looks at the first of each class that it may
+ * run, and never at other CPUs' tasks. Tasks that may run everywhere are in no class: the policy keeps them.
+ */
+#ifndef DIVVY_MACHINE_PARKING_H
+#define DIVVY_MACHINE_PARKING_H
+
+#include "state.h"
+
+/* A claim that a task cannot use, where it may run, is kept up to so many of its turns. */
+#define LAG_TURNS 32
+
+/* ---- classes ---- */
+
+static inline u32 machine_class(const struct machine *m, u32 id)
+{
+	return m->parking.of[id & POOL_MASK] % CLASS_SLOTS;
+}
+
+static inline u64 machine_class_bit(u32 class)
+{
+	return 1ull << (class - 1) % 64;
+}
+
+static inline bool machine_same_cpus(const struct allowed *a, const struct allowed *b)
+{
+	return !((a->word[0] ^ b->word[0]) | (a->word[1] ^ b->word[1]) | (a->word[2] ^ b->word[2]) |
+		 (a->word[3] ^ b->word[3]));
+}
+
+/* The class of these CPUs, or else one that has no tasks, or else OTHERS, into found. */
+static NOINLINE void machine_find_class(struct machine *m, const struct allowed *cpus)
+{
+	while (m->at <= CLASSES && can_loop) {
+		struct cpu_class *k = &m->parking.class[m->at % CLASS_SLOTS];
+
+		if (!k->tasks && m->found == OTHERS)
+			m->found = m->at;
+		if (k->tasks && machine_same_cpus(&k->cpus, cpus)) {
+			m->found = m->at;
+			return;
+		}
+		m->at++;
+	}
+}
+
+/* Each CPU knows the classes that it may run. */
+static NOINLINE void machine_tell_cpus(struct machine *m, u32 class)
+{
+	const struct allowed *cpus = &m->parking.class[class % CLASS_SLOTS].cpus;
+
+	while (m->at < m->s.tasks.ncpus && can_loop) {
+		u64 may = cpus->word[(m->at & CPU_MASK) / 64] >> (m->at % 64) & 1;
+		u64 *classes = &m->parking.may[m->at & CPU_MASK];
+
+		*classes = (*classes & ~machine_class_bit(class)) | may << (class - 1) % 64;
+		m->at++;
+	}
+}
+
+static inline bool machine_is_everywhere(const struct machine *m, const struct allowed *cpus)
+{
+	return !((m->cpus.word[0] & ~cpus->word[0]) | (m->cpus.word[1] & ~cpus->word[1]) |
+		 (m->cpus.word[2] & ~cpus->word[2]) | (m->cpus.word[3] & ~cpus->word[3]));
+}
+
+static NOINLINE void machine_leave_class(struct machine *m, u32 id)
+{
+	u32 class = machine_class(m, id);
+
+	if (class)
+		m->parking.class[class].tasks--;
+	m->parking.of[id & POOL_MASK] = 0;
+}
+
+/* The task is in no class and waits in none. */
+static NOINLINE void machine_enter_class(struct machine *m, u32 id, const struct allowed *cpus)
+{
+	struct cpu_class *k;
+
+	m->allowed[id & POOL_MASK] = *cpus;
+	machine_task(m, id)->state &= ~PINNED;
+	if (machine_is_everywhere(m, cpus))
+		return;
+	machine_task(m, id)->state |= PINNED;
+	m->found = OTHERS;
+	m->at = 1 + m->s.tasks.zero;
+	machine_find_class(m, cpus);
+	k = &m->parking.class[m->found % CLASS_SLOTS];
+	m->parking.of[id & POOL_MASK] = m->found;
+	m->parking.base[id & POOL_MASK] = k->offset;
+	if (k->tasks++ || m->found == OTHERS)
+		return;
+	k->cpus = *cpus;
+	m->at = m->s.tasks.zero;
+	machine_tell_cpus(m, m->found);
+}
+
+/* ---- keys ---- */
+
+/* A task's tags are as they were when its class had this offset; now they count as so much more. */
+static inline u64 machine_moved(const struct machine *m, u32 id)
+{
+	u32 class = machine_class(m, id);
+
+	return class ? m->parking.class[class].offset - m->parking.base[id & POOL_MASK] : 0;
+}
+
+/* Its tags are of now. */
+static inline void machine_rebase(struct machine *m, u32 id)
+{
+	m->parking.base[id & POOL_MASK] += machine_moved(m, id);
+}
+
+static inline bool machine_has_keys(const struct machine *m)
+{
+	return HAS(KEY) && POLICY_KEY_IF(&m->s);
+}
+
+/* Its place in its class: the least is first. */
+static inline u64 machine_class_key(struct machine *m, u32 id)
+{
+	return CALL(key)(&m->s, id) - (machine_class(m, id) ? m->parking.base[id & POOL_MASK] : 0);
+}
+
+/* Its place among all tasks */
+static NOINLINE u64 machine_key(struct machine *m, u32 id)
+{
+	return CALL(key)(&m->s, id) + machine_moved(m, id);
+}
+
+/* How far a turn moves its tag */
+static inline u64 machine_stride(const struct machine *m, u32 id)
+{
+	return m->s.tasks.quantum * POLICY_TAG_SCALE(&m->s) * WEIGHT_NICE_0 / weight_of(&m->s.tasks, id);
+}
+
+/* ---- tasks that are picked and on no CPU ---- */
+
+/* Out of the policy's sight, if it has keys and the task a class */
+static NOINLINE void machine_detach(struct machine *m, u32 id)
+{
+	if (!machine_has_keys(m) || !machine_class(m, id))
+		return;
+	CALL(detach)(&m->s, id);
+	machine_task(m, id)->state |= TAKEN;
+}
+
+/* Back into its sight: its tags are moved on as its class was. */
+static NOINLINE void machine_attach(struct machine *m, u32 id)
+{
+	u64 moved = machine_moved(m, id);
+
+	if (!(machine_task(m, id)->state & TAKEN))
+		return;
+	machine_task(m, id)->state &= ~TAKEN;
+	machine_rebase(m, id);
+	CALL(attach)(&m->s, id, moved);
+}
+
+static inline void machine_stand_in_class(struct machine *m, u32 id, u32 class)
+{
+	u64 key = machine_task(m, id)->state & TAKEN ? machine_class_key(m, id) : m->parking.turn++;
+
+	if (class != OTHERS) {
+		pile_insert(&m->parking.piles, class, id, key);
+		m->parking.waiting |= machine_class_bit(class);
+		return;
+	}
+	ring_push_back(&m->parking.links, &m->parking.others, id);
+	pile_node(&m->parking.piles, id)->of = OTHERS;
+	pile_node(&m->parking.piles, id)->key = key;
+}
+
+/* In its class, if a CPU can be given it; else it is first in line for when one can. */
+static NOINLINE void machine_stand(struct machine *m, u32 id)
+{
+	u32 class = machine_class(m, id);
+
+	machine_task(m, id)->state |= PICKED | PARKED;
+	if (class && machine_task(m, id)->state & CUSTODY)
+		machine_stand_in_class(m, id, class);
+	else
+		ring_push_back(&m->parking.links, &m->parking.first, id);
+}
+
+static NOINLINE void machine_unstand(struct machine *m, u32 id)
+{
+	u32 class = pile_of(&m->parking.piles, id);
+
+	if (!class) {
+		ring_remove(&m->parking.links, &m->parking.first, id);
+	} else if (class == OTHERS) {
+		ring_remove(&m->parking.links, &m->parking.others, id);
+		pile_node(&m->parking.piles, id)->of = 0;
+	} else {
+		pile_remove(&m->parking.piles, id);
+		if (!pile_first(&m->parking.piles, class))
+			m->parking.waiting &= ~machine_class_bit(class);
+	}
+}
+
+/* These two call one after the other what calls much by itself: frames are few in BPF. */
+static inline __attribute__((always_inline)) void machine_park(struct machine *m, u32 id)
+{
+	machine_detach(m, id);
+	machine_stand(m, id);
+}
+
+static inline __attribute__((always_inline)) void machine_unpark(struct machine *m, u32 id)
+{
+	machine_unstand(m, id);
+	machine_attach(m, id);
+}
+
+/* It may have come into custody or out of it. */
+static NOINLINE void machine_stand_anew(struct machine *m, u32 id)
+{
+	if (!(machine_task(m, id)->state & PARKED) || !machine_class(m, id))
+		return;
+	machine_unstand(m, id);
+	machine_stand(m, id);
+}
+
+/* A task that may not run everywhere waits in its class from the start, if it has a key there, so that no CPU ever has to sort out
+ * tasks of others. The same holds for one whose slice has just ended, until it is off its CPU. */
+static inline bool machine_parks_early(struct machine *m, u32 id)
+{
+	return machine_has_keys(m) && machine_class(m, id) && !(machine_task(m, id)->state & PICKED);
+}
+
+/* ---- idle CPUs ---- */
+
+static inline bool machine_is_idle(const struct machine *m, u32 cpu)
+{
+	return m->idle[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
+}
+
+static inline void machine_set_idle(struct machine *m, u32 cpu, u64 idle)
+{
+	u64 *word = &m->idle[(cpu & CPU_MASK) / 64];
+
+	*word = (*word & ~(1ull << (cpu % 64))) | idle << (cpu % 64);
+}
+
+/* An idle CPU where the task may run, into found. */
+static NOINLINE void machine_find_idle(struct machine *m, u32 id)
+{
+	m->found = NO_CPU;
+	while (m->at < m->s.tasks.ncpus && can_loop) {
+		if (machine_is_idle(m, m->at) && machine_may_run(m, id, m->at)) {
+			m->found = m->at;
+			return;
+		}
+		m->at++;
+	}
+}
+
+static inline bool machine_any_idle(const struct machine *m)
+{
+	return m->idle[0] | m->idle[1] | m->idle[2] | m->idle[3];
+}
+
+/* ---- the first that a CPU may run ---- */
+
+static NOINLINE void machine_offer(struct machine *m, u32 id, u64 key)
+{
+	if (!id || (m->parking.best && (s64)(key - m->parking.best_key) >= 0))
+		return;
+	m->parking.best = id;
+	m->parking.best_key = key;
+}
+
+static inline u64 machine_head_key(struct machine *m, u32 class, u32 id)
+{
+	return pile_node(&m->parking.piles, id)->key + m->parking.class[class % CLASS_SLOTS].offset;
+}
+
+static NOINLINE void machine_offer_class(struct machine *m)
+{
+	u32 class = any_number(1 + lowest_bit(m->parking.left));
+	u32 id = pile_first(&m->parking.piles, class);
+
+	m->parking.left &= m->parking.left - 1;
+	machine_offer(m, id, machine_head_key(m, class, id));
+}
+
+static NOINLINE void machine_offer_classes(struct machine *m)
+{
+	while (m->parking.left && can_loop)
+		machine_offer_class(m);
+}
+
+/* Tasks of further masks are looked at one by one. */
+static NOINLINE void machine_offer_others(struct machine *m, u32 cpu)
+{
+	m->at = m->parking.others;
+	while (m->at && can_loop) {
+		if (machine_may_run(m, m->at, cpu))
+			machine_offer(m, m->at, machine_head_key(m, OTHERS, m->at));
+		m->at = ring_next(&m->parking.links, m->at);
+		if (m->at == m->parking.others)
+			m->at = 0;
+	}
+}
+
+/* Whether a CPU can run a task now: it may, and it has it. The task that runs there needs no custody; one that was
+ * picked and taken back before it ran does. */
+static inline bool machine_can_run(struct machine *m, u32 id, u32 cpu)
+{
+	u32 has = id == m->prev ? CUSTODY | ON_CPU : CUSTODY;
+
+	return machine_may_run(m, id, cpu) && machine_task(m, id)->state & has;
+}
+
+/* Whether a CPU is idle, or what it runs comes clearly after best */
+static NOINLINE bool machine_is_later(struct machine *m, u32 cpu)
+{
+	u32 id = m->s.tasks.picked[cpu & CPU_MASK];
+	u64 clearly = LAG_TURNS / 2 * machine_stride(m, m->parking.best);
+
+	return machine_is_idle(m, cpu) || (id && (s64)(machine_key(m, id) - m->parking.best_key - clearly) > 0);
+}
+
+/* Whether there is such a CPU, where a task may run, into later */
+static NOINLINE void machine_find_later(struct machine *m, u32 id, u32 cpu)
+{
+	while (m->at < m->s.tasks.ncpus && can_loop) {
+		if (m->at != cpu && machine_may_run(m, id, m->at) && machine_is_later(m, m->at)) {
+			m->parking.later = true;
+			return;
+		}
+		m->at++;
+	}
+}
+
+/*
+ * A task may come before another one, which has fewer CPUs to choose from, and find one that does for it soon: there it
+ * comes before a task that comes after both. Then it gives way here.
+ */
+static inline bool machine_gives_way(struct machine *m, u32 id, u32 cpu)
+{
+	m->parking.later = false;
+	m->at = m->s.tasks.zero;
+	machine_find_later(m, id, cpu);
+	return m->parking.later;
+}
+
+/* Sets best to the first of all classes that may run there, or 0; also of the one that ran there, if it stepped aside. */
+static NOINLINE void machine_find_best(struct machine *m, u32 cpu)
+{
+	u32 prev = m->prev;
+
+	if (m->found)
+		return;
+	m->parking.best = 0;
+	m->parking.left = m->parking.waiting & m->parking.may[cpu & CPU_MASK];
+	if (m->parking.left)
+		machine_offer_classes(m);
+	if (m->parking.others)
+		machine_offer_others(m, cpu);
+	if (!(machine_task(m, prev)->state & TAKEN) || !machine_can_run(m, prev, cpu))
+		return;
+	if (!m->parking.best || !machine_gives_way(m, prev, cpu))
+		machine_offer(m, prev, machine_key(m, prev));
+}
+
+/* ---- levels ---- */
+
+/* Runnable tasks of each class are counted, and where it is: at its first task that waits, or else at the last that was served. */
+static NOINLINE void machine_class_joined(struct machine *m, u32 id)
+{
+	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+
+	if (!machine_class(m, id))
+		return;
+	m->s.tasks.nbound++;
+	if (k->runnable++)
+		return;
+	m->parking.busy |= machine_class_bit(machine_class(m, id));
+	k->last = id;
+	k->last_key = machine_class_key(m, id);
+	k->top_of = 0;
+}
+
+static NOINLINE void machine_class_left(struct machine *m, u32 id)
+{
+	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+
+	if (!machine_class(m, id))
+		return;
+	m->s.tasks.nbound--;
+	if (!--k->runnable)
+		m->parking.busy &= ~machine_class_bit(machine_class(m, id));
+}
+
+#if HAS(SHIFT)
+/* The last tag that was served where tasks of this class may run. It only grows. */
+static inline void machine_note_top(struct machine *m, struct cpu_class *k, u32 id, u64 key)
+{
+	if (k->top_of && (s64)(key - k->top) <= 0)
+		return;
+	k->top = key;
+	k->top_of = id;
+}
+
+/* The last of the classes that are below the tag that is served, into best. */
+static NOINLINE void machine_look_below(struct machine *m, u32 served)
+{
+	u32 class = any_number(1 + lowest_bit(m->parking.left));
+	struct cpu_class *k = &m->parking.class[class % CLASS_SLOTS];
+	u32 id = pile_first(&m->parking.piles, class);
+	u64 key = id ? machine_head_key(m, class, id) : k->last_key + k->offset;
+
+	m->parking.left &= m->parking.left - 1;
+	if (m->parking.here & machine_class_bit(class))
+		machine_note_top(m, k, served, m->parking.served);
+	if ((s64)(key - m->parking.served) >= 0)
+		return;
+	m->parking.below |= machine_class_bit(class);
+	if (m->parking.best && (s64)(key - m->parking.best_key) <= 0)
+		return;
+	m->parking.best = id ? id : k->last;
+	m->parking.best_key = key;
+}
+
+static NOINLINE void machine_look_at_levels(struct machine *m, u32 served)
+{
+	while (m->parking.left && can_loop)
+		machine_look_below(m, served);
+}
+
+static NOINLINE void machine_lift(struct machine *m, u64 by)
+{
+	while (m->parking.below && can_loop) {
+		m->parking.class[any_number(1 + lowest_bit(m->parking.below)) % CLASS_SLOTS].offset += by;
+		m->parking.below &= m->parking.below - 1;
+	}
+}
+
+/*
+ * Classes that share CPUs keep about the same tags, as each CPU serves the least that it may. Classes of a more crowded
+ * part of the machine fall behind, for ever: so a gap between what is served here and all that is behind is closed, to two
+ * turns of the tasks at both sides. Order on either side stays as it is.
+ */
+static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
+{
+	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+	u64 gap, wide;
+
+	m->parking.left = m->parking.busy;
+	if (!m->parking.left || !machine_has_keys(m))
+		return;
+	m->parking.served = machine_key(m, id);
+	k->last = id;
+	k->last_key = machine_class_key(m, id);
+	m->parking.below = 0;
+	m->parking.best = 0;
+	m->parking.here = m->parking.may[cpu & CPU_MASK];
+	machine_note_top(m, &m->parking.class[0], id, m->parking.served);
+	machine_look_at_levels(m, id);
+	if (!m->parking.best)
+		return;
+	gap = m->parking.served - m->parking.best_key;
+	wide = LAG_TURNS * machine_stride(m, m->parking.best);
+	if (gap > wide)
+		machine_lift(m, gap - wide);
+}
+
+/*
+ * A task waits nowhere while a CPU where it may run serves a greater tag. So one that is behind all the same has run all the
+ * time, and cannot use more: the claim would only drive others from the CPU that it happens to have.
+ */
+static NOINLINE void machine_keep_up(struct machine *m, u32 id)
+{
+	const struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+	u64 gap, wide;
+
+	if (!m->parking.busy || !machine_has_keys(m) || !k->top_of)
+		return;
+	gap = k->top - machine_key(m, id);
+	wide = LAG_TURNS * machine_stride(m, id);
+	if ((s64)gap <= (s64)wide)
+		return;
+	CALL(detach)(&m->s, id);
+	CALL(attach)(&m->s, id, gap - wide);
+}
+#else
+static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
+{
+}
+
+static NOINLINE void machine_keep_up(struct machine *m, u32 id)
+{
+}
+#endif
+
+#endif

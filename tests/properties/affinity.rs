@@ -1,0 +1,101 @@
+//! Tasks that may not run everywhere keep their weights: service against the lexicographic max-min of rate over weight.
+
+use std::fmt::Write;
+
+use divvy_sim::oracle::affinity::{Bound, rates};
+use divvy_sim::oracle::whole;
+use num_traits::ToPrimitive;
+use proptest::collection::vec;
+
+use divvy_tests::cases::for_all;
+use divvy_tests::record::run;
+use divvy_workload::Workload;
+
+/// Selections that order tasks by a virtual time, so that the machine can compare those of different classes.
+const KEYED: [&str; 9] = ["sfq", "stride", "sfs", "eevdf", "cfs", "bvt", "wfq", "wf2q", "wf2qplus"];
+
+/// The service of each task under a policy, and what the report says that it is entitled to, in seconds
+fn services(text: &str, policy: &str) -> Vec<(f64, f64)> {
+    let workload = Workload::parse(text, "affinity.toml").unwrap_or_else(|e| panic!("{e}"));
+    let tasks = run(&workload, policy, 0).run.tasks;
+    tasks.iter().map(|task| (task.service_ns as f64 / 1e9, task.entitled_ns as f64 / 1e9)).collect()
+}
+
+const CROWDED: &str = r#"
+cpus = 2
+duration = "20s"
+task = [
+  { name = "victim", affinity = [0], program = [ { run = "forever" } ] },
+  { name = "hog", count = 9, nice = 19, affinity = [0], program = [ { run = "forever" } ] },
+  { name = "ticker", affinity = [1], nice = 19, program = [ { loop = "forever", do = [ { run = "50us" }, { sleep = "50us" } ] } ] },
+]"#;
+
+/// A CPU of one heavy and nine light tasks, and a CPU whose only task wakes up all the time: it must not turn the order of the
+/// others into that of their arrival.
+#[test]
+fn another_cpus_dispatches_do_not_erase_weights() {
+    for policy in KEYED {
+        let victim = services(CROWDED, policy)[0].0 / 20.0;
+        assert!((victim - 1024.0 / (1024.0 + 9.0 * 15.0)).abs() < 0.01, "{policy}: {victim}");
+    }
+}
+
+/// The report is exact: the model knows affinity.
+#[test]
+fn entitlement_knows_affinity() {
+    let (_, entitled) = services(CROWDED, "sfq")[0];
+    assert!((entitled / 20.0 - 1024.0 / (1024.0 + 9.0 * 15.0)).abs() < 1e-6, "{entitled}");
+}
+
+/// Nine tasks of nice 15 that are bound to one CPU of four, beside five of nice 0 that may run everywhere.
+#[test]
+fn light_tasks_on_one_cpu_get_their_part_of_the_machine() {
+    let text = r#"
+cpus = 4
+duration = "20s"
+task = [
+  { name = "bound", count = 9, nice = 15, affinity = [0], program = [ { run = "forever" } ] },
+  { name = "free", count = 5, program = [ { run = "forever" } ] },
+]"#;
+    for policy in KEYED {
+        let services = services(text, policy);
+        let bound: f64 = services[..9].iter().map(|(service, _)| service).sum::<f64>() / 80.0;
+        let part = 9.0 * 36.0 / (9.0 * 36.0 + 5.0 * 1024.0);
+        assert!((bound - part).abs() < 0.01, "{policy}: {bound}, entitled to {part}");
+    }
+}
+
+/// Where all are bound to one CPU or to none, and always run, a task is behind by at most 32 turns and five
+/// percent.
+#[test]
+fn nobody_is_far_behind() {
+    let one = (1_u32..=4, 0_u32..10, -5_i32..=10);
+    for_all(40, 31, (1_u32..=6, vec(one, 3..14)), |(cpus, tasks)| {
+        let mut text = format!("cpus = {cpus}\nduration = \"10s\"\nquantum = \"4ms\"\ntask = [\n");
+        let mut bound = Vec::new();
+        for (i, (kind, cpu, nice)) in tasks.iter().enumerate() {
+            let affinity = (*kind < 3).then(|| cpu % cpus);
+            let set = affinity.map_or(String::new(), |cpu| format!("affinity = [{cpu}], "));
+            writeln!(
+                text,
+                "  {{ name = \"T{i}\", nice = {nice}, {set}program = [ {{ run = \"forever\" }} ] }},"
+            )
+            .expect("memory");
+            let weight = divvy_policy::NICE_WEIGHTS[(nice + 20) as usize];
+            let allowed = affinity.map_or((1 << cpus) - 1, |cpu| 1 << cpu);
+            bound.push(Bound { weight: whole(weight), allowed });
+        }
+        text.push(']');
+        let exact = rates(&bound, cpus);
+        for policy in ["sfq", "sfs", "eevdf", "stride"] {
+            for (i, (service, entitled)) in services(&text, policy).into_iter().enumerate() {
+                let part = 10.0 * exact[i].to_f64().expect("a rate");
+                assert!(
+                    (entitled - part).abs() < 1e-5,
+                    "T{i}: entitled to {entitled}, exactly {part}\n{text}"
+                );
+                assert!(service > part * 0.95 - 32.0 * 0.004, "{policy}: T{i} {service} of {part}\n{text}");
+            }
+        }
+    });
+}
