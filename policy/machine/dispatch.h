@@ -61,7 +61,7 @@ static NOINLINE void machine_ask(struct machine *m, u32 cpu, u64 now)
 	m->next = CALL(peek)(&m->s, cpu, now);
 }
 
-/* Whom the policy named is picked, if nobody of a class comes first; if this CPU cannot run it, it is parked. */
+/* The task that the policy named is picked, if none of a class comes first; if this CPU cannot run it, it is parked. */
 static NOINLINE void machine_take(struct machine *m, u32 cpu)
 {
 	u32 id = m->next;

@@ -77,7 +77,7 @@ struct cpu_class {
 	u64 last_key; /* and its key then */
 	u32 top_of;   /* the task that had */
 	u64 top;      /* the greatest tag that was served where its tasks may run */
-	u64 offset;   /* how far its tasks were moved on: parking.h, levels */
+	u64 offset;   /* how far its tasks were moved on: levels.h */
 };
 
 struct parking {

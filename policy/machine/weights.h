@@ -3,7 +3,7 @@
 #ifndef DIVVY_MACHINE_WEIGHTS_H
 #define DIVVY_MACHINE_WEIGHTS_H
 
-#include "parking.h"
+#include "levels.h"
 
 /* ns that a task ran since it came on its CPU; 0 if it is on none */
 static inline u64 machine_ran(struct machine *m, u32 id, u64 now)

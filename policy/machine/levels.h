@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The machine: classes of a more crowded part of the machine fall behind others. How far is limited here. */
+#ifndef DIVVY_MACHINE_LEVELS_H
+#define DIVVY_MACHINE_LEVELS_H
+
+#include "parking.h"
+
+/* A claim that a task cannot use, where it may run, is kept up to so many of its turns. */
+#define LAG_TURNS 32
+
+/* Runnable tasks of each class are counted, and where it is: at its first task that waits, or else at the last that was served. */
+static NOINLINE void machine_class_joined(struct machine *m, u32 id)
+{
+	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+
+	if (!machine_class(m, id))
+		return;
+	m->s.tasks.nbound++;
+	if (k->runnable++)
+		return;
+	m->parking.busy |= machine_class_bit(machine_class(m, id));
+	k->last = id;
+	k->last_key = machine_class_key(m, id);
+	k->top_of = 0;
+}
+
+static NOINLINE void machine_class_left(struct machine *m, u32 id)
+{
+	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+
+	if (!machine_class(m, id))
+		return;
+	m->s.tasks.nbound--;
+	if (!--k->runnable)
+		m->parking.busy &= ~machine_class_bit(machine_class(m, id));
+}
+
+#if HAS(SHIFT)
+/* The last tag that was served where tasks of this class may run. It only grows. */
+static inline void machine_note_top(struct machine *m, struct cpu_class *k, u32 id, u64 key)
+{
+	if (k->top_of && (s64)(key - k->top) <= 0)
+		return;
+	k->top = key;
+	k->top_of = id;
+}
+
+/* The last of the classes that are below the tag that is served, into best. */
+static NOINLINE void machine_look_below(struct machine *m, u32 served)
+{
+	u32 class = any_number(1 + lowest_bit(m->parking.left));
+	struct cpu_class *k = &m->parking.class[class % CLASS_SLOTS];
+	u32 id = pile_first(&m->parking.piles, class);
+	u64 key = id ? machine_head_key(m, class, id) : k->last_key + k->offset;
+
+	m->parking.left &= m->parking.left - 1;
+	if (m->parking.here & machine_class_bit(class))
+		machine_note_top(m, k, served, m->parking.served);
+	if ((s64)(key - m->parking.served) >= 0)
+		return;
+	m->parking.below |= machine_class_bit(class);
+	if (m->parking.best && (s64)(key - m->parking.best_key) <= 0)
+		return;
+	m->parking.best = id ? id : k->last;
+	m->parking.best_key = key;
+}
+
+static NOINLINE void machine_look_at_levels(struct machine *m, u32 served)
+{
+	while (m->parking.left && can_loop)
+		machine_look_below(m, served);
+}
+
+static NOINLINE void machine_lift(struct machine *m, u64 by)
+{
+	while (m->parking.below && can_loop) {
+		m->parking.class[any_number(1 + lowest_bit(m->parking.below)) % CLASS_SLOTS].offset += by;
+		m->parking.below &= m->parking.below - 1;
+	}
+}
+
+/*
+ * Classes that share CPUs keep about the same tags, as each CPU serves the least that it may. Classes of a more crowded
+ * part of the machine fall behind, for ever: so a gap between what is served here and all that is behind is closed, to two
+ * turns of the tasks at both sides. Order on either side stays as it is.
+ */
+static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
+{
+	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+	u64 gap, wide;
+
+	m->parking.left = m->parking.busy;
+	if (!m->parking.left || !machine_has_keys(m))
+		return;
+	m->parking.served = machine_key(m, id);
+	k->last = id;
+	k->last_key = machine_class_key(m, id);
+	m->parking.below = 0;
+	m->parking.best = 0;
+	m->parking.here = m->parking.may[cpu & CPU_MASK];
+	machine_note_top(m, &m->parking.class[0], id, m->parking.served);
+	machine_look_at_levels(m, id);
+	if (!m->parking.best)
+		return;
+	gap = m->parking.served - m->parking.best_key;
+	wide = LAG_TURNS * machine_stride(m, m->parking.best);
+	if (gap > wide)
+		machine_lift(m, gap - wide);
+}
+
+/*
+ * A task waits nowhere while a CPU where it may run serves a greater tag. So one that is behind all the same has run all the
+ * time, and cannot use more: the claim would only drive others from the CPU that it happens to have.
+ */
+static NOINLINE void machine_keep_up(struct machine *m, u32 id)
+{
+	const struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+	u64 gap, wide;
+
+	if (!m->parking.busy || !machine_has_keys(m) || !k->top_of)
+		return;
+	gap = k->top - machine_key(m, id);
+	wide = LAG_TURNS * machine_stride(m, id);
+	if ((s64)gap <= (s64)wide)
+		return;
+	CALL(detach)(&m->s, id);
+	CALL(attach)(&m->s, id, gap - wide);
+}
+#else
+static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
+{
+}
+
+static NOINLINE void machine_keep_up(struct machine *m, u32 id)
+{
+}
+#endif
+
+#endif
