@@ -345,14 +345,11 @@ static void weights(void)
 	must(!mkdir(CGROUPS "attackers/b", 0755), "mkdir");
 	write_file("+cpu", CGROUPS "attackers/cgroup.subtree_control");
 	if (!fork_or_die()) {
-		write_file("0", CGROUPS "attackers/a/cgroup.procs");
-		start_threads(scale / 4, spin);
-		spin();
-	}
-	if (!fork_or_die()) {
 		write_file("0", CGROUPS "attackers/b/cgroup.procs");
 		rewrite();
 	}
+	write_file("0", CGROUPS "attackers/a/cgroup.procs");
+	start_threads(scale / 4, spin);
 }
 
 static const struct attack {
