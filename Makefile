@@ -11,7 +11,7 @@ LEVELS := gates test-rust test-report test-native test-host test-bpf test-vm
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
-.PHONY: help demo test gates test-rust test-report test-native test-host storm test-bpf test-vm mutants figures kernel vm bench bench-kernel fmt clean
+.PHONY: help demo test gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks mutants figures kernel vm bench bench-kernel fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
@@ -24,6 +24,7 @@ help:
 	@echo "  make test-host    the BPF host in a model of sched_ext, under random scripts with faults"
 	@echo "  make test-bpf     the policies' C through this kernel's BPF verifier; needs root"
 	@echo "  make test-vm      the tests that need a kernel with sched_ext, in a virtual machine"
+	@echo "make test-attacks  what one user can do to another, on 1 to 8 CPUs; takes hours in emulation"
 	@echo "make storm   test-host for long: SCRIPTS=2000 for each policy, from SEED=1 on"
 	@echo "make mutants breaks each policy on purpose, and sees whether the tests notice"
 	@echo "make figures reproduces all figures of the papers in full, and compares with the verdicts that are kept"
@@ -93,7 +94,17 @@ test-vm: .need-vm .need-kernel
 	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic
 	kernel/vm/test
 	$(TEST) --no-run
-	$(TEST) --test vm -- --ignored --test-threads=64
+	$(TEST) --test vm -- --ignored --test-threads=64 --skip attack::suite
+
+# Attacks on several CPUs, with proofs of the kernel's locks, and with a tick of 10 ms. Each of the two kernels is built once, in some
+# 15 minutes. VARIANTS names others, or only `none`.
+VARIANTS ?= none lockdep hz100
+test-attacks: .need-vm .need-kernel
+	$(TEST) --no-run
+	@for variant in $(VARIANTS); do \
+		[ $$variant != none ] || variant=; \
+		DIVVY_KERNEL_VARIANT=$$variant $(TEST) --test vm -- --ignored --nocapture --test-threads=1 attack::suite || exit 1; \
+	done
 
 # The exit code comes from the last command in the shell, and make must not report it as an error. 70 is a failure of the
 # machine itself.

@@ -30,30 +30,57 @@ static __always_inline void enqueue_fallback(struct task_struct *p, u64 enq_flag
 	scx_bpf_kick_cpu(scx_bpf_task_cpu(p), enq_flags & SCX_ENQ_LAST ? 0 : SCX_KICK_IDLE);
 }
 
+/*
+ * The time that the fallback DSQ is owed on each CPU, in ns times weight: its weight for each ns that others run there, less their weight for
+ * each ns that its own tasks run. It is served when that is positive. Turns are of different lengths, so they are not counted.
+ */
+static s64 fallback_owed[MAX_CPUS];
+static u64 fallback_counted[MAX_CPUS]; /* until when */
+static bool fallback_runs[MAX_CPUS];   /* since then */
+
+/* A CPU that did not dispatch for longer was idle, or ran one task alone. */
+#define FALLBACK_LONGEST_NS (100 * MS)
+
+/* At most 8,192 tasks of nice 0, so that a product with a time stays below 2^60. With more, the starvation limit gives the
+ * fallback DSQ more than its part anyway. */
+static __always_inline s64 weight_of_others(void)
+{
+	return machine.entitled.total < WEIGHT_NICE_0 << 13 ? machine.entitled.total : WEIGHT_NICE_0 << 13;
+}
+
+/* It keeps its debts, but nothing is owed to nobody. */
+static __always_inline void count_fallback(u32 cpu)
+{
+	u64 now = clock_ns(), ran = now - fallback_counted[cpu & CPU_MASK];
+	s64 *owed = &fallback_owed[cpu & CPU_MASK], most_debt = FALLBACK_LONGEST_NS * weight_of_others();
+
+	ran = ran < FALLBACK_LONGEST_NS ? ran : FALLBACK_LONGEST_NS;
+	*owed += fallback_runs[cpu & CPU_MASK] ? -(s64)ran * weight_of_others() : (s64)(ran * WEIGHT_NICE_0);
+	if (*owed > 0 && !fallback_waiting)
+		*owed = 0;
+	if (*owed < -most_debt)
+		*owed = -most_debt;
+	fallback_counted[cpu & CPU_MASK] = now;
+	fallback_runs[cpu & CPU_MASK] = false;
+}
+
 static __always_inline bool consume_fallback(u32 cpu)
 {
 	if (!stats.fallbacks)
 		return false;
 	fallback_due[cpu & CPU_MASK] = false;
 	fallback_looked[cpu & CPU_MASK] = clock_ns();
-	return dsq_consume(FALLBACK);
+	fallback_runs[cpu & CPU_MASK] = dsq_consume(FALLBACK);
+	return fallback_runs[cpu & CPU_MASK];
 }
-
-/* At each dispatch a CPU adds the weight of the fallback DSQ, and serves it when the sum reaches all runnable weight. */
-static u64 fallback_credit[MAX_CPUS];
 
 /* Serves a task of the fallback DSQ on this CPU if one is due. */
 static __always_inline bool dispatch_fallback(u32 cpu)
 {
-	u64 *credit = &fallback_credit[cpu & CPU_MASK], all = machine.entitled.total + WEIGHT_NICE_0;
-
 	look_at_fallback();
-	if (!fallback_waiting)
+	count_fallback(cpu);
+	if (!fallback_waiting || (fallback_owed[cpu & CPU_MASK] <= 0 && !fallback_due[cpu & CPU_MASK]))
 		return false;
-	*credit += WEIGHT_NICE_0;
-	if (*credit < all && !fallback_due[cpu & CPU_MASK])
-		return false;
-	*credit %= all;
 	return consume_fallback(cpu);
 }
 

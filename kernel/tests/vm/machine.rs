@@ -56,7 +56,7 @@ fn tree() -> &'static Path {
 }
 
 /// The program under test: it was built together with this test, or `DIVVY_BIN` names it.
-fn divvy() -> PathBuf {
+pub fn divvy() -> PathBuf {
     let built = || {
         let test = std::env::current_exe().expect("this test is a program");
         test.ancestors().nth(2).expect("it is in deps/ of its profile's directory").join("divvy")

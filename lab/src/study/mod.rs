@@ -116,7 +116,7 @@ impl Study<'_> {
     /// The errors of a period with these weights.
     pub fn of_weights(&self, weights: &[u64]) -> Result<Range, LabError> {
         let total = weights.iter().sum();
-        let ran = queue(&mut self.machine(1, weights)?, total);
+        let ran = queue(&mut self.machine(1, weights, 0)?, total);
         let mut errors = Errors::new(weights, total);
         errors.add(ran);
         Ok(errors.range())
@@ -140,9 +140,14 @@ impl Study<'_> {
         // Every policy gets the same sets.
         let mut random = stream(setting.seed, set, (n as u64) << 32 | total, Purpose::Run);
         let weights = weights::weight_set(&mut random, n, total, self.skew);
-        let mut machine = self.machine(self.cpus, &weights)?;
+        let seed = stream(setting.seed, set, (n as u64) << 32 | total, Purpose::Policy).next_u64();
+        let mut machine = self.machine(self.cpus, &weights, seed)?;
         let mut decisions = match self.counts_decisions {
-            true => Some(Decisions::new(queue(&mut self.machine(self.cpus, &weights)?, total), self.cpus, n)),
+            true => Some(Decisions::new(
+                queue(&mut self.machine(self.cpus, &weights, seed)?, total),
+                self.cpus,
+                n,
+            )),
             false => None,
         };
         let mut errors = Errors::new(&weights, total);
@@ -170,13 +175,14 @@ impl Study<'_> {
     }
 
     /// All clients runnable from the start, in the order of their weights' list. VTRR keeps its queue by falling share
-    /// and looks for a place from its head: told of the lightest first it has the same queue without N scans.
-    fn machine(&self, cpus: u32, weights: &[u64]) -> Result<Machine, LabError> {
+    /// and looks for a place from its head: told of the lightest first it has the same queue without N scans. A policy that
+    /// draws random numbers draws them from `seed`.
+    fn machine(&self, cpus: u32, weights: &[u64], seed: u64) -> Result<Machine, LabError> {
         let broken = |what: String| LabError::Run(format!("policy {}: {what}", self.spec));
         let spec =
             spec::parse(self.spec, divvy_policy::all()).map_err(|error| LabError::Run(error.to_string()))?;
-        let mut machine =
-            Machine::from_spec(&spec, cpus, QUANTUM_NS).map_err(|error| broken(error.to_string()))?;
+        let mut machine = Machine::from_spec(&spec.seeded(seed), cpus, QUANTUM_NS)
+            .map_err(|error| broken(error.to_string()))?;
         let mut clients: Vec<(TaskId, u64)> = TaskId::all().zip(weights.iter().copied()).collect();
         if self.spec == "vtrr" {
             clients.sort_by_key(|&(_, weight)| weight);
@@ -227,6 +233,20 @@ fn summary(n: usize, total: u64, ones: &[SetResult]) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lottery_draws_other_tickets_for_each_set_and_seed() {
+        let study = Study { spec: "lottery", cpus: 1, skew: 50, sets: 2, counts_decisions: false };
+        // Two clients with half each: all sets of weights are the same.
+        let range = |set, seed| {
+            let setting = Setting { small: true, seed, progress: &(), saved: None };
+            let range = study.one(2, 64, set, &setting).unwrap().range;
+            (range.least, range.most)
+        };
+        assert_eq!(range(0, 1), range(0, 1));
+        let others = (1..20).map(|set| range(set, 1)).chain((2..20).map(|seed| range(0, seed)));
+        assert!(others.filter(|other| *other != range(0, 1)).count() > 20);
+    }
 
     #[test]
     fn the_grid_has_45_cells() {
