@@ -141,6 +141,12 @@ static inline u64 machine_stride(const struct machine *m, u32 id)
 
 /* ---- tasks that are picked and on no CPU ---- */
 
+/* Whether the policy does not see it; with a policy that has no keys the verifier need not look at what follows. */
+static inline bool machine_is_taken(struct machine *m, u32 id)
+{
+	return HAS(KEY) && machine_task(m, id)->state & TAKEN;
+}
+
 /* Out of the policy's sight, if it has keys and the task a class */
 static NOINLINE void machine_detach(struct machine *m, u32 id)
 {
@@ -155,7 +161,7 @@ static NOINLINE void machine_attach(struct machine *m, u32 id)
 {
 	u64 moved = machine_moved(m, id);
 
-	if (!(machine_task(m, id)->state & TAKEN))
+	if (!machine_is_taken(m, id))
 		return;
 	machine_task(m, id)->state &= ~TAKEN;
 	machine_rebase(m, id);
@@ -164,7 +170,7 @@ static NOINLINE void machine_attach(struct machine *m, u32 id)
 
 static inline void machine_stand_in_class(struct machine *m, u32 id, u32 class)
 {
-	u64 key = machine_task(m, id)->state & TAKEN ? machine_class_key(m, id) : m->parking.turn++;
+	u64 key = machine_is_taken(m, id) ? machine_class_key(m, id) : m->parking.turn++;
 
 	if (class != OTHERS) {
 		pile_insert(&m->parking.piles, class, id, key);
@@ -363,7 +369,7 @@ static NOINLINE void machine_find_best(struct machine *m, u32 cpu)
 		machine_offer_classes(m);
 	if (m->parking.others)
 		machine_offer_others(m, cpu);
-	if (!(machine_task(m, prev)->state & TAKEN) || !machine_can_run(m, prev, cpu))
+	if (!machine_is_taken(m, prev) || !machine_can_run(m, prev, cpu))
 		return;
 	if (!m->parking.best || !machine_gives_way(m, prev, cpu))
 		machine_offer(m, prev, machine_key(m, prev));

@@ -94,7 +94,7 @@ static inline u32 machine_preempt(struct machine *m, u32 woken, u64 now)
 static NOINLINE void machine_find_parked(struct machine *m, u32 cpu)
 {
 	while (m->at && can_loop) {
-		if (!(machine_task(m, m->at)->state & TAKEN) && machine_can_run(m, m->at, cpu)) {
+		if (!machine_is_taken(m, m->at) && machine_can_run(m, m->at, cpu)) {
 			m->found = m->at;
 			return;
 		}
