@@ -85,6 +85,7 @@ static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
 	if (id) {
 		MUST(model_task(id)->seat == WAITS, "the policy picks a task that does not wait", id);
 		model_task(id)->seat = HAS_SLICE;
+		model_task(id)->was_picked = true;
 		model_task(id)->asked = false;
 		return id;
 	}
