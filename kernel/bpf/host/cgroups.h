@@ -9,18 +9,27 @@
 #include "host/groups.h"
 #include "host/tasks.h"
 
-/* The group of the nearest cgroup that has one, from this one up */
+/* The number of a cgroup's ancestor, or its own */
+static __always_inline u64 cgroup_at(struct cgroup *cgroup, u32 level)
+{
+	struct cgroup **ancestors = cgroup->ancestors, *ancestor;
+	struct kernfs_node *kn;
+	u64 key = 0;
+
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), ancestors + level);
+	bpf_probe_read_kernel(&kn, sizeof(kn), &ancestor->kn);
+	bpf_probe_read_kernel(&key, sizeof(key), &kn->id);
+	return key;
+}
+
+/* The group of the nearest cgroup that has one, from this one up. Deeper ones than GROUP_LEVELS have none. */
 static NOINLINE u32 group_of_cgroup(struct cgroup *cgroup)
 {
-	while (cgroup && can_loop) {
-		struct cgroup_subsys_state *parent = cgroup->self.parent;
-		u32 group = group_of(cgroup->kn->id);
+	u32 level = cgroup->level < GROUP_LEVELS ? cgroup->level : GROUP_LEVELS, group = ROOT;
 
-		if (group || !parent)
-			return group;
-		cgroup = parent->cgroup;
-	}
-	return ROOT;
+	for (; level && !group && can_loop; level--)
+		group = group_of(cgroup_at(cgroup, level));
+	return group;
 }
 
 /* cpu.weight: 100 is nice 0. */
@@ -36,11 +45,10 @@ s32 BPF_PROG(host_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_arg
 	struct cgroup_subsys_state *parent = cgroup->self.parent;
 	u32 around;
 
-	if (!config.cgroups || !parent)
+	if (!config.cgroups || !parent || cgroup->level > GROUP_LEVELS)
 		return 0;
 	around = group_of_cgroup(parent->cgroup);
-	if (machine.groups.group[around & GROUP_MASK].level < GROUP_LEVELS)
-		make_group(cgroup->kn->id, around, cgroup_weight(args->weight), around);
+	make_group(cgroup->kn->id, around, cgroup_weight(args->weight), around);
 	return 0;
 }
 
@@ -72,7 +80,7 @@ void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, stru
 	if (id_of(p))
 		enter_group(id_of(p), group);
 	else
-		p->scx.dsq_vtime = (p->scx.dsq_vtime & NO_ID_EVER) | (u64)group << NO_ID_GROUP;
+		set_dsq_vtime(p, (p->scx.dsq_vtime & NO_ID_EVER) | (u64)group << NO_ID_GROUP);
 }
 
 /* The cgroup has no more tasks, except perhaps dead ones, which are not runnable. */
@@ -85,7 +93,7 @@ void BPF_PROG(host_cgroup_exit, struct cgroup *cgroup)
 	if (!group || bpf_map_delete_elem(&groups, &key))
 		return;
 	bpf_spin_lock(&lock);
-	free_groups[nfree_groups++ & GROUP_MASK] = group;
+	free_group(group);
 	bpf_spin_unlock(&lock);
 }
 
