@@ -110,7 +110,7 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 SEC("struct_ops/set_cpumask")
 void BPF_PROG(host_set_cpumask, struct task_struct *p, const struct cpumask *mask)
 {
-	if (id_of(p))
+	if (living_id(p))
 		set_allowed(id_of(p), mask);
 }
 
@@ -118,7 +118,7 @@ void BPF_PROG(host_set_cpumask, struct task_struct *p, const struct cpumask *mas
 SEC("struct_ops/set_weight")
 void BPF_PROG(host_set_weight, struct task_struct *p, u32 rounded)
 {
-	u32 id = id_of(p);
+	u32 id = living_id(p);
 
 	if (!id || host_task(id)->weight == exact_weight(p))
 		return;
@@ -337,7 +337,7 @@ void BPF_PROG(host_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
 SEC("struct_ops/disable")
 void BPF_PROG(host_disable, struct task_struct *p)
 {
-	u32 id = id_of(p);
+	u32 id = living_id(p);
 
 	if (!id)
 		return;

@@ -108,7 +108,7 @@ static void forget_number(u32 number)
 		oldest_first[i] = oldest_first[i + 1];
 }
 
-/* What it was stays in memory: tasks that have ended still point there. */
+/* The memory is kept: tasks that have ended still point there. */
 void remove_cgroup(u32 number)
 {
 	struct model_cgroup *c = &cgroups[number % MAX_MODEL_CGROUPS];

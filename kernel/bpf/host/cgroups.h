@@ -22,14 +22,19 @@ static __always_inline u64 cgroup_at(struct cgroup *cgroup, u32 level)
 	return key;
 }
 
-/* The group of the nearest cgroup that has one, from this one up. Deeper ones than GROUP_LEVELS have none. */
+/* The group of the nearest cgroup that has one, from this one up. Deeper ones than GROUP_LEVELS have none. Unrolled, because in a loop
+ * Linux 6.12's verifier follows each level that there could be. */
 static NOINLINE u32 group_of_cgroup(struct cgroup *cgroup)
 {
-	u32 level = cgroup->level < GROUP_LEVELS ? cgroup->level : GROUP_LEVELS, group = ROOT;
+	u32 deepest = cgroup->level, group;
 
-	for (; level && !group && can_loop; level--)
-		group = group_of(cgroup_at(cgroup, level));
-	return group;
+#pragma unroll
+	for (u32 level = GROUP_LEVELS; level; level--) {
+		group = level <= deepest ? group_of(cgroup_at(cgroup, level)) : ROOT;
+		if (group)
+			return group;
+	}
+	return ROOT;
 }
 
 /* cpu.weight: 100 is nice 0. */
@@ -77,9 +82,9 @@ void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, stru
 	if (!config.cgroups || p->flags & PF_KTHREAD)
 		return;
 	group = group_of_cgroup(to);
-	if (id_of(p))
+	if (living_id(p))
 		enter_group(id_of(p), group);
-	else
+	else if (!id_of(p))
 		set_dsq_vtime(p, (p->scx.dsq_vtime & NO_ID_EVER) | (u64)group << NO_ID_GROUP);
 }
 

@@ -76,6 +76,14 @@ static __always_inline u32 id_of(const struct task_struct *p)
 	return p->scx.dsq_vtime & POOL_MASK;
 }
 
+/* The same, or 0 if the machine has forgotten the task: it has ended, and the kernel still has it. */
+static __always_inline u32 living_id(const struct task_struct *p)
+{
+	u32 id = id_of(p);
+
+	return machine_task(&machine, id)->state & KNOWN ? id : 0;
+}
+
 static __always_inline struct host_task *host_task(u32 id)
 {
 	return &host_tasks[id & POOL_MASK];
