@@ -33,8 +33,8 @@
  *   PREEMPTS  xyz_preempts(s, woken, running, now)
  *                                    whether a task that just joined takes the CPU from one that runs; else never
  *   FORK      xyz_fork(s, id, parent, now)
- *                                    the task exists, and has not joined: told with parent 0, then once more if the task that
- *                                    made it is known; that one's service until now is charged; else nothing. A policy in
+ *                                    the task exists, and has not joined: told with parent 0, then once more if another task made
+ *                                    it, with parent 0 if that is not known; its service until now is charged; else nothing. A policy in
  *                                    which a new task comes before others by service over weight lets a child begin where
  *                                    its parent's slice began, and adds debit_of when it joins: else who forks and exits,
  *                                    again and again, leaves behind what it received (machine/family.h)

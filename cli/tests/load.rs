@@ -93,6 +93,14 @@ fn unit() -> std::collections::BTreeMap<String, String> {
     pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
+/// Units with CPUQuota= that start at boot are there when it looks for limits, and what it finds is not tried again.
+#[test]
+fn the_unit_starts_after_those_that_may_have_limits() {
+    let unit = unit();
+    assert_eq!(unit["After"], "multi-user.target");
+    assert!(unit["RestartPreventExitStatus"].split(' ').any(|code| code == "5"));
+}
+
 #[test]
 fn the_unit_writes_only_to_its_own_directories() {
     let unit = unit();

@@ -5,7 +5,7 @@
  * parameters.
  *
  *   kernel                                       machine
- *   init_task, exit_task                         new, exit
+ *   init_task                                    new, fork
  *   enqueue                                      runnable if it was not, enqueue
  *   dequeue                                      dequeue
  *   dispatch                                     dispatch
@@ -13,6 +13,7 @@
  *   stopping(runnable)                           stopping
  *   stopping(!runnable), quiescent(SLEEP)        stopping, quiescent
  *   stopping(!runnable), quiescent               stopping: the kernel changes an attribute, and puts the task back
+ *   exit_task                                    exit (with lazy removal: quiescent of a task that has ended)
  *   yield, set_weight, set_cpumask               yield, set_weight, set_allowed
  *   cgroup_init, cgroup_set_weight               set_group
  *   cgroup_move                                  enter_group
@@ -85,18 +86,19 @@ SEC("struct_ops/init_task")
 s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	u32 group = ROOT;
+	u64 none = 0;
 
-	p->scx.dsq_vtime = 0;
+	set_dsq_vtime(p, 0);
 	if (p->flags & PF_KTHREAD)
 		return 0;
 	if (config.cgroups && bpf_core_field_exists(args->cgroup))
 		group = group_of_cgroup(args->cgroup);
 	if (config.fail_every && (__sync_fetch_and_add(&tasks_seen, 1) + 1) % config.fail_every == 0)
-		p->scx.dsq_vtime = NO_ID_EVER;
+		none = NO_ID_EVER;
 	else /* The kernel sets real_parent later; the one that forks is the one that runs here. */
-		make_known(p, group, args->fork ? id_of(bpf_get_current_task_btf()) : 0);
+		make_known(p, group, args->fork, args->fork ? id_of(bpf_get_current_task_btf()) : 0);
 	if (!id_of(p)) {
-		p->scx.dsq_vtime |= (u64)group << NO_ID_GROUP;
+		set_dsq_vtime(p, none | (u64)group << NO_ID_GROUP);
 		has_without_id = true;
 		__sync_fetch_and_add(&stats.without_id, 1);
 	}
@@ -108,7 +110,7 @@ s32 BPF_PROG(host_init_task, struct task_struct *p, struct scx_init_task_args *a
 SEC("struct_ops/set_cpumask")
 void BPF_PROG(host_set_cpumask, struct task_struct *p, const struct cpumask *mask)
 {
-	if (id_of(p))
+	if (living_id(p))
 		set_allowed(id_of(p), mask);
 }
 
@@ -116,7 +118,7 @@ void BPF_PROG(host_set_cpumask, struct task_struct *p, const struct cpumask *mas
 SEC("struct_ops/set_weight")
 void BPF_PROG(host_set_weight, struct task_struct *p, u32 rounded)
 {
-	u32 id = id_of(p);
+	u32 id = living_id(p);
 
 	if (!id || host_task(id)->weight == exact_weight(p))
 		return;
@@ -196,7 +198,7 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 {
 	struct event e = { .id = id_of(p), .now = clock_ns() };
 
-	if (!e.id)
+	if (!e.id || !is_taken_back(deq_flags))
 		return;
 	bpf_spin_lock(&lock);
 	tell(EVENT_dequeue, &e);
@@ -237,7 +239,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 		if (has_others(cpu))
 			dispatch_rest(kernel_cpu, cpu);
 	} else if (prev && id_of(prev) == e.id) {
-		prev->scx.slice = begin_slice(prev, &e);
+		set_slice(prev, begin_slice(prev, &e));
 	} else if (!send(&e, kernel_cpu, late)) {
 		scx_bpf_kick_cpu(kernel_cpu, 0);
 	}
@@ -276,6 +278,7 @@ SEC("struct_ops/quiescent")
 void BPF_PROG(host_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	u32 id = id_of(p);
+	bool ended = p->__state & TASK_DEAD;
 
 	if (!id)
 		return;
@@ -284,9 +287,11 @@ void BPF_PROG(host_quiescent, struct task_struct *p, u64 deq_flags)
 		off_cpu(p, id);
 		return;
 	}
-	no_longer_runnable(p, id, p->__state & TASK_DEAD ? EXITED : BLOCKED);
+	no_longer_runnable(p, id, ended ? EXITED : BLOCKED);
 	if (p->flags & PF_EXITING)
 		drop_reference(id);
+	if (HAS(DISCARD) && ended)
+		task_ended(id);
 }
 
 SEC("struct_ops/yield")
@@ -297,7 +302,7 @@ bool BPF_PROG(host_yield, struct task_struct *from, struct task_struct *to)
 
 	if (to)
 		return false;
-	from->scx.slice = 0;
+	set_slice(from, 0);
 	if (!e.id)
 		return false;
 	e.cpu = machine_cpu(scx_bpf_task_cpu(from));
@@ -332,7 +337,7 @@ void BPF_PROG(host_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
 SEC("struct_ops/disable")
 void BPF_PROG(host_disable, struct task_struct *p)
 {
-	u32 id = id_of(p);
+	u32 id = living_id(p);
 
 	if (!id)
 		return;
@@ -343,26 +348,24 @@ void BPF_PROG(host_disable, struct task_struct *p)
 SEC("struct_ops/exit_task")
 void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	struct event e = { .id = id_of(p), .now = clock_ns() };
+	u32 id = id_of(p);
 	bool free;
 
-	if (!e.id) {
+	if (!id) {
 		if (!(p->flags & PF_KTHREAD))
 			__sync_fetch_and_sub(&stats.without_id, 1);
 		return;
 	}
+	task_ended(id);
 	bpf_spin_lock(&lock);
-	e.process = machine.s.tasks.task[e.id & POOL_MASK].process;
-	tell(EVENT_exit, &e);
-	accounts[e.id & POOL_MASK].pid = 0;
+	accounts[id & POOL_MASK].pid = 0;
 	stats.tasks--;
-	release_id(e.process);
-	free = release_id(e.id);
+	release_id(machine.s.tasks.task[id & POOL_MASK].process);
+	free = release_id(id);
 	bpf_spin_unlock(&lock);
 	/* A leader's id stands for its process as long as that has threads, also for those that start after its end. */
 	if (free)
-		p->scx.dsq_vtime = 0;
-	log_event(EVENT_exit, &e, 0, 0, 0);
+		set_dsq_vtime(p, 0);
 }
 
 SEC("struct_ops/exit")

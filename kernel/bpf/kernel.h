@@ -107,7 +107,9 @@ struct cgroup_subsys_state {
 
 struct cgroup {
 	struct cgroup_subsys_state self;
+	int level; /* 0 is the root */
 	struct kernfs_node *kn;
+	struct cgroup *ancestors[]; /* by level, itself the last */
 } KERNEL_TYPE;
 
 struct scx_init_task_args {
@@ -190,6 +192,18 @@ struct sched_ext_ops {
 enum scx_deq_flags___any { SCX_DEQ_SLEEP = 1 };
 #define DEQ_SLEEP bpf_core_enum_value(enum scx_deq_flags___any, SCX_DEQ_SLEEP)
 
+/* Kernels that have this flag call dequeue for a task that is dispatched, too. It says that the kernel changes the task. */
+enum scx_deq_flags___change { SCX_DEQ_CORE_SCHED_EXEC = 1ull << 32, SCX_DEQ_SCHED_CHANGE = 1ull << 33 };
+#define DEQ_FLAG(name) bpf_core_enum_value(enum scx_deq_flags___change, name)
+
+/* Whether dequeue is called because the kernel takes the task back from this scheduler */
+static __always_inline bool is_taken_back(u64 deq_flags)
+{
+	if (!bpf_core_enum_value_exists(enum scx_deq_flags___change, SCX_DEQ_SCHED_CHANGE))
+		return true;
+	return deq_flags & (DEQ_FLAG(SCX_DEQ_SCHED_CHANGE) | DEQ_FLAG(SCX_DEQ_CORE_SCHED_EXEC));
+}
+
 extern struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 extern void bpf_task_release(struct task_struct *p) __ksym;
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
@@ -213,6 +227,26 @@ extern void scx_bpf_dispatch_cancel(void) __ksym;
 extern bool scx_bpf_consume(u64 dsq) __ksym __weak;
 extern bool scx_bpf_dsq_move_to_local(u64 dsq) __ksym __weak;
 extern bool scx_bpf_dsq_move_to_local___v2(u64 dsq, u64 enq_flags) __ksym __weak;
+
+extern bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
+extern bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym __weak;
+
+/* Kernels that have these functions are going to refuse programs that write the fields themselves. */
+static __always_inline void set_slice(struct task_struct *p, u64 slice)
+{
+	if (ksym_exists(scx_bpf_task_set_slice))
+		scx_bpf_task_set_slice(p, slice);
+	else
+		p->scx.slice = slice;
+}
+
+static __always_inline void set_dsq_vtime(struct task_struct *p, u64 vtime)
+{
+	if (ksym_exists(scx_bpf_task_set_dsq_vtime))
+		scx_bpf_task_set_dsq_vtime(p, vtime);
+	else
+		p->scx.dsq_vtime = vtime;
+}
 
 static __always_inline void dsq_insert(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags)
 {

@@ -78,7 +78,7 @@ void check_quiet(void)
 
 	if (++calls % SELDOM || !model.is_loaded)
 		return;
-	wrong = calls % RARELY ? NULL : host_check_ids();
+	wrong = calls % RARELY ? NULL : host_check_ids() ?: host_check_groups();
 	if (wrong)
 		scx_error("%s", wrong);
 	if (host_faults())

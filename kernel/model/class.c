@@ -11,6 +11,7 @@
 void enter_op(void)
 {
 	this_cpu->current->t.migration_disabled++;
+	this_cpu->lookups = 0;
 }
 
 void leave_op(void)
@@ -39,10 +40,22 @@ void update_curr(struct cpu *rq)
 		p->t.scx.slice -= ran < p->t.scx.slice ? ran : p->t.scx.slice;
 }
 
+/* Newer kernels: the scheduler has it no more. They say so once, also when it was dispatched, with no flag then. */
+static void leave_custody(struct model_task *p, u64 deq_flags)
+{
+	if (!MODEL_NEWER || !p->in_custody)
+		return;
+	p->in_custody = false;
+	if (model.is_loaded)
+		OP(dequeue, &p->t, deq_flags);
+}
+
 /* ---- into a DSQ ---- */
 
 static void dispatch_enqueue(struct dsq *dsq, struct cpu *rq, struct model_task *p, u64 enq_flags)
 {
+	if (dsq->id >= DSQ_INVALID)
+		leave_custody(p, 0);
 	bool preempts = enq_flags & SCX_ENQ_PREEMPT;
 
 	dsq_add(dsq, p, dsq == &rq->local && (preempts || enq_flags & ENQ_HEAD));
@@ -96,6 +109,7 @@ void do_enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags)
 	else
 		p->ops_state = OPS_QUEUED;
 	p->queued_since = model.now;
+	p->in_custody = p->ops_state == OPS_QUEUED || (p->dsq && p->dsq->id < DSQ_INVALID);
 }
 
 void enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags)
@@ -117,8 +131,9 @@ void enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags)
 
 static void ops_dequeue(struct model_task *p, u64 deq_flags)
 {
+	leave_custody(p, deq_flags | (deq_flags & DEQ_CORE_SCHED_EXEC ? 0 : DEQ_SCHED_CHANGE));
 	if (p->ops_state == OPS_QUEUED) {
-		if (model.is_loaded)
+		if (model.is_loaded && !MODEL_NEWER)
 			OP(dequeue, &p->t, deq_flags);
 		if (p->ops_state == OPS_QUEUED)
 			p->ops_state = OPS_NONE;
@@ -196,6 +211,7 @@ retry:
 		if (from == rq) {
 			dsq_remove(p);
 			dsq_add(&rq->local, p, false);
+			leave_custody(p, 0);
 			return true;
 		}
 		if (!can_run_on_remote_rq(p, rq, false)) {

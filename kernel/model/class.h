@@ -10,7 +10,8 @@
 
 #define DEQ_SAVE 2 /* and ENQUEUE_RESTORE */
 #define DEQ_CORE_SCHED_EXEC (1ull << 32)
-#define DEQ_MIGRATING (1ull << 62) /* the model's own: the task is between two run queues */
+#define DEQ_SCHED_CHANGE (1ull << 33) /* newer kernels */
+#define DEQ_MIGRATING (1ull << 62)    /* the model's own: the task is between two run queues */
 
 void update_curr(struct cpu *rq);
 void enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags);

@@ -55,6 +55,9 @@ struct task_struct *bpf_get_current_task_btf(void)
 
 /* ---- maps ---- */
 
+/* No user can make an op look up more than this. */
+#define MOST_LOOKUPS 16
+
 struct hash_entry {
 	u64 key;
 	bool is_used;
@@ -99,6 +102,8 @@ void *bpf_map_lookup_elem(void *address, const void *key)
 	u32 index;
 
 	check_unlocked("bpf_map_lookup_elem");
+	if (++this_cpu->lookups > MOST_LOOKUPS)
+		scx_error("an op looks up more than %u times", MOST_LOOKUPS);
 	may_switch();
 	if (!map->is_hash) {
 		memcpy(&index, key, sizeof(index));
@@ -140,6 +145,21 @@ long bpf_map_delete_elem(void *address, const void *key)
 		return -2;
 	found->is_used = false;
 	return 0;
+}
+
+bool next_value(void *address, u32 *i, void *value)
+{
+	struct map *map = find_map(address);
+
+	while (*i < map->entries) {
+		struct hash_entry *e = entry(map, (*i)++);
+
+		if (e->is_used) {
+			memcpy(value, e->value, map->value_bytes);
+			return true;
+		}
+	}
+	return false;
 }
 
 void *bpf_kptr_xchg(void *place, void *value)

@@ -37,6 +37,7 @@ s32 load_host(const struct host_options *options)
 	c->starvation_limit_ms = options->starvation_limit_ms;
 	c->tick_ns = (u32)model.tick_ns;
 	c->users = options->users;
+	c->cgroups = options->cgroups;
 	subordinates.n = options->nsubordinates;
 	for (u32 i = 0; i < options->nsubordinates; i++)
 		subordinates.range[i] =
@@ -122,6 +123,31 @@ const char *host_check_ids(void)
 	if (known != stats.tasks || unknown != stats.without_id)
 		return "the counts of tasks with and without an id are wrong";
 	return check_holders();
+}
+
+/* Groups in each group, counted anew */
+static u32 counted[MAX_GROUPS];
+
+const char *host_check_groups(void)
+{
+	static bool has_number[MAX_GROUPS];
+	u32 n = 0, value;
+
+	memset(counted, 0, sizeof(counted));
+	memset(has_number, 0, sizeof(has_number));
+	for (u32 i = 0; next_value(&groups, &i, &value); n++) {
+		if (!value || value >= MAX_GROUPS || has_number[value])
+			return "two groups have one number";
+		has_number[value] = true;
+		while (value != ROOT)
+			counted[value = machine.groups.group[value].parent]++;
+	}
+	if (n != last_group - nfree_groups)
+		return "numbers of groups are lost";
+	for (u32 i = 0; i < nfree_groups; i++)
+		if (has_number[free_groups[(first_free_group + i) & GROUP_MASK]])
+			return "a group's number is free";
+	return memcmp(counted, groups_in, sizeof(counted)) ? "groups have another number of groups in them" : NULL;
 }
 
 u64 host_faults(void)

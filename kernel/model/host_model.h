@@ -31,6 +31,7 @@ struct host_options {
 	u32 pool;       /* most tasks with an id; 0: all that there is room for */
 	u32 fail_every; /* every n-th new task gets no id */
 	bool users;     /* group by user */
+	bool cgroups;   /* group by cgroup */
 	u32 nsubordinates;
 	struct subordinate_users subordinates[MAX_RANGES];
 };
@@ -50,6 +51,10 @@ u64 host_now(void);
 
 /* Says what is wrong with who holds which id, or NULL. No CPU may be in an op. */
 const char *host_check_ids(void);
+/* The same with numbers of groups */
+const char *host_check_groups(void);
+/* The next value of a hash map from the place *i on; false if there is none. */
+bool next_value(void *map, u32 *i, void *value);
 /* Ids that somebody holds */
 u32 host_ids(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Functions of sched_ext that the host calls, under their names of Linux 6.12, and scx_bpf_now. Other newer names stay undefined: the host's
- * own test for them chooses, as in a kernel. */
+/* Functions of sched_ext that the host calls, under their names of Linux 6.12, and scx_bpf_now; with MODEL_NEWER the setters of 6.19. Other
+ * newer names stay undefined: the host's own test for them chooses, as in a kernel. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -166,3 +166,19 @@ void bpf_rcu_read_unlock(void)
 {
 	may_switch();
 }
+
+#if MODEL_NEWER
+bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice)
+{
+	may_switch();
+	p->scx.slice = slice;
+	return true;
+}
+
+bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime)
+{
+	may_switch();
+	p->scx.dsq_vtime = vtime;
+	return true;
+}
+#endif

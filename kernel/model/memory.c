@@ -17,29 +17,47 @@ static void before_access(const void *address)
 		may_switch();
 }
 
+static bool is_field(const void *address, size_t field)
+{
+	size_t at = (size_t)((const char *)address - (const char *)tasks);
+
+	return (const char *)address >= (const char *)tasks && at < sizeof(tasks) && at % sizeof(*tasks) == field;
+}
+
+/* Newer kernels are going to refuse programs that write these fields. */
+static void before_write(const void *address)
+{
+	if (MODEL_NEWER && (is_field(address, offsetof(struct model_task, t.scx.slice)) ||
+			    is_field(address, offsetof(struct model_task, t.scx.dsq_vtime))))
+		scx_error("the host writes a field that the kernel has a function for");
+	before_access(address);
+}
+
 /* The compiler calls these names. */
-#define ACCESS(name) \
+#define ACCESS_BY(check, name) \
 	void name(void *address); \
 	void name(void *address) \
 	{ \
-		before_access(address); \
+		check(address); \
 	}
+#define ACCESS(name) ACCESS_BY(before_access, name)
+#define ACCESS_TO_WRITE(name) ACCESS_BY(before_write, name)
 ACCESS(__tsan_read1)
 ACCESS(__tsan_read2)
 ACCESS(__tsan_read4)
 ACCESS(__tsan_read8)
 ACCESS(__tsan_read16)
-ACCESS(__tsan_write1)
-ACCESS(__tsan_write2)
-ACCESS(__tsan_write4)
-ACCESS(__tsan_write8)
-ACCESS(__tsan_write16)
+ACCESS_TO_WRITE(__tsan_write1)
+ACCESS_TO_WRITE(__tsan_write2)
+ACCESS_TO_WRITE(__tsan_write4)
+ACCESS_TO_WRITE(__tsan_write8)
+ACCESS_TO_WRITE(__tsan_write16)
 ACCESS(__tsan_unaligned_read2)
 ACCESS(__tsan_unaligned_read4)
 ACCESS(__tsan_unaligned_read8)
-ACCESS(__tsan_unaligned_write2)
-ACCESS(__tsan_unaligned_write4)
-ACCESS(__tsan_unaligned_write8)
+ACCESS_TO_WRITE(__tsan_unaligned_write2)
+ACCESS_TO_WRITE(__tsan_unaligned_write4)
+ACCESS_TO_WRITE(__tsan_unaligned_write8)
 
 #define RANGE(name) \
 	void name(void *address, unsigned long bytes); \

@@ -2,7 +2,7 @@
 /*
  * A deterministic model of sched_ext around the unchanged BPF host (../bpf/host.bpf.c), as ordinary C.
  *
- * The model does what kernel/sched/ext.c of Linux 6.12 does, in its order, and calls the host's ops as the kernel does.
+ * The model does what kernel/sched/ext.c of Linux 6.12 does (or of later kernels: MODEL_NEWER), in its order, and calls the host's ops as the kernel does.
  * Names of functions are the kernel's, where the kernel has such a function. What happens is a script (script.h): tasks,
  * what they do, and faults. Time is simulated.
  *
@@ -10,6 +10,7 @@
  *   events.h     what happens when
  *   queues.h     dispatch queues (DSQs)
  *   task.h       tasks, and what they do
+ *   cgroups.h    cgroups
  *   class.h      the scheduling class: enqueue, dequeue, pick, tick
  *   cpu.h        interrupts, and the loop of schedule()
  *   helpers.c    BPF helpers, maps, timers; kfuncs.c: functions of sched_ext
@@ -32,6 +33,11 @@
 
 #define MAX_MODEL_CPUS 64
 #define MAX_MODEL_TASKS 4096
+
+/* 0: Linux 6.12; 1: with what later kernels, up to 7.1, do in another way: class.c and kfuncs.c */
+#ifndef MODEL_NEWER
+#define MODEL_NEWER 0
+#endif
 
 enum class { CLASS_IDLE, CLASS_EXT, CLASS_RT };
 
@@ -60,7 +66,8 @@ struct behaviour {
 	u64 sleep_ns; /* mean */
 	bool varies;  /* both are exponential, else constant */
 	enum then then;
-	u32 stays; /* percent of the times that it is preempted when it must not migrate, as in a seccomp filter */
+	u32 stays;    /* percent of the times that it is preempted when it must not migrate, as in a seccomp filter */
+	bool lingers; /* when it has ended, until it is reaped */
 };
 
 struct model_task {
@@ -85,6 +92,7 @@ struct model_task {
 
 	/* sched_ext_entity */
 	enum ops_state ops_state;
+	bool in_custody; /* newer kernels: dequeue is to be called when the scheduler has it no more */
 	u64 qseq;
 	struct dsq *dsq;
 	struct model_task *next, *prev;
@@ -119,7 +127,8 @@ struct cpu {
 		u64 qseq, dsq, flags;
 	} dispatched[32];
 	u32 ndispatched;
-	u32 moved; /* tasks that ops.dispatch inserted or consumed */
+	u32 moved;   /* tasks that ops.dispatch inserted or consumed */
+	u32 lookups; /* in maps, of this op */
 	u64 switches, idle_since;
 	u64 clock_ahead_ns; /* of the model's time */
 };

@@ -2,11 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroups.h"
 #include "cpu.h"
 #include "events.h"
 #include "script.h"
 
-static const char *const kind_names[ACTION_KINDS] = { "create", "wake", "nice", "mask", "exit", "rt" };
+static const char *const kind_names[ACTION_KINDS] = { "create", "wake", "nice",  "mask",   "exit", "reap",
+						      "move",   "rt",   "mkdir", "weight", "rmdir" };
 
 #define U(x) (unsigned long long)(x)
 
@@ -15,8 +17,8 @@ void write_script(const struct script *s, FILE *file)
 	const struct host_options *h = &s->host;
 
 	fprintf(file, "machine cpus=%u tick=%llu race=%u seed=%llu\n", s->ncpus, U(s->tick_ns), s->race_in, U(s->seed));
-	fprintf(file, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u\n", U(h->quantum_ns),
-		h->modifiers, h->starvation_limit_ms, h->pool, h->fail_every, h->users);
+	fprintf(file, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u cgroups=%u\n",
+		U(h->quantum_ns), h->modifiers, h->starvation_limit_ms, h->pool, h->fail_every, h->users, h->cgroups);
 	for (u32 i = 0; i < s->ncpus; i++)
 		if (s->clock_ahead_ns[i])
 			fprintf(file, "clock %u %llu\n", i, U(s->clock_ahead_ns[i]));
@@ -42,9 +44,11 @@ void write_script(const struct script *s, FILE *file)
 		fprintf(file, "at %llu %s %u", U(a->at_ns), kind_names[a->kind], a->target);
 		if (a->kind == CREATE)
 			fprintf(file,
-				" burst=%llu sleep=%llu varies=%u then=%u leader=%u nice=%d uid=%u mask=%llu kernel=%u stays=%u\n",
+				" burst=%llu sleep=%llu varies=%u then=%u leader=%u nice=%d uid=%u mask=%llu kernel=%u stays=%u lingers=%u\n",
 				U(b->does.burst_ns), U(b->does.sleep_ns), b->does.varies, b->does.then, b->leader,
-				b->nice, b->uid, U(b->mask), b->is_kernel_thread, b->does.stays);
+				b->nice, b->uid, U(b->mask), b->is_kernel_thread, b->does.stays, b->does.lingers);
+		else if (a->kind == MKDIR)
+			fprintf(file, " %lld in=%u\n", (long long)a->value, a->parent);
 		else
 			fprintf(file, " %lld\n", (long long)a->value);
 	}
@@ -53,9 +57,9 @@ void write_script(const struct script *s, FILE *file)
 static bool read_action(struct action *a, const char *kind, const char *rest)
 {
 	unsigned long long burst, sleep, mask;
-	unsigned varies, then, kernel, stays = 0;
+	unsigned varies, then, kernel, stays = 0, lingers = 0;
 	struct birth *b = &a->birth;
-	char leader[16], uid[16];
+	char leader[16], uid[16], parent[16];
 	long long value;
 	int nice;
 
@@ -63,6 +67,13 @@ static bool read_action(struct action *a, const char *kind, const char *rest)
 		a->kind++;
 	if (a->kind == ACTION_KINDS)
 		return false;
+	if (a->kind == MKDIR) {
+		if (sscanf(rest, " %lld in=%15s", &value, parent) != 2)
+			return false;
+		a->value = value;
+		a->parent = strcmp(parent, "last") ? (u32)strtoul(parent, NULL, 10) : a->target - 1;
+		return a->parent < MAX_MODEL_CGROUPS;
+	}
 	if (a->kind != CREATE) {
 		if (sscanf(rest, " %lld", &value) != 1)
 			return false;
@@ -70,11 +81,12 @@ static bool read_action(struct action *a, const char *kind, const char *rest)
 		return true;
 	}
 	if (sscanf(rest,
-		   " burst=%llu sleep=%llu varies=%u then=%u leader=%15s nice=%d uid=%15s mask=%llu kernel=%u stays=%u",
-		   &burst, &sleep, &varies, &then, leader, &nice, uid, &mask, &kernel, &stays) < 9)
+		   " burst=%llu sleep=%llu varies=%u then=%u leader=%15s nice=%d uid=%15s mask=%llu kernel=%u stays=%u "
+		   "lingers=%u",
+		   &burst, &sleep, &varies, &then, leader, &nice, uid, &mask, &kernel, &stays, &lingers) < 9)
 		return false;
 	b->leader = strcmp(leader, "self") ? (u32)strtoul(leader, NULL, 10) : a->target;
-	b->does = (struct behaviour){ burst, sleep, varies, then, stays };
+	b->does = (struct behaviour){ burst, sleep, varies, then, stays, lingers };
 	b->nice = nice;
 	b->uid = strcmp(uid, "own") ? (u32)strtoul(uid, NULL, 10) : FIRST_OWN_UID + a->target;
 	b->mask = mask;
@@ -97,7 +109,7 @@ static bool read_actions(struct script *s, const char *line)
 	line += used;
 	if (sscanf(line, "..%u%n", &last, &more) != 1)
 		last = first;
-	if (last >= MAX_MODEL_TASKS)
+	if (last >= (strstr(kind, "dir") || !strcmp(kind, "weight") ? MAX_MODEL_CGROUPS : MAX_MODEL_TASKS))
 		return false;
 	for (u32 i = 0; i < times; i++) {
 		for (u32 target = first; target <= last; target++) {
@@ -142,7 +154,7 @@ static bool read_expected(struct script *s, const char *line)
 u32 read_script(struct script *s, FILE *file)
 {
 	unsigned long long tick, seed, quantum, end, decisions;
-	unsigned users;
+	unsigned users, cgroups = 0;
 	char line[512];
 	u32 number = 0;
 	int found;
@@ -154,9 +166,11 @@ u32 read_script(struct script *s, FILE *file)
 		    4) {
 			s->tick_ns = tick;
 			s->seed = seed;
-		} else if (sscanf(line, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u",
+		} else if (sscanf(line,
+				  "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u cgroups=%u",
 				  &quantum, &s->host.modifiers, &s->host.starvation_limit_ms, &s->host.pool,
-				  &s->host.fail_every, &users) == 6) {
+				  &s->host.fail_every, &users, &cgroups) >= 6) {
+			s->host.cgroups = cgroups;
 			s->host.quantum_ns = quantum;
 			s->host.users = users;
 		} else if (sscanf(line, "expect decisions=%llu", &decisions) == 1) {
@@ -194,7 +208,7 @@ static void rt_ends(struct cpu *cpu, void *unused)
 static void act(struct cpu *cpu, void *argument)
 {
 	const struct action *a = argument;
-	struct model_task *p = &tasks[a->target];
+	struct model_task *p = &tasks[a->target % MAX_MODEL_TASKS];
 
 	switch (a->kind) {
 	case CREATE:
@@ -208,6 +222,11 @@ static void act(struct cpu *cpu, void *argument)
 		if (p->exists)
 			end_task(p);
 		break;
+	case REAP: reap_task(p); break;
+	case MOVE: move_to_cgroup(p, (u32)a->value); break;
+	case MKDIR: make_cgroup(a->target, a->parent, (u32)a->value); break;
+	case WEIGHT: set_cgroup_weight(a->target, (u32)a->value); break;
+	case RMDIR: remove_cgroup(a->target); break;
 	case RT:
 		cpu->rt_waiting++;
 		cpu->need_resched = true;

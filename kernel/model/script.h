@@ -4,7 +4,7 @@
  * what it prints when something does not hold, and what it reads again:
  *
  *   machine cpus=4 tick=1000000 race=50 seed=7
- *   host quantum=4000000 modifiers=0 starvation=1000 pool=0 fail=0 users=0
+ *   host quantum=4000000 modifiers=0 starvation=1000 pool=0 fail=0 users=0 cgroups=0
  *   clock 1 5000000000
  *   offline 2
  *   subordinate 100000 165535 1000
@@ -20,6 +20,9 @@
  *   at 9000 mask 3 1
  *   at 9000 exit 3
  *   at 9000 rt 1 5000000
+ *   at 0 mkdir 1 100 in=0
+ *   at 0 mkdir 2..9 100 in=last
+ *   at 100 move 3 9
  *   at 0 create 10..1000 burst=.. leader=self ..
  *   repeat 50 1000000 at 9000 mask 3 1
  *
@@ -30,8 +33,9 @@
  * number of decisions until the end, or the service that tasks get together. `rt` has a CPU and how long a real-time task takes
  * it. An action may have a range of targets; with leader=self each is a process of its own, and with
  * uid=own a user of its own. `repeat` has how often, and every
- * how many ns. `stays` is optional: percent of the times that the task is preempted while it must not migrate.
- * An action on a task that does not exist does nothing.
+ * how many ns. `stays` is optional: percent of the times that the task is preempted while it must not migrate; `lingers` as well:
+ * the task is there until `reap` when it has ended. `mkdir` has a cgroup's number, its weight, and its parent, where 0 is the root and
+ * `last` the number before; `move` a task and a cgroup. An action on a task or cgroup that does not exist does nothing.
  */
 #ifndef MODEL_SCRIPT_H
 #define MODEL_SCRIPT_H
@@ -46,13 +50,14 @@
 #define FIRST_OWN_UID 10000
 #define KERNELS_WATCHDOG_NS 30000000000ull
 
-enum action_kind { CREATE, WAKE, NICE, MASK, EXIT, RT, ACTION_KINDS };
+enum action_kind { CREATE, WAKE, NICE, MASK, EXIT, REAP, MOVE, RT, MKDIR, WEIGHT, RMDIR, ACTION_KINDS };
 
 struct action {
 	u64 at_ns;
 	enum action_kind kind;
-	u32 target; /* a task, or a CPU */
+	u32 target; /* a task, a CPU, or a cgroup */
 	s64 value;
+	u32 parent; /* of a cgroup */
 	struct birth birth;
 };
 

@@ -24,6 +24,7 @@ struct model model;
 #define LONGEST_S 30
 
 #define MOST_TASKS 48
+#define MOST_CGROUPS 24
 
 static u64 state;
 
@@ -51,6 +52,7 @@ static struct birth any_birth(u32 index, u32 ncpus, bool may_be_kernel_thread)
 			     : below(2) ? THEN_FORK
 					: THEN_EXIT,
 		.does.stays = ONE_OF(0, 0, 0, 10, 100),
+		.does.lingers = !below(4),
 		.leader = below(2) ? index : index - index % 4,
 		.nice = below(3) ? 0 : (s32)below(40) - 20,
 		.uid = 1000 + below(3),
@@ -61,6 +63,20 @@ static struct birth any_birth(u32 index, u32 ncpus, bool may_be_kernel_thread)
 	if (b.does.then == THEN_YIELD && b.does.burst_ns < 300000)
 		b.does.burst_ns = 300000;
 	return b;
+}
+
+/* Cgroups come and go, nested, and tasks move among them. */
+static void add_cgroup_actions(struct script *s, u32 ntasks)
+{
+	for (u32 i = 0; i < 200; i++) {
+		struct action *a = &s->actions[s->nactions++];
+
+		a->at_ns = below(4) ? below(s->end_ns) : 0;
+		a->kind = ONE_OF(MKDIR, MKDIR, MKDIR, MOVE, MOVE, MOVE, WEIGHT, RMDIR);
+		a->target = a->kind == MOVE ? below(ntasks) : 1 + below(MOST_CGROUPS);
+		a->value = a->kind == MOVE ? below(1 + MOST_CGROUPS) : 1 + below(10000);
+		a->parent = a->kind == MKDIR ? below(a->target) : 0;
+	}
 }
 
 static void make_script(struct script *s, u64 seed)
@@ -89,7 +105,8 @@ static void make_script(struct script *s, u64 seed)
 	s->host.modifiers = below(2) ? 0 : below(16);
 	s->host.pool = below(4) ? 0 : 8;
 	s->host.fail_every = below(4) ? 0 : 5;
-	s->host.users = s->host.modifiers & 4;
+	s->host.users = s->host.modifiers & 4 && below(2);
+	s->host.cgroups = s->host.modifiers & 4 && !s->host.users;
 	if (below(2))
 		s->host.subordinates[s->host.nsubordinates++] = (struct subordinate_users){ 1001, 1002, 1000 };
 	ntasks = 1 + below(MOST_TASKS);
@@ -105,12 +122,14 @@ static void make_script(struct script *s, u64 seed)
 		struct action *a = &s->actions[s->nactions++];
 
 		a->at_ns = below(s->end_ns);
-		a->kind = ONE_OF(WAKE, WAKE, NICE, MASK, EXIT, RT, RT);
+		a->kind = ONE_OF(WAKE, WAKE, NICE, MASK, EXIT, REAP, RT, RT);
 		a->target = a->kind == RT ? below(s->ncpus) : below(ntasks);
 		a->value = a->kind == NICE   ? (s64)below(40) - 20
 			   : a->kind == MASK ? (s64)(1 + below((1ull << s->ncpus) - 1))
 					     : (s64)ONE_OF(100000, 1000000, 8000000);
 	}
+	if (s->host.cgroups)
+		add_cgroup_actions(s, ntasks);
 }
 
 /* ---- each script in a process of its own ---- */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cgroups.h"
 #include "class.h"
 #include "coroutine.h"
 #include "cpu.h"
@@ -40,6 +41,12 @@ void init_task(struct model_task *p, bool fork)
 	OP(set_weight, &p->t, 100);
 }
 
+/* A new task is where the task is that makes it; those of a script are in the root. */
+static struct cgroup *parents_cgroup(void)
+{
+	return this_cpu->current->cgroup ?: root_cgroup();
+}
+
 void create_task(u32 index, const struct birth *birth)
 {
 	struct model_task *p = &tasks[index];
@@ -56,6 +63,7 @@ void create_task(u32 index, const struct birth *birth)
 	p->left_ns = draw(p, birth->does.burst_ns);
 	p->holding_cpu = p->sticky_cpu = -1;
 	p->references = 1;
+	p->cgroup = parents_cgroup();
 	p->mask.bits[0] = birth->mask & model.online ? birth->mask & all : all;
 	p->cpu = __builtin_ctzll(p->mask.bits[0] & model.online);
 	p->cred.uid.val = birth->uid;
@@ -179,12 +187,27 @@ static void forget_task(struct model_task *p)
 	OP(exit_task, &p->t, &args);
 }
 
-void free_task(struct model_task *p)
+static void free_dead(struct model_task *p)
 {
-	p->dead = true;
 	forget_task(p);
 	p->exists = false;
 	p->references--;
+}
+
+void free_task(struct model_task *p)
+{
+	p->dead = true;
+	if (!p->does.lingers)
+		free_dead(p);
+}
+
+void reap_task(struct model_task *p)
+{
+	bool lingers = p->does.lingers;
+
+	p->does.lingers = false;
+	if (lingers && p->exists && p->dead)
+		free_dead(p);
 }
 
 /* ---- wake-ups ---- */
@@ -309,6 +332,25 @@ void set_mask(struct model_task *p, u64 mask)
 	leave_forbidden_cpu(p);
 }
 
+static void apply_cgroup(struct model_task *p, u64 cgroup)
+{
+	p->cgroup = (struct cgroup *)(uintptr_t)cgroup;
+}
+
+static void tell_cgroup(struct model_task *p, u64 cgroup)
+{
+	struct cgroup *from = p->cgroup;
+
+	apply_cgroup(p, cgroup);
+	OP(cgroup_move, &p->t, from, p->cgroup);
+}
+
+void set_cgroup(struct model_task *p, struct cgroup *cgroup, bool tells)
+{
+	if (p->exists && !p->dead && p->cgroup != cgroup)
+		change(p, tells ? tell_cgroup : apply_cgroup, (u64)(uintptr_t)cgroup);
+}
+
 /* ---- where it must not migrate ---- */
 
 void migrate_disable(struct model_task *p)
@@ -367,10 +409,12 @@ static void apply_nothing(struct model_task *p, u64 unused)
 
 void enable_scheduler(void)
 {
+	begin_cgroups();
 	model.inits_tasks = true;
 	for (u32 i = 0; i < model.ntasks; i++)
 		if (tasks[i].exists && !tasks[i].dead)
 			init_task(&tasks[i], false);
+	began_cgroups();
 	model.is_loaded = true;
 	for (u32 i = 0; i < model.ntasks; i++)
 		if (tasks[i].exists)
@@ -392,6 +436,9 @@ void disable_scheduler(void)
 	model.inits_tasks = false;
 	model.is_loaded = false;
 	for (u32 i = 0; i < model.ntasks; i++)
-		if (tasks[i].exists)
+		if (tasks[i].exists && tasks[i].dead)
+			forget_task(&tasks[i]);
+		else if (tasks[i].exists)
 			change(&tasks[i], apply_forget, 0);
+	end_cgroups();
 }

@@ -23,6 +23,10 @@ void set_nice(struct model_task *p, s32 nice);
 void set_mask(struct model_task *p, u64 mask);
 /* The task ends when it next runs. */
 void end_task(struct model_task *p);
+/* A task does not linger any more. */
+void reap_task(struct model_task *p);
+/* It is in another cgroup, and the scheduler is told so, or not. */
+void set_cgroup(struct model_task *p, struct cgroup *cgroup, bool tells);
 /* ops.disable and ops.exit_task of a task that is dead */
 void free_task(struct model_task *p);
 /* ops.init_task and set_weight, when a task is born or the scheduler is loaded */

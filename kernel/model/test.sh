@@ -14,7 +14,7 @@
 #
 #   target/model/storm-gr3 --script FILE
 #
-# Without arguments it also puts a race back that was in the host, and the storm must find it.
+# Without arguments it also runs sfq in the model of later kernels, and puts a race back that was in the host, which the storm must find.
 #
 # Exit codes: 0 all held, 1 something did not.
 set -u
@@ -22,14 +22,14 @@ cd "$(dirname "$0")/../.." || exit 1
 out=${DIVVY_BUILD:-target/model}
 mkdir -p "$out/said" || exit 1
 
-# The host is compiled with calls before each access to memory (memory.c), the model without.
+# NEWER=1 builds the model of later kernels. The host is compiled with calls before each access to memory (memory.c), the model without.
 build() { # POLICY PROGRAM HOST
 	policy=$1
 	program=$2
 	host=$3
 	set -- -std=gnu11 -fgnu89-inline -O2 -g -Wall -Werror -Wno-attributes -Wno-unused-function -Wno-unknown-pragmas \
 		-Ikernel/model/stand_in "-I$host" -Ipolicy -DPOOL=4096u "-DDIVVY_POLICY=$policy" \
-		"-DPOLICY_HEADER=\"select/$policy.h\""
+		"-DPOLICY_HEADER=\"select/$policy.h\"" "-DMODEL_NEWER=${NEWER:-0}"
 	"${CC:-cc}" "$@" -fsanitize=thread -c kernel/model/host.c -o "$program.o" || return 1
 	# shellcheck disable=SC2046 # names of sources have no spaces
 	"${CC:-cc}" "$@" $(find kernel/model -name '*.c' ! -name host.c) "$program.o" -lm -o "$program"
@@ -47,6 +47,23 @@ check_finds_race() {
 		return 1
 	fi
 	echo "host: a race that was put back is found: $(head -n 1 "$out/said/raced")"
+}
+
+# In the model of later kernels
+check_newer_kernels() {
+	(NEWER=1 && build sfq "$out/storm-newer" kernel/bpf) || return 1
+	for script in kernel/model/scripts/sfq-*.script; do
+		"$out/storm-newer" --script "$script" >"$out/said/newer" || {
+			echo "host: FAILED with a newer kernel: $script: $(cat "$out/said/newer")"
+			return 1
+		}
+	done
+	"$out/storm-newer" 1 "${DIVVY_SCRIPTS:-30}" >"$out/said/newer" || {
+		echo "host: FAILED with a newer kernel"
+		cat "$out/said/newer"
+		return 1
+	}
+	echo "host: newer kernels: sfq: $(tail -n 1 "$out/said/newer")"
 }
 
 # Says in a file what happened, and whether everything held in its last line.
@@ -80,4 +97,4 @@ for policy in $policies; do
 done
 echo "host: $passed passed, $failed failed"
 [ $status = 0 ] && [ $failed = 0 ] || exit 1
-[ $# != 0 ] || check_finds_race
+[ $# != 0 ] || { check_newer_kernels && check_finds_race; }

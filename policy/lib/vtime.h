@@ -8,7 +8,7 @@
 #ifndef DIVVY_VTIME_H
 #define DIVVY_VTIME_H
 
-#include "../base.h"
+#include "../policy.h"
 
 struct vtime {
 	u64 v;    /* ns, may wrap around */
@@ -46,6 +46,12 @@ static inline u64 vtime_after(struct vtime t, u64 ran, u64 w)
 static inline u64 vtime_ago(struct vtime t, u64 ran, u64 w)
 {
 	return t.v - (ran < VTIME_RAN_MAX ? ran : VTIME_RAN_MAX) * WEIGHT_NICE_0 / w;
+}
+
+/* Where a forked task begins: where its parent, whose virtual time is t, was when its slice began */
+static inline u64 vtime_of_child(struct vtime t, const struct task_table *tasks, u32 parent)
+{
+	return vtime_ago(t, turn_of(tasks, parent), weight_of(tasks, parent));
 }
 
 /* The remainder is a part of the old weight: carried over, it would be charged at the new one. */

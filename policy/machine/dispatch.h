@@ -256,7 +256,7 @@ static inline u32 machine_set_allowed(struct machine *m, u32 id, const struct al
 	machine_enter_class(m, id, allowed);
 	if (t->state & RUNNABLE)
 		machine_class_joined(m, id);
-	if (t->state & MEMBER)
+	if (machine_is_member(m, id))
 		machine_reweigh(m, id, machine_granted(m, id), m->now);
 	if (parked || (t->state & CUSTODY && machine_parks_early(m, id)))
 		machine_park(m, id);

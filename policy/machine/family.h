@@ -6,7 +6,9 @@
  *   - a child begins where its parent's slice began, and owes a quantum on top of that: it waits for as long as it takes until
  *     its parent's slice, or its own first one, is its part. The policy adds this to its tag, or whatever it has;
  *   - what it left of its last quantum when it exits is its parent's credit, up to a quantum. The next child owes so much less.
- *     So a program that makes many short tasks loses nothing.
+ *     So a program that makes many short tasks loses nothing. A child that never had a slice gives that back, too: its fork failed.
+ *
+ * A task whose parent is not known, as it got an id late (parent 0), owes a quantum as well: it may be one of such a chain.
  *
  * A task that slept gets a slice in advance whenever it wakes. So what it used of its last slice before each sleep is taken off
  * what it gives back.
@@ -35,21 +37,35 @@ static inline void machine_owe(struct machine *m, u32 id, u32 parent)
 
 	f->parent = parent;
 	f->parents_number = p->number;
-	machine_task(m, id)->debit = m->s.tasks.quantum - p->credit;
+	f->lent = p->credit;
+	machine_task(m, id)->debit = m->s.tasks.quantum - f->lent;
 	p->credit = 0;
 }
 
-/* It exits: what it has left is its parent's, if that is still there. */
-static inline void machine_give_back(struct machine *m, u32 id)
+/* Its parent has so much more to its credit, up to a quantum, if that is still there. */
+static inline void machine_credit_parent(struct machine *m, u32 id, u64 ns)
 {
 	struct family *f = machine_family(m, id), *p = machine_family(m, f->parent);
-	u64 used = f->spent + machine_task(m, id)->turn, q = m->s.tasks.quantum;
+	u64 q = m->s.tasks.quantum;
 
-	if (!f->parent || p->number != f->parents_number || used >= q)
-		return;
-	p->credit += q - used;
-	if (p->credit > q)
-		p->credit = q;
+	if (f->parent && p->number == f->parents_number)
+		p->credit = p->credit + ns < q ? p->credit + ns : q;
+	f->parent = 0;
+}
+
+/* It exits: what it has left is its parent's. */
+static inline void machine_give_back(struct machine *m, u32 id)
+{
+	u64 used = machine_family(m, id)->spent + machine_task(m, id)->turn, q = m->s.tasks.quantum;
+
+	machine_credit_parent(m, id, used < q ? q - used : 0);
+}
+
+/* It is gone, and exited before, or never had a slice. */
+static inline void machine_take_back(struct machine *m, u32 id)
+{
+	if (machine_task(m, id)->cpu == NO_CPU)
+		machine_credit_parent(m, id, machine_family(m, id)->lent);
 }
 #endif
 

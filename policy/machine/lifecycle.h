@@ -56,7 +56,7 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 	}
 }
 
-/* A task that is new, and was not runnable yet, was made by this one. */
+/* A task that is new, and was not runnable yet, was made by this one, or by one that is not known (0). */
 static inline void machine_fork(struct machine *m, u32 id, u32 parent, u64 now)
 {
 #if HAS(FORK)
@@ -91,7 +91,7 @@ static inline void machine_exit(struct machine *m, u32 id, u64 now)
 {
 	if (machine_has(m, FLOW))
 		flow_terminates(&m->flow, id, 0, now);
-	if (HAS(DISCARD) && machine_task(m, id)->state & MEMBER) {
+	if (HAS(DISCARD) && machine_is_member(m, id)) {
 		CALL(discard)(&m->s, id);
 		machine_count_out(m, id, now);
 	}
@@ -100,6 +100,9 @@ static inline void machine_exit(struct machine *m, u32 id, u64 now)
 		machine_readjust(m, now);
 	}
 	machine_leave_class(m, id);
+#if HAS(FORK)
+	machine_take_back(m, id);
+#endif
 	machine_task(m, id)->state = 0;
 }
 
@@ -111,7 +114,7 @@ static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why
 		return;
 	if (machine_has(m, FLOW))
 		flow_wakes(&m->flow, id, now);
-	if (!(t->state & MEMBER))
+	if (!machine_is_member(m, id))
 		machine_count_in(m, id, now);
 	ENTITLED(entitled_join(&m->entitled, &m->s.tasks, id, now);)
 	t->state |= RUNNABLE | FRESH | MEMBER;

@@ -59,6 +59,7 @@ struct family {
 	u32 parent; /* the task that made it, or 0 */
 	u32 parents_number;
 	u64 credit; /* ns, that its next child owes less */
+	u64 lent;   /* ns, its parent's credit that it had */
 	u64 spent;  /* ns, of the slices after which it slept */
 };
 
@@ -160,6 +161,12 @@ static inline bool machine_has(const struct machine *m, u32 modifiers)
 	modifiers &= modifiers_of(MODIFIERS_LOADED);
 #endif
 	return m->modifiers & modifiers;
+}
+
+/* Whether the modifiers count it */
+static inline bool machine_is_member(const struct machine *m, u32 id)
+{
+	return m->s.tasks.task[id & POOL_MASK].state & MEMBER;
 }
 
 static inline bool machine_may_run(const struct machine *m, u32 id, u32 cpu)

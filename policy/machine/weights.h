@@ -51,7 +51,7 @@ static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 
 	if (t->weight == w)
 		return;
-	if (t->state & MEMBER) {
+	if (machine_is_member(m, id)) {
 		machine_settle(m, id, now);
 		ENTITLED(machine_entitle(m, id, w, now);)
 		CALL(reweigh)(&m->s, id, w, now);
@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) void machine_reask(struct machine *
 {
 	if (!machine_has(m, FEASIBLE)) {
 		machine_reweigh(m, id, machine_asked(m, id), now);
-	} else if (machine_task(m, id)->state & MEMBER) {
+	} else if (machine_is_member(m, id)) {
 		feasible_drop(&m->feasible, id);
 		feasible_add(&m->feasible, id, machine_asked(m, id));
 		if (!m->feasible.infeasible[id & POOL_MASK] || machine_class(m, id))
@@ -113,7 +113,7 @@ static inline void machine_rewant(struct machine *m, u32 id, u64 now)
 {
 	if (!machine_has(m, GROUPS))
 		machine_reask(m, id, now);
-	else if (machine_task(m, id)->state & MEMBER)
+	else if (machine_is_member(m, id))
 		groups_want(&m->groups, id, machine_wanted(m, id));
 }
 
@@ -176,7 +176,7 @@ static NOINLINE void machine_reweigh_former(struct machine *m, u64 now)
 	while (m->at < m->feasible.was && can_loop) {
 		u32 id = m->feasible.old[m->at & CPU_MASK];
 
-		if (machine_task(m, id)->state & MEMBER)
+		if (machine_is_member(m, id))
 			machine_reweigh(m, id, machine_granted(m, id), now);
 		m->at++;
 	}
@@ -281,7 +281,9 @@ static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64
 /* Whether it is one of the threads that are counted now */
 static inline bool machine_is_counted(struct machine *m, u32 id)
 {
-	return machine_counts(m, true) || (machine_counts(m, false) && machine_task(m, id)->state & MEMBER);
+	if (machine_counts(m, true))
+		return machine_task(m, id)->state & KNOWN;
+	return machine_counts(m, false) && machine_is_member(m, id);
 }
 
 /* From now on it is a thread of another process. */
@@ -308,7 +310,7 @@ static inline __attribute__((always_inline)) void machine_set_group(struct machi
 /* From now on it is in another group, or in none (ROOT). */
 static inline void machine_enter_group(struct machine *m, u32 id, u32 group, u64 now)
 {
-	bool member = machine_has(m, GROUPS) && machine_task(m, id)->state & MEMBER;
+	bool member = machine_has(m, GROUPS) && machine_is_member(m, id);
 
 	if (machine_is_counted(m, id))
 		machine_count_thread(m, id, false, now);

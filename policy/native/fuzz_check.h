@@ -454,7 +454,10 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 	struct model_task *t = e->id ? model_task(e->id) : NULL;
 
 	switch (kind) {
-	case EVENT_exit: memset(t, 0, sizeof(*t)); break;
+	case EVENT_exit:
+		model_vanishes(t, model.quantum);
+		memset(t, 0, sizeof(*t));
+		break;
 	case EVENT_quiescent:
 		if (t->runnable)
 			model_ends_turn(t, e->why, model.quantum);

@@ -9,7 +9,8 @@
 static void model_forked(struct model_task *child, u32 parent, u64 quantum)
 {
 	child->parent = parent;
-	child->debit = quantum - model.task[parent].credit;
+	child->lent = model.task[parent].credit;
+	child->debit = quantum - child->lent;
 	model.task[parent].credit = 0;
 }
 
@@ -21,17 +22,29 @@ static void model_orphan(u32 parent)
 			model.task[id].parent = 0;
 }
 
-/* It sleeps or is gone. What a task that is gone left of a quantum is its parent's. */
-static void model_ends_turn(struct model_task *t, enum why why, u64 quantum)
+static void model_credit_parent(struct model_task *t, u64 ns, u64 quantum)
 {
 	u64 *credit = &model.task[t->parent].credit;
 
+	if (t->parent)
+		*credit = *credit + ns < quantum ? *credit + ns : quantum;
+	t->parent = 0;
+}
+
+/* It sleeps or is gone. What a task that is gone left of a quantum is its parent's. */
+static void model_ends_turn(struct model_task *t, enum why why, u64 quantum)
+{
 	t->spent += t->turn;
 	t->turn = 0;
-	if (why != EXITED || !t->parent || t->spent >= quantum)
-		return;
-	*credit += quantum - t->spent;
-	*credit = *credit < quantum ? *credit : quantum;
+	if (why == EXITED)
+		model_credit_parent(t, t->spent < quantum ? quantum - t->spent : 0, quantum);
+}
+
+/* It was never asked to run: its parent's credit is as before. */
+static void model_vanishes(struct model_task *t, u64 quantum)
+{
+	if (!t->was_picked)
+		model_credit_parent(t, t->lent, quantum);
 }
 
 #endif

@@ -33,6 +33,8 @@ struct model_task {
 	u64 turn;   /* ns, of its slice, or after it of its last one */
 	u64 spent;  /* ns, of the slices after which it slept */
 	bool aside; /* the machine keeps it in the order of its class */
+	u64 lent;   /* ns, credit of its parent that it had */
+	bool was_picked;
 	bool pinned;
 	bool delayed; /* the end of its slice was put off */
 	bool asked;   /* the policy was, for how long its slice may last */

@@ -52,6 +52,7 @@ machine custody-kept dispatch "$(in_function machine_dispatch 's/ & ~CUSTODY//')
 machine idle-not-noted dispatch "$(in_function machine_dispatch 's/machine_set_idle(m, cpu, !order.id)/(void)0/')"
 machine promise-not-kept dispatch "$(in_function machine_keep_promise 's/machine_wake_idle(m, id)/NO_CPU/')"
 machine affinity-change-unnoticed dispatch "$(in_function machine_set_allowed 's/machine_wake_idle(m, id)/NO_CPU/')"
+machine failed-fork-costs-credit lifecycle 's/^\tmachine_take_back(m, id);//'
 machine runnable-not-uncounted lifecycle 's/m->s.tasks.nrunnable--;//'
 machine former-caps-stay weights 's/^\tmachine_reweigh_former(m, now);//'
 machine siblings-not-reweighed weights "$(in_function machine_rewant_threads 's/m->at = ring_next.*/m->at = 0;/')"

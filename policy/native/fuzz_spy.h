@@ -140,6 +140,7 @@ static void spy_fork(struct spy *s, u32 id, u32 parent, u64 now)
 static void spy_gets_slice(u32 id)
 {
 	model_task(id)->seat = HAS_SLICE;
+	model_task(id)->was_picked = true;
 	model_task(id)->asked = false;
 }
 

@@ -199,9 +199,9 @@ static void storm_exit(struct storm *s, u32 i)
 
 static void storm_fork(struct storm *s, u32 i, u32 parent)
 {
-	struct event e = { .process = parent * s->stride };
+	struct event e = { .process = s->task[parent].place != ABSENT ? parent * s->stride : 0 };
 
-	if (parent != i && s->task[parent].place != ABSENT)
+	if (parent != i)
 		storm_tell(s, EVENT_fork, i, &e);
 }
 
@@ -213,18 +213,31 @@ static void storm_session(struct storm *s, u32 i)
 		storm_tell(s, EVENT_session, i, &e);
 }
 
+/* A task comes to be, made by another one or by nobody. */
+static void storm_born(struct storm *s, u32 i, u32 leader, u64 weight, u32 parent)
+{
+	struct event e = { .amount = weight, .process = leader * s->stride };
+
+	s->task[i] = (struct storm_task){ .place = ASLEEP, .process = leader };
+	s->task[leader].threads++;
+	storm_tell(s, EVENT_new, i, &e);
+	storm_fork(s, i, parent);
+}
+
 static void storm_new(struct storm *s, u32 i)
 {
-	u32 b = next_byte(&s->bytes), leader = storm_choose_task(s);
-	struct event e = { .amount = storm_weight(s) };
+	u32 b = next_byte(&s->bytes), leader = storm_choose_task(s), parent;
+	u64 weight = storm_weight(s);
 
 	if (b % 2 || !s->task[leader].threads || s->task[leader].place >= DYING)
 		leader = i;
-	s->task[i] = (struct storm_task){ .place = ASLEEP, .process = leader };
-	s->task[leader].threads++;
-	e.process = leader * s->stride;
-	storm_tell(s, EVENT_new, i, &e);
-	storm_fork(s, i, storm_choose_task(s));
+	parent = storm_choose_task(s);
+	storm_born(s, i, leader, weight, parent);
+	if (next_byte(&s->bytes) % 4)
+		return;
+	/* The fork fails, and the next one does not. */
+	storm_exit(s, i);
+	storm_born(s, i, leader, weight, parent);
 }
 
 static void storm_running(struct storm *s, u32 cpu)

@@ -22,7 +22,9 @@
 	P(allowance, TIME, "", 0, 0, BVT_TIME_MAX, "C, the least time between switches; 0: a quantum") \
 	P(warp, TIME, "", 0, 0, BVT_TIME_MAX, "W, virtual time that a woken thread borrows, in ns of a nice-0 task") \
 	P(limit, TIME, "", 0, 0, BVT_TIME_MAX, "L, how long a thread may run warped; 0: for ever") \
-	P(unwarp, TIME, "", 0, 0, BVT_TIME_MAX, "U, how long after that it may not warp")
+	P(unwarp, TIME, "", 0, 0, BVT_TIME_MAX, "U, how long after that it may not warp") \
+	P(debit, SWITCH, "", 1, 0, 1, \
+	  "a forked thread begins where its parent is, and owes a quantum; off: as published, at SVT")
 
 #define POLICY_LOOKS_AHEAD 1
 
@@ -82,17 +84,16 @@ static inline void bvt_warp(struct bvt *s, struct bvt_thread *t, u64 now)
 /* A child begins where its parent's slice began, a new thread without a parent at SVT (bvt R6). */
 static inline void bvt_fork(struct bvt *s, u32 id, u32 parent, u64 now)
 {
-	u64 began = s->SVT;
+	bool owes = parent && s->param.debit;
+	u64 began = owes ? vtime_of_child(task_of(s, parent)->A, &s->tasks, parent) : s->SVT;
 
-	if (parent)
-		began = vtime_ago(task_of(s, parent)->A, turn_of(&s->tasks, parent), weight_of(&s->tasks, parent));
 	*task_of(s, id) = (struct bvt_thread){ .A.v = began };
 }
 
 /* The debit is up to a quantum; where C is longer, a thread's first slice may be as well (bvt R6). */
 static inline u64 bvt_debit(const struct bvt *s, u32 id)
 {
-	u64 debit = debit_of(&s->tasks, id);
+	u64 debit = s->param.debit ? debit_of(&s->tasks, id) : 0;
 
 	return debit && bvt_C(s) > s->tasks.quantum ? debit + bvt_C(s) - s->tasks.quantum : debit;
 }

@@ -59,11 +59,10 @@ static inline void sfq_advance(struct sfq *s)
 /* A child begins where its parent's slice began, a new task without a parent at v (sfq R5). */
 static inline void sfq_fork(struct sfq *s, u32 id, u32 parent, u64 now)
 {
-	u64 began = s->v;
+	bool owes = parent && s->param.debit;
 
-	if (parent && s->param.debit)
-		began = vtime_ago(task_of(s, parent)->S, turn_of(&s->tasks, parent), weight_of(&s->tasks, parent));
-	task_of(s, id)->S = (struct vtime){ .v = began };
+	task_of(s, id)->S =
+		(struct vtime){ .v = owes ? vtime_of_child(task_of(s, parent)->S, &s->tasks, parent) : s->v };
 }
 
 /* S = max(F, v): a sleeper keeps no claim on the time that it slept (sfq R1); a child owes its debit (sfq R5). */

@@ -15,6 +15,10 @@
 #define POLICY_COUNTS_SLICES
 #define POLICY_HAS REWEIGH | FORK
 
+#define POLICY_PARAMS(P) \
+	P(debit, SWITCH, "", 1, 0, 1, \
+	  "a forked client has had what its parent had, and owes a quantum; off: as published, its part of the cycle")
+
 struct vtrr_client {
 	u64 S;     /* share */
 	u64 k;     /* quanta of this cycle, S less the time counter; VFT = (k + 1)/S */
@@ -110,7 +114,7 @@ static inline void vtrr_remove(struct vtrr *s, u32 id)
 /* A child has had as much of this cycle as its parent when that one's slice began (vtrr R6). */
 static inline void vtrr_fork(struct vtrr *s, u32 id, u32 parent, u64 now)
 {
-	u64 had = parent ? vtrr_had(s, parent) : 0;
+	u64 had = parent && s->param.debit ? vtrr_had(s, parent) : 0;
 
 	task_of(s, id)->k = had ? had - 1 : 0;
 	task_of(s, id)->cycle = s->cycle;
@@ -125,7 +129,7 @@ static inline void vtrr_join(struct vtrr *s, u32 id, u64 now, enum why why)
 
 	if (had < part)
 		had = part;
-	if (why == NEW && debit_of(&s->tasks, id) > s->tasks.quantum / 2)
+	if (why == NEW && s->param.debit && debit_of(&s->tasks, id) > s->tasks.quantum / 2)
 		had++;
 	s->waiting++;
 	vtrr_insert(s, id, S, had);

@@ -81,6 +81,22 @@ fn sfq_r5_bvt_r6_sfs_r10_vtrr_r6_a_chain_of_forks_gets_no_more_than_its_part() {
     }
 }
 
+/// As published, a new thread begins where virtual time is, whoever made it. Under sfq and bvt each link of the same chain then waits
+/// for a slice of each of the hogs, as an eleventh of them would. Under sfs and vtrr it goes first, and the chain has the CPU.
+#[test]
+fn sfq_d3_sfs_d6_bvt_d4_vtrr_d5_as_published_a_child_owes_nothing() {
+    let text = beside_hogs(1, &chain(19, "{ run = \"3850us\" }, { fork = \"link\" }, { run = \"50us\" }"));
+    let got = |spec: &str| run(&text, spec).service_of_all("link");
+    for spec in ["sfq:debit=off", "bvt:debit=off"] {
+        let got = got(spec);
+        assert!(got.abs_diff(3 * S / 11) <= 2 * QUANTUM, "{spec}: {got} ns");
+    }
+    for spec in ["sfs:debit=off", "vtrr:debit=off"] {
+        let got = got(spec);
+        assert!(got * 100 >= 3 * S * 95, "{spec}: {got} ns");
+    }
+}
+
 /// Each generation forks before its work, so that it owes nothing yet when the next one is made.
 #[test]
 fn a_chain_that_forks_first_gets_no_more_than_its_part() {

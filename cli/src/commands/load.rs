@@ -309,9 +309,13 @@ impl Screen {
 impl Watch for Screen {
     fn note(&mut self, text: &str) {
         if !self.output.is_quiet() {
-            self.statistics.flush(IN_ORDER);
-            self.notes.push(safe::lines(text) + "\n");
+            self.warn(text);
         }
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.statistics.flush(IN_ORDER);
+        self.notes.push(safe::lines(text) + "\n");
     }
 
     fn interval(&mut self, interval: &Period) -> ControlFlow<()> {

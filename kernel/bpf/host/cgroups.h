@@ -9,16 +9,30 @@
 #include "host/groups.h"
 #include "host/tasks.h"
 
-/* The group of the nearest cgroup that has one, from this one up */
+/* The number of a cgroup's ancestor, or its own */
+static __always_inline u64 cgroup_at(struct cgroup *cgroup, u32 level)
+{
+	struct cgroup **ancestors = cgroup->ancestors, *ancestor;
+	struct kernfs_node *kn;
+	u64 key = 0;
+
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), ancestors + level);
+	bpf_probe_read_kernel(&kn, sizeof(kn), &ancestor->kn);
+	bpf_probe_read_kernel(&key, sizeof(key), &kn->id);
+	return key;
+}
+
+/* The group of the nearest cgroup that has one, from this one up. Deeper ones than GROUP_LEVELS have none. Unrolled, because in a loop
+ * Linux 6.12's verifier follows each level that there could be. */
 static NOINLINE u32 group_of_cgroup(struct cgroup *cgroup)
 {
-	while (cgroup && can_loop) {
-		struct cgroup_subsys_state *parent = cgroup->self.parent;
-		u32 group = group_of(cgroup->kn->id);
+	u32 deepest = cgroup->level, group;
 
-		if (group || !parent)
+#pragma unroll
+	for (u32 level = GROUP_LEVELS; level; level--) {
+		group = level <= deepest ? group_of(cgroup_at(cgroup, level)) : ROOT;
+		if (group)
 			return group;
-		cgroup = parent->cgroup;
 	}
 	return ROOT;
 }
@@ -36,11 +50,10 @@ s32 BPF_PROG(host_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_arg
 	struct cgroup_subsys_state *parent = cgroup->self.parent;
 	u32 around;
 
-	if (!config.cgroups || !parent)
+	if (!config.cgroups || !parent || cgroup->level > GROUP_LEVELS)
 		return 0;
 	around = group_of_cgroup(parent->cgroup);
-	if (machine.groups.group[around & GROUP_MASK].level < GROUP_LEVELS)
-		make_group(cgroup->kn->id, around, cgroup_weight(args->weight), around);
+	make_group(cgroup->kn->id, around, cgroup_weight(args->weight), around);
 	return 0;
 }
 
@@ -69,10 +82,10 @@ void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, stru
 	if (!config.cgroups || p->flags & PF_KTHREAD)
 		return;
 	group = group_of_cgroup(to);
-	if (id_of(p))
+	if (living_id(p))
 		enter_group(id_of(p), group);
-	else
-		p->scx.dsq_vtime = (p->scx.dsq_vtime & NO_ID_EVER) | (u64)group << NO_ID_GROUP;
+	else if (!id_of(p))
+		set_dsq_vtime(p, (p->scx.dsq_vtime & NO_ID_EVER) | (u64)group << NO_ID_GROUP);
 }
 
 /* The cgroup has no more tasks, except perhaps dead ones, which are not runnable. */
@@ -85,7 +98,7 @@ void BPF_PROG(host_cgroup_exit, struct cgroup *cgroup)
 	if (!group || bpf_map_delete_elem(&groups, &key))
 		return;
 	bpf_spin_lock(&lock);
-	free_groups[nfree_groups++ & GROUP_MASK] = group;
+	free_group(group);
 	bpf_spin_unlock(&lock);
 }
 

@@ -17,7 +17,7 @@ static __always_inline u32 id_of_pid(u32 pid)
 
 	if (!p)
 		return 0;
-	id = id_of(p);
+	id = living_id(p);
 	bpf_task_release(p);
 	/* The id of a leader that has ended may be another task's. */
 	return accounts[id & POOL_MASK].pid == pid ? id : 0;

@@ -3,8 +3,12 @@
  * Groups of tasks, for the modifier groups: cgroups (cgroups.h) or users. The map `groups` finds the machine's number
  * of a group; the numbers are taken and freed under the lock. ROOT (0) is the group of tasks without another.
  *
- * There may be more cgroups and users than numbers. A cgroup that has none belongs to its nearest ancestor that has one; users
- * that have none share a group. So nobody gains a share of his own by making groups until there are no more numbers.
+ * There may be more cgroups and users than numbers. A cgroup that has none belongs to its nearest ancestor that has one, also later;
+ * users that have none share a group. So a group without a number gives nobody a share of his own, and takes its weight from those in it.
+ *
+ * A user to whom a cgroup is delegated can make as many in it as he likes. So it may have three times as many numbers in it as are left
+ * for the cgroup around it, and that one likewise: one in the root three quarters of all, one in that three quarters of those.
+ * However many one user makes, there are numbers left for those beside it, at each level.
  *
  * make_group and enter_group are not static on purpose: the verifier checks such a function once, by itself, and not
  * again on each path of its callers, which call them only sometimes.
@@ -24,9 +28,15 @@ struct {
 	__type(value, u32);
 } groups SEC(".maps");
 
+/* A ring: the number that was freed first is used first. */
 u32 free_groups[MAX_GROUPS];
+u32 first_free_group;
 u32 nfree_groups;
 u32 last_group;
+
+/* Groups in each group, at any depth */
+u32 groups_in[MAX_GROUPS];
+#define QUOTA_OF_LEFT 3
 
 /* ROOT if there is no group for the key */
 static __always_inline u32 group_of(u64 key)
@@ -36,17 +46,73 @@ static __always_inline u32 group_of(u64 key)
 	return group ? *group : ROOT;
 }
 
-/* Under the lock: returns a free group, or ROOT. A group that was freed while one of its tasks was still dying keeps
- * its parent until that task is gone. It is not used before: with a new parent, groups could contain each other. */
-static __always_inline u32 take_group(void)
+/* Under the lock: whether one more group in this one is within all quotas. `need` is how many must be left for the group that is looked
+ * at: it may take n more if it has less than QUOTA_OF_LEFT times what is left around it with n - 1 more. */
+static NOINLINE bool may_have_group(u32 parent)
 {
-	u32 freed = free_groups[(nfree_groups - 1) & GROUP_MASK];
+	u32 need = 1;
 
-	if (nfree_groups && !machine.groups.group[freed & GROUP_MASK].k) {
-		nfree_groups--;
-		return freed;
+	while (parent != ROOT && can_loop) {
+		u32 less = (need - 1) * (1 + QUOTA_OF_LEFT) + groups_in[parent & GROUP_MASK];
+
+		need = less / QUOTA_OF_LEFT + 1;
+		parent = machine.groups.group[parent & GROUP_MASK].parent;
 	}
-	return last_group < MAX_GROUPS - 1 ? ++last_group : ROOT;
+	return groups_in[ROOT] + need < MAX_GROUPS;
+}
+
+/* Under the lock: there are `by` groups more in this one, and those around it. */
+static NOINLINE void count_groups(u32 parent, s32 by)
+{
+	while (parent != ROOT && can_loop) {
+		groups_in[parent & GROUP_MASK] += by;
+		parent = machine.groups.group[parent & GROUP_MASK].parent;
+	}
+	groups_in[ROOT] += by;
+}
+
+/* A group that was freed while one of its tasks was still dying keeps its parent until that task is gone. It is not used before:
+ * with a new parent, groups could contain each other. */
+#define DYING_GROUPS 16
+
+/* Under the lock: returns a number that was freed, or ROOT. */
+static NOINLINE u32 take_freed_group(void)
+{
+	u32 tries = nfree_groups < DYING_GROUPS ? nfree_groups : DYING_GROUPS;
+
+	while (tries && can_loop) {
+		u32 group = free_groups[first_free_group++ & GROUP_MASK];
+
+		if (!machine.groups.group[group & GROUP_MASK].k) {
+			nfree_groups--;
+			return group;
+		}
+		free_groups[(first_free_group + nfree_groups - 1) & GROUP_MASK] = group;
+		tries--;
+	}
+	return ROOT;
+}
+
+/* Under the lock: returns a number for a group in this one, or ROOT. */
+static __always_inline u32 take_group(u32 parent)
+{
+	u32 group;
+
+	if (!may_have_group(parent))
+		return ROOT;
+	group = take_freed_group();
+	if (!group && last_group < MAX_GROUPS - 1)
+		group = ++last_group;
+	if (group)
+		count_groups(parent, 1);
+	return group;
+}
+
+/* Under the lock */
+static __always_inline void free_group(u32 group)
+{
+	count_groups(machine.groups.group[group & GROUP_MASK].parent, -1);
+	free_groups[(first_free_group + nfree_groups++) & GROUP_MASK] = group;
 }
 
 /* Makes a group for the key in a parent. If there is no room it returns the group that is to be used instead. */
@@ -55,7 +121,7 @@ NOINLINE u32 make_group(u64 key, u32 parent, u64 weight, u32 instead)
 	struct event e = { .cpu = parent, .amount = weight, .now = clock_ns() };
 
 	bpf_spin_lock(&lock);
-	e.process = take_group();
+	e.process = take_group(parent);
 	if (e.process)
 		tell(EVENT_set_group, &e);
 	bpf_spin_unlock(&lock);
@@ -65,7 +131,7 @@ NOINLINE u32 make_group(u64 key, u32 parent, u64 weight, u32 instead)
 	if (bpf_map_update_elem(&groups, &key, &e.process,
 				BPF_NOEXIST)) { /* another CPU was faster, or there is no room */
 		bpf_spin_lock(&lock);
-		free_groups[nfree_groups++ & GROUP_MASK] = e.process;
+		free_group(e.process);
 		bpf_spin_unlock(&lock);
 		return group_of(key) ?: instead;
 	}

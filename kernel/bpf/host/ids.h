@@ -15,6 +15,7 @@ struct newcomer {
 	u32 pid, tgid;
 	u32 leader;      /* id of its process's leader, if that is another and has one */
 	u32 parent;      /* id of the task that forks it now, or 0 */
+	bool owes;       /* it was forked, now or before */
 	u32 user, owner; /* its user, and the one to whom that belongs */
 };
 
@@ -38,14 +39,14 @@ NOINLINE u32 give_id(struct newcomer *n)
 	host_task(e.process)->holders++;
 	tell(EVENT_new, &e);
 	fork.id = e.id;
-	if (fork.process)
+	if (n->owes)
 		tell(EVENT_fork, &fork);
 	stats.tasks++;
 	open_account(e.id, n->pid, n->tgid, &e);
 	bpf_spin_unlock(&lock);
 
 	log_event(EVENT_new, &e, e.amount, e.process, 0);
-	if (fork.process)
+	if (n->owes)
 		log_event(EVENT_fork, &fork, 0, fork.process, 0);
 	return e.id;
 }
@@ -57,8 +58,8 @@ static __always_inline u32 leader_id(const struct task_struct *p)
 	return leader && p->pid != p->tgid ? id_of(leader) : 0;
 }
 
-/* Gives the task an id, if there is one for it. `group` is its cgroup's. */
-static __always_inline void make_known(struct task_struct *p, u32 group, u32 parent)
+/* Gives the task an id, if there is one for it. `group` is its cgroup's. What a forked task owes is in machine/family.h. */
+static __always_inline void make_known(struct task_struct *p, u32 group, bool owes, u32 parent)
 {
 	struct newcomer n = {
 		.weight = exact_weight(p),
@@ -66,6 +67,7 @@ static __always_inline void make_known(struct task_struct *p, u32 group, u32 par
 		.tgid = p->tgid,
 		.leader = leader_id(p),
 		.parent = parent,
+		.owes = owes,
 		.user = user_of(p),
 		.owner = owner_of_user(user_of(p)),
 	};
@@ -73,7 +75,7 @@ static __always_inline void make_known(struct task_struct *p, u32 group, u32 par
 
 	if (!id)
 		return;
-	p->scx.dsq_vtime = id;
+	set_dsq_vtime(p, id);
 	if (config.users)
 		group = group_of_user(n.owner);
 	if (group)
@@ -89,7 +91,7 @@ static __always_inline void adopt(struct task_struct *p)
 
 	if (p->flags & (PF_KTHREAD | PF_EXITING) || known & NO_ID_EVER || !may_have_id(owner_of_user(user_of(p))))
 		return;
-	make_known(p, known >> NO_ID_GROUP & GROUP_MASK, 0);
+	make_known(p, known >> NO_ID_GROUP & GROUP_MASK, true, 0);
 	if (id_of(p))
 		__sync_fetch_and_sub(&stats.without_id, 1);
 }

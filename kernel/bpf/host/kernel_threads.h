@@ -5,8 +5,8 @@
  *
  * One that goes on does not, because its slice is used up or because the kernel changes an attribute. While there is a task in
  * the local queue the kernel does not ask for another, so two busy kernel threads would leave nobody else the CPU. It waits in a
- * DSQ of its CPU, of which every other dispatch takes one. So does one that wakes up if the kernel has not asked for long: there are
- * always others then.
+ * DSQ of its CPU, of which every other dispatch takes one. So does one that wakes up if the kernel has not asked for long: then kernel
+ * threads that wake up have kept the local queue full, and everybody else waits.
  *
  * The functions call the kernel, so the lock is not held; what they read of the machine is a hint.
  */

@@ -106,7 +106,7 @@ static __always_inline bool continue_slice(struct task_struct *prev)
 		return false;
 	rest = remaining_slice(prev, id);
 	if (rest)
-		prev->scx.slice = next_kernel_slice(prev, id, rest);
+		set_slice(prev, next_kernel_slice(prev, id, rest));
 	return rest;
 }
 

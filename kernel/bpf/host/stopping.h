@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A task stops: it goes off its CPU and stays runnable, or it is no longer runnable. Either way the machine is told how
+ * A task stops: it goes off its CPU and stays runnable, or it is no longer runnable, perhaps for good. The machine is told how
  * long it ran, unless it was told already. The functions take the lock.
  */
 #ifndef DIVVY_HOST_STOPPING_H
@@ -56,6 +56,22 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	if (stopped)
 		log_event(EVENT_stopping, &stopping, stopping.amount, 0, 0);
 	log_event(EVENT_quiescent, &e, 0, 0, why);
+}
+
+/* It is gone. A policy with lazy removal keeps it in its queue, and so in its group, until then; the kernel may keep a task that has
+ * ended for as long as nobody waits for it, so with such a policy this is called when it ends. Its id is its own until it is gone. Not
+ * static: the verifier checks it by itself. */
+NOINLINE int task_ended(u32 id)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+
+	if (!(machine_task(&machine, id)->state & KNOWN))
+		return 0;
+	bpf_spin_lock(&lock);
+	tell(EVENT_exit, &e);
+	bpf_spin_unlock(&lock);
+	log_event(EVENT_exit, &e, 0, 0, 0);
+	return 0;
 }
 
 #endif

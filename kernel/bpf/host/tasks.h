@@ -3,7 +3,8 @@
  * Per-task state of the host: the id, the slices, and the reference by which the host dispatches it.
  *
  * The id is the task's index in the machine. It is kept in p->scx.dsq_vtime, a field that belongs to the scheduler and
- * that nothing else uses here: one load finds it, and the look-up cannot fail. 0 is no id: a kernel thread, or a task
+ * that nothing else uses here: one load finds it, and the look-up cannot fail. The kernel writes it only for a queue ordered by it,
+ * which this scheduler has none of, and keeps a function to set it. 0 is no id: a kernel thread, or a task
  * that found none free. Such a task asks again whenever it stops; until then the upper half has its group.
  *
  * A user may have three times as many ids as are free: one user at most three quarters of the pool, two users three sevenths
@@ -25,7 +26,7 @@
 struct host_task {
 	u32 holders; /* of the id: the task, and the threads of the process that it stands for */
 	u32 user;
-	u32 payer;           /* the user when it got the id, or to whom that one belongs: it is in that quota */
+	u32 payer;           /* its user when it got the id, or the owner of that one: the id is of this quota */
 	u64 weight;          /* from the kernel, or set by a command */
 	bool was_runnable;   /* at least once before */
 	bool has_reference;  /* in `slots` */
@@ -73,6 +74,14 @@ struct {
 static __always_inline u32 id_of(const struct task_struct *p)
 {
 	return p->scx.dsq_vtime & POOL_MASK;
+}
+
+/* The same, or 0 if the machine has forgotten the task: it has ended, and the kernel still has it. */
+static __always_inline u32 living_id(const struct task_struct *p)
+{
+	u32 id = id_of(p);
+
+	return machine_task(&machine, id)->state & KNOWN ? id : 0;
 }
 
 static __always_inline struct host_task *host_task(u32 id)

@@ -52,6 +52,8 @@ pub struct Options {
 pub trait Watch {
     /// A message for the user.
     fn note(&mut self, text: &str);
+    /// The same of something that does not work: said also to a user who wants results only.
+    fn warn(&mut self, text: &str);
     /// The statistics of an interval. On `Break` the scheduler is unloaded, unless there is a command.
     fn interval(&mut self, interval: &Period) -> ControlFlow<()>;
     /// The statistics of the whole run.

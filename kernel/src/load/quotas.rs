@@ -1,7 +1,11 @@
 //! Limits of CPU time on cgroups (`cpu.max`). The kernel's own scheduler enforces them, and one of sched_ext does not.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
 
 use super::error::Missing;
 
@@ -9,6 +13,8 @@ use super::error::Missing;
 const TREE: &str = "/sys/fs/cgroup";
 /// The number of cgroups that a message names.
 const NAMED: usize = 5;
+/// How often cgroups are looked at while a policy is loaded.
+const EVERY: Duration = Duration::from_secs(10);
 
 /// Checks that no cgroup has a limit, which it would lose.
 ///
@@ -18,6 +24,48 @@ pub(super) fn none() -> Result<(), Missing> {
     let mut limited = limits(Path::new(TREE));
     limited.sort();
     if limited.is_empty() { Ok(()) } else { Err(refusal(&limited)) }
+}
+
+/// Looks for limits that are set while a policy is loaded. They do not unload it: a user to whom a cgroup is delegated can
+/// set some. A thread of its own looks, as there may be many cgroups, and the caller is real-time, which its threads are not.
+#[derive(Debug)]
+pub(super) struct Lookout {
+    found: Receiver<String>,
+    /// The thread ends when this is dropped.
+    _stop: Sender<()>,
+}
+
+impl Lookout {
+    /// Without a thread, nothing is found.
+    pub(super) fn begin() -> Self {
+        let (tell, found) = mpsc::channel();
+        let (stop, stopped) = mpsc::channel();
+        let _ = thread::Builder::new().spawn(move || look(&stopped, &tell));
+        Self { found, _stop: stop }
+    }
+
+    /// A message about limits that were found since the last call.
+    pub(super) fn found(&self) -> Option<String> {
+        self.found.try_recv().ok()
+    }
+}
+
+fn look(stopped: &Receiver<()>, tell: &Sender<String>) {
+    let mut known = BTreeSet::new();
+    while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+        if let Some(news) = news(Path::new(TREE), &mut known) {
+            let _ = tell.send(news);
+        }
+    }
+}
+
+/// A message about limits in a tree that were not known yet.
+fn news(tree: &Path, known: &mut BTreeSet<Limited>) -> Option<String> {
+    let now: BTreeSet<Limited> = limits(tree).into_iter().collect();
+    let new: Vec<Limited> = now.difference(known).cloned().collect();
+    *known = now;
+    let news = || format!("since the policy was loaded {}\nUnder this policy it does not hold", list(&new));
+    (!new.is_empty()).then(news)
 }
 
 /// A cgroup, by its directory, and its limit as the kernel writes it.
@@ -49,7 +97,8 @@ fn limit(cgroup: &Path) -> Option<String> {
     new.or_else(|| read("cpu.cfs_quota_us").filter(|quota| !quota.starts_with('-')))
 }
 
-fn refusal(limited: &[Limited]) -> Missing {
+/// Cgroups that have limits, as a sentence
+fn list(limited: &[Limited]) -> String {
     let name = |limited: &Limited| {
         let cgroup = limited.cgroup.to_string_lossy();
         format!("\n    {} ({} us)", cgroup.escape_debug(), limited.limit.escape_debug())
@@ -60,10 +109,12 @@ fn refusal(limited: &[Limited]) -> Missing {
         more => format!("\n    and {more} more"),
     };
     let cgroups = if limited.len() == 1 { "a cgroup has" } else { "cgroups have" };
+    format!("{cgroups} a limit of CPU time (cpu.max):{named}{more}")
+}
+
+fn refusal(limited: &[Limited]) -> Missing {
     Missing::new(
-        format!(
-            "{cgroups} a limit of CPU time (cpu.max), which would not hold under this policy:{named}{more}"
-        ),
+        format!("{}\nUnder this policy it would not hold", list(limited)),
         "load with --ignore-cpu-max to let them have as much as they get while it is loaded, \
          or lift the limits: echo max > CGROUP/cpu.max",
     )
@@ -103,6 +154,21 @@ mod tests {
         let expected =
             expected.map(|(path, limit)| Limited { cgroup: tree.join(path), limit: limit.to_owned() });
         assert_eq!(found, expected);
+        fs::remove_dir_all(&tree).expect("it was made above");
+    }
+
+    /// A limit that is set while a policy is loaded is told once, and again if it is another.
+    #[test]
+    fn limits_that_are_set_later_are_told_once() {
+        let tree = tree("later", &[("a/cpu.max", "max 100000\n")]);
+        let mut known = BTreeSet::new();
+        assert_eq!(news(&tree, &mut known), None);
+        for quota in ["50000 100000", "20000 100000"] {
+            fs::write(tree.join("a/cpu.max"), quota).expect("a file");
+            let said = news(&tree, &mut known).expect("it is new");
+            assert!(said.contains(&format!("a ({quota} us)")), "{said}");
+            assert_eq!(news(&tree, &mut known), None);
+        }
         fs::remove_dir_all(&tree).expect("it was made above");
     }
 

@@ -21,12 +21,13 @@ use super::object::Scheduler;
 use super::options::{Options, Watch};
 use super::peer::GroupMay;
 use super::programs::Programs;
+use super::quotas::{self, Lookout};
 use super::records::{self, Records};
 use super::running::Running;
 use super::server::{self, Server};
 use super::statistics::{History, Period, Sample};
 use super::sys::{self, Signal, Signals};
-use super::{check, configuration, privileges, quotas};
+use super::{check, configuration, privileges};
 use crate::flow::Store;
 
 /// How often the kernel is asked whether the scheduler is still there.
@@ -59,6 +60,7 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
         asked_to_end: 0,
         unload_at: None,
         running: None,
+        lookout: None,
     };
     let mut loading = 1;
     loop {
@@ -94,6 +96,7 @@ struct Session<'a> {
     /// When to unload. With a command: when the command is asked to end, and then when it is no longer waited for.
     unload_at: Option<Instant>,
     running: Option<Running>,
+    lookout: Option<Lookout>,
 }
 
 enum Outcome {
@@ -146,6 +149,8 @@ impl Session<'_> {
             return Ok(None);
         }
 
+        // Its thread has no capabilities, as they were dropped.
+        self.lookout = (!self.options.ignore_cpu_max).then(Lookout::begin);
         let outcome = self.watch(&scheduler, records.as_ref(), &mut programs, &mut statistics, watch);
         statistics.interval(&scheduler)?;
         if let Some(programs) = &mut programs {
@@ -190,6 +195,9 @@ impl Session<'_> {
             if let Some(server) = &mut self.server {
                 let mut loaded = Loaded { scheduler, statistics: &mut *statistics };
                 server.serve(|line, rights| commands::answer(line, rights, &mut self.spec, &mut loaded));
+            }
+            if let Some(limits) = self.lookout.as_ref().and_then(Lookout::found) {
+                watch.warn(&limits);
             }
             if let Some(end) = self.ended() {
                 return Ok(Outcome::End(end));

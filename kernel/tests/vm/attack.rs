@@ -1,4 +1,4 @@
-//! What one user can do to another: `attack.c` attacks, and a bystander must keep its share. The small suite has one CPU whose clock
+//! One user attacks another (`attack.c`), and the bystander must keep its share. The small suite has one CPU whose clock
 //! counts instructions. The whole suite has several CPUs and other kernels: `make test-attacks`.
 
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ const KEPT: f64 = 0.9;
 struct Attack {
     name: &'static str,
     modifiers: &'static str,
-    /// Of `divvy load`.
+    /// for `divvy load`
     options: &'static str,
     /// Whether many threads begin at once. A selection with one virtual time then serves each for a quantum first.
     crowds: bool,
@@ -110,7 +110,7 @@ fn a_bystander_keeps_its_share() {
     judge(&said);
 }
 
-/// What `make test-attacks` adds. Each VM uses the kernel that `DIVVY_KERNEL_VARIANT` names.
+/// Further ones, of `make test-attacks`. Each VM uses the kernel that `DIVVY_KERNEL_VARIANT` names.
 mod suite {
     use super::*;
 

@@ -24,15 +24,15 @@ fn assert_near(spec: &str, shares: &[f64], entitled: &[f64]) {
 
 /// The output of FILE while SPEC was loaded with OPTION. The log of the scheduler is verified.
 fn under(spec: &str, option: &str, file: &str) -> Said {
-    after("true", spec, option, file)
+    after("true", spec, option, file, "")
 }
 
-/// The same after this command.
-fn after(command: &str, spec: &str, option: &str, file: &str) -> Said {
+/// The same after this command, and FILE has these arguments.
+fn after(command: &str, spec: &str, option: &str, file: &str, arguments: &str) -> Said {
     let script = format!(
         "mkdir -p /tmp /etc; cd /tmp; {command}\n\
          echo '== groups'\n\
-         divvy load {spec} {option} --quantum 1ms --quiet --log log --exec sh /{file} || exit 1\n\
+         divvy load {spec} {option} --quantum 1ms --quiet --log log --exec sh /{file} {arguments} || exit 1\n\
          echo '== log'; divvy verify log --format json\n\
          echo '== state'; cat /sys/kernel/sched_ext/state\n"
     );
@@ -73,7 +73,8 @@ fn subordinate_users_count_as_their_owner() {
         "echo u1001:100000:65536 >/etc/subuid; echo u1001:x:1001:1001::/:/bin/sh >>/etc/passwd",
         "sfq",
         "--users",
-        "subordinates.sh",
+        "users.sh",
+        "100001 100002 100003",
     );
     assert_near("sfq", &shares(&said, "all", &["1001", "1002"]), &[0.5, 0.5]);
 }

@@ -1,37 +1,34 @@
 #!/bin/sh
-# users.sh: programs that always run, of user 1001 (three) and user 1002 (one), and what CPU time each user received, in us.
-# Each user's are in a cgroup of that user, which counts and divides nothing.
+# users.sh [USER..]: programs that always run, three for the cgroup 1001 and one for the cgroup 1002, and what CPU time each of the two
+# received, in us. Those of 1001 run as the three users, or else as the user 1001; that of 1002 as 1002. The cgroups count and divide nothing.
 set -e
+[ $# -gt 0 ] || set -- 1001 1001 1001
 
 cd /sys/fs/cgroup
-for user in 1001 1002; do
-	echo "u$user:x:$user:$user::/:/bin/sh" >>/etc/passwd
-	mkdir $user
-done
+mkdir 1001 1002
 
-hogs() { # USER N
-	hogs=0
-	while [ $hogs -lt "$2" ]; do
-		hogs=$((hogs + 1))
-		sh -c 'echo $$ >"$1/cgroup.procs"; exec su -s /bin/sh "u$1" -c "while :; do :; done"' hog "$1" &
-	done
+hog() { # CGROUP USER
+	grep -qs "^u$2:" /etc/passwd || echo "u$2:x:$2:$2::/:/bin/sh" >>/etc/passwd
+	sh -c 'echo $$ >"$1/cgroup.procs"; exec su -s /bin/sh "u$2" -c "while :; do :; done"' hog "$1" "$2" &
 }
 
 used() { # WHEN
-	for user in 1001 1002; do
+	for cgroup in 1001 1002; do
 		while read -r key value; do
-			[ "$key" = usage_usec ] && echo "all $1 $user $value"
-		done <$user/cpu.stat
+			[ "$key" = usage_usec ] && echo "all $1 $cgroup $value"
+		done <$cgroup/cpu.stat
 	done
 	true
 }
 
-hogs 1001 3
-hogs 1002 1
+for user; do
+	hog 1001 "$user"
+done
+hog 1002 1002
 sleep 0.5
 used from
 sleep 1.5
 used to
-for user in 1001 1002; do
-	echo 1 >$user/cgroup.kill
+for cgroup in 1001 1002; do
+	echo 1 >$cgroup/cgroup.kill
 done

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* feasible: the weights of runnable tasks, by order. */
+/* feasible: the weights of members, by order: tasks that are runnable, or in the queue of a policy with lazy removal (MEMBER of
+ * machine/state.h). */
 #ifndef DIVVY_FEASIBLE_STATE_H
 #define DIVVY_FEASIBLE_STATE_H
 
@@ -18,14 +19,14 @@
 
 struct feasible {
 	PARAMS(FEASIBLE_PARAMS);
-	struct links members;       /* runnable tasks, a list an order */
+	struct links members;       /* a list an order */
 	u32 first[FEASIBLE_ORDERS]; /* G of each order sigma: weights in [2^sigma, 2^(sigma+1)) */
 	u32 size[FEASIBLE_ORDERS];  /* |G| */
 	u64 phi_g[FEASIBLE_ORDERS]; /* Phi_G, sum of the weights of G */
 	u64 orders;                 /* bit sigma: G is not empty */
 	u32 top;                    /* the greatest of them */
 	u64 phi_t;                  /* Phi_T, sum of all weights */
-	u32 n;                      /* runnable tasks */
+	u32 n;                      /* members */
 	u32 p;                      /* P, CPUs */
 	u64 phi[POOL];              /* weight before readjustment */
 	u8 order[POOL];             /* of phi */

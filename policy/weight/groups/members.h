@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* groups: the tree of groups, and threads and groups that become members of one, or no longer are. */
+/*
+ * groups: the tree of groups, and threads and groups that become members of one, or no longer are. A thread is a member while it is
+ * runnable, or in the queue of a policy with lazy removal (MEMBER of machine/state.h); a group while it has such threads.
+ */
 #ifndef DIVVY_GROUPS_MEMBERS_H
 #define DIVVY_GROUPS_MEMBERS_H
 
@@ -21,13 +24,13 @@ struct group {
 	u32 parent;
 	u32 level; /* below the root, when it was last set */
 	u32 joins; /* its ancestor of the last level, where its tasks are if it is deeper; else 0 */
-	u32 first; /* its own runnable threads, a ring */
+	u32 first; /* its own member threads, a ring */
 	u32 child; /* active groups in it, a list */
 	u32 next;  /* in its parent's list, 0 at the end */
 	u32 prev;
-	u32 k;      /* runnable threads in it, at any depth; active if there are any */
+	u32 k;      /* member threads in it, at any depth; active if there are any */
 	u64 weight; /* as a member of its parent */
-	u64 sum;    /* weights of its own runnable threads and of the active groups in it */
+	u64 sum;    /* weights of its own member threads and of the active groups in it */
 	u64 heavy;  /* no member asks for a greater weight than this, for each of its threads */
 	u64 budget; /* 2^-8: what its members share */
 	u64 factor; /* a member's budget is its weight * factor >> shift, if it is not full */
@@ -85,7 +88,7 @@ static inline void groups_expect(struct group *g, u64 weight)
 		g->heavy = weight;
 }
 
-/* It has runnable threads now: a member of its parent. */
+/* It has member threads now, and is a member of its parent. */
 static inline void groups_link(struct groups *s, struct group *g, u32 id)
 {
 	struct group *parent = &s->group[g->parent & GROUP_MASK];
@@ -161,7 +164,7 @@ static inline void groups_drop(struct groups *s, u32 id)
 	groups_climb(s, -1);
 }
 
-/* Another weight of a runnable task */
+/* Another weight of a member thread */
 static inline void groups_want(struct groups *s, u32 id, u64 weight)
 {
 	struct group *g;
@@ -197,7 +200,7 @@ static inline u32 groups_joined(const struct groups *s, u32 id)
 	return joins ? joins : id;
 }
 
-/* A group comes to be, or has another weight. Its parent is another one only while it has no runnable threads. */
+/* A group comes to be, or has another weight. Its parent is another one only while it has no member threads. */
 static inline void groups_set(struct groups *s, u32 id, u32 parent, u64 weight)
 {
 	struct group *g = &s->group[id & GROUP_MASK];

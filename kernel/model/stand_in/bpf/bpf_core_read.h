@@ -2,3 +2,7 @@
 /* Stands for libbpf's header of this name, for the model: a type has the fields that kernel.h gives it. */
 #define bpf_core_field_exists(field) ((void)sizeof(field), 1)
 #define bpf_core_enum_value(type, value) (value)
+#ifndef MODEL_NEWER
+#define MODEL_NEWER 0
+#endif
+#define bpf_core_enum_value_exists(type, value) MODEL_NEWER

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Cgroups, by number; 0 is the root. Functions run in a CPU's coroutine. */
+#ifndef MODEL_CGROUPS_H
+#define MODEL_CGROUPS_H
+
+#include "model.h"
+
+#define MAX_MODEL_CGROUPS 8192
+
+struct cgroup *root_cgroup(void);
+/* NULL if there is none. */
+struct cgroup *find_cgroup(u32 number);
+/* Does nothing if there is one of this number, or no parent. */
+void make_cgroup(u32 number, u32 parent, u32 weight);
+void set_cgroup_weight(u32 number, u32 weight);
+/* Does nothing while it has tasks, but for those that have ended, or cgroups in it. */
+void remove_cgroup(u32 number);
+void move_to_cgroup(struct model_task *p, u32 number);
+/* The scheduler begins: it is told of all cgroups, outer ones first. Nothing changes until it has been told of tasks, too. */
+void begin_cgroups(void);
+void began_cgroups(void);
+/* It ends. */
+void end_cgroups(void);
+
+#endif
