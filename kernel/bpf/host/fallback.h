@@ -53,11 +53,14 @@ static __always_inline void count_fallback(u32 cpu)
 {
 	u64 now = clock_ns(), ran = now - fallback_counted[cpu & CPU_MASK];
 	s64 *owed = &fallback_owed[cpu & CPU_MASK], most_debt = FALLBACK_LONGEST_NS * weight_of_others();
+	s64 most = FALLBACK_LONGEST_NS * WEIGHT_NICE_0;
 
 	ran = ran < FALLBACK_LONGEST_NS ? ran : FALLBACK_LONGEST_NS;
 	*owed += fallback_runs[cpu & CPU_MASK] ? -(s64)ran * weight_of_others() : (s64)(ran * WEIGHT_NICE_0);
 	if (*owed > 0 && !fallback_waiting)
 		*owed = 0;
+	if (*owed > most)
+		*owed = most;
 	if (*owed < -most_debt)
 		*owed = -most_debt;
 	fallback_counted[cpu & CPU_MASK] = now;
@@ -81,7 +84,12 @@ static __always_inline bool dispatch_fallback(u32 cpu)
 	count_fallback(cpu);
 	if (!fallback_waiting || (fallback_owed[cpu & CPU_MASK] <= 0 && !fallback_due[cpu & CPU_MASK]))
 		return false;
-	return consume_fallback(cpu);
+	if (consume_fallback(cpu))
+		return true;
+	/* Those that wait may not run here. Nothing is owed to them, and the queue is not searched in vain at each dispatch. */
+	if (fallback_owed[cpu & CPU_MASK] > 0)
+		fallback_owed[cpu & CPU_MASK] = 0;
+	return false;
 }
 
 /* How often each CPU must serve it */
