@@ -20,7 +20,8 @@
 #define POLICY_BASELINE
 #define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | KEY | SHIFT | PREPARE
 
-#define POLICY_KEY_IF(s) ((s)->queues == 1)
+/* Not yet. A class is moved on while one of its tasks sleeps, and that one would keep its credit for sleepers for ever (cfs D5). */
+#define POLICY_KEY_IF(s) false
 #define POLICY_SHOWS(V) V("virtual runtime", "ns of a nice-0 task", task_of(s, id)->vruntime.v)
 
 /* ---- the queue of a task that joins (cfs R11) ---- */

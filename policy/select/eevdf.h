@@ -22,6 +22,8 @@
 #define POLICY_LICENSE "GPL"
 #define POLICY_BASELINE
 #define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | KEY | SHIFT
+/* Not yet. V is the mean of all CPUs, and a task that sleeps on a crowded one would join behind it (eevdf D6). */
+#define POLICY_KEY_IF(s) false
 
 #define POLICY_PARAMS(P) \
 	P(slice, TIME, "", 0, 0, 10000 * MS, \

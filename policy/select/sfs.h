@@ -127,9 +127,12 @@ static inline void sfs_leave(struct sfs *s, u32 id, u64 now, enum why why)
 		s->v = tag_max(s->v, task_of(s, id)->F);
 }
 
+/* Beside bound tasks v stays as it was when the last slice ended: the one that ran here may be out of sight, and v would be the tag
+ * of a CPU with less to do. Who sleeps on a crowded CPU would join behind that. */
 static inline u32 sfs_peek(struct sfs *s, u32 cpu, u64 now)
 {
-	sfs_advance(s);
+	if (!s->tasks.nbound)
+		sfs_advance(s);
 	sfs_keep_sorted(s);
 	sfs_choose(s, cpu);
 	return s->choice;
@@ -200,6 +203,5 @@ static inline void sfs_attach(struct sfs *s, u32 id, u64 by)
 
 	t->S.v += by;
 	t->F.v += by;
-	if (!s->runnable.n)
-		s->v = tag_max(s->v, t->S);
+	heap_insert_ranked(&s->runnable, id, t->S.v, tag_rank(t->S));
 }

@@ -33,8 +33,9 @@
 #define FIRST_SUBORDINATE 100000
 #define CGROUPS "/sys/fs/cgroup/"
 
-static int cpus;  /* of the machine */
-static int scale; /* how many threads */
+static int cpus;       /* of the machine */
+static int scale;      /* how many threads */
+static int ready = -1; /* the leader of the attack writes there when the attack has begun; nobody else has this end */
 
 static void must(bool ok, const char *what)
 {
@@ -77,6 +78,8 @@ static pid_t fork_or_die(void)
 	pid_t pid = fork();
 
 	must(pid >= 0, "fork");
+	if (!pid)
+		close(ready);
 	return pid;
 }
 
@@ -374,15 +377,18 @@ static const struct attack {
 
 static void start_attack(const struct attack *a)
 {
-	int ready[2];
+	int ends[2];
 	char byte;
 
-	must(!pipe(ready), "pipe");
+	must(!pipe(ends), "pipe");
 	if (fork_or_die()) {
-		close(ready[1]);
-		must(read(ready[0], &byte, 1) == 1, "the attack did not begin");
+		close(ends[1]);
+		must(read(ends[0], &byte, 1) == 1, "the attack did not begin");
+		close(ends[0]);
 		return;
 	}
+	close(ends[0]);
+	ready = ends[1];
 	if (a->by_cgroups)
 		delegate("attackers");
 	else
@@ -390,7 +396,7 @@ static void start_attack(const struct attack *a)
 	if (!a->as_root)
 		must(!setgid(ATTACKER) && !setuid(ATTACKER), "setuid");
 	a->begin();
-	must(write(ready[1], "", 1) == 1, "a pipe");
+	must(write(ready, "", 1) == 1, "a pipe");
 	sleep_for_good();
 }
 

@@ -12,6 +12,9 @@ use crate::machine::{Said, divvy, repeatable, several};
 /// The part of its entitlement that the bystander must receive.
 const KEPT: f64 = 0.9;
 
+/// The part of the CPU time that the attacker must have received, or there was no attack.
+const ATTACKED: f64 = 0.05;
+
 /// In each of them the attacker and the bystander are entitled to half of the machine.
 struct Attack {
     name: &'static str,
@@ -96,7 +99,7 @@ fn judge(said: &Said) {
             (&Value::from(0), &Value::from(0)),
             "{name}: {said}"
         );
-        if kept < KEPT {
+        if kept < KEPT || us("attackers_us") < ATTACKED * us("available_us") {
             failed.push(*name);
         }
     }
