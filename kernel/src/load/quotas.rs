@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::error::Missing;
 
@@ -27,35 +27,45 @@ pub(super) fn none() -> Result<(), Missing> {
 }
 
 /// Looks for limits that are set while a policy is loaded. They do not unload it: a user to whom a cgroup is delegated can
-/// set some. A thread of its own looks, as there may be many cgroups, and the caller is real-time, which its threads are not.
+/// set some. Threads of its own look, as there may be many cgroups, and the caller is real-time, which its threads are not. Each
+/// lives for one look: one that waited for the next would count as a task that waits for a CPU until it has begun.
 #[derive(Debug)]
 pub(super) struct Lookout {
-    found: Receiver<String>,
-    /// The thread ends when this is dropped.
-    _stop: Sender<()>,
+    due: Instant,
+    known: BTreeSet<Limited>,
+    looking: Option<Receiver<(BTreeSet<Limited>, Option<String>)>>,
 }
 
 impl Lookout {
-    /// Without a thread, nothing is found.
     pub(super) fn begin() -> Self {
+        Self { due: Instant::now() + EVERY, known: BTreeSet::new(), looking: None }
+    }
+
+    /// A message about limits that were found since the last call. To be called often. Without a thread, nothing is found.
+    pub(super) fn found(&mut self) -> Option<String> {
+        let Some(looking) = &self.looking else {
+            if Instant::now() >= self.due {
+                self.look();
+            }
+            return None;
+        };
+        let (known, news) = match looking.try_recv() {
+            Ok(found) => found,
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => (self.known.clone(), None),
+        };
+        *self = Self { known, ..Self::begin() };
+        news
+    }
+
+    fn look(&mut self) {
         let (tell, found) = mpsc::channel();
-        let (stop, stopped) = mpsc::channel();
-        let _ = thread::Builder::new().spawn(move || look(&stopped, &tell));
-        Self { found, _stop: stop }
-    }
-
-    /// A message about limits that were found since the last call.
-    pub(super) fn found(&self) -> Option<String> {
-        self.found.try_recv().ok()
-    }
-}
-
-fn look(stopped: &Receiver<()>, tell: &Sender<String>) {
-    let mut known = BTreeSet::new();
-    while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-        if let Some(news) = news(Path::new(TREE), &mut known) {
-            let _ = tell.send(news);
-        }
+        let mut known = self.known.clone();
+        self.looking = Some(found);
+        let _ = thread::Builder::new().spawn(move || {
+            let news = news(Path::new(TREE), &mut known);
+            let _ = tell.send((known, news));
+        });
     }
 }
 

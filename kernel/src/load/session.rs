@@ -149,7 +149,7 @@ impl Session<'_> {
             return Ok(None);
         }
 
-        // Its thread has no capabilities, as they were dropped.
+        // Its threads have no capabilities, as they were dropped.
         self.lookout = (!self.options.ignore_cpu_max).then(Lookout::begin);
         let outcome = self.watch(&scheduler, records.as_ref(), &mut programs, &mut statistics, watch);
         statistics.interval(&scheduler)?;
@@ -196,7 +196,7 @@ impl Session<'_> {
                 let mut loaded = Loaded { scheduler, statistics: &mut *statistics };
                 server.serve(|line, rights| commands::answer(line, rights, &mut self.spec, &mut loaded));
             }
-            if let Some(limits) = self.lookout.as_ref().and_then(Lookout::found) {
+            if let Some(limits) = self.lookout.as_mut().and_then(Lookout::found) {
                 watch.warn(&limits);
             }
             if let Some(end) = self.ended() {
