@@ -66,12 +66,16 @@ static inline void CALL(session)(struct DIVVY_POLICY *s, u32 id, u64 now)
 }
 #endif
 
-#ifndef POLICY_KEY_IF
-#define POLICY_KEY_IF(s) true
+#ifndef POLICY_SHARES
+#define POLICY_SHARES 0
 #endif
 
 #ifndef POLICY_LOOKS_AHEAD
 #define POLICY_LOOKS_AHEAD 0
+#endif
+
+#ifndef POLICY_PER_CPU_IF
+#define POLICY_PER_CPU_IF(s) false
 #endif
 
 #ifndef POLICY_TAG_SCALE
@@ -85,11 +89,6 @@ static inline void CALL(before_peek)(struct DIVVY_POLICY *s, u32 cpu, u64 now)
 #endif
 
 #if !HAS(KEY)
-static inline u32 CALL(peek)(struct DIVVY_POLICY *s, u32 cpu, u64 now)
-{
-	return 0;
-}
-
 static inline u64 CALL(key)(struct DIVVY_POLICY *s, u32 id)
 {
 	return 0;

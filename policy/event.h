@@ -74,7 +74,7 @@ static inline __attribute__((always_inline)) void event_tell(struct machine *m, 
 	case EVENT_stopping: machine_stopping(m, e->id, e->amount, e->now); break;
 	case EVENT_yield: machine_yield(m, e->cpu); break;
 	case EVENT_set_weight: machine_set_weight(m, e->id, e->amount, e->now); break;
-	case EVENT_set_allowed: e->cpu = machine_set_allowed(m, e->id, &e->allowed); break;
+	case EVENT_set_allowed: e->cpu = machine_set_allowed(m, e->id, &e->allowed, e->now); break;
 	case EVENT_set_process: machine_set_process(m, e->id, e->process, e->now); break;
 	case EVENT_set_group: machine_set_group(m, e->process, e->cpu, e->amount, e->now); break;
 	case EVENT_enter_group: machine_enter_group(m, e->id, e->process, e->now); break;

@@ -35,13 +35,12 @@
  *
  *   M1  a task is PICKED for at most one CPU, and each CPU has at most one picked task
  *   M2  a picked task is RUNNABLE
- *   M3  a PARKED task is picked and on no CPU: it was picked where it could not run, and is first in line
- *       for a CPU where it can; its slice is not lost
+ *   M3  a PARKED task is picked and on no CPU: it was picked where it could not run, or waits in its class; its slice is not lost
  *   M4  the policy never names a task that is not runnable or already picked (else: faults)
  *   M5  a CPU is idle only if each task in custody that may run on it is promised another CPU, one that was
  *       asked to dispatch and has not yet; so with nothing left to do, only if none may run on it
  *   M6  service charged to the policy = service received, less what is carried over to a task's next slice
- *   M7  every runnable task is waiting, parked, or picked for a CPU
+ *   M7  every runnable task is waiting, parked, or picked for a CPU; the policy has it, unless it is apart (machine/apart.h)
  */
 #ifndef DIVVY_MACHINE_H
 #define DIVVY_MACHINE_H

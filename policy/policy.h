@@ -46,16 +46,17 @@
  *                                    pick answers `REMOVED | id`, and is asked again. Until then the modifiers count the
  *                                    task as if it were there, and it is told reweigh. xyz_discard: a task that
  *                                    left is taken down. Without this, a task that leaves is not in its queue
- *   KEY       instead of pick, for a policy that orders tasks by a number:
+ *   PEEK      instead of pick, in two steps:
  *             xyz_peek(s, cpu, now) -> id  the task that runs next on this CPU, 0 if none waits
  *             xyz_take(s, id)        the task that peek named is picked
+ *   KEY       with PEEK, for a policy that orders tasks by a number:
  *             xyz_key(s, id) -> u64  its place in the order: the least is first, compared by signed difference
  *             xyz_detach(s, id)      it is picked, whether it waited or had been picked, and waits in the machine's keeping
  *                                    among tasks with the same few CPUs: what others' tags are compared with leaves it
  *                                    out. It may get another weight; it is attached before any other call
  *   SHIFT     with KEY, if keys are virtual times:
  *             xyz_attach(s, id, by)  it is picked as any other from now on, and its tags are `by` later; else nothing
- *   PREPARE   xyz_before_peek(s, cpu, now)
+ *   PREPARE   xyz_before_peek(s, cpu, now)  with PEEK
  *                                    peek will be asked, once or more often, for a CPU that chooses; else nothing
  *   BRING     xyz_bring(s, id, work) with POLICY_SIMULATOR_ONLY, as no kernel knows: the task's program begins `work` ns
  *                                    of work; told before join, and during its slice
@@ -67,10 +68,13 @@
  *   POLICY_MODIFIERS                 the modifiers that its algorithm includes, which are then always on (FEASIBLE)
  *   POLICY_PREEMPTS_IF(s)            an expression of the state s: while it is 0, nobody is asked xyz_preempts. For a policy
  *                                    that preempts only if a parameter says so: to ask costs time for each CPU
- *   POLICY_KEY_IF(s)                 an expression of the state s: while it is 0, keys of different tasks do not compare
+ *   POLICY_SHARES 1                  it gives shares by weight, and has no KEY: it does not see tasks that may not run everywhere,
+ *                                    which the machine orders by service over weight (machine/apart.h)
  *   POLICY_TAG_SCALE(s)              parts of a ns that its keys count, if they are not ns of a nice-0 task
- *   POLICY_LOOKS_AHEAD 1             its slices last until the next waiting task's turn: beside tasks that may not run
+ *   POLICY_LOOKS_AHEAD 1             its slices depend on the tasks that wait: beside tasks that may not run
  *                                    everywhere, which it does not see, they are cut to a quantum
+ *   POLICY_PER_CPU_IF(s)             an expression of the state s: while it is not 0, a task that waits for one CPU is not named
+ *                                    for another, so it gives way to nobody that has fewer CPUs to choose from
  *   POLICY_COUNTS_SLICES             it shares out slices and not their service; a host that has to cut a
  *                                    slice short, or to let it last, makes up for it in the task's next slice
  *   POLICY_LICENSE                   what its BPF program tells the kernel, if its SPDX line is not that of this file
@@ -158,6 +162,7 @@ struct task_table {
 #define KEY 512
 #define SHIFT 1024
 #define PREPARE 2048
+#define PEEK 4096
 
 #define REMOVED (1u << 31) /* pick's answer: this task blocked, and is no longer in the queue */
 

@@ -55,7 +55,7 @@ static inline bool machine_waits(struct machine *m, u32 id)
 	return false;
 }
 
-#if HAS(KEY)
+#if HAS(PEEK)
 static NOINLINE void machine_ask(struct machine *m, u32 cpu, u64 now)
 {
 	m->next = CALL(peek)(&m->s, cpu, now);
@@ -67,9 +67,8 @@ static NOINLINE void machine_take(struct machine *m, u32 cpu)
 	u32 id = m->next;
 
 	m->asking = false;
-	if (m->found)
+	if (m->found != id)
 		return;
-	m->found = id;
 	m->decisions++;
 	if (!id || !machine_waits(m, id))
 		return;
@@ -95,25 +94,50 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u64 now)
 	}
 }
 #else
-/* Asks the policy until it names a task that this CPU can run, into found; parks the others. */
+/* Inlined, as frames are few. */
+static inline __attribute__((always_inline)) void machine_ask(struct machine *m, u32 cpu, u64 now)
+{
+	u32 id = CALL(pick)(&m->s, cpu, now);
+
+	m->next = id;
+	if (!HAS(DISCARD) || !(id & REMOVED))
+		return;
+	machine_drop_member(m, id & POOL_MASK, now);
+	m->has_removed = true;
+}
+
+/* The task that the policy picked runs, if this CPU can run it and none of a class comes first; else it is parked. */
+static NOINLINE void machine_take(struct machine *m, u32 cpu)
+{
+	u32 id = m->next;
+
+	if (HAS(DISCARD) && id & REMOVED)
+		return;
+	m->decisions++;
+	m->asking = false;
+	m->found = id;
+	if (!id)
+		m->found = m->parking.best;
+	if (!id || !machine_waits(m, id))
+		return;
+	m->asking = !machine_can_run(m, id, cpu);
+	if (!m->asking && POLICY_SHARES)
+		machine_compare(m, cpu);
+	if (m->asking)
+		m->found = 0;
+	if (m->found != id)
+		machine_park(m, id);
+}
+
+/* Asks the policy until it names a task that this CPU can run, into found. */
 static NOINLINE void machine_pick(struct machine *m, u32 cpu, u64 now)
 {
-	if (!m->found)
+	if (!POLICY_SHARES && !m->found)
 		m->found = m->parking.best;
-	while (!m->found && can_loop) {
-		u32 id = CALL(pick)(&m->s, cpu, now);
-
-		if (HAS(DISCARD) && id & REMOVED) {
-			machine_drop_member(m, id & POOL_MASK, now);
-			m->has_removed = true;
-			continue;
-		}
-		m->found = id;
-		m->decisions++;
-		if (!id || !machine_waits(m, id) || machine_can_run(m, id, cpu))
-			return;
-		machine_park(m, id);
-		m->found = 0;
+	m->asking = !m->found;
+	while (m->asking && can_loop) {
+		machine_ask(m, cpu, now);
+		machine_take(m, cpu);
 	}
 }
 #endif
@@ -122,7 +146,7 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u64 now)
  * answer. */
 static inline u64 machine_begin_slice(struct machine *m, u32 id)
 {
-	u64 slice = CALL(slice)(&m->s, id);
+	u64 slice = machine_is_apart(m, id) ? m->s.tasks.quantum : CALL(slice)(&m->s, id);
 
 	if (POLICY_LOOKS_AHEAD && m->parking.busy && slice > m->s.tasks.quantum)
 		slice = m->s.tasks.quantum;
@@ -241,23 +265,69 @@ static inline void machine_stopping(struct machine *m, u32 id, u64 ran, u64 now)
 		flow_task(&m->flow, id)->used += ran;
 }
 
-/* Returns the CPU that is to ask for a dispatch because of it, or NO_CPU. The caller takes it off a CPU that
- * it may no longer use. */
-static inline u32 machine_set_allowed(struct machine *m, u32 id, const struct allowed *allowed)
+#if POLICY_SHARES
+/* The policy has it no more, nor the queue of a policy with lazy removal. */
+static inline void machine_retire(struct machine *m, u32 id, u64 now)
 {
-	struct task *t = machine_task(m, id);
-	bool parked = t->state & PARKED;
+	bool apart = machine_is_apart(m, id);
 
-	if (parked)
+	if (machine_task(m, id)->state & RUNNABLE)
+		machine_leave(m, id, now, EXITED);
+	if (HAS(DISCARD) && !apart && machine_is_member(m, id))
+		CALL(discard)(&m->s, id);
+}
+
+/* From one class to another: if one of them is none, the policy loses it or gets it. */
+static inline void machine_change_class(struct machine *m, u32 id, const struct allowed *allowed, u64 now)
+{
+	u16 state = machine_task(m, id)->state;
+
+	if (!machine_class(m, id) && machine_is_everywhere(m, allowed))
+		return;
+	if (state & PICKED)
+		machine_stop(m, id, now, PREEMPTED);
+	if (state & RUNNABLE)
+		machine_class_left(m, id);
+	machine_retire(m, id, now);
+	machine_rebase(m, id);
+	machine_leave_class(m, id);
+	machine_enter_class(m, id, allowed);
+	if (!(state & RUNNABLE)) {
+		if (HAS(DISCARD) && machine_is_member(m, id))
+			machine_count_out(m, id, now);
+		return;
+	}
+	machine_join(m, id, now, WOKEN);
+	machine_class_joined(m, id);
+}
+#else
+static inline void machine_change_class(struct machine *m, u32 id, const struct allowed *allowed, u64 now)
+{
+	u16 state = machine_task(m, id)->state;
+
+	if (state & PARKED)
 		machine_unpark(m, id);
-	if (t->state & RUNNABLE)
+	else if (HAS(SHIFT) && state & PICKED)
+		machine_set_on(m, id, machine_moved(m, id));
+	if (state & RUNNABLE)
 		machine_class_left(m, id);
 	machine_leave_class(m, id);
 	machine_enter_class(m, id, allowed);
-	if (t->state & RUNNABLE)
+	if (state & RUNNABLE)
 		machine_class_joined(m, id);
+}
+#endif
+
+/* Returns the CPU that is to ask for a dispatch because of it, or NO_CPU. The caller takes it off a CPU that
+ * it may no longer use. */
+static inline u32 machine_set_allowed(struct machine *m, u32 id, const struct allowed *allowed, u64 now)
+{
+	struct task *t = machine_task(m, id);
+	bool parked = !POLICY_SHARES && t->state & PARKED;
+
+	machine_change_class(m, id, allowed, now);
 	if (machine_is_member(m, id))
-		machine_reweigh(m, id, machine_granted(m, id), m->now);
+		machine_reweigh(m, id, machine_granted(m, id), now);
 	if (parked || (t->state & CUSTODY && machine_parks_early(m, id)))
 		machine_park(m, id);
 	return t->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;

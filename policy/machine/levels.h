@@ -11,31 +11,33 @@
 /* Runnable tasks of each class are counted, and where it is: at its first task that waits, or else at the last that was served. */
 static NOINLINE void machine_class_joined(struct machine *m, u32 id)
 {
-	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+	struct cpu_class *k = machine_level(m, id);
+	u32 class = machine_class(m, id);
 
-	if (!machine_class(m, id))
+	if (!class && !POLICY_SHARES)
 		return;
-	m->s.tasks.nbound++;
+	m->s.tasks.nbound += !!class;
 	if (k->runnable++)
 		return;
-	m->parking.busy |= machine_class_bit(machine_class(m, id));
+	m->parking.busy |= class ? machine_class_bit(class) : 0;
 	k->last = id;
-	k->last_key = machine_class_key(m, id);
+	k->last_key = k->time = machine_class_key(m, id);
 	k->top_of = 0;
 }
 
 static NOINLINE void machine_class_left(struct machine *m, u32 id)
 {
-	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+	struct cpu_class *k = machine_level(m, id);
+	u32 class = machine_class(m, id);
 
-	if (!machine_class(m, id))
+	if (!class && !POLICY_SHARES)
 		return;
-	m->s.tasks.nbound--;
+	m->s.tasks.nbound -= !!class;
 	if (!--k->runnable)
-		m->parking.busy &= ~machine_class_bit(machine_class(m, id));
+		m->parking.busy &= ~(class ? machine_class_bit(class) : 0);
 }
 
-#if HAS(SHIFT)
+#if HAS(SHIFT) || POLICY_SHARES
 /* The last tag that was served where tasks of this class may run. It only grows. */
 static inline void machine_note_top(struct machine *m, struct cpu_class *k, u32 id, u64 key)
 {
@@ -43,6 +45,26 @@ static inline void machine_note_top(struct machine *m, struct cpu_class *k, u32 
 		return;
 	k->top = key;
 	k->top_of = id;
+}
+
+/* Whether tags are kept: if the policy has its own, they matter only beside tasks that may not run everywhere */
+static inline bool machine_has_bound(const struct machine *m)
+{
+#if POLICY_SHARES
+	return m->apart.bound;
+#else
+	return m->s.tasks.nbound;
+#endif
+}
+
+static NOINLINE void machine_note_served(struct machine *m, u32 id)
+{
+	struct cpu_class *k = machine_level(m, id);
+
+	k->last = id;
+	k->last_key = machine_class_key(m, id);
+	if ((s64)(k->last_key - k->time) > 0)
+		k->time = k->last_key;
 }
 
 /* The last of the classes that are below the tag that is served, into best. */
@@ -86,18 +108,18 @@ static NOINLINE void machine_lift(struct machine *m, u64 by)
  */
 static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
 {
-	struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
 	u64 gap, wide;
 
-	m->parking.left = m->parking.busy;
-	if (!m->parking.left || !machine_has_keys(m))
+	if (!machine_has_bound(m))
 		return;
+	machine_note_served(m, id);
+	if (!m->s.tasks.nbound)
+		return;
+	m->parking.left = m->parking.busy;
 	m->parking.served = machine_key(m, id);
-	k->last = id;
-	k->last_key = machine_class_key(m, id);
 	m->parking.below = 0;
 	m->parking.best = 0;
-	m->parking.here = m->parking.may[cpu & CPU_MASK];
+	m->parking.here = machine_may(m, cpu);
 	machine_note_top(m, &m->parking.class[0], id, m->parking.served);
 	machine_look_at_levels(m, id);
 	if (!m->parking.best)
@@ -114,17 +136,16 @@ static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
  */
 static NOINLINE void machine_keep_up(struct machine *m, u32 id)
 {
-	const struct cpu_class *k = &m->parking.class[machine_class(m, id) % CLASS_SLOTS];
+	const struct cpu_class *k = machine_level(m, id);
 	u64 gap, wide;
 
-	if (!m->parking.busy || !machine_has_keys(m) || !k->top_of)
+	if (!m->s.tasks.nbound || !k->top_of)
 		return;
 	gap = k->top - machine_key(m, id);
 	wide = LAG_TURNS * machine_stride(m, id);
 	if ((s64)gap <= (s64)wide)
 		return;
-	CALL(detach)(&m->s, id);
-	CALL(attach)(&m->s, id, gap - wide);
+	machine_set_on(m, id, gap - wide);
 }
 #else
 static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)

@@ -46,6 +46,9 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 	t->cpu = NO_CPU;
 	t->state = KNOWN;
 	ENTITLED(m->entitled.task[id & POOL_MASK].service = 0;)
+#if POLICY_SHARES
+	m->apart.tag[id & POOL_MASK] = 0;
+#endif
 #if HAS(FORK)
 	machine_born(m, id);
 #endif
@@ -120,13 +123,14 @@ static inline void machine_runnable(struct machine *m, u32 id, u64 now, enum why
 	t->state |= RUNNABLE | FRESH | MEMBER;
 	m->s.tasks.nrunnable++;
 	machine_rebase(m, id);
-	CALL(join)(&m->s, id, now, why);
+	machine_join(m, id, now, why);
 	machine_class_joined(m, id);
 }
 
 static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum why why)
 {
 	struct task *t = machine_task(m, id);
+	bool apart = machine_is_apart(m, id);
 
 	if (!(t->state & RUNNABLE))
 		return;
@@ -141,13 +145,13 @@ static inline void machine_quiescent(struct machine *m, u32 id, u64 now, enum wh
 	if (t->state & PARKED)
 		machine_unpark(m, id);
 	t->state &= ~PARKED;
-	CALL(leave)(&m->s, id, now, why);
+	machine_leave(m, id, now, why);
 	if (t->state & PICKED)
 		machine_unpick(m, id);
 	t->state &= ~(RUNNABLE | CUSTODY | FRESH);
 	m->s.tasks.nrunnable--;
 	/* A policy with lazy removal keeps it until its turn, or its end. */
-	if (!HAS(DISCARD))
+	if (!HAS(DISCARD) || apart)
 		machine_count_out(m, id, now);
 }
 

@@ -2,9 +2,10 @@
 /*
  * The machine: tasks that may not run everywhere; docs/explanation/machine.md has the reasons and what it costs.
  *
- * Tasks with the same set of allowed CPUs are a class. Those that wait stand in a heap of their class, by the policy's own
- * key if it has one, else in the order in which it picked them; so a CPU looks at the first of each class that it may
- * run, and never at other CPUs' tasks. Tasks that may run everywhere are in no class: the policy keeps them.
+ * Tasks with the same set of allowed CPUs are a class. Those that wait stand in a heap of their class: by the policy's own
+ * key if it has one, by a tag of the machine if it shares by weight (apart.h), else in the order in which it picked them. So a
+ * CPU looks at the first of each class that it may run, and never at other CPUs' tasks. Tasks that may run everywhere are in no
+ * class: the policy keeps them.
  */
 #ifndef DIVVY_MACHINE_PARKING_H
 #define DIVVY_MACHINE_PARKING_H
@@ -74,6 +75,10 @@ static NOINLINE void machine_leave_class(struct machine *m, u32 id)
 
 	if (class)
 		m->parking.class[class].tasks--;
+#if POLICY_SHARES
+	if (class)
+		m->apart.bound--;
+#endif
 	m->parking.of[id & POOL_MASK] = 0;
 }
 
@@ -93,6 +98,9 @@ static NOINLINE void machine_enter_class(struct machine *m, u32 id, const struct
 	k = &m->parking.class[m->found % CLASS_SLOTS];
 	m->parking.of[id & POOL_MASK] = m->found;
 	m->parking.base[id & POOL_MASK] = k->offset;
+#if POLICY_SHARES
+	m->apart.bound++;
+#endif
 	if (k->tasks++ || m->found == OTHERS)
 		return;
 	k->cpus = *cpus;
@@ -101,6 +109,12 @@ static NOINLINE void machine_enter_class(struct machine *m, u32 id, const struct
 }
 
 /* ---- keys ---- */
+
+/* Class 0 is that of the tasks that may run everywhere; their tags are never moved on. */
+static inline struct cpu_class *machine_level(struct machine *m, u32 id)
+{
+	return &m->parking.class[machine_class(m, id)];
+}
 
 /* A task's tags are as they were when its class had this offset; now they count as so much more. */
 static inline u64 machine_moved(const struct machine *m, u32 id)
@@ -113,24 +127,47 @@ static inline u64 machine_moved(const struct machine *m, u32 id)
 /* Its tags are of now. */
 static inline void machine_rebase(struct machine *m, u32 id)
 {
+#if POLICY_SHARES
+	m->apart.tag[id & POOL_MASK] += machine_moved(m, id);
+#endif
 	m->parking.base[id & POOL_MASK] += machine_moved(m, id);
 }
 
-static inline bool machine_has_keys(const struct machine *m)
+#if POLICY_SHARES
+/* The tags are the machine's. */
+static inline u64 machine_tag(struct machine *m, u32 id)
 {
-	return HAS(KEY) && POLICY_KEY_IF(&m->s);
+	return m->apart.tag[id & POOL_MASK];
 }
+
+static inline void machine_set_on(struct machine *m, u32 id, u64 by)
+{
+	m->apart.tag[id & POOL_MASK] += by;
+}
+#else
+static inline u64 machine_tag(struct machine *m, u32 id)
+{
+	return CALL(key)(&m->s, id);
+}
+
+/* Moves the tags of a task that runs, or has just run. */
+static inline void machine_set_on(struct machine *m, u32 id, u64 by)
+{
+	CALL(detach)(&m->s, id);
+	CALL(attach)(&m->s, id, by);
+}
+#endif
 
 /* Its place in its class: the least is first. */
 static inline u64 machine_class_key(struct machine *m, u32 id)
 {
-	return CALL(key)(&m->s, id) - (machine_class(m, id) ? m->parking.base[id & POOL_MASK] : 0);
+	return machine_tag(m, id) - (machine_class(m, id) ? m->parking.base[id & POOL_MASK] : 0);
 }
 
 /* Its place among all tasks */
 static NOINLINE u64 machine_key(struct machine *m, u32 id)
 {
-	return CALL(key)(&m->s, id) + machine_moved(m, id);
+	return machine_tag(m, id) + machine_moved(m, id);
 }
 
 /* How far a turn moves its tag */
@@ -144,13 +181,13 @@ static inline u64 machine_stride(const struct machine *m, u32 id)
 /* Whether the policy does not see it; with a policy that has no keys the verifier need not look at what follows. */
 static inline bool machine_is_taken(struct machine *m, u32 id)
 {
-	return HAS(KEY) && machine_task(m, id)->state & TAKEN;
+	return ORDERS_CLASSES && machine_task(m, id)->state & TAKEN;
 }
 
 /* Out of the policy's sight, if it has keys and the task a class */
 static NOINLINE void machine_detach(struct machine *m, u32 id)
 {
-	if (!machine_has_keys(m) || !machine_class(m, id))
+	if (!HAS(KEY) || !machine_class(m, id))
 		return;
 	CALL(detach)(&m->s, id);
 	machine_task(m, id)->state |= TAKEN;
@@ -161,16 +198,18 @@ static NOINLINE void machine_attach(struct machine *m, u32 id)
 {
 	u64 moved = machine_moved(m, id);
 
-	if (!machine_is_taken(m, id))
+	if (POLICY_SHARES)
+		machine_rebase(m, id);
+	if (POLICY_SHARES || !machine_is_taken(m, id))
 		return;
-	machine_task(m, id)->state &= ~TAKEN;
 	machine_rebase(m, id);
+	machine_task(m, id)->state &= ~TAKEN;
 	CALL(attach)(&m->s, id, moved);
 }
 
 static inline void machine_stand_in_class(struct machine *m, u32 id, u32 class)
 {
-	u64 key = machine_is_taken(m, id) ? machine_class_key(m, id) : m->parking.turn++;
+	u64 key = machine_is_taken(m, id) || class == FREE ? machine_class_key(m, id) : m->parking.turn++;
 
 	if (class != OTHERS) {
 		pile_insert(&m->parking.piles, class, id, key);
@@ -182,10 +221,20 @@ static inline void machine_stand_in_class(struct machine *m, u32 id, u32 class)
 	pile_node(&m->parking.piles, id)->key = key;
 }
 
+/* Where its tag is compared with others', or 0 */
+static inline u32 machine_stands_in(const struct machine *m, u32 id)
+{
+	u32 class = machine_class(m, id);
+
+	if (!m->s.tasks.nbound)
+		return 0;
+	return class || !POLICY_SHARES ? class : FREE;
+}
+
 /* In its class, if a CPU can be given it; else it is first in line for when one can. */
 static NOINLINE void machine_stand(struct machine *m, u32 id)
 {
-	u32 class = machine_class(m, id);
+	u32 class = machine_stands_in(m, id);
 
 	machine_task(m, id)->state |= PICKED | PARKED;
 	if (class && machine_task(m, id)->state & CUSTODY)
@@ -226,7 +275,7 @@ static inline __attribute__((always_inline)) void machine_unpark(struct machine 
 /* It may have come into custody or out of it. */
 static NOINLINE void machine_stand_anew(struct machine *m, u32 id)
 {
-	if (!(machine_task(m, id)->state & PARKED) || !machine_class(m, id))
+	if (!(machine_task(m, id)->state & PARKED) || !(machine_stands_in(m, id) | pile_of(&m->parking.piles, id)))
 		return;
 	machine_unstand(m, id);
 	machine_stand(m, id);
@@ -236,7 +285,7 @@ static NOINLINE void machine_stand_anew(struct machine *m, u32 id)
  * tasks of others. The same holds for one whose slice has just ended, until it is off its CPU. */
 static inline bool machine_parks_early(struct machine *m, u32 id)
 {
-	return machine_has_keys(m) && machine_class(m, id) && !(machine_task(m, id)->state & PICKED);
+	return ORDERS_CLASSES && machine_class(m, id) && !(machine_task(m, id)->state & PICKED);
 }
 
 /* ---- idle CPUs ---- */
@@ -281,6 +330,15 @@ static NOINLINE void machine_offer(struct machine *m, u32 id, u64 key)
 	m->parking.best_key = key;
 }
 
+/* The same for the last one */
+static NOINLINE void machine_exceed(struct machine *m, u32 id, u64 key)
+{
+	if (m->parking.best && (s64)(key - m->parking.best_key) <= 0)
+		return;
+	m->parking.best = id;
+	m->parking.best_key = key;
+}
+
 static inline u64 machine_head_key(struct machine *m, u32 class, u32 id)
 {
 	return pile_node(&m->parking.piles, id)->key + m->parking.class[class % CLASS_SLOTS].offset;
@@ -293,6 +351,12 @@ static NOINLINE void machine_offer_class(struct machine *m)
 
 	m->parking.left &= m->parking.left - 1;
 	machine_offer(m, id, machine_head_key(m, class, id));
+}
+
+/* Classes that may run there */
+static inline u64 machine_may(const struct machine *m, u32 cpu)
+{
+	return m->parking.may[cpu & CPU_MASK] | (POLICY_SHARES ? machine_class_bit(FREE) : 0);
 }
 
 static NOINLINE void machine_offer_classes(struct machine *m)
@@ -351,6 +415,8 @@ static NOINLINE void machine_find_later(struct machine *m, u32 id, u32 cpu)
 static inline bool machine_gives_way(struct machine *m, u32 id, u32 cpu)
 {
 	m->parking.later = false;
+	if (POLICY_PER_CPU_IF(&m->s))
+		return false;
 	m->at = m->s.tasks.zero;
 	machine_find_later(m, id, cpu);
 	return m->parking.later;
@@ -364,7 +430,7 @@ static NOINLINE void machine_find_best(struct machine *m, u32 cpu)
 	if (m->found)
 		return;
 	m->parking.best = 0;
-	m->parking.left = m->parking.waiting & m->parking.may[cpu & CPU_MASK];
+	m->parking.left = m->parking.waiting & machine_may(m, cpu);
 	if (m->parking.left)
 		machine_offer_classes(m);
 	if (m->parking.others)

@@ -24,7 +24,8 @@ static inline void machine_stop(struct machine *m, u32 id, u64 now, enum why why
 {
 	machine_settle(m, id, now);
 	machine_unpick(m, id);
-	CALL(stop)(&m->s, id, now, why);
+	if (!machine_is_apart(m, id))
+		CALL(stop)(&m->s, id, now, why);
 }
 
 /* ---- promises ---- */
@@ -51,6 +52,14 @@ static inline u32 machine_wake_idle(struct machine *m, u32 id)
 /* ---- preemption ---- */
 
 #if HAS(PREEMPTS)
+/* The policy does not know tasks apart: one of these preempts what is ahead of it by a turn, and is preempted so. */
+static inline bool machine_preempts(struct machine *m, u32 woken, u32 running, u64 now)
+{
+	if (machine_is_apart(m, woken) || machine_is_apart(m, running))
+		return (s64)(machine_key(m, running) - machine_key(m, woken) - machine_stride(m, woken)) > 0;
+	return CALL(preempts)(&m->s, woken, running, now);
+}
+
 /* A CPU whose task gives way to one that just joined, into found. Where the slice is to end already, the CPU will
  * choose anew: of tasks that wake together each takes another. It is the first by number that gives way, not the one
  * that should most: the contract does not compare running tasks with each other. */
@@ -61,7 +70,7 @@ static NOINLINE void machine_find_preemptible(struct machine *m, u32 woken, u64 
 
 		if (running && !m->why[m->at & CPU_MASK] && machine_may_run(m, woken, m->at)) {
 			machine_settle(m, running, now);
-			if (CALL(preempts)(&m->s, woken, running, now)) {
+			if (machine_preempts(m, woken, running, now)) {
 				m->found = m->at;
 				return;
 			}
@@ -112,13 +121,18 @@ static NOINLINE void machine_find_in_line(struct machine *m, u32 cpu)
 		machine_find_parked(m, cpu);
 }
 
-/* If a task of a class comes before the one that the policy named, it is found. */
+/* The task that the policy named is found, or one of a class that comes before it. */
 static NOINLINE void machine_compare(struct machine *m, u32 cpu)
 {
-	m->found = m->parking.best;
-	if (m->parking.best && m->next && machine_has_keys(m) && !machine_gives_way(m, m->next, cpu) &&
-	    (s64)(machine_key(m, m->next) - m->parking.best_key) < 0)
-		m->found = 0;
+	u32 best = m->parking.best;
+
+	m->found = best ? best : m->next;
+	if (!best || !m->next)
+		return;
+	if (pile_of(&m->parking.piles, best) != FREE && machine_gives_way(m, m->next, cpu))
+		return;
+	if ((s64)(machine_key(m, m->next) - m->parking.best_key) < 0)
+		m->found = m->next;
 }
 
 #endif

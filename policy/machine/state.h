@@ -28,12 +28,16 @@
 #define FRESH 64   /* joined, and not yet enqueued since */
 #define PINNED 128 /* allowed[] says where it may run */
 #define TAKEN 512  /* taken from the policy for its class */
+#define SEEN 1024  /* it joined the policy once: apart.h */
 /* The modifiers count it: while it is runnable, or in the queue of a policy with lazy removal */
 #if HAS(DISCARD)
 #define MEMBER 256
 #else
 #define MEMBER RUNNABLE
 #endif
+
+/* Whether tasks of a class have an order that can be compared with that of others: by the policy's keys, or the machine's tags */
+#define ORDERS_CLASSES (HAS(KEY) || POLICY_SHARES)
 
 #define NO_CPU 0xffffu
 #define NO_TASK POOL /* no task has this id */
@@ -65,9 +69,10 @@ struct family {
 
 /* So many sets of allowed CPUs have an order of their own. Class 0 is none: all CPUs. */
 #ifndef CLASSES
-#define CLASSES 63u
+#define CLASSES 62u
 #endif
 #define OTHERS (CLASSES + 1)
+#define FREE (CLASSES + 2) /* with POLICY_SHARES: tasks that may run everywhere */
 #define CLASS_SLOTS 128u
 
 struct cpu_class {
@@ -76,6 +81,7 @@ struct cpu_class {
 	u32 runnable; /* of these */
 	u32 last;     /* the one that was served last, */
 	u64 last_key; /* and its key then */
+	u64 time;     /* the greatest key of its own that was served since a task is runnable */
 	u32 top_of;   /* the task that had */
 	u64 top;      /* the greatest tag that was served where its tasks may run */
 	u64 offset;   /* how far its tasks were moved on: levels.h */
@@ -97,9 +103,15 @@ struct parking {
 	u64 below;                           /* those that are behind */
 	u64 served;                          /* what these are behind */
 	u64 here;                            /* classes that may run on the CPU */
-	struct cpu_class class[CLASS_SLOTS]; /* [1, OTHERS] */
+	struct cpu_class class[CLASS_SLOTS]; /* [1, FREE] */
 	u64 base[POOL];                      /* the offset at which each task's tags are */
 	u8 of[POOL];                         /* the class of each task */
+};
+
+/* Virtual times of a policy that shares by weight and has no keys: apart.h */
+struct apart {
+	u32 bound;     /* tasks that may not run everywhere */
+	u64 tag[POOL]; /* ns of a nice-0 task */
 };
 
 struct machine {
@@ -130,6 +142,9 @@ struct machine {
 	struct entitled entitled;
 #endif
 	struct allowed allowed[POOL];
+#if POLICY_SHARES
+	struct apart apart;
+#endif
 #if HAS(FORK)
 	struct family family[POOL];
 #endif

@@ -3,7 +3,7 @@
 #ifndef DIVVY_MACHINE_WEIGHTS_H
 #define DIVVY_MACHINE_WEIGHTS_H
 
-#include "levels.h"
+#include "apart.h"
 
 /* ns that a task ran since it came on its CPU; 0 if it is on none */
 static inline u64 machine_ran(struct machine *m, u32 id, u64 now)
@@ -24,7 +24,9 @@ static inline void machine_charge(struct machine *m, u32 id, u64 ran, u64 now)
 		return;
 	t->charged += due;
 	t->turn += due;
-	CALL(charge)(&m->s, id, due, now);
+	machine_serve(m, id, due);
+	if (!machine_is_apart(m, id))
+		CALL(charge)(&m->s, id, due, now);
 }
 
 /* Charge what a running task received until now. */
@@ -54,7 +56,8 @@ static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 	if (machine_is_member(m, id)) {
 		machine_settle(m, id, now);
 		ENTITLED(machine_entitle(m, id, w, now);)
-		CALL(reweigh)(&m->s, id, w, now);
+		if (!machine_is_apart(m, id))
+			CALL(reweigh)(&m->s, id, w, now);
 	}
 	t->weight = w;
 }

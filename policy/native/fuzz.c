@@ -63,6 +63,7 @@ static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 	model.modifiers = modifiers_of(modifiers);
 	model.by_group = modifiers & TFPS ? config.tfps.group : config.procfair.group;
 	model.count_all = modifiers & TFPS ? config.tfps.all : config.procfair.all;
+	model.keeps_apart = POLICY_SHARES;
 	model.as_asked = config.feasible.asked;
 	model.tm = config.flow.Tm / config.flow.slot * config.flow.slot;
 	config_init(&machine, &config);

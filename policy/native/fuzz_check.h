@@ -169,15 +169,6 @@ static void model_check_groups(const struct task_table *f)
 	}
 }
 
-/* Whether it may run on all CPUs. Only then is its weight readjusted. */
-static bool model_is_free(const struct model_task *t)
-{
-	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
-		if (t->pinned && !(t->allowed[cpu / 64] >> (cpu % 64) & 1))
-			return false;
-	return true;
-}
-
 static void model_check_weights(const struct task_table *f)
 {
 	static u64 wanted[POOL], sorted[POOL];
@@ -197,7 +188,7 @@ static void model_check_weights(const struct task_table *f)
 
 		if (!model.task[id].member)
 			continue;
-		pinned += !model_is_free(&model.task[id]);
+		pinned += !model_is_free(&model.task[id]); /* its weight is not readjusted */
 		MUST(w == (wanted[id] < cap || !model_is_free(&model.task[id]) ? wanted[id] : cap), "effective weight",
 		     id);
 		MUST(w == model.task[id].told, "the policy was not told of a weight", id);
@@ -227,6 +218,29 @@ static void model_check_charges(u32 id, u64 carried)
 	MUST(-due <= (s64)t->stolen + CLOCK_SKEW, "M6: more charged than received", id);
 }
 
+/* What the policy is told of others, nobody is told of a task apart: the machine's own record of it. */
+static void model_read_apart(const struct task_table *f, u32 id)
+{
+	struct model_task *t = &model.task[id];
+
+	if (!model_is_apart(t))
+		return;
+	t->told = f->task[id].weight;
+	t->turn = f->task[id].turn;
+	t->charged = t->received + f->task[id].charged;
+}
+
+/* The slice of a task apart that leaves is charged in full. */
+static void model_settle_apart(struct model_task *t, u32 id)
+{
+	u64 due = model_received(t) - t->charged;
+
+	if (!model_is_apart(t) || !t->on || !model_has_cpu(id) || (s64)due <= 0)
+		return;
+	t->turn += due;
+	t->charged += due;
+}
+
 static void model_check_task(const struct task_table *f, u32 id)
 {
 	const struct model_task *t = &model.task[id];
@@ -237,14 +251,17 @@ static void model_check_task(const struct task_table *f, u32 id)
 		slices += model.slice_of[cpu] == id;
 	MUST(slices <= 1, "M1: a task has its slice on two CPUs", id);
 	MUST(!slices || t->runnable, "M2: a task that is not runnable has a slice", id);
-	MUST((t->seat == OUT) == !t->runnable, "M7: the policy has what is runnable", id);
-	MUST(!(state & PICKED) == (t->seat != HAS_SLICE), "M7: the machine and the policy agree on slices", id);
-	MUST(!(state & PARKED) == !(t->seat == HAS_SLICE && !slices), "M3: picked and without a CPU is parked", id);
+	MUST((t->seat == OUT) == (!t->runnable || model_is_apart(t)), "M7: the policy has what is runnable", id);
+	MUST(!(state & PICKED) == (t->seat != HAS_SLICE) || model_is_apart(t),
+	     "M7: the machine and the policy agree on slices", id);
+	MUST(!(state & PARKED) == !(state & PICKED && !slices), "M3: picked and without a CPU is parked", id);
+	MUST(!slices || state & PICKED, "M1: what has its slice is picked", id);
 	MUST(!(state & PARKED) || t->runnable, "M3: parked and not runnable", id);
 	MUST(!slices || f->picked[f->task[id].cpu] == id, "M1: a slice's CPU", id);
 	if (!t->known)
 		return;
-	model_check_charges(id, f->task[id].charged);
+	if (!model_is_apart(t))
+		model_check_charges(id, f->task[id].charged);
 	MUST(f->task[id].debit == t->debit, "what a forked task owes", id);
 }
 
@@ -269,6 +286,7 @@ static void model_check(const struct task_table *f, u64 faults)
 	u32 n = 0;
 
 	for (u32 id = 1; id < POOL; id++) {
+		model_read_apart(f, id);
 		model_check_task(f, id);
 		n += model.task[id].runnable;
 	}
@@ -320,11 +338,20 @@ static void model_check_entitled(const struct model_task *t, u64 service, u32 id
 
 /* ---- events ---- */
 
+/* Of a task apart, only the answers tell that its slice is over. */
+static void model_end_turn_apart(u32 id)
+{
+	if (id && model_is_apart(&model.task[id]))
+		model.task[id].ended = model.now;
+}
+
 static void model_end_turn(u32 id)
 {
 	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
-		if (model.slice_of[cpu] == id)
+		if (model.slice_of[cpu] == id) {
 			model.slice_of[cpu] = 0;
+			model_end_turn_apart(id);
+		}
 }
 
 static void model_stopping(u32 id, u64 ran)
@@ -336,7 +363,7 @@ static void model_stopping(u32 id, u64 ran)
 	t->received += ran;
 	if (on > ran && on - ran > t->stolen)
 		t->stolen = on - ran;
-	t->late = model_has_cpu(id) ? 0 : model.now - t->ended;
+	t->late = t->moved ? t->late + on : model_has_cpu(id) ? 0 : model.now - t->ended;
 }
 
 static void model_new(const struct event *e)
@@ -358,10 +385,21 @@ static void model_set_group(const struct event *e)
 	g->weight = e->amount;
 }
 
+/* The policy loses or gets a task that comes apart or comes back. Its slice ends, also if it goes from a few CPUs to others. */
 static void model_set_allowed(struct model_task *t, const struct event *e)
 {
+	bool free = model_is_free(t);
+
+	model_settle_apart(t, e->id);
+	if (model.keeps_apart && model_has_cpu(e->id)) {
+		t->ended = model.now;
+		t->moved = true;
+	}
 	t->pinned = true;
 	memcpy(t->allowed, e->allowed.word, sizeof(t->allowed));
+	t->moving = model.keeps_apart && !(free && model_is_free(t));
+	if (t->moving)
+		model_end_turn(e->id);
 }
 
 /* The event is about to be told. */
@@ -378,6 +416,7 @@ static void model_before(enum event_kind kind, const struct event *e)
 	case EVENT_new: model_new(e); break;
 	case EVENT_fork: model_forked(t, e->process, model.quantum); break;
 	case EVENT_runnable: t->runnable = t->member = true; break;
+	case EVENT_quiescent: model_settle_apart(t, e->id); break;
 	case EVENT_dispatch: model.stops_before = model.stops; break;
 	case EVENT_running:
 		t->on = true;
@@ -411,6 +450,8 @@ static void model_check_delay(u32 cpu, const struct event *e)
 	if (!e->id || model.slice_of[cpu] != e->id || model.stops != model.stops_before)
 		return;
 	t = model_task(e->id);
+	if (model_is_apart(t)) /* nobody is told of the end of its slice */
+		return;
 	MUST(model.modifiers & FLOW, "a slice goes on without +flow", e->id);
 	MUST(t->on && !t->delayed, "the end of a slice is put off twice, or for a task that does not run", e->id);
 	MUST(e->slice == model.tm && e->slice, "the end of a slice is put off for another time than Tm", e->id);
@@ -434,6 +475,7 @@ static void model_dispatched(u32 cpu, const struct event *e)
 
 	model_check_delay(cpu, e);
 
+	model_end_turn_apart(model.slice_of[cpu]);
 	model.slice_of[cpu] = e->id;
 	model.idle[cpu] = !e->id;
 	model.promised[cpu] = 0;
@@ -444,6 +486,7 @@ static void model_dispatched(u32 cpu, const struct event *e)
 	MUST(t->custody || t->on, "dispatched without custody", e->id);
 	MUST(model_allows(t, cpu), "dispatched where it may not run", e->id);
 	t->custody = false;
+	t->moved = false;
 	if (!t->delayed)
 		t->turn = 0;
 }
@@ -462,6 +505,8 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 		if (t->runnable)
 			model_ends_turn(t, e->why, model.quantum);
 		t->runnable = t->custody = false;
+		if (model_is_apart(t))
+			t->member = false;
 		model_end_turn(e->id);
 		break;
 	case EVENT_enqueue:
@@ -474,7 +519,10 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 		if (!t->on) /* the CPU for which it was picked will not have it */
 			model_end_turn(e->id);
 		break;
-	case EVENT_set_allowed: model_kicked(e->cpu, e->id); break;
+	case EVENT_set_allowed:
+		t->moving = false;
+		model_kicked(e->cpu, e->id);
+		break;
 	case EVENT_dispatch: model_dispatched(cpu, e); break;
 	case EVENT_take_cpu: model_taken(cpu, e); break;
 	default: break;

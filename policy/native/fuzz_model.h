@@ -38,6 +38,8 @@ struct model_task {
 	bool pinned;
 	bool delayed; /* the end of its slice was put off */
 	bool asked;   /* the policy was, for how long its slice may last */
+	bool moved;   /* its slice ended so: a run without one is charged to the next, with what was left before */
+	bool moving;  /* it may run on other CPUs from now on: the policy may lose it or get it */
 	u64 allowed[CPU_WORDS];
 };
 
@@ -46,6 +48,7 @@ struct model {
 	u32 ncpus, modifiers;
 	bool by_group;          /* +procfair, +tfps: threads are counted by group */
 	bool count_all;         /* +procfair, +tfps: threads that are not runnable, too */
+	bool keeps_apart;       /* POLICY_SHARES */
 	bool as_asked;          /* +feasible: weights with no more tasks than CPUs */
 	u64 stops;              /* of slices, that the policy was told */
 	u64 stops_before;       /* a dispatch */
@@ -64,6 +67,21 @@ struct model {
 };
 
 static struct model model;
+
+/* Whether it may run on all CPUs. */
+static bool model_is_free(const struct model_task *t)
+{
+	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
+		if (t->pinned && !(t->allowed[cpu / 64] >> (cpu % 64) & 1))
+			return false;
+	return true;
+}
+
+/* Whether the machine keeps it from the policy: of a policy that shares by weight and has no keys, a task that may not run everywhere */
+static bool model_is_apart(const struct model_task *t)
+{
+	return model.keeps_apart && !model_is_free(t);
+}
 
 #define MUST(condition, ...) ((condition) ? (void)0 : model_fail(__LINE__, #condition, __VA_ARGS__))
 
@@ -100,7 +118,8 @@ static void model_must_be_charged(u32 id)
 {
 	const struct model_task *t = model_task(id);
 
-	MUST(!t->on || !model_has_cpu(id) || t->charged >= model_received(t), "service not charged in time", id);
+	MUST(model_is_apart(t) || !t->on || !model_has_cpu(id) || t->charged >= model_received(t),
+	     "service not charged in time", id);
 }
 
 #endif

@@ -67,7 +67,7 @@ static void spy_leave(struct spy *s, u32 id, u64 now, enum why why)
 	REAL(leave)(&s->real, id, now, why);
 	t->delayed = false;
 	t->seat = OUT;
-	if (!SPY_REMOVES)
+	if (!SPY_REMOVES && !t->moving)
 		t->member = false;
 }
 
@@ -77,7 +77,7 @@ static void spy_removed(u32 id)
 	struct model_task *t = model_task(id);
 
 	MUST(SPY_REMOVES && t->member && t->seat == OUT, "removed and not kept", id);
-	t->member = false;
+	t->member = t->moving && t->runnable;
 }
 
 static void spy_charge(struct spy *s, u32 id, u64 ran, u64 now)
@@ -144,7 +144,7 @@ static void spy_gets_slice(u32 id)
 	model_task(id)->asked = false;
 }
 
-#if HAS(KEY)
+#if HAS(PEEK)
 static u32 spy_peek(struct spy *s, u32 cpu, u64 now)
 {
 	u32 id = REAL(peek)(&s->real, cpu, now);
@@ -165,6 +165,12 @@ static void spy_take(struct spy *s, u32 id)
 	REAL(take)(&s->real, id);
 }
 
+static void spy_before_peek(struct spy *s, u32 cpu, u64 now)
+{
+	REAL(before_peek)(&s->real, cpu, now);
+}
+
+#if HAS(KEY)
 static u64 spy_key(struct spy *s, u32 id)
 {
 	MUST(model_task(id)->seat != OUT, "asked for the key of a task that is not there", id);
@@ -188,22 +194,12 @@ static void spy_attach(struct spy *s, u32 id, u64 by)
 	model_task(id)->aside = false;
 	REAL(attach)(&s->real, id, by);
 }
-#endif
-
-static bool spy_has_keys(const struct spy *s)
-{
-	return POLICY_KEY_IF(&s->real);
-}
-static void spy_before_peek(struct spy *s, u32 cpu, u64 now)
-{
-	REAL(before_peek)(&s->real, cpu, now);
-}
-#undef POLICY_KEY_IF
-#define POLICY_KEY_IF(s) spy_has_keys(s)
-#if HAS(SHIFT)
-#define SPY_HAS_KEY KEY | SHIFT | PREPARE
+#define SPY_PICKS PEEK | PREPARE | KEY | SHIFT
 #else
-#define SPY_HAS_KEY KEY | PREPARE
+#define SPY_PICKS PEEK | PREPARE | KEY
+#endif
+#else
+#define SPY_PICKS PEEK | PREPARE
 #endif
 #else
 static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
@@ -225,7 +221,7 @@ static u32 spy_pick(struct spy *s, u32 cpu, u64 now)
 	return 0;
 }
 
-#define SPY_HAS_KEY 0
+#define SPY_PICKS 0
 #endif
 
 #if SPY_REMOVES
@@ -245,10 +241,10 @@ static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 	return REAL(preempts)(&s->real, woken, running, now);
 }
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | SPY_HAS_KEY | SPY_REMOVES
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | SPY_PICKS | SPY_REMOVES
 #else
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | FORK | SPY_HAS_KEY | SPY_REMOVES
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | FORK | SPY_PICKS | SPY_REMOVES
 #endif
 
 #endif

@@ -125,13 +125,13 @@ static void h_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
 	machine_set_weight(m, id, weight, now);
 }
 
-static u32 h_set_allowed(struct machine *m, u32 id, const u64 *words)
+static u32 h_set_allowed(struct machine *m, u32 id, const u64 *words, u64 now)
 {
 	struct allowed a;
 
 	for (u32 i = 0; i < CPU_WORDS; i++)
 		a.word[i] = words[i];
-	return machine_set_allowed(m, id, &a);
+	return machine_set_allowed(m, id, &a, now);
 }
 
 #if HAS(BRING)

@@ -53,7 +53,7 @@ struct host {
 	void (*running)(struct machine *m, u32 id, u64 now);
 	void (*yield)(struct machine *m, u32 cpu);
 	void (*set_weight)(struct machine *m, u32 id, u64 weight, u64 now);
-	u32 (*set_allowed)(struct machine *m, u32 id, const u64 *words);
+	u32 (*set_allowed)(struct machine *m, u32 id, const u64 *words, u64 now);
 	/* Its program begins this much work, in ns; NULL if the policy is not clairvoyant */
 	void (*bring)(struct machine *m, u32 id, u64 work);
 	/* Turns of a quantum each with nobody coming or going: `rounds` times all CPUs decide, the first first; who

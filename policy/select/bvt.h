@@ -12,7 +12,7 @@
 #include "../lib/wide.h"
 
 #define POLICY_TITLE "borrowed virtual time: least service over weight, with borrowing"
-#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | PEEK | KEY | SHIFT
 
 #define BVT_TIME_MAX (10000 * MS)
 

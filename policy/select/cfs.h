@@ -18,10 +18,11 @@
 #define POLICY_TITLE "Completely Fair Scheduler: the least virtual runtime runs"
 #define POLICY_LICENSE "GPL"
 #define POLICY_BASELINE
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | KEY | SHIFT | PREPARE
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | PEEK | PREPARE
+#define POLICY_SHARES 1
+#define POLICY_LOOKS_AHEAD 1
+#define POLICY_PER_CPU_IF(s) (s)->param.percpu
 
-/* Not yet. A class is moved on while one of its tasks sleeps, and that one would keep its credit for sleepers for ever (cfs D5). */
-#define POLICY_KEY_IF(s) false
 #define POLICY_SHOWS(V) V("virtual runtime", "ns of a nice-0 task", task_of(s, id)->vruntime.v)
 
 /* ---- the queue of a task that joins (cfs R11) ---- */
@@ -35,12 +36,19 @@ static NOINLINE void cfs_find_idlest(struct cfs *s)
 			s->found = queue;
 }
 
+/* The queue of the CPU where it ran last; its own, if it never ran */
+static inline u32 cfs_last(const struct cfs *s, u32 id)
+{
+	u32 cpu = cpu_of(&s->tasks, id);
+
+	return cpu < s->tasks.ncpus ? cfs_queue_at(s, cpu) : s->task[id & POOL_MASK].queue;
+}
+
 /* A new task goes to the queue with the least load. A woken one goes to the queue of the CPU where it ran, but if that
  * is busy and another queue is empty, to the empty one. */
 static inline u32 cfs_place(struct cfs *s, u32 id, bool fresh)
 {
-	u32 cpu = cpu_of(&s->tasks, id);
-	u32 last = cpu < s->tasks.ncpus ? cfs_queue_at(s, cpu) : task_of(s, id)->queue;
+	u32 last = cfs_last(s, id);
 
 	cfs_find_idlest(s);
 	return fresh || (cfs_queue(s, last)->n && !cfs_queue(s, s->found)->n) ? s->found : last;
@@ -113,7 +121,7 @@ static inline void cfs_charge(struct cfs *s, u32 id, u64 ran, u64 now)
  * goes to the queue of the other CPU (cfs D4). */
 static inline void cfs_stop(struct cfs *s, u32 id, u64 now, enum why why)
 {
-	u32 queue = cfs_queue_at(s, cpu_of(&s->tasks, id));
+	u32 queue = cfs_last(s, id);
 
 	if (task_of(s, id)->queue != queue) {
 		cfs_update_min_vruntime(s, task_of(s, id)->queue, now);
@@ -151,21 +159,4 @@ static inline bool cfs_preempts(struct cfs *s, u32 woken, u32 running, u64 now)
 	if (task_of(s, woken)->fresh && !s->param.modern)
 		return vtime_before(task_of(s, cfs_queue_of(s, woken)->first)->vruntime.v, ahead);
 	return vtime_before(task_of(s, woken)->vruntime.v + cfs_wakeup(s) * WEIGHT_NICE_0 / w, ahead);
-}
-
-/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
-
-static inline u64 cfs_key(struct cfs *s, u32 id)
-{
-	return task_of(s, id)->vruntime.v;
-}
-
-static inline void cfs_detach(struct cfs *s, u32 id)
-{
-	cfs_take(s, id);
-}
-
-static inline void cfs_attach(struct cfs *s, u32 id, u64 by)
-{
-	task_of(s, id)->vruntime.v += by;
 }

@@ -14,6 +14,7 @@
 #define POLICY_TITLE "deficit round-robin: rounds by weight, what was overrun is owed"
 #define POLICY_BASELINE
 #define POLICY_HAS CHARGE | REWEIGH | SLICE
+#define POLICY_SHARES 1
 
 #define POLICY_PARAMS(P) \
 	P(unit, RATIO, "", 0, 0, RATIO_ONE << 30, \

@@ -21,9 +21,8 @@
 #define POLICY_TITLE "earliest eligible virtual deadline first, as in Linux 6.12"
 #define POLICY_LICENSE "GPL"
 #define POLICY_BASELINE
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | KEY | SHIFT
-/* Not yet. V is the mean of all CPUs, and a task that sleeps on a crowded one would join behind it (eevdf D6). */
-#define POLICY_KEY_IF(s) false
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | PEEK
+#define POLICY_SHARES 1
 
 #define POLICY_PARAMS(P) \
 	P(slice, TIME, "", 0, 0, 10000 * MS, \
@@ -48,7 +47,6 @@ struct eevdf_task {
 	u64 parity;     /* d when it was picked */
 	u64 lag;        /* V - v when it left, signed */
 	u64 w;          /* the weight that V, lag and d take it to have */
-	bool apart;     /* V does not count it: it waits where few CPUs are allowed */
 	bool delayed;   /* asleep, and still counted */
 };
 
@@ -227,14 +225,12 @@ static inline void eevdf_rescale(struct eevdf *s, u32 id, u64 w)
 	struct eevdf_task *t = task_of(s, id);
 	u64 lag = eevdf_lag(s, t), V = s->V.v0;
 
-	if (!t->apart)
-		mean_remove(&s->V, t->v.v, t->w);
+	mean_remove(&s->V, t->v.v, t->w);
 	t->v = (struct vtime){ .v = V - eevdf_scaled(s, lag, t->w, w) };
 	t->d = V + eevdf_scaled(s, t->d - V, t->w, w);
 	t->w = w;
 	eevdf_renew(s, t);
-	if (!t->apart)
-		mean_add(&s->V, t->v.v, w);
+	mean_add(&s->V, t->v.v, w);
 	if (heap_holds(&s->ineligible, id) || heap_holds(&s->eligible, id)) {
 		heap_remove(&s->ineligible, id);
 		heap_remove(&s->eligible, id);
@@ -339,31 +335,4 @@ static inline bool eevdf_preempts(struct eevdf *s, u32 woken, u32 running, u64 n
 	if (s->best != woken || !eevdf_is_eligible(s, woken))
 		return false;
 	return !eligible || !vtime_before(t->d, task_of(s, woken)->d);
-}
-
-/* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
-
-static inline u64 eevdf_key(struct eevdf *s, u32 id)
-{
-	return task_of(s, id)->d;
-}
-
-static inline void eevdf_detach(struct eevdf *s, u32 id)
-{
-	struct eevdf_task *t = task_of(s, id);
-
-	t->apart = true;
-	mean_remove(&s->V, t->v.v, t->w);
-	heap_remove(&s->eligible, id);
-	heap_remove(&s->ineligible, id);
-}
-
-static inline void eevdf_attach(struct eevdf *s, u32 id, u64 by)
-{
-	struct eevdf_task *t = task_of(s, id);
-
-	t->apart = false;
-	t->v.v += by;
-	t->d += by;
-	mean_add(&s->V, t->v.v, t->w);
 }

@@ -13,6 +13,7 @@
 #define POLICY_TITLE "group ratio round-robin: proportional shares in constant time"
 #define POLICY_COUNTS_SLICES
 #define POLICY_HAS REWEIGH | DISCARD
+#define POLICY_SHARES 1
 
 #define POLICY_MODIFIERS FEASIBLE
 #define POLICY_SHOWS(V) V("deficit", "quanta/1000", gr3_shown_deficit(s, id)) V("frontlog", "quanta", task_of(s, id)->F)

@@ -10,7 +10,7 @@
 
 #define POLICY_TITLE "least attained service: who got the least so far; ignores weights"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | PREEMPTS | KEY
+#define POLICY_HAS CHARGE | PREEMPTS | PEEK | KEY
 
 #define POLICY_PARAMS(P) \
 	P(session, SWITCH, "", 1, 0, 1, \

@@ -13,6 +13,7 @@
 #define POLICY_TITLE "lottery scheduling: a random ticket for each quantum"
 #define POLICY_BASELINE
 #define POLICY_HAS INIT | CHARGE | REWEIGH
+#define POLICY_SHARES 1
 
 #define POLICY_PARAMS(P) \
 	P(seed, INTEGER, "", 0, 0, 1ll << 53, \

@@ -10,7 +10,7 @@
 
 #define POLICY_TITLE "preemptive last come, first served: the newest, until it blocks"
 #define POLICY_BASELINE
-#define POLICY_HAS SLICE | PREEMPTS | KEY
+#define POLICY_HAS SLICE | PREEMPTS | PEEK | KEY
 
 struct plcfs {
 	POLICY_STATE;

@@ -17,6 +17,7 @@
 #define POLICY_LICENSE "GPL"
 #define POLICY_BASELINE
 #define POLICY_HAS CHARGE | REWEIGH
+#define POLICY_SHARES 1
 
 #define POLICY_SHOWS(V) V("start tag of its flow", "ns of a nice-0 task", qfq_flow(s, task_of(s, id)->flow)->S.v)
 

@@ -14,7 +14,7 @@
 
 #define POLICY_TITLE "start-time fair queueing: the least service over weight runs"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH | FORK | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | FORK | PEEK | KEY | SHIFT
 
 #define POLICY_PARAMS(P) \
 	P(debit, SWITCH, "", 1, 0, 1, \

@@ -13,7 +13,7 @@
 #include "sfs/tags.h"
 
 #define POLICY_TITLE "surplus fair scheduling: the least service beyond its share runs"
-#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS | FORK | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS | FORK | PEEK | KEY | SHIFT
 #define POLICY_PREEMPTS_IF(s) ((s)->param.credit)
 
 #define POLICY_TAG_SCALE(s) (s)->param.scale

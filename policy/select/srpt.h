@@ -12,7 +12,7 @@
 #define POLICY_BASELINE
 #define POLICY_SIMULATOR_ONLY \
 	"it has to know how long a task will run, which no kernel does; las is what can be done without"
-#define POLICY_HAS CHARGE | SLICE | PREEMPTS | BRING | KEY
+#define POLICY_HAS CHARGE | SLICE | PREEMPTS | BRING | PEEK | KEY
 
 #define SRPT_FOREVER (1ull << 62) /* no job is longer: keys of the heap are less than 2^63 apart */
 

@@ -14,7 +14,7 @@
 
 #define POLICY_TITLE "stride scheduling: the least ahead after its quantum runs"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | PEEK | KEY | SHIFT
 
 #define POLICY_SHOWS(V) V("pass", "ns of a nice-0 task", task_of(s, id)->pass.v)
 

@@ -14,6 +14,7 @@
 #define POLICY_BASELINE
 #define POLICY_COUNTS_SLICES
 #define POLICY_HAS REWEIGH | FORK
+#define POLICY_SHARES 1
 
 #define POLICY_PARAMS(P) \
 	P(debit, SWITCH, "", 1, 0, 1, \

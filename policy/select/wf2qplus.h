@@ -11,7 +11,7 @@
 
 #define POLICY_TITLE "WF2Q+: as wf2q, with a simpler virtual time"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | PEEK | KEY | SHIFT
 
 #define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 

@@ -12,7 +12,7 @@
 
 #define POLICY_TITLE "weighted fair queueing: the first to finish in the fluid system"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | PEEK | KEY | SHIFT
 
 #define POLICY_SHOWS(V) V("start tag", "ns of a nice-0 task", task_of(s, id)->S.v)
 

@@ -13,6 +13,7 @@
 #define POLICY_BASELINE
 #define POLICY_COUNTS_SLICES
 #define POLICY_HAS REWEIGH
+#define POLICY_SHARES 1
 
 #define POLICY_PARAMS(P) \
 	P(unit, RATIO, "", 0, 0, RATIO_ONE << 30, \

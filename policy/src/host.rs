@@ -100,7 +100,7 @@ pub(super) struct Host {
     pub running: unsafe extern "C" fn(Raw, id: u32, now: u64),
     pub yielding: unsafe extern "C" fn(Raw, cpu: u32),
     pub set_weight: unsafe extern "C" fn(Raw, id: u32, weight: u64, now: u64),
-    pub set_allowed: unsafe extern "C" fn(Raw, id: u32, words: *const u64) -> u32,
+    pub set_allowed: unsafe extern "C" fn(Raw, id: u32, words: *const u64, now: u64) -> u32,
     pub bring: Option<unsafe extern "C" fn(Raw, id: u32, work: u64)>,
     pub turns: unsafe extern "C" fn(Raw, now: u64, rounds: u64, ran: *mut u32),
     pub tell: unsafe extern "C" fn(Raw, kind: u32, event: *mut RawEvent),

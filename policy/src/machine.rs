@@ -218,10 +218,10 @@ impl Machine {
     }
 
     /// Where a task may run from now on. Returns the CPU that must dispatch because of it.
-    pub fn set_allowed(&mut self, task: TaskId, mask: &CpuMask) -> Option<CpuId> {
+    pub fn set_allowed(&mut self, task: TaskId, mask: &CpuMask, now_ns: u64) -> Option<CpuId> {
         // SAFETY: see `add`; the mask has the length that the machine reads.
         CpuId::from_answer(unsafe {
-            (self.host.set_allowed)(self.raw.as_ptr(), task.get(), mask.words().as_ptr())
+            (self.host.set_allowed)(self.raw.as_ptr(), task.get(), mask.words().as_ptr(), now_ns)
         })
     }
 

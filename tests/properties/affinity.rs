@@ -11,8 +11,12 @@ use divvy_tests::cases::for_all;
 use divvy_tests::record::run;
 use divvy_workload::Workload;
 
-/// Selections that order tasks by a virtual time, so that the machine can compare those of different classes.
-const KEYED: [&str; 7] = ["sfq", "stride", "sfs", "bvt", "wfq", "wf2q", "wf2qplus"];
+/// Selections that share by weight: by virtual times, which the machine compares, and others, beside which it orders the tasks
+/// that may not run everywhere itself.
+const SHARING: [&str; 17] = [
+    "sfq", "stride", "sfs", "bvt", "wfq", "wf2q", "wf2qplus", "gr3", "lottery", "srr", "strr", "vtrr", "wrr", "drr", "qfq",
+    "eevdf", "cfs",
+];
 
 /// The service of each task under a policy, and what the report says that it is entitled to, in seconds
 fn services(text: &str, policy: &str) -> Vec<(f64, f64)> {
@@ -34,7 +38,7 @@ task = [
 /// others into that of their arrival.
 #[test]
 fn another_cpus_dispatches_do_not_erase_weights() {
-    for policy in KEYED {
+    for policy in SHARING {
         let victim = services(CROWDED, policy)[0].0 / 20.0;
         assert!((victim - 1024.0 / (1024.0 + 9.0 * 15.0)).abs() < 0.01, "{policy}: {victim}");
     }
@@ -54,7 +58,7 @@ task = [
   { name = "alone", affinity = [1], program = [ { run = "forever" } ] },
 ]"#;
     let part = 20.0 * 10.0 / 110.0;
-    for policy in KEYED {
+    for policy in SHARING {
         let received = services(text, policy)[0].0;
         assert!(received > 0.8 * part && received < 1.5 * part, "{policy}: {received} s");
     }
@@ -77,7 +81,7 @@ task = [
   { name = "bound", count = 9, nice = 15, affinity = [0], program = [ { run = "forever" } ] },
   { name = "free", count = 5, program = [ { run = "forever" } ] },
 ]"#;
-    for policy in KEYED {
+    for policy in SHARING {
         let services = services(text, policy);
         let bound: f64 = services[..9].iter().map(|(service, _)| service).sum::<f64>() / 80.0;
         let part = 9.0 * 36.0 / (9.0 * 36.0 + 5.0 * 1024.0);
@@ -107,7 +111,7 @@ fn nobody_is_far_behind() {
         }
         text.push(']');
         let exact = rates(&bound, cpus);
-        for policy in ["sfq", "sfs", "stride"] {
+        for policy in ["sfq", "sfs", "stride", "gr3", "eevdf", "cfs", "vtrr", "qfq", "srr"] {
             for (i, (service, entitled)) in services(&text, policy).into_iter().enumerate() {
                 let part = 10.0 * exact[i].to_f64().expect("a rate");
                 assert!(

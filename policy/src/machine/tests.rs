@@ -74,7 +74,7 @@ fn sfq_r2_r4_takes_the_least_start_tag() {
 fn a_cpu_that_runs_another_task_than_it_was_woken_for_passes_it_on() {
     let mut machine = machine_of("sfq", 3).unwrap();
     TaskId::all().take(3).for_each(|id| machine.add(id, id, Weight::ONE, 0));
-    machine.set_allowed(TaskId::new(2), &CpuMask::from_iter([CpuId::new(1)]));
+    machine.set_allowed(TaskId::new(2), &CpuMask::from_iter([CpuId::new(1)]), 0);
     assert_eq!(machine.wake(TaskId::new(3), true, 0), Some(CpuId::new(0)));
     assert_eq!(machine.dispatch(CpuId::new(0), 0).unwrap().task, 3);
     machine.running(TaskId::new(3), 0);

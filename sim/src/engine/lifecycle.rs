@@ -60,7 +60,7 @@ impl Engine<'_> {
             self.machine.enter_group(task, group as u32 + 1, now);
         }
         if let Some(mask) = &self.classes[class].allowed {
-            self.machine.set_allowed(task, mask);
+            self.machine.set_allowed(task, mask, now);
         }
         self.execute(task);
         if let Arrivals::Closed { think } = &self.workload.tasks[class].arrivals {

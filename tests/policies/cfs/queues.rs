@@ -127,7 +127,7 @@ fn cfs_d4_pinned_tasks_have_their_cpu() {
         one.add(1024);
     }
     for id in 2..=5 {
-        one.machine.set_allowed(TaskId::new(id), &only_1);
+        one.machine.set_allowed(TaskId::new(id), &only_1, 0);
     }
     one.run(2000);
     assert_eq!(one.quanta[1], 2000, "{:?}", one.quanta);

@@ -166,13 +166,17 @@ fn flow_r1_one_execution_is_logged_at_a_time() {
             desk.start(TaskId::new(3), PROGRAM);
         }
         assert_eq!(desk.burst(TaskId::new(3), 150 * MS, false).continued, [false]);
+        desk.burst(PROCESS, 125 * MS, false);
         desk.burst(PROCESS, 125 * MS, true);
-        assert_eq!(
-            desk.burst(TaskId::new(3), 125 * MS, true).continued,
-            [false],
-            "it began when there was no sequence"
-        );
-        assert_eq!(desk.sequence(), ms(&[125, 125]));
+        // What it does next was expected before there was a sequence, what comes after that was not.
+        for last in [false, true] {
+            assert_eq!(
+                desk.burst(TaskId::new(3), 125 * MS, last).continued,
+                [false],
+                "it began when there was no sequence"
+            );
+        }
+        assert_eq!(desk.sequence(), ms(&[125, 125, 125]));
         assert_eq!(desk.execute(PROGRAM, &ms(&[125]))[0].continued, [true]);
     }
 }

@@ -66,8 +66,8 @@ fn gr3_r12_who_is_removed_loses_the_frontlog() {
 fn gr3_d2_pinned_tasks_do_not_hold_up_a_cpu() {
     let mut two = Lockstep::with("gr3", 2, &[1 << 30, 1 << 30, 1]);
     let only_cpu_0 = CpuMask::from_iter([CpuId::new(0)]);
-    two.machine.set_allowed(TaskId::new(1), &only_cpu_0);
-    two.machine.set_allowed(TaskId::new(2), &only_cpu_0);
+    two.machine.set_allowed(TaskId::new(1), &only_cpu_0, 0);
+    two.machine.set_allowed(TaskId::new(2), &only_cpu_0, 0);
     let ran: Vec<_> = (0..4).map(|_| two.step()).collect();
     assert_eq!(ran, [[1, 3], [2, 3], [1, 3], [2, 3]]);
 }

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The machine: a policy that shares by weight, and has no keys, does not see tasks that may not run everywhere. The machine
+ * orders these by service over weight (start-time fair queueing). To compare, it keeps a tag for each task of the policy as well.
+ *
+ * What the policy picks, and what comes after a task of a class by its tag, waits until its tag is the least: it is FREE.
+ */
+#ifndef DIVVY_MACHINE_APART_H
+#define DIVVY_MACHINE_APART_H
+
+#include "levels.h"
+
+/* Whether the machine has it instead of the policy for as long as it is runnable */
+static inline bool machine_is_apart(struct machine *m, u32 id)
+{
+	return POLICY_SHARES && machine_is_taken(m, id);
+}
+
+#if POLICY_SHARES
+/* The greatest tag that is served where the task may run, and of what, into best */
+static NOINLINE void machine_find_served(struct machine *m, u32 id)
+{
+	while (m->at < m->s.tasks.ncpus && can_loop) {
+		u32 runs = m->s.tasks.picked[m->at & CPU_MASK];
+
+		if (runs && machine_may_run(m, id, m->at))
+			machine_exceed(m, runs, machine_key(m, runs));
+		m->at++;
+	}
+}
+
+/* The virtual time where it joins: that of its class, or if nothing there is runnable, that of its quickest CPU. */
+static NOINLINE void machine_find_join(struct machine *m, u32 id)
+{
+	const struct cpu_class *k = machine_level(m, id);
+
+	m->parking.best = 0;
+	if (k->runnable) {
+		m->parking.best = k->last;
+		m->parking.best_key = k->time + k->offset;
+		return;
+	}
+	m->at = m->s.tasks.zero;
+	machine_find_served(m, id);
+}
+
+/* It has no claim from the time when it was away. A new one waits for a turn: else a task that forks and exits, again and
+ * again, would always be first. */
+static NOINLINE void machine_place(struct machine *m, u32 id)
+{
+	u64 *tag = &m->apart.tag[id & POOL_MASK];
+	bool fresh = !*tag;
+
+	machine_find_join(m, id);
+	if (m->parking.best && (fresh || (s64)(*tag - m->parking.best_key) < 0))
+		*tag = m->parking.best_key;
+	if (fresh)
+		*tag += machine_stride(m, id);
+}
+
+static inline void machine_join(struct machine *m, u32 id, u64 now, enum why why)
+{
+	struct task *t = machine_task(m, id);
+	bool seen = t->state & SEEN;
+
+	machine_place(m, id);
+	t->state |= machine_class(m, id) ? TAKEN : SEEN;
+	if (!machine_class(m, id))
+		CALL(join)(&m->s, id, now, seen ? why : NEW);
+}
+
+static inline void machine_leave(struct machine *m, u32 id, u64 now, enum why why)
+{
+	if (!machine_is_taken(m, id))
+		CALL(leave)(&m->s, id, now, why);
+	machine_task(m, id)->state &= ~TAKEN;
+}
+
+static NOINLINE void machine_serve(struct machine *m, u32 id, u64 ran)
+{
+	if (machine_has_bound(m))
+		m->apart.tag[id & POOL_MASK] += ran * WEIGHT_NICE_0 / weight_of(&m->s.tasks, id);
+}
+#else
+static inline void machine_join(struct machine *m, u32 id, u64 now, enum why why)
+{
+	CALL(join)(&m->s, id, now, why);
+}
+
+static inline void machine_leave(struct machine *m, u32 id, u64 now, enum why why)
+{
+	CALL(leave)(&m->s, id, now, why);
+}
+
+static inline void machine_serve(struct machine *m, u32 id, u64 ran)
+{
+}
+#endif
+
+#endif
