@@ -5,6 +5,7 @@
 //!     cargo bench -p divvy-sim                        the table; the best of several rounds counts
 //!     cargo bench -p divvy-sim -- once sfq 100x4 hogs   one run without timing, for callgrind or perf
 
+mod matrix;
 mod minimal;
 
 use std::process::ExitCode;
@@ -174,10 +175,14 @@ fn once(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+fn of_kind(kind: &str, args: &[String]) -> Result<(), String> {
+    if kind == "matrix" { matrix::table(args) } else { once(args) }
+}
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     match args.split_first() {
-        Some((first, rest)) if first == "once" => match once(rest) {
+        Some((first, rest)) if first == "once" || first == "matrix" => match of_kind(first, rest) {
             Ok(()) => ExitCode::SUCCESS,
             Err(problem) => {
                 eprintln!("{problem}");
