@@ -194,7 +194,14 @@ impl Machine {
     }
 
     /// [`Machine::requeue`] for a task and [`Machine::running`] for the one that takes its CPU from `from_ns` on, in one call.
-    pub fn change(&mut self, task: TaskId, ran_ns: u64, now_ns: u64, next: TaskId, from_ns: u64) -> Option<CpuId> {
+    pub fn change(
+        &mut self,
+        task: TaskId,
+        ran_ns: u64,
+        now_ns: u64,
+        next: TaskId,
+        from_ns: u64,
+    ) -> Option<CpuId> {
         // SAFETY: see `add`.
         CpuId::from_answer(unsafe {
             (self.host.change)(self.raw.as_ptr(), task.get(), ran_ns, now_ns, next.get(), from_ns)

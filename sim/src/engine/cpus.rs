@@ -49,11 +49,16 @@ impl Cpu {
     }
 }
 
+/// CPUs whose least time is kept.
+const BLOCK: usize = 16;
+
 #[derive(Debug)]
 pub(super) struct Cpus {
     cpus: Vec<Cpu>,
-    /// When each CPU's slice or burst ends. A vector of its own: each instant looks through all of it.
+    /// When each CPU's slice or burst ends.
     due_ns: Vec<u64>,
+    /// The least of each [`BLOCK`] of them: an instant looks at these, and into the blocks that are due.
+    block_ns: Vec<u64>,
     /// CPUs asked to decide.
     asked: CpuMask,
     any_asked: bool,
@@ -64,6 +69,7 @@ impl Cpus {
         Cpus {
             cpus: std::iter::repeat_with(Cpu::default).take(n).collect(),
             due_ns: vec![NEVER; n],
+            block_ns: vec![NEVER; n.div_ceil(BLOCK)],
             asked: CpuMask::default(),
             any_asked: false,
         }
@@ -87,24 +93,42 @@ impl Cpus {
 
     // ---- when they are due ----
 
-    pub(super) fn is_due(&self, cpu: CpuId, now_ns: u64) -> bool {
-        self.due_ns[cpu.index()] <= now_ns
-    }
-
     pub(super) fn set_due(&mut self, cpu: CpuId, at_ns: u64) {
-        self.due_ns[cpu.index()] = at_ns;
+        let (cpu, block) = (cpu.index(), cpu.index() / BLOCK);
+        let former_ns = std::mem::replace(&mut self.due_ns[cpu], at_ns);
+        if at_ns <= self.block_ns[block] {
+            self.block_ns[block] = at_ns;
+        } else if former_ns == self.block_ns[block] {
+            let of_block = self.due_ns[block * BLOCK..].iter().take(BLOCK);
+            self.block_ns[block] = of_block.copied().min().unwrap_or(NEVER);
+        }
     }
 
     /// The first CPU that is due before `before_ns`, and when; that time and the number of CPUs if none is.
     pub(super) fn first_due(&self, before_ns: u64) -> (u64, usize) {
-        let (mut at, mut cpu) = (before_ns, self.due_ns.len());
-        for (i, &t) in self.due_ns.iter().enumerate() {
+        let (mut at, mut block) = (before_ns, self.block_ns.len());
+        for (i, &t) in self.block_ns.iter().enumerate() {
             if t < at {
                 at = t;
-                cpu = i;
+                block = i;
             }
         }
-        (at, cpu)
+        let mut of_block = self.due_ns.iter().enumerate().skip(block * BLOCK);
+        (at, of_block.find(|(_, due)| **due == at).map_or(self.due_ns.len(), |(cpu, _)| cpu))
+    }
+
+    /// The first CPU from this one on that is due.
+    pub(super) fn next_due(&self, mut from: usize, now_ns: u64) -> Option<CpuId> {
+        while from < self.due_ns.len() {
+            if self.block_ns[from / BLOCK] > now_ns {
+                from = (from / BLOCK + 1) * BLOCK;
+            } else if self.due_ns[from] <= now_ns {
+                return Some(CpuId::at(from));
+            } else {
+                from += 1;
+            }
+        }
+        None
     }
 
     // ---- which are asked to decide ----
