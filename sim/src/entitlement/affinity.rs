@@ -12,7 +12,7 @@ const EPSILON: f64 = 1e-9;
 /// Levels that differ by less of themselves are equal.
 const LEVEL_EPSILON: f64 = 1e-14;
 
-/// What the tasks of a mask ask for.
+/// The demand of the tasks of a mask.
 pub(super) trait Demand {
     /// All of them at a level: the CPUs, and how many more for each unit of level.
     fn at(&self, mask: usize, level: f64) -> (f64, f64);
@@ -175,7 +175,7 @@ impl Affinity {
 
 /// The level at which these masks together ask for so many CPUs.
 fn level_of(demand: &impl Demand, masks: &[usize], cpus: f64) -> f64 {
-    // What they ask for is concave: from the first step on, Newton's method comes from below.
+    // Their demand is concave: from the first step on, Newton's method comes from below.
     let mut level = 0.0;
     loop {
         let (mut asked, mut more) = (0.0, 0.0);
@@ -197,9 +197,9 @@ fn level_of(demand: &impl Demand, masks: &[usize], cpus: f64) -> f64 {
 
 /// A flow that is found.
 struct Flow {
-    /// What each mask still asks for.
+    /// CPUs that each mask still asks for.
     asks: Vec<f64>,
-    /// What each kind still has.
+    /// CPUs that each kind still has.
     room: Vec<f64>,
     /// By mask and kind.
     flow: Vec<f64>,

@@ -35,6 +35,24 @@ pub(super) struct Bundle {
     pub from: Virtual,
     /// Tasks by the service at which their work is served.
     pub queue: Queue,
+    pub line: Line,
+}
+
+/// The gain of a bundle since it was settled, as long as no rate changes: `gained_ns` at `at_ns`, and `rate` for each ns from then on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Line {
+    /// The change of rates after which it was drawn; 0 is none.
+    pub change: u64,
+    gained_ns: f64,
+    at_ns: f64,
+    rate: f64,
+}
+
+impl Line {
+    #[inline]
+    pub(super) fn at(&self, now_ns: f64) -> f64 {
+        self.gained_ns + self.rate * (now_ns - self.at_ns)
+    }
 }
 
 impl Bundle {
@@ -75,8 +93,7 @@ impl Cell {
     }
 
     /// The service of a task that is always backlogged since the bundle was settled.
-    #[inline]
-    pub(super) fn gained(&self, bundle: &Bundle, now_ns: f64) -> f64 {
+    fn gained(&self, bundle: &Bundle, now_ns: f64) -> f64 {
         let passed = now_ns - self.at_ns;
         if bundle.full {
             self.full.since(bundle.from) + self.most * passed
@@ -85,8 +102,15 @@ impl Cell {
         }
     }
 
+    /// The gain of a bundle until rates change.
+    pub(super) fn line(&self, bundle: &Bundle, change: u64) -> Line {
+        let rate = if bundle.full { self.most } else { bundle.weight as f64 * self.pace };
+        Line { change, gained_ns: self.gained(bundle, self.at_ns), at_ns: self.at_ns, rate }
+    }
+
     /// Counts the service until now.
     pub(super) fn settle(&self, bundle: &mut Bundle, now_ns: f64) {
+        bundle.line.change = 0;
         bundle.service = bundle.service.after(self.gained(bundle, now_ns));
         bundle.from = self.now(bundle.full, now_ns);
     }

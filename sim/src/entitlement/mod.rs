@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 
 use crate::sharing::{Division, Sharing};
 use affinity::{Affinity, Demand};
-use bundle::{Bundle, Cell, Kind};
+use bundle::{Bundle, Cell, Kind, Line};
 use divvy_policy::{CpuMask, TaskId, Weight};
 use divvy_workload::Group;
 use hierarchy::Hierarchy;
@@ -80,6 +80,8 @@ pub struct Entitled {
     /// When the work of a task is served next, and the cell of that task.
     next_ns: f64,
     next_cell: usize,
+    /// Changes of rates so far.
+    changes: u64,
 }
 
 impl Entitled {
@@ -105,6 +107,7 @@ impl Entitled {
             now_ns: 0.0,
             next_ns: f64::INFINITY,
             next_cell: 0,
+            changes: 0,
         }
     }
 
@@ -195,7 +198,15 @@ impl Entitled {
     pub fn service_ns(&mut self, task: TaskId, now_ns: u64) -> f64 {
         self.advance(now_ns);
         let share = &self.tasks[task.index()];
-        share.received_ns + self.since_settled(share)
+        if !share.backlogged {
+            return share.received_ns;
+        }
+        let bundle = &mut self.bundles[share.bundle as usize];
+        if bundle.line.change != self.changes {
+            bundle.line = self.cells[bundle.cell].line(bundle, self.changes);
+        }
+        share.received_ns
+            + (bundle.service.since(share.from) + bundle.line.at(self.now_ns)).min(share.left_ns)
     }
 
     // ---- time ----
@@ -232,16 +243,6 @@ impl Entitled {
                 (self.next_ns, self.next_cell) = (cell.next_ns, number);
             }
         }
-    }
-
-    #[inline]
-    fn since_settled(&self, share: &Share) -> f64 {
-        if !share.backlogged {
-            return 0.0;
-        }
-        let bundle = &self.bundles[share.bundle as usize];
-        let gained = self.cells[bundle.cell].gained(bundle, self.now_ns);
-        (bundle.service.since(share.from) + gained).min(share.left_ns)
     }
 
     /// Adds what it got since the last time.
@@ -287,6 +288,7 @@ impl Entitled {
             service: Virtual::default(),
             from: Virtual::default(),
             queue: Queue::default(),
+            line: Line::default(),
         });
         self.bundle_places.add(id as usize);
         self.by_kind.insert(kind, id);
@@ -387,6 +389,7 @@ impl Entitled {
 
     /// Finds the rates anew, after a change of the backlogged set or of weights.
     fn find_rates(&mut self) {
+        self.changes += 1;
         self.hierarchy.fill(self.cpus, &mut self.bundles);
         if self.affinity.binds() {
             self.find_bound_rates();
@@ -415,7 +418,7 @@ impl Entitled {
     }
 }
 
-/// What the backlogged tasks of each mask ask for.
+/// The demand of the backlogged tasks of each mask.
 struct Asked<'a> {
     entitled: &'a Entitled,
 }
