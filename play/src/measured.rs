@@ -7,7 +7,7 @@
 
 use divvy_policy::TaskId;
 use divvy_results::metrics;
-use divvy_results::metrics::{Delays, Job, Row};
+use divvy_results::metrics::{DelayResults, Delays, Job, Row};
 use divvy_results::report::Run;
 use divvy_sim::entitlement::Entitled;
 use divvy_sim::sharing::Sharing;
@@ -315,6 +315,8 @@ impl<'a> Account<'a> {
         let cpu_time_ns = duration_ns * u64::from(self.workload.cpus);
         let busy_ns: u64 = self.rows.iter().map(|row| row.service_ns).sum();
         let threads = &measured_run.threads;
+        let DelayResults { response_ns, wait_ns, wait_buckets, wake_delay_ns, slowdown } =
+            self.delays.finish();
         Run {
             policy: measured_run.policy.clone(),
             rep: measured_run.rep,
@@ -326,11 +328,11 @@ impl<'a> Account<'a> {
             utilization: if cpu_time_ns == 0 { 0.0 } else { busy_ns as f64 / cpu_time_ns as f64 },
             jain: metrics::jain(&self.rows),
             seniority: None,
-            response_ns: self.delays.response.finish(),
-            wait_ns: self.delays.wait.finish(),
-            wait_buckets: self.delays.wait_buckets.finish(),
-            wake_delay_ns: self.delays.wake_delay.finish(),
-            slowdown: self.delays.slowdown.finish_ratio(),
+            response_ns,
+            wait_ns,
+            wait_buckets,
+            wake_delay_ns,
+            slowdown,
             tasks: self.rows.iter().map(|row| row.result(cpu_time_ns)).collect(),
             programs: Vec::new(),
             first_decisions: None,

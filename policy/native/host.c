@@ -115,6 +115,14 @@ static void h_running(struct machine *m, u32 id, u64 now)
 	machine_running(m, id, now);
 }
 
+static u32 h_change(struct machine *m, u32 id, u64 ran, u64 now, u32 next, u64 from)
+{
+	u32 asked = h_requeue(m, id, ran, now);
+
+	machine_running(m, next, from);
+	return asked;
+}
+
 static void h_yield(struct machine *m, u32 cpu)
 {
 	machine_yield(m, cpu);
@@ -247,6 +255,7 @@ const struct host EXPORT = {
 	.dispatch = h_dispatch,
 	.requeue = h_requeue,
 	.running = h_running,
+	.change = h_change,
 	.yield = h_yield,
 	.set_weight = h_set_weight,
 	.set_allowed = h_set_allowed,

@@ -51,6 +51,8 @@ struct host {
 	/* stopping, enqueue -> the CPU that is to dispatch */
 	u32 (*requeue)(struct machine *m, u32 id, u64 ran, u64 now);
 	void (*running)(struct machine *m, u32 id, u64 now);
+	/* requeue for one task at `now`, then running for another at `from` -> the CPU that is to dispatch */
+	u32 (*change)(struct machine *m, u32 id, u64 ran, u64 now, u32 next, u64 from);
 	void (*yield)(struct machine *m, u32 cpu);
 	void (*set_weight)(struct machine *m, u32 id, u64 weight, u64 now);
 	u32 (*set_allowed)(struct machine *m, u32 id, const u64 *words, u64 now);

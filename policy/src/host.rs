@@ -98,6 +98,7 @@ pub(super) struct Host {
     pub dispatch: unsafe extern "C" fn(Raw, cpu: u32, now: u64) -> Order,
     pub requeue: unsafe extern "C" fn(Raw, id: u32, ran: u64, now: u64) -> u32,
     pub running: unsafe extern "C" fn(Raw, id: u32, now: u64),
+    pub change: unsafe extern "C" fn(Raw, id: u32, ran: u64, now: u64, next: u32, from: u64) -> u32,
     pub yielding: unsafe extern "C" fn(Raw, cpu: u32),
     pub set_weight: unsafe extern "C" fn(Raw, id: u32, weight: u64, now: u64),
     pub set_allowed: unsafe extern "C" fn(Raw, id: u32, words: *const u64, now: u64) -> u32,

@@ -193,6 +193,21 @@ impl Machine {
         unsafe { (self.host.running)(self.raw.as_ptr(), task.get(), now_ns) }
     }
 
+    /// [`Machine::requeue`] for a task and [`Machine::running`] for the one that takes its CPU from `from_ns` on, in one call.
+    pub fn change(
+        &mut self,
+        task: TaskId,
+        ran_ns: u64,
+        now_ns: u64,
+        next: TaskId,
+        from_ns: u64,
+    ) -> Option<CpuId> {
+        // SAFETY: see `add`.
+        CpuId::from_answer(unsafe {
+            (self.host.change)(self.raw.as_ptr(), task.get(), ran_ns, now_ns, next.get(), from_ns)
+        })
+    }
+
     /// The task on this CPU yields: the next dispatch there ends its slice as yielded.
     pub fn yielding(&mut self, on: CpuId) {
         // SAFETY: see `add`.

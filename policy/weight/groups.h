@@ -189,6 +189,16 @@ static inline u64 groups_weight(const struct groups *s, const struct group *g, u
 	return w < WEIGHT_MIN ? WEIGHT_MIN : w > WEIGHT_MAX ? WEIGHT_MAX : w;
 }
 
+/* A thread came, and no other of its group weighs anything else by that: its own weight is all that there is to find. */
+static NOINLINE void groups_welcome(struct groups *s)
+{
+	u32 id = s->fresh & POOL_MASK;
+
+	if (id && !s->phi[id])
+		s->phi[id] = groups_weight(s, &s->group[s->of[id] & GROUP_MASK], id);
+	s->fresh = 0;
+}
+
 /* Budgets of the groups in the group */
 static NOINLINE void groups_give(struct groups *s)
 {
@@ -212,6 +222,7 @@ static inline void groups_start(struct groups *s)
 	struct group *root = &s->group[ROOT];
 
 	s->at = ROOT;
+	s->dropped = 0;
 	s->walking = root->k;
 	s->down = true;
 	root->full = root->k <= s->p;
@@ -227,6 +238,7 @@ static inline void groups_next(struct groups *s)
 		s->at = g->child;
 	} else if (s->at == ROOT) {
 		s->walking = false;
+		groups_welcome(s);
 	} else if (g->next) {
 		s->at = g->next;
 		s->down = true;

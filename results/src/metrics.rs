@@ -1,6 +1,7 @@
 //! The numbers of each task, from events only.
 
-use crate::report::TaskResult;
+use crate::figures::TaskCcdfs;
+use crate::report::{Buckets, Quantiles, TaskResult};
 use crate::stats;
 use crate::stats::{BucketCounts, Sampler, ratio};
 use divvy_workload::{Arrivals, Task};
@@ -29,19 +30,39 @@ pub struct Row {
 }
 
 /// How long jobs took, of one row or of all.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Delays {
+    /// Jobs that ended last, not yet in what follows: the memory of many samplers is rarely in a cache.
+    jobs: Vec<Job>,
     /// Response times of jobs, ns.
-    pub response: Sampler,
+    response: Sampler,
     /// Waiting times of jobs, ns.
-    pub wait: Sampler,
+    wait: Sampler,
     /// The same, counted by size.
-    pub wait_buckets: BucketCounts,
+    wait_buckets: BucketCounts,
+    /// Response over service, as [`ratio`] has it.
+    slowdown: Sampler,
     /// Wake-up latencies, ns.
     pub wake_delay: Sampler,
-    /// Response over service, as [`ratio`] has it.
-    pub slowdown: Sampler,
 }
+
+/// [`Delays`] as a report has them.
+#[derive(Debug)]
+pub struct DelayResults {
+    /// Response times of jobs, ns.
+    pub response_ns: Quantiles,
+    /// Waiting times of jobs, ns.
+    pub wait_ns: Quantiles,
+    /// The same, counted by size.
+    pub wait_buckets: Option<Buckets>,
+    /// Wake-up latencies, ns.
+    pub wake_delay_ns: Quantiles,
+    /// Response over service.
+    pub slowdown: Quantiles,
+}
+
+/// Jobs that are kept before they are counted.
+const KEPT: usize = 64;
 
 /// A job that just ended.
 #[derive(Clone, Copy, Debug)]
@@ -97,8 +118,8 @@ impl Row {
 
     /// The entry of this row in the report of a run with this much CPU time.
     pub fn result(&self, cpu_time_ns: u64) -> TaskResult {
-        let delays = &self.delays;
-        let response_ns = delays.response.finish();
+        let DelayResults { response_ns, wait_ns, wait_buckets, wake_delay_ns, slowdown } =
+            self.delays.finish();
         TaskResult {
             name: self.name.clone(),
             process: self.process.clone(),
@@ -111,10 +132,10 @@ impl Row {
             jobs: response_ns.count,
             finished_ns: self.finished_ns,
             response_ns,
-            wait_ns: delays.wait.finish(),
-            wait_buckets: delays.wait_buckets.finish(),
-            wake_delay_ns: delays.wake_delay.finish(),
-            slowdown: delays.slowdown.finish_ratio(),
+            wait_ns,
+            wait_buckets,
+            wake_delay_ns,
+            slowdown,
         }
     }
 }
@@ -122,11 +143,47 @@ impl Row {
 impl Delays {
     /// Takes in a job that ended.
     pub fn job(&mut self, job: Job) {
-        self.response.record(job.response_ns);
-        self.wait.record(job.wait_ns);
-        self.wait_buckets.record(job.wait_ns);
-        if job.service_ns > 0 {
-            self.slowdown.record(ratio(job.response_ns, job.service_ns));
+        if self.jobs.len() == KEPT {
+            self.count();
         }
+        self.jobs.push(job);
+    }
+
+    /// Counts the jobs that were kept.
+    fn count(&mut self) {
+        for job in self.jobs.drain(..) {
+            self.response.record(job.response_ns);
+            self.wait.record(job.wait_ns);
+            self.wait_buckets.record(job.wait_ns);
+            if job.service_ns > 0 {
+                self.slowdown.record(ratio(job.response_ns, job.service_ns));
+            }
+        }
+    }
+
+    fn counted(&self) -> Delays {
+        let mut all = self.clone();
+        all.count();
+        all
+    }
+
+    /// As a report has them.
+    #[must_use]
+    pub fn finish(&self) -> DelayResults {
+        let all = self.counted();
+        DelayResults {
+            response_ns: all.response.finish(),
+            wait_ns: all.wait.finish(),
+            wait_buckets: all.wait_buckets.finish(),
+            wake_delay_ns: all.wake_delay.finish(),
+            slowdown: all.slowdown.finish_ratio(),
+        }
+    }
+
+    /// The whole distributions of responses and waiting times.
+    #[must_use]
+    pub fn ccdfs(&self) -> TaskCcdfs {
+        let all = self.counted();
+        TaskCcdfs { response: all.response.ccdf(), wait: all.wait.ccdf() }
     }
 }

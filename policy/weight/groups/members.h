@@ -35,10 +35,10 @@ struct group {
 	u64 budget; /* 2^-8: what its members share */
 	u64 factor; /* a member's budget is its weight * factor >> shift, if it is not full */
 	u32 shift;
-	u32 nfull;    /* members that are full, when it was last divided */
-	u64 cpu;      /* one CPU, then */
-	bool full;    /* has a CPU for each of its threads */
-	bool dirty;   /* its members or their weights changed since */
+	u32 nfull; /* members that are full, when it was last divided */
+	u64 cpu;   /* one CPU, then */
+	bool full; /* has a CPU for each of its threads */
+	bool dirty; /* groups in it came or went since, or a member's weight changed: others may, too, whose part did not */
 	bool touched; /* a member's k did, at any depth */
 };
 
@@ -52,6 +52,8 @@ struct groups {
 	bool full[POOL];  /* it has a CPU */
 	u32 p;            /* P, CPUs */
 	u64 cpu;          /* 2^-8: the weight that stands for one CPU */
+	u32 fresh;        /* a thread that came, and has no effective weight yet */
+	u32 dropped;      /* one that went; it comes to another group at once, or is gone when weights are worked out */
 
 	/* Scratch */
 	u32 at; /* the group that is looked at */
@@ -145,9 +147,10 @@ static inline void groups_add(struct groups *s, u32 id, u64 weight)
 	s->wanted[id & POOL_MASK] = weight;
 	s->full[id & POOL_MASK] = false;
 	s->phi[id & POOL_MASK] = 0;
+	s->fresh = id;
 	ring_push_back(&s->threads, &g->first, id);
 	g->sum += weight;
-	g->dirty = true;
+	g->dirty |= s->dropped == id;
 	groups_expect(g, weight);
 	groups_climb(s, 1);
 }
@@ -160,7 +163,7 @@ static inline void groups_drop(struct groups *s, u32 id)
 	g = groups_at(s);
 	ring_remove(&s->threads, &g->first, id);
 	g->sum -= s->wanted[id & POOL_MASK];
-	g->dirty = true;
+	s->dropped = id;
 	groups_climb(s, -1);
 }
 

@@ -3,10 +3,12 @@
 use super::sync::Tokens;
 use divvy_policy::{CpuId, CpuMask, TaskId, Weight};
 use divvy_workload::Stream;
-use divvy_workload::program::Program;
 
 pub(super) struct Class {
-    pub program: Program,
+    /// Number of its program among those of the run: neighbours in the workload with the same steps share one.
+    pub program: usize,
+    /// Its job ends when it sleeps. (A class of jobs sleeps within them.)
+    pub sleep_ends_job: bool,
     /// Its result rows: one for each instance, or a single one for a class of short tasks.
     pub first_row: usize,
     pub rows: usize,

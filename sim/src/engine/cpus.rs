@@ -49,11 +49,16 @@ impl Cpu {
     }
 }
 
+/// CPUs whose least time is kept.
+const BLOCK: usize = 16;
+
 #[derive(Debug)]
 pub(super) struct Cpus {
     cpus: Vec<Cpu>,
-    /// When each CPU's slice or burst ends. A vector of its own: each instant looks through all of it.
+    /// When each CPU's slice or burst ends.
     due_ns: Vec<u64>,
+    /// A time before which none of each [`BLOCK`] of them is due: an instant looks at these, and into the blocks that may be due.
+    block_ns: Vec<u64>,
     /// CPUs asked to decide.
     asked: CpuMask,
     any_asked: bool,
@@ -64,6 +69,7 @@ impl Cpus {
         Cpus {
             cpus: std::iter::repeat_with(Cpu::default).take(n).collect(),
             due_ns: vec![NEVER; n],
+            block_ns: vec![NEVER; n.div_ceil(BLOCK)],
             asked: CpuMask::default(),
             any_asked: false,
         }
@@ -87,24 +93,45 @@ impl Cpus {
 
     // ---- when they are due ----
 
-    pub(super) fn is_due(&self, cpu: CpuId, now_ns: u64) -> bool {
-        self.due_ns[cpu.index()] <= now_ns
-    }
-
     pub(super) fn set_due(&mut self, cpu: CpuId, at_ns: u64) {
         self.due_ns[cpu.index()] = at_ns;
+        let block_ns = &mut self.block_ns[cpu.index() / BLOCK];
+        *block_ns = at_ns.min(*block_ns);
     }
 
     /// The first CPU that is due before `before_ns`, and when; that time and the number of CPUs if none is.
-    pub(super) fn first_due(&self, before_ns: u64) -> (u64, usize) {
-        let (mut at, mut cpu) = (before_ns, self.due_ns.len());
-        for (i, &t) in self.due_ns.iter().enumerate() {
-            if t < at {
-                at = t;
-                cpu = i;
+    pub(super) fn first_due(&mut self, before_ns: u64) -> (u64, usize) {
+        loop {
+            let (at, block) = least(&self.block_ns, before_ns);
+            if block == self.block_ns.len() {
+                return (before_ns, self.due_ns.len());
+            }
+            let from = block * BLOCK;
+            let of_block = &self.due_ns[from..self.due_ns.len().min(from + BLOCK)];
+            let (first_ns, cpu) = least(of_block, NEVER);
+            self.block_ns[block] = first_ns;
+            if first_ns == at || self.block_ns.len() == 1 {
+                return if first_ns < before_ns {
+                    (first_ns, from + cpu)
+                } else {
+                    (before_ns, self.due_ns.len())
+                };
             }
         }
-        (at, cpu)
+    }
+
+    /// The first CPU from this one on that is due.
+    pub(super) fn next_due(&self, mut from: usize, now_ns: u64) -> Option<CpuId> {
+        while from < self.due_ns.len() {
+            if self.block_ns[from / BLOCK] > now_ns {
+                from = (from / BLOCK + 1) * BLOCK;
+            } else if self.due_ns[from] <= now_ns {
+                return Some(CpuId::at(from));
+            } else {
+                from += 1;
+            }
+        }
+        None
     }
 
     // ---- which are asked to decide ----
@@ -131,6 +158,17 @@ impl Cpus {
     }
 }
 
+/// The least of some times, and the first place where it is; `most` and the number of them if none is less.
+fn least(times_ns: &[u64], most: u64) -> (u64, usize) {
+    let (mut at, mut place) = (most, times_ns.len());
+    for (i, &t) in times_ns.iter().enumerate() {
+        if t < at {
+            (at, place) = (t, i);
+        }
+    }
+    (at, place)
+}
+
 impl Index<CpuId> for Cpus {
     type Output = Cpu;
 
@@ -142,5 +180,36 @@ impl Index<CpuId> for Cpus {
 impl IndexMut<CpuId> for Cpus {
     fn index_mut(&mut self, cpu: CpuId) -> &mut Cpu {
         &mut self.cpus[cpu.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times come and go in any order; what is due is that of a plain list.
+    #[test]
+    fn blocks_hide_nobody() {
+        let mut state = 1_u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for n in [1, 5, 16, 17, 40] {
+            let (mut cpus, mut plain) = (Cpus::new(n), vec![NEVER; n]);
+            for _ in 0..2000 {
+                let (cpu, at) = (next(n as u64) as usize, if next(4) == 0 { NEVER } else { next(30) });
+                cpus.set_due(CpuId::at(cpu), at);
+                plain[cpu] = at;
+                let before = if next(3) == 0 { NEVER } else { next(30) };
+                let least = plain.iter().copied().min().filter(|&least| least < before);
+                let first =
+                    least.map(|least| (least, plain.iter().position(|&due| due == least).unwrap_or(n)));
+                assert_eq!(cpus.first_due(before), first.unwrap_or((before, n)));
+                let (from, now) = (next(n as u64 + 1) as usize, next(30));
+                let due = (from..n).find(|&cpu| plain[cpu] <= now);
+                assert_eq!(cpus.next_due(from, now), due.map(CpuId::at));
+            }
+        }
     }
 }

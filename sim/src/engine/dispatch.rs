@@ -57,16 +57,14 @@ impl Engine<'_> {
         self.cpus.clear_asked(cpu);
         let former = self.cpus[cpu].task;
         let decision = self.machine.dispatch(cpu, self.clock.now_ns);
-        let chosen = decision.map(|decision| decision.task);
         if let Some(former) = former {
             self.notifier.touch(former);
-            if chosen != Some(former) {
-                self.sample_error(former);
-                self.put_back(cpu, former);
-            }
         }
         let Some(decision) = decision else {
-            if former.is_some() {
+            if let Some(former) = former {
+                let ran_ns = self.put_back(cpu, former);
+                let asked = self.machine.requeue(former, ran_ns, self.clock.now_ns);
+                self.cpus.ask(asked);
                 self.cpus[cpu].vacate(self.clock.now_ns);
             }
             self.cpus.set_due(cpu, NEVER);
@@ -79,7 +77,15 @@ impl Engine<'_> {
             self.accounts.first_decisions.add(cpu, name);
         }
         if former != Some(chosen) {
-            self.take_over(cpu, chosen)?;
+            let ran_ns = former.map(|former| (former, self.put_back(cpu, former)));
+            let from_ns = self.take_over(cpu, chosen)?;
+            match ran_ns {
+                Some((former, ran_ns)) => {
+                    let asked = self.machine.change(former, ran_ns, self.clock.now_ns, chosen, from_ns);
+                    self.cpus.ask(asked);
+                }
+                None => self.machine.running(chosen, from_ns),
+            }
         }
         let began = self.cpus[cpu].served_until_ns.max(self.clock.now_ns);
         self.cpus[cpu].slice_ends_ns = self.end_of_slice(began, decision.slice_ns);
@@ -87,19 +93,20 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The task leaves the CPU to another and stays runnable.
-    fn put_back(&mut self, cpu: CpuId, task: TaskId) {
+    /// The task leaves the CPU to another and stays runnable, which the machine is to be told. Returns how long it ran.
+    fn put_back(&mut self, cpu: CpuId, task: TaskId) -> u64 {
+        self.sample_error(task);
         let now = self.clock.now_ns;
         let t = &mut self.tasks[task];
         t.state = State::Waiting;
         t.waits_since_ns = now;
         self.tasks.running -= 1;
         self.accounts.overhead_ns += self.cpus[cpu].switched_ns(now);
-        let asked = self.machine.requeue(task, self.cpus[cpu].ran_ns, now);
-        self.cpus.ask(asked);
+        self.cpus[cpu].ran_ns
     }
 
-    fn take_over(&mut self, cpu: CpuId, task: TaskId) -> Result<(), Violation> {
+    /// The task gets the CPU, which the machine is to be told. Returns when its service begins.
+    fn take_over(&mut self, cpu: CpuId, task: TaskId) -> Result<u64, Violation> {
         if self.tasks[task].state != State::Waiting {
             let state = self.tasks[task].state;
             return Err(self.violation(format!("CPU {cpu} was given task {task}, which is {state:?}")));
@@ -129,10 +136,9 @@ impl Engine<'_> {
         }
         c.occupy(task, now, cost);
         self.tasks.running += 1;
-        self.machine.running(task, now.saturating_add(cost));
         self.notifier.touch(task);
         self.sample_error(task);
-        Ok(())
+        Ok(now.saturating_add(cost))
     }
 
     fn end_of_slice(&self, began: u64, slice_ns: u64) -> u64 {

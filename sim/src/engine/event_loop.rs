@@ -4,7 +4,6 @@ use super::clock::{NEVER, Timer};
 use super::instance::State;
 use super::state::Engine;
 use super::violation::Violation;
-use divvy_policy::CpuId;
 use divvy_results::observation::Observation;
 use divvy_results::report::Run;
 use divvy_workload::Arrivals;
@@ -67,11 +66,10 @@ impl Engine<'_> {
                     self.wake_woken()?;
                 }
             }
-            for cpu in (from..self.cpus.len()).map(CpuId::at) {
-                if self.cpus.is_due(cpu, self.clock.now_ns) {
-                    self.due(cpu)?;
-                    self.wake_woken()?;
-                }
+            while let Some(cpu) = self.cpus.next_due(from, self.clock.now_ns) {
+                self.due(cpu)?;
+                self.wake_woken()?;
+                from = cpu.index() + 1;
             }
             if self.cpus.any_asked() {
                 self.decide_where_asked()?;

@@ -1,5 +1,6 @@
 //! Tasks execute their programs: instructions that take no time, up to the next one that does.
 
+use super::class::Class;
 use super::clock::NEVER;
 use super::instance::{Outcome, State, Wait};
 use super::state::Engine;
@@ -23,10 +24,8 @@ impl Engine<'_> {
             self.clock.steps += 1;
             let t = &mut self.tasks[task];
             let class = t.class();
-            let op = self.classes[class].program.next(&mut t.at);
-            // A class of jobs sleeps within them; any other task's job ends when it sleeps.
-            let sleep_ends_job =
-                !matches!(workload.tasks[class].arrivals, Arrivals::Open { .. } | Arrivals::Closed { .. });
+            let Class { program, sleep_ends_job, .. } = self.classes[class];
+            let op = self.code[program].next(&mut t.at);
             match *op {
                 Op::Run(ref d) => {
                     t.demand_ns = d.sample_ns(&mut t.run);

@@ -151,7 +151,11 @@ impl Instance {
     /// Takes the service error at a moment at which it can be least or greatest. `entitled_ns` counts from its start.
     pub(super) fn sample_error(&mut self, entitled_ns: f64) {
         let error_ns = self.received_ns as f64 - (entitled_ns - self.entitled_before_ns);
-        self.error_min_ns = self.error_min_ns.min(error_ns);
-        self.error_max_ns = self.error_max_ns.max(error_ns);
+        if error_ns < self.error_min_ns {
+            self.error_min_ns = error_ns;
+        }
+        if error_ns > self.error_max_ns {
+            self.error_max_ns = error_ns;
+        }
     }
 }

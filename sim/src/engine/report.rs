@@ -2,7 +2,7 @@
 
 use super::state::Engine;
 use divvy_results::figures::{Figures, MOST_TASK_CCDFS, TaskCcdfs};
-use divvy_results::metrics::{Row, jain};
+use divvy_results::metrics::{DelayResults, Row, jain};
 use divvy_results::report::Run;
 
 impl Engine<'_> {
@@ -10,6 +10,8 @@ impl Engine<'_> {
         let cpu_time = self.cpu_time_ns(end_ns);
         let figures = self.figures(end_ns);
         let accounts = self.accounts;
+        let DelayResults { response_ns, wait_ns, wait_buckets, wake_delay_ns, slowdown } =
+            accounts.delays.finish();
         Run {
             policy: policy.to_owned(),
             rep: self.setup.rep,
@@ -21,11 +23,11 @@ impl Engine<'_> {
             utilization: if cpu_time == 0 { 0.0 } else { accounts.busy_ns as f64 / cpu_time as f64 },
             jain: jain(&accounts.rows),
             seniority: accounts.seniority.finish(),
-            response_ns: accounts.delays.response.finish(),
-            wait_ns: accounts.delays.wait.finish(),
-            wait_buckets: accounts.delays.wait_buckets.finish(),
-            wake_delay_ns: accounts.delays.wake_delay.finish(),
-            slowdown: accounts.delays.slowdown.finish_ratio(),
+            response_ns,
+            wait_ns,
+            wait_buckets,
+            wake_delay_ns,
+            slowdown,
             tasks: accounts.rows.iter().map(|r| r.result(cpu_time)).collect(),
             programs: self.programs.results(&self.machine),
             first_decisions: accounts.first_decisions.finish(),
@@ -39,12 +41,12 @@ impl Engine<'_> {
         let samples = self.sampling.samples.take()?;
         let (rows, delays) = (&self.accounts.rows, &self.accounts.delays);
         let few = rows.len() <= MOST_TASK_CCDFS;
-        let ccdfs =
-            |row: &Row| TaskCcdfs { response: row.delays.response.ccdf(), wait: row.delays.wait.ccdf() };
+        let TaskCcdfs { response, wait } = delays.ccdfs();
+        let ccdfs = |row: &Row| row.delays.ccdfs();
         Some(Figures {
             series: samples.finish(self.collected(end_ns), self.cpus.len()),
-            response: delays.response.ccdf(),
-            wait: delays.wait.ccdf(),
+            response,
+            wait,
             tasks: if few { rows.iter().map(ccdfs).collect() } else { Vec::new() },
             timeline: None,
         })

@@ -30,6 +30,7 @@ pub struct Engine<'a> {
     pub(super) tasks: Tasks,
     /// By index into the workload's tasks.
     pub(super) classes: Vec<Class>,
+    pub(super) code: Vec<Program>,
     pub(super) programs: Programs,
     pub(super) sync: SyncObjects,
     /// The fluid model: what each task is entitled to.
@@ -59,6 +60,7 @@ impl<'a> Engine<'a> {
             cpus: Cpus::new(n),
             tasks: Tasks::new(),
             classes: Vec::new(),
+            code: Vec::new(),
             programs: Programs::default(),
             sync: SyncObjects::new(workload),
             entitled: Entitled::new(workload.cpus, setup.sharing, &workload.groups),
@@ -130,9 +132,13 @@ impl<'a> Engine<'a> {
                 Arrivals::Open { limit, .. } => limit.unwrap_or(NEVER),
                 _ => 0,
             };
+            if index == 0 || workload.tasks[index - 1].program != task.program {
+                self.code.push(Program::new(&task.program));
+            }
             let key = divvy_workload::instance(index, 0);
             self.classes.push(Class {
-                program: Program::new(&task.program),
+                program: self.code.len() - 1,
+                sleep_ends_job: !matches!(task.arrivals, Arrivals::Open { .. } | Arrivals::Closed { .. }),
                 first_row,
                 rows,
                 weight: task.weight.weight(),

@@ -1,181 +1,239 @@
-//! Rates where tasks may not run everywhere: the lexicographic max-min of rate over weight, none with more than one CPU.
+//! Levels where tasks may not run everywhere: the lexicographic max-min of rate over weight, none with more than one CPU.
 //!
-//! All rates grow together, in the ratio of the weights, until some tasks fill all CPUs where they may run, or have a CPU each:
-//! these stay as they are, and the others go on. Whether rates can be had is a flow from tasks through sets of allowed CPUs to
-//! CPUs; where it does not fit, the least cut shows the tasks that ask for too much, and with them the level that fits.
-
-use std::collections::BTreeMap;
+//! All rates grow together, in the ratio of the weights, until some tasks fill all CPUs where they may run: these stay as they are,
+//! and the others go on. Tasks with the same mask have the same level, so it is found for masks, from what their tasks ask for
+//! together at a level ([`Demand`]). Whether that can be had is a flow from masks to CPUs; where it does not fit, the least cut shows
+//! the masks that ask for too much, and with them the level that fits.
 
 use divvy_policy::{CpuId, CpuMask};
 
-/// A backlogged task.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Asks {
-    /// In any unit.
-    pub weight: f64,
-    /// `None`: all CPUs.
-    pub allowed: Option<CpuMask>,
+/// CPUs that differ by less are equal: sums of rates of up to 2^20 tasks are more exact.
+const EPSILON: f64 = 1e-9;
+/// Levels that differ by less of themselves are equal.
+const LEVEL_EPSILON: f64 = 1e-14;
+
+/// The demand of the tasks of a mask.
+pub(super) trait Demand {
+    /// All of them at a level: the CPUs, and how many more for each unit of level.
+    fn at(&self, mask: usize, level: f64) -> (f64, f64);
+    /// Their number.
+    fn tasks(&self, mask: usize) -> u64;
 }
 
-/// Rates that differ by less are equal: sums of rates of up to 2^20 tasks are more exact.
-const EPSILON: f64 = 1e-9;
+/// The masks of tasks so far, and the CPUs by which of these they are in.
+#[derive(Clone, Debug)]
+pub(super) struct Affinity {
+    cpus: u32,
+    masks: Vec<Mask>,
+    /// The number of CPUs of each kind: those that are in the same masks.
+    kinds: Vec<f64>,
+}
 
-/// Tasks that may run on the same CPUs
-#[derive(Default)]
-struct Class {
-    tasks: Vec<usize>,
-    /// The sum over those whose rates still grow.
-    weight: f64,
-    /// CPUs that the others have.
-    fixed: f64,
+#[derive(Clone, Debug)]
+struct Mask {
+    /// `None`: all CPUs.
+    allowed: Option<CpuMask>,
     /// Kinds of CPUs, by number.
     kinds: Vec<usize>,
 }
 
-/// The rate of each task, in CPUs.
-pub(super) fn rates(cpus: u64, tasks: &[Asks]) -> Vec<f64> {
-    let (mut classes, kinds) = divide(cpus, tasks);
-    let mut rates = vec![None; tasks.len()];
-    let mut heaviest: Vec<usize> = (0..tasks.len()).collect();
-    heaviest.sort_by(|&a, &b| tasks[b].weight.total_cmp(&tasks[a].weight));
-    let mut first = 0;
-    while first < heaviest.len() {
-        if rates[heaviest[first]].is_some() {
-            first += 1;
-            continue;
+impl Affinity {
+    pub(super) fn new(cpus: u32) -> Affinity {
+        let everywhere = Mask { allowed: None, kinds: vec![0] };
+        Affinity { cpus, masks: vec![everywhere], kinds: vec![f64::from(cpus)] }
+    }
+
+    /// Whether some task may not run everywhere.
+    pub(super) fn binds(&self) -> bool {
+        self.masks.len() > 1
+    }
+
+    /// The number of a mask: 0 is all CPUs.
+    pub(super) fn number(&mut self, allowed: &CpuMask) -> usize {
+        if CpuId::first(self.cpus as usize).all(|cpu| allowed.contains(cpu)) {
+            return 0;
         }
-        let whole = 1.0 / tasks[heaviest[first]].weight;
-        let (level, full) = highest_level(&classes, &kinds, whole);
-        let is_whole = |task: usize| level * tasks[task].weight >= 1.0 - EPSILON;
-        for (i, class) in classes.iter_mut().enumerate() {
-            for &task in &class.tasks {
-                if rates[task].is_none() && (full[i] || is_whole(task)) {
-                    let rate = (level * tasks[task].weight).min(1.0);
-                    rates[task] = Some(rate);
-                    class.weight -= tasks[task].weight;
-                    class.fixed += rate;
-                }
+        let known = self.masks.iter().position(|mask| mask.allowed.as_ref() == Some(allowed));
+        known.unwrap_or_else(|| {
+            self.masks.push(Mask { allowed: Some(*allowed), kinds: Vec::new() });
+            self.find_kinds();
+            self.masks.len() - 1
+        })
+    }
+
+    fn find_kinds(&mut self) {
+        let mut kinds: Vec<(Vec<usize>, f64)> = Vec::new();
+        for cpu in CpuId::first(self.cpus as usize) {
+            let has = |mask: &Mask| mask.allowed.is_none_or(|allowed| allowed.contains(cpu));
+            let masks: Vec<usize> = (0..self.masks.len()).filter(|&at| has(&self.masks[at])).collect();
+            match kinds.iter_mut().find(|(of, _)| *of == masks) {
+                Some((_, cpus)) => *cpus += 1.0,
+                None => kinds.push((masks, 1.0)),
             }
-            if class.tasks.iter().all(|&task| rates[task].is_some()) {
-                class.weight = 0.0;
+        }
+        self.masks.iter_mut().for_each(|mask| mask.kinds.clear());
+        for (kind, (masks, _)) in kinds.iter().enumerate() {
+            masks.iter().for_each(|&mask| self.masks[mask].kinds.push(kind));
+        }
+        self.kinds = kinds.into_iter().map(|(_, cpus)| cpus).collect();
+    }
+
+    /// The level of each mask; infinite if all of its tasks have a CPU each.
+    pub(super) fn levels(&self, demand: &impl Demand) -> Vec<f64> {
+        let n = self.masks.len();
+        let mut levels = vec![f64::INFINITY; n];
+        // CPUs of those that do not grow.
+        let mut fixed: Vec<Option<f64>> =
+            (0..n).map(|mask| (demand.tasks(mask) == 0).then_some(0.0)).collect();
+        while fixed.iter().any(Option::is_none) {
+            let (level, full) = self.highest_level(demand, &fixed);
+            let fill = |mask: &usize| full[*mask] && fixed[*mask].is_none();
+            let filled: Vec<usize> = (0..n).filter(fill).collect();
+            if filled.is_empty() {
+                break;
+            }
+            for mask in filled {
+                levels[mask] = level;
+                fixed[mask] = Some(demand.at(mask, level).0);
             }
         }
+        levels
     }
-    rates.into_iter().map(|rate| rate.unwrap_or(0.0)).collect()
-}
 
-/// Classes of tasks, and of each kind of CPUs, those that may run the same classes, the number.
-fn divide(cpus: u64, tasks: &[Asks]) -> (Vec<Class>, Vec<f64>) {
-    let mut by_mask: BTreeMap<Option<CpuMask>, Class> = BTreeMap::new();
-    for (i, task) in tasks.iter().enumerate() {
-        let class = by_mask.entry(task.allowed).or_default();
-        class.tasks.push(i);
-        class.weight += task.weight;
-    }
-    let mut kinds: BTreeMap<Vec<usize>, f64> = BTreeMap::new();
-    for cpu in 0..cpus as usize {
-        let may = |mask: &Option<CpuMask>| mask.is_none_or(|mask| mask.contains(CpuId::new(cpu as u32)));
-        let classes = by_mask.keys().enumerate().filter(|(_, mask)| may(mask)).map(|(class, _)| class);
-        *kinds.entry(classes.collect()).or_default() += 1.0;
-    }
-    let mut classes: Vec<Class> = by_mask.into_values().collect();
-    for (kind, may) in kinds.keys().enumerate() {
-        for &class in may {
-            classes[class].kinds.push(kind);
+    /// The highest level at which all that is asked for can be had, and the masks that fill their CPUs there.
+    fn highest_level(&self, demand: &impl Demand, fixed: &[Option<f64>]) -> (f64, Vec<bool>) {
+        let (mut level, mut full) = (f64::INFINITY, vec![false; self.masks.len()]);
+        loop {
+            let asks = fixed.iter().enumerate().map(|(mask, fixed)| match fixed {
+                Some(cpus) => *cpus,
+                None if level.is_infinite() => demand.tasks(mask) as f64,
+                None => demand.at(mask, level).0,
+            });
+            let cut = self.too_much(asks.collect());
+            let growing: Vec<usize> =
+                (0..cut.len()).filter(|&mask| cut[mask] && fixed[mask].is_none()).collect();
+            if growing.is_empty() {
+                return (level, full);
+            }
+            let reached =
+                |kind: usize| (0..cut.len()).any(|at| cut[at] && self.masks[at].kinds.contains(&kind));
+            let room: f64 =
+                (0..self.kinds.len()).filter(|&kind| reached(kind)).map(|kind| self.kinds[kind]).sum();
+            let gone: f64 = (0..cut.len()).filter(|&at| cut[at]).filter_map(|at| fixed[at]).sum();
+            let lower = level_of(demand, &growing, (room - gone).max(0.0));
+            if lower >= level * (1.0 - LEVEL_EPSILON) {
+                return (level, cut);
+            }
+            (level, full) = (lower, cut);
         }
     }
-    (classes, kinds.into_values().collect())
-}
 
-/// The highest level, at most `level`, at which all that is asked for can be had, and the classes that fill their CPUs there.
-fn highest_level(classes: &[Class], kinds: &[f64], mut level: f64) -> (f64, Vec<bool>) {
-    let mut full = vec![false; classes.len()];
-    loop {
-        let cut = too_much(classes, kinds, level);
-        let weight: f64 = pick(classes, &cut).map(|class| class.weight).sum();
-        if weight <= 0.0 {
-            return (level, full);
+    /// The masks that together ask for more than the CPUs where they may run; none if all that is asked for can be had.
+    fn too_much(&self, asks: Vec<f64>) -> Vec<bool> {
+        let (masks, kinds) = (self.masks.len(), self.kinds.len());
+        let least: Vec<f64> = asks.iter().map(|asks| EPSILON * (1.0 + asks)).collect();
+        let mut flow = Flow { asks, room: self.kinds.clone(), flow: vec![0.0; masks * kinds], kinds };
+        for (at, mask) in self.masks.iter().enumerate() {
+            mask.kinds.iter().for_each(|&kind| flow.fill(at, kind));
         }
-        let fixed: f64 = pick(classes, &cut).map(|class| class.fixed).sum();
-        let reached = |kind: usize| pick(classes, &cut).any(|class| class.kinds.contains(&kind));
-        let room: f64 = (0..kinds.len()).filter(|&kind| reached(kind)).map(|kind| kinds[kind]).sum();
-        let lower = ((room - fixed) / weight).max(0.0);
-        if lower >= level {
-            return (level, cut);
-        }
-        (level, full) = (lower, cut);
-    }
-}
-
-fn pick<'a>(classes: &'a [Class], which: &'a [bool]) -> impl Iterator<Item = &'a Class> {
-    classes.iter().zip(which).filter(|(_, which)| **which).map(|(class, _)| class)
-}
-
-/// The classes that together ask for more than the CPUs where they may run; none if all that is asked for can be had.
-fn too_much(classes: &[Class], kinds: &[f64], level: f64) -> Vec<bool> {
-    let mut asks: Vec<f64> = classes.iter().map(|class| level * class.weight + class.fixed).collect();
-    let mut room = kinds.to_vec();
-    let mut flow = vec![vec![0.0; kinds.len()]; classes.len()];
-    loop {
-        // Paths of what is left, from classes that lack something; each class and kind by who reached it.
-        let lacks = |class: usize| asks[class] > EPSILON * (1.0 + classes[class].fixed);
-        let mut from_kind: Vec<Option<usize>> = vec![None; classes.len()];
-        let mut from_class: Vec<Option<usize>> = vec![None; kinds.len()];
-        let mut reached: Vec<bool> = (0..classes.len()).map(lacks).collect();
-        let mut queue: Vec<usize> = (0..classes.len()).filter(|&class| reached[class]).collect();
-        let mut end = None;
-        let mut at = 0;
-        while at < queue.len() && end.is_none() {
-            let class = queue[at];
-            at += 1;
-            for &kind in &classes[class].kinds {
-                if from_class[kind].is_some() {
-                    continue;
-                }
-                from_class[kind] = Some(class);
-                if room[kind] > EPSILON {
-                    end = Some(kind);
-                    break;
-                }
-                for other in 0..classes.len() {
-                    if !reached[other] && flow[other][kind] > EPSILON {
-                        reached[other] = true;
-                        from_kind[other] = Some(kind);
-                        queue.push(other);
+        let mut queue = Vec::with_capacity(masks);
+        loop {
+            // Paths of what is left, from masks that lack something; each mask and kind by who reached it.
+            let mut from_kind: Vec<Option<usize>> = vec![None; masks];
+            let mut from_mask: Vec<Option<usize>> = vec![None; kinds];
+            let mut reached: Vec<bool> = (0..masks).map(|mask| flow.asks[mask] > least[mask]).collect();
+            queue.clear();
+            queue.extend((0..masks).filter(|&mask| reached[mask]));
+            let mut end = None;
+            let mut at = 0;
+            while at < queue.len() && end.is_none() {
+                let mask = queue[at];
+                at += 1;
+                for &kind in &self.masks[mask].kinds {
+                    if from_mask[kind].is_some() {
+                        continue;
+                    }
+                    from_mask[kind] = Some(mask);
+                    if flow.room[kind] > EPSILON {
+                        end = Some(kind);
+                        break;
+                    }
+                    for other in 0..masks {
+                        if !reached[other] && flow.flow[other * kinds + kind] > EPSILON {
+                            reached[other] = true;
+                            from_kind[other] = Some(kind);
+                            queue.push(other);
+                        }
                     }
                 }
             }
+            let Some(end) = end else { return reached };
+            flow.push(end, &from_mask, &from_kind);
         }
-        let Some(end) = end else { return reached };
-        push(end, &from_class, &from_kind, &mut asks, &mut room, &mut flow);
     }
 }
 
-/// As much as fits along the path that ends at this kind.
-fn push(
-    end: usize,
-    from_class: &[Option<usize>],
-    from_kind: &[Option<usize>],
-    asks: &mut [f64],
-    room: &mut [f64],
-    flow: &mut [Vec<f64>],
-) {
-    let mut path = Vec::new();
-    let (mut kind, mut most) = (end, room[end]);
-    let first = loop {
-        let Some(class) = from_class[kind] else { return };
-        path.push((class, kind));
-        let Some(before) = from_kind[class] else { break class };
-        most = most.min(flow[class][before]);
-        kind = before;
-    };
-    most = most.min(asks[first]);
-    asks[first] -= most;
-    room[end] -= most;
-    for &(class, kind) in &path {
-        flow[class][kind] += most;
-        if let Some(before) = from_kind[class] {
-            flow[class][before] -= most;
+/// The level at which these masks together ask for so many CPUs.
+fn level_of(demand: &impl Demand, masks: &[usize], cpus: f64) -> f64 {
+    // Their demand is concave: from the first step on, Newton's method comes from below.
+    let mut level = 0.0;
+    loop {
+        let (mut asked, mut more) = (0.0, 0.0);
+        for &mask in masks {
+            let (own, own_more) = demand.at(mask, level);
+            asked += own;
+            more += own_more;
+        }
+        if more <= 0.0 {
+            return level;
+        }
+        let next = level + (cpus - asked) / more;
+        if next <= level * (1.0 + LEVEL_EPSILON) {
+            return level;
+        }
+        level = next;
+    }
+}
+
+/// A flow that is found.
+struct Flow {
+    /// CPUs that each mask still asks for.
+    asks: Vec<f64>,
+    /// CPUs that each kind still has.
+    room: Vec<f64>,
+    /// By mask and kind.
+    flow: Vec<f64>,
+    kinds: usize,
+}
+
+impl Flow {
+    /// As much as fits, without another's making room.
+    fn fill(&mut self, mask: usize, kind: usize) {
+        let most = self.asks[mask].min(self.room[kind]);
+        self.asks[mask] -= most;
+        self.room[kind] -= most;
+        self.flow[mask * self.kinds + kind] += most;
+    }
+
+    /// As much as fits along the path that ends at this kind.
+    fn push(&mut self, end: usize, from_mask: &[Option<usize>], from_kind: &[Option<usize>]) {
+        let mut path = Vec::new();
+        let (mut kind, mut most) = (end, self.room[end]);
+        let first = loop {
+            let Some(mask) = from_mask[kind] else { return };
+            path.push((mask, kind));
+            let Some(before) = from_kind[mask] else { break mask };
+            most = most.min(self.flow[mask * self.kinds + before]);
+            kind = before;
+        };
+        most = most.min(self.asks[first]);
+        self.asks[first] -= most;
+        self.room[end] -= most;
+        for &(mask, kind) in &path {
+            self.flow[mask * self.kinds + kind] += most;
+            if let Some(before) = from_kind[mask] {
+                self.flow[mask * self.kinds + before] -= most;
+            }
         }
     }
 }
@@ -202,6 +260,23 @@ mod tests {
         (cpus, (0..15).map(task).collect())
     }
 
+    /// Tasks by their masks, and what they ask for by the definition.
+    struct Plain(Vec<(usize, f64)>);
+
+    impl Demand for Plain {
+        fn at(&self, mask: usize, level: f64) -> (f64, f64) {
+            let own = self.0.iter().filter(|task| task.0 == mask).map(|task| task.1);
+            own.fold((0.0, 0.0), |(asked, more), weight| match level * weight < 1.0 {
+                true => (asked + level * weight, more + weight),
+                false => (asked + 1.0, more),
+            })
+        }
+
+        fn tasks(&self, mask: usize) -> u64 {
+            self.0.iter().filter(|task| task.0 == mask).count() as u64
+        }
+    }
+
     /// A flow, and the definition in exact fractions.
     #[test]
     fn the_flow_is_the_definition() {
@@ -215,14 +290,15 @@ mod tests {
             tasks.truncate(1 + next(15) as usize);
             let mask =
                 |allowed: u32| (0..cpus).filter(|cpu| allowed >> cpu & 1 == 1).map(CpuId::new).collect();
-            let asks = |&(weight, allowed): &(u32, u32)| Asks {
-                weight: weight.into(),
-                allowed: (allowed.count_ones() < cpus).then(|| mask(allowed)),
-            };
+            let mut affinity = Affinity::new(cpus);
+            let plain =
+                |&(weight, allowed): &(u32, u32)| (affinity.number(&mask(allowed)), f64::from(weight));
+            let plain = Plain(tasks.iter().map(plain).collect());
+            let levels = affinity.levels(&plain);
             let bound = |&(weight, allowed): &(u32, u32)| Bound { weight: oracle::whole(weight), allowed };
-            let is = rates(cpus.into(), &tasks.iter().map(asks).collect::<Vec<_>>());
             let exact = oracle::affinity::rates(&tasks.iter().map(bound).collect::<Vec<_>>(), cpus);
-            for (rate, exact) in is.iter().zip(exact.iter().map(|exact| exact.to_f64().expect("a rate"))) {
+            for ((mask, weight), exact) in plain.0.iter().zip(&exact) {
+                let (rate, exact) = ((levels[*mask] * weight).min(1.0), exact.to_f64().expect("a rate"));
                 assert!((rate - exact).abs() <= 1e-7, "{rate}, exactly {exact}: {tasks:?} on {cpus} CPUs");
             }
         }

@@ -1,15 +1,14 @@
-//! The entitlement of the tasks of a hierarchy of groups, in CPUs: each group divides what it gets among the tasks and
-//! the groups in it by weight, nobody gets more CPUs than it has tasks that want one, and what that leaves goes to the
-//! others.
+//! The groups: each divides what it gets among the tasks and the groups in it by weight, nobody gets more CPUs than it has
+//! tasks that want one, and what that leaves goes to the others.
+//!
+//! A group has a level, the CPUs for each unit of weight of those in it that can use them. From the tasks that are full
+//! and those that share it is found in one division. Those for which that is wrong then go to the other side, which never lowers the
+//! level (Newton's method on a concave function): mostly nobody has to.
 
 use divvy_workload::Group;
 
-/// The groups, numbered from 1 as in the workload and one; 0 is the whole machine.
-#[derive(Clone, Debug)]
-pub(super) struct Hierarchy {
-    parents: Vec<usize>,
-    weights: Vec<f64>,
-}
+use super::bundle::Bundle;
+use super::split::{EPSILON, Split};
 
 /// Levels of groups: tasks of a deeper one are in its ancestor of the last level.
 const DEEPEST: usize = 8;
@@ -25,72 +24,138 @@ pub(super) fn joined(groups: &[Group]) -> Vec<usize> {
     joined
 }
 
-/// Someone who gets a part of a group: a task, or a group.
-struct Member {
-    who: Who,
-    weight: f64,
-    /// CPUs that it can use.
-    most: f64,
+/// A group.
+#[derive(Clone, Debug)]
+struct Node {
+    parent: usize,
+    weight: u64,
+    /// Groups in it.
+    inner: Vec<usize>,
+    /// Backlogged tasks in it and in its groups: CPUs that it can use.
+    tasks: u64,
+    /// It has as many CPUs.
+    full: bool,
+    /// CPUs that it has.
+    rate: f64,
+    level: f64,
+    own: Split,
 }
 
-#[derive(Clone, Copy)]
-enum Who {
-    Task(usize),
-    Group(usize),
+/// The groups, numbered from 1 as in the workload and one; 0 is the whole machine.
+#[derive(Clone, Debug)]
+pub(super) struct Hierarchy {
+    nodes: Vec<Node>,
 }
 
 impl Hierarchy {
     pub(super) fn new(groups: &[Group]) -> Hierarchy {
-        let parent = |group: &Group| group.parent.map_or(0, |parent| parent + 1);
-        let weight = |group: &Group| group.weight.weight().fixed() as f64;
-        Hierarchy {
-            parents: std::iter::once(0).chain(groups.iter().map(parent)).collect(),
-            weights: std::iter::once(0.0).chain(groups.iter().map(weight)).collect(),
+        let node = |parent: usize, weight: u64| Node {
+            parent,
+            weight,
+            inner: Vec::new(),
+            tasks: 0,
+            full: false,
+            rate: 0.0,
+            level: 0.0,
+            own: Split::default(),
+        };
+        let of = |group: &Group| node(group.parent.map_or(0, |at| at + 1), group.weight.weight().fixed());
+        let mut nodes: Vec<Node> = std::iter::once(node(0, 0)).chain(groups.iter().map(of)).collect();
+        for group in 1..nodes.len() {
+            let parent = nodes[group].parent;
+            nodes[parent].inner.push(group);
+        }
+        Hierarchy { nodes }
+    }
+
+    /// The bundles of a group.
+    pub(super) fn own(&mut self, group: usize) -> &mut Split {
+        &mut self.nodes[group].own
+    }
+
+    /// CPUs for each unit of weight in the group; infinite if all there have one.
+    pub(super) fn level(&self, group: usize) -> f64 {
+        self.nodes[group].level
+    }
+
+    /// A task in this group is backlogged, or no longer is.
+    pub(super) fn count(&mut self, mut group: usize, comes: bool) {
+        loop {
+            let tasks = &mut self.nodes[group].tasks;
+            *tasks = if comes { *tasks + 1 } else { *tasks - 1 };
+            if group == 0 {
+                return;
+            }
+            group = self.nodes[group].parent;
         }
     }
 
-    /// The rates of tasks, each of which is in a group and has a weight there.
-    pub(super) fn rates(&self, cpus: u64, tasks: &[(usize, u64)]) -> Vec<f64> {
-        let mut members: Vec<Vec<Member>> = self.parents.iter().map(|_| Vec::new()).collect();
-        for (index, &(group, weight)) in tasks.iter().enumerate() {
-            members[group].push(Member { who: Who::Task(index), weight: weight as f64, most: 1.0 });
-        }
-        let mut count: Vec<f64> = members.iter().map(|own| own.len() as f64).collect();
+    /// Finds the level of each group.
+    pub(super) fn fill(&mut self, cpus: u64, bundles: &mut [Bundle]) {
+        self.nodes[0].rate = cpus.min(self.nodes[0].tasks) as f64;
         // Groups come after the one that they are in.
-        for group in (1..self.parents.len()).rev() {
-            count[self.parents[group]] += count[group];
-        }
-        for group in (1..self.parents.len()).filter(|&group| count[group] > 0.0) {
-            let member = Member { who: Who::Group(group), weight: self.weights[group], most: count[group] };
-            members[self.parents[group]].push(member);
-        }
-        let mut budgets = vec![0.0; self.parents.len()];
-        budgets[0] = (cpus as f64).min(tasks.len() as f64);
-        let mut rates = vec![0.0; tasks.len()];
-        for (group, members) in members.iter().enumerate().filter(|(_, members)| !members.is_empty()) {
-            for (member, rate) in members.iter().zip(parts(members, budgets[group])) {
-                match member.who {
-                    Who::Task(task) => rates[task] = rate,
-                    Who::Group(group) => budgets[group] = rate,
-                }
+        for group in 0..self.nodes.len() {
+            if self.nodes[group].tasks > 0 {
+                while self.fill_one(group, bundles) {}
+                self.hand_down(group);
             }
         }
-        rates
+    }
+
+    /// Finds the level of a group from those that are full, and moves those for which that is wrong: whether it did.
+    fn fill_one(&mut self, group: usize, bundles: &mut [Bundle]) -> bool {
+        let node = &self.nodes[group];
+        let (mut weight, mut full_tasks) = (node.own.weight, node.own.full_tasks);
+        for inner in node.inner.iter().map(|&at| &self.nodes[at]).filter(|inner| inner.tasks > 0) {
+            if inner.full {
+                full_tasks += inner.tasks;
+            } else {
+                weight += inner.weight;
+            }
+        }
+        let all = node.rate >= node.tasks as f64;
+        let level = if all { f64::INFINITY } else { level(node.rate - full_tasks as f64, weight) };
+        self.nodes[group].level = level;
+        let mut moved = false;
+        while let Some(bundle) = self.nodes[group].own.misplaced(level, 1.0) {
+            let bundle = &mut bundles[bundle as usize];
+            self.nodes[group].own.move_over(bundle.part(), bundle.full_in_group);
+            bundle.full_in_group = !bundle.full_in_group;
+            moved = true;
+        }
+        for at in 0..self.nodes[group].inner.len() {
+            let inner = self.nodes[group].inner[at];
+            moved |= self.nodes[inner].place(level);
+        }
+        moved
+    }
+
+    /// The groups in this one get their CPUs.
+    fn hand_down(&mut self, group: usize) {
+        let level = self.nodes[group].level;
+        for at in 0..self.nodes[group].inner.len() {
+            let inner = self.nodes[group].inner[at];
+            let inner = &mut self.nodes[inner];
+            inner.rate = if inner.full { inner.tasks as f64 } else { level * inner.weight as f64 };
+        }
     }
 }
 
-/// By weight, none more than it can use: the one that can use least for its weight first.
-fn parts(members: &[Member], budget: f64) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..members.len()).collect();
-    let use_of = |i: usize| members[i].most / members[i].weight;
-    order.sort_by(|&a, &b| use_of(a).total_cmp(&use_of(b)));
-    let mut parts = vec![0.0; members.len()];
-    let mut left = budget;
-    let mut weight: f64 = members.iter().map(|member| member.weight).sum();
-    for i in order {
-        parts[i] = (left * members[i].weight / weight).min(members[i].most);
-        left -= parts[i];
-        weight -= members[i].weight;
+impl Node {
+    /// Whether the group is full at its parent's level; says if that is new.
+    fn place(&mut self, level: f64) -> bool {
+        let (part, most) = (level * self.weight as f64, self.tasks as f64);
+        let limit = most * if self.full { 1.0 - EPSILON } else { 1.0 + EPSILON };
+        let full = if self.full { part >= limit } else { part > limit };
+        self.tasks > 0 && std::mem::replace(&mut self.full, full) != full
     }
-    parts
+}
+
+/// CPUs for each unit of this weight, with room for so many.
+pub(super) fn level(room: f64, weight: u64) -> f64 {
+    match weight {
+        0 if room < -EPSILON => 0.0,
+        0 => f64::INFINITY,
+        _ => room.max(0.0) / weight as f64,
+    }
 }

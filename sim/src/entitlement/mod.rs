@@ -6,70 +6,51 @@
 //! own time: a task is backlogged there until all that it brought is served, however long the policy takes.
 //! It does not know what switches cost.
 //!
-//! Kept incrementally: with `rest` the weight of the tasks that are not capped and `q` the CPUs that these share,
-//! all of them advance along one virtual time, dV/dt = q / rest, and a task's service is its weight times the
-//! distance. A change of the backlogged set touches the capped tasks only (`water_filling.rs`).
-//!
-//! With a hierarchy of groups the weights are those rates themselves, worked out anew at each change of the backlogged set
-//! (`hierarchy.rs`): O(tasks and groups) a change.
-//!
-//! Where tasks may not run everywhere, rates are the lexicographic max-min of rate over weight (`affinity.rs`), worked out anew
-//! in the same way; with groups, a task's rate in the hierarchy is its weight there.
+//! Kept incrementally. Tasks that are served alike are a bundle (`bundle.rs`), and bundles with the same group and the same CPUs are
+//! a cell. There a task of weight w has the rate min(most, level x w): with V the virtual time of the cell, dV/dt = level, its
+//! service is w times the distance. So a change of the backlogged set changes a number for each group (`hierarchy.rs`)
+//! and each cell, and touches only the bundles that get a whole CPU by it, or no longer have one (`split.rs`).
+//! The cost of a change is O(log tasks + groups); where tasks may not run everywhere (`affinity.rs`), that of a flow through their
+//! distinct masks as well, whose rates in the hierarchy are their weights.
 //!
 //! `oracle::gms`, `oracle::affinity` and `oracle::hierarchy` compute the same in exact fractions, by another method; tests compare the two.
 
 mod affinity;
+mod bundle;
 mod hierarchy;
+mod queue;
+mod split;
 mod virtual_time;
-mod water_filling;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use crate::sharing::{Division, Sharing};
-use affinity::Asks;
-use divvy_policy::{CpuId, CpuMask, TaskId, Weight};
+use affinity::{Affinity, Demand};
+use bundle::{Bundle, Cell, Kind, Line};
+use divvy_policy::{CpuMask, TaskId, Weight};
 use divvy_workload::Group;
 use hierarchy::Hierarchy;
-use virtual_time::{Finish, Virtual};
-use water_filling::{Filled, Orders};
+use queue::{Places, Queue};
+use virtual_time::Virtual;
 
-/// One CPU as a weight, where weights are rates: 2^8 of them are exact in an `f64`.
-const CPU: f64 = (1_u64 << 44) as f64;
-
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Share {
-    /// Its own weight.
-    nominal: u64,
-    /// The same, divided among the threads of its owner where that is asked for.
-    wanted: u64,
-    /// The weight in force: `wanted`, or in a hierarchy and with affinity its rate.
-    weight: u64,
-    /// Where it may run; `None` is everywhere.
-    allowed: Option<CpuMask>,
-    /// The process or group whose threads divide their weights, by number.
-    owner: Option<usize>,
-    /// 0 is none.
-    group: usize,
-    /// Service until `from`, in ns.
+    /// Service until that of its bundle was `from`, in ns.
     received_ns: f64,
-    /// Work left at `from`, in ns; infinite for a hog.
+    /// Work left then, in ns; infinite for a hog.
     left_ns: f64,
-    /// V when it began to advance along it; or, if capped, the time.
     from: Virtual,
-    from_ns: f64,
-    capped: bool,
+    bundle: u32,
     backlogged: bool,
-    /// Version of its entry in `finishing`; other entries are void.
-    version: u32,
 }
 
 /// A process or a group whose threads divide their weights.
 #[derive(Clone, Debug, Default)]
 struct Owner {
-    backlogged: Vec<TaskId>,
-    /// All that exist.
+    /// Threads that are backlogged, and all that exist.
+    backlogged: u64,
     threads: u64,
+    bundles: Vec<u32>,
 }
 
 /// The fluid model's state.
@@ -82,23 +63,25 @@ pub struct Entitled {
     owners: Vec<Owner>,
     /// By number, the group in which the tasks of each group are.
     joined: Vec<usize>,
-    /// The groups, if these have weights.
-    hierarchy: Option<Hierarchy>,
-    /// Whether some task may not run everywhere.
-    bound: bool,
-    /// All backlogged tasks, where rates are worked out for all.
-    backlog: Vec<TaskId>,
-    /// All backlogged tasks, by weight.
-    orders: Orders,
-    /// The backlogged tasks that are capped at one CPU.
-    capped: Vec<TaskId>,
-    finishing: BinaryHeap<Reverse<Finish>>,
-    /// The task whose work is served next, and when: none, at infinity. `None` if that must be found out anew.
-    served_next: Option<(Option<TaskId>, f64)>,
+    hierarchy: Hierarchy,
+    affinity: Affinity,
+    bundles: Vec<Bundle>,
+    by_kind: BTreeMap<Kind, u32>,
+    cells: Vec<Cell>,
+    /// By group and mask.
+    by_place: BTreeMap<(usize, usize), usize>,
+    /// By mask.
+    by_mask: Vec<Vec<usize>>,
+    task_places: Places,
+    bundle_places: Places,
+    /// Where time has come to, and the same while tasks are served on the way there.
+    clock_ns: u64,
     now_ns: f64,
-    v: Virtual,
-    /// dV/dt.
-    rate: f64,
+    /// When the work of a task is served next, and the cell of that task.
+    next_ns: f64,
+    next_cell: usize,
+    /// Changes of rates so far.
+    changes: u64,
 }
 
 impl Entitled {
@@ -111,16 +94,20 @@ impl Entitled {
             tasks: Vec::new(),
             owners: Vec::new(),
             joined: hierarchy::joined(groups),
-            hierarchy: sharing.groups.then(|| Hierarchy::new(groups)),
-            bound: false,
-            backlog: Vec::new(),
-            orders: Orders::new(),
-            capped: Vec::new(),
-            finishing: BinaryHeap::new(),
-            served_next: None,
+            hierarchy: Hierarchy::new(if sharing.groups { groups } else { &[] }),
+            affinity: Affinity::new(cpus),
+            bundles: Vec::new(),
+            by_kind: BTreeMap::new(),
+            cells: Vec::new(),
+            by_place: BTreeMap::new(),
+            by_mask: Vec::new(),
+            task_places: Places::default(),
+            bundle_places: Places::default(),
+            clock_ns: 0,
             now_ns: 0.0,
-            v: Virtual::default(),
-            rate: 0.0,
+            next_ns: f64::INFINITY,
+            next_cell: 0,
+            changes: 0,
         }
     }
 
@@ -137,31 +124,15 @@ impl Entitled {
         self.advance(now_ns);
         let group = group.map_or(0, |group| self.joined[group + 1]);
         let owner = self.owner(process, group);
-        let weight = weight.fixed();
-        let version = self.tasks.get(task.index()).map_or(0, |former| former.version + 1);
-        let fresh = Share {
-            nominal: weight,
-            wanted: weight,
-            weight,
-            allowed: None,
-            owner,
-            group,
-            received_ns: 0.0,
-            left_ns: 0.0,
-            from: Virtual::default(),
-            from_ns: 0.0,
-            capped: false,
-            backlogged: false,
-            version,
-        };
+        let group = if self.sharing.groups { group } else { 0 };
+        let bundle = self.bundle(Kind { group, mask: 0, owner, nominal: weight.fixed() });
         let i = task.index();
         if i >= self.tasks.len() {
-            self.tasks.resize(i + 1, fresh);
+            self.tasks.resize(i + 1, Share::default());
         }
-        self.tasks[i] = fresh;
+        self.task_places.add(i);
+        self.tasks[i] = Share { bundle, ..Share::default() };
         if let Some(owner) = owner {
-            let n = self.owners.len().max(owner + 1);
-            self.owners.resize_with(n, Owner::default);
             self.owners[owner].threads += 1;
             self.count_anew(owner);
         }
@@ -169,29 +140,17 @@ impl Entitled {
 
     /// From now on the task, which has brought no work yet, may run only there.
     pub fn restrict(&mut self, task: TaskId, allowed: &CpuMask) {
-        let everywhere = CpuId::first(self.cpus as usize).all(|cpu| allowed.contains(cpu));
-        if everywhere {
-            return;
-        }
-        self.tasks[task.index()].allowed = Some(*allowed);
-        if !self.bound && self.hierarchy.is_none() {
-            let backlogged = (0..self.tasks.len()).filter(|&i| self.tasks[i].backlogged);
-            self.backlog = backlogged.map(|i| TaskId::new(i as u32)).collect();
-        }
-        self.bound = true;
-    }
-
-    /// Whether rates are worked out for all backlogged tasks.
-    fn jointly(&self) -> bool {
-        self.bound || self.hierarchy.is_some()
+        let mask = self.affinity.number(allowed);
+        let share = self.tasks[task.index()];
+        let kind = Kind { mask, ..self.bundles[share.bundle as usize].kind };
+        self.tasks[task.index()].bundle = self.bundle(kind);
     }
 
     /// A thread of this owner exists, or no longer does.
     fn count_anew(&mut self, owner: usize) {
-        if self.sharing.all && !self.owners[owner].backlogged.is_empty() {
+        if self.sharing.all && self.owners[owner].backlogged > 0 {
             self.divide(owner);
-            self.share();
-            self.cap();
+            self.find_rates();
         }
     }
 
@@ -211,7 +170,10 @@ impl Entitled {
         if self.tasks[task.index()].backlogged {
             self.settle(task);
             self.tasks[task.index()].left_ns += work_ns;
-            self.expect_finish(task);
+            self.expect(task);
+            let cell = self.bundles[self.tasks[task.index()].bundle as usize].cell;
+            self.cells[cell].find_next();
+            self.find_next();
         } else {
             self.tasks[task.index()].left_ns = work_ns;
             self.join(task);
@@ -224,224 +186,279 @@ impl Entitled {
         if self.tasks[task.index()].backlogged {
             self.leave(task);
         }
-        if let Some(owner) = self.tasks[task.index()].owner {
+        let bundle = &self.bundles[self.tasks[task.index()].bundle as usize];
+        if let Some(owner) = bundle.kind.owner {
             self.owners[owner].threads -= 1;
             self.count_anew(owner);
         }
     }
 
     /// The service to which the task is entitled since it was added, in ns.
+    #[inline]
     pub fn service_ns(&mut self, task: TaskId, now_ns: u64) -> f64 {
         self.advance(now_ns);
         let share = &self.tasks[task.index()];
-        share.received_ns + self.since_settled(share)
+        if !share.backlogged {
+            return share.received_ns;
+        }
+        let bundle = &mut self.bundles[share.bundle as usize];
+        if bundle.line.change != self.changes {
+            bundle.line = self.cells[bundle.cell].line(bundle, self.changes);
+        }
+        share.received_ns
+            + (bundle.service.since(share.from) + bundle.line.at(self.now_ns)).min(share.left_ns)
     }
 
     // ---- time ----
 
     /// Goes on to `now_ns`, by way of all tasks that are served before.
+    #[inline]
     fn advance(&mut self, now_ns: u64) {
-        let now_ns = now_ns as f64;
-        if now_ns <= self.now_ns {
-            return;
-        }
-        loop {
-            let (task, at_ns) = self.served_next.unwrap_or_else(|| self.find_served_next());
-            self.served_next = Some((task, at_ns));
-            let Some(task) = task.filter(|_| at_ns <= now_ns) else { break };
-            self.pass(at_ns - self.now_ns);
-            // All of it, whatever the last digits of V say.
-            let share = &mut self.tasks[task.index()];
-            share.received_ns += std::mem::take(&mut share.left_ns);
-            self.leave(task);
-        }
-        self.pass(now_ns - self.now_ns);
-        self.now_ns = now_ns;
-    }
-
-    fn pass(&mut self, ns: f64) {
-        let ns = ns.max(0.0);
-        self.v = self.v.after(ns * self.rate);
-        self.now_ns += ns;
-    }
-
-    /// The task whose work is served next, and when; at infinity if there is none.
-    fn find_served_next(&mut self) -> (Option<TaskId>, f64) {
-        let mut next = (None, f64::INFINITY);
-        while let Some(Reverse(top)) = self.finishing.peek() {
-            let share = &self.tasks[top.task.index()];
-            if share.version == top.version && share.backlogged && !share.capped {
-                next = (Some(top.task), self.now_ns + top.v.since(self.v) / self.rate);
-                break;
+        if now_ns > self.clock_ns {
+            self.clock_ns = now_ns;
+            let now_ns = now_ns as f64;
+            while self.next_ns <= now_ns {
+                self.serve_next();
             }
-            self.finishing.pop();
+            self.now_ns = now_ns;
         }
-        for &task in &self.capped {
-            let share = &self.tasks[task.index()];
-            let at_ns = share.from_ns + share.left_ns;
-            if at_ns < next.1 {
-                next = (Some(task), at_ns);
+    }
+
+    /// The work of a task is served.
+    #[inline(never)]
+    fn serve_next(&mut self) {
+        self.now_ns = self.now_ns.max(self.next_ns);
+        let bundle = self.cells[self.next_cell].next().expect("a task is served there");
+        let (_, task) = self.bundles[bundle as usize].queue.first().expect("one of its tasks is served");
+        // All of it, whatever the last digits of V say.
+        let share = &mut self.tasks[task as usize];
+        share.received_ns += std::mem::take(&mut share.left_ns);
+        self.leave(TaskId::new(task));
+    }
+
+    fn find_next(&mut self) {
+        self.next_ns = f64::INFINITY;
+        for (number, cell) in self.cells.iter().enumerate() {
+            if cell.next_ns < self.next_ns {
+                (self.next_ns, self.next_cell) = (cell.next_ns, number);
             }
         }
-        next
     }
 
-    fn since_settled(&self, share: &Share) -> f64 {
-        let served = match (share.backlogged, share.capped) {
-            (false, _) => 0.0,
-            (true, true) => self.now_ns - share.from_ns,
-            (true, false) => share.weight as f64 * self.v.since(share.from),
-        };
-        served.min(share.left_ns)
-    }
-
-    /// Adds what it got since the last time, so that its rate may change.
+    /// Adds what it got since the last time.
     fn settle(&mut self, task: TaskId) {
-        let share = &self.tasks[task.index()];
-        let got = self.since_settled(share);
         let share = &mut self.tasks[task.index()];
+        let bundle = &mut self.bundles[share.bundle as usize];
+        self.cells[bundle.cell].settle(bundle, self.now_ns);
+        let got = bundle.service.since(share.from).min(share.left_ns);
         share.received_ns += got;
         share.left_ns -= got;
-        (share.from, share.from_ns) = (self.v, self.now_ns);
+        share.from = bundle.service;
     }
 
-    fn expect_finish(&mut self, task: TaskId) {
-        let v = self.v;
-        self.served_next = None;
-        let share = &mut self.tasks[task.index()];
-        share.version += 1;
-        if !share.capped && share.left_ns.is_finite() {
-            let v = v.after(share.left_ns / share.weight as f64);
-            self.finishing.push(Reverse(Finish { v, task, version: share.version }));
+    /// The task, which was settled now, is served when all that is left is.
+    fn expect(&mut self, task: TaskId) {
+        let share = &self.tasks[task.index()];
+        let bundle = &mut self.bundles[share.bundle as usize];
+        if share.left_ns.is_finite() {
+            bundle.queue.set(&mut self.task_places, task.get(), share.from.after(share.left_ns));
+        } else {
+            bundle.queue.remove(&mut self.task_places, task.get());
         }
+        self.cells[bundle.cell].expect(bundle, &mut self.bundle_places);
     }
 
     // ---- the backlogged set ----
 
+    /// The number of the bundle.
+    fn bundle(&mut self, kind: Kind) -> u32 {
+        if let Some(&known) = self.by_kind.get(&kind) {
+            return known;
+        }
+        let id = self.bundles.len() as u32;
+        let cell = self.cell(kind.group, kind.mask);
+        self.bundles.push(Bundle {
+            kind,
+            id,
+            cell,
+            weight: kind.nominal,
+            tasks: 0,
+            full_in_group: false,
+            full: false,
+            service: Virtual::default(),
+            from: Virtual::default(),
+            queue: Queue::default(),
+            line: Line::default(),
+        });
+        self.bundle_places.add(id as usize);
+        self.by_kind.insert(kind, id);
+        if let Some(owner) = kind.owner {
+            let n = self.owners.len().max(owner + 1);
+            self.owners.resize_with(n, Owner::default);
+            self.owners[owner].bundles.push(id);
+        }
+        id
+    }
+
+    fn cell(&mut self, group: usize, mask: usize) -> usize {
+        if let Some(&known) = self.by_place.get(&(group, mask)) {
+            return known;
+        }
+        let cell = self.cells.len();
+        self.cells.push(Cell::new(group));
+        self.by_place.insert((group, mask), cell);
+        self.by_mask.resize_with(self.by_mask.len().max(mask + 1), Vec::new);
+        self.by_mask[mask].push(cell);
+        cell
+    }
+
     fn join(&mut self, task: TaskId) {
-        let v = self.v;
         let share = &mut self.tasks[task.index()];
         share.backlogged = true;
-        share.capped = false;
-        share.from = v;
-        self.orders.insert(task, share.weight);
-        if self.jointly() {
-            self.backlog.push(task);
+        let bundle = &mut self.bundles[share.bundle as usize];
+        let (cell, owner, group) = (&mut self.cells[bundle.cell], bundle.kind.owner, bundle.kind.group);
+        let own = self.hierarchy.level(group).is_infinite();
+        let split = self.hierarchy.own(group);
+        if bundle.tasks == 0 {
+            (bundle.full_in_group, bundle.full) = (own, cell.level.is_infinite());
+            bundle.from = cell.now(bundle.full, self.now_ns);
+            split.enter(bundle.weight, bundle.id, bundle.full_in_group);
+            cell.split.enter(bundle.weight, bundle.id, bundle.full);
+        } else {
+            cell.settle(bundle, self.now_ns);
         }
-        if let Some(owner) = self.tasks[task.index()].owner {
-            self.owners[owner].backlogged.push(task);
+        bundle.tasks += 1;
+        split.add(bundle.one(), bundle.full_in_group);
+        cell.split.add(bundle.one(), bundle.full);
+        share.from = bundle.service;
+        self.expect(task);
+        self.hierarchy.count(group, true);
+        if let Some(owner) = owner {
+            self.owners[owner].backlogged += 1;
             self.divide(owner);
         }
-        self.share();
-        self.expect_finish(task);
-        self.cap();
+        self.find_rates();
     }
 
     /// The rest of its work is served, or withdrawn.
     fn leave(&mut self, task: TaskId) {
         self.settle(task);
         let share = &mut self.tasks[task.index()];
-        self.orders.remove(task, share.weight);
         share.backlogged = false;
-        if share.capped {
-            share.capped = false;
-            self.capped.retain(|&t| t != task);
+        let bundle = &mut self.bundles[share.bundle as usize];
+        let (cell, owner, group) = (&mut self.cells[bundle.cell], bundle.kind.owner, bundle.kind.group);
+        let split = self.hierarchy.own(group);
+        bundle.queue.remove(&mut self.task_places, task.get());
+        split.take(bundle.one(), bundle.full_in_group);
+        cell.split.take(bundle.one(), bundle.full);
+        bundle.tasks -= 1;
+        cell.expect(bundle, &mut self.bundle_places);
+        if bundle.tasks == 0 {
+            split.exit(bundle.weight, bundle.id, bundle.full_in_group);
+            cell.split.exit(bundle.weight, bundle.id, bundle.full);
         }
-        self.backlog.retain(|&t| t != task);
-        if let Some(owner) = self.tasks[task.index()].owner {
-            self.owners[owner].backlogged.retain(|&t| t != task);
+        self.hierarchy.count(group, false);
+        if let Some(owner) = owner {
+            self.owners[owner].backlogged -= 1;
             self.divide(owner);
         }
-        self.share();
-        self.cap();
+        self.find_rates();
     }
 
+    /// The threads of this owner divide their weights.
     fn divide(&mut self, owner: usize) {
-        let backlogged = std::mem::take(&mut self.owners[owner].backlogged);
-        let alpha = if self.sharing.all { self.owners[owner].threads } else { backlogged.len() as u64 };
-        for &thread in &backlogged {
-            let nominal = self.tasks[thread.index()].nominal;
-            let wanted = self.sharing.division.part(nominal, alpha, self.cpus);
-            self.tasks[thread.index()].wanted = wanted;
-            if !self.jointly() {
-                self.reweigh(thread, wanted);
+        let Owner { backlogged, threads, bundles } = &self.owners[owner];
+        let among = if self.sharing.all { *threads } else { *backlogged };
+        for &bundle in bundles {
+            let bundle = &mut self.bundles[bundle as usize];
+            let weight = self.sharing.division.part(bundle.kind.nominal, among, self.cpus);
+            if bundle.tasks == 0 || weight == bundle.weight {
+                bundle.weight = weight;
+                continue;
             }
-        }
-        self.owners[owner].backlogged = backlogged;
-    }
-
-    /// In a hierarchy and with affinity, weights are rates.
-    fn share(&mut self) {
-        if !self.jointly() {
-            return;
-        }
-        let mut rates = self.unbound_rates();
-        if self.bound {
-            let allowed = |task: &TaskId| self.tasks[task.index()].allowed;
-            let asks = |(task, &weight): (&TaskId, &f64)| Asks { weight, allowed: allowed(task) };
-            let asked: Vec<Asks> = self.backlog.iter().zip(&rates).map(asks).collect();
-            rates = affinity::rates(self.cpus, &asked);
-        }
-        for (i, rate) in rates.into_iter().enumerate() {
-            self.reweigh(self.backlog[i], ((rate * CPU).round() as u64).max(1));
-        }
-    }
-
-    /// The rates of all backlogged tasks if each may run everywhere; their weights, where there are no groups.
-    fn unbound_rates(&self) -> Vec<f64> {
-        let share = |&task: &TaskId| (self.tasks[task.index()].group, self.tasks[task.index()].wanted);
-        let backlogged: Vec<(usize, u64)> = self.backlog.iter().map(share).collect();
-        match &self.hierarchy {
-            Some(hierarchy) => hierarchy.rates(self.cpus, &backlogged),
-            None => backlogged.into_iter().map(|(_, weight)| weight as f64).collect(),
-        }
-    }
-
-    fn reweigh(&mut self, task: TaskId, weight: u64) {
-        if self.tasks[task.index()].weight != weight {
-            self.settle(task);
-            let former = std::mem::replace(&mut self.tasks[task.index()].weight, weight);
-            self.orders.remove(task, former);
-            self.orders.insert(task, weight);
-            self.expect_finish(task);
+            let split = self.hierarchy.own(bundle.kind.group);
+            split.take(bundle.part(), bundle.full_in_group);
+            split.exit(bundle.weight, bundle.id, bundle.full_in_group);
+            self.cells[bundle.cell].reweigh(bundle, weight, self.now_ns, &mut self.bundle_places);
+            split.enter(weight, bundle.id, bundle.full_in_group);
+            split.add(bundle.part(), bundle.full_in_group);
         }
     }
 
     // ---- rates ----
 
-    /// Decides anew which tasks are capped at one CPU, and with it the rate of the others.
-    fn cap(&mut self) {
-        if self.bound {
-            // Weights are rates already, and what nobody may use stays idle.
-            self.change_capped(Vec::new());
-            self.served_next = None;
-            self.rate = CPU.recip();
-            return;
+    /// Finds the rates anew, after a change of the backlogged set or of weights.
+    fn find_rates(&mut self) {
+        self.changes += 1;
+        self.hierarchy.fill(self.cpus, &mut self.bundles);
+        if self.affinity.binds() {
+            self.find_bound_rates();
+        } else {
+            for cell in &mut self.cells {
+                let level = self.hierarchy.level(cell.group);
+                cell.set_rates(level, 1.0, self.now_ns, &mut self.bundles, &mut self.bundle_places);
+            }
         }
-        let Filled { capped, cpus, weight } =
-            self.orders.fill(self.cpus, |task| self.tasks[task.index()].weight);
-        if !(capped.is_empty() && self.capped.is_empty()) {
-            self.change_capped(capped);
-        }
-        self.served_next = None;
-        self.rate = if weight == 0 { 0.0 } else { cpus as f64 / weight as f64 };
+        self.find_next();
     }
 
-    fn change_capped(&mut self, capped: Vec<TaskId>) {
-        let former = std::mem::take(&mut self.capped);
-        for &task in former.iter().filter(|t| !capped.contains(t)) {
-            self.set_capped(task, false);
+    /// The rates in the hierarchy are weights: min(1, level x min(1, that in the group x w)). What nobody may use stays idle.
+    fn find_bound_rates(&mut self) {
+        let levels = self.affinity.levels(&Asked { entitled: self });
+        for (cells, &level) in self.by_mask.iter().zip(&levels) {
+            for &cell in cells {
+                let cell = &mut self.cells[cell];
+                let (level, most) = match self.sharing.groups {
+                    true => (level * self.hierarchy.level(cell.group), level.min(1.0)),
+                    false => (level, 1.0),
+                };
+                cell.set_rates(level, most, self.now_ns, &mut self.bundles, &mut self.bundle_places);
+            }
         }
-        for &task in capped.iter().filter(|t| !former.contains(t)) {
-            self.set_capped(task, true);
-        }
-        self.capped = capped;
+    }
+}
+
+/// The demand of the backlogged tasks of each mask.
+struct Asked<'a> {
+    entitled: &'a Entitled,
+}
+
+impl Demand for Asked<'_> {
+    fn at(&self, mask: usize, level: f64) -> (f64, f64) {
+        let Some(cells) = self.entitled.by_mask.get(mask) else { return (0.0, 0.0) };
+        cells
+            .iter()
+            .map(|&cell| self.in_cell(&self.entitled.cells[cell], level))
+            .fold((0.0, 0.0), |sum, own| (sum.0 + own.0, sum.1 + own.1))
     }
 
-    fn set_capped(&mut self, task: TaskId, capped: bool) {
-        self.settle(task);
-        self.tasks[task.index()].capped = capped;
-        self.expect_finish(task);
+    fn tasks(&self, mask: usize) -> u64 {
+        let cells = self.entitled.by_mask.get(mask).map_or(&[][..], Vec::as_slice);
+        cells.iter().map(|&cell| self.entitled.cells[cell].split.tasks).sum()
+    }
+}
+
+impl Asked<'_> {
+    fn in_cell(&self, cell: &Cell, level: f64) -> (f64, f64) {
+        let groups = self.entitled.sharing.groups;
+        let own = if groups { self.entitled.hierarchy.level(cell.group) } else { 1.0 };
+        let (mut asked, mut more, mut weight) = (0.0, 0.0, cell.split.total);
+        for (each, bundle) in cell.split.heaviest_first() {
+            let tasks = self.entitled.bundles[bundle as usize].tasks;
+            let rate = if groups { (own * each as f64).min(1.0) } else { each as f64 };
+            if level * rate >= 1.0 {
+                asked += tasks as f64;
+            } else if groups && rate >= 1.0 {
+                asked += tasks as f64 * level;
+                more += tasks as f64;
+            } else {
+                break;
+            }
+            weight -= tasks * each;
+        }
+        // The level in a group may be infinite, where no weight is left.
+        let rest = if weight == 0 { 0.0 } else { own * weight as f64 };
+        (asked + level * rest, more + rest)
     }
 }
 

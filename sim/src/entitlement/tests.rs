@@ -1,6 +1,9 @@
 //! Small cases by hand.
 
 use super::*;
+use divvy_policy::CpuId;
+
+mod random;
 
 const FOREVER: u64 = u64::MAX;
 

@@ -1,11 +1,9 @@
-//! Virtual time, and when tasks finish in it.
+//! Virtual time.
 
 use std::cmp::Ordering;
 
-use divvy_policy::TaskId;
-
 /// Virtual time, in two numbers: light tasks alone take it far, and heavy ones then go by its last digits.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Virtual {
     high: f64,
     low: f64,
@@ -25,31 +23,22 @@ impl Virtual {
     }
 }
 
-/// When an uncapped task will have been served, in virtual time.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Finish {
-    pub v: Virtual,
-    pub task: TaskId,
-    pub version: u32,
-}
-
-impl Ord for Finish {
-    fn cmp(&self, other: &Finish) -> Ordering {
-        let by_v = self.v.high.total_cmp(&other.v.high).then(self.v.low.total_cmp(&other.v.low));
-        by_v.then(self.task.cmp(&other.task)).then(self.version.cmp(&other.version))
+impl Ord for Virtual {
+    fn cmp(&self, other: &Virtual) -> Ordering {
+        self.high.total_cmp(&other.high).then(self.low.total_cmp(&other.low))
     }
 }
 
-impl PartialOrd for Finish {
-    fn partial_cmp(&self, other: &Finish) -> Option<Ordering> {
+impl PartialOrd for Virtual {
+    fn partial_cmp(&self, other: &Virtual) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Finish {
-    fn eq(&self, other: &Finish) -> bool {
+impl PartialEq for Virtual {
+    fn eq(&self, other: &Virtual) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Finish {}
+impl Eq for Virtual {}
