@@ -27,6 +27,8 @@ pub struct Quality {
     pub lost_records: u64,
     /// Events lost there, as far as the recorder counted them.
     pub lost_events: u64,
+    /// Times of ten minutes or more without a single event.
+    pub silences: u64,
     /// Lines or records that could not be understood.
     pub malformed: u64,
     /// The first of them, when the format has lines.
@@ -51,6 +53,8 @@ pub struct Quality {
     pub inferred_ns: u64,
     /// Time of intervals that are cut by the recording's ends or by losses, over all threads.
     pub censored_ns: u64,
+    /// Run time by switches, of all threads.
+    pub all_run_ns: u64,
     /// Run time by switches, of the threads for which the kernel's own account is in the trace.
     pub run_ns: u64,
     /// The kernel's own account (`sched_stat_runtime`) for the same threads; 0 without these events.
@@ -91,6 +95,7 @@ pub struct Finding {
 type Bounds = [u64; 3];
 
 const LOST: Bounds = [0, 1, 10];
+const SILENCES: Bounds = [0, 1, 10];
 const MALFORMED: Bounds = [0, 5, 50];
 const MISMATCHES: Bounds = [5, 50, 200];
 const MISSING_WAKES: Bounds = [20, 100, 300];
@@ -126,6 +131,12 @@ impl Quality {
             self.lost_records
         );
         judge(lost, self.events.saturating_add(lost), LOST, text);
+
+        let text = format!(
+            "{} times there is no event for ten minutes or more; what ran then is unknown.",
+            self.silences
+        );
+        judge(self.silences, self.events, SILENCES, text);
 
         let place = if self.first_malformed_line > 0 {
             format!(", the first in line {}", self.first_malformed_line)
@@ -182,8 +193,9 @@ impl Quality {
         findings
     }
 
+    /// Not every thread has the kernel's account, and a recording without these events has none: their sum is no whole.
     fn run_total(&self) -> u64 {
-        self.run_ns.max(self.inferred_ns)
+        self.all_run_ns.max(self.run_ns).max(self.inferred_ns)
     }
 }
 
