@@ -20,11 +20,13 @@
 
 mod chrome;
 mod classify;
+mod directory;
 mod engine;
 mod error;
 mod event;
 mod import;
 mod interval;
+mod known;
 mod measured;
 mod perf_data;
 mod perf_script;
@@ -38,6 +40,7 @@ mod replay;
 mod schedule;
 mod state;
 mod switches;
+mod unpack;
 mod workload;
 
 pub use divvy_results::schedule::State;

@@ -33,6 +33,10 @@ pub struct Quality {
     pub malformed: u64,
     /// The first of them, when the format has lines.
     pub first_malformed_line: u64,
+    /// The byte at which the file ends too early, if it does.
+    pub cut_at: Option<u64>,
+    /// The cut took the descriptions of the events: only switches and wake-ups could be read.
+    pub guessed: bool,
     /// Switches away from a thread that was not thought to run there: a switch before them is missing.
     pub mismatches: u64,
     /// Those of the mismatches where the CPU was thought idle.
@@ -185,6 +189,16 @@ impl Quality {
         );
         judge(self.wakes_after_run, sleeps, MISSING_WAKES, text);
 
+        if let Some(at) = self.cut_at {
+            let (grade, what) = match self.guessed {
+                false => (Grade::B, "what came before was used"),
+                true => (
+                    Grade::C,
+                    "and has lost the descriptions of its events, so only switches and wake-ups were used",
+                ),
+            };
+            findings.push(Finding { grade, text: format!("The file is cut at byte {at}: {what}.") });
+        }
         if !self.interrupts_known && self.wakes > 0 {
             let text = "The format does not say which wakes came from interrupts; perf.data does.".to_owned();
             findings.push(Finding { grade: Grade::B, text });

@@ -7,7 +7,8 @@ use crate::import::Facts;
 use crate::perf_data::file::Header;
 use crate::perf_data::window::Sink;
 use crate::recording::{Intervals, Recording};
-use crate::{perf_data, perf_script, perfetto};
+use crate::unpack::{self, Packing};
+use crate::{directory, known, perf_data, perf_script, perfetto};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -35,9 +36,11 @@ enum Format {
     PerfPipe,
     Perfetto,
     Text,
+    Packed(Packing),
 }
 
-/// Reads a trace file. Its content tells the format, not its name.
+/// Reads a trace file, or a directory of `perf record --threads`. Its content tells the format, not its name; it may be
+/// compressed with gzip or zstd.
 ///
 /// # Errors
 /// If the trace cannot be read, has an unknown or damaged format, or exceeds a limit of `options`.
@@ -46,7 +49,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Recording, TraceError>
     let open = || -> Result<Recording, TraceError> {
         let file = File::open(path)?;
         if file.metadata()?.is_dir() {
-            return Err(TraceError::new(ErrorKind::Io, "this is a directory"));
+            return directory::read(path, options);
         }
         let mut input = BufReader::with_capacity(1 << 18, file);
         match sniff(&mut input)? {
@@ -57,7 +60,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Recording, TraceError>
     open().map_err(|e| e.in_file(&name))
 }
 
-/// Reads a trace from a stream, such as standard input: text, or perf's pipe mode. `name` is for errors.
+/// Reads a trace from a stream, such as standard input: everything but `perf.data` in its file form. `name` is for errors.
 ///
 /// # Errors
 /// If the trace cannot be read, has an unknown or damaged format, or exceeds a limit of `options`.
@@ -79,14 +82,27 @@ pub fn read_bytes(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<Rec
 }
 
 fn stream(format: Format, input: impl BufRead, options: &ReadOptions) -> Result<Recording, TraceError> {
+    let Format::Packed(packing) = format else { return plain(format, input, options) };
+    let mut content = packing.unpack(input);
+    match sniff(&mut content)? {
+        Format::Packed(_) => Err(unpack::packed_twice()),
+        Format::PerfFile => {
+            let file = unpack::spool(&mut content)?;
+            reconstruct(options, |sink| perf_data::import_file(file, sink))
+        }
+        format => plain(format, content, options),
+    }
+}
+
+fn plain(format: Format, input: impl BufRead, options: &ReadOptions) -> Result<Recording, TraceError> {
     reconstruct(options, |sink| match format {
-        Format::Text => perf_script::import(input, sink),
         Format::Perfetto => perfetto::read::import(input, sink),
         Format::PerfFile | Format::PerfPipe => perf_data::import_pipe(input, sink),
+        Format::Text | Format::Packed(_) => perf_script::import(input, sink),
     })
 }
 
-fn reconstruct(
+pub(crate) fn reconstruct(
     options: &ReadOptions,
     import: impl FnOnce(&mut Sink) -> Result<Facts, TraceError>,
 ) -> Result<Recording, TraceError> {
@@ -99,6 +115,8 @@ fn reconstruct(
     quality.clock = facts.clock.to_owned();
     quality.kernel = facts.kernel;
     quality.malformed += facts.malformed;
+    quality.cut_at = facts.cut_at;
+    quality.guessed = facts.guessed;
     quality.first_malformed_line = facts.first_malformed_line;
     quality.lost_events = quality.lost_events.saturating_add(facts.lost_somewhere);
     if quality.switches == 0 {
@@ -108,7 +126,7 @@ fn reconstruct(
     Ok(Recording::from(engine))
 }
 
-/// Tells the format by the first bytes, and names those that are known but not read.
+/// Tells the format by the first bytes.
 fn sniff(input: &mut impl BufRead) -> Result<Format, TraceError> {
     let start = input.fill_buf()?;
     if start.is_empty() {
@@ -121,29 +139,12 @@ fn sniff(input: &mut impl BufRead) -> Result<Format, TraceError> {
             None => Err(perf_data::bytes::truncated("its header", start.len() as u64)),
         };
     }
-    let unsupported =
-        |what: &str, advice: &str| Err(TraceError::new(ErrorKind::Unsupported, what).advise(advice));
+    if let Some(packing) = Packing::of(start) {
+        return Ok(Format::Packed(packing));
+    }
     if perfetto::read::is_perfetto(start) {
         return Ok(Format::Perfetto);
     }
-    match start {
-        [0x17, 0x08, 0x44, ..] => unsupported(
-            "this is a trace.dat of trace-cmd",
-            "make text of it: trace-cmd report FILE > trace.txt",
-        ),
-        [0x1f, 0x8b, ..] => unsupported("this is compressed with gzip", "unpack it first: gunzip"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            unsupported("this is compressed with zstd", "unpack it first: unzstd")
-        }
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => {
-            unsupported("this is compressed with xz", "unpack it first: unxz")
-        }
-        _ if memchr::memchr(0, &start[..start.len().min(512)]).is_some() => {
-            Err(TraceError::new(ErrorKind::Foreign, "this is not a trace: a binary file of an unknown kind")
-                .advise(
-                    "give a perf.data of perf sched record, the text of perf script, or a Perfetto trace",
-                ))
-        }
-        _ => Ok(Format::Text),
-    }
+    known::refuse(start)?;
+    Ok(Format::Text)
 }

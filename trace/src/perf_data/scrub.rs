@@ -41,7 +41,7 @@ pub fn scrub<R: Read + Seek, W: Write + Seek>(
     keep: &BTreeSet<i32>,
 ) -> Result<Scrubbed, TraceError> {
     let length = input.seek(SeekFrom::End(0))?;
-    let (header, description) = file::open(&mut input, length)?;
+    let (header, description) = file::open_whole(&mut input, length)?;
     let endian = header.endian;
     let before = Section { offset: 0, size: header.data.offset };
     let start = file::read_section(&mut input, before, MOST_FEATURE, "its list of events")?;

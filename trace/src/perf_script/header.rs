@@ -82,8 +82,11 @@ fn skip_blank(line: &[u8], at: usize) -> usize {
 fn digits(line: &[u8], at: usize) -> Option<(u64, usize)> {
     let rest = line.get(at..)?;
     let count = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    if !(1..=18).contains(&count) {
+        return None;
+    }
     let value = rest[..count].iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
-    (1..=18).contains(&count).then_some((value, at + count))
+    Some((value, at + count))
 }
 
 /// Seconds with 1 to 9 decimals and a colon, in nanoseconds.
