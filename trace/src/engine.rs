@@ -52,7 +52,7 @@ pub(crate) struct Engine<K> {
     /// Facts about threads that no event has named yet.
     identities: BTreeMap<i32, (i32, Comm)>,
     /// The trace's clock at the first event.
-    origin_ns: Option<u64>,
+    pub origin_ns: Option<u64>,
     now_ns: u64,
     has_waking: bool,
 }

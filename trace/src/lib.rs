@@ -4,6 +4,7 @@
 //!   what each thread did: a [`Recording`] of [`Interval`]s, with a [`Quality`] report.
 //! - [`replayable`] turns a recording into a [`Replay`]: each thread's own program of CPU demand, wakes, forks and waits
 //!   with their causes. [`Replay::workload`] makes a workload of it, which the simulator runs under another policy.
+//! - [`latencies`] and [`history`] say how long threads ran and waited, in sum and one after the other.
 //! - [`Recording::schedule`] says which thread ran on which CPU. [`write_perfetto`], [`write_chrome`] and
 //!   [`write_perf_script`] write a [`divvy_results::schedule::Schedule`], from a recording or from a simulation.
 //!
@@ -24,9 +25,11 @@ mod directory;
 mod engine;
 mod error;
 mod event;
+mod history;
 mod import;
 mod interval;
 mod known;
+mod latency;
 mod measured;
 mod perf_data;
 mod perf_script;
@@ -48,7 +51,9 @@ pub use divvy_results::schedule::State;
 pub use chrome::write as write_chrome;
 pub use classify::{Class, WakeCounts};
 pub use error::{ErrorKind, Place, TraceError};
+pub use history::{Turn, history};
 pub use interval::{Activity, Interval, Queued, Wake};
+pub use latency::{Latency, latencies};
 pub use measured::{Measured, Spread};
 pub use perf_data::scrub::{Scrubbed, scrub};
 pub use perf_script::write::write as write_perf_script;

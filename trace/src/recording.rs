@@ -11,6 +11,8 @@ use divvy_results::schedule::Loss;
 pub struct Recording {
     /// Number of CPUs: the highest that was seen, and one.
     pub cpus: u32,
+    /// What the trace's own clock showed at the first event.
+    pub origin_ns: u64,
     /// From the first event to the last, nanoseconds.
     pub span_ns: u64,
     /// In the order in which they were first seen.
@@ -144,7 +146,8 @@ impl From<Engine<Intervals>> for Recording {
         let threads =
             engine.threads.into_iter().zip(intervals).map(|(life, intervals)| Thread::new(life, intervals));
         let (span_ns, threads) = (quality.span_ns, threads.collect());
-        Recording { cpus, span_ns, threads, quality, losses, removed_run_ns: 0 }
+        let origin_ns = engine.origin_ns.unwrap_or(0);
+        Recording { cpus, origin_ns, span_ns, threads, quality, losses, removed_run_ns: 0 }
     }
 }
 

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueHint};
 use divvy_sim::replay::{ReplayOptions, replay};
 use divvy_sim::run::Options;
-use divvy_trace::{Filter, Grade, Recording, WakePolicy};
+use divvy_trace::{Grade, Recording, WakePolicy};
 
 use crate::args::choice::{Choice, one_of};
 use crate::args::machine::MachineArgs;
 use crate::args::output::OutputArgs;
 use crate::args::policies::PolicyArgs;
+use crate::args::recording::keep;
 use crate::args::schedule::ScheduleArgs;
 use crate::assert::Claims;
 use crate::input;
@@ -164,34 +165,7 @@ fn select(recording: Recording, args: &RecordingArgs) -> Result<Recording, Unfit
         let findings = recording.quality.findings().into_iter().map(|finding| finding.text).collect();
         return Err(Unfit::Grade { grade, least, findings });
     }
-    if args.keep.is_empty() {
-        return Ok(recording);
-    }
-    let known = busiest(&recording);
-    let filter = Filter { names: args.keep.clone(), descendants: true, ..Filter::default() };
-    let kept = recording.keep(&filter);
-    if kept.threads.is_empty() {
-        return Err(Unfit::NothingKept { names: quoted(&args.keep), known: quoted(&known) });
-    }
-    Ok(kept)
-}
-
-/// Names of the threads that used the CPU most, a few.
-fn busiest(recording: &Recording) -> Vec<String> {
-    const SHOWN: usize = 8;
-    let mut threads: Vec<_> = recording.threads.iter().collect();
-    threads.sort_by_key(|thread| std::cmp::Reverse(thread.run_ns));
-    let mut names: Vec<String> = Vec::new();
-    for thread in threads {
-        if names.len() < SHOWN && !names.contains(&thread.name) {
-            names.push(thread.name.clone());
-        }
-    }
-    names
-}
-
-fn quoted(names: &[String]) -> Vec<String> {
-    names.iter().map(|name| format!("`{}`", name.escape_debug())).collect()
+    keep(recording, &args.keep)
 }
 
 fn single(text: &str) -> Result<u32, String> {
