@@ -17,6 +17,8 @@ pub(crate) struct Facts {
     pub cut_at: Option<u64>,
     /// The descriptions of its events are missing: what they look like was guessed from the events.
     pub guessed: bool,
+    /// The clock counts ticks of unknown length.
+    pub ticks: bool,
     /// Lost events whose CPU or time the file does not give.
     pub lost_somewhere: u64,
 }

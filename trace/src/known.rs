@@ -8,11 +8,6 @@ type Known = (&'static [u8], &'static str, &'static str);
 const AGAIN: &str = "record the same with perf sched record, trace-cmd or Perfetto";
 
 const BY_START: &[Known] = &[
-    (
-        b"\x17\x08\x44",
-        "this is a trace.dat of trace-cmd",
-        "make text of it: trace-cmd report FILE > trace.txt",
-    ),
     (b"\xfd7zXZ\0", "this is compressed with xz", "unpack it first: unxz"),
     (b"BZh", "this is compressed with bzip2", "unpack it first: bunzip2"),
     (b"\x04\x22\x4d\x18", "this is compressed with lz4", "unpack it first: unlz4"),

@@ -43,6 +43,7 @@ mod replay;
 mod schedule;
 mod state;
 mod switches;
+mod trace_dat;
 mod unpack;
 mod workload;
 

@@ -24,8 +24,9 @@ const MOST_FOREIGN_LINES: u64 = 100_000;
 pub(crate) fn import<R: BufRead>(input: R, sink: &mut Sink) -> Result<Facts, TraceError> {
     let mut facts = Facts { format: "perf script", ..Facts::default() };
     let mut entries = Entries::new(input);
-    let (mut understood, mut long_line) = (0u64, 0);
+    let (mut understood, mut odd_line) = (0u64, 0);
     while let Some(entry) = entries.advance()? {
+        facts.ticks |= entry.header.as_ref().is_some_and(|header| header.is_ticks);
         match parse(&entry) {
             Parsed::Event(event) => {
                 understood += 1;
@@ -34,7 +35,7 @@ pub(crate) fn import<R: BufRead>(input: R, sink: &mut Sink) -> Result<Facts, Tra
             Parsed::Foreign => {}
             // Before the first event: what other tools print above their events (`cpus=4`), or a page around them.
             Parsed::Malformed if understood == 0 && entry.header.is_none() => {
-                long_line = if long_line == 0 && entry.damaged { entry.line } else { long_line };
+                odd_line = if odd_line == 0 { entry.line } else { odd_line };
             }
             Parsed::Malformed => {
                 facts.malformed += 1;
@@ -48,7 +49,7 @@ pub(crate) fn import<R: BufRead>(input: R, sink: &mut Sink) -> Result<Facts, Tra
         }
     }
     if understood == 0 {
-        return Err(no_events(facts.first_malformed_line.max(long_line), entries.line()));
+        return Err(no_events(facts.first_malformed_line.max(odd_line), entries.line()));
     }
     Ok(facts)
 }

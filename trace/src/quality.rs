@@ -37,6 +37,8 @@ pub struct Quality {
     pub cut_at: Option<u64>,
     /// The cut took the descriptions of the events: only switches and wake-ups could be read.
     pub guessed: bool,
+    /// The clock counts ticks of unknown length, which are taken for nanoseconds.
+    pub ticks: bool,
     /// Switches away from a thread that was not thought to run there: a switch before them is missing.
     pub mismatches: u64,
     /// Those of the mismatches where the CPU was thought idle.
@@ -198,6 +200,10 @@ impl Quality {
                 ),
             };
             findings.push(Finding { grade, text: format!("The file is cut at byte {at}: {what}.") });
+        }
+        if self.ticks {
+            let text = "The clock counts ticks of unknown length, taken for nanoseconds; record with the clock mono.".to_owned();
+            findings.push(Finding { grade: Grade::C, text });
         }
         if !self.interrupts_known && self.wakes > 0 {
             let text = "The format does not say which wakes came from interrupts; perf.data does.".to_owned();

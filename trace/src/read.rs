@@ -8,7 +8,7 @@ use crate::perf_data::file::Header;
 use crate::perf_data::window::Sink;
 use crate::recording::{Intervals, Recording};
 use crate::unpack::{self, Packing};
-use crate::{directory, known, perf_data, perf_script, perfetto};
+use crate::{directory, known, perf_data, perf_script, perfetto, trace_dat};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -35,6 +35,7 @@ enum Format {
     PerfFile,
     PerfPipe,
     Perfetto,
+    TraceDat,
     Text,
     Packed(Packing),
 }
@@ -54,6 +55,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Recording, TraceError>
         let mut input = BufReader::with_capacity(1 << 18, file);
         match sniff(&mut input)? {
             Format::PerfFile => reconstruct(options, |sink| perf_data::import_file(input, sink)),
+            Format::TraceDat => reconstruct(options, |sink| trace_dat::import(input, sink)),
             format => stream(format, input, options),
         }
     };
@@ -76,6 +78,7 @@ pub fn read_from(input: impl Read, name: &str, options: &ReadOptions) -> Result<
 pub fn read_bytes(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<Recording, TraceError> {
     let read = |format| match format {
         Format::PerfFile => reconstruct(options, |sink| perf_data::import_file(Cursor::new(bytes), sink)),
+        Format::TraceDat => reconstruct(options, |sink| trace_dat::import(Cursor::new(bytes), sink)),
         format => stream(format, bytes, options),
     };
     sniff(&mut &*bytes).and_then(read).map_err(|e| e.in_file(name))
@@ -94,8 +97,9 @@ fn stream(format: Format, input: impl BufRead, options: &ReadOptions) -> Result<
     }
 }
 
-fn plain(format: Format, input: impl BufRead, options: &ReadOptions) -> Result<Recording, TraceError> {
+fn plain(format: Format, mut input: impl BufRead, options: &ReadOptions) -> Result<Recording, TraceError> {
     reconstruct(options, |sink| match format {
+        Format::TraceDat => trace_dat::import(unpack::spool(&mut input)?, sink),
         Format::Perfetto => perfetto::read::import(input, sink),
         Format::PerfFile | Format::PerfPipe => perf_data::import_pipe(input, sink),
         Format::Text | Format::Packed(_) => perf_script::import(input, sink),
@@ -117,6 +121,7 @@ pub(crate) fn reconstruct(
     quality.malformed += facts.malformed;
     quality.cut_at = facts.cut_at;
     quality.guessed = facts.guessed;
+    quality.ticks = facts.ticks;
     quality.first_malformed_line = facts.first_malformed_line;
     quality.lost_events = quality.lost_events.saturating_add(facts.lost_somewhere);
     if quality.switches == 0 {
@@ -141,6 +146,9 @@ fn sniff(input: &mut impl BufRead) -> Result<Format, TraceError> {
     }
     if let Some(packing) = Packing::of(start) {
         return Ok(Format::Packed(packing));
+    }
+    if start.starts_with(trace_dat::MAGIC) {
+        return Ok(Format::TraceDat);
     }
     if perfetto::read::is_perfetto(start) {
         return Ok(Format::Perfetto);

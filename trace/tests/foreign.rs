@@ -72,3 +72,16 @@ fn pages_of_systrace() {
         assert_eq!(recording.threads[0].name, "my app");
     }
 }
+
+/// A clock that counts: the times are ticks, and the grade says so.
+#[test]
+fn clocks_that_count() {
+    let ticks = EVENTS
+        .replace("10.000000:", "123456:")
+        .replace("10.000010:", "133456:")
+        .replace("10.000030:", "153456:");
+    let recording = import(&ticks);
+    assert_eq!((recording.quality.malformed, recording.quality.switches, recording.span_ns), (0, 2, 30_000));
+    assert_eq!(recording.quality.grade(), Grade::C);
+    assert!(recording.quality.findings()[0].text.contains("ticks"), "{:?}", recording.quality.findings());
+}

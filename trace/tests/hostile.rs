@@ -35,7 +35,8 @@ fn what_is_no_trace_is_refused_with_advice() {
         ErrorKind::Malformed,
         "the zstd data is damaged or cut after 0 unpacked bytes",
     );
-    refused(b"\x17\x08\x44tracing6\0", ErrorKind::Unsupported, "trace-cmd report");
+    refused(b"\x17\x08\x44tracing6\0", ErrorKind::Truncated, "byte 12");
+    refused(b"\x17\x08\x44tracing9\0\0\x08\0\x10\0\0", ErrorKind::Unsupported, "trace-cmd report");
     refused(b"PERFILE2", ErrorKind::Truncated, "byte 8");
     refused(&vec![b'x'; 3 << 20], ErrorKind::Foreign, "line 1: no scheduler events");
     let others = " a 7 [000] 1.0: irq:irq_handler_entry: irq=1\n".repeat(50);
