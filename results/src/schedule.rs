@@ -107,7 +107,7 @@ pub struct Wake {
 pub struct Loss {
     /// The CPU.
     pub cpu: CpuId,
-    /// What the CPU does is unknown from then on, to its next event, in ns.
+    /// From then on, to the CPU's next event, nothing is known of it; in ns.
     pub at_ns: u64,
     /// How many events, 0 when unknown.
     pub events: u64,

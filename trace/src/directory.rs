@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorKind, TraceError};
 use crate::perf_data;
-use crate::read::{ReadOptions, reconstruct};
+use crate::reconstruct::{ReadOptions, reconstruct};
 use crate::recording::Recording;
 use std::fs::File;
 use std::io::BufReader;

@@ -9,6 +9,7 @@ pub(crate) mod file;
 pub(crate) mod format;
 mod guess;
 pub(crate) mod layout;
+pub(crate) mod record;
 pub(crate) mod scrub;
 pub(crate) mod tracepoints;
 pub(crate) mod window;
@@ -27,25 +28,6 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use tracepoints::Decoders;
 use window::{Sink, Window};
-
-/// Record types, `perf_event_type` and `perf_user_event_type`.
-pub(crate) mod record {
-    pub const LOST: u32 = 2;
-    pub const COMM: u32 = 3;
-    pub const EXIT: u32 = 4;
-    pub const FORK: u32 = 7;
-    pub const SAMPLE: u32 = 9;
-    pub const LOST_SAMPLES: u32 = 13;
-    pub const HEADER_ATTR: u32 = 64;
-    pub const TRACING_DATA: u32 = 66;
-    pub const FINISHED_ROUND: u32 = 68;
-    pub const ID_INDEX: u32 = 69;
-    pub const AUXTRACE: u32 = 71;
-    pub const HEADER_FEATURE: u32 = 80;
-    pub const COMPRESSED: u32 = 81;
-    pub const FINISHED_INIT: u32 = 82;
-    pub const COMPRESSED2: u32 = 83;
-}
 
 /// Reads a recording from something that can seek: descriptions lie behind the data.
 pub(crate) fn import_file<R: Read + Seek>(mut input: R, sink: &mut Sink) -> Result<Facts, TraceError> {
@@ -178,7 +160,7 @@ impl<'a, 'b> Importer<'a, 'b> {
                     None => break,
                 }
             }
-            let (kind, size) = record_head(&head, self.endian).map_err(|e| e.at(Place::Offset(start)))?;
+            let (kind, size) = record::head(&head, self.endian).map_err(|e| e.at(Place::Offset(start)))?;
             payload.resize(size, 0);
             stream.fill(&mut payload, "a record")?;
             let read = match kind {
@@ -217,7 +199,7 @@ impl<'a, 'b> Importer<'a, 'b> {
     fn take_records(&mut self, unpacked: &mut Vec<u8>) -> Result<(), TraceError> {
         let mut at = 0;
         while let Some(head) = unpacked.get(at..at + 8).and_then(|head| head.try_into().ok()) {
-            let (kind, size) = record_head(head, self.endian)?;
+            let (kind, size) = record::head(head, self.endian)?;
             let Some(payload) = unpacked.get(at + 8..at + 8 + size) else { break };
             self.record(kind, payload)?;
             at += 8 + size;
@@ -340,18 +322,5 @@ impl<'a, 'b> Importer<'a, 'b> {
         self.facts.clock = self.description.clock;
         self.facts.kernel = self.description.release;
         Ok(self.facts)
-    }
-}
-
-/// The type of a record and the size of what follows its 8-byte head.
-pub(crate) fn record_head(head: &[u8; 8], endian: Endian) -> Result<(u32, usize), TraceError> {
-    let kind = endian.u32(head, 0).unwrap_or(0);
-    let size = usize::from(endian.u16(head, 6).unwrap_or(0));
-    match size.checked_sub(8) {
-        Some(rest) => Ok((kind, rest)),
-        None => {
-            Err(TraceError::new(ErrorKind::Malformed, format!("a record of type {kind} claims {size} bytes"))
-                .advise("the file is damaged here: copy it again, or record again"))
-        }
     }
 }

@@ -11,7 +11,7 @@ use divvy_results::schedule::Loss;
 pub struct Recording {
     /// Number of CPUs: the highest that was seen, and one.
     pub cpus: u32,
-    /// What the trace's own clock showed at the first event.
+    /// The trace's own clock at the first event.
     pub origin_ns: u64,
     /// From the first event to the last, nanoseconds.
     pub span_ns: u64,

@@ -1,4 +1,4 @@
-//! What a recording lacks stays visible: in its grade, and after it was written in another format.
+//! The gaps of a recording stay visible: in its grade, and after it was written in another format.
 
 mod common;
 

@@ -156,7 +156,7 @@ impl Shape {
             page.extend(entry);
         }
         if !page.is_empty() {
-            // What a reader must skip: padding with a length, and padding to the end.
+            // A reader must skip padding with a length, and padding to the end.
             let most = PAGE - 8 - self.long;
             if page.len() + 12 <= most {
                 page.extend(self.head(29, 1));

@@ -14,7 +14,7 @@ fn example(kind: &str) -> Recording {
     read(&path(kind), &ReadOptions::default()).expect("the committed recording")
 }
 
-/// What the text says of one thread: its turns as (CPU, end, length, delay after a wake-up).
+/// One thread, as the text has it: its turns as (CPU, end, length, delay after a wake-up).
 #[derive(Default)]
 struct Seen {
     on: Option<(u32, u64)>,

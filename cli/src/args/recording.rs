@@ -2,9 +2,8 @@
 
 use clap::{ArgAction, Args, ValueHint};
 use divvy_policy::units::parse_duration_ns;
-use divvy_trace::{Filter, Recording};
-
-use crate::commands::replay::Unfit;
+use divvy_policy::{Failure, FailureKind};
+use divvy_trace::{Filter, Grade, Recording};
 
 /// The threads to show.
 #[derive(Debug, Args)]
@@ -24,6 +23,42 @@ pub struct PartArgs {
     /// End at this time after the first event
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
     pub to: Option<u64>,
+}
+
+/// A recording that was read, but does not meet the options.
+#[derive(Debug, thiserror::Error)]
+pub enum Unfit {
+    /// Worse than `--strict` allows.
+    #[error(
+        "the recording's grade is {grade:?}, and --strict asks for {least:?} or better{}",
+        lines(findings)
+    )]
+    Grade {
+        /// The recording's grade.
+        grade: Grade,
+        /// The lowest grade that `--strict` allows.
+        least: Grade,
+        /// Why it is not better.
+        findings: Vec<String>,
+    },
+    /// `--keep` leaves no thread.
+    #[error("no thread of the recording is called {}; there are {}", .names.join(" or "), .known.join(", "))]
+    NothingKept {
+        /// The names of `--keep`.
+        names: Vec<String>,
+        /// The names of those that used the CPU most.
+        known: Vec<String>,
+    },
+}
+
+impl Failure for Unfit {
+    fn kind(&self) -> FailureKind {
+        FailureKind::BadInput
+    }
+}
+
+fn lines(findings: &[String]) -> String {
+    findings.iter().map(|finding| format!("\n  {finding}")).collect()
 }
 
 impl KeepArgs {

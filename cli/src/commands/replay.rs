@@ -1,6 +1,5 @@
 //! `divvy replay TRACE -p SPEC..`.
 
-use divvy_policy::{Failure, FailureKind};
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueHint};
@@ -12,7 +11,7 @@ use crate::args::choice::{Choice, one_of};
 use crate::args::machine::MachineArgs;
 use crate::args::output::OutputArgs;
 use crate::args::policies::PolicyArgs;
-use crate::args::recording::keep;
+use crate::args::recording::{Unfit, keep};
 use crate::args::schedule::ScheduleArgs;
 use crate::assert::Claims;
 use crate::input;
@@ -99,42 +98,6 @@ const GRADES: &[Choice<Grade>] = &[
     ("C", Grade::C, "Tendencies only"),
     ("D", Grade::D, "Not reliable"),
 ];
-
-/// A recording that was read, but does not meet the options.
-#[derive(Debug, thiserror::Error)]
-pub enum Unfit {
-    /// Worse than `--strict` allows.
-    #[error(
-        "the recording's grade is {grade:?}, and --strict asks for {least:?} or better{}",
-        lines(findings)
-    )]
-    Grade {
-        /// The recording's grade.
-        grade: Grade,
-        /// The lowest grade that `--strict` allows.
-        least: Grade,
-        /// Why it is not better.
-        findings: Vec<String>,
-    },
-    /// `--keep` leaves no thread.
-    #[error("no thread of the recording is called {}; there are {}", .names.join(" or "), .known.join(", "))]
-    NothingKept {
-        /// The names of `--keep`.
-        names: Vec<String>,
-        /// The names of those that used the CPU most.
-        known: Vec<String>,
-    },
-}
-
-impl Failure for Unfit {
-    fn kind(&self) -> FailureKind {
-        FailureKind::BadInput
-    }
-}
-
-fn lines(findings: &[String]) -> String {
-    findings.iter().map(|finding| format!("\n  {finding}")).collect()
-}
 
 /// Reads, replays, compares, checks.
 pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<()> {

@@ -15,7 +15,7 @@ const LETTERS: usize = 26;
 const IDLE: &str = ".";
 const UNKNOWN: &str = "?";
 
-/// What becomes of a CPU.
+/// The new state of a CPU.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Now {
     Idle,

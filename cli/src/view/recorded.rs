@@ -1,4 +1,4 @@
-//! What recorded threads did, without any policy: rows of latencies, and one turn on a CPU after the other.
+//! Recorded threads, without any policy: rows of latencies, and one turn on a CPU after the other.
 
 use std::fmt::Write as _;
 

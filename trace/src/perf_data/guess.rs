@@ -1,4 +1,4 @@
-//! What events look like in a file whose end, and with it their description, is missing.
+//! The shape of events in a file whose end, and with it their description, is missing.
 //!
 //! A switch and a wake-up have had the same fields in the same places since Linux 2.6.35, on 64 bits. An event is taken for one
 //! if all that are looked at have that length, and names, numbers and priorities where a kernel would put them.
@@ -6,7 +6,7 @@
 use super::bytes::{Endian, Stream};
 use super::file::Description;
 use super::format::Format;
-use super::{record, record_head};
+use super::record::{self};
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -53,7 +53,7 @@ pub(crate) fn formats(
         if stream.fill(&mut payload, "a record").is_err() {
             break;
         }
-        if kind != record::SAMPLE {
+        if kind != SAMPLE {
             continue;
         }
         let layout = description.layouts.of_sample(&payload, endian).filter(|layout| layout.is_useful());

@@ -16,6 +16,7 @@ use crate::import::Facts;
 use crate::perf_data::bytes::{Stream, truncated};
 use crate::perf_data::window::{Sink, Window};
 use crate::state::StateTable;
+use crate::unpack::Packing;
 
 /// Perfetto's own packets are below a few MB.
 const MOST_PACKET_BYTES: u64 = 64 << 20;
@@ -117,14 +118,8 @@ impl Import {
                 packet::PROCESS_TREE => self.tree(data, start, sink)?,
                 packet::FTRACE_STATS => self.stats(data, start)?,
                 packet::SYSTEM_INFO => self.system(data, start)?,
-                packet::COMPRESSED => self.compressed(data, start, sink)?,
-                packet::ZSTD_COMPRESSED => {
-                    return Err(TraceError::new(ErrorKind::Unsupported, "packets are compressed with zstd")
-                        .at(Place::Offset(start))
-                        .advise(
-                            "record with another compression_type, or: traceconv decompress_packets IN OUT",
-                        ));
-                }
+                packet::COMPRESSED => self.compressed(ZlibDecoder::new(data), start, sink)?,
+                packet::ZSTD_COMPRESSED => self.compressed(Packing::Zstd.unpack(data), start, sink)?,
                 _ => {}
             }
         }
@@ -132,10 +127,10 @@ impl Import {
     }
 
     /// Packets in a packet. An error in there has the place of the packet around it.
-    fn compressed(&mut self, data: &[u8], start: u64, sink: &mut Sink) -> Result<(), TraceError> {
+    fn compressed(&mut self, data: impl Read, start: u64, sink: &mut Sink) -> Result<(), TraceError> {
         let here = |error: TraceError| TraceError { place: Some(Place::Offset(start)), ..error };
         let mut unpacked = Vec::new();
-        let done = ZlibDecoder::new(data).take(MOST_PACKET_BYTES + 1).read_to_end(&mut unpacked);
+        let done = data.take(MOST_PACKET_BYTES + 1).read_to_end(&mut unpacked);
         if done.is_err() {
             return Err(damaged("compressed packets do not unpack", start));
         }

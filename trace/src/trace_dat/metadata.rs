@@ -1,12 +1,14 @@
-//! What stands around the pages: how tracepoints look, and where each CPU's pages are.
+//! The parts around the pages: how tracepoints look, and where each CPU's pages are.
 
-use super::MAGIC;
 use crate::error::{ErrorKind, Place, TraceError};
 use crate::perf_data::bytes::{Endian, Stream, truncated};
 use crate::perf_data::format::Format;
 use crate::unpack::Packing;
 use flate2::read::ZlibDecoder;
 use std::io::{Read, Seek, SeekFrom};
+
+/// Every version begins with this.
+pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// Options by their numbers. In version 7, some say where a section is.
 mod option {

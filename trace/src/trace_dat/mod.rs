@@ -11,14 +11,12 @@ use crate::event::{Context, Event, Kind};
 use crate::import::Facts;
 use crate::perf_data::tracepoints::Decoders;
 use crate::perf_data::window::Sink;
+pub(crate) use metadata::MAGIC;
 use metadata::Metadata;
 use pages::{Item, Pages};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{Read, Seek};
-
-/// What every version begins with.
-pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// Reads a recording from something that can seek: each CPU has its own part of the file.
 pub(crate) fn import<R: Read + Seek>(mut input: R, sink: &mut Sink) -> Result<Facts, TraceError> {

@@ -25,7 +25,7 @@ const STAMP_BITS: u32 = TIME_BITS + 32;
 /// A page begins with the time of its first event.
 const TIME_BYTES: usize = 8;
 
-/// What happened.
+/// Something that happened.
 pub(super) enum Item<'a> {
     /// Events are missing here; 0 if it is not known how many.
     Lost { events: u64 },
