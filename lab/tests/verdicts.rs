@@ -10,10 +10,6 @@ use divvy_results::csv::records;
 
 const UPDATE: &str = "after a change on purpose, lab/verdicts/check --write ID writes it";
 
-/// Full versions that were not run since their table has changed: lab/verdicts/check --write ID takes the time that divvy paper
-/// lists.
-const NOT_RUN: [&str; 1] = ["gr3-skew"];
-
 fn small(seed: u64) -> Vec<Reproduction> {
     let only = std::env::var("LAB").ok();
     let setting = Setting { small: true, seed, progress: &(), saved: None };
@@ -112,10 +108,7 @@ fn is_timed(one: &Reproduction, name: &str) -> bool {
 #[test]
 fn verdicts_of_the_full_versions_follow_from_their_numbers() {
     let mut problems = Vec::new();
-    for id in NOT_RUN {
-        assert!(!path("full", id).exists(), "{id} was run: take it off the list");
-    }
-    for one in measured().iter().filter(|one| !NOT_RUN.contains(&one.figure.id)) {
+    for one in measured() {
         let (now, full) = (rows(&csv::table(std::slice::from_ref(one))), kept("full", one.figure.id));
         let is_same =
             now.len() == full.len() && now.iter().zip(&full).all(|(now, full)| claim(now) == claim(full));
