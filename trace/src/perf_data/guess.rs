@@ -6,7 +6,7 @@
 use super::bytes::{Endian, Stream};
 use super::file::Description;
 use super::format::Format;
-use super::record::{self};
+use super::record::{SAMPLE, head as record_head};
 use std::collections::BTreeMap;
 use std::io::Read;
 
