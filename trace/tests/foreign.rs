@@ -85,3 +85,12 @@ fn clocks_that_count() {
     assert_eq!(recording.quality.grade(), Grade::C);
     assert!(recording.quality.findings()[0].text.contains("ticks"), "{:?}", recording.quality.findings());
 }
+
+/// Old kernels of Android say in which state a thread was woken.
+#[test]
+fn wake_ups_with_a_state() {
+    let text = EVENTS.replace("target_cpu=001\n", "success=1 target_cpu=001 state=W|m\n");
+    assert_ne!(text, EVENTS);
+    let quality = import(&text).quality;
+    assert_eq!((quality.malformed, quality.wakes, quality.grade()), (0, 1, Grade::A));
+}

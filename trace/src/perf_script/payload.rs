@@ -101,9 +101,13 @@ fn plain_task_at_end(text: &[u8]) -> Option<PlainEnd> {
     Some(PlainEnd { tid: number(&rest[colon + 1..])?, prio, length: text.len() - colon })
 }
 
-/// `comm=A pid=1 prio=120 [success=1] target_cpu=000`, or `A:1 [120] [success=1] [CPU:000]`
+/// `comm=A pid=1 prio=120 [success=1] target_cpu=000`, to which old Android kernels add ` state=W|m`; or `A:1 [120] [success=1] [CPU:000]`
 fn woken(text: &[u8]) -> Option<TaskRef> {
     if let Some(raw) = text.strip_prefix(b"comm=") {
+        let is_state =
+            |state: &[u8]| state.iter().all(|b| b.is_ascii_alphabetic() || matches!(b, b'|' | b'+'));
+        let added = memmem::rfind(raw, b" state=").filter(|&at| is_state(&raw[at + 7..]));
+        let raw = &raw[..added.unwrap_or(raw.len())];
         let (raw, _) = last_value::<u32>(raw, b" target_cpu=")?;
         let raw = last_value::<u32>(raw, b" success=").map_or(raw, |(rest, _)| rest);
         let (raw, prio) = last_value(raw, b" prio=")?;
