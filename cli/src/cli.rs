@@ -7,8 +7,10 @@ use crate::commands::convert::{self, ConvertArgs};
 use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::flow::{self, FlowArgs};
 use crate::commands::help::{self, HelpArgs};
+use crate::commands::latency::{self, LatencyArgs};
 use crate::commands::load::{self, LoadArgs};
 use crate::commands::man::{self, ManArgs};
+use crate::commands::map::{self, MapArgs};
 use crate::commands::paper::{self, PaperArgs};
 use crate::commands::play::{self, PlayArgs};
 use crate::commands::policies::{self, PoliciesArgs};
@@ -17,6 +19,7 @@ use crate::commands::report::{self, ReportArgs};
 use crate::commands::set::{self, SetArgs};
 use crate::commands::sim::{self, SimArgs};
 use crate::commands::sweep::{self, SweepArgs};
+use crate::commands::timehist::{self, TimehistArgs};
 use crate::commands::top::{self, TopArgs};
 use crate::commands::verify::{self, VerifyArgs};
 use crate::exit;
@@ -61,6 +64,9 @@ pub enum Command {
     Replay(ReplayArgs),
     Report(ReportArgs),
     Convert(ConvertArgs),
+    Latency(LatencyArgs),
+    Timehist(TimehistArgs),
+    Map(MapArgs),
     Load(LoadArgs),
     Set(SetArgs),
     Top(TopArgs),
@@ -84,6 +90,9 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Replay(args) => replay::run(args, cli.verbose, output),
         Command::Report(args) => report::run(args, output),
         Command::Convert(args) => convert::run(args, output),
+        Command::Latency(args) => latency::run(args, output),
+        Command::Timehist(args) => timehist::run(args, output),
+        Command::Map(args) => map::run(args, output),
         Command::Load(args) => load::run(args, output),
         Command::Flow(args) => flow::run(args, output),
         Command::Set(args) => set::run(args, output),

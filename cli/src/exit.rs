@@ -18,13 +18,13 @@ use divvy_trace::TraceError;
 use divvy_workload::WorkloadError;
 use divvy_workload::rtapp::Inexpressible;
 
+use crate::args::recording::Unfit;
 use crate::assert::{ClaimError, NotMet};
 use crate::commands::convert::UnknownFormat;
 use crate::commands::flow::NoProgram;
 use crate::commands::load::{CommandFailed, Unread};
 use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
 use crate::commands::policies::UnknownPolicy;
-use crate::commands::replay::Unfit;
 use crate::commands::report::BadReport;
 use crate::commands::set::BadSetting;
 use crate::commands::sweep::BadOutput;

@@ -49,6 +49,12 @@ pub struct TraceReport {
     /// Smaller differences between policies mean nothing. Absent if threads of the recording were left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_replay_error: Option<f64>,
+    /// The same if every sleep lasts as long as in the recording, where that is less than half of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed_wakes_error: Option<f64>,
+    /// Tasks that never slept in the recording, by name: they are replayed without an end, for as long as the recording lasts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endless: Vec<String>,
     /// The results of the recorded scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedReport>,

@@ -50,6 +50,8 @@ pub struct Schedule {
     pub cpus: Vec<Vec<Slice>>,
     /// Wake-ups, in order of time.
     pub wakes: Vec<Wake>,
+    /// Where events of a recording were lost.
+    pub losses: Vec<Loss>,
     /// Numbers over time.
     pub counters: Vec<Counter>,
     /// When the counters end, if there was no room for all of their changes.
@@ -98,6 +100,17 @@ pub struct Wake {
     pub by: Option<CpuId>,
     /// Whether the task is new.
     pub is_new: bool,
+}
+
+/// A recorder lost events of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// From then on, to the CPU's next event, nothing is known of it; in ns.
+    pub at_ns: u64,
+    /// How many events, 0 when unknown.
+    pub events: u64,
 }
 
 /// A number over time.

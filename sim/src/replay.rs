@@ -10,11 +10,15 @@ use divvy_policy::spec;
 use divvy_policy::spec::Spec;
 use divvy_results::progress::Progress;
 use divvy_results::report::{RecordedReport, RecordedTask, Report, TraceReport, WakeCounts};
-use divvy_trace::{Grade, Measured, Recording, Replay, Spread};
+use divvy_results::schedule::{Schedule, State, Window};
+use divvy_trace::{Grade, Measured, Recording, Replay, Spread, WakePolicy};
 use divvy_workload::{MAX_CPUS, Workload};
 
 /// Stands for the scheduler of the recording: Linux from 6.6 on.
 const MODEL: &str = "eevdf";
+
+/// An error of the replay above which another assumption about sleeps is tried.
+const LARGE_ERROR: f64 = 0.2;
 
 /// How to replay.
 #[derive(Clone, Debug, Default)]
@@ -45,8 +49,20 @@ pub fn replay(
     };
     let recorded = recorded(&replay.measured, &names);
     let mut report = simulate_rows(&workload, specs, &options.run, &Rows::Named(names), progress)?;
-    let model_ns = model_response_ns(&workload, options)?;
-    report.trace = Some(trace_report(recording, &replay, recorded, model_ns));
+    let error = self_replay_error(recording, &replay, &workload, options)?;
+    let fixed_wakes_error = match error {
+        Some(error) if error > LARGE_ERROR && options.wakes != WakePolicy::Fixed => {
+            let fixed = divvy_trace::replayable(recording, WakePolicy::Fixed);
+            let other = self_replay_error(recording, &fixed, &fixed.workload(name), options)?;
+            other.filter(|other| *other < error / 2.0)
+        }
+        _ => None,
+    };
+    let mut endless: Vec<String> = replay.endless().map(|task| task.name.clone()).collect();
+    endless.sort();
+    endless.dedup();
+    let trace = trace_report(recording, &replay, recorded, error);
+    report.trace = Some(TraceReport { fixed_wakes_error, endless, ..trace });
     Ok(report)
 }
 
@@ -69,11 +85,8 @@ fn trace_report(
     recording: &Recording,
     replay: &Replay,
     recorded: RecordedReport,
-    model_ns: Option<f64>,
+    self_replay_error: Option<f64>,
 ) -> TraceReport {
-    let error = |model: f64, seen: f64| (model - seen).abs() / seen;
-    // Threads that were left out took CPU time in the recording and take none in the replay: that is no error of it.
-    let comparable = model_ns.filter(|_| recording.removed_run_ns == 0).zip(recorded.response_mean_ns);
     TraceReport {
         grade: grade_letter(recording.quality.grade()),
         findings: recording.quality.findings().into_iter().map(|f| f.text).collect(),
@@ -83,7 +96,9 @@ fn trace_report(
             external: replay.wakes.external + replay.wakes.device,
             unknown: replay.wakes.unknown,
         },
-        self_replay_error: comparable.map(|(m, r)| error(m, r)),
+        self_replay_error,
+        fixed_wakes_error: None,
+        endless: Vec::new(),
         recorded: Some(recorded),
     }
 }
@@ -126,22 +141,74 @@ fn mean_ns(threads: &[&Measured], part: fn(&Measured) -> Spread) -> Option<f64> 
     (count > 0).then(|| sum / count as f64)
 }
 
-/// Mean response under the model of the recorded scheduler, on as many CPUs as it had and to the
-/// recording's end; `None` if those are too many.
-fn model_response_ns(workload: &Workload, options: &ReplayOptions) -> Result<Option<f64>, RunError> {
+/// The relative error of mean response, if the recording is replayed under the model of its scheduler, on as many CPUs as it
+/// had and to its end. `None` if those are too many, or if threads were left out: they took CPU time in the recording and
+/// take none in the replay, which is no error of it.
+fn self_replay_error(
+    recording: &Recording,
+    replay: &Replay,
+    workload: &Workload,
+    options: &ReplayOptions,
+) -> Result<Option<f64>, RunError> {
     let Ok(model) = spec::parse(MODEL, divvy_policy::all()) else { return Ok(None) };
-    if workload.cpus > MAX_CPUS {
+    if workload.cpus > MAX_CPUS || recording.removed_run_ns > 0 {
         return Ok(None);
     }
     let run = Options {
         reps: 1,
         first_decisions: 0,
         figures: None,
-        schedule: None,
+        schedule: Some(Window { values: false, ..Window::WHOLE }),
         cpus: None,
         duration_ns: None,
         ..options.run.clone()
     };
     let report = simulate_rows(workload, &[model], &run, &Rows::EachInstance, &())?;
-    Ok(report.runs.first().and_then(|run| run.response_ns.mean))
+    let all: Vec<&Measured> = replay.measured.iter().collect();
+    let Some((run, seen_ns)) = report.runs.first().zip(mean_ns(&all, |o| o.response)) else {
+        return Ok(None);
+    };
+    let measured: BTreeMap<&str, &Measured> =
+        workload.tasks.iter().map(|task| task.name.as_str()).zip(&replay.measured).collect();
+    let Some(schedule) = run.schedule.as_ref().filter(|schedule| !schedule.is_cut) else {
+        let mean_ns = run.response_ns.mean;
+        return Ok(mean_ns.map(|mean_ns| (mean_ns - seen_ns).abs() / seen_ns));
+    };
+    let (mut count, mut sum_ns) = (0_u64, 0.0);
+    for (task, responses) in schedule.tasks.iter().zip(responses_ns(schedule)) {
+        let Some(measured) = run.tasks.get(task.row).and_then(|row| measured.get(row.name.as_str())) else {
+            continue;
+        };
+        let first = usize::from(!measured.begins);
+        let after = responses.len() - usize::from(!measured.ends && !responses.is_empty());
+        for response_ns in responses.get(first..after).unwrap_or_default().iter().flatten() {
+            count += 1;
+            sum_ns += *response_ns as f64;
+        }
+    }
+    Ok((count > 0).then(|| (sum_ns / count as f64 - seen_ns).abs() / seen_ns))
+}
+
+/// The response times of each task: from each wake-up to the end of the slice after which the task rests or is gone; `None` for
+/// a wake-up after which it did not run, or not to its end. The first and the last job may be cut in the recording, and then have no
+/// response there, though they have one in the replay, which may be as long as the recording.
+fn responses_ns(schedule: &Schedule) -> Vec<Vec<Option<u64>>> {
+    let mut ends: Vec<Vec<u64>> = vec![Vec::new(); schedule.tasks.len()];
+    for slice in schedule.cpus.iter().flatten().filter(|slice| slice.left != State::Runnable) {
+        ends[slice.task as usize].push(slice.to_ns);
+    }
+    ends.iter_mut().for_each(|ends| ends.sort_unstable());
+    let mut wakes: Vec<Vec<u64>> = vec![Vec::new(); schedule.tasks.len()];
+    for wake in &schedule.wakes {
+        wakes[wake.task as usize].push(wake.at_ns);
+    }
+    let response = |wake: u64, next: u64, ends: &[u64]| {
+        let end = ends.get(ends.partition_point(|end| *end <= wake)).filter(|end| **end <= next)?;
+        Some(*end - wake)
+    };
+    let responses = |(wakes, ends): (Vec<u64>, Vec<u64>)| {
+        let next = |at: usize| wakes.get(at + 1).copied().unwrap_or(u64::MAX);
+        (0..wakes.len()).map(|at| response(wakes[at], next(at), &ends)).collect()
+    };
+    wakes.into_iter().zip(ends).map(responses).collect()
 }

@@ -61,6 +61,14 @@ pub fn write(schedule: &Schedule, out: &mut impl Write) -> io::Result<()> {
             write!(out, ",\n{{{times},{}", &slice[1..])?;
         }
     }
+    for loss in &schedule.losses {
+        let (ts, tid, events) = (micros(loss.at_ns), loss.cpu, loss.events);
+        let name = if events == 0 { "events lost".to_owned() } else { format!("{events} events lost") };
+        write!(
+            out,
+            ",\n{{\"ph\":\"i\",\"s\":\"t\",\"name\":\"{name}\",\"pid\":{CPUS},\"tid\":{tid},\"ts\":{ts}}}"
+        )?;
+    }
     for counter in &schedule.counters {
         let name = serde_json::to_string(&counter.name())?;
         for &(t_ns, value) in &counter.points {

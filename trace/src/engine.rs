@@ -17,7 +17,7 @@ use crate::interval::{Activity, Interval, Queued, Wake};
 use crate::quality::Quality;
 use cpu::{Cpu, Occupant};
 use divvy_policy::CpuId;
-use divvy_results::schedule::State;
+use divvy_results::schedule::{Loss, State};
 use std::collections::{BTreeMap, HashMap};
 pub(crate) use thread::{Life, Phase};
 
@@ -26,6 +26,12 @@ const MOST_CPUS: u32 = 8192;
 
 /// Longer recordings (39 hours) are damaged: at the most intervals that are kept, that would be an event each millisecond or two.
 const MOST_SPAN_NS: u64 = 1 << 47;
+
+/// A time without a single event on any CPU after which nobody knows who ran: the machine slept, or the recorder stood still.
+const LONGEST_SILENCE_NS: u64 = 600 * 1_000_000_000;
+
+/// Losses that are kept one by one; more of them count for the last.
+const MOST_LOSSES: usize = 1 << 16;
 
 /// Receives each interval once it is over, in order for each thread.
 pub(crate) trait Keep {
@@ -37,6 +43,8 @@ pub(crate) struct Engine<K> {
     pub keep: K,
     pub threads: Vec<Life>,
     pub quality: Quality,
+    /// Where events were lost, in the order of the file.
+    pub losses: Vec<Loss>,
     max_threads: usize,
     cpus: Vec<Cpu>,
     /// Threads alive by number. Looked up, never iterated.
@@ -44,7 +52,7 @@ pub(crate) struct Engine<K> {
     /// Facts about threads that no event has named yet.
     identities: BTreeMap<i32, (i32, Comm)>,
     /// The trace's clock at the first event.
-    origin_ns: Option<u64>,
+    pub origin_ns: Option<u64>,
     now_ns: u64,
     has_waking: bool,
 }
@@ -55,6 +63,7 @@ impl<K: Keep> Engine<K> {
             keep,
             threads: Vec::new(),
             quality: Quality::default(),
+            losses: Vec::new(),
             max_threads,
             cpus: Vec::new(),
             by_tid: HashMap::new(),
@@ -88,6 +97,7 @@ impl<K: Keep> Engine<K> {
             return Ok(());
         }
         self.quality.events += 1;
+        self.notice_silence(event)?;
         let t = self.advance(event);
         let cpu = event.cpu;
         if self.cpus.len() <= cpu.index() {
@@ -116,6 +126,8 @@ impl<K: Keep> Engine<K> {
             self.settle_losses(thread);
             self.close(thread, end, Wake::Never, true)?;
         }
+        let all = self.threads.iter().map(|life| life.run_ns);
+        self.quality.all_run_ns = all.fold(0, u64::saturating_add);
         let accounted = self.threads.iter().filter(|life| life.kernel_ns > 0);
         let sums = accounted.map(|life| (life.run_ns, life.kernel_ns, life.unclaimed_ns));
         for (run_ns, kernel_ns, unclaimed_ns) in sums {
@@ -127,6 +139,21 @@ impl<K: Keep> Engine<K> {
         self.quality.span_ns = end;
         self.quality.cpus = self.cpu_count();
         self.quality.first_valid_ns = self.cpus.iter().filter_map(|c| c.first_ns).max().unwrap_or(0);
+        Ok(())
+    }
+
+    /// After a long silence nothing is known about any CPU.
+    fn notice_silence(&mut self, event: &Event) -> Result<(), TraceError> {
+        let now_ns = self.origin_ns.map_or(event.t_ns, |origin| origin.saturating_add(self.now_ns));
+        if event.t_ns.saturating_sub(now_ns) <= LONGEST_SILENCE_NS {
+            return Ok(());
+        }
+        self.quality.silences += 1;
+        for cpu in 0..self.cpus.len() {
+            self.vacate(CpuId::at(cpu))?;
+            self.cpus[cpu].lose();
+            self.cpus[cpu].last_known_ns = event.t_ns - self.origin_ns.unwrap_or(event.t_ns);
+        }
         Ok(())
     }
 
@@ -285,7 +312,7 @@ impl<K: Keep> Engine<K> {
         match self.threads[thread].phase {
             Phase::Running(other) => {
                 self.quality.overlaps += 1;
-                self.cpus[other.index()].forget();
+                self.cpus[other.index()].forget(t);
             }
             Phase::Blocked(_) => self.wake_unseen(thread)?,
             _ => {}
@@ -372,6 +399,12 @@ impl<K: Keep> Engine<K> {
         self.quality.lost_records += 1;
         self.quality.lost_events = self.quality.lost_events.saturating_add(events);
         self.vacate(cpu)?;
+        let at_ns = self.cpus[cpu.index()].last_known_ns;
+        let is_full = self.losses.len() == MOST_LOSSES;
+        match self.losses.last_mut().filter(|_| is_full) {
+            Some(last) => last.events = last.events.saturating_add(events),
+            None => self.losses.push(Loss { cpu, at_ns, events }),
+        }
         self.cpus[cpu.index()].lose();
         Ok(())
     }

@@ -91,7 +91,9 @@ impl TraceError {
 
 impl From<std::io::Error> for TraceError {
     fn from(e: std::io::Error) -> Self {
-        TraceError::new(ErrorKind::Io, e.to_string())
+        let kind =
+            if e.kind() == std::io::ErrorKind::InvalidData { ErrorKind::Malformed } else { ErrorKind::Io };
+        TraceError::new(kind, e.to_string())
     }
 }
 

@@ -13,6 +13,12 @@ pub(crate) struct Facts {
     pub malformed: u64,
     /// Line number of the first of them, 0 when the format has no lines.
     pub first_malformed_line: u64,
+    /// The byte at which the file ends too early, if it does.
+    pub cut_at: Option<u64>,
+    /// The descriptions of its events are missing: what they look like was guessed from the events.
+    pub guessed: bool,
+    /// The clock counts ticks of unknown length.
+    pub ticks: bool,
     /// Lost events whose CPU or time the file does not give.
     pub lost_somewhere: u64,
 }

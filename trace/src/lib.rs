@@ -4,6 +4,7 @@
 //!   what each thread did: a [`Recording`] of [`Interval`]s, with a [`Quality`] report.
 //! - [`replayable`] turns a recording into a [`Replay`]: each thread's own program of CPU demand, wakes, forks and waits
 //!   with their causes. [`Replay::workload`] makes a workload of it, which the simulator runs under another policy.
+//! - [`latencies`] and [`history`] say how long threads ran and waited, in sum and one after the other.
 //! - [`Recording::schedule`] says which thread ran on which CPU. [`write_perfetto`], [`write_chrome`] and
 //!   [`write_perf_script`] write a [`divvy_results::schedule::Schedule`], from a recording or from a simulation.
 //!
@@ -20,11 +21,15 @@
 
 mod chrome;
 mod classify;
+mod directory;
 mod engine;
 mod error;
 mod event;
+mod history;
 mod import;
 mod interval;
+mod known;
+mod latency;
 mod measured;
 mod perf_data;
 mod perf_script;
@@ -33,11 +38,14 @@ mod program;
 mod progress;
 mod quality;
 mod read;
+mod reconstruct;
 mod recording;
 mod replay;
 mod schedule;
 mod state;
 mod switches;
+mod trace_dat;
+mod unpack;
 mod workload;
 
 pub use divvy_results::schedule::State;
@@ -45,13 +53,16 @@ pub use divvy_results::schedule::State;
 pub use chrome::write as write_chrome;
 pub use classify::{Class, WakeCounts};
 pub use error::{ErrorKind, Place, TraceError};
+pub use history::{Turn, history};
 pub use interval::{Activity, Interval, Queued, Wake};
+pub use latency::{Latency, latencies};
 pub use measured::{Measured, Spread};
 pub use perf_data::scrub::{Scrubbed, scrub};
 pub use perf_script::write::write as write_perf_script;
 pub use perfetto::write::write as write_perfetto;
 pub use program::{Cause, ReplayTask, Start, Step, Timing};
 pub use quality::{Finding, Grade, Quality};
-pub use read::{ReadOptions, read, read_bytes, read_from};
+pub use read::{read, read_bytes, read_from};
+pub use reconstruct::ReadOptions;
 pub use recording::{Filter, Recording, Thread};
 pub use replay::{Replay, WakePolicy, replayable};

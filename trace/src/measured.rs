@@ -52,6 +52,10 @@ pub struct Measured {
     pub wake_delay: Spread,
     /// From the wake, or the birth, to the next sleep or the end, where both were seen.
     pub response: Spread,
+    /// The start of its first job is in the recording.
+    pub begins: bool,
+    /// The end of its last job is in the recording.
+    pub ends: bool,
     /// The end of its last run, from the start of the recording.
     pub last_run_ns: u64,
 }
@@ -65,6 +69,7 @@ impl Measured {
         for interval in intervals {
             match interval.activity {
                 Activity::Run { .. } => {
+                    measured.begins |= measured.service_ns == 0 && woken_at.is_some();
                     measured.service_ns += interval.len_ns();
                     measured.last_run_ns = interval.end_ns;
                 }
@@ -83,6 +88,9 @@ impl Measured {
                 Activity::Unknown => woken_at = None,
             }
         }
+        measured.ends = intervals
+            .last()
+            .is_some_and(|last| !last.censored || matches!(last.activity, Activity::Blocked { .. }));
         if let (Some(at), Some(last)) = (woken_at, intervals.last())
             && !last.censored
         {

@@ -4,9 +4,12 @@
 //! tracepoint descriptions and a window of two rounds is held.
 
 pub(crate) mod bytes;
+mod compressed;
 pub(crate) mod file;
 pub(crate) mod format;
+mod guess;
 pub(crate) mod layout;
+pub(crate) mod record;
 pub(crate) mod scrub;
 pub(crate) mod tracepoints;
 pub(crate) mod window;
@@ -17,42 +20,40 @@ use crate::error::{ErrorKind, Place, TraceError};
 use crate::event::{Comm, Context, Event, Kind, TaskRef};
 use crate::import::Facts;
 use bytes::{Endian, Stream};
+use compressed::Compressed;
 use file::{Description, Header, Section};
 use format::{MOST_TRACING_DATA, TracingData};
 use layout::{Layout, Origin};
 use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
 use tracepoints::Decoders;
 use window::{Sink, Window};
 
-/// Record types, `perf_event_type` and `perf_user_event_type`.
-pub(crate) mod record {
-    pub const LOST: u32 = 2;
-    pub const COMM: u32 = 3;
-    pub const EXIT: u32 = 4;
-    pub const FORK: u32 = 7;
-    pub const SAMPLE: u32 = 9;
-    pub const LOST_SAMPLES: u32 = 13;
-    pub const HEADER_ATTR: u32 = 64;
-    pub const TRACING_DATA: u32 = 66;
-    pub const FINISHED_ROUND: u32 = 68;
-    pub const ID_INDEX: u32 = 69;
-    pub const AUXTRACE: u32 = 71;
-    pub const HEADER_FEATURE: u32 = 80;
-    pub const COMPRESSED: u32 = 81;
-    pub const FINISHED_INIT: u32 = 82;
-    pub const COMPRESSED2: u32 = 83;
-}
-
 /// Reads a recording from something that can seek: descriptions lie behind the data.
 pub(crate) fn import_file<R: Read + Seek>(mut input: R, sink: &mut Sink) -> Result<Facts, TraceError> {
-    let length = input.seek(SeekFrom::End(0))?;
-    let (header, description) = file::open(&mut input, length)?;
-    let Section { offset, size } = header.data;
-    input.seek(SeekFrom::Start(offset))?;
-    let mut stream = Stream::new(input, offset);
-    let mut importer = Importer::new(header.endian, sink);
-    importer.describe(description)?;
-    importer.records(&mut stream, Some(offset + size))?;
+    let mut importer = Importer::new(Endian::Little, sink);
+    importer.file(&mut input)?;
+    importer.finish()
+}
+
+/// Reads the recording of `perf record --threads`: the first file describes, the others have one thread's records each.
+pub(crate) fn import_directory<R: Read + Seek, P: Read>(
+    mut main: R,
+    parts: &[PathBuf],
+    open: &dyn Fn(&PathBuf) -> Result<P, TraceError>,
+    sink: &mut Sink,
+) -> Result<Facts, TraceError> {
+    let mut importer = Importer::new(Endian::Little, sink);
+    importer.window = Window::whole(); // rounds are those of one file
+    importer.file(&mut main)?;
+    for path in parts {
+        let name = path.display().to_string();
+        let read = |importer: &mut Importer| {
+            importer.compressed = Compressed::default();
+            importer.records(&mut Stream::new(open(path)?, 0), None)
+        };
+        read(&mut importer).map_err(|e| e.in_file(&name))?;
+    }
     importer.finish()
 }
 
@@ -78,6 +79,7 @@ struct Importer<'a, 'b> {
     description: Description,
     decoders: Option<Decoders>,
     window: Window,
+    compressed: Compressed,
     sink: &'a mut Sink<'b>,
     facts: Facts,
 }
@@ -90,19 +92,64 @@ impl<'a, 'b> Importer<'a, 'b> {
             description: Description::default(),
             decoders: None,
             window: Window::default(),
+            compressed: Compressed::default(),
             sink,
             facts,
         }
     }
 
-    fn describe(&mut self, description: Description) -> Result<(), TraceError> {
-        self.decoders = Some(description.decoders(self.endian)?);
-        self.description = description;
-        Ok(())
+    /// Reads a file. If its end is missing, so are the descriptions of its events; then they are guessed.
+    fn file<R: Read + Seek>(&mut self, input: &mut R) -> Result<(), TraceError> {
+        let length = input.seek(SeekFrom::End(0))?;
+        let header = file::read_header(input, length)?;
+        let Section { offset, size } = header.data;
+        self.endian = header.endian;
+        self.description = file::events(input, &header, length)?;
+        let is_whole = size > 0 && offset.checked_add(size).is_some_and(|end| end <= length);
+        match is_whole {
+            true => match file::features(input, &header, length, &mut self.description) {
+                // Behind the one that is needed.
+                Err(error) if error.kind == ErrorKind::Truncated && self.description.is_described() => {
+                    self.facts.cut_at = Some(length);
+                }
+                read => read?,
+            },
+            false => {
+                input.seek(SeekFrom::Start(offset))?;
+                let guessed = guess::formats(&mut *input, offset, &self.description, header.endian);
+                self.description.tracing.formats = guessed.ok_or_else(|| file::unfinished(size, length))?;
+                (self.facts.cut_at, self.facts.guessed) = (Some(length), true);
+            }
+        }
+        self.decoders = Some(self.description.decoders(self.endian)?);
+        input.seek(SeekFrom::Start(offset))?;
+        let end = if is_whole { Some(offset + size) } else { None };
+        self.records(&mut Stream::new(input, offset), end)
     }
 
-    /// Reads records up to `end`, or to the end of the stream.
+    /// Reads records up to `end`, or to the end of the stream. What came before a cut is used.
     fn records<R: Read>(&mut self, stream: &mut Stream<R>, end: Option<u64>) -> Result<(), TraceError> {
+        let is_piped = self.decoders.is_none();
+        if let Err(error) = self.whole_records(stream, end, is_piped) {
+            // Where the end of the data is not known, what follows it may look like a record.
+            let is_end = error.kind == ErrorKind::Truncated
+                || (self.facts.guessed && error.kind == ErrorKind::Malformed);
+            if !is_end || self.decoders.is_none() {
+                return Err(error);
+            }
+            self.facts.cut_at.get_or_insert(stream.offset);
+            self.window.cut();
+        }
+        self.compressed.end()?;
+        self.unpacked_records()
+    }
+
+    fn whole_records<R: Read>(
+        &mut self,
+        stream: &mut Stream<R>,
+        end: Option<u64>,
+        is_piped: bool,
+    ) -> Result<(), TraceError> {
         let mut payload = Vec::new();
         while end.is_none_or(|end| stream.offset < end) {
             let start = stream.offset;
@@ -113,15 +160,51 @@ impl<'a, 'b> Importer<'a, 'b> {
                     None => break,
                 }
             }
-            let (kind, size) = record_head(&head, self.endian).map_err(|e| e.at(Place::Offset(start)))?;
+            let (kind, size) = record::head(&head, self.endian).map_err(|e| e.at(Place::Offset(start)))?;
             payload.resize(size, 0);
             stream.fill(&mut payload, "a record")?;
-            match kind {
-                record::TRACING_DATA if end.is_none() => self.piped_tracing_data(stream, &payload)?,
-                record::AUXTRACE => stream.skip(self.endian.u64(&payload, 0).unwrap_or(0), "an AUX trace")?,
-                _ => self.record(kind, &payload).map_err(|e| e.at(Place::Offset(start)))?,
-            }
+            let read = match kind {
+                record::TRACING_DATA if is_piped => self.piped_tracing_data(stream, &payload),
+                record::AUXTRACE => stream.skip(self.endian.u64(&payload, 0).unwrap_or(0), "an AUX trace"),
+                record::COMPRESSED => self.packed_records(&payload),
+                record::COMPRESSED2 => {
+                    let size = self.endian.u64(&payload, 0).unwrap_or(0);
+                    let data = payload.get(8..).unwrap_or_default();
+                    self.packed_records(&data[..data.len().min(usize::try_from(size).unwrap_or(usize::MAX))])
+                }
+                _ => self.record(kind, &payload),
+            };
+            read.map_err(|e| e.at(Place::Offset(start)))?;
         }
+        Ok(())
+    }
+
+    /// Records in a compressed record; the last may be cut, and go on in the next.
+    fn packed_records(&mut self, piece: &[u8]) -> Result<(), TraceError> {
+        self.window.ignore_rounds(); // they pass before the records that the decoder still keeps
+        let mut compressed = std::mem::take(&mut self.compressed);
+        let done = compressed.add(piece, |unpacked| self.take_records(unpacked));
+        self.compressed = compressed;
+        done
+    }
+
+    fn unpacked_records(&mut self) -> Result<(), TraceError> {
+        let mut unpacked = std::mem::take(&mut self.compressed.unpacked);
+        self.take_records(&mut unpacked)?;
+        self.facts.malformed += u64::from(!unpacked.is_empty());
+        Ok(())
+    }
+
+    /// Takes all whole records from the front.
+    fn take_records(&mut self, unpacked: &mut Vec<u8>) -> Result<(), TraceError> {
+        let mut at = 0;
+        while let Some(head) = unpacked.get(at..at + 8).and_then(|head| head.try_into().ok()) {
+            let (kind, size) = record::head(head, self.endian)?;
+            let Some(payload) = unpacked.get(at + 8..at + 8 + size) else { break };
+            self.record(kind, payload)?;
+            at += 8 + size;
+        }
+        unpacked.drain(..at);
         Ok(())
     }
 
@@ -152,10 +235,6 @@ impl<'a, 'b> Importer<'a, 'b> {
                 let (feature, data) = payload.split_at(payload.len().min(8));
                 self.description.add_feature(self.endian.u64(feature, 0).unwrap_or(0), data, self.endian);
                 Ok(())
-            }
-            record::COMPRESSED | record::COMPRESSED2 => {
-                Err(TraceError::new(ErrorKind::Unsupported, "the recording is compressed (perf record -z)")
-                    .advise("unpack it first: perf inject -i FILE -o PLAIN"))
             }
             _ => Ok(()),
         }
@@ -243,18 +322,5 @@ impl<'a, 'b> Importer<'a, 'b> {
         self.facts.clock = self.description.clock;
         self.facts.kernel = self.description.release;
         Ok(self.facts)
-    }
-}
-
-/// The type of a record and the size of what follows its 8-byte head.
-pub(crate) fn record_head(head: &[u8; 8], endian: Endian) -> Result<(u32, usize), TraceError> {
-    let kind = endian.u32(head, 0).unwrap_or(0);
-    let size = usize::from(endian.u16(head, 6).unwrap_or(0));
-    match size.checked_sub(8) {
-        Some(rest) => Ok((kind, rest)),
-        None => {
-            Err(TraceError::new(ErrorKind::Malformed, format!("a record of type {kind} claims {size} bytes"))
-                .advise("the file is damaged here: copy it again, or record again"))
-        }
     }
 }

@@ -24,14 +24,19 @@ const MOST_FOREIGN_LINES: u64 = 100_000;
 pub(crate) fn import<R: BufRead>(input: R, sink: &mut Sink) -> Result<Facts, TraceError> {
     let mut facts = Facts { format: "perf script", ..Facts::default() };
     let mut entries = Entries::new(input);
-    let mut understood = 0u64;
+    let (mut understood, mut odd_line) = (0u64, 0);
     while let Some(entry) = entries.advance()? {
+        facts.ticks |= entry.header.as_ref().is_some_and(|header| header.is_ticks);
         match parse(&entry) {
             Parsed::Event(event) => {
                 understood += 1;
                 sink(&event).map_err(|e| e.at(Place::Line(entry.line)))?;
             }
             Parsed::Foreign => {}
+            // Before the first event: what other tools print above their events (`cpus=4`), or a page around them.
+            Parsed::Malformed if understood == 0 && entry.header.is_none() => {
+                odd_line = if odd_line == 0 { entry.line } else { odd_line };
+            }
             Parsed::Malformed => {
                 facts.malformed += 1;
                 if facts.first_malformed_line == 0 {
@@ -44,18 +49,14 @@ pub(crate) fn import<R: BufRead>(input: R, sink: &mut Sink) -> Result<Facts, Tra
         }
     }
     if understood == 0 {
-        return Err(no_events(&facts, entries.line()));
+        return Err(no_events(facts.first_malformed_line.max(odd_line), entries.line()));
     }
     Ok(facts)
 }
 
-fn no_events(facts: &Facts, lines: u64) -> TraceError {
+fn no_events(damaged_line: u64, lines: u64) -> TraceError {
     let error = TraceError::new(ErrorKind::Foreign, format!("no scheduler events in {lines} lines of text"));
-    let error = if facts.first_malformed_line > 0 {
-        error.at(Place::Line(facts.first_malformed_line))
-    } else {
-        error
-    };
+    let error = if damaged_line > 0 { error.at(Place::Line(damaged_line)) } else { error };
     error.advise("make the text with: perf script --ns -F comm,pid,tid,cpu,time,event,trace")
 }
 
@@ -95,11 +96,18 @@ fn without_time(event: Event) -> Event {
     Event { context: Context::UNKNOWN, kind, ..event }
 }
 
-/// ftrace's `CPU:1 [LOST 34 EVENTS]`. It has no time: it belongs where it stands.
+/// ftrace's `CPU:1 [LOST 34 EVENTS]`, trace-cmd's `CPU:1 [34 EVENTS DROPPED]` or `CPU:1 [EVENTS DROPPED]`. It has no time: it
+/// belongs where it stands.
 fn lost_line(text: &[u8]) -> Option<Event> {
     let text = std::str::from_utf8(text).ok()?.trim();
-    let (cpu, rest) = text.strip_prefix("CPU:")?.split_once(" [LOST ")?;
-    let events = rest.split(' ').next()?.parse().ok()?;
+    let (cpu, what) = text.strip_prefix("CPU:")?.split_once(" [")?;
+    let events = match what {
+        "EVENTS DROPPED]" => 0,
+        what => {
+            let count = what.strip_suffix(" EVENTS DROPPED]");
+            count.or_else(|| what.strip_prefix("LOST ")?.strip_suffix(" EVENTS]"))?.parse().ok()?
+        }
+    };
     Some(Event {
         t_ns: 0,
         cpu: CpuId::new(cpu.trim().parse().ok()?),

@@ -48,6 +48,8 @@ pub enum Step {
     Wait(Cause),
     /// Ends for good.
     Exit,
+    /// Needs CPU time for ever: in the recording it never slept and did not end.
+    Endless,
 }
 
 /// The cause that ends a wait.

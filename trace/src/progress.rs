@@ -76,7 +76,7 @@ impl Run {
                     }
                 }
                 Step::Fork { task: child } => self.ready.push_back(child),
-                Step::Run { .. } | Step::Wait(_) | Step::Exit => {}
+                Step::Run { .. } | Step::Wait(_) | Step::Exit | Step::Endless => {}
             }
             self.next[task] += 1;
         }

@@ -27,10 +27,18 @@ pub struct Quality {
     pub lost_records: u64,
     /// Events lost there, as far as the recorder counted them.
     pub lost_events: u64,
+    /// Times of ten minutes or more without a single event.
+    pub silences: u64,
     /// Lines or records that could not be understood.
     pub malformed: u64,
     /// The first of them, when the format has lines.
     pub first_malformed_line: u64,
+    /// The byte at which the file ends too early, if it does.
+    pub cut_at: Option<u64>,
+    /// The cut took the descriptions of the events: only switches and wake-ups could be read.
+    pub guessed: bool,
+    /// The clock counts ticks of unknown length, which are taken for nanoseconds.
+    pub ticks: bool,
     /// Switches away from a thread that was not thought to run there: a switch before them is missing.
     pub mismatches: u64,
     /// Those of the mismatches where the CPU was thought idle.
@@ -51,6 +59,8 @@ pub struct Quality {
     pub inferred_ns: u64,
     /// Time of intervals that are cut by the recording's ends or by losses, over all threads.
     pub censored_ns: u64,
+    /// Run time by switches, of all threads.
+    pub all_run_ns: u64,
     /// Run time by switches, of the threads for which the kernel's own account is in the trace.
     pub run_ns: u64,
     /// The kernel's own account (`sched_stat_runtime`) for the same threads; 0 without these events.
@@ -91,6 +101,7 @@ pub struct Finding {
 type Bounds = [u64; 3];
 
 const LOST: Bounds = [0, 1, 10];
+const SILENCES: Bounds = [0, 1, 10];
 const MALFORMED: Bounds = [0, 5, 50];
 const MISMATCHES: Bounds = [5, 50, 200];
 const MISSING_WAKES: Bounds = [20, 100, 300];
@@ -126,6 +137,12 @@ impl Quality {
             self.lost_records
         );
         judge(lost, self.events.saturating_add(lost), LOST, text);
+
+        let text = format!(
+            "{} times there is no event for ten minutes or more; what ran then is unknown.",
+            self.silences
+        );
+        judge(self.silences, self.events, SILENCES, text);
 
         let place = if self.first_malformed_line > 0 {
             format!(", the first in line {}", self.first_malformed_line)
@@ -174,6 +191,20 @@ impl Quality {
         );
         judge(self.wakes_after_run, sleeps, MISSING_WAKES, text);
 
+        if let Some(at) = self.cut_at {
+            let (grade, what) = match self.guessed {
+                false => (Grade::B, "what came before was used"),
+                true => (
+                    Grade::C,
+                    "and has lost the descriptions of its events, so only switches and wake-ups were used",
+                ),
+            };
+            findings.push(Finding { grade, text: format!("The file is cut at byte {at}: {what}.") });
+        }
+        if self.ticks {
+            let text = "The clock counts ticks of unknown length, taken for nanoseconds; record with the clock mono.".to_owned();
+            findings.push(Finding { grade: Grade::C, text });
+        }
         if !self.interrupts_known && self.wakes > 0 {
             let text = "The format does not say which wakes came from interrupts; perf.data does.".to_owned();
             findings.push(Finding { grade: Grade::B, text });
@@ -182,8 +213,9 @@ impl Quality {
         findings
     }
 
+    /// Not every thread has the kernel's account, and a recording without these events has none: their sum is no whole.
     fn run_total(&self) -> u64 {
-        self.run_ns.max(self.inferred_ns)
+        self.all_run_ns.max(self.run_ns).max(self.inferred_ns)
     }
 }
 

@@ -1,43 +1,27 @@
 //! Opens a trace of whatever kind.
 
-use crate::engine::Engine;
 use crate::error::{ErrorKind, TraceError};
-use crate::event::Event;
-use crate::import::Facts;
 use crate::perf_data::file::Header;
-use crate::perf_data::window::Sink;
-use crate::recording::{Intervals, Recording};
-use crate::{perf_data, perf_script, perfetto};
+use crate::reconstruct::{ReadOptions, reconstruct};
+use crate::recording::Recording;
+use crate::unpack::{self, Packing};
+use crate::{directory, known, perf_data, perf_script, perfetto, trace_dat};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
-
-/// Limits: a trace may be huge or hostile.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// Most threads, each generation of a number counted. Default 2^20.
-    pub max_threads: usize,
-    /// Most intervals over all threads, 40 bytes each. Default 2^26.
-    pub max_intervals: usize,
-    /// Keep intervals. Without them memory is bounded by threads, and only totals and the quality are there.
-    pub intervals: bool,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        ReadOptions { max_threads: 1 << 20, max_intervals: 1 << 26, intervals: true }
-    }
-}
 
 /// The format of a file, by its first bytes.
 enum Format {
     PerfFile,
     PerfPipe,
     Perfetto,
+    TraceDat,
     Text,
+    Packed(Packing),
 }
 
-/// Reads a trace file. Its content tells the format, not its name.
+/// Reads a trace file, or a directory of `perf record --threads`. Its content tells the format, not its name; it may be
+/// compressed with gzip or zstd.
 ///
 /// # Errors
 /// If the trace cannot be read, has an unknown or damaged format, or exceeds a limit of `options`.
@@ -46,18 +30,19 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Recording, TraceError>
     let open = || -> Result<Recording, TraceError> {
         let file = File::open(path)?;
         if file.metadata()?.is_dir() {
-            return Err(TraceError::new(ErrorKind::Io, "this is a directory"));
+            return directory::read(path, options);
         }
         let mut input = BufReader::with_capacity(1 << 18, file);
         match sniff(&mut input)? {
             Format::PerfFile => reconstruct(options, |sink| perf_data::import_file(input, sink)),
+            Format::TraceDat => reconstruct(options, |sink| trace_dat::import(input, sink)),
             format => stream(format, input, options),
         }
     };
     open().map_err(|e| e.in_file(&name))
 }
 
-/// Reads a trace from a stream, such as standard input: text, or perf's pipe mode. `name` is for errors.
+/// Reads a trace from a stream, such as standard input: everything but `perf.data` in its file form. `name` is for errors.
 ///
 /// # Errors
 /// If the trace cannot be read, has an unknown or damaged format, or exceeds a limit of `options`.
@@ -73,42 +58,35 @@ pub fn read_from(input: impl Read, name: &str, options: &ReadOptions) -> Result<
 pub fn read_bytes(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<Recording, TraceError> {
     let read = |format| match format {
         Format::PerfFile => reconstruct(options, |sink| perf_data::import_file(Cursor::new(bytes), sink)),
+        Format::TraceDat => reconstruct(options, |sink| trace_dat::import(Cursor::new(bytes), sink)),
         format => stream(format, bytes, options),
     };
     sniff(&mut &*bytes).and_then(read).map_err(|e| e.in_file(name))
 }
 
 fn stream(format: Format, input: impl BufRead, options: &ReadOptions) -> Result<Recording, TraceError> {
+    let Format::Packed(packing) = format else { return plain(format, input, options) };
+    let mut content = packing.unpack(input);
+    match sniff(&mut content)? {
+        Format::Packed(_) => Err(unpack::packed_twice()),
+        Format::PerfFile => {
+            let file = unpack::spool(&mut content)?;
+            reconstruct(options, |sink| perf_data::import_file(file, sink))
+        }
+        format => plain(format, content, options),
+    }
+}
+
+fn plain(format: Format, mut input: impl BufRead, options: &ReadOptions) -> Result<Recording, TraceError> {
     reconstruct(options, |sink| match format {
-        Format::Text => perf_script::import(input, sink),
+        Format::TraceDat => trace_dat::import(unpack::spool(&mut input)?, sink),
         Format::Perfetto => perfetto::read::import(input, sink),
         Format::PerfFile | Format::PerfPipe => perf_data::import_pipe(input, sink),
+        Format::Text | Format::Packed(_) => perf_script::import(input, sink),
     })
 }
 
-fn reconstruct(
-    options: &ReadOptions,
-    import: impl FnOnce(&mut Sink) -> Result<Facts, TraceError>,
-) -> Result<Recording, TraceError> {
-    let mut engine =
-        Engine::new(Intervals::new(options.max_intervals, options.intervals), options.max_threads);
-    let facts = import(&mut |event: &Event| engine.event(event))?;
-    engine.finish()?;
-    let quality = &mut engine.quality;
-    quality.format = facts.format.to_owned();
-    quality.clock = facts.clock.to_owned();
-    quality.kernel = facts.kernel;
-    quality.malformed += facts.malformed;
-    quality.first_malformed_line = facts.first_malformed_line;
-    quality.lost_events = quality.lost_events.saturating_add(facts.lost_somewhere);
-    if quality.switches == 0 {
-        return Err(TraceError::new(ErrorKind::Empty, "the trace has no sched_switch events")
-            .advise("record with: perf sched record -k CLOCK_MONOTONIC -m 8M -a -- COMMAND"));
-    }
-    Ok(Recording::from(engine))
-}
-
-/// Tells the format by the first bytes, and names those that are known but not read.
+/// Tells the format by the first bytes.
 fn sniff(input: &mut impl BufRead) -> Result<Format, TraceError> {
     let start = input.fill_buf()?;
     if start.is_empty() {
@@ -121,29 +99,15 @@ fn sniff(input: &mut impl BufRead) -> Result<Format, TraceError> {
             None => Err(perf_data::bytes::truncated("its header", start.len() as u64)),
         };
     }
-    let unsupported =
-        |what: &str, advice: &str| Err(TraceError::new(ErrorKind::Unsupported, what).advise(advice));
+    if let Some(packing) = Packing::of(start) {
+        return Ok(Format::Packed(packing));
+    }
+    if start.starts_with(trace_dat::MAGIC) {
+        return Ok(Format::TraceDat);
+    }
     if perfetto::read::is_perfetto(start) {
         return Ok(Format::Perfetto);
     }
-    match start {
-        [0x17, 0x08, 0x44, ..] => unsupported(
-            "this is a trace.dat of trace-cmd",
-            "make text of it: trace-cmd report FILE > trace.txt",
-        ),
-        [0x1f, 0x8b, ..] => unsupported("this is compressed with gzip", "unpack it first: gunzip"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            unsupported("this is compressed with zstd", "unpack it first: unzstd")
-        }
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => {
-            unsupported("this is compressed with xz", "unpack it first: unxz")
-        }
-        _ if memchr::memchr(0, &start[..start.len().min(512)]).is_some() => {
-            Err(TraceError::new(ErrorKind::Foreign, "this is not a trace: a binary file of an unknown kind")
-                .advise(
-                    "give a perf.data of perf sched record, the text of perf script, or a Perfetto trace",
-                ))
-        }
-        _ => Ok(Format::Text),
-    }
+    known::refuse(start)?;
+    Ok(Format::Text)
 }

@@ -4,18 +4,23 @@ use crate::engine::{Engine, Keep, Life};
 use crate::error::{ErrorKind, TraceError};
 use crate::interval::{Activity, Interval, Wake};
 use crate::quality::Quality;
+use divvy_results::schedule::Loss;
 
 /// A recording, thread by thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {
     /// Number of CPUs: the highest that was seen, and one.
     pub cpus: u32,
+    /// The trace's own clock at the first event.
+    pub origin_ns: u64,
     /// From the first event to the last, nanoseconds.
     pub span_ns: u64,
     /// In the order in which they were first seen.
     pub threads: Vec<Thread>,
     /// How complete it is.
     pub quality: Quality,
+    /// Where events were lost, in the order of the file.
+    pub losses: Vec<Loss>,
     /// CPU time of the threads that [`Recording::keep`] removed.
     pub removed_run_ns: u64,
 }
@@ -136,11 +141,13 @@ impl Keep for Intervals {
 
 impl From<Engine<Intervals>> for Recording {
     fn from(engine: Engine<Intervals>) -> Self {
-        let (cpus, quality) = (engine.cpu_count(), engine.quality);
+        let (cpus, quality, losses) = (engine.cpu_count(), engine.quality, engine.losses);
         let intervals = engine.keep.by_thread.into_iter().chain(std::iter::repeat_with(Vec::new));
         let threads =
             engine.threads.into_iter().zip(intervals).map(|(life, intervals)| Thread::new(life, intervals));
-        Recording { cpus, span_ns: quality.span_ns, threads: threads.collect(), quality, removed_run_ns: 0 }
+        let (span_ns, threads) = (quality.span_ns, threads.collect());
+        let origin_ns = engine.origin_ns.unwrap_or(0);
+        Recording { cpus, origin_ns, span_ns, threads, quality, losses, removed_run_ns: 0 }
     }
 }
 

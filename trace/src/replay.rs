@@ -44,6 +44,13 @@ pub struct Replay {
     pub wakes: WakeCounts,
 }
 
+impl Replay {
+    /// The tasks that never end: how much CPU time they were given says nothing about how much they would use.
+    pub fn endless(&self) -> impl Iterator<Item = &ReplayTask> {
+        self.tasks.iter().filter(|task| task.steps.last() == Some(&Step::Endless))
+    }
+}
+
 /// Makes a workload of a recording. Threads that never ran are left out.
 pub fn replayable(recording: &Recording, policy: WakePolicy) -> Replay {
     let known = recording.quality.interrupts_known;
@@ -208,6 +215,8 @@ impl<'a> Builder<'a> {
         program.act_until(u64::MAX);
         if thread.exited {
             program.steps.push(Step::Exit);
+        } else if self.is_endless(thread, plan, &program.steps) {
+            program.steps.push(Step::Endless);
         }
         let nice = thread.prio.map_or(0, |prio| (i32::from(prio) - 120).clamp(-20, 19));
         ReplayTask {
@@ -218,6 +227,15 @@ impl<'a> Builder<'a> {
             nice,
             steps: program.steps,
         }
+    }
+
+    /// It was runnable from its start to the recording's end, and that for most of the recording: of a thread that was seen for
+    /// a moment, nobody knows.
+    fn is_endless(&self, thread: &Thread, plan: &ThreadPlan, steps: &[Step]) -> bool {
+        let never_waits = !steps.iter().any(|step| matches!(step, Step::Wait(_)));
+        let last = thread.intervals.last().map(|interval| interval.activity);
+        let is_runnable = matches!(last, Some(Activity::Run { .. } | Activity::Wait { .. }));
+        never_waits && is_runnable && plan.start_ns <= self.recording.span_ns / 2
     }
 
     fn process(&self, thread: &Thread) -> String {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use divvy_results::schedule::{NICE_0, Schedule, Slice, State, Task, Wake};
+use divvy_policy::CpuId;
+use divvy_results::schedule::{Loss, NICE_0, Schedule, Slice, State, Task, Wake};
 
 use crate::interval::{Activity, Queued, Wake as Cause};
 use crate::recording::Recording;
@@ -13,6 +14,7 @@ impl Recording {
         let mut schedule = Schedule {
             to_ns: self.span_ns,
             cpus: vec![Vec::new(); self.cpus as usize],
+            losses: self.losses.clone(),
             ..Schedule::default()
         };
         let mut wakers: Vec<(usize, Wake)> = Vec::new();
@@ -36,6 +38,7 @@ impl Recording {
                     Activity::Run { cpu } => {
                         let left = match thread.intervals.get(at + 1).map(|next| next.activity) {
                             Some(Activity::Blocked { state, .. }) => state,
+                            Some(Activity::Unknown) => State::Unknown,
                             Some(_) => State::Runnable,
                             None => ended,
                         };
@@ -66,6 +69,12 @@ impl Recording {
             schedule.wakes.push(Wake { by, ..wake });
         }
         schedule.wakes.sort_by_key(|wake| wake.at_ns);
+        // Where the recorder does not say when it lost them, the end is the one place that cuts nothing.
+        let placed = self.losses.iter().fold(0, |sum: u64, loss| sum.saturating_add(loss.events));
+        let elsewhere = self.quality.lost_events.saturating_sub(placed);
+        if elsewhere > 0 && self.cpus > 0 {
+            schedule.losses.push(Loss { cpu: CpuId::new(0), at_ns: self.span_ns, events: elsewhere });
+        }
         schedule
     }
 }

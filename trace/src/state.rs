@@ -58,6 +58,7 @@ impl StateTable {
             flags.extend([(0x40, State::Dead), (0x200, State::Parked)]);
         } else {
             flags.extend([(0x40, State::Parked), (0x80, State::Idle)]);
+            flags.push((0x8000, State::Unknown)); // no kernel reports it: what divvy writes for an unknown state
         }
         StateTable { flags }
     }

@@ -1,5 +1,7 @@
 //! A schedule as the events that a kernel would have recorded.
 
+use std::collections::BTreeMap;
+
 use divvy_policy::CpuId;
 use divvy_results::schedule::{NICE_0, Schedule, Slice, State};
 
@@ -11,19 +13,20 @@ use crate::event::{Comm, Context, Event, Kind, TaskRef};
 enum Rank {
     Wake,
     Leave,
+    Lose,
     Enter,
 }
 
 /// The events of a schedule, in order of time.
 pub fn events(schedule: &Schedule) -> Vec<Event> {
-    Events { schedule }.all()
+    let processes = schedule.tasks.iter().map(|task| (task.tid, task.process)).collect();
+    Events { schedule, processes }.all()
 }
-
-/// It records what no task caused.
-const FIRST_CPU: CpuId = CpuId::new(0);
 
 struct Events<'a> {
     schedule: &'a Schedule,
+    /// The process of each thread.
+    processes: BTreeMap<i32, i32>,
 }
 
 impl Events<'_> {
@@ -58,11 +61,16 @@ impl Events<'_> {
             }
         }
         for wake in &self.schedule.wakes {
-            let cpu = wake.by.unwrap_or(FIRST_CPU);
+            let cpu = wake.by.unwrap_or_else(|| self.interrupted(wake.at_ns));
             let context = self.context(self.current(cpu, wake.at_ns), wake.by.is_none());
             let task = self.task(Some(wake.task), cpu);
             let kind = if wake.is_new { Kind::WokenNew { task } } else { Kind::Waking { task } };
             events.push((wake.at_ns, Rank::Wake, Event { t_ns: wake.at_ns, cpu, context, kind }));
+        }
+        for loss in &self.schedule.losses {
+            let kind = Kind::Lost { events: loss.events };
+            let (t_ns, cpu, context) = (loss.at_ns, loss.cpu, Context::UNKNOWN);
+            events.push((t_ns, Rank::Lose, Event { t_ns, cpu, context, kind }));
         }
         events.sort_by_key(|&(t_ns, rank, _)| (t_ns, rank));
         events.into_iter().map(|(_, _, event)| event).collect()
@@ -84,8 +92,15 @@ impl Events<'_> {
         run.map_or(0, |run| self.schedule.tasks[run.task as usize].tid)
     }
 
+    /// The CPU of an interrupt that the schedule does not place: the first that was idle, for there it disturbs nobody.
+    fn interrupted(&self, at_ns: u64) -> CpuId {
+        let mut cpus = (0..self.schedule.cpus.len()).map(CpuId::at);
+        cpus.find(|&cpu| self.current(cpu, at_ns) == 0).unwrap_or(CpuId::new(0))
+    }
+
     fn context(&self, tid: i32, interrupt: bool) -> Context {
-        Context { tid, process: -1, interrupt: Some(interrupt) }
+        let process = self.processes.get(&tid).copied().unwrap_or(-1);
+        Context { tid, process, interrupt: Some(interrupt) }
     }
 
     fn task(&self, task: Option<u32>, cpu: CpuId) -> TaskRef {

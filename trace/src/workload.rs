@@ -28,7 +28,8 @@ impl Replay {
             name: name.to_owned(),
             cpus: self.cpus.max(1),
             quantum_ns: DEFAULT_QUANTUM_NS,
-            duration_ns: None,
+            // Without an end of its own it lasts as long as the recording, which says nothing about later times.
+            duration_ns: self.endless().next().map(|_| self.span_ns),
             warmup_ns: 0,
             tick_ns: None,
             switch_cost_ns: 0,
@@ -77,6 +78,7 @@ fn step(recorded: &Recorded) -> Option<Step> {
         Recorded::Wake { task } => Step::Wake(task),
         Recorded::Fork { task } => Step::Fork(task),
         Recorded::Wait(cause) => wait(cause),
+        Recorded::Endless => Step::RunForever,
         Recorded::Exit => return None, // the end of a program is an exit too
     })
 }

@@ -25,9 +25,18 @@ fn what_is_no_trace_is_refused_with_advice() {
     refused(b"", ErrorKind::Empty, "the file is empty");
     refused(b"hello\nworld\n", ErrorKind::Foreign, "perf script --ns");
     refused(b"\x7fELF\x02\x01\x01\0\0\0\0", ErrorKind::Foreign, "binary file");
-    refused(b"\x1f\x8b\x08\0", ErrorKind::Unsupported, "gunzip");
-    refused(b"\x28\xb5\x2f\xfd", ErrorKind::Unsupported, "unzstd");
-    refused(b"\x17\x08\x44tracing6\0", ErrorKind::Unsupported, "trace-cmd report");
+    refused(
+        b"\x1f\x8b\x08\0",
+        ErrorKind::Malformed,
+        "the gzip data is damaged or cut after 0 unpacked bytes",
+    );
+    refused(
+        b"\x28\xb5\x2f\xfd",
+        ErrorKind::Malformed,
+        "the zstd data is damaged or cut after 0 unpacked bytes",
+    );
+    refused(b"\x17\x08\x44tracing6\0", ErrorKind::Truncated, "byte 12");
+    refused(b"\x17\x08\x44tracing9\0\0\x08\0\x10\0\0", ErrorKind::Unsupported, "trace-cmd report");
     refused(b"PERFILE2", ErrorKind::Truncated, "byte 8");
     refused(&vec![b'x'; 3 << 20], ErrorKind::Foreign, "line 1: no scheduler events");
     let others = " a 7 [000] 1.0: irq:irq_handler_entry: irq=1\n".repeat(50);
@@ -78,6 +87,7 @@ fn absurd_numbers() {
     for line in [
         " a 7 [4294967295] 1.0: sched:sched_waking: comm=b pid=8 prio=120 target_cpu=000",
         " a 7 [000] 18446744073.999999999: sched:sched_waking: comm=b pid=8 prio=120 target_cpu=000",
+        " a 7 [99999999999999999999999] 1.0: sched:sched_waking: comm=b pid=8 prio=120 target_cpu=000",
         " a 7 [000] 999999999999999999.0: sched:sched_waking: comm=b pid=8 prio=120 target_cpu=000",
         " a 2147483647 [000] 1.0: sched:sched_waking: comm=b pid=-2147483648 prio=-32768 target_cpu=000",
         " a 7 [000] 1.0: sched:sched_stat_runtime: comm=a pid=7 runtime=18446744073709551615 [ns]",

@@ -4,7 +4,7 @@ mod common;
 
 use common::perf_file::{self, Shape, Writer};
 use common::{Event, Kind, Name, schedule};
-use divvy_trace::{ErrorKind, Place, ReadOptions, TraceError, read_bytes, scrub};
+use divvy_trace::{ErrorKind, Grade, Place, ReadOptions, TraceError, read_bytes, scrub};
 use std::collections::BTreeSet;
 
 fn import(bytes: &[u8]) -> Result<divvy_trace::Recording, TraceError> {
@@ -42,25 +42,26 @@ fn losses_are_seen_and_names_from_before_are_known() {
     assert_eq!(thread.run_ns, 0, "it was last seen when it came on the CPU");
 }
 
-#[test]
-fn a_compressed_recording_says_how_to_unpack_it() {
-    let mut writer = Writer::new(Shape::default());
-    writer.event(&switch(1000, 0, "R", 41));
-    let at = writer.data.len();
-    writer.record(81, &[1, 2, 3, 4, 5, 6, 7, 8]);
-    let bytes = writer.finish();
-    let error = import(&bytes).expect_err("refused");
-    assert_eq!(error.kind, ErrorKind::Unsupported);
-    assert!(error.to_string().contains("perf inject -i"), "{error}");
-    let data_at = 104 + 8 + 96 + 16;
-    assert_eq!(error.place, Some(Place::Offset(data_at + at as u64)));
-}
-
+/// perf was killed: what it had written is used, and the looks of its events are guessed.
 #[test]
 fn a_recording_that_was_never_closed() {
-    let mut bytes = small(Shape::default());
+    let whole = small(Shape::default());
+    let mut bytes = whole.clone();
     bytes[48..56].fill(0);
-    let error = import(&bytes).expect_err("refused");
+    let (before, killed) = (import(&whole).expect("readable"), import(&bytes).expect("readable"));
+    assert_eq!((killed.quality.cut_at, killed.quality.guessed), (Some(bytes.len() as u64), true));
+    assert_eq!(killed.quality.switches, before.quality.switches);
+    assert!(
+        killed
+            .quality
+            .findings()
+            .iter()
+            .any(|f| f.grade == Grade::C && f.text.contains("lost the descriptions"))
+    );
+    let data_at = 104 + 8 + 96 + 16;
+    let mut empty = whole[..data_at].to_vec();
+    empty[48..56].fill(0);
+    let error = import(&empty).expect_err("refused");
     assert_eq!(error.kind, ErrorKind::Truncated);
     assert!(error.to_string().contains("never closed"), "{error}");
 }
@@ -73,18 +74,31 @@ fn a_file_form_recording_does_not_stream() {
     assert!(error.to_string().starts_with("-: "), "{error}");
 }
 
-/// Cut anywhere: a file in the file form is refused, with the byte at which it ends; a stream may end between two records.
+/// Cut anywhere: what came before is used, with the byte at which the file ends; if nothing can be, that is the error.
 #[test]
 fn cut_at_every_byte() {
     let whole = small(Shape::default());
+    let complete = import(&whole).expect("readable").quality;
+    let mut used = 0;
     for length in 0..whole.len() {
-        let error = import(&whole[..length]).expect_err("a cut file");
-        match error.kind {
-            ErrorKind::Truncated => assert_eq!(error.place, Some(Place::Offset(length as u64)), "{error}"),
-            ErrorKind::Empty => assert_eq!(length, 0),
-            kind => assert!(length < 8, "{kind:?} at {length}: {error}"),
+        match import(&whole[..length]) {
+            Ok(recording) => {
+                used += 1;
+                let quality = recording.quality;
+                assert_eq!(quality.cut_at, Some(length as u64));
+                assert!(quality.events <= complete.events && quality.grade() >= Grade::B);
+                assert!(quality.findings().iter().any(|f| f.text.contains(&format!("cut at byte {length}"))));
+            }
+            Err(error) => match error.kind {
+                ErrorKind::Truncated => {
+                    assert_eq!(error.place, Some(Place::Offset(length as u64)), "{error}");
+                }
+                ErrorKind::Empty => assert_eq!(length, 0),
+                kind => assert!(length < 8, "{kind:?} at {length}: {error}"),
+            },
         }
     }
+    assert!(used > whole.len() / 10, "{used} of {}", whole.len());
     let piped = small(Shape { pipe: true, ..Shape::default() });
     let complete = import(&piped).expect("readable").quality.events;
     for length in 0..piped.len() {
@@ -93,6 +107,18 @@ fn cut_at_every_byte() {
             Err(error) => assert_ne!(error.kind, ErrorKind::Malformed, "{error}"),
         }
     }
+}
+
+/// perf drains one CPU after the other. Of a round that is cut, one CPU's events may be there and the other's not: none count.
+#[test]
+fn a_round_that_is_cut_counts_for_no_cpu() {
+    let events = schedule(3, 200, 2, 1, &names()).events;
+    let shape = Shape { rounds: true, pipe: true, ..Shape::default() };
+    let whole = import(&perf_file::write(&events, shape)).expect("readable").quality;
+    let mut bytes = perf_file::write(&events, shape);
+    bytes.truncate(bytes.len() - 150);
+    let cut = import(&bytes).expect("readable").quality;
+    assert!(cut.cut_at.is_some() && cut.events < whole.events && cut.mismatches == 0, "{cut:?}");
 }
 
 /// Damage anywhere: an error or a recording, never a panic, and never more than the file can hold.

@@ -6,4 +6,5 @@ pub mod machine;
 pub mod output;
 pub mod policies;
 pub mod random;
+pub mod recording;
 pub mod schedule;

@@ -1,17 +1,17 @@
 //! `divvy replay TRACE -p SPEC..`.
 
-use divvy_policy::{Failure, FailureKind};
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueHint};
 use divvy_sim::replay::{ReplayOptions, replay};
 use divvy_sim::run::Options;
-use divvy_trace::{Filter, Grade, Recording, WakePolicy};
+use divvy_trace::{Grade, Recording, WakePolicy};
 
 use crate::args::choice::{Choice, one_of};
 use crate::args::machine::MachineArgs;
 use crate::args::output::OutputArgs;
 use crate::args::policies::PolicyArgs;
+use crate::args::recording::{Unfit, keep};
 use crate::args::schedule::ScheduleArgs;
 use crate::assert::Claims;
 use crate::input;
@@ -99,42 +99,6 @@ const GRADES: &[Choice<Grade>] = &[
     ("D", Grade::D, "Not reliable"),
 ];
 
-/// A recording that was read, but does not meet the options.
-#[derive(Debug, thiserror::Error)]
-pub enum Unfit {
-    /// Worse than `--strict` allows.
-    #[error(
-        "the recording's grade is {grade:?}, and --strict asks for {least:?} or better{}",
-        lines(findings)
-    )]
-    Grade {
-        /// The recording's grade.
-        grade: Grade,
-        /// The lowest grade that `--strict` allows.
-        least: Grade,
-        /// Why it is not better.
-        findings: Vec<String>,
-    },
-    /// `--keep` leaves no thread.
-    #[error("no thread of the recording is called {}; there are {}", .names.join(" or "), .known.join(", "))]
-    NothingKept {
-        /// The names of `--keep`.
-        names: Vec<String>,
-        /// The names of those that used the CPU most.
-        known: Vec<String>,
-    },
-}
-
-impl Failure for Unfit {
-    fn kind(&self) -> FailureKind {
-        FailureKind::BadInput
-    }
-}
-
-fn lines(findings: &[String]) -> String {
-    findings.iter().map(|finding| format!("\n  {finding}")).collect()
-}
-
 /// Reads, replays, compares, checks.
 pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
     let target = args.output.target(&args.trace)?;
@@ -164,34 +128,7 @@ fn select(recording: Recording, args: &RecordingArgs) -> Result<Recording, Unfit
         let findings = recording.quality.findings().into_iter().map(|finding| finding.text).collect();
         return Err(Unfit::Grade { grade, least, findings });
     }
-    if args.keep.is_empty() {
-        return Ok(recording);
-    }
-    let known = busiest(&recording);
-    let filter = Filter { names: args.keep.clone(), descendants: true, ..Filter::default() };
-    let kept = recording.keep(&filter);
-    if kept.threads.is_empty() {
-        return Err(Unfit::NothingKept { names: quoted(&args.keep), known: quoted(&known) });
-    }
-    Ok(kept)
-}
-
-/// Names of the threads that used the CPU most, a few.
-fn busiest(recording: &Recording) -> Vec<String> {
-    const SHOWN: usize = 8;
-    let mut threads: Vec<_> = recording.threads.iter().collect();
-    threads.sort_by_key(|thread| std::cmp::Reverse(thread.run_ns));
-    let mut names: Vec<String> = Vec::new();
-    for thread in threads {
-        if names.len() < SHOWN && !names.contains(&thread.name) {
-            names.push(thread.name.clone());
-        }
-    }
-    names
-}
-
-fn quoted(names: &[String]) -> Vec<String> {
-    names.iter().map(|name| format!("`{}`", name.escape_debug())).collect()
+    keep(recording, &args.keep)
 }
 
 fn single(text: &str) -> Result<u32, String> {

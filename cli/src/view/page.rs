@@ -20,6 +20,8 @@ pub struct PageOptions<'a> {
 
 /// Above this many rows, tasks are shown only with -v.
 const FEW_TASK_ROWS: usize = 40;
+/// Names of endless tasks that are shown.
+const MOST_ENDLESS: usize = 10;
 
 /// Makes a page from a report.
 pub fn page(report: &Report, options: &PageOptions) -> Page {
@@ -100,6 +102,19 @@ fn quality(trace: &TraceReport) -> Vec<String> {
         ),
         None => "error of the replay itself: not known".to_owned(),
     });
+    lines.extend(trace.fixed_wakes_error.map(|error| {
+        let error = text::percent(error, 1);
+        format!("with --wakes fixed it is {error}: the wake-ups between tasks do not explain this recording")
+    }));
+    if !trace.endless.is_empty() {
+        let (names, more) =
+            (trace.endless.iter().take(MOST_ENDLESS), trace.endless.len().saturating_sub(MOST_ENDLESS));
+        let mut names = names.map(|name| text::escape(name)).collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            names += &format!(" and {more} more");
+        }
+        lines.push(format!("never slept, so replayed without an end for the recording's time: {names}"));
+    }
     lines
 }
 

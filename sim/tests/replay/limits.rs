@@ -48,3 +48,80 @@ fn a_short_replay_has_the_error_of_the_whole() {
     };
     assert_eq!(error(Some(500_000_000)), error(None));
 }
+
+/// A CPU for two hogs, which begin before the recording, and a server that answers within microseconds. One hog sleeps at the end: as
+/// a job, it would be as long as the recording, but its start is not in there.
+fn hogs_and_server() -> String {
+    let mut text = String::new();
+    let mut switch = |us: u64, prev: (&str, u32), state: &str, next: (&str, u32)| {
+        text += &format!(
+            " {} {} [000] 1.{us:06}: sched:sched_switch: prev_comm={} prev_pid={} prev_prio=120 prev_state={state} ==> next_comm={} next_pid={} next_prio=120\n",
+            prev.0, prev.1, prev.0, prev.1, next.0, next.1
+        );
+        text.len()
+    };
+    let (hog, batch, server) = (("hog", 7), ("batch", 8), ("server", 9));
+    let mut wakes = Vec::new();
+    switch(0, hog, "R", batch);
+    for turn in 0..60 {
+        let us = 1000 + turn * 6000;
+        switch(us, batch, "R", hog);
+        wakes.push((switch(us + 3000, hog, "R", batch), us + 4000));
+        switch(us + 4005, batch, "R", server);
+        switch(us + 4105, server, "S", batch);
+    }
+    switch(362_000, batch, "S", hog);
+    for (at, us) in wakes.into_iter().rev() {
+        text.insert_str(
+            at,
+            &format!(
+                " swapper 0 [001] 1.{us:06}: sched:sched_waking: comm=server pid=9 prio=120 target_cpu=000\n"
+            ),
+        );
+    }
+    text
+}
+
+/// Only jobs that the recording has as well are compared.
+#[test]
+fn the_error_of_a_replay_compares_the_same_jobs() {
+    let recording =
+        read_bytes(hogs_and_server().as_bytes(), "t.txt", &ReadOptions::default()).expect("readable");
+    let specs = spec::parse_list(&["eevdf".to_owned()], divvy_policy::all()).expect("a policy");
+    let report = replay("t", &recording, &specs, &ReplayOptions::default(), &()).expect("replayed");
+    let trace = report.trace.expect("a trace");
+    assert_eq!(trace.endless, ["hog"]);
+    let error = trace.self_replay_error.expect("known");
+    assert!(error < 1.0, "{error}"); // with the 177 ms of `batch` as one more job it would be 28
+    let service = |name: &str| {
+        let task = report.runs[0].tasks.iter().find(|task| task.name == name).expect("a task");
+        task.service_ns
+    };
+    assert!(service("hog") > 150_000_000, "{}", service("hog"));
+}
+
+/// Under another policy, what never sleeps receives its share of the machine, not what it received in the recording.
+#[test]
+fn what_never_sleeps_uses_what_it_gets() {
+    // `nice` received a quarter; under round-robin it receives half.
+    let mut text = String::new();
+    for turn in 0..100 {
+        let us = turn * 4000;
+        text += &format!(
+            " nice 8 [000] 1.{us:06}: sched:sched_switch: prev_comm=nice prev_pid=8 prev_prio=125 prev_state=R ==> next_comm=hog next_pid=7 next_prio=120\n"
+        );
+        text += &format!(
+            " hog 7 [000] 1.{:06}: sched:sched_switch: prev_comm=hog prev_pid=7 prev_prio=120 prev_state=R ==> next_comm=nice next_pid=8 next_prio=125\n",
+            us + 3000
+        );
+    }
+    let recording = read_bytes(text.as_bytes(), "t.txt", &ReadOptions::default()).expect("readable");
+    let specs = spec::parse_list(&["rr".to_owned()], divvy_policy::all()).expect("a policy");
+    let report = replay("t", &recording, &specs, &ReplayOptions::default(), &()).expect("replayed");
+    let share = |name: &str| {
+        let tasks = &report.runs[0].tasks;
+        let all: u64 = tasks.iter().map(|task| task.service_ns).sum();
+        tasks.iter().find(|task| task.name == name).expect("a task").service_ns as f64 / all as f64
+    };
+    assert!((share("nice") - 0.5).abs() < 0.01, "{}", share("nice"));
+}

@@ -49,9 +49,10 @@ impl Cpu {
         self.claim = None;
     }
 
-    /// The occupant was seen on another CPU.
-    pub fn forget(&mut self) {
+    /// The occupant was seen on another CPU at `t`. Up to then it counts as having run here, so nobody else did.
+    pub fn forget(&mut self, t_ns: u64) {
         self.occupant = Occupant::Unknown;
+        self.last_known_ns = self.last_known_ns.max(t_ns);
     }
 
     /// Some events are gone.

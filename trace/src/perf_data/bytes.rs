@@ -58,6 +58,11 @@ impl<R: Read> Stream<R> {
         Stream { inner, offset }
     }
 
+    /// The reader itself.
+    pub fn into_inner(self) -> R {
+        self.inner
+    }
+
     /// Fills `buffer`. An early end is an error; its place is the byte at which the file ends.
     pub fn fill(&mut self, buffer: &mut [u8], what: &str) -> Result<(), TraceError> {
         let got = self.read_up_to(buffer)?;

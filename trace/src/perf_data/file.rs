@@ -96,6 +96,11 @@ impl Description {
         Ok(decoders)
     }
 
+    /// The descriptions of tracepoints are there.
+    pub fn is_described(&self) -> bool {
+        !self.tracing.formats.is_empty()
+    }
+
     /// Adds a `perf_event_attr` with the numbers of its events.
     pub fn add_attr(&mut self, attr: &[u8], ids: &[u8], endian: Endian) {
         let Some(layout) = Layout::of_attr(attr, endian) else {
@@ -154,17 +159,20 @@ pub(crate) fn read_header<R: Read + Seek>(input: &mut R, length: u64) -> Result<
     Stream::new(&mut *input, 0).fill(&mut bytes, "its header")?;
     let header = Header::parse(&bytes)
         .ok_or_else(|| TraceError::new(ErrorKind::Foreign, "this is not a perf.data file"))?;
-    if header.data.size == 0 {
-        return Err(TraceError::new(
-            ErrorKind::Truncated,
-            "the recording was never closed: its header says 0 bytes of data",
-        )
-        .at(Place::Offset(48))
-        .advise("perf was killed before it ended: record again and stop it with Ctrl-C once"));
-    }
     header.attrs.check(length, "its list of events")?;
-    header.data.check(length, "the recorded data")?;
     Ok(header)
+}
+
+/// The recording was never closed, or its end is missing, and what there is cannot be understood without it.
+pub(crate) fn unfinished(size: u64, length: u64) -> TraceError {
+    if size > 0 {
+        return truncated("the recorded data", length)
+            .advise("the descriptions of its events are behind the cut: copy it again, or record again");
+    }
+    let what = "the recording was never closed: its header says 0 bytes of data";
+    TraceError::new(ErrorKind::Truncated, what)
+        .at(Place::Offset(48))
+        .advise("perf was killed before it ended: record again and stop it with Ctrl-C once")
 }
 
 /// The feature sections behind the data, each with its number.
@@ -182,18 +190,15 @@ pub(crate) fn read_features<R: Read + Seek>(
         "its list of features",
     )?;
     let sections = (0..header.features.len()).filter_map(|i| Section::parse(&table, i * 16, header.endian));
-    header
-        .features
-        .iter()
-        .copied()
-        .zip(sections)
-        .map(|(f, s)| Ok((f, s.check(length, "a feature section")?)))
-        .collect()
+    Ok(header.features.iter().copied().zip(sections).collect())
 }
 
-/// Reads everything but the records.
-pub(crate) fn open<R: Read + Seek>(input: &mut R, length: u64) -> Result<(Header, Description), TraceError> {
-    let header = read_header(input, length)?;
+/// Reads the list of events.
+pub(crate) fn events<R: Read + Seek>(
+    input: &mut R,
+    header: &Header,
+    length: u64,
+) -> Result<Description, TraceError> {
     let endian = header.endian;
     let mut description = Description::default();
     let attr_size = usize::try_from(header.attr_size).unwrap_or(usize::MAX);
@@ -212,15 +217,42 @@ pub(crate) fn open<R: Read + Seek>(input: &mut R, length: u64) -> Result<(Header
         let ids = read_section(input, ids, MOST_IDS, "a list of event numbers")?;
         description.add_attr(attr, &ids, endian);
     }
-    for (feature, section) in read_features(input, &header, length)? {
+    Ok(description)
+}
+
+/// Reads what stands behind the records.
+pub(crate) fn features<R: Read + Seek>(
+    input: &mut R,
+    header: &Header,
+    length: u64,
+    description: &mut Description,
+) -> Result<(), TraceError> {
+    for (feature, section) in read_features(input, header, length)? {
+        let needed = matches!(feature, FEATURE_TRACING_DATA | FEATURE_OSRELEASE);
+        let section = if needed { section.check(length, "a feature section")? } else { section };
         if feature == FEATURE_TRACING_DATA {
             let data = read_section(input, section, MOST_TRACING_DATA, "the tracepoint description")?;
             description.tracing =
                 TracingData::parse(&data).ok_or_else(|| bad_tracing_data(section.offset))?;
         } else if feature == FEATURE_OSRELEASE {
             let data = read_section(input, section, 4096, "the kernel's release")?;
-            description.add_feature(feature, &data, endian);
+            description.add_feature(feature, &data, header.endian);
         }
     }
+    Ok(())
+}
+
+/// Reads everything but the records of a file that is whole.
+pub(crate) fn open_whole<R: Read + Seek>(
+    input: &mut R,
+    length: u64,
+) -> Result<(Header, Description), TraceError> {
+    let header = read_header(input, length)?;
+    let Section { offset, size } = header.data;
+    if size == 0 || offset.checked_add(size).is_none_or(|end| end > length) {
+        return Err(unfinished(size, length));
+    }
+    let mut description = events(input, &header, length)?;
+    features(input, &header, length, &mut description)?;
     Ok((header, description))
 }

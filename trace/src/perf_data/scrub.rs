@@ -5,7 +5,7 @@ use super::file::{self, FEATURE_OSRELEASE, FEATURE_TRACING_DATA, HEADER_SIZE, He
 use super::format::TracingData;
 use super::layout::{Layout, Layouts};
 use super::tracepoints::Decoders;
-use super::{MOST_TRACING_DATA, record, record_head};
+use super::{MOST_TRACING_DATA, record};
 use crate::error::{ErrorKind, Place, TraceError};
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -41,7 +41,7 @@ pub fn scrub<R: Read + Seek, W: Write + Seek>(
     keep: &BTreeSet<i32>,
 ) -> Result<Scrubbed, TraceError> {
     let length = input.seek(SeekFrom::End(0))?;
-    let (header, description) = file::open(&mut input, length)?;
+    let (header, description) = file::open_whole(&mut input, length)?;
     let endian = header.endian;
     let before = Section { offset: 0, size: header.data.offset };
     let start = file::read_section(&mut input, before, MOST_FEATURE, "its list of events")?;
@@ -151,7 +151,7 @@ impl Scrubber<'_> {
             let start = stream.offset;
             let mut head = [0; 8];
             stream.fill(&mut head, "a record")?;
-            let (kind, size) = record_head(&head, self.endian).map_err(|e| e.at(Place::Offset(start)))?;
+            let (kind, size) = record::head(&head, self.endian).map_err(|e| e.at(Place::Offset(start)))?;
             payload.resize(size, 0);
             stream.fill(&mut payload, "a record")?;
             let keep = match kind {

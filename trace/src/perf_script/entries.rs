@@ -126,6 +126,10 @@ impl<R: BufRead> Entries<R> {
         if line.bytes.last() == Some(&b'\r') {
             line.bytes.pop();
         }
+        // Old systrace pages hold the text as a string of JavaScript: each line ends in a newline's escape and a backslash.
+        if let Some(text) = line.bytes.strip_suffix(b"\\n\\") {
+            line.bytes.truncate(text.len());
+        }
         line.number = self.lines;
         line.damaged |= memchr::memchr(0, &line.bytes).is_some();
         line.header = Header::parse(&line.bytes);
@@ -134,9 +138,10 @@ impl<R: BufRead> Entries<R> {
 }
 
 impl Line {
-    /// ftrace's `CPU:1 [LOST 34 EVENTS]`.
+    /// ftrace's `CPU:1 [LOST 34 EVENTS]`, or trace-cmd's `CPU:1 [34 EVENTS DROPPED]`.
     fn is_loss(&self) -> bool {
-        self.bytes.starts_with(b"CPU:") && self.bytes.ends_with(b"EVENTS]")
+        self.bytes.starts_with(b"CPU:")
+            && (self.bytes.ends_with(b"EVENTS]") || self.bytes.ends_with(b"EVENTS DROPPED]"))
     }
 
     /// Goes on with a line, as far as it can belong to the event: behind that come stacks and the like.

@@ -18,6 +18,8 @@ pub(crate) struct Header {
     process: i32,
     cpu: CpuId,
     t_ns: u64,
+    /// The time is a counter's.
+    pub is_ticks: bool,
     interrupt: Option<bool>,
     /// The event's name without its system.
     pub event: Range<usize>,
@@ -56,15 +58,22 @@ impl Header {
             return None;
         }
         let (interrupt, at) = flags(line, skip_blank(line, after + 1));
-        let (t_ns, at) = time(line, at)?;
+        let (t_ns, at, is_ticks) = match time(line, at) {
+            Some((t_ns, at)) => (t_ns, at, false),
+            None => ticks(line, at).map(|(t, at)| (t, at, true))?,
+        };
         let (event, payload) = event(line, skip_blank(line, at))?;
         let (process, tid) = thread(&line[..bracket])?;
         let known = payload::parser(&line[event.clone()]).is_some();
+        if is_ticks && !known {
+            return None; // a number and a colon are too little to tell a header
+        }
         Some(Header {
             tid,
             process,
             cpu: CpuId::new(u32::try_from(cpu).ok()?),
             t_ns,
+            is_ticks,
             interrupt,
             event,
             payload,
@@ -82,8 +91,11 @@ fn skip_blank(line: &[u8], at: usize) -> usize {
 fn digits(line: &[u8], at: usize) -> Option<(u64, usize)> {
     let rest = line.get(at..)?;
     let count = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    if !(1..=18).contains(&count) {
+        return None;
+    }
     let value = rest[..count].iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
-    (1..=18).contains(&count).then_some((value, at + count))
+    Some((value, at + count))
 }
 
 /// Seconds with 1 to 9 decimals and a colon, in nanoseconds.
@@ -96,6 +108,12 @@ fn time(line: &[u8], at: usize) -> Option<(u64, usize)> {
     let missing = 9u32.checked_sub((end - dot - 1) as u32)?;
     let t_ns = seconds.checked_mul(1_000_000_000)?.checked_add(fraction * 10u64.pow(missing))?;
     (line.get(end) == Some(&b':')).then_some((t_ns, end + 1))
+}
+
+/// A whole number and a colon, as ftrace prints the time of a clock that counts ticks.
+fn ticks(line: &[u8], at: usize) -> Option<(u64, usize)> {
+    let (ticks, end) = digits(line, at)?;
+    (line.get(end) == Some(&b':')).then_some((ticks, end + 1))
 }
 
 /// ftrace's context flags: interrupts off, need-resched, `h`/`H`/`s` in an interrupt, preemption depth, perhaps migration depth.

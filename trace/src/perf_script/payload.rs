@@ -2,7 +2,8 @@
 //! (`a:7 [120] CPU:001`).
 
 use crate::event::{Kind, TaskRef};
-use crate::state::from_letters;
+use crate::state::{StateTable, from_letters};
+use divvy_results::schedule::State;
 use memchr::memmem;
 
 /// Parses a whole text (it must match to its end); the second argument is the current thread, -1 when unknown.
@@ -42,7 +43,7 @@ fn task(comm: &[u8], tid: i32, prio: i16) -> TaskRef {
     TaskRef { prio: Some(prio), ..TaskRef::named(tid, comm) }
 }
 
-/// `prev_comm=A prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=B next_pid=2 next_prio=120`
+/// `prev_comm=A prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=B next_pid=2 next_prio=120`; raw: `prev_state=1 next_comm=B`
 fn raw_switch(text: &[u8], current: i32) -> Option<Kind> {
     let text = text.strip_prefix(b"prev_comm=")?;
     let (text, next_prio) = last_value(text, b" next_prio=")?;
@@ -53,7 +54,7 @@ fn raw_switch(text: &[u8], current: i32) -> Option<Kind> {
         let (prev_tid, middle) = middle.number()?;
         let (prev_prio, middle) = middle.tag(b" prev_prio=")?.number()?;
         let (state, middle) = middle.tag(b" prev_state=")?.word()?;
-        let next_comm = middle.tag(b" ==> next_comm=")?.0;
+        let next_comm = middle.tag(b" ==> next_comm=").or_else(|| middle.tag(b" next_comm="))?.0;
         let prev = task(&text[..at], prev_tid, prev_prio);
         switch(prev, state, task(next_comm, next_tid, next_prio), current)
     })
@@ -74,7 +75,16 @@ fn plain_switch(text: &[u8], current: i32) -> Option<Kind> {
 /// The thread that leaves a CPU is the one that was current there: a name that imitates a switch does not know that number.
 fn switch(prev: TaskRef, state: &[u8], next: TaskRef, current: i32) -> Option<Kind> {
     let plausible = current < 0 || prev.tid == current;
-    plausible.then_some(Kind::Switch { prev, state: from_letters(state)?, next })
+    plausible.then_some(Kind::Switch { prev, state: letters_or_number(state)?, next })
+}
+
+/// `S`, or with `trace-cmd report -R` the number that it stands for. The text does not say of which kernel: it counts as new.
+fn letters_or_number(state: &[u8]) -> Option<State> {
+    let number = match state.strip_prefix(b"0x") {
+        Some(hex) => u64::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok(),
+        None => number(state),
+    };
+    number.map_or_else(|| from_letters(state), |number| Some(StateTable::of_release("").decode(number)))
 }
 
 struct PlainEnd {
@@ -91,9 +101,13 @@ fn plain_task_at_end(text: &[u8]) -> Option<PlainEnd> {
     Some(PlainEnd { tid: number(&rest[colon + 1..])?, prio, length: text.len() - colon })
 }
 
-/// `comm=A pid=1 prio=120 [success=1] target_cpu=000`, or `A:1 [120] [success=1] [CPU:000]`
+/// `comm=A pid=1 prio=120 [success=1] target_cpu=000`, to which old Android kernels add ` state=W|m`; or `A:1 [120] [success=1] [CPU:000]`
 fn woken(text: &[u8]) -> Option<TaskRef> {
     if let Some(raw) = text.strip_prefix(b"comm=") {
+        let is_state =
+            |state: &[u8]| state.iter().all(|b| b.is_ascii_alphabetic() || matches!(b, b'|' | b'+'));
+        let added = memmem::rfind(raw, b" state=").filter(|&at| is_state(&raw[at + 7..]));
+        let raw = &raw[..added.unwrap_or(raw.len())];
         let (raw, _) = last_value::<u32>(raw, b" target_cpu=")?;
         let raw = last_value::<u32>(raw, b" success=").map_or(raw, |(rest, _)| rest);
         let (raw, prio) = last_value(raw, b" prio=")?;
@@ -106,11 +120,15 @@ fn woken(text: &[u8]) -> Option<TaskRef> {
     Some(task(&plain[..plain.len() - end.length], end.tid, end.prio))
 }
 
-/// `comm=A pid=1 child_comm=B child_pid=2`
+/// `comm=A pid=1 child_comm=B child_pid=2`; raw: `parent_comm=A parent_pid=1 child_comm=B child_pid=2`
 fn fork(text: &[u8]) -> Option<Kind> {
-    let (text, child_tid) = last_value(text.strip_prefix(b"comm=")?, b" child_pid=")?;
-    memmem::find_iter(text, b" pid=").find_map(|at| {
-        let (parent, middle) = Cursor(&text[at..]).tag(b" pid=")?.number()?;
+    let (start, key): (&[u8], &[u8]) = match text.starts_with(b"parent_comm=") {
+        true => (b"parent_comm=", b" parent_pid="),
+        false => (b"comm=", b" pid="),
+    };
+    let (text, child_tid) = last_value(text.strip_prefix(start)?, b" child_pid=")?;
+    memmem::find_iter(text, key).find_map(|at| {
+        let (parent, middle) = Cursor(&text[at..]).tag(key)?.number()?;
         let child_comm = middle.tag(b" child_comm=")?.0;
         Some(Kind::Fork { parent, child: TaskRef::named(child_tid, child_comm), process: -1 })
     })
@@ -124,11 +142,13 @@ fn exit(text: &[u8]) -> Option<Kind> {
     Some(Kind::Exit { tid })
 }
 
-/// `comm=A pid=1 runtime=43064 [ns]`, older kernels add ` vruntime=123 [ns]`
+/// `comm=A pid=1 runtime=43064 [ns]`, older kernels add ` vruntime=123 [ns]`; raw: without the units
 fn runtime(text: &[u8]) -> Option<Kind> {
-    let text = text.strip_prefix(b"comm=")?.strip_suffix(b" [ns]")?;
+    let without_unit = |text: &'_ [u8]| text.strip_suffix(b" [ns]").unwrap_or(text).len();
+    let text = text.strip_prefix(b"comm=")?;
+    let text = &text[..without_unit(text)];
     let text = match last_value::<u64>(text, b" vruntime=") {
-        Some((rest, _)) => rest.strip_suffix(b" [ns]")?,
+        Some((rest, _)) => &rest[..without_unit(rest)],
         None => text,
     };
     let (text, ns) = last_value(text, b" runtime=")?;

@@ -1,16 +1,17 @@
-//! Writes a schedule as `perf script --ns -F comm,tid,cpu,time,event,trace` prints it.
+//! Writes a schedule as `perf script --ns --show-lost-events -F comm,pid,tid,cpu,time,event,trace` prints it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::event::{Comm, Event, Kind, TaskRef};
+use crate::event::{Comm, Context, Event, Kind, TaskRef};
 
 use crate::switches::events;
 use divvy_results::schedule::{Schedule, State};
 
 const NS_A_SECOND: u64 = 1_000_000_000;
 
-/// Writes a schedule. The text has thread ids but no processes, and does not say which events happened in interrupts.
+/// Writes a schedule. The text cannot say which events happened in interrupts: their wake-ups are the idle task's, whom no
+/// reader takes for a waker.
 ///
 /// # Errors
 /// Those of `out`.
@@ -19,17 +20,20 @@ pub fn write(schedule: &Schedule, out: &mut impl Write) -> io::Result<()> {
     let names: BTreeMap<i32, Comm> =
         events.iter().flat_map(tasks).map(|task| (task.tid, task.comm)).collect();
     for event in &events {
-        let name = names.get(&event.context.tid).filter(|_| event.context.tid > 0);
+        let by_interrupt = event.context.interrupt == Some(true);
+        let context =
+            if by_interrupt { Context { tid: 0, process: 0, ..event.context } } else { event.context };
+        let name = names.get(&context.tid).filter(|_| context.tid > 0);
         let name = name.map_or("swapper".to_owned(), Comm::printable);
         let (seconds, ns) = (event.t_ns / NS_A_SECOND, event.t_ns % NS_A_SECOND);
-        let Some((kind, payload)) = text(event) else { continue };
-        let tid = event.context.tid.max(0);
-        writeln!(
-            out,
-            "{name:>16} {tid:>5} [{:03}] {seconds:>5}.{ns:09}: {:>24} {payload}",
-            event.cpu,
-            format!("sched:{kind}:")
-        )?;
+        let tid = context.tid.max(0);
+        let process = if context.process > 0 { context.process } else { tid };
+        let thread = format!("{process}/{tid}");
+        write!(out, "{name:>16} {thread:>11} [{:03}] {seconds:>5}.{ns:09}: ", event.cpu)?;
+        match text(event) {
+            Some((kind, payload)) => writeln!(out, "{:>24} {payload}", format!("sched:{kind}:"))?,
+            None => writeln!(out, "PERF_RECORD_LOST lost {}", lost(event))?,
+        }
     }
     Ok(())
 }
@@ -68,10 +72,16 @@ fn text(event: &Event) -> Option<(&'static str, String)> {
     })
 }
 
+/// The writer's events are switches, wake-ups and losses.
+fn lost(event: &Event) -> u64 {
+    if let Kind::Lost { events } = event.kind { events } else { 0 }
+}
+
 fn letter(state: State) -> &'static str {
     match state {
         State::Runnable => "R",
-        State::Sleep | State::Unknown => "S",
+        State::Sleep => "S",
+        State::Unknown => "N", // a letter of older kernels that says nothing about why
         State::Disk => "D",
         State::Stopped => "T",
         State::Traced => "t",

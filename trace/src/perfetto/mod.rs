@@ -19,6 +19,7 @@ mod field {
         pub const TIMESTAMP: u32 = 8;
         pub const SEQUENCE: u32 = 10;
         pub const TRACK_EVENT: u32 = 11;
+        pub const FTRACE_STATS: u32 = 34;
         pub const SYSTEM_INFO: u32 = 45;
         pub const COMPRESSED: u32 = 50;
         pub const TRACK_DESCRIPTOR: u32 = 60;
@@ -29,6 +30,15 @@ mod field {
         pub const EVENT: u32 = 2;
         pub const LOST: u32 = 3;
         pub const COMPACT: u32 = 4;
+    }
+    pub mod stats {
+        pub const PHASE: u32 = 1;
+        pub const CPU: u32 = 2;
+    }
+    pub mod cpu_stats {
+        pub const CPU: u32 = 1;
+        pub const OVERRUN: u32 = 3;
+        pub const DROPPED: u32 = 8;
     }
     pub mod compact {
         pub const SWITCH_TIMESTAMP: u32 = 1;
@@ -102,6 +112,8 @@ mod field {
     }
 }
 
+/// `FtraceStats.Phase` of the end of the recording. At the start the counters hold what was lost before.
+const PHASE_END: u64 = 2;
 /// `common_flags` of an event in a hard or soft interrupt.
 const HARD_INTERRUPT: u64 = 0x08;
 const ANY_INTERRUPT: u64 = 0x18;

@@ -6,16 +6,17 @@ use std::io::{BufRead, Read};
 use divvy_policy::CpuId;
 use flate2::read::ZlibDecoder;
 
-use super::ANY_INTERRUPT;
 use super::compact::{self, Compact};
 use super::field::*;
 use super::wire::{Fields, Value};
+use super::{ANY_INTERRUPT, PHASE_END};
 use crate::error::{ErrorKind, Place, TraceError};
 use crate::event::{Context, Event, Kind, TaskRef};
 use crate::import::Facts;
 use crate::perf_data::bytes::{Stream, truncated};
 use crate::perf_data::window::{Sink, Window};
 use crate::state::StateTable;
+use crate::unpack::Packing;
 
 /// Perfetto's own packets are below a few MB.
 const MOST_PACKET_BYTES: u64 = 64 << 20;
@@ -35,6 +36,9 @@ struct Import {
     window: Window,
     /// The thread that came last on each CPU, because compact events do not say which thread leaves.
     current: BTreeMap<CpuId, TaskRef>,
+    /// Events lost by the counters of the kernel: before the recording began, and when it ended.
+    lost_before: u64,
+    lost_at_end: u64,
 }
 
 /// Reads it packet by packet; one is held at a time.
@@ -42,7 +46,8 @@ pub(crate) fn import<R: BufRead>(input: R, sink: &mut Sink) -> Result<Facts, Tra
     let mut stream = Stream::new(input, 0);
     let facts = Facts { format: "Perfetto", ..Facts::default() };
     let (states, window) = (StateTable::of_release(""), Window::default());
-    let mut import = Import { states, facts, window, current: BTreeMap::new() };
+    let mut import =
+        Import { states, facts, window, current: BTreeMap::new(), lost_before: 0, lost_at_end: 0 };
     while let Some(tag) = varint(&mut stream)? {
         let at = stream.offset;
         let size = match (tag >> 3, tag & 7) {
@@ -58,6 +63,8 @@ pub(crate) fn import<R: BufRead>(input: R, sink: &mut Sink) -> Result<Facts, Tra
         import.packet(&data, start, sink)?;
     }
     import.window.finish(sink)?;
+    let lost = import.lost_at_end.saturating_sub(import.lost_before);
+    import.facts.lost_somewhere = import.facts.lost_somewhere.saturating_add(lost);
     Ok(import.facts)
 }
 
@@ -109,15 +116,10 @@ impl Import {
             match number {
                 packet::FTRACE_EVENTS => self.bundle(data, start, sink)?,
                 packet::PROCESS_TREE => self.tree(data, start, sink)?,
+                packet::FTRACE_STATS => self.stats(data, start)?,
                 packet::SYSTEM_INFO => self.system(data, start)?,
-                packet::COMPRESSED => self.compressed(data, start, sink)?,
-                packet::ZSTD_COMPRESSED => {
-                    return Err(TraceError::new(ErrorKind::Unsupported, "packets are compressed with zstd")
-                        .at(Place::Offset(start))
-                        .advise(
-                            "record with another compression_type, or: traceconv decompress_packets IN OUT",
-                        ));
-                }
+                packet::COMPRESSED => self.compressed(ZlibDecoder::new(data), start, sink)?,
+                packet::ZSTD_COMPRESSED => self.compressed(Packing::Zstd.unpack(data), start, sink)?,
                 _ => {}
             }
         }
@@ -125,10 +127,10 @@ impl Import {
     }
 
     /// Packets in a packet. An error in there has the place of the packet around it.
-    fn compressed(&mut self, data: &[u8], start: u64, sink: &mut Sink) -> Result<(), TraceError> {
+    fn compressed(&mut self, data: impl Read, start: u64, sink: &mut Sink) -> Result<(), TraceError> {
         let here = |error: TraceError| TraceError { place: Some(Place::Offset(start)), ..error };
         let mut unpacked = Vec::new();
-        let done = ZlibDecoder::new(data).take(MOST_PACKET_BYTES + 1).read_to_end(&mut unpacked);
+        let done = data.take(MOST_PACKET_BYTES + 1).read_to_end(&mut unpacked);
         if done.is_err() {
             return Err(damaged("compressed packets do not unpack", start));
         }
@@ -192,7 +194,6 @@ impl Import {
             }
         }
         if lost {
-            self.facts.lost_somewhere += 1;
             self.current.remove(&cpu);
         }
         for field in fields(data, start) {
@@ -204,11 +205,43 @@ impl Import {
                 _ => continue,
             };
             for event in events {
+                if std::mem::take(&mut lost) {
+                    let kind = Kind::Lost { events: 0 };
+                    let loss = Event { context: Context::UNKNOWN, kind, ..event };
+                    self.window.push(loss, sink).map_err(|e| e.at(Place::Offset(start)))?;
+                }
                 if let Kind::Switch { next, .. } = event.kind {
                     self.current.insert(cpu, next);
                 }
                 self.window.push(event, sink).map_err(|e| e.at(Place::Offset(start)))?;
             }
+        }
+        self.facts.lost_somewhere += u64::from(lost); // nothing in the bundle says when
+        Ok(())
+    }
+
+    /// Counters of events that were overwritten or dropped.
+    fn stats(&mut self, data: &[u8], start: u64) -> Result<(), TraceError> {
+        let (mut is_end, mut lost) = (false, 0_u64);
+        for field in fields(data, start) {
+            let (number, value) = field?;
+            let (data, start) = inner(value, start);
+            match number {
+                stats::PHASE => is_end = value.number() == PHASE_END,
+                stats::CPU => {
+                    for field in fields(data, start) {
+                        if let (cpu_stats::OVERRUN | cpu_stats::DROPPED, count) = field? {
+                            lost = lost.saturating_add(count.number());
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if is_end {
+            self.lost_at_end = self.lost_at_end.saturating_add(lost);
+        } else {
+            self.lost_before = self.lost_before.saturating_add(lost);
         }
         Ok(())
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use super::HARD_INTERRUPT;
 use super::field::*;
 use super::wire::Message;
+use super::{HARD_INTERRUPT, PHASE_END};
 use crate::event::{Event, Kind, TaskRef};
 
 use crate::switches::events;
@@ -38,16 +38,15 @@ pub fn write(schedule: &Schedule, out: &mut impl Write) -> io::Result<()> {
     packet(out, |packet| packet.message(packet::PROCESS_TREE, |tree| process_tree(tree, schedule)))?;
     let events = events(schedule);
     for same_cpu in events.chunk_by(|a, b| a.cpu == b.cpu) {
-        for bundle in same_cpu.chunks(MOST_IN_BUNDLE) {
-            packet(out, |packet| {
-                packet.message(packet::FTRACE_EVENTS, |message| {
-                    message.number(bundle::CPU, bundle[0].cpu.get().into());
-                    bundle
-                        .iter()
-                        .for_each(|event| message.message(bundle::EVENT, |m| ftrace_event(m, event)));
-                });
-            })?;
+        // A bundle can say that events are missing in front of it.
+        for unbroken in same_cpu.chunk_by(|_, next| !is_loss(next)) {
+            for bundle in unbroken.chunks(MOST_IN_BUNDLE) {
+                packet(out, |packet| packet.message(packet::FTRACE_EVENTS, |m| ftrace_bundle(m, bundle)))?;
+            }
         }
+    }
+    if !schedule.losses.is_empty() {
+        packet(out, |packet| packet.message(packet::FTRACE_STATS, |stats| lost_counts(stats, schedule)))?;
     }
     for (index, counter) in schedule.counters.iter().enumerate() {
         write_counter(out, index as u64 + 1, counter)?;
@@ -80,6 +79,35 @@ fn process_tree(tree: &mut Message, schedule: &Schedule) {
             message.bytes(thread::NAME, thread.name.as_bytes());
             message.signed(thread::TGID, thread.process.into());
         });
+    }
+}
+
+fn is_loss(event: &Event) -> bool {
+    matches!(event.kind, Kind::Lost { .. })
+}
+
+fn ftrace_bundle(message: &mut Message, bundle: &[Event]) {
+    message.number(bundle::CPU, bundle[0].cpu.get().into());
+    if is_loss(&bundle[0]) {
+        message.number(bundle::LOST, 1);
+    }
+    for event in bundle.iter().filter(|event| !is_loss(event)) {
+        message.message(bundle::EVENT, |m| ftrace_event(m, event));
+    }
+}
+
+/// How many events each CPU lost.
+fn lost_counts(stats: &mut Message, schedule: &Schedule) {
+    stats.number(stats::PHASE, PHASE_END);
+    for cpu in (0..schedule.cpus.len()).map(CpuId::at) {
+        let losses = schedule.losses.iter().filter(|loss| loss.cpu == cpu);
+        let events = losses.fold(0, |sum: u64, loss| sum.saturating_add(loss.events));
+        if events > 0 {
+            stats.message(stats::CPU, |message| {
+                message.number(cpu_stats::CPU, cpu.get().into());
+                message.number(cpu_stats::OVERRUN, events);
+            });
+        }
     }
 }
 
@@ -119,7 +147,8 @@ fn prio(task: &TaskRef) -> i64 {
 fn raw(state: State) -> i64 {
     match state {
         State::Runnable => 0x100,
-        State::Sleep | State::Unknown => 0x1,
+        State::Sleep => 0x1,
+        State::Unknown => 0x8000, // no state of any kernel
         State::Disk => 0x2,
         State::Stopped => 0x4,
         State::Traced => 0x8,
