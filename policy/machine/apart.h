@@ -3,7 +3,7 @@
  * The machine: a policy that shares by weight, and has no keys, does not see tasks that may not run everywhere. The machine
  * orders these by service over weight (start-time fair queueing). To compare, it keeps a tag for each task of the policy as well.
  *
- * What the policy picks, and what comes after a task of a class by its tag, waits until its tag is the least: it is FREE.
+ * A task that the policy picks and that comes after one of a class, by its tag, waits until its tag is the least: it is FREE.
  */
 #ifndef DIVVY_MACHINE_APART_H
 #define DIVVY_MACHINE_APART_H

@@ -14,8 +14,8 @@ use divvy_workload::Workload;
 /// Selections that share by weight: by virtual times, which the machine compares, and others, beside which it orders the tasks
 /// that may not run everywhere itself.
 const SHARING: [&str; 17] = [
-    "sfq", "stride", "sfs", "bvt", "wfq", "wf2q", "wf2qplus", "gr3", "lottery", "srr", "strr", "vtrr", "wrr", "drr", "qfq",
-    "eevdf", "cfs",
+    "sfq", "stride", "sfs", "bvt", "wfq", "wf2q", "wf2qplus", "gr3", "lottery", "srr", "strr", "vtrr", "wrr",
+    "drr", "qfq", "eevdf", "cfs",
 ];
 
 /// The service of each task under a policy, and what the report says that it is entitled to, in seconds
@@ -61,6 +61,30 @@ task = [
     for policy in SHARING {
         let received = services(text, policy)[0].0;
         assert!(received > 0.8 * part && received < 1.5 * part, "{policy}: {received} s");
+    }
+}
+
+/// Each link of a chain works for nearly a quantum, forks the next one and ends. On a CPU that it shares with ten hogs all links
+/// together get what one task of nice 19 gets, and two quanta: a new task does not come before those that are there.
+#[test]
+fn a_chain_of_forks_on_one_cpu_gains_nothing() {
+    let text = r#"
+cpus = 2
+duration = "3s"
+quantum = "4ms"
+task = [
+  { name = "first", nice = 19, affinity = [0], program = [ { fork = "link" } ] },
+  { name = "link", start = "fork", limit = 800, nice = 19, affinity = [0], program = [ { run = "3850us" }, { fork = "link" }, { run = "50us" } ] },
+  { name = "hog", count = 10, affinity = [0], program = [ { run = "forever" } ] },
+  { name = "alone", affinity = [1], program = [ { run = "forever" } ] },
+]"#;
+    let part = 3.0 * 15.0 / (10.0 * 1024.0 + 15.0);
+    for policy in SHARING {
+        let workload = Workload::parse(text, "chain.toml").unwrap_or_else(|e| panic!("{e}"));
+        let tasks = run(&workload, policy, 0).run.tasks;
+        let links = tasks.iter().filter(|task| task.name.starts_with("link")).map(|task| task.service_ns);
+        let received = links.sum::<u64>() as f64 / 1e9;
+        assert!(received < part + 0.008, "{policy}: {received} s of {part}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! The programs that tasks execute, for the modifier that knows them (`policy/slice/flow.h`).
 
+use std::collections::HashMap;
+
 use divvy_policy::{Machine, program_identity};
 use divvy_results::report::{MOST_EXECUTIONS, PredictionResult, ProgramResult};
 
@@ -16,15 +18,17 @@ struct Known {
 #[derive(Default)]
 pub(super) struct Programs {
     known: Vec<Known>,
+    by_name: HashMap<String, usize>,
 }
 
 impl Programs {
     /// The number of the program of this name.
     pub(super) fn number(&mut self, name: String) -> usize {
-        if let Some(found) = self.known.iter().position(|known| known.name == name) {
+        if let Some(&found) = self.by_name.get(&name) {
             return found;
         }
         let identity = program_identity(&name);
+        self.by_name.insert(name.clone(), self.known.len());
         self.known.push(Known { name, identity, executions: 0, by_execution: Vec::new() });
         self.known.len() - 1
     }

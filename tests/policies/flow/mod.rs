@@ -168,7 +168,7 @@ fn flow_r1_one_execution_is_logged_at_a_time() {
         assert_eq!(desk.burst(TaskId::new(3), 150 * MS, false).continued, [false]);
         desk.burst(PROCESS, 125 * MS, false);
         desk.burst(PROCESS, 125 * MS, true);
-        // What it does next was expected before there was a sequence, what comes after that was not.
+        // The first of these was expected before there was a sequence, the second when there was one.
         for last in [false, true] {
             assert_eq!(
                 desk.burst(TaskId::new(3), 125 * MS, last).continued,
