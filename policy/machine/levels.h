@@ -101,6 +101,15 @@ static NOINLINE void machine_lift(struct machine *m, u64 by)
 	}
 }
 
+/* The gap that stays between two tasks. A policy that does not order its tasks by tags may serve one before another that is
+ * behind it by some turns: where it decides, the longer turn of the two counts. */
+static NOINLINE void machine_find_width(struct machine *m, u32 behind, u32 ahead)
+{
+	u64 turn = machine_stride(m, behind), other = POLICY_SHARES ? machine_stride(m, ahead) : 0;
+
+	m->parking.wide = LAG_TURNS * (turn > other ? turn : other);
+}
+
 /*
  * Classes that share CPUs keep about the same tags, as each CPU serves the least that it may. Classes of a more crowded
  * part of the machine fall behind, for ever: so a gap between what is served here and all that is behind is closed, to two
@@ -108,7 +117,7 @@ static NOINLINE void machine_lift(struct machine *m, u64 by)
  */
 static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
 {
-	u64 gap, wide;
+	u64 gap;
 
 	if (!machine_has_bound(m))
 		return;
@@ -125,9 +134,9 @@ static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
 	if (!m->parking.best)
 		return;
 	gap = m->parking.served - m->parking.best_key;
-	wide = LAG_TURNS * machine_stride(m, m->parking.best);
-	if (gap > wide)
-		machine_lift(m, gap - wide);
+	machine_find_width(m, m->parking.best, id);
+	if (gap > m->parking.wide)
+		machine_lift(m, gap - m->parking.wide);
 }
 
 /*
@@ -137,15 +146,14 @@ static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
 static NOINLINE void machine_keep_up(struct machine *m, u32 id)
 {
 	const struct cpu_class *k = machine_level(m, id);
-	u64 gap, wide;
+	u64 gap;
 
 	if (!m->s.tasks.nbound || !k->top_of)
 		return;
 	gap = k->top - machine_key(m, id);
-	wide = LAG_TURNS * machine_stride(m, id);
-	if ((s64)gap <= (s64)wide)
-		return;
-	machine_set_on(m, id, gap - wide);
+	machine_find_width(m, id, k->top_of);
+	if ((s64)gap > (s64)m->parking.wide)
+		machine_set_on(m, id, gap - m->parking.wide);
 }
 #else
 static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)

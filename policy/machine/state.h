@@ -102,6 +102,7 @@ struct parking {
 	u64 left;                            /* classes to look at */
 	u64 below;                           /* those that are behind */
 	u64 served;                          /* what these are behind */
+	u64 wide;                            /* and how far they may be */
 	u64 here;                            /* classes that may run on the CPU */
 	struct cpu_class class[CLASS_SLOTS]; /* [1, FREE] */
 	u64 base[POOL];                      /* the offset at which each task's tags are */
