@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The machine: a policy that shares by weight, and has no keys, does not see tasks that may not run everywhere. The machine
- * orders these by service over weight (start-time fair queueing). To compare, it keeps a tag for each task of the policy as well.
+ * orders these by service over weight (start-time fair queueing). To compare, it keeps a tag for each task of the policy as well,
+ * also while there is no other, so that none has a claim from that time.
  *
  * A task that the policy picks and that comes after one of a class, by its tag, waits until its tag is the least: it is FREE.
  */
@@ -17,14 +18,19 @@ static inline bool machine_is_apart(struct machine *m, u32 id)
 }
 
 #if POLICY_SHARES
-/* The greatest tag that is served where the task may run, and of what, into best */
+static inline u64 machine_served(struct machine *m, u32 cpu)
+{
+	u32 runs = m->s.tasks.picked[cpu & CPU_MASK];
+
+	return runs ? machine_key(m, runs) : m->apart.served[cpu & CPU_MASK];
+}
+
+/* The greatest tag that is served where the task may run, or was last, into best_key */
 static NOINLINE void machine_find_served(struct machine *m, u32 id)
 {
 	while (m->at < m->s.tasks.ncpus && can_loop) {
-		u32 runs = m->s.tasks.picked[m->at & CPU_MASK];
-
-		if (runs && machine_may_run(m, id, m->at))
-			machine_exceed(m, runs, machine_key(m, runs));
+		if (machine_may_run(m, id, m->at))
+			machine_exceed(m, id, machine_served(m, m->at));
 		m->at++;
 	}
 }
@@ -78,8 +84,7 @@ static inline void machine_leave(struct machine *m, u32 id, u64 now, enum why wh
 
 static NOINLINE void machine_serve(struct machine *m, u32 id, u64 ran)
 {
-	if (machine_has_bound(m))
-		m->apart.tag[id & POOL_MASK] += ran * WEIGHT_NICE_0 / weight_of(&m->s.tasks, id);
+	m->apart.tag[id & POOL_MASK] += ran * WEIGHT_NICE_0 / weight_of(&m->s.tasks, id);
 }
 #else
 static inline void machine_join(struct machine *m, u32 id, u64 now, enum why why)

@@ -282,7 +282,8 @@ static inline void machine_change_class(struct machine *m, u32 id, const struct 
 {
 	u16 state = machine_task(m, id)->state;
 
-	if (!machine_class(m, id) && machine_is_everywhere(m, allowed))
+	if (!machine_class(m, id) ? machine_is_everywhere(m, allowed)
+				  : machine_same_cpus(&m->allowed[id & POOL_MASK], allowed))
 		return;
 	if (state & PICKED)
 		machine_stop(m, id, now, PREEMPTED);
@@ -324,12 +325,18 @@ static inline u32 machine_set_allowed(struct machine *m, u32 id, const struct al
 {
 	struct task *t = machine_task(m, id);
 	bool parked = !POLICY_SHARES && t->state & PARKED;
+	bool had_slice = (t->state & (PICKED | PARKED)) == PICKED;
 
 	machine_change_class(m, id, allowed, now);
 	if (machine_is_member(m, id))
 		machine_reweigh(m, id, machine_granted(m, id), now);
 	if (parked || (t->state & CUSTODY && machine_parks_early(m, id)))
 		machine_park(m, id);
+	/* If its slice has ended, it is not to run on: it would have the CPU and a place in the queue as well. */
+	if (had_slice && !(t->state & PICKED)) {
+		m->why[t->cpu & CPU_MASK] = PREEMPTED;
+		return t->cpu;
+	}
 	return t->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
 }
 

@@ -47,17 +47,7 @@ static inline void machine_note_top(struct machine *m, struct cpu_class *k, u32 
 	k->top_of = id;
 }
 
-/* Whether tags are kept: if the policy has its own, they matter only beside tasks that may not run everywhere */
-static inline bool machine_has_bound(const struct machine *m)
-{
-#if POLICY_SHARES
-	return m->apart.bound;
-#else
-	return m->s.tasks.nbound;
-#endif
-}
-
-static NOINLINE void machine_note_served(struct machine *m, u32 id)
+static NOINLINE void machine_note_served(struct machine *m, u32 id, u32 cpu)
 {
 	struct cpu_class *k = machine_level(m, id);
 
@@ -65,6 +55,9 @@ static NOINLINE void machine_note_served(struct machine *m, u32 id)
 	k->last_key = machine_class_key(m, id);
 	if ((s64)(k->last_key - k->time) > 0)
 		k->time = k->last_key;
+#if POLICY_SHARES
+	m->apart.served[cpu & CPU_MASK] = machine_key(m, id);
+#endif
 }
 
 /* The last of the classes that are below the tag that is served, into best. */
@@ -119,9 +112,8 @@ static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
 {
 	u64 gap;
 
-	if (!machine_has_bound(m))
-		return;
-	machine_note_served(m, id);
+	if (POLICY_SHARES || m->s.tasks.nbound)
+		machine_note_served(m, id, cpu);
 	if (!m->s.tasks.nbound)
 		return;
 	m->parking.left = m->parking.busy;

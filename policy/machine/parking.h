@@ -75,10 +75,6 @@ static NOINLINE void machine_leave_class(struct machine *m, u32 id)
 
 	if (class)
 		m->parking.class[class].tasks--;
-#if POLICY_SHARES
-	if (class)
-		m->apart.bound--;
-#endif
 	m->parking.of[id & POOL_MASK] = 0;
 }
 
@@ -98,9 +94,6 @@ static NOINLINE void machine_enter_class(struct machine *m, u32 id, const struct
 	k = &m->parking.class[m->found % CLASS_SLOTS];
 	m->parking.of[id & POOL_MASK] = m->found;
 	m->parking.base[id & POOL_MASK] = k->offset;
-#if POLICY_SHARES
-	m->apart.bound++;
-#endif
 	if (k->tasks++ || m->found == OTHERS)
 		return;
 	k->cpus = *cpus;

@@ -127,7 +127,8 @@ static NOINLINE void machine_compare(struct machine *m, u32 cpu)
 	u32 best = m->parking.best;
 
 	m->found = best ? best : m->next;
-	if (!best || !m->next)
+	/* While no task is bound, those that wait for their tags go first. */
+	if (!best || !m->next || (POLICY_SHARES && !m->s.tasks.nbound))
 		return;
 	if (pile_of(&m->parking.piles, best) != FREE && machine_gives_way(m, m->next, cpu))
 		return;

@@ -111,8 +111,8 @@ struct parking {
 
 /* Virtual times of a policy that shares by weight and has no keys: apart.h */
 struct apart {
-	u32 bound;     /* tasks that may not run everywhere */
-	u64 tag[POOL]; /* ns of a nice-0 task */
+	u64 served[MAX_CPUS]; /* the tag that each CPU served last */
+	u64 tag[POOL];        /* ns of a nice-0 task */
 };
 
 struct machine {

@@ -27,7 +27,7 @@ static void model_check_charges(u32 id, u64 carried)
 	if (t->on)
 		return;
 	MUST((u64)due == -carried, "M6: service received, charged and carried over", id);
-	MUST(due <= (s64)t->late + CLOCK_SKEW, "M6: service was not charged", id);
+	MUST(t->moved || due <= (s64)t->late + CLOCK_SKEW, "M6: service was not charged", id);
 	MUST(-due <= (s64)t->stolen + CLOCK_SKEW, "M6: more charged than received", id);
 }
 
@@ -75,6 +75,8 @@ static void model_check_task(const struct task_table *f, u32 id)
 		return;
 	if (!model_is_apart(t))
 		model_check_charges(id, f->task[id].charged);
+	if (!t->on && t->received == t->charged)
+		model.task[id].moved = false;
 	MUST(f->task[id].debit == t->debit, "what a forked task owes", id);
 }
 
@@ -176,7 +178,7 @@ static void model_stopping(u32 id, u64 ran)
 	t->received += ran;
 	if (on > ran && on - ran > t->stolen)
 		t->stolen = on - ran;
-	t->late = t->moved ? t->late + on : model_has_cpu(id) ? 0 : model.now - t->ended;
+	t->late = model_has_cpu(id) ? 0 : model.now - t->ended;
 }
 
 static void model_new(const struct event *e)
@@ -202,15 +204,13 @@ static void model_set_group(const struct event *e)
 static void model_set_allowed(struct model_task *t, const struct event *e)
 {
 	bool free = model_is_free(t);
+	bool same = t->pinned && !memcmp(t->allowed, e->allowed.word, sizeof(t->allowed));
 
 	model_settle_apart(t, e->id);
-	if (model.keeps_apart && model_has_cpu(e->id)) {
-		t->ended = model.now;
-		t->moved = true;
-	}
 	t->pinned = true;
 	memcpy(t->allowed, e->allowed.word, sizeof(t->allowed));
-	t->moving = model.keeps_apart && !(free && model_is_free(t));
+	t->moving = model.keeps_apart && !same && !(free && model_is_free(t));
+	t->moved |= t->moving;
 	if (t->moving)
 		model_end_turn(e->id);
 }
@@ -298,8 +298,9 @@ static void model_dispatched(u32 cpu, const struct event *e)
 	t = model_task(e->id);
 	MUST(t->custody || t->on, "dispatched without custody", e->id);
 	MUST(model_allows(t, cpu), "dispatched where it may not run", e->id);
+	MUST(!model_is_apart(t) || model.modifiers & FLOW || e->slice == model.quantum,
+	     "another slice than a quantum for a task apart", e->id);
 	t->custody = false;
-	t->moved = false;
 	if (!t->delayed)
 		t->turn = 0;
 }

@@ -38,8 +38,8 @@ struct model_task {
 	bool pinned;
 	bool delayed; /* the end of its slice was put off */
 	bool asked;   /* the policy was, for how long its slice may last */
-	bool moved;   /* its slice ended so: a run without one is charged to the next, with what was left before */
-	bool moving;  /* it may run on other CPUs from now on: the policy may lose it or get it */
+	bool moved; /* it moved so, and has service that was not charged since: its slice may have ended long before its run */
+	bool moving; /* it may run on other CPUs from now on: the policy may lose it or get it */
 	u64 allowed[CPU_WORDS];
 };
 

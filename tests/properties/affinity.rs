@@ -64,6 +64,11 @@ task = [
     }
 }
 
+/// The same, and the hogs may run everywhere: no other task of the chain's CPU is runnable when its next link begins.
+fn beside_free(text: &str) -> String {
+    text.replace("count = 10, affinity = [0], ", "count = 20, ").replace("  { name = \"alone\"", "# ")
+}
+
 /// Each link of a chain works for nearly a quantum, forks the next one and ends. On a CPU that it shares with ten hogs all links
 /// together get what one task of nice 19 gets, and two quanta: a new task does not come before those that are there.
 #[test]
@@ -79,12 +84,76 @@ task = [
   { name = "alone", affinity = [1], program = [ { run = "forever" } ] },
 ]"#;
     let part = 3.0 * 15.0 / (10.0 * 1024.0 + 15.0);
-    for policy in SHARING {
-        let workload = Workload::parse(text, "chain.toml").unwrap_or_else(|e| panic!("{e}"));
+    for (policy, text) in
+        SHARING.iter().flat_map(|policy| [(policy, text.to_owned()), (policy, beside_free(text))])
+    {
+        let workload = Workload::parse(&text, "chain.toml").unwrap_or_else(|e| panic!("{e}"));
         let tasks = run(&workload, policy, 0).run.tasks;
         let links = tasks.iter().filter(|task| task.name.starts_with("link")).map(|task| task.service_ns);
         let received = links.sum::<u64>() as f64 / 1e9;
         assert!(received < part + 0.008, "{policy}: {received} s of {part}");
+    }
+}
+
+/// The service of each task when `after` has passed, against the exact part; what is behind by more is reported.
+fn all_get_their_part(text: &str, behind_s: f64) {
+    for policy in SHARING {
+        // A lottery is fair in the long run, and weights that are not feasible are not all selections' matter.
+        if policy == "lottery" {
+            continue;
+        }
+        for (i, (service, entitled)) in services(text, policy).into_iter().enumerate() {
+            assert!(
+                service > entitled - behind_s,
+                "{policy}: task {i} has {service} s of {entitled}\n{text}"
+            );
+        }
+    }
+}
+
+/// A task that has run for long meets tasks that begin on idle CPUs: these have no claim from the time before.
+#[test]
+fn who_begins_on_an_idle_cpu_has_no_claim() {
+    all_get_their_part(
+        r#"
+cpus = 2
+duration = "120s"
+task = [
+  { name = "long", program = [ { run = "59s" }, { sleep = "2s" }, { run = "forever" } ] },
+  { name = "guest", affinity = [0], program = [ { loop = "forever", do = [ { run = "1ms" }, { sleep = "500s" } ] } ] },
+  { name = "zero", affinity = [0], start = "60s", program = [ { run = "forever" } ] },
+  { name = "one", affinity = [1], start = "60s", program = [ { run = "forever" } ] },
+]"#,
+        0.5,
+    );
+    all_get_their_part(
+        r#"
+cpus = 2
+duration = "120s"
+task = [
+  { name = "bound", affinity = [0], program = [ { run = "40s" }, { sleep = "10s" }, { loop = "forever", do = [ { run = "1ms" }, { sleep = "9ms" } ] } ] },
+  { name = "free", count = 4, start = "45s", program = [ { run = "forever" } ] },
+]"#,
+        0.7,
+    );
+}
+
+/// When the last task that may not run everywhere is gone, nobody waits for others to catch up.
+#[test]
+fn nobody_waits_when_the_last_bound_task_is_gone() {
+    for gone in ["100ms", "278ms", "301ms", "999ms"] {
+        let text = format!(
+            r#"
+cpus = 2
+duration = "30s"
+quantum = "4ms"
+task = [
+  {{ name = "light", count = 4, nice = 5, program = [ {{ run = "forever" }} ] }},
+  {{ name = "heavy", nice = 0, program = [ {{ run = "forever" }} ] }},
+  {{ name = "bound", affinity = [0], program = [ {{ run = "{gone}" }} ] }},
+]"#
+        );
+        all_get_their_part(&text, 0.3);
     }
 }
 
