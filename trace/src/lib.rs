@@ -4,7 +4,7 @@
 //!   what each thread did: a [`Recording`] of [`Interval`]s, with a [`Quality`] report.
 //! - [`replayable`] turns a recording into a [`Replay`]: each thread's own program of CPU demand, wakes, forks and waits
 //!   with their causes. [`Replay::workload`] makes a workload of it, which the simulator runs under another policy.
-//! - [`latencies`] and [`history`] say how long threads ran and waited, in sum and one after the other.
+//! - [`latencies()`] and [`history()`] say how long threads ran and waited, in sum and one after the other.
 //! - [`Recording::schedule`] says which thread ran on which CPU. [`write_perfetto`], [`write_chrome`] and
 //!   [`write_perf_script`] write a [`divvy_results::schedule::Schedule`], from a recording or from a simulation.
 //!
