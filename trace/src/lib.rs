@@ -66,3 +66,4 @@ pub use read::{read, read_bytes, read_from};
 pub use reconstruct::ReadOptions;
 pub use recording::{Filter, Recording, Thread};
 pub use replay::{Replay, WakePolicy, replayable};
+pub use state::letter as state_letter;

@@ -21,6 +21,21 @@ pub fn from_letters(text: &[u8]) -> Option<State> {
     })
 }
 
+/// The letter that the kernel prints for a state; `None` if it is unknown.
+pub fn letter(state: State) -> Option<&'static str> {
+    match state {
+        State::Runnable => Some("R"),
+        State::Sleep => Some("S"),
+        State::Disk => Some("D"),
+        State::Stopped => Some("T"),
+        State::Traced => Some("t"),
+        State::Dead => Some("X"),
+        State::Parked => Some("P"),
+        State::Idle => Some("I"),
+        State::Unknown => None,
+    }
+}
+
 /// How one kernel numbers its states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateTable {

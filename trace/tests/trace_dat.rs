@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::perf_file::{FORK_FIELDS, SWITCH_FIELDS, WAKE_FIELDS};
 use common::text::{self, Style};
 use common::{Event, Kind, Name, Random, schedule};
 use divvy_trace::{ErrorKind, Grade, ReadOptions, Recording, TraceError, read_bytes, read_from};
@@ -197,27 +198,11 @@ impl Shape {
             }
             text + "\nprint fmt: \"\"\n"
         };
-        let task = [("char comm[16]", 16), ("pid_t pid", 4), ("int prio", 4), ("int target_cpu", 4)];
-        let switch = [
-            ("char prev_comm[16]", 16),
-            ("pid_t prev_pid", 4),
-            ("int prev_prio", 4),
-            ("long prev_state", 8),
-            ("char next_comm[16]", 16),
-            ("pid_t next_pid", 4),
-            ("int next_prio", 4),
-        ];
-        let fork = [
-            ("__data_loc char[] parent_comm", 4),
-            ("pid_t parent_pid", 4),
-            ("__data_loc char[] child_comm", 4),
-            ("pid_t child_pid", 4),
-        ];
         let all = [
-            format(1, "sched_switch", &switch),
-            format(2, "sched_waking", &task),
-            format(3, "sched_wakeup_new", &task),
-            format(4, "sched_process_fork", &fork),
+            format(1, "sched_switch", &SWITCH_FIELDS),
+            format(2, "sched_waking", &WAKE_FIELDS),
+            format(3, "sched_wakeup_new", &WAKE_FIELDS),
+            format(4, "sched_process_fork", &FORK_FIELDS),
         ];
         let mut out = self.ints(&[(1, 4)]);
         out.extend(b"sched\0");

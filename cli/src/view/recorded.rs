@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use divvy_results::schedule::State;
 use divvy_results::text;
-use divvy_trace::{Latency, Recording, Spread, Turn};
+use divvy_trace::{Latency, Recording, Spread, Turn, state_letter};
 
 use crate::output::Output;
 use crate::view::table::{ABSENT, Cell, Column, Page, SERVICE, TIMES, Table};
@@ -153,7 +152,7 @@ pub fn turn_head(csv: bool) -> String {
 /// One turn on a CPU.
 pub fn turn_line(turn: &Turn, recording: &Recording, csv: bool) -> String {
     let thread = &recording.threads[turn.thread];
-    let left = turn.left.map_or("", letter);
+    let left = turn.left.map_or("", |state| state_letter(state).unwrap_or("?"));
     if csv {
         let process = thread.process.map_or(String::new(), |process| process.to_string());
         let delay = turn.delay_ns.map_or(String::new(), |ns| ns.to_string());
@@ -183,20 +182,6 @@ pub fn turn_line(turn: &Turn, recording: &Recording, csv: bool) -> String {
         turn.delay_ns.map_or(ABSENT.to_owned(), millis),
         millis(turn.run_ns),
     )
-}
-
-fn letter(state: State) -> &'static str {
-    match state {
-        State::Runnable => "R",
-        State::Sleep => "S",
-        State::Disk => "D",
-        State::Stopped => "T",
-        State::Traced => "t",
-        State::Dead => "X",
-        State::Parked => "P",
-        State::Idle => "I",
-        State::Unknown => "?",
-    }
 }
 
 /// Seconds with so many decimals, cut.

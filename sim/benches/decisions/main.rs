@@ -8,17 +8,18 @@
 mod lines;
 mod matrix;
 mod minimal;
+mod setup;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use divvy_policy::spec::parse;
 use divvy_policy::{Machine, Weight};
-use divvy_sim::engine::{Engine, Setup};
-use divvy_sim::run::Rows;
+use divvy_sim::engine::Engine;
 use divvy_sim::sharing::Sharing;
 use lines::{Calls, FairQueue, Groups, RoundRobin};
 use minimal::{Line, Load};
+use setup::first_run;
 
 use divvy_workload::{Arrivals, Dist, Step, Task, WeightSetting, Workload};
 
@@ -117,15 +118,7 @@ type Measured = (u64, Duration);
 fn simulate(case: &Case, workload: &Workload, policy: &str) -> Measured {
     let spec = parse(policy, divvy_policy::all()).expect("a known policy");
     let machine = Machine::from_spec(&spec, case.cpus, QUANTUM_NS).expect("a machine");
-    let setup = Setup {
-        seed: 1,
-        rep: 0,
-        until_ns: workload.duration_ns,
-        schedule: 0,
-        rows: Rows::EachInstance,
-        sharing: Sharing::of(&spec),
-    };
-    let engine = Engine::new(workload, machine, setup);
+    let engine = Engine::new(workload, machine, first_run(workload, Sharing::of(&spec)));
     let start = Instant::now();
     let run = engine.run(policy, &|_| true).unwrap_or_else(|e| panic!("{policy}: {e}"));
     (run.decisions.unwrap_or(0), start.elapsed())

@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use divvy_policy::Machine;
 use divvy_policy::spec::parse;
-use divvy_sim::engine::{Engine, Setup};
-use divvy_sim::run::Rows;
+use divvy_sim::engine::Engine;
 use divvy_sim::sharing::Sharing;
 use divvy_workload::Workload;
+
+use crate::setup::first_run;
 
 const MODIFIERS: [&str; 6] = ["", "+groups", "+procfair", "+tfps", "+feasible", "+flow"];
 
@@ -23,14 +24,7 @@ fn cpu_ns(began: Instant) -> u64 {
 fn run(workload: &Workload, policy: &str) -> Option<(f64, u64)> {
     let spec = parse(policy, divvy_policy::all()).ok()?;
     let machine = Machine::from_spec(&spec, workload.cpus, workload.quantum_ns).ok()?;
-    let setup = Setup {
-        seed: 1,
-        rep: 0,
-        until_ns: workload.duration_ns,
-        schedule: 0,
-        rows: Rows::EachInstance,
-        sharing: Sharing::of(&spec),
-    };
+    let setup = first_run(workload, Sharing::of(&spec));
     let began = Instant::now();
     let from = cpu_ns(began);
     let result = Engine::new(workload, machine, setup).run(policy, &|_| true).ok()?;

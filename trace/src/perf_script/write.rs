@@ -5,8 +5,9 @@ use std::io::{self, Write};
 
 use crate::event::{Comm, Context, Event, Kind, TaskRef};
 
+use crate::state::letter;
 use crate::switches::events;
-use divvy_results::schedule::{Schedule, State};
+use divvy_results::schedule::Schedule;
 
 const NS_A_SECOND: u64 = 1_000_000_000;
 
@@ -60,7 +61,7 @@ fn text(event: &Event) -> Option<(&'static str, String)> {
                 prev.comm.printable(),
                 prev.tid,
                 prio(prev),
-                letter(*state),
+                letter(*state).unwrap_or("N"), // a letter of older kernels that says nothing about why
                 next.comm.printable(),
                 next.tid,
                 prio(next)
@@ -75,18 +76,4 @@ fn text(event: &Event) -> Option<(&'static str, String)> {
 /// The writer's events are switches, wake-ups and losses.
 fn lost(event: &Event) -> u64 {
     if let Kind::Lost { events } = event.kind { events } else { 0 }
-}
-
-fn letter(state: State) -> &'static str {
-    match state {
-        State::Runnable => "R",
-        State::Sleep => "S",
-        State::Unknown => "N", // a letter of older kernels that says nothing about why
-        State::Disk => "D",
-        State::Stopped => "T",
-        State::Traced => "t",
-        State::Dead => "X",
-        State::Parked => "P",
-        State::Idle => "I",
-    }
 }

@@ -213,6 +213,25 @@ impl Writer {
     }
 }
 
+/// The fields of the events and their sizes, as a 64-bit kernel has them
+pub const WAKE_FIELDS: [(&str, usize); 4] =
+    [("char comm[16]", 16), ("pid_t pid", 4), ("int prio", 4), ("int target_cpu", 4)];
+pub const SWITCH_FIELDS: [(&str, usize); 7] = [
+    ("char prev_comm[16]", 16),
+    ("pid_t prev_pid", 4),
+    ("int prev_prio", 4),
+    ("long prev_state", 8),
+    ("char next_comm[16]", 16),
+    ("pid_t next_pid", 4),
+    ("int next_prio", 4),
+];
+pub const FORK_FIELDS: [(&str, usize); 4] = [
+    ("__data_loc char[] parent_comm", 4),
+    ("pid_t parent_pid", 4),
+    ("__data_loc char[] child_comm", 4),
+    ("pid_t child_pid", 4),
+];
+
 fn formats(has_state_table: bool) -> Vec<String> {
     let format = |id: u32, name: &str, fields: &[(&str, usize)], print_fmt: &str| {
         let mut text = format!("name: {name}\nID: {id}\nformat:\n");
@@ -226,28 +245,12 @@ fn formats(has_state_table: bool) -> Vec<String> {
         }
         text + "\nprint fmt: " + print_fmt + "\n"
     };
-    let task = [("char comm[16]", 16), ("pid_t pid", 4), ("int prio", 4), ("int target_cpu", 4)];
-    let switch = [
-        ("char prev_comm[16]", 16),
-        ("pid_t prev_pid", 4),
-        ("int prev_prio", 4),
-        ("long prev_state", 8),
-        ("char next_comm[16]", 16),
-        ("pid_t next_pid", 4),
-        ("int next_prio", 4),
-    ];
-    let fork = [
-        ("__data_loc char[] parent_comm", 4),
-        ("pid_t parent_pid", 4),
-        ("__data_loc char[] child_comm", 4),
-        ("pid_t child_pid", 4),
-    ];
     let table = r#""%s", (REC->prev_state & 0xff) ? __print_flags(REC->prev_state & 0xff, "|", { 0x00000001, "S" }, { 0x00000002, "D" }, { 0x00000004, "T" }, { 0x00000008, "t" }, { 0x00000010, "X" }, { 0x00000020, "Z" }, { 0x00000040, "P" }, { 0x00000080, "I" }) : "R""#;
     vec![
-        format(1, "sched_switch", &switch, if has_state_table { table } else { "\"?\"" }),
-        format(2, "sched_waking", &task, "\"?\""),
-        format(3, "sched_wakeup_new", &task, "\"?\""),
-        format(4, "sched_process_fork", &fork, "\"?\""),
+        format(1, "sched_switch", &SWITCH_FIELDS, if has_state_table { table } else { "\"?\"" }),
+        format(2, "sched_waking", &WAKE_FIELDS, "\"?\""),
+        format(3, "sched_wakeup_new", &WAKE_FIELDS, "\"?\""),
+        format(4, "sched_process_fork", &FORK_FIELDS, "\"?\""),
     ]
 }
 
