@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The equations of PBS, which the policies pbs, pbs_tree and pbs_o1 share: sessions, priorities, offsets.
+ * The equations of PBS, which the policies pbs and pbs_o1 share: sessions, priorities, offsets.
  *
  * Feng, Misra, Rubenstein: "PBS: A Unified Priority-Based CPU Scheduler" (2006): papers/pbs.md.
  */
@@ -57,16 +57,16 @@ struct pbs_session {
 
 struct pbs_task {
 	struct pbs_session of;    /* by beta */
-	struct pbs_session prime; /* by beta' */
 	u64 order;                /* sessions of all tasks that began before this one */
+	u64 w;                    /* weight */
+	s64 log_kappa;            /* log kappa, 2^-LOG2_BITS: weight over that of nice 0 */
+	struct pbs_session prime; /* by beta' */
 	u64 t_I;                  /* when it was last deactivated, ns */
 	u64 n;                    /* inactive periods until now */
 	u64 slept;                /* their sum, ns */
 	u64 variance;             /* of them, in PBS_STEP squared */
 	u64 root, bit;            /* of the square root of that */
 	bool notified;            /* asleep, and its program said that a session begins */
-	u64 w;                    /* weight */
-	s64 log_kappa;            /* log kappa, 2^-LOG2_BITS: weight over that of nice 0 */
 };
 
 /* ---- sessions ---- */
@@ -265,8 +265,9 @@ static NOINLINE void pbs_set_rank(struct pbs_rank *rank, const struct pbs_terms 
 		*rank = (struct pbs_rank){ .S = t->of.S, .k = t->w * (is_current ? x->turn : RATIO_ONE) };
 		return;
 	}
-	rank->p = x->sign * (s64)(pbs_log_T(&t->of, now) << 16) + pbs_constant(x, t) + pbs_combined(x, t, now) +
-		  (s64)is_current * x->bonus;
+	rank->p = x->sign * (s64)(pbs_log_T(&t->of, now) << 16) + pbs_constant(x, t) + (s64)is_current * x->bonus;
+	if (x->epsilon)
+		rank->p += pbs_combined(x, t, now);
 }
 
 /* Equal priorities go to the earliest arrival, then to the session that began first; for a finite alpha < 0 to the last (pbs

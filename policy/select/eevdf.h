@@ -57,6 +57,9 @@ struct eevdf {
 	struct heap ineligible; /* by v: waiting and delayed tasks; eligible ones may be in the other heap */
 	struct heap eligible;   /* by d: some of them may no longer be eligible */
 	u32 best;               /* what the search found */
+	u32 asks;               /* the task that woke, and is compared with one CPU's task after the other */
+	u32 summed;             /* CPUs before this one were charged since it asks */
+	u64 due[MAX_CPUS];      /* ns of service that V.due counts for each CPU */
 	TASKS(eevdf_task);
 };
 
@@ -109,13 +112,31 @@ static inline s64 eevdf_shown_lag(const struct eevdf *s, u32 id)
 
 /* ---- V ---- */
 
-/* Adds up the service that running tasks received and were not charged for. */
+/* Service that a CPU's task received and was not charged for */
+static inline void eevdf_add_due(struct eevdf *s, u32 cpu, u64 now)
+{
+	u32 id = picked_on(&s->tasks, cpu);
+	u64 due = id ? uncharged(&s->tasks, id, now) : 0;
+
+	s->V.due += due - s->due[cpu & CPU_MASK];
+	s->due[cpu & CPU_MASK] = due;
+}
+
+/* Adds up what is due on all CPUs. */
 static NOINLINE void eevdf_sum_due(struct eevdf *s, u64 now)
 {
-	s->V.due = 0;
 	for_each_cpu(cpu, s)
-		if (picked_on(&s->tasks, cpu))
-			s->V.due += uncharged(&s->tasks, picked_on(&s->tasks, cpu), now);
+		eevdf_add_due(s, cpu, now);
+}
+
+/* The same while a woken task is compared with one CPU's task after the other: these were charged for it, and nothing else
+ * has changed since the first of them. */
+static NOINLINE void eevdf_sum_due_on(struct eevdf *s, u32 last, u64 now)
+{
+	while (s->summed <= last && can_loop) {
+		eevdf_add_due(s, s->summed, now);
+		s->summed++;
+	}
 }
 
 /* v <= V: the task has not had more than its part (eevdf R1, R2). */
@@ -242,6 +263,7 @@ static inline void eevdf_join(struct eevdf *s, u32 id, u64 now, enum why why)
 {
 	struct eevdf_task *t = task_of(s, id);
 
+	s->asks = 0;
 	eevdf_sum_due(s, now);
 	if (t->delayed && why == WOKEN && !eevdf_is_eligible(s, id)) {
 		t->delayed = false; /* it goes on as if it had waited (eevdf R10) */
@@ -327,7 +349,12 @@ static inline bool eevdf_preempts(struct eevdf *s, u32 woken, u32 running, u64 n
 	struct eevdf_task *t = task_of(s, running);
 	bool eligible;
 
-	eevdf_sum_due(s, now);
+	if (s->asks != woken) {
+		eevdf_sum_due(s, now);
+		s->summed = s->tasks.zero;
+		s->asks = woken;
+	}
+	eevdf_sum_due_on(s, cpu_of(&s->tasks, running), now);
 	eligible = eevdf_is_eligible(s, running);
 	if (eligible && s->param.parity && t->d == t->parity)
 		return false;

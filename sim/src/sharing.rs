@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_name_in_the_kernel_means_what_its_spec_does() {
         for (text, name) in [
-            ("pbs_tree", "kernel:divvy_pbs_tree"),
+            ("pbs_o1", "kernel:divvy_pbs_o1"),
             ("sfq+procfair", "kernel:divvy_sfq_procfair"),
             ("sfq+procfair:all=on", "kernel:divvy_sfq_procfair_all_on"),
             ("sfq+procfair:all=on:group=on+groups", "kernel:divvy_sfq_procfair_all_on_group_on_groups"),

@@ -1,4 +1,5 @@
-//! The two faster choices: pbs_tree against the scan of pbs, and pbs_o1 (Algorithm 1) against the formula.
+//! The two choices: the tournament of pbs against Algorithm 1, which is a scan where it may look at all tasks, and Algorithm 1
+//! against the formula.
 
 use std::collections::VecDeque;
 
@@ -53,27 +54,60 @@ fn choices_of_two(
     bench.watch
 }
 
+/// pbs_o1 with L and M of 64 looks at each of up to 128 tasks: `params` begin with those that pbs has as well.
+fn scan(params: &[f64]) -> Vec<f64> {
+    let mut all = vec![1.0, 0.0, 0.0, 0.0, 0.0, 1.0, INF];
+    all[..params.len()].copy_from_slice(params);
+    all.extend([64.0 / 65536.0; 2]);
+    all
+}
+
+/// Every choice of the tournament is that of a scan. `then`: another alpha on the way.
+fn decides_as_the_scan(params: &[f64], then: f64, cpus: usize, quantum: u64, programs: &[Program]) {
+    let tree = choices_of_two("pbs", params, then, cpus, quantum, programs).0;
+    let scan = choices_of_two("pbs_o1", &scan(params), then, cpus, quantum, programs).0;
+    let differs = scan.iter().zip(&tree).position(|(a, b)| a != b);
+    assert!(
+        differs.is_none() && scan.len() == tree.len(),
+        "{params:?}, choice {differs:?}: {:?} {:?}",
+        differs.map(|i| scan[i]),
+        differs.map(|i| tree[i])
+    );
+}
+
+const BONUSES: [(f64, f64); 3] = [(0.0, 0.0), (0.07, 0.0), (0.0, 0.03)];
+
 #[test]
 fn pbs_r13_the_tree_decides_as_the_scan() {
     let mut rng = Rng(20);
     for round in 0..420 {
         let alpha = ALPHAS[round % 14];
         let beta = [0.0, 3.0, -3.0, INF, -INF][rng.within(0, 4) as usize];
-        let (gamma, ratio) = [(0.0, 0.0), (0.07, 0.0), (0.0, 0.03)][rng.within(0, 2) as usize];
+        let (gamma, ratio) = BONUSES[rng.within(0, 2) as usize];
+        let longest = [300, 3_000_000, 1 << 40][rng.within(0, 2) as usize];
+        let tasks = if round % 7 == 0 { 120 } else { 1 + round as u64 % 40 };
+        let programs = rng.programs(tasks, 4, longest);
+        let (cpus, quantum) = (1 + round % 3, longest / rng.within(3, 40) + 1);
+        let then = if round % 3 == 0 { 3.0 - alpha.clamp(0.0, 2.0) } else { alpha };
+        decides_as_the_scan(&[alpha, beta, gamma, ratio], then, cpus, quantum, &programs);
+    }
+}
+
+/// The second priority's logarithms may cross the first's twice.
+#[test]
+fn pbs_r11_r13_the_tree_decides_as_the_scan_by_two_priorities() {
+    let mut rng = Rng(23);
+    for round in 0..420 {
+        let alpha = ALPHAS[round % 14];
+        let (gamma, ratio) = BONUSES[round % 3];
+        let epsilon = [0.05, 1.0, 0.4, 64.0][rng.within(0, 3) as usize];
+        let alpha_prime = [0.0, 0.5, 1.0, 3.0][rng.within(0, 3) as usize];
+        let beta_prime = [0.0, 2.0, -2.0, INF][rng.within(0, 3) as usize];
         let longest = [300, 3_000_000, 1 << 40][rng.within(0, 2) as usize];
         let programs = rng.programs(1 + round as u64 % 40, 4, longest);
         let (cpus, quantum) = (1 + round % 3, longest / rng.within(3, 40) + 1);
-        let params = [alpha, beta, gamma, ratio];
-        let then = if round % 3 == 0 { 3.0 - alpha.clamp(0.0, 2.0) } else { alpha };
-        let once = |policy| choices_of_two(policy, &params, then, cpus, quantum, &programs).0;
-        let (scan, tree) = (once("pbs"), once("pbs_tree"));
-        let differs = scan.iter().zip(&tree).position(|(a, b)| a != b);
-        assert!(
-            differs.is_none() && scan.len() == tree.len(),
-            "alpha {alpha}, beta {beta}, choice {differs:?}: {:?} {:?}",
-            differs.map(|i| scan[i]),
-            differs.map(|i| tree[i])
-        );
+        let params = [alpha, 1.5, gamma, ratio, epsilon, alpha_prime, beta_prime];
+        decides_as_the_scan(&params, alpha, cpus, quantum, &programs);
     }
 }
 
@@ -81,8 +115,9 @@ fn pbs_r13_the_tree_decides_as_the_scan() {
 #[test]
 fn pbs_r13_the_tree_decides_as_the_scan_within_the_error_of_the_logarithm() {
     let mut rng = Rng(21);
-    for round in 0..60 {
+    for round in 0..120 {
         let alpha = [1.0, 0.5, 2.0, -1.0, 0.1][round % 5];
+        let epsilon = if round < 60 { 0.0 } else { 0.3 };
         // Bursts that tasks nearly have by themselves, and short ones when all are nearly equal.
         let programs: Vec<Program> = (0..8)
             .map(|_| {
@@ -90,9 +125,8 @@ fn pbs_r13_the_tree_decides_as_the_scan_within_the_error_of_the_logarithm() {
                 Program::new(rng.within(0, 3000), 1024, &steps)
             })
             .collect();
-        let once =
-            |policy| choices(policy, &[alpha, INF], 2, [1000, 1 << 14, 1 << 20][round % 3], &programs).0;
-        assert_eq!(once("pbs"), once("pbs_tree"), "alpha {alpha}");
+        let quantum = [1000, 1 << 14, 1 << 20][round % 3];
+        decides_as_the_scan(&[alpha, INF, 0.0, 0.0, epsilon], alpha, 2, quantum, &programs);
     }
 }
 

@@ -13,7 +13,7 @@ type Spec<'a> = (&'a str, &'a [f64]);
 fn schedule(spec: Spec, cpus: usize, quantum: u64, programs: &[Program]) -> Vec<Segment> {
     // Those of las and plcfs are not ratios.
     let raw: Vec<i64> = match spec.0 {
-        "pbs" | "pbs_tree" | "pbs_o1" => spec.1.iter().map(|x| ratio(*x)).collect(),
+        "pbs" | "pbs_o1" => spec.1.iter().map(|x| ratio(*x)).collect(),
         _ => spec.1.iter().map(|x| *x as i64).collect(),
     };
     let mut bench = Bench::new((spec.0, &raw), cpus, quantum, programs, Nobody);
