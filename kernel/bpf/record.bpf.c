@@ -2,8 +2,7 @@
 /*
  * Records what the scheduler does: a program for each tracepoint writes an event of a fixed size into its CPU's ring.
  *
- * The rings are arrays that user space maps. A BPF ring buffer would do as well, but its lock and its wake-ups cost twice
- * as much as all the rest here. A ring has one producer, its CPU: what interrupts a program there takes the next slot.
+ * The rings are arrays that user space maps. A BPF ring buffer would do as well, but it takes a lock for each event. A ring has one producer, its CPU: what interrupts a program there takes the next slot.
  * So the slot's position is taken with one atomic addition, and its sequence number, which is written last, says that it
  * is complete. User space looks into the rings by its own clock and never is woken.
  */

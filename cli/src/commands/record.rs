@@ -81,6 +81,9 @@ pub fn run(args: &RecordArgs, output: Output) -> anyhow::Result<()> {
     if args.duration.is_none() && args.command.is_empty() {
         output.note("recording until Ctrl-C");
     }
+    if let Some(note) = runs_as_root(&args.command) {
+        output.note(&note);
+    }
     let summary = record::record(&options, &mut screen)?;
     drop(screen);
     output.note(&recording::summary(&summary, &args.output));
@@ -88,6 +91,16 @@ pub fn run(args: &RecordArgs, output: Output) -> anyhow::Result<()> {
         Some(code) if code != 0 => Err(CommandFailed(code).into()),
         _ => Ok(()),
     }
+}
+
+/// A command under sudo runs as root, which not everybody expects.
+fn runs_as_root(command: &[OsString]) -> Option<String> {
+    let user = std::env::var("SUDO_USER").ok().filter(|user| user != "root")?;
+    let program = command.first()?.to_string_lossy();
+    let drops = ["sudo", "setpriv", "su", "runuser"].contains(&program.as_ref());
+    (!drops).then(|| {
+        format!("note: {program} runs as root; as {user}: sudo divvy record -- sudo -u {user} {program} ...")
+    })
 }
 
 struct Screen {

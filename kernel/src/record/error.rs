@@ -47,7 +47,6 @@ impl Failure for RecordError {
 }
 
 /// The error of a binary without the BPF programs.
-#[cfg(not(feature = "bpf"))]
 pub fn not_built() -> Missing {
     let Missing { what, fix } = check::not_built();
     Missing::new(
@@ -57,7 +56,14 @@ pub fn not_built() -> Missing {
 }
 
 /// Checks all requirements, in a useful order.
-pub fn all() -> Result<(), Missing> {
+///
+/// # Errors
+/// The first that is not met.
+pub fn ready() -> Result<(), Missing> {
+    if cfg!(feature = "bpf") { here() } else { Err(not_built()) }
+}
+
+fn here() -> Result<(), Missing> {
     let release = check::release();
     if check::version(&release).is_some_and(|version| version < FIRST) {
         return Err(Missing::new(

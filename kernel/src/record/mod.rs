@@ -23,7 +23,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use error::RecordError;
+pub use error::{RecordError, ready};
 #[cfg(feature = "bpf")]
 pub use session::record;
 

@@ -7,7 +7,7 @@ use divvy_trace::{Machine, PerfWriter, Stamp};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::error::{self, RecordError};
+use super::error::{RecordError, ready};
 use super::event::{self, Counts};
 use super::names::Names;
 use super::object::Programs;
@@ -30,7 +30,7 @@ const PROGRESS: Duration = Duration::from_millis(250);
 /// # Errors
 /// When something is missing, the kernel does not take the programs, or the file cannot be written.
 pub fn record(options: &Options, watch: &mut dyn Watch) -> Result<Summary, RecordError> {
-    error::all()?;
+    ready()?;
     let signals =
         Signals::block().map_err(|error| RecordError::Io("cannot wait for signals".to_owned(), error))?;
     let slots = options.slots.next_power_of_two();

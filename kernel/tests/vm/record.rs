@@ -21,7 +21,7 @@ static SAID: LazyLock<Said> = LazyLock::new(|| {
     let [perf, setpriv] = ["perf", "setpriv"].map(which);
     let files = [
         (perf, "/bin/perf"),
-        (setpriv, "/bin/setpriv"),
+        (setpriv, "/test/setpriv"),
         (workload("recorded.toml"), "/recorded.toml"),
         (workload("record.sh"), "/record.sh"),
     ];

@@ -29,7 +29,7 @@ echo $?
 
 # Nobody else may record.
 echo '== permission'
-setpriv --reuid=65534 --clear-groups divvy record --for 1s -o /tmp/refused 2>&1
+/test/setpriv --reuid=65534 --clear-groups divvy record --for 1s -o /tmp/refused 2>&1
 echo $?
 
 # Ended from outside, and killed.
@@ -38,8 +38,9 @@ for signal in TERM INT KILL; do
 	sleep 1
 	kill -$signal $!
 	wait $! 2>/dev/null
+	code=$?
 	echo "== code after $signal"
-	echo $?
+	echo $code
 	echo "== ended by $signal"
 	divvy latency ended-$signal 2>&1
 done

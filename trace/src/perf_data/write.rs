@@ -10,7 +10,7 @@
 mod formats;
 
 use super::file::{FEATURE_OSRELEASE, FEATURE_TRACING_DATA, HEADER_SIZE};
-use super::layout::{CGROUP, CPU, IDENTIFIER, RAW, SAMPLE_ID_ALL, TID, TIME};
+use super::layout::{self, CGROUP, CPU, IDENTIFIER, SAMPLE_ID_ALL, TID, TIME};
 use super::record;
 use formats::{Tracepoint, tracing_data};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -110,62 +110,46 @@ impl<W: Write> PerfWriter<W> {
 
     /// The CPU changes threads. `state` is numbered as the tracepoint does; `cgroup` is that of the thread that leaves.
     pub fn switch(&mut self, stamp: &Stamp, prev: &Named, state: u64, next: &Named, cgroup: u64) {
-        let raw = self.sample(Tracepoint::Switch, stamp, 72 + 8);
-        put_task(raw, prev);
-        raw[32..40].copy_from_slice(&state.to_le_bytes());
-        put_task(&mut raw[32..], next);
-        raw[68..76].copy_from_slice(&cgroup.to_le_bytes());
+        let mut sample = sample::<{ RAW + 72 + 8 }>(Tracepoint::Switch, stamp);
+        put_task(&mut sample, RAW + 4, prev);
+        put(&mut sample, RAW + 4 + 32, state.to_le_bytes());
+        put_task(&mut sample, RAW + 4 + 32, next);
+        put(&mut sample, RAW + 72, cgroup.to_le_bytes());
+        self.held.extend_from_slice(&sample);
     }
 
     /// CPU time that a thread received since the last such event.
     pub fn runtime(&mut self, stamp: &Stamp, task: &Named, ns: u64) {
-        let raw = self.sample(Tracepoint::Runtime, stamp, 48);
-        put_task(raw, task);
-        raw[32..40].copy_from_slice(&ns.to_le_bytes());
+        let mut sample = sample::<{ RAW + 48 }>(Tracepoint::Runtime, stamp);
+        put_task(&mut sample, RAW + 4, task);
+        put(&mut sample, RAW + 4 + 32, ns.to_le_bytes());
+        self.held.extend_from_slice(&sample);
     }
 
     /// The current thread wakes another, which was last on the CPU `target`.
     pub fn waking(&mut self, stamp: &Stamp, task: &Named, target: i32) {
-        let raw = self.sample(Tracepoint::Waking, stamp, 40);
-        put_task(raw, task);
-        raw[32..36].copy_from_slice(&target.to_le_bytes());
+        self.wake(Tracepoint::Waking, stamp, task, target);
     }
 
     /// A new thread is runnable for the first time.
     pub fn woken_new(&mut self, stamp: &Stamp, task: &Named, target: i32) {
-        let raw = self.sample(Tracepoint::WakeupNew, stamp, 40);
-        put_task(raw, task);
-        raw[32..36].copy_from_slice(&target.to_le_bytes());
+        self.wake(Tracepoint::WakeupNew, stamp, task, target);
+    }
+
+    fn wake(&mut self, tracepoint: Tracepoint, stamp: &Stamp, task: &Named, target: i32) {
+        let mut sample = sample::<{ RAW + 40 }>(tracepoint, stamp);
+        put_task(&mut sample, RAW + 4, task);
+        put(&mut sample, RAW + 4 + 32, target.to_le_bytes());
+        self.held.extend_from_slice(&sample);
     }
 
     /// A thread goes to another CPU.
     pub fn migrate(&mut self, stamp: &Stamp, task: &Named, from: i32, to: i32) {
-        let raw = self.sample(Tracepoint::Migrate, stamp, 48);
-        put_task(raw, task);
-        raw[32..36].copy_from_slice(&from.to_le_bytes());
-        raw[36..40].copy_from_slice(&to.to_le_bytes());
-    }
-
-    /// Begins a sample, and returns the place of its tracepoint's fields; `rest` is their size with the length before them, and of what
-    /// is behind them.
-    fn sample(&mut self, tracepoint: Tracepoint, stamp: &Stamp, rest: usize) -> &mut [u8] {
-        let start = self.held.len();
-        self.held.resize(start + BEFORE_RAW + rest, 0);
-        let bytes = &mut self.held[start..];
-        let (head, raw) = bytes.split_at_mut(BEFORE_RAW + 4);
-        head[..4].copy_from_slice(&record::SAMPLE.to_le_bytes());
-        head[6..8].copy_from_slice(&((BEFORE_RAW + rest) as u16).to_le_bytes());
-        head[8..16].copy_from_slice(&tracepoint.id().to_le_bytes());
-        head[16..20].copy_from_slice(&stamp.process.to_le_bytes());
-        head[20..24].copy_from_slice(&stamp.tid.to_le_bytes());
-        head[24..32].copy_from_slice(&stamp.t_ns.to_le_bytes());
-        head[32..36].copy_from_slice(&stamp.cpu.to_le_bytes());
-        let behind = if tracepoint == Tracepoint::Switch { 8 } else { 0 };
-        head[40..].copy_from_slice(&((rest - behind - 4) as u32).to_le_bytes());
-        raw[..2].copy_from_slice(&(tracepoint.id() as u16).to_le_bytes());
-        raw[2] = stamp.flags;
-        raw[4..8].copy_from_slice(&stamp.tid.to_le_bytes());
-        raw
+        let mut sample = sample::<{ RAW + 48 }>(Tracepoint::Migrate, stamp);
+        put_task(&mut sample, RAW + 4, task);
+        put(&mut sample, RAW + 4 + 32, from.to_le_bytes());
+        put(&mut sample, RAW + 4 + 36, to.to_le_bytes());
+        self.held.extend_from_slice(&sample);
     }
 
     /// A thread's name.
@@ -327,14 +311,39 @@ impl<W: Write + Seek> PerfWriter<W> {
     }
 }
 
-/// The head of a sample, its number, thread, time and CPU.
-const BEFORE_RAW: usize = 8 + 8 + 8 + 8 + 8;
+/// Where a sample has the length of the tracepoint's fields: behind the head, its number, thread, time and CPU.
+const RAW: usize = 8 + 8 + 8 + 8 + 8;
+
+/// A sample of a known size, without the tracepoint's own fields. All sizes and places are constants, because this is done for each
+/// event of the machine.
+fn sample<const SIZE: usize>(tracepoint: Tracepoint, stamp: &Stamp) -> [u8; SIZE] {
+    let behind = if tracepoint == Tracepoint::Switch { 8 } else { 0 };
+    let mut sample = [0; SIZE];
+    put(&mut sample, 0, record::SAMPLE.to_le_bytes());
+    put(&mut sample, 6, (SIZE as u16).to_le_bytes());
+    put(&mut sample, 8, tracepoint.id().to_le_bytes());
+    put(&mut sample, 16, stamp.process.to_le_bytes());
+    put(&mut sample, 20, stamp.tid.to_le_bytes());
+    put(&mut sample, 24, stamp.t_ns.to_le_bytes());
+    put(&mut sample, 32, stamp.cpu.to_le_bytes());
+    put(&mut sample, RAW, ((SIZE - RAW - 4 - behind) as u32).to_le_bytes());
+    put(&mut sample, RAW + 4, (tracepoint.id() as u16).to_le_bytes());
+    sample[RAW + 4 + 2] = stamp.flags;
+    put(&mut sample, RAW + 4 + 4, stamp.tid.to_le_bytes());
+    sample
+}
+
+#[inline]
+fn put<const SIZE: usize, const N: usize>(sample: &mut [u8; SIZE], at: usize, bytes: [u8; N]) {
+    sample[at..at + N].copy_from_slice(&bytes);
+}
 
 /// A thread's name, number and priority, where most tracepoints have them.
-fn put_task(raw: &mut [u8], task: &Named) {
-    raw[8..24].copy_from_slice(&task.comm);
-    raw[24..28].copy_from_slice(&task.tid.to_le_bytes());
-    raw[28..32].copy_from_slice(&task.prio.to_le_bytes());
+#[inline]
+fn put_task<const SIZE: usize>(sample: &mut [u8; SIZE], at: usize, task: &Named) {
+    put(sample, at + 8, task.comm);
+    put(sample, at + 24, task.tid.to_le_bytes());
+    put(sample, at + 28, task.prio.to_le_bytes());
 }
 
 /// `struct perf_event_attr`.
@@ -345,7 +354,7 @@ fn attr(tracepoint: Tracepoint) -> [u8; ATTR_SIZE] {
     attr[4..8].copy_from_slice(&(ATTR_SIZE as u32).to_le_bytes());
     attr[8..16].copy_from_slice(&tracepoint.id().to_le_bytes());
     attr[16..24].copy_from_slice(&1u64.to_le_bytes()); // each event is a sample
-    attr[24..32].copy_from_slice(&(IDENTIFIER | TID | TIME | CPU | RAW | cgroup).to_le_bytes());
+    attr[24..32].copy_from_slice(&(IDENTIFIER | TID | TIME | CPU | layout::RAW | cgroup).to_le_bytes());
     attr[40..48].copy_from_slice(&(SAMPLE_ID_ALL | USE_CLOCKID).to_le_bytes());
     attr[92..96].copy_from_slice(&CLOCK_MONOTONIC.to_le_bytes());
     attr
