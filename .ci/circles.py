@@ -196,7 +196,7 @@ def resolve(module, path, seen=()):
         at = module.parent
     elif first in module.children:
         at = module.children[first]
-    elif first in module.named and module.named[first] != path:
+    elif first in module.named and module.named[first][0] != first:
         return resolve(module, [*module.named[first], *rest], seen)
     else:
         return None
@@ -302,6 +302,7 @@ def test():
         ("src/b/mod.rs", "use crate::c::d;", ["src/a.rs", "src/b/mod.rs", "src/c/d.rs"]),
         ("src/b/e.rs", "fn e() -> super::super::A {}", ["src/a.rs", "src/b/mod.rs"]),
         ("src/b/e.rs", "use super::B;", None),
+        ("src/a.rs", "use setup::setup; fn f() { setup::x() }", None),
         ("src/a.rs", "mod inner { fn f() { super::super::c::d::d() } }", ["src/a.rs", "src/c/d.rs"]),
     ]:
         changed = {**files, file: files[file] + more}

@@ -60,6 +60,13 @@ static inline void CALL(fork)(struct DIVVY_POLICY *s, u32 id, u32 parent, u64 no
 }
 #endif
 
+#if !HAS(OVERDRAWN)
+static inline u64 CALL(overdrawn)(struct DIVVY_POLICY *s, u32 id)
+{
+	return turn_of(&s->tasks, id);
+}
+#endif
+
 #if !HAS(SESSION)
 static inline void CALL(session)(struct DIVVY_POLICY *s, u32 id, u64 now)
 {

@@ -38,6 +38,9 @@
  *                                    which a new task comes before others by service over weight lets a child begin where
  *                                    its parent's slice began, and adds debit_of when it joins: else who forks and exits,
  *                                    again and again, leaves behind what it received (machine/family.h)
+ *   OVERDRAWN  xyz_overdrawn(s, id) -> ns
+ *                                    with FORK: what a task that exits received before it was due; else what it used of its last
+ *                                    slice
  *   SESSION   xyz_session(s, id, now)
  *                                    the task's program says that it begins a session, work for another request; its
  *                                    service until now is charged; it need not be runnable; else nothing
@@ -163,6 +166,7 @@ struct task_table {
 #define SHIFT 1024
 #define PREPARE 2048
 #define PEEK 4096
+#define OVERDRAWN 8192
 
 #define REMOVED (1u << 31) /* pick's answer: this task blocked, and is no longer in the queue */
 

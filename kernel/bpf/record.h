@@ -64,7 +64,7 @@ extern int __preempt_count __ksym __weak;
 #define PREEMPT_IN_SOFT 0x00000100
 #define PREEMPT_IN_HARD 0x000f0000
 
-/* What `common_flags` of a tracepoint says: TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ. */
+/* As in `common_flags` of a tracepoint: TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ. */
 #define IN_HARD 0x08
 #define IN_SOFT 0x10
 

@@ -5,13 +5,11 @@
  *
  *   - a child begins where its parent's slice began, and owes a quantum on top of that: it waits for as long as it takes until
  *     its parent's slice, or its own first one, is its part. The policy adds this to its tag, or whatever it has;
- *   - what it left of its last quantum when it exits is its parent's credit, up to a quantum. The next child owes so much less.
- *     So a program that makes many short tasks loses nothing. A child that never had a slice gives that back, too: its fork failed.
+ *   - when it exits, that quantum less what it received before it was due is its parent's: as credit, up to a quantum, or as
+ *     debt. The next child owes so much less or more. So a row of children is served as one task that goes on. A child that never
+ *     had a slice gives back what it got: its fork failed.
  *
  * A task whose parent is not known, as it got an id late (parent 0), owes a quantum as well: it may be one of such a chain.
- *
- * A task that slept gets a slice in advance whenever it wakes. So what it used of its last slice before each sleep is taken off
- * what it gives back.
  */
 #ifndef DIVVY_MACHINE_FAMILY_H
 #define DIVVY_MACHINE_FAMILY_H
@@ -19,6 +17,8 @@
 #include "state.h"
 
 #if HAS(FORK)
+#define DEBT_MAX (1ll << 36) /* ns, so that sums stay defined */
+
 static inline struct family *machine_family(struct machine *m, u32 id)
 {
 	return &m->family[id & POOL_MASK];
@@ -38,27 +38,21 @@ static inline void machine_owe(struct machine *m, u32 id, u32 parent)
 	f->parent = parent;
 	f->parents_number = p->number;
 	f->lent = p->credit;
-	machine_task(m, id)->debit = m->s.tasks.quantum - f->lent;
+	machine_task(m, id)->debit = (s64)m->s.tasks.quantum - f->lent;
 	p->credit = 0;
 }
 
-/* Its parent has so much more to its credit, up to a quantum, if that is still there. */
-static inline void machine_credit_parent(struct machine *m, u32 id, u64 ns)
+/* Its parent has so much more to its credit, between DEBT_MAX of debt and a quantum, if that is still there. */
+static inline void machine_credit_parent(struct machine *m, u32 id, s64 ns)
 {
 	struct family *f = machine_family(m, id), *p = machine_family(m, f->parent);
-	u64 q = m->s.tasks.quantum;
+	s64 q = m->s.tasks.quantum, sum = p->credit + ns;
 
+	if (sum < -DEBT_MAX)
+		sum = -DEBT_MAX;
 	if (f->parent && p->number == f->parents_number)
-		p->credit = p->credit + ns < q ? p->credit + ns : q;
+		p->credit = sum < q ? sum : q;
 	f->parent = 0;
-}
-
-/* It exits: what it has left is its parent's. */
-static inline void machine_give_back(struct machine *m, u32 id)
-{
-	u64 used = machine_family(m, id)->spent + machine_task(m, id)->turn, q = m->s.tasks.quantum;
-
-	machine_credit_parent(m, id, used < q ? q - used : 0);
 }
 
 /* It is gone, and exited before, or never had a slice. */
@@ -73,10 +67,13 @@ static inline void machine_take_back(struct machine *m, u32 id)
 static inline void machine_end_turn(struct machine *m, u32 id, enum why why)
 {
 #if HAS(FORK)
-	if (why == EXITED)
-		machine_give_back(m, id);
-	machine_family(m, id)->spent += machine_task(m, id)->turn;
-	machine_task(m, id)->turn = 0;
+	s64 had;
+
+	if (why != EXITED)
+		return;
+	/* Tags of tasks that may run on some CPUs only do not compare with those of others: its last slice. */
+	had = m->s.tasks.nbound ? turn_of(&m->s.tasks, id) : CALL(overdrawn)(&m->s, id);
+	machine_credit_parent(m, id, (s64)m->s.tasks.quantum - (had < DEBT_MAX ? had : DEBT_MAX));
 #endif
 }
 

@@ -62,9 +62,8 @@ struct family {
 	u32 number; /* how many tasks had this id so far: an id may be used again */
 	u32 parent; /* the task that made it, or 0 */
 	u32 parents_number;
-	u64 credit; /* ns, that its next child owes less */
-	u64 lent;   /* ns, its parent's credit that it had */
-	u64 spent;  /* ns, of the slices after which it slept */
+	s64 credit; /* ns, that its next child owes less; negative: more */
+	s64 lent;   /* ns, its parent's credit that it had */
 };
 
 /* So many sets of allowed CPUs have an order of their own. Class 0 is none: all CPUs. */

@@ -316,8 +316,8 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 		memset(t, 0, sizeof(*t));
 		break;
 	case EVENT_quiescent:
-		if (t->runnable)
-			model_ends_turn(t, e->why, model.quantum);
+		if (t->runnable && e->why == EXITED)
+			model_exits(t, model.quantum);
 		t->runnable = t->custody = false;
 		if (model_is_apart(t))
 			t->member = false;

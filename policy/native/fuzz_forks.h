@@ -22,22 +22,27 @@ static void model_orphan(u32 parent)
 			model.task[id].parent = 0;
 }
 
-static void model_credit_parent(struct model_task *t, u64 ns, u64 quantum)
+#define MODEL_DEBT_MAX (1ll << 36)
+
+static void model_credit_parent(struct model_task *t, s64 ns, s64 quantum)
 {
-	u64 *credit = &model.task[t->parent].credit;
+	s64 *credit = &model.task[t->parent].credit, sum = *credit + ns;
 
 	if (t->parent)
-		*credit = *credit + ns < quantum ? *credit + ns : quantum;
+		*credit = sum > quantum ? quantum : sum < -MODEL_DEBT_MAX ? -MODEL_DEBT_MAX : sum;
 	t->parent = 0;
 }
 
-/* It sleeps or is gone. What a task that is gone left of a quantum is its parent's. */
-static void model_ends_turn(struct model_task *t, enum why why, u64 quantum)
+/* A task that is gone: a quantum less what it had received before that was due is its parent's. If some tasks may not run everywhere, its last
+ * slice counts. */
+static void model_exits(struct model_task *t, s64 quantum)
 {
-	t->spent += t->turn;
-	t->turn = 0;
-	if (why == EXITED)
-		model_credit_parent(t, t->spent < quantum ? quantum - t->spent : 0, quantum);
+	s64 had = t->ahead;
+
+	for (u32 id = 1; id < POOL; id++)
+		if (model.task[id].runnable && !model_is_free(&model.task[id]))
+			had = t->turn;
+	model_credit_parent(t, quantum - (had < MODEL_DEBT_MAX ? had : MODEL_DEBT_MAX), quantum);
 }
 
 /* It was never asked to run: its parent's credit is as before. */

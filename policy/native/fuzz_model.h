@@ -29,11 +29,11 @@ struct model_task {
 	enum seat seat;
 	u32 parent; /* the task that forked it, 0 if that is gone or was none */
 	u64 debit;  /* ns, that it owes as a child */
-	u64 credit; /* ns, that its next child owes less */
+	s64 credit; /* ns, that its next child owes less */
 	u64 turn;   /* ns, of its slice, or after it of its last one */
-	u64 spent;  /* ns, of the slices after which it slept */
+	s64 ahead;  /* ns, that it had received before they were due when it exited */
 	bool aside; /* the machine keeps it in the order of its class */
-	u64 lent;   /* ns, credit of its parent that it had */
+	s64 lent;   /* ns, credit of its parent that it had */
 	bool was_picked;
 	bool pinned;
 	bool delayed; /* the end of its slice was put off */

@@ -137,6 +137,16 @@ static void spy_fork(struct spy *s, u32 id, u32 parent, u64 now)
 	REAL(fork)(&s->real, id, parent, now);
 }
 
+/* On one CPU it is the last slice, or less. */
+static u64 spy_overdrawn(struct spy *s, u32 id)
+{
+	u64 ns = REAL(overdrawn)(&s->real, id);
+
+	model_must_be_charged(id);
+	model_task(id)->ahead = ns;
+	return ns;
+}
+
 static void spy_gets_slice(u32 id)
 {
 	model_task(id)->seat = HAS_SLICE;
@@ -241,10 +251,10 @@ static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 	return REAL(preempts)(&s->real, woken, running, now);
 }
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | SPY_PICKS | SPY_REMOVES
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | OVERDRAWN | SPY_PICKS | SPY_REMOVES
 #else
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | FORK | SPY_PICKS | SPY_REMOVES
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | FORK | OVERDRAWN | SPY_PICKS | SPY_REMOVES
 #endif
 
 #endif

@@ -12,7 +12,7 @@
 #include "../lib/wide.h"
 
 #define POLICY_TITLE "borrowed virtual time: least service over weight, with borrowing"
-#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | PEEK | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | OVERDRAWN | PEEK | KEY | SHIFT
 
 #define BVT_TIME_MAX (10000 * MS)
 
@@ -90,12 +90,22 @@ static inline void bvt_fork(struct bvt *s, u32 id, u32 parent, u64 now)
 	*task_of(s, id) = (struct bvt_thread){ .A.v = began };
 }
 
-/* The debit is up to a quantum; where C is longer, a thread's first slice may be as well (bvt R6). */
+/* Where C is longer than a quantum, a thread's first slice may be, and a child without credit or debt owes so much (bvt R6). */
 static inline u64 bvt_debit(const struct bvt *s, u32 id)
 {
 	u64 debit = s->param.debit ? debit_of(&s->tasks, id) : 0;
 
-	return debit && bvt_C(s) > s->tasks.quantum ? debit + bvt_C(s) - s->tasks.quantum : debit;
+	return debit == s->tasks.quantum && bvt_C(s) > debit ? bvt_C(s) : debit;
+}
+
+/* As far as its A is ahead of SVT: with a long C that is more than a slice (bvt R6). */
+static inline u64 bvt_overdrawn(struct bvt *s, u32 id)
+{
+	s64 ahead;
+
+	bvt_advance(s);
+	ahead = task_of(s, id)->A.v - s->SVT;
+	return ahead > 0 ? vtime_service(ahead, weight_of(&s->tasks, id)) : 0;
 }
 
 /* A = max(A, SVT): a sleeper keeps no claim on the time that it slept (bvt R2) */

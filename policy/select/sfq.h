@@ -14,7 +14,7 @@
 
 #define POLICY_TITLE "start-time fair queueing: the least service over weight runs"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH | FORK | PEEK | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | FORK | OVERDRAWN | PEEK | KEY | SHIFT
 
 #define POLICY_PARAMS(P) \
 	P(debit, SWITCH, "", 1, 0, 1, \
@@ -63,6 +63,16 @@ static inline void sfq_fork(struct sfq *s, u32 id, u32 parent, u64 now)
 
 	task_of(s, id)->S =
 		(struct vtime){ .v = owes ? vtime_of_child(task_of(s, parent)->S, &s->tasks, parent) : s->v };
+}
+
+/* As far as its tag is ahead of v: on several CPUs that may be more than a slice (sfq R5). */
+static inline u64 sfq_overdrawn(struct sfq *s, u32 id)
+{
+	s64 ahead;
+
+	sfq_advance(s);
+	ahead = task_of(s, id)->S.v - s->v;
+	return ahead > 0 ? vtime_service(ahead, weight_of(&s->tasks, id)) : 0;
 }
 
 /* S = max(F, v): a sleeper keeps no claim on the time that it slept (sfq R1); a child owes its debit (sfq R5). */

@@ -13,7 +13,7 @@
 #include "sfs/tags.h"
 
 #define POLICY_TITLE "surplus fair scheduling: the least service beyond its share runs"
-#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS | FORK | PEEK | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS | FORK | OVERDRAWN | PEEK | KEY | SHIFT
 #define POLICY_PREEMPTS_IF(s) ((s)->param.credit)
 
 #define POLICY_TAG_SCALE(s) (s)->param.scale
@@ -98,6 +98,17 @@ static NOINLINE void sfs_wait_no_more(struct sfs *s, u32 id)
 static inline void sfs_fork(struct sfs *s, u32 id, u32 parent, u64 now)
 {
 	task_of(s, id)->F = parent && s->param.debit ? task_of(s, parent)->S : s->v;
+}
+
+/* Its surplus: on several CPUs that may be more than a slice (sfs R10). */
+static NOINLINE u64 sfs_overdrawn(struct sfs *s, u32 id)
+{
+	u64 w = weight_of(&s->tasks, id), far = SFS_FAR / (w / WEIGHT_NICE_0 + 1);
+	s64 ahead = sfs_finish(s, id).v - s->v.v;
+
+	if (ahead <= 0)
+		return 0;
+	return wide_mul_div(&s->division, (u64)ahead < far ? ahead : far, w, WEIGHT_NICE_0 * s->param.scale);
 }
 
 /* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3); a child owes its debit (sfs R10). */

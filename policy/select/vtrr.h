@@ -96,10 +96,13 @@ static inline void vtrr_insert(struct vtrr *s, u32 id, u64 S, u64 k)
 	vtrr_link(s, id);
 }
 
-/* k = floor(S QVT), so VFT is QVT + 1/S or less: its counter is its part of what is left of the cycle (vtrr R4). */
-static inline u64 vtrr_part(struct vtrr *s, u64 S)
+/* k = floor(S QVT), so VFT is QVT + 1/S or less: its counter is its part of what is left of the cycle (vtrr R4). Rounded up for a
+ * child: else it has the rest of a quantum that its parent's earlier child had used (vtrr R6). */
+static inline u64 vtrr_part(struct vtrr *s, u64 S, bool up)
 {
-	return s->Phi ? wide_mul_div(&s->division, S, s->Phi - s->left, s->Phi) : 0;
+	struct wide rest = { .lo = up ? s->Phi - 1 : 0 };
+
+	return s->Phi ? wide_div(&s->division, wide_add(wide_mul(S, s->Phi - s->left), rest), s->Phi) : 0;
 }
 
 /* If the client was chosen last, the choice goes on after the client before it. */
@@ -126,12 +129,13 @@ static inline void vtrr_fork(struct vtrr *s, u32 id, u32 parent, u64 now)
 static inline void vtrr_join(struct vtrr *s, u32 id, u64 now, enum why why)
 {
 	u64 S = share_of(weight_of(&s->tasks, id));
-	u64 part = vtrr_part(s, S), had = vtrr_had(s, id);
+	u64 debit = why == NEW && s->param.debit ? debit_of(&s->tasks, id) : 0;
+	bool most = debit > s->tasks.quantum / 2;
+	u64 part = vtrr_part(s, S, debit && !most), had = vtrr_had(s, id);
 
 	if (had < part)
 		had = part;
-	if (why == NEW && s->param.debit && debit_of(&s->tasks, id) > s->tasks.quantum / 2)
-		had++;
+	had += most;
 	s->waiting++;
 	vtrr_insert(s, id, S, had);
 }

@@ -10,6 +10,7 @@ use num_traits::{ToPrimitive, Zero};
 use proptest::prelude::*;
 
 use divvy_tests::cases::config;
+use divvy_tests::example::run;
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
 const GROUPS: u32 = 8;
@@ -277,10 +278,56 @@ fn groups_r5_deeper_groups_join_the_eighth_level() {
     assert_eq!(weights(&one, &[other]), [Weight::ONE.fixed()]);
 }
 
-/// Deviation D1 of the page.
+/// The unit is what the least of them asks for, so a task's pace does not change when a third one comes and shares a CPU with it.
 #[test]
-fn with_a_cpu_for_each_all_weigh_as_nice_0() {
-    let mut two = two_groups("rr+groups", 2, [9, 1]);
+fn groups_r3_with_a_cpu_for_each_all_weigh_as_the_least() {
+    let mut two = two_groups("rr+groups", 2, [9, 3]);
     let tasks = [add_in(&mut two, 1, 5), add_in(&mut two, 2, 7)];
-    assert_eq!(weights(&two, &tasks), [1024 * Weight::ONE.fixed(); 2]);
+    assert_eq!(weights(&two, &tasks), [3 * Weight::ONE.fixed(); 2]);
+    let third = add_in(&mut two, 2, 7);
+    assert_eq!(weights(&two, &tasks), [3 * Weight::ONE.fixed(), 3 * Weight::ONE.fixed() / 2]);
+    two.leave(third, false);
+    two.leave(tasks[0], false);
+    assert_eq!(weights(&two, &tasks[1..]), [3 * Weight::ONE.fixed()]);
+}
+
+/// Policies by weights
+const SHARES: &[&str] = &[
+    "sfq", "sfs", "bvt", "stride", "eevdf", "cfs", "gr3", "wfq", "wf2q", "wf2qplus", "qfq", "vtrr", "srr",
+    "strr", "drr", "wrr",
+];
+
+/// Heavy tasks, as many as CPUs, beside one that sleeps: while it does, there is a CPU for each.
+fn beside_a_sleeper(cpus: u32) -> String {
+    format!(
+        "cpus = {cpus}\nduration = \"4s\"\nquantum = \"4ms\"\n\
+         [[task]]\nname = \"hog\"\ncount = {cpus}\nnice = -10\nprogram = [ {{ run = \"forever\" }} ]\n\
+         [[task]]\nname = \"sleeper\"\nprogram = [ {{ loop = \"forever\", do = [ \
+         {{ run = \"1ms\" }}, {{ sleep = \"2ms\" }}, {{ run = \"1ms\" }}, {{ sleep = \"1us\" }} ] }} ]\n"
+    )
+}
+
+/// Without groups, and with one CPU, there is nothing that the modifier could change. A heavy task that was alone weighed as nice 0, so
+/// that the sleeper had 572 ms instead of 388 under sfq, and 1,981 ms under cfs.
+#[test]
+fn groups_r1_r3_without_groups_and_on_one_cpu_nothing_changes() {
+    let text = beside_a_sleeper(1);
+    for policy in SHARES {
+        let [plain, grouped] =
+            [(*policy).to_owned(), format!("{policy}+groups")].map(|spec| run(&text, &spec));
+        for name in ["hog", "sleeper"] {
+            assert!(plain.slices(name).eq(grouped.slices(name)), "{policy}: {name}");
+        }
+    }
+}
+
+/// On two CPUs two tasks of nice -10 and the sleeper are what readjustment makes of them. It is entitled to 414 ms if it always runs.
+#[test]
+fn groups_r3_a_sleeper_beside_heavy_tasks_on_two_cpus() {
+    let text = beside_a_sleeper(2);
+    for policy in ["sfq", "sfs", "stride", "eevdf", "bvt"] {
+        let [readjusted, grouped] = ["feasible", "groups"]
+            .map(|modifier| run(&text, &format!("{policy}+{modifier}")).service_of_all("sleeper"));
+        assert!(grouped.abs_diff(readjusted) <= QUANTUM_NS, "{policy}: {grouped} and {readjusted} ns");
+    }
 }

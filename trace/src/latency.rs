@@ -5,7 +5,7 @@ use crate::measured::Spread;
 use crate::recording::{Recording, Thread};
 use std::collections::BTreeMap;
 
-/// What a row is of.
+/// The threads of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Per {
     /// All threads of a name.

@@ -1,4 +1,4 @@
-//! What the recorder's writer writes is read again, whole, cut or damaged.
+//! Recordings of the recorder's writer are read again, whole, cut or damaged.
 
 mod common;
 
@@ -201,7 +201,7 @@ fn ten_thousand_mutations() {
     }
 }
 
-/// What stands before the records is not carried over when a recording is made fit to be shown.
+/// The release stands before the records, and is not carried over when a recording is made fit to be shown.
 #[test]
 fn a_scrubbed_copy_has_no_local_release() {
     let expected = schedule(5, 200, 2, 1, &names());

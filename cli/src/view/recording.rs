@@ -1,4 +1,4 @@
-//! What a recorder says of its recording.
+//! A recorder's progress and summary.
 
 use std::path::Path;
 

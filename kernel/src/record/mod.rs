@@ -27,7 +27,7 @@ pub use error::{RecordError, ready};
 #[cfg(feature = "bpf")]
 pub use session::record;
 
-/// What to record, and where to write it.
+/// A recording to make, and where to write it.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The file; `-` is stdout.

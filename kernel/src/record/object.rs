@@ -13,7 +13,7 @@ use super::error::RecordError;
 use super::sys::Rings;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/record.bpf.o"));
-/// Of the two programs for wake-ups one is loaded: that which says whether one came from an interrupt, or that which does not.
+/// One of these two programs is loaded: the first says whether a wake-up came from an interrupt, the second does not.
 const WAKES: [(&str, bool); 2] = [("record_waking", true), ("record_waking_blind", false)];
 /// Kernels without cgroups do not have its tracepoint.
 const CGROUPS: (&str, &str) = ("record_cgroup", "btf_trace_cgroup_mkdir");

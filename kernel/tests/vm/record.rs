@@ -164,7 +164,7 @@ fn however_it_ends_the_file_can_be_read() {
     }
 }
 
-/// What it says that it lost is in the file, as perf counts it, and lowers the grade.
+/// The losses of the summary are in the file, as perf counts them, and lower the grade.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn losses_are_counted_in_the_file() {

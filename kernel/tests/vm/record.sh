@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the tests of `divvy record` look at, in one machine.
+# Recordings for the tests of `divvy record`, in one machine.
 cd /tmp || exit 1
 
 # perf records the same at the same time, and reads both files.

@@ -239,3 +239,16 @@ fn sfs_r5_on_one_cpu_is_sfq() {
     let schedule = |policy| Lockstep::with(policy, 1, &weights).first_cpu(500);
     assert_eq!(schedule("sfs"), schedule("sfq"));
 }
+
+/// Four is fair. The short threads follow each other, and as published each has a part of its first quantum for nothing.
+#[test]
+fn sfs_d6_figure_5_with_the_debit() {
+    let text = include_str!("../../../lab/workloads/sfs-5.toml");
+    let ratio = |spec: &str| {
+        let example = divvy_tests::example::run(text, spec);
+        example.service_of_all("T1") as f64 / example.service_of_all("short") as f64
+    };
+    for (spec, expected) in [("sfs", 4.00), ("sfq", 3.97), ("sfs:debit=off", 1.73)] {
+        assert!((ratio(spec) - expected).abs() < 0.005, "{spec}: {}", ratio(spec));
+    }
+}

@@ -20,10 +20,10 @@ const ATTR_SIZE: usize = 96;
 const FEATURE_ARCH: u64 = 6;
 const FEATURE_CPUS: u64 = 7;
 const TYPE_TRACEPOINT: u32 = 2;
-/// Of an attribute's flags: the time is that of the clock that is named.
+/// A flag of an attribute: the time is that of the clock that is named.
 const USE_CLOCKID: u64 = 1 << 25;
 const CLOCK_MONOTONIC: u32 = 1;
-/// Of a name's record: it comes from exec.
+/// The name comes from exec.
 const COMM_EXEC: u16 = 1 << 13;
 /// Bytes that are held before they are written.
 const HELD: usize = 1 << 18;
@@ -77,7 +77,7 @@ pub struct PerfWriter<W> {
     file: Option<Parts>,
 }
 
-/// What the header of a file will say.
+/// The header of a file, as it will be.
 struct Parts {
     header: [u8; HEADER_SIZE],
     /// Number, place and size of each feature.
