@@ -12,7 +12,7 @@ fn divvy(arguments: &[&str]) -> Output {
     let may_bound = Command::new("setpriv").args(["--bounding-set=-all", "true"]).output();
     match may_bound {
         Ok(output) if output.status.success() => command.output().expect("setpriv runs"),
-        // Who may not give up capabilities has none.
+        // A user who may not give up capabilities has none.
         _ => Command::new(program).args(arguments).output().expect("divvy runs"),
     }
 }
