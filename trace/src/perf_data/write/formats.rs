@@ -26,6 +26,9 @@ const EVENT: &str = "# compressed entry header
 \tdata max type_len  == 28
 ";
 
+/// Type and name of a field, its offset, size, and whether it has a sign.
+type Field = (&'static str, u32, u32, u32);
+
 /// A tracepoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tracepoint {
@@ -49,8 +52,8 @@ impl Tracepoint {
         self as u64
     }
 
-    /// Name, fields with type, name, offset, size and sign, and how a tool prints it.
-    fn parts(self) -> (&'static str, &'static [(&'static str, u32, u32, u32)], &'static str) {
+    /// Name, fields, and how a tool prints it.
+    fn parts(self) -> (&'static str, &'static [Field], &'static str) {
         match self {
             Tracepoint::Switch => (
                 "sched_switch",
@@ -103,7 +106,7 @@ impl Tracepoint {
     }
 }
 
-const WAKE: &[(&str, u32, u32, u32)] = &[
+const WAKE: &[Field] = &[
     ("char comm[16]", 8, 16, 0),
     ("pid_t pid", 24, 4, 1),
     ("int prio", 28, 4, 1),
