@@ -306,7 +306,10 @@ static inline void machine_change_class(struct machine *m, u32 id, const struct 
 {
 	u16 state = machine_task(m, id)->state;
 
-	if (state & PARKED)
+	/* The policy has it again, in its order: without a class it would be first in line. */
+	if (machine_is_taken(m, id) && machine_is_everywhere(m, allowed))
+		machine_stop(m, id, now, PREEMPTED);
+	else if (state & PARKED)
 		machine_unpark(m, id);
 	else if (HAS(SHIFT) && state & PICKED)
 		machine_set_on(m, id, machine_moved(m, id));
@@ -324,13 +327,12 @@ static inline void machine_change_class(struct machine *m, u32 id, const struct 
 static inline u32 machine_set_allowed(struct machine *m, u32 id, const struct allowed *allowed, u64 now)
 {
 	struct task *t = machine_task(m, id);
-	bool parked = !POLICY_SHARES && t->state & PARKED;
 	bool had_slice = (t->state & (PICKED | PARKED)) == PICKED;
 
 	machine_change_class(m, id, allowed, now);
 	if (machine_is_member(m, id))
 		machine_reweigh(m, id, machine_granted(m, id), now);
-	if (parked || (t->state & CUSTODY && machine_parks_early(m, id)))
+	if ((!POLICY_SHARES && t->state & PARKED) || (t->state & CUSTODY && machine_parks_early(m, id)))
 		machine_park(m, id);
 	/* If its slice has ended, it is not to run on: it would have the CPU and a place in the queue as well. */
 	if (had_slice && !(t->state & PICKED)) {

@@ -101,7 +101,9 @@ static void spy_stop(struct spy *s, u32 id, u64 now, enum why why)
 	t->seat = WAITS;
 	t->delayed = false;
 	model.stops++;
-	t->ended = model.now;
+	/* One that waited in its class, and may run everywhere now, comes back so as well: its slice ended before. */
+	if (model_has_cpu(id))
+		t->ended = model.now;
 	REAL(stop)(&s->real, id, now, why);
 }
 

@@ -8,6 +8,7 @@ use num_traits::ToPrimitive;
 use proptest::collection::vec;
 
 use divvy_tests::cases::for_all;
+use divvy_tests::lockstep::Lockstep;
 use divvy_tests::record::run;
 use divvy_workload::Workload;
 
@@ -160,6 +161,28 @@ task = [
 ]"#
         );
         all_get_their_part(&text, 0.3, but);
+    }
+}
+
+/// One of eight alike tasks on two CPUs asks for one CPU, for the other and for all, again and again. It joins others each time, and
+/// must not come before these: at first it was first in line when it might run everywhere, and had twice its part.
+#[test]
+fn a_task_that_changes_its_affinity_gains_nothing() {
+    const TURNS: [&[&[usize]]; 3] = [&[&[0], &[0, 1]], &[&[0], &[1]], &[&[0], &[0, 1], &[1]]];
+    for policy in SHARING.into_iter().filter(|&policy| policy != "lottery") {
+        for (masks, period) in
+            TURNS.into_iter().flat_map(|masks| [1, 2, 3, 7, 50].map(|period| (masks, period)))
+        {
+            let mut two = Lockstep::with(policy, 2, &[1; 8]);
+            for round in 0..4000 {
+                if round % period == 0 {
+                    two.set_allowed(1, masks[round / period % masks.len()]);
+                }
+                two.step();
+            }
+            let got = two.quanta[1];
+            assert!(got <= 1050, "{policy}, {masks:?} every {period} quanta: {got} of 1000");
+        }
     }
 }
 

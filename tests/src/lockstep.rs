@@ -1,7 +1,7 @@
 //! Drives a machine in lockstep: at the end of each quantum all CPUs decide, CPU 0 first, so that one CPU
 //! decides while the next still has the task that it ran. Tasks are numbers here, as in the papers' examples; 0 is none.
 
-use divvy_policy::{CpuId, Machine, MachineConfig, TaskId, Weight};
+use divvy_policy::{CpuId, CpuMask, Machine, MachineConfig, TaskId, Weight};
 
 /// Close to 1 ms, and divisible by 1 to 12: tags of such weights are exact.
 pub const QUANTUM_NS: u64 = 36 * 27_720;
@@ -124,6 +124,15 @@ impl Lockstep {
     /// A task gets another weight.
     pub fn set_weight(&mut self, task: u32, weight: u64) {
         self.machine.set_weight(TaskId::new(task), weight * Weight::ONE, self.now_ns);
+    }
+
+    /// Where a task may run from now on. A CPU that must decide because of it does.
+    pub fn set_allowed(&mut self, task: u32, cpus: &[usize]) {
+        let mut mask = CpuMask::default();
+        cpus.iter().for_each(|&cpu| mask.insert(CpuId::at(cpu)));
+        if let Some(cpu) = self.machine.set_allowed(TaskId::new(task), &mask, self.now_ns) {
+            self.decide(cpu.index());
+        }
     }
 
     /// All tasks that have not exited
