@@ -30,7 +30,7 @@ help:
 	@echo "make figures reproduces all figures of the papers in full, and compares with the verdicts that are kept"
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
 	@echo "make bench   decisions a second, and a selection of the GR3 study, beside bare loops"
-	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF"
+	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF; what recording costs, beside perf"
 
 demo: .need-build
 	$(CARGO) run --locked --release -p divvy -- replay $(EXAMPLE) -p $(POLICIES)
@@ -127,6 +127,7 @@ bench: .need-build
 bench-kernel: .need-vm kernel
 	@.ci/need perf=linux-perf,linux-tools-generic
 	kernel/bench/cost
+	kernel/bench/recorders
 
 fmt:
 	$(CARGO) fmt --all

@@ -1,5 +1,5 @@
 //! With the feature `bpf`: compiles the BPF host (`bpf/host.bpf.c`) once for each policy of `policy/select/`, and writes a
-//! table of the objects for `src/load/object.rs`. Without the feature it does nothing.
+//! table of the objects for `src/load/object.rs`; and the recorder (`bpf/record.bpf.c`). Without the feature it does nothing.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -26,12 +26,13 @@ fn main() {
     let select = Path::new(ROOT).join("policy/select");
     for policy in headers(&select).into_iter().filter(|policy| !is_simulator_only(&select, policy)) {
         let object = out.join(format!("{policy}.bpf.o"));
-        compile(&clang, &policy, &object);
-        strip(&clang, &object);
+        let defines = [format!("-DDIVVY_POLICY={policy}"), format!("-DPOLICY_HEADER=\"select/{policy}.h\"")];
+        compile(&clang, "kernel/bpf/host.bpf.c", &defines, &object);
         let _ = writeln!(table, "    ({policy:?}, include_bytes!({:?})),", object.display().to_string());
     }
     table.push_str("]\n");
     fs::write(out.join("objects.rs"), table).expect("OUT_DIR is writable");
+    compile(&clang, "kernel/bpf/record.bpf.c", &[], &out.join("record.bpf.o"));
 }
 
 /// $CLANG, or the first clang that is installed and new enough.
@@ -51,20 +52,17 @@ fn major(clang: &str) -> Option<u32> {
     String::from_utf8(output.stdout).ok()?.trim().split('.').next()?.parse().ok()
 }
 
-fn compile(clang: &str, policy: &str, object: &Path) {
+fn compile(clang: &str, source: &str, defines: &[String], object: &Path) {
     let mut command = Command::new(clang);
     command.current_dir(ROOT);
     command.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wno-unused-function"]);
-    command.arg(format!("-DDIVVY_POLICY={policy}"));
-    command.arg(format!("-DPOLICY_HEADER=\"select/{policy}.h\""));
+    command.args(defines);
     command.args(["-Ipolicy", "-Ikernel/bpf", &format!("-D__TARGET_ARCH_{}", target_arch())]);
     command.args(library_includes());
-    command.args(["-c", "kernel/bpf/host.bpf.c", "-o"]).arg(object);
+    command.args(["-c", source, "-o"]).arg(object);
     let status = command.status().unwrap_or_else(|e| panic!("{clang}: {e}"));
-    assert!(
-        status.success(),
-        "{clang} could not compile kernel/bpf/host.bpf.c with select/{policy}.h: {status}"
-    );
+    assert!(status.success(), "{clang} could not compile {source} with {defines:?}: {status}");
+    strip(clang, object);
 }
 
 /// The architecture's name in libbpf's headers.

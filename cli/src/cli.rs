@@ -14,6 +14,7 @@ use crate::commands::map::{self, MapArgs};
 use crate::commands::paper::{self, PaperArgs};
 use crate::commands::play::{self, PlayArgs};
 use crate::commands::policies::{self, PoliciesArgs};
+use crate::commands::record::{self, RecordArgs};
 use crate::commands::replay::{self, ReplayArgs};
 use crate::commands::report::{self, ReportArgs};
 use crate::commands::set::{self, SetArgs};
@@ -62,6 +63,7 @@ pub struct Cli {
 pub enum Command {
     Sim(SimArgs),
     Replay(ReplayArgs),
+    Record(RecordArgs),
     Report(ReportArgs),
     Convert(ConvertArgs),
     Latency(LatencyArgs),
@@ -88,6 +90,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Sim(args) => sim::run(args, cli.verbose, output),
         Command::Replay(args) => replay::run(args, cli.verbose, output),
+        Command::Record(args) => record::run(args, output),
         Command::Report(args) => report::run(args, output),
         Command::Convert(args) => convert::run(args, output),
         Command::Latency(args) => latency::run(args, output),

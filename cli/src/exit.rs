@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use divvy_kernel::flow::StoreError;
 use divvy_kernel::load::{AskError, LoadError, Missing};
+use divvy_kernel::record::RecordError;
 use divvy_lab::LabError;
 use divvy_log::LogError;
 use divvy_pages::drawing::NoFigure;
@@ -91,7 +92,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 31] = [
+const KINDS: [KindOf; 32] = [
     kind::<AskError>,
     kind::<BadOutput>,
     kind::<BadOutputPath>,
@@ -111,6 +112,7 @@ const KINDS: [KindOf; 31] = [
     kind::<NotMet>,
     kind::<NoTrace>,
     kind::<PlayError>,
+    kind::<RecordError>,
     kind::<RunError>,
     kind::<SpecError>,
     kind::<StoreError>,

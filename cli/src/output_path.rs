@@ -13,6 +13,9 @@ pub enum BadOutputPath {
     /// The result would replace its own input.
     #[error("-o {}: this is the input, and would be overwritten; give the result another name", .0.display())]
     Input(PathBuf),
+    /// A binary result would go to a terminal.
+    #[error("-o -: a recording is not text for a terminal; give a file, or a pipe: divvy record -o - | ...")]
+    Terminal,
     /// Something else has this name.
     #[error("{option} {} exists and is not a directory; give {what}, or a new name", path.display())]
     NoDirectory {
@@ -38,7 +41,9 @@ pub enum BadOutputPath {
 impl Failure for BadOutputPath {
     fn kind(&self) -> FailureKind {
         match self {
-            BadOutputPath::Input(_) | BadOutputPath::NoDirectory { .. } => FailureKind::Usage,
+            BadOutputPath::Input(_) | BadOutputPath::Terminal | BadOutputPath::NoDirectory { .. } => {
+                FailureKind::Usage
+            }
             BadOutputPath::Unwritable { .. } => FailureKind::Failed,
         }
     }

@@ -19,6 +19,20 @@ impl ProgressBar {
         Self { bar, label: label.to_owned() }
     }
 
+    /// A line of text instead of an amount.
+    pub fn say(&self, text: &str) {
+        let template = format!("{} {{msg}}", self.label);
+        self.bar.set_style(
+            ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        self.bar.set_message(text.to_owned());
+    }
+
+    /// Prints something else meanwhile.
+    pub fn suspend(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+
     /// The amount that is done in all.
     pub fn set_position(&self, done: u64) {
         self.bar.set_position(done);

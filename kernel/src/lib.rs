@@ -1,4 +1,6 @@
-//! The kernel's side of divvy: loads policies as sched_ext schedulers, and stores what `+flow` learned of programs.
+//! The kernel's side of divvy: loads policies as sched_ext schedulers, records what the kernel schedules, and stores what `+flow`
+//! learned of programs.
 
 pub mod flow;
 pub mod load;
+pub mod record;

@@ -85,6 +85,12 @@ impl<K: Keep> Engine<K> {
             self.identify(task, process);
             return Ok(());
         }
+        if let Kind::Cgroup { tid, cgroup } = event.kind {
+            if let Some(&thread) = self.by_tid.get(&tid) {
+                self.threads[thread].cgroup = Some(cgroup);
+            }
+            return Ok(());
+        }
         if self.origin_ns.is_none()
             && matches!(event.kind, Kind::Fork { .. } | Kind::Rename { .. } | Kind::Exit { .. })
         {
@@ -115,7 +121,7 @@ impl<K: Keep> Engine<K> {
             Kind::Exit { tid } => self.exit(tid),
             Kind::Runtime { task, ns } => self.runtime(t, cpu, &task, ns),
             Kind::Lost { events } => self.lost(cpu, events),
-            Kind::Identity { .. } | Kind::Other => Ok(()),
+            Kind::Identity { .. } | Kind::Cgroup { .. } | Kind::Other => Ok(()),
         }
     }
 

@@ -155,6 +155,13 @@ pub enum Kind {
         /// Its process, -1 when unknown.
         process: i32,
     },
+    /// A thread's cgroup, by its number. Has no time of its own.
+    Cgroup {
+        /// Which thread.
+        tid: i32,
+        /// The cgroup's number.
+        cgroup: u64,
+    },
     /// The recorder lost events on this CPU.
     Lost {
         /// How many, 0 when unknown.

@@ -1,5 +1,7 @@
 //! Facts that every importer reports beside its events.
 
+use std::collections::BTreeMap;
+
 /// Facts about a trace that are not events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Facts {
@@ -21,4 +23,6 @@ pub(crate) struct Facts {
     pub ticks: bool,
     /// Lost events whose CPU or time the file does not give.
     pub lost_somewhere: u64,
+    /// The paths of cgroups, by their numbers.
+    pub cgroups: BTreeMap<u64, String>,
 }

@@ -5,10 +5,25 @@ use crate::measured::Spread;
 use crate::recording::{Recording, Thread};
 use std::collections::BTreeMap;
 
-/// The times of one thread, or of all threads of a name.
+/// The threads of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Per {
+    /// All threads of a name.
+    #[default]
+    Name,
+    /// A thread.
+    Thread,
+    /// All threads of a cgroup.
+    Cgroup,
+}
+
+/// The path of threads whose cgroup is not known.
+const NO_CGROUP: &str = "?";
+
+/// The times of one thread, or of several.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Latency {
-    /// The threads' name.
+    /// The threads' name, or their cgroup's path.
     pub name: String,
     /// The thread's number, if the row is of one.
     pub tid: Option<i32>,
@@ -35,16 +50,24 @@ struct Sum {
     longest: Option<(u64, u64)>,
 }
 
-/// The threads that ran: those that used most CPU time first. One row for each thread, or one for all of a name.
-pub fn latencies(recording: &Recording, per_thread: bool) -> Vec<Latency> {
+/// The threads that ran: those that used most CPU time first.
+pub fn latencies(recording: &Recording, per: Per) -> Vec<Latency> {
     let mut sums: BTreeMap<(&str, usize), Sum> = BTreeMap::new();
     for (index, thread) in recording.threads.iter().enumerate().filter(|(_, thread)| runs(thread) > 0) {
-        let key = (thread.name.as_str(), if per_thread { index } else { 0 });
-        sums.entry(key).or_default().add(thread);
+        let name = match per {
+            Per::Name | Per::Thread => thread.name.as_str(),
+            Per::Cgroup => cgroup(recording, thread),
+        };
+        let key = (name, if per == Per::Thread { index } else { 0 });
+        sums.entry(key).or_default().add(name, thread);
     }
     let mut rows: Vec<Latency> = sums.into_values().map(Sum::row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.run_ns)); // stable: names break ties
     rows
+}
+
+fn cgroup<'a>(recording: &'a Recording, thread: &Thread) -> &'a str {
+    thread.cgroup.and_then(|id| recording.cgroups.get(&id)).map_or(NO_CGROUP, String::as_str)
 }
 
 fn runs(thread: &Thread) -> u64 {
@@ -53,10 +76,10 @@ fn runs(thread: &Thread) -> u64 {
 }
 
 impl Sum {
-    fn add(&mut self, thread: &Thread) {
+    fn add(&mut self, name: &str, thread: &Thread) {
         let row = &mut self.row;
         row.threads += 1;
-        row.name.clone_from(&thread.name);
+        name.clone_into(&mut row.name);
         row.tid = (row.threads == 1).then_some(thread.tid);
         row.run_ns += thread.run_ns;
         row.runs += runs(thread);

@@ -13,6 +13,7 @@ pub(crate) mod record;
 pub(crate) mod scrub;
 pub(crate) mod tracepoints;
 pub(crate) mod window;
+pub(crate) mod write;
 
 use divvy_policy::CpuId;
 
@@ -21,9 +22,11 @@ use crate::event::{Comm, Context, Event, Kind, TaskRef};
 use crate::import::Facts;
 use bytes::{Endian, Stream};
 use compressed::Compressed;
+use divvy_results::schedule::State;
 use file::{Description, Header, Section};
 use format::{MOST_TRACING_DATA, TracingData};
 use layout::{Layout, Origin};
+use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use tracepoints::Decoders;
@@ -74,6 +77,12 @@ pub(crate) fn import_pipe<R: Read>(input: R, sink: &mut Sink) -> Result<Facts, T
     importer.finish()
 }
 
+/// Most cgroups whose paths are kept, and the longest path of the kernel.
+const MOST_CGROUPS: usize = 1 << 16;
+const LONGEST_PATH: usize = 4096;
+/// Most threads whose cgroup is kept to tell of changes only.
+const MOST_MEMBERS: usize = 1 << 20;
+
 struct Importer<'a, 'b> {
     endian: Endian,
     description: Description,
@@ -82,6 +91,8 @@ struct Importer<'a, 'b> {
     compressed: Compressed,
     sink: &'a mut Sink<'b>,
     facts: Facts,
+    /// The cgroups that were told of, by thread.
+    cgroups: HashMap<i32, u64>,
 }
 
 impl<'a, 'b> Importer<'a, 'b> {
@@ -95,6 +106,7 @@ impl<'a, 'b> Importer<'a, 'b> {
             compressed: Compressed::default(),
             sink,
             facts,
+            cgroups: HashMap::new(),
         }
     }
 
@@ -114,6 +126,9 @@ impl<'a, 'b> Importer<'a, 'b> {
                 }
                 read => read?,
             },
+            false if file::early_tracing_data(input, &header, length, &mut self.description) => {
+                self.facts.cut_at = Some(length);
+            }
             false => {
                 input.seek(SeekFrom::Start(offset))?;
                 let guessed = guess::formats(&mut *input, offset, &self.description, header.endian);
@@ -226,6 +241,10 @@ impl<'a, 'b> Importer<'a, 'b> {
             record::COMM | record::FORK | record::EXIT | record::LOST | record::LOST_SAMPLES => {
                 self.side_band(kind, payload)
             }
+            record::CGROUP => {
+                self.cgroup_path(payload);
+                Ok(())
+            }
             record::FINISHED_ROUND => self.window.end_round(self.sink),
             record::HEADER_ATTR => {
                 self.description.add_piped_attr(payload, self.endian);
@@ -270,7 +289,36 @@ impl<'a, 'b> Importer<'a, 'b> {
         let tid = decoded.tid.unwrap_or(origin.tid);
         let process = if origin.tid == tid { origin.process } else { -1 };
         let context = Context { tid, process, interrupt: decoded.interrupt };
-        self.push(origin, context, decoded.kind)
+        self.push(origin, context, decoded.kind)?;
+        match (decoded.kind, origin.cgroup) {
+            (Kind::Switch { prev, state, .. }, Some(cgroup)) => {
+                self.cgroup(origin, prev.tid, cgroup, state == State::Dead)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells of the cgroup of the thread that leaves, if it is another than before.
+    fn cgroup(&mut self, origin: Origin, tid: i32, cgroup: u64, is_dead: bool) -> Result<(), TraceError> {
+        let is_known = self.cgroups.get(&tid) == Some(&cgroup);
+        if is_dead {
+            self.cgroups.remove(&tid); // its number will be another's
+        } else if self.cgroups.len() < MOST_MEMBERS {
+            self.cgroups.insert(tid, cgroup);
+        }
+        if is_known || tid == 0 {
+            return Ok(());
+        }
+        self.push(origin, Context::UNKNOWN, Kind::Cgroup { tid, cgroup })
+    }
+
+    /// The path of a cgroup.
+    fn cgroup_path(&mut self, payload: &[u8]) {
+        let Some((id, text)) = self.endian.u64(payload, 0).zip(payload.get(8..)) else { return };
+        if self.facts.cgroups.len() < MOST_CGROUPS {
+            let end = memchr::memchr(0, text).unwrap_or(text.len()).min(LONGEST_PATH);
+            self.facts.cgroups.insert(id, String::from_utf8_lossy(&text[..end]).into_owned());
+        }
     }
 
     /// Records about threads and losses that perf writes beside the samples.

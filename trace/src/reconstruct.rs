@@ -46,5 +46,5 @@ pub(crate) fn reconstruct(
         return Err(TraceError::new(ErrorKind::Empty, "the trace has no sched_switch events")
             .advise("record with: perf sched record -k CLOCK_MONOTONIC -m 8M -a -- COMMAND"));
     }
-    Ok(Recording::from(engine))
+    Ok(Recording { cgroups: facts.cgroups, ..Recording::from(engine) })
 }

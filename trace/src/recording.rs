@@ -5,6 +5,7 @@ use crate::error::{ErrorKind, TraceError};
 use crate::interval::{Activity, Interval, Wake};
 use crate::quality::Quality;
 use divvy_results::schedule::Loss;
+use std::collections::BTreeMap;
 
 /// A recording, thread by thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Recording {
     pub threads: Vec<Thread>,
     /// How complete it is.
     pub quality: Quality,
+    /// The paths of cgroups, by their numbers.
+    pub cgroups: BTreeMap<u64, String>,
     /// Where events were lost, in the order of the file.
     pub losses: Vec<Loss>,
     /// CPU time of the threads that [`Recording::keep`] removed.
@@ -36,6 +39,8 @@ pub struct Thread {
     pub tid: i32,
     /// Process id, when the trace says it.
     pub process: Option<i32>,
+    /// Number of its last cgroup, when the trace says it.
+    pub cgroup: Option<u64>,
     /// Index of the thread that made it, if that was seen.
     pub parent: Option<usize>,
     /// Kernel priority as last seen: 100..=139 is nice -20..=19, lower is real-time.
@@ -147,7 +152,8 @@ impl From<Engine<Intervals>> for Recording {
             engine.threads.into_iter().zip(intervals).map(|(life, intervals)| Thread::new(life, intervals));
         let (span_ns, threads) = (quality.span_ns, threads.collect());
         let origin_ns = engine.origin_ns.unwrap_or(0);
-        Recording { cpus, origin_ns, span_ns, threads, quality, losses, removed_run_ns: 0 }
+        let cgroups = BTreeMap::new();
+        Recording { cpus, origin_ns, span_ns, threads, quality, cgroups, losses, removed_run_ns: 0 }
     }
 }
 
@@ -158,6 +164,7 @@ impl Thread {
             first_name: life.first_comm.printable(),
             tid: life.tid,
             process: life.process,
+            cgroup: life.cgroup,
             parent: life.parent,
             prio: life.prio,
             start_ns: life.start_ns,

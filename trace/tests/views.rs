@@ -1,7 +1,7 @@
 //! Rows of latencies and lists of turns, against perf and against a computation on the text by itself.
 
 use divvy_results::schedule::State;
-use divvy_trace::{ReadOptions, Recording, history, latencies, read};
+use divvy_trace::{Per, ReadOptions, Recording, history, latencies, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -84,7 +84,7 @@ fn turns_and_latencies_are_those_of_the_text() {
         .filter(|thread| thread.intervals.iter().any(|interval| interval.inferred))
         .map(|thread| thread.tid)
         .collect();
-    let rows = latencies(&recording, true);
+    let rows = latencies(&recording, Per::Thread);
     let (mut compared, mut delays) = (0, 0);
     for (tid, seen) in seen() {
         if tid == 0 || seen.is_broken || inferred.contains(&tid) || seen.turns.is_empty() {
@@ -146,7 +146,8 @@ fn turns_are_those_of_perf() {
         assert_eq!(turn.wait_ns / 1000, wait_us, "{tid}");
     }
     // Its summary: times on a CPU, and CPU time.
-    let row = latencies(&recording, true).into_iter().find(|row| row.tid == Some(28_262)).expect("a row");
+    let row =
+        latencies(&recording, Per::Thread).into_iter().find(|row| row.tid == Some(28_262)).expect("a row");
     assert_eq!((row.runs, row.run_ns / 1000), (308, 314_000));
     assert_eq!((row.name.as_str(), row.threads), ("interactive", 1));
 }
@@ -154,7 +155,7 @@ fn turns_are_those_of_perf() {
 #[test]
 fn threads_of_a_name_share_a_row() {
     let recording = example("data");
-    let (all, each) = (latencies(&recording, false), latencies(&recording, true));
+    let (all, each) = (latencies(&recording, Per::Name), latencies(&recording, Per::Thread));
     let cc1 = all.iter().find(|row| row.name == "cc1").expect("cc1");
     assert_eq!((cc1.threads, cc1.tid), (40, None));
     let of_each = each.iter().filter(|row| row.name == "cc1");

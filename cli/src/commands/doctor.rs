@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use divvy_kernel::load::doctor::{self, Finding};
+use divvy_kernel::load::doctor::{self, Finding, Serves};
 use divvy_results::text;
 use serde_json::json;
 
@@ -29,7 +29,8 @@ const BAD: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
 /// Prints what works here; fails if `divvy load` would not work.
 pub fn run(args: &DoctorArgs, output: Output) -> anyhow::Result<()> {
-    let findings = doctor::examine();
+    let mut findings = doctor::examine();
+    findings.push(recorder());
     let verdict = doctor::verdict(&findings);
     let text = match args.format {
         PlainFormat::Table => table(&findings, output.columns(None)),
@@ -40,6 +41,14 @@ pub fn run(args: &DoctorArgs, output: Output) -> anyhow::Result<()> {
     };
     output.write(&text, None)?;
     Ok(verdict?)
+}
+
+/// `divvy record`, beside perf.
+fn recorder() -> Finding {
+    let ready = divvy_kernel::record::ready();
+    let (ok, fix) = (ready.is_ok(), ready.as_ref().err().map(|missing| missing.fix.clone()));
+    let found = ready.map_or_else(|missing| missing.what, |()| "it may record here".to_owned());
+    Finding { name: "divvy record", serves: Serves::Record, ok, found, fix }
 }
 
 fn table(findings: &[Finding], columns: usize) -> String {

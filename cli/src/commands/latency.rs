@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use divvy_trace::{Latency, latencies};
+use divvy_trace::{Latency, Per, latencies};
 
 use crate::args::choice::{Choice, one_of};
 use crate::args::recording::KeepArgs;
@@ -33,6 +33,10 @@ pub struct LatencyArgs {
     #[arg(long)]
     pub per_thread: bool,
 
+    /// One row per cgroup, in recordings of divvy record
+    #[arg(long, conflicts_with = "per_thread")]
+    pub per_cgroup: bool,
+
     /// Order of the rows, greatest first
     #[arg(long, value_parser = one_of(ORDERS), default_value = "cpu", value_name = "BY")]
     pub sort: Order,
@@ -54,7 +58,12 @@ const ORDERS: &[Choice<Order>] = &[
 /// Reads, sums up, prints.
 pub fn run(args: &LatencyArgs, output: Output) -> anyhow::Result<()> {
     let recording = args.keep.select(input::trace(&args.trace)?)?;
-    let mut rows = latencies(&recording, args.per_thread);
+    let per = match (args.per_thread, args.per_cgroup) {
+        (true, _) => Per::Thread,
+        (_, true) => Per::Cgroup,
+        _ => Per::Name,
+    };
+    let mut rows = latencies(&recording, per);
     let key = |row: &Latency| match args.sort {
         Order::Cpu => row.run_ns,
         Order::Mean => row.delay.mean_ns,

@@ -12,6 +12,7 @@ pub mod map;
 pub mod paper;
 pub mod play;
 pub mod policies;
+pub mod record;
 pub mod replay;
 pub mod report;
 pub mod scheduler_log;

@@ -18,6 +18,7 @@ pub mod perfetto;
 pub mod picture;
 mod programs;
 pub mod recorded;
+pub mod recording;
 pub mod safe;
 pub mod sweep;
 pub mod sweep_page;

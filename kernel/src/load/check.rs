@@ -124,11 +124,11 @@ pub fn state() -> String {
     fs::read_to_string(STATE).unwrap_or_default().trim().to_owned()
 }
 
-pub(super) fn release() -> String {
+pub(crate) fn release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-pub(super) fn version(release: &str) -> Option<(u32, u32)> {
+pub(crate) fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }

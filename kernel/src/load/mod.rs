@@ -24,7 +24,7 @@ mod names;
 mod object;
 mod options;
 mod peer;
-mod privileges;
+pub(crate) mod privileges;
 #[cfg(feature = "bpf")]
 mod programs;
 mod protocol;
@@ -32,7 +32,7 @@ mod quotas;
 #[cfg(feature = "bpf")]
 mod records;
 #[cfg(feature = "bpf")]
-mod running;
+pub(crate) mod running;
 mod send_queue;
 mod server;
 #[cfg(feature = "bpf")]
@@ -40,7 +40,7 @@ mod session;
 mod socket;
 mod statistics;
 mod subordinates;
-mod sys;
+pub(crate) mod sys;
 #[cfg(feature = "bpf")]
 mod verification;
 mod verified;

@@ -26,6 +26,8 @@ pub(crate) enum Phase {
 pub(crate) struct Life {
     pub tid: i32,
     pub process: Option<i32>,
+    /// Number of its last cgroup.
+    pub cgroup: Option<u64>,
     /// Index of the thread that made it.
     pub parent: Option<usize>,
     pub first_comm: Comm,
@@ -63,6 +65,7 @@ impl Life {
         Life {
             tid: task.tid,
             process: (process > 0).then_some(process),
+            cgroup: None,
             parent: None,
             first_comm: comm,
             comm,

@@ -45,6 +45,8 @@ pub(crate) struct Header {
     pub attr_size: u64,
     pub attrs: Section,
     pub data: Section,
+    /// The list of the tracepoints' names of perf before 2010; where divvy describes them. Such a list has other first bytes.
+    pub early: Section,
     /// Bits of the features that follow the data, in ascending order.
     pub features: Vec<u64>,
 }
@@ -70,6 +72,7 @@ impl Header {
             attr_size: endian.u64(bytes, 16)?,
             attrs: Section::parse(bytes, 24, endian)?,
             data: Section::parse(bytes, 40, endian)?,
+            early: Section::parse(bytes, 56, endian)?,
             features: (0..FEATURES).filter(bit).collect(),
         })
     }
@@ -240,6 +243,20 @@ pub(crate) fn features<R: Read + Seek>(
         }
     }
     Ok(())
+}
+
+/// Reads the description of the tracepoints that stands before the records; false if there is none.
+pub(crate) fn early_tracing_data<R: Read + Seek>(
+    input: &mut R,
+    header: &Header,
+    length: u64,
+    description: &mut Description,
+) -> bool {
+    let Ok(section) = header.early.check(length, "the tracepoint description") else { return false };
+    let data = read_section(input, section, MOST_TRACING_DATA, "the tracepoint description");
+    let Some(tracing) = data.ok().and_then(|data| TracingData::parse(&data)) else { return false };
+    description.tracing = tracing;
+    description.is_described()
 }
 
 /// Reads everything but the records of a file that is whole.

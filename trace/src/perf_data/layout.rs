@@ -7,18 +7,21 @@ use divvy_policy::CpuId;
 use std::collections::BTreeMap;
 
 const IP: u64 = 1 << 0;
-const TID: u64 = 1 << 1;
-const TIME: u64 = 1 << 2;
+pub(crate) const TID: u64 = 1 << 1;
+pub(crate) const TIME: u64 = 1 << 2;
 const ADDR: u64 = 1 << 3;
 const READ: u64 = 1 << 4;
 const CALLCHAIN: u64 = 1 << 5;
 const ID: u64 = 1 << 6;
-const CPU: u64 = 1 << 7;
+pub(crate) const CPU: u64 = 1 << 7;
 const PERIOD: u64 = 1 << 8;
 const STREAM_ID: u64 = 1 << 9;
-const RAW: u64 = 1 << 10;
-const IDENTIFIER: u64 = 1 << 16;
-const SAMPLE_ID_ALL: u64 = 1 << 18;
+pub(crate) const RAW: u64 = 1 << 10;
+pub(crate) const IDENTIFIER: u64 = 1 << 16;
+pub(crate) const CGROUP: u64 = 1 << 21;
+/// Fields between the tracepoint's own and the cgroup, all but those of 8 bytes.
+const BETWEEN: u64 = 0b1_1111 << 11 | 0b111 << 17;
+pub(crate) const SAMPLE_ID_ALL: u64 = 1 << 18;
 
 /// One event's layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub(crate) struct Origin {
     pub tid: i32,
     pub t_ns: u64,
     pub cpu: CpuId,
+    /// The current thread's cgroup, if the recording says it.
+    pub cgroup: Option<u64>,
 }
 
 impl Layout {
@@ -88,6 +93,7 @@ impl Layout {
             tid: endian.u32(payload, tid + 4)? as i32,
             t_ns: endian.u64(payload, time)?,
             cpu: CpuId::new(endian.u32(payload, cpu)?),
+            cgroup: None,
         };
         if has(READ) {
             at = at.checked_add(self.read_size(payload.get(at..)?, endian)?)?;
@@ -97,8 +103,10 @@ impl Layout {
             at = at.checked_add(entries.checked_mul(8)?)?.checked_add(8)?;
         }
         let size = endian.u32(payload, at)? as usize;
-        let raw = payload.get(at + 4..(at + 4).checked_add(size)?)?;
-        Some((origin, raw))
+        let end = (at + 4).checked_add(size)?;
+        let raw = payload.get(at + 4..end)?;
+        let cgroup = self.sample_type & (CGROUP | BETWEEN) == CGROUP;
+        Some((Origin { cgroup: if cgroup { endian.u64(payload, end) } else { None }, ..origin }, raw))
     }
 
     fn read_size(&self, read: &[u8], endian: Endian) -> Option<usize> {
@@ -133,6 +141,7 @@ impl Layout {
             tid: endian.u32(payload, tid + 4)? as i32,
             t_ns: endian.u64(payload, time)?,
             cpu: CpuId::new(endian.u32(payload, cpu)?),
+            cgroup: None,
         })
     }
 }

@@ -9,6 +9,7 @@ pub const EXIT: u32 = 4;
 pub const FORK: u32 = 7;
 pub const SAMPLE: u32 = 9;
 pub const LOST_SAMPLES: u32 = 13;
+pub const CGROUP: u32 = 19;
 pub const HEADER_ATTR: u32 = 64;
 pub const TRACING_DATA: u32 = 66;
 pub const FINISHED_ROUND: u32 = 68;

@@ -44,12 +44,21 @@ pub fn scrub<R: Read + Seek, W: Write + Seek>(
     let (header, description) = file::open_whole(&mut input, length)?;
     let endian = header.endian;
     let before = Section { offset: 0, size: header.data.offset };
-    let start = file::read_section(&mut input, before, MOST_FEATURE, "its list of events")?;
+    let mut start = file::read_section(&mut input, before, MOST_FEATURE, "its list of events")?;
     if header.attrs.offset + header.attrs.size > header.data.offset {
         return Err(TraceError::new(ErrorKind::Unsupported, "its list of events lies behind the data")
             .at(Place::Offset(header.attrs.offset)));
     }
     let features = kept_features(&mut input, &header, length)?;
+    for (feature, section) in file::read_features(&mut input, &header, length)? {
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        let range = place(section.offset)..place(section.offset.saturating_add(section.size));
+        if feature != FEATURE_TRACING_DATA
+            && let Some(early) = start.get_mut(range)
+        {
+            early.fill(0);
+        }
+    }
     output.write_all(&start)?;
 
     let decoders = description.decoders(endian)?;
