@@ -183,7 +183,8 @@ static inline void bvt_reweigh(struct bvt *s, u32 id, u64 w, u64 now)
 	vtime_reweigh(&task_of(s, id)->A);
 }
 
-/* (E_next - E) w + C, rounded down: then it is C ahead of the next (bvt R3). If nobody waits, C. */
+/* (E_next - E) w + C, rounded down: then it is C ahead of the next (bvt R3). If nobody waits, C. What is more than 2C comes in parts of
+ * C: a thread that wakes meanwhile, and preempts nobody, is the next from then on. */
 static inline u64 bvt_slice(struct bvt *s, u32 id)
 {
 	u64 ahead = s->waiting.n ? heap_first_key(&s->waiting) - bvt_E(s, id) : 0;
@@ -191,7 +192,7 @@ static inline u64 bvt_slice(struct bvt *s, u32 id)
 	if ((s64)ahead < 0)
 		ahead = 0;
 	ahead = wide_mul_div(&s->division, ahead, weight_of(&s->tasks, id), WEIGHT_NICE_0);
-	return (ahead < BVT_TIME_MAX ? ahead : BVT_TIME_MAX) + bvt_C(s);
+	return (ahead <= bvt_C(s) ? ahead : 0) + bvt_C(s);
 }
 
 /* A running thread gives way if it is more than C ahead of one that woke (bvt R5). */

@@ -95,3 +95,23 @@ fn bvt_r5_preempts() {
     machine.withdraw(TaskId::new(3), false, QUANTUM_NS);
     assert_eq!(machine.wake(TaskId::new(3), false, QUANTUM_NS + 1), Some(CpuId::new(0)));
 }
+
+/// A slice that is as long as nice 19 is far ahead would be seconds: a thread that wakes meanwhile is not so far behind that it preempts,
+/// and had 8 ms of the 290 ms that are its part.
+#[test]
+fn bvt_r3_a_sleeper_beside_a_heavy_and_a_light_thread() {
+    let text = r#"
+cpus = 1
+duration = "3s"
+quantum = "4ms"
+task = [
+  { name = "heavy", nice = -10, program = [ { run = "forever" } ] },
+  { name = "sleeper", program = [ { loop = "forever", do = [ { run = "3900us" }, { sleep = "1us" } ] } ] },
+  { name = "light", nice = 19, program = [ { run = "forever" } ] },
+]"#;
+    for spec in ["bvt", "bvt:allowance=8ms", "bvt+groups"] {
+        let got = divvy_tests::example::run(text, spec).service_of_all("sleeper");
+        let part = 3_000_000_000 * 1024 / (9548 + 1024 + 15);
+        assert!(got >= part * 9 / 10, "{spec}: {got} of {part} ns");
+    }
+}
