@@ -11,12 +11,8 @@
  * It follows kernel/sched/fair.c of Linux 6.12 closely: placement, lag and a new weight are as in place_entity(),
  * entity_lag() and reweight_eevdf(). So it has the kernel's licence, GPL-2.0-only, and no other.
  */
-#include "../policy.h"
-#include "../lib/cpus.h"
-#include "../lib/heap.h"
-#include "../lib/mean.h"
-#include "../lib/vtime.h"
-#include "../lib/wide.h"
+#include "eevdf/lag.h"
+#include "eevdf/state.h"
 
 #define POLICY_TITLE "earliest eligible virtual deadline first, as in Linux 6.12"
 #define POLICY_LICENSE "GPL"
@@ -24,167 +20,10 @@
 #define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | PEEK
 #define POLICY_SHARES 1
 
-#define POLICY_PARAMS(P) \
-	P(slice, TIME, "", 0, 0, 10000 * MS, \
-	  "request of each task; 0: Linux's, 0.7 ms on one CPU and 2.8 ms from 8 on") \
-	P(parity, SWITCH, "", 1, 0, 1, \
-	  "RUN_TO_PARITY: a turn is not preempted before its deadline while it is eligible") \
-	P(lag, SWITCH, "", 1, 0, 1, "PLACE_LAG: a woken task has the lag with which it left") \
-	P(delay, SWITCH, "", 1, 0, 1, "DELAY_DEQUEUE: a sleeper that had too much is counted until it is eligible") \
-	P(initial, SWITCH, "", 1, 0, 1, "PLACE_DEADLINE_INITIAL: a new task's first request is half as long")
-
 #define POLICY_SHOWS(V) \
 	V("virtual runtime", "ns of a nice-0 task", task_of(s, id)->v.v) \
 	V("virtual deadline", "ns of a nice-0 task", task_of(s, id)->d) \
 	V("lag", "ns of a nice-0 task", eevdf_shown_lag(s, id))
-
-#define EEVDF_TICK MS          /* Linux's, at 1000 Hz */
-#define EEVDF_FAR (1ull << 60) /* virtual times stay this close, so that their order is defined */
-
-struct eevdf_task {
-	struct vtime v; /* virtual runtime: service over weight, ns of a nice-0 task */
-	u64 d;          /* virtual deadline */
-	u64 parity;     /* d when it was picked */
-	u64 lag;        /* V - v when it left, signed */
-	u64 w;          /* the weight that V, lag and d take it to have */
-	bool delayed;   /* asleep, and still counted */
-};
-
-struct eevdf {
-	POLICY_STATE;
-	u64 scale;              /* 1 + log2 CPUs, from 8 CPUs on as for 8 */
-	struct mean V;          /* of runnable and delayed tasks */
-	struct heap ineligible; /* by v: waiting and delayed tasks; eligible ones may be in the other heap */
-	struct heap eligible;   /* by d: some of them may no longer be eligible */
-	u32 best;               /* what the search found */
-	u32 asks;               /* the task that woke, and is compared with one CPU's task after the other */
-	u32 summed;             /* CPUs before this one were charged since it asks */
-	u64 due[MAX_CPUS];      /* ns of service that V.due counts for each CPU */
-	TASKS(eevdf_task);
-};
-
-/* ---- slices and lags ---- */
-
-/* r/w, rounded down, at least 1 */
-static inline u64 eevdf_virtual(u64 r, u64 w)
-{
-	u64 v = r * WEIGHT_NICE_0 / w;
-
-	return v ? v : 1;
-}
-
-/* x * a / b of a signed x, rounded towards 0, and limited to +-EEVDF_FAR */
-static inline u64 eevdf_scaled(struct eevdf *s, u64 x, u64 a, u64 b)
-{
-	u64 size = wide_mul_div(&s->division, (s64)x < 0 ? -x : x, a, b);
-
-	if (size > EEVDF_FAR)
-		size = EEVDF_FAR;
-	return (s64)x < 0 ? -size : size;
-}
-
-/* 0.7 ms * (1 + log2 CPUs) (eevdf R13) */
-static inline u64 eevdf_request(const struct eevdf *s)
-{
-	return s->param.slice ? s->param.slice : 700000 * s->scale;
-}
-
-/* lag = V - v, within max(2 slices, a tick) of service (eevdf R7) */
-static inline u64 eevdf_lag(struct eevdf *s, const struct eevdf_task *t)
-{
-	u64 slices = 2 * eevdf_request(s);
-	u64 limit = eevdf_virtual(slices > EEVDF_TICK ? slices : EEVDF_TICK, t->w);
-	u64 lag = mean_floor(&s->V) - t->v.v;
-
-	if ((s64)lag > (s64)limit)
-		return limit;
-	return (s64)lag < -(s64)limit ? -limit : lag;
-}
-
-/* V - v without the service that was not charged. It takes a copy, because looking must change nothing. */
-static inline s64 eevdf_shown_lag(const struct eevdf *s, u32 id)
-{
-	struct mean V = s->V;
-
-	V.due = 0;
-	return mean_floor(&V) - task_of(s, id)->v.v;
-}
-
-/* ---- V ---- */
-
-/* Service that a CPU's task received and was not charged for */
-static inline void eevdf_add_due(struct eevdf *s, u32 cpu, u64 now)
-{
-	u32 id = picked_on(&s->tasks, cpu);
-	u64 due = id ? uncharged(&s->tasks, id, now) : 0;
-
-	s->V.due += due - s->due[cpu & CPU_MASK];
-	s->due[cpu & CPU_MASK] = due;
-}
-
-/* Adds up what is due on all CPUs. */
-static NOINLINE void eevdf_sum_due(struct eevdf *s, u64 now)
-{
-	for_each_cpu(cpu, s)
-		eevdf_add_due(s, cpu, now);
-}
-
-/* The same while a woken task is compared with one CPU's task after the other: these were charged for it, and nothing else
- * has changed since the first of them. */
-static NOINLINE void eevdf_sum_due_on(struct eevdf *s, u32 last, u64 now)
-{
-	while (s->summed <= last && can_loop) {
-		eevdf_add_due(s, s->summed, now);
-		s->summed++;
-	}
-}
-
-/* v <= V: the task has not had more than its part (eevdf R1, R2). */
-static inline bool eevdf_is_eligible(struct eevdf *s, u32 id)
-{
-	return mean_reached(&s->V, task_of(s, id)->v.v);
-}
-
-/* d = v + r/w, once v has reached it (eevdf R4) */
-static inline void eevdf_renew(struct eevdf *s, struct eevdf_task *t)
-{
-	if (!vtime_before(t->v.v, t->d))
-		t->d = t->v.v + eevdf_virtual(eevdf_request(s), t->w);
-}
-
-/* v = V - lag (W + w)/W, so that its lag is the same when V counts it (eevdf R8);
- * d = v + r/w, half of it for a new one (eevdf R9) */
-static inline void eevdf_place(struct eevdf *s, u32 id, bool is_new)
-{
-	struct eevdf_task *t = task_of(s, id);
-	u64 w = weight_of(&s->tasks, id), W = s->V.w, lag = 0;
-
-	if (s->param.lag && !is_new && W)
-		lag = eevdf_scaled(s, eevdf_scaled(s, t->lag, t->w, w), W + w, W);
-	t->w = w;
-	t->v = (struct vtime){ .v = mean_floor(&s->V) - lag };
-	t->d = t->v.v + eevdf_virtual(eevdf_request(s) >> (is_new && s->param.initial), w);
-	mean_add(&s->V, t->v.v, w);
-}
-
-/* V no longer counts the task, and its lag is kept (eevdf R7). */
-static inline void eevdf_forget(struct eevdf *s, u32 id)
-{
-	struct eevdf_task *t = task_of(s, id);
-
-	t->lag = eevdf_lag(s, t);
-	if (t->delayed && (s64)t->lag > 0)
-		t->lag = 0; /* DELAY_ZERO: sleep earns nothing (eevdf R11) */
-	t->delayed = false;
-	mean_remove(&s->V, t->v.v, t->w);
-	heap_remove(&s->ineligible, id);
-	heap_remove(&s->eligible, id);
-}
-
-static inline void eevdf_wait(struct eevdf *s, u32 id)
-{
-	heap_insert(&s->ineligible, id, task_of(s, id)->v.v);
-}
 
 /* ---- the search ---- */
 

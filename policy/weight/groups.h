@@ -19,6 +19,7 @@
 
 #include "../lib/bits.h"
 #include "../lib/wide.h"
+#include "groups/level.h"
 #include "groups/members.h"
 
 #define GROUPS_TITLE "a hierarchy of shares: groups (users, cgroups) with weights, nested"
@@ -102,7 +103,6 @@ static inline void groups_find_full(struct groups *s)
 
 /* One CPU in units of weight: all that the root's other members weigh, over the CPUs that they share; more than
  * anybody asks for where that is not to be written, or where there is one CPU and nobody to get it. */
-#define CPU_MOST (1ull << 41)
 static inline u64 groups_cpu(const struct groups *s)
 {
 	u64 q = s->left ? s->left : 1;
@@ -214,42 +214,6 @@ static NOINLINE void groups_give(struct groups *s)
 		member->budget = member->full || part > most ? most : part;
 		id = member->next;
 	}
-}
-
-static NOINLINE void groups_find_least_thread(struct groups *s)
-{
-	u32 first = s->group[ROOT].first, id = first;
-
-	s->cpu = CPU_MOST << BUDGET_SHIFT;
-	while (id && can_loop) {
-		u64 weight = s->wanted[id & POOL_MASK] << BUDGET_SHIFT;
-
-		s->cpu = s->cpu < weight ? s->cpu : weight;
-		id = ring_next(&s->threads, id);
-		if (id == first)
-			break;
-	}
-}
-
-static NOINLINE void groups_find_least_group(struct groups *s)
-{
-	u32 id = s->group[ROOT].child;
-
-	while (id && can_loop) {
-		const struct group *g = &s->group[id & GROUP_MASK];
-		u64 weight = (g->weight << BUDGET_SHIFT) / (g->k ? g->k : 1);
-
-		s->cpu = s->cpu < weight ? s->cpu : weight;
-		id = g->next;
-	}
-}
-
-/* One CPU in units of weight while there is one for each thread: the least that a member of the root asks for, for each of its
- * threads. That is where C comes to as others leave one after the other, so tags go on at the same pace (groups R3). */
-static inline void groups_level(struct groups *s)
-{
-	groups_find_least_thread(s);
-	groups_find_least_group(s);
 }
 
 /* From the root on, at every group that may divide differently than the last time */
