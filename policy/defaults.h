@@ -85,6 +85,10 @@ static inline void CALL(session)(struct DIVVY_POLICY *s, u32 id, u64 now)
 #define POLICY_PER_CPU_IF(s) false
 #endif
 
+#ifndef POLICY_LONGEST_SLICE
+#define POLICY_LONGEST_SLICE(s) ((s)->tasks.quantum)
+#endif
+
 #ifndef POLICY_TAG_SCALE
 #define POLICY_TAG_SCALE(s) 1
 #endif

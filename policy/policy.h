@@ -74,6 +74,7 @@
  *   POLICY_SHARES 1                  it gives shares by weight, and has no KEY: it does not see tasks that may not run everywhere,
  *                                    which the machine orders by service over weight (machine/apart.h)
  *   POLICY_TAG_SCALE(s)              parts of a ns that its keys count, if they are not ns of a nice-0 task
+ *   POLICY_LONGEST_SLICE(s)          ns, with OVERDRAWN: a slice that others wait for, if that is not the quantum
  *   POLICY_LOOKS_AHEAD 1             its slices depend on the tasks that wait: beside tasks that may not run
  *                                    everywhere, which it does not see, they are cut to a quantum
  *   POLICY_PER_CPU_IF(s)             an expression of the state s: while it is not 0, a task that waits for one CPU is not named

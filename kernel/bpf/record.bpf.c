@@ -63,13 +63,8 @@ static __always_inline struct event *begin(u32 id, struct cpu *cpu, u8 kind, s32
 	event->kind = kind;
 	event->flags = 0;
 	event->context = 0;
-	event->lost = 0;
-	if (cpu->lost) {
-		u64 lost = cpu->lost;
-
-		event->lost = lost;
-		__sync_fetch_and_add(&cpu->lost, -lost);
-	}
+	/* In one step: an interrupt that comes between takes what is there, and not the same once more. */
+	event->lost = cpu->lost ? __sync_lock_test_and_set(&cpu->lost, 0) : 0;
 	event->process = process;
 	event->tid = tid;
 	return event;
@@ -255,8 +250,12 @@ int BPF_PROG(record_exec, struct task_struct *task)
 SEC("?tp_btf/cgroup_mkdir")
 int BPF_PROG(record_cgroup, struct cgroup *cgroup, const char *text)
 {
-	struct path *path = bpf_ringbuf_reserve(&paths, sizeof(*path), 0);
+	struct path *path;
 
+	/* Each hierarchy of version 1 numbers its groups from 1, too. */
+	if (cgroup->root->hierarchy_id)
+		return 0;
+	path = bpf_ringbuf_reserve(&paths, sizeof(*path), 0);
 	if (!path)
 		return 0;
 	path->cgroup = cgroup->kn->id;

@@ -29,8 +29,13 @@ struct kernfs_node {
 	u64 id;
 } KERNEL_TYPE;
 
+struct cgroup_root {
+	int hierarchy_id; /* 0 is version 2's */
+} KERNEL_TYPE;
+
 struct cgroup {
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 } KERNEL_TYPE;
 
 struct css_set {

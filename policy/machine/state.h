@@ -62,8 +62,10 @@ struct family {
 	u32 number; /* how many tasks had this id so far: an id may be used again */
 	u32 parent; /* the task that made it, or 0 */
 	u32 parents_number;
-	s64 credit; /* ns, that its next child owes less; negative: more */
-	s64 lent;   /* ns, its parent's credit that it had */
+	u32 exits;     /* children that exited, and that no other came after */
+	u64 ahead;     /* ns, the most that one of them received before it was due */
+	u64 heaviest;  /* the greatest weight that it asked for */
+	bool succeeds; /* it came after one of those */
 };
 
 /* So many sets of allowed CPUs have an order of their own. Class 0 is none: all CPUs. */

@@ -277,6 +277,10 @@ static inline void machine_count_out(struct machine *m, u32 id, u64 now)
 static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
 {
 	machine_task(m, id)->nominal = weight;
+#if HAS(FORK)
+	m->family[id & POOL_MASK].heaviest =
+		m->family[id & POOL_MASK].heaviest > weight ? m->family[id & POOL_MASK].heaviest : weight;
+#endif
 	machine_rewant(m, id, now);
 	machine_readjust(m, now);
 }

@@ -184,7 +184,9 @@ static void model_stopping(u32 id, u64 ran)
 static void model_new(const struct event *e)
 {
 	model_orphan(e->id);
-	*model_task(e->id) = (struct model_task){ .known = true, .process = e->process, .nominal = e->amount };
+	*model_task(e->id) = (struct model_task){
+		.known = true, .process = e->process, .nominal = e->amount, .heaviest = e->amount
+	};
 }
 
 static void model_set_group(const struct event *e)
@@ -236,7 +238,10 @@ static void model_before(enum event_kind kind, const struct event *e)
 		t->since = model.now;
 		break;
 	case EVENT_stopping: model_stopping(e->id, e->amount); break;
-	case EVENT_set_weight: t->nominal = e->amount; break;
+	case EVENT_set_weight:
+		t->nominal = e->amount;
+		t->heaviest = t->heaviest > e->amount ? t->heaviest : e->amount;
+		break;
 	case EVENT_set_allowed: model_set_allowed(t, e); break;
 	case EVENT_set_group: model_set_group(e); break;
 	case EVENT_enter_group: t->group = model.group[e->process].joins; break;
@@ -312,12 +317,12 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 
 	switch (kind) {
 	case EVENT_exit:
-		model_vanishes(t, model.quantum);
+		model_vanishes(t);
 		memset(t, 0, sizeof(*t));
 		break;
 	case EVENT_quiescent:
 		if (t->runnable && e->why == EXITED)
-			model_exits(t, model.quantum);
+			model_exits(t);
 		t->runnable = t->custody = false;
 		if (model_is_apart(t))
 			t->member = false;

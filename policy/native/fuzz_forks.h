@@ -5,13 +5,16 @@
 
 #include "fuzz_model.h"
 
-/* The child owes a quantum, less what the parent has to its credit. */
+/* The child owes a quantum, or what children that exited had too early, once for each of these. */
 static void model_forked(struct model_task *child, u32 parent, u64 quantum)
 {
+	struct model_task *p = &model.task[parent];
+
 	child->parent = parent;
-	child->lent = model.task[parent].credit;
-	child->debit = quantum - child->lent;
-	model.task[parent].credit = 0;
+	child->succeeds = p->exits != 0;
+	child->debit = p->exits ? p->most : quantum;
+	if (p->exits && !--p->exits)
+		p->most = 0;
 }
 
 /* Children of a task that is gone have no parent. */
@@ -22,34 +25,34 @@ static void model_orphan(u32 parent)
 			model.task[id].parent = 0;
 }
 
-#define MODEL_DEBT_MAX (1ll << 36)
-
-static void model_credit_parent(struct model_task *t, s64 ns, s64 quantum)
+static void model_leaves_place(struct model_task *t, u64 ahead)
 {
-	s64 *credit = &model.task[t->parent].credit, sum = *credit + ns;
+	struct model_task *p = &model.task[t->parent];
 
-	if (t->parent)
-		*credit = sum > quantum ? quantum : sum < -MODEL_DEBT_MAX ? -MODEL_DEBT_MAX : sum;
+	if (t->parent) {
+		p->exits++;
+		p->most = p->most > ahead ? p->most : ahead;
+	}
 	t->parent = 0;
 }
 
-/* A task that is gone: a quantum less what it had received before that was due is its parent's. If some tasks may not run everywhere, its last
- * slice counts. */
-static void model_exits(struct model_task *t, s64 quantum)
+/* A task that is gone. If some tasks may not run everywhere, its last slice counts as received before it was due. */
+static void model_exits(struct model_task *t)
 {
-	s64 had = t->ahead;
+	long double had = t->ahead, most = (model.ncpus + 1.0L) * t->longest;
 
 	for (u32 id = 1; id < POOL; id++)
 		if (model.task[id].runnable && !model_is_free(&model.task[id]))
 			had = t->turn;
-	model_credit_parent(t, quantum - (had < MODEL_DEBT_MAX ? had : MODEL_DEBT_MAX), quantum);
+	had = had * t->heaviest / t->nominal;
+	model_leaves_place(t, had < most ? had : most);
 }
 
-/* It was never asked to run: its parent's credit is as before. */
-static void model_vanishes(struct model_task *t, u64 quantum)
+/* It was never asked to run. */
+static void model_vanishes(struct model_task *t)
 {
-	if (!t->was_picked)
-		model_credit_parent(t, t->lent, quantum);
+	if (!t->was_picked && t->succeeds)
+		model_leaves_place(t, t->debit);
 }
 
 #endif

@@ -27,13 +27,16 @@ struct model_task {
 	unsigned __int128 entitled; /* 2^-32 ns, by the fluid model */
 	unsigned __int128 blur;     /* 2^-32 ns, how far entitled.h may be from it */
 	enum seat seat;
-	u32 parent; /* the task that forked it, 0 if that is gone or was none */
-	u64 debit;  /* ns, that it owes as a child */
-	s64 credit; /* ns, that its next child owes less */
-	u64 turn;   /* ns, of its slice, or after it of its last one */
-	s64 ahead;  /* ns, that it had received before they were due when it exited */
-	bool aside; /* the machine keeps it in the order of its class */
-	s64 lent;   /* ns, credit of its parent that it had */
+	u32 parent;    /* the task that forked it, 0 if that is gone or was none */
+	u64 debit;     /* ns, that it owes as a child */
+	u32 exits;     /* children that exited, and that no other came after */
+	u64 most;      /* ns, that one of these was ahead */
+	u64 heaviest;  /* weight that it asked for */
+	u64 turn;      /* ns, of its slice, or after it of its last one */
+	u64 longest;   /* slice, by the policy */
+	u64 ahead;     /* ns, that it had received before they were due when it exited */
+	bool aside;    /* the machine keeps it in the order of its class */
+	bool succeeds; /* it came after a child that exited */
 	bool was_picked;
 	bool pinned;
 	bool delayed; /* the end of its slice was put off */

@@ -139,13 +139,13 @@ static void spy_fork(struct spy *s, u32 id, u32 parent, u64 now)
 	REAL(fork)(&s->real, id, parent, now);
 }
 
-/* On one CPU it is the last slice, or less. */
 static u64 spy_overdrawn(struct spy *s, u32 id)
 {
 	u64 ns = REAL(overdrawn)(&s->real, id);
 
 	model_must_be_charged(id);
 	model_task(id)->ahead = ns;
+	model_task(id)->longest = POLICY_LONGEST_SLICE(&s->real);
 	return ns;
 }
 

@@ -140,19 +140,19 @@ static long double model_divide(u32 group, long double cpus, long double off)
 	return level;
 }
 
-/* Weight of one CPU while there is one for each thread: the least that a member of the root asks for, for each of its threads */
-static long double model_least(void)
+/* Weight of one CPU while there is one for each thread: the most that a member of the root asks for, for each of its threads */
+static long double model_greatest(void)
 {
 	struct model_member m[2 * POOL];
 	u32 n = model_members(0, m);
-	long double least = 0;
+	long double greatest = 0;
 
 	for (u32 i = 0; i < n; i++) {
 		long double each = (long double)m[i].weight / m[i].most;
 
-		least = least > 0 && least < each ? least : each;
+		greatest = greatest > each ? greatest : each;
 	}
-	return least;
+	return greatest;
 }
 
 /* Tolerances: 2^-24 for ratios, and units of 1 */
@@ -162,7 +162,7 @@ static void model_check_groups(const struct task_table *f)
 	long double level = model_divide(0, n < model.ncpus ? n : model.ncpus, 0);
 
 	if (n && n <= model.ncpus)
-		level = 1.0L / model_least();
+		level = 1.0L / model_greatest();
 	for (u32 id = 1; id < POOL; id++) {
 		long double w = f->task[id].weight, expected = model.task[id].rate / level, near;
 

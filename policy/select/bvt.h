@@ -27,6 +27,8 @@
 	  "a forked thread begins where its parent is, and owes a quantum; off: as published, at SVT")
 
 #define POLICY_LOOKS_AHEAD 1
+#define POLICY_LONGEST_SLICE(s) \
+	((u64)(s)->param.allowance > (s)->tasks.quantum ? (u64)(s)->param.allowance : (s)->tasks.quantum)
 
 #define POLICY_SHOWS(V) \
 	V("actual virtual time", "ns of a nice-0 task", task_of(s, id)->A.v) \
@@ -90,7 +92,7 @@ static inline void bvt_fork(struct bvt *s, u32 id, u32 parent, u64 now)
 	*task_of(s, id) = (struct bvt_thread){ .A.v = began };
 }
 
-/* Where C is longer than a quantum, a thread's first slice may be, and a child without credit or debt owes so much (bvt R6). */
+/* Where C is longer than a quantum, a thread's first slice may be, and a child that succeeds nobody owes so much (bvt R6). */
 static inline u64 bvt_debit(const struct bvt *s, u32 id)
 {
 	u64 debit = s->param.debit ? debit_of(&s->tasks, id) : 0;

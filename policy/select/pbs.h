@@ -25,6 +25,7 @@ static NOINLINE void pbs_read_params(struct pbs *s)
 {
 	s->q = (struct pbs_param){ PBS_PARAMS(PBS_TAKE) PBS_COMBINED_PARAMS(PBS_TAKE) PBS_SESSION_PARAMS(PBS_TAKE) };
 	pbs_set_terms(&s->terms, &s->q);
+	s->renews = s->param.last_event;
 	s->moment++;
 	pbs_mark_all(s);
 }
@@ -34,7 +35,7 @@ static NOINLINE void pbs_prepare(struct pbs *s, u64 now)
 {
 	s->moment += s->now != now;
 	s->now = now;
-	if (0 PBS_PARAMS(PBS_DIFFERS) PBS_COMBINED_PARAMS(PBS_DIFFERS) PBS_SESSION_PARAMS(PBS_DIFFERS))
+	if ((s->renews ^ s->param.last_event) PBS_PARAMS(PBS_DIFFERS) PBS_COMBINED_PARAMS(PBS_DIFFERS) PBS_SESSION_PARAMS(PBS_DIFFERS))
 		pbs_read_params(s);
 }
 

@@ -103,6 +103,7 @@ static inline void groups_find_full(struct groups *s)
 
 /* One CPU in units of weight: all that the root's other members weigh, over the CPUs that they share; more than
  * anybody asks for where that is not to be written, or where there is one CPU and nobody to get it. */
+#define CPU_MOST (1ull << 41)
 static inline u64 groups_cpu(const struct groups *s)
 {
 	u64 q = s->left ? s->left : 1;

@@ -278,12 +278,12 @@ fn groups_r5_deeper_groups_join_the_eighth_level() {
     assert_eq!(weights(&one, &[other]), [Weight::ONE.fixed()]);
 }
 
-/// The unit is what the least of them asks for, so a task's pace does not change when a third one comes and shares a CPU with it.
+/// The unit is what the greatest of them asks for: nobody's tag moves faster than at the weight that it asks for.
 #[test]
-fn groups_r3_with_a_cpu_for_each_all_weigh_as_the_least() {
+fn groups_r3_with_a_cpu_for_each_all_weigh_as_the_greatest() {
     let mut two = two_groups("rr+groups", 2, [9, 3]);
     let tasks = [add_in(&mut two, 1, 5), add_in(&mut two, 2, 7)];
-    assert_eq!(weights(&two, &tasks), [3 * Weight::ONE.fixed(); 2]);
+    assert_eq!(weights(&two, &tasks), [9 * Weight::ONE.fixed(); 2]);
     let third = add_in(&mut two, 2, 7);
     assert_eq!(weights(&two, &tasks), [3 * Weight::ONE.fixed(), 3 * Weight::ONE.fixed() / 2]);
     two.leave(third, false);

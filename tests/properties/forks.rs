@@ -1,6 +1,7 @@
 //! A task that forks gains nothing by it, and loses nothing (policy/machine/family.h).
 
 use divvy_tests::example::{MS, S, run};
+use divvy_tests::lockstep::Lockstep;
 
 /// Policies in which the part of a task is its weight's, with modifiers that reach other code.
 const FAIR: &[&str] = &[
@@ -217,11 +218,38 @@ fn children_in_a_row_get_half_of_their_part() {
     // Beside a task that may not run everywhere only their last slices count as received too early.
     let bound =
         "[[task]]\nname = \"bound\"\nnice = 19\naffinity = [0]\nprogram = [ { run = \"forever\" } ]\n";
-    for others in ["", bound] {
-        of_children_in_a_row(0, &jobs, others, |case, _, hogs, cpus, _, got| {
+    for (others, jobs) in [("", &jobs[..]), (bound, &jobs[2..])] {
+        of_children_in_a_row(0, jobs, others, |case, _, hogs, cpus, _, got| {
             let least = hogs.part(cpus, 1024) / 2;
             assert!(hogs.for_each_cpu > 1 || got >= least, "{case}, at least {least}");
         });
+    }
+}
+
+/// A shell's child runs for a quantum, makes itself light and exits: what it owes is counted at the weight at which it ran. It had half of
+/// the CPU beside a heavy task, where its part is a tenth.
+#[test]
+fn who_makes_itself_light_owes_no_less() {
+    for policy in OWING.iter().filter(|policy| !policy.contains('+')) {
+        let mut one = Lockstep::with(policy, 1, &[900, 100]);
+        let (shell, mut jobs) = (2, 0);
+        let mut job = None;
+        for _ in 0..2000 {
+            if job.is_none() && one.is_runnable(shell) {
+                job = Some(one.fork(shell, 100));
+                one.leave(shell, false);
+            }
+            let before = job.map(|id| one.quanta[id as usize]);
+            one.step();
+            if let Some(id) = job.filter(|&id| Some(one.quanta[id as usize]) != before) {
+                jobs += 1;
+                one.set_weight(id, 1);
+                one.leave(id, true);
+                one.wake(shell);
+                job = None;
+            }
+        }
+        assert!(jobs <= 220, "{policy}: {jobs}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Drives a machine in lockstep: at the end of each quantum all CPUs decide, CPU 0 first, so that one CPU
 //! decides while the next still has the task that it ran. Tasks are numbers here, as in the papers' examples; 0 is none.
 
-use divvy_policy::{CpuId, CpuMask, Machine, MachineConfig, TaskId, Weight};
+use divvy_policy::{CpuId, CpuMask, Event, Machine, MachineConfig, TaskId, Weight};
 
 /// Close to 1 ms, and divisible by 1 to 12: tags of such weights are exact.
 pub const QUANTUM_NS: u64 = 36 * 27_720;
@@ -86,6 +86,17 @@ impl Lockstep {
         self.quanta.push(0);
         self.state.push(Some(true));
         self.machine.add(id, TaskId::new(process), weight * Weight::ONE, self.now_ns);
+        self.asked = self.machine.wake(id, true, self.now_ns);
+        id.get()
+    }
+
+    /// Another one, which this task forks
+    pub fn fork(&mut self, parent: u32, weight: u64) -> u32 {
+        let id = TaskId::at(self.quanta.len());
+        self.quanta.push(0);
+        self.state.push(Some(true));
+        self.machine.add(id, id, weight * Weight::ONE, self.now_ns);
+        self.machine.tell(&Event::Fork { task: id, parent: TaskId::new(parent) }, self.now_ns);
         self.asked = self.machine.wake(id, true, self.now_ns);
         id.get()
     }

@@ -27,7 +27,7 @@ Examples:
     after_long_help = RECORD_HELP
 )]
 pub struct RecordArgs {
-    /// The file to write, a perf.data; - is stdout
+    /// The file to write, a perf.data; - is stdout, and COMMAND prints to stderr then
     #[arg(short, long, value_name = "FILE", default_value = "divvy.perf.data", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 

@@ -20,11 +20,15 @@ pub struct Running {
 }
 
 impl Running {
-    pub fn start(command: &[OsString]) -> Result<Option<Self>, LoadError> {
+    /// The command begins. With `aside` what it prints goes to standard error, because standard output is taken.
+    pub fn start(command: &[OsString], aside: bool) -> Result<Option<Self>, LoadError> {
         let Some((program, arguments)) = command.split_first() else { return Ok(None) };
         let failed = |error: io::Error| LoadError::Io(format!("cannot run {}", program.display()), error);
         let mut command = Command::new(program);
         command.args(arguments);
+        if aside {
+            command.stdout(io::stderr().as_fd().try_clone_to_owned().map_err(failed)?);
+        }
         let child = sys::with_signals(&mut command).spawn().map_err(failed)?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
         Ok(Some(Self { child, pidfd: pidfd.map_err(|error| failed(error.into()))? }))

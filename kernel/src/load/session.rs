@@ -138,7 +138,7 @@ impl Session<'_> {
         if loading == 1 {
             self.server = listen(group, watch);
             self.unload_at = self.options.duration.map(|duration| Instant::now() + duration);
-            self.running = Running::start(&self.options.command)?;
+            self.running = Running::start(&self.options.command, false)?;
         }
         privileges::drop(self.running.is_some());
         // The kernel compares the count itself, but not with 0.

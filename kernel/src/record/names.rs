@@ -2,8 +2,13 @@
 
 use std::collections::HashMap;
 
-/// The idle tasks keep theirs, which every machine has.
-const IDLE: &[u8] = b"swapper";
+/// The idle tasks keep theirs, which every machine has: `swapper/` and the number of their CPU.
+fn is_idle(name: &[u8]) -> bool {
+    name == b"swapper"
+        || name
+            .strip_prefix(b"swapper/")
+            .is_some_and(|cpu| !cpu.is_empty() && cpu.iter().all(u8::is_ascii_digit))
+}
 
 /// The names that were given.
 #[derive(Debug, Default)]
@@ -17,7 +22,7 @@ impl Names {
     pub fn thread(&mut self, comm: &mut [u8; 16]) {
         let end = comm.iter().position(|&b| b == 0).unwrap_or(15);
         comm[end..].fill(0); // old memory may be behind it
-        if comm.starts_with(IDLE) || end == 0 {
+        if is_idle(&comm[..end]) || end == 0 {
             return;
         }
         let number = self.threads.len() + 1;
@@ -65,6 +70,7 @@ mod tests {
         assert_eq!(given("another"), name("task2"));
         assert_eq!(given("secret"), secret);
         assert_eq!(given("swapper/3"), name("swapper/3"));
+        assert!(given("swapper_acme").starts_with(b"task"));
         assert_eq!(given(""), name(""));
     }
 

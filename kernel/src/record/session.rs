@@ -1,6 +1,7 @@
 //! A recording from its begin to its end: one thread looks into the rings, and waits for signals and the command in between.
 
 use std::os::fd::AsFd as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use divvy_trace::{Machine, PerfWriter, Stamp};
@@ -52,7 +53,8 @@ pub fn record(options: &Options, watch: &mut dyn Watch) -> Result<Summary, Recor
         watch.note("not real-time: where all CPUs are busy, events may be lost");
     }
     recorder.begin()?;
-    let running = match Running::start(&options.command) {
+    let to_stdout = options.output == Path::new("-");
+    let running = match Running::start(&options.command, to_stdout) {
         Ok(running) => running,
         Err(error) => {
             recorder.finish()?;

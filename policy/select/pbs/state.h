@@ -43,6 +43,7 @@ struct pbs {
 	u64 sessions;          /* begun so far */
 	u64 events;            /* times that a task became runnable, blocked or exited, with last_event */
 	u64 last_event;        /* the last of them, ns */
+	s64 renews;            /* the parameter last_event, when matches were played by it */
 	u64 seen[POOL];        /* the event since which a task's T and S count */
 	struct pbs_param q;
 	struct pbs_terms terms;

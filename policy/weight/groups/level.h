@@ -5,25 +5,22 @@
 
 #include "members.h"
 
-/* No CPU weighs more than this. */
-#define CPU_MOST (1ull << 41)
-
-static NOINLINE void groups_find_least_thread(struct groups *s)
+static NOINLINE void groups_find_greatest_thread(struct groups *s)
 {
 	u32 first = s->group[ROOT].first, id = first;
 
-	s->cpu = CPU_MOST << BUDGET_SHIFT;
+	s->cpu = 0;
 	while (id && can_loop) {
 		u64 weight = s->wanted[id & POOL_MASK] << BUDGET_SHIFT;
 
-		s->cpu = s->cpu < weight ? s->cpu : weight;
+		s->cpu = s->cpu > weight ? s->cpu : weight;
 		id = ring_next(&s->threads, id);
 		if (id == first)
 			break;
 	}
 }
 
-static NOINLINE void groups_find_least_group(struct groups *s)
+static NOINLINE void groups_find_greatest_group(struct groups *s)
 {
 	u32 id = s->group[ROOT].child;
 
@@ -31,17 +28,17 @@ static NOINLINE void groups_find_least_group(struct groups *s)
 		const struct group *g = &s->group[id & GROUP_MASK];
 		u64 weight = (g->weight << BUDGET_SHIFT) / (g->k ? g->k : 1);
 
-		s->cpu = s->cpu < weight ? s->cpu : weight;
+		s->cpu = s->cpu > weight ? s->cpu : weight;
 		id = g->next;
 	}
 }
 
-/* One CPU in units of weight while there is one for each thread: the least that a member of the root asks for, for each of its
- * threads. That is where C comes to as others leave one after the other, so tags go on at the same pace (groups R3). */
+/* One CPU in units of weight while there is one for each thread: the most that a member of the root asks for, for each of its
+ * threads. So nobody's tag moves faster then than at the weight that it asks for (groups R3). */
 static inline void groups_level(struct groups *s)
 {
-	groups_find_least_thread(s);
-	groups_find_least_group(s);
+	groups_find_greatest_thread(s);
+	groups_find_greatest_group(s);
 }
 
 #endif
