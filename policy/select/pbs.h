@@ -35,7 +35,8 @@ static NOINLINE void pbs_prepare(struct pbs *s, u64 now)
 {
 	s->moment += s->now != now;
 	s->now = now;
-	if ((s->renews ^ s->param.last_event) PBS_PARAMS(PBS_DIFFERS) PBS_COMBINED_PARAMS(PBS_DIFFERS) PBS_SESSION_PARAMS(PBS_DIFFERS))
+	if ((s->renews ^ s->param.last_event) PBS_PARAMS(PBS_DIFFERS) PBS_COMBINED_PARAMS(PBS_DIFFERS)
+		    PBS_SESSION_PARAMS(PBS_DIFFERS))
 		pbs_read_params(s);
 }
 
