@@ -146,5 +146,5 @@ fn slices_are_pinned() {
         })
     };
     let pinned = ["fcfs", "rr", "sfq"].map(|spec| format!("{spec} {:016x}", digest(spec)));
-    assert_eq!(pinned, ["fcfs 2b559f33e417a0fd", "rr e3dd6b8448a908e1", "sfq 0c12b29275d1d584"]);
+    assert_eq!(pinned, ["fcfs 2b559f33e417a0fd", "rr e3dd6b8448a908e1", "sfq 68b172d36dc29411"]);
 }
