@@ -65,6 +65,12 @@ static inline bool vtime_before(u64 a, u64 b)
 	return (s64)(a - b) < 0;
 }
 
+/* The service by which a tag of this weight is ahead of another, ns; 0 if it is not */
+static inline u64 vtime_lead(u64 tag, u64 other, u64 w)
+{
+	return vtime_before(other, tag) ? vtime_service(tag - other, w) : 0;
+}
+
 static inline u64 vtime_max(u64 a, u64 b)
 {
 	return vtime_before(a, b) ? b : a;

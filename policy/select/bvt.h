@@ -103,11 +103,8 @@ static inline u64 bvt_debit(const struct bvt *s, u32 id)
 /* As far as its A is ahead of SVT: with a long C that is more than a slice (bvt R6). */
 static inline u64 bvt_overdrawn(struct bvt *s, u32 id)
 {
-	s64 ahead;
-
 	bvt_advance(s);
-	ahead = task_of(s, id)->A.v - s->SVT;
-	return ahead > 0 ? vtime_service(ahead, weight_of(&s->tasks, id)) : 0;
+	return vtime_lead(task_of(s, id)->A.v, s->SVT, weight_of(&s->tasks, id));
 }
 
 /* A = max(A, SVT): a sleeper keeps no claim on the time that it slept (bvt R2) */

@@ -68,11 +68,8 @@ static inline void sfq_fork(struct sfq *s, u32 id, u32 parent, u64 now)
 /* As far as its tag is ahead of v: on several CPUs that may be more than a slice (sfq R5). */
 static inline u64 sfq_overdrawn(struct sfq *s, u32 id)
 {
-	s64 ahead;
-
 	sfq_advance(s);
-	ahead = task_of(s, id)->S.v - s->v;
-	return ahead > 0 ? vtime_service(ahead, weight_of(&s->tasks, id)) : 0;
+	return vtime_lead(task_of(s, id)->S.v, s->v, weight_of(&s->tasks, id));
 }
 
 /* S = max(F, v): a sleeper keeps no claim on the time that it slept (sfq R1); a child owes its debit (sfq R5). */
