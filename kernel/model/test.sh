@@ -14,7 +14,8 @@
 #
 #   target/model/storm-gr3 --script FILE
 #
-# Without arguments it also runs sfq in the model of later kernels, and puts a race back that was in the host, which the storm must find.
+# Without arguments it also runs sfq in the model of later kernels, puts a race back that was in the host, which the storm must find,
+# and looks how long the lock is held with few and with many tasks (holds.py).
 #
 # Exit codes: 0 all held, 1 something did not.
 set -u
@@ -66,6 +67,15 @@ check_newer_kernels() {
 	echo "host: newer kernels: sfq: $(tail -n 1 "$out/said/newer")"
 }
 
+# How long the lock is held must not grow with the number of tasks, threads, users or cgroups.
+check_holds() {
+	kernel/model/holds.py >"$out/said/holds" || {
+		cat "$out/said/holds"
+		return 1
+	}
+	echo "host: holds of the lock do not grow with the number of tasks (sfq, gr3)"
+}
+
 # Says in a file what happened, and whether everything held in its last line.
 check() { # POLICY
 	build "$1" "$out/storm-$1" kernel/bpf || return 1
@@ -97,4 +107,4 @@ for policy in $policies; do
 done
 echo "host: $passed passed, $failed failed"
 [ $status = 0 ] && [ $failed = 0 ] || exit 1
-[ $# != 0 ] || { check_newer_kernels && check_finds_race; }
+[ $# != 0 ] || { check_newer_kernels && check_finds_race && check_holds; }

@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) void machine_ask(struct machine *m,
 	m->next = id;
 	if (!HAS(DISCARD) || !(id & REMOVED))
 		return;
-	machine_drop_member(m, id & POOL_MASK, now);
+	machine_drop_member(m, id & POOL_MASK);
 	m->has_removed = true;
 }
 
@@ -251,6 +251,9 @@ static inline void machine_running(struct machine *m, u32 id, u64 now)
 
 	t->since = now;
 	t->state |= ON_CPU;
+	/* Here, and not in the dispatch before, as the verifier has the least to look at in this event. */
+	if (machine_has_due(m))
+		machine_readjust(m, now);
 }
 
 /* It is off its CPU and received `ran` ns there since machine_running. */

@@ -54,7 +54,7 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 #endif
 	CALL(fork)(&m->s, id, 0, now);
 	if (machine_counts(m, true)) {
-		machine_count_thread(m, id, true, now);
+		machine_count_thread(m, id, true);
 		machine_readjust(m, now);
 	}
 }
@@ -99,7 +99,7 @@ static inline void machine_exit(struct machine *m, u32 id, u64 now)
 		machine_count_out(m, id, now);
 	}
 	if (machine_counts(m, true)) {
-		machine_count_thread(m, id, false, now);
+		machine_count_thread(m, id, false);
 		machine_readjust(m, now);
 	}
 	machine_leave_class(m, id);

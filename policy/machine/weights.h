@@ -120,58 +120,41 @@ static inline void machine_rewant(struct machine *m, u32 id, u64 now)
 		groups_want(&m->groups, id, machine_wanted(m, id));
 }
 
-static NOINLINE void machine_rewant_threads(struct machine *m, u32 owner, u64 now)
+static NOINLINE void machine_visit_threads(struct machine *m, u64 now)
 {
-	u32 first = m->threads.first[owner & OWNER_MASK];
-
-	m->at = first;
-	while (m->at && can_loop) {
-		machine_rewant(m, m->at, now);
-		m->at = ring_next(&m->threads.members, m->at);
-		if (m->at == first)
-			m->at = 0;
+	m->threads.steps = 0;
+	while (threads_has_due(&m->threads) && m->threads.steps < THREAD_STEPS && can_loop) {
+		threads_visit(&m->threads);
+		if (m->threads.at)
+			machine_rewant(m, m->threads.at, now);
 	}
 }
 
-/* The own threads of the group that is looked at */
-static NOINLINE void machine_reweigh_group(struct machine *m, u64 now)
+/* A thread's part of its group changed. */
+static NOINLINE void machine_regrant(struct machine *m, u32 id, u64 now)
 {
-	struct group *g = groups_at(&m->groups);
+	u64 w = groups_weight(&m->groups, &m->groups.group[m->groups.of[id & POOL_MASK] & GROUP_MASK], id);
 
-	m->at = g->first;
-	while (m->at && can_loop) {
-		u64 w = groups_weight(&m->groups, groups_at(&m->groups), m->at);
-
-		if (m->groups.phi[m->at & POOL_MASK] != w) {
-			m->groups.phi[m->at & POOL_MASK] = w;
-			machine_reask(m, m->at, now);
-		}
-		m->at = ring_next(&m->groups.threads, m->at);
-		if (m->at == groups_at(&m->groups)->first)
-			m->at = 0;
-	}
-}
-
-static NOINLINE void machine_reweigh_groups(struct machine *m, u64 now)
-{
-	while (m->groups.walking && can_loop) {
-		if (m->groups.down) {
-			groups_share(&m->groups);
-			groups_compare(&m->groups);
-		}
-		if (m->groups.down && m->groups.changed) {
-			machine_reweigh_group(m, now);
-			groups_give(&m->groups);
-		}
-		groups_next(&m->groups);
-	}
+	if (m->groups.phi[id & POOL_MASK] == w)
+		return;
+	m->groups.phi[id & POOL_MASK] = w;
+	machine_reask(m, id, now);
 }
 
 /* Inlined for the same reason */
-static inline __attribute__((always_inline)) void machine_apply_groups(struct machine *m, u64 now)
+static inline __attribute__((always_inline)) void machine_visit_group(struct machine *m, u64 now)
 {
-	groups_start(&m->groups);
-	machine_reweigh_groups(m, now);
+	if (m->groups.divides)
+		groups_divide(&m->groups);
+	if (m->groups.id)
+		machine_regrant(m, m->groups.id, now);
+}
+
+static NOINLINE void machine_apply_groups(struct machine *m, u64 now)
+{
+	m->groups.steps = 0;
+	while (groups_next(&m->groups) && can_loop)
+		machine_visit_group(m, now);
 }
 
 static NOINLINE void machine_reweigh_former(struct machine *m, u64 now)
@@ -206,16 +189,26 @@ static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
 	machine_reweigh_infeasible(m, now);
 }
 
-/* The set of members or a wanted weight changed. */
+/* Weights that a change of earlier events made due */
+static inline bool machine_has_due(const struct machine *m)
+{
+	return (machine_has(m, PROCFAIR | TFPS) && threads_has_due(&m->threads)) ||
+	       (machine_has(m, GROUPS) && groups_has_due(&m->groups));
+}
+
+/* The set of members or a wanted weight changed, or weights are due because one did. */
 static inline void machine_readjust(struct machine *m, u64 now)
 {
+	if (machine_has(m, PROCFAIR | TFPS))
+		machine_visit_threads(m, now);
 	if (machine_has(m, GROUPS))
 		machine_apply_groups(m, now);
 	if (machine_has(m, FEASIBLE))
 		machine_apply_feasible(m, now);
 }
 
-static inline void machine_count_thread(struct machine *m, u32 id, bool in, u64 now)
+/* The weights of the owner's threads are due: see machine_readjust. */
+static inline void machine_count_thread(struct machine *m, u32 id, bool in)
 {
 	u32 owner = machine_owner(m, id);
 
@@ -223,7 +216,6 @@ static inline void machine_count_thread(struct machine *m, u32 id, bool in, u64 
 		threads_add(&m->threads, owner, id);
 	else
 		threads_drop(&m->threads, owner, id);
-	machine_rewant_threads(m, owner, now);
 }
 
 /* Whether threads are counted, from their creation to their end or while they are runnable */
@@ -241,8 +233,10 @@ static inline void machine_count_in(struct machine *m, u32 id, u64 now)
 {
 	struct task *t = machine_task(m, id);
 
-	if (machine_counts(m, false))
-		machine_count_thread(m, id, true, now);
+	if (machine_counts(m, false)) {
+		machine_count_thread(m, id, true);
+		machine_visit_threads(m, now);
+	}
 	if (machine_has(m, GROUPS)) {
 		groups_add(&m->groups, id, machine_wanted(m, id));
 		machine_apply_groups(m, now);
@@ -255,7 +249,7 @@ static inline void machine_count_in(struct machine *m, u32 id, u64 now)
 }
 
 /* The weights of the others follow with machine_readjust. */
-static inline void machine_drop_member(struct machine *m, u32 id, u64 now)
+static inline void machine_drop_member(struct machine *m, u32 id)
 {
 	machine_task(m, id)->state &= ~MEMBER;
 	if (machine_has(m, FEASIBLE))
@@ -263,12 +257,12 @@ static inline void machine_drop_member(struct machine *m, u32 id, u64 now)
 	if (machine_has(m, GROUPS))
 		groups_drop(&m->groups, id);
 	if (machine_counts(m, false))
-		machine_count_thread(m, id, false, now);
+		machine_count_thread(m, id, false);
 }
 
 static inline void machine_count_out(struct machine *m, u32 id, u64 now)
 {
-	machine_drop_member(m, id, now);
+	machine_drop_member(m, id);
 	machine_readjust(m, now);
 }
 
@@ -297,10 +291,10 @@ static inline bool machine_is_counted(struct machine *m, u32 id)
 static inline void machine_set_process(struct machine *m, u32 id, u32 process, u64 now)
 {
 	if (machine_is_counted(m, id))
-		machine_count_thread(m, id, false, now);
+		machine_count_thread(m, id, false);
 	machine_task(m, id)->process = process;
 	if (machine_is_counted(m, id))
-		machine_count_thread(m, id, true, now);
+		machine_count_thread(m, id, true);
 	machine_rewant(m, id, now);
 	machine_readjust(m, now);
 }
@@ -320,14 +314,14 @@ static inline void machine_enter_group(struct machine *m, u32 id, u32 group, u64
 	bool member = machine_has(m, GROUPS) && machine_is_member(m, id);
 
 	if (machine_is_counted(m, id))
-		machine_count_thread(m, id, false, now);
+		machine_count_thread(m, id, false);
 	if (member)
 		groups_drop(&m->groups, id);
 	m->groups.of[id & POOL_MASK] = groups_joined(&m->groups, group);
 	if (member)
 		groups_add(&m->groups, id, machine_wanted(m, id));
 	if (machine_is_counted(m, id))
-		machine_count_thread(m, id, true, now);
+		machine_count_thread(m, id, true);
 	machine_rewant(m, id, now);
 	machine_readjust(m, now);
 }

@@ -13,240 +13,162 @@
  * Budgets are in units of weight, in which the root's members weigh what they were given and `cpu` is one CPU. So the
  * weights of threads in a group change only when the members of that group or of one around it do, or what a CPU is in
  * units of weight, and then only where somebody has one.
+ *
+ *   After a change the groups on the way from the root to its place divide anew at once, in O(depth). A group that divides in
+ *   another way than before has its threads and groups looked at one after the other: an event looks at GROUP_STEPS of them, and
+ *   what is left waits for the events after it (groups R6).
  */
 #ifndef DIVVY_GROUPS_H
 #define DIVVY_GROUPS_H
 
-#include "../lib/bits.h"
-#include "../lib/wide.h"
-#include "groups/level.h"
-#include "groups/members.h"
+#include "groups/divide.h"
 
 #define GROUPS_TITLE "a hierarchy of shares: groups (users, cgroups) with weights, nested"
 
-/* A member that asks for more than c for each of its k threads, of what the members that are not full share, is full:
- * weight * left / rest > k c. That leaves more for the others, never less, so who is full once stays so (groups R2). */
-static inline bool groups_fills(struct groups *s, u64 weight, u64 k)
-{
-	u64 most = s->c * (k < s->p ? k : s->p + 1);
+#define GROUP_STEPS 64u
+/* After so many visits to one group it is the next one's turn, so that a large group does not keep a small one waiting. */
+#define GROUP_VISITS 32u
 
-	if (!wide_greater(weight, s->left, most, s->rest))
-		return false;
-	s->left -= most;
-	s->rest -= weight;
-	s->nfull++;
-	s->found = true;
-	return true;
+static inline bool groups_has_due(const struct groups *s)
+{
+	return s->front != s->back;
 }
 
-static NOINLINE void groups_fill_threads(struct groups *s)
+static inline void groups_wait(struct groups *s, u32 id)
 {
-	u32 first = groups_at(s)->first, id = first;
-
-	while (id && can_loop) {
-		u64 weight = s->wanted[id & POOL_MASK];
-
-		if (s->first_pass) {
-			s->full[id & POOL_MASK] = false;
-			s->heavy = s->heavy < weight ? weight : s->heavy;
-		}
-		if (!s->full[id & POOL_MASK])
-			s->full[id & POOL_MASK] = groups_fills(s, weight, 1);
-		id = ring_next(&s->threads, id);
-		if (id == first)
-			break;
-	}
+	s->waiting[s->back++ & GROUP_MASK] = id;
 }
 
-static NOINLINE void groups_fill_groups(struct groups *s)
-{
-	u32 id = groups_at(s)->child;
-
-	while (id && can_loop) {
-		struct group *g = &s->group[id & GROUP_MASK];
-
-		if (s->first_pass) {
-			g->full = false;
-			s->heavy = s->heavy < groups_for_each(g) ? groups_for_each(g) : s->heavy;
-		}
-		if (!g->full)
-			g->full = groups_fills(s, g->weight, g->k);
-		id = g->next;
-	}
-}
-
-/* Finds the members that are full: again, while each time there are more. */
-static NOINLINE void groups_fill(struct groups *s)
-{
-	s->first_pass = true;
-	s->heavy = 0;
-	s->found = true;
-	while (s->found && can_loop) {
-		s->found = false;
-		groups_fill_threads(s);
-		groups_fill_groups(s);
-		s->first_pass = false;
-	}
-	groups_at(s)->heavy = s->heavy;
-}
-
-/* Finds the full members of a group that is not full, with left, rest and c set. Most groups have no heavy members,
- * and then there is nothing to search for. */
-static inline void groups_find_full(struct groups *s)
-{
-	struct group *g = groups_at(s);
-
-	s->nfull = 0;
-	if (g->nfull || wide_greater(g->heavy, s->left, s->c, s->rest))
-		groups_fill(s);
-}
-
-/* One CPU in units of weight: all that the root's other members weigh, over the CPUs that they share; more than
- * anybody asks for where that is not to be written, or where there is one CPU and nobody to get it. */
-#define CPU_MOST (1ull << 41)
-static inline u64 groups_cpu(const struct groups *s)
-{
-	u64 q = s->left ? s->left : 1;
-
-	if (s->p == 1 || s->rest / q >= CPU_MOST)
-		return CPU_MOST << BUDGET_SHIFT;
-	return (s->rest << BUDGET_SHIFT) / q;
-}
-
-/* left / rest as factor / 2^shift, to 2^-31: members' weights are below rest, so weight * factor fits in 128 bits */
-static inline void groups_ratio(struct groups *s)
-{
-	u32 l = floor_log2(s->left), r = floor_log2(s->rest);
-	u64 high = s->left << (63 - l), low = r > 31 ? s->rest >> (r - 31) : s->rest << (31 - r);
-	s64 by = 32 + (s64)r - (s64)l;
-
-	s->factor = high / (low ? low : 1);
-	if (by < 1) {
-		s->factor <<= (1 - by) & 63;
-		by = 1;
-	}
-	s->shift = by;
-}
-
-/* The part of the group's budget that a member gets which is not full */
-static inline u64 groups_part(const struct group *g, u64 weight)
-{
-	struct wide x = wide_mul(weight, g->factor);
-
-	if (g->shift >= 64)
-		return x.hi >> (g->shift & 63);
-	return x.lo >> (g->shift & 63) | x.hi << ((64 - g->shift) & 63);
-}
-
-/* Works out how the group divides its budget: factor and shift, and who is full. */
-static NOINLINE void groups_share(struct groups *s)
-{
-	struct group *g = groups_at(s);
-
-	s->nfull = g->full;
-	s->factor = s->shift = 0;
-	if (g->full)
-		return;
-	s->left = s->at == ROOT ? s->p : g->budget;
-	s->c = s->at == ROOT ? 1 : s->cpu;
-	s->rest = g->sum;
-	groups_find_full(s);
-	if (s->at != ROOT) {
-		groups_ratio(s);
-		return;
-	}
-	s->cpu = groups_cpu(s);
-	s->factor = 1ull << 31; /* its members weigh what they were given */
-	s->shift = 31 - BUDGET_SHIFT;
-}
-
-/* Whether a member's part may have changed; whether one further down may. In memory and without branches, for the
- * verifier, which would go on with either answer. */
-static NOINLINE void groups_compare(struct groups *s)
-{
-	struct group *g = groups_at(s);
-	u64 around = g->touched | (g->cpu ^ s->cpu);
-
-	s->changed = g->dirty | (g->factor ^ s->factor) | (g->shift ^ s->shift);
-	if (g->nfull | s->nfull)
-		s->changed |= around;
-	s->deeper = s->changed | around;
-	g->factor = s->factor;
-	g->shift = s->shift;
-	g->nfull = s->nfull;
-	g->cpu = s->cpu;
-	g->dirty = g->touched = false;
-}
-
-/* The effective weight of one of the group's own threads (groups R3): to the nearest, but not above one CPU */
-static inline u64 groups_weight(const struct groups *s, const struct group *g, u32 id)
-{
-	bool full = g->full || s->full[id & POOL_MASK];
-	u64 most = s->cpu >> BUDGET_SHIFT;
-	u64 w = (groups_part(g, s->wanted[id & POOL_MASK]) + (1 << (BUDGET_SHIFT - 1))) >> BUDGET_SHIFT;
-
-	if (full || w > most)
-		w = most;
-	return w < WEIGHT_MIN ? WEIGHT_MIN : w > WEIGHT_MAX ? WEIGHT_MAX : w;
-}
-
-/* A thread came, and no other of its group weighs anything else by that: its own weight is all that there is to find. */
-static NOINLINE void groups_welcome(struct groups *s)
-{
-	u32 id = s->fresh & POOL_MASK;
-
-	if (id && !s->phi[id])
-		s->phi[id] = groups_weight(s, &s->group[s->of[id] & GROUP_MASK], id);
-	s->fresh = 0;
-}
-
-/* Budgets of the groups in the group */
-static NOINLINE void groups_give(struct groups *s)
-{
-	struct group *g = groups_at(s);
-	u32 id = g->child;
-
-	while (id && can_loop) {
-		struct group *member = &s->group[id & GROUP_MASK];
-		u64 most = s->cpu * (member->k < s->p ? member->k : s->p);
-		u64 part = groups_part(g, member->weight);
-
-		member->full |= g->full;
-		member->budget = member->full || part > most ? most : part;
-		id = member->next;
-	}
-}
-
-/* From the root on, at every group that may divide differently than the last time */
-static inline void groups_start(struct groups *s)
+/* The root has a CPU for each thread, as long as there are as many. */
+static NOINLINE void groups_begin(struct groups *s)
 {
 	struct group *root = &s->group[ROOT];
 
-	s->at = ROOT;
-	s->dropped = 0;
-	s->walking = root->k;
-	s->down = true;
 	root->full = root->k <= s->p;
 	if (root->full)
 		groups_level(s);
 }
 
-static inline void groups_next(struct groups *s)
+/* The budget of the group at hand, of what the one around it has */
+static NOINLINE void groups_receive(struct groups *s)
+{
+	struct group *g = groups_at(s);
+	const struct group *around = &s->group[g->parent & GROUP_MASK];
+	u64 most = s->cpu * (g->k < s->p ? g->k : s->p);
+	u64 part = groups_part(around, g->weight);
+
+	g->full |= around->full;
+	g->budget = g->full || part > most ? most : part;
+}
+
+/* What is due in the group at hand, because it divides in another way */
+static NOINLINE void groups_owe(struct groups *s)
 {
 	struct group *g = groups_at(s);
 
-	if (s->down && s->deeper && g->child) {
-		s->at = g->child;
-	} else if (s->at == ROOT) {
-		s->walking = false;
-		groups_welcome(s);
-	} else if (g->next) {
-		s->at = g->next;
-		s->down = true;
-	} else {
-		s->at = g->parent;
-		s->down = false;
+	if (s->changed)
+		g->due = g->threads;
+	if (s->deeper)
+		g->due_groups = g->children;
+	if ((g->due | g->due_groups) && !g->waits) {
+		g->waits = true;
+		groups_wait(s, s->at);
 	}
+}
+
+/* The group at hand divides its budget anew. */
+static inline void groups_divide(struct groups *s)
+{
+	if (s->at == ROOT)
+		groups_begin(s);
+	else
+		groups_receive(s);
+	groups_share(s);
+	groups_compare(s);
+	groups_owe(s);
+}
+
+/* Marks the way from the root to a group. */
+static inline void groups_mark_way(struct groups *s, u32 group)
+{
+	s->at = group;
+	while (s->at != ROOT && can_loop) {
+		u32 parent = groups_at(s)->parent;
+
+		s->group[parent & GROUP_MASK].through = s->at;
+		s->at = parent;
+	}
+	s->way = ROOT;
+	s->is_on_way = true;
+}
+
+/* One group further on the way to the last change. At its end, or at a group that has no threads any more, it is the thread's
+ * turn that came or weighs something else. */
+static NOINLINE void groups_follow(struct groups *s)
+{
+	const struct group_change *c = &s->change[(s->nchanges - 1) % GROUP_CHANGES];
+	u32 next = s->group[s->way & GROUP_MASK].through;
+
+	s->divides = true;
+	if (!s->is_on_way) {
+		groups_mark_way(s, c->group);
+	} else if (s->way != c->group && s->group[next & GROUP_MASK].k) {
+		s->way = s->at = next;
+	} else {
+		s->divides = s->is_on_way = false;
+		s->id = c->id;
+		s->nchanges--;
+	}
+}
+
+/* The group in front has nothing due any more, or had its turn. */
+static inline void groups_pass_turn(struct groups *s)
+{
+	u32 id = s->waiting[s->front++ & GROUP_MASK];
+	struct group *g = &s->group[id & GROUP_MASK];
+
+	s->visits = 0;
+	g->waits = g->due | g->due_groups;
+	if (g->waits)
+		groups_wait(s, id);
+}
+
+/* One thread or group that is due, in the group in front. Those in it may have become fewer. */
+static NOINLINE void groups_visit(struct groups *s)
+{
+	struct group *g = &s->group[s->waiting[s->front & GROUP_MASK] & GROUP_MASK];
+	u32 group = g->turn ? g->turn : g->child;
+
+	s->steps++;
+	s->divides = false;
+	g->due = g->first ? g->due : 0;
+	g->due_groups = group ? g->due_groups : 0;
+	if (g->due) {
+		g->due--;
+		s->id = g->first;
+		g->first = ring_next(&s->threads, g->first);
+	} else if (g->due_groups) {
+		g->due_groups--;
+		g->turn = s->group[group & GROUP_MASK].next;
+		s->at = group;
+		s->divides = true;
+	}
+	s->visits++;
+	if (s->visits >= GROUP_VISITS || !(g->due | g->due_groups))
+		groups_pass_turn(s);
+}
+
+/* Whether this event has something left to look at: a group that divides anew, or the thread `id`. */
+static inline bool groups_next(struct groups *s)
+{
+	s->id = 0;
+	if (s->nchanges)
+		groups_follow(s);
+	else if (groups_has_due(s) && s->steps < GROUP_STEPS)
+		groups_visit(s);
+	else
+		return false;
+	return true;
 }
 
 #endif

@@ -278,6 +278,37 @@ fn groups_r5_deeper_groups_join_the_eighth_level() {
     assert_eq!(weights(&one, &[other]), [Weight::ONE.fixed()]);
 }
 
+/// A user with 1,000 threads, one with two, and 300 users with one each. At each event 64 threads and groups follow at most, a small
+/// group does not wait for the large one, and soon all weights are those of the fluid.
+#[test]
+fn groups_r3_r6_a_large_group_follows_in_steps() {
+    let one_each = 3..303u32;
+    for policy in ["sfq", "gr3", "cfs", "pbs"] {
+        let mut two = two_groups(&format!("{policy}+groups"), 2, [1000, 600]);
+        one_each.clone().for_each(|group| two.machine.set_group(group, 0, Weight::ONE, 0));
+        let large: Vec<u32> = (0..1000).map(|_| add_in(&mut two, 1, 1)).collect();
+        let small: Vec<u32> = (0..2).map(|_| add_in(&mut two, 2, 1)).collect();
+        let single: Vec<u32> = one_each.clone().map(|group| add_in(&mut two, group, 1)).collect();
+        two.run(60);
+        let unit = Weight::ONE.fixed();
+        assert_eq!(weights(&two, &large), vec![unit; 1000], "{policy}");
+        assert_eq!(weights(&two, &single), vec![unit; 300], "{policy}");
+        for &thread in &large[500..] {
+            let all: Vec<u32> = two.tasks().into_iter().filter(|&task| task != thread).collect();
+            let before = weights(&two, &all);
+            two.leave(thread, true);
+            let followed = weights(&two, &all).iter().zip(&before).filter(|(is, was)| is != was).count();
+            assert!(followed <= 65, "{policy}: {followed} at one event");
+        }
+        two.leave(small[1], true);
+        assert_eq!(weights(&two, &small[..1]), [600 * unit], "{policy}: the small group waits");
+        assert!(weights(&two, &large[..500]).iter().any(|&w| w != 2 * unit), "{policy}: nothing is due");
+        two.run(500 / 32 + 1);
+        assert_eq!(weights(&two, &large[..500]), vec![2 * unit; 500], "{policy}");
+        assert_eq!(weights(&two, &single), vec![unit; 300], "{policy}");
+    }
+}
+
 /// The unit is what the greatest of them asks for: nobody's tag moves faster than at the weight that it asks for.
 #[test]
 fn groups_r3_with_a_cpu_for_each_all_weigh_as_the_greatest() {

@@ -20,6 +20,14 @@
  * that wakes is bounded (groups R5). */
 #define GROUP_LEVELS 8
 
+/* What came, went, or weighs something else: a thread, or 0 for a group itself, and the group where */
+struct group_change {
+	u32 group;
+	u32 id;
+};
+
+#define GROUP_CHANGES 256u /* of one event; more cannot be */
+
 struct group {
 	u32 parent;
 	u32 level; /* below the root, when it was last set */
@@ -28,18 +36,24 @@ struct group {
 	u32 child; /* active groups in it, a list */
 	u32 next;  /* in its parent's list, 0 at the end */
 	u32 prev;
-	u32 k;      /* member threads in it, at any depth; active if there are any */
-	u64 weight; /* as a member of its parent */
-	u64 sum;    /* weights of its own member threads and of the active groups in it */
-	u64 heavy;  /* no member asks for a greater weight than this, for each of its threads */
-	u64 budget; /* 2^-8: what its members share */
-	u64 factor; /* a member's budget is its weight * factor >> shift, if it is not full */
+	u32 k;          /* member threads in it, at any depth; active if there are any */
+	u32 threads;    /* its own */
+	u32 children;   /* active groups in it */
+	u32 through;    /* the one where the change is that is followed */
+	u32 due;        /* own threads that are to be looked at, because it divides in another way */
+	u32 due_groups; /* groups in it that are */
+	u32 turn;       /* whose turn that is: one in it, or 0 for the first */
+	u64 weight;     /* as a member of its parent */
+	u64 sum;        /* weights of its own member threads and of the active groups in it */
+	u64 heavy;      /* no member asks for a greater weight than this, for each of its threads */
+	u64 budget;     /* 2^-8: what its members share */
+	u64 factor;     /* a member's budget is its weight * factor >> shift, if it is not full */
 	u32 shift;
-	u32 nfull; /* members that are full, when it was last divided */
-	u64 cpu;   /* one CPU, then */
-	bool full; /* has a CPU for each of its threads */
-	bool dirty; /* groups in it came or went since, or a member's weight changed: others may, too, whose part did not */
-	bool touched; /* a member's k did, at any depth */
+	u32 nfull;    /* members that are full, when it was last divided */
+	u64 cpu;      /* one CPU, then */
+	bool full;    /* has a CPU for each of its threads */
+	bool touched; /* since then a member came or went, or weighs something else, at any depth */
+	bool waits;   /* in the queue of those with something due */
 };
 
 struct groups {
@@ -52,13 +66,23 @@ struct groups {
 	bool full[POOL];  /* it has a CPU */
 	u32 p;            /* P, CPUs */
 	u64 cpu;          /* 2^-8: the weight that stands for one CPU */
-	u32 fresh;        /* a thread that came, and has no effective weight yet */
-	u32 dropped;      /* one that went; it comes to another group at once, or is gone when weights are worked out */
+	u32 constrained;  /* groups with a member that is full */
+	u64 greatest;     /* no group in the root weighs more */
+
+	struct group_change change[GROUP_CHANGES]; /* that nothing followed yet */
+	u32 nchanges;
+	u32 waiting[MAX_GROUPS]; /* groups with something due, from `front` to `back` */
+	u32 front;
+	u32 back;
+	u32 visits; /* of the one in front */
 
 	/* Scratch */
-	u32 at; /* the group that is looked at */
-	bool walking;
-	bool down;   /* at a group for the first time, coming from above */
+	u32 at;  /* the group that is looked at */
+	u32 id;  /* the thread that is, or 0 */
+	u32 way; /* the group that the way to a change has come to */
+	bool is_on_way;
+	bool divides; /* the group at hand does */
+	u32 steps;
 	u64 changed; /* not 0: a member's part may have */
 	u64 deeper;  /* not 0: groups in it are to be looked at */
 	u64 factor;  /* those of the group that is looked at, from now on */
@@ -99,9 +123,8 @@ static inline void groups_link(struct groups *s, struct group *g, u32 id)
 	g->prev = 0;
 	s->group[parent->child & GROUP_MASK].prev = id;
 	parent->child = id;
+	parent->children++;
 	parent->sum += g->weight;
-	parent->dirty = true;
-	g->dirty = true;
 	g->full = false;
 }
 
@@ -109,16 +132,27 @@ static inline void groups_unlink(struct groups *s, struct group *g)
 {
 	struct group *parent = &s->group[g->parent & GROUP_MASK];
 
+	if (parent->turn == s->at)
+		parent->turn = g->next;
 	if (g->prev)
 		s->group[g->prev & GROUP_MASK].next = g->next;
 	else
 		parent->child = g->next;
 	s->group[g->next & GROUP_MASK].prev = g->prev; /* the root's, at the end, means nothing */
+	parent->children--;
+	if (g->parent == ROOT && !parent->children)
+		s->greatest = 0;
 	parent->sum -= g->weight;
-	parent->dirty = true;
+	s->constrained -= !!g->nfull;
+	g->nfull = 0;
 }
 
-/* Up from a group whose threads became `by` more; 0 to say that something in there changed. */
+static inline void groups_note(struct groups *s, u32 group, u32 id)
+{
+	s->change[s->nchanges++ % GROUP_CHANGES] = (struct group_change){ group, id };
+}
+
+/* Up from a group whose threads became `by` more; 0 to say that something in there changed */
 static NOINLINE void groups_climb(struct groups *s, s64 by)
 {
 	while (can_loop) {
@@ -134,6 +168,8 @@ static NOINLINE void groups_climb(struct groups *s, s64 by)
 		else if (before && !g->k)
 			groups_unlink(s, g);
 		groups_expect(&s->group[g->parent & GROUP_MASK], groups_for_each(g));
+		if (g->parent == ROOT && s->greatest < g->weight)
+			s->greatest = g->weight;
 		s->at = g->parent;
 	}
 }
@@ -147,11 +183,11 @@ static inline void groups_add(struct groups *s, u32 id, u64 weight)
 	s->wanted[id & POOL_MASK] = weight;
 	s->full[id & POOL_MASK] = false;
 	s->phi[id & POOL_MASK] = 0;
-	s->fresh = id;
 	ring_push_back(&s->threads, &g->first, id);
+	g->threads++;
 	g->sum += weight;
-	g->dirty |= s->dropped == id;
 	groups_expect(g, weight);
+	groups_note(s, s->at, id);
 	groups_climb(s, 1);
 }
 
@@ -162,8 +198,9 @@ static inline void groups_drop(struct groups *s, u32 id)
 	s->at = s->of[id & POOL_MASK];
 	g = groups_at(s);
 	ring_remove(&s->threads, &g->first, id);
+	g->threads--;
 	g->sum -= s->wanted[id & POOL_MASK];
-	s->dropped = id;
+	groups_note(s, s->at, 0);
 	groups_climb(s, -1);
 }
 
@@ -178,8 +215,8 @@ static inline void groups_want(struct groups *s, u32 id, u64 weight)
 	g = groups_at(s);
 	g->sum += weight - s->wanted[id & POOL_MASK];
 	s->wanted[id & POOL_MASK] = weight;
-	g->dirty = true;
 	groups_expect(g, weight);
+	groups_note(s, s->at, id);
 	groups_climb(s, 0);
 }
 
@@ -215,8 +252,8 @@ static inline void groups_set(struct groups *s, u32 id, u32 parent, u64 weight)
 	g->weight = weight;
 	if (!g->k)
 		return;
-	s->group[g->parent & GROUP_MASK].dirty = true;
 	s->at = id;
+	groups_note(s, id, 0);
 	groups_climb(s, 0);
 }
 

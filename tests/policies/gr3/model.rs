@@ -29,6 +29,8 @@ struct Model {
     waiting: Vec<u32>,
     /// During this selection
     has_removed: bool,
+    /// Processes with fewer threads in the queue than their threads' weights say
+    shrunk: Vec<u32>,
 }
 
 impl Model {
@@ -44,6 +46,7 @@ impl Model {
             fronts: vec![Vec::new(); rule.cpus as usize],
             waiting: Vec::new(),
             has_removed: false,
+            shrunk: Vec::new(),
         }
     }
 
@@ -55,8 +58,9 @@ impl Model {
         self.fronts[cpu].iter().map(|&id| self.frontlog(id)).sum::<u64>() + self.frontlog(self.on[cpu])
     }
 
-    /// R8 to R11: those that were infeasible first, then those that are
+    /// Threads of processes first; R8 to R11: those that were infeasible, then those that are
     fn readjust(&mut self) {
+        std::mem::take(&mut self.shrunk).into_iter().for_each(|process| self.ask_threads(process));
         let were = self.weights.infeasible.clone();
         self.weights.readjust();
         for id in were.iter().chain(&self.weights.infeasible) {
@@ -155,7 +159,9 @@ impl Model {
         self.weights.remove(id);
         let at = self.threads.iter().position(|thread| thread.0 == id).unwrap();
         let (_, process, _) = self.threads.remove(at);
-        self.ask_threads(process);
+        if !self.shrunk.contains(&process) {
+            self.shrunk.push(process);
+        }
     }
 
     fn set_weight(&mut self, id: u32, weight: u64) {

@@ -50,6 +50,39 @@ fn weights(machine: &Lockstep, tasks: &[u32]) -> Vec<u64> {
     tasks.iter().map(|&t| machine.machine.weight(TaskId::new(t)).fixed()).collect()
 }
 
+/// A program of 1,000 threads, and one of three: at each event 64 threads follow at most, the small program does not wait for the
+/// large one, and soon all have the weight of the formula.
+#[test]
+fn procfair_r1_r2_d4_a_large_program_follows_in_steps() {
+    const THREADS: u32 = 1000;
+    for policy in ["sfq", "gr3", "cfs", "pbs"] {
+        let mut two = Lockstep::new(&format!("{policy}+procfair"), 2);
+        let first = two.add(1000);
+        let large: Vec<u32> = (0..THREADS).map(|_| two.add_to(first, 1000)).chain([first]).collect();
+        let leader = two.add(12);
+        let small = [leader, two.add_to(leader, 12), two.add_to(leader, 12)];
+        (0..THREADS).for_each(|_| two.pass(1000));
+        two.run(40);
+        let formula = |n: u64| 1000 * Weight::ONE.fixed() / n;
+        assert_eq!(weights(&two, &large), vec![formula(1001); 1001], "{policy}");
+
+        // Each of 500 threads that end makes all others due again.
+        for &thread in &large[500..1000] {
+            let before = weights(&two, &large);
+            two.leave(thread, true);
+            let after = weights(&two, &large);
+            let followed = before.iter().zip(&after).filter(|(before, after)| before != after).count();
+            assert!(followed <= 65, "{policy}: {followed} at one event");
+        }
+        two.leave(small[2], true);
+        assert_eq!(weights(&two, &small[..2]), [6 * Weight::ONE.fixed(); 2], "{policy}: the small one waits");
+        let rest: Vec<u32> = large[..500].iter().copied().chain([first]).collect();
+        assert!(weights(&two, &rest).iter().any(|&w| w != formula(501)), "{policy}: nothing is due");
+        two.run(501 / 32 + 1);
+        assert_eq!(weights(&two, &rest), vec![formula(501); 501], "{policy}");
+    }
+}
+
 /// Eq. 7: each thread's own weight over the number of runnable threads of its process
 #[test]
 fn procfair_r1_r2_runnable_threads_count() {

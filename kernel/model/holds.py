@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""How long does the host hold its lock, with few and with many tasks?
+
+    kernel/model/holds.py [POLICY..]     sfq and gr3 by default; --all: all that a kernel may load
+
+Runs each policy in the model (kernel/model/test.sh builds it) with 250 and with 4,000 tasks, on 4 CPUs, while half of them always
+run, half sleep and wake, and some change nice values, affinity, groups, or end. Prints for each case the most accesses to memory
+from a lock to its unlock, and where the lock was taken. This number repeats; an access is some 3 instructions.
+
+A queue may take O(log n), so with 16 times as many tasks a hold may take twice as long at most, or else it fails; but not for the
+policies in LINEAR, which look at all tasks by their papers. Exit codes: 0 all held, 1 something did not, 2 usage.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FEW, MANY = 250, 4000
+CPUS = 4
+ALL_CPUS = (1 << CPUS) - 1
+ENDLESS = 2**64 - 1
+# They look at all runnable tasks to find the next.
+LINEAR = {"linux24"}
+
+# Modifiers are bits of policy/machine/state.h.
+CASES = {
+    "tasks": {"modifiers": 0},
+    "affinity": {"modifiers": 0},
+    "threads": {"modifiers": 1},
+    "users": {"modifiers": 4, "users": 1},
+    "one user": {"modifiers": 4, "users": 1},
+    "cgroups": {"modifiers": 4, "cgroups": 1},
+    "nested": {"modifiers": 4, "cgroups": 1},
+    "feasible": {"modifiers": 8},
+    "all": {"modifiers": 1 + 4 + 8 + 16, "cgroups": 1},
+}
+
+
+def create(first, last, nice=0, mask=ALL_CPUS, leader="self", uid="1000", sleeps=False):
+    does = "burst=300000 sleep=50000000 varies=1" if sleeps else f"burst={ENDLESS} sleep=0 varies=0"
+    return (
+        f"at {first} create {first}..{last} {does} then=0 leader={leader} nice={nice} uid={uid} mask={mask} kernel=0"
+    )
+
+
+def script(case, tasks):
+    options = {"users": 0, "cgroups": 0} | CASES[case]
+    lines = [
+        f"machine cpus={CPUS} tick=1000000 race=0 seed=1",
+        f"host quantum=4000000 modifiers={options['modifiers']} starvation=0 pool=0 fail=0"
+        f" users={options['users']} cgroups={options['cgroups']}",
+        "end 1500000000",
+    ]
+    if options["cgroups"]:
+        lines.append("at 0 mkdir 1 100 in=0")
+        lines.append(f"at 0 mkdir 2..{tasks} 100 in={'last' if case == 'nested' else 0}")
+    who = {"leader": "0" if case == "threads" else "self", "uid": "own" if case == "users" else "1000"}
+    # An eighth of the tasks for each of four weights always runs; the other half sleeps.
+    part = tasks // 8
+    for i, (nice, mask) in enumerate(((0, 1), (5, 3), (10, 5), (-5, 14))):
+        mask = mask if case == "affinity" else ALL_CPUS
+        lines.append(create(i * part, (i + 1) * part - 1, nice=nice, mask=mask, **who))
+    mask = 6 if case == "affinity" else ALL_CPUS
+    lines.append(create(4 * part, tasks - 1, mask=mask, sleeps=True, **who))
+    if options["cgroups"]:
+        step = max(1, tasks // 1000)
+        lines += [f"at 10000 move {task} {1 + task % (tasks - 1)}" for task in range(0, tasks, step)]
+    for i in range(20):
+        ms = 1_000_000 * (200 + 25 * i)
+        lines.append(f"at {ms} nice {i} {7 * i % 20}")
+        lines.append(f"at {ms + 5_000_000} mask {i + part} {1 + i % 3}")
+        lines.append(f"at {ms + 10_000_000} exit {i + 2 * part} 0")
+        lines.append(f"at {ms + 15_000_000} mask {i + part} {ALL_CPUS}")
+        if options["cgroups"]:
+            lines.append(f"at {ms + 20_000_000} weight {1 + i % 3} {100 + 37 * i}")
+            lines.append(f"at {ms + 21_000_000} move {i} {tasks - 2 - i}")
+    lines.append(f"at 1200000000 mask {3 * part}..{3 * part + 30} 3")
+    return "\n".join(lines) + "\n"
+
+
+def longest_hold(policy, case, tasks):
+    """Accesses, and the function that took the lock."""
+    path = ROOT / f"target/model/hold-{policy}-{case.replace(' ', '-')}-{tasks}.script"
+    path.write_text(script(case, tasks))
+    storm = ROOT / f"target/model/storm-{policy}"
+    said = subprocess.run([storm, "--script", path], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"at most (\d+) accesses under the lock, in (\w+)", said)
+    if not found:
+        raise SystemExit(f"holds: FAILED: {storm} --script {path}: {said}")
+    return int(found[1]), found[2]
+
+
+def loadable():
+    selections = sorted((ROOT / "policy/select").glob("*.h"))
+    return [path.stem for path in selections if "\n#define POLICY_SIMULATOR_ONLY " not in path.read_text()]
+
+
+def main():
+    policies = sys.argv[1:] or ["sfq", "gr3"]
+    if policies == ["--all"]:
+        policies = loadable()
+    if any(policy.startswith("-") for policy in policies):
+        print(__doc__)
+        return 2
+    failed = 0
+    print(f"{'policy':10} {'case':10} {FEW:>7} {MANY:>7}  the lock was taken in")
+    for policy in policies:
+        for case in CASES:
+            few, many = longest_hold(policy, case, FEW), longest_hold(policy, case, MANY)
+            grows = many[0] > 2 * few[0] and policy not in LINEAR
+            failed += grows
+            print(f"{policy:10} {case:10} {few[0]:7} {many[0]:7}  {many[1]}{'  GROWS' if grows else ''}", flush=True)
+    if failed:
+        print(f"holds: FAILED: {failed} holds of the lock grow with the number of tasks")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
