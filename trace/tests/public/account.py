@@ -113,7 +113,7 @@ def account(events):
             elif tid in early:
                 early[tid] = time
         if other:
-            # Who runs again without another wake-up had its own while it was about to sleep.
+            # A thread that runs again without another wake-up had its own while it was about to sleep.
             woken = ready.pop(other, None) or early.get(other)
             early.pop(other, None)
             if woken is not None:
