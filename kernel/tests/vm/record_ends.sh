@@ -12,8 +12,6 @@ interrupt() {
 	kill -KILL "$(pidof divvy)"
 }
 
-busy() { yes | head -c 20000000 >/dev/null; }
-
 # A signal while nobody reads: nobody has opened the pipe, or it is full.
 mkfifo unread full
 (
@@ -27,16 +25,17 @@ echo '== nobody opened'
 cat code
 { sleep 60; } <full &
 reader=$!
-(
-	divvy record -o full 2>said
-	echo "$? $(cat said)" >code
-) &
-busy
-sleep 2
-interrupt
+cat >full.sh <<'END'
+trap '' INT
+yes | head -c 40000000 >/dev/null
 sleep 1
+kill -INT $PPID
+sleep 4
+END
+divvy record -o full -- sh full.sh 2>said
+code=$?
 echo '== full'
-cat code
+echo "$code $(cat said)"
 kill $reader
 
 # A file that is there stays until there is something to record.
@@ -60,21 +59,22 @@ cat >exec.py <<'END'
 import os, threading, time
 def run():
     time.sleep(0.1)
-    os.execv("/bin/sh", ["successor", "-c", "sleep 0.1; exit 0"])
+    os.execv("/tmp/successor", ["successor", "-c", "sleep 0.1; exit 0"])
 threading.Thread(target=run).start()
 time.sleep(10)
 END
+ln -s /bin/sh successor
 divvy record -q -o exec -- python3 exec.py
 echo '== exec'
 divvy timehist exec --csv
 
 # A CPU that comes online later has no ring.
 echo 0 >/sys/devices/system/cpu/cpu1/online
-divvy record -o late --for 4s 2>said &
-sleep 1
+cat >late.sh <<'END'
 echo 1 >/sys/devices/system/cpu/cpu1/online
 taskset -c 1 sh -c 'for _ in 1 2 3 4 5 6 7 8 9 10; do sleep 0.02; done'
-wait $!
+END
+divvy record -o late -- sh late.sh 2>said
 echo '== late CPU'
 cat said
 divvy latency late
