@@ -11,7 +11,7 @@ LEVELS := gates test-rust test-report test-native test-host test-bpf test-vm
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
-.PHONY: help demo test gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks mutants figures kernel vm bench bench-kernel fmt clean
+.PHONY: help demo test gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks test-traces mutants figures kernel vm bench bench-kernel fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
@@ -24,6 +24,7 @@ help:
 	@echo "  make test-host    the BPF host in a model of sched_ext, under random scripts with faults"
 	@echo "  make test-bpf     the policies' C through this kernel's BPF verifier; needs root"
 	@echo "  make test-vm      the tests that need a kernel with sched_ext, in a virtual machine"
+	@echo "make test-traces   reads 36 published recordings, which it fetches from GitHub into ~/.cache/divvy/traces; needs trace-cmd"
 	@echo "make test-attacks  what one user can do to another, on 1 to 8 CPUs; takes hours in emulation"
 	@echo "make storm   test-host for long: SCRIPTS=2000 for each policy, from SEED=1 on"
 	@echo "make mutants breaks each policy on purpose, and sees whether the tests notice"
@@ -67,6 +68,13 @@ test-report: .need-kernel
 		$(TEST) --test report -- --ignored --test-threads=1; \
 	elif [ -n "$$DIVVY_REQUIRE_BROWSER" ]; then exit 1; \
 	else echo "NOT RUN: test-report: there is no Chromium, so no report was opened" >&2; fi
+
+# Published recordings, and a script's account of each. They are not ours to keep here, so this is no level of `make test`.
+TRACES ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/divvy/traces
+test-traces: .need-build
+	@.ci/need trace-cmd=trace-cmd python3=python3
+	trace/tests/public/fetch $(TRACES)
+	DIVVY_TRACES=$(TRACES) DIVVY_PYTHON=$$(.ci/perfetto-python) $(CARGO) test --locked -p divvy-trace --test public -- --ignored
 
 # Level 2: the policies' C with address and undefined-behaviour sanitizers, under random events.
 test-native: .need-build

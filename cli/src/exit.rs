@@ -59,9 +59,16 @@ pub fn code(result: &anyhow::Result<()>) -> ExitCode {
         // It has said so, and to say it again could wait for the same reader.
         return ExitCode::FAILURE;
     }
-    // If stderr is closed, the code is all there is.
-    let _ = writeln!(anstream::stderr(), "{ERROR_STYLE}error:{ERROR_STYLE:#} {}", text(error));
+    say(error);
     ExitCode::from(number(error))
+}
+
+/// Prints an error, unless it is that nobody reads.
+pub fn say(error: &anyhow::Error) {
+    if !is_broken_pipe(error) {
+        // If stderr is closed, the code is all there is.
+        let _ = writeln!(anstream::stderr(), "{ERROR_STYLE}error:{ERROR_STYLE:#} {}", text(error));
+    }
 }
 
 /// The error and its causes. Some have words of the kernel and names of tasks, which a terminal must not obey.

@@ -152,6 +152,9 @@ fn barriers_forks_and_tokens_are_counted_across_processes() {
           { name = "thread", process = "P", start = "fork", program = [ { run = "1ms" } ] },
           { name = "forks", process = "P", program = [ { run = "1ms" }, { loop = 3, do = [ { fork = "thread" } ] } ] },
           { name = "sink", program = [ { loop = 8, do = [ { wait = true }, { run = "300us" } ] } ] },
+          { name = "posts", program = [ { run = "100us" }, { post = "late" }, { run = "1ms" }, { loop = 3, do = [ { post = "early" } ] } ] },
+          { name = "takes", count = 3, program = [ { take = "early" }, { run = "300us" } ] },
+          { name = "takes both", program = [ { take = "late" }, { run = "300us" }, { loop = 3, do = [ { post = "late" } ] }, { take = "late" } ] },
         ]"#,
         &[],
     );
@@ -164,6 +167,10 @@ fn barriers_forks_and_tokens_are_counted_across_processes() {
         (task(&report, "child").jobs, task(&report, "thread").jobs, task(&report, "sink").jobs),
         (8, 3, 8)
     );
+    for i in 1..=3 {
+        assert_received(task(&report, &format!("takes/{i}")), 300_000);
+    }
+    assert_received(task(&report, "takes both"), 300_000);
     assert_received(task(&report, "child"), 8 * MS);
     assert_received(task(&report, "sink"), 2_400_000);
 }

@@ -148,7 +148,7 @@ task = [
   { name = "C", arrivals = { closed = { pareto = { shape = 1.5, scale = "1ms" } } }, program = [ { run = { bounded_pareto = { shape = 1.5, lo = "1ms", hi = "1s" } } } ] },
   { name = "D", program = [ { loop = 3, do = [ { lock = "m" }, { run = { hyper = { p = [0.9, 0.1], means = ["1ms", "10ms"] } } }, { unlock = "m" } ] }, { fork = "E" }, { wake = "F" } ] },
   { name = "E", start = "fork", program = [ { run = { erlang = { k = 4, mean = "1ms" } } }, { sleep = { lognormal = { median = "1ms", sigma = 0.5 } } } ] },
-  { name = "F", program = [ { wait = true }, { until = "2s" }, { run = { choice = { values = ["1ms", "2ms"], weights = [1, 2] } } } ] },
+  { name = "F", program = [ { wait = true }, { post = "s" }, { take = "s" }, { until = "2s" }, { run = { choice = { values = ["1ms", "2ms"], weights = [1, 2] } } } ] },
   { name = "G", program = [ { loop = "forever", do = [ { run = { hyper = { mean = "1ms", scv = 5 } } }, { period = "10ms" } ] } ] },
   { name = "H", program = [ { run = "forever" } ] },
 ]

@@ -14,11 +14,13 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
  * addition find the rest. */
 const volatile u32 slots SEC(".rodata.record") = 1;
 const volatile u32 most_taken SEC(".rodata.record") = 0;
+/* CPUs that have a ring. One that came online later has none: its events are lost, and counted. */
+const volatile u32 rings SEC(".rodata.record") = 1;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* CPUs x slots */
+	__uint(max_entries, 1); /* rings x slots */
 	__type(key, u32);
 	__type(value, struct event);
 } events SEC(".maps");
@@ -49,7 +51,7 @@ static __always_inline struct event *begin(u32 id, struct cpu *cpu, u8 kind, s32
 	struct event *event;
 	u32 index;
 
-	if (position - *(volatile u64 *)&cpu->tail >= most_taken) {
+	if (id >= rings || position - *(volatile u64 *)&cpu->tail >= most_taken) {
 		__sync_fetch_and_add(&cpu->lost, 1);
 		return NULL;
 	}
@@ -237,11 +239,17 @@ int BPF_PROG(record_rename, struct task_struct *task, const char *comm)
 	return 0;
 }
 
+/* A thread that is not the first of its process has the first one's number from here on. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(record_exec, struct task_struct *task)
 {
 	struct event *event = begin_about(EVENT_EXEC, task);
+	struct cpu *cpu;
+	u32 id;
 
+	cpu = this_cpu(&id);
+	if (cpu && cpu->tid)
+		cpu->tid = task->pid;
 	if (event)
 		end(event);
 	return 0;
@@ -251,13 +259,19 @@ SEC("?tp_btf/cgroup_mkdir")
 int BPF_PROG(record_cgroup, struct cgroup *cgroup, const char *text)
 {
 	struct path *path;
+	struct cpu *cpu;
+	u32 id;
 
 	/* Each hierarchy of version 1 numbers its groups from 1, too. */
 	if (cgroup->root->hierarchy_id)
 		return 0;
 	path = bpf_ringbuf_reserve(&paths, sizeof(*path), 0);
-	if (!path)
+	if (!path) {
+		cpu = this_cpu(&id);
+		if (cpu)
+			__sync_fetch_and_add(&cpu->lost_paths, 1);
 		return 0;
+	}
 	path->cgroup = cgroup->kn->id;
 	path->text[0] = 0;
 	bpf_probe_read_kernel_str(path->text, sizeof(path->text), text);

@@ -129,7 +129,8 @@ struct cpu {
 	u64 lost;
 	u64 runtime_ns; /* of the thread that got the CPU, at that time */
 	u64 tid;
-	u64 unused[4];
+	u64 lost_paths; /* of cgroups */
+	u64 unused[3];
 	u64 tail;
 	u64 unused2[7];
 };

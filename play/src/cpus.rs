@@ -60,6 +60,13 @@ fn busy_ticks(stat: &str, chosen: &[usize]) -> u64 {
     stat.lines().filter_map(ticks_of).sum()
 }
 
+/// How often the calling thread has changed its CPU. `None` if the kernel was built without scheduler debugging.
+pub fn migrations() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/sched").ok()?;
+    let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
+    line.rsplit(' ').next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -241,7 +241,7 @@ impl Supervisor<'_> {
                 let what = match wait {
                     Wait::Mutex(i) => format!("for lock {}", workload.locks[i]),
                     Wait::Barrier(i) => format!("at barrier {}", workload.barriers[i].name),
-                    Wait::Token => return None,
+                    Wait::Token(_) => return None,
                 };
                 Some(format!("{} waits {what}", workload.tasks[class].instance_name(number)))
             })

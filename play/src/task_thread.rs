@@ -178,7 +178,7 @@ impl<'a> TaskThread<'a> {
             job_cpu_ns: stamp.cpu_ns,
             is_warm: setup.workload.warmup_ns == 0,
             switches_before: thread_switches(),
-            migrations_before: migrations(),
+            migrations_before: cpus::migrations(),
             room: 0,
             observations: Vec::new(),
         }
@@ -262,19 +262,25 @@ impl<'a> TaskThread<'a> {
                 let given = shared.give_token(class, self.now());
                 given.map_err(|e| format!("task {}: {e}", setup.workload.tasks[class].name))?;
             }
-            Op::Wait => match shared.take_token(self.launch.class, self.slot) {
-                Some(came_ns) => self.next_job_at_once(came_ns)?,
-                None => {
-                    if self.sleep_ends_job() {
-                        self.end_job()?;
-                    }
-                    return self.wait();
-                }
-            },
+            Op::Wait => return self.take_token(self.launch.class),
+            Op::Post(semaphore) => {
+                let given = shared.give_token(setup.workload.tasks.len() + semaphore, self.now());
+                given.map_err(|e| format!("semaphore {}: {e}", setup.workload.semaphores[semaphore]))?;
+            }
+            Op::Take(semaphore) => return self.take_token(setup.workload.tasks.len() + semaphore),
             Op::End => return self.end_program(),
             Op::Enter { .. } | Op::Again { .. } | Op::Forever { .. } => {}
         }
         Ok(None)
+    }
+
+    /// Takes a token, and goes on with the next job, or waits for one.
+    fn take_token(&mut self, store: usize) -> Step {
+        match self.context.shared.take_token(store, self.slot) {
+            Some(came_ns) => self.next_job_at_once(came_ns).map(|()| None),
+            None if self.sleep_ends_job() => self.end_job().and_then(|()| self.wait()),
+            None => self.wait(),
+        }
     }
 
     // ---- time ----
@@ -315,7 +321,7 @@ impl<'a> TaskThread<'a> {
             self.observe_clocks(before)?;
             self.observe_clocks(now)?;
             self.switches_before = thread_switches();
-            self.migrations_before = migrations();
+            self.migrations_before = cpus::migrations();
         }
         if time_ns >= self.deadline_ns {
             // This stops all instances of the task. Those that have no CPU now then need not read the clock.
@@ -353,7 +359,7 @@ impl<'a> TaskThread<'a> {
             ended_ns,
             received_ns: self.stamp.cpu_ns.saturating_sub(self.cpu_before_ns),
             switches: thread_switches().saturating_sub(self.switches_before),
-            migrations: self.migrations_before.and_then(|n| Some(migrations()?.saturating_sub(n))),
+            migrations: self.migrations_before.and_then(|n| Some(cpus::migrations()?.saturating_sub(n))),
             observations: std::mem::take(&mut self.observations),
         }
     }
@@ -490,11 +496,4 @@ impl<'a> TaskThread<'a> {
         let wake_ns = self.now().saturating_add(think.sample_ns(&mut self.sleep));
         self.sleep_until(wake_ns)
     }
-}
-
-/// How often the calling thread has changed its CPU. `None` if the kernel was built without scheduler debugging.
-fn migrations() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/thread-self/sched").ok()?;
-    let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
-    line.rsplit(' ').next()?.parse().ok()
 }

@@ -86,6 +86,7 @@ fn static_workload(weights: &[u64], cpus: u32, quanta: u64) -> Workload {
         groups: Vec::new(),
         tasks: weights.iter().enumerate().map(task).collect(),
         locks: Vec::new(),
+        semaphores: Vec::new(),
         barriers: Vec::new(),
     }
 }

@@ -90,6 +90,7 @@ pub fn workloads(
                 groups: groups(),
                 tasks: Vec::new(),
                 locks: vec!["a".into(), "b".into()],
+                semaphores: Vec::new(),
                 barriers: Vec::new(),
             };
             for piece in pieces {

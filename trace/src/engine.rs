@@ -12,7 +12,7 @@ mod thread;
 mod wakes;
 
 use crate::error::{ErrorKind, TraceError};
-use crate::event::{Comm, Event, Kind, TaskRef};
+use crate::event::{Comm, Context, Event, Kind, TaskRef};
 use crate::interval::{Activity, Interval, Queued, Wake};
 use crate::quality::Quality;
 use cpu::{Cpu, Occupant};
@@ -195,9 +195,28 @@ impl<K: Keep> Engine<K> {
             self.identities.entry(context.tid).or_insert((context.process, Comm::default())).0 =
                 context.process;
         }
+        self.succeed(event.cpu, context);
         if !matches!(event.kind, Kind::Switch { .. }) {
             self.cpus[event.cpu.index()].witness(context.tid, t, &self.threads);
         }
+    }
+
+    /// Exec by a thread that is not the first of its process: the first one has ended, and this one has its number from then on. No
+    /// switch tells of it. A process's number is not used again while one of its threads lives.
+    fn succeed(&mut self, cpu: CpuId, context: &Context) {
+        let Occupant::Thread(thread) = self.cpus[cpu.index()].occupant else { return };
+        let life = &self.threads[thread];
+        let is_first = context.tid > 0 && context.tid == context.process;
+        if !is_first || life.tid == context.tid || life.process != Some(context.process) {
+            return;
+        }
+        let first = self.by_tid.get(&context.tid);
+        if first.is_some_and(|&first| self.threads[first].phase != Phase::Dead) {
+            return;
+        }
+        self.by_tid.remove(&life.tid);
+        self.by_tid.insert(context.tid, thread);
+        self.threads[thread].tid = context.tid;
     }
 
     /// Uses a record from before the first scheduler event: it can name threads, but not place them.

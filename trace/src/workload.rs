@@ -37,6 +37,7 @@ impl Replay {
             groups: Vec::new(),
             tasks: self.tasks.iter().map(|t| task(t, &mut used)).collect(),
             locks: Vec::new(),
+            semaphores: Vec::new(),
             barriers: Vec::new(),
         }
     }

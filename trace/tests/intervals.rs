@@ -94,6 +94,32 @@ fn a_number_used_again_is_another_thread() {
 }
 
 /// The switch from idle to thread 7 is missing. Its run is neither the whole gap nor nothing.
+/// Exec by the second thread of a process: the kernel ends the first one, and gives its number to the second.
+#[test]
+fn exec_by_another_thread_than_the_first() {
+    let recording = recording(
+        "
+ swapper   0/0   [001] 5.000000: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=app next_pid=101 next_prio=120
+ app     100/101 [001] 5.000005: sched:sched_waking: comm=app pid=100 prio=120 target_cpu=000
+ app     100/101 [001] 5.000010: sched:sched_switch: prev_comm=app prev_pid=101 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+ swapper   0/0   [000] 5.000015: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=app next_pid=100 next_prio=120
+ app     100/100 [000] 5.000020: sched:sched_waking: comm=app pid=101 prio=120 target_cpu=001
+ app     100/100 [000] 5.000025: sched:sched_switch: prev_comm=app prev_pid=100 prev_prio=120 prev_state=Z ==> next_comm=swapper/0 next_pid=0 next_prio=120
+ swapper   0/0   [001] 5.000030: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=app next_pid=101 next_prio=120
+ app     100/100 [001] 5.000050: task:task_rename: pid=100 oldcomm=app newcomm=cc1 oom_score_adj=0
+ cc1     100/100 [001] 5.000100: sched:sched_switch: prev_comm=cc1 prev_pid=100 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+ swapper   0/0   [001] 5.000120: sched:sched_waking: comm=cc1 pid=100 prio=120 target_cpu=001
+ swapper   0/0   [001] 5.000130: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=cc1 next_pid=100 next_prio=120
+ cc1     100/100 [001] 5.000140: sched:sched_switch: prev_comm=cc1 prev_pid=100 prev_prio=120 prev_state=X ==> next_comm=swapper/1 next_pid=0 next_prio=120
+",
+    );
+    let quality = &recording.quality;
+    assert_eq!((quality.mismatches, quality.inferred_runs, quality.overlaps), (0, 0, 0));
+    let runs: Vec<_> =
+        recording.threads.iter().map(|thread| (thread.tid, thread.name.as_str(), thread.run_ns)).collect();
+    assert_eq!(runs, [(100, "cc1", 90_000), (100, "app", 10_000)]);
+}
+
 #[test]
 fn a_missing_switch_out_of_idle() {
     let lines = |runtime: &str| {

@@ -17,6 +17,7 @@ fn machine() -> Machine {
     Machine {
         release: "6.12.1-hostname".to_owned(),
         architecture: "x86_64".to_owned(),
+        online: 2,
         cpus: 2,
         knows_interrupts: true,
     }

@@ -58,6 +58,8 @@ pub struct Workload {
     pub tasks: Vec<Task>,
     /// Names of the mutexes; [`Step::Lock`] and [`Step::Unlock`] hold indices into this.
     pub locks: Vec<String>,
+    /// Names of the semaphores; [`Step::Post`] and [`Step::Take`] hold indices into this.
+    pub semaphores: Vec<String>,
     /// [`Step::Barrier`] holds indices into this.
     pub barriers: Vec<Barrier>,
 }
@@ -175,6 +177,10 @@ pub enum Step {
     Wake(usize),
     /// Take a token, or wait for one. Tokens that arrive early are kept.
     Wait,
+    /// Add one to a semaphore: the instance that waits longest goes on.
+    Post(usize),
+    /// Take one off a semaphore, or wait until there is one. Those that arrive early are kept.
+    Take(usize),
     /// Repeat.
     Loop {
         /// How often; `None` for ever.

@@ -32,6 +32,10 @@ pub enum Op {
     Wake(usize),
     /// [`Step::Wait`].
     Wait,
+    /// [`Step::Post`].
+    Post(usize),
+    /// [`Step::Take`].
+    Take(usize),
     /// Enter a loop of so many turns; `end` is behind it.
     Enter {
         /// At least 0.
@@ -135,6 +139,8 @@ fn flatten(steps: &[Step], ops: &mut Vec<Op>) {
             Step::Session => ops.push(Op::Session),
             Step::Wake(i) => ops.push(Op::Wake(*i)),
             Step::Wait => ops.push(Op::Wait),
+            Step::Post(i) => ops.push(Op::Post(*i)),
+            Step::Take(i) => ops.push(Op::Take(*i)),
             Step::Loop { times: None, body } => {
                 let first = ops.len();
                 flatten(body, ops);

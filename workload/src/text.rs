@@ -113,6 +113,8 @@ impl Workload {
                 Step::Fork(task) => ("fork", quoted(&self.tasks[*task].name)),
                 Step::Wake(task) => ("wake", quoted(&self.tasks[*task].name)),
                 Step::Wait => ("wait", "true".to_owned()),
+                Step::Post(semaphore) => ("post", quoted(&self.semaphores[*semaphore])),
+                Step::Take(semaphore) => ("take", quoted(&self.semaphores[*semaphore])),
                 Step::Yield => ("yield", "true".to_owned()),
                 Step::Session => ("session", "true".to_owned()),
             };

@@ -106,6 +106,21 @@ fn who_wakes_whom() {
     assert_eq!(w.cpus, 2);
 }
 
+/// A task that waits for several things has a semaphore for each: what comes for one does not end the wait for another.
+#[test]
+fn who_waits_for_several_things() {
+    let (w, _) = read(
+        r#"{ "tasks": { "a": { "run": 10, "suspend": "a", "run1": 20, "wait": { "ref": "q", "mutex": "m" } },
+             "b": { "run": 20, "signal": "q", "sleep": 5, "resume": "a" }, "c": { "run": 1, "sem_wait": "s" },
+             "d": { "run": 5, "sem_post": "s", "broad": "q" } } }"#,
+    );
+    assert_eq!(w.semaphores, ["a waits for a", "a waits for q"]);
+    assert_eq!(w.tasks[0].program, forever(vec![run(10), Step::Take(0), run(20), Step::Take(1)]));
+    assert_eq!(w.tasks[1].program, forever(vec![run(20), Step::Post(1), sleep(5), Step::Post(0)]));
+    assert_eq!(w.tasks[2].program, forever(vec![run(1), Step::Wait]));
+    assert_eq!(w.tasks[3].program, forever(vec![run(5), Step::Wake(2), Step::Post(1)]));
+}
+
 /// The tutorial's example 9: thread1 starts and is forked as well, thread2 is forked only.
 #[test]
 fn forks_and_barriers() {
@@ -173,7 +188,7 @@ fn refusals_say_where_and_why() {
         (one("\"run\": 1, \"suspend\": \"t\""), "\"suspend", "nobody wakes it"),
         (one("\"run\": 1, \"unlock\": \"m\""), "\"unlock", "not held"),
         (one("\"loop\": 0, \"run\": 1"), "0", "`loop` is 0"),
-        (one("\"suspend\": \"\", \"sem_wait\": \"s\", \"sem_post\": \"s\""), "\"sem_wait", "two things"),
+        (one("\"run\": 1, \"lock_order\": [\"m\"]"), "\"lock_order", "rt-app's first format"),
         (
             one(
                 "\"timer\": { \"ref\": \"a\", \"period\": 5 }, \"timer1\": { \"ref\": \"a\", \"period\": 6 }",
@@ -242,8 +257,13 @@ fn what_rt_app_cannot_say_is_refused_or_told() {
     assert!(told("weight = 3, program = [ { run = \"1ms\" } ]").contains("nice 0"));
 }
 
-/// The steps of each task, one after the other; loops are followed. Forks and wakes name their task, not its number.
+/// The steps of each task, one after the other; loops are followed. Forks and wakes name their task, not its number. rt-app has
+/// semaphores only, and a task that waits for several things gets one for each.
 fn course(workload: &Workload, steps: usize) -> Vec<(String, Vec<String>)> {
+    let semaphore_of = |number: usize| {
+        let name = &workload.semaphores[number];
+        name.rsplit_once(" waits for ").map_or(name.as_str(), |(_, name)| name).to_owned()
+    };
     let mut courses: Vec<_> = workload
         .tasks
         .iter()
@@ -259,7 +279,10 @@ fn course(workload: &Workload, steps: usize) -> Vec<(String, Vec<String>)> {
                 match program.next(&mut at) {
                     Op::End => break,
                     Op::Fork(other) => course.push(format!("fork {}", workload.tasks[*other].name)),
-                    Op::Wake(other) => course.push(format!("wake {}", workload.tasks[*other].name)),
+                    Op::Wake(other) => course.push(format!("post {}", workload.tasks[*other].name)),
+                    Op::Wait => course.push(format!("take {}", task.name)),
+                    Op::Post(semaphore) => course.push(format!("post {}", semaphore_of(*semaphore))),
+                    Op::Take(semaphore) => course.push(format!("take {}", semaphore_of(*semaphore))),
                     Op::Lock(lock) => course.push(format!("lock {}", workload.locks[*lock])),
                     Op::Unlock(lock) => course.push(format!("unlock {}", workload.locks[*lock])),
                     Op::Barrier(barrier) => course.push(format!("{:?}", workload.barriers[*barrier])),
@@ -286,6 +309,7 @@ fn plain(me: usize) -> impl Strategy<Value = Vec<Step>> {
         1 => (0usize..2, time()).prop_map(|(lock, time)| vec![Step::Lock(lock), Step::Run(time), Step::Unlock(lock)]),
         1 => Just(if me == 0 { vec![Step::Wake(1)] } else { vec![Step::Yield] }),
         1 => Just(if me == 1 { vec![Step::Wait] } else { vec![Step::Yield] }),
+        1 => Just(if me == 1 { vec![Step::Take(0)] } else { vec![Step::Post(0)] }),
     ];
     prop::collection::vec(step, 1..5).prop_map(|steps| {
         // Runs without end would come back as one that is for ever.
@@ -331,7 +355,7 @@ fn workload() -> impl Strategy<Value = Workload> {
                 program,
             };
             let meeting = if meet { vec![Step::Barrier(0)] } else { Vec::new() };
-            let mut waker = vec![Step::Wake(1), Step::Fork(2)];
+            let mut waker = vec![Step::Post(0), Step::Wake(1), Step::Fork(2)];
             waker.extend(meeting.clone());
             Workload {
                 name: "w".to_owned(),
@@ -351,12 +375,13 @@ fn workload() -> impl Strategy<Value = Workload> {
                     Task {
                         weight,
                         start_ns: start_ms * 1_000_000,
-                        ..task("woken", [vec![Step::Wait], second].concat())
+                        ..task("woken", [vec![Step::Wait, Step::Take(0)], second].concat())
                     },
                     Task { arrivals: Arrivals::Forked { limit: None }, ..task("forked", third) },
                     Task { count, ..task("meets", [meeting, vec![Step::RunForever]].concat()) },
                 ],
                 locks: vec!["m".to_owned(), "n".to_owned()],
+                semaphores: vec!["s".to_owned()],
                 barriers: if meet {
                     vec![Barrier { name: "b".to_owned(), parties: 1 + count }]
                 } else {

@@ -10,6 +10,7 @@ use divvy_kernel::record::{self, Options, SLOTS, Summary, Watch};
 
 use crate::args::durations::positive_duration;
 use crate::commands::load::CommandFailed;
+use crate::exit;
 use crate::output::Output;
 use crate::output_path::BadOutputPath;
 use crate::progress::ProgressBar;
@@ -84,12 +85,20 @@ pub fn run(args: &RecordArgs, output: Output) -> anyhow::Result<()> {
     if let Some(note) = runs_as_root(&args.command) {
         output.note(&note);
     }
-    let summary = record::record(&options, &mut screen)?;
+    let (recorded, code) = record::record(&options, &mut screen);
     drop(screen);
-    output.note(&recording::summary(&summary, &args.output));
-    match summary.command {
-        Some(code) if code != 0 => Err(CommandFailed(code).into()),
-        _ => Ok(()),
+    let failed = code.filter(|code| *code != 0).map(CommandFailed);
+    match (recorded, failed) {
+        (Ok(summary), failed) => {
+            output.note(&recording::summary(&summary, &args.output));
+            failed.map_or(Ok(()), |failed| Err(failed.into()))
+        }
+        // The command's code says more to a script than the recording's.
+        (Err(error), Some(failed)) => {
+            exit::say(&error.into());
+            Err(failed.into())
+        }
+        (Err(error), None) => Err(error.into()),
     }
 }
 

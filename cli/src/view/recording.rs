@@ -44,6 +44,12 @@ pub fn summary(summary: &Summary, file: &Path) -> String {
     } else {
         said += "\nnothing was lost";
     }
+    if summary.lost_paths > 0 {
+        let lost = count(summary.lost_paths);
+        said += &format!(
+            "\n{lost} cgroups were made too fast to learn their paths; those that stayed were looked up"
+        );
+    }
     let share = summary.own_cpu.as_secs_f64() / elapsed * 100.0;
     said + &format!("; reading and writing took {share:.2} % of a CPU")
 }

@@ -5,6 +5,8 @@
 
 #![cfg_attr(not(feature = "bpf"), allow(dead_code))]
 
+#[cfg(feature = "bpf")]
+mod cpus;
 mod error;
 #[cfg(feature = "bpf")]
 mod event;
@@ -62,8 +64,8 @@ pub struct Summary {
     pub bytes: u64,
     /// CPU time of this process, for reading and writing.
     pub own_cpu: Duration,
-    /// The command's exit code.
-    pub command: Option<u8>,
+    /// Cgroups whose paths were lost when they were made. Those that were there for longer were looked up.
+    pub lost_paths: u64,
 }
 
 impl Summary {
@@ -82,11 +84,8 @@ pub trait Watch {
     fn progress(&mut self, so_far: &Summary);
 }
 
-/// Without the feature `bpf` nothing can be recorded.
-///
-/// # Errors
-/// Always.
+/// Without the feature `bpf` nothing can be recorded: always an error.
 #[cfg(not(feature = "bpf"))]
-pub fn record(_: &Options, _: &mut dyn Watch) -> Result<Summary, RecordError> {
-    Err(error::not_built().into())
+pub fn record(_: &Options, _: &mut dyn Watch) -> (Result<Summary, RecordError>, Option<u8>) {
+    (Err(error::not_built().into()), None)
 }

@@ -1,7 +1,6 @@
 //! The recorder's BPF programs in the kernel.
 
 use std::cell::RefCell;
-use std::fs;
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
 use std::sync::Mutex;
@@ -9,6 +8,7 @@ use std::sync::Mutex;
 use libbpf_rs::btf::{Btf, types};
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, PrintLevel, RingBuffer, RingBufferBuilder};
 
+use super::cpus::Cpus;
 use super::error::RecordError;
 use super::sys::Rings;
 
@@ -21,7 +21,6 @@ const CGROUPS: (&str, &str) = ("record_cgroup", "btf_trace_cgroup_mkdir");
 const SWITCHES: &str = "record_switch";
 /// Slots for programs that interrupt each other: more than contexts there are, each with a program or two.
 const SPARE: u32 = 16;
-const POSSIBLE: &str = "/sys/devices/system/cpu/possible";
 /// The end of the verifier's log that is shown.
 const LOG_LINES: usize = 24;
 
@@ -38,22 +37,25 @@ pub struct Programs {
 impl Programs {
     /// Loads programs and maps into the kernel, which verifies them. Nothing is recorded yet. Where kallsyms has functions only
     /// (`CONFIG_KALLSYMS_ALL=n`), programs cannot know about interrupts.
-    pub fn load(slots: u32) -> Result<(Self, Rings), RecordError> {
-        Self::load_as(slots, true).or_else(|error| Self::load_as(slots, false).map_err(|_| error))
+    pub fn load(cpus: &Cpus, slots: u32) -> Result<(Self, Rings), RecordError> {
+        Self::load_as(cpus, slots, true).or_else(|error| Self::load_as(cpus, slots, false).map_err(|_| error))
     }
 
-    fn load_as(slots: u32, knows_interrupts: bool) -> Result<(Self, Rings), RecordError> {
+    fn load_as(cpus: &Cpus, slots: u32, knows_interrupts: bool) -> Result<(Self, Rings), RecordError> {
         listen();
-        let count = possible_cpus()?;
+        let Cpus { rings: count, possible, .. } = *cpus;
+        let events = count.checked_mul(slots).ok_or_else(|| {
+            mismatch(&format!("a map cannot have {slots} slots for each of {count} CPUs: lower --buffer"))
+        })?;
         let mut builder = ObjectBuilder::default();
         let open = builder.name("divvy_record").and_then(|builder| builder.open_memory(OBJECT));
         let mut open = open.map_err(|error| refused(&error))?;
         for mut map in open.maps_mut() {
             let name = map.name().to_owned();
             let set = match name.to_str() {
-                Some("events") => map.set_max_entries(count * slots),
-                Some("cpus") => map.set_max_entries(count),
-                Some(".rodata.record") => map.set_initial_value(&constants(slots)),
+                Some("events") => map.set_max_entries(events),
+                Some("cpus") => map.set_max_entries(possible),
+                Some(".rodata.record") => map.set_initial_value(&constants(slots, count)),
                 _ => Ok(()),
             };
             set.map_err(|error| refused(&error))?;
@@ -74,7 +76,8 @@ impl Programs {
             found.ok_or_else(|| mismatch(&format!("no map `{name}`")))
         };
         let (events, cpus, paths) = (map("events")?, map("cpus")?, map("paths")?);
-        let rings = Rings::new(events.as_fd(), cpus.as_fd(), count as usize, slots as usize)
+        let maps = [events.as_fd(), cpus.as_fd()];
+        let rings = Rings::new(maps, count as usize, possible as usize, slots as usize)
             .map_err(|error| RecordError::Io("cannot map the rings".to_owned(), error))?;
         let new_cgroups = Rc::new(RefCell::new(Vec::new()));
         let found = Rc::clone(&new_cgroups);
@@ -114,10 +117,11 @@ impl Programs {
     }
 }
 
-fn constants(slots: u32) -> [u8; 8] {
-    let mut bytes = [0; 8];
+fn constants(slots: u32, rings: u32) -> [u8; 12] {
+    let mut bytes = [0; 12];
     bytes[..4].copy_from_slice(&slots.to_ne_bytes());
-    bytes[4..].copy_from_slice(&(slots - SPARE).to_ne_bytes());
+    bytes[4..8].copy_from_slice(&(slots - SPARE).to_ne_bytes());
+    bytes[8..].copy_from_slice(&rings.to_ne_bytes());
     bytes
 }
 
@@ -126,14 +130,6 @@ fn path(record: &[u8]) -> Option<(u64, String)> {
     let (id, text) = record.split_first_chunk::<8>()?;
     let end = text.iter().position(|&b| b == 0).unwrap_or(text.len());
     Some((u64::from_ne_bytes(*id), String::from_utf8_lossy(&text[..end]).into_owned()))
-}
-
-/// One more than the greatest number of a CPU that this kernel may have.
-fn possible_cpus() -> Result<u32, RecordError> {
-    let text = fs::read_to_string(POSSIBLE)
-        .map_err(|error| RecordError::Io(format!("cannot read {POSSIBLE}"), error))?;
-    let last = text.trim().rsplit([',', '-']).next().and_then(|last| last.parse::<u32>().ok());
-    last.map(|last| last + 1).ok_or_else(|| mismatch(&format!("{POSSIBLE} says {text:?}")))
 }
 
 /// Messages of libbpf. They are global because its callback takes no state.

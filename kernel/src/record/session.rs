@@ -8,6 +8,7 @@ use divvy_trace::{Machine, PerfWriter, Stamp};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::cpus::Cpus;
 use super::error::{RecordError, ready};
 use super::event::{self, Counts};
 use super::names::Names;
@@ -26,20 +27,44 @@ const OFTEN: Duration = Duration::from_millis(2);
 /// The time between two lines of progress.
 const PROGRESS: Duration = Duration::from_millis(250);
 
-/// Records, and returns what it wrote.
-///
-/// # Errors
-/// When something is missing, the kernel does not take the programs, or the file cannot be written.
-pub fn record(options: &Options, watch: &mut dyn Watch) -> Result<Summary, RecordError> {
+/// Where programs cannot see the count of interrupts.
+const BLIND: &str = "this kernel does not show which wake-ups come from interrupts (CONFIG_KALLSYMS_ALL is not set): \
+     the recording's grade is B at best";
+
+/// Records, and returns what it wrote; beside it the exit code of the command if that ended, which is worth having also without a
+/// recording. It fails when something is missing, the kernel does not take the programs, or the file cannot be written.
+pub fn record(options: &Options, watch: &mut dyn Watch) -> (Result<Summary, RecordError>, Option<u8>) {
+    let (mut recorder, mut session) = match start(options, watch) {
+        Ok(started) => started,
+        Err(error) => return (Err(error), None),
+    };
+    let end = options.duration.map(|duration| Instant::now() + duration);
+    let recorded = session.run(&mut recorder, end, watch);
+    let finished = recorder.finish();
+    let code = match recorded {
+        Ok(Some(code)) => Some(code),
+        // The command's work is worth more than the recording, also if that failed.
+        _ => session.wait_for_command(watch),
+    };
+    (recorded.and(finished), code)
+}
+
+/// Everything up to the command, which runs then.
+fn start(options: &Options, watch: &mut dyn Watch) -> Result<(Recorder, Session), RecordError> {
     ready()?;
     let signals =
         Signals::block().map_err(|error| RecordError::Io("cannot wait for signals".to_owned(), error))?;
     let slots = options.slots.next_power_of_two();
-    let (programs, rings) = Programs::load(slots)?;
-    let machine = machine(options, rings.count(), programs.knows_interrupts);
-    let out = output::open(&options.output, &machine)?;
+    let cpus = Cpus::here()?;
+    let (programs, rings) = Programs::load(&cpus, slots)?;
+    let machine = machine(options, &cpus, programs.knows_interrupts);
+    if !programs.knows_interrupts {
+        watch.note(BLIND);
+    }
+    let out = output::open(&options.output, &machine, &signals)?;
     let mut recorder = Recorder {
-        lost: vec![0; rings.count()],
+        lost: vec![0; rings.possible()],
+        lost_paths: 0,
         rings,
         programs,
         out,
@@ -52,36 +77,22 @@ pub fn record(options: &Options, watch: &mut dyn Watch) -> Result<Summary, Recor
     if sys::become_real_time().is_err() {
         watch.note("not real-time: where all CPUs are busy, events may be lost");
     }
-    recorder.begin()?;
     let to_stdout = options.output == Path::new("-");
-    let running = match Running::start(&options.command, to_stdout) {
-        Ok(running) => running,
-        Err(error) => {
-            recorder.finish()?;
-            return Err(error.into());
-        }
-    };
+    let running = recorder.begin().and_then(|()| Ok(Running::start(&options.command, to_stdout)?));
+    let running = running.inspect_err(|_| recorder.out.output().discard())?;
     privileges::drop(running.is_some());
-    let end = options.duration.map(|duration| Instant::now() + duration);
-    let mut session = Session { signals, running, asked: 0 };
-    let recorded = session.run(&mut recorder, end, watch);
-    let finished = recorder.finish();
-    let code = match recorded {
-        Ok(Some(code)) => Some(code),
-        // The command's work is worth more than the recording, also if that failed.
-        _ => session.wait_for_command(watch),
-    };
-    recorded.and(finished).map(|summary| Summary { command: code, ..summary })
+    Ok((recorder, Session { signals, running, asked: 0 }))
 }
 
-fn machine(options: &Options, cpus: usize, knows_interrupts: bool) -> Machine {
+fn machine(options: &Options, cpus: &Cpus, knows_interrupts: bool) -> Machine {
     let names = rustix::system::uname();
     let release = names.release().to_string_lossy().into_owned();
     let number = release.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(release.len());
     Machine {
         release: if options.scrub { release[..number].to_owned() } else { release },
         architecture: names.machine().to_string_lossy().into_owned(),
-        cpus: cpus as u32,
+        cpus: cpus.possible,
+        online: cpus.online,
         knows_interrupts,
     }
 }
@@ -93,6 +104,8 @@ struct Recorder {
     counts: Counts,
     /// Lost events by CPU.
     lost: Vec<u64>,
+    /// Lost paths of cgroups.
+    lost_paths: u64,
     /// If names are replaced.
     names: Option<Names>,
     begun: Instant,
@@ -144,6 +157,11 @@ impl Recorder {
         }
         let new = self.programs.new_cgroups();
         self.cgroups(new);
+        let lost_paths = self.rings.lost_paths();
+        if lost_paths > self.lost_paths {
+            self.lost_paths = lost_paths;
+            self.cgroups(present::cgroups()); // those that are still there
+        }
         self.out.round().map_err(cannot_write)?;
         Ok(most)
     }
@@ -157,7 +175,7 @@ impl Recorder {
             lost: self.lost.clone(),
             bytes: self.out.size(),
             own_cpu: own_cpu().saturating_sub(self.own_cpu),
-            command: None,
+            lost_paths: self.lost_paths,
         }
     }
 
@@ -167,7 +185,7 @@ impl Recorder {
         self.round()?;
         let now = clock_gettime(ClockId::Monotonic);
         let t_ns = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
-        for cpu in 0..self.rings.count() {
+        for cpu in 0..self.rings.possible() {
             let lost = self.rings.lost(cpu);
             if lost > 0 {
                 self.lost[cpu] += lost;
@@ -206,6 +224,7 @@ impl Session {
         end: Option<Instant>,
         watch: &mut dyn Watch,
     ) -> Result<Option<u8>, RecordError> {
+        recorder.out.output().begin().map_err(cannot_write)?;
         let (mut pause, mut said) = (OFTEN, Instant::now());
         loop {
             let now = Instant::now();

@@ -9,9 +9,10 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::event::{SIZE, Slot};
 
-/// Size of `struct cpu`, and the places of `lost` and `tail` in it.
+/// Size of `struct cpu`, and the places of `lost`, `lost_paths` and `tail` in it.
 const CPU_SIZE: usize = 128;
 const LOST: usize = 8;
+const LOST_PATHS: usize = 32;
 const TAIL: usize = 64;
 
 /// A BPF array in this process's memory.
@@ -61,23 +62,43 @@ pub struct Rings {
     events: Mapping,
     cpus: Mapping,
     count: usize,
+    possible: usize,
     slots: usize,
 }
 
 impl Rings {
-    /// The maps must have as many entries as this says: a slot of [`SIZE`] bytes for each CPU and position, and a state for each CPU.
-    pub fn new(events: BorrowedFd<'_>, cpus: BorrowedFd<'_>, count: usize, slots: usize) -> io::Result<Self> {
-        assert!(slots.is_power_of_two());
+    /// The maps must have as many entries as this says: a slot of [`SIZE`] bytes for each ring and position, and a state for each
+    /// CPU that is possible. There are no more rings than that.
+    pub fn new(
+        [events, cpus]: [BorrowedFd<'_>; 2],
+        count: usize,
+        possible: usize,
+        slots: usize,
+    ) -> io::Result<Self> {
+        assert!(slots.is_power_of_two() && count <= possible);
         Ok(Self {
             events: Mapping::new(events, count * slots * SIZE)?,
-            cpus: Mapping::new(cpus, count * CPU_SIZE)?,
+            cpus: Mapping::new(cpus, possible * CPU_SIZE)?,
             count,
+            possible,
             slots,
         })
     }
 
+    /// CPUs that have a ring: from 0 on.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// CPUs that may lose events.
+    pub fn possible(&self) -> usize {
+        self.possible
+    }
+
+    /// Paths of cgroups that found no room.
+    pub fn lost_paths(&self) -> u64 {
+        let of = |cpu| self.cpus.number(cpu * CPU_SIZE + LOST_PATHS).load(Ordering::Relaxed);
+        (0..self.possible).map(of).sum()
     }
 
     /// Hands over a CPU's complete slots in their order, and frees them; at most as many as the ring has. Returns how many.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::machine::{Said, repeatable, workload};
+use crate::machine::{Said, repeatable, several, workload};
 
 /// Both have the same clock, and are called at the same tracepoint, one after the other.
 const APART_NS: u64 = 50_000;
@@ -190,4 +190,60 @@ fn scrubbed_names_are_gone_and_the_structure_stays() {
     let names = |file: &str| SAID.part(&format!("size of {file}")).parse::<usize>().expect("lines");
     assert!(names("plain").abs_diff(names("scrubbed")) <= 3, "{} {}", names("plain"), names("scrubbed"));
     assert_eq!(SAID.part("stream").lines().count(), 3);
+}
+
+/// A machine of two CPUs.
+static ENDS: LazyLock<Said> =
+    LazyLock::new(|| several(2, &format!("sh {}", workload("record_ends.sh").display()), 600));
+
+/// Ctrl-C ends it also while the output waits for a reader.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_signal_is_seen_while_nobody_reads() {
+    for name in ["nobody opened", "full"] {
+        let said = ENDS.part(name);
+        assert!(
+            said.starts_with("1 ") && said.contains("nobody reads it, and a signal came"),
+            "{name}: {said}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_file_stays_if_the_command_cannot_be_run() {
+    assert_eq!(ENDS.part("no command"), "precious", "{}", *ENDS);
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn the_commands_code_survives_a_reader_that_closes() {
+    assert_eq!(ENDS.part("code with a closed pipe"), "7", "{}", *ENDS);
+}
+
+/// It gets the number of the process's first thread, and no switch says so.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn exec_by_another_thread_is_no_missing_switch() {
+    let turns = ENDS.part("exec").lines().filter(|line| line.contains(",successor,"));
+    let inferred: Vec<bool> = turns.map(|turn| !turn.ends_with(",0")).collect();
+    assert!(inferred.len() >= 3 && !inferred.contains(&true), "{}", ENDS.part("exec"));
+}
+
+/// The events of a CPU that has no ring are losses.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_cpu_that_comes_later_loses_its_events() {
+    let said = ENDS.part("late CPU");
+    let lost = said.split_once("(CPU 1: ").and_then(|(_, rest)| rest.split_once(')')).expect("losses").0;
+    assert!(lost.parse::<u64>().is_ok_and(|lost| lost > 10), "{said}");
+    ENDS.assert_calm();
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn paths_of_cgroups_that_found_no_room_are_counted_and_looked_up() {
+    let said = ENDS.part("many cgroups");
+    assert!(said.contains(" cgroups were made too fast"), "{said}");
+    assert_eq!(ENDS.part("paths of many cgroups"), "1500", "{said}");
 }

@@ -115,8 +115,8 @@ impl SharedState {
             barriers: Queues::new(workload.barriers.len())?,
             arrived: SharedWords::new(workload.barriers.len())?,
             parties: workload.barriers.iter().map(|barrier| barrier.parties).collect(),
-            token_waiters: Queues::new(tasks)?,
-            tokens: Rings::new(tasks)?,
+            token_waiters: Queues::new(tasks + workload.semaphores.len())?,
+            tokens: Rings::new(tasks + workload.semaphores.len())?,
             requests: Queues::new(spawners)?,
             cells: Cells {
                 next: SharedWords::new(slots)?,

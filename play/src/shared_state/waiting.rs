@@ -14,8 +14,8 @@ pub enum Wait {
     Mutex(usize),
     /// A barrier, by number.
     Barrier(usize),
-    /// A token.
-    Token,
+    /// A token of this store: see [`SharedState::give_token`].
+    Token(usize),
 }
 
 impl SharedState {
@@ -66,17 +66,17 @@ impl SharedState {
         true
     }
 
-    /// Gives a token to a task.
+    /// Gives a token to a store: each task has one, by its index, and behind these each semaphore.
     ///
     /// # Errors
-    /// When the task already keeps as many unused tokens as it may.
-    pub fn give_token(&self, class: usize, now_ns: u64) -> Result<(), Failure> {
+    /// When as many unused tokens are there as may be.
+    pub fn give_token(&self, store: usize, now_ns: u64) -> Result<(), Failure> {
         let _held = self.hold();
-        if let Some(waiter) = self.token_waiters.pop(class, &self.slots.next) {
+        if let Some(waiter) = self.token_waiters.pop(store, &self.slots.next) {
             self.wake(waiter, now_ns);
             return Ok(());
         }
-        if !self.tokens.push(class, now_ns) {
+        if !self.tokens.push(store, now_ns) {
             return Err(format!(
                 "{MOST_TOKENS} tokens wait for it, which is the most: it cannot keep up; wake it less often, or give it less work for each token"
             ));
@@ -85,12 +85,12 @@ impl SharedState {
     }
 
     /// Takes the oldest token. Returns when it was given, in ns of the run. If there is none, the slot now waits for one.
-    pub fn take_token(&self, class: usize, slot: u32) -> Option<u64> {
+    pub fn take_token(&self, store: usize, slot: u32) -> Option<u64> {
         let _held = self.hold();
-        let token = self.tokens.pop(class);
+        let token = self.tokens.pop(store);
         if token.is_none() {
-            self.token_waiters.push(class, &self.slots.next, slot);
-            self.block(slot, Wait::Token);
+            self.token_waiters.push(store, &self.slots.next, slot);
+            self.block(slot, Wait::Token(store));
         }
         token
     }
@@ -174,10 +174,7 @@ impl SharedState {
                     self.arrived[i].fetch_sub(u32::from(was), Relaxed);
                     was
                 }
-                Wait::Token => {
-                    let class = self.slots.instance[slot as usize].load(Relaxed) >> 32;
-                    self.token_waiters.remove(class as usize, next, slot)
-                }
+                Wait::Token(store) => self.token_waiters.remove(store, next, slot),
             },
         };
         self.counts[BLOCKED].fetch_sub(u64::from(was_waiting), Relaxed);
@@ -189,7 +186,7 @@ fn code(wait: Wait) -> u32 {
     match wait {
         Wait::Mutex(i) => 1 << 30 | i as u32,
         Wait::Barrier(i) => 2 << 30 | i as u32,
-        Wait::Token => 3 << 30,
+        Wait::Token(i) => 3 << 30 | i as u32,
     }
 }
 
@@ -199,6 +196,6 @@ fn wait(code: u32) -> Wait {
     match code >> 30 {
         1 => Wait::Mutex(i),
         2 => Wait::Barrier(i),
-        _ => Wait::Token,
+        _ => Wait::Token(i),
     }
 }

@@ -102,6 +102,7 @@ impl Case {
             groups: Vec::new(),
             tasks: (0..self.tasks).map(task).collect(),
             locks: Vec::new(),
+            semaphores: Vec::new(),
             barriers: Vec::new(),
         }
     }

@@ -79,6 +79,21 @@ impl Engine<'_> {
                         return Ok(self.tasks[task].block(Wait::Token));
                     }
                 },
+                Op::Post(i) => {
+                    if let Some(next) = self.sync.semaphores[i].post(now) {
+                        self.tasks[next].waits_for = None;
+                        self.tasks.wake_soon(next);
+                    }
+                }
+                Op::Take(i) => match self.sync.semaphores[i].take(task) {
+                    Some(came) => self.next_job_at_once(task, came, sleep_ends_job),
+                    None => {
+                        if sleep_ends_job {
+                            self.end_job(task);
+                        }
+                        return Ok(self.tasks[task].block(Wait::Token));
+                    }
+                },
                 Op::End => return Ok(self.end_program(task, class)),
                 Op::Enter { .. } | Op::Again { .. } | Op::Forever { .. } => {}
             }

@@ -21,6 +21,7 @@ pub(super) enum State {
 /// The event that ends a wait, apart from the end of the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
+    /// Its own, or one of a semaphore.
     Token,
     /// By number.
     Mutex(u32),

@@ -1,14 +1,15 @@
-//! Objects at which tasks wait for each other: mutexes, barriers, tokens.
+//! Objects at which tasks wait for each other: mutexes, barriers, tokens, semaphores.
 
 use std::collections::VecDeque;
 
 use divvy_policy::TaskId;
 use divvy_workload::Workload;
 
-/// The mutexes and barriers of a workload, by number.
+/// The mutexes, semaphores and barriers of a workload, by number.
 #[derive(Debug)]
 pub(super) struct SyncObjects {
     pub mutexes: Vec<Mutex>,
+    pub semaphores: Vec<Semaphore>,
     pub barriers: Vec<Barrier>,
 }
 
@@ -16,6 +17,7 @@ impl SyncObjects {
     pub(super) fn new(workload: &Workload) -> SyncObjects {
         SyncObjects {
             mutexes: workload.locks.iter().map(|_| Mutex::default()).collect(),
+            semaphores: workload.semaphores.iter().map(|_| Semaphore::default()).collect(),
             barriers: workload.barriers.iter().map(|b| Barrier::new(b.parties)).collect(),
         }
     }
@@ -24,6 +26,9 @@ impl SyncObjects {
     pub(super) fn forget(&mut self, task: TaskId) -> Vec<TaskId> {
         for barrier in &mut self.barriers {
             barrier.forget(task);
+        }
+        for semaphore in &mut self.semaphores {
+            semaphore.forget(task);
         }
         let pass_on = |mutex: &mut Mutex| {
             mutex.forget(task);
@@ -114,6 +119,37 @@ impl Tokens {
     }
 }
 
+/// Tokens for whoever takes them, first come, first served.
+#[derive(Debug, Default)]
+pub(super) struct Semaphore {
+    tokens: Tokens,
+    waiting: VecDeque<TaskId>,
+}
+
+impl Semaphore {
+    /// Adds a token, or returns the task that waited longest and must wake.
+    pub(super) fn post(&mut self, now_ns: u64) -> Option<TaskId> {
+        let next = self.waiting.pop_front();
+        if next.is_none() {
+            self.tokens.keep(now_ns);
+        }
+        next
+    }
+
+    /// Takes the oldest token: when it came. Without one the task joins the queue.
+    pub(super) fn take(&mut self, task: TaskId) -> Option<u64> {
+        let came_ns = self.tokens.take();
+        if came_ns.is_none() {
+            self.waiting.push_back(task);
+        }
+        came_ns
+    }
+
+    fn forget(&mut self, task: TaskId) {
+        self.waiting.retain(|&t| t != task);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +169,16 @@ mod tests {
         assert_eq!(m.unlock(task(1)), Some(task(3)));
         assert_eq!(m.unlock(task(3)), None);
         assert!(m.lock(task(4)));
+    }
+
+    #[test]
+    fn a_semaphore_keeps_what_comes_early_and_serves_who_waited_longest() {
+        let mut s = Semaphore::default();
+        assert_eq!(s.post(5), None);
+        assert_eq!(s.take(task(1)), Some(5));
+        assert_eq!((s.take(task(1)), s.take(task(2)), s.take(task(3))), (None, None, None));
+        s.forget(task(2));
+        assert_eq!((s.post(6), s.post(7), s.post(8)), (Some(task(1)), Some(task(3)), None));
     }
 
     #[test]

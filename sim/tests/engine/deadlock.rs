@@ -68,6 +68,15 @@ fn a_barrier_to_which_the_others_no_longer_come() {
     );
 }
 
+/// A token for one thing does not end the wait for another, and is kept until its time.
+#[test]
+fn who_waits_for_two_things_gets_them_in_its_own_order() {
+    let takes = r#"program = [ { take = "a" }, { run = "1ms" }, { take = "b" }, { run = "1ms" } ]"#;
+    let posts = r#"program = [ { post = "b" }, { sleep = "10ms" }, { post = "a" } ]"#;
+    let report = run(&[("takes", takes), ("posts", posts)], "cpus = 2").expect("no deadlock");
+    assert_eq!((report.runs[0].tasks[0].service_ns, report.runs[0].duration_ns), (2_000_000, 12_000_000));
+}
+
 #[test]
 fn a_server_may_outlive_its_clients() {
     let server = r#"program = [ { loop = "forever", do = [ { wait = true }, { run = "1ms" } ] } ]"#;

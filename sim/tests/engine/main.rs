@@ -1,6 +1,7 @@
 //! The engine where several things meet: at one instant, at the ends of runs, and where task ids are used again.
 mod deadlock;
 mod figures;
+mod rtapp;
 
 use divvy_policy::spec;
 use divvy_results::report::Run;

@@ -125,3 +125,38 @@ fn what_never_sleeps_uses_what_it_gets() {
     };
     assert!((share("nice") - 0.5).abs() < 0.01, "{}", share("nice"));
 }
+
+/// Another thread that ran at the time of an interrupt is taken for the waker, as text cannot tell. The thread is ten times as fast in
+/// the replay, so the server gets its requests ten times as fast, and they wait. With sleeps as recorded nothing of that happens.
+#[test]
+fn wakes_that_do_not_explain_the_recording_are_said() {
+    let mut text = String::new();
+    let mut line = |who: &str, cpu: u32, us: u64, event: &str| {
+        text += &format!(" {who} [{cpu:03}] 1.{us:06}: sched:{event}\n")
+    };
+    let switch = |prev: (&str, u32), state: &str, next: (&str, u32)| {
+        format!(
+            "sched_switch: prev_comm={} prev_pid={} prev_prio=120 prev_state={state} ==> next_comm={} next_pid={} next_prio=120",
+            prev.0, prev.1, next.0, next.1
+        )
+    };
+    let (idle, hog, slow, server) = (("swapper", 0), ("hog", 7), ("slow", 8), ("server", 9));
+    let mut us = 0;
+    for turn in 0..60 {
+        us += 3000 + turn * 7 % 11 * 1000; // no timer's sleeps
+        line("hog 7", 0, us, &switch(hog, "R", slow));
+        line("slow 8", 0, us + 900, "sched_waking: comm=server pid=9 prio=120 target_cpu=001");
+        line("swapper 0", 1, us + 910, &switch(idle, "R", server));
+        line("slow 8", 0, us + 1000, &switch(slow, if turn == 59 { "S" } else { "R" }, hog));
+        line("server 9", 1, us + 2910, &switch(server, "S", idle));
+    }
+    let recording = read_bytes(text.as_bytes(), "t.txt", &ReadOptions::default()).expect("readable");
+    let specs = spec::parse_list(&["rr".to_owned()], divvy_policy::all()).expect("a policy");
+    let trace = replay("t", &recording, &specs, &ReplayOptions::default(), &())
+        .expect("replayed")
+        .trace
+        .expect("a trace");
+    let (error, fixed) =
+        (trace.self_replay_error.expect("known"), trace.fixed_wakes_error.expect("far better"));
+    assert!(error > 3.0 && fixed < 0.2, "{error} and {fixed}");
+}

@@ -61,8 +61,10 @@ pub struct Machine {
     pub release: String,
     /// `x86_64`.
     pub architecture: String,
-    /// Number of CPUs.
+    /// Number of CPUs that there may be.
     pub cpus: u32,
+    /// Number of CPUs that are online.
+    pub online: u32,
     /// The flags of each [`Stamp`] are known.
     pub knows_interrupts: bool,
 }
@@ -195,6 +197,11 @@ impl<W: Write> PerfWriter<W> {
     pub fn round(&mut self) -> io::Result<()> {
         self.record(record::FINISHED_ROUND, 0, &[]);
         self.flush()
+    }
+
+    /// The place that it writes to.
+    pub fn output(&mut self) -> &mut W {
+        &mut self.out
     }
 
     /// Bytes of records so far.
@@ -366,11 +373,11 @@ fn features(machine: &Machine) -> Vec<(u64, Vec<u8>)> {
         bytes.resize((text.len() + 1).next_multiple_of(64), 0);
         [&(bytes.len() as u32).to_le_bytes(), bytes.as_slice()].concat()
     };
-    let cpus = machine.cpus.to_le_bytes();
+    let cpus = [machine.cpus, machine.online].map(u32::to_le_bytes);
     vec![
         (FEATURE_TRACING_DATA, tracing_data(machine.knows_interrupts)),
         (FEATURE_OSRELEASE, text(&machine.release)),
         (FEATURE_ARCH, text(&machine.architecture)),
-        (FEATURE_CPUS, [cpus, cpus].concat()), // there, and online
+        (FEATURE_CPUS, cpus.concat()),
     ]
 }

@@ -17,6 +17,8 @@ enum Target {
     Fork(usize),
     Wake(usize),
     Wait,
+    Post(usize),
+    Take(usize),
     Barrier(usize),
 }
 
@@ -36,6 +38,7 @@ pub(super) fn check(workload: &Workload) -> Result<(), Problem> {
         return Err(Problem::new(Place::Workload("task"), message, format!("the most is {MAX_INSTANCES}")));
     }
     check_wakes(tasks, &mentions, &instances)?;
+    check_semaphores(workload, &mentions)?;
     check_barriers(workload, &mentions, &instances)
 }
 
@@ -67,6 +70,8 @@ fn collect(
             Step::Fork(other) => Some(Target::Fork(*other)),
             Step::Wake(other) => Some(Target::Wake(*other)),
             Step::Wait => Some(Target::Wait),
+            Step::Post(semaphore) => Some(Target::Post(*semaphore)),
+            Step::Take(semaphore) => Some(Target::Take(*semaphore)),
             Step::Barrier(barrier) => Some(Target::Barrier(*barrier)),
             Step::Loop { times: rounds, body } => {
                 let inner = times.zip(*rounds).map(|(a, b)| a.saturating_mul(b));
@@ -195,7 +200,7 @@ fn check_wakes(tasks: &[Task], mentions: &[Mention], instances: &[Option<u64>]) 
         let receiver = match mention.step {
             Target::Wake(target) => target,
             Target::Wait => mention.task,
-            Target::Fork(_) | Target::Barrier(_) => continue,
+            Target::Fork(_) | Target::Barrier(_) | Target::Post(_) | Target::Take(_) => continue,
         };
         if mention.step != Target::Wait {
             woken[receiver] = true;
@@ -221,6 +226,21 @@ fn check_wakes(tasks: &[Task], mentions: &[Mention], instances: &[Option<u64>]) 
         }
         None => Ok(()),
     }
+}
+
+/// Somebody posts each semaphore that is taken.
+fn check_semaphores(workload: &Workload, mentions: &[Mention]) -> Result<(), Problem> {
+    let posts = |mention: &Mention, taken| mention.step == Target::Post(taken);
+    for mention in mentions {
+        let Target::Take(taken) = mention.step else { continue };
+        if !mentions.iter().any(|other| posts(other, taken)) {
+            let name = &workload.semaphores[taken];
+            let place = Place::Step(mention.task, mention.path.clone());
+            let help = format!("add a step {{ post = {name:?} }} to another task");
+            return Err(Problem::new(place, format!("nobody posts the semaphore `{name}`"), help));
+        }
+    }
+    Ok(())
 }
 
 fn users(barriers: usize, mentions: &[Mention], instances: &[Option<u64>]) -> Vec<Option<u64>> {

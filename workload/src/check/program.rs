@@ -19,7 +19,12 @@ pub(crate) fn is_endless(program: &[Step]) -> bool {
 pub(super) fn instant_steps(program: &[Step]) -> Option<u64> {
     program.iter().try_fold(0_u64, |sum, step| {
         let steps = match step {
-            Step::Run(_) | Step::RunForever | Step::Sleep(_) | Step::Period(_) | Step::Wait => {
+            Step::Run(_)
+            | Step::RunForever
+            | Step::Sleep(_)
+            | Step::Period(_)
+            | Step::Wait
+            | Step::Take(_) => {
                 return None;
             }
             Step::Loop { times, body } => instant_steps(body)?.saturating_mul(times.unwrap_or(u64::MAX)),
@@ -98,6 +103,9 @@ impl Walk<'_> {
             Step::Fork(task) => self.known(*task, self.workload.tasks.len(), "task"),
             Step::Wake(task) => self.known(*task, self.workload.tasks.len(), "task"),
             Step::Wait => Ok(()),
+            Step::Post(semaphore) | Step::Take(semaphore) => {
+                self.known(*semaphore, self.workload.semaphores.len(), "semaphore")
+            }
             Step::Loop { times, body } => self.repetition(*times, body),
         }
     }

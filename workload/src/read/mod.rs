@@ -115,7 +115,7 @@ fn machine<'a>(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Result<Workloa
     ];
     let fields = Fields::new(source, table, "the workload", 0, &KEYS)?;
     let entries = tables(&fields, "task", "a task", &TASK_KEYS)?;
-    let mut names = Names { tasks: named(&entries)?, locks: Index::default(), barriers: Index::default() };
+    let mut names = Names { tasks: named(&entries)?, ..Names::default() };
     let mut groups = Groups::default();
     let tasks: Vec<Task> =
         entries.into_iter().map(|entry| task(entry, &mut names, &mut groups)).collect::<Result<_, _>>()?;
@@ -133,6 +133,7 @@ fn machine<'a>(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Result<Workloa
         groups: groups.into_all(),
         tasks,
         locks: names.locks.names.into_iter().map(str::to_owned).collect(),
+        semaphores: names.semaphores.names.into_iter().map(str::to_owned).collect(),
         barriers,
     })
 }

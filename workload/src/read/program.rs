@@ -8,17 +8,20 @@ use crate::Step;
 use crate::error::WorkloadError;
 use divvy_policy::nearest;
 
-const KINDS: [&str; 13] = [
-    "run", "sleep", "period", "until", "lock", "unlock", "barrier", "fork", "yield", "wake", "wait",
-    "session", "loop",
+const KINDS: [&str; 15] = [
+    "run", "sleep", "period", "until", "lock", "unlock", "barrier", "fork", "yield", "wake", "wait", "post",
+    "take", "session", "loop",
 ];
 
 /// The things to which steps refer by name.
+#[derive(Default)]
 pub(super) struct Names<'a> {
     /// All tasks, in the file's order.
     pub(super) tasks: Index<'a>,
     /// Mutexes, in the order in which programs name them.
     pub(super) locks: Index<'a>,
+    /// Semaphores, in the order in which programs name them.
+    pub(super) semaphores: Index<'a>,
     /// Barriers, in the order in which programs name them.
     pub(super) barriers: Index<'a>,
 }
@@ -66,6 +69,8 @@ fn step<'a>(entry: Field<'a>, names: &mut Names<'a>) -> Result<Step, WorkloadErr
         "fork" => Step::Fork(task(field, names)?),
         "wake" => Step::Wake(task(field, names)?),
         "wait" => flag(field).map(|()| Step::Wait)?,
+        "post" => Step::Post(names.semaphores.number(field.string()?)),
+        "take" => Step::Take(names.semaphores.number(field.string()?)),
         "session" => flag(field).map(|()| Step::Session)?,
         _ => flag(field).map(|()| Step::Yield)?,
     })

@@ -30,6 +30,8 @@ pub(super) struct Builder<'j> {
     pub forked: Vec<Option<usize>>,
     /// Plans that wait for each channel.
     pub waiters: BTreeMap<Channel<'j>, Vec<usize>>,
+    /// The semaphores of plans that wait for several channels: a task of a workload has one store of tokens only.
+    pub semaphores: BTreeMap<(usize, Channel<'j>), usize>,
     /// Where each task of the workload stands in the file, and where its steps do.
     pub spots: Vec<(Range<usize>, Vec<Spot>)>,
     /// Where each barrier is first named.
@@ -76,6 +78,7 @@ impl<'j> Builder<'j> {
             starting: Vec::new(),
             forked: Vec::new(),
             waiters: BTreeMap::new(),
+            semaphores: BTreeMap::new(),
             spots: Vec::new(),
             barrier_spots: Vec::new(),
             locks: BTreeMap::new(),
@@ -126,28 +129,31 @@ impl<'j> Builder<'j> {
         })
     }
 
-    /// A task of a workload has one store of tokens, so it can wait for one thing only.
-    pub(super) fn check_waits(&mut self, reading: &Reading) -> Result<(), WorkloadError> {
+    /// Notes for which channels each task waits. If they are several, each gets a semaphore.
+    pub(super) fn find_waits(&mut self, workload: &mut Workload) {
         for index in 0..self.plans.len() {
             if !self.is_there(index) {
                 continue;
             }
-            let mut known = None;
-            for (event, at) in self.plans[index].events() {
-                let Some(channel) = self.channel(index, event) else { continue };
-                if known.is_some_and(|known| known != channel) {
-                    let message = "this task waits for two things that others wake it for";
-                    let help =
-                        "a workload's task waits for one: one semaphore, or one condition, or `suspend`";
-                    return Err(reading.error(at, message, help));
-                }
-                known = Some(channel);
-            }
-            if let Some(channel) = known {
+            let events = self.plans[index].events();
+            let channels: BTreeSet<Channel<'j>> =
+                events.filter_map(|(event, _)| self.channel(index, event)).collect();
+            for &channel in &channels {
                 self.waiters.entry(channel).or_default().push(index);
+                if channels.len() > 1 {
+                    let (Channel::Condition(name) | Channel::Semaphore(name)) = channel;
+                    let name = format!("{} waits for {name}", self.plans[index].name);
+                    self.semaphores.insert((index, channel), workload.semaphores.len());
+                    workload.semaphores.push(name);
+                }
             }
         }
-        Ok(())
+    }
+
+    /// A plan's step that waits for a channel.
+    pub(super) fn take(&self, plan: usize, channel: Option<Channel<'j>>) -> Step {
+        let semaphore = channel.and_then(|channel| self.semaphores.get(&(plan, channel)));
+        semaphore.map_or(Step::Wait, |&semaphore| Step::Take(semaphore))
     }
 
     pub(super) fn build(

@@ -67,6 +67,13 @@ impl<'j> Reading<'j> {
     /// The event of a member of this kind; `None` if it is left out, with a note.
     pub fn event(&mut self, kind: &str, member: &'j Member<'j>) -> Result<Option<Event<'j>>, WorkloadError> {
         let at = member.span.start;
+        if member.key == "lock_order" {
+            return Err(self.error(
+                &member.span,
+                "`lock_order` is of rt-app's first format, which rt-app itself reads no longer",
+                "write `lock`, `unlock`, `wait` and `signal` where the task does them",
+            ));
+        }
         Ok(Some(match kind {
             "runtime" => {
                 self.notes.say(at, "`runtime` is real time in rt-app; here it is CPU time");

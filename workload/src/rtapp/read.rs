@@ -23,7 +23,6 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<(Workload, Vec<String>), W
     let (plans, machine) = top(&mut reading, &root)?;
     let mut builder = Builder::new(plans);
     builder.number(&mut reading);
-    builder.check_waits(&reading)?;
     let mut workload = Workload {
         name: file.to_owned(),
         cpus: 1,
@@ -36,8 +35,10 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<(Workload, Vec<String>), W
         groups: Vec::new(),
         tasks: Vec::new(),
         locks: Vec::new(),
+        semaphores: Vec::new(),
         barriers: Vec::new(),
     };
+    builder.find_waits(&mut workload);
     builder.build(&mut workload, &mut reading)?;
     let named = workload.tasks.iter().filter_map(|task| task.affinity.as_ref()?.last()).max();
     let least = named.map_or(1, |cpu| cpu.get() + 1);

@@ -53,6 +53,7 @@ impl<'j> Builder<'j> {
         workload: &mut Workload,
     ) -> Result<Vec<Step>, WorkloadError> {
         let (event, at) = self.plans[plan].phases[phase].events[event].clone();
+        let take = self.take(plan, self.channel(plan, &event));
         Ok(match event {
             Event::Run(0) | Event::Sleep(0) | Event::Timer { period_ns: 0, .. } => {
                 reading.notes.say(at.start, "an event of no time is left out");
@@ -71,10 +72,10 @@ impl<'j> Builder<'j> {
                 held.retain(|other| *other != name);
                 vec![Step::Unlock(self.lock(name, workload))]
             }
-            Event::Wait { mutex, .. } => self.wait(mutex, held, workload),
+            Event::Wait { mutex, .. } => self.wait(take, mutex, held, workload),
             Event::Sync { condition, mutex } => {
                 let mut steps = self.wake(plan, condition, false, &at, reading)?;
-                steps.extend(self.wait(mutex, held, workload));
+                steps.extend(self.wait(take, mutex, held, workload));
                 steps
             }
             Event::Signal(name) => self.wake(plan, name, false, &at, reading)?,
@@ -87,10 +88,10 @@ impl<'j> Builder<'j> {
                         format!("`suspend` until somebody resumes `{name}`: rt-app itself looks at no name");
                     reading.notes.say(at.start, what);
                 }
-                vec![Step::Wait]
+                vec![take]
             }
             Event::Post(name) => self.post(name, &at, reading)?,
-            Event::Take(_) => vec![Step::Wait],
+            Event::Take(_) => vec![take],
             Event::Yield => vec![Step::Yield],
             Event::Fork(name) => vec![self.fork(name, &at, reading)?],
         })
@@ -137,12 +138,12 @@ impl<'j> Builder<'j> {
     }
 
     /// The mutex is free while the thread waits, if it holds it.
-    fn wait(&mut self, mutex: &'j str, held: &[&str], workload: &mut Workload) -> Vec<Step> {
+    fn wait(&mut self, take: Step, mutex: &'j str, held: &[&str], workload: &mut Workload) -> Vec<Step> {
         if !held.contains(&mutex) {
-            return vec![Step::Wait];
+            return vec![take];
         }
         let lock = self.lock(mutex, workload);
-        vec![Step::Unlock(lock), Step::Wait, Step::Lock(lock)]
+        vec![Step::Unlock(lock), take, Step::Lock(lock)]
     }
 
     /// Wakes the tasks that wait for a condition, but not this one.
@@ -168,7 +169,7 @@ impl<'j> Builder<'j> {
         reading
             .notes
             .say(at.start, "a signal or resume that comes before its wait is kept here; rt-app loses it");
-        self.tokens(&others, at, reading)
+        self.tokens(Channel::Condition(name), &others, at, reading)
     }
 
     fn post(
@@ -186,11 +187,12 @@ impl<'j> Builder<'j> {
                 "a workload has to say which one is woken: use a semaphore each",
             ));
         }
-        self.tokens(&waiters, at, reading)
+        self.tokens(Channel::Semaphore(name), &waiters, at, reading)
     }
 
     fn tokens(
         &mut self,
+        channel: Channel<'j>,
         plans: &[usize],
         at: &Range<usize>,
         reading: &mut Reading,
@@ -204,15 +206,20 @@ impl<'j> Builder<'j> {
                 format!("there are more than {MOST_WAKES} wake-ups, one for each task that is woken");
             return Err(reading.error(at, message, "let fewer tasks wait for what is broadcast so often"));
         }
-        let both = plans.iter().find(|&&plan| self.starting[plan].is_some() && self.forked[plan].is_some());
+        let semaphore = |plan| self.semaphores.get(&(plan, channel)).copied();
+        let both = plans.iter().find(|&&plan| {
+            semaphore(plan).is_none() && self.starting[plan].is_some() && self.forked[plan].is_some()
+        });
         if both.is_some() {
             let message = "the task that waits for this starts by itself and is forked as well";
             return Err(reading.error(at, message, "a workload has to say which one is woken"));
         }
         Ok(plans
             .iter()
-            .filter_map(|&plan| self.starting[plan].or(self.forked[plan]))
-            .map(Step::Wake)
+            .filter_map(|&plan| match semaphore(plan) {
+                Some(semaphore) => Some(Step::Post(semaphore)),
+                None => self.starting[plan].or(self.forked[plan]).map(Step::Wake),
+            })
             .collect())
     }
 

@@ -390,9 +390,20 @@ impl Writer<'_> {
             Step::Session => self.note("rt-app has no `session`: it is left out"),
             Step::Wake(target) => events.push(("sem_post", quoted(&self.tasks[*target].name))),
             Step::Wait => events.push(("sem_wait", quoted(&self.tasks[task].name))),
+            Step::Post(semaphore) => events.push(("sem_post", quoted(&self.semaphore(*semaphore)))),
+            Step::Take(semaphore) => events.push(("sem_wait", quoted(&self.semaphore(*semaphore)))),
             Step::Loop { .. } => {}
         }
         Ok(())
+    }
+
+    /// A semaphore's name, which is that of no task: those are the semaphores of `wake` and `wait`.
+    fn semaphore(&self, number: usize) -> String {
+        let mut name = self.workload.semaphores[number].clone();
+        while self.tasks.iter().any(|task| task.name == name) {
+            name.push('\'');
+        }
+        name
     }
 
     /// A time as events that are short enough.
