@@ -14,14 +14,25 @@
 
 static struct lock bpf_lock;
 
-void bpf_spin_lock(struct bpf_spin_lock *unused)
+static struct hold hold;
+struct hold longest_hold;
+
+void bpf_spin_lock_in(struct bpf_spin_lock *unused, const char *function)
 {
 	spin_lock(&bpf_lock);
+	hold = (struct hold){ .in = function };
 }
 
 void bpf_spin_unlock(struct bpf_spin_lock *unused)
 {
+	if (hold.accesses > longest_hold.accesses)
+		longest_hold = hold;
 	spin_unlock(&bpf_lock);
+}
+
+void count_access_under_lock(void)
+{
+	hold.accesses++;
 }
 
 bool holds_bpf_lock(void)

@@ -60,4 +60,14 @@ u32 host_ids(void);
 
 bool holds_bpf_lock(void);
 
+/* From a lock to its unlock: the host's accesses to memory, and the function that locked */
+struct hold {
+	u64 accesses;
+	const char *in;
+};
+
+extern struct hold longest_hold;
+
+void count_access_under_lock(void);
+
 #endif

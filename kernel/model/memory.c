@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The host is compiled with -fsanitize=thread, and this stands in for the sanitizer's library: before each access to memory that
- * CPUs share, another CPU may go on first. Under the lock none may; nor before an access to the CPU's own stack.
+ * CPUs share, another CPU may go on first. Under the lock none may; nor before an access to the CPU's own stack. Accesses under
+ * the lock are counted: the number says how long the other CPUs wait.
  */
 #include "coroutine.h"
 #include "host_model.h"
@@ -11,7 +12,13 @@
 
 static void before_access(const void *address)
 {
-	if (!this_cpu || !model.race_in || holds_bpf_lock() || is_on_stack(this_cpu, address))
+	if (!this_cpu)
+		return;
+	if (holds_bpf_lock()) {
+		count_access_under_lock();
+		return;
+	}
+	if (!model.race_in || is_on_stack(this_cpu, address))
 		return;
 	if (next_random(&model.random) % RARER == 0)
 		may_switch();

@@ -136,7 +136,8 @@ static void make_script(struct script *s, u64 seed)
 
 struct outcome {
 	char error[256];
-	u64 events, decisions;
+	u64 events, decisions, hold;
+	char held_in[64];
 };
 
 static struct outcome *outcome;
@@ -164,6 +165,8 @@ static bool run_apart(const struct script *s)
 				 (unsigned long long)model.now, error);
 		outcome->events = host_events();
 		outcome->decisions = host_decisions();
+		outcome->hold = longest_hold.accesses;
+		snprintf(outcome->held_in, sizeof(outcome->held_in), "%s", longest_hold.in);
 		_exit(0);
 	}
 	waitpid(child, &status, 0);
@@ -229,8 +232,9 @@ static int run_file(const char *path)
 		return 2;
 	}
 	if (run_apart(&s)) {
-		printf("held: %llu events, %llu decisions\n", (unsigned long long)outcome->events,
-		       (unsigned long long)outcome->decisions);
+		printf("held: %llu events, %llu decisions, at most %llu accesses under the lock, in %s\n",
+		       (unsigned long long)outcome->events, (unsigned long long)outcome->decisions,
+		       (unsigned long long)outcome->hold, outcome->held_in);
 		return 0;
 	}
 	printf("%s\n", outcome->error);

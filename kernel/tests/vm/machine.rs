@@ -1,8 +1,10 @@
 //! The virtual machine, as a command.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -105,6 +107,7 @@ fn run(cpus: u32, options: &[String], script: &str, seconds: u32) -> Said {
         std::thread::current().id()
     ));
     std::fs::create_dir_all(&work).expect("a directory for the console");
+    let began = Instant::now();
     let console = work.join("console");
     let output = Command::new(tree().join("kernel/vm/run"))
         .args(["--timeout", &seconds.to_string(), "--console"])
@@ -121,8 +124,16 @@ fn run(cpus: u32, options: &[String], script: &str, seconds: u32) -> Said {
         code: output.status.code().unwrap_or(-1),
     };
     let _ = std::fs::remove_dir_all(&work);
+    report_time(cpus, began.elapsed());
     assert!(said.code != 124 && said.code != 70, "the VM did not come to an end: {said}");
     said
+}
+
+/// Says how long a VM ran. It writes past the capture of tests, because most of the time of all levels goes to VMs.
+fn report_time(cpus: u32, elapsed: Duration) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let unit = if cpus == 1 { "CPU" } else { "CPUs" };
+    let _ = writeln!(std::io::stderr(), "vm: {:5.0} s on {cpus} {unit}: {test}", elapsed.as_secs_f64());
 }
 
 /// Runs a script on one CPU, with the same result each time. Files are pairs: the path here, the path in the guest.

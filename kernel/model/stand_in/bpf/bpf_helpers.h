@@ -22,7 +22,9 @@ struct bpf_spin_lock;
 struct bpf_timer;
 struct task_struct;
 
-void bpf_spin_lock(struct bpf_spin_lock *lock);
+/* With the name of the function that takes the lock */
+#define bpf_spin_lock(lock) bpf_spin_lock_in(lock, __func__)
+void bpf_spin_lock_in(struct bpf_spin_lock *lock, const char *function);
 void bpf_spin_unlock(struct bpf_spin_lock *lock);
 __u64 bpf_ktime_get_ns(void);
 __u32 bpf_get_smp_processor_id(void);
