@@ -10,17 +10,14 @@ static inline bool machine_is_idle(const struct machine *m, u32 cpu)
 	return m->idle.word[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
 }
 
+#ifdef __BPF__
 static inline void machine_set_idle(struct machine *m, u32 cpu, u64 idle)
 {
 	u64 *word = &m->idle.word[(cpu & CPU_MASK) / 64];
 
 	*word = (*word & ~(1ull << (cpu % 64))) | idle << (cpu % 64);
-#ifndef __BPF__
-	m->idle.words = (m->idle.words & ~(1ull << cpu / 64)) | (u64) !!*word << cpu / 64;
-#endif
 }
 
-#ifdef __BPF__
 static inline bool machine_any_idle(const struct machine *m)
 {
 	return m->idle.word[0] | m->idle.word[1] | m->idle.word[2] | m->idle.word[3];
@@ -39,6 +36,17 @@ static NOINLINE void machine_find_idle(struct machine *m, u32 id)
 	}
 }
 #else
+/* Where nothing changes, which is the common case, it is one test. */
+static inline void machine_set_idle(struct machine *m, u32 cpu, u64 idle)
+{
+	u64 *word = &m->idle.word[(cpu & CPU_MASK) / 64];
+
+	if ((*word >> (cpu % 64) & 1) == idle)
+		return;
+	*word ^= 1ull << (cpu % 64);
+	m->idle.words = (m->idle.words & ~(1ull << cpu / 64)) | (u64) !!*word << cpu / 64;
+}
+
 static inline bool machine_any_idle(const struct machine *m)
 {
 	return m->idle.words;

@@ -216,7 +216,7 @@ fn values_that_are_refused() {
         (task("affinity = [1]"), "4:12", "CPUs 0 to 0"),
         (task("affinity = []"), "4:12", "no CPU is allowed"),
         (task("affinity = [0, 0]"), "4:12", "named twice"),
-        (task("affinity = [-1]"), "4:13", "from 0 to 255"),
+        (task("affinity = [-1]"), "4:13", "from 0 to 4095"),
         (task("arrivals = { open = \"0s\" }"), "4:12", "all arrive at once"),
         (task("arrivals = { open = { exp = \"0s\" } }"), "4:29", "mean is 0"),
         (task("arrivals = { open = \"1s\", closed = \"1s\" }"), "4:12", "neither open nor closed"),

@@ -61,6 +61,10 @@ impl Seniority {
 
     /// The first block whose last job is so.
     fn first_block(&self, is_so: impl Fn(u64) -> bool) -> usize {
+        // Most often all are in one.
+        if let [only] = self.blocks.as_slice() {
+            return usize::from(only.back().is_some_and(|&last| !is_so(last)));
+        }
         self.blocks.partition_point(|jobs| jobs.back().is_some_and(|&last| !is_so(last)))
     }
 

@@ -10,9 +10,9 @@ use divvy_sim::engine::Engine;
 use divvy_sim::sharing::Sharing;
 use divvy_workload::{Arrivals, Dist, Step, Task, WeightSetting, Workload};
 
-use crate::MS;
 use crate::setup::first_run;
 
+const MS: u64 = 1_000_000;
 const TASKS: u32 = 100_000;
 const FEW: u32 = 2_000;
 const CPUS: u32 = 1024;

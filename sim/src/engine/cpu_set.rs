@@ -16,17 +16,23 @@ impl CpuSet {
         CpuSet { words: vec![0; cpus.div_ceil(64)], filled: 0 }
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.filled == 0
     }
 
+    #[inline]
     pub(super) fn insert(&mut self, cpu: CpuId) {
         let word = cpu.index() / 64;
         self.words[word] |= 1 << (cpu.index() % 64);
         self.filled |= 1 << word;
     }
 
+    #[inline]
     pub(super) fn remove(&mut self, cpu: CpuId) {
+        if self.filled == 0 {
+            return;
+        }
         let word = cpu.index() / 64;
         self.words[word] &= !(1 << (cpu.index() % 64));
         if self.words[word] == 0 {
@@ -35,6 +41,7 @@ impl CpuSet {
     }
 
     /// Takes out the first CPU.
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<CpuId> {
         if self.filled == 0 {
             return None;

@@ -133,6 +133,9 @@ impl Cpus {
 
     /// The first CPU that is due before `before_ns`, and when; that time and the number of CPUs if none is.
     pub(super) fn first_due(&mut self, before_ns: u64) -> (u64, usize) {
+        if self.block_ns.len() == 1 {
+            return self.first_of_block(before_ns);
+        }
         loop {
             let (at, block) = self.first_block(before_ns);
             if block == self.block_ns.len() {
@@ -142,14 +145,22 @@ impl Cpus {
             let of_block = &self.due_ns[from..self.due_ns.len().min(from + BLOCK)];
             let (first_ns, cpu) = least(of_block, NEVER);
             self.block_ns[block] = first_ns;
-            if first_ns == at || self.block_ns.len() == 1 {
-                return if first_ns < before_ns {
-                    (first_ns, from + cpu)
-                } else {
-                    (before_ns, self.due_ns.len())
-                };
+            if first_ns == at {
+                return (first_ns, from + cpu);
             }
         }
+    }
+
+    /// The same where there is only one.
+    fn first_of_block(&mut self, before_ns: u64) -> (u64, usize) {
+        if self.block_ns[0] < before_ns {
+            let (first_ns, cpu) = least(&self.due_ns, NEVER);
+            self.block_ns[0] = first_ns;
+            if first_ns < before_ns {
+                return (first_ns, cpu);
+            }
+        }
+        (before_ns, self.due_ns.len())
     }
 
     /// The first CPU from this one on that is due.
@@ -175,6 +186,7 @@ impl Cpus {
     // ---- which run something ----
 
     /// The task gets the CPU, and its service begins after `cost_ns`.
+    #[inline]
     pub(super) fn occupy(&mut self, cpu: CpuId, task: TaskId, now_ns: u64, cost_ns: u64) {
         let c = &mut self.cpus[cpu.index()];
         if c.task.is_none() {
@@ -183,6 +195,7 @@ impl Cpus {
         c.occupy(task, now_ns, cost_ns);
     }
 
+    #[inline]
     pub(super) fn vacate(&mut self, cpu: CpuId, now_ns: u64) {
         self.idle.insert(cpu);
         self.cpus[cpu.index()].vacate(now_ns);
@@ -201,6 +214,7 @@ impl Cpus {
     }
 
     /// The CPU decides: nobody need ask it.
+    #[inline]
     pub(super) fn clear_asked(&mut self, cpu: CpuId) {
         self.asked.remove(cpu);
     }
