@@ -41,7 +41,10 @@ typedef signed long long s64;
 #endif
 
 #define POOL_MASK (POOL - 1)
+/* The simulator's host has more (native/host.c). A power of two, at most 4096: a word has a bit for each 64. */
+#ifndef MAX_CPUS
 #define MAX_CPUS 256u
+#endif
 #define CPU_MASK (MAX_CPUS - 1)
 #define CPU_WORDS (MAX_CPUS / 64)
 

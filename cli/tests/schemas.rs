@@ -158,7 +158,7 @@ task = [
 const MUTATIONS: [(&str, &str); 73] = [
     ("cpus = 2", "cpu = 2"),
     ("cpus = 2", "cpus = 0"),
-    ("cpus = 2", "cpus = 257"),
+    ("cpus = 2", "cpus = 4097"),
     ("cpus = 2", "cpus = \"2\""),
     ("name = \"whole\"", "name = 7"),
     ("quantum = \"4ms\"", "quantum = \"0ms\""),

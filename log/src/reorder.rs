@@ -14,7 +14,7 @@ pub(super) const WINDOW: u32 = 1 << 20;
 const SET_ALLOWED: u8 = 11;
 
 /// The CPUs of a set_allowed event that came so far; it may take several records.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Allowed {
     mask: CpuMask,
     /// A bit a word that came.
@@ -75,7 +75,10 @@ impl Reorder {
     pub fn pop(&mut self) -> Option<(Entry, CpuMask)> {
         let words = self.words;
         let slot = self.slots.front().filter(|slot| slot.is_whole(words))?;
-        let ready = (slot.entry?, slot.allowed.as_ref().map_or(CpuMask::default(), |allowed| allowed.mask));
+        let ready = (
+            slot.entry?,
+            slot.allowed.as_ref().map_or_else(CpuMask::default, |allowed| allowed.mask.clone()),
+        );
         self.slots.pop_front();
         self.next = self.next.wrapping_add(1);
         Some(ready)

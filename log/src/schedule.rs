@@ -177,7 +177,7 @@ mod tests {
 
     fn recorded(room: usize, events: &[(u64, Event, Option<TaskId>)]) -> Schedule {
         let mut recorder = Recorder::new(room);
-        for &(now_ns, event, chosen) in events {
+        for (now_ns, event, chosen) in events.iter().cloned() {
             let answer = Answer { task: chosen, ..Answer::default() };
             recorder.record(&Told { number: 0, record: 0, offset: 0, now_ns, event, answer });
         }

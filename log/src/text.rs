@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use divvy_policy::{Answer, CpuId, CpuMask, Event, MAX_CPUS};
+use divvy_policy::{Answer, CpuId, CpuMask, Event};
 
 use super::told::Told;
 
@@ -83,7 +83,7 @@ impl fmt::Display for Cpus<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let has = |cpu: usize| self.0.contains(CpuId::at(cpu));
         let (mut cpu, mut comma) = (0, "");
-        while cpu < MAX_CPUS as usize {
+        while cpu < 64 * self.0.words().len() {
             let first = cpu;
             while has(cpu) {
                 cpu += 1;

@@ -3,7 +3,7 @@
 use divvy_policy::{Answer, Event};
 
 /// An event of a log, with the kernel's answer. It displays as one line of text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Told {
     /// From 1, in the order in which the machine was told.
     pub number: u64,

@@ -1,7 +1,7 @@
 //! Tells a native machine the events that the kernel's machine was told, and compares the answers.
 
 use divvy_policy::spec;
-use divvy_policy::{Answer, CpuId, CpuMask, Event, MAX_CPUS, MAX_TASKS, Machine, TaskId, Weight};
+use divvy_policy::{Answer, CpuId, CpuMask, Event, MAX_TASKS, Machine, TaskId, Weight};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -13,6 +13,9 @@ use super::reorder::Reorder;
 use super::text::AnswerText;
 use super::told::Told;
 use super::validate::Validator;
+
+/// The kernel's machine has no more CPUs: `MAX_CPUS` of `policy/base.h`.
+const MOST_CPUS: u32 = 256;
 
 /// Events before a mismatch that are shown with it.
 const SHOWN_BEFORE: usize = 10;
@@ -148,7 +151,7 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn new(header: &Header, header_size: u64) -> Result<Replay, String> {
-        if header.pool == 0 || header.pool >= MAX_TASKS || header.cpus == 0 || header.cpus > MAX_CPUS {
+        if header.pool == 0 || header.pool >= MAX_TASKS || header.cpus == 0 || header.cpus > MOST_CPUS {
             return Err(format!("a damaged header: {} tasks on {} CPUs", header.pool, header.cpus));
         }
         if header.quantum_ns == 0 || header.quantum_ns > i64::MAX.cast_unsigned() {

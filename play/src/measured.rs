@@ -333,7 +333,7 @@ impl<'a> Account<'a> {
             wait_buckets,
             wake_delay_ns,
             slowdown,
-            tasks: self.rows.iter().map(|row| row.result(cpu_time_ns)).collect(),
+            tasks: metrics::results(self.rows, cpu_time_ns),
             programs: Vec::new(),
             first_decisions: None,
             figures: None,

@@ -286,7 +286,7 @@ static inline void machine_change_class(struct machine *m, u32 id, const struct 
 	u16 state = machine_task(m, id)->state;
 
 	if (!machine_class(m, id) ? machine_is_everywhere(m, allowed)
-				  : machine_same_cpus(&m->allowed[id & POOL_MASK], allowed))
+				  : machine_same_cpus(m, machine_allowed(m, id), allowed->word))
 		return;
 	if (state & PICKED)
 		machine_stop(m, id, now, PREEMPTED);

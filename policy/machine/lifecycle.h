@@ -21,10 +21,11 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 	m->s.tasks.quantum = quantum;
 	m->feasible.p = ncpus;
 	m->groups.p = ncpus;
-	m->cpus.word[0] = m->idle[0] = machine_first_cpus(ncpus, 0);
-	m->cpus.word[1] = m->idle[1] = machine_first_cpus(ncpus, 64);
-	m->cpus.word[2] = m->idle[2] = machine_first_cpus(ncpus, 128);
-	m->cpus.word[3] = m->idle[3] = machine_first_cpus(ncpus, 192);
+	for (u32 i = 0; i < CPU_WORDS; i++)
+		m->cpus.word[i] = m->idle.word[i] = machine_first_cpus(ncpus, 64 * i);
+#ifndef __BPF__
+	m->idle.words = machine_first_cpus(machine_words(m), 0);
+#endif
 	m->modifiers = modifiers_of(m->modifiers);
 	/* No weight asks for more than a CPU that is the only one: about 500 instructions a switch less. */
 	if (ncpus == 1)

@@ -10,7 +10,7 @@
 #ifndef DIVVY_MACHINE_PARKING_H
 #define DIVVY_MACHINE_PARKING_H
 
-#include "state.h"
+#include "idle.h"
 
 /* A CPU does for a task soon if what it runs comes later by so many turns. */
 #define CLEARLY_TURNS 16
@@ -27,10 +27,13 @@ static inline u64 machine_class_bit(u32 class)
 	return 1ull << (class - 1) % 64;
 }
 
-static inline bool machine_same_cpus(const struct allowed *a, const struct allowed *b)
+static inline bool machine_same_cpus(const struct machine *m, const u64 *a, const u64 *b)
 {
-	return !((a->word[0] ^ b->word[0]) | (a->word[1] ^ b->word[1]) | (a->word[2] ^ b->word[2]) |
-		 (a->word[3] ^ b->word[3]));
+	u64 differ = 0;
+
+	for (u32 i = 0; i < machine_words(m); i++)
+		differ |= a[i] ^ b[i];
+	return !differ;
 }
 
 /* The class of these CPUs, or else one that has no tasks, or else OTHERS, into found. */
@@ -41,7 +44,7 @@ static NOINLINE void machine_find_class(struct machine *m, const struct allowed 
 
 		if (!k->tasks && m->found == OTHERS)
 			m->found = m->at;
-		if (k->tasks && machine_same_cpus(&k->cpus, cpus)) {
+		if (k->tasks && machine_same_cpus(m, k->cpus.word, cpus->word)) {
 			m->found = m->at;
 			return;
 		}
@@ -65,8 +68,11 @@ static NOINLINE void machine_tell_cpus(struct machine *m, u32 class)
 
 static inline bool machine_is_everywhere(const struct machine *m, const struct allowed *cpus)
 {
-	return !((m->cpus.word[0] & ~cpus->word[0]) | (m->cpus.word[1] & ~cpus->word[1]) |
-		 (m->cpus.word[2] & ~cpus->word[2]) | (m->cpus.word[3] & ~cpus->word[3]));
+	u64 missing = 0;
+
+	for (u32 i = 0; i < machine_words(m); i++)
+		missing |= m->cpus.word[i] & ~cpus->word[i];
+	return !missing;
 }
 
 static NOINLINE void machine_leave_class(struct machine *m, u32 id)
@@ -78,12 +84,21 @@ static NOINLINE void machine_leave_class(struct machine *m, u32 id)
 	m->parking.of[id & POOL_MASK] = 0;
 }
 
+/* Where it may run */
+static inline void machine_allow(struct machine *m, u32 id, const struct allowed *cpus)
+{
+	u64 *words = machine_allowed(m, id);
+
+	for (u32 i = 0; i < machine_words(m); i++)
+		words[i] = cpus->word[i];
+}
+
 /* The task is in no class and waits in none. */
 static NOINLINE void machine_enter_class(struct machine *m, u32 id, const struct allowed *cpus)
 {
 	struct cpu_class *k;
 
-	m->allowed[id & POOL_MASK] = *cpus;
+	machine_allow(m, id, cpus);
 	machine_task(m, id)->state &= ~PINNED;
 	if (machine_is_everywhere(m, cpus))
 		return;
@@ -279,38 +294,6 @@ static NOINLINE void machine_stand_anew(struct machine *m, u32 id)
 static inline bool machine_parks_early(struct machine *m, u32 id)
 {
 	return ORDERS_CLASSES && machine_class(m, id) && !(machine_task(m, id)->state & PICKED);
-}
-
-/* ---- idle CPUs ---- */
-
-static inline bool machine_is_idle(const struct machine *m, u32 cpu)
-{
-	return m->idle[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
-}
-
-static inline void machine_set_idle(struct machine *m, u32 cpu, u64 idle)
-{
-	u64 *word = &m->idle[(cpu & CPU_MASK) / 64];
-
-	*word = (*word & ~(1ull << (cpu % 64))) | idle << (cpu % 64);
-}
-
-/* An idle CPU where the task may run, into found. */
-static NOINLINE void machine_find_idle(struct machine *m, u32 id)
-{
-	m->found = NO_CPU;
-	while (m->at < m->s.tasks.ncpus && can_loop) {
-		if (machine_is_idle(m, m->at) && machine_may_run(m, id, m->at)) {
-			m->found = m->at;
-			return;
-		}
-		m->at++;
-	}
-}
-
-static inline bool machine_any_idle(const struct machine *m)
-{
-	return m->idle[0] | m->idle[1] | m->idle[2] | m->idle[3];
 }
 
 /* ---- the first that a CPU may run ---- */

@@ -57,6 +57,12 @@ struct allowed {
 	u64 word[CPU_WORDS];
 };
 
+/* CPUs that are idle; idle.h */
+struct idle {
+	u64 word[CPU_WORDS];
+	u64 words; /* those with a bit; not in BPF, where all are looked at */
+};
+
 /* Forks: family.h */
 struct family {
 	u32 number; /* how many tasks had this id so far: an id may be used again */
@@ -128,7 +134,7 @@ struct machine {
 
 	u64 decisions; /* times that the policy was asked */
 	u64 faults;    /* times that it answered against the contract (M4) */
-	u64 idle[CPU_WORDS];
+	struct idle idle;
 	struct parking parking;
 	struct allowed cpus; /* those that exist */
 	u32 asking;          /* the policy once more */
@@ -143,12 +149,16 @@ struct machine {
 #ifdef MACHINE_ENTITLED
 	struct entitled entitled;
 #endif
-	struct allowed allowed[POOL];
 #if POLICY_SHARES
 	struct apart apart;
 #endif
 #if HAS(FORK)
 	struct family family[POOL];
+#endif
+#ifdef MACHINE_SIZED
+	u64 allowed[]; /* the host allocates as many as its CPUs need */
+#else
+	u64 allowed[POOL * CPU_WORDS]; /* words of the CPUs where each task may run */
 #endif
 };
 
@@ -186,13 +196,28 @@ static inline bool machine_is_member(const struct machine *m, u32 id)
 	return m->s.tasks.task[id & POOL_MASK].state & MEMBER;
 }
 
+/* Words of a set of CPUs that count: all of them, or where a machine has its size, those that have a CPU. In BPF loops over
+ * them are unrolled. */
+static inline u32 machine_words(const struct machine *m)
+{
+#ifdef MACHINE_SIZED
+	return (m->s.tasks.ncpus + 63) / 64;
+#else
+	return CPU_WORDS;
+#endif
+}
+
+/* Where a task may run, if not everywhere */
+static inline u64 *machine_allowed(struct machine *m, u32 id)
+{
+	return &m->allowed[(id & POOL_MASK) * machine_words(m)];
+}
+
 static inline bool machine_may_run(const struct machine *m, u32 id, u32 cpu)
 {
-	const struct allowed *a = &m->allowed[id & POOL_MASK];
-
 	if (!(m->s.tasks.task[id & POOL_MASK].state & PINNED))
 		return true;
-	return a->word[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
+	return m->allowed[(id & POOL_MASK) * machine_words(m) + (cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
 }
 
 /* Time as all CPUs see it: a host whose CPUs have clocks of their own passes each reading through here, under

@@ -3,6 +3,8 @@
  * The native host: one policy with the machine around it, as a table of functions for Rust. Compiled once
  * a policy, with DIVVY_POLICY its name and POLICY_HEADER its header.
  */
+#define MAX_CPUS 4096u
+#define MACHINE_SIZED
 #include "host.h"
 #include POLICY_HEADER
 #include "event.h"
@@ -59,6 +61,12 @@ static void h_set_param(struct machine *m, u32 modifier, u32 index, s64 value)
 	if (!modifier)
 		((s64 *)&m->s.param)[index] = value;
 	MODIFIERS(SET_PARAM)
+}
+
+/* Bytes of a machine of so many CPUs */
+static u64 h_size(u32 ncpus)
+{
+	return sizeof(struct machine) + sizeof(u64) * POOL * ((ncpus + 63) / 64);
 }
 
 static void h_prepare(struct machine *m, u32 modifiers)
@@ -133,11 +141,11 @@ static void h_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
 	machine_set_weight(m, id, weight, now);
 }
 
-static u32 h_set_allowed(struct machine *m, u32 id, const u64 *words, u64 now)
+static u32 h_set_allowed(struct machine *m, u32 id, const u64 *words, u32 n, u64 now)
 {
-	struct allowed a;
+	struct allowed a = { 0 };
 
-	for (u32 i = 0; i < CPU_WORDS; i++)
+	for (u32 i = 0; i < n && i < CPU_WORDS; i++)
 		a.word[i] = words[i];
 	return machine_set_allowed(m, id, &a, now);
 }
@@ -242,7 +250,8 @@ const struct host EXPORT = {
 	.nevents = EVENT_KINDS,
 	.event_size = sizeof(struct event),
 	.program_size = sizeof(struct flow_program),
-	.size = sizeof(struct machine),
+	.max_cpus = MAX_CPUS,
+	.size = h_size,
 	.pool = POOL,
 	.prepare = h_prepare,
 	.set_param = h_set_param,

@@ -32,8 +32,9 @@ struct host {
 	/* Rust has its own copy of these from event.h, and compares. */
 	const char *const *events;
 	u32 nevents, event_size, program_size;
-	u64 size; /* bytes of a machine */
-	u32 pool; /* task ids are below this */
+	u32 max_cpus;
+	u64 (*size)(u32 ncpus); /* bytes of a machine */
+	u32 pool;               /* task ids are below this */
 
 	/* On zeroed memory, in this order: prepare, set_param, init. */
 	void (*prepare)(struct machine *m, u32 modifiers);
@@ -55,7 +56,8 @@ struct host {
 	u32 (*change)(struct machine *m, u32 id, u64 ran, u64 now, u32 next, u64 from);
 	void (*yield)(struct machine *m, u32 cpu);
 	void (*set_weight)(struct machine *m, u32 id, u64 weight, u64 now);
-	u32 (*set_allowed)(struct machine *m, u32 id, const u64 *words, u64 now);
+	/* The first n words of the set; the others are empty */
+	u32 (*set_allowed)(struct machine *m, u32 id, const u64 *words, u32 n, u64 now);
 	/* Its program begins this much work, in ns; NULL if the policy is not clairvoyant */
 	void (*bring)(struct machine *m, u32 id, u64 work);
 	/* Turns of a quantum each with nobody coming or going: `rounds` times all CPUs decide, the first first; who

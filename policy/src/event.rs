@@ -5,7 +5,7 @@ use crate::id::{CpuId, CpuMask, TaskId};
 use crate::weight::Weight;
 
 /// An event that a machine is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A task exists.
     New {
@@ -237,7 +237,7 @@ impl Event {
     }
 
     pub(super) fn raw(&self, now: u64) -> (u32, RawEvent) {
-        let mut raw = RawEvent { now, ..RawEvent::default() };
+        let mut raw = RawEvent::at(now);
         match *self {
             Event::New { task, process, weight } => {
                 (raw.id, raw.process, raw.amount) = (task.get(), process.get(), weight.fixed());
@@ -258,7 +258,10 @@ impl Event {
             Event::Stopping { task, ran_ns } => (raw.id, raw.amount) = (task.get(), ran_ns),
             Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => raw.cpu = cpu.get(),
             Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task.get(), weight.fixed()),
-            Event::SetAllowed { task, mask } => (raw.id, raw.allowed) = (task.get(), *mask.words()),
+            Event::SetAllowed { task, ref mask } => {
+                raw.id = task.get();
+                raw.allowed[..mask.words().len()].copy_from_slice(mask.words());
+            }
             Event::SetProcess { task, process } => (raw.id, raw.process) = (task.get(), process.get()),
             Event::SetGroup { group, parent, weight } => {
                 (raw.process, raw.cpu, raw.amount) = (group, parent, weight.fixed());
@@ -312,6 +315,7 @@ mod tests {
             };
             assert_eq!(names, KINDS);
             assert_eq!(host.event_size as usize, size_of::<RawEvent>());
+            assert_eq!(host.max_cpus, crate::MAX_CPUS);
             assert_eq!(host.program_size as usize, size_of::<host::RawProgram>());
         }
     }

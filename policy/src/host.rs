@@ -2,6 +2,8 @@
 
 use std::ffi::c_char;
 
+use crate::id::MAX_CPUS;
+
 #[repr(C)]
 pub(super) struct RawMachine {
     _opaque: [u8; 0],
@@ -33,17 +35,24 @@ pub(super) struct Order {
 
 /// `struct event` of `policy/event.h`.
 #[repr(C)]
-#[derive(Default)]
 pub(super) struct RawEvent {
     pub now: u64,
     pub amount: u64,
     pub slice: u64,
-    pub allowed: [u64; 4],
+    pub allowed: [u64; MAX_CPUS as usize / 64],
     pub id: u32,
     pub process: u32,
     pub cpu: u32,
     pub why: u32,
     pub seq: u32,
+}
+
+impl RawEvent {
+    /// With all other fields 0.
+    pub(super) fn at(now: u64) -> RawEvent {
+        let allowed = [0; MAX_CPUS as usize / 64];
+        RawEvent { now, amount: 0, slice: 0, allowed, id: 0, process: 0, cpu: 0, why: 0, seq: 0 }
+    }
 }
 
 /// `struct flow_program` of `policy/slice/flow.h`.
@@ -85,7 +94,8 @@ pub(super) struct Host {
     pub nevents: u32,
     pub event_size: u32,
     pub program_size: u32,
-    pub size: u64,
+    pub max_cpus: u32,
+    pub size: unsafe extern "C" fn(ncpus: u32) -> u64,
     pub pool: u32,
     pub prepare: unsafe extern "C" fn(Raw, modifiers: u32),
     pub set_param: unsafe extern "C" fn(Raw, modifier: u32, index: u32, value: i64),
@@ -101,7 +111,7 @@ pub(super) struct Host {
     pub change: unsafe extern "C" fn(Raw, id: u32, ran: u64, now: u64, next: u32, from: u64) -> u32,
     pub yielding: unsafe extern "C" fn(Raw, cpu: u32),
     pub set_weight: unsafe extern "C" fn(Raw, id: u32, weight: u64, now: u64),
-    pub set_allowed: unsafe extern "C" fn(Raw, id: u32, words: *const u64, now: u64) -> u32,
+    pub set_allowed: unsafe extern "C" fn(Raw, id: u32, words: *const u64, n: u32, now: u64) -> u32,
     pub bring: Option<unsafe extern "C" fn(Raw, id: u32, work: u64)>,
     pub turns: unsafe extern "C" fn(Raw, now: u64, rounds: u64, ran: *mut u32),
     pub tell: unsafe extern "C" fn(Raw, kind: u32, event: *mut RawEvent),

@@ -164,7 +164,7 @@ pub const MAX_TASKS: u32 = 1 << 20;
 /// Ids of groups of tasks are below this; 0 is none.
 pub const MAX_GROUPS: u32 = 4096;
 /// Numbers of CPUs are below this.
-pub const MAX_CPUS: u32 = 256;
+pub const MAX_CPUS: u32 = 4096;
 
 /// A set of CPUs, such as those where a task may run.
 ///
@@ -175,38 +175,41 @@ pub const MAX_CPUS: u32 = 256;
 /// assert!(mask.contains(CpuId::new(65)) && !mask.contains(CpuId::new(2)));
 /// assert_eq!(mask.words()[1], 0b11);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[repr(transparent)]
-#[serde(transparent)]
-pub struct CpuMask([u64; MAX_CPUS as usize / 64]);
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CpuMask(Vec<u64>);
 
 impl CpuMask {
-    /// As C has it: a bit each, the first CPU's is the lowest of the first word.
+    /// As C has it: a bit each, the first CPU's is the lowest of the first word. The last word is not 0.
     #[must_use]
     #[inline]
-    pub const fn words(&self) -> &[u64; MAX_CPUS as usize / 64] {
+    pub fn words(&self) -> &[u64] {
         &self.0
     }
 
     /// Sets the 64 CPUs of a word.
     ///
     /// # Panics
-    /// If there is no such word.
-    #[inline]
+    /// If these are not below [`MAX_CPUS`].
     pub fn set_word(&mut self, index: usize, word: u64) {
-        self.0[index] = word;
+        *self.word(index) = word;
+        self.trim();
     }
 
-    /// Adds a CPU below [`MAX_CPUS`].
-    #[inline]
+    /// Adds a CPU.
+    ///
+    /// # Panics
+    /// If it is not below [`MAX_CPUS`].
     pub fn insert(&mut self, cpu: CpuId) {
-        self.0[cpu.index() / 64] |= 1 << (cpu.index() % 64);
+        *self.word(cpu.index() / 64) |= 1 << (cpu.index() % 64);
     }
 
-    /// Takes a CPU below [`MAX_CPUS`] out.
-    #[inline]
+    /// Takes a CPU out.
+    ///
+    /// # Panics
+    /// If it is not below [`MAX_CPUS`].
     pub fn remove(&mut self, cpu: CpuId) {
-        self.0[cpu.index() / 64] &= !(1 << (cpu.index() % 64));
+        *self.word(cpu.index() / 64) &= !(1 << (cpu.index() % 64));
+        self.trim();
     }
 
     /// Whether the CPU is in the set.
@@ -214,6 +217,21 @@ impl CpuMask {
     #[inline]
     pub fn contains(&self, cpu: CpuId) -> bool {
         self.0.get(cpu.index() / 64).is_some_and(|word| word >> (cpu.index() % 64) & 1 == 1)
+    }
+
+    fn word(&mut self, index: usize) -> &mut u64 {
+        assert!(index < MAX_CPUS as usize / 64, "CPUs are below {MAX_CPUS}");
+        if index >= self.0.len() {
+            self.0.resize(index + 1, 0);
+        }
+        &mut self.0[index]
+    }
+
+    /// The same set is the same words.
+    fn trim(&mut self) {
+        while self.0.last() == Some(&0) {
+            self.0.pop();
+        }
     }
 }
 

@@ -94,7 +94,7 @@ impl Machine {
             bits |= modifier_bit(name).ok_or_else(|| MachineError::UnknownModifier(name.to_owned()))?;
         }
         let knows_programs = config.modifiers.contains(&"flow");
-        let machine = Machine { raw: allocate(host), host, cpus, quantum_ns, knows_programs };
+        let machine = Machine { raw: allocate(host, cpus), host, cpus, quantum_ns, knows_programs };
         let raw = machine.raw.as_ptr();
         // SAFETY: zeroed memory of the host's size, and the calls in the order that host.h states.
         unsafe { (host.prepare)(raw, bits) };
@@ -234,9 +234,11 @@ impl Machine {
 
     /// Where a task may run from now on. Returns the CPU that must dispatch because of it.
     pub fn set_allowed(&mut self, task: TaskId, mask: &CpuMask, now_ns: u64) -> Option<CpuId> {
-        // SAFETY: see `add`; the mask has the length that the machine reads.
+        let words = mask.words();
+        // SAFETY: see `add`; so many words are there.
         CpuId::from_answer(unsafe {
-            (self.host.set_allowed)(self.raw.as_ptr(), task.get(), mask.words().as_ptr(), now_ns)
+            let n = words.len() as u32;
+            (self.host.set_allowed)(self.raw.as_ptr(), task.get(), words.as_ptr(), n, now_ns)
         })
     }
 
@@ -337,7 +339,7 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         // SAFETY: allocated with this layout.
-        unsafe { dealloc(self.raw.as_ptr().cast(), layout(self.host)) }
+        unsafe { dealloc(self.raw.as_ptr().cast(), layout(self.host, self.cpus)) }
     }
 }
 
@@ -349,15 +351,16 @@ fn modifier_bit(name: &str) -> Option<u32> {
     host::modifiers().iter().find(|m| unsafe { text(m.name) } == name).map(|m| m.bit)
 }
 
-fn layout(host: &Host) -> Layout {
-    let size = usize::try_from(host.size).expect("a machine fits in memory");
+fn layout(host: &Host, cpus: u32) -> Layout {
+    // SAFETY: a function of the number alone.
+    let size = usize::try_from(unsafe { (host.size)(cpus) }).expect("a machine fits in memory");
     // Not more than malloc's own alignment: beyond it, zeroing touches every page.
     Layout::from_size_align(size, 16).expect("a machine's size is far below isize::MAX")
 }
 
 /// Zeroed by the system page by page, so that only tasks in use cost memory.
-fn allocate(host: &Host) -> NonNull<RawMachine> {
-    let layout = layout(host);
+fn allocate(host: &Host, cpus: u32) -> NonNull<RawMachine> {
+    let layout = layout(host, cpus);
     // SAFETY: the size is not 0.
     let raw = unsafe { alloc_zeroed(layout) };
     NonNull::new(raw.cast()).unwrap_or_else(|| handle_alloc_error(layout))

@@ -23,7 +23,7 @@ struct tfps {
 };
 
 /* weight = weight(nice) min(alpha, P) / alpha, rounded down, at least 1 (tfps R1, R2). P is at most MAX_CPUS, so the
- * product is below 2^49. */
+ * product is below 2^53. */
 static inline u64 tfps_weight(u64 nominal, u32 alpha, u32 p)
 {
 	u64 w = alpha > p ? nominal * p / alpha : nominal;

@@ -83,6 +83,22 @@ pub fn rows_of(task: &Task) -> Vec<Row> {
     (0..task.count).map(|i| Row::of(task, task.instance_name(i))).collect()
 }
 
+/// Rows of which results are made at a time.
+const BLOCK: usize = 4096;
+
+/// The entries of the rows in the report of a run with this much CPU time. Rows go as results come: of many tasks, both
+/// would be most of the memory of a run.
+pub fn results(mut rows: Vec<Row>, cpu_time_ns: u64) -> Vec<TaskResult> {
+    let mut results = Vec::with_capacity(rows.len());
+    while !rows.is_empty() {
+        let last = rows.split_off(rows.len().saturating_sub(BLOCK));
+        rows.shrink_to_fit();
+        results.extend(last.into_iter().rev().map(|row| row.result(cpu_time_ns)));
+    }
+    results.reverse();
+    results
+}
+
 /// Jain's index of received over entitled service; 1 if no task was entitled to any.
 pub fn jain(rows: &[Row]) -> f64 {
     let entitled = rows.iter().filter(|r| r.entitled_ns > 0.0);
@@ -117,12 +133,12 @@ impl Row {
     }
 
     /// The entry of this row in the report of a run with this much CPU time.
-    pub fn result(&self, cpu_time_ns: u64) -> TaskResult {
+    fn result(self, cpu_time_ns: u64) -> TaskResult {
         let DelayResults { response_ns, wait_ns, wait_buckets, wake_delay_ns, slowdown } =
             self.delays.finish();
         TaskResult {
-            name: self.name.clone(),
-            process: self.process.clone(),
+            name: self.name,
+            process: self.process,
             weight: self.weight,
             service_ns: self.service_ns,
             entitled_ns: self.entitled_ns.round() as u64,
@@ -161,29 +177,24 @@ impl Delays {
         }
     }
 
-    fn counted(&self) -> Delays {
-        let mut all = self.clone();
-        all.count();
-        all
-    }
-
     /// As a report has them.
     #[must_use]
-    pub fn finish(&self) -> DelayResults {
-        let all = self.counted();
+    pub fn finish(mut self) -> DelayResults {
+        self.count();
         DelayResults {
-            response_ns: all.response.finish(),
-            wait_ns: all.wait.finish(),
-            wait_buckets: all.wait_buckets.finish(),
-            wake_delay_ns: all.wake_delay.finish(),
-            slowdown: all.slowdown.finish_ratio(),
+            response_ns: self.response.finish(),
+            wait_ns: self.wait.finish(),
+            wait_buckets: self.wait_buckets.finish(),
+            wake_delay_ns: self.wake_delay.finish(),
+            slowdown: self.slowdown.finish_ratio(),
         }
     }
 
     /// The whole distributions of responses and waiting times.
     #[must_use]
     pub fn ccdfs(&self) -> TaskCcdfs {
-        let all = self.counted();
+        let mut all = self.clone();
+        all.count();
         TaskCcdfs { response: all.response.ccdf(), wait: all.wait.ccdf() }
     }
 }

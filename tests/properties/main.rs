@@ -7,5 +7,6 @@ mod determinism;
 mod entitled;
 mod forks;
 mod general;
+mod large;
 mod model;
 mod service_error;

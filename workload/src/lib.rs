@@ -25,7 +25,7 @@ pub use stream::{Purpose, Stream, instance, stream};
 pub use weight::WeightSetting;
 
 /// Most CPUs that a workload may ask for.
-pub const MAX_CPUS: u32 = 256;
+pub const MAX_CPUS: u32 = 4096;
 
 /// Most task instances that a workload may start by itself (open arrivals and forks come on top).
 pub const MAX_INSTANCES: u64 = 1_000_000;

@@ -184,7 +184,7 @@ fn refusals_say_where_and_why() {
         (one("\"run\": 1, \"fork\": \"u\""), "\"fork", "no task named `u`"),
         (one("\"policy\": \"X\", \"run\": 1"), "\"X", "policy"),
         (one("\"priority\": 99, \"run\": 1"), "99", "from -20 to 19"),
-        (one("\"cpus\": [256], \"run\": 1"), "256", "from 0 to 255"),
+        (one("\"cpus\": [4096], \"run\": 1"), "4096", "from 0 to 4095"),
         (one("\"run\": 1, \"suspend\": \"t\""), "\"suspend", "nobody wakes it"),
         (one("\"run\": 1, \"unlock\": \"m\""), "\"unlock", "not held"),
         (one("\"loop\": 0, \"run\": 1"), "0", "`loop` is 0"),

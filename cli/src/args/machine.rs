@@ -1,6 +1,7 @@
 //! The machine that is simulated.
 
 use clap::Args;
+use divvy_workload::MAX_CPUS;
 
 use super::durations::positive_ns;
 
@@ -9,7 +10,7 @@ use super::durations::positive_ns;
 #[command(next_help_heading = "Machine")]
 pub struct MachineArgs {
     /// Number of CPUs [default: as the workload says]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CPUS)))]
     pub cpus: Option<u32>,
 
     /// Simulated time, as in 30s [default: as the workload says]

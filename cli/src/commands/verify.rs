@@ -240,7 +240,11 @@ fn event_json(told: &Told) -> Value {
         Event::Stopping { task, ran_ns } => json!({ "task": task, "ran_ns": ran_ns }),
         Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => json!({ "cpu": cpu }),
         Event::SetWeight { task, weight } => json!({ "task": task, "weight": weight.fixed() }),
-        Event::SetAllowed { task, mask } => json!({ "task": task, "mask": mask }),
+        Event::SetAllowed { task, ref mask } => {
+            // The kernel's machine has four words.
+            let words: Vec<u64> = (0..4).map(|at| mask.words().get(at).copied().unwrap_or(0)).collect();
+            json!({ "task": task, "mask": words })
+        }
         Event::SetProcess { task, process } => json!({ "task": task, "process": process }),
         Event::SetGroup { group, parent, weight } => {
             json!({ "group": group, "parent": parent, "weight": weight.fixed() })

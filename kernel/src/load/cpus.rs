@@ -2,12 +2,10 @@
 
 use std::fs;
 
-use divvy_policy::MAX_CPUS;
-
 use super::error::{LoadError, Missing};
 
-/// CPUs that the machine and the BPF host have room for.
-pub const CPU_SLOTS: usize = MAX_CPUS as usize;
+/// CPUs that the machine and the BPF host have room for: `MAX_CPUS` of `policy/base.h`. The simulator's machine has more.
+pub const CPU_SLOTS: usize = 256;
 
 /// In a map of CPUs: none.
 pub const NO_CPU: u16 = 0xffff;

@@ -406,7 +406,7 @@ proptest! {
         words.into_iter().enumerate().for_each(|(index, word)| mask.set_word(index, word));
         for (index, record) in records.iter_mut().enumerate() {
             record.now = index as u64 * step;
-            if let Ok(told) = replay.read(&Entry { number: 1, record: *record }, mask) {
+            if let Ok(told) = replay.read(&Entry { number: 1, record: *record }, mask.clone()) {
                 replay.tell(told);
             }
         }

@@ -276,14 +276,14 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
         Event::SetParam { owner, index, value } => {
             (record.answer, record.cpu, record.value) = (owner, index as u16, value.cast_unsigned());
         }
-        Event::SetAllowed { task, mask } => {
+        Event::SetAllowed { task, ref mask } => {
             let words: &[usize] = if cpus > 64 { &[3, 2, 1, 0] } else { &[0] };
             let word = |&word: &usize| Record {
                 id: task.get(),
                 answer: kick,
                 cpu: word as u16,
                 why: u8::from(word == 0),
-                value: mask.words()[word],
+                value: mask.words().get(word).copied().unwrap_or(0),
                 ..record
             };
             return words.iter().map(word).collect();

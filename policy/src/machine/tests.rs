@@ -121,5 +121,5 @@ fn unknown_names_are_errors() {
     let no_param = MachineError::ParamIndex { owner: "rr".to_owned(), count: 0 };
     assert_eq!(error(rr().with_param("rr", 0, 1)), Some(no_param));
     assert_eq!(error(rr().with_param("nope", 0, 1)), Some(MachineError::UnknownOwner("nope".to_owned())));
-    assert_eq!(error(MachineConfig::new("rr", 257, MS)), Some(MachineError::Cpus(257)));
+    assert_eq!(error(MachineConfig::new("rr", 4097, MS)), Some(MachineError::Cpus(4097)));
 }

@@ -8,31 +8,69 @@ use std::collections::VecDeque;
 /// that of two jobs the one that came first is to be done first.
 #[derive(Debug, Default)]
 pub struct Seniority {
-    /// When the jobs came that are in the system, ns.
-    present: VecDeque<u64>,
+    /// When the jobs came that are in the system, ns, in order; in blocks, so that one of many thousands can go. None is empty.
+    blocks: Vec<VecDeque<u64>>,
+    jobs: usize,
     pairs: u64,
     in_order: u64,
 }
 
+/// Most jobs of a block.
+const BLOCK: usize = if cfg!(test) { 4 } else { 512 };
+
 impl Seniority {
     /// A job came at this time, which may be before that of others.
     pub fn comes(&mut self, came_ns: u64) {
-        let at = self.present.partition_point(|&other| other <= came_ns);
-        self.present.insert(at, came_ns);
+        self.jobs += 1;
+        let block = self.first_block(|last| last > came_ns);
+        if block == self.blocks.len() && self.blocks.last().is_none_or(|last| last.len() == BLOCK) {
+            self.blocks.push(VecDeque::new());
+        }
+        let block = block.min(self.blocks.len() - 1);
+        let jobs = &mut self.blocks[block];
+        jobs.insert(jobs.partition_point(|&other| other <= came_ns), came_ns);
+        if jobs.len() > BLOCK {
+            let rest = jobs.split_off(BLOCK / 2);
+            self.blocks.insert(block + 1, rest);
+        }
     }
 
     /// A job that came at this time leaves; `counts` if it was done, and its pairs are counted.
     pub fn leaves(&mut self, came_ns: u64, counts: bool) {
-        let older = self.present.partition_point(|&other| other < came_ns);
-        if self.present.get(older) != Some(&came_ns) {
+        let block = self.first_block(|last| last >= came_ns);
+        let Some(jobs) = self.blocks.get(block) else { return };
+        let at = jobs.partition_point(|&other| other < came_ns);
+        if jobs[at] != came_ns {
             return;
         }
         if counts {
-            let younger = self.present.len() - self.present.partition_point(|&other| other <= came_ns);
+            let older = self.before(block) + at;
+            let until = self.first_block(|last| last > came_ns);
+            let alike =
+                self.blocks.get(until).map_or(0, |jobs| jobs.partition_point(|&other| other <= came_ns));
+            let younger = self.jobs - self.before(until) - alike;
             self.pairs += (older + younger) as u64;
             self.in_order += younger as u64;
         }
-        self.present.remove(older);
+        self.jobs -= 1;
+        self.blocks[block].remove(at);
+        if self.blocks[block].is_empty() {
+            self.blocks.remove(block);
+        }
+    }
+
+    /// The first block whose last job is so.
+    fn first_block(&self, is_so: impl Fn(u64) -> bool) -> usize {
+        // Most often all are in one.
+        if let [only] = self.blocks.as_slice() {
+            return usize::from(only.back().is_some_and(|&last| !is_so(last)));
+        }
+        self.blocks.partition_point(|jobs| jobs.back().is_some_and(|&last| !is_so(last)))
+    }
+
+    /// Jobs of the blocks before this one.
+    fn before(&self, block: usize) -> usize {
+        self.blocks[..block].iter().map(VecDeque::len).sum()
     }
 
     /// Pairs are counted from now on; the jobs that are here stay.

@@ -4,7 +4,9 @@
 //!
 //!     cargo bench -p divvy-sim                        the table; the best of several rounds counts
 //!     cargo bench -p divvy-sim -- once sfq 100x4 hogs   one run without timing, for callgrind or perf
+//!     cargo bench -p divvy-sim -- large sfq 100000      one run of the large machine
 
+mod large;
 mod lines;
 mod matrix;
 mod minimal;
@@ -210,21 +212,28 @@ fn once(args: &[String]) -> Result<(), String> {
 }
 
 fn of_kind(kind: &str, args: &[String]) -> Result<(), String> {
-    if kind == "matrix" { matrix::table(args) } else { once(args) }
+    match kind {
+        "matrix" => matrix::table(args),
+        "large" => large::once(args),
+        _ => once(args),
+    }
 }
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     match args.split_first() {
-        Some((first, rest)) if first == "once" || first == "matrix" => match of_kind(first, rest) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(problem) => {
-                eprintln!("{problem}");
-                ExitCode::from(2)
+        Some((first, rest)) if ["once", "matrix", "large"].contains(&first.as_str()) => {
+            match of_kind(first, rest) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(problem) => {
+                    eprintln!("{problem}");
+                    ExitCode::from(2)
+                }
             }
-        },
+        }
         _ => {
             table();
+            large::table();
             ExitCode::SUCCESS
         }
     }

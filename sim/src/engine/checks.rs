@@ -7,7 +7,7 @@ use super::clock::NEVER;
 use super::instance::State;
 use super::state::Engine;
 use super::violation::Violation;
-use divvy_policy::CpuId;
+use divvy_policy::{CpuId, TaskId};
 
 impl Engine<'_> {
     /// The CPU time of all CPUs until then is a number of ns below 2^64, and so are all sums of service.
@@ -28,9 +28,12 @@ impl Engine<'_> {
         if waiting == 0 || self.tasks.running == self.cpus.len() as u64 {
             return Ok(());
         }
+        if !self.masks.any_waits_for(self.cpus.idle(), waiting) {
+            return Ok(());
+        }
         for (id, t) in self.tasks.present().filter(|(_, t)| t.state == State::Waiting) {
-            let class = &self.classes[t.class()];
-            let idle = |&cpu: &CpuId| class.allows(cpu) && self.cpus[cpu].task.is_none();
+            let mask = self.classes[t.class()].mask;
+            let idle = |&cpu: &CpuId| self.masks.allows(mask, cpu) && self.cpus[cpu].task.is_none();
             if let Some(cpu) = self.cpus.ids().find(idle) {
                 let name = &self.accounts.rows[t.row()].name;
                 let faults = self.machine.faults();
@@ -40,6 +43,14 @@ impl Engine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A task begins to wait for a CPU, or no longer does.
+    #[inline]
+    pub(super) fn count_waiting(&mut self, task: TaskId, waits: bool) {
+        if self.masks.bind() {
+            self.masks.count(self.classes[self.tasks[task].class()].mask, waits);
+        }
     }
 
     /// The sums of service and CPU time agree, and the policy kept its contract.

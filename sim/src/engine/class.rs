@@ -1,7 +1,7 @@
 //! A task of the workload, ready to use, and the state that its instances share.
 
 use super::sync::Tokens;
-use divvy_policy::{CpuId, CpuMask, TaskId, Weight};
+use divvy_policy::{TaskId, Weight};
 use divvy_workload::Stream;
 
 pub(super) struct Class {
@@ -13,7 +13,8 @@ pub(super) struct Class {
     pub first_row: usize,
     pub rows: usize,
     pub weight: Weight,
-    pub allowed: Option<CpuMask>,
+    /// Where its instances may run, by number: 0 is everywhere.
+    pub mask: usize,
     /// The number of its process, if that has a name.
     pub process: Option<usize>,
     pub group: Option<usize>,
@@ -37,9 +38,5 @@ impl Class {
         self.born += 1;
         self.instance = Some(task);
         (number, self.first_row + (number as usize).min(self.rows - 1))
-    }
-
-    pub(super) fn allows(&self, cpu: CpuId) -> bool {
-        self.allowed.is_none_or(|mask| mask.contains(cpu))
     }
 }

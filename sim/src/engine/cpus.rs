@@ -3,7 +3,8 @@
 use std::ops::{Index, IndexMut};
 
 use super::clock::NEVER;
-use divvy_policy::{CpuId, CpuMask, TaskId};
+use super::cpu_set::CpuSet;
+use divvy_policy::{CpuId, TaskId};
 
 #[derive(Debug, Default)]
 pub(super) struct Cpu {
@@ -28,8 +29,8 @@ impl Cpu {
         self.switch_ns - self.served_until_ns.saturating_sub(now_ns).min(self.switch_ns)
     }
 
-    /// The task gets the CPU, and its service begins after `cost_ns`.
-    pub(super) fn occupy(&mut self, task: TaskId, now_ns: u64, cost_ns: u64) {
+    /// See [`Cpus::occupy`].
+    fn occupy(&mut self, task: TaskId, now_ns: u64, cost_ns: u64) {
         self.task = Some(task);
         self.last_task = Some(task);
         self.ran_ns = 0;
@@ -37,7 +38,7 @@ impl Cpu {
         self.switch_ns = self.served_until_ns - now_ns;
     }
 
-    pub(super) fn vacate(&mut self, now_ns: u64) {
+    fn vacate(&mut self, now_ns: u64) {
         self.task = None;
         self.idle_since_ns = now_ns;
     }
@@ -49,7 +50,7 @@ impl Cpu {
     }
 }
 
-/// CPUs whose least time is kept.
+/// CPUs whose least time is kept; and so many of these, where there are more.
 const BLOCK: usize = 16;
 
 #[derive(Debug)]
@@ -59,19 +60,27 @@ pub(super) struct Cpus {
     due_ns: Vec<u64>,
     /// A time before which none of each [`BLOCK`] of them is due: an instant looks at these, and into the blocks that may be due.
     block_ns: Vec<u64>,
+    /// The same of each [`BLOCK`] of blocks.
+    row_ns: Vec<u64>,
     /// CPUs asked to decide.
-    asked: CpuMask,
-    any_asked: bool,
+    asked: CpuSet,
+    /// Those that decide now, and were asked before.
+    deciding: CpuSet,
+    idle: CpuSet,
 }
 
 impl Cpus {
     pub(super) fn new(n: usize) -> Cpus {
+        let mut idle = CpuSet::new(n);
+        CpuId::first(n).for_each(|cpu| idle.insert(cpu));
         Cpus {
             cpus: std::iter::repeat_with(Cpu::default).take(n).collect(),
             due_ns: vec![NEVER; n],
             block_ns: vec![NEVER; n.div_ceil(BLOCK)],
-            asked: CpuMask::default(),
-            any_asked: false,
+            row_ns: vec![NEVER; n.div_ceil(BLOCK * BLOCK)],
+            asked: CpuSet::new(n),
+            deciding: CpuSet::new(n),
+            idle,
         }
     }
 
@@ -97,12 +106,38 @@ impl Cpus {
         self.due_ns[cpu.index()] = at_ns;
         let block_ns = &mut self.block_ns[cpu.index() / BLOCK];
         *block_ns = at_ns.min(*block_ns);
+        if self.row_ns.len() > 1 {
+            let row_ns = &mut self.row_ns[cpu.index() / (BLOCK * BLOCK)];
+            *row_ns = at_ns.min(*row_ns);
+        }
+    }
+
+    /// The first block that may be due before `before_ns`, and when; that time and the number of blocks if none is.
+    fn first_block(&mut self, before_ns: u64) -> (u64, usize) {
+        if self.row_ns.len() == 1 {
+            return least(&self.block_ns, before_ns);
+        }
+        loop {
+            let (at, row) = least(&self.row_ns, before_ns);
+            if row == self.row_ns.len() {
+                return (before_ns, self.block_ns.len());
+            }
+            let from = row * BLOCK;
+            let (first_ns, block) = least(&self.block_ns[from..self.block_ns.len().min(from + BLOCK)], NEVER);
+            self.row_ns[row] = first_ns;
+            if first_ns == at {
+                return (at, from + block);
+            }
+        }
     }
 
     /// The first CPU that is due before `before_ns`, and when; that time and the number of CPUs if none is.
     pub(super) fn first_due(&mut self, before_ns: u64) -> (u64, usize) {
+        if self.block_ns.len() == 1 {
+            return self.first_of_block(before_ns);
+        }
         loop {
-            let (at, block) = least(&self.block_ns, before_ns);
+            let (at, block) = self.first_block(before_ns);
             if block == self.block_ns.len() {
                 return (before_ns, self.due_ns.len());
             }
@@ -110,20 +145,30 @@ impl Cpus {
             let of_block = &self.due_ns[from..self.due_ns.len().min(from + BLOCK)];
             let (first_ns, cpu) = least(of_block, NEVER);
             self.block_ns[block] = first_ns;
-            if first_ns == at || self.block_ns.len() == 1 {
-                return if first_ns < before_ns {
-                    (first_ns, from + cpu)
-                } else {
-                    (before_ns, self.due_ns.len())
-                };
+            if first_ns == at {
+                return (first_ns, from + cpu);
             }
         }
+    }
+
+    /// The same where there is only one.
+    fn first_of_block(&mut self, before_ns: u64) -> (u64, usize) {
+        if self.block_ns[0] < before_ns {
+            let (first_ns, cpu) = least(&self.due_ns, NEVER);
+            self.block_ns[0] = first_ns;
+            if first_ns < before_ns {
+                return (first_ns, cpu);
+            }
+        }
+        (before_ns, self.due_ns.len())
     }
 
     /// The first CPU from this one on that is due.
     pub(super) fn next_due(&self, mut from: usize, now_ns: u64) -> Option<CpuId> {
         while from < self.due_ns.len() {
-            if self.block_ns[from / BLOCK] > now_ns {
+            if from.is_multiple_of(BLOCK * BLOCK) && self.row_is_later(from, now_ns) {
+                from += BLOCK * BLOCK;
+            } else if self.block_ns[from / BLOCK] > now_ns {
                 from = (from / BLOCK + 1) * BLOCK;
             } else if self.due_ns[from] <= now_ns {
                 return Some(CpuId::at(from));
@@ -134,27 +179,58 @@ impl Cpus {
         None
     }
 
+    fn row_is_later(&self, from: usize, now_ns: u64) -> bool {
+        self.row_ns.len() > 1 && self.row_ns[from / (BLOCK * BLOCK)] > now_ns
+    }
+
+    // ---- which run something ----
+
+    /// The task gets the CPU, and its service begins after `cost_ns`.
+    #[inline]
+    pub(super) fn occupy(&mut self, cpu: CpuId, task: TaskId, now_ns: u64, cost_ns: u64) {
+        let c = &mut self.cpus[cpu.index()];
+        if c.task.is_none() {
+            self.idle.remove(cpu);
+        }
+        c.occupy(task, now_ns, cost_ns);
+    }
+
+    #[inline]
+    pub(super) fn vacate(&mut self, cpu: CpuId, now_ns: u64) {
+        self.idle.insert(cpu);
+        self.cpus[cpu.index()].vacate(now_ns);
+    }
+
+    pub(super) fn idle(&self) -> &CpuSet {
+        &self.idle
+    }
+
     // ---- which are asked to decide ----
 
     pub(super) fn ask(&mut self, cpu: Option<CpuId>) {
         if let Some(cpu) = cpu {
             self.asked.insert(cpu);
-            self.any_asked = true;
         }
     }
 
     /// The CPU decides: nobody need ask it.
+    #[inline]
     pub(super) fn clear_asked(&mut self, cpu: CpuId) {
         self.asked.remove(cpu);
     }
 
     pub(super) fn any_asked(&self) -> bool {
-        self.any_asked
+        !self.asked.is_empty()
     }
 
-    pub(super) fn take_asked(&mut self) -> CpuMask {
-        self.any_asked = false;
-        std::mem::take(&mut self.asked)
+    /// Those that were asked until now decide.
+    pub(super) fn begin_deciding(&mut self) {
+        std::mem::swap(&mut self.asked, &mut self.deciding);
+    }
+
+    /// The next of these.
+    pub(super) fn next_deciding(&mut self) -> Option<CpuId> {
+        self.deciding.pop()
     }
 }
 
@@ -195,7 +271,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
-        for n in [1, 5, 16, 17, 40] {
+        for n in [1, 5, 16, 17, 40, 256, 257, 600] {
             let (mut cpus, mut plain) = (Cpus::new(n), vec![NEVER; n]);
             for _ in 0..2000 {
                 let (cpu, at) = (next(n as u64) as usize, if next(4) == 0 { NEVER } else { next(30) });

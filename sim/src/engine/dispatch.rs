@@ -40,14 +40,11 @@ impl Engine<'_> {
     }
 
     pub(super) fn decide_where_asked(&mut self) -> Result<(), Violation> {
-        for (word, mut bits) in self.cpus.take_asked().words().iter().copied().enumerate() {
-            while bits != 0 {
-                let cpu = CpuId::at(word * 64 + bits.trailing_zeros() as usize);
-                bits &= bits - 1;
-                // Work is left here: a burst that ends now was due before, and its task is on with the next.
-                self.account(cpu);
-                self.decide(cpu)?;
-            }
+        self.cpus.begin_deciding();
+        while let Some(cpu) = self.cpus.next_deciding() {
+            // Work is left here: a burst that ends now was due before, and its task is on with the next.
+            self.account(cpu);
+            self.decide(cpu)?;
         }
         Ok(())
     }
@@ -65,7 +62,7 @@ impl Engine<'_> {
                 let ran_ns = self.put_back(cpu, former);
                 let asked = self.machine.requeue(former, ran_ns, self.clock.now_ns);
                 self.cpus.ask(asked);
-                self.cpus[cpu].vacate(self.clock.now_ns);
+                self.cpus.vacate(cpu, self.clock.now_ns);
             }
             self.cpus.set_due(cpu, NEVER);
             return Ok(());
@@ -101,6 +98,7 @@ impl Engine<'_> {
         t.state = State::Waiting;
         t.waits_since_ns = now;
         self.tasks.running -= 1;
+        self.count_waiting(task, true);
         self.accounts.overhead_ns += self.cpus[cpu].switched_ns(now);
         self.cpus[cpu].ran_ns
     }
@@ -112,7 +110,7 @@ impl Engine<'_> {
             return Err(self.violation(format!("CPU {cpu} was given task {task}, which is {state:?}")));
         }
         let now = self.clock.now_ns;
-        let c = &mut self.cpus[cpu];
+        let c = &self.cpus[cpu];
         let t = &mut self.tasks[task];
         let mut cost = 0;
         // A task that never ran is not the one that ran here last, even if it has its id.
@@ -134,8 +132,9 @@ impl Engine<'_> {
         if c.task.is_none() {
             self.accounts.idle_ns += now - c.idle_since_ns;
         }
-        c.occupy(task, now, cost);
+        self.cpus.occupy(cpu, task, now, cost);
         self.tasks.running += 1;
+        self.count_waiting(task, false);
         self.notifier.touch(task);
         self.sample_error(task);
         Ok(now.saturating_add(cost))
@@ -197,7 +196,7 @@ impl Engine<'_> {
         self.notifier.touch(task);
         self.notifier.tell(Observation::Rests { task, at_ns: now });
         self.accounts.overhead_ns += self.cpus[cpu].switched_ns(now);
-        self.cpus[cpu].vacate(now);
+        self.cpus.vacate(cpu, now);
     }
 
     /// Takes a running task off its CPU, for good.

@@ -49,7 +49,8 @@ impl Engine<'_> {
         };
         self.tasks.alive += 1;
         self.entitled.add(task, weight, process.map(|p| p as u32), group, now);
-        if let Some(mask) = &self.classes[class].allowed {
+        let mask = self.masks.get(self.classes[class].mask);
+        if let Some(mask) = mask {
             self.entitled.restrict(task, mask);
         }
         self.machine.add(task, process.map_or(task, process_id), weight, now);
@@ -59,7 +60,7 @@ impl Engine<'_> {
         if let Some(group) = group {
             self.machine.enter_group(task, group as u32 + 1, now);
         }
-        if let Some(mask) = &self.classes[class].allowed {
+        if let Some(mask) = mask {
             self.machine.set_allowed(task, mask, now);
         }
         self.execute(task);
@@ -112,6 +113,7 @@ impl Engine<'_> {
         t.woken = true;
         let row = t.row();
         self.tasks.runnable += 1;
+        self.count_waiting(task, true);
         let by = self.notifier.acting;
         self.notifier.tell(Observation::Woken { task, row, at_ns: now, by });
         self.notifier.touch(task);
@@ -194,6 +196,7 @@ impl Engine<'_> {
             State::Running => self.take_off(task),
             State::Waiting => {
                 self.tasks.runnable -= 1;
+                self.count_waiting(task, false);
                 self.machine.withdraw(task, true, self.clock.now_ns);
             }
             State::Asleep | State::Blocked => {}

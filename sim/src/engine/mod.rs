@@ -20,8 +20,10 @@
 mod accounting;
 mod class;
 mod clock;
+mod cpu_set;
 mod cpus;
 mod instance;
+mod masks;
 mod notifier;
 mod programs;
 mod setup;

@@ -1,25 +1,29 @@
 //! From a run that ended to its report.
 
+use super::accounting::Accounting;
 use super::state::Engine;
 use divvy_results::figures::{Figures, MOST_TASK_CCDFS, TaskCcdfs};
-use divvy_results::metrics::{DelayResults, Row, jain};
+use divvy_results::metrics::{DelayResults, Row, jain, results};
 use divvy_results::report::Run;
 
 impl Engine<'_> {
     pub(super) fn report(mut self, policy: &str, end_ns: u64) -> Run {
         let cpu_time = self.cpu_time_ns(end_ns);
         let figures = self.figures(end_ns);
-        let accounts = self.accounts;
+        let decisions = self.machine.decisions() - self.accounts.decisions_before;
+        let programs = self.programs.results(&self.machine);
+        let rep = self.setup.rep;
+        let mut accounts = self.into_accounts();
         let DelayResults { response_ns, wait_ns, wait_buckets, wake_delay_ns, slowdown } =
-            accounts.delays.finish();
+            std::mem::take(&mut accounts.delays).finish();
         Run {
             policy: policy.to_owned(),
-            rep: self.setup.rep,
+            rep,
             deterministic: None,
             duration_ns: accounts.counted_ns(end_ns),
             switches: accounts.switches,
             migrations: Some(accounts.migrations),
-            decisions: Some(self.machine.decisions() - accounts.decisions_before),
+            decisions: Some(decisions),
             utilization: if cpu_time == 0 { 0.0 } else { accounts.busy_ns as f64 / cpu_time as f64 },
             jain: jain(&accounts.rows),
             seniority: accounts.seniority.finish(),
@@ -28,12 +32,17 @@ impl Engine<'_> {
             wait_buckets,
             wake_delay_ns,
             slowdown,
-            tasks: accounts.rows.iter().map(|r| r.result(cpu_time)).collect(),
-            programs: self.programs.results(&self.machine),
+            tasks: results(accounts.rows, cpu_time),
+            programs,
             first_decisions: accounts.first_decisions.finish(),
             figures,
             schedule: None,
         }
+    }
+
+    /// Gives up the rest: the machine and the tasks need as much memory as the report.
+    fn into_accounts(self) -> Accounting {
+        self.accounts
     }
 
     /// The data of all figures but the timeline, which an observer keeps.

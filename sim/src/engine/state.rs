@@ -6,6 +6,7 @@ use super::accounting::Accounting;
 use super::class::Class;
 use super::clock::{Clock, NEVER, Timer};
 use super::cpus::Cpus;
+use super::masks::Masks;
 use super::notifier::Notifier;
 use super::programs::Programs;
 use super::setup::Setup;
@@ -30,6 +31,7 @@ pub struct Engine<'a> {
     pub(super) tasks: Tasks,
     /// By index into the workload's tasks.
     pub(super) classes: Vec<Class>,
+    pub(super) masks: Masks,
     pub(super) code: Vec<Program>,
     pub(super) programs: Programs,
     pub(super) sync: SyncObjects,
@@ -60,6 +62,7 @@ impl<'a> Engine<'a> {
             cpus: Cpus::new(n),
             tasks: Tasks::new(),
             classes: Vec::new(),
+            masks: Masks::default(),
             code: Vec::new(),
             programs: Programs::default(),
             sync: SyncObjects::new(workload),
@@ -142,7 +145,7 @@ impl<'a> Engine<'a> {
                 first_row,
                 rows,
                 weight: task.weight.weight(),
-                allowed: task.affinity.as_ref().map(|cpus| cpus.iter().copied().collect()),
+                mask: self.masks.number(task.affinity.as_deref()),
                 process,
                 group: task.group,
                 executable,

@@ -55,7 +55,7 @@ impl Affinity {
         }
         let known = self.masks.iter().position(|mask| mask.allowed.as_ref() == Some(allowed));
         known.unwrap_or_else(|| {
-            self.masks.push(Mask { allowed: Some(*allowed), kinds: Vec::new() });
+            self.masks.push(Mask { allowed: Some(allowed.clone()), kinds: Vec::new() });
             self.find_kinds();
             self.masks.len() - 1
         })
@@ -64,7 +64,7 @@ impl Affinity {
     fn find_kinds(&mut self) {
         let mut kinds: Vec<(Vec<usize>, f64)> = Vec::new();
         for cpu in CpuId::first(self.cpus as usize) {
-            let has = |mask: &Mask| mask.allowed.is_none_or(|allowed| allowed.contains(cpu));
+            let has = |mask: &Mask| mask.allowed.as_ref().is_none_or(|allowed| allowed.contains(cpu));
             let masks: Vec<usize> = (0..self.masks.len()).filter(|&at| has(&self.masks[at])).collect();
             match kinds.iter_mut().find(|(of, _)| *of == masks) {
                 Some((_, cpus)) => *cpus += 1.0,

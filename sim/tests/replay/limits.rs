@@ -28,10 +28,10 @@ fn a_recording_in_which_nobody_runs() {
 
 #[test]
 fn more_cpus_than_can_be_simulated_need_a_choice() {
-    assert_eq!(outcome(&a_run_on(255), None), Ok(256));
-    let error = outcome(&a_run_on(256), None).expect_err("refused");
-    assert_eq!(error, "t.txt: the recording names CPU 256, and 256 can be simulated; give --cpus");
-    assert_eq!(outcome(&a_run_on(4000), Some(4)), Ok(4));
+    assert_eq!(outcome(&a_run_on(4095), None), Ok(4096));
+    let error = outcome(&a_run_on(4096), None).expect_err("refused");
+    assert_eq!(error, "t.txt: the recording names CPU 4096, and 4096 can be simulated; give --cpus");
+    assert_eq!(outcome(&a_run_on(5000), Some(4)), Ok(4));
 }
 
 /// The error is that of the model against the whole recording, however short a part is replayed.

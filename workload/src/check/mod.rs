@@ -71,7 +71,7 @@ impl Workload {
         let problem =
             |key, message: String, help: &str| Err(Problem::new(Place::Workload(key), message, help));
         if !(1..=MAX_CPUS).contains(&self.cpus) {
-            return problem("cpus", format!("{} CPUs", self.cpus), "there may be 1 to 256");
+            return problem("cpus", format!("{} CPUs", self.cpus), "there may be 1 to 4096");
         }
         if self.tasks.is_empty() {
             return problem(
