@@ -61,7 +61,7 @@ static NOINLINE void groups_receive(struct groups *s)
 	g->budget = g->full || part > most ? most : part;
 }
 
-/* What is due in the group at hand, because it divides in another way */
+/* The members of the group at hand are due, because it divides in another way. */
 static NOINLINE void groups_owe(struct groups *s)
 {
 	struct group *g = groups_at(s);

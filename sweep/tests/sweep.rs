@@ -317,7 +317,7 @@ fn refusals_say_what_and_what_next() {
         ("rr", "task.request.wieght=1,2", "did you mean `weight`?"),
         ("rr", "quantums=1ms", "did you mean `quantum`?"),
         ("rr", "cpus=0,1", "at cpus=0: q.toml:1:8: `cpus` is 0"),
-        ("rr", "cpus=1,300", "at cpus=300"),
+        ("rr", "cpus=1,5000", "at cpus=5000"),
         ("rr", "quantum=4", "has no unit"),
         ("rr", "load=0,1", "a load of 0: it must be more than 0"),
         ("rr", "load=x", "x is no number"),

@@ -20,7 +20,7 @@
  * that wakes is bounded (groups R5). */
 #define GROUP_LEVELS 8
 
-/* What came, went, or weighs something else: a thread, or 0 for a group itself, and the group where */
+/* A thread came, went, or weighs something else, or (0) a group does; and the group where */
 struct group_change {
 	u32 group;
 	u32 id;
