@@ -46,6 +46,7 @@ fn workload(tasks: u32) -> Workload {
         quantum_ns: MS,
         duration_ns: Some(4_000 * MS),
         warmup_ns: 0,
+        semaphores: Vec::new(),
         tick_ns: None,
         switch_cost_ns: 0,
         migration_cost_ns: 0,
