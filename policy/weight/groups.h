@@ -49,15 +49,17 @@ static NOINLINE void groups_begin(struct groups *s)
 		groups_level(s);
 }
 
-/* The budget of the group at hand, of what the one around it has */
+/* The budget of the group at hand, of what the one around it has. All is as it was when that one was last divided: the root may be
+ * further on, and may come back to where it was, and then nobody would look here again. */
 static NOINLINE void groups_receive(struct groups *s)
 {
 	struct group *g = groups_at(s);
 	const struct group *around = &s->group[g->parent & GROUP_MASK];
-	u64 most = s->cpu * (g->k < s->p ? g->k : s->p);
+	u64 most = around->cpu * (g->k < s->p ? g->k : s->p);
 	u64 part = groups_part(around, g->weight);
 
-	g->full |= around->full;
+	s->cpu = around->cpu;
+	g->full |= around->all_full;
 	g->budget = g->full || part > most ? most : part;
 }
 

@@ -160,6 +160,74 @@ proptest! {
     }
 }
 
+const MANY_GROUPS: u32 = 120;
+
+/// As `event`, of more groups than an event looks at. A group's parent is one of the first seven, so there are at most eight levels.
+fn event_of_many() -> impl Strategy<Value = Event> {
+    let group = || 0..MANY_GROUPS;
+    prop_oneof![
+        6 => (group(), weight()).prop_map(|(g, w)| Event::Starts(g, w)),
+        4 => (0usize..999).prop_map(Event::Leaves),
+        1 => (0usize..999, weight()).prop_map(|(n, w)| Event::Weighs(n, w)),
+        2 => (0usize..999, group()).prop_map(|(n, g)| Event::Moves(n, g)),
+        2 => (1..MANY_GROUPS, any::<u32>(), weight()).prop_map(|(g, p, w)| Event::Sets(g, p % g.min(7), w)),
+    ]
+}
+
+impl Told {
+    fn with_many_groups(spec: &str, cpus: u32) -> Told {
+        let mut told = Told::new(spec, cpus);
+        for group in 1..MANY_GROUPS {
+            told.groups.resize(told.groups.len().max(group as usize + 1), (0, 0));
+            told.set(group, group % group.min(7), 1 + u64::from(group % 3));
+        }
+        told
+    }
+
+    /// Events that change nothing, until all that is due has followed
+    fn settle(&mut self) {
+        let Some((&task, &(_, weight))) = self.tasks.first_key_value() else { return };
+        (0..100).for_each(|_| self.machine.set_weight(TaskId::new(task), weight * Weight::ONE, 0));
+    }
+
+    /// Another machine that has been told of nothing but the groups and tasks that there are now
+    fn anew(&self, spec: &str, cpus: u32) -> Told {
+        let mut anew = Told::new(spec, cpus);
+        anew.groups.resize(self.groups.len(), (0, 0));
+        (1..).zip(&self.groups[1..]).for_each(|(group, &(parent, weight))| anew.set(group, parent, weight));
+        for (&task, &(group, weight)) in &self.tasks {
+            anew.last = task - 1;
+            anew.tell(&Event::Starts(group, weight));
+        }
+        anew.settle();
+        anew
+    }
+}
+
+proptest! {
+    #![proptest_config(config(60, 12))]
+
+    /// Changes come faster than they are followed. In the end nothing shows in which order they came.
+    #[test]
+    fn groups_r6_nothing_stays_stale(
+        cpus in 1u32..60,
+        spec in prop::sample::select(vec!["rr+groups", "sfq+groups"]),
+        bursts in prop::collection::vec(prop::collection::vec(event_of_many(), 1..300), 1..8),
+    ) {
+        let mut told = Told::with_many_groups(spec, cpus);
+        for burst in &bursts {
+            burst.iter().for_each(|event| told.tell(event));
+            told.settle();
+            let anew = told.anew(spec, cpus);
+            for &task in told.tasks.keys() {
+                let [is, expected] =
+                    [&told, &anew].map(|told| told.machine.weight(TaskId::new(task)).fixed());
+                prop_assert!(is.abs_diff(expected) <= 1 + expected / 1_000_000, "{task}: {is}, not {expected}");
+            }
+        }
+    }
+}
+
 /// A machine whose groups 1 and 2 have these weights
 fn two_groups(spec: &str, cpus: u32, weights: [u64; 2]) -> Lockstep {
     let mut machine = Lockstep::new(spec, cpus);

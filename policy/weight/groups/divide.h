@@ -162,14 +162,15 @@ static NOINLINE void groups_compare(struct groups *s)
 	g->shift = s->shift;
 	g->nfull = s->nfull;
 	g->cpu = s->cpu;
+	g->all_full = g->full;
 	g->touched = false;
 }
 
 /* The effective weight of one of the group's own threads (groups R3): to the nearest, but not above one CPU */
 static inline u64 groups_weight(const struct groups *s, const struct group *g, u32 id)
 {
-	bool full = g->full || s->full[id & POOL_MASK];
-	u64 most = s->cpu >> BUDGET_SHIFT;
+	bool full = g->all_full || s->full[id & POOL_MASK];
+	u64 most = g->cpu >> BUDGET_SHIFT;
 	u64 w = (groups_part(g, s->wanted[id & POOL_MASK]) + (1 << (BUDGET_SHIFT - 1))) >> BUDGET_SHIFT;
 
 	if (full || w > most)

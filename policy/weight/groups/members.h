@@ -49,11 +49,12 @@ struct group {
 	u64 budget;     /* 2^-8: what its members share */
 	u64 factor;     /* a member's budget is its weight * factor >> shift, if it is not full */
 	u32 shift;
-	u32 nfull;    /* members that are full, when it was last divided */
-	u64 cpu;      /* one CPU, then */
-	bool full;    /* has a CPU for each of its threads */
-	bool touched; /* since then a member came or went, or weighs something else, at any depth */
-	bool waits;   /* in the queue of those with something due */
+	u32 nfull;     /* members that are full, when it was last divided */
+	u64 cpu;       /* one CPU, then */
+	bool full;     /* has a CPU for each of its threads */
+	bool all_full; /* it was, when it was last divided, and so are its members */
+	bool touched;  /* since then a member came or went, or weighs something else, at any depth */
+	bool waits;    /* in the queue of those with something due */
 };
 
 struct groups {
@@ -124,6 +125,7 @@ static inline void groups_link(struct groups *s, struct group *g, u32 id)
 	s->group[parent->child & GROUP_MASK].prev = id;
 	parent->child = id;
 	parent->children++;
+	parent->due_groups += !!parent->due_groups;
 	parent->sum += g->weight;
 	g->full = false;
 }
