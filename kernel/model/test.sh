@@ -54,6 +54,10 @@ check_finds_race() {
 check_newer_kernels() {
 	(NEWER=1 && build sfq "$out/storm-newer" kernel/bpf) || return 1
 	for script in kernel/model/scripts/sfq-*.script; do
+		if grep -q '^# Linux 6.12 only' "$script"; then
+			echo "host: NOT RUN with a newer kernel: $script: $(grep -A 9 '^# Linux 6.12 only' "$script" | grep '^#' | tr -d '#\n')"
+			continue
+		fi
 		"$out/storm-newer" --script "$script" >"$out/said/newer" || {
 			echo "host: FAILED with a newer kernel: $script: $(cat "$out/said/newer")"
 			return 1
