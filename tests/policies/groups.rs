@@ -30,15 +30,20 @@ fn weight() -> impl Strategy<Value = u64> {
     prop_oneof![3 => 1u64..7, 2 => 1u64..100, 1 => 1u64..100_000]
 }
 
-fn event() -> impl Strategy<Value = Event> {
-    let group = || 0..GROUPS;
+/// Events in so many groups, for the n-th of the tasks; a group's parent is one of the first `parents`.
+fn event_of(groups: u32, n: usize, parents: u32) -> impl Strategy<Value = Event> {
     prop_oneof![
-        6 => (group(), weight()).prop_map(|(g, w)| Event::Starts(g, w)),
-        4 => (0usize..99).prop_map(Event::Leaves),
-        1 => (0usize..99, weight()).prop_map(|(n, w)| Event::Weighs(n, w)),
-        2 => (0usize..99, group()).prop_map(|(n, g)| Event::Moves(n, g)),
-        2 => (1..GROUPS, any::<u32>(), weight()).prop_map(|(g, p, w)| Event::Sets(g, p % g, w)),
+        6 => (0..groups, weight()).prop_map(|(g, w)| Event::Starts(g, w)),
+        4 => (0..n).prop_map(Event::Leaves),
+        1 => (0..n, weight()).prop_map(|(n, w)| Event::Weighs(n, w)),
+        2 => (0..n, 0..groups).prop_map(|(n, g)| Event::Moves(n, g)),
+        2 => (1..groups, any::<u32>(), weight())
+            .prop_map(move |(g, p, w)| Event::Sets(g, p % g.min(parents), w)),
     ]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    event_of(GROUPS, 99, GROUPS)
 }
 
 struct Told {
@@ -162,16 +167,9 @@ proptest! {
 
 const MANY_GROUPS: u32 = 120;
 
-/// As `event`, of more groups than an event looks at. A group's parent is one of the first seven, so there are at most eight levels.
+/// More groups than an event looks at, in at most eight levels
 fn event_of_many() -> impl Strategy<Value = Event> {
-    let group = || 0..MANY_GROUPS;
-    prop_oneof![
-        6 => (group(), weight()).prop_map(|(g, w)| Event::Starts(g, w)),
-        4 => (0usize..999).prop_map(Event::Leaves),
-        1 => (0usize..999, weight()).prop_map(|(n, w)| Event::Weighs(n, w)),
-        2 => (0usize..999, group()).prop_map(|(n, g)| Event::Moves(n, g)),
-        2 => (1..MANY_GROUPS, any::<u32>(), weight()).prop_map(|(g, p, w)| Event::Sets(g, p % g.min(7), w)),
-    ]
+    event_of(MANY_GROUPS, 999, 7)
 }
 
 impl Told {
