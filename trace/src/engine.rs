@@ -201,22 +201,41 @@ impl<K: Keep> Engine<K> {
         }
     }
 
-    /// Exec by a thread that is not the first of its process: the first one has ended, and this one has its number from then on. No
-    /// switch tells of it. A process's number is not used again while one of its threads lives.
+    /// Exec by a thread that is not the first of its process: the first one ends, and the two exchange their numbers. No event tells
+    /// of it. The first one may still run then: the exchange shows itself on the CPU of either.
     fn succeed(&mut self, cpu: CpuId, context: &Context) {
         let Occupant::Thread(thread) = self.cpus[cpu.index()].occupant else { return };
-        let life = &self.threads[thread];
-        let is_first = context.tid > 0 && context.tid == context.process;
-        if !is_first || life.tid == context.tid || life.process != Some(context.process) {
+        let (life, other) = (&self.threads[thread], self.by_tid.get(&context.tid).copied());
+        if context.tid <= 0 || life.tid == context.tid || life.process != Some(context.process) {
             return;
         }
-        let first = self.by_tid.get(&context.tid);
-        if first.is_some_and(|&first| self.threads[first].phase != Phase::Dead) {
-            return;
+        if context.tid == context.process {
+            match other {
+                Some(first) if !self.threads[first].may_be_succeeded() => return,
+                _ => self.exchange_numbers(thread, other),
+            }
+        } else if let Some(successor) = other
+            && life.tid == context.process
+            && life.may_be_succeeded()
+            && self.threads[successor].process == Some(context.process)
+            && matches!(self.threads[successor].phase, Phase::Running(_))
+        {
+            self.exchange_numbers(successor, Some(thread));
         }
-        self.by_tid.remove(&life.tid);
-        self.by_tid.insert(context.tid, thread);
-        self.threads[thread].tid = context.tid;
+    }
+
+    /// `successor` gets the number of its process, and the first thread of the process gets its number in return.
+    fn exchange_numbers(&mut self, successor: usize, first: Option<usize>) {
+        let number = self.threads[successor].tid;
+        self.by_tid.remove(&number);
+        if let Some(first) = first.filter(|&first| self.threads[first].phase != Phase::Dead) {
+            self.by_tid.insert(number, first);
+            self.threads[first].tid = number;
+        }
+        if let Some(process) = self.threads[successor].process {
+            self.by_tid.insert(process, successor);
+            self.threads[successor].tid = process;
+        }
     }
 
     /// Uses a record from before the first scheduler event: it can name threads, but not place them.

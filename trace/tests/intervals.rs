@@ -93,7 +93,6 @@ fn a_number_used_again_is_another_thread() {
     assert_eq!(recording.threads[parent].tid, 5);
 }
 
-/// The switch from idle to thread 7 is missing. Its run is neither the whole gap nor nothing.
 /// Exec by the second thread of a process: the kernel ends the first one, and gives its number to the second.
 #[test]
 fn exec_by_another_thread_than_the_first() {
@@ -120,6 +119,33 @@ fn exec_by_another_thread_than_the_first() {
     assert_eq!(runs, [(100, "cc1", 90_000), (100, "app", 10_000)]);
 }
 
+/// The first thread may have left its CPU for the last time only after the exchange. The kernel tells then that the second one's
+/// number dies, and it makes no difference which CPU's event comes first.
+#[test]
+fn exec_while_the_first_thread_runs_its_last() {
+    let begin = "
+ swapper   0/0   [001] 5.000000: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=app next_pid=101 next_prio=120
+ app     100/101 [001] 5.000005: sched:sched_waking: comm=app pid=100 prio=120 target_cpu=000
+ swapper   0/0   [000] 5.000015: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=app next_pid=100 next_prio=120
+ app     100/100 [000] 5.000020: sched:sched_process_exit: comm=app pid=100 prio=120
+";
+    let first = " app     100/101 [000] 5.000030: sched:sched_switch: prev_comm=app prev_pid=101 prev_prio=120 prev_state=X ==> next_comm=swapper/0 next_pid=0 next_prio=120\n";
+    let second = " app     100/100 [001] 5.000030: task:task_rename: pid=100 oldcomm=app newcomm=cc1 oom_score_adj=0\n";
+    let end = " cc1     100/100 [001] 5.000100: sched:sched_switch: prev_comm=cc1 prev_pid=100 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120\n";
+    for middle in [[first, second], [second, first]] {
+        let recording = recording(&format!("{begin}{}{end}", middle.concat()));
+        let quality = &recording.quality;
+        assert_eq!((quality.mismatches, quality.inferred_runs, quality.overlaps), (0, 0, 0));
+        let runs: Vec<_> = recording
+            .threads
+            .iter()
+            .map(|thread| (thread.tid, thread.name.as_str(), thread.run_ns))
+            .collect();
+        assert_eq!(runs, [(100, "cc1", 100_000), (101, "app", 15_000)]);
+    }
+}
+
+/// The switch from idle to thread 7 is missing. Its run is neither the whole gap nor nothing.
 #[test]
 fn a_missing_switch_out_of_idle() {
     let lines = |runtime: &str| {

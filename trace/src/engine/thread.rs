@@ -98,6 +98,15 @@ impl Life {
         self.prio = task.prio.or(self.prio);
     }
 
+    /// The first thread of a process gives its number to the thread that calls exec when it has ended, but for its last switch.
+    pub fn may_be_succeeded(&self) -> bool {
+        match self.phase {
+            Phase::Dead => true,
+            Phase::Running(_) | Phase::Runnable(_) => self.exiting,
+            _ => false,
+        }
+    }
+
     /// The early wake, if it came so shortly before the thread left its CPU that it was meant for the sleep that began there.
     pub fn take_early(&mut self) -> Option<Wake> {
         let (wake, t) = self.early.take()?;
