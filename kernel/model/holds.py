@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """How long does the host hold its lock, with few and with many tasks?
 
-    kernel/model/holds.py [POLICY..]     sfq and gr3 by default; --all: all that a kernel may load
+    kernel/model/holds.py [POLICY..]     sfq, gr3, eevdf and wf2q by default; --all: all that a kernel may load
 
 Runs each policy in the model (kernel/model/test.sh builds it) with 250 and with 4,000 tasks, on 4 CPUs, while half of them always
 run, half sleep and wake, and some change nice values, affinity, groups, or end. Prints for each case the most accesses to memory
@@ -99,7 +99,7 @@ def loadable():
 
 
 def main():
-    policies = sys.argv[1:] or ["sfq", "gr3"]
+    policies = sys.argv[1:] or ["sfq", "gr3", "eevdf", "wf2q"]
     if policies == ["--all"]:
         policies = loadable()
     if any(policy.startswith("-") for policy in policies):

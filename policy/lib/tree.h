@@ -2,7 +2,7 @@
 /*
  * Tasks in the order of two keys: by major, equal ones by minor, equal ones of those by turn. Minor keys are compared
  * by signed difference, as virtual times that may wrap around; any two in a tree must be less than 2^63 apart. A minor key
- * may have a fraction, `part`.
+ * may have a fraction, `part`. Major keys are numbers, or virtual times as well.
  *
  * A treap: a binary search tree that is also a heap by a hash of the task's id. So its shape is that of a tree into which
  * the tasks came in random order, whatever the order was: O(log n) expected. Each node knows the least major key, the least
@@ -17,6 +17,16 @@
 /* 1 for a policy whose minor keys have fractions, and that searches by turns: the verifier pays for each comparison. */
 #ifndef TREE_PARTS
 #define TREE_PARTS 0
+#endif
+
+/* 1 for a policy whose major keys are virtual times, and that does not search by the least of them. */
+#ifndef TREE_TIMES
+#define TREE_TIMES 0
+#endif
+
+/* 0 for a policy whose tasks with equal major keys are in the order of their turns, whatever their minor keys */
+#ifndef TREE_BY_MINOR
+#define TREE_BY_MINOR 1
 #endif
 
 struct tree_node {
@@ -65,8 +75,8 @@ static inline u32 tree_rank(u32 id)
 static inline bool tree_before(const struct tree_node *a, const struct tree_node *b)
 {
 	if (a->major != b->major)
-		return a->major < b->major;
-	if (a->minor != b->minor)
+		return TREE_TIMES ? (s64)(a->major - b->major) < 0 : a->major < b->major;
+	if (TREE_BY_MINOR && a->minor != b->minor)
 		return (s64)(a->minor - b->minor) < 0;
 	if (TREE_PARTS && a->part != b->part)
 		return a->part < b->part;
@@ -86,7 +96,7 @@ static inline bool tree_is_first(const struct tree *t, const struct tree_node *x
 /* All that is below x is below n as well. */
 static NOINLINE void tree_count(const struct tree *t, struct tree_node *n, const struct tree_node *x)
 {
-	if (x->least_major < n->least_major)
+	if (!TREE_TIMES && x->least_major < n->least_major)
 		n->least_major = x->least_major;
 	if (TREE_PARTS && x->least_turn < n->least_turn)
 		n->least_turn = x->least_turn;
@@ -213,7 +223,8 @@ static NOINLINE void tree_recount_once(struct tree *t)
 
 	tree_count_all(t, t->at);
 	t->at = n->up;
-	if (n->first == first && n->least_major == least_major && (!TREE_PARTS || n->least_turn == least_turn))
+	if (n->first == first && (TREE_TIMES || n->least_major == least_major) &&
+	    (!TREE_PARTS || n->least_turn == least_turn))
 		t->at = 0;
 }
 

@@ -41,18 +41,21 @@ build() {
 		-DPOOL=64 "$@" -Ipolicy -Ipolicy/native "$source" -o "$binary"
 }
 
-# Prints a line, or why not. Trees are tested without and with fractions in their keys.
+# fuzz_part_of_lib SOURCE SETTING: prints a line, or why not
+fuzz_part_of_lib() {
+	build "$out/fuzz-lib" "policy/native/$1" "-D$2" || return 1
+	# shellcheck disable=SC2046 # an option and its value
+	said=$("$out/fuzz-lib" -s "${FUZZ_SEED:-1}" $(how_long 200) 2>&1) || {
+		echo "$1, $2: $said" >&2
+		return 1
+	}
+	echo "lib         $said"
+}
+
+# Trees are tested without and with fractions in their keys, and in either order of equal ones.
 fuzz_lib() {
-	long=$(how_long 200)
-	for parts in 0 1; do
-		build "$out/fuzz-lib" policy/native/fuzz_lib.c "-DTREE_PARTS=$parts" || return 1
-		# shellcheck disable=SC2086 # an option and its value
-		said=$("$out/fuzz-lib" -s "${FUZZ_SEED:-1}" $long 2>&1) || {
-			echo "lib, TREE_PARTS=$parts: $said" >&2
-			return 1
-		}
-		echo "lib         $said"
-	done
+	fuzz_part_of_lib fuzz_lib.c TREE_PARTS=0 && fuzz_part_of_lib fuzz_lib.c TREE_PARTS=1 &&
+		fuzz_part_of_lib fuzz_eligible.c TREE_BY_MINOR=0 && fuzz_part_of_lib fuzz_eligible.c TREE_BY_MINOR=1
 }
 
 # The same for a policy under each set of modifiers.

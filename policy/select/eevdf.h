@@ -27,36 +27,10 @@
 
 /* ---- the search ---- */
 
-/* Moves a task to the heap where it belongs. Returns false if it finds no task in the wrong heap. */
-static inline bool eevdf_search_step(struct eevdf *s)
-{
-	u32 early = heap_first(&s->ineligible), due = heap_first(&s->eligible);
-
-	if (early && eevdf_is_eligible(s, early)) {
-		heap_remove(&s->ineligible, early);
-		heap_insert(&s->eligible, early, task_of(s, early)->d);
-		return true;
-	}
-	if (due && !eevdf_is_eligible(s, due)) {
-		heap_remove(&s->eligible, due);
-		heap_insert(&s->ineligible, due, task_of(s, due)->v.v);
-		return true;
-	}
-	s->best = due ? due : early;
-	return false;
-}
-
-/*
- * Sets best to the eligible task with the earliest deadline (eevdf R3). At the end the first task of `ineligible` has a
- * v above V, and the others there have no less. So `eligible` holds all eligible tasks. Its first task is eligible, and
- * has the earliest deadline of them. Each step moves a task to where it belongs, so the loop ends.
- */
+/* Sets best to the eligible task with the earliest deadline (eevdf R3). v is an integer, so v <= V if v <= floor(V). */
 static NOINLINE void eevdf_search(struct eevdf *s)
 {
-	while (can_loop)
-		if (!eevdf_search_step(s))
-			return;
-	s->best = 0;
+	s->best = eligible_first(&s->waiting, mean_floor(&s->V));
 }
 
 /* The same, but it drops a delayed task and searches again (eevdf R10). */
@@ -91,9 +65,8 @@ static inline void eevdf_rescale(struct eevdf *s, u32 id, u64 w)
 	t->w = w;
 	eevdf_renew(s, t);
 	mean_add(&s->V, t->v.v, w);
-	if (heap_holds(&s->ineligible, id) || heap_holds(&s->eligible, id)) {
-		heap_remove(&s->ineligible, id);
-		heap_remove(&s->eligible, id);
+	if (eligible_holds(&s->waiting, id)) {
+		eligible_remove(&s->waiting, id);
 		eevdf_wait(s, id);
 	}
 }
@@ -141,8 +114,7 @@ static inline void eevdf_take(struct eevdf *s, u32 id)
 	struct eevdf_task *t = task_of(s, id);
 
 	t->parity = t->d;
-	heap_remove(&s->eligible, id);
-	heap_remove(&s->ineligible, id);
+	eligible_remove(&s->waiting, id);
 }
 
 /* v += service / w (eevdf R4) */

@@ -28,7 +28,7 @@ static inline void wf2q_enqueue(struct wf2q *s, u32 id, u64 phi)
 {
 	struct vtime S = task_of(s, id)->S;
 
-	eligible_insert(&s->waiting, id, S.v, vtime_after(S, s->tasks.quantum, phi), s->fluid.V.v);
+	eligible_insert_in_turn(&s->waiting, id, S.v, vtime_after(S, s->tasks.quantum, phi), s->fluid.V.v);
 }
 
 /* S = max(F, V) (wf2q R2) */
@@ -55,8 +55,7 @@ static inline void wf2q_leave(struct wf2q *s, u32 id, u64 now, enum why why)
 /* The task with the least F runs, among those with S <= V (wf2q R1). */
 static inline u32 wf2q_peek(struct wf2q *s, u32 cpu, u64 now)
 {
-	eligible_update(&s->waiting, s->fluid.V.v);
-	return eligible_first(&s->waiting);
+	return eligible_first(&s->waiting, s->fluid.V.v);
 }
 
 static inline void wf2q_take(struct wf2q *s, u32 id)

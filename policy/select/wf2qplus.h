@@ -34,7 +34,7 @@ static inline void wf2qplus_enqueue(struct wf2qplus *s, u32 id, u64 phi)
 {
 	struct vtime S = task_of(s, id)->S;
 
-	eligible_insert(&s->waiting, id, S.v, vtime_after(S, s->tasks.quantum, phi), s->V.v);
+	eligible_insert_in_turn(&s->waiting, id, S.v, vtime_after(S, s->tasks.quantum, phi), s->V.v);
 }
 
 /* S = max(F, V) (wf2qplus R2) */
@@ -58,18 +58,17 @@ static inline void wf2qplus_leave(struct wf2qplus *s, u32 id, u64 now, enum why 
 /* V = max(V, least S of the waiting tasks), before the choice: so a task is eligible (wf2qplus R3). */
 static inline void wf2qplus_jump(struct wf2qplus *s)
 {
-	eligible_update(&s->waiting, s->V.v);
-	if (s->waiting.due.n || !s->waiting.later.n)
-		return;
-	s->V = (struct vtime){ .v = heap_first_key(&s->waiting.later) };
-	eligible_update(&s->waiting, s->V.v);
+	u32 earliest = eligible_earliest(&s->waiting);
+
+	if (earliest && vtime_before(s->V.v, task_of(s, earliest)->S.v))
+		s->V = (struct vtime){ .v = task_of(s, earliest)->S.v };
 }
 
 /* The task with the least F runs, among those with S <= V (wf2qplus R1). */
 static inline u32 wf2qplus_peek(struct wf2qplus *s, u32 cpu, u64 now)
 {
 	wf2qplus_jump(s);
-	return eligible_first(&s->waiting);
+	return eligible_first(&s->waiting, s->V.v);
 }
 
 static inline void wf2qplus_take(struct wf2qplus *s, u32 id)

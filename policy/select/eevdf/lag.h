@@ -119,13 +119,12 @@ static inline void eevdf_forget(struct eevdf *s, u32 id)
 		t->lag = 0; /* DELAY_ZERO: sleep earns nothing (eevdf R11) */
 	t->delayed = false;
 	mean_remove(&s->V, t->v.v, t->w);
-	heap_remove(&s->ineligible, id);
-	heap_remove(&s->eligible, id);
+	eligible_remove(&s->waiting, id);
 }
 
 static inline void eevdf_wait(struct eevdf *s, u32 id)
 {
-	heap_insert(&s->ineligible, id, task_of(s, id)->v.v);
+	eligible_insert(&s->waiting, id, task_of(s, id)->v.v, task_of(s, id)->d);
 }
 
 #endif

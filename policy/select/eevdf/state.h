@@ -4,8 +4,10 @@
 #define DIVVY_EEVDF_STATE_H
 
 #include "../../policy.h"
+
+#define TREE_BY_MINOR 0 /* equal deadlines are in the order in which tasks were queued, as in Linux (eevdf R3) */
 #include "../../lib/cpus.h"
-#include "../../lib/heap.h"
+#include "../../lib/eligible.h"
 #include "../../lib/mean.h"
 #include "../../lib/vtime.h"
 #include "../../lib/wide.h"
@@ -33,14 +35,13 @@ struct eevdf_task {
 
 struct eevdf {
 	POLICY_STATE;
-	u64 scale;              /* 1 + log2 CPUs, from 8 CPUs on as for 8 */
-	struct mean V;          /* of runnable and delayed tasks */
-	struct heap ineligible; /* by v: waiting and delayed tasks; eligible ones may be in the other heap */
-	struct heap eligible;   /* by d: some of them may no longer be eligible */
-	u32 best;               /* what the search found */
-	u32 asks;               /* the task that woke, and is compared with one CPU's task after the other */
-	u32 summed;             /* CPUs before this one were charged since it asks */
-	u64 due[MAX_CPUS];      /* ns of service that V.due counts for each CPU */
+	u64 scale;               /* 1 + log2 CPUs, from 8 CPUs on as for 8 */
+	struct mean V;           /* of runnable and delayed tasks */
+	struct eligible waiting; /* and delayed: v is the start, d the finish */
+	u32 best;                /* what the search found */
+	u32 asks;                /* the task that woke, and is compared with one CPU's task after the other */
+	u32 summed;              /* CPUs before this one were charged since it asks */
+	u64 due[MAX_CPUS];       /* ns of service that V.due counts for each CPU */
 	TASKS(eevdf_task);
 };
 

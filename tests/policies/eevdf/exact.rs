@@ -1,7 +1,5 @@
 //! Linux 6.12's rules of eevdf a second time, in exact arithmetic and with scans, which judge each choice of the policy.
 
-use std::cmp::Ordering;
-
 use divvy_policy::{TaskId, Weight};
 use divvy_tests::bench::{MS, Program, State, Task, Watch};
 
@@ -30,6 +28,8 @@ pub struct Entity {
     d: i128,
     picked_d: i128,
     lag: i128,
+    /// How many had been queued when it was.
+    queued: u64,
 }
 
 /// Linux 6.12's rules on one CPU, as papers/eevdf.md states them, with sums and scans over all tasks.
@@ -45,6 +45,7 @@ pub struct Exact {
     pub preempted: bool,
     idle_v: i128,
     pub picks: u64,
+    queued: u64,
     /// A delayed task and another had the same earliest deadline: what follows is open.
     pub ambiguous: bool,
 }
@@ -53,8 +54,8 @@ impl Exact {
     pub fn new(params: Params, programs: &[Program]) -> Exact {
         let weights = || std::iter::once(1024).chain(programs.iter().map(|p| p.weight));
         let told: Vec<i128> = weights().map(|w| i128::from(w * Weight::ONE.fixed())).collect();
-        let new =
-            Entity { place: Place::Gone, delayed: false, w: 0, v: 0, rest: 0, d: 0, picked_d: 0, lag: 0 };
+        let place = Place::Gone;
+        let new = Entity { place, delayed: false, w: 0, v: 0, rest: 0, d: 0, picked_d: 0, lag: 0, queued: 0 };
         Exact {
             params,
             slice: if params[0] > 0 { params[0].into() } else { 700_000 },
@@ -65,6 +66,7 @@ impl Exact {
             preempted: false,
             idle_v: 0,
             picks: 0,
+            queued: 0,
             ambiguous: false,
         }
     }
@@ -128,15 +130,23 @@ impl Exact {
         if e.v >= e.d {
             e.d = e.v + request;
         }
+        if e.place != Place::Running {
+            self.queue(id);
+        }
     }
 
-    /// The earliest deadline of the eligible, delayed ones included, without the running one.
+    fn queue(&mut self, id: usize) {
+        self.queued += 1;
+        self.all[id].queued = self.queued;
+    }
+
+    /// The earliest deadline of the eligible, delayed ones included, without the running one; of equal ones, queued first.
     fn earliest(&mut self, now: u64) -> Option<usize> {
         let candidates: Vec<usize> = (1..self.all.len())
             .filter(|id| self.all[*id].delayed || self.all[*id].place == Place::Waiting)
             .filter(|id| self.eligible(*id, now))
             .collect();
-        let best = *candidates.iter().min_by_key(|id| self.all[**id].d)?;
+        let best = *candidates.iter().min_by_key(|id| (self.all[**id].d, self.all[**id].queued))?;
         let same = |id: &&usize| self.all[**id].d == self.all[best].d;
         let ties: Vec<usize> = candidates.iter().filter(same).copied().collect();
         self.ambiguous |= ties.len() > 1 && ties.iter().any(|id| self.all[*id].delayed);
@@ -167,6 +177,7 @@ impl Watch for Exact {
         let e = &mut self.all[id];
         (e.place, e.w, e.rest, e.v) = (Place::Waiting, w, 0, v - lag);
         e.d = e.v + if new { request / 2 } else { request };
+        self.queue(id);
     }
 
     fn leave(&mut self, id: TaskId, exits: bool, now: u64) {
@@ -174,6 +185,7 @@ impl Watch for Exact {
         self.charged = now;
         if !exits && self.params[3] == 1 && !self.eligible(id, now) {
             (self.all[id].place, self.all[id].delayed) = (Place::Asleep, true);
+            self.queue(id);
             return;
         }
         self.forget(id, now);
@@ -235,6 +247,7 @@ impl Watch for Exact {
             assert!(e.d != e.picked_d, "a turn ended before its deadline");
         }
         e.place = Place::Waiting;
+        self.queue(id.index());
         (self.yields, self.preempted) = (false, false);
     }
 
@@ -254,10 +267,14 @@ impl Watch for Exact {
             return;
         };
         let chosen = chosen.expect("a task waits");
-        let got = &self.all[chosen.index()];
         assert_eq!(tasks[chosen.index()].state, State::Waiting);
-        assert!(self.eligible(chosen.index(), now), "{chosen} at {now}: {got:?}");
-        assert_eq!(got.d.cmp(&self.all[best].d), Ordering::Equal, "{chosen} not {best} at {now}");
+        assert_eq!(
+            chosen.index(),
+            best,
+            "at {now}: {:?}, not {:?}",
+            self.all[chosen.index()],
+            self.all[best]
+        );
         let e = &mut self.all[chosen.index()];
         (e.place, e.picked_d) = (Place::Running, e.d);
         self.picks += 1;
