@@ -84,7 +84,7 @@ mutant tree-forgets-what-is-below fuzz_lib.c lib/tree.h "$(in_function tree_remo
 mutant tree-rotation-loses-a-child fuzz_lib.c lib/tree.h 's/p->child\[after\] = inner/p->child[after] = 0/'
 mutant tree-is-no-heap fuzz_lib.c lib/tree.h 's/^\ttree_rise(t, id);//'
 mutant tree-does-not-wrap fuzz_lib.c lib/tree.h 's/(s64)(a->minor - b->minor) < 0/a->minor < b->minor/'
-mutant eligible-later-ones-overlooked fuzz_eligible.c lib/eligible.h 's/if (eligible_below(e, n->child\[0\]))/if (n->child[0])/'
+mutant eligible-by-start fuzz_eligible.c lib/eligible.h 's/id, F, S, e->turns++/id, S, F, e->turns++/'
 mutant eligible-not-in-turn fuzz_eligible.c lib/eligible.h 's/vtime_before(V, S) ? S : e->V/S/'
 mutant eligible-finish-does-not-wrap fuzz_eligible.c lib/tree.h 's/TREE_TIMES ? (s64)(a->major - b->major) < 0 : //'
 mutant last-one-stays fuzz_lib.c lib/ring.h 's/next == id ? 0 : next/next/'
