@@ -1,6 +1,7 @@
 //! The kernel's side of divvy: loads policies as sched_ext schedulers, records what the kernel schedules, and stores what `+flow`
 //! learned of programs.
 
+mod cpu_list;
 pub mod flow;
 pub mod load;
 pub mod record;

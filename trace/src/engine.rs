@@ -210,9 +210,8 @@ impl<K: Keep> Engine<K> {
             return;
         }
         if context.tid == context.process {
-            match other {
-                Some(first) if !self.threads[first].may_be_succeeded() => return,
-                _ => self.exchange_numbers(thread, other),
+            if other.is_none_or(|first| self.threads[first].may_be_succeeded()) {
+                self.exchange_numbers(thread, other);
             }
         } else if let Some(successor) = other
             && life.tid == context.process

@@ -89,15 +89,25 @@ pub fn btf() -> Result<(), Missing> {
 /// When it has no permission.
 pub fn permission() -> Result<(), Missing> {
     let effective = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
-    let lacking: Vec<&str> =
-        NEEDED.iter().filter(|(cap, _)| !effective.contains(*cap)).map(|(_, name)| *name).collect();
-    if lacking.is_empty() || effective.contains(CapabilitySet::SYS_ADMIN) {
+    let lacking = lacking(effective, &NEEDED);
+    if lacking.is_empty() {
         return Ok(());
     }
     Err(Missing::new(
         format!("no permission to load a scheduler: {} missing", lacking.join(", ")),
         "run it as root, as in: sudo divvy load ...",
     ))
+}
+
+/// The names of the capabilities that are needed and not effective. `CAP_SYS_ADMIN` stands for all.
+pub(crate) fn lacking(
+    effective: CapabilitySet,
+    needed: &[(CapabilitySet, &'static str)],
+) -> Vec<&'static str> {
+    if effective.contains(CapabilitySet::SYS_ADMIN) {
+        return Vec::new();
+    }
+    needed.iter().filter(|(capability, _)| !effective.contains(*capability)).map(|(_, name)| *name).collect()
 }
 
 /// No scheduler is loaded.

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::error::{LoadError, Missing};
+use crate::cpu_list;
 
 /// CPUs that the machine and the BPF host have room for: `MAX_CPUS` of `policy/base.h`. The simulator's machine has more.
 pub const CPU_SLOTS: usize = 256;
@@ -28,7 +29,9 @@ impl Cpus {
     pub fn online() -> Result<Self, LoadError> {
         let text = fs::read_to_string(ONLINE)
             .map_err(|error| LoadError::Io(format!("cannot read {ONLINE}"), error))?;
-        let cpus = parse(&text).ok_or_else(|| LoadError::Mismatch(format!("{ONLINE} says {text:?}")))?;
+        let ranges =
+            cpu_list::parse(&text).ok_or_else(|| LoadError::Mismatch(format!("{ONLINE} says {text:?}")))?;
+        let cpus: Vec<u16> = ranges.into_iter().flatten().collect();
         if cpus.iter().any(|cpu| usize::from(*cpu) >= CPU_SLOTS) {
             return Err(too_many(&text).into());
         }
@@ -68,28 +71,9 @@ fn too_many(online: &str) -> Missing {
     )
 }
 
-/// Reads a list such as `0-3,8`, which must be ascending.
-fn parse(text: &str) -> Option<Vec<u16>> {
-    let mut cpus = Vec::new();
-    for range in text.trim().split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        cpus.extend(first.parse::<u16>().ok()?..=last.parse::<u16>().ok()?);
-    }
-    cpus.is_sorted().then_some(cpus)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_the_kernel_are_read() {
-        assert_eq!(parse("0\n"), Some(vec![0]));
-        assert_eq!(parse("0-2,5,7-8\n"), Some(vec![0, 1, 2, 5, 7, 8]));
-        assert_eq!(parse(""), None);
-        assert_eq!(parse("3,1"), None);
-        assert_eq!(parse("a-b"), None);
-    }
 
     #[test]
     fn the_machine_has_no_gaps_where_the_kernel_has() {

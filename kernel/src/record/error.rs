@@ -76,9 +76,8 @@ fn here() -> Result<(), Missing> {
 }
 
 fn permission(effective: CapabilitySet) -> Result<(), Missing> {
-    let lacking: Vec<&str> =
-        NEEDED.iter().filter(|(cap, _)| !effective.contains(*cap)).map(|(_, name)| *name).collect();
-    if lacking.is_empty() || effective.contains(CapabilitySet::SYS_ADMIN) {
+    let lacking = check::lacking(effective, &NEEDED);
+    if lacking.is_empty() {
         return Ok(());
     }
     Err(Missing::new(
