@@ -25,8 +25,8 @@ static inline void eligible_insert(struct eligible *e, u32 id, u64 S, u64 F)
 }
 
 /*
- * The same if V never decreases, with equal F in the order in which they became eligible. Who has started already comes after
- * all whom the last search found to have started, and before all others: as if it had started then.
+ * The same if V never decreases, with equal F in the order in which they became eligible. A task that has started already comes
+ * after all that the last search found to have started, and before all others: as if it had started then.
  */
 static inline void eligible_insert_in_turn(struct eligible *e, u32 id, u64 S, u64 F, u64 V)
 {
