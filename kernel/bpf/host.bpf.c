@@ -198,7 +198,7 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 {
 	struct event e = { .id = id_of(p), .now = clock_ns() };
 
-	if (!e.id || !is_taken_back(deq_flags))
+	if (!e.id || !is_taken_back(p, e.id, deq_flags))
 		return;
 	bpf_spin_lock(&lock);
 	tell(EVENT_dequeue, &e);

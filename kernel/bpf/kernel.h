@@ -196,14 +196,6 @@ enum scx_deq_flags___any { SCX_DEQ_SLEEP = 1 };
 enum scx_deq_flags___change { SCX_DEQ_CORE_SCHED_EXEC = 1ull << 32, SCX_DEQ_SCHED_CHANGE = 1ull << 33 };
 #define DEQ_FLAG(name) bpf_core_enum_value(enum scx_deq_flags___change, name)
 
-/* Whether dequeue is called because the kernel takes the task back from this scheduler */
-static __always_inline bool is_taken_back(u64 deq_flags)
-{
-	if (!bpf_core_enum_value_exists(enum scx_deq_flags___change, SCX_DEQ_SCHED_CHANGE))
-		return true;
-	return deq_flags & (DEQ_FLAG(SCX_DEQ_SCHED_CHANGE) | DEQ_FLAG(SCX_DEQ_CORE_SCHED_EXEC));
-}
-
 extern struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 extern void bpf_task_release(struct task_struct *p) __ksym;
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym;

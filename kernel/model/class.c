@@ -40,10 +40,11 @@ void update_curr(struct cpu *rq)
 		p->t.scx.slice -= ran < p->t.scx.slice ? ran : p->t.scx.slice;
 }
 
-/* Newer kernels: the scheduler has it no more. They say so once, also when it was dispatched, with no flag then. */
+/* Newer kernels: the scheduler has it no more. They say so once, also when it was dispatched, with no flag then; and not while they
+ * move it to the CPU that dispatched it. */
 static void leave_custody(struct model_task *p, u64 deq_flags)
 {
-	if (!MODEL_NEWER || !p->in_custody)
+	if (!MODEL_NEWER || !p->in_custody || p->sticky_cpu >= 0)
 		return;
 	p->in_custody = false;
 	if (model.is_loaded)
@@ -81,10 +82,11 @@ static void direct_dispatch(struct cpu *rq, struct model_task *p, u64 enq_flags)
 	dispatch_enqueue(dsq, rq, p, enq_flags);
 }
 
-void do_enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags)
+/* `sticky_cpu`: where it goes past the scheduler; -1 if nowhere */
+static void do_enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags, s32 sticky_cpu)
 {
-	if (p->sticky_cpu == rq->number || !rq->is_online) {
-		if (p->sticky_cpu != rq->number)
+	if (sticky_cpu == rq->number || !rq->is_online) {
+		if (sticky_cpu != rq->number)
 			p->t.scx.slice = SCX_SLICE_DFL;
 		dispatch_enqueue(&rq->local, rq, p, enq_flags);
 		return;
@@ -114,16 +116,25 @@ void do_enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags)
 
 void enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags)
 {
+	s32 sticky_cpu = p->sticky_cpu;
+
 	if (is_queued(p)) {
 		scx_error("task %u is enqueued twice", p->index);
 		return;
 	}
+	/* 7.1 and 7.2 do so only when it is in its queue. So they do not say that it is dispatched, but when it is picked that it was taken
+	 * back. */
+	if (MODEL_NEWER != 71)
+		p->sticky_cpu = -1;
+	/* It runs, and goes on as soon as it is changed. */
+	if (enq_flags & DEQ_SAVE && rq->curr == p && !rq->rt_on)
+		sticky_cpu = rq->number;
 	p->t.scx.flags |= TASK_QUEUED;
 	if (!p->runnable_since)
 		p->runnable_since = model.now;
 	p->on_rq = true;
 	p->is_migrating = false;
-	do_enqueue_task(rq, p, enq_flags);
+	do_enqueue_task(rq, p, enq_flags, sticky_cpu);
 	p->sticky_cpu = -1;
 }
 
@@ -131,7 +142,6 @@ void enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags)
 
 static void ops_dequeue(struct model_task *p, u64 deq_flags)
 {
-	leave_custody(p, deq_flags | (deq_flags & DEQ_CORE_SCHED_EXEC ? 0 : DEQ_SCHED_CHANGE));
 	if (p->ops_state == OPS_QUEUED) {
 		if (model.is_loaded && !MODEL_NEWER)
 			OP(dequeue, &p->t, deq_flags);
@@ -140,6 +150,7 @@ static void ops_dequeue(struct model_task *p, u64 deq_flags)
 	}
 	while (p->ops_state == OPS_DISPATCHING)
 		suspend();
+	leave_custody(p, deq_flags | (deq_flags & (DEQ_SLEEP | DEQ_CORE_SCHED_EXEC) ? 0 : DEQ_SCHED_CHANGE));
 }
 
 static void dispatch_dequeue(struct model_task *p)
@@ -190,9 +201,9 @@ static bool can_run_on_remote_rq(struct model_task *p, struct cpu *rq, bool enfo
 /* Both locks are held in turn: `from` on entry, `to` on return. */
 static void move_remote_task(struct model_task *p, u64 enq_flags, struct cpu *from, struct cpu *to)
 {
+	p->sticky_cpu = to->number;
 	dequeue_task(from, p, DEQ_MIGRATING);
 	p->cpu = to->number;
-	p->sticky_cpu = to->number;
 	spin_unlock(&from->rq);
 	spin_lock(&to->rq);
 	enqueue_task(to, p, enq_flags);
@@ -311,7 +322,7 @@ u32 reenqueue_local(struct cpu *rq)
 
 		n++;
 		dispatch_dequeue(p);
-		do_enqueue_task(rq, p, SCX_ENQ_REENQ);
+		do_enqueue_task(rq, p, SCX_ENQ_REENQ, -1);
 	}
 	return n;
 }
@@ -382,7 +393,7 @@ void put_prev_task(struct cpu *rq, struct model_task *p, enum class next)
 		if (p->t.scx.slice)
 			dispatch_enqueue(&rq->local, rq, p, ENQ_HEAD);
 		else
-			do_enqueue_task(rq, p, next == CLASS_IDLE ? SCX_ENQ_LAST : 0);
+			do_enqueue_task(rq, p, next == CLASS_IDLE ? SCX_ENQ_LAST : 0, -1);
 	}
 	if (next == CLASS_RT && !rq->cpu_released) {
 		struct scx_cpu_release_args args = { .reason = 0 };

@@ -16,7 +16,6 @@
 void update_curr(struct cpu *rq);
 void enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags);
 void dequeue_task(struct cpu *rq, struct model_task *p, u64 deq_flags);
-void do_enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags);
 /* Fills the local DSQ, or lets the task go on that runs. */
 void balance(struct cpu *rq);
 /* NULL: idle. */

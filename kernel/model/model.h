@@ -34,7 +34,7 @@
 #define MAX_MODEL_CPUS 64
 #define MAX_MODEL_TASKS 4096
 
-/* 0: Linux 6.12; 1: with what later kernels, up to 7.1, do in another way: class.c and kfuncs.c */
+/* 0: Linux 6.12; 71: Linux 7.1 and 7.2, 73: later ones, which do some things in another way: class.c and kfuncs.c */
 #ifndef MODEL_NEWER
 #define MODEL_NEWER 0
 #endif

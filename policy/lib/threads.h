@@ -13,9 +13,12 @@
 #define OWNERS (2 * POOL)
 #define OWNER_MASK (OWNERS - 1)
 
+/* A test may choose fewer. */
+#ifndef THREAD_STEPS
 #define THREAD_STEPS 64u
+#endif
 /* After so many threads of one owner it is the next one's turn, so that a large process does not keep a small one waiting. */
-#define THREAD_VISITS 32u
+#define THREAD_VISITS (THREAD_STEPS / 2)
 
 struct threads {
 	struct links members;

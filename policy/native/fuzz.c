@@ -25,6 +25,19 @@ static void check_entitled(enum event_kind kind, const struct event *e)
 	model_check_entitled(model_task(e->id), machine.entitled.task[e->id].service, e->id);
 }
 
+/* With few steps an event looks at some of the weights that it changed. Those that are due follow, now and then, as if nothing else
+ * happened; and when nothing is due, all are as if all had been looked at. */
+#define SETTLE_EVERY 64u
+#define FEW_STEPS (GROUP_STEPS < POOL || THREAD_STEPS < POOL)
+
+static void settle(u64 now)
+{
+	for (u32 n = 0; FEW_STEPS && machine_has_due(&machine); n++) {
+		MUST(n < 2 * POOL * POOL, "weights do not come to an end", n);
+		machine_readjust(&machine, now);
+	}
+}
+
 static void tell(void *host, enum event_kind kind, struct event *e)
 {
 	u32 cpu = e->cpu;
@@ -39,6 +52,10 @@ static void tell(void *host, enum event_kind kind, struct event *e)
 	check_entitled(kind, e);
 	model_after(kind, cpu, e);
 	model_check(&machine.s.tasks, machine.faults);
+	if (model.events % SETTLE_EVERY == 0)
+		settle(e->now);
+	if (!FEW_STEPS || !machine_has_due(&machine))
+		model_check_weights(&machine.s.tasks);
 	model_check_programs(&machine.flow);
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Fuzzes the machine with every policy of policy/select/ under each set of modifiers that means another thing, in a pool of 64 tasks, with
-# the address and undefined-behaviour sanitizers; and policy/lib by itself. Arguments: policies, all by default.
+# the address and undefined-behaviour sanitizers; sfq with weights that follow in small steps; and policy/lib by itself. Arguments: policies, all by default.
 #
 #   FUZZ_CASES     cases for each policy and set of modifiers; by default 200, and 100 for a baseline
 #   FUZZ_SECONDS   instead: how long each of them runs
@@ -58,8 +58,24 @@ fuzz_lib() {
 		fuzz_part_of_lib fuzz_eligible.c TREE_BY_MINOR=0 && fuzz_part_of_lib fuzz_eligible.c TREE_BY_MINOR=1
 }
 
-# The same for a policy under each set of modifiers.
+# Weights that follow in steps, 2 at an event: a pool of 64 is looked at in one event else. In the end they are as without steps.
+fuzz_steps() {
+	build "$out/fuzz-steps" policy/native/fuzz.c -DFUZZ_POLICY=sfq '-DPOLICY_HEADER="select/sfq.h"' -DGROUP_STEPS=2u -DTHREAD_STEPS=2u ||
+		return 1
+	long=$(how_long 3000)
+	line="sfq, in steps"
+	for modifiers in 1 4 5 6; do
+		# shellcheck disable=SC2086 # an option and its value
+		said=$("$out/fuzz-steps" -m "$modifiers" -s "${FUZZ_SEED:-1}" $long 2>&1) || {
+			echo "sfq in steps, modifiers $modifiers: $said" >&2
+			return 1
+		}
+		line="$line  $modifiers: $said"
+	done
+	echo "$line"
+}
 
+# The same for a policy under each set of modifiers.
 fuzz_policy() {
 	build "$out/fuzz-$1" policy/native/fuzz.c "-DFUZZ_POLICY=$1" "-DPOLICY_HEADER=\"select/$1.h\"" || return 1
 	line=$(printf '%-10s' "$1")
@@ -89,6 +105,7 @@ collect() {
 }
 
 fuzz_lib || failed=lib
+fuzz_steps || failed="$failed steps"
 for policy in $policies; do
 	n=$((n + 1))
 	fuzz_policy "$policy" &

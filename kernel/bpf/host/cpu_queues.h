@@ -61,6 +61,24 @@ static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 	return true;
 }
 
+/* Whether the task is picked, and where it was sent. Called under the lock of its kernel run queue. */
+static __always_inline bool has_arrived(const struct task_struct *p, u32 id)
+{
+	return (machine_task(&machine, id)->state & (PICKED | PARKED)) == PICKED &&
+	       host_task(id)->sent_to == scx_bpf_task_cpu(p) + 1u;
+}
+
+/* Whether dequeue is called because the kernel takes the task back from this scheduler. Linux 7.1 and 7.2 do not say that a task left
+ * that came from another CPU; when it is about to run they say that core scheduling takes it. */
+static __always_inline bool is_taken_back(const struct task_struct *p, u32 id, u64 deq_flags)
+{
+	if (!bpf_core_enum_value_exists(enum scx_deq_flags___change, SCX_DEQ_SCHED_CHANGE))
+		return true;
+	if (deq_flags & DEQ_FLAG(SCX_DEQ_CORE_SCHED_EXEC))
+		return !has_arrived(p, id);
+	return deq_flags & DEQ_FLAG(SCX_DEQ_SCHED_CHANGE);
+}
+
 /* Returns whether this CPU has its next task already: one that was sent to it before and could not be moved at once. It
  * may have come now, or the CPU goes on waiting. If the kernel has taken it back, it is enqueued again, and the CPU
  * dispatches another. */
