@@ -13,7 +13,7 @@ pub const HEADER: [&str; 12] = [
     "claim",
     "source",
     "where",
-    "paper",
+    "expected",
     "tolerance",
     "measured",
     "low",

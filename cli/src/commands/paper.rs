@@ -18,7 +18,7 @@ use crate::output_path::{self, BadOutputPath};
 use crate::progress::ProgressBar;
 use crate::view::{all_figures, claims, claims_page};
 
-/// List what the papers claim, or reproduce it: source, paper, measured, verdict
+/// List what the papers claim, or reproduce it: source, expected, measured, verdict
 #[derive(Debug, Args)]
 #[command(
     after_help = "\

@@ -90,7 +90,7 @@ pub fn table(one: &Reproduction, columns: usize) -> String {
     let small = if one.small { ", the small version" } else { "" };
     let title = format!("{}: {}{small} (papers/{}.md)", one.figure.id, one.figure.title, one.figure.page());
     let mut out = format!("{BOLD}{}{BOLD:#}\n\n", text::wrap(&title, columns, 2));
-    let head = ["claim", "source", "paper", "measured", "verdict"].map(str::to_owned);
+    let head = ["claim", "source", "expected", "measured", "verdict"].map(str::to_owned);
     let rows: Vec<[String; 5]> = one.claims.iter().map(cells).collect();
     let width = |i: usize| rows.iter().chain([&head]).map(|row| text::width(&row[i])).max().unwrap_or(0);
     let others: usize = (1..5).map(|i| width(i) + 2).sum();
@@ -132,7 +132,7 @@ pub fn summary(claims: &[Claim]) -> String {
     format!("{} {claim}: {}", claims.len(), parts.join(", "))
 }
 
-/// Where the values of the column "paper" come from, each once, and the reasons of the tolerances.
+/// Where the values of the column "expected" come from, each once, and the reasons of the tolerances.
 fn sources(out: &mut String, claims: &[Claim], columns: usize) {
     let mut lines: Vec<String> = Vec::new();
     for claim in claims {
@@ -189,12 +189,12 @@ fn draw_row(out: &mut String, row: &[String; 5], widths: &[usize; 5]) {
 
 /// Prints long values, and the reason of a verdict.
 fn below(out: &mut String, claim: &Claim, columns: usize) {
-    let [_, _, paper, measured, _] = cells(claim);
+    let [_, _, expected, measured, _] = cells(claim);
     let mut indented = |line: String| {
         let _ = writeln!(out, "{}", text::wrap(&line, columns, 6));
     };
-    if paper == "below" {
-        indented(format!("    paper: {}", stated(claim)));
+    if expected == "below" {
+        indented(format!("    expected: {}", stated(claim)));
     }
     if measured == "below" {
         indented(format!("    measured: {}", claim.measured));
@@ -234,7 +234,7 @@ fn claim_json(claim: &Claim) -> serde_json::Value {
     let mut value = json!({
         "name": claim.name,
         "source": { "kind": claim.source.kind(), "where": claim.source.detail() },
-        "paper": claim.stated.to_string(),
+        "expected": claim.stated.to_string(),
         "measured": value_json(&claim.measured.value),
         "interval": interval_json(&claim.measured),
         "tolerance": claim.tolerance.to_string(),
@@ -242,7 +242,7 @@ fn claim_json(claim: &Claim) -> serde_json::Value {
         "ok": (!is_open).then(|| !claim.verdict.is_failure()),
     });
     if let Stated::Number(number) = claim.stated {
-        value["paper"] = json!(number);
+        value["expected"] = json!(number);
     }
     if let Some(basis) = &claim.basis {
         value["tolerance_basis"] = json!(basis);
