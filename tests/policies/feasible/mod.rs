@@ -58,7 +58,7 @@ fn readjust(w: &mut [Fraction], p: usize) {
 }
 
 /// The weights as they are to become, rounded down. With no more tasks than CPUs all get the least one (gr3 D4).
-fn feasible(weights: &[u64], p: usize) -> Vec<u64> {
+pub(super) fn feasible(weights: &[u64], p: usize) -> Vec<u64> {
     if weights.len() <= p {
         return vec![weights.iter().copied().min().unwrap_or(0); weights.len()];
     }

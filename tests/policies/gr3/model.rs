@@ -332,11 +332,7 @@ impl Both {
             _ if tasks.is_empty() => {}
             Event::Leave(n) if self.policy.is_runnable(task(n)) => self.leave(task(n), false),
             Event::Exit(n) if self.policy.is_runnable(task(n)) => self.leave(task(n), true),
-            Event::Wake(n) if !self.policy.is_runnable(task(n)) => {
-                self.policy.wake(task(n));
-                let (process, weight) = self.tasks[&task(n)];
-                self.model.wake(task(n), process, weight);
-            }
+            Event::Wake(n) if !self.policy.is_runnable(task(n)) => self.wake(task(n)),
             Event::Replace(n, w) if !self.policy.is_runnable(task(n)) => {
                 self.policy.replace(task(n), w);
                 self.tasks.insert(task(n), (task(n), fixed(w)));
@@ -350,6 +346,12 @@ impl Both {
             }
             _ => {}
         }
+    }
+
+    fn wake(&mut self, id: u32) {
+        self.policy.wake(id);
+        let (process, weight) = self.tasks[&id];
+        self.model.wake(id, process, weight);
     }
 
     fn leave(&mut self, id: u32, exits: bool) {
@@ -395,6 +397,24 @@ fn gr3_d2_a_decision_removes_a_few() {
         kept.push(both.model.queue.clients.len());
     }
     assert_eq!(kept, [60, 44, 28, 12, 1]);
+}
+
+/// A client that was not removed yet has its old place when it wakes, and one that was removed comes last.
+#[test]
+fn gr3_d2_what_a_decision_leaves_keeps_its_place() {
+    let mut both = Both::new(PAPER, &[1; 60]);
+    both.step();
+    let blocked: Vec<u32> = both.policy.tasks().into_iter().skip(1).collect();
+    for &id in &blocked {
+        both.leave(id, false);
+    }
+    both.step();
+    for &id in blocked.iter().rev() {
+        both.wake(id);
+    }
+    for _ in 0..200 {
+        both.step();
+    }
 }
 
 const PAPER: Rule = Rule { cpus: 1, literal: false, frontlog: 1 << 20, procfair: false };

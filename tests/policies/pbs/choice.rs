@@ -49,6 +49,7 @@ fn choices_of_two(
             bench.set_weight(TaskId::at(id), programs[id - 1].weight ^ 1024 | 16);
         }
     }
+    bench.run(longest + 2 * quantum); // a new weight also plays matches again
     bench.set_param(0, ratio(then_alpha));
     bench.run(1 << 55);
     bench.watch

@@ -180,8 +180,9 @@ impl Model {
 }
 
 proptest! {
-    #![proptest_config(config(10_000, 8))]
+    #![proptest_config(config(40_000, 8))]
 
+    /// Half of the cases are procfair, half tfps, and half of each are readjusted as well.
     #[test]
     fn procfair_tfps_r1_r2_weigh_as_a_second_program(
         rule in rule(),

@@ -10,6 +10,8 @@ use proptest::prelude::*;
 use divvy_tests::cases::config;
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
+use crate::feasible::feasible;
+
 /// Parameters of sfs, in its order
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Params {
@@ -32,6 +34,8 @@ fn machine(params: Params, cpus: u32) -> Lockstep {
 #[derive(Clone, Default)]
 struct Thread {
     runnable: bool,
+    /// Before readjustment
+    nominal: u64,
     phi: u64,
     start_tag: Rational,
     finish_tag: Rational,
@@ -114,7 +118,14 @@ impl Judged {
         }
     }
 
-    /// Weights are those that readjustment gave, of which other tests are.
+    /// Weights are those of the recursion of the paper's Figure 2.
+    fn check_weights(&self) {
+        let nominal: Vec<u64> = self.runnable().map(|thread| thread.nominal).collect();
+        let phi: Vec<u64> = self.runnable().map(|thread| thread.phi).collect();
+        assert_eq!(phi, feasible(&nominal, self.sfs.running().len()), "of {nominal:?}");
+    }
+
+    /// Charges by the weights until now, and takes the new ones, which `check_weights` judges.
     fn see_weights(&mut self) {
         for id in 1..self.threads.len() {
             let phi = self.sfs.machine.weight(TaskId::new(id as u32)).fixed();
@@ -173,7 +184,7 @@ impl Judged {
 
     pub(super) fn arrive(&mut self, weight: u64) {
         let id = self.sfs.add(weight) as usize;
-        self.threads.push(Thread::default());
+        self.threads.push(Thread { nominal: weight * Weight::ONE.fixed(), ..Thread::default() });
         self.join(id, false);
     }
 
@@ -266,6 +277,7 @@ impl Judged {
             Event::Reweigh(n, weight) => {
                 if let Some(id) = self.nth(n, true) {
                     self.sfs.set_weight(id as u32, weight);
+                    self.threads[id].nominal = weight * Weight::ONE.fixed();
                     self.see_weights();
                 }
             }
@@ -308,6 +320,7 @@ proptest! {
             if let Some([best, chosen]) = judged.happens(event) {
                 prop_assert_eq!(best, chosen);
             }
+            judged.check_weights();
         }
     }
 
@@ -326,6 +339,7 @@ proptest! {
             if let Some([best, chosen]) = judged.happens(event) {
                 prop_assert_eq!(best, chosen);
             }
+            judged.check_weights();
         }
     }
 }
@@ -362,6 +376,7 @@ proptest! {
             if let Some([best, chosen]) = judged.happens(event) {
                 prop_assert_eq!(best, chosen);
             }
+            judged.check_weights();
         }
     }
 }
