@@ -201,8 +201,8 @@ impl<K: Keep> Engine<K> {
         }
     }
 
-    /// Exec by a thread that is not the first of its process: the first one ends, and the two exchange their numbers. No event tells
-    /// of it. The first one may still run then: the exchange shows itself on the CPU of either.
+    /// Exec by a thread that is not the first of its process: the first one ends, and the two exchange their numbers. No switch
+    /// tells of it. The first one may still run then: the exchange shows itself on the CPU of either.
     fn succeed(&mut self, cpu: CpuId, context: &Context) {
         let Occupant::Thread(thread) = self.cpus[cpu.index()].occupant else { return };
         let (life, other) = (&self.threads[thread], self.by_tid.get(&context.tid).copied());

@@ -41,7 +41,7 @@ fn contents(out: &mut String, done: &[Reproduction]) {
     let claims: Vec<Claim> = done.iter().flat_map(|one| one.claims.iter().cloned()).collect();
     let _ = writeln!(
         out,
-        "<p class=\"summary\">{} figures. {}.</p>\n<p>A value of the column \"paper\" is printed there, inferred, worded, read off \
+        "<p class=\"summary\">{} figures. {}.</p>\n<p>A value of the column \"expected\" is printed there, inferred, worded, read off \
          a plot, or derived by us: the column \"source\" says which. A claim is ok only if the whole measured interval is within \
          the tolerance.</p>",
         done.len(),
@@ -76,7 +76,7 @@ fn figure(out: &mut String, one: &Reproduction) {
         let _ = writeln!(out, "<img class=\"plot\" alt=\"{name}\" src=\"data:image/svg+xml;base64,{svg}\">");
     }
     out.push_str(
-        "<table>\n<thead><tr><th>claim</th><th>source</th><th>paper</th><th>measured</th><th>tolerance</th><th>verdict</th></tr></thead>\n<tbody>\n",
+        "<table>\n<thead><tr><th>claim</th><th>source</th><th>expected</th><th>measured</th><th>tolerance</th><th>verdict</th></tr></thead>\n<tbody>\n",
     );
     one.claims.iter().for_each(|claim| row(out, claim));
     out.push_str("</tbody>\n</table>\n");

@@ -28,7 +28,7 @@ pub struct Entity {
     d: i128,
     picked_d: i128,
     lag: i128,
-    /// How many had been queued when it was.
+    /// Its place in the order in which tasks were queued.
     queued: u64,
 }
 
