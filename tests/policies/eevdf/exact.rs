@@ -45,6 +45,8 @@ pub struct Exact {
     pub preempted: bool,
     idle_v: i128,
     pub picks: u64,
+    /// Picks of a task that was queued before another one with the same deadline and a smaller v
+    pub in_turn: u64,
     queued: u64,
     /// A delayed task and another had the same earliest deadline: what follows is open.
     pub ambiguous: bool,
@@ -66,6 +68,7 @@ impl Exact {
             preempted: false,
             idle_v: 0,
             picks: 0,
+            in_turn: 0,
             queued: 0,
             ambiguous: false,
         }
@@ -150,6 +153,7 @@ impl Exact {
         let same = |id: &&usize| self.all[**id].d == self.all[best].d;
         let ties: Vec<usize> = candidates.iter().filter(same).copied().collect();
         self.ambiguous |= ties.len() > 1 && ties.iter().any(|id| self.all[*id].delayed);
+        self.in_turn += u64::from(ties.iter().any(|id| self.all[*id].v < self.all[best].v));
         Some(best)
     }
 }

@@ -48,6 +48,29 @@ fn eevdf_r1_to_r14_agrees_with_exact_arithmetic_and_a_scan() {
     assert!(picks > 100_000 && whole > 2900, "{picks} picks, {whole} whole runs");
 }
 
+/// Equal deadlines, at which the task queued first runs and not the one with the least v. Yields bring them about: they put a
+/// deadline off, and v stays.
+#[test]
+fn eevdf_r3_of_equal_deadlines_the_one_queued_first() {
+    let mut rng = Rng(14);
+    let slice = 1 << 20; // which the weights divide
+    let params = [slice as i64, 0, 1, 0];
+    let mut in_turn = 0;
+    for _ in 0..1000 {
+        let weights: Vec<u64> = (0..rng.within(3, 7)).map(|_| 1024 << rng.within(0, 3)).collect();
+        let programs = hogs(&weights);
+        let mut bench = Bench::new(("eevdf", &params), 1, slice, &programs, Exact::new(params, &programs));
+        for _ in 0..60 {
+            bench.run(bench.now + rng.within(0, 8) * slice / 16);
+            if rng.within(0, 2) == 0 {
+                bench.yield_on(0);
+            }
+        }
+        in_turn += bench.watch.in_turn;
+    }
+    assert!(in_turn > 100, "{in_turn} such choices");
+}
+
 fn hogs(weights: &[u64]) -> Vec<Program> {
     weights.iter().map(|w| Program::new(0, *w, &[1000 * SEC])).collect()
 }
