@@ -68,8 +68,8 @@ static __always_inline bool has_arrived(const struct task_struct *p, u32 id)
 	       host_task(id)->sent_to == scx_bpf_task_cpu(p) + 1u;
 }
 
-/* Whether dequeue is called because the kernel takes the task back from this scheduler. Linux 7.1 and 7.2 do not say that a task left
- * that came from another CPU; when it is about to run they say that core scheduling takes it. */
+/* Whether dequeue is called because the kernel takes the task back from this scheduler. Linux 7.1 and 7.2 forget to
+ * call it for a task that came from another CPU. They call it when the task is about to run, as if core scheduling took it. */
 static __always_inline bool is_taken_back(const struct task_struct *p, u32 id, u64 deq_flags)
 {
 	if (!bpf_core_enum_value_exists(enum scx_deq_flags___change, SCX_DEQ_SCHED_CHANGE))

@@ -145,8 +145,8 @@ static NOINLINE void groups_share(struct groups *s)
 
 /* Whether any member's part may have changed; whether one further down may. If one CPU is another weight than before, those of
  * full members are, and others may be full now; but nobody is full in a group that has no more than one CPU. A group that is
- * still due may find somebody full by what a CPU was. In memory and
- * with few branches, for the verifier, which would go on with either answer. */
+ * still due may find somebody full by an old weight of one CPU. In memory and with few branches, for the verifier, which would go on
+ * with either answer. */
 static NOINLINE void groups_compare(struct groups *s)
 {
 	struct group *g = groups_at(s);
