@@ -65,7 +65,8 @@ static NOINLINE bool eligible_descend(struct eligible *e)
 		t->at = n->child[0];
 		return true;
 	}
-	if (!vtime_before(e->V, n->minor))
+	/* Times that are 2^63 apart have no order, so there may be no right child. */
+	if (!vtime_before(e->V, n->minor) || !n->child[1])
 		return false;
 	t->at = n->child[1];
 	return true;
