@@ -132,6 +132,11 @@ pub fn percent(share: f64, places: usize) -> String {
     format!("{:.places$}%", share * 100.0)
 }
 
+/// Half of an interval, as a share of its middle, in percent with one place. A width that is not 0 never prints as `0.0%`.
+pub fn half_width(share: f64) -> String {
+    if share > 0.0 && share < 0.0005 { "<0.1%".to_owned() } else { percent(share, 1) }
+}
+
 /// An index that is at most 1, cut (not rounded) to four decimals: only a perfect one prints as `1`.
 pub fn index(value: f64) -> String {
     if value >= 1.0 {
@@ -158,6 +163,11 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_with_a_width_never_prints_as_zero() {
+        assert_eq!([0.0, 0.000_01, 0.000_6, 0.077].map(half_width), ["0.0%", "<0.1%", "0.1%", "7.7%"]);
+    }
 
     #[test]
     fn nothing_that_a_terminal_obeys_gets_through() {

@@ -139,7 +139,7 @@ fn half_widths(policies: &[Policy]) -> Vec<Cell> {
             if estimate.is_some_and(|estimate| estimate.is_exact) {
                 return Cell::plain(EXACT.to_owned());
             }
-            Cell::plain(half.map_or(ABSENT.to_owned(), |half| text::percent(half, 1)))
+            Cell::plain(half.map_or(ABSENT.to_owned(), text::half_width))
         })
         .collect()
 }

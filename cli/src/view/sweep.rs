@@ -162,7 +162,7 @@ fn estimate(row: &Row, name: &str) -> Estimate {
 fn half_width(estimate: Estimate) -> String {
     match (estimate.mean, estimate.ci95) {
         _ if estimate.is_exact => EXACT.to_owned(),
-        (Some(mean), Some(half)) if mean > 0.0 => text::percent(half / mean, 1),
+        (Some(mean), Some(half)) if mean > 0.0 => text::half_width(half / mean),
         _ => ABSENT.to_owned(),
     }
 }
