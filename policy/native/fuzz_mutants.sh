@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Does the fuzzer notice? Breaks the machine in one place at a time and expects the fuzzer to say so. A breakage
-# that survives is a rule that is not checked. DIVVY_BUILD and CC as in fuzz.sh.
+# that survives is a rule that is not checked. DIVVY_BUILD and CC as in fuzz.sh. Arguments: names of breakages, by default
+# all; --check only sees whether each of them changes its file.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+only_check=
+[ "${1:-}" != --check ] || { only_check=yes && shift; }
+wanted=" $* "
 out=${DIVVY_BUILD:-target/fuzz}/mutants
 caught=0
 survived=
@@ -20,6 +24,7 @@ fuzz() {
 
 # mutant NAME FUZZER HEADER SED: what sed makes of the header must be noticed
 mutant() {
+	case $wanted in '  ' | *" $1 "*) ;; *) return ;; esac
 	rm -rf "${out:?}/$1"
 	mkdir -p "$out/$1" && cp -r policy "$out/$1" || exit 1
 	sed -i "$4" "$out/$1/policy/$3"
@@ -27,6 +32,7 @@ mutant() {
 		echo "fuzz_mutants: $1: nothing to break in $3: the code has changed, change the mutant" >&2
 		exit 1
 	fi
+	[ ! "$only_check" ] || return 0
 	if fuzz "$1" "$2"; then
 		survived="$survived $1"
 	else
@@ -39,7 +45,7 @@ mutant() {
 machine() { mutant "$1" fuzz.c "machine/$2.h" "$3"; }
 in_function() { printf '/^static .*[ *]%s(/,/^}/ %s' "$1" "$2"; }
 
-machine leave-not-told lifecycle 's/CALL(leave)(&m->s, id, now, why);//'
+machine leave-not-told apart 's/CALL(leave)(&m->s, id, now, why);//'
 machine stop-not-told place 's/CALL(stop)(&m->s, id, now, why);//'
 machine unpark-keeps-parked dispatch "$(in_function machine_begin_turn 's/machine_unpick(m, id)/(void)0/')"
 machine unpark-ignores-affinity parking "$(in_function machine_can_run 's/machine_may_run(m, id, cpu) && //')"
@@ -55,9 +61,9 @@ machine affinity-change-unnoticed dispatch "$(in_function machine_set_allowed 's
 machine failed-fork-costs-credit lifecycle 's/^\tmachine_take_back(m, id);//'
 machine runnable-not-uncounted lifecycle 's/m->s.tasks.nrunnable--;//'
 machine former-caps-stay weights 's/^\tmachine_reweigh_former(m, now);//'
-machine siblings-not-reweighed weights "$(in_function machine_rewant_threads 's/m->at = ring_next.*/m->at = 0;/')"
+mutant siblings-not-reweighed fuzz.c lib/threads.h 's/s->due\[o\] = s->n\[o\] ? s->n\[o\] : 1;/s->due[o] = 1;/'
 machine dequeued-stays-in-custody dispatch "$(in_function machine_dequeue 's/state &= ~CUSTODY/state |= 0/')"
-machine entitled-by-the-old-weight weights 's/ENTITLED(entitled_reweigh(.*)$//'
+machine entitled-by-the-old-weight weights 's/ENTITLED(machine_entitle(.*)$//'
 mutant entitled-to-one-cpu fuzz.c entitled.h 's/dt \* f->ncpus/dt/'
 mutant entitled-beside-who-left fuzz.c entitled.h 's/e->total - weight_of/e->total - 0 * weight_of/'
 mutant entitled-total-jumps fuzz.c entitled.h 's/e->rest = total ? total - 1 : 0/e->rest += total/'
@@ -66,11 +72,11 @@ mutant cap-not-recomputed fuzz.c weight/feasible.h 's/s->cap = s->rest/s->cap = 
 mutant heaviest-is-the-first fuzz.c weight/feasible/search.h 's/s->phi\[id & POOL_MASK\] > s->at_phi/!s->at_phi/'
 mutant threads-not-uncounted fuzz.c lib/threads.h 's/s->n\[owner & OWNER_MASK\]--;//'
 mutant share-grows-on fuzz.c weight/tfps.h 's/alpha > p ? .* : nominal/nominal/'
-mutant group-limited-to-a-cpu fuzz.c weight/groups.h 's/u64 most = s->c \* (k < s->p ? k : s->p + 1)/u64 most = s->c/'
-mutant full-members-found-once fuzz.c weight/groups.h "$(in_function groups_fill 's/while (s->found \&\& can_loop)/if (s->found)/')"
-mutant full-members-weigh-on fuzz.c weight/groups.h 's/^\ts->rest -= weight;//'
+mutant group-limited-to-a-cpu fuzz.c weight/groups/divide.h 's/u64 most = s->c \* (k < s->p ? k : s->p + 1)/u64 most = s->c/'
+mutant full-members-found-once fuzz.c weight/groups/divide.h "$(in_function groups_fill 's/while (s->found \&\& can_loop)/if (s->found)/')"
+mutant full-members-weigh-on fuzz.c weight/groups/divide.h 's/^\ts->rest -= weight;//'
 mutant inactive-group-keeps-its-share fuzz.c weight/groups/members.h 's/^\tparent->sum -= g->weight;//'
-mutant budget-not-handed-down fuzz.c weight/groups.h 's/g->dirty | (g->factor ^ s->factor)/g->dirty/'
+mutant budget-not-handed-down fuzz.c weight/groups/divide.h 's/s->deeper = s->changed;/s->deeper = 0;/'
 mutant heavy-member-overlooked fuzz.c weight/groups/members.h 's/^\t\tgroups_expect(&s->group.*$//'
 mutant full-group-stays-full fuzz.c weight/groups/members.h "$(in_function groups_link 's/g->full = false;//')"
 machine entering-a-group-forgotten weights "$(in_function machine_enter_group 's/groups_add(&m->groups/if (0) groups_add(\&m->groups/')"
@@ -79,7 +85,7 @@ machine exit-keeps-its-program lifecycle 's/flow_terminates(&m->flow, id, 0, now
 mutant sfq-keeps-who-left fuzz.c select/sfq.h 's/^\theap_remove(&s->waiting, id);//'
 mutant sift-down-forgets-a-child fuzz_lib.c lib/heap.h 's/child + 1 < h->n/child + 2 < h->n/'
 mutant sift-up-stops-early fuzz_lib.c lib/heap.h 's/(h->at - 1) \/ 2/h->at \/ 2/'
-mutant rekey-without-sift fuzz_lib.c lib/heap.h "$(in_function heap_rekey 's/heap_settle(h, at - 1, x)/heap_put(h, at - 1, x)/')"
+mutant rekey-without-sift fuzz_lib.c lib/heap.h "$(in_function heap_rekey_ranked 's/heap_settle(h, at - 1, x)/heap_put(h, at - 1, x)/')"
 mutant tree-forgets-what-is-below fuzz_lib.c lib/tree.h "$(in_function tree_remove 's/tree_recount(t, x->up);//')"
 mutant tree-rotation-loses-a-child fuzz_lib.c lib/tree.h 's/p->child\[after\] = inner/p->child[after] = 0/'
 mutant tree-is-no-heap fuzz_lib.c lib/tree.h 's/^\ttree_rise(t, id);//'
@@ -91,6 +97,7 @@ mutant last-one-stays fuzz_lib.c lib/ring.h 's/next == id ? 0 : next/next/'
 mutant remainder-dropped fuzz_lib.c lib/vtime.h 's/t->rest = product % w/t->rest = 0/'
 mutant carry-dropped fuzz_lib.c lib/wide.h 's/ + (mid2 >> 32)//'
 
+[ ! "$only_check" ] || exit 0
 if [ -n "$survived" ]; then
 	echo "fuzz_mutants: NOT NOTICED:$survived" >&2
 	exit 1
