@@ -46,12 +46,11 @@ machine() { mutant "$1" fuzz.c "machine/$2.h" "$3"; }
 in_function() { printf '/^static .*[ *]%s(/,/^}/ %s' "$1" "$2"; }
 
 machine leave-not-told apart 's/CALL(leave)(&m->s, id, now, why);//'
-machine stop-not-told place 's/CALL(stop)(&m->s, id, now, why);//'
+machine stop-not-told place 's/CALL(stop)(&m->s, id, now, why);/;/'
 machine unpark-keeps-parked dispatch "$(in_function machine_begin_turn 's/machine_unpick(m, id)/(void)0/')"
 machine unpark-ignores-affinity parking "$(in_function machine_can_run 's/machine_may_run(m, id, cpu) && //')"
 machine unpick-keeps-the-cpu place "$(in_function machine_unpick 's/picked\[t->cpu & CPU_MASK\] = 0/picked[0] += 0/')"
 machine reweigh-without-settle weights "$(in_function machine_reweigh 's/machine_settle(m, id, now)/(void)0/')"
-machine stop-without-settle place "$(in_function machine_stop 's/machine_settle(m, id, now)/(void)0/')"
 machine late-service-forgotten dispatch "$(in_function machine_stopping 's/t->charged -= ran/t->charged = 0/')"
 machine interrupted-turn-goes-on dispatch 's/machine_stop(m, id, now, PREEMPTED)/(void)0/'
 machine custody-kept dispatch "$(in_function machine_dispatch 's/ & ~CUSTODY//')"
