@@ -32,19 +32,19 @@ fn machine(params: Params, cpus: u32) -> Lockstep {
 
 /// A thread as the formulas see it
 #[derive(Clone, Default)]
-struct Thread {
-    runnable: bool,
+pub(super) struct Thread {
+    pub runnable: bool,
     /// Before readjustment
     nominal: u64,
-    phi: u64,
-    start_tag: Rational,
+    pub phi: u64,
+    pub start_tag: Rational,
     finish_tag: Rational,
     /// Since when it runs uncharged, and where
     since_ns: u64,
-    on: Option<usize>,
+    pub on: Option<usize>,
     last: Option<usize>,
     /// When it began to wait, in order; with credit, whether it is behind those that woke
-    turn: (bool, u64),
+    pub turn: (bool, u64),
     /// The tag by which it waits: the start tag, less a credit
     waits_at: Rational,
 }
@@ -54,7 +54,7 @@ pub(super) struct Judged {
     sfs: Lockstep,
     params: Params,
     /// By id; there is no task 0.
-    threads: Vec<Thread>,
+    pub threads: Vec<Thread>,
     virtual_time: Rational,
     turns: u64,
     now_ns: u64,
@@ -62,7 +62,7 @@ pub(super) struct Judged {
 
 /// An event
 #[derive(Clone, Debug)]
-enum Event {
+pub(super) enum Event {
     Arrive(u64),
     Block(usize),
     Exit(usize),
@@ -260,7 +260,7 @@ impl Judged {
     }
 
     /// Returns the choices, if it is one.
-    fn happens(&mut self, event: &Event) -> Option<[Option<usize>; 2]> {
+    pub(super) fn happens(&mut self, event: &Event) -> Option<[Option<usize>; 2]> {
         match *event {
             Event::Arrive(weight) => self.arrive(weight),
             Event::Block(n) | Event::Exit(n) => {
