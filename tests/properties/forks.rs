@@ -1,7 +1,7 @@
 //! A task that forks gains nothing by it, and loses nothing (policy/machine/family.h).
 
 use divvy_tests::example::{MS, S, run};
-use divvy_tests::lockstep::Lockstep;
+use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
 /// Policies in which the part of a task is its weight's, with modifiers that reach other code.
 const FAIR: &[&str] = &[
@@ -250,6 +250,52 @@ fn who_makes_itself_light_owes_no_less() {
             }
         }
         assert!(jobs <= 220, "{policy}: {jobs}");
+    }
+}
+
+/// CPU 0 decides after each of `n` quanta, while CPU 1 is in a long slice; what CPU 0 ran
+fn first_cpu_alone(two: &mut Lockstep, n: usize) -> Vec<u32> {
+    let quantum = |_| {
+        two.decide(0);
+        two.pass(QUANTUM_NS);
+        two.running()[0]
+    };
+    (0..n).map(quantum).collect()
+}
+
+/// Two tasks share CPU 0 for seven quanta, while CPU 1's is as far as at first, so that virtual time stays. The child that one of the
+/// two forks then begins where its parent's last slice began, and owes a quantum: it takes turns with the other task.
+#[test]
+fn a_child_begins_where_its_parents_last_slice_began() {
+    for policy in ["sfq", "bvt", "sfs"] {
+        let mut two = Lockstep::with(policy, 2, &[1, 1, 1]);
+        two.decide(1);
+        let ran = first_cpu_alone(&mut two, 7);
+        let parent = ran[6];
+        let child = two.fork(parent, 1);
+        two.leave(parent, false);
+        let next = first_cpu_alone(&mut two, 4);
+        assert_eq!(next.iter().filter(|&&id| id == child).count(), 2, "{policy}: {ran:?}, {next:?}");
+    }
+}
+
+/// A shell's child has five quanta on CPU 0, and CPU 1's task is as far as at first. Three of them count as received too early, as there
+/// are two CPUs. So a task that comes then has three quanta before the shell's next child has one.
+#[test]
+fn what_a_child_had_before_its_last_slice_is_owed() {
+    for policy in ["sfq", "bvt", "sfs"] {
+        let mut two = Lockstep::with(policy, 2, &[1, 1]);
+        let shell = 2;
+        two.decide(1);
+        let first = two.fork(shell, 1);
+        two.leave(shell, false);
+        assert_eq!(first_cpu_alone(&mut two, 5), [first; 5], "{policy}");
+        two.leave(first, true);
+        let other = two.add(1);
+        two.wake(shell);
+        two.fork(shell, 1);
+        two.leave(shell, false);
+        assert_eq!(first_cpu_alone(&mut two, 3), [other; 3], "{policy}");
     }
 }
 
