@@ -375,6 +375,28 @@ fn groups_r3_r6_a_large_group_follows_in_steps() {
     }
 }
 
+/// Group 1 has 60 groups with a thread each, group 2 has 100 threads, and 200 groups have one. Group 1 divides anew, and before all in
+/// it have followed, group 2 is light for one event. Then group 1 has a CPU for each thread, of which it has not heard itself before it
+/// is over: so those in it that are looked at meanwhile must not go by it, as nobody would look at them again.
+#[test]
+fn groups_r6_what_a_group_has_not_heard_of_is_not_passed_on() {
+    let mut many = two_groups("rr+groups", 150, [199, 300]);
+    let inner = 3..63u32;
+    inner.clone().for_each(|group| many.machine.set_group(group, 1, Weight::ONE, 0));
+    (63..263).for_each(|group| many.machine.set_group(group, 0, Weight::ONE, 0));
+    let threads: Vec<u32> = inner.map(|group| add_in(&mut many, group, 1)).collect();
+    for group in std::iter::repeat_n(2, 100).chain(63..263) {
+        add_in(&mut many, group, 1);
+    }
+    let settle = |many: &mut Lockstep| (0..20).for_each(|_| many.set_weight(threads[0], 1));
+    settle(&mut many);
+    for (group, weight) in [(1, 200), (2, 1), (2, 300)] {
+        many.machine.set_group(group, 0, weight * Weight::ONE, 0);
+    }
+    settle(&mut many);
+    assert_eq!(weights(&many, &threads), [(200 * Weight::ONE.fixed() + 30) / 60; 60]);
+}
+
 /// The unit is what the greatest of them asks for: nobody's tag moves faster than at the weight that it asks for.
 #[test]
 fn groups_r3_with_a_cpu_for_each_all_weigh_as_the_greatest() {
