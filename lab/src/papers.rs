@@ -67,7 +67,9 @@ static LISTED: &[Listed] = &[
         "sfs",
         "Example 2",
         "10,000 threads beside short ones",
-        Not("no run of its own: Figure 5 measures the effect, and sfs-5 reproduces that"),
+        Not(
+            "no run of its own: the test sfs_r5_example_2 has it; Figure 5 measures the effect, and sfs-5 reproduces that",
+        ),
     ),
     of("sfs", "Figure 1", "a thread starves under SFQ", By("sfs-1")),
     of("sfs", "Figure 2", "weight readjustment", ALGORITHM),
