@@ -43,10 +43,13 @@ static inline bool eligible_holds(const struct eligible *e, u32 id)
 	return tree_holds(&e->waiting, id);
 }
 
-/* The task with the least S, equal ones as they came; 0 if none waits */
+/* The task with the least S, equal ones as they came; 0 if none waits. Where times are 2^63 apart, as only a hostile log makes them,
+ * there is no least one, and the tree may still know one that left: then any that waits. */
 static inline u32 eligible_earliest(struct eligible *e)
 {
-	return tree_node(&e->waiting, tree_root(&e->waiting))->first;
+	u32 root = tree_root(&e->waiting), first = tree_node(&e->waiting, root)->first;
+
+	return tree_holds(&e->waiting, first) ? first : root;
 }
 
 /* Whether a task at or below this node has started */
@@ -55,7 +58,8 @@ static inline bool eligible_below(struct eligible *e, u32 id)
 	return id && !vtime_before(e->V, tree_node(&e->waiting, id)->first_minor);
 }
 
-/* One step of the search from a node with a started task at or below it. Returns false if it is the one at the node. */
+/* One step of the search from a node with a started task at or below it. Returns false if it is the one at the node; or where times
+ * are 2^63 apart, if nobody is below it who has started. */
 static NOINLINE bool eligible_descend(struct eligible *e)
 {
 	struct tree *t = &e->waiting;
@@ -65,7 +69,6 @@ static NOINLINE bool eligible_descend(struct eligible *e)
 		t->at = n->child[0];
 		return true;
 	}
-	/* Times that are 2^63 apart have no order, so there may be no right child. */
 	if (!vtime_before(e->V, n->minor) || !n->child[1])
 		return false;
 	t->at = n->child[1];

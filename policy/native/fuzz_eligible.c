@@ -3,6 +3,13 @@
  * Fuzzes policy/lib/eligible.h against an array that is searched from end to end, with TREE_BY_MINOR as it is or 0.
  * fuzz_main.h has the arguments; modifiers mean nothing here.
  */
+#include "base.h"
+#include <stdbool.h>
+
+static bool goes_on(void);
+#undef can_loop
+#define can_loop goes_on()
+
 #include "lib/eligible.h"
 #include "fuzz_main.h"
 
@@ -12,6 +19,15 @@ static _Noreturn void eligible_fail(int line, const char *condition)
 {
 	fprintf(stderr, "fuzz: not so: %s (fuzz_eligible.c:%d)\n", condition, line);
 	abort();
+}
+
+/* No loop is longer than the tree is high. */
+static u32 rounds;
+
+static bool goes_on(void)
+{
+	MUST(rounds++ <= POOL);
+	return true;
 }
 
 static struct eligible eligible;
@@ -51,11 +67,22 @@ static u32 first_that_waits(u64 V)
 	return due ? due : early;
 }
 
+/* Half of them so that the times soon wrap around */
+static u64 next_base(struct bytes *b)
+{
+	return next_byte(b) % 2 ? ~0ull - next_byte(b) % 32 : next_u32(b);
+}
+
+static u32 first_at(u64 V)
+{
+	rounds = 0;
+	return eligible_first(&eligible, V);
+}
+
 /* V goes anywhere. */
 static void fuzz_any_time(struct bytes *b)
 {
-	u64 S0 = next_byte(b) % 2 ? ~0ull - 20 : next_u32(b), F0 = next_byte(b) % 2 ? ~0ull - 10 : next_u32(b),
-	    turn = 0;
+	u64 S0 = next_base(b), F0 = next_base(b), turn = 0;
 
 	memset(&eligible, 0, sizeof(eligible));
 	memset(waits, 0, sizeof(waits));
@@ -63,6 +90,7 @@ static void fuzz_any_time(struct bytes *b)
 		u32 id = 1 + next_byte(b) % (POOL - 1), few = next_byte(b);
 		u64 V = few % 2 ? next_byte(b) % 64 : next_u32(b);
 
+		rounds = 0;
 		MUST(eligible_holds(&eligible, id) == waits[id].in);
 		if (waits[id].in) {
 			eligible_remove(&eligible, id);
@@ -74,7 +102,29 @@ static void fuzz_any_time(struct bytes *b)
 			waits[id].turn = turn++;
 			eligible_insert(&eligible, id, S0 + waits[id].S, F0 + waits[id].F);
 		}
-		MUST(eligible_first(&eligible, S0 + V) == first_that_waits(V));
+		MUST(first_at(S0 + V) == first_that_waits(V));
+	}
+}
+
+/* Times anywhere, as a hostile log can bring them about: nobody can say then who is first. A search ends, and names one that waits. */
+static void fuzz_far(struct bytes *b)
+{
+	u32 n = 0;
+
+	memset(&eligible, 0, sizeof(eligible));
+	memset(waits, 0, sizeof(waits));
+	while (more_bytes(b)) {
+		u32 id = 1 + next_byte(b) % (POOL - 1), found;
+
+		rounds = 0;
+		n += waits[id].in ? -1 : 1;
+		if (waits[id].in)
+			eligible_remove(&eligible, id);
+		else
+			eligible_insert(&eligible, id, next_u32(b) << 32, next_u32(b) << 32);
+		waits[id].in = !waits[id].in;
+		found = first_at(next_u32(b) << 32);
+		MUST(n ? waits[found & POOL_MASK].in : !found);
 	}
 }
 
@@ -129,15 +179,16 @@ static u32 first_in_line(u64 V)
 /* V never decreases, and it is not looked at whenever it has grown. */
 static void fuzz_in_turn(struct bytes *b)
 {
-	u64 S0 = next_byte(b) % 2 ? ~0ull - 20 : 0, F0 = next_byte(b) % 2 ? ~0ull - 1 : 0, V = 0, turn = 0;
+	u64 S0 = next_base(b), F0 = next_base(b), V = 0, turn = 0;
 
 	memset(&eligible, 0, sizeof(eligible));
 	memset(waits, 0, sizeof(waits));
-	eligible.V = S0; /* V was there when it was searched last */
 	length = 0;
+	first_at(S0); /* V is a time from now on. */
 	while (more_bytes(b)) {
 		u32 id = 1 + next_byte(b) % (POOL - 1), few = next_byte(b);
 
+		rounds = 0;
 		V += few % 4 ? 0 : few / 4 % 4;
 		if (waits[id].in) {
 			eligible_remove(&eligible, id);
@@ -155,23 +206,7 @@ static void fuzz_in_turn(struct bytes *b)
 				line_up(id);
 		}
 		if (few % 3)
-			MUST(eligible_first(&eligible, S0 + V) == first_in_line(V));
-	}
-}
-
-/* Times that are 2^63 apart have no order, so any answer is right. But a search must end. */
-static void fuzz_far_apart(struct bytes *b)
-{
-	memset(&eligible, 0, sizeof(eligible));
-	while (more_bytes(b)) {
-		u32 id = 1 + next_byte(b) % (POOL - 1);
-		u64 S = (u64)next_byte(b) << 56, F = (u64)next_byte(b) << 56;
-
-		if (eligible_holds(&eligible, id))
-			eligible_remove(&eligible, id);
-		else
-			eligible_insert(&eligible, id, S, F);
-		MUST(eligible_first(&eligible, (u64)next_byte(b) << 56) < POOL);
+			MUST(first_at(S0 + V) == first_in_line(V));
 	}
 }
 
@@ -186,8 +221,8 @@ static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 
 	(void)modifiers;
 	fuzz_any_time(&b);
+	fuzz_far(&d);
 	if (TREE_BY_MINOR)
 		fuzz_in_turn(&c);
-	fuzz_far_apart(&d);
 	fuzz_events += n;
 }
