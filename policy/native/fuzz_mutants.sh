@@ -9,6 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 only_check=
 [ "${1:-}" != --check ] || { only_check=yes && shift; }
 wanted=" $* "
+found=
 out=${DIVVY_BUILD:-target/fuzz}/mutants
 caught=0
 survived=
@@ -25,14 +26,15 @@ fuzz() {
 # mutant NAME FUZZER HEADER SED: what sed makes of the header must be noticed
 mutant() {
 	case $wanted in '  ' | *" $1 "*) ;; *) return ;; esac
-	rm -rf "${out:?}/$1"
-	mkdir -p "$out/$1" && cp -r policy "$out/$1" || exit 1
-	sed -i "$4" "$out/$1/policy/$3"
-	if cmp -s "policy/$3" "$out/$1/policy/$3"; then
+	if sed "$4" "policy/$3" | cmp -s - "policy/$3"; then
 		echo "fuzz_mutants: $1: nothing to break in $3: the code has changed, change the mutant" >&2
 		exit 1
 	fi
+	found=yes
 	[ ! "$only_check" ] || return 0
+	rm -rf "${out:?}/$1"
+	mkdir -p "$out/$1" && cp -r policy "$out/$1" || exit 1
+	sed -i "$4" "$out/$1/policy/$3"
 	if fuzz "$1" "$2"; then
 		survived="$survived $1"
 	else
@@ -92,10 +94,16 @@ mutant tree-does-not-wrap fuzz_lib.c lib/tree.h 's/(s64)(a->minor - b->minor) < 
 mutant eligible-by-start fuzz_eligible.c lib/eligible.h 's/id, F, S, e->turns++/id, S, F, e->turns++/'
 mutant eligible-not-in-turn fuzz_eligible.c lib/eligible.h 's/vtime_before(V, S) ? S : e->V/S/'
 mutant eligible-finish-does-not-wrap fuzz_eligible.c lib/tree.h 's/TREE_TIMES ? (s64)(a->major - b->major) < 0 : //'
+mutant eligible-goes-where-nobody-is fuzz_eligible.c lib/eligible.h 's/ || !n->child\[1\]//'
+mutant eligible-names-one-that-left fuzz_eligible.c lib/eligible.h 's/tree_holds(&e->waiting, first) ? first : root/first/'
 mutant last-one-stays fuzz_lib.c lib/ring.h 's/next == id ? 0 : next/next/'
 mutant remainder-dropped fuzz_lib.c lib/vtime.h 's/t->rest = product % w/t->rest = 0/'
 mutant carry-dropped fuzz_lib.c lib/wide.h 's/ + (mid2 >> 32)//'
 
+if [ ! "$found" ]; then
+	echo "fuzz_mutants: no breakage is called$wanted: each line of this script has a name" >&2
+	exit 1
+fi
 [ ! "$only_check" ] || exit 0
 if [ -n "$survived" ]; then
 	echo "fuzz_mutants: NOT NOTICED:$survived" >&2
