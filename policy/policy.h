@@ -132,6 +132,7 @@ struct task_table {
 	u32 ncpus;
 	u32 nrunnable;        /* tasks, the running ones included */
 	u32 nbound;           /* of these: that may not run on all CPUs */
+	u32 capped;           /* the task that reweigh is called for, if it asked for more than a CPU and still does */
 	u64 quantum;          /* ns, a slice when the policy has none of its own */
 	u64 zero;             /* always 0, and the verifier does not know it */
 	u32 picked[MAX_CPUS]; /* the task whose slice it is on each CPU, or 0 */

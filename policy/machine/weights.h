@@ -162,10 +162,12 @@ static NOINLINE void machine_reweigh_former(struct machine *m, u64 now)
 	while (m->at < m->feasible.was && can_loop) {
 		u32 id = m->feasible.old[m->at & CPU_MASK];
 
+		m->s.tasks.capped = m->feasible.infeasible[id & POOL_MASK] ? id : 0;
 		if (machine_is_member(m, id))
 			machine_reweigh(m, id, machine_granted(m, id), now);
 		m->at++;
 	}
+	m->s.tasks.capped = 0;
 }
 
 static NOINLINE void machine_reweigh_infeasible(struct machine *m, u64 now)

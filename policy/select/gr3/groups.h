@@ -113,6 +113,15 @@ static inline void gr3_insert(struct gr3 *s, u32 id, u64 phi)
 	gr3_link(s, G, was);
 }
 
+/* The turn after that of the current client is its. */
+static inline void gr3_make_next(struct gr3 *s, struct gr3_group *g, u32 id)
+{
+	if (g->k == id)
+		return;
+	ring_remove(&s->members, &g->k, id);
+	ring_link(&s->members, ring_next(&s->members, g->k), id);
+}
+
 /* If it is the current client, the turn is the next one's. */
 static inline void gr3_take_out(struct gr3 *s, u32 id)
 {
@@ -137,7 +146,11 @@ static inline void gr3_take_out(struct gr3 *s, u32 id)
 		s->W_T = 0;
 }
 
-/* A weight that stays within its group's bounds keeps its place and deficit (gr3 R11). */
+/*
+ * A weight that stays within its group's bounds keeps its place and deficit. One beyond them is a removal and an arrival; but
+ * a client that asks for more than a CPU before and after goes right behind the current one: it is to keep its CPU. With a
+ * frontlog it has turns to its credit already (gr3 R11).
+ */
 static NOINLINE void gr3_change_weight(struct gr3 *s, u32 id, u64 w)
 {
 	struct gr3_task *t = task_of(s, id);
@@ -147,6 +160,8 @@ static NOINLINE void gr3_change_weight(struct gr3 *s, u32 id, u64 w)
 	if (G != gr3_group_of(w)) {
 		gr3_take_out(s, id);
 		gr3_insert(s, id, w);
+		if (s->tasks.capped == id && !t->F)
+			gr3_make_next(s, gr3_group(s, task_of(s, id)->group), id);
 		return;
 	}
 	gr3_unlink(s, G);

@@ -18,6 +18,17 @@ fn gr3_r6_r8_short_blocks_change_no_weight() {
     assert!(ran > 20 * S - 20 * MS, "{ran} ns of 20 s");
 }
 
+/// R11: B sleeps for random times, so it is removed now and then, and a CPU is in weight 1, 1.5 or 2. At 2, H comes to another
+/// group. If it went last there, it would miss a turn of the three others each time: 20 s of 200.
+#[test]
+fn gr3_r11_d7_a_client_that_asks_for_more_than_a_cpu_is_next_where_it_moves() {
+    let random = INFEASIBLE_AND_BLOCKING
+        .replace("sleep = \"10ms\"", "sleep = { exp = \"10ms\" }")
+        .replace("\"20s\"", "\"200s\"");
+    let ran = run(&random, "gr3").service_of_all("H");
+    assert!(ran > 200 * S - 2 * S, "{ran} ns of 200 s");
+}
+
 /// H (3) sleeps for 10 us after 9.99 ms, beside B (2) and C (1), on 2 CPUs: it is entitled to all of one.
 const LOST_AT_BLOCK: &str = "cpus = 2\nquantum = \"10ms\"\nduration = \"20s\"\n\
     [[task]]\nname = \"H\"\nweight = 3\n\

@@ -65,7 +65,8 @@ impl Model {
         self.weights.readjust();
         for id in were.iter().chain(&self.weights.infeasible) {
             if self.queue.clients.contains_key(id) {
-                self.queue.reweigh(*id, self.weights.weight(*id));
+                let is_capped = were.contains(id) && self.weights.infeasible.contains(id);
+                self.queue.reweigh(*id, self.weights.weight(*id), is_capped);
             }
         }
     }
@@ -83,7 +84,7 @@ impl Model {
         self.weights.remove(id);
         self.weights.insert(id, asked);
         if !self.weights.infeasible.contains(&id) {
-            self.queue.reweigh(id, asked);
+            self.queue.reweigh(id, asked, false);
         }
     }
 

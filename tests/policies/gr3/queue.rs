@@ -114,12 +114,18 @@ impl Queue {
         self.relocate(group, was);
     }
 
-    /// R11
-    pub fn reweigh(&mut self, id: u32, phi: u64) {
+    /// R11; `is_capped`: it asked for more than a CPU, and still does.
+    pub fn reweigh(&mut self, id: u32, phi: u64, is_capped: bool) {
         let Client { phi: old, away, frontlog, .. } = self.clients[&id];
         if phi.ilog2() != old.ilog2() {
             self.remove(id);
             self.insert(id, phi);
+            if is_capped && frontlog == 0 {
+                let place = self.place(phi.ilog2()).unwrap();
+                let members = &mut self.groups[place].members;
+                members.pop();
+                members.insert(members.len().min(1), id);
+            }
             let client = self.clients.get_mut(&id).unwrap();
             (client.away, client.frontlog) = (away, frontlog);
         } else if phi != old {
