@@ -136,6 +136,7 @@ bench-kernel: .need-vm kernel
 	@.ci/need perf=linux-perf,linux-tools-generic
 	kernel/bench/cost
 	kernel/bench/recorders
+	kernel/bench/prediction
 
 fmt:
 	$(CARGO) fmt --all

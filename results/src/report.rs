@@ -55,6 +55,10 @@ pub struct TraceReport {
     /// Tasks that never slept in the recording, by name: they are replayed without an end, for as long as the recording lasts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endless: Vec<String>,
+    /// Slices end at multiples of this in the replay, ns: the recorded kernel's tick, or the one that was asked for. Absent where
+    /// the recording does not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick_ns: Option<u64>,
     /// The results of the recorded scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedReport>,

@@ -87,6 +87,7 @@ pub fn replayed(self_replay_error: Option<f64>) -> Report {
         self_replay_error,
         fixed_wakes_error: None,
         endless: Vec::new(),
+        tick_ns: None,
         recorded: Some(RecordedReport {
             service_ns: 9_950_000_000,
             wait_ns: 2_000_000_000,

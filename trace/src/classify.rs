@@ -1,6 +1,6 @@
 //! Why each sleep ended: the question on which a what-if rests.
 
-use crate::interval::{Activity, Interval, Wake};
+use crate::interval::{Activity, Queued, Wake};
 use crate::recording::Thread;
 use divvy_results::schedule::State;
 use serde::Serialize;
@@ -62,10 +62,32 @@ const SLACK_NS: u64 = 50_000;
 /// Percentage of these sleeps that must fit.
 const MOST_FIT: usize = 80;
 
-/// The class of each of a thread's sleeps that ended, by the index of its interval. `known` tells whether the recording says which
+/// A sleep of a thread that ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sleep {
+    /// The index of its interval.
+    pub index: usize,
+    pub class: Class,
+    /// How long it lasts if nobody takes the thread off its CPU before.
+    pub ns: u64,
+}
+
+/// A run up to this long after a preemption is only the way to the sleep: the timer was set before.
+const WAY_TO_SLEEP_NS: u64 = SLACK_NS;
+
+/// Length of the sleep at `index`, from when the thread was taken off its CPU, if that was on its way to the sleep.
+fn since_preemption_ns(thread: &Thread, index: usize) -> Option<u64> {
+    let [wait, run] = thread.intervals.get(index.checked_sub(2)?..index)? else { return None };
+    let is_on_its_way = matches!(wait.activity, Activity::Wait { why: Queued::Preempted })
+        && matches!(run.activity, Activity::Run { .. })
+        && run.len_ns() <= WAY_TO_SLEEP_NS;
+    is_on_its_way.then(|| thread.intervals[index].end_ns - wait.start_ns)
+}
+
+/// The class of each of a thread's sleeps that ended. `known` tells whether the recording says which
 /// wakes came from interrupts; if it does not, a regular sleep counts as a timer, whichever thread seemed to end it.
-pub(crate) fn classes(thread: &Thread, known: bool) -> Vec<(usize, Class)> {
-    let mut classes = Vec::new();
+pub(crate) fn sleeps(thread: &Thread, known: bool) -> Vec<Sleep> {
+    let mut sleeps = Vec::new();
     let mut suspects = Vec::new();
     for (index, interval) in thread.intervals.iter().enumerate() {
         let Activity::Blocked { state, wake } = interval.activity else {
@@ -81,53 +103,77 @@ pub(crate) fn classes(thread: &Thread, known: bool) -> Vec<(usize, Class)> {
         let hidden = wake == Wake::Missing && state != State::Disk;
         let may_be_timer = class == Class::External || hidden || (!known && class == Class::Dependency);
         if may_be_timer && !interval.censored {
-            suspects.push(classes.len());
+            suspects.push(sleeps.len());
         }
-        classes.push((index, class));
+        sleeps.push(Sleep { index, class, ns: interval.len_ns() });
     }
-    let sleeps: Vec<&Interval> = suspects.iter().map(|&s| &thread.intervals[classes[s].0]).collect();
-    if let Some((class, fits)) = timer_fit(&sleeps) {
-        for (&suspect, _) in suspects.iter().zip(fits).filter(|(_, fits)| *fits) {
-            classes[suspect].1 = class;
+    let timed: Vec<Timed> = suspects.iter().map(|&at| Timed::of(thread, sleeps[at].index)).collect();
+    if let Some((class, fits)) = timer_fit(&timed) {
+        for (&suspect, ns) in suspects.iter().zip(fits) {
+            if let Some(ns) = ns {
+                sleeps[suspect] = Sleep { class, ns, ..sleeps[suspect] };
+            }
         }
     }
-    classes
+    sleeps
 }
 
-/// Whether sleeps look like a timer's; the kind of timer, and which of the sleeps fit.
-fn timer_fit(sleeps: &[&Interval]) -> Option<(Class, Vec<bool>)> {
+/// A sleep that a timer may have ended.
+struct Timed {
+    end_ns: u64,
+    /// Lengths of which one is the timer's: from the start of the sleep, and from a preemption before it.
+    ns: u64,
+    since_preemption_ns: Option<u64>,
+}
+
+impl Timed {
+    fn of(thread: &Thread, index: usize) -> Self {
+        let interval = &thread.intervals[index];
+        Timed {
+            end_ns: interval.end_ns,
+            ns: interval.len_ns(),
+            since_preemption_ns: since_preemption_ns(thread, index),
+        }
+    }
+}
+
+/// Distance from what is expected, and the length of the sleep; `None` where it is out of tolerance.
+type Fit = Option<(u64, u64)>;
+
+/// Whether sleeps look like a timer's; the kind of timer, and the lengths of the sleeps that fit.
+fn timer_fit(sleeps: &[Timed]) -> Option<(Class, Vec<Option<u64>>)> {
     if sleeps.len() < FEWEST {
         return None;
     }
-    let relative = residuals_of_durations(sleeps);
-    let periodic = residuals_of_period(sleeps);
-    let candidates = [(Class::Timer, relative), (Class::Periodic, periodic)];
-    let fitting = candidates.into_iter().filter_map(|(class, residuals)| {
-        let fits: Vec<bool> = residuals.iter().map(|r| r.is_some()).collect();
-        let count = fits.iter().filter(|f| **f).count();
-        let spread = median(residuals.into_iter().flatten().collect())?;
-        (count * 100 >= fits.len() * MOST_FIT).then_some((spread, class, fits))
+    let candidates = [(Class::Timer, fits_of_lengths(sleeps)), (Class::Periodic, fits_of_period(sleeps))];
+    let fitting = candidates.into_iter().filter_map(|(class, fits)| {
+        let spread = median(fits.iter().flatten().map(|(distance, _)| *distance).collect())?;
+        let count = fits.iter().flatten().count();
+        let lengths = fits.iter().map(|fit| fit.map(|(_, ns)| ns)).collect();
+        (count * 100 >= fits.len() * MOST_FIT).then_some((spread, class, lengths))
     });
     // A thread that works for a constant time has both regularities; the tighter one is its timer's.
-    fitting.min_by_key(|(spread, ..)| *spread).map(|(_, class, fits)| (class, fits))
+    fitting.min_by_key(|(spread, ..)| *spread).map(|(_, class, lengths)| (class, lengths))
 }
 
-/// Distance of each duration from the median; `None` where it is out of tolerance.
-fn residuals_of_durations(sleeps: &[&Interval]) -> Vec<Option<u64>> {
-    let usual = median(sleeps.iter().map(|s| s.len_ns()).collect()).unwrap_or(0);
-    sleeps.iter().map(|s| within(s.len_ns().abs_diff(usual), usual)).collect()
+/// By the distance of each length from the median.
+fn fits_of_lengths(sleeps: &[Timed]) -> Vec<Fit> {
+    let usual = median(sleeps.iter().map(|sleep| sleep.ns).collect()).unwrap_or(0);
+    let fit = |ns: u64| within(ns.abs_diff(usual), usual).map(|distance| (distance, ns));
+    sleeps.iter().map(|sleep| fit(sleep.ns).or_else(|| sleep.since_preemption_ns.and_then(fit))).collect()
 }
 
-/// Distance of each wake from a whole number of periods after the one before; a first wake fits if the second does.
-fn residuals_of_period(sleeps: &[&Interval]) -> Vec<Option<u64>> {
+/// By the distance of each wake from a whole number of periods after the one before; a first wake fits if the second does.
+fn fits_of_period(sleeps: &[Timed]) -> Vec<Fit> {
     let steps: Vec<u64> = sleeps.windows(2).map(|pair| pair[1].end_ns - pair[0].end_ns).collect();
     let period = median(steps.clone()).unwrap_or(0).max(1);
-    let residual = |step: &u64| {
+    let distance = |step: &u64| {
         let whole = (step + period / 2) / period;
         if whole == 0 { None } else { within(step.abs_diff(whole * period), period) }
     };
-    let residuals: Vec<Option<u64>> = steps.iter().map(residual).collect();
-    residuals.first().copied().into_iter().chain(residuals.iter().copied()).collect()
+    let distances: Vec<Option<u64>> = steps.iter().map(distance).collect();
+    let all = distances.first().into_iter().chain(&distances);
+    all.zip(sleeps).map(|(distance, sleep)| distance.map(|distance| (distance, sleep.ns))).collect()
 }
 
 fn within(distance: u64, length: u64) -> Option<u64> {

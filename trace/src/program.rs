@@ -17,6 +17,13 @@ pub struct ReplayTask {
     pub steps: Vec<Step>,
 }
 
+impl ReplayTask {
+    /// Whether it needs CPU time for ever.
+    pub fn is_endless(&self) -> bool {
+        self.steps.last() == Some(&Step::Endless)
+    }
+}
+
 /// When a task starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
@@ -50,6 +57,8 @@ pub enum Step {
     Exit,
     /// Needs CPU time for ever: in the recording it never slept and did not end.
     Endless,
+    /// Begins again at the first step: in the recording it was there all the time, and the replay lasts as long.
+    Repeat,
 }
 
 /// The cause that ends a wait.

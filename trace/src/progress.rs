@@ -76,7 +76,7 @@ impl Run {
                     }
                 }
                 Step::Fork { task: child } => self.ready.push_back(child),
-                Step::Run { .. } | Step::Wait(_) | Step::Exit | Step::Endless => {}
+                Step::Run { .. } | Step::Wait(_) | Step::Exit | Step::Endless | Step::Repeat => {}
             }
             self.next[task] += 1;
         }

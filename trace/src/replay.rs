@@ -9,12 +9,14 @@
 //! wake has happened, and all earlier waits of that thread have used up only earlier ones. So it is not stuck. The same holds for forks.
 //! Where lost events break that order, [`progress`] gives the sleeps that would not end their recorded lengths.
 
-use crate::classify::{Class, WakeCounts, classes};
+use crate::classify::{Class, Sleep, WakeCounts, sleeps};
 use crate::interval::{Activity, Wake};
 use crate::measured::Measured;
 use crate::program::{Cause, ReplayTask, Start, Step, Timing};
 use crate::progress;
 use crate::recording::{Recording, Thread};
+use crate::repeat;
+use crate::tick;
 use std::collections::BTreeMap;
 
 /// How sleeps end in a replay.
@@ -36,6 +38,8 @@ pub struct Replay {
     pub cpus: u32,
     /// Length of the recording.
     pub span_ns: u64,
+    /// The period of the recorded kernel's tick, at which slices end, if it was found.
+    pub tick_ns: Option<u64>,
     /// The threads that ran, in the order in which they were first seen.
     pub tasks: Vec<ReplayTask>,
     /// The measured times of each task in the recording, in the order of `tasks`.
@@ -47,7 +51,7 @@ pub struct Replay {
 impl Replay {
     /// The tasks that never end: how much CPU time they were given says nothing about how much they would use.
     pub fn endless(&self) -> impl Iterator<Item = &ReplayTask> {
-        self.tasks.iter().filter(|task| task.steps.last() == Some(&Step::Endless))
+        self.tasks.iter().filter(|task| task.is_endless())
     }
 }
 
@@ -70,7 +74,7 @@ pub fn replayable(recording: &Recording, policy: WakePolicy) -> Replay {
     let builder = Builder { recording, policy, task_of, leaders };
     let mut wakes = WakeCounts::default();
     let plans: Vec<ThreadPlan> =
-        builder.threads().map(|thread| builder.plan(thread, classes(thread, known), &mut wakes)).collect();
+        builder.threads().map(|thread| builder.plan(thread, sleeps(thread, known), &mut wakes)).collect();
     let mut acts = builder.acts(&plans);
     let mut tasks: Vec<ReplayTask> = builder
         .threads()
@@ -81,9 +85,13 @@ pub fn replayable(recording: &Recording, policy: WakePolicy) -> Replay {
     let slept: Vec<Vec<u64>> =
         builder.threads().zip(&plans).map(|(thread, plan)| plan.dependencies_ns(thread)).collect();
     progress::ensure(&mut tasks, &slept);
+    if tasks.iter().any(ReplayTask::is_endless) {
+        repeat::repeat(&mut tasks, builder.threads(), recording.span_ns);
+    }
     Replay {
         cpus: recording.cpus,
         span_ns: recording.span_ns,
+        tick_ns: tick::period_ns(recording),
         tasks,
         measured: builder.threads().map(|thread| Measured::of(&thread.intervals)).collect(),
         wakes,
@@ -135,7 +143,7 @@ impl<'a> Builder<'a> {
             .map(|(thread, _)| thread)
     }
 
-    fn plan(&self, thread: &Thread, classes: Vec<(usize, Class)>, counts: &mut WakeCounts) -> ThreadPlan {
+    fn plan(&self, thread: &Thread, sleeps: Vec<Sleep>, counts: &mut WakeCounts) -> ThreadPlan {
         let parent = thread
             .parent
             .and_then(|p| self.task_of[p])
@@ -151,7 +159,7 @@ impl<'a> Builder<'a> {
             waits: Vec::new(),
             needs: Vec::new(),
         };
-        for (index, class) in classes.into_iter().filter(|(index, _)| *index >= first) {
+        for Sleep { index, class, ns } in sleeps.into_iter().filter(|sleep| sleep.index >= first) {
             let interval = &thread.intervals[index];
             let waker = match interval.activity {
                 Activity::Blocked { wake: Wake::By(by), .. } => self.task_of[by as usize],
@@ -159,7 +167,7 @@ impl<'a> Builder<'a> {
             };
             let class = if class == Class::Dependency && waker.is_none() { Class::Unknown } else { class };
             counts.count(class);
-            let cause = self.cause(class, interval.len_ns(), interval.end_ns);
+            let cause = self.cause(class, ns, interval.end_ns);
             if let (Cause::Dependency, Some(waker)) = (cause, waker) {
                 plan.needs.push((interval.end_ns, waker));
             }

@@ -31,7 +31,7 @@ impl Replay {
             // Without an end of its own it lasts as long as the recording, which says nothing about later times.
             duration_ns: self.endless().next().map(|_| self.span_ns),
             warmup_ns: 0,
-            tick_ns: None,
+            tick_ns: self.tick_ns,
             switch_cost_ns: 0,
             migration_cost_ns: 0,
             groups: Vec::new(),
@@ -59,7 +59,15 @@ fn task(recorded: &ReplayTask, used: &mut BTreeMap<String, u32>) -> Task {
         executable: Some(recorded.name.clone()), // a recording identifies a program by this name only
         affinity: None,
         arrivals,
-        program: recorded.steps.iter().filter_map(step).collect(),
+        program: program(&recorded.steps),
+    }
+}
+
+fn program(steps: &[Recorded]) -> Vec<Step> {
+    let body = steps.iter().filter_map(step).collect();
+    match steps.last() {
+        Some(Recorded::Repeat) => vec![Step::Loop { times: None, body }],
+        _ => body,
     }
 }
 
@@ -80,7 +88,7 @@ fn step(recorded: &Recorded) -> Option<Step> {
         Recorded::Fork { task } => Step::Fork(task),
         Recorded::Wait(cause) => wait(cause),
         Recorded::Endless => Step::RunForever,
-        Recorded::Exit => return None, // the end of a program is an exit too
+        Recorded::Exit | Recorded::Repeat => return None, // the end of a program is an exit too, and a loop has an end
     })
 }
 

@@ -8,6 +8,7 @@ use divvy_sim::run::Options;
 use divvy_trace::{Grade, Recording, WakePolicy};
 
 use crate::args::choice::{Choice, one_of};
+use crate::args::durations::positive_ns;
 use crate::args::machine::MachineArgs;
 use crate::args::output::OutputArgs;
 use crate::args::policies::PolicyArgs;
@@ -72,6 +73,11 @@ pub struct RecordingArgs {
     #[arg(long, value_parser = one_of(WAKES), default_value = "dep", value_name = "HOW")]
     pub wakes: WakePolicy,
 
+    /// Slices end at multiples of this, as on a kernel with a tick [default: as the recorded preemptions
+    /// show]
+    #[arg(long, value_parser = positive_ns, value_name = "TIME")]
+    pub tick: Option<u64>,
+
     /// Fail, with exit code 4, if the recording's grade is below this
     #[arg(long, value_parser = one_of(GRADES), ignore_case = true, value_name = "GRADE")]
     pub strict: Option<Grade>,
@@ -113,6 +119,7 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
         },
         wakes: args.recording.wakes,
         per_thread: args.recording.per_thread,
+        tick_ns: args.recording.tick,
     };
     let bar = ProgressBar::new("simulating", output);
     let report = replay(&input::trace_name(&args.trace), &recording, &specs, &options, &bar);

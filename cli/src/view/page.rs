@@ -106,6 +106,9 @@ fn quality(trace: &TraceReport) -> Vec<String> {
         let error = text::percent(error, 1);
         format!("with --wakes fixed it is {error}: the wake-ups between tasks do not explain this recording")
     }));
+    lines.extend(trace.tick_ns.map(|ns| {
+        format!("slices end at ticks, every {}; those of eevdf when they are used up", text::time(ns as f64))
+    }));
     if !trace.endless.is_empty() {
         let (names, more) =
             (trace.endless.iter().take(MOST_ENDLESS), trace.endless.len().saturating_sub(MOST_ENDLESS));

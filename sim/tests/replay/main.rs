@@ -1,5 +1,6 @@
 //! Replays of the recorded example.
 
+mod closed;
 mod limits;
 
 use divvy_policy::spec;
