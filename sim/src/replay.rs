@@ -54,7 +54,7 @@ pub fn replay(
         replay.tasks.iter().map(|t| t.name.clone()).collect()
     };
     let recorded = recorded(&replay.measured, &names);
-    let mut report = simulated(&workload, specs, &options.run, &Rows::Named(names), progress)?;
+    let mut report = simulate_rows(&workload, specs, &options.run, &Rows::Named(names), progress)?;
     let error = self_replay_error(recording, &replay, &workload, options)?;
     let fixed_wakes_error = match error {
         Some(error) if error > LARGE_ERROR && options.wakes != WakePolicy::Fixed => {
@@ -69,35 +69,6 @@ pub fn replay(
     endless.dedup();
     let trace = trace_report(recording, &replay, recorded, error);
     report.trace = Some(TraceReport { fixed_wakes_error, endless, ..trace });
-    Ok(report)
-}
-
-/// As [`simulate_rows`]. Slices of policies that are loaded end at ticks; Linux's own scheduler also looks at them whenever its queue
-/// changes, so in the model of it they end when they are used up.
-fn simulated(
-    workload: &Workload,
-    specs: &[Spec],
-    options: &Options,
-    rows: &Rows,
-    progress: &dyn Progress,
-) -> Result<Report, RunError> {
-    let is_model = |spec: &&Spec| spec.selection.name == MODEL;
-    let (models, loaded): (Vec<Spec>, Vec<Spec>) = specs.iter().cloned().partition(|spec| is_model(&spec));
-    let exact = Workload { tick_ns: None, ..workload.clone() };
-    if loaded.is_empty() || workload.tick_ns.is_none() {
-        return simulate_rows(&exact, specs, options, rows, progress);
-    }
-    let mut report = simulate_rows(workload, &loaded, options, rows, progress)?;
-    if models.is_empty() {
-        return Ok(report);
-    }
-    let mut of_models = simulate_rows(&exact, &models, options, rows, progress)?.runs.into_iter();
-    let mut of_loaded = std::mem::take(&mut report.runs).into_iter();
-    let reps = options.reps.max(1) as usize;
-    for spec in specs {
-        let runs = if is_model(&spec) { &mut of_models } else { &mut of_loaded };
-        report.runs.extend(runs.take(reps));
-    }
     Ok(report)
 }
 
@@ -199,7 +170,7 @@ fn self_replay_error(
         duration_ns: None,
         ..options.run.clone()
     };
-    let report = simulated(workload, &[model], &run, &Rows::EachInstance, &())?;
+    let report = simulate_rows(workload, &[model], &run, &Rows::EachInstance, &())?;
     let all: Vec<&Measured> = replay.measured.iter().collect();
     let Some((run, seen_ns)) = report.runs.first().zip(mean_ns(&all, |o| o.response)) else {
         return Ok(None);

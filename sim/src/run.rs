@@ -147,6 +147,10 @@ pub fn machine(spec: &Spec, workload: &Workload, seed: u64, rep: u32) -> Result<
     Machine::from_spec(&spec, workload.cpus, workload.quantum_ns)
 }
 
+/// Linux's own scheduler looks at slices whenever its queue changes, and not at ticks only. So in the model of it they end when they
+/// are used up, whatever the workload's tick is.
+const LINUX: &str = "eevdf";
+
 /// One repetition, by its number, of a workload that is as [`adapted`] left it.
 pub fn simulate_rep(
     workload: &Workload,
@@ -156,6 +160,13 @@ pub fn simulate_rep(
     rows: &Rows,
     progress: &dyn Progress,
 ) -> Result<Run, RunError> {
+    let exact;
+    let workload = if spec.selection.name == LINUX && workload.tick_ns.is_some() {
+        exact = Workload { tick_ns: None, ..workload.clone() };
+        &exact
+    } else {
+        workload
+    };
     let name = spec.to_string();
     let machine = machine(spec, workload, options.seed, rep)
         .map_err(|error| RunError::Machine { policy: name.clone(), error })?;
