@@ -8,7 +8,7 @@
 //! that wake each other begin again together or not at all, and only if each wait has its wake: then the proof of [`crate::replay`]
 //! holds for the repeated programs as well, with labels that grow by the recording's length in each round.
 
-use crate::interval::{Activity, Wake};
+use crate::interval::{Activity, Interval, Wake};
 use crate::program::{Cause, ReplayTask, Start, Step, Timing};
 use crate::recording::Thread;
 
@@ -55,10 +55,14 @@ fn gap_ns(thread: &Thread, recording_ns: u64) -> Option<u64> {
     let head_ns =
         if by_another(first.activity) || !rests(first.activity) { thread.start_ns } else { first.end_ns };
     let waits = thread.intervals.iter().filter(|interval| rests(interval.activity));
-    let mut ended = waits.filter(|interval| !interval.censored).peekable();
-    let is_woken = ended.peek().is_some() && ended.all(|interval| by_another(interval.activity));
+    let ended: Vec<&Interval> = waits.filter(|interval| !interval.censored).collect();
+    let is_woken = !ended.is_empty() && ended.iter().all(|interval| by_another(interval.activity));
+    let longest_ns = ended.iter().map(|interval| interval.len_ns()).max().unwrap_or(0);
     let tail_ns = if rests(last.activity) { recording_ns.saturating_sub(last.start_ns) } else { 0 };
-    is_there.then_some(head_ns + if is_woken { 0 } else { tail_ns })
+    // Its next wake-up is in the next round. After a sleep that is longer than all others it would have come long ago: two threads that
+    // woke each other for a moment would go on to the end.
+    let is_due = is_woken && tail_ns <= longest_ns;
+    is_there.then_some(head_ns.saturating_add(if is_due { 0 } else { tail_ns }))
 }
 
 fn may_repeat(task: &ReplayTask) -> bool {

@@ -51,7 +51,9 @@ fn preemptions(recording: &Recording) -> Vec<(CpuId, u64)> {
             }
         }
     }
-    times.retain(|&(cpu, t_ns)| woken.range((cpu, t_ns)..=(cpu, t_ns + SWITCH_NS)).next().is_none());
+    times.retain(|&(cpu, t_ns)| {
+        woken.range((cpu, t_ns)..=(cpu, t_ns.saturating_add(SWITCH_NS))).next().is_none()
+    });
     times
 }
 

@@ -133,3 +133,31 @@ fn a_timer_set_before_a_preemption_is_a_timer() {
         assert!(matches!(cause, Cause::Timer { ns } if ns.abs_diff(7_000_000) <= 5_000), "{cause:?}");
     }
 }
+
+/// Two threads wake each other for a moment, and are not heard of again for minutes: they do not go on for minutes.
+#[test]
+fn what_stopped_does_not_go_on() {
+    let (ping, pong) = (("ping", 9), ("pong", 10));
+    let mut lines = Lines::default();
+    lines.switch(0, IDLE, "R", ping);
+    for turn in 0..20 {
+        let t_us = 10 + turn * 40;
+        lines.add(t_us, "ping 9", "sched_waking: comm=pong pid=10 prio=120 target_cpu=000");
+        lines.switch(t_us + 2, ping, "S", pong);
+        lines.add(t_us + 20, "pong 10", "sched_waking: comm=ping pid=9 prio=120 target_cpu=000");
+        lines.switch(t_us + 22, pong, "S", ping);
+    }
+    lines.switch(900, ping, "S", HOGS[0]);
+    let minutes_us = 480_000_000;
+    lines.switch(minutes_us, HOGS[0], "R", HOGS[1]);
+    let replay = replayable(&recording(&lines.0), WakePolicy::Dependency);
+    assert_eq!(replay.endless().count(), 1, "the hog");
+    for name in ["ping", "pong"] {
+        let task = replay.tasks.iter().find(|task| task.name == name).expect("it ran");
+        let slept = task
+            .steps
+            .iter()
+            .any(|step| matches!(step, Step::Wait(Cause::Unknown { ns }) if *ns > 470_000_000_000));
+        assert!(task.steps.last() != Some(&Step::Repeat) || slept, "{name}: {:?}", task.steps.last());
+    }
+}
