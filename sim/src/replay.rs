@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::run::{Options, Rows, RunError, simulate_rows};
+use crate::run::{LINUX, Options, Rows, RunError, simulate_rows};
 use divvy_policy::spec;
 use divvy_policy::spec::Spec;
 use divvy_results::progress::Progress;
@@ -13,9 +13,6 @@ use divvy_results::report::{RecordedReport, RecordedTask, Report, TraceReport, W
 use divvy_results::schedule::{Schedule, State, Window};
 use divvy_trace::{Grade, Measured, Recording, Replay, Spread, WakePolicy};
 use divvy_workload::{MAX_CPUS, Workload};
-
-/// Stands for the scheduler of the recording: Linux from 6.6 on.
-const MODEL: &str = "eevdf";
 
 /// An error of the replay above which another assumption about sleeps is tried.
 const LARGE_ERROR: f64 = 0.2;
@@ -157,7 +154,7 @@ fn self_replay_error(
     workload: &Workload,
     options: &ReplayOptions,
 ) -> Result<Option<f64>, RunError> {
-    let Ok(model) = spec::parse(MODEL, divvy_policy::all()) else { return Ok(None) };
+    let Ok(model) = spec::parse(LINUX, divvy_policy::all()) else { return Ok(None) };
     if workload.cpus > MAX_CPUS || recording.removed_run_ns > 0 {
         return Ok(None);
     }

@@ -147,9 +147,9 @@ pub fn machine(spec: &Spec, workload: &Workload, seed: u64, rep: u32) -> Result<
     Machine::from_spec(&spec, workload.cpus, workload.quantum_ns)
 }
 
-/// Linux's own scheduler looks at slices whenever its queue changes, and not at ticks only. So in the model of it they end when they
-/// are used up, whatever the workload's tick is.
-const LINUX: &str = "eevdf";
+/// The model of Linux's own scheduler, from 6.6 on. That one looks at slices whenever its queue changes, and not at ticks only. So in
+/// the model they end when they are used up, whatever the workload's tick is.
+pub(crate) const LINUX: &str = "eevdf";
 
 /// One repetition, by its number, of a workload that is as [`adapted`] left it.
 pub fn simulate_rep(

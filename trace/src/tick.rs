@@ -11,12 +11,13 @@ use crate::recording::Recording;
 /// its parts too.
 const PERIODS_NS: [u64; 4] = [10_000_000, 4_000_000, 3_333_333, 1_000_000];
 /// Fewer preemptions than this say nothing.
-const FEWEST: u32 = 30;
-/// A tick is at the same place in each period, within this part of it. At random, as many of the preemptions would be there.
+const FEWEST: usize = 30;
+/// A period has so many places, and a tick is always at the same one or at the next. Of preemptions at random times a tenth would be
+/// at any two.
 const PLACES: u64 = 20;
 /// The part of the preemptions, in percent, that must be at one place and the one after it. The others are yields, and
 /// wake-ups that took longer.
-const MOST: u32 = 50;
+const MOST: usize = 50;
 /// A thread that waited for less than this before it ran may have taken the CPU by its wake-up.
 const JUST_BEFORE_NS: u64 = 100_000;
 /// The next thread runs no later after a switch.
@@ -25,10 +26,10 @@ const SWITCH_NS: u64 = 10_000;
 /// The period, if preemptions tell it.
 pub(crate) fn period_ns(recording: &Recording) -> Option<u64> {
     let times = preemptions(recording);
-    if times.len() < FEWEST as usize {
+    if times.len() < FEWEST {
         return None;
     }
-    PERIODS_NS.into_iter().find(|&period_ns| at_ticks(&times, period_ns) * 100 >= times.len() as u32 * MOST)
+    PERIODS_NS.into_iter().find(|&period_ns| at_ticks(&times, period_ns) * 100 >= times.len() * MOST)
 }
 
 /// CPU and time of each switch from a thread that could have gone on, except to one that was woken just before: that was the
@@ -58,13 +59,13 @@ fn preemptions(recording: &Recording) -> Vec<(CpuId, u64)> {
 }
 
 /// How many are at the most frequent place of a period, or at the next one. Each CPU has a place of its own.
-fn at_ticks(times: &[(CpuId, u64)], period_ns: u64) -> u32 {
-    let mut cpus: BTreeMap<CpuId, [u32; PLACES as usize]> = BTreeMap::new();
+fn at_ticks(times: &[(CpuId, u64)], period_ns: u64) -> usize {
+    let mut cpus: BTreeMap<CpuId, [usize; PLACES as usize]> = BTreeMap::new();
     for &(cpu, t_ns) in times {
         let place = t_ns % period_ns * PLACES / period_ns;
         cpus.entry(cpu).or_default()[place as usize] += 1;
     }
-    let most = |places: &[u32; PLACES as usize]| {
+    let most = |places: &[usize; PLACES as usize]| {
         (0..places.len()).map(|at| places[at] + places[(at + 1) % places.len()]).max().unwrap_or(0)
     };
     cpus.values().map(most).sum()

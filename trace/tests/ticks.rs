@@ -76,7 +76,7 @@ fn preemptions_at_any_time_show_none() {
     assert_eq!(tick_ns(&turns(29, |_| 4000)), None, "so few say nothing");
 }
 
-/// A sleeper that takes the CPU by its wake-up says nothing of ticks, however often it comes. Every 100th turn is a slice's end.
+/// A sleeper that takes the CPU by its wake-up says nothing of ticks, however often it comes. A slice ends every ten milliseconds.
 #[test]
 fn wake_ups_are_not_ticks() {
     let mut lines = Lines::default();
