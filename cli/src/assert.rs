@@ -27,6 +27,7 @@ use divvy_policy::nearest;
 use divvy_policy::quantity;
 use divvy_results::measure::{QUANTITIES, Source, Statistic, Unit};
 use divvy_results::report::{Report, Run, TaskResult};
+use divvy_workload::Workload;
 
 mod claim;
 mod parse;
@@ -46,6 +47,14 @@ impl Claims {
     /// If one does not follow the grammar.
     pub fn parse(texts: &[String]) -> Result<Self, ClaimError> {
         texts.iter().map(|text| Claim::parse(text)).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Looks for names of tasks and processes that no run of this workload can have, before it runs.
+    ///
+    /// # Errors
+    /// If a claim has such a name.
+    pub fn check_names(&self, workload: &Workload) -> Result<(), ClaimError> {
+        self.0.iter().try_for_each(|claim| claim.check_names(workload))
     }
 
     /// Fails with [`NotMet`] if some runs do not meet them.
@@ -75,6 +84,24 @@ impl Claim {
     /// Reads a claim.
     pub fn parse(text: &str) -> Result<Self, ClaimError> {
         parse::claim(text)
+    }
+
+    fn check_names(&self, workload: &Workload) -> Result<(), ClaimError> {
+        let tasks = || workload.tasks.iter().map(|task| task.name.as_str());
+        // A task without a process is one of its own.
+        let processes = || workload.tasks.iter().map(|task| task.process.as_deref().unwrap_or(&task.name));
+        for side in [&self.left, &self.right] {
+            let Side::Measure { measure, .. } = side else { continue };
+            if let Some(name) = measure.task.as_ref().filter(|name| !may_be_one_of(&name.text, tasks())) {
+                return Err(self.unknown("task", name, tasks()));
+            }
+            if let Some(name) =
+                measure.process.as_ref().filter(|name| !may_be_one_of(&name.text, processes()))
+            {
+                return Err(self.unknown("process", name, processes()));
+            }
+        }
+        Ok(())
     }
 
     /// Looks at every run that the claim is about; `None` when all meet it.
@@ -275,6 +302,11 @@ fn is_instance(name: &str, class: &str) -> bool {
     name.strip_prefix(class)
         .and_then(|rest| rest.strip_prefix('/'))
         .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Whether a run may have this name, if its workload has those. Forks decide how many instances there are.
+fn may_be_one_of<'a>(name: &str, mut known: impl Iterator<Item = &'a str>) -> bool {
+    known.any(|known| known == name || is_instance(name, known))
 }
 
 fn run_name(run: &Run, repetitions: u32) -> String {

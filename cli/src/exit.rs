@@ -19,6 +19,7 @@ use divvy_trace::TraceError;
 use divvy_workload::WorkloadError;
 use divvy_workload::rtapp::Inexpressible;
 
+use crate::args::output::BadOutputArgs;
 use crate::args::recording::Unfit;
 use crate::assert::{ClaimError, NotMet};
 use crate::commands::convert::UnknownFormat;
@@ -28,7 +29,7 @@ use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::report::BadReport;
 use crate::commands::set::BadSetting;
-use crate::commands::sweep::BadOutput;
+use crate::commands::sweep::{BadOutput, NoTable};
 use crate::commands::verify::{Incomplete, Mismatched};
 use crate::output_path::BadOutputPath;
 use crate::top::poller::Unloaded;
@@ -99,9 +100,10 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 32] = [
+const KINDS: [KindOf; 34] = [
     kind::<AskError>,
     kind::<BadOutput>,
+    kind::<BadOutputArgs>,
     kind::<BadOutputPath>,
     kind::<BadReport>,
     kind::<BadSetting>,
@@ -117,6 +119,7 @@ const KINDS: [KindOf; 32] = [
     kind::<NoFigure>,
     kind::<NoProgram>,
     kind::<NotMet>,
+    kind::<NoTable>,
     kind::<NoTrace>,
     kind::<PlayError>,
     kind::<RecordError>,

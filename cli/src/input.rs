@@ -1,5 +1,6 @@
 //! Files that commands read: workloads and traces. `-` is stdin.
 
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -13,16 +14,36 @@ pub const MOST_WORKLOAD_BYTES: usize = 64 << 20;
 
 /// Reads a workload. Notes on stderr say where it differs from the file.
 pub fn workload(path: &Path, output: Output) -> Result<Workload, WorkloadError> {
-    let (workload, notes) = Workload::load(path)?;
+    let read = if path == Path::new("-") { workload_of_stdin() } else { workload_of(path) };
+    let (workload, notes) = read?;
     output.notes(&notes);
     Ok(workload)
 }
 
-/// Reads a workload, also from stdin.
-pub fn workload_or_stdin(path: &Path, output: Output) -> Result<Workload, WorkloadError> {
-    if path != Path::new("-") {
-        return workload(path, output);
-    }
+fn workload_of(path: &Path) -> Result<(Workload, Vec<String>), WorkloadError> {
+    Workload::load(path).map_err(|error| {
+        if !is_recording(path) {
+            return error;
+        }
+        let file = path.display().to_string();
+        let reason = format!("it is a recording, and no workload; `divvy replay {file} -p SPEC` replays it");
+        WorkloadError::File { file, reason }
+    })
+}
+
+/// Whether a file begins as recordings do. It is for messages only: [`trace`] reads them all.
+fn is_recording(path: &Path) -> bool {
+    const LOOKED_AT_BYTES: u64 = 64 << 10;
+    const MAGIC: [&[u8]; 3] = [b"PERFILE2", b"2ELIFREP", b"\x17\x08\x44tracing"];
+    const EVENT: &[u8] = b"sched_switch";
+    let mut start = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(LOOKED_AT_BYTES).read_to_end(&mut start));
+    read.is_ok()
+        && (MAGIC.iter().any(|magic| start.starts_with(magic))
+            || start.windows(EVENT.len()).any(|w| w == EVENT))
+}
+
+fn workload_of_stdin() -> Result<(Workload, Vec<String>), WorkloadError> {
     let failed = |e: io::Error| WorkloadError::File { file: "stdin".to_owned(), reason: e.to_string() };
     let mut text = String::new();
     io::stdin().lock().take(MOST_WORKLOAD_BYTES as u64 + 1).read_to_string(&mut text).map_err(failed)?;
@@ -30,9 +51,17 @@ pub fn workload_or_stdin(path: &Path, output: Output) -> Result<Workload, Worklo
         let reason = "it is longer than the 64 MiB that divvy reads of a workload".to_owned();
         return Err(WorkloadError::File { file: "stdin".to_owned(), reason });
     }
-    let (workload, notes) = Workload::parse_any(&text, "stdin")?;
-    output.notes(&notes);
-    Ok(workload)
+    Workload::parse_any(&text, "stdin")
+}
+
+/// Says that means depend on the run's length, if its open arrivals ask for all CPUs or more.
+pub fn note_overload(load: Option<f64>, output: Output) {
+    if let Some(load) = load {
+        output.note(&format!(
+            "note: at a load of {} the queue grows during the whole run: means depend on its length",
+            divvy_results::text::plain(load)
+        ));
+    }
 }
 
 /// Reads a trace of any kind.

@@ -158,11 +158,13 @@ fn a_sweep_is_drawn_and_can_be_used() {
         "rr",
         "--per-task",
     ];
-    let run = ["--reps", "4", "--duration", "3s", "--force", "-o", page.to_str().expect("plain")];
+    let json = scratch("sweep.json");
+    let [page_name, json_name] = [&page, &json].map(|path| path.to_str().expect("plain"));
+    let run = ["--reps", "4", "--duration", "3s", "--force", "-o", page_name, "-o", json_name];
     divvy(&[&["sweep", workload.to_str().expect("plain")], &args[..], &run[..]].concat());
-    for width in [1280, 500] {
-        run_script(&page, include_str!("report/sweeptest.js"), width);
-    }
+    run_script(&page, include_str!("report/sweeptest.js"), 1280);
+    divvy(&["report", json_name, "-o", page_name]);
+    run_script(&page, include_str!("report/sweeptest.js"), 500);
 }
 
 /// Names are whatever a program calls itself.

@@ -65,9 +65,10 @@ use divvy_sim::run::RunError;
 use divvy_workload::WorkloadError;
 
 use divvy_policy::{Failure, FailureKind};
+pub use load::overload;
 pub use measure::{Estimate, MEASURES, Measure, Row};
 pub use plan::{Plan, SweepOptions, WarmUp};
-pub use read::{Finished, read};
+pub use read::{Finished, KIND, read};
 pub use run::run;
 pub use table::TableError;
 pub use vary::Vary;

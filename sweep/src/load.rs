@@ -35,6 +35,14 @@ pub fn offered(workload: &Workload) -> Result<f64, String> {
     Ok(sum / f64::from(workload.cpus))
 }
 
+/// The load of open arrivals on so many CPUs, if it is at least 1: jobs then wait ever longer. Tasks of another kind, and those
+/// whose load has no mean, are left out.
+#[must_use]
+pub fn overload(workload: &Workload, cpus: u32) -> Option<f64> {
+    let sum: f64 = workload.tasks.iter().filter_map(|task| rate(task).ok()).sum();
+    Some(sum / f64::from(cpus)).filter(|load| *load >= 1.0 - 1e-9)
+}
+
 /// CPUs that a task's arrivals ask for.
 fn rate(task: &Task) -> Result<f64, String> {
     let none = |why: &str| Err(format!("the workload has no `load`: task {} {why}", task.name));

@@ -216,11 +216,11 @@ impl Plan {
         self.rows.is_empty()
     }
 
-    /// The greatest load of open arrivals that is above 1: they need more CPU time than there is.
+    /// The greatest load of open arrivals that is at least 1.
     #[must_use]
     pub fn overload(&self) -> Option<f64> {
-        let loads = self.workloads.iter().filter_map(|workload| load::offered(workload).ok());
-        loads.filter(|load| *load >= 1.0 - 1e-9).reduce(f64::max)
+        let overload = |workload: &Workload| load::overload(workload, workload.cpus);
+        self.workloads.iter().filter_map(overload).reduce(f64::max)
     }
 
     /// The rows of shard `i` of `n`, from 1: those of every n-th group.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::measure::MEASURES;
 use super::table::{AFTER, BEFORE, WHOSE};
@@ -11,13 +11,16 @@ use divvy_results::csv::{Record, records};
 /// The schema of [`Finished`]; it grows by optional fields, and changes its number when a field changes meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// The value of [`Finished::kind`].
+pub const KIND: &str = "sweep";
+
 /// All points of a sweep.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Finished {
     /// Always `SCHEMA_VERSION`.
     pub schema_version: u32,
-    /// Always `sweep`: other results have a schema of their own.
-    pub kind: &'static str,
+    /// Always [`KIND`]: other results have a schema of their own.
+    pub kind: String,
     /// Identifies it.
     pub sweep: String,
     /// The workload's name.
@@ -35,7 +38,7 @@ pub struct Finished {
 }
 
 /// A row, as the CSV has it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct FinishedRow {
     /// Its number, from 1.
     pub point: u64,
@@ -63,7 +66,7 @@ pub struct FinishedRow {
 }
 
 /// A value of what is varied.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A count or a time.
@@ -75,7 +78,7 @@ pub enum Value {
 }
 
 /// A mean over repetitions, in the unit of its measure: ns if the name ends in `_ns`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct FinishedEstimate {
     /// The mean.
     pub mean: f64,
@@ -103,7 +106,7 @@ pub fn read(csv: &str) -> Result<Finished, String> {
     let first = lines.first().ok_or("there is no row")?;
     Ok(Finished {
         schema_version: SCHEMA_VERSION,
-        kind: "sweep",
+        kind: KIND.to_owned(),
         sweep: first.fields[2].clone(),
         workload: first.fields[3].clone(),
         seed: number(&first.fields[5])?,

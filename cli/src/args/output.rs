@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use divvy_pages::drawing::Figure;
+use divvy_policy::quantity::format_time_ns;
+use divvy_policy::{Failure, FailureKind};
 
 use super::choice::{Choice, one_of};
 use crate::assert;
@@ -13,7 +15,7 @@ use crate::output_path::{self, BadOutputPath};
 #[derive(Debug, Args)]
 pub struct OutputArgs {
     /// How to print the result; json is complete, csv has one row per policy, repetition and task, html is a page with figures
-    /// [default: html for a FILE.html, svg for a FILE.svg, perfetto for a FILE.perfetto-trace, else table]
+    /// [default: by the ending of -o FILE: .json, .csv, .md, .html, .svg, .perfetto-trace; else table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
 
@@ -46,31 +48,79 @@ impl OutputArgs {
     /// Where a report of this input goes, and in which format.
     ///
     /// # Errors
-    /// If the report would replace its own input.
-    pub fn target(&self, input: &Path) -> Result<Target<'_>, BadOutputPath> {
-        let target = Target { format: self.format(), file: self.output.as_deref(), figure: self.figure };
-        output_path::refuse_input([input], target.file)?;
-        Ok(target)
+    /// If the report would replace its own input, if its file's name promises another kind of file, or if a figure is chosen for
+    /// a format that has none.
+    pub fn target(&self, input: &Path) -> Result<Target<'_>, BadOutputArgs> {
+        let file = self.output.as_deref();
+        output_path::refuse_input([input], file)?;
+        let target = Target { format: self.format()?, file, figure: self.figure };
+        match target.format {
+            Format::Svg => Ok(target),
+            _ if self.figure.is_some() => Err(BadOutputArgs::FigureWithoutSvg),
+            _ => Ok(target),
+        }
     }
 
     /// The format of `--format`, or the one that the file's name ends in.
-    fn format(&self) -> Format {
-        let is = |ending: &&str| {
-            let found = self.output.as_ref().and_then(|file| file.extension());
-            found.is_some_and(|found| found.eq_ignore_ascii_case(ending))
-        };
-        let by_name = || {
-            if is(&"html") {
-                Format::Html
-            } else if is(&"svg") {
-                Format::Svg
-            } else if PERFETTO_ENDINGS.iter().any(is) {
-                Format::Perfetto
-            } else {
-                Format::Table
-            }
-        };
-        self.format.unwrap_or_else(by_name)
+    fn format(&self) -> Result<Format, BadOutputArgs> {
+        let ending =
+            |file: &Path| file.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+        match (self.format, &self.output) {
+            (Some(format), _) => Ok(format),
+            (None, None) => Ok(Format::Table),
+            (None, Some(file)) => match ending(file) {
+                Some(ending) if OTHER_ENDINGS.contains(&&*ending) => {
+                    Err(BadOutputArgs::Ending { file: file.clone(), ending })
+                }
+                Some(ending) => Ok(ENDINGS
+                    .iter()
+                    .find(|(known, _)| *known == ending)
+                    .map_or(Format::Table, |(_, format)| *format)),
+                None => Ok(Format::Table),
+            },
+        }
+    }
+}
+
+/// Options of output that do not go together, or not with the run.
+#[derive(Debug, thiserror::Error)]
+pub enum BadOutputArgs {
+    /// The file cannot be written.
+    #[error(transparent)]
+    Path(#[from] BadOutputPath),
+    /// The file's name promises a format that divvy does not write.
+    #[error(
+        "-o {}: a report cannot be written as .{ending}, but as .txt, .csv, .json, .md, .html, .svg or .perfetto-trace; --format writes any of these under any name",
+        file.display()
+    )]
+    Ending {
+        /// As given.
+        file: PathBuf,
+        /// In lower case.
+        ending: String,
+    },
+    /// `--figure` would be ignored.
+    #[error("--figure chooses what svg draws: add --format svg, or -o FILE.svg")]
+    FigureWithoutSvg,
+    /// Nothing would be drawn.
+    #[error(
+        "--gantt-span begins at {}, and this run ends {} after its warm-up; give an earlier span, or a longer --duration",
+        format_time_ns(*from_ns as i64), format_time_ns(*length_ns as i64)
+    )]
+    SpanAfterEnd {
+        /// As given.
+        from_ns: u64,
+        /// The run's, without its warm-up.
+        length_ns: u64,
+    },
+}
+
+impl Failure for BadOutputArgs {
+    fn kind(&self) -> FailureKind {
+        match self {
+            Self::Path(path) => path.kind(),
+            Self::Ending { .. } | Self::FigureWithoutSvg | Self::SpanAfterEnd { .. } => FailureKind::Usage,
+        }
     }
 }
 
@@ -125,6 +175,23 @@ const FIGURES: &[Choice<Figure>] = &[
     ("wait", Figure::Wait, "The same for waiting time"),
     ("timeline", Figure::Timeline, "Tasks on each CPU in --gantt-span (not for play)"),
 ];
+
+/// Endings of a report's file, in lower case. Any other, or none, is a table.
+const ENDINGS: [(&str, Format); 9] = [
+    ("json", Format::Json),
+    ("csv", Format::Csv),
+    ("md", Format::Markdown),
+    ("markdown", Format::Markdown),
+    ("html", Format::Html),
+    ("htm", Format::Html),
+    ("svg", Format::Svg),
+    (PERFETTO_ENDINGS[0], Format::Perfetto),
+    (PERFETTO_ENDINGS[1], Format::Perfetto),
+];
+
+/// Endings of files that programs open and that are no reports: a table under such a name would be a surprise.
+const OTHER_ENDINGS: [&str; 13] =
+    ["pdf", "png", "jpg", "jpeg", "gif", "eps", "xls", "xlsx", "ods", "tsv", "parquet", "toml", "data"];
 
 /// Endings of Perfetto's files.
 pub const PERFETTO_ENDINGS: [&str; 2] = ["perfetto-trace", "pftrace"];

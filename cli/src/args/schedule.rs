@@ -6,9 +6,10 @@ use divvy_policy::units::parse_duration_ns;
 use divvy_results::figures::Limits;
 use divvy_results::schedule::{MOST_EVENTS, Window};
 use divvy_sim::run::Options;
+use divvy_workload::Workload;
 
 use super::machine::MachineArgs;
-use super::output::{Format, Target};
+use super::output::{BadOutputArgs, Format, Target};
 
 /// Decisions, figures and the timeline of a run.
 #[derive(Debug, Args)]
@@ -33,11 +34,10 @@ pub struct ScheduleArgs {
 impl ScheduleArgs {
     /// The simulation's options, but for random numbers and repetitions.
     pub fn options(&self, machine: &MachineArgs, target: &Target) -> Options {
-        let Target { format, figure, .. } = *target;
+        let format = target.format;
         let is_trace = format == Format::Perfetto;
         let has_figures = self.figures || is_trace || [Format::Html, Format::Svg].contains(&format);
-        let draws_schedule = self.gantt || (format == Format::Svg && figure == Some(Figure::Timeline));
-        let drawn = draws_schedule.then(|| window(self.gantt_span));
+        let drawn = self.is_drawn(target).then(|| window(self.gantt_span));
         Options {
             figures: has_figures.then(Limits::default),
             schedule: if is_trace { Some(Window::WHOLE) } else { drawn },
@@ -47,6 +47,30 @@ impl ScheduleArgs {
             first_decisions: self.schedule.map_or(0, |count| count as usize),
             ..Options::default()
         }
+    }
+
+    /// Refuses a span that begins when the run has ended.
+    ///
+    /// # Errors
+    /// If so, and if it is drawn.
+    pub fn check_span(
+        &self,
+        machine: &MachineArgs,
+        target: &Target,
+        workload: &Workload,
+    ) -> Result<(), BadOutputArgs> {
+        let (from_ns, _) = self.gantt_span;
+        let duration_ns = machine.duration_ns.or(workload.duration_ns);
+        match duration_ns.map(|duration_ns| duration_ns.saturating_sub(workload.warmup_ns)) {
+            Some(length_ns) if self.is_drawn(target) && from_ns >= length_ns => {
+                Err(BadOutputArgs::SpanAfterEnd { from_ns, length_ns })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_drawn(&self, target: &Target) -> bool {
+        self.gantt || (target.format == Format::Svg && target.figure == Some(Figure::Timeline))
     }
 }
 

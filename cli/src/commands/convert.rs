@@ -90,7 +90,7 @@ pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
     };
     output_path::refuse_input([args.input.as_path()], Some(&args.output))?;
     if is_workload(&args.input)? {
-        let workload = input::workload_or_stdin(&args.input, output)?;
+        let workload = input::workload(&args.input, output)?;
         return write_workload(&workload, "", to.unwrap_or(ConvertTo::RtApp), args, output);
     }
     let to = to.unwrap_or(ConvertTo::Chrome);

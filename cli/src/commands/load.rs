@@ -24,7 +24,7 @@ use crate::view::{interval, safe, verified};
 Examples:
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
-  sudo divvy load rr:quantum=2ms --duration 1min --format json
+  sudo divvy load rr --quantum 2ms --duration 1min --format json
   sudo divvy load sfs+procfair --dry-run",
     after_long_help = LOAD_HELP)]
 pub struct LoadArgs {
@@ -159,7 +159,7 @@ that is running is its value at the last tick.
 Examples:
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
-  sudo divvy load rr:quantum=2ms --duration 1min --format json
+  sudo divvy load rr --quantum 2ms --duration 1min --format json
   sudo divvy load sfs+procfair --dry-run";
 
 /// The command under the scheduler failed with this exit code.

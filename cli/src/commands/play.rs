@@ -80,6 +80,7 @@ pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()>
     let claims = Claims::parse(&args.output.assert)?;
     let options = run::Options { cpus: args.cpus, duration_ns: args.duration_ns, ..run::Options::default() };
     let workload = adapted(&input::workload(&args.workload, output)?, &options)?;
+    claims.check_names(&workload)?;
     let RandomArgs { seed, reps } = args.random;
     let options = Options { seed, reps, max_threads: args.max_threads };
     let bar = ProgressBar::new("running", output);

@@ -9,9 +9,12 @@ use clap::{Args, ValueHint};
 use divvy_pages::report;
 use divvy_pages::report::Source;
 use divvy_results::report::{Report, SCHEMA_VERSION};
+use divvy_sweep::Finished;
 
+use crate::command_line::this_command;
 use crate::output::Output;
 use crate::output_path;
+use crate::view::sweep_page;
 
 /// Make a page with figures from results: one HTML file that needs no network
 #[derive(Debug, Args)]
@@ -21,7 +24,7 @@ Examples:
   divvy report monday.json tuesday.json -o both.html
   divvy sim mix.toml -p rr,eevdf,sfs -o mix.html")]
 pub struct ReportArgs {
-    /// Results of divvy sim, replay or play in JSON, with --figures; - is stdin
+    /// Results of divvy sim, replay or play in JSON, with --figures, or the result of one divvy sweep; - is stdin
     #[arg(value_name = "RUN", required = true, value_hint = ValueHint::FilePath)]
     pub runs: Vec<PathBuf>,
 
@@ -67,6 +70,12 @@ pub enum BadReport {
         /// As given.
         file: String,
     },
+    /// Its page has curves instead of runs.
+    #[error("{file} is the result of a sweep, which has a page of its own; give it alone")]
+    SweepBesideOthers {
+        /// As given.
+        file: String,
+    },
     /// A report with another schema version.
     #[error(
         "{file} has schema_version {found}, this divvy reads {SCHEMA_VERSION}: make it again, or use the version of divvy that made it"
@@ -88,7 +97,11 @@ impl Failure for BadReport {
 /// Reads results, and writes a page of them.
 pub fn run(args: &ReportArgs, output: Output) -> anyhow::Result<()> {
     output_path::refuse_input(args.runs.iter().map(PathBuf::as_path), Some(&args.output))?;
-    let reports = args.runs.iter().map(|file| read(file)).collect::<Result<Vec<Report>, BadReport>>()?;
+    let results = args.runs.iter().map(|file| read(file)).collect::<Result<Vec<Outcome>, BadReport>>()?;
+    if let [Outcome::Sweep(sweep)] = &results[..] {
+        return output.write(&sweep_page::write(sweep, &this_command())?, Some(&args.output));
+    }
+    let reports = args.runs.iter().zip(results).map(report_of).collect::<Result<Vec<Report>, BadReport>>()?;
     let named = |file: &PathBuf| (reports.len() > 1).then(|| stem(file));
     let sources: Vec<Source> =
         args.runs.iter().zip(&reports).map(|(file, report)| Source { name: named(file), report }).collect();
@@ -99,11 +112,24 @@ pub fn run(args: &ReportArgs, output: Output) -> anyhow::Result<()> {
     output.write(&report::write(&sources)?, Some(&args.output))
 }
 
+/// The content of a file.
+enum Outcome {
+    Runs(Report),
+    Sweep(Finished),
+}
+
+fn report_of((file, outcome): (&PathBuf, Outcome)) -> Result<Report, BadReport> {
+    match outcome {
+        Outcome::Runs(report) => Ok(report),
+        Outcome::Sweep(_) => Err(BadReport::SweepBesideOthers { file: file.display().to_string() }),
+    }
+}
+
 fn stem(file: &Path) -> String {
     file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }
 
-fn read(file: &Path) -> Result<Report, BadReport> {
+fn read(file: &Path) -> Result<Outcome, BadReport> {
     let name = file.display().to_string();
     let text = text_of(file).map_err(|source| BadReport::File { file: name.clone(), source })?;
     if text.len() as u64 > LARGEST_MIB << 20 {
@@ -120,20 +146,25 @@ fn text_of(file: &Path) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn parse(name: &str, text: &[u8]) -> Result<Report, BadReport> {
+fn parse(name: &str, text: &[u8]) -> Result<Outcome, BadReport> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema_version: u32,
+        /// Runs have none.
+        kind: Option<String>,
     }
     let unreadable =
         |error: serde_json::Error| BadReport::Unreadable { file: name.to_owned(), reason: error.to_string() };
-    let Version { schema_version } = serde_json::from_slice(text).map_err(unreadable)?;
+    let Version { schema_version, kind } = serde_json::from_slice(text).map_err(unreadable)?;
     if schema_version != SCHEMA_VERSION {
         return Err(BadReport::Schema { file: name.to_owned(), found: schema_version });
+    }
+    if kind.as_deref() == Some(divvy_sweep::KIND) {
+        return serde_json::from_slice(text).map(Outcome::Sweep).map_err(unreadable);
     }
     let report: Report = serde_json::from_slice(text).map_err(unreadable)?;
     if report.runs.is_empty() {
         return Err(BadReport::Empty { file: name.to_owned() });
     }
-    Ok(report)
+    Ok(Outcome::Runs(report))
 }

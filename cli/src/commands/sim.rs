@@ -22,10 +22,10 @@ use crate::view::page::PageOptions;
 #[command(after_help = "\
 Examples:
   divvy sim mix.toml -p rr,sfq,gr3
-  divvy sim mix.toml -p pbs:alpha=2+procfair --reps 10 --format json -o mix.json
+  divvy sim mix.toml -p pbs:alpha=2+procfair --reps 10 -o mix.json
   divvy sim mix.toml -p gr3 --gantt --gantt-span 1s..1200ms --assert 'max(error) < 8ms'")]
 pub struct SimArgs {
-    /// The workload, a TOML file
+    /// The workload, a TOML file; - is stdin
     #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
     pub workload: PathBuf,
 
@@ -51,6 +51,13 @@ pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> 
     let (specs, baseline) = args.policies.specs()?;
     let claims = Claims::parse(&args.output.assert)?;
     let workload = input::workload(&args.workload, output)?;
+    claims.check_names(&workload)?;
+    args.schedule.check_span(&args.machine, &target, &workload)?;
+    input::note_overload(
+        divvy_sweep::overload(&workload, args.machine.cpus.unwrap_or(workload.cpus)),
+        output,
+    );
+    args.machine.note_decisions(&workload, output);
     let options = Options {
         seed: args.random.seed,
         reps: args.random.reps,

@@ -2,7 +2,7 @@
 
 use divvy_policy::{Failure, FailureKind};
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -16,6 +16,7 @@ use divvy_workload::Workload;
 use crate::args::machine::MachineArgs;
 use crate::args::policies::PolicyArgs;
 use crate::command_line::this_command;
+use crate::input;
 use crate::output::Output;
 use crate::output_path::{self, BadOutputPath};
 use crate::progress::ProgressBar;
@@ -165,6 +166,20 @@ impl Failure for BadOutput {
     }
 }
 
+/// A table of results that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}", path.display())]
+pub struct NoTable {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl Failure for NoTable {
+    fn kind(&self) -> FailureKind {
+        FailureKind::BadInput
+    }
+}
+
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
@@ -267,12 +282,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
         most: args.max_points,
     };
     let plan = Plan::new(&request)?;
-    if let Some(load) = plan.overload() {
-        output.note(&format!(
-            "note: at a load of {} the queue grows during the whole run: means depend on its length",
-            divvy_results::text::plain(load)
-        ));
-    }
+    input::note_overload(plan.overload(), output);
     let (shard, shards) = args.shard.unwrap_or((1, 1));
     let rows = table::shard(&plan, shard, shards);
     files.check(args)?;
@@ -352,8 +362,8 @@ fn merge(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     finish(&text, files, args, output, || text.clone())
 }
 
-fn read(path: &Path) -> anyhow::Result<String> {
-    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+fn read(path: &Path) -> Result<String, NoTable> {
+    fs::read_to_string(path).map_err(|source| NoTable { path: path.to_owned(), source })
 }
 
 /// Writes the other outputs when all points are done.

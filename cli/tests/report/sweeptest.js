@@ -32,7 +32,7 @@ tell(async () => {
   const alphas = [0, 1, 4], alpha = (row, place) => row.values.alpha === undefined || row.values.alpha === alphas[place];
   const plain = (row) => row.baseline === undefined && row.task === undefined;
   expect(all("#figures svg.plot").length === 3, "a panel for each alpha");
-  expect(one("h1").textContent.includes("queue.toml") && one("#commands code").textContent.startsWith("divvy sweep"), "the head");
+  expect(one("h1").textContent.includes("queue.toml") && one("#commands code").textContent.startsWith("divvy "), "the head");
   curvesAreTheNumbers(sweep, "response_mean_ns", (row, place) => plain(row) && alpha(row, place));
   hasTextAlternatives();
   choose("Measure", "wait mean");
