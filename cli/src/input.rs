@@ -36,6 +36,10 @@ fn is_recording(path: &Path) -> bool {
     const LOOKED_AT_BYTES: u64 = 64 << 10;
     const MAGIC: [&[u8]; 3] = [b"PERFILE2", b"2ELIFREP", b"\x17\x08\x44tracing"];
     const EVENT: &[u8] = b"sched_switch";
+    // A pipe cannot be read again: to open it would wait for another writer.
+    if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        return false;
+    }
     let mut start = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(LOOKED_AT_BYTES).read_to_end(&mut start));
     read.is_ok()

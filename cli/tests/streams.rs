@@ -44,6 +44,19 @@ fn a_workload_is_read_from_stdin() {
     assert_eq!(String::from_utf8_lossy(&piped), String::from_utf8_lossy(&named).replace(WORKLOAD, "stdin"));
 }
 
+/// A named pipe with a bad workload is read once, and does not make the command wait.
+#[test]
+fn a_bad_workload_in_a_pipe_is_an_error() {
+    let pipe = scratch("pipe");
+    let _ = std::fs::remove_file(&pipe);
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+    let command = divvy(&["sim", &pipe, "-p", "rr"]).stderr(Stdio::piped()).spawn().expect("it runs");
+    std::fs::write(&pipe, "task = 1\n").expect("it is read");
+    let output = command.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("task"), "{output:?}");
+}
+
 /// The lines, without the command that made them.
 fn lines(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.contains("divvy sim ")).collect()

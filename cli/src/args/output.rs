@@ -190,8 +190,10 @@ const ENDINGS: [(&str, Format); 9] = [
 ];
 
 /// Endings of files that programs open and that are no reports: a table under such a name would be a surprise.
-const OTHER_ENDINGS: [&str; 13] =
-    ["pdf", "png", "jpg", "jpeg", "gif", "eps", "xls", "xlsx", "ods", "tsv", "parquet", "toml", "data"];
+const OTHER_ENDINGS: [&str; 16] = [
+    "pdf", "png", "jpg", "jpeg", "gif", "eps", "xls", "xlsx", "ods", "tsv", "parquet", "toml", "data", "gz",
+    "zst", "zip",
+];
 
 /// Endings of Perfetto's files.
 pub const PERFETTO_ENDINGS: [&str; 2] = ["perfetto-trace", "pftrace"];

@@ -160,7 +160,11 @@ fn parse(name: &str, text: &[u8]) -> Result<Outcome, BadReport> {
         return Err(BadReport::Schema { file: name.to_owned(), found: schema_version });
     }
     if kind.as_deref() == Some(divvy_sweep::KIND) {
-        return serde_json::from_slice(text).map(Outcome::Sweep).map_err(unreadable);
+        let sweep: Finished = serde_json::from_slice(text).map_err(unreadable)?;
+        return match sweep.rows.is_empty() {
+            true => Err(BadReport::Empty { file: name.to_owned() }),
+            false => Ok(Outcome::Sweep(sweep)),
+        };
     }
     let report: Report = serde_json::from_slice(text).map_err(unreadable)?;
     if report.runs.is_empty() {
