@@ -75,7 +75,7 @@ test-traces: .need-build
 	@.ci/need trace-cmd=trace-cmd babeltrace2=babeltrace2 python3=python3
 	trace/tests/public/fetch trace/tests/public/traces.tsv $(TRACES)
 	trace/tests/public/fetch sim/tests/engine/rtapp.tsv $(TRACES)
-	DIVVY_TRACES=$(TRACES) DIVVY_PYTHON=$$(.ci/perfetto-python) $(CARGO) test --locked -p divvy-trace --test public -- --ignored
+	DIVVY_TRACES=$(TRACES) DIVVY_PYTHON=$$(.ci/perfetto-python) $(CARGO) test --locked -p divvy-trace --test public --test ctf -- --ignored
 	DIVVY_RTAPP=$(TRACES) $(CARGO) test --locked -p divvy-sim --test engine -- --ignored rt_apps_files
 
 # Level 2: the policies' C with address and undefined-behaviour sanitizers, under random events.

@@ -180,7 +180,7 @@ stream {{ id = 0; event.header := struct event_header; packet.context := struct 
             let mut body = Bits { bits: Vec::new(), big_endian: self.big_endian };
             let discarded = if lose && index >= 2 { 7 } else { 0 };
             // The sizes are known when the events are written, and as long before.
-            self.head(&mut body, cpu, begins, [0, 0], discarded);
+            self.head(&mut body, cpu, [begins, begins], [0, 0], discarded);
             let mut last = begins;
             for (at, event) in events.iter().enumerate() {
                 if at % 5 == 3 {
@@ -192,7 +192,7 @@ stream {{ id = 0; event.header := struct event_header; packet.context := struct 
             let content = body.bits.len();
             let size = content.div_ceil(8) + 24;
             let mut head = Bits { bits: Vec::new(), big_endian: self.big_endian };
-            self.head(&mut head, cpu, begins, [content as u64, size as u64 * 8], discarded);
+            self.head(&mut head, cpu, [begins, last], [content as u64, size as u64 * 8], discarded);
             let length = head.bits.len();
             body.bits[..length].copy_from_slice(&head.bits);
             out.extend(body.bytes(size));
@@ -205,11 +205,11 @@ stream {{ id = 0; event.header := struct event_header; packet.context := struct 
         bits.put(value, size);
     }
 
-    fn head(&self, bits: &mut Bits, cpu: u32, begins: u64, sizes: [u64; 2], discarded: u64) {
+    fn head(&self, bits: &mut Bits, cpu: u32, times: [u64; 2], sizes: [u64; 2], discarded: u64) {
         self.number(bits, 0xc1fc_1fc1, 32);
         bits.text(&[7; 16], 16);
         self.number(bits, 0, 32);
-        for value in [begins, begins + 1_000_000_000, sizes[0], sizes[1], discarded] {
+        for value in [times[0], times[1], sizes[0], sizes[1], discarded] {
             self.number(bits, value, 64);
         }
         self.number(bits, cpu.into(), 32);
