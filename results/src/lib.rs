@@ -27,6 +27,7 @@ pub mod measure;
 pub mod metrics;
 pub mod observation;
 pub mod pooled;
+pub mod prediction;
 pub mod progress;
 pub mod report;
 #[cfg(any(test, feature = "samples"))]

@@ -2,6 +2,7 @@
 
 use divvy_policy::quantity;
 use divvy_results::compare::{Comparison, Policy};
+use divvy_results::prediction::{self, Errors, MEAN_RESPONSE, P99_RESPONSE, SHARE};
 use divvy_results::report::{RecordedReport, Report, TraceReport};
 use divvy_results::summary;
 use divvy_results::text;
@@ -95,13 +96,7 @@ fn quality(trace: &TraceReport) -> Vec<String> {
             share(wakes.unknown),
         ));
     }
-    lines.push(match trace.self_replay_error {
-        Some(error) => format!(
-            "error of the replay itself: {} of mean response; smaller differences mean nothing",
-            text::percent(error, 1)
-        ),
-        None => "error of the replay itself: not known".to_owned(),
-    });
+    lines.extend(errors(trace));
     lines.extend(trace.fixed_wakes_error.map(|error| {
         let error = text::percent(error, 1);
         format!("with --wakes fixed it is {error}: the wake-ups between tasks do not explain this recording")
@@ -119,6 +114,27 @@ fn quality(trace: &TraceReport) -> Vec<String> {
         lines.push(format!("never slept, so replayed without an end for the recording's time: {names}"));
     }
     lines
+}
+
+/// The error of the replay itself, and that of predictions under another policy, as it was measured: the larger one counts.
+fn errors(trace: &TraceReport) -> Vec<String> {
+    let Some((error, floor)) = trace.self_replay_error.zip(prediction::floor(trace.self_replay_error)) else {
+        return vec!["error of the replay itself: not known".to_owned()];
+    };
+    let measured =
+        |of: Errors| format!("{} and {}", text::percent(of.median, 1), text::percent(of.ninth_decile, 1));
+    vec![
+        format!("error of the replay itself: {} of mean response", text::percent(error, 1)),
+        format!(
+            "measured predictions under another policy: half are within {} of mean response, nine of ten within {}; \
+             of p99 {}, of shares {}",
+            text::percent(MEAN_RESPONSE.median, 1),
+            text::percent(MEAN_RESPONSE.ninth_decile, 1),
+            measured(P99_RESPONSE),
+            measured(SHARE),
+        ),
+        format!("differences in mean response below {} mean nothing", text::percent(floor, 1)),
+    ]
 }
 
 fn first_decisions(report: &Report, policies: &[Policy]) -> Vec<FirstDecisions> {

@@ -61,8 +61,8 @@ function facts(report, seed) {
 /** How good a replayed recording is. */
 function quality(report) {
   if (!report.trace) return [];
-  const { grade, findings, self_replay_error: error } = report.trace;
-  const known = error === undefined ? "" : ` Error of the replay itself: ${percent(error)} of mean response; smaller differences mean nothing.`;
+  const { grade, findings, self_replay_error: error, least_difference: least = error } = report.trace;
+  const known = error === undefined ? "" : ` Error of the replay itself: ${percent(error)} of mean response; differences below ${percent(least)} mean nothing.`;
   return [el("p", { class: "note" }, `Recording: grade ${grade} of A to D. ${findings.join("; ")}${findings.length ? "." : ""}${known}`)];
 }
 
