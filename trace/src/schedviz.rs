@@ -50,7 +50,7 @@ pub(crate) fn import(folder: &Folder, header_page: &str, sink: &mut Sink) -> Res
     trace_dat::pages(&description, Chain::new(parts), facts, sink)
 }
 
-/// What is no recording of the kernel's pages.
+/// An error for a recording without the kernel's pages.
 pub(crate) fn other() -> TraceError {
     TraceError::new(
         ErrorKind::Unsupported,

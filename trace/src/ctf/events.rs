@@ -1,48 +1,14 @@
 //! From an event's fields to what it says of scheduling.
 
 use super::schema::Schema;
+use super::tracepoint::Tracepoint;
 use super::types::Value;
 use crate::event::{Comm, Context, Kind, TaskRef};
 use crate::perf_data::tracepoints::IN_INTERRUPT;
 use crate::state::StateTable;
 use divvy_policy::CpuId;
 
-/// The tracepoints that are read, of LTTng and of perf.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tracepoint {
-    Switch,
-    Waking,
-    Woken,
-    WokenNew,
-    Fork,
-    Exec,
-    Rename,
-    Exit,
-    Runtime,
-    /// LTTng's list of the threads that were there before.
-    ProcessState,
-}
-
-impl Tracepoint {
-    /// By its name, perf's with its system in front.
-    pub fn of(name: &str) -> Option<Tracepoint> {
-        Some(match name.rsplit(':').next()? {
-            "sched_switch" => Tracepoint::Switch,
-            "sched_waking" => Tracepoint::Waking,
-            "sched_wakeup" => Tracepoint::Woken,
-            "sched_wakeup_new" => Tracepoint::WokenNew,
-            "sched_process_fork" => Tracepoint::Fork,
-            "sched_process_exec" => Tracepoint::Exec,
-            "task_rename" => Tracepoint::Rename,
-            "sched_process_exit" => Tracepoint::Exit,
-            "sched_stat_runtime" => Tracepoint::Runtime,
-            "lttng_statedump_process_state" => Tracepoint::ProcessState,
-            _ => return None,
-        })
-    }
-}
-
-/// What an event says.
+/// An event's own account.
 pub(super) struct Found {
     pub cpu: Option<CpuId>,
     pub context: Context,

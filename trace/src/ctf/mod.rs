@@ -9,6 +9,7 @@ mod lexer;
 mod parser;
 mod schema;
 mod stream;
+mod tracepoint;
 mod types;
 
 use crate::error::{ErrorKind, Place, TraceError};

@@ -10,7 +10,7 @@ use std::rc::Rc;
 /// Blocks in blocks.
 const MOST_NESTED: usize = 64;
 
-/// What a block says: `key = value;` and `key := type;`.
+/// A block: `key = value;` and `key := type;`.
 #[derive(Default)]
 pub(super) struct Block {
     pub values: BTreeMap<String, String>,

@@ -1,11 +1,11 @@
-//! What a CTF trace says about itself: a parser of TSDL, version 1.8.
+//! The description of a CTF trace, in TSDL 1.8.
 //!
 //! Source: the CTF 1.8.3 specification, and what LTTng and `perf data convert --to-ctf` write. Names of fields are taken as they
 //! are; a length or a tag is the last field of that name, whatever scope its path names.
 
-use super::events::Tracepoint;
 use super::lexer::Token;
 use super::parser::{Parser, is_big_endian};
+use super::tracepoint::Tracepoint;
 use super::types::Type;
 use crate::error::TraceError;
 use crate::perf_data::bytes::Endian;

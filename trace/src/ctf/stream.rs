@@ -1,7 +1,7 @@
 //! One stream of packets: the events of a CPU, in order.
 
-use super::events::Tracepoint;
 use super::schema::{Schema, Stream};
+use super::tracepoint::Tracepoint;
 use super::types::{Decoder, Value};
 use crate::error::{ErrorKind, Place, TraceError};
 use crate::folder::Part;
@@ -220,7 +220,7 @@ impl<'s> Packets<'s> {
     }
 }
 
-/// What a packet says about itself.
+/// A packet's own account.
 struct Head {
     stream: u64,
     content_bits: Option<u64>,

@@ -92,7 +92,7 @@ impl Type {
     }
 }
 
-/// What was read of a field.
+/// The value of a field.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value<'a> {
     Number(i64),
