@@ -224,7 +224,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 		return;
 	if (has_others(cpu) && dispatch_other(kernel_cpu, cpu))
 		return;
-	if (continue_slice(prev))
+	if (continue_slice(ARGUMENT_ANEW(1, prev)))
 		return;
 	sample_lock();
 	bpf_spin_lock(&lock);
@@ -235,6 +235,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
+	prev = ARGUMENT_ANEW(1, prev);
 	if (!e.id) {
 		if (has_others(cpu))
 			dispatch_rest(kernel_cpu, cpu);
