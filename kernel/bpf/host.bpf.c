@@ -239,6 +239,9 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	if (!e.id) {
 		if (has_others(cpu))
 			dispatch_rest(kernel_cpu, cpu);
+		/* It is to ask again. A kick of an idle CPU would not do: it is not idle yet. */
+		if (e.cpu == cpu)
+			scx_bpf_kick_cpu(kernel_cpu, 0);
 	} else if (prev && id_of(prev) == e.id) {
 		set_slice(prev, begin_slice(prev, &e));
 	} else if (!send(&e, kernel_cpu, late)) {
