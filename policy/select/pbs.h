@@ -13,6 +13,7 @@
 #include "pbs/tree.h"
 
 #define POLICY_TITLE "priority-based blind scheduling: the largest T / S^alpha runs"
+#define POLICY_LINEAR 64
 #define POLICY_HAS INIT | CHARGE | REWEIGH | PREEMPTS | SESSION
 
 #define POLICY_SHOWS(V) \
