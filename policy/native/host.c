@@ -249,6 +249,7 @@ const struct host EXPORT = {
 	.nparams = sizeof(params) / sizeof(params[0]) - 1,
 	.simulator_only = SIMULATOR_ONLY,
 	.is_baseline = IS_BASELINE,
+	.linear = POLICY_LINEAR,
 	.shown = shown,
 	.nshown = sizeof(shown) / sizeof(shown[0]) - 1,
 	.events = events,
