@@ -79,6 +79,8 @@
  *                                    everywhere, which it does not see, they are cut to a quantum
  *   POLICY_PER_CPU_IF(s)             an expression of the state s: while it is not 0, a task that waits for one CPU is not named
  *                                    for another, so it gives way to nobody that has fewer CPUs to choose from
+ *   POLICY_LINEAR n                  a decision may look at every task: at most n accesses to memory for each. A kernel loads it only for so many
+ *                                    tasks as --max-tasks says, as all CPUs wait for the lock meanwhile; kernel/model/holds.py measures n
  *   POLICY_COUNTS_SLICES             it shares out slices and not their service; a host that has to cut a
  *                                    slice short, or to let it last, makes up for it in the task's next slice
  *   POLICY_LICENSE                   what its BPF program tells the kernel, if its SPDX line is not that of this file

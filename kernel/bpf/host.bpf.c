@@ -224,7 +224,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 		return;
 	if (has_others(cpu) && dispatch_other(kernel_cpu, cpu))
 		return;
-	if (continue_slice(prev))
+	if (continue_slice(ARGUMENT_ANEW(1, prev)))
 		return;
 	sample_lock();
 	bpf_spin_lock(&lock);
@@ -235,9 +235,13 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
+	prev = ARGUMENT_ANEW(1, prev);
 	if (!e.id) {
 		if (has_others(cpu))
 			dispatch_rest(kernel_cpu, cpu);
+		/* It is to ask again. A kick of an idle CPU would not do: it is not idle yet. */
+		if (e.cpu == cpu)
+			scx_bpf_kick_cpu(kernel_cpu, 0);
 	} else if (prev && id_of(prev) == e.id) {
 		set_slice(prev, begin_slice(prev, &e));
 	} else if (!send(&e, kernel_cpu, late)) {

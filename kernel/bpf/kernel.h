@@ -292,4 +292,12 @@ static __always_inline u64 exact_weight(const struct task_struct *p)
 	return (u64)nice_weight[i < 40 ? i : 20] << 10;
 }
 
+/* The n-th argument of an op, from 0, read from where the kernel left it. Between two uses no register holds it, so that the
+ * verifier does not look at all in between twice, with a task and without. */
+#ifdef __BPF__
+#define ARGUMENT_ANEW(n, argument) ((typeof(argument))((volatile unsigned long long *)ctx)[n])
+#else
+#define ARGUMENT_ANEW(n, argument) (argument)
+#endif
+
 #endif

@@ -114,8 +114,10 @@ static void schedule(struct cpu *rq)
 		struct model_task *p = rq->stop_for;
 
 		run_stopper(rq);
-		if (p == prev)
+		if (p == prev) {
 			prev = rq->curr;
+			rq->idle_since = model.now;
+		}
 	}
 	if (!rq->rt_on || !rq->rt_waiting) {
 		rq->rt_on = rq->rt_on && rq->rt_waiting;

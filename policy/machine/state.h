@@ -138,6 +138,7 @@ struct machine {
 	struct parking parking;
 	struct allowed cpus; /* those that exist */
 	u32 asking;          /* the policy once more */
+	u32 passed;          /* tasks that it named in vain in this dispatch */
 	u32 next;            /* whom it named */
 	u32 prev;            /* whose slice ended on the CPU that dispatches, or 0 */
 	u32 found;           /* scratch of the searches below */
@@ -163,8 +164,8 @@ struct machine {
 };
 
 struct order {
-	u32 id;    /* 0: nothing to run */
-	u32 kick;  /* another CPU that is to ask for a dispatch because of it, or NO_CPU */
+	u32 id; /* 0: nothing to run */
+	u32 kick; /* another CPU that is to ask for a dispatch because of it, or NO_CPU; without a task this CPU: it is to ask again */
 	u64 slice; /* ns */
 };
 

@@ -75,6 +75,17 @@ fuzz_steps() {
 	echo "$line"
 }
 
+# A dispatch passes by 2 tasks that the CPU cannot run, and 64 else, which is the whole pool. Then the CPU asks again.
+fuzz_passes() {
+	build "$out/fuzz-passes" policy/native/fuzz.c -DFUZZ_POLICY=fcfs '-DPOLICY_HEADER="select/fcfs.h"' -DPASSES=2u || return 1
+	# shellcheck disable=SC2046 # an option and its value
+	said=$("$out/fuzz-passes" -s "${FUZZ_SEED:-1}" $(how_long 300) 2>&1) || {
+		echo "fcfs, 2 passes: $said" >&2
+		return 1
+	}
+	echo "fcfs, 2 passes  $said"
+}
+
 # The same for a policy under each set of modifiers.
 fuzz_policy() {
 	build "$out/fuzz-$1" policy/native/fuzz.c "-DFUZZ_POLICY=$1" "-DPOLICY_HEADER=\"select/$1.h\"" || return 1
@@ -106,6 +117,7 @@ collect() {
 
 fuzz_lib || failed=lib
 fuzz_steps || failed="$failed steps"
+fuzz_passes || failed="$failed passes"
 for policy in $policies; do
 	n=$((n + 1))
 	fuzz_policy "$policy" &

@@ -55,8 +55,8 @@ machine unpick-keeps-the-cpu place "$(in_function machine_unpick 's/picked\[t->c
 machine reweigh-without-settle weights "$(in_function machine_reweigh 's/machine_settle(m, id, now)/(void)0/')"
 machine late-service-forgotten dispatch "$(in_function machine_stopping 's/t->charged -= ran/t->charged = 0/')"
 machine interrupted-turn-goes-on dispatch 's/machine_stop(m, id, now, PREEMPTED)/(void)0/'
-machine custody-kept dispatch "$(in_function machine_dispatch 's/ & ~CUSTODY//')"
-machine idle-not-noted dispatch "$(in_function machine_dispatch 's/machine_set_idle(m, cpu, !order.id)/(void)0/')"
+machine custody-kept dispatch "$(in_function machine_choose 's/ & ~CUSTODY//')"
+machine idle-not-noted dispatch "$(in_function machine_choose 's/machine_set_idle(m, cpu, !order.id && !again)/(void)0/')"
 machine promise-not-kept dispatch "$(in_function machine_keep_promise 's/machine_wake_idle(m, id)/NO_CPU/')"
 machine affinity-change-unnoticed dispatch "$(in_function machine_set_allowed 's/machine_wake_idle(m, id)/NO_CPU/')"
 machine failed-fork-costs-credit lifecycle 's/^\tmachine_take_back(m, id);//'

@@ -107,9 +107,14 @@ static void h_quiescent(struct machine *m, u32 id, u64 now, u32 exits)
 	machine_quiescent(m, id, now, exits ? EXITED : BLOCKED);
 }
 
+/* No lock is held here: the CPU asks again at once. */
 static struct order h_dispatch(struct machine *m, u32 cpu, u64 now)
 {
-	return machine_dispatch(m, cpu, now);
+	struct order order = machine_dispatch(m, cpu, now);
+
+	while (!order.id && order.kick == cpu)
+		order = machine_choose(m, cpu, now);
+	return order;
 }
 
 static u32 h_requeue(struct machine *m, u32 id, u64 ran, u64 now)
@@ -163,7 +168,7 @@ static void h_bring(struct machine *m, u32 id, u64 work)
 static u32 next_turn(struct machine *m, u32 cpu, u64 now)
 {
 	u32 prev = m->s.tasks.picked[cpu & CPU_MASK];
-	u32 next = machine_dispatch(m, cpu, now).id;
+	u32 next = h_dispatch(m, cpu, now).id;
 
 	if (next == prev)
 		return next;
@@ -244,6 +249,7 @@ const struct host EXPORT = {
 	.nparams = sizeof(params) / sizeof(params[0]) - 1,
 	.simulator_only = SIMULATOR_ONLY,
 	.is_baseline = IS_BASELINE,
+	.linear = POLICY_LINEAR,
 	.shown = shown,
 	.nshown = sizeof(shown) / sizeof(shown[0]) - 1,
 	.events = events,

@@ -27,6 +27,7 @@ struct host {
 	u32 nparams;
 	const char *simulator_only; /* why, or NULL */
 	u32 is_baseline;
+	u32 linear; /* accesses to memory for each task that a decision may need; 0: it does not look at all */
 	const struct shown *shown;
 	u32 nshown;
 	/* Rust has its own copy of these from event.h, and compares. */

@@ -15,6 +15,7 @@
 #define POLICY_TITLE "Linux 2.4: epochs of ticks, the greatest goodness runs"
 #define POLICY_LICENSE "GPL"
 #define POLICY_BASELINE
+#define POLICY_LINEAR 12
 #define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS
 
 #define POLICY_PARAMS(P) P(tick, TIME, "", 10 * MS, MS / 10, 1000 * MS, "what a counter of 1 is: 10 ms, HZ = 100")

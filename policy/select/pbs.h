@@ -13,6 +13,7 @@
 #include "pbs/tree.h"
 
 #define POLICY_TITLE "priority-based blind scheduling: the largest T / S^alpha runs"
+#define POLICY_LINEAR 64
 #define POLICY_HAS INIT | CHARGE | REWEIGH | PREEMPTS | SESSION
 
 #define POLICY_SHOWS(V) \
@@ -40,19 +41,27 @@ static NOINLINE void pbs_prepare(struct pbs *s, u64 now)
 		pbs_read_params(s);
 }
 
-/* j(t) = arg max p_i(t) over the tasks that wait (pbs R1). The current task has its bonus for its own CPU only: it is compared
- * with the winner (pbs R7). */
-static inline u32 pbs_best(struct pbs *s, u32 cpu, u64 now)
+/* j(t) = arg max p_i(t) over the tasks that wait (pbs R1), into best. The current task has its bonus for its own CPU only: it is
+ * compared with the winner (pbs R7). */
+static NOINLINE void pbs_find_best(struct pbs *s, u32 cpu, u64 now)
 {
-	u32 best = pbs_top(s)->winner, current = s->current[cpu & CPU_MASK];
+	u32 current = s->current[cpu & CPU_MASK];
 
-	if (!best || !pbs_waits(s, current))
-		return best;
+	s->best = pbs_top(s)->winner;
+	if (!s->best || !pbs_waits(s, current))
+		return;
 	pbs_rank_on(s, &s->left, current, cpu, now);
-	pbs_rank_on(s, &s->right, best, cpu, now);
-	if (pbs_precedes(&s->terms, task_of(s, current), &s->left, task_of(s, best), &s->right))
-		return current;
-	return best;
+	pbs_rank_on(s, &s->right, s->best, cpu, now);
+	if (pbs_precedes(&s->terms, task_of(s, current), &s->left, task_of(s, s->best), &s->right))
+		s->best = current;
+}
+
+static NOINLINE void pbs_take_best(struct pbs *s, u32 cpu)
+{
+	if (!s->best)
+		return;
+	pbs_stand(s, s->best);
+	s->current[cpu & CPU_MASK] = s->best;
 }
 
 /* ---- the contract ---- */
@@ -87,18 +96,14 @@ static inline void pbs_leave(struct pbs *s, u32 id, u64 now, enum why why)
 	pbs_take_seat(s, id);
 }
 
+/* One call after the other, so that the verifier has one state after each. */
 static inline u32 pbs_pick(struct pbs *s, u32 cpu, u64 now)
 {
-	u32 best;
-
 	pbs_prepare(s, now);
 	pbs_refresh(s);
-	best = pbs_best(s, cpu, now);
-	if (best) {
-		pbs_stand(s, best);
-		s->current[cpu & CPU_MASK] = best;
-	}
-	return best;
+	pbs_find_best(s, cpu, now);
+	pbs_take_best(s, cpu);
+	return s->best;
 }
 
 static inline void pbs_charge(struct pbs *s, u32 id, u64 ran, u64 now)

@@ -6,7 +6,7 @@
  * papers/plcfs.md.
  */
 #include "../policy.h"
-#include "../lib/ring.h"
+#include "../lib/heap.h"
 
 #define POLICY_TITLE "preemptive last come, first served: the newest, until it blocks"
 #define POLICY_BASELINE
@@ -14,54 +14,51 @@
 
 struct plcfs {
 	POLICY_STATE;
-	struct links stack; /* jobs, the newest first */
-	u32 newest;
-	u32 found;               /* the newest that waits */
-	u64 arrivals;            /* so far */
-	TASKS({ u64 arrived; }); /* the number of each job's arrival */
+	struct heap waiting;     /* jobs, the newest first */
+	s64 arrivals;            /* so far */
+	s64 gave_way;            /* times that a job did, negative */
+	TASKS({ s64 arrived; }); /* the number of each job's arrival, negative if it gave way */
 };
+
+/* Its place among all: the newest is first. */
+static inline u64 plcfs_key(struct plcfs *s, u32 id)
+{
+	return -task_of(s, id)->arrived;
+}
+
+static inline void plcfs_wait(struct plcfs *s, u32 id)
+{
+	heap_insert(&s->waiting, id, plcfs_key(s, id));
+}
 
 static inline void plcfs_join(struct plcfs *s, u32 id, u64 now, enum why why)
 {
 	task_of(s, id)->arrived = ++s->arrivals;
-	ring_push_front(&s->stack, &s->newest, id);
+	plcfs_wait(s, id);
 }
 
 static inline void plcfs_leave(struct plcfs *s, u32 id, u64 now, enum why why)
 {
-	ring_remove(&s->stack, &s->newest, id);
-}
-
-/* The newest that is not picked; there are at most as many picked ones before it as there are CPUs or parked tasks. */
-static NOINLINE void plcfs_find(struct plcfs *s)
-{
-	s->found = s->newest;
-	while (s->found && is_picked(&s->tasks, s->found) && can_loop) {
-		s->found = ring_next(&s->stack, s->found);
-		if (s->found == s->newest)
-			s->found = 0;
-	}
+	heap_remove(&s->waiting, id);
 }
 
 /* The newest runs (plcfs R1). */
 static inline u32 plcfs_peek(struct plcfs *s, u32 cpu, u64 now)
 {
-	plcfs_find(s);
-	return s->found;
+	return heap_first(&s->waiting);
 }
 
 static inline void plcfs_take(struct plcfs *s, u32 id)
 {
+	heap_remove(&s->waiting, id);
 }
 
 /* It keeps its place (plcfs R1), unless it gave way itself: then it is the oldest (plcfs R3). */
 static inline void plcfs_stop(struct plcfs *s, u32 id, u64 now, enum why why)
 {
-	if (why != YIELDED)
-		return;
-	task_of(s, id)->arrived = 0;
-	ring_remove(&s->stack, &s->newest, id);
-	ring_push_back(&s->stack, &s->newest, id);
+	if (why == YIELDED)
+		task_of(s, id)->arrived = --s->gave_way;
+	plcfs_wait(s, id);
 }
 
 /* With one CPU a turn needs no end. With more the newest may not have found the CPU of the oldest (plcfs D1): the end of a
@@ -79,11 +76,7 @@ static inline bool plcfs_preempts(struct plcfs *s, u32 woken, u32 running, u64 n
 
 /* ---- tasks that may not run everywhere: the machine keeps these in the same order ---- */
 
-static inline u64 plcfs_key(struct plcfs *s, u32 id)
-{
-	return -task_of(s, id)->arrived;
-}
-
 static inline void plcfs_detach(struct plcfs *s, u32 id)
 {
+	heap_remove(&s->waiting, id);
 }

@@ -35,28 +35,30 @@ static inline void sfs_find_next(struct sfs *s)
 		sfs_find_least(s);
 }
 
+/* One of the B least more */
+static NOINLINE void sfs_try_next(struct sfs *s, u32 cpu)
+{
+	sfs_find_next(s);
+	s->tries--;
+	if (s->least && (!s->choice || cpu_of(&s->tasks, s->least) == cpu))
+		s->choice = s->least;
+	if (!s->least || cpu_of(&s->tasks, s->choice) == cpu)
+		s->tries = 0;
+	s->after = s->rank;
+}
+
 /* The first of the B least surpluses that last ran on this CPU, else the least (sfs R6) */
 static NOINLINE void sfs_choose(struct sfs *s, u32 cpu)
 {
-	s64 left = s->param.bias;
-
 	/* Surpluses of tasks that share no CPU do not compare: the least S (sfs D7). */
 	s->choice =
 		s->tasks.nbound && tree_root(&s->waiting) ? tree_node(&s->waiting, tree_root(&s->waiting))->first : 0;
 	if (s->choice)
 		return;
 	s->after = (struct sfs_rank){ .turn = 0 };
-	while (left > 0 && can_loop) {
-		sfs_find_next(s);
-		if (!s->least)
-			return;
-		if (!s->choice || cpu_of(&s->tasks, s->least) == cpu)
-			s->choice = s->least;
-		if (cpu_of(&s->tasks, s->choice) == cpu)
-			return;
-		s->after = s->rank;
-		left--;
-	}
+	s->tries = s->param.bias;
+	while (s->tries > 0 && can_loop)
+		sfs_try_next(s, cpu);
 }
 
 /* ---- the contract ---- */

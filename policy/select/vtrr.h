@@ -8,6 +8,8 @@
 #include "../policy.h"
 #include "../lib/ring.h"
 #include "../lib/share.h"
+#define TREE_BY_MINOR 0
+#include "../lib/tree.h"
 #include "../lib/wide.h"
 
 #define POLICY_TITLE "virtual-time round-robin: down a queue of falling shares, and back"
@@ -30,6 +32,9 @@ struct vtrr {
 	POLICY_STATE;
 	struct links queue; /* all runnable clients, by falling share */
 	u32 head;
+	struct tree
+		by_share; /* the same clients, to find places in the queue; in it shares are complements, and equal ones in order */
+	u64 turns;   /* that came into it so far */
 	u32 c;       /* the client that was chosen last; 0: begin with the head */
 	u32 found;   /* scratch of the searches below */
 	u32 waiting; /* clients that are runnable and not picked */
@@ -61,30 +66,30 @@ static inline void vtrr_next_cycle(struct vtrr *s)
 
 /* ---- clients come and go ---- */
 
-/* Sets found to the first client of a lesser share than S, 0 if there is none. */
-static NOINLINE void vtrr_find_place(struct vtrr *s, u64 S)
+/* The first client of a lesser share than S, 0 if there is none */
+static inline u32 vtrr_place(struct vtrr *s, u64 S)
 {
-	s->found = s->head;
-	while (s->found && task_of(s, s->found)->S >= S && can_loop) {
-		s->found = ring_next(&s->queue, s->found);
-		if (s->found == s->head)
-			s->found = 0;
-	}
+	struct tree_node behind = { .major = ~S, .turn = ~0ull };
+
+	return tree_after(&s->by_share, &behind);
 }
 
-static inline void vtrr_link(struct vtrr *s, u32 id)
+static inline __attribute__((always_inline)) void vtrr_link(struct vtrr *s, u32 id)
 {
-	vtrr_find_place(s, task_of(s, id)->S);
-	if (!s->found)
+	u64 S = task_of(s, id)->S;
+	u32 next = vtrr_place(s, S);
+
+	if (!next)
 		ring_push_back(&s->queue, &s->head, id);
-	else if (s->found == s->head)
+	else if (next == s->head)
 		ring_push_front(&s->queue, &s->head, id);
 	else
-		ring_link(&s->queue, s->found, id);
+		ring_link(&s->queue, next, id);
+	tree_insert(&s->by_share, id, ~S, 0, ++s->turns);
 }
 
-/* Inserts a client with share S that had k quanta in this cycle. */
-static inline void vtrr_insert(struct vtrr *s, u32 id, u64 S, u64 k)
+/* Inserts a client with share S that had k quanta in this cycle. Inlined, as frames are few (policy.h). */
+static inline __attribute__((always_inline)) void vtrr_insert(struct vtrr *s, u32 id, u64 S, u64 k)
 {
 	struct vtrr_client *n = task_of(s, id);
 
@@ -106,13 +111,14 @@ static inline u64 vtrr_part(struct vtrr *s, u64 S, bool up)
 }
 
 /* If the client was chosen last, the choice goes on after the client before it. */
-static inline void vtrr_remove(struct vtrr *s, u32 id)
+static inline __attribute__((always_inline)) void vtrr_remove(struct vtrr *s, u32 id)
 {
 	if (s->c == id)
 		s->c = id == s->head ? 0 : ring_last(&s->queue, id);
 	s->Phi -= task_of(s, id)->S;
 	s->left -= vtrr_counter(s, id);
 	ring_remove(&s->queue, &s->head, id);
+	tree_remove(&s->by_share, id);
 }
 
 /* A child has had as much of this cycle as its parent when that one's slice began (vtrr R6). */

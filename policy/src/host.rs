@@ -88,6 +88,7 @@ pub(super) struct Host {
     pub nparams: u32,
     pub simulator_only: *const c_char,
     pub is_baseline: u32,
+    pub linear: u32,
     pub shown: *const Shown,
     pub nshown: u32,
     pub events: *const *const c_char,

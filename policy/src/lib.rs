@@ -108,6 +108,9 @@ pub struct PolicyInfo {
     pub is_clairvoyant: bool,
     /// Why no kernel is to load it, if none is.
     pub simulator_only: Option<&'static str>,
+    /// How many accesses to memory a decision may need for each task, if it may look at all of them. A kernel loads it only for a
+    /// stated number of tasks.
+    pub linear: Option<u32>,
     /// One line.
     pub title: &'static str,
     /// Where it was published.
@@ -135,6 +138,7 @@ pub fn all() -> &'static [PolicyInfo] {
                 is_baseline: h.is_baseline != 0,
                 is_clairvoyant: h.bring.is_some(),
                 simulator_only,
+                linear: (h.linear != 0).then_some(h.linear),
                 ..described
             }
         });
@@ -177,6 +181,7 @@ unsafe fn describe(
         is_baseline: false,
         is_clairvoyant: false,
         simulator_only: None,
+        linear: None,
         title,
         paper: summary.paper,
         guarantees: summary.guarantees.to_vec(),

@@ -31,6 +31,7 @@ fn policy(name: &'static str, kind: Kind, params: Vec<ParamInfo>) -> PolicyInfo 
         is_baseline: false,
         is_clairvoyant: false,
         simulator_only: None,
+        linear: None,
         title: "",
         paper: "",
         guarantees: vec![],

@@ -81,6 +81,13 @@ static NOINLINE void groups_owe(struct groups *s)
 	}
 }
 
+/* Groups that are due have what one CPU was when the root divided, at any time since nothing was due. */
+static NOINLINE void groups_note_cpu(struct groups *s)
+{
+	if (s->at == ROOT && (s->cpu < s->least_cpu || s->front == s->back))
+		s->least_cpu = s->cpu;
+}
+
 /* The group at hand divides its budget anew. */
 static inline void groups_divide(struct groups *s)
 {
@@ -89,6 +96,7 @@ static inline void groups_divide(struct groups *s)
 	else
 		groups_receive(s);
 	groups_share(s);
+	groups_note_cpu(s);
 	groups_compare(s);
 	groups_owe(s);
 }

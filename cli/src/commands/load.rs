@@ -97,6 +97,14 @@ pub struct SchedulerArgs {
         value_parser = clap::value_parser!(i64).range(1..i64::from(MAX_POOL)))]
     pub pool: i64,
 
+    /// The same, for policies that may look at every task to choose one (linux24, pbs): they are not loaded without it
+    ///
+    /// All CPUs wait for such a decision. `divvy policies NAME` says how long it may take for each task. Tasks beyond
+    /// this number wait in one queue, and together get what one task of nice 0 gets, or more if that is too little for
+    /// --starvation-limit.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..i64::from(MAX_POOL)))]
+    pub max_tasks: Option<u32>,
+
     /// Where +flow keeps what it learns of programs; `divvy flow` shows it
     #[arg(long, value_name = "FILE", default_value = DEFAULT_DB, value_hint = ValueHint::FilePath)]
     pub db: PathBuf,
@@ -209,6 +217,7 @@ fn options(args: &LoadArgs) -> anyhow::Result<Options> {
         grouping: grouping(&args.scheduler),
         ignore_cpu_max: args.scheduler.ignore_cpu_max,
         pool: u32::try_from(args.scheduler.pool)?,
+        max_tasks: args.scheduler.max_tasks,
         interval: args.watch.interval,
         duration: args.duration,
         command: command.clone(),

@@ -113,12 +113,22 @@ fn one_text(policy: &PolicyInfo, columns: usize) -> String {
     let given = |line: &str| if line.is_empty() { vec![] } else { vec![line.to_owned()] };
     section("Kind", &[kind_text(policy).to_owned()]);
     section("In the simulator only", &given(policy.simulator_only.unwrap_or_default()));
+    section(
+        "In the kernel only with --max-tasks N",
+        &policy.linear.map(linear_text).into_iter().collect::<Vec<_>>(),
+    );
     section("Paper", &given(policy.paper));
     section("Guarantees", &points(&policy.guarantees));
     section("Cost per decision", &given(policy.cost));
     section("Parameters", &policy.params.iter().flat_map(param_lines).collect::<Vec<_>>());
     section("Differs from the paper", &points(&policy.deviations));
     out
+}
+
+fn linear_text(per_task: u32) -> String {
+    format!(
+        "a decision makes up to {per_task} accesses to memory for each of the N tasks, while all CPUs wait"
+    )
 }
 
 fn kind_text(policy: &PolicyInfo) -> &'static str {
@@ -157,6 +167,7 @@ fn one_json(policy: &PolicyInfo) -> Value {
         },
         "baseline": policy.is_baseline,
         "simulator_only": policy.simulator_only,
+        "accesses_per_task": policy.linear,
         "title": policy.title,
         "paper": policy.paper,
         "guarantees": policy.guarantees,

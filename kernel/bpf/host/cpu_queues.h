@@ -61,7 +61,9 @@ static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 	return true;
 }
 
-/* Whether the task is picked, and where it was sent. Called under the lock of its kernel run queue. */
+/* Whether the task is picked, and where it was sent. Called under the lock of its kernel run queue, and without ours: both hold until the
+ * machine is told otherwise, and that its own CPU and who holds that lock do. Another CPU that picks the task has not written where
+ * it sends it, or finds that it was taken back. */
 static __always_inline bool has_arrived(const struct task_struct *p, u32 id)
 {
 	return (machine_task(&machine, id)->state & (PICKED | PARKED)) == PICKED &&

@@ -97,7 +97,7 @@ static __always_inline u64 begin_slice(const struct task_struct *p, const struct
 }
 
 /* A slice of the policy that is longer than the kernel's longest takes several of those. */
-static __always_inline bool continue_slice(struct task_struct *prev)
+static NOINLINE bool continue_slice(struct task_struct *prev)
 {
 	u32 id = prev ? id_of(prev) : 0;
 	u64 rest;

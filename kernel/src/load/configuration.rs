@@ -21,7 +21,7 @@ pub fn config<'a>(options: &Options, spec: &'a Spec, cpus: &'a Cpus) -> Config<'
         spec,
         cpus,
         quantum_ns: options.quantum.as_nanos() as u64,
-        pool: options.pool,
+        pool: options.max_tasks.map_or(options.pool, |most| most.min(options.pool)),
         fail_every: options.fail_every,
         log: options.log.is_some(),
         grouping: options.grouping,

@@ -36,6 +36,18 @@ pub enum LoadError {
         /// The policy's reason.
         why: &'static str,
     },
+    /// The time of a decision grows with the number of tasks, and nobody said how many there may be.
+    #[error(
+        "`{policy}` may look at every task to choose one, and all CPUs wait meanwhile: up to {per_task} accesses to memory for each \
+         task\n  say how many tasks it may have, as in `--max-tasks 1000`; further tasks share one queue, and together get what one \
+         task gets"
+    )]
+    Linear {
+        /// The policy.
+        policy: &'static str,
+        /// Accesses to memory for each task.
+        per_task: u32,
+    },
     /// The kernel did not take the programs.
     #[error("the kernel refuses the BPF programs of `{policy}`: {reason}{}", log_text(log))]
     Refused {
@@ -100,7 +112,7 @@ impl Failure for LoadError {
     fn kind(&self) -> FailureKind {
         match self {
             LoadError::Missing(_) => FailureKind::Missing,
-            LoadError::SimulatorOnly { .. } => FailureKind::Usage,
+            LoadError::SimulatorOnly { .. } | LoadError::Linear { .. } => FailureKind::Usage,
             LoadError::Store(error) => error.kind(),
             LoadError::Refused { .. }
             | LoadError::Mismatch(_)

@@ -64,10 +64,25 @@ pub use writer::Writer;
 /// or of the kernel.
 ///
 /// # Errors
-/// When something is missing, the policy is for the simulator only, the kernel does not take it, or throws it out.
+/// When something is missing, the policy is for the simulator only, it looks at all tasks and nobody said how many there may be, the
+/// kernel does not take it, or throws it out.
 pub fn load(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     loadable(options)?;
+    if let Some(bound) = bound(options)? {
+        watch.note(&bound);
+    }
     run(options, watch)
+}
+
+/// Says what a user is to know of a policy that looks at all tasks.
+fn bound(options: &Options) -> Result<Option<String>, LoadError> {
+    let policy = options.spec.selection.name;
+    let Some(per_task) = divvy_policy::find(policy).and_then(|policy| policy.linear) else { return Ok(None) };
+    let most = options.max_tasks.ok_or(LoadError::Linear { policy, per_task })?.min(options.pool);
+    let accesses = u64::from(per_task) * u64::from(most);
+    Ok(Some(format!(
+        "{policy} may look at every task to choose one: for {most} tasks up to {accesses} accesses to memory, while all CPUs wait"
+    )))
 }
 
 /// Lets the kernel verify a policy's programs, and returns what the verifier says of each. Nothing is scheduled.

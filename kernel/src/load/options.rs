@@ -28,6 +28,8 @@ pub struct Options {
     pub ignore_cpu_max: bool,
     /// The most tasks of the policy; further tasks wait in the fallback queue.
     pub pool: u32,
+    /// The same for a policy whose decisions look at all tasks, which is not loaded without it.
+    pub max_tasks: Option<u32>,
     /// The time between statistics.
     pub interval: Duration,
     /// When to unload; never by default.

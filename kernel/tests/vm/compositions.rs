@@ -18,7 +18,7 @@ const SPECS: [&str; 8] = [
 fn run_under(spec: &str) -> String {
     let users = if spec.contains("+groups") { "--users" } else { "" };
     format!(
-        "divvy load {spec} {users} --quiet --log /tmp/log --exec sh -c '\n\
+        "divvy load {spec} --max-tasks 4000 {users} --quiet --log /tmp/log --exec sh -c '\n\
              setpriv --reuid=65534 sh -c \"while :; do sleep 0.01; done\" & other=$!\n\
              divvy play {workload} --duration 1s -o /dev/null\n\
              kill $other' >/dev/null || exit 1\n\

@@ -113,7 +113,7 @@ fn settings() -> String {
         "kill $task".to_owned(),
     ];
     let replayed = "divvy convert /tmp/log /tmp/log.perfetto-trace; divvy replay /tmp/log.perfetto-trace -p rr -q >/dev/null";
-    under("pbs:alpha=2+procfair -q --log /tmp/log", &then.concat())
+    under("pbs:alpha=2+procfair --max-tasks 4000 -q --log /tmp/log", &then.concat())
         + &told("log", "divvy verify /tmp/log >/dev/null")
         + &told("trace", replayed)
 }

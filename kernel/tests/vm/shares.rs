@@ -11,7 +11,7 @@ fn play(file: &str, specs: &[&str], seconds: u32) -> Said {
     for spec in specs {
         let quantum = quantum_ms(spec);
         script += &format!(
-            "divvy load '{spec}' --quantum {quantum}ms --quiet --log log --exec divvy play /w.toml --format json -o report >/dev/null\n\
+            "divvy load '{spec}' --max-tasks 4000 --quantum {quantum}ms --quiet --log log --exec divvy play /w.toml --format json -o report >/dev/null\n\
              echo '== {spec}'; cat report\n\
              echo '== state {spec}'; cat /sys/kernel/sched_ext/state\n\
              echo '== log {spec}'; divvy verify log --format json\n"

@@ -10,7 +10,7 @@ fn a_storm_loses_no_task_and_stalls_nobody() {
         .iter()
         .map(|spec| {
             format!(
-                "divvy load '{spec}' --format json --interval 60s --log /tmp/log --exec bash {} 20 >/tmp/stats || exit 1\n\
+                "divvy load '{spec}' --max-tasks 4000 --format json --interval 60s --log /tmp/log --exec bash {} 20 >/tmp/stats || exit 1\n\
                  echo '== {spec}'; tail -n 1 /tmp/stats\n\
                  echo '== log {spec}'; divvy verify /tmp/log --format json\n\
                  echo '== state {spec}'; cat /sys/kernel/sched_ext/state\n",

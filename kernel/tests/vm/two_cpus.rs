@@ -6,7 +6,7 @@ use crate::machine::{Said, several, workload};
 
 fn play(file: &str, spec: &str, name: &str) -> String {
     format!(
-        "divvy load '{spec}' --quiet --log /tmp/log --exec divvy play {} --scale-weights 3% --format json -o /tmp/report >/dev/null || exit 1\n\
+        "divvy load '{spec}' --max-tasks 4000 --quiet --log /tmp/log --exec divvy play {} --scale-weights 3% --format json -o /tmp/report >/dev/null || exit 1\n\
          echo '== {name}'; cat /tmp/report\n\
          echo '== log {name}'; divvy verify /tmp/log --format json || exit 1\n\
          echo '== state {name}'; cat /sys/kernel/sched_ext/state\n",

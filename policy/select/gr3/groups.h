@@ -40,7 +40,7 @@ static inline u64 gr3_kept_work(struct gr3 *s, u64 W1, u64 phi, struct gr3_group
  * or the one before if G is the last (gr3 R5). Before the first quantum W = 0. Beyond 2^62 it saturates: G is then
  * far heavier than its neighbour, which is due only after as many quanta.
  */
-static inline void gr3_scale_work(struct gr3 *s, struct gr3_group *g, u64 was)
+static NOINLINE void gr3_scale_work(struct gr3 *s, struct gr3_group *g, u64 was)
 {
 	struct gr3_group *n = gr3_group(s, g->next ? g->next : g->prev);
 	u64 W1;
@@ -55,7 +55,7 @@ static inline void gr3_scale_work(struct gr3 *s, struct gr3_group *g, u64 was)
 }
 
 /* Into its place, after its weight was changed from `was`. */
-static inline void gr3_link(struct gr3 *s, u32 G, u64 was)
+static NOINLINE void gr3_link(struct gr3 *s, u32 G, u64 was)
 {
 	struct gr3_group *g = gr3_group(s, G);
 
@@ -65,6 +65,7 @@ static inline void gr3_link(struct gr3 *s, u32 G, u64 was)
 	gr3_group(s, g->prev)->next = G;
 	gr3_group(s, g->next)->prev = G;
 	gr3_scale_work(s, g, was);
+	clear_result();
 }
 
 static inline void gr3_unlink(struct gr3 *s, u32 G)

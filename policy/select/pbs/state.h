@@ -37,6 +37,7 @@ struct pbs {
 	u32 walking; /* the walk goes on */
 	u32 a, b;    /* the tasks of a match */
 	u32 a_wins, is_open;
+	u32 best; /* of all */
 	u64 now;
 	u64 moment;            /* counts: the priorities of another moment are out of date */
 	u32 current[MAX_CPUS]; /* the task that each CPU was given last */

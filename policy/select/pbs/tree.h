@@ -137,7 +137,7 @@ static NOINLINE void pbs_sort(struct pbs *s)
 }
 
 /* And until when */
-static NOINLINE void pbs_date(struct pbs *s)
+static inline void pbs_date(struct pbs *s)
 {
 	struct pbs_node *node = pbs_node(s, s->at);
 	s64 lead = pbs_place(s, node->winner)->rank.p - pbs_place(s, node->loser)->rank.p;

@@ -37,20 +37,23 @@ static NOINLINE void sfs_sort(struct sfs *s)
 	}
 }
 
+static NOINLINE void sfs_look_on(struct sfs *s, struct tree *order)
+{
+	u32 id = tree_step(order);
+
+	if (!id)
+		return;
+	sfs_look_at(s, id);
+	s->looks--;
+}
+
 /* Looks at the first k tasks of an order. */
 static NOINLINE void sfs_look_at_first(struct sfs *s, struct tree *order)
 {
-	s64 k = s->param.k;
-
+	s->looks = s->param.k;
 	tree_start(order);
-	while (order->at && k > 0 && can_loop) {
-		u32 id = tree_step(order);
-
-		if (id) {
-			sfs_look_at(s, id);
-			k--;
-		}
-	}
+	while (order->at && s->looks > 0 && can_loop)
+		sfs_look_on(s, order);
 }
 
 /* The least surplus of k tasks with little weight, k with little S, and k that had little surplus (sfs R7) */

@@ -49,6 +49,8 @@ struct sfs {
 	struct sfs_rank rank;   /* its rank */
 	struct sfs_rank after;  /* those up to this one are passed over */
 	u32 choice;             /* of the B least */
+	s64 tries;              /* of these: how many are left */
+	s64 looks;              /* and tasks to look at in an order, with k */
 	TASKS(sfs_task);
 };
 

@@ -46,11 +46,14 @@ static inline bool sfs_promises(struct sfs *s, u32 id)
 	return id && sfs_rank_before(&bound, &s->rank);
 }
 
-/* From a task of the tree to the next one to look at, or some way there */
-static inline void sfs_search_on(struct sfs *s, struct tree *t)
+/* From a task of the tree, which is looked at, to the next one to look at, or some way there */
+static NOINLINE void sfs_search_on(struct sfs *s)
 {
+	struct tree *t = &s->waiting;
 	const struct tree_node *n = tree_node(t, t->at);
 
+	if (t->way == DOWN)
+		sfs_look_at(s, t->at);
 	if (t->way == DOWN && sfs_promises(s, n->child[0]))
 		tree_go_down(t, n->child[0]);
 	else if (t->way != UP_FROM_AFTER && sfs_promises(s, n->child[1]))
@@ -66,11 +69,8 @@ static NOINLINE void sfs_find_least(struct sfs *s)
 
 	sfs_look_at(s, tree_node(t, tree_root(t))->first);
 	tree_start(t);
-	while (t->at && can_loop) {
-		if (t->way == DOWN)
-			sfs_look_at(s, t->at);
-		sfs_search_on(s, t);
-	}
+	while (t->at && can_loop)
+		sfs_search_on(s);
 }
 
 #endif

@@ -145,8 +145,8 @@ static NOINLINE void groups_share(struct groups *s)
 
 /* Whether any member's part may have changed; whether one further down may. If one CPU is another weight than before, those of
  * full members are, and others may be full now; but nobody is full in a group that has no more than one CPU. A group that is
- * still due may find somebody full by an old weight of one CPU. In memory and with few branches, for the verifier, which would go on
- * with either answer. */
+ * still due may find somebody full by an old weight of one CPU: none is less than the least since nothing was due. In memory and with
+ * few branches, for the verifier, which would go on with either answer. */
 static NOINLINE void groups_compare(struct groups *s)
 {
 	struct group *g = groups_at(s);
@@ -156,7 +156,7 @@ static NOINLINE void groups_compare(struct groups *s)
 	if (g->nfull | s->nfull)
 		s->changed |= g->touched | cpu;
 	s->deeper = s->changed;
-	if (s->constrained | (s->front ^ s->back) || s->greatest << BUDGET_SHIFT > s->cpu)
+	if (s->constrained || s->greatest << BUDGET_SHIFT > (s->cpu < s->least_cpu ? s->cpu : s->least_cpu))
 		s->deeper |= cpu;
 	s->constrained += !!s->nfull - !!g->nfull;
 	g->factor = s->factor;

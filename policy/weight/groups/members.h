@@ -67,6 +67,7 @@ struct groups {
 	bool full[POOL];  /* it has a CPU */
 	u32 p;            /* P, CPUs */
 	u64 cpu;          /* 2^-8: the weight that stands for one CPU */
+	u64 least_cpu;    /* the least that was since nothing was due */
 	u32 constrained;  /* groups with a member that is full */
 	u64 greatest;     /* no group in the root weighs more */
 
