@@ -24,7 +24,7 @@ help:
 	@echo "  make test-host    the BPF host in a model of sched_ext, under random scripts with faults"
 	@echo "  make test-bpf     the policies' C through this kernel's BPF verifier; needs root"
 	@echo "  make test-vm      the tests that need a kernel with sched_ext, in a virtual machine"
-	@echo "make test-traces   reads 36 published recordings, which it fetches from GitHub into ~/.cache/divvy/traces; needs trace-cmd"
+	@echo "make test-traces   reads 43 published recordings, which it fetches from GitHub into ~/.cache/divvy/traces; needs trace-cmd, babeltrace2"
 	@echo "make test-attacks  what one user can do to another, on 1 to 8 CPUs; takes hours in emulation"
 	@echo "make storm   test-host for long: SCRIPTS=2000 for each policy, from SEED=1 on"
 	@echo "make mutants breaks each policy on purpose, and sees whether the tests notice"
@@ -72,9 +72,11 @@ test-report: .need-kernel
 # Published recordings, and a script's account of each. They are not ours to keep here, so this is no level of `make test`.
 TRACES ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/divvy/traces
 test-traces: .need-build
-	@.ci/need trace-cmd=trace-cmd python3=python3
-	trace/tests/public/fetch $(TRACES)
-	DIVVY_TRACES=$(TRACES) DIVVY_PYTHON=$$(.ci/perfetto-python) $(CARGO) test --locked -p divvy-trace --test public -- --ignored
+	@.ci/need trace-cmd=trace-cmd babeltrace2=babeltrace2 python3=python3
+	trace/tests/public/fetch trace/tests/public/traces.tsv $(TRACES)
+	trace/tests/public/fetch sim/tests/engine/rtapp.tsv $(TRACES)
+	DIVVY_TRACES=$(TRACES) DIVVY_PYTHON=$$(.ci/perfetto-python) $(CARGO) test --locked -p divvy-trace --test public --test ctf -- --ignored
+	DIVVY_RTAPP=$(TRACES) $(CARGO) test --locked -p divvy-sim --test engine -- --ignored rt_apps_files
 
 # Level 2: the policies' C with address and undefined-behaviour sanitizers, under random events.
 test-native: .need-build

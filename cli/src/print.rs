@@ -22,7 +22,7 @@ pub fn print(
     let file = target.file;
     let text = match target.format {
         format @ (Format::Table | Format::Markdown) => {
-            let page = page(&report, options);
+            let page = page(&report, &PageOptions { by: target.by, ..*options });
             if format == Format::Markdown {
                 markdown::write(&page)
             } else {
@@ -31,7 +31,7 @@ pub fn print(
             }
         }
         Format::Json => json::write(&report)?,
-        Format::Csv => csv::write(&report),
+        Format::Csv => csv::write(&report, target.by.unwrap_or_default()),
         Format::Svg => drawing::draw(&report, target.figure)?,
         Format::Html => report::write(&[Source { name: None, report: &report }])?,
         Format::Perfetto => {

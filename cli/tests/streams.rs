@@ -166,5 +166,10 @@ fn man_pages_and_completions_cover_every_command() {
         assert!(text.contains(".TH"), "{page}");
     }
     let script = divvy(&["completions", "bash"]).output().expect("it runs").stdout;
-    assert!(String::from_utf8_lossy(&script).contains("--assert"));
+    let script = String::from_utf8_lossy(&script);
+    assert!(script.contains("--assert"));
+    assert!(
+        script.contains("eevdf") && script.contains("procfair") == script.contains("+procfair"),
+        "selections and no modifiers"
+    );
 }

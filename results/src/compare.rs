@@ -6,6 +6,7 @@
 
 use crate::measure::{ERROR, Quantity, RESPONSE, Statistic};
 use crate::pooled::PooledTask;
+use crate::prediction;
 use crate::report::{Buckets, Report, Run};
 use crate::stats::{ConfidenceInterval, ENOUGH_SAMPLES, are_identical, interval95};
 
@@ -49,7 +50,7 @@ pub struct Comparison<'a> {
     pub policies: Vec<Policy<'a>>,
     /// The measure.
     pub criterion: Criterion,
-    /// The least relative difference that the report supports: the error of a replay; 0 for a simulation. `None` if the
+    /// The least relative difference that the report supports: that of [`prediction::floor`]; 0 for a simulation. `None` if the
     /// error of a replay is not known, because then it supports no comparison.
     pub floor: Option<f64>,
 }
@@ -61,7 +62,10 @@ impl<'a> Comparison<'a> {
             report,
             policies: policies(report),
             criterion: Criterion::of(report),
-            floor: report.trace.as_ref().map_or(Some(0.0), |trace| trace.self_replay_error),
+            floor: report
+                .trace
+                .as_ref()
+                .map_or(Some(0.0), |trace| prediction::floor(trace.self_replay_error)),
         }
     }
 }

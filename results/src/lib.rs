@@ -4,8 +4,9 @@
 //! - [`observation`] is what the engine tells while it runs; [`metrics`] makes the numbers of a report from it, and
 //!   [`schedule`] makes a [`schedule::Schedule`]: which task ran on which CPU, from when to when.
 //! - [`stats`] has distributions of times and confidence intervals in bounded memory.
-//! - [`pooled`] has a task's numbers over all repetitions, [`compare`] compares policies, [`summary`] says in one sentence what a comparison supports, and [`measure`] finds
-//!   a number of a report by its name.
+//! - [`pooled`] has a task's numbers over all repetitions, [`compare`] compares policies, [`summary`] says in one sentence what a comparison supports,
+//!   [`verdict`] says it in numbers, [`groups`] has the totals of processes and classes, and [`measure`] finds a number of a report by
+//!   its name.
 //! - [`figures`] has the data of pictures. Views only draw them.
 //! - [`csv`] and [`text`] format values.
 //!
@@ -23,10 +24,12 @@ pub mod compare;
 pub mod csv;
 pub mod determinism;
 pub mod figures;
+pub mod groups;
 pub mod measure;
 pub mod metrics;
 pub mod observation;
 pub mod pooled;
+pub mod prediction;
 pub mod progress;
 pub mod report;
 #[cfg(any(test, feature = "samples"))]
@@ -35,3 +38,4 @@ pub mod schedule;
 pub mod stats;
 pub mod summary;
 pub mod text;
+pub mod verdict;

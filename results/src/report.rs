@@ -46,9 +46,12 @@ pub struct TraceReport {
     /// Number of wake-ups by cause: another task, a timer, the outside world, unknown.
     pub wakes: WakeCounts,
     /// Relative error of the mean response time when the recording is replayed under a model of the recorded scheduler.
-    /// Smaller differences between policies mean nothing. Absent if threads of the recording were left out.
+    /// Absent if threads of the recording were left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_replay_error: Option<f64>,
+    /// Relative differences in mean response below this mean nothing: [`crate::prediction::floor`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_difference: Option<f64>,
     /// The same if every sleep lasts as long as in the recording, where that is less than half of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed_wakes_error: Option<f64>,

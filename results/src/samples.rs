@@ -85,6 +85,7 @@ pub fn replayed(self_replay_error: Option<f64>) -> Report {
         findings: vec!["37 switches of 12000 do not follow from the one before".to_owned()],
         wakes: WakeCounts { dependency: 600, timer: 250, external: 100, unknown: 50 },
         self_replay_error,
+        least_difference: crate::prediction::floor(self_replay_error),
         fixed_wakes_error: None,
         endless: Vec::new(),
         tick_ns: None,

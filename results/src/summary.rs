@@ -92,7 +92,7 @@ fn with_intervals(criterion: Criterion, measured: &[(&Policy, Estimate)], floor:
     };
     let alike = alike.join(", ");
     if more.is_empty() {
-        let bound = if floor > 0.0 { " and the replay's own error" } else { "" };
+        let bound = if floor > 0.0 { " and the replay's error" } else { "" };
         return format!(
             "no difference in {what} exceeds the 95% intervals{bound}: {} cannot be told from {alike}",
             name(best)
@@ -162,7 +162,7 @@ mod tests {
         assert!(of(&samples::replayed(Some(0.05))).starts_with("gr3 has the least mean response"));
         assert_eq!(
             of(&samples::replayed(Some(3.5))),
-            "no difference in mean response exceeds the 95% intervals and the replay's own error: \
+            "no difference in mean response exceeds the 95% intervals and the replay's error: \
              gr3 cannot be told from rr."
         );
         assert!(of(&samples::replayed(None)).starts_with("the error of this replay is not known"));

@@ -100,6 +100,7 @@ fn trace_report(
             unknown: replay.wakes.unknown,
         },
         self_replay_error,
+        least_difference: divvy_results::prediction::floor(self_replay_error),
         fixed_wakes_error: None,
         endless: Vec::new(),
         tick_ns: replay.tick_ns,

@@ -187,9 +187,7 @@ pub fn simulate_rep(
     let shows = window.is_some_and(|window| window.values);
     let (draws, watches) = (drawing.is_some(), recorder.is_some());
     let mut keep = |observation: Observation| {
-        if let (Some(drawing), Observation::Served(slice)) = (&mut drawing, observation) {
-            drawing.timeline.record(slice);
-        }
+        drawing.iter_mut().for_each(|drawing| drawing.timeline.record(observation));
         recorder.iter_mut().for_each(|recorder| recorder.record(observation));
     };
     let mut engine = Engine::new(workload, machine, setup);

@@ -4,7 +4,7 @@
 //!    runs. The plan has a fixed order of rows.
 //! 2. [`run()`] simulates rows on all cores, and hands out each [`Row`] as soon as it and all rows before it are done.
 //! 3. [`table`] writes rows as CSV, finds the finished part of an interrupted file, and merges the files of shards. [`read()`]
-//!    takes such a file apart again, for JSON and pages; with the feature `parquet`, `parquet::write` converts it.
+//!    takes such a file apart again, for JSON and pages, [`sentences`] says it in short; with the feature `parquet`, `parquet::write` converts it.
 //!
 //! # Numbers
 //! A row has means over repetitions, with 95 % intervals by Student's t; each repetition is one value. Repetition `r` has
@@ -56,6 +56,7 @@ pub mod parquet;
 mod plan;
 mod read;
 mod run;
+mod summary;
 pub mod table;
 mod toml_value;
 mod vary;
@@ -70,6 +71,7 @@ pub use measure::{Estimate, MEASURES, Measure, Row};
 pub use plan::{Plan, SweepOptions, WarmUp};
 pub use read::{Finished, KIND, read};
 pub use run::run;
+pub use summary::sentences;
 pub use table::TableError;
 pub use vary::Vary;
 

@@ -5,16 +5,17 @@ use crate::error::{ErrorKind, TraceError};
 /// A beginning of files, what they are, and advice.
 type Known = (&'static [u8], &'static str, &'static str);
 
-const AGAIN: &str = "record the same with perf sched record, trace-cmd or Perfetto";
+const DIRECTORY: &str =
+    "give the directory that it is in, or an archive of it: tar -czf TRACE.tar.gz DIRECTORY";
 
 const BY_START: &[Known] = &[
     (b"\xfd7zXZ\0", "this is compressed with xz", "unpack it first: unxz"),
     (b"BZh", "this is compressed with bzip2", "unpack it first: bunzip2"),
     (b"\x04\x22\x4d\x18", "this is compressed with lz4", "unpack it first: unlz4"),
     (b"PK\x03\x04", "this is a zip archive", "unpack it first: unzip"),
-    (b"\xc1\x1f\xfc\xc1", "this is one stream of a CTF trace (LTTng, barectf)", AGAIN),
-    (b"\x75\xd1\x1d\x57", "this is the description of a CTF trace (LTTng)", AGAIN),
-    (b"/* CTF 1", "this is the description of a CTF trace (LTTng)", AGAIN),
+    (b"\xc1\x1f\xfc\xc1", "this is one stream of a CTF trace (LTTng, barectf)", DIRECTORY),
+    (b"\x75\xd1\x1d\x57", "this is the description of a CTF trace (LTTng)", DIRECTORY),
+    (b"/* CTF 1", "this is the description of a CTF trace (LTTng)", DIRECTORY),
     (
         b"SIMPLEPERF",
         "this is a recording of simpleperf",
@@ -43,21 +44,12 @@ const CHROME: (&str, &str) = (
     "give the recording from which it was made",
 );
 
-/// The place of a tar archive's magic word.
-const TAR_AT: usize = 257;
-
 /// An error if a file with this beginning is not text.
 pub(crate) fn refuse(start: &[u8]) -> Result<(), TraceError> {
     let unsupported =
         |what: &str, advice: &str| Err(TraceError::new(ErrorKind::Unsupported, what).advise(advice));
     if let Some((_, what, advice)) = BY_START.iter().find(|(magic, ..)| start.starts_with(magic)) {
         return unsupported(what, advice);
-    }
-    if start.get(TAR_AT..TAR_AT + 5) == Some(b"ustar") {
-        return unsupported(
-            "this is a tar archive, as SchedViz and LTTng make them",
-            "unpack it, and give the recording in it",
-        );
     }
     let is_utf16 = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
     if is_utf16 {

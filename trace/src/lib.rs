@@ -1,7 +1,7 @@
 //! Recorded scheduler traces: readers, intervals, replayable workloads, and writers.
 //!
-//! - [`read()`] takes a Perfetto trace, a `perf.data` of `perf sched record` or the text of `perf script`, and reconstructs
-//!   what each thread did: a [`Recording`] of [`Interval`]s, with a [`Quality`] report.
+//! - [`read()`] takes a recording of perf, Perfetto, ftrace, trace-cmd, LTTng or SchedViz, and reconstructs what each
+//!   thread did: a [`Recording`] of [`Interval`]s, with a [`Quality`] report.
 //! - [`replayable`] turns a recording into a [`Replay`]: each thread's own program of CPU demand, wakes, forks and waits
 //!   with their causes. [`Replay::workload`] makes a workload of it, which the simulator runs under another policy.
 //! - [`latencies()`] and [`history()`] say how long threads ran and waited, in sum and one after the other.
@@ -21,10 +21,12 @@
 
 mod chrome;
 mod classify;
+mod ctf;
 mod directory;
 mod engine;
 mod error;
 mod event;
+mod folder;
 mod history;
 mod import;
 mod interval;
@@ -43,6 +45,7 @@ mod recording;
 mod repeat;
 mod replay;
 mod schedule;
+mod schedviz;
 mod state;
 mod switches;
 mod tick;

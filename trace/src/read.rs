@@ -1,6 +1,7 @@
 //! Opens a trace of whatever kind.
 
 use crate::error::{ErrorKind, TraceError};
+use crate::folder::is_archive;
 use crate::perf_data::file::Header;
 use crate::reconstruct::{ReadOptions, reconstruct};
 use crate::recording::Recording;
@@ -16,12 +17,13 @@ enum Format {
     PerfPipe,
     Perfetto,
     TraceDat,
+    Archive,
     Text,
     Packed(Packing),
 }
 
-/// Reads a trace file, or a directory of `perf record --threads`. Its content tells the format, not its name; it may be
-/// compressed with gzip or zstd.
+/// Reads a trace file, or a directory of `perf record --threads`, LTTng or SchedViz, or an archive of one. Its content tells the
+/// format, not its name; it may be compressed with gzip or zstd.
 ///
 /// # Errors
 /// If the trace cannot be read, has an unknown or damaged format, or exceeds a limit of `options`.
@@ -36,6 +38,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Recording, TraceError>
         match sniff(&mut input)? {
             Format::PerfFile => reconstruct(options, |sink| perf_data::import_file(input, sink)),
             Format::TraceDat => reconstruct(options, |sink| trace_dat::import(input, sink)),
+            Format::Archive => directory::archive(input.into_inner(), options),
             format => stream(format, input, options),
         }
     };
@@ -78,11 +81,14 @@ fn stream(format: Format, input: impl BufRead, options: &ReadOptions) -> Result<
 }
 
 fn plain(format: Format, mut input: impl BufRead, options: &ReadOptions) -> Result<Recording, TraceError> {
+    if let Format::Archive = format {
+        return directory::archive(unpack::spool(&mut input)?.into_inner(), options);
+    }
     reconstruct(options, |sink| match format {
         Format::TraceDat => trace_dat::import(unpack::spool(&mut input)?, sink),
         Format::Perfetto => perfetto::read::import(input, sink),
         Format::PerfFile | Format::PerfPipe => perf_data::import_pipe(input, sink),
-        Format::Text | Format::Packed(_) => perf_script::import(input, sink),
+        Format::Text | Format::Archive | Format::Packed(_) => perf_script::import(input, sink),
     })
 }
 
@@ -107,6 +113,9 @@ fn sniff(input: &mut impl BufRead) -> Result<Format, TraceError> {
     }
     if perfetto::read::is_perfetto(start) {
         return Ok(Format::Perfetto);
+    }
+    if is_archive(start) {
+        return Ok(Format::Archive);
     }
     known::refuse(start)?;
     Ok(Format::Text)

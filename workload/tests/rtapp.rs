@@ -122,6 +122,37 @@ fn who_waits_for_several_things() {
 }
 
 /// The tutorial's example 9: thread1 starts and is forked as well, thread2 is forked only.
+/// A signal wakes one task. If several may wait, it is the one that waits longest: a semaphore that they share.
+#[test]
+fn one_of_several_is_woken() {
+    let waits = r#""loop": -1, "wait": { "ref": "q", "mutex": "m" }, "run": 5"#;
+    for (wakes, waits) in
+        [(r#""signal": "q""#, waits), (r#""sem_post": "q""#, r#""loop": -1, "sem_wait": "q", "run": 5"#)]
+    {
+        let text = format!(
+            r#"{{ "tasks": {{ "a": {{ "loop": -1, "sleep": 9, {wakes} }}, "b": {{ {waits} }}, "c": {{ {waits} }} }} }}"#
+        );
+        let (workload, notes) = read(&text);
+        assert_eq!(workload.semaphores, ["q"]);
+        assert_eq!(workload.tasks[0].program, forever(vec![sleep(9), Step::Post(0)]));
+        for task in &workload.tasks[1..] {
+            assert_eq!(task.program, forever(vec![Step::Take(0), run(5)]));
+        }
+        assert_eq!(
+            notes.iter().any(|note| note.contains("waits longest")),
+            wakes.contains("signal"),
+            "{notes:?}"
+        );
+    }
+    // A task that signals what it waits for itself does not wake itself: only one other is left.
+    let (workload, _) = read(
+        r#"{ "tasks": { "a": { "loop": -1, "run": 1, "sync": { "ref": "q", "mutex": "m" } },
+                        "b": { "loop": -1, "run": 2, "sync": { "ref": "q", "mutex": "m" } } } }"#,
+    );
+    assert!(workload.semaphores.is_empty());
+    assert_eq!(workload.tasks[0].program, forever(vec![run(1), Step::Wake(1), Step::Wait]));
+}
+
 #[test]
 fn forks_and_barriers() {
     let (w, _) = read(

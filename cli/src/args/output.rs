@@ -6,6 +6,7 @@ use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use divvy_pages::drawing::Figure;
 use divvy_policy::quantity::format_time_ns;
 use divvy_policy::{Failure, FailureKind};
+use divvy_results::groups::By;
 
 use super::choice::{Choice, one_of};
 use crate::assert;
@@ -27,6 +28,11 @@ pub struct OutputArgs {
     #[arg(long, value_parser = one_of(FIGURES), value_name = "WHAT", help_heading = "Output")]
     pub figure: Option<Figure>,
 
+    /// Rows of tables and of csv: each task, or totals of classes (`T` of T/1, T/2 and so on) or processes
+    /// [default: in tables groups if tasks are many, in csv task]
+    #[arg(long, value_parser = one_of(ROWS), value_name = "WHAT", help_heading = "Output")]
+    pub by: Option<By>,
+
     /// Fail, with exit code 3, if a run does not meet this, as in 'max(error) < 8ms' (repeat for more)
     #[arg(long, value_name = "EXPR", help_heading = "Checks", action = ArgAction::Append,
         value_hint = ValueHint::Other, long_help = assert::help())]
@@ -42,6 +48,8 @@ pub struct Target<'a> {
     pub file: Option<&'a Path>,
     /// The drawing that svg is, if one was chosen.
     pub figure: Option<Figure>,
+    /// The rows of tables and of csv, if they were chosen.
+    pub by: Option<By>,
 }
 
 impl OutputArgs {
@@ -53,7 +61,7 @@ impl OutputArgs {
     pub fn target(&self, input: &Path) -> Result<Target<'_>, BadOutputArgs> {
         let file = self.output.as_deref();
         output_path::refuse_input([input], file)?;
-        let target = Target { format: self.format()?, file, figure: self.figure };
+        let target = Target { format: self.format()?, file, figure: self.figure, by: self.by };
         match target.format {
             Format::Svg => Ok(target),
             _ if self.figure.is_some() => Err(BadOutputArgs::FigureWithoutSvg),
@@ -162,6 +170,13 @@ pub enum ClaimFormat {
     /// One row per claim
     Csv,
 }
+
+/// Rows of a result.
+const ROWS: &[Choice<By>] = &[
+    ("task", By::Task, "One row for each task"),
+    ("class", By::Class, "One for all instances of a task of the workload"),
+    ("process", By::Process, "One for each process"),
+];
 
 /// Drawings of a result.
 const FIGURES: &[Choice<Figure>] = &[

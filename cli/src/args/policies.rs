@@ -10,7 +10,7 @@ pub struct PolicyArgs {
     /// Policy to run: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., several by commas or by repeating -p
     ///
     /// `divvy policies` lists selections and modifiers, `divvy policies NAME` their parameters. Times have a unit
-    /// (quantum=2ms), ratios are decimals or inf.
+    /// (gr3:quantum=2ms), ratios are decimals or inf.
     #[arg(short, long = "policy", required = true, value_name = "SPEC", action = ArgAction::Append, value_hint = ValueHint::Other)]
     pub policy: Vec<String>,
 

@@ -88,7 +88,7 @@ pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()>
     drop(bar);
     let played = played?;
     output.notes(&played.notes);
-    let page = PageOptions { baseline: None, all_tasks: verbose };
+    let page = PageOptions { baseline: None, all_tasks: verbose, by: None };
     claims.check(&print(played.report, &page, &target, output)?)
 }
 

@@ -124,7 +124,7 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
     let bar = ProgressBar::new("simulating", output);
     let report = replay(&input::trace_name(&args.trace), &recording, &specs, &options, &bar);
     drop(bar);
-    let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose };
+    let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose, by: None };
     claims.check(&print(report?, &page, &target, output)?)
 }
 

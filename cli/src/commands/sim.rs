@@ -64,6 +64,6 @@ pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> 
         ..args.schedule.options(&args.machine, &target)
     };
     let report = simulate(&workload, &specs, &options, &ProgressBar::new("simulating", output))?;
-    let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose };
+    let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose, by: None };
     claims.check(&print(report, &page, &target, output)?)
 }

@@ -4,18 +4,23 @@ use std::fmt::Write as _;
 
 use divvy_lab::{Claim, Reproduction, Verdict};
 
-use divvy_pages::plot::escape;
-use divvy_pages::report::STYLE;
+use divvy_pages::palette::themed;
+use divvy_pages::plot::{Plot, escape};
+use divvy_pages::report::style;
 use divvy_results::figures::base64;
 
 use super::claims::summary;
 
-/// The drawings are dark on light, whatever the page is.
 const OWN_STYLE: &str = "
-table { margin: .6rem 0; } td, th { padding: .15rem .7rem; text-align: left; vertical-align: top; white-space: normal; }
+td, th { text-align: left; vertical-align: top; white-space: normal; }
 td:nth-child(n+2):nth-child(-n+5) { font-variant-numeric: tabular-nums; }
+tbody td:first-child { max-width: 26rem; }
+.claims td:nth-child(1) { min-width: 16rem; } .claims td:nth-child(2), .claims td:nth-child(5) { min-width: 12rem; }
 .bad { font-weight: bold; color: var(--hue1); }
-.plot { display: block; max-width: 100%; background: #fff; border-radius: 6px; padding: .5rem; margin: .6rem 0; }
+.drawings { display: grid; gap: 1rem 1.5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 34rem), 1fr)); margin: .8rem 0; }
+.drawing { margin: 0; min-width: 0; } .drawing > svg { display: block; width: 100%; height: auto; }
+.drawing figcaption { text-align: right; font-size: .78rem; }
+a { color: var(--accent); } section > h3 { margin-top: 1.2rem; }
 @media print { section { break-inside: avoid; } }
 ";
 
@@ -26,8 +31,9 @@ pub fn write(done: &[Reproduction], seed: u64, command: &str) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>divvy paper</title>\n\
-         <style>{STYLE}{OWN_STYLE}</style>\n</head>\n<body>\n<h1>What the papers claim, and what was measured</h1>\n\
+         <style>{}{OWN_STYLE}</style>\n</head>\n<body>\n<h1>What the papers claim, and what was measured</h1>\n\
          <p class=\"facts\">divvy {}, seed {seed}</p>\n<p class=\"command\"><code>{}</code></p>\n",
+        style(),
         env!("CARGO_PKG_VERSION"),
         escape(command)
     );
@@ -70,16 +76,14 @@ fn figure(out: &mut String, one: &Reproduction) {
         escape(one.figure.title),
         one.figure.page()
     );
-    for plot in &one.plots {
-        // As an image, which the page's style does not reach.
-        let (name, svg) = (escape(&plot.name), base64(plot.svg.as_bytes()));
-        let _ = writeln!(out, "<img class=\"plot\" alt=\"{name}\" src=\"data:image/svg+xml;base64,{svg}\">");
-    }
+    out.push_str("<div class=\"drawings\">\n");
+    one.plots.iter().for_each(|plot| drawing(out, plot));
+    out.push_str("</div>\n");
     out.push_str(
-        "<table>\n<thead><tr><th>claim</th><th>source</th><th>expected</th><th>measured</th><th>tolerance</th><th>verdict</th></tr></thead>\n<tbody>\n",
+        "<div class=\"scrollbox\"><div class=\"scroll\"><table class=\"claims\">\n<thead><tr><th>claim</th><th>source</th><th>expected</th><th>measured</th><th>tolerance</th><th>verdict</th></tr></thead>\n<tbody>\n",
     );
     one.claims.iter().for_each(|claim| row(out, claim));
-    out.push_str("</tbody>\n</table>\n");
+    out.push_str("</tbody>\n</table></div></div>\n");
     if !one.also.is_empty() {
         out.push_str("<h3>Measured as well</h3>\n<table>\n");
         for (name, value) in &one.also {
@@ -89,6 +93,17 @@ fn figure(out: &mut String, one: &Reproduction) {
         out.push_str("</table>\n");
     }
     out.push_str("</section>\n");
+}
+
+/// Within the page, so that it has the page's colours and width; and as a file to save.
+fn drawing(out: &mut String, plot: &Plot) {
+    let (name, file) = (escape(&plot.name), base64(plot.svg.as_bytes()));
+    let svg = themed(&plot.svg.replace(" xmlns=\"http://www.w3.org/2000/svg\"", ""));
+    let svg = svg.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{name}\" "), 1);
+    let _ = writeln!(
+        out,
+        "<figure class=\"drawing\">{svg}<figcaption><a download=\"{name}.svg\" href=\"data:image/svg+xml;base64,{file}\">Save as SVG</a></figcaption></figure>"
+    );
 }
 
 fn row(out: &mut String, claim: &Claim) {
@@ -122,7 +137,11 @@ mod tests {
         let done = [reproduce(find("sfs-5").expect("a figure"), &setting).expect("it runs")];
         let page = write(&done, 1, "divvy paper \"<sfs-5>\"");
         assert!(page.contains("&lt;sfs-5&gt;") && !page.contains("<sfs-5>"));
-        assert!(page.contains("src=\"data:image/svg+xml") && page.contains("NOT MET"));
+        assert!(
+            page.contains("href=\"data:image/svg+xml")
+                && page.contains("stroke=\"var(--hue0)\"")
+                && page.contains("NOT MET")
+        );
         assert!(page.contains("<td>printed: section 4.3</td>"));
         assert_eq!(page.matches("<tr>").count(), page.matches("</tr>").count());
         assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("<script"));

@@ -144,7 +144,8 @@ fn half_widths(policies: &[Policy]) -> Vec<Cell> {
         .collect()
 }
 
-/// `1.42x` the baseline; `~` before it when the intervals do not tell the two apart.
+/// `1.42x` the baseline; `~` before it when the intervals do not tell the two apart. The greatest errors of one run have none: their
+/// ratio is a fact of that run.
 fn factor(comparison: &Comparison, policy: &Policy, base: &Policy) -> Cell {
     if policy.spec == base.spec {
         return Cell::plain("1".to_owned());
@@ -154,9 +155,13 @@ fn factor(comparison: &Comparison, policy: &Policy, base: &Policy) -> Cell {
     };
     let sure =
         |ratio: Estimate| comparison.floor.is_some_and(|floor| ratio.is_more(floor) || ratio.is_less(floor));
-    let mark = if sure(ratio) { "" } else { "~" };
+    let mark = if sure(ratio) || is_fact(comparison, ratio) { "" } else { "~" };
     let times = if ratio.mid < 0.01 { "<0.01".to_owned() } else { format!("{:.2}", ratio.mid) };
     Cell::plain(format!("{mark}{times}x"))
+}
+
+fn is_fact(comparison: &Comparison, ratio: Estimate) -> bool {
+    comparison.criterion == Criterion::MaxError && !ratio.is_known()
 }
 
 /// The meaning of marks, and how tasks and repetitions were pooled.
@@ -171,6 +176,9 @@ pub fn notes(policies: &[Policy], comparison: &Table) -> Vec<String> {
     }
     if has(|cell| cell.text == EXACT) {
         notes.push("= deterministic: all repetitions, or all jobs, are alike".to_owned());
+    }
+    if comparison.columns.iter().any(|column| column.head[0] == "response") {
+        notes.push("response (turnaround) is from a job's start to its end".to_owned());
     }
     if comparison.columns.iter().any(|column| column.head[0] == "latency") {
         notes.push("latency is from a wake-up to the CPU".to_owned());

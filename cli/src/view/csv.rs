@@ -3,27 +3,36 @@
 use std::fmt::Write as _;
 
 use divvy_results::csv::field;
+use divvy_results::groups::{self, By};
 use divvy_results::report::{Quantiles, Report, Run, TaskResult};
 
 /// Columns of the run before its distributions.
 const RUN: &str = "workload,cpus,seed,policy,rep,duration_ns,switches,migrations,decisions,utilization,jain";
 
-/// Columns of the task before its distributions.
-const TASK: &str =
-    "task,process,weight,service_ns,entitled_ns,share,error_min_ns,error_max_ns,jobs,finished_ns";
+/// Columns of the task after its name and before its distributions.
+const TASK: &str = "process,weight,service_ns,entitled_ns,share,error_min_ns,error_max_ns,jobs,finished_ns";
 
-/// Writes the report as CSV: the run's columns, then those of the task. What was not measured is empty.
-pub fn write(report: &Report) -> String {
+/// Writes the report as CSV: the run's columns, then those of the task, or of a group of tasks with their number. What was not
+/// measured is empty.
+pub fn write(report: &Report, by: By) -> String {
+    let (name, size) = match by {
+        By::Task => ("task", ""),
+        By::Class | By::Process => ("group", ",tasks"),
+    };
     let mut out = RUN.to_owned();
     distribution_heads_to(&mut out, "run_");
-    let _ = write!(out, ",{TASK}");
+    let _ = write!(out, ",{name},{TASK}");
     distribution_heads_to(&mut out, "");
-    out.push_str(",deterministic\r\n");
+    let _ = write!(out, ",deterministic{size}\r\n");
     for run in &report.runs {
-        for task in &run.tasks {
+        let sizes = groups::sizes(&run.tasks, by);
+        for (task, size) in groups::totals(&run.tasks, by).iter().zip(sizes) {
             run_to(&mut out, report, run);
             task_to(&mut out, task);
             let _ = write!(out, ",{}", run.deterministic.map_or("", |is| if is { "true" } else { "false" }));
+            if by != By::Task {
+                let _ = write!(out, ",{size}");
+            }
             out.push_str("\r\n");
         }
     }
@@ -105,7 +114,7 @@ mod tests {
     #[test]
     fn hostile_names_come_back_as_they_were() {
         let report = samples::hostile();
-        let rows = read(&write(&report));
+        let rows = read(&write(&report, By::Task));
         assert_eq!(rows.len(), 1 + 12);
         let task = rows[0].iter().position(|head| head == "task").expect("a column");
         for (row, expected) in rows[1..].iter().zip(&report.runs[0].tasks) {
@@ -116,8 +125,18 @@ mod tests {
     }
 
     #[test]
+    fn groups_have_their_totals_and_sizes() {
+        let rows = read(&write(&samples::two_policies(), By::Class));
+        let column = |head: &str| rows[0].iter().position(|name| name == head).expect("a column");
+        assert_eq!(rows.len(), 1 + 4);
+        assert_eq!((rows[2][column("group")].as_str(), rows[2][column("tasks")].as_str()), ("small", "2"));
+        assert_eq!(rows[2][column("weight")], "2");
+        assert!(rows.iter().all(|row| row.len() == rows[0].len()));
+    }
+
+    #[test]
     fn numbers_have_their_units_in_the_head_and_absent_ones_are_empty() {
-        let rows = read(&write(&samples::two_policies()));
+        let rows = read(&write(&samples::two_policies(), By::Task));
         let value = |row: usize, head: &str| {
             let column = rows[0].iter().position(|name| name == head).expect("a column");
             rows[row][column].clone()

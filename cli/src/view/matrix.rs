@@ -10,21 +10,21 @@ use crate::view::table::{ABSENT, Cell, Column, SERVICE, Table};
 
 /// Shares, if there are tasks that finish no jobs; responses of the tasks that finish jobs, unless there is only one, whose
 /// numbers are the run's.
-pub fn tables(report: &Report, policies: &[Policy]) -> Vec<Table> {
+pub fn tables(report: &Report, policies: &[Policy], head: &str) -> Vec<Table> {
     let recorded = report.trace.as_ref().and_then(|trace| trace.recorded.as_ref());
     let responses = [
-        responses("mean response", policies, |task| task.response_mean_ns, recorded),
-        responses("99th percentile of response", policies, |task| task.response_p99_ns, None),
+        responses("mean response", policies, head, |task| task.response_mean_ns, recorded),
+        responses("99th percentile of response", policies, head, |task| task.response_p99_ns, None),
     ];
     let has_endless_task = (0..policies[0].tasks.len()).any(|index| {
         policies.iter().all(|policy| policy.tasks.get(index).is_none_or(|task| task.jobs == 0.0))
     });
-    let shares = has_endless_task.then(|| shares(policies));
+    let shares = has_endless_task.then(|| shares(policies, head));
     shares.into_iter().chain(responses.into_iter().flatten()).collect()
 }
 
 /// Weights, and shares with bars on one scale.
-fn shares(policies: &[Policy]) -> Table {
+fn shares(policies: &[Policy], head: &str) -> Table {
     let tasks = policies.iter().flat_map(|policy| &policy.tasks);
     let greatest = tasks.map(|task| task.share.max(task.entitled)).fold(0.0, f64::max);
     let bar = |task: &PooledTask| Bar { length: task.share / greatest, mark: task.entitled / greatest };
@@ -41,7 +41,7 @@ fn shares(policies: &[Policy]) -> Table {
         (Column::policy(policy.spec), cells)
     }));
     let names = rows.iter().map(|task| text::escape(task.name)).collect();
-    let table = Table::of_columns(Some("share of CPU time"), ("task", names), columns);
+    let table = Table::of_columns(Some("share of CPU time"), (head, names), columns);
     Table { meaning: Some(picture::BARS_MEANING.to_owned()), ..table }
 }
 
@@ -51,6 +51,7 @@ fn shares(policies: &[Policy]) -> Table {
 fn responses(
     title: &str,
     policies: &[Policy],
+    head: &str,
     number_ns: fn(&PooledTask) -> Option<f64>,
     recorded: Option<&RecordedReport>,
 ) -> Option<Table> {
@@ -73,7 +74,7 @@ fn responses(
     }
     let names = rows.iter().map(|&row| text::escape(name(row))).collect();
     (rows.len() > 1).then(|| {
-        let table = Table::of_columns(Some(title), ("task", names), columns);
+        let table = Table::of_columns(Some(title), (head, names), columns);
         if recorded.is_some() { table.without_empty_columns() } else { table }
     })
 }

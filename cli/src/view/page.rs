@@ -2,6 +2,8 @@
 
 use divvy_policy::quantity;
 use divvy_results::compare::{Comparison, Policy};
+use divvy_results::groups::{self, By};
+use divvy_results::prediction::{self, Errors, MEAN_RESPONSE, P99_RESPONSE, SHARE};
 use divvy_results::report::{RecordedReport, Report, TraceReport};
 use divvy_results::summary;
 use divvy_results::text;
@@ -16,6 +18,8 @@ pub struct PageOptions<'a> {
     pub baseline: Option<&'a str>,
     /// Every task, however many there are.
     pub all_tasks: bool,
+    /// The rows of tables, if they were chosen.
+    pub by: Option<By>,
 }
 
 /// Above this many rows, tasks are shown only with -v.
@@ -25,11 +29,20 @@ const MOST_ENDLESS: usize = 10;
 
 /// Makes a page from a report.
 pub fn page(report: &Report, options: &PageOptions) -> Page {
+    let by = options.by.unwrap_or_else(|| if options.all_tasks { By::Task } else { readable(report) });
+    let grouped;
+    let (report, note) = match by {
+        By::Task => (report, None),
+        _ => {
+            grouped = with_sizes(report, by);
+            (&grouped, Some(group_note(report, by)))
+        }
+    };
     let comparison = Comparison::of(report);
     let policies = &comparison.policies;
     let task_rows: usize = policies.iter().map(|policy| policy.tasks.len()).sum();
     let is_comparison = policies.len() > 1;
-    let shows_tasks = options.all_tasks || task_rows <= FEW_TASK_ROWS;
+    let shows_tasks = options.all_tasks || options.by.is_some() || task_rows <= FEW_TASK_ROWS;
     let mut page = Page {
         heading: heading(report, policies),
         quality: report.trace.as_ref().map(quality).unwrap_or_default(),
@@ -41,17 +54,58 @@ pub fn page(report: &Report, options: &PageOptions) -> Page {
     page.notes = comparison::notes(policies, &page.tables[0]);
     page.tables.extend(waits::table(policies));
     if is_comparison && shows_tasks {
-        page.tables.extend(matrix::tables(report, policies));
+        page.tables.extend(matrix::tables(report, policies, head(by)));
     }
     if options.all_tasks || (!is_comparison && shows_tasks) {
-        page.tables.extend(policies.iter().map(tasks::table));
+        page.tables.extend(policies.iter().map(|policy| tasks::table(policy, head(by))));
     } else if is_comparison && shows_tasks {
-        page.notes.push("-v shows more of each task".to_owned());
-    } else {
+        page.notes.push(format!("-v shows more of each {}", head(By::Task)));
+    } else if !shows_tasks {
         page.notes.push(format!("{task_rows} rows of tasks are not shown; -v shows them"));
     }
+    page.notes.extend(note);
     page.tables.extend(policies.iter().filter_map(programs::table));
     page
+}
+
+/// Tasks if they are few, else the classes or processes if these are.
+fn readable(report: &Report) -> By {
+    let policies = Comparison::of(report).policies.len().max(1);
+    let rows = |by| policies * report.runs.first().map_or(0, |run| groups::sizes(&run.tasks, by).len());
+    if rows(By::Task) <= FEW_TASK_ROWS {
+        return By::Task;
+    }
+    [By::Class, By::Process].into_iter().find(|by| rows(*by) <= FEW_TASK_ROWS).unwrap_or(By::Task)
+}
+
+/// The word over the names of rows.
+fn head(by: By) -> &'static str {
+    match by {
+        By::Task => "task",
+        By::Class => "class",
+        By::Process => "process",
+    }
+}
+
+/// Groups, each with the number of its tasks behind its name.
+fn with_sizes(report: &Report, by: By) -> Report {
+    let mut grouped = groups::grouped(report, by);
+    for (run, all) in grouped.runs.iter_mut().zip(&report.runs) {
+        for (group, size) in run.tasks.iter_mut().zip(groups::sizes(&all.tasks, by)) {
+            if size > 1 {
+                group.name.push_str(&format!(" ({size})"));
+            }
+        }
+    }
+    grouped
+}
+
+fn group_note(report: &Report, by: By) -> String {
+    let tasks = report.runs.first().map_or(0, |run| run.tasks.len());
+    format!(
+        "{tasks} tasks by {}: sums, the furthest service error and the worst p99 of any task; --by task shows each",
+        head(by)
+    )
 }
 
 fn heading(report: &Report, policies: &[Policy]) -> String {
@@ -95,13 +149,7 @@ fn quality(trace: &TraceReport) -> Vec<String> {
             share(wakes.unknown),
         ));
     }
-    lines.push(match trace.self_replay_error {
-        Some(error) => format!(
-            "error of the replay itself: {} of mean response; smaller differences mean nothing",
-            text::percent(error, 1)
-        ),
-        None => "error of the replay itself: not known".to_owned(),
-    });
+    lines.extend(errors(trace));
     lines.extend(trace.fixed_wakes_error.map(|error| {
         let error = text::percent(error, 1);
         format!("with --wakes fixed it is {error}: the wake-ups between tasks do not explain this recording")
@@ -119,6 +167,27 @@ fn quality(trace: &TraceReport) -> Vec<String> {
         lines.push(format!("never slept, so replayed without an end for the recording's time: {names}"));
     }
     lines
+}
+
+/// The error of the replay itself, and that of predictions under another policy, as it was measured: the larger one counts.
+fn errors(trace: &TraceReport) -> Vec<String> {
+    let Some((error, floor)) = trace.self_replay_error.zip(prediction::floor(trace.self_replay_error)) else {
+        return vec!["error of the replay itself: not known".to_owned()];
+    };
+    let measured =
+        |of: Errors| format!("{} and {}", text::percent(of.median, 1), text::percent(of.ninth_decile, 1));
+    vec![
+        format!("error of the replay itself: {} of mean response", text::percent(error, 1)),
+        format!(
+            "measured predictions under another policy: half are within {} of mean response, nine of ten within {}; \
+             of p99 {}, of shares {}",
+            text::percent(MEAN_RESPONSE.median, 1),
+            text::percent(MEAN_RESPONSE.ninth_decile, 1),
+            measured(P99_RESPONSE),
+            measured(SHARE),
+        ),
+        format!("differences in mean response below {} mean nothing", text::percent(floor, 1)),
+    ]
 }
 
 fn first_decisions(report: &Report, policies: &[Policy]) -> Vec<FirstDecisions> {

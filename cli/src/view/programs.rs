@@ -24,7 +24,7 @@ pub fn table(policy: &Policy) -> Option<Table> {
     columns.extend(heads.into_iter().map(|(head, group)| Column::number(head, group)));
     let title = format!("{}: predictions", text::escape(policy.spec));
     let rows = programs.iter().map(row).collect();
-    (!programs.is_empty()).then_some(Table { title: Some(title), columns, rows, meaning: None })
+    (!programs.is_empty()).then_some(Table { title: Some(title), columns, keys: 1, rows, meaning: None })
 }
 
 fn row(program: &ProgramResult) -> Vec<Cell> {

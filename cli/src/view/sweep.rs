@@ -51,6 +51,7 @@ fn notes(has_differences: bool) -> Vec<String> {
 
 fn table(plan: &Plan, rows: &[&Row]) -> Table {
     let mut columns = point_columns(plan, rows);
+    let keys = columns.len();
     for (name, head, _) in SHOWN {
         columns.push(column(head, true, 1));
         if name == "response_mean" {
@@ -58,12 +59,13 @@ fn table(plan: &Plan, rows: &[&Row]) -> Table {
         }
     }
     let rows = rows.iter().map(|row| cells(plan, row, rows)).collect();
-    Table { title: None, columns, rows, meaning: None }
+    Table { title: None, columns, keys, rows, meaning: None }
 }
 
 /// How much more each policy has than the baseline, each number with its interval.
 fn difference_table(plan: &Plan, rows: &[&Row]) -> Table {
     let mut columns = point_columns(plan, rows);
+    let keys = columns.len();
     for head in DIFFERENCES.map(|(_, head)| head) {
         columns.push(column(head, true, 1));
         columns.push(column(&["±95%"], true, 1));
@@ -76,6 +78,7 @@ fn difference_table(plan: &Plan, rows: &[&Row]) -> Table {
     Table {
         title: Some(format!("more than under {}, repetition by repetition", text::escape(baseline))),
         columns,
+        keys,
         rows: rows.iter().map(cells).collect(),
         meaning: None,
     }

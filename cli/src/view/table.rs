@@ -27,6 +27,8 @@ pub struct Table {
     pub title: Option<String>,
     /// Left to right.
     pub columns: Vec<Column>,
+    /// The number of first columns that name the row.
+    pub keys: usize,
     /// Each row has as many cells as there are columns.
     pub rows: Vec<Vec<Cell>>,
     /// A legend for pictures; shown if they are drawn.
@@ -120,7 +122,7 @@ impl Table {
             heads.push(column);
             rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
         }
-        Self { title: title.map(str::to_owned), columns: heads, rows, meaning: None }
+        Self { title: title.map(str::to_owned), columns: heads, keys: 1, rows, meaning: None }
     }
 
     /// Removes columns without measured values.

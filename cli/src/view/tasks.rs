@@ -8,8 +8,8 @@ use crate::view::histogram::Axis;
 use crate::view::picture::Picture;
 use crate::view::table::{ABSENT, Cell, Column, SERVICE, TIMES, Table};
 
-/// One row per task; beside the mean of its waiting times a histogram of them.
-pub fn table(policy: &Policy) -> Table {
+/// One row per task, or per group of them as `head` says; beside the mean of its waiting times a histogram of them.
+pub fn table(policy: &Policy, head: &str) -> Table {
     let tasks = &policy.tasks;
     let axis = Axis::of(tasks.iter().filter_map(|task| task.wait_buckets.as_ref()));
     let time = |ns: Option<f64>| ns.map_or(ABSENT.to_owned(), text::time);
@@ -36,7 +36,7 @@ pub fn table(policy: &Policy) -> Table {
     }
     let names = tasks.iter().map(|task| text::escape(task.name)).collect();
     let spec = text::escape(policy.spec);
-    let table = Table::of_columns(Some(&spec), ("task", names), columns).without_empty_columns();
+    let table = Table::of_columns(Some(&spec), (head, names), columns).without_empty_columns();
     Table { meaning: axis.map(|axis| meaning(&axis)), ..table }
 }
 

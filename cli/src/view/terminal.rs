@@ -67,7 +67,7 @@ fn leading_spaces(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// One table if it fits, else blocks of columns under each other, each with the rows' names; then the legend of pictures.
+/// One table if it fits, else blocks of columns under each other, each with the columns that name rows; then the legend of pictures.
 fn table_lines(table: &Table, columns: usize, styled: bool, lines: &mut Vec<Line>) {
     let layout = Layout::of(table, columns, styled);
     let meaning = table.meaning.as_ref().filter(|_| layout.has_pictures());
@@ -114,10 +114,8 @@ impl<'a> Layout<'a> {
 
     /// Pictures take the rest of the line if it is enough: they never break a table up.
     fn make_room_for_pictures(&mut self, columns: usize) {
-        let used = self.widths[0] + self.width_of(1..self.widths.len());
-        let room = columns.saturating_sub(used);
-        let pictured: Vec<usize> =
-            (1..self.widths.len()).filter(|&index| self.picture_in(index).is_some()).collect();
+        let room = columns.saturating_sub(self.keys_width() + self.width_of(self.values()));
+        let pictured: Vec<usize> = self.values().filter(|&index| self.picture_in(index).is_some()).collect();
         let first = pictured.first().and_then(|&index| self.picture_in(index));
         let width = first.map_or(0, |picture| picture.width(room, pictured.len()));
         if width > 0 {
@@ -137,7 +135,17 @@ impl<'a> Layout<'a> {
     }
 
     fn fits(&self, columns: usize) -> bool {
-        self.widths[0] + self.width_of(1..self.widths.len()) <= columns
+        self.keys_width() + self.width_of(self.values()) <= columns
+    }
+
+    /// The columns that do not name rows.
+    fn values(&self) -> Range<usize> {
+        self.table.keys..self.widths.len()
+    }
+
+    /// Width of the columns that name rows.
+    fn keys_width(&self) -> usize {
+        self.width_of(0..self.table.keys) - self.gap
     }
 
     /// Width of these columns with the gaps before them.
@@ -145,9 +153,23 @@ impl<'a> Layout<'a> {
         self.widths[block].iter().map(|width| self.gap + width).sum()
     }
 
-    /// A name is cut to this if its row is too wide.
-    fn least_name_width(&self) -> usize {
-        self.widths[0].min(NARROWEST_NAME)
+    /// Widths of the columns that name rows, in so much room. Names are cut if need be, but not below a limit.
+    fn fitted_keys(&self, room: usize) -> Vec<usize> {
+        let mut over = self.keys_width().saturating_sub(room);
+        let fitted = |key: usize| {
+            let width = self.widths[key];
+            let may_cut =
+                if self.table.columns[key].is_number { 0 } else { width.saturating_sub(NARROWEST_NAME) };
+            let cut = over.min(may_cut);
+            over -= cut;
+            width - cut
+        };
+        (0..self.table.keys).map(fitted).collect()
+    }
+
+    /// Width of the columns that name rows, if all names are cut.
+    fn least_keys_width(&self) -> usize {
+        self.fitted_keys(0).iter().sum::<usize>() + self.gap * (self.table.keys - 1)
     }
 
     /// Columns side by side: all if they fit; else as many whole groups as fit beside a cut name,
@@ -155,10 +177,10 @@ impl<'a> Layout<'a> {
     fn blocks(&self, columns: usize) -> Vec<Range<usize>> {
         let count = self.table.columns.len();
         let mut blocks = Vec::new();
-        let mut start = 1;
-        for index in 2..count {
+        let mut start = self.table.keys;
+        for index in start + 1..count {
             let needed = if self.begins_group(index) { self.group(index) } else { index..index + 1 };
-            let fits = self.least_name_width() + self.width_of(start..needed.end) <= columns;
+            let fits = self.least_keys_width() + self.width_of(start..needed.end) <= columns;
             if !fits && !self.fits(columns) {
                 blocks.push(start..index);
                 start = index;
@@ -180,8 +202,8 @@ impl<'a> Layout<'a> {
 
     fn draw(&self, block: &Range<usize>, columns: usize) -> String {
         let room = columns.saturating_sub(self.width_of(block.clone()));
-        let name_width = self.widths[0].min(room.max(self.least_name_width()));
-        let chosen = || std::iter::once(0).chain(block.clone());
+        let key_widths = self.fitted_keys(room);
+        let chosen = || (0..self.table.keys).chain(block.clone());
         let mut drawing = Drawing::new();
         drawing
             .load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')))
@@ -189,7 +211,7 @@ impl<'a> Layout<'a> {
             .enforce_styling()
             .set_header(self.heads(chosen()));
         for row in (0..self.table.rows.len()).filter(|row| self.has_something(*row, block)) {
-            drawing.add_row(chosen().map(|index| self.cell(row, index, name_width)));
+            drawing.add_row(chosen().map(|index| self.cell(row, index, key_widths.get(index))));
         }
         drawing.style_text_only();
         for (column, index) in drawing.column_iter_mut().zip(chosen()) {
@@ -216,10 +238,10 @@ impl<'a> Layout<'a> {
     }
 
     /// A mark takes a place in every cell of its column, so that digits stay under each other.
-    fn cell(&self, row: usize, index: usize, name_width: usize) -> Drawn {
+    fn cell(&self, row: usize, index: usize, key_width: Option<&usize>) -> Drawn {
         let cell = &self.table.rows[row][index];
-        match (index, cell.is_best) {
-            (0, _) => Drawn::new(text::fit(&cell.text, name_width)),
+        match (key_width, cell.is_best) {
+            (Some(width), _) => Drawn::new(text::fit(&cell.text, *width)),
             (_, true) => Drawn::new(format!("{}*", cell.text)).add_attribute(Attribute::Bold),
             (_, false) if self.marked[index] => Drawn::new(format!("{} ", cell.text)),
             (_, false) if self.table.columns[index].is_picture => {

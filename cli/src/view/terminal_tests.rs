@@ -1,8 +1,10 @@
+use divvy_results::groups::By;
 use divvy_results::report::Report;
 use divvy_results::samples;
 use divvy_results::text;
 
 use crate::view::page::{PageOptions, page};
+use crate::view::table::{Cell, Column, Page, Table};
 use crate::view::terminal;
 
 /// As it looks where escape sequences are stripped.
@@ -30,8 +32,8 @@ policy      mean  ±95%       p99     mean     mean      p99    factor
 ─────────────────────────────────────────────────────────────────────
 gr3      7.50ms*  2.0%   22.0ms*  3.75ms*   750us*  2.20ms*         1
 rr       30.0ms   2.0%   92.0ms   15.0ms   3.00ms   9.20ms      4.00x
-* best of its column; latency is from a wake-up to the CPU; -v shows more of
-  each task
+* best of its column; response (turnaround) is from a job's start to its end;
+  latency is from a wake-up to the CPU; -v shows more of each task
 
 waiting time of jobs: runnable but not running
                                       1ms
@@ -165,7 +167,11 @@ fn wide_characters_keep_columns_under_each_other() {
 fn many_tasks_are_shown_only_when_asked_for() {
     let mut report = samples::two_policies();
     for run in &mut report.runs {
-        run.tasks = std::iter::repeat_n(run.tasks[0].clone(), 100).collect();
+        let task = |i: usize| {
+            let (name, process) = (format!("big{i}"), format!("p{i}"));
+            divvy_results::report::TaskResult { name, process, ..run.tasks[0].clone() }
+        };
+        run.tasks = (0..100).map(task).collect();
     }
     let few = drawn(&report, &PageOptions::default(), 80);
     assert!(few.replace("\n  ", " ").contains("200 rows of tasks are not shown;"), "{few}");
@@ -173,6 +179,60 @@ fn many_tasks_are_shown_only_when_asked_for() {
     let all = drawn(&report, &PageOptions { all_tasks: true, ..PageOptions::default() }, 80);
     // Mean and 99th percentile of response against both policies, then all of each.
     assert_eq!(all.matches("\nbig").count(), 100 + 100 + 200);
+}
+
+/// Two thousand tasks of two classes are two rows, with their totals; the comparison is that of the tasks.
+#[test]
+fn many_tasks_are_shown_by_class() {
+    let mut report = samples::two_policies();
+    for run in &mut report.runs {
+        let of = |name: &str, from: &divvy_results::report::TaskResult| {
+            let task = |i| divvy_results::report::TaskResult { name: format!("{name}/{i}"), ..from.clone() };
+            (1..=1000).map(task).collect::<Vec<_>>()
+        };
+        run.tasks = [of("heavy", &run.tasks[0]), of("light", &run.tasks[2])].concat();
+    }
+    let text = drawn(&report, &PageOptions::default(), 80);
+    let row = |name: &str| {
+        text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name} in\n{text}"))
+    };
+    assert!(row("heavy (1000)").contains("3000") && row("light (1000)").contains("1000"), "{text}");
+    assert!(text.replace("\n  ", " ").contains("2000 tasks by class: sums,"), "{text}");
+    let each = drawn(&report, &PageOptions { by: Some(By::Task), ..PageOptions::default() }, 80);
+    assert!(each.contains("\nheavy/1000 "), "{each}");
+    assert_eq!(each.lines().nth(4), text.lines().nth(4), "the comparison");
+    let process = drawn(&report, &PageOptions { by: Some(By::Process), ..PageOptions::default() }, 80);
+    assert!(process.contains("\nA (1000)") && process.contains("\nB (1000)"), "{process}");
+}
+
+/// Each block of a table that is too wide has all columns that name its rows.
+#[test]
+fn all_columns_that_name_rows_are_in_each_block() {
+    let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect::<Vec<String>>();
+    let column = |head: &str| Column::number(["", head], 1);
+    let cells = |texts: Vec<String>| texts.into_iter().map(Cell::plain).collect::<Vec<Cell>>();
+    let mut columns = vec![Column::name("policy"), Column::name("task")];
+    columns.extend(names("measure number ", 8).iter().map(|head| column(head)));
+    let row = |i: usize| {
+        cells([vec![format!("policy{i}"), format!("a-task-with-a-long-name-{i}")], names("123", 8)].concat())
+    };
+    let table = Table { title: None, columns, keys: 2, rows: (0..2).map(row).collect(), meaning: None };
+    let page = Page {
+        heading: "h".to_owned(),
+        quality: Vec::new(),
+        tables: vec![table],
+        notes: Vec::new(),
+        summary: None,
+        first_decisions: Vec::new(),
+    };
+    let text = anstream::adapter::strip_str(&terminal::draw(&page, 80, false)).to_string();
+    let blocks = text.matches("policy   task").count();
+    assert!(blocks >= 2 && widest(&text) <= 80, "{text}");
+    assert_eq!(
+        (text.matches("policy1  a-task-with-a").count(), text.matches("measure number").count()),
+        (blocks, 8),
+        "{text}"
+    );
 }
 
 #[test]

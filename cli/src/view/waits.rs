@@ -29,6 +29,7 @@ pub fn table(policies: &[Policy]) -> Option<Table> {
     Some(Table {
         title: Some("waiting time of jobs: runnable but not running".to_owned()),
         columns,
+        keys: 1,
         rows: policies.iter().zip(&all).map(row).collect(),
         meaning: Some(MEANING.to_owned()),
     })

@@ -26,9 +26,31 @@ function choose(label, text) {
   field.dispatchEvent(new Event("change"));
 }
 
+/** Every cell of every map is a mean of the JSON, the darker (in the dark: the lighter) the greater, and the keyboard reads it out. */
+function mapsAreTheNumbers(sweep, measure) {
+  const maps = all("#figures svg.heat"), numbers = (key) => [...new Set(sweep.rows.map((row) => row.values[key]).filter((value) => value !== undefined))];
+  const loads = numbers("load"), alphas = numbers("alpha"), policies = all("#figures h3").map((head) => head.textContent);
+  expect(maps.length === policies.length && maps.length > 1, `${maps.length} maps`);
+  maps.forEach((map, i) => {
+    const cells = [...map.querySelectorAll("rect.heat")];
+    expect(cells.length === loads.length * alphas.length, `${cells.length} cells under ${policies[i]}`);
+    for (const cell of cells) {
+      const row = sweep.rows.find(({ policy, task, baseline, values }) => policy === policies[i] && task === undefined && baseline === undefined &&
+        values.load === loads[cell.dataset.x] && (values.alpha === undefined || values.alpha === alphas[cell.dataset.y]));
+      expect(Number(cell.dataset.mean) === row.estimates[measure].mean, `a cell of ${policies[i]} is ${cell.dataset.mean}`);
+    }
+  });
+  const cells = maps.flatMap((map) => [...map.querySelectorAll("rect.heat")]).sort((a, b) => a.dataset.mean - b.dataset.mean);
+  expect(cells[0].getAttribute("fill") !== cells.at(-1).getAttribute("fill"), "the least and the greatest have one colour");
+  maps[0].dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
+  expect(/^load [\d.]+, alpha \d+: [\d.]+\w+ \u00b1 /.test(one("#figures output").textContent), `a map reads ${one("#figures output").textContent}`);
+}
+
 tell(async () => {
   await opened();
-  const { sweep } = await readData();
+  const { sweep, summary } = await readData();
+  expect(all("#verdict .said p").slice(1).map((p) => p.textContent).join() === summary.join() && summary.length === 2, "the card is not the summary");
+  expect(all("#figures svg.plot").every((plot) => [...plot.querySelectorAll("text.title")].map((text) => text.textContent).join().includes("load")), "the axis is not the key with most values");
   const alphas = [0, 1, 4], alpha = (row, place) => row.values.alpha === undefined || row.values.alpha === alphas[place];
   const plain = (row) => row.baseline === undefined && row.task === undefined;
   expect(all("#figures svg.plot").length === 3, "a panel for each alpha");
@@ -44,6 +66,11 @@ tell(async () => {
   expect(all("#figures path.line").every((line) => line.dataset.policy !== "rr"), "rr differs from itself");
   expect(all("#figures line.zero").length === 3, "differences have no 0");
   one("#differences").click();
+  one("#map").click();
+  mapsAreTheNumbers(sweep, "wait_mean_ns");
+  hasTextAlternatives();
+  one("#map").click();
+  expect(all("#figures path.bar").length > 0, "points have no bars of their intervals");
   choose("A panel for each", "none");
   expect(all("#figures svg.plot").length === 1 && all("select").some((s) => s.getAttribute("aria-label") === "alpha"), "alpha is chosen");
   one("#logy").click();

@@ -19,6 +19,11 @@ impl Axis {
         self.start + part * (self.end - self.start)
     }
 
+    /// The distance of the ticks of a linear axis.
+    pub fn step(&self) -> Option<f64> {
+        round_step(self.from, self.to)
+    }
+
     /// Round values within the axis, about five.
     pub fn ticks(&self) -> Vec<f64> {
         if self.log { self.powers() } else { round_values(self.from, self.to) }
@@ -43,14 +48,18 @@ impl Axis {
     }
 }
 
-fn round_values(from: f64, to: f64) -> Vec<f64> {
+/// A round distance of about a fifth of the axis.
+fn round_step(from: f64, to: f64) -> Option<f64> {
     let rough = (to - from) / 5.0;
     if rough <= 0.0 || !rough.is_finite() {
-        return vec![from];
+        return None;
     }
     let power = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough * 0.999);
-    let step = step.unwrap_or(rough);
+    [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough * 0.999)
+}
+
+fn round_values(from: f64, to: f64) -> Vec<f64> {
+    let Some(step) = round_step(from, to) else { return vec![from] };
     let (first, last) = ((from / step - 1e-9).ceil() as i64, (to / step + 1e-9).floor() as i64);
     (first..=last).map(|k| k as f64 * step).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::axis::{Axis, label};
 use super::{Canvas, Plot, colour};
+use crate::palette;
 
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 70.0;
@@ -10,6 +11,8 @@ const TOP: f64 = 35.0;
 /// Below the data: ticks, the axis' name, the legend.
 const BELOW: f64 = 55.0;
 const LEGEND_LINE: f64 = 15.0;
+/// Length of a line in the legend: its dashes can be seen.
+const KEY: f64 = 26.0;
 
 /// How series are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,9 +91,9 @@ impl Chart {
             let places: Vec<(f64, f64)> =
                 series[i].points.iter().map(|p| (x.place(p.0), y.place(p.1))).collect();
             match self.kind {
-                Kind::Lines => curve(&mut canvas, &places, colour(i)),
-                Kind::Steps => canvas.path(&places, colour(i)),
-                Kind::Stacked => band(&mut canvas, &places, self.bottom(), colour(i)),
+                Kind::Lines => curve(&mut canvas, &places, i),
+                Kind::Steps => canvas.path(&places, i),
+                Kind::Stacked => band(&mut canvas, &places, self.bottom(), &colour(i)),
             }
         }
         self.legend(&mut canvas);
@@ -115,25 +118,27 @@ impl Chart {
         }
         let (least, most) = self.y_range.unwrap_or_else(|| (least(|p| p.1, 0.0), most(|p| p.1, 0.0)));
         let (from, to) = (least.min(0.0), most.max(0.0));
-        let room = (to - from) * 0.04;
-        let from = if from < 0.0 { from - room } else { 0.0 };
-        (x, Axis { from, to: to + room, start, end, log: false })
+        // Up to a round number, so that the gridlines go to the top.
+        let step = Axis { from, to, start, end, log: false }.step().unwrap_or(1.0);
+        let round = |value: f64, up: fn(f64) -> f64| up(value / step) * step;
+        let (from, to) = (round(from + 1e-9 * step, f64::floor), round(to - 1e-9 * step, f64::ceil));
+        (x, Axis { from: from.min(0.0), to, start, end, log: false })
     }
 
     fn frame(&self, canvas: &mut Canvas, x: Axis, y: Axis) {
         let bottom = self.bottom();
         for tick in x.ticks() {
             let at = x.place(tick);
-            canvas.line((at, TOP), (at, bottom), "#e0e0e0");
+            canvas.line((at, TOP), (at, bottom), palette::plain("grid"));
             canvas.text(at, bottom + 15.0, "middle", &label(tick));
         }
         for tick in y.ticks() {
             let at = y.place(tick);
-            canvas.line((LEFT, at), (RIGHT, at), "#e0e0e0");
+            canvas.line((LEFT, at), (RIGHT, at), palette::plain("grid"));
             canvas.text(LEFT - 5.0, at + 4.0, "end", &label(tick));
         }
-        canvas.line((LEFT, bottom), (RIGHT, bottom), "#000000");
-        canvas.line((LEFT, TOP), (LEFT, bottom), "#000000");
+        canvas.line((LEFT, bottom), (RIGHT, bottom), palette::plain("faint"));
+        canvas.line((LEFT, TOP), (LEFT, bottom), palette::plain("faint"));
         canvas.text((LEFT + RIGHT) / 2.0, bottom + 32.0, "middle", &self.x);
         canvas.text(16.0, (TOP + bottom) / 2.0, "middle", &format!("{}|up", self.y));
     }
@@ -141,9 +146,18 @@ impl Chart {
     fn legend(&self, canvas: &mut Canvas) {
         for (i, (series, (x, line))) in self.series.iter().zip(self.legend_places()).enumerate() {
             let y = self.height - 9.0 + LEGEND_LINE * line as f64;
-            canvas.line((x, y - 4.0), (x + 18.0, y - 4.0), colour(i));
-            canvas.dot((x + 9.0, y - 4.0), colour(i));
-            canvas.text(x + 22.0, y, "start", &series.name);
+            match self.kind {
+                Kind::Stacked => {
+                    let (top, bottom) = (y - 9.0, y);
+                    let box_ = [(x, top), (x + 18.0, top), (x + 18.0, bottom), (x, bottom)];
+                    canvas.area(&box_, &colour(i), palette::plain("ground"));
+                }
+                Kind::Lines | Kind::Steps => canvas.path(&[(x, y - 4.0), (x + KEY, y - 4.0)], i),
+            }
+            if self.kind == Kind::Lines {
+                canvas.mark((x + KEY / 2.0, y - 4.0), i);
+            }
+            canvas.text(x + KEY + 4.0, y, "start", &series.name);
         }
     }
 
@@ -151,7 +165,7 @@ impl Chart {
     fn legend_places(&self) -> Vec<(f64, usize)> {
         let (mut x, mut line) = (LEFT, 0);
         let place = |series: &Series| {
-            let width = 40.0 + 6.5 * series.name.chars().count() as f64;
+            let width = 14.0 + KEY + 6.5 * series.name.chars().count() as f64;
             if x > LEFT && x + width > RIGHT {
                 (x, line) = (LEFT, line + 1);
             }
@@ -167,11 +181,11 @@ impl Chart {
     }
 }
 
-fn curve(canvas: &mut Canvas, places: &[(f64, f64)], colour: &str) {
-    canvas.path(places, colour);
+fn curve(canvas: &mut Canvas, places: &[(f64, f64)], i: usize) {
+    canvas.path(places, i);
     if places.len() <= 60 {
         for &at in places {
-            canvas.dot(at, colour);
+            canvas.mark(at, i);
         }
     }
 }
@@ -181,7 +195,7 @@ fn band(canvas: &mut Canvas, places: &[(f64, f64)], zero: f64, colour: &str) {
     let mut outline = places.to_vec();
     outline.push((last.0, zero));
     outline.push((first.0, zero));
-    canvas.area(&outline, colour, "#ffffff");
+    canvas.area(&outline, colour, palette::plain("ground"));
 }
 
 /// Each series plus those before it. They have the same x.
@@ -212,7 +226,7 @@ mod tests {
         let tops = stacked(&chart.series);
         assert_eq!(tops[1].points, [(0.0, 0.75), (1.0, 1.0)]);
         let svg = chart.draw().svg;
-        assert_eq!(svg.matches("<polygon").count(), 2);
+        assert_eq!(svg.matches("<polygon").count(), 2 + 2, "bands and their legend");
         assert!(svg.contains("time (s)") && svg.contains(">share<"));
     }
 
@@ -230,7 +244,7 @@ mod tests {
         let mut chart = Chart::lines("n", "t", "x", "y");
         (0..10).for_each(|i| chart.add(format!("a longer name {i}"), vec![(0.0, 1.0), (1.0, 2.0)]));
         let places = chart.legend_places();
-        assert!(places.iter().all(|(x, _)| x + 40.0 + 6.5 * 15.0 <= RIGHT + 1e-9), "{places:?}");
+        assert!(places.iter().all(|(x, _)| x + 14.0 + KEY + 6.5 * 15.0 <= RIGHT + 1e-9), "{places:?}");
         assert_eq!(chart.legend_lines(), 3);
         assert!(chart.draw().svg.contains("height=\"430\""));
     }

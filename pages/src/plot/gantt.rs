@@ -4,12 +4,14 @@ use divvy_results::schedule::{Schedule, Slice};
 use divvy_results::text;
 
 use super::axis::{Axis, label};
-use super::{Canvas, Plot, colour};
+use super::{Canvas, Plot, colour, ink_on};
+use crate::palette;
 
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 780.0;
 const ROW: f64 = 34.0;
 const TOP: f64 = 35.0;
+const LEGEND_LINE: f64 = 17.0;
 
 /// A task runs.
 #[derive(Clone, Debug)]
@@ -62,14 +64,19 @@ impl Gantt {
     #[must_use]
     pub fn draw(&self) -> Plot {
         let bottom = TOP + ROW * self.lines.len() as f64;
-        let is_named = self.lines.iter().flat_map(|(_, bars)| bars).all(|bar| has_room(bar, self.axis()));
-        let names = if is_named { 0.0 } else { 18.0 };
-        let mut canvas = Canvas::new(RIGHT + 20.0, bottom + 45.0 + names, &self.title);
-        let bars = || self.lines.iter().flat_map(|(_, bars)| bars);
         let axis = self.axis();
+        let bars = || self.lines.iter().flat_map(|(_, bars)| bars);
         let mut tasks: Vec<&str> = bars().map(|bar| bar.task.as_str()).collect();
         tasks.sort_unstable();
         tasks.dedup();
+        let is_named = bars().all(|bar| has_room(bar, axis));
+        let places = if is_named { Vec::new() } else { legend_places(&tasks) };
+        let legend_height = places.last().map_or(0.0, |(_, line)| LEGEND_LINE * (*line as f64 + 1.0));
+        let mut canvas = Canvas::new(RIGHT + 20.0, bottom + 45.0 + legend_height, &self.title);
+        for tick in axis.ticks() {
+            let at = axis.place(tick);
+            canvas.line((at, TOP), (at, bottom + 3.0), palette::plain("grid"));
+        }
         for (i, (name, bars)) in self.lines.iter().enumerate() {
             let top = TOP + ROW * i as f64;
             canvas.text(LEFT - 6.0, top + ROW * 0.6, "end", name);
@@ -82,9 +89,7 @@ impl Gantt {
             canvas.text(axis.place(tick), bottom + 14.0, "middle", &label(tick));
         }
         canvas.text((LEFT + RIGHT) / 2.0, bottom + 32.0, "middle", &self.x);
-        if !is_named {
-            legend(&mut canvas, &tasks, bottom + 50.0);
-        }
+        legend(&mut canvas, &tasks, &places, bottom + 52.0);
         canvas.finish(&self.name)
     }
 
@@ -100,21 +105,61 @@ fn has_room(bar: &Bar, axis: Axis) -> bool {
     axis.place(bar.to) - axis.place(bar.from) > 6.5 * bar.task.chars().count() as f64 + 4.0
 }
 
-/// Shows the colour of each task.
-fn legend(canvas: &mut Canvas, tasks: &[&str], y: f64) {
-    let mut x = LEFT;
-    for (i, task) in tasks.iter().enumerate() {
-        canvas.area(&[(x, y - 9.0), (x + 14.0, y - 9.0), (x + 14.0, y), (x, y)], colour(i), "#ffffff");
+/// Where the name of each task begins, and in which line.
+fn legend_places(tasks: &[&str]) -> Vec<(f64, usize)> {
+    let (mut x, mut line) = (LEFT, 0);
+    let place = |task: &&str| {
+        let width = 37.0 + 6.5 * task.chars().count() as f64;
+        if x > LEFT && x + width > RIGHT + 20.0 {
+            (x, line) = (LEFT, line + 1);
+        }
+        let begin = x;
+        x += width;
+        (begin, line)
+    };
+    tasks.iter().map(place).collect()
+}
+
+/// Shows the colour of each task that has a place.
+fn legend(canvas: &mut Canvas, tasks: &[&str], places: &[(f64, usize)], y: f64) {
+    for (i, (task, (x, line))) in tasks.iter().zip(places).enumerate() {
+        let (x, y) = (*x, y + LEGEND_LINE * *line as f64);
+        let corners = [(x, y - 9.0), (x + 14.0, y - 9.0), (x + 14.0, y), (x, y)];
+        canvas.area(&corners, &colour(i), palette::plain("ground"));
         canvas.text(x + 19.0, y, "start", task);
-        x += 37.0 + 6.5 * task.chars().count() as f64;
     }
 }
 
 fn draw_bar(canvas: &mut Canvas, bar: &Bar, axis: Axis, top: f64, task: usize) {
     let (a, b) = (axis.place(bar.from), axis.place(bar.to));
     let (top, bottom) = (top + 3.0, top + ROW - 3.0);
-    canvas.area(&[(a, top), (b, top), (b, bottom), (a, bottom)], colour(task), "#ffffff");
+    let fill = colour(task);
+    canvas.area(&[(a, top), (b, top), (b, bottom), (a, bottom)], &fill, palette::plain("ground"));
     if has_room(bar, axis) {
-        canvas.text((a + b) / 2.0, top + 18.0, "middle", &bar.task);
+        canvas.text_in(ink_on(&fill), (a + b) / 2.0, top + 18.0, "middle", &bar.task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fifteen tasks too short for their names: the legend has them all, on the canvas, and no two have one colour.
+    #[test]
+    fn a_legend_has_all_tasks_and_fits() {
+        let bar = |i: u32| Bar { task: format!("worker/{i}"), from: f64::from(i), to: f64::from(i) + 0.1 };
+        let (name, title, x) = ("n".to_owned(), "t".to_owned(), "time (ms)".to_owned());
+        let lines = vec![("CPU 0".to_owned(), (0..15).map(bar).collect())];
+        let svg = Gantt { name, title, x, from: 0.0, lines }.draw().svg;
+        assert!((0..15).all(|i| svg.contains(&format!(">worker/{i}</text>"))));
+        let tasks: Vec<String> = (0..15).map(|i| format!("worker/{i}")).collect();
+        let tasks: Vec<&str> = tasks.iter().map(String::as_str).collect();
+        let places = legend_places(&tasks);
+        assert!(
+            places.iter().all(|(x, _)| x + 37.0 + 6.5 * 9.0 <= RIGHT + 20.0) && places[14].1 > 0,
+            "{places:?}"
+        );
+        let colours: std::collections::BTreeSet<String> = (0..15).map(colour).collect();
+        assert_eq!(colours.len(), 15);
     }
 }

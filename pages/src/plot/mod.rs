@@ -5,6 +5,8 @@ mod chart;
 mod gantt;
 mod surface;
 
+use crate::palette;
+
 pub use chart::{Chart, Kind, Series};
 pub use gantt::{Bar, Gantt};
 pub use surface::Surface;
@@ -26,7 +28,8 @@ pub fn under_each_other(name: &str, plots: &[Plot]) -> Plot {
     let height: f64 = sizes.iter().map(|size| size.1).sum();
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
+         viewBox=\"0 0 {width} {height}\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"{ground}\"/>\n",
+        ground = palette::plain("ground")
     );
     let mut top = 0.0;
     for (plot, size) in plots.iter().zip(&sizes) {
@@ -46,12 +49,34 @@ fn size(svg: &str) -> Option<(f64, f64)> {
     Some((of("width")?, of("height")?))
 }
 
-/// Told apart with and without colour vision (Okabe and Ito).
-const COLOURS: [&str; 8] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"];
+/// The colour of the i-th of several things: eight hues, then the same lighter, twice.
+pub(crate) fn colour(i: usize) -> String {
+    let hue = palette::LIGHT[i % palette::LIGHT.len()];
+    match i / palette::LIGHT.len() % 3 {
+        0 => hue.to_owned(),
+        lighter => mixed(hue, [0.0, 0.45, 0.7][lighter]),
+    }
+}
 
-pub(crate) fn colour(i: usize) -> &'static str {
-    COLOURS[i % COLOURS.len()]
+/// Towards white.
+fn mixed(colour: &str, part: f64) -> String {
+    let channel = |at: usize| {
+        let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap_or(0));
+        (value + (255.0 - value) * part).round() as u8
+    };
+    format!("#{:02x}{:02x}{:02x}", channel(1), channel(3), channel(5))
+}
+
+/// The colour of text on this one.
+pub(crate) fn ink_on(colour: &str) -> &'static str {
+    let channel = |at: usize| f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap_or(0));
+    let light = 0.299 * channel(1) + 0.587 * channel(3) + 0.114 * channel(5);
+    if light > 140.0 { "#000000" } else { "#fefefe" }
+}
+
+/// How the i-th line is told from others without its colour.
+pub(crate) fn dashes(i: usize) -> &'static str {
+    palette::dashes(i)
 }
 
 /// A drawing in progress.
@@ -73,10 +98,13 @@ impl Canvas {
         self.add(&format!("<path d=\"M{a} L{b}\" stroke=\"{colour}\" fill=\"none\"/>"));
     }
 
-    pub fn path(&mut self, points: &[(f64, f64)], colour: &str) {
+    /// The i-th of several lines, in its colour and dashes.
+    pub fn path(&mut self, points: &[(f64, f64)], i: usize) {
         let points: Vec<String> = points.iter().map(|&p| point(p)).collect();
+        let (colour, dashes) = (colour(i), dashes(i));
+        let dashes = if dashes == "none" { String::new() } else { format!(" stroke-dasharray=\"{dashes}\"") };
         self.add(&format!(
-            "<polyline points=\"{}\" stroke=\"{colour}\" stroke-width=\"1.5\" fill=\"none\"/>",
+            "<polyline points=\"{}\" stroke=\"{colour}\" stroke-width=\"1.6\"{dashes} fill=\"none\"/>",
             points.join(" ")
         ));
     }
@@ -95,8 +123,36 @@ impl Canvas {
         self.add(&format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"2.5\" fill=\"{colour}\"/>"));
     }
 
-    /// `anchor` is start, middle or end. A text that ends in `|title` is set larger, one in `|up` upwards.
+    /// The mark of the i-th of several series: eight shapes.
+    pub fn mark(&mut self, (x, y): (f64, f64), i: usize) {
+        const SHAPES: [&str; 7] = [
+            "M-2.5,-2.5h5v5h-5z",
+            "M0,-3.4L3.2,2.4H-3.2z",
+            "M0,-3.6L3.6,0L0,3.6L-3.6,0z",
+            "M0,3.4L3.2,-2.4H-3.2z",
+            "M-1,-3h2v2h2v2h-2v2h-2v-2h-2v-2h2z",
+            "M-3.4,-1.2h6.8v2.4h-6.8z",
+            "M-1.2,-3.4h2.4v6.8h-2.4z",
+        ];
+        let colour = colour(i);
+        match i % 8 {
+            0 => self.dot((x, y), &colour),
+            shape => self.add(&format!(
+                "<path d=\"{}\" transform=\"translate({} {})\" fill=\"{colour}\"/>",
+                SHAPES[shape - 1],
+                number(x),
+                number(y)
+            )),
+        }
+    }
+
+    /// In the ink of the drawing; see [`Canvas::text_in`].
     pub fn text(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
+        self.text_in(palette::plain("ink"), x, y, anchor, text);
+    }
+
+    /// `anchor` is start, middle or end. A text that ends in `|title` is set larger, one in `|up` upwards.
+    pub fn text_in(&mut self, colour: &str, x: f64, y: f64, anchor: &str, text: &str) {
         let (text, style) = text.split_once('|').unwrap_or((text, ""));
         let style = match style {
             "title" => "font-size=\"14\"".to_owned(),
@@ -105,7 +161,7 @@ impl Canvas {
         };
         let (x, y) = (number(x), number(y));
         self.add(&format!(
-            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" {style}>{}</text>",
+            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" fill=\"{colour}\" {style}>{}</text>",
             escape(text)
         ));
     }
@@ -120,7 +176,8 @@ impl Canvas {
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n{}</svg>\n",
+             <rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n{}</svg>\n",
+            palette::plain("ground"),
             self.body
         );
         Plot { name: name.to_owned(), svg }

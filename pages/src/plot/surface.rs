@@ -2,6 +2,7 @@
 
 use super::axis::{Axis, label};
 use super::{Canvas, Plot, colour};
+use crate::palette;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 460.0;
@@ -47,10 +48,10 @@ impl Surface {
                         corner(col + 1, row + 1),
                         corner(col, row + 1),
                     ];
-                    canvas.area(&cell, &format!("{}8c", colour(i)), "#000000");
+                    canvas.area(&cell, &format!("{}8c", colour(i)), palette::plain("ink"));
                 }
             }
-            canvas.dot((40.0 + 120.0 * i as f64, HEIGHT - 12.0), colour(i));
+            canvas.dot((40.0 + 120.0 * i as f64, HEIGHT - 12.0), &colour(i));
             canvas.text(48.0 + 120.0 * i as f64, HEIGHT - 8.0, "start", name);
         }
         canvas.finish(&self.name)
@@ -65,8 +66,8 @@ impl Surface {
     fn frame(&self, canvas: &mut Canvas, z: Axis) {
         for tick in z.ticks() {
             let at = z.place(tick);
-            canvas.line(project(0.0, 1.0, at), project(1.0, 1.0, at), "#d0d0d0");
-            canvas.line(project(0.0, 0.0, at), project(0.0, 1.0, at), "#d0d0d0");
+            canvas.line(project(0.0, 1.0, at), project(1.0, 1.0, at), palette::plain("grid"));
+            canvas.line(project(0.0, 0.0, at), project(0.0, 1.0, at), palette::plain("grid"));
             let (x, y) = project(0.0, 0.0, at);
             canvas.text(x - 5.0, y + 4.0, "end", &label(tick));
         }

@@ -38,20 +38,31 @@ async function column(base64) {
   return numbers.subarray(0, found);
 }
 
-/** One CPU's slices: beginnings and ends in ns, tasks by number. */
-async function readLane(cpu, timeline) {
-  const [gaps, lengths, tasks] = await Promise.all([column(cpu.gaps), column(cpu.lengths), column(cpu.tasks)]);
+/** The n-th of a column that may be shorter than others: 0 behind its end. */
+function padded(Kind, values, length) {
+  const found = new Kind(length);
+  found.set(values.subarray(0, length));
+  return found;
+}
+
+/** One CPU's slices: beginnings and ends in ns, tasks by number, and marks: codes of wake-ups, delays in ns, ends of jobs. */
+async function readLane(cpu, number, timeline) {
+  const none = new Float64Array(0), { wakes, delays, ends } = cpu.marks ?? {};
+  const texts = [cpu.gaps, cpu.lengths, cpu.tasks, wakes, delays, ends];
+  const [gaps, lengths, tasks, woken, waited, ended] = await Promise.all(texts.map((text) => (text === undefined ? none : column(text))));
   const from = new Float64Array(gaps.length), to = new Float64Array(gaps.length);
   let at = 0;
   for (let i = 0; i < gaps.length; i++) {
     from[i] = timeline.from_ns + (at += gaps[i]) * timeline.unit_ns;
     to[i] = timeline.from_ns + (at += lengths[i]) * timeline.unit_ns;
   }
-  return { from, to, task: Uint32Array.from(tasks) };
+  const wake = padded(Uint32Array, woken, from.length), delay = new Float64Array(from.length);
+  for (let i = 0, next = 0; i < wake.length; i++) if (wake[i]) delay[i] = waited[next++] * timeline.unit_ns;
+  return { from, to, task: Uint32Array.from(tasks), cpu: number, wake, delay, ends: padded(Uint8Array, ended, from.length) };
 }
 
 /** All CPUs of a run; unpacked once. */
 function lanesOf(run) {
-  run.lanes ??= Promise.all(run.figures.timeline.cpus.map((cpu) => readLane(cpu, run.figures.timeline)));
+  run.lanes ??= Promise.all(run.figures.timeline.cpus.map((cpu, number) => readLane(cpu, number, run.figures.timeline)));
   return run.lanes;
 }

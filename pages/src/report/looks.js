@@ -38,26 +38,31 @@ function watchWidth(draw) {
   });
 }
 
-/** A section of the page with its heading; what is drawn goes into the box that it gives. */
-function section(id, title, about) {
-  const figure = el("figure", {});
-  const body = el("div", {});
+/** A section of the page with its heading; what is drawn goes into the box that it gives. The navigation leads to it by `short`. */
+function section(id, title, about, short = title, place = document.getElementById("main")) {
+  const figure = el("figure", {}), body = el("div", {});
   const caption = el("figcaption", {}, el("h2", {}, title), el("p", { class: "about" }, about));
-  document.getElementById("main").append(el("section", { id }, figure));
+  place.append(el("section", { id, tabindex: -1 }, figure));
   figure.append(caption, body);
+  document.getElementById("nav").append(el("a", { href: `#${id}` }, short));
   return body;
+}
+
+/** Marks the section that is read in the navigation. */
+function watchSections() {
+  const links = new Map([...document.querySelectorAll("#nav a")].map((link) => [link.hash.slice(1), link]));
+  const seen = new Set();
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) if (isIntersecting) seen.add(target.id); else seen.delete(target.id);
+    const first = [...links.keys()].find((id) => seen.has(id));
+    links.forEach((link, id) => set(link, { "aria-current": id === first ? "true" : "false" }, []));
+  }, { rootMargin: "-80px 0px -40% 0px" });
+  links.forEach((_, id) => watcher.observe(document.getElementById(id)));
 }
 
 function commandLine(command) {
   const copier = button("Copy", () => copy(command, copier), { "aria-label": "Copy the command" });
   return el("div", { class: "command" }, el("code", {}, command), copier);
-}
-
-/** Lets a script's data be kept as a file. */
-function download(text, name) {
-  const link = el("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: name });
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 /** Shows a message if the page cannot be shown. */

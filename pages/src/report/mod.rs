@@ -6,29 +6,48 @@
 
 use divvy_results::compare::Comparison;
 use divvy_results::figures::{MOST_FULL_TASKS, base64, zlib};
-use divvy_results::report::{Quantiles, Report, TaskResult};
+use divvy_results::groups::{self, By};
+use divvy_results::report::{Quantiles, Report, Run, TaskResult};
+use divvy_results::summary;
+use divvy_results::verdict::{Verdict, verdict};
 use serde::Serialize;
 
-use divvy_results::summary;
+use crate::palette;
 
 const PAGE: &str = include_str!("report.html");
+
 /// The style of all pages.
-pub const STYLE: &str = include_str!("report.css");
+#[must_use]
+pub fn style() -> String {
+    palette::style() + include_str!("report.css")
+}
 
 /// The scripts of every page. Each uses those before it.
-const COMMON: [&str; 7] = [
+const COMMON: [&str; 8] = [
     include_str!("data.js"),
     include_str!("format.js"),
     include_str!("dom.js"),
     include_str!("axes.js"),
+    include_str!("save.js"),
+    include_str!("plot.js"),
     include_str!("table.js"),
-    include_str!("lines.js"),
     include_str!("looks.js"),
 ];
 /// The scripts that draw runs.
-const RUNS: [&str; 3] = [include_str!("tails.js"), include_str!("timeline.js"), include_str!("page.js")];
+const RUNS: [&str; 10] = [
+    include_str!("lines.js"),
+    include_str!("tails.js"),
+    include_str!("window.js"),
+    include_str!("rows.js"),
+    include_str!("lanes.js"),
+    include_str!("marks.js"),
+    include_str!("timeline.js"),
+    include_str!("verdict.js"),
+    include_str!("tasks.js"),
+    include_str!("page.js"),
+];
 /// The scripts that draw sweeps.
-pub const SWEEP: [&str; 1] = [include_str!("sweep.js")];
+pub const SWEEP: [&str; 3] = [include_str!("points.js"), include_str!("heat.js"), include_str!("sweep.js")];
 
 /// A report and where it is from.
 #[derive(Serialize)]
@@ -49,6 +68,42 @@ struct Data<'a> {
     seeds: Vec<String>,
     /// The summary of each report, one sentence.
     summaries: Vec<Option<String>>,
+    /// The verdict on each report.
+    verdicts: Vec<Verdict>,
+    /// Totals of the classes and processes of each report.
+    groups: Vec<Vec<Groups>>,
+}
+
+/// Totals of all runs of a report.
+#[derive(Serialize)]
+struct Groups {
+    /// Groups are `class` or `process`.
+    by: &'static str,
+    /// The groups of each run.
+    runs: Vec<Vec<Group>>,
+}
+
+/// A class or a process.
+#[derive(Serialize)]
+struct Group {
+    #[serde(flatten)]
+    total: TaskResult,
+    /// The number of its tasks.
+    tasks: usize,
+}
+
+/// Totals by class and by process, each if it makes the table much shorter.
+fn groups(report: &Report) -> Vec<Groups> {
+    let most = report.runs.iter().map(|run| run.tasks.len()).max().unwrap_or(0);
+    let by = |(name, by): (&'static str, By)| {
+        let of_run = |run: &Run| -> Vec<Group> {
+            let totals = groups::totals(&run.tasks, by).into_iter().map(|task| lean_task(&task));
+            totals.zip(groups::sizes(&run.tasks, by)).map(|(total, tasks)| Group { total, tasks }).collect()
+        };
+        let runs: Vec<Vec<Group>> = report.runs.iter().map(of_run).collect();
+        (runs.iter().all(|groups| groups.len() * 2 <= most)).then_some(Groups { by: name, runs })
+    };
+    [("class", By::Class), ("process", By::Process)].into_iter().filter_map(by).collect()
 }
 
 /// Writes the page of one or more reports.
@@ -56,37 +111,47 @@ struct Data<'a> {
 /// # Errors
 /// If the data cannot be written as JSON.
 pub fn write(sources: &[Source]) -> serde_json::Result<String> {
-    let summaries = sources.iter().map(|source| summary::sentence(&Comparison::of(source.report))).collect();
-    let seeds = sources.iter().map(|source| source.report.seed.to_string()).collect();
     let tasks: usize = sources.iter().flat_map(|source| &source.report.runs).map(|run| run.tasks.len()).sum();
-    if tasks <= MOST_FULL_TASKS {
-        return page(&RUNS, &Data { sources, is_lean: false, seeds, summaries });
-    }
-    let lean: Vec<Report> = sources.iter().map(|source| lean(source.report)).collect();
-    let sources: Vec<Source> = sources
+    let is_lean = tasks > MOST_FULL_TASKS;
+    let lean: Vec<Report> =
+        if is_lean { sources.iter().map(|source| lean(source.report)).collect() } else { Vec::new() };
+    let shown: Vec<Source> = sources
         .iter()
-        .zip(&lean)
-        .map(|(source, report)| Source { name: source.name.clone(), report })
+        .enumerate()
+        .map(|(i, source)| Source { name: source.name.clone(), report: lean.get(i).unwrap_or(source.report) })
         .collect();
-    page(&RUNS, &Data { sources: &sources, is_lean: true, seeds, summaries })
+    let reports = || sources.iter().map(|source| source.report);
+    let data = Data {
+        sources: &shown,
+        is_lean,
+        seeds: reports().map(|report| report.seed.to_string()).collect(),
+        summaries: reports().map(|report| summary::sentence(&Comparison::of(report))).collect(),
+        verdicts: reports().map(verdict).collect(),
+        groups: reports().map(groups).collect(),
+    };
+    page(&RUNS, &data)
 }
 
 /// The report with only those values of tasks that the page shows.
 fn lean(report: &Report) -> Report {
     let mut report = report.clone();
     for task in report.runs.iter_mut().flat_map(|run| &mut run.tasks) {
-        let times = |q: &Quantiles| Quantiles { ci95: None, p90: None, max: None, ..q.clone() };
-        *task = TaskResult {
-            finished_ns: None,
-            response_ns: times(&task.response_ns),
-            wait_ns: times(&task.wait_ns),
-            wait_buckets: None,
-            wake_delay_ns: Quantiles::default(),
-            slowdown: Quantiles::default(),
-            ..task.clone()
-        };
+        *task = lean_task(task);
     }
     report
+}
+
+fn lean_task(task: &TaskResult) -> TaskResult {
+    let times = |q: &Quantiles| Quantiles { ci95: None, p90: None, max: None, ..q.clone() };
+    TaskResult {
+        finished_ns: None,
+        response_ns: times(&task.response_ns),
+        wait_ns: times(&task.wait_ns),
+        wait_buckets: None,
+        wake_delay_ns: Quantiles::default(),
+        slowdown: Quantiles::default(),
+        ..task.clone()
+    }
 }
 
 /// A page with these scripts after those of all pages. The scripts read `data`.
@@ -100,11 +165,12 @@ pub fn page(scripts: &[&str], data: &impl Serialize) -> serde_json::Result<Strin
 
 /// Puts style, scripts and data where the page has room for them.
 fn fill(script: &str, data: &str) -> String {
-    let mut out = String::with_capacity(PAGE.len() + STYLE.len() + script.len() + data.len());
+    let style = style();
+    let mut out = String::with_capacity(PAGE.len() + style.len() + script.len() + data.len());
     for piece in PAGE.split("{{") {
         let (name, rest) = piece.split_once("}}").unwrap_or(("", piece));
         out.push_str(match name {
-            "style" => STYLE,
+            "style" => &style,
             "script" => script,
             "data" => data,
             _ => "",

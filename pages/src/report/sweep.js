@@ -1,87 +1,6 @@
 // ---- Sweeps: a measure along one of what is varied, a panel for each value of another, a curve a policy.
 
-let page;
-const state = { measure: undefined, x: undefined, panels: "", fixed: {}, task: "", differences: false, logX: false, logY: false };
-
-/** How numbers of a measure read. */
-function textOf(measure) {
-  if (measure.endsWith("_ns")) return time;
-  return measure === "utilization" ? (value) => (value === undefined ? "-" : digits(100 * value) + "%") : ratio;
-}
-
-/** The shown name of a measure or a key. */
-function nameOf(column) {
-  return column.replace(/_ns$/, "").replaceAll("_", " ");
-}
-
-function valueText(key, value) {
-  return key.endsWith("_ns") && typeof value === "number" ? time(value) : String(value);
-}
-
-/** All values of a key, in the order of the points. */
-function valuesOf(key) {
-  return [...new Set(page.rows.map((row) => row.values[key]).filter((value) => value !== undefined))];
-}
-
-function unique(list) { return [...new Set(list)]; }
-
-// ---- What is chosen
-
-/** Keys that are neither along the axis nor a panel each: one value of each is shown. */
-function otherKeys() {
-  return page.sweep.varied.filter((key) => key !== state.x && key !== state.panels);
-}
-
-/** Rows of a policy in a panel, by their place on the axis. A policy without a key is the same for all of its values. */
-function pointsOf(policy, panelValue) {
-  const wanted = { ...state.fixed, [state.panels]: panelValue };
-  const fits = (row) => page.sweep.varied.every((key) => key === state.x || row.values[key] === undefined || row.values[key] === wanted[key]);
-  const rows = page.rows.filter((row) => row.policy === policy && (row.task ?? "") === state.task &&
-    (row.baseline !== undefined) === state.differences && row.estimates[state.measure] !== undefined && fits(row));
-  const xs = valuesOf(state.x);
-  const whole = rows.find((row) => row.values[state.x] === undefined);
-  return xs.map((x, i) => ({ x, i, estimate: (whole ?? rows.find((row) => row.values[state.x] === x))?.estimates[state.measure] }))
-    .filter(({ estimate }) => estimate !== undefined);
-}
-
-function selector(label, choices, chosen, onchange) {
-  const field = el("select", { "aria-label": label }, ...choices.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
-  field.addEventListener("change", () => { onchange(field.value); draw(); });
-  return el("label", { class: "field" }, el("span", {}, label), field);
-}
-
-function toggle(text, key, id) {
-  return button(text, () => { state[key] = !state[key]; draw(); }, { "aria-pressed": String(state[key]), id });
-}
-
-function drawControls() {
-  const { measures, varied } = page.sweep;
-  const keys = varied.map((key) => [key, nameOf(key)]);
-  const known = measures.filter((measure) => page.rows.some((row) => row.estimates[measure] !== undefined));
-  const fields = [selector("Measure", known.map((m) => [m, nameOf(m)]), state.measure, (value) => { state.measure = value; })];
-  if (varied.length > 1) {
-    fields.push(selector("Along the axis", keys, state.x, (value) => { state.x = value; if (state.panels === value) state.panels = ""; }));
-    const panels = [["", "none"], ...keys.filter(([key]) => key !== state.x)];
-    fields.push(selector("A panel for each", panels, state.panels, (value) => { state.panels = value; }));
-  }
-  for (const key of otherKeys()) {
-    const values = valuesOf(key);
-    if (!values.includes(state.fixed[key])) state.fixed[key] = values[0];
-    const choices = values.map((value, i) => [String(i), valueText(key, value)]);
-    fields.push(selector(nameOf(key), choices, String(values.indexOf(state.fixed[key])), (i) => { state.fixed[key] = values[i]; }));
-  }
-  const tasks = unique(page.rows.map((row) => row.task).filter(Boolean));
-  if (tasks.length) {
-    fields.push(selector("Jobs of", [["", "all tasks"], ...tasks.map((task) => [task, task])], state.task, (value) => { state.task = value; }));
-  }
-  if (page.baseline !== undefined) fields.push(toggle(`Differences from ${page.baseline}`, "differences", "differences"));
-  const positive = valuesOf(state.x).every((x) => typeof x === "number" && x > 0);
-  if (positive) fields.push(toggle("Logarithmic across", "logX", "logx")); else state.logX = false;
-  if (!state.differences) fields.push(toggle("Logarithmic up", "logY", "logy"));
-  document.getElementById("choices").replaceChildren(...fields);
-}
-
-// ---- Figures
+const HEIGHT = 270;
 
 /** Least and greatest of what is drawn, intervals included. */
 function rangeOfPoints(lists) {
@@ -104,61 +23,72 @@ function acrossScale(edges, width) {
     const low = Math.min(...xs), high = Math.max(...xs);
     const scale = (state.logX ? logarithmic : linear)(low, high, edges.left, edges.right);
     const places = xs.length <= few ? xs : state.logX ? decades(low, high, few) : ticks(low, high, few);
-    return { of: (i) => xs[i], scale, places, text: (value) => short(text(value)) };
+    return { of: (i) => xs[i], scale, places, text: (value) => short(text(Number(value.toPrecision(12)))) };
   }
   const pad = (edges.right - edges.left) / (2 * xs.length);
   const scale = linear(0, Math.max(1, xs.length - 1), edges.left + pad, edges.right - pad);
   return { of: (i) => i, scale, places: xs.map((_, i) => i), text: (i) => text(xs[i]) };
 }
 
+function whatIsShown() {
+  return `${state.differences ? `Differences from ${page.baseline} of ` : ""}${nameOf(state.measure)}`;
+}
+
+/** A number with its interval, in words. */
+function estimateText(estimate, text) {
+  if (!estimate) return "-";
+  return `${text(estimate.mean)}${estimate.ci95 === undefined ? "" : ` \u00b1 ${text(estimate.ci95)}`}`;
+}
+
 function panel(curves, [low, high], width, title) {
   const edges = area(width, HEIGHT), across = acrossScale(edges, width), text = textOf(state.measure);
   const isLog = state.logY && !state.differences;
-  const y = (isLog ? logarithmic : linear)(low, high, edges.bottom, edges.top);
-  const places = isLog && decades(low, high, 6).length > 1 ? decades(low, high, 6) : ticks(low, high, 5);
-  const what = `${state.differences ? `Differences from ${page.baseline} of ` : ""}${nameOf(state.measure)}`;
-  const root = frame({
-    width, height: HEIGHT, x: { ...edges, scale: across.scale }, y: { ...edges, scale: y }, xTicks: across.places, yTicks: places,
-    xText: (value) => across.text(value), yText: text, xTitle: nameOf(state.x),
+  const [from, to] = isLog ? [low, high] : roundRange(low, high, 5), y = (isLog ? logarithmic : linear)(from, to, edges.bottom, edges.top);
+  const places = isLog ? decades(low, high, 6) : ticks(from, to, 5), what = whatIsShown();
+  const { root, data } = frame({
+    width, height: HEIGHT, x: across.scale, y, xTicks: across.places, yTicks: places,
+    xText: (value) => across.text(value), yText: text, xTitle: nameOf(state.x) + (state.logX ? " (logarithmic)" : ""), yTitle: what + (isLog ? " (logarithmic)" : ""),
     label: `${what} by ${nameOf(state.x)}${title ? `, ${title}` : ""}, a curve a policy, with 95% intervals. Arrow keys read it out.`,
   });
-  root.setAttribute("height", HEIGHT + 6);
-  root.setAttribute("viewBox", `0 0 ${width} ${HEIGHT + 6}`);
-  Object.assign(root.dataset, { y0: low, y1: high, top: edges.top, bottom: edges.bottom, log: String(isLog) });
+  root.dataset.log = String(isLog);
   const bounded = (value) => (isLog ? Math.max(value, low) : value);
+  if (state.differences) data.append(svg("line", { class: "zero", x1: edges.left, x2: edges.right, y1: y(0), y2: y(0) }));
   for (const { policy, points } of curves) {
     const xs = points.map(({ i }) => across.of(i)), known = points.filter(({ estimate }) => estimate.ci95 !== undefined);
     const edge = (sign, list) => path(list.map(({ i }) => across.of(i)), list.map(({ estimate: { mean, ci95 } }) => bounded(mean + sign * ci95)), across.scale, y);
     const style = look(page.policies.indexOf(policy));
-    if (known.length > 1) root.append(svg("path", { class: "interval", d: edge(1, known) + edge(-1, [...known].reverse()).replace(/^M/, "L") + "Z", fill: style.stroke }));
-    root.append(svg("path", { class: "line", d: path(xs, points.map(({ estimate }) => bounded(estimate.mean)), across.scale, y), ...style, "data-policy": policy }));
-    if (points.length <= 40) root.append(...points.flatMap((point) => dot(point, across, y, bounded, style.stroke, known.length < 2)));
+    if (known.length > 1) data.append(svg("path", { class: "interval", d: edge(1, known) + edge(-1, [...known].reverse()).replace(/^M/, "L") + "Z", fill: style.stroke }));
+    data.append(svg("path", { class: "line", d: path(xs, points.map(({ estimate }) => bounded(estimate.mean)), across.scale, y), ...style, "data-policy": policy }));
+    if (points.length <= 40) data.append(...points.flatMap((point) => dot(point, across, y, bounded, style.stroke)));
   }
-  if (state.differences) root.append(svg("line", { class: "zero", x1: edges.left, x2: edges.right, y1: y(0), y2: y(0) }));
   const n = valuesOf(state.x).length;
-  const told = (i) => `${nameOf(state.x)} ${valueText(state.x, valuesOf(state.x)[i])}: ` + curves.map(({ policy, points }) => {
-    const estimate = points.find((point) => point.i === i)?.estimate;
-    return `${policy} ${estimate ? `${text(estimate.mean)}${estimate.ci95 === undefined ? "" : ` ± ${text(estimate.ci95)}`}` : "-"}`;
-  }).join("; ");
-  return el("div", { class: "plotbox" }, root, reader(root, across.scale, edges, n, across.of, told));
+  return plotBox({
+    root, x: across.scale, n, valueAt: across.of, group: page.across, title: `${what} by ${nameOf(state.x)}${title ? `, ${title}` : ""}`,
+    legend: curves.map(({ policy }) => ({ name: policy, n: page.policies.indexOf(policy) })),
+    textAt: (i) => `${nameOf(state.x)} ${valueText(state.x, valuesOf(state.x)[i])}: ` +
+      curves.map(({ policy, points }) => `${policy} ${estimateText(points.find((point) => point.i === i)?.estimate, text)}`).join("; "),
+  });
 }
 
-/** A point; with its interval where no band can show it. */
-function dot({ i, estimate: { mean, ci95 } }, across, y, bounded, stroke, alone) {
-  const cx = across.scale(across.of(i));
-  const found = [svg("circle", { class: "dot", cx, cy: y(bounded(mean)), r: 2.4, fill: stroke })];
-  if (alone && ci95 !== undefined) found.unshift(svg("line", { x1: cx, x2: cx, y1: y(bounded(mean - ci95)), y2: y(bounded(mean + ci95)), stroke }));
+/** A point with the bar of its interval. */
+function dot({ i, estimate: { mean, ci95 } }, across, y, bounded, stroke) {
+  const cx = across.scale(across.of(i)), found = [svg("circle", { class: "dot", cx, cy: y(bounded(mean)), r: 2.6, fill: stroke })];
+  if (ci95 !== undefined) {
+    const [low, high] = [y(bounded(mean - ci95)), y(bounded(mean + ci95))];
+    found.unshift(svg("path", { class: "bar", d: `M${cx} ${low}V${high}M${cx - 3} ${low}h6M${cx - 3} ${high}h6`, stroke, fill: "none" }));
+  }
   return found;
 }
 
 function drawFigures() {
+  if (state.map) return drawMaps();
   const values = state.panels ? valuesOf(state.panels) : [undefined];
   const policies = state.differences ? page.policies.filter((policy) => policy !== page.baseline) : page.policies;
   const all = values.map((value) => policies.map((policy) => ({ policy, points: pointsOf(policy, value) })).filter(({ points }) => points.length));
   const range = rangeOfPoints(all.flat().map(({ points }) => points));
   const titles = values.map((value) => (state.panels ? `${nameOf(state.panels)} ${valueText(state.panels, value)}` : ""));
-  const box = el("div", { class: values.length === 1 ? "panels stack" : "panels" }, ...titles.map((title) => el("div", {}, el("h3", {}, title))));
-  const key = el("div", { class: "chips" }, ...policies.map((policy) => el("span", { class: "bar" }, swatch(page.policies.indexOf(policy)), el("span", { class: "name" }, policy))));
+  const box = el("div", { class: values.length === 1 ? "panels stack" : "panels", "data-n": values.length }, ...titles.map((title) => el("div", {}, el("h3", {}, title))));
+  const key = el("div", { class: "chips" }, ...policies.map((policy) => keyEntry(page.policies.indexOf(policy), policy)));
   document.getElementById("figures").replaceChildren(key, box);
   const width = Math.max(260, Math.floor(box.firstElementChild.clientWidth || 600));
   all.forEach((curves, i) => box.children[i].append(curves.length ? panel(curves, range, width, titles[i]) : el("p", { class: "hint" }, "Nothing was measured here.")));
@@ -185,22 +115,23 @@ function pointColumns() {
 
 // ---- All together
 
-function drawHead({ sweep, seed, command, version }) {
+function drawHead({ sweep, seed, command, version, summary }) {
   const policies = page.policies.length;
   document.title = `${sweep.workload} · divvy sweep`;
   document.getElementById("title").textContent = `${sweep.workload}: sweep`;
   document.getElementById("facts").textContent = `${plural(sweep.rows.length, "row")}, ${policies === 1 ? "1 policy" : `${policies} policies`}, ` +
     `${plural(sweep.reps, "repetition")} each, seed ${seed}, divvy ${version}`;
   document.getElementById("commands").append(commandLine(command));
+  section("verdict", "Verdict", "").append(el("div", { class: "card single" }, el("div", { class: "said" }, el("p", { class: "overline" }, "in short"), ...summary.map((sentence, i) => el("p", { class: i ? "summary" : "winner said-short" }, sentence)))));
   const save = button("Save the data as JSON", () => download(JSON.stringify(sweep, null, 2).replace(/"seed": [\d.e+]+/, () => `"seed": ${seed}`), "divvy-sweep.json"), { id: "save" });
   document.getElementById("footer").append(el("p", {}, `Made by divvy ${version}. The page loads nothing from elsewhere; all numbers are those of its JSON. `), save);
 }
 
-/** The key with the most values that are numbers goes along the axis, the next is a panel each. */
+/** The key with the most values goes along the axis (of two, the one with numbers), the next is a panel each. */
 function choose(sweep) {
   const numeric = (key) => valuesOf(key).every((value) => typeof value === "number");
   const length = (key) => valuesOf(key).length;
-  const order = [...sweep.varied].sort((a, b) => numeric(b) - numeric(a) || length(b) - length(a));
+  const order = [...sweep.varied].sort((a, b) => length(b) - length(a) || numeric(b) - numeric(a));
   state.x = order[0];
   state.panels = order.slice(1).find((key) => length(key) > 1 && length(key) <= 12) ?? "";
   state.measure = sweep.measures.find((measure) => page.rows.some((row) => row.estimates[measure] !== undefined)) ?? sweep.measures[0];
@@ -214,18 +145,19 @@ function draw() {
 async function main() {
   const data = await readPage(), { sweep } = data;
   const policies = unique(sweep.rows.map((row) => row.policy));
-  page = { sweep, rows: sweep.rows, policies, baseline: sweep.rows.find((row) => row.baseline !== undefined)?.baseline };
+  page = { sweep, rows: sweep.rows, policies, baseline: sweep.rows.find((row) => row.baseline !== undefined)?.baseline, across: new Group() };
   choose(sweep);
   drawHead(data);
   const about = `Means over ${plural(sweep.reps, "repetition")}; bands are 95% intervals of them, by Student's t. Repetitions have the same random numbers at all points.` +
     (page.baseline === undefined ? "" : ` Differences from ${page.baseline} are of repetitions with the same numbers: a band without 0 in it says that there is one.`);
-  section("sweep", "Measures", about).append(el("div", { class: "tools", id: "choices" }), el("div", { id: "figures" }));
+  section("sweep", "Measures", about, "Figures").append(el("div", { class: "tools", id: "choices" }), el("div", { id: "figures" }));
   makeTheme(draw);
   makePrint(draw, draw);
   watchWidth(draw);
   draw();
   section("points", "All rows", "Each policy at each point. A policy that does not have what is varied has one row for all of its values, and nothing in that column.")
     .append(table("All rows", pointColumns(), page.rows, { filter: true }));
+  watchSections();
   requestAnimationFrame(() => { document.documentElement.dataset.ready = "true"; });
 }
 

@@ -1,277 +1,189 @@
-// ---- Who ran where: a canvas a run, with one window of time for all.
+// ---- The section of timelines: a canvas a run, with one window of time for all, a minimap of the whole, and a search.
 
-/** The window of time that all timelines show. */
-class Window {
-  constructor(from, to) {
-    Object.assign(this, { first: from, last: to, from, to, watchers: [] });
-  }
-  /** Not beyond the ends, and no less than 100 ns. */
-  show(from, span) {
-    span = Math.min(Math.max(span, 100), this.last - this.first);
-    this.from = Math.min(Math.max(from, this.first), this.last - span);
-    this.to = this.from + span;
-    this.watchers.forEach((watch) => watch());
-  }
-  zoom(factor, at = (this.from + this.to) / 2) {
-    const span = (this.to - this.from) * factor;
-    this.show(at - (at - this.from) * factor, span);
-  }
-  pan(part) { this.show(this.from + part * (this.to - this.from), this.to - this.from); }
-  all() { this.show(this.first, this.last - this.first); }
-}
-
-/** The first slice that ends after `at`. */
-function firstAfter(lane, at) {
-  let low = 0, high = lane.to.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (lane.to[middle] <= at) low = middle + 1; else high = middle;
-  }
-  return low;
-}
-
-const IDLE = -1;
-
-/**
- * Which task a pixel column shows: of all slices that touch it, the one that fills most of it. One pass over what is
- * visible, so that a picture of half a million slices takes some milliseconds.
- */
-function columnsOf(lane, window, width, column) {
-  column.fill(IDLE);
-  const scale = width / (window.to - window.from);
-  let at = -1, most = 0;
-  for (let i = firstAfter(lane, window.from); i < lane.from.length && lane.from[i] < window.to; i++) {
-    const left = Math.max(0, (lane.from[i] - window.from) * scale), right = Math.min(width, (lane.to[i] - window.from) * scale);
-    const first = Math.floor(left), last = Math.min(width - 1, Math.floor(right));
-    const inFirst = Math.min(right, first + 1) - left;
-    if (first !== at) { at = first; most = 0; }
-    if (inFirst > most && first < width) { most = inFirst; column[first] = lane.task[i]; }
-    for (let p = first + 1; p < last; p++) column[p] = lane.task[i];
-    if (last > first) {
-      at = last;
-      most = right - last;
-      if (most > 0) column[last] = lane.task[i];
-    }
-  }
-}
-
-function rgbaOf(color) {
-  const n = parseInt(color.slice(1), 16);
-  return (255 << 24 | (n & 255) << 16 | (n >> 8 & 255) << 8 | n >> 16) >>> 0;
-}
-
-/** Towards the ground, so that neighbours of the same hue differ. */
-function faded(color, ground, part) {
-  const mix = (shift) => Math.round((parseInt(color.slice(1), 16) >> shift & 255) * (1 - part) + (parseInt(ground.slice(1), 16) >> shift & 255) * part);
-  return "#" + [16, 8, 0].map((shift) => mix(shift).toString(16).padStart(2, "0")).join("");
-}
-
-/** A colour a task: six hues, in three strengths. With a task picked out, the others are grey. */
-function paletteOf(n, picked) {
-  const ground = colorOf("--ground"), hues = Array.from({ length: HUES }, (_, i) => colorOf(`--hue${i}`));
-  const rest = faded(colorOf("--band"), ground, 0.55);
-  return Array.from({ length: n }, (_, task) => {
-    if (picked !== undefined) return task === picked ? colorOf("--accent") : rest;
-    return faded(hues[task % HUES], ground, [0, 0.3, 0.55][Math.floor(task / HUES) % 3]);
-  });
-}
-
-const GUTTER = 46;
-
-/** The colours of a timeline. Looking a colour up takes longer than painting, so it is done once per theme and task. */
-class Paints {
-  at(theme, picked, tasks) {
-    const key = `${theme} ${picked} ${tasks}`;
-    if (key !== this.key) {
-      this.key = key;
-      this.tasks = paletteOf(tasks, picked);
-      this.codes = Uint32Array.from(this.tasks, rgbaOf);
-      this.ground = theme;
-      this.faint = colorOf("--faint");
-      this.idle = rgbaOf(colorOf("--idle"));
-    }
-    return this;
-  }
-}
-
-/** One run's canvas. */
-class Lanes {
-  constructor(run, lanes, window, picked, tell) {
-    Object.assign(this, { run, lanes, window, picked, tell, paints: new Paints() });
-    this.height = Math.max(5, Math.min(24, Math.floor(480 / lanes.length)));
-    this.canvas = el("canvas", { tabindex: 0, role: "img", class: "timeline" });
-    this.canvas.dataset.run = run.label;
-    this.strip = el("canvas", { hidden: "" });
-    this.listen();
+/** All of the time, with a frame around what the timelines show. */
+class Minimap {
+  constructor(window, lanesOf) {
+    Object.assign(this, { window, lanesOf });
+    this.canvas = el("canvas", { class: "minimap", tabindex: 0, role: "slider", "aria-label": "Part of the time that the timelines show", "aria-valuemin": 0, "aria-valuemax": 100 });
+    this.whole = el("canvas", { hidden: "" });
+    const to = (event) => {
+      const box = this.canvas.getBoundingClientRect();
+      window.show(window.first + (event.clientX - box.left) / box.width * (window.last - window.first) - window.span / 2, window.span);
+    };
+    let held = false;
+    this.canvas.addEventListener("pointerdown", (event) => { held = true; this.canvas.setPointerCapture(event.pointerId); to(event); });
+    this.canvas.addEventListener("pointermove", (event) => { if (held) to(event); });
+    for (const end of ["pointerup", "pointercancel"]) this.canvas.addEventListener(end, () => { held = false; });
+    this.canvas.addEventListener("keydown", (event) => {
+      const steps = { ArrowLeft: -0.5, ArrowRight: 0.5, PageUp: -5, PageDown: 5 }[event.key];
+      if (steps === undefined) return;
+      event.preventDefault();
+      window.pan(steps);
+    });
   }
 
   draw() {
-    const density = devicePixelRatio || 1, width = this.canvas.clientWidth;
-    if (!width) return;
-    const begun = performance.now();
-    const height = this.lanes.length * (this.height + 2) + 22;
-    if (this.canvas.width !== Math.round(width * density)) {
-      this.canvas.width = Math.round(width * density);
-      this.canvas.height = Math.round(height * density);
-      this.canvas.style.height = `${height}px`;
+    const { canvas, whole, window } = this, density = devicePixelRatio || 1, wide = canvas.clientWidth, tall = canvas.clientHeight;
+    const lanes = this.lanesOf();
+    if (!wide || !lanes) return;
+    const width = Math.round(wide * density), paints = lanes.paints.at(lanes.run, lanes.view.colors, lanes.view.found(lanes.run));
+    const key = `${paints.key} ${width} ${lanes.run.label}`;
+    if (key !== this.key) {
+      this.key = key;
+      this.paintWhole(lanes, paints, width);
     }
-    const context = this.canvas.getContext("2d");
-    context.setTransform(density, 0, 0, density, 0, 0);
-    context.clearRect(0, 0, width, height);
-    const paints = this.paints.at(colorOf("--ground"), this.picked(), this.run.tasks.length);
-    this.drawLanes(context, width - GUTTER, density, paints);
-    this.drawAxis(context, width, paints);
-    this.describe();
-    this.canvas.dataset.milliseconds = (performance.now() - begun).toFixed(1);
-  }
-
-  /** A row of pixels a CPU, stretched to its height. */
-  drawLanes(context, width, density, paints) {
-    const pixels = Math.max(1, Math.round(width * density)), { codes, idle } = paints;
-    this.strip.width = pixels;
-    this.strip.height = this.lanes.length;
-    const strip = this.strip.getContext("2d"), image = strip.createImageData(pixels, this.lanes.length);
-    const all = new Uint32Array(image.data.buffer), column = new Int32Array(pixels);
-    this.lanes.forEach((lane, cpu) => {
-      columnsOf(lane, this.window, pixels, column);
-      for (let p = 0; p < pixels; p++) all[cpu * pixels + p] = column[p] === IDLE ? idle : codes[column[p]];
-    });
-    strip.putImageData(image, 0, 0);
+    Object.assign(canvas, { width, height: Math.round(tall * density) });
+    const context = canvas.getContext("2d");
     context.imageSmoothingEnabled = false;
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "middle";
-    this.lanes.forEach((lane, cpu) => {
-      const top = cpu * (this.height + 2);
-      context.drawImage(this.strip, 0, cpu, pixels, 1, GUTTER, top, width, this.height);
-      if (this.height >= 11) this.drawNames(context, lane, top, width, paints);
-      context.fillStyle = paints.faint;
-      if (this.height >= 9 || cpu % 4 === 0) context.fillText(`CPU ${cpu}`, 0, top + this.height / 2);
-    });
-  }
-
-  /** Where slices are wide enough. */
-  drawNames(context, lane, top, width, paints) {
-    const scale = width / (this.window.to - this.window.from);
-    const first = firstAfter(lane, this.window.from);
-    for (let i = first; i < lane.from.length && lane.from[i] < this.window.to; i++) {
-      if (i - first > 2 * width) return;
-      const left = Math.max(0, (lane.from[i] - this.window.from) * scale), right = Math.min(width, (lane.to[i] - this.window.from) * scale);
-      const name = this.run.tasks[lane.task[i]].name;
-      if (right - left < 24) continue;
-      context.fillStyle = paints.ground;
-      context.fillRect(GUTTER + right - 1, top, 1, this.height);
-      if (context.measureText(name).width > right - left - 6) continue;
-      context.fillStyle = isLight(paints.tasks[lane.task[i]]) ? "#000" : "#fff";
-      context.fillText(name, GUTTER + left + 4, top + this.height / 2);
+    context.drawImage(whole, 0, 0, canvas.width, canvas.height);
+    const x = (at) => (at - window.first) / (window.last - window.first) * width;
+    const from = x(window.from), span = Math.max(3 * density, x(window.to) - from);
+    context.globalAlpha = 0.6;
+    context.fillStyle = paints.ground;
+    context.fillRect(0, 0, from, canvas.height);
+    context.fillRect(from + span, 0, width, canvas.height);
+    context.globalAlpha = 1;
+    context.strokeStyle = paints.accent;
+    context.lineWidth = 2 * density;
+    context.strokeRect(from, density, span, canvas.height - 2 * density);
+    for (const at of Object.values(window.flags)) {
+      context.fillStyle = paints.accent;
+      context.fillRect(x(at), 0, density, canvas.height);
     }
+    set(canvas, { "aria-valuenow": Math.round(100 * (window.from - window.first) / (window.last - window.first)), "aria-valuetext": `${time(window.from)} to ${time(window.to)}` }, []);
   }
 
-  drawAxis(context, width, paints) {
-    const { from, to } = this.window, top = this.lanes.length * (this.height + 2);
-    const n = Math.max(2, (width - GUTTER) / 130), step = roundStep(to - from, n);
-    context.fillStyle = paints.faint;
-    for (const at of ticks(from, to, n)) {
-      const x = GUTTER + (at - from) / (to - from) * (width - GUTTER), text = moment(at, step);
-      context.fillRect(x, top, 1, 4);
-      context.fillText(text, Math.min(x, width - context.measureText(text).width), top + 13);
-    }
-  }
-
-  describe() {
-    const { from, to } = this.window, step = (to - from) / 100;
-    const text = `Timeline of ${plural(this.lanes.length, "CPU")} under ${this.run.label}, from ${moment(from, step)} to ${moment(to, step)}. ` +
-      "Arrow keys pan, plus and minus zoom, N and P step through slices.";
-    this.canvas.setAttribute("aria-label", text);
-  }
-
-  /** Time and CPU under a pointer. */
-  place(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const part = (event.clientX - box.left - GUTTER) / (box.width - GUTTER);
-    return {
-      at: this.window.from + part * (this.window.to - this.window.from),
-      cpu: Math.floor((event.clientY - box.top) / (this.height + 2)),
-    };
-  }
-
-  /** The slice there, if any. */
-  sliceAt({ at, cpu }) {
-    const lane = this.lanes[cpu];
-    if (!lane) return undefined;
-    const i = firstAfter(lane, at);
-    return i < lane.from.length && lane.from[i] <= at ? { cpu, i, from: lane.from[i], to: lane.to[i], task: lane.task[i] } : undefined;
-  }
-
-  listen() {
-    let held;
-    this.canvas.addEventListener("pointerdown", (event) => {
-      held = { x: event.clientX, from: this.window.from, moved: false };
-      this.canvas.setPointerCapture(event.pointerId);
+  /** A row of pixels a CPU, once for each choice of colours. */
+  paintWhole({ cpuLanes, window }, { codes, idle }, width) {
+    const { whole } = this, all = { from: window.first, to: window.last };
+    Object.assign(whole, { width, height: cpuLanes.length });
+    const context = whole.getContext("2d"), image = context.createImageData(width, cpuLanes.length);
+    const pixels = new Uint32Array(image.data.buffer), column = new Int32Array(width);
+    cpuLanes.forEach((lane, cpu) => {
+      columnsOf(lane, all, width, column);
+      for (let p = 0; p < width; p++) pixels[cpu * width + p] = column[p] === IDLE ? idle : codes[column[p]];
     });
-    this.canvas.addEventListener("pointermove", (event) => {
-      if (!held) return this.tell(this, this.sliceAt(this.place(event)));
-      const moved = event.clientX - held.x, span = this.window.to - this.window.from;
-      held.moved ||= Math.abs(moved) > 3;
-      if (held.moved) this.window.show(held.from - moved / (this.canvas.clientWidth - GUTTER) * span, span);
-    });
-    this.canvas.addEventListener("pointerup", (event) => {
-      if (held && !held.moved) this.tell(this, this.sliceAt(this.place(event)), true);
-      held = undefined;
-    });
-    this.canvas.addEventListener("pointercancel", () => { held = undefined; });
-    this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    this.canvas.addEventListener("keydown", (event) => this.key(event));
-  }
-
-  /** Ctrl and wheel (or two fingers) zoom; sideways pans. Without, the page scrolls. */
-  wheel(event) {
-    if (!event.ctrlKey && !event.metaKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY)) return;
-    event.preventDefault();
-    if (event.ctrlKey || event.metaKey) this.window.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 150), this.place(event).at);
-    else this.window.pan(event.deltaX / 800);
-  }
-
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const acts = {
-      ArrowLeft: () => this.window.pan(-0.15), ArrowRight: () => this.window.pan(0.15),
-      "+": () => this.window.zoom(0.6), "=": () => this.window.zoom(0.6), "-": () => this.window.zoom(1 / 0.6),
-      Home: () => this.window.all(), n: () => this.step(1), p: () => this.step(-1),
-      ArrowUp: () => this.step(0, -1), ArrowDown: () => this.step(0, 1),
-    };
-    const act = acts[event.key] ?? acts[event.key.toLowerCase()];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  }
-
-  /** Reads out the next slice, or one of another CPU. */
-  step(by, cpus = 0) {
-    const cpu = Math.max(0, Math.min(this.lanes.length - 1, (this.read?.cpu ?? 0) + cpus)), lane = this.lanes[cpu];
-    if (!lane.from.length) return;
-    const visible = this.read && this.read.to > this.window.from && this.read.from < this.window.to;
-    const from = !visible ? firstAfter(lane, this.window.from) : cpus ? firstAfter(lane, this.read.from) : this.read.i + by;
-    const i = Math.max(0, Math.min(lane.from.length - 1, from));
-    this.read = { cpu, i, from: lane.from[i], to: lane.to[i], task: lane.task[i] };
-    const span = this.window.to - this.window.from;
-    if (this.read.from < this.window.from || this.read.to > this.window.to) this.window.show(this.read.from - span / 4, span);
-    this.tell(this, this.read);
+    context.putImageData(image, 0, 0);
   }
 }
 
-function isLight(color) {
-  const n = parseInt(color.slice(1), 16);
-  return 0.299 * (n >> 16) + 0.587 * (n >> 8 & 255) + 0.114 * (n & 255) > 140;
+/** Tasks of a run that a text finds in their names, processes or classes; undefined without a text. */
+function searched(run, text) {
+  if (!text) return undefined;
+  const wanted = text.toLowerCase(), exact = run.tasks.some((task) => task.name === text), found = new Set();
+  run.tasks.forEach((task, i) => {
+    if (exact ? task.name === text : [task.name, task.process].some((name) => name.toLowerCase().includes(wanted))) found.add(i);
+  });
+  return found;
+}
+
+async function makeTimeline() {
+  const runs = page.drawn.filter((run) => run.figures.timeline);
+  if (!runs.length) return () => {};
+  const spans = runs.map((run) => run.figures.timeline), many = runs.some((run) => run.tasks.length > HUES);
+  const window = new Window(Math.min(...spans.map((t) => t.from_ns)), Math.max(...spans.map((t) => t.to_ns)));
+  const body = section("timeline", "Timeline", timelineAbout(runs));
+  const told = el("output", { "aria-live": "polite" }), key = el("div", { class: "chips key" }), between = el("span", { class: "between", role: "status" });
+  const field = el("input", { list: "names", placeholder: "Search tasks", "aria-label": "Search tasks and processes", type: "search" });
+  let found = new Map(), asked = false;
+  const redraw = () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => { asked = false; page.drawTimelineNow(); });
+  };
+  const search = (text) => { field.value = text; found = new Map(runs.map((run) => [run, searched(run, text)])); redraw(); };
+  const view = {
+    window, rows: "cpu", colors: bestKind(runs[0]), marks: true, found: (run) => found.get(run),
+    pick: (name) => search(field.value === name ? "" : name),
+    tell: (lanes, slice) => { told.textContent = slice ? `${lanes.run.label}: ${wordsOf(lanes, slice).join("; ")}` : ""; },
+    point: (at) => { window.cursor = at; visible().forEach((lanes) => lanes.drawOver()); page.clock.tell(at, body); },
+  };
+  const all = await Promise.all(runs.map(async (run) => new Lanes(run, await lanesOf(run), view)));
+  const visible = () => all.filter(({ run }) => shownRuns().includes(run));
+  const map = new Minimap(window, () => visible()[0]);
+  page.clock.join(body, (at) => { window.cursor = at; visible().forEach((lanes) => lanes.drawOver()); });
+  field.addEventListener("input", () => search(field.value));
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    visible()[0]?.step(event.shiftKey ? -1 : 1);
+  });
+  window.watchers.push(redraw, () => { between.textContent = betweenFlags(window.flags); });
+  const known = new Set(runs.flatMap((run) => run.tasks.map((task) => task.name)));
+  const kinds = [["process", "processes"], ["class", "classes"], ["task", "tasks"]];
+  const rows = selector("Rows", [["cpu", "CPUs"], ...kinds], view.rows, (value) => { view.rows = value; all.forEach((lanes) => lanes.arrange()); redraw(); });
+  const colors = selector("Colours", kinds, view.colors, (value) => { view.colors = value; redraw(); });
+  const marks = button("Marks", () => { view.marks = !view.marks; set(marks, { "aria-pressed": String(view.marks) }, []); redraw(); }, { "aria-pressed": "true", id: "marks" });
+  const middle = () => window.cursor ?? (window.from + window.to) / 2;
+  const tools = el("div", { class: "tools" },
+    button("+", () => window.zoom(0.5), { "aria-label": "Zoom in", id: "in" }), button("\u2212", () => window.zoom(2), { "aria-label": "Zoom out", id: "out" }),
+    button("\u2190", () => window.pan(-0.4), { "aria-label": "Earlier", id: "left" }), button("\u2192", () => window.pan(0.4), { "aria-label": "Later", id: "right" }),
+    button("All", () => window.all(), { id: "whole" }), button(time(READABLE_NS), () => window.opening(), { id: "opening", "aria-label": "The beginning, at a readable zoom" }),
+    rows, colors, marks, field,
+    button("A", () => window.flag("A", middle()), { id: "flag-a", "aria-label": "Set marker A" }), button("B", () => window.flag("B", middle()), { id: "flag-b", "aria-label": "Set marker B" }), between,
+    el("datalist", { id: "names" }, ...[...known].slice(0, 500).map((value) => el("option", { value }))));
+  const boxes = all.map((lanes) => el("div", {}, el("h3", {}, el("span", {}, lanes.run.label), ...saveButtons(undefined, () => saveCanvas(lanes.canvas, `timeline ${lanes.run.label}`), `timeline of ${lanes.run.label}`)), lanes.box));
+  const hint = el("p", { class: "hint" });
+  body.append(tools, key, map.canvas, el("div", { class: "panels stack" }, ...boxes), told, hint, numbers("Slices in view", () => sliceTable(visible(), window)));
+  page.drawTimelineNow = () => {
+    visible().forEach((lanes) => lanes.draw());
+    map.draw();
+    drawKey(key, visible()[0], view);
+    hint.textContent = hintOf(visible(), view, many);
+  };
+  return () => {
+    boxes.forEach((box, i) => { box.hidden = !shownRuns().includes(all[i].run); });
+    redraw();
+  };
+}
+
+/** The markers' times, and the time between them. */
+function betweenFlags({ A, B }) {
+  const step = Math.max(1, A !== undefined && B !== undefined ? Math.abs(B - A) / 1000 : 1000);
+  const said = [["A", A], ["B", B]].filter(([, at]) => at !== undefined).map(([name, at]) => `${name} ${moment(at, step)}`);
+  if (said.length === 2) said.push(`B \u2212 A = ${time(B - A)}`);
+  return said.join(", ");
+}
+
+/** More colours than these are not told apart. */
+const MOST_KEYS = 16;
+
+/** A legend of the colours; a press picks out. It is made anew only when it changes. */
+function drawKey(box, lanes, view) {
+  if (!lanes || box.dataset.key === lanes.paints.key) return;
+  box.dataset.key = lanes.paints.key;
+  const { groups } = lanes.paints;
+  box.replaceChildren(...groups.slice(0, MOST_KEYS).map(({ name, color }) => {
+    const entry = button("", () => view.pick(name), { class: "swatch", title: name });
+    entry.append(el("i", { style: `background:${color}` }), el("span", { class: "name" }, name));
+    return entry;
+  }), ...(groups.length > MOST_KEYS ? [el("span", { class: "hint" }, `and ${count(groups.length - MOST_KEYS)} more`)] : []));
+}
+
+function hintOf(visible, view, many) {
+  const left = visible.map((lanes) => lanes.left_out).find((n) => n > 0), said = [];
+  if (left) said.push(`${plural(left, "row")} with the least CPU time ${left === 1 ? "is" : "are"} left out.`);
+  if (view.marks && visible.some((lanes) => !lanes.marked && lanes.height >= 9)) said.push("There are too many marks in view: zoom in to see arrivals, wake-ups and ends of jobs.");
+  else if (view.marks) said.push("\u25bc arrives, \u2758 wakes up (the fine line is its waiting), \u25cf a job ends, arrows lead from waker to woken.");
+  said.push(`Drag or use the arrow keys to pan, Ctrl and the wheel or + and \u2212 to zoom; N and P step through slices${many ? " (of those searched for, if any)" : ""}, A and B set markers. Click a slice to pick its task out.`);
+  return said.join(" ");
+}
+
+function timelineAbout(runs) {
+  const parts = runs.map(({ label, figures: { timeline } }) => `${label}: ${plural(timeline.slices, "slice")}` +
+    (timeline.unit_ns > 1 ? `, times rounded to ${time(timeline.unit_ns)}` : "") + (timeline.is_cut ? `, until ${time(timeline.to_ns)}, where there was no room for more` : "") +
+    (timeline.marks_to_ns === undefined ? ", without marks" : timeline.marks_to_ns < timeline.to_ns ? `, with marks until ${time(timeline.marks_to_ns)}` : ""));
+  return `The task on each CPU over time; a pixel shows the task that filled most of it. ${parts.join("; ")}.`;
 }
 
 const MOST_LISTED = 500;
 
 /** The visible slices as a table. */
 function sliceTable(lanesList, window) {
-  const rows = lanesList.flatMap(({ run, lanes }) => lanes.flatMap((lane, cpu) => {
+  const rows = lanesList.flatMap((lanes) => lanes.cpuLanes.flatMap((lane, cpu) => {
     const found = [];
     for (let i = firstAfter(lane, window.from); i < lane.from.length && lane.from[i] < window.to && found.length < MOST_LISTED; i++) {
-      found.push({ run: run.label, cpu, task: run.tasks[lane.task[i]].name, from: lane.from[i], to: lane.to[i] });
+      found.push({ run: lanes.run.label, cpu, task: lanes.run.tasks[lane.task[i]].name, from: lane.from[i], to: lane.to[i], woken: wakeOf(lane, i) ? lane.delay[i] : undefined, ends: lane.ends[i] === ENDS });
     }
     return found;
   }));
@@ -281,6 +193,8 @@ function sliceTable(lanesList, window) {
     { head: "task", name: "task", text: true, cell: (r) => r.task, raw: (r) => r.task },
     { head: "from", name: "from_ns", cell: (r) => count(r.from) + "ns", raw: (r) => r.from },
     { head: "for", name: "length_ns", cell: (r) => time(r.to - r.from), raw: (r) => r.to - r.from },
+    { head: "woken before", name: "delay_ns", cell: (r) => (r.woken === undefined ? "" : time(r.woken)), raw: (r) => r.woken },
+    { head: "job", name: "ends_job", cell: (r) => (r.ends ? "ends" : ""), raw: (r) => Number(r.ends) },
   ];
   return { columns, rows };
 }

@@ -4,6 +4,7 @@
 
 mod ccdf;
 mod column;
+mod marks;
 mod series;
 mod timeline;
 mod worst;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use ccdf::Ccdf;
 pub use column::{Column, base64, zlib};
+pub use marks::Marks;
 pub use series::{ErrorSpread, Samples, Series, Standing, TaskSeries};
 pub use timeline::{CpuTimeline, Timeline, TimelineRecorder};
 pub use worst::keep_worst;

@@ -1,12 +1,16 @@
 //! A packed timeline: which task ran on which CPU, slice by slice, in few bytes of an HTML page.
 //!
-//! It is not a [`crate::schedule::Schedule`]: times are rounded so that the column fits into the page, a task's service is
-//! one slice even if it rested in between, and it has no wake-ups.
+//! It is not a [`crate::schedule::Schedule`]: times are rounded so that the column fits into the page, and it keeps wake-ups and
+//! ends of jobs only where there is room for them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use divvy_policy::{CpuId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use super::Column;
-use crate::observation::Service;
+use super::marks::{Marks, Slice, Woken};
+use crate::observation::{JobDone, Observation, Service};
 
 /// A mean slice is at least so many units.
 const ROUNDEST: u64 = 20;
@@ -27,6 +31,9 @@ pub struct Timeline {
     pub slices: u64,
     /// By number.
     pub cpus: Vec<CpuTimeline>,
+    /// Slices that begin before this have marks: arrivals, wake-ups and ends of jobs. Absent if none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks_to_ns: Option<u64>,
 }
 
 /// One CPU's slices, a column each for beginning, length and task.
@@ -38,6 +45,9 @@ pub struct CpuTimeline {
     pub lengths: Column,
     /// Index into the run's tasks.
     pub tasks: Column,
+    /// Why the first slices began and how they ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<Marks>,
 }
 
 /// Collects slices during a run.
@@ -48,45 +58,106 @@ pub struct TimelineRecorder {
     kept: usize,
     /// Start of the first slice that there was no room for.
     cut_ns: Option<u64>,
-    cpus: Vec<Vec<Service>>,
+    cpus: Vec<Vec<Slice>>,
+    /// Tasks that were seen and did not end.
+    alive: BTreeSet<TaskId>,
+    /// Wake-ups after which the task did not run yet.
+    woken: BTreeMap<TaskId, Woken>,
+    /// When each task last went to rest.
+    rested_ns: BTreeMap<TaskId, u64>,
+    /// The CPU that served each row last.
+    last_cpu: BTreeMap<usize, CpuId>,
 }
 
 impl TimelineRecorder {
     /// From `from_ns` on, at most so many slices.
     pub fn new(cpus: u32, from_ns: u64, most: usize) -> TimelineRecorder {
-        TimelineRecorder { from_ns, most, kept: 0, cut_ns: None, cpus: vec![Vec::new(); cpus as usize] }
+        TimelineRecorder {
+            from_ns,
+            most,
+            kept: 0,
+            cut_ns: None,
+            cpus: vec![Vec::new(); cpus as usize],
+            alive: BTreeSet::new(),
+            woken: BTreeMap::new(),
+            rested_ns: BTreeMap::new(),
+            last_cpu: BTreeMap::new(),
+        }
     }
 
-    /// Slices come in order of their ends. Continued service is one slice, however often it was accounted.
-    pub fn record(&mut self, slice: Service) {
-        if self.cut_ns.is_some() || slice.to_ns <= self.from_ns {
+    /// Takes the observations in order of time.
+    pub fn record(&mut self, observation: Observation) {
+        if self.cut_ns.is_some() {
             return;
         }
-        let next = Service { from_ns: slice.from_ns.max(self.from_ns), ..slice };
-        let cpu = &mut self.cpus[slice.cpu.index()];
-        match cpu.last_mut() {
-            Some(last) if last.to_ns == next.from_ns && (last.row, last.task) == (next.row, next.task) => {
-                last.to_ns = next.to_ns;
+        match observation {
+            Observation::Served(service) => self.serve(service),
+            Observation::Woken { task, at_ns, by, .. } => {
+                let is_new = self.alive.insert(task);
+                // A task that is woken when it went to rest did not rest.
+                if self.rested_ns.get(&task) != Some(&at_ns) {
+                    self.woken.insert(task, Woken { at_ns, by, is_new });
+                }
             }
+            Observation::Rests { task, at_ns } => {
+                self.rested_ns.insert(task, at_ns);
+            }
+            Observation::JobDone(done) => self.end(done),
+            Observation::Gone { task, .. } => {
+                self.alive.remove(&task);
+                self.woken.remove(&task);
+                self.rested_ns.remove(&task);
+            }
+            Observation::Value { .. } => {}
+        }
+    }
+
+    /// Service comes in order of its ends. Continued service is one slice, however often it was accounted.
+    fn serve(&mut self, service: Service) {
+        self.alive.insert(service.task);
+        if service.to_ns <= self.from_ns {
+            self.woken.remove(&service.task);
+            return;
+        }
+        let next = Service { from_ns: service.from_ns.max(self.from_ns), ..service };
+        let woken = self.woken.remove(&next.task);
+        self.last_cpu.insert(next.row, next.cpu);
+        let cpu = &mut self.cpus[next.cpu.index()];
+        match cpu.last_mut() {
+            Some(last) if woken.is_none() && last.continues(next) => last.service.to_ns = next.to_ns,
             _ if self.kept < self.most => {
                 self.kept += 1;
-                cpu.push(next);
+                cpu.push(Slice { service: next, woken, ends: false });
             }
-            _ => self.cut_ns = Some(slice.from_ns.max(self.from_ns)),
+            _ => self.cut_ns = Some(next.from_ns),
+        }
+    }
+
+    /// The slice that ends with the job. Tasks of the same row may run on other CPUs.
+    fn end(&mut self, done: JobDone) {
+        let is_its = |slice: &Slice| (slice.service.row, slice.service.to_ns) == (done.row, done.to_ns);
+        let last = self.last_cpu.get(&done.row).map(|cpu| cpu.index());
+        let ends_it = |cpu: usize| self.cpus[cpu].last().is_some_and(is_its);
+        let cpu = last.filter(|&cpu| ends_it(cpu)).or_else(|| (0..self.cpus.len()).find(|&cpu| ends_it(cpu)));
+        if let Some(cpu) = cpu
+            && let Some(slice) = self.cpus[cpu].last_mut()
+        {
+            slice.ends = true;
         }
     }
 
     /// Packs the slices into at most so many bytes. Times are rounded as far as it cannot be seen. If that is not enough,
-    /// the timeline ends earlier.
+    /// the timeline ends earlier. Marks get what slices leave.
     pub fn finish(mut self, end_ns: u64, most_bytes: usize) -> Timeline {
         let mut to_ns = self.cut_ns.unwrap_or(end_ns).min(end_ns).max(self.from_ns);
         self.cut(to_ns);
         let coarsest_ns = self.mean_length_ns() / ROUNDEST;
         let mut unit_ns = 1;
         loop {
-            let timeline = self.encode(unit_ns, to_ns);
+            let mut timeline = self.encode(unit_ns, to_ns);
             let bytes = timeline.bytes();
             if bytes <= most_bytes || timeline.slices == 0 {
+                self.mark(&mut timeline, most_bytes.saturating_sub(bytes));
                 return timeline;
             }
             if unit_ns < coarsest_ns {
@@ -100,18 +171,44 @@ impl TimelineRecorder {
         }
     }
 
+    /// Adds the marks of the first slices, as many as there is room for.
+    fn mark(&self, timeline: &mut Timeline, room: usize) {
+        let mut until_ns = timeline.to_ns;
+        while until_ns > self.from_ns {
+            let marks: Vec<Marks> = self
+                .cpus
+                .iter()
+                .map(|cpu| Marks::of(cpu, self.from_ns, until_ns, timeline.unit_ns))
+                .collect();
+            let bytes: usize = marks.iter().map(Marks::bytes).sum();
+            if bytes <= room {
+                timeline.marks_to_ns = Some(until_ns);
+                timeline.cpus.iter_mut().zip(marks).for_each(|(cpu, marks)| cpu.marks = Some(marks));
+                return;
+            }
+            let kept = (room as f64 / bytes as f64 * 0.95).min(0.9);
+            until_ns = self.from_ns + ((until_ns - self.from_ns) as f64 * kept) as u64;
+        }
+    }
+
+    fn services(&self) -> impl Iterator<Item = &Service> {
+        self.cpus.iter().flatten().map(|slice| &slice.service)
+    }
+
     fn mean_length_ns(&self) -> u64 {
         let slices: u64 = self.cpus.iter().map(|cpu| cpu.len() as u64).sum();
-        let served_ns: u64 = self.cpus.iter().flatten().map(|slice| slice.to_ns - slice.from_ns).sum();
+        let served_ns: u64 = self.services().map(|service| service.to_ns - service.from_ns).sum();
         served_ns / slices.max(1)
     }
 
     /// The picture ends at one time on all CPUs.
     fn cut(&mut self, to_ns: u64) {
         for cpu in &mut self.cpus {
-            cpu.retain(|slice| slice.from_ns < to_ns);
-            if let Some(last) = cpu.last_mut() {
-                last.to_ns = last.to_ns.min(to_ns);
+            cpu.retain(|slice| slice.service.from_ns < to_ns);
+            if let Some(last) = cpu.last_mut()
+                && last.service.to_ns > to_ns
+            {
+                (last.service.to_ns, last.ends) = (to_ns, false);
             }
         }
     }
@@ -124,16 +221,19 @@ impl TimelineRecorder {
             is_cut: self.cut_ns.is_some(),
             slices: self.cpus.iter().map(|cpu| cpu.len() as u64).sum(),
             cpus: self.cpus.iter().map(|cpu| self.encode_cpu(cpu, unit_ns)).collect(),
+            marks_to_ns: None,
         }
     }
 
-    fn encode_cpu(&self, slices: &[Service], unit_ns: u64) -> CpuTimeline {
+    fn encode_cpu(&self, slices: &[Slice], unit_ns: u64) -> CpuTimeline {
         let units = |ns: u64| (ns - self.from_ns + unit_ns / 2) / unit_ns;
-        let ends = std::iter::once(0).chain(slices.iter().map(|s| units(s.to_ns)));
+        let services = || slices.iter().map(|slice| &slice.service);
+        let ends = std::iter::once(0).chain(services().map(|s| units(s.to_ns)));
         CpuTimeline {
-            gaps: Column::of(slices.iter().zip(ends).map(|(s, former)| units(s.from_ns) - former)),
-            lengths: Column::of(slices.iter().map(|s| units(s.to_ns) - units(s.from_ns))),
-            tasks: Column::of(slices.iter().map(|s| s.row as u64)),
+            gaps: Column::of(services().zip(ends).map(|(s, former)| units(s.from_ns) - former)),
+            lengths: Column::of(services().map(|s| units(s.to_ns) - units(s.from_ns))),
+            tasks: Column::of(services().map(|s| s.row as u64)),
+            marks: None,
         }
     }
 }
@@ -167,7 +267,6 @@ impl Timeline {
 mod tests {
     use super::super::column::tests::decode;
     use super::*;
-    use divvy_policy::{CpuId, TaskId};
 
     fn slice(cpu: u32, row: usize, from_ns: u64, to_ns: u64) -> Service {
         Service { cpu: CpuId::new(cpu), row, task: TaskId::at(row + 1), from_ns, to_ns }
@@ -187,7 +286,7 @@ mod tests {
             slice(1, 1, 120, 140),
             slice(0, 2, 135, 150),
         ] {
-            recorder.record(s);
+            recorder.serve(s);
         }
         let timeline = recorder.finish(200, usize::MAX);
         assert_eq!((timeline.unit_ns, timeline.slices, timeline.is_cut), (1, 3, false));
@@ -199,7 +298,7 @@ mod tests {
     fn what_there_is_no_room_for_ends_the_picture_on_all_cpus() {
         let mut recorder = TimelineRecorder::new(2, 0, 3);
         for s in [slice(0, 0, 0, 10), slice(1, 1, 0, 10), slice(0, 1, 10, 40), slice(1, 0, 30, 50)] {
-            recorder.record(s);
+            recorder.serve(s);
         }
         let timeline = recorder.finish(90, usize::MAX);
         assert_eq!((timeline.to_ns, timeline.is_cut, timeline.slices), (30, true, 3));
@@ -213,7 +312,7 @@ mod tests {
         for _ in 0..slices {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let to = at + 1 + (state >> 40);
-            recorder.record(slice(0, (state >> 33 & 7) as usize, at, to));
+            recorder.serve(slice(0, (state >> 33 & 7) as usize, at, to));
             at = to + 334;
         }
         (recorder, at - 334)
@@ -236,6 +335,62 @@ mod tests {
         let timeline = recorder.finish(end_ns, 20_000);
         assert!(timeline.bytes() <= 20_000 && timeline.bytes() > 15_000, "{}", timeline.bytes());
         assert!(timeline.is_cut && timeline.to_ns < end_ns);
+    }
+
+    /// Task 0 comes at 0, runs from 10 and ends a job at 30 on CPU 0, where it wakes task 1, which runs on CPU 1 from 50. It goes
+    /// on at once with another job.
+    fn eventful(most: usize) -> TimelineRecorder {
+        let woken = |row: usize, at_ns, by| Observation::Woken { task: TaskId::at(row + 1), row, at_ns, by };
+        let done = |row, from_ns, to_ns| Observation::JobDone(JobDone { row, from_ns, to_ns, service_ns: 1 });
+        let mut recorder = TimelineRecorder::new(2, 0, most);
+        for observation in [
+            woken(0, 0, None),
+            Observation::Served(slice(0, 0, 10, 20)),
+            Observation::Served(slice(0, 0, 20, 30)),
+            woken(1, 30, Some(CpuId::new(0))),
+            done(0, 0, 30),
+            Observation::Rests { task: TaskId::at(1), at_ns: 30 },
+            woken(0, 30, None),
+            Observation::Served(slice(0, 0, 30, 45)),
+            Observation::Served(slice(1, 1, 50, 60)),
+            Observation::Rests { task: TaskId::at(2), at_ns: 60 },
+            woken(1, 70, None),
+            Observation::Served(slice(1, 1, 70, 80)),
+        ] {
+            recorder.record(observation);
+        }
+        recorder
+    }
+
+    #[test]
+    fn slices_know_their_wake_ups_and_the_ends_of_jobs() {
+        let timeline = eventful(10).finish(90, usize::MAX);
+        assert_eq!(timeline.marks_to_ns, Some(90));
+        let marks = |cpu: usize| {
+            let marks = timeline.cpus[cpu].marks.as_ref().expect("room");
+            [&marks.wakes, &marks.delays, &marks.ends].map(decode)
+        };
+        // A job that begins where another ended is a slice of its own, and no wake-up.
+        assert_eq!(columns(&timeline.cpus[0]), [vec![10, 0], vec![20, 15], vec![0, 0]]);
+        assert_eq!(marks(0), [vec![2, 0], vec![10], vec![1, 0]]);
+        assert_eq!(marks(1), [vec![4, 1], vec![20, 0], vec![0, 0]]);
+    }
+
+    #[test]
+    fn marks_get_the_room_that_slices_leave() {
+        let bytes = eventful(10).finish(90, usize::MAX).bytes();
+        let timeline = eventful(10).finish(90, bytes);
+        assert_eq!((timeline.slices, timeline.marks_to_ns), (4, None));
+        let (mut recorder, end_ns) = noisy(20_000);
+        recorder.cpus[0].iter_mut().for_each(|slice| {
+            slice.woken = Some(Woken { at_ns: slice.service.from_ns / 2, by: None, is_new: false });
+        });
+        let room = recorder.encode(1, end_ns).bytes() + 10_000;
+        let timeline = recorder.finish(end_ns, room);
+        let marks = timeline.cpus[0].marks.as_ref().expect("some");
+        assert!(!timeline.is_cut && timeline.marks_to_ns.is_some_and(|to_ns| to_ns < end_ns));
+        assert!(marks.bytes() <= 10_000 && marks.bytes() > 5_000, "{}", marks.bytes());
+        assert!(decode(&marks.wakes).len() == decode(&marks.delays).len());
     }
 
     #[test]

@@ -40,13 +40,21 @@ pub struct Sampler {
 }
 
 /// A summary of samples that are too many to keep.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Summary {
     count: u64,
     sum: u128,
+    min: u64,
     max: u64,
     histogram: Histogram,
     batches: Batches,
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        let (histogram, batches) = (Histogram::default(), Batches::default());
+        Self { count: 0, sum: 0, min: u64::MAX, max: 0, histogram, batches }
+    }
 }
 
 /// `numerator / denominator` in fixed point, for a [`Sampler`] of ratios; infinity is the greatest value.
@@ -86,10 +94,9 @@ impl Sampler {
             Some(summary) => {
                 let mut summary = summary.clone();
                 self.few.iter().for_each(|&v| summary.record(v));
-                // The middle of the last bucket may lie beyond its greatest sample.
                 Ccdf::of(summary.count, |rank| match rank {
                     rank if rank == summary.count => summary.max as f64,
-                    rank => summary.histogram.value_at(rank).min(summary.max as f64),
+                    rank => summary.within(summary.histogram.value_at(rank)),
                 })
             }
             None => {
@@ -134,8 +141,13 @@ impl Summary {
     fn add(&mut self, value: u64) {
         self.count += 1;
         self.sum += u128::from(value);
-        self.max = self.max.max(value);
+        (self.min, self.max) = (self.min.min(value), self.max.max(value));
         self.batches.record(value);
+    }
+
+    /// The middle of a bucket may lie beyond its least or greatest sample: of samples that are alike, every quantile is their value.
+    fn within(&self, value: f64) -> f64 {
+        value.clamp(self.min as f64, self.max as f64)
     }
 
     /// `value_at` gives the sample of a rank, from 1 to the count.
@@ -144,7 +156,7 @@ impl Summary {
         // Nearest rank: the least sample that at least this share of all samples does not exceed.
         let quantile = |per_cent: u64| {
             let rank = (u128::from(self.count) * u128::from(per_cent)).div_ceil(100) as u64;
-            Some(value_at(rank.max(1)).min(max) / unit)
+            Some(self.within(value_at(rank.max(1))) / unit)
         };
         Quantiles {
             count: self.count,
@@ -185,6 +197,15 @@ mod tests {
         assert_eq!(q.ci95, None, "too few for an interval");
         let one = sampler([7]).finish();
         assert_eq!((one.p50, one.p99, one.max), (Some(7.0), Some(7.0), Some(7.0)));
+    }
+
+    /// Jobs of constant length: no percentile is below the mean.
+    #[test]
+    fn samples_that_are_alike_have_their_value_as_every_quantile() {
+        let same = sampler([3_333_000; 750]);
+        let q = same.finish();
+        assert_eq!([q.p50, q.p90, q.p99, q.max, q.mean], [Some(3_333_000.0); 5]);
+        assert_eq!(same.ccdf().value_ns, [3_333_000.0]);
     }
 
     /// One sample past the exact ones: the same numbers from the other representation, to its precision.

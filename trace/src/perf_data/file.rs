@@ -10,6 +10,8 @@ use std::io::{Read, Seek, SeekFrom};
 pub(crate) const FEATURE_TRACING_DATA: u64 = 1;
 pub(crate) const FEATURE_OSRELEASE: u64 = 4;
 pub(crate) const FEATURES: u64 = 256;
+/// Simpleperf's own features, from this number on.
+const FEATURE_SIMPLEPERF: u64 = 128;
 pub(crate) const HEADER_SIZE: usize = 104;
 const MOST_ATTRS: u64 = 1 << 20;
 const MOST_IDS: u64 = 1 << 24;
@@ -241,6 +243,10 @@ pub(crate) fn features<R: Read + Seek>(
             let data = read_section(input, section, 4096, "the kernel's release")?;
             description.add_feature(feature, &data, header.endian);
         }
+    }
+    if header.features.iter().any(|feature| *feature >= FEATURE_SIMPLEPERF) && !description.is_described() {
+        let what = "this is a recording of simpleperf, which has no fields of switches";
+        return Err(TraceError::new(ErrorKind::Unsupported, what).advise("record with Perfetto"));
     }
     Ok(())
 }

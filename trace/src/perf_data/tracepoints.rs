@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// `irqentry` flags of `common_flags`: hard interrupt, soft interrupt, NMI.
-const IN_INTERRUPT: i64 = 0x08 | 0x10 | 0x40;
+pub(crate) const IN_INTERRUPT: i64 = 0x08 | 0x10 | 0x40;
 
 /// The decoders of all tracepoints of a recording, by their number in this kernel.
 pub(crate) struct Decoders {

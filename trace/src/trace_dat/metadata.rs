@@ -36,7 +36,7 @@ const COMPRESSED: u16 = 1;
 
 /// Where one CPU's pages are.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(crate) struct Part {
     pub cpu: u32,
     pub offset: u64,
     pub size: u64,
@@ -45,7 +45,7 @@ pub(super) struct Part {
 
 /// How sections and chunks are compressed.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Compression {
+pub(crate) enum Compression {
     Zlib,
     Zstd,
 }
@@ -57,7 +57,7 @@ struct Ticks {
     offset: u64,
 }
 
-pub(super) struct Metadata {
+pub(crate) struct Metadata {
     pub endian: Endian,
     /// Bytes of the size in a page's head: those of a `long`.
     pub size_bytes: usize,
@@ -71,19 +71,24 @@ pub(super) struct Metadata {
 }
 
 impl Metadata {
-    pub fn read<R: Read + Seek>(input: &mut R) -> Result<Metadata, TraceError> {
-        input.seek(SeekFrom::Start(0))?;
-        let mut metadata = Metadata {
+    /// That of pages of 4 KiB in little endian, which `header_page` describes.
+    pub fn of_formats(formats: Vec<Format>, header_page: &[u8]) -> Metadata {
+        Metadata {
             endian: Endian::Little,
-            size_bytes: 8,
+            size_bytes: size_bytes(header_page).unwrap_or(8),
             page_bytes: 4096,
             compression: None,
-            formats: Vec::new(),
+            formats,
             parts: Vec::new(),
             release: String::new(),
             clock: "",
             ticks: None,
-        };
+        }
+    }
+
+    pub fn read<R: Read + Seek>(input: &mut R) -> Result<Metadata, TraceError> {
+        input.seek(SeekFrom::Start(0))?;
+        let mut metadata = Metadata::of_formats(Vec::new(), b"");
         let mut stream = Stream::new(&mut *input, 0);
         stream.skip(MAGIC.len() as u64, "its header")?;
         let version = text(&mut stream)?;
@@ -268,7 +273,8 @@ impl Metadata {
         Ok(())
     }
 
-    fn add_part(&mut self, part: Part, at: u64) -> Result<(), TraceError> {
+    /// One CPU's pages.
+    pub fn add_part(&mut self, part: Part, at: u64) -> Result<(), TraceError> {
         if part.offset.checked_add(part.size).is_none()
             || part.cpu >= MOST_CPUS
             || self.parts.len() > MOST_CPUS as usize

@@ -11,8 +11,7 @@ use crate::event::{Context, Event, Kind};
 use crate::import::Facts;
 use crate::perf_data::tracepoints::Decoders;
 use crate::perf_data::window::Sink;
-pub(crate) use metadata::MAGIC;
-use metadata::Metadata;
+pub(crate) use metadata::{MAGIC, Metadata, Part};
 use pages::{Item, Pages};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,6 +20,22 @@ use std::io::{Read, Seek};
 /// Reads a recording from something that can seek: each CPU has its own part of the file.
 pub(crate) fn import<R: Read + Seek>(mut input: R, sink: &mut Sink) -> Result<Facts, TraceError> {
     let metadata = Metadata::read(&mut input)?;
+    let facts = Facts {
+        format: "trace.dat",
+        clock: metadata.clock,
+        kernel: metadata.release.clone(),
+        ..Facts::default()
+    };
+    pages(&metadata, input, facts, sink)
+}
+
+/// Reads the pages of all CPUs.
+pub(crate) fn pages<R: Read + Seek>(
+    metadata: &Metadata,
+    mut input: R,
+    mut facts: Facts,
+    sink: &mut Sink,
+) -> Result<Facts, TraceError> {
     let decoders = Decoders::new(&metadata.formats, &metadata.release, metadata.endian);
     if !decoders.has_switch() {
         let what = "the recording does not describe sched:sched_switch events";
@@ -28,11 +43,8 @@ pub(crate) fn import<R: Read + Seek>(mut input: R, sink: &mut Sink) -> Result<Fa
             TraceError::new(ErrorKind::Empty, what).advise("record with: trace-cmd record -e sched COMMAND")
         );
     }
-    let mut facts = Facts { format: "trace.dat", ..Facts::default() };
-    facts.clock = metadata.clock;
-    facts.kernel.clone_from(&metadata.release);
     facts.ticks = metadata.has_ticks();
-    let mut cpus: Vec<Pages> = metadata.parts.iter().map(|part| Pages::new(*part, &metadata)).collect();
+    let mut cpus: Vec<Pages> = metadata.parts.iter().map(|part| Pages::new(*part, metadata)).collect();
     let mut queue = BinaryHeap::new();
     for (index, cpu) in cpus.iter_mut().enumerate() {
         queue.extend(cpu.next_time(&mut input, &mut facts)?.map(|t| Reverse((t, index))));

@@ -1,8 +1,11 @@
 //! Random legal schedules: what a kernel might do, as events and as the intervals that they mean, kept separately from the start.
 #![allow(dead_code)] // each test file uses a part
 
+pub mod archive;
+pub mod ctf_file;
 pub mod perf_file;
 pub mod text;
+pub mod trace_dat_file;
 
 use divvy_policy::CpuId;
 use divvy_trace::{Activity, Interval, Queued, State, Wake};

@@ -32,6 +32,8 @@ pub(super) struct Builder<'j> {
     pub waiters: BTreeMap<Channel<'j>, Vec<usize>>,
     /// The semaphores of plans that wait for several channels: a task of a workload has one store of tokens only.
     pub semaphores: BTreeMap<(usize, Channel<'j>), usize>,
+    /// The semaphores of channels that wake one of several tasks: the one that waits longest.
+    pub shared: BTreeMap<Channel<'j>, usize>,
     /// Where each task of the workload stands in the file, and where its steps do.
     pub spots: Vec<(Range<usize>, Vec<Spot>)>,
     /// Where each barrier is first named.
@@ -79,6 +81,7 @@ impl<'j> Builder<'j> {
             forked: Vec::new(),
             waiters: BTreeMap::new(),
             semaphores: BTreeMap::new(),
+            shared: BTreeMap::new(),
             spots: Vec::new(),
             barrier_spots: Vec::new(),
             locks: BTreeMap::new(),
@@ -129,8 +132,10 @@ impl<'j> Builder<'j> {
         })
     }
 
-    /// Notes for which channels each task waits. If they are several, each gets a semaphore.
+    /// Notes for which channels each task waits. A channel that wakes one of several tasks gets a semaphore; and so do the others of
+    /// a task that waits for several channels, each its own.
     pub(super) fn find_waits(&mut self, workload: &mut Workload) {
+        let mut waits = Vec::new();
         for index in 0..self.plans.len() {
             if !self.is_there(index) {
                 continue;
@@ -140,6 +145,18 @@ impl<'j> Builder<'j> {
                 events.filter_map(|(event, _)| self.channel(index, event)).collect();
             for &channel in &channels {
                 self.waiters.entry(channel).or_default().push(index);
+            }
+            waits.push((index, channels));
+        }
+        for channel in self.wakes_of_one() {
+            if self.waiters.get(&channel).is_some_and(|waiters| waiters.len() > 1) {
+                let (Channel::Condition(name) | Channel::Semaphore(name)) = channel;
+                self.shared.insert(channel, workload.semaphores.len());
+                workload.semaphores.push(name.to_owned());
+            }
+        }
+        for (index, channels) in waits {
+            for &channel in channels.iter().filter(|channel| !self.shared.contains_key(channel)) {
                 if channels.len() > 1 {
                     let (Channel::Condition(name) | Channel::Semaphore(name)) = channel;
                     let name = format!("{} waits for {name}", self.plans[index].name);
@@ -150,9 +167,31 @@ impl<'j> Builder<'j> {
         }
     }
 
+    /// The channels by which a task wakes one other where several may wait: not itself, and not all.
+    fn wakes_of_one(&self) -> BTreeSet<Channel<'j>> {
+        let mut channels = BTreeSet::new();
+        for index in (0..self.plans.len()).filter(|&index| self.is_there(index)) {
+            for (event, _) in self.plans[index].events() {
+                let channel = match *event {
+                    Event::Signal(name) | Event::Sync { condition: name, .. } => Channel::Condition(name),
+                    Event::Post(name) => Channel::Semaphore(name),
+                    _ => continue,
+                };
+                let waiters = self.waiters.get(&channel).map_or(&[][..], Vec::as_slice);
+                let is_post = matches!(channel, Channel::Semaphore(_));
+                let may_wake = |waiter: &&usize| is_post || **waiter != index;
+                if waiters.iter().filter(may_wake).take(2).count() > 1 {
+                    channels.insert(channel);
+                }
+            }
+        }
+        channels
+    }
+
     /// A plan's step that waits for a channel.
     pub(super) fn take(&self, plan: usize, channel: Option<Channel<'j>>) -> Step {
-        let semaphore = channel.and_then(|channel| self.semaphores.get(&(plan, channel)));
+        let semaphore = channel
+            .and_then(|channel| self.shared.get(&channel).or_else(|| self.semaphores.get(&(plan, channel))));
         semaphore.map_or(Step::Wait, |&semaphore| Step::Take(semaphore))
     }
 

@@ -157,14 +157,13 @@ impl<'j> Builder<'j> {
     ) -> Result<Vec<Step>, WorkloadError> {
         let waiters = self.waiters.get(&Channel::Condition(name)).map_or(&[][..], Vec::as_slice);
         let others: Vec<usize> = waiters.iter().copied().filter(|&other| other != plan).collect();
-        if others.len() > 1 && !all {
-            let names: Vec<&str> = others.iter().map(|&other| self.plans[other].name).collect();
-            let message = format!("several tasks wait for this: {}", names.join(", ").escape_debug());
-            return Err(reading.error(
-                at,
-                message,
-                "a workload has to say which one is woken: use a condition each",
-            ));
+        if let Some(&semaphore) = self.shared.get(&Channel::Condition(name)) {
+            let what = "a signal for which several tasks wait goes to the one that waits longest, or is kept for the next; \
+                        rt-app loses it if nobody waits";
+            reading.notes.say(at.start, what);
+            let count = if all { others.len() } else { 1 };
+            self.count_wakes(count, at, reading)?;
+            return Ok(vec![Step::Post(semaphore); count]);
         }
         reading
             .notes
@@ -179,15 +178,25 @@ impl<'j> Builder<'j> {
         reading: &mut Reading,
     ) -> Result<Vec<Step>, WorkloadError> {
         let waiters = self.waiters.get(&Channel::Semaphore(name)).cloned().unwrap_or_default();
-        if waiters.len() > 1 {
-            let message = "several tasks wait for this semaphore";
-            return Err(reading.error(
-                at,
-                message,
-                "a workload has to say which one is woken: use a semaphore each",
-            ));
+        if let Some(&semaphore) = self.shared.get(&Channel::Semaphore(name)) {
+            return Ok(vec![Step::Post(semaphore)]);
         }
         self.tokens(Channel::Semaphore(name), &waiters, at, reading)
+    }
+
+    fn count_wakes(
+        &mut self,
+        count: usize,
+        at: &Range<usize>,
+        reading: &Reading,
+    ) -> Result<(), WorkloadError> {
+        self.wakes += count;
+        if self.wakes > MOST_WAKES {
+            let message =
+                format!("there are more than {MOST_WAKES} wake-ups, one for each task that is woken");
+            return Err(reading.error(at, message, "let fewer tasks wait for what is broadcast so often"));
+        }
+        Ok(())
     }
 
     fn tokens(
@@ -200,12 +209,7 @@ impl<'j> Builder<'j> {
         if plans.is_empty() {
             reading.notes.say(at.start, "nobody waits for this, so it is left out");
         }
-        self.wakes += plans.len();
-        if self.wakes > MOST_WAKES {
-            let message =
-                format!("there are more than {MOST_WAKES} wake-ups, one for each task that is woken");
-            return Err(reading.error(at, message, "let fewer tasks wait for what is broadcast so often"));
-        }
+        self.count_wakes(plans.len(), at, reading)?;
         let semaphore = |plan| self.semaphores.get(&(plan, channel)).copied();
         let both = plans.iter().find(|&&plan| {
             semaphore(plan).is_none() && self.starting[plan].is_some() && self.forked[plan].is_some()
