@@ -245,9 +245,9 @@ mod tests {
         let limited = Node::Limited(fraction(1, 10), Box::new(group(1, &[task(0, 1), task(1, 3)])));
         let members = [limited, group(1, &[task(2, 1), task(3, 1)]), task(4, 2)];
         assert_eq!(of(&members, 2), [(1, 40), (3, 40), (9, 20), (9, 20), (1, 1)]);
-        // Without weights of groups: 1 : 3 within the limit, and 1 : 1 : 2 of what is left, at most one each.
+        // Without weights of groups: 1 : 3 within the limit, and 1 : 1 : 2 of the 1.9 that are left.
         let rates = rates_within_limits(&members, 2);
-        let (x, y) = (fraction(9, 20), fraction(1, 1));
+        let (x, y) = (fraction(19, 40), fraction(19, 20));
         assert_eq!(rates, [(0, fraction(1, 40)), (1, fraction(3, 40)), (2, x.clone()), (3, x), (4, y)]);
     }
 
