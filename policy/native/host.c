@@ -8,6 +8,7 @@
 #include "host.h"
 #include POLICY_HEADER
 #include "event.h"
+#include "limits.h"
 
 #define PARAM_ROW(name, kind, unit, dflt, min, max, help) { #name, unit, help, kind, dflt, min, max },
 #define EVENT_NAME(name) #name,
@@ -63,10 +64,20 @@ static void h_set_param(struct machine *m, u32 modifier, u32 index, s64 value)
 	MODIFIERS(SET_PARAM)
 }
 
-/* Bytes of a machine of so many CPUs */
-static u64 h_size(u32 ncpus)
+static u64 machine_size(u32 ncpus)
 {
 	return sizeof(struct machine) + sizeof(u64) * POOL * ((ncpus + 63) / 64);
+}
+
+/* Bytes of a machine of so many CPUs, and of its limits, which come after it */
+static u64 h_size(u32 ncpus)
+{
+	return machine_size(ncpus) + sizeof(struct limits);
+}
+
+static struct limits *limits_of(struct machine *m)
+{
+	return (struct limits *)((char *)m + machine_size(m->s.tasks.ncpus));
 }
 
 static void h_prepare(struct machine *m, u32 modifiers)
@@ -90,25 +101,53 @@ static void h_exit(struct machine *m, u32 id, u64 now)
 	machine_exit(m, id, now);
 }
 
+/* Whether a group around the task is used up; then the machine loses it, and it is held. */
+static bool holds_back(struct machine *m, u32 id, u64 now, bool fresh)
+{
+	struct limits *l = limits_of(m);
+
+	if (!l->on)
+		return false;
+	limits_look(l, m, id, now);
+	if (!l->found)
+		return false;
+	machine_quiescent(m, id, now, BLOCKED);
+	limits_hold(l, id, l->found, fresh, now);
+	return true;
+}
+
 static u32 h_wake(struct machine *m, u32 id, u64 now, u32 is_new)
 {
+	if (holds_back(m, id, now, is_new))
+		return NO_CPU;
 	machine_runnable(m, id, now, is_new ? NEW : WOKEN);
 	return machine_enqueue(m, id, now);
 }
 
+/* Off its CPU. If its group was used up at the last dispatch there, the machine was told then. */
+static void off_cpu(struct machine *m, u32 id, u64 ran, u64 now)
+{
+	if (machine_task(m, id)->state & ON_CPU)
+		machine_stopping(m, id, ran, now);
+}
+
 static void h_off(struct machine *m, u32 id, u64 ran, u64 now, u32 exits)
 {
-	machine_stopping(m, id, ran, now);
+	off_cpu(m, id, ran, now);
 	machine_quiescent(m, id, now, exits ? EXITED : BLOCKED);
+	if (limits_of(m)->on)
+		limits_off(limits_of(m), m, id, ran);
 }
 
 static void h_quiescent(struct machine *m, u32 id, u64 now, u32 exits)
 {
+	if (limits_holds(limits_of(m), id))
+		limits_free(limits_of(m), id, now);
 	machine_quiescent(m, id, now, exits ? EXITED : BLOCKED);
 }
 
 /* No lock is held here: the CPU asks again at once. */
-static struct order h_dispatch(struct machine *m, u32 cpu, u64 now)
+static struct order ask(struct machine *m, u32 cpu, u64 now)
 {
 	struct order order = machine_dispatch(m, cpu, now);
 
@@ -117,10 +156,114 @@ static struct order h_dispatch(struct machine *m, u32 cpu, u64 now)
 	return order;
 }
 
+/* Whether the task that a dispatch answered may run; its slice is not longer than its groups have left. Else the machine is told that it
+ * blocks. One that is on its CPU is held when it is off it. */
+static bool admit(struct machine *m, struct order *order, u64 now)
+{
+	struct limits *l = limits_of(m);
+	u32 id = order->id;
+
+	limits_settle(l, m, id, machine_ran(m, id, now));
+	limits_look(l, m, id, now);
+	if (!l->found) {
+		order->slice = order->slice < l->room ? order->slice : l->room;
+		if (l->room != SLICE_INF)
+			limits_take(l, m, id, order->slice);
+		return true;
+	}
+	if (machine_task(m, id)->state & ON_CPU) {
+		machine_stopping(m, id, machine_ran(m, id, now), now);
+		machine_quiescent(m, id, now, BLOCKED);
+	} else {
+		machine_quiescent(m, id, now, BLOCKED);
+		limits_hold(l, id, l->found, false, now);
+	}
+	return false;
+}
+
+static struct order h_dispatch(struct machine *m, u32 cpu, u64 now)
+{
+	u32 prev = m->s.tasks.picked[cpu & CPU_MASK], kick = NO_CPU;
+	struct order order;
+
+	if (!limits_of(m)->on)
+		return ask(m, cpu, now);
+	if (prev)
+		limits_settle(limits_of(m), m, prev, machine_ran(m, prev, now));
+	do {
+		order = ask(m, cpu, now);
+		kick = kick == NO_CPU ? order.kick : kick;
+	} while (order.id && !admit(m, &order, now));
+	/* Nobody may run here, so the task for which that CPU was woken, and which may, is held by now. */
+	if (!order.id && kick != NO_CPU) {
+		machine_set_idle(m, kick, 1);
+		m->promised[kick & CPU_MASK] = 0;
+		kick = NO_CPU;
+	}
+	order.kick = kick;
+	return order;
+}
+
 static u32 h_requeue(struct machine *m, u32 id, u64 ran, u64 now)
 {
-	machine_stopping(m, id, ran, now);
+	off_cpu(m, id, ran, now);
+	if (limits_of(m)->on) {
+		limits_off(limits_of(m), m, id, ran);
+		if (holds_back(m, id, now, false))
+			return NO_CPU;
+		/* Its group was used up at the dispatch, and has got something back since. */
+		machine_runnable(m, id, now, WOKEN);
+	}
 	return machine_enqueue(m, id, now);
+}
+
+static void h_set_limit(struct machine *m, u32 group, u64 quota, u64 period, u64 burst, u64 now)
+{
+	limits_set(limits_of(m), group, quota, period, burst, now);
+}
+
+/* When a task that is held may run at the earliest, or SLICE_INF if none is held. */
+static u64 h_due(struct machine *m, u64 now)
+{
+	struct limits *l = limits_of(m);
+	u64 due = SLICE_INF;
+
+	for (u32 place = 0; place < l->nqueue; place++) {
+		struct limit *g = &l->group[l->queue[place] & GROUP_MASK];
+		u64 at = g->left > 0 || !g->quota ? now : g->ends;
+
+		due = due < at ? due : at;
+	}
+	return due;
+}
+
+/* The next task that was held and may run now is given to the machine: 0 if there is none. The CPU that is to dispatch because of
+ * it, into kick. */
+static struct order h_release(struct machine *m, u64 now)
+{
+	struct limits *l = limits_of(m);
+	struct order order = { .kick = NO_CPU };
+
+	for (u32 place = 0; place < l->nqueue && !order.id; place++) {
+		do
+			order.id = limits_next(l, m, place, now);
+		while (l->moved);
+	}
+	if (!order.id)
+		return order;
+	machine_runnable(m, order.id, now, l->fresh[order.id & POOL_MASK] ? NEW : WOKEN);
+	order.kick = machine_enqueue(m, order.id, now);
+	return order;
+}
+
+static bool h_holds(struct machine *m, u32 id)
+{
+	return limits_holds(limits_of(m), id);
+}
+
+static u32 h_held(struct machine *m)
+{
+	return limits_of(m)->nheld;
 }
 
 static void h_running(struct machine *m, u32 id, u64 now)
@@ -168,7 +311,7 @@ static void h_bring(struct machine *m, u32 id, u64 work)
 static u32 next_turn(struct machine *m, u32 cpu, u64 now)
 {
 	u32 prev = m->s.tasks.picked[cpu & CPU_MASK];
-	u32 next = h_dispatch(m, cpu, now).id;
+	u32 next = ask(m, cpu, now).id;
 
 	if (next == prev)
 		return next;
@@ -282,6 +425,11 @@ const struct host EXPORT = {
 	.weight = h_weight,
 	.group_parent = h_group_parent,
 	.show = h_show,
+	.set_limit = h_set_limit,
+	.due = h_due,
+	.release = h_release,
+	.holds = h_holds,
+	.held = h_held,
 	.decisions = h_decisions,
 	.faults = h_faults,
 };

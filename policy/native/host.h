@@ -74,6 +74,13 @@ struct host {
 	u32 (*group_parent)(const struct machine *m, u32 group);
 	/* The value of a task that `shown` lists at this index; changes nothing */
 	s64 (*show)(struct machine *m, u32 index, u32 id, u64 now);
+	/* Limits of groups (limits.h): quota 0 lifts one; when a task that is held may run, ~0 if none is held; the next that may
+	 * now, if any, and the CPU that is to dispatch; whether a task is held; how many are */
+	void (*set_limit)(struct machine *m, u32 group, u64 quota, u64 period, u64 burst, u64 now);
+	u64 (*due)(struct machine *m, u64 now);
+	struct order (*release)(struct machine *m, u64 now);
+	bool (*holds)(struct machine *m, u32 id);
+	u32 (*held)(struct machine *m);
 	u64 (*decisions)(const struct machine *m);
 	u64 (*faults)(const struct machine *m);
 };

@@ -121,6 +121,11 @@ pub(super) struct Host {
     pub weight: unsafe extern "C" fn(Raw, id: u32) -> u64,
     pub group_parent: unsafe extern "C" fn(Raw, group: u32) -> u32,
     pub show: unsafe extern "C" fn(Raw, index: u32, id: u32, now: u64) -> i64,
+    pub set_limit: unsafe extern "C" fn(Raw, group: u32, quota: u64, period: u64, burst: u64, now: u64),
+    pub due: unsafe extern "C" fn(Raw, now: u64) -> u64,
+    pub release: unsafe extern "C" fn(Raw, now: u64) -> Order,
+    pub holds: unsafe extern "C" fn(Raw, id: u32) -> bool,
+    pub held: unsafe extern "C" fn(Raw) -> u32,
     pub decisions: unsafe extern "C" fn(Raw) -> u64,
     pub faults: unsafe extern "C" fn(Raw) -> u64,
 }

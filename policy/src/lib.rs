@@ -24,7 +24,7 @@ pub use config::{MachineConfig, MachineError, ParamValue};
 pub use event::{Answer, Event};
 pub use id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};
 pub use kind::{Failure, FailureKind};
-pub use machine::{Decision, Machine, Predictions, ProgramState, Shown};
+pub use machine::{CpuLimit, Decision, Machine, Predictions, ProgramState, Shown};
 pub use suggest::nearest;
 pub use weight::{NICE_WEIGHTS, Weight};
 

@@ -23,6 +23,17 @@ pub struct Decision {
     pub asked: Option<CpuId>,
 }
 
+/// A limit of CPU time, as `cpu.max` and `cpu.max.burst` of a cgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuLimit {
+    /// CPU time in each period, in ns; not 0.
+    pub quota_ns: u64,
+    /// The period, in ns; not 0.
+    pub period_ns: u64,
+    /// CPU time that may be saved up beside the quota, in ns.
+    pub burst_ns: u64,
+}
+
 /// A number that a policy keeps of each task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
@@ -224,6 +235,43 @@ impl Machine {
     pub fn set_group(&mut self, group: u32, parent: u32, weight: Weight, now_ns: u64) {
         debug_assert!(group > 0 && group < MAX_GROUPS && parent < MAX_GROUPS);
         self.tell(&Event::SetGroup { group, parent, weight }, now_ns);
+    }
+
+    /// A group gets at most so much CPU time from now on (`policy/limits.h`); with `None` as much as comes. Told before its tasks
+    /// are runnable, or later.
+    pub fn set_limit(&mut self, group: u32, limit: Option<CpuLimit>, now_ns: u64) {
+        debug_assert!(group > 0 && group < MAX_GROUPS);
+        let CpuLimit { quota_ns, period_ns, burst_ns } =
+            limit.unwrap_or(CpuLimit { quota_ns: 0, period_ns: 1, burst_ns: 0 });
+        // SAFETY: see `add`.
+        unsafe { (self.host.set_limit)(self.raw.as_ptr(), group, quota_ns, period_ns, burst_ns, now_ns) }
+    }
+
+    /// When a task that is held, because its group is used up, may run again at the earliest, in ns; `None` if none is held.
+    pub fn release_due_ns(&self, now_ns: u64) -> Option<u64> {
+        // SAFETY: see `add`.
+        let due = unsafe { (self.host.due)(self.raw.as_ptr(), now_ns) };
+        (due != u64::MAX).then_some(due)
+    }
+
+    /// Takes the next task that was held and may run now back among those that wait. With it comes the CPU that must
+    /// dispatch because of it; `None` if there is no such task.
+    pub fn release(&mut self, now_ns: u64) -> Option<(TaskId, Option<CpuId>)> {
+        // SAFETY: see `add`.
+        let order = unsafe { (self.host.release)(self.raw.as_ptr(), now_ns) };
+        TaskId::from_raw(order.id).map(|task| (task, CpuId::from_answer(order.kick)))
+    }
+
+    /// Whether a task is held, because a group around it is used up.
+    pub fn holds(&self, task: TaskId) -> bool {
+        // SAFETY: see `add`.
+        unsafe { (self.host.holds)(self.raw.as_ptr(), task.get()) }
+    }
+
+    /// Tasks that are held.
+    pub fn held(&self) -> u64 {
+        // SAFETY: see `add`.
+        unsafe { (self.host.held)(self.raw.as_ptr()) }.into()
     }
 
     /// A task is in another group, or in none (0).

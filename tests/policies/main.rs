@@ -11,6 +11,7 @@ mod flow;
 mod gr3;
 mod groups;
 mod las;
+mod limits;
 mod linux24;
 mod lottery;
 mod mlfq;

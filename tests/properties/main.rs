@@ -8,5 +8,6 @@ mod entitled;
 mod forks;
 mod general;
 mod large;
+mod limits;
 mod model;
 mod service_error;

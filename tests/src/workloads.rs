@@ -110,6 +110,7 @@ fn groups() -> Vec<Group> {
         name: name.into(),
         weight: WeightSetting::Units(units * Weight::ONE),
         parent,
+        cpu_max: None,
     };
     let all: [_; GROUPS] =
         [("a", None, 1), ("a/b", Some(0), 3), ("c", None, 2), ("c/d", Some(2), 1), ("c/d/e", Some(3), 8)];

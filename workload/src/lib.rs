@@ -16,7 +16,7 @@ mod stream;
 mod text;
 mod weight;
 
-use divvy_policy::CpuId;
+use divvy_policy::{CpuId, CpuLimit};
 
 pub use check::{Place, Problem};
 pub use dist::Dist;
@@ -32,6 +32,8 @@ pub const MAX_INSTANCES: u64 = 1_000_000;
 
 /// Quantum of a workload that names none: 4 ms, one tick at 250 Hz.
 pub const DEFAULT_QUANTUM_NS: u64 = 4_000_000;
+/// Period of a limit if a workload does not say, as in the kernel.
+pub const DEFAULT_PERIOD_NS: u64 = 100_000_000;
 
 /// A machine and the tasks that run on it.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +78,16 @@ pub struct Group {
     pub weight: WeightSetting,
     /// The group that it is in.
     pub parent: Option<usize>,
+    /// The most CPU time that its tasks get together, with those of the groups in it.
+    pub cpu_max: Option<CpuLimit>,
+}
+
+impl Group {
+    /// A group with the default weight and no limit.
+    #[must_use]
+    pub fn new(name: String, parent: Option<usize>) -> Group {
+        Group { name, weight: WeightSetting::DEFAULT, parent, cpu_max: None }
+    }
 }
 
 /// A meeting point: whoever arrives waits until `parties` instances have, then all go on and it starts afresh.

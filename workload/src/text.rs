@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Step, Task, WeightSetting, Workload};
+use super::{
+    Arrivals, DEFAULT_PERIOD_NS, DEFAULT_QUANTUM_NS, Dist, Group, Step, Task, WeightSetting, Workload,
+};
 use divvy_policy::Weight;
 use divvy_policy::units::show_duration;
 
@@ -30,8 +32,9 @@ impl Workload {
         for barrier in &self.barriers {
             let _ = writeln!(text, "\n[barrier.{}]\nparties = {}", quoted(&barrier.name), barrier.parties);
         }
-        for group in self.groups.iter().filter(|group| group.weight != WeightSetting::DEFAULT) {
-            let _ = writeln!(text, "\n[[group]]\nname = {}\n{}", quoted(&group.name), weight(group.weight));
+        let is_plain = |group: &&Group| group.weight == WeightSetting::DEFAULT && group.cpu_max.is_none();
+        for group in self.groups.iter().filter(|group| !is_plain(group)) {
+            write_group(group, &mut text);
         }
         for task in &self.tasks {
             self.write_task(task, &mut text);
@@ -136,6 +139,22 @@ pub(super) fn quoted(text: &str) -> String {
         }
     }
     quoted + "\""
+}
+
+fn write_group(group: &Group, text: &mut String) {
+    let _ = writeln!(text, "\n[[group]]\nname = {}", quoted(&group.name));
+    if group.weight != WeightSetting::DEFAULT {
+        let _ = writeln!(text, "{}", weight(group.weight));
+    }
+    let Some(limit) = &group.cpu_max else { return };
+    let mut keys = vec![format!("quota = {}", duration(limit.quota_ns))];
+    if limit.period_ns != DEFAULT_PERIOD_NS {
+        keys.push(format!("period = {}", duration(limit.period_ns)));
+    }
+    if limit.burst_ns > 0 {
+        keys.push(format!("burst = {}", duration(limit.burst_ns)));
+    }
+    let _ = writeln!(text, "cpu_max = {{ {} }}", keys.join(", "));
 }
 
 fn duration(ns: u64) -> String {

@@ -4,7 +4,7 @@
 //! machine counts a policy's answers that break the contract.
 
 use super::clock::NEVER;
-use super::instance::State;
+use super::instance::{Instance, State};
 use super::state::Engine;
 use super::violation::Violation;
 use divvy_policy::{CpuId, TaskId};
@@ -22,16 +22,17 @@ impl Engine<'_> {
         )))
     }
 
-    /// Work conserving: no CPU is idle beside a waiting task that may run on it.
+    /// Work conserving: no CPU is idle beside a waiting task that may run on it, and whose groups are within their limits.
     pub(super) fn check_work_conserving(&self) -> Result<(), Violation> {
         let waiting = self.tasks.runnable - self.tasks.running;
-        if waiting == 0 || self.tasks.running == self.cpus.len() as u64 {
+        if waiting == self.machine.held() || self.tasks.running == self.cpus.len() as u64 {
             return Ok(());
         }
         if !self.masks.any_waits_for(self.cpus.idle(), waiting) {
             return Ok(());
         }
-        for (id, t) in self.tasks.present().filter(|(_, t)| t.state == State::Waiting) {
+        let waits = |(id, t): &(TaskId, &Instance)| t.state == State::Waiting && !self.machine.holds(*id);
+        for (id, t) in self.tasks.present().filter(waits) {
             let mask = self.classes[t.class()].mask;
             let idle = |&cpu: &CpuId| self.masks.allows(mask, cpu) && self.cpus[cpu].task.is_none();
             if let Some(cpu) = self.cpus.ids().find(idle) {

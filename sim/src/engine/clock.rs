@@ -19,6 +19,8 @@ pub(super) enum Timer {
     Wake { task: TaskId, generation: u32 },
     /// All instances of a class end.
     Stop { class: u32 },
+    /// Tasks that were held may run again, because their group has CPU time.
+    Release,
     /// Statistics begin.
     WarmedUp,
 }

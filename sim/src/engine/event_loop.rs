@@ -51,7 +51,7 @@ impl Engine<'_> {
     fn more_to_come(&self) -> bool {
         self.clock.pending().any(|timer| match timer {
             Timer::Start { class } | Timer::Arrival { class } => !self.classes[class as usize].stopped,
-            Timer::Wake { .. } | Timer::Stop { .. } | Timer::WarmedUp => false,
+            Timer::Wake { .. } | Timer::Stop { .. } | Timer::Release | Timer::WarmedUp => false,
         })
     }
 
@@ -74,6 +74,7 @@ impl Engine<'_> {
             if self.cpus.any_asked() {
                 self.decide_where_asked()?;
             }
+            self.expect_release();
             // Work is at least 1 ns and so is a slice: no CPU is due again at this instant.
             if !self.cpus.any_asked() && self.clock.next_timer_ns() > self.clock.now_ns {
                 self.tell_values();
@@ -95,10 +96,34 @@ impl Engine<'_> {
                 Ok(())
             }
             Timer::Stop { class } => self.stop_class(class as usize),
+            Timer::Release => {
+                self.release();
+                Ok(())
+            }
             Timer::WarmedUp => {
                 self.warm_up();
                 Ok(())
             }
+        }
+    }
+
+    /// Tasks that are held are looked at when their groups have CPU time again.
+    fn expect_release(&mut self) {
+        if self.machine.held() == 0 {
+            return;
+        }
+        let due = self.machine.release_due_ns(self.clock.now_ns).unwrap_or(NEVER);
+        if due < self.release_ns {
+            self.release_ns = due;
+            self.clock.set(due, Timer::Release);
+        }
+    }
+
+    fn release(&mut self) {
+        self.release_ns = NEVER;
+        while let Some((task, asked)) = self.machine.release(self.clock.now_ns) {
+            self.notifier.touch(task);
+            self.cpus.ask(asked);
         }
     }
 

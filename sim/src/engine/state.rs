@@ -27,6 +27,8 @@ pub struct Engine<'a> {
     /// Decides which task runs where.
     pub(super) machine: Machine,
     pub(super) clock: Clock,
+    /// When tasks that are held are looked at next; [`NEVER`] if none is.
+    pub(super) release_ns: u64,
     pub(super) cpus: Cpus,
     pub(super) tasks: Tasks,
     /// By index into the workload's tasks.
@@ -59,6 +61,7 @@ impl<'a> Engine<'a> {
             workload,
             machine,
             clock: Clock::default(),
+            release_ns: NEVER,
             cpus: Cpus::new(n),
             tasks: Tasks::new(),
             classes: Vec::new(),
@@ -114,6 +117,9 @@ impl<'a> Engine<'a> {
         for (group, id) in self.workload.groups.iter().zip(1..) {
             let parent = group.parent.map_or(0, |parent| parent as u32 + 1);
             self.machine.set_group(id, parent, group.weight.weight(), 0);
+            if group.cpu_max.is_some() {
+                self.machine.set_limit(id, group.cpu_max, 0);
+            }
         }
     }
 

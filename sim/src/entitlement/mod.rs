@@ -94,7 +94,7 @@ impl Entitled {
             tasks: Vec::new(),
             owners: Vec::new(),
             joined: hierarchy::joined(groups),
-            hierarchy: Hierarchy::new(if sharing.groups { groups } else { &[] }),
+            hierarchy: Hierarchy::new(groups, sharing.groups),
             affinity: Affinity::new(cpus),
             bundles: Vec::new(),
             by_kind: BTreeMap::new(),
@@ -124,7 +124,7 @@ impl Entitled {
         self.advance(now_ns);
         let group = group.map_or(0, |group| self.joined[group + 1]);
         let owner = self.owner(process, group);
-        let group = if self.sharing.groups { group } else { 0 };
+        let group = if self.hierarchy.has_groups() { group } else { 0 };
         let bundle = self.bundle(Kind { group, mask: 0, owner, nominal: weight.fixed() });
         let i = task.index();
         if i >= self.tasks.len() {
@@ -402,13 +402,16 @@ impl Entitled {
         self.find_next();
     }
 
-    /// The rates in the hierarchy are weights: min(1, level x min(1, that in the group x w)). What nobody may use stays idle.
+    /// The rates in the hierarchy are weights: min(1, level x min(1, that in the group x w)). What nobody may use stays idle. Where a group
+    /// has a limit, they are also the most that anybody gets (groups D2).
     fn find_bound_rates(&mut self) {
         let levels = self.affinity.levels(&Asked { entitled: self });
+        let highest = if self.hierarchy.is_limited() { 1.0 } else { f64::INFINITY };
         for (cells, &level) in self.by_mask.iter().zip(&levels) {
+            let level = level.min(highest);
             for &cell in cells {
                 let cell = &mut self.cells[cell];
-                let (level, most) = match self.sharing.groups {
+                let (level, most) = match self.hierarchy.has_groups() {
                     true => (level * self.hierarchy.level(cell.group), level.min(1.0)),
                     false => (level, 1.0),
                 };
@@ -440,7 +443,7 @@ impl Demand for Asked<'_> {
 
 impl Asked<'_> {
     fn in_cell(&self, cell: &Cell, level: f64) -> (f64, f64) {
-        let groups = self.entitled.sharing.groups;
+        let groups = self.entitled.hierarchy.has_groups();
         let own = if groups { self.entitled.hierarchy.level(cell.group) } else { 1.0 };
         let (mut asked, mut more, mut weight) = (0.0, 0.0, cell.split.total);
         for (each, bundle) in cell.split.heaviest_first() {

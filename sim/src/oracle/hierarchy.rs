@@ -19,20 +19,45 @@ pub enum Node {
     Task(usize, Rational),
     /// A group, and what is in it.
     Group(Rational, Vec<Node>),
+    /// A group that gets at most so many CPUs.
+    Limited(Rational, Box<Node>),
 }
 
 impl Node {
     fn weight(&self) -> &Rational {
         match self {
             Node::Task(_, weight) | Node::Group(weight, _) => weight,
+            Node::Limited(_, group) => group.weight(),
         }
     }
 
-    /// CPUs that it can use: one for each task.
+    /// CPUs that it can use: one for each task, and no more than its limit.
     fn most(&self) -> Rational {
         match self {
             Node::Task(..) => Rational::one(),
             Node::Group(_, members) => members.iter().map(Node::most).sum(),
+            Node::Limited(limit, group) => group.most().min(limit.clone()),
+        }
+    }
+
+    /// CPUs that its tasks use together where each gets theta w CPUs, at most one, and groups have limits and no weights.
+    fn used(&self, theta: &Rational) -> Rational {
+        match self {
+            Node::Task(_, weight) => (theta * weight).min(Rational::one()),
+            Node::Group(_, members) => members.iter().map(|member| member.used(theta)).sum(),
+            Node::Limited(limit, group) => group.used(theta).min(limit.clone()),
+        }
+    }
+
+    /// Values of theta between which that is linear.
+    fn bends(&self, found: &mut Vec<Rational>) {
+        match self {
+            Node::Task(_, weight) => found.push(weight.recip()),
+            Node::Group(_, members) => members.iter().for_each(|member| member.bends(found)),
+            Node::Limited(limit, group) => {
+                group.bends(found);
+                found.extend(level(std::slice::from_ref(&**group), limit));
+            }
         }
     }
 }
@@ -49,12 +74,67 @@ pub fn rates(members: &[Node], cpus: u32) -> Vec<(usize, Rational)> {
     found
 }
 
+/// The same where groups have limits and no weights.
+#[must_use]
+pub fn rates_within_limits(members: &[Node], cpus: u32) -> Vec<(usize, Rational)> {
+    let members = within(members, 1);
+    let most: Rational = members.iter().map(Node::most).sum();
+    let mut found = Vec::new();
+    fill(&members, &whole(cpus).min(most), &mut found);
+    found
+}
+
+/// The theta at which they use so many CPUs together; none if they never do.
+fn level(members: &[Node], cpus: &Rational) -> Option<Rational> {
+    let used = |theta: &Rational| -> Rational { members.iter().map(|member| member.used(theta)).sum() };
+    let mut bends = Vec::new();
+    members.iter().for_each(|member| member.bends(&mut bends));
+    bends.sort();
+    let (mut low, mut low_used) = (Rational::zero(), Rational::zero());
+    for high in bends {
+        let high_used = used(&high);
+        if high_used >= *cpus {
+            let rise = &high_used - &low_used;
+            return Some(match rise.is_zero() {
+                true => high,
+                false => &low + (cpus - &low_used) * (&high - &low) / rise,
+            });
+        }
+        (low, low_used) = (high, high_used);
+    }
+    None
+}
+
+/// All have the theta at which `cpus` are used; those of a group that is above its limit there, the one at which that is used.
+fn fill(members: &[Node], cpus: &Rational, found: &mut Vec<(usize, Rational)>) {
+    let Some(theta) = level(members, cpus) else { return };
+    at_theta(members, &theta, found);
+}
+
+fn at_theta(members: &[Node], theta: &Rational, found: &mut Vec<(usize, Rational)>) {
+    for member in members {
+        match member {
+            Node::Task(task, _) => found.push((*task, member.used(theta))),
+            Node::Group(_, inner) => at_theta(inner, theta, found),
+            Node::Limited(limit, group) if group.used(theta) > *limit => {
+                fill(std::slice::from_ref(&**group), limit, found);
+            }
+            Node::Limited(_, group) => at_theta(std::slice::from_ref(&**group), theta, found),
+        }
+    }
+}
+
 /// The members of a group whose groups are of this level, without those that are too deep.
 fn within(members: &[Node], level: usize) -> Vec<Node> {
     let kept = |member: &Node| match member {
         Node::Task(..) => vec![member.clone()],
         Node::Group(_, inner) if level > DEEPEST => within(inner, level),
         Node::Group(weight, inner) => vec![Node::Group(weight.clone(), within(inner, level + 1))],
+        Node::Limited(_, group) if level > DEEPEST => within(std::slice::from_ref(&**group), level),
+        Node::Limited(limit, group) => within(std::slice::from_ref(&**group), level)
+            .into_iter()
+            .map(|group| Node::Limited(limit.clone(), Box::new(group)))
+            .collect(),
     };
     members.iter().flat_map(kept).collect()
 }
@@ -68,6 +148,7 @@ fn divide(members: &[Node], cpus: &Rational, found: &mut Vec<(usize, Rational)>)
         match member {
             Node::Task(task, _) => found.push((*task, rate)),
             Node::Group(_, inner) => divide(inner, &rate, found),
+            Node::Limited(_, group) => divide(std::slice::from_ref(&**group), &rate, found),
         }
     }
 }
@@ -155,6 +236,19 @@ mod tests {
             let expected = gms::rates(&weights, cpus);
             assert_eq!(rates(&flat, cpus).into_iter().map(|(_, rate)| rate).collect::<Vec<_>>(), expected);
         }
+    }
+
+    /// Two groups of weight 1 and one task of weight 2 on two CPUs: the first group may use a tenth of one, so the second one's two
+    /// threads and the task have 1.9, of which the task can use one.
+    #[test]
+    fn a_limit_is_all_that_a_group_can_use() {
+        let limited = Node::Limited(fraction(1, 10), Box::new(group(1, &[task(0, 1), task(1, 3)])));
+        let members = [limited, group(1, &[task(2, 1), task(3, 1)]), task(4, 2)];
+        assert_eq!(of(&members, 2), [(1, 40), (3, 40), (9, 20), (9, 20), (1, 1)]);
+        // Without weights of groups: 1 : 3 within the limit, and 1 : 1 : 2 of the 1.9 that are left.
+        let rates = rates_within_limits(&members, 2);
+        let (x, y) = (fraction(19, 40), fraction(19, 20));
+        assert_eq!(rates, [(0, fraction(1, 40)), (1, fraction(3, 40)), (2, x.clone()), (3, x), (4, y)]);
     }
 
     /// Two tasks in a group of the eighth level, and one nine levels deeper: they share by their own weights.

@@ -5,8 +5,14 @@ mod problem;
 mod program;
 
 use super::{Arrivals, Dist, MAX_CPUS, MAX_GROUPS, MAX_INSTANCES, Task, WeightSetting, Workload};
-use divvy_policy::Weight;
 use divvy_policy::units::{MAX_NS, show_duration};
+use divvy_policy::{CpuLimit, Weight};
+
+/// Below this level groups have no part of their own (groups R5).
+const DEEPEST_GROUP: usize = 8;
+/// The least quota and period, and the longest period, as in the kernel.
+const LEAST_NS: u64 = 1_000_000;
+const LONGEST_PERIOD_NS: u64 = 1_000_000_000;
 
 pub(super) use self::forks::barrier_users;
 pub use self::problem::{Place, Problem};
@@ -59,12 +65,24 @@ impl Workload {
                 return problem("a group comes before the one that it is in", "put the outer one first");
             }
             check_weight(&group.weight).or_else(|(_, message, help)| problem(message, help))?;
+            if let Some(limit) = &group.cpu_max {
+                check_limit(limit).or_else(|(message, help)| problem(message, help))?;
+                if self.level(index) > DEEPEST_GROUP {
+                    let help = "give it to one of the eight outermost";
+                    return problem("a group this deep has no limit of its own", help);
+                }
+            }
         }
         let in_none = |task: &Task| task.group.is_some_and(|group| group >= self.groups.len());
         match self.tasks.iter().position(in_none) {
             Some(index) => Err(Problem::new(Place::Task(index, "group"), "there is no such group", "")),
             None => Ok(()),
         }
+    }
+
+    /// How many groups are around it, and itself.
+    fn level(&self, group: usize) -> usize {
+        std::iter::successors(Some(group), |&group| self.groups[group].parent).count()
     }
 
     fn check_machine(&self) -> Result<(), Problem> {
@@ -141,6 +159,20 @@ fn check_weight(weight: &WeightSetting) -> Result<(), (&'static str, &'static st
         WeightSetting::Units(_) => Err(("weight", "weight out of range", "it is 1/1024 to 100000000")),
         WeightSetting::Nice(_) => Err(("nice", "nice value out of range", "it is -20 to 19")),
     }
+}
+
+/// Whether the kernel would take a limit. Else the problem, and what to do.
+pub(super) fn check_limit(limit: &CpuLimit) -> Result<(), (&'static str, &'static str)> {
+    if !(LEAST_NS..=LONGEST_PERIOD_NS).contains(&limit.period_ns) {
+        return Err(("the period of a limit is out of range", "give one from 1ms to 1s"));
+    }
+    if limit.quota_ns < LEAST_NS || limit.quota_ns > u64::from(MAX_CPUS) * limit.period_ns {
+        return Err(("the quota of a limit is out of range", "give 1ms at least, and at most 4096 periods"));
+    }
+    if limit.burst_ns > limit.quota_ns {
+        return Err(("the burst of a limit is above its quota", "give at most as much"));
+    }
+    Ok(())
 }
 
 /// Whether it can be the path of a group.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::fields::Fields;
-use crate::{Group, WeightSetting, WorkloadError};
-use divvy_policy::nearest;
+use super::fields::{Field, Fields};
+use crate::check::check_limit;
+use crate::{DEFAULT_PERIOD_NS, Group, WorkloadError};
+use divvy_policy::{CpuLimit, nearest};
 
 /// All groups so far, each after the one that it is in.
 #[derive(Default)]
@@ -20,7 +21,7 @@ impl Groups {
             return index;
         }
         let parent = path.rsplit_once('/').map(|(around, _)| self.at(around));
-        self.all.push(Group { name: path.to_owned(), weight: WeightSetting::DEFAULT, parent });
+        self.all.push(Group::new(path.to_owned(), parent));
         self.by_name.insert(path.to_owned(), self.all.len() - 1);
         self.all.len() - 1
     }
@@ -43,8 +44,8 @@ impl Groups {
         Ok((!path.is_empty()).then(|| self.at(&path.join("/"))))
     }
 
-    /// Weights of the groups that are named, each of which a task must be in.
-    pub(super) fn weigh(&mut self, entries: &[Fields]) -> Result<(), WorkloadError> {
+    /// Weights and limits of the groups that are named, each of which a task must be in.
+    pub(super) fn describe(&mut self, entries: &[Fields]) -> Result<(), WorkloadError> {
         let mut named = BTreeMap::new();
         for entry in entries {
             let field = entry.require("name", "\"web\"")?;
@@ -60,6 +61,7 @@ impl Groups {
                 return Err(field.error("another group has this name", "give each once"));
             }
             self.all[index].weight = entry.weight()?;
+            self.all[index].cpu_max = entry.get("cpu_max").map(limit).transpose()?;
         }
         Ok(())
     }
@@ -67,6 +69,16 @@ impl Groups {
     pub(super) fn into_all(self) -> Vec<Group> {
         self.all
     }
+}
+
+fn limit(field: Field) -> Result<CpuLimit, WorkloadError> {
+    let fields = field.fields("a limit", &["quota", "period", "burst"])?;
+    let quota_ns = fields.require("quota", "\"50ms\"")?.duration()?;
+    let period_ns = fields.duration("period")?.unwrap_or(DEFAULT_PERIOD_NS);
+    let burst_ns = fields.duration("burst")?.unwrap_or(0);
+    let limit = CpuLimit { quota_ns, period_ns, burst_ns };
+    check_limit(&limit).map_err(|(message, help)| field.error(message, help))?;
+    Ok(limit)
 }
 
 const HELP: &str = "write names with `/` between them, 128 characters in all, as in \"web/logs\"";

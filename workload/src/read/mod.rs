@@ -119,7 +119,7 @@ fn machine<'a>(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Result<Workloa
     let mut groups = Groups::default();
     let tasks: Vec<Task> =
         entries.into_iter().map(|entry| task(entry, &mut names, &mut groups)).collect::<Result<_, _>>()?;
-    groups.weigh(&tables(&fields, "group", "a group", &["name", "weight", "nice"])?)?;
+    groups.describe(&tables(&fields, "group", "a group", &["name", "weight", "nice", "cpu_max"])?)?;
     let barriers = barriers(&fields, &names, &tasks)?;
     Ok(Workload {
         name: fields.get("name").map(|name| name.string()).transpose()?.unwrap_or(source.file).to_owned(),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::event::{Event, Reading};
 use super::task::RtTask;
 use crate::error::WorkloadError;
-use crate::{Arrivals, Group, Place, Step, Task, WeightSetting, Workload};
+use crate::{Arrivals, Group, Place, Step, Task, Workload};
 
 /// The thing for which a task waits until another wakes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -260,7 +260,7 @@ impl<'j> Builder<'j> {
             return index;
         }
         let parent = path.rsplit_once('/').map(|(around, _)| self.group(around, groups));
-        groups.push(Group { name: path.to_owned(), weight: WeightSetting::DEFAULT, parent });
+        groups.push(Group::new(path.to_owned(), parent));
         self.groups.insert(path.to_owned(), groups.len() - 1);
         groups.len() - 1
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::text::quoted;
-use crate::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Step, Task, WeightSetting, Workload};
+use crate::{Arrivals, DEFAULT_QUANTUM_NS, Dist, Group, Step, Task, WeightSetting, Workload};
 use divvy_policy::units::show_duration;
 use divvy_policy::{Failure, FailureKind};
 use divvy_policy::{NICE_WEIGHTS, Weight};
@@ -143,8 +143,9 @@ impl Writer<'_> {
         for (key, _) in settings.iter().filter(|(_, is_set)| *is_set) {
             self.note(format!("`{key}` is left out: the real machine has its own"));
         }
-        if w.groups.iter().any(|group| group.weight != WeightSetting::DEFAULT) {
-            self.note("weights of groups are left out: rt-app makes the groups, and you weigh them");
+        let is_set = |group: &Group| group.weight != WeightSetting::DEFAULT || group.cpu_max.is_some();
+        if w.groups.iter().any(is_set) {
+            self.note("weights and limits of groups are left out: rt-app makes the groups, and you set them");
         }
         if w.tasks.iter().any(|task| task.process.is_some() || task.executable.is_some()) {
             self.note("processes are left out: all threads of rt-app are of one");

@@ -4,6 +4,7 @@
 use super::*;
 use crate::oracle::hierarchy::{self, Node};
 use crate::oracle::{Rational, affinity, whole};
+use divvy_policy::CpuLimit;
 use divvy_workload::WeightSetting;
 use num_traits::ToPrimitive;
 
@@ -60,7 +61,11 @@ impl Model {
         let own = tasks.iter().filter(wants).map(|(at, task)| Node::Task(*at, self.weight(task)));
         let inner = self.groups.iter().enumerate().filter(|(_, group)| group.parent == of);
         let group = |(at, group): (usize, &Group)| {
-            Node::Group(whole(group.weight.weight().fixed()), self.members(Some(at)))
+            let inner = Node::Group(whole(group.weight.weight().fixed()), self.members(Some(at)));
+            let limited = |limit: CpuLimit| {
+                Node::Limited(whole(limit.quota_ns) / whole(limit.period_ns), Box::new(inner.clone()))
+            };
+            group.cpu_max.map_or_else(|| inner.clone(), limited)
         };
         own.chain(inner.map(group)).collect()
     }
@@ -75,6 +80,14 @@ impl Model {
                 .collect(),
         };
         weights.sort();
+        if self.groups.iter().any(|group| group.cpu_max.is_some()) {
+            let mut rates = match self.sharing.groups {
+                true => weights,
+                false => hierarchy::rates_within_limits(&self.members(None), self.cpus),
+            };
+            rates.sort();
+            return rates.iter().map(|(at, rate)| (*at, rate.to_f64().expect("a rate"))).collect();
+        }
         let bound = |(at, weight): &(usize, Rational)| affinity::Bound {
             weight: weight.clone(),
             allowed: self.tasks[*at].allowed,
@@ -107,15 +120,21 @@ fn groups() -> Vec<Group> {
         name: name.into(),
         weight: WeightSetting::Units(Weight::from_fixed(weight)),
         parent,
+        cpu_max: None,
     };
     vec![group("a", 900, None), group("b", 100, None), group("c", 7, Some(0)), group("d", 5000, Some(2))]
 }
 
-fn run(seed: u64, sharing: Sharing, binds: bool) {
+fn run(seed: u64, sharing: Sharing, binds: bool, limits: bool) {
     let mut random = Random(seed);
     let cpus = 1 + random.below(5) as u32;
-    let mut model = Model { cpus, sharing, groups: groups(), tasks: Vec::new(), now: 0.0 };
-    let mut fluid = Entitled::new(cpus, sharing, &groups());
+    let mut groups = groups();
+    for group in groups.iter_mut().filter(|_| limits) {
+        let quota_ns = [0, 1, 30, 100, 170, 300][random.below(6) as usize];
+        group.cpu_max = (quota_ns > 0).then_some(CpuLimit { quota_ns, period_ns: 100, burst_ns: 0 });
+    }
+    let mut model = Model { cpus, sharing, groups: groups.clone(), tasks: Vec::new(), now: 0.0 };
+    let mut fluid = Entitled::new(cpus, sharing, &groups);
     let absent =
         Plain { exists: false, nominal: 1, process: None, group: None, allowed: 0, left: 0.0, service: 0.0 };
     model.tasks = vec![absent; 9];
@@ -169,6 +188,9 @@ fn random_tasks_get_what_the_definitions_give() {
             by_group: is(1),
             groups: is(2),
         };
-        run(seed, sharing, is(3));
+        run(seed, sharing, is(3), false);
+        if !is(3) {
+            run(seed, sharing, false, true);
+        }
     }
 }
