@@ -23,17 +23,22 @@ cd "$(dirname "$0")/../.." || exit 1
 out=${DIVVY_BUILD:-target/model}
 mkdir -p "$out/said" || exit 1
 
-# NEWER=71 or 73 builds the model of later kernels (model.h). The host is compiled with calls before each access to memory (memory.c), the model without.
+# Debug information is what a sanitizer's report and a backtrace show: lines.
+flags="-std=gnu11 -fgnu89-inline -O2 -g1 -Wall -Werror -Wno-attributes -Wno-unused-function -Wno-unknown-pragmas -DPOOL=4096u"
+
+# The model is the same for all policies, so it is compiled once. NEWER=71 or 73 builds that of later kernels (model.h).
+build_model() {
+	# shellcheck disable=SC2046,SC2086 # flags, and names of sources have no spaces
+	"${CC:-cc}" $flags -Ikernel/model/stand_in -Ikernel/bpf -Ipolicy "-DMODEL_NEWER=${NEWER:-0}" \
+		-r $(find kernel/model -name '*.c' ! -name host.c) -o "$out/model-${NEWER:-0}.o"
+}
+
+# The host is compiled with calls before each access to memory (memory.c), the model without.
 build() { # POLICY PROGRAM HOST
-	policy=$1
-	program=$2
-	host=$3
-	set -- -std=gnu11 -fgnu89-inline -O2 -g -Wall -Werror -Wno-attributes -Wno-unused-function -Wno-unknown-pragmas \
-		-Ikernel/model/stand_in "-I$host" -Ipolicy -DPOOL=4096u "-DDIVVY_POLICY=$policy" \
-		"-DPOLICY_HEADER=\"select/$policy.h\"" "-DMODEL_NEWER=${NEWER:-0}"
-	"${CC:-cc}" "$@" -fsanitize=thread -c kernel/model/host.c -o "$program.o" || return 1
-	# shellcheck disable=SC2046 # names of sources have no spaces
-	"${CC:-cc}" "$@" $(find kernel/model -name '*.c' ! -name host.c) "$program.o" -lm -o "$program"
+	# shellcheck disable=SC2086 # flags
+	"${CC:-cc}" $flags -Ikernel/model/stand_in "-I$3" -Ipolicy "-DMODEL_NEWER=${NEWER:-0}" "-DDIVVY_POLICY=$1" \
+		"-DPOLICY_HEADER=\"select/$1.h\"" -fsanitize=thread -c kernel/model/host.c -o "$2.o" &&
+		"${CC:-cc}" "$2.o" "$out/model-${NEWER:-0}.o" -lm -o "$2"
 }
 
 # The storm must find a race that was in the host: a task is taken back and enqueued again before it is sent.
@@ -53,7 +58,7 @@ check_finds_race() {
 # In the models of later kernels
 check_newer_kernels() {
 	for NEWER in 71 73; do
-		build sfq "$out/storm-newer" kernel/bpf || return 1
+		build_model && build sfq "$out/storm-newer" kernel/bpf || return 1
 		for script in kernel/model/scripts/sfq-*.script; do
 			"$out/storm-newer" --script "$script" >"$out/said/newer" || {
 				echo "host: FAILED with a kernel like $NEWER: $script: $(cat "$out/said/newer")"
@@ -100,6 +105,7 @@ if [ "${1:-}" = --one ]; then
 fi
 
 policies=${*:-$(cd policy/select && grep -L '^#define POLICY_SIMULATOR_ONLY ' ./*.h | sed 's,^\./,,; s,\.h$,,')}
+build_model || exit 1
 # shellcheck disable=SC2086 # names of policies have no spaces
 printf '%s\n' $policies | xargs -P "${DIVVY_JOBS:-$(nproc)}" -n 1 kernel/model/test.sh --one
 status=$?

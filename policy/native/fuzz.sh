@@ -37,7 +37,7 @@ build() {
 	binary=$1
 	source=$2
 	shift 2
-	"${CC:-cc}" -std=gnu11 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Wall -Werror -Wno-unused-function \
+	"${CC:-cc}" -std=gnu11 -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -Wall -Werror -Wno-unused-function \
 		-DPOOL=64 "$@" -Ipolicy -Ipolicy/native "$source" -o "$binary"
 }
 
