@@ -11,7 +11,7 @@ LEVELS := gates test-rust test-report test-native test-host test-bpf test-vm
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
-.PHONY: help demo test gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks test-traces mutants figures kernel vm bench bench-kernel fmt clean
+.PHONY: help demo test gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks test-traces mutants figures kernel vm bench bench-peers bench-kernel fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
@@ -31,6 +31,7 @@ help:
 	@echo "make figures reproduces all figures of the papers in full, and compares with the verdicts that are kept"
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
 	@echo "make bench   decisions a second, and a selection of the GR3 study, beside bare loops"
+	@echo "make bench-peers   the same queues in divvy, SimPy, SimSo and NeXosim: what each costs, and that they agree"
 	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF; what recording costs, beside perf"
 
 demo: .need-build
@@ -51,11 +52,13 @@ test:
 gates: .need-kernel
 	@.ci/gates
 
+PERFETTO := .ci/python perfetto.protos.perfetto.trace.perfetto_trace_pb2 .ci/requirements.txt
+
 # Level 1, without root. One test reads traces with Perfetto's own classes for Python. If they cannot be installed, it says
 # so; if DIVVY_REQUIRE_PERFETTO is set, it also fails.
 test-rust: .need-kernel
 	@.ci/need script=bsdutils
-	@python=$$(.ci/perfetto-python) || { \
+	@python=$$($(PERFETTO)) || { \
 		echo "NOT RUN: no trace was read with Perfetto's own classes" >&2; \
 		[ -z "$$DIVVY_REQUIRE_PERFETTO" ] || exit 1; }; \
 	echo "DIVVY_PYTHON=$${python:-python3} $(TEST)"; \
@@ -75,7 +78,7 @@ test-traces: .need-build
 	@.ci/need trace-cmd=trace-cmd babeltrace2=babeltrace2 python3=python3
 	trace/tests/public/fetch trace/tests/public/traces.tsv $(TRACES)
 	trace/tests/public/fetch sim/tests/engine/rtapp.tsv $(TRACES)
-	DIVVY_TRACES=$(TRACES) DIVVY_PYTHON=$$(.ci/perfetto-python) $(CARGO) test --locked -p divvy-trace --test public --test ctf -- --ignored
+	DIVVY_TRACES=$(TRACES) DIVVY_PYTHON=$$($(PERFETTO)) $(CARGO) test --locked -p divvy-trace --test public --test ctf -- --ignored
 	DIVVY_RTAPP=$(TRACES) $(CARGO) test --locked -p divvy-sim --test engine -- --ignored rt_apps_files
 
 # Level 2: the policies' C with address and undefined-behaviour sanitizers, under random events.
@@ -132,6 +135,12 @@ figures: .need-build
 
 bench: .need-build
 	$(CARGO) bench --locked -p divvy-sim -p divvy-lab
+
+# Beside SimPy, SimSo and NeXosim, which it installs once.
+bench-peers: .need-build
+	@.ci/need python3=python3
+	$(CARGO) build --locked --release -p divvy
+	sim/peers/run --csv target/bench/peers-$$(git describe --always --dirty --abbrev=10).csv
 
 # Runs in the virtual machine. Its clock counts instructions, so the numbers are the same each time.
 bench-kernel: .need-vm kernel
