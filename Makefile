@@ -11,7 +11,7 @@ LEVELS := gates test-rust test-report test-native test-host test-bpf test-vm
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
-.PHONY: help demo test gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks test-traces mutants figures kernel vm bench bench-peers bench-kernel fmt clean
+.PHONY: help demo test gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks test-traces mutants figures kernel vm bench bench-counts bench-peers bench-kernel fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
@@ -30,7 +30,8 @@ help:
 	@echo "make mutants breaks each policy on purpose, and sees whether the tests notice"
 	@echo "make figures reproduces all figures of the papers in full, and compares with the verdicts that are kept"
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
-	@echo "make bench   decisions a second, and a selection of the GR3 study, beside bare loops"
+	@echo "make bench   decisions a second of every policy and modifier, and a selection of the GR3 study, beside bare loops; CSV in target/bench"
+	@echo "make bench-counts  instructions of a decision, by callgrind"
 	@echo "make bench-peers   the same queues in divvy, SimPy, SimSo and NeXosim: what each costs, and that they agree"
 	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF; what recording costs, beside perf"
 
@@ -135,6 +136,12 @@ figures: .need-build
 
 bench: .need-build
 	$(CARGO) bench --locked -p divvy-sim -p divvy-lab
+	$(CARGO) bench --locked -p divvy-sim -- every
+
+# Instructions of a decision: the same each time.
+bench-counts: .need-build
+	@.ci/need valgrind=valgrind
+	$(CARGO) bench --locked -p divvy-sim -- counts
 
 # Beside SimPy, SimSo and NeXosim, which it installs once.
 bench-peers: .need-build

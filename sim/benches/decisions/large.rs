@@ -70,7 +70,7 @@ pub fn once(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn peak_kib() -> u64 {
+pub fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)

@@ -11,7 +11,7 @@ use divvy_workload::Workload;
 
 use crate::setup::first_run;
 
-const MODIFIERS: [&str; 6] = ["", "+groups", "+procfair", "+tfps", "+feasible", "+flow"];
+pub const MODIFIERS: [&str; 6] = ["", "+groups", "+procfair", "+tfps", "+feasible", "+flow"];
 
 /// CPU time of this thread so far, in ns; where the kernel does not tell, time.
 fn cpu_ns(began: Instant) -> u64 {
