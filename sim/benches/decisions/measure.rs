@@ -69,7 +69,7 @@ fn counted_loop(load: Load, line: &mut impl Line) -> minimal::Result {
     minimal::run(load, line)
 }
 
-/// Of each decision.
+/// The mean time of a decision, in nanoseconds.
 pub fn nanoseconds((decisions, time): Measured) -> f64 {
     time.as_secs_f64() * 1e9 / decisions as f64
 }
