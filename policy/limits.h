@@ -67,7 +67,7 @@ static inline bool limits_holds(const struct limits *l, u32 id)
 
 /* ---- periods ---- */
 
-/* Whole periods have passed since it was looked at. What was saved up is at most the burst; a debt stays. */
+/* Whole periods have passed since it was looked at. What was saved up is at most the burst (groups R7); a debt stays (groups R9). */
 static NOINLINE void limits_refill(struct limit *g, u64 now)
 {
 	u64 periods;
@@ -153,7 +153,7 @@ static inline void limits_settle(struct limits *l, const struct machine *m, u32 
 		limits_give(l, m, id);
 }
 
-/* A slice of this length begins. */
+/* A slice of this length begins: it is taken at once (groups R8). */
 static inline void limits_take(struct limits *l, const struct machine *m, u32 id, u64 slice)
 {
 	l->taken[id & POOL_MASK] += slice;
@@ -173,7 +173,7 @@ static inline void limits_off(struct limits *l, const struct machine *m, u32 id,
 
 /* ---- tasks that may not run ---- */
 
-/* The machine does not have it any more. */
+/* The machine does not have it any more (groups R10). */
 static inline void limits_hold(struct limits *l, u32 id, u32 group, bool fresh, u64 now)
 {
 	struct limit *g = &l->group[group & GROUP_MASK];
