@@ -69,7 +69,7 @@ impl Case {
     pub fn workload_in_groups(&self) -> Workload {
         let mut workload = self.workload_in_classes();
         let group =
-            |i: u32| Group { name: format!("G{i}"), weight: WeightSetting::Units(weight(i)), parent: None };
+            |i: u32| Group { weight: WeightSetting::Units(weight(i)), ..Group::new(format!("G{i}"), None) };
         workload.groups = (0..GROUPS).map(group).collect();
         for (i, task) in (0..).zip(&mut workload.tasks) {
             task.process = Some(format!("P{i}"));

@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
     fn align_of(&self, block: &Block, bits: u64) -> Result<u64, TraceError> {
         let align = match block.values.get("align") {
             Some(_) => block.number("align"),
-            None if bits % 8 == 0 => 8,
+            None if bits.is_multiple_of(8) => 8,
             None => 1,
         };
         match align.is_power_of_two() && align <= 1 << 16 {

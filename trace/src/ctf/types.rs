@@ -187,7 +187,9 @@ impl<'a, 'd> Decoder<'a, 'd> {
     fn elements(&mut self, element: &'a Type, length: u64, name: &'a str) -> Option<()> {
         self.align(element.align())?;
         match element {
-            Type::Integer(Integer { bits: 8, align: ..=8, is_text: true, .. }) if self.at % 8 == 0 => {
+            Type::Integer(Integer { bits: 8, align: ..=8, is_text: true, .. })
+                if self.at.is_multiple_of(8) =>
+            {
                 let start = (self.at / 8) as usize;
                 self.skip(length.checked_mul(8)?)?;
                 let text = self.data.get(start..start + length as usize)?;
@@ -241,7 +243,7 @@ impl<'a, 'd> Decoder<'a, 'd> {
 /// `count` bits, 1 to 64. The first is the lowest of its byte in little endian, the highest in big endian.
 fn bits(data: &[u8], at: u64, count: u64, endian: Endian) -> Option<u64> {
     let start = (at / 8) as usize;
-    if at % 8 == 0 && matches!(count, 8 | 16 | 32 | 64) {
+    if at.is_multiple_of(8) && matches!(count, 8 | 16 | 32 | 64) {
         return endian.uint(data, start, count as usize / 8);
     }
     let bytes = data.get(start..(at + count).div_ceil(8) as usize)?;
