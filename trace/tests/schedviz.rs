@@ -101,13 +101,7 @@ fn ten_thousand_damaged_recordings() {
                 continue;
             }
             let at = random.below(bytes.len().min(1500));
-            match random.below(16) {
-                0 => bytes.truncate(at),
-                1 => bytes[at] = 0xff,
-                2 => bytes[at] = 0,
-                3 => bytes[at] = random.below(256) as u8,
-                _ => bytes[at] ^= 1 << random.below(8),
-            }
+            random.damage(bytes, at, 16);
         }
         match import(&archive(&all)) {
             Ok(recording) => {

@@ -54,6 +54,17 @@ impl Random {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) % n as u64) as usize
     }
+
+    /// Damages a file at one place: cuts it there in one of `kinds` cases, writes another byte in three, else flips a bit.
+    pub fn damage(&mut self, bytes: &mut Vec<u8>, at: usize, kinds: usize) {
+        match self.below(kinds) {
+            0 => bytes.truncate(at),
+            1 => bytes[at] = 0xff,
+            2 => bytes[at] = 0,
+            3 => bytes[at] = self.below(256) as u8,
+            _ => bytes[at] ^= 1 << self.below(8),
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
