@@ -105,7 +105,7 @@ class Paints {
       this.groups = names.map((name, n) => ({ name, color: groupColor(n, ground, hues) }));
       this.tasks = run.tasks.map((_, task) => (found && !found.has(task) ? rest : this.groups[of[task]].color));
       this.codes = Uint32Array.from(this.tasks, rgbaOf);
-      Object.assign(this, { ground, faint: colorOf("--faint"), ink: colorOf("--ink"), accent: colorOf("--accent"), idle: rgbaOf(colorOf("--idle")) });
+      Object.assign(this, { ground, faint: colorOf("--faint"), ink: colorOf("--ink"), accent: colorOf("--accent"), idle: rgbaOf(colorOf("--idle")), idleColor: colorOf("--idle") });
     }
     return this;
   }
