@@ -18,10 +18,10 @@ function groupsOfRun(run, kind) {
   return { of, names };
 }
 
-/** Colours are for tasks if these are few, else for what there are fewer of. */
+/** Colours are for tasks if these are few, else for what there are fewer of; one colour for everything says nothing. */
 function bestKind(run) {
   if (run.tasks.length <= HUES) return "task";
-  return ["class", "process"].map((kind) => [groupsOfRun(run, kind).names.length, kind]).sort(([a], [b]) => a - b).filter(([n]) => n < run.tasks.length)[0]?.[1] ?? "task";
+  return ["class", "process"].map((kind) => [groupsOfRun(run, kind).names.length, kind]).sort(([a], [b]) => a - b).filter(([n]) => n > 1 && n < run.tasks.length)[0]?.[1] ?? "task";
 }
 
 /** More rows are not drawn. */
