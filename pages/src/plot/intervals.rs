@@ -47,7 +47,7 @@ pub fn draw(canvas: &mut Canvas, series: &[Series], x: Axis, y: Axis) {
         }
     }
     if series.iter().any(|one| !one.intervals.is_empty()) {
-        canvas.note("bars and bands: 95 % intervals; an open end goes on", x.end, y.end - 5.0);
+        canvas.note("bars: 95 % intervals", x.end, y.start + 32.0);
     }
 }
 
