@@ -55,7 +55,7 @@ uninstall:
 # For other machines: libelf and zlib are linked in, and paths of this machine are left out, so that the bytes are the same wherever
 # it is built with the same compilers.
 PACKAGE := $(CURDIR)/target/package
-RELEASE_FLAGS = $(RUSTFLAGS) --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
+RELEASE_FLAGS = $(RUSTFLAGS) -L native=$(dir $(shell $(CC) -print-file-name=libelf.a)) --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
 .package-build: .need-kernel
 	RUSTFLAGS="$(RELEASE_FLAGS)" CARGO_TARGET_DIR=$(PACKAGE) $(CARGO) build --locked --release -p divvy -p divvy-kernel \
 		--features divvy/kernel,libbpf-sys/static
