@@ -76,6 +76,31 @@ s32 load_host(const struct host_options *options)
 	return host_init();
 }
 
+u32 host_config_bytes(void)
+{
+	return sizeof(config);
+}
+
+s32 load_host_as(const void *given, u32 bytes)
+{
+	struct host_config *c = (struct host_config *)&config;
+
+	if (bytes != sizeof(config))
+		return -EINVAL;
+	make_writable(&config, sizeof(config));
+	make_writable(&modifiers_loaded, sizeof(modifiers_loaded));
+	memcpy(c, given, bytes);
+	*(unsigned int *)&modifiers_loaded = c->config.modifiers;
+	return host_init();
+}
+
+bool host_weigh(const struct task_struct *p, u64 weight)
+{
+	struct host_command command = { .pid = (u32)p->pid, .value = weight };
+
+	return command_set_weight(&command) == 0;
+}
+
 bool host_has_custody(const struct task_struct *p)
 {
 	return id_of(p) && machine_task(&machine, id_of(p))->state & CUSTODY;

@@ -4,7 +4,7 @@
  *
  * The model does what kernel/sched/ext.c of Linux 6.12 does (or of later kernels: MODEL_NEWER), in its order, and calls the host's ops as the kernel does.
  * Names of functions are the kernel's, where the kernel has such a function. What happens is a script (script.h): tasks,
- * what they do, and faults. Time is simulated.
+ * what they do, and faults; or a simulator says what tasks do (session.c). Time is simulated.
  *
  *   coroutine.h  each CPU executes kernel code in a coroutine; spin locks between them
  *   events.h     what happens when
@@ -32,7 +32,9 @@
 #include "kernel.h"
 
 #define MAX_MODEL_CPUS 64
+#ifndef MAX_MODEL_TASKS
 #define MAX_MODEL_TASKS 4096
+#endif
 
 /* 0: Linux 6.12; 71: Linux 7.1 and 7.2, 73: later ones, which do some things in another way: class.c and kfuncs.c */
 #ifndef MODEL_NEWER
