@@ -55,3 +55,132 @@ fn pictures_have_a_ground_of_their_own() {
         }
     }
 }
+
+// ---- Figures of the papers
+
+/// The value of an attribute.
+fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = element.split_once(&format!(" {name}=\""))?;
+    Some(rest.split_once('"')?.0)
+}
+
+fn number(text: &str) -> f64 {
+    text.parse().unwrap_or_else(|_| panic!("{text} is no number"))
+}
+
+/// From pixels back to values, by the labels of an axis: of its first and its last tick.
+struct Scale {
+    from: (f64, f64),
+    to: (f64, f64),
+    is_log: bool,
+}
+
+impl Scale {
+    /// `place` gives the pixel of a label, if it is one of this axis.
+    fn of(svg: &str, is_log: bool, place: impl Fn(&str) -> Option<f64>) -> Scale {
+        let labels = svg.lines().filter(|line| line.starts_with("<text")).filter_map(|line| {
+            let text = line.split_once('>')?.1.split_once('<')?.0;
+            Some((place(line)?, text.parse::<f64>().ok()?))
+        });
+        let labels: Vec<(f64, f64)> = labels.collect();
+        let (from, to) = (labels[0], labels[labels.len() - 1]);
+        assert!(labels.len() > 1 && from.0 != to.0, "{labels:?}");
+        let scaled = |(pixel, value): (f64, f64)| (pixel, if is_log { value.ln() } else { value });
+        Scale { from: scaled(from), to: scaled(to), is_log }
+    }
+
+    fn value(&self, pixel: f64) -> f64 {
+        let part = (pixel - self.from.0) / (self.to.0 - self.from.0);
+        let value = self.from.1 + part * (self.to.1 - self.from.1);
+        if self.is_log { value.exp() } else { value }
+    }
+
+    /// Whether a pixel shows this value, which may be a hundredth of a pixel away.
+    fn shows(&self, pixel: f64, value: f64) -> bool {
+        let [low, high] = [-0.02, 0.02].map(|by| self.value(pixel + by));
+        (low.min(high)..=low.max(high)).contains(&value)
+    }
+}
+
+fn pairs(points: &str) -> Vec<(f64, f64)> {
+    let pair = |text: &str| {
+        let (x, y) = text.split_once(',').expect("x,y");
+        (number(x), number(y))
+    };
+    points.split(' ').map(pair).collect()
+}
+
+/// Every point of a curve and every end of a bar in the SVG is a number of the JSON. The axes are read by their labels, so this
+/// shares nothing with what draws.
+#[test]
+fn every_number_of_a_papers_figure_is_in_its_json() {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plots");
+    for id in ["sfs-6a", "sfs-6b", "sfs-5", "flow-6"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_divvy"));
+        let output = command
+            .args(["paper", id, "--small", "--format", "json", "-o"])
+            .arg(&dir)
+            .output()
+            .expect("it runs");
+        let figure: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let drawings = figure["drawings"].as_array().expect("drawings");
+        assert!(!drawings.is_empty(), "{id}");
+        for drawing in drawings {
+            let name = drawing["name"].as_str().expect("a name");
+            let svg = fs::read_to_string(dir.join(format!("{name}.svg"))).expect("a picture");
+            is_drawn(drawing, &svg);
+        }
+        let has_intervals = svg_has_intervals(drawings);
+        assert_eq!(has_intervals, id.starts_with("sfs-6"), "{id}: intervals where there are repetitions");
+    }
+}
+
+fn svg_has_intervals(drawings: &[serde_json::Value]) -> bool {
+    let series = drawings.iter().flat_map(|drawing| drawing["series"].as_array().expect("series"));
+    series.into_iter().any(|series| series["intervals"].is_array())
+}
+
+fn is_drawn(drawing: &serde_json::Value, svg: &str) {
+    let name = &drawing["name"];
+    let x = Scale::of(svg, drawing["log_x"] == true, |label| {
+        let is_tick =
+            attribute(label, "text-anchor") == Some("middle") && attribute(label, "y") == Some("360.00");
+        is_tick.then(|| number(attribute(label, "x").expect("x")))
+    });
+    let y = Scale::of(svg, drawing["log_y"] == true, |label| {
+        let is_tick =
+            attribute(label, "text-anchor") == Some("end") && attribute(label, "x") == Some("65.00");
+        is_tick.then(|| number(attribute(label, "y").expect("y")) - 4.0)
+    });
+    let curves: Vec<&str> = svg.lines().filter(|line| line.starts_with("<polyline")).collect();
+    for (series, curve) in drawing["series"].as_array().expect("series").iter().zip(curves) {
+        let drawn = pairs(attribute(curve, "points").expect("points"));
+        let points = series["points"].as_array().expect("points");
+        assert_eq!(drawn.len(), points.len(), "{name}");
+        for ((px, py), point) in drawn.iter().zip(points) {
+            let (at, value) = (point[0].as_f64().expect("x"), point[1].as_f64().expect("y"));
+            assert!(
+                x.shows(*px, at) && y.shows(*py, value),
+                "{name}: {point} is drawn at {} {}",
+                x.value(*px),
+                y.value(*py)
+            );
+        }
+        let stroke = attribute(curve, "stroke");
+        let lines =
+            svg.lines().filter(|line| line.starts_with("<path d=\"M") && attribute(line, "stroke") == stroke);
+        let ends = lines.map(|line| pairs(&attribute(line, "d").expect("d")[1..].replace(" L", " ")));
+        let bars: Vec<_> = ends.filter(|ends| ends[0].0 == ends[1].0).collect();
+        let intervals = series["intervals"].as_array().map_or(&[][..], Vec::as_slice);
+        assert_eq!(bars.len(), intervals.len(), "{name}: {}", series["name"]);
+        // A bar that goes on beyond the axis ends there: from 35 to 345 pixels.
+        let shows = |pixel: f64, value: f64| y.shows(pixel, value) || [35.0, 345.0].contains(&pixel);
+        for (bar, interval) in bars.iter().zip(intervals) {
+            let of = |key: &str| interval[key].as_f64().expect("a number");
+            assert!(
+                x.shows(bar[0].0, of("x")) && shows(bar[0].1, of("low")) && shows(bar[1].1, of("high")),
+                "{name}: {interval} is drawn as {bar:?}"
+            );
+        }
+    }
+}

@@ -39,7 +39,7 @@ fn browser() -> Command {
 }
 
 fn selftest(page: &Path, width: u32) {
-    run_script(page, include_str!("report/selftest.js"), width);
+    run_script(page, concat!(include_str!("report/controls.js"), include_str!("report/selftest.js")), width);
 }
 
 /// Appends the script to the page, runs it, and looks at what it says. Nothing else may be said on the console.

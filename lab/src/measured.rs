@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use divvy_pages::plot::Point;
 use divvy_results::stats::{ConfidenceInterval, interval95};
 
 /// A measured value.
@@ -110,6 +111,16 @@ impl Measured {
             half_width: f64::INFINITY,
         };
         interval95(values).unwrap_or_else(once).into()
+    }
+
+    /// As a point of a curve.
+    pub(crate) fn at(&self, x: f64) -> Point {
+        let Value::Number(y) = self.value else { return Point { x, y: f64::NAN, interval: None } };
+        let interval = match self.spread {
+            Spread::Interval { low, high } => Some((low, high)),
+            Spread::Deterministic | Spread::Once => None,
+        };
+        Point { x, y, interval }
     }
 
     /// The least and the greatest number that it may be.

@@ -59,7 +59,7 @@ pub fn draw(report: &Report, wish: Option<Figure>) -> Result<String, NoFigure> {
     if plots.is_empty() {
         return Err(NoFigure("figure", "a run of real threads keeps nothing that one is drawn from"));
     }
-    Ok(under_each_other("figure", &plots).svg)
+    Ok(under_each_other(&plots))
 }
 
 fn plain(chart: &mut Chart, panels: usize) {

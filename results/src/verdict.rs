@@ -231,9 +231,17 @@ fn limits(comparison: &Comparison, ranks: &[Rank]) -> Vec<String> {
         (Criterion::MaxError, false) => Some(
             "The greatest error of one run has no interval: it is a fact of this run, and not of the policy.",
         ),
+        (Criterion::MeanResponse, false) if has_interval && report.trace.is_some() => {
+            Some("The interval is of one recording over time; other recordings may differ more.")
+        }
         (Criterion::MeanResponse, false) if has_interval => Some(
             "The interval is of one run over time; `--reps 5` tells what other random numbers would do.",
         ),
+        // The summary says so if there are several policies.
+        (Criterion::MeanResponse, false) if policies.len() > 1 => None,
+        (Criterion::MeanResponse, false) if report.trace.is_some() => {
+            Some("Too few jobs for an interval: take a longer recording.")
+        }
         (Criterion::MeanResponse, false) => {
             Some("Too few jobs for an interval: take `--reps 5`, or a longer `--duration`.")
         }
@@ -245,7 +253,9 @@ fn limits(comparison: &Comparison, ranks: &[Rank]) -> Vec<String> {
     limits
 }
 
-fn scores(comparison: &Comparison) -> Vec<Score> {
+/// Measures of all policies, by relevance.
+#[must_use]
+pub fn scores(comparison: &Comparison) -> Vec<Score> {
     let Comparison { report, policies, criterion, .. } = comparison;
     let all_end = *criterion == Criterion::MeanResponse
         && report.runs.iter().flat_map(|run| &run.tasks).all(|task| task.jobs > 0 || task.service_ns == 0);

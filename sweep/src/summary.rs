@@ -82,7 +82,7 @@ fn best_at_points(sweep: &Finished, measure: &str, rows: &[Measured]) -> Option<
             "one repetition has no interval, so none is called best"
         };
         let at = if clauses.is_empty() { "At" } else { "at" };
-        clauses.push(format!("{at} {open} of {compared} {why}"));
+        clauses.push(format!("{at} {open} of {compared} points {why}"));
     }
     Some(clauses.join("; ") + ".")
 }
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(
             sentences(&sweep(5, &ROWS)),
             [
-                "pbs has the least mean response at 2 of 4 points; rr at 1 of 4 points; at 1 of 4 the intervals do not tell the best.",
+                "pbs has the least mean response at 2 of 4 points; rr at 1 of 4 points; at 1 of 4 points the intervals do not tell the best.",
                 "Mean response is between 1.00ms (pbs, load 0.5, alpha 4) and 30.0ms (pbs, load 0.9, alpha 4).",
             ]
         );
@@ -204,7 +204,7 @@ mod tests {
     fn one_repetition_has_no_best() {
         assert_eq!(
             sentences(&sweep(1, &ROWS))[0],
-            "At 4 of 4 one repetition has no interval, so none is called best."
+            "At 4 of 4 points one repetition has no interval, so none is called best."
         );
     }
 

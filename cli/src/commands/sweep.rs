@@ -302,11 +302,13 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
         Ok(())
     })?;
     drop(bar);
-    finish(&result.text, files, args, output, || draw(&plan, &shown, output))
+    finish(&result.text, files, args, output, || draw(&plan, &shown, &result.text, output))
 }
 
-fn draw(plan: &Plan, rows: &[Row], output: Output) -> String {
-    view::terminal::draw(&view::sweep::page(plan, rows), output.columns(None), output.is_styled(None))
+/// The rows, and what they say in short.
+fn draw(plan: &Plan, rows: &[Row], csv: &str, output: Output) -> anyhow::Result<String> {
+    let page = view::sweep::page(plan, rows, &finished(csv)?);
+    Ok(view::terminal::draw(&page, output.columns(None), output.is_styled(None)))
 }
 
 /// The CSV so far, also in the file if there is one.
@@ -359,7 +361,7 @@ fn merge(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     if let Some(path) = &files.csv {
         fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    finish(&text, files, args, output, || text.clone())
+    finish(&text, files, args, output, || Ok(text.clone()))
 }
 
 fn read(path: &Path) -> Result<String, NoTable> {
@@ -372,7 +374,7 @@ fn finish(
     files: &Files,
     args: &SweepArgs,
     output: Output,
-    table: impl FnOnce() -> String,
+    table: impl FnOnce() -> anyhow::Result<String>,
 ) -> anyhow::Result<()> {
     for (form, path) in &files.others {
         let bytes = match form {
@@ -385,7 +387,7 @@ fn finish(
     match (files.is_empty(), args.format) {
         (true, SweepFormat::Csv) => output.write(csv, None),
         (true, SweepFormat::Json) => output.write(&json(csv)?, None),
-        (true, SweepFormat::Table) => output.write(&table(), None),
+        (true, SweepFormat::Table) => output.write(&table()?, None),
         (false, _) => Ok(()),
     }
 }

@@ -225,6 +225,7 @@ fn figure_json(one: &Reproduction, seed: u64) -> serde_json::Value {
         "seed": seed,
         "claims": one.claims.iter().map(claim_json).collect::<Vec<_>>(),
         "also": also.collect::<Vec<_>>(),
+        "drawings": one.plots.iter().map(|plot| &plot.numbers).collect::<Vec<_>>(),
     })
 }
 

@@ -18,8 +18,12 @@ tbody td:first-child { max-width: 26rem; }
 .claims td:nth-child(1) { min-width: 16rem; } .claims td:nth-child(2), .claims td:nth-child(5) { min-width: 12rem; }
 .bad { font-weight: bold; color: var(--hue1); }
 .drawings { display: grid; gap: 1rem 1.5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 34rem), 1fr)); margin: .8rem 0; }
-.drawing { margin: 0; min-width: 0; } .drawing > svg { display: block; width: 100%; height: auto; }
+.drawing { margin: 0; min-width: 0; } .drawing:only-child { max-width: 60rem; }
+.also { columns: 34rem; column-gap: 2rem; } .also table { width: 100%; } .also td:nth-child(2) { text-align: right; white-space: nowrap; }
+ .drawing > svg { display: block; width: 100%; height: auto; }
 .drawing figcaption { text-align: right; font-size: .78rem; }
+@media (max-width: 46rem) { .drawing { overflow-x: auto; } .drawing > svg { min-width: 35rem; } }
+td.hint > div { position: sticky; left: .7rem; max-width: min(75rem, 100vw - 4.5rem); }
 a { color: var(--accent); } section > h3 { margin-top: 1.2rem; }
 @media print { section { break-inside: avoid; } }
 ";
@@ -47,12 +51,14 @@ fn contents(out: &mut String, done: &[Reproduction]) {
     let claims: Vec<Claim> = done.iter().flat_map(|one| one.claims.iter().cloned()).collect();
     let _ = writeln!(
         out,
-        "<p class=\"summary\">{} figures. {}.</p>\n<p>A value of the column \"expected\" is printed there, inferred, worded, read off \
-         a plot, or derived by us: the column \"source\" says which. A claim is ok only if the whole measured interval is within \
-         the tolerance.</p>",
-        done.len(),
+        "<p class=\"summary\">{}{}.</p>\n<p>What is expected is printed in the paper, inferred, worded, read off a plot, or derived by us: the \
+         column \"source\" says which. A claim is ok only if the whole measured interval is within the tolerance.</p>",
+        if done.len() == 1 { String::new() } else { format!("{} figures. ", done.len()) },
         summary(&claims),
     );
+    if done.len() == 1 {
+        return;
+    }
     out.push_str("<nav aria-label=\"Figures\"><table>\n");
     for one in done {
         let class = if one.fails() { " class=\"bad\"" } else { "" };
@@ -85,12 +91,16 @@ fn figure(out: &mut String, one: &Reproduction) {
     one.claims.iter().for_each(|claim| row(out, claim));
     out.push_str("</tbody>\n</table></div></div>\n");
     if !one.also.is_empty() {
-        out.push_str("<h3>Measured as well</h3>\n<table>\n");
+        let _ = writeln!(
+            out,
+            "<details><summary>Measured as well: {} values</summary>\n<div class=\"also\"><table>",
+            one.also.len()
+        );
         for (name, value) in &one.also {
             let _ =
                 writeln!(out, "<tr><td>{}</td><td>{}</td></tr>", escape(name), escape(&value.to_string()));
         }
-        out.push_str("</table>\n");
+        out.push_str("</table></div></details>\n");
     }
     out.push_str("</section>\n");
 }
@@ -121,7 +131,8 @@ fn row(out: &mut String, claim: &Claim) {
     let class = if claim.verdict.is_failure() { " class=\"bad\"" } else { "" };
     let _ = writeln!(out, "<tr>{cells}<td{class}>{}</td></tr>", escape(&claim.verdict.to_string()));
     if let Some(analysis) = claim.analysis.as_ref().filter(|_| claim.verdict != Verdict::Missing) {
-        let _ = writeln!(out, "<tr><td colspan=\"6\" class=\"hint\">{}</td></tr>", escape(analysis));
+        let _ =
+            writeln!(out, "<tr><td colspan=\"6\" class=\"hint\"><div>{}</div></td></tr>", escape(analysis));
     }
 }
 

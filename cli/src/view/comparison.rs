@@ -1,15 +1,39 @@
 //! The table with one row per policy.
 
 use divvy_results::compare::{Comparison, Criterion, Estimate, Policy};
-use divvy_results::measure::{
-    DECISIONS, DELAY, ERROR, JAIN, MIGRATIONS, Quantity, RESPONSE, SWITCHES, Statistic, UTILIZATION, WAIT,
-};
 use divvy_results::text;
+use divvy_results::verdict::{Score, scores};
 
 use crate::view::table::{ABSENT, Cell, Column, EXACT, NOTHING, SERVICE, TIMES, Table};
 
-/// One row per policy, and one of the recorded scheduler.
-pub fn table(comparison: &Comparison, baseline: Option<&str>) -> Table {
+/// A column of the table: the measure's name, its head, and the columns that it stays with.
+type Shown = (&'static str, [&'static str; 2], u8);
+
+/// The measures that fit a terminal.
+const SHOWN: [Shown; 11] = [
+    ("response_mean_ns", ["response", "mean"], TIMES),
+    ("response_p99_ns", ["response", "p99"], TIMES),
+    ("wait_mean_ns", ["waiting", "mean"], TIMES),
+    ("delay_mean_ns", ["latency", "mean"], TIMES),
+    ("delay_p99_ns", ["latency", "p99"], TIMES),
+    ("error_max_ns", ["service", "error max"], SERVICE),
+    ("jain", ["Jain", "index"], SERVICE),
+    ("utilization", ["CPU", "used"], SERVICE),
+    ("switches", ["", "switches"], SERVICE),
+    ("migrations", ["migra-", "tions"], SERVICE),
+    ("decisions", ["deci-", "sions"], SERVICE),
+];
+
+/// The comparison, and what it leaves out.
+pub struct Compared {
+    /// One row per policy, and one of the recorded scheduler.
+    pub table: Table,
+    /// A sentence on the measures that are not shown because they say nothing.
+    pub left_out: Option<String>,
+}
+
+/// Measures by relevance, the one that decides with its interval and its factors. Those that say nothing are left out, unless `all`.
+pub fn compared(comparison: &Comparison, baseline: Option<&str>, all: bool) -> Compared {
     let policies = &comparison.policies;
     let recorded = comparison.report.trace.as_ref().and_then(|trace| trace.recorded.as_ref());
     let names = policies.iter().map(|policy| text::escape(policy.spec));
@@ -19,106 +43,69 @@ pub fn table(comparison: &Comparison, baseline: Option<&str>) -> Table {
         cells.extend(recorded.map(|_| Cell::plain(seen.map_or(NOTHING.to_owned(), text::time))));
         columns.push((Column::number(head, group), cells));
     };
-    for metric in metrics() {
-        let mean_of = |quantity: &Quantity| {
-            metric.quantity.name == quantity.name && metric.statistic == Statistic::Mean
+    let (silent, telling): (Vec<Score>, Vec<Score>) =
+        scores(comparison).into_iter().partition(|score| score.silent.is_some() && !all);
+    for score in &telling {
+        let Some((name, head, group)) = SHOWN.into_iter().find(|(name, ..)| *name == score.name) else {
+            continue;
         };
-        let seen = match recorded {
-            Some(recorded) if mean_of(&RESPONSE) => recorded.response_mean_ns,
-            Some(recorded) if mean_of(&DELAY) => recorded.wake_delay_mean_ns,
+        let seen = match (recorded, name) {
+            (Some(recorded), "response_mean_ns") => recorded.response_mean_ns,
+            (Some(recorded), "delay_mean_ns") => recorded.wake_delay_mean_ns,
             _ => None,
         };
-        add(metric.head, metric.group, metric.cells(policies), seen);
-        if mean_of(&RESPONSE) {
-            add(["", "\u{b1}95%"], TIMES, half_widths(policies), None);
+        add(head, group, cells(score), seen);
+        if name == "response_mean_ns" {
+            add(["", "\u{b1}95%"], group, half_widths(policies), None);
         }
-    }
-    if policies.len() > 1
-        && let Some(base) = base(policies, baseline)
-    {
-        let head = match comparison.criterion {
-            Criterion::MeanResponse => ["response", "factor"],
-            Criterion::MaxError => ["error", "factor"],
+        let (decides, what) = match comparison.criterion {
+            Criterion::MeanResponse => ("response_mean_ns", "response"),
+            Criterion::MaxError => ("error_max_ns", "error"),
         };
-        let factors = policies.iter().map(|policy| factor(comparison, policy, base)).collect();
-        add(head, TIMES, factors, None);
-    }
-    Table::of_columns(None, ("policy", names), columns).without_empty_columns()
-}
-
-/// One measured column, and which values are better.
-struct Metric {
-    head: [&'static str; 2],
-    group: u8,
-    quantity: Quantity,
-    statistic: Statistic,
-    format: fn(f64) -> String,
-    better: Better,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Better {
-    Less,
-    More,
-    Neither,
-}
-
-fn metrics() -> [Metric; 11] {
-    use Better::{Less, More, Neither};
-    let percent: fn(f64) -> String = |share| text::percent(share, 1);
-    let metric = |head, group, quantity, statistic, format, better| Metric {
-        head,
-        group,
-        quantity,
-        statistic,
-        format,
-        better,
-    };
-    [
-        metric(["service", "error max"], SERVICE, ERROR, Statistic::Max, text::time, Less),
-        metric(["Jain", "index"], SERVICE, JAIN, Statistic::Mean, text::index, More),
-        metric(["CPU", "used"], SERVICE, UTILIZATION, Statistic::Mean, percent, More),
-        metric(["", "switches"], SERVICE, SWITCHES, Statistic::Mean, text::count, Neither),
-        metric(["migra-", "tions"], SERVICE, MIGRATIONS, Statistic::Mean, text::count, Neither),
-        metric(["deci-", "sions"], SERVICE, DECISIONS, Statistic::Mean, text::count, Neither),
-        metric(["response", "mean"], TIMES, RESPONSE, Statistic::Mean, text::time, Less),
-        metric(["response", "p99"], TIMES, RESPONSE, Statistic::P99, text::time, Less),
-        metric(["waiting", "mean"], TIMES, WAIT, Statistic::Mean, text::time, Less),
-        metric(["latency", "mean"], TIMES, DELAY, Statistic::Mean, text::time, Less),
-        metric(["latency", "p99"], TIMES, DELAY, Statistic::P99, text::time, Less),
-    ]
-}
-
-impl Metric {
-    fn cells(&self, policies: &[Policy]) -> Vec<Cell> {
-        let values: Vec<Option<f64>> =
-            policies.iter().map(|policy| policy.value(&self.quantity, self.statistic)).collect();
-        let texts: Vec<String> =
-            values.iter().map(|value| value.map_or(ABSENT.to_owned(), self.format)).collect();
-        let contends = |index: usize| self.group != TIMES || policies[index].keeps_up(policies);
-        let best = (0..policies.len())
-            .filter(|index| self.better != Better::Neither && contends(*index))
-            .filter_map(|index| Some((values[index]?, &texts[index])))
-            .reduce(|best, other| if self.is_better(other.0, best.0) { other } else { best })
-            .map(|(_, text)| text.clone());
-        // Values that print alike get no mark.
-        let mut contending = texts.iter().enumerate().filter(|(index, _)| contends(*index));
-        let all_alike = contending.all(|(_, text)| Some(text) == best.as_ref());
-        let cells = texts.into_iter().enumerate().map(|(index, text)| Cell {
-            is_best: !all_alike && contends(index) && Some(&text) == best.as_ref(),
-            text,
-            picture: None,
-        });
-        cells.collect()
-    }
-
-    fn is_better(&self, value: f64, than: f64) -> bool {
-        match self.better {
-            Better::Less => value < than,
-            Better::More => value > than,
-            Better::Neither => false,
+        if name == decides
+            && policies.len() > 1
+            && let Some(base) = base(policies, baseline)
+        {
+            let factors = policies.iter().map(|policy| factor(comparison, policy, base)).collect();
+            add([what, "factor"], group, factors, None);
         }
     }
+    let table = Table::of_columns(None, ("policy", names), columns).without_empty_columns();
+    // One CPU has no other to migrate to: nobody misses that column.
+    let missed = silent.iter().filter(|score| comparison.report.cpus > 1 || score.name != "migrations");
+    Compared { table, left_out: left_out(missed) }
+}
+
+fn cells(score: &Score) -> Vec<Cell> {
+    let text = |value: f64| match score.kind {
+        "time" => text::time(value),
+        "share" => text::percent(value, 1),
+        "count" => text::count(value),
+        _ => text::index(value),
+    };
+    let cell = |(value, is_best): (&Option<f64>, &bool)| Cell {
+        text: value.map_or(ABSENT.to_owned(), text),
+        is_best: *is_best,
+        picture: None,
+    };
+    score.values.iter().zip(&score.is_best).map(cell).collect()
+}
+
+/// As in `not shown: service error, Jain index (all tasks finish their jobs, so each receives what it asks for); -v shows all columns`.
+fn left_out<'a>(silent: impl Iterator<Item = &'a Score>) -> Option<String> {
+    let name = |score: &Score| SHOWN.iter().find(|(name, ..)| *name == score.name).map(|(_, head, _)| head);
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for score in silent {
+        let (Some(head), Some(reason)) = (name(score), score.silent) else { continue };
+        let name = head.join(" ").trim().replace("- ", "");
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    let parts: Vec<String> =
+        reasons.iter().map(|(reason, names)| format!("{} ({reason})", names.join(", "))).collect();
+    (!parts.is_empty()).then(|| format!("not shown: {}; -v shows all columns", parts.join(", ")))
 }
 
 /// The policy asked for, else the first that keeps up with the others.

@@ -43,15 +43,17 @@ pub fn page(report: &Report, options: &PageOptions) -> Page {
     let task_rows: usize = policies.iter().map(|policy| policy.tasks.len()).sum();
     let is_comparison = policies.len() > 1;
     let shows_tasks = options.all_tasks || options.by.is_some() || task_rows <= FEW_TASK_ROWS;
+    let compared = comparison::compared(&comparison, options.baseline, options.all_tasks);
     let mut page = Page {
         heading: heading(report, policies),
         quality: report.trace.as_ref().map(quality).unwrap_or_default(),
         summary: summary::sentence(&comparison),
         first_decisions: first_decisions(report, policies),
-        tables: vec![comparison::table(&comparison, options.baseline)],
+        tables: vec![compared.table],
         notes: Vec::new(),
     };
     page.notes = comparison::notes(policies, &page.tables[0]);
+    page.notes.extend(compared.left_out);
     page.tables.extend(waits::table(policies));
     if is_comparison && shows_tasks {
         page.tables.extend(matrix::tables(report, policies, head(by)));

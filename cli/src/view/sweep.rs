@@ -1,7 +1,7 @@
 //! The points of a sweep as a table.
 
 use divvy_results::text;
-use divvy_sweep::{Estimate, MEASURES, Plan, Row};
+use divvy_sweep::{Estimate, Finished, MEASURES, Plan, Row};
 
 use crate::view::table::{ABSENT, Cell, Column, EXACT, NOTHING, Page, Table};
 
@@ -25,8 +25,8 @@ const DIFFERENCES: [(&str, &[&str]); 3] = [
     ("wait_mean", &["waiting", "mean"]),
 ];
 
-/// All that is shown of a sweep.
-pub fn page(plan: &Plan, rows: &[Row]) -> Page {
+/// All that is shown of a sweep. `finished` has the same rows, as its file does.
+pub fn page(plan: &Plan, rows: &[Row], finished: &Finished) -> Page {
     let (differences, means): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.baseline.is_some());
     let has_differences = !differences.is_empty();
     let mut tables = vec![table(plan, &means)];
@@ -36,9 +36,14 @@ pub fn page(plan: &Plan, rows: &[Row]) -> Page {
         quality: Vec::new(),
         tables,
         notes: notes(has_differences),
-        summary: None,
+        summary: summary(finished),
         first_decisions: Vec::new(),
     }
+}
+
+fn summary(finished: &Finished) -> Option<String> {
+    let sentences = divvy_sweep::sentences(finished);
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 fn notes(has_differences: bool) -> Vec<String> {

@@ -52,6 +52,18 @@ async function switchesTheme(canvas) {
   expect(seen.size === 2, "light and dark look the same");
 }
 
+/** The files that a reader keeps by it: { name, blob }. */
+async function filesOf(act) {
+  const made = [], former = URL.createObjectURL, follow = HTMLAnchorElement.prototype.click;
+  URL.createObjectURL = (blob) => { made.push({ blob }); return "#"; };
+  HTMLAnchorElement.prototype.click = function () { made.at(-1).name = this.download; };
+  act();
+  expect(await comes(() => made.length > 0), "nothing is saved");
+  URL.createObjectURL = former;
+  HTMLAnchorElement.prototype.click = follow;
+  return made;
+}
+
 function hasTextAlternatives() {
   for (const picture of all("svg.plot, canvas.timeline")) {
     expect((picture.getAttribute("aria-label") ?? "").length > 30 && picture.tabIndex === 0, "a figure without text or keyboard");

@@ -11,7 +11,7 @@ function figuresDrew(runs) {
     expect(lines.length >= runs.length && lines.every((path) => path.getAttribute("d").length > 20), `${id}: lines`);
   }
   const jobs = runs.some((run) => run.figures.response.value_ns.some((v) => v > 0));
-  expect(!jobs || all("#tails path.line").length >= 1, "tails: lines");
+  expect(jobs ? all("#tails path.line").length >= 1 : !one("#tails"), "tails: lines where jobs end, and no section where none does");
   expect(all("#timeline canvas.timeline").length === runs.length, "timeline: a canvas a run");
   for (const canvas of all("#timeline canvas.timeline")) expect(inkOf(canvas) > 4, `timeline: ${canvas.dataset.run} is blank`);
 }
@@ -470,14 +470,22 @@ async function test() {
   await stepsThroughSlices(one("canvas.timeline"), runs[0]);
   await dragsAndWheels(one("canvas.timeline"));
   await usesTheTimeline(one("canvas.timeline"), runs[0]);
+  await pinches(one("canvas.timeline"));
+  await pressesEveryKey(one("canvas.timeline"));
+  await savesTheTimeline(runs[0]);
+  await choosesTasks(runs);
+  await readsPlotsByKeys(runs);
+  await copiesAndSaves(data, runs);
+  await showsMore();
   await zoomsPlots("#share", "#share svg.plot, #error svg.plot");
   await zoomsPlots("#tails", "#tails .panels > div:first-child svg.plot");
   await linksCursors();
-  await savesFigures(["#share", "#tails"]);
+  await savesFigures(["#share", "#tails"].filter(one));
   await pansWithoutStutter();
   await togglesPolicies(runs);
   await switchesTheme(one("canvas.timeline"));
   await opensNumbers();
+  await printsAndResizes(one("canvas.timeline"));
 }
 
 tell(test);

@@ -46,9 +46,34 @@ function mapsAreTheNumbers(sweep, measure) {
   expect(/^load [\d.]+, alpha \d+: [\d.]+\w+ \u00b1 /.test(one("#figures output").textContent), `a map reads ${one("#figures output").textContent}`);
 }
 
+/** A pointer reads a cell out, a map and a plot become files, and so do the rows. */
+async function pointsAndSaves(sweep, seed) {
+  const cell = all("#figures rect.heat").at(-1), told = cell.closest(".plotbox").querySelector("output");
+  cell.dispatchEvent(new PointerEvent("pointermove", { bubbles: true }));
+  expect(told.textContent.startsWith("load "), `the pointer reads ${told.textContent}`);
+  for (const save of [...cell.closest(".plotbox").querySelectorAll("button.save")]) {
+    const [{ name, blob }] = await filesOf(() => save.click());
+    expect(blob.size > 1000 && name.endsWith(save.textContent.toLowerCase()), `${name} has ${blob.size} bytes`);
+    if (save.textContent !== "SVG") continue;
+    const text = await blob.text();
+    expect(text.includes(cell.getAttribute("fill")) || text.match(/fill="rgb/), "the map's file has no colours");
+  }
+  const [{ name, blob }] = await filesOf(() => one("#save").click()), saved = await blob.text();
+  expect(name === "divvy-sweep.json" && saved.includes(`"seed": ${seed}`) && JSON.parse(saved).rows.length === sweep.rows.length, "the saved rows are others");
+  const copied = [];
+  navigator.clipboard.writeText = async (text) => { copied.push(text); };
+  one("#points button.csv").click();
+  expect(await comes(() => copied.length > 0) && copied[0].trim().split("\n").length === sweep.rows.length + 1, "the copied rows are others");
+  const head = () => all("#points thead th").find((th) => th.textContent.startsWith("jobs"));
+  head().querySelector("button").click();
+  expect(head().getAttribute("aria-sort") === "descending", "the rows are not sorted");
+  head().querySelector("button").click();
+  head().querySelector("button").click();
+}
+
 tell(async () => {
   await opened();
-  const { sweep, summary } = await readData();
+  const { sweep, seed, summary } = await readData();
   expect(all("#verdict .said p").slice(1).map((p) => p.textContent).join() === summary.join() && summary.length === 2, "the card is not the summary");
   expect(all("#figures svg.plot").every((plot) => [...plot.querySelectorAll("text.title")].map((text) => text.textContent).join().includes("load")), "the axis is not the key with most values");
   const alphas = [0, 1, 4], alpha = (row, place) => row.values.alpha === undefined || row.values.alpha === alphas[place];
@@ -68,6 +93,7 @@ tell(async () => {
   one("#differences").click();
   one("#map").click();
   mapsAreTheNumbers(sweep, "wait_mean_ns");
+  await pointsAndSaves(sweep, seed);
   hasTextAlternatives();
   one("#map").click();
   expect(all("#figures path.bar").length > 0, "points have no bars of their intervals");
@@ -75,7 +101,10 @@ tell(async () => {
   expect(all("#figures svg.plot").length === 1 && all("select").some((s) => s.getAttribute("aria-label") === "alpha"), "alpha is chosen");
   one("#logy").click();
   expect(one("#figures svg.plot").dataset.log === "true" && one("#logy").getAttribute("aria-pressed") === "true", "a logarithmic axis");
+  const places = () => [...one("#figures path.line").getAttribute("d").matchAll(/[ML]([\d.]+) /g)].map(([, x]) => Number(x)), linear = places();
   one("#logx").click();
+  const between = places().slice(1).map((x, i) => x - places()[i]);
+  expect(between[0] > between.at(-1) * 1.3 && Math.abs(linear[1] - linear[0] - (linear[2] - linear[1])) < 0.1, `across, loads 0.2 apart are ${between} apart on a logarithmic axis`);
   choose("Along the axis", "alpha");
   const plot = one("#figures svg.plot");
   plot.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));

@@ -58,14 +58,13 @@ impl Costs {
     fn show(&self, found: &mut Measurements, figure: &str, title: &str) {
         let mut chart = Chart::lines(figure, title, "clients", "cost of a decision (ns)");
         for (name, costs) in &self.of {
-            for (n, cost) in self.numbers.iter().zip(costs) {
-                found.is(format!("{name}, {n} clients: cost of a decision (ns)"), Measured::mean(cost));
+            let mut points = Vec::new();
+            for (&n, cost) in self.numbers.iter().zip(costs) {
+                let cost = Measured::mean(cost);
+                points.push(cost.at(f64::from(n)));
+                found.is(format!("{name}, {n} clients: cost of a decision (ns)"), cost);
             }
-            let least = |cost: &Vec<f64>| cost.iter().copied().fold(f64::INFINITY, f64::min);
-            chart.add(
-                name,
-                self.numbers.iter().zip(costs).map(|(&n, cost)| (f64::from(n), least(cost))).collect(),
-            );
+            chart.add_measured(name, &points);
         }
         found.plots.push(chart.draw());
     }

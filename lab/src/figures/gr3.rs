@@ -9,7 +9,7 @@ use crate::error::LabError;
 use crate::measurements::Measurements;
 use crate::run::{self, MS, Record};
 use crate::setting::Setting;
-use divvy_pages::plot::{Bar, Gantt};
+use divvy_pages::plot::{Bar, Gantt, Line};
 
 /// The quantum of the workloads.
 const QUANTUM_NS: u64 = 10 * MS;
@@ -55,7 +55,11 @@ fn schedule(
         found.is(*name, text);
     }
     let shown = names.len() * period;
-    let lines = quanta.iter().enumerate().map(|(cpu, ran)| (format!("CPU {}", cpu + 1), bars(&ran[..shown])));
+    let line = |(cpu, ran): (usize, &Vec<&str>)| Line {
+        name: format!("CPU {}", cpu + 1),
+        bars: bars(&ran[..shown]),
+    };
+    let lines = quanta.iter().enumerate().map(line);
     let title = format!("GR3, Figure {}", &id[4..]);
     let (name, x) = (id.to_owned(), "time (quanta)".to_owned());
     found.plots.push(Gantt { name, title, x, from: 0.0, lines: lines.collect() }.draw());

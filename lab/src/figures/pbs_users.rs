@@ -9,7 +9,7 @@ use divvy_results::stats::ConfidenceInterval;
 use divvy_workload::Workload;
 
 use crate::error::LabError;
-use crate::measured::{difference, ratio};
+use crate::measured::{Measured, difference, ratio};
 use crate::measurements::Measurements;
 use crate::requests::{self, Requests};
 use crate::run::{self, missing};
@@ -95,17 +95,17 @@ impl Sweep {
         name: &str,
         title: &str,
         y: &str,
-        of: impl Fn(&Requests) -> f64,
+        of: impl Fn(&Requests) -> ConfidenceInterval,
     ) -> Result<Chart, LabError> {
         let mut chart = Chart::lines(name, title, "alpha", y);
         for beta in BETAS {
-            let point = |&alpha: &f64| Ok((alpha, of(self.of(&spec(alpha, beta))?)));
+            let point = |&alpha: &f64| Ok(Measured::from(of(self.of(&spec(alpha, beta))?)).at(alpha));
             let points = self.alphas.iter().map(point).collect::<Result<Vec<_>, LabError>>()?;
-            chart.add(format!("beta {beta}"), points);
+            chart.add_measured(format!("beta {beta}"), &points);
         }
         let ends = [self.alphas[0], self.alphas[self.alphas.len() - 1]];
         for other in self.others() {
-            chart.add(&other.spec, ends.map(|alpha| (alpha, of(other))).to_vec());
+            chart.add_measured(&other.spec, &ends.map(|alpha| Measured::from(of(other)).at(alpha)));
         }
         Ok(chart)
     }
@@ -161,11 +161,11 @@ pub fn figure_7(setting: &Setting) -> Result<Measurements, LabError> {
     );
     sweep.list(&mut found, ANY, "mean response");
     let title = "PBS, Figure 7: eight users, tasks of 3 s";
-    let mean = |own: &Requests| own.response_s(ANY).mean;
+    let mean = |own: &Requests| own.response_s(ANY);
     found.plots.push(sweep.plot("pbs-7", title, "mean response time (s)", mean)?.draw());
     let title = "PBS, Figure 7: eight users, deviations";
-    let deviation = |own: &Requests| own.deviation_s().mean;
-    found.plots.push(sweep.plot("pbs-7-deviation", title, "standard deviation (s)", deviation)?.draw());
+    let y = "standard deviation (s)";
+    found.plots.push(sweep.plot("pbs-7-deviation", title, y, Requests::deviation_s)?.draw());
     Ok(found)
 }
 
@@ -224,7 +224,7 @@ pub fn figure_8(setting: &Setting) -> Result<Measurements, LabError> {
     sweep.list(&mut found, small, "mean response of small");
     for (letter, what, size) in [("a", "all requests", ANY), ("b", "small requests", small)] {
         let title = format!("PBS, Figure 8({letter}): web server, {what}");
-        let mean = |own: &Requests| own.response_s(size).mean;
+        let mean = |own: &Requests| own.response_s(size);
         found
             .plots
             .push(sweep.plot(&format!("pbs-8{letter}"), &title, "mean response time (s)", mean)?.draw());
@@ -275,7 +275,7 @@ pub fn figure_9(setting: &Setting) -> Result<Measurements, LabError> {
     }
     sweep.list(&mut found, ANY, "mean response");
     let title = "PBS, Figure 9: three tiers, 30 clients";
-    let mean = |own: &Requests| own.response_s(ANY).mean;
+    let mean = |own: &Requests| own.response_s(ANY);
     found.plots.push(sweep.plot("pbs-9", title, "mean response time (s)", mean)?.draw());
     Ok(found)
 }

@@ -9,7 +9,7 @@ use crate::measured::Measured;
 use crate::measurements::Measurements;
 use crate::run::MS;
 use crate::setting::Setting;
-use divvy_pages::plot::Chart;
+use divvy_pages::plot::{Chart, Point};
 use divvy_results::stats::t975;
 
 /// "In a quad-processor system".
@@ -165,10 +165,9 @@ pub fn figure_3(setting: &Setting) -> Result<Measurements, LabError> {
         );
         for &n in runnable {
             let own = cases.iter().zip(&percents).filter(|((u, m, _), _)| *u == update && *m == n);
-            chart.add(
-                format!("{n} runnable"),
-                own.map(|((_, _, k), percent)| (*k as f64, *percent)).collect(),
-            );
+            let points: Vec<Point> =
+                own.map(|((_, _, k), percent)| proportion(*percent, decisions).at(*k as f64)).collect();
+            chart.add_measured(format!("{n} runnable"), &points);
         }
         found.plots.push(chart.draw());
     }

@@ -9,7 +9,7 @@ use crate::measured::Measured;
 use crate::measurements::Measurements;
 use crate::run::{self, Record, S, missing};
 use crate::setting::Setting;
-use divvy_pages::plot::Chart;
+use divvy_pages::plot::{Chart, Point};
 
 /// The paper's quantum.
 const QUANTUM_MS: u32 = 200;
@@ -43,12 +43,6 @@ fn mean(reps: impl Iterator<Item = f64>) -> Measured {
     Measured::mean(&reps.collect::<Vec<_>>())
 }
 
-/// For a plot.
-fn center(reps: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let n = reps.len() as f64;
-    reps.sum::<f64>() / n
-}
-
 const WEIGHTS: [u64; 4] = [1, 2, 4, 7];
 
 /// Two servers that always have requests, each of 5 ms on the average, and 20 background processes of weight 1.
@@ -77,9 +71,9 @@ pub fn figure_6a(setting: &Setting) -> Result<Measurements, LabError> {
             found.is(name, mean(reps.iter().map(|[first, second]| second / first)));
         }
         for i in 0..2 {
-            let of_reps = |reps: &Vec<[f64; 2]>| center(reps.iter().map(|both| both[i]));
-            let points = WEIGHTS.iter().zip(&received).map(|(&weight, reps)| (weight as f64, of_reps(reps)));
-            chart.add(format!("{spec}: server {}", i + 1), points.collect());
+            let of_reps = |reps: &Vec<[f64; 2]>| mean(reps.iter().map(|both| both[i]));
+            let points = WEIGHTS.iter().zip(&received).map(|(&weight, reps)| of_reps(reps).at(weight as f64));
+            chart.add_measured(format!("{spec}: server {}", i + 1), &points.collect::<Vec<Point>>());
         }
     }
     found.plots.push(chart.draw());
@@ -87,6 +81,12 @@ pub fn figure_6a(setting: &Setting) -> Result<Measurements, LabError> {
 }
 
 const JOBS: [u32; 6] = [0, 2, 4, 6, 8, 10];
+
+/// The repetitions of each number of jobs, as points of a curve.
+fn over_jobs(reps: &[Vec<f64>]) -> Vec<Point> {
+    JOBS.iter().zip(reps).map(|(&jobs, reps)| mean(reps.iter().copied()).at(f64::from(jobs))).collect()
+}
+
 /// CPU time of a frame: 50 a second alone.
 const FRAME_S: f64 = 0.02;
 
@@ -116,9 +116,7 @@ pub fn figure_6b(setting: &Setting) -> Result<Measurements, LabError> {
         let name = format!("{spec}: steps of two compilations at which the frame rate falls");
         found.is(name, mean((0..last.len()).map(falls)));
         beside_10.push(last.clone());
-        let points =
-            JOBS.iter().zip(&rates).map(|(&jobs, reps)| (f64::from(jobs), center(reps.iter().copied())));
-        chart.add(spec, points.collect());
+        chart.add_measured(spec, &over_jobs(&rates));
     }
     let [sfs, linux] = [&beside_10[0], &beside_10[1]];
     found.is(
@@ -137,8 +135,10 @@ pub fn figure_6c(setting: &Setting) -> Result<Measurements, LabError> {
         "sfs-6c",
         "SFS, Figure 6(c)",
         "simulations at the same time",
-        "mean response of Interact (ms)",
+        "mean response of Interact (ms), logarithmic",
     );
+    // From 5 to 900: on a linear axis all but one curve lie at the bottom.
+    chart.log_y = true;
     let mut last = Vec::new();
     let cases = [("sfs", QUANTUM_MS), ("sfs", 10), ("linux24", QUANTUM_MS), ("sfs:credit=200ms", QUANTUM_MS)];
     for (spec, quantum_ms) in cases {
@@ -164,9 +164,7 @@ pub fn figure_6c(setting: &Setting) -> Result<Measurements, LabError> {
             found.is(name, mean(reps.iter().copied()));
         }
         last.push(responses[responses.len() - 1].clone());
-        let points =
-            JOBS.iter().zip(&responses).map(|(&jobs, reps)| (f64::from(jobs), center(reps.iter().copied())));
-        chart.add(name, points.collect());
+        chart.add_measured(name, &over_jobs(&responses));
     }
     let than_linux = |own: &[f64]| mean(own.iter().zip(&last[2]).map(|(own, linux)| own / linux));
     found.is("10 simulations: response under sfs for each ms under linux24", than_linux(&last[0]));

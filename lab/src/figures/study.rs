@@ -8,7 +8,7 @@ use crate::setting::Setting;
 use crate::study::{
     Cell, Range, Study, greatest_mean, greatest_of_all, least_mean, least_of_all, most_selections,
 };
-use divvy_pages::plot::{Plot, Surface};
+use divvy_pages::plot::{Plot, Sheet, Sides, Surface};
 use divvy_results::stats::ConfidenceInterval;
 
 /// Sets of weights in a cell, as in the paper.
@@ -76,22 +76,17 @@ fn surfaces(name: &str, spec: &str, cells: &[Cell], statistic: &str, of: fn(&Cel
     let z = "service time error (quanta)".to_owned();
     let title = format!("GR3, section 5.1: {spec}, {statistic}");
     let sheets = vec![
-        ("greatest".to_owned(), grid(cells, |cell| of(cell).most)),
-        ("least".to_owned(), grid(cells, |cell| of(cell).least)),
+        Sheet { name: "greatest".to_owned(), heights: grid(cells, |cell| of(cell).most) },
+        Sheet { name: "least".to_owned(), heights: grid(cells, |cell| of(cell).least) },
     ];
     surface(name, title, z, sheets, cells)
 }
 
-fn surface(
-    name: &str,
-    title: String,
-    z: String,
-    sheets: Vec<(String, Vec<Vec<f64>>)>,
-    cells: &[Cell],
-) -> Plot {
+fn surface(name: &str, title: String, z: String, sheets: Vec<Sheet>, cells: &[Cell]) -> Plot {
     let x = distinct(cells.iter().map(|cell| cell.n as f64));
     let y = distinct(cells.iter().map(|cell| cell.total as f64 / 1024.0));
-    let (x, y) = (("clients N".to_owned(), x), ("weights (1024)".to_owned(), y));
+    let side = |name: &str, values| Sides { name: name.to_owned(), values };
+    let (x, y) = (side("clients N", x), side("sum of weights (1024)", y));
     Surface { name: name.to_owned(), title, x, y, z, sheets }.draw()
 }
 
@@ -163,7 +158,8 @@ pub fn figures_10_11(setting: &Setting) -> Result<Measurements, LabError> {
     ranges(&mut found, "", &cells);
     found.is("most selections for a quantum", most_selections(&cells));
     found.plots.push(surfaces("gr3-10", "GR3MP on 8 CPUs", &cells, "worst case", |cell| cell.worst));
-    let sheets = vec![("most".to_owned(), grid(&cells, |cell| f64::from(cell.decisions)))];
+    let heights = grid(&cells, |cell| f64::from(cell.decisions));
+    let sheets = vec![Sheet { name: "most".to_owned(), heights }];
     let title = "GR3, Figure 11: GR3MP on 8 CPUs".to_owned();
     found.plots.push(surface("gr3-11", title, "selections for a quantum".to_owned(), sheets, &cells));
     Ok(found)

@@ -19,6 +19,16 @@ impl Axis {
         self.start + part * (self.end - self.start)
     }
 
+    /// Whether the value is on the axis.
+    pub fn has(&self, value: f64) -> bool {
+        (self.from..=self.to).contains(&value)
+    }
+
+    /// The place of the value, or of the end that is nearer.
+    pub fn bounded(&self, value: f64) -> f64 {
+        self.place(value.clamp(self.from, self.to))
+    }
+
     /// The distance of the ticks of a linear axis.
     pub fn step(&self) -> Option<f64> {
         round_step(self.from, self.to)

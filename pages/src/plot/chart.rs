@@ -1,7 +1,9 @@
 //! Curves, or bands stacked on each other.
 
+use serde::Serialize;
+
 use super::axis::{Axis, label};
-use super::{Canvas, Plot, colour};
+use super::{Canvas, Numbers, Plot, colour, intervals};
 use crate::palette;
 
 const WIDTH: f64 = 640.0;
@@ -15,7 +17,8 @@ const LEGEND_LINE: f64 = 15.0;
 const KEY: f64 = 26.0;
 
 /// How series are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A curve each, dots at the points if they are few.
     Lines,
@@ -25,17 +28,42 @@ pub enum Kind {
     Stacked,
 }
 
+/// A measured point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// In the unit of the axis.
+    pub x: f64,
+    /// In the unit of the axis: the mean of repetitions, if there are some.
+    pub y: f64,
+    /// Where y lies with 95 % confidence: the least, and the greatest. None of what does not vary, or was measured once.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Where a point lies with 95 % confidence, in the units of the axes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The point's x.
+    pub x: f64,
+    /// The least y.
+    pub low: f64,
+    /// The greatest y.
+    pub high: f64,
+}
+
 /// A name and its points, by ascending x.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Series {
     /// For the legend.
     pub name: String,
     /// (x, y)
     pub points: Vec<(f64, f64)>,
+    /// Intervals of the points that have one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Interval>,
 }
 
 /// A diagram with two axes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Chart {
     /// File name without its ending.
     pub name: String,
@@ -50,8 +78,10 @@ pub struct Chart {
     /// Whether y is, from the least to the greatest value.
     pub log_y: bool,
     /// The least and the greatest y, if they do not come from the points.
+    #[serde(skip)]
     pub y_range: Option<(f64, f64)>,
     /// Height of the whole drawing, with one line of names.
+    #[serde(skip)]
     pub height: f64,
     /// Lines or bands.
     pub kind: Kind,
@@ -71,7 +101,17 @@ impl Chart {
 
     /// With one more series.
     pub fn add(&mut self, name: impl Into<String>, points: Vec<(f64, f64)>) {
-        self.series.push(Series { name: name.into(), points });
+        self.series.push(Series { name: name.into(), points, intervals: Vec::new() });
+    }
+
+    /// With one more series, of points that may have intervals.
+    pub fn add_measured(&mut self, name: impl Into<String>, points: &[Point]) {
+        let interval = |point: &Point| point.interval.map(|(low, high)| Interval { x: point.x, low, high });
+        self.series.push(Series {
+            name: name.into(),
+            points: points.iter().map(|point| (point.x, point.y)).collect(),
+            intervals: points.iter().filter_map(interval).collect(),
+        });
     }
 
     /// Draws it.
@@ -82,6 +122,7 @@ impl Chart {
             Canvas::new(WIDTH, self.height + LEGEND_LINE * (self.legend_lines() - 1) as f64, &self.title);
         let (x, y) = self.axes(&series);
         self.frame(&mut canvas, x, y);
+        intervals::draw(&mut canvas, &series, x, y);
         // The topmost band first: those below are drawn over it.
         let order: Vec<usize> = match self.kind {
             Kind::Lines | Kind::Steps => (0..series.len()).collect(),
@@ -97,7 +138,7 @@ impl Chart {
             }
         }
         self.legend(&mut canvas);
-        canvas.finish(&self.name)
+        canvas.finish(&self.name, Numbers::Chart(self.clone()))
     }
 
     fn bottom(&self) -> f64 {
@@ -113,10 +154,13 @@ impl Chart {
         let x = Axis { from: x_from, to: x_to, start: LEFT, end: RIGHT, log: self.log_x };
         let (start, end) = (self.bottom(), TOP);
         if self.log_y {
-            let (from, to) = (least(|p| p.1, f64::INFINITY), most(|p| p.1, f64::NEG_INFINITY));
+            let range = (least(|p| p.1, f64::INFINITY), most(|p| p.1, f64::NEG_INFINITY));
+            let (from, to) = intervals::widened_log(series, range);
             return (x, Axis { from, to, start, end, log: true });
         }
-        let (least, most) = self.y_range.unwrap_or_else(|| (least(|p| p.1, 0.0), most(|p| p.1, 0.0)));
+        let (least, most) = self
+            .y_range
+            .unwrap_or_else(|| intervals::widened(series, (least(|p| p.1, 0.0), most(|p| p.1, 0.0))));
         let (from, to) = (least.min(0.0), most.max(0.0));
         // Up to a round number, so that the gridlines go to the top.
         let step = Axis { from, to, start, end, log: false }.step().unwrap_or(1.0);
@@ -208,7 +252,8 @@ fn stacked(series: &[Series]) -> Vec<Series> {
             *sum += y;
             (x, *sum)
         });
-        on_top.push(Series { name: one.name.clone(), points: points.collect() });
+        let points = points.collect();
+        on_top.push(Series { name: one.name.clone(), points, intervals: Vec::new() });
     }
     on_top
 }

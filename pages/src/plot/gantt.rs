@@ -2,9 +2,10 @@
 
 use divvy_results::schedule::{Schedule, Slice};
 use divvy_results::text;
+use serde::Serialize;
 
 use super::axis::{Axis, label};
-use super::{Canvas, Plot, colour, ink_on};
+use super::{Canvas, Numbers, Plot, colour, ink_on};
 use crate::palette;
 
 const LEFT: f64 = 60.0;
@@ -14,7 +15,7 @@ const TOP: f64 = 35.0;
 const LEGEND_LINE: f64 = 17.0;
 
 /// A task runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Bar {
     /// The task's name.
     pub task: String,
@@ -24,8 +25,17 @@ pub struct Bar {
     pub to: f64,
 }
 
+/// The bars of a CPU.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// To the left of it.
+    pub name: String,
+    /// By time.
+    pub bars: Vec<Bar>,
+}
+
 /// A Gantt chart. Its times are in the unit of its axis: milliseconds for a run, quanta for a figure of a paper.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Gantt {
     /// File name without its ending.
     pub name: String,
@@ -35,8 +45,8 @@ pub struct Gantt {
     pub x: String,
     /// Start of the axis, in its unit.
     pub from: f64,
-    /// The name of each line, and its bars.
-    pub lines: Vec<(String, Vec<Bar>)>,
+    /// From the top.
+    pub lines: Vec<Line>,
 }
 
 impl Gantt {
@@ -49,8 +59,10 @@ impl Gantt {
             from: ms(slice.from_ns),
             to: ms(slice.to_ns),
         };
-        let line =
-            |(cpu, slices): (usize, &Vec<Slice>)| (format!("CPU {cpu}"), slices.iter().map(bar).collect());
+        let line = |(cpu, slices): (usize, &Vec<Slice>)| Line {
+            name: format!("CPU {cpu}"),
+            bars: slices.iter().map(bar).collect(),
+        };
         Gantt {
             name: name.to_owned(),
             title,
@@ -65,7 +77,7 @@ impl Gantt {
     pub fn draw(&self) -> Plot {
         let bottom = TOP + ROW * self.lines.len() as f64;
         let axis = self.axis();
-        let bars = || self.lines.iter().flat_map(|(_, bars)| bars);
+        let bars = || self.lines.iter().flat_map(|line| &line.bars);
         let mut tasks: Vec<&str> = bars().map(|bar| bar.task.as_str()).collect();
         tasks.sort_unstable();
         tasks.dedup();
@@ -77,7 +89,7 @@ impl Gantt {
             let at = axis.place(tick);
             canvas.line((at, TOP), (at, bottom + 3.0), palette::plain("grid"));
         }
-        for (i, (name, bars)) in self.lines.iter().enumerate() {
+        for (i, Line { name, bars }) in self.lines.iter().enumerate() {
             let top = TOP + ROW * i as f64;
             canvas.text(LEFT - 6.0, top + ROW * 0.6, "end", name);
             for bar in bars {
@@ -90,11 +102,11 @@ impl Gantt {
         }
         canvas.text((LEFT + RIGHT) / 2.0, bottom + 32.0, "middle", &self.x);
         legend(&mut canvas, &tasks, &places, bottom + 52.0);
-        canvas.finish(&self.name)
+        canvas.finish(&self.name, Numbers::Gantt(self.clone()))
     }
 
     fn axis(&self) -> Axis {
-        let bars = self.lines.iter().flat_map(|(_, bars)| bars);
+        let bars = self.lines.iter().flat_map(|line| &line.bars);
         let end = bars.map(|bar| bar.to).fold(self.from, f64::max);
         Axis { from: self.from, to: end, start: LEFT, end: RIGHT, log: false }
     }
@@ -149,7 +161,7 @@ mod tests {
     fn a_legend_has_all_tasks_and_fits() {
         let bar = |i: u32| Bar { task: format!("worker/{i}"), from: f64::from(i), to: f64::from(i) + 0.1 };
         let (name, title, x) = ("n".to_owned(), "t".to_owned(), "time (ms)".to_owned());
-        let lines = vec![("CPU 0".to_owned(), (0..15).map(bar).collect())];
+        let lines = vec![Line { name: "CPU 0".to_owned(), bars: (0..15).map(bar).collect() }];
         let svg = Gantt { name, title, x, from: 0.0, lines }.draw().svg;
         assert!((0..15).all(|i| svg.contains(&format!(">worker/{i}</text>"))));
         let tasks: Vec<String> = (0..15).map(|i| format!("worker/{i}")).collect();

@@ -3,13 +3,16 @@
 mod axis;
 mod chart;
 mod gantt;
+mod intervals;
 mod surface;
+
+use serde::Serialize;
 
 use crate::palette;
 
-pub use chart::{Chart, Kind, Series};
-pub use gantt::{Bar, Gantt};
-pub use surface::Surface;
+pub use chart::{Chart, Interval, Kind, Point, Series};
+pub use gantt::{Bar, Gantt, Line};
+pub use surface::{Sheet, Sides, Surface};
 
 /// A finished drawing.
 #[derive(Clone, Debug)]
@@ -18,11 +21,25 @@ pub struct Plot {
     pub name: String,
     /// The file.
     pub svg: String,
+    /// The numbers that are drawn.
+    pub numbers: Numbers,
 }
 
-/// Drawings under each other, as one.
+/// The numbers of a drawing, with the names and units of its axes.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "figure", rename_all = "snake_case")]
+pub enum Numbers {
+    /// Curves or bands.
+    Chart(Chart),
+    /// Bars of tasks, a line a CPU.
+    Gantt(Gantt),
+    /// Heights over two axes.
+    Surface(Surface),
+}
+
+/// Drawings under each other, as one SVG.
 #[must_use]
-pub fn under_each_other(name: &str, plots: &[Plot]) -> Plot {
+pub fn under_each_other(plots: &[Plot]) -> String {
     let sizes: Vec<(f64, f64)> = plots.iter().map(|plot| size(&plot.svg).unwrap_or_default()).collect();
     let width = sizes.iter().map(|size| size.0).fold(0.0, f64::max);
     let height: f64 = sizes.iter().map(|size| size.1).sum();
@@ -37,7 +54,7 @@ pub fn under_each_other(name: &str, plots: &[Plot]) -> Plot {
         top += size.1;
     }
     svg.push_str("</svg>\n");
-    Plot { name: name.to_owned(), svg }
+    svg
 }
 
 /// Width and height of a drawing, as its own text gives them.
@@ -109,11 +126,20 @@ impl Canvas {
         ));
     }
 
-    /// `fill` is a colour, with an opacity (`8c` is 0.55) if it has eight digits.
     pub fn area(&mut self, points: &[(f64, f64)], fill: &str, edge: &str) {
         let points: Vec<String> = points.iter().map(|&p| point(p)).collect();
         self.add(&format!(
             "<polygon points=\"{}\" fill=\"{fill}\" stroke=\"{edge}\" stroke-width=\"0.5\"/>",
+            points.join(" ")
+        ));
+    }
+
+    /// An area that lets through what is behind it; `opacity` is from 0 to 1. The colour stays one of the palette's, so that a
+    /// page can give it its theme's.
+    pub fn veil(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64, edge: &str) {
+        let points: Vec<String> = points.iter().map(|&p| point(p)).collect();
+        self.add(&format!(
+            "<polygon points=\"{}\" fill=\"{fill}\" fill-opacity=\"{opacity}\" stroke=\"{edge}\" stroke-width=\"0.5\"/>",
             points.join(" ")
         ));
     }
@@ -151,6 +177,11 @@ impl Canvas {
         self.text_in(palette::plain("ink"), x, y, anchor, text);
     }
 
+    /// A faint remark that ends at x.
+    pub fn note(&mut self, text: &str, x: f64, y: f64) {
+        self.text_in(palette::plain("faint"), x, y, "end", text);
+    }
+
     /// `anchor` is start, middle or end. A text that ends in `|title` is set larger, one in `|up` upwards.
     pub fn text_in(&mut self, colour: &str, x: f64, y: f64, anchor: &str, text: &str) {
         let (text, style) = text.split_once('|').unwrap_or((text, ""));
@@ -171,7 +202,7 @@ impl Canvas {
         self.body.push('\n');
     }
 
-    pub fn finish(self, name: &str) -> Plot {
+    pub fn finish(self, name: &str, numbers: Numbers) -> Plot {
         let (width, height) = (self.width, self.height);
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -180,7 +211,7 @@ impl Canvas {
             palette::plain("ground"),
             self.body
         );
-        Plot { name: name.to_owned(), svg }
+        Plot { name: name.to_owned(), svg, numbers }
     }
 }
 
@@ -205,18 +236,19 @@ mod tests {
 
     #[test]
     fn drawings_are_under_each_other() {
-        let plot = |width, height| Canvas::new(width, height, "t").finish("n");
-        let all = under_each_other("all", &[plot(100.0, 50.0), plot(80.0, 70.0)]);
-        assert!(all.svg.contains("viewBox=\"0 0 100 120\""), "{}", all.svg);
-        assert!(all.svg.contains("<svg y=\"0\" ") && all.svg.contains("<svg y=\"50\" "), "{}", all.svg);
-        assert_eq!(all.svg.matches("<svg ").count(), all.svg.matches("</svg>").count());
+        let numbers = || Numbers::Chart(Chart::lines("n", "t", "x", "y"));
+        let plot = |width, height| Canvas::new(width, height, "t").finish("n", numbers());
+        let all = under_each_other(&[plot(100.0, 50.0), plot(80.0, 70.0)]);
+        assert!(all.contains("viewBox=\"0 0 100 120\""), "{all}");
+        assert!(all.contains("<svg y=\"0\" ") && all.contains("<svg y=\"50\" "), "{all}");
+        assert_eq!(all.matches("<svg ").count(), all.matches("</svg>").count());
     }
 
     #[test]
     fn what_xml_means_by_itself_is_escaped() {
         let mut canvas = Canvas::new(10.0, 10.0, "a < b & c");
         canvas.text(1.0, 2.0, "start", "x > y|up");
-        let svg = canvas.finish("n").svg;
+        let svg = canvas.finish("n", Numbers::Chart(Chart::lines("n", "t", "x", "y"))).svg;
         assert!(svg.contains("a &lt; b &amp; c") && svg.contains("x &gt; y</text>"));
         assert!(svg.contains("rotate(-90 1.00 2.00)"));
     }

@@ -1,27 +1,47 @@
 //! Surfaces over two axes, seen from a corner: as the GR3 paper draws the range of service errors.
 
 use super::axis::{Axis, label};
-use super::{Canvas, Plot, colour};
+use serde::Serialize;
+
+use super::{Canvas, Numbers, Plot, colour};
 use crate::palette;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 460.0;
 
 /// Heights over a grid.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Surface {
     /// File name without its ending.
     pub name: String,
     /// Above it.
     pub title: String,
-    /// Name and values of the axis to the right.
-    pub x: (String, Vec<f64>),
-    /// Name and values of the axis to the back.
-    pub y: (String, Vec<f64>),
-    /// With its unit.
+    /// The axis to the right.
+    pub x: Sides,
+    /// The axis to the back.
+    pub y: Sides,
+    /// Name of the heights, with their unit.
     pub z: String,
-    /// For each surface its name and the heights, by y, then x.
-    pub sheets: Vec<(String, Vec<Vec<f64>>)>,
+    /// The surfaces, each through the others.
+    pub sheets: Vec<Sheet>,
+}
+
+/// An axis of a surface.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sides {
+    /// With its unit.
+    pub name: String,
+    /// The values that were measured, in the axis' unit. They are drawn at equal distances.
+    pub values: Vec<f64>,
+}
+
+/// One of the surfaces.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sheet {
+    /// For the legend.
+    pub name: String,
+    /// In the unit of z: for each value of y a row, in it a height for each value of x.
+    pub heights: Vec<Vec<f64>>,
 }
 
 /// From places in a cube of side 1 to the canvas: x to the right, y to the back and right, z up.
@@ -36,8 +56,8 @@ impl Surface {
         let mut canvas = Canvas::new(WIDTH, HEIGHT, &self.title);
         let z = self.z_axis();
         self.frame(&mut canvas, z);
-        let (nx, ny) = (self.x.1.len(), self.y.1.len());
-        for (i, (name, heights)) in self.sheets.iter().enumerate() {
+        let (nx, ny) = (self.x.values.len(), self.y.values.len());
+        for (i, Sheet { name, heights }) in self.sheets.iter().enumerate() {
             for row in (0..ny.saturating_sub(1)).rev() {
                 for col in 0..nx.saturating_sub(1) {
                     let corner =
@@ -48,17 +68,17 @@ impl Surface {
                         corner(col + 1, row + 1),
                         corner(col, row + 1),
                     ];
-                    canvas.area(&cell, &format!("{}8c", colour(i)), palette::plain("ink"));
+                    canvas.veil(&cell, &colour(i), 0.55, palette::plain("ink"));
                 }
             }
             canvas.dot((40.0 + 120.0 * i as f64, HEIGHT - 12.0), &colour(i));
             canvas.text(48.0 + 120.0 * i as f64, HEIGHT - 8.0, "start", name);
         }
-        canvas.finish(&self.name)
+        canvas.finish(&self.name, Numbers::Surface(self.clone()))
     }
 
     fn z_axis(&self) -> Axis {
-        let all = || self.sheets.iter().flat_map(|(_, rows)| rows.iter().flatten());
+        let all = || self.sheets.iter().flat_map(|sheet| sheet.heights.iter().flatten());
         let (from, to) = (all().copied().fold(0.0, f64::min), all().copied().fold(0.0, f64::max));
         Axis { from, to, start: 0.0, end: 1.0, log: false }
     }
@@ -71,18 +91,18 @@ impl Surface {
             let (x, y) = project(0.0, 0.0, at);
             canvas.text(x - 5.0, y + 4.0, "end", &label(tick));
         }
-        for (i, value) in self.x.1.iter().enumerate() {
-            let (x, y) = project(part(i, self.x.1.len()), 0.0, 0.0);
+        for (i, value) in self.x.values.iter().enumerate() {
+            let (x, y) = project(part(i, self.x.values.len()), 0.0, 0.0);
             canvas.text(x, y + 14.0, "middle", &label(*value));
         }
-        for (i, value) in self.y.1.iter().enumerate() {
-            let (x, y) = project(1.0, part(i, self.y.1.len()), 0.0);
+        for (i, value) in self.y.values.iter().enumerate() {
+            let (x, y) = project(1.0, part(i, self.y.values.len()), 0.0);
             canvas.text(x + 8.0, y + 4.0, "start", &label(*value));
         }
         let (x, y) = project(0.5, 0.0, 0.0);
-        canvas.text(x, y + 30.0, "middle", &self.x.0);
+        canvas.text(x, y + 30.0, "middle", &self.x.name);
         let (x, y) = project(1.0, 0.5, 0.0);
-        canvas.text(x + 45.0, y + 24.0, "start", &self.y.0);
+        canvas.text(x + 45.0, y + 24.0, "start", &self.y.name);
         canvas.text(16.0, HEIGHT * 0.55, "middle", &format!("{}|up", self.z));
     }
 }

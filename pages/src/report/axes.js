@@ -52,7 +52,7 @@ function short(text) {
 
 /** Where a plot's data goes within its picture: axis titles are above and below it. */
 function area(width, height) {
-  return { left: 62, right: width - 12, top: 20, bottom: height - 38 };
+  return { left: 62, right: width - 12, top: 24, bottom: height - 38 };
 }
 
 /**

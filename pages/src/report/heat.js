@@ -50,7 +50,7 @@ function heatMap(policy, cells, [low, high], width) {
     read(at < 0 ? 0 : at + steps);
   });
   const title = `${whatIsShown()}, ${policy}`;
-  return el("div", { class: "plotbox" }, el("div", { class: "plottools" }, ...saveButtons(() => saveSvg(root, title, []), () => savePng(root, title, []), title)), root, told);
+  return el("div", { class: "plotbox" }, el("div", { class: "plottools" }, ...saveButtons(() => standalone(root, title, []), title)), root, told);
 }
 
 /** The meaning of the colours. */

@@ -55,18 +55,30 @@ class Lanes {
     if (this.width <= 0) return;
     const begun = performance.now(), context = this.cleared(this.canvas);
     const paints = this.paints.at(this.run, this.view.colors, this.view.found(this.run));
-    this.drawLanes(context, devicePixelRatio || 1, paints);
-    drawMarks(this, context, paints);
-    this.drawAxis(context, paints);
+    this.paint(context, paints, this.asPixels(context, paints));
     this.describe();
     this.drawOver();
     this.canvas.dataset.rows = this.view.rows;
     this.canvas.dataset.milliseconds = (performance.now() - begun).toFixed(1);
   }
 
-  /** A row of pixels a lane, stretched to its height. */
-  drawLanes(context, density, paints) {
-    const pixels = Math.max(1, Math.round(this.width * density)), { codes, idle } = paints;
+  /** Everything but what moves, on a canvas or into a file; `fill(lane, top, row)` draws the slices of a lane. */
+  paint(context, paints, fill) {
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    this.lanes.forEach(({ lane, top, name }, row) => {
+      fill(lane, top, row);
+      if (this.height >= 12) this.drawNames(context, lane, top, paints);
+      context.fillStyle = paints.faint;
+      if (name && (this.height >= 9 || row % 4 === 0)) context.fillText(fitted(context, name, this.gutter - 6), 0, top + this.height / 2);
+    });
+    drawMarks(this, context, paints);
+    this.drawAxis(context, paints);
+  }
+
+  /** Slices as a row of pixels a lane, stretched to its height. */
+  asPixels(context, { codes, idle }) {
+    const pixels = Math.max(1, Math.round(this.width * (devicePixelRatio || 1)));
     this.strip.width = pixels;
     this.strip.height = this.lanes.length;
     const strip = this.strip.getContext("2d"), image = strip.createImageData(pixels, this.lanes.length);
@@ -77,14 +89,7 @@ class Lanes {
     });
     strip.putImageData(image, 0, 0);
     context.imageSmoothingEnabled = false;
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "middle";
-    this.lanes.forEach(({ lane, top, name }, row) => {
-      context.drawImage(this.strip, 0, row, pixels, 1, this.gutter, top, this.width, this.height);
-      if (this.height >= 12) this.drawNames(context, lane, top, paints);
-      context.fillStyle = paints.faint;
-      if (name && (this.height >= 9 || row % 4 === 0)) context.fillText(fitted(context, name, this.gutter - 6), 0, top + this.height / 2);
-    });
+    return (lane, top, row) => context.drawImage(this.strip, 0, row, pixels, 1, this.gutter, top, this.width, this.height);
   }
 
   /** Where slices are wide enough. */
@@ -115,9 +120,12 @@ class Lanes {
     }
   }
 
+  drawOver() { this.paintOver(this.cleared(this.over), this.paints); }
+
   /** The cursor, the markers A and B, the slice that is read, and what woke it. */
-  drawOver() {
-    const context = this.cleared(this.over), paints = this.paints, { from, to, flags, cursor } = this.window;
+  paintOver(context, paints) {
+    const { from, to, flags, cursor } = this.window;
+    context.textBaseline = "alphabetic";
     const upright = (at, color, name) => {
       if (at < from || at > to) return;
       context.fillStyle = color;

@@ -62,7 +62,7 @@ function watchSections() {
 
 function commandLine(command) {
   const copier = button("Copy", () => copy(command, copier), { "aria-label": "Copy the command" });
-  return el("div", { class: "command" }, el("code", {}, command), copier);
+  return el("div", { class: "command" }, el("code", {}, ...command.split(/( )/).map((word) => (word === " " ? word : el("span", {}, word)))), copier);
 }
 
 /** Shows a message if the page cannot be shown. */

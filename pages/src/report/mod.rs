@@ -34,13 +34,14 @@ const COMMON: [&str; 8] = [
     include_str!("looks.js"),
 ];
 /// The scripts that draw runs.
-const RUNS: [&str; 10] = [
+const RUNS: [&str; 11] = [
     include_str!("lines.js"),
     include_str!("tails.js"),
     include_str!("window.js"),
     include_str!("rows.js"),
     include_str!("lanes.js"),
     include_str!("marks.js"),
+    include_str!("pen.js"),
     include_str!("timeline.js"),
     include_str!("verdict.js"),
     include_str!("tasks.js"),

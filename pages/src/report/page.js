@@ -53,7 +53,9 @@ function drawHead(data) {
 
 function facts(report, seed) {
   const run = report.runs[0], reps = Math.max(...report.runs.map((one) => one.rep)) + 1;
-  return `${plural(report.cpus, "CPU")}, ${time(run?.duration_ns)}, seed ${seed}, ${plural(run?.tasks.length ?? 0, "task")}` +
+  // A replay has no random numbers.
+  const random = report.trace ? "" : `, seed ${seed}`;
+  return `${plural(report.cpus, "CPU")}, ${time(run?.duration_ns)}${random}, ${plural(run?.tasks.length ?? 0, "task")}` +
     (reps > 1 ? `, ${reps} repetitions` : "") + (report.version ? `, divvy ${report.version}` : "");
 }
 
@@ -131,7 +133,7 @@ function scaleToggle() {
 }
 
 function makeTails(place) {
-  const body = section("tails", "Response and waiting time", "The share of jobs that took at least so long; both axes are logarithmic. Response time (textbooks: turnaround) is from a job's start to its end; waiting time is the part of it without a CPU.", "Response", place);
+  const body = section("tails", "Response and waiting time", "The share of jobs that took at least so long; both axes are logarithmic. Response time (textbooks: turnaround) is from a job's start to its end; waiting time is the part of it without a CPU. Jobs that took no time at all are left of the axis.", "Response", place);
   const key = el("div", { class: "chips" });
   const names = [...new Set(page.drawn.filter((run) => run.figures.tasks).flatMap((run) => run.tasks.map((task) => task.name)))];
   const choice = selector("Jobs of", [["", "all tasks"], ...names.map((name) => [name, name])], "", (value) => { state.tail = value; page.drawTails(); });
@@ -170,7 +172,7 @@ async function main() {
   if (page.drawn.length) {
     const figures = document.getElementById("main").appendChild(el("div", { class: "figures" }));
     page.drawLines = makeLines(figures);
-    page.drawTails = makeTails(figures);
+    if (page.drawn.some((run) => run.figures.response.value_ns.some((value) => value > 0))) page.drawTails = makeTails(figures);
     page.drawTimeline = await makeTimeline();
   } else {
     document.getElementById("main").append(el("p", { class: "note" }, "These results have no figures: `--figures` with `--format json` adds what they are drawn from, `-o x.html` draws them directly."));

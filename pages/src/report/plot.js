@@ -67,7 +67,7 @@ function plotBox({ root, x, n, valueAt, textAt, group, zoom, title, legend }) {
   });
   const tools = el("div", { class: "plottools" });
   if (zoom) zoomBy(root, x, edges, pixelOf, zoom, tools, () => (at < 0 ? undefined : valueAt(at)));
-  tools.append(...saveButtons(() => saveSvg(root, title, legend), () => savePng(root, title, legend), title));
+  tools.append(...saveButtons(() => standalone(root, title, legend), title));
   return el("div", { class: "plotbox" }, tools, root, told);
 }
 

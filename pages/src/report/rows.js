@@ -18,10 +18,10 @@ function groupsOfRun(run, kind) {
   return { of, names };
 }
 
-/** Colours are for tasks if these are few, else for what there are fewer of. */
+/** Colours are for tasks if these are few, else for what there are fewer of; one colour for everything says nothing. */
 function bestKind(run) {
   if (run.tasks.length <= HUES) return "task";
-  return ["class", "process"].map((kind) => [groupsOfRun(run, kind).names.length, kind]).sort(([a], [b]) => a - b).filter(([n]) => n < run.tasks.length)[0]?.[1] ?? "task";
+  return ["class", "process"].map((kind) => [groupsOfRun(run, kind).names.length, kind]).sort(([a], [b]) => a - b).filter(([n]) => n > 1 && n < run.tasks.length)[0]?.[1] ?? "task";
 }
 
 /** More rows are not drawn. */
@@ -105,7 +105,7 @@ class Paints {
       this.groups = names.map((name, n) => ({ name, color: groupColor(n, ground, hues) }));
       this.tasks = run.tasks.map((_, task) => (found && !found.has(task) ? rest : this.groups[of[task]].color));
       this.codes = Uint32Array.from(this.tasks, rgbaOf);
-      Object.assign(this, { ground, faint: colorOf("--faint"), ink: colorOf("--ink"), accent: colorOf("--accent"), idle: rgbaOf(colorOf("--idle")) });
+      Object.assign(this, { ground, faint: colorOf("--faint"), ink: colorOf("--ink"), accent: colorOf("--accent"), idle: rgbaOf(colorOf("--idle")), idleColor: colorOf("--idle") });
     }
     return this;
   }

@@ -9,7 +9,7 @@ const TASK_COLUMNS = [
   { head: "entitled", name: "entitled_ns", cell: (r) => time(r.task.entitled_ns), raw: (r) => r.task.entitled_ns },
   { head: "error least", name: "error_min_ns", cell: (r) => time(r.task.error_min_ns), raw: (r) => r.task.error_min_ns },
   { head: "error most", name: "error_max_ns", cell: (r) => time(r.task.error_max_ns), raw: (r) => r.task.error_max_ns },
-  { head: "jobs", name: "jobs", cell: (r) => count(r.task.jobs), raw: (r) => r.task.jobs },
+  { head: "jobs", name: "jobs", cell: (r) => count(r.task.jobs), raw: (r) => r.task.jobs, zero: true },
   ...distribution("response", "response", (r) => r.task.response_ns),
   ...distribution("waiting", "wait", (r) => r.task.wait_ns),
 ];
@@ -17,9 +17,9 @@ const TASK_COLUMNS = [
 /** Above this many tasks, the table begins with groups. */
 const MANY_TASKS = 40;
 
-/** A column that says nothing is left out: times where no job ended, and processes that are the tasks. */
+/** A column that says nothing is left out: jobs and times where no job ended, and processes that are the tasks. */
 function telling(columns, rows) {
-  const says = (column) => rows.some((row) => ![undefined, null, ""].includes(column.raw(row)));
+  const says = (column) => rows.some((row) => ![undefined, null, "", ...(column.zero ? [0] : [])].includes(column.raw(row)));
   const isName = rows.every(({ task }) => task.process === task.name || task.process === "");
   return columns.filter((column) => says(column) && !(column.name === "process" && isName));
 }

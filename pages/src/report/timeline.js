@@ -118,11 +118,11 @@ async function makeTimeline() {
   const tools = el("div", { class: "tools" },
     button("+", () => window.zoom(0.5), { "aria-label": "Zoom in", id: "in" }), button("\u2212", () => window.zoom(2), { "aria-label": "Zoom out", id: "out" }),
     button("\u2190", () => window.pan(-0.4), { "aria-label": "Earlier", id: "left" }), button("\u2192", () => window.pan(0.4), { "aria-label": "Later", id: "right" }),
-    button("All", () => window.all(), { id: "whole" }), button(time(READABLE_NS), () => window.opening(), { id: "opening", "aria-label": "The beginning, at a readable zoom" }),
+    button("All", () => window.all(), { id: "whole" }), button(`First ${time(READABLE_NS)}`, () => window.opening(), { id: "opening" }),
     rows, colors, marks, field,
-    button("A", () => window.flag("A", middle()), { id: "flag-a", "aria-label": "Set marker A" }), button("B", () => window.flag("B", middle()), { id: "flag-b", "aria-label": "Set marker B" }), between,
+    button("Marker A", () => window.flag("A", middle()), { id: "flag-a" }), button("Marker B", () => window.flag("B", middle()), { id: "flag-b" }), between,
     el("datalist", { id: "names" }, ...[...known].slice(0, 500).map((value) => el("option", { value }))));
-  const boxes = all.map((lanes) => el("div", {}, el("h3", {}, el("span", {}, lanes.run.label), ...saveButtons(undefined, () => saveCanvas(lanes.canvas, `timeline ${lanes.run.label}`), `timeline of ${lanes.run.label}`)), lanes.box));
+  const boxes = all.map((lanes) => el("div", {}, el("h3", {}, el("span", {}, lanes.run.label), ...saveButtons(() => timelineSheet(lanes, timelineTitle(lanes)), `timeline ${lanes.run.label}`)), lanes.box));
   const hint = el("p", { class: "hint" });
   body.append(tools, key, map.canvas, el("div", { class: "panels stack" }, ...boxes), told, hint, numbers("Slices in view", () => sliceTable(visible(), window)));
   page.drawTimelineNow = () => {
@@ -135,6 +135,11 @@ async function makeTimeline() {
     boxes.forEach((box, i) => { box.hidden = !shownRuns().includes(all[i].run); });
     redraw();
   };
+}
+
+/** As in `gr3: the tasks on 2 CPUs from 0 to 200ms`. */
+function timelineTitle({ run, cpuLanes, window: { from, to, span } }) {
+  return `${run.label}: the tasks on ${plural(cpuLanes.length, "CPU")} from ${moment(from, span / 100)} to ${moment(to, span / 100)}`;
 }
 
 /** The markers' times, and the time between them. */

@@ -48,17 +48,23 @@ function whiskers(verdict) {
     ...verdict.ranks.map((rank, at) => (rank.mid_ns === undefined ? el("div", { class: "rank" }, el("span", { class: "name" }, rank.policy), el("span", {}, "no job finished")) : row(rank, at))));
 }
 
+/** With a capital, unless it begins with a policy's name; options are set as such. */
+function asSentence(text, { ranks }) {
+  const isName = ranks.some(({ policy }) => text.startsWith(policy));
+  return (isName ? text : text[0].toUpperCase() + text.slice(1)).replace(/--[a-z][a-z-]*( \d+)?/g, "`$&`");
+}
+
 function card(verdict, summary, name) {
   const best = verdict.ranks[verdict.best[0] ?? (verdict.ranks.length === 1 ? 0 : -1)];
   const headline = best?.mid_ns === undefined ? [] : [
     el("p", { class: "headline" }, time(best.mid_ns), " ", el("small", {}, `${verdict.criterion}, ${halfWidth(best)}${best.interval_ns ? " (95%)" : ""}`))];
   return el("div", { class: "card" },
     el("div", { class: "said" },
-      el("p", { class: "overline" }, [name, verdict.ranks.length > 1 ? (verdict.best.length ? `least ${verdict.criterion}` : verdict.criterion) : verdict.criterion].filter(Boolean).join(" \u00b7 ")),
+      el("p", { class: "overline" }, [name, verdict.ranks.length > 1 ? (verdict.best.length ? `best by ${verdict.criterion}` : verdict.criterion) : verdict.criterion].filter(Boolean).join(" \u00b7 ")),
       el("p", { class: "winner" }, verdict.title), ...headline,
-      ...(summary ? [el("p", { class: "summary" }, summary)] : []),
+      ...(summary ? [el("p", { class: "summary" }, ...prose(asSentence(summary, verdict)))] : []),
       el("p", { class: "limits-head" }, "What this does not say"), el("ul", { class: "limits" }, ...verdict.limits.map((limit) => el("li", {}, ...prose(limit))))),
-    el("div", { class: "shown" }, el("p", { class: "overline" }, `${verdict.criterion}, with 95% intervals`), whiskers(verdict)));
+    el("div", { class: "shown" }, el("p", { class: "overline" }, `${verdict.criterion}${verdict.ranks.some((rank) => rank.interval_ns) ? ", with 95% intervals" : ""}`), whiskers(verdict)));
 }
 
 function makeVerdict(data) {
@@ -92,7 +98,8 @@ function comparisonColumns(data, withSilent) {
     columns.push(scoreColumn(name, score.kind));
     if (!data.verdicts.some((verdict) => decides[verdict.criterion] === name)) continue;
     const known = (row) => decides[row.verdict.criterion] === name;
-    columns.push({ head: "\u00b195%", name: `${name.replace(/_ns$/, "")}_ci95_ns`, help: "half of the 95% interval", cell: (row) => (known(row) ? halfWidth(row.rank).replace("\u00b1", "").replace("no interval", "-") : "-"),
+    const varies = data.verdicts.some((verdict) => verdict.ranks.some((rank) => rank.interval_ns || rank.is_exact));
+    if (varies) columns.push({ head: "\u00b195%", name: `${name.replace(/_ns$/, "")}_ci95_ns`, help: "half of the 95% interval", cell: (row) => (known(row) ? halfWidth(row.rank).replace("\u00b1", "").replace("no interval", "-") : "-"),
       raw: (row) => (known(row) && row.rank.interval_ns ? (row.rank.interval_ns[1] - row.rank.interval_ns[0]) / 2 : undefined) });
     if (data.verdicts.some((verdict) => verdict.ranks.length > 1)) {
       columns.push({ head: "times the best", name: "factor", help: "~ no interval tells it from the best", cell: (row) => (row.rank.factor === undefined ? (row.rank.is_ranked ? "1" : "-") : `${row.rank.is_told ? "" : "~"}${digits(row.rank.factor)}`), raw: (row) => row.rank.factor });
