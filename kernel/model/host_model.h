@@ -39,8 +39,14 @@ struct host_options {
 /* ops.init, on the CPU that loads. Returns its error. */
 s32 load_host(const struct host_options *options);
 
-/* Whether the machine may pick the task. */
+/* Whether the machine may pick the task, or will when its cgroups' limits permit it. */
 bool host_has_custody(const struct task_struct *p);
+/* Whether it is held, because a limit is used up. */
+bool host_holds(const struct task_struct *p);
+/* Whether it has an id. Others are not limited. */
+bool host_knows(const struct task_struct *p);
+/* What the loader does each second */
+void host_follow_limits(void);
 /* Answers of the policy that broke its contract; tasks that could not be found; events told. */
 u64 host_faults(void);
 u64 host_missing(void);
