@@ -65,6 +65,9 @@ fn compile(clang: &str, source: &str, defines: &[String], object: &Path) {
     let mut command = Command::new(clang);
     command.current_dir(ROOT);
     command.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wno-unused-function"]);
+    // The objects are the same wherever the tree is.
+    let root = fs::canonicalize(ROOT).expect("the tree");
+    command.arg(format!("-ffile-prefix-map={}=.", root.display()));
     command.args(defines);
     command.args(["-Ipolicy", "-Ikernel/bpf", &format!("-D__TARGET_ARCH_{}", target_arch())]);
     command.args(library_includes());
