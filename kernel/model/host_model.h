@@ -46,8 +46,14 @@ u32 host_config_bytes(void);
 /* The loader's command: a weight that no nice value has. Returns whether the task has an id. */
 bool host_weigh(const struct task_struct *p, u64 weight);
 
-/* Whether the machine may pick the task. */
+/* Whether the machine may pick the task, or will when its cgroups' limits permit it. */
 bool host_has_custody(const struct task_struct *p);
+/* Whether it is held, because a limit is used up. */
+bool host_holds(const struct task_struct *p);
+/* Whether it has an id. Others are not limited. */
+bool host_knows(const struct task_struct *p);
+/* What the loader does each second */
+void host_follow_limits(void);
 /* Answers of the policy that broke its contract; tasks that could not be found; events told. */
 u64 host_faults(void);
 u64 host_missing(void);

@@ -10,7 +10,7 @@
  *   events.h     what happens when
  *   queues.h     dispatch queues (DSQs)
  *   task.h       tasks, and what they do
- *   cgroups.h    cgroups
+ *   cgroups.h    cgroups; bucket.h: their limits of CPU time
  *   class.h      the scheduling class: enqueue, dequeue, pick, tick
  *   cpu.h        interrupts, and the loop of schedule()
  *   helpers.c    BPF helpers, maps, timers; kfuncs.c: functions of sched_ext
@@ -140,6 +140,8 @@ struct model {
 	u64 online; /* a mask */
 	u64 now;
 	u64 tick_ns;
+	u64 loaded_ns;                       /* when the scheduler was */
+	bool rescues;                        /* tasks that wait for as long as a script may take run out of order */
 	u64 watchdog_ns, kernel_watchdog_ns; /* of tasks, and of kernel threads */
 	u64 random;
 	u32 race_in; /* one preemption point in so many switches to another CPU; 0: none does */
