@@ -79,6 +79,7 @@ impl Hosted {
             fail_every: 0,
             log: options.log.is_some(),
             grouping: has_cgroups.then_some(Grouping::Cgroups),
+            limits: false,
             starvation_limit_ms: STARVATION_LIMIT_MS,
             sample: 0,
             tick_ns: options.kernel.tick_ns() as u32,
