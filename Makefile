@@ -11,11 +11,13 @@ LEVELS := gates test-rust test-report test-native test-host test-bpf test-vm
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
-.PHONY: help demo test gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks test-traces mutants figures kernel vm bench bench-counts bench-peers bench-kernel fmt clean
+.PHONY: help demo test install uninstall tarball deb .package-build gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks test-traces mutants figures kernel vm bench bench-counts bench-peers bench-kernel fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
 	@echo "make kernel  the command with the policies as BPF programs, for divvy load: target/release/divvy"
+	@echo "make install  puts what make kernel built under PREFIX=/usr/local, with man pages, completions and a unit; make uninstall"
+	@echo "make tarball, make deb  the same for other machines: an archive, a Debian package, in target/"
 	@echo "make test    all tests, level by level, and a table of their times; the levels alone:"
 	@echo "  make gates        format, lints, documentation, wording, licences, advisories: nothing is run"
 	@echo "  make test-rust    unit tests, and tests of the simulator and the command"
@@ -41,6 +43,28 @@ demo: .need-build
 # Building needs no root, so that the files belong to the user. Loading a scheduler needs root.
 kernel: .need-kernel
 	$(CARGO) build --locked --release -p divvy --features kernel
+
+# Builds nothing, because root installs: `make kernel && sudo make install`. DESTDIR is for packagers.
+PREFIX ?= /usr/local
+install:
+	package/install $(or $(CARGO_TARGET_DIR),target)/release/divvy --prefix "$(PREFIX)" --root "$(DESTDIR)"
+
+uninstall:
+	package/install --remove --prefix "$(PREFIX)" --root "$(DESTDIR)"
+
+# For other machines: libelf and zlib are linked in, and paths of this machine are left out, so that the bytes are the same wherever
+# it is built with the same compilers.
+PACKAGE := $(CURDIR)/target/package
+RELEASE_FLAGS = $(RUSTFLAGS) -L native=$(dir $(shell $(CC) -print-file-name=libelf.a)) --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
+.package-build: .need-kernel
+	RUSTFLAGS="$(RELEASE_FLAGS)" CARGO_TARGET_DIR=$(PACKAGE) $(CARGO) build --locked --release -p divvy -p divvy-kernel \
+		--features divvy/kernel,libbpf-sys/static
+
+tarball: .package-build
+	package/tarball $(PACKAGE)/release/divvy target
+
+deb: .package-build
+	package/deb $(PACKAGE)/release/divvy target
 
 # First installs all packages that can be installed. A level that still lacks something says so itself.
 test:

@@ -1,38 +1,119 @@
 //! With the feature `bpf`: compiles the BPF host (`bpf/host.bpf.c`) once for each policy of `policy/select/`, and writes a
-//! table of the objects for `src/load/object.rs`; and the recorder (`bpf/record.bpf.c`). Without the feature it does nothing.
+//! table of the objects for `src/load/object.rs`; and the recorder (`bpf/record.bpf.c`). With and without it, the sources of the host and
+//! of the model around it come into the command (`src/hosted/`), which compiles them when it needs them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 use std::{env, fs};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
+/// The parts of policy/ that are compiled to BPF.
+const POLICY: [&str; 12] = [
+    "base.h",
+    "policy.h",
+    "defaults.h",
+    "machine.h",
+    "event.h",
+    "entitled.h",
+    "limits.h",
+    "lib",
+    "machine",
+    "select",
+    "slice",
+    "weight",
+];
 /// Versions of clang in the order in which they are tried: first the tested one, then the newest.
 const VERSIONS: [u32; 7] = [19, 22, 21, 20, 18, 17, 16];
 
 fn main() {
     // cargo watches directories with all that is in them, so the parts of the host in bpf/host/ as well.
-    for path in ["build.rs", "bpf", "../policy"] {
+    for path in ["build.rs", "bpf", "model"] {
         println!("cargo::rerun-if-changed={path}");
     }
+    for path in POLICY {
+        println!("cargo::rerun-if-changed=../policy/{path}");
+    }
     println!("cargo::rerun-if-env-changed=CLANG");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    fs::write(out.join("model.rs"), model_sources()).expect("OUT_DIR is writable");
     if env::var_os("CARGO_FEATURE_BPF").is_none() {
         return;
     }
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let clang = find_clang();
+    let (stamp, made_by) = (out.join("made-by"), compiler_text(&clang));
+    // An object that another compiler made is of no use, nor one of a run that broke off.
+    let newest = fs::read_to_string(&stamp).is_ok_and(|text| text == made_by).then(newest_input).flatten();
+    let _ = fs::remove_file(&stamp);
     let mut table = String::from("&[\n");
     let select = Path::new(ROOT).join("policy/select");
     for policy in headers(&select).into_iter().filter(|policy| !is_simulator_only(&select, policy)) {
         let object = out.join(format!("{policy}.bpf.o"));
         let defines = [format!("-DDIVVY_POLICY={policy}"), format!("-DPOLICY_HEADER=\"select/{policy}.h\"")];
-        compile(&clang, "kernel/bpf/host.bpf.c", &defines, &object);
+        if !is_current(&object, newest) {
+            compile(&clang, "kernel/bpf/host.bpf.c", &defines, &object);
+        }
         let _ = writeln!(table, "    ({policy:?}, include_bytes!({:?})),", object.display().to_string());
     }
     table.push_str("]\n");
     fs::write(out.join("objects.rs"), table).expect("OUT_DIR is writable");
     compile(&clang, "kernel/bpf/record.bpf.c", &[], &out.join("record.bpf.o"));
+    fs::write(stamp, made_by).expect("OUT_DIR is writable");
+}
+
+/// The compiler, and the headers that it uses.
+fn compiler_text(clang: &str) -> String {
+    format!("{clang} {:?} {}", major(clang), env::var("DEP_BPF_INCLUDE").unwrap_or_default())
+}
+
+/// When a file was changed last from which objects are made. This program also runs again when only the model changes, and then dozens of
+/// objects are as they were.
+fn newest_input() -> Option<SystemTime> {
+    let inputs = POLICY.iter().map(|path| format!("policy/{path}")).chain(["kernel/bpf".to_owned()]);
+    inputs.flat_map(|path| files(&path)).filter_map(|path| changed(&Path::new(ROOT).join(path))).max()
+}
+
+/// Whether the object was made after its newest input.
+fn is_current(object: &Path, newest: Option<SystemTime>) -> bool {
+    newest.is_some_and(|newest| changed(object).is_some_and(|made| made > newest))
+}
+
+fn changed(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
+}
+
+/// The text of the host's files and the model's, by path. Scripts and races are the storm's.
+fn model_sources() -> String {
+    let is_storms = |path: &str| {
+        ["script.c", "script.h", "storm.c", "memory.c"]
+            .iter()
+            .any(|name| path == format!("kernel/model/{name}"))
+    };
+    let others = ["kernel/bpf/host.bpf.c", "kernel/bpf/host.h", "kernel/bpf/kernel.h"].map(str::to_owned);
+    let mut code = String::from("&[\n");
+    for path in files("kernel/model")
+        .into_iter()
+        .filter(|path| !is_storms(path))
+        .chain(files("kernel/bpf/host"))
+        .chain(others)
+    {
+        let _ = writeln!(code, "    ({path:?}, include_str!({:?})),", Path::new(ROOT).join(&path));
+    }
+    code.push_str("]\n");
+    code
+}
+
+/// The files of C in a folder and its folders, in order.
+fn files(path: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(Path::new(ROOT).join(path)) else {
+        return if path.ends_with(".c") || path.ends_with(".h") { vec![path.to_owned()] } else { Vec::new() };
+    };
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    names.iter().flat_map(|name| files(&format!("{path}/{name}"))).collect()
 }
 
 /// $CLANG, or the first clang that is installed and new enough.
@@ -65,6 +146,9 @@ fn compile(clang: &str, source: &str, defines: &[String], object: &Path) {
     let mut command = Command::new(clang);
     command.current_dir(ROOT);
     command.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wno-unused-function"]);
+    // The objects are the same wherever the tree is.
+    let root = fs::canonicalize(ROOT).expect("the tree");
+    command.arg(format!("-ffile-prefix-map={}=.", root.display()));
     command.args(defines);
     command.args(["-Ipolicy", "-Ikernel/bpf", &format!("-D__TARGET_ARCH_{}", target_arch())]);
     command.args(library_includes());

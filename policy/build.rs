@@ -15,7 +15,7 @@ use page::Summary;
 const SHARED: &str = "DIVVY_SHARED_POLICIES";
 
 /// The C is compiled from these.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "native",
     "base.h",
     "policy.h",
@@ -23,6 +23,7 @@ const SOURCES: [&str; 12] = [
     "machine.h",
     "event.h",
     "entitled.h",
+    "limits.h",
     "lib",
     "machine",
     "select",
@@ -51,6 +52,7 @@ fn main() {
 
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("hosts.rs"), registry(&names)).expect("OUT_DIR is writable");
+    fs::write(out.join("sources.rs"), sources(policy)).expect("OUT_DIR is writable");
     let pages = read_pages(&policy.join(PAPERS), &[names, modifiers].concat());
     fs::write(out.join("summaries.rs"), summaries(&pages)).expect("OUT_DIR is writable");
     println!("cargo::rerun-if-env-changed={SHARED}");
@@ -95,6 +97,27 @@ fn stems(dir: &Path, ending: &str) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// The text of all that a policy is made of, for who compiles one when the command runs; the native host is not part of that.
+fn sources(policy: &Path) -> String {
+    let mut code = String::from("&[\n");
+    for path in SOURCES.iter().filter(|path| **path != "native").flat_map(|path| files(policy, path)) {
+        let _ = writeln!(code, "    (\"policy/{path}\", include_str!({:?})),", policy.join(&path));
+    }
+    code.push_str("]\n");
+    code
+}
+
+/// A header, or all that are in a folder and its folders, in order.
+fn files(policy: &Path, path: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(policy.join(path)) else {
+        return if path.ends_with(".h") { vec![path.to_owned()] } else { Vec::new() };
+    };
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    names.iter().flat_map(|name| files(policy, &format!("{path}/{name}"))).collect()
 }
 
 fn registry(names: &[String]) -> String {

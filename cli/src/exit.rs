@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use divvy_kernel::flow::StoreError;
+use divvy_kernel::hosted::HostedError;
 use divvy_kernel::load::{AskError, LoadError, Missing};
 use divvy_kernel::record::RecordError;
 use divvy_lab::LabError;
@@ -100,7 +101,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 34] = [
+const KINDS: [KindOf; 35] = [
     kind::<AskError>,
     kind::<BadOutput>,
     kind::<BadOutputArgs>,
@@ -109,6 +110,7 @@ const KINDS: [KindOf; 34] = [
     kind::<BadSetting>,
     kind::<ClaimError>,
     kind::<ClaimsNotMet>,
+    kind::<HostedError>,
     kind::<Incomplete>,
     kind::<Inexpressible>,
     kind::<LabError>,

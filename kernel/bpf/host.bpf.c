@@ -36,12 +36,16 @@
  *   attributes.h    weights and allowed CPUs
  *   groups.h        groups of tasks, by cgroup or user
  *   cgroups.h       the ops of cgroups
+ *   quotas.h        limits of CPU time (cpu.max): what tasks take from them
+ *   holding.h       tasks are held while a limit is used up
+ *   bandwidth.h     limits, read from the kernel
  *   programs.h      which program a task executes
  *   slices.h        a slice's length, in the policy's terms and in the kernel's
  *   cpu_queues.h    sending a picked task to its CPU
  *   kernel_threads.h: kernel threads
  *   fallback.h      tasks without an id
  *   starvation.h    the starvation limit
+ *   timers.h        timers
  *   around_policy.h what a CPU dispatches without asking the policy
  *   taken_cpus.h    a CPU runs something that the machine does not schedule
  *   stopping.h      a task goes off its CPU, or to sleep
@@ -49,6 +53,7 @@
  */
 #include "host/around_policy.h"
 #include "host/attributes.h"
+#include "host/bandwidth.h"
 #include "host/cgroups.h"
 #include "host/commands.h"
 #include "host/cpu_queues.h"
@@ -56,9 +61,11 @@
 #include "host/events.h"
 #include "host/fallback.h"
 #include "host/groups.h"
+#include "host/holding.h"
 #include "host/ids.h"
 #include "host/kernel_threads.h"
 #include "host/programs.h"
+#include "host/quotas.h"
 #include "host/slices.h"
 #include "host/starvation.h"
 #include "host/state.h"
@@ -66,6 +73,7 @@
 #include "host/stopping.h"
 #include "host/taken_cpus.h"
 #include "host/tasks.h"
+#include "host/timers.h"
 
 /* ---- the scheduler starts; a task starts, or was there before ---- */
 
@@ -79,7 +87,7 @@ s32 BPF_PROG(host_init)
 	bpf_spin_unlock(&lock);
 	if (config.users)
 		make_group(OTHER_USERS, ROOT, WEIGHT_NICE_0, ROOT);
-	return error ?: create_cpu_dsqs() ?: start_starvation_timer();
+	return error ?: create_cpu_dsqs() ?: prepare_release_timer() ?: start_starvation_timer();
 }
 
 SEC("struct_ops/init_task")
@@ -171,6 +179,12 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	/* The kernel says by set_cpumask that it may only run here now. */
 	if (is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1))
 		__sync_fetch_and_add(&stats.pinned, 1);
+	if (has_limits()) {
+		if (!t->waiting_since)
+			t->waiting_since = e.now;
+		if (hold_back(id, p->se.sum_exec_runtime, NO_CPU))
+			return;
+	}
 	sample_lock();
 	bpf_spin_lock(&lock);
 	woken = !(machine_task(&machine, id)->state & RUNNABLE);
@@ -197,14 +211,20 @@ SEC("struct_ops/dequeue")
 void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 {
 	struct event e = { .id = id_of(p), .now = clock_ns() };
+	bool held;
 
 	if (!e.id || !is_taken_back(p, e.id, deq_flags))
 		return;
 	bpf_spin_lock(&lock);
-	tell(EVENT_dequeue, &e);
+	held = is_held(e.id);
+	if (held)
+		limits_free(&limits, e.id, e.now);
+	else
+		tell(EVENT_dequeue, &e);
 	host_task(e.id)->sent_to = 0;
 	bpf_spin_unlock(&lock);
-	log_event(EVENT_dequeue, &e, 0, 0, 0);
+	if (!held)
+		log_event(EVENT_dequeue, &e, 0, 0, 0);
 }
 
 /* ---- it runs ---- */
@@ -216,6 +236,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
 	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = clock_ns() };
 	u32 cpu = e.cpu, *late = &late_cpu[cpu & CPU_MASK];
+	bool admitted;
 
 	if (cpu == NO_CPU)
 		return;
@@ -226,15 +247,23 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 		return;
 	if (continue_slice(ARGUMENT_ANEW(1, prev)))
 		return;
+	if (config.limits)
+		end_limited_slice(ARGUMENT_ANEW(1, prev));
 	sample_lock();
 	bpf_spin_lock(&lock);
 	tell(EVENT_dispatch, &e);
+	admitted = !config.limits || admit(&e);
 	stats.decisions = machine.decisions;
 	stats.faults = machine.faults;
 	host_task(e.id)->sent_to = kernel_cpu + 1;
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
+	if (!admitted) { /* and the CPU asks again */
+		hold_back(e.id, host_task(e.id)->sum_exec_limited, cpu);
+		scx_bpf_kick_cpu(kernel_cpu, 0);
+		return;
+	}
 	prev = ARGUMENT_ANEW(1, prev);
 	if (!e.id) {
 		if (has_others(cpu))
@@ -258,6 +287,8 @@ void BPF_PROG(host_running, struct task_struct *p)
 	if (!e.id || !(machine_task(&machine, e.id)->state & RUNNABLE))
 		return;
 	host_task(e.id)->sum_exec_at_run = host_task(e.id)->sum_exec_counted = p->se.sum_exec_runtime;
+	if (config.limits)
+		host_task(e.id)->sum_exec_limited = p->se.sum_exec_runtime;
 	bpf_spin_lock(&lock);
 	tell(EVENT_running, &e);
 	stats.switches++;
@@ -417,6 +448,7 @@ struct sched_ext_ops host_ops = {
 	.disable = (void *)host_disable,
 	.cgroup_init = (void *)host_cgroup_init,
 	.cgroup_set_weight = (void *)host_cgroup_set_weight,
+	.cgroup_set_bandwidth = (void *)host_cgroup_set_bandwidth,
 	.cgroup_move = (void *)host_cgroup_move,
 	.cgroup_exit = (void *)host_cgroup_exit,
 	.dump = (void *)host_dump,

@@ -11,14 +11,16 @@
 
 /* .rodata.config: written before loading */
 struct host_config {
-	u32 pool;                 /* most tasks with an id, less than POOL; further tasks wait in the fallback DSQ */
-	u32 fail_every;           /* for tests: every n-th new task gets no id; 0: all get one */
-	u32 log;                  /* write records of the decision log */
-	u32 cgroups;              /* group tasks by cgroup */
-	u32 starvation_limit_ms;  /* a task that waits for longer runs out of order; 0: no limit */
-	u32 sample;               /* every n-th event measures its wait for the lock; a power of two; 0: none */
-	u32 tick_ns;              /* the kernel's tick */
-	u32 users;                /* group tasks by user */
+	u32 pool;                /* most tasks with an id, less than POOL; further tasks wait in the fallback DSQ */
+	u32 fail_every;          /* for tests: every n-th new task gets no id; 0: all get one */
+	u32 log;                 /* write records of the decision log */
+	u32 cgroups;             /* group tasks by cgroup */
+	u32 starvation_limit_ms; /* a task that waits for longer runs out of order; 0: no limit */
+	u32 sample;              /* every n-th event measures its wait for the lock; a power of two; 0: none */
+	u32 tick_ns;             /* the kernel's tick */
+	u32 users;               /* group tasks by user */
+	u32 limits;              /* keep the limits of CPU time that cgroups have; with cgroups */
+	u32 unused;
 	u16 cpu[MAX_CPUS];        /* by the kernel's number of a CPU: the machine's, or NO_CPU */
 	u16 kernel_cpu[MAX_CPUS]; /* by the machine's number of a CPU: the kernel's */
 	struct config config;
@@ -47,6 +49,7 @@ struct subordinates {
 	S(pinned, "times that a task that must not migrate was enqueued for its CPU") \
 	S(fallbacks, "times that a task without an id went to the fallback DSQ") \
 	S(rescues, "slices granted to tasks that had waited beyond the starvation limit") \
+	S(held, "times that a task was held because a cgroup around it had used up its limit of CPU time") \
 	S(missing, "picked tasks that could not be found") \
 	S(late, "times that a CPU waited for a task that it had picked on another") \
 	S(without_id, "tasks alive without an id") \
@@ -88,7 +91,7 @@ struct host_exit {
 	char dump[EXIT_DUMP_LEN];
 };
 
-/* The argument of command_set_weight, command_get_weight, command_set_param and command_settle */
+/* The argument of command_set_weight, command_get_weight, command_set_param, command_settle and command_limits */
 struct host_command {
 	u32 pid;
 	u32 owner; /* of the parameter: 0 is the policy, else the modifier's bit */

@@ -109,7 +109,25 @@ struct cgroup {
 	struct cgroup_subsys_state self;
 	int level; /* 0 is the root */
 	struct kernfs_node *kn;
-	struct cgroup *ancestors[]; /* by level, itself the last */
+	struct cgroup_subsys_state *subsys[2]; /* by controller */
+	struct cgroup *ancestors[];            /* by level, itself the last */
+} KERNEL_TYPE;
+
+/* The index differs between kernels. */
+enum cgroup_subsys_id___any { cpu_cgrp_id = 1 };
+#define CPU_CONTROLLER bpf_core_enum_value(enum cgroup_subsys_id___any, cpu_cgrp_id)
+
+struct cfs_bandwidth {
+	s64 period; /* ns */
+	u64 quota;  /* ns; or NO_QUOTA */
+	u64 burst;  /* ns */
+} KERNEL_TYPE;
+
+#define NO_QUOTA (~0ull)
+
+struct task_group {
+	struct cgroup_subsys_state css;
+	struct cfs_bandwidth cfs_bandwidth;
 } KERNEL_TYPE;
 
 struct scx_init_task_args {
@@ -162,6 +180,7 @@ struct sched_ext_ops {
 	void (*disable)(struct task_struct *p);
 	s32 (*cgroup_init)(struct cgroup *cgroup, struct scx_cgroup_init_args *args);
 	void (*cgroup_set_weight)(struct cgroup *cgroup, u32 weight);
+	void (*cgroup_set_bandwidth)(struct cgroup *cgroup, u64 period_us, u64 quota_us, u64 burst_us);
 	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
 	void (*cgroup_exit)(struct cgroup *cgroup);
 	void (*dump)(struct scx_dump_ctx *ctx);
@@ -199,6 +218,8 @@ enum scx_deq_flags___change { SCX_DEQ_CORE_SCHED_EXEC = 1ull << 32, SCX_DEQ_SCHE
 extern struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 extern void bpf_task_release(struct task_struct *p) __ksym;
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
+extern struct cgroup *bpf_cgroup_from_id(u64 id) __ksym;
+extern void bpf_cgroup_release(struct cgroup *cgroup) __ksym;
 extern bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
 
 extern void bpf_rcu_read_lock(void) __ksym;

@@ -4,13 +4,23 @@
 
 #include "cgroups.h"
 #include "class.h"
+#include "bucket.h"
 #include "cpu.h"
+#include "events.h"
+#include "host_model.h"
 #include "task.h"
 
 struct model_cgroup {
 	struct cgroup *cgroup;
 	u32 parent, weight, children;
+	struct bucket bucket;
 };
+
+/* The kernel's: a cgroup's controllers, and in that of CPUs its limit */
+static struct task_group *group_of_tasks(const struct cgroup *c)
+{
+	return (struct task_group *)c->subsys[CPU_CONTROLLER];
+}
 
 static struct model_cgroup cgroups[MAX_MODEL_CGROUPS];
 static u32 oldest_first[MAX_MODEL_CGROUPS], ncgroups; /* without the root */
@@ -24,12 +34,16 @@ static struct cgroup *new_cgroup(u32 number, struct cgroup *parent)
 	u32 level = parent ? (u32)parent->level + 1 : 0;
 	struct cgroup *c = calloc(1, sizeof(*c) + (level + 1) * sizeof(struct cgroup *));
 	struct kernfs_node *kn = calloc(1, sizeof(*kn));
+	struct task_group *group = calloc(1, sizeof(*group));
 
-	if (!c || !kn) {
+	if (!c || !kn || !group) {
 		perror("no memory for a cgroup");
 		exit(1);
 	}
 	kn->id = 1 + number;
+	group->cfs_bandwidth.quota = NO_QUOTA;
+	group->cfs_bandwidth.period = 100000000;
+	c->subsys[CPU_CONTROLLER] = &group->css;
 	c->kn = kn;
 	c->level = (int)level;
 	c->self.cgroup = c;
@@ -68,7 +82,7 @@ void make_cgroup(u32 number, u32 parent, u32 weight)
 
 	spin_lock(&mutex);
 	if (!find_cgroup(number) && find_cgroup(parent)) {
-		*c = (struct model_cgroup){ new_cgroup(number, find_cgroup(parent)), parent, weight, 0 };
+		*c = (struct model_cgroup){ new_cgroup(number, find_cgroup(parent)), parent, weight, 0, { 0 } };
 		cgroups[parent].children++;
 		oldest_first[ncgroups++] = number;
 		if (are_known)
@@ -88,6 +102,62 @@ void set_cgroup_weight(u32 number, u32 weight)
 			OP(cgroup_set_weight, c->cgroup, weight);
 	}
 	spin_unlock(&mutex);
+}
+
+void set_cgroup_limit(u32 number, u64 quota, u64 period, u64 burst)
+{
+	struct model_cgroup *c = &cgroups[number % MAX_MODEL_CGROUPS];
+	struct cfs_bandwidth *b;
+
+	spin_lock(&mutex);
+	if (number && c->cgroup) {
+		b = &group_of_tasks(c->cgroup)->cfs_bandwidth;
+		*b = (struct cfs_bandwidth){ (s64)period, quota ? quota : NO_QUOTA, burst };
+		change_bucket(&c->bucket, quota, period, burst);
+		if (are_known && MODEL_NEWER)
+			OP(cgroup_set_bandwidth, c->cgroup, period / 1000, quota / 1000, burst / 1000);
+	}
+	spin_unlock(&mutex);
+}
+
+static struct bucket *bucket_of(const struct cgroup *c)
+{
+	return &cgroups[(c->kn->id - 1) % MAX_MODEL_CGROUPS].bucket;
+}
+
+void count_service(const struct model_task *p, u64 ran)
+{
+	if (!p->cgroup || !model.is_loaded || model.is_bypassed || !host_knows(&p->t))
+		return;
+	for (int level = p->cgroup->level; level > 0; level--)
+		fill_bucket(bucket_of(p->cgroup->ancestors[level]), ran);
+}
+
+bool is_limited(const struct cgroup *c)
+{
+	for (int level = c->level; level > 0; level--)
+		if (is_bucket_limited(bucket_of(c->ancestors[level])))
+			return true;
+	return false;
+}
+
+void check_limits(void)
+{
+	for (u32 i = 0; i < ncgroups; i++) {
+		struct model_cgroup *c = &cgroups[oldest_first[i]];
+
+		if (c->cgroup->level <= LIMITED_LEVELS)
+			check_bucket(&c->bucket, oldest_first[i]);
+	}
+}
+
+/* The loader asks the kernel for limits each second. */
+static void follow_limits(struct cpu *cpu, void *unused)
+{
+	if (!model.is_loaded)
+		return;
+	host_follow_limits();
+	at(model.now + FOLLOWS_NS, cpu->number, follow_limits, NULL, 0);
 }
 
 static bool has_tasks(const struct cgroup *c)
@@ -140,6 +210,7 @@ void begin_cgroups(void)
 	for (u32 i = 0; i < ncgroups; i++)
 		init_cgroup(&cgroups[oldest_first[i]]);
 	are_known = true;
+	at(model.now + FOLLOWS_NS, this_cpu->number, follow_limits, NULL, 0);
 }
 
 void began_cgroups(void)

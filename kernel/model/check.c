@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "cgroups.h"
 #include "check.h"
 #include "cpu.h"
 #include "host_model.h"
@@ -48,7 +49,7 @@ static void check_work_conserving(const struct model_task *p)
 {
 	bool in_host_dsq = p->dsq && p->dsq->id < DSQ_INVALID;
 
-	if (p->on_cpu || model.now < p->queued_since + LONGEST_IDLE_NS)
+	if (p->on_cpu || model.now < p->queued_since + LONGEST_IDLE_NS || host_holds(&p->t))
 		return;
 	for (u32 i = 0; i < model.ncpus; i++)
 		if (p->t.cpus_ptr->bits[0] >> i & 1 && is_idle_for_long(i) &&
@@ -94,5 +95,8 @@ void check_quiet(void)
 		check_not_lost(p);
 		check_watchdog(p);
 		check_work_conserving(p);
+		if (host_holds(&p->t) && !is_limited(p->cgroup))
+			scx_error("task %u is held, and there is no limit", p->index);
 	}
+	check_limits();
 }

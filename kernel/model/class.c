@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "cgroups.h"
 #include "class.h"
 #include "coroutine.h"
 #include "cpu.h"
@@ -34,6 +35,7 @@ void update_curr(struct cpu *rq)
 	p->on_cpu_since = model.now;
 	p->t.se.sum_exec_runtime += ran;
 	p->service_ns += ran;
+	count_service(p, ran);
 	if (p->left_ns != ENDLESS)
 		p->left_ns -= ran < p->left_ns ? ran : p->left_ns;
 	if (p->t.scx.slice != ~0ull)

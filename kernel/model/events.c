@@ -149,22 +149,43 @@ static bool step_busy(void)
 	return true;
 }
 
-void run_until(u64 end_ns)
+void run_on(struct cpu *cpu, void (*function)(struct cpu *, void *), void *argument)
+{
+	begin(cpu, function, argument);
+	while (step_busy())
+		;
+}
+
+bool run_before(u64 before_ns, bool (*is_enough)(void))
 {
 	while (!model.error[0]) {
+		struct happening h;
+
 		if (step_busy())
 			continue;
 		check_quiet();
-		if (!nheap || heap[0].at_ns > end_ns) {
-			model.now = end_ns;
-			return;
-		}
-		struct happening h = take_first();
-
+		if (is_enough())
+			return true;
+		if (!nheap || heap[0].at_ns >= before_ns)
+			break;
+		h = take_first();
 		if (h.at_ns > model.now)
 			model.now = h.at_ns;
 		start(&h);
 		if (h.cpu >= 0)
 			start_pending(&cpus[h.cpu]);
 	}
+	return false;
+}
+
+static bool never(void)
+{
+	return false;
+}
+
+void run_until(u64 end_ns)
+{
+	run_before(end_ns + 1, never);
+	if (!model.error[0])
+		model.now = end_ns;
 }

@@ -19,6 +19,13 @@ void at(u64 at_ns, s32 cpu, void (*handle)(struct cpu *, void *), void *argument
 /* The generation of the event that is being handled on this CPU. */
 u64 generation_here(void);
 
+/* Runs a function on a CPU at once, as a part of an interrupt there; no CPU may execute kernel code. */
+void run_on(struct cpu *cpu, void (*function)(struct cpu *, void *), void *argument);
+
+/* Runs events that come before a time, until it is enough, or the kernel throws the scheduler out. `is_enough` is asked whenever no CPU
+ * executes kernel code. Returns whether it was. */
+bool run_before(u64 before_ns, bool (*is_enough)(void));
+
 /* Runs events until a time, or until the kernel throws the scheduler out. */
 void run_until(u64 end_ns);
 

@@ -208,38 +208,58 @@ u64 bpf_ringbuf_query(void *ring, u64 what)
 
 /* ---- timers ---- */
 
-static struct {
+#define MOST_TIMERS 4
+
+static struct timer {
 	int (*callback)(void *map, u32 *key, void *value);
 	void *map, *value;
-} timer;
+	u64 starts; /* only the last one counts */
+} timers[MOST_TIMERS];
 
-static void timer_handler(struct cpu *cpu, void *unused)
+static struct timer *find_timer(const void *value)
 {
-	u32 key = 0;
+	struct timer *t = timers;
 
-	if (!model.is_loaded)
+	while (t->value && t->value != value)
+		if (++t == timers + MOST_TIMERS) {
+			fprintf(stderr, "the host has more timers than helpers.c\n");
+			exit(1);
+		}
+	return t;
+}
+
+static void timer_handler(struct cpu *cpu, void *argument)
+{
+	struct timer *t = argument;
+	u32 key = (u32)(t - timers);
+
+	if (!model.is_loaded || t->starts != generation_here())
 		return;
 	enter_op();
-	timer.callback(timer.map, &key, timer.value);
+	t->callback(t->map, &key, t->value);
 	leave_op();
 }
 
-long bpf_timer_init(struct bpf_timer *t, void *map, u64 flags)
+long bpf_timer_init(struct bpf_timer *value, void *map, u64 flags)
 {
-	timer.map = map;
-	timer.value = t;
+	struct timer *t = find_timer(value);
+
+	t->map = map;
+	t->value = value;
 	return 0;
 }
 
-long bpf_timer_set_callback(struct bpf_timer *t, void *callback)
+long bpf_timer_set_callback(struct bpf_timer *value, void *callback)
 {
-	timer.callback = callback;
+	find_timer(value)->callback = callback;
 	return 0;
 }
 
-long bpf_timer_start(struct bpf_timer *t, u64 ns, u64 flags)
+long bpf_timer_start(struct bpf_timer *value, u64 ns, u64 flags)
 {
-	at(model.now + ns, this_cpu->number, timer_handler, NULL, 0);
+	struct timer *t = find_timer(value);
+
+	at(model.now + ns, this_cpu->number, timer_handler, t, ++t->starts);
 	return 0;
 }
 

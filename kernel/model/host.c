@@ -14,7 +14,8 @@
 #define HASH(map, n) { &map, n, sizeof(*map.value), true, NULL }
 
 struct map host_maps[] = {
-	ARRAY(slots, POOL), ARRAY(timers, 1), ARRAY(exec_scratches, 1), HASH(groups, MAX_GROUPS), HASH(names, 64), {},
+	ARRAY(slots, POOL),       ARRAY(timers, TIMERS), ARRAY(exec_scratches, 1),
+	HASH(groups, MAX_GROUPS), HASH(names, 64),       {},
 };
 
 /* A loader writes this data before the program starts; here it is in pages that cannot be written. */
@@ -38,6 +39,7 @@ s32 load_host(const struct host_options *options)
 	c->tick_ns = (u32)model.tick_ns;
 	c->users = options->users;
 	c->cgroups = options->cgroups;
+	c->limits = options->cgroups;
 	subordinates.n = options->nsubordinates;
 	for (u32 i = 0; i < options->nsubordinates; i++)
 		subordinates.range[i] =
@@ -76,9 +78,49 @@ s32 load_host(const struct host_options *options)
 	return host_init();
 }
 
+u32 host_config_bytes(void)
+{
+	return sizeof(config);
+}
+
+s32 load_host_as(const void *given, u32 bytes)
+{
+	struct host_config *c = (struct host_config *)&config;
+
+	if (bytes != sizeof(config))
+		return -EINVAL;
+	make_writable(&config, sizeof(config));
+	make_writable(&modifiers_loaded, sizeof(modifiers_loaded));
+	memcpy(c, given, bytes);
+	*(unsigned int *)&modifiers_loaded = c->config.modifiers;
+	return host_init();
+}
+
+bool host_weigh(const struct task_struct *p, u64 weight)
+{
+	struct host_command command = { .pid = (u32)p->pid, .value = weight };
+
+	return command_set_weight(&command) == 0;
+}
+
 bool host_has_custody(const struct task_struct *p)
 {
-	return id_of(p) && machine_task(&machine, id_of(p))->state & CUSTODY;
+	return id_of(p) && (machine_task(&machine, id_of(p))->state & CUSTODY || is_held(id_of(p)));
+}
+
+bool host_holds(const struct task_struct *p)
+{
+	return id_of(p) && is_held(id_of(p));
+}
+
+bool host_knows(const struct task_struct *p)
+{
+	return id_of(p);
+}
+
+void host_follow_limits(void)
+{
+	command_limits(NULL);
 }
 
 /* The ids that tasks and processes hold, counted anew */

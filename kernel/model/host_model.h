@@ -39,8 +39,21 @@ struct host_options {
 /* ops.init, on the CPU that loads. Returns its error. */
 s32 load_host(const struct host_options *options);
 
-/* Whether the machine may pick the task. */
+/* The same with the bytes of a struct host_config and the loader's modifiers, as the loader writes them. */
+s32 load_host_as(const void *config, u32 bytes);
+/* The size of that struct */
+u32 host_config_bytes(void);
+/* The loader's command: a weight that no nice value has. Returns whether the task has an id. */
+bool host_weigh(const struct task_struct *p, u64 weight);
+
+/* Whether the machine may pick the task, or will when its cgroups' limits permit it. */
 bool host_has_custody(const struct task_struct *p);
+/* Whether it is held, because a limit is used up. */
+bool host_holds(const struct task_struct *p);
+/* Whether it has an id. Others are not limited. */
+bool host_knows(const struct task_struct *p);
+/* What the loader does each second */
+void host_follow_limits(void);
 /* Answers of the policy that broke its contract; tasks that could not be found; events told. */
 u64 host_faults(void);
 u64 host_missing(void);
@@ -69,5 +82,8 @@ struct hold {
 extern struct hold longest_hold;
 
 void count_access_under_lock(void);
+
+/* Records of the decision log go there, if it is not NULL. */
+extern FILE *decision_log;
 
 #endif

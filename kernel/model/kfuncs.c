@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "cgroups.h"
 #include "class.h"
 #include "cpu.h"
 #include "queues.h"
@@ -150,6 +151,18 @@ struct task_struct *bpf_task_from_pid(s32 pid)
 	p = &tasks[pid - 1];
 	p->references++;
 	return &p->t;
+}
+
+/* A cgroup's memory is kept, so its references are not counted. */
+struct cgroup *bpf_cgroup_from_id(u64 id)
+{
+	may_switch();
+	return find_cgroup((u32)id - 1);
+}
+
+void bpf_cgroup_release(struct cgroup *cgroup)
+{
+	may_switch();
 }
 
 bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *mask)

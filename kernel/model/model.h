@@ -4,13 +4,13 @@
  *
  * The model does what kernel/sched/ext.c of Linux 6.12 does (or of later kernels: MODEL_NEWER), in its order, and calls the host's ops as the kernel does.
  * Names of functions are the kernel's, where the kernel has such a function. What happens is a script (script.h): tasks,
- * what they do, and faults. Time is simulated.
+ * what they do, and faults; or a simulator says what tasks do (session.c). Time is simulated.
  *
  *   coroutine.h  each CPU executes kernel code in a coroutine; spin locks between them
  *   events.h     what happens when
  *   queues.h     dispatch queues (DSQs)
  *   task.h       tasks, and what they do
- *   cgroups.h    cgroups
+ *   cgroups.h    cgroups; bucket.h: their limits of CPU time
  *   class.h      the scheduling class: enqueue, dequeue, pick, tick
  *   cpu.h        interrupts, and the loop of schedule()
  *   helpers.c    BPF helpers, maps, timers; kfuncs.c: functions of sched_ext
@@ -32,7 +32,9 @@
 #include "kernel.h"
 
 #define MAX_MODEL_CPUS 64
+#ifndef MAX_MODEL_TASKS
 #define MAX_MODEL_TASKS 4096
+#endif
 
 /* 0: Linux 6.12; 71: Linux 7.1 and 7.2, 73: later ones, which do some things in another way: class.c and kfuncs.c */
 #ifndef MODEL_NEWER
@@ -138,6 +140,8 @@ struct model {
 	u64 online; /* a mask */
 	u64 now;
 	u64 tick_ns;
+	u64 loaded_ns;                       /* when the scheduler was */
+	bool rescues;                        /* tasks that wait for as long as a script may take run out of order */
 	u64 watchdog_ns, kernel_watchdog_ns; /* of tasks, and of kernel threads */
 	u64 random;
 	u32 race_in; /* one preemption point in so many switches to another CPU; 0: none does */

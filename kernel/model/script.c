@@ -7,8 +7,8 @@
 #include "events.h"
 #include "script.h"
 
-static const char *const kind_names[ACTION_KINDS] = { "create", "wake", "nice",  "mask",   "exit", "reap",
-						      "move",   "rt",   "mkdir", "weight", "rmdir" };
+static const char *const kind_names[ACTION_KINDS] = { "create", "wake", "nice",  "mask",   "exit",  "reap",
+						      "move",   "rt",   "mkdir", "weight", "rmdir", "limit" };
 
 #define U(x) (unsigned long long)(x)
 
@@ -49,6 +49,9 @@ void write_script(const struct script *s, FILE *file)
 				b->nice, b->uid, U(b->mask), b->is_kernel_thread, b->does.stays, b->does.lingers);
 		else if (a->kind == MKDIR)
 			fprintf(file, " %lld in=%u\n", (long long)a->value, a->parent);
+		else if (a->kind == LIMIT)
+			fprintf(file, " %lld period=%llu burst=%llu\n", (long long)a->value, U(a->period_ns),
+				U(a->burst_ns));
 		else
 			fprintf(file, " %lld\n", (long long)a->value);
 	}
@@ -73,6 +76,14 @@ static bool read_action(struct action *a, const char *kind, const char *rest)
 		a->value = value;
 		a->parent = strcmp(parent, "last") ? (u32)strtoul(parent, NULL, 10) : a->target - 1;
 		return a->parent < MAX_MODEL_CGROUPS;
+	}
+	if (a->kind == LIMIT) {
+		if (sscanf(rest, " %lld period=%llu burst=%llu", &value, &burst, &sleep) != 3 || value < 0 || !burst)
+			return false;
+		a->value = value;
+		a->period_ns = burst;
+		a->burst_ns = sleep;
+		return true;
 	}
 	if (a->kind != CREATE) {
 		if (sscanf(rest, " %lld", &value) != 1)
@@ -109,7 +120,8 @@ static bool read_actions(struct script *s, const char *line)
 	line += used;
 	if (sscanf(line, "..%u%n", &last, &more) != 1)
 		last = first;
-	if (last >= (strstr(kind, "dir") || !strcmp(kind, "weight") ? MAX_MODEL_CGROUPS : MAX_MODEL_TASKS))
+	if (last >= (strstr(kind, "dir") || !strcmp(kind, "weight") || !strcmp(kind, "limit") ? MAX_MODEL_CGROUPS
+											      : MAX_MODEL_TASKS))
 		return false;
 	for (u32 i = 0; i < times; i++) {
 		for (u32 target = first; target <= last; target++) {
@@ -227,6 +239,7 @@ static void act(struct cpu *cpu, void *argument)
 	case MKDIR: make_cgroup(a->target, a->parent, (u32)a->value); break;
 	case WEIGHT: set_cgroup_weight(a->target, (u32)a->value); break;
 	case RMDIR: remove_cgroup(a->target); break;
+	case LIMIT: set_cgroup_limit(a->target, (u64)a->value, a->period_ns, a->burst_ns); break;
 	case RT:
 		cpu->rt_waiting++;
 		cpu->need_resched = true;
@@ -238,8 +251,11 @@ static void act(struct cpu *cpu, void *argument)
 
 static void load(struct cpu *cpu, void *argument)
 {
-	s32 error = load_host(argument);
+	const struct host_options *options = argument;
+	s32 error = load_host(options);
 
+	model.loaded_ns = model.now;
+	model.rescues = options->starvation_limit_ms && options->starvation_limit_ms < LONGEST_SCRIPT_MS;
 	if (error)
 		scx_error("init: %d", error);
 	enable_scheduler();

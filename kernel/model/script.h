@@ -23,6 +23,7 @@
  *   at 0 mkdir 1 100 in=0
  *   at 0 mkdir 2..9 100 in=last
  *   at 100 move 3 9
+ *   at 100 limit 9 20000000 period=100000000 burst=0
  *   at 0 create 10..1000 burst=.. leader=self ..
  *   repeat 50 1000000 at 9000 mask 3 1
  *
@@ -35,7 +36,8 @@
  * uid=own a user of its own. `repeat` has how often, and every
  * how many ns. `stays` is optional: percent of the times that the task is preempted while it must not migrate; `lingers` as well:
  * the task is there until `reap` when it has ended. `mkdir` has a cgroup's number, its weight, and its parent, where 0 is the root and
- * `last` the number before; `move` a task and a cgroup. An action on a task or cgroup that does not exist does nothing.
+ * `last` the number before; `move` a task and a cgroup; `limit` a cgroup, and its
+ * quota (0: none), period and burst. An action on a task or cgroup that does not exist does nothing.
  */
 #ifndef MODEL_SCRIPT_H
 #define MODEL_SCRIPT_H
@@ -48,9 +50,11 @@
 #define MAX_ACTIONS 32768
 #define MAX_EXPECTED 8
 #define FIRST_OWN_UID 10000
+/* A starvation limit that is longer counts as none. */
+#define LONGEST_SCRIPT_MS 10000
 #define KERNELS_WATCHDOG_NS 30000000000ull
 
-enum action_kind { CREATE, WAKE, NICE, MASK, EXIT, REAP, MOVE, RT, MKDIR, WEIGHT, RMDIR, ACTION_KINDS };
+enum action_kind { CREATE, WAKE, NICE, MASK, EXIT, REAP, MOVE, RT, MKDIR, WEIGHT, RMDIR, LIMIT, ACTION_KINDS };
 
 struct action {
 	u64 at_ns;
@@ -58,6 +62,7 @@ struct action {
 	u32 target; /* a task, a CPU, or a cgroup */
 	s64 value;
 	u32 parent; /* of a cgroup */
+	u64 period_ns, burst_ns;
 	struct birth birth;
 };
 

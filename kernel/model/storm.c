@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@
 
 struct model model;
 
-/* Wall-clock seconds after which a script counts as endless */
+/* Seconds of CPU time after which a script counts as endless; wall-clock time would end scripts on a machine that does other things. */
 #define LONGEST_S 30
 
 #define MOST_TASKS 48
@@ -65,6 +66,14 @@ static struct birth any_birth(u32 index, u32 ncpus, bool may_be_kernel_thread)
 	return b;
 }
 
+/* A cgroup gets a limit of CPU time, or loses it. */
+static void make_limit(struct action *a)
+{
+	a->value = ONE_OF(0, 1000000, 5000000, 20000000, 100000000, 300000000);
+	a->period_ns = ONE_OF(1000000, 10000000, 50000000, 100000000, 1000000000);
+	a->burst_ns = below(2) ? 0 : below((u64)a->value + 1);
+}
+
 /* Cgroups come and go, nested, and tasks move among them. */
 static void add_cgroup_actions(struct script *s, u32 ntasks)
 {
@@ -72,10 +81,12 @@ static void add_cgroup_actions(struct script *s, u32 ntasks)
 		struct action *a = &s->actions[s->nactions++];
 
 		a->at_ns = below(4) ? below(s->end_ns) : 0;
-		a->kind = ONE_OF(MKDIR, MKDIR, MKDIR, MOVE, MOVE, MOVE, WEIGHT, RMDIR);
+		a->kind = ONE_OF(MKDIR, MKDIR, MKDIR, MOVE, MOVE, MOVE, WEIGHT, RMDIR, LIMIT);
 		a->target = a->kind == MOVE ? below(ntasks) : 1 + below(MOST_CGROUPS);
 		a->value = a->kind == MOVE ? below(1 + MOST_CGROUPS) : 1 + below(10000);
 		a->parent = a->kind == MKDIR ? below(a->target) : 0;
+		if (a->kind == LIMIT)
+			make_limit(a);
 	}
 }
 
@@ -156,9 +167,10 @@ static bool run_apart(const struct script *s)
 		exit(1);
 	}
 	if (!child) {
+		const struct rlimit longest = { LONGEST_S, LONGEST_S };
 		const char *error;
 
-		alarm(LONGEST_S);
+		setrlimit(RLIMIT_CPU, &longest);
 		error = run_script(s);
 		if (error)
 			snprintf(outcome->error, sizeof(outcome->error), "at %llu ns: %s",

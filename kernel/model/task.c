@@ -63,7 +63,7 @@ void create_task(u32 index, const struct birth *birth)
 	p->left_ns = draw(p, birth->does.burst_ns);
 	p->holding_cpu = p->sticky_cpu = -1;
 	p->references = 1;
-	p->cgroup = parents_cgroup();
+	p->cgroup = birth->is_orphan ? root_cgroup() : parents_cgroup();
 	p->mask.bits[0] = birth->mask & model.online ? birth->mask & all : all;
 	p->cpu = __builtin_ctzll(p->mask.bits[0] & model.online);
 	p->cred.uid.val = birth->uid;
@@ -77,7 +77,7 @@ void create_task(u32 index, const struct birth *birth)
 	p->t.tgid = (int)birth->leader + 1;
 	p->t.group_leader = &tasks[birth->leader].t;
 	p->t.scx.slice = SCX_SLICE_DFL;
-	init_task(p, true);
+	init_task(p, !birth->is_orphan);
 }
 
 /* ---- bursts ---- */
@@ -121,6 +121,27 @@ static void fork_next(struct model_task *p)
 	wake_up(&tasks[b.leader]);
 }
 
+void block_task(struct model_task *p)
+{
+	p->t.__state = 1;
+	cpus[p->cpu].need_resched = true;
+}
+
+void exit_task(struct model_task *p)
+{
+	p->t.flags |= PF_EXITING;
+	p->t.__state = TASK_DEAD;
+	cpus[p->cpu].need_resched = true;
+}
+
+void yield_task(struct model_task *p)
+{
+	enter_op();
+	host_ops.yield(&p->t, NULL);
+	leave_op();
+	cpus[p->cpu].need_resched = true;
+}
+
 /* The task on this CPU did what it wanted: it sleeps, yields, or ends. */
 static void burst_ends(struct cpu *cpu, void *argument)
 {
@@ -144,21 +165,13 @@ static void burst_ends(struct cpu *cpu, void *argument)
 	p->left_ns = draw(p, p->does.burst_ns);
 	switch (p->does.then) {
 	case THEN_YIELD:
-		enter_op();
-		host_ops.yield(&p->t, NULL);
-		leave_op();
+		yield_task(p);
 		plan_run_end(p);
-		cpu->need_resched = true;
 		break;
 	case THEN_FORK:
-	case THEN_EXIT:
-		p->t.flags |= PF_EXITING;
-		p->t.__state = TASK_DEAD;
-		cpu->need_resched = true;
-		break;
+	case THEN_EXIT: exit_task(p); break;
 	case THEN_SLEEP:
-		p->t.__state = 1;
-		cpu->need_resched = true;
+		block_task(p);
 		at(model.now + draw(p, p->does.sleep_ns), -1, wake_handler, p, 0);
 		break;
 	}
@@ -419,6 +432,13 @@ void enable_scheduler(void)
 	for (u32 i = 0; i < model.ntasks; i++)
 		if (tasks[i].exists)
 			change(&tasks[i], apply_nothing, 0);
+	/* The kernel's scx_ops_bypass: idle CPUs say that they are. */
+	for (u32 i = 0; i < model.ncpus; i++) {
+		spin_lock(&cpus[i].rq);
+		if (cpus[i].is_online)
+			resched(&cpus[i]);
+		spin_unlock(&cpus[i].rq);
+	}
 }
 
 static void apply_forget(struct model_task *p, u64 unused)

@@ -12,6 +12,7 @@ struct birth {
 	u32 uid;
 	u64 mask;
 	bool is_kernel_thread;
+	bool is_orphan; /* it comes from outside: no task forks it */
 };
 
 /* Creates a task that sleeps: fork() without waking it. */
@@ -21,6 +22,10 @@ void wake_up(struct model_task *p);
 /* Other CPUs may ask for what is theirs alone: it is done when the task is not running elsewhere. */
 void set_nice(struct model_task *p, s32 nice);
 void set_mask(struct model_task *p, u64 mask);
+/* On the task's CPU, where it runs: it goes to sleep, or ends, or lets others run first, when the CPU schedules. */
+void block_task(struct model_task *p);
+void exit_task(struct model_task *p);
+void yield_task(struct model_task *p);
 /* The task ends when it next runs. */
 void end_task(struct model_task *p);
 /* A task does not linger any more. */

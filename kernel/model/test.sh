@@ -30,7 +30,7 @@ flags="-std=gnu11 -fgnu89-inline -O2 -g1 -Wall -Werror -Wno-attributes -Wno-unus
 build_model() {
 	# shellcheck disable=SC2046,SC2086 # flags, and names of sources have no spaces
 	"${CC:-cc}" $flags -Ikernel/model/stand_in -Ikernel/bpf -Ipolicy "-DMODEL_NEWER=${NEWER:-0}" \
-		-r $(find kernel/model -name '*.c' ! -name host.c) -o "$out/model-${NEWER:-0}.o"
+		-r $(find kernel/model -name '*.c' ! -name host.c ! -name session.c) -o "$out/model-${NEWER:-0}.o"
 }
 
 # The host is compiled with calls before each access to memory (memory.c), the model without.

@@ -43,7 +43,8 @@ impl fmt::Display for Arguments<'_> {
                 write!(f, "group {group} in {parent}, weight {weight}")
             }
             Event::EnterGroup { task, group } => write!(f, "task {task}, group {group}"),
-            Event::Fork { task, parent } => write!(f, "task {task}, parent {parent}"),
+            Event::Fork { task, parent: Some(parent) } => write!(f, "task {task}, parent {parent}"),
+            Event::Fork { task, parent: None } => write!(f, "task {task}, parent not known"),
             Event::SetProgram { task, program } => write!(f, "task {task}, program {program:016x}"),
             Event::Learn { program, at, run_ns, .. } => {
                 write!(f, "program {program:016x}, run {at}: {run_ns} ns")

@@ -91,10 +91,13 @@ impl Validator {
     }
 
     /// A policy makes a forked task anew, so it is in none of the policy's queues.
-    fn fork(&mut self, task: TaskId, parent: TaskId) -> Result<(), String> {
-        self.known(parent)?;
-        if self.known(task)?.runnable || task == parent {
-            return Err(format!("task {task} was made by task {parent}, but it is that task or is runnable"));
+    fn fork(&mut self, task: TaskId, parent: Option<TaskId>) -> Result<(), String> {
+        if let Some(parent) = parent {
+            self.known(parent)?;
+        }
+        if self.known(task)?.runnable || Some(task) == parent {
+            let parent = parent.map_or("one that is not known".to_owned(), |parent| format!("task {parent}"));
+            return Err(format!("task {task} was made by {parent}, but it is that task or is runnable"));
         }
         Ok(())
     }

@@ -277,7 +277,13 @@ fn decode(record: &Record, mask: CpuMask, validator: &Validator) -> Result<(Even
             run_ns: record.value,
             wait_ns: 0,
         }),
-        18 => silent(Event::Fork { task: task()?, parent: validator.task(record.answer)? }),
+        18 => {
+            let parent = match record.answer {
+                0 => None, // it got its id late, or was made by one that has none
+                number => Some(validator.task(number)?),
+            };
+            silent(Event::Fork { task: task()?, parent })
+        }
         19 => silent(Event::Session { task: task()? }),
         20 => Ok((Event::TakeCpu { cpu: CpuId::new(record.why.into()) }, answered(record.cpu.into()))),
         kind => Err(format!("there is no event of kind {kind}")),

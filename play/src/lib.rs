@@ -137,6 +137,7 @@ pub fn play(
         workload: workload.name.clone(),
         cpus: workload.cpus,
         seed: options.seed,
+        host: None,
         version: None,
         command: None,
         trace: None,

@@ -230,8 +230,8 @@ static inline bool machine_counts(const struct machine *m, bool all)
 
 /* ---- members come and go ---- */
 
-/* The modifiers count it from now on, and its weight is theirs. */
-static inline void machine_count_in(struct machine *m, u32 id, u64 now)
+/* The modifiers count it from now on, and its weight is theirs. Inlined as well, here and below. */
+static inline __attribute__((always_inline)) void machine_count_in(struct machine *m, u32 id, u64 now)
 {
 	struct task *t = machine_task(m, id);
 
@@ -262,7 +262,7 @@ static inline void machine_drop_member(struct machine *m, u32 id)
 		machine_count_thread(m, id, false);
 }
 
-static inline void machine_count_out(struct machine *m, u32 id, u64 now)
+static inline __attribute__((always_inline)) void machine_count_out(struct machine *m, u32 id, u64 now)
 {
 	machine_drop_member(m, id);
 	machine_readjust(m, now);

@@ -113,8 +113,8 @@ static NOINLINE u64 sfs_overdrawn(struct sfs *s, u32 id)
 	return wide_mul_div(&s->division, (u64)ahead < far ? ahead : far, w, WEIGHT_NICE_0 * s->param.scale);
 }
 
-/* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3); a child owes its debit (sfs R10). */
-static inline void sfs_join(struct sfs *s, u32 id, u64 now, enum why why)
+/* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3); a child owes its debit (sfs R10). Inlined, as calls are deep below. */
+static inline __attribute__((always_inline)) void sfs_join(struct sfs *s, u32 id, u64 now, enum why why)
 {
 	struct sfs_task *t = task_of(s, id);
 

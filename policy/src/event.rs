@@ -135,8 +135,8 @@ pub enum Event {
     Fork {
         /// The new task.
         task: TaskId,
-        /// The one that made it.
-        parent: TaskId,
+        /// The one that made it; `None` if that is not known.
+        parent: Option<TaskId>,
     },
     /// Its program says that it begins a session: what it does from now on is for another request.
     Session {
@@ -267,7 +267,9 @@ impl Event {
                 (raw.process, raw.cpu, raw.amount) = (group, parent, weight.fixed());
             }
             Event::EnterGroup { task, group } => (raw.id, raw.process) = (task.get(), group),
-            Event::Fork { task, parent } => (raw.id, raw.process) = (task.get(), parent.get()),
+            Event::Fork { task, parent } => {
+                (raw.id, raw.process) = (task.get(), parent.map_or(0, TaskId::get));
+            }
             Event::SetProgram { task, program } => (raw.id, raw.amount) = (task.get(), program),
             Event::Learn { program, at, run_ns, wait_ns } => {
                 (raw.process, raw.why) = (program as u32, (program >> 32) as u32);

@@ -2,6 +2,7 @@
 //!
 //! The code is C, in `policy/`; this is one of the two places where Rust meets it.
 
+pub mod compile;
 mod config;
 mod event;
 mod host;

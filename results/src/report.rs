@@ -23,6 +23,9 @@ pub struct Report {
     pub cpus: u32,
     /// The seed that reproduces every byte of this report.
     pub seed: u64,
+    /// The modelled kernel around the policies, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Version of divvy that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,

@@ -108,6 +108,7 @@ pub fn report(runs: Vec<Run>) -> Report {
         workload: "mix.toml".to_owned(),
         cpus: 1,
         seed: 42,
+        host: None,
         version: None,
         command: None,
         trace: None,

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 pub use crate::engine::Rows;
-use crate::engine::{Engine, Setup, Violation};
+use crate::engine::{Engine, Scheduler, Setup, Violation};
 use crate::sharing::Sharing;
 use divvy_policy::spec::Spec;
 use divvy_policy::{Failure, FailureKind};
@@ -51,6 +51,16 @@ pub enum RunError {
         /// Why not.
         error: MachineError,
     },
+    /// The scheduler around the policy cannot be had.
+    #[error("policy {policy}: {what}")]
+    Scheduler {
+        /// As given.
+        policy: String,
+        /// Why not.
+        what: String,
+        /// Its kind.
+        kind: FailureKind,
+    },
     /// The run broke off.
     #[error("policy {policy}, {violation}")]
     Violation {
@@ -96,6 +106,22 @@ pub fn simulate_rows(
     rows: &Rows,
     progress: &dyn Progress,
 ) -> Result<Report, RunError> {
+    let make = |workload: &Workload, spec: &Spec, rep: u32| bare_machine(workload, spec, rep, options);
+    simulate_under(workload, specs, options, rows, &make, progress)
+}
+
+/// Makes what schedules a repetition: for a workload as [`adapted`] left it, a spec, and the number of the repetition.
+pub type Make<'a, S> = &'a (dyn Fn(&Workload, &Spec, u32) -> Result<S, RunError> + Sync);
+
+/// As [`simulate_rows`], under another scheduler than the policy's machine.
+pub fn simulate_under<S: Scheduler>(
+    workload: &Workload,
+    specs: &[Spec],
+    options: &Options,
+    rows: &Rows,
+    make: Make<'_, S>,
+    progress: &dyn Progress,
+) -> Result<Report, RunError> {
     let workload = &adapted(workload, options)?;
     let reps = options.reps.max(1);
     let jobs: Vec<(&Spec, u32)> = specs.iter().flat_map(|s| (0..reps).map(move |r| (s, r))).collect();
@@ -108,7 +134,10 @@ pub fn simulate_rows(
     let options = &Options { figures: limits, ..options.clone() };
     let mut runs = jobs
         .par_iter()
-        .map(|&(spec, rep)| simulate_rep(workload, spec, rep, options, rows, progress))
+        .map(|&(spec, rep)| {
+            let scheduler = make(workload, spec, rep)?;
+            repetition(workload, spec, rep, scheduler, options, rows, progress)
+        })
         .collect::<Result<Vec<Run>, RunError>>()?;
     figures::keep_worst(&mut runs);
     mark_deterministic(&mut runs);
@@ -117,6 +146,7 @@ pub fn simulate_rows(
         workload: workload.name.clone(),
         cpus: workload.cpus,
         seed: options.seed,
+        host: None,
         version: None,
         command: None,
         trace: None,
@@ -151,11 +181,30 @@ pub fn machine(spec: &Spec, workload: &Workload, seed: u64, rep: u32) -> Result<
 /// the model they end when they are used up, whatever the workload's tick is.
 pub(crate) const LINUX: &str = "eevdf";
 
+fn bare_machine(workload: &Workload, spec: &Spec, rep: u32, options: &Options) -> Result<Machine, RunError> {
+    machine(spec, workload, options.seed, rep)
+        .map_err(|error| RunError::Machine { policy: spec.to_string(), error })
+}
+
 /// One repetition, by its number, of a workload that is as [`adapted`] left it.
 pub fn simulate_rep(
     workload: &Workload,
     spec: &Spec,
     rep: u32,
+    options: &Options,
+    rows: &Rows,
+    progress: &dyn Progress,
+) -> Result<Run, RunError> {
+    let machine = bare_machine(workload, spec, rep, options)?;
+    repetition(workload, spec, rep, machine, options, rows, progress)
+}
+
+/// The same under a new scheduler.
+fn repetition<S: Scheduler>(
+    workload: &Workload,
+    spec: &Spec,
+    rep: u32,
+    scheduler: S,
     options: &Options,
     rows: &Rows,
     progress: &dyn Progress,
@@ -168,8 +217,6 @@ pub fn simulate_rep(
         workload
     };
     let name = spec.to_string();
-    let machine = machine(spec, workload, options.seed, rep)
-        .map_err(|error| RunError::Machine { policy: name.clone(), error })?;
     let setup = Setup {
         seed: options.seed,
         rep,
@@ -190,7 +237,7 @@ pub fn simulate_rep(
         drawing.iter_mut().for_each(|drawing| drawing.timeline.record(observation));
         recorder.iter_mut().for_each(|recorder| recorder.record(observation));
     };
-    let mut engine = Engine::new(workload, machine, setup);
+    let mut engine = Engine::new(workload, scheduler, setup);
     if draws {
         engine.keep_series();
     }
@@ -234,6 +281,7 @@ impl Failure for RunError {
     fn kind(&self) -> FailureKind {
         match self {
             RunError::Machine { error, .. } => error.kind(),
+            RunError::Scheduler { kind, .. } => *kind,
             RunError::Endless { .. } | RunError::Workload(_) => FailureKind::BadInput,
             RunError::Violation { .. } => FailureKind::Failed,
         }

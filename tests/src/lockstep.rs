@@ -96,7 +96,7 @@ impl Lockstep {
         self.quanta.push(0);
         self.state.push(Some(true));
         self.machine.add(id, id, weight * Weight::ONE, self.now_ns);
-        self.machine.tell(&Event::Fork { task: id, parent: TaskId::new(parent) }, self.now_ns);
+        self.machine.tell(&Event::Fork { task: id, parent: Some(TaskId::new(parent)) }, self.now_ns);
         self.asked = self.machine.wake(id, true, self.now_ns);
         id.get()
     }

@@ -138,10 +138,11 @@ impl Quality {
         );
         judge(lost, self.events.saturating_add(lost), LOST, text);
 
-        let text = format!(
-            "{} times there is no event for ten minutes or more; what ran then is unknown.",
-            self.silences
-        );
+        let times = match self.silences {
+            1 => "Once".to_owned(),
+            n => format!("{n} times"),
+        };
+        let text = format!("{times} there is no event for ten minutes or more; what ran then is unknown.");
         judge(self.silences, self.events, SILENCES, text);
 
         let place = if self.first_malformed_line > 0 {

@@ -74,11 +74,12 @@ pub struct SchedulerArgs {
     #[arg(long, alias = "patience", value_name = "TIME", value_parser = duration)]
     pub starvation_limit: Option<Duration>,
 
-    /// Honour cpu.weight: divide the CPUs among cgroups, and a cgroup's part among its tasks and cgroups (adds +groups)
+    /// Honour cpu.weight and cpu.max: divide the CPUs among cgroups, and a cgroup's part among its tasks and cgroups (adds +groups)
     ///
     /// At each level tasks count by their own weights, and cgroups by cpu.weight, where 100 is nice 0. A cgroup gets no
     /// more CPUs than it has runnable tasks, and others get the rest. A cgroup without the controller cpu belongs to
-    /// the one above it. Not honoured: cpu.max (see --ignore-cpu-max), cpu.idle (such a cgroup has weight 1, as its cpu.weight says), cpu.uclamp.
+    /// the one above it. Limits (cpu.max) are kept down to eight levels; one that is set while the policy is loaded holds within a second. Not
+    /// honoured: cpu.idle (such a cgroup has weight 1, as its cpu.weight says), cpu.uclamp.
     #[arg(long, conflicts_with = "users")]
     pub cgroups: bool,
 
@@ -88,7 +89,8 @@ pub struct SchedulerArgs {
 
     /// Load although cgroups have limits of CPU time (cpu.max), which do not hold while the policy is loaded
     ///
-    /// Without it such cgroups are named, and nothing is loaded. A limit that is set later does not hold either.
+    /// Without it, and without --cgroups, such cgroups are named, and nothing is loaded. A limit that is set later does not hold either.
+    /// With --cgroups limits are not kept.
     #[arg(long)]
     pub ignore_cpu_max: bool,
 

@@ -3,7 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use divvy_kernel::hosted::{self, HostedOptions, Kernel};
+use divvy_policy::quantity::format_time_ns;
+use divvy_policy::spec::Spec;
+use divvy_results::report::Report;
 use divvy_sim::run::{Options, simulate};
+use divvy_workload::Workload;
 
 use crate::args::machine::MachineArgs;
 use crate::args::output::OutputArgs;
@@ -23,7 +28,8 @@ use crate::view::page::PageOptions;
 Examples:
   divvy sim mix.toml -p rr,sfq,gr3
   divvy sim mix.toml -p pbs:alpha=2+procfair --reps 10 -o mix.json
-  divvy sim mix.toml -p gr3 --gantt --gantt-span 1s..1200ms --assert 'max(error) < 8ms'")]
+  divvy sim mix.toml -p gr3 --gantt --gantt-span 1s..1200ms --assert 'max(error) < 8ms'
+  divvy sim mix.toml -p gr3 --host linux-6.12:hz=250 --log decisions.log")]
 pub struct SimArgs {
     /// The workload, a TOML file; - is stdin
     #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
@@ -35,6 +41,13 @@ pub struct SimArgs {
     #[command(flatten)]
     pub machine: MachineArgs,
 
+    /// Schedule by the host that `divvy load` loads, in a model of this kernel: linux-6.12[:hz=100|250|300|1000]
+    ///
+    /// The kernel's ticks end slices, and interrupts take time; without :hz= there are 1000 ticks a second. The workload's tick means nothing
+    /// then. The model is C, which the first run compiles: the machine needs a C compiler.
+    #[arg(long, value_name = "KERNEL", help_heading = "Machine")]
+    pub host: Option<Kernel>,
+
     #[command(flatten)]
     pub random: RandomArgs,
 
@@ -43,6 +56,10 @@ pub struct SimArgs {
 
     #[command(flatten)]
     pub schedule: ScheduleArgs,
+
+    /// Write the host's decisions to this file, for `divvy verify`
+    #[arg(long, value_name = "FILE", requires = "host", help_heading = "Output", value_hint = ValueHint::FilePath)]
+    pub log: Option<PathBuf>,
 }
 
 /// Simulates, compares, checks.
@@ -63,7 +80,32 @@ pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> 
         reps: args.random.reps,
         ..args.schedule.options(&args.machine, &target)
     };
-    let report = simulate(&workload, &specs, &options, &ProgressBar::new("simulating", output))?;
+    let report = match args.host {
+        Some(kernel) => in_host(args, kernel, &workload, &specs, &options, output)?,
+        None => simulate(&workload, &specs, &options, &ProgressBar::new("simulating", output))?,
+    };
     let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose, by: None };
     claims.check(&print(report, &page, &target, output)?)
+}
+
+fn in_host(
+    args: &SimArgs,
+    kernel: Kernel,
+    workload: &Workload,
+    specs: &[Spec],
+    options: &Options,
+    output: Output,
+) -> anyhow::Result<Report> {
+    let quantum_ns = options.quantum_ns.unwrap_or(workload.quantum_ns);
+    if quantum_ns < kernel.tick_ns() {
+        output.note(&format!(
+            "note: the quantum of {} is shorter than a tick of {kernel}, so a slice lasts a tick of {}",
+            format_time_ns(quantum_ns as i64),
+            format_time_ns(kernel.tick_ns() as i64)
+        ));
+    }
+    let bar = ProgressBar::new("simulating", output);
+    let note = |policy: &str| bar.say(&format!("compiling the host with {policy} (kept for the next time)"));
+    let hosted = HostedOptions { kernel, log: args.log.clone() };
+    Ok(hosted::simulate(workload, specs, options, &hosted, &note, &bar)?)
 }

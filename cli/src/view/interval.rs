@@ -64,6 +64,7 @@ pub fn troubles(interval: &Period) -> String {
         (counts.fallbacks, "fallbacks"),
         (counts.without_id, "tasks without an id"),
         (counts.rescues, "rescues"),
+        (counts.held, "held"),
         (counts.missing, "missing"),
         (counts.late, "late"),
         (counts.faults, "FAULTS of the policy"),

@@ -116,6 +116,9 @@ fn heading(report: &Report, policies: &[Policy]) -> String {
     let cpus = if report.cpus == 1 { "CPU" } else { "CPUs" };
     let mut heading =
         format!("{} on {} {cpus}, {}", text::escape(&report.workload), report.cpus, span(duration_ns));
+    if let Some(host) = &report.host {
+        heading.push_str(&format!(", in the host in {}", text::escape(host)));
+    }
     // A replay has no random times.
     if report.trace.is_none() {
         heading.push_str(&format!(", seed {}", report.seed));

@@ -6,6 +6,7 @@
 #ifndef DIVVY_HOST_CGROUPS_H
 #define DIVVY_HOST_CGROUPS_H
 
+#include "host/bandwidth.h"
 #include "host/groups.h"
 #include "host/tasks.h"
 
@@ -48,12 +49,14 @@ SEC("struct_ops/cgroup_init")
 s32 BPF_PROG(host_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
 {
 	struct cgroup_subsys_state *parent = cgroup->self.parent;
-	u32 around;
+	u32 around, group;
 
 	if (!config.cgroups || !parent || cgroup->level > GROUP_LEVELS)
 		return 0;
 	around = group_of_cgroup(parent->cgroup);
-	make_group(cgroup->kn->id, around, cgroup_weight(args->weight), around);
+	group = make_group(cgroup->kn->id, around, cgroup_weight(args->weight), around);
+	if (group != around)
+		follow_limit(group, cgroup);
 	return 0;
 }
 
@@ -74,6 +77,16 @@ void BPF_PROG(host_cgroup_set_weight, struct cgroup *cgroup, u32 weight)
 	log_event(EVENT_set_group, &e, e.amount, e.process, 0);
 }
 
+/* Later kernels tell; what it is, they have written before. */
+SEC("struct_ops/cgroup_set_bandwidth")
+void BPF_PROG(host_cgroup_set_bandwidth, struct cgroup *cgroup, u64 period_us, u64 quota_us, u64 burst_us)
+{
+	u32 group = config.cgroups ? group_of(cgroup->kn->id) : ROOT;
+
+	if (group)
+		follow_limit(group, cgroup);
+}
+
 SEC("struct_ops/cgroup_move")
 void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
 {
@@ -82,10 +95,17 @@ void BPF_PROG(host_cgroup_move, struct task_struct *p, struct cgroup *from, stru
 	if (!config.cgroups || p->flags & PF_KTHREAD)
 		return;
 	group = group_of_cgroup(to);
-	if (living_id(p))
+	/* It may have got its limit just before its first task. */
+	if (group && to->level <= GROUP_LEVELS)
+		follow_limit(group, to);
+	if (living_id(p)) {
 		enter_group(id_of(p), group);
-	else if (!id_of(p))
+		/* Its slice was not taken from there. */
+		if (has_limits() && is_limited(id_of(p)))
+			set_slice(p, 1);
+	} else if (!id_of(p)) {
 		set_dsq_vtime(p, (p->scx.dsq_vtime & NO_ID_EVER) | (u64)group << NO_ID_GROUP);
+	}
 }
 
 /* The cgroup has no more tasks, except perhaps dead ones, which are not runnable. */

@@ -7,6 +7,7 @@
 #define DIVVY_HOST_COMMANDS_H
 
 #include "host/attributes.h"
+#include "host/bandwidth.h"
 
 #define NO_SUCH_TASK 3 /* ESRCH */
 

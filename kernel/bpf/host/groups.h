@@ -18,6 +18,7 @@
 
 #include "host/decision_log.h"
 #include "host/events.h"
+#include "host/quotas.h"
 #include "host/statistics.h"
 
 /* By the cgroup's inode number, or by the user's number */
@@ -33,6 +34,9 @@ u32 free_groups[MAX_GROUPS];
 u32 first_free_group;
 u32 nfree_groups;
 u32 last_group;
+
+/* The cgroup or user of each number, 0 if it is free; written under the lock */
+u64 keys[MAX_GROUPS];
 
 /* Groups in each group, at any depth */
 u32 groups_in[MAX_GROUPS];
@@ -111,6 +115,9 @@ static __always_inline u32 take_group(u32 parent)
 /* Under the lock */
 static __always_inline void free_group(u32 group)
 {
+	keys[group & GROUP_MASK] = 0;
+	if (config.limits)
+		limits_set(&limits, group, 0, 0, 0, machine.now);
 	count_groups(machine.groups.group[group & GROUP_MASK].parent, -1);
 	free_groups[(first_free_group + nfree_groups++) & GROUP_MASK] = group;
 }
@@ -122,8 +129,10 @@ NOINLINE u32 make_group(u64 key, u32 parent, u64 weight, u32 instead)
 
 	bpf_spin_lock(&lock);
 	e.process = take_group(parent);
-	if (e.process)
+	if (e.process) {
+		keys[e.process & GROUP_MASK] = key;
 		tell(EVENT_set_group, &e);
+	}
 	bpf_spin_unlock(&lock);
 	if (!e.process)
 		return instead;
@@ -143,6 +152,9 @@ NOINLINE int enter_group(u32 id, u32 group)
 	struct event e = { .id = id, .process = group, .now = clock_ns() };
 
 	bpf_spin_lock(&lock);
+	/* What it did not use is its old groups'. */
+	if (has_limits())
+		limits_settle(&limits, &machine, id, 0);
 	tell(EVENT_enter_group, &e);
 	settle_account(id);
 	bpf_spin_unlock(&lock);

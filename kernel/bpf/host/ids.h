@@ -75,6 +75,7 @@ static __always_inline void make_known(struct task_struct *p, u32 group, bool ow
 
 	if (!id)
 		return;
+	host_task(id)->sum_exec_limited = p->se.sum_exec_runtime;
 	set_dsq_vtime(p, id);
 	if (config.users)
 		group = group_of_user(n.owner);

@@ -6,9 +6,10 @@
 #define DIVVY_HOST_RESCUE_RATE_H
 
 #include "host/slices.h"
+#include "host/timers.h"
 
 /* A timer can do no more. So the limit holds for up to limit / 200 us tasks. */
-#define SHORTEST_RESCUE_NS 100000ull
+#define SHORTEST_RESCUE_NS SHORTEST_TIMER_NS
 
 /* Tasks in the fallback DSQ, as was last seen */
 static u32 fallback_waiting;
@@ -20,7 +21,7 @@ static __always_inline u64 starvation_limit_ns(void)
 
 static __always_inline u64 waiting_tasks(void)
 {
-	return machine.s.tasks.nrunnable + fallback_waiting;
+	return machine.s.tasks.nrunnable + fallback_waiting + (config.limits ? limits.nheld : 0);
 }
 
 /* The time for a rescue; without need it is not shorter than two quanta. */

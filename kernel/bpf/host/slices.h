@@ -9,7 +9,7 @@
 #ifndef DIVVY_HOST_SLICES_H
 #define DIVVY_HOST_SLICES_H
 
-#include "host/tasks.h"
+#include "host/quotas.h"
 
 /* The kernel asks for the next tasks only when a slice ends, and kernel threads that have used up theirs wait for it. */
 #define LONGEST_SLICE_NS (100 * MS)
@@ -50,7 +50,7 @@ static __always_inline u64 remaining_slice(const struct task_struct *p, u32 id)
 
 	if ((t->state & (PICKED | PARKED)) != PICKED || t->cpu != machine_cpu(scx_bpf_task_cpu(p)))
 		return 0;
-	if (machine.why[t->cpu & CPU_MASK])
+	if (machine.why[t->cpu & CPU_MASK] || !may_go_on(id))
 		return 0;
 	return used < host_task(id)->slice_to_tick_ns ? host_task(id)->slice_to_tick_ns - used : 0;
 }
@@ -90,6 +90,8 @@ static __always_inline u64 begin_slice(const struct task_struct *p, const struct
 
 	/* A quantum shorter than a tick may be less than the last slice was too long. */
 	t->slice_ns = e->slice == SLICE_INF ? SLICE_INF : wanted > 0 ? wanted : 1;
+	if (config.limits && t->cut_ns)
+		t->slice_ns = shorter(t->slice_ns, t->cut_ns);
 	t->slice_to_tick_ns = t->slice_ns == SLICE_INF ? SLICE_INF : until_nearest_tick(t->slice_ns);
 	t->sum_exec_at_slice = sum_exec;
 	t->interrupted = false;
@@ -107,6 +109,8 @@ static NOINLINE bool continue_slice(struct task_struct *prev)
 	rest = remaining_slice(prev, id);
 	if (rest)
 		set_slice(prev, next_kernel_slice(prev, id, rest));
+	if (config.limits && !has_taken(id)) /* what it ran before there was a limit */
+		host_task(id)->sum_exec_limited = prev->se.sum_exec_runtime;
 	return rest;
 }
 

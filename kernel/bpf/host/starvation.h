@@ -20,6 +20,7 @@
 #include "host/decision_log.h"
 #include "host/events.h"
 #include "host/fallback.h"
+#include "host/holding.h"
 
 /* From one look to the next if nobody starves, at most; the limit may be exceeded by so much. */
 #define STARVATION_CHECK_NS (1000 * MS)
@@ -38,17 +39,6 @@ static u32 rescued;
 static u32 kicked;
 static bool second_half;
 
-struct starvation_timer {
-	struct bpf_timer timer;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct starvation_timer);
-} timers SEC(".maps");
-
 /* A task starves by its time without a CPU: a change of its attributes enqueues it again, and the kernel's watchdog
  * does not count from there. */
 static __always_inline bool starves(u32 id, u64 now)
@@ -56,7 +46,8 @@ static __always_inline bool starves(u32 id, u64 now)
 	u64 limit = starvation_limit_ns(), since = host_task(id)->waiting_since;
 	u64 before = shorter(rescue_ns() * waiting_tasks(), limit / 2);
 
-	return machine_task(&machine, id)->state & CUSTODY && since && (s64)(now - since) > (s64)(limit - before);
+	return (machine_task(&machine, id)->state & CUSTODY || is_held(id)) && since &&
+	       (s64)(now - since) > (s64)(limit - before);
 }
 
 /* The next task that starves, from the hand on, into rescued; 0 if there is none. */
@@ -118,7 +109,7 @@ static __always_inline void rescue(void)
 		kick_rescuer();
 }
 
-static int check_starvation(void *map, u32 *key, struct starvation_timer *t)
+static int check_starvation(void *map, u32 *key, struct host_timer *t)
 {
 	u64 next = rescue_slice_ns();
 
@@ -134,14 +125,14 @@ static int check_starvation(void *map, u32 *key, struct starvation_timer *t)
 		next = shorter(STARVATION_CHECK_NS, starvation_limit_ns() / 8);
 	if (fallback_waiting)
 		next = shorter(next, fallback_every_ns() / 2);
-	bpf_timer_start(&t->timer, next > SHORTEST_RESCUE_NS ? next : SHORTEST_RESCUE_NS, 0);
+	bpf_timer_start(&t->timer, next > SHORTEST_TIMER_NS ? next : SHORTEST_TIMER_NS, 0);
 	return 0;
 }
 
 static __always_inline s32 start_starvation_timer(void)
 {
-	u32 zero = 0;
-	struct starvation_timer *t = bpf_map_lookup_elem(&timers, &zero);
+	u32 which = STARVATION_TIMER;
+	struct host_timer *t = bpf_map_lookup_elem(&timers, &which);
 
 	if (!t || !config.starvation_limit_ms)
 		return 0;
@@ -154,22 +145,27 @@ static __always_inline s32 start_starvation_timer(void)
 static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu)
 {
 	struct event e = { .id = to_rescue[cpu & CPU_MASK], .now = clock_ns() };
-	bool here;
+	bool here, held;
 
 	if (!e.id)
 		return false;
 	to_rescue[cpu & CPU_MASK] = 0;
 	bpf_spin_lock(&lock);
 	here = starves(e.id, e.now) && machine_may_run(&machine, e.id, cpu);
+	held = here && is_held(e.id);
 	if (here) {
-		tell(EVENT_dequeue, &e);
+		if (held)
+			let_go(&e);
+		else
+			tell(EVENT_dequeue, &e);
 		stats.rescues++;
 		host_task(e.id)->sent_to = kernel_cpu + 1;
+		host_task(e.id)->cut_ns = 0;
 	}
 	bpf_spin_unlock(&lock);
 	if (!here)
 		return false;
-	log_event(EVENT_dequeue, &e, 0, 0, 0);
+	log_event(held ? EVENT_runnable : EVENT_dequeue, &e, 0, 0, e.why);
 	e.slice = rescue_slice_ns();
 	return send(&e, kernel_cpu, &late_cpu[cpu & CPU_MASK]);
 }

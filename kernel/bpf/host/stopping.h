@@ -8,16 +8,17 @@
 
 #include "host/decision_log.h"
 #include "host/events.h"
+#include "host/quotas.h"
 #include "host/statistics.h"
 
 /* Under the lock: tells what the task received since it came on its CPU. Returns false if it was not on one. */
-static __always_inline bool tell_stopping(struct event *e, const struct task_struct *p)
+static __always_inline bool tell_stopping(struct event *e, u64 sum_exec)
 {
 	if (!(machine_task(&machine, e->id)->state & ON_CPU))
 		return false;
-	e->amount = p->se.sum_exec_runtime - host_task(e->id)->sum_exec_at_run;
+	e->amount = sum_exec - host_task(e->id)->sum_exec_at_run;
 	tell(EVENT_stopping, e);
-	count_service(e->id, p->se.sum_exec_runtime);
+	count_service(e->id, sum_exec);
 	return true;
 }
 
@@ -28,7 +29,8 @@ static __always_inline void off_cpu(const struct task_struct *p, u32 id)
 	bool stopped;
 
 	bpf_spin_lock(&lock);
-	stopped = tell_stopping(&e, p);
+	stopped = tell_stopping(&e, p->se.sum_exec_runtime);
+	limited_off(id, p->se.sum_exec_runtime);
 	if (stopped) {
 		entitled_touch(&machine.entitled, &machine.s.tasks, id, e.now);
 		settle_account(id);
@@ -46,8 +48,9 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 
 	e.why = why;
 	bpf_spin_lock(&lock);
-	stopped = tell_stopping(&stopping, p);
+	stopped = tell_stopping(&stopping, p->se.sum_exec_runtime);
 	tell(EVENT_quiescent, &e);
+	limited_leaves(id, p->se.sum_exec_runtime, e.now);
 	settle_account(id);
 	accounts[id & POOL_MASK].runnable = false;
 	host_task(id)->waiting_since = 0;

@@ -39,6 +39,8 @@ struct host_task {
 	u64 sum_exec_at_slice; /* sum_exec when its slice began */
 	u64 sum_exec_to_ask;   /* sum_exec at which the kernel is to ask for the next task */
 	u64 slice_ns;          /* how long its slice is to last */
+	u64 sum_exec_limited;  /* sum_exec up to which quotas.h has counted it */
+	u64 cut_ns;            /* its slice is no longer than that, because of a limit; 0: it is not cut */
 	u64 slice_to_tick_ns;  /* the same, shorter by half a tick, so that it ends at the nearest tick */
 };
 

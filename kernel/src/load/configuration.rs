@@ -25,6 +25,7 @@ pub fn config<'a>(options: &Options, spec: &'a Spec, cpus: &'a Cpus) -> Config<'
         fail_every: options.fail_every,
         log: options.log.is_some(),
         grouping: options.grouping,
+        limits: options.keeps_limits(),
         starvation_limit_ms: options.starvation_limit.as_millis() as u32,
         sample: LOCK_SAMPLE,
         tick_ns: tick_ns(),

@@ -38,6 +38,11 @@ impl Cpus {
         Ok(Self(cpus))
     }
 
+    /// The first so many.
+    pub fn first(count: u16) -> Self {
+        Self((0..count).collect())
+    }
+
     #[cfg(test)]
     pub fn of(cpus: Vec<u16>) -> Self {
         Self(cpus)

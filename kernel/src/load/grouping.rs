@@ -18,13 +18,15 @@ const MODIFIER: &str = "groups";
 /// The parameter of modifiers that can honour groups themselves.
 const BY_GROUP: &str = "group";
 
+/// Whether a modifier of the spec honours groups.
+pub(crate) fn looks_at_groups(spec: &Spec) -> bool {
+    let set = |setting: &spec::Setting| setting.param == BY_GROUP && setting.raw != 0;
+    spec.modifiers.iter().any(|part| part.name == MODIFIER || part.settings.iter().any(set))
+}
+
 /// Adds the modifier for groups, unless the spec has another that honours them.
 pub fn by_group(spec: &Spec) -> Result<Spec, LoadError> {
-    let looks = |part: &spec::Part| {
-        let set = |setting: &spec::Setting| setting.param == BY_GROUP && setting.raw != 0;
-        part.name == MODIFIER || part.settings.iter().any(set)
-    };
-    if spec.modifiers.iter().any(looks) {
+    if looks_at_groups(spec) {
         return Ok(spec.clone());
     }
     let added = spec::parse(&format!("{spec}+{MODIFIER}"), divvy_policy::all());

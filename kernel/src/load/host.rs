@@ -19,6 +19,8 @@ pub struct Config<'a> {
     pub fail_every: u32,
     pub log: bool,
     pub grouping: Option<Grouping>,
+    /// Keeps the limits of CPU time that cgroups have.
+    pub limits: bool,
     pub starvation_limit_ms: u32,
     pub sample: u32,
     pub tick_ns: u32,
@@ -30,8 +32,9 @@ impl Config<'_> {
         let Self { pool, fail_every, starvation_limit_ms, sample, tick_ns, .. } = *self;
         let by = |grouping| (self.grouping == Some(grouping)).into();
         let (cgroups, users) = (by(Grouping::Cgroups), by(Grouping::Users));
-        for word in [pool, fail_every, self.log.into(), cgroups, starvation_limit_ms, sample, tick_ns, users]
-        {
+        let (log, limits) = (self.log.into(), self.limits.into());
+        let words = [pool, fail_every, log, cgroups, starvation_limit_ms, sample, tick_ns, users, limits, 0];
+        for word in words {
             bytes.extend(word.to_ne_bytes());
         }
         for cpu in self.cpus.machine().into_iter().chain(self.cpus.kernel()) {
@@ -120,6 +123,7 @@ stats! {
     pinned: "Times that a task that must not migrate was enqueued for its CPU.",
     fallbacks: "Times that a task without an id went to the fallback queue.",
     rescues: "Slices granted to tasks that had waited beyond the starvation limit.",
+    held: "Times that a task was held because a cgroup around it had used up its limit of CPU time.",
     missing: "Picked tasks that could not be found.",
     late: "Times that a CPU waited for a task that it had picked on another.",
     without_id: "Tasks alive without an id.",

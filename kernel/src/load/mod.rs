@@ -10,12 +10,12 @@ mod client;
 mod commands;
 #[cfg(feature = "bpf")]
 mod configuration;
-mod cpus;
+pub(crate) mod cpus;
 pub mod doctor;
 mod end;
 mod error;
-mod grouping;
-mod host;
+pub(crate) mod grouping;
+pub(crate) mod host;
 #[cfg(feature = "bpf")]
 mod host_programs;
 mod look;

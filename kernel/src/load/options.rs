@@ -24,7 +24,7 @@ pub struct Options {
     pub starvation_limit: Duration,
     /// How tasks are grouped, if they are; adds the modifier groups.
     pub grouping: Option<Grouping>,
-    /// Load although cgroups have limits of CPU time, which then do not hold.
+    /// Load although cgroups have limits of CPU time which then do not hold, and do not keep those of cgroups either.
     pub ignore_cpu_max: bool,
     /// The most tasks of the policy; further tasks wait in the fallback queue.
     pub pool: u32,
@@ -48,6 +48,14 @@ pub struct Options {
     pub top: usize,
     /// For tests: every n-th task gets no id; 0: all get one.
     pub fail_every: u32,
+}
+
+impl Options {
+    /// Whether the limits of CPU time that cgroups have hold.
+    #[must_use]
+    pub fn keeps_limits(&self) -> bool {
+        self.grouping == Some(Grouping::Cgroups) && !self.ignore_cpu_max
+    }
 }
 
 /// Receives events while a scheduler is loaded.

@@ -1,4 +1,5 @@
-//! Limits of CPU time on cgroups (`cpu.max`). The kernel's own scheduler enforces them, and one of sched_ext does not.
+//! Limits of CPU time on cgroups (`cpu.max`). The kernel's own scheduler enforces them. Under sched_ext the host does, if it groups tasks by
+//! cgroup, down to a depth.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,17 +14,34 @@ use super::error::Missing;
 const TREE: &str = "/sys/fs/cgroup";
 /// The number of cgroups that a message names.
 const NAMED: usize = 5;
-/// How often cgroups are looked at while a policy is loaded.
+/// How often the host reads the limits that it keeps. Later kernels tell it of changes.
+pub(super) const FOLLOWS: Duration = Duration::from_secs(1);
+/// How often the loader looks at cgroups while a policy is loaded.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Checks that no cgroup has a limit, which it would lose.
+/// The levels of cgroups below the root that are groups of the host; deeper ones belong to their ancestors there (papers/groups.md, R5).
+const LEVELS: usize = 8;
+
+/// Checks that no cgroup has a limit that it would lose; with `kept`, the host keeps those that are not too deep.
 ///
 /// # Errors
 /// If one has.
-pub(super) fn none() -> Result<(), Missing> {
-    let mut limited = limits(Path::new(TREE));
+pub(super) fn none(kept: bool) -> Result<(), Missing> {
+    let mut limited = lost(Path::new(TREE), kept);
     limited.sort();
-    if limited.is_empty() { Ok(()) } else { Err(refusal(&limited)) }
+    if limited.is_empty() { Ok(()) } else { Err(refusal(&limited, kept)) }
+}
+
+/// The limits of a tree that do not hold.
+fn lost(tree: &Path, kept: bool) -> Vec<Limited> {
+    let mut limited = limits(tree);
+    limited.retain(|limited| !kept || depth(tree, &limited.cgroup) > LEVELS);
+    limited
+}
+
+/// How many levels a cgroup is below the root
+fn depth(tree: &Path, cgroup: &Path) -> usize {
+    cgroup.strip_prefix(tree).map_or(0, |path| path.components().count())
 }
 
 /// Looks for limits that are set while a policy is loaded. They do not unload it: a user to whom a cgroup is delegated can
@@ -31,14 +49,16 @@ pub(super) fn none() -> Result<(), Missing> {
 /// lives for one look: one that waited for the next would count as a task that waits for a CPU until it has begun.
 #[derive(Debug)]
 pub(super) struct Lookout {
+    /// Others are kept.
+    kept: bool,
     due: Instant,
     known: BTreeSet<Limited>,
     looking: Option<Receiver<(BTreeSet<Limited>, Option<String>)>>,
 }
 
 impl Lookout {
-    pub(super) fn begin() -> Self {
-        Self { due: Instant::now() + EVERY, known: BTreeSet::new(), looking: None }
+    pub(super) fn begin(kept: bool) -> Self {
+        Self { kept, due: Instant::now() + EVERY, known: BTreeSet::new(), looking: None }
     }
 
     /// A message about limits that were found since the last call. To be called often. Without a thread, nothing is found.
@@ -54,24 +74,24 @@ impl Lookout {
             Err(TryRecvError::Empty) => return None,
             Err(TryRecvError::Disconnected) => (self.known.clone(), None),
         };
-        *self = Self { known, ..Self::begin() };
+        *self = Self { known, ..Self::begin(self.kept) };
         news
     }
 
     fn look(&mut self) {
         let (tell, found) = mpsc::channel();
-        let mut known = self.known.clone();
+        let (mut known, kept) = (self.known.clone(), self.kept);
         self.looking = Some(found);
         let _ = thread::Builder::new().spawn(move || {
-            let news = news(Path::new(TREE), &mut known);
+            let news = news(Path::new(TREE), kept, &mut known);
             let _ = tell.send((known, news));
         });
     }
 }
 
 /// A message about limits in a tree that were not known yet.
-fn news(tree: &Path, known: &mut BTreeSet<Limited>) -> Option<String> {
-    let now: BTreeSet<Limited> = limits(tree).into_iter().collect();
+fn news(tree: &Path, kept: bool, known: &mut BTreeSet<Limited>) -> Option<String> {
+    let now: BTreeSet<Limited> = lost(tree, kept).into_iter().collect();
     let new: Vec<Limited> = now.difference(known).cloned().collect();
     *known = now;
     let news = || format!("since the policy was loaded {}\nUnder this policy it does not hold", list(&new));
@@ -122,12 +142,18 @@ fn list(limited: &[Limited]) -> String {
     format!("{cgroups} a limit of CPU time (cpu.max):{named}{more}")
 }
 
-fn refusal(limited: &[Limited]) -> Missing {
-    Missing::new(
-        format!("{}\nUnder this policy it would not hold", list(limited)),
-        "load with --ignore-cpu-max to let them have as much as they get while it is loaded, \
-         or lift the limits: echo max > CGROUP/cpu.max",
-    )
+fn refusal(limited: &[Limited], kept: bool) -> Missing {
+    let instead = "with --ignore-cpu-max to let them have as much as they get while it is loaded, \
+                   or lift the limits: echo max > CGROUP/cpu.max";
+    let (why, fix) = if kept {
+        (format!("It is more than {LEVELS} levels deep, where it would not hold"), format!("load {instead}"))
+    } else {
+        (
+            "Without --cgroups it would not hold".to_owned(),
+            format!("load with --cgroups, which keeps limits; {instead}"),
+        )
+    };
+    Missing::new(format!("{}\n{why}", list(limited)), fix)
 }
 
 #[cfg(test)]
@@ -167,17 +193,30 @@ mod tests {
         fs::remove_dir_all(&tree).expect("it was made above");
     }
 
+    /// The host keeps the limits of eight levels.
+    #[test]
+    fn with_cgroups_only_the_deepest_limits_are_lost() {
+        let (kept, deep) = ("1/2/3/4/5/6/7/8", "1/2/3/4/5/6/7/8/9");
+        let files = [kept, deep].map(|cgroup| format!("{cgroup}/cpu.max"));
+        let tree = tree("deep", &files.each_ref().map(|file| (file.as_str(), "50000 100000\n")));
+        let lost = lost(&tree, true);
+        assert_eq!(lost, [Limited { cgroup: tree.join(deep), limit: "50000 100000".to_owned() }]);
+        let error = refusal(&lost, true).to_string();
+        assert!(error.contains("more than 8 levels") && !error.contains("--cgroups"), "{error}");
+        fs::remove_dir_all(&tree).expect("it was made above");
+    }
+
     /// A limit that is set while a policy is loaded is told once, and again if it is another.
     #[test]
     fn limits_that_are_set_later_are_told_once() {
         let tree = tree("later", &[("a/cpu.max", "max 100000\n")]);
         let mut known = BTreeSet::new();
-        assert_eq!(news(&tree, &mut known), None);
+        assert_eq!(news(&tree, false, &mut known), None);
         for quota in ["50000 100000", "20000 100000"] {
             fs::write(tree.join("a/cpu.max"), quota).expect("a file");
-            let said = news(&tree, &mut known).expect("it is new");
+            let said = news(&tree, false, &mut known).expect("it is new");
             assert!(said.contains(&format!("a ({quota} us)")), "{said}");
-            assert_eq!(news(&tree, &mut known), None);
+            assert_eq!(news(&tree, false, &mut known), None);
         }
         fs::remove_dir_all(&tree).expect("it was made above");
     }
@@ -189,9 +228,10 @@ mod tests {
             cgroup: PathBuf::from(format!("/sys/fs/cgroup/\u{1b}[2J{i}")),
             limit: "1000 100000".to_owned(),
         };
-        let error = refusal(&(0..7).map(limited).collect::<Vec<_>>()).to_string();
+        let error = refusal(&(0..7).map(limited).collect::<Vec<_>>(), false).to_string();
         assert!(error.contains("/sys/fs/cgroup/\\u{1b}[2J4 (1000 100000 us)"), "{error}");
         assert!(error.contains("and 2 more") && error.contains("--ignore-cpu-max"), "{error}");
+        assert!(error.contains("--cgroups"), "{error}");
         assert!(!error.contains('\u{1b}') && !error.contains("2J5"), "{error}");
     }
 }

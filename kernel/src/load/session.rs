@@ -42,7 +42,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Loads the policy and runs the session.
 pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     check::all()?;
-    if let Err(limits) = quotas::none() {
+    if let Err(limits) = quotas::none(options.keeps_limits()) {
         if !options.ignore_cpu_max {
             return Err(limits.into());
         }
@@ -61,6 +61,7 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
         unload_at: None,
         running: None,
         lookout: None,
+        follow_at: None,
     };
     let mut loading = 1;
     loop {
@@ -97,6 +98,8 @@ struct Session<'a> {
     unload_at: Option<Instant>,
     running: Option<Running>,
     lookout: Option<Lookout>,
+    /// When the host is to read limits of CPU time next, if it keeps them.
+    follow_at: Option<Instant>,
 }
 
 enum Outcome {
@@ -150,7 +153,9 @@ impl Session<'_> {
         }
 
         // Its threads have no capabilities, as they were dropped.
-        self.lookout = (!self.options.ignore_cpu_max).then(Lookout::begin);
+        let kept = self.options.keeps_limits();
+        self.lookout = (!self.options.ignore_cpu_max).then(|| Lookout::begin(kept));
+        self.follow_at = kept.then(Instant::now);
         let outcome = self.watch(&scheduler, records.as_ref(), &mut programs, &mut statistics, watch);
         statistics.interval(&scheduler)?;
         if let Some(programs) = &mut programs {
@@ -195,6 +200,10 @@ impl Session<'_> {
             if let Some(server) = &mut self.server {
                 let mut loaded = Loaded { scheduler, statistics: &mut *statistics };
                 server.serve(|line, rights| commands::answer(line, rights, &mut self.spec, &mut loaded));
+            }
+            if self.follow_at.is_some_and(|time| time <= Instant::now()) {
+                self.follow_at = Some(Instant::now() + quotas::FOLLOWS);
+                scheduler.command("command_limits", &mut Command::default().bytes())?;
             }
             if let Some(limits) = self.lookout.as_mut().and_then(Lookout::found) {
                 watch.warn(&limits);

@@ -53,7 +53,7 @@ impl std::fmt::Display for Said {
     }
 }
 
-fn tree() -> &'static Path {
+pub fn tree() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the tree")
 }
 

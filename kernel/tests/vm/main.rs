@@ -12,6 +12,7 @@ mod flow;
 mod groups;
 mod load;
 mod machine;
+mod package;
 mod record;
 mod shares;
 mod storm;

@@ -320,6 +320,18 @@ fn the_same_event_twice_is_an_error() {
     }
 }
 
+/// A task without an id forks, or a task gets its id late. Under rr it does not matter whose child a task is.
+#[test]
+fn the_parent_of_a_fork_may_be_unknown() {
+    let (header, mut records) = sample("rr", 2, 600);
+    let fork = records.iter().position(|record| record.kind == 18).unwrap();
+    records.iter_mut().filter(|record| record.kind == 18).for_each(|record| record.answer = 0);
+    assert!(matches!(check(&log(&header, &records, 0)).unwrap().verdict, Verdict::Ok));
+    records[fork].answer = header.pool + 1;
+    let said = check(&log(&header, &records, 0)).expect_err("no such id").to_string();
+    assert!(said.contains("out of range"), "{said}");
+}
+
 #[test]
 fn events_are_told_in_words() {
     let (header, records) = sample("cfs", 2, 600);

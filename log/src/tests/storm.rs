@@ -175,7 +175,7 @@ impl Storm {
                     self.tell(Event::New { task, process, weight });
                     let parent = self.any_task();
                     if self.tasks[parent.index()].place != Place::Absent {
-                        self.tell(Event::Fork { task, parent });
+                        self.tell(Event::Fork { task, parent: Some(parent) });
                     }
                     self.tasks[task.index()] = Task { place: Place::Asleep, seen: false, since: 0 };
                 }
@@ -267,7 +267,9 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
             (record.answer, record.cpu, record.value) = (group, parent as u16, weight.fixed());
         }
         Event::EnterGroup { task, group } => (record.id, record.answer) = (task.get(), group),
-        Event::Fork { task, parent } => (record.id, record.answer) = (task.get(), parent.get()),
+        Event::Fork { task, parent } => {
+            (record.id, record.answer) = (task.get(), parent.map_or(0, TaskId::get));
+        }
         Event::SetProgram { task, program } => (record.id, record.value) = (task.get(), program),
         Event::Learn { program, at, run_ns, .. } => {
             (record.id, record.answer) = ((program >> 32) as u32, program as u32);

@@ -5,11 +5,12 @@
 
 use super::clock::NEVER;
 use super::instance::{Instance, State};
+use super::scheduler::Scheduler;
 use super::state::Engine;
 use super::violation::Violation;
 use divvy_policy::{CpuId, TaskId};
 
-impl Engine<'_> {
+impl<S: Scheduler> Engine<'_, S> {
     /// The CPU time of all CPUs until then is a number of ns below 2^64, and so are all sums of service.
     pub(super) fn check_countable(&self, until_ns: u64) -> Result<(), Violation> {
         let most = NEVER / self.cpus.len() as u64;
@@ -23,21 +24,25 @@ impl Engine<'_> {
     }
 
     /// Work conserving: no CPU is idle beside a waiting task that may run on it, and whose groups are within their limits.
+    /// (Interrupts of a scheduler that decides by itself take time, and it checks the same.)
     pub(super) fn check_work_conserving(&self) -> Result<(), Violation> {
+        if S::DECIDES_BY_ITSELF {
+            return Ok(());
+        }
         let waiting = self.tasks.runnable - self.tasks.running;
-        if waiting == self.machine.held() || self.tasks.running == self.cpus.len() as u64 {
+        if waiting == self.scheduler.held() || self.tasks.running == self.cpus.len() as u64 {
             return Ok(());
         }
         if !self.masks.any_waits_for(self.cpus.idle(), waiting) {
             return Ok(());
         }
-        let waits = |(id, t): &(TaskId, &Instance)| t.state == State::Waiting && !self.machine.holds(*id);
+        let waits = |(id, t): &(TaskId, &Instance)| t.state == State::Waiting && !self.scheduler.holds(*id);
         for (id, t) in self.tasks.present().filter(waits) {
             let mask = self.classes[t.class()].mask;
             let idle = |&cpu: &CpuId| self.masks.allows(mask, cpu) && self.cpus[cpu].task.is_none();
             if let Some(cpu) = self.cpus.ids().find(idle) {
                 let name = &self.accounts.rows[t.row()].name;
-                let faults = self.machine.faults();
+                let faults = self.scheduler.faults();
                 return Err(self.violation(format!(
                     "CPU {cpu} is idle and task {name} (id {id}) waits for it; the policy broke its contract {faults} times"
                 )));
@@ -59,7 +64,7 @@ impl Engine<'_> {
         if let Some(wrong) = self.accounts.wrong_sum(cpu_time_ns) {
             return Err(self.violation(wrong));
         }
-        match self.machine.faults() {
+        match self.scheduler.faults() {
             0 => Ok(()),
             n => Err(self.violation(format!("the policy broke its contract {n} times"))),
         }

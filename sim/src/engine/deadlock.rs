@@ -3,6 +3,7 @@
 //! outlive its clients.
 
 use super::instance::{State, Wait};
+use super::scheduler::Scheduler;
 use super::state::Engine;
 use super::violation::Violation;
 use divvy_policy::TaskId;
@@ -10,7 +11,7 @@ use divvy_policy::TaskId;
 /// Tasks named in a message.
 const MOST_NAMED: usize = 8;
 
-impl Engine<'_> {
+impl<S: Scheduler> Engine<'_, S> {
     /// `task` began to wait for a mutex. If the mutex's holder waits for `task`, directly or over other mutexes, then all
     /// of the circle wait for ever, unless one of them has a time to stop.
     pub(super) fn check_circle(&self, task: TaskId) -> Result<(), Violation> {

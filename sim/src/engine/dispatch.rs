@@ -2,12 +2,13 @@
 
 use super::clock::NEVER;
 use super::instance::{Outcome, State};
+use super::scheduler::Scheduler;
 use super::state::Engine;
 use super::violation::Violation;
 use divvy_policy::{CpuId, TaskId};
 use divvy_results::observation::{Observation, Service};
 
-impl Engine<'_> {
+impl<S: Scheduler> Engine<'_, S> {
     /// A CPU's slice or burst ends now.
     pub(super) fn due(&mut self, cpu: CpuId) -> Result<(), Violation> {
         self.account(cpu);
@@ -51,16 +52,23 @@ impl Engine<'_> {
 
     /// The policy says which task runs here next. The task that ran here is accounted and has work left.
     fn decide(&mut self, cpu: CpuId) -> Result<(), Violation> {
+        if S::DECIDES_BY_ITSELF {
+            // It has been told, and says later what it does.
+            if self.cpus[cpu].task.is_none() {
+                self.cpus.set_due(cpu, NEVER);
+            }
+            return Ok(());
+        }
         self.cpus.clear_asked(cpu);
         let former = self.cpus[cpu].task;
-        let decision = self.machine.dispatch(cpu, self.clock.now_ns);
+        let decision = self.scheduler.dispatch(cpu, self.clock.now_ns);
         if let Some(former) = former {
             self.notifier.touch(former);
         }
         let Some(decision) = decision else {
             if let Some(former) = former {
                 let ran_ns = self.put_back(cpu, former);
-                let asked = self.machine.requeue(former, ran_ns, self.clock.now_ns);
+                let asked = self.scheduler.requeue(former, ran_ns, self.clock.now_ns);
                 self.cpus.ask(asked);
                 self.cpus.vacate(cpu, self.clock.now_ns);
             }
@@ -69,19 +77,16 @@ impl Engine<'_> {
         };
         let chosen = decision.task;
         self.cpus.ask(decision.asked);
-        if !self.accounts.first_decisions.is_full() {
-            let name = &self.accounts.rows[self.tasks[chosen].row()].name;
-            self.accounts.first_decisions.add(cpu, name);
-        }
+        self.list_decision(cpu, chosen);
         if former != Some(chosen) {
             let ran_ns = former.map(|former| (former, self.put_back(cpu, former)));
             let from_ns = self.take_over(cpu, chosen)?;
             match ran_ns {
                 Some((former, ran_ns)) => {
-                    let asked = self.machine.change(former, ran_ns, self.clock.now_ns, chosen, from_ns);
+                    let asked = self.scheduler.change(former, ran_ns, self.clock.now_ns, chosen, from_ns);
                     self.cpus.ask(asked);
                 }
-                None => self.machine.running(chosen, from_ns),
+                None => self.scheduler.running(chosen, from_ns),
             }
         }
         let began = self.cpus[cpu].served_until_ns.max(self.clock.now_ns);
@@ -90,8 +95,16 @@ impl Engine<'_> {
         Ok(())
     }
 
+    #[inline]
+    pub(super) fn list_decision(&mut self, cpu: CpuId, chosen: TaskId) {
+        if !self.accounts.first_decisions.is_full() {
+            let name = &self.accounts.rows[self.tasks[chosen].row()].name;
+            self.accounts.first_decisions.add(cpu, name);
+        }
+    }
+
     /// The task leaves the CPU to another and stays runnable, which the machine is to be told. Returns how long it ran.
-    fn put_back(&mut self, cpu: CpuId, task: TaskId) -> u64 {
+    pub(super) fn put_back(&mut self, cpu: CpuId, task: TaskId) -> u64 {
         self.sample_error(task);
         let now = self.clock.now_ns;
         let t = &mut self.tasks[task];
@@ -104,7 +117,7 @@ impl Engine<'_> {
     }
 
     /// The task gets the CPU, which the machine is to be told. Returns when its service begins.
-    fn take_over(&mut self, cpu: CpuId, task: TaskId) -> Result<u64, Violation> {
+    pub(super) fn take_over(&mut self, cpu: CpuId, task: TaskId) -> Result<u64, Violation> {
         if self.tasks[task].state != State::Waiting {
             let state = self.tasks[task].state;
             return Err(self.violation(format!("CPU {cpu} was given task {task}, which is {state:?}")));
@@ -149,7 +162,7 @@ impl Engine<'_> {
     }
 
     /// The CPU is due when its slice ends, or the burst of its task.
-    fn update_due(&mut self, cpu: CpuId, task: TaskId) {
+    pub(super) fn update_due(&mut self, cpu: CpuId, task: TaskId) {
         let c = &self.cpus[cpu];
         let began = c.served_until_ns.max(self.clock.now_ns);
         let burst_ends = began.saturating_add(self.tasks[task].demand_ns);
@@ -167,7 +180,10 @@ impl Engine<'_> {
             Outcome::Works => self.wake_and_decide(cpu),
             Outcome::Yields => {
                 self.wake_woken()?;
-                self.machine.yielding(cpu);
+                self.scheduler.yielding(cpu);
+                if S::DECIDES_BY_ITSELF {
+                    self.update_due(cpu, task); // it may go on
+                }
                 self.decide(cpu)
             }
             outcome => {
@@ -192,7 +208,7 @@ impl Engine<'_> {
         self.sample_error(task);
         self.tasks.running -= 1;
         self.tasks.runnable -= 1;
-        self.machine.block(task, self.cpus[cpu].ran_ns, exits, now);
+        self.scheduler.block(task, self.cpus[cpu].ran_ns, exits, now);
         self.notifier.touch(task);
         self.notifier.tell(Observation::Rests { task, at_ns: now });
         self.accounts.overhead_ns += self.cpus[cpu].switched_ns(now);

@@ -2,13 +2,14 @@
 
 use super::clock::{NEVER, Timer};
 use super::instance::State;
+use super::scheduler::Scheduler;
 use super::state::Engine;
 use super::violation::Violation;
 use divvy_results::observation::Observation;
 use divvy_results::report::Run;
 use divvy_workload::Arrivals;
 
-impl Engine<'_> {
+impl<S: Scheduler> Engine<'_, S> {
     /// Runs to the end. `progress` is told the simulated time in ns now and then, and stops the run by `false`.
     ///
     /// # Errors
@@ -19,19 +20,27 @@ impl Engine<'_> {
         self.check_countable(self.setup.until_ns.unwrap_or(0))?;
         let mut instants = 0_u64;
         loop {
-            let (at, cpu) = self.cpus.first_due(self.clock.next_timer_ns());
-            if at == NEVER {
-                self.check_stuck()?;
-            }
-            if at > until || at == NEVER {
-                break;
+            let (due, cpu) = self.cpus.first_due(self.clock.next_timer_ns());
+            let at = if S::DECIDES_BY_ITSELF { self.hear_before(due.min(until))? } else { due };
+            let changes = S::DECIDES_BY_ITSELF && !self.changes.is_empty();
+            if !changes {
+                if due == NEVER {
+                    self.check_stuck()?;
+                }
+                if due > until || due == NEVER {
+                    break;
+                }
             }
             self.check_countable(at)?;
             if self.sampling.due_ns <= at {
                 self.sample_until(at);
             }
             self.clock.advance_to(at);
-            self.instant(cpu)?;
+            if S::DECIDES_BY_ITSELF && changes {
+                self.apply_changes()?;
+            } else {
+                self.instant(cpu)?;
+            }
             instants += 1;
             if instants & 0xffff == 0 && !progress(at) {
                 return Err(self.violation("the run was interrupted".into()));
@@ -109,10 +118,10 @@ impl Engine<'_> {
 
     /// Tasks that are held are looked at when their groups have CPU time again.
     fn expect_release(&mut self) {
-        if self.machine.held() == 0 {
+        if self.scheduler.held() == 0 {
             return;
         }
-        let due = self.machine.release_due_ns(self.clock.now_ns).unwrap_or(NEVER);
+        let due = self.scheduler.release_due_ns(self.clock.now_ns).unwrap_or(NEVER);
         if due < self.release_ns {
             self.release_ns = due;
             self.clock.set(due, Timer::Release);
@@ -121,7 +130,7 @@ impl Engine<'_> {
 
     fn release(&mut self) {
         self.release_ns = NEVER;
-        while let Some((task, asked)) = self.machine.release(self.clock.now_ns) {
+        while let Some((task, asked)) = self.scheduler.release(self.clock.now_ns) {
             self.notifier.touch(task);
             self.cpus.ask(asked);
         }
@@ -175,7 +184,7 @@ impl Engine<'_> {
         let at_ns = self.clock.now_ns;
         for &task in touched.iter().filter(|&&task| self.tasks[task].is_present()) {
             for value in 0..self.notifier.values {
-                let number = self.machine.value(value, task, at_ns);
+                let number = self.scheduler.value(value, task, at_ns);
                 self.notifier.tell(Observation::Value { task, value, at_ns, number });
             }
         }

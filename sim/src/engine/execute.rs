@@ -3,9 +3,10 @@
 use super::class::Class;
 use super::clock::NEVER;
 use super::instance::{Outcome, State, Wait};
+use super::scheduler::Scheduler;
 use super::state::Engine;
 use super::violation::Violation;
-use divvy_policy::{Event, TaskId};
+use divvy_policy::TaskId;
 use divvy_workload::Arrivals;
 use divvy_workload::program::Op;
 
@@ -14,7 +15,7 @@ const STEPS_AT_AN_INSTANT: u64 = 1_000_000;
 /// More of them for each task that exists.
 const STEPS_PER_TASK: u64 = 100;
 
-impl Engine<'_> {
+impl<S: Scheduler> Engine<'_, S> {
     /// Executes instructions until one takes time.
     pub(super) fn advance(&mut self, task: TaskId) -> Result<Outcome, Violation> {
         let workload = self.workload;
@@ -68,7 +69,7 @@ impl Engine<'_> {
                 },
                 Op::Fork(class) => self.fork(class, task)?,
                 Op::Yield => works = Outcome::Yields,
-                Op::Session => drop(self.machine.tell(&Event::Session { task }, now)),
+                Op::Session => self.scheduler.begin_session(task, now),
                 Op::Wake(class) => self.give_token(class),
                 Op::Wait => match self.classes[class].tokens.take() {
                     Some(came) => self.next_job_at_once(task, came, sleep_ends_job),
@@ -108,7 +109,7 @@ impl Engine<'_> {
     /// The task's demand is known from now on.
     fn bring(&mut self, task: TaskId) {
         let work_ns = self.tasks[task].demand_ns;
-        self.machine.bring(task, work_ns);
+        self.scheduler.bring(task, work_ns);
         self.entitled.bring(task, work_ns, self.clock.now_ns);
     }
 
@@ -138,17 +139,17 @@ impl Engine<'_> {
 
     /// A task executes its program from the beginning.
     pub(super) fn execute(&mut self, task: TaskId) {
-        if self.machine.knows_programs() {
+        if self.scheduler.knows_programs() {
             let class = &self.classes[self.tasks[task].class()];
             let program = self.programs.identity(class.executable);
-            self.machine.tell(&Event::SetProgram { task, program }, self.clock.now_ns);
+            self.scheduler.set_program(task, program, self.clock.now_ns);
         }
     }
 
     /// A job begins: where a task repeats jobs, each of them is an execution.
     pub(super) fn execute_again(&mut self, task: TaskId) {
         let class = self.tasks[task].class();
-        if self.machine.knows_programs()
+        if self.scheduler.knows_programs()
             && matches!(self.workload.tasks[class].arrivals, Arrivals::Closed { .. })
         {
             self.execute(task);
@@ -158,9 +159,9 @@ impl Engine<'_> {
 
     /// An execution may have ended.
     pub(super) fn note_execution(&mut self, task: TaskId) {
-        if self.machine.knows_programs() {
+        if self.scheduler.knows_programs() {
             let class = &self.classes[self.tasks[task].class()];
-            self.programs.note_execution(class.executable, &self.machine);
+            self.programs.note_execution(class.executable, &self.scheduler);
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use super::clock::{NEVER, Timer};
 use super::instance::{Instance, Outcome, State};
+use super::scheduler::{Birth, Scheduler};
 use super::state::Engine;
-use super::tasks::process_id;
 use super::violation::Violation;
-use divvy_policy::{Event, TaskId};
+use divvy_policy::TaskId;
 use divvy_results::observation::{JobDone, Observation};
 use divvy_workload::{Arrivals, Purpose, stream};
 
-impl Engine<'_> {
+impl<S: Scheduler> Engine<'_, S> {
     /// New instances of a class, as many as come at a time.
     pub(super) fn spawn_all(&mut self, class: usize) -> Result<(), Violation> {
         (0..self.workload.tasks[class].count).try_for_each(|_| self.spawn(class, None))
@@ -53,16 +53,8 @@ impl Engine<'_> {
         if let Some(mask) = mask {
             self.entitled.restrict(task, mask);
         }
-        self.machine.add(task, process.map_or(task, process_id), weight, now);
-        if let Some(parent) = parent {
-            self.machine.tell(&Event::Fork { task, parent }, now);
-        }
-        if let Some(group) = group {
-            self.machine.enter_group(task, group as u32 + 1, now);
-        }
-        if let Some(mask) = mask {
-            self.machine.set_allowed(task, mask, now);
-        }
+        let group = group.map(|group| group as u32 + 1);
+        self.scheduler.add(&Birth { task, process, weight, parent, group, mask }, now);
         self.execute(task);
         if let Arrivals::Closed { think } = &self.workload.tasks[class].arrivals {
             let wake = now.saturating_add(think.sample_ns(&mut self.tasks[task].sleep));
@@ -117,7 +109,7 @@ impl Engine<'_> {
         let by = self.notifier.acting;
         self.notifier.tell(Observation::Woken { task, row, at_ns: now, by });
         self.notifier.touch(task);
-        let asked = self.machine.wake(task, is_new, now);
+        let asked = self.scheduler.wake(task, is_new, by, now);
         self.cpus.ask(asked);
         Ok(())
     }
@@ -184,7 +176,7 @@ impl Engine<'_> {
         }
         self.entitled.withdraw(task, now);
         self.collect(task);
-        self.machine.remove(task, now);
+        self.scheduler.remove(task, now);
         self.note_execution(task);
         self.tasks.release(task, now);
         self.notifier.tell(Observation::Gone { task, at_ns: now });
@@ -197,7 +189,7 @@ impl Engine<'_> {
             State::Waiting => {
                 self.tasks.runnable -= 1;
                 self.count_waiting(task, false);
-                self.machine.withdraw(task, true, self.clock.now_ns);
+                self.scheduler.withdraw(task, self.clock.now_ns);
             }
             State::Asleep | State::Blocked => {}
             State::Vacant => return Ok(()),

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use divvy_policy::{Machine, program_identity};
+use super::scheduler::Scheduler;
+use divvy_policy::program_identity;
 use divvy_results::report::{MOST_EXECUTIONS, PredictionResult, ProgramResult};
 
 /// One program of the workload.
@@ -38,19 +39,19 @@ impl Programs {
     }
 
     /// An execution may have ended: how well it was predicted.
-    pub(super) fn note_execution(&mut self, number: usize, machine: &Machine) {
+    pub(super) fn note_execution(&mut self, number: usize, scheduler: &impl Scheduler) {
         let known = &mut self.known[number];
-        let Some(state) = machine.program(known.identity) else { return };
+        let Some(state) = scheduler.program(known.identity) else { return };
         if state.executions > known.executions && known.by_execution.len() < MOST_EXECUTIONS {
             known.by_execution.push(state.last.into());
         }
         known.executions = state.executions;
     }
 
-    /// The results of the programs that the machine knows.
-    pub(super) fn results(&self, machine: &Machine) -> Vec<ProgramResult> {
+    /// The results of the programs that the scheduler knows.
+    pub(super) fn results(&self, scheduler: &impl Scheduler) -> Vec<ProgramResult> {
         let result = |known: &Known| {
-            let state = machine.program(known.identity)?;
+            let state = scheduler.program(known.identity)?;
             Some(ProgramResult {
                 name: known.name.clone(),
                 executions: state.executions,

@@ -1,17 +1,18 @@
 //! From a run that ended to its report.
 
 use super::accounting::Accounting;
+use super::scheduler::Scheduler;
 use super::state::Engine;
 use divvy_results::figures::{Figures, MOST_TASK_CCDFS, TaskCcdfs};
 use divvy_results::metrics::{DelayResults, Row, jain, results};
 use divvy_results::report::Run;
 
-impl Engine<'_> {
+impl<S: Scheduler> Engine<'_, S> {
     pub(super) fn report(mut self, policy: &str, end_ns: u64) -> Run {
         let cpu_time = self.cpu_time_ns(end_ns);
         let figures = self.figures(end_ns);
-        let decisions = self.machine.decisions() - self.accounts.decisions_before;
-        let programs = self.programs.results(&self.machine);
+        let decisions = self.scheduler.decisions() - self.accounts.decisions_before;
+        let programs = self.programs.results(&self.scheduler);
         let rep = self.setup.rep;
         let mut accounts = self.into_accounts();
         let DelayResults { response_ns, wait_ns, wait_buckets, wake_delay_ns, slowdown } =

@@ -9,6 +9,7 @@ use super::cpus::Cpus;
 use super::masks::Masks;
 use super::notifier::Notifier;
 use super::programs::Programs;
+use super::scheduler::{Change, Scheduler};
 use super::setup::Setup;
 use super::sync::{SyncObjects, Tokens};
 use super::tasks::Tasks;
@@ -21,11 +22,11 @@ use divvy_workload::program::Program;
 use divvy_workload::{Arrivals, Purpose, Workload, stream};
 
 /// One run in progress.
-pub struct Engine<'a> {
+pub struct Engine<'a, S = Machine> {
     pub(super) workload: &'a Workload,
     pub(super) setup: Setup,
     /// Decides which task runs where.
-    pub(super) machine: Machine,
+    pub(super) scheduler: S,
     pub(super) clock: Clock,
     /// When tasks that are held are looked at next; [`NEVER`] if none is.
     pub(super) release_ns: u64,
@@ -42,6 +43,8 @@ pub struct Engine<'a> {
     pub(super) accounts: Accounting,
     pub(super) sampling: Sampling,
     pub(super) notifier: Notifier<'a>,
+    /// CPUs that have other tasks now, as a scheduler says that decides by itself.
+    pub(super) changes: Vec<Change>,
 }
 
 /// Series over time, for figures.
@@ -52,14 +55,14 @@ pub(super) struct Sampling {
     pub due_ns: u64,
 }
 
-impl<'a> Engine<'a> {
-    /// A run of `workload` on `machine`, which must be new and have the workload's number of CPUs.
+impl<'a, S: Scheduler> Engine<'a, S> {
+    /// A run of `workload` under `scheduler`, which must be new and have the workload's number of CPUs.
     #[must_use]
-    pub fn new(workload: &'a Workload, machine: Machine, setup: Setup) -> Engine<'a> {
+    pub fn new(workload: &'a Workload, scheduler: S, setup: Setup) -> Engine<'a, S> {
         let n = workload.cpus as usize;
         let mut engine = Engine {
             workload,
-            machine,
+            scheduler,
             clock: Clock::default(),
             release_ns: NEVER,
             cpus: Cpus::new(n),
@@ -73,6 +76,7 @@ impl<'a> Engine<'a> {
             accounts: Accounting::new(n, workload.warmup_ns == 0, setup.schedule),
             sampling: Sampling { wanted: false, samples: None, due_ns: NEVER },
             notifier: Notifier::default(),
+            changes: Vec::new(),
             setup,
         };
         engine.make_groups();
@@ -94,7 +98,7 @@ impl<'a> Engine<'a> {
     /// Tells the observer the values that the policy keeps of each task, too. Returns what they are. To be called
     /// before the run.
     pub fn tell_of_values(&mut self) -> Vec<Shown> {
-        let shown = self.machine.shown();
+        let shown = self.scheduler.shown();
         self.notifier.values = shown.len() as u32;
         shown
     }
@@ -112,13 +116,13 @@ impl<'a> Engine<'a> {
         Violation { at_ns: self.clock.now_ns, what }
     }
 
-    /// A group's id in the machine is its index plus 1, because 0 is none.
+    /// A group's id for the scheduler is its index plus 1, because 0 is none.
     fn make_groups(&mut self) {
         for (group, id) in self.workload.groups.iter().zip(1..) {
             let parent = group.parent.map_or(0, |parent| parent as u32 + 1);
-            self.machine.set_group(id, parent, group.weight.weight(), 0);
-            if group.cpu_max.is_some() {
-                self.machine.set_limit(id, group.cpu_max, 0);
+            self.scheduler.set_group(id, parent, group.weight.weight());
+            if let Some(limit) = group.cpu_max {
+                self.scheduler.set_limit(id, limit);
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Statistics of a run as time goes on: service errors, the end of the warm-up, series over time.
 
+use super::scheduler::Scheduler;
 use super::state::Engine;
 use super::violation::Violation;
 use divvy_policy::TaskId;
 use divvy_results::figures::Standing;
 
-impl Engine<'_> {
+impl<S: Scheduler> Engine<'_, S> {
     /// Takes the service error at a moment at which it can be least or greatest: a slice begins or ends.
     pub(super) fn sample_error(&mut self, task: TaskId) {
         if self.accounts.warm {
@@ -35,7 +36,7 @@ impl Engine<'_> {
             }
         }
         self.cpus.iter_mut().for_each(|cpu| cpu.restart(now));
-        self.accounts.restart(now, self.machine.decisions());
+        self.accounts.restart(now, self.scheduler.decisions());
         self.restart_samples();
     }
 
@@ -56,7 +57,8 @@ impl Engine<'_> {
                 Some(_) => self.accounts.overhead_ns += cpu.switched_ns(end_ns),
             }
         }
-        self.check_sums(self.cpu_time_ns(end_ns))
+        self.check_sums(self.cpu_time_ns(end_ns))?;
+        self.scheduler.finish().map_err(|what| self.violation(what))
     }
 
     /// Time of all CPUs since statistics began; 0 if they never did.

@@ -1,0 +1,45 @@
+//! The model with the host and a policy inside, as a program.
+
+use std::path::PathBuf;
+
+use divvy_policy::compile::{CompileError, POLICY_SOURCES, Program, Source};
+use divvy_policy::spec::Spec;
+
+/// The files of the host and of the model.
+static SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/model.rs"));
+
+/// Tasks that there is room for, counting id 0.
+pub(super) const POOL: u32 = crate::load::MAX_POOL;
+
+/// As `model/test.sh` compiles the storm, without calls before each access to memory: here is no race. With more optimization the compiler would
+/// take longer than most runs.
+const FLAGS: [&str; 8] = [
+    "-std=gnu11",
+    "-fgnu89-inline",
+    "-O1",
+    "-w",
+    "-Ikernel/model/stand_in",
+    "-Ikernel/bpf",
+    "-Ikernel/model",
+    "-Ipolicy",
+];
+
+/// Compiles it for a spec's selection, unless that was done before.
+pub(super) fn build(spec: &Spec) -> Result<PathBuf, CompileError> {
+    let policy = spec.selection.name;
+    let mut arguments: Vec<String> = FLAGS.map(str::to_owned).to_vec();
+    arguments.extend([
+        format!("-DPOOL={POOL}u"),
+        format!("-DMAX_MODEL_TASKS={POOL}"),
+        format!("-DDIVVY_POLICY={policy}"),
+        format!("-DPOLICY_HEADER=\"select/{policy}.h\""),
+    ]);
+    let units = SOURCES
+        .iter()
+        .map(|source| source.0)
+        .filter(|path| path.starts_with("kernel/model/") && path.ends_with(".c"));
+    arguments.extend(units.map(str::to_owned));
+    arguments.push("-lm".to_owned());
+    let sources = SOURCES.iter().chain(POLICY_SOURCES).copied().collect();
+    Program { name: &format!("host-{policy}"), sources, arguments }.build()
+}
