@@ -52,7 +52,7 @@ bool host_has_custody(const struct task_struct *p);
 bool host_holds(const struct task_struct *p);
 /* Whether it has an id. Others are not limited. */
 bool host_knows(const struct task_struct *p);
-/* What the loader does each second */
+/* The loader does this each second. */
 void host_follow_limits(void);
 /* Answers of the policy that broke its contract; tasks that could not be found; events told. */
 u64 host_faults(void);

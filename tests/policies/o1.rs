@@ -132,7 +132,8 @@ impl Family {
         self.machine.add(TaskId::at(task), TaskId::at(leader), Weight::NICE_0, self.now);
         self.charge();
         if let Some(parent) = parent {
-            self.machine.tell(&Event::Fork { task: TaskId::at(task), parent: TaskId::at(parent) }, self.now);
+            self.machine
+                .tell(&Event::Fork { task: TaskId::at(task), parent: Some(TaskId::at(parent)) }, self.now);
             let p = &mut self.kin[parent];
             new.sleep_avg = p.bonus() * 95 / 100 * 100 * MS;
             p.sleep_avg = p.bonus() * 100 * MS;

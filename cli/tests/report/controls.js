@@ -167,7 +167,7 @@ async function choosesTasks(runs) {
   await pause();
 }
 
-/** What is copied and saved is the JSON. */
+/** Copies and files have the JSON. */
 async function copiesAndSaves(data, runs) {
   const copied = [];
   navigator.clipboard.writeText = async (text) => { copied.push(text); };

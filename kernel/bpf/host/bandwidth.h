@@ -13,7 +13,7 @@
 /* Longer than any that matters, so that sums fit */
 #define LONGEST_QUOTA_NS (1ull << 40)
 
-/* What a group is to get: no quota is no limit. Takes the lock. `key` is its cgroup's, as another may have the number by now. Not
+/* The limit of a group: no quota is no limit. Takes the lock. `key` is its cgroup's, as another may have the number by now. Not
  * static: the verifier checks it by itself. */
 NOINLINE int set_limit(u32 group, u64 key, u64 quota, u64 period, u64 burst)
 {

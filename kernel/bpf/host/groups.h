@@ -152,7 +152,7 @@ NOINLINE int enter_group(u32 id, u32 group)
 	struct event e = { .id = id, .process = group, .now = clock_ns() };
 
 	bpf_spin_lock(&lock);
-	/* What it did not use is its old groups'. */
+	/* Its old groups keep what it did not use. */
 	if (has_limits())
 		limits_settle(&limits, &machine, id, 0);
 	tell(EVENT_enter_group, &e);

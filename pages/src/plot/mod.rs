@@ -4,14 +4,16 @@ mod axis;
 mod chart;
 mod gantt;
 mod intervals;
+mod series;
 mod surface;
 
 use serde::Serialize;
 
 use crate::palette;
 
-pub use chart::{Chart, Interval, Kind, Point, Series};
+pub use chart::{Chart, Kind};
 pub use gantt::{Bar, Gantt, Line};
+pub use series::{Interval, Point, Series};
 pub use surface::{Sheet, Sides, Surface};
 
 /// A finished drawing.

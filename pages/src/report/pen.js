@@ -29,7 +29,7 @@ class Pen {
   stroke() { this.add("path", { d: this.d, fill: "none", stroke: this.strokeStyle, "stroke-width": this.lineWidth }); }
   save() { this.clips.push(this.place); }
   restore() { this.place = this.clips.pop() ?? this.root; }
-  /** What follows, until `restore`, is cut off at the edges of the last `rect`. */
+  /** Cuts off what follows, until `restore`, at the edges of the last `rect`. */
   clip() {
     const { x, y, width, height } = this.box, inner = svg("svg", { x, y, width, height, viewBox: `${x} ${y} ${width} ${height}` });
     this.place.append(inner);
