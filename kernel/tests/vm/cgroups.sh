@@ -1,9 +1,13 @@
 #!/bin/sh
-# cgroups.sh: programs that always run, in cgroups with weights, and what CPU time each cgroup received, in us.
+# cgroups.sh [limits]: programs that always run, in cgroups with weights, and what CPU time each cgroup received, in us.
 #
 #   a 100, 3 hogs    b 200, 1 hog    c 300: c/x 100, 2 hogs; c/y 200, 1 hog
 #
-# Then b ends, and a gets 400.
+# Then b ends, and a gets 400. With `limits` all weights are alike, and a limit is within another one:
+#
+#   a at most 20 %, 2 hogs    b 1 hog    c at most 45 %: c/x at most 10 %, 1 hog; c/y 1 hog
+#
+# Then a has no limit.
 set -e
 cd /sys/fs/cgroup
 
@@ -33,18 +37,38 @@ measure() { # NAME
 	used "$1 to"
 }
 
+limit() { # NAME PER_CENT
+	echo "$(($2 * 200)) 20000" >"$1/cpu.max"
+}
+
 echo "+cpu" >cgroup.subtree_control
 mkdir -p c
 echo +cpu >c/cgroup.subtree_control
-cgroup a 100 3
-cgroup b 200 1
-cgroup c 300 0
-cgroup c/x 100 2
-cgroup c/y 200 1
-measure all
-echo 1 >b/cgroup.kill
-echo 400 >a/cpu.weight
-measure changed
-for group in a c/x c/y; do
+if [ "${1:-}" = limits ]; then
+	mkdir -p a c/x
+	limit a 20
+	limit c 45
+	limit c/x 10
+	cgroup a 100 2
+	cgroup b 100 1
+	cgroup c 100 0
+	cgroup c/x 100 1
+	cgroup c/y 100 1
+	measure all
+	echo max >a/cpu.max
+	sleep 1 # a limit is read each second
+	measure changed
+else
+	cgroup a 100 3
+	cgroup b 200 1
+	cgroup c 300 0
+	cgroup c/x 100 2
+	cgroup c/y 200 1
+	measure all
+	echo 1 >b/cgroup.kill
+	echo 400 >a/cpu.weight
+	measure changed
+fi
+for group in a b c/x c/y; do
 	echo 1 >$group/cgroup.kill
 done

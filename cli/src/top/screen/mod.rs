@@ -77,7 +77,7 @@ fn watch(
                     is_looking = false;
                     let observation = observation?;
                     if !model.is_paused {
-                        model.update(observation);
+                        model.update(*observation);
                     }
                 }
                 Answer::Set(result) => model.tell(result),
@@ -148,7 +148,7 @@ enum Ask {
 }
 
 enum Answer {
-    Look(anyhow::Result<Observation>),
+    Look(anyhow::Result<Box<Observation>>),
     /// The new value, or why it was not set.
     Set(Result<String, String>),
 }
@@ -166,7 +166,7 @@ impl Asker {
         thread::spawn(move || {
             for ask in asked {
                 let answer = match ask {
-                    Ask::Look => Answer::Look(poller.poll()),
+                    Ask::Look => Answer::Look(poller.poll().map(Box::new)),
                     Ask::SetWeight { pid, weight } => Answer::Set(set_weight(pid, weight)),
                 };
                 if tell.send(answer).is_err() {
