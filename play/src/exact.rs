@@ -9,7 +9,7 @@ use rustix::thread::gettid;
 
 use super::error::PlayError;
 use super::scheduler;
-use super::weight::{ByNice, Scale, SetWeight, nice_of};
+use super::weight::{ByNice, Scale, SetWeight};
 use divvy_kernel::load::{Reply, Request, ask};
 
 /// Start of the policy name of a run under a divvy scheduler.
@@ -50,7 +50,7 @@ impl SetWeight for ByScheduler {
             return self.by_nice.set(tid, class, weight);
         }
         // A weight that has a nice value needs no request to the scheduler, which is another process and takes longer.
-        if nice_of(weight).is_some_and(|nice| set_nice(tid, nice)) {
+        if weight.nice().is_some_and(|nice| set_nice(tid, nice)) {
             return Ok(());
         }
         command(&Request::SetWeight { pid: number(tid), weight: weight.fixed() }).map_err(io::Error::other)

@@ -27,12 +27,6 @@ pub trait SetWeight: Sync {
     fn set(&self, tid: Pid, class: usize, weight: Weight) -> io::Result<()>;
 }
 
-/// The nice value with exactly this weight, if there is one.
-pub(super) fn nice_of(weight: Weight) -> Option<i8> {
-    let row = NICE_WEIGHTS.iter().position(|&table| u64::from(table) * Weight::ONE == weight);
-    row.map(|row| row as i8 - 20)
-}
-
 /// How far nice values may deviate from the weights, after all weights were multiplied by one factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
@@ -217,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_weight_of_the_table_has_a_nice_value() {
-        let units = |units: u64| nice_of(Weight::from_fixed(units));
+        let units = |units: u64| Weight::from_fixed(units).nice();
         assert_eq!((units(1 << 20), units(15 << 10), units(88761 << 10)), (Some(0), Some(19), Some(-20)));
         assert_eq!((units(1), units((1 << 20) + 1)), (None, None));
     }

@@ -48,6 +48,13 @@ impl Weight {
         u64::from(NICE_WEIGHTS[row]) * Weight::ONE
     }
 
+    /// The nice value with exactly this weight, if there is one.
+    #[must_use]
+    pub fn nice(self) -> Option<i8> {
+        let row = NICE_WEIGHTS.iter().position(|&row| u64::from(row) * Weight::ONE == self);
+        row.map(|row| row as i8 - 20)
+    }
+
     /// In multiples of 1/1024.
     #[must_use]
     pub const fn fixed(self) -> u64 {

@@ -24,7 +24,7 @@ pub(super) fn check(workload: &Workload, specs: &[Spec]) -> Result<(), HostedErr
     }
     if let Some(group) = workload.groups.iter().find(|group| group.cpu_max.is_some()) {
         return Err(wrong(format!(
-            "group {} has cpu_max, and the host does not limit CPU time yet: leave out --host, or cpu_max",
+            "group {} has cpu_max, and the modelled cgroups have no limits yet: leave out --host, or cpu_max",
             group.name
         )));
     }

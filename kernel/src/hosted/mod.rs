@@ -29,6 +29,8 @@ mod program;
 mod scheduler;
 mod session;
 
+use std::collections::BTreeMap;
+
 use divvy_policy::Failure as _;
 use divvy_policy::spec::Spec;
 use divvy_results::progress::Progress;
@@ -59,9 +61,11 @@ pub fn simulate(
     if hosted.log.is_some() && (specs.len() > 1 || options.reps > 1) {
         return Err(HostedError::SeveralLogs);
     }
+    let mut programs = BTreeMap::new();
     for spec in specs {
-        note(spec.selection.name);
-        program::build(spec)?;
+        let policy = spec.selection.name;
+        note(policy);
+        programs.insert(policy, program::build(policy)?);
     }
     let make = |workload: &Workload, spec: &Spec, rep: u32| {
         let failed = |error: HostedError| RunError::Scheduler {
@@ -69,7 +73,8 @@ pub fn simulate(
             what: error.to_string(),
             kind: error.kind(),
         };
-        Hosted::start(workload, spec, options.seed, rep, hosted).map_err(failed)
+        Hosted::start(&programs[spec.selection.name], workload, spec, options.seed, rep, hosted)
+            .map_err(failed)
     };
     let report = run::simulate_under(workload, specs, options, &Rows::EachInstance, &make, progress)?;
     Ok(Report { host: Some(hosted.kernel.to_string()), ..report })

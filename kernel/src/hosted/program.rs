@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use divvy_policy::compile::{CompileError, POLICY_SOURCES, Program, Source};
-use divvy_policy::spec::Spec;
 
 /// The files of the host and of the model.
 static SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/model.rs"));
@@ -24,9 +23,8 @@ const FLAGS: [&str; 8] = [
     "-Ipolicy",
 ];
 
-/// Compiles it for a spec's selection, unless that was done before.
-pub(super) fn build(spec: &Spec) -> Result<PathBuf, CompileError> {
-    let policy = spec.selection.name;
+/// Compiles it for a policy, unless that was done before.
+pub(super) fn build(policy: &str) -> Result<PathBuf, CompileError> {
     let mut arguments: Vec<String> = FLAGS.map(str::to_owned).to_vec();
     arguments.extend([
         format!("-DPOOL={POOL}u"),

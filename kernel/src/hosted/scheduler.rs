@@ -1,8 +1,10 @@
 //! The model as the engine's scheduler: tasks get numbers of the model, and what happens to them becomes commands.
 
+use std::path::Path;
+
 use divvy_log::{Header, LogWriter};
 use divvy_policy::spec::Spec;
-use divvy_policy::{CpuId, CpuLimit, NICE_WEIGHTS, TaskId, Weight};
+use divvy_policy::{CpuId, CpuLimit, TaskId, Weight};
 use divvy_sim::engine::{Birth, Change, Scheduler};
 use divvy_workload::{Purpose, Workload, stream};
 
@@ -11,7 +13,7 @@ use super::error::HostedError;
 use super::message::{Change as ModelChange, Command, Opening};
 use super::options::HostedOptions;
 use super::processes::Processes;
-use super::program;
+use super::program::POOL;
 use super::session::{Reply, Session};
 use crate::load::Grouping;
 use crate::load::cpus::Cpus;
@@ -57,11 +59,12 @@ pub struct Hosted {
 }
 
 impl Hosted {
-    /// A new session for a repetition of a workload, in which nothing has happened yet.
+    /// A new session with a model for a repetition of a workload, in which nothing has happened yet.
     ///
     /// # Errors
-    /// If the model cannot be compiled or started, or its log not be written.
-    pub fn start(
+    /// If the model cannot be started, or its log not be written.
+    pub(super) fn start(
+        program: &Path,
         workload: &Workload,
         spec: &Spec,
         seed: u64,
@@ -75,7 +78,7 @@ impl Hosted {
             spec,
             cpus,
             quantum_ns: workload.quantum_ns,
-            pool: program::POOL - 1,
+            pool: POOL - 1,
             fail_every: 0,
             log: options.log.is_some(),
             grouping: has_cgroups.then_some(Grouping::Cgroups),
@@ -100,7 +103,7 @@ impl Hosted {
             log: log.is_some(),
         };
         Ok(Hosted {
-            session: Session::start(&program::build(spec)?, opening, &bytes)?,
+            session: Session::start(program, opening, &bytes)?,
             now_ns: 0,
             all_cpus: u64::MAX >> (64 - workload.cpus),
             has_cgroups,
@@ -127,13 +130,13 @@ impl Hosted {
         let number = self.free.pop().or_else(|| {
             let next = self.known.len() as u32;
             // One id of the pool is none.
-            (next < program::POOL - 1).then(|| {
+            (next < POOL - 1).then(|| {
                 self.known.push(None);
                 next
             })
         });
         if number.is_none() && self.failed.is_none() {
-            let most = program::POOL - 1;
+            let most = POOL - 1;
             self.failed =
                 Some(format!("more than {most} tasks at one time: the modelled kernel has no more ids"));
         }
@@ -186,12 +189,6 @@ impl Hosted {
     }
 }
 
-/// The nice value that has this weight.
-fn nice_of(weight: Weight) -> Option<i32> {
-    let row = NICE_WEIGHTS.iter().position(|&row| u64::from(row) * Weight::ONE == weight);
-    row.map(|row| row as i32 - 20)
-}
-
 impl Scheduler for Hosted {
     const DECIDES_BY_ITSELF: bool = true;
 
@@ -213,12 +210,12 @@ impl Scheduler for Hosted {
         }
         self.numbers[task.index()] = number;
         self.known[number as usize] = Some(Known { task, process, ends: false });
-        let nice = nice_of(weight);
+        let nice = weight.nice();
         self.session.tell(Command::Create {
             task: number,
             parent: parent.map(|parent| self.number(parent)),
             leader: process.map_or(number, |process| self.processes.join(process, number)),
-            nice: nice.unwrap_or(0),
+            nice: nice.unwrap_or(0).into(),
             weight: if nice.is_some() { 0 } else { weight.fixed() },
             group: group.filter(|_| self.has_cgroups).unwrap_or(0),
             mask: mask.and_then(|mask| mask.words().first().copied()).unwrap_or(self.all_cpus)
