@@ -2,29 +2,19 @@
 //! table of the objects for `src/load/object.rs`; and the recorder (`bpf/record.bpf.c`). With and without it, the sources of the host and
 //! of the model around it come into the command (`src/hosted/`), which compiles them when it needs them.
 
+#[path = "../policy/tree.rs"]
+mod tree;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 use std::{env, fs};
 
+use tree::{embedded, files, headers, is_for_clippy};
+
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// The parts of policy/ that are compiled to BPF.
-const POLICY: [&str; 12] = [
-    "base.h",
-    "policy.h",
-    "defaults.h",
-    "machine.h",
-    "event.h",
-    "entitled.h",
-    "limits.h",
-    "lib",
-    "machine",
-    "select",
-    "slice",
-    "weight",
-];
 /// Versions of clang in the order in which they are tried: first the tested one, then the newest.
 const VERSIONS: [u32; 7] = [19, 22, 21, 20, 18, 17, 16];
 
@@ -33,7 +23,7 @@ fn main() {
     for path in ["build.rs", "bpf", "model"] {
         println!("cargo::rerun-if-changed={path}");
     }
-    for path in POLICY {
+    for path in tree::PARTS {
         println!("cargo::rerun-if-changed=../policy/{path}");
     }
     println!("cargo::rerun-if-env-changed=CLANG");
@@ -68,11 +58,13 @@ fn compiler_text(clang: &str) -> String {
     format!("{clang} {:?} {}", major(clang), env::var("DEP_BPF_INCLUDE").unwrap_or_default())
 }
 
-/// When a file was changed last from which objects are made. This program also runs again when only the model changes, and then dozens of
-/// objects are as they were.
+/// When a file was changed last from which objects are made, or this program. It also runs again when only the model changes, and then
+/// dozens of objects are as they were.
 fn newest_input() -> Option<SystemTime> {
-    let inputs = POLICY.iter().map(|path| format!("policy/{path}")).chain(["kernel/bpf".to_owned()]);
-    inputs.flat_map(|path| files(&path)).filter_map(|path| changed(&Path::new(ROOT).join(path))).max()
+    let root = Path::new(ROOT);
+    let parts = tree::PARTS.iter().map(|path| format!("policy/{path}")).chain(["kernel/bpf".to_owned()]);
+    let inputs = parts.flat_map(|path| files(root, &path)).chain(["kernel/build.rs".to_owned()]);
+    inputs.filter_map(|path| changed(&root.join(path))).max()
 }
 
 /// Whether the object was made after its newest input.
@@ -86,34 +78,11 @@ fn changed(path: &Path) -> Option<SystemTime> {
 
 /// The text of the host's files and the model's, by path. Scripts and races are the storm's.
 fn model_sources() -> String {
-    let is_storms = |path: &str| {
-        ["script.c", "script.h", "storm.c", "memory.c"]
-            .iter()
-            .any(|name| path == format!("kernel/model/{name}"))
-    };
-    let others = ["kernel/bpf/host.bpf.c", "kernel/bpf/host.h", "kernel/bpf/kernel.h"].map(str::to_owned);
-    let mut code = String::from("&[\n");
-    for path in files("kernel/model")
-        .into_iter()
-        .filter(|path| !is_storms(path))
-        .chain(files("kernel/bpf/host"))
-        .chain(others)
-    {
-        let _ = writeln!(code, "    ({path:?}, include_str!({:?})),", Path::new(ROOT).join(&path));
-    }
-    code.push_str("]\n");
-    code
-}
-
-/// The files of C in a folder and its folders, in order.
-fn files(path: &str) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(Path::new(ROOT).join(path)) else {
-        return if path.ends_with(".c") || path.ends_with(".h") { vec![path.to_owned()] } else { Vec::new() };
-    };
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort();
-    names.iter().flat_map(|name| files(&format!("{path}/{name}"))).collect()
+    let root = Path::new(ROOT);
+    let storms = ["script.c", "script.h", "storm.c", "memory.c"].map(|name| format!("kernel/model/{name}"));
+    let model = files(root, "kernel/model").into_iter().filter(|path| !storms.contains(path));
+    let host = ["kernel/bpf/host.bpf.c", "kernel/bpf/host.h", "kernel/bpf/kernel.h"].map(str::to_owned);
+    embedded("", root, model.chain(files(root, "kernel/bpf/host")).chain(host))
 }
 
 /// $CLANG, or the first clang that is installed and new enough.
@@ -131,12 +100,6 @@ fn find_clang() -> String {
 fn major(clang: &str) -> Option<u32> {
     let output = Command::new(clang).arg("-dumpversion").output().ok()?;
     String::from_utf8(output.stdout).ok()?.trim().split('.').next()?.parse().ok()
-}
-
-/// Clippy only asks whether the objects are there, and cargo runs this program once more for it, with another OUT_DIR.
-fn is_for_clippy() -> bool {
-    let wrapper = env::var_os("RUSTC_WORKSPACE_WRAPPER");
-    wrapper.is_some_and(|path| Path::new(&path).file_stem().is_some_and(|name| name == "clippy-driver"))
 }
 
 fn compile(clang: &str, source: &str, defines: &[String], object: &Path) {
@@ -195,14 +158,4 @@ fn strip(clang: &str, object: &Path) {
 fn is_simulator_only(select: &Path, policy: &str) -> bool {
     let header = fs::read_to_string(select.join(format!("{policy}.h"))).expect("policies are text");
     header.contains("\n#define POLICY_SIMULATOR_ONLY ")
-}
-
-fn headers(dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter_map(|file| file.strip_suffix(".h").map(str::to_owned))
-        .collect();
-    names.sort();
-    names
 }

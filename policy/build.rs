@@ -7,37 +7,22 @@ use std::{env, fs};
 
 #[path = "src/page.rs"]
 mod page;
+mod tree;
 
 use page::Summary;
+use tree::{embedded, files, headers, is_for_clippy, stems};
 
 /// With this in the environment policies are shared libraries: native/mutants.sh puts broken ones in their place,
 /// without building anything but them.
 const SHARED: &str = "DIVVY_SHARED_POLICIES";
-
-/// The C is compiled from these.
-const SOURCES: [&str; 13] = [
-    "native",
-    "base.h",
-    "policy.h",
-    "defaults.h",
-    "machine.h",
-    "event.h",
-    "entitled.h",
-    "limits.h",
-    "lib",
-    "machine",
-    "select",
-    "slice",
-    "weight",
-];
 
 /// Pages with the promises of policies, and their deviations from the papers.
 const PAPERS: &str = "../papers";
 
 fn main() {
     let policy = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let names = stems(&policy.join("select"), ".h");
-    let modifiers = [stems(&policy.join("weight"), ".h"), stems(&policy.join("slice"), ".h")].concat();
+    let names = headers(&policy.join("select"));
+    let modifiers = [headers(&policy.join("weight")), headers(&policy.join("slice"))].concat();
     for name in names.iter().filter(|_| !is_for_clippy()) {
         let mut host = cc(policy);
         host.define("DIVVY_POLICY", name.as_str())
@@ -52,20 +37,18 @@ fn main() {
 
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("hosts.rs"), registry(&names)).expect("OUT_DIR is writable");
-    fs::write(out.join("sources.rs"), sources(policy)).expect("OUT_DIR is writable");
+    fs::write(
+        out.join("sources.rs"),
+        embedded("policy/", policy, tree::PARTS.iter().flat_map(|path| files(policy, path))),
+    )
+    .expect("OUT_DIR is writable");
     let pages = read_pages(&policy.join(PAPERS), &[names, modifiers].concat());
     fs::write(out.join("summaries.rs"), summaries(&pages)).expect("OUT_DIR is writable");
     println!("cargo::rerun-if-env-changed={SHARED}");
-    for path in SOURCES {
+    for path in tree::PARTS.into_iter().chain(["native"]) {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-changed={PAPERS}");
-}
-
-/// Clippy links nothing, and cargo runs this program once more for it, with another OUT_DIR.
-fn is_for_clippy() -> bool {
-    let wrapper = env::var_os("RUSTC_WORKSPACE_WRAPPER");
-    wrapper.is_some_and(|path| Path::new(&path).file_stem().is_some_and(|name| name == "clippy-driver"))
 }
 
 fn cc(policy: &Path) -> cc::Build {
@@ -86,38 +69,6 @@ fn share(host: &cc::Build, name: &str) {
     assert!(link.status().is_ok_and(|status| status.success()), "{link:?}");
     println!("cargo::rustc-link-search=native={out}");
     println!("cargo::rustc-link-lib=dylib=divvy_{name}");
-}
-
-/// Names of a folder's files with this ending, without the ending, in order.
-fn stems(dir: &Path, ending: &str) -> Vec<String> {
-    let entries = fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter_map(|file| file.strip_suffix(ending).map(str::to_owned))
-        .collect();
-    names.sort();
-    names
-}
-
-/// The text of all that a policy is made of, for who compiles one when the command runs; the native host is not part of that.
-fn sources(policy: &Path) -> String {
-    let mut code = String::from("&[\n");
-    for path in SOURCES.iter().filter(|path| **path != "native").flat_map(|path| files(policy, path)) {
-        let _ = writeln!(code, "    (\"policy/{path}\", include_str!({:?})),", policy.join(&path));
-    }
-    code.push_str("]\n");
-    code
-}
-
-/// A header, or all that are in a folder and its folders, in order.
-fn files(policy: &Path, path: &str) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(policy.join(path)) else {
-        return if path.ends_with(".h") { vec![path.to_owned()] } else { Vec::new() };
-    };
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort();
-    names.iter().flat_map(|name| files(policy, &format!("{path}/{name}"))).collect()
 }
 
 fn registry(names: &[String]) -> String {
