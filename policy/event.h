@@ -58,7 +58,7 @@ static inline void event_learn(struct machine *m, const struct event *e)
 }
 
 /* Inlined, as a host tells each kind in its place: the switch goes, and the event is in registers. */
-static inline __attribute__((always_inline)) void event_tell(struct machine *m, enum event_kind kind, struct event *e)
+static ALWAYS_INLINE void event_tell(struct machine *m, enum event_kind kind, struct event *e)
 {
 	struct order order;
 

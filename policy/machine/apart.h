@@ -64,7 +64,7 @@ static NOINLINE void machine_place(struct machine *m, u32 id)
 		*tag += machine_stride(m, id);
 }
 
-static inline __attribute__((always_inline)) void machine_join(struct machine *m, u32 id, u64 now, enum why why)
+static ALWAYS_INLINE void machine_join(struct machine *m, u32 id, u64 now, enum why why)
 {
 	struct task *t = machine_task(m, id);
 	bool seen = t->state & SEEN;
@@ -87,7 +87,7 @@ static NOINLINE void machine_serve(struct machine *m, u32 id, u64 ran)
 	m->apart.tag[id & POOL_MASK] += ran * WEIGHT_NICE_0 / weight_of(&m->s.tasks, id);
 }
 #else
-static inline __attribute__((always_inline)) void machine_join(struct machine *m, u32 id, u64 now, enum why why)
+static ALWAYS_INLINE void machine_join(struct machine *m, u32 id, u64 now, enum why why)
 {
 	CALL(join)(&m->s, id, now, why);
 }

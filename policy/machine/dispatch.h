@@ -9,7 +9,7 @@
  * The host gives the task into our custody. Returns the CPU that is to ask for a dispatch now because of
  * it: an idle one, or one whose task it preempts; NO_CPU if none.
  */
-static inline __attribute__((always_inline)) u32 machine_enqueue(struct machine *m, u32 id, u64 now)
+static ALWAYS_INLINE u32 machine_enqueue(struct machine *m, u32 id, u64 now)
 {
 	struct task *t = machine_task(m, id);
 	bool fresh = t->state & FRESH;

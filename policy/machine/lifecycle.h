@@ -110,7 +110,7 @@ static inline void machine_exit(struct machine *m, u32 id, u64 now)
 	machine_task(m, id)->state = 0;
 }
 
-static inline __attribute__((always_inline)) void machine_runnable(struct machine *m, u32 id, u64 now, enum why why)
+static ALWAYS_INLINE void machine_runnable(struct machine *m, u32 id, u64 now, enum why why)
 {
 	struct task *t = machine_task(m, id);
 
@@ -128,7 +128,7 @@ static inline __attribute__((always_inline)) void machine_runnable(struct machin
 	machine_class_joined(m, id);
 }
 
-static inline __attribute__((always_inline)) void machine_quiescent(struct machine *m, u32 id, u64 now, enum why why)
+static ALWAYS_INLINE void machine_quiescent(struct machine *m, u32 id, u64 now, enum why why)
 {
 	struct task *t = machine_task(m, id);
 	bool apart = machine_is_apart(m, id);

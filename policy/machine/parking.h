@@ -268,13 +268,13 @@ static NOINLINE void machine_unstand(struct machine *m, u32 id)
 }
 
 /* These two call one after the other what calls much by itself: frames are few in BPF. */
-static inline __attribute__((always_inline)) void machine_park(struct machine *m, u32 id)
+static ALWAYS_INLINE void machine_park(struct machine *m, u32 id)
 {
 	machine_detach(m, id);
 	machine_stand(m, id);
 }
 
-static inline __attribute__((always_inline)) void machine_unpark(struct machine *m, u32 id)
+static ALWAYS_INLINE void machine_unpark(struct machine *m, u32 id)
 {
 	machine_unstand(m, id);
 	machine_attach(m, id);

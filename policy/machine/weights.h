@@ -99,7 +99,7 @@ static inline u64 machine_granted(struct machine *m, u32 id)
 }
 
 /* Its weight before readjustment may have changed. Inlined, as calls are deep below: at most 8 frames in BPF. */
-static inline __attribute__((always_inline)) void machine_reask(struct machine *m, u32 id, u64 now)
+static ALWAYS_INLINE void machine_reask(struct machine *m, u32 id, u64 now)
 {
 	if (!machine_has(m, FEASIBLE)) {
 		machine_reweigh(m, id, machine_asked(m, id), now);
@@ -142,7 +142,7 @@ static NOINLINE void machine_regrant(struct machine *m, u32 id, u64 now)
 }
 
 /* Inlined for the same reason */
-static inline __attribute__((always_inline)) void machine_visit_group(struct machine *m, u64 now)
+static ALWAYS_INLINE void machine_visit_group(struct machine *m, u64 now)
 {
 	if (m->groups.divides)
 		groups_divide(&m->groups);
@@ -231,7 +231,7 @@ static inline bool machine_counts(const struct machine *m, bool all)
 /* ---- members come and go ---- */
 
 /* The modifiers count it from now on, and its weight is theirs. Inlined as well, here and below. */
-static inline __attribute__((always_inline)) void machine_count_in(struct machine *m, u32 id, u64 now)
+static ALWAYS_INLINE void machine_count_in(struct machine *m, u32 id, u64 now)
 {
 	struct task *t = machine_task(m, id);
 
@@ -262,7 +262,7 @@ static inline void machine_drop_member(struct machine *m, u32 id)
 		machine_count_thread(m, id, false);
 }
 
-static inline __attribute__((always_inline)) void machine_count_out(struct machine *m, u32 id, u64 now)
+static ALWAYS_INLINE void machine_count_out(struct machine *m, u32 id, u64 now)
 {
 	machine_drop_member(m, id);
 	machine_readjust(m, now);
@@ -303,8 +303,7 @@ static inline void machine_set_process(struct machine *m, u32 id, u32 process, u
 
 /* A group comes to be, below MAX_GROUPS and not ROOT, or has another weight; or, while it has no member, another
  * parent, which is not below it. Inlined, as calls are deep below. */
-static inline __attribute__((always_inline)) void machine_set_group(struct machine *m, u32 group, u32 parent,
-								    u64 weight, u64 now)
+static ALWAYS_INLINE void machine_set_group(struct machine *m, u32 group, u32 parent, u64 weight, u64 now)
 {
 	groups_set(&m->groups, group, parent, weight);
 	machine_readjust(m, now);

@@ -114,7 +114,7 @@ static NOINLINE u64 sfs_overdrawn(struct sfs *s, u32 id)
 }
 
 /* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3); a child owes its debit (sfs R10). Inlined, as calls are deep below. */
-static inline __attribute__((always_inline)) void sfs_join(struct sfs *s, u32 id, u64 now, enum why why)
+static ALWAYS_INLINE void sfs_join(struct sfs *s, u32 id, u64 now, enum why why)
 {
 	struct sfs_task *t = task_of(s, id);
 

@@ -74,7 +74,7 @@ static inline u32 vtrr_place(struct vtrr *s, u64 S)
 	return tree_after(&s->by_share, &behind);
 }
 
-static inline __attribute__((always_inline)) void vtrr_link(struct vtrr *s, u32 id)
+static ALWAYS_INLINE void vtrr_link(struct vtrr *s, u32 id)
 {
 	u64 S = task_of(s, id)->S;
 	u32 next = vtrr_place(s, S);
@@ -89,7 +89,7 @@ static inline __attribute__((always_inline)) void vtrr_link(struct vtrr *s, u32 
 }
 
 /* Inserts a client with share S that had k quanta in this cycle. Inlined, as frames are few (policy.h). */
-static inline __attribute__((always_inline)) void vtrr_insert(struct vtrr *s, u32 id, u64 S, u64 k)
+static ALWAYS_INLINE void vtrr_insert(struct vtrr *s, u32 id, u64 S, u64 k)
 {
 	struct vtrr_client *n = task_of(s, id);
 
@@ -111,7 +111,7 @@ static inline u64 vtrr_part(struct vtrr *s, u64 S, bool up)
 }
 
 /* If the client was chosen last, the choice goes on after the client before it. */
-static inline __attribute__((always_inline)) void vtrr_remove(struct vtrr *s, u32 id)
+static ALWAYS_INLINE void vtrr_remove(struct vtrr *s, u32 id)
 {
 	if (s->c == id)
 		s->c = id == s->head ? 0 : ring_last(&s->queue, id);

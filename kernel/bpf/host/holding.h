@@ -36,8 +36,7 @@ static __always_inline u64 until_release(u64 due, u64 now)
 
 static __always_inline void start_release(u64 in_ns)
 {
-	u32 which = RELEASE_TIMER;
-	struct host_timer *t = bpf_map_lookup_elem(&timers, &which);
+	struct host_timer *t = find_timer(RELEASE_TIMER);
 
 	if (t)
 		bpf_timer_start(&t->timer, in_ns, 0);
@@ -176,8 +175,7 @@ static int release_held(void *map, u32 *key, struct host_timer *t)
 /* Always: a callback that the verifier has not seen counts as frames of its caller. */
 static __always_inline s32 prepare_release_timer(void)
 {
-	u32 which = RELEASE_TIMER;
-	struct host_timer *t = bpf_map_lookup_elem(&timers, &which);
+	struct host_timer *t = find_timer(RELEASE_TIMER);
 
 	if (!t)
 		return 0;

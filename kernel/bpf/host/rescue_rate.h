@@ -8,9 +8,6 @@
 #include "host/slices.h"
 #include "host/timers.h"
 
-/* A timer can do no more. So the limit holds for up to limit / 200 us tasks. */
-#define SHORTEST_RESCUE_NS SHORTEST_TIMER_NS
-
 /* Tasks in the fallback DSQ, as was last seen */
 static u32 fallback_waiting;
 
@@ -24,14 +21,15 @@ static __always_inline u64 waiting_tasks(void)
 	return machine.s.tasks.nrunnable + fallback_waiting + (config.limits ? limits.nheld : 0);
 }
 
-/* The time for a rescue; without need it is not shorter than two quanta. */
+/* The time for a rescue; without need it is not shorter than two quanta. A timer can do no more, so the limit holds for up to
+ * limit / 200 us tasks. */
 static __always_inline u64 rescue_ns(void)
 {
 	u64 n = waiting_tasks(), each = 2 * config.config.quantum;
 
 	if (config.starvation_limit_ms)
 		each = shorter(each, starvation_limit_ns() / 2 / (n ? n : 1));
-	return each > SHORTEST_RESCUE_NS ? each : SHORTEST_RESCUE_NS;
+	return each > SHORTEST_TIMER_NS ? each : SHORTEST_TIMER_NS;
 }
 
 /* The time that the task runs: a quantum, or less */

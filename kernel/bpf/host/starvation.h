@@ -131,8 +131,7 @@ static int check_starvation(void *map, u32 *key, struct host_timer *t)
 
 static __always_inline s32 start_starvation_timer(void)
 {
-	u32 which = STARVATION_TIMER;
-	struct host_timer *t = bpf_map_lookup_elem(&timers, &which);
+	struct host_timer *t = find_timer(STARVATION_TIMER);
 
 	if (!t || !config.starvation_limit_ms)
 		return 0;

@@ -18,6 +18,11 @@ struct {
 	__type(value, struct host_timer);
 } timers SEC(".maps");
 
+static __always_inline struct host_timer *find_timer(u32 which)
+{
+	return bpf_map_lookup_elem(&timers, &which);
+}
+
 /* A timer does not come earlier. */
 #define SHORTEST_TIMER_NS 100000ull
 
