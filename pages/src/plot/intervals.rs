@@ -17,19 +17,23 @@ const MOST_BARS: usize = 60;
 /// The least and the greatest y of the points, wider by the intervals. No axis goes below 0 for an interval alone: most
 /// quantities cannot.
 pub fn widened(series: &[Series], (least, most): (f64, f64)) -> (f64, f64) {
-    let intervals = || series.iter().flat_map(|one| &one.intervals);
     let room = MOST_WIDER * (most - least);
-    let low = intervals().map(|interval| interval.low).fold(least, f64::min);
-    let high = intervals().map(|interval| interval.high).fold(most, f64::max);
+    let (low, high) = with_intervals(series, (least, most));
     (if least < 0.0 { low.max(least - room) } else { least }, high.min(most + room))
 }
 
 /// The same for a logarithmic axis.
 pub fn widened_log(series: &[Series], (least, most): (f64, f64)) -> (f64, f64) {
+    let (low, high) = with_intervals(series, (least, most));
+    (low.max(least / MOST_TIMES_WIDER), high.min(most * MOST_TIMES_WIDER))
+}
+
+/// The least and the greatest y of points and intervals.
+fn with_intervals(series: &[Series], (least, most): (f64, f64)) -> (f64, f64) {
     let intervals = || series.iter().flat_map(|one| &one.intervals);
     let low = intervals().map(|interval| interval.low).fold(least, f64::min);
     let high = intervals().map(|interval| interval.high).fold(most, f64::max);
-    (low.max(least / MOST_TIMES_WIDER), high.min(most * MOST_TIMES_WIDER))
+    (low, high)
 }
 
 /// Draws the intervals of all series, to be drawn over by their curves. What is beyond the axis is cut off there, and the end of such a
