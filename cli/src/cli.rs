@@ -2,6 +2,7 @@
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
+use crate::commands::advise::{self, AdviseArgs};
 use crate::commands::completions::{self, CompletionsArgs};
 use crate::commands::convert::{self, ConvertArgs};
 use crate::commands::doctor::{self, DoctorArgs};
@@ -79,6 +80,7 @@ pub enum Command {
     Policies(PoliciesArgs),
     Paper(PaperArgs),
     Sweep(SweepArgs),
+    Advise(AdviseArgs),
     Help(HelpArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -106,6 +108,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Policies(args) => policies::run(args, output),
         Command::Paper(args) => paper::run(args, output),
         Command::Sweep(args) => sweep::run(args, output),
+        Command::Advise(args) => advise::run(args, output),
         Command::Help(args) => help::run(args, Cli::command(), output),
         Command::Completions(args) => completions::run(args, Cli::command(), output),
         Command::Man(args) => man::run(args, Cli::command(), output),
