@@ -1,8 +1,9 @@
 //! The kernel's side of divvy: loads policies as sched_ext schedulers, runs them in a model of sched_ext, records what the kernel
-//! schedules, and stores what `+flow` learned of programs.
+//! schedules, stores what `+flow` learned of programs, and shows what threads receive under the kernel's own scheduler.
 
 mod cpu_list;
 pub mod flow;
 pub mod hosted;
 pub mod load;
 pub mod record;
+pub mod stock;

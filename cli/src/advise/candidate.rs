@@ -13,10 +13,10 @@ const RATIOS: [(&str, &str, [&str; 4]); 1] = [("pbs", "alpha", ["0.5", "1", "2",
 const WITH_PROCFAIR: [&str; 3] = ["sfq", "gr3", "eevdf"];
 /// By how much the weight of a task that a goal names is multiplied. A nice value is a factor of 1.25.
 const FACTORS: [f64; 4] = [1.0, 4.0, 16.0, 0.25];
-/// Of so many named tasks the weights are varied, the first ones of the workload: each more is four times as many candidates.
+/// The weights of at most so many named tasks are varied, of the first ones in the workload. Each more is four times as many candidates.
 const MOST_VARIED: usize = 3;
 
-/// Of so many named tasks the weights make so many combinations.
+/// The number of combinations that the weights of so many named tasks make.
 pub fn combinations(named: usize) -> usize {
     FACTORS.len().pow(named.min(MOST_VARIED) as u32)
 }

@@ -18,17 +18,17 @@ const KEPT: [(f64, usize); 3] = [(0.125, 16), (0.125, 16), (0.5, 12)];
 /// Number of settings that are told.
 const TOLD: usize = 6;
 
-/// What each goal's first measure was in each repetition, if it was measured.
+/// Each goal's first measure in each repetition, if it was measured.
 type Readings = Vec<Vec<Option<(Unit, f64)>>>;
 
-/// What a candidate did in the last round.
+/// A candidate's results in the last round.
 #[derive(Debug)]
 pub struct Finding {
     /// The settings.
     pub candidate: Candidate,
     /// Its runs, one a repetition.
     pub report: Report,
-    /// What each goal's first measure was in each repetition, with its unit.
+    /// Each goal's first measure in each repetition, with its unit.
     pub readings: Readings,
     /// In how many repetitions each goal was met.
     pub met: Vec<usize>,
@@ -50,7 +50,7 @@ impl Finding {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug)]
 pub struct Advice {
     /// Number of settings that were tried.

@@ -30,7 +30,7 @@ impl Claim {
         Ok(if scale > 0.0 { ((left - right).abs() / scale).max(REACHED) } else { REACHED })
     }
 
-    /// What the claim's first measure is in the run, if it was measured, with its unit.
+    /// The claim's first measure in the run, if it was measured, with its unit.
     ///
     /// # Errors
     /// If the claim names what the report does not have.

@@ -30,7 +30,7 @@ pub struct AdviseArgs {
     #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
     pub workload: PathBuf,
 
-    /// What is wanted, as in `p99(response, task=game) < 16ms` (repeat for more)
+    /// A goal, as in `p99(response, task=game) < 16ms` (repeat for more)
     ///
     /// The language is that of `divvy sim --assert`, without policy=, == and !=.
     #[arg(long, required = true, value_name = "CLAIM", action = ArgAction::Append, value_hint = ValueHint::Other)]

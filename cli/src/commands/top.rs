@@ -12,7 +12,7 @@ use crate::top::metrics;
 use crate::top::options::{MetricsOptions, Options, Query, TopFormat};
 use crate::top::rows::{By, Column};
 
-/// Watch the loaded policy: entitled and received CPU time, waiting time
+/// Watch who receives what: the loaded policy, or the kernel's own scheduler
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -66,9 +66,10 @@ pub struct TopArgs {
 }
 
 const TOP_HELP: &str = "\
-It needs root, or membership in the group of divvy load --group; to change weights with it, the rights of divvy set. The keys are those of htop; \
+A policy shows itself to root, and to members of the group of divvy load --group; to change weights with it, the rights of divvy set are needed. \
+If no policy is loaded, divvy top shows the kernel's own scheduler from /proc, to everybody: entitled are threads by nice and cpu.weight. The keys are those of htop; \
 F1 or h shows them. Without a terminal it prints one table per interval. ENTL% and RECV% are shares of all CPU time; \
-ERROR is received minus entitled CPU time since loading; WAIT is the mean waiting time before a slice, in \
+ERROR is received minus entitled CPU time since loading, or since divvy top began without a policy; WAIT is the mean waiting time before a slice, in \
 the interval. WEIGHT of a process, user or cgroup is the sum over its threads that ran or waited.
 
 Examples:

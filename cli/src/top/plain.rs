@@ -25,15 +25,17 @@ pub fn table(
     let interval = &observation.interval;
     let mut out = String::new();
     let head = format!(
-        "{} on {}: interval of {}, {} after loading",
+        "{} on {}: interval of {}, {} {}",
         text::escape(&observation.policy),
         text::cpus(interval.cpus),
         text::time(interval.duration_ns as f64),
-        text::time(interval.end_ns as f64)
+        text::time(interval.end_ns as f64),
+        observation.since()
     );
     let _ = writeln!(out, "{BOLD}{}{BOLD:#}", text::fit(&head, columns));
-    for line in [interval::rates(interval), interval::troubles(interval)] {
-        let _ = writeln!(out, "{}", text::wrap(&line, columns, 4));
+    let lines = [interval::rates(interval), interval::troubles(interval)];
+    for line in lines.iter().filter(|_| observation.is_loaded()) {
+        let _ = writeln!(out, "{}", text::wrap(line, columns, 4));
     }
     let layout = Layout::new(columns, query.by);
     let _ = writeln!(out, "{}", layout.head(query.sort, false));

@@ -1,13 +1,31 @@
 //! Asks the loaded scheduler for its counters, and makes intervals of them.
 
+use anyhow::Context as _;
 use divvy_kernel::load::{self, AskError, Period, Viewer};
+use divvy_kernel::stock::Sampler;
 use divvy_policy::{Failure, FailureKind};
 
 /// The scheduler's policy, and an interval of its counters.
 #[derive(Clone, Debug)]
 pub struct Observation {
+    /// [`KERNELS_OWN`] if no policy of divvy is loaded.
     pub policy: String,
     pub interval: Period,
+}
+
+/// The kernel's own scheduler, or another one that divvy does not know.
+pub const KERNELS_OWN: &str = "linux";
+
+impl Observation {
+    /// Whether a policy of divvy schedules. Otherwise there are no counts of decisions.
+    pub fn is_loaded(&self) -> bool {
+        self.policy != KERNELS_OWN
+    }
+
+    /// Since when the interval's end is counted.
+    pub fn since(&self) -> &'static str {
+        if self.is_loaded() { "after loading" } else { "of watching" }
+    }
 }
 
 /// The scheduler was unloaded while it was watched.
@@ -26,10 +44,12 @@ impl Failure for Unloaded {
 pub struct Poller {
     viewer: Viewer,
     has_seen: bool,
+    stock: Sampler,
 }
 
 impl Poller {
-    /// The interval since the last poll; the first time, since loading.
+    /// The interval since the last poll; the first time, since loading. Without a policy it is that of the kernel's own scheduler, and
+    /// empty the first time.
     pub fn poll(&mut self) -> anyhow::Result<Observation> {
         match load::look() {
             Ok(look) => {
@@ -38,6 +58,10 @@ impl Poller {
                 Ok(Observation { policy, interval: self.viewer.interval(look) })
             }
             Err(AskError::Missing(_)) if self.has_seen => Err(Unloaded.into()),
+            Err(AskError::Missing(_)) => {
+                let interval = self.stock.sample().context("cannot read what threads use")?;
+                Ok(Observation { policy: KERNELS_OWN.to_owned(), interval })
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -1,4 +1,4 @@
-//! What `divvy advise` found, for people.
+//! The advice of `divvy advise`, for people.
 
 use std::fmt::Write as _;
 

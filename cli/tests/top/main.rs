@@ -77,11 +77,21 @@ fn it_says_that_the_scheduler_was_unloaded() {
 }
 
 #[test]
-fn without_a_scheduler_it_says_how_to_load_one() {
+fn without_a_scheduler_it_shows_the_kernels_own() {
     let fake = Fake::start("none", Some(0));
-    let output = run(&fake, &["top", "--once"]);
-    assert_eq!(output.status.code(), Some(5));
-    assert!(stderr(&output).contains("no scheduler of divvy is loaded"), "{}", stderr(&output));
+    let mut hog = Running(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell"));
+    let output = run(&fake, &["top", "--once", "-d", "300ms", "--format", "json", "--top", "1000"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let interval = &lines(&output)[0];
+    assert_eq!(interval["policy"], "linux");
+    let rows = interval["rows"].as_array().expect("rows");
+    let own = rows.iter().find(|row| row["pid"] == hog.0.id()).expect("the hog");
+    assert!(own["received_ns"].as_u64() > Some(0) && own["entitled_ns"].as_u64() > Some(0), "{own}");
+    hog.0.kill().expect("it runs");
+    let table = run(&fake, &["top", "--once", "-d", "100ms"]);
+    let text = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(text.starts_with("linux on ") && text.contains(" of watching"), "{text}");
+    assert!(!text.contains("decisions"), "nobody counts them: {text}");
 }
 
 #[test]

@@ -101,18 +101,20 @@ fn summary_lines(model: &Model, width: u16, theme: &Theme) -> Vec<(String, Style
         return vec![("waiting for the scheduler".to_owned(), theme.title)];
     };
     let interval = &observation.interval;
-    vec![
+    let mut lines = vec![
         (title(observation, model), theme.title),
         (machine(interval, usize::from(width), theme), theme.bar),
-        (rates(interval), Style::new()),
-        (counts(interval), Style::new()),
-    ]
+    ];
+    if observation.is_loaded() {
+        lines.extend([(rates(interval), Style::new()), (counts(interval), Style::new())]);
+    }
+    lines
 }
 
 fn title(observation: &Observation, model: &Model) -> String {
     let interval = &observation.interval;
     let mut line = format!("{} on {}", text::escape(&observation.policy), text::cpus(interval.cpus));
-    line += &format!(", {} after loading", text::time(interval.end_ns as f64));
+    line += &format!(", {} {}", text::time(interval.end_ns as f64), observation.since());
     line += &format!("; the last {}", text::time(interval.duration_ns as f64));
     if !model.query.filter.is_empty() {
         line += &format!("; with `{}`", text::escape(&model.query.filter));
