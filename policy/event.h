@@ -94,6 +94,16 @@ static ALWAYS_INLINE void event_tell(struct machine *m, enum event_kind kind, st
 	}
 }
 
+/* The same for a task that becomes runnable or blocks, where calls are as deep already as they may be: see machine/lifecycle.h. */
+static ALWAYS_INLINE void event_tell_inlined(struct machine *m, enum event_kind kind, struct event *e)
+{
+	e->now = machine_now(m, e->now);
+	if (kind == EVENT_runnable)
+		machine_runnable_inlined(m, e->id, e->now, e->why);
+	else
+		machine_quiescent_inlined(m, e->id, e->now, e->why);
+}
+
 /* ---- configuration ---- */
 
 #define CONFIG_MODIFIER(UPPER, lower) \

@@ -36,6 +36,7 @@ struct sched_ext_entity {
 	u32 flags;
 	u64 slice;
 	u64 dsq_vtime;
+	unsigned long runnable_at; /* jiffies, for the kernel's watchdog: since then it has waited */
 } KERNEL_TYPE;
 
 typedef struct {
@@ -207,7 +208,9 @@ struct sched_ext_ops {
 #define SCX_KICK_IDLE (1ull << 0)
 #define SCX_KICK_PREEMPT (1ull << 1)
 
-/* The bit differs between kernels. */
+/* These two bits differ between kernels. */
+enum scx_enq_flags___any { SCX_ENQ_HEAD = 1 << 16 };
+#define ENQ_HEAD bpf_core_enum_value(enum scx_enq_flags___any, SCX_ENQ_HEAD)
 enum scx_deq_flags___any { SCX_DEQ_SLEEP = 1 };
 #define DEQ_SLEEP bpf_core_enum_value(enum scx_deq_flags___any, SCX_DEQ_SLEEP)
 

@@ -53,6 +53,13 @@ static void leave_custody(struct model_task *p, u64 deq_flags)
 		OP(dequeue, &p->t, deq_flags);
 }
 
+/* The watchdog counts from here. */
+static void begin_wait(struct model_task *p)
+{
+	p->runnable_since = model.now;
+	p->t.scx.runnable_at = bpf_jiffies64();
+}
+
 /* ---- into a DSQ ---- */
 
 static void dispatch_enqueue(struct dsq *dsq, struct cpu *rq, struct model_task *p, u64 enq_flags)
@@ -61,7 +68,7 @@ static void dispatch_enqueue(struct dsq *dsq, struct cpu *rq, struct model_task 
 		leave_custody(p, 0);
 	bool preempts = enq_flags & SCX_ENQ_PREEMPT;
 
-	dsq_add(dsq, p, dsq == &rq->local && (preempts || enq_flags & ENQ_HEAD));
+	dsq_add(dsq, p, preempts || enq_flags & ENQ_HEAD);
 	p->ops_state = OPS_NONE;
 	if (dsq != &rq->local)
 		return;
@@ -133,7 +140,7 @@ void enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags)
 		sticky_cpu = rq->number;
 	p->t.scx.flags |= TASK_QUEUED;
 	if (!p->runnable_since)
-		p->runnable_since = model.now;
+		begin_wait(p);
 	p->on_rq = true;
 	p->is_migrating = false;
 	do_enqueue_task(rq, p, enq_flags, sticky_cpu);
@@ -391,7 +398,7 @@ void put_prev_task(struct cpu *rq, struct model_task *p, enum class next)
 	if (is_queued(p)) {
 		if (model.is_loaded)
 			OP(stopping, &p->t, true);
-		p->runnable_since = model.now;
+		begin_wait(p);
 		if (p->t.scx.slice)
 			dispatch_enqueue(&rq->local, rq, p, ENQ_HEAD);
 		else

@@ -54,6 +54,11 @@ u64 bpf_ktime_get_ns(void)
 	return model.now;
 }
 
+u64 bpf_jiffies64(void)
+{
+	return model.now / model.tick_ns;
+}
+
 u32 bpf_get_smp_processor_id(void)
 {
 	return (u32)this_cpu->number;

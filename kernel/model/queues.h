@@ -7,7 +7,6 @@
 
 #define DSQ_INVALID (1ull << 63)
 #define DSQ_GLOBAL ((1ull << 63) | 1)
-#define ENQ_HEAD (1ull << 16)
 
 extern struct dsq global_dsq;
 

@@ -178,7 +178,7 @@ static NOINLINE void pbs_serve(struct pbs_session *x, u64 ran)
 }
 
 /* kappa = w / (weight of nice 0), for the offset delta = |alpha| log kappa (pbs R10; Eq. 6) */
-static inline void pbs_weigh(struct pbs_task *t, u64 w)
+static NOINLINE void pbs_weigh(struct pbs_task *t, u64 w)
 {
 	t->w = w;
 	t->log_kappa = (s64)log2_fixed(w) - (20ll << LOG2_BITS);

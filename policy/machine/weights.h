@@ -30,7 +30,7 @@ static inline void machine_charge(struct machine *m, u32 id, u64 ran, u64 now)
 }
 
 /* Charge what a running task received until now. */
-static inline void machine_settle(struct machine *m, u32 id, u64 now)
+static NOINLINE void machine_settle(struct machine *m, u32 id, u64 now)
 {
 	struct task *t = machine_task(m, id);
 

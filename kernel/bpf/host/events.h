@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Events: telling one to the machine (under the lock), and asking a CPU to dispatch because of the answer (after the
- * lock is released). Every change of the machine goes through `tell`, which also numbers the event for the log.
+ * lock is released). Every change of the machine goes through `tell` or `tell_inlined`, which also number the event for the log.
  */
 #ifndef DIVVY_HOST_EVENTS_H
 #define DIVVY_HOST_EVENTS_H
@@ -27,6 +27,13 @@ static __always_inline void sample_lock(void)
 static __always_inline void tell(enum event_kind kind, struct event *e)
 {
 	event_tell(&machine, kind, e);
+	e->seq = ++stats.events;
+}
+
+/* The same of a task that becomes runnable or blocks, in functions that a program or a timer calls: calls are deep below. */
+static __always_inline void tell_inlined(enum event_kind kind, struct event *e)
+{
+	event_tell_inlined(&machine, kind, e);
 	e->seq = ++stats.events;
 }
 

@@ -22,11 +22,21 @@ static __always_inline void look_at_fallback(void)
 	fallback_waiting = queued > 0 ? queued : 0;
 }
 
+/* The kernel takes a task out of its queue to change an attribute, and enqueues it again: last, though it came first. So nobody would run
+ * whose affinity is changed over and over. One that has waited for half the limit goes first; the others are served before that. The
+ * kernel counts what its watchdog counts, also over changes. */
+static __always_inline bool waits_for_long(const struct task_struct *p)
+{
+	u64 waited = (bpf_jiffies64() - p->scx.runnable_at) * config.tick_ns;
+
+	return config.starvation_limit_ms && waited > starvation_limit_ns() / 2;
+}
+
 static __always_inline void enqueue_fallback(struct task_struct *p, u64 enq_flags)
 {
 	__sync_fetch_and_add(&stats.fallbacks, 1); /* first: from then on CPUs look there */
 	look_at_fallback();
-	dsq_insert(p, FALLBACK, rescue_slice_ns(), enq_flags);
+	dsq_insert(p, FALLBACK, rescue_slice_ns(), enq_flags | (waits_for_long(p) ? ENQ_HEAD : 0));
 	scx_bpf_kick_cpu(scx_bpf_task_cpu(p), enq_flags & SCX_ENQ_LAST ? 0 : SCX_KICK_IDLE);
 }
 

@@ -69,7 +69,7 @@ NOINLINE bool hold_back(u32 id, u64 sum_exec, u32 cpu)
 	left = machine_task(&machine, id)->state & RUNNABLE;
 	e.why = BLOCKED;
 	if (left)
-		tell(EVENT_quiescent, &e);
+		tell_inlined(EVENT_quiescent, &e);
 	settle_account(id);
 	stats.runnable = machine.s.tasks.nrunnable;
 	if (!stopped) {
@@ -107,7 +107,7 @@ static __always_inline void tell_runnable(struct event *e)
 	struct host_task *t = host_task(e->id);
 
 	e->why = t->was_runnable ? WOKEN : NEW;
-	tell(EVENT_runnable, e);
+	tell_inlined(EVENT_runnable, e);
 	t->was_runnable = true;
 	stats.wakes++;
 	stats.runnable = machine.s.tasks.nrunnable;

@@ -27,6 +27,7 @@ struct task_struct;
 void bpf_spin_lock_in(struct bpf_spin_lock *lock, const char *function);
 void bpf_spin_unlock(struct bpf_spin_lock *lock);
 __u64 bpf_ktime_get_ns(void);
+__u64 bpf_jiffies64(void);
 __u32 bpf_get_smp_processor_id(void);
 struct task_struct *bpf_get_current_task_btf(void);
 
