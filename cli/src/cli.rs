@@ -5,6 +5,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::commands::completions::{self, CompletionsArgs};
 use crate::commands::convert::{self, ConvertArgs};
 use crate::commands::doctor::{self, DoctorArgs};
+use crate::commands::exercise::{self, ExerciseArgs};
 use crate::commands::flow::{self, FlowArgs};
 use crate::commands::help::{self, HelpArgs};
 use crate::commands::latency::{self, LatencyArgs};
@@ -79,6 +80,7 @@ pub enum Command {
     Policies(PoliciesArgs),
     Paper(PaperArgs),
     Sweep(SweepArgs),
+    Exercise(ExerciseArgs),
     Help(HelpArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -106,6 +108,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Policies(args) => policies::run(args, output),
         Command::Paper(args) => paper::run(args, output),
         Command::Sweep(args) => sweep::run(args, output),
+        Command::Exercise(args) => exercise::run(args, output),
         Command::Help(args) => help::run(args, Cli::command(), output),
         Command::Completions(args) => completions::run(args, Cli::command(), output),
         Command::Man(args) => man::run(args, Cli::command(), output),

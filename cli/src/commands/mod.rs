@@ -3,6 +3,7 @@
 pub mod completions;
 pub mod convert;
 pub mod doctor;
+pub mod exercise;
 pub mod flow;
 pub mod help;
 pub mod latency;
