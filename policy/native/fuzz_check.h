@@ -54,14 +54,12 @@ static void model_settle_apart(struct model_task *t, u32 id)
 	t->charged += due;
 }
 
-static void model_check_task(const struct task_table *f, u32 id)
+/* `slices`: on how many CPUs it has one. */
+static void model_check_task(const struct task_table *f, u32 id, u32 slices)
 {
 	const struct model_task *t = &model.task[id];
 	u16 state = f->task[id].state;
-	u32 slices = 0;
 
-	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
-		slices += model.slice_of[cpu] == id;
 	MUST(slices <= 1, "M1: a task has its slice on two CPUs", id);
 	MUST(!slices || t->runnable, "M2: a task that is not runnable has a slice", id);
 	MUST((t->seat == OUT) == (!t->runnable || model_is_apart(t)), "M7: the policy has what is runnable", id);
@@ -88,26 +86,33 @@ static bool model_is_promised(u32 id)
 	return false;
 }
 
-static void model_check_cpu(const struct task_table *f, u32 cpu)
+/* `waiting` are the `n` tasks that wait for a CPU. */
+static void model_check_cpu(const struct task_table *f, u32 cpu, const u32 *waiting, u32 n)
 {
 	MUST(f->picked[cpu] == model.slice_of[cpu], "M1: whose turn it is", cpu);
-	for (u32 id = 1; model.idle[cpu] && id < POOL; id++)
-		MUST(!model.task[id].custody || !model_allows(&model.task[id], cpu) || model_is_promised(id),
+	for (u32 i = 0; model.idle[cpu] && i < n; i++)
+		MUST(!model_allows(&model.task[waiting[i]], cpu) || model_is_promised(waiting[i]),
 		     "M5: idle beside a waiting task", cpu);
 }
 
 static void model_check(const struct task_table *f, u64 faults)
 {
+	u16 slices[POOL] = { 0 };
+	u32 waiting[POOL], nwaiting = 0;
 	u32 n = 0;
 
+	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
+		slices[model.slice_of[cpu]]++;
 	for (u32 id = 1; id < POOL; id++) {
 		model_read_apart(f, id);
-		model_check_task(f, id);
+		model_check_task(f, id, slices[id]);
 		n += model.task[id].runnable;
+		if (model.task[id].custody)
+			waiting[nwaiting++] = id;
 	}
 	MUST(f->nrunnable == n, "number of runnable tasks", n);
 	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
-		model_check_cpu(f, cpu);
+		model_check_cpu(f, cpu, waiting, nwaiting);
 	MUST(!faults, "M4: the policy named a task that it may not", 0);
 }
 

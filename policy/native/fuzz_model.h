@@ -74,8 +74,8 @@ static struct model model;
 /* Whether it may run on all CPUs. */
 static bool model_is_free(const struct model_task *t)
 {
-	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
-		if (t->pinned && !(t->allowed[cpu / 64] >> (cpu % 64) & 1))
+	for (u32 cpu = 0; t->pinned && cpu < model.ncpus; cpu++)
+		if (!(t->allowed[cpu / 64] >> (cpu % 64) & 1))
 			return false;
 	return true;
 }
