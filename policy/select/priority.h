@@ -9,7 +9,7 @@
 #include "../lib/heap.h"
 #include "../lib/nice.h"
 
-#define POLICY_TITLE "strict priorities by nice value, preemptive or not; with aging if asked"
+#define POLICY_TITLE "strict priorities by nice value, preemptive or not; aging if asked"
 #define POLICY_BASELINE
 #define POLICY_HAS SLICE | PREEMPTS | REWEIGH | PEEK | KEY
 

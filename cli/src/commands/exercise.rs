@@ -16,7 +16,7 @@ use divvy_workload::{Purpose, Stream, stream};
 use crate::args::jobs::{Job, Jobs};
 use crate::output::Output;
 
-/// Ask for waiting, turnaround and completion times of random jobs, and mark the answers
+/// Ask for waiting and completion times of random jobs, and mark the answers
 ///
 /// The same seed asks the same questions. A file of answers has a line `N = NUMBER` for each question; empty lines and lines that begin with #
 /// are skipped. Exit code 3 if an answer is wrong or missing.

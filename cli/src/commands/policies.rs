@@ -20,9 +20,10 @@ use crate::output::Output;
 Examples:
   divvy policies
   divvy policies gr3
+  divvy policies ./mine.h
   divvy policies --format json")]
 pub struct PoliciesArgs {
-    /// The policy to show
+    /// The policy to show; a file, as ./mine.h, is compiled, and checked for the contract
     #[arg(value_name = "NAME", value_hint = ValueHint::Other)]
     pub name: Option<String>,
 
@@ -125,7 +126,7 @@ fn one_text(policy: &PolicyInfo, columns: usize) -> String {
         &policy.linear.map(linear_text).into_iter().collect::<Vec<_>>(),
     );
     section("Paper", &given(policy.paper));
-    let guarantees = if file::is_path(policy.name) { &[OF_A_FILE][..] } else { &policy.guarantees };
+    let guarantees: &[&str] = if file::is_path(policy.name) { &[OF_A_FILE] } else { &policy.guarantees };
     section("Guarantees", &points(guarantees));
     section("Cost per decision", &given(policy.cost));
     section("Parameters", &policy.params.iter().flat_map(param_lines).collect::<Vec<_>>());

@@ -7,34 +7,34 @@
 #define POLICY_HAS SLICE
 #define POLICY_PARAMS(P) P(wide, INTEGER, "quanta", 1, 1, 9, "how long a turn is")
 
-struct short {
+struct lifo {
 	POLICY_STATE;
 	struct links waiting;
 	u32 first;
 };
 
-static inline void short_join(struct short *s, u32 id, u64 now, enum why why)
+static inline void lifo_join(struct lifo *s, u32 id, u64 now, enum why why)
 {
 	ring_push_front(&s->waiting, &s->first, id);
 }
 
-static inline void short_leave(struct short *s, u32 id, u64 now, enum why why)
+static inline void lifo_leave(struct lifo *s, u32 id, u64 now, enum why why)
 {
 	if (!is_picked(&s->tasks, id))
 		ring_remove(&s->waiting, &s->first, id);
 }
 
-static inline u32 short_choose(struct short *s, u32 cpu, u64 now)
+static inline u32 lifo_choose(struct lifo *s, u32 cpu, u64 now)
 {
 	return ring_pop_front(&s->waiting, &s->first);
 }
 
-static inline void short_stop(struct short *s, u32 id, u64 now, enum why why)
+static inline void lifo_stop(struct lifo *s, u32 id, u64 now, enum why why)
 {
 	ring_push_back(&s->waiting, &s->first, id);
 }
 
-static inline u64 short_slice(const struct short *s, u32 id)
+static inline u64 lifo_slice(const struct lifo *s, u32 id)
 {
 	return s->param.wide * s->tasks.quantum;
 }
