@@ -1,4 +1,4 @@
-//! `--assert`: claims about a report, and whether its runs meet them.
+//! `--assert` and `--goal`: claims about a report, whether its runs meet them, and how far they are from it.
 //!
 //! ```text
 //! claim     = side ("<" | "<=" | ">" | ">=" | "==" | "!=") side
@@ -30,14 +30,15 @@ use divvy_results::report::{Report, Run, TaskResult};
 use divvy_workload::Workload;
 
 mod claim;
+mod goal;
 mod parse;
 #[cfg(test)]
 mod tests;
 
+use claim::{ASSERT, Measure, Name, Op, Side};
 pub use claim::{Claim, ClaimError};
-use claim::{Measure, Name, Op, Side};
 
-/// The claims of `--assert`.
+/// The claims of `--assert`, or of `--goal`.
 pub struct Claims(Vec<Claim>);
 
 impl Claims {
@@ -55,6 +56,11 @@ impl Claims {
     /// If a claim has such a name.
     pub fn check_names(&self, workload: &Workload) -> Result<(), ClaimError> {
         self.0.iter().try_for_each(|claim| claim.check_names(workload))
+    }
+
+    /// The claims, in the order given.
+    pub fn iter(&self) -> impl Iterator<Item = &Claim> {
+        self.0.iter()
     }
 
     /// Fails with [`NotMet`] if some runs do not meet them.
@@ -216,7 +222,7 @@ impl Claim {
     }
 
     fn error(&self, column: usize, message: String) -> ClaimError {
-        ClaimError { text: self.text.clone(), column, message }
+        ClaimError { option: ASSERT, text: self.text.clone(), column, message }
     }
 }
 

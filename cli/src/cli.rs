@@ -2,6 +2,7 @@
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
+use crate::commands::advise::{self, AdviseArgs};
 use crate::commands::completions::{self, CompletionsArgs};
 use crate::commands::convert::{self, ConvertArgs};
 use crate::commands::doctor::{self, DoctorArgs};
@@ -81,6 +82,7 @@ pub enum Command {
     Paper(PaperArgs),
     Sweep(SweepArgs),
     Exercise(ExerciseArgs),
+    Advise(AdviseArgs),
     Help(HelpArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -109,6 +111,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Paper(args) => paper::run(args, output),
         Command::Sweep(args) => sweep::run(args, output),
         Command::Exercise(args) => exercise::run(args, output),
+        Command::Advise(args) => advise::run(args, output),
         Command::Help(args) => help::run(args, Cli::command(), output),
         Command::Completions(args) => completions::run(args, Cli::command(), output),
         Command::Man(args) => man::run(args, Cli::command(), output),

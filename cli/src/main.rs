@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+mod advise;
 mod args;
 mod assert;
 mod cli;

@@ -59,15 +59,28 @@ check() { # POLICY
 policies=${*:-$(cd policy/select && grep -L '^#define POLICY_SIMULATOR_ONLY ' ./*.h | sed 's,^\./,,; s,\.h$,,')}
 n=0
 failed=
+running=
+
+# Two at a time.
+collect() {
+	for job in $running; do
+		wait "${job#*:}"
+		case $? in
+		0) ;;
+		77) not_here "BPF is not permitted here; run as root, on Linux >= 6.12" ;;
+		*) failed="$failed ${job%:*}" ;;
+		esac
+	done
+	running=
+}
+
 for policy in $policies; do
 	n=$((n + 1))
-	check "$policy"
-	case $? in
-	0) ;;
-	77) not_here "BPF is not permitted here; run as root, on Linux >= 6.12" ;;
-	*) failed="$failed $policy" ;;
-	esac
+	check "$policy" &
+	running="$running $policy:$!"
+	[ $((n % 2)) -eq 0 ] && collect
 done
+collect
 if [ -n "$failed" ]; then
 	echo "bpf check: FAILED:$failed" >&2
 	exit 1

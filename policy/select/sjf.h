@@ -17,8 +17,8 @@
 
 struct sjf {
 	POLICY_STATE;
-	struct heap waiting;       /* by key */
-	TASKS({ u64 S, rest; });   /* of each job, ns: its length; 0 once it has begun, and what is left of it */
+	struct heap waiting;     /* by key */
+	TASKS({ u64 S, rest; }); /* of each job, ns: its length; 0 once it has begun, and what is left of it */
 };
 
 /* Called before a task joins, and while it runs if its program goes on to other work without a pause (sjf R3). */

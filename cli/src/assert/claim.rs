@@ -3,6 +3,9 @@
 use divvy_policy::{Failure, FailureKind};
 use divvy_results::measure::{Quantity, Statistic, Unit};
 
+/// The option of claims, unless an error says otherwise.
+pub(super) const ASSERT: &str = "--assert";
+
 /// A claim about every run of a report.
 #[derive(Clone, Debug)]
 pub struct Claim {
@@ -49,8 +52,10 @@ pub(super) enum Op {
 
 /// A claim that cannot be judged: it does not follow the grammar, or names something that the report does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--assert '{}', column {column}: {message}", text.escape_debug())]
+#[error("{option} '{}', column {column}: {message}", text.escape_debug())]
 pub struct ClaimError {
+    /// The option that gave it.
+    pub option: &'static str,
     /// The claim as given.
     pub text: String,
     /// Counted in characters from 1.

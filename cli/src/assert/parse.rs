@@ -4,10 +4,11 @@ use divvy_policy::nearest;
 use divvy_policy::quantity::parse_time_ns;
 use divvy_results::measure::{QUANTITIES, Quantity, STATISTICS, Source, Statistic, Unit};
 
-use super::claim::{Claim, ClaimError, Measure, Name, Op, Side};
+use super::claim::{ASSERT, Claim, ClaimError, Measure, Name, Op, Side};
 
 pub(super) fn claim(text: &str) -> Result<Claim, ClaimError> {
     Parser::new(text).claim().map_err(|(column, message)| ClaimError {
+        option: ASSERT,
         text: text.to_owned(),
         column,
         message,

@@ -1,5 +1,6 @@
 //! The commands: each has its arguments and runs them.
 
+pub mod advise;
 pub mod completions;
 pub mod convert;
 pub mod doctor;

@@ -1,4 +1,4 @@
-//! A minute of forks, exits, sleeps, changes of affinity, class and nice values on two CPUs.
+//! Half a minute of forks, exits, sleeps, changes of affinity, class and nice values on two CPUs.
 
 use crate::machine::{several, workload};
 
@@ -10,7 +10,7 @@ fn a_storm_loses_no_task_and_stalls_nobody() {
         .iter()
         .map(|spec| {
             format!(
-                "divvy load '{spec}' --max-tasks 4000 --format json --interval 60s --log /tmp/log --exec bash {} 20 >/tmp/stats || exit 1\n\
+                "divvy load '{spec}' --max-tasks 4000 --format json --interval 60s --log /tmp/log --exec bash {} 10 >/tmp/stats || exit 1\n\
                  echo '== {spec}'; tail -n 1 /tmp/stats\n\
                  echo '== log {spec}'; divvy verify /tmp/log --format json\n\
                  echo '== state {spec}'; cat /sys/kernel/sched_ext/state\n",

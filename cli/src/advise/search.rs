@@ -1,0 +1,261 @@
+//! Rounds of runs, from many short ones to a few long ones.
+
+use divvy_policy::spec::Spec;
+use divvy_policy::{Failure, FailureKind};
+use divvy_results::measure::Unit;
+use divvy_results::progress::Progress;
+use divvy_results::report::{Report, Run, TaskResult};
+use divvy_sim::run::{Options, RunError, simulate};
+use divvy_workload::Workload;
+use rayon::prelude::*;
+use thiserror::Error;
+
+use super::candidate::{self, Candidate};
+use crate::assert::{ClaimError, Claims};
+
+/// The rounds before the last one: which part of the run's time they take, and how many candidates go on.
+const KEPT: [(f64, usize); 3] = [(0.125, 16), (0.125, 16), (0.5, 12)];
+/// Number of settings that are told.
+const TOLD: usize = 6;
+
+/// What each goal's first measure was in each repetition, if it was measured.
+type Readings = Vec<Vec<Option<(Unit, f64)>>>;
+
+/// What a candidate did in the last round.
+#[derive(Debug)]
+pub struct Finding {
+    /// The settings.
+    pub candidate: Candidate,
+    /// Its runs, one a repetition.
+    pub report: Report,
+    /// What each goal's first measure was in each repetition, with its unit.
+    pub readings: Readings,
+    /// In how many repetitions each goal was met.
+    pub met: Vec<usize>,
+    /// How far it was from all goals, in the mean over repetitions.
+    pub shortfall: f64,
+    /// The task without a goal that it costs most, and the factor by which that is worse off than under the baseline.
+    pub cost: Option<(String, f64)>,
+}
+
+impl Finding {
+    /// How much worse off the other tasks are: what is less than a percent is no reason to prefer settings.
+    fn percent_worse(&self) -> u64 {
+        self.cost.as_ref().map_or(0, |(_, factor)| (100.0 * (factor - 1.0).max(0.0)).round() as u64)
+    }
+
+    /// Whether each repetition met each goal.
+    pub fn meets_all(&self) -> bool {
+        self.met.iter().all(|met| *met == self.report.runs.len())
+    }
+}
+
+/// What a search found.
+#[derive(Debug)]
+pub struct Advice {
+    /// Number of settings that were tried.
+    pub tried: usize,
+    /// The workload as it is, under the baseline.
+    pub baseline: Finding,
+    /// The best settings, the best one first.
+    pub best: Vec<Finding>,
+}
+
+/// Why there is no advice.
+#[derive(Debug, Error)]
+pub enum Problem {
+    /// A run has no result.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A goal cannot be judged.
+    #[error(transparent)]
+    Goal(#[from] ClaimError),
+}
+
+impl Failure for Problem {
+    fn kind(&self) -> FailureKind {
+        match self {
+            Self::Run(error) => error.kind(),
+            Self::Goal(error) => error.kind(),
+        }
+    }
+}
+
+/// A search and what it needs.
+struct Search<'a> {
+    workload: &'a Workload,
+    goals: &'a Claims,
+    options: &'a Options,
+    baseline: Candidate,
+    progress: &'a dyn Progress,
+}
+
+/// Tries `candidates`, then the best of them with other weights for the tasks that goals name. Progress is in candidates.
+///
+/// # Errors
+/// If a run has no result, or a goal names what the workload does not have.
+pub fn search(
+    workload: &Workload,
+    goals: &Claims,
+    candidates: Vec<Candidate>,
+    baseline: Spec,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Advice, Problem> {
+    let quantum_ns = options.quantum_ns.unwrap_or(workload.quantum_ns);
+    let baseline = Candidate::unchanged(baseline, workload, quantum_ns);
+    let search = Search { workload, goals, options, baseline, progress };
+    let named = search.named_tasks();
+    let [(short, first), (again, second), (long, third)] = KEPT;
+    let most_varied = first.min(candidates.len()) * candidate::combinations(named.len());
+    progress.begin(Some((candidates.len() + most_varied + second + third) as u64));
+    let mut tried = candidates.len();
+    let best = search.best(candidates, short, first)?;
+    let varied: Vec<Candidate> =
+        best.iter().flat_map(|finding| finding.candidate.with_weights(&named)).collect();
+    tried += varied.len() - best.len();
+    let best = search.best(of(search.best(varied, again, second)?), long, third)?;
+    let mut best = search.best(of(best), 1.0, third)?;
+    // A policy that does the same with another quantum or other weights is told once.
+    let mut seen: Vec<(Spec, Readings)> = Vec::new();
+    best.retain(|finding| {
+        let did = (finding.candidate.spec.clone(), finding.readings.clone());
+        let is_new = !seen.contains(&did);
+        seen.push(did);
+        is_new
+    });
+    best.truncate(TOLD);
+    let baseline = search.baseline_report(1.0)?;
+    let baseline = search.finding(search.baseline.clone(), baseline.clone(), &baseline)?;
+    Ok(Advice { tried, baseline, best })
+}
+
+fn of(findings: Vec<Finding>) -> Vec<Candidate> {
+    findings.into_iter().map(|finding| finding.candidate).collect()
+}
+
+impl Search<'_> {
+    /// The tasks of the workload, by index, that goals name.
+    fn named_tasks(&self) -> Vec<usize> {
+        let is_named = |index: &usize| {
+            let task = &self.workload.tasks[*index];
+            let process = task.process.as_deref().unwrap_or(&task.name);
+            self.goals.iter().any(|goal| goal.names(&task.name, process))
+        };
+        (0..self.workload.tasks.len()).filter(is_named).collect()
+    }
+
+    /// The best of these, at most `kept`, when they run for this part of the time. Equal ones stay in their order, so that what changes
+    /// less comes first.
+    fn best(&self, candidates: Vec<Candidate>, part: f64, kept: usize) -> Result<Vec<Finding>, Problem> {
+        let baseline = self.baseline_report(part)?;
+        let groups = with_same_workload(candidates);
+        let judged: Vec<Vec<Finding>> = groups
+            .into_par_iter()
+            .map(|together| self.judge(together, part, &baseline))
+            .collect::<Result<_, Problem>>()?;
+        let mut findings: Vec<Finding> = judged.into_iter().flatten().collect();
+        findings.sort_by(|a, b| {
+            a.shortfall.total_cmp(&b.shortfall).then(a.percent_worse().cmp(&b.percent_worse()))
+        });
+        findings.truncate(kept);
+        Ok(findings)
+    }
+
+    /// Runs candidates that differ in the policy only. Those whose weights would be out of range are left out.
+    fn judge(&self, together: Vec<Candidate>, part: f64, baseline: &Report) -> Result<Vec<Finding>, Problem> {
+        let mut findings = Vec::new();
+        if let Some(workload) = together[0].workload(self.workload) {
+            let specs: Vec<Spec> = together.iter().map(|candidate| candidate.spec.clone()).collect();
+            let options = Options { quantum_ns: Some(together[0].quantum_ns), ..self.options_for(part) };
+            let report = simulate(&workload, &specs, &options, &())?;
+            self.progress.advance(together.len() as u64);
+            for candidate in together {
+                let name = candidate.spec.to_string();
+                let mut own = report.clone();
+                own.runs.retain(|run| run.policy == name);
+                findings.push(self.finding(candidate, own, baseline)?);
+            }
+        }
+        Ok(findings)
+    }
+
+    fn baseline_report(&self, part: f64) -> Result<Report, RunError> {
+        let options = Options { quantum_ns: Some(self.baseline.quantum_ns), ..self.options_for(part) };
+        simulate(self.workload, std::slice::from_ref(&self.baseline.spec), &options, &())
+    }
+
+    /// A part of the time in one repetition, or all of it in all. The last round has other random numbers than those by which the
+    /// candidates were chosen, so that its results are not better than what is to be expected.
+    fn options_for(&self, part: f64) -> Options {
+        let warmup_ns = self.workload.warmup_ns;
+        let shortened = |ns: u64| warmup_ns + ((ns.saturating_sub(warmup_ns)) as f64 * part).max(1.0) as u64;
+        let whole_ns = self.options.duration_ns.or(self.workload.duration_ns);
+        Options {
+            duration_ns: whole_ns.map(shortened),
+            reps: if part < 1.0 { 1 } else { self.options.reps },
+            seed: if part < 1.0 { self.options.seed.wrapping_add(1) } else { self.options.seed },
+            ..self.options.clone()
+        }
+    }
+
+    fn finding(&self, candidate: Candidate, report: Report, baseline: &Report) -> Result<Finding, Problem> {
+        let (mut readings, mut met, mut shortfall) = (Vec::new(), Vec::new(), 0.0);
+        for goal in self.goals.iter() {
+            let short: Vec<f64> =
+                report.runs.iter().map(|run| goal.shortfall(run, &report)).collect::<Result<_, _>>()?;
+            readings.push(
+                report.runs.iter().map(|run| goal.reading(run, &report)).collect::<Result<Vec<_>, _>>()?,
+            );
+            met.push(short.iter().filter(|short| **short == 0.0).count());
+            shortfall += short.iter().sum::<f64>() / short.len().max(1) as f64;
+        }
+        let cost = self.cost(&report.runs, &baseline.runs);
+        Ok(Finding { candidate, report, readings, met, shortfall, cost })
+    }
+
+    /// The task without a goal that is worst off beside the baseline, in the mean over repetitions.
+    fn cost(&self, runs: &[Run], baseline: &[Run]) -> Option<(String, f64)> {
+        let rows = runs.first()?.tasks.len();
+        let others = (0..rows).filter(|row| {
+            let task = &runs[0].tasks[*row];
+            !self.goals.iter().any(|goal| goal.names(&task.name, &task.process))
+        });
+        let costs = others.filter_map(|row| {
+            let worse: Vec<f64> = runs
+                .iter()
+                .zip(baseline)
+                .filter_map(|(run, base)| Some(worse_by(run.tasks.get(row)?, base.tasks.get(row)?)))
+                .flatten()
+                .collect();
+            let mean = worse.iter().sum::<f64>() / worse.len() as f64;
+            (!worse.is_empty()).then(|| (runs[0].tasks[row].name.clone(), mean))
+        });
+        costs.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+}
+
+/// By which factor a task is worse off: in mean response if it finishes jobs, and in CPU time if it finishes none.
+fn worse_by(task: &TaskResult, baseline: &TaskResult) -> Option<f64> {
+    let responses = task.response_ns.mean.zip(baseline.response_ns.mean);
+    let (bad, good) = match responses {
+        Some((mine, base)) => (mine, base),
+        None => (baseline.service_ns as f64, task.service_ns as f64),
+    };
+    (bad > 0.0 && good > 0.0).then(|| bad / good)
+}
+
+/// Candidates with the same quantum and weights, which differ in the policy only: they share a report.
+fn with_same_workload(candidates: Vec<Candidate>) -> Vec<Vec<Candidate>> {
+    let mut groups: Vec<Vec<Candidate>> = Vec::new();
+    for candidate in candidates {
+        let same = |group: &&mut Vec<Candidate>| {
+            (group[0].quantum_ns, &group[0].factors) == (candidate.quantum_ns, &candidate.factors)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(candidate),
+            None => groups.push(vec![candidate]),
+        }
+    }
+    groups
+}

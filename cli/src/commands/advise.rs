@@ -1,0 +1,93 @@
+//! `divvy advise WORKLOAD --goal CLAIM..`.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ValueHint};
+use divvy_policy::spec;
+use divvy_sim::run::Options;
+
+use crate::advise::{candidates, search};
+use crate::args::machine::MachineArgs;
+use crate::assert::{ClaimError, Claims};
+use crate::input;
+use crate::output::Output;
+use crate::progress::ProgressBar;
+use crate::view::advice;
+
+/// Search for a policy, a quantum and weights under which a workload reaches goals
+///
+/// Policies are tried with several quanta for an eighth of the time, then the best of them with other weights for the tasks that goals name,
+/// then the best of those for longer, and at last six for the whole time in --reps repetitions. Of settings that reach all goals the
+/// first is the one that costs the other tasks least.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  divvy advise game-and-stream.toml --goal 'p99(response, task=game) < 16ms'
+  divvy advise mix.toml --goal 'p99(response, task=T1) < 20ms' --goal 'share(T2) >= 20%' -p sfq,gr3,pbs:alpha=2
+  divvy advise mix.toml --goal 'max(error) < 5ms' --baseline rr --reps 10")]
+pub struct AdviseArgs {
+    /// The workload, a TOML file; - is stdin
+    #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
+    pub workload: PathBuf,
+
+    /// What is wanted, as in `p99(response, task=game) < 16ms` (repeat for more)
+    ///
+    /// The language is that of `divvy sim --assert`, without policy=, == and !=.
+    #[arg(long, required = true, value_name = "CLAIM", action = ArgAction::Append, value_hint = ValueHint::Other)]
+    pub goal: Vec<String>,
+
+    /// Policies to try, several by commas or by repeating -p [default: those that a kernel may load, without baselines]
+    #[arg(short, long = "policy", value_name = "SPEC", action = ArgAction::Append, value_hint = ValueHint::Other, help_heading = "Policies")]
+    pub policy: Vec<String>,
+
+    /// The policy that the workload has now: what settings cost other tasks is measured beside it
+    #[arg(long, value_name = "SPEC", default_value = "eevdf", value_hint = ValueHint::Other, help_heading = "Policies")]
+    pub baseline: String,
+
+    #[command(flatten)]
+    pub machine: MachineArgs,
+
+    /// Number that all random numbers come from
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Chance")]
+    pub seed: u64,
+
+    /// Repetitions of the last round, each with its own random numbers
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "Chance")]
+    pub reps: u32,
+}
+
+/// Searches, and fails if no settings reach all goals.
+pub fn run(args: &AdviseArgs, output: Output) -> anyhow::Result<()> {
+    let goals = goals(&args.goal)?;
+    let baseline = spec::parse(&args.baseline, divvy_policy::all())?;
+    let workload = input::workload(&args.workload, output)?;
+    goals.check_names(&workload).map_err(of_goal)?;
+    let candidates = candidates(&args.policy, &workload, args.machine.quantum_ns)?;
+    let options = Options {
+        seed: args.seed,
+        reps: args.reps,
+        cpus: args.machine.cpus,
+        duration_ns: args.machine.duration_ns,
+        quantum_ns: args.machine.quantum_ns,
+        ..Options::default()
+    };
+    let bar = ProgressBar::new("searching", output);
+    let found = search(&workload, &goals, candidates, baseline, &options, &bar)?;
+    drop(bar);
+    let file = args.workload.display().to_string();
+    output.write(&advice::write(&found, &workload, &file, &goals, output.columns(None)), None)?;
+    match found.best.first() {
+        Some(best) => goals.check(&best.report),
+        None => Ok(()),
+    }
+}
+
+fn goals(texts: &[String]) -> Result<Claims, ClaimError> {
+    let goals = Claims::parse(texts).map_err(of_goal)?;
+    goals.iter().try_for_each(|goal| goal.check_goal().map_err(of_goal))?;
+    Ok(goals)
+}
+
+fn of_goal(error: ClaimError) -> ClaimError {
+    ClaimError { option: "--goal", ..error }
+}
