@@ -42,6 +42,11 @@ fn main() {
         embedded("policy/", policy, tree::PARTS.iter().flat_map(|path| files(policy, path))),
     )
     .expect("OUT_DIR is writable");
+    fs::write(
+        out.join("host_sources.rs"),
+        embedded("policy/", policy, ["native/host.c", "native/host.h"].map(str::to_owned)),
+    )
+    .expect("OUT_DIR is writable");
     let pages = read_pages(&policy.join(PAPERS), &[names, modifiers].concat());
     fs::write(out.join("summaries.rs"), summaries(&pages)).expect("OUT_DIR is writable");
     println!("cargo::rerun-if-env-changed={SHARED}");

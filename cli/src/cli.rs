@@ -6,6 +6,7 @@ use crate::commands::advise::{self, AdviseArgs};
 use crate::commands::completions::{self, CompletionsArgs};
 use crate::commands::convert::{self, ConvertArgs};
 use crate::commands::doctor::{self, DoctorArgs};
+use crate::commands::exercise::{self, ExerciseArgs};
 use crate::commands::flow::{self, FlowArgs};
 use crate::commands::help::{self, HelpArgs};
 use crate::commands::latency::{self, LatencyArgs};
@@ -80,6 +81,7 @@ pub enum Command {
     Policies(PoliciesArgs),
     Paper(PaperArgs),
     Sweep(SweepArgs),
+    Exercise(ExerciseArgs),
     Advise(AdviseArgs),
     Help(HelpArgs),
     Completions(CompletionsArgs),
@@ -108,6 +110,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Policies(args) => policies::run(args, output),
         Command::Paper(args) => paper::run(args, output),
         Command::Sweep(args) => sweep::run(args, output),
+        Command::Exercise(args) => exercise::run(args, output),
         Command::Advise(args) => advise::run(args, output),
         Command::Help(args) => help::run(args, Cli::command(), output),
         Command::Completions(args) => completions::run(args, Cli::command(), output),

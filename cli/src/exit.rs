@@ -12,6 +12,7 @@ use divvy_lab::LabError;
 use divvy_log::LogError;
 use divvy_pages::drawing::NoFigure;
 use divvy_play::PlayError;
+use divvy_policy::file::FileError;
 use divvy_policy::spec::SpecError;
 use divvy_policy::{Failure, FailureKind};
 use divvy_sim::run::RunError;
@@ -24,6 +25,7 @@ use crate::args::output::BadOutputArgs;
 use crate::args::recording::Unfit;
 use crate::assert::{ClaimError, NotMet};
 use crate::commands::convert::UnknownFormat;
+use crate::commands::exercise::{BadAnswer, NotAllRight};
 use crate::commands::flow::NoProgram;
 use crate::commands::load::{CommandFailed, Unread};
 use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
@@ -34,8 +36,10 @@ use crate::commands::sweep::{BadOutput, NoTable};
 use crate::commands::verify::{Incomplete, Mismatched};
 use crate::output_path::BadOutputPath;
 use crate::top::poller::Unloaded;
+use crate::view::jobs_csv::TooManyJobs;
 use crate::view::perfetto::NoTrace;
 use crate::view::safe;
+use crate::view::textbook::NoJobs;
 
 /// The codes, for the end of the help.
 pub const HELP: &str = "\
@@ -101,8 +105,9 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 35] = [
+const KINDS: [KindOf; 40] = [
     kind::<AskError>,
+    kind::<BadAnswer>,
     kind::<BadOutput>,
     kind::<BadOutputArgs>,
     kind::<BadOutputPath>,
@@ -110,6 +115,7 @@ const KINDS: [KindOf; 35] = [
     kind::<BadSetting>,
     kind::<ClaimError>,
     kind::<ClaimsNotMet>,
+    kind::<FileError>,
     kind::<HostedError>,
     kind::<Incomplete>,
     kind::<Inexpressible>,
@@ -119,7 +125,9 @@ const KINDS: [KindOf; 35] = [
     kind::<Mismatched>,
     kind::<Missing>,
     kind::<NoFigure>,
+    kind::<NoJobs>,
     kind::<NoProgram>,
+    kind::<NotAllRight>,
     kind::<NotMet>,
     kind::<NoTable>,
     kind::<NoTrace>,
@@ -130,6 +138,7 @@ const KINDS: [KindOf; 35] = [
     kind::<StoreError>,
     kind::<SweepError>,
     kind::<TableError>,
+    kind::<TooManyJobs>,
     kind::<TraceError>,
     kind::<Unfit>,
     kind::<UnknownFigure>,

@@ -88,6 +88,20 @@ fn with_quanta_of_whole_ticks_tasks_get_what_the_machine_gives_them() {
     }
 }
 
+/// A file named as on the command line: its sources are in the program, and its log verifies once it is loaded.
+#[test]
+fn a_policy_file_decides_in_the_host_as_the_built_in_one() {
+    let rr = divvy_policy::compile::POLICY_SOURCES.iter().find(|source| source.0 == "policy/select/rr.h");
+    let text = rr.expect("rr is built in").1.replace("rr_", "turns_").replace("struct rr", "struct turns");
+    let folder = std::env::temp_dir().join(format!("divvy-hosted-file-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a directory");
+    std::fs::write(folder.join("turns.h"), text).expect("writable");
+    let path = folder.join("turns.h").display().to_string();
+    divvy_policy::file::load(&path).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(service_ns(&verified(HOGS, &path, "file")), service_ns(&hosted(HOGS, "rr")));
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
 /// A task alone runs when it wakes, in both.
 #[test]
 fn a_task_alone_blocks_and_wakes_as_without_a_host() {

@@ -1,6 +1,6 @@
 //! Tells a native machine the events that the kernel's machine was told, and compares the answers.
 
-use divvy_policy::spec;
+use divvy_policy::spec::{self, SpecError, SpecProblem};
 use divvy_policy::{Answer, CpuId, CpuMask, Event, MAX_TASKS, Machine, TaskId, Weight};
 use std::collections::VecDeque;
 use std::io;
@@ -157,8 +157,7 @@ impl Replay {
         if header.quantum_ns == 0 || header.quantum_ns > i64::MAX.cast_unsigned() {
             return Err(format!("a damaged header: a quantum of {} ns", header.quantum_ns));
         }
-        let spec = spec::parse(&header.spec, divvy_policy::all())
-            .map_err(|error| format!("its policy is not one of this divvy: {error}"))?;
+        let spec = spec::parse(&header.spec, divvy_policy::all()).map_err(|error| not_here(&error))?;
         let machine =
             Machine::from_spec(&spec, header.cpus, header.quantum_ns).map_err(|error| error.to_string())?;
         let params = divvy_policy::find(spec.selection.name).map_or(&[][..], |policy| &policy.params);
@@ -224,6 +223,16 @@ impl Replay {
             last_ns: self.last_ns,
             verdict,
         }
+    }
+}
+
+/// Why the policy of a log cannot decide here. A log may come from anywhere, so it does not choose a file that is compiled and run.
+fn not_here(error: &SpecError) -> String {
+    match &error.problem {
+        SpecProblem::NotLoaded(file) => format!(
+            "its policy is the file {file}, which is compiled and run to verify the log: if you trust it, add -p {file}"
+        ),
+        _ => format!("its policy is not one of this divvy: {error}"),
     }
 }
 

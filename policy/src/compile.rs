@@ -17,11 +17,14 @@ pub type Source = (&'static str, &'static str);
 /// All headers that a policy is made of, by paths that begin with `policy/`.
 pub static POLICY_SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
+/// The native host around a policy, by paths that begin with `policy/`.
+pub(crate) static HOST_SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/host_sources.rs"));
+
 /// Compilers in the order in which they are tried, if `$CC` names none.
 const COMPILERS: [&str; 3] = ["cc", "gcc", "clang"];
 /// One thread compiles at a time, so that others that want the same find it.
 static COMPILING: Mutex<()> = Mutex::new(());
-/// Lines of a compiler's errors that are repeated.
+/// Lines of a compiler's errors that are repeated in a message.
 const MOST_LINES: usize = 12;
 
 /// A program in C, to be compiled.
@@ -45,13 +48,13 @@ pub enum CompileError {
         what: String,
     },
     /// The compiler refused it.
-    #[error("{compiler} could not compile {program}; it says:\n{said}")]
+    #[error("{compiler} could not compile {program}; it says:\n{}", first_lines(said))]
     Refused {
         /// The compiler.
         compiler: String,
         /// The program.
         program: String,
-        /// Its first errors.
+        /// All that it said.
         said: String,
     },
     /// There is no place for the result.
@@ -112,13 +115,14 @@ impl Program<'_> {
         }
         let mut command = Command::new(&compiler.path);
         command.current_dir(scratch).args(&self.arguments).args(["-o", "program"]).stdin(Stdio::null());
+        // Its words are read (`file/contract.rs`), so they are not translated.
+        command.env("LC_ALL", "C");
         let output = command.output().map_err(|error| io_error(Path::new(&compiler.path), error))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
             return Err(CompileError::Refused {
                 compiler: compiler.name(),
                 program: self.name.to_owned(),
-                said: said.lines().take(MOST_LINES).collect::<Vec<_>>().join("\n"),
+                said: String::from_utf8_lossy(&output.stderr).into_owned(),
             });
         }
         // It is there as a whole, or not at all.
@@ -170,6 +174,10 @@ impl Compiler {
     fn name(&self) -> String {
         self.path.display().to_string()
     }
+}
+
+fn first_lines(said: &str) -> String {
+    said.lines().take(MOST_LINES).collect::<Vec<_>>().join("\n")
 }
 
 fn cache() -> Result<PathBuf, CompileError> {

@@ -5,6 +5,8 @@
 pub mod compile;
 mod config;
 mod event;
+pub mod file;
+mod find;
 mod host;
 mod id;
 mod kind;
@@ -23,6 +25,7 @@ use std::sync::OnceLock;
 
 pub use config::{MachineConfig, MachineError, ParamValue};
 pub use event::{Answer, Event};
+pub use find::find;
 pub use id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};
 pub use kind::{Failure, FailureKind};
 pub use machine::{CpuLimit, Decision, Machine, Predictions, ProgramState, Shown};
@@ -126,23 +129,11 @@ pub struct PolicyInfo {
     pub params: Vec<ParamInfo>,
 }
 
-/// All policies: selections by name, then modifiers in the order in which they apply.
+/// All policies that are built in: selections by name, then modifiers in the order in which they apply.
 pub fn all() -> &'static [PolicyInfo] {
     static ALL: OnceLock<Vec<PolicyInfo>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let selections = host::all().into_iter().map(|h| {
-            // SAFETY: the table's own lengths.
-            let described = unsafe { describe(h.name, Kind::Selection, h.title, h.params, h.nparams) };
-            // SAFETY: it is a string constant or null.
-            let simulator_only = (!h.simulator_only.is_null()).then(|| unsafe { text(h.simulator_only) });
-            PolicyInfo {
-                is_baseline: h.is_baseline != 0,
-                is_clairvoyant: h.bring.is_some(),
-                simulator_only,
-                linear: (h.linear != 0).then_some(h.linear),
-                ..described
-            }
-        });
+        let selections = host::all().into_iter().map(PolicyInfo::of_host);
         let modifiers = host::modifiers().iter().map(|m| {
             // SAFETY: the table's own lengths.
             unsafe { describe(m.name, Kind::Modifier, m.title, m.params, m.nparams) }
@@ -151,9 +142,29 @@ pub fn all() -> &'static [PolicyInfo] {
     })
 }
 
-/// The policy of that name, if there is one.
-pub fn find(name: &str) -> Option<&'static PolicyInfo> {
-    all().iter().find(|p| p.name == name)
+/// Other names of policies, which textbooks use.
+const ALIASES: [(&str, &str); 2] = [("fifo", "fcfs"), ("srtf", "srpt")];
+
+/// The name of a policy that may be called by another one.
+fn canonical(name: &str) -> &str {
+    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name)
+}
+
+impl PolicyInfo {
+    /// The description of a selection, from its host's table.
+    fn of_host(h: &'static host::Host) -> PolicyInfo {
+        // SAFETY: the table's own lengths.
+        let described = unsafe { describe(h.name, Kind::Selection, h.title, h.params, h.nparams) };
+        // SAFETY: it is a string constant or null.
+        let simulator_only = (!h.simulator_only.is_null()).then(|| unsafe { text(h.simulator_only) });
+        PolicyInfo {
+            is_baseline: h.is_baseline != 0,
+            is_clairvoyant: h.bring.is_some(),
+            simulator_only,
+            linear: (h.linear != 0).then_some(h.linear),
+            ..described
+        }
+    }
 }
 
 /// # Safety

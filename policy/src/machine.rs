@@ -96,6 +96,7 @@ impl Machine {
             .into_iter()
             // SAFETY: a string constant.
             .find(|h| unsafe { text(h.name) } == policy)
+            .or_else(|| crate::file::find(policy).map(|file| file.host()))
             .ok_or_else(|| MachineError::UnknownPolicy(policy.to_owned()))?;
         if cpus == 0 || cpus > MAX_CPUS {
             return Err(MachineError::Cpus(cpus));

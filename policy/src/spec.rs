@@ -2,10 +2,12 @@
 //!
 //! One selection policy comes first, modifiers follow; lists are separated by commas. Values carry
 //! their unit (`quantum=2ms`), ratios are decimals or `inf`. Names are checked against a registry of
-//! policies, and [`Spec`] prints itself in the canonical form that reads back as the same spec.
+//! policies, or are paths of [policy files](crate::file) that were loaded, and [`Spec`] prints itself in the canonical form that reads back as the same spec.
 
 use std::fmt;
 
+use crate::canonical;
+use crate::file;
 use crate::kind::{Failure, FailureKind};
 use crate::nearest;
 use crate::quantity;
@@ -70,6 +72,16 @@ pub enum SpecProblem {
         /// The likeliest intended name.
         nearest: Option<&'static str>,
     },
+    /// A policy file that was not [loaded](crate::file::load).
+    #[error(
+        "`{}` is a policy file: sim, replay, sweep and policies compile what -p names; to load it into a kernel, put it into policy/select/ and build divvy", .0.escape_debug()
+    )]
+    NotLoaded(String),
+    /// A path where a modifier belongs.
+    #[error(
+        "a policy file is a selection and comes first, and `{}` comes after a +; a path in a spec has no +, : and comma", .0.escape_debug()
+    )]
+    FileAfterPlus(String),
     /// A modifier where the selection belongs.
     #[error("`{0}` is a modifier; put a selection policy before it, as in `sfq+{0}`")]
     ModifierFirst(&'static str),
@@ -198,6 +210,14 @@ fn find_policy(
     kind: Kind,
     registry: &'static [PolicyInfo],
 ) -> Result<&'static PolicyInfo, SpecProblem> {
+    if file::is_path(name) {
+        return match (kind, file::find(name)) {
+            (Kind::Selection, Some(file)) => Ok(&file.info),
+            (Kind::Selection, None) => Err(SpecProblem::NotLoaded(name.to_owned())),
+            (Kind::Modifier, _) => Err(SpecProblem::FileAfterPlus(name.to_owned())),
+        };
+    }
+    let name = canonical(name);
     match registry.iter().find(|policy| policy.name == name) {
         Some(policy) if policy.kind == kind => Ok(policy),
         Some(policy) if kind == Kind::Selection => Err(SpecProblem::ModifierFirst(policy.name)),

@@ -72,6 +72,7 @@ fn canonical_form_orders_parameters_and_normalizes_values() {
         ("gr3:exact=yes:quantum=2000us", "gr3:quantum=2ms:exact=on"),
         ("pbs:beta=-inf:alpha=0.50", "pbs:alpha=0.5:beta=-inf"),
         (" sfq+procfair+feasible ", "sfq+procfair+feasible"),
+        ("fifo+feasible", "fcfs+feasible"),
     ] {
         assert_eq!(parse(text, registry()).expect("valid").to_string(), canonical);
     }

@@ -68,6 +68,8 @@ pub type Observer<'a> = &'a mut dyn FnMut(Observation);
 /// A job that ended, whether or not the warm-up was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobDone {
+    /// The task.
+    pub task: TaskId,
     /// Index into the result's rows.
     pub row: usize,
     /// When it began, in ns.
@@ -76,4 +78,6 @@ pub struct JobDone {
     pub to_ns: u64,
     /// CPU time that it received, in ns.
     pub service_ns: u64,
+    /// Time in which it was runnable and not running, in ns.
+    pub wait_ns: u64,
 }

@@ -50,6 +50,8 @@ pub struct Schedule {
     pub cpus: Vec<Vec<Slice>>,
     /// Wake-ups, in order of time.
     pub wakes: Vec<Wake>,
+    /// Jobs that began and ended within it, in order of their ends; kept if [`Window::jobs`] asks for them.
+    pub jobs: Vec<Job>,
     /// Where events of a recording were lost.
     pub losses: Vec<Loss>,
     /// Numbers over time.
@@ -87,6 +89,23 @@ pub struct Slice {
     pub to_ns: u64,
     /// The state in which the task leaves the CPU.
     pub left: State,
+}
+
+/// A job of a simulation: from a wake-up, or an arrival, until the task sleeps or exits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Index into [`Schedule::tasks`].
+    pub task: u32,
+    /// When it came, in ns.
+    pub from_ns: u64,
+    /// When it first ran, in ns; `None` if it ended without.
+    pub started_ns: Option<u64>,
+    /// When it ended, in ns.
+    pub to_ns: u64,
+    /// CPU time that it received, in ns.
+    pub service_ns: u64,
+    /// Time in which it was runnable and not running, in ns.
+    pub wait_ns: u64,
 }
 
 /// A task becomes runnable.

@@ -463,6 +463,8 @@ fn id(request: &SweepOptions) -> String {
     let mut words =
         vec![env!("CARGO_PKG_VERSION").to_owned(), request.text.to_owned(), request.file.to_owned()];
     words.extend(request.specs.iter().map(ToString::to_string));
+    let files = request.specs.iter().filter_map(|spec| divvy_policy::file::find(spec.selection.name));
+    words.extend(files.flat_map(|file| file.own_sources().map(|(_, text)| text.to_owned())));
     words.extend(request.varied.iter().map(|vary| format!("{}={}", vary.key, vary.values.join(","))));
     let Options { seed, reps, cpus, duration_ns, quantum_ns, .. } = request.options;
     words.push(format!("{seed} {reps} {cpus:?} {duration_ns:?} {quantum_ns:?} {:?}", request.warm_up));

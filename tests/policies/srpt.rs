@@ -1,31 +1,6 @@
 //! srpt: papers/srpt.md.
 
-use divvy_policy::spec::parse;
-use divvy_results::report::Run;
-use divvy_sim::run::{Options, simulate};
-use divvy_workload::Workload;
-
-/// (arrival, demand), ms
-type Job = (u64, u64);
-
-fn simulated(spec: &str, toml: &str) -> Run {
-    let workload = Workload::parse(toml, "jobs.toml").unwrap_or_else(|e| panic!("{e}"));
-    let spec = parse(spec, divvy_policy::all()).expect("a known spec");
-    simulate(&workload, &[spec], &Options::default(), &()).unwrap_or_else(|e| panic!("{e}")).runs.remove(0)
-}
-
-fn jobs_toml(jobs: &[Job]) -> String {
-    let task = |(i, (at, ms)): (usize, &Job)| {
-        format!("[[task]]\nname = \"{}\"\nstart = \"{at}ms\"\nprogram = [ {{ run = \"{ms}ms\" }} ]\n", i + 1)
-    };
-    "cpus = 1\nquantum = \"1ms\"\n".to_owned() + &jobs.iter().enumerate().map(task).collect::<String>()
-}
-
-/// When each job ended, ms
-fn ends(spec: &str, jobs: &[Job]) -> Vec<f64> {
-    let run = simulated(spec, &jobs_toml(jobs));
-    run.tasks.iter().map(|task| task.finished_ns.expect("it ended") as f64 / 1e6).collect()
-}
+use crate::jobs::{Job, ends, simulated};
 
 #[test]
 fn srpt_r1_four_jobs() {

@@ -2,7 +2,7 @@
 
 use divvy_sim::oracle::queueing::Size;
 use divvy_sim::oracle::queueing::single::{
-    fcfs_response, las_response, mm1_response, ps_response, srpt_response,
+    fcfs_response, las_response, mm1_response, ps_response, sjf_response, srpt_response,
 };
 
 use crate::model::{CONSTANT, ERLANG, EXP, H2, MEAN_MS, Model, TINY, assert_mean, selections};
@@ -57,6 +57,12 @@ fn srpt_r1_r2_schrage_miller() {
     for (toml, size) in [(EXP, Size::exponential(MEAN_MS)), (H2, Size::hyper2(MEAN_MS, 4.0))] {
         check(5, "srpt", toml, "4ms", 300e3, |lambda| srpt_response(lambda, &size));
     }
+}
+
+#[test]
+fn sjf_r1_r2_phipps() {
+    let size = Size::exponential(MEAN_MS);
+    check(6, "sjf", EXP, "4ms", 300e3, |lambda| sjf_response(lambda, &size));
 }
 
 /// Falling hazard rate: LAS before PS before FCFS, on the same arrivals and sizes.

@@ -2,6 +2,7 @@
 
 pub mod choice;
 pub mod durations;
+pub mod jobs;
 pub mod machine;
 pub mod output;
 pub mod policies;

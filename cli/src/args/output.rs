@@ -110,6 +110,9 @@ pub enum BadOutputArgs {
     /// `--figure` would be ignored.
     #[error("--figure chooses what svg draws: add --format svg, or -o FILE.svg")]
     FigureWithoutSvg,
+    /// Another form of output than text.
+    #[error("--textbook prints text: leave out -o, or give -o FILE.txt")]
+    TextbookForm,
     /// Nothing would be drawn.
     #[error(
         "--gantt-span begins at {}, and this run ends {} after its warm-up; give an earlier span, or a longer --duration",
@@ -127,7 +130,9 @@ impl Failure for BadOutputArgs {
     fn kind(&self) -> FailureKind {
         match self {
             Self::Path(path) => path.kind(),
-            Self::Ending { .. } | Self::FigureWithoutSvg | Self::SpanAfterEnd { .. } => FailureKind::Usage,
+            Self::Ending { .. } | Self::FigureWithoutSvg | Self::TextbookForm | Self::SpanAfterEnd { .. } => {
+                FailureKind::Usage
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The policies to run.
 
 use clap::{ArgAction, Args, ValueHint};
-use divvy_policy::spec::{self, Spec, SpecError};
+use divvy_policy::file;
+use divvy_policy::spec::{self, Spec};
 
 /// The policies to run.
 #[derive(Debug, Args)]
@@ -10,7 +11,7 @@ pub struct PolicyArgs {
     /// Policy to run: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., several by commas or by repeating -p
     ///
     /// `divvy policies` lists selections and modifiers, `divvy policies NAME` their parameters. Times have a unit
-    /// (gr3:quantum=2ms), ratios are decimals or inf.
+    /// (gr3:quantum=2ms), ratios are decimals or inf. ./mine.h is a policy of your own, which is compiled now: `divvy help contract`.
     #[arg(short, long = "policy", required = true, value_name = "SPEC", action = ArgAction::Append, value_hint = ValueHint::Other)]
     pub policy: Vec<String>,
 
@@ -20,8 +21,10 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
-    /// The policies to run, each once, with the baseline; and the baseline's name in the report.
-    pub fn specs(&self) -> Result<(Vec<Spec>, Option<String>), SpecError> {
+    /// The policies to run, each once, with the baseline; and the baseline's name in the report. Policy files are compiled.
+    pub fn specs(&self) -> anyhow::Result<(Vec<Spec>, Option<String>)> {
+        file::load_named(&self.policy)?;
+        file::load_named(self.baseline.as_slice())?;
         let baseline =
             self.baseline.as_deref().map(|text| spec::parse(text, divvy_policy::all())).transpose()?;
         let name = baseline.as_ref().map(ToString::to_string);

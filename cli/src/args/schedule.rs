@@ -75,7 +75,7 @@ impl ScheduleArgs {
 }
 
 fn window((from_ns, to_ns): (u64, u64)) -> Window {
-    Window { from_ns, to_ns, most: MOST_EVENTS, values: false }
+    Window { from_ns, to_ns, most: MOST_EVENTS, values: false, jobs: false }
 }
 
 fn span(text: &str) -> Result<(u64, u64), String> {

@@ -20,11 +20,12 @@ macro_rules! page {
     };
 }
 
-const PAGES: [Page; 4] = [
+const PAGES: [Page; 5] = [
     page!("workload", "The workload file: every key, unit and default", "workload.md"),
     page!("specs", "How policies, parameters and modifiers are named", "specs.md"),
     page!("metrics", "What each number means", "metrics.md"),
     page!("formats", "Traces and workloads that are read and written", "trace-formats.md"),
+    page!("contract", "What a policy of your own defines", "contract.md"),
 ];
 
 /// Lines of text wider than this are hard to read.
@@ -33,14 +34,14 @@ const MOST_COLUMNS: usize = 100;
 /// Print a page of the reference, or the help of a command
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Topics: workload, specs, metrics, formats
+Topics: workload, specs, metrics, formats, contract
 
 Examples:
   divvy help workload
   divvy help metrics | less
   divvy help sim")]
 pub struct HelpArgs {
-    /// workload, specs, metrics or formats; or a command
+    /// workload, specs, metrics, formats or contract; or a command
     #[arg(value_name = "TOPIC", value_hint = ValueHint::Other)]
     pub topic: Vec<String>,
 }
@@ -88,7 +89,8 @@ fn unknown(name: &str, topics: &[Page], command: &Command) -> String {
     let hint = match nearest(name, known) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => {
-            "topics are workload, specs, metrics and formats; `divvy --help` lists the commands".to_owned()
+            "topics are workload, specs, metrics, formats and contract; `divvy --help` lists the commands"
+                .to_owned()
         }
     };
     format!("there is no help on `{}`; {hint}", name.escape_debug())

@@ -1,6 +1,6 @@
 //! `divvy policies [NAME]`.
 
-use divvy_policy::{Failure, FailureKind};
+use divvy_policy::{Failure, FailureKind, file};
 use std::fmt::Write as _;
 
 use clap::{Args, ValueHint};
@@ -20,9 +20,10 @@ use crate::output::Output;
 Examples:
   divvy policies
   divvy policies gr3
+  divvy policies ./mine.h
   divvy policies --format json")]
 pub struct PoliciesArgs {
-    /// The policy to show
+    /// The policy to show; a file, as ./mine.h, is compiled, and checked for the contract
     #[arg(value_name = "NAME", value_hint = ValueHint::Other)]
     pub name: Option<String>,
 
@@ -65,12 +66,19 @@ pub fn run(args: &PoliciesArgs, output: Output) -> anyhow::Result<()> {
     output.write(&text, None)
 }
 
-fn find(name: &str) -> Result<&'static PolicyInfo, UnknownPolicy> {
-    divvy_policy::find(name).ok_or_else(|| UnknownPolicy {
+fn find(name: &str) -> anyhow::Result<&'static PolicyInfo> {
+    if file::is_path(name) {
+        return Ok(&file::load(name)?.info);
+    }
+    let unknown = || UnknownPolicy {
         name: name.to_owned(),
         nearest: nearest(name, divvy_policy::all().iter().map(|policy| policy.name)),
-    })
+    };
+    Ok(divvy_policy::find(name).ok_or_else(unknown)?)
 }
+
+/// A policy file has no page in papers/, where bounds and their proofs are.
+const OF_A_FILE: &str = "measured, no bound: it is a file of yours";
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
@@ -118,7 +126,8 @@ fn one_text(policy: &PolicyInfo, columns: usize) -> String {
         &policy.linear.map(linear_text).into_iter().collect::<Vec<_>>(),
     );
     section("Paper", &given(policy.paper));
-    section("Guarantees", &points(&policy.guarantees));
+    let guarantees: &[&str] = if file::is_path(policy.name) { &[OF_A_FILE] } else { &policy.guarantees };
+    section("Guarantees", &points(guarantees));
     section("Cost per decision", &given(policy.cost));
     section("Parameters", &policy.params.iter().flat_map(param_lines).collect::<Vec<_>>());
     section("Differs from the paper", &points(&policy.deviations));

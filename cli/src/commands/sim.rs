@@ -1,26 +1,30 @@
 //! `divvy sim WORKLOAD -p SPEC..`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use divvy_kernel::hosted::{self, HostedOptions, Kernel};
 use divvy_policy::quantity::format_time_ns;
 use divvy_policy::spec::Spec;
 use divvy_results::report::Report;
+use divvy_results::schedule::Window;
 use divvy_sim::run::{Options, simulate};
 use divvy_workload::Workload;
 
+use crate::args::jobs::Jobs;
 use crate::args::machine::MachineArgs;
-use crate::args::output::OutputArgs;
+use crate::args::output::{BadOutputArgs, Format, OutputArgs};
 use crate::args::policies::PolicyArgs;
 use crate::args::random::RandomArgs;
 use crate::args::schedule::ScheduleArgs;
 use crate::assert::Claims;
 use crate::input;
 use crate::output::Output;
+use crate::output_path;
 use crate::print::print;
 use crate::progress::ProgressBar;
 use crate::view::page::PageOptions;
+use crate::view::{jobs_csv, textbook};
 
 /// Simulate a workload under one or more policies, and compare them
 #[derive(Debug, Args)]
@@ -29,11 +33,19 @@ Examples:
   divvy sim mix.toml -p rr,sfq,gr3
   divvy sim mix.toml -p pbs:alpha=2+procfair --reps 10 -o mix.json
   divvy sim mix.toml -p gr3 --gantt --gantt-span 1s..1200ms --assert 'max(error) < 8ms'
-  divvy sim mix.toml -p gr3 --host linux-6.12:hz=250 --log decisions.log")]
+  divvy sim mix.toml -p gr3 --host linux-6.12:hz=250 --log decisions.log
+  divvy sim --jobs P1:0:8,P2:1:4,P3:2:9 -p fcfs,srtf --textbook --schedule 9
+  divvy sim mix.toml -p ./mine.h:alpha=2,sfq --jobs-csv jobs.csv")]
 pub struct SimArgs {
     /// The workload, a TOML file; - is stdin
-    #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
-    pub workload: PathBuf,
+    #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath, required_unless_present = "jobs")]
+    pub workload: Option<PathBuf>,
+
+    /// Instead of a workload: jobs that come once, on one CPU, as NAME:ARRIVAL:BURST[:PRIORITY],..
+    ///
+    /// Times without a unit are milliseconds. A priority is a nice value, -20 to 19: the least is the highest.
+    #[arg(long, value_name = "JOBS", conflicts_with = "workload")]
+    pub jobs: Option<Jobs>,
 
     #[command(flatten)]
     pub policies: PolicyArgs,
@@ -57,6 +69,16 @@ pub struct SimArgs {
     #[command(flatten)]
     pub schedule: ScheduleArgs,
 
+    /// Print each job's arrival, burst, completion, turnaround, waiting and response, and who ran when, as textbooks do
+    ///
+    /// For jobs that come once and do not pause. With --schedule N also the first N decisions, with their times and reasons.
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["format", "gantt", "figure", "by", "reps"])]
+    pub textbook: bool,
+
+    /// Write each job to this file: task, arrival, start, completion, service, wait; of the first repetition
+    #[arg(long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath, conflicts_with_all = ["gantt", "figure"])]
+    pub jobs_csv: Option<PathBuf>,
+
     /// Write the host's decisions to this file, for `divvy verify`
     #[arg(long, value_name = "FILE", requires = "host", help_heading = "Output", value_hint = ValueHint::FilePath)]
     pub log: Option<PathBuf>,
@@ -64,10 +86,22 @@ pub struct SimArgs {
 
 /// Simulates, compares, checks.
 pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> {
-    let target = args.output.target(&args.workload)?;
+    // A name that no file has: there is no input to write over.
+    let path = args.workload.as_deref().unwrap_or(Path::new(""));
+    let target = args.output.target(path)?;
+    if args.textbook && target.format != Format::Table {
+        return Err(BadOutputArgs::TextbookForm.into());
+    }
+    output_path::refuse_input([path], args.jobs_csv.as_deref())?;
     let (specs, baseline) = args.policies.specs()?;
     let claims = Claims::parse(&args.output.assert)?;
-    let workload = input::workload(&args.workload, output)?;
+    let workload = match &args.jobs {
+        Some(jobs) => jobs.workload()?,
+        None => input::workload(path, output)?,
+    };
+    if let Some(file) = &args.jobs_csv {
+        output_path::file("--jobs-csv", file)?;
+    }
     claims.check_names(&workload)?;
     args.schedule.check_span(&args.machine, &target, &workload)?;
     input::note_overload(
@@ -75,15 +109,33 @@ pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> 
         output,
     );
     args.machine.note_decisions(&workload, output);
-    let options = Options {
+    let mut options = Options {
         seed: args.random.seed,
         reps: args.random.reps,
         ..args.schedule.options(&args.machine, &target)
     };
-    let report = match args.host {
+    let keeps_jobs = args.textbook || args.jobs_csv.is_some();
+    if keeps_jobs {
+        let values = options.schedule.is_some_and(|window| window.values);
+        options.schedule = Some(Window { values, jobs: true, ..Window::WHOLE });
+    }
+    let mut report = match args.host {
         Some(kernel) => in_host(args, kernel, &workload, &specs, &options, output)?,
         None => simulate(&workload, &specs, &options, &ProgressBar::new("simulating", output))?,
     };
+    if let Some(file) = &args.jobs_csv {
+        output.write_bytes(jobs_csv::write(&report)?.as_bytes(), Some(file))?;
+    }
+    if args.textbook {
+        let decisions = args.schedule.schedule.map_or(0, |count| count as usize);
+        let (columns, styled) = (output.columns(target.file), output.is_styled(target.file));
+        output.write(&textbook::draw(&report, decisions, columns, styled)?, target.file)?;
+        return claims.check(&report);
+    }
+    if keeps_jobs && target.format == Format::Table {
+        // A table draws the schedules that a report has.
+        report.runs.iter_mut().for_each(|run| run.schedule = None);
+    }
     let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose, by: None };
     claims.check(&print(report, &page, &target, output)?)
 }

@@ -1,6 +1,6 @@
 //! `divvy verify FILE`.
 
-use divvy_policy::{Failure, FailureKind};
+use divvy_policy::{Failure, FailureKind, file};
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -27,11 +27,18 @@ use crate::progress::ProgressBar;
 Examples:
   divvy verify run.log
   divvy verify run.log --events --limit 20
+  divvy verify run.log -p ./mine.h
   divvy verify run.log --format json > verdict.json")]
 pub struct VerifyArgs {
     /// The log
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub log: PathBuf,
+
+    /// The policy file whose log it is, as the spec in the log names it: ./mine.h
+    ///
+    /// A log does not choose code that runs here: without this, the log of a policy file is refused.
+    #[arg(short, long = "policy", value_name = "FILE.h", value_hint = ValueHint::FilePath)]
+    pub policy: Option<String>,
 
     /// Print the events, one per line, before the verdict
     #[arg(long, help_heading = "Output")]
@@ -93,6 +100,9 @@ const PROGRESS_EVENTS: u64 = 1 << 16;
 
 /// Prints the result, then fails unless the two agree.
 pub fn run(args: &VerifyArgs, output: Output) -> anyhow::Result<()> {
+    if let Some(policy) = &args.policy {
+        file::load(policy)?;
+    }
     let limit = if args.events { args.limit.unwrap_or(u64::MAX) } else { 0 };
     let bar = ProgressBar::new("verifying", output);
     bar.begin(std::fs::metadata(&args.log).ok().map(|file| file.len()));

@@ -9,6 +9,7 @@ pub mod csv;
 pub mod gantt;
 mod histogram;
 pub mod interval;
+pub mod jobs_csv;
 pub mod json;
 pub mod manual;
 pub mod map;
@@ -26,6 +27,7 @@ pub mod sweep_page;
 pub mod table;
 mod tasks;
 pub mod terminal;
+pub mod textbook;
 pub mod verified;
 mod waits;
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use divvy_policy::compile::{CompileError, POLICY_SOURCES, Program, Source};
+use divvy_policy::file;
 
 /// The files of the host and of the model.
 static SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/model.rs"));
@@ -25,6 +26,9 @@ const FLAGS: [&str; 8] = [
 
 /// Compiles it for a policy, unless that was done before.
 pub(super) fn build(policy: &str) -> Result<PathBuf, CompileError> {
+    let file = file::find(policy);
+    let headers = file.map_or_else(|| POLICY_SOURCES.to_vec(), |file| file.sources());
+    let policy = file.map_or(policy, |file| file.stem);
     let mut arguments: Vec<String> = FLAGS.map(str::to_owned).to_vec();
     arguments.extend([
         format!("-DPOOL={POOL}u"),
@@ -38,6 +42,6 @@ pub(super) fn build(policy: &str) -> Result<PathBuf, CompileError> {
         .filter(|path| path.starts_with("kernel/model/") && path.ends_with(".c"));
     arguments.extend(units.map(str::to_owned));
     arguments.push("-lm".to_owned());
-    let sources = SOURCES.iter().chain(POLICY_SOURCES).copied().collect();
+    let sources = SOURCES.iter().copied().chain(headers).collect();
     Program { name: &format!("host-{policy}"), sources, arguments }.build()
 }

@@ -91,6 +91,20 @@ fn random_decisions_are_those_of_the_seed_in_the_header() {
     assert!(!matches!(check(&log(&other, &records, 0)).unwrap().verdict, Verdict::Ok));
 }
 
+/// A log that somebody sent does not choose what is compiled and run here.
+#[test]
+fn a_log_loads_no_policy_file() {
+    let (header, records) = sample("rr", 1, 100);
+    let folder = std::env::temp_dir().join(format!("divvy-log-file-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("evil.h").display().to_string();
+    std::fs::write(&path, "#error\n").unwrap();
+    let other = Header { spec: format!("{path}+feasible"), ..header };
+    let said = check(&log(&other, &records, 0)).unwrap_err().to_string();
+    std::fs::remove_dir_all(folder).unwrap();
+    assert!(said.contains(&format!("if you trust it, add -p {path}")), "{said}");
+}
+
 #[test]
 fn the_schedule_is_that_of_the_events() {
     for (spec, cpus) in [("rr", 1), ("gr3+procfair", 3), ("pbs+groups", 7)] {

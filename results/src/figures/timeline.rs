@@ -341,7 +341,10 @@ mod tests {
     /// on at once with another job.
     fn eventful(most: usize) -> TimelineRecorder {
         let woken = |row: usize, at_ns, by| Observation::Woken { task: TaskId::at(row + 1), row, at_ns, by };
-        let done = |row, from_ns, to_ns| Observation::JobDone(JobDone { row, from_ns, to_ns, service_ns: 1 });
+        let done = |row, from_ns, to_ns| {
+            let task = TaskId::at(row + 1);
+            Observation::JobDone(JobDone { task, row, from_ns, to_ns, service_ns: 1, wait_ns: 0 })
+        };
         let mut recorder = TimelineRecorder::new(2, 0, most);
         for observation in [
             woken(0, 0, None),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use divvy_policy::{CpuId, Shown, TaskId};
 
-use super::{Counter, FIRST_TID, MOST_EVENTS, NICE_0, Schedule, Slice, State, Task, Wake};
-use crate::observation::{Observation, Service};
+use super::{Counter, FIRST_TID, Job, MOST_EVENTS, NICE_0, Schedule, Slice, State, Task, Wake};
+use crate::observation::{JobDone, Observation, Service};
 use crate::report::TaskResult;
 
 /// The weight of nice 0.
@@ -25,11 +25,14 @@ pub struct Window {
     pub most: usize,
     /// Whether to record the numbers that the policy keeps of each task; at most as many changes.
     pub values: bool,
+    /// Whether to record jobs.
+    pub jobs: bool,
 }
 
 impl Window {
-    /// The whole run, as far as there is room for it.
-    pub const WHOLE: Window = Window { from_ns: 0, to_ns: u64::MAX, most: MOST_EVENTS, values: true };
+    /// The whole run, as far as there is room for it, without jobs.
+    pub const WHOLE: Window =
+        Window { from_ns: 0, to_ns: u64::MAX, most: MOST_EVENTS, values: true, jobs: false };
 }
 
 /// A task that was seen.
@@ -38,6 +41,8 @@ struct Seen {
     row: usize,
     /// When it last rested: it then begins a new slice, even if that follows the last one at once.
     rested_ns: u64,
+    /// When its job first ran.
+    started_ns: Option<u64>,
     /// CPU and index of its last slice.
     last: Option<(CpuId, usize)>,
 }
@@ -54,6 +59,7 @@ pub struct Recorder {
     values: BTreeMap<(u32, u32), Vec<(u64, i64)>>,
     changes: usize,
     most_changes: usize,
+    jobs: bool,
 }
 
 impl Recorder {
@@ -73,6 +79,7 @@ impl Recorder {
             values: BTreeMap::new(),
             changes: 0,
             most_changes: if window.values { window.most } else { 0 },
+            jobs: window.jobs,
         }
     }
 
@@ -93,7 +100,7 @@ impl Recorder {
                 }
             }
             Observation::Value { task, value, at_ns, number } => self.change(task, value, at_ns, number),
-            Observation::JobDone(_) => {}
+            Observation::JobDone(done) => self.end_job(done),
         }
     }
 
@@ -102,13 +109,14 @@ impl Recorder {
         let next = self.tasks.len() as u32;
         let index = *self.alive.entry(task).or_insert(next);
         if index == next {
-            self.tasks.push(Seen { row, rested_ns: u64::MAX, last: None });
+            self.tasks.push(Seen { row, rested_ns: u64::MAX, started_ns: None, last: None });
         }
         (index, index == next)
     }
 
     fn serve(&mut self, service: Service) {
         let (task, _) = self.task(service.task, service.row);
+        self.tasks[task as usize].started_ns.get_or_insert(service.from_ns);
         let from_ns = service.from_ns.max(self.schedule.from_ns);
         let to_ns = service.to_ns.min(self.schedule.to_ns);
         if from_ns >= to_ns {
@@ -139,6 +147,15 @@ impl Recorder {
         } else {
             let is_new = is_first && self.schedule.from_ns == 0;
             self.schedule.wakes.push(Wake { task, at_ns, by, is_new });
+        }
+    }
+
+    fn end_job(&mut self, done: JobDone) {
+        let JobDone { task, row, from_ns, to_ns, service_ns, wait_ns } = done;
+        let (task, _) = self.task(task, row);
+        let started_ns = self.tasks[task as usize].started_ns.take();
+        if self.jobs && from_ns >= self.schedule.from_ns && self.is_kept(to_ns) {
+            self.schedule.jobs.push(Job { task, from_ns, started_ns, to_ns, service_ns, wait_ns });
         }
     }
 
@@ -203,6 +220,7 @@ impl Recorder {
             }
         }
         self.schedule.wakes.retain(|wake| wake.at_ns <= to_ns);
+        self.schedule.jobs.retain(|job| job.to_ns <= to_ns);
         self.schedule.tasks = named(&self.tasks, tasks);
         let counters =
             std::mem::take(&mut self.values).into_iter().filter_map(|((value, task), mut points)| {
@@ -269,6 +287,27 @@ mod tests {
     }
 
     #[test]
+    fn jobs_are_kept_if_they_are_asked_for_and_began_in_the_window() {
+        let done = |from_ns, to_ns, service_ns| {
+            let wait_ns = to_ns - from_ns - service_ns;
+            Observation::JobDone(JobDone { task: ONE, row: 0, from_ns, to_ns, service_ns, wait_ns })
+        };
+        let seen = [
+            slice(0, 1, 60, 90),
+            done(50, 120, 30),
+            slice(0, 1, 150, 200),
+            slice(1, 1, 220, 240),
+            done(130, 240, 70),
+        ];
+        let kept = recorded(Window { jobs: true, ..Window::WHOLE }, &seen);
+        let job =
+            Job { task: 0, from_ns: 130, started_ns: Some(150), to_ns: 240, service_ns: 70, wait_ns: 40 };
+        assert_eq!(kept.jobs, [job]);
+        assert_eq!(recorded(Window::WHOLE, &seen).jobs, []);
+        assert_eq!(recorded(Window { jobs: true, to_ns: 130, ..Window::WHOLE }, &seen).jobs, []);
+    }
+
+    #[test]
     fn a_number_that_is_used_again_is_another_task() {
         let seen =
             [slice(0, 1, 100, 200), Observation::Gone { task: ONE, at_ns: 200 }, slice(0, 1, 200, 300)];
@@ -281,7 +320,7 @@ mod tests {
     fn only_the_window_is_kept_and_what_there_is_room_for() {
         let seen =
             [slice(0, 1, 100, 200), slice(1, 2, 100, 260), slice(0, 2, 200, 270), slice(0, 1, 280, 300)];
-        let kept = recorded(Window { from_ns: 50, to_ns: 150, most: 9, values: false }, &seen);
+        let kept = recorded(Window { from_ns: 50, to_ns: 150, most: 9, values: false, jobs: false }, &seen);
         let total: u64 = kept.cpus.iter().flatten().map(|s| s.to_ns - s.from_ns).sum();
         assert_eq!((kept.from_ns, kept.to_ns, total), (150, 250, 50 + 100 + 50));
         let kept = recorded(Window { most: 2, ..Window::WHOLE }, &seen);

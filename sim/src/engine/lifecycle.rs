@@ -6,6 +6,7 @@ use super::scheduler::{Birth, Scheduler};
 use super::state::Engine;
 use super::violation::Violation;
 use divvy_policy::TaskId;
+use divvy_results::metrics::Job;
 use divvy_results::observation::{JobDone, Observation};
 use divvy_workload::{Arrivals, Purpose, stream};
 
@@ -133,11 +134,14 @@ impl<S: Scheduler> Engine<'_, S> {
         let t = &mut self.tasks[task];
         let row = t.row();
         self.accounts.job(row, job, t.job_counts, now);
+        let Job { service_ns, wait_ns, .. } = job;
         self.notifier.tell(Observation::JobDone(JobDone {
+            task,
             row,
             from_ns,
             to_ns: now,
-            service_ns: job.service_ns,
+            service_ns,
+            wait_ns,
         }));
     }
 

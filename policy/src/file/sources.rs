@@ -1,0 +1,109 @@
+//! The files that a policy file is made of: itself, and headers of its own that it includes. They are put where `policy/select/` would have
+//! them, so that the same file is built in without a change.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use super::error::{FileError, Reason};
+use crate::compile::POLICY_SOURCES;
+
+/// Where selections are, seen from the directory in which the compiler runs.
+pub(super) const SELECT: &str = "policy/select/";
+/// A header of a policy is some kilobytes.
+const MOST_BYTES: u64 = 1 << 20;
+/// Headers of one policy.
+const MOST_FILES: usize = 100;
+
+/// A file of the user: its path for the compiler, the same for people, and its text.
+#[derive(Clone, Debug)]
+pub(super) struct Own {
+    pub path: String,
+    pub shown: String,
+    pub text: String,
+}
+
+/// Reads a policy file and all headers of its own. The headers of this divvy are never replaced, except those of `policy/select/`.
+pub(super) fn collect(name: &str, stem: &str) -> Result<Vec<Own>, FileError> {
+    let own = |path: String, shown: String| Ok(Own { text: read(name, &shown)?, path, shown });
+    let mut files = vec![own(format!("{SELECT}{stem}.h"), name.to_owned())?];
+    let mut next = 0;
+    while next < files.len() {
+        let Own { path, shown, text } = files[next].clone();
+        next += 1;
+        for included in text.lines().filter_map(included) {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let Some(target) = normal(&format!("{folder}/{included}")) else { continue };
+            let builtin = POLICY_SOURCES.iter().any(|source| source.0 == target);
+            if files.iter().any(|file| file.path == target) || builtin && !target.starts_with(SELECT) {
+                continue;
+            }
+            let beside = Path::new(&shown).parent().unwrap_or(Path::new("")).join(included);
+            if !beside.is_file() {
+                continue;
+            }
+            if files.len() == MOST_FILES {
+                return Err(FileError::new(name, Reason::TooManyHeaders(MOST_FILES)));
+            }
+            files.push(own(target, beside.display().to_string())?);
+        }
+    }
+    Ok(files)
+}
+
+/// The file of `#include "FILE"`.
+fn included(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
+    rest.trim_start().strip_prefix('"')?.split_once('"').map(|(file, _)| file).filter(|f| !f.starts_with('/'))
+}
+
+/// A path without `.` and `..`; `None` if it leaves the directory in which the compiler runs.
+fn normal(path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn read(name: &str, path: &str) -> Result<String, FileError> {
+    let wrong = |what: &str| FileError::new(name, Reason::Unreadable(path.to_owned(), what.to_owned()));
+    let failed = |error: std::io::Error| wrong(&error.to_string());
+    // A pipe is not opened: that could wait without end.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(wrong("it is not a plain file"));
+    }
+    let mut text = String::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
+    match text {
+        text if text.len() as u64 > MOST_BYTES => {
+            Err(wrong("it has more than 1 MiB; a policy is some kilobytes"))
+        }
+        text if text.contains('\0') => Err(wrong("it is not text")),
+        text => Ok(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn includes_are_found_as_the_compiler_finds_them() {
+        assert_eq!(included("#include \"../policy.h\""), Some("../policy.h"));
+        assert_eq!(included("  #  include \"mine/state.h\" /* its state */"), Some("mine/state.h"));
+        for line in
+            ["#include <stdio.h>", "// #include \"a.h\"", "#define X \"a.h\"", "#include \"/etc/passwd\""]
+        {
+            assert_eq!(included(line), None, "{line}");
+        }
+        assert_eq!(normal("policy/select/../lib/ring.h").as_deref(), Some("policy/lib/ring.h"));
+        assert_eq!(normal("policy/select/./a//b.h").as_deref(), Some("policy/select/a/b.h"));
+        assert_eq!(normal("policy/select/../../../up.h"), None);
+    }
+}
