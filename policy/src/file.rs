@@ -36,6 +36,13 @@ const FLAGS: [&str; 9] = [
 const CHECK: &str = "policy/native/contract.h";
 /// Lines of a compiler's errors that are repeated.
 const MOST_LINES: usize = 20;
+/// Words that are no names in C.
+const KEYWORDS: [&str; 35] = [
+    "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
+    "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict",
+    "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned",
+    "void", "while",
+];
 
 /// A policy that was compiled from a file.
 pub struct PolicyFile {
@@ -137,7 +144,11 @@ fn stem(name: &str) -> Result<&str, FileError> {
     let is_name = stem.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !stem.starts_with(|first: char| first.is_ascii_digit());
     let is_modifier = crate::all().iter().any(|p| p.kind == Kind::Modifier && p.name == stem);
-    if is_name && !is_modifier { Ok(stem) } else { Err(FileError::new(name, Reason::Name(stem.to_owned()))) }
+    if is_name && !is_modifier && !KEYWORDS.contains(&stem) {
+        Ok(stem)
+    } else {
+        Err(FileError::new(name, Reason::Name(stem.to_owned())))
+    }
 }
 
 /// The built-in headers, with these in their place.
@@ -167,6 +178,8 @@ fn compile(name: &str, stem: &str, own: &[Own]) -> Result<PathBuf, FileError> {
 
 /// The user's own mistakes come first, then the contract; else the compiler speaks for itself.
 fn refused(name: &str, own: &[Own], check: &Check, said: &str) -> FileError {
+    // The check includes the file from its own directory.
+    let said = &said.replace("policy/native/../", "policy/");
     let is_own = contract::errors(said).any(|(file, _, _)| own.iter().any(|own| own.path == file));
     let breaches = check.breaches(CHECK, said);
     if !is_own && !breaches.is_empty() {

@@ -41,7 +41,7 @@ pub struct SimArgs {
     #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath, required_unless_present = "jobs")]
     pub workload: Option<PathBuf>,
 
-    /// Instead of a workload: jobs that come once, on one CPU, as NAME:ARRIVAL:BURST[:PRIORITY],..
+    /// Instead of a workload: jobs that come once, on one CPU, as NAME:ARRIVAL:BURST,.. or NAME:ARRIVAL:BURST:PRIORITY,..
     ///
     /// Times without a unit are milliseconds. A priority is a nice value, -20 to 19: the least is the highest.
     #[arg(long, value_name = "JOBS", conflicts_with = "workload")]

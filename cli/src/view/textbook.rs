@@ -183,6 +183,9 @@ fn gantt(out: &mut String, schedule: &Schedule, slices: &[Slice], columns: usize
     }
 }
 
+/// When a CPU was given to a task: the time in ns, the CPU, the task, the reason.
+type Decision = (u64, usize, String, String);
+
 /// When somebody else got a CPU, and why.
 fn reasons(schedule: &Schedule, most: usize) -> Table {
     let name = |task: u32| text::escape(&schedule.tasks[task as usize].name);
@@ -191,7 +194,7 @@ fn reasons(schedule: &Schedule, most: usize) -> Table {
         woken.entry(wake.at_ns).or_default().push(wake.task);
     }
     let comes = |task: u32, at_ns: u64| woken.get(&at_ns).is_some_and(|tasks| tasks.contains(&task));
-    let mut rows: Vec<(u64, usize, String, String)> = Vec::new();
+    let mut rows: Vec<Decision> = Vec::new();
     for (cpu, slices) in schedule.cpus.iter().enumerate() {
         for (i, slice) in slices.iter().enumerate().take(most) {
             let (at_ns, task) = (slice.from_ns, name(slice.task));
@@ -217,15 +220,13 @@ fn reasons(schedule: &Schedule, most: usize) -> Table {
     rows.sort_by_key(|row| (row.0, row.1));
     let one_cpu = schedule.cpus.len() == 1;
     let times = rows.iter().map(|row| ms(row.0 as f64)).collect();
-    let cells = |of: &dyn Fn(&(u64, usize, String, String)) -> String| {
-        rows.iter().map(|row| Cell::plain(of(row))).collect::<Vec<_>>()
-    };
+    let cells = |of: fn(&Decision) -> String| rows.iter().map(|row| Cell::plain(of(row))).collect::<Vec<_>>();
     let mut columns = Vec::new();
     if !one_cpu {
-        columns.push((Column::name("CPU"), cells(&|row| row.1.to_string())));
+        columns.push((Column::name("CPU"), cells(|row| row.1.to_string())));
     }
-    columns.push((Column::name("runs"), cells(&|row| row.2.clone())));
-    columns.push((Column::name("because"), cells(&|row| row.3.clone())));
+    columns.push((Column::name("runs"), cells(|row| row.2.clone())));
+    columns.push((Column::name("because"), cells(|row| row.3.clone())));
     Table::of_columns(Some("decisions"), ("time", times), columns)
 }
 

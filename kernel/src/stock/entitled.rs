@@ -7,7 +7,7 @@ use std::path::Path;
 /// A thread and what it wanted in an interval.
 #[derive(Debug)]
 pub struct Claim<'a> {
-    /// Of its cgroup, from the root of the hierarchy.
+    /// The path of its cgroup, from the root of the hierarchy.
     pub path: &'a str,
     /// Nice 0 is 1024.
     pub weight: f64,
@@ -30,7 +30,7 @@ struct Group {
     groups: BTreeMap<String, Group>,
 }
 
-/// What each is entitled to, in ns. The sum over the fair ones is what these received. Cgroups without a weight (the controller is not
+/// The entitlement of each, in ns. The sum over the fair ones is what these received. Cgroups without a weight (the controller is not
 /// enabled, or it is another version) belong to the one above.
 pub fn divide(claims: &[Claim<'_>], cgroups: &Path) -> Vec<u64> {
     let mut entitled: Vec<f64> = claims.iter().map(|claim| claim.received_ns as f64).collect();

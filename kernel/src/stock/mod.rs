@@ -114,7 +114,7 @@ impl Sampler {
     }
 }
 
-/// What a thread used in an interval.
+/// A thread's use of the CPUs in an interval.
 struct Used {
     ran_ns: u64,
     waited_ns: u64,

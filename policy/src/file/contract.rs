@@ -164,7 +164,9 @@ impl Check {
         if let Some(first) = found.first().filter(|breach| breach.0.contains("`struct ")) {
             return vec![first.clone()];
         }
-        for (_, _, message) in errors(said).filter(|(file, _, _)| *file == "policy/defaults.h") {
+        // The defaults' names are made of a macro of the command line.
+        let of_defaults = |file: &str| matches!(file, "policy/defaults.h" | "<command-line>");
+        for (_, _, message) in errors(said).filter(|(file, _, _)| of_defaults(file)) {
             found.extend(self.unlisted(message).filter(|breach| !found.contains(breach)));
         }
         found
@@ -172,12 +174,18 @@ impl Check {
 
     /// A default that the policy's own function has replaced, by the compiler's message.
     fn unlisted(&self, message: &str) -> Option<Breach> {
+        if !["redefinition of", "conflicting types for"].iter().any(|start| message.starts_with(start)) {
+            return None;
+        }
         let named = message.split(['\'', '`', '\u{2018}', '\u{2019}']).nth(1)?;
         let name = named.strip_prefix(&self.policy)?.strip_prefix('_')?;
         let has = match name {
             "before_peek" => "PREPARE",
             name => FUNCTIONS.iter().find(|function| function.name == name)?.has,
         };
+        if has.is_empty() || has.starts_with('!') {
+            return None;
+        }
         Some(Breach(format!(
             "{named} is not in POLICY_HAS: add {has} there, as in `#define POLICY_HAS {has}`"
         )))
@@ -193,11 +201,11 @@ fn arguments(policy: &str, function: &Function, constant: &str) -> String {
     if function.arguments.is_empty() { state } else { format!("{state}, {}", function.arguments) }
 }
 
-/// The errors in what a compiler said: file, line, and message.
+/// The errors in what a compiler said: file, line, and message. What has no line, as the command line, has line 0.
 pub(super) fn errors(said: &str) -> impl Iterator<Item = (&str, usize, &str)> {
     said.lines().filter_map(|line| {
         let (place, message) = line.split_once(" error: ").or_else(|| line.split_once(" fatal error: "))?;
         let mut place = place.trim_end_matches(" fatal").trim_end_matches(':').split(':');
-        Some((place.next()?, place.next()?.parse().ok()?, message))
+        Some((place.next()?, place.next().and_then(|line| line.parse().ok()).unwrap_or(0), message))
     })
 }

@@ -22,7 +22,7 @@ pub(super) enum Reason {
     Ending,
     #[error(
         "`{}` cannot be a policy's name: its functions begin with the file's name, so that has letters, digits and _, begins with none of the \
-         digits, and is not the name of a modifier", .0.escape_debug()
+         digits, and is no word of C and no modifier's name", .0.escape_debug()
     )]
     Name(String),
     #[error("cannot read {}: {}", .0.escape_debug(), .1)]

@@ -8,7 +8,8 @@ struct Written(PathBuf);
 
 impl Written {
     fn new(name: &str, text: &str) -> Written {
-        let folder = std::env::temp_dir().join(format!("divvy-file-{}-{name}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("divvy-file-{}-{name}", std::process::id())).join("in");
         let _ = fs::remove_dir_all(&folder);
         let written = Written(folder);
         written.add(name, text);
@@ -34,7 +35,7 @@ impl Written {
 
 impl Drop for Written {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(self.0.parent().expect("it is in another one"));
     }
 }
 
@@ -145,6 +146,7 @@ fn what_is_no_policy_is_refused_before_anything_is_compiled() {
     let folder = Written::new("9lives.h", "");
     for (name, expected) in [
         ("9lives.h", "policy file ./9lives.h: `9lives` cannot be a policy's name: "),
+        ("short.h", "policy file ./short.h: `short` cannot be a policy's name: "),
         ("groups.h", "policy file ./groups.h: `groups` cannot be a policy's name: "),
         ("mine.c", "policy file ./mine.c: a policy is a header in C: give a file whose name ends in .h"),
         ("none.h", "policy file ./none.h: cannot read ./none.h: No such file or directory"),
@@ -158,7 +160,7 @@ fn what_is_no_policy_is_refused_before_anything_is_compiled() {
         let said = folder.refusal(name);
         assert!(said.starts_with(expected), "{said}");
     }
-    let wide = "#define POLICY_PARAMS(P) P(beta, INTEGER, \"\", 30, 1, 9, \"a number\")\nstruct wide {";
-    let said = Written::new("wide.h", &named("wide").replace("struct wide {", wide)).refusal("wide.h");
-    assert_eq!(said, "policy file ./wide.h: the default of parameter beta, 30, is not within 1 to 9");
+    let broad = "#define POLICY_PARAMS(P) P(beta, INTEGER, \"\", 30, 1, 9, \"a number\")\nstruct broad {";
+    let said = Written::new("broad.h", &named("broad").replace("struct broad {", broad)).refusal("broad.h");
+    assert_eq!(said, "policy file ./broad.h: the default of parameter beta, 30, is not within 1 to 9");
 }
