@@ -5,4 +5,4 @@ mod candidate;
 mod search;
 
 pub use candidate::candidates;
-pub use search::{Advice, Finding, search};
+pub use search::{Advice, Finding, Problem, search};

@@ -12,7 +12,8 @@ fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
     std::iter::once("divvy".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+%@".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

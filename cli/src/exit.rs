@@ -105,8 +105,10 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 40] = [
+const KINDS: [KindOf; 42] = [
+    kind::<crate::advise::Problem>,
     kind::<AskError>,
+    kind::<crate::commands::exercise::NoAnswers>,
     kind::<BadAnswer>,
     kind::<BadOutput>,
     kind::<BadOutputArgs>,

@@ -117,6 +117,10 @@ impl Program<'_> {
         command.current_dir(scratch).args(&self.arguments).args(["-o", "program"]).stdin(Stdio::null());
         // Its words are read (`file/contract.rs`), so they are not translated.
         command.env("LC_ALL", "C");
+        // These add directories of headers whose content is not known here.
+        for name in ["CPATH", "C_INCLUDE_PATH"] {
+            command.env_remove(name);
+        }
         let output = command.output().map_err(|error| io_error(Path::new(&compiler.path), error))?;
         if !output.status.success() {
             return Err(CompileError::Refused {

@@ -36,12 +36,12 @@ const FLAGS: [&str; 9] = [
 const CHECK: &str = "policy/native/contract.h";
 /// Lines of a compiler's errors that are repeated.
 const MOST_LINES: usize = 20;
-/// Words that are no names in C.
-const KEYWORDS: [&str; 35] = [
+/// Words that are no names in C, or that the machine around a policy has taken.
+const TAKEN: [&str; 41] = [
     "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
     "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict",
     "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned",
-    "void", "while",
+    "void", "while", "typeof", "linux", "unix", "task", "machine", "host",
 ];
 
 /// A policy that was compiled from a file.
@@ -100,10 +100,11 @@ pub fn load(name: &str) -> Result<&'static PolicyFile, FileError> {
     }
     let stem = stem(name)?;
     let sources = sources::collect(name, stem)?;
-    let object = compile(name, stem, &sources)?;
-    let host = open(&object, stem).map_err(|what| FileError::new(name, Reason::NotLoaded(object, what)))?;
+    let host = open_new(name, stem, &sources)?;
     let name: &'static str = name.to_owned().leak();
-    let info = PolicyInfo { name, ..PolicyInfo::of_host(host) };
+    // A file that has the name of a policy of divvy is not that policy.
+    let (guarantees, deviations) = (Vec::new(), Vec::new());
+    let info = PolicyInfo { name, paper: "", cost: "", guarantees, deviations, ..PolicyInfo::of_host(host) };
     check_params(&info)?;
     let file: &'static PolicyFile =
         Box::leak(Box::new(PolicyFile { info, stem: stem.to_owned().leak(), sources, host }));
@@ -144,7 +145,7 @@ fn stem(name: &str) -> Result<&str, FileError> {
     let is_name = stem.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !stem.starts_with(|first: char| first.is_ascii_digit());
     let is_modifier = crate::all().iter().any(|p| p.kind == Kind::Modifier && p.name == stem);
-    if is_name && !is_modifier && !KEYWORDS.contains(&stem) {
+    if is_name && !is_modifier && !TAKEN.contains(&stem) {
         Ok(stem)
     } else {
         Err(FileError::new(name, Reason::Name(stem.to_owned())))
@@ -195,6 +196,17 @@ fn refused(name: &str, own: &[Own], check: &Check, said: &str) -> FileError {
         text.push_str(&format!("\n... and {more} more lines"));
     }
     FileError::new(name, Reason::Refused(text))
+}
+
+/// Compiles it, if that was not done before, and loads it. What was kept may be damaged, so it is made once more then.
+fn open_new(name: &str, stem: &str, sources: &[Own]) -> Result<&'static Host, FileError> {
+    let kept = compile(name, stem, sources)?;
+    if let Ok(host) = open(&kept, stem) {
+        return Ok(host);
+    }
+    let _ = std::fs::remove_file(&kept);
+    let object = compile(name, stem, sources)?;
+    open(&object, stem).map_err(|what| FileError::new(name, Reason::NotLoaded(object, what)))
 }
 
 /// Loads a compiled policy, for as long as the process lives.

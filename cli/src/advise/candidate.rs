@@ -84,11 +84,17 @@ pub fn candidates(
 ) -> Result<Vec<Candidate>, SpecError> {
     let specs =
         if policies.is_empty() { default_specs()? } else { spec::parse_list(policies, divvy_policy::all())? };
+    let mut once: Vec<Spec> = Vec::new();
+    specs.into_iter().for_each(|spec| {
+        if !once.contains(&spec) {
+            once.push(spec)
+        }
+    });
     let mut quanta_ns = vec![quantum_ns.unwrap_or(workload.quantum_ns)];
     if quantum_ns.is_none() {
         quanta_ns.extend(QUANTA_NS.into_iter().filter(|ns| *ns != workload.quantum_ns));
     }
-    Ok(specs
+    Ok(once
         .into_iter()
         .flat_map(|spec| quanta_ns.iter().map(move |ns| (spec.clone(), *ns)))
         .map(|(spec, ns)| Candidate::unchanged(spec, workload, ns))

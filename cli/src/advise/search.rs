@@ -26,8 +26,10 @@ type Readings = Vec<Vec<Option<(Unit, f64)>>>;
 pub struct Finding {
     /// The settings.
     pub candidate: Candidate,
-    /// Its runs, one a repetition.
-    pub report: Report,
+    /// Its runs, one a repetition; only of the last round.
+    pub report: Option<Report>,
+    /// Number of repetitions.
+    pub reps: usize,
     /// Each goal's first measure in each repetition, with its unit.
     pub readings: Readings,
     /// In how many repetitions each goal was met.
@@ -35,6 +37,7 @@ pub struct Finding {
     /// How far it was from all goals, in the mean over repetitions.
     pub shortfall: f64,
     /// The task without a goal that it costs most, and the factor by which that is worse off than under the baseline.
+    /// It is infinite if that task gets nothing any more.
     pub cost: Option<(String, f64)>,
 }
 
@@ -46,7 +49,7 @@ impl Finding {
 
     /// Whether each repetition met each goal.
     pub fn meets_all(&self) -> bool {
-        self.met.iter().all(|met| *met == self.report.runs.len())
+        self.met.iter().all(|met| *met == self.reps)
     }
 }
 
@@ -125,8 +128,8 @@ pub fn search(
         is_new
     });
     best.truncate(TOLD);
-    let baseline = search.baseline_report(1.0)?;
-    let baseline = search.finding(search.baseline.clone(), baseline.clone(), &baseline)?;
+    let now = search.baseline_report(1.0)?;
+    let baseline = search.finding(search.baseline.clone(), &now.runs, &now, &now)?;
     Ok(Advice { tried, baseline, best })
 }
 
@@ -168,13 +171,22 @@ impl Search<'_> {
         if let Some(workload) = together[0].workload(self.workload) {
             let specs: Vec<Spec> = together.iter().map(|candidate| candidate.spec.clone()).collect();
             let options = Options { quantum_ns: Some(together[0].quantum_ns), ..self.options_for(part) };
-            let report = simulate(&workload, &specs, &options, &())?;
+            let mut report = simulate(&workload, &specs, &options, &())?;
             self.progress.advance(together.len() as u64);
+            // Reports are large, so none is copied, and only those of the last round are kept.
+            let (mut own, rest) = (Vec::new(), std::mem::take(&mut report.runs));
+            let mut rest = rest.into_iter().peekable();
             for candidate in together {
                 let name = candidate.spec.to_string();
-                let mut own = report.clone();
-                own.runs.retain(|run| run.policy == name);
-                findings.push(self.finding(candidate, own, baseline)?);
+                own.clear();
+                while let Some(run) = rest.next_if(|run| run.policy == name) {
+                    own.push(run);
+                }
+                let mut finding = self.finding(candidate, &own, &report, baseline)?;
+                if part == 1.0 {
+                    finding.report = Some(Report { runs: std::mem::take(&mut own), ..report.clone() });
+                }
+                findings.push(finding);
             }
         }
         Ok(findings)
@@ -199,19 +211,24 @@ impl Search<'_> {
         }
     }
 
-    fn finding(&self, candidate: Candidate, report: Report, baseline: &Report) -> Result<Finding, Problem> {
+    /// Judges runs of one candidate. `head` is their report without runs.
+    fn finding(
+        &self,
+        candidate: Candidate,
+        runs: &[Run],
+        head: &Report,
+        baseline: &Report,
+    ) -> Result<Finding, Problem> {
         let (mut readings, mut met, mut shortfall) = (Vec::new(), Vec::new(), 0.0);
         for goal in self.goals.iter() {
             let short: Vec<f64> =
-                report.runs.iter().map(|run| goal.shortfall(run, &report)).collect::<Result<_, _>>()?;
-            readings.push(
-                report.runs.iter().map(|run| goal.reading(run, &report)).collect::<Result<Vec<_>, _>>()?,
-            );
+                runs.iter().map(|run| goal.shortfall(run, head)).collect::<Result<_, _>>()?;
+            readings.push(runs.iter().map(|run| goal.reading(run, head)).collect::<Result<Vec<_>, _>>()?);
             met.push(short.iter().filter(|short| **short == 0.0).count());
             shortfall += short.iter().sum::<f64>() / short.len().max(1) as f64;
         }
-        let cost = self.cost(&report.runs, &baseline.runs);
-        Ok(Finding { candidate, report, readings, met, shortfall, cost })
+        let cost = self.cost(runs, &baseline.runs);
+        Ok(Finding { candidate, report: None, reps: runs.len(), readings, met, shortfall, cost })
     }
 
     /// The task without a goal that is worst off beside the baseline, in the mean over repetitions.
@@ -235,14 +252,15 @@ impl Search<'_> {
     }
 }
 
-/// By which factor a task is worse off: in mean response if it finishes jobs, and in CPU time if it finishes none.
+/// By which factor a task is worse off. If it finishes jobs: in mean response, or in their number, whichever is worse. If it finishes none:
+/// in CPU time. A task that gets nothing any more is infinitely worse off, and one that never gets anything is not compared.
 fn worse_by(task: &TaskResult, baseline: &TaskResult) -> Option<f64> {
-    let responses = task.response_ns.mean.zip(baseline.response_ns.mean);
-    let (bad, good) = match responses {
-        Some((mine, base)) => (mine, base),
-        None => (baseline.service_ns as f64, task.service_ns as f64),
-    };
-    (bad > 0.0 && good > 0.0).then(|| bad / good)
+    if baseline.jobs == 0 {
+        return (baseline.service_ns > 0).then(|| baseline.service_ns as f64 / task.service_ns as f64);
+    }
+    let fewer = baseline.jobs as f64 / task.jobs as f64;
+    let slower = task.response_ns.mean.zip(baseline.response_ns.mean).map_or(1.0, |(mine, base)| mine / base);
+    Some(fewer.max(if slower.is_nan() { 1.0 } else { slower }))
 }
 
 /// Candidates with the same quantum and weights, which differ in the policy only: they share a report.

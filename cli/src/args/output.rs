@@ -113,6 +113,9 @@ pub enum BadOutputArgs {
     /// Another form of output than text.
     #[error("--textbook prints text: leave out -o, or give -o FILE.txt")]
     TextbookForm,
+    /// One result would replace the other.
+    #[error("--jobs-csv and -o name one file: give each its own")]
+    SameFile,
     /// Nothing would be drawn.
     #[error(
         "--gantt-span begins at {}, and this run ends {} after its warm-up; give an earlier span, or a longer --duration",
@@ -130,9 +133,11 @@ impl Failure for BadOutputArgs {
     fn kind(&self) -> FailureKind {
         match self {
             Self::Path(path) => path.kind(),
-            Self::Ending { .. } | Self::FigureWithoutSvg | Self::TextbookForm | Self::SpanAfterEnd { .. } => {
-                FailureKind::Usage
-            }
+            Self::Ending { .. }
+            | Self::FigureWithoutSvg
+            | Self::TextbookForm
+            | Self::SameFile
+            | Self::SpanAfterEnd { .. } => FailureKind::Usage,
         }
     }
 }

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueHint};
-use divvy_policy::spec;
+use divvy_policy::quantity::format_time_ns;
+use divvy_policy::{file, spec};
 use divvy_sim::run::Options;
 
 use crate::advise::{candidates, search};
 use crate::args::machine::MachineArgs;
 use crate::assert::{ClaimError, Claims};
+use crate::command_line::quoted;
 use crate::input;
 use crate::output::Output;
 use crate::progress::ProgressBar;
@@ -23,7 +25,7 @@ use crate::view::advice;
 #[command(after_help = "\
 Examples:
   divvy advise game-and-stream.toml --goal 'p99(response, task=game) < 16ms'
-  divvy advise mix.toml --goal 'p99(response, task=T1) < 20ms' --goal 'share(T2) >= 20%' -p sfq,gr3,pbs:alpha=2
+  divvy advise mix.toml -p sfq,gr3 --goal 'share(backup) <= 2%' --goal jain>0.9
   divvy advise mix.toml --goal 'max(error) < 5ms' --baseline rr --reps 10")]
 pub struct AdviseArgs {
     /// The workload, a TOML file; - is stdin
@@ -56,9 +58,28 @@ pub struct AdviseArgs {
     pub reps: u32,
 }
 
+impl AdviseArgs {
+    /// The command that runs the workload again, but for policy and quantum: its beginning, and its end.
+    fn rerun(&self) -> (String, String) {
+        let mut end = format!("--reps {}", self.reps);
+        if self.seed != 1 {
+            end += &format!(" --seed {}", self.seed);
+        }
+        if let Some(cpus) = self.machine.cpus {
+            end += &format!(" --cpus {cpus}");
+        }
+        if let Some(ns) = self.machine.duration_ns {
+            end += &format!(" --duration {}", format_time_ns(ns as i64));
+        }
+        (format!("divvy sim {}", quoted(&self.workload.to_string_lossy())), end)
+    }
+}
+
 /// Searches, and fails if no settings reach all goals.
 pub fn run(args: &AdviseArgs, output: Output) -> anyhow::Result<()> {
     let goals = goals(&args.goal)?;
+    file::load_named(&args.policy)?;
+    file::load_named(std::slice::from_ref(&args.baseline))?;
     let baseline = spec::parse(&args.baseline, divvy_policy::all())?;
     let workload = input::workload(&args.workload, output)?;
     goals.check_names(&workload).map_err(of_goal)?;
@@ -74,10 +95,10 @@ pub fn run(args: &AdviseArgs, output: Output) -> anyhow::Result<()> {
     let bar = ProgressBar::new("searching", output);
     let found = search(&workload, &goals, candidates, baseline, &options, &bar)?;
     drop(bar);
-    let file = args.workload.display().to_string();
-    output.write(&advice::write(&found, &workload, &file, &goals, output.columns(None)), None)?;
-    match found.best.first() {
-        Some(best) => goals.check(&best.report),
+    let advice = advice::write(&found, &workload, &goals, &args.rerun(), output.columns(None));
+    output.write(&advice, None)?;
+    match found.best.first().and_then(|best| best.report.as_ref()) {
+        Some(report) => goals.check(report),
         None => Ok(()),
     }
 }

@@ -42,6 +42,20 @@ pub struct ExerciseArgs {
 
 /// A file of answers that cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[error("cannot read {}: {reason}", file.display())]
+pub struct NoAnswers {
+    file: PathBuf,
+    reason: String,
+}
+
+impl Failure for NoAnswers {
+    fn kind(&self) -> FailureKind {
+        FailureKind::BadInput
+    }
+}
+
+/// A line of answers that is none.
+#[derive(Debug, thiserror::Error)]
 #[error("{}:{line}: `{}` is no answer; write `N = NUMBER`, as in `1 = 5.25`, with N from 1 to {last}", file.display(), text.escape_debug())]
 pub struct BadAnswer {
     file: PathBuf,
@@ -103,16 +117,21 @@ pub fn run(args: &ExerciseArgs, output: Output) -> anyhow::Result<()> {
     if right == all { Ok(()) } else { Err(NotAllRight { right, all }.into()) }
 }
 
-/// Four jobs. No job comes when a slice can end, so it makes no difference who is first then.
+/// Four jobs. No two come at once, none comes when a slice of whole quanta can end, and the CPU is not idle before the last one came. So the
+/// rules decide everything.
 fn jobs(numbers: &mut Stream, quantum_ms: u64) -> Jobs {
     let mut arrival_ns = 0;
+    let mut work_ms = 0;
     let mut priorities: Vec<i8> = (1..=9).collect();
     let one = |i: u64| {
         let burst = quantum_ms / 2 + 1 + numbers.below(3 * quantum_ms);
         let priority = priorities.remove(numbers.below(priorities.len() as u64) as usize);
         let job = Job { name: format!("P{}", i + 1), arrival_ns, burst_ns: burst * MS, priority };
-        // Halves: bursts and quanta are whole.
-        arrival_ns = (numbers.below(quantum_ms + 1) + i) * MS + MS / 2;
+        // Later than this one, and before the CPU has done all work. Halves, because bursts and quanta are whole.
+        work_ms += burst;
+        let whole_ms = arrival_ns / MS;
+        let next_ms = whole_ms + 1 + numbers.below(quantum_ms.min(work_ms - 1 - whole_ms));
+        arrival_ns = next_ms * MS + MS / 2;
         job
     };
     Jobs::new((0..4).map(one).collect())
@@ -155,7 +174,9 @@ fn simulated(jobs: &Jobs, spec: &str, quantum_ms: u64) -> anyhow::Result<Run> {
 fn questions(exercise: &Exercise, args: &ExerciseArgs) -> String {
     let seed = args.seed;
     let mut out = format!("Exercise {seed}: one CPU, no switching costs, all times in ms\n\n");
-    out.push_str("Of equal ones who runs goes on, else the one runs that has waited longest.\n\n");
+    out.push_str(
+        "Among equal jobs the running one goes on. Otherwise the one that has waited longest runs.\n\n",
+    );
     out.push_str("job  arrival  burst  priority\n");
     for Job { name, arrival_ns, burst_ns, priority } in exercise.jobs.list() {
         let (arrival, burst) = (*arrival_ns as f64 / MS as f64, burst_ns / MS);
@@ -189,11 +210,26 @@ fn list(jobs: &Jobs) -> String {
     jobs.list().iter().map(one).collect::<Vec<_>>().join(",")
 }
 
+/// The text of a file, without the mark that some editors write first.
+fn read(file: &Path) -> Result<String, NoAnswers> {
+    let wrong = |reason: String| NoAnswers { file: file.to_owned(), reason };
+    let failed = |error: std::io::Error| wrong(error.to_string());
+    // A pipe is not opened: that could wait without end.
+    if !std::fs::metadata(file).map_err(failed)?.is_file() {
+        return Err(wrong("it is not a plain file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    File::open(file).map_err(failed)?.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(wrong("it has more than 64 KiB; answers are some lines".to_owned()));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| wrong("it is not text in UTF-8".to_owned()))?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
 /// The answers of a file; the last one counts if a question has several.
 fn answers(file: &Path, questions: usize) -> anyhow::Result<Vec<Option<f64>>> {
-    let mut text = String::new();
-    let read = File::open(file).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
-    read.with_context(|| format!("cannot read {}", file.display()))?;
+    let text = read(file)?;
     let mut given = vec![None; questions];
     for (i, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -307,6 +343,37 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Nothing is decided by the order of the list.
+    #[test]
+    fn no_two_jobs_come_at_once_and_the_cpu_never_waits_for_one() {
+        for seed in 0..1_000 {
+            let Exercise { jobs, .. } = exercise(seed).expect("an exercise");
+            let mut work_ns = 0;
+            for pair in jobs.list().windows(2) {
+                work_ns += pair[0].burst_ns;
+                assert!(pair[0].arrival_ns < pair[1].arrival_ns, "seed {seed}: {}", list(&jobs));
+                assert!(pair[1].arrival_ns < work_ns, "seed {seed}: {}", list(&jobs));
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_of_answers_is_read_whole_or_refused() {
+        let file = std::env::temp_dir().join(format!("divvy-answers-{}", std::process::id()));
+        let try_text = |bytes: &[u8]| {
+            std::fs::write(&file, bytes).expect("writable");
+            answers(&file, 7).map(|given| given[0]).map_err(|error| error.to_string())
+        };
+        assert_eq!(try_text("\u{feff}1 = 5\n".as_bytes()), Ok(Some(5.0)));
+        let long = format!("{}1 = 5\n", "# no answer\n".repeat(6_000));
+        assert!(try_text(long.as_bytes()).is_err_and(|error| error.contains("more than 64 KiB")));
+        assert!(try_text(b"1 = \xff\n").is_err_and(|error| error.contains("UTF-8")));
+        std::fs::remove_file(&file).expect("it is there");
+        assert!(
+            answers(&std::env::temp_dir(), 7).is_err_and(|error| error.to_string().contains("plain file"))
+        );
     }
 
     #[test]

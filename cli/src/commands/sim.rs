@@ -93,6 +93,9 @@ pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> 
         return Err(BadOutputArgs::TextbookForm.into());
     }
     output_path::refuse_input([path], args.jobs_csv.as_deref())?;
+    if args.jobs_csv.is_some() && args.jobs_csv.as_deref() == target.file {
+        return Err(BadOutputArgs::SameFile.into());
+    }
     let (specs, baseline) = args.policies.specs()?;
     let claims = Claims::parse(&args.output.assert)?;
     let workload = match &args.jobs {

@@ -10,11 +10,19 @@ use divvy_workload::Workload;
 
 use crate::advise::{Advice, Finding};
 use crate::assert::Claims;
+use crate::command_line::quoted;
 
 /// The best settings with what each goal's measure was, and what they cost; and the baseline.
-pub fn write(advice: &Advice, workload: &Workload, file: &str, goals: &Claims, columns: usize) -> String {
+/// `rerun` is the beginning and the end of the command that runs the workload.
+pub fn write(
+    advice: &Advice,
+    workload: &Workload,
+    goals: &Claims,
+    rerun: &(String, String),
+    columns: usize,
+) -> String {
     let reaching = advice.best.iter().filter(|finding| finding.meets_all()).count();
-    let reps = advice.baseline.report.runs.len();
+    let reps = advice.baseline.reps;
     let runs = if reps == 1 { "1 run".to_owned() } else { format!("{reps} runs") };
     let head = match reaching {
         0 => format!(
@@ -32,7 +40,7 @@ pub fn write(advice: &Advice, workload: &Workload, file: &str, goals: &Claims, c
         let _ =
             write!(out, "\n{}. {}\n{}", number + 1, settings(finding, workload), measured(finding, goals));
         let _ = writeln!(out, "{}", text::wrap(&format!("   {}", cost(finding)), columns, 5));
-        let _ = writeln!(out, "   $ {}", command(finding, file));
+        let _ = writeln!(out, "   $ {}", command(finding, rerun));
     }
     let now = &advice.baseline;
     let _ = write!(out, "\nAs it is: {}\n{}", settings(now, workload), measured(now, goals));
@@ -52,7 +60,7 @@ fn settings(finding: &Finding, workload: &Workload) -> String {
 
 /// A line for each goal.
 fn measured(finding: &Finding, goals: &Claims) -> String {
-    let reps = finding.report.runs.len();
+    let reps = finding.reps;
     let widest = goals.iter().map(|goal| text::width(goal.text())).max().unwrap_or(0);
     let mut out = String::new();
     for ((goal, readings), met) in goals.iter().zip(&finding.readings).zip(&finding.met) {
@@ -97,6 +105,9 @@ fn cost(finding: &Finding) -> String {
         Some((name, factor)) if *factor <= 1.005 => {
             format!("no other task is worse off (the nearest is {})", text::escape(name))
         }
+        Some((name, factor)) if factor.is_infinite() => {
+            format!("costs {} most: it gets nothing any more", text::escape(name))
+        }
         Some((name, factor)) => {
             format!("costs {} most: worse off by a factor of {factor:.2}", text::escape(name))
         }
@@ -104,7 +115,7 @@ fn cost(finding: &Finding) -> String {
 }
 
 /// The command that simulates it. Weights are set in the workload's file.
-fn command(finding: &Finding, file: &str) -> String {
+fn command(finding: &Finding, (begin, end): &(String, String)) -> String {
     let candidate = &finding.candidate;
     let quantum = format_time_ns(candidate.quantum_ns as i64);
     let weights = if candidate.factors.iter().all(|factor| *factor == 1.0) {
@@ -112,5 +123,5 @@ fn command(finding: &Finding, file: &str) -> String {
     } else {
         "  # with these weights in the file"
     };
-    format!("divvy sim {file} -p {} --quantum {quantum}{weights}", candidate.spec)
+    format!("{begin} -p {} --quantum {quantum} {end}{weights}", quoted(&candidate.spec.to_string()))
 }

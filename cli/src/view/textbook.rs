@@ -163,7 +163,7 @@ fn gantt(out: &mut String, schedule: &Schedule, slices: &[Slice], columns: usize
         // The room that is left over is divided as time is.
         let share = u128::from(spare) * u128::from(to_ns - from_ns) / u128::from(total_ns.max(1));
         let width = least(i) + share as usize;
-        if !boxes.is_empty() && text::width(&boxes) + 1 + width + 1 + last > columns {
+        if !boxes.is_empty() && text::width(&boxes) + 1 + width + last > columns {
             flush(out, &mut boxes, &mut times, *from_ns);
         }
         while text::width(&times) < text::width(&boxes) {
@@ -207,7 +207,7 @@ fn reasons(schedule: &Schedule, most: usize) -> Table {
                     match before.left {
                         State::Dead => format!("{other} ends"),
                         State::Runnable if comes(slice.task, at_ns) => {
-                            format!("{task} comes, and takes the CPU from {other}")
+                            format!("{task} comes, and is before {other}")
                         }
                         State::Runnable => format!("the slice of {other} is over"),
                         _ => format!("{other} pauses"),
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(borders[1..3], starts[1..3]);
         for reason in [
             "P1 comes, and the CPU is idle",
-            "P2 comes, and takes the CPU from P1",
+            "P2 comes, and is before P1",
             "P2 ends",
             "P3 comes, and the CPU is idle",
         ] {

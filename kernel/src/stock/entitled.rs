@@ -79,10 +79,10 @@ impl Group {
     }
 }
 
-/// `cpu.weight` of a cgroup. The root has none.
+/// `cpu.weight` of a cgroup. The root has none. One with `cpu.idle` has 0, and the kernel gives it 3.
 fn weight_of(cgroup: &Path) -> Option<f64> {
     let text = fs::read_to_string(cgroup.join("cpu.weight")).ok()?;
-    Some(text.trim().parse::<f64>().ok()? / 100.0 * NICE_0)
+    Some((text.trim().parse::<f64>().ok()? / 100.0 * NICE_0).max(3.0))
 }
 
 /// Divides an amount by weight, so that none of (weight, demand) gets more than its demand.

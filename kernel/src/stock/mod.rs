@@ -27,8 +27,8 @@ pub struct Sampler {
     began: Option<Instant>,
     last: Instant,
     before: BTreeMap<u32, Thread>,
-    /// Received minus entitled CPU time of each thread, since the first sample.
-    errors_ns: BTreeMap<u32, i64>,
+    /// Received minus entitled CPU time since the first sample, of each thread by its number and when it began.
+    errors_ns: BTreeMap<(u32, u64), i64>,
 }
 
 impl Default for Sampler {
@@ -60,8 +60,7 @@ impl Sampler {
         let began = *self.began.get_or_insert(at);
         let is_first = began == at;
         let duration_ns = if is_first { 0 } else { (at - self.last).as_nanos() as u64 };
-        let cpus =
-            std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
+        let cpus = online();
         let tasks = if is_first { Vec::new() } else { self.rows(&now, duration_ns) };
         self.last = at;
         self.before = now;
@@ -83,13 +82,14 @@ impl Sampler {
             })
             .collect();
         let entitled = divide(&claims, &self.cgroups);
-        self.errors_ns.retain(|tid, _| now.contains_key(tid));
+        self.errors_ns
+            .retain(|(tid, started), _| now.get(tid).is_some_and(|thread| thread.started == *started));
         let mut rows: Vec<TaskRow> = now
             .values()
             .zip(&used)
             .zip(entitled)
             .map(|((thread, used), entitled_ns)| {
-                let error_ns = self.errors_ns.entry(thread.tid).or_insert(0);
+                let error_ns = self.errors_ns.entry((thread.tid, thread.started)).or_insert(0);
                 *error_ns += used.ran_ns as i64 - entitled_ns as i64;
                 TaskRow {
                     pid: thread.tid,
@@ -112,6 +112,15 @@ impl Sampler {
         rows.sort_by_key(|row| std::cmp::Reverse(row.received_ns));
         rows
     }
+}
+
+/// Number of CPUs of the machine that are online, also of those that this process may not use.
+fn online() -> u32 {
+    let listed = std::fs::read_to_string("/sys/devices/system/cpu/online").ok();
+    let ranges = listed.and_then(|text| crate::cpu_list::parse(&text));
+    let count =
+        ranges.map(|ranges| ranges.iter().map(|range| u32::from(range.end() - range.start()) + 1).sum());
+    count.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get() as u32))
 }
 
 /// A thread's use of the CPUs in an interval.

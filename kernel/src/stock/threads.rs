@@ -87,8 +87,7 @@ impl Threads {
     }
 
     fn thread(&self, dir: &Path, tgid: u32, tid: u32) -> Option<Thread> {
-        let stat = fs::read(dir.join("stat")).ok()?;
-        let mut thread = parse_stat(&String::from_utf8_lossy(&stat))?;
+        let mut thread = parse_stat(&read_lossy(&dir.join("stat"))?)?;
         (thread.tid, thread.tgid) = (tid, tgid);
         let schedstat = fs::read_to_string(dir.join("schedstat")).ok()?;
         let mut numbers = schedstat.split_whitespace().map(str::parse);
@@ -101,15 +100,18 @@ impl Threads {
                 thread.cgroup.clone_from(&known.cgroup);
             }
             _ => {
-                thread.uid = fs::read_to_string(dir.join("status")).ok().and_then(|text| parse_uid(&text));
-                thread.cgroup = fs::read_to_string(dir.join("cgroup"))
-                    .ok()
-                    .and_then(|text| parse_cgroup(&text))
-                    .unwrap_or_default();
+                thread.uid = read_lossy(&dir.join("status")).and_then(|text| parse_uid(&text));
+                thread.cgroup =
+                    read_lossy(&dir.join("cgroup")).and_then(|text| parse_cgroup(&text)).unwrap_or_default();
             }
         }
         Some(thread)
     }
+}
+
+/// A name may be no UTF-8.
+fn read_lossy(path: &Path) -> Option<String> {
+    fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Names in the directory that are numbers.

@@ -22,13 +22,18 @@ pub(super) enum Reason {
     Ending,
     #[error(
         "`{}` cannot be a policy's name: its functions begin with the file's name, so that has letters, digits and _, begins with none of the \
-         digits, and is no word of C and no modifier's name", .0.escape_debug()
+         digits, and is no word of C, no modifier's name and no name of the machine's own", .0.escape_debug()
     )]
     Name(String),
     #[error("cannot read {}: {}", .0.escape_debug(), .1)]
     Unreadable(String, String),
     #[error("it includes more than {0} headers of its own")]
     TooManyHeaders(usize),
+    #[error(
+        "{}:{}: it includes a header that is neither divvy's nor beside the policy: write `#include \"FILE\"`, with a file in the policy's directory",
+        .0.escape_debug(), .1
+    )]
+    Outside(String, usize),
     #[error("it does not compile; the compiler says:\n{0}")]
     Refused(String),
     #[error("it does not keep the contract of a policy:\n{}\n`divvy help contract` prints the contract", list(.0))]

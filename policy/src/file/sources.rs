@@ -31,6 +31,9 @@ pub(super) fn collect(name: &str, stem: &str) -> Result<Vec<Own>, FileError> {
     while next < files.len() {
         let Own { path, shown, text } = files[next].clone();
         next += 1;
+        if let Some(line) = text.lines().position(is_outside) {
+            return Err(FileError::new(name, Reason::Outside(shown, line + 1)));
+        }
         for included in text.lines().filter_map(included) {
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let Some(target) = normal(&format!("{folder}/{included}")) else { continue };
@@ -55,6 +58,15 @@ pub(super) fn collect(name: &str, stem: &str) -> Result<Vec<Own>, FileError> {
 fn included(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
     rest.trim_start().strip_prefix('"')?.split_once('"').map(|(file, _)| file).filter(|f| !f.starts_with('/'))
+}
+
+/// Whether it includes a header that is neither divvy's nor beside the policy: what was compiled is kept by the content of those.
+fn is_outside(line: &str) -> bool {
+    let include = || line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include");
+    include().is_some_and(|rest| {
+        let rest = rest.trim_start();
+        rest.starts_with('<') || rest.starts_with("\"/")
+    })
 }
 
 /// A path without `.` and `..`; `None` if it leaves the directory in which the compiler runs.

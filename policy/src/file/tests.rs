@@ -131,6 +131,17 @@ fn breaches_of_the_contract_are_named() {
     );
 }
 
+/// What was compiled is kept by the content of the headers that are known.
+#[test]
+fn headers_from_elsewhere_are_refused() {
+    for include in ["#include </tmp/x.h>", "# include <stdio.h>", "#include \"/tmp/x.h\""] {
+        let text = named("far").replace("struct far {", &format!("{include}\nstruct far {{"));
+        let line = 1 + text.lines().position(|line| line == include).expect("a line");
+        let said = Written::new("far.h", &text).refusal("far.h");
+        assert!(said.contains(&format!("./far.h:{line}: it includes a header that is neither")), "{said}");
+    }
+}
+
 #[test]
 fn the_compilers_words_name_the_users_file_and_line() {
     let text = named("typo").replace("return ring_pop_front(", "return ring_pop_frnt(");
@@ -146,6 +157,7 @@ fn what_is_no_policy_is_refused_before_anything_is_compiled() {
     let folder = Written::new("9lives.h", "");
     for (name, expected) in [
         ("9lives.h", "policy file ./9lives.h: `9lives` cannot be a policy's name: "),
+        ("linux.h", "policy file ./linux.h: `linux` cannot be a policy's name: "),
         ("short.h", "policy file ./short.h: `short` cannot be a policy's name: "),
         ("groups.h", "policy file ./groups.h: `groups` cannot be a policy's name: "),
         ("mine.c", "policy file ./mine.c: a policy is a header in C: give a file whose name ends in .h"),
