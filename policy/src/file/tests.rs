@@ -131,7 +131,7 @@ fn breaches_of_the_contract_are_named() {
     );
 }
 
-/// What was compiled is kept by the content of the headers that are known.
+/// A compiled policy is kept by the content of the headers that are known.
 #[test]
 fn headers_from_elsewhere_are_refused() {
     for include in ["#include </tmp/x.h>", "# include <stdio.h>", "#include \"/tmp/x.h\""] {
