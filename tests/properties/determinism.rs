@@ -10,7 +10,7 @@ use divvy_workload::Workload;
 const BUSY: &str = r#"
 cpus = 3
 quantum = "1ms"
-duration = "1s"
+duration = "2s"
 warmup = "100ms"
 tick = "333us"
 switch_cost = "2us"
@@ -50,7 +50,7 @@ program = [ { run = { hyper = { mean = "2ms", scv = 5 } } } ]
 [[task]]
 name = "users"
 count = 4
-stop = "800ms"
+stop = "1.5s"
 arrivals = { closed = { pareto = { shape = 2.5, scale = "5ms" } } }
 program = [ { run = { exp = "2ms" } } ]
 "#;
