@@ -5,5 +5,6 @@ mod cpu_list;
 pub mod flow;
 pub mod hosted;
 pub mod load;
+mod proc_text;
 pub mod record;
 pub mod stock;

@@ -17,6 +17,7 @@ pub mod quantity;
 mod seed;
 pub mod spec;
 mod suggest;
+pub mod text_file;
 pub mod units;
 mod weight;
 

@@ -72,36 +72,25 @@ impl Candidate {
     }
 }
 
-/// The policies, each with several quanta, and the workload's own weights. Without `policies` these are all that the kernel may load with
-/// any number of tasks, and that are not there for comparison only.
-///
-/// # Errors
-/// If a policy is not one.
-pub fn candidates(
-    policies: &[String],
-    workload: &Workload,
-    quantum_ns: Option<u64>,
-) -> Result<Vec<Candidate>, SpecError> {
-    let specs =
-        if policies.is_empty() { default_specs()? } else { spec::parse_list(policies, divvy_policy::all())? };
-    let mut once: Vec<Spec> = Vec::new();
-    specs.into_iter().for_each(|spec| {
-        if !once.contains(&spec) {
-            once.push(spec)
-        }
-    });
+/// The policies, each with several quanta, or with the one that is given, and the workload's own weights.
+pub fn candidates(specs: Vec<Spec>, workload: &Workload, quantum_ns: Option<u64>) -> Vec<Candidate> {
     let mut quanta_ns = vec![quantum_ns.unwrap_or(workload.quantum_ns)];
     if quantum_ns.is_none() {
         quanta_ns.extend(QUANTA_NS.into_iter().filter(|ns| *ns != workload.quantum_ns));
     }
-    Ok(once
+    specs
         .into_iter()
         .flat_map(|spec| quanta_ns.iter().map(move |ns| (spec.clone(), *ns)))
         .map(|(spec, ns)| Candidate::unchanged(spec, workload, ns))
-        .collect())
+        .collect()
 }
 
-fn default_specs() -> Result<Vec<Spec>, SpecError> {
+/// The policies that are tried if none is named: all that the kernel may load with any number of tasks, and that are not there for
+/// comparison only.
+///
+/// # Errors
+/// If one of them is not built in.
+pub fn default_specs() -> Result<Vec<Spec>, SpecError> {
     let mut texts = Vec::new();
     for policy in divvy_policy::all() {
         let loads = policy.simulator_only.is_none() && policy.linear.is_none();
@@ -134,16 +123,16 @@ mod tests {
         ]
     "#;
 
-    fn first(policies: &[&str]) -> (Workload, Candidate) {
+    fn first() -> (Workload, Candidate) {
         let workload = Workload::parse(TWO, "two.toml").expect("a workload");
-        let policies: Vec<String> = policies.iter().map(|policy| (*policy).to_owned()).collect();
-        let all = candidates(&policies, &workload, None).expect("policies");
+        let sfq = spec::parse("sfq", divvy_policy::all()).expect("a policy");
+        let all = candidates(vec![sfq], &workload, None);
         (workload, all[0].clone())
     }
 
     #[test]
     fn weights_are_those_of_the_file_times_each_combination() {
-        let (workload, candidate) = first(&["sfq"]);
+        let (workload, candidate) = first();
         let weights: Vec<Option<f64>> = candidate
             .with_weights(&[0])
             .iter()
@@ -155,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_weight_out_of_range_is_not_tried() {
-        let (workload, candidate) = first(&["sfq"]);
+        let (workload, candidate) = first();
         let weights = candidate.with_weights(&[1]);
         let tried: Vec<bool> = weights.iter().map(|changed| changed.workload(&workload).is_some()).collect();
         assert_eq!(tried, [true, false, false, true]);
@@ -163,10 +152,10 @@ mod tests {
 
     #[test]
     fn the_workloads_own_quantum_comes_first_and_each_comes_once() {
-        let (workload, candidate) = first(&["sfq"]);
+        let (workload, candidate) = first();
         assert_eq!(candidate.quantum_ns, workload.quantum_ns);
-        let all = candidates(&[], &workload, None).expect("policies");
+        let all = candidates(default_specs().expect("policies"), &workload, None);
         assert!(all.iter().enumerate().all(|(i, one)| !all[..i].contains(one)));
-        assert_eq!(candidates(&["rr".to_owned()], &workload, Some(7)).expect("rr").len(), 1);
+        assert_eq!(candidates(vec![candidate.spec], &workload, Some(7)).len(), 1);
     }
 }

@@ -13,8 +13,10 @@ use thiserror::Error;
 use super::candidate::{self, Candidate};
 use crate::assert::{ClaimError, Claims};
 
-/// The rounds before the last one: which part of the run's time they take, and how many candidates go on.
-const KEPT: [(f64, usize); 3] = [(0.125, 16), (0.125, 16), (0.5, 12)];
+/// The part of the run's time in the first two rounds: one for policies and quanta, one for weights. So many candidates go on from each.
+const SHORT: (f64, usize) = (0.125, 16);
+/// The same for the round before the last one, which has all of the time.
+const LONG: (f64, usize) = (0.5, 12);
 /// Number of settings that are told.
 const TOLD: usize = 6;
 
@@ -43,7 +45,7 @@ pub struct Finding {
 
 impl Finding {
     /// How much worse off the other tasks are: what is less than a percent is no reason to prefer settings.
-    fn percent_worse(&self) -> u64 {
+    pub fn percent_worse(&self) -> u64 {
         self.cost.as_ref().map_or(0, |(_, factor)| (100.0 * (factor - 1.0).max(0.0)).round() as u64)
     }
 
@@ -109,16 +111,17 @@ pub fn search(
     let baseline = Candidate::unchanged(baseline, workload, quantum_ns);
     let search = Search { workload, goals, options, baseline, progress };
     let named = search.named_tasks();
-    let [(short, first), (again, second), (long, third)] = KEPT;
-    let most_varied = first.min(candidates.len()) * candidate::combinations(named.len());
-    progress.begin(Some((candidates.len() + most_varied + second + third) as u64));
+    let most_varied = SHORT.1.min(candidates.len()) * candidate::combinations(named.len());
+    progress.begin(Some((candidates.len() + most_varied + SHORT.1 + LONG.1) as u64));
     let mut tried = candidates.len();
-    let best = search.best(candidates, short, first)?;
-    let varied: Vec<Candidate> =
-        best.iter().flat_map(|finding| finding.candidate.with_weights(&named)).collect();
+    let now = search.baseline_report(SHORT.0)?;
+    let best = first(search.best(candidates, SHORT.0, &now)?, SHORT.1);
+    let varied: Vec<Candidate> = best.iter().flat_map(|candidate| candidate.with_weights(&named)).collect();
     tried += varied.len() - best.len();
-    let best = search.best(of(search.best(varied, again, second)?), long, third)?;
-    let mut best = search.best(of(best), 1.0, third)?;
+    let best = first(search.best(varied, SHORT.0, &now)?, SHORT.1);
+    let best = first(search.best(best, LONG.0, &search.baseline_report(LONG.0)?)?, LONG.1);
+    let now = search.baseline_report(1.0)?;
+    let mut best = search.best(best, 1.0, &now)?;
     // A policy that does the same with another quantum or other weights is told once.
     let mut seen: Vec<(Spec, Readings)> = Vec::new();
     best.retain(|finding| {
@@ -128,13 +131,13 @@ pub fn search(
         is_new
     });
     best.truncate(TOLD);
-    let now = search.baseline_report(1.0)?;
     let baseline = search.finding(search.baseline.clone(), &now.runs, &now, &now)?;
     Ok(Advice { tried, baseline, best })
 }
 
-fn of(findings: Vec<Finding>) -> Vec<Candidate> {
-    findings.into_iter().map(|finding| finding.candidate).collect()
+/// The candidates of the first so many.
+fn first(findings: Vec<Finding>, kept: usize) -> Vec<Candidate> {
+    findings.into_iter().take(kept).map(|finding| finding.candidate).collect()
 }
 
 impl Search<'_> {
@@ -148,20 +151,23 @@ impl Search<'_> {
         (0..self.workload.tasks.len()).filter(is_named).collect()
     }
 
-    /// The best of these, at most `kept`, when they run for this part of the time. Equal ones stay in their order, so that what changes
-    /// less comes first.
-    fn best(&self, candidates: Vec<Candidate>, part: f64, kept: usize) -> Result<Vec<Finding>, Problem> {
-        let baseline = self.baseline_report(part)?;
+    /// These, the best first, when they run for this part of the time, as the baseline did. Equal ones stay in their order, so that what
+    /// changes less comes first.
+    fn best(
+        &self,
+        candidates: Vec<Candidate>,
+        part: f64,
+        baseline: &Report,
+    ) -> Result<Vec<Finding>, Problem> {
         let groups = with_same_workload(candidates);
         let judged: Vec<Vec<Finding>> = groups
             .into_par_iter()
-            .map(|together| self.judge(together, part, &baseline))
+            .map(|together| self.judge(together, part, baseline))
             .collect::<Result<_, Problem>>()?;
         let mut findings: Vec<Finding> = judged.into_iter().flatten().collect();
         findings.sort_by(|a, b| {
             a.shortfall.total_cmp(&b.shortfall).then(a.percent_worse().cmp(&b.percent_worse()))
         });
-        findings.truncate(kept);
         Ok(findings)
     }
 

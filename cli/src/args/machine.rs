@@ -2,6 +2,7 @@
 
 use clap::Args;
 use divvy_policy::quantity::format_time_ns;
+use divvy_sim::run::Options;
 use divvy_workload::{MAX_CPUS, Workload};
 
 use super::durations::positive_ns;
@@ -25,6 +26,16 @@ pub struct MachineArgs {
 }
 
 impl MachineArgs {
+    /// A simulation's options for this machine.
+    pub fn options(&self) -> Options {
+        Options {
+            cpus: self.cpus,
+            duration_ns: self.duration_ns,
+            quantum_ns: self.quantum_ns,
+            ..Options::default()
+        }
+    }
+
     /// Says that the run takes minutes, if its quantum is tiny beside its duration: often a unit is wrong.
     pub fn note_decisions(&self, workload: &Workload, output: Output) {
         const MANY: u64 = 1_000_000_000;

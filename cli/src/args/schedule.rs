@@ -41,11 +41,8 @@ impl ScheduleArgs {
         Options {
             figures: has_figures.then(Limits::default),
             schedule: if is_trace { Some(Window::WHOLE) } else { drawn },
-            cpus: machine.cpus,
-            duration_ns: machine.duration_ns,
-            quantum_ns: machine.quantum_ns,
             first_decisions: self.schedule.map_or(0, |count| count as usize),
-            ..Options::default()
+            ..machine.options()
         }
     }
 

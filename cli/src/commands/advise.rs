@@ -7,8 +7,9 @@ use divvy_policy::quantity::format_time_ns;
 use divvy_policy::{file, spec};
 use divvy_sim::run::Options;
 
-use crate::advise::{candidates, search};
+use crate::advise::{candidates, default_specs, search};
 use crate::args::machine::MachineArgs;
+use crate::args::policies::PolicyArgs;
 use crate::assert::{ClaimError, Claims};
 use crate::command_line::quoted;
 use crate::input;
@@ -78,20 +79,16 @@ impl AdviseArgs {
 /// Searches, and fails if no settings reach all goals.
 pub fn run(args: &AdviseArgs, output: Output) -> anyhow::Result<()> {
     let goals = goals(&args.goal)?;
-    file::load_named(&args.policy)?;
+    let specs = match args.policy.as_slice() {
+        [] => default_specs()?,
+        given => PolicyArgs { policy: given.to_vec(), baseline: None }.specs()?.0,
+    };
     file::load_named(std::slice::from_ref(&args.baseline))?;
     let baseline = spec::parse(&args.baseline, divvy_policy::all())?;
     let workload = input::workload(&args.workload, output)?;
     goals.check_names(&workload).map_err(of_goal)?;
-    let candidates = candidates(&args.policy, &workload, args.machine.quantum_ns)?;
-    let options = Options {
-        seed: args.seed,
-        reps: args.reps,
-        cpus: args.machine.cpus,
-        duration_ns: args.machine.duration_ns,
-        quantum_ns: args.machine.quantum_ns,
-        ..Options::default()
-    };
+    let candidates = candidates(specs, &workload, args.machine.quantum_ns);
+    let options = Options { seed: args.seed, reps: args.reps, ..args.machine.options() };
     let bar = ProgressBar::new("searching", output);
     let found = search(&workload, &goals, candidates, baseline, &options, &bar)?;
     drop(bar);

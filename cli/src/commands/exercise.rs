@@ -1,14 +1,12 @@
 //! `divvy exercise --seed N`: questions on how policies schedule a few jobs, their answers, and the marking of a student's.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
-use divvy_policy::spec;
 use divvy_policy::{Failure, FailureKind};
+use divvy_policy::{spec, text_file};
 use divvy_results::report::Run;
 use divvy_sim::run::{Options, simulate};
 use divvy_workload::{Purpose, Stream, stream};
@@ -212,18 +210,8 @@ fn list(jobs: &Jobs) -> String {
 
 /// The text of a file, without the mark that some editors write first.
 fn read(file: &Path) -> Result<String, NoAnswers> {
-    let wrong = |reason: String| NoAnswers { file: file.to_owned(), reason };
-    let failed = |error: std::io::Error| wrong(error.to_string());
-    // A pipe is not opened: that could wait without end.
-    if !std::fs::metadata(file).map_err(failed)?.is_file() {
-        return Err(wrong("it is not a plain file".to_owned()));
-    }
-    let mut bytes = Vec::new();
-    File::open(file).map_err(failed)?.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(wrong("it has more than 64 KiB; answers are some lines".to_owned()));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| wrong("it is not text in UTF-8".to_owned()))?;
+    let text = text_file::read(file, MOST_BYTES, "64 KiB; answers are some lines")
+        .map_err(|error| NoAnswers { file: file.to_owned(), reason: error.to_string() })?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 

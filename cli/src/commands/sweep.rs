@@ -262,14 +262,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     let varied: Vec<Vary> = args.vary.iter().map(vary).collect::<Result<_, _>>()?;
     let path = args.workload.as_deref().context("missing workload: give a TOML file")?;
     let text = Workload::read(path)?;
-    let options = Options {
-        seed: args.seed,
-        reps: args.reps,
-        cpus: args.machine.cpus,
-        duration_ns: args.machine.duration_ns,
-        quantum_ns: args.machine.quantum_ns,
-        ..Options::default()
-    };
+    let options = Options { seed: args.seed, reps: args.reps, ..args.machine.options() };
     let request = SweepOptions {
         text: &text,
         file: &path.display().to_string(),

@@ -102,7 +102,7 @@ fn reading(readings: &[Option<(Unit, f64)>], in_percent: bool) -> String {
 fn cost(finding: &Finding) -> String {
     match &finding.cost {
         None => "no task is without a goal".to_owned(),
-        Some((name, factor)) if *factor <= 1.005 => {
+        Some((name, _)) if finding.percent_worse() == 0 => {
             format!("no other task is worse off (the nearest is {})", text::escape(name))
         }
         Some((name, factor)) if factor.is_infinite() => {

@@ -1,8 +1,7 @@
 //! Names, users and cgroups of tasks, from /proc.
 
-use std::fs;
-
 use super::host::Account;
+use crate::proc_text::{self, cgroup, uids};
 
 /// The number of known tasks that are read again at each look, because a task may execute a program, change its user, or
 /// move to another cgroup. If there are more, they take turns.
@@ -23,10 +22,7 @@ pub(super) struct Name {
 impl Name {
     /// Reads the current values; None if the thread no longer exists.
     fn find(account: &Account) -> Option<Self> {
-        let read = |file: &str| {
-            let bytes = fs::read(format!("/proc/{}/{file}", account.pid)).ok()?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
-        };
+        let read = |file: &str| proc_text::read(format!("/proc/{}/{file}", account.pid));
         let comm = read("comm")?;
         Some(Self {
             pid: account.pid,
@@ -46,20 +42,7 @@ impl Name {
 
 /// A thread's real, effective and saved user.
 pub(super) fn uids_of(pid: u32) -> Option<[u32; 3]> {
-    let status = fs::read(format!("/proc/{pid}/status")).ok()?;
-    uids(&String::from_utf8_lossy(&status))
-}
-
-/// Finds the users in /proc/PID/status, where the kernel escapes line ends in the name.
-fn uids(status: &str) -> Option<[u32; 3]> {
-    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    let mut ids = ids.split_whitespace().map_while(|id| id.parse().ok());
-    Some([ids.next()?, ids.next()?, ids.next()?])
-}
-
-/// Finds the cgroup of version 2 in /proc/PID/cgroup.
-fn cgroup(text: &str) -> &str {
-    text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default()
+    uids(&proc_text::read(format!("/proc/{pid}/status"))?)
 }
 
 /// The names of tasks by id. An entry may be an earlier task's, until the id is asked for again.

@@ -118,8 +118,7 @@ impl Sampler {
 fn online() -> u32 {
     let listed = std::fs::read_to_string("/sys/devices/system/cpu/online").ok();
     let ranges = listed.and_then(|text| crate::cpu_list::parse(&text));
-    let count =
-        ranges.map(|ranges| ranges.iter().map(|range| u32::from(range.end() - range.start()) + 1).sum());
+    let count = ranges.map(|ranges| ranges.into_iter().map(|range| range.len() as u32).sum());
     count.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get() as u32))
 }
 

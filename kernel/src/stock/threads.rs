@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use divvy_policy::Weight;
 
+use crate::proc_text::{self, cgroup, uids};
+
 /// A thread as it is now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thread {
@@ -87,7 +89,7 @@ impl Threads {
     }
 
     fn thread(&self, dir: &Path, tgid: u32, tid: u32) -> Option<Thread> {
-        let mut thread = parse_stat(&read_lossy(&dir.join("stat"))?)?;
+        let mut thread = parse_stat(&proc_text::read(dir.join("stat"))?)?;
         (thread.tid, thread.tgid) = (tid, tgid);
         let schedstat = fs::read_to_string(dir.join("schedstat")).ok()?;
         let mut numbers = schedstat.split_whitespace().map(str::parse);
@@ -100,18 +102,15 @@ impl Threads {
                 thread.cgroup.clone_from(&known.cgroup);
             }
             _ => {
-                thread.uid = read_lossy(&dir.join("status")).and_then(|text| parse_uid(&text));
-                thread.cgroup =
-                    read_lossy(&dir.join("cgroup")).and_then(|text| parse_cgroup(&text)).unwrap_or_default();
+                thread.uid =
+                    proc_text::read(dir.join("status")).and_then(|text| uids(&text)).map(|[real, ..]| real);
+                thread.cgroup = proc_text::read(dir.join("cgroup"))
+                    .map(|text| cgroup(&text).to_owned())
+                    .unwrap_or_default();
             }
         }
         Some(thread)
     }
-}
-
-/// A name may be no UTF-8.
-fn read_lossy(path: &Path) -> Option<String> {
-    fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Names in the directory that are numbers.
@@ -137,15 +136,6 @@ fn parse_stat(text: &str) -> Option<Thread> {
     })
 }
 
-fn parse_uid(status: &str) -> Option<u32> {
-    status.lines().find_map(|line| line.strip_prefix("Uid:")?.split_whitespace().next()?.parse().ok())
-}
-
-/// The path in the second version's hierarchy.
-fn parse_cgroup(text: &str) -> Option<String> {
-    text.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,8 +150,8 @@ mod tests {
         for cut in 0..line.len() - 40 {
             assert!(parse_stat(&line[..cut]).is_none(), "{}", &line[..cut]);
         }
-        assert_eq!(parse_uid("Name:\tx\nUid:\t5\t0\t0\t0\n"), Some(5));
-        assert_eq!(parse_cgroup("1:name=x:/old\n0::/user.slice\n"), Some("/user.slice".to_owned()));
+        assert_eq!(uids("Name:\tx\nUid:\t5\t0\t0\t0\n").map(|[real, ..]| real), Some(5));
+        assert_eq!(cgroup("1:name=x:/old\n0::/user.slice\n"), "/user.slice");
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! The files that a policy file is made of: itself, and headers of its own that it includes. They are put where `policy/select/` would have
 //! them, so that the same file is built in without a change.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use super::error::{FileError, Reason};
 use crate::compile::POLICY_SOURCES;
+use crate::text_file;
 
 /// Where selections are, seen from the directory in which the compiler runs.
 pub(super) const SELECT: &str = "policy/select/";
@@ -84,20 +83,9 @@ fn normal(path: &str) -> Option<String> {
 
 fn read(name: &str, path: &str) -> Result<String, FileError> {
     let wrong = |what: &str| FileError::new(name, Reason::Unreadable(path.to_owned(), what.to_owned()));
-    let failed = |error: std::io::Error| wrong(&error.to_string());
-    // A pipe is not opened: that could wait without end.
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(wrong("it is not a plain file"));
-    }
-    let mut text = String::new();
-    let file = File::open(path).map_err(failed)?;
-    file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
-    match text {
-        text if text.len() as u64 > MOST_BYTES => {
-            Err(wrong("it has more than 1 MiB; a policy is some kilobytes"))
-        }
-        text if text.contains('\0') => Err(wrong("it is not text")),
-        text => Ok(text),
+    match text_file::read(Path::new(path), MOST_BYTES, "1 MiB; a policy is some kilobytes") {
+        Ok(text) if text.contains('\0') => Err(wrong("it is not text")),
+        read => read.map_err(|error| wrong(&error.to_string())),
     }
 }
 
