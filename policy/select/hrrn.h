@@ -8,13 +8,12 @@
  */
 #include "../policy.h"
 #include "../lib/bag.h"
+#include "../lib/work.h"
 
 #define POLICY_TITLE "highest response ratio next: knows the future; a reference"
 #define POLICY_BASELINE
 #define POLICY_SIMULATOR_ONLY "it has to know how long a job is, which no kernel does; las is what can be done without"
 #define POLICY_HAS CHARGE | SLICE | BRING
-
-#define HRRN_LONGEST (1ull << 62)
 
 struct hrrn_task {
 	u64 arrived; /* ns */
@@ -34,9 +33,7 @@ struct hrrn {
 /* Called before a task joins, and while it runs if its program goes on to other work without a pause (hrrn R3). */
 static inline void hrrn_bring(struct hrrn *s, u32 id, u64 work)
 {
-	u64 room = HRRN_LONGEST - task_of(s, id)->rest;
-
-	task_of(s, id)->rest += work < room ? work : room;
+	work_bring(&task_of(s, id)->rest, work);
 }
 
 static inline void hrrn_wait(struct hrrn *s, u32 id, u64 now)
@@ -96,7 +93,7 @@ static inline u32 hrrn_pick(struct hrrn *s, u32 cpu, u64 now)
 
 static inline void hrrn_charge(struct hrrn *s, u32 id, u64 ran, u64 now)
 {
-	task_of(s, id)->rest -= ran < task_of(s, id)->rest ? ran : task_of(s, id)->rest;
+	work_charge(&task_of(s, id)->rest, ran);
 }
 
 /* A job that has begun comes before all that have not (hrrn R2), unless it yielded: then what is left of it is a job that comes now. */

@@ -7,13 +7,12 @@
  */
 #include "../policy.h"
 #include "../lib/heap.h"
+#include "../lib/work.h"
 
 #define POLICY_TITLE "shortest job first, not preemptive: knows the future; a reference"
 #define POLICY_BASELINE
 #define POLICY_SIMULATOR_ONLY "it has to know how long a job is, which no kernel does; las is what can be done without"
 #define POLICY_HAS CHARGE | SLICE | BRING | PEEK | KEY
-
-#define SJF_LONGEST (1ull << 62) /* no job is longer: keys of the heap are less than 2^63 apart */
 
 struct sjf {
 	POLICY_STATE;
@@ -24,9 +23,7 @@ struct sjf {
 /* Called before a task joins, and while it runs if its program goes on to other work without a pause (sjf R3). */
 static inline void sjf_bring(struct sjf *s, u32 id, u64 work)
 {
-	u64 room = SJF_LONGEST - task_of(s, id)->rest;
-
-	task_of(s, id)->rest += work < room ? work : room;
+	work_bring(&task_of(s, id)->rest, work);
 }
 
 static inline void sjf_join(struct sjf *s, u32 id, u64 now, enum why why)
@@ -56,7 +53,7 @@ static inline void sjf_take(struct sjf *s, u32 id)
 
 static inline void sjf_charge(struct sjf *s, u32 id, u64 ran, u64 now)
 {
-	task_of(s, id)->rest -= ran < task_of(s, id)->rest ? ran : task_of(s, id)->rest;
+	work_charge(&task_of(s, id)->rest, ran);
 }
 
 /* A job that has begun comes before all that have not (sjf R2), unless it yielded: then what is left of it is a job like others. */

@@ -7,14 +7,13 @@
  */
 #include "../policy.h"
 #include "../lib/heap.h"
+#include "../lib/work.h"
 
 #define POLICY_TITLE "shortest remaining processing time: knows the future; a reference"
 #define POLICY_BASELINE
 #define POLICY_SIMULATOR_ONLY \
 	"it has to know how long a task will run, which no kernel does; las is what can be done without"
 #define POLICY_HAS CHARGE | SLICE | PREEMPTS | BRING | PEEK | KEY
-
-#define SRPT_FOREVER (1ull << 62) /* no job is longer: keys of the heap are less than 2^63 apart */
 
 struct srpt {
 	POLICY_STATE;
@@ -25,9 +24,7 @@ struct srpt {
 /* Called before a task joins, and while it runs if its program goes on to other work without a pause (srpt R2). */
 static inline void srpt_bring(struct srpt *s, u32 id, u64 work)
 {
-	u64 room = SRPT_FOREVER - task_of(s, id)->R;
-
-	task_of(s, id)->R += work < room ? work : room;
+	work_bring(&task_of(s, id)->R, work);
 }
 
 static inline void srpt_join(struct srpt *s, u32 id, u64 now, enum why why)
@@ -56,7 +53,7 @@ static inline void srpt_take(struct srpt *s, u32 id)
 
 static inline void srpt_charge(struct srpt *s, u32 id, u64 ran, u64 now)
 {
-	task_of(s, id)->R -= ran < task_of(s, id)->R ? ran : task_of(s, id)->R;
+	work_charge(&task_of(s, id)->R, ran);
 }
 
 static inline void srpt_stop(struct srpt *s, u32 id, u64 now, enum why why)
