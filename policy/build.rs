@@ -44,7 +44,7 @@ fn main() {
     .expect("OUT_DIR is writable");
     fs::write(
         out.join("host_sources.rs"),
-        embedded("policy/", policy, ["native/host.c", "native/host.h"].map(str::to_owned)),
+        embedded("policy/", policy, ["native/host.c", "native/host.h", "native/turns.h"].map(str::to_owned)),
     )
     .expect("OUT_DIR is writable");
     let pages = read_pages(&policy.join(PAPERS), &[names, modifiers].concat());

@@ -100,9 +100,9 @@ fn measure(spec: &str, bare: fn(&[u64], &mut [Option<TaskId>]), weights: &[u64])
     let (mut ran, mut expected) = (vec![None; total as usize], vec![None; total as usize]);
     let mut least = (f64::INFINITY, f64::INFINITY);
     for round in 0..ROUNDS {
-        let mut machine = with_clients(spec, weights);
+        let mut turns = with_clients(spec, weights).into_turns(0);
         let began = Instant::now();
-        machine.turns(0, &mut ran);
+        turns.next(&mut ran);
         least.0 = least.0.min(began.elapsed().as_nanos() as f64 / total as f64);
         let began = Instant::now();
         bare(weights, &mut expected);

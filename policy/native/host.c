@@ -9,6 +9,7 @@
 #include POLICY_HEADER
 #include "event.h"
 #include "limits.h"
+#include "native/turns.h"
 
 #define PARAM_ROW(name, kind, unit, dflt, min, max, help) { #name, unit, help, kind, dflt, min, max },
 #define EVENT_NAME(name) #name,
@@ -333,6 +334,16 @@ static void h_turns(struct machine *m, u64 now, u64 rounds, u32 *ran)
 			*ran++ = next_turn(m, cpu, now);
 }
 
+static void h_turns_alone(struct machine *m, u64 now, u64 rounds, u32 *ran)
+{
+	if (limits_of(m)->on || !turns_need_no_machine(m)) {
+		h_turns(m, now, rounds, ran);
+		return;
+	}
+	for (; rounds; rounds--, now += m->s.tasks.quantum)
+		*ran++ = turn_alone(m, now);
+}
+
 static void h_tell(struct machine *m, u32 kind, struct event *e)
 {
 	event_tell(m, kind, e);
@@ -419,6 +430,7 @@ const struct host EXPORT = {
 	.set_allowed = h_set_allowed,
 	.bring = h_bring,
 	.turns = h_turns,
+	.turns_alone = h_turns_alone,
 	.tell = h_tell,
 	.program = h_program,
 	.sequence = h_sequence,

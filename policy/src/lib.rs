@@ -29,7 +29,7 @@ pub use event::{Answer, Event};
 pub use find::find;
 pub use id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};
 pub use kind::{Failure, FailureKind};
-pub use machine::{CpuLimit, Decision, Machine, Predictions, ProgramState, Shown};
+pub use machine::{CpuLimit, Decision, Machine, Predictions, ProgramState, Shown, Turns};
 pub use suggest::nearest;
 pub use weight::{NICE_WEIGHTS, Weight};
 

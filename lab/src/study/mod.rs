@@ -141,7 +141,7 @@ impl Study<'_> {
         let mut random = stream(setting.seed, set, (n as u64) << 32 | total, Purpose::Run);
         let weights = weights::weight_set(&mut random, n, total, self.skew);
         let seed = stream(setting.seed, set, (n as u64) << 32 | total, Purpose::Policy).next_u64();
-        let mut machine = self.machine(self.cpus, &weights, seed)?;
+        let mut turns = self.machine(self.cpus, &weights, seed)?.into_turns(0);
         let mut decisions = match self.counts_decisions {
             true => Some(Decisions::new(
                 queue(&mut self.machine(self.cpus, &weights, seed)?, total),
@@ -152,19 +152,19 @@ impl Study<'_> {
         };
         let mut errors = Errors::new(&weights, total);
         let mut ran = vec![None; BATCH * self.cpus as usize];
-        let (mut now, mut left) = (0, (total * self.periods()) as usize);
+        let mut left = (total * self.periods()) as usize;
         while left > 0 {
             // Whole rounds: on several CPUs the last may go a little beyond the period.
             let rounds = BATCH.min(left.div_ceil(self.cpus as usize));
             let ran = &mut ran[..rounds * self.cpus as usize];
-            now = machine.turns(now, ran);
+            turns.next(ran);
             errors.add(ran.iter().copied().flatten());
             if let Some(decisions) = &mut decisions {
                 decisions.add(ran).map_err(|what| LabError::Run(format!("{}: {what}", self.spec)))?;
             }
             left = left.saturating_sub(ran.len());
         }
-        if machine.faults() > 0 {
+        if turns.faults() > 0 {
             return Err(LabError::Run(format!("{} broke its contract", self.spec)));
         }
         Ok(SetResult {

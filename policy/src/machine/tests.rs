@@ -24,6 +24,53 @@ fn turns_in_c_are_those_one_by_one() {
     }
 }
 
+/// The policy alone decides as it does in the machine: each selection, with modifiers and parameters, a number of tasks and weights of
+/// which some are too great, and beginning in the middle of turns.
+#[test]
+fn turns_of_the_policy_alone_are_the_machines() {
+    let names = crate::all().iter().filter(|p| p.kind == crate::Kind::Selection).map(|p| p.name.to_owned());
+    let more = [
+        "sfq+groups",
+        "gr3+procfair",
+        "sfs+feasible",
+        "rr+flow",
+        "pbs:alpha=2:gamma=1",
+        "pbs:alpha=-0",
+        "eevdf:parity=off",
+        "wrr:unit=1",
+    ];
+    let mut state = 7_u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for name in names.chain(more.map(str::to_owned)) {
+        for (cpus, tasks) in [(1, 1), (1, 2), (1, 7), (1, 40), (1, 300), (2, 7)] {
+            let spec = crate::spec::parse(&name, crate::all()).unwrap().seeded(random(1 << 30));
+            let weights: Vec<u64> =
+                (0..tasks).map(|_| (random(16), random(1 << 16))).map(|(bits, w)| 1 + (w >> bits)).collect();
+            let before = random(50) as usize * cpus as usize;
+            let mut machines = [(); 2].map(|()| Machine::from_spec(&spec, cpus, MS).unwrap());
+            let mut begun = [(); 2].map(|()| vec![None; before]);
+            for (machine, begun) in machines.iter_mut().zip(&mut begun) {
+                for (id, &w) in TaskId::all().zip(&weights) {
+                    machine.add(id, id, w * Weight::ONE, 0);
+                    machine.wake(id, true, 0);
+                }
+                machine.turns(0, begun);
+            }
+            let now = before as u64 / u64::from(cpus) * MS;
+            let [mut whole, alone] = machines;
+            let mut alone = alone.into_turns(now);
+            let (mut ran, mut ran_alone) = (vec![None; 3000], vec![None; 3000]);
+            whole.turns(now, &mut ran);
+            ran_alone.chunks_mut(600).for_each(|part| alone.next(part));
+            assert!(ran == ran_alone, "{name} on {cpus} CPUs: {weights:?} after {before}");
+            assert_eq!((whole.decisions(), 0), (alone.decisions(), alone.faults()), "{name}");
+        }
+    }
+}
+
 /// The first `n` picks on one CPU with all tasks runnable from 0 and full quanta.
 fn schedule(policy: &str, weights: &[u64], n: usize) -> Vec<Option<TaskId>> {
     let mut machine = machine_of(policy, 1).unwrap();
