@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Runs a command under the scheduler of fifo.bpf.c. Usage: fifo OBJECT COMMAND [ARGUMENT..] */
+#include <bpf/libbpf.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	struct bpf_object *object;
+	struct bpf_link *link;
+	int status;
+	pid_t child;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: fifo OBJECT COMMAND [ARGUMENT..]\n");
+		return 2;
+	}
+	object = bpf_object__open_file(argv[1], NULL);
+	if (object)
+		bpf_program__set_flags(bpf_object__find_program_by_name(object, "fifo_init"), BPF_F_SLEEPABLE);
+	if (!object || bpf_object__load(object)) {
+		fprintf(stderr, "fifo: %s cannot be loaded\n", argv[1]);
+		return 1;
+	}
+	link = bpf_map__attach_struct_ops(bpf_object__find_map_by_name(object, "fifo"));
+	if (!link) {
+		perror("fifo: the scheduler cannot be started");
+		return 1;
+	}
+	child = fork();
+	if (!child) {
+		execvp(argv[2], argv + 2);
+		perror(argv[2]);
+		_exit(127);
+	}
+	if (child < 0 || waitpid(child, &status, 0) < 0) {
+		perror("fifo");
+		return 1;
+	}
+	bpf_link__destroy(link);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
