@@ -6,7 +6,7 @@
 //! number    = decimal ["ns" | "us" | "ms" | "s" | "min" | "h" | "%"]
 //! measure   = quantity ["(" arg {"," arg} ")"] | statistic "(" quantity {"," arg} ")"
 //! arg       = ["task" "="] name | "process" "=" name | "policy" "=" spec
-//! statistic = "mean" | "p50" | "p90" | "p99" | "max" | "min" | "sum" | "count"
+//! statistic = "mean" | "p50" | "p90" | "p99" | "p999" | "max" | "min" | "sum" | "count"
 //! ```
 //!
 //! Quantities are those of [`QUANTITIES`]. A quantity of the run stands
@@ -264,7 +264,7 @@ named together, percentiles are those of the worst.
     for (head, wanted) in [
         ("A run has:", (|source| matches!(source, Source::Run(_))) as fn(&Source) -> bool),
         ("A task has, to pool by mean, max, min, sum:", |source| matches!(source, Source::Task(_))),
-        ("Distributions, with mean, p50, p90, p99, max, count:", |source| {
+        ("Distributions, with mean, p50, p90, p99, p999, max, count:", |source| {
             matches!(source, Source::Samples { .. })
         }),
     ] {

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use divvy_trace::{ReadOptions, Recording, TraceError, read, read_from};
-use divvy_workload::{Workload, WorkloadError};
+use divvy_workload::{Task, Workload, WorkloadError};
 
 use crate::output::Output;
 
@@ -64,6 +64,17 @@ pub fn note_overload(load: Option<f64>, output: Output) {
         output.note(&format!(
             "note: at a load of {} the queue grows during the whole run: means depend on its length",
             divvy_results::text::plain(load)
+        ));
+    }
+}
+
+/// Says that means are not to be relied on, if a task's CPU times have no finite variance.
+pub fn note_heavy_tail(found: Option<(&Task, f64)>, output: Output) {
+    if let Some((task, shape)) = found {
+        output.note(&format!(
+            "note: CPU times of task {} have an infinite variance (Pareto, shape {shape}): means converge slowly, and their intervals \
+             are too narrow; compare percentiles, or cut the distribution with bounded_pareto",
+            task.name
         ));
     }
 }

@@ -118,6 +118,7 @@ fn pooled(samples: &[&Quantiles]) -> Quantiles {
         p50: None,
         p90: worst(|q| q.p90),
         p99: worst(|q| q.p99),
+        p999: worst(|q| q.p999),
         max: worst(|q| q.max),
     }
 }

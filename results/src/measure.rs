@@ -57,6 +57,8 @@ pub enum Statistic {
     P90,
     /// 99th percentile of samples.
     P99,
+    /// 99.9th percentile of samples.
+    P999,
     /// Greatest.
     Max,
     /// Least of the tasks.
@@ -209,11 +211,12 @@ pub const QUANTITIES: [Quantity; 19] = [
 ];
 
 /// Statistics by name.
-pub const STATISTICS: [(&str, Statistic); 8] = [
+pub const STATISTICS: [(&str, Statistic); 9] = [
     ("mean", Statistic::Mean),
     ("p50", Statistic::P50),
     ("p90", Statistic::P90),
     ("p99", Statistic::P99),
+    ("p999", Statistic::P999),
     ("max", Statistic::Max),
     ("min", Statistic::Min),
     ("sum", Statistic::Sum),
@@ -244,11 +247,11 @@ impl Quantity {
 
     /// Whether the statistic is defined for this quantity. A quantity of the run as a whole has only its value.
     pub fn takes(&self, statistic: Statistic) -> bool {
-        use Statistic::{Count, Max, Mean, Min, P50, P90, P99, Sum};
+        use Statistic::{Count, Max, Mean, Min, P50, P90, P99, P999, Sum};
         match self.source {
             Source::Run(_) => false,
             Source::Task(_) => matches!(statistic, Mean | Max | Min | Sum),
-            Source::Samples { .. } => matches!(statistic, Mean | P50 | P90 | P99 | Max | Count),
+            Source::Samples { .. } => matches!(statistic, Mean | P50 | P90 | P99 | P999 | Max | Count),
         }
     }
 }
@@ -274,6 +277,7 @@ fn of_samples(distribution: &Quantiles, statistic: Statistic) -> Option<f64> {
         Statistic::P50 => distribution.p50,
         Statistic::P90 => distribution.p90,
         Statistic::P99 => distribution.p99,
+        Statistic::P999 => distribution.p999,
         Statistic::Max => distribution.max,
         Statistic::Count => Some(distribution.count as f64),
         Statistic::Min | Statistic::Sum => None,

@@ -170,7 +170,13 @@ fn task(
 
 fn scaled(q: &Quantiles, factor: f64) -> Quantiles {
     let times = |value: Option<f64>| value.map(|value| value * factor);
-    Quantiles { mean: times(q.mean), ci95: times(q.ci95), p99: times(q.p99), ..q.clone() }
+    Quantiles {
+        mean: times(q.mean),
+        ci95: times(q.ci95),
+        p99: times(q.p99),
+        p999: times(q.p999),
+        ..q.clone()
+    }
 }
 
 /// Nine tenths of them where the mean is, the others where the 99th percentile is.
@@ -193,6 +199,7 @@ fn jobs(count: u64, mean_ms: f64, p99_ms: f64) -> Quantiles {
         p50: Some(mean_ms * MS),
         p90: Some(p99_ms * MS),
         p99: Some((p99_ms * MS).round()),
+        p999: Some((p99_ms * MS).round()),
         max: Some(p99_ms * MS),
     }
 }

@@ -17,7 +17,7 @@ pub struct Measure {
 const NO_TASK: fn(&TaskResult) -> Option<f64> = |_| None;
 
 /// In the order of their columns.
-pub const MEASURES: [Measure; 13] = [
+pub const MEASURES: [Measure; 18] = [
     Measure {
         name: "response_mean",
         unit: "_ns",
@@ -31,10 +31,22 @@ pub const MEASURES: [Measure; 13] = [
         of_task: |t| t.response_ns.p50,
     },
     Measure {
+        name: "response_p90",
+        unit: "_ns",
+        of: |run| run.response_ns.p90,
+        of_task: |t| t.response_ns.p90,
+    },
+    Measure {
         name: "response_p99",
         unit: "_ns",
         of: |run| run.response_ns.p99,
         of_task: |t| t.response_ns.p99,
+    },
+    Measure {
+        name: "response_p999",
+        unit: "_ns",
+        of: |run| run.response_ns.p999,
+        of_task: |t| t.response_ns.p999,
     },
     Measure { name: "wait_mean", unit: "_ns", of: |run| run.wait_ns.mean, of_task: |t| t.wait_ns.mean },
     Measure {
@@ -50,6 +62,9 @@ pub const MEASURES: [Measure; 13] = [
         of_task: |t| t.wake_delay_ns.p99,
     },
     Measure { name: "slowdown_mean", unit: "", of: |run| run.slowdown.mean, of_task: |t| t.slowdown.mean },
+    Measure { name: "slowdown_p50", unit: "", of: |run| run.slowdown.p50, of_task: |t| t.slowdown.p50 },
+    Measure { name: "slowdown_p90", unit: "", of: |run| run.slowdown.p90, of_task: |t| t.slowdown.p90 },
+    Measure { name: "slowdown_p99", unit: "", of: |run| run.slowdown.p99, of_task: |t| t.slowdown.p99 },
     // For a task, this is its share.
     Measure { name: "utilization", unit: "", of: |run| Some(run.utilization), of_task: |t| Some(t.share) },
     Measure { name: "jain", unit: "", of: |run| Some(run.jain), of_task: NO_TASK },

@@ -4,7 +4,7 @@ use divvy_policy::nearest;
 use divvy_policy::spec;
 use divvy_policy::spec::{Part, Spec};
 use divvy_sim::run::{Options, adapted, row_names};
-use divvy_workload::Workload;
+use divvy_workload::{Task, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::toml_value::{self, Position};
@@ -221,6 +221,12 @@ impl Plan {
     pub fn overload(&self) -> Option<f64> {
         let overload = |workload: &Workload| load::overload(workload, workload.cpus);
         self.workloads.iter().filter_map(overload).reduce(f64::max)
+    }
+
+    /// As [`Workload::heavy_tail`], of the first point that has one.
+    #[must_use]
+    pub fn heavy_tail(&self) -> Option<(&Task, f64)> {
+        self.workloads.iter().find_map(Workload::heavy_tail)
     }
 
     /// The rows of shard `i` of `n`, from 1: those of every n-th group.

@@ -5,7 +5,7 @@ use divvy_results::report::{Run, TaskResult};
 use divvy_sim::oracle::queueing::single::mm1_response;
 use divvy_sim::run::{Options, simulate};
 use divvy_sweep::{
-    Estimate, Plan, Row, SweepError, SweepOptions, TableError, Vary, WarmUp, read, run, table,
+    Estimate, MEASURES, Plan, Row, SweepError, SweepOptions, TableError, Vary, WarmUp, read, run, table,
 };
 use divvy_workload::Workload;
 
@@ -75,6 +75,10 @@ fn rows(plan: &Plan, which: &[usize]) -> Vec<Row> {
     rows
 }
 
+fn estimate(row: &Row, name: &str) -> Estimate {
+    row.estimates[MEASURES.iter().position(|measure| measure.name == name).expect("a measure")]
+}
+
 fn lines(plan: &Plan, which: &[usize]) -> String {
     rows(plan, which).iter().map(|row| table::line(plan, row)).collect()
 }
@@ -93,7 +97,7 @@ fn a_sweep_over_load_follows_mm1() {
     for row in &rows {
         let load = [0.3, 0.5, 0.7][row.values[0].expect("all have a load")];
         let exact = |load: f64| mm1_response(load / MEAN_MS, 1.0 / MEAN_MS) * 1e6;
-        let response = row.estimates[0];
+        let response = estimate(row, "response_mean");
         let (mean, half) = (response.mean.unwrap(), response.ci95.unwrap());
         let far = |exact: f64| (mean - exact).abs() / half;
         let what = format!("{} at {load}: {mean} +- {half}, exact {}", row.policy, exact(load));
@@ -108,7 +112,7 @@ fn a_sweep_over_load_follows_mm1() {
 fn policies_see_the_same_jobs() {
     let plan = small("fcfs,rr,las", &["load=0.5,0.6"]);
     let rows = rows(&plan, &table::shard(&plan, 1, 1));
-    let utilization = |row: &Row| row.estimates[7];
+    let utilization = |row: &Row| estimate(row, "utilization");
     for at_load in rows.chunks(3) {
         assert!(at_load.iter().all(|row| utilization(row) == utilization(&at_load[0])), "{at_load:?}");
     }
@@ -253,7 +257,7 @@ fn differences_are_of_repetitions_with_the_same_numbers() {
         let values = |runs: &[Run]| runs.iter().map(|run| mean(run).expect("jobs")).collect::<Vec<f64>>();
         let (own, base) = (values(&own), values(&base));
         let pairs: Vec<f64> = own.iter().zip(&base).map(|(own, base)| own - base).collect();
-        assert!(is_near(row.estimates[0], by_hand(&pairs)), "{row:?}: {:?}", by_hand(&pairs));
+        assert!(is_near(estimate(row, "response_mean"), by_hand(&pairs)), "{row:?}: {:?}", by_hand(&pairs));
         narrower += u32::from(by_hand(&pairs).1 < by_hand(&own).1.hypot(by_hand(&base).1));
     }
     assert!(narrower >= 16, "pairs are to have less noise than rows: {narrower} of 18 do");
@@ -274,10 +278,12 @@ fn each_task_has_its_own_numbers() {
         let numbers = |of: fn(&TaskResult) -> f64| {
             by_hand(&runs.iter().map(|run| of(&run.tasks[index])).collect::<Vec<_>>())
         };
-        assert!(is_near(row.estimates[0], numbers(|task| task.response_ns.mean.unwrap())));
-        assert!(is_near(row.estimates[3], numbers(|task| task.wait_ns.mean.unwrap())));
-        assert!(is_near(row.estimates[7], numbers(|task| task.share)));
-        assert_eq!(row.estimates[8].mean, None, "a task has no index of fairness");
+        assert!(is_near(estimate(row, "response_mean"), numbers(|task| task.response_ns.mean.unwrap())));
+        assert!(is_near(estimate(row, "response_p999"), numbers(|task| task.response_ns.p999.unwrap())));
+        assert!(is_near(estimate(row, "slowdown_p90"), numbers(|task| task.slowdown.p90.unwrap())));
+        assert!(is_near(estimate(row, "wait_mean"), numbers(|task| task.wait_ns.mean.unwrap())));
+        assert!(is_near(estimate(row, "utilization"), numbers(|task| task.share)));
+        assert_eq!(estimate(row, "jain").mean, None, "a task has no index of fairness");
     }
 }
 

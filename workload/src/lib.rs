@@ -8,6 +8,7 @@
 mod check;
 mod dist;
 mod error;
+mod heavy_tail;
 mod normal;
 pub mod program;
 mod read;

@@ -276,6 +276,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     };
     let plan = Plan::new(&request)?;
     input::note_overload(plan.overload(), output);
+    input::note_heavy_tail(plan.heavy_tail(), output);
     let (shard, shards) = args.shard.unwrap_or((1, 1));
     let rows = table::shard(&plan, shard, shards);
     files.check(args)?;

@@ -154,17 +154,18 @@ impl Summary {
     fn quantiles(&self, unit: f64, value_at: impl Fn(u64) -> f64) -> Quantiles {
         let max = self.max as f64;
         // Nearest rank: the least sample that at least this share of all samples does not exceed.
-        let quantile = |per_cent: u64| {
-            let rank = (u128::from(self.count) * u128::from(per_cent)).div_ceil(100) as u64;
+        let quantile = |per_mille: u64| {
+            let rank = (u128::from(self.count) * u128::from(per_mille)).div_ceil(1000) as u64;
             Some(self.within(value_at(rank.max(1))) / unit)
         };
         Quantiles {
             count: self.count,
             mean: Some(self.sum as f64 / self.count as f64 / unit),
             ci95: self.batches.interval().map(|interval| interval.half_width / unit),
-            p50: quantile(50),
-            p90: quantile(90),
-            p99: quantile(99),
+            p50: quantile(500),
+            p90: quantile(900),
+            p99: quantile(990),
+            p999: quantile(999),
             max: Some(max / unit),
         }
     }
@@ -185,7 +186,7 @@ mod tests {
     fn nothing_is_absent_not_zero() {
         let q = Sampler::default().finish();
         assert_eq!(q.count, 0);
-        assert!([q.mean, q.ci95, q.p50, q.p90, q.p99, q.max].iter().all(Option::is_none));
+        assert!([q.mean, q.ci95, q.p50, q.p90, q.p99, q.p999, q.max].iter().all(Option::is_none));
     }
 
     #[test]
@@ -194,6 +195,7 @@ mod tests {
         assert_eq!((q.count, q.mean), (100, Some(50.5 * 1_000_003.0)));
         assert_eq!(q.p50, Some(50.0 * 1_000_003.0));
         assert_eq!((q.p90, q.p99, q.max), (Some(90_000_270.0), Some(99_000_297.0), Some(100_000_300.0)));
+        assert_eq!(q.p999, q.max, "the 999th of 1,000 is the last of 100");
         assert_eq!(q.ci95, None, "too few for an interval");
         let one = sampler([7]).finish();
         assert_eq!((one.p50, one.p99, one.max), (Some(7.0), Some(7.0), Some(7.0)));
@@ -219,9 +221,12 @@ mod tests {
             assert!((a / b - 1.0).abs() < 0.02, "{a} {b}");
         }
         let uniform = sampler((0..100_000).map(|n| n * 10_000)).finish();
-        for (quantile, exact) in
-            [(uniform.p50, 499_990_000.0), (uniform.p90, 899_990_000.0), (uniform.p99, 989_990_000.0)]
-        {
+        for (quantile, exact) in [
+            (uniform.p50, 499_990_000.0),
+            (uniform.p90, 899_990_000.0),
+            (uniform.p99, 989_990_000.0),
+            (uniform.p999, 998_990_000.0),
+        ] {
             let quantile = quantile.expect("present");
             assert!((quantile / exact - 1.0_f64).abs() < 0.001, "{quantile} {exact}");
         }
