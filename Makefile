@@ -11,7 +11,7 @@ LEVELS := gates test-rust test-report test-native test-host test-bpf test-vm
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
-.PHONY: help demo test install uninstall tarball deb .package-build gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks test-traces mutants figures kernel vm bench bench-counts bench-peers bench-kernel fmt clean
+.PHONY: help demo test install uninstall tarball deb .package-build gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks test-traces mutants figures kernel vm bench bench-counts bench-peers bench-kernel bench-distance fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
@@ -36,6 +36,7 @@ help:
 	@echo "make bench-counts  instructions of a decision, by callgrind"
 	@echo "make bench-peers   the same queues in divvy, SimPy, SimSo and NeXosim: what each costs, and that they agree"
 	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF; what recording costs, beside perf"
+	@echo "make bench-distance  the simulator and the model of sched_ext beside Linux in the virtual machine: shares, response, switches, decisions"
 
 demo: .need-build
 	$(CARGO) run --locked --release -p divvy -- replay $(EXAMPLE) -p $(POLICIES)
@@ -179,6 +180,10 @@ bench-kernel: .need-vm kernel
 	kernel/bench/cost
 	kernel/bench/recorders
 	kernel/bench/prediction
+
+# Runs in the same way: five minutes, after `make kernel`.
+bench-distance: .need-vm kernel
+	kernel/bench/distance
 
 fmt:
 	$(CARGO) fmt --all

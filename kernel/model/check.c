@@ -43,13 +43,21 @@ static bool is_idle_for_long(u32 cpu)
 	       model.now > cpus[cpu].idle_since + LONGEST_IDLE_NS;
 }
 
+/* A task that was held waits for a CPU from then on when it is let go. A clock that is ahead does not count. */
+static u64 waits_since(const struct model_task *p)
+{
+	u64 told = host_enqueued_at(&p->t);
+
+	return told > p->queued_since && told <= model.now ? told : p->queued_since;
+}
+
 /* The host has the task for a while, and a CPU where it may run is idle for a while; or the task is in a DSQ of the host, which
  * may belong to its CPU, and that CPU is. */
 static void check_work_conserving(const struct model_task *p)
 {
 	bool in_host_dsq = p->dsq && p->dsq->id < DSQ_INVALID;
 
-	if (p->on_cpu || model.now < p->queued_since + LONGEST_IDLE_NS || host_holds(&p->t))
+	if (p->on_cpu || model.now < waits_since(p) + LONGEST_IDLE_NS || host_holds(&p->t))
 		return;
 	for (u32 i = 0; i < model.ncpus; i++)
 		if (p->t.cpus_ptr->bits[0] >> i & 1 && is_idle_for_long(i) &&

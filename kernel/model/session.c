@@ -81,6 +81,13 @@ static void kill_task(struct model_task *p)
 	wake_up(p);
 }
 
+/* The host knows it at once, as one that a loader finds when it begins. */
+static void limit(const struct command *c)
+{
+	set_cgroup_limit(c->task, c->quota_ns, c->period_ns, c->burst_ns);
+	host_follow_limits();
+}
+
 static void carry_out(struct cpu *cpu, void *argument)
 {
 	const struct command *c = argument;
@@ -101,6 +108,7 @@ static void carry_out(struct cpu *cpu, void *argument)
 		kill_task(p);
 		break;
 	case COMMAND_REAP: reap_task(p); break;
+	case COMMAND_LIMIT: limit(c); break;
 	}
 }
 
@@ -109,6 +117,7 @@ static struct cpu *place_of(const struct command *c)
 {
 	switch (c->kind) {
 	case COMMAND_GROUP:
+	case COMMAND_LIMIT:
 	case COMMAND_REAP: return &cpus[0];
 	case COMMAND_CREATE: return &cpus[c->other == NO_TASK ? 0 : tasks[c->other].cpu];
 	case COMMAND_WAKE: return &cpus[c->cpu >= 0 ? c->cpu : tasks[c->task].cpu];
@@ -118,9 +127,10 @@ static struct cpu *place_of(const struct command *c)
 
 static bool is_valid(const struct command *c)
 {
-	u32 most = c->kind == COMMAND_GROUP ? MAX_MODEL_CGROUPS : MAX_MODEL_TASKS;
+	bool is_cgroups = c->kind == COMMAND_GROUP || c->kind == COMMAND_LIMIT;
+	u32 most = is_cgroups ? MAX_MODEL_CGROUPS : MAX_MODEL_TASKS;
 
-	return c->task < most && c->kind <= COMMAND_REAP && c->cpu < (s32)model.ncpus &&
+	return c->task < most && c->kind <= COMMAND_LIMIT && c->cpu < (s32)model.ncpus &&
 	       (c->kind != COMMAND_CREATE || ((c->other == NO_TASK || c->other < most) && c->leader < most));
 }
 

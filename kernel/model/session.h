@@ -36,6 +36,7 @@ enum command_kind {
 	COMMAND_YIELD,  /* lets others run first */
 	COMMAND_KILL,   /* any task ends as soon as it runs */
 	COMMAND_REAP,   /* a task that lingers does so no more */
+	COMMAND_LIMIT,  /* a cgroup has a limit (cpu.max): `task` is its number */
 };
 
 struct command {
@@ -49,6 +50,9 @@ struct command {
 	u32 unused;
 	u64 weight; /* create: one that no nice value has, or 0 */
 	u64 mask;
+	u64 quota_ns; /* limit: and so on */
+	u64 period_ns;
+	u64 burst_ns;
 };
 
 struct request {

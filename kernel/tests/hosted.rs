@@ -355,12 +355,6 @@ fn what_the_host_does_not_do_is_refused() {
         (with(1, ""), "sfq+flow", FailureKind::Usage, "the model has no files"),
         (with(65, ""), "sfq", FailureKind::BadInput, "at most 64 CPUs, not 65"),
         (
-            with(1, "[[group]]\nname = \"g\"\ncpu_max = { quota = \"50ms\" }\n"),
-            "sfq",
-            FailureKind::BadInput,
-            "group g has cpu_max",
-        ),
-        (
             with(1, "[[group]]\nname = \"g\"\nweight = 3\n"),
             "sfq+groups",
             FailureKind::BadInput,

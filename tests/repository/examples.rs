@@ -70,6 +70,16 @@ fn groups_are_honoured_level_by_level() {
     }
 }
 
+/// Half a CPU of two for six threads, in each period.
+#[test]
+fn a_container_gets_what_its_limit_is() {
+    for run in &run("cpu-max.toml", "sfq,eevdf", 0).runs {
+        let container = run.tasks.iter().filter(|task| task.name.starts_with("service"));
+        let got: u64 = container.map(|task| task.service_ns).sum();
+        assert!(got.abs_diff(5_000_000_000) < 1_000_000, "{}: {got} ns", run.policy);
+    }
+}
+
 /// Programs A, B, C: 1:4:4.
 #[test]
 fn tfps_figure_10() {

@@ -22,12 +22,6 @@ pub(super) fn check(workload: &Workload, specs: &[Spec]) -> Result<(), HostedErr
             workload.cpus
         )));
     }
-    if let Some(group) = workload.groups.iter().find(|group| group.cpu_max.is_some()) {
-        return Err(wrong(format!(
-            "group {} has cpu_max, and the modelled cgroups have no limits yet: leave out --host, or cpu_max",
-            group.name
-        )));
-    }
     if specs.iter().any(looks_at_groups) {
         check_groups(&workload.groups).map_err(wrong)?;
     }

@@ -1,5 +1,7 @@
 //! The messages of `model/session.h`, field by field. A session fails at its first message if the two differ.
 
+use divvy_policy::CpuLimit;
+
 use crate::load::host::Words;
 
 /// In a field for a task: none.
@@ -39,6 +41,7 @@ pub(super) enum Command {
     Yield { task: u32 },
     Kill { task: u32, lingers: bool },
     Reap { task: u32 },
+    Limit { group: u32, limit: CpuLimit },
 }
 
 #[derive(Clone, Copy)]
@@ -52,7 +55,10 @@ struct Fields {
     group: u32,
     weight: u64,
     mask: u64,
+    limit: CpuLimit,
 }
+
+const NO_LIMIT: CpuLimit = CpuLimit { quota_ns: 0, period_ns: 0, burst_ns: 0 };
 
 impl Command {
     fn fields(self) -> Fields {
@@ -66,13 +72,15 @@ impl Command {
             group: 0,
             weight: 0,
             mask: 0,
+            limit: NO_LIMIT,
         };
         match self {
             Command::Group { number, parent, cpu_weight } => {
                 Fields { other: parent, weight: cpu_weight, ..of(0, number) }
             }
             Command::Create { task, parent, leader, nice, weight, group, mask } => {
-                Fields { other: parent.unwrap_or(NO_TASK), leader, nice, group, weight, mask, ..of(1, task) }
+                let other = parent.unwrap_or(NO_TASK);
+                Fields { other, leader, nice, group, weight, mask, ..of(1, task) }
             }
             Command::Wake { task, by } => Fields { cpu: by.unwrap_or(NO_TASK), ..of(2, task) },
             Command::Block { task } => of(3, task),
@@ -80,6 +88,7 @@ impl Command {
             Command::Yield { task } => of(5, task),
             Command::Kill { task, lingers } => Fields { other: lingers.into(), ..of(6, task) },
             Command::Reap { task } => of(7, task),
+            Command::Limit { group, limit } => Fields { limit, ..of(8, group) },
         }
     }
 
@@ -88,7 +97,8 @@ impl Command {
         for word in [f.kind, f.task, f.other, f.leader, f.cpu, f.nice.cast_unsigned(), f.group, 0] {
             bytes.extend(word.to_ne_bytes());
         }
-        for word in [f.weight, f.mask] {
+        let CpuLimit { quota_ns, period_ns, burst_ns } = f.limit;
+        for word in [f.weight, f.mask, quota_ns, period_ns, burst_ns] {
             bytes.extend(word.to_ne_bytes());
         }
     }

@@ -40,6 +40,8 @@ pub struct Hosted {
     /// All CPUs, a bit each.
     all_cpus: u64,
     has_cgroups: bool,
+    /// The modifiers look at the weights of cgroups.
+    has_weights: bool,
     /// The model's number of each task, by id; that of a task which is gone means nothing.
     numbers: Vec<u32>,
     /// The tasks, by the model's number.
@@ -73,7 +75,9 @@ impl Hosted {
     ) -> Result<Hosted, HostedError> {
         let spec = &spec.seeded(stream(seed, rep, 0, Purpose::Policy).next_u64());
         let cpus = &Cpus::first(workload.cpus as u16);
-        let has_cgroups = !workload.groups.is_empty() && looks_at_groups(spec);
+        let has_limits = workload.groups.iter().any(|group| group.cpu_max.is_some());
+        let has_weights = looks_at_groups(spec);
+        let has_cgroups = has_limits || has_weights && !workload.groups.is_empty();
         let config = Config {
             spec,
             cpus,
@@ -82,7 +86,7 @@ impl Hosted {
             fail_every: 0,
             log: options.log.is_some(),
             grouping: has_cgroups.then_some(Grouping::Cgroups),
-            limits: false,
+            limits: has_limits,
             starvation_limit_ms: STARVATION_LIMIT_MS,
             sample: 0,
             tick_ns: options.kernel.tick_ns() as u32,
@@ -107,6 +111,7 @@ impl Hosted {
             now_ns: 0,
             all_cpus: u64::MAX >> (64 - workload.cpus),
             has_cgroups,
+            has_weights,
             numbers: Vec::new(),
             known: Vec::new(),
             free: Vec::new(),
@@ -193,14 +198,16 @@ impl Scheduler for Hosted {
     const DECIDES_BY_ITSELF: bool = true;
 
     fn set_group(&mut self, group: u32, parent: u32, weight: Weight) {
-        // Weights that no cgroup has were refused.
+        // Weights that no cgroup has were refused, unless nobody looks at them.
+        let weight = if self.has_weights { weight } else { Weight::NICE_0 };
         if let Some(cpu_weight) = cpu_weight(weight).filter(|_| self.has_cgroups) {
             self.session.tell(Command::Group { number: group, parent, cpu_weight });
         }
     }
 
-    /// Groups with limits were refused.
-    fn set_limit(&mut self, _group: u32, _limit: CpuLimit) {}
+    fn set_limit(&mut self, group: u32, limit: CpuLimit) {
+        self.session.tell(Command::Limit { group, limit });
+    }
 
     fn add(&mut self, birth: &Birth<'_>, _now_ns: u64) {
         let Some(number) = self.take_number() else { return };
