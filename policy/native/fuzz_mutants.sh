@@ -73,6 +73,8 @@ mutant cap-not-recomputed fuzz.c weight/feasible.h 's/s->cap = s->rest/s->cap = 
 mutant heaviest-is-the-first fuzz.c weight/feasible/search.h 's/s->phi\[id & POOL_MASK\] > s->at_phi/!s->at_phi/'
 mutant threads-not-uncounted fuzz.c lib/threads.h 's/s->n\[owner & OWNER_MASK\]--;//'
 mutant share-grows-on fuzz.c weight/tfps.h 's/alpha > p ? .* : nominal/nominal/'
+mutant others-below-forgotten fuzz_others.c machine/others.h "$(in_function others_recount 's/others_count(m, m->at)/(void)0/')"
+mutant others-out-of-order fuzz_others.c machine/others.h "$(in_function others_hang_lower 's/m->parking.after = pile_before/m->parking.after = !pile_before/')"
 mutant group-limited-to-a-cpu fuzz.c weight/groups/divide.h 's/c \* (k < s->p ? k : s->p + 1)/c/'
 mutant full-members-found-once fuzz.c weight/groups/divide.h "$(in_function groups_end_pass 's/if (s->more <= s->nfull)/if (true)/')"
 mutant full-members-weigh-on fuzz.c weight/groups/divide.h 's/^\ts->lighter -= weight;//'
