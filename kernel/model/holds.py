@@ -29,7 +29,8 @@ STEPS = 64 * 100
 THOROUGH = ("sfq", "gr3", "eevdf", "wf2q")
 
 # Modifiers are bits of policy/machine/state.h. In the heavy cases members of a group are too heavy for one CPU: threads of nice -20
-# beside nice 19, or groups of weight 10,000 beside 1. With few threads each one has a CPU, and the other tasks sleep. Many masks are more than classes.
+# beside nice 19, or groups of weight 10,000 beside 1. With few threads each one has a CPU, and the other tasks sleep. Many masks are
+# more than a machine has classes.
 CASES = {
     "tasks": {"modifiers": 0},
     "affinity": {"modifiers": 0},

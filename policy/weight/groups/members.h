@@ -38,7 +38,7 @@ struct group_order {
 	u32 group;  /* of the active groups in it */
 };
 
-/* What full members leave of a group's budget */
+/* The part of a group's budget that full members leave */
 struct group_rest {
 	u64 left;
 	u64 rest;
