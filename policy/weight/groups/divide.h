@@ -188,14 +188,13 @@ static NOINLINE void groups_compare(struct groups *s)
 	g->left = s->left;
 	g->rest = s->rest;
 	g->c = s->c;
-	g->all_full = g->full;
 	g->touched = false;
 }
 
 /* Whether a member of the group, of k threads, was full when it was last divided */
 static inline bool groups_is_full(const struct groups *s, const struct group *g, u64 weight, u64 k)
 {
-	return g->all_full || (g->nfull && groups_exceeds(s, weight, k, g->left, g->rest, g->c));
+	return g->full || (g->nfull && groups_exceeds(s, weight, k, g->left, g->rest, g->c));
 }
 
 /* The effective weight of one of the group's own threads (groups R3): to the nearest, but not above one CPU */

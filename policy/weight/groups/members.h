@@ -67,15 +67,14 @@ struct group {
 	u64 budget;     /* 2^-8: what its members share */
 	u64 factor;     /* a member's budget is its weight * factor >> shift, if it is not full */
 	u32 shift;
-	u32 nfull;     /* members that are full, when it was last divided */
-	u64 cpu;       /* one CPU, then */
-	u64 left;      /* of its budget, then, for members that are not full, */
-	u64 rest;      /* what these weigh, */
-	u64 c;         /* and one CPU, as `left` is counted */
-	bool full;     /* has a CPU for each of its threads */
-	bool all_full; /* it was, when it was last divided, and so are its members */
-	bool touched;  /* since then a member came or went, or weighs something else, at any depth */
-	bool waits;    /* in the queue of those with something due */
+	u32 nfull;    /* members that are full, when it was last divided */
+	u64 cpu;      /* one CPU, then */
+	u64 left;     /* of its budget, then, for members that are not full, */
+	u64 rest;     /* what these weigh, */
+	u64 c;        /* and one CPU, as `left` is counted */
+	bool full;    /* it has a CPU for each of its threads, and so its members are full */
+	bool touched; /* since then a member came or went, or weighs something else, at any depth */
+	bool waits;   /* in the queue of those with something due */
 	struct group_order of_order[ORDERS];
 };
 
