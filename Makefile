@@ -35,7 +35,7 @@ help:
 	@echo "make bench   decisions a second of every policy and modifier, and a selection of the GR3 study, beside bare loops; CSV in target/bench"
 	@echo "make bench-counts  instructions of a decision, by callgrind"
 	@echo "make bench-peers   the same queues in divvy, SimPy, SimSo and NeXosim: what each costs, and that they agree"
-	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF; what recording costs, beside perf"
+	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF and a bare FIFO; what recording costs, beside perf"
 	@echo "make bench-distance  the simulator and the model of sched_ext beside Linux in the virtual machine: shares, response, switches, decisions"
 
 demo: .need-build
@@ -183,6 +183,7 @@ bench-kernel: .need-vm kernel
 
 # Runs in the same way: five minutes, after `make kernel`.
 bench-distance: .need-vm kernel
+	@.ci/need python3=python3
 	kernel/bench/distance
 
 fmt:

@@ -71,9 +71,14 @@ pub fn note_overload(load: Option<f64>, output: Output) {
 /// Says that means are not to be relied on, if a task's CPU times have no finite variance.
 pub fn note_heavy_tail(found: Option<(&Task, f64)>, output: Output) {
     if let Some((task, shape)) = found {
+        let (infinite, so) = if shape <= 1.0 {
+            ("mean", "means say nothing")
+        } else {
+            ("variance", "means depend on the run's length, and their intervals are too narrow")
+        };
         output.note(&format!(
-            "note: CPU times of task {} have an infinite variance (Pareto, shape {shape}): means converge slowly, and their intervals \
-             are too narrow; compare percentiles, or cut the distribution with bounded_pareto",
+            "note: CPU times of task {} have an infinite {infinite} (Pareto, shape {shape}): {so}; compare percentiles, or cut the \
+             distribution with bounded_pareto",
             task.name
         ));
     }

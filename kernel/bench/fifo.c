@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Runs a command under the scheduler of fifo.bpf.c. Usage: fifo OBJECT COMMAND [ARGUMENT..] */
 #include <bpf/libbpf.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static bool is_scheduler(void)
+{
+	char state[16] = "";
+	FILE *file = fopen("/sys/kernel/sched_ext/state", "r");
+
+	if (file) {
+		if (!fgets(state, sizeof(state), file))
+			state[0] = 0;
+		fclose(file);
+	}
+	return !strcmp(state, "enabled\n");
+}
 
 int main(int argc, char **argv)
 {
@@ -36,6 +51,10 @@ int main(int argc, char **argv)
 	}
 	if (child < 0 || waitpid(child, &status, 0) < 0) {
 		perror("fifo");
+		return 1;
+	}
+	if (!is_scheduler()) {
+		fprintf(stderr, "fifo: the kernel has ended the scheduler, so the measurement is of another\n");
 		return 1;
 	}
 	bpf_link__destroy(link);

@@ -29,7 +29,7 @@ def said(cpus, divvy, script, arguments, seconds):
 
 
 def sections(text):
-    """What follows each line `== NAME`, up to the next one"""
+    """The lines after each line `== NAME`, up to the next such line, by name"""
     parts, name = {}, None
     for line in text.splitlines():
         if line.startswith("== "):

@@ -43,7 +43,7 @@ static bool is_idle_for_long(u32 cpu)
 	       model.now > cpus[cpu].idle_since + LONGEST_IDLE_NS;
 }
 
-/* A task that was held waits for a CPU from then on when it is let go. A clock that is ahead does not count. */
+/* Since when a task waits for a CPU. One that was held waits since it was let go. A time of a clock that is ahead does not count. */
 static u64 waits_since(const struct model_task *p)
 {
 	u64 told = host_enqueued_at(&p->t);

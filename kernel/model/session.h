@@ -50,7 +50,7 @@ struct command {
 	u32 unused;
 	u64 weight; /* create: one that no nice value has, or 0 */
 	u64 mask;
-	u64 quota_ns; /* limit: and so on */
+	u64 quota_ns; /* limit: as in cpu.max and cpu.max.burst */
 	u64 period_ns;
 	u64 burst_ns;
 };

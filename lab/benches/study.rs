@@ -5,7 +5,7 @@
 //!     cargo bench -p divvy-lab
 
 use divvy_policy::spec::parse;
-use divvy_policy::{Machine, TaskId, Weight};
+use divvy_policy::{TaskId, Turns, Weight};
 use std::time::Instant;
 
 const QUANTUM_NS: u64 = 1_000_000;
@@ -84,14 +84,10 @@ fn bare_gr3(weights: &[u64], ran: &mut [Option<TaskId>]) {
     }
 }
 
-fn with_clients(spec: &str, weights: &[u64]) -> Machine {
+fn with_clients(spec: &str, weights: &[u64]) -> Turns {
     let spec = parse(spec, divvy_policy::all()).expect("a known spec");
-    let mut machine = Machine::from_spec(&spec, 1, QUANTUM_NS).expect("a machine");
-    for (id, weight) in TaskId::all().zip(weights) {
-        machine.add(id, id, weight * Weight::ONE, 0);
-        machine.wake(id, true, 0);
-    }
-    machine
+    let clients = TaskId::all().zip(weights.iter().map(|&weight| weight * Weight::ONE));
+    Turns::new(&spec, 1, QUANTUM_NS, clients).expect("a machine")
 }
 
 /// ns for each selection: the least of some rounds, of both in turns.
@@ -100,7 +96,7 @@ fn measure(spec: &str, bare: fn(&[u64], &mut [Option<TaskId>]), weights: &[u64])
     let (mut ran, mut expected) = (vec![None; total as usize], vec![None; total as usize]);
     let mut least = (f64::INFINITY, f64::INFINITY);
     for round in 0..ROUNDS {
-        let mut turns = with_clients(spec, weights).into_turns(0);
+        let mut turns = with_clients(spec, weights);
         let began = Instant::now();
         turns.next(&mut ran);
         least.0 = least.0.min(began.elapsed().as_nanos() as f64 / total as f64);

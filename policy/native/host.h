@@ -64,7 +64,8 @@ struct host {
 	/* Turns of a quantum each with nobody coming or going: `rounds` times all CPUs decide, the first first; who
 	 * ran, into `ran`, round by round */
 	void (*turns)(struct machine *m, u64 now, u64 rounds, u32 *ran);
-	/* The same, as the last calls of a machine: without the machine around the policy where it has nothing to do */
+	/* The same of tasks that have been runnable from the beginning, if nothing else is called afterwards: without the machine
+	 * around the policy, where it has nothing to do */
 	void (*turns_alone)(struct machine *m, u64 now, u64 rounds, u32 *ran);
 	/* Any event, with all of its order left to the caller */
 	void (*tell)(struct machine *m, u32 kind, struct event *e);

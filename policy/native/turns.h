@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Turns of whole quanta on one CPU, while nobody comes or goes. The machine has nothing to do then: no CPU is idle, no weight changes,
- * nobody waits for another CPU, and each turn is charged in full. So these are the policy's calls alone, with the fields of the
- * task table that a policy reads. The machine is good for nothing else afterwards: it keeps no order of tasks that may not run
- * everywhere for later (machine/apart.h), and tells nobody what was received.
+ * Turns of whole quanta on one CPU, of tasks that are runnable from the beginning and stay so. The machine has nothing to do
+ * then: no CPU is idle, no weight changes, nobody waits for another CPU, and each turn is charged in full. So these are the policy's
+ * calls alone, with the fields of the task table that a policy reads. The machine is good for nothing else afterwards: it keeps no
+ * order of tasks that may not run everywhere for later (machine/apart.h), and tells nobody what was received.
  */
 #ifndef DIVVY_TURNS_H
 #define DIVVY_TURNS_H

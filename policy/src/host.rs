@@ -79,7 +79,8 @@ pub(super) struct RawProgram {
 }
 
 type Raw = *mut RawMachine;
-pub type Turns = unsafe extern "C" fn(Raw, now: u64, rounds: u64, ran: *mut u32);
+/// `rounds` turns of a quantum on each CPU.
+pub type TakeTurns = unsafe extern "C" fn(Raw, now: u64, rounds: u64, ran: *mut u32);
 
 #[repr(C)]
 pub(super) struct Host {
@@ -115,8 +116,8 @@ pub(super) struct Host {
     pub set_weight: unsafe extern "C" fn(Raw, id: u32, weight: u64, now: u64),
     pub set_allowed: unsafe extern "C" fn(Raw, id: u32, words: *const u64, n: u32, now: u64) -> u32,
     pub bring: Option<unsafe extern "C" fn(Raw, id: u32, work: u64)>,
-    pub turns: Turns,
-    pub turns_alone: Turns,
+    pub turns: TakeTurns,
+    pub turns_alone: TakeTurns,
     pub tell: unsafe extern "C" fn(Raw, kind: u32, event: *mut RawEvent),
     pub program: unsafe extern "C" fn(Raw, identity: u64) -> *const RawProgram,
     pub sequence: unsafe extern "C" fn(Raw, identity: u64, run: *mut u64, wait: *mut u64, n: u32),

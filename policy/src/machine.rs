@@ -301,17 +301,12 @@ impl Machine {
         self.turns_by(self.host.turns, now_ns, ran)
     }
 
-    fn turns_by(&mut self, turns: host::Turns, now_ns: u64, ran: &mut [Option<TaskId>]) -> u64 {
+    fn turns_by(&mut self, turns: host::TakeTurns, now_ns: u64, ran: &mut [Option<TaskId>]) -> u64 {
         let rounds = ran.len() / self.cpus as usize;
         assert_eq!(rounds * self.cpus as usize, ran.len(), "whole rounds of {} CPUs", self.cpus);
         // SAFETY: see `add`; the buffer holds so many rounds, and an `Option<TaskId>` is C's number, 0 for none.
         unsafe { turns(self.raw.as_ptr(), now_ns, rounds as u64, ran.as_mut_ptr().cast()) }
         now_ns + rounds as u64 * self.quantum_ns
-    }
-
-    /// Nothing else is to be done with the machine but to take [`Turns`], from `now_ns` on.
-    pub fn into_turns(self, now_ns: u64) -> Turns {
-        Turns { machine: self, now_ns }
     }
 
     /// Tells any event, as a kernel's host does; the time is taken as not before that of earlier ones. Events

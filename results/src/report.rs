@@ -280,7 +280,7 @@ pub struct Quantiles {
     /// 99th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99: Option<f64>,
-    /// 99.9th percentile. Reports of before 0.1.0 do not have it.
+    /// 99.9th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999: Option<f64>,
     /// Greatest sample.

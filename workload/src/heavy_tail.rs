@@ -4,7 +4,7 @@ use crate::{Dist, Step, Task, Workload};
 
 impl Workload {
     /// The first task whose CPU times have no finite variance, and the shape of their Pareto distribution. The mean of such samples
-    /// converges slowly if it does (a shape above 1), and its confidence interval, by the central limit theorem, is too narrow.
+    /// converges slowly, or up to a shape of 1 to nothing, and its confidence interval, by the central limit theorem, is too narrow.
     #[must_use]
     pub fn heavy_tail(&self) -> Option<(&Task, f64)> {
         self.tasks.iter().find_map(|task| Some((task, shape_in(&task.program)?)))

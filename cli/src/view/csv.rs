@@ -42,7 +42,7 @@ pub fn write(report: &Report, by: By) -> String {
 fn distribution_heads_to(out: &mut String, prefix: &str) {
     for (name, unit) in [("response", "_ns"), ("wait", "_ns"), ("wake_delay", "_ns"), ("slowdown", "")] {
         let _ = write!(out, ",{prefix}{name}_count");
-        for number in ["mean", "ci95", "p50", "p90", "p99", "max"] {
+        for number in ["mean", "ci95", "p50", "p90", "p99", "p999", "max"] {
             let _ = write!(out, ",{prefix}{name}_{number}{unit}");
         }
     }
@@ -75,7 +75,7 @@ fn task_to(out: &mut String, task: &TaskResult) {
 
 fn quantiles_to(out: &mut String, q: &Quantiles) {
     let _ = write!(out, ",{}", q.count);
-    for value in [q.mean, q.ci95, q.p50, q.p90, q.p99, q.max] {
+    for value in [q.mean, q.ci95, q.p50, q.p90, q.p99, q.p999, q.max] {
         out.push(',');
         if let Some(value) = value {
             let _ = write!(out, "{value}");

@@ -69,8 +69,8 @@ fn script(selection: &str, threads: u32, measure_ms: u32) -> String {
         let commands = attacks.iter().map(|Attack { name, crowds, .. }| {
             // A quantum of 4 ms for each, as SFQ's bound has it, and some time to begin.
             let settle_ms = if *crowds { 5 * threads } else { 300 };
-            // A crowd's turns come in rounds. Within a round the bystander is up to 4 quanta ahead or behind, which must be
-            // little of what it receives, whatever the phase: in 500 ms it was 11 % once.
+            // A crowd's turns come in rounds. Within a round of 100 threads the bystander was from 12 ms behind to 12 ms
+            // ahead, and between two moments up to 28 ms: 11 % of its half of 500 ms, and 0.7 % of 4 s. SFQ's bound is 200 ms.
             let measure_ms = if *crowds { 2 * measure_ms } else { measure_ms };
             format!("echo \"== {name}\"; divvy-attack {name} {threads} {settle_ms} {measure_ms} || exit 1; ")
         });

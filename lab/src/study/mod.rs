@@ -8,8 +8,8 @@ mod saved;
 mod variation;
 mod weights;
 
-use divvy_policy::spec;
-use divvy_policy::{CpuId, Machine, TaskId, Weight};
+use divvy_policy::spec::{self, Spec};
+use divvy_policy::{CpuId, Machine, MachineError, TaskId, Turns, Weight};
 use divvy_workload::{Purpose, stream};
 use rayon::prelude::*;
 
@@ -141,7 +141,7 @@ impl Study<'_> {
         let mut random = stream(setting.seed, set, (n as u64) << 32 | total, Purpose::Run);
         let weights = weights::weight_set(&mut random, n, total, self.skew);
         let seed = stream(setting.seed, set, (n as u64) << 32 | total, Purpose::Policy).next_u64();
-        let mut turns = self.machine(self.cpus, &weights, seed)?.into_turns(0);
+        let mut turns = self.turns(&weights, seed)?;
         let mut decisions = match self.counts_decisions {
             true => Some(Decisions::new(
                 queue(&mut self.machine(self.cpus, &weights, seed)?, total),
@@ -174,21 +174,38 @@ impl Study<'_> {
         })
     }
 
-    /// All clients runnable from the start, in the order of their weights' list. VTRR keeps its queue by falling share
-    /// and looks for a place from its head: told of the lightest first it has the same queue without N scans. A policy that
-    /// draws random numbers draws them from `seed`.
-    fn machine(&self, cpus: u32, weights: &[u64], seed: u64) -> Result<Machine, LabError> {
-        let broken = |what: String| LabError::Run(format!("policy {}: {what}", self.spec));
+    /// A policy that draws random numbers draws them from `seed`.
+    fn seeded(&self, seed: u64) -> Result<Spec, LabError> {
         let spec =
             spec::parse(self.spec, divvy_policy::all()).map_err(|error| LabError::Run(error.to_string()))?;
-        let mut machine = Machine::from_spec(&spec.seeded(seed), cpus, QUANTUM_NS)
-            .map_err(|error| broken(error.to_string()))?;
+        Ok(spec.seeded(seed))
+    }
+
+    fn broken(&self, error: &MachineError) -> LabError {
+        LabError::Run(format!("policy {}: {error}", self.spec))
+    }
+
+    /// In the order of their weights' list. VTRR keeps its queue by falling share and looks for a place from its head: told of the
+    /// lightest first it has the same queue without N scans.
+    fn clients(&self, weights: &[u64]) -> Vec<(TaskId, Weight)> {
         let mut clients: Vec<(TaskId, u64)> = TaskId::all().zip(weights.iter().copied()).collect();
         if self.spec == "vtrr" {
             clients.sort_by_key(|&(_, weight)| weight);
         }
-        for (id, weight) in clients {
-            machine.add(id, id, weight * Weight::ONE, 0);
+        clients.into_iter().map(|(id, weight)| (id, weight * Weight::ONE)).collect()
+    }
+
+    fn turns(&self, weights: &[u64], seed: u64) -> Result<Turns, LabError> {
+        Turns::new(&self.seeded(seed)?, self.cpus, QUANTUM_NS, self.clients(weights))
+            .map_err(|error| self.broken(&error))
+    }
+
+    /// All clients runnable from the start.
+    fn machine(&self, cpus: u32, weights: &[u64], seed: u64) -> Result<Machine, LabError> {
+        let mut machine =
+            Machine::from_spec(&self.seeded(seed)?, cpus, QUANTUM_NS).map_err(|error| self.broken(&error))?;
+        for (id, weight) in self.clients(weights) {
+            machine.add(id, id, weight, 0);
             machine.wake(id, true, 0);
         }
         Ok(machine)

@@ -1,41 +1,54 @@
-//! Whole quanta of tasks that stay, as the last thing that a machine does.
+//! Whole quanta of tasks that stay.
 
 use super::Machine;
+use crate::config::MachineError;
 use crate::id::TaskId;
+use crate::spec::Spec;
+use crate::weight::Weight;
 
-/// Turns of a whole quantum each, as [`Machine::turns`] gives them, with the same decisions. On one CPU these are the
-/// policy's calls alone, without the machine around it, so they take less time. Nothing else can be done with the machine, because
-/// it no longer keeps what it would need for that.
+/// Turns of a whole quantum each, of tasks that are runnable from the beginning and stay so, as [`Machine::turns`] gives them. On one
+/// CPU these are the policy's calls alone, without the machine around it, which take half the time. That is the same only from the
+/// beginning, when nobody has run or left: so the tasks are given to [`Turns::new`], and there is nothing else to call.
 ///
 /// ```
-/// use divvy_policy::{Machine, MachineConfig, TaskId, Weight};
+/// use divvy_policy::{TaskId, Turns, Weight, spec};
 ///
-/// let mut machine = Machine::new(&MachineConfig::new("stride", 1, 1_000_000)).unwrap();
-/// for (task, weight) in TaskId::all().zip([2, 1]) {
-///     machine.add(task, task, weight * Weight::ONE, 0);
-///     machine.wake(task, true, 0);
-/// }
+/// let stride = spec::parse("stride", divvy_policy::all()).unwrap();
+/// let clients = TaskId::all().zip([2 * Weight::ONE, Weight::ONE]);
 /// let mut ran = [None; 6];
-/// machine.into_turns(0).next(&mut ran);
+/// Turns::new(&stride, 1, 1_000_000, clients).unwrap().next(&mut ran);
 /// assert_eq!(ran.iter().flatten().filter(|task| task.get() == 1).count(), 4);
 /// ```
 pub struct Turns {
-    pub(super) machine: Machine,
-    pub(super) now_ns: u64,
+    machine: Machine,
+    now_ns: u64,
 }
 
 impl Turns {
+    /// The tasks come in this order.
+    ///
+    /// # Errors
+    /// As [`Machine::from_spec`].
+    pub fn new(
+        spec: &Spec,
+        cpus: u32,
+        quantum_ns: u64,
+        clients: impl IntoIterator<Item = (TaskId, Weight)>,
+    ) -> Result<Turns, MachineError> {
+        let mut machine = Machine::from_spec(spec, cpus, quantum_ns)?;
+        for (task, weight) in clients {
+            machine.add(task, task, weight, 0);
+            machine.wake(task, true, 0);
+        }
+        Ok(Turns { machine, now_ns: 0 })
+    }
+
     /// The tasks that run next go into `ran`, round by round; `None` is idle.
     ///
     /// # Panics
     /// If `ran` is not as long as some whole rounds of all CPUs.
     pub fn next(&mut self, ran: &mut [Option<TaskId>]) {
         self.now_ns = self.machine.turns_by(self.machine.host.turns_alone, self.now_ns, ran);
-    }
-
-    /// Number of decisions that the policy was asked for, also before.
-    pub fn decisions(&self) -> u64 {
-        self.machine.decisions()
     }
 
     /// Times that the policy broke its contract; 0, or the policy is wrong.
