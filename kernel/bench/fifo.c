@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Runs a command under the scheduler of fifo.bpf.c. Usage: fifo OBJECT COMMAND [ARGUMENT..] */
+#include "command.h"
+
 #include <bpf/libbpf.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static bool is_scheduler(void)
 {
@@ -24,8 +23,7 @@ int main(int argc, char **argv)
 {
 	struct bpf_object *object;
 	struct bpf_link *link;
-	int status;
-	pid_t child;
+	int code;
 
 	if (argc < 3) {
 		fprintf(stderr, "usage: fifo OBJECT COMMAND [ARGUMENT..]\n");
@@ -43,20 +41,13 @@ int main(int argc, char **argv)
 		perror("fifo: the scheduler cannot be started");
 		return 1;
 	}
-	child = fork();
-	if (!child) {
-		execvp(argv[2], argv + 2);
-		perror(argv[2]);
-		_exit(127);
-	}
-	if (child < 0 || waitpid(child, &status, 0) < 0) {
-		perror("fifo");
+	code = command_run(argv + 2);
+	if (code < 0)
 		return 1;
-	}
 	if (!is_scheduler()) {
 		fprintf(stderr, "fifo: the kernel has ended the scheduler, so the measurement is of another\n");
 		return 1;
 	}
 	bpf_link__destroy(link);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	return code;
 }

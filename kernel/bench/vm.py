@@ -1,14 +1,32 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A script in the virtual machine, and the sections that it prints: for kernel/bench/prediction and kernel/bench/distance."""
+"""Running divvy here, and scripts in the virtual machine: for kernel/bench/prediction and kernel/bench/distance."""
 
+import os
 import pathlib
 import subprocess
 
 TREE = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
-class MachineError(Exception):
-    """The virtual machine, or what ran in it, failed."""
+class RunError(Exception):
+    """A command failed, here or in the virtual machine."""
+
+
+def divvy(target):
+    """The program, which this target of make builds"""
+    path = pathlib.Path(os.environ.get("DIVVY", TREE / "target/release/divvy")).resolve()
+    if not path.exists():
+        raise RunError(f"no {path}; `make {target}` builds it")
+    return path
+
+
+def output(command):
+    """The standard output of a command"""
+    words = list(map(str, command))
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise RunError(f"{' '.join(words)} failed")
+    return done.stdout
 
 
 def said(cpus, divvy, script, arguments, seconds):
@@ -24,7 +42,7 @@ def said(cpus, divvy, script, arguments, seconds):
     run = [TREE / "kernel/vm/run", *options, "--", "sh", "/bench/guest", *arguments]
     done = subprocess.run(run, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
-        raise MachineError(f"the virtual machine failed with exit code {done.returncode}")
+        raise RunError(f"the virtual machine failed with exit code {done.returncode}")
     return sections(done.stdout)
 
 
