@@ -336,7 +336,7 @@ static void h_turns(struct machine *m, u64 now, u64 rounds, u32 *ran)
 
 static void h_turns_alone(struct machine *m, u64 now, u64 rounds, u32 *ran)
 {
-	if (limits_of(m)->on || !turns_need_no_machine(m)) {
+	if (!turns_need_no_machine(m)) {
 		h_turns(m, now, rounds, ran);
 		return;
 	}

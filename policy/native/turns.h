@@ -12,8 +12,7 @@
 
 static inline bool turns_need_no_machine(const struct machine *m)
 {
-	return m->s.tasks.ncpus == 1 && !m->s.tasks.nbound && !m->parking.first && !m->why[0] &&
-	       !machine_has(m, FLOW) && !machine_has_due(m);
+	return m->s.tasks.ncpus == 1 && !machine_has(m, FLOW) && !machine_has_due(m);
 }
 
 /* The slice of the task that ran ends. */

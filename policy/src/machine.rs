@@ -132,6 +132,24 @@ impl Machine {
         Machine::new(&MachineConfig::from_spec(spec, cpus, quantum_ns)?)
     }
 
+    /// The same with tasks that are runnable from the beginning, each a process of its own. They come in this order.
+    ///
+    /// # Errors
+    /// As [`Machine::from_spec`].
+    pub fn with_runnable(
+        spec: &Spec,
+        cpus: u32,
+        quantum_ns: u64,
+        tasks: impl IntoIterator<Item = (TaskId, Weight)>,
+    ) -> Result<Machine, MachineError> {
+        let mut machine = Machine::from_spec(spec, cpus, quantum_ns)?;
+        for (task, weight) in tasks {
+            machine.add(task, task, weight, 0);
+            machine.wake(task, true, 0);
+        }
+        Ok(machine)
+    }
+
     /// How C names the owner of a parameter (0 is the policy, else a modifier's bit), and the number of its parameters.
     fn param_owner(&self, policy: &str, owner: &str) -> Result<(u32, u32), MachineError> {
         if owner == policy {

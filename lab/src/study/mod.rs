@@ -202,13 +202,8 @@ impl Study<'_> {
 
     /// All clients runnable from the start.
     fn machine(&self, cpus: u32, weights: &[u64], seed: u64) -> Result<Machine, LabError> {
-        let mut machine =
-            Machine::from_spec(&self.seeded(seed)?, cpus, QUANTUM_NS).map_err(|error| self.broken(&error))?;
-        for (id, weight) in self.clients(weights) {
-            machine.add(id, id, weight, 0);
-            machine.wake(id, true, 0);
-        }
-        Ok(machine)
+        Machine::with_runnable(&self.seeded(seed)?, cpus, QUANTUM_NS, self.clients(weights))
+            .map_err(|error| self.broken(&error))
     }
 }
 

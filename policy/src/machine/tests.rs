@@ -50,11 +50,7 @@ fn turns_of_the_policy_alone_are_the_machines() {
             let weights: Vec<u64> =
                 (0..tasks).map(|_| (random(16), random(1 << 16))).map(|(bits, w)| 1 + (w >> bits)).collect();
             let clients = || TaskId::all().zip(weights.iter().map(|&w| w * Weight::ONE));
-            let mut whole = Machine::from_spec(&spec, cpus, MS).unwrap();
-            for (id, weight) in clients() {
-                whole.add(id, id, weight, 0);
-                whole.wake(id, true, 0);
-            }
+            let mut whole = Machine::with_runnable(&spec, cpus, MS, clients()).unwrap();
             let mut alone = Turns::new(&spec, cpus, MS, clients()).unwrap();
             let (mut ran, mut ran_alone) = (vec![None; 3000], vec![None; 3000]);
             whole.turns(0, &mut ran);

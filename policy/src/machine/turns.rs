@@ -28,19 +28,14 @@ impl Turns {
     /// The tasks come in this order.
     ///
     /// # Errors
-    /// As [`Machine::from_spec`].
+    /// As [`Machine::with_runnable`].
     pub fn new(
         spec: &Spec,
         cpus: u32,
         quantum_ns: u64,
         clients: impl IntoIterator<Item = (TaskId, Weight)>,
     ) -> Result<Turns, MachineError> {
-        let mut machine = Machine::from_spec(spec, cpus, quantum_ns)?;
-        for (task, weight) in clients {
-            machine.add(task, task, weight, 0);
-            machine.wake(task, true, 0);
-        }
-        Ok(Turns { machine, now_ns: 0 })
+        Ok(Turns { machine: Machine::with_runnable(spec, cpus, quantum_ns, clients)?, now_ns: 0 })
     }
 
     /// The tasks that run next go into `ran`, round by round; `None` is idle.
