@@ -70,7 +70,7 @@ fn groups_are_honoured_level_by_level() {
     }
 }
 
-/// Half a CPU of two for six threads, in 10 s; kernel/tests/hosted_limits.rs looks at each period.
+/// Half a CPU of two for six threads, in 10 s; kernel/tests/hosted/limits.rs looks at each period.
 #[test]
 fn a_container_gets_what_its_limit_is() {
     for run in &run("cpu-max.toml", "sfq,eevdf", 0).runs {

@@ -1,28 +1,42 @@
-//! Limits of CPU time (`cpu_max`) in the BPF host in a model of Linux. What groups get is known by arithmetic: a quota in each period, and what
-//! a slice runs on until its tick. The tests compile the host, so they need a C compiler.
+//! Limits of CPU time (`cpu_max`). What groups get is known by arithmetic: a quota in each period, and what a slice runs on until its
+//! tick.
 
-use divvy_kernel::hosted::{self, HostedOptions};
-use divvy_log::{Verdict, verify};
-use divvy_policy::spec;
 use divvy_results::report::Run;
 use divvy_results::schedule::Window;
 use divvy_sim::run::Options;
-use divvy_workload::Workload;
 
-const MS: u64 = 1_000_000;
+use super::{MS, in_host, kernel, verified_with};
+
 const PERIOD: u64 = 100 * MS;
 
-fn hosted_at(text: &str, policy: &str, hz: u64, log: Option<std::path::PathBuf>) -> Run {
-    let workload = Workload::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let specs = [spec::parse(policy, divvy_policy::all()).expect("a spec")];
-    let kernel = format!("linux-6.12:hz={hz}").parse().expect("a kernel");
-    let options = Options { schedule: Some(Window::WHOLE), ..Options::default() };
-    let report = hosted::simulate(&workload, &specs, &options, &HostedOptions { kernel, log }, &|_| {}, &());
-    report.unwrap_or_else(|error| panic!("{policy}: {error}\n{text}")).runs.remove(0)
+fn with_schedule() -> Options {
+    Options { schedule: Some(Window::WHOLE), ..Options::default() }
+}
+
+fn hosted_at(text: &str, policy: &str, hz: u64) -> Run {
+    in_host(text, policy, &with_schedule(), &kernel(&format!("linux-6.12:hz={hz}"))).runs.remove(0)
 }
 
 fn hosted(text: &str, policy: &str) -> Run {
-    hosted_at(text, policy, 1000, None)
+    hosted_at(text, policy, 1000)
+}
+
+/// Busy threads in a group that has half a CPU.
+fn limited(cpus: u32, threads: u32) -> String {
+    format!(
+        r#"
+cpus = {cpus}
+duration = "2s"
+[[group]]
+name = "box"
+cpu_max = {{ quota = "50ms" }}
+[[task]]
+name = "limited"
+count = {threads}
+group = "box"
+program = [{{ run = "forever" }}]
+"#
+    )
 }
 
 /// CPU time of the tasks with these names, or instances of them, from one moment to another.
@@ -49,30 +63,15 @@ fn assert_quota(run: &Run, names: &[&str], quota_ns: u64, ticks_ns: u64, what: &
 
 #[test]
 fn a_group_gets_its_quota_in_each_period_and_the_others_the_rest() {
-    let text = r#"
-cpus = 1
-duration = "2s"
-[[group]]
-name = "box"
-cpu_max = { quota = "50ms" }
-[[task]]
-name = "limited"
-count = 2
-group = "box"
-program = [{ run = "forever" }]
-[[task]]
-name = "free"
-nice = 15
-program = [{ run = "forever" }]
-"#;
-    let alone = text.replace("[[task]]\nname = \"free\"\nnice = 15\nprogram = [{ run = \"forever\" }]\n", "");
+    let alone = limited(1, 2);
     for policy in ["rr", "sfq", "gr3", "eevdf", "fcfs"] {
         let run = hosted(&alone, policy);
         assert_quota(&run, &["limited"], 50 * MS, MS, policy);
     }
     // Beside a task of a thirtieth of their weight, which has what the limit leaves. Under fcfs it would have all.
+    let beside = alone + "[[task]]\nname = \"free\"\nnice = 15\nprogram = [{ run = \"forever\" }]\n";
     for policy in ["sfq", "gr3", "eevdf"] {
-        let run = hosted(text, policy);
+        let run = hosted(&beside, policy);
         assert_quota(&run, &["limited"], 50 * MS, MS, policy);
         assert_quota(&run, &["free"], 50 * MS, MS, policy);
     }
@@ -81,19 +80,8 @@ program = [{ run = "forever" }]
 /// At 100 Hz a slice may end 10 ms late: a fifth of the quota.
 #[test]
 fn a_limit_holds_to_a_tick_at_every_rate() {
-    let text = r#"
-cpus = 1
-duration = "2s"
-[[group]]
-name = "box"
-cpu_max = { quota = "50ms" }
-[[task]]
-name = "limited"
-group = "box"
-program = [{ run = "forever" }]
-"#;
     for hz in [100, 250, 300] {
-        let run = hosted_at(text, "sfq", hz, None);
+        let run = hosted_at(&limited(1, 1), "sfq", hz);
         assert_quota(&run, &["limited"], 50 * MS, 1000 * MS / hz + 1, &format!("{hz} Hz"));
     }
 }
@@ -101,24 +89,9 @@ program = [{ run = "forever" }]
 /// Four threads on three CPUs have half a CPU together, whatever the CPUs do at once.
 #[test]
 fn cpus_do_not_use_more_together_than_is_left() {
-    let text = r#"
-cpus = 3
-duration = "2s"
-[[group]]
-name = "box"
-cpu_max = { quota = "50ms" }
-[[task]]
-name = "limited"
-count = 4
-group = "box"
-program = [{ run = "forever" }]
-[[task]]
-name = "free"
-count = 2
-program = [{ run = "forever" }]
-"#;
+    let text = limited(3, 4) + "[[task]]\nname = \"free\"\ncount = 2\nprogram = [{ run = \"forever\" }]\n";
     for policy in ["rr", "sfq", "gr3"] {
-        assert_quota(&hosted(text, policy), &["limited"], 50 * MS, 3 * MS, policy);
+        assert_quota(&hosted(&text, policy), &["limited"], 50 * MS, 3 * MS, policy);
     }
 }
 
@@ -199,12 +172,8 @@ count = 3
 program = [{ run = "forever" }]
 "#;
     for policy in ["sfq", "gr3+groups"] {
-        let name = format!("divvy-hosted-limits-{}-{}.log", std::process::id(), policy.replace('+', "-"));
-        let log = std::env::temp_dir().join(name);
-        let run = hosted_at(text, policy, 1000, Some(log.clone()));
+        let name = format!("limits-{}", policy.replace('+', "-"));
+        let run = verified_with(text, policy, &name, &with_schedule());
         assert_quota(&run, &["limited"], 20 * MS, 2 * MS, policy);
-        let report = verify(&log, &mut |_| Ok(())).unwrap_or_else(|error| panic!("{policy}: {error}"));
-        assert!(matches!(report.verdict, Verdict::Ok), "{policy}: {report:?}");
-        std::fs::remove_file(log).expect("it was written");
     }
 }

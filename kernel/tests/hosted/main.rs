@@ -1,6 +1,8 @@
 //! Workloads in the BPF host in a model of Linux, beside the same workloads under the policy's machine alone. The tests compile the host, so
 //! they need a C compiler.
 
+mod limits;
+
 use std::path::PathBuf;
 
 use divvy_kernel::hosted::{self, HostedError, HostedOptions};
@@ -47,9 +49,13 @@ fn service_ns(run: &Run) -> Vec<u64> {
 
 /// A log of the run, which must verify: the native machine decides as the one in the host did.
 fn verified(text: &str, policy: &str, name: &str) -> Run {
+    verified_with(text, policy, name, &Options::default())
+}
+
+fn verified_with(text: &str, policy: &str, name: &str, options: &Options) -> Run {
     let log = std::env::temp_dir().join(format!("divvy-hosted-{}-{name}.log", std::process::id()));
-    let options = HostedOptions { log: Some(log.clone()), ..kernel("linux-6.12") };
-    let run = in_host(text, policy, &Options::default(), &options).runs.remove(0);
+    let hosted = HostedOptions { log: Some(log.clone()), ..kernel("linux-6.12") };
+    let run = in_host(text, policy, options, &hosted).runs.remove(0);
     let report = verify(&log, &mut |_| Ok(())).unwrap_or_else(|error| panic!("{policy}: {error}"));
     assert!(matches!(report.verdict, Verdict::Ok), "{policy}: {report:?}");
     assert!(report.decisions > 10, "{policy}: {report:?}");
