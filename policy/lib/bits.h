@@ -25,4 +25,21 @@ static inline u32 any_number(u32 x)
 	return x;
 }
 
+/* These two are 0 or 1. In BPF without a branch, after which the verifier would go on once with each. */
+static inline u32 is_equal(u32 a, u32 b)
+{
+	u64 differ = a ^ b;
+
+	asm volatile("" : "+r"(differ));
+	return (differ - 1) >> 63;
+}
+
+static inline u32 is_less(u32 a, u32 b)
+{
+	u64 below = a;
+
+	asm volatile("" : "+r"(below));
+	return (below - b) >> 63;
+}
+
 #endif

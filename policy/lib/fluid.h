@@ -15,6 +15,7 @@ struct fluid {
 	struct heap leaving; /* who is so there only, by where V will be when it ends */
 	u64 weight[POOL];    /* of those */
 	u64 ran;             /* scratch of fluid_pass: service to be accounted for, ns */
+	u32 leaves;          /* who is first to leave by then, or 0 */
 };
 
 static inline void fluid_set_weights(struct fluid *f, u64 w)
@@ -29,29 +30,33 @@ static inline void fluid_forget(struct fluid *f, u32 id)
 	fluid_set_weights(f, f->w - f->weight[id & POOL_MASK]);
 }
 
-/* Until the end of f->ran, or up to where V is when the next one has left; this takes (v - V) w, rounded up. */
-static inline bool fluid_step(struct fluid *f)
+/* Until the end of f->ran, or up to where V is when the next one has left, into f->leaves; this takes (v - V) w, rounded up. */
+static NOINLINE void fluid_step(struct fluid *f)
 {
 	struct vtime after = f->V;
 	u64 v = heap_first_key(&f->leaving), needs;
 
+	f->leaves = 0;
 	if (!f->w)
-		return false;
+		return;
 	vtime_advance(&after, f->ran, f->w);
 	if (!f->leaving.n || vtime_before(after.v, v)) {
 		f->V = after;
-		return false;
+		return;
 	}
 	needs = vtime_before(f->V.v, v) ? ((v - f->V.v) * f->w - f->V.rest + WEIGHT_NICE_0 - 1) / WEIGHT_NICE_0 : 0;
 	f->ran -= needs < f->ran ? needs : f->ran;
 	f->V.v = vtime_max(f->V.v, v);
-	return true;
+	f->leaves = heap_first(&f->leaving);
 }
 
 static NOINLINE void fluid_pass(struct fluid *f)
 {
-	while (fluid_step(f) && can_loop)
-		fluid_forget(f, heap_first(&f->leaving));
+	fluid_step(f);
+	while (f->leaves && can_loop) {
+		fluid_forget(f, f->leaves);
+		fluid_step(f);
+	}
 }
 
 /* dV/dt = 1 / (weights of who is busy), with service for time */

@@ -12,7 +12,7 @@
 #ifndef DIVVY_TREE_H
 #define DIVVY_TREE_H
 
-#include "../base.h"
+#include "bits.h"
 
 /* 1 for a policy whose minor keys have fractions, and that searches by turns: the verifier pays for each comparison. */
 #ifndef TREE_PARTS
@@ -105,6 +105,7 @@ static NOINLINE void tree_count(const struct tree *t, struct tree_node *n, const
 		n->first_part = x->first_part;
 		n->first = x->first;
 	}
+	clear_result();
 }
 
 static inline void tree_count_itself(struct tree_node *n, u32 id)
@@ -133,7 +134,7 @@ static inline void tree_replace(struct tree *t, u32 old, u32 id)
 	u32 up = tree_node(t, old)->up;
 	struct tree_node *p = tree_node(t, up);
 
-	p->child[p->child[1] == old] = id;
+	p->child[is_equal(p->child[1], old)] = id;
 	tree_node(t, id)->up = up;
 }
 
@@ -144,13 +145,13 @@ static inline void tree_raise(struct tree *t, u32 id)
 	struct tree_node *x = tree_node(t, id);
 	u32 up = x->up;
 	struct tree_node *p = tree_node(t, up);
-	bool after = p->child[1] == id;
-	u32 inner = x->child[!after];
+	u32 after = is_equal(p->child[1], id);
+	u32 inner = x->child[after ^ 1];
 
 	tree_replace(t, up, id);
 	p->child[after] = inner;
 	tree_node(t, inner)->up = up;
-	x->child[!after] = up;
+	x->child[after ^ 1] = up;
 	p->up = id;
 	x->least_major = p->least_major;
 	x->least_turn = p->least_turn;
@@ -168,6 +169,7 @@ static NOINLINE void tree_hang_lower(struct tree *t, u32 id)
 	n = tree_node(t, x->up);
 	tree_count(t, n, x);
 	t->after = tree_before(n, x);
+	clear_result();
 }
 
 /* Hangs a node where a search for it ends. */
@@ -188,6 +190,7 @@ static NOINLINE void tree_rise_once(struct tree *t, u32 id)
 
 	tree_raise(t, id);
 	tree_count_all(t, up);
+	clear_result();
 }
 
 static NOINLINE void tree_rise(struct tree *t, u32 id)
@@ -202,7 +205,7 @@ static NOINLINE void tree_sink_once(struct tree *t, u32 id)
 {
 	struct tree_node *x = tree_node(t, id);
 
-	tree_raise(t, x->child[tree_rank(x->child[0]) < tree_rank(x->child[1])]);
+	tree_raise(t, x->child[is_less(tree_rank(x->child[0]), tree_rank(x->child[1]))]);
 }
 
 /* Down to where it has no child */
@@ -226,6 +229,7 @@ static NOINLINE void tree_recount_once(struct tree *t)
 	if (n->first == first && (TREE_TIMES || n->least_major == least_major) &&
 	    (!TREE_PARTS || n->least_turn == least_turn))
 		t->at = 0;
+	clear_result();
 }
 
 /* The same from a task's parent on, when the task is gone */

@@ -183,10 +183,13 @@ static inline u32 modifiers_of(u32 asked)
 	return asked & GROUPS ? asked & ~FEASIBLE : asked;
 }
 
+/* Those that are loaded are there, and the verifier knows them; but a machine with one CPU needs no FEASIBLE. */
 static inline bool machine_has(const struct machine *m, u32 modifiers)
 {
 #ifdef MODIFIERS_LOADED
 	modifiers &= modifiers_of(MODIFIERS_LOADED);
+	if (modifiers & ~FEASIBLE)
+		return true;
 #endif
 	return m->modifiers & modifiers;
 }

@@ -129,7 +129,7 @@ static inline void gr3_take_out(struct gr3 *s, u32 id)
 	struct gr3_task *t = task_of(s, id);
 	u32 G = t->group;
 	struct gr3_group *g = gr3_group(s, G);
-	bool current = g->k == id;
+	u32 current = is_equal(g->k, id);
 	u64 was = g->phi;
 
 	ring_remove(&s->members, &g->k, id);
