@@ -21,7 +21,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 FEW, MANY = 250, 4000
 CPUS = 4
-ALL_CPUS = (1 << CPUS) - 1
 ENDLESS = 2**64 - 1
 # An event takes up to 64 steps of several kinds (PASSES, THREAD_STEPS, GROUP_STEPS), of some 100 accesses, and with few tasks fewer
 # steps. So what is below this says nothing about growth.
@@ -29,7 +28,9 @@ STEPS = 64 * 100
 # In `make test-host` these are run in all cases, the others in the first two.
 THOROUGH = ("sfq", "gr3", "eevdf", "wf2q")
 
-# Modifiers are bits of policy/machine/state.h.
+# Modifiers are bits of policy/machine/state.h. In the heavy cases members of a group are too heavy for one CPU: threads of nice -20
+# beside nice 19, or groups of weight 10,000 beside 1. With few threads each one has a CPU, and the other tasks sleep. Many masks are
+# more than a machine has classes.
 CASES = {
     "tasks": {"modifiers": 0},
     "affinity": {"modifiers": 0},
@@ -38,48 +39,81 @@ CASES = {
     "one user": {"modifiers": 4, "users": 1},
     "cgroups": {"modifiers": 4, "cgroups": 1},
     "nested": {"modifiers": 4, "cgroups": 1},
+    "heavy threads": {"modifiers": 4, "users": 1},
+    "heavy groups": {"modifiers": 4, "cgroups": 1, "weight": 1},
+    "few threads": {"modifiers": 4, "cgroups": 1, "few": True},
     "feasible": {"modifiers": 8},
+    "many masks": {"modifiers": 0, "cpus": 12},
     "all": {"modifiers": 1 + 4 + 8 + 16, "cgroups": 1},
 }
 
 
-def create(first, last, nice=0, mask=ALL_CPUS, leader="self", uid="1000", sleeps=False):
-    does = "burst=300000 sleep=50000000 varies=1" if sleeps else f"burst={ENDLESS} sleep=0 varies=0"
+def create(first, last, mask, nice=0, leader="self", uid="1000", sleeps_ns=0):
+    burst = ENDLESS if not sleeps_ns else min(300_000, sleeps_ns // 160)
+    does = f"burst={burst} sleep={sleeps_ns} varies={int(sleeps_ns > 0)}"
     return (
         f"at {first} create {first}..{last} {does} then=0 leader={leader} nice={nice} uid={uid} mask={mask} kernel=0"
     )
 
 
-def script(case, tasks):
-    options = {"users": 0, "cgroups": 0} | CASES[case]
+def population(case, tasks, all_cpus):
+    """An eighth of the tasks for each of four weights always runs; the other half sleeps."""
+    who = {"leader": "0" if case == "threads" else "self", "uid": "own" if case == "users" else "1000"}
+    part = tasks // 8
+    if case == "few threads":
+        return [create(0, 2, all_cpus, **who), create(3, tasks - 1, all_cpus, sleeps_ns=2_000_000_000, **who)]
+    kinds = ((0, 1), (5, 3), (10, 5), (-5, 14))
+    if case == "heavy threads":
+        kinds = ((19, 1),) * 4
     lines = [
-        f"machine cpus={CPUS} tick=1000000 race=0 seed=1",
+        create(i * part, (i + 1) * part - 1, mask if case == "affinity" else all_cpus, nice=nice, **who)
+        for i, (nice, mask) in enumerate(kinds)
+    ]
+    if case == "many masks":  # only masks matter
+        return [*lines, create(4 * part, tasks - 1, all_cpus, **who)]
+    mask, nice = 6 if case == "affinity" else all_cpus, 19 if case == "heavy threads" else 0
+    lines.append(create(4 * part, tasks - 1, mask, nice=nice, sleeps_ns=50_000_000, **who))
+    return lines
+
+
+def many_masks(tasks, all_cpus):
+    """Sets of two or three CPUs, 286 of them"""
+    masks = [mask for mask in range(all_cpus) if mask.bit_count() in (2, 3)]
+    return [f"at 100000000 mask {task} {masks[task * 37 % len(masks)]}" for task in range(tasks)]
+
+
+def script(case, tasks):
+    options = {"users": 0, "cgroups": 0, "cpus": CPUS, "weight": 100} | CASES[case]
+    all_cpus = (1 << options["cpus"]) - 1
+    lines = [
+        f"machine cpus={options['cpus']} tick=1000000 race=0 seed=1",
         f"host quantum=4000000 modifiers={options['modifiers']} starvation=0 pool=0 fail=0"
         f" users={options['users']} cgroups={options['cgroups']}",
         "end 1500000000",
     ]
+    heavy = 10_000 if case == "heavy groups" else 100
     if options["cgroups"]:
-        lines.append("at 0 mkdir 1 100 in=0")
-        lines.append(f"at 0 mkdir 2..{tasks} 100 in={'last' if case == 'nested' else 0}")
-    who = {"leader": "0" if case == "threads" else "self", "uid": "own" if case == "users" else "1000"}
-    # An eighth of the tasks for each of four weights always runs; the other half sleeps.
+        nested = case == "nested"
+        lines.append(f"at 0 mkdir 1{'' if nested else '..3'} {heavy} in=0")
+        lines.append(f"at 0 mkdir {2 if nested else 4}..{tasks} {options['weight']} in={'last' if nested else 0}")
+    lines += population(case, tasks, all_cpus)
     part = tasks // 8
-    for i, (nice, mask) in enumerate(((0, 1), (5, 3), (10, 5), (-5, 14))):
-        mask = mask if case == "affinity" else ALL_CPUS
-        lines.append(create(i * part, (i + 1) * part - 1, nice=nice, mask=mask, **who))
-    mask = 6 if case == "affinity" else ALL_CPUS
-    lines.append(create(4 * part, tasks - 1, mask=mask, sleeps=True, **who))
+    if case == "many masks":
+        lines += many_masks(tasks, all_cpus)
     if options["cgroups"]:
-        step = max(1, tasks // 1000)
+        step = 1 if case == "heavy groups" else max(1, tasks // 1000)
         lines += [f"at 10000 move {task} {1 + task % (tasks - 1)}" for task in range(0, tasks, step)]
     for i in range(20):
         ms = 1_000_000 * (200 + 25 * i)
-        lines.append(f"at {ms} nice {i} {7 * i % 20}")
+        if case == "heavy threads":
+            lines.append(f"at {ms} nice {i % 2} {19 if i & 2 else -20}")
+        else:
+            lines.append(f"at {ms} nice {i} {7 * i % 20}")
         lines.append(f"at {ms + 5_000_000} mask {i + part} {1 + i % 3}")
         lines.append(f"at {ms + 10_000_000} exit {i + 2 * part} 0")
-        lines.append(f"at {ms + 15_000_000} mask {i + part} {ALL_CPUS}")
+        lines.append(f"at {ms + 15_000_000} mask {i + part} {all_cpus}")
         if options["cgroups"]:
-            lines.append(f"at {ms + 20_000_000} weight {1 + i % 3} {100 + 37 * i}")
+            lines.append(f"at {ms + 20_000_000} weight {1 + i % 3} {heavy + 37 * i if heavy == 100 else heavy - 37 * i}")
             lines.append(f"at {ms + 21_000_000} move {i} {tasks - 2 - i}")
     lines.append(f"at 1200000000 mask {3 * part}..{3 * part + 30} 3")
     return "\n".join(lines) + "\n"

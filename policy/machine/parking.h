@@ -10,7 +10,7 @@
 #ifndef DIVVY_MACHINE_PARKING_H
 #define DIVVY_MACHINE_PARKING_H
 
-#include "idle.h"
+#include "others.h"
 
 /* A CPU does for a task soon if what it runs comes later by so many turns. */
 #define CLEARLY_TURNS 16
@@ -224,9 +224,7 @@ static inline void machine_stand_in_class(struct machine *m, u32 id, u32 class)
 		m->parking.waiting |= machine_class_bit(class);
 		return;
 	}
-	ring_push_back(&m->parking.links, &m->parking.others, id);
-	pile_node(&m->parking.piles, id)->of = OTHERS;
-	pile_node(&m->parking.piles, id)->key = key;
+	others_insert(m, id, key);
 }
 
 /* Where its tag is compared with others', or 0 */
@@ -258,8 +256,7 @@ static NOINLINE void machine_unstand(struct machine *m, u32 id)
 	if (!class) {
 		ring_remove(&m->parking.links, &m->parking.first, id);
 	} else if (class == OTHERS) {
-		ring_remove(&m->parking.links, &m->parking.others, id);
-		pile_node(&m->parking.piles, id)->of = 0;
+		others_remove(m, id);
 	} else {
 		pile_remove(&m->parking.piles, id);
 		if (!pile_first(&m->parking.piles, class))
@@ -341,17 +338,12 @@ static NOINLINE void machine_offer_classes(struct machine *m)
 		machine_offer_class(m);
 }
 
-/* Tasks of further masks are looked at one by one. */
+/* The first of the tasks of further masks */
 static NOINLINE void machine_offer_others(struct machine *m, u32 cpu)
 {
-	m->at = m->parking.others;
-	while (m->at && can_loop) {
-		if (machine_may_run(m, m->at, cpu))
-			machine_offer(m, m->at, machine_head_key(m, OTHERS, m->at));
-		m->at = ring_next(&m->parking.links, m->at);
-		if (m->at == m->parking.others)
-			m->at = 0;
-	}
+	others_find(m, cpu);
+	if (m->at)
+		machine_offer(m, m->at, machine_head_key(m, OTHERS, m->at));
 }
 
 /* Whether a CPU can run a task now: it may, and it has it. The task that runs there needs no custody; one that was
@@ -409,7 +401,7 @@ static NOINLINE void machine_find_best(struct machine *m, u32 cpu)
 	m->parking.left = m->parking.waiting & machine_may(m, cpu);
 	if (m->parking.left)
 		machine_offer_classes(m);
-	if (m->parking.others)
+	if (others_root(m))
 		machine_offer_others(m, cpu);
 	if (!machine_is_taken(m, prev) || !machine_can_run(m, prev, cpu))
 		return;

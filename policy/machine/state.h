@@ -53,6 +53,8 @@
 /* A host that knows before it is loaded which of them are asked for defines MODIFIERS_LOADED: then the verifier sees
  * nothing of the others. */
 
+#define ALLOWED_SETS (2 * POOL)
+
 struct allowed {
 	u64 word[CPU_WORDS];
 };
@@ -96,8 +98,8 @@ struct cpu_class {
 
 struct parking {
 	struct links links;
-	u32 first;  /* in line: off the CPU where they ran, and not in custody, or taken back when they were picked */
-	u32 others; /* the first of those whose set of CPUs is no class */
+	u32 first; /* in line: off the CPU where they ran, and not in custody, or taken back when they were picked */
+	u32 after; /* of an insertion among those whose set of CPUs is no class: others.h */
 	struct piles piles;
 	u64 waiting;       /* classes in which a task waits, as bits from class 1 on */
 	u64 busy;          /* classes with a runnable task */
@@ -157,9 +159,9 @@ struct machine {
 	struct family family[POOL];
 #endif
 #ifdef MACHINE_SIZED
-	u64 allowed[]; /* the host allocates as many as its CPUs need */
+	u64 allowed[]; /* the host allocates as many as its CPUs need: ALLOWED_SETS */
 #else
-	u64 allowed[POOL * CPU_WORDS]; /* words of the CPUs where each task may run */
+	u64 allowed[ALLOWED_SETS * CPU_WORDS]; /* words of the CPUs where each task may run; then of others.h */
 #endif
 };
 

@@ -133,11 +133,10 @@ static NOINLINE void machine_visit_threads(struct machine *m, u64 now)
 /* A thread's part of its group changed. */
 static NOINLINE void machine_regrant(struct machine *m, u32 id, u64 now)
 {
-	u64 w = groups_weight(&m->groups, &m->groups.group[m->groups.of[id & POOL_MASK] & GROUP_MASK], id);
-
-	if (m->groups.phi[id & POOL_MASK] == w)
+	groups_grant(&m->groups, id);
+	if (m->groups.phi[id & POOL_MASK] == m->groups.granted)
 		return;
-	m->groups.phi[id & POOL_MASK] = w;
+	m->groups.phi[id & POOL_MASK] = m->groups.granted;
 	machine_reask(m, id, now);
 }
 

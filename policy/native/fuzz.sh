@@ -52,6 +52,17 @@ fuzz_part_of_lib() {
 	echo "lib         $said"
 }
 
+# Tasks whose set of CPUs is no class
+fuzz_others() {
+	build "$out/fuzz-others" policy/native/fuzz_others.c -DFUZZ_POLICY=sfq '-DPOLICY_HEADER="select/sfq.h"' || return 1
+	# shellcheck disable=SC2046 # an option and its value
+	said=$("$out/fuzz-others" -s "${FUZZ_SEED:-1}" $(how_long 200) 2>&1) || {
+		echo "fuzz_others.c: $said" >&2
+		return 1
+	}
+	echo "others      $said"
+}
+
 # Trees are tested without and with fractions in their keys, and in either order of equal ones.
 fuzz_lib() {
 	fuzz_part_of_lib fuzz_lib.c TREE_PARTS=0 && fuzz_part_of_lib fuzz_lib.c TREE_PARTS=1 &&
@@ -116,6 +127,7 @@ collect() {
 }
 
 fuzz_lib || failed=lib
+fuzz_others || failed="$failed others"
 fuzz_steps || failed="$failed steps"
 fuzz_passes || failed="$failed passes"
 for policy in $policies; do

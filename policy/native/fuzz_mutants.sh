@@ -73,13 +73,16 @@ mutant cap-not-recomputed fuzz.c weight/feasible.h 's/s->cap = s->rest/s->cap = 
 mutant heaviest-is-the-first fuzz.c weight/feasible/search.h 's/s->phi\[id & POOL_MASK\] > s->at_phi/!s->at_phi/'
 mutant threads-not-uncounted fuzz.c lib/threads.h 's/s->n\[owner & OWNER_MASK\]--;//'
 mutant share-grows-on fuzz.c weight/tfps.h 's/alpha > p ? .* : nominal/nominal/'
-mutant group-limited-to-a-cpu fuzz.c weight/groups/divide.h 's/u64 most = s->c \* (k < s->p ? k : s->p + 1)/u64 most = s->c/'
-mutant full-members-found-once fuzz.c weight/groups/divide.h "$(in_function groups_fill 's/while (s->found \&\& can_loop)/if (s->found)/')"
-mutant full-members-weigh-on fuzz.c weight/groups/divide.h 's/^\ts->rest -= weight;//'
+mutant others-below-forgotten fuzz_others.c machine/others.h "$(in_function others_recount 's/others_count(m, m->at)/(void)0/')"
+mutant others-out-of-order fuzz_others.c machine/others.h "$(in_function others_hang_lower 's/m->parking.after = pile_before/m->parking.after = !pile_before/')"
+mutant group-limited-to-a-cpu fuzz.c weight/groups/divide.h 's/c \* (k < s->p ? k : s->p + 1)/c/'
+mutant full-members-found-once fuzz.c weight/groups/divide.h "$(in_function groups_end_pass 's/if (s->more <= s->nfull)/if (true)/')"
+mutant full-members-weigh-on fuzz.c weight/groups/divide.h 's/^\ts->lighter -= weight;//'
 mutant inactive-group-keeps-its-share fuzz.c weight/groups/members.h 's/^\tparent->sum -= g->weight;//'
 mutant budget-not-handed-down fuzz.c weight/groups/divide.h 's/s->deeper = s->changed;/s->deeper = 0;/'
-mutant heavy-member-overlooked fuzz.c weight/groups/members.h 's/^\t\tgroups_expect(&s->group.*$//'
-mutant full-group-stays-full fuzz.c weight/groups/members.h "$(in_function groups_link 's/g->full = false;//')"
+mutant group-of-more-threads-keeps-its-order fuzz.c weight/groups/members.h "$(in_function groups_climb_once 's/groups_rerank(s, g)/(void)0/')"
+mutant only-the-greatest-order-is-full fuzz.c weight/groups/divide.h "$(in_function groups_end_pass 's/!= s->seen/!= ~0u/')"
+mutant too-few-members-are-seen fuzz.c weight/groups/divide.h "$(in_function groups_saw_enough 's/2 \* s->p/1/')"
 machine entering-a-group-forgotten weights "$(in_function machine_enter_group 's/groups_add(&m->groups/if (0) groups_add(\&m->groups/')"
 mutant delay-without-end fuzz.c slice/flow.h 's/^\tt->delayed = 1;//'
 machine exit-keeps-its-program lifecycle 's/flow_terminates(&m->flow, id, 0, now)/(void)0/'

@@ -67,7 +67,7 @@ static void h_set_param(struct machine *m, u32 modifier, u32 index, s64 value)
 
 static u64 machine_size(u32 ncpus)
 {
-	return sizeof(struct machine) + sizeof(u64) * POOL * ((ncpus + 63) / 64);
+	return sizeof(struct machine) + sizeof(u64) * ALLOWED_SETS * ((ncpus + 63) / 64);
 }
 
 /* Bytes of a machine of so many CPUs, and of its limits, which come after it */

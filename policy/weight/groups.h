@@ -62,7 +62,7 @@ static NOINLINE void groups_receive(struct groups *s)
 	u64 part = groups_part(around, g->weight);
 
 	s->cpu = around->cpu;
-	g->full |= around->all_full;
+	g->full = groups_is_full(s, around, g->weight, g->k);
 	g->budget = g->full || part > most ? most : part;
 }
 

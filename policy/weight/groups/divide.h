@@ -7,35 +7,37 @@
 #include "../../lib/wide.h"
 #include "level.h"
 
-/* A member that asks for more than c for each of its k threads, of what the members that are not full share, is full:
- * weight * left / rest > k c. That leaves more for the others, never less, so who is full once stays so (groups R2). */
-static inline bool groups_fills(struct groups *s, u64 weight, u64 k)
+/* A member of k threads asks for more than one CPU (c) for each, of what is left for the members that are not full, which weigh
+ * `rest` (groups R2). */
+static inline bool groups_exceeds(const struct groups *s, u64 weight, u64 k, u64 left, u64 rest, u64 c)
 {
-	u64 most = s->c * (k < s->p ? k : s->p + 1);
+	return wide_greater(weight, left, c * (k < s->p ? k : s->p + 1), rest);
+}
 
-	if (!wide_greater(weight, s->left, most, s->rest))
-		return false;
-	s->left -= most;
-	s->rest -= weight;
-	s->nfull++;
-	s->found = true;
-	return true;
+/* A member that is full leaves more for the others, never less. So who is full once stays so. */
+static inline void groups_fills(struct groups *s, u64 weight, u64 k)
+{
+	s->seen++;
+	if (!groups_exceeds(s, weight, k, s->left, s->rest, s->c))
+		return;
+	s->less -= s->c * k;
+	s->lighter -= weight;
+	s->more++;
+}
+
+/* If 2 P members ask for [x, 2x) for each thread, x is at least half of what one CPU is, and nobody asks for more than that. */
+static inline bool groups_saw_enough(const struct groups *s)
+{
+	return s->seen >= 2 * s->p;
 }
 
 static NOINLINE void groups_fill_threads(struct groups *s)
 {
-	u32 first = groups_at(s)->first, id = first;
+	u32 first = groups_at(s)->of_order[s->order % ORDERS].thread, id = first;
 
-	while (id && can_loop) {
-		u64 weight = s->wanted[id & POOL_MASK];
-
-		if (s->first_pass) {
-			s->full[id & POOL_MASK] = false;
-			s->heavy = s->heavy < weight ? weight : s->heavy;
-		}
-		if (!s->full[id & POOL_MASK])
-			s->full[id & POOL_MASK] = groups_fills(s, weight, 1);
-		id = ring_next(&s->threads, id);
+	while (id && !groups_saw_enough(s) && can_loop) {
+		groups_fills(s, s->wanted[id & POOL_MASK], 1);
+		id = ring_next(&s->threads_of_order, id);
 		if (id == first)
 			break;
 	}
@@ -43,44 +45,64 @@ static NOINLINE void groups_fill_threads(struct groups *s)
 
 static NOINLINE void groups_fill_groups(struct groups *s)
 {
-	u32 id = groups_at(s)->child;
+	u32 first = groups_at(s)->of_order[s->order % ORDERS].group, id = first;
 
-	while (id && can_loop) {
-		struct group *g = &s->group[id & GROUP_MASK];
+	while (id && !groups_saw_enough(s) && can_loop) {
+		const struct group *g = &s->group[id & GROUP_MASK];
 
-		if (s->first_pass) {
-			g->full = false;
-			s->heavy = s->heavy < groups_for_each(g) ? groups_for_each(g) : s->heavy;
-		}
-		if (!g->full)
-			g->full = groups_fills(s, g->weight, g->k);
-		id = g->next;
+		groups_fills(s, g->weight, g->k);
+		id = ring_next(&s->groups_of_order, id);
+		if (id == first)
+			break;
 	}
 }
 
-/* Finds the members that are full: again, while each time there are more. */
+/* Members of an order, of which some may be full already: what is left of what the orders above left */
+static inline void groups_begin_pass(struct groups *s)
+{
+	s->order = any_number(floor_log2(s->orders));
+	s->less = s->above.left;
+	s->lighter = s->above.rest;
+	s->more = s->above.nfull;
+	s->seen = 0;
+}
+
+/* If nobody else is full in this order, the next one is searched; but if anybody is not full, who asks for less is not, either. */
+static inline void groups_end_pass(struct groups *s)
+{
+	if (s->more <= s->nfull) {
+		s->orders &= ~(1ull << s->order % ORDERS);
+		if (s->nfull - s->above.nfull != s->seen)
+			s->orders = 0;
+		s->above = (struct group_rest){ s->left, s->rest, s->nfull };
+	}
+	s->left = s->less;
+	s->rest = s->lighter;
+	s->nfull = s->more;
+}
+
+/* Goes through the members that ask for most, for each of their threads: again, while each time there are more that are full. */
 static NOINLINE void groups_fill(struct groups *s)
 {
-	s->first_pass = true;
-	s->heavy = 0;
-	s->found = true;
-	while (s->found && can_loop) {
-		s->found = false;
+	s->above = (struct group_rest){ s->left, s->rest, 0 };
+	while (s->orders && can_loop) {
+		groups_begin_pass(s);
 		groups_fill_threads(s);
 		groups_fill_groups(s);
-		s->first_pass = false;
+		groups_end_pass(s);
 	}
-	groups_at(s)->heavy = s->heavy;
 }
 
-/* Finds the full members of a group that is not full, with left, rest and c set. Most groups have no heavy members,
- * and then there is nothing to search for. */
+/* Finds how many members of a group that is not full are, with left, rest and c set: left and rest become those of the others.
+ * Most groups have no heavy members, and then there is nothing to search for. */
 static inline void groups_find_full(struct groups *s)
 {
-	struct group *g = groups_at(s);
+	u64 heavy;
 
 	s->nfull = 0;
-	if (g->nfull || wide_greater(g->heavy, s->left, s->c, s->rest))
+	s->orders = groups_at(s)->orders;
+	heavy = ((2ull << floor_log2(s->orders)) >> ORDER_SHIFT) + 1;
+	if (wide_greater(heavy, s->left, s->c, s->rest))
 		groups_fill(s);
 }
 
@@ -163,20 +185,29 @@ static NOINLINE void groups_compare(struct groups *s)
 	g->shift = s->shift;
 	g->nfull = s->nfull;
 	g->cpu = s->cpu;
-	g->all_full = g->full;
+	g->left = s->left;
+	g->rest = s->rest;
+	g->c = s->c;
 	g->touched = false;
 }
 
-/* The effective weight of one of the group's own threads (groups R3): to the nearest, but not above one CPU */
-static inline u64 groups_weight(const struct groups *s, const struct group *g, u32 id)
+/* Whether a member of the group, of k threads, was full when it was last divided */
+static inline bool groups_is_full(const struct groups *s, const struct group *g, u64 weight, u64 k)
 {
-	bool full = g->all_full || s->full[id & POOL_MASK];
-	u64 most = g->cpu >> BUDGET_SHIFT;
-	u64 w = (groups_part(g, s->wanted[id & POOL_MASK]) + (1 << (BUDGET_SHIFT - 1))) >> BUDGET_SHIFT;
+	return g->full || (g->nfull && groups_exceeds(s, weight, k, g->left, g->rest, g->c));
+}
 
-	if (full || w > most)
+/* The effective weight of a thread (groups R3), into granted: to the nearest, but not above one CPU. In memory, as above. */
+static NOINLINE void groups_grant(struct groups *s, u32 id)
+{
+	const struct group *g = &s->group[s->of[id & POOL_MASK] & GROUP_MASK];
+	u64 wanted = s->wanted[id & POOL_MASK];
+	u64 most = g->cpu >> BUDGET_SHIFT;
+	u64 w = (groups_part(g, wanted) + (1 << (BUDGET_SHIFT - 1))) >> BUDGET_SHIFT;
+
+	if (w > most || groups_is_full(s, g, wanted, 1))
 		w = most;
-	return w < WEIGHT_MIN ? WEIGHT_MIN : w > WEIGHT_MAX ? WEIGHT_MAX : w;
+	s->granted = w < WEIGHT_MIN ? WEIGHT_MIN : w > WEIGHT_MAX ? WEIGHT_MAX : w;
 }
 
 #endif

@@ -34,7 +34,8 @@ static NOINLINE void groups_find_greatest_group(struct groups *s)
 }
 
 /* One CPU in units of weight while there is one for each thread: the most that a member of the root asks for, for each of its
- * threads. So nobody's tag moves faster then than at the weight that it asks for (groups R3). */
+ * threads. So nobody's tag moves faster then than at the weight that it asks for (groups R3). The root has no more members then than
+ * there are CPUs. */
 static inline void groups_level(struct groups *s)
 {
 	groups_find_greatest_thread(s);

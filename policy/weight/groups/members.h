@@ -7,6 +7,7 @@
 #define DIVVY_GROUPS_MEMBERS_H
 
 #include "../../base.h"
+#include "../../lib/bits.h"
 #include "../../lib/ring.h"
 
 #define GROUPS_PARAMS(P)
@@ -28,6 +29,22 @@ struct group_change {
 
 #define GROUP_CHANGES 256u /* of one event; more cannot be */
 
+/* Members by what they ask for, for each of their threads: those of order o ask for [2^o, 2^(o+1)), in 2^-ORDER_SHIFT */
+#define ORDERS 64u
+#define ORDER_SHIFT 16
+
+struct group_order {
+	u32 thread; /* the first of its own threads of this order, a ring */
+	u32 group;  /* of the active groups in it */
+};
+
+/* The part of a group's budget that full members leave */
+struct group_rest {
+	u64 left;
+	u64 rest;
+	u32 nfull;
+};
+
 struct group {
 	u32 parent;
 	u32 level; /* below the root, when it was last set */
@@ -45,26 +62,31 @@ struct group {
 	u32 turn;       /* whose turn that is: one in it, or 0 for the first */
 	u64 weight;     /* as a member of its parent */
 	u64 sum;        /* weights of its own member threads and of the active groups in it */
-	u64 heavy;      /* no member asks for a greater weight than this, for each of its threads */
+	u64 orders;     /* of its members, as bits */
+	u32 order;      /* its own, as a member of its parent */
 	u64 budget;     /* 2^-8: what its members share */
 	u64 factor;     /* a member's budget is its weight * factor >> shift, if it is not full */
 	u32 shift;
-	u32 nfull;     /* members that are full, when it was last divided */
-	u64 cpu;       /* one CPU, then */
-	bool full;     /* has a CPU for each of its threads */
-	bool all_full; /* it was, when it was last divided, and so are its members */
-	bool touched;  /* since then a member came or went, or weighs something else, at any depth */
-	bool waits;    /* in the queue of those with something due */
+	u32 nfull;    /* members that are full, when it was last divided */
+	u64 cpu;      /* one CPU, then */
+	u64 left;     /* of its budget, then, for members that are not full, */
+	u64 rest;     /* what these weigh, */
+	u64 c;        /* and one CPU, as `left` is counted */
+	bool full;    /* it has a CPU for each of its threads, and so its members are full */
+	bool touched; /* since then a member came or went, or weighs something else, at any depth */
+	bool waits;   /* in the queue of those with something due */
+	struct group_order of_order[ORDERS];
 };
 
 struct groups {
 	PARAMS(GROUPS_PARAMS);
 	struct links threads;
+	struct links threads_of_order;
+	struct links groups_of_order;
 	struct group group[MAX_GROUPS];
 	u32 of[POOL];     /* the group of each task */
 	u64 wanted[POOL]; /* its weight in there */
 	u64 phi[POOL];    /* its effective weight */
-	bool full[POOL];  /* it has a CPU */
 	u32 p;            /* P, CPUs */
 	u64 cpu;          /* 2^-8: the weight that stands for one CPU */
 	u64 least_cpu;    /* the least that was since nothing was due */
@@ -83,8 +105,10 @@ struct groups {
 	u32 id;  /* the thread that is, or 0 */
 	u32 way; /* the group that the way to a change has come to */
 	bool is_on_way;
+	bool climbs; /* the group at hand is not yet told of the change */
 	bool divides; /* the group at hand does */
 	u32 steps;
+	u64 granted; /* the effective weight of the thread that is looked at */
 	u64 changed; /* not 0: a member's part may have */
 	u64 deeper;  /* not 0: groups in it are to be looked at */
 	u64 factor;  /* those of the group that is looked at, from now on */
@@ -92,10 +116,14 @@ struct groups {
 	u64 left; /* budget that is left for members that are not full */
 	u64 rest; /* sum of their weights */
 	u64 c;    /* one CPU, as `left` is counted */
-	u64 heavy;
 	u32 nfull;
-	bool first_pass;
-	bool found;
+	u64 orders;              /* that are still to be searched for full members */
+	u32 order;               /* the one that is */
+	struct group_rest above; /* when it was begun */
+	u64 less;                /* what left and rest become by the full members of this order */
+	u64 lighter;
+	u32 more; /* what nfull does */
+	u32 seen; /* members of this order */
 };
 
 static inline struct group *groups_at(struct groups *s)
@@ -105,15 +133,53 @@ static inline struct group *groups_at(struct groups *s)
 
 /* ---- membership ---- */
 
-static inline u64 groups_for_each(const struct group *g)
+static inline u32 groups_order(u64 weight, u32 k)
 {
-	return g->weight / (g->k ? g->k : 1) + 1;
+	return any_number(floor_log2((weight << ORDER_SHIFT) / (k ? k : 1)));
 }
 
-static inline void groups_expect(struct group *g, u64 weight)
+static inline void groups_note_order(struct group *g, u32 order)
 {
-	if (g->heavy < weight)
-		g->heavy = weight;
+	const struct group_order *of = &g->of_order[order % ORDERS];
+	u64 bit = 1ull << order % ORDERS;
+
+	g->orders = (g->orders & ~bit) | (of->thread | of->group ? bit : 0);
+}
+
+static NOINLINE void groups_rank_thread(struct groups *s, struct group *g, u32 id)
+{
+	u32 order = groups_order(s->wanted[id & POOL_MASK], 1);
+
+	ring_push_back(&s->threads_of_order, &g->of_order[order % ORDERS].thread, id);
+	groups_note_order(g, order);
+}
+
+static NOINLINE void groups_unrank_thread(struct groups *s, struct group *g, u32 id)
+{
+	u32 order = groups_order(s->wanted[id & POOL_MASK], 1);
+
+	ring_remove(&s->threads_of_order, &g->of_order[order % ORDERS].thread, id);
+	groups_note_order(g, order);
+}
+
+/* The group at hand, as a member of its parent */
+static NOINLINE void groups_rank(struct groups *s)
+{
+	struct group *g = groups_at(s);
+	struct group *parent = &s->group[g->parent & GROUP_MASK];
+
+	g->order = groups_order(g->weight, g->k);
+	ring_push_back(&s->groups_of_order, &parent->of_order[g->order % ORDERS].group, s->at);
+	groups_note_order(parent, g->order);
+}
+
+static NOINLINE void groups_unrank(struct groups *s)
+{
+	struct group *g = groups_at(s);
+	struct group *parent = &s->group[g->parent & GROUP_MASK];
+
+	ring_remove(&s->groups_of_order, &parent->of_order[g->order % ORDERS].group, s->at);
+	groups_note_order(parent, g->order);
 }
 
 /* It has member threads now, and is a member of its parent. */
@@ -128,7 +194,7 @@ static inline void groups_link(struct groups *s, struct group *g, u32 id)
 	parent->children++;
 	parent->due_groups += !!parent->due_groups;
 	parent->sum += g->weight;
-	g->full = false;
+	groups_rank(s);
 }
 
 static inline void groups_unlink(struct groups *s, struct group *g)
@@ -148,6 +214,16 @@ static inline void groups_unlink(struct groups *s, struct group *g)
 	parent->sum -= g->weight;
 	s->constrained -= !!g->nfull;
 	g->nfull = 0;
+	groups_unrank(s);
+}
+
+/* Each of its threads may ask for more than before, or less. */
+static inline void groups_rerank(struct groups *s, struct group *g)
+{
+	if (g->order == groups_order(g->weight, g->k))
+		return;
+	groups_unrank(s);
+	groups_rank(s);
 }
 
 static inline void groups_note(struct groups *s, u32 group, u32 id)
@@ -155,26 +231,34 @@ static inline void groups_note(struct groups *s, u32 group, u32 id)
 	s->change[s->nchanges++ % GROUP_CHANGES] = (struct group_change){ group, id };
 }
 
+/* One step of groups_climb: the parent is at hand after it. */
+static NOINLINE void groups_climb_once(struct groups *s, s64 by)
+{
+	struct group *g = groups_at(s);
+	u32 before = g->k;
+
+	g->k += by;
+	g->touched = true;
+	s->climbs = s->at != ROOT;
+	if (s->at == ROOT)
+		return;
+	if (!before && g->k)
+		groups_link(s, g, s->at);
+	else if (before && !g->k)
+		groups_unlink(s, g);
+	else if (g->k)
+		groups_rerank(s, g);
+	if (g->parent == ROOT && s->greatest < g->weight)
+		s->greatest = g->weight;
+	s->at = g->parent;
+}
+
 /* Up from a group whose threads became `by` more; 0 to say that something in there changed */
 static NOINLINE void groups_climb(struct groups *s, s64 by)
 {
-	while (can_loop) {
-		struct group *g = groups_at(s);
-		u32 before = g->k;
-
-		g->k += by;
-		g->touched = true;
-		if (s->at == ROOT)
-			return;
-		if (!before && g->k)
-			groups_link(s, g, s->at);
-		else if (before && !g->k)
-			groups_unlink(s, g);
-		groups_expect(&s->group[g->parent & GROUP_MASK], groups_for_each(g));
-		if (g->parent == ROOT && s->greatest < g->weight)
-			s->greatest = g->weight;
-		s->at = g->parent;
-	}
+	s->climbs = true;
+	while (s->climbs && can_loop)
+		groups_climb_once(s, by);
 }
 
 static inline void groups_add(struct groups *s, u32 id, u64 weight)
@@ -184,12 +268,11 @@ static inline void groups_add(struct groups *s, u32 id, u64 weight)
 	s->at = s->of[id & POOL_MASK];
 	g = groups_at(s);
 	s->wanted[id & POOL_MASK] = weight;
-	s->full[id & POOL_MASK] = false;
 	s->phi[id & POOL_MASK] = 0;
 	ring_push_back(&s->threads, &g->first, id);
 	g->threads++;
 	g->sum += weight;
-	groups_expect(g, weight);
+	groups_rank_thread(s, g, id);
 	groups_note(s, s->at, id);
 	groups_climb(s, 1);
 }
@@ -201,6 +284,7 @@ static inline void groups_drop(struct groups *s, u32 id)
 	s->at = s->of[id & POOL_MASK];
 	g = groups_at(s);
 	ring_remove(&s->threads, &g->first, id);
+	groups_unrank_thread(s, g, id);
 	g->threads--;
 	g->sum -= s->wanted[id & POOL_MASK];
 	groups_note(s, s->at, 0);
@@ -217,8 +301,9 @@ static inline void groups_want(struct groups *s, u32 id, u64 weight)
 	s->at = s->of[id & POOL_MASK];
 	g = groups_at(s);
 	g->sum += weight - s->wanted[id & POOL_MASK];
+	groups_unrank_thread(s, g, id);
 	s->wanted[id & POOL_MASK] = weight;
-	groups_expect(g, weight);
+	groups_rank_thread(s, g, id);
 	groups_note(s, s->at, id);
 	groups_climb(s, 0);
 }
