@@ -320,7 +320,7 @@ fn the_reference_page_has_every_key() {
 const RECORDING: &str = "examples/compile-beside-interactive.perf.data";
 
 /// Schema, arguments, and the exit code.
-const RESULTS: [(&str, &[&str], i32); 17] = [
+const RESULTS: [(&str, &[&str], i32); 18] = [
     (
         "results",
         &[
@@ -339,6 +339,7 @@ const RESULTS: [(&str, &[&str], i32); 17] = [
         0,
     ),
     ("results", &["sim", "examples/queue.toml", "-p", "pbs:alpha=2", "--duration", "5s"], 0),
+    ("results", &["sim", "examples/queue.toml", "-p", "fcfs,eevdf", "--duration", "5s", "--theory"], 0),
     ("results", &["sim", "examples/just-before-a-block.toml", "-p", "rr,rr+flow"], 0),
     ("results", &["sim", "examples/groups.toml", "-p", "sfq+groups", "--duration", "2s"], 0),
     ("results", &["replay", RECORDING, "-p", "eevdf,cfs", "--figures"], 0),

@@ -141,6 +141,7 @@ pub fn play(
         version: None,
         command: None,
         trace: None,
+        theory: Vec::new(),
         runs,
     };
     Ok(Played { report, notes })

@@ -37,6 +37,43 @@ pub struct Report {
     pub trace: Option<TraceReport>,
     /// One entry a policy and repetition, in the order asked for.
     pub runs: Vec<Run>,
+    /// Mean responses by queueing theory, one entry a policy, when asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub theory: Vec<Theory>,
+}
+
+/// The mean response under a policy by a formula, or the reason why there is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Theory {
+    /// The policy's spec, as in the runs.
+    pub policy: String,
+    /// The system that the formula is about, as in `M/G/1 PS`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// Who found it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Whether it is the limit as quanta go to 0.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_limit: bool,
+    /// Mean response of all jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_mean_ns: Option<f64>,
+    /// Those of each task's jobs, if the formula says them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskTheory>,
+    /// Why there is no formula.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_formula: Option<String>,
+}
+
+/// The mean response of one task's jobs by a formula.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskTheory {
+    /// Its name in the workload.
+    pub name: String,
+    /// In ns.
+    pub response_mean_ns: f64,
 }
 
 /// A recording that was replayed.

@@ -112,6 +112,7 @@ pub fn report(runs: Vec<Run>) -> Report {
         version: None,
         command: None,
         trace: None,
+        theory: Vec::new(),
         runs,
     }
 }

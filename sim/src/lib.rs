@@ -7,6 +7,7 @@
 //! | [`entitlement`] | the fluid model beside it: the service to which each task is entitled |
 //! | [`sharing`] | the meaning of weights under the modifiers of a spec |
 //! | [`replay`] | a recorded workload under other policies |
+//! | [`theory`] | what queueing theory says of a workload's mean response |
 //! | [`oracle`] | definitions from papers and textbooks in exact arithmetic, to test all of the above |
 //!
 //! Time is integer nanoseconds, and a run depends on nothing but the workload, the spec and the seed: two runs are the
@@ -31,3 +32,4 @@ pub mod oracle;
 pub mod replay;
 pub mod run;
 pub mod sharing;
+pub mod theory;

@@ -150,6 +150,7 @@ pub fn simulate_under<S: Scheduler>(
         version: None,
         command: None,
         trace: None,
+        theory: Vec::new(),
         runs,
     })
 }

@@ -7,4 +7,5 @@ mod closed;
 mod model;
 mod multi;
 mod single;
+mod theory;
 mod weighted;

@@ -33,7 +33,7 @@ impl Model {
         }
     }
 
-    pub fn run(&self, spec: &str, seed: u64) -> divvy_results::report::Run {
+    pub fn workload(&self) -> Workload {
         let toml = format!(
             "cpus = {}\nquantum = \"{}\"\nduration = \"{:.3}s\"\nwarmup = \"{:.3}s\"\n{}",
             self.cpus,
@@ -42,7 +42,11 @@ impl Model {
             self.duration_s * 0.02,
             self.tasks
         );
-        let workload = Workload::parse(&toml, "model.toml").unwrap_or_else(|e| panic!("{e}"));
+        Workload::parse(&toml, "model.toml").unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    pub fn run(&self, spec: &str, seed: u64) -> divvy_results::report::Run {
+        let workload = self.workload();
         let names = workload.tasks.iter().map(|t| t.name.clone()).collect();
         let spec = parse(spec, divvy_policy::all()).expect("a known spec");
         let options = Options { seed, ..Options::default() };

@@ -145,16 +145,31 @@ impl Dist {
             Self::Uniform { lo, hi } => (*lo as f64 + *hi as f64) / 2.0,
             Self::Pareto { shape, .. } if *shape <= 1.0 => f64::INFINITY,
             Self::Pareto { shape, scale } => shape * *scale as f64 / (shape - 1.0),
-            Self::BoundedPareto { shape, lo, hi } => bounded_pareto_mean(*shape, *lo as f64, *hi as f64),
+            Self::BoundedPareto { shape, lo, hi } => bounded_pareto_moment(1, *shape, *lo as f64, *hi as f64),
             Self::LogNormal { median, sigma } => *median as f64 * libm::exp(sigma * sigma / 2.0),
             Self::Hyper { upto, means: values } | Self::Choice { values, upto } => {
-                let mut before = 0.0;
-                values
-                    .iter()
-                    .zip(upto)
-                    .map(|(&v, &u)| v as f64 * (u - std::mem::replace(&mut before, u)))
-                    .sum()
+                weighted(values, upto, |v| v)
             }
+        }
+    }
+
+    /// The mean of squares in ns^2, infinite if it is; before samples are rounded and limited as well.
+    pub fn second_moment_ns2(&self) -> f64 {
+        let mean = self.mean_ns();
+        match self {
+            Self::Constant(_) => mean * mean,
+            Self::Exp(_) => 2.0 * mean * mean,
+            Self::Uniform { lo, hi } => {
+                let values = (hi - lo) as f64 + 1.0;
+                mean * mean + (values * values - 1.0) / 12.0
+            }
+            Self::Pareto { shape, .. } if *shape <= 2.0 => f64::INFINITY,
+            Self::Pareto { shape, scale } => shape * (*scale as f64) * (*scale as f64) / (shape - 2.0),
+            Self::BoundedPareto { shape, lo, hi } => bounded_pareto_moment(2, *shape, *lo as f64, *hi as f64),
+            Self::Hyper { upto, means } => weighted(means, upto, |mean| 2.0 * mean * mean),
+            Self::Erlang { k, .. } => mean * mean * (1.0 + 1.0 / f64::from(*k)),
+            Self::LogNormal { sigma, .. } => mean * mean * libm::exp(sigma * sigma),
+            Self::Choice { values, upto } => weighted(values, upto, |value| value * value),
         }
     }
 
@@ -215,13 +230,20 @@ fn cumulate(weights: &[f64]) -> Result<Vec<f64>, String> {
     Ok(upto)
 }
 
-fn bounded_pareto_mean(shape: f64, lo: f64, hi: f64) -> f64 {
-    let ratio = lo / hi;
+/// The mean of X^n: shape lo^n (1 - (lo/hi)^(shape-n)) / ((shape - n) (1 - (lo/hi)^shape)).
+fn bounded_pareto_moment(n: u8, shape: f64, lo: f64, hi: f64) -> f64 {
+    let (ratio, least, n) = (lo / hi, lo.powi(i32::from(n)), f64::from(n));
     let cut = 1.0 - libm::pow(ratio, shape);
-    if (shape - 1.0).abs() < 1e-9 {
-        return lo * -libm::log(ratio) / cut;
+    if (shape - n).abs() < 1e-9 {
+        return n * least * -libm::log(ratio) / cut;
     }
-    lo * shape / (shape - 1.0) * (1.0 - libm::pow(ratio, shape - 1.0)) / cut
+    least * shape / (shape - n) * (1.0 - libm::pow(ratio, shape - n)) / cut
+}
+
+/// The mean of a function of values, with cumulative probabilities.
+fn weighted(values: &[u64], upto: &[f64], of: impl Fn(f64) -> f64) -> f64 {
+    let mut before = 0.0;
+    values.iter().zip(upto).map(|(&v, &u)| of(v as f64) * (u - std::mem::replace(&mut before, u))).sum()
 }
 
 fn within_range(what: &str, ns: u64) -> Result<(), String> {

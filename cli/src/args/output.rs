@@ -113,6 +113,11 @@ pub enum BadOutputArgs {
     /// Another form of output than text.
     #[error("--textbook prints text: leave out -o, or give -o FILE.txt")]
     TextbookForm,
+    /// A form that does not show it.
+    #[error(
+        "--theory prints a table: -o FILE.txt, .md or .json have it, --format table, markdown or json as well"
+    )]
+    TheoryForm,
     /// One result would replace the other.
     #[error("--jobs-csv and -o name one file: give each its own")]
     SameFile,
@@ -136,6 +141,7 @@ impl Failure for BadOutputArgs {
             Self::Ending { .. }
             | Self::FigureWithoutSvg
             | Self::TextbookForm
+            | Self::TheoryForm
             | Self::SameFile
             | Self::SpanAfterEnd { .. } => FailureKind::Usage,
         }

@@ -114,13 +114,13 @@ pub fn run(args: &ReportArgs, output: Output) -> anyhow::Result<()> {
 
 /// The content of a file.
 enum Outcome {
-    Runs(Report),
+    Runs(Box<Report>),
     Sweep(Finished),
 }
 
 fn report_of((file, outcome): (&PathBuf, Outcome)) -> Result<Report, BadReport> {
     match outcome {
-        Outcome::Runs(report) => Ok(report),
+        Outcome::Runs(report) => Ok(*report),
         Outcome::Sweep(_) => Err(BadReport::SweepBesideOthers { file: file.display().to_string() }),
     }
 }
@@ -170,5 +170,5 @@ fn parse(name: &str, text: &[u8]) -> Result<Outcome, BadReport> {
     if report.runs.is_empty() {
         return Err(BadReport::Empty { file: name.to_owned() });
     }
-    Ok(Outcome::Runs(report))
+    Ok(Outcome::Runs(Box::new(report)))
 }

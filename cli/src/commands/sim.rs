@@ -9,6 +9,7 @@ use divvy_policy::spec::Spec;
 use divvy_results::report::Report;
 use divvy_results::schedule::Window;
 use divvy_sim::run::{Options, simulate};
+use divvy_sim::theory;
 use divvy_workload::Workload;
 
 use crate::args::jobs::Jobs;
@@ -35,6 +36,7 @@ Examples:
   divvy sim mix.toml -p gr3 --gantt --gantt-span 1s..1200ms --assert 'max(error) < 8ms'
   divvy sim mix.toml -p gr3 --host linux-6.12:hz=250 --log decisions.log
   divvy sim --jobs P1:0:8,P2:1:4,P3:2:9 -p fcfs,srtf --textbook --schedule 9
+  divvy sim web-server.toml -p fcfs,ps,las --reps 10 --theory
   divvy sim mix.toml -p ./mine.h:alpha=2,sfq --jobs-csv jobs.csv")]
 pub struct SimArgs {
     /// The workload, a TOML file; - is stdin
@@ -79,6 +81,13 @@ pub struct SimArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath, conflicts_with_all = ["gantt", "figure"])]
     pub jobs_csv: Option<PathBuf>,
 
+    /// Beside the measured mean responses, those of queueing theory, where a formula applies
+    ///
+    /// For open arrivals at random (M/M/k, M/G/1, M/G/k) and one class of users who think, of jobs that only use CPU time: FCFS, PS,
+    /// LAS, SRPT, SJF and others, also by weight. Says why if there is none. In a table, in Markdown and in JSON.
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["gantt", "figure", "textbook"])]
+    pub theory: bool,
+
     /// Write the host's decisions to this file, for `divvy verify`
     #[arg(long, value_name = "FILE", requires = "host", help_heading = "Output", value_hint = ValueHint::FilePath)]
     pub log: Option<PathBuf>,
@@ -91,6 +100,9 @@ pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> 
     let target = args.output.target(path)?;
     if args.textbook && target.format != Format::Table {
         return Err(BadOutputArgs::TextbookForm.into());
+    }
+    if args.theory && !matches!(target.format, Format::Table | Format::Markdown | Format::Json) {
+        return Err(BadOutputArgs::TheoryForm.into());
     }
     output_path::refuse_input([path], args.jobs_csv.as_deref())?;
     if args.jobs_csv.is_some() && args.jobs_csv.as_deref() == target.file {
@@ -127,6 +139,9 @@ pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> 
         Some(kernel) => in_host(args, kernel, &workload, &specs, &options, output)?,
         None => simulate(&workload, &specs, &options, &ProgressBar::new("simulating", output))?,
     };
+    if args.theory {
+        theory::add_to(&mut report, &workload, &specs);
+    }
     if let Some(file) = &args.jobs_csv {
         output.write_bytes(jobs_csv::write(&report)?.as_bytes(), Some(file))?;
     }

@@ -28,6 +28,7 @@ pub mod table;
 mod tasks;
 pub mod terminal;
 pub mod textbook;
+pub mod theory;
 pub mod verified;
 mod waits;
 

@@ -9,7 +9,7 @@ use divvy_results::summary;
 use divvy_results::text;
 
 use crate::view::table::{FirstDecisions, Page};
-use crate::view::{comparison, matrix, programs, tasks, waits};
+use crate::view::{comparison, matrix, programs, tasks, theory, waits};
 
 /// Options of a page.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,6 +54,8 @@ pub fn page(report: &Report, options: &PageOptions) -> Page {
     };
     page.notes = comparison::notes(policies, &page.tables[0]);
     page.notes.extend(compared.left_out);
+    page.tables.extend(theory::table(&report.theory, policies));
+    page.notes.extend(theory::notes(&report.theory));
     page.tables.extend(waits::table(policies));
     if is_comparison && shows_tasks {
         page.tables.extend(matrix::tables(report, policies, head(by)));

@@ -208,3 +208,32 @@ fn refusals_say_what_is_wrong() {
         assert!(message.contains(part), "{message}");
     }
 }
+
+/// Against known values, and of the bounded Pareto distribution against a sum over parts of its density.
+#[test]
+fn second_moments() {
+    let of = |dist: &Dist, exact: f64| {
+        let got = dist.second_moment_ns2();
+        assert!((got / exact - 1.0).abs() < 1e-4, "{dist:?}: {got} is not {exact}");
+    };
+    of(&Dist::Constant(3), 9.0);
+    of(&Dist::Exp(MS), 2e12);
+    of(&Dist::Uniform { lo: 1, hi: 3 }, (1.0 + 4.0 + 9.0) / 3.0);
+    of(&Dist::Choice { values: vec![1, 10], upto: vec![0.75, 1.0] }, 0.75 + 25.0);
+    of(&Dist::hyper2(MS, 4.0).expect("scv above 1"), 5e12);
+    of(&Dist::Erlang { k: 4, mean: MS }, 1.25e12);
+    of(&Dist::LogNormal { median: MS, sigma: 0.5 }, 1e12 * (2.0_f64 * 0.25).exp());
+    of(&Dist::Pareto { shape: 3.0, scale: MS }, 3e12);
+    assert_eq!(Dist::Pareto { shape: 2.0, scale: MS }.second_moment_ns2(), f64::INFINITY);
+    let parts = 100_000;
+    for shape in [1.1_f64, 2.0, 3.5] {
+        let (lo, hi) = (1e6_f64, 1e8_f64);
+        let width = (hi / lo).ln() / f64::from(parts);
+        let part = |i: u32| {
+            let x = lo * (width * (f64::from(i) + 0.5)).exp();
+            let density = shape * (lo / x).powf(shape) / x / (1.0 - (lo / hi).powf(shape));
+            x * x * density * x * width
+        };
+        of(&Dist::BoundedPareto { shape, lo: MS, hi: 100 * MS }, (0..parts).map(part).sum());
+    }
+}

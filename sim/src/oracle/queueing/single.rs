@@ -40,20 +40,30 @@ pub fn las_response_of(lambda: f64, size: &Size, x: f64) -> f64 {
 
 /// LAS: the mean over all jobs.
 pub fn las_response(lambda: f64, size: &Size) -> f64 {
-    average(size, |_| 0.0, |x, _| las_response_of(lambda, size, x))
-        .unwrap_or_else(|d| las_response_of(lambda, size, d))
+    las_response_among(lambda, size, size)
+}
+
+/// LAS: the mean over the jobs of one class, whose sizes are `own`, among all jobs.
+pub fn las_response_among(lambda: f64, all: &Size, own: &Size) -> f64 {
+    average(own, |_| 0.0, |x, _| las_response_of(lambda, all, x))
+        .unwrap_or_else(|d| las_response_of(lambda, all, d))
 }
 
 /// SRPT: E[T(x)] = lambda (int_0^x t^2 dF + x^2 (1 - F(x))) / (2 (1 - rho(x))^2) + int_0^x dt / (1 - rho(t))
 /// with rho(x) = lambda int_0^x t dF (Schrage and Miller, 1966); the mean over all jobs. Jobs of one size are
 /// FCFS.
 pub fn srpt_response(lambda: f64, size: &Size) -> f64 {
-    let idle = |x: f64| 1.0 - lambda * size.partial_mean(x);
+    srpt_response_among(lambda, size, size)
+}
+
+/// SRPT: the mean over the jobs of one class, whose sizes are `own`, among all jobs.
+pub fn srpt_response_among(lambda: f64, all: &Size, own: &Size) -> f64 {
+    let idle = |x: f64| 1.0 - lambda * all.partial_mean(x);
     let response = |x: f64, residence: f64| {
-        let second = size.partial_second_moment(x) + x * x * size.tail(x);
+        let second = all.partial_second_moment(x) + x * x * all.tail(x);
         lambda * second / (2.0 * idle(x) * idle(x)) + residence
     };
-    average(size, |x| 1.0 / idle(x), response).unwrap_or_else(|_| fcfs_response(lambda, size))
+    average(own, |x| 1.0 / idle(x), response).unwrap_or_else(|_| fcfs_response(lambda, all))
 }
 
 /// Preemptive shortest job first (by the whole size): E[T(x)] = x / (1 - rho(x)) + lambda int_0^x t^2 dF / (2
@@ -69,11 +79,16 @@ pub fn psjf_response(lambda: f64, size: &Size) -> f64 {
 /// Shortest job first without preemption: E[T(x)] = x + lambda E[S^2] / (2 (1 - rho(x))^2); the mean over all
 /// jobs. Jobs of one size are FCFS.
 pub fn sjf_response(lambda: f64, size: &Size) -> f64 {
+    sjf_response_among(lambda, size, size)
+}
+
+/// Shortest job first without preemption: the mean over the jobs of one class, whose sizes are `own`, among all jobs.
+pub fn sjf_response_among(lambda: f64, all: &Size, own: &Size) -> f64 {
     let response = |x: f64, _: f64| {
-        let idle = 1.0 - lambda * size.partial_mean(x);
-        x + lambda * size.second_moment() / (2.0 * idle * idle)
+        let idle = 1.0 - lambda * all.partial_mean(x);
+        x + lambda * all.second_moment() / (2.0 * idle * idle)
     };
-    average(size, |_| 0.0, response).unwrap_or_else(|_| fcfs_response(lambda, size))
+    average(own, |_| 0.0, response).unwrap_or_else(|_| fcfs_response(lambda, all))
 }
 
 /// Round-robin with quantum `q` and switch cost `c` at the start of every slice, also when a job is alone;
