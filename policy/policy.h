@@ -61,6 +61,8 @@
  *             xyz_attach(s, id, by)  it is picked as any other from now on, and its tags are `by` later; else nothing
  *   PREPARE   xyz_before_peek(s, cpu, now)  with PEEK
  *                                    peek will be asked, once or more often, for a CPU that chooses; else nothing
+ *   DROPS     with PEEK: peek may answer REMOVED, which names nobody: it did a part of what it has to do before it can
+ *             choose, such as to forget a task that left. It is asked again, at once or after other events
  *   BRING     xyz_bring(s, id, work) with POLICY_SIMULATOR_ONLY, as no kernel knows: the task's program begins `work` ns
  *                                    of work; told before join, and during its slice
  *
@@ -171,8 +173,9 @@ struct task_table {
 #define PREPARE 2048
 #define PEEK 4096
 #define OVERDRAWN 8192
+#define DROPS 16384
 
-#define REMOVED (1u << 31) /* pick's answer: this task blocked, and is no longer in the queue */
+#define REMOVED (1u << 31) /* pick's answer: this task blocked, and is no longer in the queue; see DROPS */
 
 static inline u64 weight_of(const struct task_table *t, u32 id)
 {

@@ -42,6 +42,15 @@ void update_curr(struct cpu *rq)
 		p->t.scx.slice -= ran < p->t.scx.slice ? ran : p->t.scx.slice;
 }
 
+struct calls calls;
+
+static void call_dequeue(struct model_task *p, u64 deq_flags)
+{
+	calls.dequeue++;
+	calls.taken_back += !MODEL_NEWER || deq_flags & (DEQ_CORE_SCHED_EXEC | DEQ_SCHED_CHANGE);
+	OP(dequeue, &p->t, deq_flags);
+}
+
 /* Newer kernels: the scheduler has it no more. They say so once, also when it was dispatched, with no flag then; and not while they
  * move it to the CPU that dispatched it. */
 static void leave_custody(struct model_task *p, u64 deq_flags)
@@ -50,7 +59,7 @@ static void leave_custody(struct model_task *p, u64 deq_flags)
 		return;
 	p->in_custody = false;
 	if (model.is_loaded)
-		OP(dequeue, &p->t, deq_flags);
+		call_dequeue(p, deq_flags);
 }
 
 /* The watchdog counts from here. */
@@ -113,6 +122,7 @@ static void do_enqueue_task(struct cpu *rq, struct model_task *p, u64 enq_flags,
 	p->ops_state = OPS_QUEUEING;
 	p->qseq = ++model.qseq;
 	this_cpu->enqueueing = p;
+	calls.enqueue++;
 	OP(enqueue, &p->t, enq_flags);
 	this_cpu->enqueueing = NULL;
 	if (p->ddsp_dsq)
@@ -153,7 +163,7 @@ static void ops_dequeue(struct model_task *p, u64 deq_flags)
 {
 	if (p->ops_state == OPS_QUEUED) {
 		if (model.is_loaded && !MODEL_NEWER)
-			OP(dequeue, &p->t, deq_flags);
+			call_dequeue(p, deq_flags);
 		if (p->ops_state == OPS_QUEUED)
 			p->ops_state = OPS_NONE;
 	}

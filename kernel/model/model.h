@@ -154,6 +154,14 @@ struct model {
 };
 
 extern struct model model;
+
+/* How often the kernel called these ops. */
+struct calls {
+	u64 enqueue, dequeue;
+	u64 taken_back; /* calls of dequeue that say that the kernel takes the task back; before 7.1 all do */
+};
+
+extern struct calls calls;
 extern struct cpu cpus[MAX_MODEL_CPUS];
 extern struct model_task tasks[MAX_MODEL_TASKS];
 

@@ -210,6 +210,7 @@ static void reply(void)
 		.now_ns = model.now - OFFSET_NS,
 		.decisions = host_decisions(),
 		.faults = host_faults(),
+		.calls = calls,
 		.nchanges = changes(c),
 		.error_bytes = (u32)strlen(model.error),
 	};

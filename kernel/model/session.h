@@ -71,6 +71,7 @@ struct answer {
 	u64 now_ns;
 	u64 decisions;
 	u64 faults;
+	struct calls calls;
 	u32 nchanges;
 	u32 record_bytes;
 	u32 error_bytes;

@@ -67,6 +67,18 @@ static inline bool machine_passes_by(struct machine *m)
 	return ++m->passed < PASSES;
 }
 
+/* A policy that answered REMOVED did a part of its work: so much counts as one of those. */
+#define DROP_PASSES 8u
+
+static inline bool machine_dropped(struct machine *m)
+{
+	if (!HAS(DROPS) || m->next != REMOVED)
+		return false;
+	m->passed += DROP_PASSES;
+	m->asking = m->passed < PASSES;
+	return true;
+}
+
 #if HAS(PEEK)
 static NOINLINE void machine_ask(struct machine *m, u32 cpu, u64 now)
 {
@@ -101,6 +113,8 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u64 now)
 		CALL(before_peek)(&m->s, cpu, now);
 	while (m->asking && can_loop) {
 		machine_ask(m, cpu, now);
+		if (machine_dropped(m))
+			continue;
 		machine_compare(m, cpu);
 		machine_take(m, cpu);
 	}

@@ -162,6 +162,8 @@ static u32 spy_peek(struct spy *s, u32 cpu, u64 now)
 	u32 id = REAL(peek)(&s->real, cpu, now);
 
 	MUST(cpu < model.ncpus, "asked for a CPU that does not exist", cpu);
+	if (HAS(DROPS) && id == REMOVED)
+		return id;
 	MUST(!id || model_task(id)->seat == WAITS, "the policy names a task that does not wait", id);
 	if (id)
 		return id;
@@ -206,12 +208,12 @@ static void spy_attach(struct spy *s, u32 id, u64 by)
 	model_task(id)->aside = false;
 	REAL(attach)(&s->real, id, by);
 }
-#define SPY_PICKS PEEK | PREPARE | KEY | SHIFT
+#define SPY_PICKS PEEK | PREPARE | DROPS | KEY | SHIFT
 #else
-#define SPY_PICKS PEEK | PREPARE | KEY
+#define SPY_PICKS PEEK | PREPARE | DROPS | KEY
 #endif
 #else
-#define SPY_PICKS PEEK | PREPARE
+#define SPY_PICKS PEEK | PREPARE | DROPS
 #endif
 #else
 static u32 spy_pick(struct spy *s, u32 cpu, u64 now)

@@ -35,7 +35,9 @@ static inline u32 turn_pick(struct machine *m, u64 now)
 
 #if HAS(PEEK)
 	CALL(before_peek)(&m->s, 0, now);
-	id = CALL(peek)(&m->s, 0, now);
+	do
+		id = CALL(peek)(&m->s, 0, now);
+	while (HAS(DROPS) && id == REMOVED);
 #else
 	id = CALL(pick)(&m->s, 0, now);
 #endif

@@ -17,7 +17,7 @@
 #define POLICY_TITLE "earliest eligible virtual deadline first, as in Linux 6.12"
 #define POLICY_LICENSE "GPL"
 #define POLICY_BASELINE
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | PEEK
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | PEEK | PREPARE | DROPS
 #define POLICY_SHARES 1
 
 #define POLICY_SHOWS(V) \
@@ -31,17 +31,6 @@
 static NOINLINE void eevdf_search(struct eevdf *s)
 {
 	s->best = eligible_first(&s->waiting, mean_floor(&s->V));
-}
-
-/* The same, but it drops a delayed task and searches again (eevdf R10). */
-static NOINLINE void eevdf_search_awake(struct eevdf *s)
-{
-	while (can_loop) {
-		eevdf_search(s);
-		if (!task_of(s, s->best)->delayed)
-			return;
-		eevdf_forget(s, s->best);
-	}
 }
 
 /* ---- the contract ---- */
@@ -102,11 +91,19 @@ static inline void eevdf_leave(struct eevdf *s, u32 id, u64 now, enum why why)
 		eevdf_wait(s, id);
 }
 
-static inline u32 eevdf_peek(struct eevdf *s, u32 cpu, u64 now)
+static inline void eevdf_before_peek(struct eevdf *s, u32 cpu, u64 now)
 {
 	eevdf_sum_due(s, now);
-	eevdf_search_awake(s);
-	return s->best;
+}
+
+/* A delayed task that would be picked is dropped, and the policy asked again (eevdf R10). */
+static inline u32 eevdf_peek(struct eevdf *s, u32 cpu, u64 now)
+{
+	eevdf_search(s);
+	if (!task_of(s, s->best)->delayed)
+		return s->best;
+	eevdf_forget(s, s->best);
+	return REMOVED;
 }
 
 static inline void eevdf_take(struct eevdf *s, u32 id)

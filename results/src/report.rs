@@ -172,6 +172,9 @@ pub struct Run {
     /// How often the policy was asked for the next task; absent for real threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decisions: Option<u64>,
+    /// How often the modelled kernel called the host, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_calls: Option<HostCalls>,
     /// CPU time given to tasks, as a share of all CPU time.
     pub utilization: f64,
     /// Jain's index of received over entitled service (1 is fair).
@@ -211,6 +214,17 @@ pub struct Run {
     /// written with the report.
     #[serde(skip)]
     pub schedule: Option<Schedule>,
+}
+
+/// Calls of the host by a modelled kernel, from the start, the warm-up included. Kernels differ in these where they do the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostCalls {
+    /// The host is to choose a CPU for a task.
+    pub enqueue: u64,
+    /// The host has a task no more.
+    pub dequeue: u64,
+    /// Those of `dequeue` that say that the kernel took the task back; without flags for that, as in linux-6.12, all do.
+    pub taken_back: u64,
 }
 
 /// A program, and how well it was predicted: see `papers/flow.md`.

@@ -126,6 +126,7 @@ fn run(policy: &str, rep: u32, response_ns: Quantiles, tasks: Vec<TaskResult>) -
         switches: 1_234,
         migrations: Some(0),
         decisions: Some(56_789),
+        host_calls: None,
         utilization: 0.995,
         seniority: None,
         jain: if policy == "rr" { 0.9 } else { 0.99999 },

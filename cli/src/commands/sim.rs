@@ -55,8 +55,9 @@ pub struct SimArgs {
     #[command(flatten)]
     pub machine: MachineArgs,
 
-    /// Schedule by the host that `divvy load` loads, in a model of this kernel: linux-6.12[:hz=100|250|300|1000]
+    /// Schedule by the host that `divvy load` loads, in a model of this kernel: linux-6.12|7.1|7.3[:hz=100|250|300|1000]
     ///
+    /// A version stands for those up to the next one here: linux-7.1 also for Linux 7.2. These three differ in what they tell a scheduler.
     /// The kernel's ticks end slices, and interrupts take time; without :hz= there are 1000 ticks a second. The workload's tick means nothing
     /// then. The model is C, which the first run compiles: the machine needs a C compiler.
     #[arg(long, value_name = "KERNEL", help_heading = "Machine")]

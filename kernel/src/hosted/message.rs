@@ -1,6 +1,7 @@
 //! The messages of `model/session.h`, field by field. A session fails at its first message if the two differ.
 
 use divvy_policy::CpuLimit;
+use divvy_results::report::HostCalls;
 
 use crate::load::host::Words;
 
@@ -122,13 +123,14 @@ pub(super) struct Answer {
     pub now_ns: u64,
     pub decisions: u64,
     pub faults: u64,
+    pub calls: HostCalls,
     pub changes: u32,
     pub record_bytes: u32,
     pub error_bytes: u32,
 }
 
 impl Answer {
-    pub const SIZE: usize = 40;
+    pub const SIZE: usize = 64;
 
     pub fn read(bytes: &[u8]) -> Answer {
         let mut words = Words(bytes);
@@ -136,6 +138,7 @@ impl Answer {
             now_ns: words.u64(),
             decisions: words.u64(),
             faults: words.u64(),
+            calls: HostCalls { enqueue: words.u64(), dequeue: words.u64(), taken_back: words.u64() },
             changes: words.u32(),
             record_bytes: words.u32(),
             error_bytes: words.u32(),

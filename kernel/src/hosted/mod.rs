@@ -1,7 +1,7 @@
 //! A workload whose tasks are scheduled by the unchanged BPF host (`bpf/host.bpf.c`), in a model of Linux's sched_ext (`model/`): with
 //! ticks, interrupts, and the host's own queues and slices. The simulator's engine says what tasks do, the model which CPU they have.
 //!
-//! The model is C, as the host is. It is compiled when it is first needed, once for each policy, and each run is a process of its own,
+//! The model is C, as the host is. It is compiled when it is first needed, once for each policy and kernel, and each run is a process of its own,
 //! with which [`Hosted`] talks over pipes.
 //!
 //! ```no_run
@@ -65,7 +65,7 @@ pub fn simulate(
     for spec in specs {
         let policy = spec.selection.name;
         note(policy);
-        programs.insert(policy, program::build(policy)?);
+        programs.insert(policy, program::build(policy, hosted.kernel.version())?);
     }
     let make = |workload: &Workload, spec: &Spec, rep: u32| {
         let failed = |error: HostedError| RunError::Scheduler {

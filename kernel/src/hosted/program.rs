@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use divvy_policy::compile::{CompileError, POLICY_SOURCES, Program, Source};
 use divvy_policy::file;
 
+use super::kernel::Version;
+
 /// The files of the host and of the model.
 static SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/model.rs"));
 
@@ -24,8 +26,8 @@ const FLAGS: [&str; 8] = [
     "-Ipolicy",
 ];
 
-/// Compiles it for a policy, unless that was done before.
-pub(super) fn build(policy: &str) -> Result<PathBuf, CompileError> {
+/// Compiles it for a policy and a version of Linux, unless that was done before.
+pub(super) fn build(policy: &str, version: Version) -> Result<PathBuf, CompileError> {
     let file = file::find(policy);
     let headers = file.map_or_else(|| POLICY_SOURCES.to_vec(), |file| file.sources());
     let policy = file.map_or(policy, |file| file.stem);
@@ -35,6 +37,7 @@ pub(super) fn build(policy: &str) -> Result<PathBuf, CompileError> {
         format!("-DMAX_MODEL_TASKS={POOL}"),
         format!("-DDIVVY_POLICY={policy}"),
         format!("-DPOLICY_HEADER=\"select/{policy}.h\""),
+        format!("-DMODEL_NEWER={}", version.model_newer()),
     ]);
     let units = SOURCES
         .iter()
@@ -43,5 +46,5 @@ pub(super) fn build(policy: &str) -> Result<PathBuf, CompileError> {
     arguments.extend(units.map(str::to_owned));
     arguments.push("-lm".to_owned());
     let sources = SOURCES.iter().copied().chain(headers).collect();
-    Program { name: &format!("host-{policy}"), sources, arguments }.build()
+    Program { name: &format!("host-{policy}-{}", version.name()), sources, arguments }.build()
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use divvy_log::{Header, LogWriter};
 use divvy_policy::spec::Spec;
 use divvy_policy::{CpuId, CpuLimit, TaskId, Weight};
+use divvy_results::report::HostCalls;
 use divvy_sim::engine::{Birth, Change, Scheduler};
 use divvy_workload::{Purpose, Workload, stream};
 
@@ -53,6 +54,7 @@ pub struct Hosted {
     changes: Vec<Change>,
     decisions: u64,
     faults: u64,
+    calls: HostCalls,
     log: Option<LogWriter>,
     /// Records of the log.
     records: u64,
@@ -120,6 +122,7 @@ impl Hosted {
             changes: Vec::new(),
             decisions: 0,
             faults: 0,
+            calls: HostCalls::default(),
             log,
             records: 0,
             failed: None,
@@ -170,6 +173,7 @@ impl Hosted {
     fn hear(&mut self, reply: Reply) -> Result<(), String> {
         let Reply { answer, changes, records, error } = reply;
         (self.now_ns, self.decisions, self.faults) = (answer.now_ns, answer.decisions, answer.faults);
+        self.calls = answer.calls;
         if let Some(log) = &mut self.log {
             log.records(&records).map_err(|error| error.to_string())?;
             self.records += (records.len() / divvy_log::RECORD_SIZE) as u64;
@@ -266,6 +270,10 @@ impl Scheduler for Hosted {
 
     fn faults(&self) -> u64 {
         self.faults
+    }
+
+    fn host_calls(&self) -> Option<HostCalls> {
+        Some(self.calls)
     }
 
     fn run_until(&mut self, until_ns: u64) -> Result<u64, String> {

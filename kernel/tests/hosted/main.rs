@@ -2,6 +2,7 @@
 //! they need a C compiler.
 
 mod limits;
+mod versions;
 
 use std::path::PathBuf;
 

@@ -12,6 +12,7 @@ impl<S: Scheduler> Engine<'_, S> {
         let cpu_time = self.cpu_time_ns(end_ns);
         let figures = self.figures(end_ns);
         let decisions = self.scheduler.decisions() - self.accounts.decisions_before;
+        let host_calls = self.scheduler.host_calls();
         let programs = self.programs.results(&self.scheduler);
         let rep = self.setup.rep;
         let mut accounts = self.into_accounts();
@@ -25,6 +26,7 @@ impl<S: Scheduler> Engine<'_, S> {
             switches: accounts.switches,
             migrations: Some(accounts.migrations),
             decisions: Some(decisions),
+            host_calls,
             utilization: if cpu_time == 0 { 0.0 } else { accounts.busy_ns as f64 / cpu_time as f64 },
             jain: jain(&accounts.rows),
             seniority: accounts.seniority.finish(),

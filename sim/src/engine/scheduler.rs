@@ -1,6 +1,7 @@
 //! The part that decides which task runs where: the engine tells it what happens to tasks, and asks it, or is told.
 
 use divvy_policy::{CpuId, CpuLimit, CpuMask, Decision, Event, Machine, ProgramState, Shown, TaskId, Weight};
+use divvy_results::report::HostCalls;
 
 use super::tasks::process_id;
 
@@ -130,6 +131,11 @@ pub trait Scheduler {
     /// Takes the changes at the time that [`Scheduler::run_until`] returned; each CPU is there once.
     fn take_changes(&mut self) -> Vec<Change> {
         Vec::new()
+    }
+
+    /// How often it called the host that it runs around a policy, if it is such a kernel.
+    fn host_calls(&self) -> Option<HostCalls> {
+        None
     }
 
     /// The run is over.

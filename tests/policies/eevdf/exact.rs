@@ -45,6 +45,8 @@ pub struct Exact {
     pub preempted: bool,
     idle_v: i128,
     pub picks: u64,
+    /// Delayed tasks before one choice
+    pub most_forgotten: u64,
     /// Picks of a task that was queued before another one with the same deadline and a smaller v
     pub in_turn: u64,
     queued: u64,
@@ -68,6 +70,7 @@ impl Exact {
             preempted: false,
             idle_v: 0,
             picks: 0,
+            most_forgotten: 0,
             in_turn: 0,
             queued: 0,
             ambiguous: false,
@@ -257,12 +260,15 @@ impl Watch for Exact {
 
     fn pick(&mut self, _cpu: usize, chosen: Option<TaskId>, tasks: &[Task], now: u64) {
         self.charged = now;
+        let mut forgotten = 0;
         let best = loop {
             match self.earliest(now) {
                 Some(id) if self.all[id].delayed => self.forget(id, now),
                 best => break best,
             }
+            forgotten += 1;
         };
+        self.most_forgotten = self.most_forgotten.max(forgotten);
         if self.ambiguous {
             return;
         }

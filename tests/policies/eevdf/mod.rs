@@ -209,6 +209,19 @@ fn eevdf_r7_r10_r11_a_sleeper_with_too_much_is_counted_until_it_has_not() {
     assert_eq!(second_turn([MS as i64, 1, 1, 0], 100), (2300, 3300));
 }
 
+/// Forty tasks fall asleep a little ahead of V, and one turn of a light task takes V past all of them. The machine asks the policy again
+/// and again, as it forgets 8 at a time, and chooses as one scan does.
+#[test]
+fn eevdf_r10_all_sleepers_before_the_choice_are_forgotten() {
+    let sleeper = |i: u64| Program::new(0, 1024 + i, &[200 * US, 50 * MS, 300 * US, 20 * MS, 1000 * SEC]);
+    let programs: Vec<Program> = (0..40).map(sleeper).chain(hogs(&[15, 16])).collect();
+    let mut bench = Bench::new(("eevdf", &LINUX), 1, MS, &programs, Exact::new(LINUX, &programs));
+    bench.run(SEC);
+    let watch = &bench.watch;
+    assert!(!watch.ambiguous && watch.most_forgotten > 30, "{} at once", watch.most_forgotten);
+    assert!(watch.picks > 500, "{} picks", watch.picks);
+}
+
 /// In ms: at 2.3 task 1 is at v = 1.5 and task 2 at 0.8, 0.35 behind V, and it sleeps until 2.7.
 #[test]
 fn eevdf_r6_r7_r8_lag_is_kept_over_a_sleep() {
