@@ -43,6 +43,9 @@ pub enum PlacementError {
     /// No such placement.
     #[error("there is no placement `{}`{}; write `@cpu` or `@shards:size=8`", .0.escape_debug(), did_you_mean(.0, &KINDS))]
     Unknown(String),
+    /// Something that belongs before the `@`.
+    #[error("a placement comes last: write `+{}` before the `@`", .0.escape_debug())]
+    NotLast(String),
     /// No such parameter.
     #[error("`@{kind}` has no parameter `{}`{}; it has {}", name.escape_debug(), did_you_mean(name, params(kind)), params(kind).join(", "))]
     UnknownParam {
@@ -86,6 +89,9 @@ impl Placement {
     /// # Errors
     /// When the name, a parameter or a value is not one of those that there are.
     pub fn parse(text: &str) -> Result<Placement, PlacementError> {
+        if let Some((_, modifiers)) = text.split_once('+') {
+            return Err(PlacementError::NotLast(modifiers.to_owned()));
+        }
         let mut fields = text.split(':');
         let name = fields.next().unwrap_or_default();
         let kind = KINDS.into_iter().find(|kind| *kind == name);
@@ -154,6 +160,7 @@ mod tests {
             ),
             ("shards", "`@shards` needs `size=1..64`, as in `@shards:size=8`"),
             ("shards:size=65", "`@shards` needs `size=1..64`, as in `@shards:size=8`"),
+            ("cpu+feasible", "a placement comes last: write `+feasible` before the `@`"),
             ("cpu:size=2", "`@cpu` has no parameter `size`; it has skew, steal"),
             ("cpu:skew=-1", "`@cpu` needs `skew=0..1000`, as in `@cpu:skew=2`"),
             ("cpu:steal=no", "`@cpu` needs `steal=on|off`, as in `@cpu:steal=off`"),

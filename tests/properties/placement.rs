@@ -138,7 +138,8 @@ fn check_order(weights: &[u64], slices: &[Service], skew: u128, what: &str) {
 #[test]
 fn placement_r1_r2_r3_r4_tasks_start_in_the_order_of_tags_to_within_the_skew() {
     let weight = prop_oneof![3 => 1..=8_u64, 1 => 1..=1000_u64];
-    let shape = (1..=12_u32, vec(weight, 1..=40), 0..=6_u32, stealing_placements());
+    let cpus = prop_oneof![4 => 1..=12_u32, 1 => 1..=256_u32];
+    let shape = (cpus, vec(weight, 1..=60), 0..=6_u32, stealing_placements());
     for_all(150, 24, shape, |(cpus, weights, sleepers, placement)| {
         let workload = hogs(cpus, &weights, sleepers, 150);
         let record = run(&workload, &format!("sfq{placement}"), 0);

@@ -63,12 +63,12 @@ pub enum PlacementProblem {
     Machine(#[from] MachineError),
     /// A modifier of which each shard would see a part only.
     #[error(
-        "the modifier `{0}` looks at the tasks of all CPUs, and with several shards no machine has them all; leave out `{0}` or `@`"
+        "the modifier `{0}` needs one machine that has all tasks, and none of several shards does; leave out `{0}` or what comes after `@`"
     )]
     Modifier(&'static str),
     /// A limit of CPU time.
     #[error(
-        "the workload's group `{0}` has a cpu_max, which each of several shards would grant anew; leave out cpu_max or `@`"
+        "the workload's group `{0}` has a cpu_max, which each of several shards would grant anew; leave out cpu_max or what comes after `@`"
     )]
     Limit(String),
 }
