@@ -324,6 +324,7 @@ impl<'a> Account<'a> {
             duration_ns,
             switches: threads.iter().map(|thread| thread.switches).sum(),
             migrations: threads.iter().map(|thread| thread.migrations).sum(),
+            shard_migrations: None,
             decisions: None,
             host_calls: None,
             utilization: if cpu_time_ns == 0 { 0.0 } else { busy_ns as f64 / cpu_time_ns as f64 },

@@ -377,6 +377,17 @@ static u64 h_weight(const struct machine *m, u32 id)
 	return weight_of(&m->s.tasks, id);
 }
 
+/* A task that has just become runnable, and is not enqueued yet, comes from another machine (placement R4). Told only to a policy whose
+ * attach changes nothing but the tags of the task. */
+static void h_carry(struct machine *m, u32 id, u64 by, u64 now)
+{
+#if HAS(SHIFT)
+	CALL(detach)(&m->s, id);
+	CALL(attach)(&m->s, id, by);
+	CALL(stop)(&m->s, id, now, PREEMPTED);
+#endif
+}
+
 static s64 h_show(struct machine *m, u32 index, u32 id, u64 now)
 {
 	struct DIVVY_POLICY *s = &m->s;
@@ -437,6 +448,7 @@ const struct host EXPORT = {
 	.weight = h_weight,
 	.group_parent = h_group_parent,
 	.show = h_show,
+	.carry = h_carry,
 	.set_limit = h_set_limit,
 	.due = h_due,
 	.release = h_release,

@@ -77,6 +77,8 @@ struct host {
 	u32 (*group_parent)(const struct machine *m, u32 group);
 	/* The value of a task that `shown` lists at this index; changes nothing */
 	s64 (*show)(struct machine *m, u32 index, u32 id, u64 now);
+	/* The tags of a task, which was made runnable and not enqueued, are `by` later, modulo 2^64 */
+	void (*carry)(struct machine *m, u32 id, u64 by, u64 now);
 	/* Limits of groups (limits.h): quota 0 lifts one; when a task that is held may run, ~0 if none is held; the next that may
 	 * now, if any, and the CPU that is to dispatch; whether a task is held; how many are */
 	void (*set_limit)(struct machine *m, u32 group, u64 quota, u64 period, u64 burst, u64 now);

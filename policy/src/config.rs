@@ -1,6 +1,7 @@
 //! The configuration of a machine: a policy, its modifiers, the values of their parameters, and the CPUs.
 
 use crate::kind::{Failure, FailureKind};
+use crate::placement::Placement;
 use crate::spec::{Part, Spec};
 
 /// The configuration of a [`Machine`](crate::Machine).
@@ -75,6 +76,9 @@ impl<'a> MachineConfig<'a> {
         cpus: u32,
         quantum_ns: u64,
     ) -> Result<MachineConfig<'static>, MachineError> {
+        if let Some(placement) = spec.placement {
+            return Err(MachineError::Placement(placement));
+        }
         let mut config = MachineConfig::new(spec.selection.name, cpus, quantum_ns);
         config.modifiers = spec.modifiers.iter().map(|modifier| modifier.name).collect();
         for part in std::iter::once(&spec.selection).chain(&spec.modifiers) {
@@ -115,6 +119,9 @@ pub enum MachineError {
         /// Number of its parameters.
         count: u32,
     },
+    /// Several machines, where one is wanted.
+    #[error("`{0}` places tasks on several machines, which only sim, replay and sweep can; leave it out")]
+    Placement(Placement),
     /// No CPU, or too many.
     #[error("{0} CPUs: a machine has from 1 to {max}", max = crate::MAX_CPUS)]
     Cpus(u32),

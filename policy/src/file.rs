@@ -85,7 +85,8 @@ pub fn is_path(name: &str) -> bool {
 /// As [`load`], for the first file that cannot be loaded.
 pub fn load_named(lists: &[String]) -> Result<(), FileError> {
     let specs = lists.iter().flat_map(|list| list.split(','));
-    let names = specs.filter_map(|spec| spec.trim().split(['+', ':']).next()).filter(|name| is_path(name));
+    let names =
+        specs.filter_map(|spec| spec.trim().split(['+', ':', '@']).next()).filter(|name| is_path(name));
     names.map(load).try_for_each(|loaded| loaded.map(drop))
 }
 

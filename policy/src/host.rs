@@ -124,6 +124,7 @@ pub(super) struct Host {
     pub weight: unsafe extern "C" fn(Raw, id: u32) -> u64,
     pub group_parent: unsafe extern "C" fn(Raw, group: u32) -> u32,
     pub show: unsafe extern "C" fn(Raw, index: u32, id: u32, now: u64) -> i64,
+    pub carry: unsafe extern "C" fn(Raw, id: u32, by: u64, now: u64),
     pub set_limit: unsafe extern "C" fn(Raw, group: u32, quota: u64, period: u64, burst: u64, now: u64),
     pub due: unsafe extern "C" fn(Raw, now: u64) -> u64,
     pub release: unsafe extern "C" fn(Raw, now: u64) -> Order,

@@ -13,6 +13,7 @@ mod kind;
 mod machine;
 #[cfg(test)]
 mod page;
+pub mod placement;
 pub mod quantity;
 mod seed;
 pub mod spec;
@@ -30,6 +31,7 @@ pub use find::find;
 pub use id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};
 pub use kind::{Failure, FailureKind};
 pub use machine::{CpuLimit, Decision, Machine, Predictions, ProgramState, Shown, Turns};
+pub use placement::Placement;
 pub use suggest::nearest;
 pub use weight::{NICE_WEIGHTS, Weight};
 

@@ -394,6 +394,14 @@ impl Machine {
         unsafe { (self.host.show)(self.raw.as_ptr(), index, task.get(), now_ns) }
     }
 
+    /// The tags of a task are `by_ns` later, or earlier if that is negative: it brings a lag from another machine. Told between
+    /// [`Event::Runnable`] and [`Event::Enqueue`], to a policy that compares tasks by tags of their own only (sfq). In ns of a
+    /// nice-0 task.
+    pub fn carry(&mut self, task: TaskId, by_ns: i64, now_ns: u64) {
+        // SAFETY: see `add`.
+        unsafe { (self.host.carry)(self.raw.as_ptr(), task.get(), by_ns.cast_unsigned(), now_ns) }
+    }
+
     /// Number of decisions that the policy was asked for.
     pub fn decisions(&self) -> u64 {
         // SAFETY: see `add`.

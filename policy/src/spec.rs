@@ -1,6 +1,6 @@
-//! Naming a policy: `SELECTION[:param=value]...[+MODIFIER[:param=value]...]...`.
+//! Naming a policy: `SELECTION[:param=value]...[+MODIFIER[:param=value]...]...[@PLACEMENT[:param=value]...]`.
 //!
-//! One selection policy comes first, modifiers follow; lists are separated by commas. Values carry
+//! One selection policy comes first, modifiers follow, then [where tasks are placed](crate::placement); lists are separated by commas. Values carry
 //! their unit (`quantum=2ms`), ratios are decimals or `inf`. Names are checked against a registry of
 //! policies, or are paths of [policy files](crate::file) that were loaded, and [`Spec`] prints itself in the canonical form that reads back as the same spec.
 
@@ -10,6 +10,7 @@ use crate::canonical;
 use crate::file;
 use crate::kind::{Failure, FailureKind};
 use crate::nearest;
+use crate::placement::{Placement, PlacementError};
 use crate::quantity;
 use crate::quantity::QuantityError;
 use crate::{Kind, ParamInfo, ParamKind, PolicyInfo};
@@ -21,6 +22,8 @@ pub struct Spec {
     pub selection: Part,
     /// Change weights and slices, in the order given; no name twice.
     pub modifiers: Vec<Part>,
+    /// The shards of the CPUs; `None` is one for all.
+    pub placement: Option<Placement>,
 }
 
 /// One policy and the parameters that were set for it.
@@ -127,6 +130,9 @@ pub enum SpecProblem {
         /// Why not.
         error: QuantityError,
     },
+    /// A wrong placement.
+    #[error("{0}")]
+    Placement(PlacementError),
     /// A value outside the parameter's range.
     #[error("`{param}={}` is out of range: {range}", value.escape_debug())]
     OutOfRange {
@@ -137,6 +143,12 @@ pub enum SpecProblem {
         /// Least and greatest value, with the unit.
         range: String,
     },
+}
+
+impl From<PlacementError> for SpecProblem {
+    fn from(error: PlacementError) -> SpecProblem {
+        SpecProblem::Placement(error)
+    }
 }
 
 /// Modifiers that do the same thing, each in its way.
@@ -166,6 +178,10 @@ pub fn parse(text: &str, registry: &'static [PolicyInfo]) -> Result<Spec, SpecEr
 }
 
 fn parse_parts(text: &str, registry: &'static [PolicyInfo]) -> Result<Spec, SpecProblem> {
+    let (text, placement) = match text.split_once('@') {
+        Some((text, placement)) => (text, Some(Placement::parse(placement)?)),
+        None => (text, None),
+    };
     let mut parts = text.split('+');
     let first = parts.next().unwrap_or_default();
     if first.is_empty() {
@@ -187,7 +203,7 @@ fn parse_parts(text: &str, registry: &'static [PolicyInfo]) -> Result<Spec, Spec
         }
         modifiers.push(modifier);
     }
-    Ok(Spec { selection, modifiers })
+    Ok(Spec { selection, modifiers, placement })
 }
 
 fn parse_part(text: &str, kind: Kind, registry: &'static [PolicyInfo]) -> Result<Part, SpecProblem> {
@@ -301,7 +317,8 @@ fn params_hint(nearest: Option<&str>, known: &[&str]) -> String {
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.selection)?;
-        self.modifiers.iter().try_for_each(|modifier| write!(f, "+{modifier}"))
+        self.modifiers.iter().try_for_each(|modifier| write!(f, "+{modifier}"))?;
+        self.placement.iter().try_for_each(|placement| write!(f, "@{placement}"))
     }
 }
 

@@ -3,6 +3,7 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 
 use super::*;
+use crate::placement::Shards;
 
 fn registry() -> &'static [PolicyInfo] {
     static REGISTRY: OnceLock<Vec<PolicyInfo>> = OnceLock::new();
@@ -170,16 +171,24 @@ fn any_spec() -> impl Strategy<Value = Spec> {
     let modifiers: Vec<_> =
         of_kind(Kind::Modifier).into_iter().map(|policy| proptest::option::of(part(policy))).collect();
     let selection = proptest::sample::select(of_kind(Kind::Selection)).prop_flat_map(part);
-    (selection, modifiers, any::<bool>()).prop_map(|(selection, modifiers, reversed)| {
-        let mut modifiers: Vec<Part> = modifiers.into_iter().flatten().collect();
-        if modifiers.iter().any(|part| part.name == "procfair") {
-            modifiers.retain(|part| part.name != "tfps");
-        }
-        if reversed {
-            modifiers.reverse();
-        }
-        Spec { selection, modifiers }
-    })
+    let placement = proptest::option::of((any::<bool>(), 1_u32..=64, 0_u32..=1000, any::<bool>()).prop_map(
+        |(per_cpu, size, skew_quanta, steal)| {
+            let shards = if per_cpu { Shards::EachCpu } else { Shards::OfSize(size) };
+            Placement { shards, skew_quanta, steal }
+        },
+    ));
+    (selection, modifiers, any::<bool>(), placement).prop_map(
+        |(selection, modifiers, reversed, placement)| {
+            let mut modifiers: Vec<Part> = modifiers.into_iter().flatten().collect();
+            if modifiers.iter().any(|part| part.name == "procfair") {
+                modifiers.retain(|part| part.name != "tfps");
+            }
+            if reversed {
+                modifiers.reverse();
+            }
+            Spec { selection, modifiers, placement }
+        },
+    )
 }
 
 proptest! {
@@ -189,7 +198,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "[a-z0-9:=+,.\u{0}-\u{2f} -]{0,40}") {
+    fn any_text_is_read_or_refused(text in "[a-z0-9:=+@,.\u{0}-\u{2f} -]{0,40}") {
         if let Ok(spec) = parse(&text, registry()) {
             prop_assert_eq!(parse(&spec.to_string(), registry()), Ok(spec));
         }

@@ -169,6 +169,9 @@ pub struct Run {
     /// How often a task ran on another CPU than before; absent if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migrations: Option<u64>,
+    /// How often a task went to another shard, while it waited or when it woke; absent without shards (`SPEC@PLACEMENT`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard_migrations: Option<u64>,
     /// How often the policy was asked for the next task; absent for real threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decisions: Option<u64>,

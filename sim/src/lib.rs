@@ -5,6 +5,7 @@
 //! | [`run`] | simulates a workload under several policies, with repetitions, on all cores: the entry point |
 //! | [`engine`] | the machine model: CPUs, time, tasks that run their programs under one policy |
 //! | [`entitlement`] | the fluid model beside it: the service to which each task is entitled |
+//! | [`placement`] | several machines that share the CPUs: `SPEC@PLACEMENT` |
 //! | [`sharing`] | the meaning of weights under the modifiers of a spec |
 //! | [`replay`] | a recorded workload under other policies |
 //! | [`theory`] | what queueing theory says of a workload's mean response |
@@ -29,6 +30,7 @@
 pub mod engine;
 pub mod entitlement;
 pub mod oracle;
+pub mod placement;
 pub mod replay;
 pub mod run;
 pub mod sharing;

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 pub use crate::engine::Rows;
 use crate::engine::{Engine, Scheduler, Setup, Violation};
+use crate::placement::Sharded;
 use crate::sharing::Sharing;
 use divvy_policy::spec::Spec;
 use divvy_policy::{Failure, FailureKind};
@@ -106,8 +107,10 @@ pub fn simulate_rows(
     rows: &Rows,
     progress: &dyn Progress,
 ) -> Result<Report, RunError> {
-    let make = |workload: &Workload, spec: &Spec, rep: u32| bare_machine(workload, spec, rep, options);
-    simulate_under(workload, specs, options, rows, &make, progress)
+    let run = |workload: &Workload, spec: &Spec, rep: u32, options: &Options| {
+        simulate_rep(workload, spec, rep, options, rows, progress)
+    };
+    simulate_by(workload, specs, options, rows, &run, progress)
 }
 
 /// Makes what schedules a repetition: for a workload as [`adapted`] left it, a spec, and the number of the repetition.
@@ -122,6 +125,29 @@ pub fn simulate_under<S: Scheduler>(
     make: Make<'_, S>,
     progress: &dyn Progress,
 ) -> Result<Report, RunError> {
+    if let Some(spec) = specs.iter().find(|spec| spec.placement.is_some()) {
+        let what =
+            "only the simulator without --host has shards yet; leave out what comes after `@`".to_owned();
+        return Err(RunError::Scheduler { policy: spec.to_string(), what, kind: FailureKind::Usage });
+    }
+    let run = |workload: &Workload, spec: &Spec, rep: u32, options: &Options| {
+        let scheduler = make(workload, spec, rep)?;
+        repetition(workload, spec, rep, scheduler, options, rows, progress)
+    };
+    simulate_by(workload, specs, options, rows, &run, progress)
+}
+
+/// Runs a repetition, by its number.
+type RunRep<'a> = &'a (dyn Fn(&Workload, &Spec, u32, &Options) -> Result<Run, RunError> + Sync);
+
+fn simulate_by(
+    workload: &Workload,
+    specs: &[Spec],
+    options: &Options,
+    rows: &Rows,
+    run: RunRep<'_>,
+    progress: &dyn Progress,
+) -> Result<Report, RunError> {
     let workload = &adapted(workload, options)?;
     let reps = options.reps.max(1);
     let jobs: Vec<(&Spec, u32)> = specs.iter().flat_map(|s| (0..reps).map(move |r| (s, r))).collect();
@@ -134,10 +160,7 @@ pub fn simulate_under<S: Scheduler>(
     let options = &Options { figures: limits, ..options.clone() };
     let mut runs = jobs
         .par_iter()
-        .map(|&(spec, rep)| {
-            let scheduler = make(workload, spec, rep)?;
-            repetition(workload, spec, rep, scheduler, options, rows, progress)
-        })
+        .map(|&(spec, rep)| run(workload, spec, rep, options))
         .collect::<Result<Vec<Run>, RunError>>()?;
     figures::keep_worst(&mut runs);
     mark_deterministic(&mut runs);
@@ -196,8 +219,17 @@ pub fn simulate_rep(
     rows: &Rows,
     progress: &dyn Progress,
 ) -> Result<Run, RunError> {
-    let machine = bare_machine(workload, spec, rep, options)?;
-    repetition(workload, spec, rep, machine, options, rows, progress)
+    let Some(placement) = spec.placement else {
+        let machine = bare_machine(workload, spec, rep, options)?;
+        return repetition(workload, spec, rep, machine, options, rows, progress);
+    };
+    let seeded = spec.seeded(stream(options.seed, rep, 0, Purpose::Policy).next_u64());
+    let sharded = Sharded::new(&seeded, placement, workload).map_err(|problem| RunError::Scheduler {
+        policy: spec.to_string(),
+        what: problem.to_string(),
+        kind: FailureKind::Usage,
+    })?;
+    repetition(workload, spec, rep, sharded, options, rows, progress)
 }
 
 /// The same under a new scheduler.

@@ -88,6 +88,9 @@ pub fn theory(workload: &Workload, spec: &Spec, cpus: u32) -> Theory {
 
 fn formula(workload: &Workload, spec: &Spec, cpus: u32) -> Result<Theory, NoFormula> {
     check_machine(workload)?;
+    if spec.placement.is_some() {
+        return Err(NoFormula::Machine("formulas are about one queue, and a placement makes several"));
+    }
     let discipline = discipline(spec);
     let unknown = |sizes| NoFormula::Unknown {
         policy: spec.to_string(),

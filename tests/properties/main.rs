@@ -10,4 +10,5 @@ mod general;
 mod large;
 mod limits;
 mod model;
+mod placement;
 mod service_error;

@@ -145,7 +145,12 @@ impl Project {
             }
         }
         let read = |path: &PathBuf| fs::read_to_string(path).unwrap();
-        let code = files(&root.join("policy"), ".h").iter().map(read).collect();
+        let mut code: String = files(&root.join("policy"), ".h").iter().map(read).collect();
+        // The rules of papers/placement.md are programmed in Rust, around the policies.
+        for text in files(&root.join("sim/src/placement"), ".rs").iter().map(read) {
+            let comments = text.lines().filter_map(|line| line.split_once("//").map(|(_, comment)| comment));
+            comments.for_each(|comment| code += &format!("/*{comment} */\n"));
+        }
         let mut names = Vec::new();
         for folder in [
             "tests",

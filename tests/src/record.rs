@@ -1,9 +1,11 @@
 //! Runs a workload under a policy and keeps every stretch of service.
 
 use divvy_policy::spec;
+use divvy_policy::spec::Spec;
 use divvy_results::observation::{Observation, Service};
 use divvy_results::report::Run;
-use divvy_sim::engine::{Engine, Setup};
+use divvy_sim::engine::{Engine, Scheduler, Setup};
+use divvy_sim::placement::Sharded;
 use divvy_sim::run::{Rows, machine};
 use divvy_sim::sharing::Sharing;
 use divvy_workload::Workload;
@@ -19,14 +21,22 @@ pub struct Record {
 /// Runs to the end (or to the workload's duration); the engine's own checks must pass.
 pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
     let spec = spec::parse(spec_text, divvy_policy::all()).expect("a known spec");
-    let machine = machine(&spec, workload, seed, 0).expect("a machine");
+    let Some(placement) = spec.placement else {
+        return run_under(machine(&spec, workload, seed, 0).expect("a machine"), workload, &spec, seed);
+    };
+    let sharded = Sharded::new(&spec, placement, workload).unwrap_or_else(|e| panic!("{spec_text}: {e}"));
+    run_under(sharded, workload, &spec, seed)
+}
+
+fn run_under<S: Scheduler>(scheduler: S, workload: &Workload, spec: &Spec, seed: u64) -> Record {
+    let spec_text = &spec.to_string();
     let setup = Setup {
         seed,
         rep: 0,
         until_ns: workload.duration_ns,
         schedule: 0,
         rows: Rows::EachInstance,
-        sharing: Sharing::of(&spec),
+        sharing: Sharing::of(spec),
     };
     let mut slices = Vec::new();
     let mut keep = |observation: Observation| {
@@ -34,7 +44,7 @@ pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
             slices.push(slice);
         }
     };
-    let mut engine = Engine::new(workload, machine, setup);
+    let mut engine = Engine::new(workload, scheduler, setup);
     engine.observe(&mut keep);
     let run = engine.run(spec_text, &|_| true).unwrap_or_else(|violation| panic!("{spec_text}: {violation}"));
     Record { run, slices }

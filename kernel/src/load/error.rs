@@ -25,6 +25,9 @@ pub enum LoadError {
     /// Something that loading needs is missing here.
     #[error(transparent)]
     Missing(#[from] Missing),
+    /// Shards.
+    #[error("`@{0}` is for the simulator only, so far: a loaded policy has one run queue; leave it out")]
+    Placement(divvy_policy::Placement),
     /// The policy is for the simulator only.
     #[error(
         "`{policy}` is for the simulator only: {why}\n  use it with `divvy sim` or `divvy replay`; \
@@ -112,7 +115,9 @@ impl Failure for LoadError {
     fn kind(&self) -> FailureKind {
         match self {
             LoadError::Missing(_) => FailureKind::Missing,
-            LoadError::SimulatorOnly { .. } | LoadError::Linear { .. } => FailureKind::Usage,
+            LoadError::SimulatorOnly { .. } | LoadError::Placement(_) | LoadError::Linear { .. } => {
+                FailureKind::Usage
+            }
             LoadError::Store(error) => error.kind(),
             LoadError::Refused { .. }
             | LoadError::Mismatch(_)

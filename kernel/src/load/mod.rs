@@ -96,6 +96,9 @@ pub fn dry_run(options: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
 
 fn loadable(options: &Options) -> Result<(), LoadError> {
     let policy = options.spec.selection.name;
+    if let Some(placement) = options.spec.placement {
+        return Err(LoadError::Placement(placement));
+    }
     match divvy_policy::find(policy).and_then(|policy| policy.simulator_only) {
         Some(why) => Err(LoadError::SimulatorOnly { policy, why }),
         None => Ok(()),

@@ -19,6 +19,8 @@ pub(super) struct Accounting {
     pub seniority: Seniority,
     pub switches: u64,
     pub migrations: u64,
+    /// Moves between shards before statistics began.
+    pub moved_before: u64,
     /// CPU time since statistics began: spent on switches, given to tasks, and of idle CPUs.
     pub overhead_ns: u64,
     pub busy_ns: u64,
@@ -41,6 +43,7 @@ impl Accounting {
             seniority: Seniority::default(),
             switches: 0,
             migrations: 0,
+            moved_before: 0,
             overhead_ns: 0,
             busy_ns: 0,
             idle_ns: 0,

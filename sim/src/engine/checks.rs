@@ -39,7 +39,11 @@ impl<S: Scheduler> Engine<'_, S> {
         let waits = |(id, t): &(TaskId, &Instance)| t.state == State::Waiting && !self.scheduler.holds(*id);
         for (id, t) in self.tasks.present().filter(waits) {
             let mask = self.classes[t.class()].mask;
-            let idle = |&cpu: &CpuId| self.masks.allows(mask, cpu) && self.cpus[cpu].task.is_none();
+            let idle = |&cpu: &CpuId| {
+                self.cpus[cpu].task.is_none()
+                    && self.masks.allows(mask, cpu)
+                    && self.scheduler.may_take(id, cpu)
+            };
             if let Some(cpu) = self.cpus.ids().find(idle) {
                 let name = &self.accounts.rows[t.row()].name;
                 let faults = self.scheduler.faults();

@@ -65,6 +65,9 @@ impl<S: Scheduler> Engine<'_, S> {
         if let Some(former) = former {
             self.notifier.touch(former);
         }
+        while let Some(asked) = self.scheduler.also_asked() {
+            self.cpus.ask(Some(asked));
+        }
         let Some(decision) = decision else {
             if let Some(former) = former {
                 let ran_ns = self.put_back(cpu, former);

@@ -48,4 +48,5 @@ mod statistics;
 pub use scheduler::{Birth, Change, Scheduler};
 pub use setup::{Rows, Setup};
 pub use state::Engine;
+pub(crate) use tasks::process_id;
 pub use violation::Violation;

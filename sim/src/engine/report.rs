@@ -13,6 +13,7 @@ impl<S: Scheduler> Engine<'_, S> {
         let figures = self.figures(end_ns);
         let decisions = self.scheduler.decisions() - self.accounts.decisions_before;
         let host_calls = self.scheduler.host_calls();
+        let shard_migrations = self.scheduler.moved().map(|moved| moved - self.accounts.moved_before);
         let programs = self.programs.results(&self.scheduler);
         let rep = self.setup.rep;
         let mut accounts = self.into_accounts();
@@ -25,6 +26,7 @@ impl<S: Scheduler> Engine<'_, S> {
             duration_ns: accounts.counted_ns(end_ns),
             switches: accounts.switches,
             migrations: Some(accounts.migrations),
+            shard_migrations,
             decisions: Some(decisions),
             host_calls,
             utilization: if cpu_time == 0 { 0.0 } else { accounts.busy_ns as f64 / cpu_time as f64 },

@@ -63,6 +63,23 @@ pub trait Scheduler {
     /// Answers of the policy that broke its contract.
     fn faults(&self) -> u64;
 
+    /// A further CPU that is to decide because of the last call, after the one that the call named.
+    #[inline]
+    fn also_asked(&mut self) -> Option<CpuId> {
+        None
+    }
+
+    /// Whether an idle CPU where a waiting task may run is to run it.
+    #[inline]
+    fn may_take(&self, _task: TaskId, _cpu: CpuId) -> bool {
+        true
+    }
+
+    /// Times that a task went to another shard; `None` without shards.
+    fn moved(&self) -> Option<u64> {
+        None
+    }
+
     // ---- those that are asked ----
 
     /// See [`Machine::dispatch`].

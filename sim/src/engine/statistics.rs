@@ -37,6 +37,7 @@ impl<S: Scheduler> Engine<'_, S> {
         }
         self.cpus.iter_mut().for_each(|cpu| cpu.restart(now));
         self.accounts.restart(now, self.scheduler.decisions());
+        self.accounts.moved_before = self.scheduler.moved().unwrap_or(0);
         self.restart_samples();
     }
 

@@ -92,7 +92,7 @@ impl Tasks {
 }
 
 /// The id that stands for a named process in the machine: counted down from the greatest, so that none is a task's.
-pub(super) fn process_id(number: usize) -> TaskId {
+pub(crate) fn process_id(number: usize) -> TaskId {
     TaskId::new(MAX_TASKS - 1 - number as u32)
 }
 

@@ -1,0 +1,133 @@
+//! Tasks on several shards: `SPEC@PLACEMENT`. A shard is a machine of its own for some neighbouring CPUs, at most 64.
+//!
+//! `papers/placement.md` has the algorithm and what is proved. [`Sharded`] is a [`Scheduler`](crate::engine::Scheduler) of the
+//! engine: it owns the machines, tells each the events of its own tasks, and moves tasks between them. The policies are unchanged,
+//! and none of them knows that there are others.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `shard.rs` | a shard: its machine, its CPUs, the tasks that wait in it, its virtual time |
+//! | `tasks.rs` | the tasks, as they are known outside the machines |
+//! | `moves.rs` | a task leaves a shard and enters another, with its lag |
+//! | `choose.rs` | when a CPU takes a task from another shard, and which |
+//! | `wake.rs` | the shard in which a task wakes |
+//! | `scheduler.rs` | the engine's events |
+
+mod choose;
+mod moves;
+mod scheduler;
+mod shard;
+mod tasks;
+mod wake;
+
+use divvy_policy::placement::{Placement, Shards};
+use divvy_policy::spec::Spec;
+use divvy_policy::{CpuId, Machine, MachineError, TaskId};
+use divvy_workload::Workload;
+
+use self::shard::Shard;
+use self::tasks::Tasks;
+
+/// Selections whose tasks have a tag of their own, by which alone they are compared: it can be carried to another machine
+/// exactly (placement R4). Others begin there as new tasks do.
+const CARRIED: [&str; 1] = ["sfq"];
+
+/// Several machines that share the CPUs of a workload (placement R1).
+pub struct Sharded {
+    shards: Vec<Shard>,
+    /// The shard of each CPU.
+    home: Vec<usize>,
+    /// CPUs that had nothing to run when they last asked, and were not asked since.
+    idle: Vec<bool>,
+    /// The task on each CPU.
+    running: Vec<Option<TaskId>>,
+    tasks: Tasks,
+    /// CPUs that are to decide, and that the engine was not told yet.
+    asks: Vec<CpuId>,
+    /// Tags are carried, and shards are compared by them.
+    carries: bool,
+    skew_quanta: u32,
+    steal: bool,
+    quantum_ns: u64,
+    /// Times that a task went to another shard, while it waited or when it woke.
+    moved: u64,
+    /// Numbers the tasks that begin to wait, in their order.
+    turns: i64,
+}
+
+/// Why a workload cannot be placed on shards.
+#[derive(Debug, thiserror::Error)]
+pub enum PlacementProblem {
+    /// A machine cannot be made.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// A modifier of which each shard would see a part only.
+    #[error(
+        "the modifier `{0}` needs one machine that has all tasks, and none of several shards does; leave out `{0}` or what comes after `@`"
+    )]
+    Modifier(&'static str),
+    /// A limit of CPU time.
+    #[error(
+        "the workload's group `{0}` has a cpu_max, which each of several shards would grant anew; leave out cpu_max or what comes after `@`"
+    )]
+    Limit(String),
+}
+
+impl Sharded {
+    /// The machines of a spec for a workload.
+    ///
+    /// # Errors
+    /// [`PlacementProblem`]: what needs one machine for all CPUs, if there is more than one shard.
+    pub fn new(spec: &Spec, placement: Placement, workload: &Workload) -> Result<Sharded, PlacementProblem> {
+        let cpus = workload.cpus;
+        let size = match placement.shards {
+            Shards::EachCpu => 1,
+            Shards::OfSize(size) => size,
+        };
+        if size < cpus {
+            check(spec, workload)?;
+        }
+        let bare = Spec { placement: None, ..spec.clone() };
+        let mut shards = Vec::new();
+        for first in (0..cpus).step_by(size as usize) {
+            let count = size.min(cpus - first);
+            shards.push(Shard::new(Machine::from_spec(&bare, count, workload.quantum_ns)?, first, count));
+        }
+        let n = cpus as usize;
+        Ok(Sharded {
+            carries: shards.len() > 1 && CARRIED.contains(&spec.selection.name),
+            home: (0..n).map(|cpu| cpu / size as usize).collect(),
+            shards,
+            idle: vec![true; n],
+            running: vec![None; n],
+            tasks: Tasks::default(),
+            asks: Vec::new(),
+            skew_quanta: placement.skew_quanta,
+            steal: placement.steal,
+            quantum_ns: workload.quantum_ns,
+            moved: 0,
+            turns: 0,
+        })
+    }
+
+    /// Whether there is anything to place.
+    fn is_divided(&self) -> bool {
+        self.shards.len() > 1
+    }
+
+    /// Sum of the weights of all runnable tasks, as [`Weight::fixed`](divvy_policy::Weight::fixed).
+    fn weight(&self) -> u128 {
+        self.shards.iter().map(|shard| shard.weight).sum()
+    }
+}
+
+/// Refuses modifiers and limits that need a machine of all tasks (placement D1, D2).
+fn check(spec: &Spec, workload: &Workload) -> Result<(), PlacementProblem> {
+    if let Some(modifier) = spec.modifiers.first() {
+        return Err(PlacementProblem::Modifier(modifier.name));
+    }
+    match workload.groups.iter().find(|group| group.cpu_max.is_some()) {
+        Some(group) => Err(PlacementProblem::Limit(group.name.clone())),
+        None => Ok(()),
+    }
+}

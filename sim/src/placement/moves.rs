@@ -1,0 +1,137 @@
+//! A task leaves a shard and enters another one, and takes its lag with it (placement R4).
+
+use divvy_policy::{CpuId, Event, TaskId};
+
+use super::Sharded;
+use super::tasks::Phase;
+
+/// The tag with which a task joins a machine, in ns of a nice-0 task.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Carried {
+    /// As the machine has it.
+    Nothing,
+    /// This one.
+    Exactly(i64),
+    /// This one, unless that of the machine is greater.
+    AtLeast(i64),
+}
+
+/// Each machine has its own tag of a task as the first of the values that its policy shows.
+const TAG: u32 = 0;
+
+impl Sharded {
+    /// A task that waits goes to another shard.
+    pub(super) fn take(&mut self, task: TaskId, from: usize, to: usize, now_ns: u64) {
+        let tag = self.tag(from, task, now_ns);
+        self.no_longer_waits(task);
+        self.is_not_runnable(from, task, now_ns);
+        self.shards[from].machine.withdraw(task, false, now_ns);
+        self.relocate(task, from, to, now_ns);
+        self.moved += 1;
+        let carried = tag.map_or(Carried::Nothing, Carried::Exactly);
+        let asked = self.join(task, true, carried, now_ns);
+        self.asks.extend(asked);
+    }
+
+    /// A task that is not runnable, or has just been taken, is another machine's.
+    pub(super) fn relocate(&mut self, task: TaskId, from: usize, to: usize, now_ns: u64) {
+        self.shards[from].machine.remove(task, now_ns);
+        self.tasks[task].shard = to;
+        self.enter(task, now_ns);
+    }
+
+    /// The machine of its shard hears of a task.
+    pub(super) fn enter(&mut self, task: TaskId, now_ns: u64) {
+        let t = &self.tasks[task];
+        let shard = &mut self.shards[t.shard];
+        shard.machine.add(task, t.process, t.weight, now_ns);
+        if let Some(group) = t.group {
+            shard.machine.enter_group(task, group, now_ns);
+        }
+        if let Some(mask) = shard.part(t.mask.as_ref()) {
+            shard.machine.set_allowed(task, &mask, now_ns);
+        }
+        if t.work_ns > 0 {
+            shard.machine.bring(task, t.work_ns);
+        }
+    }
+
+    /// Its tag in this shard's machine, in ns of a nice-0 task; `None` where tags are not carried.
+    pub(super) fn tag(&self, shard: usize, task: TaskId, now_ns: u64) -> Option<i64> {
+        self.carries.then(|| self.shards[shard].machine.value(TAG, task, now_ns))
+    }
+
+    /// A task becomes runnable in its shard, or is again after a move. Returns a CPU that is to decide.
+    pub(super) fn join(
+        &mut self,
+        task: TaskId,
+        is_new: bool,
+        carried: Carried,
+        now_ns: u64,
+    ) -> Option<CpuId> {
+        let at = self.tasks[task].shard;
+        self.is_runnable(at, task, now_ns);
+        let machine = &mut self.shards[at].machine;
+        let asked = match carried {
+            Carried::Nothing => machine.wake(task, is_new, now_ns),
+            Carried::Exactly(tag) | Carried::AtLeast(tag) => {
+                machine.tell(&Event::Runnable { task, is_new }, now_ns);
+                let by_ns = tag.wrapping_sub(machine.value(TAG, task, now_ns));
+                if by_ns > 0 || (by_ns < 0 && matches!(carried, Carried::Exactly(_))) {
+                    machine.carry(task, by_ns, now_ns);
+                }
+                machine.tell(&Event::Enqueue { task }, now_ns).asked
+            }
+        };
+        self.waits(task, now_ns);
+        self.ask(at, asked)
+    }
+
+    /// A CPU of a shard that its machine wants to decide, by everybody's name.
+    pub(super) fn ask(&mut self, shard: usize, asked: Option<CpuId>) -> Option<CpuId> {
+        let cpu = self.shards[shard].global(asked?);
+        self.idle[cpu.index()] = false;
+        Some(cpu)
+    }
+
+    /// The task waits from now on.
+    pub(super) fn waits(&mut self, task: TaskId, now_ns: u64) {
+        let at = self.tasks[task].shard;
+        self.turns += 1;
+        let place = self.tag(at, task, now_ns).unwrap_or(self.turns);
+        self.tasks[task].phase = Phase::Waits(place);
+        self.shards[at].waiting.insert((place, task));
+    }
+
+    /// It has or gets a CPU, or is no longer runnable.
+    pub(super) fn no_longer_waits(&mut self, task: TaskId) {
+        let t = &self.tasks[task];
+        if let Phase::Waits(place) = t.phase {
+            self.shards[t.shard].waiting.remove(&(place, task));
+        }
+    }
+
+    fn is_runnable(&mut self, at: usize, task: TaskId, now_ns: u64) {
+        let busy = self.shards.iter_mut().filter(|shard| shard.runnable > 0);
+        let slowest = busy.map(|shard| {
+            shard.count(now_ns);
+            shard.v()
+        });
+        let slowest = slowest.min();
+        let shard = &mut self.shards[at];
+        shard.count(now_ns);
+        if let Some(v) = slowest.filter(|_| shard.runnable == 0) {
+            shard.catch_up(v);
+        }
+        shard.runnable += 1;
+        shard.weight += u128::from(self.tasks[task].weight.fixed());
+    }
+
+    /// It does not count for this shard any more.
+    pub(super) fn is_not_runnable(&mut self, at: usize, task: TaskId, now_ns: u64) {
+        let shard = &mut self.shards[at];
+        shard.count(now_ns);
+        shard.runnable -= 1;
+        shard.weight -= u128::from(self.tasks[task].weight.fixed());
+    }
+}
