@@ -175,7 +175,7 @@ struct task_table {
 #define OVERDRAWN 8192
 #define DROPS 16384
 
-#define REMOVED (1u << 31) /* pick's answer: this task blocked, and is no longer in the queue; see DROPS */
+#define REMOVED (1u << 31) /* pick's answer: this task blocked, and is no longer in the queue; peek's: see DROPS */
 
 static inline u64 weight_of(const struct task_table *t, u32 id)
 {

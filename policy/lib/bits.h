@@ -25,7 +25,7 @@ static inline u32 any_number(u32 x)
 	return x;
 }
 
-/* These two are 0 or 1. In BPF without a branch, after which the verifier would go on once with each. */
+/* Each is 0 or 1. In BPF they have no branch: the verifier would follow both sides. */
 static inline u32 is_equal(u32 a, u32 b)
 {
 	u64 differ = a ^ b;

@@ -67,7 +67,7 @@ static inline bool machine_passes_by(struct machine *m)
 	return ++m->passed < PASSES;
 }
 
-/* A policy that answered REMOVED did a part of its work: so much counts as one of those. */
+/* A policy that answered REMOVED did a part of its work, which takes as long as so many of those. */
 #define DROP_PASSES 8u
 
 static inline bool machine_dropped(struct machine *m)

@@ -4,7 +4,8 @@
  * by key, equal keys in order of insertion, and each node knows on which CPUs a task below it or its own may run. So the first task
  * that a CPU may run is found in O(log n), whatever sets there are.
  *
- * A treap, as lib/tree.h. Its nodes are those of the piles, because a task is in at most one of both.
+ * A treap, as lib/tree.h, whose nodes know keys below them and no CPUs, and are four times as large. Here the nodes are those of the
+ * piles, because a task is in at most one of both.
  */
 #ifndef DIVVY_MACHINE_OTHERS_H
 #define DIVVY_MACHINE_OTHERS_H

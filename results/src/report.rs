@@ -50,7 +50,7 @@ pub struct Theory {
     /// The system that the formula is about, as in `M/G/1 PS`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// Who found it.
+    /// Those who found it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Whether it is the limit as quanta go to 0.

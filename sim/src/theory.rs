@@ -17,27 +17,27 @@ use crate::oracle::queueing::single::{las_response_among, sjf_response_among, sr
 /// Why there is no formula.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum NoFormula {
-    /// A task does something else than formulas know.
+    /// A task does what no formula covers.
     #[error("task {task} {what}")]
     Task {
         /// Its name.
         task: String,
-        /// What it does.
+        /// The reason.
         what: &'static str,
     },
-    /// The machine does.
+    /// The machine does what no formula covers.
     #[error("{0}")]
     Machine(&'static str),
     /// More work than the CPUs can do.
     #[error("the load is {0:.2}: without bound on the number of jobs there is no mean")]
     Overload(f64),
     /// No formula of ours is about this policy, with these sizes and CPUs.
-    #[error("divvy knows none for {policy} on {cpus} with these sizes{sizes}")]
+    #[error("divvy knows none for {policy} on {cpus}{unless}")]
     Unknown {
         /// As given.
         policy: String,
-        /// More about sizes, if others would do.
-        sizes: &'static str,
+        /// The sizes for which it knows one.
+        unless: &'static str,
         /// Their number, with the word.
         cpus: String,
     },
@@ -58,9 +58,12 @@ enum Discipline {
     Blind,
 }
 
-const EXPONENTIAL: &str = "; it does for exponential ones of one mean";
+/// Sizes that would do.
+const ONE_MEAN: &str = "; with exponential sizes of one mean it does";
+const EXPONENTIAL: &str = "; with exponential sizes it does";
+const OTHER_SIZES: &str = " with these sizes";
 
-/// Policies that share by weight within a bound that goes to 0 with the quantum, on one CPU.
+/// Policies that share by weight within a bound that goes to 0 with the quantum: on one CPU, and on several if weights are equal.
 const PROPORTIONAL: [&str; 10] =
     ["drr", "gr3", "lottery", "sfq", "sfs", "stride", "wf2q", "wf2qplus", "wfq", "wrr"];
 
@@ -74,7 +77,11 @@ struct Stream<'a> {
 
 /// Adds to a report what theory says about each of its policies, or why it says nothing.
 pub fn add_to(report: &mut Report, workload: &Workload, specs: &[Spec]) {
-    report.theory = specs.iter().map(|spec| theory(workload, spec, report.cpus)).collect();
+    for spec in specs {
+        if report.theory.iter().all(|known| known.policy != spec.to_string()) {
+            report.theory.push(theory(workload, spec, report.cpus));
+        }
+    }
 }
 
 /// The mean response under a policy on so many CPUs; without numbers, and with the reason, if there is no formula.
@@ -91,26 +98,28 @@ fn formula(workload: &Workload, spec: &Spec, cpus: u32) -> Result<Theory, NoForm
     if spec.placement.is_some() {
         return Err(NoFormula::Machine("formulas are about one queue, and a placement makes several"));
     }
-    let discipline = discipline(spec);
-    let unknown = |sizes| NoFormula::Unknown {
+    let discipline = discipline(spec, cpus);
+    let unknown = |unless| NoFormula::Unknown {
         policy: spec.to_string(),
-        sizes,
+        unless,
         cpus: if cpus == 1 { "one CPU".to_owned() } else { format!("{cpus} CPUs") },
     };
-    if let [task @ Task { arrivals: Arrivals::Closed { think }, .. }] = &workload.tasks[..] {
-        let size = only_run(task)?;
-        let is_exponential = matches!(size, Dist::Exp(_));
-        return closed(task, think, size, discipline, cpus)
-            .ok_or_else(|| unknown(if is_exponential { "" } else { EXPONENTIAL }));
+    let Some(discipline) = discipline else { return Err(unknown("")) };
+    let found = if let [task @ Task { arrivals: Arrivals::Closed { think }, .. }] = &workload.tasks[..] {
+        closed(task, think, only_run(task)?, discipline, cpus)
+            .ok_or_else(|| unknown(discipline.unless(cpus)))?
+    } else {
+        let streams = workload.tasks.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
+        let load = streams.iter().map(|s| s.rate * s.size.mean_ns()).sum::<f64>() / f64::from(cpus);
+        if load >= 1.0 {
+            return Err(NoFormula::Overload(load));
+        }
+        open(&streams, discipline, cpus).ok_or_else(|| unknown(discipline.unless(cpus)))?
+    };
+    if found.is_limit && workload.tick_ns.is_some() {
+        return Err(NoFormula::Machine("slices end at ticks, and the formula is the limit of short quanta"));
     }
-    let streams = workload.tasks.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
-    let load = streams.iter().map(|s| s.rate * s.size.mean_ns()).sum::<f64>() / f64::from(cpus);
-    if load >= 1.0 {
-        return Err(NoFormula::Overload(load));
-    }
-    let blind = discipline.is_some_and(|discipline| !discipline.knows_sizes());
-    let hint = if blind && common_mean(&streams).is_none() { EXPONENTIAL } else { "" };
-    open(&streams, discipline, cpus).ok_or_else(|| unknown(hint))
+    Ok(found)
 }
 
 fn check_machine(workload: &Workload) -> Result<(), NoFormula> {
@@ -123,25 +132,28 @@ fn check_machine(workload: &Workload) -> Result<(), NoFormula> {
     Ok(())
 }
 
-fn discipline(spec: &Spec) -> Option<Discipline> {
+fn discipline(spec: &Spec, cpus: u32) -> Option<Discipline> {
     let setting = |param: &str| spec.selection.settings.iter().find(|s| s.param == param).map(|s| s.raw);
     let clairvoyant = find(spec.selection.name).is_some_and(|policy| policy.is_clairvoyant);
-    let plain = spec.modifiers.is_empty();
+    let is_alone = spec.modifiers.is_empty();
+    // A parameter may change the order.
+    let plain = is_alone && spec.selection.settings.is_empty();
     Some(match spec.selection.name {
         "fcfs" if plain => Discipline::FirstCome,
         "plcfs" if plain => Discipline::LastComePreempts,
-        "ps" | "rr" if plain => Discipline::ProcessorSharing,
+        "ps" if is_alone => Discipline::ProcessorSharing,
+        "rr" if plain => Discipline::ProcessorSharing,
         "las" if plain => Discipline::LeastAttained,
         "srpt" if plain => Discipline::ShortestRemaining,
         "sjf" if plain => Discipline::ShortestFirst,
-        "pbs" if plain && spec.selection.settings.len() == 1 => match setting("alpha") {
+        "pbs" if is_alone && spec.selection.settings.len() == 1 => match setting("alpha") {
             Some(0) => Discipline::FirstCome,
             Some(RATIO_INF) => Discipline::LeastAttained,
             _ => Discipline::Blind,
         },
         name if plain && PROPORTIONAL.contains(&name) => Discipline::Discriminatory,
         // A queue for each CPU leaves CPUs idle beside work.
-        _ if clairvoyant || setting("percpu").is_some_and(|on| on != 0) => return None,
+        _ if clairvoyant || (cpus > 1 && setting("percpu").is_some_and(|on| on != 0)) => return None,
         _ => Discipline::Blind,
     })
 }
@@ -164,7 +176,7 @@ fn only_run(task: &Task) -> Result<&Dist, NoFormula> {
 fn stream(task: &Task) -> Result<Stream<'_>, NoFormula> {
     let size = only_run(task)?;
     match &task.arrivals {
-        Arrivals::Open { interarrival: Dist::Exp(mean), limit: None } if task.count == 1 => {
+        Arrivals::Open { interarrival: Dist::Exp(mean), limit: None } => {
             Ok(Stream { task, rate: 1.0 / *mean as f64, size })
         }
         _ => Err(NoFormula::Task {
@@ -176,11 +188,11 @@ fn stream(task: &Task) -> Result<Stream<'_>, NoFormula> {
 
 /// One class of users, who think between jobs. Under processor sharing only means matter; under other blind policies sizes have
 /// to be exponential.
-fn closed(task: &Task, think: &Dist, size: &Dist, of: Option<Discipline>, cpus: u32) -> Option<Theory> {
-    let discipline = of.filter(|of| !of.knows_sizes())?;
+fn closed(task: &Task, think: &Dist, size: &Dist, discipline: Discipline, cpus: u32) -> Option<Theory> {
     let shares = matches!(discipline, Discipline::ProcessorSharing | Discipline::Discriminatory);
     let is_exponential = matches!(size, Dist::Exp(_));
-    if !(shares || is_exponential) || !size.mean_ns().is_finite() || !think.mean_ns().is_finite() {
+    let is_known = !discipline.knows_sizes() && (shares || is_exponential);
+    if !is_known || !size.mean_ns().is_finite() || !think.mean_ns().is_finite() {
         return None;
     }
     let system = Closed { users: task.count, think: think.mean_ns(), size: size.mean_ns(), cpus };
@@ -188,11 +200,12 @@ fn closed(task: &Task, think: &Dist, size: &Dist, of: Option<Discipline>, cpus: 
         system: Some(format!(
             "{} users who think, {}",
             task.count,
-            if is_exponential { "exponential sizes" } else { "PS" }
+            if is_exponential { "any blind policy" } else { "PS" }
         )),
         source: Some("machine repair: Reiser, Lavenberg 1980".to_owned()),
         is_limit: !is_exponential,
-        response_mean_ns: Some(system.steady().response),
+        // Users who do not think are always there.
+        response_mean_ns: Some(if system.think > 0.0 { system.steady() } else { system.bounds() }.response),
         ..Theory::default()
     })
 }
@@ -201,31 +214,50 @@ impl Discipline {
     fn knows_sizes(self) -> bool {
         matches!(self, Self::ShortestRemaining | Self::ShortestFirst)
     }
+
+    /// The sizes for which there is a formula, where there is none for those at hand.
+    fn unless(self, cpus: u32) -> &'static str {
+        match self {
+            Self::ShortestRemaining | Self::ShortestFirst if cpus > 1 => "",
+            Self::ShortestRemaining | Self::ShortestFirst => OTHER_SIZES,
+            Self::Discriminatory if cpus == 1 => EXPONENTIAL,
+            _ => ONE_MEAN,
+        }
+    }
 }
 
-/// A formula's name, its source, whether it is the limit of short quanta, and the mean response of each stream in ns.
-type Found = (String, &'static str, bool, Vec<f64>);
+/// A formula for open streams.
+struct Formula {
+    system: String,
+    source: &'static str,
+    is_limit: bool,
+    /// The mean response of each stream's jobs, in ns.
+    means: Vec<f64>,
+    /// Whether these hold for each stream, and not only for all jobs together.
+    is_of_each: bool,
+}
 
-fn open(streams: &[Stream], discipline: Option<Discipline>, cpus: u32) -> Option<Theory> {
-    let discipline = discipline?;
+fn open(streams: &[Stream], discipline: Discipline, cpus: u32) -> Option<Theory> {
     let rate: f64 = streams.iter().map(|s| s.rate).sum();
-    let (system, source, is_limit, means) =
+    let found =
         of_each(streams, discipline, cpus, rate).or_else(|| of_blind(streams, discipline, cpus, rate))?;
-    let all = streams.iter().zip(&means).map(|(s, mean)| s.rate / rate * mean).sum::<f64>();
+    let all = streams.iter().zip(&found.means).map(|(s, mean)| s.rate / rate * mean).sum::<f64>();
     let task =
         |(s, &response_mean_ns): (&Stream, &f64)| TaskTheory { name: s.task.name.clone(), response_mean_ns };
-    let knows_each = system.starts_with("M/G") || system.contains("FCFS") || streams.len() == 1;
+    let tasks = streams.iter().zip(&found.means).filter(|_| found.is_of_each).map(task);
     Some(Theory {
-        system: Some(system),
-        source: Some(source.to_owned()),
-        is_limit,
+        system: Some(found.system),
+        source: Some(found.source.to_owned()),
+        is_limit: found.is_limit,
         response_mean_ns: Some(all),
-        tasks: if knows_each { streams.iter().zip(&means).map(task).collect() } else { Vec::new() },
+        tasks: tasks.collect(),
         ..Theory::default()
     })
 }
 
-fn of_each(streams: &[Stream], discipline: Discipline, cpus: u32, rate: f64) -> Option<Found> {
+const SHARING: &str = "Sakata et al. 1971; Cohen 1979";
+
+fn of_each(streams: &[Stream], discipline: Discipline, cpus: u32, rate: f64) -> Option<Formula> {
     let mean = streams.iter().map(|s| s.rate / rate * s.size.mean_ns()).sum::<f64>();
     let sharing = || -> Vec<f64> {
         streams.iter().map(|s| mgk_ps_response_of(rate, mean, cpus, s.size.mean_ns())).collect()
@@ -234,40 +266,37 @@ fn of_each(streams: &[Stream], discipline: Discipline, cpus: u32, rate: f64) -> 
         let (all, one) = (size_of_all(streams, rate)?, cpus == 1);
         one.then(|| streams.iter().map(|s| Some(of(rate, &all, &size(s.size)?))).collect())?
     };
-    let name = |what: &str| format!("M/G/{cpus} {what}");
-    Some(match discipline {
+    let (system, source, is_limit, means) = match discipline {
         Discipline::FirstCome if cpus == 1 => {
             let second = streams.iter().map(|s| s.rate / rate * s.size.second_moment_ns2()).sum::<f64>();
             let wait = rate * second / (2.0 * (1.0 - rate * mean));
             let means = streams.iter().map(|s| s.size.mean_ns() + wait).collect();
-            second.is_finite().then(|| (name("FCFS"), "Pollaczek, Khinchine", false, means))?
+            second.is_finite().then_some(("FCFS", "Pollaczek, Khinchine", false, means))?
         }
-        Discipline::FirstCome => {
-            let each = mmk_response(rate, 1.0 / common_mean(streams)?, cpus);
-            (format!("M/M/{cpus} FCFS"), "Erlang C", false, vec![each; streams.len()])
-        }
-        Discipline::LastComePreempts if cpus == 1 => (name("preemptive LCFS"), "Kelly", false, sharing()),
-        Discipline::ProcessorSharing => (name("PS"), "Sakata et al. 1971; Cohen 1979", true, sharing()),
-        Discipline::Discriminatory if weights_are_equal(streams) => {
-            (name("PS"), "Sakata et al. 1971; Cohen 1979", true, sharing())
-        }
+        Discipline::LastComePreempts if cpus == 1 => ("preemptive LCFS", "Kelly", false, sharing()),
+        Discipline::ProcessorSharing => ("PS", SHARING, true, sharing()),
+        Discipline::Discriminatory if weights_are_equal(streams) => ("PS", SHARING, true, sharing()),
         Discipline::Discriminatory if cpus == 1 => {
-            (name("DPS, exponential sizes"), "Fayolle et al. 1980", true, dps::responses(&classes(streams)?))
+            ("DPS, exponential sizes", "Fayolle et al. 1980", true, dps::responses(&classes(streams)?))
         }
-        Discipline::LeastAttained => (name("LAS"), "Schrage 1967", true, among(las_response_among)?),
-        Discipline::ShortestRemaining => {
-            (name("SRPT"), "Schrage, Miller 1966", false, among(srpt_response_among)?)
-        }
-        Discipline::ShortestFirst => (name("SJF"), "Phipps 1956", false, among(sjf_response_among)?),
+        Discipline::LeastAttained => ("LAS", "Schrage 1967", true, among(las_response_among)?),
+        Discipline::ShortestRemaining => ("SRPT", "Schrage, Miller 1966", false, among(srpt_response_among)?),
+        Discipline::ShortestFirst => ("SJF", "Phipps 1956", false, among(sjf_response_among)?),
         _ => return None,
-    })
+    };
+    Some(Formula { system: format!("M/G/{cpus} {system}"), source, is_limit, means, is_of_each: true })
 }
 
-/// With exponential sizes of one mean no blind policy can change the mean over all jobs.
-fn of_blind(streams: &[Stream], discipline: Discipline, cpus: u32, rate: f64) -> Option<Found> {
+/// With exponential sizes of one mean no blind policy can change the mean over all jobs. Under FCFS it is that of each stream as well.
+fn of_blind(streams: &[Stream], discipline: Discipline, cpus: u32, rate: f64) -> Option<Formula> {
     let mean = common_mean(streams).filter(|_| !discipline.knows_sizes())?;
-    let each = mmk_response(rate, 1.0 / mean, cpus);
-    Some((format!("M/M/{cpus}, any blind policy"), "Erlang C", false, vec![each; streams.len()]))
+    Some(Formula {
+        system: format!("M/M/{cpus}, any blind policy"),
+        source: "Erlang C",
+        is_limit: false,
+        means: vec![mmk_response(rate, 1.0 / mean, cpus); streams.len()],
+        is_of_each: discipline == Discipline::FirstCome || streams.len() == 1,
+    })
 }
 
 /// The mean size in ns, if all sizes are exponential with the same one.

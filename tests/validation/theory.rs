@@ -59,10 +59,12 @@ fn classes_that_share_by_weight() {
     check(1, &proportional, [1, 4], SMALL_LARGE, "M/G/1 DPS, exponential sizes");
 }
 
-/// Of jobs that are alike in size, all blind policies have the same mean on any number of CPUs.
+/// All blind policies have the same mean response where jobs are alike in size, on any number of CPUs.
 #[test]
 fn blind_policies() {
-    for (spec, cpus) in [("eevdf", 1), ("pbs:alpha=2", 3), ("las", 3), ("sfq+procfair", 2), ("fcfs", 3)] {
+    for (spec, cpus) in
+        [("eevdf", 1), ("pbs:alpha=2", 3), ("las", 3), ("sfq+procfair", 2), ("sfq:debit=0", 1), ("fcfs", 3)]
+    {
         let model = |load| Model::open(cpus, load, EXP, "4ms", 100e3);
         let mean = |load| of(&model(load), spec).response_mean_ns.expect("a formula") / 1e6;
         assert_mean(spec, &model(0.7).responses(spec, 12), mean(0.7), mean(0.735));
@@ -85,8 +87,23 @@ fn no_formula_says_why() {
     let mut sleeps = open(0.5, EXP);
     sleeps.tasks = sleeps.tasks.replace("program = [", "program = [ { sleep = \"1ms\" },");
     refused(sleeps, "ps", "task jobs does not use");
+    let mut ticks = open(0.5, H2);
+    ticks.tasks = "tick = \"1ms\"\n".to_owned() + &ticks.tasks;
+    refused(ticks, "rr", "ticks");
+    refused(open(0.5, EXP), "hrrn", "hrrn on one CPU");
+    refused(open(0.5, H2), "sfq@cpu", "one queue");
     let mut periodic = open(0.5, EXP);
     periodic.tasks = periodic.tasks.replace("open = { exp =", "open = { constant =");
     periodic.tasks = periodic.tasks.replace("{ constant = \"20000000ns\" }", "\"20ms\"");
     refused(periodic, "ps", "does not arrive at random");
+}
+
+/// Users who do not think are always there.
+#[test]
+fn users_who_do_not_think() {
+    let tasks = format!(
+        "[[task]]\nname = \"users\"\ncount = 5\narrivals = {{ closed = \"0ms\" }}\nprogram = [ {{ run = {EXP} }} ]\n"
+    );
+    let model = Model { cpus: 2, quantum: "4ms", tasks, duration_s: 60.0 };
+    assert_eq!(of(&model, "rr").response_mean_ns, Some(2.5 * 1e6 * MEAN_MS));
 }

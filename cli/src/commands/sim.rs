@@ -86,7 +86,7 @@ pub struct SimArgs {
     ///
     /// For open arrivals at random (M/M/k, M/G/1, M/G/k) and one class of users who think, of jobs that only use CPU time: FCFS, PS,
     /// LAS, SRPT, SJF and others, also by weight. Says why if there is none. In a table, in Markdown and in JSON.
-    #[arg(long, help_heading = "Output", conflicts_with_all = ["gantt", "figure", "textbook"])]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["gantt", "figure", "textbook", "host"])]
     pub theory: bool,
 
     /// Write the host's decisions to this file, for `divvy verify`

@@ -13,7 +13,8 @@ const ALL: &str = "all jobs";
 /// One row for each policy that has a formula, and one for each of its tasks if there are several; none without a row.
 pub fn table(theory: &[Theory], policies: &[Policy]) -> Option<Table> {
     let mut rows = Vec::new();
-    for (theory, policy) in theory.iter().zip(policies) {
+    for policy in policies {
+        let Some(theory) = theory.iter().find(|theory| theory.policy == policy.spec) else { continue };
         let Some((system, expected)) = theory.system.as_ref().zip(theory.response_mean_ns) else { continue };
         let limit = if theory.is_limit { ", short quanta" } else { "" };
         let system = format!("{system}{limit}");
@@ -53,7 +54,7 @@ fn signed_percent(part: f64) -> String {
     format!("{}{}", if part < 0.0 { "-" } else { "+" }, text::percent(part.abs(), 1))
 }
 
-/// What a difference means, and the reasons of the policies that have no formula.
+/// The meaning of a difference, and the reasons of the policies that have no formula.
 pub fn notes(theory: &[Theory]) -> impl Iterator<Item = String> + '_ {
     let is_long_run = theory.iter().any(|theory| theory.system.is_some());
     let long_run =

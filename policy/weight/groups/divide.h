@@ -25,7 +25,7 @@ static inline void groups_fills(struct groups *s, u64 weight, u64 k)
 	s->more++;
 }
 
-/* If 2 P members ask for [x, 2x) for each thread, x is at least half of what one CPU is, and nobody asks for more than that. */
+/* If 2 P members ask for [x, 2x) for each thread, x is at most half of what one CPU is: none of them is full, nor who asks for less. */
 static inline bool groups_saw_enough(const struct groups *s)
 {
 	return s->seen >= 2 * s->p;

@@ -67,12 +67,12 @@ struct group {
 	u64 budget;     /* 2^-8: what its members share */
 	u64 factor;     /* a member's budget is its weight * factor >> shift, if it is not full */
 	u32 shift;
-	u32 nfull;    /* members that are full, when it was last divided */
-	u64 cpu;      /* one CPU, then */
-	u64 left;     /* of its budget, then, for members that are not full, */
-	u64 rest;     /* what these weigh, */
-	u64 c;        /* and one CPU, as `left` is counted */
-	bool full;    /* it has a CPU for each of its threads, and so its members are full */
+	u32 nfull; /* members that are full, when it was last divided */
+	u64 cpu;   /* one CPU, then */
+	u64 left;  /* of its budget, then, for members that are not full, */
+	u64 rest;  /* what these weigh, */
+	u64 c;     /* and one CPU, as `left` is counted */
+	bool full; /* it has a CPU for each of its threads, and so its members are full; changes only when it divides */
 	bool touched; /* since then a member came or went, or weighs something else, at any depth */
 	bool waits;   /* in the queue of those with something due */
 	struct group_order of_order[ORDERS];
@@ -105,7 +105,7 @@ struct groups {
 	u32 id;  /* the thread that is, or 0 */
 	u32 way; /* the group that the way to a change has come to */
 	bool is_on_way;
-	bool climbs; /* the group at hand is not yet told of the change */
+	bool climbs;  /* the group at hand is not yet told of the change */
 	bool divides; /* the group at hand does */
 	u32 steps;
 	u64 granted; /* the effective weight of the thread that is looked at */
