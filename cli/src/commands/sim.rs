@@ -32,11 +32,10 @@ use crate::view::{jobs_csv, textbook};
 #[command(after_help = "\
 Examples:
   divvy sim mix.toml -p rr,sfq,gr3
-  divvy sim mix.toml -p pbs:alpha=2+procfair --reps 10 -o mix.json
+  divvy sim queue.toml -p fcfs,sfq+procfair --reps 10 --theory -o queue.json
   divvy sim mix.toml -p gr3 --gantt --gantt-span 1s..1200ms --assert 'max(error) < 8ms'
   divvy sim mix.toml -p gr3 --host linux-6.12:hz=250 --log decisions.log
   divvy sim --jobs P1:0:8,P2:1:4,P3:2:9 -p fcfs,srtf --textbook --schedule 9
-  divvy sim web-server.toml -p fcfs,ps,las --reps 10 --theory
   divvy sim mix.toml -p ./mine.h:alpha=2,sfq --jobs-csv jobs.csv")]
 pub struct SimArgs {
     /// The workload, a TOML file; - is stdin
