@@ -191,13 +191,18 @@ pub fn adapted(workload: &Workload, options: &Options) -> Result<Workload, RunEr
     }
 }
 
-/// The machine of a repetition. A policy that draws random numbers draws those of the seed and the repetition, unless its
-/// spec names a seed.
+/// The spec of a repetition: a policy that draws random numbers draws those of the seed and the repetition, unless the spec names a
+/// seed.
+pub fn seeded(spec: &Spec, seed: u64, rep: u32) -> Spec {
+    spec.seeded(stream(seed, rep, 0, Purpose::Policy).next_u64())
+}
+
+/// The machine of a repetition, for the spec as [`seeded`] makes it.
 ///
 /// # Errors
 /// Those of [`Machine::from_spec`].
 pub fn machine(spec: &Spec, workload: &Workload, seed: u64, rep: u32) -> Result<Machine, MachineError> {
-    let spec = spec.seeded(stream(seed, rep, 0, Purpose::Policy).next_u64());
+    let spec = seeded(spec, seed, rep);
     Machine::from_spec(&spec, workload.cpus, workload.quantum_ns)
 }
 
@@ -223,7 +228,7 @@ pub fn simulate_rep(
         let machine = bare_machine(workload, spec, rep, options)?;
         return repetition(workload, spec, rep, machine, options, rows, progress);
     };
-    let seeded = spec.seeded(stream(options.seed, rep, 0, Purpose::Policy).next_u64());
+    let seeded = seeded(spec, options.seed, rep);
     let sharded = Sharded::new(&seeded, placement, workload).map_err(|problem| RunError::Scheduler {
         policy: spec.to_string(),
         what: problem.to_string(),

@@ -7,6 +7,7 @@ use divvy_policy::spec::Spec;
 use divvy_policy::{CpuId, CpuLimit, TaskId, Weight};
 use divvy_results::report::HostCalls;
 use divvy_sim::engine::{Birth, Change, Scheduler};
+use divvy_sim::run::seeded;
 use divvy_workload::{Purpose, Workload, stream};
 
 use super::check::cpu_weight;
@@ -75,7 +76,7 @@ impl Hosted {
         rep: u32,
         options: &HostedOptions,
     ) -> Result<Hosted, HostedError> {
-        let spec = &spec.seeded(stream(seed, rep, 0, Purpose::Policy).next_u64());
+        let spec = &seeded(spec, seed, rep);
         let cpus = &Cpus::first(workload.cpus as u16);
         let has_limits = workload.groups.iter().any(|group| group.cpu_max.is_some());
         let has_weights = looks_at_groups(spec);

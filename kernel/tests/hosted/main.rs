@@ -277,9 +277,8 @@ program = [{ run = "forever" }]
     }
 }
 
-#[test]
-fn several_cpus_are_busy_and_shared_by_weight() {
-    let text = r#"
+/// More tasks than CPUs, of which two weigh twice as much
+const ON_FOUR_CPUS: &str = r#"
 cpus = 4
 duration = "3s"
 [[task]]
@@ -292,14 +291,20 @@ count = 2
 weight = 2048
 program = [{ run = "forever" }]
 "#;
+
+/// A run of [`ON_FOUR_CPUS`] has ten weights that share four CPUs. A task is off its part by few quanta of 4 ms, and an interrupt takes a few us.
+fn assert_shared_by_weight(what: &str, run: &Run) {
+    for (index, service) in service_ns(run).into_iter().enumerate() {
+        let due = 3 * SECOND * 4 / 10 * if index < 6 { 1 } else { 2 };
+        assert!(service.abs_diff(due) < 30 * MS, "{what}: {service} ns, not {due}");
+    }
+}
+
+#[test]
+fn several_cpus_are_busy_and_shared_by_weight() {
     for policy in ["sfq", "gr3", "eevdf"] {
-        let run = hosted(text, policy);
-        let service = service_ns(&run);
-        // Ten weights share four CPUs. A task is off its part by few quanta of 4 ms, and an interrupt takes a few us.
-        for (index, service) in service.iter().enumerate() {
-            let due = 3 * SECOND * 4 / 10 * if index < 6 { 1 } else { 2 };
-            assert!(service.abs_diff(due) < 30 * MS, "{policy}: {service} ns, not {due}");
-        }
+        let run = hosted(ON_FOUR_CPUS, policy);
+        assert_shared_by_weight(policy, &run);
         assert!(run.utilization > 0.999, "{policy}: {}", run.utilization);
         assert!(run.migrations.is_some_and(|migrations| migrations > 0), "{policy}");
     }

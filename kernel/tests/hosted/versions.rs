@@ -8,23 +8,14 @@ use super::*;
 const VERSIONS: [&str; 3] = ["linux-6.12", "linux-7.1", "linux-7.3"];
 
 /// More tasks than CPUs, so that a CPU picks tasks from other CPUs; and tasks that sleep.
-const MOVING: &str = r#"
-cpus = 4
-duration = "3s"
-[[task]]
-name = "one"
-count = 6
-program = [{ run = "forever" }]
-[[task]]
-name = "two"
-count = 2
-weight = 2048
-program = [{ run = "forever" }]
-[[task]]
+fn moving() -> String {
+    ON_FOUR_CPUS.to_owned()
+        + r#"[[task]]
 name = "sleeper"
 count = 3
 program = [{ loop = "forever", do = [{ run = { exp = "200us" } }, { sleep = { exp = "20ms" } }] }]
-"#;
+"#
+}
 const TASKS: u64 = 11;
 
 /// The run, its calls, and its decision log.
@@ -48,7 +39,7 @@ fn run_in(version: &str, text: &str, policy: &str) -> (Run, HostCalls, Vec<u8>) 
 fn each_version_calls_dequeue_as_that_kernel_does() {
     for policy in ["sfq", "gr3", "eevdf", "rr"] {
         let [(_, old, _), (moved, late, _), (_, exact, _)] =
-            VERSIONS.map(|version| run_in(version, MOVING, policy));
+            VERSIONS.map(|version| run_in(version, &moving(), policy));
         assert!(old.enqueue > 1000, "{policy}: {old:?}");
         assert_eq!((old.dequeue, old.taken_back), (0, 0), "{policy}");
         for calls in [late, exact] {
@@ -70,7 +61,7 @@ fn each_version_calls_dequeue_as_that_kernel_does() {
 #[test]
 fn decisions_are_the_same_in_each_version() {
     for policy in ["sfq", "gr3+feasible", "eevdf"] {
-        let [old, late, exact] = VERSIONS.map(|version| run_in(version, MOVING, policy));
+        let [old, late, exact] = VERSIONS.map(|version| run_in(version, &moving(), policy));
         for (version, other) in [("7.1", &late), ("7.3", &exact)] {
             assert!(other.2 == old.2, "{policy}: another log in {version}");
             let json = |run: &Run| {
@@ -83,11 +74,10 @@ fn decisions_are_the_same_in_each_version() {
 
 #[test]
 fn shares_are_by_weight_and_a_seed_gives_the_same_bytes_in_later_versions() {
-    let hogs = MOVING.split("[[task]]\nname = \"sleeper\"").next().expect("a part");
     for version in ["linux-7.1", "linux-7.3:hz=250"] {
         let json = |seed| {
             let options = Options { seed, reps: 2, ..Options::default() };
-            let report = in_host(MOVING, "lottery", &options, &kernel(version));
+            let report = in_host(&moving(), "lottery", &options, &kernel(version));
             assert!(
                 report.host.as_deref().is_some_and(|host| host.starts_with(version)),
                 "{:?}",
@@ -98,12 +88,8 @@ fn shares_are_by_weight_and_a_seed_gives_the_same_bytes_in_later_versions() {
         let first = json(7);
         assert!(first == json(7) && first != json(8), "{version}");
         for policy in ["sfq", "gr3", "eevdf"] {
-            let run = in_host(hogs, policy, &Options::default(), &kernel(version)).runs.remove(0);
-            // As in `several_cpus_are_busy_and_shared_by_weight`
-            for (index, service) in service_ns(&run).into_iter().enumerate() {
-                let due = 3 * SECOND * 4 / 10 * if index < 6 { 1 } else { 2 };
-                assert!(service.abs_diff(due) < 30 * MS, "{version}, {policy}: {service} ns, not {due}");
-            }
+            let run = in_host(ON_FOUR_CPUS, policy, &Options::default(), &kernel(version)).runs.remove(0);
+            assert_shared_by_weight(&format!("{version}, {policy}"), &run);
         }
     }
 }
