@@ -147,6 +147,7 @@ static void make_script(struct script *s, u64 seed)
 
 struct outcome {
 	char error[256];
+	u64 at_ns; /* of the error */
 	u64 events, decisions, hold;
 	char held_in[64];
 };
@@ -172,9 +173,10 @@ static bool run_apart(const struct script *s)
 
 		setrlimit(RLIMIT_CPU, &longest);
 		error = run_script(s);
+		outcome->at_ns = model.now;
 		if (error)
 			snprintf(outcome->error, sizeof(outcome->error), "at %llu ns: %s",
-				 (unsigned long long)model.now, error);
+				 (unsigned long long)outcome->at_ns, error);
 		outcome->events = host_events();
 		outcome->decisions = host_decisions();
 		outcome->hold = longest_hold.accesses;
@@ -199,13 +201,36 @@ static void kind_of(const char *error, char *kind)
 	*kind = '\0';
 }
 
+/* Whether this script fails as one did whose error is of this kind. If so it ends at its error, so the next try takes less time. */
+static bool fails_alike(struct script *s, const char *wanted)
+{
+	char kind[sizeof(outcome->error)];
+	u32 kept = 0;
+
+	run_apart(s);
+	kind_of(outcome->error, kind);
+	if (strcmp(kind, wanted) != 0)
+		return false;
+	if (!outcome->at_ns || outcome->at_ns >= s->end_ns)
+		return true;
+	s->end_ns = outcome->at_ns + 1;
+	for (u32 i = 0; i < s->nactions; i++)
+		if (s->actions[i].at_ns <= outcome->at_ns)
+			s->actions[kept++] = s->actions[i];
+	s->nactions = kept;
+	return true;
+}
+
 /* Leaves out as many actions as it can while the same error comes: halves, quarters, and so on. */
 static void shorten(struct script *s)
 {
 	static struct script shorter;
-	char wanted[sizeof(outcome->error)], kind[sizeof(outcome->error)];
+	char wanted[sizeof(outcome->error)];
 
 	kind_of(outcome->error, wanted);
+	shorter = *s;
+	if (fails_alike(&shorter, wanted))
+		*s = shorter;
 
 	for (u32 piece = (s->nactions + 1) / 2; piece; piece /= 2) {
 		for (u32 from = 0; from < s->nactions;) {
@@ -215,12 +240,10 @@ static void shorten(struct script *s)
 			memmove(&shorter.actions[from], &shorter.actions[from + n],
 				(s->nactions - from - n) * sizeof(struct action));
 			shorter.nactions -= n;
-			run_apart(&shorter);
-			kind_of(outcome->error, kind);
-			if (strcmp(kind, wanted) != 0)
-				from += n;
-			else
+			if (fails_alike(&shorter, wanted))
 				*s = shorter;
+			else
+				from += n;
 		}
 	}
 	run_apart(s);
