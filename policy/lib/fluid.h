@@ -14,9 +14,13 @@ struct fluid {
 	u64 w;               /* weights of who is busy in the fluid system */
 	struct heap leaving; /* who is so there only, by where V will be when it ends */
 	u64 weight[POOL];    /* of those */
-	u64 ran;             /* scratch of fluid_pass: service to be accounted for, ns */
+	u64 ran;             /* service to be accounted for, ns */
 	u32 leaves;          /* who is first to leave by then, or 0 */
+	u32 left;            /* how many did in this event */
 };
+
+/* At one event so many clients leave at most, because the caller holds a lock. If more would, V waits there for the next events. */
+#define FLUID_STEPS 64u
 
 static inline void fluid_set_weights(struct fluid *f, u64 w)
 {
@@ -37,11 +41,11 @@ static NOINLINE void fluid_step(struct fluid *f)
 	u64 v = heap_first_key(&f->leaving), needs;
 
 	f->leaves = 0;
-	if (!f->w)
-		return;
-	vtime_advance(&after, f->ran, f->w);
+	if (f->w)
+		vtime_advance(&after, f->ran, f->w);
 	if (!f->leaving.n || vtime_before(after.v, v)) {
 		f->V = after;
+		f->ran = 0;
 		return;
 	}
 	needs = vtime_before(f->V.v, v) ? ((v - f->V.v) * f->w - f->V.rest + WEIGHT_NICE_0 - 1) / WEIGHT_NICE_0 : 0;
@@ -52,9 +56,11 @@ static NOINLINE void fluid_step(struct fluid *f)
 
 static NOINLINE void fluid_pass(struct fluid *f)
 {
+	f->left = 0;
 	fluid_step(f);
-	while (f->leaves && can_loop) {
+	while (f->leaves && f->left < FLUID_STEPS && can_loop) {
 		fluid_forget(f, f->leaves);
+		f->left++;
 		fluid_step(f);
 	}
 }
@@ -62,7 +68,7 @@ static NOINLINE void fluid_pass(struct fluid *f)
 /* dV/dt = 1 / (weights of who is busy), with service for time */
 static inline void fluid_serve(struct fluid *f, u64 ran)
 {
-	f->ran = ran < VTIME_RAN_MAX ? ran : VTIME_RAN_MAX;
+	f->ran = ran < VTIME_RAN_MAX - f->ran ? f->ran + ran : VTIME_RAN_MAX;
 	fluid_pass(f);
 }
 
@@ -83,10 +89,13 @@ static inline void fluid_leave(struct fluid *f, u32 id, u64 F, u64 w)
 		fluid_set_weights(f, f->w - w);
 }
 
-/* When nobody is runnable the fluid system has done as much, and a new busy period begins where V would then be. */
+/* When nobody is runnable the fluid system has done as much, and a new busy period begins where V would then be. Those that one event
+ * has no time for stay busy. */
 static NOINLINE void fluid_drain(struct fluid *f)
 {
-	while (f->leaving.n && can_loop) {
+	if (f->leaves)
+		return;
+	for (f->left = 0; f->leaving.n && f->left < FLUID_STEPS && can_loop; f->left++) {
 		f->V.v = heap_first_key(&f->leaving);
 		fluid_forget(f, heap_first(&f->leaving));
 	}

@@ -49,6 +49,23 @@ fn wfq_r3_wf2q_r3_who_left_is_served_on() {
     }
 }
 
+/// 200 tasks have a quantum each and leave, ahead of the fluid system. They end there together, which is more than one event has time
+/// for. Three quanta later V is where it would be without that limit, so a new task has no advantage over the one that went on.
+#[test]
+fn wfq_d3_wf2q_d3_many_leave_the_fluid_system_at_once() {
+    for policy in ["wfq", "wf2q"] {
+        let mut one = Lockstep::with(policy, 1, &[1; 201]);
+        for id in 1..=200 {
+            assert_eq!(one.first_cpu(1), [id], "{policy}");
+            one.leave(id, false);
+        }
+        assert_eq!(one.first_cpu(5), [201; 5], "{policy}");
+        let new = one.add(1);
+        let ran = one.first_cpu(8);
+        assert_eq!(ran.iter().filter(|&&id| id == new).count(), 4, "{policy}: {ran:?}");
+    }
+}
+
 /// While no task is runnable the fluid system is empty: the tasks that come first after that begin with equal tags.
 #[test]
 fn wfq_r3_wf2q_r3_an_idle_time_is_a_new_beginning() {
