@@ -85,7 +85,7 @@ check_holds() {
 		cat "$out/said/holds"
 		return 1
 	}
-	echo "host: holds of the lock do not grow with the number of tasks (all policies; linux24 and pbs: no more for each than they say)"
+	echo "host: holds of the lock do not grow with the number of tasks (all policies; linux24, pbs and vtrr: no more for each than they say)"
 }
 
 # Says in a file what happened, and whether everything held in its last line.

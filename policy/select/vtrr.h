@@ -15,6 +15,7 @@
 #define POLICY_TITLE "virtual-time round-robin: down a queue of falling shares, and back"
 #define POLICY_BASELINE
 #define POLICY_COUNTS_SLICES
+#define POLICY_LINEAR 4
 #define POLICY_HAS REWEIGH | FORK
 #define POLICY_SHARES 1
 

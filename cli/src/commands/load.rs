@@ -99,7 +99,7 @@ pub struct SchedulerArgs {
         value_parser = clap::value_parser!(i64).range(1..i64::from(MAX_POOL)))]
     pub pool: i64,
 
-    /// The same, for policies that may look at every task to choose one (linux24, pbs): they are not loaded without it
+    /// The same, for policies that may look at every task to choose one (linux24, pbs, vtrr): they are not loaded without it
     ///
     /// All CPUs wait for such a decision. `divvy policies NAME` says how long it may take for each task. Tasks beyond
     /// this number wait in one queue, and together get what one task of nice 0 gets, or more if that is too little for
