@@ -3,7 +3,6 @@
 use divvy_policy::spec;
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -54,8 +53,6 @@ fn compile(dir: &Path, policy: &str) -> PathBuf {
         .arg(format!("-DPOLICY_HEADER=\"select/{policy}.h\""))
         .status();
     assert!(status.expect("a C compiler").success());
-    // Another test of this process may have had a narrow umask at that moment, as the server has when it binds its socket.
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).expect("the program is ours");
     program
 }
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::fs::Mode;
-use rustix::process::umask;
+use rustix::fs::{Mode, fchmod};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
 
 use super::commands::Answer;
 use super::error::Missing;
@@ -22,7 +22,7 @@ use super::socket::{LONGEST_LINE, make_directory, path, take_line, write_line};
 /// How long a client may take to send its line. Nothing waits for it meanwhile.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most clients that have not asked yet.
-const AT_ONCE: usize = 64;
+const AT_ONCE: u8 = 64;
 
 /// A server that listens until it is dropped.
 #[derive(Debug)]
@@ -44,11 +44,8 @@ impl Server {
 
     fn listen_at(path: PathBuf, group: Option<(u32, GroupMay)>) -> io::Result<Self> {
         remove_stale(&path)?;
-        let before = umask(Mode::from_raw_mode(0o177));
-        let listener = UnixListener::bind(&path);
-        umask(before);
         let server = Self {
-            listener: listener?,
+            listener: bind_private(&path)?,
             path,
             admission: Admission::new(group),
             clients: Vec::new(),
@@ -89,7 +86,7 @@ impl Server {
                 self.reply(stream, Answer::Reply(Reply::Denied));
                 continue;
             };
-            if self.clients.len() == AT_ONCE {
+            if self.clients.len() == usize::from(AT_ONCE) {
                 self.clients.remove(0);
             }
             self.clients.push(Client {
@@ -150,6 +147,16 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// A socket that only its owner may write to from the moment it has a name. The mode of the open file becomes that of the name, less the
+/// umask; the umask itself is that of the whole process, so it is left alone.
+fn bind_private(path: &Path) -> io::Result<UnixListener> {
+    let open = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    fchmod(&open, Mode::from_raw_mode(0o600))?;
+    bind(&open, &SocketAddrUnix::new(path)?)?;
+    listen(&open, AT_ONCE.into())?;
+    Ok(open.into())
 }
 
 /// Removes the socket of a loader that was killed. A socket where somebody listens, and any other file, stays.
