@@ -39,6 +39,8 @@ void init_task(struct model_task *p, bool fork)
 	if (error)
 		scx_error("init_task: %d", error);
 	OP(set_weight, &p->t, 100);
+	/* SCX_TASK_RESET_RUNNABLE_AT: what it waited for under another scheduler does not count. */
+	p->runnable_since = 0;
 }
 
 /* A new task is where the task is that makes it; those of a script are in the root. */
