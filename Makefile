@@ -11,7 +11,7 @@ LEVELS := gates test-rust test-report test-native test-host test-bpf test-vm
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
-.PHONY: help demo test install uninstall tarball deb .package-build gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks test-traces mutants figures kernel vm bench bench-counts bench-peers bench-kernel bench-distance fmt clean
+.PHONY: help demo test install uninstall tarball deb .package-build gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks stress test-traces mutants figures kernel vm bench bench-counts bench-peers bench-kernel bench-distance fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
@@ -28,6 +28,7 @@ help:
 	@echo "  make test-vm      the tests that need a kernel with sched_ext, in a virtual machine"
 	@echo "make test-traces   reads 43 published recordings, which it fetches from GitHub into ~/.cache/divvy/traces; needs trace-cmd, babeltrace2"
 	@echo "make test-attacks  what one user can do to another, on 1 to 8 CPUs; takes hours in emulation"
+	@echo "make stress  the virtual machine's storm of tasks for an hour on four CPUs, under three schedulers in turn"
 	@echo "make storm   test-host for long: SCRIPTS=2000 for each policy, from SEED=1 on"
 	@echo "make mutants breaks each policy on purpose, and sees whether the tests notice"
 	@echo "make figures reproduces all figures of the papers in full, and compares with the verdicts that are kept"
@@ -144,6 +145,15 @@ test-attacks: .need-vm .need-kernel
 		[ $$variant != none ] || variant=; \
 		DIVVY_KERNEL_VARIANT=$$variant $(TEST) --test vm -- --ignored --nocapture --test-threads=1 attack::suite || exit 1; \
 	done
+
+# The storm of the machine's tests for an hour of the guest's time, on four CPUs: 12 loads of 5 minutes each.
+STRESS_SECONDS ?= 300
+STRESS_ROUNDS ?= 4
+stress: .need-vm .need-kernel
+	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic
+	$(TEST) --no-run
+	DIVVY_STORM_CPUS=4 DIVVY_STORM_SECONDS=$(STRESS_SECONDS) DIVVY_STORM_ROUNDS=$(STRESS_ROUNDS) \
+		$(TEST) --test vm -- --ignored --nocapture storm::
 
 # The exit code comes from the last command in the shell, and make must not report it as an error. 70 is a failure of the
 # machine itself.
