@@ -43,21 +43,24 @@ static bool is_idle_for_long(u32 cpu)
 	       model.now > cpus[cpu].idle_since + LONGEST_IDLE_NS;
 }
 
-/* Since when a task waits for a CPU. One that was held waits since it was let go. A time of a clock that is ahead does not count. */
-static u64 waits_since(const struct model_task *p)
+/* Since when a task waits for a CPU. One that was held waits since it was first seen to be let go. */
+static u64 waits_since(struct model_task *p)
 {
-	u64 told = host_enqueued_at(&p->t);
+	bool held = host_holds(&p->t);
 
-	return told > p->queued_since && told <= model.now ? told : p->queued_since;
+	if (held || p->was_held)
+		p->let_go = model.now;
+	p->was_held = held;
+	return p->let_go > p->queued_since ? p->let_go : p->queued_since;
 }
 
 /* The host has the task for a while, and a CPU where it may run is idle for a while; or the task is in a DSQ of the host, which
  * may belong to its CPU, and that CPU is. */
-static void check_work_conserving(const struct model_task *p)
+static void check_work_conserving(struct model_task *p)
 {
 	bool in_host_dsq = p->dsq && p->dsq->id < DSQ_INVALID;
 
-	if (p->on_cpu || model.now < waits_since(p) + LONGEST_IDLE_NS || host_holds(&p->t))
+	if (model.now < waits_since(p) + LONGEST_IDLE_NS || p->on_cpu)
 		return;
 	for (u32 i = 0; i < model.ncpus; i++)
 		if (p->t.cpus_ptr->bits[0] >> i & 1 && is_idle_for_long(i) &&

@@ -82,6 +82,8 @@ struct model_task {
 	u64 on_cpu_since;
 	u64 runnable_since; /* as the watchdog sees it; 0: it is not, or it runs */
 	u64 queued_since;   /* the host had it enqueued last */
+	u64 let_go;         /* the checks found that the host does not hold it any more */
+	bool was_held;      /* when they looked last */
 	u64 generation;     /* of its run-end event */
 
 	s32 cpu;
