@@ -278,14 +278,16 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	}
 }
 
-/* A task that runs while the scheduler is being loaded is unknown to the machine until it is enqueued. */
+/* A task that runs while the scheduler is being loaded is unknown to the machine until it is enqueued, and a kernel thread is so always. */
 SEC("struct_ops/running")
 void BPF_PROG(host_running, struct task_struct *p)
 {
 	struct event e = { .id = id_of(p), .now = clock_ns() };
 
-	if (!e.id || !(machine_task(&machine, e.id)->state & RUNNABLE))
+	if (!e.id || !(machine_task(&machine, e.id)->state & RUNNABLE)) {
+		take_cpu(machine_cpu(scx_bpf_task_cpu(p)));
 		return;
+	}
 	host_task(e.id)->sum_exec_at_run = host_task(e.id)->sum_exec_counted = p->se.sum_exec_runtime;
 	if (config.limits)
 		host_task(e.id)->sum_exec_limited = p->se.sum_exec_runtime;
