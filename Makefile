@@ -146,9 +146,9 @@ test-attacks: .need-vm .need-kernel
 		DIVVY_KERNEL_VARIANT=$$variant $(TEST) --test vm -- --ignored --nocapture --test-threads=1 attack::suite || exit 1; \
 	done
 
-# The storm of the machine's tests for an hour of the guest's time, on four CPUs: 12 loads of 5 minutes each.
-STRESS_SECONDS ?= 300
-STRESS_ROUNDS ?= 4
+# The storm of the machine's tests for an hour of the guest's time, on four CPUs: 36 loads of 100 s each, whose decisions fit the guest's memory.
+STRESS_SECONDS ?= 100
+STRESS_ROUNDS ?= 12
 stress: .need-vm .need-kernel
 	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic
 	$(TEST) --no-run
