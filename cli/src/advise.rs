@@ -4,5 +4,5 @@
 mod candidate;
 mod search;
 
-pub use candidate::{candidates, default_specs};
+pub use candidate::{Candidate, candidates, default_specs};
 pub use search::{Advice, Finding, Problem, search};

@@ -320,7 +320,7 @@ fn the_reference_page_has_every_key() {
 const RECORDING: &str = "examples/compile-beside-interactive.perf.data";
 
 /// Schema, arguments, and the exit code.
-const RESULTS: [(&str, &[&str], i32); 18] = [
+const RESULTS: [(&str, &[&str], i32); 20] = [
     (
         "results",
         &[
@@ -387,6 +387,40 @@ const RESULTS: [(&str, &[&str], i32); 18] = [
         ],
         0,
     ),
+    (
+        "advice",
+        &[
+            "advise",
+            "examples/mix.toml",
+            "-p",
+            "rr,sfq",
+            "--quantum",
+            "4ms",
+            "--duration",
+            "1s",
+            "--reps",
+            "2",
+            "--goal",
+            "share(backup) < 30%",
+        ],
+        0,
+    ),
+    (
+        "advice",
+        &[
+            "advise",
+            "examples/mix.toml",
+            "-p",
+            "rr",
+            "--duration",
+            "500ms",
+            "--reps",
+            "1",
+            "--goal",
+            "max(error) < 1ns",
+        ],
+        3,
+    ),
     ("policies", &["policies"], 0),
     ("policies", &["policies", "sfs"], 0),
     ("verify", &["verify", "cli/tests/cmd/verify.in/ok.log"], 0),
@@ -433,6 +467,11 @@ fn no_schema_accepts_a_field_that_it_does_not_describe() {
         ("results", &["sim", "examples/mix.toml", "-p", "rr", "--duration", "100ms"][..], "/runs/0/tasks/0"),
         ("claims", &["paper", "sfs-1"][..], "/claims/0"),
         ("policies", &["policies", "sfs"][..], "/params/0"),
+        (
+            "advice",
+            &["advise", "examples/mix.toml", "-p", "rr", "--duration", "500ms", "--goal", "jain > 0"],
+            "/best/0/goals/0",
+        ),
     ];
     for (name, args, place) in cases {
         let done = divvy(&[args, &["--format", "json"]].concat());

@@ -9,13 +9,14 @@ use divvy_sim::run::Options;
 
 use crate::advise::{candidates, default_specs, search};
 use crate::args::machine::MachineArgs;
+use crate::args::output::PlainFormat;
 use crate::args::policies::PolicyArgs;
 use crate::assert::{ClaimError, Claims};
 use crate::command_line::quoted;
 use crate::input;
 use crate::output::Output;
 use crate::progress::ProgressBar;
-use crate::view::advice;
+use crate::view::{advice, advice_json};
 
 /// Search for a policy, a quantum and weights under which a workload reaches goals
 ///
@@ -27,7 +28,8 @@ use crate::view::advice;
 Examples:
   divvy advise game-and-stream.toml --goal 'p99(response, task=game) < 16ms'
   divvy advise mix.toml -p sfq,gr3 --goal 'share(backup) <= 2%' --goal jain>0.9
-  divvy advise mix.toml --goal 'max(error) < 5ms' --baseline rr --reps 10")]
+  divvy advise mix.toml --goal 'max(error) < 5ms' --baseline rr --reps 10
+  divvy advise mix.toml --goal jain>0.9 --format json > advice.json")]
 pub struct AdviseArgs {
     /// The workload, a TOML file; - is stdin
     #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
@@ -57,6 +59,10 @@ pub struct AdviseArgs {
     /// Repetitions of the last round, each with its own random numbers
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "Chance")]
     pub reps: u32,
+
+    /// How to print the advice
+    #[arg(long, value_enum, default_value_t = PlainFormat::Table, help_heading = "Output")]
+    pub format: PlainFormat,
 }
 
 impl AdviseArgs {
@@ -92,7 +98,10 @@ pub fn run(args: &AdviseArgs, output: Output) -> anyhow::Result<()> {
     let bar = ProgressBar::new("searching", output);
     let found = search(&workload, &goals, candidates, baseline, &options, &bar)?;
     drop(bar);
-    let advice = advice::write(&found, &workload, &goals, &args.rerun(), output.columns(None));
+    let advice = match args.format {
+        PlainFormat::Table => advice::write(&found, &workload, &goals, &args.rerun(), output.columns(None)),
+        PlainFormat::Json => advice_json::write(&found, &workload, &goals, &args.rerun()),
+    };
     output.write(&advice, None)?;
     match found.best.first().and_then(|best| best.report.as_ref()) {
         Some(report) => goals.check(report),

@@ -8,7 +8,7 @@ use divvy_results::stats::{are_identical, interval95};
 use divvy_results::text;
 use divvy_workload::Workload;
 
-use crate::advise::{Advice, Finding};
+use crate::advise::{Advice, Candidate, Finding};
 use crate::assert::Claims;
 use crate::command_line::quoted;
 
@@ -115,13 +115,18 @@ fn cost(finding: &Finding) -> String {
 }
 
 /// The command that simulates it. Weights are set in the workload's file.
-fn command(finding: &Finding, (begin, end): &(String, String)) -> String {
+fn command(finding: &Finding, rerun: &(String, String)) -> String {
     let candidate = &finding.candidate;
-    let quantum = format_time_ns(candidate.quantum_ns as i64);
     let weights = if candidate.factors.iter().all(|factor| *factor == 1.0) {
         ""
     } else {
         "  # with these weights in the file"
     };
-    format!("{begin} -p {} --quantum {quantum} {end}{weights}", quoted(&candidate.spec.to_string()))
+    format!("{}{weights}", without_weights(candidate, rerun))
+}
+
+/// The same, and nothing is said of weights.
+pub(super) fn without_weights(candidate: &Candidate, (begin, end): &(String, String)) -> String {
+    let quantum = format_time_ns(candidate.quantum_ns as i64);
+    format!("{begin} -p {} --quantum {quantum} {end}", quoted(&candidate.spec.to_string()))
 }

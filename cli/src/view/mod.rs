@@ -1,6 +1,7 @@
 //! Reports for people and programs. Views compute nothing: they choose, arrange and draw.
 
 pub mod advice;
+pub mod advice_json;
 pub mod all_figures;
 pub mod claims;
 pub mod claims_page;
