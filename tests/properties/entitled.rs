@@ -245,11 +245,8 @@ fn entitlement_follows_the_equation_in_force() {
     for groups in ["", "+groups"] {
         for feasible in ["", "+feasible"] {
             for_all(40, 12, workloads(Kinds::Tasks, 1..=4, 5), |workload| {
-                let on = ["", "@cpu", "@shards:size=2", ""].iter().cycle();
-                for ((division, policy), on) in
-                    divisions.iter().zip(["sfq", "stride", "rr"].iter().cycle()).zip(on)
-                {
-                    check(&workload, &format!("{policy}{division}{groups}{feasible}{on}"));
+                for (division, policy) in divisions.iter().zip(["sfq", "stride", "rr"].iter().cycle()) {
+                    check(&workload, &format!("{policy}{division}{groups}{feasible}"));
                 }
             });
         }
