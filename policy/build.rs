@@ -16,6 +16,9 @@ use tree::{embedded, files, headers, is_for_clippy, stems};
 /// without building anything but them.
 const SHARED: &str = "DIVVY_SHARED_POLICIES";
 
+/// A policy in `native/` that no spec can name (`src/account.rs`).
+const ACCOUNT: &str = "account";
+
 /// Pages with the promises of policies, and their deviations from the papers.
 const PAPERS: &str = "../papers";
 
@@ -23,11 +26,11 @@ fn main() {
     let policy = Path::new(env!("CARGO_MANIFEST_DIR"));
     let names = headers(&policy.join("select"));
     let modifiers = [headers(&policy.join("weight")), headers(&policy.join("slice"))].concat();
-    for name in names.iter().filter(|_| !is_for_clippy()) {
+    let selections = names.iter().map(|name| (name.as_str(), format!("\"select/{name}.h\"")));
+    let account = (ACCOUNT, format!("\"native/{ACCOUNT}.h\""));
+    for (name, header) in selections.chain([account]).filter(|_| !is_for_clippy()) {
         let mut host = cc(policy);
-        host.define("DIVVY_POLICY", name.as_str())
-            .define("POLICY_HEADER", format!("\"select/{name}.h\"").as_str())
-            .file("native/host.c");
+        host.define("DIVVY_POLICY", name).define("POLICY_HEADER", header.as_str()).file("native/host.c");
         match env::var_os(SHARED) {
             Some(_) => share(&host, name),
             None => host.compile(&format!("divvy_{name}")),
@@ -44,7 +47,11 @@ fn main() {
     .expect("OUT_DIR is writable");
     fs::write(
         out.join("host_sources.rs"),
-        embedded("policy/", policy, ["native/host.c", "native/host.h", "native/turns.h"].map(str::to_owned)),
+        embedded(
+            "policy/",
+            policy,
+            ["native/host.c", "native/host.h", "native/placement.h", "native/turns.h"].map(str::to_owned),
+        ),
     )
     .expect("OUT_DIR is writable");
     let pages = read_pages(&policy.join(PAPERS), &[names, modifiers].concat());
@@ -78,7 +85,7 @@ fn share(host: &cc::Build, name: &str) {
 
 fn registry(names: &[String]) -> String {
     let mut code = String::from("unsafe extern \"C\" {\n");
-    for name in names {
+    for name in names.iter().map(String::as_str).chain([ACCOUNT]) {
         let _ = writeln!(code, "    static divvy_host_{name}: Host;");
     }
     let _ = writeln!(code, "}}\n\nfn hosts() -> [&'static Host; {}] {{", names.len());

@@ -54,7 +54,7 @@ static inline void event_set_param(struct machine *m, const struct event *e)
 static inline void event_learn(struct machine *m, const struct event *e)
 {
 	if (machine_has(m, FLOW))
-		flow_learn(&m->flow, (u64)e->why << 32 | e->process, e->cpu, e->amount, e->slice);
+		flow_learn(machine_flow(m), (u64)e->why << 32 | e->process, e->cpu, e->amount, e->slice);
 }
 
 /* Inlined, as a host tells each kind in its place: the switch goes, and the event is in registers. */

@@ -177,7 +177,7 @@ static inline u64 machine_begin_slice(struct machine *m, u32 id)
 
 	if (POLICY_LOOKS_AHEAD && m->parking.busy && slice > m->s.tasks.quantum)
 		slice = m->s.tasks.quantum;
-	return machine_has(m, FLOW) ? flow_slice(&m->flow, id, slice) : slice;
+	return machine_has(m, FLOW) ? flow_slice(machine_flow(m), id, slice) : slice;
 }
 
 /* Whether a task whose slice is over goes on with it: one that ran until now, and may. The policy is not told, as if
@@ -186,7 +186,7 @@ static inline bool machine_delays(struct machine *m, u32 id, u32 cpu, u64 now)
 {
 	if (!machine_has(m, FLOW) || !(machine_task(m, id)->state & ON_CPU) || !machine_may_run(m, id, cpu))
 		return false;
-	return flow_expires(&m->flow, id, machine_ran(m, id, now));
+	return flow_expires(machine_flow(m), id, machine_ran(m, id, now));
 }
 
 /* The CPU has come: if it runs another task than the one that it was woken for, that one is promised another.
@@ -277,7 +277,7 @@ static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 
 	m->why[cpu & CPU_MASK] = 0;
 	if (prev && !why && machine_delays(m, prev, cpu, now))
-		return (struct order){ .id = prev, .slice = m->flow.tm, .kick = machine_keep_promise(m, cpu, prev) };
+		return (struct order){ .id = prev, .slice = machine_flow(m)->tm, .kick = machine_keep_promise(m, cpu, prev) };
 	m->prev = prev;
 	machine_end_slice(m, now, why ? why : EXPIRED);
 	return machine_choose(m, cpu, now);
@@ -303,7 +303,7 @@ static inline void machine_stopping(struct machine *m, u32 id, u64 ran, u64 now)
 	t->charged -= ran;
 	t->state &= ~ON_CPU;
 	if (machine_has(m, FLOW))
-		flow_task(&m->flow, id)->used += ran;
+		flow_task(machine_flow(m), id)->used += ran;
 }
 
 #if POLICY_SHARES

@@ -86,15 +86,15 @@ static inline void machine_set_program(struct machine *m, u32 id, u64 identity, 
 
 	if (!machine_has(m, FLOW))
 		return;
-	flow_terminates(&m->flow, id, ran, now);
-	flow_created(&m->flow, id, identity, ran);
+	flow_terminates(machine_flow(m), id, ran, now);
+	flow_created(machine_flow(m), id, identity, ran);
 }
 
 /* Not runnable any more: quiescent came first. A task that never ran may still have a program. */
 static inline void machine_exit(struct machine *m, u32 id, u64 now)
 {
 	if (machine_has(m, FLOW))
-		flow_terminates(&m->flow, id, 0, now);
+		flow_terminates(machine_flow(m), id, 0, now);
 	if (HAS(DISCARD) && machine_is_member(m, id)) {
 		CALL(discard)(&m->s, id);
 		machine_count_out(m, id, now);
@@ -122,7 +122,7 @@ static ALWAYS_INLINE void machine_runnable_inlined(struct machine *m, u32 id, u6
 	if (t->state & RUNNABLE)
 		return;
 	if (machine_has(m, FLOW))
-		flow_wakes(&m->flow, id, now);
+		flow_wakes(machine_flow(m), id, now);
 	if (!machine_is_member(m, id))
 		machine_count_in(m, id, now);
 	ENTITLED(entitled_join(&m->entitled, &m->s.tasks, id, now);)
@@ -148,9 +148,9 @@ static ALWAYS_INLINE void machine_quiescent_inlined(struct machine *m, u32 id, u
 	machine_settle(m, id, now);
 	machine_end_turn(m, id, why);
 	if (machine_has(m, FLOW) && why == EXITED)
-		flow_terminates(&m->flow, id, 0, now);
+		flow_terminates(machine_flow(m), id, 0, now);
 	else if (machine_has(m, FLOW))
-		flow_blocks(&m->flow, id, now);
+		flow_blocks(machine_flow(m), id, now);
 	ENTITLED(entitled_leave(&m->entitled, &m->s.tasks, id, now);)
 	machine_class_left(m, id);
 	if (t->state & PARKED)

@@ -132,6 +132,9 @@ struct machine {
 	struct groups groups;
 	struct feasible feasible;
 	struct flow flow;
+#ifdef MACHINE_SIZED
+	struct flow *shared_flow; /* that of several machines, which is used instead, or NULL */
+#endif
 	u32 modifiers;
 
 	u64 decisions; /* times that the policy was asked */
@@ -174,6 +177,16 @@ struct order {
 static inline struct task *machine_task(struct machine *m, u32 id)
 {
 	return &m->s.tasks.task[id & POOL_MASK];
+}
+
+/* The knowledge of programs */
+static inline struct flow *machine_flow(struct machine *m)
+{
+#ifdef MACHINE_SIZED
+	return m->shared_flow ? m->shared_flow : &m->flow;
+#else
+	return &m->flow;
+#endif
 }
 
 /* Weights of groups are feasible as they are. */

@@ -10,6 +10,7 @@
 #include "event.h"
 #include "limits.h"
 #include "native/turns.h"
+#include "native/placement.h"
 
 #define PARAM_ROW(name, kind, unit, dflt, min, max, help) { #name, unit, help, kind, dflt, min, max },
 #define EVENT_NAME(name) #name,
@@ -19,6 +20,11 @@
 		return (s64)(value);
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
+#ifdef POLICY_MODIFIERS
+#define INCLUDED (POLICY_MODIFIERS)
+#else
+#define INCLUDED 0
+#endif
 #define EXPORT GLUE(divvy_host_, DIVVY_POLICY)
 
 #ifndef POLICY_SHOWS
@@ -351,19 +357,21 @@ static void h_tell(struct machine *m, u32 kind, struct event *e)
 
 static const struct flow_program *h_program(struct machine *m, u64 identity)
 {
-	u32 place = identity && m->modifiers & FLOW ? flow_find(&m->flow, identity) : 0;
+	struct flow *flow = machine_flow(m);
+	u32 place = identity && m->modifiers & FLOW ? flow_find(flow, identity) : 0;
 
-	return place ? flow_program(&m->flow, place) : 0;
+	return place ? flow_program(flow, place) : 0;
 }
 
 static void h_sequence(struct machine *m, u64 identity, u64 *run, u64 *wait, u32 n)
 {
-	u32 place = flow_find(&m->flow, identity), chunk = 0;
+	struct flow *flow = machine_flow(m);
+	u32 place = flow_find(flow, identity), chunk = 0;
 
 	for (u32 at = 0; at < n; at++) {
-		chunk = flow_chunk_after(&m->flow, place, chunk, at);
-		run[at] = flow_entry(&m->flow, chunk, at)->tp;
-		wait[at] = flow_entry(&m->flow, chunk, at)->wait;
+		chunk = flow_chunk_after(flow, place, chunk, at);
+		run[at] = flow_entry(flow, chunk, at)->tp;
+		wait[at] = flow_entry(flow, chunk, at)->wait;
 	}
 }
 
@@ -375,17 +383,6 @@ static u32 h_group_parent(const struct machine *m, u32 group)
 static u64 h_weight(const struct machine *m, u32 id)
 {
 	return weight_of(&m->s.tasks, id);
-}
-
-/* A task that has just become runnable, and is not enqueued yet, comes from another machine (placement R4). Told only to a policy whose
- * attach changes nothing but the tags of the task. */
-static void h_carry(struct machine *m, u32 id, u64 by, u64 now)
-{
-#if HAS(SHIFT)
-	CALL(detach)(&m->s, id);
-	CALL(attach)(&m->s, id, by);
-	CALL(stop)(&m->s, id, now, PREEMPTED);
-#endif
 }
 
 static s64 h_show(struct machine *m, u32 index, u32 id, u64 now)
@@ -415,6 +412,7 @@ const struct host EXPORT = {
 	.simulator_only = SIMULATOR_ONLY,
 	.is_baseline = IS_BASELINE,
 	.linear = POLICY_LINEAR,
+	.modifiers = INCLUDED,
 	.shown = shown,
 	.nshown = sizeof(shown) / sizeof(shown[0]) - 1,
 	.events = events,
@@ -449,6 +447,11 @@ const struct host EXPORT = {
 	.group_parent = h_group_parent,
 	.show = h_show,
 	.carry = h_carry,
+	.depart = h_depart,
+	.debit = h_debit,
+	.flow = h_flow,
+	.share_flow = h_share_flow,
+	.changed = h_changed,
 	.set_limit = h_set_limit,
 	.due = h_due,
 	.release = h_release,

@@ -20,6 +20,7 @@ struct machine;
 struct flow_program;
 struct order;
 struct event;
+struct flow;
 
 struct host {
 	const char *name, *title;
@@ -28,6 +29,7 @@ struct host {
 	const char *simulator_only; /* why, or NULL */
 	u32 is_baseline;
 	u32 linear; /* accesses to memory for each task that a decision may need; 0: it does not look at all */
+	u32 modifiers; /* those that its algorithm includes */
 	const struct shown *shown;
 	u32 nshown;
 	/* Rust has its own copy of these from event.h, and compares. */
@@ -79,6 +81,15 @@ struct host {
 	s64 (*show)(struct machine *m, u32 index, u32 id, u64 now);
 	/* The tags of a task, which was made runnable and not enqueued, are `by` later, modulo 2^64 */
 	void (*carry)(struct machine *m, u32 id, u64 by, u64 now);
+	/* A task that is on no CPU goes to another machine: it is as if it blocked and was gone, but its program goes on. */
+	void (*depart)(struct machine *m, u32 id, u64 now);
+	/* ns that a task owes when it becomes runnable for the first time */
+	u64 (*debit)(const struct machine *m, u32 id);
+	/* The knowledge of programs; and that of another machine, which is used from now on */
+	struct flow *(*flow)(struct machine *m);
+	void (*share_flow)(struct machine *m, struct flow *flow);
+	/* Of the account of weights: a task whose weight changed, and was not answered since; 0 if there is none */
+	u32 (*changed)(struct machine *m, u64 now);
 	/* Limits of groups (limits.h): quota 0 lifts one; when a task that is held may run, ~0 if none is held; the next that may
 	 * now, if any, and the CPU that is to dispatch; whether a task is held; how many are */
 	void (*set_limit)(struct machine *m, u32 group, u64 quota, u64 period, u64 burst, u64 now);

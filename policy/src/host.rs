@@ -9,6 +9,12 @@ pub(super) struct RawMachine {
     _opaque: [u8; 0],
 }
 
+/// `struct flow` of `policy/slice/flow/state.h`.
+#[repr(C)]
+pub(super) struct RawFlow {
+    _opaque: [u8; 0],
+}
+
 #[repr(C)]
 pub(super) struct Shown {
     pub name: *const c_char,
@@ -91,6 +97,7 @@ pub(super) struct Host {
     pub simulator_only: *const c_char,
     pub is_baseline: u32,
     pub linear: u32,
+    pub modifiers: u32,
     pub shown: *const Shown,
     pub nshown: u32,
     pub events: *const *const c_char,
@@ -125,6 +132,11 @@ pub(super) struct Host {
     pub group_parent: unsafe extern "C" fn(Raw, group: u32) -> u32,
     pub show: unsafe extern "C" fn(Raw, index: u32, id: u32, now: u64) -> i64,
     pub carry: unsafe extern "C" fn(Raw, id: u32, by: u64, now: u64),
+    pub depart: unsafe extern "C" fn(Raw, id: u32, now: u64),
+    pub debit: unsafe extern "C" fn(Raw, id: u32) -> u64,
+    pub flow: unsafe extern "C" fn(Raw) -> *mut RawFlow,
+    pub share_flow: unsafe extern "C" fn(Raw, flow: *mut RawFlow),
+    pub changed: unsafe extern "C" fn(Raw, now: u64) -> u32,
     pub set_limit: unsafe extern "C" fn(Raw, group: u32, quota: u64, period: u64, burst: u64, now: u64),
     pub due: unsafe extern "C" fn(Raw, now: u64) -> u64,
     pub release: unsafe extern "C" fn(Raw, now: u64) -> Order,
@@ -150,6 +162,12 @@ pub(super) struct Modifier {
 unsafe impl Sync for Modifier {}
 
 include!(concat!(env!("OUT_DIR"), "/hosts.rs"));
+
+/// The account of weights, which is no policy that a spec can name.
+pub(super) fn account() -> &'static Host {
+    // SAFETY: a constant of native/host.c.
+    unsafe { &divvy_host_account }
+}
 
 pub(super) fn all() -> Vec<&'static Host> {
     hosts().to_vec()

@@ -2,6 +2,7 @@
 //!
 //! The code is C, in `policy/`; this is one of the two places where Rust meets it.
 
+mod account;
 pub mod compile;
 mod config;
 mod event;
@@ -25,6 +26,7 @@ mod weight;
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
+pub use account::{Account, Programs};
 pub use config::{MachineConfig, MachineError, ParamValue};
 pub use event::{Answer, Event};
 pub use find::find;

@@ -2,7 +2,9 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
+use crate::account::Programs;
 use crate::config::{MachineConfig, MachineError};
 use crate::event::{Answer, Event};
 use crate::host;
@@ -78,11 +80,13 @@ pub struct ProgramState {
 /// Its methods do not check their arguments' order (the engine above does): ids must be known and below
 /// [`MAX_TASKS`], CPUs below the number given, and time may not go backwards.
 pub struct Machine {
-    raw: NonNull<RawMachine>,
-    host: &'static Host,
+    pub(crate) raw: NonNull<RawMachine>,
+    pub(crate) host: &'static Host,
     cpus: u32,
     quantum_ns: u64,
     knows_programs: bool,
+    /// Keeps what is shared as long as it is used.
+    pub(crate) programs: Option<Arc<Programs>>,
 }
 
 impl Machine {
@@ -91,13 +95,16 @@ impl Machine {
     /// # Errors
     /// [`MachineError`] says which name is unknown or which number is out of range.
     pub fn new(config: &MachineConfig) -> Result<Machine, MachineError> {
+        let policy = config.policy;
+        Machine::of_host(
+            find_host(policy).ok_or_else(|| MachineError::UnknownPolicy(policy.to_owned()))?,
+            config,
+        )
+    }
+
+    /// The same of a policy whose table is at hand.
+    pub(crate) fn of_host(host: &'static Host, config: &MachineConfig) -> Result<Machine, MachineError> {
         let &MachineConfig { policy, cpus, quantum_ns, .. } = config;
-        let host = host::all()
-            .into_iter()
-            // SAFETY: a string constant.
-            .find(|h| unsafe { text(h.name) } == policy)
-            .or_else(|| crate::file::find(policy).map(|file| file.host()))
-            .ok_or_else(|| MachineError::UnknownPolicy(policy.to_owned()))?;
         if cpus == 0 || cpus > MAX_CPUS {
             return Err(MachineError::Cpus(cpus));
         }
@@ -106,7 +113,8 @@ impl Machine {
             bits |= modifier_bit(name).ok_or_else(|| MachineError::UnknownModifier(name.to_owned()))?;
         }
         let knows_programs = config.modifiers.contains(&"flow");
-        let machine = Machine { raw: allocate(host, cpus), host, cpus, quantum_ns, knows_programs };
+        let machine =
+            Machine { raw: allocate(host, cpus), host, cpus, quantum_ns, knows_programs, programs: None };
         let raw = machine.raw.as_ptr();
         // SAFETY: zeroed memory of the host's size, and the calls in the order that host.h states.
         unsafe { (host.prepare)(raw, bits) };
@@ -402,6 +410,18 @@ impl Machine {
         unsafe { (self.host.carry)(self.raw.as_ptr(), task.get(), by_ns.cast_unsigned(), now_ns) }
     }
 
+    /// A task that is on no CPU goes to another machine: gone from here, but its program goes on.
+    pub fn depart(&mut self, task: TaskId, now_ns: u64) {
+        // SAFETY: see `add`.
+        unsafe { (self.host.depart)(self.raw.as_ptr(), task.get(), now_ns) }
+    }
+
+    /// The service that a task owes when it becomes runnable for the first time, because another one forked it, in ns.
+    pub fn debit_ns(&self, task: TaskId) -> u64 {
+        // SAFETY: see `add`.
+        unsafe { (self.host.debit)(self.raw.as_ptr(), task.get()) }
+    }
+
     /// Number of decisions that the policy was asked for.
     pub fn decisions(&self) -> u64 {
         // SAFETY: see `add`.
@@ -424,6 +444,14 @@ impl Drop for Machine {
 
 // SAFETY: a machine is plain memory that only its owner reaches.
 unsafe impl Send for Machine {}
+
+pub(crate) fn find_host(policy: &str) -> Option<&'static Host> {
+    host::all()
+        .into_iter()
+        // SAFETY: a string constant.
+        .find(|h| unsafe { text(h.name) } == policy)
+        .or_else(|| crate::file::find(policy).map(|file| file.host()))
+}
 
 fn modifier_bit(name: &str) -> Option<u32> {
     // SAFETY: a string constant.

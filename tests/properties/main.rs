@@ -11,4 +11,5 @@ mod large;
 mod limits;
 mod model;
 mod placement;
+mod placement_weights;
 mod service_error;

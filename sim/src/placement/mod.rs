@@ -11,6 +11,7 @@
 //! | `moves.rs` | a task leaves a shard and enters another, with its lag |
 //! | `choose.rs` | when a CPU takes a task from another shard, and which |
 //! | `wake.rs` | the shard in which a task wakes |
+//! | `weights.rs` | weights that modifiers change, over all shards |
 //! | `scheduler.rs` | the engine's events |
 
 mod choose;
@@ -19,10 +20,11 @@ mod scheduler;
 mod shard;
 mod tasks;
 mod wake;
+mod weights;
 
 use divvy_policy::placement::{Placement, Shards};
 use divvy_policy::spec::Spec;
-use divvy_policy::{CpuId, Machine, MachineError, TaskId};
+use divvy_policy::{Account, CpuId, Machine, MachineError, Programs, TaskId};
 use divvy_workload::Workload;
 
 use self::shard::Shard;
@@ -32,9 +34,14 @@ use self::tasks::Tasks;
 /// exactly (placement R4). Others begin there as new tasks do.
 const CARRIED: [&str; 1] = ["sfq"];
 
+/// Their switch of what forked tasks owe.
+const DEBIT: &str = "debit";
+
 /// Several machines that share the CPUs of a workload (placement R1).
 pub struct Sharded {
     shards: Vec<Shard>,
+    /// Weights, if there are several shards and modifiers that change them.
+    account: Option<Account>,
     /// The shard of each CPU.
     home: Vec<usize>,
     /// CPUs that had nothing to run when they last asked, and were not asked since.
@@ -51,6 +58,10 @@ pub struct Sharded {
     quantum_ns: u64,
     /// Times that a task went to another shard, while it waited or when it woke.
     moved: u64,
+    /// Where tags are carried: the least tag of all runnable tasks until now, or the last that was runnable, ns of a nice-0 task.
+    v: i64,
+    /// Forked tasks begin with a debit.
+    owes: bool,
     /// Numbers the tasks that begin to wait, in their order.
     turns: i64,
 }
@@ -61,11 +72,6 @@ pub enum PlacementProblem {
     /// A machine cannot be made.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// A modifier of which each shard would see a part only.
-    #[error(
-        "the modifier `{0}` needs one machine that has all tasks, and none of several shards does; leave out `{0}` or what comes after `@`"
-    )]
-    Modifier(&'static str),
     /// A limit of CPU time.
     #[error(
         "the workload's group `{0}` has a cpu_max, which each of several shards would grant anew; leave out cpu_max or what comes after `@`"
@@ -84,18 +90,29 @@ impl Sharded {
             Shards::EachCpu => 1,
             Shards::OfSize(size) => size,
         };
-        if size < cpus {
-            check(spec, workload)?;
+        let is_divided = size < cpus;
+        if is_divided {
+            check(workload)?;
         }
-        let bare = Spec { placement: None, ..spec.clone() };
+        let (account, programs) = match is_divided {
+            true => {
+                (Account::new(spec, cpus, workload.quantum_ns)?, Programs::new(spec, workload.quantum_ns)?)
+            }
+            false => (None, None),
+        };
+        let whole = Spec { placement: None, ..spec.clone() };
+        let bare = if is_divided { Programs::bare(spec) } else { whole };
         let mut shards = Vec::new();
         for first in (0..cpus).step_by(size as usize) {
             let count = size.min(cpus - first);
-            shards.push(Shard::new(Machine::from_spec(&bare, count, workload.quantum_ns)?, first, count));
+            let mut machine = Machine::from_spec(&bare, count, workload.quantum_ns)?;
+            programs.iter().for_each(|programs| machine.share_programs(programs));
+            shards.push(Shard::new(machine, first, count));
         }
         let n = cpus as usize;
         Ok(Sharded {
             carries: shards.len() > 1 && CARRIED.contains(&spec.selection.name),
+            account,
             home: (0..n).map(|cpu| cpu / size as usize).collect(),
             shards,
             idle: vec![true; n],
@@ -106,6 +123,8 @@ impl Sharded {
             steal: placement.steal,
             quantum_ns: workload.quantum_ns,
             moved: 0,
+            v: 0,
+            owes: spec.selection.settings.iter().all(|setting| setting.param != DEBIT || setting.raw != 0),
             turns: 0,
         })
     }
@@ -121,11 +140,8 @@ impl Sharded {
     }
 }
 
-/// Refuses modifiers and limits that need a machine of all tasks (placement D1, D2).
-fn check(spec: &Spec, workload: &Workload) -> Result<(), PlacementProblem> {
-    if let Some(modifier) = spec.modifiers.first() {
-        return Err(PlacementProblem::Modifier(modifier.name));
-    }
+/// Refuses limits, which need a machine of all tasks (placement D2).
+fn check(workload: &Workload) -> Result<(), PlacementProblem> {
     match workload.groups.iter().find(|group| group.cpu_max.is_some()) {
         Some(group) => Err(PlacementProblem::Limit(group.name.clone())),
         None => Ok(()),

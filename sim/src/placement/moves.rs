@@ -5,17 +5,6 @@ use divvy_policy::{CpuId, Event, TaskId};
 use super::Sharded;
 use super::tasks::Phase;
 
-/// The tag with which a task joins a machine, in ns of a nice-0 task.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Carried {
-    /// As the machine has it.
-    Nothing,
-    /// This one.
-    Exactly(i64),
-    /// This one, unless that of the machine is greater.
-    AtLeast(i64),
-}
-
 /// Each machine has its own tag of a task as the first of the values that its policy shows.
 const TAG: u32 = 0;
 
@@ -25,17 +14,15 @@ impl Sharded {
         let tag = self.tag(from, task, now_ns);
         self.no_longer_waits(task);
         self.is_not_runnable(from, task, now_ns);
-        self.shards[from].machine.withdraw(task, false, now_ns);
         self.relocate(task, from, to, now_ns);
         self.moved += 1;
-        let carried = tag.map_or(Carried::Nothing, Carried::Exactly);
-        let asked = self.join(task, true, carried, now_ns);
+        let asked = self.join(task, true, tag, now_ns);
         self.asks.extend(asked);
     }
 
     /// A task that is not runnable, or has just been taken, is another machine's.
     pub(super) fn relocate(&mut self, task: TaskId, from: usize, to: usize, now_ns: u64) {
-        self.shards[from].machine.remove(task, now_ns);
+        self.shards[from].machine.depart(task, now_ns);
         self.tasks[task].shard = to;
         self.enter(task, now_ns);
     }
@@ -61,23 +48,24 @@ impl Sharded {
         self.carries.then(|| self.shards[shard].machine.value(TAG, task, now_ns))
     }
 
-    /// A task becomes runnable in its shard, or is again after a move. Returns a CPU that is to decide.
+    /// A task becomes runnable in its shard, or is again after a move; with this tag, in ns of a nice-0 task, if tags are carried. Returns
+    /// a CPU that is to decide.
     pub(super) fn join(
         &mut self,
         task: TaskId,
         is_new: bool,
-        carried: Carried,
+        tag: Option<i64>,
         now_ns: u64,
     ) -> Option<CpuId> {
         let at = self.tasks[task].shard;
         self.is_runnable(at, task, now_ns);
         let machine = &mut self.shards[at].machine;
-        let asked = match carried {
-            Carried::Nothing => machine.wake(task, is_new, now_ns),
-            Carried::Exactly(tag) | Carried::AtLeast(tag) => {
+        let asked = match tag {
+            None => machine.wake(task, is_new, now_ns),
+            Some(tag) => {
                 machine.tell(&Event::Runnable { task, is_new }, now_ns);
                 let by_ns = tag.wrapping_sub(machine.value(TAG, task, now_ns));
-                if by_ns > 0 || (by_ns < 0 && matches!(carried, Carried::Exactly(_))) {
+                if by_ns != 0 {
                     machine.carry(task, by_ns, now_ns);
                 }
                 machine.tell(&Event::Enqueue { task }, now_ns).asked

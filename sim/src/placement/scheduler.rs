@@ -3,7 +3,6 @@
 use divvy_policy::{CpuId, CpuLimit, Decision, Event, ProgramState, Shown, TaskId, Weight};
 
 use super::Sharded;
-use super::moves::Carried;
 use super::tasks::{Phase, Task};
 use crate::engine::{Birth, Scheduler, process_id};
 
@@ -12,6 +11,7 @@ impl Scheduler for Sharded {
 
     fn set_group(&mut self, group: u32, parent: u32, weight: Weight) {
         self.shards.iter_mut().for_each(|shard| shard.machine.set_group(group, parent, weight, 0));
+        self.account.iter_mut().for_each(|account| account.set_group(group, parent, weight));
     }
 
     /// There is one shard: `placement D2`.
@@ -23,8 +23,21 @@ impl Scheduler for Sharded {
         let &Birth { task, process, weight, parent, group, mask } = birth;
         let shard = parent.map_or(0, |parent| self.tasks[parent].shard);
         let process = process.map_or(task, process_id);
-        let (phase, mask) = (Phase::Away, mask.cloned());
-        self.tasks.insert(task, Task { shard, phase, process, weight, group, mask, last: None, work_ns: 0 });
+        let (phase, everywhere) = (Phase::Away, mask.cloned());
+        self.tasks.insert(
+            task,
+            Task {
+                shard,
+                phase,
+                process,
+                weight,
+                group,
+                mask: everywhere,
+                last: None,
+                work_ns: 0,
+                forked: parent.is_some(),
+            },
+        );
         if !self.allows(shard, task) {
             self.tasks[task].shard =
                 (0..self.shards.len()).find(|shard| self.allows(*shard, task)).unwrap_or(shard);
@@ -42,22 +55,26 @@ impl Scheduler for Sharded {
         if let Some(mask) = shard.part(t.mask.as_ref()) {
             shard.machine.set_allowed(task, &mask, now_ns);
         }
+        let Some(account) = &mut self.account else { return };
+        account.add(task, process, weight, now_ns);
+        group.iter().for_each(|group| account.enter_group(task, *group, now_ns));
+        mask.iter().for_each(|mask| account.set_allowed(task, mask, now_ns));
+        self.weigh_anew(now_ns);
     }
 
     fn wake(&mut self, task: TaskId, is_new: bool, _by: Option<CpuId>, now_ns: u64) -> Option<CpuId> {
         let from = self.tasks[task].shard;
         if !self.is_divided() {
-            return self.join(task, is_new, Carried::Nothing, now_ns);
+            return self.join(task, is_new, None, now_ns);
         }
-        let least = self.least_tag(now_ns);
+        self.weigh_in(task, now_ns);
         let to = self.place(task);
-        let own = self.tag(from, task, now_ns);
+        let tag = self.tag_on_waking(task, is_new, now_ns);
         if to != from {
             self.relocate(task, from, to, now_ns);
             self.moved += u64::from(self.tasks[task].last.is_some());
         }
-        let carried = own.max(least).map_or(Carried::Nothing, Carried::AtLeast);
-        let asked = self.join(task, is_new || to != from, carried, now_ns);
+        let asked = self.join(task, is_new || to != from, tag, now_ns);
         asked.or_else(|| self.call_idle(task))
     }
 
@@ -66,6 +83,8 @@ impl Scheduler for Sharded {
         self.leave_cpu(task, ran_ns, now_ns);
         self.is_not_runnable(at, task, now_ns);
         self.shards[at].machine.block(task, ran_ns, exits, now_ns);
+        self.note_last(task, now_ns);
+        self.weigh_out(task, now_ns);
     }
 
     fn withdraw(&mut self, task: TaskId, now_ns: u64) {
@@ -74,11 +93,15 @@ impl Scheduler for Sharded {
         self.tasks[task].phase = Phase::Away;
         self.is_not_runnable(at, task, now_ns);
         self.shards[at].machine.withdraw(task, true, now_ns);
+        self.note_last(task, now_ns);
+        self.weigh_out(task, now_ns);
     }
 
     fn remove(&mut self, task: TaskId, now_ns: u64) {
         self.shards[self.tasks[task].shard].machine.remove(task, now_ns);
         self.tasks.remove(task);
+        self.account.iter_mut().for_each(|account| account.remove(task, now_ns));
+        self.weigh_anew(now_ns);
     }
 
     fn yielding(&mut self, on: CpuId) {
@@ -188,7 +211,7 @@ impl Scheduler for Sharded {
         self.shards[self.tasks[task].shard].machine.tell(&event, now_ns);
     }
 
-    /// There is one shard if a modifier knows programs: `placement D1`.
+    /// All shards know the same.
     fn program(&self, identity: u64) -> Option<ProgramState> {
         self.shards[0].machine.program(identity)
     }

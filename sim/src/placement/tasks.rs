@@ -21,6 +21,7 @@ pub(super) struct Task {
     pub shard: usize,
     pub phase: Phase,
     pub process: TaskId,
+    /// As its shard's machine is told: after the modifiers, where there is an account.
     pub weight: Weight,
     pub group: Option<u32>,
     /// Where it may run; `None` is everywhere.
@@ -29,6 +30,8 @@ pub(super) struct Task {
     pub last: Option<CpuId>,
     /// Work of its program that is left, ns, as the engine said; 0 if it did not.
     pub work_ns: u64,
+    /// Another task made it.
+    pub forked: bool,
 }
 
 impl Task {

@@ -3,6 +3,7 @@
 use divvy_policy::{CpuId, TaskId};
 
 use super::Sharded;
+use super::shard::normalised;
 
 impl Sharded {
     /// The task's last shard if its last CPU or another one there is idle, else one with an idle CPU, else the one where it receives
@@ -53,11 +54,29 @@ impl Sharded {
         })
     }
 
-    /// The least tag of a runnable task, ns of a nice-0 task; `None` if there is none or tags are not carried.
-    pub(super) fn least_tag(&self, now_ns: u64) -> Option<i64> {
-        if !self.carries {
-            return None;
+    /// The tag of a task that wakes, ns of a nice-0 task; `None` if tags are not carried. No shard's machine has a say: its own virtual time is
+    /// that of the tasks that it happens to have.
+    pub(super) fn tag_on_waking(&mut self, task: TaskId, is_new: bool, now_ns: u64) -> Option<i64> {
+        let t = &self.tasks[task];
+        let own = self.tag(t.shard, task, now_ns)?;
+        let has_own = !is_new || t.forked;
+        self.v = self.least_tag(now_ns).unwrap_or(self.v).max(self.v);
+        let owes_ns = if is_new && self.owes { self.shards[t.shard].machine.debit_ns(task) } else { 0 };
+        let debit = normalised(owes_ns.into(), t.weight.fixed().into()) as i64;
+        Some(if has_own { own.max(self.v) } else { self.v } + debit)
+    }
+
+    /// A task that is not runnable any more was perhaps the last that was.
+    pub(super) fn note_last(&mut self, task: TaskId, now_ns: u64) {
+        if self.shards.iter().any(|shard| shard.runnable > 0) {
+            return;
         }
+        let tag = self.tag(self.tasks[task].shard, task, now_ns);
+        self.v = tag.unwrap_or(self.v).max(self.v);
+    }
+
+    /// The least tag of a runnable task, ns of a nice-0 task; `None` if there is none.
+    fn least_tag(&self, now_ns: u64) -> Option<i64> {
         let waiting = self.shards.iter().filter_map(|shard| shard.waiting.first()).map(|(place, _)| *place);
         let running = self.running.iter().flatten().map(|task| self.tag_now(*task, now_ns));
         waiting.chain(running).min()
