@@ -81,7 +81,7 @@ fn below(out: &mut String, one: &KernelClaim, columns: usize) {
         indented(analysis);
     }
     if !one.agrees() {
-        let why = one.differs.as_deref().unwrap_or("nobody has found out why");
+        let why = one.differs.as_deref().unwrap_or("no reason is known");
         indented(&format!("not as simulated, to within {}: {why}", one.limit));
     }
 }
@@ -204,7 +204,7 @@ mod tests {
             assert!(text::width(line) <= 80, "{line}");
         }
         assert!(shown.contains("-2.0%") && shown.contains("0 of 9 as simulated"), "{shown}");
-        assert_eq!(shown.matches("nobody has found out why").count(), 9, "{shown}");
+        assert_eq!(shown.matches("no reason is known").count(), 9, "{shown}");
         let agrees = table(&compared(Tolerance::Relative(0.01), 1.009), 80);
         assert!(agrees.contains("9 of 9 as simulated") && !agrees.contains("nobody"), "{agrees}");
     }

@@ -129,12 +129,12 @@ fn run(cpus: u32, options: &[String], script: &str, seconds: u32) -> Said {
     said
 }
 
-/// Runs a command that starts a VM by itself, one whose CPUs take turns.
-pub fn on_one_cpu(command: &mut Command) -> Output {
-    let _cpus = Cpus::take(1);
+/// Runs a command that starts a VM with so many CPUs by itself.
+pub fn on_its_own(cpus: u32, command: &mut Command) -> Output {
+    let _cpus = Cpus::take(cpus);
     let began = Instant::now();
     let output = command.stdin(Stdio::null()).output().expect("the command runs");
-    report_time(1, began.elapsed());
+    report_time(cpus, began.elapsed());
     output
 }
 

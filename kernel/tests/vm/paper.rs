@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::machine::{divvy, on_one_cpu, tree};
+use crate::machine::{divvy, on_its_own, tree};
 
 /// How far from 0 the difference of two equal threads may be: the tolerance of `lab/expected/kernel/sfs-1.toml`.
 const EQUAL_QUANTA: f64 = 50.0;
@@ -15,7 +15,7 @@ const EQUAL_QUANTA: f64 = 50.0;
 #[ignore = "needs the test VM: make test-vm"]
 fn a_thread_starves_unless_weights_are_readjusted() {
     let arguments = ["paper", "sfs-1", "--kernel=vm", "--small", "--format", "json"];
-    let output = on_one_cpu(Command::new(divvy()).args(arguments).current_dir(tree()));
+    let output = on_its_own(2, Command::new(divvy()).args(arguments).current_dir(tree()));
     let said = String::from_utf8_lossy(&output.stderr);
     let figure: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
