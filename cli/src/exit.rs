@@ -29,6 +29,7 @@ use crate::commands::exercise::{BadAnswer, NotAllRight};
 use crate::commands::flow::NoProgram;
 use crate::commands::load::{CommandFailed, Unread};
 use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
+use crate::commands::paper_kernel::OnlySimulated;
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::report::BadReport;
 use crate::commands::set::BadSetting;
@@ -105,7 +106,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 42] = [
+const KINDS: [KindOf; 43] = [
     kind::<crate::advise::Problem>,
     kind::<AskError>,
     kind::<crate::commands::exercise::NoAnswers>,
@@ -131,6 +132,7 @@ const KINDS: [KindOf; 42] = [
     kind::<NoProgram>,
     kind::<NotAllRight>,
     kind::<NotMet>,
+    kind::<OnlySimulated>,
     kind::<NoTable>,
     kind::<NoTrace>,
     kind::<PlayError>,

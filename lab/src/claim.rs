@@ -68,7 +68,8 @@ impl fmt::Display for Tolerance {
 }
 
 impl Tolerance {
-    fn of(self, number: f64) -> f64 {
+    /// As a difference, in the unit of the number.
+    pub(crate) fn of(self, number: f64) -> f64 {
         match self {
             Tolerance::Exact => 0.0,
             Tolerance::Absolute(by) | Tolerance::Sampling(by) => by,

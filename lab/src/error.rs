@@ -27,10 +27,16 @@ pub enum LabError {
     /// A simulation broke off.
     #[error("{0}")]
     Run(String),
+    /// The kernel lacks something, or it is not free.
+    #[error("{0}")]
+    Kernel(String),
 }
 
 impl Failure for LabError {
     fn kind(&self) -> FailureKind {
-        FailureKind::Failed
+        match self {
+            LabError::Kernel(_) => FailureKind::Missing,
+            LabError::Own { .. } | LabError::Saved { .. } | LabError::Run(_) => FailureKind::Failed,
+        }
     }
 }

@@ -27,6 +27,10 @@ pub struct Row {
     /// Whether it is a time, or a ratio of times, of this machine: no two runs give the same.
     pub timed: bool,
     pub analysis: Option<String>,
+    /// How far the kernel may be from the simulation.
+    pub agree: Tolerance,
+    /// Why it is farther.
+    pub differs: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -38,6 +42,8 @@ struct RawTable {
     tolerance: Option<String>,
     /// The reason of this tolerance.
     because: Option<String>,
+    /// How far the kernel may be from the simulation, of claims that have no limit of their own.
+    agree: Option<String>,
     claim: Vec<RawRow>,
 }
 
@@ -54,6 +60,8 @@ struct RawRow {
     #[serde(default)]
     timed: bool,
     analysis: Option<String>,
+    agree: Option<String>,
+    differs: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -69,29 +77,36 @@ impl Table {
     /// Reads a table; says what is wrong with it, if anything is.
     pub fn parse(text: &str) -> Result<Table, String> {
         let raw: RawTable = toml::from_str(text).map_err(|error| error.to_string())?;
-        let RawTable { source, tolerance, because, claim } = raw;
-        let default = (source, tolerance, because);
+        let RawTable { source, tolerance, because, agree, claim } = raw;
+        let default = Defaults { source, tolerance, because, agree };
         Ok(Table { rows: claim.into_iter().map(|claim| row(claim, &default)).collect::<Result<_, _>>()? })
     }
 }
 
-/// The source, the tolerance and its reason of the whole table.
-type Defaults = (Option<Source>, Option<String>, Option<String>);
+/// The whole table's values, for claims that have none of their own.
+struct Defaults {
+    source: Option<Source>,
+    tolerance: Option<String>,
+    because: Option<String>,
+    agree: Option<String>,
+}
 
-fn row(raw: RawRow, (whole_source, whole_tolerance, whole_because): &Defaults) -> Result<Row, String> {
+fn row(raw: RawRow, whole: &Defaults) -> Result<Row, String> {
     let name = raw.name.clone();
     let wrong = move |what: String| format!("claim {name:?}: {what}");
     let own_tolerance = raw.tolerance.is_some();
-    let source = raw.source.or_else(|| whole_source.clone()).ok_or_else(|| wrong(NO_SOURCE.to_owned()))?;
+    let source = raw.source.or_else(|| whole.source.clone()).ok_or_else(|| wrong(NO_SOURCE.to_owned()))?;
     let stated = stated(raw.paper).map_err(&wrong)?;
     let has_margin = !matches!(stated, Stated::Text(_) | Stated::Words { .. })
         && !matches!(source, Source::Worded(_) | Source::ReadOff { .. });
-    let text = raw.tolerance.or_else(|| whole_tolerance.clone().filter(|_| has_margin));
-    let because = if own_tolerance { raw.because } else { raw.because.or_else(|| whole_because.clone()) };
+    let text = raw.tolerance.or_else(|| whole.tolerance.clone().filter(|_| has_margin));
+    let because = if own_tolerance { raw.because } else { raw.because.or_else(|| whole.because.clone()) };
     let (tolerance, basis) = margin(&source, text.as_deref(), because).map_err(&wrong)?;
     if tolerance != Tolerance::Exact && !has_margin && !matches!(source, Source::ReadOff { .. }) {
         return Err(wrong("words and sequences have no tolerance".to_owned()));
     }
+    let agree = raw.agree.or_else(|| whole.agree.clone());
+    let agree = agree.map_or(Ok(Tolerance::Exact), |text| read_tolerance(&text)).map_err(&wrong)?;
     Ok(Row {
         source,
         stated,
@@ -100,9 +115,15 @@ fn row(raw: RawRow, (whole_source, whole_tolerance, whole_because): &Defaults) -
         // A few short batches are no measurement.
         full_only: raw.full_only || raw.timed,
         timed: raw.timed,
-        analysis: raw.analysis.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        analysis: raw.analysis.map(one_line),
+        agree,
+        differs: raw.differs.map(one_line),
         name: raw.name,
     })
+}
+
+fn one_line(text: String) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 const NO_SOURCE: &str = "it has no source: printed, inferred, worded, read_off or derived";
@@ -120,8 +141,7 @@ fn margin(
         }
         (_, None) => Ok((Tolerance::Exact, None)),
         (_, Some(text)) => {
-            let tolerance = tolerance(text)
-                .ok_or_else(|| format!("a tolerance is exact, 0.05, 5% or sampling 0.5, not {text:?}"))?;
+            let tolerance = read_tolerance(text)?;
             if tolerance != Tolerance::Exact && because.is_none() {
                 return Err(format!("a tolerance of {text} needs a reason: because = \"..\""));
             }
@@ -147,6 +167,10 @@ fn stated(raw: RawStated) -> Result<Stated, String> {
         (None, Some(most)) if !unknown => Ok(Stated::AtMost(*most)),
         _ => Err("paper has at_least, at_most or both, or words".to_owned()),
     }
+}
+
+fn read_tolerance(text: &str) -> Result<Tolerance, String> {
+    tolerance(text).ok_or_else(|| format!("a tolerance is exact, 0.05, 5% or sampling 0.5, not {text:?}"))
 }
 
 fn tolerance(text: &str) -> Option<Tolerance> {

@@ -10,6 +10,8 @@
 //!    runs that take minutes.
 //! 3. The [`Reproduction`] has a [`Claim`] with its [`Verdict`] for each row of the table, other measured values, and plots.
 //!
+//! Some figures also run in a kernel: [`kernel`].
+//!
 //! # Units
 //! The name of a claim states its unit; a [`Value`] is in this unit. Figures take times from simulated clocks, so the same
 //! seed gives the same bytes on any machine. Only costs (`gr3-12`, `gr3-13`, `sfs-7`, `flow-overhead`) are times of this
@@ -27,6 +29,7 @@ pub mod csv;
 mod error;
 mod expected;
 mod figures;
+pub mod kernel;
 mod measured;
 mod measurements;
 mod papers;
@@ -40,7 +43,7 @@ mod study;
 pub use catalog::{Figure, all, find};
 pub use claim::{Claim, Stated, Tolerance, Verdict, judge};
 pub use error::LabError;
-pub use measured::{Measured, Spread, Value};
+pub use measured::{Measured, Spread, Value, number_text};
 pub use measurements::Measurements;
 pub use papers::{Listed, Status, all_of_the_papers};
 pub use reproduce::{Reproduction, reproduce};

@@ -39,7 +39,8 @@ impl fmt::Display for Value {
 }
 
 /// A number with four significant digits; a large one is whole.
-pub(crate) fn number_text(number: f64) -> String {
+#[must_use]
+pub fn number_text(number: f64) -> String {
     let places = match number.abs() {
         _ if number.fract() == 0.0 => 0,
         size if size >= 1000.0 => 0,
@@ -121,6 +122,11 @@ impl Measured {
             Spread::Deterministic | Spread::Once => None,
         };
         Point { x, y, interval }
+    }
+
+    /// The number; a sequence is none.
+    pub(crate) fn number(&self) -> f64 {
+        if let Value::Number(number) = self.value { number } else { f64::NAN }
     }
 
     /// The least and the greatest number that it may be.

@@ -59,7 +59,7 @@ fn without(figure: &'static Figure, setting: &Setting, table: Table, name: &str)
     Reproduction { figure, small: setting.small, claims, also: Vec::new(), plots: Vec::new() }
 }
 
-fn judged(row: Row, measured: Measured, small: bool) -> Claim {
+pub(crate) fn judged(row: Row, measured: Measured, small: bool) -> Claim {
     let verdict = match judge(&measured, &row.stated, row.tolerance) {
         Verdict::Missing => Verdict::Missing,
         _ if small && row.full_only => Verdict::NotJudged,

@@ -12,6 +12,7 @@ pub mod load;
 pub mod man;
 pub mod map;
 pub mod paper;
+pub mod paper_kernel;
 pub mod play;
 pub mod policies;
 pub mod record;

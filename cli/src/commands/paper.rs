@@ -11,8 +11,10 @@ use divvy_lab::{Figure, Reproduction, Setting, Verdict, reproduce};
 use divvy_pages::plot::Plot;
 use divvy_policy::nearest;
 
+use crate::args::choice::one_of;
 use crate::args::output::ClaimFormat;
 use crate::command_line::this_command;
+use crate::commands::paper_kernel::{self, WHERE, Where};
 use crate::output::Output;
 use crate::output_path::{self, BadOutputPath};
 use crate::progress::ProgressBar;
@@ -25,6 +27,7 @@ use crate::view::{all_figures, claims, claims_page};
 Examples:
   divvy paper
   divvy paper sfs-5 -o plots
+  divvy paper sfs-1 --kernel
   divvy paper all --small -o claims.html",
     after_long_help = "\
 Without an ID it lists the figures, tables and worked examples that can be reproduced, with the policies that each runs \
@@ -36,11 +39,16 @@ met has the reason, and the exit code is 3.
 The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7, flow-overhead) are times of this machine. \
 The GR3 study takes minutes: with --resume an interrupted run continues, and ends with the same bytes.
 
+With --kernel the policies run Linux: this machine's, or that of the virtual machine of divvy's source tree, which is emulated and \
+whose clock counts instructions. So its shares are those of any machine, and its times compare with each other only. The table has \
+the simulated value of the same workload and what the kernel did beyond it. The verdict is on the kernel.
+
 Examples:
   divvy paper
   divvy paper --all-figures
   divvy paper gr3-9 --resume found
   divvy paper sfs-5 -o plots
+  divvy paper sfs-1 --kernel
   divvy paper all --small -o claims.html"
 )]
 pub struct PaperArgs {
@@ -55,6 +63,13 @@ pub struct PaperArgs {
     /// The quick version: fewer samples, wider intervals; some claims are not judged
     #[arg(long, requires = "id")]
     pub small: bool,
+
+    /// In a running kernel: load each policy, play the workload with real threads, and show it beside the simulation
+    ///
+    /// `divvy paper` says which figures that can be. It takes minutes.
+    #[arg(long, value_name = "WHERE", value_parser = one_of(WHERE), num_args = 0..=1, require_equals = true,
+        default_missing_value = "auto", requires = "id", conflicts_with_all = ["resume", "output"])]
+    pub kernel: Option<Where>,
 
     /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1, requires = "id")]
@@ -119,6 +134,11 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
         return output.write(&text, None);
     };
     let figures = figures(id)?;
+    if let Some(choice) = args.kernel {
+        let &PaperArgs { small, seed, format, .. } = args;
+        let options = paper_kernel::Options { choice, small, seed, format };
+        return met(paper_kernel::run(id, options, output)?);
+    }
     let page = args.output.as_deref().filter(|path| path.extension().is_some_and(|ending| ending == "html"));
     let dir = args.output.as_deref().filter(|_| page.is_none());
     check_places(args, dir, page)?;
@@ -197,5 +217,9 @@ fn verdict(done: &[Reproduction]) -> anyhow::Result<()> {
     let claims: Vec<String> = failing
         .map(|one| format!("{} of {} claims of {}", failed(one), one.claims.len(), one.figure.id))
         .collect();
+    met(claims)
+}
+
+fn met(claims: Vec<String>) -> anyhow::Result<()> {
     if claims.is_empty() { Ok(()) } else { Err(ClaimsNotMet { claims }.into()) }
 }

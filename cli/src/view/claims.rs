@@ -46,7 +46,14 @@ pub fn list(columns: usize) -> String {
     out.push_str(
         "\ndivvy paper ID reproduces one, divvy paper all reproduces all. Times are approximate, on two cores.\n",
     );
+    let in_kernel = format!("With --kernel, in a running kernel: {}.", kernel_ids().join(", "));
+    let _ = writeln!(out, "{}", text::wrap(&in_kernel, columns, 0));
     out
+}
+
+/// The figures that run in a kernel, too.
+pub fn kernel_ids() -> Vec<&'static str> {
+    divvy_lab::kernel::figures().iter().map(|figure| figure.id).collect()
 }
 
 fn needs(figure: &Figure) -> String {
@@ -69,6 +76,7 @@ pub fn list_json() -> serde_json::Result<String> {
             "title": figure.title,
             "page": format!("papers/{}.md", figure.page()),
             "policies": figure.policies,
+            "in_kernel": divvy_lab::kernel::find(figure.id).is_some(),
             "seconds": { "small": figure.seconds.0, "full": figure.seconds.1 },
         })
     };
@@ -101,8 +109,8 @@ pub fn table(one: &Reproduction, columns: usize) -> String {
         draw_row(&mut out, row, &widths);
         below(&mut out, claim, columns);
     }
-    let _ = writeln!(out, "{}", summary(&one.claims));
-    sources(&mut out, &one.claims, columns);
+    let _ = writeln!(out, "{}", summary(one.claims.iter()));
+    sources(&mut out, one.claims.iter(), columns);
     if !one.also.is_empty() {
         let _ = writeln!(out, "\nmeasured as well");
         for (name, value) in &one.also {
@@ -113,7 +121,7 @@ pub fn table(one: &Reproduction, columns: usize) -> String {
 }
 
 /// Counts of the verdicts, as in `3 claims: 1 ok, 2 undecided`.
-pub fn summary(claims: &[Claim]) -> String {
+pub fn summary<'a>(claims: impl Iterator<Item = &'a Claim> + Clone) -> String {
     use Verdict::{Missing, NotJudged, NotReproduced, Reproduced, Undecided};
     let mut parts = Vec::new();
     for (verdict, name) in [
@@ -123,17 +131,18 @@ pub fn summary(claims: &[Claim]) -> String {
         (Undecided, "undecided"),
         (NotJudged, "full only"),
     ] {
-        let count = claims.iter().filter(|claim| claim.verdict == verdict).count();
+        let count = claims.clone().filter(|claim| claim.verdict == verdict).count();
         if count > 0 {
             parts.push(format!("{count} {name}"));
         }
     }
-    let claim = if claims.len() == 1 { "claim" } else { "claims" };
-    format!("{} {claim}: {}", claims.len(), parts.join(", "))
+    let count = claims.count();
+    let claim = if count == 1 { "claim" } else { "claims" };
+    format!("{count} {claim}: {}", parts.join(", "))
 }
 
 /// Where the values of the column "expected" come from, each once, and the reasons of the tolerances.
-fn sources(out: &mut String, claims: &[Claim], columns: usize) {
+pub fn sources<'a>(out: &mut String, claims: impl Iterator<Item = &'a Claim>, columns: usize) {
     let mut lines: Vec<String> = Vec::new();
     for claim in claims {
         let source = format!("{}: {}", claim.source.kind(), claim.source.detail());
@@ -173,15 +182,16 @@ fn cells(claim: &Claim) -> [String; 5] {
     ]
 }
 
-fn draw_row(out: &mut String, row: &[String; 5], widths: &[usize; 5]) {
+/// A row whose last cell is not padded, and whose first is broken to its width.
+pub fn draw_row<const N: usize>(out: &mut String, row: &[String; N], widths: &[usize; N]) {
     let wrapped = text::wrap(&row[0], widths[0], 2);
     let (first, rest) = wrapped.split_once('\n').unwrap_or((&wrapped, ""));
     let pad = |text: &str, width: usize| " ".repeat(width.saturating_sub(text::width(text)));
     let mut line = format!("{first}{}  {}{}", pad(first, widths[0]), row[1], pad(&row[1], widths[1]));
-    for (cell, width) in row[2..4].iter().zip(&widths[2..4]) {
+    for (cell, width) in row[2..N - 1].iter().zip(&widths[2..N - 1]) {
         let _ = write!(line, "  {}{cell}", pad(cell, *width));
     }
-    let _ = writeln!(out, "{line}  {}", row[4]);
+    let _ = writeln!(out, "{line}  {}", row[N - 1]);
     if !rest.is_empty() {
         let _ = writeln!(out, "{rest}");
     }
@@ -230,7 +240,7 @@ fn figure_json(one: &Reproduction, seed: u64) -> serde_json::Value {
 }
 
 /// `ok` is null where nothing is decided, and where only the full version can tell.
-fn claim_json(claim: &Claim) -> serde_json::Value {
+pub fn claim_json(claim: &Claim) -> serde_json::Value {
     let is_open = matches!(claim.verdict, Verdict::NotJudged | Verdict::Undecided);
     let mut value = json!({
         "name": claim.name,
@@ -255,14 +265,14 @@ fn claim_json(claim: &Claim) -> serde_json::Value {
 }
 
 /// Least and greatest value with 95 % confidence; null of what does not vary, or was measured once.
-fn interval_json(measured: &Measured) -> serde_json::Value {
+pub fn interval_json(measured: &Measured) -> serde_json::Value {
     match measured.spread {
         Spread::Interval { low, high } => json!({ "low": low, "high": high }),
         Spread::Deterministic | Spread::Once => serde_json::Value::Null,
     }
 }
 
-fn value_json(value: &Value) -> serde_json::Value {
+pub fn value_json(value: &Value) -> serde_json::Value {
     match value {
         Value::Number(number) => json!(number),
         other => json!(other.to_string()),
@@ -298,6 +308,10 @@ mod tests {
     #[test]
     fn the_summary_counts_what_is_undecided() {
         let one = small("sfs-6b");
-        assert!(!one.fails() && summary(&one.claims).contains("undecided"), "{}", summary(&one.claims));
+        assert!(
+            !one.fails() && summary(one.claims.iter()).contains("undecided"),
+            "{}",
+            summary(one.claims.iter())
+        );
     }
 }

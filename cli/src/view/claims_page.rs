@@ -54,7 +54,7 @@ fn contents(out: &mut String, done: &[Reproduction]) {
         "<p class=\"summary\">{}{}.</p>\n<p>What is expected is printed in the paper, inferred, worded, read off a plot, or derived by us: the \
          column \"source\" says which. A claim is ok only if the whole measured interval is within the tolerance.</p>",
         if done.len() == 1 { String::new() } else { format!("{} figures. ", done.len()) },
-        summary(&claims),
+        summary(claims.iter()),
     );
     if done.len() == 1 {
         return;
@@ -67,7 +67,7 @@ fn contents(out: &mut String, done: &[Reproduction]) {
             "<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td{class}>{2}</td></tr>",
             one.figure.id,
             escape(one.figure.title),
-            summary(&one.claims)
+            summary(one.claims.iter())
         );
     }
     out.push_str("</table></nav>\n");

@@ -12,6 +12,7 @@ mod histogram;
 pub mod interval;
 pub mod jobs_csv;
 pub mod json;
+pub mod kernel_claims;
 pub mod manual;
 pub mod map;
 pub mod markdown;

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -127,6 +127,15 @@ fn run(cpus: u32, options: &[String], script: &str, seconds: u32) -> Said {
     report_time(cpus, began.elapsed());
     assert!(said.code != 124 && said.code != 70, "the VM did not come to an end: {said}");
     said
+}
+
+/// Runs a command that starts a VM with so many CPUs by itself.
+pub fn on_its_own(cpus: u32, command: &mut Command) -> Output {
+    let _cpus = Cpus::take(cpus);
+    let began = Instant::now();
+    let output = command.stdin(Stdio::null()).output().expect("the command runs");
+    report_time(cpus, began.elapsed());
+    output
 }
 
 /// Says how long a VM ran. It writes past the capture of tests, because most of the time of all levels goes to VMs.

@@ -13,6 +13,7 @@ mod groups;
 mod load;
 mod machine;
 mod package;
+mod paper;
 mod record;
 mod shares;
 mod storm;

@@ -8,7 +8,7 @@ use crate::run::{self, MS, Record, S, seconds};
 use crate::setting::Setting;
 use divvy_pages::plot::Chart;
 
-const FIGURE_1: &str = include_str!("../../workloads/sfs-1.toml");
+pub const FIGURE_1: &str = include_str!("../../workloads/sfs-1.toml");
 const FIGURE_4: &str = include_str!("../../workloads/sfs-4.toml");
 const FIGURE_5: &str = include_str!("../../workloads/sfs-5.toml");
 

@@ -1,0 +1,147 @@
+//! `divvy paper ID --kernel`: the papers' experiments in a running kernel.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use divvy_kernel::load::Missing;
+use divvy_kernel::load::check;
+use divvy_lab::kernel::{Compared, KernelFigure, Machine, Play, compare, figures, find};
+use divvy_policy::{Failure, FailureKind};
+
+use crate::args::choice::Choice;
+use crate::args::output::ClaimFormat;
+use crate::output::Output;
+use crate::view::claims::kernel_ids;
+use crate::view::kernel_claims;
+
+/// Which kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Where {
+    /// This one if it has sched_ext, we are root, and there are as many CPUs as the figure has; else the virtual machine.
+    Auto,
+    /// This one.
+    Here,
+    /// The virtual machine.
+    Vm,
+}
+
+/// The values of `--kernel`.
+pub const WHERE: &[Choice<Where>] = &[
+    (
+        "auto",
+        Where::Auto,
+        "This machine, if it has sched_ext and the figure's number of CPUs, for root; or else vm",
+    ),
+    ("here", Where::Here, "This machine"),
+    ("vm", Where::Vm, "The virtual machine of the source tree that this directory or the command is in"),
+];
+
+/// How to run.
+#[derive(Clone, Copy)]
+pub struct Options {
+    pub choice: Where,
+    pub small: bool,
+    pub seed: u64,
+    pub format: ClaimFormat,
+}
+
+/// The figure is only simulated.
+#[derive(Debug, thiserror::Error)]
+#[error("{id} does not run in a kernel; these do: {}", kernel_ids().join(", "))]
+pub struct OnlySimulated {
+    id: String,
+}
+
+impl Failure for OnlySimulated {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
+}
+
+/// Runs a figure that exists, or all. Returns which have claims that are not met, with their numbers.
+pub fn run(id: &str, options: Options, output: Output) -> anyhow::Result<Vec<String>> {
+    let chosen: Vec<&KernelFigure> = match id {
+        "all" => figures().iter().collect(),
+        id => vec![find(id).ok_or_else(|| OnlySimulated { id: id.to_owned() })?],
+    };
+    let mut done = Vec::new();
+    for figure in chosen {
+        let one = run_one(figure, options, output)?;
+        if options.format == ClaimFormat::Table {
+            let between = if done.is_empty() { "" } else { "\n" };
+            output.write(&format!("{between}{}", kernel_claims::table(&one, output.columns(None))), None)?;
+        }
+        done.push(one);
+    }
+    match options.format {
+        ClaimFormat::Table => {}
+        ClaimFormat::Json => output.write(&kernel_claims::json(&done, id == "all", options.seed)?, None)?,
+        ClaimFormat::Csv => output.write(&kernel_claims::csv(&done), None)?,
+    }
+    Ok(not_met(&done))
+}
+
+fn run_one(figure: &'static KernelFigure, options: Options, output: Output) -> anyhow::Result<Compared> {
+    let machine = machine(figure.cpus, options.choice)?;
+    let place = match &machine {
+        Machine::Here => "in this machine's kernel".to_owned(),
+        Machine::Virtual(run) => format!("with {}, {} CPUs", run.display(), figure.cpus),
+    };
+    let (small, full) = figure.seconds;
+    let seconds = if options.small { small } else { full };
+    output.note(&format!("{}: {place}; about {seconds} s", figure.id));
+    let divvy = env::current_exe().context("cannot find the command itself")?;
+    let tell = |text: &str| output.note(&format!("{}: {text}", figure.id));
+    let play = Play { machine: &machine, divvy: &divvy, seed: options.seed, tell: &tell };
+    Ok(compare(figure, options.small, &play)?)
+}
+
+/// The machine to use, or the error that says what is missing.
+fn machine(cpus: u32, choice: Where) -> Result<Machine, Missing> {
+    check::built()?;
+    match (choice, here(cpus)) {
+        (Where::Auto | Where::Here, Ok(())) => Ok(Machine::Here),
+        (Where::Here, Err(missing)) => Err(missing),
+        (Where::Auto | Where::Vm, _) => virtual_machine(),
+    }
+}
+
+fn here(cpus: u32) -> Result<(), Missing> {
+    check::all()?;
+    match std::thread::available_parallelism().map(std::num::NonZero::get) {
+        Ok(n) if n == cpus as usize => Ok(()),
+        Ok(n) => Err(Missing {
+            what: format!("the figure is about a machine of {cpus} CPUs, and this one has {n}"),
+            fix: format!("--kernel=vm, or boot Linux with maxcpus={cpus}"),
+        }),
+        Err(error) => Err(Missing {
+            what: format!("the number of CPUs is not known: {error}"),
+            fix: "--kernel=vm".to_owned(),
+        }),
+    }
+}
+
+/// The script that starts it: of the tree that this directory is in, or the command.
+fn virtual_machine() -> Result<Machine, Missing> {
+    let places = [env::current_dir(), env::current_exe()];
+    let found = places.iter().flatten().find_map(|place| in_tree(place));
+    found.map(Machine::Virtual).ok_or_else(|| Missing {
+        what: "the virtual machine is started by kernel/vm/run of divvy's source tree, and neither this directory nor the \
+               command is in one"
+            .to_owned(),
+        fix: "go to a source tree; or, as root of a machine with sched_ext, give --kernel=here".to_owned(),
+    })
+}
+
+fn in_tree(place: &Path) -> Option<PathBuf> {
+    place.ancestors().map(|dir| dir.join("kernel/vm/run")).find(|script| script.is_file())
+}
+
+fn not_met(done: &[Compared]) -> Vec<String> {
+    let failed = |one: &Compared| one.claims.iter().filter(|one| one.claim.verdict.is_failure()).count();
+    let failing = done.iter().filter(|one| one.fails());
+    failing
+        .map(|one| format!("{} of {} claims of {}", failed(one), one.claims.len(), one.figure.id))
+        .collect()
+}

@@ -1,0 +1,225 @@
+//! Claims of the papers in a running kernel: the paper's value, the simulated one, what the kernel did, and the verdict on it.
+
+use std::fmt::Write as _;
+
+use divvy_lab::kernel::{Also, Compared, KernelClaim};
+use divvy_lab::{Claim, Measured, Tolerance, number_text};
+use divvy_results::{csv, text};
+use serde_json::json;
+
+use crate::view::claims::{claim_json, draw_row, interval_json, sources, stated, summary, value_json};
+
+const BOLD: anstyle::Style = anstyle::Style::new().bold();
+/// Columns that a claim's name has at least.
+const LEAST_NAME: usize = 14;
+
+/// One figure's claims for people.
+pub fn table(one: &Compared, columns: usize) -> String {
+    let small = if one.small { ", the small version" } else { "" };
+    let cpus = one.figure.cpus;
+    let mut out = format!("{BOLD}{} in a kernel, {cpus} CPUs{small}{BOLD:#}\n\n", one.figure.id);
+    let head = ["claim", "source", "expected", "sim", "kernel", "beyond", "verdict"].map(str::to_owned);
+    let rows: Vec<[String; 7]> = one.claims.iter().map(cells).collect();
+    let width = |i: usize| rows.iter().chain([&head]).map(|row| text::width(&row[i])).max().unwrap_or(0);
+    let others: usize = (1..7).map(|i| width(i) + 2).sum();
+    let mut widths = std::array::from_fn(width);
+    widths[0] = widths[0].min(columns.saturating_sub(others).max(LEAST_NAME));
+    draw_row(&mut out, &head, &widths);
+    for (claim, row) in one.claims.iter().zip(&rows) {
+        draw_row(&mut out, row, &widths);
+        below(&mut out, claim, columns);
+    }
+    let _ = writeln!(out, "{}", end(one));
+    sources(&mut out, claims(one), columns);
+    if !one.also.is_empty() {
+        let _ = writeln!(out, "\nmeasured as well, the simulation first");
+    }
+    for Also { name, simulated, measured } in &one.also {
+        let line = format!("  {name}: {}, {measured}", number_text(*simulated));
+        let _ = writeln!(out, "{}", text::wrap(&line, columns, 4));
+    }
+    out
+}
+
+fn claims(one: &Compared) -> impl Iterator<Item = &Claim> + Clone {
+    one.claims.iter().map(|one| &one.claim)
+}
+
+/// The counts, as in `3 claims: 3 ok; 2 of 3 as simulated`.
+fn end(one: &Compared) -> String {
+    let agree = one.claims.iter().filter(|claim| claim.agrees()).count();
+    format!("{}; {agree} of {} as simulated", summary(claims(one)), one.claims.len())
+}
+
+fn cells(one: &KernelClaim) -> [String; 7] {
+    [
+        one.claim.name.clone(),
+        one.claim.source.kind().to_owned(),
+        stated(&one.claim),
+        number_text(one.simulated),
+        one.claim.measured.to_string(),
+        beyond(one),
+        one.claim.verdict.to_string(),
+    ]
+}
+
+/// The kernel's value less the simulated one: in percent where the limit is.
+fn beyond(one: &KernelClaim) -> String {
+    match one.limit {
+        Tolerance::Relative(_) => format!("{:+.1}%", 100.0 * one.difference() / one.simulated.abs()),
+        _ if one.difference() >= 0.0 => format!("+{}", number_text(one.difference())),
+        _ => number_text(one.difference()),
+    }
+}
+
+/// The reason of a verdict, and of a difference from the simulation that is beyond the limit.
+fn below(out: &mut String, one: &KernelClaim, columns: usize) {
+    let mut indented = |line: &str| {
+        let _ = writeln!(out, "{}", text::wrap(&format!("    {line}"), columns, 6));
+    };
+    if let Some(analysis) = &one.claim.analysis {
+        indented(analysis);
+    }
+    if !one.agrees() {
+        let why = one.differs.as_deref().unwrap_or("no reason is known");
+        indented(&format!("not as simulated, to within {}: {why}", one.limit));
+    }
+}
+
+/// For programs: one figure, or a list of all.
+pub fn json(done: &[Compared], is_list: bool, seed: u64) -> serde_json::Result<String> {
+    let figures: Vec<_> = done.iter().map(|one| figure_json(one, seed)).collect();
+    let value = match figures.as_slice() {
+        [one] if !is_list => one.clone(),
+        _ => json!({ "schema_version": 1, "figures": figures }),
+    };
+    Ok(serde_json::to_string_pretty(&value)? + "\n")
+}
+
+fn figure_json(one: &Compared, seed: u64) -> serde_json::Value {
+    let also = one.also.iter().map(|Also { name, simulated, measured }| {
+        json!({ "name": name, "measured": value_json(&measured.value), "interval": interval_json(measured), "simulated": simulated })
+    });
+    json!({
+        "schema_version": 1,
+        "id": one.figure.id,
+        "small": one.small,
+        "seed": seed,
+        "kernel_cpus": one.figure.cpus,
+        "claims": one.claims.iter().map(kernel_claim_json).collect::<Vec<_>>(),
+        "also": also.collect::<Vec<_>>(),
+        "drawings": [],
+    })
+}
+
+fn kernel_claim_json(one: &KernelClaim) -> serde_json::Value {
+    let mut value = claim_json(&one.claim);
+    value["simulated"] = json!(one.simulated);
+    value["simulated_limit"] = json!(one.limit.to_string());
+    value["as_simulated"] = json!(one.agrees());
+    if let Some(differs) = one.differs.as_ref().filter(|_| !one.agrees()) {
+        value["differs_because"] = json!(differs);
+    }
+    value
+}
+
+/// A record for each claim.
+pub fn csv(done: &[Compared]) -> String {
+    let head = [
+        "figure",
+        "version",
+        "claim",
+        "source",
+        "expected",
+        "tolerance",
+        "simulated",
+        "kernel",
+        "low",
+        "high",
+        "verdict",
+        "as_simulated",
+    ];
+    let mut out = csv::record(&head.map(str::to_owned));
+    for one in done {
+        for claim in &one.claims {
+            out += &csv::record(&record(one, claim));
+        }
+    }
+    out
+}
+
+fn record(one: &Compared, row: &KernelClaim) -> [String; 12] {
+    let claim = &row.claim;
+    let number = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.6}"));
+    let (low, high) = bounds(&claim.measured);
+    [
+        one.figure.id.to_owned(),
+        if one.small { "small" } else { "full" }.to_owned(),
+        claim.name.clone(),
+        claim.source.kind().to_owned(),
+        claim.stated.to_string(),
+        claim.tolerance.to_string(),
+        number(Some(row.simulated)),
+        claim.measured.value.to_string(),
+        number(low),
+        number(high),
+        claim.verdict.to_string(),
+        if row.agrees() { "yes" } else { "no" }.to_owned(),
+    ]
+}
+
+fn bounds(measured: &Measured) -> (Option<f64>, Option<f64>) {
+    let finite = measured.range().filter(|(low, high)| low.is_finite() && high.is_finite());
+    (finite.map(|(low, _)| low), finite.map(|(_, high)| high))
+}
+
+#[cfg(test)]
+mod tests {
+    use divvy_lab::{Setting, Value, kernel, reproduce};
+
+    use super::*;
+
+    /// A figure whose kernel did what the simulation of another does.
+    fn compared(limit: Tolerance, off: f64) -> Compared {
+        let setting = Setting { small: true, seed: 1, progress: &(), saved: None };
+        let simulated = reproduce(divvy_lab::find("sfs-4").expect("a figure"), &setting).expect("it runs");
+        let claims = simulated.claims.into_iter().map(|claim| {
+            let Value::Number(number) = claim.measured.value else { panic!("a number") };
+            KernelClaim { claim, simulated: number * off, limit, differs: None }
+        });
+        let figure = kernel::find("sfs-1").expect("a figure");
+        let also = vec![Also {
+            name: "linux: T2 for each s of T1".to_owned(),
+            simulated: 2.0,
+            measured: Measured::from(1.5),
+        }];
+        Compared { figure, small: true, claims: claims.collect(), also }
+    }
+
+    #[test]
+    fn the_table_fits_in_80_columns_and_says_where_the_kernel_differs() {
+        let differs = compared(Tolerance::Relative(0.01), 1.02);
+        let shown = anstream::adapter::strip_str(&table(&differs, 80)).to_string();
+        for line in shown.lines() {
+            assert!(text::width(line) <= 80, "{line}");
+        }
+        assert!(shown.contains("-2.0%") && shown.contains("0 of 9 as simulated"), "{shown}");
+        assert_eq!(shown.matches("no reason is known").count(), 9, "{shown}");
+        let agrees = table(&compared(Tolerance::Relative(0.01), 1.009), 80);
+        assert!(agrees.contains("9 of 9 as simulated") && !agrees.contains("nobody"), "{agrees}");
+    }
+
+    #[test]
+    fn programs_get_the_same() {
+        let one = [compared(Tolerance::Absolute(0.5), 1.0)];
+        let value: serde_json::Value =
+            serde_json::from_str(&json(&one, false, 1).expect("JSON")).expect("JSON");
+        assert_eq!((&value["kernel_cpus"], &value["claims"][0]["as_simulated"]), (&json!(2), &json!(true)));
+        assert_eq!(value["claims"][0]["simulated_limit"], "±0.5");
+        let text = csv(&one);
+        assert_eq!(
+            (text.lines().count(), text.lines().next().map(|line| line.split(',').count())),
+            (10, Some(12))
+        );
+    }
+}

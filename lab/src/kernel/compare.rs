@@ -1,0 +1,165 @@
+//! The paper, the simulation and the kernel side by side.
+
+use divvy_policy::spec;
+use divvy_results::report::Run;
+use divvy_sim::run::{Options, simulate};
+
+use crate::claim::{Claim, Tolerance};
+use crate::error::LabError;
+use crate::expected::{Row, Table};
+use crate::kernel::KernelFigure;
+use crate::kernel::case::{Case, Values};
+use crate::kernel::machine::Play;
+use crate::measured::Measured;
+use crate::reproduce::judged;
+
+/// Repetitions of each case: of the small version, and of the full one.
+const REPS: (u32, u32) = (3, 5);
+
+/// A claim on what the kernel does, and the simulation of the same.
+pub struct KernelClaim {
+    /// The paper's value, the kernel's, and the verdict on the kernel.
+    pub claim: Claim,
+    /// The same quantity in the simulation.
+    pub simulated: f64,
+    /// How far the two may be apart: a part of the simulated value, or in the claim's unit.
+    pub limit: Tolerance,
+    /// Why they are farther apart, if that is known.
+    pub differs: Option<String>,
+}
+
+impl KernelClaim {
+    /// The kernel's value less the simulated one, in the claim's unit.
+    #[must_use]
+    pub fn difference(&self) -> f64 {
+        self.claim.measured.number() - self.simulated
+    }
+
+    /// Whether both are within the limit.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        self.difference().abs() <= self.limit.of(self.simulated)
+    }
+}
+
+/// A quantity, simulated and in the kernel.
+pub struct Also {
+    /// With its unit.
+    pub name: String,
+    /// In the simulation.
+    pub simulated: f64,
+    /// In the kernel.
+    pub measured: Measured,
+}
+
+/// A figure with its verdicts.
+pub struct Compared {
+    /// The figure.
+    pub figure: &'static KernelFigure,
+    /// Whether it was the quick version.
+    pub small: bool,
+    /// In the table's order.
+    pub claims: Vec<KernelClaim>,
+    /// Measured as well, which the paper says nothing about.
+    pub also: Vec<Also>,
+}
+
+impl Compared {
+    /// Whether a claim is not met in the kernel.
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        self.claims.iter().any(|one| one.claim.verdict.is_failure())
+    }
+}
+
+/// Simulates a figure's cases, plays them, and compares.
+///
+/// # Errors
+/// When a case cannot be simulated or played; a claim that is not met is a result.
+pub fn compare(figure: &'static KernelFigure, small: bool, play: &Play) -> Result<Compared, LabError> {
+    let own = |what: String| LabError::Own { file: format!("expected/kernel/{}.toml", figure.id), what };
+    let table = Table::parse(figure.table).map_err(own)?;
+    let cases = (figure.cases)(small)?;
+    let simulated = cases.iter().map(|case| simulation(case, play.seed)).collect::<Result<Vec<Run>, _>>()?;
+    let simulated = (figure.values)(&cases, &simulated);
+    let played = play.all(&cases, figure.cpus, if small { REPS.0 } else { REPS.1 })?;
+    let measured = repetitions(figure, &cases, &played);
+    let both = simulated.into_iter().zip(measured);
+    let mut also: Vec<Also> =
+        both.map(|((name, simulated), measured)| Also { name, simulated, measured }).collect();
+    let mut claims = Vec::new();
+    for row in table.rows {
+        match also.iter().position(|also| also.name == row.name) {
+            Some(at) => claims.push(kernel_claim(row, also.remove(at))),
+            // The small version has fewer cases.
+            None if small => {}
+            None => return Err(own(format!("nothing measures {:?}", row.name))),
+        }
+    }
+    Ok(Compared { figure, small, claims, also })
+}
+
+fn simulation(case: &Case, seed: u64) -> Result<Run, LabError> {
+    let broken = |what: String| LabError::Run(format!("{} under {}: {what}", case.workload.name, case.spec));
+    let spec =
+        spec::parse(case.simulated(), divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
+    let options = Options { seed, reps: 1, ..Options::default() };
+    let mut report =
+        simulate(&case.workload, &[spec], &options, &()).map_err(|error| broken(error.to_string()))?;
+    Ok(report.runs.remove(0))
+}
+
+/// The mean of each value over the repetitions, in the order of the names.
+fn repetitions(figure: &KernelFigure, cases: &[Case], played: &[Vec<Run>]) -> Vec<Measured> {
+    let reps = played.iter().map(Vec::len).min().unwrap_or(0);
+    let of_rep = |rep: usize| -> Values {
+        let runs: Vec<Run> = played.iter().map(|runs| runs[rep].clone()).collect();
+        (figure.values)(cases, &runs)
+    };
+    let all: Vec<Values> = (0..reps).map(of_rep).collect();
+    let mean = |i: usize| Measured::mean(&all.iter().map(|values| values[i].1).collect::<Vec<f64>>());
+    (0..all.first().map_or(0, Vec::len)).map(mean).collect()
+}
+
+fn kernel_claim(row: Row, of: Also) -> KernelClaim {
+    let (limit, differs) = (row.agree, row.differs.clone());
+    KernelClaim { claim: judged(row, of.measured, false), simulated: of.simulated, limit, differs }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::figures;
+
+    /// Simulated values of a figure's cases.
+    fn simulated(figure: &KernelFigure, small: bool) -> Values {
+        let cases = (figure.cases)(small).expect("cases");
+        let runs: Vec<Run> = cases.iter().map(|case| simulation(case, 1).expect("it runs")).collect();
+        (figure.values)(&cases, &runs)
+    }
+
+    /// No machine is needed to see that nothing would be left out, and that the simulation is that of the figures.
+    #[test]
+    fn the_full_version_measures_every_claim_and_the_simulation_meets_it() {
+        for figure in figures() {
+            let table = Table::parse(figure.table).unwrap_or_else(|what| panic!("{}: {what}", figure.id));
+            let values = simulated(figure, false);
+            for row in table.rows {
+                let value = values.iter().find(|(name, _)| *name == row.name);
+                let value =
+                    value.unwrap_or_else(|| panic!("{}: nothing measures {:?}", figure.id, row.name)).1;
+                let verdict = crate::judge(&value.into(), &row.stated, row.tolerance);
+                assert!(!verdict.is_failure(), "{}: {}: {value}", figure.id, row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_small_version_measures_a_part_of_the_same() {
+        for figure in figures() {
+            let (small, full) = (simulated(figure, true), simulated(figure, false));
+            let in_full = |name: &str| full.iter().any(|(other, _)| other == name);
+            assert!(!small.is_empty() && small.iter().all(|(name, _)| in_full(name)), "{}", figure.id);
+        }
+    }
+}

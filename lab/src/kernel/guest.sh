@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# shellcheck shell=sh
+#
+# Plays cases, as root of a machine with sched_ext. The lines that call play are added to it. Arguments: the command divvy,
+# and the directory with the workloads N.toml. Before each case it says `== play LABEL`, and after it `== report`, and the
+# report of `divvy play`. A policy is loaded only while its case is played.
+divvy=$1
+cases=$2
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+state=/sys/kernel/sched_ext/state
+
+play() { # NUMBER LABEL SEED REPS [OPTION OF LOAD..]
+	number=$1 label=$2 seed=$3 reps=$4
+	shift 4
+	if [ ! -e $state ]; then
+		echo "this kernel has no sched_ext" >&2
+		exit 5
+	elif [ "$(cat $state)" != disabled ]; then
+		echo "another sched_ext scheduler is loaded: unload it" >&2
+		exit 5
+	fi
+	echo "== play $label"
+	set -- "$@" "$divvy" play "$cases/$number.toml" --seed "$seed" --reps "$reps" --scale-weights 5% --format json -o report
+	[ "$1" = "$divvy" ] || set -- "$divvy" load --quiet --max-tasks 4000 --db "$work/flow" "$@"
+	code=0
+	"$@" >said 2>&1 || code=$?
+	if [ $code != 0 ]; then
+		echo "$label failed:" >&2
+		cat said >&2
+		exit $code
+	fi
+	echo "== report"
+	cat report
+}
+

@@ -1,0 +1,209 @@
+//! Plays cases in a kernel: of this machine, or of the virtual one. Both run the same shell script.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use divvy_policy::units::show_duration;
+use divvy_results::report::{Report, Run};
+
+use crate::error::LabError;
+use crate::kernel::case::{Case, LINUX};
+
+const SCRIPT: &str = include_str!("guest.sh");
+/// Seconds of this machine for each second of the virtual one, at most: 3 were measured, beside other work 10.
+const SLOWEST: u64 = 40;
+/// A case that says no duration lasts so long at most, in s.
+const LONGEST_S: u64 = 10;
+
+/// Where cases are played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// This one: it has sched_ext, and we are root.
+    Here,
+    /// The virtual one that this program starts: `kernel/vm/run` of a source tree.
+    Virtual(PathBuf),
+}
+
+/// How cases are played.
+pub struct Play<'a> {
+    /// Where.
+    pub machine: &'a Machine,
+    /// The command `divvy`, with the policies as BPF programs.
+    pub divvy: &'a Path,
+    /// Seed of the workloads' random numbers.
+    pub seed: u64,
+    /// Told what is being played, a line each time.
+    pub tell: &'a dyn Fn(&str),
+}
+
+impl Play<'_> {
+    /// Plays the cases, each so many times, on a machine with this number of CPUs. The runs of each case.
+    ///
+    /// # Errors
+    /// When the machine does not start, or a case fails there. No policy stays loaded.
+    pub(crate) fn all(&self, cases: &[Case], cpus: u32, reps: u32) -> Result<Vec<Vec<Run>>, LabError> {
+        let files = Files::write(cases, self.seed, reps)?;
+        let mut command = match self.machine {
+            Machine::Here => here(self.divvy, &files.dir),
+            Machine::Virtual(run) => {
+                let seconds = 120 + SLOWEST * u64::from(reps) * cases.iter().map(seconds).sum::<u64>();
+                virtual_machine(run, self.divvy, &files.dir, cpus, seconds.min(99_999))
+            }
+        };
+        let failed = |what: String| LabError::Run(format!("the cases were not played: {what}"));
+        let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+        let mut child = spawned.map_err(|error| failed(format!("{:?}: {error}", command.get_program())))?;
+        let said = self.listen(&mut child, cases.len());
+        let status = child.wait().map_err(|error| failed(error.to_string()))?;
+        match status.code() {
+            Some(0) => reports(&said, cases),
+            Some(5) => Err(LabError::Kernel("the kernel lacks what stands above, or is not free".to_owned())),
+            _ => Err(failed(format!("{status}; the reason stands above"))),
+        }
+    }
+
+    /// All that it says, and tells which case it plays.
+    fn listen(&self, child: &mut Child, cases: usize) -> String {
+        let mut said = String::new();
+        let mut number = 0;
+        let Some(out) = child.stdout.take() else { return said };
+        for line in BufReader::new(out).lines().map_while(Result::ok) {
+            if let Some(label) = line.strip_prefix("== play ") {
+                number += 1;
+                (self.tell)(&format!("{number} of {cases}: {label}"));
+            }
+            said += &line;
+            said.push('\n');
+        }
+        said
+    }
+}
+
+/// The script and the workloads, in a directory of their own that goes with it.
+struct Files {
+    dir: PathBuf,
+}
+
+impl Files {
+    fn write(cases: &[Case], seed: u64, reps: u32) -> Result<Files, LabError> {
+        let files = Files { dir: std::env::temp_dir().join(format!("divvy-paper-{}", std::process::id())) };
+        let write = |name: &str, text: &str| {
+            let path = files.dir.join(name);
+            fs::write(&path, text).map_err(|error| LabError::Run(format!("{}: {error}", path.display())))
+        };
+        fs::create_dir_all(&files.dir)
+            .map_err(|error| LabError::Run(format!("{}: {error}; set TMPDIR", files.dir.display())))?;
+        let mut script = SCRIPT.to_owned();
+        for (number, case) in cases.iter().enumerate() {
+            write(&format!("{number}.toml"), &case.workload.to_toml())?;
+            script += &call(number, case, seed, reps);
+        }
+        write("run", &script)?;
+        Ok(files)
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// The line of the script that plays a case.
+fn call(number: usize, case: &Case, seed: u64, reps: u32) -> String {
+    let Case { spec, point, workload } = case;
+    let load = match *spec {
+        LINUX => String::new(),
+        spec => format!(" '{spec}' --quantum {} --exec", show_duration(workload.quantum_ns)),
+    };
+    format!("play {number} '{spec}, {point}' {seed} {reps}{load}\n")
+}
+
+fn here(divvy: &Path, dir: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.arg(dir.join("run")).args([divvy, dir]);
+    command
+}
+
+/// It sees the command and the cases where they are here. Its clock is this machine's: if it counted instructions, CPUs would take turns
+/// of up to 100 ms, many times the quanta that are measured.
+fn virtual_machine(run: &Path, divvy: &Path, dir: &Path, cpus: u32, seconds: u64) -> Command {
+    let mut command = Command::new(run);
+    command.args(["--cpus", &cpus.to_string(), "--timeout", &seconds.to_string()]);
+    for visible in [divvy.parent().unwrap_or(divvy), dir] {
+        command.arg("--read").arg(visible);
+    }
+    command.arg("--").arg("sh").arg(dir.join("run")).args([divvy, dir]);
+    command
+}
+
+/// How long a case lasts, at most.
+fn seconds(case: &Case) -> u64 {
+    case.workload.duration_ns.map_or(LONGEST_S, |ns| ns.div_ceil(1_000_000_000))
+}
+
+/// The reports in what the script said.
+fn reports(said: &str, cases: &[Case]) -> Result<Vec<Vec<Run>>, LabError> {
+    let texts = said.split("== report\n").skip(1).map(|rest| rest.split("== play ").next().unwrap_or(rest));
+    let all = texts
+        .map(|text| serde_json::from_str::<Report>(text).map(|report| report.runs))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| LabError::Run(format!("a report of `divvy play` does not read: {error}")))?;
+    if all.len() == cases.len() {
+        Ok(all)
+    } else {
+        Err(LabError::Run(format!("{} of {} cases were played", all.len(), cases.len())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use divvy_workload::Workload;
+
+    use super::*;
+
+    fn case(spec: &'static str) -> Case {
+        let text = "quantum = \"20ms\"\nduration = \"1500ms\"\ntask = [ { name = \"a\", program = [ { run = \"forever\" } ] } ]";
+        Case { spec, point: 7, workload: Workload::parse(text, "w").expect("a workload") }
+    }
+
+    fn report(policy: &str) -> String {
+        let run = "\"duration_ns\": 1, \"switches\": 0, \"utilization\": 1.0, \"jain\": 1.0, \"tasks\": []";
+        format!(
+            "{{ \"schema_version\": 1, \"workload\": \"w\", \"cpus\": 1, \"seed\": 1,\n\"runs\": [ {{ \"policy\": \"{policy}\", {run} }} ] }}\n"
+        )
+    }
+
+    #[test]
+    fn a_policy_is_loaded_for_its_case_and_none_for_linux() {
+        assert_eq!(call(3, &case("sfq"), 1, 5), "play 3 'sfq, 7' 1 5 'sfq' --quantum 20ms --exec\n");
+        assert_eq!(call(3, &case(LINUX), 1, 5), "play 3 'linux, 7' 1 5\n");
+        assert_eq!(seconds(&case("sfq")), 2);
+    }
+
+    #[test]
+    fn each_case_has_a_report_or_none_counts() {
+        let cases = [case("sfq"), case(LINUX)];
+        let said = format!(
+            "== play sfq, 7\n== report\n{}== play linux, 7\n== report\n{}",
+            report("kernel:divvy_sfq"),
+            report("kernel:eevdf")
+        );
+        let runs = reports(&said, &cases).expect("two reports");
+        assert_eq!([&runs[0][0].policy, &runs[1][0].policy], ["kernel:divvy_sfq", "kernel:eevdf"]);
+        assert!(reports(&said[..said.len() / 2 - 1], &cases).is_err(), "one report is missing");
+    }
+
+    /// Where the command fails, its exit code is the script's, and what it said is on stderr. Without sched_ext nothing is played.
+    #[test]
+    fn a_kernel_without_sched_ext_is_said_to_lack_it() {
+        if Path::new("/sys/kernel/sched_ext/state").exists() {
+            return;
+        }
+        let play = Play { machine: &Machine::Here, divvy: Path::new("/bin/false"), seed: 1, tell: &|_| {} };
+        let error = play.all(&[case("sfq")], 1, 1).expect_err("there is no sched_ext");
+        assert!(matches!(error, LabError::Kernel(_)), "{error}");
+    }
+}

@@ -1,0 +1,64 @@
+//! The papers' experiments in a running kernel: the policies are loaded through sched_ext, and the workloads are played with
+//! real threads.
+//!
+//! 1. [`figures`] lists what can be run, [`find`] finds one by its ID.
+//! 2. [`Machine`] is where it runs: this machine, or the virtual one of `kernel/vm`.
+//! 3. [`compare()`] simulates the cases of a figure, plays the same cases there, and judges what the kernel did by a table of
+//!    `expected/kernel/`. Each claim has the simulation's value beside it, and a limit for the difference.
+//!
+//! # How to add a figure
+//! Write the driver here: the cases, and the values of a run of all of them. Write the table in `expected/kernel/ID.toml`.
+//! Add a line to the list below.
+
+mod case;
+mod compare;
+mod machine;
+mod sfs;
+
+use divvy_results::report::Run;
+
+use crate::error::LabError;
+use case::{Case, Values};
+
+pub use compare::{Also, Compared, KernelClaim, compare};
+pub use machine::{Machine, Play};
+
+/// A figure that can be run in a kernel.
+pub struct KernelFigure {
+    /// That of the simulated figure.
+    pub id: &'static str,
+    /// Number of CPUs of the machine: the whole of it, as policies divide among all CPUs.
+    pub cpus: u32,
+    /// About how long it takes in the virtual machine, in seconds: the small version, the full one.
+    pub seconds: (u32, u32),
+    table: &'static str,
+    cases: fn(small: bool) -> Result<Vec<Case>, LabError>,
+    /// Takes a run of each case.
+    values: fn(&[Case], &[Run]) -> Values,
+}
+
+macro_rules! figure {
+    ($id:literal, $cpus:literal, $seconds:expr, $cases:path, $values:path) => {
+        KernelFigure {
+            id: $id,
+            cpus: $cpus,
+            seconds: $seconds,
+            table: include_str!(concat!("../../expected/kernel/", $id, ".toml")),
+            cases: $cases,
+            values: $values,
+        }
+    };
+}
+
+/// All, paper by paper.
+#[must_use]
+pub fn figures() -> &'static [KernelFigure] {
+    static ALL: &[KernelFigure] = &[figure!("sfs-1", 2, (30, 60), sfs::cases_1, sfs::values_1)];
+    ALL
+}
+
+/// The figure of this name.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static KernelFigure> {
+    figures().iter().find(|figure| figure.id == id)
+}
