@@ -277,7 +277,9 @@ static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 
 	m->why[cpu & CPU_MASK] = 0;
 	if (prev && !why && machine_delays(m, prev, cpu, now))
-		return (struct order){ .id = prev, .slice = machine_flow(m)->tm, .kick = machine_keep_promise(m, cpu, prev) };
+		return (struct order){ .id = prev,
+				       .slice = machine_flow(m)->tm,
+				       .kick = machine_keep_promise(m, cpu, prev) };
 	m->prev = prev;
 	machine_end_slice(m, now, why ? why : EXPIRED);
 	return machine_choose(m, cpu, now);

@@ -28,7 +28,7 @@ struct host {
 	u32 nparams;
 	const char *simulator_only; /* why, or NULL */
 	u32 is_baseline;
-	u32 linear; /* accesses to memory for each task that a decision may need; 0: it does not look at all */
+	u32 linear;    /* accesses to memory for each task that a decision may need; 0: it does not look at all */
 	u32 modifiers; /* those that its algorithm includes */
 	const struct shown *shown;
 	u32 nshown;
@@ -88,7 +88,7 @@ struct host {
 	/* The knowledge of programs; and that of another machine, which is used from now on */
 	struct flow *(*flow)(struct machine *m);
 	void (*share_flow)(struct machine *m, struct flow *flow);
-	/* Of the account of weights: a task whose weight changed, and was not answered since; 0 if there is none */
+	/* The account of weights answers a task whose weight changed, and was not answered since; 0 if there is none */
 	u32 (*changed)(struct machine *m, u64 now);
 	/* Limits of groups (limits.h): quota 0 lifts one; when a task that is held may run, ~0 if none is held; the next that may
 	 * now, if any, and the CPU that is to dispatch; whether a task is held; how many are */

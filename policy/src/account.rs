@@ -6,7 +6,7 @@ use crate::config::{MachineConfig, MachineError};
 use crate::event::Event;
 use crate::host;
 use crate::id::{CpuMask, TaskId};
-use crate::machine::{Machine, find_host};
+use crate::machine::{Machine, Programs, find_host};
 use crate::spec::Spec;
 use crate::weight::Weight;
 
@@ -16,9 +16,6 @@ const FLOW: &str = "flow";
 /// Works out the weights of the tasks of several machines: the modifiers of a spec, over all CPUs and all tasks. It is a machine that
 /// never picks. The machines that do have no modifiers of weights of their own, and are given these weights as the tasks' own.
 pub struct Account(Machine);
-
-/// What is known of programs, for all machines that it is [given to](Machine::share_programs).
-pub struct Programs(Machine);
 
 impl Account {
     /// The modifiers of weights that a spec has or its selection includes, on so many CPUs; `None` if there is none.
@@ -106,16 +103,6 @@ impl Programs {
     }
 }
 
-impl Machine {
-    /// It uses and extends this knowledge of programs from now on. All machines that share it must be used by one thread at a time.
-    pub fn share_programs(&mut self, programs: &Arc<Programs>) {
-        let Machine { host: of_programs, raw, .. } = &programs.0;
-        // SAFETY: both machines are initialised, `struct flow` is the same in all, and this one keeps it.
-        unsafe { (self.host.share_flow)(self.raw.as_ptr(), (of_programs.flow)(raw.as_ptr())) }
-        self.programs = Some(Arc::clone(programs));
-    }
-}
-
 /// A machine with these modifiers, as the spec has set them, around no selection.
 fn never_picks(
     spec: &Spec,
@@ -130,6 +117,3 @@ fn never_picks(
     let config = MachineConfig { modifiers, ..config };
     Machine::of_host(host::account(), &config)
 }
-
-// SAFETY: only machines reach it, which see to it that it is one thread at a time.
-unsafe impl Sync for Programs {}

@@ -26,13 +26,13 @@ mod weight;
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
-pub use account::{Account, Programs};
+pub use account::Account;
 pub use config::{MachineConfig, MachineError, ParamValue};
 pub use event::{Answer, Event};
 pub use find::find;
 pub use id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};
 pub use kind::{Failure, FailureKind};
-pub use machine::{CpuLimit, Decision, Machine, Predictions, ProgramState, Shown, Turns};
+pub use machine::{CpuLimit, Decision, Machine, Predictions, ProgramState, Programs, Shown, Turns};
 pub use placement::Placement;
 pub use suggest::nearest;
 pub use weight::{NICE_WEIGHTS, Weight};

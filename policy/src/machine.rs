@@ -4,7 +4,6 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::account::Programs;
 use crate::config::{MachineConfig, MachineError};
 use crate::event::{Answer, Event};
 use crate::host;
@@ -432,6 +431,22 @@ impl Machine {
     pub fn faults(&self) -> u64 {
         // SAFETY: see `add`.
         unsafe { (self.host.faults)(self.raw.as_ptr()) }
+    }
+}
+
+/// The knowledge of programs, for all machines that it is [given to](Machine::share_programs).
+pub struct Programs(pub(crate) Machine);
+
+// SAFETY: only machines reach it, and those that share it are used by one thread at a time.
+unsafe impl Sync for Programs {}
+
+impl Machine {
+    /// It uses and extends this knowledge of programs from now on. All machines that share it must be used by one thread at a time.
+    pub fn share_programs(&mut self, programs: &Arc<Programs>) {
+        let Machine { host: of_programs, raw, .. } = &programs.0;
+        // SAFETY: both machines are initialised, `struct flow` is the same in all, and this one keeps it.
+        unsafe { (self.host.share_flow)(self.raw.as_ptr(), (of_programs.flow)(raw.as_ptr())) }
+        self.programs = Some(Arc::clone(programs));
     }
 }
 
