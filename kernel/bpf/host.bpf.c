@@ -9,7 +9,7 @@
  *   enqueue                                      runnable if it was not, enqueue
  *   dequeue                                      dequeue
  *   dispatch                                     dispatch
- *   running                                      running
+ *   running                                      running, or take_cpu if the machine does not know the task
  *   stopping(runnable)                           stopping
  *   stopping(!runnable), quiescent(SLEEP)        stopping, quiescent
  *   stopping(!runnable), quiescent               stopping: the kernel changes an attribute, and puts the task back
@@ -259,9 +259,9 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_dispatch, &e, e.slice, e.id, cpu);
 	kick(e.cpu);
-	if (!admitted) { /* and the CPU asks again */
-		hold_back(e.id, host_task(e.id)->sum_exec_limited, cpu);
-		scx_bpf_kick_cpu(kernel_cpu, 0);
+	/* Meanwhile its group may have a new period. Then it is not held, and runs. */
+	if (!admitted && hold_back(e.id, host_task(e.id)->sum_exec_limited, cpu)) {
+		scx_bpf_kick_cpu(kernel_cpu, 0); /* to ask again */
 		return;
 	}
 	prev = ARGUMENT_ANEW(1, prev);
@@ -278,7 +278,8 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	}
 }
 
-/* A task that runs while the scheduler is being loaded is unknown to the machine until it is enqueued, and a kernel thread is so always. */
+/* The machine does not know a task that runs while the scheduler is being loaded, a kernel thread, or a task without an id: its CPU is
+ * taken. */
 SEC("struct_ops/running")
 void BPF_PROG(host_running, struct task_struct *p)
 {
