@@ -195,11 +195,10 @@ void dequeue_task(struct cpu *rq, struct model_task *p, u64 deq_flags)
 		OP(quiescent, &p->t, deq_flags);
 	p->t.scx.flags &= ~TASK_QUEUED;
 	p->is_migrating = migrates;
-	if (!migrates) {
+	/* While an attribute changes it stays runnable, so that a wake-up does nothing, and the watchdog does not wait anew. */
+	if (deq_flags & DEQ_SLEEP) {
 		p->on_rq = false;
-		/* A change of attributes does not make the watchdog wait anew. */
-		if (deq_flags & DEQ_SLEEP)
-			p->runnable_since = 0;
+		p->runnable_since = 0;
 	}
 	dispatch_dequeue(p);
 }
