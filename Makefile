@@ -131,7 +131,7 @@ test-bpf: .need-build
 # Level 4: in a virtual machine, on a kernel with sched_ext, which is built once. All tests begin at once, and each waits
 # until as many CPUs are free as its machine has (kernel/tests/vm/machine.rs).
 test-vm: .need-vm .need-kernel
-	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic
+	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic python3=python3
 	kernel/vm/test
 	$(TEST) --no-run
 	$(TEST) --test vm -- --ignored --test-threads=64 --skip attack::suite
@@ -150,7 +150,7 @@ test-attacks: .need-vm .need-kernel
 STRESS_SECONDS ?= 100
 STRESS_ROUNDS ?= 12
 stress: .need-vm .need-kernel
-	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic
+	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic python3=python3
 	$(TEST) --no-run
 	DIVVY_STORM_CPUS=4 DIVVY_STORM_SECONDS=$(STRESS_SECONDS) DIVVY_STORM_ROUNDS=$(STRESS_ROUNDS) \
 		$(TEST) --test vm -- --ignored --nocapture storm::

@@ -15,11 +15,11 @@ struct fluid {
 	struct heap leaving; /* who is so there only, by where V will be when it ends */
 	u64 weight[POOL];    /* of those */
 	u64 ran;             /* service to be accounted for, ns */
-	u32 leaves;          /* who is first to leave by then, or 0 */
-	u32 left;            /* how many did in this event */
+	u32 leaves; /* who is first to leave by then, or 0; after a charge: who would be next, if there was no time for more */
+	u32 left; /* how many did */
 };
 
-/* At one event so many clients leave at most, because the caller holds a lock. If more would, V waits there for the next events. */
+/* At one charge so many clients leave at most, because the caller holds a lock. If more would, V waits there for the next charge. */
 #define FLUID_STEPS 64u
 
 static inline void fluid_set_weights(struct fluid *f, u64 w)

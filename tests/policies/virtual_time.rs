@@ -50,7 +50,7 @@ fn wfq_r3_wf2q_r3_who_left_is_served_on() {
 }
 
 /// 200 tasks have a quantum each and leave, ahead of the fluid system. They end there together, which is more than one event has time
-/// for. Three quanta later V is where it would be without that limit, so a new task has no advantage over the one that went on.
+/// for. Some quanta later V is where it would be without that limit, so a new task has no advantage over the one that went on.
 #[test]
 fn wfq_d3_wf2q_d3_many_leave_the_fluid_system_at_once() {
     for policy in ["wfq", "wf2q"] {

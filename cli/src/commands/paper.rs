@@ -39,9 +39,10 @@ met has the reason, and the exit code is 3.
 The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7, flow-overhead) are times of this machine. \
 The GR3 study takes minutes: with --resume an interrupted run continues, and ends with the same bytes.
 
-With --kernel the policies run Linux: this machine's, or that of the virtual machine of divvy's source tree, which is emulated and \
-whose clock counts instructions. So its shares are those of any machine, and its times compare with each other only. The table has \
-the simulated value of the same workload and what the kernel did beyond it. The verdict is on the kernel.
+With --kernel the policies run Linux: this machine's, or that of the virtual machine of divvy's source tree, which is \
+emulated where there is no KVM. So its shares are those of any machine, and its times compare with each other only. Runs vary, more so \
+on a machine that does other work. The table has the simulated value of the same workload and what the kernel did beyond it. The \
+verdict is on the kernel.
 
 Examples:
   divvy paper

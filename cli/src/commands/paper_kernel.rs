@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use divvy_kernel::load::Missing;
 use divvy_kernel::load::check;
+use divvy_kernel::stock::online;
 use divvy_lab::kernel::{Compared, KernelFigure, Machine, Play, compare, figures, find};
 use divvy_policy::{Failure, FailureKind};
 
@@ -109,17 +110,19 @@ fn machine(cpus: u32, choice: Where) -> Result<Machine, Missing> {
 
 fn here(cpus: u32) -> Result<(), Missing> {
     check::all()?;
-    match std::thread::available_parallelism().map(std::num::NonZero::get) {
-        Ok(n) if n == cpus as usize => Ok(()),
-        Ok(n) => Err(Missing {
-            what: format!("the figure is about a machine of {cpus} CPUs, and this one has {n}"),
+    let (all, ours) = (online(), std::thread::available_parallelism().map_or(0, |n| n.get() as u32));
+    if all != cpus {
+        return Err(Missing {
+            what: format!("the figure is about a machine of {cpus} CPUs, and this one has {all}"),
             fix: format!("--kernel=vm, or boot Linux with maxcpus={cpus}"),
-        }),
-        Err(error) => Err(Missing {
-            what: format!("the number of CPUs is not known: {error}"),
-            fix: "--kernel=vm".to_owned(),
-        }),
+        });
+    } else if ours != all {
+        return Err(Missing {
+            what: format!("this command may use {ours} of the {all} CPUs"),
+            fix: "run it without taskset and outside of cgroups with limits, or --kernel=vm".to_owned(),
+        });
     }
+    Ok(())
 }
 
 /// The script that starts it: of the tree that this directory is in, or the command.

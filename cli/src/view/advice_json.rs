@@ -24,9 +24,11 @@ pub fn write(advice: &Advice, workload: &Workload, goals: &Claims, rerun: &(Stri
 
 fn settings(finding: &Finding, workload: &Workload, goals: &Claims, rerun: &(String, String)) -> Value {
     let candidate = &finding.candidate;
-    let weights = workload.tasks.iter().zip(&candidate.factors).map(|(task, factor)| {
-        json!({ "task": task.name, "weight": task.weight.units() * factor, "factor": factor })
-    });
+    let tried = candidate.workload(workload).unwrap_or_else(|| workload.clone());
+    let weights =
+        tried.tasks.iter().zip(&candidate.factors).map(
+            |(task, factor)| json!({ "task": task.name, "weight": task.weight.units(), "factor": factor }),
+        );
     let goals = goals.iter().zip(&finding.readings).zip(&finding.met);
     json!({
         "policy": candidate.spec.to_string(),

@@ -115,7 +115,8 @@ impl Sampler {
 }
 
 /// Number of CPUs of the machine that are online, also of those that this process may not use.
-fn online() -> u32 {
+#[must_use]
+pub fn online() -> u32 {
     let listed = std::fs::read_to_string("/sys/devices/system/cpu/online").ok();
     let ranges = listed.and_then(|text| crate::cpu_list::parse(&text));
     let count = ranges.map(|ranges| ranges.into_iter().map(|range| range.len() as u32).sum());

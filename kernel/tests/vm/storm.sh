@@ -11,19 +11,20 @@ while [ $SECONDS -lt $end ]; do
 	perf bench sched messaging -g 2 -l 100 >/dev/null 2>&1
 done &
 # A thread for each request, on loopback, four clients that wait for each answer
-timeout $(($1 + 5)) python3 - "$1" <<'END' &
+timeout $(($1 + 60)) python3 - "$1" <<'END' &
 import http.server, sys, threading, time, urllib.request
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
 server.RequestHandlerClass.log_message = lambda *_: None
 threading.Thread(target=server.serve_forever, daemon=True).start()
 end = time.monotonic() + float(sys.argv[1])
 
+answers = []
+
 def client():
-    for _ in range(1_000_000):
-        if time.monotonic() > end:
-            return
+    while time.monotonic() < end and len(answers) < 1_000_000:
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/", timeout=60).read()
+            urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/", timeout=30).read()
+            answers.append(1)
         except OSError:
             time.sleep(0.01)
 
@@ -32,7 +33,10 @@ for thread in clients:
     thread.start()
 for thread in clients:
     thread.join()
+if not answers:
+    sys.exit("storm: the web server answered nobody")
 END
+server=$!
 while [ $SECONDS -lt $end ]; do
 	for pid in $(pgrep stress-ng | shuf -n 3); do
 		renice -n $((RANDOM % 20)) -p "$pid"
@@ -40,4 +44,5 @@ while [ $SECONDS -lt $end ]; do
 	done >/dev/null 2>&1
 	sleep 0.05
 done &
+wait $server || exit 1
 wait

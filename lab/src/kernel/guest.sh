@@ -8,6 +8,8 @@ divvy=$1
 cases=$2
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 cd "$work" || exit 1
 state=/sys/kernel/sched_ext/state
 
@@ -15,10 +17,10 @@ play() { # NUMBER LABEL SEED REPS [OPTION OF LOAD..]
 	number=$1 label=$2 seed=$3 reps=$4
 	shift 4
 	if [ ! -e $state ]; then
-		echo "this kernel has no sched_ext" >&2
+		echo "this kernel has no sched_ext ($state)" >&2
 		exit 5
 	elif [ "$(cat $state)" != disabled ]; then
-		echo "another sched_ext scheduler is loaded: unload it" >&2
+		echo "another sched_ext scheduler is loaded, $(cat /sys/kernel/sched_ext/root/ops 2>/dev/null): unload it" >&2
 		exit 5
 	fi
 	echo "== play $label"

@@ -1,7 +1,8 @@
 //! Plays cases in a kernel: of this machine, or of the virtual one. Both run the same shell script.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -59,7 +60,7 @@ impl Play<'_> {
         let status = child.wait().map_err(|error| failed(error.to_string()))?;
         match status.code() {
             Some(0) => reports(&said, cases),
-            Some(5) => Err(LabError::Kernel("the kernel lacks what stands above, or is not free".to_owned())),
+            Some(5) => Err(LabError::Kernel("the kernel that was to play the cases lacks what stands above: mend that, or choose another one, --kernel=vm or --kernel=here".to_owned())),
             _ => Err(failed(format!("{status}; the reason stands above"))),
         }
     }
@@ -93,8 +94,10 @@ impl Files {
             let path = files.dir.join(name);
             fs::write(&path, text).map_err(|error| LabError::Run(format!("{}: {error}", path.display())))
         };
-        fs::create_dir_all(&files.dir)
-            .map_err(|error| LabError::Run(format!("{}: {error}; set TMPDIR", files.dir.display())))?;
+        // Root runs what is in it, so it must be new, and nobody else's.
+        DirBuilder::new().mode(0o700).create(&files.dir).map_err(|error| {
+            LabError::Run(format!("{}: {error}; remove it, or set TMPDIR", files.dir.display()))
+        })?;
         let mut script = SCRIPT.to_owned();
         for (number, case) in cases.iter().enumerate() {
             write(&format!("{number}.toml"), &case.workload.to_toml())?;
