@@ -43,14 +43,15 @@ static bool is_idle_for_long(u32 cpu)
 	       model.now > cpus[cpu].idle_since + LONGEST_IDLE_NS;
 }
 
-/* Since when a task waits for a CPU. One that was held waits since it was first seen to be let go. */
+/* Since when a task waits for a CPU. One that was held waits since it was first seen to be let go: then the host enqueued it by itself. Its
+ * time for that is that of a clock that may be ahead, so it only tells that it did. */
 static u64 waits_since(struct model_task *p)
 {
-	bool held = host_holds(&p->t);
+	u64 enqueued = host_enqueued_at(&p->t);
 
-	if (held || p->was_held)
+	if (enqueued != p->enqueued_seen || host_holds(&p->t))
 		p->let_go = model.now;
-	p->was_held = held;
+	p->enqueued_seen = enqueued;
 	return p->let_go > p->queued_since ? p->let_go : p->queued_since;
 }
 

@@ -113,6 +113,11 @@ bool host_holds(const struct task_struct *p)
 	return id_of(p) && is_held(id_of(p));
 }
 
+u64 host_enqueued_at(const struct task_struct *p)
+{
+	return id_of(p) ? host_task(id_of(p))->enqueued : 0;
+}
+
 bool host_knows(const struct task_struct *p)
 {
 	return id_of(p);

@@ -50,6 +50,8 @@ bool host_weigh(const struct task_struct *p, u64 weight);
 bool host_has_custody(const struct task_struct *p);
 /* Whether it is held, because a limit is used up. */
 bool host_holds(const struct task_struct *p);
+/* When the host enqueued it last, by itself or because the kernel did; 0 for a task without an id. */
+u64 host_enqueued_at(const struct task_struct *p);
 /* Whether it has an id. Others are not limited. */
 bool host_knows(const struct task_struct *p);
 /* The loader does this each second. */

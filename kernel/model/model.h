@@ -83,7 +83,7 @@ struct model_task {
 	u64 runnable_since; /* as the watchdog sees it; 0: it is not, or it runs */
 	u64 queued_since;   /* the host had it enqueued last */
 	u64 let_go;         /* the checks found that the host does not hold it any more */
-	bool was_held;      /* when they looked last */
+	u64 enqueued_seen;  /* when the host enqueued it, as they saw last */
 	u64 generation;     /* of its run-end event */
 
 	s32 cpu;
