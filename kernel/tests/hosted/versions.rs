@@ -1,6 +1,8 @@
 //! Later kernels call the host in another way, and the host schedules as before. How often `dequeue` is called is known from what each
 //! kernel does, so a model that ignored the version would fail here.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use divvy_results::report::HostCalls;
 
 use super::*;
@@ -20,8 +22,10 @@ const TASKS: u64 = 11;
 
 /// The run, its calls, and its decision log.
 fn run_in(version: &str, text: &str, policy: &str) -> (Run, HostCalls, Vec<u8>) {
-    let log =
-        std::env::temp_dir().join(format!("divvy-versions-{}-{version}-{policy}.log", std::process::id()));
+    // Tests run side by side.
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
+    let log = std::env::temp_dir().join(format!("divvy-versions-{}-{number}.log", std::process::id()));
     let hosted = HostedOptions { log: Some(log.clone()), ..kernel(version) };
     let run = in_host(text, policy, &Options::default(), &hosted).runs.remove(0);
     let report = verify(&log, &mut |_| Ok(())).unwrap_or_else(|error| panic!("{version}, {policy}: {error}"));
