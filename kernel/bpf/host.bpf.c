@@ -283,12 +283,13 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 SEC("struct_ops/running")
 void BPF_PROG(host_running, struct task_struct *p)
 {
-	struct event e = { .id = id_of(p), .now = clock_ns() };
+	struct event e = { .id = id_of(p) };
 
 	if (!e.id || !(machine_task(&machine, e.id)->state & RUNNABLE)) {
 		take_cpu(machine_cpu(scx_bpf_task_cpu(p)));
 		return;
 	}
+	e.now = clock_ns();
 	host_task(e.id)->sum_exec_at_run = host_task(e.id)->sum_exec_counted = p->se.sum_exec_runtime;
 	if (config.limits)
 		host_task(e.id)->sum_exec_limited = p->se.sum_exec_runtime;

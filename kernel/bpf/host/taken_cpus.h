@@ -15,10 +15,11 @@
  * itself, and not again on each path of its callers. */
 NOINLINE int take_cpu(u32 cpu)
 {
-	struct event e = { .cpu = cpu, .now = clock_ns() };
+	struct event e = { .cpu = cpu };
 
 	if (cpu == NO_CPU || !(machine_is_idle(&machine, cpu) || machine.promised[cpu & CPU_MASK]))
 		return 0;
+	e.now = clock_ns();
 	bpf_spin_lock(&lock);
 	tell(EVENT_take_cpu, &e);
 	bpf_spin_unlock(&lock);
