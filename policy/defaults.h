@@ -77,6 +77,10 @@ static inline void CALL(session)(struct DIVVY_POLICY *s, u32 id, u64 now)
 #define POLICY_SHARES 0
 #endif
 
+#ifndef POLICY_MODIFIERS
+#define POLICY_MODIFIERS 0
+#endif
+
 #ifndef POLICY_LINEAR
 #define POLICY_LINEAR 0
 #endif

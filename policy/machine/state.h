@@ -192,9 +192,7 @@ static inline struct flow *machine_flow(struct machine *m)
 /* Weights of groups are feasible as they are. */
 static inline u32 modifiers_of(u32 asked)
 {
-#ifdef POLICY_MODIFIERS
 	asked |= POLICY_MODIFIERS;
-#endif
 	return asked & GROUPS ? asked & ~FEASIBLE : asked;
 }
 

@@ -20,11 +20,6 @@
 		return (s64)(value);
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
-#ifdef POLICY_MODIFIERS
-#define INCLUDED (POLICY_MODIFIERS)
-#else
-#define INCLUDED 0
-#endif
 #define EXPORT GLUE(divvy_host_, DIVVY_POLICY)
 
 #ifndef POLICY_SHOWS
@@ -412,7 +407,7 @@ const struct host EXPORT = {
 	.simulator_only = SIMULATOR_ONLY,
 	.is_baseline = IS_BASELINE,
 	.linear = POLICY_LINEAR,
-	.modifiers = INCLUDED,
+	.modifiers = POLICY_MODIFIERS,
 	.shown = shown,
 	.nshown = sizeof(shown) / sizeof(shown[0]) - 1,
 	.events = events,

@@ -7,11 +7,8 @@ use crate::event::Event;
 use crate::host;
 use crate::id::{CpuMask, TaskId};
 use crate::machine::{Machine, Programs, find_host};
-use crate::spec::Spec;
+use crate::spec::{FLOW, Spec};
 use crate::weight::Weight;
-
-/// The modifier that changes slices, and no weights.
-const FLOW: &str = "flow";
 
 /// Works out the weights of the tasks of several machines: the modifiers of a spec, over all CPUs and all tasks. It is a machine that
 /// never picks. The machines that do have no modifiers of weights of their own, and are given these weights as the tasks' own.
@@ -21,7 +18,7 @@ impl Account {
     /// The modifiers of weights that a spec has or its selection includes, on so many CPUs; `None` if there is none.
     ///
     /// # Errors
-    /// As [`Machine::from_spec`]; where the spec places its tasks does not count.
+    /// As [`Machine::from_spec`], but it ignores the placement.
     pub fn new(spec: &Spec, cpus: u32, quantum_ns: u64) -> Result<Option<Account>, MachineError> {
         let includes = find_host(spec.selection.name).map_or(0, |host| host.modifiers);
         let included = host::modifiers().iter().filter(|modifier| modifier.bit & includes > 0);
@@ -88,30 +85,21 @@ impl Programs {
     /// # Errors
     /// As [`Account::new`].
     pub fn new(spec: &Spec, quantum_ns: u64) -> Result<Option<Arc<Programs>>, MachineError> {
-        if !spec.modifiers.iter().any(|modifier| modifier.name == FLOW) {
+        if !spec.knows_programs() {
             return Ok(None);
         }
         Ok(Some(Arc::new(Programs(never_picks(spec, vec![FLOW], 1, quantum_ns)?))))
     }
-
-    /// The spec of each of several machines: the selection, and the modifiers that change no weights.
-    #[must_use]
-    pub fn bare(spec: &Spec) -> Spec {
-        let mut bare = Spec { placement: None, ..spec.clone() };
-        bare.modifiers.retain(|modifier| modifier.name == FLOW);
-        bare
-    }
 }
 
-/// A machine with these modifiers, as the spec has set them, around no selection.
+/// A machine with these modifiers, as the spec has set them, with the account for a selection.
 fn never_picks(
     spec: &Spec,
     modifiers: Vec<&str>,
     cpus: u32,
     quantum_ns: u64,
 ) -> Result<Machine, MachineError> {
-    let spec = Spec { placement: None, ..spec.clone() };
-    let mut config = MachineConfig::from_spec(&spec, cpus, quantum_ns)?;
+    let mut config = MachineConfig::from_spec(&spec.without_placement(), cpus, quantum_ns)?;
     config.policy = "account";
     config.params.retain(|param| modifiers.contains(&param.owner));
     let config = MachineConfig { modifiers, ..config };

@@ -9,7 +9,7 @@ use crate::event::{Answer, Event};
 use crate::host;
 use crate::host::{Host, RawMachine};
 use crate::id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};
-use crate::spec::Spec;
+use crate::spec::{FLOW, Spec};
 use crate::text;
 use crate::weight::Weight;
 
@@ -111,7 +111,7 @@ impl Machine {
         for &name in &config.modifiers {
             bits |= modifier_bit(name).ok_or_else(|| MachineError::UnknownModifier(name.to_owned()))?;
         }
-        let knows_programs = config.modifiers.contains(&"flow");
+        let knows_programs = config.modifiers.contains(&FLOW);
         let machine =
             Machine { raw: allocate(host, cpus), host, cpus, quantum_ns, knows_programs, programs: None };
         let raw = machine.raw.as_ptr();

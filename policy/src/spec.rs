@@ -15,6 +15,9 @@ use crate::quantity;
 use crate::quantity::QuantityError;
 use crate::{Kind, ParamInfo, ParamKind, PolicyInfo};
 
+/// The modifier that changes slices, and no weights.
+pub(crate) const FLOW: &str = "flow";
+
 /// A selection policy with the modifiers that work under it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
@@ -24,6 +27,29 @@ pub struct Spec {
     pub modifiers: Vec<Part>,
     /// The shards of the CPUs; `None` is one for all.
     pub placement: Option<Placement>,
+}
+
+impl Spec {
+    /// The same on one machine, which has all CPUs.
+    #[must_use]
+    pub fn without_placement(&self) -> Spec {
+        Spec { placement: None, ..self.clone() }
+    }
+
+    /// The spec of one of several machines, which share what their modifiers need ([`Account`](crate::Account),
+    /// [`Programs`](crate::Programs)): the selection, and the modifiers that change no weights.
+    #[must_use]
+    pub fn of_a_shard(&self) -> Spec {
+        let mut spec = self.without_placement();
+        spec.modifiers.retain(|modifier| modifier.name == FLOW);
+        spec
+    }
+
+    /// Whether it has the modifier flow, which tells programs apart.
+    #[must_use]
+    pub fn knows_programs(&self) -> bool {
+        self.modifiers.iter().any(|modifier| modifier.name == FLOW)
+    }
 }
 
 /// One policy and the parameters that were set for it.

@@ -169,13 +169,7 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
 
 /// Says on stderr how much is undecided: that is neither a failure nor a success.
 fn undecided(done: &[Reproduction], output: Output) {
-    let of =
-        |one: &Reproduction| one.claims.iter().filter(|claim| claim.verdict == Verdict::Undecided).count();
-    let figures: Vec<String> = done
-        .iter()
-        .filter(|one| of(one) > 0)
-        .map(|one| format!("{} of {} claims of {}", of(one), one.claims.len(), one.figure.id))
-        .collect();
+    let figures = having(done, |verdict| verdict == Verdict::Undecided);
     if !figures.is_empty() {
         output.note(&format!("undecided: {}", figures.join(", ")));
     }
@@ -213,12 +207,12 @@ fn write_plot(plot: &Plot, dir: &Path) -> anyhow::Result<()> {
 }
 
 fn verdict(done: &[Reproduction]) -> anyhow::Result<()> {
-    let failed = |one: &Reproduction| one.claims.iter().filter(|claim| claim.verdict.is_failure()).count();
-    let failing = done.iter().filter(|one| one.fails());
-    let claims: Vec<String> = failing
-        .map(|one| format!("{} of {} claims of {}", failed(one), one.claims.len(), one.figure.id))
-        .collect();
-    met(claims)
+    met(having(done, Verdict::is_failure))
+}
+
+/// How many claims of each figure have such a verdict.
+fn having(done: &[Reproduction], is_such: fn(Verdict) -> bool) -> Vec<String> {
+    done.iter().filter_map(|one| claims::counted(one.figure.id, one.claims.iter(), is_such)).collect()
 }
 
 fn met(claims: Vec<String>) -> anyhow::Result<()> {

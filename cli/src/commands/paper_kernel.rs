@@ -13,7 +13,7 @@ use divvy_policy::{Failure, FailureKind};
 use crate::args::choice::Choice;
 use crate::args::output::ClaimFormat;
 use crate::output::Output;
-use crate::view::claims::kernel_ids;
+use crate::view::claims::{counted, kernel_ids};
 use crate::view::kernel_claims;
 
 /// Which kernel.
@@ -142,9 +142,8 @@ fn in_tree(place: &Path) -> Option<PathBuf> {
 }
 
 fn not_met(done: &[Compared]) -> Vec<String> {
-    let failed = |one: &Compared| one.claims.iter().filter(|one| one.claim.verdict.is_failure()).count();
-    let failing = done.iter().filter(|one| one.fails());
-    failing
-        .map(|one| format!("{} of {} claims of {}", failed(one), one.claims.len(), one.figure.id))
-        .collect()
+    let of = |one: &Compared| {
+        counted(one.figure.id, one.claims.iter().map(|one| &one.claim), |verdict| verdict.is_failure())
+    };
+    done.iter().filter_map(of).collect()
 }

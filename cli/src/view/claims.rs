@@ -98,17 +98,8 @@ pub fn table(one: &Reproduction, columns: usize) -> String {
     let small = if one.small { ", the small version" } else { "" };
     let title = format!("{}: {}{small} (papers/{}.md)", one.figure.id, one.figure.title, one.figure.page());
     let mut out = format!("{BOLD}{}{BOLD:#}\n\n", text::wrap(&title, columns, 2));
-    let head = ["claim", "source", "expected", "measured", "verdict"].map(str::to_owned);
-    let rows: Vec<[String; 5]> = one.claims.iter().map(cells).collect();
-    let width = |i: usize| rows.iter().chain([&head]).map(|row| text::width(&row[i])).max().unwrap_or(0);
-    let others: usize = (1..5).map(|i| width(i) + 2).sum();
-    let name = width(0).min(columns.saturating_sub(others).max(LEAST_NAME));
-    let widths = [name, width(1), width(2), width(3), width(4)];
-    draw_row(&mut out, &head, &widths);
-    for (claim, row) in one.claims.iter().zip(&rows) {
-        draw_row(&mut out, row, &widths);
-        below(&mut out, claim, columns);
-    }
+    let head = ["claim", "source", "expected", "measured", "verdict"];
+    draw_table(&mut out, head, one.claims.iter(), (columns, LEAST_NAME), cells, below);
     let _ = writeln!(out, "{}", summary(one.claims.iter()));
     sources(&mut out, one.claims.iter(), columns);
     if !one.also.is_empty() {
@@ -139,6 +130,16 @@ pub fn summary<'a>(claims: impl Iterator<Item = &'a Claim> + Clone) -> String {
     let count = claims.count();
     let claim = if count == 1 { "claim" } else { "claims" };
     format!("{count} {claim}: {}", parts.join(", "))
+}
+
+/// How many of a figure's claims have such a verdict, as in `2 of 4 claims of sfs-6b`; `None` if none has.
+pub fn counted<'a>(
+    id: &str,
+    claims: impl Iterator<Item = &'a Claim> + Clone,
+    is_such: impl Fn(Verdict) -> bool,
+) -> Option<String> {
+    let count = claims.clone().filter(|claim| is_such(claim.verdict)).count();
+    (count > 0).then(|| format!("{count} of {} claims of {id}", claims.count()))
 }
 
 /// Where the values of the column "expected" come from, each once, and the reasons of the tolerances.
@@ -182,8 +183,31 @@ fn cells(claim: &Claim) -> [String; 5] {
     ]
 }
 
+/// A row for each claim, and what stands below it. The column of names takes the width that the others leave, and has so many columns at
+/// least.
+pub fn draw_table<'a, const N: usize, C: 'a>(
+    out: &mut String,
+    head: [&str; N],
+    claims: impl Iterator<Item = &'a C> + Clone,
+    (columns, least_name): (usize, usize),
+    cells: impl Fn(&C) -> [String; N],
+    below: impl Fn(&mut String, &C, usize),
+) {
+    let head = head.map(str::to_owned);
+    let rows: Vec<[String; N]> = claims.clone().map(cells).collect();
+    let width = |i: usize| rows.iter().chain([&head]).map(|row| text::width(&row[i])).max().unwrap_or(0);
+    let others: usize = (1..N).map(|i| width(i) + 2).sum();
+    let mut widths = std::array::from_fn(width);
+    widths[0] = widths[0].min(columns.saturating_sub(others).max(least_name));
+    draw_row(out, &head, &widths);
+    for (claim, row) in claims.zip(&rows) {
+        draw_row(out, row, &widths);
+        below(out, claim, columns);
+    }
+}
+
 /// A row whose last cell is not padded, and whose first is broken to its width.
-pub fn draw_row<const N: usize>(out: &mut String, row: &[String; N], widths: &[usize; N]) {
+fn draw_row<const N: usize>(out: &mut String, row: &[String; N], widths: &[usize; N]) {
     let wrapped = text::wrap(&row[0], widths[0], 2);
     let (first, rest) = wrapped.split_once('\n').unwrap_or((&wrapped, ""));
     let pad = |text: &str, width: usize| " ".repeat(width.saturating_sub(text::width(text)));
@@ -216,7 +240,11 @@ fn below(out: &mut String, claim: &Claim, columns: usize) {
 
 /// For programs: one figure, or a list of all.
 pub fn json(done: &[Reproduction], is_list: bool, seed: u64) -> serde_json::Result<String> {
-    let figures: Vec<_> = done.iter().map(|one| figure_json(one, seed)).collect();
+    document(done.iter().map(|one| figure_json(one, seed)).collect(), is_list)
+}
+
+/// One figure, or a list of them.
+pub fn document(figures: Vec<serde_json::Value>, is_list: bool) -> serde_json::Result<String> {
     let value = match figures.as_slice() {
         [one] if !is_list => one.clone(),
         _ => json!({ "schema_version": 1, "figures": figures }),

@@ -7,7 +7,9 @@ use divvy_lab::{Claim, Measured, Tolerance, number_text};
 use divvy_results::{csv, text};
 use serde_json::json;
 
-use crate::view::claims::{claim_json, draw_row, interval_json, sources, stated, summary, value_json};
+use crate::view::claims::{
+    claim_json, document, draw_table, interval_json, sources, stated, summary, value_json,
+};
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 /// Columns that a claim's name has at least.
@@ -18,17 +20,8 @@ pub fn table(one: &Compared, columns: usize) -> String {
     let small = if one.small { ", the small version" } else { "" };
     let cpus = one.figure.cpus;
     let mut out = format!("{BOLD}{} in a kernel, {cpus} CPUs{small}{BOLD:#}\n\n", one.figure.id);
-    let head = ["claim", "source", "expected", "sim", "kernel", "beyond", "verdict"].map(str::to_owned);
-    let rows: Vec<[String; 7]> = one.claims.iter().map(cells).collect();
-    let width = |i: usize| rows.iter().chain([&head]).map(|row| text::width(&row[i])).max().unwrap_or(0);
-    let others: usize = (1..7).map(|i| width(i) + 2).sum();
-    let mut widths = std::array::from_fn(width);
-    widths[0] = widths[0].min(columns.saturating_sub(others).max(LEAST_NAME));
-    draw_row(&mut out, &head, &widths);
-    for (claim, row) in one.claims.iter().zip(&rows) {
-        draw_row(&mut out, row, &widths);
-        below(&mut out, claim, columns);
-    }
+    let head = ["claim", "source", "expected", "sim", "kernel", "beyond", "verdict"];
+    draw_table(&mut out, head, one.claims.iter(), (columns, LEAST_NAME), cells, below);
     let _ = writeln!(out, "{}", end(one));
     sources(&mut out, claims(one), columns);
     if !one.also.is_empty() {
@@ -88,12 +81,7 @@ fn below(out: &mut String, one: &KernelClaim, columns: usize) {
 
 /// For programs: one figure, or a list of all.
 pub fn json(done: &[Compared], is_list: bool, seed: u64) -> serde_json::Result<String> {
-    let figures: Vec<_> = done.iter().map(|one| figure_json(one, seed)).collect();
-    let value = match figures.as_slice() {
-        [one] if !is_list => one.clone(),
-        _ => json!({ "schema_version": 1, "figures": figures }),
-    };
-    Ok(serde_json::to_string_pretty(&value)? + "\n")
+    document(done.iter().map(|one| figure_json(one, seed)).collect(), is_list)
 }
 
 fn figure_json(one: &Compared, seed: u64) -> serde_json::Value {

@@ -34,7 +34,7 @@ fn check_spec(spec: &Spec) -> Result<(), HostedError> {
     if let Some(why) = policy.and_then(|policy| policy.simulator_only) {
         return refuse(why);
     }
-    if spec.modifiers.iter().any(|part| part.name == "flow") {
+    if spec.knows_programs() {
         return refuse("the model has no files, by which +flow tells programs apart");
     }
     Ok(())

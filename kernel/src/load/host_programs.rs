@@ -1,12 +1,8 @@
 //! The structs of `bpf/host.h` about programs, for the modifier flow.
 
-use divvy_policy::spec::Spec;
-
 use super::host::Words;
 use crate::flow::{Predictions, Seen, command_line};
 
-/// The modifier that needs programs.
-const MODIFIER: &str = "flow";
 /// The program of the exec tracepoint; libbpf loads it only on request.
 pub const TRACER: &str = "host_exec";
 /// `HOST_ENTRIES` of `bpf/host.h`: entries of a sequence in one answer.
@@ -28,11 +24,6 @@ pub fn fitting<'a>(lengths: impl DoubleEndedIterator<Item = &'a usize>) -> usize
         None => false,
     };
     lengths.rev().take_while(fits).count()
-}
-
-/// True if the spec has the modifier flow.
-pub fn knows_programs(spec: &Spec) -> bool {
-    spec.modifiers.iter().any(|part| part.name == MODIFIER)
 }
 
 /// The bytes of a `struct host_learn`.

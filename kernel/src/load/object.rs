@@ -11,7 +11,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 use super::check;
 use super::error::LoadError;
 use super::host::{Account, Command, Config, Exit, MAX_NAMES, MAX_POOL, Stats, modifier_bits};
-use super::host_programs::{self, TRACER, knows_programs};
+use super::host_programs::{self, TRACER};
 use super::subordinates;
 use super::verified::{self, VerifiedProgram};
 
@@ -71,7 +71,7 @@ impl Scheduler {
             Err(refused(spec, &error))
         });
         self.link = Some(attached?);
-        if knows_programs(spec) {
+        if spec.knows_programs() {
             let tracer = self.object.progs_mut().find(|program| program.name() == TRACER);
             let tracer = tracer.ok_or_else(|| no_program(TRACER))?;
             self.tracer = Some(tracer.attach().map_err(|error| refused(spec, &error))?);
@@ -186,7 +186,7 @@ fn open(config: &Config<'_>, timeout_ms: u32, hotplug_seq: u64) -> Result<OpenOb
     let mut open = open.map_err(|error| refused(config.spec, &error))?;
     configure(&mut open, config)?;
     fill_ops(&mut open, bytes, config.spec, timeout_ms, hotplug_seq)?;
-    if knows_programs(config.spec) {
+    if config.spec.knows_programs() {
         let tracer = open.progs_mut().find(|program| program.name() == TRACER);
         tracer.ok_or_else(|| no_program(TRACER))?.set_autoload(true);
     }

@@ -15,7 +15,6 @@ use super::cpus::{self, Cpus};
 use super::end::{End, Verdict};
 use super::error::LoadError;
 use super::host::Command;
-use super::host_programs::knows_programs;
 use super::look::Looks;
 use super::object::Scheduler;
 use super::options::{Options, Watch};
@@ -120,7 +119,7 @@ impl Session<'_> {
         let spec = self.spec.clone();
         let config = configuration::config(self.options, &spec, &cpus);
         let store = || Store::at(&self.options.db);
-        let mut programs = knows_programs(&spec).then(|| Programs::open(store())).transpose()?;
+        let mut programs = spec.knows_programs().then(|| Programs::open(store())).transpose()?;
         let log = self.options.log.as_deref();
         let log = log.map(|path| records::create(path, loading, &config)).transpose()?;
         let mut scheduler = Scheduler::load(&config, self.options.timeout.as_millis() as u32, hotplug_seq)?;

@@ -64,14 +64,6 @@ pub struct Compared {
     pub also: Vec<Also>,
 }
 
-impl Compared {
-    /// Whether a claim is not met in the kernel.
-    #[must_use]
-    pub fn fails(&self) -> bool {
-        self.claims.iter().any(|one| one.claim.verdict.is_failure())
-    }
-}
-
 /// Simulates a figure's cases, plays them, and compares.
 ///
 /// # Errors

@@ -100,8 +100,7 @@ impl Sharded {
             }
             false => (None, None),
         };
-        let whole = Spec { placement: None, ..spec.clone() };
-        let bare = if is_divided { Programs::bare(spec) } else { whole };
+        let bare = if is_divided { spec.of_a_shard() } else { spec.without_placement() };
         let mut shards = Vec::new();
         for first in (0..cpus).step_by(size as usize) {
             let count = size.min(cpus - first);

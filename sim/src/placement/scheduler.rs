@@ -23,16 +23,15 @@ impl Scheduler for Sharded {
         let &Birth { task, process, weight, parent, group, mask } = birth;
         let shard = parent.map_or(0, |parent| self.tasks[parent].shard);
         let process = process.map_or(task, process_id);
-        let (phase, everywhere) = (Phase::Away, mask.cloned());
         self.tasks.insert(
             task,
             Task {
                 shard,
-                phase,
+                phase: Phase::Away,
                 process,
                 weight,
                 group,
-                mask: everywhere,
+                mask: mask.cloned(),
                 last: None,
                 work_ns: 0,
                 forked: parent.is_some(),
