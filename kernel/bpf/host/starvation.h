@@ -24,16 +24,21 @@
 
 /* From one look to the next if nobody starves, at most; the limit may be exceeded by so much. */
 #define STARVATION_CHECK_NS (1000 * MS)
-/* Times that a CPU is asked for a rescue before the next task is looked for: a real-time task may have the CPU. */
+/* Times that a CPU is asked for a rescue before another task is looked for: a real-time task may have the CPU. */
 #define MOST_KICKS 4
+/* Tasks that one look passes over because their CPUs have others to rescue: each of them costs a walk over the CPUs. */
+#define MOST_PASSED_OVER 8
 
 /* By CPU: the task that it is to rescue, or 0 */
 static u32 to_rescue[MAX_CPUS];
 
-/* The timer's own: the last id and CPU that were looked at, the last rescue, how often its CPU was asked, and whether its
- * half is over next */
+/* The timer's own: the last id and CPU that were looked at, how many were, the tasks passed over, the last rescue, how often its
+ * CPU was asked, and whether its half is over next */
 static u32 hand;
 static u32 looked;
+static u32 tried;
+static u32 first_passed_over;
+static u32 passed_over;
 static u32 rescuer;
 static u32 rescued;
 static u32 kicked;
@@ -50,30 +55,40 @@ static __always_inline bool starves(u32 id, u64 now)
 	       (s64)(now - since) > (s64)(limit - before);
 }
 
-/* The next task that starves, from the hand on, into rescued; 0 if there is none. */
-static NOINLINE void find_starved(u64 now)
-{
-	rescued = 0;
-	for (looked = 0; looked < last_id && can_loop; looked++) {
-		hand = hand < last_id ? hand + 1 : 1;
-		if (starves(hand, now)) {
-			rescued = hand;
-			return;
-		}
-	}
-}
-
-/* The next CPU that may run it and has nobody to rescue, into rescuer; if there is none, nobody is rescued. */
+/* The next CPU that may run it and has nobody else to rescue, into rescuer; if there is none, nobody is rescued. */
 static NOINLINE void find_rescuer(void)
 {
-	for (looked = 0; looked < config.config.ncpus && can_loop; looked++) {
+	for (tried = 0; tried < config.config.ncpus && can_loop; tried++) {
+		u32 due;
+
 		rescuer = rescuer + 1 < config.config.ncpus ? rescuer + 1 : 0;
-		if (!to_rescue[rescuer & CPU_MASK] && machine_may_run(&machine, rescued, rescuer)) {
+		due = to_rescue[rescuer & CPU_MASK];
+		if ((!due || due == rescued) && machine_may_run(&machine, rescued, rescuer)) {
 			to_rescue[rescuer & CPU_MASK] = rescued;
 			return;
 		}
 	}
 	rescued = 0;
+}
+
+/* The next task that starves and has a rescuer, from the hand on, into rescued; 0 if there is none. The hand stays before tasks
+ * that are passed over, so that they do not lose their turn, except if they are too many: others have a turn, too. */
+static NOINLINE void find_starved(u64 now)
+{
+	first_passed_over = 0;
+	passed_over = 0;
+	rescued = 0;
+	for (looked = 0; looked < last_id && !rescued && passed_over < MOST_PASSED_OVER && can_loop; looked++) {
+		hand = hand < last_id ? hand + 1 : 1;
+		if (!starves(hand, now))
+			continue;
+		rescued = hand;
+		find_rescuer();
+		if (!rescued && !passed_over++)
+			first_passed_over = hand;
+	}
+	if (passed_over && passed_over < MOST_PASSED_OVER)
+		hand = first_passed_over - 1;
 }
 
 /* Its CPU has not dispatched it yet; first may come what was in the local queue. */
@@ -99,11 +114,15 @@ static __always_inline void kick_rescuer(void)
 /* Begins a rescue, or asks for the last one again. */
 static __always_inline void rescue(void)
 {
-	if (!is_rescue_due() || kicked >= MOST_KICKS) {
+	u32 due = is_rescue_due() ? rescued : 0, its_rescuer = rescuer;
+
+	if (!due || kicked >= MOST_KICKS) {
 		kicked = 0;
 		find_starved(clock_ns());
-		if (rescued)
-			find_rescuer();
+		if (!rescued && due) {
+			rescued = due;
+			rescuer = its_rescuer;
+		}
 	}
 	if (rescued)
 		kick_rescuer();
