@@ -6,6 +6,7 @@ use crate::commands::advise::{self, AdviseArgs};
 use crate::commands::completions::{self, CompletionsArgs};
 use crate::commands::convert::{self, ConvertArgs};
 use crate::commands::doctor::{self, DoctorArgs};
+use crate::commands::enable::{self, DisableArgs, EnableArgs};
 use crate::commands::exercise::{self, ExerciseArgs};
 use crate::commands::flow::{self, FlowArgs};
 use crate::commands::help::{self, HelpArgs};
@@ -72,6 +73,8 @@ pub enum Command {
     Timehist(TimehistArgs),
     Map(MapArgs),
     Load(LoadArgs),
+    Enable(EnableArgs),
+    Disable(DisableArgs),
     Set(SetArgs),
     Top(TopArgs),
     Flow(FlowArgs),
@@ -101,6 +104,8 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Timehist(args) => timehist::run(args, output),
         Command::Map(args) => map::run(args, output),
         Command::Load(args) => load::run(args, output),
+        Command::Enable(args) => enable::run(args, output),
+        Command::Disable(args) => enable::stop(args, output),
         Command::Flow(args) => flow::run(args, output),
         Command::Set(args) => set::run(args, output),
         Command::Top(args) => top::run(args, output),

@@ -8,6 +8,7 @@ use divvy_kernel::flow::StoreError;
 use divvy_kernel::hosted::HostedError;
 use divvy_kernel::load::{AskError, LoadError, Missing};
 use divvy_kernel::record::RecordError;
+use divvy_kernel::service::ServiceError;
 use divvy_lab::LabError;
 use divvy_log::LogError;
 use divvy_pages::drawing::NoFigure;
@@ -25,6 +26,7 @@ use crate::args::output::BadOutputArgs;
 use crate::args::recording::Unfit;
 use crate::assert::{ClaimError, NotMet};
 use crate::commands::convert::UnknownFormat;
+use crate::commands::enable::BadSettings;
 use crate::commands::exercise::{BadAnswer, NotAllRight};
 use crate::commands::flow::NoProgram;
 use crate::commands::load::{CommandFailed, Unread};
@@ -106,7 +108,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 43] = [
+const KINDS: [KindOf; 45] = [
     kind::<crate::advise::Problem>,
     kind::<AskError>,
     kind::<crate::commands::exercise::NoAnswers>,
@@ -116,6 +118,7 @@ const KINDS: [KindOf; 43] = [
     kind::<BadOutputPath>,
     kind::<BadReport>,
     kind::<BadSetting>,
+    kind::<BadSettings>,
     kind::<ClaimError>,
     kind::<ClaimsNotMet>,
     kind::<FileError>,
@@ -138,6 +141,7 @@ const KINDS: [KindOf; 43] = [
     kind::<PlayError>,
     kind::<RecordError>,
     kind::<RunError>,
+    kind::<ServiceError>,
     kind::<SpecError>,
     kind::<StoreError>,
     kind::<SweepError>,

@@ -1,4 +1,4 @@
-//! The kernel's side of divvy: loads policies as sched_ext schedulers, runs them in a model of sched_ext, records what the kernel
+//! The kernel's side of divvy: loads policies as sched_ext schedulers, also at boot, runs them in a model of sched_ext, records what the kernel
 //! schedules, stores what `+flow` learned of programs, and shows what threads receive under the kernel's own scheduler.
 
 mod cpu_list;
@@ -7,4 +7,5 @@ pub mod hosted;
 pub mod load;
 mod proc_text;
 pub mod record;
+pub mod service;
 pub mod stock;

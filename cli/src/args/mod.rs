@@ -6,6 +6,7 @@ pub mod jobs;
 pub mod machine;
 pub mod output;
 pub mod policies;
+pub mod presets;
 pub mod random;
 pub mod recording;
 pub mod schedule;

@@ -12,9 +12,11 @@ use divvy_kernel::flow::DEFAULT_DB;
 use divvy_kernel::load::MAX_POOL;
 use divvy_kernel::load::{self, End, GroupMay, Grouping, LoadError, Options, Period, Watch, Writer};
 use divvy_policy::spec;
+use divvy_policy::units::show_duration;
 
 use crate::args::choice::{Choice, one_of};
 use crate::args::durations::{duration, positive_duration};
+use crate::args::presets;
 use crate::output::Output;
 use crate::view::{interval, safe, verified};
 
@@ -22,15 +24,16 @@ use crate::view::{interval, safe, verified};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  sudo divvy load desktop
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
   sudo divvy load rr --quantum 2ms --duration 1min --format json
   sudo divvy load sfs+procfair --dry-run",
     after_long_help = LOAD_HELP)]
 pub struct LoadArgs {
-    /// The policy: SELECTION[:param=value]..[+MODIFIER[:param=value]..]..
+    /// The policy: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., or a preset
     ///
-    /// `divvy policies` lists selections and modifiers, `divvy policies NAME` their parameters.
+    /// `divvy policies` lists selections, modifiers and presets, `divvy policies NAME` their parameters.
     #[arg(value_name = "SPEC", value_hint = ValueHint::Other)]
     pub spec: String,
 
@@ -58,16 +61,21 @@ pub struct LoadArgs {
     pub watch: WatchArgs,
 }
 
+/// Defaults.
+const QUANTUM: &str = "4ms";
+const TIMEOUT: &str = "30s";
+const MOST_TASKS: i64 = MAX_POOL as i64 - 1;
+
 /// Settings of a scheduler in the kernel.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Scheduler")]
 pub struct SchedulerArgs {
     /// Slice of policies that do not set their own
-    #[arg(long, value_name = "TIME", default_value = "4ms", value_parser = positive_duration)]
+    #[arg(long, value_name = "TIME", default_value = QUANTUM, value_parser = positive_duration)]
     pub quantum: Duration,
 
     /// How long a task may wait for a CPU before the kernel unloads the policy; at most 30s
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = watchdog)]
+    #[arg(long, value_name = "TIME", default_value = TIMEOUT, value_parser = watchdog)]
     pub timeout: Duration,
 
     /// A task that waits this long runs next, once; 0s means never [default: half of --timeout]
@@ -95,7 +103,7 @@ pub struct SchedulerArgs {
     pub ignore_cpu_max: bool,
 
     /// Most tasks that the policy takes; further ones wait in a separate queue
-    #[arg(long, value_name = "N", default_value_t = i64::from(MAX_POOL) - 1,
+    #[arg(long, value_name = "N", default_value_t = MOST_TASKS,
         value_parser = clap::value_parser!(i64).range(1..i64::from(MAX_POOL)))]
     pub pool: i64,
 
@@ -122,6 +130,35 @@ pub struct SchedulerArgs {
     /// For tests: each N-th task gets no place
     #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
     pub fail_every: u32,
+}
+
+impl SchedulerArgs {
+    /// The words of a command line that says the same, without those that say a default.
+    pub fn words(&self) -> Vec<String> {
+        let given = |name: &str, value: Option<String>| value.map(|value| format!("--{name}={value}"));
+        let time = |time: Duration, default: &str| Some(show(time)).filter(|text| text != default);
+        let switch = |name: &str, is_on: bool| is_on.then(|| format!("--{name}"));
+        let may = RIGHTS.iter().find(|(_, right, _)| *right == self.group_may && *right != GroupMay::Own);
+        let words = [
+            given("quantum", time(self.quantum, QUANTUM)),
+            given("timeout", time(self.timeout, TIMEOUT)),
+            given("starvation-limit", self.starvation_limit.map(show)),
+            switch("cgroups", self.cgroups),
+            switch("users", self.users),
+            switch("ignore-cpu-max", self.ignore_cpu_max),
+            given("pool", Some(self.pool).filter(|pool| *pool != MOST_TASKS).map(|pool| pool.to_string())),
+            given("max-tasks", self.max_tasks.map(|tasks| tasks.to_string())),
+            given("db", Some(self.db.display().to_string()).filter(|db| db != DEFAULT_DB)),
+            given("group", self.group.clone()),
+            given("group-may", may.map(|(name, ..)| (*name).to_owned())),
+        ];
+        words.into_iter().flatten().collect()
+    }
+}
+
+/// As an option is given.
+fn show(time: Duration) -> String {
+    show_duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Rights of the group's members.
@@ -167,6 +204,7 @@ or the kernel finds that a task waits for too long, the kernel's own scheduler t
 that is running is its value at the last tick.
 
 Examples:
+  sudo divvy load desktop
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
   sudo divvy load rr --quantum 2ms --duration 1min --format json
@@ -212,24 +250,43 @@ fn grouping(args: &SchedulerArgs) -> Option<Grouping> {
 fn options(args: &LoadArgs) -> anyhow::Result<Options> {
     let command = if args.exec.is_empty() { &args.command } else { &args.exec };
     Ok(Options {
-        spec: spec::parse(&args.spec, divvy_policy::all())?,
-        quantum: args.scheduler.quantum,
-        timeout: args.scheduler.timeout,
-        starvation_limit: args.scheduler.starvation_limit.unwrap_or(args.scheduler.timeout / 2),
-        grouping: grouping(&args.scheduler),
-        ignore_cpu_max: args.scheduler.ignore_cpu_max,
-        pool: u32::try_from(args.scheduler.pool)?,
-        max_tasks: args.scheduler.max_tasks,
         interval: args.watch.interval,
         duration: args.duration,
         command: command.clone(),
         log: args.watch.log.clone(),
-        db: args.scheduler.db.clone(),
-        group: args.scheduler.group.clone(),
-        group_may: args.scheduler.group_may,
         top: args.watch.top,
-        fail_every: args.scheduler.fail_every,
+        ..scheduler(&args.spec, &args.scheduler)?
     })
+}
+
+/// The options of a scheduler alone, of which nothing is shown.
+fn scheduler(spec: &str, args: &SchedulerArgs) -> anyhow::Result<Options> {
+    let preset = presets::find(spec);
+    let spec = preset.map_or(spec, |preset| preset.spec);
+    Ok(Options {
+        spec: spec::parse(spec, divvy_policy::all())?,
+        quantum: args.quantum,
+        timeout: args.timeout,
+        starvation_limit: args.starvation_limit.unwrap_or(args.timeout / 2),
+        grouping: grouping(args).or_else(|| preset?.grouping),
+        ignore_cpu_max: args.ignore_cpu_max,
+        pool: u32::try_from(args.pool)?,
+        max_tasks: args.max_tasks,
+        interval: Duration::MAX,
+        duration: None,
+        command: Vec::new(),
+        log: None,
+        db: args.db.clone(),
+        group: args.group.clone(),
+        group_may: args.group_may,
+        top: 0,
+        fail_every: args.fail_every,
+    })
+}
+
+/// Whether this policy or preset would be loaded with these options, on a machine that has everything.
+pub fn loadable(spec: &str, args: &SchedulerArgs) -> anyhow::Result<()> {
+    Ok(load::loadable(&scheduler(spec, args)?)?)
 }
 
 /// Prints the kernel's dump if it threw the scheduler out: it helps to find the reason.

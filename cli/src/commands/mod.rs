@@ -4,6 +4,7 @@ pub mod advise;
 pub mod completions;
 pub mod convert;
 pub mod doctor;
+pub mod enable;
 pub mod exercise;
 pub mod flow;
 pub mod help;

@@ -12,18 +12,20 @@ use divvy_results::text;
 use serde_json::{Value, json};
 
 use crate::args::output::PlainFormat;
+use crate::args::presets::{self, PRESETS, Preset};
 use crate::output::Output;
 
-/// List the policies, or show one: parameters, paper, guarantees
+/// List the policies and presets, or show one: parameters, paper, guarantees
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   divvy policies
   divvy policies gr3
+  divvy policies desktop
   divvy policies ./mine.h
   divvy policies --format json")]
 pub struct PoliciesArgs {
-    /// The policy to show; a file, as ./mine.h, is compiled, and checked for the contract
+    /// The policy or preset to show; a file, as ./mine.h, is compiled, and checked for the contract
     #[arg(value_name = "NAME", value_hint = ValueHint::Other)]
     pub name: Option<String>,
 
@@ -53,6 +55,13 @@ fn hint(nearest: Option<&str>) -> String {
 /// Lists all, or shows one.
 pub fn run(args: &PoliciesArgs, output: Output) -> anyhow::Result<()> {
     let columns = output.columns(None);
+    if let Some(preset) = args.name.as_deref().and_then(presets::find) {
+        let text = match args.format {
+            PlainFormat::Table => preset_text(preset, columns),
+            PlainFormat::Json => pretty(&preset_json(preset))?,
+        };
+        return output.write(&text, None);
+    }
     let chosen = args.name.as_deref().map(find).transpose()?;
     let text = match (chosen, args.format) {
         (Some(policy), PlainFormat::Table) => one_text(policy, columns),
@@ -61,6 +70,7 @@ pub fn run(args: &PoliciesArgs, output: Output) -> anyhow::Result<()> {
         (None, PlainFormat::Json) => pretty(&json!({
             "schema_version": 1,
             "policies": divvy_policy::all().iter().map(one_json).collect::<Vec<_>>(),
+            "presets": PRESETS.iter().map(preset_json).collect::<Vec<_>>(),
         }))?,
     };
     output.write(&text, None)
@@ -100,6 +110,13 @@ fn list_text(columns: usize) -> String {
         }
         out.push('\n');
     }
+    let _ = writeln!(out, "{BOLD}Presets: for divvy load and divvy enable{BOLD:#}");
+    let widest = PRESETS.iter().map(|preset| text::width(preset.name)).max().unwrap_or(0);
+    for preset in PRESETS {
+        let line = format!("  {:widest$}  {}: {}", preset.name, preset.words(), lowered(preset.purpose));
+        let _ = writeln!(out, "{}", text::wrap(&line, columns, widest + 4));
+    }
+    out.push('\n');
     out.push_str("divvy policies NAME shows parameters, guarantees and the paper.\n");
     out
 }
@@ -132,6 +149,17 @@ fn one_text(policy: &PolicyInfo, columns: usize) -> String {
     section("Parameters", &policy.params.iter().flat_map(param_lines).collect::<Vec<_>>());
     section("Differs from the paper", &points(&policy.deviations));
     out
+}
+
+fn preset_text(preset: &Preset, columns: usize) -> String {
+    let head = text::wrap(&format!("{}: {}", preset.name, preset.words()), columns, 2);
+    let purpose = text::wrap(&format!("  {}.", preset.purpose), columns, 4);
+    let more = text::wrap(
+        &format!("sudo divvy load {0} tries it, sudo divvy enable {0} keeps it.", preset.name),
+        columns,
+        2,
+    );
+    format!("{BOLD}{head}{BOLD:#}\n{purpose}\n\n{more}\n")
 }
 
 fn linear_text(per_task: u32) -> String {
@@ -184,6 +212,16 @@ fn one_json(policy: &PolicyInfo) -> Value {
         "deviations": policy.deviations,
         "params": policy.params.iter().map(param_json).collect::<Vec<_>>(),
     })
+}
+
+fn preset_json(preset: &Preset) -> Value {
+    json!({ "name": preset.name, "spec": preset.spec, "load": preset.words(), "purpose": preset.purpose })
+}
+
+/// With a small letter first, for the middle of a sentence.
+fn lowered(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// Values as a spec takes them, so that they can be pasted into one.

@@ -29,6 +29,7 @@ pub(crate) mod privileges;
 mod programs;
 mod protocol;
 mod quotas;
+mod ready;
 #[cfg(feature = "bpf")]
 mod records;
 #[cfg(feature = "bpf")]
@@ -67,7 +68,7 @@ pub use writer::Writer;
 /// When something is missing, the policy is for the simulator only, it looks at all tasks and nobody said how many there may be, the
 /// kernel does not take it, or throws it out.
 pub fn load(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
-    loadable(options)?;
+    check_options(options)?;
     if let Some(bound) = bound(options)? {
         watch.note(&bound);
     }
@@ -85,16 +86,25 @@ fn bound(options: &Options) -> Result<Option<String>, LoadError> {
     )))
 }
 
+/// Whether [`load`] would take these options, on a machine that has everything.
+///
+/// # Errors
+/// When the policy is for the simulator only, or looks at all tasks and nobody said how many there may be.
+pub fn loadable(options: &Options) -> Result<(), LoadError> {
+    check_options(options)?;
+    bound(options).map(drop)
+}
+
 /// Lets the kernel verify a policy's programs, and returns what the verifier says of each. Nothing is scheduled.
 ///
 /// # Errors
 /// As [`load`]: when something is missing, the policy is for the simulator only, or the kernel does not take it.
 pub fn dry_run(options: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
-    loadable(options)?;
+    check_options(options)?;
     verify(options)
 }
 
-fn loadable(options: &Options) -> Result<(), LoadError> {
+fn check_options(options: &Options) -> Result<(), LoadError> {
     let policy = options.spec.selection.name;
     if let Some(placement) = options.spec.placement {
         return Err(LoadError::Placement(placement));

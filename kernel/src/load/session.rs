@@ -26,7 +26,7 @@ use super::running::Running;
 use super::server::{self, Server};
 use super::statistics::{History, Period, Sample};
 use super::sys::{self, Signal, Signals};
-use super::{check, configuration, privileges};
+use super::{check, configuration, privileges, ready};
 use crate::flow::Store;
 
 /// How often the kernel is asked whether the scheduler is still there.
@@ -141,6 +141,9 @@ impl Session<'_> {
             self.server = listen(group, watch);
             self.unload_at = self.options.duration.map(|duration| Instant::now() + duration);
             self.running = Running::start(&self.options.command, false)?;
+            if let Err(error) = ready::tell() {
+                watch.note(&format!("the service manager does not listen: {error}"));
+            }
         }
         privileges::drop(self.running.is_some());
         // The kernel compares the count itself, but not with 0.

@@ -130,7 +130,7 @@ fn judge(said: &Said) {
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn a_bystander_keeps_its_share() {
-    let said = repeatable(&script("sfq", 400, 500), &[(PROGRAM.clone(), "/bin/divvy-attack")], 900);
+    let said = repeatable(&script("sfq", 200, 500), &[(PROGRAM.clone(), "/bin/divvy-attack")], 900);
     judge(&said);
 }
 

@@ -11,7 +11,7 @@ while [ $SECONDS -lt $end ]; do
 	perf bench sched messaging -g 2 -l 100 >/dev/null 2>&1
 done &
 # A thread for each request, on loopback, four clients that wait for each answer
-timeout $(($1 + 60)) python3 - "$1" <<'END' &
+timeout $(($1 + 300)) python3 - "$1" <<'END' &
 import http.server, sys, threading, time, urllib.request
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
 server.RequestHandlerClass.log_message = lambda *_: None
@@ -44,5 +44,8 @@ while [ $SECONDS -lt $end ]; do
 	done >/dev/null 2>&1
 	sleep 0.05
 done &
-wait $server || exit 1
+wait $server || {
+	echo "storm: the web server ended with code $?" >&2
+	exit 1
+}
 wait

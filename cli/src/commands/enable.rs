@@ -1,0 +1,170 @@
+//! `divvy enable` and `divvy disable`: a policy from boot on, by a systemd unit.
+
+use clap::{Args, ValueHint};
+use divvy_kernel::load::check;
+use divvy_kernel::service::{self, SETTINGS, Settings, UNIT};
+use divvy_policy::{Failure, FailureKind};
+
+use crate::args::presets;
+use crate::commands::load::{SchedulerArgs, loadable};
+use crate::output::Output;
+
+/// Load a policy now and at each boot
+///
+/// It is written to /etc/default/divvy, and the systemd unit divvy.service loads it. If it cannot be loaded, everything stays as
+/// it was. The unit loads it again after a kernel upgrade; if the new kernel refuses it, the kernel's own scheduler is in place,
+/// and `systemctl status divvy` says why. Another policy takes its place in the same way: while it loads, for some seconds, the kernel's
+/// own scheduler is in place.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo divvy enable desktop
+  sudo divvy enable server --group adm
+  sudo divvy enable gr3+procfair --quantum 2ms
+  sudo divvy disable")]
+pub struct EnableArgs {
+    /// The policy or preset, as for `divvy load`; without it, that of /etc/default/divvy
+    #[arg(value_name = "SPEC", value_hint = ValueHint::Other)]
+    pub spec: Option<String>,
+
+    #[command(flatten)]
+    pub scheduler: SchedulerArgs,
+}
+
+/// Unload the policy of `divvy enable`, and load none at boot
+///
+/// The settings stay in /etc/default/divvy, so `divvy enable` without a SPEC loads the same policy again.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo divvy disable
+  sudo divvy disable --quiet
+  sudo divvy disable && sudo divvy enable desktop")]
+pub struct DisableArgs {}
+
+/// The command line cannot be written into the settings.
+#[derive(Debug, thiserror::Error)]
+pub enum BadSettings {
+    /// Options alone.
+    #[error("{0} is an option of a policy, and none is given; as in: divvy enable sfq {0}")]
+    NoSpec(String),
+    /// Nothing given, nothing there.
+    #[error("there is no policy in {SETTINGS}; say which one, as in: divvy enable desktop")]
+    Nothing,
+    /// systemd splits the options at spaces, and takes some characters for its own.
+    #[error("`{0}` cannot be written into {SETTINGS}: words in it must not have spaces, quotes, $, % or \\")]
+    Word(String),
+}
+
+impl Failure for BadSettings {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
+}
+
+/// Writes the settings, and lets the unit load them.
+pub fn run(args: &EnableArgs, output: Output) -> anyhow::Result<()> {
+    let given = given(args)?;
+    check::built()?;
+    check::sched_ext()?;
+    service::ready()?;
+    if !service::is_active()? {
+        check::no_other_scheduler()?;
+    }
+    let former = Settings::read().map_err(service::ServiceError::Settings)?;
+    let settings = given.map_or_else(|| former.clone(), |(spec, options)| former.with(&spec, &options));
+    let spec = settings.spec().ok_or(BadSettings::Nothing)?;
+    let named =
+        presets::find(spec).map_or_else(|| spec.to_owned(), |preset| format!("{spec} ({})", preset.words()));
+    output.note(&format!("{UNIT} loads {named}; the kernel's verifier may take some seconds"));
+    service::enable(&settings)?;
+    let text = format!("{named} schedules this machine, now and from each boot on\n");
+    output.write(&text, None)
+}
+
+/// Ends it.
+pub fn stop(_: &DisableArgs, output: Output) -> anyhow::Result<()> {
+    service::ready()?;
+    service::disable()?;
+    output.write("the kernel's own scheduler is in place, now and from each boot on\n", None)
+}
+
+/// The policy and its options, checked as `divvy load` checks them, if there are any.
+fn given(args: &EnableArgs) -> anyhow::Result<Option<(String, Vec<String>)>> {
+    let options = args.scheduler.words();
+    let Some(spec) = &args.spec else {
+        return match options.first() {
+            Some(option) => Err(BadSettings::NoSpec(option.clone()).into()),
+            None => Ok(None),
+        };
+    };
+    loadable(spec, &args.scheduler)?;
+    let is_plain = |word: &&String| !word.contains(|c: char| c.is_whitespace() || "\"'$%\\".contains(c));
+    match std::iter::once(spec).chain(&options).find(|word| !is_plain(word)) {
+        Some(word) => Err(BadSettings::Word(word.clone()).into()),
+        None => Ok(Some((spec.clone(), options))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn parse(line: &str) -> EnableArgs {
+        match Cli::try_parse_from(line.split(' ')).expect("a command line").command {
+            Command::Enable(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn written(line: &str) -> anyhow::Result<Option<(String, Vec<String>)>> {
+        given(&parse(line))
+    }
+
+    #[test]
+    fn the_policy_and_its_options_are_written_as_load_reads_them() {
+        let (spec, options) = written(
+            "divvy enable sfq+procfair --quantum 2500us --users --timeout=20s --group adm --group-may watch --pool 500 \
+             --starvation-limit 3s --db /x.redb",
+        )
+        .expect("it loads")
+        .expect("a policy");
+        assert_eq!(spec, "sfq+procfair");
+        let again = parse(&format!("divvy enable sfq+procfair {}", options.join(" ")));
+        assert_eq!(again.scheduler.words(), options);
+        assert_eq!(
+            options,
+            [
+                "--quantum=2.5ms",
+                "--timeout=20s",
+                "--starvation-limit=3s",
+                "--users",
+                "--pool=500",
+                "--db=/x.redb",
+                "--group=adm",
+                "--group-may=watch"
+            ]
+        );
+        assert_eq!(written("divvy enable desktop").expect("a preset"), Some(("desktop".to_owned(), vec![])));
+        assert_eq!(written("divvy enable").expect("nothing to check"), None);
+    }
+
+    #[test]
+    fn it_refuses_what_load_would_refuse_and_what_the_file_cannot_say() {
+        for (line, why) in [
+            ("divvy enable --users", "none is given"),
+            ("divvy enable nosuch", "nosuch"),
+            ("divvy enable ps", "simulator only"),
+            ("divvy enable linux24", "--max-tasks"),
+            ("divvy enable sfq@cpu", "simulator only"),
+            ("divvy enable sfq --db /tmp/%h", "cannot be written"),
+            ("divvy enable sfq --group a$b", "cannot be written"),
+        ] {
+            let error = written(line).expect_err(line);
+            assert!(format!("{error:#}").contains(why), "{line}: {error:#}");
+        }
+    }
+}

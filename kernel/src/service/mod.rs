@@ -1,0 +1,7 @@
+//! The systemd unit that loads a policy at boot: its settings, and whether it runs. `kernel/systemd/` has its files.
+
+mod settings;
+mod systemd;
+
+pub use settings::{SETTINGS, Settings};
+pub use systemd::{ServiceError, UNIT, disable, enable, is_active, ready};
