@@ -263,6 +263,33 @@ mod tests {
         assert_eq!(value(&samples, "divvy_weight")[0].2, 1024.0);
     }
 
+    /// The queries of a Grafana dashboard, and the names of metrics and labels in them.
+    #[test]
+    fn the_dashboard_asks_for_metrics_and_labels_that_are_there() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../package/grafana.json");
+        let dashboard: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(path).expect("the dashboard")).expect("JSON");
+        let samples = parse(&text("rr", &interval(), &Users::default(), 100));
+        let labels: BTreeSet<&str> =
+            samples.iter().flat_map(|sample| sample.1.keys()).map(String::as_str).collect();
+        let mut queries = 0;
+        for panel in dashboard["panels"].as_array().expect("panels") {
+            for target in panel["targets"].as_array().expect("targets") {
+                let query = target["expr"].as_str().expect("a query");
+                let names = query.split(|c: char| !c.is_ascii_lowercase() && c != '_');
+                for name in names.filter(|name| name.starts_with("divvy_")) {
+                    assert!(!value(&samples, name).is_empty(), "{}: {name}", panel["title"]);
+                    queries += 1;
+                }
+                let by = query.split("by (").skip(1).filter_map(|rest| rest.split(')').next());
+                for label in by {
+                    assert!(labels.contains(label), "{}: {label}", panel["title"]);
+                }
+            }
+        }
+        assert!(queries > 15, "{queries}");
+    }
+
     #[test]
     fn there_are_no_more_series_than_asked_for() {
         let samples = parse(&text("rr", &interval(), &Users::default(), 2));
