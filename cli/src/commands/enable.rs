@@ -74,8 +74,7 @@ pub fn run(args: &EnableArgs, output: Output) -> anyhow::Result<()> {
     let former = Settings::read().map_err(service::ServiceError::Settings)?;
     let settings = given.map_or_else(|| former.clone(), |(spec, options)| former.with(&spec, &options));
     let spec = settings.spec().ok_or(BadSettings::Nothing)?;
-    let named =
-        presets::find(spec).map_or_else(|| spec.to_owned(), |preset| format!("{spec} ({})", preset.words()));
+    let named = named(spec, &args.scheduler);
     output.note(&format!("{UNIT} loads {named}; the kernel's verifier may take some seconds"));
     service::enable(&settings)?;
     let text = format!("{named} schedules this machine, now and from each boot on\n");
@@ -87,6 +86,14 @@ pub fn stop(_: &DisableArgs, output: Output) -> anyhow::Result<()> {
     service::ready()?;
     service::disable()?;
     output.write("the kernel's own scheduler is in place, now and from each boot on\n", None)
+}
+
+/// The policy with its options; a preset with what it stands for, unless an option changes that.
+fn named(spec: &str, scheduler: &SchedulerArgs) -> String {
+    match presets::find(spec) {
+        Some(preset) if !scheduler.cgroups && !scheduler.users => format!("{spec} ({})", preset.words()),
+        _ => std::iter::once(spec.to_owned()).chain(scheduler.words()).collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// The policy and its options, checked as `divvy load` checks them, if there are any.
@@ -150,6 +157,17 @@ mod tests {
         );
         assert_eq!(written("divvy enable desktop").expect("a preset"), Some(("desktop".to_owned(), vec![])));
         assert_eq!(written("divvy enable").expect("nothing to check"), None);
+    }
+
+    #[test]
+    fn a_preset_is_explained_unless_an_option_changes_it() {
+        let said = |line: &str| {
+            let args = parse(line);
+            named(args.spec.as_deref().expect("a policy"), &args.scheduler)
+        };
+        assert_eq!(said("divvy enable server"), "server (sfq --cgroups)");
+        assert_eq!(said("divvy enable server --users"), "server --users");
+        assert_eq!(said("divvy enable rr --quantum 2ms"), "rr --quantum=2ms");
     }
 
     #[test]
