@@ -72,6 +72,15 @@ fn a_package_is_installed_enabled_upgraded_and_removed() {
     assert_eq!(said.part("goes on"), rr, "{said}");
     assert!(said.part("disable").ends_with("\ndisabled"), "{said}");
     assert!(said.part("without a spec").ends_with(rr), "{said}");
+    // The book shows this life.
+    let page = std::fs::read_to_string(tree().join("docs/how-to/install.md")).expect("the page");
+    let shown =
+        ["enable", "other policy", "disable"].map(|step| said.part(step).lines().next().unwrap_or_default());
+    let reason =
+        said.part("reason").lines().filter(|line| line.starts_with("error: ") || line.starts_with("  "));
+    for line in reason.chain(shown) {
+        assert!(page.contains(&format!("\n{line}\n")), "docs/how-to/install.md does not show: {line}");
+    }
     // Root's package manager stops it.
     assert_eq!(said.part("remove"), "0\ndisabled", "{said}");
     assert_eq!(said.part("left by remove"), "/etc/default/divvy", "{said}");
