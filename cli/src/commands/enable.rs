@@ -11,8 +11,8 @@ use crate::output::Output;
 
 /// Load a policy now and at each boot
 ///
-/// It is written to /etc/default/divvy, and the systemd unit divvy.service loads it. If it cannot be loaded, everything stays as
-/// it was. The unit loads it again after a kernel upgrade; if the new kernel refuses it, the kernel's own scheduler is in place,
+/// It is written to /etc/default/divvy with these options, which replace those that are there, and the systemd unit divvy.service loads it. If it
+/// cannot be loaded, or you press Ctrl-C, the settings and the unit are as before, and a policy that was loaded is loaded again. The unit loads it again after a kernel upgrade; if the new kernel refuses it, the kernel's own scheduler is in place,
 /// and `systemctl status divvy` says why. Another policy takes its place in the same way: while it loads, for some seconds, the kernel's
 /// own scheduler is in place.
 #[derive(Debug, Args)]
@@ -74,7 +74,11 @@ pub fn run(args: &EnableArgs, output: Output) -> anyhow::Result<()> {
     let former = Settings::read().map_err(service::ServiceError::Settings)?;
     let settings = given.map_or_else(|| former.clone(), |(spec, options)| former.with(&spec, &options));
     let spec = settings.spec().ok_or(BadSettings::Nothing)?;
-    let named = named(spec, &args.scheduler);
+    let (options, former) = (settings.options(), former.options());
+    if options != former && !former.is_empty() {
+        output.note(&format!("the former options no longer hold: {}", former.join(" ")));
+    }
+    let named = named(spec, &options);
     output.note(&format!("{UNIT} loads {named}; the kernel's verifier may take some seconds"));
     service::enable(&settings)?;
     let text = format!("{named} schedules this machine, now and from each boot on\n");
@@ -85,15 +89,16 @@ pub fn run(args: &EnableArgs, output: Output) -> anyhow::Result<()> {
 pub fn stop(_: &DisableArgs, output: Output) -> anyhow::Result<()> {
     service::ready()?;
     service::disable()?;
+    check::no_other_scheduler()?;
     output.write("the kernel's own scheduler is in place, now and from each boot on\n", None)
 }
 
 /// The policy with its options; a preset with what it stands for, unless an option changes that.
-fn named(spec: &str, scheduler: &SchedulerArgs) -> String {
-    match presets::find(spec) {
-        Some(preset) if !scheduler.cgroups && !scheduler.users => format!("{spec} ({})", preset.words()),
-        _ => std::iter::once(spec.to_owned()).chain(scheduler.words()).collect::<Vec<_>>().join(" "),
-    }
+fn named(spec: &str, options: &[String]) -> String {
+    let explained = presets::find(spec).map(|preset| format!("{spec} ({})", preset.words()));
+    let is_changed = options.iter().any(|word| ["--cgroups", "--users"].contains(&word.as_str()));
+    let head = explained.filter(|_| !is_changed).unwrap_or_else(|| spec.to_owned());
+    std::iter::once(head).chain(options.iter().cloned()).collect::<Vec<_>>().join(" ")
 }
 
 /// The policy and its options, checked as `divvy load` checks them, if there are any.
@@ -106,7 +111,8 @@ fn given(args: &EnableArgs) -> anyhow::Result<Option<(String, Vec<String>)>> {
         };
     };
     loadable(spec, &args.scheduler)?;
-    let is_plain = |word: &&String| !word.contains(|c: char| c.is_whitespace() || "\"'$%\\".contains(c));
+    let is_plain =
+        |word: &&String| !word.contains(|c: char| c.is_whitespace() || "\"'$%\\\u{fffd}".contains(c));
     match std::iter::once(spec).chain(&options).find(|word| !is_plain(word)) {
         Some(word) => Err(BadSettings::Word(word.clone()).into()),
         None => Ok(Some((spec.clone(), options))),
@@ -163,9 +169,10 @@ mod tests {
     fn a_preset_is_explained_unless_an_option_changes_it() {
         let said = |line: &str| {
             let args = parse(line);
-            named(args.spec.as_deref().expect("a policy"), &args.scheduler)
+            named(args.spec.as_deref().expect("a policy"), &args.scheduler.words())
         };
         assert_eq!(said("divvy enable server"), "server (sfq --cgroups)");
+        assert_eq!(said("divvy enable server --group adm"), "server (sfq --cgroups) --group=adm");
         assert_eq!(said("divvy enable server --users"), "server --users");
         assert_eq!(said("divvy enable rr --quantum 2ms"), "rr --quantum=2ms");
     }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{PathBuf, absolute};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -135,21 +135,38 @@ pub struct SchedulerArgs {
 impl SchedulerArgs {
     /// The words of a command line that says the same, without those that say a default.
     pub fn words(&self) -> Vec<String> {
+        // Each field by its name, so that a new one is not forgotten here; fail_every is for tests.
+        let Self {
+            quantum,
+            timeout,
+            starvation_limit,
+            cgroups,
+            users,
+            ignore_cpu_max,
+            pool,
+            max_tasks,
+            db,
+            group,
+            group_may,
+            fail_every: _,
+        } = self;
         let given = |name: &str, value: Option<String>| value.map(|value| format!("--{name}={value}"));
         let time = |time: Duration, default: &str| Some(show(time)).filter(|text| text != default);
         let switch = |name: &str, is_on: bool| is_on.then(|| format!("--{name}"));
-        let may = RIGHTS.iter().find(|(_, right, _)| *right == self.group_may && *right != GroupMay::Own);
+        let may = RIGHTS.iter().find(|(_, right, _)| right == group_may && *right != GroupMay::Own);
+        // The unit has another directory.
+        let db = absolute(db).unwrap_or_else(|_| db.clone()).display().to_string();
         let words = [
-            given("quantum", time(self.quantum, QUANTUM)),
-            given("timeout", time(self.timeout, TIMEOUT)),
-            given("starvation-limit", self.starvation_limit.map(show)),
-            switch("cgroups", self.cgroups),
-            switch("users", self.users),
-            switch("ignore-cpu-max", self.ignore_cpu_max),
-            given("pool", Some(self.pool).filter(|pool| *pool != MOST_TASKS).map(|pool| pool.to_string())),
-            given("max-tasks", self.max_tasks.map(|tasks| tasks.to_string())),
-            given("db", Some(self.db.display().to_string()).filter(|db| db != DEFAULT_DB)),
-            given("group", self.group.clone()),
+            given("quantum", time(*quantum, QUANTUM)),
+            given("timeout", time(*timeout, TIMEOUT)),
+            given("starvation-limit", starvation_limit.map(show)),
+            switch("cgroups", *cgroups),
+            switch("users", *users),
+            switch("ignore-cpu-max", *ignore_cpu_max),
+            given("pool", Some(*pool).filter(|pool| *pool != MOST_TASKS).map(|pool| pool.to_string())),
+            given("max-tasks", max_tasks.map(|tasks| tasks.to_string())),
+            given("db", Some(db).filter(|db| db != DEFAULT_DB)),
+            given("group", group.clone()),
             given("group-may", may.map(|(name, ..)| (*name).to_owned())),
         ];
         words.into_iter().flatten().collect()

@@ -26,19 +26,21 @@
 #define STARVATION_CHECK_NS (1000 * MS)
 /* Times that a CPU is asked for a rescue before another task is looked for: a real-time task may have the CPU. */
 #define MOST_KICKS 4
-/* Tasks that one look passes over because their CPUs have others to rescue: each of them costs a walk over the CPUs. */
+/* Tasks that one look passes over because their CPUs have others to rescue: each of them costs a walk over the CPUs. A power of two. */
 #define MOST_PASSED_OVER 8
 
 /* By CPU: the task that it is to rescue, or 0 */
 static u32 to_rescue[MAX_CPUS];
 
-/* The timer's own: the last id and CPU that were looked at, how many were, the tasks passed over, the last rescue, how often its
- * CPU was asked, and whether its half is over next */
+/* Tasks that were passed over: they go first, so that they do not lose their turn. */
+static u32 passed_over[MOST_PASSED_OVER];
+
+/* The timer's own: the last id and CPU that were looked at, how many were, how many tasks were passed over, the last rescue, how often
+ * its CPU was asked, and whether its half is over next */
 static u32 hand;
 static u32 looked;
 static u32 tried;
-static u32 first_passed_over;
-static u32 passed_over;
+static u32 passed;
 static u32 rescuer;
 static u32 rescued;
 static u32 kicked;
@@ -71,24 +73,54 @@ static NOINLINE void find_rescuer(void)
 	rescued = 0;
 }
 
-/* The next task that starves and has a rescuer, from the hand on, into rescued; 0 if there is none. The hand stays before tasks
- * that are passed over, so that they do not lose their turn, except if they are too many: others have a turn, too. */
+static __always_inline void pass_over(u32 id)
+{
+	for (tried = 0; tried < MOST_PASSED_OVER && can_loop; tried++) {
+		u32 *place = &passed_over[tried & (MOST_PASSED_OVER - 1)];
+
+		if (!*place || *place == id) {
+			*place = id;
+			return;
+		}
+	}
+}
+
+/* Among those that were passed over, into rescued; 0 if there is none. */
+static NOINLINE void find_passed_over(u64 now)
+{
+	for (looked = 0; looked < MOST_PASSED_OVER && !rescued && can_loop; looked++) {
+		u32 id = passed_over[looked & (MOST_PASSED_OVER - 1)];
+
+		if (!id)
+			continue;
+		if (starves(id, now)) {
+			rescued = id;
+			find_rescuer();
+			if (!rescued)
+				continue;
+		}
+		passed_over[looked & (MOST_PASSED_OVER - 1)] = 0;
+	}
+}
+
+/* The next task that starves and has a rescuer, into rescued; 0 if there is none: one that was passed over, or one from the hand on. The
+ * hand goes on in any case, so that everybody has a turn. */
 static NOINLINE void find_starved(u64 now)
 {
-	first_passed_over = 0;
-	passed_over = 0;
 	rescued = 0;
-	for (looked = 0; looked < last_id && !rescued && passed_over < MOST_PASSED_OVER && can_loop; looked++) {
+	passed = 0;
+	find_passed_over(now);
+	for (looked = 0; looked < last_id && !rescued && passed < MOST_PASSED_OVER && can_loop; looked++) {
 		hand = hand < last_id ? hand + 1 : 1;
 		if (!starves(hand, now))
 			continue;
 		rescued = hand;
 		find_rescuer();
-		if (!rescued && !passed_over++)
-			first_passed_over = hand;
+		if (!rescued) {
+			passed++;
+			pass_over(hand);
+		}
 	}
-	if (passed_over && passed_over < MOST_PASSED_OVER)
-		hand = first_passed_over - 1;
 }
 
 /* Its CPU has not dispatched it yet; first may come what was in the local queue. */
@@ -140,7 +172,7 @@ static int check_starvation(void *map, u32 *key, struct host_timer *t)
 	else if (is_rescue_due() || is_rescue_running())
 		kick_rescuer();
 	second_half = rescued && !second_half;
-	if (!rescued)
+	if (!rescued && !passed)
 		next = shorter(STARVATION_CHECK_NS, starvation_limit_ns() / 8);
 	if (fallback_waiting)
 		next = shorter(next, fallback_every_ns() / 2);

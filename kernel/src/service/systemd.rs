@@ -3,16 +3,20 @@
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use divvy_policy::{Failure, FailureKind};
 
 use super::settings::{SETTINGS, Settings};
-use crate::load::Missing;
+use crate::load::{Missing, Signals};
 
 /// The unit's name.
 pub const UNIT: &str = "divvy.service";
 /// Lines of the journal that say why the unit failed.
 const LAST_LINES: &str = "10";
+/// How often it is looked whether the unit has started.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Why the unit is not as it should be.
 #[derive(Debug, thiserror::Error)]
@@ -34,12 +38,14 @@ pub enum ServiceError {
         /// Its own words.
         said: String,
     },
-    /// The policy was not loaded.
-    #[error("{UNIT} did not load the policy; {after}\n{said}")]
-    NotLoaded {
+    /// Another state could not be reached, and the former one was restored.
+    #[error("{what}; {after}{said}")]
+    NotEnabled {
+        /// The step that failed.
+        what: String,
         /// The state now.
         after: &'static str,
-        /// The end of its journal.
+        /// The end of the unit's journal, from a new line on.
         said: String,
     },
 }
@@ -48,7 +54,7 @@ impl Failure for ServiceError {
     fn kind(&self) -> FailureKind {
         match self {
             Self::Missing(missing) => missing.kind(),
-            Self::Settings(_) | Self::Run(_) | Self::Systemctl { .. } | Self::NotLoaded { .. } => {
+            Self::Settings(_) | Self::Run(_) | Self::Systemctl { .. } | Self::NotEnabled { .. } => {
                 FailureKind::Failed
             }
         }
@@ -92,34 +98,86 @@ pub fn is_active() -> Result<bool, ServiceError> {
     is("is-active")
 }
 
-/// Loads the policy of these settings now and at each boot. A unit that runs loads it instead of its own. If it cannot be loaded,
-/// everything is as before.
+/// Loads the policy of these settings now and at each boot. A unit that runs loads it instead of its own. If that fails, or a signal
+/// asks us to end, settings and unit are as before, and a unit that ran is started again.
 ///
 /// # Errors
 /// When the settings cannot be written, `systemctl` fails, or the policy is not loaded.
 pub fn enable(settings: &Settings) -> Result<(), ServiceError> {
-    let former = Settings::read().map_err(ServiceError::Settings)?;
-    let (was_active, was_enabled) = (is_active()?, is("is-enabled")?);
+    let former = Former {
+        settings: Settings::read().map_err(ServiceError::Settings)?,
+        is_active: is_active()?,
+        is_enabled: is("is-enabled")?,
+    };
+    let mut signals = Signals::block().map_err(ServiceError::Run)?;
+    let (what, said) = match begin(settings, &mut signals) {
+        Ok(None) => return Ok(()),
+        Ok(Some(failure)) => failure,
+        Err(error) => (error.to_string(), String::new()),
+    };
+    Err(ServiceError::NotEnabled { what, after: former.restore()?, said })
+}
+
+/// The step that failed, and what the unit said, if one did.
+fn begin(settings: &Settings, signals: &mut Signals) -> Result<Option<(String, String)>, ServiceError> {
     settings.write().map_err(ServiceError::Settings)?;
     // One that the kernel threw out too often may be started again.
     systemctl(&["reset-failed", UNIT])?;
     asked(&["enable", UNIT])?;
-    // It is of the type notify: this returns when the policy is loaded, or has failed.
-    if systemctl(&["restart", UNIT])?.status.success() {
-        return Ok(());
-    }
-    let said = journal()?;
-    systemctl(&["stop", UNIT])?; // or it would try again
-    former.write().map_err(ServiceError::Settings)?;
-    if !was_enabled {
-        asked(&["disable", UNIT])?;
-    }
-    let after = if was_active && systemctl(&["restart", UNIT])?.status.success() {
-        "the former policy is loaded again"
-    } else {
-        "the kernel's own scheduler is in place, and the former settings are"
+    let is_loaded = match restart(signals)? {
+        Some(true) => return Ok(None),
+        other => other.is_some(),
     };
-    Err(ServiceError::NotLoaded { after, said })
+    let run = invocation()?;
+    systemctl(&["stop", UNIT])?; // or it would try again
+    if is_loaded {
+        return Ok(Some((format!("{UNIT} did not load the policy"), format!("\n{}", journal(&run)))));
+    }
+    Ok(Some(("interrupted".to_owned(), String::new())))
+}
+
+/// The unit is of the type notify, so it has started when the policy is loaded. None: a signal came first.
+fn restart(signals: &mut Signals) -> Result<Option<bool>, ServiceError> {
+    let mut command = command(&["restart", UNIT]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(ServiceError::Run)?;
+    loop {
+        if let Some(status) = child.try_wait().map_err(ServiceError::Run)? {
+            return Ok(Some(status.success()));
+        }
+        if signals.take().is_some() {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Ok(None);
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// The state to which a failure goes back.
+struct Former {
+    settings: Settings,
+    is_active: bool,
+    is_enabled: bool,
+}
+
+impl Former {
+    fn restore(&self) -> Result<&'static str, ServiceError> {
+        self.settings.write().map_err(ServiceError::Settings)?;
+        if !self.is_enabled {
+            asked(&["disable", UNIT])?;
+        }
+        systemctl(&["reset-failed", UNIT])?;
+        if !self.is_active {
+            return Ok("settings and unit are as before");
+        }
+        if systemctl(&["restart", UNIT])?.status.success() {
+            return Ok("the former policy is loaded again");
+        }
+        systemctl(&["stop", UNIT])?;
+        Ok(
+            "the former settings are in place, but their policy was not loaded either: the kernel's own scheduler is in place",
+        )
+    }
 }
 
 /// Unloads the policy, and loads none at boot.
@@ -144,17 +202,28 @@ fn asked(words: &[&str]) -> Result<(), ServiceError> {
 }
 
 fn systemctl(words: &[&str]) -> Result<Output, ServiceError> {
-    Command::new("systemctl").args(words).stdin(Stdio::null()).output().map_err(ServiceError::Run)
+    command(words).output().map_err(ServiceError::Run)
 }
 
-/// The last words of the run that failed, each on a line of its own; where to look if there are none.
-fn journal() -> Result<String, ServiceError> {
-    let id = systemctl(&["show", "--property=InvocationID", "--value", UNIT])?;
-    let of_run = format!("_SYSTEMD_INVOCATION_ID={}", String::from_utf8_lossy(&id.stdout).trim());
+fn command(words: &[&str]) -> Command {
+    let mut command = Command::new("systemctl");
+    command.args(words).stdin(Stdio::null());
+    command
+}
+
+/// The number of the unit's last run.
+fn invocation() -> Result<String, ServiceError> {
+    let said = systemctl(&["show", "--property=InvocationID", "--value", UNIT])?;
+    Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+}
+
+/// The last words of a run, each on a line of its own; where to look if there are none.
+fn journal(run: &str) -> String {
+    let of_run = format!("_SYSTEMD_INVOCATION_ID={run}");
     let words = [of_run.as_str(), "--lines", LAST_LINES, "--output", "cat", "--no-pager", "--quiet"];
     let output = Command::new("journalctl").args(words).stdin(Stdio::null()).output();
-    let said = output
-        .map(|output| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
-        .unwrap_or_default();
-    Ok(if said.is_empty() { format!("  journalctl --unit {UNIT} says why") } else { said })
+    let said = output.map(|output| String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
+    said.ok()
+        .filter(|said| !said.is_empty())
+        .unwrap_or_else(|| format!("  journalctl --unit {UNIT} says why"))
 }

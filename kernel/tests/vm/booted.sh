@@ -3,6 +3,11 @@
 # files, as in a container. To be read by a script. boot starts it, and returns when the boot is over; inside runs a command there;
 # shut_down ends it, as before a reboot.
 
+[ -x /run/vm/busybox ] || {
+	echo "this changes the machine, so it is only for the virtual one" >&2
+	exit 2
+}
+
 # Only what a boot needs: the others want a screen, disks, or much time in emulation.
 rm -f /etc/systemd/system/*.wants/*
 for unit in dbus.service dbus.socket getty.target getty-static.service remote-fs.target systemd-binfmt.service systemd-firstboot.service \

@@ -30,6 +30,13 @@ echo '== version'
 echo '== sim'
 /usr/bin/divvy sim /usr/share/doc/divvy/examples/mix.toml -p rr,sfq --duration 1s --format csv 2>/dev/null | grep -c sfq
 
+echo '== refused at first'
+inside divvy enable sfq --group nosuch 2>/root/said
+echo $?
+tail -n 4 /root/said | grep -c 'settings and unit are as before'
+inside systemctl is-enabled divvy
+command dpkg -V divvy
+state
 # rr loads at once, also in emulation.
 echo '== enable'
 inside divvy enable rr
@@ -73,6 +80,7 @@ inside systemctl is-active divvy
 state
 
 # Settings that somebody changed outlive an upgrade.
+main=$(inside systemctl show --property=MainPID --value divvy)
 echo '== upgrade'
 dpkg -i "$2" >/root/said 2>&1
 echo $?
@@ -82,11 +90,14 @@ dpkg-query -W -f '${Version}' divvy
 echo
 echo '== settings'
 grep ^DIVVY_ /etc/default/divvy
+echo '== another process'
+[ "$main" != "$(inside systemctl show --property=MainPID --value divvy)" ] && echo yes
 echo '== goes on'
 state
 
 echo '== disable'
 inside divvy disable
+inside systemctl is-enabled divvy
 state
 echo '== without a spec'
 inside divvy enable
