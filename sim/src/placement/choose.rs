@@ -55,22 +55,22 @@ impl Sharded {
     /// The task with the least tag that waits in another shard and may run here.
     fn least_elsewhere(&self, cpu: CpuId) -> Option<(i64, usize, TaskId)> {
         let here = self.home[cpu.index()];
-        let others = (0..self.shards.len()).filter(|shard| *shard != here);
-        let firsts = others.filter_map(|shard| Some((shard, self.first_for(shard, cpu)?)));
-        firsts.map(|(shard, (place, task))| (place, shard, task)).min()
+        let mut elsewhere = self.order.waiting().filter(|(_, shard, _)| *shard != here);
+        elsewhere.find(|(.., task)| self.tasks[*task].may_run(cpu))
     }
 
-    /// That task, if its tag is less than the least here by more than the skew.
+    /// That task, if its tag is less than the least here by more than the skew. All with such a tag are elsewhere.
     fn behind(&self, cpu: CpuId, own: i64) -> Option<(usize, TaskId)> {
-        let (tag, from, task) = self.least_elsewhere(cpu)?;
-        let ahead = u128::try_from(own.wrapping_sub(tag)).unwrap_or(0);
-        (ahead > self.skew()).then_some((from, task))
+        let skew = self.skew();
+        let is_behind = |tag: i64| u128::try_from(own.wrapping_sub(tag)).is_ok_and(|ahead| ahead > skew);
+        let mut behind = self.order.waiting().take_while(|(tag, ..)| is_behind(*tag));
+        behind.find(|(.., task)| self.tasks[*task].may_run(cpu)).map(|(_, from, task)| (from, task))
     }
 
     /// The virtual time by which a shard may be ahead: that in which all CPUs serve so many quanta each. In ns of a nice-0 task.
     fn skew(&self) -> u128 {
         let quanta_ns = u128::from(self.skew_quanta) * u128::from(self.quantum_ns) * self.home.len() as u128;
-        normalised(quanta_ns, self.weight())
+        normalised(quanta_ns, self.order.weight)
     }
 
     /// A task of the slowest shard, if this one is ahead of it by more than the skew, and would have no more to do for each CPU with

@@ -10,12 +10,14 @@
 //! | `tasks.rs` | the tasks, as they are known outside the machines |
 //! | `moves.rs` | a task leaves a shard and enters another, with its lag |
 //! | `choose.rs` | when a CPU takes a task from another shard, and which |
+//! | `order.rs` | tags of tasks and loads of shards in their order |
 //! | `wake.rs` | the shard in which a task wakes |
 //! | `weights.rs` | weights that modifiers change, over all shards |
 //! | `scheduler.rs` | the engine's events |
 
 mod choose;
 mod moves;
+mod order;
 mod scheduler;
 mod shard;
 mod tasks;
@@ -27,6 +29,7 @@ use divvy_policy::spec::Spec;
 use divvy_policy::{Account, CpuId, Machine, MachineError, Programs, TaskId};
 use divvy_workload::Workload;
 
+use self::order::Order;
 use self::shard::Shard;
 use self::tasks::Tasks;
 
@@ -44,8 +47,7 @@ pub struct Sharded {
     account: Option<Account>,
     /// The shard of each CPU.
     home: Vec<usize>,
-    /// CPUs that had nothing to run when they last asked, and were not asked since.
-    idle: Vec<bool>,
+    order: Order,
     /// The task on each CPU.
     running: Vec<Option<TaskId>>,
     tasks: Tasks,
@@ -113,8 +115,8 @@ impl Sharded {
             carries: shards.len() > 1 && CARRIED.contains(&spec.selection.name),
             account,
             home: (0..n).map(|cpu| cpu / size as usize).collect(),
+            order: Order::new(n, shards.len()),
             shards,
-            idle: vec![true; n],
             running: vec![None; n],
             tasks: Tasks::default(),
             asks: Vec::new(),
@@ -131,11 +133,6 @@ impl Sharded {
     /// Whether there is anything to place.
     fn is_divided(&self) -> bool {
         self.shards.len() > 1
-    }
-
-    /// Sum of the weights of all runnable tasks, as [`Weight::fixed`](divvy_policy::Weight::fixed).
-    fn weight(&self) -> u128 {
-        self.shards.iter().map(|shard| shard.weight).sum()
     }
 }
 

@@ -78,7 +78,7 @@ impl Sharded {
     /// A CPU of a shard that its machine wants to decide, by everybody's name.
     pub(super) fn ask(&mut self, shard: usize, asked: Option<CpuId>) -> Option<CpuId> {
         let cpu = self.shards[shard].global(asked?);
-        self.idle[cpu.index()] = false;
+        self.order.set_idle(cpu, false);
         Some(cpu)
     }
 
@@ -89,6 +89,9 @@ impl Sharded {
         let place = self.tag(at, task, now_ns).unwrap_or(self.turns);
         self.tasks[task].phase = Phase::Waits(place);
         self.shards[at].waiting.insert((place, task));
+        if self.carries {
+            self.order.begin_to_wait(place, at, task);
+        }
     }
 
     /// It has or gets a CPU, or is no longer runnable.
@@ -96,30 +99,42 @@ impl Sharded {
         let t = &self.tasks[task];
         if let Phase::Waits(place) = t.phase {
             self.shards[t.shard].waiting.remove(&(place, task));
+            self.order.end_to_wait(place, t.shard, task);
         }
     }
 
     fn is_runnable(&mut self, at: usize, task: TaskId, now_ns: u64) {
-        let busy = self.shards.iter_mut().filter(|shard| shard.runnable > 0);
-        let slowest = busy.map(|shard| {
+        if !self.carries {
+            let busy = self.shards.iter_mut().filter(|shard| shard.runnable > 0);
+            let slowest = busy.map(|shard| {
+                shard.count(now_ns);
+                shard.v()
+            });
+            let slowest = slowest.min();
+            let shard = &mut self.shards[at];
             shard.count(now_ns);
-            shard.v()
-        });
-        let slowest = slowest.min();
-        let shard = &mut self.shards[at];
-        shard.count(now_ns);
-        if let Some(v) = slowest.filter(|_| shard.runnable == 0) {
-            shard.catch_up(v);
+            if let Some(v) = slowest.filter(|_| shard.runnable == 0) {
+                shard.catch_up(v);
+            }
         }
-        shard.runnable += 1;
-        shard.weight += u128::from(self.tasks[task].weight.fixed());
+        self.shards[at].runnable += 1;
+        self.order.runnable += 1;
+        self.add_weight(at, self.tasks[task].weight.fixed().into(), 0, now_ns);
     }
 
     /// It does not count for this shard any more.
     pub(super) fn is_not_runnable(&mut self, at: usize, task: TaskId, now_ns: u64) {
+        self.add_weight(at, 0, self.tasks[task].weight.fixed().into(), now_ns);
+        self.shards[at].runnable -= 1;
+        self.order.runnable -= 1;
+    }
+
+    /// So much more and less is the weight of the runnable tasks of a shard.
+    pub(super) fn add_weight(&mut self, at: usize, more: u128, less: u128, now_ns: u64) {
         let shard = &mut self.shards[at];
         shard.count(now_ns);
-        shard.runnable -= 1;
-        shard.weight -= u128::from(self.tasks[task].weight.fixed());
+        let former = shard.weight;
+        shard.weight = former + more - less;
+        self.order.weigh(at, former, shard.weight);
     }
 }

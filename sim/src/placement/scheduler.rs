@@ -119,13 +119,15 @@ impl Scheduler for Sharded {
     fn dispatch(&mut self, on: CpuId, now_ns: u64) -> Option<Decision> {
         let at = self.home[on.index()];
         if self.is_divided() {
-            self.shards.iter_mut().for_each(|shard| shard.count(now_ns));
+            if !self.carries {
+                self.shards.iter_mut().for_each(|shard| shard.count(now_ns));
+            }
             self.take_for(on, now_ns);
             self.asks.retain(|asked| *asked != on);
         }
         let shard = &mut self.shards[at];
         let decision = shard.machine.dispatch(shard.local(on), now_ns);
-        self.idle[on.index()] = decision.is_none();
+        self.order.set_idle(on, decision.is_none());
         let Decision { task, slice_ns, asked } = decision?;
         let asked = self.ask(at, asked);
         if self.running[on.index()] != Some(task) {
@@ -176,8 +178,9 @@ impl Scheduler for Sharded {
         self.shards[self.tasks[task].shard].machine.holds(task)
     }
 
+    /// There is one shard, or nothing is ever held: `placement D2`.
     fn held(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.machine.held()).sum()
+        if self.is_divided() { 0 } else { self.shards[0].machine.held() }
     }
 
     fn also_asked(&mut self) -> Option<CpuId> {
@@ -232,6 +235,9 @@ impl Sharded {
         let tag = self.tag(t.shard, task, from_ns).unwrap_or(0);
         self.tasks[task].phase = Phase::Runs { cpu, from_ns, tag };
         self.running[cpu.index()] = Some(task);
+        if self.carries {
+            self.order.begin_to_run(tag, task);
+        }
         let shard = &mut self.shards[self.home[cpu.index()]];
         shard.count(from_ns);
         shard.serving += 1;
@@ -240,10 +246,11 @@ impl Sharded {
     /// It is off its CPU.
     fn leave_cpu(&mut self, task: TaskId, ran_ns: u64, now_ns: u64) {
         let t = &mut self.tasks[task];
-        let Phase::Runs { cpu, .. } = t.phase else { return };
+        let Phase::Runs { cpu, tag, .. } = t.phase else { return };
         t.phase = Phase::Away;
         t.work_ns = t.work_ns.saturating_sub(ran_ns);
         self.running[cpu.index()] = None;
+        self.order.end_to_run(tag, task);
         let shard = &mut self.shards[self.home[cpu.index()]];
         shard.count(now_ns);
         shard.serving -= 1;

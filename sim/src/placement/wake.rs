@@ -13,9 +13,12 @@ impl Sharded {
         if self.idle_in(last, task).is_some() {
             return last;
         }
-        let shards = || (0..self.shards.len()).filter(|shard| self.allows(*shard, task));
-        let idle = shards().filter(|shard| self.idle_in(*shard, task).is_some());
-        self.best(idle, task).or_else(|| self.best(shards(), task)).unwrap_or(last)
+        let idle = if self.order.idle().next().is_some() {
+            self.best(task, |shard| self.idle_in(shard, task).is_some())
+        } else {
+            None
+        };
+        idle.or_else(|| self.best(task, |shard| self.allows(shard, task))).unwrap_or(last)
     }
 
     /// Whether a shard has a CPU where the task may run.
@@ -25,29 +28,34 @@ impl Sharded {
 
     /// An idle CPU of a shard where the task may run.
     fn idle_in(&self, shard: usize, task: TaskId) -> Option<CpuId> {
-        self.shards[shard].ids().find(|cpu| self.idle[cpu.index()] && self.tasks[task].may_run(*cpu))
+        let may_run = |cpu: &CpuId| self.order.is_idle(*cpu) && self.tasks[task].may_run(*cpu);
+        self.shards[shard].ids().find(may_run)
     }
 
     /// An idle CPU of another shard takes the task, which found none in its own.
     pub(super) fn call_idle(&mut self, task: TaskId) -> Option<CpuId> {
-        let at = self.tasks[task].shard;
+        let t = &self.tasks[task];
         if !self.steal || !self.is_divided() {
             return None;
         }
-        let cpu = (0..self.shards.len())
-            .filter(|shard| *shard != at)
-            .find_map(|shard| self.idle_in(shard, task))?;
-        self.idle[cpu.index()] = false;
+        let is_elsewhere = |cpu: &CpuId| self.home[cpu.index()] != t.shard && t.may_run(*cpu);
+        let cpu = self.order.idle().find(is_elsewhere)?;
+        self.order.set_idle(cpu, false);
         Some(cpu)
     }
 
-    /// The shard that would have the least weight for each CPU with the task; its last one if that is as good, else the first.
-    fn best(&self, shards: impl Iterator<Item = usize>, task: TaskId) -> Option<usize> {
+    /// The shard that would have the least weight for each CPU with the task, among those for which that holds; its last one if that is as
+    /// good, else the first. All shards but the last have as many CPUs, so among them it is the one with the least weight.
+    fn best(&self, task: TaskId, fits: impl Fn(usize) -> bool) -> Option<usize> {
         let t = &self.tasks[task];
+        let short = self.shards.len() - 1;
+        let whole = self.order.by_load().filter(|shard| *shard != short).find(|shard| fits(*shard));
         let load = |shard: usize| {
             (self.shards[shard].weight + u128::from(t.weight.fixed()), self.shards[shard].cpus)
         };
-        shards.min_by(|&a, &b| {
+        let candidates =
+            [whole, Some(t.shard).filter(|shard| fits(*shard)), Some(short).filter(|shard| fits(*shard))];
+        candidates.into_iter().flatten().min_by(|&a, &b| {
             let ((weight_a, cpus_a), (weight_b, cpus_b)) = (load(a), load(b));
             let by_load = (weight_a * u128::from(cpus_b)).cmp(&(weight_b * u128::from(cpus_a)));
             by_load.then((a != t.shard).cmp(&(b != t.shard)))
@@ -60,7 +68,7 @@ impl Sharded {
         let t = &self.tasks[task];
         let own = self.tag(t.shard, task, now_ns)?;
         let has_own = !is_new || t.forked;
-        self.v = self.least_tag(now_ns).unwrap_or(self.v).max(self.v);
+        self.v = self.order.least_tag(|task| self.tag_now(task, now_ns)).unwrap_or(self.v).max(self.v);
         let owes_ns = if is_new && self.owes { self.shards[t.shard].machine.debit_ns(task) } else { 0 };
         let debit = normalised(owes_ns.into(), t.weight.fixed().into()) as i64;
         Some(if has_own { own.max(self.v) } else { self.v } + debit)
@@ -68,17 +76,10 @@ impl Sharded {
 
     /// A task that is not runnable any more was perhaps the last that was.
     pub(super) fn note_last(&mut self, task: TaskId, now_ns: u64) {
-        if self.shards.iter().any(|shard| shard.runnable > 0) {
+        if self.order.runnable > 0 {
             return;
         }
         let tag = self.tag(self.tasks[task].shard, task, now_ns);
         self.v = tag.unwrap_or(self.v).max(self.v);
-    }
-
-    /// The least tag of a runnable task, ns of a nice-0 task; `None` if there is none.
-    fn least_tag(&self, now_ns: u64) -> Option<i64> {
-        let waiting = self.shards.iter().filter_map(|shard| shard.waiting.first()).map(|(place, _)| *place);
-        let running = self.running.iter().flatten().map(|task| self.tag_now(*task, now_ns));
-        waiting.chain(running).min()
     }
 }

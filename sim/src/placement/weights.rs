@@ -38,16 +38,18 @@ impl Sharded {
             return;
         }
         let (at, phase) = (t.shard, t.phase);
-        let shard = &mut self.shards[at];
         if phase != Phase::Away {
-            shard.count(now_ns);
-            shard.weight = shard.weight + u128::from(weight.fixed()) - u128::from(former.fixed());
+            self.add_weight(at, weight.fixed().into(), former.fixed().into(), now_ns);
         }
-        shard.machine.set_weight(task, weight, now_ns);
-        let Phase::Runs { cpu, from_ns, .. } = phase else { return };
+        self.shards[at].machine.set_weight(task, weight, now_ns);
+        let Phase::Runs { cpu, from_ns, tag: began } = phase else { return };
         // Its switch may be in progress: then its tag is as it was.
         let from_ns = from_ns.max(now_ns);
         let tag = self.tag(at, task, from_ns).unwrap_or(0);
         self.tasks[task].phase = Phase::Runs { cpu, from_ns, tag };
+        if self.carries {
+            self.order.end_to_run(began, task);
+            self.order.begin_to_run(tag, task);
+        }
     }
 }
