@@ -60,6 +60,22 @@ fn placement_r5_r6_nothing_is_lost_between_shards() {
     });
 }
 
+/// A task that calls an idle CPU may lose it to one that may run on fewer CPUs. It then calls another one.
+#[test]
+fn placement_r5_a_task_that_loses_its_cpu_calls_another() {
+    let text = "cpus = 6\nquantum = \"100us\"\n[[task]]\nname = \"first\"\nprogram = [ { run = \"13ns\" } ]\n\
+        [[task]]\nname = \"bound\"\ncount = 2\naffinity = [0, 1]\nprogram = [ { run = \"2ms\" } ]\n\
+        [[task]]\nname = \"other\"\ncount = 4\naffinity = [1, 2, 5]\nprogram = [ { run = \"2ms\" }, { sleep = \"1ms\" }, { run = \"2ms\" } ]\n";
+    let workload = Workload::parse(text, "bound.toml").unwrap_or_else(|e| panic!("{e}"));
+    for selection in selections() {
+        for placement in ["@cpu", "@shards:size=2:skew=0", "@shards:size=3"] {
+            // The engine ends a run in which a CPU is idle beside a task that may run there.
+            let record = run(&workload, &format!("{selection}{placement}"), 0);
+            model::check_service(&workload, &record);
+        }
+    }
+}
+
 /// As many CPUs are busy as there are runnable tasks, by a reconstruction from programs and slices alone.
 #[test]
 fn placement_r5_shards_that_steal_leave_no_cpu_idle() {

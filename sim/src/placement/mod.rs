@@ -48,6 +48,8 @@ pub struct Sharded {
     /// The shard of each CPU.
     home: Vec<usize>,
     order: Order,
+    /// The tasks for which each CPU was asked since it decided last.
+    callers: Vec<Vec<TaskId>>,
     /// The task on each CPU.
     running: Vec<Option<TaskId>>,
     tasks: Tasks,
@@ -116,6 +118,7 @@ impl Sharded {
             account,
             home: (0..n).map(|cpu| cpu / size as usize).collect(),
             order: Order::new(n, shards.len()),
+            callers: vec![Vec::new(); n],
             shards,
             running: vec![None; n],
             tasks: Tasks::default(),

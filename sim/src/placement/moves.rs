@@ -72,7 +72,14 @@ impl Sharded {
             }
         };
         self.waits(task, now_ns);
-        self.ask(at, asked)
+        self.ask_for(task, asked)
+    }
+
+    /// The same, because of a task of the shard.
+    pub(super) fn ask_for(&mut self, task: TaskId, asked: Option<CpuId>) -> Option<CpuId> {
+        let cpu = self.ask(self.tasks[task].shard, asked)?;
+        self.callers[cpu.index()].push(task);
+        Some(cpu)
     }
 
     /// A CPU of a shard that its machine wants to decide, by everybody's name.

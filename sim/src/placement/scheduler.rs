@@ -128,6 +128,7 @@ impl Scheduler for Sharded {
         let shard = &mut self.shards[at];
         let decision = shard.machine.dispatch(shard.local(on), now_ns);
         self.order.set_idle(on, decision.is_none());
+        self.call_again(on, decision.as_ref().map(|decision| decision.task));
         let Decision { task, slice_ns, asked } = decision?;
         let asked = self.ask(at, asked);
         if self.running[on.index()] != Some(task) {
@@ -142,7 +143,7 @@ impl Scheduler for Sharded {
         self.leave_cpu(task, ran_ns, now_ns);
         let asked = self.shards[at].machine.requeue(task, ran_ns, now_ns);
         self.waits(task, now_ns);
-        self.ask(at, asked).or_else(|| self.call_idle(task))
+        self.ask_for(task, asked).or_else(|| self.call_idle(task))
     }
 
     fn running(&mut self, task: TaskId, from_ns: u64) {
@@ -163,7 +164,7 @@ impl Scheduler for Sharded {
         let asked = self.shards[at].machine.change(task, ran_ns, now_ns, next, from_ns);
         self.comes_to_cpu(next, from_ns);
         self.waits(task, now_ns);
-        self.ask(at, asked).or_else(|| self.call_idle(task))
+        self.ask_for(task, asked).or_else(|| self.call_idle(task))
     }
 
     fn release_due_ns(&self, now_ns: u64) -> Option<u64> {

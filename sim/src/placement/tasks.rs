@@ -52,6 +52,12 @@ impl Tasks {
         self.0[id.index()] = Some(task);
     }
 
+    /// Whether it exists and waits.
+    pub(super) fn waits(&self, id: TaskId) -> bool {
+        let task = self.0.get(id.index()).and_then(Option::as_ref);
+        task.is_some_and(|task| matches!(task.phase, Phase::Waits(_)))
+    }
+
     pub(super) fn remove(&mut self, id: TaskId) {
         self.0[id.index()] = None;
     }

@@ -41,7 +41,19 @@ impl Sharded {
         let is_elsewhere = |cpu: &CpuId| self.home[cpu.index()] != t.shard && t.may_run(*cpu);
         let cpu = self.order.idle().find(is_elsewhere)?;
         self.order.set_idle(cpu, false);
+        self.callers[cpu.index()].push(task);
         Some(cpu)
+    }
+
+    /// A CPU has decided. If it chose another task than those for which it was asked, they call other CPUs: nobody else knows
+    /// that they may run there, as each task calls one.
+    pub(super) fn call_again(&mut self, decided: CpuId, chosen: Option<TaskId>) {
+        for caller in std::mem::take(&mut self.callers[decided.index()]) {
+            if chosen != Some(caller) && self.tasks.waits(caller) {
+                let asked = self.call_idle(caller);
+                self.asks.extend(asked);
+            }
+        }
     }
 
     /// The shard that would have the least weight for each CPU with the task, among those for which that holds; its last one if that is as
