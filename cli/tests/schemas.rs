@@ -139,6 +139,7 @@ warmup = "1s"
 tick = "1ms"
 switch_cost = "2us"
 migration_cost = "5us"
+topology = { llc = 2, smt = 1, node = 1, same_core_cost = "0s", same_llc_cost = "1us", same_node_cost = "2us", other_node_cost = "3us" }
 group = [ { name = "ann/web", weight = 3 } ]
 barrier = { gate = { parties = 2 } }
 task = [
@@ -155,7 +156,7 @@ task = [
 "#;
 
 /// A text in [`WHOLE`], and the wrong one that replaces it.
-const MUTATIONS: [(&str, &str); 73] = [
+const MUTATIONS: [(&str, &str); 80] = [
     ("cpus = 2", "cpu = 2"),
     ("cpus = 2", "cpus = 0"),
     ("cpus = 2", "cpus = 4097"),
@@ -172,6 +173,13 @@ const MUTATIONS: [(&str, &str); 73] = [
     ("tick = \"1ms\"", "ticks = \"1ms\""),
     ("switch_cost = \"2us\"", "switch_cost = true"),
     ("migration_cost = \"5us\"", "migration_cost = [\"5us\"]"),
+    ("llc = 2, smt", "smt"),
+    ("llc = 2, smt", "llc = 0, smt"),
+    ("llc = 2, smt", "llc = \"2\", smt"),
+    ("smt = 1", "smt = 4097"),
+    ("smt = 1", "smt = 1.5"),
+    ("node = 1", "node = [1]"),
+    ("other_node_cost = \"3us\"", "other_node_cost = 3"),
     ("group = [ { name = \"ann/web\", weight = 3 } ]", "group = { name = \"ann/web\", weight = 3 }"),
     ("{ name = \"ann/web\", weight = 3 }", "{ weight = 3 }"),
     ("{ name = \"ann/web\", weight = 3 }", "{ name = \"ann/web\", weight = 3, nice = 1 }"),
@@ -249,11 +257,12 @@ fn the_schema_refuses_what_the_reader_refuses() {
 const STEP: &str = "/$defs/step/oneOf/0/properties";
 
 /// Where a key that nobody knows is put, and the place in the schema that lists the known ones.
-const TABLES: [(&str, &str, &str); 16] = [
+const TABLES: [(&str, &str, &str); 17] = [
     ("name = \"whole\"", "unheard_of = 1\nname = \"whole\"", "/properties"),
     ("name = \"A\"", "unheard_of = 1, name = \"A\"", "/$defs/task/properties"),
     ("name = \"ann/web\"", "unheard_of = 1, name = \"ann/web\"", "/$defs/group/properties"),
     ("parties = 2", "unheard_of = 1, parties = 2", "/$defs/barrier/properties"),
+    ("llc = 2", "unheard_of = 1, llc = 2", "/$defs/topology/properties"),
     ("yield = true", "unheard_of = 1", STEP),
     ("loop = 3", "unheard_of = 1, loop = 3", "/$defs/step/oneOf/1/properties"),
     ("exp = \"10ms\"", "unheard_of = 1", "/$defs/random/properties"),

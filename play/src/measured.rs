@@ -324,6 +324,7 @@ impl<'a> Account<'a> {
             duration_ns,
             switches: threads.iter().map(|thread| thread.switches).sum(),
             migrations: threads.iter().map(|thread| thread.migrations).sum(),
+            migrations_by_distance: None,
             shard_migrations: None,
             decisions: None,
             host_calls: None,

@@ -1,8 +1,9 @@
 //! The part of a spec after `@`: the shards into which the CPUs are divided, each with a machine of its own
 //! (`papers/placement.md`).
 //!
-//! `@cpu` is a shard for each CPU, `@shards:size=8` one for each 8 of them. Both take `skew=Q`, the quanta by which a shard may be
-//! ahead of another one, and `steal=off`, so that idle CPUs do not take tasks from other shards.
+//! `@cpu` is a shard for each CPU, `@shards:size=8` one for each 8 of them, `@llc` and `@node` one for each last-level cache and node of
+//! the machine's topology. All take `skew=Q`, the quanta by which a shard may be ahead of another one, and `steal=off`, so that idle CPUs
+//! do not take tasks from other shards.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,13 +36,17 @@ pub enum Shards {
     EachCpu,
     /// So many CPUs are one; the last has what is left.
     OfSize(u32),
+    /// Those that share a last-level cache are one.
+    EachLlc,
+    /// Those of a node are one.
+    EachNode,
 }
 
 /// An error after the `@` of a spec.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
     /// No such placement.
-    #[error("there is no placement `{}`{}; write `@cpu` or `@shards:size=8`", .0.escape_debug(), did_you_mean(.0, &KINDS))]
+    #[error("there is no placement `{}`{}; write `@llc`, `@node`, `@cpu` or `@shards:size=8`", .0.escape_debug(), did_you_mean(.0, &KINDS))]
     Unknown(String),
     /// Something that belongs before the `@`.
     #[error("a placement comes last: write `+{}` before the `@`", .0.escape_debug())]
@@ -71,12 +76,12 @@ pub enum PlacementError {
     },
 }
 
-const KINDS: [&str; 2] = ["cpu", "shards"];
+const KINDS: [&str; 4] = ["cpu", "shards", "llc", "node"];
 const PARAMS: [&str; 3] = ["size", "skew", "steal"];
 
 /// The parameters of a placement.
 fn params(kind: &str) -> &'static [&'static str] {
-    if kind == "cpu" { &PARAMS[1..] } else { &PARAMS }
+    if kind == "shards" { &PARAMS } else { &PARAMS[1..] }
 }
 
 fn did_you_mean(name: &str, known: &[&'static str]) -> String {
@@ -111,6 +116,8 @@ impl Placement {
         let wrong = |param, takes, example| PlacementError::Value { kind, param, takes, example };
         let shards = match kind {
             "cpu" => Shards::EachCpu,
+            "llc" => Shards::EachLlc,
+            "node" => Shards::EachNode,
             _ => Shards::OfSize(
                 size.and_then(|size| within(size, 1, MOST_CPUS)).ok_or(wrong("size", "1..64", "8"))?,
             ),
@@ -138,6 +145,8 @@ impl fmt::Display for Placement {
         match self.shards {
             Shards::EachCpu => f.write_str("cpu")?,
             Shards::OfSize(size) => write!(f, "shards:size={size}")?,
+            Shards::EachLlc => f.write_str("llc")?,
+            Shards::EachNode => f.write_str("node")?,
         }
         if self.skew_quanta != DEFAULT_SKEW {
             write!(f, ":skew={}", self.skew_quanta)?;
@@ -153,11 +162,17 @@ mod tests {
     #[test]
     fn errors_say_what_to_write() {
         for (text, what) in [
-            ("llcs", "there is no placement `llcs`; write `@cpu` or `@shards:size=8`"),
+            ("cache", "there is no placement `cache`; write `@llc`, `@node`, `@cpu` or `@shards:size=8`"),
+            (
+                "llcs",
+                "there is no placement `llcs`; did you mean `llc`?; write `@llc`, `@node`, `@cpu` or `@shards:size=8`",
+            ),
             (
                 "shard",
-                "there is no placement `shard`; did you mean `shards`?; write `@cpu` or `@shards:size=8`",
+                "there is no placement `shard`; did you mean `shards`?; write `@llc`, `@node`, `@cpu` or `@shards:size=8`",
             ),
+            ("llc:size=2", "`@llc` has no parameter `size`; it has skew, steal"),
+            ("node:skew=x", "`@node` needs `skew=0..1000`, as in `@node:skew=2`"),
             ("shards", "`@shards` needs `size=1..64`, as in `@shards:size=8`"),
             ("shards:size=65", "`@shards` needs `size=1..64`, as in `@shards:size=8`"),
             ("cpu+feasible", "a placement comes last: write `+feasible` before the `@`"),
@@ -174,6 +189,8 @@ mod tests {
     fn defaults_are_not_printed() {
         for (text, printed) in [
             ("cpu:skew=1:steal=on", "cpu"),
+            ("llc:skew=2:steal=on", "llc:skew=2"),
+            ("node:steal=off", "node:steal=off"),
             ("shards:steal=off:size=8:skew=02", "shards:size=8:skew=2:steal=off"),
         ] {
             assert_eq!(Placement::parse(text).map(|placement| placement.to_string()), Ok(printed.to_owned()));

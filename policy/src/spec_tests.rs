@@ -171,12 +171,15 @@ fn any_spec() -> impl Strategy<Value = Spec> {
     let modifiers: Vec<_> =
         of_kind(Kind::Modifier).into_iter().map(|policy| proptest::option::of(part(policy))).collect();
     let selection = proptest::sample::select(of_kind(Kind::Selection)).prop_flat_map(part);
-    let placement = proptest::option::of((any::<bool>(), 1_u32..=64, 0_u32..=1000, any::<bool>()).prop_map(
-        |(per_cpu, size, skew_quanta, steal)| {
-            let shards = if per_cpu { Shards::EachCpu } else { Shards::OfSize(size) };
-            Placement { shards, skew_quanta, steal }
-        },
-    ));
+    let shards = proptest::prop_oneof![
+        Just(Shards::EachCpu),
+        Just(Shards::EachLlc),
+        Just(Shards::EachNode),
+        (1_u32..=64).prop_map(Shards::OfSize),
+    ];
+    let placement = (shards, 0_u32..=1000, any::<bool>())
+        .prop_map(|(shards, skew_quanta, steal)| Placement { shards, skew_quanta, steal });
+    let placement = proptest::option::of(placement);
     (selection, modifiers, any::<bool>(), placement).prop_map(
         |(selection, modifiers, reversed, placement)| {
             let mut modifiers: Vec<Part> = modifiers.into_iter().flatten().collect();

@@ -24,6 +24,7 @@ fn are_identical(a: &Run, b: &Run) -> bool {
     let counts =
         |run: &Run| (run.duration_ns, run.switches, run.migrations, run.decisions, run.utilization, run.jain);
     counts(a) == counts(b)
+        && a.migrations_by_distance == b.migrations_by_distance
         && distributions(a) == distributions(b)
         && a.wait_buckets == b.wait_buckets
         && a.tasks == b.tasks

@@ -132,6 +132,34 @@ pub const MIGRATIONS: Quantity = Quantity {
     source: Source::Run(|run| run.migrations.map(|count| count as f64)),
     help: "runs on another CPU than the last time",
 };
+/// Migrations to another hardware thread of the core.
+pub const SAME_CORE: Quantity = Quantity {
+    name: "same_core",
+    unit: Unit::Count,
+    source: Source::Run(|run| run.migrations_by_distance.map(|by| by.same_core as f64)),
+    help: "migrations to another hardware thread of the core",
+};
+/// Migrations to another core with the same last-level cache.
+pub const SAME_LLC: Quantity = Quantity {
+    name: "same_llc",
+    unit: Unit::Count,
+    source: Source::Run(|run| run.migrations_by_distance.map(|by| by.same_llc as f64)),
+    help: "migrations to another core with the same last-level cache",
+};
+/// Migrations to another cache of the node.
+pub const SAME_NODE: Quantity = Quantity {
+    name: "same_node",
+    unit: Unit::Count,
+    source: Source::Run(|run| run.migrations_by_distance.map(|by| by.same_node as f64)),
+    help: "migrations to another cache of the node",
+};
+/// Migrations to another node.
+pub const OTHER_NODE: Quantity = Quantity {
+    name: "other_node",
+    unit: Unit::Count,
+    source: Source::Run(|run| run.migrations_by_distance.map(|by| by.other_node as f64)),
+    help: "migrations to another node",
+};
 /// Times that the policy was asked.
 pub const DECISIONS: Quantity = Quantity {
     name: "decisions",
@@ -148,12 +176,16 @@ pub const UTILIZATION: Quantity = Quantity {
 };
 
 /// All that can be named, in the order of the help.
-pub const QUANTITIES: [Quantity; 19] = [
+pub const QUANTITIES: [Quantity; 23] = [
     JAIN,
     SENIORITY,
     UTILIZATION,
     SWITCHES,
     MIGRATIONS,
+    SAME_CORE,
+    SAME_LLC,
+    SAME_NODE,
+    OTHER_NODE,
     DECISIONS,
     Quantity {
         name: "duration",

@@ -4,6 +4,7 @@
 //! and a field that was not measured is absent, never zero.
 
 use divvy_policy::Predictions;
+use divvy_workload::Distance;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Figures;
@@ -169,6 +170,9 @@ pub struct Run {
     /// How often a task ran on another CPU than before; absent if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migrations: Option<u64>,
+    /// The same by distance; absent if the workload has no topology.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub migrations_by_distance: Option<MigrationsByDistance>,
     /// How often a task went to another shard, while it waited or when it woke; absent without shards (`SPEC@PLACEMENT`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard_migrations: Option<u64>,
@@ -217,6 +221,26 @@ pub struct Run {
     /// written with the report.
     #[serde(skip)]
     pub schedule: Option<Schedule>,
+}
+
+/// Times that a task ran on another CPU than before, by how far it went in the workload's topology. Their sum is all migrations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MigrationsByDistance {
+    /// To another hardware thread of the core.
+    pub same_core: u64,
+    /// To another core with the same last-level cache.
+    pub same_llc: u64,
+    /// To another cache of the node.
+    pub same_node: u64,
+    /// To another node.
+    pub other_node: u64,
+}
+
+impl From<[u64; Distance::ALL.len()]> for MigrationsByDistance {
+    /// From counts in the order of [`Distance::ALL`].
+    fn from([same_core, same_llc, same_node, other_node]: [u64; Distance::ALL.len()]) -> Self {
+        MigrationsByDistance { same_core, same_llc, same_node, other_node }
+    }
 }
 
 /// Calls of the host by a modelled kernel, from the start, the warm-up included. Kernels differ in these where they do the same.

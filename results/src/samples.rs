@@ -125,6 +125,7 @@ fn run(policy: &str, rep: u32, response_ns: Quantiles, tasks: Vec<TaskResult>) -
         duration_ns: 10_000_000_000,
         switches: 1_234,
         migrations: Some(0),
+        migrations_by_distance: None,
         shard_migrations: None,
         decisions: Some(56_789),
         host_calls: None,

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::compare::{Comparison, Criterion, Estimate, Policy};
 use crate::measure::{
-    DECISIONS, DELAY, ERROR, JAIN, MIGRATIONS, Quantity, RESPONSE, SLOWDOWN, SWITCHES, Statistic,
-    UTILIZATION, WAIT,
+    DECISIONS, DELAY, ERROR, JAIN, MIGRATIONS, OTHER_NODE, Quantity, RESPONSE, SAME_CORE, SAME_LLC,
+    SAME_NODE, SLOWDOWN, SWITCHES, Statistic, UTILIZATION, WAIT,
 };
 use crate::report::Report;
 use crate::text;
@@ -87,6 +87,12 @@ struct Measure {
     of_jobs: bool,
 }
 
+impl Measure {
+    fn is_of_migrations(&self) -> bool {
+        self.name.ends_with("migrations")
+    }
+}
+
 /// By relevance where jobs end. Where none does, what tasks received comes first.
 fn measures(criterion: Criterion) -> Vec<Measure> {
     use Better::{Less, More, Neither};
@@ -125,6 +131,10 @@ fn measures(criterion: Criterion) -> Vec<Measure> {
         run("switches", "count", SWITCHES, Statistic::Mean, Neither),
         run("migrations", "count", MIGRATIONS, Statistic::Mean, Neither),
         run("decisions", "count", DECISIONS, Statistic::Mean, Neither),
+        run("same_core_migrations", "count", SAME_CORE, Statistic::Mean, Neither),
+        run("same_llc_migrations", "count", SAME_LLC, Statistic::Mean, Neither),
+        run("same_node_migrations", "count", SAME_NODE, Statistic::Mean, Neither),
+        run("other_node_migrations", "count", OTHER_NODE, Statistic::Mean, Neither),
     ];
     match criterion {
         Criterion::MeanResponse => times.into_iter().chain(shares).chain(costs).collect(),
@@ -259,6 +269,8 @@ pub fn scores(comparison: &Comparison) -> Vec<Score> {
     let Comparison { report, policies, criterion, .. } = comparison;
     let all_end = *criterion == Criterion::MeanResponse
         && report.runs.iter().flat_map(|run| &run.tasks).all(|task| task.jobs > 0 || task.service_ns == 0);
+    let migrations = |policy: &Policy| policy.value(&MIGRATIONS, Statistic::Mean);
+    let stays = policies.iter().filter_map(migrations).all(|count| count == 0.0);
     let score = |measure: Measure| {
         let values: Vec<Option<f64>> =
             policies.iter().map(|policy| policy.value(&measure.quantity, measure.statistic)).collect();
@@ -269,7 +281,7 @@ pub fn scores(comparison: &Comparison) -> Vec<Score> {
         let is_share = matches!(measure.name, "error_max_ns" | "jain");
         let silent = if is_share && all_end {
             Some("all tasks finish their jobs, so each receives what it asks for")
-        } else if measure.name == "migrations" && values.iter().flatten().all(|value| *value == 0.0) {
+        } else if measure.is_of_migrations() && stays {
             Some("no task changes its CPU")
         } else {
             None

@@ -338,7 +338,7 @@ fn target(request: &SweepOptions, key: &str) -> Result<Target, String> {
         return Ok(Target::Load);
     }
     if toml_value::TOP.contains(&key)
-        || ["task.", "group.", "barrier."].iter().any(|list| key.starts_with(list))
+        || ["task.", "group.", "barrier.", "topology."].iter().any(|list| key.starts_with(list))
     {
         return toml_value::find(request.text, key).map(Target::TomlValue);
     }

@@ -42,6 +42,10 @@ pub fn find(text: &str, key: &str) -> Result<Position, String> {
             let all = table.get("barrier").ok_or("the workload has no [barrier.NAME]")?;
             descend(all, "barrier", rest)
         }
+        "topology" => {
+            let all = table.get("topology").ok_or("the workload has no [topology]")?;
+            descend(all, "topology", rest)
+        }
         _ => Err(format!("no key `{list}`")),
     }
 }
@@ -198,6 +202,20 @@ name = "g" # nobody is in it
     }
 
     #[test]
+    fn a_topology_has_values_to_vary() {
+        let text = "cpus = 8\n[topology]\nllc = 4\nsame_llc_cost = \"1us\"\n[[task]]\nname = \"a\"\nprogram = [ { run = \"1ms\" } ]";
+        let edits = [("topology.llc", "2"), ("topology.same_llc_cost", "7us")];
+        let places: Vec<Position> = edits.iter().map(|(key, _)| find(text, key).expect(key)).collect();
+        let edits: Vec<(&Position, &str)> =
+            places.iter().zip(edits).map(|(at, (_, value))| (at, value)).collect();
+        let workload =
+            Workload::parse(&replaced(text, &edits), "x").unwrap_or_else(|error| panic!("{error}"));
+        let topology = workload.topology.expect("it has one");
+        assert_eq!((topology.llc, topology.costs_ns), (2, [0, 7_000, 0, 0]));
+        assert!(find(text, "topology.lcc").expect_err("no such key").contains("did you mean `llc`?"));
+    }
+
+    #[test]
     fn what_is_not_there_is_said() {
         for (key, part) in [
             ("task.c.weight", "there is no task named `c`"),
@@ -208,6 +226,7 @@ name = "g" # nobody is in it
             ("task.a.program.1.sleep", "there is no key `sleep`"),
             ("task.a.weight.x", "is a single value"),
             ("barrier.b.parties", "no [barrier.NAME]"),
+            ("topology.llc", "no [topology]"),
         ] {
             let message = find(TEXT, key).expect_err(key);
             assert!(message.contains(part), "{key}: {message}");

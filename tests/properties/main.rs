@@ -13,3 +13,4 @@ mod model;
 mod placement;
 mod placement_weights;
 mod service_error;
+mod topology;

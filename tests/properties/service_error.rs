@@ -83,6 +83,7 @@ fn static_workload(weights: &[u64], cpus: u32, quanta: u64) -> Workload {
         tick_ns: None,
         switch_cost_ns: 0,
         migration_cost_ns: 0,
+        topology: None,
         groups: Vec::new(),
         tasks: weights.iter().enumerate().map(task).collect(),
         locks: Vec::new(),

@@ -2,7 +2,7 @@
 //!
 //! - [`lockstep`] drives a machine quantum by quantum, all CPUs at the same instants; [`mod@bench`] runs programs of bursts
 //!   and sleeps on a machine, and a watcher sees each event and each choice.
-//! - [`record`] runs a workload in the engine and keeps every slice; [`example`] finds tasks of such a run by name.
+//! - [`record`] runs a workload in the engine and keeps every slice, [`watched`] what each CPU was told to run; [`example`] finds tasks of such a run by name.
 //! - [`specs`] lists the policies that there are, [`workloads`] makes random workloads, [`random`] random programs,
 //!   [`cases`] random weights and the settings of proptest.
 //! - [`tags`], [`threads`], [`nice`] and [`study`] are references and settings for families of policies: those that sort by
@@ -21,4 +21,5 @@ pub mod specs;
 pub mod study;
 pub mod tags;
 pub mod threads;
+pub mod watched;
 pub mod workloads;

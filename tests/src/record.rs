@@ -10,6 +10,8 @@ use divvy_sim::run::{Rows, machine};
 use divvy_sim::sharing::Sharing;
 use divvy_workload::Workload;
 
+use crate::watched::{Note, Watched};
+
 /// A run and its slices, in the order in which they were told.
 pub struct Record {
     /// The run's part of the report.
@@ -26,6 +28,23 @@ pub fn run(workload: &Workload, spec_text: &str, seed: u64) -> Record {
     };
     let sharded = Sharded::new(&spec, placement, workload).unwrap_or_else(|e| panic!("{spec_text}: {e}"));
     run_under(sharded, workload, &spec, seed)
+}
+
+/// The same, with notes of what each CPU was told to run.
+pub fn run_watched(workload: &Workload, spec_text: &str, seed: u64) -> (Record, Vec<Note>) {
+    let spec = spec::parse(spec_text, divvy_policy::all()).expect("a known spec");
+    let Some(placement) = spec.placement else {
+        let machine = machine(&spec, workload, seed, 0).expect("a machine");
+        return watch(machine, workload, &spec, seed);
+    };
+    let sharded = Sharded::new(&spec, placement, workload).unwrap_or_else(|e| panic!("{spec_text}: {e}"));
+    watch(sharded, workload, &spec, seed)
+}
+
+fn watch<S: Scheduler>(scheduler: S, workload: &Workload, spec: &Spec, seed: u64) -> (Record, Vec<Note>) {
+    let (watched, notes) = Watched::new(scheduler, workload.cpus);
+    let record = run_under(watched, workload, spec, seed);
+    (record, notes.take())
 }
 
 fn run_under<S: Scheduler>(scheduler: S, workload: &Workload, spec: &Spec, seed: u64) -> Record {

@@ -87,6 +87,7 @@ pub fn workloads(
                 tick_ns,
                 switch_cost_ns,
                 migration_cost_ns,
+                topology: None,
                 groups: groups(),
                 tasks: Vec::new(),
                 locks: vec!["a".into(), "b".into()],

@@ -34,6 +34,7 @@ impl Replay {
             tick_ns: self.tick_ns,
             switch_cost_ns: 0,
             migration_cost_ns: 0,
+            topology: None,
             groups: Vec::new(),
             tasks: self.tasks.iter().map(|t| task(t, &mut used)).collect(),
             locks: Vec::new(),

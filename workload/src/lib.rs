@@ -15,6 +15,7 @@ mod read;
 pub mod rtapp;
 mod stream;
 mod text;
+mod topology;
 mod weight;
 
 use divvy_policy::{CpuId, CpuLimit};
@@ -23,6 +24,7 @@ pub use check::{Place, Problem};
 pub use dist::Dist;
 pub use error::WorkloadError;
 pub use stream::{Purpose, Stream, instance, stream};
+pub use topology::{Distance, Topology};
 pub use weight::WeightSetting;
 
 /// Most CPUs that a workload may ask for.
@@ -55,6 +57,8 @@ pub struct Workload {
     pub switch_cost_ns: u64,
     /// CPU time lost, on top of that, when a task resumes on another CPU than the last time.
     pub migration_cost_ns: u64,
+    /// Which CPUs share what; `None` if the file does not say.
+    pub topology: Option<Topology>,
     /// Each after the one that it is in; [`Task::group`] and [`Group::parent`] hold indices into this.
     pub groups: Vec<Group>,
     /// In the file's order; [`Step::Fork`] and [`Step::Wake`] hold indices into this.

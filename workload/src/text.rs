@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Arrivals, DEFAULT_PERIOD_NS, DEFAULT_QUANTUM_NS, Dist, Group, Step, Task, WeightSetting, Workload,
+    Arrivals, DEFAULT_PERIOD_NS, DEFAULT_QUANTUM_NS, Dist, Group, Step, Task, Topology, WeightSetting,
+    Workload,
 };
 use divvy_policy::Weight;
 use divvy_policy::units::show_duration;
@@ -29,6 +30,7 @@ impl Workload {
                 let _ = writeln!(text, "{key} = {}", duration(ns));
             }
         }
+        self.topology.iter().for_each(|topology| write_topology(topology, &mut text));
         for barrier in &self.barriers {
             let _ = writeln!(text, "\n[barrier.{}]\nparties = {}", quoted(&barrier.name), barrier.parties);
         }
@@ -139,6 +141,20 @@ pub(super) fn quoted(text: &str) -> String {
         }
     }
     quoted + "\""
+}
+
+fn write_topology(topology: &Topology, text: &mut String) {
+    let Topology { smt, llc, node, costs_ns } = *topology;
+    let _ = writeln!(text, "\n[topology]\nllc = {llc}");
+    if smt != 1 {
+        let _ = writeln!(text, "smt = {smt}");
+    }
+    if let Some(node) = node {
+        let _ = writeln!(text, "node = {node}");
+    }
+    for (key, ns) in Topology::COSTS.into_iter().zip(costs_ns).filter(|(_, ns)| *ns > 0) {
+        let _ = writeln!(text, "{key} = {}", duration(ns));
+    }
 }
 
 fn write_group(group: &Group, text: &mut String) {

@@ -394,6 +394,7 @@ fn workload() -> impl Strategy<Value = Workload> {
                 tick_ns: None,
                 switch_cost_ns: 0,
                 migration_cost_ns: 0,
+                topology: None,
                 groups: Vec::new(),
                 tasks: vec![
                     Task {
@@ -464,8 +465,7 @@ fn toml_has_all_that_a_workload_has() {
         tick = "1ms"
         switch_cost = "2us"
         migration_cost = "1.5us"
-        [barrier."x y"]
-        parties = 2
+        barrier = { "x y" = { parties = 2 } }
         [[group]]
         name = "web"
         weight = 0.1

@@ -2,7 +2,8 @@
 
 use divvy_policy::{CpuId, Weight};
 use divvy_workload::{
-    Arrivals, Barrier, Dist, Purpose, Step, WeightSetting, Workload, WorkloadError, stream,
+    Arrivals, Barrier, Dist, Distance, Purpose, Step, Topology, WeightSetting, Workload, WorkloadError,
+    stream,
 };
 
 const MS: u64 = 1_000_000;
@@ -125,6 +126,30 @@ fn defaults() {
     assert!(w.endless_task().is_none());
 }
 
+/// Two nodes of two caches of two cores of two threads: CPU 0 is near 1, less so to 2 and 3, and far from 8.
+#[test]
+fn a_topology_says_how_far_cpus_are_from_each_other() {
+    let machine = "cpus = 16\n[topology]\nllc = 4\nsmt = 2\nnode = 2\nsame_llc_cost = \"1us\"\nother_node_cost = \"9us\"\n";
+    let w = parse(&format!("{machine}{}", with_program("[ { run = \"1s\" } ]")));
+    let topology = w.topology.expect("it has one");
+    let wanted = Topology { smt: 2, llc: 4, node: Some(2), costs_ns: [0, 1_000, 0, 9_000] };
+    assert_eq!((topology, topology.node_cpus()), (wanted, Some(8)));
+    assert_eq!(parse(&w.to_toml()).topology, w.topology, "{}", w.to_toml());
+    let from_0 = (1..16).map(|cpu| topology.distance(CpuId::new(0), CpuId::new(cpu)));
+    let far = |n| std::iter::repeat_n(Distance::OtherNode, n);
+    let near = [Distance::SameCore, Distance::SameLlc, Distance::SameLlc];
+    let node = std::iter::repeat_n(Distance::SameNode, 4);
+    assert!(from_0.eq(near.into_iter().chain(node).chain(far(8))));
+    for (one, other) in (0..16).flat_map(|one| (0..16).map(move |other| (one, other))) {
+        let [one, other] = [one, other].map(CpuId::new);
+        assert_eq!(topology.distance(one, other), topology.distance(other, one));
+    }
+    assert_eq!((topology.cost_ns(Distance::SameLlc), topology.cost_ns(Distance::OtherNode)), (1_000, 9_000));
+    // Without `node` all caches are of one.
+    let one_node = Topology { node: None, ..topology };
+    assert_eq!(one_node.distance(CpuId::new(0), CpuId::new(15)), Distance::SameNode);
+}
+
 #[test]
 fn every_distribution_is_read() {
     for (text, dist) in [
@@ -198,6 +223,24 @@ fn values_that_are_refused() {
         (machine("quantun = \"4ms\""), "1:1", "did you mean `quantum`?"),
         (machine("zzz = 1"), "1:1", "its keys are name, cpus"),
         (machine("\"q\\u001b[31m\" = 1"), "1:1", "`q\\u{1b}[31m`"),
+        (machine("[topology]\nsmt = 2"), "1:1", "[topology] needs `llc`"),
+        (machine("cpus = 8\n[topology]\nllc = 0"), "3:7", "from 1 to 4096"),
+        (machine("cpus = 8\n[topology]\nllc = 4\nsocket = 2"), "4:1", "unknown key `socket` in [topology]"),
+        (
+            machine("cpus = 8\n[topology]\nllc = 4\nsmt = 3"),
+            "4:7",
+            "a cache (4) are not a multiple of `smt` (3)",
+        ),
+        (machine("cpus = 8\n[topology]\nllc = 4\nsmt = 8"), "4:7", "not a multiple of `smt` (8)"),
+        (machine("cpus = 12\n[topology]\nllc = 8"), "3:7", "CPUs (12) is not a multiple of `llc` (8)"),
+        (machine("[topology]\nllc = 8"), "2:7", "CPUs (1) is not a multiple of `llc` (8)"),
+        (
+            machine("cpus = 24\n[topology]\nllc = 8\nnode = 2"),
+            "4:8",
+            "caches (3) is not a multiple of `node` (2)",
+        ),
+        (machine("cpus = 8\n[topology]\nllc = 8\nsame_llc_cost = 3"), "4:17", "with a unit"),
+        (machine("topology = 8"), "1:12", "a table with the keys llc, smt, node"),
         ("[task]\nname = \"T\"".to_owned(), "1:1", "write [[task]]"),
         ("task = [ 3 ]".to_owned(), "1:10", "`task` is an integer"),
         ("[[task]]\nprogram = []".to_owned(), "1:1", "a task needs `name`"),

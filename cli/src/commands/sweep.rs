@@ -110,8 +110,8 @@ const SWEEP_HELP: &str = "\
 KEY is one of
 
   cpus, quantum, duration, warmup, tick, switch_cost, migration_cost: of the workload
-  task.NAME.KEY, group.NAME.KEY, barrier.NAME.parties: single values of the workload; entries of lists are
-      numbers from 1, as in task.web.program.1.run.exp
+  task.NAME.KEY, group.NAME.KEY, barrier.NAME.parties, topology.KEY: single values of the workload; entries of
+      lists are numbers from 1, as in task.web.program.1.run.exp
   load: the CPU time that open arrivals need, as a part of all CPUs. All times between arrivals are made longer or
       shorter by one factor. Every task must have open arrivals and end.
   PARAM or POLICY.PARAM: a parameter of the policies of -p, as in alpha or pbs.alpha. A policy without it has one row

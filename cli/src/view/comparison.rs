@@ -4,13 +4,13 @@ use divvy_results::compare::{Comparison, Criterion, Estimate, Policy};
 use divvy_results::text;
 use divvy_results::verdict::{Score, scores};
 
-use crate::view::table::{ABSENT, Cell, Column, EXACT, NOTHING, SERVICE, TIMES, Table};
+use crate::view::table::{ABSENT, Cell, Column, DISTANCES, EXACT, NOTHING, SERVICE, TIMES, Table};
 
 /// A column of the table: the measure's name, its head, and the columns that it stays with.
 type Shown = (&'static str, [&'static str; 2], u8);
 
 /// The measures that fit a terminal.
-const SHOWN: [Shown; 11] = [
+const SHOWN: [Shown; 15] = [
     ("response_mean_ns", ["response", "mean"], TIMES),
     ("response_p99_ns", ["response", "p99"], TIMES),
     ("wait_mean_ns", ["waiting", "mean"], TIMES),
@@ -22,6 +22,10 @@ const SHOWN: [Shown; 11] = [
     ("switches", ["", "switches"], SERVICE),
     ("migrations", ["migra-", "tions"], SERVICE),
     ("decisions", ["deci-", "sions"], SERVICE),
+    ("same_core_migrations", ["in", "core"], DISTANCES),
+    ("same_llc_migrations", ["in", "cache"], DISTANCES),
+    ("same_node_migrations", ["in", "node"], DISTANCES),
+    ("other_node_migrations", ["other", "node"], DISTANCES),
 ];
 
 /// The comparison, and what it leaves out.
@@ -72,7 +76,8 @@ pub fn compared(comparison: &Comparison, baseline: Option<&str>, all: bool) -> C
     }
     let table = Table::of_columns(None, ("policy", names), columns).without_empty_columns();
     // One CPU has no other to migrate to: nobody misses that column.
-    let missed = silent.iter().filter(|score| comparison.report.cpus > 1 || score.name != "migrations");
+    let missed =
+        silent.iter().filter(|score| comparison.report.cpus > 1 || !score.name.ends_with("migrations"));
     Compared { table, left_out: left_out(missed) }
 }
 
@@ -169,6 +174,9 @@ pub fn notes(policies: &[Policy], comparison: &Table) -> Vec<String> {
     }
     if comparison.columns.iter().any(|column| column.head[0] == "latency") {
         notes.push("latency is from a wake-up to the CPU".to_owned());
+    }
+    if comparison.columns.iter().any(|column| column.group == DISTANCES) {
+        notes.push("in core, cache, node, other node: migrations by how far the task went".to_owned());
     }
     if policies.iter().any(|policy| policy.runs.len() > 1) {
         notes.push("means over repetitions; the service error is the greatest".to_owned());

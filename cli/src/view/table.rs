@@ -78,6 +78,8 @@ pub const NOTHING: &str = "";
 pub const SERVICE: u8 = 0;
 /// The group of columns on how long it took.
 pub const TIMES: u8 = 1;
+/// The group of columns on how far tasks went.
+pub const DISTANCES: u8 = 2;
 
 impl Column {
     /// The column that names the rows.

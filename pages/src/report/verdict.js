@@ -15,6 +15,10 @@ const MEASURES = {
   utilization: ["CPU used", "CPU time given to tasks, of all CPU time"],
   switches: ["switches", "times that a CPU changed from one task to another"],
   migrations: ["migrations", "times that a task ran on another CPU than before"],
+  same_core_migrations: ["in core", "migrations to another hardware thread of the core"],
+  same_llc_migrations: ["in cache", "migrations to another core with the same last-level cache"],
+  same_node_migrations: ["in node", "migrations to another cache of the node"],
+  other_node_migrations: ["to other node", "migrations to another node"],
   decisions: ["decisions", "times that the policy was asked for the next task"],
 };
 

@@ -113,6 +113,7 @@ impl Case {
             tick_ns: None,
             switch_cost_ns: 0,
             migration_cost_ns: 0,
+            topology: None,
             groups: Vec::new(),
             tasks: (0..self.tasks).map(task).collect(),
             locks: Vec::new(),

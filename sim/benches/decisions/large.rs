@@ -50,6 +50,7 @@ fn workload(tasks: u32) -> Workload {
         tick_ns: None,
         switch_cost_ns: 0,
         migration_cost_ns: 0,
+        topology: None,
         groups: Vec::new(),
         tasks: (0..2 * CLASSES).map(class).collect(),
         locks: Vec::new(),

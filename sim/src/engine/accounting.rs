@@ -7,7 +7,7 @@ use super::setup::Rows;
 use divvy_policy::CpuId;
 use divvy_results::metrics::{Delays, Job, Row, rows_of};
 use divvy_results::stats::Seniority;
-use divvy_workload::Task;
+use divvy_workload::{Distance, Task};
 
 pub(super) struct Accounting {
     /// Statistics have begun: the warm-up is over.
@@ -19,6 +19,8 @@ pub(super) struct Accounting {
     pub seniority: Seniority,
     pub switches: u64,
     pub migrations: u64,
+    /// The same by [`Distance`], where the workload has a topology.
+    pub by_distance: [u64; Distance::ALL.len()],
     /// Moves between shards before statistics began.
     pub moved_before: u64,
     /// CPU time since statistics began: spent on switches, given to tasks, and of idle CPUs.
@@ -43,6 +45,7 @@ impl Accounting {
             seniority: Seniority::default(),
             switches: 0,
             migrations: 0,
+            by_distance: [0; Distance::ALL.len()],
             moved_before: 0,
             overhead_ns: 0,
             busy_ns: 0,
@@ -110,6 +113,7 @@ impl Accounting {
         self.counted_from_ns = now_ns;
         self.switches = 0;
         self.migrations = 0;
+        self.by_distance = [0; Distance::ALL.len()];
         self.busy_ns = 0;
         self.overhead_ns = 0;
         self.idle_ns = 0;

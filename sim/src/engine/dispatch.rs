@@ -134,9 +134,14 @@ impl<S: Scheduler> Engine<'_, S> {
             self.accounts.switches += 1;
             cost += self.workload.switch_cost_ns;
         }
-        if t.last_cpu.is_some_and(|last| last != cpu) {
+        if let Some(last) = t.last_cpu.filter(|last| *last != cpu) {
             self.accounts.migrations += 1;
             cost += self.workload.migration_cost_ns;
+            if let Some(topology) = &self.workload.topology {
+                let distance = topology.distance(last, cpu);
+                self.accounts.by_distance[distance as usize] += 1;
+                cost += topology.cost_ns(distance);
+            }
         }
         let waited = now - t.waits_since_ns;
         t.job_wait_ns += waited;

@@ -14,6 +14,7 @@ impl<S: Scheduler> Engine<'_, S> {
         let decisions = self.scheduler.decisions() - self.accounts.decisions_before;
         let host_calls = self.scheduler.host_calls();
         let shard_migrations = self.scheduler.moved().map(|moved| moved - self.accounts.moved_before);
+        let migrations_by_distance = self.workload.topology.map(|_| self.accounts.by_distance.into());
         let programs = self.programs.results(&self.scheduler);
         let rep = self.setup.rep;
         let mut accounts = self.into_accounts();
@@ -26,6 +27,7 @@ impl<S: Scheduler> Engine<'_, S> {
             duration_ns: accounts.counted_ns(end_ns),
             switches: accounts.switches,
             migrations: Some(accounts.migrations),
+            migrations_by_distance,
             shard_migrations,
             decisions: Some(decisions),
             host_calls,

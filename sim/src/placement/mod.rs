@@ -24,10 +24,10 @@ mod tasks;
 mod wake;
 mod weights;
 
-use divvy_policy::placement::{Placement, Shards};
+use divvy_policy::placement::{MOST_CPUS, Placement, Shards};
 use divvy_policy::spec::Spec;
 use divvy_policy::{Account, CpuId, Machine, MachineError, Programs, TaskId};
-use divvy_workload::Workload;
+use divvy_workload::{Topology, Workload};
 
 use self::order::Order;
 use self::shard::Shard;
@@ -81,6 +81,28 @@ pub enum PlacementProblem {
         "the workload's group `{0}` has a cpu_max, which each of several shards would grant anew; leave out cpu_max or what comes after `@`"
     )]
     Limit(String),
+    /// Shards of a topology that the workload does not have.
+    #[error(
+        "{workload} has no [topology], which says what CPUs share {what}; add `[topology]` with `llc = N` to it, or write `@shards:size=N`"
+    )]
+    NoTopology {
+        /// The workload's name.
+        workload: String,
+        /// The part of the machine that is to be a shard.
+        what: &'static str,
+    },
+    /// A part of the machine with more CPUs than a shard may have.
+    #[error(
+        "the [topology] of {workload} has {cpus} CPUs that share {what}, and a shard has at most {MOST_CPUS}; write `@shards:size={MOST_CPUS}`"
+    )]
+    TooLarge {
+        /// The workload's name.
+        workload: String,
+        /// The part of the machine that is to be a shard.
+        what: &'static str,
+        /// Its CPUs.
+        cpus: u32,
+    },
 }
 
 impl Sharded {
@@ -90,10 +112,7 @@ impl Sharded {
     /// [`PlacementProblem`]: what needs one machine for all CPUs, if there is more than one shard.
     pub fn new(spec: &Spec, placement: Placement, workload: &Workload) -> Result<Sharded, PlacementProblem> {
         let cpus = workload.cpus;
-        let size = match placement.shards {
-            Shards::EachCpu => 1,
-            Shards::OfSize(size) => size,
-        };
+        let size = shard_cpus(placement.shards, workload)?;
         let is_divided = size < cpus;
         if is_divided {
             check(workload)?;
@@ -136,6 +155,24 @@ impl Sharded {
     /// Whether there is anything to place.
     fn is_divided(&self) -> bool {
         self.shards.len() > 1
+    }
+}
+
+/// The CPUs of a shard; the last one may have fewer (placement R1).
+fn shard_cpus(shards: Shards, workload: &Workload) -> Result<u32, PlacementProblem> {
+    let (what, of): (_, fn(&Topology) -> Option<u32>) = match shards {
+        Shards::EachCpu => return Ok(1),
+        Shards::OfSize(size) => return Ok(size),
+        Shards::EachLlc => ("a last-level cache", |topology| Some(topology.llc)),
+        Shards::EachNode => ("a node", Topology::node_cpus),
+    };
+    let name = || workload.name.clone();
+    let Some(topology) = &workload.topology else {
+        return Err(PlacementProblem::NoTopology { workload: name(), what });
+    };
+    match of(topology).unwrap_or(workload.cpus) {
+        cpus if cpus > MOST_CPUS => Err(PlacementProblem::TooLarge { workload: name(), what, cpus }),
+        cpus => Ok(cpus),
     }
 }
 

@@ -3,6 +3,7 @@
 mod forks;
 mod problem;
 mod program;
+mod topology;
 
 use super::{Arrivals, Dist, MAX_CPUS, MAX_GROUPS, MAX_INSTANCES, Task, WeightSetting, Workload};
 use divvy_policy::units::{MAX_NS, show_duration};
@@ -118,6 +119,7 @@ impl Workload {
                 return problem(key, format!("`{key}` is too long"), "the most is 2^60 ns (36 years)");
             }
         }
+        self.topology.iter().try_for_each(|topology| topology::check(topology, self.cpus))?;
         match self.duration_ns {
             Some(duration) if self.warmup_ns >= duration => {
                 let (warmup, duration) = (show_duration(self.warmup_ns), show_duration(duration));

@@ -17,6 +17,8 @@ pub struct Problem {
 pub enum Place {
     /// The machine's setting of this key.
     Workload(&'static str),
+    /// The topology's setting of this key.
+    Topology(&'static str),
     /// The group of this index.
     Group(usize),
     /// The barrier of this index.

@@ -14,6 +14,11 @@ pub(super) fn span(source: &Source, table: &DeTable, workload: &Workload, place:
     let whole = 0..source.text.lines().next().map_or(0, str::len);
     match place {
         Place::Workload(key) => table.get(*key).map_or(whole, Spanned::span),
+        Place::Topology(key) => {
+            let topology = table.get("topology");
+            let setting = topology.and_then(|topology| topology.get_ref().get(*key));
+            setting.or(topology).map_or(whole, Spanned::span)
+        }
         Place::Group(index) => {
             let name = workload.groups.get(*index).map_or("", |group| group.name.as_str());
             let entries = table.get("group").and_then(|all| all.get_ref().as_array());

@@ -5,6 +5,7 @@ mod fields;
 mod groups;
 mod locate;
 mod program;
+mod topology;
 
 use std::io::Read as _;
 use std::path::Path;
@@ -100,7 +101,7 @@ impl Workload {
 }
 
 fn machine<'a>(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Result<Workload, WorkloadError> {
-    const KEYS: [&str; 11] = [
+    const KEYS: [&str; 12] = [
         "name",
         "cpus",
         "quantum",
@@ -109,6 +110,7 @@ fn machine<'a>(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Result<Workloa
         "tick",
         "switch_cost",
         "migration_cost",
+        "topology",
         "task",
         "group",
         "barrier",
@@ -130,6 +132,7 @@ fn machine<'a>(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Result<Workloa
         tick_ns: fields.duration("tick")?,
         switch_cost_ns: fields.duration("switch_cost")?.unwrap_or(0),
         migration_cost_ns: fields.duration("migration_cost")?.unwrap_or(0),
+        topology: fields.get("topology").map(topology::topology).transpose()?,
         groups: groups.into_all(),
         tasks,
         locks: names.locks.names.into_iter().map(str::to_owned).collect(),

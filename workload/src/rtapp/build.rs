@@ -281,7 +281,7 @@ impl<'j> Builder<'j> {
                 Some(at.clone())
             }
             Place::Barrier(index) => self.barrier_spots.get(*index).cloned(),
-            Place::Workload(_) | Place::Group(_) => None,
+            Place::Workload(_) | Place::Topology(_) | Place::Group(_) => None,
         }
     }
 }

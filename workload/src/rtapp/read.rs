@@ -32,6 +32,7 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<(Workload, Vec<String>), W
         tick_ns: None,
         switch_cost_ns: 0,
         migration_cost_ns: 0,
+        topology: None,
         groups: Vec::new(),
         tasks: Vec::new(),
         locks: Vec::new(),

@@ -139,6 +139,7 @@ impl Writer<'_> {
             ("tick", w.tick_ns.is_some()),
             ("switch_cost", w.switch_cost_ns != 0),
             ("migration_cost", w.migration_cost_ns != 0),
+            ("topology", w.topology.is_some()),
         ];
         for (key, _) in settings.iter().filter(|(_, is_set)| *is_set) {
             self.note(format!("`{key}` is left out: the real machine has its own"));
