@@ -461,6 +461,7 @@ fn with_params(
     };
     let text = parts(spec).map(text).collect::<Vec<_>>().join("+");
     spec::parse(&text, divvy_policy::all())
+        .map(|parsed| Spec { placement: spec.placement, ..parsed })
         .map_err(|error| SweepError::Spec { at: at.to_owned(), error: Box::new(error) })
 }
 

@@ -87,6 +87,36 @@ fn csv(plan: &Plan) -> String {
     table::header(plan) + &lines(plan, &table::shard(plan, 1, 1))
 }
 
+/// A point runs the whole spec, with its placement: its migrations are those of the same runs outside of a sweep.
+#[test]
+fn a_placement_is_part_of_each_point() {
+    let text = "cpus = 2\nduration = \"2s\"\n[topology]\nllc = 1\n[[task]]\nname = \"hog\"\ncount = 3\n\
+        program = [ { run = \"forever\" } ]\n";
+    let specs = "sfq,sfq@cpu,sfq@llc,sfq@cpu:skew=9";
+    let plan = plan_of(text, specs, &["quantum=2ms,8ms"], 1, None).unwrap();
+    let rows = rows(&plan, &table::shard(&plan, 1, 1));
+    let of = |policy: &str, point: usize| {
+        let row =
+            rows.iter().find(|row| row.policy == policy && row.values[0] == Some(point)).expect("a row");
+        estimate(row, "migrations_per_s").mean.expect("counted")
+    };
+    for (point, quantum_ns) in [(0, 2_000_000), (1, 8_000_000)] {
+        let mut workload = Workload::parse(text, "q.toml").unwrap();
+        workload.warmup_ns = 200_000_000; // a tenth of the run
+        let all = parse_list(&[specs.to_owned()], divvy_policy::all()).unwrap();
+        let options = Options { seed: 1, quantum_ns: Some(quantum_ns), ..Options::default() };
+        for run in simulate(&workload, &all, &options, &()).unwrap().runs {
+            let alone = run.migrations.expect("counted") as f64 * 1e9 / run.duration_ns as f64;
+            assert!((of(&run.policy, point) - alone).abs() < 1e-6, "{}: {alone} a second", run.policy);
+        }
+        assert_eq!(of("sfq@cpu", point), of("sfq@llc", point));
+        assert!(
+            of("sfq", point) > 2.0 * of("sfq@cpu", point)
+                && of("sfq@cpu", point) > 2.0 * of("sfq@cpu:skew=9", point)
+        );
+    }
+}
+
 /// Exponential sizes: any policy that does not know them has the mean of M/M/1. The interval of each point must have the
 /// formula's value within 1.6 half-widths, 3 standard deviations, and must not have that of a load 10 % higher.
 #[test]
