@@ -3,7 +3,7 @@
 use divvy_results::csv;
 
 use crate::claim::Claim;
-use crate::measured::{Spread, Value};
+use crate::measured::{Measured, Spread, Value};
 use crate::reproduce::Reproduction;
 
 /// The columns.
@@ -31,15 +31,7 @@ pub fn table(done: &[Reproduction]) -> String {
 }
 
 fn record(one: &Reproduction, claim: &Claim) -> String {
-    let measured = match &claim.measured.value {
-        Value::Number(number) => digits(*number),
-        other => other.to_string(),
-    };
-    let (low, high) = match claim.measured.spread {
-        Spread::Interval { low, high } => (digits(low), digits(high)),
-        Spread::Deterministic => (String::new(), String::new()),
-        Spread::Once => ("?".to_owned(), "?".to_owned()),
-    };
+    let [measured, low, high] = measured_cells(&claim.measured);
     csv::record(&[
         one.figure.id.to_owned(),
         if one.small { "small" } else { "full" }.to_owned(),
@@ -56,8 +48,24 @@ fn record(one: &Reproduction, claim: &Claim) -> String {
     ])
 }
 
+/// The columns `measured`, `low` and `high`.
+#[must_use]
+pub fn measured_cells(measured: &Measured) -> [String; 3] {
+    let value = match &measured.value {
+        Value::Number(number) => digits(*number),
+        other => other.to_string(),
+    };
+    let (low, high) = match measured.spread {
+        Spread::Interval { low, high } => (digits(low), digits(high)),
+        Spread::Deterministic => (String::new(), String::new()),
+        Spread::Once => ("?".to_owned(), "?".to_owned()),
+    };
+    [value, low, high]
+}
+
 /// Six significant digits: more would not be the same with another compiler's arithmetic.
-fn digits(number: f64) -> String {
+#[must_use]
+pub fn digits(number: f64) -> String {
     if number == 0.0 || !number.is_finite() {
         return format!("{number}");
     }

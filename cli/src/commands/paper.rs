@@ -163,16 +163,8 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
     if let Some(page) = page {
         output.write(&claims_page::write(&done, args.seed, &this_command()), Some(page))?;
     }
-    undecided(&done, output);
+    claims::note_undecided(&having(&done, |verdict| verdict == Verdict::Undecided), output);
     verdict(&done)
-}
-
-/// Says on stderr how much is undecided: that is neither a failure nor a success.
-fn undecided(done: &[Reproduction], output: Output) {
-    let figures = having(done, |verdict| verdict == Verdict::Undecided);
-    if !figures.is_empty() {
-        output.note(&format!("undecided: {}", figures.join(", ")));
-    }
 }
 
 /// Checks the outputs first, because the figures may take minutes.

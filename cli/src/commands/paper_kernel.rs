@@ -7,13 +7,14 @@ use anyhow::Context as _;
 use divvy_kernel::load::Missing;
 use divvy_kernel::load::check;
 use divvy_kernel::stock::online;
+use divvy_lab::Verdict;
 use divvy_lab::kernel::{Compared, KernelFigure, Machine, Play, compare, figures, find};
 use divvy_policy::{Failure, FailureKind};
 
 use crate::args::choice::Choice;
 use crate::args::output::ClaimFormat;
 use crate::output::Output;
-use crate::view::claims::{counted, kernel_ids};
+use crate::view::claims::{counted, kernel_ids, note_undecided};
 use crate::view::kernel_claims;
 
 /// Which kernel.
@@ -80,7 +81,8 @@ pub fn run(id: &str, options: Options, output: Output) -> anyhow::Result<Vec<Str
         ClaimFormat::Json => output.write(&kernel_claims::json(&done, id == "all", options.seed)?, None)?,
         ClaimFormat::Csv => output.write(&kernel_claims::csv(&done), None)?,
     }
-    Ok(not_met(&done))
+    note_undecided(&having(&done, |verdict| verdict == Verdict::Undecided), output);
+    Ok(having(&done, Verdict::is_failure))
 }
 
 fn run_one(figure: &'static KernelFigure, options: Options, output: Output) -> anyhow::Result<Compared> {
@@ -141,9 +143,8 @@ fn in_tree(place: &Path) -> Option<PathBuf> {
     place.ancestors().map(|dir| dir.join("kernel/vm/run")).find(|script| script.is_file())
 }
 
-fn not_met(done: &[Compared]) -> Vec<String> {
-    let of = |one: &Compared| {
-        counted(one.figure.id, one.claims.iter().map(|one| &one.claim), |verdict| verdict.is_failure())
-    };
+/// How many claims of each figure have such a verdict.
+fn having(done: &[Compared], is_such: fn(Verdict) -> bool) -> Vec<String> {
+    let of = |one: &Compared| counted(one.figure.id, one.claims.iter().map(|one| &one.claim), is_such);
     done.iter().filter_map(of).collect()
 }

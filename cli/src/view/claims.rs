@@ -6,6 +6,8 @@ use divvy_lab::{Claim, Figure, Measured, Reproduction, Spread, Stated, Tolerance
 use divvy_results::{csv, text};
 use serde_json::json;
 
+use crate::output::Output;
+
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 /// A wider text is printed on its own lines.
 const CELL_COLUMNS: usize = 15;
@@ -140,6 +142,13 @@ pub fn counted<'a>(
 ) -> Option<String> {
     let count = claims.clone().filter(|claim| is_such(claim.verdict)).count();
     (count > 0).then(|| format!("{count} of {} claims of {id}", claims.count()))
+}
+
+/// Says on stderr how many claims of which figures are undecided: that is neither a failure nor a success.
+pub fn note_undecided(figures: &[String], output: Output) {
+    if !figures.is_empty() {
+        output.note(&format!("undecided: {}", figures.join(", ")));
+    }
 }
 
 /// Where the values of the column "expected" come from, each once, and the reasons of the tolerances.

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use divvy_lab::csv::{digits, measured_cells};
 use divvy_lab::kernel::{Also, Compared, KernelClaim};
-use divvy_lab::{Claim, Measured, Tolerance, number_text};
+use divvy_lab::{Claim, Tolerance, number_text};
 use divvy_results::{csv, text};
 use serde_json::json;
 
@@ -138,8 +139,7 @@ pub fn csv(done: &[Compared]) -> String {
 
 fn record(one: &Compared, row: &KernelClaim) -> [String; 12] {
     let claim = &row.claim;
-    let number = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.6}"));
-    let (low, high) = bounds(&claim.measured);
+    let [measured, low, high] = measured_cells(&claim.measured);
     [
         one.figure.id.to_owned(),
         if one.small { "small" } else { "full" }.to_owned(),
@@ -147,23 +147,18 @@ fn record(one: &Compared, row: &KernelClaim) -> [String; 12] {
         claim.source.kind().to_owned(),
         claim.stated.to_string(),
         claim.tolerance.to_string(),
-        number(Some(row.simulated)),
-        claim.measured.value.to_string(),
-        number(low),
-        number(high),
+        digits(row.simulated),
+        measured,
+        low,
+        high,
         claim.verdict.to_string(),
         if row.agrees() { "yes" } else { "no" }.to_owned(),
     ]
 }
 
-fn bounds(measured: &Measured) -> (Option<f64>, Option<f64>) {
-    let finite = measured.range().filter(|(low, high)| low.is_finite() && high.is_finite());
-    (finite.map(|(low, _)| low), finite.map(|(_, high)| high))
-}
-
 #[cfg(test)]
 mod tests {
-    use divvy_lab::{Setting, Value, kernel, reproduce};
+    use divvy_lab::{Measured, Setting, Value, kernel, reproduce};
 
     use super::*;
 
@@ -208,6 +203,11 @@ mod tests {
         assert_eq!(
             (text.lines().count(), text.lines().next().map(|line| line.split(',').count())),
             (10, Some(12))
+        );
+        let first = text.lines().nth(1).expect("a claim");
+        assert!(
+            first.ends_with(",13.6,13.6,,,ok,yes"),
+            "numbers are as in the simulation's records: {first}"
         );
     }
 }

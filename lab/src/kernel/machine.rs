@@ -13,6 +13,8 @@ use crate::error::LabError;
 use crate::kernel::case::{Case, LINUX};
 
 const SCRIPT: &str = include_str!("guest.sh");
+/// A shell that is told to end does so when its command has.
+const REMOVES: &str = r#"trap 'rm -rf "$0"' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM HUP; "$@""#;
 /// Seconds of this machine for each second of the virtual one, at most: 3 were measured, beside other work 10.
 const SLOWEST: u64 = 40;
 /// A case that says no duration lasts so long at most, in s.
@@ -46,13 +48,14 @@ impl Play<'_> {
     /// When the machine does not start, or a case fails there. No policy stays loaded.
     pub(crate) fn all(&self, cases: &[Case], cpus: u32, reps: u32) -> Result<Vec<Vec<Run>>, LabError> {
         let files = Files::write(cases, self.seed, reps)?;
-        let mut command = match self.machine {
-            Machine::Here => here(self.divvy, &files.dir),
+        let mut command = removes(&files.dir);
+        match self.machine {
+            Machine::Here => here(&mut command, self.divvy, &files.dir),
             Machine::Virtual(run) => {
                 let seconds = 120 + SLOWEST * u64::from(reps) * cases.iter().map(seconds).sum::<u64>();
-                virtual_machine(run, self.divvy, &files.dir, cpus, seconds.min(99_999))
+                virtual_machine(command.arg(run), self.divvy, &files.dir, cpus, seconds.min(99_999));
             }
-        };
+        }
         let failed = |what: String| LabError::Run(format!("the cases were not played: {what}"));
         let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|error| failed(format!("{:?}: {error}", command.get_program())))?;
@@ -124,22 +127,26 @@ fn call(number: usize, case: &Case, seed: u64, reps: u32) -> String {
     format!("play {number} '{spec}, {point}' {seed} {reps}{load}\n")
 }
 
-fn here(divvy: &Path, dir: &Path) -> Command {
+/// Runs what its further arguments say, and removes the directory whatever ends that: a signal that ends this process, as Ctrl-C does,
+/// leaves no time to.
+fn removes(dir: &Path) -> Command {
     let mut command = Command::new("sh");
-    command.arg(dir.join("run")).args([divvy, dir]);
+    command.args(["-c", REMOVES]).arg(dir);
     command
+}
+
+fn here(command: &mut Command, divvy: &Path, dir: &Path) {
+    command.arg("sh").arg(dir.join("run")).args([divvy, dir]);
 }
 
 /// It sees the command and the cases where they are here. Its clock is this machine's: if it counted instructions, CPUs would take turns
 /// of up to 100 ms, many times the quanta that are measured.
-fn virtual_machine(run: &Path, divvy: &Path, dir: &Path, cpus: u32, seconds: u64) -> Command {
-    let mut command = Command::new(run);
+fn virtual_machine(command: &mut Command, divvy: &Path, dir: &Path, cpus: u32, seconds: u64) {
     command.args(["--cpus", &cpus.to_string(), "--timeout", &seconds.to_string()]);
     for visible in [divvy.parent().unwrap_or(divvy), dir] {
         command.arg("--read").arg(visible);
     }
-    command.arg("--").arg("sh").arg(dir.join("run")).args([divvy, dir]);
-    command
+    here(command.arg("--"), divvy, dir);
 }
 
 /// How long a case lasts, at most.
@@ -197,6 +204,17 @@ mod tests {
         let runs = reports(&said, &cases).expect("two reports");
         assert_eq!([&runs[0][0].policy, &runs[1][0].policy], ["kernel:divvy_sfq", "kernel:eevdf"]);
         assert!(reports(&said[..said.len() / 2 - 1], &cases).is_err(), "one report is missing");
+    }
+
+    /// It is told to end while its command runs, as Ctrl-C does.
+    #[test]
+    fn a_signal_leaves_no_directory() {
+        for (script, code) in [("kill -TERM $PPID", 143), ("exit 5", 5)] {
+            let dir = std::env::temp_dir().join(format!("divvy-paper-test-{}", std::process::id()));
+            fs::create_dir(&dir).expect("a directory");
+            let status = removes(&dir).args(["sh", "-c", script]).status().expect("a shell");
+            assert_eq!((status.code(), dir.exists()), (Some(code), false), "{script}");
+        }
     }
 
     /// Where the command fails, its exit code is the script's, and what it said is on stderr. Without sched_ext nothing is played.
