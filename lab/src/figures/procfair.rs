@@ -162,7 +162,7 @@ pub fn figure_9(setting: &Setting) -> Result<Measurements, LabError> {
     two_programs("procfair-9", "+procfair", x, &[8, 16, 32], outputs, setting)
 }
 
-const TFPS_10: &str = include_str!("../../workloads/tfps-10.toml");
+pub const TFPS_10: &str = include_str!("../../workloads/tfps-10.toml");
 
 /// A has one thread, B as many as CPUs, C more.
 pub fn tfps_figure_10(setting: &Setting) -> Result<Measurements, LabError> {

@@ -9,7 +9,7 @@ use crate::setting::Setting;
 use divvy_pages::plot::Chart;
 
 pub const FIGURE_1: &str = include_str!("../../workloads/sfs-1.toml");
-const FIGURE_4: &str = include_str!("../../workloads/sfs-4.toml");
+pub const FIGURE_4: &str = include_str!("../../workloads/sfs-4.toml");
 const FIGURE_5: &str = include_str!("../../workloads/sfs-5.toml");
 
 /// The longest time that a task waits from one moment to another, in ns.

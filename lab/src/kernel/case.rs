@@ -1,7 +1,9 @@
 //! A workload under a scheduler, to be simulated and to be played.
 
 use divvy_results::report::Run;
-use divvy_workload::Workload;
+use divvy_workload::{Dist, Step, Workload};
+
+use crate::error::LabError;
 
 /// The kernel's own scheduler, as a spec.
 pub const LINUX: &str = "linux";
@@ -30,8 +32,66 @@ pub fn window(workload: &Workload, from_ns: u64, to_ns: u64) -> Workload {
     Workload { warmup_ns: from_ns, duration_ns: Some(to_ns), ..workload.clone() }
 }
 
+/// The same workload, so many times as fast: every time that it has is divided.
+pub fn faster(workload: &Workload, times: u64) -> Result<Workload, LabError> {
+    let mut fast = workload.clone();
+    fast.quantum_ns /= times;
+    fast.warmup_ns /= times;
+    fast.duration_ns = fast.duration_ns.map(|ns| ns / times);
+    for task in &mut fast.tasks {
+        task.start_ns /= times;
+        task.stop_ns = task.stop_ns.map(|ns| ns / times);
+        faster_steps(&mut task.program, times).map_err(|step| LabError::Own {
+            file: format!("workloads/{}", workload.name),
+            what: format!("{step} cannot be made faster"),
+        })?;
+    }
+    Ok(fast)
+}
+
+/// The error is a step whose times are not constant.
+fn faster_steps(steps: &mut [Step], times: u64) -> Result<(), String> {
+    for step in steps {
+        match step {
+            Step::Run(Dist::Constant(ns)) | Step::Sleep(Dist::Constant(ns)) => *ns /= times,
+            Step::Loop { body, .. } => faster_steps(body, times)?,
+            Step::RunForever | Step::Fork(_) | Step::Wake(_) | Step::Wait => {}
+            other => return Err(format!("{other:?}")),
+        }
+    }
+    Ok(())
+}
+
 /// CPU time of the tasks whose names begin so, in s.
 pub fn service_s(run: &Run, prefix: &str) -> f64 {
     let own = run.tasks.iter().filter(|task| task.name.starts_with(prefix));
     own.map(|task| task.service_ns).sum::<u64>() as f64 / 1e9
+}
+
+/// The part of the CPU time of several sets of tasks that one of them has, in %. What others took does not count.
+pub fn share_percent(run: &Run, of: &str, among: &[&str]) -> f64 {
+    let all: f64 = among.iter().map(|prefix| service_s(run, prefix)).sum();
+    100.0 * service_s(run, of) / all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_of_a_workload_is_divided() {
+        let text = |quantum: u32, duration: u32, start: u32, run: u32| {
+            format!(
+                "quantum = \"{quantum}ms\"\nduration = \"{duration}ms\"\nwarmup = \"{start}ms\"\ntask = [\n\
+                 {{ name = \"a\", start = \"{start}ms\", stop = \"{duration}ms\", program = [ {{ loop = 3, do = [ \
+                 {{ run = \"{run}ms\" }}, {{ sleep = \"{run}ms\" }} ] }} ] }},\n]\n"
+            )
+        };
+        let parse = |text: String| Workload::parse(&text, "w").expect("a workload");
+        let fast = faster(&parse(text(200, 4000, 1000, 300)), 10).expect("constant times");
+        assert_eq!(fast, parse(text(20, 400, 100, 30)));
+        let random =
+            parse("task = [ { name = \"a\", program = [ { run = { exp = \"5ms\" } } ] } ]".to_owned());
+        assert!(faster(&random, 10).is_err());
+    }
 }

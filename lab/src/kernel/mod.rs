@@ -13,6 +13,7 @@
 mod case;
 mod compare;
 mod machine;
+mod procfair;
 mod sfs;
 
 use divvy_results::report::Run;
@@ -53,7 +54,14 @@ macro_rules! figure {
 /// All, paper by paper.
 #[must_use]
 pub fn figures() -> &'static [KernelFigure] {
-    static ALL: &[KernelFigure] = &[figure!("sfs-1", 2, (30, 60), sfs::cases_1, sfs::values_1)];
+    static ALL: &[KernelFigure] = &[
+        figure!("sfs-1", 2, (30, 60), sfs::cases_1, sfs::values_1),
+        figure!("sfs-4", 2, (40, 240), sfs::cases_4, sfs::values_4),
+        figure!("procfair-3", 4, (40, 300), procfair::cases_3, procfair::values_3),
+        figure!("procfair-5", 4, (30, 300), procfair::cases_5, procfair::values_of_b),
+        figure!("procfair-8", 4, (30, 240), procfair::cases_8, procfair::values_of_b),
+        figure!("tfps-10", 4, (30, 60), procfair::tfps_cases_10, procfair::tfps_values_10),
+    ];
     ALL
 }
 

@@ -1,11 +1,14 @@
-//! Surplus fair scheduling in a kernel: example 1 and figure 1. The workload is that of the simulation.
+//! Surplus fair scheduling in a kernel: example 1 and figure 1, figure 4. The workloads are those of the simulation.
 
 use divvy_results::report::Run;
 
 use crate::error::LabError;
-use crate::figures::sfs::FIGURE_1;
-use crate::kernel::case::{Case, LINUX, Values, service_s, window};
+use crate::figures::sfs::{FIGURE_1, FIGURE_4};
+use crate::kernel::case::{Case, LINUX, Values, faster, service_s, share_percent, window};
 use crate::run::{S, workload};
+
+/// Figure 4 is so many times as fast as the paper's: its quanta are 20 ms, not 200 ms.
+const TIMES: u64 = 10;
 
 /// Service of T3 less that of T1 is how much longer T1 waited: they have equal weights.
 fn behind_s(run: &Run) -> f64 {
@@ -25,4 +28,47 @@ pub fn values_1(cases: &[Case], runs: &[Run]) -> Values {
         (format!("{}: T3's CPU time less T1's, 1 s to 3 s (quanta)", case.spec), behind_s(run) * 1000.0)
     };
     cases.iter().zip(runs).map(value).collect()
+}
+
+/// Periods of figure 4 in s of the paper: T3 comes at 15 s, and T2 ends at 30 s.
+const PERIODS_S: [u64; 3] = [0, 15, 30];
+const PERIOD_S: u64 = 15;
+
+/// The small version has the period in which a thread starves or does not.
+pub fn cases_4(small: bool) -> Result<Vec<Case>, LabError> {
+    let all = workload("sfs-4.toml", FIGURE_4)?;
+    let mut cases = Vec::new();
+    for spec in if small { &["sfq", "sfs"][..] } else { &["sfq", "sfq+feasible", "sfs", LINUX][..] } {
+        for point in PERIODS_S.into_iter().filter(|&from_s| !small || from_s == PERIOD_S) {
+            let period = window(&all, point * S, (point + PERIOD_S) * S);
+            cases.push(Case { spec, point, workload: faster(&period, TIMES)? });
+        }
+    }
+    Ok(cases)
+}
+
+pub fn values_4(cases: &[Case], runs: &[Run]) -> Values {
+    cases.iter().zip(runs).flat_map(|(case, run)| values_of_period(case, run)).collect()
+}
+
+fn values_of_period(case: &Case, run: &Run) -> Values {
+    let &Case { spec, point: from_s, .. } = case;
+    let period = format!("{from_s} s to {} s", from_s + PERIOD_S);
+    let (shown, among): (&[&str], &[&str]) = match from_s {
+        0 => (&["T1"], &["T1", "T2"]),
+        PERIOD_S => (&["T1", "T2", "T3"], &["T1", "T2", "T3"]),
+        _ => (&["T1"], &["T1", "T3"]),
+    };
+    let share = |of: &&str| (format!("{spec}: {of}'s share, {period} (%)"), share_percent(run, of, among));
+    let mut values: Values = shown.iter().map(share).collect();
+    let paper_s = |seconds: f64| seconds * TIMES as f64;
+    if from_s == PERIOD_S {
+        let name = format!("{spec}: T3's CPU time less T1's, {period} (s)");
+        values.push((name, paper_s(behind_s(run))));
+    } else if from_s == 0 && spec == "sfq" {
+        // By this much T1's tag is before that at which T3 starts.
+        let lead_s = service_s(run, "T1") - service_s(run, "T2") / 10.0;
+        values.push((format!("{spec}: T1's CPU time less a tenth of T2's, {period} (s)"), paper_s(lead_s)));
+    }
+    values
 }

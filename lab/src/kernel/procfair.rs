@@ -1,0 +1,106 @@
+//! The process-fair scheduler in a kernel: figures 3, 5 and 8, and figure 10 of its successor TFPS: programs of several threads
+//! on four CPUs. The paper measures when programs end. That follows from the shares of CPU time that they have while all run,
+//! which an emulated machine changes least. So here the programs run for longer than they are watched.
+
+use divvy_results::report::Run;
+use divvy_workload::Workload;
+
+use crate::error::LabError;
+use crate::figures::procfair::TFPS_10;
+use crate::kernel::case::{Case, LINUX, Values, service_s, share_percent, window};
+use crate::run::{self, MS};
+
+const CPUS: u64 = 4;
+/// When all threads have started, and the end.
+const WATCHED_NS: (u64, u64) = (500 * MS, 3500 * MS);
+const QUANTUM_NS: u64 = 4 * MS;
+
+/// Numbers of threads: of the small version, and of the full one.
+type Threads = (&'static [u64], &'static [u64]);
+
+/// Programs with numbers of threads.
+fn programs(all: &[(&str, u64)]) -> Result<Workload, LabError> {
+    let task = |(name, threads): &(&str, u64)| {
+        format!(
+            "[[task]]\nname = \"{name}\"\nprocess = \"{name}\"\ncount = {threads}\nprogram = [ {{ run = \"forever\" }} ]\n"
+        )
+    };
+    let tasks: String = all.iter().map(task).collect();
+    Ok(watched(&run::workload("programs", &format!("cpus = {CPUS}\n{tasks}"))?))
+}
+
+fn watched(workload: &Workload) -> Workload {
+    Workload { quantum_ns: QUANTUM_NS, ..window(workload, WATCHED_NS.0, WATCHED_NS.1) }
+}
+
+/// Each policy with each number of threads.
+fn cases(
+    specs: &[&'static str],
+    threads: Threads,
+    small: bool,
+    workload: impl Fn(u64) -> Result<Workload, LabError>,
+) -> Result<Vec<Case>, LabError> {
+    let (specs, threads) = if small { (&specs[..1], threads.0) } else { (specs, threads.1) };
+    let mut cases = Vec::new();
+    for &spec in specs {
+        for &point in threads {
+            cases.push(Case { spec, point, workload: workload(point)? });
+        }
+    }
+    Ok(cases)
+}
+
+pub fn cases_3(small: bool) -> Result<Vec<Case>, LabError> {
+    let threads: Threads = (&[2, 8], &[1, 2, 3, 4, 8]);
+    cases(&["sfq", "cfs", LINUX], threads, small, |n| programs(&[("pi", n)]))
+}
+
+pub fn values_3(cases: &[Case], runs: &[Run]) -> Values {
+    let watched_s = (WATCHED_NS.1 - WATCHED_NS.0) as f64 / 1e9;
+    let value = |(case, run): (&Case, &Run)| {
+        (format!("{}, {} threads: CPUs that pi has", case.spec, case.point), service_s(run, "pi") / watched_s)
+    };
+    cases.iter().zip(runs).map(value).collect()
+}
+
+fn a_and_b(n: u64) -> Result<Workload, LabError> {
+    programs(&[("A", 4), ("B", n)])
+}
+
+const GREEDY: Threads = (&[16], &[4, 8, 16, 32]);
+
+pub fn cases_5(small: bool) -> Result<Vec<Case>, LabError> {
+    cases(&["sfq", "cfs", LINUX], GREEDY, small, a_and_b)
+}
+
+pub fn cases_8(small: bool) -> Result<Vec<Case>, LabError> {
+    cases(&["sfq+procfair", "cfs+procfair"], GREEDY, small, a_and_b)
+}
+
+/// The share of B, which runs beside A.
+pub fn values_of_b(cases: &[Case], runs: &[Run]) -> Values {
+    let value = |(case, run): (&Case, &Run)| {
+        (
+            format!("{}, {} threads: B's share (%)", case.spec, case.point),
+            share_percent(run, "B", &["A", "B"]),
+        )
+    };
+    cases.iter().zip(runs).map(value).collect()
+}
+
+pub fn tfps_cases_10(small: bool) -> Result<Vec<Case>, LabError> {
+    let threads: Threads = (&[16], &[16]);
+    cases(&["sfq+tfps", "cfs+tfps"], threads, small, |_| {
+        Ok(watched(&run::workload("tfps-10.toml", TFPS_10)?))
+    })
+}
+
+pub fn tfps_values_10(cases: &[Case], runs: &[Run]) -> Values {
+    let value = |(case, run): (&Case, &Run)| {
+        ["A", "B", "C"].map(|program| {
+            let name = format!("{}: {program}'s share (%)", case.spec);
+            (name, share_percent(run, program, &["A", "B", "C"]))
+        })
+    };
+    cases.iter().zip(runs).flat_map(value).collect()
+}
