@@ -14,12 +14,15 @@ looks at all tasks says in POLICY_LINEAR how many accesses it makes for each, an
 1 something did not, 2 usage.
 """
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+# Where test.sh built
+BUILT = Path(os.environ.get("DIVVY_BUILD", ROOT / "target/model"))
 FEW, MANY = 250, 4000
 CPUS = 4
 IN_LINE_CPUS = 16
@@ -158,9 +161,9 @@ OWN = {"debtors": (CPUS, 0, debtors), "in line": (IN_LINE_CPUS, 2, in_line)}
 
 def longest_hold(policy, case, tasks):
     """Accesses, and the function that took the lock."""
-    path = ROOT / f"target/model/hold-{policy}-{case.replace(' ', '-')}-{tasks}.script"
+    path = BUILT / f"hold-{policy}-{case.replace(' ', '-')}-{tasks}.script"
     path.write_text(script(case, tasks))
-    storm = ROOT / f"target/model/storm-{policy}"
+    storm = (BUILT / f"storm-{policy}").resolve()
     said = subprocess.run([storm, "--script", path], capture_output=True, text=True, check=False).stdout
     found = re.search(r"at most (\d+) accesses under the lock, in (\w+)", said)
     if not found:

@@ -14,7 +14,7 @@ use crate::measured::Measured;
 use crate::reproduce::judged;
 
 /// Repetitions of each case: of the small version, and of the full one.
-const REPS: (u32, u32) = (3, 5);
+const REPS: (u32, u32) = (2, 5);
 
 /// A claim on what the kernel does, and the simulation of the same.
 pub struct KernelClaim {
