@@ -374,7 +374,9 @@ fn unknown(request: &SweepOptions, key: &str, of: Option<&str>, name: &str) -> S
         None => {
             let tops = toml_value::TOP.join(", ");
             let own = if long.is_empty() { String::new() } else { format!(", {}", long.join(", ")) };
-            format!("there is no `{key}` to vary; there are load, {tops}, task.NAME.KEY, group.NAME.KEY{own}")
+            format!(
+                "there is no `{key}` to vary; there are load, {tops}, task.NAME.KEY, group.NAME.KEY, topology.KEY{own}"
+            )
         }
     }
 }

@@ -6,6 +6,7 @@ use clap::{Args, ValueHint};
 use divvy_play::Scale;
 use divvy_play::{ByScheduler, Options, play};
 use divvy_sim::run::{self, adapted};
+use divvy_workload::Workload;
 
 use crate::args::durations::positive_ns;
 use crate::args::output::OutputArgs;
@@ -79,7 +80,9 @@ pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()>
     let target = args.output.target(&args.workload)?;
     let claims = Claims::parse(&args.output.assert)?;
     let options = run::Options { cpus: args.cpus, duration_ns: args.duration_ns, ..run::Options::default() };
-    let workload = adapted(&input::workload(&args.workload, output)?, &options)?;
+    // A kernel has its own topology, which need not fit that of the file.
+    let workload = Workload { topology: None, ..input::workload(&args.workload, output)? };
+    let workload = adapted(&workload, &options)?;
     claims.check_names(&workload)?;
     let RandomArgs { seed, reps } = args.random;
     let options = Options { seed, reps, max_threads: args.max_threads };

@@ -397,11 +397,14 @@ function tailsAreTheNumbers(runs) {
 
 /** As a mouse does it: what was under the pointer stays under it. */
 async function dragsAndWheels(canvas) {
-  const box = canvas.getBoundingClientRect(), told = () => one("#timeline output").textContent;
-  // Whole pixels: a wheel knows no others.
-  const at = (part) => Math.round(box.left + 50 + (box.width - 60) * part), y = box.top + 4;
-  const mouse = (type, part, more = {}) => canvas.dispatchEvent(new PointerEvent(type, { clientX: at(part), clientY: y, pointerId: 1, bubbles: true, ...more }));
-  const wheel = (part, more) => canvas.dispatchEvent(new WheelEvent("wheel", { clientX: at(part), clientY: y, cancelable: true, bubbles: true, ...more }));
+  const told = () => one("#timeline output").textContent;
+  // The page may still be laid out, so the canvas may move. Whole pixels: a wheel knows no others.
+  const point = (part) => {
+    const box = canvas.getBoundingClientRect();
+    return { clientX: Math.round(box.left + 50 + (box.width - 60) * part), clientY: box.top + 4 };
+  };
+  const mouse = (type, part, more = {}) => canvas.dispatchEvent(new PointerEvent(type, { ...point(part), pointerId: 1, bubbles: true, ...more }));
+  const wheel = (part, more) => canvas.dispatchEvent(new WheelEvent("wheel", { ...point(part), cancelable: true, bubbles: true, ...more }));
   const label = () => canvas.getAttribute("aria-label");
   const changes = async (act, what) => {
     const before = label();

@@ -1,7 +1,7 @@
 //! A workload under a scheduler, to be simulated and to be played.
 
 use divvy_results::report::Run;
-use divvy_workload::{Dist, Step, Workload};
+use divvy_workload::{Arrivals, Dist, Step, Workload};
 
 use crate::error::LabError;
 
@@ -32,8 +32,18 @@ pub fn window(workload: &Workload, from_ns: u64, to_ns: u64) -> Workload {
     Workload { warmup_ns: from_ns, duration_ns: Some(to_ns), ..workload.clone() }
 }
 
-/// The same workload, so many times as fast: every time that it has is divided.
+/// The same workload, so many times as fast: every time that it has is divided. An error is a time that cannot be.
 pub fn faster(workload: &Workload, times: u64) -> Result<Workload, LabError> {
+    let own = |what: &str| LabError::Own {
+        file: format!("workloads/{}", workload.name),
+        what: format!("{what} cannot be made faster"),
+    };
+    if workload.tick_ns.is_some() || workload.switch_cost_ns + workload.migration_cost_ns > 0 {
+        return Err(own("a machine with ticks and costs"));
+    }
+    if workload.topology.is_some() || workload.groups.iter().any(|group| group.cpu_max.is_some()) {
+        return Err(own("a topology, or a limit of CPU time,"));
+    }
     let mut fast = workload.clone();
     fast.quantum_ns /= times;
     fast.warmup_ns /= times;
@@ -41,10 +51,10 @@ pub fn faster(workload: &Workload, times: u64) -> Result<Workload, LabError> {
     for task in &mut fast.tasks {
         task.start_ns /= times;
         task.stop_ns = task.stop_ns.map(|ns| ns / times);
-        faster_steps(&mut task.program, times).map_err(|step| LabError::Own {
-            file: format!("workloads/{}", workload.name),
-            what: format!("{step} cannot be made faster"),
-        })?;
+        if !matches!(task.arrivals, Arrivals::Once | Arrivals::Forked { .. }) {
+            return Err(own("arrivals"));
+        }
+        faster_steps(&mut task.program, times).map_err(|step| own(&step))?;
     }
     Ok(fast)
 }
@@ -93,5 +103,8 @@ mod tests {
         let random =
             parse("task = [ { name = \"a\", program = [ { run = { exp = \"5ms\" } } ] } ]".to_owned());
         assert!(faster(&random, 10).is_err());
+        let costs =
+            "cpus = 2\nswitch_cost = \"1us\"\n[[task]]\nname = \"a\"\nprogram = [ { run = \"1ms\" } ]";
+        assert!(faster(&parse(costs.to_owned()), 10).is_err(), "a cost would be ten times as much");
     }
 }
