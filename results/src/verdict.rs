@@ -87,10 +87,10 @@ struct Measure {
     of_jobs: bool,
 }
 
-impl Measure {
-    fn is_of_migrations(&self) -> bool {
-        self.name.ends_with("migrations")
-    }
+/// Whether the measure of this name counts migrations, all or those of a distance.
+#[must_use]
+pub fn is_of_migrations(measure: &str) -> bool {
+    measure.ends_with("migrations")
 }
 
 /// By relevance where jobs end. Where none does, what tasks received comes first.
@@ -281,7 +281,7 @@ pub fn scores(comparison: &Comparison) -> Vec<Score> {
         let is_share = matches!(measure.name, "error_max_ns" | "jain");
         let silent = if is_share && all_end {
             Some("all tasks finish their jobs, so each receives what it asks for")
-        } else if measure.is_of_migrations() && stays {
+        } else if is_of_migrations(measure.name) && stays {
             Some("no task changes its CPU")
         } else {
             None

@@ -11,10 +11,11 @@ use crate::output::Output;
 
 /// Load a policy now and at each boot
 ///
-/// It is written to /etc/default/divvy with these options, which replace those that are there, and the systemd unit divvy.service loads it. If it
-/// cannot be loaded, or you press Ctrl-C, the settings and the unit are as before, and a policy that was loaded is loaded again. The unit loads it again after a kernel upgrade; if the new kernel refuses it, the kernel's own scheduler is in place,
-/// and `systemctl status divvy` says why. Another policy takes its place in the same way: while it loads, for some seconds, the kernel's
-/// own scheduler is in place.
+/// It is written to /etc/default/divvy with these options, which replace those that are there, and the systemd unit divvy.service
+/// loads it. If it cannot be loaded, or you press Ctrl-C, the settings and the unit are as before, and a policy that was loaded is
+/// loaded again. The unit loads it again after a kernel upgrade; if the new kernel refuses it, the kernel's own scheduler is in place,
+/// and `systemctl status divvy` says why. Another policy takes its place in the same way: while it loads, for some seconds, the
+/// kernel's own scheduler is in place.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -74,13 +75,13 @@ pub fn run(args: &EnableArgs, output: Output) -> anyhow::Result<()> {
     let former = Settings::read().map_err(service::ServiceError::Settings)?;
     let settings = given.map_or_else(|| former.clone(), |(spec, options)| former.with(&spec, &options));
     let spec = settings.spec().ok_or(BadSettings::Nothing)?;
-    let (options, former) = (settings.options(), former.options());
-    if options != former && !former.is_empty() {
-        output.note(&format!("the former options no longer hold: {}", former.join(" ")));
+    let (options, former_options) = (settings.options(), former.options());
+    if options != former_options && !former_options.is_empty() {
+        output.note(&format!("the former options no longer hold: {}", former_options.join(" ")));
     }
     let named = named(spec, &options);
     output.note(&format!("{UNIT} loads {named}; the kernel's verifier may take some seconds"));
-    service::enable(&settings)?;
+    service::enable(&settings, &former)?;
     let text = format!("{named} schedules this machine, now and from each boot on\n");
     output.write(&text, None)
 }

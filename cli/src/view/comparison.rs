@@ -2,7 +2,7 @@
 
 use divvy_results::compare::{Comparison, Criterion, Estimate, Policy};
 use divvy_results::text;
-use divvy_results::verdict::{Score, scores};
+use divvy_results::verdict::{Score, is_of_migrations, scores};
 
 use crate::view::table::{ABSENT, Cell, Column, DISTANCES, EXACT, NOTHING, SERVICE, TIMES, Table};
 
@@ -76,8 +76,7 @@ pub fn compared(comparison: &Comparison, baseline: Option<&str>, all: bool) -> C
     }
     let table = Table::of_columns(None, ("policy", names), columns).without_empty_columns();
     // One CPU has no other to migrate to: nobody misses that column.
-    let missed =
-        silent.iter().filter(|score| comparison.report.cpus > 1 || !score.name.ends_with("migrations"));
+    let missed = silent.iter().filter(|score| comparison.report.cpus > 1 || !is_of_migrations(score.name));
     Compared { table, left_out: left_out(missed) }
 }
 

@@ -99,16 +99,12 @@ pub fn is_active() -> Result<bool, ServiceError> {
 }
 
 /// Loads the policy of these settings now and at each boot. A unit that runs loads it instead of its own. If that fails, or a signal
-/// asks us to end, settings and unit are as before, and a unit that ran is started again.
+/// asks us to end, the former settings and the unit are as before, and a unit that ran is started again.
 ///
 /// # Errors
 /// When the settings cannot be written, `systemctl` fails, or the policy is not loaded.
-pub fn enable(settings: &Settings) -> Result<(), ServiceError> {
-    let former = Former {
-        settings: Settings::read().map_err(ServiceError::Settings)?,
-        is_active: is_active()?,
-        is_enabled: is("is-enabled")?,
-    };
+pub fn enable(settings: &Settings, former: &Settings) -> Result<(), ServiceError> {
+    let former = Former { settings: former, is_active: is_active()?, is_enabled: is("is-enabled")? };
     let mut signals = Signals::block().map_err(ServiceError::Run)?;
     let (what, said) = match begin(settings, &mut signals) {
         Ok(None) => return Ok(()),
@@ -124,43 +120,51 @@ fn begin(settings: &Settings, signals: &mut Signals) -> Result<Option<(String, S
     // One that the kernel threw out too often may be started again.
     systemctl(&["reset-failed", UNIT])?;
     asked(&["enable", UNIT])?;
-    let is_loaded = match restart(signals)? {
-        Some(true) => return Ok(None),
-        other => other.is_some(),
-    };
+    let restart = restart(signals)?;
+    if restart == Restart::Loaded {
+        return Ok(None);
+    }
     let run = invocation()?;
     systemctl(&["stop", UNIT])?; // or it would try again
-    if is_loaded {
-        return Ok(Some((format!("{UNIT} did not load the policy"), format!("\n{}", journal(&run)))));
-    }
-    Ok(Some(("interrupted".to_owned(), String::new())))
+    Ok(Some(match restart {
+        Restart::Interrupted => ("interrupted".to_owned(), String::new()),
+        _ => (format!("{UNIT} did not load the policy"), format!("\n{}", journal(&run))),
+    }))
 }
 
-/// The unit is of the type notify, so it has started when the policy is loaded. None: a signal came first.
-fn restart(signals: &mut Signals) -> Result<Option<bool>, ServiceError> {
+#[derive(PartialEq)]
+enum Restart {
+    Loaded,
+    Failed,
+    /// A signal came first.
+    Interrupted,
+}
+
+/// The unit is of the type notify, so it has started when the policy is loaded.
+fn restart(signals: &mut Signals) -> Result<Restart, ServiceError> {
     let mut command = command(&["restart", UNIT]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(ServiceError::Run)?;
     loop {
         if let Some(status) = child.try_wait().map_err(ServiceError::Run)? {
-            return Ok(Some(status.success()));
+            return Ok(if status.success() { Restart::Loaded } else { Restart::Failed });
         }
         if signals.take().is_some() {
             let _ = child.kill();
             let _ = child.wait();
-            return Ok(None);
+            return Ok(Restart::Interrupted);
         }
         thread::sleep(LOOK);
     }
 }
 
 /// The state to which a failure goes back.
-struct Former {
-    settings: Settings,
+struct Former<'a> {
+    settings: &'a Settings,
     is_active: bool,
     is_enabled: bool,
 }
 
-impl Former {
+impl Former<'_> {
     fn restore(&self) -> Result<&'static str, ServiceError> {
         self.settings.write().map_err(ServiceError::Settings)?;
         if !self.is_enabled {
