@@ -65,6 +65,7 @@ fn what_is_installed_works_and_goes_again() {
         "share/zsh/site-functions/_divvy",
         "share/fish/vendor_completions.d/divvy.fish",
         "share/doc/divvy/examples/mix.toml",
+        "share/doc/divvy/examples/cluster/shard.sh",
         "include/divvy/policy.h",
         "include/divvy/select/gr3/groups.h",
     ] {

@@ -47,7 +47,7 @@ pub fn run<E: From<SweepError>>(
         }
         drop(sender);
         let mut found =
-            Found { receiver, reps, sims: &sims, waiting: BTreeMap::new(), done: BTreeMap::new() };
+            Found { receiver, reps, places: places(&sims), waiting: BTreeMap::new(), done: BTreeMap::new() };
         let collected = collect(plan, rows, &mut found, &mut take);
         stop.store(true, Ordering::Relaxed);
         collected
@@ -61,24 +61,29 @@ fn needed(plan: &Plan, rows: &[usize]) -> Vec<usize> {
     sims.flatten().filter(|sim| known.insert(*sim)).collect()
 }
 
+fn places(sims: &[usize]) -> BTreeMap<usize, usize> {
+    sims.iter().enumerate().map(|(place, &sim)| (sim, place)).collect()
+}
+
 /// Results so far.
-struct Found<'a> {
+struct Found {
     receiver: mpsc::Receiver<Done>,
     reps: usize,
-    sims: &'a [usize],
+    /// The place of each simulation among those that are run.
+    places: BTreeMap<usize, usize>,
     /// Repetitions that came before one that is needed first.
     waiting: BTreeMap<usize, Result<Measured, SweepError>>,
     /// All repetitions of each simulation, by its index.
     done: BTreeMap<usize, Vec<Measured>>,
 }
 
-impl Found<'_> {
+impl Found {
     /// Waits for the result; `None` if everything was stopped before.
     fn wait_for(&mut self, sim: usize) -> Option<Result<(), SweepError>> {
         if self.done.contains_key(&sim) {
             return Some(Ok(()));
         }
-        let first = self.sims.iter().position(|known| *known == sim)? * self.reps;
+        let first = self.places.get(&sim)? * self.reps;
         let mut reps = Vec::with_capacity(self.reps);
         for job in first..first + self.reps {
             while !self.waiting.contains_key(&job) {

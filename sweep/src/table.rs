@@ -181,7 +181,8 @@ fn is_head(record: &Record) -> bool {
 pub fn merge(files: &[(String, String)]) -> Result<String, TableError> {
     let mut head: Option<Record> = None;
     let mut id: Option<(String, String)> = None;
-    let mut lines: BTreeMap<u64, (&str, Vec<String>)> = BTreeMap::new();
+    // As text: a million rows of fields would take ten times as much memory.
+    let mut lines: BTreeMap<u64, (&str, String)> = BTreeMap::new();
     for (file, text) in files {
         let records = records(text);
         let Some((first, rest)) = records.split_first().filter(|(first, _)| is_head(first)) else {
@@ -206,12 +207,13 @@ pub fn merge(files: &[(String, String)]) -> Result<String, TableError> {
             if *id.get_or_insert_with(|| own.clone()) != own {
                 return Err(TableError::Other(file.clone()));
             }
+            let text = record(&line.fields);
             match lines.get(&point) {
-                Some((first, other)) if *other != line.fields => {
+                Some((first, other)) if *other != text => {
                     let first = (*first).to_owned();
                     return Err(TableError::Differs { point, first, second: file.clone() });
                 }
-                _ => lines.insert(point, (file, line.fields.clone())),
+                _ => lines.insert(point, (file, text)),
             };
         }
     }
@@ -223,7 +225,7 @@ pub fn merge(files: &[(String, String)]) -> Result<String, TableError> {
         return Err(TableError::Missing { missing, first, points });
     }
     let head = head.map(|head| record(&head.fields)).unwrap_or_default();
-    Ok(lines.values().fold(head, |all, (_, fields)| all + &record(fields)))
+    Ok(lines.values().fold(head, |all, (_, text)| all + text))
 }
 
 impl Failure for TableError {
