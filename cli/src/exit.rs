@@ -25,7 +25,7 @@ use divvy_workload::rtapp::Inexpressible;
 use crate::args::output::BadOutputArgs;
 use crate::args::recording::Unfit;
 use crate::assert::{ClaimError, NotMet};
-use crate::commands::convert::UnknownFormat;
+use crate::commands::convert::{NoJobLog, UnknownFormat};
 use crate::commands::enable::BadSettings;
 use crate::commands::exercise::{BadAnswer, NotAllRight};
 use crate::commands::flow::NoProgram;
@@ -108,7 +108,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 45] = [
+const KINDS: [KindOf; 46] = [
     kind::<crate::advise::Problem>,
     kind::<AskError>,
     kind::<crate::commands::exercise::NoAnswers>,
@@ -131,6 +131,7 @@ const KINDS: [KindOf; 45] = [
     kind::<Mismatched>,
     kind::<Missing>,
     kind::<NoFigure>,
+    kind::<NoJobLog>,
     kind::<NoJobs>,
     kind::<NoProgram>,
     kind::<NotAllRight>,

@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
         };
         let first_at = self.jobs[0].at;
         let scale = format!(
-            "a second of the log is {} here",
+            "a second of the log is {} here; divvy convert --second makes a workload with another scale",
             show_duration(self.log.second_ns)
         );
         self.notes.say(first_at, scale);
@@ -337,7 +337,7 @@ impl<'a> Fields<'a> {
 
     fn too_long(&self, field: usize) -> WorkloadError {
         let message = format!("the {} is too long", FIELDS[field]);
-        self.error(field, message, "the most is 2^60 ns (36 years)")
+        self.error(field, message, "the most is 2^60 ns (36 years), in the log and after --second")
     }
 
     /// -1, also with decimals.

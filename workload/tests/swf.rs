@@ -145,7 +145,7 @@ fn a_log_without_end_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(20), ..ProptestConfig::default() })]
 
-    /// What the log says is what the workload has, in whatever order the jobs come, and its TOML is the same workload.
+    /// A workload has the numbers of its log, in whatever order the jobs come, and its TOML is the same workload.
     #[test]
     fn a_log_is_its_jobs(jobs in prop::collection::vec((0_u32..9_999_999, 1_u32..9_999_999, 1_u32..9, 0_u32..5), 1..20)) {
         let line = |(i, (submit, run, count, user)): (usize, &(u32, u32, u32, u32))| {

@@ -129,7 +129,7 @@ fn open(path: &Path) -> Result<File, WorkloadError> {
     File::open(path).map_err(|e| failed(&path.display().to_string(), e.to_string()))
 }
 
-/// What is read, without its packing.
+/// The bytes of an input, without its packing.
 fn read_bytes(input: impl Read, file: &str) -> Result<Vec<u8>, WorkloadError> {
     let mut input = BufReader::new(input);
     let is_packed = input.fill_buf().map_err(|e| failed(file, e.to_string()))?.starts_with(&GZIP);
