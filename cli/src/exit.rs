@@ -12,6 +12,7 @@ use divvy_kernel::service::ServiceError;
 use divvy_lab::LabError;
 use divvy_log::LogError;
 use divvy_pages::drawing::NoFigure;
+use divvy_pages::plot::TooSmall;
 use divvy_play::PlayError;
 use divvy_policy::file::FileError;
 use divvy_policy::spec::SpecError;
@@ -25,7 +26,7 @@ use divvy_workload::rtapp::Inexpressible;
 use crate::args::output::BadOutputArgs;
 use crate::args::recording::Unfit;
 use crate::assert::{ClaimError, NotMet};
-use crate::commands::convert::UnknownFormat;
+use crate::commands::convert::{NoJobLog, UnknownFormat};
 use crate::commands::enable::BadSettings;
 use crate::commands::exercise::{BadAnswer, NotAllRight};
 use crate::commands::flow::NoProgram;
@@ -108,7 +109,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 45] = [
+const KINDS: [KindOf; 47] = [
     kind::<crate::advise::Problem>,
     kind::<AskError>,
     kind::<crate::commands::exercise::NoAnswers>,
@@ -131,6 +132,7 @@ const KINDS: [KindOf; 45] = [
     kind::<Mismatched>,
     kind::<Missing>,
     kind::<NoFigure>,
+    kind::<NoJobLog>,
     kind::<NoJobs>,
     kind::<NoProgram>,
     kind::<NotAllRight>,
@@ -147,6 +149,7 @@ const KINDS: [KindOf; 45] = [
     kind::<SweepError>,
     kind::<TableError>,
     kind::<TooManyJobs>,
+    kind::<TooSmall>,
     kind::<TraceError>,
     kind::<Unfit>,
     kind::<UnknownFigure>,

@@ -5,27 +5,37 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use divvy_trace::{ReadOptions, Recording, TraceError, read, read_from};
-use divvy_workload::{Task, Workload, WorkloadError};
+use divvy_workload::{JobLog, Task, Workload, WorkloadError};
 
 use crate::output::Output;
 
-/// Largest workload that is read from stdin, in bytes.
+/// Largest workload that is read, in bytes.
 pub const MOST_WORKLOAD_BYTES: usize = 64 << 20;
 
 /// Reads a workload. Notes on stderr say where it differs from the file.
 pub fn workload(path: &Path, output: Output) -> Result<Workload, WorkloadError> {
-    let read = if path == Path::new("-") { workload_of_stdin() } else { workload_of(path) };
-    let (workload, notes) = read?;
+    workload_by(path, &JobLog::default(), output)
+}
+
+/// As [`workload`], if it is a log of jobs with these settings.
+pub fn workload_by(path: &Path, log: &JobLog, output: Output) -> Result<Workload, WorkloadError> {
+    let (workload, notes) = if path == Path::new("-") {
+        Workload::read_any(io::stdin().lock(), "stdin", log)?
+    } else {
+        workload_of(path, log)?
+    };
     output.notes(&notes);
     Ok(workload)
 }
 
-fn workload_of(path: &Path) -> Result<(Workload, Vec<String>), WorkloadError> {
-    Workload::load(path).map_err(|error| {
+fn workload_of(path: &Path, log: &JobLog) -> Result<(Workload, Vec<String>), WorkloadError> {
+    let file = path.display().to_string();
+    let opened = fs::File::open(path)
+        .map_err(|error| WorkloadError::File { file: file.clone(), reason: error.to_string() })?;
+    Workload::read_any(opened, &file, log).map_err(|error| {
         if !is_recording(path) {
             return error;
         }
-        let file = path.display().to_string();
         let reason = format!("it is a recording, and no workload; `divvy replay {file} -p SPEC` replays it");
         WorkloadError::File { file, reason }
     })
@@ -45,17 +55,6 @@ fn is_recording(path: &Path) -> bool {
     read.is_ok()
         && (MAGIC.iter().any(|magic| start.starts_with(magic))
             || start.windows(EVENT.len()).any(|w| w == EVENT))
-}
-
-fn workload_of_stdin() -> Result<(Workload, Vec<String>), WorkloadError> {
-    let failed = |e: io::Error| WorkloadError::File { file: "stdin".to_owned(), reason: e.to_string() };
-    let mut text = String::new();
-    io::stdin().lock().take(MOST_WORKLOAD_BYTES as u64 + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() > MOST_WORKLOAD_BYTES {
-        let reason = "it is longer than the 64 MiB that divvy reads of a workload".to_owned();
-        return Err(WorkloadError::File { file: "stdin".to_owned(), reason });
-    }
-    Workload::parse_any(&text, "stdin")
 }
 
 /// Says that means depend on the run's length, if its open arrivals ask for all CPUs or more.

@@ -32,7 +32,7 @@ pub fn print(
         }
         Format::Json => json::write(&report)?,
         Format::Csv => csv::write(&report, target.by.unwrap_or_default()),
-        Format::Svg => drawing::draw(&report, target.figure)?,
+        Format::Svg => drawing::draw(&report, target.figure, &target.look.look())?,
         Format::Html => report::write(&[Source { name: None, report: &report }])?,
         Format::Perfetto => {
             let trace = perfetto::trace(&report)?;

@@ -123,3 +123,61 @@ fn what_cannot_be_converted_says_so() {
         assert!(error.contains(part), "{arguments:?}: {error}");
     }
 }
+
+/// The schedule under first come, first served on two CPUs, by hand, in seconds of the log after its first job: job 1 runs from 0
+/// to 10; the threads of job 2 come at 2 and run from 2 to 6 and from 6 to 10; job 3 waits from 3 to 10; job 7, which stands after
+/// later ones, runs at once; both threads of job 4 run from 30 to 35, and job 5 waits for them. Job 6 never ran.
+#[test]
+fn a_log_of_jobs_is_scheduled_as_by_hand() {
+    let (log, toml, csv) = (scratch("hand.swf"), scratch("hand.toml"), scratch("hand.csv"));
+    let lines =
+        [(1, 100, 10, 1, 1), (2, 102, 4, 2, 1), (3, 103, 6, 1, 1), (4, 130, 5, 2, 1), (5, 131, 1, 1, 1)];
+    let more = [(6, 120, -1, 1, 5), (7, 112, 3, 1, 0)];
+    let line = |(job, submit, run, count, status): &(i32, i32, i32, i32, i32)| {
+        format!("{job} {submit} -1 {run} {count} -1 -1 -1 -1 -1 {status} 1 1 1 1 1 -1 -1\n")
+    };
+    let text: String = lines.iter().chain(&more).map(line).collect();
+    fs::write(&log, format!("; MaxProcs: 2\n{text}")).expect("writable");
+    let by_hand = [
+        ("job-1", 0, 0, 10),
+        ("job-2/1", 2, 2, 6),
+        ("job-2/2", 2, 6, 10),
+        ("job-3", 3, 10, 16),
+        ("job-4/1", 30, 30, 35),
+        ("job-4/2", 30, 30, 35),
+        ("job-5", 31, 35, 36),
+        ("job-7", 12, 12, 15),
+    ];
+    done(&["convert", path(&log), path(&toml), "--second", "1s"]);
+    for (file, second_ns) in [(&log, 1_000_000_u64), (&toml, 1_000_000_000)] {
+        done(&["sim", path(file), "-p", "fcfs", "--jobs-csv", path(&csv), "-o", "/dev/null"]);
+        let csv = fs::read_to_string(&csv).expect("written");
+        let row = |line: &str| {
+            let fields: Vec<&str> = line.split(',').collect();
+            let seconds = |at: usize| fields[at].parse::<u64>().expect("ns") as f64 / second_ns as f64;
+            (fields[1].to_owned(), seconds(2), seconds(3), seconds(4))
+        };
+        let mut found: Vec<_> = csv.lines().skip(1).map(row).collect();
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        let expected: Vec<_> = by_hand
+            .map(|(name, from, start, end)| {
+                (name.to_owned(), f64::from(from), f64::from(start), f64::from(end))
+            })
+            .to_vec();
+        assert_eq!(found, expected, "{}", path(file));
+    }
+}
+
+#[test]
+fn a_damaged_log_of_jobs_is_bad_input_with_its_line() {
+    let (log, toml) = (scratch("cut.swf"), scratch("cut.toml"));
+    fs::write(&log, "; a log\n1 0 -1 10 1 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n2 5 -1 10").expect("writable");
+    for arguments in [vec!["sim", path(&log), "-p", "rr"], vec!["convert", path(&log), path(&toml)]] {
+        let output = divvy(&arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {error}");
+        assert!(error.contains("cut.swf:3:1: 4 fields"), "{arguments:?}: {error}");
+    }
+    let output = divvy(&["convert", "../examples/mix.toml", path(&toml), "--second", "1s"]);
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+}

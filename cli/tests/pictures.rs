@@ -184,3 +184,57 @@ fn is_drawn(drawing: &serde_json::Value, svg: &str) {
         }
     }
 }
+
+fn divvy(arguments: &[&str]) -> std::process::Output {
+    Command::new(env!("CARGO_BIN_EXE_divvy")).args(arguments).output().expect("it runs")
+}
+
+/// Whatever names are, a parser of XML that is not ours reads the figure, and it has the size that was asked for.
+#[test]
+fn figures_for_papers_are_xml_of_their_size() {
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (workload, figure) = (scratch.join("names.toml"), scratch.join("names.svg"));
+    let task = |name: &str| {
+        format!(
+            "[[task]]\nname = '{name}'\narrivals = {{ closed = \"5ms\" }}\nprogram = [ {{ run = \"3ms\" }} ]\n"
+        )
+    };
+    let names = [
+        "a<b>&c",
+        "]]>\u{fffd}\"",
+        "a very long name of a task that no narrow figure has room for \u{7d04}\u{675f}",
+    ];
+    let text: String = names.iter().map(|name| task(name)).collect();
+    fs::write(&workload, format!("duration = \"1s\"\n{text}")).expect("writable");
+    let [workload, figure] = [&workload, &figure].map(|path| path.to_str().expect("UTF-8"));
+    for kind in ["share", "error", "response", "wait", "timeline"] {
+        let look = ["--size", "170x240mm", "--bw", "--font", "\"Times\" & <New>", "--font-size", "7"];
+        let output =
+            divvy(&[&["sim", workload, "-p", "rr,sfq", "--figure", kind, "-o", figure], &look[..]].concat());
+        assert!(output.status.success(), "{kind}: {}", String::from_utf8_lossy(&output.stderr));
+        let script = "import sys, xml.etree.ElementTree as e; r = e.parse(sys.argv[1]).getroot(); print(r.get('width'), r.get('height'), len(list(r.iter())))";
+        let parsed = Command::new("python3").args(["-c", script, figure]).output().expect("python3");
+        let said = String::from_utf8_lossy(&parsed.stdout).into_owned();
+        assert!(
+            said.starts_with("170mm 240mm ") && said.trim().ends_with(char::is_numeric),
+            "{kind}: {said}{}",
+            String::from_utf8_lossy(&parsed.stderr)
+        );
+    }
+}
+
+#[test]
+fn a_look_that_cannot_be_is_a_usage_error() {
+    for (arguments, part) in [
+        (&["-o", "x.svg", "--size", "20x20mm"][..], "does not fit 20x20mm with letters of 8 pt: it needs"),
+        (&["--size", "85x60mm"], "are the look of svg"),
+        (&["-o", "x.html", "--bw"], "are the look of svg"),
+        (&["-o", "x.svg", "--size", "85x60"], "in mm or inches"),
+    ] {
+        let output = divvy(&[&["sim", "../examples/mix.toml", "-p", "rr"], arguments].concat());
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.contains(part), "{arguments:?}: {error}");
+    }
+    let output = divvy(&["paper", "gr3-1", "--bw"]);
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,6 +1,6 @@
 //! A report as one SVG drawing, for pages and papers: the numbers are those of the JSON.
 
-use crate::plot::{Chart, Gantt, Kind, Plot, under_each_other};
+use crate::plot::{Chart, Gantt, Kind, Look, Plot, TooSmall};
 use divvy_policy::{Failure, FailureKind};
 use divvy_results::figures::{Ccdf, Figures, TaskSeries};
 use divvy_results::report::{Report, Run};
@@ -29,10 +29,16 @@ pub enum Figure {
     Timeline,
 }
 
-/// Nothing to draw.
+/// Nothing to draw, or no room for it.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no {0} to draw: {1}; give another --figure")]
-pub struct NoFigure(&'static str, &'static str);
+pub enum NoFigure {
+    /// The report has no data for it.
+    #[error("there is no {0} to draw: {1}; give another --figure")]
+    NoData(&'static str, &'static str),
+    /// It does not fit its size.
+    #[error(transparent)]
+    TooSmall(#[from] TooSmall),
+}
 
 impl Failure for NoFigure {
     fn kind(&self) -> FailureKind {
@@ -43,8 +49,8 @@ impl Failure for NoFigure {
 /// Draws a report as SVG. Without a wish it draws response times if jobs end, else shares.
 ///
 /// # Errors
-/// If the report has no data for this figure.
-pub fn draw(report: &Report, wish: Option<Figure>) -> Result<String, NoFigure> {
+/// If the report has no data for this figure, or it does not fit.
+pub fn draw(report: &Report, wish: Option<Figure>, look: &Look) -> Result<String, NoFigure> {
     let runs: Vec<(&Run, &Figures)> =
         report.runs.iter().filter_map(|run| Some((run, run.figures.as_ref()?))).collect();
     let has_jobs = runs.iter().any(|(_, figures)| is_drawn(&figures.response));
@@ -57,9 +63,9 @@ pub fn draw(report: &Report, wish: Option<Figure>) -> Result<String, NoFigure> {
         Figure::Timeline => timelines(report),
     };
     if plots.is_empty() {
-        return Err(NoFigure("figure", "a run of real threads keeps nothing that one is drawn from"));
+        return Err(NoFigure::NoData("figure", "a run of real threads keeps nothing that one is drawn from"));
     }
-    Ok(under_each_other(&plots))
+    Ok(look.figure(&plots)?)
 }
 
 fn plain(chart: &mut Chart, panels: usize) {
@@ -78,7 +84,7 @@ fn seconds(ns: u64) -> f64 {
 fn shares(runs: &[(&Run, &Figures)]) -> Result<Vec<Plot>, NoFigure> {
     let panel = |(run, figures): &(&Run, &Figures)| {
         if figures.series.tasks.len() < run.tasks.len() {
-            return Err(NoFigure("share of all tasks", "they are too many"));
+            return Err(NoFigure::NoData("share of all tasks", "they are too many"));
         }
         let title = format!("{}: share of CPU time", text::escape(&run.policy));
         let mut chart = Chart::lines("share", &title, "time (s)", "share (%)");
@@ -186,7 +192,7 @@ fn tails(
     if runs.iter().any(|(_, figures)| is_drawn(of_run(figures))) {
         Ok(plots)
     } else {
-        Err(NoFigure(what, "no job took any time"))
+        Err(NoFigure::NoData(what, "no job took any time"))
     }
 }
 

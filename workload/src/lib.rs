@@ -1,6 +1,7 @@
 //! Workloads: tasks, their programs, and the machine that they run on.
 //!
-//! A workload comes from a TOML file ([`Workload::parse`]), from rt-app's JSON ([`rtapp`]; [`Workload::load`] takes either)
+//! A workload comes from a TOML file ([`Workload::parse`]), from rt-app's JSON ([`rtapp`]), from a log of jobs ([`JobLog`];
+//! [`Workload::load`] takes any)
 //! or is built in code, from a recorded trace for instance; all pass the same [`Workload::check`]. All times are integer
 //! nanoseconds.
 //! Nothing here knows about policies or about how a workload is run.
@@ -10,10 +11,12 @@ mod dist;
 mod error;
 mod heavy_tail;
 mod normal;
+mod notes;
 pub mod program;
 mod read;
 pub mod rtapp;
 mod stream;
+mod swf;
 mod text;
 mod topology;
 mod weight;
@@ -24,6 +27,7 @@ pub use check::{Place, Problem};
 pub use dist::Dist;
 pub use error::WorkloadError;
 pub use stream::{Purpose, Stream, instance, stream};
+pub use swf::JobLog;
 pub use topology::{Distance, Topology};
 pub use weight::WeightSetting;
 

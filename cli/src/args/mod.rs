@@ -3,6 +3,7 @@
 pub mod choice;
 pub mod durations;
 pub mod jobs;
+pub mod look;
 pub mod machine;
 pub mod output;
 pub mod policies;

@@ -9,6 +9,7 @@ use divvy_policy::{Failure, FailureKind};
 use divvy_results::groups::By;
 
 use super::choice::{Choice, one_of};
+use super::look::LookArgs;
 use crate::assert;
 use crate::output_path::{self, BadOutputPath};
 
@@ -27,6 +28,9 @@ pub struct OutputArgs {
     /// Figure that svg draws [default: response if jobs end, else share]
     #[arg(long, value_parser = one_of(FIGURES), value_name = "WHAT", help_heading = "Output")]
     pub figure: Option<Figure>,
+
+    #[command(flatten)]
+    pub look: LookArgs,
 
     /// Rows of tables and of csv: each task, or totals of classes (`T` of T/1, T/2 and so on) or processes
     /// [default: in tables groups if tasks are many, in csv task]
@@ -48,6 +52,8 @@ pub struct Target<'a> {
     pub file: Option<&'a Path>,
     /// The drawing that svg is, if one was chosen.
     pub figure: Option<Figure>,
+    /// How it looks.
+    pub look: &'a LookArgs,
     /// The rows of tables and of csv, if they were chosen.
     pub by: Option<By>,
 }
@@ -61,10 +67,12 @@ impl OutputArgs {
     pub fn target(&self, input: &Path) -> Result<Target<'_>, BadOutputArgs> {
         let file = self.output.as_deref();
         output_path::refuse_input([input], file)?;
-        let target = Target { format: self.format()?, file, figure: self.figure, by: self.by };
+        let (figure, look, by) = (self.figure, &self.look, self.by);
+        let target = Target { format: self.format()?, file, figure, look, by };
         match target.format {
             Format::Svg => Ok(target),
             _ if self.figure.is_some() => Err(BadOutputArgs::FigureWithoutSvg),
+            _ if self.look.is_given() => Err(BadOutputArgs::LookWithoutSvg),
             _ => Ok(target),
         }
     }
@@ -110,6 +118,11 @@ pub enum BadOutputArgs {
     /// `--figure` would be ignored.
     #[error("--figure chooses what svg draws: add --format svg, or -o FILE.svg")]
     FigureWithoutSvg,
+    /// A look would be ignored.
+    #[error(
+        "--size, --font, --font-size and --bw are the look of svg: add --format svg, or -o FILE.svg; of divvy paper, -o DIR"
+    )]
+    LookWithoutSvg,
     /// Another form of output than text.
     #[error("--textbook prints text: leave out -o, or give -o FILE.txt")]
     TextbookForm,
@@ -140,6 +153,7 @@ impl Failure for BadOutputArgs {
             Self::Path(path) => path.kind(),
             Self::Ending { .. }
             | Self::FigureWithoutSvg
+            | Self::LookWithoutSvg
             | Self::TextbookForm
             | Self::TheoryForm
             | Self::SameFile

@@ -1,5 +1,6 @@
 //! `divvy convert IN OUT`.
 
+use divvy_policy::units::show_duration;
 use divvy_policy::{Failure, FailureKind};
 use std::io::{self, BufRead as _, Read as _};
 use std::path::Path;
@@ -11,9 +12,10 @@ use divvy_results::schedule::Schedule;
 use divvy_results::text;
 use divvy_sim::run::RunError;
 use divvy_trace::{Recording, WakePolicy, replayable, write_chrome, write_perf_script, write_perfetto};
-use divvy_workload::{Workload, rtapp};
+use divvy_workload::{JobLog, Workload, rtapp};
 
 use super::scheduler_log;
+use crate::args::durations::positive_ns;
 use crate::args::output::PERFETTO_ENDINGS;
 use crate::input::{self, MOST_WORKLOAD_BYTES};
 use crate::output::Output;
@@ -28,12 +30,13 @@ Examples:
   divvy convert rt-app.json mix.toml
   divvy convert mix.toml mix.json
   divvy convert perf.data build.json --to rt-app
+  divvy convert log.swf.gz jobs.toml --second 10ms
   divvy convert scheduler.log scheduler.perfetto-trace
 
 A workload made from a trace has the threads' CPU time, sleeps, wake-ups and forks, as in divvy replay.")]
 pub struct ConvertArgs {
     /// A trace (perf.data, `perf script` or ftrace text, Perfetto, the log of `divvy load`) or a workload (TOML, JSON of
-    /// rt-app); - is stdin
+    /// rt-app, a log of jobs in the Standard Workload Format); - is stdin
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub input: PathBuf,
 
@@ -45,6 +48,14 @@ pub struct ConvertArgs {
     /// The output's format, whatever its name says
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<ConvertTo>,
+
+    /// For a log of jobs: the time that a second of it becomes, as in 1s [default: 1ms]
+    #[arg(long = "second", value_name = "TIME", value_parser = positive_ns)]
+    pub second_ns: Option<u64>,
+
+    /// For a log of jobs: leave out jobs that failed or were cancelled [default: what they ran counts]
+    #[arg(long)]
+    pub completed_only: bool,
 }
 
 /// An output format.
@@ -60,6 +71,17 @@ pub enum ConvertTo {
     Toml,
     /// A workload for rt-app, in JSON
     RtApp,
+}
+
+/// Options for a log of jobs, and the input is none.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} is no log of jobs: leave out --second and --completed-only")]
+pub struct NoJobLog(String);
+
+impl Failure for NoJobLog {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
 }
 
 /// The first bytes of a file tell a workload from a trace.
@@ -89,9 +111,16 @@ pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
         None => by_name(&args.output)?,
     };
     output_path::refuse_input([args.input.as_path()], Some(&args.output))?;
-    if is_workload(&args.input)? {
-        let workload = input::workload(&args.input, output)?;
-        return write_workload(&workload, "", to.unwrap_or(ConvertTo::RtApp), args, output);
+    let start = start_of(&args.input)?;
+    let is_job_log = Workload::is_job_log(&start);
+    if !is_job_log && (args.second_ns.is_some() || args.completed_only) {
+        return Err(NoJobLog(input::trace_name(&args.input)).into());
+    }
+    if Workload::is_workload(&start, &args.input) {
+        let log = args.job_log();
+        let workload = input::workload_by(&args.input, &log, output)?;
+        let head = if is_job_log { head_of_jobs(&args.input, &log) } else { String::new() };
+        return write_workload(&workload, &head, to.unwrap_or(ConvertTo::RtApp), args, output);
     }
     let to = to.unwrap_or(ConvertTo::Chrome);
     if is_log(&args.input) {
@@ -138,15 +167,41 @@ fn by_name(file: &Path) -> Result<Option<ConvertTo>, UnknownFormat> {
     }
 }
 
-/// A file that cannot be opened counts as a trace: reading it then gives the error.
-fn is_workload(input: &Path) -> anyhow::Result<bool> {
+/// The first bytes of the input. A file that cannot be opened counts as a trace: reading it then gives the error.
+fn start_of(input: &Path) -> anyhow::Result<Vec<u8>> {
     let mut start = Vec::new();
     if input == Path::new("-") {
         start.extend_from_slice(io::stdin().lock().fill_buf()?);
     } else if let Ok(file) = std::fs::File::open(input) {
         let _ = file.take(SNIFFED_BYTES).read_to_end(&mut start);
     }
-    Ok(Workload::is_workload(&start, input))
+    Ok(start)
+}
+
+impl ConvertArgs {
+    fn job_log(&self) -> JobLog {
+        let standard = JobLog::default();
+        JobLog {
+            second_ns: self.second_ns.unwrap_or(standard.second_ns),
+            completed_only: self.completed_only,
+        }
+    }
+}
+
+/// A comment for the top of the file.
+fn head_of_jobs(input: &Path, log: &JobLog) -> String {
+    let failed = if log.completed_only { "Failed and cancelled jobs are left out." } else { "" };
+    format!(
+        "# The jobs of {}. A second of the log is {}. {failed}\n\n",
+        shown_name(input),
+        show_duration(log.second_ns)
+    )
+    .replace(" \n", "\n")
+}
+
+/// The input's name, fit for a comment.
+fn shown_name(input: &Path) -> String {
+    input::trace_name(input).chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
 fn write_workload(
@@ -180,7 +235,7 @@ fn write_workload(
         ));
     }
     if size > MOST_WORKLOAD_BYTES {
-        output.note("note: that is longer than the 64 MiB that divvy reads: record less");
+        output.note("note: that is longer than the 64 MiB that divvy reads: take a part of it");
     }
     Ok(())
 }
@@ -192,7 +247,7 @@ fn programs(recording: &Recording, input: &Path) -> anyhow::Result<(Workload, St
     let workload = replay.workload(&name);
     workload.check().map_err(|problem| RunError::Workload(format!("{name}: {problem}")))?;
     let (wakes, span) = (&replay.wakes, text::time(replay.span_ns as f64));
-    let shown: String = name.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect();
+    let shown = shown_name(input);
     let head = format!(
         "# The threads of {shown} in {span}, as programs: CPU time, sleeps, wake-ups and forks. The schedule\n\
          # of the recorded scheduler is not included. The recording's grade is {:?} (A to D).\n\

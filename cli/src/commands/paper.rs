@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
 use divvy_lab::{Figure, Reproduction, Setting, Verdict, reproduce};
-use divvy_pages::plot::Plot;
+use divvy_pages::plot::{Look, Plot};
 use divvy_policy::nearest;
 
 use crate::args::choice::one_of;
-use crate::args::output::ClaimFormat;
+use crate::args::look::LookArgs;
+use crate::args::output::{BadOutputArgs, ClaimFormat};
 use crate::command_line::this_command;
 use crate::commands::paper_kernel::{self, WHERE, Where};
 use crate::output::Output;
@@ -87,6 +88,9 @@ pub struct PaperArgs {
     /// Write the figures to this directory, as SVG; or everything to one page, FILE.html
     #[arg(short, long, value_name = "DIR", requires = "id", help_heading = "Output", value_hint = ValueHint::AnyPath)]
     pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub look: LookArgs,
 }
 
 /// The figure does not exist.
@@ -142,12 +146,16 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
     }
     let page = args.output.as_deref().filter(|path| path.extension().is_some_and(|ending| ending == "html"));
     let dir = args.output.as_deref().filter(|_| page.is_none());
+    if dir.is_none() && args.look.is_given() {
+        return Err(BadOutputArgs::LookWithoutSvg.into());
+    }
     check_places(args, dir, page)?;
+    let look = args.look.look();
     let mut done = Vec::new();
     for figure in figures {
         let one = reproduce_one(figure, args, output)?;
         if let Some(dir) = dir {
-            one.plots.iter().try_for_each(|plot| write_plot(plot, dir))?;
+            one.plots.iter().try_for_each(|plot| write_plot(plot, &look, dir))?;
         }
         if args.format == ClaimFormat::Table {
             let between = if done.is_empty() { "" } else { "\n" };
@@ -193,9 +201,11 @@ fn reproduce_one(figure: &'static Figure, args: &PaperArgs, output: Output) -> a
     Ok(reproduce(figure, &setting)?)
 }
 
-fn write_plot(plot: &Plot, dir: &Path) -> anyhow::Result<()> {
+fn write_plot(plot: &Plot, look: &Look, dir: &Path) -> anyhow::Result<()> {
     let path = dir.join(format!("{}.svg", plot.name));
-    fs::write(&path, &plot.svg).with_context(|| format!("cannot write {}", path.display()))
+    let drawn = if *look == Look::default() { None } else { Some(look.figure(std::slice::from_ref(plot))?) };
+    fs::write(&path, drawn.as_deref().unwrap_or(&plot.svg))
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn verdict(done: &[Reproduction]) -> anyhow::Result<()> {

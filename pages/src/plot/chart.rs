@@ -3,18 +3,24 @@
 use serde::Serialize;
 
 use super::axis::{Axis, label};
-use super::{Canvas, Interval, Numbers, Plot, Point, Series, colour, intervals};
+use super::look::Look;
+use super::{Canvas, Interval, LETTERS, Numbers, Plot, Point, Series, intervals, text_width};
 use crate::palette;
 
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 70.0;
-const RIGHT: f64 = 620.0;
+/// To the right of the data.
+const BESIDE: f64 = 20.0;
 const TOP: f64 = 35.0;
 /// Below the data: ticks, the axis' name, the legend.
 const BELOW: f64 = 55.0;
 const LEGEND_LINE: f64 = 15.0;
 /// Length of a line in the legend: its dashes can be seen.
 const KEY: f64 = 26.0;
+/// The data have at least so much room.
+const LEAST_DATA: (f64, f64) = (120.0, 60.0);
+/// Marks of a long line in black and white.
+const MARKS_OF_LINE: usize = 7;
 
 /// How series are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -46,6 +52,9 @@ pub struct Chart {
     /// The least and the greatest y, if they do not come from the points.
     #[serde(skip)]
     pub y_range: Option<(f64, f64)>,
+    /// Width of the whole drawing.
+    #[serde(skip)]
+    pub width: f64,
     /// Height of the whole drawing, with one line of names.
     #[serde(skip)]
     pub height: f64,
@@ -62,7 +71,7 @@ impl Chart {
         let [name, title, x, y] = [name, title, x, y].map(str::to_owned);
         let series = Vec::new();
         let (log_x, log_y, y_range, kind) = (false, false, None, Kind::Lines);
-        Chart { name, title, x, y, log_x, log_y, y_range, height: 400.0, kind, series }
+        Chart { name, title, x, y, log_x, log_y, y_range, width: WIDTH, height: 400.0, kind, series }
     }
 
     /// With one more series.
@@ -83,9 +92,30 @@ impl Chart {
     /// Draws it.
     #[must_use]
     pub fn draw(&self) -> Plot {
+        self.draw_in(&Look::default(), None)
+    }
+
+    pub(super) fn draw_in(&self, look: &Look, room: Option<(f64, f64)>) -> Plot {
+        let Some((width, height)) = room else { return self.draw_by(look) };
+        let mut fitted = Chart { width, ..self.clone() };
+        fitted.height = height - LEGEND_LINE * (fitted.legend_lines() - 1) as f64;
+        fitted.draw_by(look)
+    }
+
+    pub(super) fn least_room(&self, width: f64) -> (f64, f64) {
+        let least = LEFT + LEAST_DATA.0 + BESIDE;
+        let legend = Chart { width: width.max(least), ..self.clone() }.legend_lines() - 1;
+        (least, TOP + LEAST_DATA.1 + BELOW + LEGEND_LINE * legend as f64)
+    }
+
+    fn right(&self) -> f64 {
+        self.width - BESIDE
+    }
+
+    fn draw_by(&self, look: &Look) -> Plot {
         let series = if self.kind == Kind::Stacked { stacked(&self.series) } else { self.series.clone() };
-        let mut canvas =
-            Canvas::new(WIDTH, self.height + LEGEND_LINE * (self.legend_lines() - 1) as f64, &self.title);
+        let height = self.height + LEGEND_LINE * (self.legend_lines() - 1) as f64;
+        let mut canvas = Canvas::new(look, self.width, height, &self.title);
         let (x, y) = self.axes(&series);
         self.frame(&mut canvas, x, y);
         intervals::draw(&mut canvas, &series, x, y);
@@ -99,8 +129,8 @@ impl Chart {
                 series[i].points.iter().map(|p| (x.place(p.0), y.place(p.1))).collect();
             match self.kind {
                 Kind::Lines => curve(&mut canvas, &places, i),
-                Kind::Steps => canvas.path(&places, i),
-                Kind::Stacked => band(&mut canvas, &places, self.bottom(), &colour(i)),
+                Kind::Steps => steps(&mut canvas, &places, i),
+                Kind::Stacked => band(&mut canvas, &places, self.bottom(), i),
             }
         }
         self.legend(&mut canvas);
@@ -117,7 +147,7 @@ impl Chart {
         let least = |of: fn(&(f64, f64)) -> f64, from: f64| points().map(of).fold(from, f64::min);
         let most = |of: fn(&(f64, f64)) -> f64, from: f64| points().map(of).fold(from, f64::max);
         let (x_from, x_to) = (least(|p| p.0, f64::INFINITY), most(|p| p.0, f64::NEG_INFINITY));
-        let x = Axis { from: x_from, to: x_to, start: LEFT, end: RIGHT, log: self.log_x };
+        let x = Axis { from: x_from, to: x_to, start: LEFT, end: self.right(), log: self.log_x };
         let (start, end) = (self.bottom(), TOP);
         if self.log_y {
             let range = (least(|p| p.1, f64::INFINITY), most(|p| p.1, f64::NEG_INFINITY));
@@ -136,20 +166,29 @@ impl Chart {
     }
 
     fn frame(&self, canvas: &mut Canvas, x: Axis, y: Axis) {
-        let bottom = self.bottom();
+        let (bottom, right) = (self.bottom(), self.right());
+        let mut labelled = f64::NEG_INFINITY;
         for tick in x.ticks() {
-            let at = x.place(tick);
+            let (at, text) = (x.place(tick), label(tick));
             canvas.line((at, TOP), (at, bottom), palette::plain("grid"));
-            canvas.text(at, bottom + 15.0, "middle", &label(tick));
+            let half = text_width(&text, LETTERS) / 2.0;
+            if !canvas.is_sized() || at - half > labelled {
+                canvas.text(at, bottom + 15.0, "middle", &text);
+                labelled = at + half + 3.0;
+            }
         }
+        let mut labelled = f64::INFINITY;
         for tick in y.ticks() {
             let at = y.place(tick);
-            canvas.line((LEFT, at), (RIGHT, at), palette::plain("grid"));
-            canvas.text(LEFT - 5.0, at + 4.0, "end", &label(tick));
+            canvas.line((LEFT, at), (right, at), palette::plain("grid"));
+            if !canvas.is_sized() || at <= labelled {
+                canvas.text(LEFT - 5.0, at + 4.0, "end", &label(tick));
+                labelled = at - LETTERS;
+            }
         }
-        canvas.line((LEFT, bottom), (RIGHT, bottom), palette::plain("faint"));
+        canvas.line((LEFT, bottom), (right, bottom), palette::plain("faint"));
         canvas.line((LEFT, TOP), (LEFT, bottom), palette::plain("faint"));
-        canvas.text((LEFT + RIGHT) / 2.0, bottom + 32.0, "middle", &self.x);
+        canvas.text((LEFT + right) / 2.0, bottom + 32.0, "middle", &self.x);
         canvas.text(16.0, (TOP + bottom) / 2.0, "middle", &format!("{}|up", self.y));
     }
 
@@ -160,11 +199,12 @@ impl Chart {
                 Kind::Stacked => {
                     let (top, bottom) = (y - 9.0, y);
                     let box_ = [(x, top), (x + 18.0, top), (x + 18.0, bottom), (x, bottom)];
-                    canvas.area(&box_, &colour(i), palette::plain("ground"));
+                    let (fill, edge) = (canvas.fill(i), canvas.edge());
+                    canvas.area(&box_, &fill, edge);
                 }
                 Kind::Lines | Kind::Steps => canvas.path(&[(x, y - 4.0), (x + KEY, y - 4.0)], i),
             }
-            if self.kind == Kind::Lines {
+            if self.kind == Kind::Lines || (self.kind == Kind::Steps && canvas.is_black_and_white()) {
                 canvas.mark((x + KEY / 2.0, y - 4.0), i);
             }
             canvas.text(x + KEY + 4.0, y, "start", &series.name);
@@ -176,7 +216,7 @@ impl Chart {
         let (mut x, mut line) = (LEFT, 0);
         let place = |series: &Series| {
             let width = 14.0 + KEY + 6.5 * series.name.chars().count() as f64;
-            if x > LEFT && x + width > RIGHT {
+            if x > LEFT && x + width > self.right() {
                 (x, line) = (LEFT, line + 1);
             }
             let begin = x;
@@ -192,20 +232,34 @@ impl Chart {
 }
 
 fn curve(canvas: &mut Canvas, places: &[(f64, f64)], i: usize) {
+    if places.len() > 60 {
+        return steps(canvas, places, i);
+    }
     canvas.path(places, i);
-    if places.len() <= 60 {
-        for &at in places {
-            canvas.mark(at, i);
-        }
+    for &at in places {
+        canvas.mark(at, i);
     }
 }
 
-fn band(canvas: &mut Canvas, places: &[(f64, f64)], zero: f64, colour: &str) {
+/// A line whose corners are no samples. In black and white it has some marks, not at the same places as other lines.
+fn steps(canvas: &mut Canvas, places: &[(f64, f64)], i: usize) {
+    canvas.path(places, i);
+    if !canvas.is_black_and_white() {
+        return;
+    }
+    let apart = places.len().div_ceil(MARKS_OF_LINE).max(1);
+    for &at in places.iter().skip(i * apart / 8 % apart).step_by(apart) {
+        canvas.mark(at, i);
+    }
+}
+
+fn band(canvas: &mut Canvas, places: &[(f64, f64)], zero: f64, i: usize) {
     let (Some(first), Some(last)) = (places.first(), places.last()) else { return };
     let mut outline = places.to_vec();
     outline.push((last.0, zero));
     outline.push((first.0, zero));
-    canvas.area(&outline, colour, palette::plain("ground"));
+    let (fill, edge) = (canvas.fill(i), canvas.edge());
+    canvas.area(&outline, &fill, edge);
 }
 
 /// Each series plus those before it. They have the same x.
@@ -255,7 +309,10 @@ mod tests {
         let mut chart = Chart::lines("n", "t", "x", "y");
         (0..10).for_each(|i| chart.add(format!("a longer name {i}"), vec![(0.0, 1.0), (1.0, 2.0)]));
         let places = chart.legend_places();
-        assert!(places.iter().all(|(x, _)| x + 14.0 + KEY + 6.5 * 15.0 <= RIGHT + 1e-9), "{places:?}");
+        assert!(
+            places.iter().all(|(x, _)| x + 14.0 + KEY + 6.5 * 15.0 <= chart.right() + 1e-9),
+            "{places:?}"
+        );
         assert_eq!(chart.legend_lines(), 3);
         assert!(chart.draw().svg.contains("height=\"430\""));
     }
@@ -265,7 +322,7 @@ mod tests {
         let mut chart = Chart::lines("n", "t", "x", "y");
         chart.add("a", vec![(1.0, -5.0), (2.0, 20.0)]);
         let (x, y) = chart.axes(&chart.series);
-        assert_eq!((x.place(1.0), x.place(2.0)), (LEFT, RIGHT));
+        assert_eq!((x.place(1.0), x.place(2.0)), (LEFT, chart.right()));
         assert!(y.place(20.0) >= TOP && y.place(-5.0) <= chart.bottom());
     }
 }

@@ -1,7 +1,7 @@
 //! Intervals of curves: a pale band, and a bar at each point that has one.
 
 use super::axis::Axis;
-use super::{Canvas, Interval, Series, colour};
+use super::{Canvas, Interval, Series};
 
 /// Part of the range of the points by which intervals may widen the axis, at either end. Of few repetitions an interval is
 /// many times as long as the curve is high, and would press it flat.
@@ -51,7 +51,9 @@ pub fn draw(canvas: &mut Canvas, series: &[Series], x: Axis, y: Axis) {
         }
     }
     if series.iter().any(|one| !one.intervals.is_empty()) {
-        canvas.note("bars: 95 % intervals", x.end, y.start + 32.0);
+        // A narrow drawing has no room beside the name of the axis.
+        let at = if canvas.is_sized() { y.end - 3.0 } else { y.start + 32.0 };
+        canvas.note("bars: 95 % intervals", x.end, at);
     }
 }
 
@@ -62,11 +64,12 @@ fn band(canvas: &mut Canvas, known: &[&Interval], i: usize, x: Axis, y: Axis) {
     let low = known.iter().rev().map(|interval| (x.place(interval.x), y.bounded(interval.low)));
     let high = known.iter().map(|interval| (x.place(interval.x), y.bounded(interval.high)));
     let outline: Vec<(f64, f64)> = high.chain(low).collect();
-    canvas.veil(&outline, &colour(i), BAND_OPACITY, "none");
+    let colour = canvas.colour(i);
+    canvas.veil(&outline, &colour, BAND_OPACITY, "none");
 }
 
 fn bar(canvas: &mut Canvas, interval: &Interval, i: usize, x: Axis, y: Axis) {
-    let (at, colour) = (x.place(interval.x), colour(i));
+    let (at, colour) = (x.place(interval.x), canvas.colour(i));
     canvas.line((at, y.bounded(interval.low)), (at, y.bounded(interval.high)), &colour);
     for end in [interval.low, interval.high] {
         if y.has(end) {

@@ -3,7 +3,9 @@
 mod axis;
 mod chart;
 mod gantt;
+mod hatch;
 mod intervals;
+mod look;
 mod series;
 mod surface;
 
@@ -13,6 +15,7 @@ use crate::palette;
 
 pub use chart::{Chart, Kind};
 pub use gantt::{Bar, Gantt, Line};
+pub use look::{Look, TooSmall};
 pub use series::{Interval, Point, Series};
 pub use surface::{Sheet, Sides, Surface};
 
@@ -39,17 +42,42 @@ pub enum Numbers {
     Surface(Surface),
 }
 
-/// Drawings under each other, as one SVG.
-#[must_use]
-pub fn under_each_other(plots: &[Plot]) -> String {
+impl Numbers {
+    /// Draws them, in this room if it is given.
+    fn draw(&self, look: &Look, room: Option<(f64, f64)>) -> Plot {
+        match self {
+            Numbers::Chart(chart) => chart.draw_in(look, room),
+            Numbers::Gantt(gantt) => gantt.draw_in(look, room),
+            Numbers::Surface(surface) => surface.draw_in(look, room),
+        }
+    }
+
+    /// The least room that this drawing needs, if it may have this width.
+    fn least_room(&self, width: f64) -> (f64, f64) {
+        match self {
+            Numbers::Chart(chart) => chart.least_room(width),
+            Numbers::Gantt(gantt) => gantt.least_room(width),
+            Numbers::Surface(surface) => surface.least_room(),
+        }
+    }
+}
+
+/// Drawings under each other, as one SVG; with a size on paper, if it is given.
+fn join(plots: &[Plot], size_mm: Option<(f64, f64)>) -> String {
     let sizes: Vec<(f64, f64)> = plots.iter().map(|plot| size(&plot.svg).unwrap_or_default()).collect();
     let width = sizes.iter().map(|size| size.0).fold(0.0, f64::max);
     let height: f64 = sizes.iter().map(|size| size.1).sum();
+    let (shown_width, shown_height) = size_mm
+        .map_or((width.to_string(), height.to_string()), |(width, height)| {
+            (format!("{width}mm"), format!("{height}mm"))
+        });
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{shown_width}\" height=\"{shown_height}\" \
          viewBox=\"0 0 {width} {height}\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"{ground}\"/>\n",
         ground = palette::plain("ground")
     );
+    let body: String = plots.iter().map(|plot| plot.svg.as_str()).collect();
+    svg.push_str(&hatch::definitions(&body));
     let mut top = 0.0;
     for (plot, size) in plots.iter().zip(&sizes) {
         svg.push_str(&plot.svg.replacen("<svg ", &format!("<svg y=\"{top}\" "), 1));
@@ -93,23 +121,43 @@ pub(crate) fn ink_on(colour: &str) -> &'static str {
     if light > 140.0 { "#000000" } else { "#fefefe" }
 }
 
-/// How the i-th line is told from others without its colour.
-pub(crate) fn dashes(i: usize) -> &'static str {
-    palette::dashes(i)
-}
-
 /// A drawing in progress.
 pub(crate) struct Canvas {
     body: String,
     width: f64,
     height: f64,
+    look: Look,
 }
 
 impl Canvas {
-    pub fn new(width: f64, height: f64, title: &str) -> Canvas {
-        let mut canvas = Canvas { body: String::new(), width, height };
+    pub fn new(look: &Look, width: f64, height: f64, title: &str) -> Canvas {
+        let mut canvas = Canvas { body: String::new(), width, height, look: look.clone() };
         canvas.text(width / 2.0, 20.0, "middle", &format!("{title}|title"));
         canvas
+    }
+
+    /// Whether texts are made to fit: they have less room than on a page.
+    pub fn is_sized(&self) -> bool {
+        self.look.size_mm.is_some()
+    }
+
+    pub fn is_black_and_white(&self) -> bool {
+        self.look.is_black_and_white
+    }
+
+    /// The colour of the i-th line and its mark.
+    pub fn colour(&self, i: usize) -> String {
+        if self.is_black_and_white() { palette::plain("ink").to_owned() } else { colour(i) }
+    }
+
+    /// The fill of the i-th area.
+    pub fn fill(&self, i: usize) -> String {
+        if self.is_black_and_white() { hatch::fill(i) } else { colour(i) }
+    }
+
+    /// The edge of areas: the ground between colours, ink around hatches.
+    pub fn edge(&self) -> &'static str {
+        palette::plain(if self.is_black_and_white() { "ink" } else { "ground" })
     }
 
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: &str) {
@@ -120,7 +168,7 @@ impl Canvas {
     /// The i-th of several lines, in its colour and dashes.
     pub fn path(&mut self, points: &[(f64, f64)], i: usize) {
         let points: Vec<String> = points.iter().map(|&p| point(p)).collect();
-        let (colour, dashes) = (colour(i), dashes(i));
+        let (colour, dashes) = (self.colour(i), palette::dashes(i));
         let dashes = if dashes == "none" { String::new() } else { format!(" stroke-dasharray=\"{dashes}\"") };
         self.add(&format!(
             "<polyline points=\"{}\" stroke=\"{colour}\" stroke-width=\"1.6\"{dashes} fill=\"none\"/>",
@@ -162,7 +210,7 @@ impl Canvas {
             "M-3.4,-1.2h6.8v2.4h-6.8z",
             "M-1.2,-3.4h2.4v6.8h-2.4z",
         ];
-        let colour = colour(i);
+        let colour = self.colour(i);
         match i % 8 {
             0 => self.dot((x, y), &colour),
             shape => self.add(&format!(
@@ -187,16 +235,34 @@ impl Canvas {
     /// `anchor` is start, middle or end. A text that ends in `|title` is set larger, one in `|up` upwards.
     pub fn text_in(&mut self, colour: &str, x: f64, y: f64, anchor: &str, text: &str) {
         let (text, style) = text.split_once('|').unwrap_or((text, ""));
-        let style = match style {
-            "title" => "font-size=\"14\"".to_owned(),
+        let letters = if style == "title" { TITLE_LETTERS } else { LETTERS };
+        let (fitted, letters) = match self.is_sized() {
+            true => fitted(text, letters, self.room(x, y, anchor, style == "up")),
+            false => (text.to_owned(), letters),
+        };
+        let mut style = match style {
+            "title" => format!("font-size=\"{}\"", short(letters)),
             "up" => format!("transform=\"rotate(-90 {} {})\"", number(x), number(y)),
             _ => String::new(),
         };
+        if !style.starts_with("font") && letters < LETTERS {
+            style = format!("font-size=\"{}\" {style}", short(letters)).trim_end().to_owned();
+        }
         let (x, y) = (number(x), number(y));
         self.add(&format!(
             "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" fill=\"{colour}\" {style}>{}</text>",
-            escape(text)
+            escape(&fitted)
         ));
+    }
+
+    /// The room for a text at this place, within the drawing.
+    fn room(&self, x: f64, y: f64, anchor: &str, is_upwards: bool) -> f64 {
+        let (at, length) = if is_upwards { (y, self.height) } else { (x, self.width) };
+        match anchor {
+            "middle" => 2.0 * at.min(length - at),
+            "end" => at,
+            _ => length - at,
+        }
     }
 
     fn add(&mut self, element: &str) {
@@ -208,13 +274,43 @@ impl Canvas {
         let (width, height) = (self.width, self.height);
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
+             viewBox=\"0 0 {width} {height}\" font-family=\"{family}\" font-size=\"11\">\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n{}</svg>\n",
             palette::plain("ground"),
-            self.body
+            self.body,
+            family = escape(&self.look.font)
         );
         Plot { name: name.to_owned(), svg, numbers }
     }
+}
+
+/// Letters of drawings without a look, in the unit of a drawing. All distances of a drawing suit letters of this size.
+const LETTERS: f64 = 11.0;
+/// Letters of a title.
+const TITLE_LETTERS: f64 = 14.0;
+/// Letters are not made smaller than this part of theirs.
+const LEAST_LETTERS: f64 = 0.7;
+
+/// The width of a text, in a family of wide letters.
+pub(crate) fn text_width(text: &str, letters: f64) -> f64 {
+    0.6 * letters * divvy_results::text::width(text) as f64
+}
+
+/// The text in smaller letters, and if need be cut, so that it fits.
+fn fitted(text: &str, letters: f64, room: f64) -> (String, f64) {
+    let width = text_width(text, letters);
+    if width <= room {
+        return (text.to_owned(), letters);
+    }
+    let letters = letters * (room / width).max(LEAST_LETTERS);
+    let columns = (room / text_width("0", letters) + 1e-9).floor() as usize;
+    (divvy_results::text::fit(text, columns), letters)
+}
+
+/// One decimal, if it says something.
+fn short(letters: f64) -> String {
+    // Down, so that it fits.
+    format!("{}", (letters * 10.0).floor() / 10.0)
 }
 
 fn point((x, y): (f64, f64)) -> String {
@@ -239,8 +335,8 @@ mod tests {
     #[test]
     fn drawings_are_under_each_other() {
         let numbers = || Numbers::Chart(Chart::lines("n", "t", "x", "y"));
-        let plot = |width, height| Canvas::new(width, height, "t").finish("n", numbers());
-        let all = under_each_other(&[plot(100.0, 50.0), plot(80.0, 70.0)]);
+        let plot = |width, height| Canvas::new(&Look::default(), width, height, "t").finish("n", numbers());
+        let all = join(&[plot(100.0, 50.0), plot(80.0, 70.0)], None);
         assert!(all.contains("viewBox=\"0 0 100 120\""), "{all}");
         assert!(all.contains("<svg y=\"0\" ") && all.contains("<svg y=\"50\" "), "{all}");
         assert_eq!(all.matches("<svg ").count(), all.matches("</svg>").count());
@@ -248,7 +344,7 @@ mod tests {
 
     #[test]
     fn what_xml_means_by_itself_is_escaped() {
-        let mut canvas = Canvas::new(10.0, 10.0, "a < b & c");
+        let mut canvas = Canvas::new(&Look::default(), 10.0, 10.0, "a < b & c");
         canvas.text(1.0, 2.0, "start", "x > y|up");
         let svg = canvas.finish("n", Numbers::Chart(Chart::lines("n", "t", "x", "y"))).svg;
         assert!(svg.contains("a &lt; b &amp; c") && svg.contains("x &gt; y</text>"));

@@ -3,11 +3,14 @@
 use super::axis::{Axis, label};
 use serde::Serialize;
 
-use super::{Canvas, Numbers, Plot, colour};
+use super::look::Look;
+use super::{Canvas, Numbers, Plot};
 use crate::palette;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 460.0;
+/// With less its letters are not read.
+const LEAST_PART: f64 = 0.4;
 
 /// Heights over a grid.
 #[derive(Clone, Debug, Serialize)]
@@ -53,11 +56,17 @@ impl Surface {
     /// Draws it from the back to the front.
     #[must_use]
     pub fn draw(&self) -> Plot {
-        let mut canvas = Canvas::new(WIDTH, HEIGHT, &self.title);
+        self.draw_in(&Look::default(), None)
+    }
+
+    /// In a room it is scaled as a whole.
+    pub(super) fn draw_in(&self, look: &Look, room: Option<(f64, f64)>) -> Plot {
+        let mut canvas = Canvas::new(look, WIDTH, HEIGHT, &self.title);
         let z = self.z_axis();
         self.frame(&mut canvas, z);
         let (nx, ny) = (self.x.values.len(), self.y.values.len());
         for (i, Sheet { name, heights }) in self.sheets.iter().enumerate() {
+            let fill = canvas.fill(i);
             for row in (0..ny.saturating_sub(1)).rev() {
                 for col in 0..nx.saturating_sub(1) {
                     let corner =
@@ -68,13 +77,32 @@ impl Surface {
                         corner(col + 1, row + 1),
                         corner(col, row + 1),
                     ];
-                    canvas.veil(&cell, &colour(i), 0.55, palette::plain("ink"));
+                    canvas.veil(&cell, &fill, 0.55, palette::plain("ink"));
                 }
             }
-            canvas.dot((40.0 + 120.0 * i as f64, HEIGHT - 12.0), &colour(i));
+            let (x, y) = (40.0 + 120.0 * i as f64, HEIGHT - 12.0);
+            if canvas.is_black_and_white() {
+                let (left, top, bottom) = (x - 18.0, y - 5.0, y + 5.0);
+                canvas.area(
+                    &[(left, top), (x, top), (x, bottom), (left, bottom)],
+                    &fill,
+                    palette::plain("ink"),
+                );
+            } else {
+                canvas.dot((x, y), &fill);
+            }
             canvas.text(48.0 + 120.0 * i as f64, HEIGHT - 8.0, "start", name);
         }
-        canvas.finish(&self.name, Numbers::Surface(self.clone()))
+        let mut plot = canvas.finish(&self.name, Numbers::Surface(self.clone()));
+        if let Some((width, height)) = room {
+            let size = format!("width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox");
+            plot.svg = plot.svg.replacen(&size, &format!("width=\"{width}\" height=\"{height}\" viewBox"), 1);
+        }
+        plot
+    }
+
+    pub(super) fn least_room(&self) -> (f64, f64) {
+        (LEAST_PART * WIDTH, LEAST_PART * HEIGHT)
     }
 
     fn z_axis(&self) -> Axis {

@@ -7,10 +7,13 @@ mod locate;
 mod program;
 mod topology;
 
-use std::io::Read as _;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 
 use divvy_policy::CpuId;
+use flate2::bufread::MultiGzDecoder;
 use toml::de::DeTable;
 
 use self::fields::{Field, Fields};
@@ -18,19 +21,39 @@ use self::groups::Groups;
 use self::program::{Index, Names};
 use super::error::{Source, WorkloadError};
 use super::rtapp::{self, is_json};
+use super::swf::{self, JobLog};
 use super::{Arrivals, Barrier, DEFAULT_QUANTUM_NS, MAX_CPUS, MAX_INSTANCES, Task, Workload, check};
 
 /// Longest workload file: longer ones are not written by people, and would only fill the memory.
 const MAX_BYTES: u64 = 64 << 20;
+/// The first bytes of a file that gzip packed.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 impl Workload {
-    /// Reads a workload file, TOML or rt-app's JSON, and what is to be told of it: how the workload is not quite as the
-    /// file says.
+    /// Reads a workload file, TOML, rt-app's JSON or a log of jobs, packed with gzip or not, and what is to be told of it:
+    /// how the workload is not quite as the file says.
     ///
     /// # Errors
     /// If the file cannot be read, is longer than 64 MiB, or does not hold a workload; see [`Workload::parse`].
     pub fn load(path: &Path) -> Result<(Self, Vec<String>), WorkloadError> {
-        Self::parse_any(&Self::read(path)?, &path.display().to_string())
+        Self::read_any(open(path)?, &path.display().to_string(), &JobLog::default())
+    }
+
+    /// As [`Workload::load`], of what is read; `file` is its name.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_any(
+        input: impl Read,
+        file: &str,
+        log: &JobLog,
+    ) -> Result<(Self, Vec<String>), WorkloadError> {
+        let bytes = read_bytes(input, file)?;
+        match swf::is_swf(&bytes) {
+            // People's names in its comments may be in any encoding.
+            true => swf::parse(&String::from_utf8_lossy(&bytes), file, log),
+            false => Self::parse_any(&utf8(bytes, file)?, file),
+        }
     }
 
     /// As [`Workload::load`], of a text; `file` is its name.
@@ -39,21 +62,29 @@ impl Workload {
     /// As there.
     pub fn parse_any(text: &str, file: &str) -> Result<(Self, Vec<String>), WorkloadError> {
         match is_json(text.as_bytes()) {
+            _ if swf::is_swf(text.as_bytes()) => swf::parse(text, file, &JobLog::default()),
             true => rtapp::parse(text, file),
             false => Ok((Self::parse(text, file)?, Vec::new())),
         }
     }
 
     /// Whether a file with this beginning, and perhaps this name, is a workload and no trace: rt-app's JSON begins with a
-    /// brace or a comment, and TOML has a `task`.
+    /// brace or a comment, a log of jobs with a comment or numbers, and TOML has a `task`.
     pub fn is_workload(start: &[u8], path: &Path) -> bool {
         let is_task = |line: &[u8]| {
             let rest = line.strip_prefix(b"[[task]]").or_else(|| line.strip_prefix(b"task"));
             rest.is_some_and(|rest| rest.trim_ascii_start().first().is_none_or(|byte| b"=[#".contains(byte)))
         };
+        let start = &unpacked_start(start);
         is_json(start)
+            || Self::is_job_log(start)
             || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
             || start.split(|byte| *byte == b'\n').any(is_task)
+    }
+
+    /// Whether a file with this beginning is a log of jobs.
+    pub fn is_job_log(start: &[u8]) -> bool {
+        swf::is_swf(&unpacked_start(start))
     }
 
     /// The text of a workload file.
@@ -62,17 +93,7 @@ impl Workload {
     /// If the file cannot be read, is longer than 64 MiB, or is not UTF-8.
     pub fn read(path: &Path) -> Result<String, WorkloadError> {
         let file = path.display().to_string();
-        let failed = |reason: String| WorkloadError::File { file: file.clone(), reason };
-        let opened = std::fs::File::open(path).map_err(|e| failed(e.to_string()))?;
-        let mut bytes = Vec::new();
-        opened.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| failed(e.to_string()))?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(failed("it is longer than 64 MiB, which no workload file is".to_owned()));
-        }
-        String::from_utf8(bytes).map_err(|e| {
-            let offset = e.utf8_error().valid_up_to();
-            failed(format!("it is not UTF-8 text (at byte {offset}); a workload is a TOML file"))
-        })
+        utf8(read_bytes(open(path)?, &file)?, &file)
     }
 
     /// Reads a workload from TOML text; `file` is its name, for errors and as the workload's name.
@@ -84,8 +105,8 @@ impl Workload {
         let source = Source { file, text };
         let table = DeTable::parse(text).map_err(|e| {
             let span = e.span().unwrap_or(0..0);
-            let help = if is_json(text.as_bytes()) {
-                "of rt-app's JSON make TOML: divvy convert IN OUT.toml"
+            let help = if is_json(text.as_bytes()) || swf::is_swf(text.as_bytes()) {
+                "of rt-app's JSON, and of a log of jobs, make TOML: divvy convert IN OUT.toml"
             } else {
                 ""
             };
@@ -98,6 +119,48 @@ impl Workload {
         })?;
         Ok(workload)
     }
+}
+
+fn failed(file: &str, reason: String) -> WorkloadError {
+    WorkloadError::File { file: file.to_owned(), reason }
+}
+
+fn open(path: &Path) -> Result<File, WorkloadError> {
+    File::open(path).map_err(|e| failed(&path.display().to_string(), e.to_string()))
+}
+
+/// The bytes of an input, without its packing.
+fn read_bytes(input: impl Read, file: &str) -> Result<Vec<u8>, WorkloadError> {
+    let mut input = BufReader::new(input);
+    let is_packed = input.fill_buf().map_err(|e| failed(file, e.to_string()))?.starts_with(&GZIP);
+    let mut bytes = Vec::new();
+    let read = match is_packed {
+        true => MultiGzDecoder::new(input).take(MAX_BYTES + 1).read_to_end(&mut bytes),
+        false => input.take(MAX_BYTES + 1).read_to_end(&mut bytes),
+    };
+    read.map_err(|e| failed(file, e.to_string()))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(failed(file, "it is longer than 64 MiB, which no workload file is".to_owned()));
+    }
+    Ok(bytes)
+}
+
+/// The beginning of a file without its packing, as far as it goes.
+fn unpacked_start(start: &[u8]) -> Cow<'_, [u8]> {
+    if !start.starts_with(&GZIP) {
+        return Cow::Borrowed(start);
+    }
+    let mut unpacked = Vec::new();
+    // The beginning ends somewhere, which is no error.
+    let _ = MultiGzDecoder::new(start).take(1 << 16).read_to_end(&mut unpacked);
+    Cow::Owned(unpacked)
+}
+
+fn utf8(bytes: Vec<u8>, file: &str) -> Result<String, WorkloadError> {
+    String::from_utf8(bytes).map_err(|e| {
+        let offset = e.utf8_error().valid_up_to();
+        failed(file, format!("it is not UTF-8 text (at byte {offset}); a workload is a TOML file"))
+    })
 }
 
 fn machine<'a>(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Result<Workload, WorkloadError> {

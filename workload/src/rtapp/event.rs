@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::json::{Json, Member, Value};
-use super::notes::Notes;
 use crate::error::{Source, WorkloadError};
+use crate::notes::Notes;
 use divvy_policy::units::parse_duration_ns;
 
 /// In the order in which a key is compared with their beginnings.

@@ -7,7 +7,6 @@
 mod build;
 mod event;
 mod json;
-mod notes;
 mod read;
 mod steps;
 mod task;

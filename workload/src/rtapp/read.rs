@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::build::Builder;
 use super::event::{Reading, find};
 use super::json::{self, Json, Member, Value};
-use super::notes::Notes;
 use super::task::RtTask;
 use crate::error::{Source, WorkloadError};
+use crate::notes::Notes;
 use crate::{DEFAULT_QUANTUM_NS, MAX_CPUS, Workload};
 use divvy_policy::units::parse_duration_ns;
 

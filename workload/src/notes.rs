@@ -9,7 +9,7 @@ const MOST_SHOWN: usize = 20;
 
 /// Notes in the making.
 #[derive(Default)]
-pub(super) struct Notes {
+pub(crate) struct Notes {
     /// For each note: the first byte where it applies, and how often.
     said: BTreeMap<String, (usize, usize)>,
 }
