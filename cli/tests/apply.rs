@@ -1,0 +1,100 @@
+//! `divvy apply` with real processes, in a namespace of their own, so that others are not touched.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const DIVVY: &str = env!("CARGO_BIN_EXE_divvy");
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A namespace needs root.
+fn in_a_namespace(words: &[&str]) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--kill-child", "--mount-proc"]).args(words);
+    command
+}
+
+/// Hogs of nice 0 and one of nice 5 are equal if all have nice 5, as nobody is raised. What a hog forked after divvy was killed gets
+/// the original value of the hog back, too.
+#[test]
+fn what_was_applied_is_restored_after_a_kill_and_at_the_end() {
+    if !in_a_namespace(&["true"]).status().is_ok_and(|status| status.success()) {
+        return;
+    }
+    let directory = std::env::temp_dir().join(format!("divvy-apply-real-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apply.sh");
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let (script, place, cpus) =
+        (script.display().to_string(), directory.display().to_string(), cpus.to_string());
+    let output = in_a_namespace(&["sh", &script, DIVVY, &place, &cpus]).output().expect("it runs");
+    std::fs::remove_dir_all(&directory).expect("it is there");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), stderr(&output));
+    let lines: Vec<&str> = out.lines().collect();
+
+    let zeros = cpus.parse::<usize>().expect("a number") + 1;
+    let before = format!("{}5", "0 ".repeat(zeros));
+    let applied = format!("{}5", "5 ".repeat(zeros));
+    let expected = [
+        format!("before: {before}"),
+        format!("applied: {applied}"),
+        "second: 1".to_owned(),
+        format!("killed: {applied} 5"),
+        // The hogs and the child.
+        format!("restored {} values", zeros + 1),
+        format!("restored: {before} 0"),
+        format!("TERM: 0 {before} restored {zeros} values"),
+        format!("INT: 0 {before} restored {zeros} values"),
+        format!("HUP: 0 {before} restored {zeros} values"),
+        format!("next: 0 {before}"),
+    ];
+    assert_eq!(lines[..expected.len().min(lines.len())], expected, "{out}\n{err}");
+    assert!(err.contains("another divvy apply is at work: process "), "{err}");
+    assert!(err.contains(&format!("an earlier divvy apply left {zeros} values")), "{err}");
+    assert!(!lines.contains(&"journal"), "the journal is removed: {out}");
+}
+
+fn apply(arguments: &[&str]) -> Output {
+    Command::new(DIVVY).arg("apply").args(arguments).output().expect("divvy runs")
+}
+
+#[test]
+fn a_dry_run_shows_a_table() {
+    let output = apply(&["process-fair", "--dry-run", "--interval", "100ms"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.starts_with("process-fair by nice values on "), "{text}");
+}
+
+#[test]
+fn a_damaged_journal_is_an_error_with_its_line() {
+    let journal = std::env::temp_dir().join(format!("divvy-apply-damaged-{}", std::process::id()));
+    std::fs::write(&journal, "nonsense\n").expect("a journal");
+    std::fs::set_permissions(&journal, std::fs::Permissions::from_mode(0o600)).expect("its mode");
+    let output = apply(&["--restore", "--journal", &journal.display().to_string()]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains(":1: it is no journal of divvy apply"), "{}", stderr(&output));
+    let _ = std::fs::remove_file(format!("{}.lock", journal.display()));
+    std::fs::remove_file(journal).expect("it is still there");
+}
+
+#[test]
+fn words_that_do_not_fit_are_refused() {
+    for (arguments, says) in [
+        (&[][..], "SPEC"),
+        (&["gr3"], "user-fair"),
+        (&["user-fair", "--interval", "1ms"], "at least 100ms"),
+        (&["user-fair", "--restore"], "cannot be used with"),
+        (
+            &["process-fair", "--with", "cgroup", "--dry-run", "--interval", "100ms"],
+            "process-fair is by nice values",
+        ),
+    ] {
+        let output = apply(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{arguments:?}: {}", stderr(&output));
+    }
+}
