@@ -52,10 +52,13 @@ impl Surveyor {
             if duration_ns == 0 {
                 return f64::from(u8::from(thread.is_runnable));
             }
-            let used = Used::since(self.before.get(&thread.tid), thread);
+            let before = self.before.get(&thread.tid);
+            let used = Used::since(before, thread);
+            // A wait that goes on is not counted yet.
+            let waits = thread.is_runnable && before.is_some_and(|before| before.is_runnable);
             match used.demand_ns(thread, duration_ns) as f64 / duration_ns as f64 {
                 part if part < LITTLE => 0.0,
-                part if part > ALWAYS => 1.0,
+                part if part > ALWAYS || (waits && part > 0.5) => 1.0,
                 part => part,
             }
         };
