@@ -3,6 +3,7 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::advise::{self, AdviseArgs};
+use crate::commands::apply::{self, ApplyArgs};
 use crate::commands::completions::{self, CompletionsArgs};
 use crate::commands::convert::{self, ConvertArgs};
 use crate::commands::doctor::{self, DoctorArgs};
@@ -75,6 +76,7 @@ pub enum Command {
     Load(LoadArgs),
     Enable(EnableArgs),
     Disable(DisableArgs),
+    Apply(ApplyArgs),
     Set(SetArgs),
     Top(TopArgs),
     Flow(FlowArgs),
@@ -106,6 +108,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Load(args) => load::run(args, output),
         Command::Enable(args) => enable::run(args, output),
         Command::Disable(args) => enable::stop(args, output),
+        Command::Apply(args) => apply::run(args, cli.verbose, output),
         Command::Flow(args) => flow::run(args, output),
         Command::Set(args) => set::run(args, output),
         Command::Top(args) => top::run(args, output),

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use divvy_kernel::apply::ApplyError;
 use divvy_kernel::flow::StoreError;
 use divvy_kernel::hosted::HostedError;
 use divvy_kernel::load::{AskError, LoadError, Missing};
@@ -109,8 +110,9 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 47] = [
+const KINDS: [KindOf; 48] = [
     kind::<crate::advise::Problem>,
+    kind::<ApplyError>,
     kind::<AskError>,
     kind::<crate::commands::exercise::NoAnswers>,
     kind::<BadAnswer>,

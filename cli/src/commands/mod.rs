@@ -1,6 +1,7 @@
 //! The commands: each has its arguments and runs them.
 
 pub mod advise;
+pub mod apply;
 pub mod completions;
 pub mod convert;
 pub mod doctor;

@@ -11,7 +11,7 @@ pub mod poller;
 pub mod rows;
 #[cfg(feature = "top")]
 mod screen;
-mod users;
+pub mod users;
 
 use crate::output::Output;
 use options::Options;

@@ -3,6 +3,7 @@
 pub mod advice;
 pub mod advice_json;
 pub mod all_figures;
+pub mod applied;
 pub mod claims;
 pub mod claims_page;
 mod comparison;

@@ -66,7 +66,7 @@ pub fn sched_ext() -> Result<(), Missing> {
             "boot a kernel built with CONFIG_SCHED_CLASS_EXT=y, CONFIG_BPF_JIT=y and CONFIG_DEBUG_INFO_BTF=y"
         }
     };
-    Err(Missing::new(what, fix))
+    Err(Missing::new(what, format!("{fix}; fair shares without it: sudo divvy apply user-fair")))
 }
 
 /// The kernel describes its types.

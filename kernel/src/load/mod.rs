@@ -29,7 +29,7 @@ pub(crate) mod privileges;
 mod programs;
 mod protocol;
 mod quotas;
-mod ready;
+pub(crate) mod ready;
 #[cfg(feature = "bpf")]
 mod records;
 #[cfg(feature = "bpf")]

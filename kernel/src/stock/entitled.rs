@@ -80,13 +80,13 @@ impl Group {
 }
 
 /// `cpu.weight` of a cgroup. The root has none. One with `cpu.idle` has 0, and the kernel gives it 3.
-fn weight_of(cgroup: &Path) -> Option<f64> {
+pub fn weight_of(cgroup: &Path) -> Option<f64> {
     let text = fs::read_to_string(cgroup.join("cpu.weight")).ok()?;
     Some((text.trim().parse::<f64>().ok()? / 100.0 * NICE_0).max(3.0))
 }
 
 /// Divides an amount by weight, so that none of (weight, demand) gets more than its demand.
-fn fill(amount: f64, wanted: &[(f64, f64)]) -> Vec<f64> {
+pub fn fill(amount: f64, wanted: &[(f64, f64)]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     let level = |index: &usize| wanted[*index].1 / wanted[*index].0.max(f64::MIN_POSITIVE);
     order.sort_by(|a, b| level(a).total_cmp(&level(b)));

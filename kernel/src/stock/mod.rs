@@ -7,8 +7,8 @@
 //!
 //! Not seen: a thread that begins and ends between two samples, and a wait before it ends (`schedstat` counts it when the thread runs).
 
-mod entitled;
-mod threads;
+pub(crate) mod entitled;
+pub(crate) mod threads;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -124,7 +124,7 @@ pub fn online() -> u32 {
 }
 
 /// A thread's use of the CPUs in an interval.
-struct Used {
+pub(crate) struct Used {
     ran_ns: u64,
     waited_ns: u64,
     turns: u64,
@@ -132,7 +132,7 @@ struct Used {
 
 impl Used {
     /// A thread that was not there before, or whose number another one had, used all of it now.
-    fn since(before: Option<&Thread>, now: &Thread) -> Self {
+    pub fn since(before: Option<&Thread>, now: &Thread) -> Self {
         let none = Thread::default();
         let before = before.filter(|before| before.started == now.started).unwrap_or(&none);
         Self {
@@ -143,7 +143,7 @@ impl Used {
     }
 
     /// At most the interval. A thread that is runnable and got nothing has waited all the time.
-    fn demand_ns(&self, thread: &Thread, duration_ns: u64) -> u64 {
+    pub fn demand_ns(&self, thread: &Thread, duration_ns: u64) -> u64 {
         match self.ran_ns + self.waited_ns {
             0 if thread.is_runnable => duration_ns,
             demand_ns => demand_ns.min(duration_ns),

@@ -20,8 +20,13 @@ pub struct Thread {
     /// The path of its cgroup, from the root.
     pub cgroup: String,
     pub nice: i8,
+    /// The process that forked this one, or that took its place.
+    pub parent: u32,
+    pub session: u32,
+    /// Whether it belongs to the kernel itself.
+    pub is_kernel: bool,
     /// `SCHED_NORMAL` is 0.
-    class: u32,
+    pub class: u32,
     /// When it began, in ticks: another time means another thread with the same number.
     pub started: u64,
     pub ran_ns: u64,
@@ -35,6 +40,8 @@ pub struct Thread {
 const SCHED_NORMAL: u32 = 0;
 const SCHED_BATCH: u32 = 3;
 const SCHED_IDLE: u32 = 5;
+/// `PF_KTHREAD` of the kernel.
+const KERNEL_THREAD: u64 = 0x0020_0000;
 /// The kernel's weight of a task of `SCHED_IDLE`.
 const IDLE_WEIGHT: f64 = 3.0;
 
@@ -47,6 +54,11 @@ impl Thread {
     /// Whether weights decide when it runs. Real-time tasks go first.
     pub fn is_fair(&self) -> bool {
         matches!(self.class, SCHED_NORMAL | SCHED_BATCH | SCHED_IDLE)
+    }
+
+    /// Whether its nice value decides over its weight.
+    pub fn has_nice(&self) -> bool {
+        matches!(self.class, SCHED_NORMAL | SCHED_BATCH)
     }
 }
 
@@ -120,7 +132,7 @@ fn numbers(dir: &Path) -> io::Result<Vec<u32>> {
 }
 
 /// proc_pid_stat(5). The name is in parentheses, and may have some itself.
-fn parse_stat(text: &str) -> Option<Thread> {
+pub fn parse_stat(text: &str) -> Option<Thread> {
     let (start, end) = (text.find('(')?, text.rfind(')')?);
     let comm = text.get(start + 1..end)?.to_owned();
     let fields: Vec<&str> = text.get(end + 1..)?.split_whitespace().collect();
@@ -129,6 +141,10 @@ fn parse_stat(text: &str) -> Option<Thread> {
     Some(Thread {
         comm,
         is_runnable: field(3)? == "R",
+        parent: field(4)?.parse().ok()?,
+        // -1 where the session belongs to another namespace.
+        session: field(6)?.parse().unwrap_or_default(),
+        is_kernel: field(9)?.parse::<u64>().ok()? & KERNEL_THREAD != 0,
         nice: field(19)?.parse().ok()?,
         started: field(22)?.parse().ok()?,
         class: field(41)?.parse().ok()?,
@@ -146,7 +162,10 @@ mod tests {
         let line = format!("7 (x) y) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 -5 1 0 99 0 0 {fields}\n");
         let thread = parse_stat(&line).expect("a line of stat");
         assert_eq!((thread.comm.as_str(), thread.nice, thread.started), ("x) y", -5, 99));
-        assert!(!thread.is_runnable && thread.is_fair());
+        assert!(!thread.is_runnable && thread.is_fair() && thread.has_nice() && !thread.is_kernel);
+        assert_eq!((thread.parent, thread.session), (1, 1));
+        let kernel = parse_stat(&line.replace("-1 0 0", "-1 2129984 0")).expect("a line of stat");
+        assert!(kernel.is_kernel);
         for cut in 0..line.len() - 40 {
             assert!(parse_stat(&line[..cut]).is_none(), "{}", &line[..cut]);
         }
@@ -158,6 +177,6 @@ mod tests {
     fn classes_decide_the_weight() {
         let thread = |class| Thread { class, nice: 19, ..Thread::default() };
         assert_eq!((thread(SCHED_IDLE).weight(), thread(SCHED_NORMAL).weight()), (3.0, 15.0));
-        assert!(!thread(1).is_fair());
+        assert!(!thread(1).is_fair() && !thread(1).has_nice() && !thread(SCHED_IDLE).has_nice());
     }
 }
