@@ -24,6 +24,8 @@ pub fn apply(options: &Options, watch: &mut dyn Watch) -> Result<usize, ApplyErr
     // Under another scheduler neither nice values nor cpu.weight need mean anything.
     check::no_other_scheduler()?;
     let machine = Machine::here(Rights::now());
+    // Among many busy threads its turn would come late, and it takes little. Whoever may not do that goes on as they are.
+    let _ = rustix::process::setpriority_process(None, -20);
     let mut signals =
         Signals::block().map_err(|error| ApplyError::Io("cannot wait for signals".to_owned(), error))?;
     let mut journal = Journal::lock(&options.journal, &machine.boot())?;

@@ -4,6 +4,7 @@
 //! The expectations come from the weights, from the fluid solution of PBS, or from the kernel's own scheduler in the same
 //! machine, and not from the policies.
 
+mod apply;
 mod attack;
 mod budget;
 mod compositions;
