@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let (Some(submit_ns), Some(run_ns)) = (submit, run.filter(|ns| *ns > 0)) else {
-            self.notes.say(at, "a job that did not run, or without a submit time, is left out");
+            self.notes.say(at, "a job with no run or submit time is left out");
             return Ok(());
         };
         let used = |count: Option<u64>| count.filter(|&count| count > 0);
@@ -221,10 +221,8 @@ impl<'a> Reader<'a> {
             return Err(source.error(0..0, "the log has no job that ran", help));
         };
         let first_at = self.jobs[0].at;
-        let scale = format!(
-            "a second of the log is {} here; divvy convert --second makes a workload with another scale",
-            show_duration(self.log.second_ns)
-        );
+        let scale =
+            format!("a second becomes {} (divvy convert --second)", show_duration(self.log.second_ns));
         self.notes.say(first_at, scale);
         let widest = self.jobs.iter().map(|job| job.processors).max().unwrap_or(1);
         let cpus = self.cpus.unwrap_or_else(|| {

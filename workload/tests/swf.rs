@@ -54,7 +54,7 @@ fn a_job_of_n_processors_is_n_threads_of_a_process() {
     let executables: Vec<_> = (0..4).map(|task| workload.executable(task)).collect();
     assert_eq!(executables, ["app-5", "job-2", "app-5", "app-6"]);
     let expected = [
-        "x.swf:2:1: a second of the log is 1ms here",
+        "x.swf:2:1: a second becomes 1ms",
         "x.swf:4:2: processors of this job: as requested",
         "x.swf:5:1: a job that did not run",
         "x.swf:7:1: a part of a job that has a line of its own is left out (and 1 more)",

@@ -59,11 +59,7 @@ const RULES: &[Choice<Rule>] = &[
 
 const MECHANISMS: &[Choice<Mechanism>] = &[
     ("cgroup", Mechanism::Cgroup, "cpu.weight of the users' cgroups"),
-    (
-        "nice",
-        Mechanism::Nice,
-        "Nice values of threads: a step is 25 %, so shares are equal to within 12 % of each",
-    ),
+    ("nice", Mechanism::Nice, "Nice values of threads: a step is 25 %, so weights are exact to within 12 %"),
 ];
 
 const APPLY_HELP: &str = "\

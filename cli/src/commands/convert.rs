@@ -28,7 +28,6 @@ Examples:
   divvy convert perf.data build.perfetto-trace
   divvy convert perf.data build.toml && divvy sim build.toml -p eevdf,gr3
   divvy convert rt-app.json mix.toml
-  divvy convert mix.toml mix.json
   divvy convert perf.data build.json --to rt-app
   divvy convert log.swf.gz jobs.toml --second 10ms
   divvy convert scheduler.log scheduler.perfetto-trace
@@ -113,7 +112,7 @@ pub fn run(args: &ConvertArgs, output: Output) -> anyhow::Result<()> {
     output_path::refuse_input([args.input.as_path()], Some(&args.output))?;
     let start = start_of(&args.input)?;
     let is_job_log = Workload::is_job_log(&start);
-    if !is_job_log && (args.second_ns.is_some() || args.completed_only) {
+    if !start.is_empty() && !is_job_log && (args.second_ns.is_some() || args.completed_only) {
         return Err(NoJobLog(input::trace_name(&args.input)).into());
     }
     if Workload::is_workload(&start, &args.input) {

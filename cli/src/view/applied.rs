@@ -53,7 +53,7 @@ pub fn table(rule: Rule, preview: &Preview) -> String {
     if preview.mechanism == Mechanism::Nice {
         let _ = writeln!(
             out,
-            "\nshares are equal to within {:.1}% of each: a step of nice is 25%",
+            "\nweights are exact to within {:.1}%: a step of nice is 25%",
             preview.worst_error * 100.0
         );
     }
@@ -84,7 +84,7 @@ mod tests {
         let table = table(Rule::ProcessFair, &preview);
         assert!(table.starts_with("process-fair by nice values on 2 CPUs; nothing is changed\n"), "{table}");
         assert!(table.contains("        5     50.0%           0    7..8\n"), "{table}");
-        assert!(table.contains("within 5.0% of each") && !table.contains('\u{1b}'), "{table}");
+        assert!(table.contains("within 5.0%: a step") && !table.contains('\u{1b}'), "{table}");
         assert_eq!(
             (restored(1), restored(2)),
             ("restored 1 value".to_owned(), "restored 2 values".to_owned())

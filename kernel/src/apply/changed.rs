@@ -75,13 +75,16 @@ impl Changes {
 
     fn heirs(&self, threads: &BTreeMap<u32, Thread>) -> Vec<(Id, Change)> {
         let given: BTreeSet<i8> = self.by_id.values().flat_map(|change| &change.given).copied().collect();
+        // A process whose parent has ended has another one, of another session.
+        let sessions: BTreeSet<(u32, u32)> =
+            threads.values().map(|thread| (thread.tgid, thread.session)).collect();
         let unknown = threads.values().filter(|thread| {
             let id = Id::of(thread);
             given.contains(&thread.nice) && !self.by_id.contains_key(&id) && !self.others.contains(&id)
         });
         unknown
             .filter_map(|thread| {
-                let change = self.ancestor(thread)?;
+                let change = self.ancestor(thread, !sessions.contains(&(thread.parent, thread.session)))?;
                 let change =
                     Change { tgid: thread.tgid, session: thread.session, now: thread.nice, ..change.clone() };
                 Some((Id::of(thread), change))
@@ -89,9 +92,9 @@ impl Changes {
             .collect()
     }
 
-    /// The changed thread from which this one has its value: of the same process or its parent, or else, if the parent has ended, of the
-    /// same session.
-    fn ancestor(&self, thread: &Thread) -> Option<&Change> {
+    /// The changed thread from which this one has its value: of the same process or its parent, or else, if it is an orphan, of the same
+    /// session.
+    fn ancestor(&self, thread: &Thread, is_orphan: bool) -> Option<&Change> {
         let gave = |change: &&Change| {
             change.given.contains(&thread.nice)
                 && change.original != thread.nice
@@ -101,7 +104,7 @@ impl Changes {
             |is_kin: &dyn Fn(&Change) -> bool| self.by_id.values().filter(|change| is_kin(change)).find(gave);
         of(&|change| change.tgid == thread.tgid)
             .or_else(|| of(&|change| change.tgid == thread.parent))
-            .or_else(|| of(&|change| change.session != 0 && change.session == thread.session))
+            .or_else(|| of(&|change| is_orphan && change.session != 0 && change.session == thread.session))
     }
 
     /// The value without divvy; nothing if the thread is to be left alone.
@@ -206,11 +209,13 @@ mod tests {
             thread(15, 15, 10, 7, 40),                           // older than the change
             thread(16, 16, 10, 3, 60),                           // with a value of its own
             Thread { session: 200, ..thread(17, 17, 1, 7, 60) }, // of somebody else
+            thread(18, 18, 19, 7, 63), // `nice -n 7` of a shell that has its own value
+            thread(19, 19, 1, 0, 30),  // the shell
         ];
         let found: Vec<u32> = changes.update(&all(&known)).iter().map(|(id, _)| id.tid).collect();
         assert_eq!(found, [11, 12, 14, 13]);
         let originals: Vec<Option<i8>> = known.iter().map(|thread| changes.original(thread)).collect();
-        assert_eq!(originals, [0, 0, 0, 0, 0, 7, 3, 7].map(Some));
+        assert_eq!(originals, [0, 0, 0, 0, 0, 7, 3, 7, 7, 0].map(Some));
         assert!(changes.update(&all(&known)).is_empty(), "they are known now");
     }
 

@@ -131,8 +131,7 @@ impl<S: SetNice> Machine<S> {
     pub fn renice(&self, id: Id, tgid: u32, from: i8, to: i8) -> io::Result<bool> {
         let stat = self.proc.join(format!("{tgid}/task/{}/stat", id.tid));
         let thread = proc_text::read(stat).and_then(|text| parse_stat(&text));
-        let is_same =
-            |thread: &Thread| thread.started == id.started && thread.nice == from && thread.has_nice();
+        let is_same = |thread: &Thread| thread.started == id.started && thread.nice == from;
         if !thread.is_some_and(|thread| is_same(&thread)) {
             return Ok(false);
         }

@@ -6,7 +6,7 @@ use super::error::ApplyError;
 use super::groups;
 use super::machine::{Machine, Rights, SetNice};
 use super::options::{Mechanism, Options, Rule};
-use super::session::choose;
+use super::session::{choose, fits};
 use super::survey::{Survey, Surveyor};
 use crate::stock::entitled::fill;
 
@@ -45,6 +45,7 @@ pub struct Row {
 /// # Errors
 /// If the machine cannot be seen, or has not what was asked for.
 pub fn preview(options: &Options) -> Result<Preview, ApplyError> {
+    fits(options)?;
     let machine = Machine::here(Rights::All);
     let mut surveyor = Surveyor::new(&machine.proc);
     look(&mut surveyor)?;

@@ -23,6 +23,7 @@ use crate::load::{Missing, Signals, check, ready};
 pub fn apply(options: &Options, watch: &mut dyn Watch) -> Result<usize, ApplyError> {
     // Under another scheduler neither nice values nor cpu.weight need mean anything.
     check::no_other_scheduler()?;
+    fits(options)?;
     let machine = Machine::here(Rights::now());
     // Among many busy threads its turn would come late, and it takes little. Whoever may not do that goes on as they are.
     let _ = rustix::process::setpriority_process(None, -20);
@@ -68,11 +69,7 @@ pub fn choose<S: SetNice>(
     survey: &Survey,
     is_preview: bool,
 ) -> Result<Mechanism, ApplyError> {
-    if options.rule == Rule::ProcessFair && options.with == Some(Mechanism::Cgroup) {
-        return Err(ApplyError::Usage(
-            "process-fair is by nice values: processes have no cgroups of their own; leave out --with cgroup",
-        ));
-    }
+    fits(options)?;
     let groups = match options.rule {
         Rule::UserFair if options.with != Some(Mechanism::Nice) => groups::of_users(machine, &survey.threads),
         _ => Vec::new(),
@@ -82,7 +79,7 @@ pub fn choose<S: SetNice>(
         None if groups.len() > 1 && may_weigh() => Ok(Mechanism::Cgroup),
         Some(Mechanism::Cgroup) if groups.is_empty() => Err(Missing::new(
             "no user has a cgroup with a cpu.weight",
-            "let systemd make them: systemctl set-property user.slice CPUAccounting=yes; or leave out --with cgroup",
+            "let systemd make them, as in: systemctl set-property user-1000.slice CPUWeight=100; or leave out --with cgroup",
         )
         .into()),
         Some(Mechanism::Cgroup) if !may_weigh() => Err(Missing::new(
@@ -93,6 +90,17 @@ pub fn choose<S: SetNice>(
         Some(Mechanism::Cgroup) => Ok(Mechanism::Cgroup),
         _ => may_renice(machine, options.rule).map(|()| Mechanism::Nice).map_err(ApplyError::from),
     }
+}
+
+/// # Errors
+/// If the rule cannot be applied in the way that was asked for.
+pub fn fits(options: &Options) -> Result<(), ApplyError> {
+    if options.rule == Rule::ProcessFair && options.with == Some(Mechanism::Cgroup) {
+        return Err(ApplyError::Usage(
+            "process-fair is by nice values: processes have no cgroups of their own; leave out --with cgroup",
+        ));
+    }
+    Ok(())
 }
 
 fn may_renice<S: SetNice>(machine: &Machine<S>, rule: Rule) -> Result<(), Missing> {
@@ -136,7 +144,7 @@ fn began(applier: &Applier<Kernel>, options: &Options, survey: &Survey) -> Strin
             };
             format!(
                 "{} by nice values among {owners} runnable {}, every {every}; {end}\n\
-                 note: a step of nice is 25 %, so shares are equal to within 12 % of each{autogroups}",
+                 note: a step of nice is 25 %, so weights are exact to within 12 %{autogroups}",
                 rule.name(),
                 rule.owners()
             )
