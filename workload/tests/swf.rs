@@ -56,7 +56,7 @@ fn a_job_of_n_processors_is_n_threads_of_a_process() {
     let expected = [
         "x.swf:2:1: a second becomes 1ms",
         "x.swf:4:2: processors of this job: as requested",
-        "x.swf:5:1: a job that did not run",
+        "x.swf:5:1: a job with no run or submit time",
         "x.swf:7:1: a part of a job that has a line of its own is left out (and 1 more)",
     ];
     let found: Vec<_> = notes.iter().zip(expected).map(|(note, start)| note.starts_with(start)).collect();
