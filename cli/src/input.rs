@@ -9,9 +9,6 @@ use divvy_workload::{JobLog, Task, Workload, WorkloadError};
 
 use crate::output::Output;
 
-/// Largest workload that is read, in bytes.
-pub const MOST_WORKLOAD_BYTES: usize = 64 << 20;
-
 /// Reads a workload. Notes on stderr say where it differs from the file.
 pub fn workload(path: &Path, output: Output) -> Result<Workload, WorkloadError> {
     workload_by(path, &JobLog::default(), output)
@@ -29,13 +26,11 @@ pub fn workload_by(path: &Path, log: &JobLog, output: Output) -> Result<Workload
 }
 
 fn workload_of(path: &Path, log: &JobLog) -> Result<(Workload, Vec<String>), WorkloadError> {
-    let file = path.display().to_string();
-    let opened = fs::File::open(path)
-        .map_err(|error| WorkloadError::File { file: file.clone(), reason: error.to_string() })?;
-    Workload::read_any(opened, &file, log).map_err(|error| {
+    Workload::load_by(path, log).map_err(|error| {
         if !is_recording(path) {
             return error;
         }
+        let file = path.display().to_string();
         let reason = format!("it is a recording, and no workload; `divvy replay {file} -p SPEC` replays it");
         WorkloadError::File { file, reason }
     })

@@ -1,9 +1,8 @@
 //! Workloads: tasks, their programs, and the machine that they run on.
 //!
 //! A workload comes from a TOML file ([`Workload::parse`]), from rt-app's JSON ([`rtapp`]), from a log of jobs ([`JobLog`];
-//! [`Workload::load`] takes any)
-//! or is built in code, from a recorded trace for instance; all pass the same [`Workload::check`]. All times are integer
-//! nanoseconds.
+//! [`Workload::load`] takes any) or is built in code, from a recorded trace for instance; all pass the same
+//! [`Workload::check`]. All times are integer nanoseconds.
 //! Nothing here knows about policies or about how a workload is run.
 
 mod check;
@@ -36,6 +35,9 @@ pub const MAX_CPUS: u32 = 4096;
 
 /// Most task instances that a workload may start by itself (open arrivals and forks come on top).
 pub const MAX_INSTANCES: u64 = 1_000_000;
+
+/// Longest workload file: longer ones are not written by people, and would only fill the memory.
+pub const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// Quantum of a workload that names none: 4 ms, one tick at 250 Hz.
 pub const DEFAULT_QUANTUM_NS: u64 = 4_000_000;

@@ -12,12 +12,12 @@ use divvy_results::schedule::Schedule;
 use divvy_results::text;
 use divvy_sim::run::RunError;
 use divvy_trace::{Recording, WakePolicy, replayable, write_chrome, write_perf_script, write_perfetto};
-use divvy_workload::{JobLog, Workload, rtapp};
+use divvy_workload::{JobLog, MAX_FILE_BYTES, Workload, rtapp};
 
 use super::scheduler_log;
 use crate::args::durations::positive_ns;
 use crate::args::output::PERFETTO_ENDINGS;
-use crate::input::{self, MOST_WORKLOAD_BYTES};
+use crate::input;
 use crate::output::Output;
 use crate::output_path;
 
@@ -189,13 +189,12 @@ impl ConvertArgs {
 
 /// A comment for the top of the file.
 fn head_of_jobs(input: &Path, log: &JobLog) -> String {
-    let failed = if log.completed_only { "Failed and cancelled jobs are left out." } else { "" };
+    let failed = if log.completed_only { " Failed and cancelled jobs are left out." } else { "" };
     format!(
-        "# The jobs of {}. A second of the log is {}. {failed}\n\n",
+        "# The jobs of {}. A second of the log is {}.{failed}\n\n",
         shown_name(input),
         show_duration(log.second_ns)
     )
-    .replace(" \n", "\n")
 }
 
 /// The input's name, fit for a comment.
@@ -233,7 +232,7 @@ fn write_workload(
             size.div_ceil(1000)
         ));
     }
-    if size > MOST_WORKLOAD_BYTES {
+    if size as u64 > MAX_FILE_BYTES {
         output.note("note: that is longer than the 64 MiB that divvy reads: take a part of it");
     }
     Ok(())

@@ -47,15 +47,14 @@ impl Journal {
             .create(true)
             .open(&lock_path)
             .map_err(|error| cannot("open", &lock_path, error))?;
-        if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            let mut pid = String::new();
-            let _ = (&lock).take(16).read_to_string(&mut pid);
-            let pid = pid.trim().parse::<u32>().map_or_else(|_| "unknown".to_owned(), |pid| pid.to_string());
+        let is_locked = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err();
+        let mut text = String::new();
+        let read = (&lock).take(16).read_to_string(&mut text);
+        if is_locked {
+            let pid = text.trim().parse::<u32>().map_or_else(|_| "unknown".to_owned(), |pid| pid.to_string());
             return Err(ApplyError::Running { pid, lock: lock_path });
         }
-        let mut text = String::new();
-        let is_lock = (&lock).take(16).read_to_string(&mut text).is_ok()
-            && text.trim().bytes().all(|byte| byte.is_ascii_digit());
+        let is_lock = read.is_ok() && text.trim().bytes().all(|byte| byte.is_ascii_digit());
         if !is_lock {
             let (file, why) = (lock_path, "it is no lock of divvy apply".to_owned());
             return Err(ApplyError::Journal { file, line: 1, why });
@@ -195,7 +194,7 @@ impl Journal {
             .and_then(|mut file| file.write_all(text.as_bytes()))
             .and_then(|()| fs::rename(&new, &self.path));
         written.map_err(|error| cannot("write", &new, error))?;
-        self.kept = text.len() as u64;
+        (self.kept, self.bytes) = (text.len() as u64, text.len() as u64);
         Ok(())
     }
 }

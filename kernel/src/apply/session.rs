@@ -69,7 +69,6 @@ pub fn choose<S: SetNice>(
     survey: &Survey,
     is_preview: bool,
 ) -> Result<Mechanism, ApplyError> {
-    fits(options)?;
     let groups = match options.rule {
         Rule::UserFair if options.with != Some(Mechanism::Nice) => groups::of_users(machine, &survey.threads),
         _ => Vec::new(),

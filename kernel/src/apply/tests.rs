@@ -12,7 +12,7 @@ use super::machine::{Machine, Rights, SetNice};
 use super::options::{Mechanism, Options, Rule, Watch};
 use super::preview::of_nice;
 use super::restore::restore;
-use super::session::choose;
+use super::session::{choose, fits};
 use super::survey::Surveyor;
 
 /// A thread of the fake `/proc`.
@@ -406,7 +406,7 @@ fn a_cgroup_is_asked_for_where_there_is_none() {
     let error = choose(&machine, &options, &survey, false).expect_err("there is none");
     assert!(matches!(error, ApplyError::Missing(_)), "{error}");
     options.rule = Rule::ProcessFair;
-    let error = choose(&machine, &options, &survey, false).expect_err("no such thing");
+    let error = fits(&options).expect_err("no such thing");
     assert!(matches!(error, ApplyError::Usage(_)), "{error}");
     options.with = None;
     assert_eq!(choose(&machine, &options, &survey, false).expect("by nice"), Mechanism::Nice);

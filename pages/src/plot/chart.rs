@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::axis::{Axis, label};
 use super::look::Look;
-use super::{Canvas, Interval, LETTERS, Numbers, Plot, Point, Series, intervals, text_width};
+use super::{Canvas, Interval, LETTERS, Numbers, Plot, Point, Series, intervals};
 use crate::palette;
 
 const WIDTH: f64 = 640.0;
@@ -169,13 +169,9 @@ impl Chart {
         let (bottom, right) = (self.bottom(), self.right());
         let mut labelled = f64::NEG_INFINITY;
         for tick in x.ticks() {
-            let (at, text) = (x.place(tick), label(tick));
+            let at = x.place(tick);
             canvas.line((at, TOP), (at, bottom), palette::plain("grid"));
-            let half = text_width(&text, LETTERS) / 2.0;
-            if !canvas.is_sized() || at - half > labelled {
-                canvas.text(at, bottom + 15.0, "middle", &text);
-                labelled = at + half + 3.0;
-            }
+            canvas.tick_label((at, bottom + 15.0), tick, &mut labelled);
         }
         let mut labelled = f64::INFINITY;
         for tick in y.ticks() {

@@ -4,9 +4,9 @@ use divvy_results::schedule::{Schedule, Slice};
 use divvy_results::text;
 use serde::Serialize;
 
-use super::axis::{Axis, label};
+use super::axis::Axis;
 use super::look::Look;
-use super::{Canvas, LETTERS, Numbers, Plot, ink_on, text_width};
+use super::{Canvas, Numbers, Plot, ink_on};
 use crate::palette;
 
 const LEFT: f64 = 60.0;
@@ -110,12 +110,7 @@ impl Gantt {
         }
         let mut labelled = f64::NEG_INFINITY;
         for tick in axis.ticks() {
-            let (at, text) = (axis.place(tick), label(tick));
-            let half = text_width(&text, LETTERS) / 2.0;
-            if room.is_none() || at - half > labelled {
-                canvas.text(at, bottom + 14.0, "middle", &text);
-                labelled = at + half + 3.0;
-            }
+            canvas.tick_label((axis.place(tick), bottom + 14.0), tick, &mut labelled);
         }
         canvas.text((LEFT + axis.end) / 2.0, bottom + 32.0, "middle", &self.x);
         legend(&mut canvas, &tasks, &places, bottom + 52.0);

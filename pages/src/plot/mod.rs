@@ -222,6 +222,17 @@ impl Canvas {
         }
     }
 
+    /// The label of a tick at this place below an axis. In a figure with a size it is left out where it would touch the one before it,
+    /// which ends at `labelled`.
+    pub fn tick_label(&mut self, (x, y): (f64, f64), tick: f64, labelled: &mut f64) {
+        let text = axis::label(tick);
+        let half = text_width(&text, LETTERS) / 2.0;
+        if !self.is_sized() || x - half > *labelled {
+            self.text(x, y, "middle", &text);
+            *labelled = x + half + 3.0;
+        }
+    }
+
     /// In the ink of the drawing; see [`Canvas::text_in`].
     pub fn text(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
         self.text_in(palette::plain("ink"), x, y, anchor, text);

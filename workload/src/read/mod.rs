@@ -22,10 +22,10 @@ use self::program::{Index, Names};
 use super::error::{Source, WorkloadError};
 use super::rtapp::{self, is_json};
 use super::swf::{self, JobLog};
-use super::{Arrivals, Barrier, DEFAULT_QUANTUM_NS, MAX_CPUS, MAX_INSTANCES, Task, Workload, check};
+use super::{
+    Arrivals, Barrier, DEFAULT_QUANTUM_NS, MAX_CPUS, MAX_FILE_BYTES, MAX_INSTANCES, Task, Workload, check,
+};
 
-/// Longest workload file: longer ones are not written by people, and would only fill the memory.
-const MAX_BYTES: u64 = 64 << 20;
 /// The first bytes of a file that gzip packed.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -36,7 +36,15 @@ impl Workload {
     /// # Errors
     /// If the file cannot be read, is longer than 64 MiB, or does not hold a workload; see [`Workload::parse`].
     pub fn load(path: &Path) -> Result<(Self, Vec<String>), WorkloadError> {
-        Self::read_any(open(path)?, &path.display().to_string(), &JobLog::default())
+        Self::load_by(path, &JobLog::default())
+    }
+
+    /// As [`Workload::load`], if it is a log of jobs with these settings.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load_by(path: &Path, log: &JobLog) -> Result<(Self, Vec<String>), WorkloadError> {
+        Self::read_any(open(path)?, &path.display().to_string(), log)
     }
 
     /// As [`Workload::load`], of what is read; `file` is its name.
@@ -135,11 +143,11 @@ fn read_bytes(input: impl Read, file: &str) -> Result<Vec<u8>, WorkloadError> {
     let is_packed = input.fill_buf().map_err(|e| failed(file, e.to_string()))?.starts_with(&GZIP);
     let mut bytes = Vec::new();
     let read = match is_packed {
-        true => MultiGzDecoder::new(input).take(MAX_BYTES + 1).read_to_end(&mut bytes),
-        false => input.take(MAX_BYTES + 1).read_to_end(&mut bytes),
+        true => MultiGzDecoder::new(input).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes),
+        false => input.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes),
     };
     read.map_err(|e| failed(file, e.to_string()))?;
-    if bytes.len() as u64 > MAX_BYTES {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(failed(file, "it is longer than 64 MiB, which no workload file is".to_owned()));
     }
     Ok(bytes)
