@@ -75,6 +75,7 @@ s32 load_host(const struct host_options *options)
 #define MODIFIER flow
 	FLOW_PARAMS(DEFAULT)
 #undef MODIFIER
+	*(unsigned int *)&modifiers_loaded = options->modifiers;
 	return host_init();
 }
 
