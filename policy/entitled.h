@@ -67,7 +67,6 @@ static inline void entitled_settle(struct entitled *e, const struct task_table *
 	u64 V = e->V - e->task[id & POOL_MASK].V, U = e->U - e->task[id & POOL_MASK].U;
 
 	e->task[id & POOL_MASK].service += ((V * weight_of(f, id)) >> ENTITLED_SHIFT) + U;
-	entitled_from(e, id);
 }
 
 /* A runnable task's, until now */
@@ -75,6 +74,7 @@ static inline void entitled_touch(struct entitled *e, const struct task_table *f
 {
 	entitled_advance(e, f, now);
 	entitled_settle(e, f, id);
+	entitled_from(e, id);
 }
 
 /* Its weight is in the task table already. */
@@ -87,7 +87,8 @@ static inline void entitled_join(struct entitled *e, const struct task_table *f,
 
 static inline void entitled_leave(struct entitled *e, const struct task_table *f, u32 id, u64 now)
 {
-	entitled_touch(e, f, id, now);
+	entitled_advance(e, f, now);
+	entitled_settle(e, f, id);
 	entitled_set_total(e, e->total - weight_of(f, id));
 }
 

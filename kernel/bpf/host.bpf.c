@@ -185,7 +185,6 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		if (hold_back(id, p->se.sum_exec_runtime, NO_CPU))
 			return;
 	}
-	sample_lock();
 	bpf_spin_lock(&lock);
 	woken = !(machine_task(&machine, id)->state & RUNNABLE);
 	if (woken) {
@@ -235,17 +234,18 @@ SEC("struct_ops/dispatch")
 void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
 	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = clock_ns() };
-	u32 cpu = e.cpu, *late = &late_cpu[cpu & CPU_MASK];
+	u32 cpu = e.cpu;
+	struct host_cpu *c = host_cpu(cpu);
 	bool admitted;
 
 	if (cpu == NO_CPU)
 		return;
-	asked[cpu & CPU_MASK] = e.now;
-	if (is_expecting(kernel_cpu, late))
+	c->asked = e.now;
+	if (is_expecting(kernel_cpu, &c->late))
 		return;
-	if (has_others(cpu) && dispatch_other(kernel_cpu, cpu))
+	if (has_others(c) && dispatch_other(kernel_cpu, cpu))
 		return;
-	if (continue_slice(ARGUMENT_ANEW(1, prev)))
+	if (stays_runnable(ARGUMENT_ANEW(1, prev)) && continue_slice(ARGUMENT_ANEW(1, prev)))
 		return;
 	if (config.limits)
 		end_limited_slice(ARGUMENT_ANEW(1, prev));
@@ -266,14 +266,14 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	}
 	prev = ARGUMENT_ANEW(1, prev);
 	if (!e.id) {
-		if (has_others(cpu))
+		if (has_others(c))
 			dispatch_rest(kernel_cpu, cpu);
 		/* It is to ask again. A kick of an idle CPU would not do: it is not idle yet. */
 		if (e.cpu == cpu)
 			scx_bpf_kick_cpu(kernel_cpu, 0);
 	} else if (prev && id_of(prev) == e.id) {
 		set_slice(prev, begin_slice(prev, &e));
-	} else if (!send(&e, kernel_cpu, late)) {
+	} else if (!send(&e, kernel_cpu, &c->late)) {
 		scx_bpf_kick_cpu(kernel_cpu, 0);
 	}
 }

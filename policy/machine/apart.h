@@ -40,10 +40,10 @@ static NOINLINE void machine_find_join(struct machine *m, u32 id)
 {
 	const struct cpu_class *k = machine_level(m, id);
 
-	m->parking.best = 0;
+	m->search.best = 0;
 	if (k->runnable) {
-		m->parking.best = k->last;
-		m->parking.best_key = k->time + k->offset;
+		m->search.best = k->last;
+		m->search.best_key = k->time + k->offset;
 		return;
 	}
 	m->at = m->s.tasks.zero;
@@ -52,16 +52,29 @@ static NOINLINE void machine_find_join(struct machine *m, u32 id)
 
 /* It has no claim from the time when it was away. A new one waits for a turn: else a task that forks and exits, again and
  * again, would always be first. */
-static NOINLINE void machine_place(struct machine *m, u32 id)
+static inline void machine_place_from(struct machine *m, u32 id, u64 time)
 {
 	u64 *tag = &m->apart.tag[id & POOL_MASK];
 	bool fresh = !*tag;
 
-	machine_find_join(m, id);
-	if (m->parking.best && (fresh || (s64)(*tag - m->parking.best_key) < 0))
-		*tag = m->parking.best_key;
+	if (fresh || (s64)(*tag - time) < 0)
+		*tag = time;
 	if (fresh)
 		*tag += machine_stride(m, id);
+}
+
+static NOINLINE void machine_find_place(struct machine *m, u32 id)
+{
+	machine_find_join(m, id);
+	machine_place_from(m, id, m->search.best ? m->search.best_key : m->apart.tag[id & POOL_MASK]);
+}
+
+static inline void machine_place(struct machine *m, u32 id)
+{
+	if (!machine_is_bound(m, id) && m->parking.class[0].runnable)
+		machine_place_from(m, id, m->parking.class[0].time);
+	else
+		machine_find_place(m, id);
 }
 
 static ALWAYS_INLINE void machine_join(struct machine *m, u32 id, u64 now, enum why why)
@@ -70,8 +83,8 @@ static ALWAYS_INLINE void machine_join(struct machine *m, u32 id, u64 now, enum 
 	bool seen = t->state & SEEN;
 
 	machine_place(m, id);
-	t->state |= machine_class(m, id) ? TAKEN : SEEN;
-	if (!machine_class(m, id))
+	t->state |= machine_is_bound(m, id) ? TAKEN : SEEN;
+	if (!machine_is_bound(m, id))
 		CALL(join)(&m->s, id, now, seen ? why : NEW);
 }
 
@@ -82,7 +95,7 @@ static inline void machine_leave(struct machine *m, u32 id, u64 now, enum why wh
 	machine_task(m, id)->state &= ~TAKEN;
 }
 
-static NOINLINE void machine_serve(struct machine *m, u32 id, u64 ran)
+static inline void machine_serve(struct machine *m, u32 id, u64 ran)
 {
 	m->apart.tag[id & POOL_MASK] += ran * WEIGHT_NICE_0 / weight_of(&m->s.tasks, id);
 }

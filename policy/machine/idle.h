@@ -10,19 +10,23 @@ static inline bool machine_is_idle(const struct machine *m, u32 cpu)
 	return m->idle.word[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
 }
 
-#ifdef __BPF__
+/* Where nothing changes, which is the common case, it is one test. */
 static inline void machine_set_idle(struct machine *m, u32 cpu, u64 idle)
 {
 	u64 *word = &m->idle.word[(cpu & CPU_MASK) / 64];
 
-	*word = (*word & ~(1ull << (cpu % 64))) | idle << (cpu % 64);
+	if ((*word >> (cpu % 64) & 1) == idle)
+		return;
+	*word ^= 1ull << (cpu % 64);
+	m->idle.words = (m->idle.words & ~(1ull << (cpu & CPU_MASK) / 64)) | (u64) !!*word << (cpu & CPU_MASK) / 64;
 }
 
 static inline bool machine_any_idle(const struct machine *m)
 {
-	return m->idle.word[0] | m->idle.word[1] | m->idle.word[2] | m->idle.word[3];
+	return m->idle.words;
 }
 
+#ifdef __BPF__
 /* An idle CPU where the task may run, into found: the first by number. */
 static NOINLINE void machine_find_idle(struct machine *m, u32 id)
 {
@@ -36,22 +40,6 @@ static NOINLINE void machine_find_idle(struct machine *m, u32 id)
 	}
 }
 #else
-/* Where nothing changes, which is the common case, it is one test. */
-static inline void machine_set_idle(struct machine *m, u32 cpu, u64 idle)
-{
-	u64 *word = &m->idle.word[(cpu & CPU_MASK) / 64];
-
-	if ((*word >> (cpu % 64) & 1) == idle)
-		return;
-	*word ^= 1ull << (cpu % 64);
-	m->idle.words = (m->idle.words & ~(1ull << cpu / 64)) | (u64) !!*word << cpu / 64;
-}
-
-static inline bool machine_any_idle(const struct machine *m)
-{
-	return m->idle.words;
-}
-
 /* The same by words: of thousands of CPUs few are idle. */
 static inline void machine_find_idle(struct machine *m, u32 id)
 {

@@ -9,13 +9,11 @@
 #define LAG_TURNS 32
 
 /* Runnable tasks of each class are counted, and where it is: at its first task that waits, or else at the last that was served. */
-static NOINLINE void machine_class_joined(struct machine *m, u32 id)
+static NOINLINE void machine_class_grows(struct machine *m, u32 id)
 {
 	struct cpu_class *k = machine_level(m, id);
 	u32 class = machine_class(m, id);
 
-	if (!class && !POLICY_SHARES)
-		return;
 	m->s.tasks.nbound += !!class;
 	if (k->runnable++)
 		return;
@@ -25,16 +23,39 @@ static NOINLINE void machine_class_joined(struct machine *m, u32 id)
 	k->top_of = 0;
 }
 
-static NOINLINE void machine_class_left(struct machine *m, u32 id)
+static NOINLINE void machine_class_shrinks(struct machine *m, u32 id)
 {
 	struct cpu_class *k = machine_level(m, id);
 	u32 class = machine_class(m, id);
 
-	if (!class && !POLICY_SHARES)
-		return;
 	m->s.tasks.nbound -= !!class;
 	if (!--k->runnable)
 		m->parking.busy &= ~(class ? machine_class_bit(class) : 0);
+}
+
+/* Class 0, of tasks that may run everywhere, counts only where the machine has tags for them. */
+static inline bool machine_is_leveled(const struct machine *m, u32 id)
+{
+	return POLICY_SHARES || machine_is_bound(m, id);
+}
+
+/* Mostly others that may run everywhere are runnable already. Then it is a count. */
+static inline void machine_class_joined(struct machine *m, u32 id)
+{
+	if (!machine_is_leveled(m, id))
+		return;
+	if (!machine_is_bound(m, id) && m->parking.class[0].runnable)
+		m->parking.class[0].runnable++;
+	else
+		machine_class_grows(m, id);
+}
+
+static inline void machine_class_left(struct machine *m, u32 id)
+{
+	if (machine_is_bound(m, id))
+		machine_class_shrinks(m, id);
+	else if (POLICY_SHARES)
+		m->parking.class[0].runnable--;
 }
 
 #if HAS(SHIFT) || POLICY_SHARES
@@ -47,50 +68,49 @@ static inline void machine_note_top(struct machine *m, struct cpu_class *k, u32 
 	k->top_of = id;
 }
 
-static NOINLINE void machine_note_served(struct machine *m, u32 id, u32 cpu)
+/* By its key in its class, and among all */
+static inline void machine_note_served(struct machine *m, struct cpu_class *k, u32 id, u32 cpu, u64 class_key, u64 key)
 {
-	struct cpu_class *k = machine_level(m, id);
-
 	k->last = id;
-	k->last_key = machine_class_key(m, id);
-	if ((s64)(k->last_key - k->time) > 0)
-		k->time = k->last_key;
+	k->last_key = class_key;
+	if ((s64)(class_key - k->time) > 0)
+		k->time = class_key;
 #if POLICY_SHARES
-	m->apart.served[cpu & CPU_MASK] = machine_key(m, id);
+	m->apart.served[cpu & CPU_MASK] = key;
 #endif
 }
 
 /* The last of the classes that are below the tag that is served, into best. */
 static NOINLINE void machine_look_below(struct machine *m, u32 served)
 {
-	u32 class = any_number(1 + lowest_bit(m->parking.left));
+	u32 class = any_number(1 + lowest_bit(m->search.left));
 	struct cpu_class *k = &m->parking.class[class % CLASS_SLOTS];
 	u32 id = pile_first(&m->parking.piles, class);
 	u64 key = id ? machine_head_key(m, class, id) : k->last_key + k->offset;
 
-	m->parking.left &= m->parking.left - 1;
-	if (m->parking.here & machine_class_bit(class))
-		machine_note_top(m, k, served, m->parking.served);
-	if ((s64)(key - m->parking.served) >= 0)
+	m->search.left &= m->search.left - 1;
+	if (m->search.here & machine_class_bit(class))
+		machine_note_top(m, k, served, m->search.served);
+	if ((s64)(key - m->search.served) >= 0)
 		return;
-	m->parking.below |= machine_class_bit(class);
-	if (m->parking.best && (s64)(key - m->parking.best_key) <= 0)
+	m->search.below |= machine_class_bit(class);
+	if (m->search.best && (s64)(key - m->search.best_key) <= 0)
 		return;
-	m->parking.best = id ? id : k->last;
-	m->parking.best_key = key;
+	m->search.best = id ? id : k->last;
+	m->search.best_key = key;
 }
 
 static NOINLINE void machine_look_at_levels(struct machine *m, u32 served)
 {
-	while (m->parking.left && can_loop)
+	while (m->search.left && can_loop)
 		machine_look_below(m, served);
 }
 
 static NOINLINE void machine_lift(struct machine *m, u64 by)
 {
-	while (m->parking.below && can_loop) {
-		m->parking.class[any_number(1 + lowest_bit(m->parking.below)) % CLASS_SLOTS].offset += by;
-		m->parking.below &= m->parking.below - 1;
+	while (m->search.below && can_loop) {
+		m->parking.class[any_number(1 + lowest_bit(m->search.below)) % CLASS_SLOTS].offset += by;
+		m->search.below &= m->search.below - 1;
 	}
 }
 
@@ -100,7 +120,27 @@ static NOINLINE void machine_find_width(struct machine *m, u32 behind, u32 ahead
 {
 	u64 turn = machine_stride(m, behind), other = POLICY_SHARES ? machine_stride(m, ahead) : 0;
 
-	m->parking.wide = LAG_TURNS * (turn > other ? turn : other);
+	m->search.wide = LAG_TURNS * (turn > other ? turn : other);
+}
+
+static NOINLINE void machine_close_gap_to(struct machine *m, u32 id, u32 cpu)
+{
+	u64 gap;
+
+	m->search.left = m->parking.busy;
+	m->search.served = machine_key(m, id);
+	machine_note_served(m, machine_level(m, id), id, cpu, machine_class_key(m, id), m->search.served);
+	m->search.below = 0;
+	m->search.best = 0;
+	m->search.here = machine_may(m, cpu);
+	machine_note_top(m, &m->parking.class[0], id, m->search.served);
+	machine_look_at_levels(m, id);
+	if (!m->search.best)
+		return;
+	gap = m->search.served - m->search.best_key;
+	machine_find_width(m, m->search.best, id);
+	if (gap > m->search.wide)
+		machine_lift(m, gap - m->search.wide);
 }
 
 /*
@@ -108,51 +148,42 @@ static NOINLINE void machine_find_width(struct machine *m, u32 behind, u32 ahead
  * part of the machine fall behind, for ever: so a gap between what is served here and all that is behind is closed, to two
  * turns of the tasks at both sides. Order on either side stays as it is.
  */
-static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
+static inline void machine_close_gap(struct machine *m, u32 id, u32 cpu)
 {
+	if (m->s.tasks.nbound)
+		machine_close_gap_to(m, id, cpu);
+	else if (POLICY_SHARES)
+		machine_note_served(m, &m->parking.class[0], id, cpu, machine_tag(m, id), machine_tag(m, id));
+}
+
+static NOINLINE void machine_set_on_level(struct machine *m, u32 id)
+{
+	const struct cpu_class *k = machine_level(m, id);
 	u64 gap;
 
-	if (POLICY_SHARES || m->s.tasks.nbound)
-		machine_note_served(m, id, cpu);
-	if (!m->s.tasks.nbound)
+	if (!k->top_of)
 		return;
-	m->parking.left = m->parking.busy;
-	m->parking.served = machine_key(m, id);
-	m->parking.below = 0;
-	m->parking.best = 0;
-	m->parking.here = machine_may(m, cpu);
-	machine_note_top(m, &m->parking.class[0], id, m->parking.served);
-	machine_look_at_levels(m, id);
-	if (!m->parking.best)
-		return;
-	gap = m->parking.served - m->parking.best_key;
-	machine_find_width(m, m->parking.best, id);
-	if (gap > m->parking.wide)
-		machine_lift(m, gap - m->parking.wide);
+	gap = k->top - machine_key(m, id);
+	machine_find_width(m, id, k->top_of);
+	if ((s64)gap > (s64)m->search.wide)
+		machine_set_on(m, id, gap - m->search.wide);
 }
 
 /*
  * A task waits nowhere while a CPU where it may run serves a greater tag. So one that is behind all the same has run all the
  * time, and cannot use more: the claim would only drive others from the CPU that it happens to have.
  */
-static NOINLINE void machine_keep_up(struct machine *m, u32 id)
+static inline void machine_keep_up(struct machine *m, u32 id)
 {
-	const struct cpu_class *k = machine_level(m, id);
-	u64 gap;
-
-	if (!m->s.tasks.nbound || !k->top_of)
-		return;
-	gap = k->top - machine_key(m, id);
-	machine_find_width(m, id, k->top_of);
-	if ((s64)gap > (s64)m->parking.wide)
-		machine_set_on(m, id, gap - m->parking.wide);
+	if (m->s.tasks.nbound)
+		machine_set_on_level(m, id);
 }
 #else
-static NOINLINE void machine_close_gap(struct machine *m, u32 id, u32 cpu)
+static inline void machine_close_gap(struct machine *m, u32 id, u32 cpu)
 {
 }
 
-static NOINLINE void machine_keep_up(struct machine *m, u32 id)
+static inline void machine_keep_up(struct machine *m, u32 id)
 {
 }
 #endif

@@ -23,9 +23,7 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 	m->groups.p = ncpus;
 	for (u32 i = 0; i < CPU_WORDS; i++)
 		m->cpus.word[i] = m->idle.word[i] = machine_first_cpus(ncpus, 64 * i);
-#ifndef __BPF__
-	m->idle.words = machine_first_cpus(machine_words(m), 0);
-#endif
+	m->idle.words = machine_first_cpus((ncpus + 63) / 64, 0);
 	m->modifiers = modifiers_of(m->modifiers);
 	/* No weight asks for more than a CPU that is the only one: about 500 instructions a switch less. */
 	if (ncpus == 1)

@@ -22,6 +22,12 @@ static inline u32 machine_class(const struct machine *m, u32 id)
 	return m->parking.of[id & POOL_MASK] % CLASS_SLOTS;
 }
 
+/* Whether it has one. Cheaper than to look at the class, as the state of a task is at hand. */
+static inline bool machine_is_bound(const struct machine *m, u32 id)
+{
+	return m->s.tasks.task[id & POOL_MASK].state & PINNED;
+}
+
 static inline u64 machine_class_bit(u32 class)
 {
 	return 1ull << (class - 1) % 64;
@@ -127,14 +133,16 @@ static inline struct cpu_class *machine_level(struct machine *m, u32 id)
 /* A task's tags are as they were when its class had this offset; now they count as so much more. */
 static inline u64 machine_moved(const struct machine *m, u32 id)
 {
-	u32 class = machine_class(m, id);
-
-	return class ? m->parking.class[class].offset - m->parking.base[id & POOL_MASK] : 0;
+	if (!machine_is_bound(m, id))
+		return 0;
+	return m->parking.class[machine_class(m, id)].offset - m->parking.base[id & POOL_MASK];
 }
 
 /* Its tags are of now. */
 static inline void machine_rebase(struct machine *m, u32 id)
 {
+	if (!machine_is_bound(m, id))
+		return;
 #if POLICY_SHARES
 	m->apart.tag[id & POOL_MASK] += machine_moved(m, id);
 #endif
@@ -169,7 +177,7 @@ static inline void machine_set_on(struct machine *m, u32 id, u64 by)
 /* Its place in its class: the least is first. */
 static inline u64 machine_class_key(struct machine *m, u32 id)
 {
-	return machine_tag(m, id) - (machine_class(m, id) ? m->parking.base[id & POOL_MASK] : 0);
+	return machine_tag(m, id) - (machine_is_bound(m, id) ? m->parking.base[id & POOL_MASK] : 0);
 }
 
 /* Its place among all tasks */
@@ -195,7 +203,7 @@ static inline bool machine_is_taken(struct machine *m, u32 id)
 /* Out of the policy's sight, if it has keys and the task a class */
 static NOINLINE void machine_detach(struct machine *m, u32 id)
 {
-	if (!HAS(KEY) || !machine_class(m, id))
+	if (!HAS(KEY) || !machine_is_bound(m, id))
 		return;
 	CALL(detach)(&m->s, id);
 	machine_task(m, id)->state |= TAKEN;
@@ -277,39 +285,45 @@ static ALWAYS_INLINE void machine_unpark(struct machine *m, u32 id)
 	machine_attach(m, id);
 }
 
-/* It may have come into custody or out of it. */
-static NOINLINE void machine_stand_anew(struct machine *m, u32 id)
+static NOINLINE void machine_change_stand(struct machine *m, u32 id)
 {
-	if (!(machine_task(m, id)->state & PARKED) || !(machine_stands_in(m, id) | pile_of(&m->parking.piles, id)))
+	if (!(machine_stands_in(m, id) | pile_of(&m->parking.piles, id)))
 		return;
 	machine_unstand(m, id);
 	machine_stand(m, id);
+}
+
+/* It may have come into custody or out of it. */
+static inline void machine_stand_anew(struct machine *m, u32 id)
+{
+	if (machine_task(m, id)->state & PARKED)
+		machine_change_stand(m, id);
 }
 
 /* A task that may not run everywhere waits in its class from the start, if it has a key there, so that no CPU ever has to sort out
  * tasks of others. The same holds for one whose slice has just ended, until it is off its CPU. */
 static inline bool machine_parks_early(struct machine *m, u32 id)
 {
-	return ORDERS_CLASSES && machine_class(m, id) && !(machine_task(m, id)->state & PICKED);
+	return ORDERS_CLASSES && (machine_task(m, id)->state & (PINNED | PICKED)) == PINNED;
 }
 
 /* ---- the first that a CPU may run ---- */
 
 static NOINLINE void machine_offer(struct machine *m, u32 id, u64 key)
 {
-	if (!id || (m->parking.best && (s64)(key - m->parking.best_key) >= 0))
+	if (!id || (m->search.best && (s64)(key - m->search.best_key) >= 0))
 		return;
-	m->parking.best = id;
-	m->parking.best_key = key;
+	m->search.best = id;
+	m->search.best_key = key;
 }
 
 /* The same for the last one */
 static NOINLINE void machine_exceed(struct machine *m, u32 id, u64 key)
 {
-	if (m->parking.best && (s64)(key - m->parking.best_key) <= 0)
+	if (m->search.best && (s64)(key - m->search.best_key) <= 0)
 		return;
-	m->parking.best = id;
-	m->parking.best_key = key;
+	m->search.best = id;
+	m->search.best_key = key;
 }
 
 static inline u64 machine_head_key(struct machine *m, u32 class, u32 id)
@@ -319,10 +333,10 @@ static inline u64 machine_head_key(struct machine *m, u32 class, u32 id)
 
 static NOINLINE void machine_offer_class(struct machine *m)
 {
-	u32 class = any_number(1 + lowest_bit(m->parking.left));
+	u32 class = any_number(1 + lowest_bit(m->search.left));
 	u32 id = pile_first(&m->parking.piles, class);
 
-	m->parking.left &= m->parking.left - 1;
+	m->search.left &= m->search.left - 1;
 	machine_offer(m, id, machine_head_key(m, class, id));
 }
 
@@ -334,7 +348,7 @@ static inline u64 machine_may(const struct machine *m, u32 cpu)
 
 static NOINLINE void machine_offer_classes(struct machine *m)
 {
-	while (m->parking.left && can_loop)
+	while (m->search.left && can_loop)
 		machine_offer_class(m);
 }
 
@@ -359,9 +373,9 @@ static inline bool machine_can_run(struct machine *m, u32 id, u32 cpu)
 static NOINLINE bool machine_is_later(struct machine *m, u32 cpu)
 {
 	u32 id = m->s.tasks.picked[cpu & CPU_MASK];
-	u64 clearly = CLEARLY_TURNS * machine_stride(m, m->parking.best);
+	u64 clearly = CLEARLY_TURNS * machine_stride(m, m->search.best);
 
-	return machine_is_idle(m, cpu) || (id && (s64)(machine_key(m, id) - m->parking.best_key - clearly) > 0);
+	return machine_is_idle(m, cpu) || (id && (s64)(machine_key(m, id) - m->search.best_key - clearly) > 0);
 }
 
 /* Whether there is such a CPU, where a task may run, into later */
@@ -369,7 +383,7 @@ static NOINLINE void machine_find_later(struct machine *m, u32 id, u32 cpu)
 {
 	while (m->at < m->s.tasks.ncpus && can_loop) {
 		if (m->at != cpu && machine_may_run(m, id, m->at) && machine_is_later(m, m->at)) {
-			m->parking.later = true;
+			m->search.later = true;
 			return;
 		}
 		m->at++;
@@ -382,12 +396,12 @@ static NOINLINE void machine_find_later(struct machine *m, u32 id, u32 cpu)
  */
 static inline bool machine_gives_way(struct machine *m, u32 id, u32 cpu)
 {
-	m->parking.later = false;
+	m->search.later = false;
 	if (POLICY_PER_CPU_IF(&m->s))
 		return false;
 	m->at = m->s.tasks.zero;
 	machine_find_later(m, id, cpu);
-	return m->parking.later;
+	return m->search.later;
 }
 
 /* Sets best to the first of all classes that may run there, or 0; also of the one that ran there, if it stepped aside. */
@@ -395,17 +409,14 @@ static NOINLINE void machine_find_best(struct machine *m, u32 cpu)
 {
 	u32 prev = m->prev;
 
-	if (m->found)
-		return;
-	m->parking.best = 0;
-	m->parking.left = m->parking.waiting & machine_may(m, cpu);
-	if (m->parking.left)
+	m->search.left = m->parking.waiting & machine_may(m, cpu);
+	if (m->search.left)
 		machine_offer_classes(m);
 	if (others_root(m))
 		machine_offer_others(m, cpu);
 	if (!machine_is_taken(m, prev) || !machine_can_run(m, prev, cpu))
 		return;
-	if (!m->parking.best || !machine_gives_way(m, prev, cpu))
+	if (!m->search.best || !machine_gives_way(m, prev, cpu))
 		machine_offer(m, prev, machine_key(m, prev));
 }
 

@@ -100,7 +100,7 @@ static inline u32 machine_preempt(struct machine *m, u32 woken, u64 now)
 /* ---- parked tasks ---- */
 
 /* The first task in line that this CPU can run, into found; what ran there and has a key is compared with others first. */
-static NOINLINE void machine_find_parked(struct machine *m, u32 cpu)
+static NOINLINE void machine_go_along_line(struct machine *m, u32 cpu)
 {
 	while (m->at && can_loop) {
 		if (!machine_is_taken(m, m->at) && machine_can_run(m, m->at, cpu)) {
@@ -113,26 +113,25 @@ static NOINLINE void machine_find_parked(struct machine *m, u32 cpu)
 	}
 }
 
-static NOINLINE void machine_find_in_line(struct machine *m, u32 cpu)
+static inline void machine_find_in_line(struct machine *m, u32 cpu)
 {
-	m->found = 0;
 	m->at = m->parking.first;
 	if (m->at)
-		machine_find_parked(m, cpu);
+		machine_go_along_line(m, cpu);
 }
 
-/* The task that the policy named is found, or one of a class that comes before it. */
+/* The first of a class is found, or the task that the policy named, if that comes before it. */
 static NOINLINE void machine_compare(struct machine *m, u32 cpu)
 {
-	u32 best = m->parking.best;
+	u32 best = m->search.best;
 
-	m->found = best ? best : m->next;
+	m->found = best;
 	/* While no task is bound, those that wait for their tags go first. */
-	if (!best || !m->next || (POLICY_SHARES && !m->s.tasks.nbound))
+	if (!m->next || (POLICY_SHARES && !m->s.tasks.nbound))
 		return;
 	if (pile_of(&m->parking.piles, best) != FREE && machine_gives_way(m, m->next, cpu))
 		return;
-	if ((s64)(machine_key(m, m->next) - m->parking.best_key) < 0)
+	if ((s64)(machine_key(m, m->next) - m->search.best_key) < 0)
 		m->found = m->next;
 }
 

@@ -62,7 +62,7 @@ struct allowed {
 /* CPUs that are idle; idle.h */
 struct idle {
 	u64 word[CPU_WORDS];
-	u64 words; /* those with a bit; not in BPF, where all are looked at */
+	u64 words; /* those with a bit */
 };
 
 /* Forks: family.h */
@@ -96,6 +96,18 @@ struct cpu_class {
 	u64 offset;   /* how far its tasks were moved on: levels.h */
 };
 
+/* Scratch of the searches among parked tasks */
+struct search {
+	u64 best_key;
+	u32 best;   /* a task with this key */
+	u32 later;  /* a CPU runs what comes later */
+	u64 left;   /* classes to look at */
+	u64 below;  /* those that are behind */
+	u64 served; /* what these are behind */
+	u64 wide;   /* and how far they may be */
+	u64 here;   /* classes that may run on the CPU */
+};
+
 struct parking {
 	struct links links;
 	u32 first; /* in line: off the CPU where they ran, and not in custody, or taken back when they were picked */
@@ -105,14 +117,6 @@ struct parking {
 	u64 busy;          /* classes with a runnable task */
 	u64 may[MAX_CPUS]; /* classes that may run on each CPU */
 	u64 turn;
-	u32 best; /* of the searches: a task, and its key */
-	u64 best_key;
-	u32 later;                           /* a CPU runs what comes later */
-	u64 left;                            /* classes to look at */
-	u64 below;                           /* those that are behind */
-	u64 served;                          /* what these are behind */
-	u64 wide;                            /* and how far they may be */
-	u64 here;                            /* classes that may run on the CPU */
 	struct cpu_class class[CLASS_SLOTS]; /* [1, FREE] */
 	u64 base[POOL];                      /* the offset at which each task's tags are */
 	u8 of[POOL];                         /* the class of each task */
@@ -124,7 +128,23 @@ struct apart {
 	u64 tag[POOL];        /* ns of a nice-0 task */
 };
 
+/* The fields that each event looks at come first: in BPF an address beyond 32 KiB takes two more instructions each time. */
 struct machine {
+	u64 now;
+	u64 decisions; /* times that the policy was asked */
+	u64 faults;    /* times that it answered against the contract (M4) */
+	u32 modifiers;
+	u32 asking; /* the policy once more */
+	u32 passed; /* tasks that it named in vain in this dispatch */
+	u32 next;   /* whom it named */
+	u32 prev;   /* whose slice ended on the CPU that dispatches, or 0 */
+	u32 found;  /* scratch of the searches below */
+	u32 at;
+	bool has_removed; /* the policy removed a task during this selection (lazy removal) */
+	struct search search;
+	struct idle idle;
+	u16 why[MAX_CPUS];      /* why the slice on each CPU ends, if not because it expired */
+	u32 promised[MAX_CPUS]; /* the task for which each CPU was woken */
 	struct DIVVY_POLICY s;
 	struct procfair procfair;
 	struct tfps tfps;
@@ -135,23 +155,8 @@ struct machine {
 #ifdef MACHINE_SIZED
 	struct flow *shared_flow; /* that of several machines, which is used instead, or NULL */
 #endif
-	u32 modifiers;
-
-	u64 decisions; /* times that the policy was asked */
-	u64 faults;    /* times that it answered against the contract (M4) */
-	struct idle idle;
 	struct parking parking;
 	struct allowed cpus; /* those that exist */
-	u32 asking;          /* the policy once more */
-	u32 passed;          /* tasks that it named in vain in this dispatch */
-	u32 next;            /* whom it named */
-	u32 prev;            /* whose slice ended on the CPU that dispatches, or 0 */
-	u32 found;           /* scratch of the searches below */
-	u32 at;
-	bool has_removed;       /* the policy removed a task during this selection (lazy removal) */
-	u16 why[MAX_CPUS];      /* why the slice on each CPU ends, if not because it expired */
-	u32 promised[MAX_CPUS]; /* the task for which each CPU was woken */
-	u64 now;
 #ifdef MACHINE_ENTITLED
 	struct entitled entitled;
 #endif
@@ -196,15 +201,25 @@ static inline u32 modifiers_of(u32 asked)
 	return asked & GROUPS ? asked & ~FEASIBLE : asked;
 }
 
-/* Those that are loaded are there, and the verifier knows them; but a machine with one CPU needs no FEASIBLE. */
+_Static_assert(!(POLICY_MODIFIERS & ~FEASIBLE), "machine_has asks for others only whether they are loaded");
+
+/* Whether any of them is there. Those that are loaded are, and the verifier knows them; but a machine with one CPU needs no FEASIBLE. As
+ * this is asked often, it is one comparison with a constant where it can be. */
 static inline bool machine_has(const struct machine *m, u32 modifiers)
 {
 #ifdef MODIFIERS_LOADED
-	modifiers &= modifiers_of(MODIFIERS_LOADED);
-	if (modifiers & ~FEASIBLE)
+	if (MODIFIERS_LOADED & modifiers & ~FEASIBLE)
 		return true;
+	if (!(modifiers & FEASIBLE) || !(modifiers_of(MODIFIERS_LOADED) & FEASIBLE))
+		return false;
 #endif
 	return m->modifiers & modifiers;
+}
+
+/* Whether a modifier may change weights */
+static inline bool machine_weighs(const struct machine *m)
+{
+	return POLICY_MODIFIERS || machine_has(m, PROCFAIR | TFPS | GROUPS | FEASIBLE);
 }
 
 /* Whether the modifiers count it */

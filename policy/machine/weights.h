@@ -29,13 +29,16 @@ static inline void machine_charge(struct machine *m, u32 id, u64 ran, u64 now)
 		CALL(charge)(&m->s, id, due, now);
 }
 
-/* Charge what a running task received until now. */
-static NOINLINE void machine_settle(struct machine *m, u32 id, u64 now)
+static NOINLINE void machine_charge_until(struct machine *m, u32 id, u64 now)
 {
-	struct task *t = machine_task(m, id);
+	machine_charge(m, id, now - machine_task(m, id)->since, now);
+}
 
-	if (t->state & ON_CPU)
-		machine_charge(m, id, now - t->since, now);
+/* Charge what a running task received until now. */
+static inline void machine_settle(struct machine *m, u32 id, u64 now)
+{
+	if (machine_task(m, id)->state & ON_CPU)
+		machine_charge_until(m, id, now);
 }
 
 #ifdef MACHINE_ENTITLED
@@ -193,6 +196,8 @@ static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
 /* Weights that a change of earlier events made due */
 static inline bool machine_has_due(const struct machine *m)
 {
+	if (!machine_has(m, PROCFAIR | TFPS | GROUPS))
+		return false;
 	return (machine_has(m, PROCFAIR | TFPS) && threads_has_due(&m->threads)) ||
 	       (machine_has(m, GROUPS) && groups_has_due(&m->groups));
 }
@@ -222,9 +227,9 @@ static inline void machine_count_thread(struct machine *m, u32 id, bool in)
 /* Whether threads are counted, from their creation to their end or while they are runnable */
 static inline bool machine_counts(const struct machine *m, bool all)
 {
-	s64 counts_all = machine_has(m, TFPS) ? m->tfps.param.all : m->procfair.param.all;
-
-	return machine_has(m, PROCFAIR | TFPS) && !!counts_all == all;
+	if (!machine_has(m, PROCFAIR | TFPS))
+		return false;
+	return !!(machine_has(m, TFPS) ? m->tfps.param.all : m->procfair.param.all) == all;
 }
 
 /* ---- members come and go ---- */
@@ -234,6 +239,10 @@ static ALWAYS_INLINE void machine_count_in(struct machine *m, u32 id, u64 now)
 {
 	struct task *t = machine_task(m, id);
 
+	if (!machine_weighs(m)) {
+		t->weight = t->nominal;
+		return;
+	}
 	if (machine_counts(m, false)) {
 		machine_count_thread(m, id, true);
 		machine_visit_threads(m, now);
@@ -263,6 +272,10 @@ static inline void machine_drop_member(struct machine *m, u32 id)
 
 static ALWAYS_INLINE void machine_count_out(struct machine *m, u32 id, u64 now)
 {
+	if (!machine_weighs(m)) {
+		machine_task(m, id)->state &= ~MEMBER;
+		return;
+	}
 	machine_drop_member(m, id);
 	machine_readjust(m, now);
 }

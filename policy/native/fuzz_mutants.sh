@@ -56,8 +56,11 @@ machine reweigh-without-settle weights "$(in_function machine_reweigh 's/machine
 machine late-service-forgotten dispatch "$(in_function machine_stopping 's/t->charged -= ran/t->charged = 0/')"
 machine interrupted-turn-goes-on dispatch 's/machine_stop(m, id, now, PREEMPTED)/(void)0/'
 machine custody-kept dispatch "$(in_function machine_choose 's/ & ~CUSTODY//')"
-machine idle-not-noted dispatch "$(in_function machine_choose 's/machine_set_idle(m, cpu, !order.id && !again)/(void)0/')"
-machine promise-not-kept dispatch "$(in_function machine_keep_promise 's/machine_wake_idle(m, id)/NO_CPU/')"
+machine idle-not-noted dispatch "$(in_function machine_choose 's/machine_set_idle(m, cpu, !again)/(void)0/')"
+machine promise-not-kept dispatch "$(in_function machine_promise_anew 's/machine_wake_idle(m, id)/NO_CPU/')"
+machine found-without-custody dispatch "$(in_function machine_is_free 's/ | CUSTODY)/)/g')"
+machine parked-not-looked-at dispatch "$(in_function machine_has_parked 's/m->parking.first | //')"
+machine bound-not-looked-at dispatch "$(in_function machine_has_parked 's/ | m->s.tasks.nbound//')"
 machine affinity-change-unnoticed dispatch "$(in_function machine_set_allowed 's/machine_wake_idle(m, id)/NO_CPU/')"
 machine failed-fork-costs-credit lifecycle 's/^\tmachine_take_back(m, id);//'
 machine runnable-not-uncounted lifecycle 's/m->s.tasks.nrunnable--;//'

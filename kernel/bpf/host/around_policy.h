@@ -14,9 +14,9 @@
 #include "host/starvation.h"
 
 /* A hint, that saves the call in the common case. */
-static __always_inline bool has_others(u32 cpu)
+static __always_inline bool has_others(const struct host_cpu *c)
 {
-	return kernel_threads[cpu & CPU_MASK] || to_rescue[cpu & CPU_MASK] || stats.fallbacks;
+	return c->has_kernel_thread || c->to_rescue || stats.fallbacks;
 }
 
 /* Returns whether the CPU has a task now. */

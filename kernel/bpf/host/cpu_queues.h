@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Sending a picked task to its CPU. A task that is on another CPU's kernel run queue goes through the DSQ of the CPU
- * that picked it. From there the kernel moves it when it can be moved; until then the CPU waits for it, and `late_cpu`
+ * that picked it. From there the kernel moves it when it can be moved; until then the CPU waits for it, and `late`
  * says so.
  *
  * The functions are called on the CPU that dispatches, and without the lock.
@@ -10,9 +10,6 @@
 #define DIVVY_HOST_CPU_QUEUES_H
 
 #include "host/slices.h"
-
-/* By CPU: its DSQ has a task that is to run there. */
-static u32 late_cpu[MAX_CPUS];
 
 static NOINLINE s32 create_cpu_dsqs(void)
 {

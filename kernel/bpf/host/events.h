@@ -14,7 +14,7 @@ static __always_inline void sample_lock(void)
 {
 	u64 start;
 
-	if (!config.sample || stats.events & (config.sample - 1))
+	if (stats.events & config.no_sample)
 		return;
 	start = bpf_ktime_get_ns();
 	bpf_spin_lock(&lock);

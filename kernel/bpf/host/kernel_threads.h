@@ -16,19 +16,13 @@
 #include "host/slices.h"
 #include "host/taken_cpus.h"
 
-/* By CPU: its DSQ of kernel threads may have one, and its last dispatch took one. Both belong to the holder of the lock of the
- * CPU's kernel run queue: who enqueues there, and who dispatches there. */
-static bool kernel_threads[MAX_CPUS];
-static bool had_kernel_thread[MAX_CPUS];
-
-/* By CPU: when the kernel asked for the next task last */
-static u64 asked[MAX_CPUS];
+/* From one time that the kernel asks for a task to the next */
 #define LONGEST_WITHOUT_ASKING_NS (2 * LONGEST_SLICE_NS)
 
 /* An idle CPU was asked, too, long ago. */
 static __always_inline bool is_shut_out(u32 cpu)
 {
-	return (s64)(clock_ns() - asked[cpu & CPU_MASK]) > (s64)LONGEST_WITHOUT_ASKING_NS &&
+	return (s64)(clock_ns() - host_cpu(cpu)->asked) > (s64)LONGEST_WITHOUT_ASKING_NS &&
 	       !machine_is_idle(&machine, cpu);
 }
 
@@ -40,7 +34,7 @@ static __always_inline void enqueue_kernel_thread(struct task_struct *p, u64 enq
 
 	__sync_fetch_and_add(&stats.kernel_threads, 1);
 	if (cpu != NO_CPU && (!(enq_flags & SCX_ENQ_WAKEUP) || is_shut_out(cpu))) {
-		kernel_threads[cpu & CPU_MASK] = true;
+		host_cpu(cpu)->has_kernel_thread = true;
 		slice = p->scx.slice ?: shorter(config.config.quantum, SCX_SLICE_DFL);
 		dsq_insert(p, DSQ_OF_KERNEL_THREADS + kernel_cpu, slice, enq_flags);
 		scx_bpf_kick_cpu(kernel_cpu, enq_flags & SCX_ENQ_LAST ? 0 : SCX_KICK_IDLE);
@@ -56,18 +50,18 @@ static __always_inline void enqueue_kernel_thread(struct task_struct *p, u64 enq
 /* Takes a kernel thread that waits for this CPU, unless in_turn and the last dispatch took one. */
 static __always_inline bool dispatch_kernel_thread(s32 kernel_cpu, u32 cpu, bool in_turn)
 {
-	bool *had = &had_kernel_thread[cpu & CPU_MASK];
+	struct host_cpu *c = host_cpu(cpu);
 
-	if (!kernel_threads[cpu & CPU_MASK])
+	if (!c->has_kernel_thread)
 		return false;
-	*had = !(in_turn && *had);
-	if (!*had)
+	c->had_kernel_thread = !(in_turn && c->had_kernel_thread);
+	if (!c->had_kernel_thread)
 		return false;
-	kernel_threads[cpu & CPU_MASK] = false;
-	*had = dsq_consume(DSQ_OF_KERNEL_THREADS + kernel_cpu);
-	if (*had)
-		kernel_threads[cpu & CPU_MASK] = true;
-	return *had;
+	c->has_kernel_thread = false;
+	c->had_kernel_thread = dsq_consume(DSQ_OF_KERNEL_THREADS + kernel_cpu);
+	if (c->had_kernel_thread)
+		c->has_kernel_thread = true;
+	return c->had_kernel_thread;
 }
 
 #endif

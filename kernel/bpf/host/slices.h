@@ -98,13 +98,19 @@ static __always_inline u64 begin_slice(const struct task_struct *p, const struct
 	return next_kernel_slice(p, e->id, t->slice_to_tick_ns);
 }
 
+/* Whether the task that ran until now, if there is one, does not block */
+static __always_inline bool stays_runnable(const struct task_struct *prev)
+{
+	return prev && prev->scx.flags & SCX_TASK_QUEUED;
+}
+
 /* A slice of the policy that is longer than the kernel's longest takes several of those. */
 static NOINLINE bool continue_slice(struct task_struct *prev)
 {
 	u32 id = prev ? id_of(prev) : 0;
 	u64 rest;
 
-	if (!id || host_task(id)->slice_to_tick_ns <= LONGEST_SLICE_NS || !(prev->scx.flags & SCX_TASK_QUEUED))
+	if (!id || host_task(id)->slice_to_tick_ns <= LONGEST_SLICE_NS)
 		return false;
 	rest = remaining_slice(prev, id);
 	if (rest)

@@ -29,9 +29,6 @@
 /* Tasks that one look passes over because their CPUs have others to rescue: each of them costs a walk over the CPUs. A power of two. */
 #define MOST_PASSED_OVER 8
 
-/* By CPU: the task that it is to rescue, or 0 */
-static u32 to_rescue[MAX_CPUS];
-
 /* Tasks that were passed over: they go first, so that they do not lose their turn. */
 static u32 passed_over[MOST_PASSED_OVER];
 
@@ -64,9 +61,9 @@ static NOINLINE void find_rescuer(void)
 		u32 due;
 
 		rescuer = rescuer + 1 < config.config.ncpus ? rescuer + 1 : 0;
-		due = to_rescue[rescuer & CPU_MASK];
+		due = host_cpu(rescuer)->to_rescue;
 		if ((!due || due == rescued) && machine_may_run(&machine, rescued, rescuer)) {
-			to_rescue[rescuer & CPU_MASK] = rescued;
+			host_cpu(rescuer)->to_rescue = rescued;
 			return;
 		}
 	}
@@ -126,7 +123,7 @@ static NOINLINE void find_starved(u64 now)
 /* Its CPU has not dispatched it yet; first may come what was in the local queue. */
 static __always_inline bool is_rescue_due(void)
 {
-	return rescued && to_rescue[rescuer & CPU_MASK] == rescued;
+	return rescued && host_cpu(rescuer)->to_rescue == rescued;
 }
 
 /* It runs, and not because the policy picked it meanwhile. */
@@ -194,12 +191,12 @@ static __always_inline s32 start_starvation_timer(void)
 /* Sends the task that this CPU is to rescue, if it still starves. */
 static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu)
 {
-	struct event e = { .id = to_rescue[cpu & CPU_MASK], .now = clock_ns() };
+	struct event e = { .id = host_cpu(cpu)->to_rescue, .now = clock_ns() };
 	bool here, held;
 
 	if (!e.id)
 		return false;
-	to_rescue[cpu & CPU_MASK] = 0;
+	host_cpu(cpu)->to_rescue = 0;
 	bpf_spin_lock(&lock);
 	here = starves(e.id, e.now) && machine_may_run(&machine, e.id, cpu);
 	held = here && is_held(e.id);
@@ -217,7 +214,7 @@ static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu)
 		return false;
 	log_event(held ? EVENT_runnable : EVENT_dequeue, &e, 0, 0, e.why);
 	e.slice = rescue_slice_ns();
-	return send(&e, kernel_cpu, &late_cpu[cpu & CPU_MASK]);
+	return send(&e, kernel_cpu, &host_cpu(cpu)->late);
 }
 
 #endif

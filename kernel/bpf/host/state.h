@@ -20,7 +20,7 @@ const volatile unsigned int modifiers_loaded SEC(".rodata.modifiers") = ~0u;
 #include "host.h"
 
 /* Each has a section of its own, because the loader maps them one by one. */
-const volatile struct host_config config SEC(".rodata.config") = { .sample = 0 };
+const volatile struct host_config config SEC(".rodata.config") = { .no_sample = ~0u };
 struct subordinates subordinates SEC(".data.subordinates"); /* not constant: the verifier would follow each range */
 struct host_stats stats SEC(".data.stats");
 struct account accounts[POOL] SEC(".data.tasks");
@@ -52,6 +52,24 @@ static __always_inline u64 clock_ns(void)
 		return now;
 	*correction += machine.now - now;
 	return machine.now;
+}
+
+/* A dispatch looks at this before it asks the policy. By the machine's number of a CPU; together, so that one address finds all. */
+struct host_cpu {
+	u64 asked;     /* when the kernel asked for the next task last */
+	u32 late;      /* its DSQ has a task that is to run there: cpu_queues.h */
+	u32 to_rescue; /* the task that it is to rescue, or 0: starvation.h */
+	/* Its DSQ of kernel threads may have one, and its last dispatch took one. Both belong to the holder of the lock of the CPU's
+	 * kernel run queue: who enqueues there, and who dispatches there. */
+	bool has_kernel_thread;
+	bool had_kernel_thread;
+};
+
+struct host_cpu host_cpus[MAX_CPUS];
+
+static __always_inline struct host_cpu *host_cpu(u32 cpu)
+{
+	return &host_cpus[cpu & CPU_MASK];
 }
 
 /* The machine's number of a kernel's CPU, or NO_CPU */

@@ -22,6 +22,7 @@ pub struct Config<'a> {
     /// Keeps the limits of CPU time that cgroups have.
     pub limits: bool,
     pub starvation_limit_ms: u32,
+    /// Measures how long the lock is waited for, once in so many events: a power of two, or 0 for never.
     pub sample: u32,
     pub tick_ns: u32,
 }
@@ -33,7 +34,9 @@ impl Config<'_> {
         let by = |grouping| (self.grouping == Some(grouping)).into();
         let (cgroups, users) = (by(Grouping::Cgroups), by(Grouping::Users));
         let (log, limits) = (self.log.into(), self.limits.into());
-        let words = [pool, fail_every, log, cgroups, starvation_limit_ms, sample, tick_ns, users, limits, 0];
+        let no_sample = sample.wrapping_sub(1);
+        let words =
+            [pool, fail_every, log, cgroups, starvation_limit_ms, no_sample, tick_ns, users, limits, 0];
         for word in words {
             bytes.extend(word.to_ne_bytes());
         }
