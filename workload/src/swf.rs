@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         let cpus = self.cpus.unwrap_or_else(|| {
             let cpus = widest.min(MAX_CPUS);
             let what = format!(
-                "the log has no MaxProcs: {cpus} CPUs, as many as a job has, unless --cpus says more"
+                "the log has no MaxProcs: {cpus} CPUs, as many as a job has, unless --cpus says otherwise"
             );
             self.notes.say(first_at, what);
             cpus

@@ -1,7 +1,7 @@
 //! How figures look: size, letters, black and white.
 
 use clap::Args;
-use divvy_pages::plot::Look;
+use divvy_pages::plot::{LARGEST_MM, Look};
 
 /// The look of SVG figures.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ impl LookArgs {
 }
 
 /// Widths and heights in mm.
-const SIZES_MM: std::ops::RangeInclusive<f64> = 10.0..=2000.0;
+const SIZES_MM: std::ops::RangeInclusive<f64> = 10.0..=LARGEST_MM;
 const POINTS: std::ops::RangeInclusive<f64> = 4.0..=48.0;
 
 fn size_mm(text: &str) -> Result<(f64, f64), String> {

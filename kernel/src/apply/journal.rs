@@ -115,7 +115,10 @@ impl Journal {
         let wrong = |why: &str| ApplyError::Journal { file: self.path.clone(), line: 1, why: why.to_owned() };
         let about = file.metadata().map_err(|error| cannot("read", &self.path, error))?;
         let own = rustix::process::geteuid().as_raw();
-        if !about.is_file() || about.uid() != own || about.mode() & 0o022 != 0 {
+        if !about.is_file() {
+            return Err(wrong("it is no file"));
+        }
+        if about.uid() != own || about.mode() & 0o022 != 0 {
             return Err(wrong("others may write it"));
         }
         let mut bytes = Vec::new();
@@ -202,7 +205,7 @@ impl Journal {
 /// For the owner only, and never through a link that somebody put there.
 fn options() -> fs::OpenOptions {
     let mut options = File::options();
-    options.mode(0o600).custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    options.mode(0o600).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     options
 }
 
@@ -328,5 +331,19 @@ mod tests {
         fs::remove_file(place.path()).expect("removed");
         std::os::unix::fs::symlink("/etc/passwd", place.path()).expect("a link");
         assert!(journal.read().is_err());
+    }
+
+    /// A pipe would make it wait for a writer.
+    #[test]
+    fn what_is_no_file_is_said() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let place = Place::new("pipe");
+        let journal = place.lock();
+        mknodat(CWD, place.path(), FileType::Fifo, Mode::from_raw_mode(0o600), 0).expect("a pipe");
+        assert!(journal.read().expect_err("a pipe").to_string().contains(":1: it is no file"));
+        fs::remove_file(place.path()).expect("removed");
+        fs::create_dir(place.path()).expect("a directory");
+        assert!(journal.read().expect_err("a directory").to_string().contains(":1: it is no file"));
+        fs::remove_dir(place.path()).expect("removed");
     }
 }

@@ -29,14 +29,29 @@ impl Default for Look {
 /// A figure does not fit its size.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error(
-    "the figure {name} does not fit {}x{}mm with letters of {font_pt} pt: it needs {}x{}mm; give a larger --size or a smaller --font-size",
-    size_mm.0, size_mm.1, needed_mm.0, needed_mm.1
+    "the figure {name} does not fit {}x{}mm with letters of {font_pt} pt: it needs {}x{}mm; {}",
+    mm(size_mm.0), mm(size_mm.1), needed_mm.0, needed_mm.1, advice(*needed_mm)
 )]
 pub struct TooSmall {
     name: String,
     size_mm: (f64, f64),
     font_pt: f64,
     needed_mm: (f64, f64),
+}
+
+/// No figure is wider or higher, in mm.
+pub const LARGEST_MM: f64 = 2000.0;
+
+/// To a tenth: an inch is 25.4 mm, which leaves many digits of some sizes.
+fn mm(length: f64) -> f64 {
+    (length * 10.0).round() / 10.0
+}
+
+fn advice((width, height): (f64, f64)) -> &'static str {
+    match width.max(height) <= LARGEST_MM {
+        true => "give a larger --size or a smaller --font-size",
+        false => "no figure is larger than 2 m: show less, or give a smaller --font-size",
+    }
 }
 
 impl Failure for TooSmall {
@@ -54,22 +69,26 @@ impl Look {
         let unit_mm = self.font_pt * PT_MM / LETTERS;
         let room =
             self.size_mm.map(|(width, height)| (width / unit_mm, height / unit_mm / plots.len() as f64));
-        let drawn = plots.iter().map(|plot| {
-            let needed = plot.numbers.least_room(room.map_or(0.0, |room| room.0));
-            match (self.size_mm, room) {
-                (Some(size_mm), Some(room)) if room.0 < needed.0 || room.1 < needed.1 => Err(TooSmall {
-                    name: plot.name.clone(),
+        if let (Some(size_mm), Some(room)) = (self.size_mm, room) {
+            let needs: Vec<_> = plots.iter().map(|plot| plot.numbers.least_room(room.0)).collect();
+            let too_large = needs.iter().position(|needed| room.0 < needed.0 || room.1 < needed.1);
+            if let Some(first) = too_large {
+                // All have the same room.
+                let most = needs
+                    .iter()
+                    .fold((0.0_f64, 0.0_f64), |most, need| (most.0.max(need.0), most.1.max(need.1)));
+                return Err(TooSmall {
+                    name: plots[first].name.clone(),
                     size_mm,
                     font_pt: self.font_pt,
                     needed_mm: (
-                        (needed.0 * unit_mm).ceil().max(size_mm.0),
-                        (needed.1 * unit_mm * plots.len() as f64).ceil().max(size_mm.1),
+                        (most.0 * unit_mm).max(size_mm.0).ceil(),
+                        (most.1 * unit_mm * plots.len() as f64).max(size_mm.1).ceil(),
                     ),
-                }),
-                _ => Ok(plot.numbers.draw(self, room)),
+                });
             }
-        });
-        let drawn: Vec<Plot> = drawn.collect::<Result<_, _>>()?;
+        }
+        let drawn: Vec<Plot> = plots.iter().map(|plot| plot.numbers.draw(self, room)).collect();
         Ok(join(&drawn, self.size_mm))
     }
 }
@@ -220,6 +239,25 @@ mod tests {
         assert!(
             error.starts_with("the figure c does not fit 170x40mm with letters of 8 pt: it needs 170x"),
             "{error}"
+        );
+    }
+
+    /// Several drawings share a size, so it must be enough for the largest.
+    #[test]
+    fn the_size_that_is_said_is_enough_for_all() {
+        let plots = [gantt().draw(), chart(Kind::Lines, 9, 5).draw()];
+        for (width, height) in [(3.5 * 25.4, 1.0 * 25.4), (25.4, 300.0), (1.0 / 3.0, 1.0)] {
+            let error = sized(width, height).figure(&plots).expect_err("too small");
+            sized(error.needed_mm.0, error.needed_mm.1).figure(&plots).expect("the size that was said");
+            let said = error.to_string();
+            assert!(said.ends_with("; give a larger --size or a smaller --font-size"), "{said}");
+            assert!(!said.contains("999") && !said.contains("333"), "{said}");
+        }
+        let many = vec![gantt().draw(); 200];
+        let said = sized(100.0, 100.0).figure(&many).expect_err("too small").to_string();
+        assert!(
+            said.ends_with("; no figure is larger than 2 m: show less, or give a smaller --font-size"),
+            "{said}"
         );
     }
 

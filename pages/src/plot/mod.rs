@@ -15,7 +15,7 @@ use crate::palette;
 
 pub use chart::{Chart, Kind};
 pub use gantt::{Bar, Gantt, Line};
-pub use look::{Look, TooSmall};
+pub use look::{LARGEST_MM, Look, TooSmall};
 pub use series::{Interval, Point, Series};
 pub use surface::{Sheet, Sides, Surface};
 

@@ -46,7 +46,7 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<(Workload, Vec<String>), W
     workload.cpus = machine.cpus.unwrap_or(least);
     if machine.cpus.is_none() {
         let what = format!(
-            "rt-app's files do not say how many CPUs there are: {least} here, unless --cpus says more"
+            "rt-app's files do not say how many CPUs there are: {least} here, unless --cpus says otherwise"
         );
         reading.notes.say(root.span.start, what);
     }
