@@ -44,7 +44,8 @@ int main(int argc, char **argv)
 		return 1;
 	printf("command %u %u %u %llu\n", command.pid, command.owner, command.index, command.value);
 	printf("pool %u fail_every %u log %u cgroups %u starvation_limit_ms %u no_sample %u tick_ns %u users %u limits %u\n",
-	       c.pool, c.fail_every, c.log, c.cgroups, c.starvation_limit_ms, c.no_sample, c.tick_ns, c.users, c.limits);
+	       c.pool, c.fail_every, c.log, c.cgroups, c.starvation_limit_ms, c.no_sample, c.tick_ns, c.users,
+	       c.limits);
 	printf("cpu %u %u %u kernel_cpu %u %u %u\n", c.cpu[0], c.cpu[1], c.cpu[2], c.kernel_cpu[0], c.kernel_cpu[1],
 	       c.kernel_cpu[2]);
 	printf("quantum %llu ncpus %u modifiers %u\npolicy", c.config.quantum, c.config.ncpus, c.config.modifiers);
