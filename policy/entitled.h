@@ -85,6 +85,7 @@ static inline void entitled_join(struct entitled *e, const struct task_table *f,
 	entitled_from(e, id);
 }
 
+/* Its next join says from where it is entitled. Until then it must not be touched. */
 static inline void entitled_leave(struct entitled *e, const struct task_table *f, u32 id, u64 now)
 {
 	entitled_advance(e, f, now);

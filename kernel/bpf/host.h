@@ -16,7 +16,7 @@ struct host_config {
 	u32 log;                 /* write records of the decision log */
 	u32 cgroups;             /* group tasks by cgroup */
 	u32 starvation_limit_ms; /* a task that waits for longer runs out of order; 0: no limit */
-	u32 no_sample;           /* bits of an event's number, which is not measured if one is set: all bits for none */
+	u32 no_sample;           /* a dispatch is measured if the number of events before it has none of these bits */
 	u32 tick_ns;             /* the kernel's tick */
 	u32 users;               /* group tasks by user */
 	u32 limits;              /* keep the limits of CPU time that cgroups have; with cgroups */

@@ -63,12 +63,14 @@ static inline void machine_place_from(struct machine *m, u32 id, u64 time)
 		*tag += machine_stride(m, id);
 }
 
+/* Where nothing says a time, its own tag does. */
 static NOINLINE void machine_find_place(struct machine *m, u32 id)
 {
 	machine_find_join(m, id);
 	machine_place_from(m, id, m->search.best ? m->search.best_key : m->apart.tag[id & POOL_MASK]);
 }
 
+/* Tasks that may run everywhere join at the time of their class, 0, which is never moved on. */
 static inline void machine_place(struct machine *m, u32 id)
 {
 	if (!machine_is_bound(m, id) && m->parking.class[0].runnable)

@@ -56,7 +56,7 @@ static inline bool machine_waits(struct machine *m, u32 id)
 }
 
 /* Whether it waits as well, and any CPU can run it: the common case. No task (0) does not. */
-static inline bool machine_is_free(struct machine *m, u32 id)
+static inline bool machine_is_ready(struct machine *m, u32 id)
 {
 	return (machine_task(m, id)->state & (RUNNABLE | PICKED | PINNED | CUSTODY)) == (RUNNABLE | CUSTODY);
 }
@@ -91,8 +91,7 @@ static NOINLINE void machine_ask(struct machine *m, u32 cpu, u64 now)
 	m->next = CALL(peek)(&m->s, cpu, now);
 }
 
-/* It is parked if this CPU cannot run it. */
-static NOINLINE void machine_try(struct machine *m, u32 id, u32 cpu)
+static NOINLINE void machine_park_unless_it_can_run(struct machine *m, u32 id, u32 cpu)
 {
 	if (machine_can_run(m, id, cpu))
 		return;
@@ -110,11 +109,11 @@ static inline void machine_take(struct machine *m, u32 cpu)
 	if (m->found != id)
 		return;
 	m->decisions++;
-	if (!machine_is_free(m, id) && (!id || !machine_waits(m, id)))
+	if (!machine_is_ready(m, id) && (!id || !machine_waits(m, id)))
 		return;
 	CALL(take)(&m->s, id);
-	if (!machine_is_free(m, id))
-		machine_try(m, id, cpu);
+	if (!machine_is_ready(m, id))
+		machine_park_unless_it_can_run(m, id, cpu);
 }
 
 /* Asks the policy until it names a task that this CPU can run, or one of a class comes first: into found. One step calls
@@ -146,12 +145,12 @@ static NOINLINE void machine_ask(struct machine *m, u32 cpu, u64 now)
 	m->has_removed = true;
 }
 
-/* The common case of what follows */
-static inline bool machine_takes_free(struct machine *m)
+/* The common case: the policy named a task that any CPU can run, and no other is compared with it. */
+static inline bool machine_takes_ready(struct machine *m)
 {
 	u32 id = m->next;
 
-	if ((HAS(DISCARD) && id & REMOVED) || (POLICY_SHARES && m->search.best) || !machine_is_free(m, id))
+	if ((HAS(DISCARD) && id & REMOVED) || (POLICY_SHARES && m->search.best) || !machine_is_ready(m, id))
 		return false;
 	m->decisions++;
 	m->asking = false;
@@ -190,7 +189,7 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u64 now)
 	m->asking = !m->found;
 	while (m->asking && can_loop) {
 		machine_ask(m, cpu, now);
-		if (!machine_takes_free(m))
+		if (!machine_takes_ready(m))
 			machine_take(m, cpu);
 	}
 }
@@ -221,7 +220,7 @@ static NOINLINE u32 machine_promise_anew(struct machine *m, u32 cpu, u32 runs)
 	u32 id = m->promised[cpu & CPU_MASK];
 
 	m->promised[cpu & CPU_MASK] = 0;
-	return runs && id && id != runs && machine_task(m, id)->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
+	return runs && id != runs && machine_task(m, id)->state & CUSTODY ? machine_wake_idle(m, id) : NO_CPU;
 }
 
 /* The CPU has come: if it runs another task than the one that it was woken for, that one is promised another.
@@ -253,7 +252,7 @@ static NOINLINE void machine_end_slice(struct machine *m, u64 now, enum why why)
 		machine_park(m, id);
 }
 
-/* Whether a task may be parked. One that waits in its class is bound, or waits for its tag. */
+/* Whether there can be a parked task. One that waits in its class is bound, or waits for its tag. */
 static inline bool machine_has_parked(const struct machine *m)
 {
 	return m->parking.first | m->s.tasks.nbound || (POLICY_SHARES && m->parking.waiting);
@@ -297,6 +296,7 @@ static inline struct order machine_choose(struct machine *m, u32 cpu, u64 now)
 	if (machine_has_parked(m))
 		machine_find_parked(m, cpu);
 	machine_pick(m, cpu, now);
+	/* Otherwise it was not parked, and there is no gap to close. */
 	if (POLICY_SHARES || machine_has_parked(m))
 		machine_begin_turn(m, cpu);
 	order = (struct order){ .id = m->found };

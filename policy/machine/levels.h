@@ -68,7 +68,7 @@ static inline void machine_note_top(struct machine *m, struct cpu_class *k, u32 
 	k->top_of = id;
 }
 
-/* By its key in its class, and among all */
+/* The task has one key in its class, and one among all. */
 static inline void machine_note_served(struct machine *m, struct cpu_class *k, u32 id, u32 cpu, u64 class_key, u64 key)
 {
 	k->last = id;

@@ -404,7 +404,7 @@ static inline bool machine_gives_way(struct machine *m, u32 id, u32 cpu)
 	return m->search.later;
 }
 
-/* Sets best to the first of all classes that may run there, or 0; also of the one that ran there, if it stepped aside. */
+/* Sets best, which is 0 before, to the first of all classes that may run there; also of the one that ran there, if it stepped aside. */
 static NOINLINE void machine_find_best(struct machine *m, u32 cpu)
 {
 	u32 prev = m->prev;

@@ -201,7 +201,7 @@ static inline u32 modifiers_of(u32 asked)
 	return asked & GROUPS ? asked & ~FEASIBLE : asked;
 }
 
-_Static_assert(!(POLICY_MODIFIERS & ~FEASIBLE), "machine_has asks for others only whether they are loaded");
+_Static_assert(!(POLICY_MODIFIERS & ~FEASIBLE), "machine_has only asks whether other modifiers are loaded");
 
 /* Whether any of them is there. Those that are loaded are, and the verifier knows them; but a machine with one CPU needs no FEASIBLE. As
  * this is asked often, it is one comparison with a constant where it can be. */
@@ -216,7 +216,7 @@ static inline bool machine_has(const struct machine *m, u32 modifiers)
 	return m->modifiers & modifiers;
 }
 
-/* Whether a modifier may change weights */
+/* Whether a modifier may change weights. A policy that has one always takes the long way, because the verifier looks at both. */
 static inline bool machine_weighs(const struct machine *m)
 {
 	return POLICY_MODIFIERS || machine_has(m, PROCFAIR | TFPS | GROUPS | FEASIBLE);

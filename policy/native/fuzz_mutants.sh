@@ -58,7 +58,7 @@ machine interrupted-turn-goes-on dispatch 's/machine_stop(m, id, now, PREEMPTED)
 machine custody-kept dispatch "$(in_function machine_choose 's/ & ~CUSTODY//')"
 machine idle-not-noted dispatch "$(in_function machine_choose 's/machine_set_idle(m, cpu, !again)/(void)0/')"
 machine promise-not-kept dispatch "$(in_function machine_promise_anew 's/machine_wake_idle(m, id)/NO_CPU/')"
-machine found-without-custody dispatch "$(in_function machine_is_free 's/ | CUSTODY)/)/g')"
+machine found-without-custody dispatch "$(in_function machine_is_ready 's/ | CUSTODY)/)/g')"
 machine parked-not-looked-at dispatch "$(in_function machine_has_parked 's/m->parking.first | //')"
 machine bound-not-looked-at dispatch "$(in_function machine_has_parked 's/ | m->s.tasks.nbound//')"
 machine affinity-change-unnoticed dispatch "$(in_function machine_set_allowed 's/machine_wake_idle(m, id)/NO_CPU/')"

@@ -98,7 +98,7 @@ static __always_inline u64 begin_slice(const struct task_struct *p, const struct
 	return next_kernel_slice(p, e->id, t->slice_to_tick_ns);
 }
 
-/* Whether the task that ran until now, if there is one, does not block */
+/* Whether a task ran until now and is still runnable */
 static __always_inline bool stays_runnable(const struct task_struct *prev)
 {
 	return prev && prev->scx.flags & SCX_TASK_QUEUED;

@@ -54,7 +54,8 @@ static __always_inline u64 clock_ns(void)
 	return machine.now;
 }
 
-/* A dispatch looks at this before it asks the policy. By the machine's number of a CPU; together, so that one address finds all. */
+/* A dispatch looks at this before it asks the policy. By the machine's number of a CPU; together, so that one address finds all, and in a
+ * cache line of its own, as each dispatch writes there. */
 struct host_cpu {
 	u64 asked;     /* when the kernel asked for the next task last */
 	u32 late;      /* its DSQ has a task that is to run there: cpu_queues.h */
@@ -63,7 +64,7 @@ struct host_cpu {
 	 * kernel run queue: who enqueues there, and who dispatches there. */
 	bool has_kernel_thread;
 	bool had_kernel_thread;
-};
+} __attribute__((aligned(64)));
 
 struct host_cpu host_cpus[MAX_CPUS];
 

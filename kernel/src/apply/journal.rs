@@ -116,7 +116,7 @@ impl Journal {
         let about = file.metadata().map_err(|error| cannot("read", &self.path, error))?;
         let own = rustix::process::geteuid().as_raw();
         if !about.is_file() {
-            return Err(wrong("it is no file"));
+            return Err(wrong("it is not a regular file"));
         }
         if about.uid() != own || about.mode() & 0o022 != 0 {
             return Err(wrong("others may write it"));
@@ -202,7 +202,7 @@ impl Journal {
     }
 }
 
-/// For the owner only, and never through a link that somebody put there.
+/// For the owner only, never through a link that somebody put there, and without waiting for the other end of a pipe.
 fn options() -> fs::OpenOptions {
     let mut options = File::options();
     options.mode(0o600).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
@@ -340,10 +340,12 @@ mod tests {
         let place = Place::new("pipe");
         let journal = place.lock();
         mknodat(CWD, place.path(), FileType::Fifo, Mode::from_raw_mode(0o600), 0).expect("a pipe");
-        assert!(journal.read().expect_err("a pipe").to_string().contains(":1: it is no file"));
+        assert!(journal.read().expect_err("a pipe").to_string().contains(":1: it is not a regular file"));
         fs::remove_file(place.path()).expect("removed");
         fs::create_dir(place.path()).expect("a directory");
-        assert!(journal.read().expect_err("a directory").to_string().contains(":1: it is no file"));
+        assert!(
+            journal.read().expect_err("a directory").to_string().contains(":1: it is not a regular file")
+        );
         fs::remove_dir(place.path()).expect("removed");
     }
 }

@@ -22,7 +22,7 @@ pub struct Config<'a> {
     /// Keeps the limits of CPU time that cgroups have.
     pub limits: bool,
     pub starvation_limit_ms: u32,
-    /// Measures how long the lock is waited for, once in so many events: a power of two, or 0 for never.
+    /// One dispatch in so many measures how long it waits for the lock: a power of two, or 0 for none.
     pub sample: u32,
     pub tick_ns: u32,
 }
@@ -34,7 +34,8 @@ impl Config<'_> {
         let by = |grouping| (self.grouping == Some(grouping)).into();
         let (cgroups, users) = (by(Grouping::Cgroups), by(Grouping::Users));
         let (log, limits) = (self.log.into(), self.limits.into());
-        let no_sample = sample.wrapping_sub(1);
+        // Windows of 8 events: a load that repeats with fewer has a dispatch in each of them.
+        let no_sample = if sample == 0 { u32::MAX } else { (sample - 1) << 3 };
         let words =
             [pool, fail_every, log, cgroups, starvation_limit_ms, no_sample, tick_ns, users, limits, 0];
         for word in words {

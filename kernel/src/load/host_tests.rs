@@ -80,7 +80,7 @@ fn the_host_reads_the_configuration_that_was_meant() {
     assert_eq!(lines[0], "command 1 2 3 18446744073709551614");
     assert_eq!(
         lines[1],
-        "pool 100 fail_every 7 log 1 cgroups 0 starvation_limit_ms 15000 no_sample 63 tick_ns 1000000 users 1 limits 1"
+        "pool 100 fail_every 7 log 1 cgroups 0 starvation_limit_ms 15000 no_sample 504 tick_ns 1000000 users 1 limits 1"
     );
     assert_eq!(lines[2], "cpu 0 65535 1 kernel_cpu 0 2 65535");
     assert_eq!(lines[3], "quantum 4000000 ncpus 2 modifiers 1");
