@@ -57,7 +57,7 @@ struct subordinates {
 	S(runnable, "tasks runnable now") \
 	S(records, "records of the log") \
 	S(dropped, "records that found no room") \
-	S(lock_samples, "events whose wait for the lock was measured") \
+	S(lock_samples, "dispatches whose wait for the lock was measured") \
 	S(lock_wait_ns, "the total of those waits")
 
 #define STAT_FIELD(name, help) u64 name;

@@ -297,8 +297,10 @@ static inline struct order machine_choose(struct machine *m, u32 cpu, u64 now)
 		machine_find_parked(m, cpu);
 	machine_pick(m, cpu, now);
 	/* Otherwise it was not parked, and there is no gap to close. */
-	if (POLICY_SHARES || machine_has_parked(m))
+	if (machine_has_parked(m))
 		machine_begin_turn(m, cpu);
+	else if (POLICY_SHARES && m->found)
+		machine_note_free(m, m->found, cpu);
 	order = (struct order){ .id = m->found };
 	/* After the selection, not inside its loop: the verifier does not take that (gr3 D8). */
 	if (HAS(DISCARD) && m->has_removed) {

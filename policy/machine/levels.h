@@ -23,26 +23,19 @@ static NOINLINE void machine_class_grows(struct machine *m, u32 id)
 	k->top_of = 0;
 }
 
+/* It has a class. */
 static NOINLINE void machine_class_shrinks(struct machine *m, u32 id)
 {
-	struct cpu_class *k = machine_level(m, id);
-	u32 class = machine_class(m, id);
-
-	m->s.tasks.nbound -= !!class;
-	if (!--k->runnable)
-		m->parking.busy &= ~(class ? machine_class_bit(class) : 0);
+	m->s.tasks.nbound--;
+	if (!--machine_level(m, id)->runnable)
+		m->parking.busy &= ~machine_class_bit(machine_class(m, id));
 }
 
-/* Class 0, of tasks that may run everywhere, counts only where the machine has tags for them. */
-static inline bool machine_is_leveled(const struct machine *m, u32 id)
-{
-	return POLICY_SHARES || machine_is_bound(m, id);
-}
-
-/* Mostly others that may run everywhere are runnable already. Then it is a count. */
+/* Class 0, of tasks that may run everywhere, counts only where the machine has tags for them. Mostly others of it are runnable
+ * already. Then it is a count. */
 static inline void machine_class_joined(struct machine *m, u32 id)
 {
-	if (!machine_is_leveled(m, id))
+	if (!POLICY_SHARES && !machine_is_bound(m, id))
 		return;
 	if (!machine_is_bound(m, id) && m->parking.class[0].runnable)
 		m->parking.class[0].runnable++;
@@ -123,6 +116,14 @@ static NOINLINE void machine_find_width(struct machine *m, u32 behind, u32 ahead
 	m->search.wide = LAG_TURNS * (turn > other ? turn : other);
 }
 
+/* The same while all tasks may run everywhere */
+static inline void machine_note_free(struct machine *m, u32 id, u32 cpu)
+{
+	u64 key = machine_tag(m, id);
+
+	machine_note_served(m, &m->parking.class[0], id, cpu, key, key);
+}
+
 static NOINLINE void machine_close_gap_to(struct machine *m, u32 id, u32 cpu)
 {
 	u64 gap;
@@ -153,7 +154,7 @@ static inline void machine_close_gap(struct machine *m, u32 id, u32 cpu)
 	if (m->s.tasks.nbound)
 		machine_close_gap_to(m, id, cpu);
 	else if (POLICY_SHARES)
-		machine_note_served(m, &m->parking.class[0], id, cpu, machine_tag(m, id), machine_tag(m, id));
+		machine_note_free(m, id, cpu);
 }
 
 static NOINLINE void machine_set_on_level(struct machine *m, u32 id)
@@ -179,6 +180,10 @@ static inline void machine_keep_up(struct machine *m, u32 id)
 		machine_set_on_level(m, id);
 }
 #else
+static inline void machine_note_free(struct machine *m, u32 id, u32 cpu)
+{
+}
+
 static inline void machine_close_gap(struct machine *m, u32 id, u32 cpu)
 {
 }

@@ -16,8 +16,8 @@ survived=
 
 # fuzz NAME FILE: 0 if the fuzzer of FILE, with policy $policy, finds nothing
 fuzz() {
-	"${CC:-cc}" -std=gnu11 -O1 -g -w -fsanitize=address,undefined -fno-sanitize-recover=all -DPOOL=64 -DFUZZ_POLICY=sfq \
-		'-DPOLICY_HEADER="select/sfq.h"' "-I$out/$1/policy" -Ipolicy/native "policy/native/$2" -o "$out/$1/fuzz" || exit 1
+	"${CC:-cc}" -std=gnu11 -O1 -g -w -fsanitize=address,undefined -fno-sanitize-recover=all -DPOOL=64 "-DFUZZ_POLICY=$policy" \
+		"-DPOLICY_HEADER=\"select/$policy.h\"" "-I$out/$1/policy" -Ipolicy/native "policy/native/$2" -o "$out/$1/fuzz" || exit 1
 	for modifiers in 0 1 2 4 8 9 12 16; do
 		timeout 20 "$out/$1/fuzz" -m $modifiers -n 150 >"$out/$1/said" 2>&1 || return 1
 	done
@@ -45,6 +45,8 @@ mutant() {
 
 # machine NAME PART SED
 machine() { mutant "$1" fuzz.c "machine/$2.h" "$3"; }
+# The policy with which the machine is fuzzed
+policy=sfq
 in_function() { printf '/^static .*[ *]%s(/,/^}/ %s' "$1" "$2"; }
 
 machine leave-not-told apart 's/CALL(leave)(&m->s, id, now, why);//'
@@ -65,6 +67,12 @@ machine affinity-change-unnoticed dispatch "$(in_function machine_set_allowed 's
 machine failed-fork-costs-credit lifecycle 's/^\tmachine_take_back(m, id);//'
 machine runnable-not-uncounted lifecycle 's/m->s.tasks.nrunnable--;//'
 machine former-caps-stay weights 's/^\tmachine_reweigh_former(m, now);//'
+policy=rr
+machine bound-is-ready dispatch "$(in_function machine_is_ready 's/ | PINNED//')"
+policy=gr3
+machine waiting-for-a-tag-not-looked-at dispatch "$(in_function machine_has_parked 's/ || (POLICY_SHARES.*;/;/')"
+machine bound-counts-as-free levels "$(in_function machine_class_joined 's/!machine_is_bound(m, id) && m->p/m->p/')"
+policy=sfq
 mutant siblings-not-reweighed fuzz.c lib/threads.h 's/s->due\[o\] = s->n\[o\] ? s->n\[o\] : 1;/s->due[o] = 1;/'
 machine dequeued-stays-in-custody dispatch "$(in_function machine_dequeue 's/state &= ~CUSTODY/state |= 0/')"
 machine entitled-by-the-old-weight weights 's/ENTITLED(machine_entitle(.*)$//'

@@ -8,7 +8,7 @@
 
 #include "host/state.h"
 
-/* Measures how long the lock is waited for. No clock may be read while it is held, so for one event in many an empty
+/* Measures how long the lock is waited for. No clock may be read while it is held, so for one dispatch in many an empty
  * critical section is timed first. The lock is not held. */
 static __always_inline void sample_lock(void)
 {

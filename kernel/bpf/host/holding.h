@@ -13,6 +13,7 @@
 #ifndef DIVVY_HOST_HOLDING_H
 #define DIVVY_HOST_HOLDING_H
 
+#include "host/slices.h"
 #include "host/stopping.h"
 #include "host/timers.h"
 
@@ -91,7 +92,7 @@ NOINLINE bool hold_back(u32 id, u64 sum_exec, u32 cpu)
 /* The slice of the task that ran on this CPU is over, and the policy is asked next. */
 static __always_inline void end_limited_slice(struct task_struct *prev)
 {
-	u32 id = prev && prev->scx.flags & SCX_TASK_QUEUED ? id_of(prev) : 0;
+	u32 id = stays_runnable(prev) ? id_of(prev) : 0;
 
 	if (!id || !(machine_task(&machine, id)->state & ON_CPU))
 		return;

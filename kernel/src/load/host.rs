@@ -135,7 +135,7 @@ stats! {
     runnable: "Tasks runnable now.",
     records: "Records of the log.",
     dropped: "Records that found no room.",
-    lock_samples: "Events whose wait for the lock was measured.",
+    lock_samples: "Dispatches whose wait for the lock was measured.",
     lock_wait_ns: "The total of those waits.",
 }
 

@@ -9,7 +9,7 @@ mod topology;
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read};
 use std::path::Path;
 
 use divvy_policy::CpuId;
@@ -146,9 +146,11 @@ fn read_bytes(input: impl Read, file: &str) -> Result<Vec<u8>, WorkloadError> {
         true => MultiGzDecoder::new(input).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes),
         false => input.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes),
     };
-    read.map_err(|e| match is_packed {
-        true => failed(file, format!("what gzip packed there is cut off or damaged ({e}): copy it again")),
-        false => failed(file, e.to_string()),
+    read.map_err(|e| match e.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::InvalidInput | ErrorKind::InvalidData if is_packed => {
+            failed(file, format!("what gzip packed there is cut off or damaged ({e}): copy it again"))
+        }
+        _ => failed(file, e.to_string()),
     })?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(failed(file, "it is longer than 64 MiB, which no workload file is".to_owned()));
