@@ -41,6 +41,7 @@
  *   bandwidth.h     limits, read from the kernel
  *   programs.h      which program a task executes
  *   slices.h        a slice's length, in the policy's terms and in the kernel's
+ *   crowd.h         shorter slices for very many tasks
  *   cpu_queues.h    sending a picked task to its CPU
  *   kernel_threads.h: kernel threads
  *   fallback.h      tasks without an id
@@ -56,6 +57,7 @@
 #include "host/bandwidth.h"
 #include "host/cgroups.h"
 #include "host/commands.h"
+#include "host/crowd.h"
 #include "host/cpu_queues.h"
 #include "host/decision_log.h"
 #include "host/events.h"
@@ -85,6 +87,7 @@ s32 BPF_PROG(host_init)
 	bpf_spin_lock(&lock);
 	config_init(&machine, &config.config);
 	bpf_spin_unlock(&lock);
+	measure_crowd();
 	if (config.users)
 		make_group(OTHER_USERS, ROOT, WEIGHT_NICE_0, ROOT);
 	return error ?: create_cpu_dsqs() ?: prepare_release_timer() ?: start_starvation_timer();

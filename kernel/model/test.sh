@@ -48,7 +48,7 @@ check_finds_race() {
 	sed -i 's/host_task(id)->sent_to != cpu + 1u/false/' "$out/raced/host/cpu_queues.h"
 	cmp -s kernel/bpf/host/cpu_queues.h "$out/raced/host/cpu_queues.h" && echo "there is no such line any more" && return 1
 	build eevdf "$out/storm-raced" "$out/raced" || return 1
-	if "$out/storm-raced" 1 200 >"$out/said/raced" 2>&1; then
+	if "$out/storm-raced" 1 1000 >"$out/said/raced" 2>&1; then
 		echo "host: FAILED: a race that was put back was not found"
 		return 1
 	fi

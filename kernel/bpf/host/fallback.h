@@ -36,7 +36,7 @@ static __always_inline void enqueue_fallback(struct task_struct *p, u64 enq_flag
 {
 	__sync_fetch_and_add(&stats.fallbacks, 1); /* first: from then on CPUs look there */
 	look_at_fallback();
-	dsq_insert(p, FALLBACK, rescue_slice_ns(), enq_flags | (waits_for_long(p) ? ENQ_HEAD : 0));
+	dsq_insert(p, FALLBACK, rescue_ns() / 2, enq_flags | (waits_for_long(p) ? ENQ_HEAD : 0));
 	scx_bpf_kick_cpu(scx_bpf_task_cpu(p), enq_flags & SCX_ENQ_LAST ? 0 : SCX_KICK_IDLE);
 }
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * How often the starvation limit (starvation.h) makes a task run out of order, and for how long.
+ *
+ * With n runnable tasks a rescue takes limit / 2n, and the task runs for a quarter of that. So if all n starve, each runs within the
+ * limit, and all of them take a quarter of one CPU. Users share equally, say: the half of one CPU that a user with very many threads
+ * may have is not exceeded then, and the policy still decides about the other quarter.
  */
 #ifndef DIVVY_HOST_RESCUE_RATE_H
 #define DIVVY_HOST_RESCUE_RATE_H
@@ -10,11 +14,6 @@
 
 /* Tasks in the fallback DSQ, as was last seen */
 static u32 fallback_waiting;
-
-static __always_inline u64 starvation_limit_ns(void)
-{
-	return config.starvation_limit_ms * MS;
-}
 
 static __always_inline u64 waiting_tasks(void)
 {
@@ -32,10 +31,10 @@ static __always_inline u64 rescue_ns(void)
 	return each > SHORTEST_TIMER_NS ? each : SHORTEST_TIMER_NS;
 }
 
-/* The time that the task runs: a quantum, or less */
-static __always_inline u64 rescue_slice_ns(void)
+/* How much of that the task runs: half a quantum, or less */
+static __always_inline u64 rescue_slice_ns(u64 rescue)
 {
-	return rescue_ns() / 2;
+	return rescue / 4 > SHORTEST_TIMER_NS ? rescue / 4 : SHORTEST_TIMER_NS;
 }
 
 #endif

@@ -5,10 +5,9 @@
  * starve, and sends one at a time to a CPU, where it runs out of order for a moment: it is rescued. The machine is told
  * that the task is out of its custody for so long, and charges the moment in the task's next slice: no share changes.
  *
- * The rate follows the load. With n runnable tasks a rescue takes limit / 2n, of which the task runs a half. So even if all
- * n starve, each runs within the limit, and all of them take half of one CPU. In order to be in time, a task starves when it
- * has waited for the limit without the n rescues that may come first. A hand goes around the ids, so that everybody has a
- * turn. The moment may be shorter than a tick; then the timer ends it. The fallback DSQ has no ids: if q tasks wait there,
+ * The rate follows the load (rescue_rate.h). In order to be in time, a task starves when it has waited for the limit without the n
+ * rescues that may come first. A hand goes around the ids, so that everybody has a turn. The moment may be shorter than a tick; then
+ * the timer ends it. The fallback DSQ has no ids: if q tasks wait there,
  * each CPU takes one every limit / 2q at least.
  *
  * The timer reads the machine without the lock, as a hint; dispatch checks the task again under the lock.
@@ -33,7 +32,7 @@
 static u32 passed_over[MOST_PASSED_OVER];
 
 /* The timer's own: the last id and CPU that were looked at, how many were, how many tasks were passed over, the last rescue, how often
- * its CPU was asked, and whether its half is over next */
+ * its CPU was asked, and whether its moment is over */
 static u32 hand;
 static u32 looked;
 static u32 tried;
@@ -41,7 +40,7 @@ static u32 passed;
 static u32 rescuer;
 static u32 rescued;
 static u32 kicked;
-static bool second_half;
+static bool is_over;
 
 /* A task starves by its time without a CPU: a change of its attributes enqueues it again, and the kernel's watchdog
  * does not count from there. */
@@ -159,16 +158,16 @@ static __always_inline void rescue(void)
 
 static int check_starvation(void *map, u32 *key, struct host_timer *t)
 {
-	u64 next = rescue_slice_ns();
+	u64 each = rescue_ns(), slice = rescue_slice_ns(each), next = is_over ? each - slice : slice;
 
 	look_at_fallback();
 	if (fallback_waiting)
 		rescue_fallback(clock_ns());
-	if (!second_half)
+	if (!is_over)
 		rescue();
 	else if (is_rescue_due() || is_rescue_running())
 		kick_rescuer();
-	second_half = rescued && !second_half;
+	is_over = rescued && !is_over;
 	if (!rescued && !passed)
 		next = shorter(STARVATION_CHECK_NS, starvation_limit_ns() / 8);
 	if (fallback_waiting)
@@ -213,7 +212,7 @@ static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu)
 	if (!here)
 		return false;
 	log_event(held ? EVENT_runnable : EVENT_dequeue, &e, 0, 0, e.why);
-	e.slice = rescue_slice_ns();
+	e.slice = rescue_slice_ns(rescue_ns());
 	return send(&e, kernel_cpu, &host_cpu(cpu)->late);
 }
 
