@@ -11,13 +11,14 @@ LEVELS := gates test-rust test-report test-native test-host test-bpf test-vm
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
-.PHONY: help demo test install uninstall tarball deb .package-build gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks stress test-traces mutants figures kernel vm bench bench-counts bench-peers bench-kernel bench-distance fmt clean
+.PHONY: help demo test install uninstall crates tarball deb .package-build gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks stress test-traces mutants figures kernel vm bench bench-counts bench-peers bench-kernel bench-distance fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
 	@echo "make kernel  the command with the policies as BPF programs, for divvy load: target/release/divvy"
 	@echo "make install  puts what make kernel built under PREFIX=/usr/local, with man pages, completions and a unit; make uninstall"
 	@echo "make tarball, make deb  the same for other machines: an archive, a Debian package, in target/"
+	@echo "make crates  packages the crates, as for cargo publish, and builds each from its package"
 	@echo "make test    all tests, level by level, and a table of their times; the levels alone:"
 	@echo "  make gates        format, lints, documentation, wording, licences, advisories: nothing is run"
 	@echo "  make test-rust    unit tests, and tests of the simulator and the command"
@@ -53,6 +54,10 @@ install:
 
 uninstall:
 	package/install --remove --prefix "$(PREFIX)" --root "$(DESTDIR)"
+
+# The crates as they would be published, each built from its package and those of the others, with the policies' BPF programs.
+crates: .need-kernel
+	$(CARGO) package --locked --workspace --exclude divvy-tests --features divvy/kernel
 
 # For other machines: libelf and zlib are linked in, and paths of this machine are left out, so that the bytes are the same wherever
 # it is built with the same compilers.

@@ -2,7 +2,6 @@
 //! table of the objects for `src/load/object.rs`; and the recorder (`bpf/record.bpf.c`). With and without it, the sources of the host and
 //! of the model around it come into the command (`src/hosted/`), which compiles them when it needs them.
 
-#[path = "../policy/tree.rs"]
 mod tree;
 
 use std::fmt::Write as _;
@@ -13,7 +12,8 @@ use std::{env, fs};
 
 use tree::{embedded, files, headers, is_for_clippy};
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+/// This crate
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Versions of clang in the order in which they are tried: first the tested one, then the newest.
 const VERSIONS: [u32; 7] = [19, 22, 21, 20, 18, 17, 16];
@@ -23,8 +23,9 @@ fn main() {
     for path in ["build.rs", "bpf", "model"] {
         println!("cargo::rerun-if-changed={path}");
     }
+    let policy = policy_root();
     for path in tree::PARTS {
-        println!("cargo::rerun-if-changed=../policy/{path}");
+        println!("cargo::rerun-if-changed={}", policy.join(path).display());
     }
     println!("cargo::rerun-if-env-changed=CLANG");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -38,19 +39,24 @@ fn main() {
     let newest = fs::read_to_string(&stamp).is_ok_and(|text| text == made_by).then(newest_input).flatten();
     let _ = fs::remove_file(&stamp);
     let mut table = String::from("&[\n");
-    let select = Path::new(ROOT).join("policy/select");
+    let select = policy.join("select");
     for policy in headers(&select).into_iter().filter(|policy| !is_simulator_only(&select, policy)) {
         let object = out.join(format!("{policy}.bpf.o"));
         let defines = [format!("-DDIVVY_POLICY={policy}"), format!("-DPOLICY_HEADER=\"select/{policy}.h\"")];
         if !is_current(&object, newest) {
-            compile(&clang, "kernel/bpf/host.bpf.c", &defines, &object);
+            compile(&clang, "bpf/host.bpf.c", &defines, &object);
         }
         let _ = writeln!(table, "    ({policy:?}, include_bytes!({:?})),", object.display().to_string());
     }
     table.push_str("]\n");
     fs::write(out.join("objects.rs"), table).expect("OUT_DIR is writable");
-    compile(&clang, "kernel/bpf/record.bpf.c", &[], &out.join("record.bpf.o"));
+    compile(&clang, "bpf/record.bpf.c", &[], &out.join("record.bpf.o"));
     fs::write(stamp, made_by).expect("OUT_DIR is writable");
+}
+
+/// The headers of divvy-policy, whose build program says where they are.
+fn policy_root() -> PathBuf {
+    PathBuf::from(env::var_os("DEP_DIVVY_POLICY_ROOT").expect("divvy-policy says where it is"))
 }
 
 /// The compiler, and the headers that it uses.
@@ -61,10 +67,10 @@ fn compiler_text(clang: &str) -> String {
 /// When a file was changed last from which objects are made, or this program. It also runs again when only the model changes, and then
 /// dozens of objects are as they were.
 fn newest_input() -> Option<SystemTime> {
-    let root = Path::new(ROOT);
-    let parts = tree::PARTS.iter().map(|path| format!("policy/{path}")).chain(["kernel/bpf".to_owned()]);
-    let inputs = parts.flat_map(|path| files(root, &path)).chain(["kernel/build.rs".to_owned()]);
-    inputs.filter_map(|path| changed(&root.join(path))).max()
+    let (root, policy) = (Path::new(ROOT), policy_root());
+    let parts = tree::PARTS.iter().flat_map(|path| files(&policy, path)).map(|path| policy.join(path));
+    let own = files(root, "bpf").into_iter().chain(["build.rs".to_owned()]).map(|path| root.join(path));
+    parts.chain(own).filter_map(|path| changed(&path)).max()
 }
 
 /// Whether the object was made after its newest input.
@@ -79,10 +85,10 @@ fn changed(path: &Path) -> Option<SystemTime> {
 /// The text of the host's files and the model's, by path. Scripts and races are the storm's.
 fn model_sources() -> String {
     let root = Path::new(ROOT);
-    let storms = ["script.c", "script.h", "storm.c", "memory.c"].map(|name| format!("kernel/model/{name}"));
-    let model = files(root, "kernel/model").into_iter().filter(|path| !storms.contains(path));
-    let host = ["kernel/bpf/host.bpf.c", "kernel/bpf/host.h", "kernel/bpf/kernel.h"].map(str::to_owned);
-    embedded("", root, model.chain(files(root, "kernel/bpf/host")).chain(host))
+    let storms = ["script.c", "script.h", "storm.c", "memory.c"].map(|name| format!("model/{name}"));
+    let model = files(root, "model").into_iter().filter(|path| !storms.contains(path));
+    let host = ["bpf/host.bpf.c", "bpf/host.h", "bpf/kernel.h"].map(str::to_owned);
+    embedded("kernel/", root, model.chain(files(root, "bpf/host")).chain(host))
 }
 
 /// $CLANG, or the first clang that is installed and new enough.
@@ -109,11 +115,13 @@ fn compile(clang: &str, source: &str, defines: &[String], object: &Path) {
     let mut command = Command::new(clang);
     command.current_dir(ROOT);
     command.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wno-unused-function"]);
-    // The objects are the same wherever the tree is.
-    let root = fs::canonicalize(ROOT).expect("the tree");
-    command.arg(format!("-ffile-prefix-map={}=.", root.display()));
+    // The objects are the same wherever the crates are.
+    let policy = policy_root();
+    command.arg(format!("-ffile-prefix-map={ROOT}=kernel"));
+    command.arg(format!("-ffile-prefix-map={}=policy", policy.display()));
     command.args(defines);
-    command.args(["-Ipolicy", "-Ikernel/bpf", &format!("-D__TARGET_ARCH_{}", target_arch())]);
+    command.arg(format!("-I{}", policy.display()));
+    command.args(["-Ibpf", &format!("-D__TARGET_ARCH_{}", target_arch())]);
     command.args(library_includes());
     command.args(["-c", source, "-o"]).arg(object);
     let status = command.status().unwrap_or_else(|e| panic!("{clang}: {e}"));

@@ -19,8 +19,8 @@ const SHARED: &str = "DIVVY_SHARED_POLICIES";
 /// A policy in `native/` that no spec can name (`src/account.rs`).
 const ACCOUNT: &str = "account";
 
-/// Pages with the promises of policies, and their deviations from the papers.
-const PAPERS: &str = "../papers";
+/// Pages with the promises of policies, and their deviations from the papers: a link, so that the packaged crate has them.
+const PAPERS: &str = "papers";
 
 fn main() {
     let policy = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -61,6 +61,8 @@ fn main() {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-changed={PAPERS}");
+    // For the build program of divvy-kernel: DEP_DIVVY_POLICY_ROOT.
+    println!("cargo::metadata=root={}", policy.display());
 }
 
 fn cc(policy: &Path) -> cc::Build {

@@ -16,7 +16,7 @@ struct Page {
 
 macro_rules! page {
     ($topic:literal, $about:literal, $file:literal) => {
-        Page { topic: $topic, about: $about, text: include_str!(concat!("../../../docs/reference/", $file)) }
+        Page { topic: $topic, about: $about, text: include_str!(concat!("../../reference/", $file)) }
     };
 }
 

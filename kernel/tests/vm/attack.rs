@@ -14,6 +14,8 @@ const KEPT: f64 = 0.9;
 
 /// The part of the CPU time that the attacker must have received, or there was no attack.
 const ATTACKED: f64 = 0.05;
+/// The same of one that yields. A policy that counts quanta takes the rest of each as used: under gr3 on one CPU, 4.6 % is left to it.
+const YIELDED: f64 = 0.01;
 
 /// In each of them the attacker and the bystander are entitled to half of the machine.
 struct Attack {
@@ -111,7 +113,8 @@ fn judge(said: &Said) {
             let us = |key: &str| received[key].as_f64().unwrap_or_else(|| panic!("{name}: no {key}: {said}"));
             let kept = us("bystander_us") / (us("available_us") / 2.0);
             println!("{name}: of its half the bystander received {:.1} %", 100.0 * kept);
-            if kept < KEPT || us("attackers_us") < ATTACKED * us("available_us") {
+            let least = if *name == "yields" { YIELDED } else { ATTACKED };
+            if kept < KEPT || us("attackers_us") < least * us("available_us") {
                 failed.push(*name);
             }
         }
