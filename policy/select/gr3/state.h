@@ -10,7 +10,7 @@
 #define POLICY_PARAMS(P) \
 	P(literal, SWITCH, "", 0, 0, 1, \
 	  "rescale the work of a group that changes by the formula of section 2.3 (gr3 D6)") \
-	P(frontlog, INTEGER, "quanta", GR3_F_MAX, 1, GR3_F_MAX, \
+	P(frontlog, INTEGER, "quanta", GR3_F, 1, GR3_F_MAX, \
 	  "a client's frontlog grows to no more than this; the paper's has no limit (gr3 D2)")
 
 #define GR3_GROUPS 64u
@@ -20,6 +20,8 @@
 #define GR3_QUANTUM (1ull << 8) /* of W: a change of weight leaves no rest worth speaking of, and products are short */
 #define GR3_W_MAX (1ull << 62)
 #define GR3_F_MAX (1ll << 20) /* three hours of quanta of 10 ms */
+/* More than whole quanta make of weights that are feasible. What parts of quanta make has no bound. */
+#define GR3_F 64
 
 struct gr3_group {
 	u64 phi;   /* Phi_G, sum of the weights of its clients */

@@ -164,11 +164,19 @@ struct Multi {
     frontlog: Vec<u64>,
     /// Most selections that one decision took
     most: usize,
+    /// The greatest frontlog that a client had
+    deepest: u64,
 }
 
 impl Multi {
     fn new(cpus: u32, queue: Lockstep) -> Multi {
-        Multi { on: vec![0; cpus as usize], frontlog: vec![0; queue.quanta.len()], queue, most: 0 }
+        Multi {
+            on: vec![0; cpus as usize],
+            frontlog: vec![0; queue.quanta.len()],
+            queue,
+            most: 0,
+            deepest: 0,
+        }
     }
 
     fn decide(&mut self, cpu: usize) -> u32 {
@@ -186,6 +194,7 @@ impl Multi {
                 break;
             }
             self.frontlog[c as usize] += 1;
+            self.deepest = self.deepest.max(self.frontlog[c as usize]);
         }
         self.on[cpu]
     }
@@ -208,6 +217,12 @@ fn all_at_once(cpus: u32, weights: &[u64]) -> Lockstep {
 /// Theorem 3: the least of (g-k)(g-k+1)/2 + (k+1)(g-k+1)P + 1 over k from 1 to g
 fn theorem_3(g: usize, p: usize) -> usize {
     (1..=g).map(|k| (g - k) * (g - k + 1) / 2 + (k + 1) * (g - k + 1) * p + 1).min().unwrap()
+}
+
+/// The default of gr3's parameter `frontlog`
+fn frontlog_limit() -> u64 {
+    let gr3 = divvy_policy::all().iter().find(|policy| policy.name == "gr3").expect("gr3");
+    gr3.params.iter().find(|param| param.name == "frontlog").expect("its parameter").default.cast_unsigned()
 }
 
 /// Weights of a few magnitudes, so that there are several groups
@@ -294,6 +309,8 @@ proptest! {
             prop_assert_eq!(machine.step(), multi.step(), "round {}", round);
         }
         prop_assert!(multi.most <= theorem_3(Weights::new(&weights).groups.len(), cpus as usize));
+        // D2: what frontlogs grow to with whole quanta is far below the default limit, so that no selection is lost.
+        prop_assert!(4 * multi.deepest <= frontlog_limit(), "{} quanta", multi.deepest);
     }
 }
 
