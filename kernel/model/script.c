@@ -185,8 +185,9 @@ u32 read_script(struct script *s, FILE *file)
 			s->host.cgroups = cgroups;
 			s->host.quantum_ns = quantum;
 			s->host.users = users;
-		} else if (sscanf(line, "expect decisions=%llu", &decisions) == 1) {
+		} else if (sscanf(line, "expect decisions=%llu most=%llu", &decisions, &end) >= 1) {
 			s->least_decisions = decisions;
+			s->most_decisions = strstr(line, "most=") ? end : 0;
 		} else if (sscanf(line, "clock %u %llu", &users, &end) == 2 && users < MAX_MODEL_CPUS) {
 			s->clock_ahead_ns[users] = end;
 		} else if (sscanf(line, "offline %llu", &end) == 1) {
@@ -310,6 +311,8 @@ const char *run_script(const struct script *s)
 		at(a->at_ns + 1, cpu, act, (void *)a, 0);
 	}
 	run_until(s->end_ns);
+	if (s->most_decisions && host_decisions() > s->most_decisions)
+		scx_error("%llu decisions are too many", U(host_decisions()));
 	if (host_decisions() < s->least_decisions)
 		scx_error("%llu decisions are too few", U(host_decisions()));
 	for (u32 i = 0; i < s->nexpected; i++)

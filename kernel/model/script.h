@@ -12,7 +12,7 @@
  *   hotplug 900000000
  *   end 2000000000
  *   watchdog 2000000000 kernel=3000000000
- *   expect decisions=900
+ *   expect decisions=900 most=1000
  *   expect service 3..8 least=100000000 most=200000000
  *   at 1000 create 3 burst=2000000 sleep=500000 varies=1 then=0 leader=3 nice=5 uid=1000 mask=15 kernel=0 stays=50
  *   at 2000 wake 3
@@ -31,7 +31,7 @@
  * says which users belong to another one, in order. The scheduler is loaded at `load`, beside tasks that are there already,
  * and at `hotplug` a CPU comes or goes: then the kernel ends it, and nobody may have an id left. `watchdog` is the longest that a task may wait for a CPU, by default the kernel's 30 s,
  * and for a kernel thread, by default the same. `expect` is the least
- * number of decisions until the end, or the service that tasks get together. `rt` has a CPU and how long a real-time task takes
+ * number of decisions until the end and the greatest (0: any), or the service that tasks get together. `rt` has a CPU and how long a real-time task takes
  * it. An action may have a range of targets; with leader=self each is a process of its own, and with
  * uid=own a user of its own. `repeat` has how often, and every
  * how many ns. `stays` is optional: percent of the times that the task is preempted while it must not migrate; `lingers` as well:
@@ -74,7 +74,7 @@ struct expected {
 
 struct script {
 	u32 ncpus, race_in;
-	u64 tick_ns, seed, end_ns, watchdog_ns, kernel_watchdog_ns, least_decisions;
+	u64 tick_ns, seed, end_ns, watchdog_ns, kernel_watchdog_ns, least_decisions, most_decisions;
 	struct expected expected[MAX_EXPECTED];
 	u32 nexpected;
 	u64 clock_ahead_ns[MAX_MODEL_CPUS], offline, load_ns, hotplug_ns;

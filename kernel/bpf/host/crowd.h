@@ -15,23 +15,27 @@ static __always_inline u64 starvation_limit_ns(void)
 	return config.starvation_limit_ms * MS;
 }
 
-/* So many tasks can have a quantum each in a third of the limit; without a limit it does not matter how many there are. */
+/* How long a round of all tasks may take on all CPUs together */
+static u64 round_ns;
+/* So many tasks can have a quantum each in that time; without a limit it does not matter how many there are. */
 static u64 no_crowd;
 
 static __always_inline void measure_crowd(void)
 {
-	no_crowd = config.starvation_limit_ms ? starvation_limit_ns() / 3 * config.config.ncpus / config.config.quantum
-					      : POOL;
+	round_ns = starvation_limit_ns() / 3 * config.config.ncpus;
+	no_crowd = config.starvation_limit_ms ? round_ns / config.config.quantum : POOL;
 }
 
 /* A slice for so many tasks as are runnable. A slice without an end stays so: first come, first served. */
 static __always_inline u64 slice_in_crowd(u64 slice)
 {
-	u64 n = machine.s.tasks.nrunnable;
+	u64 n = machine.s.tasks.nrunnable, ratio;
 
 	if (n <= no_crowd || slice == SLICE_INF)
 		return slice;
-	return slice / n * no_crowd + 1;
+	/* In 2^-20: the limit is at most 30 s, so that is below 2^63 on 512 CPUs. */
+	ratio = (round_ns << 20) / (n * config.config.quantum);
+	return ((slice >> 10) * ratio >> 10) + 1;
 }
 
 #endif
