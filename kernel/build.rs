@@ -118,6 +118,9 @@ fn compile(clang: &str, source: &str, defines: &[String], object: &Path) {
     // The objects are the same wherever the crates are.
     let policy = policy_root();
     command.arg(format!("-ffile-prefix-map={ROOT}=kernel"));
+    if let Ok(libbpf) = env::var("DEP_BPF_INCLUDE") {
+        command.arg(format!("-ffile-prefix-map={libbpf}=libbpf"));
+    }
     command.arg(format!("-ffile-prefix-map={}=policy", policy.display()));
     command.args(defines);
     command.arg(format!("-I{}", policy.display()));

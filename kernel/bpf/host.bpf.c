@@ -57,8 +57,8 @@
 #include "host/bandwidth.h"
 #include "host/cgroups.h"
 #include "host/commands.h"
-#include "host/crowd.h"
 #include "host/cpu_queues.h"
+#include "host/crowd.h"
 #include "host/decision_log.h"
 #include "host/events.h"
 #include "host/fallback.h"
@@ -239,6 +239,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = clock_ns() };
 	u32 cpu = e.cpu;
 	struct host_cpu *c = host_cpu(cpu);
+	u64 granted;
 	bool admitted;
 
 	if (cpu == NO_CPU)
@@ -255,12 +256,14 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	sample_lock();
 	bpf_spin_lock(&lock);
 	tell(EVENT_dispatch, &e);
+	granted = e.slice;
+	e.slice = slice_in_crowd(granted);
 	admitted = !config.limits || admit(&e);
 	stats.decisions = machine.decisions;
 	stats.faults = machine.faults;
 	host_task(e.id)->sent_to = kernel_cpu + 1;
 	bpf_spin_unlock(&lock);
-	log_event(EVENT_dispatch, &e, e.slice, e.id, cpu);
+	log_event(EVENT_dispatch, &e, granted, e.id, cpu);
 	kick(e.cpu);
 	/* Meanwhile its group may have a new period. Then it is not held, and runs. */
 	if (!admitted && hold_back(e.id, host_task(e.id)->sum_exec_limited, cpu)) {

@@ -2,8 +2,12 @@
 /*
  * Slices shrink when there are very many tasks. Tasks may starve from half of the starvation limit on (starvation.h). If a quantum for each
  * task took as long, so many would be rescued that the rescues, and not the policy, would decide who runs. So all slices become shorter
- * in the same ratio, and a round takes a third of the limit. What the policy grants to one and to another stays in proportion. The
- * default limit of 15 s and quantum of 4 ms allow for 1,250 tasks on a CPU.
+ * in the same ratio, and a quantum for each takes a third of the limit. It begins with 1,250 tasks per CPU, on average, if the limit is
+ * 15 s and the quantum 4 ms.
+ *
+ * A slice ends at a tick of the kernel, so none is shorter than that. With a tick of 4 ms and a quantum of 4 ms slices stay as they are, and
+ * only rescues help. A policy may give a task several quanta at a time, or let it go on with the rest of a slice (drr, mlfq, o1): then a
+ * round takes longer.
  */
 #ifndef DIVVY_HOST_CROWD_H
 #define DIVVY_HOST_CROWD_H

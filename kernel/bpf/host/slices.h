@@ -9,7 +9,6 @@
 #ifndef DIVVY_HOST_SLICES_H
 #define DIVVY_HOST_SLICES_H
 
-#include "host/crowd.h"
 #include "host/quotas.h"
 
 /* The kernel asks for the next tasks only when a slice ends, and kernel threads that have used up theirs wait for it. */
@@ -87,11 +86,10 @@ static __always_inline u64 begin_slice(const struct task_struct *p, const struct
 {
 	struct host_task *t = host_task(e->id);
 	u64 sum_exec = p->se.sum_exec_runtime;
-	u64 slice = slice_in_crowd(e->slice);
-	s64 wanted = (s64)slice + carried(t, sum_exec - t->sum_exec_at_slice);
+	s64 wanted = (s64)e->slice + carried(t, sum_exec - t->sum_exec_at_slice);
 
 	/* A quantum shorter than a tick may be less than the last slice was too long. */
-	t->slice_ns = slice == SLICE_INF ? SLICE_INF : wanted > 0 ? wanted : 1;
+	t->slice_ns = e->slice == SLICE_INF ? SLICE_INF : wanted > 0 ? wanted : 1;
 	if (config.limits && t->cut_ns)
 		t->slice_ns = shorter(t->slice_ns, t->cut_ns);
 	t->slice_to_tick_ns = t->slice_ns == SLICE_INF ? SLICE_INF : until_nearest_tick(t->slice_ns);

@@ -7,8 +7,7 @@
  *
  * The rate follows the load (rescue_rate.h). In order to be in time, a task starves when it has waited for the limit without the n
  * rescues that may come first. A hand goes around the ids, so that everybody has a turn. The moment may be shorter than a tick; then
- * the timer ends it. The fallback DSQ has no ids: if q tasks wait there,
- * each CPU takes one every limit / 2q at least.
+ * the timer ends it. The fallback DSQ has no ids: if q tasks wait there, each CPU takes one every limit / 2q at least.
  *
  * The timer reads the machine without the lock, as a hint; dispatch checks the task again under the lock.
  */

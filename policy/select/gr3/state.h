@@ -20,7 +20,7 @@
 #define GR3_QUANTUM (1ull << 8) /* of W: a change of weight leaves no rest worth speaking of, and products are short */
 #define GR3_W_MAX (1ull << 62)
 #define GR3_F_MAX (1ll << 20) /* three hours of quanta of 10 ms */
-/* More than whole quanta make of weights that are feasible. What parts of quanta make has no bound. */
+/* Whole quanta and feasible weights made less than half of it, in tests. Parts of quanta make frontlogs without bound. */
 #define GR3_F 64
 
 struct gr3_group {
