@@ -2,8 +2,8 @@
 /*
  * Slices shrink when there are very many tasks. Tasks may starve from half of the starvation limit on (starvation.h). If a quantum for each
  * task took as long, so many would be rescued that the rescues, and not the policy, would decide who runs. So all slices become shorter
- * in the same ratio, and a quantum for each takes a third of the limit. It begins with 1,250 tasks per CPU, on average, if the limit is
- * 15 s and the quantum 4 ms.
+ * in the same ratio, and a quantum for each takes a sixth of the limit: then tasks that share half of the CPUs still have their turns
+ * within a third of it. It begins with 625 tasks per CPU, on average, if the limit is 15 s and the quantum 4 ms.
  *
  * A slice ends at a tick of the kernel, so none is shorter than that. With a tick of 4 ms and a quantum of 4 ms slices stay as they are, and
  * only rescues help. A policy may give a task several quanta at a time, or let it go on with the rest of a slice (drr, mlfq, o1): then a
@@ -26,7 +26,7 @@ static u64 no_crowd;
 
 static __always_inline void measure_crowd(void)
 {
-	round_ns = starvation_limit_ns() / 3 * config.config.ncpus;
+	round_ns = starvation_limit_ns() / 6 * config.config.ncpus;
 	no_crowd = config.starvation_limit_ms ? round_ns / config.config.quantum : POOL;
 }
 
