@@ -141,13 +141,13 @@ fn a_bystander_keeps_its_share() {
 mod suite {
     use super::*;
 
-    /// With a tick of 10 ms a slice is no shorter, so 4,000 threads do not fit the starvation limit; with lockdep in emulation each
-    /// switch takes several times as long.
+    /// With a tick of 10 ms a slice is no shorter, so only 300 threads have a turn in half of the starvation limit, on one CPU of which they
+    /// have a half. With lockdep in emulation each switch takes several times as long.
     fn threads() -> u32 {
-        if std::env::var_os("DIVVY_KERNEL_VARIANT").is_some_and(|variant| !variant.is_empty()) {
-            1_000
-        } else {
-            4_000
+        match std::env::var("DIVVY_KERNEL_VARIANT").as_deref() {
+            Ok("hz100") => 300,
+            Ok("lockdep") => 1_000,
+            _ => 4_000,
         }
     }
 
