@@ -116,7 +116,7 @@ static NOINLINE void machine_find_width(struct machine *m, u32 behind, u32 ahead
 	m->search.wide = LAG_TURNS * (turn > other ? turn : other);
 }
 
-/* The same while all tasks may run everywhere */
+/* While all tasks may run everywhere there is no gap: only what is served is noted. */
 static inline void machine_note_free(struct machine *m, u32 id, u32 cpu)
 {
 	u64 key = machine_tag(m, id);
