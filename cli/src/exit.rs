@@ -110,11 +110,12 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 48] = [
+const KINDS: [KindOf; 49] = [
     kind::<crate::advise::Problem>,
     kind::<ApplyError>,
     kind::<AskError>,
     kind::<crate::commands::exercise::NoAnswers>,
+    kind::<crate::commands::latency::NeedsRecording>,
     kind::<BadAnswer>,
     kind::<BadOutput>,
     kind::<BadOutputArgs>,

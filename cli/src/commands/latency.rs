@@ -1,30 +1,48 @@
-//! `divvy latency TRACE`.
+//! `divvy latency`: of a recording, or of this machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::{Args, ValueHint};
+use divvy_kernel::stock;
+use divvy_policy::{Failure, FailureKind};
+use divvy_results::progress::Progress as _;
 use divvy_trace::{Latency, Per, latencies};
 
 use crate::args::choice::{Choice, one_of};
+use crate::args::durations::positive_duration;
 use crate::args::recording::KeepArgs;
 use crate::input;
 use crate::output::Output;
+use crate::progress::ProgressBar;
 use crate::view::recorded::{self, Order};
+use crate::view::watched;
 
-/// Show how long recorded threads ran and waited for a CPU, as perf sched latency
+/// Show how long threads ran and waited for a CPU, now or in a recording, as perf sched latency
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  divvy latency
+  divvy latency --for 30s --per-cgroup --sort mean
   divvy latency perf.data
   divvy latency trace.txt --sort max --per-thread
   divvy latency build.perfetto-trace --keep make --csv
 
+Without TRACE it watches all threads of this machine by /proc, under whatever scheduler; it needs neither root nor a recording. The kernel
+keeps a sum of each thread's waits, so a mean is known, and for the longest wait only how long it was at least. Ctrl-C ends it early.
+
 latency: from a wake-up, or the birth, to the CPU, where both were seen. waited: all time that threads could run and had no CPU,
 also after another thread took it away.")]
 pub struct LatencyArgs {
-    /// The recording, in any format that divvy replay reads; - is stdin
+    /// A recording, in any format that divvy replay reads; - is stdin
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
-    pub trace: PathBuf,
+    pub trace: Option<PathBuf>,
+
+    /// Watch this machine for this time
+    #[arg(long = "for", value_name = "TIME", value_parser = positive_duration, default_value = "5s",
+        conflicts_with = "trace")]
+    pub duration: Duration,
 
     #[command(flatten)]
     pub keep: KeepArgs,
@@ -33,7 +51,7 @@ pub struct LatencyArgs {
     #[arg(long)]
     pub per_thread: bool,
 
-    /// One row per cgroup, in recordings of divvy record
+    /// One row per cgroup; of recordings, those of divvy record
     #[arg(long, conflicts_with = "per_thread")]
     pub per_cgroup: bool,
 
@@ -48,16 +66,37 @@ pub struct LatencyArgs {
 
 const ORDERS: &[Choice<Order>] = &[
     ("cpu", Order::Cpu, "CPU time"),
-    ("mean", Order::Mean, "Mean latency"),
-    ("p99", Order::P99, "99th percentile of latency"),
-    ("max", Order::Max, "Longest latency"),
+    ("mean", Order::Mean, "Mean latency; on this machine, mean wait"),
+    ("p99", Order::P99, "99th percentile of latency, of a recording"),
+    ("max", Order::Max, "Longest latency; on this machine, longest wait"),
     ("waited", Order::Waited, "Time runnable without a CPU"),
     ("runs", Order::Runs, "Times on a CPU"),
 ];
 
-/// Reads, sums up, prints.
+/// The kernel keeps no percentiles, and a thread's parent may be gone.
+#[derive(Debug, thiserror::Error)]
+#[error("{option} needs a recording: `divvy record --for 5s -o FILE`, then `divvy latency FILE {option}`")]
+pub struct NeedsRecording {
+    option: &'static str,
+}
+
+impl Failure for NeedsRecording {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
+}
+
+/// Reads or watches, sums up, prints.
 pub fn run(args: &LatencyArgs, output: Output) -> anyhow::Result<()> {
-    let recording = args.keep.select(input::trace(&args.trace)?)?;
+    let text = match &args.trace {
+        Some(trace) => recorded(args, trace, output)?,
+        None => watched(args, output)?,
+    };
+    output.write(&text, None)
+}
+
+fn recorded(args: &LatencyArgs, trace: &Path, output: Output) -> anyhow::Result<String> {
+    let recording = args.keep.select(input::trace(trace)?)?;
     let per = match (args.per_thread, args.per_cgroup) {
         (true, _) => Per::Thread,
         (_, true) => Per::Cgroup,
@@ -73,11 +112,36 @@ pub fn run(args: &LatencyArgs, output: Output) -> anyhow::Result<()> {
         Order::Runs => row.runs,
     };
     rows.sort_by_key(|row| std::cmp::Reverse(key(row))); // stable
-    let text = if args.csv {
-        recorded::latency_csv(&rows)
-    } else {
-        let name = input::trace_name(&args.trace);
-        recorded::latency_table(&name, &recording, &rows, output.columns(None))
+    if args.csv {
+        return Ok(recorded::latency_csv(&rows));
+    }
+    Ok(recorded::latency_table(&input::trace_name(trace), &recording, &rows, output.columns(None)))
+}
+
+fn watched(args: &LatencyArgs, output: Output) -> anyhow::Result<String> {
+    let unfit = |option| NeedsRecording { option };
+    if !args.keep.keep.is_empty() {
+        return Err(unfit("--keep NAME").into());
+    }
+    let key: fn(&stock::Waits) -> u64 = match args.sort {
+        Order::Cpu => |row| row.ran_ns,
+        Order::Mean => |row| row.mean_ns().unwrap_or(0),
+        Order::P99 => return Err(unfit("--sort p99").into()),
+        Order::Max => |row| row.longest_ns,
+        Order::Waited => |row| row.waited_ns,
+        Order::Runs => |row| row.turns,
     };
-    output.write(&text, None)
+    let per = match (args.per_thread, args.per_cgroup) {
+        (true, _) => stock::Per::Thread,
+        (_, true) => stock::Per::Cgroup,
+        _ => stock::Per::Name,
+    };
+    let bar = ProgressBar::new("watching", output);
+    bar.begin(Some(args.duration.as_millis() as u64));
+    let seen = stock::watch(args.duration, |so_far| bar.set_position(so_far.as_millis() as u64))
+        .context("cannot read what threads use")?;
+    drop(bar);
+    let mut rows = seen.rows(per);
+    rows.sort_by_key(|row| std::cmp::Reverse(key(row))); // stable
+    Ok(if args.csv { watched::csv(&rows) } else { watched::table(&seen, &rows, output.columns(None)) })
 }

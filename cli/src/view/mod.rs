@@ -34,6 +34,7 @@ pub mod textbook;
 pub mod theory;
 pub mod verified;
 mod waits;
+pub mod watched;
 
 #[cfg(test)]
 mod terminal_tests;

@@ -122,7 +122,7 @@ pub fn latency_csv(rows: &[Latency]) -> String {
     out
 }
 
-fn csv_text(name: &str) -> String {
+pub(super) fn csv_text(name: &str) -> String {
     let name = text::escape(name);
     if name.contains([',', '"']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name }
 }

@@ -1,10 +1,7 @@
 //! Applies until a signal comes or the time is over.
 
-use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::applier::{Applier, Step, look};
 use super::error::ApplyError;
@@ -161,7 +158,9 @@ fn run(
     let mut next = Instant::now() + options.interval;
     loop {
         let until = end.map_or(next, |end| end.min(next));
-        if wait(signals, until)? || end.is_some_and(|end| Instant::now() >= end) {
+        let signalled =
+            signals.wait_until(until).map_err(|error| ApplyError::Io("cannot wait".to_owned(), error))?;
+        if signalled || end.is_some_and(|end| Instant::now() >= end) {
             return Ok(());
         }
         let step = applier.step(watch)?;
@@ -181,24 +180,5 @@ fn said(applier: &Applier<Kernel>, step: &Step) -> String {
             step.changed,
             step.error * 100.0
         ),
-    }
-}
-
-/// Waits until this time. Returns whether a signal came.
-fn wait(signals: &mut Signals, until: Instant) -> Result<bool, ApplyError> {
-    loop {
-        if signals.take().is_some() {
-            return Ok(true);
-        }
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(false);
-        }
-        let left = left.min(Duration::from_secs(3600));
-        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-        match poll(&mut [PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)], Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(ApplyError::Io("cannot wait".to_owned(), error.into())),
-        }
     }
 }

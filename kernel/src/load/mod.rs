@@ -45,6 +45,7 @@ pub(crate) mod sys;
 #[cfg(feature = "bpf")]
 mod verification;
 mod verified;
+mod wait;
 mod writer;
 
 pub use client::{AskError, ask, look};

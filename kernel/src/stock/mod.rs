@@ -9,6 +9,7 @@
 
 pub(crate) mod entitled;
 pub(crate) mod threads;
+mod waits;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,6 +19,7 @@ use std::time::Instant;
 use crate::load::{Period, TaskRow};
 use entitled::{Claim, divide};
 use threads::{Thread, Threads};
+pub use waits::{Per, Waits, Watched, watch};
 
 /// Makes intervals of samples of all threads.
 #[derive(Debug)]
