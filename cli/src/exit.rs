@@ -10,6 +10,7 @@ use divvy_kernel::hosted::HostedError;
 use divvy_kernel::load::{AskError, LoadError, Missing};
 use divvy_kernel::record::RecordError;
 use divvy_kernel::service::ServiceError;
+use divvy_kernel::stock::SampleError;
 use divvy_lab::LabError;
 use divvy_log::LogError;
 use divvy_pages::drawing::NoFigure;
@@ -110,7 +111,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 49] = [
+const KINDS: [KindOf; 50] = [
     kind::<crate::advise::Problem>,
     kind::<ApplyError>,
     kind::<AskError>,
@@ -146,6 +147,7 @@ const KINDS: [KindOf; 49] = [
     kind::<PlayError>,
     kind::<RecordError>,
     kind::<RunError>,
+    kind::<SampleError>,
     kind::<ServiceError>,
     kind::<SpecError>,
     kind::<StoreError>,

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
 use clap::{Args, ValueHint};
 use divvy_kernel::stock;
 use divvy_policy::{Failure, FailureKind};
@@ -29,11 +28,12 @@ Examples:
   divvy latency trace.txt --sort max --per-thread
   divvy latency build.perfetto-trace --keep make --csv
 
-Without TRACE it watches all threads of this machine by /proc, under whatever scheduler; it needs neither root nor a recording. The kernel
-keeps a sum of each thread's waits, so a mean is known, and for the longest wait only how long it was at least. Ctrl-C ends it early.
+Without TRACE it watches all threads that this user can see, from /proc, under whatever scheduler; it needs neither root nor a recording.
+waited: all time that threads could run and had no CPU. max: the longest wait was at least so long, as the kernel keeps a sum of each
+thread's waits. Ctrl-C ends it early.
 
-latency: from a wake-up, or the birth, to the CPU, where both were seen. waited: all time that threads could run and had no CPU,
-also after another thread took it away.")]
+In a recording, latency is from a wake-up, or the birth, to the CPU, where both were seen; waited counts the time after another thread
+took the CPU away as well.")]
 pub struct LatencyArgs {
     /// A recording, in any format that divvy replay reads; - is stdin
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
@@ -51,7 +51,7 @@ pub struct LatencyArgs {
     #[arg(long)]
     pub per_thread: bool,
 
-    /// One row per cgroup; of recordings, those of divvy record
+    /// One row per cgroup; a recording must be one of divvy record
     #[arg(long, conflicts_with = "per_thread")]
     pub per_cgroup: bool,
 
@@ -73,9 +73,21 @@ const ORDERS: &[Choice<Order>] = &[
     ("runs", Order::Runs, "Times on a CPU"),
 ];
 
+impl LatencyArgs {
+    fn per(&self) -> Per {
+        match (self.per_thread, self.per_cgroup) {
+            (true, _) => Per::Thread,
+            (_, true) => Per::Cgroup,
+            _ => Per::Name,
+        }
+    }
+}
+
 /// The kernel keeps no percentiles, and a thread's parent may be gone.
 #[derive(Debug, thiserror::Error)]
-#[error("{option} needs a recording: `divvy record --for 5s -o FILE`, then `divvy latency FILE {option}`")]
+#[error(
+    "{option} needs a recording: `sudo divvy record --for TIME -o FILE`, then `divvy latency FILE {option}`"
+)]
 pub struct NeedsRecording {
     option: &'static str,
 }
@@ -97,12 +109,7 @@ pub fn run(args: &LatencyArgs, output: Output) -> anyhow::Result<()> {
 
 fn recorded(args: &LatencyArgs, trace: &Path, output: Output) -> anyhow::Result<String> {
     let recording = args.keep.select(input::trace(trace)?)?;
-    let per = match (args.per_thread, args.per_cgroup) {
-        (true, _) => Per::Thread,
-        (_, true) => Per::Cgroup,
-        _ => Per::Name,
-    };
-    let mut rows = latencies(&recording, per);
+    let mut rows = latencies(&recording, args.per());
     let key = |row: &Latency| match args.sort {
         Order::Cpu => row.run_ns,
         Order::Mean => row.delay.mean_ns,
@@ -121,27 +128,21 @@ fn recorded(args: &LatencyArgs, trace: &Path, output: Output) -> anyhow::Result<
 fn watched(args: &LatencyArgs, output: Output) -> anyhow::Result<String> {
     let unfit = |option| NeedsRecording { option };
     if !args.keep.keep.is_empty() {
-        return Err(unfit("--keep NAME").into());
+        return Err(unfit("--keep COMM").into());
     }
     let key: fn(&stock::Waits) -> u64 = match args.sort {
         Order::Cpu => |row| row.ran_ns,
         Order::Mean => |row| row.mean_ns().unwrap_or(0),
         Order::P99 => return Err(unfit("--sort p99").into()),
-        Order::Max => |row| row.longest_ns,
+        Order::Max => |row| row.longest_ns.unwrap_or(0),
         Order::Waited => |row| row.waited_ns,
-        Order::Runs => |row| row.turns,
-    };
-    let per = match (args.per_thread, args.per_cgroup) {
-        (true, _) => stock::Per::Thread,
-        (_, true) => stock::Per::Cgroup,
-        _ => stock::Per::Name,
+        Order::Runs => |row| row.runs,
     };
     let bar = ProgressBar::new("watching", output);
     bar.begin(Some(args.duration.as_millis() as u64));
-    let seen = stock::watch(args.duration, |so_far| bar.set_position(so_far.as_millis() as u64))
-        .context("cannot read what threads use")?;
+    let seen = stock::watch(args.per(), args.duration, |so_far| bar.set_position(so_far.as_millis() as u64))?;
     drop(bar);
-    let mut rows = seen.rows(per);
+    let mut rows = seen.rows();
     rows.sort_by_key(|row| std::cmp::Reverse(key(row))); // stable
     Ok(if args.csv { watched::csv(&rows) } else { watched::table(&seen, &rows, output.columns(None)) })
 }

@@ -1,6 +1,5 @@
 //! Asks the loaded scheduler for its counters, and makes intervals of them.
 
-use anyhow::Context as _;
 use divvy_kernel::load::{self, AskError, Period, Viewer};
 use divvy_kernel::stock::Sampler;
 use divvy_policy::{Failure, FailureKind};
@@ -59,7 +58,7 @@ impl Poller {
             }
             Err(AskError::Missing(_)) if self.has_seen => Err(Unloaded.into()),
             Err(AskError::Missing(_)) => {
-                let interval = self.stock.sample().context("cannot read what threads use")?;
+                let interval = self.stock.sample()?;
                 Ok(Observation { policy: KERNELS_OWN.to_owned(), interval })
             }
             Err(error) => Err(error.into()),

@@ -75,7 +75,7 @@ fn table(rows: &[Latency], origin_ns: u64) -> Table {
         0 => ABSENT.to_owned(),
         _ => seconds(origin_ns.saturating_add(row.longest_ended_ns), 6),
     };
-    let names = rows.iter().map(row_name).collect();
+    let names = rows.iter().map(|row| row_name(&row.name, row.tid, row.threads)).collect();
     let columns = vec![
         column(["CPU", "time"], SERVICE, &|row| time(row.run_ns)),
         column(["", "runs"], SERVICE, &|row| text::count(row.runs as f64)),
@@ -91,11 +91,11 @@ fn table(rows: &[Latency], origin_ns: u64) -> Table {
 }
 
 /// As perf writes it: the number of a thread, or how many there are.
-fn row_name(row: &Latency) -> String {
-    let name = text::escape(&row.name);
-    match row.tid {
+pub(super) fn row_name(name: &str, tid: Option<impl std::fmt::Display>, threads: u64) -> String {
+    let name = text::escape(name);
+    match tid {
         Some(tid) => format!("{name}:{tid}"),
-        None => format!("{name}:({})", row.threads),
+        None => format!("{name}:({threads})"),
     }
 }
 

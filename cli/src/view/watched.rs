@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use divvy_kernel::stock::{Waits, Watched};
 use divvy_results::text;
 
-use crate::view::recorded::csv_text;
+use crate::view::recorded::{csv_text, row_name};
 use crate::view::table::{ABSENT, Cell, Column, Page, SERVICE, TIMES, Table};
 use crate::view::terminal;
 
 /// The rows for people.
 pub fn table(watched: &Watched, rows: &[Waits], columns: usize) -> String {
     let seen = watched.seen().map(|part| {
-        // A tick more or less makes it more than all.
+        // The kernel counts the two in different ways.
         let part = text::percent(part.min(1.0), 0);
-        format!("these threads used {part} of the CPU time that programs used")
+        format!("these threads used about {part} of the CPU time that programs used")
     });
     let page = Page {
         heading: format!(
@@ -24,10 +24,7 @@ pub fn table(watched: &Watched, rows: &[Waits], columns: usize) -> String {
         ),
         quality: seen.into_iter().collect(),
         tables: vec![waits(rows)],
-        notes: vec![
-            "waited: runnable without a CPU, before turns that began; longest: a wait was at least so long"
-                .to_owned(),
-        ],
+        notes: vec!["waited: runnable without a CPU; max: the longest wait was at least so long".to_owned()],
         summary: None,
         first_decisions: Vec::new(),
     };
@@ -39,45 +36,33 @@ fn waits(rows: &[Waits]) -> Table {
         (Column::number(head, group), rows.iter().map(|row| Cell::plain(cell(row))).collect())
     };
     let time = |ns: u64| text::time(ns as f64);
-    let names = rows.iter().map(name).collect();
+    let names = rows.iter().map(|row| row_name(&row.name, row.tid, row.threads)).collect();
     let columns = vec![
         column(["CPU", "time"], SERVICE, &|row| time(row.ran_ns)),
-        column(["", "turns"], SERVICE, &|row| text::count(row.turns as f64)),
+        column(["", "runs"], SERVICE, &|row| text::count(row.runs as f64)),
         column(["", "waited"], TIMES, &|row| time(row.waited_ns)),
         column(["wait", "mean"], TIMES, &|row| row.mean_ns().map_or(ABSENT.to_owned(), time)),
-        column(["wait", "longest"], TIMES, &|row| {
-            row.mean_ns().map_or(ABSENT.to_owned(), |_| time(row.longest_ns))
-        }),
+        column(["wait", "max"], TIMES, &|row| row.longest_ns.map_or(ABSENT.to_owned(), time)),
     ];
     Table::of_columns(None, ("task", names), columns)
 }
 
-/// The number of a thread, or how many there are.
-fn name(row: &Waits) -> String {
-    let name = text::escape(&row.name);
-    match row.tid {
-        Some(tid) => format!("{name}:{tid}"),
-        None => format!("{name}:({})", row.threads),
-    }
-}
-
 /// The rows for programs.
 pub fn csv(rows: &[Waits]) -> String {
-    let mut out = "task,tid,threads,run_ns,turns,wait_ns,wait_mean_ns,wait_longest_ns\n".to_owned();
+    let mut out = "task,tid,threads,run_ns,runs,wait_ns,wait_mean_ns,wait_max_ns\n".to_owned();
     for row in rows {
-        let tid = row.tid.map_or(String::new(), |tid| tid.to_string());
-        let (mean, longest) = match row.mean_ns() {
-            Some(mean) => (mean.to_string(), row.longest_ns.to_string()),
-            None => (String::new(), String::new()),
-        };
+        let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
         let _ = writeln!(
             out,
-            "{},{tid},{},{},{},{},{mean},{longest}",
+            "{},{},{},{},{},{},{},{}",
             csv_text(&row.name),
+            number(row.tid.map(u64::from)),
             row.threads,
             row.ran_ns,
-            row.turns,
-            row.waited_ns
+            row.runs,
+            row.waited_ns,
+            number(row.mean_ns()),
+            number(row.longest_ns)
         );
     }
     out

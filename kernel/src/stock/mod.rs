@@ -16,10 +16,44 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::load::{Period, TaskRow};
+use divvy_policy::{Failure, FailureKind};
+
+use crate::load::{Missing, Period, TaskRow};
 use entitled::{Claim, divide};
 use threads::{Thread, Threads};
-pub use waits::{Per, Waits, Watched, watch};
+pub use waits::{Waits, Watched, watch};
+
+/// Why threads cannot be looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum SampleError {
+    /// The kernel does not count what they use, or shows none of them.
+    #[error(transparent)]
+    Missing(Missing),
+    /// The system failed.
+    #[error("cannot read what threads use: {0}")]
+    Io(io::Error),
+}
+
+impl Failure for SampleError {
+    fn kind(&self) -> FailureKind {
+        match self {
+            Self::Missing(missing) => missing.kind(),
+            Self::Io(_) => FailureKind::Failed,
+        }
+    }
+}
+
+impl From<io::Error> for SampleError {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::Unsupported {
+            return Self::Missing(Missing::new(
+                error.to_string(),
+                "a kernel with CONFIG_SCHED_INFO, and a /proc with this user's processes, show them",
+            ));
+        }
+        Self::Io(error)
+    }
+}
 
 /// Makes intervals of samples of all threads.
 #[derive(Debug)]
@@ -56,7 +90,7 @@ impl Sampler {
     ///
     /// # Errors
     /// If `/proc` cannot be read. Threads that end meanwhile are left out.
-    pub fn sample(&mut self) -> io::Result<Period> {
+    pub fn sample(&mut self) -> Result<Period, SampleError> {
         let now = self.threads.read()?;
         let at = Instant::now();
         let began = *self.began.get_or_insert(at);

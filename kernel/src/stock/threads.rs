@@ -90,10 +90,7 @@ impl Threads {
             }
         }
         if threads.is_empty() {
-            let text = format!(
-                "no thread in {} has a schedstat: the kernel needs CONFIG_SCHED_INFO",
-                self.proc.display()
-            );
+            let text = format!("no thread in {} has a schedstat", self.proc.display());
             return Err(io::Error::new(io::ErrorKind::Unsupported, text));
         }
         self.known = threads.clone();
@@ -138,18 +135,28 @@ pub fn parse_stat(text: &str) -> Option<Thread> {
     let fields: Vec<&str> = text.get(end + 1..)?.split_whitespace().collect();
     // Fields are numbered from 1, and the first one here is the third.
     let field = |number: usize| fields.get(number - 3).copied();
+    let is_kernel = field(9)?.parse::<u64>().ok()? & KERNEL_THREAD != 0;
     Some(Thread {
-        comm,
+        comm: if is_kernel { own_name(&comm).to_owned() } else { comm },
         is_runnable: field(3)? == "R",
         parent: field(4)?.parse().ok()?,
         // -1 where the session belongs to another namespace.
         session: field(6)?.parse().unwrap_or_default(),
-        is_kernel: field(9)?.parse::<u64>().ok()? & KERNEL_THREAD != 0,
+        is_kernel,
         nice: field(19)?.parse().ok()?,
         started: field(22)?.parse().ok()?,
         class: field(41)?.parse().ok()?,
         ..Thread::default()
     })
+}
+
+/// To the name of a worker that serves any queue the kernel adds the work that it does now, or did last: `kworker/1:0-events`.
+fn own_name(comm: &str) -> &str {
+    let Some((pool, rest)) = comm.strip_prefix("kworker/").and_then(|name| name.split_once(':')) else {
+        return comm;
+    };
+    let work = rest.find(['-', '+']).unwrap_or(rest.len());
+    &comm[.."kworker/".len() + pool.len() + 1 + work]
 }
 
 #[cfg(test)]
@@ -166,6 +173,15 @@ mod tests {
         assert_eq!((thread.parent, thread.session), (1, 1));
         let kernel = parse_stat(&line.replace("-1 0 0", "-1 2129984 0")).expect("a line of stat");
         assert!(kernel.is_kernel);
+        for (said, own) in [
+            ("kworker/1:0-events", "kworker/1:0"),
+            ("kworker/u8:3+flush-8:0", "kworker/u8:3"),
+            ("kworker/0:1H", "kworker/0:1H"),
+            ("kworker/R-kvfree", "kworker/R-kvfree"),
+            ("ksoftirqd/0", "ksoftirqd/0"),
+        ] {
+            assert_eq!(own_name(said), own);
+        }
         for cut in 0..line.len() - 40 {
             assert!(parse_stat(&line[..cut]).is_none(), "{}", &line[..cut]);
         }

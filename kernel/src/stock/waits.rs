@@ -1,31 +1,27 @@
 //! Watches for some time how long threads run and wait for a CPU, under whatever scheduler.
 //!
-//! The kernel keeps a sum of its waits for each thread (`schedstat`), not the waits. So of the longest one only a bound is known: no
-//! mean of a thread's waits between two samples is longer.
+//! The kernel keeps a sum of its waits for each thread (`schedstat`), not the waits. It adds a wait when it ends, or in parts when the thread
+//! goes to another CPU meanwhile. So of the longest one only a bound is known: it is no shorter than the mean of the waits between two looks.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::Sampler;
-use crate::load::{Period, Signals};
+use divvy_trace::Per;
 
-/// Time between two samples. A step in which a thread waited once says how long.
+use super::threads::{Thread, Threads};
+use super::{SampleError, Used};
+use crate::load::Signals;
+
+/// Time between two looks. If a thread waited once meanwhile, its wait is known.
 const STEP: Duration = Duration::from_millis(100);
 /// No more than one part in so many of the time goes to reading `/proc`, however many threads there are.
 const PART_FOR_READING: u32 = 5;
-
-/// The threads of a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Per {
-    /// All threads of a name.
-    #[default]
-    Name,
-    /// A thread.
-    Thread,
-    /// All threads of a cgroup.
-    Cgroup,
-}
+/// The kernel says so late how long a thread has run: at the next tick, and on a CPU without ticks once a second.
+const LATE: Duration = Duration::from_millis(20);
+const LATE_WITHOUT_TICKS: Duration = Duration::from_millis(1100);
+/// There are no more rows than that, and one for the others, however many names and threads there are.
+const MOST_ROWS: usize = 10_000;
 
 /// The times of one thread, or of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,93 +31,202 @@ pub struct Waits {
     /// The thread's number, if the row is of one.
     pub tid: Option<u32>,
     /// Threads that ran or waited.
-    pub threads: u32,
+    pub threads: u64,
     /// CPU time, in ns.
     pub ran_ns: u64,
     /// Times that one came on a CPU.
-    pub turns: u64,
-    /// Time runnable without a CPU before these turns, in ns: after wake-ups, and after others took the CPU away.
+    pub runs: u64,
+    /// Time runnable without a CPU, in ns: after wake-ups, and after others took the CPU away.
     pub waited_ns: u64,
-    /// One of them waited at least so long, in ns.
-    pub longest_ns: u64,
+    /// One of them waited at least so long, in ns; None if none waited.
+    pub longest_ns: Option<u64>,
 }
 
 impl Waits {
-    /// The mean wait before a turn, in ns; None if there was none.
+    /// The mean wait before a run, in ns; None if there was none.
     #[must_use]
     pub fn mean_ns(&self) -> Option<u64> {
-        self.waited_ns.checked_div(self.turns)
-    }
-
-    fn add(&mut self, other: &Waits) {
-        self.ran_ns += other.ran_ns;
-        self.turns += other.turns;
-        self.waited_ns += other.waited_ns;
-        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.waited_ns.checked_div(self.runs)
     }
 }
 
+/// A thread that exists.
+#[derive(Debug)]
+struct Seen {
+    /// Its counters at the last look.
+    last: Thread,
+    /// Rows in which it is counted.
+    rows: Vec<usize>,
+    /// Waits that the kernel added since it ran, in ns: parts of one that goes on.
+    pending_ns: u64,
+    /// Since when it is runnable and does not run, if it seems so.
+    waits_since: Option<Instant>,
+}
+
 /// All threads that were seen.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Watched {
     /// How long, in ns.
     pub duration_ns: u64,
     /// CPUs of the machine at the end.
     pub cpus: u32,
-    /// CPU time that the machine gave to programs meanwhile, seen or not, in ns: to within a tick of each CPU. None if `/proc/stat`
-    /// does not say.
+    /// CPU time that the machine gave to programs meanwhile, seen or not, in ns, as far as its accounting is exact. None if `/proc/stat` does
+    /// not say.
     pub used_ns: Option<u64>,
-    /// By number and name, with their cgroups.
-    threads: BTreeMap<(u32, String), (String, Waits)>,
+    per: Per,
+    /// When the last look ended.
+    looked: Instant,
+    /// Those that exist, by number and when they began.
+    threads: BTreeMap<(u32, u64), Seen>,
+    rows: Vec<Waits>,
+    /// The place of each row: by its name, or its thread.
+    places: BTreeMap<(String, Option<(u32, u64)>), usize>,
+    most_rows: usize,
 }
 
 impl Watched {
-    fn add(&mut self, period: Period) {
-        self.duration_ns = period.end_ns;
-        self.cpus = period.cpus;
-        for row in period.tasks.into_iter().filter(|row| row.turns > 0 || row.received_ns > 0) {
-            let turns = row.turns.into();
-            let longest_ns = row.waited_ns.checked_div(turns).unwrap_or(0);
-            let (cgroup, waits) = self.threads.entry((row.pid, row.comm)).or_default();
-            *cgroup = row.cgroup;
-            waits.add(&Waits {
-                ran_ns: row.received_ns,
-                turns,
-                waited_ns: row.waited_ns,
-                longest_ns,
-                ..Waits::default()
-            });
+    fn new(per: Per, at: Instant) -> Self {
+        Self {
+            duration_ns: 0,
+            cpus: 0,
+            used_ns: None,
+            per,
+            looked: at,
+            threads: BTreeMap::new(),
+            rows: Vec::new(),
+            places: BTreeMap::new(),
+            most_rows: MOST_ROWS,
         }
     }
 
-    /// The part of [`Self::used_ns`] that the threads here used. Threads that begin and end between two samples are missing, and in a
-    /// container those outside.
+    /// The first look, or one in which a thread was read so long after the last time at most. It ended now.
+    fn look(&mut self, now: BTreeMap<u32, Thread>, at: Instant, since_last: Option<Duration>) {
+        let mut before = std::mem::take(&mut self.threads);
+        for (tid, thread) in now {
+            let key = (tid, thread.started);
+            let mut seen = before.remove(&key).unwrap_or_else(|| Seen {
+                // A thread that is new has done everything since the last look.
+                last: match since_last {
+                    Some(_) => Thread { started: thread.started, ..Thread::default() },
+                    None => thread.clone(),
+                },
+                rows: Vec::new(),
+                pending_ns: 0,
+                waits_since: None,
+            });
+            if let Some(step) = since_last {
+                self.add(&mut seen, &thread, step);
+            }
+            let cgroup = if thread.cgroup.is_empty() { seen.last.cgroup } else { thread.cgroup.clone() };
+            seen.last = Thread { cgroup, ..thread };
+            self.threads.insert(key, seen);
+        }
+        self.looked = at;
+    }
+
+    fn add(&mut self, seen: &mut Seen, now: &Thread, step: Duration) {
+        let used = Used::since(Some(&seen.last), now);
+        if is_another(&seen.last, now, &used, step) {
+            (seen.pending_ns, seen.waits_since) = (0, None);
+            return;
+        }
+        let is_still = used.ran_ns == 0 && used.turns == 0;
+        seen.waits_since = match seen.waits_since {
+            _ if !is_still || !now.is_runnable => None,
+            Some(since) => Some(since),
+            None => seen.last.is_runnable.then_some(self.looked),
+        };
+        seen.pending_ns += used.waited_ns;
+        if is_still && used.waited_ns == 0 {
+            return;
+        }
+        let longest_ns = (seen.pending_ns > 0).then(|| seen.pending_ns / used.turns.max(1));
+        if used.turns > 0 {
+            seen.pending_ns = 0;
+        }
+        let row = self.row(seen, now);
+        row.ran_ns += used.ran_ns;
+        row.runs += used.turns;
+        row.waited_ns += used.waited_ns;
+        row.longest_ns = row.longest_ns.max(longest_ns);
+    }
+
+    /// The row of a thread, in which it is counted.
+    fn row(&mut self, seen: &mut Seen, now: &Thread) -> &mut Waits {
+        let cgroup = if now.cgroup.is_empty() { &seen.last.cgroup } else { &now.cgroup };
+        let name = match self.per {
+            Per::Name | Per::Thread => now.comm.clone(),
+            Per::Cgroup if cgroup.is_empty() => "?".to_owned(),
+            Per::Cgroup => cgroup.clone(),
+        };
+        let key = match self.per {
+            Per::Thread => (String::new(), Some((now.tid, now.started))),
+            _ => (name.clone(), None),
+        };
+        let others = self.most_rows;
+        let at = match self.places.get(&key) {
+            Some(at) => *at,
+            None if self.rows.len() < others => {
+                self.places.insert(key, self.rows.len());
+                self.rows.push(Waits::default());
+                self.rows.len() - 1
+            }
+            None => {
+                self.rows.resize_with(others + 1, Waits::default);
+                others
+            }
+        };
+        let row = &mut self.rows[at];
+        row.name = if at < others { name } else { "(others)".to_owned() };
+        if !seen.rows.contains(&at) {
+            seen.rows.push(at);
+            row.threads += 1;
+            row.tid = (row.threads == 1).then_some(now.tid);
+        }
+        row
+    }
+
+    /// Waits that go on, so far.
+    fn end(&mut self, at: Instant) {
+        let mut threads = std::mem::take(&mut self.threads);
+        for seen in threads.values_mut() {
+            let Some(waited) =
+                seen.waits_since.map(|since| at - since).filter(|waited| *waited > LATE_WITHOUT_TICKS)
+            else {
+                continue;
+            };
+            let waited_ns = (waited.as_nanos() as u64).max(seen.pending_ns);
+            let now = seen.last.clone();
+            let more_ns = waited_ns - seen.pending_ns;
+            let row = self.row(seen, &now);
+            row.waited_ns += more_ns;
+            row.longest_ns = row.longest_ns.max(Some(waited_ns));
+        }
+        self.threads = threads;
+    }
+
+    /// About the part of [`Self::used_ns`] that the threads here used. Missing are threads that begin and end between two looks, what a
+    /// thread used after the last look before its end, and threads that this process does not see.
     #[must_use]
     pub fn seen(&self) -> Option<f64> {
-        let ran_ns: u64 = self.threads.values().map(|(_, waits)| waits.ran_ns).sum();
+        let ran_ns: u64 = self.rows.iter().map(|waits| waits.ran_ns).sum();
         self.used_ns.filter(|used| *used > 0).map(|used| ran_ns as f64 / used as f64)
     }
 
     /// Those that used most CPU time first.
     #[must_use]
-    pub fn rows(&self, per: Per) -> Vec<Waits> {
-        let mut rows: BTreeMap<(&str, u32), Waits> = BTreeMap::new();
-        for ((tid, comm), (cgroup, waits)) in &self.threads {
-            let key = match per {
-                Per::Name => (comm.as_str(), 0),
-                Per::Thread => (comm.as_str(), *tid),
-                Per::Cgroup => (cgroup.as_str(), 0),
-            };
-            let row = rows.entry(key).or_default();
-            key.0.clone_into(&mut row.name);
-            row.threads += 1;
-            row.tid = (row.threads == 1).then_some(*tid);
-            row.add(waits);
-        }
-        let mut rows: Vec<Waits> = rows.into_values().collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.ran_ns)); // stable: names break ties
+    pub fn rows(&self) -> Vec<Waits> {
+        let mut rows = self.rows.clone();
+        rows.sort_by(|a, b| b.ran_ns.cmp(&a.ran_ns).then_with(|| (&a.name, a.tid).cmp(&(&b.name, b.tid))));
         rows
     }
+}
+
+/// Whether a thread's counters are those of another one: a thread that executes a program gets the number of its process's first thread, and
+/// keeps its own counters. Counters do not fall, and nobody runs longer than the time.
+fn is_another(before: &Thread, now: &Thread, used: &Used, step: Duration) -> bool {
+    let late = if before.comm == now.comm { LATE_WITHOUT_TICKS } else { LATE };
+    now.ran_ns < before.ran_ns || now.turns < before.turns || used.ran_ns > (step + late).as_nanos() as u64
 }
 
 /// Watches all threads for this time, or until a signal ends it, which is no error. Call it while the process has one thread.
@@ -129,27 +234,38 @@ impl Watched {
 ///
 /// # Errors
 /// If `/proc` cannot be read, or the kernel does not count what threads use.
-pub fn watch(duration: Duration, mut progress: impl FnMut(Duration)) -> io::Result<Watched> {
+pub fn watch(
+    per: Per,
+    duration: Duration,
+    mut progress: impl FnMut(Duration),
+) -> Result<Watched, SampleError> {
     let mut signals = Signals::block()?;
-    let mut sampler = Sampler::default();
-    let mut watched = Watched::default();
-    let used_before = used_ns();
+    let mut threads = Threads::new(Path::new("/proc"));
+    let mut reading = Instant::now();
+    let now = threads.read()?;
     let began = Instant::now();
-    sampler.sample()?;
-    let mut reading = began.elapsed();
+    let mut watched = Watched::new(per, began);
+    watched.look(now, began, None);
+    let used_before = used_ns();
+    let mut cost = began - reading;
     loop {
         let left = duration.saturating_sub(began.elapsed());
-        let step = STEP.max(reading * PART_FOR_READING);
+        let step = STEP.max(cost * PART_FOR_READING);
         let is_over = signals.wait_until(Instant::now() + step.min(left))? || step >= left;
         let start = Instant::now();
-        watched.add(sampler.sample()?);
-        reading = start.elapsed();
+        let now = threads.read()?;
+        let end = Instant::now();
+        watched.look(now, end, Some(end - reading));
+        (reading, cost) = (start, end - start);
         progress(began.elapsed());
         if is_over {
+            watched.end(end);
+            watched.duration_ns = (end - began).as_nanos() as u64;
             break;
         }
     }
     watched.used_ns = used_ns().zip(used_before).map(|(after, before)| after.saturating_sub(before));
+    watched.cpus = super::online();
     Ok(watched)
 }
 
@@ -169,74 +285,176 @@ fn used_ticks(stat: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::TaskRow;
 
-    fn row(pid: u32, comm: &str, cgroup: &str, ran_ms: u64, turns: u32, waited_ms: u64) -> TaskRow {
-        TaskRow {
-            pid,
+    const MS: u64 = 1_000_000;
+
+    /// Number, name, cgroup, CPU time and waits in ms, runs, whether it is runnable.
+    type Line<'a> = (u32, &'a str, &'a str, u64, u64, u64, bool);
+
+    fn threads(lines: &[Line<'_>]) -> BTreeMap<u32, Thread> {
+        let thread = |&(tid, comm, cgroup, ran, waited, turns, is_runnable): &Line<'_>| Thread {
+            tid,
             comm: comm.to_owned(),
             cgroup: cgroup.to_owned(),
-            received_ns: ran_ms * 1_000_000,
+            ran_ns: ran * MS,
+            waited_ns: waited * MS,
             turns,
-            waited_ns: waited_ms * 1_000_000,
-            ..TaskRow::default()
-        }
+            is_runnable,
+            started: 5,
+            ..Thread::default()
+        };
+        lines.iter().map(|line| (line.0, thread(line))).collect()
     }
 
-    fn watched() -> Watched {
-        let mut watched = Watched { used_ns: Some(40_000_000), ..Watched::default() };
-        for (end_ns, tasks) in [
-            (
-                100,
-                vec![
-                    row(7, "cc1", "/a", 10, 2, 30),
-                    row(8, "cc1", "/b", 1, 1, 5),
-                    row(9, "idle", "/b", 0, 0, 0),
-                ],
-            ),
-            (200, vec![row(7, "cc1", "/a", 5, 1, 40), row(8, "sh", "/b", 4, 4, 8)]),
-        ] {
-            watched.add(Period { end_ns, cpus: 2, tasks, ..Period::default() });
+    /// Looks every 100 ms.
+    fn watched(per: Per, looks: &[&[Line<'_>]]) -> Watched {
+        let start = Instant::now();
+        let mut watched = Watched::new(per, start);
+        for (at, lines) in looks.iter().enumerate() {
+            let step = (at > 0).then_some(STEP);
+            watched.look(threads(lines), start + STEP * at as u32, step);
         }
+        watched.end(start + STEP * (looks.len() - 1) as u32);
         watched
+    }
+
+    fn only(watched: &Watched) -> Waits {
+        let [row] = &watched.rows()[..] else { panic!("one row: {watched:?}") };
+        row.clone()
     }
 
     #[test]
     fn steps_are_added_and_the_longest_wait_is_no_shorter_than_any_mean() {
-        let rows = watched().rows(Per::Name);
-        let cc1 = Waits {
+        let looks: [&[Line<'_>]; 3] = [
+            &[(7, "cc1", "/a", 1000, 500, 90, false), (9, "idle", "/a", 3, 3, 3, false)],
+            &[
+                (7, "cc1", "/a", 1010, 530, 92, false),
+                (8, "cc1", "/b", 1, 5, 1, false),
+                (9, "idle", "/a", 3, 3, 3, false),
+            ],
+            &[(7, "cc1", "/a", 1015, 570, 93, false), (8, "cc1", "/b", 1, 5, 1, false)],
+        ];
+        let row = Waits {
             name: "cc1".to_owned(),
             tid: None,
             threads: 2,
-            ran_ns: 16_000_000,
-            turns: 4,
-            waited_ns: 75_000_000,
-            longest_ns: 40_000_000,
+            ran_ns: 16 * MS,
+            runs: 4,
+            waited_ns: 75 * MS,
+            longest_ns: Some(40 * MS),
         };
-        assert_eq!((rows[0].clone(), rows.len()), (cc1.clone(), 2), "a thread that did nothing has no row");
-        assert_eq!(cc1.mean_ns(), Some(18_750_000));
+        assert_eq!(only(&watched(Per::Name, &looks)), row, "a thread that did nothing has no row");
+        assert_eq!(row.mean_ns(), Some(18_750_000));
         assert_eq!(Waits::default().mean_ns(), None);
-        assert_eq!(watched().duration_ns, 200);
+    }
+
+    #[test]
+    fn a_wait_in_parts_is_one_wait() {
+        // Twice it goes to another CPU while it waits; then it runs.
+        let looks: [&[Line<'_>]; 4] = [
+            &[(7, "a", "/", 0, 0, 1, true)],
+            &[(7, "a", "/", 0, 90, 1, true)],
+            &[(7, "a", "/", 0, 190, 1, true)],
+            &[(7, "a", "/", 5, 250, 2, true)],
+        ];
+        let row = only(&watched(Per::Name, &looks));
+        assert_eq!((row.waited_ns, row.runs, row.longest_ns), (250 * MS, 1, Some(250 * MS)));
+        let row = only(&watched(Per::Name, &looks[..3]));
+        assert_eq!(
+            (row.waited_ns, row.runs, row.longest_ns, row.mean_ns()),
+            (190 * MS, 0, Some(190 * MS), None)
+        );
+    }
+
+    #[test]
+    fn a_thread_that_never_gets_a_cpu_waits_all_the_time() {
+        let line: &[Line<'_>] = &[(7, "a", "/", 3, 3, 3, true)];
+        let row = only(&watched(Per::Thread, &[line; 31]));
+        let waited = Waits {
+            name: "a".to_owned(),
+            tid: Some(7),
+            threads: 1,
+            waited_ns: 3_000 * MS,
+            ..Waits::default()
+        };
+        assert_eq!(row, Waits { longest_ns: Some(3_000 * MS), ..waited });
+        // So does one that sleeps, runs for a moment, and then waits in two parts.
+        let mut looks: Vec<&[Line<'_>]> =
+            vec![&[(7, "a", "/", 1, 0, 1, false)], &[(7, "a", "/", 2, 4, 2, true)]];
+        looks.extend([&[(7, "a", "/", 2, 504, 2, true)][..]; 20]);
+        let row = only(&watched(Per::Thread, &looks));
+        assert_eq!((row.waited_ns, row.longest_ns, row.runs), (2_004 * MS, Some(2_000 * MS), 1));
+        // It may run on a CPU without a tick.
+        assert!(watched(Per::Thread, &[line; 11]).rows().is_empty());
+    }
+
+    #[test]
+    fn nobody_runs_longer_than_the_time() {
+        // Executing a program, thread 8 becomes thread 7, and takes its counters along.
+        let looks: [&[Line<'_>]; 4] = [
+            &[(7, "go", "/", 20, 1, 2, false)],
+            &[(7, "sh", "/", 1500, 900, 70, true)],
+            &[(7, "sh", "/", 1520, 905, 71, true)],
+            &[(7, "sh", "/", 3, 905, 71, true)],
+        ];
+        let row = only(&watched(Per::Name, &looks));
+        assert_eq!((row.name.as_str(), row.ran_ns, row.runs, row.waited_ns), ("sh", 20 * MS, 1, 5 * MS));
     }
 
     #[test]
     fn rows_are_of_threads_or_cgroups() {
+        let looks: [&[Line<'_>]; 3] = [
+            &[],
+            &[(7, "cc1", "/a", 10, 0, 2, false), (8, "sh", "/b", 1, 0, 1, false)],
+            &[
+                (7, "cc1", "", 15, 0, 3, false),
+                (8, "cc1", "/b", 5, 0, 4, false),
+                (6, "x", "", 1, 0, 1, false),
+            ],
+        ];
         let names = |per| {
-            let rows = watched().rows(per);
-            rows.into_iter().map(|row| (row.name, row.tid, row.threads, row.turns)).collect::<Vec<_>>()
+            let rows = watched(per, &looks).rows();
+            rows.into_iter().map(|row| (row.name, row.tid, row.threads, row.runs)).collect::<Vec<_>>()
         };
         let own = |text: &str| text.to_owned();
         assert_eq!(
             names(Per::Thread),
-            [(own("cc1"), Some(7), 1, 3), (own("sh"), Some(8), 1, 4), (own("cc1"), Some(8), 1, 1)]
+            [(own("cc1"), Some(7), 1, 3), (own("cc1"), Some(8), 1, 4), (own("x"), Some(6), 1, 1)]
         );
-        assert_eq!(names(Per::Cgroup), [(own("/a"), Some(7), 1, 3), (own("/b"), None, 2, 5)]);
+        assert_eq!(
+            names(Per::Cgroup),
+            [(own("/a"), Some(7), 1, 3), (own("/b"), Some(8), 1, 4), (own("?"), Some(6), 1, 1)]
+        );
+        assert_eq!(
+            names(Per::Name),
+            [(own("cc1"), None, 2, 6), (own("sh"), Some(8), 1, 1), (own("x"), Some(6), 1, 1)]
+        );
+    }
+
+    #[test]
+    fn there_are_not_more_rows_than_fit() {
+        let mut watched = Watched { most_rows: 2, ..Watched::new(Per::Name, Instant::now()) };
+        let lines =
+            [(1, "a", "/", 1, 0, 1, false), (2, "b", "/", 1, 0, 1, false), (3, "c", "/", 1, 0, 1, false)];
+        watched.look(threads(&[]), Instant::now(), None);
+        watched.look(
+            threads(&[&lines[..], &[(4, "d", "/", 1, 0, 1, false)]].concat()),
+            Instant::now(),
+            Some(STEP),
+        );
+        let rows = watched.rows();
+        assert_eq!(
+            (rows.len(), rows[0].name.as_str(), rows[0].threads, rows[0].tid),
+            (3, "(others)", 2, None)
+        );
     }
 
     #[test]
     fn what_was_not_seen_is_known() {
-        assert_eq!(watched().seen(), Some(0.5));
-        assert_eq!(Watched::default().seen(), None);
+        let looks: [&[Line<'_>]; 2] = [&[], &[(7, "a", "/", 20, 0, 1, false)]];
+        let half = Watched { used_ns: Some(40 * MS), ..watched(Per::Name, &looks) };
+        assert_eq!(half.seen(), Some(0.5));
+        assert_eq!(Watched::new(Per::Name, Instant::now()).seen(), None);
         assert_eq!(used_ticks("cpu  10 20 30 400 5 6 7\ncpu0 1 1 1\n"), Some(60));
         assert_eq!(used_ticks("cpu  10 20"), None);
         assert_eq!(used_ticks("intr 5"), None);
