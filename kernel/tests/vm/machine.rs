@@ -68,7 +68,8 @@ pub fn divvy() -> PathBuf {
     path
 }
 
-fn host_cpus() -> u32 {
+/// Number of CPUs of this machine.
+pub fn host_cpus() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1))
 }
 
@@ -147,8 +148,13 @@ fn report_time(cpus: u32, elapsed: Duration) {
 
 /// Runs a script on one CPU, with the same result each time. Files are pairs: the path here, the path in the guest.
 pub fn repeatable(script: &str, files: &[(PathBuf, &str)], seconds: u32) -> Said {
-    let mut options =
-        vec!["--icount".to_owned(), "--file".to_owned(), format!("{}=/bin/divvy", divvy().display())];
+    repeatable_on(1, script, files, seconds)
+}
+
+/// The same on several CPUs, which take turns on one of this machine's.
+pub fn repeatable_on(cpus: u32, script: &str, files: &[(PathBuf, &str)], seconds: u32) -> Said {
+    let mut options = ["--icount", "--cpus", &cpus.to_string(), "--file"].map(str::to_owned).to_vec();
+    options.push(format!("{}=/bin/divvy", divvy().display()));
     for (path, guest) in files {
         options.extend(["--file".to_owned(), format!("{}={guest}", path.display())]);
     }
