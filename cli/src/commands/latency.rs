@@ -18,7 +18,7 @@ use crate::progress::ProgressBar;
 use crate::view::recorded::{self, Order};
 use crate::view::watched;
 
-/// Show how long threads ran and waited for a CPU, now or in a recording, as perf sched latency
+/// Show how long threads ran and waited for a CPU, now or in a recording
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
