@@ -1,4 +1,4 @@
-//! `divvy latency` on this machine. It may be busy: nothing here depends on how fast anything is.
+//! `divvy latency` on this machine. It may be busy, but a thread has a turn within a second.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -83,7 +83,7 @@ fn latency(args: &[&str]) -> (Option<i32>, String, String) {
 fn threads_of_this_machine_are_watched() {
     let hogs = [Hog::start(), Hog::start()];
     let before = hogs.each_ref().map(Hog::counted);
-    let (code, out, err) = latency(&["--for", "800ms", "--per-thread", "--csv"]);
+    let (code, out, err) = latency(&["--for", "2s", "--per-thread", "--csv"]);
     let after = hogs.each_ref().map(Hog::counted);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     assert!(out.starts_with("task,tid,threads,run_ns,runs,wait_ns,wait_mean_ns,wait_max_ns\n"), "{out}");
@@ -93,7 +93,8 @@ fn threads_of_this_machine_are_watched() {
         let row = row.unwrap_or_else(|| panic!("no row {start}: {out}"));
         let numbers: Vec<u64> = row.split(',').map(|n| n.parse().expect("a number")).collect();
         let [ran_ns, turns, waited_ns, mean_ns, max_ns] = numbers[..] else { panic!("five numbers: {row}") };
-        assert_eq!(mean_ns, waited_ns / turns, "{row}");
+        // A wait that goes on at the end counts, too.
+        assert!((waited_ns / (turns + 1)..=waited_ns / turns).contains(&mean_ns), "{row}");
         assert!((mean_ns..=waited_ns).contains(&max_ns), "{row}");
         Counted { ran_ns, waited_ns, turns }
     });
@@ -164,7 +165,8 @@ fn names_do_not_reach_a_terminal_as_they_are() {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("latency");
     std::fs::create_dir_all(&directory).expect("a directory");
     let program = directory.join("a,\"\u{1b}[2J");
-    std::fs::copy("/bin/sh", &program).expect("a copy");
+    let _ = std::fs::remove_file(&program);
+    std::os::unix::fs::symlink("/bin/sh", &program).expect("a link");
     let hog = Command::new(&program).args(["-c", "ulimit -t 20; while :; do :; done"]).spawn();
     let _hog = Killed(hog.expect("it runs"));
     for args in [&["--for", "400ms", "--csv"][..], &["--for", "400ms"]] {

@@ -29,8 +29,8 @@ Examples:
   divvy latency build.perfetto-trace --keep make --csv
 
 Without TRACE it watches all threads that this user can see, from /proc, under whatever scheduler; it needs neither root nor a recording.
-waited: all time that threads could run and had no CPU. max: the longest wait was at least so long, as the kernel keeps a sum of each
-thread's waits. Ctrl-C ends it early.
+waited: all time that threads could run and had no CPU. max: the longest wait was about so long, or longer, as the kernel keeps a sum of
+each thread's waits. Ctrl-C ends it early.
 
 In a recording, latency is from a wake-up, or the birth, to the CPU, where both were seen; waited counts the time after another thread
 took the CPU away as well.")]

@@ -24,7 +24,9 @@ pub fn table(watched: &Watched, rows: &[Waits], columns: usize) -> String {
         ),
         quality: seen.into_iter().collect(),
         tables: vec![waits(rows)],
-        notes: vec!["waited: runnable without a CPU; max: the longest wait was at least so long".to_owned()],
+        notes: vec![
+            "waited: runnable without a CPU; max: the longest wait was about so long, or longer".to_owned(),
+        ],
         summary: None,
         first_decisions: Vec::new(),
     };

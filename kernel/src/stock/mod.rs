@@ -10,6 +10,7 @@
 pub(crate) mod entitled;
 pub(crate) mod threads;
 mod waits;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +22,8 @@ use divvy_policy::{Failure, FailureKind};
 use crate::load::{Missing, Period, TaskRow};
 use entitled::{Claim, divide};
 use threads::{Thread, Threads};
-pub use waits::{Waits, Watched, watch};
+pub use waits::{Waits, Watched};
+pub use watch::watch;
 
 /// Why threads cannot be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -32,20 +34,23 @@ pub enum SampleError {
     /// The system failed.
     #[error("cannot read what threads use: {0}")]
     Io(io::Error),
+    /// The system cannot wait for the next look.
+    #[error("cannot wait: {0}")]
+    Wait(io::Error),
 }
 
 impl Failure for SampleError {
     fn kind(&self) -> FailureKind {
         match self {
             Self::Missing(missing) => missing.kind(),
-            Self::Io(_) => FailureKind::Failed,
+            Self::Io(_) | Self::Wait(_) => FailureKind::Failed,
         }
     }
 }
 
 impl From<io::Error> for SampleError {
     fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::Unsupported {
+        if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::NotFound) {
             return Self::Missing(Missing::new(
                 error.to_string(),
                 "a kernel with CONFIG_SCHED_INFO, and a /proc with this user's processes, show them",

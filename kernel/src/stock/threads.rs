@@ -80,7 +80,9 @@ impl Threads {
     /// If the directory cannot be read, or the kernel does not count what threads use.
     pub fn read(&mut self) -> io::Result<BTreeMap<u32, Thread>> {
         let mut threads = BTreeMap::new();
-        for tgid in numbers(&self.proc)? {
+        let processes = numbers(&self.proc)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", self.proc.display())))?;
+        for tgid in processes {
             let tasks = self.proc.join(tgid.to_string()).join("task");
             // A process may have ended since.
             for tid in numbers(&tasks).unwrap_or_default() {

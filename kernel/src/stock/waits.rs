@@ -1,22 +1,16 @@
-//! Watches for some time how long threads run and wait for a CPU, under whatever scheduler.
+//! How long threads ran and waited for a CPU while they were watched, under whatever scheduler.
 //!
 //! The kernel keeps a sum of its waits for each thread (`schedstat`), not the waits. It adds a wait when it ends, or in parts when the thread
 //! goes to another CPU meanwhile. So of the longest one only a bound is known: it is no shorter than the mean of the waits between two looks.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use divvy_trace::Per;
 
-use super::threads::{Thread, Threads};
-use super::{SampleError, Used};
-use crate::load::Signals;
+use super::Used;
+use super::threads::Thread;
 
-/// Time between two looks. If a thread waited once meanwhile, its wait is known.
-const STEP: Duration = Duration::from_millis(100);
-/// No more than one part in so many of the time goes to reading `/proc`, however many threads there are.
-const PART_FOR_READING: u32 = 5;
 /// The kernel says so late how long a thread has run: at the next tick, and on a CPU without ticks once a second.
 const LATE: Duration = Duration::from_millis(20);
 const LATE_WITHOUT_TICKS: Duration = Duration::from_millis(1100);
@@ -38,15 +32,17 @@ pub struct Waits {
     pub runs: u64,
     /// Time runnable without a CPU, in ns: after wake-ups, and after others took the CPU away.
     pub waited_ns: u64,
-    /// One of them waited at least so long, in ns; None if none waited.
+    /// Waits in `waited_ns` that had no run yet.
+    pub unfinished: u64,
+    /// The longest wait, in ns: about so long, or longer. None if none waited.
     pub longest_ns: Option<u64>,
 }
 
 impl Waits {
-    /// The mean wait before a run, in ns; None if there was none.
+    /// The mean wait, in ns, over runs and waits that go on; None if there was none.
     #[must_use]
     pub fn mean_ns(&self) -> Option<u64> {
-        self.waited_ns.checked_div(self.runs)
+        self.waited_ns.checked_div(self.runs + self.unfinished)
     }
 }
 
@@ -61,6 +57,23 @@ struct Seen {
     pending_ns: u64,
     /// Since when it is runnable and does not run, if it seems so.
     waits_since: Option<Instant>,
+}
+
+/// The time between two looks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// A thread was read no longer ago than that.
+    pub longest: Duration,
+    /// A thread that began since then is new, in ticks since the machine started.
+    pub from_ticks: u64,
+}
+
+impl Seen {
+    /// How long it has waited until then, in ns, if that is certain.
+    fn waited_until(&self, at: Instant) -> Option<u64> {
+        let waited = at.saturating_duration_since(self.waits_since?);
+        (waited > LATE_WITHOUT_TICKS).then_some(waited.as_nanos() as u64)
+    }
 }
 
 /// All threads that were seen.
@@ -85,7 +98,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    fn new(per: Per, at: Instant) -> Self {
+    pub(super) fn new(per: Per, at: Instant) -> Self {
         Self {
             duration_ns: 0,
             cpus: 0,
@@ -99,28 +112,33 @@ impl Watched {
         }
     }
 
-    /// The first look, or one in which a thread was read so long after the last time at most. It ended now.
-    fn look(&mut self, now: BTreeMap<u32, Thread>, at: Instant, since_last: Option<Duration>) {
+    /// The first look, or one after a step. It ended now.
+    pub(super) fn look(&mut self, now: BTreeMap<u32, Thread>, at: Instant, step: Option<Step>) {
         let mut before = std::mem::take(&mut self.threads);
         for (tid, thread) in now {
             let key = (tid, thread.started);
             let mut seen = before.remove(&key).unwrap_or_else(|| Seen {
-                // A thread that is new has done everything since the last look.
-                last: match since_last {
-                    Some(_) => Thread { started: thread.started, ..Thread::default() },
-                    None => thread.clone(),
+                // A look can miss a thread. One that is new has done everything since the last look.
+                last: match step {
+                    Some(step) if thread.started >= step.from_ticks => {
+                        Thread { started: thread.started, ..Thread::default() }
+                    }
+                    _ => thread.clone(),
                 },
                 rows: Vec::new(),
                 pending_ns: 0,
                 waits_since: None,
             });
-            if let Some(step) = since_last {
-                self.add(&mut seen, &thread, step);
+            if let Some(step) = step {
+                self.add(&mut seen, &thread, step.longest);
             }
             let cgroup = if thread.cgroup.is_empty() { seen.last.cgroup } else { thread.cgroup.clone() };
             seen.last = Thread { cgroup, ..thread };
             self.threads.insert(key, seen);
         }
+        // The others have ended.
+        let looked = self.looked;
+        before.into_values().for_each(|seen| self.finish(seen, looked));
         self.looked = at;
     }
 
@@ -131,6 +149,7 @@ impl Watched {
             return;
         }
         let is_still = used.ran_ns == 0 && used.turns == 0;
+        let known_ns = if is_still { None } else { seen.waited_until(self.looked) };
         seen.waits_since = match seen.waits_since {
             _ if !is_still || !now.is_runnable => None,
             Some(since) => Some(since),
@@ -140,7 +159,7 @@ impl Watched {
         if is_still && used.waited_ns == 0 {
             return;
         }
-        let longest_ns = (seen.pending_ns > 0).then(|| seen.pending_ns / used.turns.max(1));
+        let mean_ns = (seen.pending_ns > 0).then(|| seen.pending_ns / used.turns.max(1));
         if used.turns > 0 {
             seen.pending_ns = 0;
         }
@@ -148,7 +167,7 @@ impl Watched {
         row.ran_ns += used.ran_ns;
         row.runs += used.turns;
         row.waited_ns += used.waited_ns;
-        row.longest_ns = row.longest_ns.max(longest_ns);
+        row.longest_ns = row.longest_ns.max(mean_ns).max(known_ns);
     }
 
     /// The row of a thread, in which it is counted.
@@ -186,23 +205,23 @@ impl Watched {
         row
     }
 
-    /// Waits that go on, so far.
-    fn end(&mut self, at: Instant) {
-        let mut threads = std::mem::take(&mut self.threads);
-        for seen in threads.values_mut() {
-            let Some(waited) =
-                seen.waits_since.map(|since| at - since).filter(|waited| *waited > LATE_WITHOUT_TICKS)
-            else {
-                continue;
-            };
-            let waited_ns = (waited.as_nanos() as u64).max(seen.pending_ns);
-            let now = seen.last.clone();
-            let more_ns = waited_ns - seen.pending_ns;
-            let row = self.row(seen, &now);
-            row.waited_ns += more_ns;
-            row.longest_ns = row.longest_ns.max(Some(waited_ns));
+    /// The thread is not looked at any more. Its wait, if it waits, goes on, or ended with it.
+    fn finish(&mut self, mut seen: Seen, at: Instant) {
+        let waited_ns = seen.waited_until(at).unwrap_or(0).max(seen.pending_ns);
+        if waited_ns == 0 {
+            return;
         }
-        self.threads = threads;
+        let (now, pending_ns) = (seen.last.clone(), seen.pending_ns);
+        let row = self.row(&mut seen, &now);
+        row.unfinished += 1;
+        row.waited_ns += waited_ns - pending_ns;
+        row.longest_ns = row.longest_ns.max(Some(waited_ns));
+    }
+
+    /// Nobody looks any more.
+    pub(super) fn end(&mut self, at: Instant) {
+        let threads = std::mem::take(&mut self.threads);
+        threads.into_values().for_each(|seen| self.finish(seen, at));
     }
 
     /// About the part of [`Self::used_ns`] that the threads here used. Missing are threads that begin and end between two looks, what a
@@ -223,63 +242,14 @@ impl Watched {
 }
 
 /// Whether a thread's counters are those of another one: a thread that executes a program gets the number of its process's first thread, and
-/// keeps its own counters. Counters do not fall, and nobody runs longer than the time.
+/// keeps its own counters. Counters do not fall, and nobody runs longer than the time, or waits longer who did not wait before.
 fn is_another(before: &Thread, now: &Thread, used: &Used, step: Duration) -> bool {
     let late = if before.comm == now.comm { LATE_WITHOUT_TICKS } else { LATE };
-    now.ran_ns < before.ran_ns || now.turns < before.turns || used.ran_ns > (step + late).as_nanos() as u64
-}
-
-/// Watches all threads for this time, or until a signal ends it, which is no error. Call it while the process has one thread.
-/// `progress` gets the time so far.
-///
-/// # Errors
-/// If `/proc` cannot be read, or the kernel does not count what threads use.
-pub fn watch(
-    per: Per,
-    duration: Duration,
-    mut progress: impl FnMut(Duration),
-) -> Result<Watched, SampleError> {
-    let mut signals = Signals::block()?;
-    let mut threads = Threads::new(Path::new("/proc"));
-    let mut reading = Instant::now();
-    let now = threads.read()?;
-    let began = Instant::now();
-    let mut watched = Watched::new(per, began);
-    watched.look(now, began, None);
-    let used_before = used_ns();
-    let mut cost = began - reading;
-    loop {
-        let left = duration.saturating_sub(began.elapsed());
-        let step = STEP.max(cost * PART_FOR_READING);
-        let is_over = signals.wait_until(Instant::now() + step.min(left))? || step >= left;
-        let start = Instant::now();
-        let now = threads.read()?;
-        let end = Instant::now();
-        watched.look(now, end, Some(end - reading));
-        (reading, cost) = (start, end - start);
-        progress(began.elapsed());
-        if is_over {
-            watched.end(end);
-            watched.duration_ns = (end - began).as_nanos() as u64;
-            break;
-        }
-    }
-    watched.used_ns = used_ns().zip(used_before).map(|(after, before)| after.saturating_sub(before));
-    watched.cpus = super::online();
-    Ok(watched)
-}
-
-/// CPU time that all programs have received since the machine started, in ns.
-fn used_ns() -> Option<u64> {
-    used_ticks(&std::fs::read_to_string("/proc/stat").ok()?)
-        .map(|ticks| ticks.saturating_mul(1_000_000_000 / rustix::param::clock_ticks_per_second()))
-}
-
-/// proc_stat(5): of all CPUs together, in programs, in programs of positive nice values, and in the kernel for them.
-fn used_ticks(stat: &str) -> Option<u64> {
-    let mut fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
-    let mut next = || fields.next()?.parse::<u64>().ok();
-    Some(next()?.saturating_add(next()?).saturating_add(next()?))
+    let waited_ns = if before.is_runnable { 0 } else { used.waited_ns };
+    now.ran_ns < before.ran_ns
+        || now.waited_ns < before.waited_ns
+        || now.turns < before.turns
+        || used.ran_ns.saturating_add(waited_ns) > (step + late).as_nanos() as u64
 }
 
 #[cfg(test)]
@@ -287,6 +257,7 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
+    const STEP: Duration = Duration::from_millis(100);
 
     /// Number, name, cgroup, CPU time and waits in ms, runs, whether it is runnable.
     type Line<'a> = (u32, &'a str, &'a str, u64, u64, u64, bool);
@@ -311,7 +282,7 @@ mod tests {
         let start = Instant::now();
         let mut watched = Watched::new(per, start);
         for (at, lines) in looks.iter().enumerate() {
-            let step = (at > 0).then_some(STEP);
+            let step = (at > 0).then_some(Step { longest: STEP, from_ticks: 5 });
             watched.look(threads(lines), start + STEP * at as u32, step);
         }
         watched.end(start + STEP * (looks.len() - 1) as u32);
@@ -341,6 +312,7 @@ mod tests {
             ran_ns: 16 * MS,
             runs: 4,
             waited_ns: 75 * MS,
+            unfinished: 0,
             longest_ns: Some(40 * MS),
         };
         assert_eq!(only(&watched(Per::Name, &looks)), row, "a thread that did nothing has no row");
@@ -362,7 +334,7 @@ mod tests {
         let row = only(&watched(Per::Name, &looks[..3]));
         assert_eq!(
             (row.waited_ns, row.runs, row.longest_ns, row.mean_ns()),
-            (190 * MS, 0, Some(190 * MS), None)
+            (190 * MS, 0, Some(190 * MS), Some(190 * MS))
         );
     }
 
@@ -375,6 +347,7 @@ mod tests {
             tid: Some(7),
             threads: 1,
             waited_ns: 3_000 * MS,
+            unfinished: 1,
             ..Waits::default()
         };
         assert_eq!(row, Waits { longest_ns: Some(3_000 * MS), ..waited });
@@ -386,6 +359,43 @@ mod tests {
         assert_eq!((row.waited_ns, row.longest_ns, row.runs), (2_004 * MS, Some(2_000 * MS), 1));
         // It may run on a CPU without a tick.
         assert!(watched(Per::Thread, &[line; 11]).rows().is_empty());
+        // Two of them, and one that runs: the mean is over all waits.
+        let mut looks: Vec<&[Line<'_>]> =
+            vec![
+                &[(7, "a", "/", 3, 3, 3, true), (8, "a", "/", 3, 3, 3, true), (9, "a", "/", 3, 3, 3, true)];
+                31
+            ];
+        looks[30] =
+            &[(7, "a", "/", 3, 3, 3, true), (8, "a", "/", 3, 3, 3, true), (9, "a", "/", 4, 3_003, 4, true)];
+        let row = only(&watched(Per::Name, &looks));
+        assert_eq!((row.runs, row.unfinished, row.mean_ns()), (1, 2, Some(3_000 * MS)));
+    }
+
+    #[test]
+    fn a_long_wait_is_not_forgotten_when_it_ends() {
+        let waits: &[Line<'_>] = &[(7, "a", "/", 3, 0, 3, true)];
+        let longest = |last: &[Line<'_>]| {
+            let mut looks = vec![waits; 31];
+            looks.push(last);
+            only(&watched(Per::Name, &looks)).longest_ns
+        };
+        // Many short waits follow, or its end before the next look.
+        assert_eq!(longest(&[(7, "a", "/", 30, 3_050, 53, true)]), Some(3_000 * MS));
+        assert_eq!(longest(&[]), Some(3_000 * MS));
+    }
+
+    #[test]
+    fn a_thread_that_a_look_missed_is_not_new() {
+        let start = Instant::now();
+        let mut watched = Watched::new(Per::Name, start);
+        let thread = |ran, waited, turns| threads(&[(7, "a", "/", ran, waited, turns, false)]);
+        let step = |from_ticks| Some(Step { longest: STEP, from_ticks });
+        watched.look(thread(40, 60, 3), start, None);
+        watched.look(threads(&[]), start + STEP, step(100));
+        watched.look(thread(50, 60, 4), start + 2 * STEP, step(110));
+        watched.look(thread(51, 65, 5), start + 3 * STEP, step(120));
+        let row = only(&watched);
+        assert_eq!((row.ran_ns, row.waited_ns, row.runs), (MS, 5 * MS, 1));
     }
 
     #[test]
@@ -399,6 +409,10 @@ mod tests {
         ];
         let row = only(&watched(Per::Name, &looks));
         assert_eq!((row.name.as_str(), row.ran_ns, row.runs, row.waited_ns), ("sh", 20 * MS, 1, 5 * MS));
+        // Nor does one wait longer that did not wait at the last look.
+        let looks: [&[Line<'_>]; 2] =
+            [&[(7, "go", "/", 5, 1, 2, false)], &[(7, "sh", "/", 60, 10_000, 300, true)]];
+        assert!(watched(Per::Name, &looks).rows().is_empty());
     }
 
     #[test]
@@ -440,7 +454,7 @@ mod tests {
         watched.look(
             threads(&[&lines[..], &[(4, "d", "/", 1, 0, 1, false)]].concat()),
             Instant::now(),
-            Some(STEP),
+            Some(Step { longest: STEP, from_ticks: 0 }),
         );
         let rows = watched.rows();
         assert_eq!(
@@ -455,9 +469,5 @@ mod tests {
         let half = Watched { used_ns: Some(40 * MS), ..watched(Per::Name, &looks) };
         assert_eq!(half.seen(), Some(0.5));
         assert_eq!(Watched::new(Per::Name, Instant::now()).seen(), None);
-        assert_eq!(used_ticks("cpu  10 20 30 400 5 6 7\ncpu0 1 1 1\n"), Some(60));
-        assert_eq!(used_ticks("cpu  10 20"), None);
-        assert_eq!(used_ticks("intr 5"), None);
-        assert!(used_ns().is_some_and(|ns| ns > 0), "Linux says so");
     }
 }

@@ -14,9 +14,10 @@ const KEPT: f64 = 0.9;
 
 /// The part of the CPU time that the attacker must have received, or there was no attack.
 const ATTACKED: f64 = 0.05;
-/// The same of one that yields. A policy that counts quanta takes the rest of each as used: of 4 ms at least the microsecond of a system
-/// call is left to it.
-const YIELDED: f64 = 0.001 / 4.0;
+/// The same of one that yields, and under gr3, which counts quanta and takes the rest of each as used: of 4 ms at least the microsecond of a
+/// system call is left to it.
+const YIELDED: f64 = 0.01;
+const YIELDED_QUANTA: f64 = 0.001 / 4.0;
 
 /// In each of them the attacker and the bystander are entitled to half of the machine.
 struct Attack {
@@ -102,8 +103,8 @@ fn loads() -> Vec<Vec<&'static Attack>> {
     loads
 }
 
-/// Prints what the bystander received under each attack, and returns those under which it was too little.
-fn judge(said: &Said) -> Vec<&'static str> {
+/// Prints what both received under each attack of a selection, and returns what is wrong.
+fn judge(selection: &str, said: &Said) -> Vec<String> {
     assert_eq!(said.code, 0, "{said}");
     said.assert_calm();
     let read = |name: &str, line: &str| {
@@ -115,10 +116,20 @@ fn judge(said: &Said) -> Vec<&'static str> {
             let received = read(name, said.part(name));
             let us = |key: &str| received[key].as_f64().unwrap_or_else(|| panic!("{name}: no {key}: {said}"));
             let kept = us("bystander_us") / (us("available_us") / 2.0);
-            println!("{name}: of its half the bystander received {:.1} %", 100.0 * kept);
-            let least = if *name == "yields" { YIELDED } else { ATTACKED };
-            if kept < KEPT || us("attackers_us") < least * us("available_us") {
-                failed.push(*name);
+            let attacked = us("attackers_us") / us("available_us");
+            let least = match (*name, selection) {
+                ("yields", "gr3") => YIELDED_QUANTA,
+                ("yields", _) => YIELDED,
+                _ => ATTACKED,
+            };
+            let told = format!(
+                "{selection}, {name}: of its half the bystander received {:.1} %, and the attacker {:.2} % of all",
+                100.0 * kept,
+                100.0 * attacked
+            );
+            println!("{told}");
+            if kept < KEPT || attacked < least {
+                failed.push(told);
             }
         }
         let last = attacks.last().expect("no load is without attacks").name;
@@ -138,7 +149,7 @@ fn judge(said: &Said) -> Vec<&'static str> {
 fn a_bystander_keeps_its_share() {
     let said =
         repeatable(&script("sfq", 1, 200, [500, 1_000]), &[(PROGRAM.clone(), "/bin/divvy-attack")], 900);
-    let failed = judge(&said);
+    let failed = judge("sfq", &said);
     assert!(failed.is_empty(), "{failed:?}: {said}");
 }
 
@@ -165,20 +176,21 @@ mod suite {
         }
     }
 
-    /// If this machine has fewer CPUs than the virtual one, each of these stands still for as long as others have a turn, also while it holds
-    /// the lock: on 8 CPUs a bystander received 76 % of its half. So then a clock counts instructions, and there it is 98 %.
+    /// If this machine has fewer CPUs than the virtual one, its system takes a CPU away at any time, also while that holds the lock: on 8
+    /// CPUs a bystander received 76 % of its half. So then a clock counts instructions, and the emulator gives turns: there it is 98 %.
     fn on(cpus: u32) {
         let _ = PROGRAM.as_path();
         let failed = ["sfq", "gr3"].map(|selection| {
             println!("{selection} on {cpus} CPUs");
             let script = script(selection, cpus, threads(), [5_000, measure_crowd_ms(cpus)]);
-            judge(&if cpus > host_cpus() {
+            let said = if cpus > host_cpus() {
                 repeatable_on(cpus, &script, &[(PROGRAM.clone(), "/bin/divvy-attack")], 3_000)
             } else {
                 several(cpus, &script, 3_000)
-            })
+            };
+            judge(selection, &said)
         });
-        assert!(failed.iter().all(Vec::is_empty), "under sfq {:?}, under gr3 {:?}", failed[0], failed[1]);
+        assert!(failed.iter().all(Vec::is_empty), "{failed:#?}");
     }
 
     #[test]
