@@ -8,6 +8,13 @@ pub(crate) fn read(path: impl AsRef<Path>) -> Option<String> {
     fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Ticks since the machine was booted, as `/proc` counts when threads began; 0 if it does not say.
+pub(crate) fn ticks(proc: &Path) -> u64 {
+    let uptime = read(proc.join("uptime")).unwrap_or_default();
+    let seconds: f64 = uptime.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or_default();
+    (seconds * rustix::param::clock_ticks_per_second() as f64) as u64
+}
+
 /// Finds the real, effective and saved user in /proc/PID/status, where the kernel escapes line ends in the name.
 pub(crate) fn uids(status: &str) -> Option<[u32; 3]> {
     let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;

@@ -94,9 +94,7 @@ impl<S: SetNice> Machine<S> {
 
     /// Ticks since the machine was booted, as `/proc` counts when threads began.
     pub fn ticks(&self) -> u64 {
-        let uptime = proc_text::read(self.proc.join("uptime")).unwrap_or_default();
-        let seconds: f64 = uptime.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or_default();
-        (seconds * rustix::param::clock_ticks_per_second() as f64) as u64
+        proc_text::ticks(&self.proc)
     }
 
     /// Whether sessions are divided first, so that nice values count only within one.

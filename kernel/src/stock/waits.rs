@@ -115,7 +115,7 @@ impl Watched {
     /// The first look, or one after a step. It ended now.
     pub(super) fn look(&mut self, now: BTreeMap<u32, Thread>, at: Instant, step: Option<Step>) {
         let mut before = std::mem::take(&mut self.threads);
-        for (tid, thread) in now {
+        for (tid, mut thread) in now {
             let key = (tid, thread.started);
             let mut seen = before.remove(&key).unwrap_or_else(|| Seen {
                 // A look can miss a thread. One that is new has done everything since the last look.
@@ -129,11 +129,13 @@ impl Watched {
                 pending_ns: 0,
                 waits_since: None,
             });
+            if thread.cgroup.is_empty() {
+                thread.cgroup.clone_from(&seen.last.cgroup);
+            }
             if let Some(step) = step {
                 self.add(&mut seen, &thread, step.longest);
             }
-            let cgroup = if thread.cgroup.is_empty() { seen.last.cgroup } else { thread.cgroup.clone() };
-            seen.last = Thread { cgroup, ..thread };
+            seen.last = thread;
             self.threads.insert(key, seen);
         }
         // The others have ended.
@@ -172,11 +174,10 @@ impl Watched {
 
     /// The row of a thread, in which it is counted.
     fn row(&mut self, seen: &mut Seen, now: &Thread) -> &mut Waits {
-        let cgroup = if now.cgroup.is_empty() { &seen.last.cgroup } else { &now.cgroup };
         let name = match self.per {
             Per::Name | Per::Thread => now.comm.clone(),
-            Per::Cgroup if cgroup.is_empty() => "?".to_owned(),
-            Per::Cgroup => cgroup.clone(),
+            Per::Cgroup if now.cgroup.is_empty() => "?".to_owned(),
+            Per::Cgroup => now.cgroup.clone(),
         };
         let key = match self.per {
             Per::Thread => (String::new(), Some((now.tid, now.started))),

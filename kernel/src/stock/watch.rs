@@ -9,6 +9,7 @@ use super::SampleError;
 use super::threads::Threads;
 use super::waits::{Step, Watched};
 use crate::load::Signals;
+use crate::proc_text::ticks;
 
 /// Time between two looks. If a thread waited once meanwhile, its wait is known.
 const STEP: Duration = Duration::from_millis(100);
@@ -26,8 +27,9 @@ pub fn watch(
     mut progress: impl FnMut(Duration),
 ) -> Result<Watched, SampleError> {
     let mut signals = Signals::block().map_err(SampleError::Wait)?;
-    let mut threads = Threads::new(Path::new("/proc"));
-    let (mut reading, mut from_ticks) = (Instant::now(), ticks());
+    let proc = Path::new("/proc");
+    let mut threads = Threads::new(proc);
+    let (mut reading, mut from_ticks) = (Instant::now(), ticks(proc));
     let now = threads.read()?;
     let began = Instant::now();
     let mut watched = Watched::new(per, began);
@@ -38,7 +40,7 @@ pub fn watch(
         let left = duration.saturating_sub(began.elapsed());
         let step = STEP.max(cost * PART_FOR_READING);
         let signalled = signals.wait_until(Instant::now() + step.min(left)).map_err(SampleError::Wait)?;
-        let (start, start_ticks) = (Instant::now(), ticks());
+        let (start, start_ticks) = (Instant::now(), ticks(proc));
         let now = threads.read()?;
         let end = Instant::now();
         watched.look(now, end, Some(Step { longest: end - reading, from_ticks }));
@@ -53,13 +55,6 @@ pub fn watch(
     watched.used_ns = used_ns().zip(used_before).map(|(after, before)| after.saturating_sub(before));
     watched.cpus = super::online();
     Ok(watched)
-}
-
-/// Time since the machine started, in the unit of threads' starts.
-fn ticks() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    let a_second = rustix::param::clock_ticks_per_second();
-    now.tv_sec as u64 * a_second + now.tv_nsec as u64 * a_second / 1_000_000_000
 }
 
 /// CPU time that all programs have received since the machine started, in ns.
@@ -88,6 +83,7 @@ mod tests {
         // This process began after the machine did, and before now.
         let stat = std::fs::read_to_string("/proc/self/stat").expect("it is there");
         let started = crate::stock::threads::parse_stat(&stat).expect("a line of stat").started;
-        assert!(started > 0 && started <= ticks(), "{started} {}", ticks());
+        let now = ticks(Path::new("/proc"));
+        assert!(started > 0 && started <= now, "{started} {now}");
     }
 }
