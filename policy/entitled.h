@@ -34,24 +34,18 @@ struct entitled {
 
 static inline void entitled_advance(struct entitled *e, const struct task_table *f, u64 now)
 {
-	u64 dt = now - e->then, fluid;
+	u64 dt = now - e->then, rest, fluid;
 
 	e->then = now;
 	if (f->nrunnable <= f->ncpus) {
 		e->U += dt;
 		return;
 	}
-	fluid = ((dt * f->ncpus) << ENTITLED_SHIFT) + e->rest;
+	/* The rest of the last division is less than one of V, at any total. */
+	rest = e->rest < e->total ? e->rest : e->total - 1;
+	fluid = ((dt * f->ncpus) << ENTITLED_SHIFT) + rest;
 	e->V += fluid / e->total;
 	e->rest = fluid % e->total;
-}
-
-/* The rest of the last division is less than one of V, at any total. */
-static inline void entitled_set_total(struct entitled *e, u64 total)
-{
-	e->total = total;
-	if (e->rest >= total)
-		e->rest = total ? total - 1 : 0;
 }
 
 /* From here on it is entitled. */
@@ -81,7 +75,7 @@ static inline void entitled_touch(struct entitled *e, const struct task_table *f
 static inline void entitled_join(struct entitled *e, const struct task_table *f, u32 id, u64 now)
 {
 	entitled_advance(e, f, now);
-	entitled_set_total(e, e->total + weight_of(f, id));
+	e->total += weight_of(f, id);
 	entitled_from(e, id);
 }
 
@@ -90,14 +84,14 @@ static inline void entitled_leave(struct entitled *e, const struct task_table *f
 {
 	entitled_advance(e, f, now);
 	entitled_settle(e, f, id);
-	entitled_set_total(e, e->total - weight_of(f, id));
+	e->total -= weight_of(f, id);
 }
 
 /* While the task table holds the old weight */
 static inline void entitled_reweigh(struct entitled *e, const struct task_table *f, u32 id, u64 w, u64 now)
 {
 	entitled_touch(e, f, id, now);
-	entitled_set_total(e, e->total + w - weight_of(f, id));
+	e->total += w - weight_of(f, id);
 }
 
 #endif

@@ -36,11 +36,12 @@ struct subordinates {
 	} range[MAX_SUBORDINATES];
 };
 
-/* .data.stats: counts since loading, a u64 each, in this order. S(name, what it counts) */
+/* .data.stats: counts since loading, a u64 each, in this order; decisions, faults and runnable as of the last command_settle.
+ * S(name, what it counts) */
 #define STATS(S) \
 	S(decisions, "times that the policy was asked") \
 	S(faults, "answers against the contract") \
-	S(events, "events told to the machine") \
+	S(events, "events told to the machine, if there is a log of them") \
 	S(switches, "tasks that came on a CPU") \
 	S(wakes, "tasks that became runnable") \
 	S(kept, "slices that went on after an interruption by the kernel") \
@@ -66,7 +67,7 @@ struct host_stats {
 };
 
 /* .data.tasks: a row for each task, by id; a row without a pid is free. Written under the lock, read without it. The row
- * is as of the time when the task last stopped, or when command_settle was last run. */
+ * is as of the time when the task last stopped, or when command_settle was last run; `runnable` as of the latter. */
 struct account {
 	u64 received_ns; /* CPU time */
 	u64 entitled_ns; /* CPU time in the fluid model, by its effective weight */

@@ -187,10 +187,8 @@ void dequeue_task(struct cpu *rq, struct model_task *p, u64 deq_flags)
 	if (!is_queued(p))
 		return;
 	ops_dequeue(p, deq_flags);
-	if (model.is_loaded && rq->curr == p && !rq->rt_on) {
+	if (rq->curr == p && !rq->rt_on)
 		update_curr(rq);
-		OP(stopping, &p->t, false);
-	}
 	if (model.is_loaded && !migrates)
 		OP(quiescent, &p->t, deq_flags);
 	p->t.scx.flags &= ~TASK_QUEUED;
@@ -405,8 +403,6 @@ void put_prev_task(struct cpu *rq, struct model_task *p, enum class next)
 	update_curr(rq);
 	cancel_run_end(p);
 	if (is_queued(p)) {
-		if (model.is_loaded)
-			OP(stopping, &p->t, true);
 		begin_wait(p);
 		if (p->t.scx.slice)
 			dispatch_enqueue(&rq->local, rq, p, ENQ_HEAD);
@@ -414,7 +410,7 @@ void put_prev_task(struct cpu *rq, struct model_task *p, enum class next)
 			do_enqueue_task(rq, p, next == CLASS_IDLE ? SCX_ENQ_LAST : 0, -1);
 	}
 	if (next == CLASS_RT && !rq->cpu_released) {
-		struct scx_cpu_release_args args = { .reason = 0 };
+		struct scx_cpu_release_args args = { .reason = rq->stoppers ? SCX_CPU_PREEMPT_STOP : 0 };
 
 		rq->cpu_released = true;
 		if (model.is_loaded)

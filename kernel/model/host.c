@@ -35,6 +35,7 @@ s32 load_host(const struct host_options *options)
 	make_writable(&modifiers_loaded, sizeof(modifiers_loaded));
 	c->pool = options->pool ? options->pool : POOL - 1;
 	c->fail_every = options->fail_every;
+	c->log = true; /* it numbers events, and so counts them */
 	c->starvation_limit_ms = options->starvation_limit_ms;
 	c->tick_ns = (u32)model.tick_ns;
 	c->users = options->users;
@@ -93,6 +94,7 @@ s32 load_host_as(const void *given, u32 bytes)
 	make_writable(&config, sizeof(config));
 	make_writable(&modifiers_loaded, sizeof(modifiers_loaded));
 	memcpy(c, given, bytes);
+	c->log = true;
 	*(unsigned int *)&modifiers_loaded = c->config.modifiers;
 	return host_init();
 }

@@ -7,8 +7,8 @@
 #include "events.h"
 #include "script.h"
 
-static const char *const kind_names[ACTION_KINDS] = { "create", "wake", "nice",  "mask",   "exit",  "reap",
-						      "move",   "rt",   "mkdir", "weight", "rmdir", "limit" };
+static const char *const kind_names[ACTION_KINDS] = { "create", "wake",    "nice",  "mask",   "exit",  "reap", "move",
+						      "rt",     "stopper", "mkdir", "weight", "rmdir", "limit" };
 
 #define U(x) (unsigned long long)(x)
 
@@ -218,6 +218,20 @@ static void rt_ends(struct cpu *cpu, void *unused)
 	cpu->need_resched = true;
 }
 
+static void stopper_ends(struct cpu *cpu, void *unused)
+{
+	cpu->stoppers--;
+	rt_ends(cpu, unused);
+}
+
+/* It has the CPU for so long. */
+static void interrupt(struct cpu *cpu, u64 ns, void (*ends)(struct cpu *, void *))
+{
+	cpu->rt_waiting++;
+	cpu->need_resched = true;
+	at(model.now + ns, cpu->number, ends, NULL, 0);
+}
+
 static void act(struct cpu *cpu, void *argument)
 {
 	const struct action *a = argument;
@@ -241,10 +255,10 @@ static void act(struct cpu *cpu, void *argument)
 	case WEIGHT: set_cgroup_weight(a->target, (u32)a->value); break;
 	case RMDIR: remove_cgroup(a->target); break;
 	case LIMIT: set_cgroup_limit(a->target, (u64)a->value, a->period_ns, a->burst_ns); break;
-	case RT:
-		cpu->rt_waiting++;
-		cpu->need_resched = true;
-		at(model.now + (u64)a->value, cpu->number, rt_ends, NULL, 0);
+	case RT: interrupt(cpu, (u64)a->value, rt_ends); break;
+	case STOPPER:
+		cpu->stoppers++;
+		interrupt(cpu, (u64)a->value, stopper_ends);
 		break;
 	case ACTION_KINDS: break;
 	}
@@ -302,7 +316,7 @@ const char *run_script(const struct script *s)
 		at(s->hotplug_ns, __builtin_ctzll(model.online), hotplug, NULL, 0);
 	for (u32 i = 0; i < s->nactions; i++) {
 		const struct action *a = &s->actions[i];
-		s32 cpu = a->kind == RT ? (s32)(a->target % s->ncpus) : -1;
+		s32 cpu = a->kind == RT || a->kind == STOPPER ? (s32)(a->target % s->ncpus) : -1;
 
 		if (cpu >= 0 && !cpus[cpu].is_online)
 			continue;

@@ -20,6 +20,7 @@
  *   at 9000 mask 3 1
  *   at 9000 exit 3
  *   at 9000 rt 1 5000000
+ *   at 9000 stopper 1 10000
  *   at 0 mkdir 1 100 in=0
  *   at 0 mkdir 2..9 100 in=last
  *   at 100 move 3 9
@@ -32,7 +33,7 @@
  * and at `hotplug` a CPU comes or goes: then the kernel ends it, and nobody may have an id left. `watchdog` is the longest that a task may wait for a CPU, by default the kernel's 30 s,
  * and for a kernel thread, by default the same. `expect` is the least
  * number of decisions until the end and the greatest (0: any), or the service that tasks get together. `rt` has a CPU and how long a real-time task takes
- * it. An action may have a range of targets; with leader=self each is a process of its own, and with
+ * it; `stopper` the same of the kernel's stopper thread. An action may have a range of targets; with leader=self each is a process of its own, and with
  * uid=own a user of its own. `repeat` has how often, and every
  * how many ns. `stays` is optional: percent of the times that the task is preempted while it must not migrate; `lingers` as well:
  * the task is there until `reap` when it has ended. `mkdir` has a cgroup's number, its weight, and its parent, where 0 is the root and
@@ -54,7 +55,7 @@
 #define LONGEST_SCRIPT_MS 10000
 #define KERNELS_WATCHDOG_NS 30000000000ull
 
-enum action_kind { CREATE, WAKE, NICE, MASK, EXIT, REAP, MOVE, RT, MKDIR, WEIGHT, RMDIR, LIMIT, ACTION_KINDS };
+enum action_kind { CREATE, WAKE, NICE, MASK, EXIT, REAP, MOVE, RT, STOPPER, MKDIR, WEIGHT, RMDIR, LIMIT, ACTION_KINDS };
 
 struct action {
 	u64 at_ns;

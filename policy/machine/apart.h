@@ -99,7 +99,9 @@ static inline void machine_leave(struct machine *m, u32 id, u64 now, enum why wh
 
 static inline void machine_serve(struct machine *m, u32 id, u64 ran)
 {
-	m->apart.tag[id & POOL_MASK] += ran * WEIGHT_NICE_0 / weight_of(&m->s.tasks, id);
+	u64 weight = weight_of(&m->s.tasks, id);
+
+	m->apart.tag[id & POOL_MASK] += weight == WEIGHT_NICE_0 ? ran : ran * WEIGHT_NICE_0 / weight;
 }
 #else
 static ALWAYS_INLINE void machine_join(struct machine *m, u32 id, u64 now, enum why why)

@@ -134,7 +134,7 @@ static NOINLINE void machine_pick(struct machine *m, u32 cpu, u64 now)
 	}
 }
 #else
-static NOINLINE void machine_ask(struct machine *m, u32 cpu, u64 now)
+static inline void machine_ask(struct machine *m, u32 cpu, u64 now)
 {
 	u32 id = CALL(pick)(&m->s, cpu, now);
 

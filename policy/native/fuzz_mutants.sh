@@ -77,8 +77,8 @@ mutant siblings-not-reweighed fuzz.c lib/threads.h 's/s->due\[o\] = s->n\[o\] ? 
 machine dequeued-stays-in-custody dispatch "$(in_function machine_dequeue 's/state &= ~CUSTODY/state |= 0/')"
 machine entitled-by-the-old-weight weights 's/ENTITLED(machine_entitle(.*)$//'
 mutant entitled-to-one-cpu fuzz.c entitled.h 's/dt \* f->ncpus/dt/'
-mutant entitled-beside-who-left fuzz.c entitled.h 's/e->total - weight_of/e->total - 0 * weight_of/'
-mutant entitled-total-jumps fuzz.c entitled.h 's/e->rest = total ? total - 1 : 0/e->rest += total/'
+mutant entitled-beside-who-left fuzz.c entitled.h 's/e->total -= weight_of/e->total -= 0 * weight_of/'
+mutant entitled-total-jumps fuzz.c entitled.h 's/e->rest < e->total ? e->rest : e->total - 1/e->rest/'
 machine time-goes-back state "$(in_function machine_now 's/if (reading > m->now)//')"
 mutant cap-not-recomputed fuzz.c weight/feasible.h 's/s->cap = s->rest/s->cap = s->cap ? s->cap : s->rest/'
 mutant heaviest-is-the-first fuzz.c weight/feasible/search.h 's/s->phi\[id & POOL_MASK\] > s->at_phi/!s->at_phi/'

@@ -62,10 +62,13 @@ int command_set_param(struct host_command *c)
 
 static u32 settle_id;
 
-/* Brings all accounts up to date. */
+/* Brings all accounts up to date, and what the machine counts. */
 SEC("syscall")
 int command_settle(struct host_command *c)
 {
+	stats.decisions = machine.decisions;
+	stats.faults = machine.faults;
+	stats.runnable = machine.s.tasks.nrunnable;
 	for (settle_id = 1; settle_id <= last_id && can_loop; settle_id++)
 		settle(settle_id);
 	return 0;

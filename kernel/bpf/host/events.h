@@ -14,7 +14,7 @@ static __always_inline void sample_lock(void)
 {
 	u64 start;
 
-	if (stats.events & config.no_sample)
+	if (machine.decisions & config.no_sample)
 		return;
 	start = bpf_ktime_get_ns();
 	bpf_spin_lock(&lock);
@@ -23,18 +23,25 @@ static __always_inline void sample_lock(void)
 	__sync_fetch_and_add(&stats.lock_samples, 1);
 }
 
+/* Under the lock: its place in the log. */
+static __always_inline void number_event(struct event *e)
+{
+	if (config.log)
+		e->seq = ++stats.events;
+}
+
 /* Under the lock. The answer is in the event. */
 static __always_inline void tell(enum event_kind kind, struct event *e)
 {
 	event_tell(&machine, kind, e);
-	e->seq = ++stats.events;
+	number_event(e);
 }
 
 /* The same of a task that becomes runnable or blocks, in functions that a program or a timer calls: calls are deep below. */
 static __always_inline void tell_inlined(enum event_kind kind, struct event *e)
 {
 	event_tell_inlined(&machine, kind, e);
-	e->seq = ++stats.events;
+	number_event(e);
 }
 
 /* Asks a CPU to dispatch, by the machine's number. The lock is not held. */

@@ -111,8 +111,6 @@ static __always_inline void tell_runnable(struct event *e)
 	tell_inlined(EVENT_runnable, e);
 	t->was_runnable = true;
 	stats.wakes++;
-	stats.runnable = machine.s.tasks.nrunnable;
-	accounts[e->id & POOL_MASK].runnable = true;
 }
 
 /* Under the lock: the same of one that may not run yet, and runs for a moment. */

@@ -5,7 +5,7 @@
  * The id is the task's index in the machine. It is kept in p->scx.dsq_vtime, a field that belongs to the scheduler and
  * that nothing else uses here: one load finds it, and the look-up cannot fail. The kernel writes it only for a queue ordered by it,
  * which this scheduler has none of, and keeps a function to set it. 0 is no id: a kernel thread, or a task
- * that found none free. Such a task asks again whenever it stops; until then the upper half has its group.
+ * that found none free. Such a task asks again whenever it runs; until then the upper half has its group.
  *
  * A user may have three times as many ids as are free: one user at most three quarters of the pool, two users three sevenths
  * each. So there is always an id for a user who has few, however many sleeping threads another one keeps.
@@ -33,6 +33,7 @@ struct host_task {
 	u32 sent_to;         /* 1 + the CPU that picked it, by the kernel's number; 0 once the kernel took it back */
 	bool interrupted;    /* a real-time task took its CPU during its slice */
 	u64 enqueued;        /* time of its last enqueue */
+	u64 dispatched;      /* time of its last dispatch; 0: it was off its CPU since */
 	u64 waiting_since;   /* when it began to wait for a CPU, whether enqueued again or not; 0 if it does not wait */
 	u64 sum_exec_at_run; /* sum_exec when it came on its CPU */
 	u64 sum_exec_counted;  /* sum_exec up to which its account has it */

@@ -118,7 +118,7 @@ macro_rules! stats {
 stats! {
     decisions: "Times that the policy was asked.",
     faults: "Answers against the contract.",
-    events: "Events told to the machine.",
+    events: "Events told to the machine, if there is a log of them.",
     switches: "Tasks that came on a CPU.",
     wakes: "Tasks that became runnable.",
     kept: "Slices that went on after an interruption by the kernel.",
