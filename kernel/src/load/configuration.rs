@@ -12,7 +12,7 @@ use super::grouping::{Grouping, by_group};
 use super::host::Config;
 use super::options::Options;
 
-/// Every n-th event measures its wait for the lock.
+/// One dispatch in so many measures its wait for the lock.
 const LOCK_SAMPLE: u32 = 64;
 
 /// The constants for this spec, which may have other parameters than the options' since `divvy set`.

@@ -34,7 +34,7 @@ impl Config<'_> {
         let by = |grouping| (self.grouping == Some(grouping)).into();
         let (cgroups, users) = (by(Grouping::Cgroups), by(Grouping::Users));
         let (log, limits) = (self.log.into(), self.limits.into());
-        // Windows of 8 events: a load that repeats with fewer has a dispatch in each of them.
+        // Windows of 8 decisions: of a load that repeats with fewer, each one is measured.
         let no_sample = if sample == 0 { u32::MAX } else { (sample - 1) << 3 };
         let words =
             [pool, fail_every, log, cgroups, starvation_limit_ms, no_sample, tick_ns, users, limits, 0];
