@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Instructions between the kernel's two readings of the clock that do not belong to the program: one that took 20 by QEMU's
- * trace was counted as 82. */
+/* Instructions between the kernel's two readings of the clock that do not belong to the program: host_stopping, when it
+ * has nothing to do, takes 20 by QEMU's trace, and is counted as 82. */
 #define MEASURING 62
 #define MAX_PROGRAMS 256
 

@@ -10,9 +10,9 @@
  *   dequeue                                      dequeue
  *   dispatch                                     dispatch
  *   running                                      running, or take_cpu if the machine does not know the task
- *   enqueue, running of one that ran             stopping first
- *   quiescent(SLEEP)                             stopping, quiescent
- *   quiescent                                    stopping: the kernel changes an attribute, and puts the task back
+ *   stopping(runnable)                           stopping
+ *   stopping(!runnable), quiescent(SLEEP)        stopping, quiescent
+ *   stopping(!runnable), quiescent               stopping: the kernel changes an attribute, and puts the task back
  *   exit_task                                    exit (with lazy removal: quiescent of a task that has ended)
  *   yield, set_weight, set_cpumask               yield, set_weight, set_allowed
  *   cgroup_init, cgroup_set_weight               set_group
@@ -168,7 +168,6 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (config.users)
 		follow_user(p, id);
-	stop_if_on_cpu(p, id);
 	rest = remaining_slice(p, id);
 	/* Called from host_cpu_release: the task may run elsewhere. */
 	if (rest && enq_flags & SCX_ENQ_REENQ) {
@@ -283,19 +282,16 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 }
 
 /* The machine does not know a task that runs while the scheduler is being loaded, a kernel thread, or a task without an id: its CPU is
- * taken. A task without an id may find one now. */
+ * taken. */
 SEC("struct_ops/running")
 void BPF_PROG(host_running, struct task_struct *p)
 {
 	struct event e = { .id = id_of(p) };
 
-	if (!e.id)
-		adopt(p);
 	if (!e.id || !(machine_task(&machine, e.id)->state & RUNNABLE)) {
 		take_cpu(machine_cpu(scx_bpf_task_cpu(p)));
 		return;
 	}
-	stop_if_on_cpu(p, e.id);
 	e.now = host_task(e.id)->dispatched ?: clock_ns();
 	host_task(e.id)->sum_exec_at_run = host_task(e.id)->sum_exec_counted = p->se.sum_exec_runtime;
 	if (config.limits)
@@ -308,6 +304,18 @@ void BPF_PROG(host_running, struct task_struct *p)
 	log_event(EVENT_running, &e, 0, 0, 0);
 	if (has_without_id)
 		follow_process(p, e.id);
+}
+
+/* If the task is no longer runnable, quiescent follows, and tells both events. The op is needed for that case, too: without it the kernel
+ * brings sum_exec up to date only after quiescent, and what a task ran since the last tick would never be charged. A task
+ * without an id may find one now. */
+SEC("struct_ops/stopping")
+void BPF_PROG(host_stopping, struct task_struct *p, bool runnable)
+{
+	if (!id_of(p))
+		adopt(p);
+	else if (runnable)
+		off_cpu(p, id_of(p));
 }
 
 SEC("struct_ops/quiescent")
@@ -437,6 +445,7 @@ struct sched_ext_ops host_ops = {
 	.dequeue = (void *)host_dequeue,
 	.dispatch = (void *)host_dispatch,
 	.running = (void *)host_running,
+	.stopping = (void *)host_stopping,
 	.quiescent = (void *)host_quiescent,
 	.yield = (void *)host_yield,
 	.set_weight = (void *)host_set_weight,

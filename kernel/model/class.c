@@ -187,8 +187,11 @@ void dequeue_task(struct cpu *rq, struct model_task *p, u64 deq_flags)
 	if (!is_queued(p))
 		return;
 	ops_dequeue(p, deq_flags);
-	if (rq->curr == p && !rq->rt_on)
+	/* Only for a scheduler that has this op. For others sum_exec is up to date later, in put_prev_task. */
+	if (model.is_loaded && rq->curr == p && !rq->rt_on) {
 		update_curr(rq);
+		OP(stopping, &p->t, false);
+	}
 	if (model.is_loaded && !migrates)
 		OP(quiescent, &p->t, deq_flags);
 	p->t.scx.flags &= ~TASK_QUEUED;
@@ -403,6 +406,8 @@ void put_prev_task(struct cpu *rq, struct model_task *p, enum class next)
 	update_curr(rq);
 	cancel_run_end(p);
 	if (is_queued(p)) {
+		if (model.is_loaded)
+			OP(stopping, &p->t, true);
 		begin_wait(p);
 		if (p->t.scx.slice)
 			dispatch_enqueue(&rq->local, rq, p, ENQ_HEAD);

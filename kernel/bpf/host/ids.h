@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A task gets an id, and becomes known to the machine: when it starts, or later, when it runs and one is free. The functions take
+ * A task gets an id, and becomes known to the machine: when it starts, or later, when it stops and one is free. The functions take
  * the lock.
  */
 #ifndef DIVVY_HOST_IDS_H
@@ -85,7 +85,7 @@ static __always_inline void make_known(struct task_struct *p, u32 group, bool ow
 		set_allowed(id, p->cpus_ptr);
 }
 
-/* A task without an id runs. */
+/* A task without an id stops. */
 static __always_inline void adopt(struct task_struct *p)
 {
 	u64 known = p->scx.dsq_vtime;

@@ -2,10 +2,6 @@
 /*
  * A task stops: it goes off its CPU and stays runnable, or it is no longer runnable, perhaps for good. The machine is told how
  * long it ran, unless it was told already. The functions take the lock.
- *
- * The kernel has an op for this, `stopping`. It is not used, as each switch would call it, most often for a task that sleeps: then
- * `quiescent` follows. A task that stays runnable is enqueued again, or if it was interrupted for a moment, runs again: it stopped
- * before that.
  */
 #ifndef DIVVY_HOST_STOPPING_H
 #define DIVVY_HOST_STOPPING_H
@@ -43,13 +39,6 @@ static __always_inline void off_cpu(const struct task_struct *p, u32 id)
 	host_task(id)->dispatched = 0;
 	if (stopped)
 		log_event(EVENT_stopping, &e, e.amount, 0, 0);
-}
-
-/* The task is about to wait or to run, so if it ran, it went off its CPU. */
-static __always_inline void stop_if_on_cpu(const struct task_struct *p, u32 id)
-{
-	if (machine_task(&machine, id)->state & ON_CPU)
-		off_cpu(p, id);
 }
 
 /* It goes to sleep, dies, or leaves for another scheduling class. */

@@ -5,7 +5,7 @@
  * The id is the task's index in the machine. It is kept in p->scx.dsq_vtime, a field that belongs to the scheduler and
  * that nothing else uses here: one load finds it, and the look-up cannot fail. The kernel writes it only for a queue ordered by it,
  * which this scheduler has none of, and keeps a function to set it. 0 is no id: a kernel thread, or a task
- * that found none free. Such a task asks again whenever it runs; until then the upper half has its group.
+ * that found none free. Such a task asks again whenever it stops; until then the upper half has its group.
  *
  * A user may have three times as many ids as are free: one user at most three quarters of the pool, two users three sevenths
  * each. So there is always an id for a user who has few, however many sleeping threads another one keeps.

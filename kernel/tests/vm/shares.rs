@@ -102,3 +102,18 @@ fn a_run_repeats() {
     assert_eq!(runs[0].json("sfq"), runs[1].json("sfq"));
     assert_eq!(runs[0].json("log sfq"), runs[1].json("log sfq"));
 }
+
+/// The host charges what the kernel says in the end. It looks when the task sleeps, long after the last tick.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_task_that_sleeps_before_each_tick_is_charged_for_what_it_ran() {
+    let script = "mkdir -p /tmp; cd /tmp\n\
+        divvy load sfq --top 9 --format json --exec sh /naps.sh >said || exit 1\n\
+        echo '== load'; tail -n 1 said; echo '== ran'; grep -v '^{' said\n";
+    let said = repeatable(script, &[(workload("naps.sh"), "/naps.sh")], 600);
+    assert_eq!(said.code, 0, "{said}");
+    let ran: f64 = said.part("ran").split(' ').next().and_then(|ns| ns.parse().ok()).expect("ns");
+    // It received the most.
+    let charged = said.json("load")["interval"]["tasks"][0]["received_ns"].as_f64().expect("ns");
+    assert!(ran > 2e8 && (charged - ran).abs() < 0.02 * ran, "charged {charged} ns, ran {ran} ns");
+}
