@@ -16,10 +16,10 @@ struct host_config {
 	u32 log;                 /* write records of the decision log */
 	u32 cgroups;             /* group tasks by cgroup */
 	u32 starvation_limit_ms; /* a task that waits for longer runs out of order; 0: no limit */
-	u32 no_sample; /* a dispatch is measured if the number of decisions before it has none of these bits */
-	u32 tick_ns;   /* the kernel's tick */
-	u32 users;     /* group tasks by user */
-	u32 limits;    /* keep the limits of CPU time that cgroups have; with cgroups */
+	u32 no_sample;           /* a dispatch is measured if the count of decisions before it has none of these bits */
+	u32 tick_ns;             /* the kernel's tick */
+	u32 users;               /* group tasks by user */
+	u32 limits;              /* keep the limits of CPU time that cgroups have; with cgroups */
 	u32 unused;
 	u16 cpu[MAX_CPUS];        /* by the kernel's number of a CPU: the machine's, or NO_CPU */
 	u16 kernel_cpu[MAX_CPUS]; /* by the machine's number of a CPU: the kernel's */

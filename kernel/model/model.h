@@ -121,10 +121,10 @@ struct cpu {
 	struct model_task idle;
 	struct dsq local;
 	bool need_resched, in_balance, keep_prev, cpu_released, is_online;
-	bool rt_on;                  /* a real-time task runs */
-	u32 rt_waiting;              /* real-time tasks that want this CPU, with the one that runs, and stoppers */
-	u32 stoppers;                /* of these: the kernel's stopper thread, which is above them */
-	struct model_task *stop_for; /* the stopper thread is to move this task away */
+	bool rt_on;                           /* a real-time task runs, or a stopper thread */
+	u32 rt_waiting;                       /* of both, those that want this CPU, with the one that runs */
+	u32 stoppers;                         /* of these, stopper threads: nothing is above them */
+	struct model_task *stop_for;          /* the stopper thread is to move this task away */
 	u64 kicks_preempt, kicks_idle, kicks; /* masks of CPUs, carried out when interrupts are on again */
 	struct model_task *enqueueing;        /* the task of ops.enqueue, for direct dispatch */
 	struct {

@@ -316,7 +316,7 @@ const char *run_script(const struct script *s)
 		at(s->hotplug_ns, __builtin_ctzll(model.online), hotplug, NULL, 0);
 	for (u32 i = 0; i < s->nactions; i++) {
 		const struct action *a = &s->actions[i];
-		s32 cpu = a->kind == RT || a->kind == STOPPER ? (s32)(a->target % s->ncpus) : -1;
+		s32 cpu = is_on_cpu(a->kind) ? (s32)(a->target % s->ncpus) : -1;
 
 		if (cpu >= 0 && !cpus[cpu].is_online)
 			continue;

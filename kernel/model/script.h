@@ -57,6 +57,12 @@
 
 enum action_kind { CREATE, WAKE, NICE, MASK, EXIT, REAP, MOVE, RT, STOPPER, MKDIR, WEIGHT, RMDIR, LIMIT, ACTION_KINDS };
 
+/* Whether the target of such an action is a CPU */
+static inline bool is_on_cpu(enum action_kind kind)
+{
+	return kind == RT || kind == STOPPER;
+}
+
 struct action {
 	u64 at_ns;
 	enum action_kind kind;

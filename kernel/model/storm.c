@@ -134,7 +134,7 @@ static void make_script(struct script *s, u64 seed)
 
 		a->at_ns = below(s->end_ns);
 		a->kind = ONE_OF(WAKE, WAKE, NICE, MASK, EXIT, REAP, RT, RT, STOPPER);
-		a->target = a->kind == RT || a->kind == STOPPER ? below(s->ncpus) : below(ntasks);
+		a->target = is_on_cpu(a->kind) ? below(s->ncpus) : below(ntasks);
 		a->value = a->kind == NICE      ? (s64)below(40) - 20
 			   : a->kind == MASK    ? (s64)(1 + below((1ull << s->ncpus) - 1))
 			   : a->kind == STOPPER ? (s64)ONE_OF(1000, 50000, 1000000)

@@ -5,7 +5,7 @@
  *
  * An account is current when its task stops. A task that has a CPU for itself, or waits for one, may not stop for
  * long, so the command `settle` brings the accounts of runnable tasks up to date. It also says who is runnable, and copies what
- * the machine counts: to do so at each event would cost more than the rest of the statistics.
+ * the machine counts: else each event would write what only a viewer reads.
  */
 #ifndef DIVVY_HOST_STATISTICS_H
 #define DIVVY_HOST_STATISTICS_H
