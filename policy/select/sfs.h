@@ -40,11 +40,16 @@ static NOINLINE void sfs_try_next(struct sfs *s, u32 cpu)
 {
 	sfs_find_next(s);
 	s->tries--;
-	if (s->least && (!s->choice || cpu_of(&s->tasks, s->least) == cpu))
-		s->choice = s->least;
-	if (!s->least || cpu_of(&s->tasks, s->choice) == cpu)
-		s->tries = 0;
 	s->after = s->rank;
+	if (!s->least) {
+		s->tries = 0;
+		return;
+	}
+	if (cpu_of(&s->tasks, s->least) == cpu)
+		s->tries = 0;
+	else if (s->choice)
+		return;
+	s->choice = s->least;
 }
 
 /* The first of the B least surpluses that last ran on this CPU, else the least (sfs R6) */

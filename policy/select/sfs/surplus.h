@@ -37,7 +37,7 @@ static inline void sfs_look_at(struct sfs *s, u32 id)
  * Whether a subtree may have a task that comes before the least so far: none in it has a lesser surplus than its least phi
  * times its least S - v, nor an earlier turn than its least.
  */
-static inline bool sfs_promises(struct sfs *s, u32 id)
+static NOINLINE bool sfs_promises(struct sfs *s, u32 id)
 {
 	const struct tree_node *t = tree_node(&s->waiting, id);
 	struct tag S = { .v = t->first_minor, .part = t->first_part };
