@@ -26,15 +26,11 @@ struct entitled {
 	u64 U;     /* ns */
 	u64 total; /* sum of the effective weights of runnable tasks */
 	u64 then;  /* until when V and U are computed */
-	struct {
-		u64 V, U;    /* when it was settled */
-		u64 service; /* ns, until then */
-	} task[POOL];
 };
 
 static inline void entitled_advance(struct entitled *e, const struct task_table *f, u64 now)
 {
-	u64 dt = now - e->then, rest, fluid;
+	u64 dt = now - e->then, rest, fluid, quotient;
 
 	e->then = now;
 	if (f->nrunnable <= f->ncpus) {
@@ -44,51 +40,52 @@ static inline void entitled_advance(struct entitled *e, const struct task_table 
 	/* The rest of the last division is less than one of V, at any total. */
 	rest = e->rest < e->total ? e->rest : e->total - 1;
 	fluid = ((dt * f->ncpus) << ENTITLED_SHIFT) + rest;
-	e->V += fluid / e->total;
-	e->rest = fluid % e->total;
+	quotient = fluid / e->total;
+	e->V += quotient;
+	e->rest = fluid - quotient * e->total; /* cheaper in BPF than a second division */
 }
 
 /* From here on it is entitled. */
-static inline void entitled_from(struct entitled *e, u32 id)
+static inline void entitled_from(const struct entitled *e, struct task *t)
 {
-	e->task[id & POOL_MASK].V = e->V;
-	e->task[id & POOL_MASK].U = e->U;
+	t->entitled.V = e->V;
+	t->entitled.U = e->U;
 }
 
 /* Rounded down, by less than weight / 2^16 ns */
-static inline void entitled_settle(struct entitled *e, const struct task_table *f, u32 id)
+static inline void entitled_settle(const struct entitled *e, struct task *t)
 {
-	u64 V = e->V - e->task[id & POOL_MASK].V, U = e->U - e->task[id & POOL_MASK].U;
+	u64 V = e->V - t->entitled.V, U = e->U - t->entitled.U;
 
-	e->task[id & POOL_MASK].service += ((V * weight_of(f, id)) >> ENTITLED_SHIFT) + U;
+	t->entitled.service += ((V * t->weight) >> ENTITLED_SHIFT) + U;
 }
 
 /* A runnable task's, until now */
-static inline void entitled_touch(struct entitled *e, const struct task_table *f, u32 id, u64 now)
+static inline void entitled_touch(struct entitled *e, struct task_table *f, u32 id, u64 now)
 {
 	entitled_advance(e, f, now);
-	entitled_settle(e, f, id);
-	entitled_from(e, id);
+	entitled_settle(e, &f->task[id & POOL_MASK]);
+	entitled_from(e, &f->task[id & POOL_MASK]);
 }
 
 /* Its weight is in the task table already. */
-static inline void entitled_join(struct entitled *e, const struct task_table *f, u32 id, u64 now)
+static inline void entitled_join(struct entitled *e, struct task_table *f, u32 id, u64 now)
 {
 	entitled_advance(e, f, now);
 	e->total += weight_of(f, id);
-	entitled_from(e, id);
+	entitled_from(e, &f->task[id & POOL_MASK]);
 }
 
 /* Its next join says from where it is entitled. Until then it must not be touched. */
-static inline void entitled_leave(struct entitled *e, const struct task_table *f, u32 id, u64 now)
+static inline void entitled_leave(struct entitled *e, struct task_table *f, u32 id, u64 now)
 {
 	entitled_advance(e, f, now);
-	entitled_settle(e, f, id);
+	entitled_settle(e, &f->task[id & POOL_MASK]);
 	e->total -= weight_of(f, id);
 }
 
 /* While the task table holds the old weight */
-static inline void entitled_reweigh(struct entitled *e, const struct task_table *f, u32 id, u64 w, u64 now)
+static inline void entitled_reweigh(struct entitled *e, struct task_table *f, u32 id, u64 w, u64 now)
 {
 	entitled_touch(e, f, id, now);
 	e->total += w - weight_of(f, id);

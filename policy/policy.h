@@ -127,6 +127,13 @@ struct task {
 	u64 charged; /* ns, of the run in progress: already charged; negative when earlier runs left a rest to charge */
 	u64 turn;    /* ns, charged since its slice began */
 	u64 debit;   /* ns, with which it joins as new */
+	u64 tag;     /* ns of a nice-0 task, with a policy that shares by weight and has no keys: machine/apart.h */
+#ifdef MACHINE_ENTITLED
+	struct {
+		u64 V, U;    /* when it was settled */
+		u64 service; /* ns, until then */
+	} entitled;          /* entitled.h */
+#endif
 	u32 process; /* the process that it belongs to, an index as tasks are */
 	u16 cpu;     /* where it runs or ran last */
 	u16 state;   /* machine/state.h */

@@ -160,8 +160,10 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		enqueue_kernel_thread(p, enq_flags);
 		return;
 	}
-	if (!t->has_reference && id)
+	if (!t->has_reference && id) {
 		take_reference(p, id);
+		t->sum_exec_counted = p->se.sum_exec_runtime;
+	}
 	if (!id || !t->has_reference) {
 		enqueue_fallback(p, enq_flags);
 		return;
@@ -229,12 +231,20 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 
 /* ---- it runs ---- */
 
+/* If a task just went to sleep here, its time holds: the lock of the kernel's run queue was held since. To read the clock takes 45
+ * instructions. */
+static __always_inline u64 time_of_dispatch(const struct task_struct *prev)
+{
+	return prev && !stays_runnable(prev) && id_of(prev) ? host_task(id_of(prev))->slept : clock_ns();
+}
+
 /* In this order: the task that the CPU waits for, every other time a kernel thread, the fallback DSQ, a starved task, the rest of
  * a long slice, the policy, and if that has nothing whatever there is. */
 SEC("struct_ops/dispatch")
 void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
-	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = clock_ns() };
+	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = time_of_dispatch(prev) };
+	bool stays = stays_runnable(prev);
 	u32 cpu = e.cpu;
 	struct host_cpu *c = host_cpu(cpu);
 	u64 granted;
@@ -247,7 +257,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 		return;
 	if (has_others(c) && dispatch_other(kernel_cpu, cpu))
 		return;
-	if (stays_runnable(ARGUMENT_ANEW(1, prev)) && continue_slice(ARGUMENT_ANEW(1, prev)))
+	if (stays && continue_slice(ARGUMENT_ANEW(1, prev)))
 		return;
 	if (config.limits)
 		end_limited_slice(ARGUMENT_ANEW(1, prev));
@@ -293,7 +303,7 @@ void BPF_PROG(host_running, struct task_struct *p)
 		return;
 	}
 	e.now = host_task(e.id)->dispatched ?: clock_ns();
-	host_task(e.id)->sum_exec_at_run = host_task(e.id)->sum_exec_counted = p->se.sum_exec_runtime;
+	host_task(e.id)->sum_exec_at_run = p->se.sum_exec_runtime;
 	if (config.limits)
 		host_task(e.id)->sum_exec_limited = p->se.sum_exec_runtime;
 	bpf_spin_lock(&lock);
@@ -332,8 +342,10 @@ void BPF_PROG(host_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	}
 	no_longer_runnable(p, id, ended ? EXITED : BLOCKED);
-	if (p->flags & PF_EXITING)
+	if (p->flags & PF_EXITING) {
+		close_account(p, id);
 		drop_reference(id);
+	}
 	if (HAS(DISCARD) && ended)
 		task_ended(id);
 }
@@ -386,6 +398,7 @@ void BPF_PROG(host_disable, struct task_struct *p)
 	if (!id)
 		return;
 	no_longer_runnable(p, id, BLOCKED);
+	close_account(p, id);
 	drop_reference(id);
 }
 

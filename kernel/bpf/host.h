@@ -67,7 +67,7 @@ struct host_stats {
 };
 
 /* .data.tasks: a row for each task, by id; a row without a pid is free. Written under the lock, read without it. The row
- * is as of the time when the task last stopped, or when command_settle was last run; `runnable` as of the latter. */
+ * is as of the last command_settle. */
 struct account {
 	u64 received_ns; /* CPU time */
 	u64 entitled_ns; /* CPU time in the fluid model, by its effective weight */

@@ -289,7 +289,7 @@ static __always_inline bool is_migration_disabled(const struct task_struct *p, u
 {
 	if (!bpf_core_field_exists(p->migration_disabled))
 		return false;
-	return p->migration_disabled > (p == bpf_get_current_task_btf() ? nested : 0);
+	return p->migration_disabled && p->migration_disabled > (p == bpf_get_current_task_btf() ? nested : 0);
 }
 
 /* Whether the task's mask has every possible CPU. Masks have offline CPUs as well, so the number of online CPUs would

@@ -54,7 +54,7 @@ static NOINLINE void machine_find_join(struct machine *m, u32 id)
  * again, would always be first. */
 static inline void machine_place_from(struct machine *m, u32 id, u64 time)
 {
-	u64 *tag = &m->apart.tag[id & POOL_MASK];
+	u64 *tag = &machine_task(m, id)->tag;
 	bool fresh = !*tag;
 
 	if (fresh || (s64)(*tag - time) < 0)
@@ -67,7 +67,7 @@ static inline void machine_place_from(struct machine *m, u32 id, u64 time)
 static NOINLINE void machine_find_place(struct machine *m, u32 id)
 {
 	machine_find_join(m, id);
-	machine_place_from(m, id, m->search.best ? m->search.best_key : m->apart.tag[id & POOL_MASK]);
+	machine_place_from(m, id, m->search.best ? m->search.best_key : machine_task(m, id)->tag);
 }
 
 /* Tasks that may run everywhere join at the time of their class, 0, which is never moved on. */
@@ -101,7 +101,7 @@ static inline void machine_serve(struct machine *m, u32 id, u64 ran)
 {
 	u64 weight = weight_of(&m->s.tasks, id);
 
-	m->apart.tag[id & POOL_MASK] += weight == WEIGHT_NICE_0 ? ran : ran * WEIGHT_NICE_0 / weight;
+	machine_task(m, id)->tag += weight == WEIGHT_NICE_0 ? ran : ran * WEIGHT_NICE_0 / weight;
 }
 #else
 static ALWAYS_INLINE void machine_join(struct machine *m, u32 id, u64 now, enum why why)

@@ -10,11 +10,13 @@ static inline bool machine_is_idle(const struct machine *m, u32 cpu)
 	return m->idle.word[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
 }
 
-/* Where nothing changes, which is the common case, it is one test. */
+/* Where nothing changes, which is the common case, it is one test, or two. */
 static inline void machine_set_idle(struct machine *m, u32 cpu, u64 idle)
 {
 	u64 *word = &m->idle.word[(cpu & CPU_MASK) / 64];
 
+	if (!idle && !m->idle.words)
+		return;
 	if ((*word >> (cpu % 64) & 1) == idle)
 		return;
 	*word ^= 1ull << (cpu % 64);

@@ -78,7 +78,7 @@ static NOINLINE void machine_look_below(struct machine *m, u32 served)
 {
 	u32 class = any_number(1 + lowest_bit(m->search.left));
 	struct cpu_class *k = &m->parking.class[class % CLASS_SLOTS];
-	u32 id = pile_first(&m->parking.piles, class);
+	u32 id = pile_first(&m->parked.piles, class);
 	u64 key = id ? machine_head_key(m, class, id) : k->last_key + k->offset;
 
 	m->search.left &= m->search.left - 1;
@@ -119,9 +119,13 @@ static NOINLINE void machine_find_width(struct machine *m, u32 behind, u32 ahead
 /* While all tasks may run everywhere there is no gap: only what is served is noted. */
 static inline void machine_note_free(struct machine *m, u32 id, u32 cpu)
 {
-	u64 key = machine_tag(m, id);
+	u64 key = machine_tag(m, id), *time = &m->parking.class[0].time;
 
-	machine_note_served(m, &m->parking.class[0], id, cpu, key, key);
+	if ((s64)(key - *time) > 0)
+		*time = key;
+#if POLICY_SHARES
+	m->apart.served[cpu & CPU_MASK] = key;
+#endif
 }
 
 static NOINLINE void machine_close_gap_to(struct machine *m, u32 id, u32 cpu)

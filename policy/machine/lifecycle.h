@@ -44,9 +44,9 @@ static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weigh
 	t->charged = 0;
 	t->cpu = NO_CPU;
 	t->state = KNOWN;
-	ENTITLED(m->entitled.task[id & POOL_MASK].service = 0;)
+	ENTITLED(machine_task(m, id)->entitled.service = 0;)
 #if POLICY_SHARES
-	m->apart.tag[id & POOL_MASK] = 0;
+	machine_task(m, id)->tag = 0;
 #endif
 #if HAS(FORK)
 	machine_born(m, id);

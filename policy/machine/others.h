@@ -15,7 +15,7 @@
 
 static inline struct pile_node *others_node(struct machine *m, u32 id)
 {
-	return pile_node(&m->parking.piles, id);
+	return pile_node(&m->parked.piles, id);
 }
 
 /* [0] is no task: its child[0] is the root. */
@@ -141,7 +141,7 @@ static NOINLINE void others_recount(struct machine *m, u32 id)
 
 static inline void others_insert(struct machine *m, u32 id, u64 key)
 {
-	*others_node(m, id) = (struct pile_node){ .key = key, .seq = m->parking.piles.seq++, .of = OTHERS };
+	*others_node(m, id) = (struct pile_node){ .key = key, .seq = m->parked.piles.seq++, .of = OTHERS };
 	others_count(m, id);
 	others_hang(m, id);
 	others_rise(m, id);

@@ -19,7 +19,7 @@
 
 static inline u32 machine_class(const struct machine *m, u32 id)
 {
-	return m->parking.of[id & POOL_MASK] % CLASS_SLOTS;
+	return m->parked.of[id & POOL_MASK] % CLASS_SLOTS;
 }
 
 /* Whether it has one. Cheaper than to look at the class, as the state of a task is at hand. */
@@ -87,7 +87,7 @@ static NOINLINE void machine_leave_class(struct machine *m, u32 id)
 
 	if (class)
 		m->parking.class[class].tasks--;
-	m->parking.of[id & POOL_MASK] = 0;
+	m->parked.of[id & POOL_MASK] = 0;
 }
 
 /* Where it may run */
@@ -113,8 +113,8 @@ static NOINLINE void machine_enter_class(struct machine *m, u32 id, const struct
 	m->at = 1 + m->s.tasks.zero;
 	machine_find_class(m, cpus);
 	k = &m->parking.class[m->found % CLASS_SLOTS];
-	m->parking.of[id & POOL_MASK] = m->found;
-	m->parking.base[id & POOL_MASK] = k->offset;
+	m->parked.of[id & POOL_MASK] = m->found;
+	m->parked.base[id & POOL_MASK] = k->offset;
 	if (k->tasks++ || m->found == OTHERS)
 		return;
 	k->cpus = *cpus;
@@ -135,7 +135,7 @@ static inline u64 machine_moved(const struct machine *m, u32 id)
 {
 	if (!machine_is_bound(m, id))
 		return 0;
-	return m->parking.class[machine_class(m, id)].offset - m->parking.base[id & POOL_MASK];
+	return m->parking.class[machine_class(m, id)].offset - m->parked.base[id & POOL_MASK];
 }
 
 /* Its tags are of now. */
@@ -144,21 +144,21 @@ static inline void machine_rebase(struct machine *m, u32 id)
 	if (!machine_is_bound(m, id))
 		return;
 #if POLICY_SHARES
-	m->apart.tag[id & POOL_MASK] += machine_moved(m, id);
+	machine_task(m, id)->tag += machine_moved(m, id);
 #endif
-	m->parking.base[id & POOL_MASK] += machine_moved(m, id);
+	m->parked.base[id & POOL_MASK] += machine_moved(m, id);
 }
 
 #if POLICY_SHARES
 /* The tags are the machine's. */
 static inline u64 machine_tag(struct machine *m, u32 id)
 {
-	return m->apart.tag[id & POOL_MASK];
+	return machine_task(m, id)->tag;
 }
 
 static inline void machine_set_on(struct machine *m, u32 id, u64 by)
 {
-	m->apart.tag[id & POOL_MASK] += by;
+	machine_task(m, id)->tag += by;
 }
 #else
 static inline u64 machine_tag(struct machine *m, u32 id)
@@ -177,7 +177,7 @@ static inline void machine_set_on(struct machine *m, u32 id, u64 by)
 /* Its place in its class: the least is first. */
 static inline u64 machine_class_key(struct machine *m, u32 id)
 {
-	return machine_tag(m, id) - (machine_is_bound(m, id) ? m->parking.base[id & POOL_MASK] : 0);
+	return machine_tag(m, id) - (machine_is_bound(m, id) ? m->parked.base[id & POOL_MASK] : 0);
 }
 
 /* Its place among all tasks */
@@ -228,7 +228,7 @@ static inline void machine_stand_in_class(struct machine *m, u32 id, u32 class)
 	u64 key = machine_is_taken(m, id) || class == FREE ? machine_class_key(m, id) : m->parking.turn++;
 
 	if (class != OTHERS) {
-		pile_insert(&m->parking.piles, class, id, key);
+		pile_insert(&m->parked.piles, class, id, key);
 		m->parking.waiting |= machine_class_bit(class);
 		return;
 	}
@@ -254,20 +254,20 @@ static NOINLINE void machine_stand(struct machine *m, u32 id)
 	if (class && machine_task(m, id)->state & CUSTODY)
 		machine_stand_in_class(m, id, class);
 	else
-		ring_push_back(&m->parking.links, &m->parking.first, id);
+		ring_push_back(&m->parked.links, &m->parking.first, id);
 }
 
 static NOINLINE void machine_unstand(struct machine *m, u32 id)
 {
-	u32 class = pile_of(&m->parking.piles, id);
+	u32 class = pile_of(&m->parked.piles, id);
 
 	if (!class) {
-		ring_remove(&m->parking.links, &m->parking.first, id);
+		ring_remove(&m->parked.links, &m->parking.first, id);
 	} else if (class == OTHERS) {
 		others_remove(m, id);
 	} else {
-		pile_remove(&m->parking.piles, id);
-		if (!pile_first(&m->parking.piles, class))
+		pile_remove(&m->parked.piles, id);
+		if (!pile_first(&m->parked.piles, class))
 			m->parking.waiting &= ~machine_class_bit(class);
 	}
 }
@@ -287,7 +287,7 @@ static ALWAYS_INLINE void machine_unpark(struct machine *m, u32 id)
 
 static NOINLINE void machine_change_stand(struct machine *m, u32 id)
 {
-	if (!(machine_stands_in(m, id) | pile_of(&m->parking.piles, id)))
+	if (!(machine_stands_in(m, id) | pile_of(&m->parked.piles, id)))
 		return;
 	machine_unstand(m, id);
 	machine_stand(m, id);
@@ -328,13 +328,13 @@ static NOINLINE void machine_exceed(struct machine *m, u32 id, u64 key)
 
 static inline u64 machine_head_key(struct machine *m, u32 class, u32 id)
 {
-	return pile_node(&m->parking.piles, id)->key + m->parking.class[class % CLASS_SLOTS].offset;
+	return pile_node(&m->parked.piles, id)->key + m->parking.class[class % CLASS_SLOTS].offset;
 }
 
 static NOINLINE void machine_offer_class(struct machine *m)
 {
 	u32 class = any_number(1 + lowest_bit(m->search.left));
-	u32 id = pile_first(&m->parking.piles, class);
+	u32 id = pile_first(&m->parked.piles, class);
 
 	m->search.left &= m->search.left - 1;
 	machine_offer(m, id, machine_head_key(m, class, id));

@@ -107,7 +107,7 @@ static NOINLINE void machine_go_along_line(struct machine *m, u32 cpu)
 			m->found = m->at;
 			return;
 		}
-		m->at = ring_next(&m->parking.links, m->at);
+		m->at = ring_next(&m->parked.links, m->at);
 		if (m->at == m->parking.first)
 			return;
 	}
@@ -129,7 +129,7 @@ static NOINLINE void machine_compare(struct machine *m, u32 cpu)
 	/* While no task is bound, those that wait for their tags go first. */
 	if (!m->next || (POLICY_SHARES && !m->s.tasks.nbound))
 		return;
-	if (pile_of(&m->parking.piles, best) != FREE && machine_gives_way(m, m->next, cpu))
+	if (pile_of(&m->parked.piles, best) != FREE && machine_gives_way(m, m->next, cpu))
 		return;
 	if ((s64)(machine_key(m, m->next) - m->search.best_key) < 0)
 		m->found = m->next;

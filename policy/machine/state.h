@@ -109,23 +109,26 @@ struct search {
 };
 
 struct parking {
-	struct links links;
-	u32 first; /* in line: off the CPU where they ran, and not in custody, or taken back when they were picked */
-	u32 after; /* of an insertion among those whose set of CPUs is no class: others.h */
-	struct piles piles;
-	u64 waiting;       /* classes in which a task waits, as bits from class 1 on */
-	u64 busy;          /* classes with a runnable task */
+	u32 first;   /* in line: off the CPU where they ran, and not in custody, or taken back when they were picked */
+	u32 after;   /* of an insertion among those whose set of CPUs is no class: others.h */
+	u64 waiting; /* classes in which a task waits, as bits from class 1 on */
+	u64 busy;    /* classes with a runnable task */
 	u64 may[MAX_CPUS]; /* classes that may run on each CPU */
 	u64 turn;
 	struct cpu_class class[CLASS_SLOTS]; /* [1, FREE] */
-	u64 base[POOL];                      /* the offset at which each task's tags are */
-	u8 of[POOL];                         /* the class of each task */
+};
+
+/* Each task's part of it */
+struct parked {
+	struct links links; /* of those in line */
+	struct piles piles; /* of classes */
+	u64 base[POOL];     /* the offset at which its tags are */
+	u8 of[POOL];        /* its class */
 };
 
 /* Virtual times of a policy that shares by weight and has no keys: apart.h */
 struct apart {
 	u64 served[MAX_CPUS]; /* the tag that each CPU served last */
-	u64 tag[POOL];        /* ns of a nice-0 task */
 };
 
 /* The fields that each event looks at come first: in BPF an address beyond 32 KiB takes two more instructions each time. */
@@ -145,6 +148,13 @@ struct machine {
 	struct idle idle;
 	u16 why[MAX_CPUS];      /* why the slice on each CPU ends, if not because it expired */
 	u32 promised[MAX_CPUS]; /* the task for which each CPU was woken */
+#if POLICY_SHARES
+	struct parking parking; /* each dispatch looks at it */
+	struct apart apart;
+#endif
+#ifdef MACHINE_ENTITLED
+	struct entitled entitled;
+#endif
 	struct DIVVY_POLICY s;
 	struct procfair procfair;
 	struct tfps tfps;
@@ -155,14 +165,11 @@ struct machine {
 #ifdef MACHINE_SIZED
 	struct flow *shared_flow; /* that of several machines, which is used instead, or NULL */
 #endif
+#if !POLICY_SHARES
 	struct parking parking;
+#endif
+	struct parked parked;
 	struct allowed cpus; /* those that exist */
-#ifdef MACHINE_ENTITLED
-	struct entitled entitled;
-#endif
-#if POLICY_SHARES
-	struct apart apart;
-#endif
 #if HAS(FORK)
 	struct family family[POOL];
 #endif

@@ -22,7 +22,7 @@ static void check_entitled(enum event_kind kind, const struct event *e)
 		return;
 	if (kind == EVENT_stopping)
 		entitled_touch(&machine.entitled, &machine.s.tasks, e->id, e->now);
-	model_check_entitled(model_task(e->id), machine.entitled.task[e->id].service, e->id);
+	model_check_entitled(model_task(e->id), machine_task(&machine, e->id)->entitled.service, e->id);
 }
 
 /* With few steps an event looks at some of the weights that it changed. Those that are due follow, now and then, as if nothing else

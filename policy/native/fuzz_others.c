@@ -90,7 +90,7 @@ static void fuzz_case(const u8 *bytes, u64 n, u32 modifiers)
 		} else {
 			come(&b, id, base, turn++);
 		}
-		MUST(pile_of(&machine.parking.piles, id) == (waits[id].in ? OTHERS : 0));
+		MUST(pile_of(&machine.parked.piles, id) == (waits[id].in ? OTHERS : 0));
 		for (u32 cpu = 0; cpu < MAX_CPUS; cpu += 1 + next_byte(&b) % 64) {
 			rounds = 0;
 			others_find(&machine, cpu);

@@ -18,7 +18,6 @@ static __always_inline void set_weight(u32 id)
 	bpf_spin_lock(&lock);
 	tell(EVENT_set_weight, &e);
 	accounts[id & POOL_MASK].nominal = e.amount;
-	settle_account(id);
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_set_weight, &e, e.amount, 0, 0);
 }

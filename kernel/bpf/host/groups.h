@@ -156,7 +156,6 @@ NOINLINE int enter_group(u32 id, u32 group)
 	if (has_limits())
 		limits_settle(&limits, &machine, id, 0);
 	tell(EVENT_enter_group, &e);
-	settle_account(id);
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_enter_group, &e, 0, group, 0);
 	return 0;

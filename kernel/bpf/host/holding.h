@@ -71,7 +71,6 @@ NOINLINE bool hold_back(u32 id, u64 sum_exec, u32 cpu)
 	e.why = BLOCKED;
 	if (left)
 		tell_inlined(EVENT_quiescent, &e);
-	settle_account(id);
 	stats.runnable = machine.s.tasks.nrunnable;
 	if (!stopped) {
 		limits_hold(&limits, id, limits.found, false, e.now);

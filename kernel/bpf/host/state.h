@@ -10,8 +10,8 @@
 #ifndef DIVVY_HOST_STATE_H
 #define DIVVY_HOST_STATE_H
 
-#include "kernel.h"
 #define MACHINE_ENTITLED
+#include "kernel.h"
 #include POLICY_HEADER
 
 /* Written by the loader. The verifier knows the value, and removes the code of modifiers that are not loaded. */

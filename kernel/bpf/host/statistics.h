@@ -3,9 +3,8 @@
  * Statistics of each task: its account has the CPU time that it received and was entitled to, and how long it waited.
  * Accounts are written under the lock; the loader reads them without it.
  *
- * An account is current when its task stops. A task that has a CPU for itself, or waits for one, may not stop for
- * long, so the command `settle` brings the accounts of runnable tasks up to date. It also says who is runnable, and copies what
- * the machine counts: else each event would write what only a viewer reads.
+ * The command `settle` brings accounts up to date, says who is runnable, and copies what the machine counts: else each event would
+ * write what only a viewer reads. An account is closed when its task exits or leaves for another scheduling class.
  */
 #ifndef DIVVY_HOST_STATISTICS_H
 #define DIVVY_HOST_STATISTICS_H
@@ -27,38 +26,53 @@ static __always_inline void open_account(u32 id, u32 pid, u32 tgid, const struct
 	a->pid = pid;
 }
 
-/* Under the lock: the weight in use, and the entitled service. */
+/* Under the lock: the weight in use, the entitled service, and its turns. */
 static __always_inline void settle_account(u32 id)
 {
 	struct account *a = &accounts[id & POOL_MASK];
 
 	a->weight = weight_of(&machine.s.tasks, id);
-	a->entitled_ns = machine.entitled.task[id & POOL_MASK].service;
+	a->entitled_ns = machine_task(&machine, id)->entitled.service;
+	a->waited_ns = host_task(id)->waited_ns;
+	a->turns = host_task(id)->turns;
+	a->waits = host_task(id)->waits;
 }
 
-/* Under the lock: what the task received until its sum_exec was this. */
+/* Under the lock: what the task received until its sum_exec was this. The reading may be older than the last one. */
 static __always_inline void count_service(u32 id, u64 sum_exec)
 {
+	if ((s64)(sum_exec - host_task(id)->sum_exec_counted) <= 0)
+		return;
 	accounts[id & POOL_MASK].received_ns += sum_exec - host_task(id)->sum_exec_counted;
 	host_task(id)->sum_exec_counted = sum_exec;
+}
+
+/* It is not runnable, and will receive nothing more. Takes the lock. */
+static __always_inline void close_account(const struct task_struct *p, u32 id)
+{
+	u64 sum_exec = p->se.sum_exec_runtime;
+
+	bpf_spin_lock(&lock);
+	settle_account(id);
+	count_service(id, sum_exec);
+	bpf_spin_unlock(&lock);
 }
 
 /* Under the lock: the task came on a CPU, and no longer waits. */
 static __always_inline void count_run(u32 id, u64 now)
 {
-	struct account *a = &accounts[id & POOL_MASK];
 	struct host_task *t = host_task(id);
 
-	a->turns++;
+	t->turns++;
 	if (!t->waiting_since)
 		return;
-	a->waits++;
-	a->waited_ns += now - t->waiting_since;
+	t->waits++;
+	t->waited_ns += now - t->waiting_since;
 	t->waiting_since = 0;
 }
 
-/* Returns sum_exec of the thread pid with this id, as of the last tick if it runs; 0 if another task has the id now.
- * The lock is not held. */
+/* Returns sum_exec of the thread pid with this id, as of the last tick if it runs; 0 if it has no reference, or another task has the id
+ * now. The lock is not held. */
 static NOINLINE u64 sum_exec_of(u32 id, u32 pid)
 {
 	u64 sum_exec = 0;
@@ -78,21 +92,21 @@ static NOINLINE u64 sum_exec_of(u32 id, u32 pid)
 /* Brings the account of a task up to date. Takes the lock. */
 static NOINLINE int settle(u32 id)
 {
-	u32 pid = accounts[id & POOL_MASK].pid;
+	struct account *a = &accounts[id & POOL_MASK];
+	u32 pid = a->pid;
 	u64 now = clock_ns(), sum_exec;
-	bool runnable = machine_task(&machine, id)->state & RUNNABLE;
 
-	accounts[id & POOL_MASK].runnable = runnable;
-	if (!runnable)
+	a->runnable = machine_task(&machine, id)->state & RUNNABLE;
+	if (!pid)
 		return 0;
 	sum_exec = sum_exec_of(id, pid);
 	bpf_spin_lock(&lock);
 	/* Another task may have the id since it was looked up. */
-	if (machine_task(&machine, id)->state & RUNNABLE && accounts[id & POOL_MASK].pid == pid) {
-		entitled_touch(&machine.entitled, &machine.s.tasks, id, machine_now(&machine, now));
+	if (a->pid == pid) {
+		if (machine_task(&machine, id)->state & RUNNABLE)
+			entitled_touch(&machine.entitled, &machine.s.tasks, id, machine_now(&machine, now));
 		settle_account(id);
-		if (machine_task(&machine, id)->state & ON_CPU && (s64)(sum_exec - host_task(id)->sum_exec_counted) > 0)
-			count_service(id, sum_exec);
+		count_service(id, sum_exec);
 	}
 	bpf_spin_unlock(&lock);
 	return 0;

@@ -18,7 +18,6 @@ static __always_inline bool tell_stopping(struct event *e, u64 sum_exec)
 		return false;
 	e->amount = sum_exec - host_task(e->id)->sum_exec_at_run;
 	tell(EVENT_stopping, e);
-	count_service(e->id, sum_exec);
 	return true;
 }
 
@@ -31,10 +30,6 @@ static __always_inline void off_cpu(const struct task_struct *p, u32 id)
 	bpf_spin_lock(&lock);
 	stopped = tell_stopping(&e, p->se.sum_exec_runtime);
 	limited_off(id, p->se.sum_exec_runtime);
-	if (stopped) {
-		entitled_touch(&machine.entitled, &machine.s.tasks, id, e.now);
-		settle_account(id);
-	}
 	bpf_spin_unlock(&lock);
 	host_task(id)->dispatched = 0;
 	if (stopped)
@@ -52,8 +47,8 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	stopped = tell_stopping(&stopping, p->se.sum_exec_runtime);
 	tell(EVENT_quiescent, &e);
 	limited_leaves(id, p->se.sum_exec_runtime, e.now);
-	settle_account(id);
 	host_task(id)->waiting_since = 0;
+	host_task(id)->slept = e.now;
 	bpf_spin_unlock(&lock);
 	if (stopped)
 		log_event(EVENT_stopping, &stopping, stopping.amount, 0, 0);
