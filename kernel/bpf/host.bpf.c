@@ -39,6 +39,9 @@
  *   quotas.h        limits of CPU time (cpu.max): what tasks take from them
  *   holding.h       tasks are held while a limit is used up
  *   bandwidth.h     limits, read from the kernel
+ *   users.h         users, and whom they belong to
+ *   rules.h         weights by executable, cgroup and user
+ *   task_rules.h    the rule of a task
  *   programs.h      which program a task executes
  *   slices.h        a slice's length, in the policy's terms and in the kernel's
  *   crowd.h         shorter slices for very many tasks
@@ -68,14 +71,17 @@
 #include "host/kernel_threads.h"
 #include "host/programs.h"
 #include "host/quotas.h"
+#include "host/rules.h"
 #include "host/slices.h"
 #include "host/starvation.h"
 #include "host/state.h"
 #include "host/statistics.h"
 #include "host/stopping.h"
 #include "host/taken_cpus.h"
+#include "host/task_rules.h"
 #include "host/tasks.h"
 #include "host/timers.h"
+#include "host/users.h"
 
 /* ---- the scheduler starts; a task starts, or was there before ---- */
 
@@ -131,9 +137,10 @@ void BPF_PROG(host_set_weight, struct task_struct *p, u32 rounded)
 {
 	u32 id = living_id(p);
 
-	if (!id || host_task(id)->weight == exact_weight(p))
+	if (!id || (!host_task(id)->has_own_weight && host_task(id)->weight == exact_weight(p)))
 		return;
 	host_task(id)->weight = exact_weight(p);
+	host_task(id)->has_own_weight = false;
 	set_weight(id);
 }
 

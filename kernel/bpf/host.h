@@ -20,8 +20,8 @@ struct host_config {
 	u32 tick_ns;             /* the kernel's tick */
 	u32 users;               /* group tasks by user */
 	u32 limits;              /* keep the limits of CPU time that cgroups have; with cgroups */
-	u32 unused;
-	u16 cpu[MAX_CPUS];        /* by the kernel's number of a CPU: the machine's, or NO_CPU */
+	u32 rules;               /* there may be rules */
+	u16 cpu[MAX_CPUS];       /* by the kernel's number of a CPU: the machine's, or NO_CPU */
 	u16 kernel_cpu[MAX_CPUS]; /* by the machine's number of a CPU: the kernel's */
 	struct config config;
 };
@@ -100,6 +100,24 @@ struct host_command {
 	u32 unused;
 	u64 value; /* the parameter; or the weight (nice 0 is 2^20), which get_weight answers */
 };
+
+/* The map `rules`: whom a rule is about, as numbers of this machine. So many, because a name may stand for several */
+#define MAX_RULES 16384
+enum rule_kind { RULE_USER = 1, RULE_CGROUP, RULE_FILE };
+struct rule_key {
+	u32 kind;
+	u32 device; /* of a file: the kernel's number of its file system's device */
+	u64 number; /* the user, the cgroup's inode number, or the file's */
+};
+
+/* The argument of command_set_rule */
+struct host_rule {
+	struct rule_key key;
+	u64 weight; /* nice 0 is 2^20; 0: there is no such rule any more */
+};
+
+/* The greatest weight that a rule may give */
+#define MOST_BY_RULE (100000000ull << 10)
 
 /* The map `names`, by a program's identity: the command lines that were executed since loading, for people. */
 #define MAX_NAMES 8192

@@ -47,9 +47,12 @@ struct cred {
 	kuid_t uid;
 } KERNEL_TYPE;
 
+struct file;
+
 struct mm_struct {
 	unsigned long arg_start;
 	unsigned long arg_end;
+	struct file *exe_file;
 } KERNEL_TYPE;
 
 struct super_block {
@@ -65,6 +68,12 @@ struct inode {
 
 struct file {
 	struct inode *f_inode;
+} KERNEL_TYPE;
+
+struct cgroup;
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* in the hierarchy of cgroup v2 */
 } KERNEL_TYPE;
 
 struct linux_binprm {
@@ -86,6 +95,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	const struct cred *real_cred;
 	struct mm_struct *mm;
+	struct css_set *cgroups;
 	char comm[16];
 } KERNEL_TYPE;
 
@@ -98,8 +108,6 @@ struct task_struct {
 struct kernfs_node {
 	u64 id;
 } KERNEL_TYPE;
-
-struct cgroup;
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
@@ -297,6 +305,19 @@ static __always_inline bool is_migration_disabled(const struct task_struct *p, u
 static __always_inline bool may_run_anywhere(const struct task_struct *p)
 {
 	return ksym_exists(scx_bpf_nr_cpu_ids) && (u32)p->nr_cpus_allowed >= scx_bpf_nr_cpu_ids();
+}
+
+/* The number of a cgroup's ancestor, or its own */
+static __always_inline u64 cgroup_at(struct cgroup *cgroup, u32 level)
+{
+	struct cgroup **ancestors = cgroup->ancestors, *ancestor;
+	struct kernfs_node *kn;
+	u64 key = 0;
+
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), ancestors + level);
+	bpf_probe_read_kernel(&kn, sizeof(kn), &ancestor->kn);
+	bpf_probe_read_kernel(&key, sizeof(key), &kn->id);
+	return key;
 }
 
 /* The kernel's sched_prio_to_weight. p->scx.weight is the same, but rounded to a hundredth of nice 0. */

@@ -119,6 +119,12 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "FILE", default_value = DEFAULT_DB, value_hint = ValueHint::FilePath)]
     pub db: PathBuf,
 
+    /// Weights by executable, service, cgroup and user [default: /etc/divvy.toml, if it is there]
+    ///
+    /// A weight takes the place of nice 0's, which is 1024. The file is read again when it changes. `man divvy-load` has its format.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub rules: Option<PathBuf>,
+
     /// Members of this group may also watch it, and change the weights of their own threads (divvy top, divvy set)
     #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
     pub group: Option<String>,
@@ -146,6 +152,7 @@ impl SchedulerArgs {
             pool,
             max_tasks,
             db,
+            rules,
             group,
             group_may,
             fail_every: _,
@@ -155,7 +162,8 @@ impl SchedulerArgs {
         let switch = |name: &str, is_on: bool| is_on.then(|| format!("--{name}"));
         let may = RIGHTS.iter().find(|(_, right, _)| right == group_may && *right != GroupMay::Own);
         // The unit has another directory.
-        let db = absolute(db).unwrap_or_else(|_| db.clone()).display().to_string();
+        let full = |path: &PathBuf| absolute(path).unwrap_or_else(|_| path.clone()).display().to_string();
+        let db = full(db);
         let words = [
             given("quantum", time(*quantum, QUANTUM)),
             given("timeout", time(*timeout, TIMEOUT)),
@@ -166,6 +174,7 @@ impl SchedulerArgs {
             given("pool", Some(*pool).filter(|pool| *pool != MOST_TASKS).map(|pool| pool.to_string())),
             given("max-tasks", max_tasks.map(|tasks| tasks.to_string())),
             given("db", Some(db).filter(|db| db != DEFAULT_DB)),
+            given("rules", rules.as_ref().map(full)),
             given("group", group.clone()),
             given("group-may", may.map(|(name, ..)| (*name).to_owned())),
         ];
@@ -219,6 +228,14 @@ const LOAD_HELP: &str = "\
 This needs root and Linux >= 6.12 with sched_ext; divvy doctor says what is missing. If divvy ends, in whatever way, \
 or the kernel finds that a task waits for too long, the kernel's own scheduler takes over. CPU time received by a task \
 that is running is its value at the last tick.
+
+Rules: a file of TOML with tables [executable], [service], [cgroup] and [user], each with lines NAME = WEIGHT, as in
+  [executable]
+  \"/usr/bin/ffmpeg\" = 256
+  [user]
+  www-data = 2048
+A weight takes the place of nice 0's, which is 1024. Of several rules for a task that of its executable holds, or else that of its \
+nearest cgroup or service, or else that of its user.
 
 Examples:
   sudo divvy load desktop
@@ -294,6 +311,7 @@ fn scheduler(spec: &str, args: &SchedulerArgs) -> anyhow::Result<Options> {
         command: Vec::new(),
         log: None,
         db: args.db.clone(),
+        rules: args.rules.clone(),
         group: args.group.clone(),
         group_may: args.group_may,
         top: 0,

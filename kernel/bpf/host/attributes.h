@@ -8,18 +8,36 @@
 
 #include "host/decision_log.h"
 #include "host/events.h"
+#include "host/rules.h"
 #include "host/statistics.h"
 
-/* The weight is host_task(id)->weight. */
+/* The weight that the machine is told: one that a command set is as it is. */
+static __always_inline u64 asked_weight(const struct host_task *t)
+{
+	return t->has_own_weight ? t->weight : ruled(t->weight, t->rule);
+}
+
+/* Its weight or its rule changed. */
 static __always_inline void set_weight(u32 id)
 {
-	struct event e = { .id = id, .amount = host_task(id)->weight, .now = clock_ns() };
+	struct event e = { .id = id, .now = clock_ns() };
 
 	bpf_spin_lock(&lock);
+	e.amount = asked_weight(host_task(id)); /* here, or of two changes the later one might be told first */
 	tell(EVENT_set_weight, &e);
 	accounts[id & POOL_MASK].nominal = e.amount;
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_set_weight, &e, e.amount, 0, 0);
+}
+
+/* The task has a rule with this weight from now on, or none (0). Not static: the verifier checks it by itself. */
+NOINLINE int follow_rule(u32 id, u64 weight)
+{
+	if (host_task(id)->rule == weight)
+		return 0;
+	host_task(id)->rule = weight;
+	set_weight(id);
+	return 0;
 }
 
 /* Returns the machine's CPUs [from, from + 64) that are in the mask. */

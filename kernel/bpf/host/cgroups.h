@@ -10,19 +10,6 @@
 #include "host/groups.h"
 #include "host/tasks.h"
 
-/* The number of a cgroup's ancestor, or its own */
-static __always_inline u64 cgroup_at(struct cgroup *cgroup, u32 level)
-{
-	struct cgroup **ancestors = cgroup->ancestors, *ancestor;
-	struct kernfs_node *kn;
-	u64 key = 0;
-
-	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), ancestors + level);
-	bpf_probe_read_kernel(&kn, sizeof(kn), &ancestor->kn);
-	bpf_probe_read_kernel(&key, sizeof(key), &kn->id);
-	return key;
-}
-
 /* The group of the nearest cgroup that has one, from this one up. Deeper ones than GROUP_LEVELS have none. Unrolled, because in a loop
  * Linux 6.12's verifier follows each level that there could be. */
 static NOINLINE u32 group_of_cgroup(struct cgroup *cgroup)
@@ -63,18 +50,8 @@ s32 BPF_PROG(host_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_arg
 SEC("struct_ops/cgroup_set_weight")
 void BPF_PROG(host_cgroup_set_weight, struct cgroup *cgroup, u32 weight)
 {
-	struct event e = { .amount = cgroup_weight(weight), .now = clock_ns() };
-
-	if (!config.cgroups)
-		return;
-	e.process = group_of(cgroup->kn->id);
-	if (!e.process)
-		return;
-	bpf_spin_lock(&lock);
-	e.cpu = machine.groups.group[e.process & GROUP_MASK].parent;
-	tell(EVENT_set_group, &e);
-	bpf_spin_unlock(&lock);
-	log_event(EVENT_set_group, &e, e.amount, e.process, 0);
+	if (config.cgroups)
+		weigh_group(cgroup->kn->id, cgroup_weight(weight));
 }
 
 /* Later kernels tell; what it is, they have written before. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Commands: programs that the loader runs (SEC("syscall")) to set and get weights and parameters, to bring statistics
+ * Commands: programs that the loader runs (SEC("syscall")) to set and get weights, rules and parameters, to bring statistics
  * up to date, and to write and read what the modifier flow knows. Their arguments are in host.h. They take the lock.
  */
 #ifndef DIVVY_HOST_COMMANDS_H
@@ -8,8 +8,10 @@
 
 #include "host/attributes.h"
 #include "host/bandwidth.h"
+#include "host/task_rules.h"
 
 #define NO_SUCH_TASK 3 /* ESRCH */
+#define NO_ROOM 28     /* ENOSPC */
 
 static __always_inline u32 id_of_pid(u32 pid)
 {
@@ -33,6 +35,7 @@ int command_set_weight(struct host_command *c)
 	if (!id)
 		return NO_SUCH_TASK;
 	host_task(id)->weight = c->value;
+	host_task(id)->has_own_weight = true;
 	set_weight(id);
 	return 0;
 }
@@ -44,7 +47,36 @@ int command_get_weight(struct host_command *c)
 
 	if (!id)
 		return NO_SUCH_TASK;
-	c->value = host_task(id)->weight;
+	c->value = asked_weight(host_task(id));
+	return 0;
+}
+
+/* A rule comes, or has another weight, or goes (weight 0). Tasks follow at command_follow_rules, and a group at once. */
+SEC("syscall")
+int command_set_rule(struct host_rule *c)
+{
+	struct rule_key key = { .kind = c->key.kind, .device = c->key.device, .number = c->key.number };
+	u64 weight = c->weight;
+	long error = weight ? bpf_map_update_elem(&rules, &key, &weight, BPF_ANY) : bpf_map_delete_elem(&rules, &key);
+
+	if (!error && key.kind == kind_of_groups())
+		weigh_group(key.number, 0);
+	/* A rule that found no room may go as well. */
+	return error && weight ? NO_ROOM : 0;
+}
+
+static u32 ruled_id, ruled_group;
+
+/* All tasks have what the rules say. So have groups, though a group may come in the moment in which its rule does. */
+SEC("syscall")
+int command_follow_rules(struct host_command *c)
+{
+	for (ruled_id = 1; config.rules && ruled_id <= last_id && can_loop; ruled_id++)
+		if (machine_task(&machine, ruled_id)->state & KNOWN)
+			follow_rule(ruled_id, rule_of(ruled_id));
+	for (ruled_group = 1; config.rules && ruled_group <= last_group && can_loop; ruled_group++)
+		if (!has_weight_of_rule(ruled_group))
+			weigh_group(keys[ruled_group & GROUP_MASK], 0);
 	return 0;
 }
 

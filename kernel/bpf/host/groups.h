@@ -19,7 +19,9 @@
 #include "host/decision_log.h"
 #include "host/events.h"
 #include "host/quotas.h"
+#include "host/rules.h"
 #include "host/statistics.h"
+#include "host/users.h"
 
 /* By the cgroup's inode number, or by the user's number */
 struct {
@@ -122,15 +124,32 @@ static __always_inline void free_group(u32 group)
 	free_groups[(first_free_group + nfree_groups++) & GROUP_MASK] = group;
 }
 
+/* A rule's weight takes the place of the one that is given, which is kept for when the rule goes. Groups are of one kind. */
+static u64 given[MAX_GROUPS];
+/* The one that the machine has */
+static u64 told[MAX_GROUPS];
+
+static __always_inline u32 kind_of_groups(void)
+{
+	return config.users ? RULE_USER : RULE_CGROUP;
+}
+
+static __always_inline u64 weight_of_group(u64 key, u64 weight)
+{
+	return weight_by_rule(kind_of_groups(), 0, key) ?: weight;
+}
+
 /* Makes a group for the key in a parent. If there is no room it returns the group that is to be used instead. */
 NOINLINE u32 make_group(u64 key, u32 parent, u64 weight, u32 instead)
 {
-	struct event e = { .cpu = parent, .amount = weight, .now = clock_ns() };
+	struct event e = { .cpu = parent, .amount = weight_of_group(key, weight), .now = clock_ns() };
 
 	bpf_spin_lock(&lock);
 	e.process = take_group(parent);
 	if (e.process) {
 		keys[e.process & GROUP_MASK] = key;
+		given[e.process & GROUP_MASK] = weight;
+		told[e.process & GROUP_MASK] = e.amount;
 		tell(EVENT_set_group, &e);
 	}
 	bpf_spin_unlock(&lock);
@@ -145,6 +164,39 @@ NOINLINE u32 make_group(u64 key, u32 parent, u64 weight, u32 instead)
 		return group_of(key) ?: instead;
 	}
 	return e.process;
+}
+
+/* The group of this key, if there is one, is given this weight, or (0) has another rule than before. Not static either. */
+NOINLINE int weigh_group(u64 key, u64 weight)
+{
+	struct event e = { .process = group_of(key), .now = clock_ns() };
+	bool is_its;
+
+	if (!e.process)
+		return 0;
+	e.amount = weight_of_group(key, weight ?: given[e.process & GROUP_MASK]);
+	bpf_spin_lock(&lock);
+	/* Another group may have the number since it was looked up. */
+	is_its = keys[e.process & GROUP_MASK] == key;
+	if (is_its && weight)
+		given[e.process & GROUP_MASK] = weight;
+	if (is_its) {
+		told[e.process & GROUP_MASK] = e.amount;
+		e.cpu = machine.groups.group[e.process & GROUP_MASK].parent;
+		tell(EVENT_set_group, &e);
+	}
+	bpf_spin_unlock(&lock);
+	if (is_its)
+		log_event(EVENT_set_group, &e, e.amount, e.process, 0);
+	return 0;
+}
+
+/* Whether the machine has the weight that the rules say of a group, or there is no such group. Not static either. */
+NOINLINE bool has_weight_of_rule(u32 group)
+{
+	u64 key = keys[group & GROUP_MASK];
+
+	return !key || told[group & GROUP_MASK] == weight_of_group(key, given[group & GROUP_MASK]);
 }
 
 NOINLINE int enter_group(u32 id, u32 group)
@@ -173,30 +225,6 @@ static __always_inline u32 group_of_user(u32 user)
 	u32 *group = bpf_map_lookup_elem(&groups, &key);
 
 	return group ? *group : make_group(key, ROOT, WEIGHT_NICE_0, group_of(OTHER_USERS));
-}
-
-static __always_inline u32 user_of(const struct task_struct *p)
-{
-	return p->real_cred->uid.val;
-}
-
-/* The user to whom this one is subordinate, or itself. */
-NOINLINE u32 owner_of_user(u32 user)
-{
-	u32 low = 0, high = subordinates.n;
-
-	while (low < high && can_loop) {
-		u32 middle = (low + high) / 2;
-		struct subordinate_range *range = &subordinates.range[middle & (MAX_SUBORDINATES - 1)];
-
-		if (user < range->first)
-			high = middle;
-		else if (user > range->last)
-			low = middle + 1;
-		else
-			return range->owner;
-	}
-	return user;
 }
 
 /* A task may have changed its user, as a login or a daemon does. The kernel does not tell, so it is looked at when the

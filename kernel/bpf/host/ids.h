@@ -12,6 +12,7 @@
 /* Facts that the machine is told of a new task */
 struct newcomer {
 	u64 weight;
+	u64 rule; /* that of the task that forks it, or 0 */
 	u32 pid, tgid;
 	u32 leader;      /* id of its process's leader, if that is another and has one */
 	u32 parent;      /* id of the task that forks it now, or 0 */
@@ -26,7 +27,7 @@ NOINLINE u32 give_id(struct newcomer *n)
 
 	if (!n)
 		return 0;
-	e.amount = n->weight;
+	e.amount = ruled(n->weight, n->rule);
 	fork.process = n->parent;
 	bpf_spin_lock(&lock);
 	e.id = take_id(n->owner);
@@ -35,7 +36,9 @@ NOINLINE u32 give_id(struct newcomer *n)
 		return 0;
 	}
 	e.process = process_of(e.id, n->leader, n->tgid);
-	*host_task(e.id) = (struct host_task){ .holders = 1, .user = n->user, .payer = n->owner, .weight = e.amount };
+	*host_task(e.id) = (struct host_task){
+		.holders = 1, .user = n->user, .payer = n->owner, .weight = n->weight, .rule = n->rule
+	};
 	host_task(e.process)->holders++;
 	tell(EVENT_new, &e);
 	fork.id = e.id;
@@ -63,6 +66,7 @@ static __always_inline void make_known(struct task_struct *p, u32 group, bool ow
 {
 	struct newcomer n = {
 		.weight = exact_weight(p),
+		.rule = host_task(parent)->rule,
 		.pid = p->pid,
 		.tgid = p->tgid,
 		.leader = leader_id(p),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Programs, for the modifier flow, which knows how long a program ran the last time: a tracepoint tells the machine
+ * Programs, for the modifier flow, which knows how long a program ran the last time, and for rules: a tracepoint tells
  * which program a task executes. A program's identity is a hash of its file and its arguments. The map `names` keeps
  * command lines for people.
  *
@@ -11,6 +11,7 @@
 
 #include "host/decision_log.h"
 #include "host/events.h"
+#include "host/task_rules.h"
 #include "host/tasks.h"
 
 /* The bytes of a command line that count */
@@ -94,6 +95,17 @@ int BPF_PROG(host_exec, struct task_struct *p, s32 old_pid, struct linux_binprm 
 	tell(EVENT_set_program, &e);
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_set_program, &e, e.amount, 0, 0);
+	return 0;
+}
+
+/* Loaded only with rules. */
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(host_exec_rule, struct task_struct *p, s32 old_pid, struct linux_binprm *bprm)
+{
+	u32 id = living_id(p);
+
+	if (id)
+		follow_rule(id, weight_by_rules(p, bprm->file->f_inode));
 	return 0;
 }
 

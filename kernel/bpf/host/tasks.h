@@ -26,17 +26,19 @@
 struct host_task {
 	u32 holders; /* of the id: the task, and the threads of the process that it stands for */
 	u32 user;
-	u32 payer;          /* its user when it got the id, or the owner of that one: the id is of this quota */
-	u64 weight;         /* from the kernel, or set by a command */
-	bool was_runnable;  /* at least once before */
-	bool has_reference; /* in `slots` */
-	u32 sent_to;        /* 1 + the CPU that picked it, by the kernel's number; 0 once the kernel took it back */
-	bool interrupted;   /* a real-time task took its CPU during its slice */
-	u64 enqueued;       /* time of its last enqueue */
-	u64 dispatched;     /* time of its last dispatch; 0: it was off its CPU since */
-	u64 slept;          /* time when it went to sleep last */
-	u64 waiting_since;  /* when it began to wait for a CPU, whether enqueued again or not; 0 if it does not wait */
-	u64 waited_ns;      /* as in its account, where they are copied to: struct account */
+	u32 payer;           /* its user when it got the id, or the owner of that one: the id is of this quota */
+	u64 weight;          /* from the kernel, or set by a command */
+	u64 rule;            /* the weight that a rule gives it, or 0 */
+	bool has_own_weight; /* a command set it */
+	bool was_runnable;   /* at least once before */
+	bool has_reference;  /* in `slots` */
+	u32 sent_to;         /* 1 + the CPU that picked it, by the kernel's number; 0 once the kernel took it back */
+	bool interrupted;    /* a real-time task took its CPU during its slice */
+	u64 enqueued;        /* time of its last enqueue */
+	u64 dispatched;      /* time of its last dispatch; 0: it was off its CPU since */
+	u64 slept;           /* time when it went to sleep last */
+	u64 waiting_since;   /* when it began to wait for a CPU, whether enqueued again or not; 0 if it does not wait */
+	u64 waited_ns;       /* as in its account, where they are copied to: struct account */
 	u32 turns;
 	u32 waits;
 	u64 sum_exec_at_run;   /* sum_exec when it came on its CPU */

@@ -88,6 +88,7 @@ impl Hosted {
             pool: POOL - 1,
             fail_every: 0,
             log: options.log.is_some(),
+            rules: false,
             grouping: has_cgroups.then_some(Grouping::Cgroups),
             limits: has_limits,
             starvation_limit_ms: STARVATION_LIMIT_MS,

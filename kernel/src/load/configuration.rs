@@ -16,7 +16,7 @@ use super::options::Options;
 const LOCK_SAMPLE: u32 = 64;
 
 /// The constants for this spec, which may have other parameters than the options' since `divvy set`.
-pub fn config<'a>(options: &Options, spec: &'a Spec, cpus: &'a Cpus) -> Config<'a> {
+pub fn config<'a>(options: &Options, spec: &'a Spec, cpus: &'a Cpus, rules: bool) -> Config<'a> {
     Config {
         spec,
         cpus,
@@ -26,6 +26,7 @@ pub fn config<'a>(options: &Options, spec: &'a Spec, cpus: &'a Cpus) -> Config<'
         log: options.log.is_some(),
         grouping: options.grouping,
         limits: options.keeps_limits(),
+        rules,
         starvation_limit_ms: options.starvation_limit.as_millis() as u32,
         sample: LOCK_SAMPLE,
         tick_ns: tick_ns(),

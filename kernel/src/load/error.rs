@@ -3,6 +3,8 @@
 use divvy_policy::{Failure, FailureKind};
 use std::io;
 
+use super::rules::RulesError;
+
 /// Something that the kernel, the machine or the user's rights lack.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}\n  {fix}")]
@@ -51,6 +53,9 @@ pub enum LoadError {
         /// Accesses to memory for each task.
         per_task: u32,
     },
+    /// The file of rules cannot be read, or is damaged.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
     /// The kernel did not take the programs.
     #[error("the kernel refuses the BPF programs of `{policy}`: {reason}{}", log_text(log))]
     Refused {
@@ -119,6 +124,7 @@ impl Failure for LoadError {
                 FailureKind::Usage
             }
             LoadError::Store(error) => error.kind(),
+            LoadError::Rules(error) => error.kind(),
             LoadError::Refused { .. }
             | LoadError::Mismatch(_)
             | LoadError::ThrownOut { .. }

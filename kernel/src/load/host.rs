@@ -5,6 +5,7 @@ use divvy_policy::{Kind, PolicyInfo};
 
 use super::cpus::Cpus;
 use super::grouping::Grouping;
+use super::rules::Key;
 
 /// Tasks that a BPF object has room for, counting id 0.
 pub const MAX_POOL: u32 = 1 << 14;
@@ -21,6 +22,8 @@ pub struct Config<'a> {
     pub grouping: Option<Grouping>,
     /// Keeps the limits of CPU time that cgroups have.
     pub limits: bool,
+    /// There may be rules.
+    pub rules: bool,
     pub starvation_limit_ms: u32,
     /// One dispatch in so many measures how long it waits for the lock: a power of two, or 0 for none.
     pub sample: u32,
@@ -33,11 +36,11 @@ impl Config<'_> {
         let Self { pool, fail_every, starvation_limit_ms, sample, tick_ns, .. } = *self;
         let by = |grouping| (self.grouping == Some(grouping)).into();
         let (cgroups, users) = (by(Grouping::Cgroups), by(Grouping::Users));
-        let (log, limits) = (self.log.into(), self.limits.into());
+        let (log, limits, rules) = (self.log.into(), self.limits.into(), self.rules.into());
         // Windows of 8 decisions: of a load that repeats with fewer, each one is measured.
         let no_sample = if sample == 0 { u32::MAX } else { (sample - 1) << 3 };
         let words =
-            [pool, fail_every, log, cgroups, starvation_limit_ms, no_sample, tick_ns, users, limits, 0];
+            [pool, fail_every, log, cgroups, starvation_limit_ms, no_sample, tick_ns, users, limits, rules];
         for word in words {
             bytes.extend(word.to_ne_bytes());
         }
@@ -236,6 +239,19 @@ impl Command {
     pub fn value_of(bytes: &[u8]) -> u64 {
         Words(bytes.get(16..).unwrap_or_default()).u64()
     }
+}
+
+/// `MAX_RULES`
+pub const MOST_RULES: usize = 16_384;
+
+/// The bytes of a `struct host_rule`; without a weight the rule goes.
+pub fn rule_bytes(key: Key, weight: Option<u64>) -> [u8; 24] {
+    let mut bytes = [0; 24];
+    bytes[..4].copy_from_slice(&(key.kind as u32).to_ne_bytes());
+    bytes[4..8].copy_from_slice(&key.device.to_ne_bytes());
+    bytes[8..16].copy_from_slice(&key.number.to_ne_bytes());
+    bytes[16..].copy_from_slice(&weight.unwrap_or(0).to_ne_bytes());
+    bytes
 }
 
 /// Reads the fields of a C struct in order; after its end all are 0.

@@ -36,16 +36,18 @@ int main(int argc, char **argv)
 	static struct host_exit ended = { .kind = 1026, .code = -5 };
 	struct account account = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
 	struct host_command command;
+	struct host_rule rule;
 	struct host_stats stats;
 	u64 n = 0;
 
 	if (argc != 4 || fread(&command, 1, sizeof(command), stdin) != sizeof(command) ||
-	    fread(&c, 1, sizeof(c), stdin) != sizeof(c) || fgetc(stdin) != EOF)
+	    fread(&c, 1, sizeof(c), stdin) != sizeof(c) || fread(&rule, 1, sizeof(rule), stdin) != sizeof(rule) ||
+	    fgetc(stdin) != EOF)
 		return 1;
 	printf("command %u %u %u %llu\n", command.pid, command.owner, command.index, command.value);
-	printf("pool %u fail_every %u log %u cgroups %u starvation_limit_ms %u no_sample %u tick_ns %u users %u limits %u\n",
-	       c.pool, c.fail_every, c.log, c.cgroups, c.starvation_limit_ms, c.no_sample, c.tick_ns, c.users,
-	       c.limits);
+	printf("pool %u fail_every %u log %u cgroups %u starvation_limit_ms %u no_sample %u tick_ns %u users %u limits %u rules %u\n",
+	       c.pool, c.fail_every, c.log, c.cgroups, c.starvation_limit_ms, c.no_sample, c.tick_ns, c.users, c.limits,
+	       c.rules);
 	printf("cpu %u %u %u kernel_cpu %u %u %u\n", c.cpu[0], c.cpu[1], c.cpu[2], c.kernel_cpu[0], c.kernel_cpu[1],
 	       c.kernel_cpu[2]);
 	printf("quantum %llu ncpus %u modifiers %u\npolicy", c.config.quantum, c.config.ncpus, c.config.modifiers);
@@ -54,6 +56,7 @@ int main(int argc, char **argv)
 	MODIFIERS(PRINT_MODIFIER_PARAMS)
 	MODIFIERS(PRINT_MODIFIER)
 	STATS(NUMBER_STAT)
+	printf("rule %u %u %llu %llu\n", rule.key.kind, rule.key.device, rule.key.number, rule.weight);
 	strcpy(ended.reason, "the reason");
 	strcpy(ended.msg, "the message");
 	memset(ended.dump, 'd', sizeof(ended.dump)); /* not terminated */

@@ -3,8 +3,9 @@
 use super::host::Words;
 use crate::flow::{Predictions, Seen, command_line};
 
-/// The program of the exec tracepoint; libbpf loads it only on request.
+/// The programs of the exec tracepoint, for the modifier flow and for rules; libbpf loads them only on request.
 pub const TRACER: &str = "host_exec";
+pub const RULE_TRACER: &str = "host_exec_rule";
 /// `HOST_ENTRIES` of `bpf/host.h`: entries of a sequence in one answer.
 pub const ENTRIES: usize = 64;
 

@@ -28,6 +28,10 @@ fn probe(spec_text: &str) -> (String, [Vec<u8>; 3]) {
         .expect("the probe runs");
     let mut input = Command { pid: 1, owner: 2, index: 3, value: u64::MAX - 1 }.bytes().to_vec();
     input.extend(config(&spec).bytes());
+    input.extend(rule_bytes(
+        Key { kind: crate::load::rules::Kind::File, device: 8 << 20 | 1, number: 1 << 40 },
+        Some(1 << 37),
+    ));
     child.stdin.take().expect("a pipe").write_all(&input).expect("written");
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success(), "the configuration has another size than struct host_config");
@@ -67,6 +71,7 @@ fn config(spec: &Spec) -> Config<'_> {
         log: true,
         grouping: Some(Grouping::Users),
         limits: true,
+        rules: true,
         starvation_limit_ms: 15_000,
         sample: 64,
         tick_ns: 1_000_000,
@@ -80,7 +85,7 @@ fn the_host_reads_the_configuration_that_was_meant() {
     assert_eq!(lines[0], "command 1 2 3 18446744073709551614");
     assert_eq!(
         lines[1],
-        "pool 100 fail_every 7 log 1 cgroups 0 starvation_limit_ms 15000 no_sample 504 tick_ns 1000000 users 1 limits 1"
+        "pool 100 fail_every 7 log 1 cgroups 0 starvation_limit_ms 15000 no_sample 504 tick_ns 1000000 users 1 limits 1 rules 1"
     );
     assert_eq!(lines[2], "cpu 0 65535 1 kernel_cpu 0 2 65535");
     assert_eq!(lines[3], "quantum 4000000 ncpus 2 modifiers 1");
@@ -112,6 +117,7 @@ fn modifiers_have_the_machines_bits() {
 #[test]
 fn what_the_host_tells_is_read_field_by_field() {
     let (text, [stats, account, exit]) = probe("rr");
+    assert!(text.contains("rule 3 8388609 1099511627776 137438953472\n"), "{text}");
     let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("stat ")).collect();
     let expected: Vec<String> =
         Stats::NAMES.iter().zip(1..).map(|(name, index)| format!("{name} {index}")).collect();

@@ -5,6 +5,8 @@
 
 #![cfg_attr(not(feature = "bpf"), allow(dead_code))]
 
+use rules::RulesFile;
+
 pub mod check;
 mod client;
 mod commands;
@@ -32,6 +34,9 @@ mod quotas;
 pub(crate) mod ready;
 #[cfg(feature = "bpf")]
 mod records;
+mod rules;
+#[cfg(feature = "bpf")]
+mod ruling;
 #[cfg(feature = "bpf")]
 pub(crate) mod running;
 mod send_queue;
@@ -57,6 +62,7 @@ pub use look::{Look, Viewer};
 pub use options::{Options, Watch};
 pub use peer::GroupMay;
 pub use protocol::{Head, Reply, Request};
+pub use rules::{RULES, RulesError};
 pub use statistics::{Period, TaskRow};
 pub use sys::{Signal, Signals};
 pub use verified::VerifiedProgram;
@@ -90,9 +96,11 @@ fn bound(options: &Options) -> Result<Option<String>, LoadError> {
 /// Whether [`load`] would take these options, on a machine that has everything.
 ///
 /// # Errors
-/// When the policy is for the simulator only, or looks at all tasks and nobody said how many there may be.
+/// When the policy is for the simulator only, or looks at all tasks and nobody said how many there may be, or the file of rules is
+/// damaged.
 pub fn loadable(options: &Options) -> Result<(), LoadError> {
     check_options(options)?;
+    RulesFile::asked_for(options.rules.as_deref())?;
     bound(options).map(drop)
 }
 

@@ -11,7 +11,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 use super::check;
 use super::error::LoadError;
 use super::host::{Account, Command, Config, Exit, MAX_NAMES, MAX_POOL, Stats, modifier_bits};
-use super::host_programs::{self, TRACER};
+use super::host_programs::{self, RULE_TRACER, TRACER};
 use super::subordinates;
 use super::verified::{self, VerifiedProgram};
 
@@ -37,8 +37,9 @@ const LOG_LINES: usize = 24;
 pub struct Scheduler {
     object: Object,
     link: Option<Link>,
-    /// The tracepoint of exec, if the spec knows programs.
-    tracer: Option<Link>,
+    /// The programs of the tracepoint of exec that are asked for, and once they are attached, their links.
+    wanted: Vec<&'static str>,
+    tracers: Vec<Link>,
 }
 
 impl Scheduler {
@@ -48,7 +49,8 @@ impl Scheduler {
         listen(PrintLevel::Warn);
         let open = open(config, timeout_ms, hotplug_seq)?;
         let refused = |error: libbpf_rs::Error| refused(config.spec, &error);
-        Ok(Self { object: open.load().map_err(refused)?, link: None, tracer: None })
+        let object = open.load().map_err(refused)?;
+        Ok(Self { object, link: None, wanted: tracers(config), tracers: Vec::new() })
     }
 
     /// Lets the kernel verify the programs, and takes them out again.
@@ -71,17 +73,17 @@ impl Scheduler {
             Err(refused(spec, &error))
         });
         self.link = Some(attached?);
-        if spec.knows_programs() {
-            let tracer = self.object.progs_mut().find(|program| program.name() == TRACER);
-            let tracer = tracer.ok_or_else(|| no_program(TRACER))?;
-            self.tracer = Some(tracer.attach().map_err(|error| refused(spec, &error))?);
+        for name in &self.wanted {
+            let tracer = self.object.progs_mut().find(|program| program.name() == *name);
+            let tracer = tracer.ok_or_else(|| no_program(name))?;
+            self.tracers.push(tracer.attach().map_err(|error| refused(spec, &error))?);
         }
         Ok(())
     }
 
     /// Ends scheduling: the kernel's own scheduler takes over.
     pub fn detach(&mut self) {
-        self.tracer = None;
+        self.tracers.clear();
         self.link = None;
     }
 
@@ -186,11 +188,17 @@ fn open(config: &Config<'_>, timeout_ms: u32, hotplug_seq: u64) -> Result<OpenOb
     let mut open = open.map_err(|error| refused(config.spec, &error))?;
     configure(&mut open, config)?;
     fill_ops(&mut open, bytes, config.spec, timeout_ms, hotplug_seq)?;
-    if config.spec.knows_programs() {
-        let tracer = open.progs_mut().find(|program| program.name() == TRACER);
-        tracer.ok_or_else(|| no_program(TRACER))?.set_autoload(true);
+    for name in tracers(config) {
+        let tracer = open.progs_mut().find(|program| program.name() == name);
+        tracer.ok_or_else(|| no_program(name))?.set_autoload(true);
     }
     Ok(open)
+}
+
+/// The programs that are to be called when a task executes a program
+fn tracers(config: &Config<'_>) -> Vec<&'static str> {
+    let flow = config.spec.knows_programs().then_some(TRACER);
+    flow.into_iter().chain(config.rules.then_some(RULE_TRACER)).collect()
 }
 
 /// Writes the constants; without a log the ring buffer is as small as possible.

@@ -40,6 +40,8 @@ pub struct Options {
     pub log: Option<PathBuf>,
     /// The database in which the modifier flow keeps what it learned about programs.
     pub db: PathBuf,
+    /// The file of rules, which must be there; by default [`super::RULES`], if it is there.
+    pub rules: Option<PathBuf>,
     /// The group whose members may connect, besides root.
     pub group: Option<String>,
     /// The members' rights.

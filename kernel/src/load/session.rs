@@ -22,6 +22,7 @@ use super::peer::GroupMay;
 use super::programs::Programs;
 use super::quotas::{self, Lookout};
 use super::records::{self, Records};
+use super::ruling::Ruling;
 use super::running::Running;
 use super::server::{self, Server};
 use super::statistics::{History, Period, Sample};
@@ -54,6 +55,7 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     let mut session = Session {
         options,
         spec: configuration::spec(options)?,
+        ruling: Ruling::open(options)?,
         server: None,
         signals,
         asked_to_end: 0,
@@ -89,6 +91,7 @@ struct Session<'a> {
     options: &'a Options,
     /// With the parameters that were changed since loading.
     spec: Spec,
+    ruling: Option<Ruling>,
     server: Option<Server>,
     signals: Signals,
     /// How often it was asked to end, by signals and by the duration.
@@ -117,7 +120,7 @@ impl Session<'_> {
         let hotplug_seq = cpus::hotplug_seq();
         let cpus = Cpus::online()?;
         let spec = self.spec.clone();
-        let config = configuration::config(self.options, &spec, &cpus);
+        let config = configuration::config(self.options, &spec, &cpus, self.ruling.is_some());
         let store = || Store::at(&self.options.db);
         let mut programs = spec.knows_programs().then(|| Programs::open(store())).transpose()?;
         let log = self.options.log.as_deref();
@@ -125,6 +128,9 @@ impl Session<'_> {
         let mut scheduler = Scheduler::load(&config, self.options.timeout.as_millis() as u32, hotplug_seq)?;
         if let Err(error) = sys::become_real_time() {
             watch.note(&format!("not real-time ({error}): a policy that lets divvy wait is slow to unload"));
+        }
+        if let Some(ruling) = &mut self.ruling {
+            ruling.begin(&scheduler, watch)?;
         }
         let mut statistics = Statistics::begin(cpus.count(), self.options);
         scheduler.attach(&spec)?;
@@ -206,6 +212,9 @@ impl Session<'_> {
             if self.follow_at.is_some_and(|time| time <= Instant::now()) {
                 self.follow_at = Some(Instant::now() + quotas::FOLLOWS);
                 scheduler.command("command_limits", &mut Command::default().bytes())?;
+            }
+            if let Some(ruling) = &mut self.ruling {
+                ruling.follow(scheduler, watch)?;
             }
             if let Some(limits) = self.lookout.as_mut().and_then(Lookout::found) {
                 watch.warn(&limits);

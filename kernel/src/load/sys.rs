@@ -143,3 +143,33 @@ fn is_hangup_ignored(signal: i32) -> bool {
 fn check(errno: i32) -> io::Result<()> {
     if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
 }
+
+/// The space for a user's row, at first and at most.
+const ROW: usize = 1 << 10;
+const LONGEST_ROW: usize = 1 << 20;
+
+/// A user's number, from wherever this machine keeps its users.
+pub fn user_number(name: &str) -> Option<u32> {
+    let name = std::ffi::CString::new(name).ok()?;
+    let mut space: Vec<libc::c_char> = vec![0; ROW];
+    loop {
+        let mut row = MaybeUninit::<libc::passwd>::uninit();
+        let mut found: *mut libc::passwd = std::ptr::null_mut();
+        // SAFETY: the name ends with a NUL; the row, the space of this length and `found` may be written to.
+        let error = unsafe {
+            libc::getpwnam_r(name.as_ptr(), row.as_mut_ptr(), space.as_mut_ptr(), space.len(), &raw mut found)
+        };
+        if error == libc::ERANGE && space.len() < LONGEST_ROW {
+            space.resize(space.len() * 2, 0);
+            continue;
+        }
+        if error == libc::EINTR {
+            continue;
+        }
+        if error != 0 || found.is_null() {
+            return None;
+        }
+        // SAFETY: the call filled in the row, as it found the user.
+        return Some(unsafe { row.assume_init() }.pw_uid);
+    }
+}

@@ -4,6 +4,7 @@ use super::cpus::Cpus;
 use super::error::LoadError;
 use super::object::Scheduler;
 use super::options::Options;
+use super::rules::RulesFile;
 use super::verified::VerifiedProgram;
 use super::{check, configuration};
 
@@ -12,5 +13,13 @@ pub fn verify(options: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
     check::all()?;
     let cpus = Cpus::online()?;
     let spec = configuration::spec(options)?;
-    Scheduler::verify(&configuration::config(options, &spec, &cpus), options.timeout.as_millis() as u32)
+    Scheduler::verify(
+        &configuration::config(
+            options,
+            &spec,
+            &cpus,
+            RulesFile::asked_for(options.rules.as_deref())?.is_some(),
+        ),
+        options.timeout.as_millis() as u32,
+    )
 }

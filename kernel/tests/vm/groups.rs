@@ -3,7 +3,7 @@
 use crate::machine::{Said, repeatable, workload};
 
 /// The part of each cgroup in the CPU time that these cgroups received together.
-fn shares(said: &Said, phase: &str, groups: &[&str]) -> Vec<f64> {
+pub fn shares(said: &Said, phase: &str, groups: &[&str]) -> Vec<f64> {
     let part = said.part("groups");
     let at = |when: &str, group: &str| {
         let line = format!("{phase} {when} {group} ");
@@ -32,7 +32,7 @@ fn under(spec: &str, option: &str, file: &str) -> Said {
 }
 
 /// The same after this command, and FILE has these arguments.
-fn after(command: &str, spec: &str, option: &str, file: &str, arguments: &str) -> Said {
+pub fn after(command: &str, spec: &str, option: &str, file: &str, arguments: &str) -> Said {
     let script = format!(
         "mkdir -p /tmp /etc; cd /tmp; {command}\n\
          echo '== groups'\n\

@@ -16,6 +16,7 @@ mod machine;
 mod package;
 mod paper;
 mod record;
+mod rules;
 mod shares;
 mod storm;
 mod top;
