@@ -38,7 +38,7 @@ fn kept() -> Vec<(String, Instructions)> {
 }
 
 fn measured(specs: &[&str]) -> BTreeMap<String, Instructions> {
-    let mut script = String::from("set -e\n");
+    let mut script = String::from("set -e\n: >/tmp/rules.toml\n");
     for spec in specs {
         let _ = writeln!(script, "echo '== {spec}'; divvy load {spec} --dry-run --format json");
     }

@@ -60,3 +60,19 @@ fn rules_weigh_groups() {
         &[200.0, 200.0, 100.0, 200.0],
     );
 }
+
+/// Nice 5 has 335 of 1024. A rule multiplies it; a weight that a command set comes before the rule, until the next nice value.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn rules_hold_beside_nice_values_and_own_weights_and_for_tasks_of_before() {
+    let before = "sh /ruled.sh /tmp/rules.toml before";
+    let options = "--pool 64 --rules /tmp/rules.toml";
+    let said = after(before, "sfq", options, "ruled.sh", "/tmp/rules.toml");
+    assert!(said.part("groups").contains("late error: the loaded scheduler has no thread"), "{said}");
+    let phase = |name: &str| shares(&said, name, &["early", "late", "own", "reniced", "plain"]);
+    let (ruled, plain, nice) = (3072.0, 1024.0, 335.0);
+    let reniced = 3.0 * nice;
+    assert_entitled("first", &phase("first"), &[ruled, ruled, 512.0, reniced, plain]);
+    assert_entitled("second", &phase("second"), &[ruled, ruled, reniced, reniced, plain]);
+    assert_entitled("gone", &phase("gone"), &[plain, plain, nice, nice, plain]);
+}

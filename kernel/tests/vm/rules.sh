@@ -1,7 +1,8 @@
 #!/bin/sh
-# rules.sh FILE [CONTROLLER]: four programs that always run, each in a cgroup that counts its CPU time, and divides nothing unless a controller is enabled: `heavy` is a row of short runs of an
-# executable, `low` is about its cgroup, `user` about its user, and `plain` has no rule. Writes FILE, and then another one, while
-# they run, and one that is damaged. Prints for each phase what CPU time each received, in us.
+# rules.sh FILE [CONTROLLER]: four programs that always run, each in a cgroup that counts its CPU time, and divides nothing unless a
+# controller is enabled: `heavy` is a row of short runs of an executable, `low` is about its cgroup, `user` about its user, and
+# `plain` has no rule. Writes FILE, and then another one, while they run, and one that is damaged. Prints for each phase what CPU
+# time each received, in us.
 set -e
 file=$1
 
