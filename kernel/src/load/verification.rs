@@ -4,22 +4,15 @@ use super::cpus::Cpus;
 use super::error::LoadError;
 use super::object::Scheduler;
 use super::options::Options;
-use super::rules::RulesFile;
 use super::verified::VerifiedProgram;
-use super::{check, configuration};
+use super::{check, configuration, ruling};
 
 /// Lets the kernel verify the programs, and unloads them.
 pub fn verify(options: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
     check::all()?;
     let cpus = Cpus::online()?;
     let spec = configuration::spec(options)?;
-    Scheduler::verify(
-        &configuration::config(
-            options,
-            &spec,
-            &cpus,
-            RulesFile::asked_for(options.rules.as_deref())?.is_some(),
-        ),
-        options.timeout.as_millis() as u32,
-    )
+    let rules = ruling::read(options.rules.as_deref())?.is_some();
+    let config = configuration::config(options, &spec, &cpus, rules);
+    Scheduler::verify(&config, options.timeout.as_millis() as u32)
 }

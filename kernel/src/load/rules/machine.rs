@@ -84,8 +84,8 @@ fn cgroup(root: &Path, path: &str) -> Option<u64> {
     known.is_dir().then(|| known.ino())
 }
 
-/// Searches a tree for cgroups of units that belong to its owner or are in one that does, the highest first: if there are too many cgroups, the search finds
-/// those of services before those that a user made.
+/// Searches a tree for cgroups of units that belong to its owner or are in one that does, the highest first: if there are too many
+/// cgroups, the search finds those of services before those that a user made.
 fn search(root: &Path, names: &BTreeSet<&str>, most: usize) -> Vec<(String, u64)> {
     let mut found = Vec::new();
     let mut open = VecDeque::from([(root.to_owned(), 0)]);
