@@ -137,7 +137,7 @@ mod tests {
         let file = std::env::temp_dir().join(format!("divvy-ruling-{}.toml", std::process::id()));
         fs::write(&file, "").expect("a file");
         assert!(read(Some(&file)).expect("a file without rules").is_some());
-        fs::set_permissions(&file, Permissions::from_mode(0)).expect("it is ours");
+        fs::set_permissions(&file, Permissions::from_mode(0o000)).expect("it is ours");
         assert!(matches!(read(Some(&file)), Err(RulesError::Io { .. })));
         fs::remove_file(&file).expect("it was made above");
     }
