@@ -223,6 +223,24 @@ impl<K: Keep> Engine<K> {
         }
     }
 
+    /// The same, if the first thread was preempted before it left for the last time. It comes on a CPU with the number of the second one,
+    /// while that runs on another CPU.
+    fn succeed_elsewhere(&mut self, cpu: CpuId, tid: i32) {
+        let Some(&thread) = self.by_tid.get(&tid) else { return };
+        let life = &self.threads[thread];
+        let Phase::Running(other) = life.phase else { return };
+        if other == cpu
+            || life.last_on != Some((other, self.cpus[other.index()].losses))
+            || life.process == Some(tid)
+        {
+            return;
+        }
+        let first = life.process.and_then(|process| self.by_tid.get(&process).copied());
+        if let Some(first) = first.filter(|&first| self.threads[first].is_to_leave_for_good()) {
+            self.exchange_numbers(thread, Some(first));
+        }
+    }
+
     /// `successor` gets the number of its process, and the first thread of the process gets its number in return.
     fn exchange_numbers(&mut self, successor: usize, first: Option<usize>) {
         let number = self.threads[successor].tid;
@@ -297,6 +315,7 @@ impl<K: Keep> Engine<K> {
         let leaver = self.alive(prev)?;
         self.leave(t, cpu, leaver, state)?;
         self.cpus[cpu.index()].switched(t);
+        self.succeed_elsewhere(cpu, next.tid);
         match self.alive(next)? {
             Some(thread) => self.enter(t, cpu, thread, false)?,
             None => self.cpus[cpu.index()].occupant = Occupant::Idle,

@@ -145,6 +145,28 @@ fn exec_while_the_first_thread_runs_its_last() {
     }
 }
 
+/// The first thread may have been preempted after its exit, and come on a CPU for the last time with the number of the second one, while
+/// that runs.
+#[test]
+fn exec_while_the_first_thread_waits_to_leave_for_good() {
+    let recording = recording(
+        "
+ swapper   0/0   [001] 5.000000: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=app next_pid=101 next_prio=120
+ app     100/101 [001] 5.000005: sched:sched_waking: comm=app pid=100 prio=120 target_cpu=000
+ swapper   0/0   [000] 5.000015: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=app next_pid=100 next_prio=120
+ app     100/100 [000] 5.000020: sched:sched_process_exit: comm=app pid=100 prio=120
+ app     100/100 [000] 5.000025: sched:sched_switch: prev_comm=app prev_pid=100 prev_prio=120 prev_state=R ==> next_comm=other next_pid=7 next_prio=120
+ other     7/7   [000] 5.000030: sched:sched_switch: prev_comm=other prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=app next_pid=101 next_prio=120
+ app     100/101 [000] 5.000035: sched:sched_switch: prev_comm=app prev_pid=101 prev_prio=120 prev_state=X ==> next_comm=swapper/0 next_pid=0 next_prio=120
+ app     100/100 [001] 5.000100: sched:sched_switch: prev_comm=app prev_pid=100 prev_prio=120 prev_state=D ==> next_comm=swapper/1 next_pid=0 next_prio=120
+",
+    );
+    let quality = &recording.quality;
+    assert_eq!((quality.mismatches, quality.inferred_runs, quality.overlaps), (0, 0, 0));
+    let runs: Vec<_> = recording.threads.iter().map(|thread| (thread.tid, thread.run_ns)).collect();
+    assert_eq!(runs, [(100, 100_000), (101, 15_000), (7, 5_000)]);
+}
+
 /// The switch from idle to thread 7 is missing. Its run is neither the whole gap nor nothing.
 #[test]
 fn a_missing_switch_out_of_idle() {

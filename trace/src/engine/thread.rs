@@ -107,6 +107,11 @@ impl Life {
         }
     }
 
+    /// It was preempted while it exited.
+    pub fn is_to_leave_for_good(&self) -> bool {
+        self.exiting && matches!(self.phase, Phase::Runnable(_))
+    }
+
     /// The early wake, if it came so shortly before the thread left its CPU that it was meant for the sleep that began there.
     pub fn take_early(&mut self) -> Option<Wake> {
         let (wake, t) = self.early.take()?;
