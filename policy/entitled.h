@@ -7,7 +7,8 @@
  *
  *   V(t)  service of a task of weight 1 while more tasks than CPUs are runnable:  dV = P dt / sum of weights
  *   U(t)  time in which there was a CPU for each:                                 dU = dt
- *   entitled = weight * dV + dU, settled when the weight changes and when a slice ends
+ *   entitled = weight * dV + dU, settled when the weight changes, when the task blocks, and when a host asks. Within 2^48 ns of service, 78
+ *   hours, one of these must come
  *
  * Besides roundings, each by less than weight / 2^15 ns + 1 ns: when it is settled, and when the total changes.
  * Exact on one CPU, and on more as long as no weight is infeasible: +feasible sees to that, except while a policy with lazy

@@ -139,9 +139,7 @@ void BPF_PROG(host_set_weight, struct task_struct *p, u32 rounded)
 
 	if (!id || (!host_task(id)->has_own_weight && host_task(id)->weight == exact_weight(p)))
 		return;
-	host_task(id)->weight = exact_weight(p);
-	host_task(id)->has_own_weight = false;
-	set_weight(id);
+	set_weight(id, exact_weight(p), false);
 }
 
 /* ---- it waits for a CPU ---- */
@@ -168,8 +166,8 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	}
 	if (!t->has_reference && id) {
-		take_reference(p, id);
 		t->sum_exec_counted = p->se.sum_exec_runtime;
+		take_reference(p, id);
 	}
 	if (!id || !t->has_reference) {
 		enqueue_fallback(p, enq_flags);
@@ -238,8 +236,8 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 
 /* ---- it runs ---- */
 
-/* If a task just went to sleep here, its time holds: the lock of the kernel's run queue was held since. To read the clock takes 45
- * instructions. */
+/* If a task just went to sleep here, its time holds: that was a moment ago, in the same call of the kernel's scheduler. To read the clock
+ * takes 45 instructions. */
 static __always_inline u64 time_of_dispatch(const struct task_struct *prev)
 {
 	return prev && !stays_runnable(prev) && id_of(prev) ? host_task(id_of(prev))->slept : clock_ns();

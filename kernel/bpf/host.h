@@ -67,7 +67,8 @@ struct host_stats {
 };
 
 /* .data.tasks: a row for each task, by id; a row without a pid is free. Written under the lock, read without it. The row
- * is as of the last command_settle. */
+ * is as of the last command_settle, and of the task's end; pid, tgid, process and nominal are as of now. `runnable` is written without
+ * the lock. */
 struct account {
 	u64 received_ns; /* CPU time */
 	u64 entitled_ns; /* CPU time in the fluid model, by its effective weight */

@@ -17,15 +17,23 @@ static __always_inline u64 asked_weight(const struct host_task *t)
 	return t->has_own_weight ? t->weight : ruled(t->weight, t->rule);
 }
 
-/* Its weight or its rule changed. */
-static __always_inline void set_weight(u32 id)
+/* Under the lock: its weight or its rule changed. */
+static __always_inline void tell_weight(struct event *e)
+{
+	e->amount = asked_weight(host_task(e->id));
+	tell(EVENT_set_weight, e);
+	accounts[e->id & POOL_MASK].nominal = e->amount;
+}
+
+/* Its weight is that of its nice value, or one of its own. */
+static __always_inline void set_weight(u32 id, u64 weight, bool is_own)
 {
 	struct event e = { .id = id, .now = clock_ns() };
 
 	bpf_spin_lock(&lock);
-	e.amount = asked_weight(host_task(id)); /* here, or of two changes the later one might be told first */
-	tell(EVENT_set_weight, &e);
-	accounts[id & POOL_MASK].nominal = e.amount;
+	host_task(id)->weight = weight;
+	host_task(id)->has_own_weight = is_own;
+	tell_weight(&e);
 	bpf_spin_unlock(&lock);
 	log_event(EVENT_set_weight, &e, e.amount, 0, 0);
 }
@@ -33,10 +41,15 @@ static __always_inline void set_weight(u32 id)
 /* The task has a rule with this weight from now on, or none (0). Not static: the verifier checks it by itself. */
 NOINLINE int follow_rule(u32 id, u64 weight)
 {
+	struct event e = { .id = id, .now = clock_ns() };
+
 	if (host_task(id)->rule == weight)
 		return 0;
+	bpf_spin_lock(&lock);
 	host_task(id)->rule = weight;
-	set_weight(id);
+	tell_weight(&e);
+	bpf_spin_unlock(&lock);
+	log_event(EVENT_set_weight, &e, e.amount, 0, 0);
 	return 0;
 }
 

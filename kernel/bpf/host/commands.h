@@ -34,9 +34,7 @@ int command_set_weight(struct host_command *c)
 
 	if (!id)
 		return NO_SUCH_TASK;
-	host_task(id)->weight = c->value;
-	host_task(id)->has_own_weight = true;
-	set_weight(id);
+	set_weight(id, c->value, true);
 	return 0;
 }
 

@@ -47,11 +47,14 @@ static __always_inline void count_service(u32 id, u64 sum_exec)
 	host_task(id)->sum_exec_counted = sum_exec;
 }
 
-/* It is not runnable, and will receive nothing more. Takes the lock. */
+/* It is not runnable, and loses its reference: it ends, or leaves for another scheduling class. What it received before it had one was not
+ * from here. Takes the lock. */
 static __always_inline void close_account(const struct task_struct *p, u32 id)
 {
 	u64 sum_exec = p->se.sum_exec_runtime;
 
+	if (!host_task(id)->has_reference)
+		return;
 	bpf_spin_lock(&lock);
 	settle_account(id);
 	count_service(id, sum_exec);
@@ -71,9 +74,8 @@ static __always_inline void count_run(u32 id, u64 now)
 	t->waiting_since = 0;
 }
 
-/* Returns sum_exec of the thread pid with this id, as of the last tick if it runs; 0 if it has no reference, or another task has the id
- * now. The lock is not held. */
-static NOINLINE u64 sum_exec_of(u32 id, u32 pid)
+/* Returns sum_exec of the task with this id, as of the last tick if it runs; 0 if it has no reference. The lock is not held. */
+static NOINLINE u64 sum_exec_of(u32 id)
 {
 	u64 sum_exec = 0;
 	struct task_struct *p;
@@ -83,23 +85,33 @@ static NOINLINE u64 sum_exec_of(u32 id, u32 pid)
 		return 0;
 	bpf_rcu_read_lock();
 	p = slot->task;
-	if (p && (u32)p->pid == pid)
+	if (p)
 		sum_exec = p->se.sum_exec_runtime;
 	bpf_rcu_read_unlock();
 	return sum_exec;
+}
+
+/* Whether nothing happened to a task that sleeps, since its account was settled. Without the lock. */
+static __always_inline bool is_settled(u32 id)
+{
+	const struct account *a = &accounts[id & POOL_MASK];
+
+	return a->turns == host_task(id)->turns && a->weight == weight_of(&machine.s.tasks, id);
 }
 
 /* Brings the account of a task up to date. Takes the lock. */
 static NOINLINE int settle(u32 id)
 {
 	struct account *a = &accounts[id & POOL_MASK];
-	u32 pid = a->pid;
-	u64 now = clock_ns(), sum_exec;
+	u32 pid = a->pid, runnable = machine_task(&machine, id)->state & RUNNABLE;
+	bool sleeps = !runnable && !a->runnable;
+	u64 now, sum_exec;
 
-	a->runnable = machine_task(&machine, id)->state & RUNNABLE;
-	if (!pid)
+	a->runnable = runnable;
+	if (!pid || (sleeps && is_settled(id)))
 		return 0;
-	sum_exec = sum_exec_of(id, pid);
+	now = clock_ns();
+	sum_exec = sum_exec_of(id);
 	bpf_spin_lock(&lock);
 	/* Another task may have the id since it was looked up. */
 	if (a->pid == pid) {

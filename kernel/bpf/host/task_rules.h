@@ -63,7 +63,8 @@ NOINLINE u64 rule_of(u32 id)
 		return weight;
 	bpf_rcu_read_lock();
 	p = slot->task;
-	if (p)
+	/* One that is ending has no memory, and keeps its rule. */
+	if (p && p->mm)
 		weight = weight_by_rules(p, p->mm->exe_file->f_inode);
 	bpf_rcu_read_unlock();
 	return weight;

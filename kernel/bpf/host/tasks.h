@@ -11,8 +11,9 @@
  * each. So there is always an id for a user who has few, however many sleeping threads another one keeps.
  *
  * An id is free again when its task has exited, and every other thread of the process that it stands for. Ids are
- * taken and released under the lock. The other fields of host_task are written by the holder of the lock of the task's
- * kernel run queue, or by the CPU on which it runs.
+ * taken and released under the lock. Weights and rules in host_task are written under the lock, too, and so is sum_exec_counted once the
+ * task has a reference. The other fields are written by the holder of the lock of the task's kernel run queue, or by the CPU on which it
+ * runs.
  *
  * A task that the machine knows cannot be lost: a reference is taken when it is first enqueued, and kept until it
  * exits or leaves for another scheduling class.
@@ -38,7 +39,7 @@ struct host_task {
 	u64 dispatched;      /* time of its last dispatch; 0: it was off its CPU since */
 	u64 slept;           /* time when it went to sleep last */
 	u64 waiting_since;   /* when it began to wait for a CPU, whether enqueued again or not; 0 if it does not wait */
-	u64 waited_ns;       /* as in its account, where they are copied to: struct account */
+	u64 waited_ns;       /* this and the next two are what its account has when it is settled */
 	u32 turns;
 	u32 waits;
 	u64 sum_exec_at_run;   /* sum_exec when it came on its CPU */
@@ -119,7 +120,6 @@ static __always_inline bool release_id(u32 id)
 	if (--host_task(id)->holders)
 		return false;
 	ids_of[host_task(id)->payer % QUOTAS]--;
-	accounts[id & POOL_MASK].tgid = 0;
 	free_ids[nfree++ & POOL_MASK] = id;
 	return true;
 }
@@ -127,7 +127,7 @@ static __always_inline bool release_id(u32 id)
 /* Whether the id is still one of this process: a leader that has ended keeps the number of an id that others may have now. */
 static __always_inline bool is_of_process(u32 id, u32 tgid)
 {
-	return id && accounts[id & POOL_MASK].tgid == tgid;
+	return id && host_task(id)->holders && accounts[id & POOL_MASK].tgid == tgid;
 }
 
 /* Under the lock: the id of the task that stands for the process. That is its leader, whose id is held until its last thread

@@ -138,6 +138,28 @@ fn a_task_that_sleeps_before_each_tick_is_charged_for_what_it_ran() {
     assert_all_agree(&repeatable(&under_sfq("/naps.sh"), &[(workload("naps.sh"), "/naps.sh")], 600), 0.02);
 }
 
+/// A task that sleeps since before loading, and becomes a real-time task in its sleep, received nothing from the policy.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn what_a_task_ran_before_loading_is_not_received() {
+    let script = "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; read -r line </tmp/wait' & sleeper=$!\n\
+        mkfifo /tmp/wait; sleep 0.1; until grep -q ^State:.S /proc/$sleeper/status; do sleep 0.1; done\n\
+        echo '== ran'; cut -d' ' -f1 /proc/$sleeper/schedstat\n\
+        divvy load sfq --format json --exec sh -c \"chrt -f -p 1 $sleeper; sleep 0.2\" >/tmp/said || exit 1\n\
+        echo '== load'; tail -n 1 /tmp/said\n\
+        kill $sleeper\n";
+    let said = several(1, script, 600);
+    assert_eq!(said.code, 0, "{said}");
+    let ran: f64 = said.part("ran").parse().expect("ns");
+    let load = said.json("load");
+    let tasks = load["interval"]["tasks"].as_array().expect("a list");
+    let most = tasks.iter().filter_map(|task| task["received_ns"].as_f64()).fold(0.0, f64::max);
+    assert!(
+        ran > 2e8 && most < 0.5 * ran,
+        "ran {ran} ns before, the most that one received is {most}: {said}"
+    );
+}
+
 /// A task receives from the policy what it runs in its class, and nothing while it is a real-time task. The guest has chrt only with this
 /// machine's files.
 #[test]
