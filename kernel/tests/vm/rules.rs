@@ -1,6 +1,7 @@
 //! `divvy load --rules` on one CPU whose clock counts instructions: weights by executable, cgroup and user.
 
 use crate::groups::{after, shares};
+use crate::machine::{several, tree};
 
 const FIRST: &str =
     "[executable]\\n\"/tmp/heavy/sh\" = 3072\\n[cgroup]\\n\"/low\" = 512\\n[user]\\nu1002 = 2048\\n";
@@ -75,4 +76,21 @@ fn rules_hold_beside_nice_values_and_own_weights_and_for_tasks_of_before() {
     assert_entitled("first", &phase("first"), &[ruled, ruled, 512.0, reniced, plain]);
     assert_entitled("second", &phase("second"), &[ruled, ruled, reniced, reniced, plain]);
     assert_entitled("gone", &phase("gone"), &[plain, plain, nice, nice, plain]);
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn the_example_of_the_docs_can_be_read() {
+    let page = std::fs::read_to_string(tree().join("docs/how-to/load-on-a-server.md")).expect("the page");
+    let example =
+        page.split("```toml rules\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let script = format!(
+        "cat >/tmp/rules.toml <<'END'\n{example}END\n\
+         divvy load sfq --dry-run --rules /tmp/rules.toml >/dev/null || exit 1\n\
+         echo 'cc1 = many' >>/tmp/rules.toml\n\
+         divvy load sfq --dry-run --rules /tmp/rules.toml 2>&1; echo \"exit $?\"\n"
+    );
+    let said = several(1, &script, 600);
+    assert_eq!(said.code, 0, "{said}");
+    assert!(said.out.contains("/tmp/rules.toml") && said.out.trim().ends_with("exit 4"), "{said}");
 }
