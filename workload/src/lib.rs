@@ -25,6 +25,7 @@ use divvy_policy::{CpuId, CpuLimit};
 pub use check::{Place, Problem};
 pub use dist::Dist;
 pub use error::WorkloadError;
+pub use read::toml_kind;
 pub use stream::{Purpose, Stream, instance, stream};
 pub use swf::JobLog;
 pub use topology::{Distance, Topology};

@@ -92,6 +92,20 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// The type of a TOML value, in the words of an error: `a string`, `a table`.
+#[must_use]
+pub fn toml_kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a decimal number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
 impl<'a> Field<'a> {
     pub(super) fn span(&self) -> Range<usize> {
         self.value.span()
@@ -104,15 +118,7 @@ impl<'a> Field<'a> {
 
     /// An error that the value is of another type than `wanted`.
     pub(super) fn mistyped(&self, wanted: &str) -> WorkloadError {
-        let found = match self.value.get_ref() {
-            DeValue::String(_) => "a string",
-            DeValue::Integer(_) => "an integer",
-            DeValue::Float(_) => "a decimal number",
-            DeValue::Boolean(_) => "true or false",
-            DeValue::Datetime(_) => "a date",
-            DeValue::Array(_) => "a list",
-            DeValue::Table(_) => "a table",
-        };
+        let found = toml_kind(self.value.get_ref());
         self.error(format!("`{}` is {found}", self.key), format!("it must be {wanted}"))
     }
 

@@ -16,6 +16,7 @@ use divvy_policy::CpuId;
 use flate2::bufread::MultiGzDecoder;
 use toml::de::DeTable;
 
+pub use self::fields::toml_kind;
 use self::fields::{Field, Fields};
 use self::groups::Groups;
 use self::program::{Index, Names};

@@ -20,6 +20,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use divvy_policy::nearest;
+use divvy_workload::toml_kind;
 use rustix::fs::OFlags;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -56,17 +57,15 @@ impl Rules {
     /// If it cannot be read, is no regular file, is longer than 1 MiB, is not UTF-8, or as [`Rules::parse`].
     pub fn read(file: File, path: &Path) -> Result<Rules, RulesError> {
         let failed = |error| RulesError::Io { file: path.to_owned(), error };
-        let refused = |why: String| RulesError::File { file: path.to_owned(), why };
         // It is watched, and its size bounds it: a pipe has neither end nor age.
         if !file.metadata().map_err(failed)?.is_file() {
-            return Err(refused("it is not a regular file, which a file of rules must be".to_owned()));
+            let why = "it is not a regular file, which a file of rules must be".to_owned();
+            return Err(RulesError::File { file: path.to_owned(), why });
         }
         let mut bytes = Vec::new();
         file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() > MAX_BYTES {
-            return Err(refused(
-                "it is longer than 1 MiB, the most that a file of rules may have".to_owned(),
-            ));
+            return Err(too_long(path));
         }
         match std::str::from_utf8(&bytes) {
             Ok(text) => Self::parse(text, path),
@@ -88,8 +87,7 @@ impl Rules {
     pub fn parse(text: &str, path: &Path) -> Result<Rules, RulesError> {
         let source = Source { file: path, text };
         if text.len() > MAX_BYTES {
-            let why = "it is longer than 1 MiB, the most that a file of rules may have".to_owned();
-            return Err(RulesError::File { file: path.to_owned(), why });
+            return Err(too_long(path));
         }
         let file = DeTable::parse(text).map_err(|error| {
             let place = error.span().unwrap_or(0..0);
@@ -115,6 +113,11 @@ impl Rules {
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
+}
+
+fn too_long(path: &Path) -> RulesError {
+    let why = "it is longer than 1 MiB, the most that a file of rules may have".to_owned();
+    RulesError::File { file: path.to_owned(), why }
 }
 
 /// Opens a file to read it. Nobody need write to a pipe for that to return.
@@ -159,7 +162,7 @@ fn table_of<'a, 'b>(
     match value.get_ref() {
         DeValue::Table(table) => Ok(table),
         other => {
-            let problem = format!("`{text}` is {}", name::kind(other));
+            let problem = format!("`{text}` is {}", toml_kind(other));
             Err(source.error(value.span(), problem, format!("it must be a table, as in [{text}]")))
         }
     }

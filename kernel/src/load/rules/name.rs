@@ -3,6 +3,7 @@
 use std::fmt;
 
 use divvy_policy::Weight;
+use divvy_workload::toml_kind;
 use toml::de::DeValue;
 
 use super::error::shown;
@@ -75,26 +76,16 @@ pub(super) fn weight(name: &str, value: &DeValue<'_>) -> Result<u64, Problem> {
             return Err((format!("the weight of `{}` is a table", shown(name)), allowed));
         }
         other => {
-            return Err((format!("the weight of `{}` is {}", shown(name), kind(other)), WEIGHTS.to_owned()));
+            return Err((
+                format!("the weight of `{}` is {}", shown(name), toml_kind(other)),
+                WEIGHTS.to_owned(),
+            ));
         }
     };
     match Weight::parse(text.strip_prefix('+').unwrap_or(text)) {
         Ok(weight) => Ok(weight.fixed()),
         // Its own message repeats the text, which may be long, and the range.
         Err(_) => Err((format!("the weight of `{}` is {}", shown(name), shown(text)), WEIGHTS.to_owned())),
-    }
-}
-
-/// The type of a value, for errors.
-pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a string",
-        DeValue::Integer(_) => "an integer",
-        DeValue::Float(_) => "a decimal number",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
     }
 }
 
