@@ -61,16 +61,21 @@ static inline void machine_note_top(struct machine *m, struct cpu_class *k, u32 
 	k->top_of = id;
 }
 
-/* The task has one key in its class, and one among all. */
-static inline void machine_note_served(struct machine *m, struct cpu_class *k, u32 id, u32 cpu, u64 class_key, u64 key)
+/* A task has one key in its class, and one among all. */
+static inline void machine_note_keys(struct machine *m, struct cpu_class *k, u32 cpu, u64 class_key, u64 key)
 {
-	k->last = id;
-	k->last_key = class_key;
 	if ((s64)(class_key - k->time) > 0)
 		k->time = class_key;
 #if POLICY_SHARES
 	m->apart.served[cpu & CPU_MASK] = key;
 #endif
+}
+
+static inline void machine_note_served(struct machine *m, struct cpu_class *k, u32 id, u32 cpu, u64 class_key, u64 key)
+{
+	k->last = id;
+	k->last_key = class_key;
+	machine_note_keys(m, k, cpu, class_key, key);
 }
 
 /* The last of the classes that are below the tag that is served, into best. */
@@ -119,13 +124,9 @@ static NOINLINE void machine_find_width(struct machine *m, u32 behind, u32 ahead
 /* While all tasks may run everywhere there is no gap: only what is served is noted. */
 static inline void machine_note_free(struct machine *m, u32 id, u32 cpu)
 {
-	u64 key = machine_tag(m, id), *time = &m->parking.class[0].time;
+	u64 key = machine_tag(m, id);
 
-	if ((s64)(key - *time) > 0)
-		*time = key;
-#if POLICY_SHARES
-	m->apart.served[cpu & CPU_MASK] = key;
-#endif
+	machine_note_keys(m, &m->parking.class[0], cpu, key, key);
 }
 
 static NOINLINE void machine_close_gap_to(struct machine *m, u32 id, u32 cpu)
