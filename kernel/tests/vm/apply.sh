@@ -3,6 +3,8 @@
 # in us: under the kernel's own scheduler, with nice values of `divvy apply`, with its weights of cgroups, and under a loaded policy. The
 # cgroups only count but where it says so.
 set -e
+# shellcheck source=kernel/tests/vm/measure.sh
+. "$(dirname "$0")/measure.sh"
 one=$1 many=$2 seconds=$3
 cd /sys/fs/cgroup
 echo -cpu >cgroup.subtree_control
@@ -14,19 +16,8 @@ hog() { # USER
 for _ in $(seq "$one"); do hog 1001; done
 for _ in $(seq "$many"); do hog 1002; done
 
-used() { # PHASE WHEN
-	for cgroup in 1001 1002; do
-		while read -r key value; do
-			[ "$key" = usage_usec ] && echo "$1 $2 $cgroup $value"
-		done <$cgroup/cpu.stat
-	done
-	true
-}
-
-measure() { # PHASE
-	used "$1" from
-	sleep "$seconds"
-	used "$1" to
+phase() { # NAME
+	measure "$1" 0 "$seconds" 1001 1002
 }
 
 applied() { # PHASE
@@ -34,7 +25,7 @@ applied() { # PHASE
 	applier=$!
 	until grep -qs 'until Ctrl-C' /tmp/says; do sleep 0.1; done
 	sleep 2
-	measure "$1"
+	phase "$1"
 	# Fields 14 and 15: CPU time in ticks of 10 ms, since it began.
 	cut -d ' ' -f 14,15 /proc/$applier/stat | while read -r user system; do echo "$1 ticks $((user + system))"; done
 	kill -TERM $applier
@@ -45,7 +36,7 @@ applied() { # PHASE
 # Commands that start from here on do not wait for their turn among them.
 renice -n -20 -p $$ >/dev/null
 sleep 1
-measure plain
+phase plain
 applied nice
 cat 1001/cgroup.procs 1002/cgroup.procs | while read -r pid; do cut -d ' ' -f 19 "/proc/$pid/stat"; done | sort -n | uniq -c |
 	while read -r count nice; do echo "nices after $nice $count"; done
@@ -58,7 +49,7 @@ divvy load fair-users --quiet >/dev/null &
 loader=$!
 until grep -qs enabled /sys/kernel/sched_ext/state; do sleep 0.1; done
 sleep 1
-measure loaded
+phase loaded
 kill -INT $loader
 wait $loader
 for cgroup in 1001 1002; do

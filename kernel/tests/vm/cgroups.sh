@@ -9,6 +9,8 @@
 #
 # Then a has no limit.
 set -e
+# shellcheck source=kernel/tests/vm/measure.sh
+. "$(dirname "$0")/measure.sh"
 cd /sys/fs/cgroup
 
 cgroup() { # NAME WEIGHT HOGS
@@ -21,20 +23,8 @@ cgroup() { # NAME WEIGHT HOGS
 	done
 }
 
-used() { # without a fork, as each would wait for its turn
-	for group in a b c/x c/y; do
-		while read -r key value; do
-			[ "$key" = usage_usec ] && echo "$1 $group $value"
-		done <$group/cpu.stat
-	done
-	true
-}
-
-measure() { # NAME
-	sleep 0.5
-	used "$1 from"
-	sleep 1.5
-	used "$1 to"
+phase() { # NAME
+	measure "$1" 0.5 1.5 a b c/x c/y
 }
 
 limit() { # NAME PER_CENT
@@ -54,20 +44,20 @@ if [ "${1:-}" = limits ]; then
 	cgroup c 100 0
 	cgroup c/x 100 1
 	cgroup c/y 100 1
-	measure all
+	phase all
 	echo max >a/cpu.max
 	sleep 1 # a limit is read each second
-	measure changed
+	phase changed
 else
 	cgroup a 100 3
 	cgroup b 200 1
 	cgroup c 300 0
 	cgroup c/x 100 2
 	cgroup c/y 200 1
-	measure all
+	phase all
 	echo 1 >b/cgroup.kill
 	echo 400 >a/cpu.weight
-	measure changed
+	phase changed
 fi
 for group in a b c/x c/y; do
 	echo 1 >$group/cgroup.kill

@@ -26,6 +26,12 @@ fn assert_within(bound: f64, spec: &str, shares: &[f64], entitled: &[f64]) {
     }
 }
 
+/// Runs a script in a guest that has FILE, and what FILE sources.
+fn with_measure(script: &str, file: &str, seconds: u32) -> Said {
+    let files = [(workload(file), &*format!("/{file}")), (workload("measure.sh"), "/measure.sh")];
+    repeatable(script, &files, seconds)
+}
+
 /// The output of FILE while SPEC was loaded with OPTION. The log of the scheduler is verified.
 fn under(spec: &str, option: &str, file: &str) -> Said {
     after("true", spec, option, file, "")
@@ -40,7 +46,7 @@ pub fn after(command: &str, spec: &str, option: &str, file: &str, arguments: &st
          echo '== log'; divvy verify log --format json\n\
          echo '== state'; cat /sys/kernel/sched_ext/state\n"
     );
-    let said = repeatable(&script, &[(workload(file), &format!("/{file}"))], 900);
+    let said = with_measure(&script, file, 900);
     assert_eq!(said.code, 0, "{said}");
     said.assert_calm();
     assert_eq!(said.part("state"), "disabled");
@@ -70,8 +76,7 @@ fn limits_of_cgroups_hold_as_under_the_kernels_own_scheduler() {
     let third = 1.0 / 3.0;
     let all = [0.2, 0.4, 0.1, 0.3];
     let changed = [third, third, 0.1, third - 0.1];
-    let script = workload("cgroups.sh");
-    let kernel = repeatable("echo '== groups'; sh /cgroups.sh limits", &[(script, "/cgroups.sh")], 300);
+    let kernel = with_measure("echo '== groups'; sh /cgroups.sh limits", "cgroups.sh", 300);
     assert_near("the kernel", &shares(&kernel, "all", &groups), &all);
     assert_near("the kernel", &shares(&kernel, "changed", &groups), &changed);
     for spec in ["gr3", "sfq"] {

@@ -5,6 +5,8 @@
 # command sets, and `reniced`. Then `own` is reniced, too, and then the rule goes. Prints for each phase what CPU time each
 # received, in us.
 set -e
+# shellcheck source=kernel/tests/vm/measure.sh
+. "$(dirname "$0")/measure.sh"
 file=$1
 cd /sys/fs/cgroup
 
@@ -13,20 +15,8 @@ hog() { # CGROUP SHELL
 	sh -c 'echo $$ >"$1/cgroup.procs"; exec "$2" -c "while :; do :; done"' hog "$1" "$2" &
 }
 
-used() { # PHASE WHEN
-	for cgroup in early late own reniced plain; do
-		while read -r key value; do
-			[ "$key" = usage_usec ] && echo "$1 $2 $cgroup $value"
-		done <$cgroup/cpu.stat
-	done
-	true
-}
-
 phase() { # NAME
-	sleep 2.2
-	used "$1" from
-	sleep 1.5
-	used "$1" to
+	measure "$1" 2.2 1.5 early late own reniced plain
 }
 
 if [ "${2:-}" = before ]; then

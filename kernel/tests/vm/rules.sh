@@ -4,6 +4,8 @@
 # `plain` has no rule. Writes FILE, and then another one, while they run, and one that is damaged. Prints for each phase what CPU
 # time each received, in us.
 set -e
+# shellcheck source=kernel/tests/vm/measure.sh
+. "$(dirname "$0")/measure.sh"
 file=$1
 
 cd /sys/fs/cgroup
@@ -17,20 +19,8 @@ into() { # CGROUP COMMAND..
 	sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' into "$cgroup" "$@" &
 }
 
-used() { # PHASE WHEN
-	for cgroup in heavy low user plain; do
-		while read -r key value; do
-			[ "$key" = usage_usec ] && echo "$1 $2 $cgroup $value"
-		done <$cgroup/cpu.stat
-	done
-	true
-}
-
 phase() { # NAME
-	sleep 2.2
-	used "$1" from
-	sleep 1.5
-	used "$1" to
+	measure "$1" 2.2 1.5 heavy low user plain
 }
 
 # A run takes some tenths of a second: the loader, which looks once a second, would come too late for most of it.
