@@ -37,11 +37,16 @@ impl Said {
 
     /// Asserts that the kernel reported no warning, no oops and no stall.
     pub fn assert_calm(&self) {
-        for word in
-            ["WARNING:", "BUG:", "Oops", "rcu_preempt detected stalls", "runnable task stall", "soft lockup"]
-        {
-            assert!(!self.console.contains(word), "the guest's kernel says {word}\n{}", self.console);
-        }
+        assert_calm(&self.console);
+    }
+}
+
+/// Asserts that there is no warning, no oops and no stall in the kernel's messages.
+pub fn assert_calm(console: &str) {
+    for word in
+        ["WARNING:", "BUG:", "Oops", "rcu_preempt detected stalls", "runnable task stall", "soft lockup"]
+    {
+        assert!(!console.contains(word), "the guest's kernel says {word}\n{console}");
     }
 }
 
@@ -79,10 +84,10 @@ static RETURNED: Condvar = Condvar::new();
 
 /// The CPUs of this machine that a running VM uses. Each CPU of the VM is a busy thread here. A test waits until enough CPUs
 /// are free. So VMs with one CPU run side by side, and a VM with as many CPUs as this machine runs alone.
-struct Cpus(u32);
+pub struct Cpus(u32);
 
 impl Cpus {
-    fn take(wanted: u32) -> Self {
+    pub fn take(wanted: u32) -> Self {
         let wanted = wanted.min(host_cpus());
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         while *free < wanted {
@@ -140,7 +145,7 @@ pub fn on_its_own(cpus: u32, command: &mut Command) -> Output {
 }
 
 /// Says how long a VM ran. It writes past the capture of tests, because most of the time of all levels goes to VMs.
-fn report_time(cpus: u32, elapsed: Duration) {
+pub fn report_time(cpus: u32, elapsed: Duration) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let unit = if cpus == 1 { "CPU" } else { "CPUs" };
     let _ = writeln!(std::io::stderr(), "vm: {:5.0} s on {cpus} {unit}: {test}", elapsed.as_secs_f64());

@@ -19,5 +19,6 @@ mod record;
 mod rules;
 mod shares;
 mod storm;
+mod terminal;
 mod top;
 mod two_cpus;

@@ -1,93 +1,184 @@
-//! The Debian package, on the Debian of the virtual machine, which has this machine's files.
+//! The Debian package, on a fresh Debian: the session that docs/how-to/install.md shows is typed there, and compared with it.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
-use crate::machine::{divvy, several, tree};
+use crate::machine::{assert_calm, divvy, tree};
+use crate::terminal::Terminal;
 
-/// Makes a package of the program under test, beside it, where the guest sees it.
-fn package(version: &str) -> PathBuf {
-    let into = divvy().with_file_name("package");
+/// Makes a package of the program under test.
+fn package(version: &str, into: &Path) {
     let made = Command::new(tree().join("package/deb"))
         .arg(divvy())
-        .arg(&into)
+        .arg(into)
         .arg(version)
-        .env("DIVVY_COMPRESSION", "none")
+        .env("DIVVY_COMPRESSION", "zstd")
         .output()
         .expect("package/deb runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    PathBuf::from(String::from_utf8_lossy(&made.stdout).trim())
 }
 
-/// On two CPUs one user has a thread and another seven. Under Linux the first gets an eighth of the CPU time; it is entitled to half,
-/// and gets a little more than the other one, whose CPU runs the system's threads, too.
-const LEAST_OF_FIRST: f64 = 0.47;
-
-/// The first hog's part of what all of them received between two lines of ticks.
-fn part_of_first(ticks: &str) -> f64 {
-    let line = |line: &str| line.split_whitespace().map(|n| n.parse().expect("ticks")).collect::<Vec<f64>>();
-    let lines: Vec<Vec<f64>> = ticks.lines().map(line).collect();
-    let received: Vec<f64> = lines[1].iter().zip(&lines[0]).map(|(after, before)| after - before).collect();
-    received[0] / received.iter().sum::<f64>()
+/// A command of the page, and the lines that the page shows below it.
+struct Step {
+    command: String,
+    shown: Vec<String>,
 }
+
+/// The page's only block of this kind. A command may have several lines; further ones begin with `> `.
+fn steps(page: &str) -> Vec<Step> {
+    let (_, rest) = page.split_once("```console root\n").expect("the session");
+    let block = rest.split("```\n").next().unwrap_or_default();
+    let mut steps: Vec<Step> = Vec::new();
+    for line in block.lines() {
+        if let Some(command) = line.strip_prefix("# ") {
+            steps.push(Step { command: command.to_owned(), shown: Vec::new() });
+        } else {
+            steps.last_mut().expect("a command comes first").shown.push(line.to_owned());
+        }
+    }
+    steps
+}
+
+/// The words of a line; one number is as good as another.
+fn words(line: &str) -> Vec<&str> {
+    let is_number = |word: &str| word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());
+    line.split_whitespace().map(|word| if is_number(word) { "0" } else { word }).collect()
+}
+
+/// Whether the page shows these lines: `...` stands for any number of them.
+fn shows(page: &[String], lines: &[String]) -> bool {
+    match page.split_first() {
+        None => lines.is_empty(),
+        Some((first, rest)) if first == "..." => {
+            (0..=lines.len()).any(|left_out| shows(rest, &lines[left_out..]))
+        }
+        Some((first, rest)) => {
+            lines.first().is_some_and(|line| words(line) == words(first)) && shows(rest, &lines[1..])
+        }
+    }
+}
+
+/// On two CPUs alice has a thread and bob seven. Under Linux alice gets an eighth of the CPU time; she is entitled to half, and gets a little
+/// more than bob, whose CPU runs the system's threads, too.
+const LEAST_OF_ALICE: f64 = 0.47;
+
+/// Her part of what both received in some seconds, as the kernel counts it for their services.
+fn part_of_alice(terminal: &mut Terminal) -> f64 {
+    let mut used = || {
+        let command = "cd /sys/fs/cgroup/system.slice; grep -h usage_usec alice.service/cpu.stat bob.service/cpu.stat; cd /srv";
+        let lines = terminal.run(command);
+        let number = |line: &String| line.rsplit(' ').next().and_then(|number| number.parse::<f64>().ok());
+        let [alice, bob] = lines.iter().filter_map(number).collect::<Vec<_>>()[..] else {
+            panic!("{lines:?}")
+        };
+        terminal.run("sleep 4");
+        [alice, bob]
+    };
+    let ([alice, bob], [alice_after, bob_after]) = (used(), used());
+    let (alice, bob) = (alice_after - alice, bob_after - bob);
+    alice / (alice + bob)
+}
+
+/// Files of the disk, but for what every package leaves: logs, and indexes that are made anew.
+const FILES: &str = "find / -xdev -type f ! -path '/var/log/*' ! -path '/var/cache/*' ! -path '/root/*' ! -path '/etc/*-' | sort";
+/// The loaded scheduler.
+const LOADED: &str = "cat /sys/kernel/sched_ext/root/ops";
 
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn a_package_is_installed_enabled_upgraded_and_removed() {
-    let [old, new] = ["0.0.1", "0.0.2"].map(package);
-    let script = format!("sh kernel/tests/vm/package.sh '{}' '{}'", old.display(), new.display());
-    let said = several(2, &script, 900);
-    for step in ["boot", "install", "upgrade", "purge"] {
-        assert_eq!(said.part(step), "0", "{step}: {said}");
+    let share = std::env::temp_dir().join(format!("divvy-package-{}", std::process::id()));
+    std::fs::create_dir_all(&share).expect("a directory for the packages");
+    for version in ["0.1.0", "0.2.0"] {
+        package(version, &share);
     }
-    for file in ["bin/divvy", "share/man/man1/divvy-load.1.gz", "lib/systemd/system/divvy.service"] {
-        assert!(said.part("files").contains(file), "no {file}: {said}");
-    }
-    assert_eq!(said.part("changed"), "", "{said}");
-    // Installing loads nothing.
-    assert_eq!(said.part("state"), "disabled", "{said}");
-    assert!(said.part("version").starts_with("divvy "), "{said}");
-    assert_ne!(said.part("sim"), "0", "{said}");
-
-    assert_eq!(said.part("refused at first"), "1\n1\ndisabled\ndisabled", "{said}");
-    let rr = "enabled\ndivvy_rr";
-    assert_eq!(
-        said.part("enable"),
-        format!("rr schedules this machine, now and from each boot on\n{rr}"),
-        "{said}"
-    );
-    // A policy that cannot be loaded changes nothing, and the reason is said.
-    assert_eq!(said.part("refused"), "1", "{said}");
-    let reason = said.part("reason");
-    assert!(reason.contains("the former policy is loaded again"), "{said}");
-    assert!(reason.contains("there is no group `nosuch`"), "{said}");
-    assert_eq!(said.part("after refusal"), rr, "{said}");
-    assert!(said.part("other policy").ends_with("enabled\ndivvy_gr3_groups"), "{said}");
-    let part = part_of_first(said.part("ticks before and after"));
-    assert!(part >= LEAST_OF_FIRST, "{part}: {said}");
-    assert_eq!(said.part("down"), "disabled", "{said}");
-    assert_eq!(said.part("reboot"), format!("active\n{rr}"), "{said}");
-
-    assert_eq!(said.part("new version"), "0.0.2", "{said}");
-    assert_eq!(said.part("settings"), "DIVVY_SPEC=rr\nDIVVY_OPTIONS=--quantum=2ms", "{said}");
-    assert_eq!(said.part("another process"), "yes", "{said}");
-    assert_eq!(said.part("goes on"), rr, "{said}");
-    assert!(said.part("disable").ends_with("\ndisabled\ndisabled"), "{said}");
-    let again = format!("rr --quantum=2ms schedules this machine, now and from each boot on\n{rr}");
-    assert_eq!(said.part("without a spec"), again, "{said}");
-    // The book shows this life.
     let page = std::fs::read_to_string(tree().join("docs/how-to/install.md")).expect("the page");
-    let shown =
-        ["enable", "other policy", "disable"].map(|step| said.part(step).lines().next().unwrap_or_default());
-    let reason =
-        said.part("reason").lines().filter(|line| line.starts_with("error: ") || line.starts_with("  "));
-    for line in reason.chain(shown) {
-        assert!(line.len() > 3, "{said}");
-        assert!(page.contains(&format!("\n{line}\n")), "docs/how-to/install.md does not show: {line}");
+    let mut terminal = Terminal::boot(2, &share);
+    assert_eq!(terminal.line("systemctl is-system-running --wait"), "running");
+    terminal.run(&format!("{FILES} >/root/before"));
+
+    let mut checked = 0;
+    for Step { command, shown } in steps(&page) {
+        let lines = terminal.run(&command);
+        assert!(
+            shows(&shown, &lines),
+            "docs/how-to/install.md does not show what `{command}` prints, but {shown:#?}\n{}",
+            terminal.session()
+        );
+        checked += u32::from(check_after(&command, &mut terminal));
     }
-    // Root's package manager stops it.
-    assert_eq!(said.part("remove"), "0\ndisabled", "{said}");
-    assert_eq!(said.part("left by remove"), "/etc/default/divvy", "{said}");
-    assert_eq!(said.part("left by purge"), "", "{said}");
-    said.assert_calm();
+    assert_eq!(checked, 8, "the page has another session\n{}", terminal.session());
+
+    // Users are not what a package takes back.
+    terminal.run("userdel alice; userdel bob");
+    let left = terminal.run(&format!("{FILES} | diff /root/before -"));
+    assert_eq!(left, [""; 0], "left behind\n{}", terminal.session());
+    assert_calm(&terminal.power_off());
+    let _ = std::fs::remove_dir_all(&share);
+}
+
+/// Checks what the page does not show after a command. Returns whether there was something to check.
+fn check_after(command: &str, terminal: &mut Terminal) -> bool {
+    let rr = "divvy_rr";
+    match command {
+        "apt-get install ./divvy_0.1.0_amd64.deb" => {
+            for file in ["/usr/bin/divvy", "/usr/share/man/man1/divvy-load.1.gz"] {
+                terminal.line(&format!("ls {file}"));
+            }
+            assert_eq!(terminal.run("dpkg -V divvy"), [""; 0], "as it was packed");
+            // Installing loads nothing.
+            assert_eq!(terminal.line("cat /sys/kernel/sched_ext/state"), "disabled");
+            let sim = "divvy sim /usr/share/doc/divvy/examples/mix.toml -p rr,sfq --duration 1s --format csv 2>/dev/null | grep -c sfq";
+            assert_ne!(terminal.line(sim), "0");
+        }
+        "divvy enable fair-users" => {
+            let part = part_of_alice(terminal);
+            assert!(part >= LEAST_OF_ALICE, "{part}\n{}", terminal.session());
+            assert_eq!(terminal.line("systemctl is-enabled divvy"), "enabled");
+        }
+        "divvy enable sfq --group nosuch" => {
+            assert_eq!(terminal.line("echo $?"), "1");
+            assert_eq!(terminal.line(LOADED), "divvy_gr3_groups", "changed nothing");
+        }
+        "divvy enable rr --quantum 2ms" => assert_eq!(terminal.line(LOADED), rr),
+        "systemctl is-active divvy" => assert_eq!(terminal.line(LOADED), rr),
+        "apt-get install ./divvy_0.2.0_amd64.deb" => {
+            assert_eq!(terminal.line(LOADED), rr, "goes on");
+            // Settings that somebody changed outlive an upgrade.
+            let settings = ["DIVVY_SPEC=rr", "DIVVY_OPTIONS=--quantum=2ms"];
+            assert_eq!(terminal.run("grep ^DIVVY_ /etc/default/divvy"), settings);
+        }
+        "divvy disable" => {
+            assert_eq!(terminal.line("systemctl is-enabled divvy"), "disabled");
+            assert_eq!(terminal.line("cat /sys/kernel/sched_ext/state"), "disabled");
+            // Without a policy it loads that of the settings. Root's package manager stops it.
+            terminal.run("divvy enable");
+            assert_eq!(terminal.line(LOADED), rr);
+        }
+        "apt-get remove -y divvy" => {
+            assert_eq!(terminal.line("cat /sys/kernel/sched_ext/state"), "disabled");
+            assert_eq!(
+                terminal.line("find / -xdev -name 'divvy*' -type f ! -path '/var/*'"),
+                "/etc/default/divvy"
+            );
+            terminal.run("mkdir -p /var/lib/divvy");
+        }
+        _ => return false,
+    }
+    true
+}
+
+#[test]
+fn a_page_is_compared_with_what_is_printed() {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let said = lines("Reading\nSetting up divvy (0.1.0) ...\n  1  1024 48.25 alice");
+    assert!(shows(&lines("...\nSetting up divvy (0.1.0) ...\n  1  512 -3.1ms alice"), &said));
+    assert!(shows(&lines("..."), &said) && shows(&lines("...\n..."), &said));
+    for page in
+        ["", "Reading", "...\nSetting up divvy (0.2.0) ...\n...", "...\n1 1024 48.25 bob", "...\nalice"]
+    {
+        assert!(!shows(&lines(page), &said), "{page}");
+    }
+    let steps = steps("```console root\n# one\nshown\n...\n# two\n```\n");
+    assert_eq!(steps.iter().map(|step| step.shown.len()).collect::<Vec<_>>(), [2, 0]);
 }
