@@ -2,6 +2,7 @@
 
 pub mod choice;
 pub mod durations;
+pub mod given;
 pub mod jobs;
 pub mod look;
 pub mod machine;

@@ -5,6 +5,7 @@ use divvy_kernel::load::check;
 use divvy_kernel::service::{self, SETTINGS, Settings, UNIT};
 use divvy_policy::{Failure, FailureKind};
 
+use crate::args::given::Given;
 use crate::args::presets;
 use crate::commands::load::{SchedulerArgs, loadable};
 use crate::output::Output;
@@ -29,7 +30,7 @@ pub struct EnableArgs {
     pub spec: Option<String>,
 
     #[command(flatten)]
-    pub scheduler: SchedulerArgs,
+    pub scheduler: Given<SchedulerArgs>,
 }
 
 /// Unload the policy of `divvy enable`, and load none at boot
@@ -47,7 +48,10 @@ pub struct DisableArgs {}
 #[derive(Debug, thiserror::Error)]
 pub enum BadSettings {
     /// Options alone.
-    #[error("{0} is an option of a policy, and none is given; as in: divvy enable sfq {0}")]
+    #[error(
+        "{0} goes with a policy, and none is given; as in: divvy enable sfq {0}\n  \
+         `divvy enable` alone takes policy and options from {SETTINGS}"
+    )]
     NoSpec(String),
     /// Nothing given, nothing there.
     #[error("there is no policy in {SETTINGS}; say which one, as in: divvy enable desktop")]
@@ -104,14 +108,15 @@ fn named(spec: &str, options: &[String]) -> String {
 
 /// The policy and its options, checked as `divvy load` checks them, if there are any.
 fn given(args: &EnableArgs) -> anyhow::Result<Option<(String, Vec<String>)>> {
-    let options = args.scheduler.words();
     let Some(spec) = &args.spec else {
-        return match options.first() {
-            Some(option) => Err(BadSettings::NoSpec(option.clone()).into()),
-            None => Ok(None),
+        return match args.scheduler.words.as_slice() {
+            [] => Ok(None),
+            // They are said together, because some need each other.
+            words => Err(BadSettings::NoSpec(words.join(" ")).into()),
         };
     };
-    loadable(spec, &args.scheduler)?;
+    let options = args.scheduler.values.words();
+    loadable(spec, &args.scheduler.values)?;
     let is_plain =
         |word: &&String| !word.contains(|c: char| c.is_whitespace() || "\"'$%\\\u{fffd}".contains(c));
     match std::iter::once(spec).chain(&options).find(|word| !is_plain(word)) {
@@ -142,13 +147,13 @@ mod tests {
     fn the_policy_and_its_options_are_written_as_load_reads_them() {
         let (spec, options) = written(
             "divvy enable sfq+procfair --quantum 2500us --users --timeout=20s --group adm --group-may watch --pool 500 \
-             --starvation-limit 3s --db /x.redb",
+             --starvation-limit 3s --db /x.redb --fail-every 7",
         )
         .expect("it loads")
         .expect("a policy");
         assert_eq!(spec, "sfq+procfair");
         let again = parse(&format!("divvy enable sfq+procfair {}", options.join(" ")));
-        assert_eq!(again.scheduler.words(), options);
+        assert_eq!(again.scheduler.values.words(), options);
         assert_eq!(
             options,
             [
@@ -159,7 +164,8 @@ mod tests {
                 "--pool=500",
                 "--db=/x.redb",
                 "--group=adm",
-                "--group-may=watch"
+                "--group-may=watch",
+                "--fail-every=7"
             ]
         );
         assert_eq!(written("divvy enable desktop").expect("a preset"), Some(("desktop".to_owned(), vec![])));
@@ -170,12 +176,38 @@ mod tests {
     fn a_preset_is_explained_unless_an_option_changes_it() {
         let said = |line: &str| {
             let args = parse(line);
-            named(args.spec.as_deref().expect("a policy"), &args.scheduler.words())
+            named(args.spec.as_deref().expect("a policy"), &args.scheduler.values.words())
         };
         assert_eq!(said("divvy enable server"), "server (sfq --cgroups)");
         assert_eq!(said("divvy enable server --group adm"), "server (sfq --cgroups) --group=adm");
         assert_eq!(said("divvy enable server --users"), "server --users");
         assert_eq!(said("divvy enable rr --quantum 2ms"), "rr --quantum=2ms");
+    }
+
+    /// One that repeats its default would otherwise be lost without a word.
+    #[test]
+    fn each_option_needs_a_policy_whatever_its_value() {
+        for (option, said) in [
+            ("--quantum 4ms", "--quantum=4ms"),
+            ("--timeout=30s", "--timeout=30s"),
+            ("--starvation-limit 15s", "--starvation-limit=15s"),
+            ("--patience 15s", "--starvation-limit=15s"),
+            ("--cgroups", "--cgroups"),
+            ("--users", "--users"),
+            ("--ignore-cpu-max", "--ignore-cpu-max"),
+            ("--pool 16383", "--pool=16383"),
+            ("--max-tasks 9", "--max-tasks=9"),
+            ("--db /var/lib/divvy/flow.redb", "--db=/var/lib/divvy/flow.redb"),
+            ("--rules /etc/divvy.toml", "--rules=/etc/divvy.toml"),
+            ("--group adm", "--group=adm"),
+            ("--group adm --group-may own", "--group=adm --group-may=own"),
+            ("--fail-every 0", "--fail-every=0"),
+        ] {
+            let error = written(&format!("divvy enable {option}")).expect_err(option);
+            let is_usage = error.downcast_ref::<BadSettings>().map(Failure::kind) == Some(FailureKind::Usage);
+            let shown = error.to_string();
+            assert!(is_usage && shown.contains(&format!("divvy enable sfq {said}\n")), "{option}: {shown}");
+        }
     }
 
     #[test]

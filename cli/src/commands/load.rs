@@ -141,7 +141,7 @@ pub struct SchedulerArgs {
 impl SchedulerArgs {
     /// The words of a command line that says the same, without those that say a default.
     pub fn words(&self) -> Vec<String> {
-        // Each field by its name, so that a new one is not forgotten here; fail_every is for tests.
+        // Each field by its name, so that a new one is not forgotten here.
         let Self {
             quantum,
             timeout,
@@ -155,7 +155,7 @@ impl SchedulerArgs {
             rules,
             group,
             group_may,
-            fail_every: _,
+            fail_every,
         } = self;
         let given = |name: &str, value: Option<String>| value.map(|value| format!("--{name}={value}"));
         let time = |time: Duration, default: &str| Some(show(time)).filter(|text| text != default);
@@ -177,6 +177,7 @@ impl SchedulerArgs {
             given("rules", rules.as_ref().map(full)),
             given("group", group.clone()),
             given("group-may", may.map(|(name, ..)| (*name).to_owned())),
+            given("fail-every", Some(*fail_every).filter(|every| *every != 0).map(|every| every.to_string())),
         ];
         words.into_iter().flatten().collect()
     }
