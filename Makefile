@@ -20,7 +20,7 @@ help:
 	@echo "make tarball, make deb  the same for other machines: an archive, a Debian package, in target/"
 	@echo "make crates  packages the crates, as for cargo publish, and builds each from its package"
 	@echo "make test    all tests, level by level, and a table of their times; the levels alone:"
-	@echo "  make gates        format, lints, documentation, wording, licences, advisories: nothing is run"
+	@echo "  make gates        format, lints, documentation, wording, licences, advisories: nothing is run; a single one: .ci/gates NAME, as in .ci/gates crates"
 	@echo "  make test-rust    unit tests, and tests of the simulator and the command"
 	@echo "  make test-report  opens reports in a headless browser, and uses them"
 	@echo "  make test-native  the policies' C with sanitizers, under random events"
