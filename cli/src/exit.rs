@@ -101,8 +101,12 @@ fn code_of(kind: FailureKind) -> u8 {
     }
 }
 
-/// The code of an error: that of the greatest kind among its causes, as far as they are failures that the command knows.
+/// The code of an error: that of the greatest kind among its causes, as far as they are failures that the command knows. The unit's
+/// command is this one as well, so its code says the same here.
 fn number(error: &anyhow::Error) -> u8 {
+    if let Some(code) = error.chain().find_map(|cause| cause.downcast_ref::<ServiceError>()?.code_of_load()) {
+        return code;
+    }
     let kinds = error.chain().flat_map(|cause| KINDS.iter().filter_map(move |kind| kind(cause)));
     code_of(kinds.max().unwrap_or(FailureKind::Failed))
 }
@@ -214,6 +218,18 @@ mod tests {
             LoadError::ThrownOut { reason: String::new(), message: String::new(), dump: String::new() };
         assert_eq!(number_of(thrown_out), 1);
         assert_eq!(number_of(BadSetting::Refused(String::new())), 2);
+    }
+
+    #[test]
+    fn enable_fails_with_the_code_of_the_units_load() {
+        let refused = |code| {
+            let (what, said) = ("divvy.service did not load the policy".to_owned(), String::new());
+            ServiceError::NotEnabled { what, after: "settings and unit are as before", said, code }
+        };
+        for code in [2, 4, 5] {
+            assert_eq!(number_of(refused(Some(code))), code);
+        }
+        assert_eq!(number_of(refused(None)), 1);
     }
 
     #[test]

@@ -47,7 +47,20 @@ pub enum ServiceError {
         after: &'static str,
         /// The end of the unit's journal, from a new line on.
         said: String,
+        /// The exit code of the unit's `divvy load`, if it ended with one.
+        code: Option<u8>,
     },
+}
+
+impl ServiceError {
+    /// The exit code with which the unit's own `divvy load` refused the policy.
+    #[must_use]
+    pub fn code_of_load(&self) -> Option<u8> {
+        match self {
+            Self::NotEnabled { code, .. } => *code,
+            Self::Missing(_) | Self::Settings(_) | Self::Run(_) | Self::Systemctl { .. } => None,
+        }
+    }
 }
 
 impl Failure for ServiceError {
@@ -106,16 +119,26 @@ pub fn is_active() -> Result<bool, ServiceError> {
 pub fn enable(settings: &Settings, former: &Settings) -> Result<(), ServiceError> {
     let former = Former { settings: former, is_active: is_active()?, is_enabled: is("is-enabled")? };
     let mut signals = Signals::block().map_err(ServiceError::Run)?;
-    let (what, said) = match begin(settings, &mut signals) {
+    let Step { what, said, code } = match begin(settings, &mut signals) {
         Ok(None) => return Ok(()),
-        Ok(Some(failure)) => failure,
-        Err(error) => (error.to_string(), String::new()),
+        Ok(Some(failed)) => failed,
+        Err(error) => Step { what: error.to_string(), ..Step::default() },
     };
-    Err(ServiceError::NotEnabled { what, after: former.restore()?, said })
+    Err(ServiceError::NotEnabled { what, after: former.restore()?, said, code })
 }
 
-/// The step that failed, and what the unit said, if one did.
-fn begin(settings: &Settings, signals: &mut Signals) -> Result<Option<(String, String)>, ServiceError> {
+/// A step that failed.
+#[derive(Default)]
+struct Step {
+    what: String,
+    /// The unit's last words.
+    said: String,
+    /// The exit code of its process.
+    code: Option<u8>,
+}
+
+/// Returns the step that failed, if one did.
+fn begin(settings: &Settings, signals: &mut Signals) -> Result<Option<Step>, ServiceError> {
     settings.write().map_err(ServiceError::Settings)?;
     // One that the kernel threw out too often may be started again.
     systemctl(&["reset-failed", UNIT])?;
@@ -124,11 +147,15 @@ fn begin(settings: &Settings, signals: &mut Signals) -> Result<Option<(String, S
     if restart == Restart::Loaded {
         return Ok(None);
     }
-    let run = invocation()?;
+    let (run, code) = (invocation()?, exit_code(&shown("ExecMainCode,ExecMainStatus")?));
     systemctl(&["stop", UNIT])?; // or it would try again
     Ok(Some(match restart {
-        Restart::Interrupted => ("interrupted".to_owned(), String::new()),
-        _ => (format!("{UNIT} did not load the policy"), format!("\n{}", journal(&run))),
+        Restart::Interrupted => Step { what: "interrupted".to_owned(), ..Step::default() },
+        _ => Step {
+            what: format!("{UNIT} did not load the policy"),
+            said: format!("\n{}", journal(&run)),
+            code,
+        },
     }))
 }
 
@@ -217,8 +244,22 @@ fn command(words: &[&str]) -> Command {
 
 /// The number of the unit's last run.
 fn invocation() -> Result<String, ServiceError> {
-    let said = systemctl(&["show", "--property=InvocationID", "--value", UNIT])?;
-    Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+    let said = shown("InvocationID")?;
+    Ok(said.trim().trim_start_matches("InvocationID=").to_owned())
+}
+
+/// These properties of the unit, each as a line NAME=VALUE.
+fn shown(properties: &str) -> Result<String, ServiceError> {
+    let said = systemctl(&["show", "--property", properties, UNIT])?;
+    Ok(String::from_utf8_lossy(&said.stdout).into_owned())
+}
+
+/// The exit code of the unit's process. There is none if it did not end by itself; codes from 200 on are systemd's, which could not run it.
+fn exit_code(shown: &str) -> Option<u8> {
+    const EXITED: &str = "1"; // CLD_EXITED
+    let value = |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    let code = value("ExecMainStatus")?.parse().ok()?;
+    (value("ExecMainCode") == Some(EXITED) && (1..200).contains(&code)).then_some(code)
 }
 
 /// The last words of a run, each on a line of its own; where to look if there are none.
@@ -230,4 +271,22 @@ fn journal(run: &str) -> String {
     said.ok()
         .filter(|said| !said.is_empty())
         .unwrap_or_else(|| format!("  journalctl --unit {UNIT} says why"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_exit_of_the_command_has_its_code() {
+        let code =
+            |code: &str, status: &str| exit_code(&format!("ExecMainCode={code}\nExecMainStatus={status}\n"));
+        assert_eq!(code("1", "5"), Some(5));
+        assert_eq!(exit_code("ExecMainStatus=4\nExecMainCode=1\n"), Some(4), "in any order");
+        assert_eq!(code("1", "0"), None, "it ended without an error");
+        assert_eq!(code("1", "203"), None, "systemd could not execute it");
+        assert_eq!(code("2", "9"), None, "a signal ended it");
+        assert_eq!(code("0", "0"), None, "it did not end");
+        assert_eq!(exit_code(""), None);
+    }
 }
