@@ -127,7 +127,11 @@ fn given(args: &EnableArgs) -> anyhow::Result<Option<(String, Vec<String>)>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
     use clap::Parser as _;
+    use divvy_kernel::load::LoadError;
 
     use super::*;
     use crate::cli::{Cli, Command};
@@ -208,6 +212,21 @@ mod tests {
             let shown = error.to_string();
             assert!(is_usage && shown.contains(&format!("divvy enable sfq {said}\n")), "{option}: {shown}");
         }
+    }
+
+    /// Root could read it by a privilege that the unit does not have.
+    #[test]
+    fn it_refuses_rules_that_the_unit_cannot_read() {
+        let file = std::env::temp_dir().join(format!("divvy-enable-{}.toml", std::process::id()));
+        fs::write(&file, "").expect("a file");
+        let line = format!("divvy enable sfq --rules {}", file.display());
+        let readable = written(&line).map(drop);
+        fs::set_permissions(&file, Permissions::from_mode(0o000)).expect("it is ours");
+        let unreadable = written(&line).map(drop);
+        fs::remove_file(&file).expect("it was made above");
+        readable.expect("a file without rules");
+        let error = unreadable.expect_err("nobody may read it");
+        assert_eq!(error.downcast_ref::<LoadError>().map(Failure::kind), Some(FailureKind::BadInput));
     }
 
     #[test]

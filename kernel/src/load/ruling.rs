@@ -1,6 +1,5 @@
 //! The rules of a file, told to the loaded host, and kept up with: the file may change, and what its names stand for.
 
-use std::path::Path;
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -10,8 +9,7 @@ use super::error::LoadError;
 use super::host::{Command, MOST_RULES, rule_bytes};
 use super::object::Scheduler;
 use super::options::{Options, Watch};
-use super::privileges;
-use super::rules::{Followed, Key, RulesError, RulesFile, Weights};
+use super::rules::{Followed, Key, RulesFile, Weights};
 
 /// How often the file, the names and all tasks are looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -32,7 +30,7 @@ pub struct Ruling {
 impl Ruling {
     /// Reads the file. There may be none, if none is asked for.
     pub fn open(options: &Options) -> Result<Option<Self>, LoadError> {
-        let Some(file) = read(options.rules.as_deref())? else { return Ok(None) };
+        let Some(file) = RulesFile::asked_for(options.rules.as_deref())? else { return Ok(None) };
         let (weights, note) = (file.weights().clone(), file.note());
         let file = Arc::new(Mutex::new(file));
         let now = Instant::now();
@@ -99,16 +97,6 @@ impl Ruling {
     }
 }
 
-/// Reads the file as it is read later: what only a privilege lets see would be gone a second after loading.
-pub fn read(path: Option<&Path>) -> Result<Option<RulesFile>, RulesError> {
-    let read = || {
-        privileges::drop_all();
-        RulesFile::asked_for(path)
-    };
-    let file = thread::scope(|scope| scope.spawn(read).join());
-    file.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
 /// Returns whether the host has room for it.
 fn tell(scheduler: &Scheduler, key: Key, weight: Option<u64>) -> bool {
     scheduler.command("command_set_rule", &mut rule_bytes(key, weight)).is_ok()
@@ -121,24 +109,5 @@ fn say(told: impl Iterator<Item = bool>, watch: &mut dyn Watch) {
         watch.warn(&format!(
             "{without} rules do not hold: the names stand for more than {MOST_RULES} executables, cgroups and users"
         ));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::PermissionsExt as _;
-
-    use super::*;
-
-    /// Root could read it by a privilege.
-    #[test]
-    fn a_file_that_only_a_privilege_lets_read_is_refused_at_once() {
-        let file = std::env::temp_dir().join(format!("divvy-ruling-{}.toml", std::process::id()));
-        fs::write(&file, "").expect("a file");
-        assert!(read(Some(&file)).expect("a file without rules").is_some());
-        fs::set_permissions(&file, Permissions::from_mode(0o000)).expect("it is ours");
-        assert!(matches!(read(Some(&file)), Err(RulesError::Io { .. })));
-        fs::remove_file(&file).expect("it was made above");
     }
 }

@@ -4,15 +4,16 @@ use super::cpus::Cpus;
 use super::error::LoadError;
 use super::object::Scheduler;
 use super::options::Options;
+use super::rules::RulesFile;
 use super::verified::VerifiedProgram;
-use super::{check, configuration, ruling};
+use super::{check, configuration};
 
 /// Lets the kernel verify the programs, and unloads them.
 pub fn verify(options: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
     check::all()?;
     let cpus = Cpus::online()?;
     let spec = configuration::spec(options)?;
-    let rules = ruling::read(options.rules.as_deref())?.is_some();
+    let rules = RulesFile::asked_for(options.rules.as_deref())?.is_some();
     let config = configuration::config(options, &spec, &cpus, rules);
     Scheduler::verify(&config, options.timeout.as_millis() as u32)
 }

@@ -13,7 +13,7 @@ const LONGEST: usize = 80;
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
     /// The system did not let the file be read.
-    #[error("cannot read {}: {error}", .file.display())]
+    #[error("cannot read {}: {error}{}", .file.display(), remedy(.file, .error))]
     Io {
         /// The path as given.
         file: PathBuf,
@@ -42,6 +42,16 @@ pub enum RulesError {
         /// The remedy: all that is allowed.
         allowed: String,
     },
+}
+
+/// Root may be told that it has no permission, which needs an explanation.
+fn remedy(file: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            format!("\n  rules are read without root's privileges: chmod a+r {}", file.display())
+        }
+        _ => String::new(),
+    }
 }
 
 impl Failure for RulesError {

@@ -93,6 +93,18 @@ fn a_file_need_be_there_only_if_it_must() {
     }
 }
 
+/// Root could read it by a privilege.
+#[test]
+fn a_file_that_only_a_privilege_lets_read_is_refused_at_once() {
+    let place = Place::new("privilege");
+    place.put("");
+    let file = place.file();
+    assert!(RulesFile::asked_for(Some(&file)).expect("a file without rules").is_some());
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).expect("it is ours");
+    let error = RulesFile::asked_for(Some(&file)).expect_err("nobody may read it");
+    assert!(error.to_string().contains(&format!("chmod a+r {}", file.display())), "{error}");
+}
+
 #[test]
 fn changes_of_the_file_are_told_once() {
     let place = Place::new("file");

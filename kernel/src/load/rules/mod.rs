@@ -16,6 +16,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 pub use error::RulesError;
 pub use file::Rules;
@@ -23,6 +24,8 @@ pub use key::{Key, Kind, Weights};
 use known_users::{KnownUsers, Users};
 pub use machine::ThisMachine;
 pub use resolve::{Machine, Resolved};
+
+use super::privileges;
 
 /// The file that is read if nobody names another.
 pub const RULES: &str = "/etc/divvy.toml";
@@ -77,12 +80,19 @@ pub struct RulesFile {
 }
 
 impl RulesFile {
-    /// The file that is asked for, or else [`RULES`], which need not be there.
+    /// The file that is asked for, or else [`RULES`], which need not be there. It is read as it is followed, without privileges: one that only
+    /// a privilege lets see would be gone a second after loading.
     ///
     /// # Errors
     /// As [`Self::open`].
     pub fn asked_for(path: Option<&Path>) -> Result<Option<RulesFile>, RulesError> {
-        Self::open(path.unwrap_or(Path::new(RULES)), path.is_some())
+        let read = || {
+            privileges::drop_all();
+            Self::open(path.unwrap_or(Path::new(RULES)), path.is_some())
+        };
+        // A thread's privileges end with it.
+        let file = thread::scope(|scope| scope.spawn(read).join());
+        file.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// Reads the file for the first time, and finds the numbers of its names. Returns `None` if it is not
