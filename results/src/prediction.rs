@@ -1,6 +1,7 @@
 //! How far replays predicted what then really happened under another policy, as it was measured.
 //!
-//! The numbers are those of the page on trust (`docs/explanation/trust.md`), of `kernel/bench/prediction` on one CPU.
+//! The numbers are those of the page on trust (`docs/explanation/trust.md`), of `kernel/bench/prediction` on one CPU; a test of tests/repository
+//! compares them.
 
 /// Relative errors of many predictions of one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,18 +30,6 @@ pub fn floor(self_replay_error: Option<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The page has the table from which the numbers are.
-    #[test]
-    fn the_page_has_these_numbers() {
-        let page = include_str!("../../docs/explanation/trust.md");
-        for errors in [MEAN_RESPONSE, P99_RESPONSE, SHARE] {
-            let start = format!("| {} | another policy | ", errors.metric);
-            let row = page.lines().find(|line| line.starts_with(&start)).expect("a row");
-            let (median, decile) = (100.0 * errors.median, 100.0 * errors.ninth_decile);
-            assert!(row.contains(&format!(" | {median:.1} % | {decile:.1} % | ")), "{row}");
-        }
-    }
 
     #[test]
     fn the_larger_error_counts() {

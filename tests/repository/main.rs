@@ -1,7 +1,8 @@
-//! The repository's files agree with each other: pages of papers/, licences, mutants.txt, docs/tutorial.md and examples/.
+//! The repository's files agree with each other: pages of papers/, licences, mutants.txt, docs/ and examples/.
 
 mod examples;
 mod licences;
 mod mutants;
 mod papers;
+mod predictions;
 mod tutorial;

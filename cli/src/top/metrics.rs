@@ -266,9 +266,7 @@ mod tests {
     /// The queries of a Grafana dashboard, and the names of metrics and labels in them.
     #[test]
     fn the_dashboard_asks_for_metrics_and_labels_that_are_there() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../package/grafana.json");
-        let dashboard: serde_json::Value =
-            serde_json::from_str(&std::fs::read_to_string(path).expect("the dashboard")).expect("JSON");
+        let dashboard: serde_json::Value = serde_json::from_str(include_str!("grafana.json")).expect("JSON");
         let samples = parse(&text("rr", &interval(), &Users::default(), 100));
         let labels: BTreeSet<&str> =
             samples.iter().flat_map(|sample| sample.1.keys()).map(String::as_str).collect();

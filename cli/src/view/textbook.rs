@@ -260,7 +260,7 @@ mod tests {
     /// The numbers are those that textbooks print; an empty field is one that the book does not state.
     #[test]
     fn the_textbooks_numbers_come_out_task_by_task() {
-        let text = include_str!("../../../examples/textbook/cases.csv");
+        let text = include_str!("textbook.csv");
         let records = csv::records(text);
         assert!(records.len() > 20, "{}", records.len());
         let mut compared = 0;

@@ -1,5 +1,6 @@
 //! `bpf/host.h` as a C compiler sees it against what is written here: `host_probe.c` is the other side.
 
+use divvy_policy::compile::POLICY_SOURCES;
 use divvy_policy::spec;
 use std::fs;
 use std::io::Write as _;
@@ -8,8 +9,6 @@ use std::process::{Command as Process, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The output of the probe, and the bytes of stats, account and exit.
 fn probe(spec_text: &str) -> (String, [Vec<u8>; 3]) {
@@ -40,18 +39,19 @@ fn probe(spec_text: &str) -> (String, [Vec<u8>; 3]) {
     (String::from_utf8(output.stdout).expect("UTF-8"), bytes)
 }
 
+/// The policies' headers come from their crate, wherever that is.
 fn compile(dir: &Path, policy: &str) -> PathBuf {
+    for (path, text) in POLICY_SOURCES {
+        let file = dir.join(path);
+        fs::create_dir_all(file.parent().expect("policy/")).expect("a directory");
+        fs::write(file, text).expect("a header");
+    }
     let program = dir.join("probe");
     let status = Process::new("cc")
-        .current_dir(ROOT)
-        .args([
-            "-std=gnu11",
-            "-Werror=format",
-            "-Ipolicy",
-            "-Ikernel/bpf",
-            "kernel/src/load/host_probe.c",
-            "-o",
-        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["-std=gnu11", "-Werror=format", "-Ibpf", "src/load/host_probe.c"])
+        .arg(format!("-I{}", dir.join("policy").display()))
+        .arg("-o")
         .arg(&program)
         .arg(format!("-DDIVVY_POLICY={policy}"))
         .arg(format!("-DPOLICY_HEADER=\"select/{policy}.h\""))

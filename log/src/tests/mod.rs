@@ -370,11 +370,11 @@ fn events_are_told_in_words() {
     }
 }
 
-/// Those that the command's tests verify. DIVVY_WRITE_SAMPLES=1 writes them.
+/// Those that the command's tests verify, by a link in this crate. DIVVY_WRITE_SAMPLES=1 writes them.
 #[cfg(target_endian = "little")]
 #[test]
 fn the_commands_samples_are_of_these_policies() {
-    let dir = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/cmd/verify.in"));
+    let dir = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests/samples"));
     let (header, records) = sample("sfs+procfair", 2, 60);
     let ok = log(&header, &records, 0);
     let mut changed = records.clone();
