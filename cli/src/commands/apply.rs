@@ -91,7 +91,10 @@ pub fn run(args: &ApplyArgs, verbose: bool, output: Output) -> anyhow::Result<()
         journal: PathBuf::new(),
     };
     if args.dry_run {
+        // Without a place for it there is none that an earlier run left.
+        options.journal = journal(args).unwrap_or_default();
         let preview = apply::preview(&options)?;
+        preview.notes.iter().for_each(|note| output.note(note));
         return output.write(&applied::table(rule, &preview), None);
     }
     options.journal = journal(args)?;

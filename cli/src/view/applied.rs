@@ -80,7 +80,8 @@ mod tests {
             new,
         };
         let rows = vec![row(4242, 5, [7, 8]), row(17, 1, [0, 0])];
-        let preview = Preview { mechanism: Mechanism::Nice, cpus: 2, rows, worst_error: 0.05 };
+        let preview =
+            Preview { mechanism: Mechanism::Nice, cpus: 2, rows, worst_error: 0.05, notes: Vec::new() };
         let table = table(Rule::ProcessFair, &preview);
         assert!(table.starts_with("process-fair by nice values on 2 CPUs; nothing is changed\n"), "{table}");
         assert!(table.contains("        5     50.0%           0    7..8\n"), "{table}");

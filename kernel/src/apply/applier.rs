@@ -8,10 +8,11 @@ use super::group_changes::{GroupChange, GroupChanges};
 use super::groups;
 use super::journal::Journal;
 use super::machine::{Group, Machine, Rights, SetNice};
+use super::notes;
 use super::options::{Mechanism, Rule, Watch};
 use super::record;
 use super::shares::{Shares, Wants, divide};
-use super::survey::{Survey, Surveyor};
+use super::survey::{Survey, Surveyor, may_touch};
 use crate::stock::threads::Thread;
 
 /// Applies a rule to a machine.
@@ -84,8 +85,12 @@ impl<S: SetNice> Applier<S> {
         self.journal.append(&lines(&planned))?;
         let mut step = Step { error: plan.shares.worst_error(), ..Step::default() };
         step.owners = plan.shares.owners.values().filter(|share| share.threads > 0).count();
-        if step.owners > 1 {
-            self.warn_of_levels(&plan.threads, watch);
+        // Each look would read all cgroups.
+        if step.owners > 1
+            && !self.said.contains("levels")
+            && let Some(what) = notes::levels(&self.machine, &plan.threads)
+        {
+            self.say("levels", &what, watch);
         }
         for (thread, change) in todo {
             step.changed += usize::from(self.set(thread, change, watch));
@@ -149,47 +154,10 @@ impl<S: SetNice> Applier<S> {
                 }
             }
         }
-        self.warn_of_strays(survey, &mine, watch);
-        Ok(step)
-    }
-
-    /// Nice values count only where threads compete with each other directly.
-    fn warn_of_levels(&mut self, threads: &[&Thread], watch: &mut dyn Watch) {
-        if self.said.contains("levels") {
-            return;
-        }
-        let cgroups: BTreeSet<&str> = threads.iter().map(|thread| thread.cgroup.as_str()).collect();
-        let levels: BTreeSet<&str> = cgroups.into_iter().map(|cgroup| level(&self.machine, cgroup)).collect();
-        if let Some(other) = levels.iter().nth(1) {
-            let what = format!(
-                "note: threads are in cgroups with a cpu.weight, as {other}; nice values count only within one, so shares between \
-                 cgroups do not change"
-            );
-            self.say("levels", &what, watch);
-        }
-    }
-
-    /// Threads outside of the users' cgroups have the weights that they had.
-    fn warn_of_strays(&mut self, survey: &Survey, groups: &[Group], watch: &mut dyn Watch) {
-        let is_inside = |thread: &Thread, group: &Group| {
-            thread.uid == Some(group.uid)
-                && thread
-                    .cgroup
-                    .strip_prefix(&group.path)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let strays = survey.threads.values().filter(|thread| {
-            survey.demand(thread.tid) > 0.0
-                && may_touch(thread)
-                && !groups.iter().any(|group| is_inside(thread, group))
-        });
-        if let Some(stray) = strays.min_by_key(|thread| thread.tid) {
-            let what = format!(
-                "note: some threads, as {} ({}), are in no cgroup of their user; what they receive does not change",
-                stray.tid, stray.comm
-            );
+        if let Some(what) = notes::strays(survey, &mine) {
             self.say("strays", &what, watch);
         }
+        Ok(step)
     }
 
     fn say(&mut self, about: &'static str, what: &str, watch: &mut dyn Watch) {
@@ -205,20 +173,6 @@ fn lines(changes: &[(Id, Change)]) -> String {
 
 pub fn look(surveyor: &mut Surveyor) -> Result<Survey, ApplyError> {
     surveyor.look().map_err(|error| ApplyError::Io("cannot look at the threads of /proc".to_owned(), error))
-}
-
-/// Kernel threads, real-time and idle threads and divvy itself are never touched.
-fn may_touch(thread: &Thread) -> bool {
-    !thread.is_kernel && thread.has_nice() && thread.tgid != std::process::id()
-}
-
-/// The deepest cgroup with a weight in which a thread is.
-fn level<'a, S: SetNice>(machine: &Machine<S>, cgroup: &'a str) -> &'a str {
-    let mut path = cgroup;
-    while path.len() > 1 && !machine.has_weight(path) {
-        path = path.rsplit_once('/').map_or("", |(above, _)| above);
-    }
-    path
 }
 
 /// New nice values for the threads that want a CPU, and for those that were changed before.

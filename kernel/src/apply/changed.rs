@@ -82,29 +82,15 @@ impl Changes {
             let id = Id::of(thread);
             given.contains(&thread.nice) && !self.by_id.contains_key(&id) && !self.others.contains(&id)
         });
+        let kin = Kin::of(self.by_id.values());
         unknown
             .filter_map(|thread| {
-                let change = self.ancestor(thread, !sessions.contains(&(thread.parent, thread.session)))?;
+                let change = kin.ancestor(thread, !sessions.contains(&(thread.parent, thread.session)))?;
                 let change =
                     Change { tgid: thread.tgid, session: thread.session, now: thread.nice, ..change.clone() };
                 Some((Id::of(thread), change))
             })
             .collect()
-    }
-
-    /// The changed thread from which this one has its value: of the same process or its parent, or else, if it is an orphan, of the same
-    /// session.
-    fn ancestor(&self, thread: &Thread, is_orphan: bool) -> Option<&Change> {
-        let gave = |change: &&Change| {
-            change.given.contains(&thread.nice)
-                && change.original != thread.nice
-                && thread.started >= change.since
-        };
-        let of =
-            |is_kin: &dyn Fn(&Change) -> bool| self.by_id.values().filter(|change| is_kin(change)).find(gave);
-        of(&|change| change.tgid == thread.tgid)
-            .or_else(|| of(&|change| change.tgid == thread.parent))
-            .or_else(|| of(&|change| is_orphan && change.session != 0 && change.session == thread.session))
     }
 
     /// The value without divvy; nothing if the thread is to be left alone.
@@ -172,6 +158,40 @@ impl Changes {
 
     pub fn len(&self) -> usize {
         self.by_id.len()
+    }
+}
+
+/// Changed threads by what a value is inherited over, each in the order of all. To search all of them for each new thread would take
+/// time by the product, where a machine starts thousands.
+#[derive(Default)]
+struct Kin<'a> {
+    processes: BTreeMap<u32, Vec<&'a Change>>,
+    sessions: BTreeMap<u32, Vec<&'a Change>>,
+}
+
+impl<'a> Kin<'a> {
+    fn of(changes: impl Iterator<Item = &'a Change>) -> Self {
+        let mut kin = Self::default();
+        for change in changes {
+            kin.processes.entry(change.tgid).or_default().push(change);
+            kin.sessions.entry(change.session).or_default().push(change);
+        }
+        kin
+    }
+
+    /// The changed thread from which this one has its value: of the same process or its parent, or else, if it is an orphan, of the same
+    /// session.
+    fn ancestor(&self, thread: &Thread, is_orphan: bool) -> Option<&'a Change> {
+        let gave = |change: &&Change| {
+            change.given.contains(&thread.nice)
+                && change.original != thread.nice
+                && thread.started >= change.since
+        };
+        let first = |of: Option<&Vec<&'a Change>>| of.into_iter().flatten().copied().find(gave);
+        let session = Some(thread.session).filter(|session| is_orphan && *session != 0);
+        first(self.processes.get(&thread.tgid))
+            .or_else(|| first(self.processes.get(&thread.parent)))
+            .or_else(|| first(session.and_then(|session| self.sessions.get(&session))))
     }
 }
 

@@ -18,6 +18,14 @@ const MOST_BYTES: u64 = 64 << 20;
 /// From this size on it is written anew when half of it is out of date.
 const LARGE: u64 = 1 << 20;
 
+/// Values that an earlier run left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    Nothing,
+    /// So many values that are not restored.
+    Values(usize),
+}
+
 /// A journal that this process has locked.
 #[derive(Debug)]
 pub struct Journal {
@@ -47,13 +55,11 @@ impl Journal {
             .create(true)
             .open(&lock_path)
             .map_err(|error| cannot("open", &lock_path, error))?;
-        let is_locked = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err();
+        if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(running(&lock, lock_path));
+        }
         let mut text = String::new();
         let read = (&lock).take(16).read_to_string(&mut text);
-        if is_locked {
-            let pid = text.trim().parse::<u32>().map_or_else(|_| "unknown".to_owned(), |pid| pid.to_string());
-            return Err(ApplyError::Running { pid, lock: lock_path });
-        }
         let is_lock = read.is_ok() && text.trim().bytes().all(|byte| byte.is_ascii_digit());
         if !is_lock {
             let (file, why) = (lock_path, "it is no lock of divvy apply".to_owned());
@@ -79,56 +85,33 @@ impl Journal {
     /// # Errors
     /// If it cannot be read, or a line of it is wrong.
     pub fn read(&self) -> Result<(Changes, GroupChanges), ApplyError> {
-        let mut found = (Changes::default(), GroupChanges::default());
-        let Some(bytes) = self.bytes()? else { return Ok(found) };
-        let wrong = |line: usize, why: &str| ApplyError::Journal {
-            file: self.path.clone(),
-            line,
-            why: why.to_owned(),
-        };
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            wrong(1 + before.iter().filter(|byte| **byte == b'\n').count(), "it is no text")
-        })?;
-        let mut lines = text.split_inclusive('\n').zip(1..);
-        let Some((head, _)) = lines.next() else { return Ok(found) };
-        let boot = head.strip_prefix(record::HEAD).and_then(|rest| rest.strip_suffix('\n'));
-        match boot {
-            None => return Err(wrong(1, "it is no journal of divvy apply")),
-            Some(boot) if boot != self.boot => return Ok(found),
-            Some(_) => {}
-        }
-        for (line, number) in lines {
-            // A last line that is cut off was not done: it was still being written.
-            let Some(whole) = line.strip_suffix('\n') else { break };
-            record::read(whole, &mut found.0, &mut found.1).map_err(|why| wrong(number, &why))?;
-        }
-        Ok(found)
+        read(&self.path, &self.boot)
     }
 
-    fn bytes(&self) -> Result<Option<Vec<u8>>, ApplyError> {
-        let file = match options().read(true).open(&self.path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(cannot("open", &self.path, error)),
-        };
-        let wrong = |why: &str| ApplyError::Journal { file: self.path.clone(), line: 1, why: why.to_owned() };
-        let about = file.metadata().map_err(|error| cannot("read", &self.path, error))?;
-        let own = rustix::process::geteuid().as_raw();
-        if !about.is_file() {
-            return Err(wrong("it is not a regular file"));
+    /// Says what a run would find in it, without a lock or a change.
+    ///
+    /// # Errors
+    /// As [`Journal::lock`] and [`Journal::read`]. One that the caller may not see has nothing.
+    pub fn left(path: &Path, boot: &str) -> Result<Left, ApplyError> {
+        // Without a name there is none.
+        if path.file_name().is_none() {
+            return Ok(Left::Nothing);
         }
-        if about.uid() != own || about.mode() & 0o022 != 0 {
-            return Err(wrong("others may write it"));
+        let lock_path = beside(path, "lock");
+        if let Ok(lock) = options().read(true).open(&lock_path)
+            && rustix::fs::flock(&lock, FlockOperation::NonBlockingLockShared).is_err()
+        {
+            return Err(running(&lock, lock_path));
         }
-        let mut bytes = Vec::new();
-        file.take(MOST_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| cannot("read", &self.path, error))?;
-        if bytes.len() as u64 > MOST_BYTES {
-            return Err(wrong("it has more than 64 MiB"));
+        match read(path, boot.trim()) {
+            Err(ApplyError::Io(_, error)) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Ok(Left::Nothing)
+            }
+            found => found.map(|(changes, groups)| match changes.len() + groups.len() {
+                0 => Left::Nothing,
+                values => Left::Values(values),
+            }),
         }
-        Ok(Some(bytes))
     }
 
     /// Writes lines at its end, all at once.
@@ -200,6 +183,63 @@ impl Journal {
         (self.kept, self.bytes) = (text.len() as u64, text.len() as u64);
         Ok(())
     }
+}
+
+/// The changes of this boot that a journal has.
+fn read(path: &Path, boot: &str) -> Result<(Changes, GroupChanges), ApplyError> {
+    let mut found = (Changes::default(), GroupChanges::default());
+    let Some(bytes) = bytes(path)? else { return Ok(found) };
+    let wrong =
+        |line: usize, why: &str| ApplyError::Journal { file: path.to_owned(), line, why: why.to_owned() };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        wrong(1 + before.iter().filter(|byte| **byte == b'\n').count(), "it is no text")
+    })?;
+    let mut lines = text.split_inclusive('\n').zip(1..);
+    let Some((head, _)) = lines.next() else { return Ok(found) };
+    let found_boot = head.strip_prefix(record::HEAD).and_then(|rest| rest.strip_suffix('\n'));
+    match found_boot {
+        None => return Err(wrong(1, "it is no journal of divvy apply")),
+        Some(found_boot) if found_boot != boot => return Ok(found),
+        Some(_) => {}
+    }
+    for (line, number) in lines {
+        // A last line that is cut off was not done: it was still being written.
+        let Some(whole) = line.strip_suffix('\n') else { break };
+        record::read(whole, &mut found.0, &mut found.1).map_err(|why| wrong(number, &why))?;
+    }
+    Ok(found)
+}
+
+fn bytes(path: &Path) -> Result<Option<Vec<u8>>, ApplyError> {
+    let file = match options().read(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(cannot("open", path, error)),
+    };
+    let wrong = |why: &str| ApplyError::Journal { file: path.to_owned(), line: 1, why: why.to_owned() };
+    let about = file.metadata().map_err(|error| cannot("read", path, error))?;
+    let own = rustix::process::geteuid().as_raw();
+    if !about.is_file() {
+        return Err(wrong("it is not a regular file"));
+    }
+    if about.uid() != own || about.mode() & 0o022 != 0 {
+        return Err(wrong("others may write it"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| cannot("read", path, error))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(wrong("it has more than 64 MiB"));
+    }
+    Ok(Some(bytes))
+}
+
+/// The error of a lock that somebody has.
+fn running(lock: &File, path: PathBuf) -> ApplyError {
+    let mut text = String::new();
+    let _ = lock.take(16).read_to_string(&mut text);
+    let pid = text.trim().parse::<u32>().map_or_else(|_| "unknown".to_owned(), |pid| pid.to_string());
+    ApplyError::Running { pid, lock: path }
 }
 
 /// For the owner only, never through a link that somebody put there, and without waiting for the other end of a pipe.

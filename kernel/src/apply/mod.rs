@@ -8,6 +8,7 @@ mod group_changes;
 mod groups;
 mod journal;
 mod machine;
+mod notes;
 mod options;
 mod preview;
 mod record;

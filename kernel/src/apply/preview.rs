@@ -5,6 +5,7 @@ use super::changed::Changes;
 use super::error::ApplyError;
 use super::groups;
 use super::machine::{Machine, Rights, SetNice};
+use super::notes;
 use super::options::{Mechanism, Options, Rule};
 use super::session::{choose, fits};
 use super::survey::{Survey, Surveyor};
@@ -21,6 +22,8 @@ pub struct Preview {
     pub rows: Vec<Row>,
     /// The greatest error that steps of nice values leave: 0.1 is 10 %.
     pub worst_error: f64,
+    /// The notes of a run: where the values count little, and what stands in its way now.
+    pub notes: Vec<String>,
 }
 
 /// A user or a process.
@@ -52,10 +55,12 @@ pub fn preview(options: &Options) -> Result<Preview, ApplyError> {
     std::thread::sleep(options.interval);
     let survey = look(&mut surveyor)?;
     let mechanism = choose(&machine, options, &survey, true)?;
-    Ok(match mechanism {
+    let mut preview = match mechanism {
         Mechanism::Nice => of_nice(&machine, options.rule, &survey),
         Mechanism::Cgroup => of_groups(&machine, &survey),
-    })
+    };
+    preview.notes.extend(notes::in_the_way(&machine, options));
+    Ok(preview)
 }
 
 pub fn of_nice<S: SetNice>(machine: &Machine<S>, rule: Rule, survey: &Survey) -> Preview {
@@ -84,12 +89,15 @@ pub fn of_nice<S: SetNice>(machine: &Machine<S>, rule: Rule, survey: &Survey) ->
             new: range(own().map(|(_, nice)| (*nice).into())),
         }
     };
-    let rows = plan.shares.owners.iter().map(row).collect();
+    let rows: Vec<Row> = plan.shares.owners.iter().map(row).collect();
     let worst_error = plan.shares.worst_error();
-    Preview { mechanism: Mechanism::Nice, cpus: machine.cpus, rows: sorted(rows), worst_error }
+    // Shares among one owner do not change anyway.
+    let levels = (rows.len() > 1).then(|| notes::levels(machine, &plan.threads)).flatten();
+    let notes = notes::autogroups(machine).into_iter().chain(levels).collect();
+    Preview { mechanism: Mechanism::Nice, cpus: machine.cpus, rows: sorted(rows), worst_error, notes }
 }
 
-fn of_groups<S: SetNice>(machine: &Machine<S>, survey: &Survey) -> Preview {
+pub fn of_groups<S: SetNice>(machine: &Machine<S>, survey: &Survey) -> Preview {
     let groups = groups::of_users(machine, &survey.threads);
     let demands = demands(survey);
     let demand = |uid: u32| demands.get(&uid).copied().unwrap_or_default();
@@ -108,6 +116,7 @@ fn of_groups<S: SetNice>(machine: &Machine<S>, survey: &Survey) -> Preview {
         cpus: machine.cpus,
         rows: sorted(rows.collect()),
         worst_error: 0.0,
+        notes: notes::strays(survey, &groups).into_iter().collect(),
     }
 }
 

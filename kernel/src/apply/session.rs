@@ -8,6 +8,7 @@ use super::error::ApplyError;
 use super::groups;
 use super::journal::Journal;
 use super::machine::{Kernel, Machine, Rights, SetNice};
+use super::notes;
 use super::options::{Mechanism, Options, Rule, Watch};
 use super::restore::restore;
 use super::survey::Survey;
@@ -133,11 +134,8 @@ fn began(applier: &Applier<Kernel>, options: &Options, survey: &Survey) -> Strin
         Mechanism::Nice => {
             let plan = super::applier::plan(&applier.machine, rule, &applier.changes, survey);
             let owners = plan.shares.owners.values().filter(|share| share.threads > 0).count();
-            let autogroups = if applier.machine.has_autogroups() {
-                "\nnote: autogroups are on, and nice values count only within a session: sysctl kernel.sched_autogroup_enabled=0"
-            } else {
-                ""
-            };
+            let autogroups =
+                notes::autogroups(&applier.machine).map(|note| format!("\n{note}")).unwrap_or_default();
             format!(
                 "{} by nice values among {owners} runnable {}, every {every}; {end}\n\
                  note: a step of nice is 25 %, so weights are exact to within 12 %{autogroups}",

@@ -35,6 +35,11 @@ impl Survey {
     }
 }
 
+/// Kernel threads, real-time and idle threads and divvy itself are never touched.
+pub fn may_touch(thread: &Thread) -> bool {
+    !thread.is_kernel && thread.has_nice() && thread.tgid != std::process::id()
+}
+
 impl Surveyor {
     pub fn new(proc: &Path) -> Self {
         Self { threads: Threads::new(proc), before: BTreeMap::new(), last: None }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::applier::Applier;
 use super::error::ApplyError;
-use super::journal::Journal;
+use super::journal::{Journal, Left};
 use super::machine::{Machine, Rights, SetNice};
 use super::options::{Mechanism, Options, Rule, Watch};
-use super::preview::of_nice;
+use super::preview::{of_groups, of_nice};
 use super::restore::restore;
 use super::session::{choose, fits};
 use super::survey::Surveyor;
@@ -389,6 +389,52 @@ fn cgroups_with_threads_of_one_user_are_found_without_systemd() {
     world.group("/jobs/b", 100);
     assert_eq!(world.restore().expect("restored"), 1);
     assert_eq!(["/jobs/a", "/jobs/b"].map(|group| world.weight(group)), ["20", "100"]);
+}
+
+/// Each is a note of a run.
+#[test]
+fn a_preview_has_the_notes_of_a_run() {
+    let mut tasks = one_and_five();
+    tasks[0].cgroup = "/user.slice/user-1.slice";
+    tasks[1].cgroup = "/system.slice";
+    let world = World::new("notes", &tasks);
+    world.group("/user.slice/user-1.slice", 100);
+    world.group("/system.slice", 100);
+    let sysctl = world.proc().join("sys/kernel");
+    fs::create_dir_all(&sysctl).expect("a directory");
+    let machine = world.machine(Rights::All);
+    let survey = Surveyor::new(&world.proc()).look().expect("threads");
+    let of_a_run = |mechanism| {
+        let mut notes = Notes::default();
+        world.applier(Rule::UserFair, mechanism).step(&mut notes).expect("it works");
+        world.restore().expect("restored");
+        notes.0
+    };
+    let notes = of_nice(&machine, Rule::UserFair, &survey).notes;
+    assert!(notes[0].contains("in cgroups with a cpu.weight"), "{notes:?}");
+    assert_eq!(notes, of_a_run(Mechanism::Nice));
+    let notes = of_groups(&machine, &survey).notes;
+    assert!(notes[0].contains("102 (hog), are in no cgroup of their user"), "{notes:?}");
+    assert_eq!(notes, of_a_run(Mechanism::Cgroup));
+    fs::write(sysctl.join("sched_autogroup_enabled"), "1\n").expect("a sysctl");
+    let notes = of_nice(&machine, Rule::UserFair, &survey).notes;
+    assert!(notes[0].contains("autogroups are on") && notes.len() == 2, "{notes:?}");
+}
+
+#[test]
+fn what_an_earlier_run_left_is_seen_without_a_change() {
+    let world = World::new("left", &one_and_five());
+    let left = || Journal::left(&world.journal(), "boot\n");
+    assert_eq!(left().expect("there is none"), Left::Nothing);
+    assert!(!world.journal().with_file_name("apply.journal.lock").exists(), "nothing is made");
+    let mut applier = world.applier(Rule::UserFair, Mechanism::Nice);
+    steps(&mut applier);
+    assert!(matches!(left(), Err(ApplyError::Running { .. })), "it is at work");
+    drop(applier);
+    assert_eq!(left().expect("a journal"), Left::Values(5));
+    assert_eq!(Journal::left(&world.journal(), "later").expect("of another boot"), Left::Nothing);
+    assert_eq!(world.restore().expect("restored"), 5);
+    assert_eq!(left().expect("there is none"), Left::Nothing);
 }
 
 #[test]
