@@ -47,8 +47,10 @@ impl Failure for BadSetting {
 /// The loaded scheduler has no such thread.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the loaded scheduler has no thread {0}: it has ended, or is a kernel thread, or is real-time\n  \
-     ps -eLo tid,cls,comm shows the threads; those of class FF, RR and DLN are real-time"
+    "the loaded scheduler has no thread {0}: it has ended, or is a kernel thread, or is real-time, or another thread than the first of its \
+     process executed a program\n  \
+     ps -eLo tid,cls,comm shows the threads; those of class FF, RR and DLN are real-time; one that executed a program can have a rule \
+     instead: divvy load --rules"
 )]
 pub struct NoThread(u32);
 
