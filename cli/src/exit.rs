@@ -90,17 +90,6 @@ fn text(error: &anyhow::Error) -> String {
 
 const ERROR_STYLE: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
-/// The code of a kind of failure.
-fn code_of(kind: FailureKind) -> u8 {
-    match kind {
-        FailureKind::Failed => 1,
-        FailureKind::Usage => 2,
-        FailureKind::NotMet => 3,
-        FailureKind::BadInput => 4,
-        FailureKind::Missing => 5,
-    }
-}
-
 /// The code of an error: that of the greatest kind among its causes, as far as they are failures that the command knows. The unit's
 /// command is this one as well, so its code says the same here.
 fn number(error: &anyhow::Error) -> u8 {
@@ -108,7 +97,7 @@ fn number(error: &anyhow::Error) -> u8 {
         return code;
     }
     let kinds = error.chain().flat_map(|cause| KINDS.iter().filter_map(move |kind| kind(cause)));
-    code_of(kinds.max().unwrap_or(FailureKind::Failed))
+    kinds.max().unwrap_or(FailureKind::Failed).exit_code()
 }
 
 type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;

@@ -15,6 +15,20 @@ pub enum FailureKind {
     Missing,
 }
 
+impl FailureKind {
+    /// The exit code of a command that fails so.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::NotMet => 3,
+            Self::BadInput => 4,
+            Self::Missing => 5,
+        }
+    }
+}
+
 /// An error that knows its kind.
 pub trait Failure: std::error::Error {
     /// The kind of failure that this is.

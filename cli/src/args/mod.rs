@@ -12,3 +12,4 @@ pub mod presets;
 pub mod random;
 pub mod recording;
 pub mod schedule;
+pub mod scheduler;

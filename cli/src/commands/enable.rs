@@ -7,7 +7,7 @@ use divvy_policy::{Failure, FailureKind};
 
 use crate::args::given::Given;
 use crate::args::presets;
-use crate::commands::load::{SchedulerArgs, loadable};
+use crate::args::scheduler::{SchedulerArgs, loadable};
 use crate::output::Output;
 
 /// Load a policy now and at each boot
@@ -15,8 +15,8 @@ use crate::output::Output;
 /// It is written to /etc/default/divvy with these options, which replace those that are there, and the systemd unit divvy.service
 /// loads it. If it cannot be loaded, or you press Ctrl-C, the settings and the unit are as before, and a policy that was loaded is
 /// loaded again. The unit loads it again after a kernel upgrade; if the new kernel refuses it, the kernel's own scheduler is in place,
-/// and `systemctl status divvy` says why. Another policy takes its place in the same way: while it loads, for some seconds, the
-/// kernel's own scheduler is in place.
+/// and `systemctl status divvy` says why. If another policy is loaded, it schedules while the kernel verifies the new one, which then
+/// takes its place at once. With another --group the unit is started again instead.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

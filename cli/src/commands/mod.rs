@@ -18,6 +18,7 @@ pub mod paper_kernel;
 pub mod play;
 pub mod policies;
 pub mod record;
+pub mod replacement;
 pub mod replay;
 pub mod report;
 pub mod scheduler_log;

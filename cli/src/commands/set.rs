@@ -63,7 +63,12 @@ pub fn run(args: &SetArgs, output: Output) -> anyhow::Result<()> {
         Reply::Bad { problem } => return Err(BadSetting::Refused(problem).into()),
         Reply::Failed { problem } => anyhow::bail!("the loaded scheduler failed: {problem}"),
         Reply::NoTask => return Err(NoThread(pid(&args.target).unwrap_or(0)).into()),
-        Reply::Denied | Reply::Forbidden { .. } | Reply::Look(_) => {
+        Reply::Denied
+        | Reply::Forbidden { .. }
+        | Reply::Look(_)
+        | Reply::Replaced
+        | Reply::NotReplaced { .. }
+        | Reply::Withdrawn => {
             anyhow::bail!("the loaded scheduler refuses to answer")
         }
     };

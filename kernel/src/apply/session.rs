@@ -35,9 +35,10 @@ pub fn apply(options: &Options, watch: &mut dyn Watch) -> Result<usize, ApplyErr
     let mut applier = Applier::new(machine, options.rule, Mechanism::Nice, journal);
     let survey = look(&mut applier.surveyor)?;
     applier.mechanism = choose(&applier.machine, options, &survey, false)?;
-    watch.note(&began(&applier, options, &survey));
+    let status = began(&applier, options, &survey);
+    watch.note(&status);
     // Without a service manager nobody listens.
-    let _ = ready::tell();
+    let _ = ready::tell(&status);
     let ended = run(&mut applier, &mut signals, options, watch);
     let Applier { machine, mut journal, mut changes, mut groups, .. } = applier;
     let restored = restore(&machine, &mut changes, &mut groups, &mut journal);

@@ -1,6 +1,8 @@
 //! The client's side of the socket: sends a request to the loaded scheduler, or reads its statistics.
 
 use std::io::{self, Read as _};
+use std::net::Shutdown;
+use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,6 +11,8 @@ use super::error::Missing;
 use super::look::{self, Look};
 use super::protocol::{Reply, Request};
 use super::socket::{LONGEST_LINE, path, take_line, write_line};
+use super::sys::Signals;
+use super::wait::Woken;
 use divvy_policy::{Failure, FailureKind};
 
 /// How long the whole answer may take. Under a policy that lets the client wait, reading it takes long as well.
@@ -36,6 +40,33 @@ pub fn ask(request: &Request) -> Result<Reply, AskError> {
 pub(super) fn ask_at(path: &Path, request: &Request) -> Result<Reply, AskError> {
     let stream = connect(path)?;
     first_line(path, &stream, &mut Lines::new(&stream, ANSWER), request)
+}
+
+/// How long it may take until another policy schedules; as long as systemd waits for the unit.
+const REPLACEMENT: Duration = Duration::from_secs(600);
+
+/// Asks the loaded scheduler to put another policy in its place, and waits until that one schedules. The words are SPEC and options. A
+/// signal takes the request back, if it is not too late; what became of it is in the reply.
+///
+/// # Errors
+/// As for [`ask`]. If the scheduler ends instead, it does not answer.
+pub fn replace(words: Vec<String>, signals: &mut Signals) -> Result<Reply, AskError> {
+    replace_at(&path(), words, signals)
+}
+
+pub(super) fn replace_at(path: &Path, words: Vec<String>, signals: &mut Signals) -> Result<Reply, AskError> {
+    let mut stream = connect(path)?;
+    let silent = |error: io::Error| silent(path, error);
+    write_line(&mut stream, &Request::Replace { words }).map_err(silent)?;
+    let until = Instant::now() + REPLACEMENT;
+    loop {
+        match signals.wait(Some(stream.as_fd()), until).map_err(silent)? {
+            Woken::Input => break,
+            Woken::Signal => stream.shutdown(Shutdown::Write).map_err(silent)?,
+            Woken::Time => return Err(silent(io::ErrorKind::TimedOut.into())),
+        }
+    }
+    reply(path, &Lines::new(&stream, ANSWER).read().map_err(silent)?)
 }
 
 /// Reads the statistics of the loaded scheduler.
@@ -94,12 +125,15 @@ fn first_line(
 ) -> Result<Reply, AskError> {
     let silent = |error| silent(path, error);
     write_line(&mut stream, request).map_err(silent)?;
-    let line = lines.read().map_err(silent)?;
-    match serde_json::from_str(&line) {
+    reply(path, &lines.read().map_err(silent)?)
+}
+
+fn reply(path: &Path, line: &str) -> Result<Reply, AskError> {
+    match serde_json::from_str(line) {
         Ok(Reply::Denied) => Err(denied(path).into()),
         Ok(Reply::Forbidden { problem }) => Err(forbidden(problem).into()),
         Ok(reply) => Ok(reply),
-        Err(error) => Err(silent(io::Error::new(io::ErrorKind::InvalidData, error))),
+        Err(error) => Err(silent(path, io::Error::new(io::ErrorKind::InvalidData, error))),
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) enum Answer {
     Reply(Reply),
     /// Lines of JSON.
     Look(Rc<[u8]>),
+    /// Comes later, when the policy of these words schedules.
+    Replace(Vec<String>),
 }
 
 /// The weights that the machine accepts.
@@ -46,6 +48,10 @@ fn obey(
         Request::Look => {
             let look = backend.look(&spec.to_string());
             return look.map(Answer::Look).map_err(|problem| Reply::Failed { problem });
+        }
+        Request::Replace { words } => {
+            rights.may_replace().map_err(forbidden)?;
+            return Ok(Answer::Replace(words));
         }
         Request::SetWeight { pid, weight } => {
             if !WEIGHTS.contains(&weight) {
@@ -229,6 +235,22 @@ pub(super) mod tests {
                 assert!(matches!(reply, Reply::Weight { .. } | Reply::Param { .. }), "{reply:?}");
             }
         }
+    }
+
+    /// Its options name files, which the loader opens as root.
+    #[test]
+    fn only_root_puts_another_policy_in_place() {
+        let request = r#"{"command":"replace","words":["sfq","--db=/etc/shadow"]}"#;
+        for rights in [Rights::All, Rights::Own(7), Rights::Watch] {
+            let (reply, told, spec) = ask_as(rights, request, "rr");
+            assert!(
+                matches!(reply, Reply::Forbidden { .. }) && told.is_empty() && spec == "rr",
+                "{rights:?}"
+            );
+        }
+        let mut spec = spec::parse("rr", divvy_policy::all()).expect("a spec");
+        let words = vec!["sfq".to_owned(), "--db=/etc/shadow".to_owned()];
+        assert_eq!(answer(request, Rights::Owner, &mut spec, &mut Fake::default()), Answer::Replace(words));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 #![cfg_attr(not(feature = "bpf"), allow(dead_code))]
 
-use rules::RulesFile;
+use loadable::{bound, check_options};
 
 pub mod check;
 mod client;
@@ -20,6 +20,7 @@ pub(crate) mod grouping;
 pub(crate) mod host;
 #[cfg(feature = "bpf")]
 mod host_programs;
+mod loadable;
 mod look;
 mod names;
 #[cfg(feature = "bpf")]
@@ -34,6 +35,8 @@ mod quotas;
 pub(crate) mod ready;
 #[cfg(feature = "bpf")]
 mod records;
+#[cfg(feature = "bpf")]
+mod replacement;
 mod rules;
 #[cfg(feature = "bpf")]
 mod ruling;
@@ -53,13 +56,14 @@ mod verified;
 mod wait;
 mod writer;
 
-pub use client::{AskError, ask, look};
+pub use client::{AskError, ask, look, replace};
 pub use end::End;
 pub use error::{LoadError, Missing};
 pub use grouping::Grouping;
 pub use host::{MAX_POOL, Stats};
+pub use loadable::loadable;
 pub use look::{Look, Viewer};
-pub use options::{Options, Watch};
+pub use options::{Options, ReadOptions, Watch};
 pub use peer::GroupMay;
 pub use protocol::{Head, Reply, Request};
 pub use rules::{RULES, RulesError};
@@ -69,39 +73,17 @@ pub use verified::VerifiedProgram;
 pub use writer::Writer;
 
 /// Loads a policy, and returns when it is unloaded again: because of a signal, of the time, of the command's end,
-/// or of the kernel.
+/// or of the kernel. If somebody asks for another policy meanwhile, `read` makes options of the words.
 ///
 /// # Errors
 /// When something is missing, the policy is for the simulator only, it looks at all tasks and nobody said how many there may be, the
 /// kernel does not take it, or throws it out.
-pub fn load(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
+pub fn load(options: &Options, read: ReadOptions<'_>, watch: &mut dyn Watch) -> Result<End, LoadError> {
     check_options(options)?;
     if let Some(bound) = bound(options)? {
         watch.note(&bound);
     }
-    run(options, watch)
-}
-
-/// Says what a user is to know of a policy that looks at all tasks.
-fn bound(options: &Options) -> Result<Option<String>, LoadError> {
-    let policy = options.spec.selection.name;
-    let Some(per_task) = divvy_policy::find(policy).and_then(|policy| policy.linear) else { return Ok(None) };
-    let most = options.max_tasks.ok_or(LoadError::Linear { policy, per_task })?.min(options.pool);
-    let accesses = u64::from(per_task) * u64::from(most);
-    Ok(Some(format!(
-        "{policy} may look at every task to choose one: for {most} tasks up to {accesses} accesses to memory, while all CPUs wait"
-    )))
-}
-
-/// Whether [`load`] would take these options, on a machine that has everything.
-///
-/// # Errors
-/// When the policy is for the simulator only, or looks at all tasks and nobody said how many there may be, or the file of rules is
-/// damaged.
-pub fn loadable(options: &Options) -> Result<(), LoadError> {
-    check_options(options)?;
-    RulesFile::asked_for(options.rules.as_deref())?;
-    bound(options).map(drop)
+    run(options, read, watch)
 }
 
 /// Lets the kernel verify a policy's programs, and returns what the verifier says of each. Nothing is scheduled.
@@ -113,17 +95,6 @@ pub fn dry_run(options: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
     verify(options)
 }
 
-fn check_options(options: &Options) -> Result<(), LoadError> {
-    let policy = options.spec.selection.name;
-    if let Some(placement) = options.spec.placement {
-        return Err(LoadError::Placement(placement));
-    }
-    match divvy_policy::find(policy).and_then(|policy| policy.simulator_only) {
-        Some(why) => Err(LoadError::SimulatorOnly { policy, why }),
-        None => Ok(()),
-    }
-}
-
 #[cfg(feature = "bpf")]
 use session::run;
 #[cfg(feature = "bpf")]
@@ -131,7 +102,7 @@ use verification::verify;
 
 /// Without the feature `bpf` there is nothing to load.
 #[cfg(not(feature = "bpf"))]
-fn run(_: &Options, _: &mut dyn Watch) -> Result<End, LoadError> {
+fn run(_: &Options, _: ReadOptions<'_>, _: &mut dyn Watch) -> Result<End, LoadError> {
     Err(check::not_built().into())
 }
 

@@ -60,6 +60,9 @@ impl Options {
     }
 }
 
+/// Makes options of SPEC and options as those of `divvy enable`; if it cannot, it says why.
+pub type ReadOptions<'a> = &'a dyn Fn(&[String]) -> Result<Options, String>;
+
 /// Receives events while a scheduler is loaded.
 pub trait Watch {
     /// A message for the user.

@@ -31,7 +31,10 @@ pub(super) enum Rights {
     Watch,
     /// And change the weights of this user's threads.
     Own(u32),
+    /// And all weights, and the policy's parameters.
     All,
+    /// And put another policy in its place, whose options name files.
+    Owner,
 }
 
 impl Admission {
@@ -51,7 +54,7 @@ impl Admission {
 
     fn rights_of(&self, uid: u32, groups: &[u32]) -> Option<Rights> {
         if uid == 0 || uid == self.owner {
-            return Some(Rights::All);
+            return Some(Rights::Owner);
         }
         let (_, may) = self.group.filter(|(group, _)| groups.contains(group))?;
         Some(match may {
@@ -66,7 +69,7 @@ impl Rights {
     /// Whether the thread's weight may be changed. Returns the reason if not. A thread that has ended is nobody's.
     pub fn may_weigh(self, thread: u32) -> Result<(), String> {
         match self {
-            Self::All => Ok(()),
+            Self::All | Self::Owner => Ok(()),
             Self::Own(uid) if is_of(names::uids_of(thread), uid) => Ok(()),
             Self::Own(_) => Err(format!("thread {thread} is not yours")),
             Self::Watch => Err("members of the group may only watch".to_owned()),
@@ -76,9 +79,17 @@ impl Rights {
     /// Whether the policy's parameters may be changed. Returns the reason if not.
     pub fn may_tune(self) -> Result<(), String> {
         match self {
-            Self::All => Ok(()),
+            Self::All | Self::Owner => Ok(()),
             Self::Own(_) => Err("only root may change parameters of the policy".to_owned()),
             Self::Watch => Err("members of the group may only watch".to_owned()),
+        }
+    }
+
+    /// Whether another policy may be put in place. Returns the reason if not.
+    pub fn may_replace(self) -> Result<(), String> {
+        match self {
+            Self::Owner => Ok(()),
+            _ => Err("only root may load another policy".to_owned()),
         }
     }
 }
@@ -100,11 +111,11 @@ mod tests {
         {
             assert_eq!(of(may).rights_of(7, &[7, 42]), Some(rights));
             assert_eq!(of(may).rights_of(7, &[7, 43]), None);
-            assert_eq!(of(may).rights_of(0, &[0]), Some(Rights::All));
-            assert_eq!(of(may).rights_of(500, &[500]), Some(Rights::All));
+            assert_eq!(of(may).rights_of(0, &[0]), Some(Rights::Owner));
+            assert_eq!(of(may).rights_of(500, &[500]), Some(Rights::Owner));
         }
         let alone = Admission { owner: 0, group: None };
-        assert_eq!((alone.rights_of(7, &[0, 7]), alone.rights_of(0, &[7])), (None, Some(Rights::All)));
+        assert_eq!((alone.rights_of(7, &[0, 7]), alone.rights_of(0, &[7])), (None, Some(Rights::Owner)));
     }
 
     #[test]
@@ -118,9 +129,9 @@ mod tests {
     #[test]
     fn the_kernel_says_who_is_at_the_other_end() {
         let (ours, _theirs) = UnixStream::pair().expect("a pair");
-        assert_eq!(Admission::new(None).rights(&ours), Some(Rights::All), "the same user");
+        assert_eq!(Admission::new(None).rights(&ours), Some(Rights::Owner), "the same user");
         let stranger = Admission { owner: geteuid().as_raw() + 1, group: None };
-        let expected = geteuid().is_root().then_some(Rights::All);
+        let expected = geteuid().is_root().then_some(Rights::Owner);
         assert_eq!(stranger.rights(&ours), expected);
         let mut groups: Vec<u32> =
             rustix::process::getgroups().expect("groups").iter().map(|group| group.as_raw()).collect();

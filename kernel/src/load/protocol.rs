@@ -35,6 +35,11 @@ pub enum Request {
     },
     /// Asks for its statistics.
     Look,
+    /// Puts another policy in its place, and answers when that one schedules.
+    Replace {
+        /// SPEC and options, as those of `divvy enable`.
+        words: Vec<String>,
+    },
 }
 
 /// The answer to a request.
@@ -57,6 +62,17 @@ pub enum Reply {
     },
     /// Its statistics; a line for each task follows.
     Look(Box<Head>),
+    /// The other policy schedules.
+    Replaced,
+    /// It cannot be loaded, and the former one goes on.
+    NotReplaced {
+        /// Why.
+        problem: String,
+        /// The exit code of a `divvy load` that fails so.
+        code: u8,
+    },
+    /// The client took back its request for another policy in time.
+    Withdrawn,
     /// The scheduler has no such thread.
     NoTask,
     /// Not a valid request, or not a parameter or value of this policy.

@@ -1,4 +1,4 @@
-//! Tells the service manager that started us that the policy schedules now (`sd_notify(3)`).
+//! Tells the service manager that started us what schedules now (`sd_notify(3)`).
 
 use std::io;
 use std::os::linux::net::SocketAddrExt as _;
@@ -7,21 +7,23 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 /// Where the service manager listens; only a unit of `Type=notify` has it.
 const SOCKET: &str = "NOTIFY_SOCKET";
 
-/// Tells it, if there is one.
+/// Tells it that we are at work, and on what, if there is one.
 ///
 /// # Errors
 /// When it does not listen.
-pub fn tell() -> io::Result<()> {
-    std::env::var_os(SOCKET).map_or(Ok(()), |socket| tell_at(socket.as_encoded_bytes()))
+pub fn tell(status: &str) -> io::Result<()> {
+    std::env::var_os(SOCKET).map_or(Ok(()), |socket| tell_at(socket.as_encoded_bytes(), status))
 }
 
 /// A name that begins with @ is in the abstract namespace.
-fn tell_at(socket: &[u8]) -> io::Result<()> {
+fn tell_at(socket: &[u8], status: &str) -> io::Result<()> {
     let address = match socket.split_first() {
         Some((b'@', name)) => SocketAddr::from_abstract_name(name)?,
         _ => SocketAddr::from_pathname(String::from_utf8_lossy(socket).as_ref())?,
     };
-    UnixDatagram::unbound()?.send_to_addr(b"READY=1", &address).map(drop)
+    // A line is an assignment.
+    let message = format!("READY=1\nSTATUS={}", status.lines().next().unwrap_or_default());
+    UnixDatagram::unbound()?.send_to_addr(message.as_bytes(), &address).map(drop)
 }
 
 #[cfg(test)]
@@ -36,13 +38,13 @@ mod tests {
         let abstract_address = SocketAddr::from_abstract_name(&name).expect("an address");
         let at_name = UnixDatagram::bind_addr(&abstract_address).expect("a socket");
         for (socket, listens) in [(path.display().to_string(), &at_path), (format!("@{name}"), &at_name)] {
-            tell_at(socket.as_bytes()).expect("it listens");
-            let mut said = [0; 16];
+            tell_at(socket.as_bytes(), "rr schedules 2 CPUs").expect("it listens");
+            let mut said = [0; 64];
             let length = listens.recv(&mut said).expect("a datagram");
-            assert_eq!(&said[..length], b"READY=1", "{socket}");
+            assert_eq!(&said[..length], b"READY=1\nSTATUS=rr schedules 2 CPUs", "{socket}");
         }
         drop(at_path);
         std::fs::remove_file(&path).expect("the socket's file");
-        assert!(tell_at(path.as_os_str().as_encoded_bytes()).is_err(), "nobody listens");
+        assert!(tell_at(path.as_os_str().as_encoded_bytes(), "").is_err(), "nobody listens");
     }
 }

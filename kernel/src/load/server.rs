@@ -8,9 +8,12 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use divvy_policy::FailureKind;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, fchmod};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
+use rustix::net::{
+    AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, bind, listen, recv, socket_with,
+};
 
 use super::commands::Answer;
 use super::error::Missing;
@@ -32,6 +35,8 @@ pub(super) struct Server {
     admission: Admission,
     clients: Vec<Client>,
     send_queue: SendQueue,
+    /// A client that asked for another policy, and its words.
+    asked: Option<(UnixStream, Vec<String>)>,
 }
 
 impl Server {
@@ -50,6 +55,7 @@ impl Server {
             admission: Admission::new(group),
             clients: Vec::new(),
             send_queue: SendQueue::default(),
+            asked: None,
         };
         if let Some((group, _)) = group {
             chown(&server.path, None, Some(group))?;
@@ -104,10 +110,19 @@ impl Server {
             Answer::Look(_) => {
                 Reply::Failed { problem: "too many viewers read statistics at once; try again".to_owned() }
             }
+            Answer::Replace(words) if self.asked.is_none() => {
+                self.asked = Some((stream, words));
+                return;
+            }
+            Answer::Replace(_) => busy(),
             Answer::Reply(reply) => reply,
         };
-        // The socket has room for one line.
-        let _ = write_line(&stream, &reply);
+        self::reply(&stream, &reply);
+    }
+
+    /// Takes the request for another policy, if there is one. Whoever takes it replies.
+    pub fn asked(&mut self) -> Option<(UnixStream, Vec<String>)> {
+        self.asked.take()
     }
 
     /// File descriptors to poll.
@@ -115,6 +130,26 @@ impl Server {
         let clients = self.clients.iter().map(|client| PollFd::new(&client.stream, PollFlags::IN));
         let readers = self.send_queue.fds().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT));
         std::iter::once(PollFd::new(&self.listener, PollFlags::IN)).chain(clients).chain(readers)
+    }
+}
+
+/// The answer to a request for another policy while one is being loaded.
+pub(super) fn busy() -> Reply {
+    let problem = "another policy is just being loaded; try again".to_owned();
+    Reply::NotReplaced { problem, code: FailureKind::Failed.exit_code() }
+}
+
+/// Replies to a client. The socket has room for one line.
+pub(super) fn reply(client: &UnixStream, reply: &Reply) {
+    let _ = write_line(client, reply);
+}
+
+/// Whether the client still waits: one that takes its request back ends its side of the connection.
+pub(super) fn is_connected(client: &UnixStream) -> bool {
+    let mut byte = [0; 1];
+    match recv(client, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+        Ok((_, length)) => length > 0,
+        Err(error) => error == rustix::io::Errno::WOULDBLOCK,
     }
 }
 
@@ -244,6 +279,47 @@ mod tests {
     fn a_request_is_answered() {
         let reply = with_server("answer", 1, |path| ask_at(path, &Request::GetWeight { pid: 7 }));
         assert_eq!(reply.expect("an answer"), Reply::Weight { weight: 1 << 20 });
+    }
+
+    /// A server that was asked for another policy by this client.
+    fn asked(name: &str) -> (Server, UnixStream, UnixStream) {
+        let path = temporary(name);
+        let mut server = Server::listen_at(path.clone(), None).expect("a socket");
+        let mut spec = spec::parse("rr", divvy_policy::all()).expect("a spec");
+        let ask = || {
+            let mut client = UnixStream::connect(&path).expect("it listens");
+            let words = vec!["sfq".to_owned(), "--quantum=2ms".to_owned()];
+            write_line(&mut client, &Request::Replace { words }).expect("asked");
+            client
+        };
+        let (client, second) = (ask(), ask());
+        server.serve(|line, rights| answer(line, rights, &mut spec, &mut Fake::default()));
+        let (waiting, words) = server.asked().expect("a request");
+        assert_eq!((words.join(" ").as_str(), server.asked().is_none()), ("sfq --quantum=2ms", true));
+        let line = Lines::new(&second, ANSWER).read().expect("one at a time");
+        assert_eq!(serde_json::from_str::<Reply>(&line).expect("a reply"), busy());
+        (server, client, waiting)
+    }
+
+    #[test]
+    fn a_request_for_another_policy_is_answered_when_that_one_schedules() {
+        let (_server, client, waiting) = asked("replace");
+        assert!(is_connected(&waiting));
+        reply(&waiting, &Reply::Replaced);
+        let line = Lines::new(&client, ANSWER).read().expect("a reply");
+        assert_eq!(line, r#"{"answer":"replaced"}"#);
+    }
+
+    #[test]
+    fn a_client_takes_its_request_back_and_still_gets_an_answer() {
+        let (_server, client, waiting) = asked("withdraw");
+        client.shutdown(std::net::Shutdown::Write).expect("connected");
+        assert!(!is_connected(&waiting));
+        reply(&waiting, &Reply::Withdrawn);
+        assert_eq!(Lines::new(&client, ANSWER).read().expect("a reply"), r#"{"answer":"withdrawn"}"#);
+        let (_server, client, waiting) = asked("gone");
+        drop(client);
+        assert!(!is_connected(&waiting));
     }
 
     #[test]

@@ -2,26 +2,30 @@
 //! CPUs come or go, the policy is loaded again within the same session.
 
 use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use divvy_policy::spec::Spec;
+use divvy_policy::units::show_duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::commands::{self, Backend};
-use super::cpus::{self, Cpus};
+use super::cpus;
 use super::end::{End, Verdict};
 use super::error::LoadError;
 use super::host::Command;
 use super::look::Looks;
 use super::object::Scheduler;
-use super::options::{Options, Watch};
+use super::options::{Options, ReadOptions, Watch};
 use super::peer::GroupMay;
 use super::programs::Programs;
+use super::protocol::Reply;
 use super::quotas::{self, Lookout};
 use super::records::{self, Records};
+use super::replacement::{Prepared, Progress, Replacement};
 use super::ruling::Ruling;
 use super::running::Running;
 use super::server::{self, Server};
@@ -40,7 +44,7 @@ const BACK: Duration = Duration::from_secs(10);
 /// How long a command may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
 /// Loads the policy and runs the session.
-pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
+pub fn run(options: &Options, read: ReadOptions<'_>, watch: &mut dyn Watch) -> Result<End, LoadError> {
     check::all()?;
     if let Err(limits) = quotas::none(options.keeps_limits()) {
         if !options.ignore_cpu_max {
@@ -53,10 +57,13 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
     let signals =
         Signals::block().map_err(|error| LoadError::Io("cannot wait for signals".to_owned(), error))?;
     let mut session = Session {
-        options,
+        options: options.clone(),
+        read,
         spec: configuration::spec(options)?,
         ruling: Ruling::open(options)?,
         server: None,
+        replacement: None,
+        replaced: None,
         signals,
         asked_to_end: 0,
         unload_at: None,
@@ -65,10 +72,14 @@ pub fn run(options: &Options, watch: &mut dyn Watch) -> Result<End, LoadError> {
         follow_at: None,
     };
     let mut loading = 1;
+    let mut prepared = None;
     loop {
-        match session.run_once(loading, group, watch) {
-            Ok(Some(end)) => return Ok(end),
-            Ok(None) => privileges::raise(),
+        match session.run_once(prepared, loading, group, watch) {
+            Ok(Next::End(end)) => return Ok(end),
+            Ok(Next::Load(next)) => {
+                privileges::raise();
+                prepared = next;
+            }
             Err(error) => {
                 session.wait_for_command(watch);
                 return Err(error);
@@ -88,11 +99,16 @@ fn listen(group: Option<(u32, GroupMay)>, watch: &mut dyn Watch) -> Option<Serve
 }
 
 struct Session<'a> {
-    options: &'a Options,
+    options: Options,
+    read: ReadOptions<'a>,
     /// With the parameters that were changed since loading.
     spec: Spec,
     ruling: Option<Ruling>,
     server: Option<Server>,
+    /// Another policy, which was asked for.
+    replacement: Option<Replacement>,
+    /// The client that waits until it schedules, and when the former one stopped.
+    replaced: Option<(UnixStream, Instant)>,
     signals: Signals,
     /// How often it was asked to end, by signals and by the duration.
     asked_to_end: u32,
@@ -107,49 +123,63 @@ struct Session<'a> {
 enum Outcome {
     End(End),
     Kernel(Verdict),
+    Replace(Box<Prepared>, UnixStream),
+}
+
+/// The step after the end of a scheduler.
+enum Next {
+    End(End),
+    /// To load again: what is prepared, or else the same.
+    Load(Option<Box<Prepared>>),
 }
 
 impl Session<'_> {
-    /// Loads the scheduler once, and runs it until it ends. Returns None if it must be loaded again.
+    /// Loads the scheduler once, if it is not prepared, and runs it until it ends.
     fn run_once(
         &mut self,
+        prepared: Option<Box<Prepared>>,
         loading: u32,
         group: Option<(u32, GroupMay)>,
         watch: &mut dyn Watch,
-    ) -> Result<Option<End>, LoadError> {
-        let hotplug_seq = cpus::hotplug_seq();
-        let cpus = Cpus::online()?;
-        let spec = self.spec.clone();
-        let config = configuration::config(self.options, &spec, &cpus, self.ruling.is_some());
+    ) -> Result<Next, LoadError> {
+        let prepared = match prepared {
+            Some(prepared) => *prepared,
+            None => Prepared::new(self.options.clone(), self.spec.clone(), self.ruling.take())?,
+        };
+        let Prepared { options, spec, cpus, hotplug_seq, ruling, mut scheduler } = prepared;
+        (self.options, self.spec, self.ruling) = (options, spec.clone(), ruling);
+        let config = configuration::config(&self.options, &spec, &cpus, self.ruling.is_some());
         let store = || Store::at(&self.options.db);
         let mut programs = spec.knows_programs().then(|| Programs::open(store())).transpose()?;
         let log = self.options.log.as_deref();
         let log = log.map(|path| records::create(path, loading, &config)).transpose()?;
-        let mut scheduler = Scheduler::load(&config, self.options.timeout.as_millis() as u32, hotplug_seq)?;
         if let Err(error) = sys::become_real_time() {
             watch.note(&format!("not real-time ({error}): a policy that lets divvy wait is slow to unload"));
         }
         if let Some(ruling) = &mut self.ruling {
             ruling.begin(&scheduler, watch)?;
         }
-        let mut statistics = Statistics::begin(cpus.count(), self.options);
+        let mut statistics = Statistics::begin(cpus.count(), &self.options);
         scheduler.attach(&spec)?;
         let records = log.map(|log| Records::of(&scheduler, log)).transpose()?;
         if let Some(programs) = &mut programs {
             programs.begin(&scheduler)?;
         }
-        watch.note(&format!(
-            "{spec} schedules {} CPU{}",
-            cpus.count(),
-            if cpus.count() == 1 { "" } else { "s" }
-        ));
+        let status =
+            format!("{spec} schedules {} CPU{}", cpus.count(), if cpus.count() == 1 { "" } else { "s" });
+        watch.note(&status);
         if loading == 1 {
             self.server = listen(group, watch);
             self.unload_at = self.options.duration.map(|duration| Instant::now() + duration);
             self.running = Running::start(&self.options.command, false)?;
-            if let Err(error) = ready::tell() {
-                watch.note(&format!("the service manager does not listen: {error}"));
-            }
+        }
+        if let Err(error) = ready::tell(&status) {
+            watch.note(&format!("the service manager does not listen: {error}"));
+        }
+        if let Some((client, since)) = self.replaced.take() {
+            let between = show_duration(since.elapsed().as_nanos() as u64);
+            watch.note(&format!("between the two the kernel's own scheduler was in place for {between}"));
+            server::reply(&client, &Reply::Replaced);
         }
         privileges::drop(self.running.is_some());
         // The kernel compares the count itself, but not with 0.
@@ -157,7 +187,7 @@ impl Session<'_> {
             watch.note("a CPU came or went: loading again");
             scheduler.detach();
             wait_until_back()?;
-            return Ok(None);
+            return Ok(Next::Load(None));
         }
 
         // Its threads have no capabilities, as they were dropped.
@@ -169,6 +199,7 @@ impl Session<'_> {
         if let Some(programs) = &mut programs {
             programs.store_or_say(&scheduler, watch);
         }
+        let left = Instant::now();
         scheduler.detach();
         wait_until_back()?;
         if let Some(records) = records {
@@ -178,11 +209,15 @@ impl Session<'_> {
         match outcome? {
             Outcome::End(end) => {
                 watch.note("unloaded: the kernel's own scheduler is back");
-                Ok(Some(end))
+                Ok(Next::End(end))
             }
             Outcome::Kernel(Verdict::Restart(message)) => {
                 watch.note(&format!("{message}: loading again"));
-                Ok(None)
+                Ok(Next::Load(None))
+            }
+            Outcome::Replace(prepared, client) => {
+                self.replaced = Some((client, left));
+                Ok(Next::Load(Some(prepared)))
             }
             Outcome::Kernel(Verdict::Failed(error)) => Err(error),
         }
@@ -208,6 +243,15 @@ impl Session<'_> {
             if let Some(server) = &mut self.server {
                 let mut loaded = Loaded { scheduler, statistics: &mut *statistics };
                 server.serve(|line, rights| commands::answer(line, rights, &mut self.spec, &mut loaded));
+                let asked = server.asked();
+                if let Some((client, words)) = asked {
+                    self.prepare(client, &words);
+                }
+            }
+            match self.replacement.take().map(Replacement::poll) {
+                Some(Progress::Ready(prepared, client)) => return Ok(Outcome::Replace(prepared, client)),
+                Some(Progress::Waits(replacement)) => self.replacement = Some(replacement),
+                Some(Progress::Refused) | None => {}
             }
             if self.follow_at.is_some_and(|time| time <= Instant::now()) {
                 self.follow_at = Some(Instant::now() + quotas::FOLLOWS);
@@ -229,6 +273,31 @@ impl Session<'_> {
                 return Ok(Outcome::End(End::Asked));
             }
         }
+    }
+
+    /// Begins to prepare another policy. What only a start of the loader can do is refused as a bad request.
+    fn prepare(&mut self, client: UnixStream, words: &[String]) {
+        if self.replacement.is_some() {
+            return server::reply(&client, &server::busy());
+        }
+        let options = match (self.read)(words) {
+            Ok(options) => options,
+            Err(problem) => return server::reply(&client, &Reply::Bad { problem }),
+        };
+        let current = &self.options;
+        if (&options.group, options.group_may) != (&current.group, current.group_may) {
+            let problem = "the socket's group cannot be changed while it is open".to_owned();
+            return server::reply(&client, &Reply::Bad { problem });
+        }
+        let options = Options {
+            interval: current.interval,
+            duration: current.duration,
+            command: current.command.clone(),
+            log: current.log.clone(),
+            top: current.top,
+            ..options
+        };
+        self.replacement = Some(Replacement::begin(options, client));
     }
 
     /// Sleeps until something happens, or until it is time for statistics or for unloading.
@@ -367,7 +436,7 @@ fn wait_until_back() -> Result<(), LoadError> {
         if asked.elapsed() > BACK {
             return Err(LoadError::NotBack(BACK.as_secs(), check::state()));
         }
-        thread::sleep(Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(1));
     }
     Ok(())
 }

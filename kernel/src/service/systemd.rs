@@ -9,7 +9,7 @@ use std::time::Duration;
 use divvy_policy::{Failure, FailureKind};
 
 use super::settings::{SETTINGS, Settings};
-use crate::load::{Missing, Signals};
+use crate::load::{self, Missing, Reply, Signals};
 
 /// The unit's name.
 pub const UNIT: &str = "divvy.service";
@@ -111,38 +111,62 @@ pub fn is_active() -> Result<bool, ServiceError> {
     is("is-active")
 }
 
-/// Loads the policy of these settings now and at each boot. A unit that runs loads it instead of its own. If that fails, or a signal
-/// asks us to end, the former settings and the unit are as before, and a unit that ran is started again.
+/// Loads the policy of these settings now and at each boot. A unit that runs puts it in the place of its own, and is started again only if
+/// it cannot. If that fails, or a signal asks us to end, settings and unit are as before, and the former policy is loaded.
 ///
 /// # Errors
 /// When the settings cannot be written, `systemctl` fails, or the policy is not loaded.
 pub fn enable(settings: &Settings, former: &Settings) -> Result<(), ServiceError> {
     let former = Former { settings: former, is_active: is_active()?, is_enabled: is("is-enabled")? };
     let mut signals = Signals::block().map_err(ServiceError::Run)?;
-    let Step { what, said, code } = match begin(settings, &mut signals) {
+    let Failed { what, said, code, goes_on } = match begin(settings, former.is_active, &mut signals) {
         Ok(None) => return Ok(()),
         Ok(Some(failed)) => failed,
-        Err(error) => Step { what: error.to_string(), ..Step::default() },
+        Err(error) => Failed { what: error.to_string(), ..Failed::default() },
     };
-    Err(ServiceError::NotEnabled { what, after: former.restore()?, said, code })
+    Err(ServiceError::NotEnabled { what, after: former.restore(goes_on)?, said, code })
 }
 
 /// A step that failed.
 #[derive(Default)]
-struct Step {
+struct Failed {
     what: String,
-    /// The unit's last words.
+    /// The loader's last words, from a new line on.
     said: String,
-    /// The exit code of its process.
+    /// The exit code of its process, or the one that it would have.
     code: Option<u8>,
+    /// The policy that was loaded still is.
+    goes_on: bool,
+}
+
+impl Failed {
+    fn interrupted(goes_on: bool) -> Self {
+        Self { what: "interrupted".to_owned(), goes_on, ..Self::default() }
+    }
+
+    fn to_load(problem: &str, code: Option<u8>, goes_on: bool) -> Self {
+        Self { what: format!("{UNIT} did not load the policy"), said: format!("\n{problem}"), code, goes_on }
+    }
 }
 
 /// Returns the step that failed, if one did.
-fn begin(settings: &Settings, signals: &mut Signals) -> Result<Option<Step>, ServiceError> {
+fn begin(
+    settings: &Settings,
+    is_active: bool,
+    signals: &mut Signals,
+) -> Result<Option<Failed>, ServiceError> {
     settings.write().map_err(ServiceError::Settings)?;
+    asked(&["enable", UNIT])?;
+    match if is_active { replace(settings, signals) } else { Replacement::Impossible } {
+        Replacement::Done => return Ok(None),
+        Replacement::Refused(problem, code) => {
+            return Ok(Some(Failed::to_load(&format!("error: {problem}"), Some(code), true)));
+        }
+        Replacement::Withdrawn => return Ok(Some(Failed::interrupted(true))),
+        Replacement::Impossible => {}
+    }
     // One that the kernel threw out too often may be started again.
     systemctl(&["reset-failed", UNIT])?;
-    asked(&["enable", UNIT])?;
     let restart = restart(signals)?;
     if restart == Restart::Loaded {
         return Ok(None);
@@ -150,13 +174,31 @@ fn begin(settings: &Settings, signals: &mut Signals) -> Result<Option<Step>, Ser
     let (run, code) = (invocation()?, exit_code(&shown("ExecMainCode,ExecMainStatus")?));
     systemctl(&["stop", UNIT])?; // or it would try again
     Ok(Some(match restart {
-        Restart::Interrupted => Step { what: "interrupted".to_owned(), ..Step::default() },
-        _ => Step {
-            what: format!("{UNIT} did not load the policy"),
-            said: format!("\n{}", journal(&run)),
-            code,
-        },
+        Restart::Interrupted => Failed::interrupted(false),
+        _ => Failed::to_load(&journal(&run), code, false),
     }))
+}
+
+/// The answer of a loader that was asked for another policy.
+enum Replacement {
+    Done,
+    /// The former one goes on.
+    Refused(String, u8),
+    /// The same, because a signal came.
+    Withdrawn,
+    /// It did not understand, or cannot do it while it runs, or has ended.
+    Impossible,
+}
+
+/// Asks the unit's loader. One that runs lets the kernel verify the policy before the former one goes.
+fn replace(settings: &Settings, signals: &mut Signals) -> Replacement {
+    let words = settings.spec().map(str::to_owned).into_iter().chain(settings.options()).collect();
+    match load::replace(words, signals) {
+        Ok(Reply::Replaced) => Replacement::Done,
+        Ok(Reply::NotReplaced { problem, code }) => Replacement::Refused(problem, code),
+        Ok(Reply::Withdrawn) => Replacement::Withdrawn,
+        _ => Replacement::Impossible,
+    }
 }
 
 #[derive(PartialEq)]
@@ -192,10 +234,13 @@ struct Former<'a> {
 }
 
 impl Former<'_> {
-    fn restore(&self) -> Result<&'static str, ServiceError> {
+    fn restore(&self, goes_on: bool) -> Result<&'static str, ServiceError> {
         self.settings.write().map_err(ServiceError::Settings)?;
         if !self.is_enabled {
             asked(&["disable", UNIT])?;
+        }
+        if goes_on {
+            return Ok("the former policy goes on");
         }
         systemctl(&["reset-failed", UNIT])?;
         if !self.is_active {

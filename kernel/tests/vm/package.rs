@@ -81,6 +81,13 @@ fn part_of_alice(terminal: &mut Terminal) -> f64 {
 
 /// Files of the disk, but for what every package leaves: logs, and indexes that are made anew.
 const FILES: &str = "find / -xdev -type f ! -path '/var/log/*' ! -path '/var/cache/*' ! -path '/root/*' ! -path '/etc/*-' | sort";
+/// Ctrl-C when the settings are written, which is before the kernel verifies the policy.
+const INTERRUPTED: &str =
+    "divvy enable gr3+procfair & while ! grep -q gr3+ /etc/default/divvy; do :; done; kill -INT %1; wait %1";
+/// Writes the time whenever no policy schedules, in a loop without other processes.
+const WATCH: &str = "while :; do read -r s </sys/kernel/sched_ext/state; [ $s = enabled ] || { read -r up _ </proc/uptime; echo $up; }; done >/root/gap &";
+/// Seconds without a policy when another one takes its place. To verify and load one takes some five seconds in emulation.
+const LONGEST_GAP: f64 = 1.5;
 /// The loaded scheduler.
 const LOADED: &str = "cat /sys/kernel/sched_ext/root/ops";
 
@@ -107,7 +114,7 @@ fn a_package_is_installed_enabled_upgraded_and_removed() {
         );
         checked += u32::from(check_after(&command, &mut terminal));
     }
-    assert_eq!(checked, 8, "the page has another session\n{}", terminal.session());
+    assert_eq!(checked, 9, "the page has another session\n{}", terminal.session());
 
     // Users are not what a package takes back.
     terminal.run("userdel alice; userdel bob");
@@ -136,11 +143,30 @@ fn check_after(command: &str, terminal: &mut Terminal) -> bool {
             assert!(part >= LEAST_OF_ALICE, "{part}\n{}", terminal.session());
             assert_eq!(terminal.line("systemctl is-enabled divvy"), "enabled");
         }
-        "divvy enable sfq --group nosuch" => {
-            assert_eq!(terminal.line("echo $?"), "1");
+        "divvy enable sfq" => {
+            assert_eq!(terminal.line("echo $?"), "5");
             assert_eq!(terminal.line(LOADED), "divvy_gr3_groups", "changed nothing");
         }
-        "divvy enable rr --quantum 2ms" => assert_eq!(terminal.line(LOADED), rr),
+        "systemctl stop alice bob" => {
+            // The socket's group cannot change while the loader runs, so this one is started again, and then the former one.
+            let refused = terminal.run("divvy enable sfq --group nosuch");
+            assert_eq!(terminal.line("echo $?"), "5");
+            let error = "error: divvy.service did not load the policy; the former policy is loaded again";
+            assert!(refused.iter().any(|line| line == error), "{}", terminal.session());
+            let shown = terminal.run(INTERRUPTED);
+            let error = "error: interrupted; the former policy goes on";
+            assert!(shown.iter().any(|line| line == error), "{}", terminal.session());
+            assert_eq!(terminal.line("grep ^DIVVY_SPEC /etc/default/divvy"), "DIVVY_SPEC=fair-users");
+            assert_eq!(terminal.line(LOADED), "divvy_gr3_groups", "changed nothing");
+            terminal.run(WATCH);
+        }
+        "divvy enable rr --quantum 2ms" => {
+            assert_eq!(terminal.line(LOADED), rr);
+            let seconds = terminal.run("kill %1; wait 2>/dev/null; cat /root/gap");
+            let seconds: Vec<f64> = seconds.iter().filter_map(|line| line.parse().ok()).collect();
+            let between = seconds.last().unwrap_or(&0.0) - seconds.first().unwrap_or(&0.0);
+            assert!(between < LONGEST_GAP, "{seconds:?}\n{}", terminal.session());
+        }
         "systemctl is-active divvy" => assert_eq!(terminal.line(LOADED), rr),
         "apt-get install ./divvy_0.2.0_amd64.deb" => {
             assert_eq!(terminal.line(LOADED), rr, "goes on");

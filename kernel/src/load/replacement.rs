@@ -1,0 +1,119 @@
+//! Another policy in place of the loaded one. A thread of its own lets the kernel verify it while the loaded one schedules, so that
+//! the kernel's own scheduler is in place for a moment only.
+
+use std::error::Error as _;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::thread;
+
+use divvy_policy::spec::Spec;
+use divvy_policy::{Failure as _, FailureKind};
+
+use super::configuration;
+use super::cpus::{self, Cpus};
+use super::error::LoadError;
+use super::loadable::{bound, check_options};
+use super::object::Scheduler;
+use super::options::Options;
+use super::protocol::Reply;
+use super::ruling::Ruling;
+use super::server::{is_connected, reply};
+use super::{privileges, quotas};
+
+/// A policy that the kernel has verified, and that schedules nothing yet.
+pub struct Prepared {
+    pub options: Options,
+    pub spec: Spec,
+    pub cpus: Cpus,
+    /// The kernel's count of changes of CPUs, as it was before they were looked at.
+    pub hotplug_seq: u64,
+    pub ruling: Option<Ruling>,
+    pub scheduler: Scheduler,
+}
+
+impl Prepared {
+    /// Loads the programs of a spec, which may have other parameters than the options' since `divvy set`.
+    pub fn new(options: Options, spec: Spec, ruling: Option<Ruling>) -> Result<Self, LoadError> {
+        let hotplug_seq = cpus::hotplug_seq();
+        let cpus = Cpus::online()?;
+        let config = configuration::config(&options, &spec, &cpus, ruling.is_some());
+        let timeout_ms = options.timeout.as_millis() as u32;
+        let scheduler = Scheduler::load(&config, timeout_ms, hotplug_seq)?;
+        Ok(Self { options, spec, cpus, hotplug_seq, ruling, scheduler })
+    }
+
+    /// The same for options alone.
+    fn of(options: Options) -> Result<Self, LoadError> {
+        check_options(&options)?;
+        bound(&options)?;
+        if !options.ignore_cpu_max {
+            quotas::none(options.keeps_limits())?;
+        }
+        let (spec, ruling) = (configuration::spec(&options)?, Ruling::open(&options)?);
+        Self::new(options, spec, ruling)
+    }
+}
+
+/// A replacement that is being prepared.
+pub struct Replacement {
+    client: UnixStream,
+    prepared: Receiver<Result<Prepared, LoadError>>,
+}
+
+impl Replacement {
+    /// Begins to prepare it.
+    pub fn begin(options: Options, client: UnixStream) -> Self {
+        let (tell, prepared) = mpsc::channel();
+        // The thread has this one's capabilities, which are dropped by now, and an ordinary priority.
+        let _ = thread::Builder::new().spawn(move || {
+            privileges::raise();
+            let _ = tell.send(Prepared::of(options));
+        });
+        Self { client, prepared }
+    }
+
+    /// Looks how far it is. To be called often.
+    pub fn poll(self) -> Progress {
+        if !is_connected(&self.client) {
+            return refuse(&self.client, &Reply::Withdrawn);
+        }
+        match self.prepared.try_recv() {
+            Err(TryRecvError::Empty) => Progress::Waits(self),
+            Err(TryRecvError::Disconnected) => refuse(
+                &self.client,
+                &not_replaced("there is no thread for it".to_owned(), FailureKind::Failed),
+            ),
+            Ok(Err(error)) => refuse(&self.client, &not_replaced(chain(&error), error.kind())),
+            Ok(Ok(prepared)) => Progress::Ready(Box::new(prepared), self.client),
+        }
+    }
+}
+
+/// The state of a replacement.
+pub enum Progress {
+    Waits(Replacement),
+    /// The client was told why.
+    Refused,
+    /// To be put in place; then the client is told.
+    Ready(Box<Prepared>, UnixStream),
+}
+
+fn refuse(client: &UnixStream, why: &Reply) -> Progress {
+    reply(client, why);
+    Progress::Refused
+}
+
+fn not_replaced(problem: String, kind: FailureKind) -> Reply {
+    Reply::NotReplaced { problem, code: kind.exit_code() }
+}
+
+/// An error with its causes.
+fn chain(error: &LoadError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
