@@ -3,6 +3,7 @@
  * Fuzzes policy/lib: each container against an array that is searched from end to end, each computation against
  * the compiler's 128-bit arithmetic. fuzz_main.h has the arguments; modifiers mean nothing here.
  */
+#define WIDE_IN_PARTS /* as in BPF: without it lib/wide.h has that arithmetic itself */
 #include "lib/bits.h"
 #include "lib/heap.h"
 #include "lib/partial_sums.h"
