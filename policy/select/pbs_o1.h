@@ -85,22 +85,34 @@ static NOINLINE void pbs_o1_find_least(struct pbs_o1 *s)
 	}
 }
 
-/* A task with the rank `found` joins those that are kept; if they are then more than `most`, the least goes to the others
+/* Nobody of those that are kept has been looked at for the least. */
+static inline void pbs_o1_begin_least(struct pbs_o1 *s)
+{
+	s->at = s->tasks.zero;
+	s->least = s->at;
+}
+
+/* A task with the rank `found` joins those that are kept; if they would then be more than `most`, the least goes to the others
  * (pbs R12). */
 static NOINLINE void pbs_o1_keep(struct pbs_o1 *s, u32 id, u32 most)
 {
 	u32 least;
 
-	pbs_o1_put(s, s->n, id, s->found);
-	s->n++;
-	if (s->n <= most)
+	if (s->n < most) {
+		pbs_o1_put(s, s->n, id, s->found);
+		s->n++;
 		return;
-	s->at = s->tasks.zero;
-	s->least = s->at;
+	}
 	pbs_o1_find_least(s);
 	least = pbs_o1_kept(s, s->least);
-	pbs_o1_drop(s, least);
+	if (pbs_precedes(&s->terms, task_of(s, least), &s->rank[s->least & PBS_O1_MASK], task_of(s, id), &s->found)) {
+		ring_push_back(&s->links, &s->others, id);
+		return;
+	}
+	s->place[least & POOL_MASK] = 0;
 	ring_push_back(&s->links, &s->others, least);
+	pbs_o1_put(s, s->least, id, s->found);
+	pbs_o1_begin_least(s);
 }
 
 /* ---- a choice ---- */
@@ -167,6 +179,7 @@ static inline void pbs_o1_keep_now(struct pbs_o1 *s, u32 id, u32 most, u64 now)
 	s->at = s->tasks.zero;
 	pbs_o1_rerank(s, now);
 	pbs_set_rank(&s->found, &s->terms, task_of(s, id), false, now);
+	pbs_o1_begin_least(s);
 	pbs_o1_keep(s, id, most);
 }
 
@@ -209,6 +222,7 @@ static inline u32 pbs_o1_pick(struct pbs_o1 *s, u32 cpu, u64 now)
 	s->left = s->param.M + (s->n < s->param.L ? s->param.L - s->n : 0);
 	s->at = s->tasks.zero;
 	pbs_o1_consider_kept(s, cpu, now);
+	pbs_o1_begin_least(s);
 	pbs_o1_consider_others(s, cpu, now);
 	if (s->best) {
 		pbs_o1_forget(s, s->best);
