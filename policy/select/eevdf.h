@@ -33,6 +33,14 @@ static NOINLINE void eevdf_search(struct eevdf *s)
 	s->best = eligible_first(&s->waiting, mean_floor(&s->V));
 }
 
+/* The same while a woken task is compared with one CPU's task after the other: nobody comes or goes, so the search finds another
+ * one only if V moves. */
+static inline void eevdf_search_again(struct eevdf *s)
+{
+	if (!s->best || s->waiting.V != mean_floor(&s->V))
+		eevdf_search(s);
+}
+
 /* ---- the contract ---- */
 
 static inline void eevdf_init(struct eevdf *s)
@@ -161,12 +169,13 @@ static inline bool eevdf_preempts(struct eevdf *s, u32 woken, u32 running, u64 n
 		eevdf_sum_due(s, now);
 		s->summed = s->tasks.zero;
 		s->asks = woken;
+		s->best = 0;
 	}
 	eevdf_sum_due_on(s, cpu_of(&s->tasks, running), now);
 	eligible = eevdf_is_eligible(s, running);
 	if (eligible && s->param.parity && t->d == t->parity)
 		return false;
-	eevdf_search(s);
+	eevdf_search_again(s);
 	if (s->best != woken || !eevdf_is_eligible(s, woken))
 		return false;
 	return !eligible || !vtime_before(t->d, task_of(s, woken)->d);
