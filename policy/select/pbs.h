@@ -83,7 +83,6 @@ static inline void pbs_join(struct pbs *s, u32 id, u64 now, enum why why)
 		pbs_woken(&s->q, t, now, &s->sessions);
 	pbs_weigh(t, weight_of(&s->tasks, id));
 	pbs_forget_rank(s, id);
-	pbs_give_seat(s, id);
 	pbs_sit(s, id);
 }
 
@@ -93,7 +92,6 @@ static inline void pbs_leave(struct pbs *s, u32 id, u64 now, enum why why)
 	pbs_event(s, now);
 	if (!is_picked(&s->tasks, id))
 		pbs_stand(s, id);
-	pbs_take_seat(s, id);
 }
 
 /* One call after the other, so that the verifier has one state after each. */

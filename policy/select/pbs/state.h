@@ -24,7 +24,7 @@ struct pbs_node {
 struct pbs_place {
 	struct pbs_rank rank; /* without a bonus, at one moment */
 	u64 moment;           /* that one; 0 is none */
-	u32 seat;             /* of a runnable task: its leaf, counted from 1; else 0 */
+	u32 seat;             /* of a task that waits: its leaf, counted from 1; else 0 */
 };
 
 struct pbs {

@@ -5,8 +5,9 @@
  * whose time has come, and those of tasks that have come, gone or changed, which are marked. To play elsewhere as well would
  * make programs too large for the kernel's verifier.
  *
- * A runnable task has a seat, and the leaf of seat i is node 2i. A node that is l levels above the leaves has a number
- * that ends in l ones, and its children are 2^(l-1) beside it. So the tree grows at its top, and nobody changes seats.
+ * A task that waits has a seat, the one that was left last: where one task goes to a CPU and another comes from it, their paths to
+ * the top are one, whose matches are played once. The leaf of seat i is node 2i. A node that is l levels above the leaves has a
+ * number that ends in l ones, and its children are 2^(l-1) beside it. So the tree grows at its top, and those who wait stay.
  */
 #ifndef DIVVY_PBS_TREE_H
 #define DIVVY_PBS_TREE_H
@@ -34,7 +35,7 @@ static inline struct pbs_node *pbs_leaf(struct pbs *s, u32 id)
 
 static inline bool pbs_waits(struct pbs *s, u32 id)
 {
-	return pbs_place(s, id)->seat && pbs_leaf(s, id)->winner == id;
+	return pbs_place(s, id)->seat;
 }
 
 static inline u64 pbs_sooner(u64 a, u64 b)
@@ -228,6 +229,7 @@ static inline void pbs_take_seat(struct pbs *s, u32 id)
 
 static inline void pbs_sit(struct pbs *s, u32 id)
 {
+	pbs_give_seat(s, id);
 	pbs_leaf(s, id)->winner = id;
 	pbs_mark(s, id);
 }
@@ -236,6 +238,7 @@ static inline void pbs_stand(struct pbs *s, u32 id)
 {
 	pbs_leaf(s, id)->winner = 0;
 	pbs_mark(s, id);
+	pbs_take_seat(s, id);
 }
 
 /* The priority of a task is another. */
