@@ -33,7 +33,7 @@ struct pbs {
 	u32 free;    /* of these: how many are in free_seat */
 	u32 height;  /* of the tree: it has 2^height leaves */
 	u32 at;      /* of the walks: a node, */
-	u32 level;   /* and how far it is above the leaves */
+	u32 bit;     /* and 2^l, l how far it is above the leaves */
 	u32 walking; /* the walk goes on */
 	u32 a, b;    /* the tasks of a match */
 	u32 a_wins, is_open;

@@ -52,24 +52,24 @@ static inline bool pbs_is_due(const struct pbs_node *node, u64 now)
 
 static inline void pbs_go_up(struct pbs *s)
 {
-	s->at = (s->at & ~(2u << s->level)) | 1u << s->level;
-	s->level++;
+	s->at = (s->at & ~(2 * s->bit)) | s->bit;
+	s->bit *= 2;
 }
 
 /* The children of the node where the walk is */
 static inline struct pbs_node *pbs_child(struct pbs *s, u32 second)
 {
-	u32 half = 1u << s->level >> 1;
+	u32 half = s->bit >> 1;
 
 	return pbs_node(s, second ? s->at + half : s->at - half);
 }
 
 static inline void pbs_go_down(struct pbs *s, u32 second)
 {
-	u32 half = 1u << s->level >> 1;
+	u32 half = s->bit >> 1;
 
 	s->at = second ? s->at + half : s->at - half;
-	s->level--;
+	s->bit = half;
 }
 
 /* The node above is out of date, and its match if the task plays there. Where others have said so, it need not be said again. */
@@ -91,9 +91,9 @@ static NOINLINE void pbs_mark_once(struct pbs *s, u32 id)
 static NOINLINE void pbs_mark(struct pbs *s, u32 id)
 {
 	s->at = 2 * (pbs_place(s, id)->seat - 1);
-	s->level = s->tasks.zero;
+	s->bit = s->tasks.zero + 1;
 	s->walking = true;
-	while (s->walking && s->level < s->height && can_loop)
+	while (s->walking && s->bit < 1u << s->height && can_loop)
 		pbs_mark_once(s, id);
 }
 
@@ -182,7 +182,7 @@ static NOINLINE void pbs_count(struct pbs *s)
 	struct pbs_node *node = pbs_node(s, s->at);
 
 	node->due = pbs_sooner(node->own, pbs_sooner(pbs_child(s, 0)->due, pbs_child(s, 1)->due));
-	if (s->level < s->height)
+	if (s->bit < 1u << s->height)
 		pbs_go_up(s);
 }
 
@@ -203,8 +203,8 @@ static NOINLINE void pbs_refresh_once(struct pbs *s)
 /* Plays all matches that are out of date. */
 static NOINLINE void pbs_refresh(struct pbs *s)
 {
-	s->level = s->height;
-	s->at = (1u << s->height) - 1;
+	s->bit = 1u << s->height;
+	s->at = s->bit - 1;
 	s->walking = pbs_is_due(pbs_top(s), s->now);
 	while (s->walking && can_loop)
 		pbs_refresh_once(s);
