@@ -148,8 +148,8 @@ static void h_quiescent(struct machine *m, u32 id, u64 now, u32 exits)
 	machine_quiescent(m, id, now, exits ? EXITED : BLOCKED);
 }
 
-/* No lock is held here: the CPU asks again at once. */
-static struct order ask(struct machine *m, u32 cpu, u64 now)
+/* No lock is held here: the CPU asks again at once. In line, so that registers are saved once less. */
+static ALWAYS_INLINE struct order ask(struct machine *m, u32 cpu, u64 now)
 {
 	struct order order = machine_dispatch(m, cpu, now);
 
@@ -183,13 +183,11 @@ static bool admit(struct machine *m, struct order *order, u64 now)
 	return false;
 }
 
-static struct order h_dispatch(struct machine *m, u32 cpu, u64 now)
+static __attribute__((noinline)) struct order dispatch_within_limits(struct machine *m, u32 cpu, u64 now)
 {
 	u32 prev = m->s.tasks.picked[cpu & CPU_MASK], kick = NO_CPU;
 	struct order order;
 
-	if (!limits_of(m)->on)
-		return ask(m, cpu, now);
 	if (prev)
 		limits_settle(limits_of(m), m, prev, machine_ran(m, prev, now));
 	do {
@@ -206,17 +204,32 @@ static struct order h_dispatch(struct machine *m, u32 cpu, u64 now)
 	return order;
 }
 
-static u32 h_requeue(struct machine *m, u32 id, u64 ran, u64 now)
+static struct order h_dispatch(struct machine *m, u32 cpu, u64 now)
+{
+	return limits_of(m)->on ? dispatch_within_limits(m, cpu, now) : ask(m, cpu, now);
+}
+
+/* Whether its group was used up. If that was at the dispatch, it has got something back since. */
+static __attribute__((noinline)) bool held_off_cpu(struct machine *m, u32 id, u64 ran, u64 now)
+{
+	limits_off(limits_of(m), m, id, ran);
+	if (holds_back(m, id, now, false))
+		return true;
+	machine_runnable(m, id, now, WOKEN);
+	return false;
+}
+
+static ALWAYS_INLINE u32 requeue(struct machine *m, u32 id, u64 ran, u64 now)
 {
 	off_cpu(m, id, ran, now);
-	if (limits_of(m)->on) {
-		limits_off(limits_of(m), m, id, ran);
-		if (holds_back(m, id, now, false))
-			return NO_CPU;
-		/* Its group was used up at the dispatch, and has got something back since. */
-		machine_runnable(m, id, now, WOKEN);
-	}
+	if (limits_of(m)->on && held_off_cpu(m, id, ran, now))
+		return NO_CPU;
 	return machine_enqueue(m, id, now);
+}
+
+static u32 h_requeue(struct machine *m, u32 id, u64 ran, u64 now)
+{
+	return requeue(m, id, ran, now);
 }
 
 static void h_set_limit(struct machine *m, u32 group, u64 quota, u64 period, u64 burst, u64 now)
@@ -275,7 +288,7 @@ static void h_running(struct machine *m, u32 id, u64 now)
 
 static u32 h_change(struct machine *m, u32 id, u64 ran, u64 now, u32 next, u64 from)
 {
-	u32 asked = h_requeue(m, id, ran, now);
+	u32 asked = requeue(m, id, ran, now);
 
 	machine_running(m, next, from);
 	return asked;
