@@ -50,18 +50,13 @@ impl Cpu {
     }
 }
 
-/// CPUs whose least time is kept; and so many of these, where there are more.
-const BLOCK: usize = 16;
-
 #[derive(Debug)]
 pub(super) struct Cpus {
     cpus: Vec<Cpu>,
-    /// When each CPU's slice or burst ends.
+    /// A binary tree of times: leaf `leaves + i` is when the slice or burst of CPU i ends, and each other node i has the lesser of
+    /// its children, 2i and 2i + 1. The root is node 1.
     due_ns: Vec<u64>,
-    /// A time before which none of each [`BLOCK`] of them is due: an instant looks at these, and into the blocks that may be due.
-    block_ns: Vec<u64>,
-    /// The same of each [`BLOCK`] of blocks.
-    row_ns: Vec<u64>,
+    leaves: usize,
     /// CPUs asked to decide.
     asked: CpuSet,
     /// Those that decide now, and were asked before.
@@ -73,11 +68,11 @@ impl Cpus {
     pub(super) fn new(n: usize) -> Cpus {
         let mut idle = CpuSet::new(n);
         CpuId::first(n).for_each(|cpu| idle.insert(cpu));
+        let leaves = n.next_power_of_two();
         Cpus {
             cpus: std::iter::repeat_with(Cpu::default).take(n).collect(),
-            due_ns: vec![NEVER; n],
-            block_ns: vec![NEVER; n.div_ceil(BLOCK)],
-            row_ns: vec![NEVER; n.div_ceil(BLOCK * BLOCK)],
+            due_ns: vec![NEVER; 2 * leaves],
+            leaves,
             asked: CpuSet::new(n),
             deciding: CpuSet::new(n),
             idle,
@@ -103,84 +98,51 @@ impl Cpus {
     // ---- when they are due ----
 
     pub(super) fn set_due(&mut self, cpu: CpuId, at_ns: u64) {
-        self.due_ns[cpu.index()] = at_ns;
-        let block_ns = &mut self.block_ns[cpu.index() / BLOCK];
-        *block_ns = at_ns.min(*block_ns);
-        if self.row_ns.len() > 1 {
-            let row_ns = &mut self.row_ns[cpu.index() / (BLOCK * BLOCK)];
-            *row_ns = at_ns.min(*row_ns);
-        }
-    }
-
-    /// The first block that may be due before `before_ns`, and when; that time and the number of blocks if none is.
-    fn first_block(&mut self, before_ns: u64) -> (u64, usize) {
-        if self.row_ns.len() == 1 {
-            return least(&self.block_ns, before_ns);
-        }
-        loop {
-            let (at, row) = least(&self.row_ns, before_ns);
-            if row == self.row_ns.len() {
-                return (before_ns, self.block_ns.len());
+        let mut node = self.leaves + cpu.index();
+        let mut least = at_ns;
+        while self.due_ns[node] != least {
+            self.due_ns[node] = least;
+            if node == 1 {
+                return;
             }
-            let from = row * BLOCK;
-            let (first_ns, block) = least(&self.block_ns[from..self.block_ns.len().min(from + BLOCK)], NEVER);
-            self.row_ns[row] = first_ns;
-            if first_ns == at {
-                return (at, from + block);
-            }
+            least = least.min(self.due_ns[node ^ 1]);
+            node /= 2;
         }
     }
 
     /// The first CPU that is due before `before_ns`, and when; that time and the number of CPUs if none is.
-    pub(super) fn first_due(&mut self, before_ns: u64) -> (u64, usize) {
-        if self.block_ns.len() == 1 {
-            return self.first_of_block(before_ns);
+    #[inline]
+    pub(super) fn first_due(&self, before_ns: u64) -> (u64, usize) {
+        let least = self.due_ns[1];
+        if least >= before_ns {
+            return (before_ns, self.cpus.len());
         }
-        loop {
-            let (at, block) = self.first_block(before_ns);
-            if block == self.block_ns.len() {
-                return (before_ns, self.due_ns.len());
-            }
-            let from = block * BLOCK;
-            let of_block = &self.due_ns[from..self.due_ns.len().min(from + BLOCK)];
-            let (first_ns, cpu) = least(of_block, NEVER);
-            self.block_ns[block] = first_ns;
-            if first_ns == at {
-                return (first_ns, from + cpu);
-            }
-        }
+        (least, self.first_below(1, least))
     }
 
-    /// The same where there is only one.
-    fn first_of_block(&mut self, before_ns: u64) -> (u64, usize) {
-        if self.block_ns[0] < before_ns {
-            let (first_ns, cpu) = least(&self.due_ns, NEVER);
-            self.block_ns[0] = first_ns;
-            if first_ns < before_ns {
-                return (first_ns, cpu);
-            }
+    /// The first CPU below this node that is due; one is.
+    fn first_below(&self, mut node: usize, now_ns: u64) -> usize {
+        while node < self.leaves {
+            node = 2 * node + usize::from(self.due_ns[2 * node] > now_ns);
         }
-        (before_ns, self.due_ns.len())
+        node - self.leaves
     }
 
     /// The first CPU from this one on that is due.
-    pub(super) fn next_due(&self, mut from: usize, now_ns: u64) -> Option<CpuId> {
-        while from < self.due_ns.len() {
-            if from.is_multiple_of(BLOCK * BLOCK) && self.row_is_later(from, now_ns) {
-                from += BLOCK * BLOCK;
-            } else if self.block_ns[from / BLOCK] > now_ns {
-                from = (from / BLOCK + 1) * BLOCK;
-            } else if self.due_ns[from] <= now_ns {
-                return Some(CpuId::at(from));
-            } else {
-                from += 1;
-            }
+    pub(super) fn next_due(&self, from: usize, now_ns: u64) -> Option<CpuId> {
+        if self.due_ns[1] > now_ns || from >= self.cpus.len() {
+            return None;
         }
-        None
-    }
-
-    fn row_is_later(&self, from: usize, now_ns: u64) -> bool {
-        self.row_ns.len() > 1 && self.row_ns[from / (BLOCK * BLOCK)] > now_ns
+        let mut node = self.leaves + from;
+        while self.due_ns[node] > now_ns {
+            // To the next subtree: up from where there is none beside, which ends above the root.
+            node >>= node.trailing_ones();
+            if node == 0 {
+                return None;
+            }
+            node += 1;
+        }
+        Some(CpuId::at(self.first_below(node, now_ns)))
     }
 
     // ---- which run something ----
@@ -234,17 +196,6 @@ impl Cpus {
     }
 }
 
-/// The least of some times, and the first place where it is; `most` and the number of them if none is less.
-fn least(times_ns: &[u64], most: u64) -> (u64, usize) {
-    let (mut at, mut place) = (most, times_ns.len());
-    for (i, &t) in times_ns.iter().enumerate() {
-        if t < at {
-            (at, place) = (t, i);
-        }
-    }
-    (at, place)
-}
-
 impl Index<CpuId> for Cpus {
     type Output = Cpu;
 
@@ -265,7 +216,7 @@ mod tests {
 
     /// Times come and go in any order; what is due is that of a plain list.
     #[test]
-    fn blocks_hide_nobody() {
+    fn the_tree_hides_nobody() {
         let mut state = 1_u64;
         let mut next = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
