@@ -84,6 +84,8 @@ pub struct Machine {
     cpus: u32,
     quantum_ns: u64,
     knows_programs: bool,
+    /// Some group has, or had, a limit: else nobody is held.
+    is_limited: bool,
     /// Keeps what is shared as long as it is used.
     pub(crate) programs: Option<Arc<Programs>>,
 }
@@ -112,8 +114,9 @@ impl Machine {
             bits |= modifier_bit(name).ok_or_else(|| MachineError::UnknownModifier(name.to_owned()))?;
         }
         let knows_programs = config.modifiers.contains(&FLOW);
+        let raw = allocate(host, cpus);
         let machine =
-            Machine { raw: allocate(host, cpus), host, cpus, quantum_ns, knows_programs, programs: None };
+            Machine { raw, host, cpus, quantum_ns, knows_programs, is_limited: false, programs: None };
         let raw = machine.raw.as_ptr();
         // SAFETY: zeroed memory of the host's size, and the calls in the order that host.h states.
         unsafe { (host.prepare)(raw, bits) };
@@ -269,6 +272,7 @@ impl Machine {
         debug_assert!(group > 0 && group < MAX_GROUPS);
         let CpuLimit { quota_ns, period_ns, burst_ns } =
             limit.unwrap_or(CpuLimit { quota_ns: 0, period_ns: 1, burst_ns: 0 });
+        self.is_limited = true;
         // SAFETY: see `add`.
         unsafe { (self.host.set_limit)(self.raw.as_ptr(), group, quota_ns, period_ns, burst_ns, now_ns) }
     }
@@ -294,10 +298,11 @@ impl Machine {
         unsafe { (self.host.holds)(self.raw.as_ptr(), task.get()) }
     }
 
-    /// Tasks that are held.
+    /// Tasks that are held. It is asked at every instant, and mostly there is no limit.
+    #[inline]
     pub fn held(&self) -> u64 {
         // SAFETY: see `add`.
-        unsafe { (self.host.held)(self.raw.as_ptr()) }.into()
+        if self.is_limited { unsafe { (self.host.held)(self.raw.as_ptr()) }.into() } else { 0 }
     }
 
     /// A task is in another group, or in none (0).
