@@ -45,10 +45,9 @@ impl Seniority {
         }
         if counts {
             let older = self.before(block) + at;
-            let until = self.first_block(|last| last > came_ns);
-            let alike =
-                self.blocks.get(until).map_or(0, |jobs| jobs.partition_point(|&other| other <= came_ns));
-            let younger = self.jobs - self.before(until) - alike;
+            // Seldom did others come at the same time.
+            let is_alone = jobs.get(at + 1).is_some_and(|&next| next > came_ns);
+            let younger = self.jobs - if is_alone { older + 1 } else { self.until(came_ns) };
             self.pairs += (older + younger) as u64;
             self.in_order += younger as u64;
         }
@@ -57,6 +56,13 @@ impl Seniority {
         if self.blocks[block].is_empty() {
             self.blocks.remove(block);
         }
+    }
+
+    /// Jobs that came until then.
+    fn until(&self, came_ns: u64) -> usize {
+        let block = self.first_block(|last| last > came_ns);
+        let alike = self.blocks.get(block).map_or(0, |jobs| jobs.partition_point(|&other| other <= came_ns));
+        self.before(block) + alike
     }
 
     /// The first block whose last job is so.
