@@ -23,6 +23,7 @@ impl<S: Scheduler> Engine<'_, S> {
     }
 
     /// Gives the task on a CPU the service since the last time.
+    #[inline]
     pub(super) fn account(&mut self, cpu: CpuId) {
         let now = self.clock.now_ns;
         let c = &mut self.cpus[cpu];
@@ -68,9 +69,10 @@ impl<S: Scheduler> Engine<'_, S> {
         while let Some(asked) = self.scheduler.also_asked() {
             self.cpus.ask(Some(asked));
         }
+        let leaves = former.filter(|former| decision.is_none_or(|decision| decision.task != *former));
+        let left = leaves.map(|former| (former, self.put_back(cpu, former)));
         let Some(decision) = decision else {
-            if let Some(former) = former {
-                let ran_ns = self.put_back(cpu, former);
+            if let Some((former, ran_ns)) = left {
                 let asked = self.scheduler.requeue(former, ran_ns, self.clock.now_ns);
                 self.cpus.ask(asked);
                 self.cpus.vacate(cpu, self.clock.now_ns);
@@ -82,9 +84,8 @@ impl<S: Scheduler> Engine<'_, S> {
         self.cpus.ask(decision.asked);
         self.list_decision(cpu, chosen);
         if former != Some(chosen) {
-            let ran_ns = former.map(|former| (former, self.put_back(cpu, former)));
             let from_ns = self.take_over(cpu, chosen)?;
-            match ran_ns {
+            match left {
                 Some((former, ran_ns)) => {
                     let asked = self.scheduler.change(former, ran_ns, self.clock.now_ns, chosen, from_ns);
                     self.cpus.ask(asked);
@@ -107,6 +108,7 @@ impl<S: Scheduler> Engine<'_, S> {
     }
 
     /// The task leaves the CPU to another and stays runnable, which the machine is to be told. Returns how long it ran.
+    #[inline(always)]
     pub(super) fn put_back(&mut self, cpu: CpuId, task: TaskId) -> u64 {
         self.sample_error(task);
         let now = self.clock.now_ns;

@@ -8,6 +8,7 @@ use divvy_results::figures::Standing;
 
 impl<S: Scheduler> Engine<'_, S> {
     /// Takes the service error at a moment at which it can be least or greatest: a slice begins or ends.
+    #[inline(always)]
     pub(super) fn sample_error(&mut self, task: TaskId) {
         if self.accounts.warm {
             let entitled_ns = self.entitled.service_ns(task, self.clock.now_ns);

@@ -102,7 +102,8 @@ impl Cell {
         }
     }
 
-    /// The gain of a bundle until rates change.
+    /// The gain of a bundle until rates change. Mostly it is known: so this is a call, which leaves [`super::Entitled::service_ns`] small.
+    #[inline(never)]
     pub(super) fn line(&self, bundle: &Bundle, change: u64) -> Line {
         let rate = if bundle.full { self.most } else { bundle.weight as f64 * self.pace };
         Line { change, gained_ns: self.gained(bundle, self.at_ns), at_ns: self.at_ns, rate }

@@ -194,7 +194,7 @@ impl Entitled {
     }
 
     /// The service to which the task is entitled since it was added, in ns.
-    #[inline]
+    #[inline(always)]
     pub fn service_ns(&mut self, task: TaskId, now_ns: u64) -> f64 {
         self.advance(now_ns);
         let share = &self.tasks[task.index()];
