@@ -196,8 +196,8 @@ static NOINLINE void pbs_refresh_once(struct pbs *s)
 	} else {
 		pbs_play(s);
 		pbs_count(s);
+		s->walking = pbs_is_due(pbs_top(s), s->now);
 	}
-	s->walking = pbs_is_due(pbs_top(s), s->now);
 }
 
 /* Plays all matches that are out of date. */
