@@ -12,7 +12,7 @@
 #include "../lib/ring.h"
 
 #define POLICY_TITLE "priority-based blind scheduling, approximately, in O(1)"
-#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS | SESSION
+#define POLICY_HAS INIT | CHARGE | REWEIGH | PREEMPTS | SESSION
 
 #define PBS_O1_MAX 64u
 #define PBS_O1_MASK (2 * PBS_O1_MAX - 1)
@@ -157,10 +157,18 @@ static inline u64 pbs_o1_ahead(const struct pbs_o1 *s)
 	return s->tasks.nrunnable * s->tasks.quantum / (2 * s->param.M * s->tasks.ncpus);
 }
 
-static inline void pbs_o1_read_params(struct pbs_o1 *s)
+#define PBS_O1_DIFFERS(name, ...) | (s->q.name ^ s->param.name)
+
+static NOINLINE void pbs_o1_set_params(struct pbs_o1 *s)
 {
 	s->q = (struct pbs_param){ PBS_PARAMS(PBS_TAKE) PBS_COMBINED_PARAMS(PBS_TAKE) PBS_SESSION_PARAMS(PBS_TAKE) };
 	pbs_set_terms(&s->terms, &s->q);
+}
+
+static inline void pbs_o1_read_params(struct pbs_o1 *s)
+{
+	if (0 PBS_PARAMS(PBS_O1_DIFFERS) PBS_COMBINED_PARAMS(PBS_O1_DIFFERS) PBS_SESSION_PARAMS(PBS_O1_DIFFERS))
+		pbs_o1_set_params(s);
 }
 
 /* Those that are kept have their current priorities from here. */
@@ -193,6 +201,11 @@ static inline void pbs_o1_forget(struct pbs_o1 *s, u32 id)
 }
 
 /* ---- the contract ---- */
+
+static inline void pbs_o1_init(struct pbs_o1 *s)
+{
+	pbs_o1_set_params(s);
+}
 
 static inline void pbs_o1_join(struct pbs_o1 *s, u32 id, u64 now, enum why why)
 {
