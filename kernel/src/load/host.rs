@@ -145,24 +145,34 @@ stats! {
 /// `struct account`: a task's row of `.data.tasks`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Account {
+    /// CPU time received.
     pub received_ns: u64,
+    /// CPU time entitled to, in the fluid model.
     pub entitled_ns: u64,
+    /// Its weight after the modifiers; nice 0 is 2^20.
     pub weight: u64,
+    /// The weight that was asked for.
     pub nominal: u64,
+    /// Time waited for a CPU, in waits that ended.
     pub waited_ns: u64,
     /// 0: the row is free, and has the last task's numbers.
     pub pid: u32,
+    /// Its process.
     pub tgid: u32,
+    /// Times that it came on a CPU.
     pub turns: u32,
+    /// The process by which it is counted.
     pub process: u32,
+    /// Whether it is runnable.
     pub runnable: u32,
+    /// The number of waits.
     pub waits: u32,
 }
 
 impl Account {
-    pub const SIZE: usize = 64;
+    pub(crate) const SIZE: usize = 64;
 
-    pub fn read(bytes: &[u8]) -> Self {
+    pub(crate) fn read(bytes: &[u8]) -> Self {
         let mut words = Words(bytes);
         Self {
             received_ns: words.u64(),
