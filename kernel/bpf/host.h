@@ -109,6 +109,8 @@ struct rule_key {
 	u32 kind;
 	u32 device; /* of a file: the kernel's number of its file system's device */
 	u64 number; /* the user, the cgroup's inode number, or the file's */
+	u32 owner;  /* of a file: on btrfs one of another owner can have its number */
+	u32 unused;
 };
 
 /* The argument of command_set_rule */

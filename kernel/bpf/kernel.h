@@ -60,6 +60,7 @@ struct super_block {
 } KERNEL_TYPE;
 
 struct inode {
+	kuid_t i_uid;
 	unsigned long i_ino;
 	s64 i_size;
 	struct super_block *i_sb;

@@ -136,7 +136,7 @@ static __always_inline u32 kind_of_groups(void)
 
 static __always_inline u64 weight_of_group(u64 key, u64 weight)
 {
-	return weight_by_rule(kind_of_groups(), 0, key) ?: weight;
+	return weight_by_rule(kind_of_groups(), key) ?: weight;
 }
 
 /* Makes a group for the key in a parent. If there is no room it returns the group that is to be used instead. */

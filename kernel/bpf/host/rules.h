@@ -24,13 +24,18 @@ struct {
 	__type(value, u64);
 } rules SEC(".maps");
 
-/* The weight of the rule with this number, or 0 */
-static __always_inline u64 weight_by_rule(u32 kind, u32 device, u64 number)
+/* The weight of this rule, or 0 */
+static __always_inline u64 weight_by_key(struct rule_key key)
 {
-	struct rule_key key = { .kind = kind, .device = device, .number = number };
 	u64 *weight = config.rules ? bpf_map_lookup_elem(&rules, &key) : NULL;
 
 	return weight ? *weight : 0;
+}
+
+/* The weight of the rule for the user or cgroup with this number, or 0 */
+static __always_inline u64 weight_by_rule(u32 kind, u64 number)
+{
+	return weight_by_key((struct rule_key){ .kind = kind, .number = number });
 }
 
 /* A weight from the kernel with that of a rule in the place of nice 0's. Weights of rules are below 2^37, and nice values' below 2^27. */

@@ -29,7 +29,7 @@ static NOINLINE u64 weight_by_cgroup(struct cgroup *cgroup)
 		key = cgroup_at(cgroup, level);
 		if (is_group(key))
 			return 0;
-		weight = weight_by_rule(RULE_CGROUP, 0, key);
+		weight = weight_by_rule(RULE_CGROUP, key);
 		if (weight)
 			return weight;
 	}
@@ -41,14 +41,19 @@ static __always_inline u64 weight_by_user(u32 user)
 {
 	if (config.users)
 		return 0;
-	return weight_by_rule(RULE_USER, 0, user) ?: weight_by_rule(RULE_USER, 0, owner_of_user(user));
+	return weight_by_rule(RULE_USER, user) ?: weight_by_rule(RULE_USER, owner_of_user(user));
+}
+
+static __always_inline u64 weight_by_file(const struct inode *file)
+{
+	return weight_by_key((struct rule_key){
+		.kind = RULE_FILE, .device = file->i_sb->s_dev, .number = file->i_ino, .owner = file->i_uid.val });
 }
 
 /* The weight that a rule gives a task that executes this file, or 0 */
 static __always_inline u64 weight_by_rules(const struct task_struct *p, const struct inode *file)
 {
-	return weight_by_rule(RULE_FILE, file->i_sb->s_dev, file->i_ino) ?: weight_by_cgroup(p->cgroups->dfl_cgrp)
-		?: weight_by_user(user_of(p));
+	return weight_by_file(file) ?: weight_by_cgroup(p->cgroups->dfl_cgrp) ?: weight_by_user(user_of(p));
 }
 
 /* The weight that the rules give a task now, or 0. If another one has the id by then, that is looked at a second later. Not static: the

@@ -255,12 +255,13 @@ impl Command {
 pub const MOST_RULES: usize = 16_384;
 
 /// The bytes of a `struct host_rule`; without a weight the rule goes.
-pub fn rule_bytes(key: Key, weight: Option<u64>) -> [u8; 24] {
-    let mut bytes = [0; 24];
+pub fn rule_bytes(key: Key, weight: Option<u64>) -> [u8; 32] {
+    let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&(key.kind as u32).to_ne_bytes());
     bytes[4..8].copy_from_slice(&key.device.to_ne_bytes());
     bytes[8..16].copy_from_slice(&key.number.to_ne_bytes());
-    bytes[16..].copy_from_slice(&weight.unwrap_or(0).to_ne_bytes());
+    bytes[16..20].copy_from_slice(&key.owner.to_ne_bytes());
+    bytes[24..].copy_from_slice(&weight.unwrap_or(0).to_ne_bytes());
     bytes
 }
 

@@ -56,7 +56,8 @@ int main(int argc, char **argv)
 	MODIFIERS(PRINT_MODIFIER_PARAMS)
 	MODIFIERS(PRINT_MODIFIER)
 	STATS(NUMBER_STAT)
-	printf("rule %u %u %llu %llu\n", rule.key.kind, rule.key.device, rule.key.number, rule.weight);
+	printf("rule %u %u %llu %u %llu\n", rule.key.kind, rule.key.device, rule.key.number, rule.key.owner,
+	       rule.weight);
 	strcpy(ended.reason, "the reason");
 	strcpy(ended.msg, "the message");
 	memset(ended.dump, 'd', sizeof(ended.dump)); /* not terminated */

@@ -9,6 +9,7 @@ use std::process::{Command as Process, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
+use crate::load::rules::Kind as RuleKind;
 
 /// The output of the probe, and the bytes of stats, account and exit.
 fn probe(spec_text: &str) -> (String, [Vec<u8>; 3]) {
@@ -28,7 +29,7 @@ fn probe(spec_text: &str) -> (String, [Vec<u8>; 3]) {
     let mut input = Command { pid: 1, owner: 2, index: 3, value: u64::MAX - 1 }.bytes().to_vec();
     input.extend(config(&spec).bytes());
     input.extend(rule_bytes(
-        Key { kind: crate::load::rules::Kind::File, device: 8 << 20 | 1, number: 1 << 40 },
+        Key { kind: RuleKind::File, device: 8 << 20 | 1, number: 1 << 40, owner: 1001 },
         Some(1 << 37),
     ));
     child.stdin.take().expect("a pipe").write_all(&input).expect("written");
@@ -117,7 +118,7 @@ fn modifiers_have_the_machines_bits() {
 #[test]
 fn what_the_host_tells_is_read_field_by_field() {
     let (text, [stats, account, exit]) = probe("rr");
-    assert!(text.contains("rule 3 8388609 1099511627776 137438953472\n"), "{text}");
+    assert!(text.contains("rule 3 8388609 1099511627776 1001 137438953472\n"), "{text}");
     let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("stat ")).collect();
     let expected: Vec<String> =
         Stats::NAMES.iter().zip(1..).map(|(name, index)| format!("{name} {index}")).collect();

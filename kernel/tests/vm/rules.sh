@@ -11,7 +11,7 @@ file=$1
 cd /sys/fs/cgroup
 [ -z "${2:-}" ] || echo "+$2" >cgroup.subtree_control
 mkdir heavy low low/inner user plain
-mkdir -p /tmp/heavy && cp /bin/busybox /tmp/heavy/sh
+mkdir -p /tmp/heavy && cp /bin/busybox /tmp/heavy/sh && chown 1003 /tmp/heavy/sh
 grep -qs '^u1002:' /etc/passwd || echo "u1002:x:1002:1002::/:/bin/sh" >>/etc/passwd
 
 into() { # CGROUP COMMAND..

@@ -22,11 +22,17 @@ pub struct Key {
     pub device: u32,
     /// A user's number, a cgroup's, or the inode number of a file.
     pub number: u64,
+    /// The number of a file's owner; else 0.
+    pub owner: u32,
 }
 
 impl Key {
     pub(super) const fn new(kind: Kind, number: u64) -> Self {
-        Self { kind, device: 0, number }
+        Self { kind, device: 0, number, owner: 0 }
+    }
+
+    pub(super) const fn of_file(device: u32, number: u64, owner: u32) -> Self {
+        Self { kind: Kind::File, device, number, owner }
     }
 }
 

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::Key;
 use super::resolve::Machine;
 
 pub type Users = BTreeMap<String, u32>;
@@ -23,7 +24,7 @@ impl Machine for KnownUsers<'_> {
         Some(found)
     }
 
-    fn file(&self, path: &Path) -> Option<(u32, u64)> {
+    fn file(&self, path: &Path) -> Option<Key> {
         self.machine.file(path)
     }
 

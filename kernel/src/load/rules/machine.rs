@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags};
 
+use super::Key;
 use super::resolve::Machine;
 use crate::load::sys;
 use crate::proc_text;
@@ -34,8 +35,8 @@ impl Machine for ThisMachine {
 
     /// The BPF host sees the superblock's device. On btrfs, and on overlayfs over several filesystems, stat
     /// says another one, that of the subvolume or the layer. The list of mounts says the superblock's.
-    fn file(&self, path: &Path) -> Option<(u32, u64)> {
-        let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
+    fn file(&self, path: &Path) -> Option<Key> {
+        let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::UID | StatxFlags::MNT_ID;
         let known = rustix::fs::statx(CWD, path, AtFlags::empty(), wanted).ok()?;
         if FileType::from_raw_mode(known.stx_mode.into()) != FileType::RegularFile {
             return None;
@@ -45,7 +46,7 @@ impl Machine for ThisMachine {
             self.mounts.get_or_init(|| mounts(&proc_text::read("/proc/self/mountinfo").unwrap_or_default()));
         let mount = mounts.get(&known.stx_mnt_id).filter(|_| has_mount);
         let device = mount.copied().unwrap_or_else(|| device(known.stx_dev_major, known.stx_dev_minor));
-        Some((device, known.stx_ino))
+        Some(Key::of_file(device, known.stx_ino, known.stx_uid))
     }
 
     fn cgroup(&self, path: &str) -> Option<u64> {
@@ -117,6 +118,7 @@ fn search(root: &Path, names: &BTreeSet<&str>, most: usize) -> Vec<(String, u64)
 
 #[cfg(test)]
 mod tests {
+    use super::super::Kind;
     use super::*;
 
     fn tree(name: &str, directories: &[&str]) -> PathBuf {
@@ -217,11 +219,11 @@ mod tests {
         std::os::unix::fs::symlink(&file, &link).expect("a link");
         let machine = ThisMachine::default();
         let known = fs::metadata(&file).expect("it is there");
-        let (device, number) = machine.file(&link).expect("a link counts as its file");
-        assert_eq!(number, known.ino());
-        assert_eq!(machine.file(&file), Some((device, number)));
+        let key = machine.file(&link).expect("a link counts as its file");
+        assert_eq!((key.kind, key.number, key.owner), (Kind::File, known.ino(), known.uid()));
+        assert_eq!(machine.file(&file), Some(key));
         let listed = proc_text::read("/proc/self/mountinfo").expect("there are mounts");
-        let written = format!(" {}:{} ", device >> 20, device & ((1 << 20) - 1));
+        let written = format!(" {}:{} ", key.device >> 20, key.device & ((1 << 20) - 1));
         assert!(listed.contains(&written), "{written}\n{listed}");
         for other in ["directory", "missing", "file/below"] {
             assert_eq!(machine.file(&tree.join(other)), None, "{other}");

@@ -16,8 +16,8 @@ pub trait Machine {
     /// The number of a user.
     fn user(&self, name: &str) -> Option<u32>;
 
-    /// A regular file's superblock, as the kernel's `dev_t`, and its inode number. Links are followed.
-    fn file(&self, path: &Path) -> Option<(u32, u64)>;
+    /// A regular file. Links are followed.
+    fn file(&self, path: &Path) -> Option<Key>;
 
     /// The number of the cgroup at a path below the root, which does not begin with a slash.
     fn cgroup(&self, path: &str) -> Option<u64>;
@@ -75,12 +75,11 @@ impl Rules {
 
 /// An executable's file, or all files that have its name.
 fn files(machine: &dyn Machine, name: &str) -> Vec<Key> {
-    let key = |(device, number)| Key { kind: Kind::File, device, number };
     match name.starts_with('/') {
-        true => machine.file(Path::new(name)).map(key).into_iter().collect(),
+        true => machine.file(Path::new(name)).into_iter().collect(),
         false => {
             let paths = DIRECTORIES.iter().map(|directory| Path::new(directory).join(name));
-            paths.filter_map(|path| machine.file(&path)).map(key).collect()
+            paths.filter_map(|path| machine.file(&path)).collect()
         }
     }
 }
@@ -93,6 +92,7 @@ pub(super) mod tests {
     #[derive(Clone, Default)]
     pub struct Fake {
         pub users: BTreeMap<&'static str, u32>,
+        /// Root's, by device and number.
         pub files: BTreeMap<&'static str, (u32, u64)>,
         pub cgroups: BTreeMap<&'static str, u64>,
         pub units: Vec<(&'static str, u64)>,
@@ -103,8 +103,9 @@ pub(super) mod tests {
             self.users.get(name).copied()
         }
 
-        fn file(&self, path: &Path) -> Option<(u32, u64)> {
-            self.files.get(path.to_str().expect("it is text")).copied()
+        fn file(&self, path: &Path) -> Option<Key> {
+            let (device, number) = *self.files.get(path.to_str().expect("it is text"))?;
+            Some(Key::of_file(device, number, 0))
         }
 
         fn cgroup(&self, path: &str) -> Option<u64> {
@@ -125,7 +126,7 @@ pub(super) mod tests {
     }
 
     fn key(kind: Kind, device: u32, number: u64) -> Key {
-        Key { kind, device, number }
+        Key { kind, device, number, owner: 0 }
     }
 
     #[test]
