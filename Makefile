@@ -60,12 +60,16 @@ crates: .need-kernel
 	$(CARGO) package --locked --workspace --exclude divvy-tests --features divvy/kernel
 
 # For other machines: libelf and zlib are linked in, and paths of this machine are left out, so that the bytes are the same wherever
-# it is built with the same compilers.
+# it is built with the same compilers. Only those two are taken from the system: beside them there may be a libbpf that is too old.
 PACKAGE := $(CURDIR)/target/package
-RELEASE_FLAGS = $(RUSTFLAGS) -L native=$(dir $(shell $(CC) -print-file-name=libelf.a)) --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
+RELEASE_FLAGS = $(RUSTFLAGS) -L native=$(PACKAGE)/libraries --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
 .package-build: .need-kernel
+	@mkdir -p $(PACKAGE)/libraries
+	@for library in libelf.a libz.a; do ln -sf "$$($(CC) -print-file-name=$$library)" $(PACKAGE)/libraries/ || exit 1; done
 	RUSTFLAGS="$(RELEASE_FLAGS)" CARGO_TARGET_DIR=$(PACKAGE) $(CARGO) build --locked --release -p divvy -p divvy-kernel \
 		--features divvy/kernel,libbpf-sys/static
+	@$(PACKAGE)/release/divvy doctor | grep -q ' ok *programs ' || { \
+		echo "make: $(PACKAGE)/release/divvy cannot read its BPF programs; its doctor says why" >&2; exit 1; }
 
 tarball: .package-build
 	package/tarball $(PACKAGE)/release/divvy target

@@ -54,7 +54,8 @@ SEC("syscall")
 int command_set_rule(struct host_rule *c)
 {
 	struct rule_key key = {
-		.kind = c->key.kind, .device = c->key.device, .number = c->key.number, .owner = c->key.owner };
+		.kind = c->key.kind, .device = c->key.device, .number = c->key.number, .owner = c->key.owner
+	};
 	u64 weight = c->weight;
 	long error = weight ? bpf_map_update_elem(&rules, &key, &weight, BPF_ANY) : bpf_map_delete_elem(&rules, &key);
 

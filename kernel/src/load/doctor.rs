@@ -53,6 +53,17 @@ impl Serves {
     }
 }
 
+/// The programs are there, and can be read.
+fn programs() -> Result<String, Missing> {
+    check::built()?;
+    #[cfg(feature = "bpf")]
+    super::object::readable().map_err(|error| {
+        let fix = "install a package of divvy, or build it again; it needs the libbpf of its own crate, not the system's";
+        Missing::new(error.to_string(), fix)
+    })?;
+    Ok("this divvy has its BPF programs".to_owned())
+}
+
 /// Runs all checks.
 #[must_use]
 pub fn examine() -> Vec<Finding> {
@@ -64,7 +75,7 @@ pub fn examine() -> Vec<Finding> {
         finding("BTF", Load, check::btf().map(|()| "the kernel describes its types".to_owned())),
         finding("BPF JIT", Load, jit()),
         finding("permission", Load, check::permission().map(|()| "may load BPF programs".to_owned())),
-        finding("programs", Load, check::built().map(|()| "this divvy has its BPF programs".to_owned())),
+        finding("programs", Load, programs()),
         finding("clang", Build, clang()),
         finding("cgroup v2", Cgroups, cgroups()),
         finding("KVM", Vm, kvm()),

@@ -66,7 +66,7 @@ impl Scheduler {
     /// Starts to schedule, until it is detached.
     pub fn attach(&mut self, spec: &Spec) -> Result<(), LoadError> {
         let ops = self.object.maps_mut().find(|map| map.name() == OPS);
-        let mut ops = ops.ok_or_else(|| LoadError::Mismatch(format!("no map `{OPS}`")))?;
+        let mut ops = ops.ok_or_else(no_ops)?;
         // Another scheduler may have been loaded since the check.
         let attached = ops.attach_struct_ops().or_else(|error| {
             check::no_other_scheduler()?;
@@ -161,6 +161,21 @@ impl Scheduler {
             other => Err(format!("`{name}` answers {other}")),
         }
     }
+}
+
+/// Reads an object as [`Scheduler::load`] does, without the kernel. A libbpf that is too old finds no scheduler in it.
+pub fn readable() -> Result<(), LoadError> {
+    listen(PrintLevel::Warn);
+    for (policy, bytes) in OBJECTS.iter().take(1) {
+        let open = ObjectBuilder::default().open_memory(bytes);
+        let open = open.map_err(|error| LoadError::Mismatch(format!("the object of {policy}: {error:#}")))?;
+        open.maps().find(|map| map.name() == OPS).ok_or_else(no_ops)?;
+    }
+    Ok(())
+}
+
+fn no_ops() -> LoadError {
+    LoadError::Mismatch(format!("no map `{OPS}`"))
 }
 
 fn no_program(name: &str) -> LoadError {
