@@ -142,6 +142,7 @@ test-bpf: .need-build
 test-vm: .need-vm .need-kernel
 	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic python3=python3
 	kernel/vm/test
+	kernel/vm/disk >/dev/null
 	$(TEST) --no-run
 	$(TEST) --test vm -- --ignored --test-threads=64 --skip attack::suite
 

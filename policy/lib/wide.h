@@ -6,7 +6,7 @@
 
 #include "../base.h"
 
-#ifdef __BPF__
+#if defined(__BPF__) || !defined(__SIZEOF_INT128__)
 #define WIDE_IN_PARTS
 #endif
 

@@ -144,7 +144,7 @@ fn show(time: Duration) -> String {
 const RIGHTS: &[Choice<GroupMay>] = &[
     ("watch", GroupMay::Watch, "Nothing"),
     ("own", GroupMay::Own, "Change the weights of threads whose user they are"),
-    ("all", GroupMay::All, "Change everything, as root may"),
+    ("all", GroupMay::All, "Change all weights, and parameters of the policy"),
 ];
 
 /// Reads the watchdog's time; the kernel has its own limit.

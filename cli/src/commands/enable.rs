@@ -13,8 +13,8 @@ use crate::output::Output;
 /// Load a policy now and at each boot
 ///
 /// It is written to /etc/default/divvy with these options, which replace those that are there, and the systemd unit divvy.service
-/// loads it. If it cannot be loaded, or you press Ctrl-C, the settings and the unit are as before, and a policy that was loaded is
-/// loaded again. The unit loads it again after a kernel upgrade; if the new kernel refuses it, the kernel's own scheduler is in place,
+/// loads it. If it cannot be loaded, or you press Ctrl-C, the settings and the unit are as before, and so is the policy that was
+/// loaded. The unit loads it again after a kernel upgrade; if the new kernel refuses it, the kernel's own scheduler is in place,
 /// and `systemctl status divvy` says why. If another policy is loaded, it schedules while the kernel verifies the new one, which then
 /// takes its place at once. With another --group the unit is started again instead.
 #[derive(Debug, Args)]
@@ -73,6 +73,7 @@ pub fn run(args: &EnableArgs, output: Output) -> anyhow::Result<()> {
     check::built()?;
     check::sched_ext()?;
     service::ready()?;
+    let _alone = service::lock()?;
     if !service::is_active()? {
         check::no_other_scheduler()?;
     }
@@ -93,6 +94,7 @@ pub fn run(args: &EnableArgs, output: Output) -> anyhow::Result<()> {
 /// Ends it.
 pub fn stop(_: &DisableArgs, output: Output) -> anyhow::Result<()> {
     service::ready()?;
+    let _alone = service::lock()?;
     service::disable()?;
     check::no_other_scheduler()?;
     output.write("the kernel's own scheduler is in place, now and from each boot on\n", None)

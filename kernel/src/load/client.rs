@@ -46,24 +46,34 @@ pub(super) fn ask_at(path: &Path, request: &Request) -> Result<Reply, AskError> 
 const REPLACEMENT: Duration = Duration::from_secs(600);
 
 /// Asks the loaded scheduler to put another policy in its place, and waits until that one schedules. The words are SPEC and options. A
-/// signal takes the request back, if it is not too late; what became of it is in the reply.
-///
-/// # Errors
-/// As for [`ask`]. If the scheduler ends instead, it does not answer.
-pub fn replace(words: Vec<String>, signals: &mut Signals) -> Result<Reply, AskError> {
-    replace_at(&path(), words, signals)
+/// signal takes the request back, if it is not too late; what became of it is in the reply. Also returns whether a signal came.
+/// Errors are those of [`ask`]; if the scheduler ends instead, it does not answer.
+pub fn replace(words: Vec<String>, signals: &mut Signals) -> (Result<Reply, AskError>, bool) {
+    let mut signalled = false;
+    (replace_at(&path(), words, signals, &mut signalled), signalled)
 }
 
-pub(super) fn replace_at(path: &Path, words: Vec<String>, signals: &mut Signals) -> Result<Reply, AskError> {
+fn replace_at(
+    path: &Path,
+    words: Vec<String>,
+    signals: &mut Signals,
+    signalled: &mut bool,
+) -> Result<Reply, AskError> {
     let mut stream = connect(path)?;
     let silent = |error: io::Error| silent(path, error);
-    write_line(&mut stream, &Request::Replace { words }).map_err(silent)?;
-    let until = Instant::now() + REPLACEMENT;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    write_line(&mut stream, &Request::Replace { words, version }).map_err(silent)?;
+    let mut until = Instant::now() + REPLACEMENT;
     loop {
         match signals.wait(Some(stream.as_fd()), until).map_err(silent)? {
             Woken::Input => break,
-            Woken::Signal => stream.shutdown(Shutdown::Write).map_err(silent)?,
             Woken::Time => return Err(silent(io::ErrorKind::TimedOut.into())),
+            Woken::Signal if *signalled => {}
+            Woken::Signal => {
+                *signalled = true;
+                stream.shutdown(Shutdown::Write).map_err(silent)?;
+                until = until.min(Instant::now() + ANSWER);
+            }
         }
     }
     reply(path, &Lines::new(&stream, ANSWER).read().map_err(silent)?)

@@ -49,8 +49,11 @@ fn obey(
             let look = backend.look(&spec.to_string());
             return look.map(Answer::Look).map_err(|problem| Reply::Failed { problem });
         }
-        Request::Replace { words } => {
+        Request::Replace { words, version } => {
             rights.may_replace().map_err(forbidden)?;
+            if version != env!("CARGO_PKG_VERSION") {
+                return Err(bad(format!("this loader is divvy {}", env!("CARGO_PKG_VERSION"))));
+            }
             return Ok(Answer::Replace(words));
         }
         Request::SetWeight { pid, weight } => {
@@ -240,7 +243,10 @@ pub(super) mod tests {
     /// Its options name files, which the loader opens as root.
     #[test]
     fn only_root_puts_another_policy_in_place() {
-        let request = r#"{"command":"replace","words":["sfq","--db=/etc/shadow"]}"#;
+        let ask = |version: &str| {
+            format!(r#"{{"command":"replace","words":["sfq","--db=/etc/shadow"],"version":"{version}"}}"#)
+        };
+        let request = &ask(env!("CARGO_PKG_VERSION"));
         for rights in [Rights::All, Rights::Own(7), Rights::Watch] {
             let (reply, told, spec) = ask_as(rights, request, "rr");
             assert!(
@@ -251,6 +257,8 @@ pub(super) mod tests {
         let mut spec = spec::parse("rr", divvy_policy::all()).expect("a spec");
         let words = vec!["sfq".to_owned(), "--db=/etc/shadow".to_owned()];
         assert_eq!(answer(request, Rights::Owner, &mut spec, &mut Fake::default()), Answer::Replace(words));
+        // A loader of another version has other programs.
+        assert_eq!(problem(ask_as(Rights::Owner, &ask("0.0.1"), "rr").0), "this loader is divvy 0.1.0");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A policy's BPF object in the kernel, from the bytes of the build to the attached scheduler.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::sync::Mutex;
 
 use divvy_policy::spec::Spec;
 use libbpf_rs::btf::{Btf, types};
@@ -322,23 +322,19 @@ fn write_name(field: &mut [u8], spec: &Spec) {
     }
 }
 
-/// Messages of libbpf. They are global because its callback takes no state.
-static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+thread_local! {
+    /// Messages of libbpf, whose callback takes no state. A thread has its own: one may load while another loads again.
+    static SAID: RefCell<String> = const { RefCell::new(String::new()) };
+}
 
 /// Keeps messages of this level and above.
 fn listen(level: PrintLevel) {
-    if let Ok(mut said) = SAID.lock() {
-        said.clear();
-    }
-    libbpf_rs::set_print(Some((level, |_, text| {
-        if let Ok(mut said) = SAID.lock() {
-            said.push(text);
-        }
-    })));
+    SAID.with_borrow_mut(String::clear);
+    libbpf_rs::set_print(Some((level, |_, text| SAID.with_borrow_mut(|said| said.push_str(&text)))));
 }
 
 fn said() -> String {
-    SAID.lock().map(|said| said.concat()).unwrap_or_default()
+    SAID.with_borrow(String::clone)
 }
 
 fn refused(spec: &Spec, error: &libbpf_rs::Error) -> LoadError {

@@ -8,7 +8,7 @@ use rustix::thread::{
 use super::check::NEEDED;
 
 /// Drops capabilities after loading. In effect stays only CAP_KILL, and only to signal a command, which may run as another
-/// user. Those for loading can be raised again, because CPUs may come and go. All others are gone for good, and no program
+/// user. Those for loading can be raised again, because CPUs may come and go, and another policy may be asked for. All others are gone for good, and no program
 /// that this thread might execute gets any. Best effort: without capabilities there is nothing to drop.
 pub fn drop(has_command: bool) {
     let Ok(has) = capabilities(None) else { return };

@@ -29,6 +29,13 @@ impl Programs {
         Ok(Programs { store, known, before: BTreeMap::new(), next: Instant::now() + EVERY })
     }
 
+    /// Reads the database again, as the scheduler before this one has stored what it knew. If it cannot be read any more, what was known is.
+    pub fn read_again(&mut self) {
+        if let Ok(known) = self.store.read() {
+            self.known = known;
+        }
+    }
+
     /// Tells the known programs to a scheduler that was just attached.
     pub fn begin(&mut self, scheduler: &Scheduler) -> Result<(), LoadError> {
         let mut known: Vec<_> = mem::take(&mut self.known).into_iter().collect();

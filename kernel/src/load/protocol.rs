@@ -39,6 +39,8 @@ pub enum Request {
     Replace {
         /// SPEC and options, as those of `divvy enable`.
         words: Vec<String>,
+        /// The version of divvy that is to load it. Another one is to be started instead.
+        version: String,
     },
 }
 

@@ -8,17 +8,20 @@ use std::thread;
 
 use divvy_policy::spec::Spec;
 use divvy_policy::{Failure as _, FailureKind};
+use rustix::thread::gettid;
 
 use super::configuration;
 use super::cpus::{self, Cpus};
 use super::error::LoadError;
 use super::loadable::{bound, check_options};
 use super::object::Scheduler;
-use super::options::Options;
+use super::options::{Options, Watch};
+use super::programs::Programs;
 use super::protocol::Reply;
 use super::ruling::Ruling;
 use super::server::{is_connected, reply};
 use super::{privileges, quotas};
+use crate::flow::Store;
 
 /// A policy that the kernel has verified, and that schedules nothing yet.
 pub struct Prepared {
@@ -28,6 +31,8 @@ pub struct Prepared {
     /// The kernel's count of changes of CPUs, as it was before they were looked at.
     pub hotplug_seq: u64,
     pub ruling: Option<Ruling>,
+    /// Programs that `+flow` knows.
+    pub programs: Option<Programs>,
     pub scheduler: Scheduler,
 }
 
@@ -37,9 +42,16 @@ impl Prepared {
         let hotplug_seq = cpus::hotplug_seq();
         let cpus = Cpus::online()?;
         let config = configuration::config(&options, &spec, &cpus, ruling.is_some());
+        // The database may be damaged.
+        let programs = spec.knows_programs().then(|| Programs::open(Store::at(&options.db))).transpose()?;
         let timeout_ms = options.timeout.as_millis() as u32;
         let scheduler = Scheduler::load(&config, timeout_ms, hotplug_seq)?;
-        Ok(Self { options, spec, cpus, hotplug_seq, ruling, scheduler })
+        Ok(Self { options, spec, cpus, hotplug_seq, ruling, programs, scheduler })
+    }
+
+    /// Tells it the rules: before it is attached, so that a group has its weight from its start.
+    pub fn begin(&mut self, watch: &mut dyn Watch) -> Result<(), LoadError> {
+        self.ruling.as_mut().map_or(Ok(()), |ruling| ruling.begin(&self.scheduler, watch))
     }
 
     /// The same for options alone.
@@ -57,19 +69,27 @@ impl Prepared {
 /// A replacement that is being prepared.
 pub struct Replacement {
     client: UnixStream,
-    prepared: Receiver<Result<Prepared, LoadError>>,
+    heard: Receiver<Heard>,
+}
+
+/// The words of the thread that prepares it.
+enum Heard {
+    /// Its number.
+    Thread(u32),
+    Prepared(Result<Box<Prepared>, LoadError>),
 }
 
 impl Replacement {
     /// Begins to prepare it.
     pub fn begin(options: Options, client: UnixStream) -> Self {
-        let (tell, prepared) = mpsc::channel();
+        let (tell, heard) = mpsc::channel();
         // The thread has this one's capabilities, which are dropped by now, and an ordinary priority.
         let _ = thread::Builder::new().spawn(move || {
+            let _ = tell.send(Heard::Thread(gettid().as_raw_nonzero().get().cast_unsigned()));
             privileges::raise();
-            let _ = tell.send(Prepared::of(options));
+            let _ = tell.send(Heard::Prepared(Prepared::of(options).map(Box::new)));
         });
-        Self { client, prepared }
+        Self { client, heard }
     }
 
     /// Looks how far it is. To be called often.
@@ -77,20 +97,29 @@ impl Replacement {
         if !is_connected(&self.client) {
             return refuse(&self.client, &Reply::Withdrawn);
         }
-        match self.prepared.try_recv() {
+        match self.heard.try_recv() {
             Err(TryRecvError::Empty) => Progress::Waits(self),
+            Ok(Heard::Thread(thread)) => Progress::Begun(self, thread),
             Err(TryRecvError::Disconnected) => refuse(
                 &self.client,
-                &not_replaced("there is no thread for it".to_owned(), FailureKind::Failed),
+                &not_replaced("its thread ended without a result".to_owned(), FailureKind::Failed),
             ),
-            Ok(Err(error)) => refuse(&self.client, &not_replaced(chain(&error), error.kind())),
-            Ok(Ok(prepared)) => Progress::Ready(Box::new(prepared), self.client),
+            Ok(Heard::Prepared(Err(error))) => {
+                refuse(&self.client, &not_replaced(chain(&error), error.kind()))
+            }
+            // CPUs came or went meanwhile.
+            Ok(Heard::Prepared(Ok(prepared))) if prepared.hotplug_seq != cpus::hotplug_seq() => {
+                Progress::Waits(Self::begin(prepared.options, self.client))
+            }
+            Ok(Heard::Prepared(Ok(prepared))) => Progress::Ready(prepared, self.client),
         }
     }
 }
 
 /// The state of a replacement.
 pub enum Progress {
+    /// This thread prepares it.
+    Begun(Replacement, u32),
     Waits(Replacement),
     /// The client was told why.
     Refused,

@@ -289,7 +289,8 @@ mod tests {
         let ask = || {
             let mut client = UnixStream::connect(&path).expect("it listens");
             let words = vec!["sfq".to_owned(), "--quantum=2ms".to_owned()];
-            write_line(&mut client, &Request::Replace { words }).expect("asked");
+            let version = env!("CARGO_PKG_VERSION").to_owned();
+            write_line(&mut client, &Request::Replace { words, version }).expect("asked");
             client
         };
         let (client, second) = (ask(), ask());

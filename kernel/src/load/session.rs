@@ -17,6 +17,7 @@ use super::cpus;
 use super::end::{End, Verdict};
 use super::error::LoadError;
 use super::host::Command;
+use super::loadable::bound;
 use super::look::Looks;
 use super::object::Scheduler;
 use super::options::{Options, ReadOptions, Watch};
@@ -32,7 +33,6 @@ use super::server::{self, Server};
 use super::statistics::{History, Period, Sample};
 use super::sys::{self, Signal, Signals};
 use super::{check, configuration, privileges, ready};
-use crate::flow::Store;
 
 /// How often the kernel is asked whether the scheduler is still there.
 const LOOK: Duration = Duration::from_millis(200);
@@ -43,6 +43,9 @@ const FETCH: Duration = Duration::from_millis(20);
 const BACK: Duration = Duration::from_secs(10);
 /// How long a command may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
+/// The weight of nice -20, where nice 0 is 2^20.
+const GREATEST_NICE: u64 = 88761 << 10;
+
 /// Loads the policy and runs the session.
 pub fn run(options: &Options, read: ReadOptions<'_>, watch: &mut dyn Watch) -> Result<End, LoadError> {
     check::all()?;
@@ -144,20 +147,23 @@ impl Session<'_> {
     ) -> Result<Next, LoadError> {
         let prepared = match prepared {
             Some(prepared) => *prepared,
-            None => Prepared::new(self.options.clone(), self.spec.clone(), self.ruling.take())?,
+            None => {
+                let (options, spec) = (self.options.clone(), self.spec.clone());
+                let mut prepared = Prepared::new(options, spec, self.ruling.take())?;
+                prepared.begin(watch)?;
+                prepared
+            }
         };
-        let Prepared { options, spec, cpus, hotplug_seq, ruling, mut scheduler } = prepared;
+        let Prepared { options, spec, cpus, hotplug_seq, ruling, mut programs, mut scheduler } = prepared;
         (self.options, self.spec, self.ruling) = (options, spec.clone(), ruling);
         let config = configuration::config(&self.options, &spec, &cpus, self.ruling.is_some());
-        let store = || Store::at(&self.options.db);
-        let mut programs = spec.knows_programs().then(|| Programs::open(store())).transpose()?;
+        if let Some(programs) = programs.as_mut().filter(|_| self.replaced.is_some()) {
+            programs.read_again();
+        }
         let log = self.options.log.as_deref();
         let log = log.map(|path| records::create(path, loading, &config)).transpose()?;
         if let Err(error) = sys::become_real_time() {
             watch.note(&format!("not real-time ({error}): a policy that lets divvy wait is slow to unload"));
-        }
-        if let Some(ruling) = &mut self.ruling {
-            ruling.begin(&scheduler, watch)?;
         }
         let mut statistics = Statistics::begin(cpus.count(), &self.options);
         scheduler.attach(&spec)?;
@@ -179,7 +185,10 @@ impl Session<'_> {
         if let Some((client, since)) = self.replaced.take() {
             let between = show_duration(since.elapsed().as_nanos() as u64);
             watch.note(&format!("between the two the kernel's own scheduler was in place for {between}"));
-            server::reply(&client, &Reply::Replaced);
+            // If the kernel has thrown it out by now, there is no answer.
+            if Verdict::of(scheduler.exit()?).is_none() {
+                server::reply(&client, &Reply::Replaced);
+            }
         }
         privileges::drop(self.running.is_some());
         // The kernel compares the count itself, but not with 0.
@@ -245,11 +254,20 @@ impl Session<'_> {
                 server.serve(|line, rights| commands::answer(line, rights, &mut self.spec, &mut loaded));
                 let asked = server.asked();
                 if let Some((client, words)) = asked {
-                    self.prepare(client, &words);
+                    self.prepare(client, &words, watch);
                 }
             }
             match self.replacement.take().map(Replacement::poll) {
-                Some(Progress::Ready(prepared, client)) => return Ok(Outcome::Replace(prepared, client)),
+                Some(Progress::Ready(mut prepared, client)) => {
+                    prepared.begin(watch)?;
+                    return Ok(Outcome::Replace(prepared, client));
+                }
+                Some(Progress::Begun(replacement, pid)) => {
+                    // It has no privilege for a nice value, and would wait long among many.
+                    let command = Command { pid, value: GREATEST_NICE, ..Command::default() };
+                    let _ = scheduler.run("command_set_weight", command);
+                    self.replacement = Some(replacement);
+                }
                 Some(Progress::Waits(replacement)) => self.replacement = Some(replacement),
                 Some(Progress::Refused) | None => {}
             }
@@ -276,7 +294,7 @@ impl Session<'_> {
     }
 
     /// Begins to prepare another policy. What only a start of the loader can do is refused as a bad request.
-    fn prepare(&mut self, client: UnixStream, words: &[String]) {
+    fn prepare(&mut self, client: UnixStream, words: &[String], watch: &mut dyn Watch) {
         if self.replacement.is_some() {
             return server::reply(&client, &server::busy());
         }
@@ -284,6 +302,9 @@ impl Session<'_> {
             Ok(options) => options,
             Err(problem) => return server::reply(&client, &Reply::Bad { problem }),
         };
+        if let Ok(Some(bound)) = bound(&options) {
+            watch.note(&bound);
+        }
         let current = &self.options;
         if (&options.group, options.group_may) != (&current.group, current.group_may) {
             let problem = "the socket's group cannot be changed while it is open".to_owned();
@@ -354,7 +375,8 @@ impl Session<'_> {
     /// than the measurement. Signals end it as before.
     fn wait_for_command(&mut self, watch: &mut dyn Watch) {
         // No scheduler is left to take commands.
-        self.server = None;
+        (self.server, self.replacement) = (None, None);
+        privileges::drop(self.running.is_some());
         self.unload_at = None;
         if self.running.is_none() {
             return;

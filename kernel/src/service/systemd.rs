@@ -27,6 +27,12 @@ pub enum ServiceError {
     /// The settings.
     #[error("{SETTINGS}: {0}")]
     Settings(io::Error),
+    /// The lock cannot be taken.
+    #[error("{0}: {1}")]
+    Lock(String, io::Error),
+    /// Another command has the lock.
+    #[error("another `divvy enable` or `divvy disable` is at work; try again when it is done")]
+    Busy,
     /// `systemctl` cannot be run.
     #[error("systemctl: {0}")]
     Run(io::Error),
@@ -58,7 +64,7 @@ impl ServiceError {
     pub fn code_of_load(&self) -> Option<u8> {
         match self {
             Self::NotEnabled { code, .. } => *code,
-            Self::Missing(_) | Self::Settings(_) | Self::Run(_) | Self::Systemctl { .. } => None,
+            _ => None,
         }
     }
 }
@@ -67,9 +73,7 @@ impl Failure for ServiceError {
     fn kind(&self) -> FailureKind {
         match self {
             Self::Missing(missing) => missing.kind(),
-            Self::Settings(_) | Self::Run(_) | Self::Systemctl { .. } | Self::NotEnabled { .. } => {
-                FailureKind::Failed
-            }
+            _ => FailureKind::Failed,
         }
     }
 }
@@ -119,12 +123,14 @@ pub fn is_active() -> Result<bool, ServiceError> {
 pub fn enable(settings: &Settings, former: &Settings) -> Result<(), ServiceError> {
     let former = Former { settings: former, is_active: is_active()?, is_enabled: is("is-enabled")? };
     let mut signals = Signals::block().map_err(ServiceError::Run)?;
-    let Failed { what, said, code, goes_on } = match begin(settings, former.is_active, &mut signals) {
+    let mut stopped = false;
+    let failed = begin(settings, former.is_active, &mut signals, &mut stopped);
+    let Failed { what, said, code } = match failed {
         Ok(None) => return Ok(()),
         Ok(Some(failed)) => failed,
         Err(error) => Failed { what: error.to_string(), ..Failed::default() },
     };
-    Err(ServiceError::NotEnabled { what, after: former.restore(goes_on)?, said, code })
+    Err(ServiceError::NotEnabled { what, after: former.restore(stopped)?, said, code })
 }
 
 /// A step that failed.
@@ -135,35 +141,38 @@ struct Failed {
     said: String,
     /// The exit code of its process, or the one that it would have.
     code: Option<u8>,
-    /// The policy that was loaded still is.
-    goes_on: bool,
 }
 
 impl Failed {
-    fn interrupted(goes_on: bool) -> Self {
-        Self { what: "interrupted".to_owned(), goes_on, ..Self::default() }
+    fn interrupted() -> Self {
+        Self { what: "interrupted".to_owned(), ..Self::default() }
     }
 
-    fn to_load(problem: &str, code: Option<u8>, goes_on: bool) -> Self {
-        Self { what: format!("{UNIT} did not load the policy"), said: format!("\n{problem}"), code, goes_on }
+    fn to_load(problem: &str, code: Option<u8>) -> Self {
+        Self { what: format!("{UNIT} did not load the policy"), said: format!("\n{problem}"), code }
     }
 }
 
-/// Returns the step that failed, if one did.
+/// Returns the step that failed, if one did. From a certain step on the former policy may be `stopped`.
 fn begin(
     settings: &Settings,
     is_active: bool,
     signals: &mut Signals,
+    stopped: &mut bool,
 ) -> Result<Option<Failed>, ServiceError> {
     settings.write().map_err(ServiceError::Settings)?;
     asked(&["enable", UNIT])?;
     match if is_active { replace(settings, signals) } else { Replacement::Impossible } {
         Replacement::Done => return Ok(None),
         Replacement::Refused(problem, code) => {
-            return Ok(Some(Failed::to_load(&format!("error: {problem}"), Some(code), true)));
+            return Ok(Some(Failed::to_load(&format!("error: {problem}"), Some(code))));
         }
-        Replacement::Withdrawn => return Ok(Some(Failed::interrupted(true))),
-        Replacement::Impossible => {}
+        Replacement::Withdrawn => return Ok(Some(Failed::interrupted())),
+        Replacement::Impossible => *stopped = true,
+        Replacement::Lost => {
+            *stopped = true;
+            return Ok(Some(Failed::interrupted()));
+        }
     }
     // One that the kernel threw out too often may be started again.
     systemctl(&["reset-failed", UNIT])?;
@@ -174,8 +183,8 @@ fn begin(
     let (run, code) = (invocation()?, exit_code(&shown("ExecMainCode,ExecMainStatus")?));
     systemctl(&["stop", UNIT])?; // or it would try again
     Ok(Some(match restart {
-        Restart::Interrupted => Failed::interrupted(false),
-        _ => Failed::to_load(&journal(&run), code, false),
+        Restart::Interrupted => Failed::interrupted(),
+        _ => Failed::to_load(&journal(&run), code),
     }))
 }
 
@@ -188,15 +197,19 @@ enum Replacement {
     Withdrawn,
     /// It did not understand, or cannot do it while it runs, or has ended.
     Impossible,
+    /// It has ended, or stands still, and a signal came.
+    Lost,
 }
 
 /// Asks the unit's loader. One that runs lets the kernel verify the policy before the former one goes.
 fn replace(settings: &Settings, signals: &mut Signals) -> Replacement {
     let words = settings.spec().map(str::to_owned).into_iter().chain(settings.options()).collect();
-    match load::replace(words, signals) {
+    let (reply, signalled) = load::replace(words, signals);
+    match reply {
         Ok(Reply::Replaced) => Replacement::Done,
         Ok(Reply::NotReplaced { problem, code }) => Replacement::Refused(problem, code),
-        Ok(Reply::Withdrawn) => Replacement::Withdrawn,
+        Ok(_) if signalled => Replacement::Withdrawn,
+        Err(_) if signalled => Replacement::Lost,
         _ => Replacement::Impossible,
     }
 }
@@ -234,12 +247,12 @@ struct Former<'a> {
 }
 
 impl Former<'_> {
-    fn restore(&self, goes_on: bool) -> Result<&'static str, ServiceError> {
+    fn restore(&self, stopped: bool) -> Result<&'static str, ServiceError> {
         self.settings.write().map_err(ServiceError::Settings)?;
         if !self.is_enabled {
             asked(&["disable", UNIT])?;
         }
-        if goes_on {
+        if self.is_active && !stopped {
             return Ok("the former policy goes on");
         }
         systemctl(&["reset-failed", UNIT])?;

@@ -104,7 +104,13 @@ impl Terminal {
     /// Ends the machine, and returns its kernel's messages.
     pub fn power_off(mut self) -> String {
         self.type_line("poweroff");
-        while self.screen.recv_timeout(PATIENCE).is_ok() {}
+        loop {
+            match self.screen.recv_timeout(PATIENCE) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it does not power off\n{}", self.session),
+            }
+        }
         let status = self.machine.wait().expect("it is our child");
         report_time(self.cpus, self.began.elapsed());
         let messages = std::fs::read_to_string(&self.messages).unwrap_or_default();
@@ -119,10 +125,11 @@ impl Terminal {
     fn read_until(&mut self, end: &str) -> String {
         let until = Instant::now() + PATIENCE;
         loop {
-            let shown = String::from_utf8_lossy(&self.shown).into_owned();
-            if let Some((before, after)) = shown.split_once(end) {
-                self.shown = after.as_bytes().to_vec();
-                return before.to_owned();
+            let found = self.shown.windows(end.len()).position(|bytes| bytes == end.as_bytes());
+            if let Some(at) = found {
+                let after = self.shown.split_off(at + end.len());
+                let before = std::mem::replace(&mut self.shown, after);
+                return String::from_utf8_lossy(&before[..at]).into_owned();
             }
             match self.screen.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(bytes) => self.shown.extend(bytes),
@@ -132,6 +139,7 @@ impl Terminal {
                         RecvTimeoutError::Disconnected => "the machine ended",
                     };
                     let messages = std::fs::read_to_string(&self.messages).unwrap_or_default();
+                    let shown = String::from_utf8_lossy(&self.shown);
                     panic!("{why}\n{}{shown}\n-- console\n{messages}", self.session);
                 }
             }
