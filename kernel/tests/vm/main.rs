@@ -16,6 +16,7 @@ mod machine;
 mod package;
 mod paper;
 mod record;
+mod replacement;
 mod rules;
 mod shares;
 mod storm;
