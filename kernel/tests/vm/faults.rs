@@ -9,7 +9,9 @@ use crate::machine::{Shared, several};
 /// must make progress.
 fn hogs(load: &str, seconds: u32, change: &str) -> String {
     format!(
-        "until_enabled() {{ for i in $(seq 600); do grep -q enabled /sys/kernel/sched_ext/state && break; sleep 0.1; done; }}\n\
+        "until_enabled() {{\n\
+         for i in $(seq 600); do grep -q enabled /sys/kernel/sched_ext/state && return; sleep 0.1; done\n\
+         echo 'not loaded within a minute:'; cat /tmp/err; grep -E 'State|Threads' /proc/$loader/status; cat /proc/$loader/wchan; exit 1; }}\n\
          {load} >/tmp/out 2>/tmp/err & loader=$!\n\
          until_enabled\n\
          echo '== loaded'; cat /sys/kernel/sched_ext/state\n\
