@@ -166,7 +166,7 @@ impl Scheduler {
 /// Reads an object as [`Scheduler::load`] does, without the kernel. A libbpf that is too old finds no scheduler in it.
 pub fn readable() -> Result<(), LoadError> {
     listen(PrintLevel::Warn);
-    for (policy, bytes) in OBJECTS.iter().take(1) {
+    if let Some((policy, bytes)) = OBJECTS.first() {
         let open = ObjectBuilder::default().open_memory(bytes);
         let open = open.map_err(|error| LoadError::Mismatch(format!("the object of {policy}: {error:#}")))?;
         open.maps().find(|map| map.name() == OPS).ok_or_else(no_ops)?;
@@ -254,10 +254,7 @@ fn fill_ops(
     let kernel = Btf::from_vmlinux().map_err(refused)?;
     let known = self::members(&kernel)?;
     let knows = |name: &str| known.iter().any(|(other, _)| other == name);
-    let mut ops = open
-        .maps_mut()
-        .find(|map| map.name() == OPS)
-        .ok_or_else(|| LoadError::Mismatch(format!("no map `{OPS}`")))?;
+    let mut ops = open.maps_mut().find(|map| map.name() == OPS).ok_or_else(no_ops)?;
     let value = ops.initial_value_mut().ok_or_else(|| LoadError::Mismatch(format!("`{OPS}` is empty")))?;
     for (index, (name, start)) in members.iter().enumerate() {
         let end = members.get(index + 1).map_or(value.len(), |(_, next)| *next);

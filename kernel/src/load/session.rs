@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use divvy_policy::Weight;
 use divvy_policy::spec::Spec;
 use divvy_policy::units::show_duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -43,9 +44,6 @@ const FETCH: Duration = Duration::from_millis(20);
 const BACK: Duration = Duration::from_secs(10);
 /// How long a command may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
-/// The weight of nice -20, where nice 0 is 2^20.
-const GREATEST_NICE: u64 = 88761 << 10;
-
 /// Loads the policy and runs the session.
 pub fn run(options: &Options, read: ReadOptions<'_>, watch: &mut dyn Watch) -> Result<End, LoadError> {
     check::all()?;
@@ -264,7 +262,8 @@ impl Session<'_> {
                 }
                 Some(Progress::Begun(replacement, pid)) => {
                     // It has no privilege for a nice value, and would wait long among many.
-                    let command = Command { pid, value: GREATEST_NICE, ..Command::default() };
+                    let command =
+                        Command { pid, value: Weight::from_nice(-20).fixed(), ..Command::default() };
                     let _ = scheduler.run("command_set_weight", command);
                     self.replacement = Some(replacement);
                 }

@@ -73,7 +73,12 @@ impl Failure for ServiceError {
     fn kind(&self) -> FailureKind {
         match self {
             Self::Missing(missing) => missing.kind(),
-            _ => FailureKind::Failed,
+            Self::Settings(_)
+            | Self::Lock(..)
+            | Self::Busy
+            | Self::Run(_)
+            | Self::Systemctl { .. }
+            | Self::NotEnabled { .. } => FailureKind::Failed,
         }
     }
 }

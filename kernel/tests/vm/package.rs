@@ -24,7 +24,7 @@ struct Step {
     shown: Vec<String>,
 }
 
-/// The page's only block of this kind. A command may have several lines; further ones begin with `> `.
+/// The page's only block of this kind.
 fn steps(page: &str) -> Vec<Step> {
     let (_, rest) = page.split_once("```console root\n").expect("the session");
     let block = rest.split("```\n").next().unwrap_or_default();
