@@ -23,6 +23,7 @@ use crate::commands::replay::{self, ReplayArgs};
 use crate::commands::report::{self, ReportArgs};
 use crate::commands::set::{self, SetArgs};
 use crate::commands::sim::{self, SimArgs};
+use crate::commands::studio::{self, StudioArgs};
 use crate::commands::sweep::{self, SweepArgs};
 use crate::commands::timehist::{self, TimehistArgs};
 use crate::commands::top::{self, TopArgs};
@@ -86,6 +87,7 @@ pub enum Command {
     Policies(PoliciesArgs),
     Paper(PaperArgs),
     Sweep(SweepArgs),
+    Studio(StudioArgs),
     Exercise(ExerciseArgs),
     Advise(AdviseArgs),
     Help(HelpArgs),
@@ -118,6 +120,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Policies(args) => policies::run(args, output),
         Command::Paper(args) => paper::run(args, output),
         Command::Sweep(args) => sweep::run(args, output),
+        Command::Studio(args) => studio::run(args, output),
         Command::Exercise(args) => exercise::run(args, output),
         Command::Advise(args) => advise::run(args, output),
         Command::Help(args) => help::run(args, Cli::command(), output),

@@ -11,11 +11,13 @@ mod cli;
 mod command_line;
 mod commands;
 mod exit;
+mod http;
 mod input;
 mod output;
 mod output_path;
 mod print;
 mod progress;
+mod studio;
 mod top;
 mod view;
 

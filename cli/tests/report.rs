@@ -1,5 +1,8 @@
 //! Opens reports in headless Chromium, and uses them: `make test-report`.
 
+#[path = "report/studio.rs"]
+mod studio;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -33,7 +36,7 @@ fn browser() -> Command {
     let found = BROWSERS.iter().find(|name| Command::new(name).arg("--version").output().is_ok());
     let mut command = Command::new(found.expect("Chromium is missing: `make test-report` installs it"));
     command.args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-extensions", "--mute-audio"]);
-    command.args(["--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-port=0"]);
+    command.args(["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--remote-debugging-port=0"]);
     command.args(["--enable-logging=stderr", "--v=0"]);
     command
 }
@@ -50,10 +53,15 @@ fn run_script(page: &Path, script: &str, width: u32) {
     let tested = page.with_extension("tested.html");
     fs::write(&tested, text.replace("</body>", &format!("<script>{script}</script></body>")))
         .expect("written");
+    open(&format!("file://{}", tested.display()), &page.with_extension("profile"), width);
+}
+
+/// Opens a page with a script, and looks at what it says.
+fn open(url: &str, profile: &Path, width: u32) {
     let mut browser = browser()
-        .arg(format!("--user-data-dir={}", page.with_extension("profile").display()))
+        .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("--window-size={width},900"))
-        .arg(format!("file://{}", tested.display()))
+        .arg(url)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -63,12 +71,11 @@ fn run_script(page: &Path, script: &str, width: u32) {
     browser.wait().expect("it ends");
     assert!(
         said.len() == 1 && said[0].contains("\"SELFTEST all is well;"),
-        "{} at width {width}:\n{}",
-        page.display(),
+        "{url} at width {width}:\n{}",
         said.join("\n")
     );
     // Times depend on the machine: --nocapture shows them.
-    println!("{} at width {width}: {}", page.display(), said[0]);
+    println!("{url} at width {width}: {}", said[0]);
 }
 
 /// The page's lines on the console, up to the script's verdict. The last line tells if there is none.

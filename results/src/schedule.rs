@@ -16,15 +16,19 @@
 //! assert_eq!(schedule.cpus[0][0].len_ns(), 4_000_000);
 //! ```
 
+mod decisions;
 mod recorder;
 mod service_errors;
+mod standing;
 
 use std::sync::Arc;
 
 use divvy_policy::CpuId;
 
+pub use decisions::{Decision, decisions};
 pub use recorder::{Recorder, Window};
 pub use service_errors::with_service_errors;
+pub use standing::{Standing, standings};
 
 /// Most slices, wake-ups and rests that a schedule keeps. Each needs at most 32 bytes.
 pub const MOST_EVENTS: usize = 1 << 23;
@@ -139,6 +143,8 @@ pub struct Counter {
     pub number: &'static str,
     /// The name of the task, or of the report's row, that has it.
     pub task: Arc<str>,
+    /// The thread id of the task; `None` of a row.
+    pub tid: Option<i32>,
     /// Unit.
     pub unit: &'static str,
     /// Time in ns, and the value from then on.
@@ -174,7 +180,7 @@ impl Counter {
     ///
     /// ```
     /// use divvy_results::schedule::Counter;
-    /// let counter = Counter { number: "start tag", task: "make".into(), unit: "ns", points: Vec::new() };
+    /// let counter = Counter { number: "start tag", task: "make".into(), tid: None, unit: "ns", points: Vec::new() };
     /// assert_eq!(counter.name(), "start tag of make");
     /// ```
     pub fn name(&self) -> String {

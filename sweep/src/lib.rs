@@ -58,7 +58,7 @@ mod read;
 mod run;
 mod summary;
 pub mod table;
-mod toml_value;
+pub mod toml_value;
 mod vary;
 
 use divvy_policy::spec::SpecError;
@@ -66,7 +66,7 @@ use divvy_sim::run::RunError;
 use divvy_workload::WorkloadError;
 
 use divvy_policy::{Failure, FailureKind};
-pub use load::overload;
+pub use load::{offered, overload, with_load};
 pub use measure::{Estimate, MEASURES, Measure, Row};
 pub use plan::{Plan, SweepOptions, WarmUp};
 pub use read::{Finished, KIND, read};

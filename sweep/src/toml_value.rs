@@ -23,6 +23,13 @@ pub struct Position {
     quoted: bool,
 }
 
+impl Position {
+    /// Whether the text has the value.
+    pub fn is_there(&self) -> bool {
+        self.before.is_empty()
+    }
+}
+
 /// Finds `key` in a workload's text.
 ///
 /// # Errors

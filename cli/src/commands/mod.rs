@@ -24,6 +24,7 @@ pub mod report;
 pub mod scheduler_log;
 pub mod set;
 pub mod sim;
+pub mod studio;
 pub mod sweep;
 pub mod timehist;
 pub mod top;

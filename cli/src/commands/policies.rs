@@ -195,7 +195,8 @@ fn param_kind(kind: ParamKind) -> &'static str {
     }
 }
 
-fn one_json(policy: &PolicyInfo) -> Value {
+/// A policy as `--format json` has it.
+pub fn one_json(policy: &PolicyInfo) -> Value {
     json!({
         "name": policy.name,
         "kind": match policy.kind {

@@ -8,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Context as _;
 use divvy_kernel::load::{self, Period, TaskRow, Viewer};
 
-use super::http::Server;
+use crate::http::{Request, Response, Server, host};
+
 use super::options::MetricsOptions;
 use super::users::Users;
 
@@ -39,13 +40,13 @@ pub fn loopback(text: &str) -> Result<SocketAddr, String> {
 /// Opens the port; [`Exporter::serve_forever`] answers.
 pub fn listen(metrics: MetricsOptions) -> anyhow::Result<Exporter> {
     let address = metrics.address;
-    let server = Server::listen(address, PATH).with_context(|| format!("cannot listen at {address}"))?;
+    let server = Server::listen(address, 0).with_context(|| format!("cannot listen at {address}"))?;
     Ok(Exporter { server, threads: metrics.threads })
 }
 
 impl Exporter {
     pub fn url(&self) -> String {
-        self.server.url()
+        self.server.url(PATH)
     }
 
     /// Answers also while no scheduler is loaded: `divvy_up` is then 0.
@@ -53,7 +54,8 @@ impl Exporter {
         let (viewer, users) = (Mutex::new(Viewer::default()), Users::read());
         // One request at a time asks the scheduler.
         let scrape = || self.scrape(&mut viewer.lock().unwrap_or_else(PoisonError::into_inner), &users);
-        Err(self.server.serve_forever(scrape)).context("metrics are no longer served")
+        Err(self.server.serve_forever(|request| answer(request, scrape)))
+            .context("metrics are no longer served")
     }
 
     fn scrape(&self, viewer: &mut Viewer, users: &Users) -> String {
@@ -64,6 +66,18 @@ impl Exporter {
             }
             Err(_) => up(false),
         }
+    }
+}
+
+/// Answers one path, to this machine.
+fn answer(request: &Request, scrape: impl FnOnce() -> String) -> Response {
+    match (request.method.as_str(), request.path()) {
+        _ if !request.field("host").is_none_or(host::is_this_machine) => {
+            Response::plain("403 Forbidden", "ask for 127.0.0.1 or localhost\n")
+        }
+        ("GET", PATH) => Response::new("200 OK", "text/plain; version=0.0.4; charset=utf-8", scrape()),
+        ("GET", _) => Response::plain("404 Not Found", &format!("there is {PATH}\n")),
+        _ => Response::plain("405 Method Not Allowed", "GET is\n"),
     }
 }
 
@@ -169,6 +183,23 @@ fn one(out: &mut String, name: &str, kind: &str, help: &str, value: f64) {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn one_path_is_answered_to_this_machine() {
+        for (method, target, name, says) in [
+            ("GET", "/metrics", Some("localhost:9123"), "200 OK"),
+            ("GET", "/metrics?x=1", None, "200 OK"),
+            ("GET", "/metrics", Some("[::1]:9123"), "200 OK"),
+            ("GET", "/metrics", Some("[2001:db8::1]"), "403 Forbidden"),
+            ("GET", "/", Some("localhost"), "404 Not Found"),
+            ("POST", "/metrics", Some("localhost"), "405 Method Not Allowed"),
+            ("GET", "/metrics", Some("evil.example:9123"), "403 Forbidden"),
+        ] {
+            let fields: Vec<_> = name.map(|name| ("Host", name)).into_iter().collect();
+            let request = Request::of(method, target, &fields, "");
+            assert_eq!(answer(&request, || "divvy_up 1\n".to_owned()).status, says, "{request:?}");
+        }
+    }
+
     use std::collections::BTreeMap;
 
     use super::super::rows::tests::interval;

@@ -3,7 +3,6 @@
 
 mod batch;
 mod cells;
-mod http;
 pub mod metrics;
 pub mod options;
 mod plain;

@@ -1,11 +1,10 @@
 //! A run as textbooks show it: a table of its jobs, who ran when with the times between, and each decision with its reason.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use divvy_policy::{Failure, FailureKind};
 use divvy_results::report::{Report, Run, TaskResult};
-use divvy_results::schedule::{Schedule, Slice, State};
+use divvy_results::schedule::{Decision, Schedule, Slice, decisions};
 use divvy_results::text;
 
 use crate::view::table::{ABSENT, Cell, Column, Page, TIMES, Table};
@@ -183,50 +182,19 @@ fn gantt(out: &mut String, schedule: &Schedule, slices: &[Slice], columns: usize
     }
 }
 
-/// When a CPU was given to a task: the time in ns, the CPU, the task, the reason.
-type Decision = (u64, usize, String, String);
-
 /// When somebody else got a CPU, and why.
 fn reasons(schedule: &Schedule, most: usize) -> Table {
     let name = |task: u32| text::escape(&schedule.tasks[task as usize].name);
-    let mut woken: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
-    for wake in &schedule.wakes {
-        woken.entry(wake.at_ns).or_default().push(wake.task);
-    }
-    let comes = |task: u32, at_ns: u64| woken.get(&at_ns).is_some_and(|tasks| tasks.contains(&task));
-    let mut rows: Vec<Decision> = Vec::new();
-    for (cpu, slices) in schedule.cpus.iter().enumerate() {
-        for (i, slice) in slices.iter().enumerate().take(most) {
-            let (at_ns, task) = (slice.from_ns, name(slice.task));
-            let before = i.checked_sub(1).map(|i| &slices[i]).filter(|before| before.to_ns == at_ns);
-            let reason = match before {
-                None if comes(slice.task, at_ns) => format!("{task} comes, and the CPU is idle"),
-                None => format!("the CPU is idle, and {task} waits"),
-                Some(before) => {
-                    let other = name(before.task);
-                    match before.left {
-                        State::Dead => format!("{other} ends"),
-                        State::Runnable if comes(slice.task, at_ns) => {
-                            format!("{task} comes, and is before {other}")
-                        }
-                        State::Runnable => format!("the slice of {other} is over"),
-                        _ => format!("{other} pauses"),
-                    }
-                }
-            };
-            rows.push((at_ns, cpu, task, reason));
-        }
-    }
-    rows.sort_by_key(|row| (row.0, row.1));
+    let rows = decisions(schedule, most);
     let one_cpu = schedule.cpus.len() == 1;
-    let times = rows.iter().map(|row| ms(row.0 as f64)).collect();
-    let cells = |of: fn(&Decision) -> String| rows.iter().map(|row| Cell::plain(of(row))).collect::<Vec<_>>();
-    let mut columns = Vec::new();
+    let times = rows.iter().map(|row| ms(row.at_ns as f64)).collect();
+    let cells = |of: &dyn Fn(&Decision) -> String| rows.iter().map(|row| Cell::plain(of(row))).collect();
+    let mut columns: Vec<(Column, Vec<Cell>)> = Vec::new();
     if !one_cpu {
-        columns.push((Column::name("CPU"), cells(|row| row.1.to_string())));
+        columns.push((Column::name("CPU"), cells(&|row| row.cpu.to_string())));
     }
-    columns.push((Column::name("runs"), cells(|row| row.2.clone())));
-    columns.push((Column::name("because"), cells(|row| row.3.clone())));
+    columns.push((Column::name("runs"), cells(&|row| name(row.task))));
+    columns.push((Column::name("because"), cells(&|row| row.because(name))));
     Table::of_columns(Some("decisions"), ("time", times), columns)
 }
 

@@ -34,7 +34,7 @@ const COMMON: [&str; 8] = [
     include_str!("looks.js"),
 ];
 /// The scripts that draw runs.
-const RUNS: [&str; 11] = [
+const RUNS: [&str; 12] = [
     include_str!("lines.js"),
     include_str!("tails.js"),
     include_str!("window.js"),
@@ -45,8 +45,15 @@ const RUNS: [&str; 11] = [
     include_str!("timeline.js"),
     include_str!("verdict.js"),
     include_str!("tasks.js"),
+    include_str!("figures.js"),
     include_str!("page.js"),
 ];
+/// The scripts that draw runs, without the page that they are on.
+#[must_use]
+pub fn figures() -> String {
+    [&COMMON[..], &RUNS[..RUNS.len() - 1]].concat().join("\n")
+}
+
 /// The scripts that draw sweeps.
 pub const SWEEP: [&str; 3] = [include_str!("points.js"), include_str!("heat.js"), include_str!("sweep.js")];
 
@@ -112,6 +119,18 @@ fn groups(report: &Report) -> Vec<Groups> {
 /// # Errors
 /// If the data cannot be written as JSON.
 pub fn write(sources: &[Source]) -> serde_json::Result<String> {
+    with_data(sources, |data| page(&RUNS, data))
+}
+
+/// The data that the page's scripts read.
+///
+/// # Errors
+/// If it cannot be written as JSON.
+pub fn data(sources: &[Source]) -> serde_json::Result<serde_json::Value> {
+    with_data(sources, |data| serde_json::to_value(data))
+}
+
+fn with_data<T>(sources: &[Source], then: impl FnOnce(&Data) -> T) -> T {
     let tasks: usize = sources.iter().flat_map(|source| &source.report.runs).map(|run| run.tasks.len()).sum();
     let is_lean = tasks > MOST_FULL_TASKS;
     let lean: Vec<Report> =
@@ -130,7 +149,7 @@ pub fn write(sources: &[Source]) -> serde_json::Result<String> {
         verdicts: reports().map(verdict).collect(),
         groups: reports().map(groups).collect(),
     };
-    page(&RUNS, &data)
+    then(&data)
 }
 
 /// The report with only those values of tasks that the page shows.
@@ -161,17 +180,16 @@ fn lean_task(task: &TaskResult) -> TaskResult {
 /// If the data cannot be written as JSON.
 pub fn page(scripts: &[&str], data: &impl Serialize) -> serde_json::Result<String> {
     let script = [&COMMON, scripts].concat().join("\n");
-    Ok(fill(&script, &base64(&zlib(&serde_json::to_vec(data)?))))
+    Ok(fill(PAGE, &style(), &script, &base64(&zlib(&serde_json::to_vec(data)?))))
 }
 
 /// Puts style, scripts and data where the page has room for them.
-fn fill(script: &str, data: &str) -> String {
-    let style = style();
-    let mut out = String::with_capacity(PAGE.len() + style.len() + script.len() + data.len());
-    for piece in PAGE.split("{{") {
+pub(crate) fn fill(page: &str, style: &str, script: &str, data: &str) -> String {
+    let mut out = String::with_capacity(page.len() + style.len() + script.len() + data.len());
+    for piece in page.split("{{") {
         let (name, rest) = piece.split_once("}}").unwrap_or(("", piece));
         out.push_str(match name {
-            "style" => &style,
+            "style" => style,
             "script" => script,
             "data" => data,
             _ => "",

@@ -82,6 +82,7 @@ async function makeTimeline() {
   if (!runs.length) return () => {};
   const spans = runs.map((run) => run.figures.timeline), many = runs.some((run) => run.tasks.length > HUES);
   const window = new Window(Math.min(...spans.map((t) => t.from_ns)), Math.max(...spans.map((t) => t.to_ns)));
+  page.window = window;
   const body = section("timeline", "Timeline", timelineAbout(runs));
   const told = el("output", { "aria-live": "polite" }), key = el("div", { class: "chips key" }), between = el("span", { class: "between", role: "status" });
   const field = el("input", { list: "names", placeholder: "Search tasks", "aria-label": "Search tasks and processes", type: "search" });

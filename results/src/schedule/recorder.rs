@@ -226,8 +226,9 @@ impl Recorder {
             std::mem::take(&mut self.values).into_iter().filter_map(|((value, task), mut points)| {
                 points.retain(|&(at_ns, _)| at_ns <= to_ns);
                 let shown = shown.get(value as usize).filter(|_| !points.is_empty())?;
-                let task = self.schedule.tasks[task as usize].name.clone();
-                Some(Counter { number: shown.name, task, unit: shown.unit, points })
+                let Task { tid, ref name, .. } = self.schedule.tasks[task as usize];
+                let (number, unit) = (shown.name, shown.unit);
+                Some(Counter { number, task: name.clone(), tid: Some(tid), unit, points })
             });
         let counters = counters.collect();
         Schedule { counters, ..self.schedule }

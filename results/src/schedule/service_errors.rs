@@ -12,6 +12,7 @@ pub fn with_service_errors(run: &Run) -> Option<Schedule> {
         let counters = figures.series.tasks.iter().map(|series| Counter {
             number: "service error",
             task: run.tasks[series.task].name.as_str().into(),
+            tid: None,
             unit: "ns",
             points: times_ns.iter().copied().zip(series.error_ns.iter().copied()).collect(),
         });

@@ -42,7 +42,7 @@ impl<S: Scheduler> Engine<'_, S> {
                 self.instant(cpu)?;
             }
             instants += 1;
-            if instants & 0xffff == 0 && !progress(at) {
+            if instants & 0x3ff == 0 && !progress(at) {
                 return Err(self.violation("the run was interrupted".into()));
             }
         }

@@ -1,13 +1,14 @@
-//! As much of HTTP as a scrape on this machine needs: one request a connection, a few connections at a time.
+//! Waits for clients: one request a connection, a few connections at a time.
 
-use std::io::{self, Read as _, Write as _};
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::{self, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A scraper sends no longer request.
-const LONGEST_REQUEST: usize = 8192;
+use super::request::{self, Request};
+use super::response::Response;
+
 /// A client that takes longer to send a request, or to read the answer, is disconnected.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Clients that are waited for at once, each by a thread; more are sent away.
@@ -15,28 +16,28 @@ const MOST_CLIENTS: usize = 16;
 /// Before the next try, where the system has no more of what a connection needs.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers one path.
+/// A port, and the longest body of a request to it.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
-    path: &'static str,
+    most_body: usize,
 }
 
 impl Server {
-    pub fn listen(address: SocketAddr, path: &'static str) -> io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address)?, path })
+    pub fn listen(address: SocketAddr, most_body: usize) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address)?, most_body })
     }
 
-    /// Port 0 means any port, so this may differ from the requested address.
-    pub fn url(&self) -> String {
+    /// The address of a path. Port 0 means any port, so this may differ from the requested address.
+    pub fn url(&self, path: &str) -> String {
         let address = self.listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
-        format!("http://{address}{}", self.path)
+        format!("http://{address}{path}")
     }
 
     /// Answers clients for as long as any can come. A client's error ends only its own connection.
-    pub fn serve_forever(&self, body: impl Fn() -> String + Sync) -> io::Error {
+    pub fn serve_forever(&self, answer: impl Fn(&Request) -> Response + Sync) -> io::Error {
         let clients = AtomicUsize::new(0);
-        let (clients, body) = (&clients, &body);
+        let (clients, answer) = (&clients, &answer);
         thread::scope(|scope| {
             loop {
                 let stream = match self.accept() {
@@ -44,12 +45,12 @@ impl Server {
                     Err(error) => return error,
                 };
                 let Some(client) = Client::of(clients) else { continue };
-                let answer = move || {
+                let serve = move || {
                     let _client = client;
-                    answer(stream, self.path, body);
+                    serve(stream, self.most_body, answer);
                 };
                 // Where there can be no thread, the connection is closed as well.
-                let _ = thread::Builder::new().spawn_scoped(scope, answer);
+                let _ = thread::Builder::new().spawn_scoped(scope, serve);
             }
         })
     }
@@ -97,43 +98,18 @@ impl Drop for Client<'_> {
     }
 }
 
-fn answer(mut stream: TcpStream, path: &str, body: impl FnOnce() -> String) {
-    let response = match read_request(&mut stream, Instant::now() + TIMEOUT) {
-        Ok(request) => response(&request, path, body),
-        Err(_) => plain("400 Bad Request", "that is no request\n"),
+fn serve(mut stream: TcpStream, most_body: usize, answer: impl FnOnce(&Request) -> Response) {
+    let response = match request::read(&mut stream, most_body, Instant::now() + TIMEOUT) {
+        Ok(request) => answer(&request),
+        Err(refusal) => refusal,
     };
-    let _ = write(&mut stream, response.as_bytes(), Instant::now() + TIMEOUT);
-}
-
-/// None is left at the deadline.
-fn time_left(deadline: Instant) -> io::Result<Duration> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
-}
-
-/// All lines before the empty one.
-fn read_request(stream: &mut TcpStream, deadline: Instant) -> io::Result<String> {
-    let mut request = Vec::new();
-    let mut piece = [0; 1024];
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        if request.len() > LONGEST_REQUEST {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        stream.set_read_timeout(Some(time_left(deadline)?))?;
-        match stream.read(&mut piece) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(size) => request.extend(&piece[..size]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    String::from_utf8(request).map_err(|_| io::ErrorKind::InvalidData.into())
+    let _ = write(&mut stream, &response.bytes(), Instant::now() + TIMEOUT);
 }
 
 /// Writes all of it by the deadline, which a client that reads slowly does not put off.
 fn write(stream: &mut TcpStream, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
     while !bytes.is_empty() {
-        stream.set_write_timeout(Some(time_left(deadline)?))?;
+        stream.set_write_timeout(Some(request::time_left(deadline)?))?;
         match stream.write(bytes) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(size) => bytes = &bytes[size..],
@@ -144,84 +120,17 @@ fn write(stream: &mut TcpStream, mut bytes: &[u8], deadline: Instant) -> io::Res
     Ok(())
 }
 
-fn response(request: &str, path: &str, body: impl FnOnce() -> String) -> String {
-    let mut lines = request.split("\r\n");
-    let mut words = lines.next().unwrap_or_default().split(' ');
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let host = lines.find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("host").then_some(value.trim())
-    });
-    match (method, target.split('?').next()) {
-        // A page of the web whose name leads here would be answered else, and read what runs on this machine.
-        _ if !host.is_none_or(is_this_machine) => plain("403 Forbidden", "ask for 127.0.0.1 or localhost\n"),
-        ("GET", Some(asked)) if asked == path => {
-            page("200 OK", "text/plain; version=0.0.4; charset=utf-8", &body())
-        }
-        ("GET", _) => plain("404 Not Found", &format!("there is {path}\n")),
-        _ => plain("405 Method Not Allowed", "GET is\n"),
-    }
-}
-
-/// Whether a `Host` field names this machine, by a loopback address or as localhost.
-fn is_this_machine(host: &str) -> bool {
-    if let Ok(address) = host.parse::<SocketAddr>() {
-        return address.ip().is_loopback();
-    }
-    if let Some(number) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return number.parse::<Ipv6Addr>().is_ok_and(|ip| ip.is_loopback());
-    }
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    name.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-fn plain(status: &str, text: &str) -> String {
-    page(status, "text/plain; charset=utf-8", text)
-}
-
-fn page(status: &str, kind: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
-}
-
 #[cfg(test)]
 mod tests {
-    use std::thread;
+    use std::io::Read as _;
 
     use super::*;
 
-    fn status(request: &str) -> String {
-        let said = response(request, "/metrics", || "divvy_up 1\n".to_owned());
-        said.split("\r\n").next().unwrap_or_default().to_owned()
-    }
-
-    #[test]
-    fn one_path_is_answered_to_this_machine() {
-        for (request, says) in [
-            ("GET /metrics HTTP/1.1\r\nHost: localhost:9123\r\n\r\n", "200 OK"),
-            ("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "200 OK"),
-            ("GET /metrics HTTP/1.1\r\nhost: [::1]:9123\r\n\r\n", "200 OK"),
-            ("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "200 OK"),
-            ("GET /metrics HTTP/1.1\r\nHost: [::1]\r\n\r\n", "200 OK"),
-            ("GET /metrics HTTP/1.1\r\nHost: [2001:db8::1]\r\n\r\n", "403 Forbidden"),
-            ("GET /metrics HTTP/1.1\r\nHost: [localhost]\r\n\r\n", "403 Forbidden"),
-            ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "404 Not Found"),
-            ("POST /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", "405 Method Not Allowed"),
-            ("GET /metrics HTTP/1.1\r\nHost: evil.example:9123\r\n\r\n", "403 Forbidden"),
-            ("GET /metrics HTTP/1.1\r\nHost: 192.0.2.1:9123\r\n\r\n", "403 Forbidden"),
-            ("\r\n\r\n", "405 Method Not Allowed"),
-        ] {
-            assert_eq!(status(request), format!("HTTP/1.1 {says}"), "{request}");
-        }
-    }
-
     /// The server's address. It runs until the tests end.
     fn start(body: &'static str) -> SocketAddr {
-        let server = Server::listen("127.0.0.1:0".parse().expect("an address"), "/metrics").expect("a port");
+        let server = Server::listen("127.0.0.1:0".parse().expect("an address"), 9).expect("a port");
         let address = server.listener.local_addr().expect("an address");
-        thread::spawn(move || server.serve_forever(|| body.to_owned()));
+        thread::spawn(move || server.serve_forever(|_| Response::plain("200 OK", body)));
         address
     }
 
@@ -238,7 +147,7 @@ mod tests {
     #[test]
     fn who_sends_too_much_or_nothing_is_not_waited_for() {
         let address = start("body");
-        ask(address, &[b'x'; 2 * LONGEST_REQUEST]);
+        ask(address, &[b'x'; 2 * request::LONGEST_HEAD]);
         let (short, whole) = (ask(address, b"GET"), ask(address, SCRAPE));
         assert!(short.starts_with("HTTP/1.1 400"), "{short}");
         assert!(whole.contains("Content-Length: 4\r\n") && whole.ends_with("\r\n\r\nbody"), "{whole}");
