@@ -1,5 +1,7 @@
 //! Opens reports in headless Chromium, and uses them: `make test-report`.
 
+#[path = "studio/process.rs"]
+mod process;
 #[path = "report/studio.rs"]
 mod studio;
 

@@ -1,17 +1,16 @@
 //! `divvy studio`: its answers are those of `divvy sim`, and what is hostile is refused and does no harm.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+#[path = "studio/process.rs"]
+mod process;
+
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// A studio, which ends with the test.
-struct Studio {
-    child: Child,
-    address: String,
-}
+use process::Studio;
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name)
@@ -22,20 +21,6 @@ fn text(name: &str) -> String {
 }
 
 impl Studio {
-    fn start(args: &[&str]) -> Studio {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_divvy"))
-            .arg("studio")
-            .args(args)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it runs");
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
-        let rest = line.split("http://").nth(1).unwrap_or_else(|| panic!("{line}"));
-        let address = rest.split('/').next().expect("an address").to_owned();
-        Studio { child, address }
-    }
-
     /// Sends bytes, and reads all that comes back: status and body. Both are empty if the connection is closed.
     fn send(&self, bytes: &[u8]) -> (String, String) {
         let mut stream = TcpStream::connect(&self.address).expect("connected");
@@ -58,13 +43,6 @@ impl Studio {
     fn ask(&self, question: &Value) -> (String, Value) {
         let (status, body) = self.post(question.to_string().as_bytes());
         (status, serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}")))
-    }
-}
-
-impl Drop for Studio {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -2,32 +2,11 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
 
+use super::process::Studio;
 use super::{root, scratch};
-
-/// Ends with the test.
-struct Studio(Child);
-
-impl Drop for Studio {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn start(workload: &str, policies: &str) -> (Studio, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_divvy"))
-        .args(["studio", workload, "-p", policies])
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it runs");
-    let mut line = String::new();
-    BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
-    let rest = line.split("http://").nth(1).unwrap_or_else(|| panic!("{line}"));
-    (Studio(child), rest.split('/').next().expect("an address").to_owned())
-}
 
 /// The shares of tasks, as `divvy sim` prints them.
 fn shares(workload: &str, policy: &str) -> Vec<f64> {
@@ -106,8 +85,8 @@ fn the_studio_answers_and_can_be_used() {
         include_str!("studiotest.js")
     );
     for width in [1280, 420] {
-        let (_studio, address) = start(workload, "pbs:alpha=1");
-        let url = format!("http://{}/", with_script(address, script.clone()));
+        let studio = Studio::start(&[workload, "-p", "pbs:alpha=1"]);
+        let url = format!("http://{}/", with_script(studio.address.clone(), script.clone()));
         super::open(&url, &scratch(&format!("studio-{width}.profile")), width);
     }
 }
