@@ -16,19 +16,19 @@
 //! assert_eq!(schedule.cpus[0][0].len_ns(), 4_000_000);
 //! ```
 
+mod activity;
 mod decisions;
 mod recorder;
 mod service_errors;
-mod standing;
 
 use std::sync::Arc;
 
 use divvy_policy::CpuId;
 
+pub use activity::{Activity, activities};
 pub use decisions::{Decision, decisions};
 pub use recorder::{Recorder, Window};
 pub use service_errors::with_service_errors;
-pub use standing::{Standing, standings};
 
 /// Most slices, wake-ups and rests that a schedule keeps. Each needs at most 32 bytes.
 pub const MOST_EVENTS: usize = 1 << 23;

@@ -1,5 +1,6 @@
 //! Runs what a page asks for, and answers with the data of a report, the first decisions, and the sliders that the workload has.
 
+use std::fmt::Display;
 use std::time::Instant;
 
 use divvy_pages::report::{self, Source};
@@ -10,7 +11,6 @@ use divvy_sim::run::{Options, simulate};
 use divvy_sweep::toml_value;
 use divvy_workload::WeightSetting;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::asked::{Asked, Checked};
 use super::refusal::Refusal;
@@ -22,9 +22,9 @@ const MOST_KNOBS: usize = 24;
 
 /// All that the page draws.
 #[derive(Serialize)]
-pub struct Answer {
+struct Answer<'a> {
     /// As a report's page has it.
-    data: Value,
+    data: &'a report::Data<'a>,
     /// Those of each run.
     steps: Vec<Steps>,
     /// The workload with what sliders set.
@@ -57,18 +57,30 @@ struct TaskKnob {
 pub enum NoAnswer {
     /// The question is wrong.
     Refused(Refusal),
-    /// It was given up, or put off.
-    Stopped(Stopped),
+    /// The page has asked for another.
+    Superseded,
+    /// There are too many runs.
+    Busy,
 }
 
-/// Answers.
+impl From<Stopped> for NoAnswer {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Superseded => Self::Superseded,
+            Stopped::Busy => Self::Busy,
+            Stopped::TooLong => Self::Refused(too_long()),
+        }
+    }
+}
+
+/// Answers, in JSON.
 ///
 /// # Errors
 /// If the question is wrong, or is not answered to its end.
-pub fn answer(asked: &Asked, runs: &Runs) -> Result<Answer, NoAnswer> {
+pub fn answer(asked: &Asked, runs: &Runs) -> Result<Vec<u8>, NoAnswer> {
     let begun = Instant::now();
     let checked = asked.check().map_err(NoAnswer::Refused)?;
-    let turn = runs.begin(asked.viewer).map_err(NoAnswer::Stopped)?;
+    let turn = runs.begin(asked.viewer)?;
     let options = Options {
         seed: asked.seed,
         figures: Some(Limits::default()),
@@ -76,19 +88,18 @@ pub fn answer(asked: &Asked, runs: &Runs) -> Result<Answer, NoAnswer> {
         ..Options::default()
     };
     let result = turn.work(|| simulate(&checked.workload, &checked.specs, &options, &turn));
-    let mut report: Report = result.map_err(|error| match turn.stopped() {
-        Some(Stopped::TooLong) => NoAnswer::Refused(too_long()),
-        Some(stopped) => NoAnswer::Stopped(stopped),
-        None => NoAnswer::Refused(Refusal::new(error.to_string())),
-    })?;
+    let refused = |error: &dyn Display| NoAnswer::Refused(Refusal::new(error.to_string()));
+    let mut report: Report =
+        result.map_err(|error| turn.stopped().map_or_else(|| refused(&error), NoAnswer::from))?;
     report.version = Some(env!("CARGO_PKG_VERSION").to_owned());
     let steps =
         report.runs.iter_mut().map(|run| steps::of(run.schedule.take().unwrap_or_default())).collect();
-    let data = report::data(&[Source { name: None, report: &report }])
-        .map_err(|error| NoAnswer::Refused(Refusal::new(error.to_string())))?;
     let knobs = knobs(&checked);
-    let milliseconds = begun.elapsed().as_millis() as u64;
-    Ok(Answer { data, steps, text: checked.text, knobs, milliseconds })
+    let written = report::with_data(&[Source { name: None, report: &report }], |data| {
+        let milliseconds = begun.elapsed().as_millis() as u64;
+        serde_json::to_vec(&Answer { data, steps, text: checked.text, knobs, milliseconds })
+    });
+    written.map_err(|error| refused(&error))
 }
 
 fn too_long() -> Refusal {

@@ -20,7 +20,7 @@ use crate::output::Output;
 use answer::{NoAnswer, answer};
 use asked::Asked;
 use refusal::Refusal;
-use runs::{Runs, Stopped};
+use runs::Runs;
 
 /// A text of the longest kind, quoted in JSON.
 const MOST_BODY: usize = 640 << 10;
@@ -99,12 +99,12 @@ fn run(body: &[u8], runs: &Runs) -> Response {
         Err(error) => Err(NoAnswer::Refused(Refusal::new(format!("that is no question: {error}")))),
     };
     let (status, said) = match result {
-        Ok(answer) => ("200 OK", serde_json::to_vec(&answer)),
+        Ok(answer) => ("200 OK", Ok(answer)),
         Err(NoAnswer::Refused(refusal)) => ("422 Unprocessable Content", serde_json::to_vec(&refusal)),
-        Err(NoAnswer::Stopped(Stopped::Superseded)) => {
+        Err(NoAnswer::Superseded) => {
             ("409 Conflict", serde_json::to_vec(&json!({ "message": "a newer question took its place" })))
         }
-        Err(NoAnswer::Stopped(Stopped::Busy | Stopped::TooLong)) => {
+        Err(NoAnswer::Busy) => {
             ("503 Service Unavailable", serde_json::to_vec(&json!({ "message": "too many runs at once" })))
         }
     };

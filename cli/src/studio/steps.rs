@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use divvy_results::schedule::{Counter, Schedule, Standing, decisions, standings};
+use divvy_results::schedule::{Activity, Counter, Schedule, activities, decisions};
 use serde::Serialize;
 
 /// Slices, wake-ups and rests that are kept of a run, and as many changes of values.
@@ -40,17 +40,15 @@ struct Shows {
 struct TaskSteps {
     name: String,
     /// A CPU, or less than 0: waits, sleeps, gone.
-    standings: Vec<(u64, i64)>,
+    activities: Vec<(u64, i64)>,
     /// In the order of [`Steps::shows`].
     values: Vec<Vec<(u64, i64)>>,
 }
 
-/// The steps of a schedule that was recorded with values.
+/// The steps of a schedule that was recorded from the beginning, with values.
 pub fn of(mut schedule: Schedule) -> Steps {
     let (cut, counters) = (schedule.is_cut, std::mem::take(&mut schedule.counters));
     let mut found = decisions(&schedule, MOST_DECISIONS);
-    // A schedule that begins later has slices that began before it.
-    found.retain(|decision| schedule.from_ns == 0 || decision.at_ns > schedule.from_ns);
     let counted_to = schedule.counters_end_ns.unwrap_or(u64::MAX);
     let all = found.len();
     found.truncate(MOST_DECISIONS);
@@ -64,27 +62,27 @@ pub fn of(mut schedule: Schedule) -> Steps {
         because: one.because(name),
     });
     let (shows, mut values) = by_task(counters, end_ns);
-    let of_task = |(task, standings): (&divvy_results::schedule::Task, Vec<(u64, Standing)>)| TaskSteps {
+    let of_task = |(task, activities): (&divvy_results::schedule::Task, Vec<(u64, Activity)>)| TaskSteps {
         name: task.name.to_string(),
-        standings: until(standings.into_iter().map(|(at, standing)| (at, code(standing))), end_ns),
+        activities: until(activities.into_iter().map(|(at, activity)| (at, code(activity))), end_ns),
         values: values.remove(&task.tid).unwrap_or_else(|| vec![Vec::new(); shows.len()]),
     };
     let tasks = schedule
         .tasks
         .iter()
-        .zip(standings(&schedule))
+        .zip(activities(&schedule))
         .map(of_task)
-        .filter(|task| !task.standings.is_empty())
+        .filter(|task| !task.activities.is_empty())
         .collect();
     Steps { has_more: cut || found.len() < all, decisions: steps.collect(), shows, tasks }
 }
 
-fn code(standing: Standing) -> i64 {
-    match standing {
-        Standing::Runs(cpu) => cpu as i64,
-        Standing::Waits => -1,
-        Standing::Sleeps => -2,
-        Standing::Gone => -3,
+fn code(activity: Activity) -> i64 {
+    match activity {
+        Activity::Runs(cpu) => cpu as i64,
+        Activity::Waits => -1,
+        Activity::Sleeps => -2,
+        Activity::Gone => -3,
     }
 }
 

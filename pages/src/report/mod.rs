@@ -1,4 +1,4 @@
-//! Reports as one HTML file that needs no network: the page is `report.html`, its looks `report.css`, and what draws the
+//! Reports as one HTML file that needs no network: the page is `report.html` in `shell.html`, its looks `report.css`, and what draws the
 //! figures the scripts beside them, a file a matter.
 //!
 //! The page carries the reports as `--format json` writes them, packed, and draws what is in them. As base64 they cannot
@@ -14,7 +14,8 @@ use serde::Serialize;
 
 use crate::palette;
 
-const PAGE: &str = include_str!("report.html");
+/// The parts that all pages have; each has a body of its own.
+const SHELL: &str = include_str!("shell.html");
 
 /// The style of all pages.
 #[must_use]
@@ -66,9 +67,9 @@ pub struct Source<'a> {
     pub report: &'a Report,
 }
 
-/// The data that the page's scripts read.
+/// The data that the page's scripts read; [`with_data`] makes it.
 #[derive(Serialize)]
-struct Data<'a> {
+pub struct Data<'a> {
     sources: &'a [Source<'a>],
     /// Whether tasks have only the values that the page shows, because there are many tasks.
     is_lean: bool,
@@ -122,15 +123,8 @@ pub fn write(sources: &[Source]) -> serde_json::Result<String> {
     with_data(sources, |data| page(&RUNS, data))
 }
 
-/// The data that the page's scripts read.
-///
-/// # Errors
-/// If it cannot be written as JSON.
-pub fn data(sources: &[Source]) -> serde_json::Result<serde_json::Value> {
-    with_data(sources, |data| serde_json::to_value(data))
-}
-
-fn with_data<T>(sources: &[Source], then: impl FnOnce(&Data) -> T) -> T {
+/// Makes the data of a page, for `then` to write.
+pub fn with_data<T>(sources: &[Source], then: impl FnOnce(&Data) -> T) -> T {
     let tasks: usize = sources.iter().flat_map(|source| &source.report.runs).map(|run| run.tasks.len()).sum();
     let is_lean = tasks > MOST_FULL_TASKS;
     let lean: Vec<Report> =
@@ -180,23 +174,39 @@ fn lean_task(task: &TaskResult) -> TaskResult {
 /// If the data cannot be written as JSON.
 pub fn page(scripts: &[&str], data: &impl Serialize) -> serde_json::Result<String> {
     let script = [&COMMON, scripts].concat().join("\n");
-    Ok(fill(PAGE, &style(), &script, &base64(&zlib(&serde_json::to_vec(data)?))))
+    let style = style();
+    let frame = Frame { title: "report", sources: "", body: include_str!("report.html"), style: &style };
+    fill(&frame, &script, data)
 }
 
-/// Puts style, scripts and data where the page has room for them.
-pub(crate) fn fill(page: &str, style: &str, script: &str, data: &str) -> String {
-    let mut out = String::with_capacity(page.len() + style.len() + script.len() + data.len());
+/// The parts in which pages differ, beside their scripts and data.
+pub(crate) struct Frame<'a> {
+    pub title: &'a str,
+    /// Sources of content that it may use beside those of all pages.
+    pub sources: &'a str,
+    pub body: &'a str,
+    pub style: &'a str,
+}
+
+/// Writes a page: puts its parts, scripts and data where the shell of all pages has room for them.
+pub(crate) fn fill(frame: &Frame, script: &str, data: &impl Serialize) -> serde_json::Result<String> {
+    let data = base64(&zlib(&serde_json::to_vec(data)?));
+    let page = SHELL.replace("{{body}}", frame.body);
+    let mut out = String::with_capacity(page.len() + frame.style.len() + script.len() + data.len());
     for piece in page.split("{{") {
         let (name, rest) = piece.split_once("}}").unwrap_or(("", piece));
         out.push_str(match name {
-            "style" => style,
+            "title" => frame.title,
+            "sources" => frame.sources,
+            "controls" => include_str!("controls.html"),
+            "style" => frame.style,
             "script" => script,
-            "data" => data,
+            "data" => &data,
             _ => "",
         });
         out.push_str(rest);
     }
-    out
+    Ok(out)
 }
 
 #[cfg(test)]

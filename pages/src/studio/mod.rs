@@ -1,12 +1,9 @@
 //! The page of `divvy studio`: what is run on the left, the figures of a report on the right. It asks its server for every run, and loads
 //! nothing else.
 
-use divvy_results::figures::{base64, zlib};
 use serde::Serialize;
 
-use crate::report;
-
-const PAGE: &str = include_str!("studio.html");
+use crate::report::{self, Frame};
 
 /// Each uses those before it.
 const SCRIPTS: [&str; 6] = [
@@ -25,7 +22,13 @@ const SCRIPTS: [&str; 6] = [
 pub fn page(start: &impl Serialize) -> serde_json::Result<String> {
     let script = [report::figures(), SCRIPTS.join("\n")].join("\n");
     let style = report::style() + include_str!("studio.css");
-    Ok(report::fill(PAGE, &style, &script, &base64(&zlib(&serde_json::to_vec(start)?))))
+    let frame = Frame {
+        title: "studio",
+        sources: " blob:; connect-src 'self'",
+        body: include_str!("studio.html"),
+        style: &style,
+    };
+    report::fill(&frame, &script, start)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 // ---- Decisions one by one: when, why, and what the policy keeps of each task.
 
-const STANDINGS = { "-1": "waits", "-2": "sleeps", "-3": "gone" };
+const ACTIVITIES = { "-1": "waits", "-2": "sleeps", "-3": "gone" };
 
 /** The last of [time, value] points at or before a time, or strictly before it. */
 function lastAt(points, at, before = false) {
@@ -14,16 +14,16 @@ function lastAt(points, at, before = false) {
 
 const MOST_TASKS_SHOWN = 60;
 
-/** The tasks that are there at a decision: { name, standing, values: [{ now, former }] }. */
+/** The tasks that are there at a decision: { name, activity, values: [{ now, former }] }. */
 function tasksAt(steps, at) {
-  const rows = steps.tasks.map(({ name, standings, values }) => ({ name, standing: lastAt(standings, at), values: values.map((points) => ({ now: lastAt(points, at), former: lastAt(points, at, true) })) }));
-  return rows.filter(({ standing }) => standing !== undefined && standing !== -3);
+  const rows = steps.tasks.map(({ name, activities, values }) => ({ name, activity: lastAt(activities, at), values: values.map((points) => ({ now: lastAt(points, at), former: lastAt(points, at, true) })) }));
+  return rows.filter(({ activity }) => activity !== undefined && activity !== -3);
 }
 
 function stepTable(steps, at) {
   const rows = tasksAt(steps, at), head = ["task", "does", ...steps.shows.map(({ name, unit }) => (unit ? `${name} (${unit})` : name))];
   const cell = ({ now, former }) => el("td", { class: now !== former && former !== undefined && "changed" }, now === undefined ? "-" : count(now));
-  const row = ({ name, standing, values }) => el("tr", {}, el("td", { class: "text" }, name), el("td", {}, standing >= 0 ? `runs on CPU ${standing}` : STANDINGS[standing]), ...values.map(cell));
+  const row = ({ name, activity, values }) => el("tr", {}, el("td", { class: "text" }, name), el("td", {}, activity >= 0 ? `runs on CPU ${activity}` : ACTIVITIES[activity]), ...values.map(cell));
   const table = el("table", { "aria-label": "What the policy keeps of each task" }, el("thead", {}, el("tr", {}, ...head.map((text) => el("th", {}, text)))), el("tbody", {}, ...rows.slice(0, MOST_TASKS_SHOWN).map(row)));
   const left = rows.length - MOST_TASKS_SHOWN;
   return el("div", {}, el("div", { class: "scrollbox" }, el("div", { class: "scroll" }, table)), ...(left > 0 ? [el("p", { class: "hint" }, `and ${count(left)} more tasks`)] : []));

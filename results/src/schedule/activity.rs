@@ -1,10 +1,10 @@
-//! The standing of each task: from when on it runs, waits or sleeps.
+//! The activity of each task: from when on it runs, waits or sleeps.
 
 use super::{Schedule, State};
 
 /// A task runs, waits, sleeps or is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Activity {
     /// It runs on this CPU.
     Runs(usize),
     /// It is runnable.
@@ -15,28 +15,28 @@ pub enum Standing {
     Gone,
 }
 
-/// The changes of each task, in the order of [`Schedule::tasks`]: the time in ns, and the standing from then on. At one time the last
+/// The changes of each task, in the order of [`Schedule::tasks`]: the time in ns, and the activity from then on. At one time the last
 /// change counts.
 #[must_use]
-pub fn standings(schedule: &Schedule) -> Vec<Vec<(u64, Standing)>> {
+pub fn activities(schedule: &Schedule) -> Vec<Vec<(u64, Activity)>> {
     // At one time a task leaves a CPU first, is woken then, and runs last.
-    let mut changes: Vec<Vec<(u64, u8, Standing)>> = vec![Vec::new(); schedule.tasks.len()];
+    let mut changes: Vec<Vec<(u64, u8, Activity)>> = vec![Vec::new(); schedule.tasks.len()];
     for (cpu, slices) in schedule.cpus.iter().enumerate() {
         for slice in slices {
             let of_task = &mut changes[slice.task as usize];
-            of_task.push((slice.from_ns, 2, Standing::Runs(cpu)));
+            of_task.push((slice.from_ns, 2, Activity::Runs(cpu)));
             let left = match slice.left {
-                State::Runnable => Standing::Waits,
-                State::Dead => Standing::Gone,
-                _ => Standing::Sleeps,
+                State::Runnable => Activity::Waits,
+                State::Dead => Activity::Gone,
+                _ => Activity::Sleeps,
             };
             of_task.push((slice.to_ns, 0, left));
         }
     }
     for wake in &schedule.wakes {
-        changes[wake.task as usize].push((wake.at_ns, 1, Standing::Waits));
+        changes[wake.task as usize].push((wake.at_ns, 1, Activity::Waits));
     }
-    let ordered = |mut of_task: Vec<(u64, u8, Standing)>| {
+    let ordered = |mut of_task: Vec<(u64, u8, Activity)>| {
         of_task.sort_by_key(|(at_ns, order, _)| (*at_ns, *order));
         of_task.into_iter().map(|(at_ns, _, standing)| (at_ns, standing)).collect()
     };
@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn a_task_runs_waits_sleeps_and_goes() {
-        let [a, b] = &standings(&schedule())[..] else { panic!("two tasks") };
-        use Standing::{Gone, Runs, Sleeps, Waits};
+        let [a, b] = &activities(&schedule())[..] else { panic!("two tasks") };
+        use Activity::{Gone, Runs, Sleeps, Waits};
         assert_eq!(a[..], [(0, Waits), (0, Runs(0)), (2, Waits), (3, Runs(0)), (5, Gone)]);
         assert_eq!(b[..5], [(2, Waits), (2, Runs(0)), (3, Sleeps), (7, Waits), (7, Runs(0))]);
     }
