@@ -5,6 +5,8 @@
 set -e
 # shellcheck source=kernel/tests/vm/measure.sh
 . "$(dirname "$0")/measure.sh"
+# shellcheck source=kernel/tests/vm/await.sh
+. "$(dirname "$0")/await.sh"
 one=$1 many=$2 seconds=$3
 cd /sys/fs/cgroup
 echo -cpu >cgroup.subtree_control
@@ -23,7 +25,7 @@ phase() { # NAME
 applied() { # PHASE
 	divvy apply user-fair --interval 500ms --journal /tmp/apply.journal 2>/tmp/says &
 	applier=$!
-	until grep -qs 'until Ctrl-C' /tmp/says; do sleep 0.1; done
+	await $applier /tmp/says grep -qs 'until Ctrl-C' /tmp/says
 	sleep 2
 	phase "$1"
 	# Fields 14 and 15: CPU time in ticks of 10 ms, since it began.
@@ -45,9 +47,9 @@ echo 500 >1002/cpu.weight
 applied cgroup
 echo "weights after $(cat 1001/cpu.weight) $(cat 1002/cpu.weight)"
 echo -cpu >cgroup.subtree_control
-divvy load fair-users --quiet >/dev/null &
+divvy load fair-users --quiet >/dev/null 2>/tmp/err &
 loader=$!
-until grep -qs enabled /sys/kernel/sched_ext/state; do sleep 0.1; done
+await $loader /tmp/err enabled
 sleep 1
 phase loaded
 kill -INT $loader

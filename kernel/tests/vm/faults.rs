@@ -9,11 +9,9 @@ use crate::machine::{Shared, several};
 /// must make progress.
 fn hogs(load: &str, seconds: u32, change: &str) -> String {
     format!(
-        "until_enabled() {{\n\
-         for i in $(seq 600); do grep -q enabled /sys/kernel/sched_ext/state && return; sleep 0.1; done\n\
-         echo 'not loaded within a minute:'; cat /tmp/err; grep -E 'State|Threads' /proc/$loader/status; cat /proc/$loader/wchan; exit 1; }}\n\
+        ". kernel/tests/vm/await.sh\n\
          {load} >/tmp/out 2>/tmp/err & loader=$!\n\
-         until_enabled\n\
+         await $loader /tmp/err enabled\n\
          echo '== loaded'; cat /sys/kernel/sched_ext/state\n\
          pids=\n\
          for i in 1 2 3 4 5 6; do $as bash -c 'while :; do :; done' & pids=\"$pids $!\"; done\n\
@@ -99,10 +97,10 @@ fn tasks_without_an_id_run_as_well() {
 fn the_watchdog_is_reported_and_the_starvation_limit_prevents_it() {
     let load = |limit: &str, change: &str| {
         let script = format!(
-            "chrt -f -p 10 $$\n\
+            ". kernel/tests/vm/await.sh; chrt -f -p 10 $$\n\
              for i in 1 2 3; do chrt -o 0 bash -c 'while :; do :; done' & pids=\"$pids $!\"; done\n\
              divvy load fcfs --quiet --timeout 4s --starvation-limit {limit} >/tmp/out 2>/tmp/err & loader=$!\n\
-             for i in $(seq 600); do grep -q enabled /sys/kernel/sched_ext/state && break; sleep 0.1; done\n\
+             await $loader /tmp/err enabled\n\
              sleep 10\n\
              {change}\n\
              wait $loader; code=$?; echo '== code'; echo $code\n\
@@ -128,8 +126,8 @@ fn the_watchdog_is_reported_and_the_starvation_limit_prevents_it() {
 fn a_cpu_that_goes_and_comes_loads_the_scheduler_again() {
     let cpu = "/sys/devices/system/cpu/cpu1/online";
     let change = format!(
-        "echo 0 >{cpu}; sleep 1; until_enabled; echo '== one'; cat /sys/kernel/sched_ext/state; nproc\n\
-         echo 1 >{cpu}; sleep 1; until_enabled; echo '== two'; cat /sys/kernel/sched_ext/state; nproc\n\
+        "echo 0 >{cpu}; sleep 1; await $loader /tmp/err enabled; echo '== one'; cat /sys/kernel/sched_ext/state; nproc\n\
+         echo 1 >{cpu}; sleep 1; await $loader /tmp/err enabled; echo '== two'; cat /sys/kernel/sched_ext/state; nproc\n\
          {UNLOAD}"
     );
     let said = several(2, &hogs("divvy load sfq --quiet", 2, &change), 600);
@@ -146,12 +144,14 @@ fn a_cpu_that_comes_while_loading_is_not_lost() {
     let cpu = "/sys/devices/system/cpu/cpu1/online";
     let load = "divvy load gr3+procfair+groups";
     let script = format!(
-        "echo 0 >{cpu}\n\
+        ". kernel/tests/vm/await.sh\n\
+         echo 0 >{cpu}\n\
          {load} >/tmp/out 2>/tmp/err & loader=$!\n\
-         until ls -l /proc/$loader/fd | grep -q bpf-map; do :; done\n\
+         maps_are_there() {{ ls -l /proc/$loader/fd | grep -q bpf-map; }}\n\
+         await $loader /tmp/err maps_are_there\n\
          echo '== before'; cat /sys/kernel/sched_ext/state\n\
          echo 1 >{cpu}\n\
-         for i in $(seq 600); do grep -q 'schedules 2 CPUs' /tmp/err && break; sleep 0.1; done\n\
+         await $loader /tmp/err grep -q 'schedules 2 CPUs' /tmp/err\n\
          {UNLOAD}\n\
          echo '== err'; cat /tmp/err\n"
     );

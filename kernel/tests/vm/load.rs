@@ -7,8 +7,9 @@ use crate::machine::Shared;
 /// A script: it loads a scheduler in the background, then runs `then`.
 fn under(load: &str, then: &str) -> String {
     format!(
-        "divvy load {load} >/tmp/out 2>/tmp/err & loader=$!\n\
-         until [ -e /run/divvy/divvy.sock ]; do sleep 0.1; done\n\
+        ". kernel/tests/vm/await.sh\n\
+         divvy load {load} >/tmp/out 2>/tmp/err & loader=$!\n\
+         await $loader /tmp/err [ -e /run/divvy/divvy.sock ]\n\
          {then}\n\
          kill -INT $loader; wait $loader; code=$?\n\
          echo '== code'; echo $code\n\
