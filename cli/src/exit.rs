@@ -18,15 +18,14 @@ use divvy_pages::plot::TooSmall;
 use divvy_play::PlayError;
 use divvy_policy::file::FileError;
 use divvy_policy::spec::SpecError;
-use divvy_policy::{Failure, FailureKind};
+use divvy_policy::{ChoiceError, Failure, FailureKind};
 use divvy_sim::run::RunError;
 use divvy_sweep::{SweepError, TableError};
-use divvy_trace::TraceError;
+use divvy_trace::{TraceError, Unfit};
 use divvy_workload::WorkloadError;
 use divvy_workload::rtapp::Inexpressible;
 
 use crate::args::output::BadOutputArgs;
-use crate::args::recording::Unfit;
 use crate::assert::{ClaimError, NotMet};
 use crate::commands::convert::{NoJobLog, UnknownFormat};
 use crate::commands::enable::BadSettings;
@@ -104,7 +103,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 50] = [
+const KINDS: [KindOf; 51] = [
     kind::<crate::advise::Problem>,
     kind::<ApplyError>,
     kind::<AskError>,
@@ -117,6 +116,7 @@ const KINDS: [KindOf; 50] = [
     kind::<BadReport>,
     kind::<BadSetting>,
     kind::<BadSettings>,
+    kind::<ChoiceError>,
     kind::<ClaimError>,
     kind::<ClaimsNotMet>,
     kind::<FileError>,

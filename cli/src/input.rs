@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use divvy_trace::{ReadOptions, Recording, TraceError, read, read_from};
-use divvy_workload::{JobLog, Task, Workload, WorkloadError};
+use divvy_workload::{JobLog, Workload, WorkloadError};
 
 use crate::output::Output;
 
@@ -55,26 +55,14 @@ fn is_recording(path: &Path) -> bool {
 /// Says that means depend on the run's length, if its open arrivals ask for all CPUs or more.
 pub fn note_overload(load: Option<f64>, output: Output) {
     if let Some(load) = load {
-        output.note(&format!(
-            "note: at a load of {} the queue grows during the whole run: means depend on its length",
-            divvy_results::text::plain(load)
-        ));
+        output.note(&format!("note: {}", divvy_sweep::overload_note(load)));
     }
 }
 
 /// Says that means are not to be relied on, if a task's CPU times have no finite variance.
-pub fn note_heavy_tail(found: Option<(&Task, f64)>, output: Output) {
-    if let Some((task, shape)) = found {
-        let (infinite, so) = if shape <= 1.0 {
-            ("mean", "means say nothing")
-        } else {
-            ("variance", "means depend on the run's length, and their intervals are too narrow")
-        };
-        output.note(&format!(
-            "note: CPU times of task {} have an infinite {infinite} (Pareto, shape {shape}): {so}; compare percentiles, or cut the \
-             distribution with bounded_pareto",
-            task.name
-        ));
+pub fn note_heavy_tail(found: Option<String>, output: Output) {
+    if let Some(note) = found {
+        output.note(&format!("note: {note}"));
     }
 }
 

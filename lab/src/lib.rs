@@ -29,6 +29,7 @@ pub mod csv;
 mod error;
 mod expected;
 mod figures;
+pub mod json;
 pub mod kernel;
 mod measured;
 mod measurements;

@@ -3,8 +3,10 @@
 //! The code is C, in `policy/`; this is one of the two places where Rust meets it.
 
 mod account;
+mod chosen;
 pub mod compile;
 mod config;
+mod describe;
 mod event;
 pub mod file;
 mod find;
@@ -27,7 +29,9 @@ use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
 pub use account::Account;
+pub use chosen::{ChoiceError, Chosen};
 pub use config::{MachineConfig, MachineError, ParamValue};
+pub use describe::Description;
 pub use event::{Answer, Event};
 pub use find::find;
 pub use id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};

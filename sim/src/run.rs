@@ -70,6 +70,12 @@ pub enum RunError {
         /// Why.
         violation: Violation,
     },
+    /// The progress said so.
+    #[error("policy {policy}: the run was interrupted")]
+    Interrupted {
+        /// As given.
+        policy: String,
+    },
     /// It would not end.
     #[error(
         "task {task} never ends, so the run needs a duration: give --duration, or `duration = \"30s\"` in the workload"
@@ -255,6 +261,9 @@ fn repetition<S: Scheduler>(
         workload
     };
     let name = spec.to_string();
+    if !progress.advance(0) {
+        return Err(RunError::Interrupted { policy: name });
+    }
     let setup = Setup {
         seed: options.seed,
         rep,
@@ -321,7 +330,7 @@ impl Failure for RunError {
             RunError::Machine { error, .. } => error.kind(),
             RunError::Scheduler { kind, .. } => *kind,
             RunError::Endless { .. } | RunError::Workload(_) => FailureKind::BadInput,
-            RunError::Violation { .. } => FailureKind::Failed,
+            RunError::Interrupted { .. } | RunError::Violation { .. } => FailureKind::Failed,
         }
     }
 }

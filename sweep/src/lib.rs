@@ -60,20 +60,22 @@ mod summary;
 pub mod table;
 pub mod toml_value;
 mod vary;
+mod warm_up;
 
 use divvy_policy::spec::SpecError;
 use divvy_sim::run::RunError;
 use divvy_workload::WorkloadError;
 
 use divvy_policy::{Failure, FailureKind};
-pub use load::{offered, overload, with_load};
+pub use load::{offered, overload, overload_note, with_load};
 pub use measure::{Estimate, MEASURES, Measure, Row};
-pub use plan::{Plan, SweepOptions, WarmUp};
-pub use read::{Finished, KIND, read};
+pub use plan::{Plan, SweepOptions};
+pub use read::{Finished, FinishedRow, KIND, Value as SweptValue, read};
 pub use run::run;
 pub use summary::sentences;
 pub use table::TableError;
 pub use vary::Vary;
+pub use warm_up::WarmUp;
 
 /// Why a sweep cannot be run, or broke off.
 #[derive(Debug, thiserror::Error)]

@@ -43,6 +43,13 @@ pub fn overload(workload: &Workload, cpus: u32) -> Option<f64> {
     Some(sum / f64::from(cpus)).filter(|load| *load >= 1.0 - 1e-9)
 }
 
+/// Says that means depend on the run's length, at an [`overload`].
+#[must_use]
+pub fn overload_note(load: f64) -> String {
+    let load = divvy_results::text::plain(load);
+    format!("at a load of {load} the queue grows during the whole run: means depend on its length")
+}
+
 /// CPUs that a task's arrivals ask for.
 fn rate(task: &Task) -> Result<f64, String> {
     let none = |why: &str| Err(format!("the workload has no `load`: task {} {why}", task.name));

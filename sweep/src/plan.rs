@@ -4,11 +4,12 @@ use divvy_policy::nearest;
 use divvy_policy::spec;
 use divvy_policy::spec::{Part, Spec};
 use divvy_sim::run::{Options, adapted, row_names};
-use divvy_workload::{Task, Workload};
+use divvy_workload::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::toml_value::{self, Position};
 use super::vary::Vary;
+use super::warm_up::WarmUp;
 use super::{SweepError, load};
 
 /// The parameters of a sweep.
@@ -31,15 +32,6 @@ pub struct SweepOptions<'a> {
     pub baseline: Option<&'a Spec>,
     /// Largest number of rows.
     pub most: u64,
-}
-
-/// The part of a run, from its start, that does not count.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum WarmUp {
-    /// A part of the run's duration, 0 to less than 1.
-    Share(f64),
-    /// In nanoseconds.
-    Time(u64),
 }
 
 const DEFAULT_WARM_UP: f64 = 0.1;
@@ -223,10 +215,10 @@ impl Plan {
         self.workloads.iter().filter_map(overload).reduce(f64::max)
     }
 
-    /// As [`Workload::heavy_tail`], of the first point that has one.
+    /// As [`Workload::heavy_tail_note`], of the first point that has one.
     #[must_use]
-    pub fn heavy_tail(&self) -> Option<(&Task, f64)> {
-        self.workloads.iter().find_map(Workload::heavy_tail)
+    pub fn heavy_tail_note(&self) -> Option<String> {
+        self.workloads.iter().find_map(Workload::heavy_tail_note)
     }
 
     /// The rows of shard `i` of `n`, from 1: those of every n-th group.

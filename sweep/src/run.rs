@@ -230,11 +230,8 @@ impl Progress for Counter<'_> {
     fn begin(&self, _: Option<u64>) {}
 
     fn advance(&self, simulated_ns: u64) -> bool {
-        if self.steps.timed {
-            let steps = simulated_ns / 1000;
-            self.told.fetch_add(steps as usize, Ordering::Relaxed);
-            self.steps.progress.advance(steps);
-        }
-        !self.stop.load(Ordering::Relaxed)
+        let steps = if self.steps.timed { simulated_ns / 1000 } else { 0 };
+        self.told.fetch_add(steps as usize, Ordering::Relaxed);
+        self.steps.progress.advance(steps) && !self.stop.load(Ordering::Relaxed)
     }
 }

@@ -9,6 +9,22 @@ impl Workload {
     pub fn heavy_tail(&self) -> Option<(&Task, f64)> {
         self.tasks.iter().find_map(|task| Some((task, shape_in(&task.program)?)))
     }
+
+    /// Says that means are not to be relied on, if there is such a task.
+    #[must_use]
+    pub fn heavy_tail_note(&self) -> Option<String> {
+        let (task, shape) = self.heavy_tail()?;
+        let (infinite, so) = if shape <= 1.0 {
+            ("mean", "means say nothing")
+        } else {
+            ("variance", "means depend on the run's length, and their intervals are too narrow")
+        };
+        Some(format!(
+            "CPU times of task {} have an infinite {infinite} (Pareto, shape {shape}): {so}; compare percentiles, or cut the \
+             distribution with bounded_pareto",
+            task.name
+        ))
+    }
 }
 
 fn shape_in(program: &[Step]) -> Option<f64> {

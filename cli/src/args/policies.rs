@@ -1,8 +1,8 @@
 //! The policies to run.
 
 use clap::{ArgAction, Args, ValueHint};
-use divvy_policy::file;
-use divvy_policy::spec::{self, Spec};
+use divvy_policy::spec::Spec;
+use divvy_policy::{ChoiceError, Chosen};
 
 /// The policies to run.
 #[derive(Debug, Args)]
@@ -22,19 +22,9 @@ pub struct PolicyArgs {
 
 impl PolicyArgs {
     /// The policies to run, each once, with the baseline; and the baseline's name in the report. Policy files are compiled.
-    pub fn specs(&self) -> anyhow::Result<(Vec<Spec>, Option<String>)> {
-        file::load_named(&self.policy)?;
-        file::load_named(self.baseline.as_slice())?;
-        let baseline =
-            self.baseline.as_deref().map(|text| spec::parse(text, divvy_policy::all())).transpose()?;
-        let name = baseline.as_ref().map(ToString::to_string);
-        let mut specs: Vec<Spec> = Vec::new();
-        for spec in spec::parse_list(&self.policy, divvy_policy::all())?.into_iter().chain(baseline) {
-            if !specs.contains(&spec) {
-                specs.push(spec);
-            }
-        }
-        Ok((specs, name))
+    pub fn specs(&self) -> Result<(Vec<Spec>, Option<String>), ChoiceError> {
+        let Chosen { specs, baseline } = Chosen::read(&self.policy, self.baseline.as_deref())?;
+        Ok((specs, baseline.as_ref().map(ToString::to_string)))
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
-use divvy_lab::{Figure, Reproduction, Setting, Verdict, reproduce};
+use divvy_lab::{Figure, Reproduction, Setting, Verdict, json, reproduce};
 use divvy_pages::plot::{Look, Plot};
 use divvy_policy::nearest;
 
@@ -165,7 +165,7 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
     }
     match args.format {
         ClaimFormat::Table => {}
-        ClaimFormat::Json => output.write(&claims::json(&done, id == "all", args.seed)?, None)?,
+        ClaimFormat::Json => output.write(&json::figures(&done, id == "all", args.seed)?, None)?,
         ClaimFormat::Csv => output.write(&divvy_lab::csv::table(&done), None)?,
     }
     if let Some(page) = page {

@@ -1,6 +1,6 @@
 //! `divvy policies [NAME]`.
 
-use divvy_policy::{Failure, FailureKind, file};
+use divvy_policy::{Description, Failure, FailureKind, file};
 use std::fmt::Write as _;
 
 use clap::{Args, ValueHint};
@@ -65,11 +65,11 @@ pub fn run(args: &PoliciesArgs, output: Output) -> anyhow::Result<()> {
     let chosen = args.name.as_deref().map(find).transpose()?;
     let text = match (chosen, args.format) {
         (Some(policy), PlainFormat::Table) => one_text(policy, columns),
-        (Some(policy), PlainFormat::Json) => pretty(&one_json(policy))?,
+        (Some(policy), PlainFormat::Json) => pretty(&json!(Description::from(policy)))?,
         (None, PlainFormat::Table) => list_text(columns),
         (None, PlainFormat::Json) => pretty(&json!({
             "schema_version": 1,
-            "policies": divvy_policy::all().iter().map(one_json).collect::<Vec<_>>(),
+            "policies": divvy_policy::all().iter().map(Description::from).collect::<Vec<_>>(),
             "presets": PRESETS.iter().map(preset_json).collect::<Vec<_>>(),
         }))?,
     };
@@ -181,38 +181,9 @@ fn param_lines(param: &ParamInfo) -> Vec<String> {
     let default = quantity::format(param.kind, param.default);
     let kind = match param.kind {
         ParamKind::Switch => String::new(),
-        kind => format!("{}, ", param_kind(kind)),
+        kind => format!("{}, ", kind.name()),
     };
     vec![format!("{}={default}  ({kind}{})", param.name, range_text(param)), format!("    {}", param.help)]
-}
-
-fn param_kind(kind: ParamKind) -> &'static str {
-    match kind {
-        ParamKind::Time => "time",
-        ParamKind::Ratio => "ratio",
-        ParamKind::Integer => "integer",
-        ParamKind::Switch => "switch",
-    }
-}
-
-/// A policy as `--format json` has it.
-pub fn one_json(policy: &PolicyInfo) -> Value {
-    json!({
-        "name": policy.name,
-        "kind": match policy.kind {
-            Kind::Selection => "selection",
-            Kind::Modifier => "modifier",
-        },
-        "baseline": policy.is_baseline,
-        "simulator_only": policy.simulator_only,
-        "accesses_per_task": policy.linear,
-        "title": policy.title,
-        "paper": policy.paper,
-        "guarantees": policy.guarantees,
-        "cost": policy.cost,
-        "deviations": policy.deviations,
-        "params": policy.params.iter().map(param_json).collect::<Vec<_>>(),
-    })
 }
 
 fn preset_json(preset: &Preset) -> Value {
@@ -223,20 +194,6 @@ fn preset_json(preset: &Preset) -> Value {
 fn lowered(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
-}
-
-/// Values as a spec takes them, so that they can be pasted into one.
-fn param_json(param: &ParamInfo) -> Value {
-    let text = |raw| quantity::format(param.kind, raw);
-    json!({
-        "name": param.name,
-        "kind": param_kind(param.kind),
-        "unit": param.unit,
-        "default": text(param.default),
-        "min": text(param.min),
-        "max": text(param.max),
-        "help": param.help,
-    })
 }
 
 fn pretty(value: &Value) -> serde_json::Result<String> {

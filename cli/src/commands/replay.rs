@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueHint};
 use divvy_sim::replay::{ReplayOptions, replay};
 use divvy_sim::run::Options;
-use divvy_trace::{Grade, Recording, WakePolicy};
+use divvy_trace::{Grade, WakePolicy};
 
 use crate::args::choice::{Choice, one_of};
 use crate::args::durations::positive_ns;
 use crate::args::machine::MachineArgs;
 use crate::args::output::OutputArgs;
 use crate::args::policies::PolicyArgs;
-use crate::args::recording::{Unfit, keep};
 use crate::args::schedule::ScheduleArgs;
 use crate::assert::Claims;
 use crate::input;
@@ -110,7 +109,8 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
     let target = args.output.target(&args.trace)?;
     let (specs, baseline) = args.policies.specs()?;
     let claims = Claims::parse(&args.output.assert)?;
-    let recording = select(input::trace(&args.trace)?, &args.recording)?;
+    let recording =
+        input::trace(&args.trace)?.at_least(args.recording.strict)?.named(&args.recording.keep)?;
     let options = ReplayOptions {
         run: Options {
             seed: args.random.seed,
@@ -126,16 +126,6 @@ pub fn run(args: &ReplayArgs, verbose: bool, output: Output) -> anyhow::Result<(
     drop(bar);
     let page = PageOptions { baseline: baseline.as_deref(), all_tasks: verbose, by: None };
     claims.check(&print(report?, &page, &target, output)?)
-}
-
-/// Refuses a recording below the grade of `--strict`, and keeps only the threads of `--keep`.
-fn select(recording: Recording, args: &RecordingArgs) -> Result<Recording, Unfit> {
-    let grade = recording.quality.grade();
-    if let Some(least) = args.strict.filter(|least| grade > *least) {
-        let findings = recording.quality.findings().into_iter().map(|finding| finding.text).collect();
-        return Err(Unfit::Grade { grade, least, findings });
-    }
-    keep(recording, &args.keep)
 }
 
 fn single(text: &str) -> Result<u32, String> {

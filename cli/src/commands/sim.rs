@@ -123,7 +123,7 @@ pub fn run(args: &SimArgs, verbose: bool, output: Output) -> anyhow::Result<()> 
         divvy_sweep::overload(&workload, args.machine.cpus.unwrap_or(workload.cpus)),
         output,
     );
-    input::note_heavy_tail(workload.heavy_tail(), output);
+    input::note_heavy_tail(workload.heavy_tail_note(), output);
     args.machine.note_decisions(&workload, output);
     let mut options = Options {
         seed: args.random.seed,

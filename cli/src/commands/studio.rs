@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueHint};
+use divvy_policy::Description;
 use divvy_policy::file;
 use divvy_policy::spec;
 
-use crate::commands::policies;
 use crate::input;
 use crate::output::Output;
 use crate::studio::{self, FIRST, Start, State};
@@ -58,7 +58,7 @@ pub fn run(args: &StudioArgs, output: Output) -> anyhow::Result<()> {
     let text = args.workload.as_deref().map_or(Ok(FIRST.to_owned()), |path| text_of(path, output))?;
     let own = specs.iter().filter_map(|spec| file::find(spec.selection.name)).map(|file| &file.info);
     let start = Start {
-        policies: divvy_policy::all().iter().chain(own).map(policies::one_json).collect(),
+        policies: divvy_policy::all().iter().chain(own).map(Description::from).collect(),
         state: State {
             text,
             policies: specs.iter().map(ToString::to_string).collect(),

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
-use divvy_policy::units::parse_duration_ns;
 use divvy_sim::run::Options;
 use divvy_sweep::WarmUp;
 use divvy_sweep::{Finished, Plan, Row, SweepOptions, TableError, Vary, table};
@@ -60,7 +59,7 @@ pub struct SweepArgs {
     pub reps: u32,
 
     /// Part of each run that does not count, as in 10% or 5s [default: as the workload says; else 10% if tasks never end]
-    #[arg(long, value_name = "PART", help_heading = "Chance", value_parser = warm_up)]
+    #[arg(long, value_name = "PART", help_heading = "Chance")]
     pub warm_up: Option<WarmUp>,
 
     /// Add rows for each task; each instance has a row, as in T/1
@@ -276,7 +275,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     };
     let plan = Plan::new(&request)?;
     input::note_overload(plan.overload(), output);
-    input::note_heavy_tail(plan.heavy_tail(), output);
+    input::note_heavy_tail(plan.heavy_tail_note(), output);
     let (shard, shards) = args.shard.unwrap_or((1, 1));
     let rows = table::shard(&plan, shard, shards);
     files.check(args)?;
@@ -404,16 +403,6 @@ fn parquet(csv: &str) -> anyhow::Result<Vec<u8>> {
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &str) -> anyhow::Result<Vec<u8>> {
     unreachable!("refused when the command line was read")
-}
-
-fn warm_up(text: &str) -> Result<WarmUp, String> {
-    let Some(percent) = text.strip_suffix('%') else {
-        return parse_duration_ns(text).map(WarmUp::Time);
-    };
-    let share = percent.parse::<f64>().ok().filter(|percent| (0.0..100.0).contains(percent));
-    share
-        .map(|percent| WarmUp::Share(percent / 100.0))
-        .ok_or_else(|| "expected 0% to less than 100%, or a time, as in 5s".to_owned())
 }
 
 fn shard(text: &str) -> Result<(usize, usize), String> {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use divvy_kernel::load::Signals;
+use divvy_policy::Description;
 use serde::Serialize;
 use serde_json::json;
 
@@ -31,7 +32,7 @@ pub const FIRST: &str = include_str!("first.toml");
 #[derive(Debug, Serialize)]
 pub struct Start {
     /// As `divvy policies --format json` has them.
-    pub policies: Vec<serde_json::Value>,
+    pub policies: Vec<Description>,
     /// The first question.
     pub state: State,
     /// The version of divvy.

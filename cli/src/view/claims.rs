@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use divvy_lab::{Claim, Figure, Measured, Reproduction, Spread, Stated, Tolerance, Value, Verdict};
+use divvy_lab::{Claim, Figure, Reproduction, Tolerance, Value, Verdict};
 use divvy_results::{csv, text};
 use serde_json::json;
 
@@ -244,75 +244,6 @@ fn below(out: &mut String, claim: &Claim, columns: usize) {
     }
     if let Some(analysis) = claim.analysis.as_ref().filter(|_| claim.verdict != Verdict::Missing) {
         indented(format!("    {analysis}"));
-    }
-}
-
-/// For programs: one figure, or a list of all.
-pub fn json(done: &[Reproduction], is_list: bool, seed: u64) -> serde_json::Result<String> {
-    document(done.iter().map(|one| figure_json(one, seed)).collect(), is_list)
-}
-
-/// One figure, or a list of them.
-pub fn document(figures: Vec<serde_json::Value>, is_list: bool) -> serde_json::Result<String> {
-    let value = match figures.as_slice() {
-        [one] if !is_list => one.clone(),
-        _ => json!({ "schema_version": 1, "figures": figures }),
-    };
-    Ok(serde_json::to_string_pretty(&value)? + "\n")
-}
-
-fn figure_json(one: &Reproduction, seed: u64) -> serde_json::Value {
-    let also = one.also.iter().map(|(name, measured)| {
-        json!({ "name": name, "measured": value_json(&measured.value), "interval": interval_json(measured) })
-    });
-    json!({
-        "schema_version": 1,
-        "id": one.figure.id,
-        "small": one.small,
-        "seed": seed,
-        "claims": one.claims.iter().map(claim_json).collect::<Vec<_>>(),
-        "also": also.collect::<Vec<_>>(),
-        "drawings": one.plots.iter().map(|plot| &plot.numbers).collect::<Vec<_>>(),
-    })
-}
-
-/// `ok` is null where nothing is decided, and where only the full version can tell.
-pub fn claim_json(claim: &Claim) -> serde_json::Value {
-    let is_open = matches!(claim.verdict, Verdict::NotJudged | Verdict::Undecided);
-    let mut value = json!({
-        "name": claim.name,
-        "source": { "kind": claim.source.kind(), "where": claim.source.detail() },
-        "expected": claim.stated.to_string(),
-        "measured": value_json(&claim.measured.value),
-        "interval": interval_json(&claim.measured),
-        "tolerance": claim.tolerance.to_string(),
-        "verdict": claim.verdict.to_string().to_lowercase(),
-        "ok": (!is_open).then(|| !claim.verdict.is_failure()),
-    });
-    if let Stated::Number(number) = claim.stated {
-        value["expected"] = json!(number);
-    }
-    if let Some(basis) = &claim.basis {
-        value["tolerance_basis"] = json!(basis);
-    }
-    if let Some(analysis) = &claim.analysis {
-        value["analysis"] = json!(analysis);
-    }
-    value
-}
-
-/// Least and greatest value with 95 % confidence; null of what does not vary, or was measured once.
-pub fn interval_json(measured: &Measured) -> serde_json::Value {
-    match measured.spread {
-        Spread::Interval { low, high } => json!({ "low": low, "high": high }),
-        Spread::Deterministic | Spread::Once => serde_json::Value::Null,
-    }
-}
-
-pub fn value_json(value: &Value) -> serde_json::Value {
-    match value {
-        Value::Number(number) => json!(number),
-        other => json!(other.to_string()),
     }
 }
 

@@ -4,13 +4,11 @@ use std::fmt::Write as _;
 
 use divvy_lab::csv::{digits, measured_cells};
 use divvy_lab::kernel::{Also, Compared, KernelClaim};
-use divvy_lab::{Claim, Tolerance, number_text};
+use divvy_lab::{Claim, Tolerance, json, number_text};
 use divvy_results::{csv, text};
 use serde_json::json;
 
-use crate::view::claims::{
-    claim_json, document, draw_table, interval_json, sources, stated, summary, value_json,
-};
+use crate::view::claims::{draw_table, sources, stated, summary};
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 /// Columns that a claim's name has at least.
@@ -82,12 +80,12 @@ fn below(out: &mut String, one: &KernelClaim, columns: usize) {
 
 /// For programs: one figure, or a list of all.
 pub fn json(done: &[Compared], is_list: bool, seed: u64) -> serde_json::Result<String> {
-    document(done.iter().map(|one| figure_json(one, seed)).collect(), is_list)
+    json::document(done.iter().map(|one| figure_json(one, seed)).collect(), is_list)
 }
 
 fn figure_json(one: &Compared, seed: u64) -> serde_json::Value {
     let also = one.also.iter().map(|Also { name, simulated, measured }| {
-        json!({ "name": name, "measured": value_json(&measured.value), "interval": interval_json(measured), "simulated": simulated })
+        json!({ "name": name, "measured": json::value(&measured.value), "interval": json::interval(measured), "simulated": simulated })
     });
     json!({
         "schema_version": 1,
@@ -102,7 +100,7 @@ fn figure_json(one: &Compared, seed: u64) -> serde_json::Value {
 }
 
 fn kernel_claim_json(one: &KernelClaim) -> serde_json::Value {
-    let mut value = claim_json(&one.claim);
+    let mut value = json::claim(&one.claim);
     value["simulated"] = json!(one.simulated);
     value["simulated_limit"] = json!(one.limit.to_string());
     value["as_simulated"] = json!(one.agrees());
