@@ -7,11 +7,11 @@ POLICIES := eevdf,cfs,gr3,sfs,pbs:alpha=2
 CPUS ?= 2
 
 # The levels of `make test`, in order. Each can be run alone.
-LEVELS := gates test-rust test-report test-native test-host test-bpf test-vm
+LEVELS := gates test-rust test-report test-python test-native test-host test-bpf test-vm
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
-.PHONY: help demo test install uninstall crates tarball deb .package-build gates test-rust test-report test-native test-host storm test-bpf test-vm test-attacks stress test-traces mutants figures kernel vm bench bench-counts bench-peers bench-kernel bench-distance fmt clean
+.PHONY: help demo test install uninstall crates tarball deb .package-build gates test-rust test-report test-python test-native test-host storm test-bpf test-vm test-attacks stress test-traces mutants figures kernel vm bench bench-counts bench-python bench-peers bench-kernel bench-distance fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
@@ -23,6 +23,7 @@ help:
 	@echo "  make gates        format, lints, documentation, wording, licences, advisories: nothing is run; a single one: .ci/gates NAME, as in .ci/gates crates"
 	@echo "  make test-rust    unit tests, and tests of the simulator and the command"
 	@echo "  make test-report  opens reports in a headless browser, and uses them"
+	@echo "  make test-python  the Python package: its wheel in a clean environment, its numbers beside the command's, a notebook"
 	@echo "  make test-native  the policies' C with sanitizers, under random events"
 	@echo "  make test-host    the BPF host in a model of sched_ext, under random scripts with faults"
 	@echo "  make test-bpf     the policies' C through this kernel's BPF verifier; needs root"
@@ -36,6 +37,7 @@ help:
 	@echo "make vm      a shell in that machine, CPUS=2; builds its kernel once, in 7 to 15 minutes"
 	@echo "make bench   decisions a second of every policy and modifier, and a selection of the GR3 study, beside bare loops; CSV in target/bench"
 	@echo "make bench-counts  instructions of a decision, by callgrind"
+	@echo "make bench-python  a million simulated jobs to a data frame of pandas"
 	@echo "make bench-peers   the same queues in divvy, SimPy, SimSo and NeXosim: what each costs, and that they agree"
 	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF and a bare FIFO; what recording costs, beside perf"
 	@echo "make bench-distance  the simulator and the model of sched_ext beside Linux in the virtual machine: shares, response, switches, decisions"
@@ -57,7 +59,7 @@ uninstall:
 
 # The crates as they would be published, each built from its package and those of the others, with the policies' BPF programs.
 crates: .need-kernel
-	$(CARGO) package --locked --workspace --exclude divvy-tests --features divvy/kernel
+	$(CARGO) package --locked --workspace --exclude divvy-tests --exclude divvy-python --features divvy/kernel
 
 # For other machines: libelf and zlib are linked in, and paths of this machine are left out, so that the bytes are the same wherever
 # it is built with the same compilers. Only those two are taken from the system: beside them there may be a libbpf that is too old.
@@ -107,6 +109,13 @@ test-report: .need-kernel
 		$(TEST) --test report -- --ignored --test-threads=1; \
 	elif [ -n "$$DIVVY_REQUIRE_BROWSER" ]; then exit 1; \
 	else echo "NOT RUN: test-report: there is no Chromium, so no report was opened" >&2; fi
+
+# The Python package, of what test-rust has built, without root. If its packages cannot be installed, it says so; if
+# DIVVY_REQUIRE_PYTHON is set, it also fails.
+test-python: .need-kernel
+	@.ci/need python3=python3
+	$(CARGO) build --locked --workspace --all-features
+	@python/tests/test || { status=$$?; [ $$status = 77 ] && [ -z "$$DIVVY_REQUIRE_PYTHON" ] || exit $$status; }
 
 # Published recordings, and a script's account of each. They are not ours to keep here, so this is no level of `make test`.
 TRACES ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/divvy/traces
@@ -187,6 +196,11 @@ bench: .need-build
 bench-counts: .need-build
 	@.ci/need valgrind=valgrind
 	$(CARGO) bench --locked -p divvy-sim -- counts
+
+# A million jobs in a data frame.
+bench-python: .need-build
+	@.ci/need python3=python3
+	python/bench/run
 
 # Beside SimPy, SimSo and NeXosim, which it installs once.
 bench-peers: .need-build
