@@ -91,12 +91,7 @@ static LISTED: &[Listed] = &[
     of("pbs", "Figure 1", "from FCFS to LAS", DRAWING),
     of("pbs", "Figure 2", "shares of four tasks", By("pbs-2")),
     of("pbs", "Figure 3", "four tasks interrupt the oldest", By("pbs-3")),
-    of(
-        "pbs",
-        "Figure 4",
-        "shares of four threads in the kernel",
-        Not("measured in the authors' kernel, without numbers; pbs-2 has the same tasks in the simulator"),
-    ),
+    of("pbs", "Figure 4", "Figure 2 in the kernel: pbs-2 --kernel", By("pbs-2")),
     of("pbs", "Figure 5", "process states", DRAWING),
     of("pbs", "Figure 6", "process states with sessions", DRAWING),
     of("pbs", "Figure 7", "eight users", By("pbs-7")),

@@ -58,6 +58,21 @@ fn three_threads_have_what_their_readjusted_weights_say() {
     }
 }
 
+/// PBS, Figure 4: four tasks at different ages, with alpha and gamma set while the policy is loaded. Round-robin would give each 25 %.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_task_has_what_its_age_and_service_say_and_a_bonus_saves_switches() {
+    let figure = small("pbs-2", 1, "2 of 2: pbs:alpha=2:gamma=0.07");
+    for (task, right) in [(1, 9.89), (2, 12.26), (3, 19.69), (4, 58.17)] {
+        for share in both(&figure, &format!("alpha 2: task {task}'s share, 5 s to 7 s (%)")) {
+            assert!((share - right).abs() < NEAR, "task {task}: {share}: {figure}");
+        }
+    }
+    for part in both(&figure, "alpha 2, gamma 0.07: switches, 5 s to 7 s (of those with gamma 0)") {
+        assert!(part < 1.0, "{part}: {figure}");
+    }
+}
+
 /// Process-fair, Figures 5 and 8: B has 16 of 20 threads, which are 80 % of the CPU time under a policy that is fair to threads, and half
 /// under one that is fair to programs.
 #[test]

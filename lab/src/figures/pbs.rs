@@ -8,7 +8,7 @@ use crate::run::{self, MS, Record, S, seconds};
 use crate::setting::Setting;
 use divvy_pages::plot::{Chart, Kind};
 
-const FIGURE_2: &str = include_str!("../../workloads/pbs-2.toml");
+pub const FIGURE_2: &str = include_str!("../../workloads/pbs-2.toml");
 const FIGURE_3: &str = include_str!("../../workloads/pbs-3.toml");
 
 /// Four tasks arrive at 0, 1, 3, 5 s and need 4.5, 2.5, 3, 2 s.

@@ -18,9 +18,16 @@ pub struct Case {
     /// A number of threads, or the second in which a window begins: cases of the same spec differ in it.
     pub point: u64,
     pub workload: Workload,
+    /// The policy is loaded with the parameters of its kind, and has those of the spec from `divvy set`.
+    pub is_set_while_loaded: bool,
 }
 
 impl Case {
+    /// A policy that is loaded with its parameters.
+    pub fn new(spec: &'static str, point: u64, workload: Workload) -> Case {
+        Case { spec, point, workload, is_set_while_loaded: false }
+    }
+
     /// The policy to simulate: EEVDF is what Linux has had since 6.6. The simulator has one queue for all CPUs, Linux one for each.
     pub fn simulated(&self) -> &'static str {
         if self.spec == LINUX { "eevdf" } else { self.spec }

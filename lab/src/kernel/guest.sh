@@ -13,6 +13,14 @@ trap 'exit 143' TERM HUP
 cd "$work" || exit 1
 state=/sys/kernel/sched_ext/state
 
+# set_and "SETTING .." DIVVY ARGUMENT..: sets parameters of the loaded policy, and executes the rest
+cat >set_and <<'EOF'
+settings=$1
+shift
+for setting in $settings; do "$1" set "$setting" >/dev/null || exit; done
+exec "$@"
+EOF
+
 play() { # NUMBER LABEL SEED REPS [OPTION OF LOAD..]
 	number=$1 label=$2 seed=$3 reps=$4
 	shift 4

@@ -119,12 +119,23 @@ impl Drop for Files {
 
 /// The line of the script that plays a case.
 fn call(number: usize, case: &Case, seed: u64, reps: u32) -> String {
-    let Case { spec, point, workload } = case;
-    let load = match *spec {
+    let Case { spec, point, workload, is_set_while_loaded } = case;
+    let (loaded, set) = match spec.split_once(':') {
+        Some((loaded, set)) if *is_set_while_loaded => (loaded, set),
+        _ => (*spec, ""),
+    };
+    let load = match loaded {
         LINUX => String::new(),
-        spec => format!(" '{spec}' --quantum {} --exec", show_duration(workload.quantum_ns)),
+        loaded => {
+            format!(" '{loaded}' --quantum {} --exec{}", show_duration(workload.quantum_ns), after(set))
+        }
     };
     format!("play {number} '{spec}, {point}' {seed} {reps}{load}\n")
+}
+
+/// A command that sets parameters of the loaded policy, and executes the rest of the line.
+fn after(set: &str) -> String {
+    if set.is_empty() { String::new() } else { format!(" sh set_and '{}'", set.replace(':', " ")) }
 }
 
 /// Runs what its further arguments say, and removes the directory whatever ends that: a signal that ends this process, as Ctrl-C does,
@@ -176,7 +187,7 @@ mod tests {
 
     fn case(spec: &'static str) -> Case {
         let text = "quantum = \"20ms\"\nduration = \"1500ms\"\ntask = [ { name = \"a\", program = [ { run = \"forever\" } ] } ]";
-        Case { spec, point: 7, workload: Workload::parse(text, "w").expect("a workload") }
+        Case::new(spec, 7, Workload::parse(text, "w").expect("a workload"))
     }
 
     fn report(policy: &str) -> String {
@@ -190,6 +201,11 @@ mod tests {
     fn a_policy_is_loaded_for_its_case_and_none_for_linux() {
         assert_eq!(call(3, &case("sfq"), 1, 5), "play 3 'sfq, 7' 1 5 'sfq' --quantum 20ms --exec\n");
         assert_eq!(call(3, &case(LINUX), 1, 5), "play 3 'linux, 7' 1 5\n");
+        let set = Case { is_set_while_loaded: true, ..case("pbs:alpha=2:gamma=0.07") };
+        assert_eq!(
+            call(0, &set, 1, 2),
+            "play 0 'pbs:alpha=2:gamma=0.07, 7' 1 2 'pbs' --quantum 20ms --exec sh set_and 'alpha=2 gamma=0.07'\n"
+        );
         assert_eq!(seconds(&case("sfq")), 2);
     }
 

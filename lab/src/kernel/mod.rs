@@ -13,6 +13,7 @@
 mod case;
 mod compare;
 mod machine;
+mod pbs;
 mod procfair;
 mod sfs;
 
@@ -55,6 +56,7 @@ macro_rules! figure {
 #[must_use]
 pub fn figures() -> &'static [KernelFigure] {
     static ALL: &[KernelFigure] = &[
+        figure!("pbs-2", 1, (40, 400), pbs::cases_4, pbs::values_4),
         figure!("sfs-1", 2, (30, 60), sfs::cases_1, sfs::values_1),
         figure!("sfs-4", 2, (40, 240), sfs::cases_4, sfs::values_4),
         figure!("procfair-3", 4, (40, 300), procfair::cases_3, procfair::values_3),

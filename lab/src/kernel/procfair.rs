@@ -44,7 +44,7 @@ fn cases(
     let mut cases = Vec::new();
     for &spec in specs {
         for &point in threads {
-            cases.push(Case { spec, point, workload: workload(point)? });
+            cases.push(Case::new(spec, point, workload(point)?));
         }
     }
     Ok(cases)

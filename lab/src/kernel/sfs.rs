@@ -18,7 +18,7 @@ fn behind_s(run: &Run) -> f64 {
 /// From when T3 comes to the end.
 pub fn cases_1(_small: bool) -> Result<Vec<Case>, LabError> {
     let all = workload("sfs-1.toml", FIGURE_1)?;
-    let case = |spec| Case { spec, point: 1, workload: window(&all, S, 3 * S) };
+    let case = |spec| Case::new(spec, 1, window(&all, S, 3 * S));
     Ok(["sfq", "sfq+feasible", "sfs", LINUX].map(case).into())
 }
 
@@ -41,7 +41,7 @@ pub fn cases_4(small: bool) -> Result<Vec<Case>, LabError> {
     for spec in if small { &["sfq", "sfs"][..] } else { &["sfq", "sfq+feasible", "sfs", LINUX][..] } {
         for point in PERIODS_S.into_iter().filter(|&from_s| !small || from_s == PERIOD_S) {
             let period = window(&all, point * S, (point + PERIOD_S) * S);
-            cases.push(Case { spec, point, workload: faster(&period, TIMES)? });
+            cases.push(Case::new(spec, point, faster(&period, TIMES)?));
         }
     }
     Ok(cases)
