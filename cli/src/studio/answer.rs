@@ -29,6 +29,8 @@ struct Answer<'a> {
     steps: Vec<Steps>,
     /// The workload with what sliders set.
     text: String,
+    /// The same with the load that was asked for, to be saved; the text cannot have it and keep its comments.
+    scaled: Option<String>,
     knobs: Knobs,
     milliseconds: u64,
 }
@@ -95,9 +97,10 @@ pub fn answer(asked: &Asked, runs: &Runs) -> Result<Vec<u8>, NoAnswer> {
     let steps =
         report.runs.iter_mut().map(|run| steps::of(run.schedule.take().unwrap_or_default())).collect();
     let knobs = knobs(&checked);
+    let scaled = checked.is_scaled.then(|| checked.workload.to_toml());
     let written = report::with_data(&[Source { name: None, report: &report }], |data| {
         let milliseconds = begun.elapsed().as_millis() as u64;
-        serde_json::to_vec(&Answer { data, steps, text: checked.text, knobs, milliseconds })
+        serde_json::to_vec(&Answer { data, steps, text: checked.text, scaled, knobs, milliseconds })
     });
     written.map_err(|error| refused(&error))
 }

@@ -40,6 +40,8 @@ pub struct Checked {
     pub text: String,
     /// As the text has it, but for the load.
     pub workload: Workload,
+    /// Whether it has the load that the question asks for, and not the text's.
+    pub is_scaled: bool,
     /// The load that the text has, if it has one.
     pub load: Option<f64>,
     /// Each once.
@@ -57,11 +59,12 @@ impl Asked {
         let specs = self.specs()?;
         check_size(&parsed, specs.len())?;
         let load = offered(&parsed).ok();
-        let workload = match self.load {
-            Some(asked) if load.is_some() => with_load(&parsed, asked).map_err(Refusal::new)?,
-            _ => parsed,
+        let asked = self.load.filter(|_| load.is_some());
+        let workload = match asked {
+            Some(asked) => with_load(&parsed, asked).map_err(Refusal::new)?,
+            None => parsed,
         };
-        Ok(Checked { text, workload, load, specs })
+        Ok(Checked { text, workload, is_scaled: asked.is_some(), load, specs })
     }
 
     fn edited(&self) -> Result<String, Refusal> {
@@ -157,6 +160,22 @@ mod tests {
             assert!(edit("task.a.weight", hostile).is_err(), "{hostile}");
         }
         assert!(edit("task.b.weight", "2").is_err_and(|refusal| refusal.message.contains("no task named")));
+    }
+
+    #[test]
+    fn a_load_scales_open_arrivals_only() {
+        let at = |text: &str| {
+            Asked { load: Some(0.5), ..asked(text, &["rr"]) }.check().unwrap_or_else(|_| panic!("{text}"))
+        };
+        assert!(!at(TEXT).is_scaled, "nothing arrives");
+        let text =
+            TEXT.replace("forever", "10ms").replace("program", "arrivals = { open = \"100ms\" }\nprogram");
+        let scaled = at(&text);
+        assert!(scaled.is_scaled && scaled.load == Some(0.05), "{:?}", scaled.load);
+        // A saved file has the load.
+        let saved = Workload::parse(&scaled.workload.to_toml(), "saved").expect("a workload");
+        assert_eq!(offered(&saved).ok(), Some(0.5));
+        assert_eq!(scaled.text, text, "the text stays");
     }
 
     #[test]

@@ -7,6 +7,7 @@ const pending = { asking: undefined, begun: 0, timer: undefined, isAsked: false 
 
 function changed() {
   pending.isAsked = true;
+  studio.scaled = null;
   clearTimeout(pending.timer);
   const wait = pending.asking ? Math.max(0, PATIENCE_MS - (performance.now() - pending.begun)) : 0;
   pending.timer = setTimeout(ask, wait);
@@ -28,6 +29,7 @@ async function ask() {
     if (!answer.ok) { drawProblem(said); return; }
     edits.forEach(([key, value]) => { if (studio.edits.get(key) === value) studio.edits.delete(key); });
     if (edits.length && asked.text === text) { asked.text = said.text; studio.text.value = said.text; }
+    studio.scaled = said.scaled;
     await drawAnswer(said);
     document.documentElement.dataset.milliseconds = (performance.now() - pending.begun).toFixed(1);
     document.documentElement.dataset.answers = Number(document.documentElement.dataset.answers ?? 0) + 1;

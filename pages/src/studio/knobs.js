@@ -104,7 +104,7 @@ function drawAsked() {
   });
   const add = button("Add", () => { asked.policies.push("rr"); drawPolicyBoxes(); changed(); }, { id: "add" });
   const link = button("Copy a link", () => copy(location.href, link), { id: "link" });
-  const keep = button("Save", () => download(studio.text.value, "workload.toml", "application/toml"), { "aria-label": "Save the workload as TOML" });
+  const keep = button("Save", () => download(studio.scaled ?? studio.text.value, "workload.toml", "application/toml"), { "aria-label": "Save the workload as TOML" });
   place.replaceChildren(
     el("h2", {}, "Workload", el("span", { class: "bar" }, keep, link)), studio.text,
     el("h2", {}, "Policies", add), studio.boxes, el("datalist", { id: "specs" }, ...studio.policies.map(({ name, title, kind }) => el("option", { value: kind === "modifier" ? `rr+${name}` : name }, title))),
