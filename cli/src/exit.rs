@@ -20,7 +20,7 @@ use divvy_policy::file::FileError;
 use divvy_policy::spec::SpecError;
 use divvy_policy::{ChoiceError, Failure, FailureKind};
 use divvy_sim::run::RunError;
-use divvy_sweep::{SweepError, TableError};
+use divvy_sweep::{ClusterError, SweepError, TableError};
 use divvy_trace::{TraceError, Unfit};
 use divvy_workload::WorkloadError;
 use divvy_workload::rtapp::Inexpressible;
@@ -103,7 +103,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 51] = [
+const KINDS: [KindOf; 52] = [
     kind::<crate::advise::Problem>,
     kind::<ApplyError>,
     kind::<AskError>,
@@ -119,6 +119,7 @@ const KINDS: [KindOf; 51] = [
     kind::<ChoiceError>,
     kind::<ClaimError>,
     kind::<ClaimsNotMet>,
+    kind::<ClusterError>,
     kind::<FileError>,
     kind::<HostedError>,
     kind::<Incomplete>,

@@ -8,6 +8,7 @@ mod advise;
 mod args;
 mod assert;
 mod cli;
+mod cluster;
 mod command_line;
 mod commands;
 mod exit;

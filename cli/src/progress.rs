@@ -28,6 +28,15 @@ impl ProgressBar {
         self.bar.set_message(text.to_owned());
     }
 
+    /// A text after the amount.
+    pub fn beside(&self, text: &str) {
+        let template = format!("{} {{wide_bar}} {{percent:>3}}%, {{eta}} left, {{msg}}", self.label);
+        self.bar.set_style(
+            ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        self.bar.set_message(text.to_owned());
+    }
+
     /// Prints something else meanwhile.
     pub fn suspend(&self, print: impl FnOnce()) {
         self.bar.suspend(print);

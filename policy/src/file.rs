@@ -95,12 +95,29 @@ pub fn load_named(lists: &[String]) -> Result<(), FileError> {
 /// # Errors
 /// If the file cannot be read, or does not keep the contract, or the machine has no C compiler.
 pub fn load(name: &str) -> Result<&'static PolicyFile, FileError> {
+    load_new(name, |stem| sources::collect(name, stem))
+}
+
+/// As [`load`], of a file that another machine has: the texts of its own headers, by the paths of [`PolicyFile::own_sources`].
+///
+/// # Errors
+/// As [`load`].
+pub fn load_texts(name: &str, texts: &[(String, String)]) -> Result<&'static PolicyFile, FileError> {
+    let own =
+        |(path, text): &(String, String)| Own { path: path.clone(), shown: path.clone(), text: text.clone() };
+    load_new(name, |_| Ok(texts.iter().map(own).collect()))
+}
+
+fn load_new(
+    name: &str,
+    sources: impl FnOnce(&str) -> Result<Vec<Own>, FileError>,
+) -> Result<&'static PolicyFile, FileError> {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(file) = loaded.iter().find(|file| file.info.name == name) {
         return Ok(file);
     }
     let stem = stem(name)?;
-    let sources = sources::collect(name, stem)?;
+    let sources = sources(stem)?;
     let host = open_new(name, stem, &sources)?;
     let name: &'static str = name.to_owned().leak();
     // A file that has the name of a policy of divvy is not that policy.

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import _divvy, times
+from . import _divvy, cluster, times
 from .policies import Policies, specs
 from .result import Result
 from .sweeps import Sweep
@@ -72,10 +72,12 @@ def sweep(
     warm_up: times.Time | None = None,
     per_task: bool = False,
     max_points: int = 10_000,
+    client: Any = None,
 ) -> Sweep:
     """Simulates a workload at every combination of values, as `divvy sweep` does.
 
-    `vary={"load": [0.5, 0.7], "cpus": "1..4:1"}` has lists, or texts as the command takes them.
+    `vary={"load": [0.5, 0.7], "cpus": "1..4:1"}` has lists, or texts as the command takes them. With a `client` of Dask the workers of its
+    cluster run the points, and the rows are the same.
     """
     varying = {
         "vary": [f"{key}={_values(values)}" for key, values in vary.items()],
@@ -85,6 +87,8 @@ def sweep(
         "max_points": max_points,
     }
     run = _run(seed, reps, cpus, duration, quantum)
+    if client is not None:
+        return Sweep(cluster.sweep(_divvy.job(source(workload), specs(policies), run, varying), client))
     return Sweep(_divvy.sweep(source(workload), specs(policies), run, varying))
 
 

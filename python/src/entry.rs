@@ -15,6 +15,7 @@ use divvy_sweep::{Plan, SweepError, SweepOptions, Vary, WarmUp, overload, overlo
 use divvy_trace::{Grade, ReadOptions, WakePolicy};
 use pyo3::prelude::*;
 
+use crate::cluster::Job;
 use crate::error::{InternalError, raised, usage};
 use crate::input::{Run, Source, policies, positive_ns, warn};
 use crate::report::Report;
@@ -125,33 +126,8 @@ pub fn sweep(
     varying: Varying,
 ) -> PyResult<Sweep> {
     let options = run.options()?;
-    let Varying { vary, baseline, warm_up, per_task, max_points } = varying;
-    let warm_up = warm_up
-        .map(|text| text.parse::<WarmUp>())
-        .transpose()
-        .map_err(|what| usage(format!("warm_up: {what}")))?;
     let (csv, notes) = work::done(py, |stop| {
-        let chosen = policies(&specs, baseline.as_deref())?;
-        let varied: Vec<Vary> = vary
-            .iter()
-            .map(|text| Vary::parse(text, max_points))
-            .collect::<Result<_, _>>()
-            .map_err(raised)?;
-        let (text, file) = workload.text().map_err(raised)?;
-        let plan = Plan::new(&SweepOptions {
-            text: &text,
-            file: &file,
-            specs: &chosen.specs,
-            varied: &varied,
-            options: &options,
-            warm_up,
-            per_task,
-            baseline: chosen.baseline.as_ref(),
-            most: max_points,
-        });
-        let plan = plan.map_err(raised)?;
-        let notes: Vec<String> =
-            plan.overload().map(overload_note).into_iter().chain(plan.heavy_tail_note()).collect();
+        let (plan, notes) = planned(&workload, &specs, &options, &varying, |_, plan| plan)?;
         let mut csv = table::header(&plan);
         divvy_sweep::run(&plan, &table::shard(&plan, 1, 1), stop, |row| -> Result<(), SweepError> {
             csv.push_str(&table::line(&plan, &row));
@@ -162,6 +138,55 @@ pub fn sweep(
     })?;
     warn(py, notes)?;
     Sweep::read(csv)
+}
+
+/// The same sweep for the workers of a cluster.
+#[pyfunction]
+pub fn job(
+    py: Python<'_>,
+    workload: Source,
+    specs: Vec<String>,
+    run: Run,
+    varying: Varying,
+) -> PyResult<Job> {
+    let options = run.options()?;
+    let (job, notes) = work::done(py, |_| {
+        let (job, notes) = planned(&workload, &specs, &options, &varying, Job::new)?;
+        Ok((job?, notes))
+    })?;
+    warn(py, notes)?;
+    Ok(job)
+}
+
+/// Plans a sweep, and says what is to be known about it.
+fn planned<T>(
+    workload: &Source,
+    specs: &[String],
+    options: &Options,
+    varying: &Varying,
+    then: impl FnOnce(&SweepOptions, Plan) -> T,
+) -> PyResult<(T, Vec<String>)> {
+    let Varying { vary, baseline, warm_up, per_task, max_points } = varying;
+    let warm_up = warm_up.as_ref().map(|text| text.parse::<WarmUp>()).transpose();
+    let warm_up = warm_up.map_err(|what| usage(format!("warm_up: {what}")))?;
+    let chosen = policies(specs, baseline.as_deref())?;
+    let varied = vary.iter().map(|text| Vary::parse(text, *max_points));
+    let varied: Vec<Vary> = varied.collect::<Result<_, _>>().map_err(raised)?;
+    let (text, file) = workload.text().map_err(raised)?;
+    let request = SweepOptions {
+        text: &text,
+        file: &file,
+        specs: &chosen.specs,
+        varied: &varied,
+        options,
+        warm_up,
+        per_task: *per_task,
+        baseline: chosen.baseline.as_ref(),
+        most: *max_points,
+    };
+    let plan = Plan::new(&request).map_err(raised)?;
+    let notes = plan.overload().map(overload_note).into_iter().chain(plan.heavy_tail_note()).collect();
+    Ok((then(&request, plan), notes))
 }
 
 /// Reproduces a figure of a paper: JSON, claims, points.

@@ -2,6 +2,7 @@
 //!
 //! Python's half, in `divvy/`, reads the arguments and draws. What comes here are paths, texts and numbers.
 
+mod cluster;
 mod entry;
 mod error;
 mod input;
@@ -17,8 +18,10 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _divvy {
     #[pymodule_export]
+    use super::cluster::{Job, run_part};
+    #[pymodule_export]
     use super::entry::{
-        claims, description, descriptions, figures, nanoseconds, palette, replay, simulate, sweep,
+        claims, description, descriptions, figures, job, nanoseconds, palette, replay, simulate, sweep,
     };
     #[pymodule_export]
     use super::error::{BadInput, DivvyError, InternalError, RunError, UsageError};

@@ -36,12 +36,24 @@ impl Progress for Stop {
 /// Does the work on threads of its own, and meanwhile looks for signals: Python's handlers run, and if one raises, as that of Ctrl-C
 /// does, the work is told to stop. The threads end with the work, so that a process may fork afterwards.
 pub fn done<T: Send>(py: Python<'_>, work: impl FnOnce(&Stop) -> PyResult<T> + Send) -> PyResult<T> {
+    // As many threads as the machine has CPUs, or as RAYON_NUM_THREADS says.
+    done_while(py, 0, || py.check_signals(), work)
+}
+
+/// As [`done`], on a number of threads. If `look` raises, which is called every now and then, the work is told to stop.
+pub fn done_while<T: Send>(
+    py: Python<'_>,
+    threads: usize,
+    look: impl Fn() -> PyResult<()>,
+    work: impl FnOnce(&Stop) -> PyResult<T> + Send,
+) -> PyResult<T> {
     let (stop, ended) = (Stop::default(), AtomicBool::new(false));
     thread::scope(|scope| {
         let (stop, end) = (&stop, End(&ended, thread::current()));
         let worker = scope.spawn(move || {
             let _end = end;
             let pool = ThreadPoolBuilder::new()
+                .num_threads(threads)
                 .build()
                 .map_err(|error| InternalError::new_err(error.to_string()))?;
             pool.install(|| work(stop))
@@ -49,7 +61,7 @@ pub fn done<T: Send>(py: Python<'_>, work: impl FnOnce(&Stop) -> PyResult<T> + S
         let mut raised = None;
         while !ended.load(Ordering::Acquire) {
             py.detach(|| thread::park_timeout(LOOK));
-            if let Err(error) = py.check_signals() {
+            if let Err(error) = look() {
                 stop.0.store(true, Ordering::Relaxed);
                 raised.get_or_insert(error);
             }

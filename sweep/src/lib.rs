@@ -6,6 +6,9 @@
 //! 3. [`table`] writes rows as CSV, finds the finished part of an interrupted file, and merges the files of shards. [`read()`]
 //!    takes such a file apart again, for JSON and pages, [`sentences`] says it in short; with the feature `parquet`, `parquet::write` converts it.
 //!
+//! For a cluster, [`Request`] and [`Part`] carry some rows of a plan to another process, and [`Answer`] brings them back. [`Dispatch`]
+//! divides a plan into such parts, and [`identity()`] tells whether the other process gives the same.
+//!
 //! # Numbers
 //! A row has means over repetitions, with 95 % intervals by Student's t; each repetition is one value. Repetition `r` has
 //! the same random numbers under all policies and at all points (common random numbers), so differences between rows have
@@ -49,10 +52,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod answer;
+mod dispatch;
+mod division;
+mod hash;
+mod identity;
 mod load;
 mod measure;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+mod part;
 mod plan;
 mod read;
 mod run;
@@ -66,9 +75,13 @@ use divvy_policy::spec::SpecError;
 use divvy_sim::run::RunError;
 use divvy_workload::WorkloadError;
 
+pub use answer::{Answer, Refused};
+pub use dispatch::{ClusterError, Dispatch};
 use divvy_policy::{Failure, FailureKind};
+pub use identity::identity;
 pub use load::{offered, overload, overload_note, with_load};
 pub use measure::{Estimate, MEASURES, Measure, Row};
+pub use part::{Opened, Part, Request, Unread};
 pub use plan::{Plan, SweepOptions};
 pub use read::{Finished, FinishedRow, KIND, Value as SweptValue, read};
 pub use run::run;

@@ -37,7 +37,7 @@ pub struct SweepOptions<'a> {
 const DEFAULT_WARM_UP: f64 = 0.1;
 
 /// The target of a key.
-enum Target {
+pub(super) enum Target {
     /// A value of the workload's text.
     TomlValue(Position),
     /// The load of its open arrivals.
@@ -64,11 +64,15 @@ pub struct Plan {
     pub(super) sims: Vec<Simulated>,
     /// In the order of the result.
     pub(super) rows: Vec<Planned>,
+    /// Rows of the whole sweep; a part has some of them.
+    pub(super) total: usize,
 }
 
 /// A row of the result.
 #[derive(Clone, Copy)]
 pub(super) struct Planned {
+    /// Its number in the whole sweep, from 1.
+    pub point: usize,
     /// The simulation: an index into `sims`.
     pub sim: usize,
     /// The simulation whose numbers are subtracted.
@@ -76,11 +80,13 @@ pub(super) struct Planned {
     /// Which of the tasks.
     pub task: Option<usize>,
     /// Rows of one group are in one shard, as they need the same runs.
-    group: usize,
+    pub group: usize,
 }
 
 /// A policy at a point.
 pub(super) struct Simulated {
+    /// Index into the policies that were asked for.
+    pub index: usize,
     /// The policy as it was asked for.
     pub policy: String,
     /// As it runs.
@@ -110,6 +116,7 @@ impl Plan {
             per_task: request.per_task,
             sims: Vec::new(),
             rows: Vec::new(),
+            total: 0,
         };
         let mut known = BTreeMap::new();
         let mut grid = Grid::default();
@@ -138,7 +145,7 @@ impl Plan {
                 grid.sims.insert((index, values.clone()), sim);
                 let policy = spec.to_string();
                 let spec = with_params(spec, &targets, request.varied, &point, &at)?;
-                plan.sims.push(Simulated { policy, spec, workload, values });
+                plan.sims.push(Simulated { index, policy, spec, workload, values });
                 let group = if request.baseline.is_some() { number } else { sim };
                 plan.add_rows(sim, None, group);
             }
@@ -147,6 +154,7 @@ impl Plan {
                 return Err(SweepError::TooMany { points: request.most + 1, most: request.most });
             }
         }
+        plan.total = plan.rows.len();
         Ok(plan)
     }
 
@@ -154,8 +162,9 @@ impl Plan {
     fn add_rows(&mut self, sim: usize, baseline: Option<usize>, group: usize) {
         let tasks = row_names(&self.workloads[self.sims[sim].workload]).len();
         let each = (0..tasks).map(Some).filter(|_| self.per_task);
-        let row = |task| Planned { sim, baseline, task, group };
-        self.rows.extend(std::iter::once(None).chain(each).map(row));
+        let row = |(at, task)| Planned { point: at + 1, sim, baseline, task, group };
+        let first = self.rows.len();
+        self.rows.extend((first..).zip(std::iter::once(None).chain(each)).map(row));
     }
 
     /// Adds the difference of each policy from the baseline at this point, unless an earlier point has the same two.
@@ -184,10 +193,10 @@ impl Plan {
         }
     }
 
-    /// Number of rows.
+    /// Number of rows of the whole sweep.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.total
     }
 
     /// Repetitions of each row.
@@ -205,7 +214,7 @@ impl Plan {
     /// Whether there is nothing to run.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.total == 0
     }
 
     /// The greatest load of open arrivals that is at least 1.
@@ -236,6 +245,12 @@ impl Plan {
         }
     }
 
+    /// The policy and the point of a row, for people.
+    pub(super) fn at_row(&self, row: usize) -> String {
+        let sim = &self.sims[self.rows[row].sim];
+        format!("{}: {}", sim.policy, self.at(sim))
+    }
+
     /// The point of a run, for people.
     pub(super) fn at(&self, sim: &Simulated) -> String {
         let point = self.varied.iter().zip(&sim.values);
@@ -263,7 +278,7 @@ fn points(varied: &[Vary]) -> Vec<Vec<usize>> {
     })
 }
 
-fn at(varied: &[Vary], point: &[usize]) -> String {
+pub(super) fn at(varied: &[Vary], point: &[usize]) -> String {
     let pairs = varied.iter().zip(point).map(|(vary, &i)| format!("{}={}", vary.key, vary.values[i]));
     pairs.collect::<Vec<_>>().join(", ")
 }
@@ -279,7 +294,7 @@ fn check_size(request: &SweepOptions, targets: &[Target]) -> Result<(), SweepErr
 }
 
 /// Whether a policy differs by what is varied.
-fn concerns(target: &Target, spec: &Spec) -> bool {
+pub(super) fn concerns(target: &Target, spec: &Spec) -> bool {
     match target {
         Target::TomlValue(_) | Target::Load => true,
         Target::Param { of, name } => parts(spec).any(|part| has(part, of.as_deref(), name)),
@@ -295,7 +310,7 @@ fn has(part: &Part, of: Option<&str>, param: &str) -> bool {
         && divvy_policy::find(part.name).is_some_and(|policy| policy.params.iter().any(|p| p.name == param))
 }
 
-fn targets(request: &SweepOptions) -> Result<Vec<Target>, SweepError> {
+pub(super) fn targets(request: &SweepOptions) -> Result<Vec<Target>, SweepError> {
     if request.varied.is_empty() {
         return Err(SweepError::Options("nothing is varied; give --vary KEY=VALUES".to_owned()));
     }
@@ -373,7 +388,7 @@ fn unknown(request: &SweepOptions, key: &str, of: Option<&str>, name: &str) -> S
     }
 }
 
-fn workload(
+pub(super) fn workload(
     request: &SweepOptions,
     targets: &[Target],
     point: &[usize],
@@ -433,7 +448,7 @@ fn warm_up(workload: &Workload, asked: Option<WarmUp>) -> Result<u64, SweepError
 }
 
 /// The spec with this point's parameters.
-fn with_params(
+pub(super) fn with_params(
     spec: &Spec,
     targets: &[Target],
     varied: &[Vary],
@@ -459,8 +474,8 @@ fn with_params(
         .map_err(|error| SweepError::Spec { at: at.to_owned(), error: Box::new(error) })
 }
 
-/// FNV-1a of everything that the result depends on.
-fn id(request: &SweepOptions) -> String {
+/// Hash of everything that the result depends on.
+pub(super) fn id(request: &SweepOptions) -> String {
     let mut words =
         vec![env!("CARGO_PKG_VERSION").to_owned(), request.text.to_owned(), request.file.to_owned()];
     words.extend(request.specs.iter().map(ToString::to_string));
@@ -470,9 +485,5 @@ fn id(request: &SweepOptions) -> String {
     let Options { seed, reps, cpus, duration_ns, quantum_ns, .. } = request.options;
     words.push(format!("{seed} {reps} {cpus:?} {duration_ns:?} {quantum_ns:?} {:?}", request.warm_up));
     words.push(format!("{} {:?}", request.per_task, request.baseline.map(ToString::to_string)));
-    let bytes = words.iter().flat_map(|word| word.bytes().chain([0xff]));
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+    format!("{:016x}", super::hash::of(words.iter().map(String::as_str)))
 }

@@ -157,7 +157,7 @@ fn row(plan: &Plan, index: usize, done: &BTreeMap<usize, Vec<Measured>>, names: 
     let own = numbers(planned.sim);
     let counted: u128 = reps.iter().map(|rep| u128::from(rep.counted_ns)).sum();
     Row {
-        point: index + 1,
+        point: planned.point,
         policy: sim.policy.clone(),
         task: planned.task.map(|task| names.of(plan, sim.workload, task)),
         baseline: planned.baseline.map(|base| plan.sims[base].policy.clone()),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::division::Division;
 use super::measure::{MEASURES, Row};
 use super::plan::Plan;
 use super::vary::Vary;
@@ -56,7 +57,7 @@ pub enum TableError {
         second: String,
     },
     /// Not all points.
-    #[error("{missing} of {points} points are missing: {}", few(first))]
+    #[error("{missing} of {points} points are missing: {}{}", few(first), again(shards))]
     Missing {
         /// How many.
         missing: u64,
@@ -64,16 +65,34 @@ pub enum TableError {
         first: Vec<u64>,
         /// How many there should be.
         points: u64,
+        /// The shards that have them, as in `3/40`, if the rows that are there show how the sweep was divided.
+        shards: Vec<String>,
     },
 }
 
 /// Numbers of points that an error lists.
 const FEW: usize = 10;
+/// As many as `--max-points` may allow. A damaged file may claim more.
+const MOST_POINTS: u64 = 10_000_000;
 
 fn few(points: &[u64]) -> String {
     let shown: Vec<String> = points.iter().take(FEW).map(u64::to_string).collect();
     let more = if points.len() > FEW { ".." } else { "" };
     format!("{}{more}", shown.join(", "))
+}
+
+fn again(shards: &[String]) -> String {
+    match shards {
+        [] => String::new(),
+        [one] => format!("; they are of --shard {one}, which is to be run again or continued with --resume"),
+        _ if shards.len() <= FEW => {
+            format!(
+                "; they are of --shard {}, which are to be run again or continued with --resume",
+                shards.join(", ")
+            )
+        }
+        _ => format!("; they are of {} shards, --shard {}..", shards.len(), shards[..FEW].join(", ")),
+    }
 }
 
 /// The columns' names.
@@ -183,6 +202,7 @@ pub fn merge(files: &[(String, String)]) -> Result<String, TableError> {
     let mut id: Option<(String, String)> = None;
     // As text: a million rows of fields would take ten times as much memory.
     let mut lines: BTreeMap<u64, (&str, String)> = BTreeMap::new();
+    let mut rows_of_files: Vec<Vec<u64>> = Vec::new();
     for (file, text) in files {
         let records = records(text);
         let Some((first, rest)) = records.split_first().filter(|(first, _)| is_head(first)) else {
@@ -194,6 +214,7 @@ pub fn merge(files: &[(String, String)]) -> Result<String, TableError> {
         if head.get_or_insert_with(|| first.clone()).fields != first.fields {
             return Err(TableError::Other(file.clone()));
         }
+        let mut rows = Vec::with_capacity(rest.len());
         for (row, line) in rest.iter().enumerate() {
             let bad = || TableError::Row {
                 file: file.clone(),
@@ -203,6 +224,7 @@ pub fn merge(files: &[(String, String)]) -> Result<String, TableError> {
             };
             let point = line.fields[0].parse().ok().filter(|_| line.fields.len() == first.fields.len());
             let point: u64 = point.ok_or_else(bad)?;
+            rows.push(point);
             let own = (line.fields[1].clone(), line.fields[2].clone());
             if *id.get_or_insert_with(|| own.clone()) != own {
                 return Err(TableError::Other(file.clone()));
@@ -216,13 +238,17 @@ pub fn merge(files: &[(String, String)]) -> Result<String, TableError> {
                 _ => lines.insert(point, (file, text)),
             };
         }
+        rows_of_files.push(rows);
     }
     let points = id.and_then(|(points, _)| points.parse::<u64>().ok()).unwrap_or(0);
     let missing = points.saturating_sub(lines.len() as u64);
     if missing > 0 || points == 0 {
         // Not all of them: a damaged file may claim any number.
-        let first = (1..=points).filter(|point| !lines.contains_key(point)).take(FEW + 1).collect();
-        return Err(TableError::Missing { missing, first, points });
+        let absent = || (1..=points).filter(|point| !lines.contains_key(point));
+        let first = absent().take(FEW + 1).collect();
+        let division = Division::of(&rows_of_files).filter(|_| points <= MOST_POINTS);
+        let shards = division.map(|division| division.shards(absent())).unwrap_or_default();
+        return Err(TableError::Missing { missing, first, points, shards });
     }
     let head = head.map(|head| record(&head.fields)).unwrap_or_default();
     Ok(lines.values().fold(head, |all, (_, text)| all + text))

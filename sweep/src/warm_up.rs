@@ -3,9 +3,10 @@
 use std::str::FromStr;
 
 use divvy_policy::units::parse_duration_ns;
+use serde::{Deserialize, Serialize};
 
 /// The part of a run, from its start, that does not count.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub enum WarmUp {
     /// A part of the run's duration, 0 to less than 1.
     Share(f64),

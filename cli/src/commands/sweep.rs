@@ -4,6 +4,7 @@ use divvy_policy::{Failure, FailureKind};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
@@ -14,6 +15,7 @@ use divvy_workload::Workload;
 
 use crate::args::machine::MachineArgs;
 use crate::args::policies::PolicyArgs;
+use crate::cluster::{self, Address, Cluster};
 use crate::command_line::this_command;
 use crate::input;
 use crate::output::Output;
@@ -29,16 +31,16 @@ use crate::view;
 )]
 pub struct SweepArgs {
     /// The workload, a TOML file
-    #[arg(value_name = "WORKLOAD", required_unless_present = "merge", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "WORKLOAD", required_unless_present_any = ["merge", "part"], value_hint = ValueHint::FilePath)]
     pub workload: Option<PathBuf>,
 
     /// Key to vary, with its values: KEY=FROM..TO:STEP, KEY=A,B,C, or both mixed (repeat for every combination)
-    #[arg(long, value_name = "KEY=VALUES", required_unless_present = "merge", action = ArgAction::Append,
+    #[arg(long, value_name = "KEY=VALUES", required_unless_present_any = ["merge", "part"], action = ArgAction::Append,
         value_hint = ValueHint::Other)]
     pub vary: Vec<String>,
 
     /// Policy to run: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., several by commas or by repeating -p
-    #[arg(short, long = "policy", required_unless_present = "merge", value_name = "SPEC", action = ArgAction::Append,
+    #[arg(short, long = "policy", required_unless_present_any = ["merge", "part"], value_name = "SPEC", action = ArgAction::Append,
         value_hint = ValueHint::Other, help_heading = "Policies")]
     pub policy: Vec<String>,
 
@@ -85,6 +87,19 @@ pub struct SweepArgs {
             "warm_up"])]
     pub merge: Vec<PathBuf>,
 
+    /// Run the points on the workers of this Dask cluster: dask://HOST:PORT of its scheduler
+    #[arg(long, value_name = "ADDRESS", help_heading = "Work", conflicts_with = "merge", value_hint = ValueHint::Other)]
+    pub cluster: Option<Address>,
+
+    /// The same divvy on the workers, if it is not the `divvy` of their PATH
+    #[arg(long, value_name = "PATH", help_heading = "Work", requires = "cluster", default_value = "divvy",
+        hide_default_value = true, value_hint = ValueHint::Other)]
+    pub cluster_command: String,
+
+    /// Run a part of a sweep that comes on stdin, for --cluster
+    #[arg(long, hide = true, exclusive = true)]
+    pub part: bool,
+
     /// How to print the points to stdout, when there is no -o
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub format: SweepFormat,
@@ -103,7 +118,8 @@ const SWEEP_EXAMPLES: &str = "\
 Examples:
   divvy sweep queue.toml --vary load=0.5..0.9:0.1 --vary alpha=0,1,inf -p pbs --baseline rr -o queue.html
   divvy sweep mix.toml --vary task.editor.weight=512,1024,2048 --vary cpus=1..4:1 -p sfs --shard 1/2 -o 1.csv
-  divvy sweep --merge 1.csv 2.csv -o all.csv";
+  divvy sweep --merge 1.csv 2.csv -o all.csv
+  divvy sweep queue.toml --vary load=0.5..0.9:0.01 -p pbs -o queue.csv --cluster dask://10.0.0.7:8786";
 
 const SWEEP_HELP: &str = "\
 KEY is one of
@@ -121,12 +137,15 @@ does not count, nor do jobs that began in it. Means and 95% intervals are over r
 --baseline a row has the mean and interval of the differences between a policy and that one at the same point: random \
 variation that both share does not widen it. Rows have a fixed order and, with the same seed, the same bytes, on any \
 number of cores. A .csv grows row by row: --resume continues an interrupted run. Shards divide the runs, with \
---baseline the points; --merge takes the .csv of all, and makes the other formats as well.
+--baseline the points; --merge takes the .csv of all, and makes the other formats as well. With --cluster the workers of a \
+Dask cluster run the points, and the bytes are the same: they need the same divvy, and this machine Python with the package \
+distributed. DIVVY_PYTHON names that Python, if it is not `python3`.
 
 Examples:
   divvy sweep queue.toml --vary load=0.5..0.9:0.1 --vary alpha=0,1,inf -p pbs --baseline rr -o queue.html
   divvy sweep mix.toml --vary task.editor.weight=512,1024,2048 --vary cpus=1..4:1 -p sfs --shard 1/2 -o 1.csv
-  divvy sweep --merge 1.csv 2.csv -o all.csv";
+  divvy sweep --merge 1.csv 2.csv -o all.csv
+  divvy sweep queue.toml --vary load=0.5..0.9:0.01 -p pbs -o queue.csv --cluster dask://10.0.0.7:8786";
 
 /// Formats of a sweep's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -154,6 +173,9 @@ pub enum BadOutput {
     /// The format was left out of this build.
     #[error("{}: this divvy was built without Parquet; build it with --features parquet, or write a .csv", .0.display())]
     NoParquet(PathBuf),
+    /// A table on a terminal has more than the CSV, which is all that comes from a cluster.
+    #[error("--cluster prints no table: give -o FILE, or --format csv or json")]
+    NoTable,
     /// Two outputs have the same format.
     #[error("{}: another -o has the same format; give one of each", .0.display())]
     Twice(PathBuf),
@@ -185,7 +207,13 @@ fn name(path: &Path) -> String {
 
 /// Runs a sweep, or merges its shards.
 pub fn run(args: &SweepArgs, output: Output) -> anyhow::Result<()> {
+    if args.part {
+        return cluster::part::run(output);
+    }
     let files = Files::new(&args.output)?;
+    if args.cluster.is_some() && files.is_empty() && args.format == SweepFormat::Table {
+        return Err(BadOutput::NoTable.into());
+    }
     if args.merge.is_empty() { sweep(args, &files, output) } else { merge(args, &files, output) }
 }
 
@@ -273,7 +301,7 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
         baseline,
         most: args.max_points,
     };
-    let plan = Plan::new(&request)?;
+    let plan = Arc::new(Plan::new(&request)?);
     input::note_overload(plan.overload(), output);
     input::note_heavy_tail(plan.heavy_tail_note(), output);
     let (shard, shards) = args.shard.unwrap_or((1, 1));
@@ -284,6 +312,11 @@ fn sweep(args: &SweepArgs, files: &Files, output: Output) -> anyhow::Result<()> 
     let left = &rows[result.done..];
     if result.done > 0 {
         output.note(&format!("{} of {} rows are done", result.done, rows.len()));
+    }
+    if let Some(address) = &args.cluster {
+        let cluster = Cluster { address, command: &args.cluster_command };
+        cluster::run(&plan, left, &request, &cluster, output, |lines| result.add(lines))?;
+        return finish(&result.text, files, args, output, || Ok(result.text.clone()));
     }
     let bar = ProgressBar::new("sweep", output);
     let mut shown = Vec::new();

@@ -1,0 +1,110 @@
+//! Parts of a sweep, planned again by themselves, as another machine does.
+
+use divvy_policy::file;
+use divvy_policy::spec::parse_list;
+use divvy_sim::run::Options;
+use divvy_sweep::{Part, Plan, Request, SweepError, SweepOptions, Vary, identity, run, table};
+
+const TEXT: &str = r#"
+duration = "300ms"
+
+[[task]]
+name = "request"
+arrivals = { open = { exp = "40ms" } }
+program = [ { run = { exp = "10ms" } } ]
+"#;
+
+fn lines(plan: &Plan, rows: &[usize]) -> String {
+    let mut text = String::new();
+    let result = run(plan, rows, &(), |row| -> Result<(), SweepError> {
+        text.push_str(&table::line(plan, &row));
+        Ok(())
+    });
+    result.expect("it runs");
+    text
+}
+
+/// One policy has the parameter, so rows of the other and of differences belong to several points.
+#[test]
+fn parts_of_any_size_have_the_bytes_of_the_whole() {
+    let specs = parse_list(&["pbs,rr".to_owned()], divvy_policy::all()).expect("policies");
+    let varied = ["load=0.5,0.7", "alpha=0,1,inf"].map(|text| Vary::parse(text, 100).expect("values"));
+    let options = Options { seed: 3, reps: 2, ..Options::default() };
+    let request = SweepOptions {
+        text: TEXT,
+        file: "q.toml",
+        specs: &specs,
+        varied: &varied,
+        options: &options,
+        warm_up: None,
+        per_task: true,
+        baseline: Some(&specs[1]),
+        most: 100,
+    };
+    let plan = Plan::new(&request).expect("a plan");
+    let all = table::shard(&plan, 1, 1);
+    let whole = lines(&plan, &all);
+    let opened = Request::new(&request).open().expect("the same policies");
+    for groups in 1..=3 {
+        let (mut text, mut first) = (String::new(), 0);
+        while first < all.len() {
+            let end = (0..groups).fold(first, |at, _| Part::end_of_group(&plan, &all, at.min(all.len() - 1)));
+            let part = Part::new(&plan, &all[first..end]);
+            text.push_str(&lines(&opened.plan(&part).expect("a part"), &part.rows()));
+            first = end;
+        }
+        assert_eq!(text, whole, "{groups} groups in a part");
+    }
+    let other =
+        Request::new(&SweepOptions { varied: &varied[..1], specs: &specs[1..], baseline: None, ..request });
+    assert!(other.open().expect("known").plan(&Part::new(&plan, &all)).is_err(), "a part of another sweep");
+}
+
+#[test]
+fn the_identity_is_of_the_policies_too() {
+    let of = |list: &str| identity(&parse_list(&[list.to_owned()], divvy_policy::all()).expect("policies"));
+    assert_eq!(of("rr,sfq"), of("rr,sfq"));
+    assert_ne!(of("rr"), of("sfq"));
+    assert!(of("rr").starts_with(env!("CARGO_PKG_VERSION")));
+}
+
+/// The machine that gets the texts has no such file.
+#[test]
+fn a_policy_file_is_made_of_its_texts_alone() {
+    let there = file::load("../policy/select/sfq.h").expect("it compiles");
+    let texts: Vec<(String, String)> =
+        there.own_sources().map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
+    let here = file::load_texts("nowhere/sfq.h", &texts).expect("it compiles");
+    assert_eq!((here.info.name, here.stem), ("nowhere/sfq.h", "sfq"));
+    assert!(here.own_sources().eq(there.own_sources()));
+    let specs = parse_list(&["nowhere/sfq.h".to_owned()], divvy_policy::all()).expect("it is known");
+    assert_eq!(specs[0].to_string(), "nowhere/sfq.h");
+    let damaged = [(texts[0].0.clone(), "int x = ;".to_owned())];
+    assert!(file::load_texts("nowhere/mine.h", &damaged).is_err());
+}
+
+/// A worker of the Python package lives longer than a sweep.
+#[test]
+fn a_policy_file_that_was_changed_is_not_taken_for_the_one_before() {
+    file::load("../policy/select/rr.h").expect("it compiles");
+    let specs = parse_list(&["../policy/select/rr.h".to_owned()], divvy_policy::all()).expect("it is known");
+    let varied = [Vary::parse("load=0.5,0.7", 100).expect("values")];
+    let request = Request::new(&SweepOptions {
+        text: TEXT,
+        file: "q.toml",
+        specs: &specs,
+        varied: &varied,
+        options: &Options { seed: 3, reps: 2, ..Options::default() },
+        warm_up: None,
+        per_task: false,
+        baseline: None,
+        most: 100,
+    });
+    assert!(request.clone().open().is_ok());
+    let sent = serde_json::to_string(&request).expect("JSON");
+    let changed = sent.replacen("round", "rounder", 1);
+    assert_ne!(sent, changed, "the text of the policy is in the request");
+    let changed: Request = serde_json::from_str(&changed).expect("a request");
+    let error = changed.open().err().expect("it is refused");
+    assert!(error.to_string().contains("has loaded another ../policy/select/rr.h before"), "{error}");
+}
