@@ -23,7 +23,7 @@ help:
 	@echo "  make gates        format, lints, documentation, wording, licences, advisories: nothing is run; a single one: .ci/gates NAME, as in .ci/gates crates"
 	@echo "  make test-rust    unit tests, and tests of the simulator and the command"
 	@echo "  make test-report  opens reports in a headless browser, and uses them"
-	@echo "  make test-python  the Python package: its wheel in a clean environment, its numbers beside the command's, a notebook; sweeps on a Dask cluster"
+	@echo "  make test-python  the Python package: its wheel in a clean environment, its numbers beside the command's, the notebooks; sweeps on a Dask cluster"
 	@echo "  make test-native  the policies' C with sanitizers, under random events"
 	@echo "  make test-host    the BPF host in a model of sched_ext, under random scripts with faults"
 	@echo "  make test-bpf     the policies' C through this kernel's BPF verifier; needs root"

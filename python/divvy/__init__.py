@@ -11,11 +11,12 @@ from .papers import Paper, paper, papers
 from .policies import policies, policy
 from .result import Result
 from .runs import replay, simulate, sweep
+from .sources import source
 from .sweeps import Sweep
 from .table import Table
 from .workload import Workload
 
 __all__ = [
     "BadInput", "Error", "InternalError", "Paper", "Result", "RunError", "Sweep", "Table", "UsageError", "Workload",
-    "__version__", "paper", "papers", "policies", "policy", "replay", "simulate", "sweep",
+    "__version__", "paper", "papers", "policies", "policy", "replay", "simulate", "source", "sweep",
 ]

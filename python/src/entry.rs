@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use divvy_lab::{Setting, reproduce};
 use divvy_pages::palette::{DASHES, LIGHT, PLAIN};
+use divvy_policy::compile::POLICY_SOURCES;
 use divvy_policy::units::parse_duration_ns;
 use divvy_policy::{Description, file, nearest};
 use divvy_results::figures::Limits;
@@ -224,6 +225,12 @@ pub fn description(py: Python<'_>, name: &str) -> PyResult<String> {
     let all = || divvy_policy::all().iter().map(|policy| policy.name);
     let policy = divvy_policy::find(name).ok_or_else(|| unknown("policy", name, all()))?;
     json(&Description::from(policy))
+}
+
+/// The headers that policies are made of: path and text.
+#[pyfunction]
+pub fn headers() -> Vec<(&'static str, &'static str)> {
+    POLICY_SOURCES.to_vec()
 }
 
 fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str>) -> PyErr {

@@ -21,7 +21,8 @@ mod _divvy {
     use super::cluster::{Job, run_part};
     #[pymodule_export]
     use super::entry::{
-        claims, description, descriptions, figures, job, nanoseconds, palette, replay, simulate, sweep,
+        claims, description, descriptions, figures, headers, job, nanoseconds, palette, replay, simulate,
+        sweep,
     };
     #[pymodule_export]
     use super::error::{BadInput, DivvyError, InternalError, RunError, UsageError};

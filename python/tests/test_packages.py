@@ -1,15 +1,13 @@
-"""Tables in other packages, plots and the notebook."""
+"""Tables in other packages, and plots."""
 
 import unittest
 
 import divvy
 import matplotlib.colors
-import nbclient
-import nbformat
 import pandas
 import polars
 import pyarrow
-from command import EXAMPLES, ROOT
+from command import EXAMPLES
 
 
 class Packages(unittest.TestCase):
@@ -68,17 +66,6 @@ class Packages(unittest.TestCase):
         self.assertEqual(max(ends), 50)
         with self.assertRaisesRegex(divvy.UsageError, "no plot 'pie'"):
             self.result.plot("pie")
-
-    def test_the_notebook_runs(self):
-        path = ROOT / "python" / "notebooks" / "first.ipynb"
-        notebook = nbformat.read(path, as_version=4)
-        client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(EXAMPLES)}})
-        client.execute()
-        kinds = {kind for cell in notebook.cells for output in cell.get("outputs", []) for kind in output.get("data", {})}
-        self.assertIn("image/png", kinds)
-        self.assertIn("text/html", kinds)
-        pages = [output["data"]["text/html"] for cell in notebook.cells for output in cell.get("outputs", []) if "text/html" in output.get("data", {})]
-        self.assertTrue(any("<iframe srcdoc=" in page for page in pages))
 
 
 if __name__ == "__main__":
