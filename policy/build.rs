@@ -16,8 +16,8 @@ use tree::{embedded, files, headers, is_for_clippy, stems};
 /// without building anything but them.
 const SHARED: &str = "DIVVY_SHARED_POLICIES";
 
-/// A policy in `native/` that no spec can name (`src/account.rs`).
-const ACCOUNT: &str = "account";
+/// Policies in `native/` that no spec can name (`src/account.rs`, `src/called.rs`).
+const NAMELESS: [&str; 2] = ["account", "called"];
 
 /// Pages with the promises of policies, and their deviations from the papers: a link, so that the packaged crate has them.
 const PAPERS: &str = "papers";
@@ -27,8 +27,8 @@ fn main() {
     let names = headers(&policy.join("select"));
     let modifiers = [headers(&policy.join("weight")), headers(&policy.join("slice"))].concat();
     let selections = names.iter().map(|name| (name.as_str(), format!("\"select/{name}.h\"")));
-    let account = (ACCOUNT, format!("\"native/{ACCOUNT}.h\""));
-    for (name, header) in selections.chain([account]).filter(|_| !is_for_clippy()) {
+    let nameless = NAMELESS.map(|name| (name, format!("\"native/{name}.h\"")));
+    for (name, header) in selections.chain(nameless).filter(|_| !is_for_clippy()) {
         let mut host = cc(policy);
         host.define("DIVVY_POLICY", name).define("POLICY_HEADER", header.as_str()).file("native/host.c");
         match env::var_os(SHARED) {
@@ -87,7 +87,7 @@ fn share(host: &cc::Build, name: &str) {
 
 fn registry(names: &[String]) -> String {
     let mut code = String::from("unsafe extern \"C\" {\n");
-    for name in names.iter().map(String::as_str).chain([ACCOUNT]) {
+    for name in names.iter().map(String::as_str).chain(NAMELESS) {
         let _ = writeln!(code, "    static divvy_host_{name}: Host;");
     }
     let _ = writeln!(code, "}}\n\nfn hosts() -> [&'static Host; {}] {{", names.len());

@@ -322,6 +322,22 @@ static void h_bring(struct machine *m, u32 id, u64 work)
 #define h_bring 0
 #endif
 
+#ifdef POLICY_CALLED
+static void h_set_calls(struct machine *m, const struct calls *calls, void *author)
+{
+	m->s.calls = calls;
+	m->s.author = author;
+}
+
+static u64 h_fact(const struct machine *m, u32 fact, u32 id, u64 now)
+{
+	return called_fact(&m->s.tasks, fact, id, now);
+}
+#else
+#define h_set_calls 0
+#define h_fact 0
+#endif
+
 /* One CPU's slice ends, and its next begins: the calls that Rust makes one by one, in their order. */
 static u32 next_turn(struct machine *m, u32 cpu, u64 now)
 {
@@ -446,6 +462,8 @@ const struct host EXPORT = {
 	.set_weight = h_set_weight,
 	.set_allowed = h_set_allowed,
 	.bring = h_bring,
+	.set_calls = h_set_calls,
+	.fact = h_fact,
 	.turns = h_turns,
 	.turns_alone = h_turns_alone,
 	.tell = h_tell,

@@ -21,6 +21,7 @@ struct flow_program;
 struct order;
 struct event;
 struct flow;
+struct calls;
 
 struct host {
 	const char *name, *title;
@@ -63,6 +64,10 @@ struct host {
 	u32 (*set_allowed)(struct machine *m, u32 id, const u64 *words, u32 n, u64 now);
 	/* Its program begins this much work, in ns; NULL if the policy is not clairvoyant */
 	void (*bring)(struct machine *m, u32 id, u64 work);
+	/* The functions of a policy that is not written in C, between prepare and init; and a fact of the task table for it
+	 * (native/called.h). NULL for all others */
+	void (*set_calls)(struct machine *m, const struct calls *calls, void *author);
+	u64 (*fact)(const struct machine *m, u32 fact, u32 id, u64 now);
 	/* Turns of a quantum each with nobody coming or going: `rounds` times all CPUs decide, the first first; who
 	 * ran, into `ran`, round by round */
 	void (*turns)(struct machine *m, u64 now, u64 rounds, u32 *ran);

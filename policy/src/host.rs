@@ -1,6 +1,8 @@
 //! `native/host.h`, field by field.
 
-use std::ffi::c_char;
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::NonNull;
 
 use crate::id::MAX_CPUS;
 
@@ -88,6 +90,24 @@ type Raw = *mut RawMachine;
 /// `rounds` turns of a quantum on each CPU.
 pub type TakeTurns = unsafe extern "C" fn(Raw, now: u64, rounds: u64, ran: *mut u32);
 
+/// `struct calls` of `native/called.h`.
+#[repr(C)]
+pub(super) struct Calls {
+    pub has: u64,
+    pub join: unsafe extern "C" fn(*mut c_void, id: u32, now: u64, why: u32),
+    pub leave: unsafe extern "C" fn(*mut c_void, id: u32, now: u64, why: u32),
+    pub pick: unsafe extern "C" fn(*mut c_void, cpu: u32, now: u64) -> u32,
+    pub stop: unsafe extern "C" fn(*mut c_void, id: u32, now: u64, why: u32),
+    pub charge: unsafe extern "C" fn(*mut c_void, id: u32, ran: u64, now: u64),
+    pub reweigh: unsafe extern "C" fn(*mut c_void, id: u32, w: u64, now: u64),
+    pub slice: unsafe extern "C" fn(*mut c_void, id: u32) -> u64,
+    pub preempts: unsafe extern "C" fn(*mut c_void, woken: u32, running: u32, now: u64) -> bool,
+    pub fork: unsafe extern "C" fn(*mut c_void, id: u32, parent: u32, now: u64),
+    pub overdrawn: unsafe extern "C" fn(*mut c_void, id: u32) -> u64,
+    pub session: unsafe extern "C" fn(*mut c_void, id: u32, now: u64),
+    pub bring: unsafe extern "C" fn(*mut c_void, id: u32, work: u64),
+}
+
 #[repr(C)]
 pub(super) struct Host {
     pub name: *const c_char,
@@ -123,6 +143,8 @@ pub(super) struct Host {
     pub set_weight: unsafe extern "C" fn(Raw, id: u32, weight: u64, now: u64),
     pub set_allowed: unsafe extern "C" fn(Raw, id: u32, words: *const u64, n: u32, now: u64) -> u32,
     pub bring: Option<unsafe extern "C" fn(Raw, id: u32, work: u64)>,
+    pub set_calls: Option<unsafe extern "C" fn(Raw, calls: *const Calls, author: *mut c_void)>,
+    pub fact: Option<unsafe extern "C" fn(*const RawMachine, fact: u32, id: u32, now: u64) -> u64>,
     pub turns: TakeTurns,
     pub turns_alone: TakeTurns,
     pub tell: unsafe extern "C" fn(Raw, kind: u32, event: *mut RawEvent),
@@ -169,6 +191,12 @@ pub(super) fn account() -> &'static Host {
     unsafe { &divvy_host_account }
 }
 
+/// The policy that is not written in C.
+pub(super) fn called() -> &'static Host {
+    // SAFETY: a constant of native/host.c.
+    unsafe { &divvy_host_called }
+}
+
 pub(super) fn all() -> Vec<&'static Host> {
     hosts().to_vec()
 }
@@ -189,4 +217,27 @@ pub(super) fn modifiers() -> &'static [Modifier] {
         }
         std::slice::from_raw_parts(first, n)
     }
+}
+
+/// The bit of a modifier.
+pub(super) fn modifier_bit(name: &str) -> Option<u32> {
+    // SAFETY: a string constant.
+    let is_called = |m: &&Modifier| unsafe { CStr::from_ptr(m.name) }.to_bytes() == name.as_bytes();
+    modifiers().iter().find(is_called).map(|m| m.bit)
+}
+
+/// The memory of a machine.
+pub(super) fn layout(host: &Host, cpus: u32) -> Layout {
+    // SAFETY: a function of the number alone.
+    let size = usize::try_from(unsafe { (host.size)(cpus) }).expect("a machine fits in memory");
+    // Not more than malloc's own alignment: beyond it, zeroing touches every page.
+    Layout::from_size_align(size, 16).expect("a machine's size is far below isize::MAX")
+}
+
+/// Zeroed by the system page by page, so that only tasks in use cost memory.
+pub(super) fn allocate(host: &Host, cpus: u32) -> NonNull<RawMachine> {
+    let layout = layout(host, cpus);
+    // SAFETY: the size is not 0.
+    let raw = unsafe { alloc_zeroed(layout) };
+    NonNull::new(raw.cast()).unwrap_or_else(|| handle_alloc_error(layout))
 }

@@ -3,6 +3,8 @@
 //! The code is C, in `policy/`; this is one of the two places where Rust meets it.
 
 mod account;
+mod authored;
+pub mod called;
 mod chosen;
 pub mod compile;
 mod config;

@@ -1,13 +1,14 @@
 //! A machine: one policy with its modifiers, running tasks on CPUs.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::dealloc;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use crate::called::Called;
 use crate::config::{MachineConfig, MachineError};
 use crate::event::{Answer, Event};
 use crate::host;
-use crate::host::{Host, RawMachine};
+use crate::host::{Host, RawMachine, allocate, layout, modifier_bit};
 use crate::id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};
 use crate::spec::{FLOW, Spec};
 use crate::text;
@@ -88,6 +89,8 @@ pub struct Machine {
     is_limited: bool,
     /// Keeps what is shared as long as it is used.
     pub(crate) programs: Option<Arc<Programs>>,
+    /// The functions of a policy that is not written in C. They live as long as the machine.
+    pub(crate) author: Option<Called>,
 }
 
 impl Machine {
@@ -105,6 +108,15 @@ impl Machine {
 
     /// The same of a policy whose table is at hand.
     pub(crate) fn of_host(host: &'static Host, config: &MachineConfig) -> Result<Machine, MachineError> {
+        Machine::around(host, config, None)
+    }
+
+    /// The same of a policy whose functions are not in the table.
+    pub(crate) fn around(
+        host: &'static Host,
+        config: &MachineConfig,
+        author: Option<Called>,
+    ) -> Result<Machine, MachineError> {
         let &MachineConfig { policy, cpus, quantum_ns, .. } = config;
         if cpus == 0 || cpus > MAX_CPUS {
             return Err(MachineError::Cpus(cpus));
@@ -115,11 +127,14 @@ impl Machine {
         }
         let knows_programs = config.modifiers.contains(&FLOW);
         let raw = allocate(host, cpus);
-        let machine =
-            Machine { raw, host, cpus, quantum_ns, knows_programs, is_limited: false, programs: None };
+        let (is_limited, programs) = (false, None);
+        let machine = Machine { raw, host, cpus, quantum_ns, knows_programs, is_limited, programs, author };
         let raw = machine.raw.as_ptr();
         // SAFETY: zeroed memory of the host's size, and the calls in the order that host.h states.
         unsafe { (host.prepare)(raw, bits) };
+        if let Some(author) = &machine.author {
+            author.attach(machine.raw, host);
+        }
         for param in &config.params {
             let (owner, count) = machine.param_owner(policy, param.owner)?;
             let index = u32::try_from(param.index).ok().filter(|index| *index < count);
@@ -471,26 +486,6 @@ pub(crate) fn find_host(policy: &str) -> Option<&'static Host> {
         // SAFETY: a string constant.
         .find(|h| unsafe { text(h.name) } == policy)
         .or_else(|| crate::file::find(policy).map(|file| file.host()))
-}
-
-fn modifier_bit(name: &str) -> Option<u32> {
-    // SAFETY: a string constant.
-    host::modifiers().iter().find(|m| unsafe { text(m.name) } == name).map(|m| m.bit)
-}
-
-fn layout(host: &Host, cpus: u32) -> Layout {
-    // SAFETY: a function of the number alone.
-    let size = usize::try_from(unsafe { (host.size)(cpus) }).expect("a machine fits in memory");
-    // Not more than malloc's own alignment: beyond it, zeroing touches every page.
-    Layout::from_size_align(size, 16).expect("a machine's size is far below isize::MAX")
-}
-
-/// Zeroed by the system page by page, so that only tasks in use cost memory.
-fn allocate(host: &Host, cpus: u32) -> NonNull<RawMachine> {
-    let layout = layout(host, cpus);
-    // SAFETY: the size is not 0.
-    let raw = unsafe { alloc_zeroed(layout) };
-    NonNull::new(raw.cast()).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
 #[cfg(test)]

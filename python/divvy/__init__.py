@@ -7,6 +7,7 @@
 
 from ._divvy import BadInput, InternalError, RunError, UsageError, __version__
 from ._divvy import DivvyError as Error
+from .own import Policy, Why
 from .papers import Paper, paper, papers
 from .policies import policies, policy
 from .result import Result
@@ -17,6 +18,6 @@ from .table import Table
 from .workload import Workload
 
 __all__ = [
-    "BadInput", "Error", "InternalError", "Paper", "Result", "RunError", "Sweep", "Table", "UsageError", "Workload",
+    "BadInput", "Error", "InternalError", "Paper", "Policy", "Result", "RunError", "Sweep", "Table", "UsageError", "Why", "Workload",
     "__version__", "paper", "papers", "policies", "policy", "replay", "simulate", "source", "sweep",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _divvy, cluster, times
-from .policies import Policies, specs
+from .policies import Policies, Specs, asked, specs
 from .result import Result
 from .sweeps import Sweep
 from .workload import Source, source
@@ -25,17 +25,17 @@ def simulate(
     theory: bool = False,
     keep: bool = True,
 ) -> Result:
-    """Simulates a workload under policies, as `divvy sim` does, with the same numbers.
+    """Simulates a workload under policies, as `divvy sim` does, with the same numbers. A policy may be an object of a divvy.Policy.
 
     `theory` adds the mean responses of queueing theory. `keep=False` saves memory: the result has no jobs, slices, series and page.
     """
     run = _run(seed, reps, cpus, duration, quantum)
-    return Result(_divvy.simulate(source(workload), specs(policies), run, keep, theory))
+    return Result(_divvy.simulate(source(workload), asked(policies), run, keep, theory))
 
 
 def replay(
     recording: str | os.PathLike[str],
-    policies: Policies,
+    policies: Specs,
     *,
     cpus: int | None = None,
     duration: times.Time | None = None,
@@ -55,13 +55,13 @@ def replay(
         "names": [names] if isinstance(names, str) else list(names),
         "per_thread": per_thread,
     }
-    return Result(_divvy.replay(recording, specs(policies), _run(1, 1, cpus, duration, quantum), reading, keep))
+    return Result(_divvy.replay(recording, specs(policies, "replay"), _run(1, 1, cpus, duration, quantum), reading, keep))
 
 
 def sweep(
     workload: Source,
     vary: Mapping[str, Any],
-    policies: Policies,
+    policies: Specs,
     *,
     baseline: str | None = None,
     seed: int = 1,
@@ -87,9 +87,10 @@ def sweep(
         "max_points": max_points,
     }
     run = _run(seed, reps, cpus, duration, quantum)
+    named = specs(policies, "sweep")
     if client is not None:
-        return Sweep(cluster.sweep(_divvy.job(source(workload), specs(policies), run, varying), client))
-    return Sweep(_divvy.sweep(source(workload), specs(policies), run, varying))
+        return Sweep(cluster.sweep(_divvy.job(source(workload), named, run, varying), client))
+    return Sweep(_divvy.sweep(source(workload), named, run, varying))
 
 
 def _run(

@@ -1,6 +1,7 @@
 //! The functions that Python's half calls.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use divvy_lab::{Setting, reproduce};
 use divvy_pages::palette::{DASHES, LIGHT, PLAIN};
@@ -10,7 +11,7 @@ use divvy_policy::{Description, file, nearest};
 use divvy_results::figures::Limits;
 use divvy_results::schedule::Window;
 use divvy_sim::replay::ReplayOptions;
-use divvy_sim::run::Options;
+use divvy_sim::run::{Options, simulate_with_machines};
 use divvy_sim::theory;
 use divvy_sweep::{Plan, SweepError, SweepOptions, Vary, WarmUp, overload, overload_note, table};
 use divvy_trace::{Grade, ReadOptions, WakePolicy};
@@ -19,6 +20,7 @@ use pyo3::prelude::*;
 use crate::cluster::Job;
 use crate::error::{InternalError, raised, usage};
 use crate::input::{Run, Source, policies, positive_ns, warn};
+use crate::own::{Asked, Chosen, Failed, Progressing};
 use crate::report::Report;
 use crate::sweep::Sweep;
 use crate::table::Table;
@@ -29,23 +31,28 @@ use crate::{tables, work};
 pub fn simulate(
     py: Python<'_>,
     workload: Source,
-    specs: Vec<String>,
+    asked: Vec<Asked>,
     run: Run,
     keep: bool,
     with_theory: bool,
 ) -> PyResult<Report> {
+    let failed = Arc::<Failed>::default();
     let options = Options { schedule: keep.then_some(WINDOW), figures: figures_if(keep), ..run.options()? };
-    let (report, notes) = work::done(py, |stop| {
-        let specs = policies(&specs, None)?.specs;
+    let work = |stop: &work::Stop| {
         let (workload, mut notes) = workload.workload().map_err(raised)?;
         notes.extend(overload(&workload, options.cpus.unwrap_or(workload.cpus)).map(overload_note));
         notes.extend(workload.heavy_tail_note());
-        let mut report = divvy_sim::run::simulate(&workload, &specs, &options, stop).map_err(raised)?;
+        let chosen = Chosen::read(asked, &failed)?;
+        let make = |workload: &_, spec: &_, _| chosen.machine(workload, spec);
+        let progress = Progressing(stop, &failed);
+        let ran = simulate_with_machines(&workload, &chosen.specs, &options, &make, &progress);
+        let mut report = chosen.outcome(ran)?;
         if with_theory {
-            theory::add_to(&mut report, &workload, &specs);
+            theory::add_to(&mut report, &workload, &chosen.specs);
         }
         Ok((Report::new(report, keep), notes))
-    })?;
+    };
+    let (report, notes) = work::done_unless(py, work, |py| failed.interrupt(py))?;
     warn(py, notes)?;
     Ok(report)
 }

@@ -6,10 +6,13 @@ mod cluster;
 mod entry;
 mod error;
 mod input;
+mod own;
 mod report;
 mod sweep;
+mod sys;
 mod table;
 mod tables;
+mod tasks;
 mod work;
 
 use pyo3::prelude::*;
@@ -32,6 +35,8 @@ mod _divvy {
     use super::sweep::Sweep;
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::tasks::Tasks;
 
     use super::*;
 

@@ -13,6 +13,8 @@ use crate::error::InternalError;
 
 /// Time between two looks at whether a signal came.
 const LOOK: Duration = Duration::from_millis(50);
+/// As many threads as the machine has CPUs, or as RAYON_NUM_THREADS says.
+const EACH_CPU: usize = 0;
 
 /// Tells the work whether to go on.
 #[derive(Default)]
@@ -36,8 +38,7 @@ impl Progress for Stop {
 /// Does the work on threads of its own, and meanwhile looks for signals: Python's handlers run, and if one raises, as that of Ctrl-C
 /// does, the work is told to stop. The threads end with the work, so that a process may fork afterwards.
 pub fn done<T: Send>(py: Python<'_>, work: impl FnOnce(&Stop) -> PyResult<T> + Send) -> PyResult<T> {
-    // As many threads as the machine has CPUs, or as RAYON_NUM_THREADS says.
-    done_while(py, 0, || py.check_signals(), work)
+    done_while(py, EACH_CPU, || py.check_signals(), work)
 }
 
 /// As [`done`], on a number of threads. If `look` raises, which is called every now and then, the work is told to stop.
@@ -45,6 +46,25 @@ pub fn done_while<T: Send>(
     py: Python<'_>,
     threads: usize,
     look: impl Fn() -> PyResult<()>,
+    work: impl FnOnce(&Stop) -> PyResult<T> + Send,
+) -> PyResult<T> {
+    watched(py, threads, look, |_| (), work)
+}
+
+/// As [`done`], of work that calls Python's code, which may run for long: `interrupt` ends that, and is called until the work has ended.
+pub fn done_unless<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Stop) -> PyResult<T> + Send,
+    interrupt: impl Fn(Python<'_>),
+) -> PyResult<T> {
+    watched(py, EACH_CPU, || py.check_signals(), interrupt, work)
+}
+
+fn watched<T: Send>(
+    py: Python<'_>,
+    threads: usize,
+    look: impl Fn() -> PyResult<()>,
+    interrupt: impl Fn(Python<'_>),
     work: impl FnOnce(&Stop) -> PyResult<T> + Send,
 ) -> PyResult<T> {
     let (stop, ended) = (Stop::default(), AtomicBool::new(false));
@@ -64,6 +84,9 @@ pub fn done_while<T: Send>(
             if let Err(error) = look() {
                 stop.0.store(true, Ordering::Relaxed);
                 raised.get_or_insert(error);
+            }
+            if raised.is_some() {
+                interrupt(py);
             }
         }
         let result = py.detach(|| worker.join()).unwrap_or_else(|panic| Err(fault(&*panic)));

@@ -119,6 +119,23 @@ pub fn simulate_rows(
     simulate_by(workload, specs, options, rows, &run, progress)
 }
 
+/// As [`simulate`], with machines that `make` has for some of the specs: for those that no registry knows.
+pub fn simulate_with_machines(
+    workload: &Workload,
+    specs: &[Spec],
+    options: &Options,
+    make: Make<'_, Option<Machine>>,
+    progress: &dyn Progress,
+) -> Result<Report, RunError> {
+    let rows = &Rows::EachInstance;
+    let run = |workload: &Workload, spec: &Spec, rep: u32, options: &Options| match make(workload, spec, rep)?
+    {
+        Some(machine) => repetition(workload, spec, rep, machine, options, rows, progress),
+        None => simulate_rep(workload, spec, rep, options, rows, progress),
+    };
+    simulate_by(workload, specs, options, rows, &run, progress)
+}
+
 /// Makes what schedules a repetition: for a workload as [`adapted`] left it, a spec, and the number of the repetition.
 pub type Make<'a, S> = &'a (dyn Fn(&Workload, &Spec, u32) -> Result<S, RunError> + Sync);
 
