@@ -103,7 +103,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 52] = [
+const KINDS: [KindOf; 53] = [
     kind::<crate::advise::Problem>,
     kind::<ApplyError>,
     kind::<AskError>,
@@ -120,6 +120,7 @@ const KINDS: [KindOf; 52] = [
     kind::<ClaimError>,
     kind::<ClaimsNotMet>,
     kind::<ClusterError>,
+    kind::<crate::cluster::part::Damaged>,
     kind::<FileError>,
     kind::<HostedError>,
     kind::<Incomplete>,

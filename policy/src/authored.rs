@@ -41,8 +41,10 @@ mod tests {
         }
 
         fn init(&mut self, table: &Table) {
+            let panics = self.quantum_ns == u64::MAX;
             self.quantum_ns = table.quantum_ns().expect("a call");
             *self.table.lock().expect("whole") = table.clone();
+            assert!(!panics, "as a test asks");
         }
 
         fn join(&mut self, task: TaskId, _: u64, why: Why) {
@@ -138,6 +140,19 @@ mod tests {
         assert_eq!(*charged_ns.lock().expect("whole"), 10_000);
         // The machine is gone.
         assert_eq!(table.lock().expect("whole").quantum_ns(), None);
+    }
+
+    #[test]
+    fn a_table_is_blind_after_a_panic() {
+        let table = Arc::<Mutex<Table>>::default();
+        let quantum = Arc::clone(&table);
+        let panics = std::panic::catch_unwind(|| {
+            let (waiting, charged_ns) = (VecDeque::new(), Arc::default());
+            let author = Turns { waiting, quantum_ns: u64::MAX, table: quantum, charged_ns };
+            Machine::of_author(Box::new(author), 1, 1000).map(drop)
+        });
+        assert!(panics.is_err());
+        assert_eq!(table.lock().unwrap_or_else(std::sync::PoisonError::into_inner).cpus(), None);
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl Optional {
 }
 
 /// A policy: the functions of `policy.h`, with their names and arguments. Of those that may be left out it is asked the ones that it
-/// says it has.
+/// says it has. A panic in a method ends the process, except in [`Author::init`], where it unwinds.
 pub trait Author: Send {
     /// Those that it has.
     fn has(&self) -> Vec<Optional>;
@@ -282,9 +282,17 @@ unsafe fn asked<T>(at: *mut c_void, call: impl FnOnce(&mut dyn Author, &Table) -
     // SAFETY: by contract.
     let Attached { author, table, seen, .. } = unsafe { &mut *at.cast::<Attached>() };
     table.set(*seen);
-    let answer = call(&mut **author, table);
-    table.set(None);
-    answer
+    let _blind = Blind(table);
+    call(&mut **author, table)
+}
+
+/// The table answers no more when this is dropped, also if the author panics.
+struct Blind<'a>(&'a Table);
+
+impl Drop for Blind<'_> {
+    fn drop(&mut self) {
+        self.0.set(None);
+    }
 }
 
 /// The functions that C calls, each with the method of its name. Ids that C passes are of tasks.

@@ -103,9 +103,7 @@ pub fn load(name: &str) -> Result<&'static PolicyFile, FileError> {
 /// # Errors
 /// As [`load`].
 pub fn load_texts(name: &str, texts: &[(String, String)]) -> Result<&'static PolicyFile, FileError> {
-    let own =
-        |(path, text): &(String, String)| Own { path: path.clone(), shown: path.clone(), text: text.clone() };
-    load_new(name, |_| Ok(texts.iter().map(own).collect()))
+    load_new(name, |_| sources::sent(name, texts))
 }
 
 fn load_new(

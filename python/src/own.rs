@@ -11,7 +11,7 @@ use divvy_results::progress::Progress;
 use divvy_sim::run::RunError;
 use divvy_workload::Workload;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyTuple};
 
 use crate::error::RunError as Broken;
 use crate::input::policies;
@@ -154,6 +154,12 @@ impl Methods {
         object: &Bound<'_, PyAny>,
         failed: &Arc<Failed>,
     ) -> PyResult<Methods> {
+        let thread = py.import("threading")?.call_method0("get_ident")?.extract()?;
+        let mut threads = failed.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if !threads.contains(&thread) {
+            threads.push(thread);
+        }
+        drop(threads);
         let copied = py.import("copy")?.call_method1("deepcopy", (object,));
         let object = copied.map_err(|cause| {
             because(py, format!("policy {name}: it cannot be copied, and each repetition has a copy"), cause)
@@ -169,8 +175,6 @@ impl Methods {
             Optional::ALL.iter().filter_map(|(name, one)| Some((*one, method(name).ok()?))).collect();
         let whys = py.import("divvy.own")?.getattr("Why")?.try_iter()?;
         let whys = whys.map(|why| why.map(Bound::unbind)).collect::<PyResult<_>>()?;
-        let thread = py.import("threading")?.call_method0("get_ident")?.extract()?;
-        failed.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         Ok(Methods { name, required, optional, whys, failed: Arc::clone(failed), object: object.unbind() })
     }
 
@@ -231,15 +235,16 @@ fn because(py: Python<'_>, text: String, cause: PyErr) -> PyErr {
     error
 }
 
-fn nothing(_: &Bound<'_, PyAny>) -> Result<(), &'static str> {
-    Ok(())
+fn nothing(answer: &Bound<'_, PyAny>) -> Result<(), &'static str> {
+    if answer.is_none() { Ok(()) } else { Err("it answers nothing: leave out `return`, `yield` and `async`") }
 }
 
 fn task(answer: &Bound<'_, PyAny>) -> Result<Option<TaskId>, &'static str> {
     if answer.is_none() {
         return Ok(None);
     }
-    let id = answer.extract::<u32>().ok().filter(|id| *id < MAX_TASKS);
+    // True is 1 in Python, and a comparison that was meant for something else.
+    let id = answer.extract::<u32>().ok().filter(|id| *id < MAX_TASKS && !answer.is_instance_of::<PyBool>());
     id.map(TaskId::from_raw).ok_or("it is the id of a task, or 0 if none waits")
 }
 

@@ -155,7 +155,7 @@ class Cluster:
 class Sweep:
     """`divvy sweep --cluster`, in a process group of its own, as a shell starts it."""
 
-    def __init__(self, *arguments, python=sys.executable):
+    def __init__(self, *arguments, python=sys.executable, directory=None):
         self._stderr = tempfile.NamedTemporaryFile("r", prefix="divvy-cluster-")
         with open(self._stderr.name, "w") as stderr:
             self.process = subprocess.Popen(
@@ -164,6 +164,7 @@ class Sweep:
                 stderr=stderr,
                 env={**os.environ, "DIVVY_PYTHON": str(python)},
                 start_new_session=True,
+                cwd=directory,
             )
 
     def says(self, text):

@@ -229,6 +229,14 @@ class Bare(Scratch):
             self.assertIn(expected, said)
             self.assertIn("pip install distributed", said)
 
+    def test_files_beside_the_workload_are_no_modules(self):
+        for name in ("distributed", "json", "signal", "threading"):
+            (self.here / f"{name}.py").write_text(f"open({str(self.here / 'ran')!r}, 'w')")
+        code, said = Sweep(QUEUE, *VARY, "--format", "csv", "--cluster", "dask://127.0.0.1:1", directory=self.here).end()
+        self.assertEqual(code, 1, said)
+        self.assertIn("no Dask scheduler answers", said)
+        self.assertFalse((self.here / "ran").exists())
+
     def test_a_part_ends_when_its_stdin_does(self):
         request = self.here / "request"
         recorder = self.here / "divvy"

@@ -108,11 +108,12 @@ impl Dispatch {
     /// A part, and its name here, if so many threads of workers can use one more. What comes first is always given first.
     pub fn next(&mut self, threads: usize) -> Option<(usize, Part)> {
         let left = self.rows.len() - self.next;
-        if left == 0 || self.is_broken || self.under_way.len() >= AHEAD * threads {
+        let places = AHEAD.saturating_mul(threads);
+        if left == 0 || self.is_broken || self.under_way.len() >= places {
             return None;
         }
         let first = self.next;
-        let size = self.size(left.div_ceil(AHEAD * threads));
+        let size = self.size(left.div_ceil(places));
         let mut end = first;
         while end < self.rows.len() && (end == first || end - first < size) {
             end = Part::end_of_group(&self.plan, &self.rows, end);
@@ -186,10 +187,10 @@ impl Dispatch {
         }
     }
 
-    /// The rows of a part that is under way, for people.
+    /// The rows of a part that is under way, for people; of another its number.
     #[must_use]
     pub fn part_points(&self, first: usize) -> String {
-        self.points(first, self.under_way.get(&first).copied().unwrap_or(first + 1))
+        self.under_way.get(&first).map_or_else(|| format!("part {first}"), |&end| self.points(first, end))
     }
 
     fn points(&self, first: usize, end: usize) -> String {

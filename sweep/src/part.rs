@@ -4,7 +4,7 @@
 use divvy_policy::file::{self, FileError};
 use divvy_policy::spec::{self, Spec};
 use divvy_policy::{Failure, FailureKind};
-use divvy_sim::run::Options;
+use divvy_sim::run::{Options, row_names};
 use divvy_workload::Workload;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -134,6 +134,13 @@ impl Request {
         let vary = |text: &String| Vary::parse(text, self.most);
         let varied = self.varied.iter().map(vary).collect::<Result<_, _>>()?;
         let Request { seed, reps, cpus, duration_ns, quantum_ns, .. } = self;
+        let has_share = |warm_up| !matches!(warm_up, WarmUp::Share(share) if !(0.0..1.0).contains(&share));
+        let fits = reps > 0
+            && self.warm_up.is_none_or(has_share)
+            && self.baseline.is_none_or(|baseline| baseline < self.specs.len());
+        if !fits {
+            return Err(SweepError::Options("the request of a sweep is damaged".to_owned()).into());
+        }
         let options = Options { seed, reps, cpus, duration_ns, quantum_ns, ..Options::default() };
         Ok(Opened { request: self, specs, varied, options })
     }
@@ -231,8 +238,12 @@ impl Part {
             let spec = plan::with_params(spec, &targets, request.varied, &point, &at)?;
             plan.sims.push(Simulated { index: *index, policy, spec, workload, values: values.clone() });
         }
+        let tasks: Vec<usize> = plan.workloads.iter().map(|workload| row_names(workload).len()).collect();
         for &PartRow { point, sim, baseline, task } in &self.rows {
-            if sim >= plan.sims.len() || baseline.is_some_and(|base| base >= plan.sims.len()) {
+            let fits = |sim: usize| {
+                plan.sims.get(sim).is_some_and(|sim| task.is_none_or(|task| task < tasks[sim.workload]))
+            };
+            if !(1..=self.total).contains(&point) || !fits(sim) || !baseline.is_none_or(fits) {
                 return Err(unfit());
             }
             plan.rows.push(Planned { point, sim, baseline, task, group: 0 });

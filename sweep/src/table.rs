@@ -56,6 +56,9 @@ pub enum TableError {
         /// Another.
         second: String,
     },
+    /// No file has a row.
+    #[error("there is no row in {}: the run was interrupted before the first; --resume continues it", .0.join(", "))]
+    Empty(Vec<String>),
     /// Not all points.
     #[error("{missing} of {points} points are missing: {}{}", few(first), again(shards))]
     Missing {
@@ -180,8 +183,12 @@ pub fn done(plan: &Plan, rows: &[usize], file: &str, text: &str) -> Result<Done,
         return Err(TableError::Other(file.to_owned()));
     }
     for (row, line) in lines.iter().enumerate() {
-        let expected = rows.get(row).map_or("the end".to_owned(), |index| (index + 1).to_string());
-        if line.fields[0] != expected {
+        let mut expected = rows.get(row).map_or("the end".to_owned(), |index| (index + 1).to_string());
+        let is_whole = line.fields.len() == head.fields.len();
+        if !is_whole {
+            expected += &format!(", with {} fields", head.fields.len());
+        }
+        if line.fields[0] != expected || !is_whole {
             let found = line.fields[0].clone();
             return Err(TableError::Row { file: file.to_owned(), row: row + 1, found, expected });
         }
@@ -220,10 +227,12 @@ pub fn merge(files: &[(String, String)]) -> Result<String, TableError> {
                 file: file.clone(),
                 row: row + 1,
                 found: line.fields[0].clone(),
-                expected: "a number, with as many fields as there are columns".to_owned(),
+                expected: "a number from 1 to that of the points, with as many fields as there are columns"
+                    .to_owned(),
             };
             let point = line.fields[0].parse().ok().filter(|_| line.fields.len() == first.fields.len());
-            let point: u64 = point.ok_or_else(bad)?;
+            let points = line.fields.get(1).and_then(|points| points.parse::<u64>().ok()).unwrap_or(0);
+            let point: u64 = point.filter(|point| (1..=points).contains(point)).ok_or_else(bad)?;
             rows.push(point);
             let own = (line.fields[1].clone(), line.fields[2].clone());
             if *id.get_or_insert_with(|| own.clone()) != own {
@@ -242,7 +251,10 @@ pub fn merge(files: &[(String, String)]) -> Result<String, TableError> {
     }
     let points = id.and_then(|(points, _)| points.parse::<u64>().ok()).unwrap_or(0);
     let missing = points.saturating_sub(lines.len() as u64);
-    if missing > 0 || points == 0 {
+    if lines.is_empty() {
+        return Err(TableError::Empty(files.iter().map(|(file, _)| file.clone()).collect()));
+    }
+    if missing > 0 {
         // Not all of them: a damaged file may claim any number.
         let absent = || (1..=points).filter(|point| !lines.contains_key(point));
         let first = absent().take(FEW + 1).collect();

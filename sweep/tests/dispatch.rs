@@ -155,6 +155,11 @@ fn other_answers_are_refused() {
     assert!(twice.contains("row 2 is point 2, and not the end"), "{twice}");
     let cut = said(&|answer| Answer { rows: answer.rows.clone() + "3,60", ..answer });
     assert!(cut.contains("cut off"), "{cut}");
+    let short = said(&|answer| {
+        let fields: Vec<&str> = answer.rows.split(',').take(3).collect();
+        Answer { rows: fields.join(",") + "\r\n", ..answer }
+    });
+    assert!(short.contains("row 1 is point 2, and not 2, with "), "{short}");
     let another = said(&|answer| Answer { rows: answer.rows.replacen('2', "3", 1), ..answer });
     assert!(another.contains("row 1 is point 3, and not 2"), "{another}");
 }

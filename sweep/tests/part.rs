@@ -60,6 +60,47 @@ fn parts_of_any_size_have_the_bytes_of_the_whole() {
     assert!(other.open().expect("known").plan(&Part::new(&plan, &all)).is_err(), "a part of another sweep");
 }
 
+/// A message may be damaged, or of somebody else.
+#[test]
+fn numbers_out_of_range_are_refused() {
+    let specs = parse_list(&["rr".to_owned()], divvy_policy::all()).expect("policies");
+    let varied = [Vary::parse("load=0.5,0.7", 100).expect("values")];
+    let request = SweepOptions {
+        text: TEXT,
+        file: "q.toml",
+        specs: &specs,
+        varied: &varied,
+        options: &Options { seed: 3, reps: 2, ..Options::default() },
+        warm_up: None,
+        per_task: true,
+        baseline: None,
+        most: 100,
+    };
+    let plan = Plan::new(&request).expect("a plan");
+    let all = table::shard(&plan, 1, 1);
+    let request = serde_json::to_string(&Request::new(&request)).expect("JSON");
+    let part = serde_json::to_string(&Part::new(&plan, &all)).expect("JSON");
+    let fits = |request: &str, part: &str| {
+        let (request, part) = (serde_json::from_str::<Request>(request), serde_json::from_str::<Part>(part));
+        request.expect("a request").open().is_ok_and(|opened| opened.plan(&part.expect("a part")).is_ok())
+    };
+    assert!(fits(&request, &part), "{request} {part}");
+    for (from, to) in
+        [(r#""task":0"#, r#""task":9"#), (r#""point":1"#, r#""point":0"#), (r#""sim":1"#, r#""sim":2"#)]
+    {
+        let changed = part.replacen(from, to, 1);
+        assert!(changed != part && !fits(&request, &changed), "{to}: {part}");
+    }
+    for (from, to) in [
+        (r#""reps":2"#, r#""reps":0"#),
+        (r#""warm_up":null"#, r#""warm_up":{"Share":-5.0}"#),
+        (r#""baseline":null"#, r#""baseline":7"#),
+    ] {
+        let changed = request.replacen(from, to, 1);
+        assert!(changed != request && !fits(&changed, &part), "{to}: {request}");
+    }
+}
+
 #[test]
 fn the_identity_is_of_the_policies_too() {
     let of = |list: &str| identity(&parse_list(&[list.to_owned()], divvy_policy::all()).expect("policies"));
@@ -81,6 +122,12 @@ fn a_policy_file_is_made_of_its_texts_alone() {
     assert_eq!(specs[0].to_string(), "nowhere/sfq.h");
     let damaged = [(texts[0].0.clone(), "int x = ;".to_owned())];
     assert!(file::load_texts("nowhere/mine.h", &damaged).is_err());
+    // It would be written where nothing of divvy's is.
+    for path in ["/tmp/divvy-part-test.h", "policy/../../divvy-part-test.h", "../divvy-part-test.h"] {
+        let sent = [(path.to_owned(), "int x;".to_owned())];
+        let Err(error) = file::load_texts("nowhere/other.h", &sent) else { panic!("{path} is taken") };
+        assert!(error.to_string().contains("has a header with this path"), "{error}");
+    }
 }
 
 /// A worker of the Python package lives longer than a sweep.

@@ -172,6 +172,15 @@ fn shards_merge_to_the_bytes_of_one_run() {
     let differs = table::merge(&[("a".into(), whole), ("b".into(), changed)]);
     assert!(matches!(differs, Err(TableError::Differs { point: 8, .. })), "{differs:?}");
     assert!(matches!(table::merge(&[("x".into(), "a,b\r\n".into())]), Err(TableError::NotASweep(_))));
+    let head = shards[0].1.split_inclusive('\n').next().unwrap().to_owned();
+    assert_eq!(table::merge(&[("head".into(), head)]), Err(TableError::Empty(vec!["head".into()])));
+    // As many rows as there are points, and yet one is lost.
+    for point in ["0", "18446744073709551615"] {
+        let mut files = shards.clone();
+        files[1].1 = shards[1].1.replacen("\n1,", &format!("\n{point},"), 1);
+        assert_ne!(files, shards);
+        assert!(matches!(table::merge(&files), Err(TableError::Row { row: 1, .. })), "{point}");
+    }
 }
 
 #[test]

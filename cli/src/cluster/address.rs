@@ -31,10 +31,10 @@ impl FromStr for Address {
         let parts = place.and_then(|place| place.rsplit_once(':'));
         let is_host = |host: &str| {
             let is_v6 = host.starts_with('[') && host.ends_with(']') && host.len() > 2;
-            let inner = host.trim_start_matches('[').trim_end_matches(']');
+            let inner = if is_v6 { &host[1..host.len() - 1] } else { host };
             let fits =
                 |c: char| c.is_ascii_alphanumeric() || "-._".contains(c) || (is_v6 && ":%".contains(c));
-            !inner.is_empty() && inner.chars().all(fits) && (is_v6 || !host.contains(['[', ']']))
+            !inner.is_empty() && inner.chars().all(fits)
         };
         parts
             .filter(|(host, _)| is_host(host))
@@ -67,6 +67,7 @@ mod tests {
             "dask://a/b:1",
             "dask://::1:8786",
             "dask://[]:1",
+            "dask://[[::1]]:1",
         ] {
             assert!(text.parse::<Address>().is_err(), "{text}");
         }

@@ -4,10 +4,15 @@ Lines of JSON come on stdin: first the address of the scheduler and all that the
 is cancelled: divvy is done, was interrupted, or was killed. What comes back on stdout is, a line each, `workers`, `answer`, `failed` or `error`.
 """
 
+import sys
+
+# A file beside the workload is no module, though it may be called json.py. Python before 3.11 does not know PYTHONSAFEPATH.
+if sys.path[:1] == [""]:
+    del sys.path[0]
+
 import json
 import os
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -124,7 +129,10 @@ class Parts:
             said = str(error) or type(error).__name__
             if type(error).__name__ == "KilledWorker":
                 said = f"{error.allowed_failures + 1} workers were lost while they ran it, the last of them {error.last_worker.address}"
-            said = differences(self.client) or said
+            try:
+                said = differences(self.client) or said
+            except Exception:
+                pass  # They do not answer; what is known is said.
             say("failed", part=number, text=said)
         finally:
             self.futures.pop(number, None)

@@ -184,6 +184,8 @@ impl Script {
         let python = python.unwrap_or_else(|| "python3".to_owned());
         let mut child = Command::new(&python)
             .args(["-c", SCRIPT])
+            // The directory in which divvy runs is no place for Python's modules.
+            .env("PYTHONSAFEPATH", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -46,7 +46,7 @@ pub fn values_4(cases: &[Case], runs: &[Run]) -> Values {
     values
 }
 
-/// Shares of the tasks that have begun by the end of the window
+/// The shares of the tasks that have begun by the end of the window.
 fn shares(case: &Case, run: &Run) -> Values {
     let tasks = if case.point == WINDOWS_S[0].0 { 3 } else { 4 };
     let names: Vec<String> = (1..=tasks).map(|task| format!("task {task}")).collect();

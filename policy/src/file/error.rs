@@ -34,6 +34,8 @@ pub(super) enum Reason {
         .0.escape_debug(), .1
     )]
     Outside(String, usize),
+    #[error("{}: no policy that another machine sends has a header with this path, or of more than 1 MiB", .0.escape_debug())]
+    Sent(String),
     #[error("it does not compile; the compiler says:\n{0}")]
     Refused(String),
     #[error("it does not keep the contract of a policy:\n{}\n`divvy help contract` prints the contract", list(.0))]

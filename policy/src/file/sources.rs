@@ -53,6 +53,25 @@ pub(super) fn collect(name: &str, stem: &str) -> Result<Vec<Own>, FileError> {
     Ok(files)
 }
 
+/// The files of a policy that another machine has collected. They are written where the compiler runs, so their paths lead nowhere else.
+pub(super) fn sent(name: &str, texts: &[(String, String)]) -> Result<Vec<Own>, FileError> {
+    let refused = |reason| Err(FileError::new(name, reason));
+    if texts.len() > MOST_FILES {
+        return refused(Reason::TooManyHeaders(MOST_FILES));
+    }
+    let mut files = Vec::new();
+    for (path, text) in texts {
+        if normal(path).as_deref() != Some(path) || text.len() as u64 > MOST_BYTES {
+            return refused(Reason::Sent(path.clone()));
+        }
+        if let Some(line) = text.lines().position(is_outside) {
+            return refused(Reason::Outside(path.clone(), line + 1));
+        }
+        files.push(Own { path: path.clone(), shown: path.clone(), text: text.clone() });
+    }
+    Ok(files)
+}
+
 /// The file of `#include "FILE"`.
 fn included(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
