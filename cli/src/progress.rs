@@ -5,6 +5,8 @@ use indicatif::ProgressStyle;
 
 use crate::output::Output;
 
+const AMOUNT: &str = "{wide_bar} {percent:>3}%, {eta} left";
+
 /// A bar with a label, or a spinner if nobody knows how much there is to do; removed when dropped.
 pub struct ProgressBar {
     bar: indicatif::ProgressBar,
@@ -21,20 +23,22 @@ impl ProgressBar {
 
     /// A line of text instead of an amount.
     pub fn say(&self, text: &str) {
-        let template = format!("{} {{msg}}", self.label);
-        self.bar.set_style(
-            ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
+        self.set_template("{msg}");
         self.bar.set_message(text.to_owned());
     }
 
     /// A text after the amount.
     pub fn beside(&self, text: &str) {
-        let template = format!("{} {{wide_bar}} {{percent:>3}}%, {{eta}} left, {{msg}}", self.label);
-        self.bar.set_style(
-            ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
+        self.set_template(&format!("{AMOUNT}, {{msg}}"));
         self.bar.set_message(text.to_owned());
+    }
+
+    /// Shows this behind the label.
+    fn set_template(&self, template: &str) {
+        let template = format!("{} {template}", self.label);
+        // The templates are constants; if one were wrong, the default style would do.
+        let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        self.bar.set_style(style);
     }
 
     /// Prints something else meanwhile.
@@ -50,13 +54,7 @@ impl ProgressBar {
 
 impl Progress for ProgressBar {
     fn begin(&self, total: Option<u64>) {
-        let template = match total {
-            Some(_) => format!("{} {{wide_bar}} {{percent:>3}}%, {{eta}} left", self.label),
-            None => format!("{} {{spinner}} {{elapsed}}", self.label),
-        };
-        // The templates are constants; if one were wrong, the default style would do.
-        let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        self.bar.set_style(style);
+        self.set_template(if total.is_some() { AMOUNT } else { "{spinner} {elapsed}" });
         if let Some(total) = total {
             self.bar.set_length(total);
         }

@@ -13,7 +13,7 @@ use divvy_results::schedule::Window;
 use divvy_sim::replay::ReplayOptions;
 use divvy_sim::run::{Options, simulate_with_machines};
 use divvy_sim::theory;
-use divvy_sweep::{Plan, SweepError, SweepOptions, Vary, WarmUp, overload, overload_note, table};
+use divvy_sweep::{Plan, SweepOptions, Vary, WarmUp, overload, overload_note, run_into, table};
 use divvy_trace::{Grade, ReadOptions, WakePolicy};
 use pyo3::prelude::*;
 
@@ -137,11 +137,7 @@ pub fn sweep(
     let (csv, notes) = work::done(py, |stop| {
         let (plan, notes) = planned(&workload, &specs, &options, &varying, |_, plan| plan)?;
         let mut csv = table::header(&plan);
-        divvy_sweep::run(&plan, &table::shard(&plan, 1, 1), stop, |row| -> Result<(), SweepError> {
-            csv.push_str(&table::line(&plan, &row));
-            Ok(())
-        })
-        .map_err(raised)?;
+        run_into(&plan, &table::shard(&plan, 1, 1), stop, &mut csv).map_err(raised)?;
         Ok((csv, notes))
     })?;
     warn(py, notes)?;

@@ -5,7 +5,7 @@ use divvy_results::progress::Progress;
 use serde::{Deserialize, Serialize};
 
 use super::part::{Part, Request, Unread};
-use super::{SweepError, identity, run, table};
+use super::{identity, run_into};
 
 /// The rows of a part, and who computed them.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -49,10 +49,6 @@ impl Answer {
         let opened = request.open()?;
         self.identity = identity(opened.specs());
         let plan = opened.plan(part)?;
-        run(&plan, &part.rows(), progress, |row| -> Result<(), SweepError> {
-            self.rows.push_str(&table::line(&plan, &row));
-            Ok(())
-        })?;
-        Ok(())
+        Ok(run_into(&plan, &part.rows(), progress, &mut self.rows)?)
     }
 }

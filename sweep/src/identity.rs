@@ -6,7 +6,7 @@ use divvy_sim::run::Options;
 
 use super::plan::{Plan, SweepOptions};
 use super::vary::Vary;
-use super::{SweepError, run, table};
+use super::{SweepError, run_into, table};
 
 /// Tasks that sleep, arrive, share and differ in weight.
 const TRIAL: &str = r#"
@@ -53,9 +53,6 @@ fn trial(specs: &[Spec]) -> Result<String, SweepError> {
         most: 10_000,
     })?;
     let mut lines = String::new();
-    run(&plan, &table::shard(&plan, 1, 1), &(), |row| -> Result<(), SweepError> {
-        lines.push_str(&table::line(&plan, &row));
-        Ok(())
-    })?;
+    run_into(&plan, &table::shard(&plan, 1, 1), &(), &mut lines)?;
     Ok(lines)
 }

@@ -84,7 +84,7 @@ pub use measure::{Estimate, MEASURES, Measure, Row};
 pub use part::{Opened, Part, Request, Unread};
 pub use plan::{Plan, SweepOptions};
 pub use read::{Finished, FinishedRow, KIND, Value as SweptValue, read};
-pub use run::run;
+pub use run::{run, run_into};
 pub use summary::sentences;
 pub use table::TableError;
 pub use vary::Vary;

@@ -9,10 +9,27 @@ use divvy_sim::run::{Rows, row_names, simulate_rep};
 use super::SweepError;
 use super::measure::{Measured, Numbers, Row, differences, estimates};
 use super::plan::{Plan, Planned, Simulated};
+use super::table;
 use divvy_results::progress::Progress;
 
 /// A repetition, by its place among those that are run.
 type Done = (usize, Result<Measured, SweepError>);
+
+/// As [`run`], with the rows' lines added to a text. Those before an error are in it.
+///
+/// # Errors
+/// The first row's that has no result.
+pub fn run_into(
+    plan: &Plan,
+    rows: &[usize],
+    progress: &dyn Progress,
+    lines: &mut String,
+) -> Result<(), SweepError> {
+    run(plan, rows, progress, |row| {
+        lines.push_str(&table::line(plan, &row));
+        Ok(())
+    })
+}
 
 /// Runs what rows of the plan need, by index, and gives each row to `take` as soon as it and those before it are done.
 ///

@@ -6,8 +6,8 @@ use divvy_policy::spec::{Spec, parse_list};
 use divvy_policy::{Failure as _, FailureKind};
 use divvy_sim::run::Options;
 use divvy_sweep::{
-    Answer, ClusterError, Dispatch, Part, Plan, Refused, Request, SweepError, SweepOptions, Vary, identity,
-    run, table,
+    Answer, ClusterError, Dispatch, Part, Plan, Refused, Request, SweepOptions, Vary, identity, run_into,
+    table,
 };
 
 const TEXT: &str = r#"
@@ -46,11 +46,7 @@ fn sweep() -> Sweep {
     let plan = Arc::new(Plan::new(&request).expect("a plan"));
     let rows = table::shard(&plan, 1, 1);
     let mut whole = String::new();
-    run(&plan, &rows, &(), |row| -> Result<(), SweepError> {
-        whole.push_str(&table::line(&plan, &row));
-        Ok(())
-    })
-    .expect("it runs");
+    run_into(&plan, &rows, &(), &mut whole).expect("it runs");
     let identity = identity(&specs as &[Spec]);
     Sweep { request: Request::new(&request), plan, rows, identity, whole }
 }

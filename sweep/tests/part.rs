@@ -1,9 +1,9 @@
 //! Parts of a sweep, planned again by themselves, as another machine does.
 
 use divvy_policy::file;
-use divvy_policy::spec::parse_list;
+use divvy_policy::spec::{Spec, parse_list};
 use divvy_sim::run::Options;
-use divvy_sweep::{Part, Plan, Request, SweepError, SweepOptions, Vary, identity, run, table};
+use divvy_sweep::{Part, Plan, Request, SweepOptions, Vary, identity, run_into, table};
 
 const TEXT: &str = r#"
 duration = "300ms"
@@ -16,12 +16,27 @@ program = [ { run = { exp = "10ms" } } ]
 
 fn lines(plan: &Plan, rows: &[usize]) -> String {
     let mut text = String::new();
-    let result = run(plan, rows, &(), |row| -> Result<(), SweepError> {
-        text.push_str(&table::line(plan, &row));
-        Ok(())
-    });
-    result.expect("it runs");
+    run_into(plan, rows, &(), &mut text).expect("it runs");
     text
+}
+
+/// Rows for each task.
+fn request<'a>(specs: &'a [Spec], varied: &'a [Vary], options: &'a Options) -> SweepOptions<'a> {
+    SweepOptions {
+        text: TEXT,
+        file: "q.toml",
+        specs,
+        varied,
+        options,
+        warm_up: None,
+        per_task: true,
+        baseline: None,
+        most: 100,
+    }
+}
+
+fn options() -> Options {
+    Options { seed: 3, reps: 2, ..Options::default() }
 }
 
 /// One policy has the parameter, so rows of the other and of differences belong to several points.
@@ -29,18 +44,8 @@ fn lines(plan: &Plan, rows: &[usize]) -> String {
 fn parts_of_any_size_have_the_bytes_of_the_whole() {
     let specs = parse_list(&["pbs,rr".to_owned()], divvy_policy::all()).expect("policies");
     let varied = ["load=0.5,0.7", "alpha=0,1,inf"].map(|text| Vary::parse(text, 100).expect("values"));
-    let options = Options { seed: 3, reps: 2, ..Options::default() };
-    let request = SweepOptions {
-        text: TEXT,
-        file: "q.toml",
-        specs: &specs,
-        varied: &varied,
-        options: &options,
-        warm_up: None,
-        per_task: true,
-        baseline: Some(&specs[1]),
-        most: 100,
-    };
+    let options = options();
+    let request = SweepOptions { baseline: Some(&specs[1]), ..request(&specs, &varied, &options) };
     let plan = Plan::new(&request).expect("a plan");
     let all = table::shard(&plan, 1, 1);
     let whole = lines(&plan, &all);
@@ -65,17 +70,8 @@ fn parts_of_any_size_have_the_bytes_of_the_whole() {
 fn numbers_out_of_range_are_refused() {
     let specs = parse_list(&["rr".to_owned()], divvy_policy::all()).expect("policies");
     let varied = [Vary::parse("load=0.5,0.7", 100).expect("values")];
-    let request = SweepOptions {
-        text: TEXT,
-        file: "q.toml",
-        specs: &specs,
-        varied: &varied,
-        options: &Options { seed: 3, reps: 2, ..Options::default() },
-        warm_up: None,
-        per_task: true,
-        baseline: None,
-        most: 100,
-    };
+    let options = options();
+    let request = request(&specs, &varied, &options);
     let plan = Plan::new(&request).expect("a plan");
     let all = table::shard(&plan, 1, 1);
     let request = serde_json::to_string(&Request::new(&request)).expect("JSON");
@@ -136,17 +132,7 @@ fn a_policy_file_that_was_changed_is_not_taken_for_the_one_before() {
     file::load("../policy/select/rr.h").expect("it compiles");
     let specs = parse_list(&["../policy/select/rr.h".to_owned()], divvy_policy::all()).expect("it is known");
     let varied = [Vary::parse("load=0.5,0.7", 100).expect("values")];
-    let request = Request::new(&SweepOptions {
-        text: TEXT,
-        file: "q.toml",
-        specs: &specs,
-        varied: &varied,
-        options: &Options { seed: 3, reps: 2, ..Options::default() },
-        warm_up: None,
-        per_task: false,
-        baseline: None,
-        most: 100,
-    });
+    let request = Request::new(&SweepOptions { per_task: false, ..request(&specs, &varied, &options()) });
     assert!(request.clone().open().is_ok());
     let sent = serde_json::to_string(&request).expect("JSON");
     let changed = sent.replacen("round", "rounder", 1);
