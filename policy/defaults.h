@@ -85,6 +85,10 @@ static inline void CALL(session)(struct DIVVY_POLICY *s, u32 id, u64 now)
 #define POLICY_LINEAR 0
 #endif
 
+#ifndef POLICY_SUMS_UNCHARGED
+#define POLICY_SUMS_UNCHARGED 0
+#endif
+
 #ifndef POLICY_LOOKS_AHEAD
 #define POLICY_LOOKS_AHEAD 0
 #endif

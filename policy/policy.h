@@ -77,6 +77,7 @@
  *                                    which the machine orders by service over weight (machine/apart.h)
  *   POLICY_TAG_SCALE(s)              parts of a ns that its keys count, if they are not ns of a nice-0 task
  *   POLICY_LONGEST_SLICE(s)          ns, with OVERDRAWN: a slice that others wait for, if that is not the quantum
+ *   POLICY_SUMS_UNCHARGED 1          it asks uncharged_of_all: the machine keeps that sum
  *   POLICY_LOOKS_AHEAD 1             its slices depend on the tasks that wait: beside tasks that may not run
  *                                    everywhere, which it does not see, they are cut to a quantum
  *   POLICY_PER_CPU_IF(s)             an expression of the state s: while it is not 0, a task that waits for one CPU is not named
@@ -146,6 +147,8 @@ struct task_table {
 	u32 capped;           /* the task that reweigh is called for, if it asked for more than a CPU and still does */
 	u64 quantum;          /* ns, a slice when the policy has none of its own */
 	u64 zero;             /* always 0, and the verifier does not know it */
+	u64 nsummed;          /* tasks that uncharged_of_all counts, */
+	u64 summed;           /* ns, and the sum of their since + charged */
 	u32 picked[MAX_CPUS]; /* the task whose slice it is on each CPU, or 0 */
 	struct task task[POOL];
 };
@@ -208,6 +211,13 @@ static inline u64 uncharged(const struct task_table *table, u32 id, u64 now)
 	u64 due = now - t->since - t->charged;
 
 	return t->state & ON_CPU && (s64)due > 0 ? due : 0;
+}
+
+/* The same of all tasks that the policy sees. It may be below 0: a task can be charged for a little more than it received, if a
+ * host's clock counts what the kernel did meanwhile. */
+static inline u64 uncharged_of_all(const struct task_table *t, u64 now)
+{
+	return t->nsummed * now - t->summed;
 }
 
 /* ns of service that a task received, and was charged for, in the slice that it has or had last */

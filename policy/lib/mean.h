@@ -20,7 +20,7 @@ struct mean {
 	u64 w;         /* W */
 	u64 v0;        /* ns of a nice-0 task */
 	struct wide a; /* A, signed */
-	u64 due;       /* ns of service that are in no v yet, of all tasks */
+	u64 due;       /* ns of service that are in no v yet, of all tasks; signed */
 	struct wide_division division;
 };
 
@@ -45,7 +45,7 @@ static inline void mean_remove(struct mean *m, u64 v, u64 w)
 /* A, with what is due */
 static inline struct wide mean_sum(const struct mean *m)
 {
-	return wide_add(m->a, wide_mul(m->due, WEIGHT_NICE_0));
+	return wide_add(m->a, wide_mul_signed(WEIGHT_NICE_0, m->due));
 }
 
 /* v <= V; of no tasks, always */

@@ -320,6 +320,7 @@ static inline struct order machine_choose(struct machine *m, u32 cpu, u64 now)
 	t->cpu = cpu;
 	t->turn = 0;
 	m->s.tasks.picked[cpu & CPU_MASK] = order.id;
+	machine_begin_sum(m, order.id);
 	order.slice = machine_begin_slice(m, order.id);
 	return order;
 }
@@ -346,8 +347,10 @@ static inline void machine_running(struct machine *m, u32 id, u64 now)
 {
 	struct task *t = machine_task(m, id);
 
+	machine_end_sum(m, id);
 	t->since = now;
 	t->state |= ON_CPU;
+	machine_begin_sum(m, id);
 	/* Here, and not in the dispatch before, as the verifier has the least to look at in this event. */
 	if (machine_has_due(m))
 		machine_readjust(m, now);
@@ -359,6 +362,7 @@ static inline void machine_stopping(struct machine *m, u32 id, u64 ran, u64 now)
 	struct task *t = machine_task(m, id);
 
 	machine_charge(m, id, ran, now);
+	machine_end_sum(m, id);
 	t->charged -= ran;
 	t->state &= ~ON_CPU;
 	if (machine_has(m, FLOW))

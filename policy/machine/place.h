@@ -12,6 +12,7 @@ static inline void machine_unpick(struct machine *m, u32 id)
 {
 	struct task *t = machine_task(m, id);
 
+	machine_end_sum(m, id);
 	if (t->state & PARKED)
 		machine_unpark(m, id);
 	else if (m->s.tasks.picked[t->cpu & CPU_MASK] == id)

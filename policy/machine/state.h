@@ -25,10 +25,11 @@
 #define KNOWN 2
 #define CUSTODY 8 /* the host gave it to us */
 #define PARKED 32
-#define FRESH 64   /* joined, and not yet enqueued since */
-#define PINNED 128 /* allowed[] says where it may run */
-#define TAKEN 512  /* taken from the policy for its class */
-#define SEEN 1024  /* it joined the policy once: apart.h */
+#define FRESH 64    /* joined, and not yet enqueued since */
+#define PINNED 128  /* allowed[] says where it may run */
+#define TAKEN 512   /* taken from the policy for its class */
+#define SEEN 1024   /* it joined the policy once: apart.h */
+#define SUMMED 2048 /* uncharged_of_all counts it: weights.h */
 /* The modifiers count it: while it is runnable, or in the queue of a policy with lazy removal */
 #if HAS(DISCARD)
 #define MEMBER 256

@@ -13,6 +13,30 @@ static inline u64 machine_ran(struct machine *m, u32 id, u64 now)
 	return t->state & ON_CPU && (s64)(now - t->since) > 0 ? now - t->since : 0;
 }
 
+/* uncharged_of_all counts a task while it runs in its slice, if the policy sees it. */
+static inline void machine_begin_sum(struct machine *m, u32 id)
+{
+	struct task *t = machine_task(m, id);
+
+	if (!POLICY_SUMS_UNCHARGED || (t->state & (PICKED | PARKED | ON_CPU)) != (PICKED | ON_CPU) ||
+	    machine_is_apart(m, id))
+		return;
+	t->state |= SUMMED;
+	m->s.tasks.nsummed++;
+	m->s.tasks.summed += t->since + t->charged;
+}
+
+static inline void machine_end_sum(struct machine *m, u32 id)
+{
+	struct task *t = machine_task(m, id);
+
+	if (!POLICY_SUMS_UNCHARGED || !(t->state & SUMMED))
+		return;
+	t->state &= ~SUMMED;
+	m->s.tasks.nsummed--;
+	m->s.tasks.summed -= t->since + t->charged;
+}
+
 /* A run has given the task `ran` ns so far. A slice is charged in full before it ends, and nothing after it: what a
  * task runs between the dispatch of the next and its own stopping is charged to its next slice. */
 static inline void machine_charge(struct machine *m, u32 id, u64 ran, u64 now)
@@ -24,6 +48,8 @@ static inline void machine_charge(struct machine *m, u32 id, u64 ran, u64 now)
 		return;
 	t->charged += due;
 	t->turn += due;
+	if (POLICY_SUMS_UNCHARGED && t->state & SUMMED)
+		m->s.tasks.summed += due;
 	machine_serve(m, id, due);
 	if (!machine_is_apart(m, id))
 		CALL(charge)(&m->s, id, due, now);

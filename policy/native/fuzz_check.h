@@ -95,6 +95,20 @@ static void model_check_cpu(const struct task_table *f, u32 cpu, const u32 *wait
 		     "M5: idle beside a waiting task", cpu);
 }
 
+/* Added up from what the policy was told, task by task */
+static void model_check_sum(const struct task_table *f, const u16 *slices)
+{
+	u64 due = 0;
+
+	for (u32 id = 1; id < POOL; id++) {
+		const struct model_task *t = &model.task[id];
+
+		if (slices[id] && t->on && !model_is_apart(t))
+			due += model_received(t) - t->charged;
+	}
+	MUST(uncharged_of_all(f, model.now) == due, "uncharged_of_all", 0);
+}
+
 static void model_check(const struct task_table *f, u64 faults)
 {
 	u16 slices[POOL] = { 0 };
@@ -103,6 +117,8 @@ static void model_check(const struct task_table *f, u64 faults)
 
 	for (u32 cpu = 0; cpu < model.ncpus; cpu++)
 		slices[model.slice_of[cpu]]++;
+	if (POLICY_SUMS_UNCHARGED)
+		model_check_sum(f, slices);
 	for (u32 id = 1; id < POOL; id++) {
 		model_read_apart(f, id);
 		model_check_task(f, id, slices[id]);

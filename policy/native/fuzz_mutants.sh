@@ -72,6 +72,11 @@ machine bound-is-ready dispatch "$(in_function machine_is_ready 's/ | PINNED//')
 policy=gr3
 machine waiting-for-a-tag-not-looked-at dispatch "$(in_function machine_has_parked 's/ || (POLICY_SHARES.*;/;/')"
 machine bound-counts-as-free levels "$(in_function machine_class_joined 's/!machine_is_bound(m, id) && m->p/m->p/')"
+policy=eevdf
+machine sum-of-tasks-apart weights "$(in_function machine_begin_sum 's/machine_is_apart(m, id)/false/')"
+machine sum-without-charges weights 's/^\t\tm->s.tasks.summed += due;/\t\t;/'
+machine sum-after-the-slice place "$(in_function machine_unpick 's/machine_end_sum(m, id)/(void)0/')"
+machine sum-off-the-cpu dispatch "$(in_function machine_stopping 's/machine_end_sum(m, id)/(void)0/')"
 policy=sfq
 mutant siblings-not-reweighed fuzz.c lib/threads.h 's/s->due\[o\] = s->n\[o\] ? s->n\[o\] : 1;/s->due[o] = 1;/'
 machine dequeued-stays-in-custody dispatch "$(in_function machine_dequeue 's/state &= ~CUSTODY/state |= 0/')"

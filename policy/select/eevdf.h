@@ -19,6 +19,7 @@
 #define POLICY_BASELINE
 #define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | PEEK | PREPARE | DROPS
 #define POLICY_SHARES 1
+#define POLICY_SUMS_UNCHARGED 1
 
 #define POLICY_SHOWS(V) \
 	V("virtual runtime", "ns of a nice-0 task", task_of(s, id)->v.v) \
@@ -166,12 +167,10 @@ static inline bool eevdf_preempts(struct eevdf *s, u32 woken, u32 running, u64 n
 	bool eligible;
 
 	if (s->asks != woken) {
-		eevdf_sum_due(s, now);
-		s->summed = s->tasks.zero;
 		s->asks = woken;
 		s->best = 0;
 	}
-	eevdf_sum_due_on(s, cpu_of(&s->tasks, running), now);
+	eevdf_sum_due(s, now);
 	eligible = eevdf_is_eligible(s, running);
 	if (eligible && s->param.parity && t->d == t->parity)
 		return false;

@@ -54,31 +54,10 @@ static inline s64 eevdf_shown_lag(const struct eevdf *s, u32 id)
 
 /* ---- V ---- */
 
-/* Service that a CPU's task received and was not charged for */
-static inline void eevdf_add_due(struct eevdf *s, u32 cpu, u64 now)
+/* V counts what all received until now. */
+static inline void eevdf_sum_due(struct eevdf *s, u64 now)
 {
-	u32 id = picked_on(&s->tasks, cpu);
-	u64 due = id ? uncharged(&s->tasks, id, now) : 0;
-
-	s->V.due += due - s->due[cpu & CPU_MASK];
-	s->due[cpu & CPU_MASK] = due;
-}
-
-/* Adds up what is due on all CPUs. */
-static NOINLINE void eevdf_sum_due(struct eevdf *s, u64 now)
-{
-	for_each_cpu(cpu, s)
-		eevdf_add_due(s, cpu, now);
-}
-
-/* The same while a woken task is compared with one CPU's task after the other: these were charged for it, and nothing else
- * has changed since the first of them. */
-static NOINLINE void eevdf_sum_due_on(struct eevdf *s, u32 last, u64 now)
-{
-	while (s->summed <= last && can_loop) {
-		eevdf_add_due(s, s->summed, now);
-		s->summed++;
-	}
+	s->V.due = uncharged_of_all(&s->tasks, now);
 }
 
 /* v <= V: the task has not had more than its part (eevdf R1, R2). */

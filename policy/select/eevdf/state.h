@@ -6,7 +6,6 @@
 #include "../../policy.h"
 
 #define TREE_BY_MINOR 0 /* equal deadlines are in the order in which tasks were queued, as in Linux (eevdf R3) */
-#include "../../lib/cpus.h"
 #include "../../lib/eligible.h"
 #include "../../lib/mean.h"
 #include "../../lib/vtime.h"
@@ -40,8 +39,6 @@ struct eevdf {
 	struct eligible waiting; /* and delayed: v is the start, d the finish */
 	u32 best;                /* what the search found */
 	u32 asks;                /* the task that woke, and is compared with one CPU's task after the other */
-	u32 summed;              /* CPUs before this one were charged since it asks */
-	u64 due[MAX_CPUS];       /* ns of service that V.due counts for each CPU */
 	TASKS(eevdf_task);
 };
 

@@ -5,6 +5,7 @@ mod published;
 
 use divvy_policy::{CpuId, TaskId, Weight};
 use divvy_tests::bench::{Bench, MS, Nobody, Program, SEC, State, Watch, machine};
+use divvy_tests::example;
 use divvy_tests::random::Rng;
 
 use self::exact::{Exact, Params, Place};
@@ -278,6 +279,33 @@ fn eevdf_r9_r13_slices_grow_with_cpus() {
         m.add(TaskId::new(1), TaskId::new(1), 512 * Weight::ONE, 0);
         let cpu = m.wake(TaskId::new(1), true, 0).unwrap();
         assert_eq!(m.dispatch(cpu, 0).unwrap().slice_ns, slice * US / 2, "{cpus} CPUs");
+    }
+}
+
+/// V counts the service of its own tasks. Beside a heavy task that may run on one CPU only, and that eevdf does not see, the others have the
+/// schedule that they have alone on the other CPU.
+#[test]
+fn eevdf_r1_v_leaves_out_tasks_that_the_policy_does_not_see() {
+    let mut rng = Rng(16);
+    for _ in 0..50 {
+        let tasks: Vec<String> = (0..rng.within(2, 5))
+            .map(|i| {
+                let weight = rng.within(15, 8192);
+                format!(
+                    "[[task]]\nname = \"T{i}\"\nweight = {weight}\nstart = \"1ms\"\nprogram = [{{ run = \"forever\" }}]\n"
+                )
+            })
+            .collect();
+        let slices = |cpus: u32, beside: &str| {
+            let toml = format!(
+                "cpus = {cpus}\nduration = \"200ms\"\nquantum = \"700us\"\n{beside}{}",
+                tasks.concat()
+            );
+            let example = example::run(&toml, "eevdf:slice=1ms");
+            (0..tasks.len()).map(|i| example.slices(&format!("T{i}")).collect::<Vec<_>>()).collect::<Vec<_>>()
+        };
+        let pinned = "[[task]]\nname = \"pinned\"\nweight = 100000000\naffinity = [0]\nprogram = [{ run = \"forever\" }]\n";
+        assert_eq!(slices(2, pinned), slices(1, ""), "{tasks:?}");
     }
 }
 
