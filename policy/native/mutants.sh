@@ -34,9 +34,12 @@ copy_tree() {
 		rm -f "$tree/$file"
 	done
 	while read -r file; do
-		cmp -s "$file" "$tree/$file" && continue
 		mkdir -p "$tree/$(dirname "$file")"
-		cp "$file" "$tree/$file" || exit 1
+		if [ -L "$file" ]; then
+			ln -sfn "$(readlink "$file")" "$tree/$file" || exit 1
+		elif ! cmp -s "$file" "$tree/$file"; then
+			cp "$file" "$tree/$file" || exit 1
+		fi
 	done <"$work/files"
 }
 

@@ -1,8 +1,10 @@
 //! `divvy enable` and `divvy disable`: a policy from boot on, by a systemd unit.
 
+use std::path::{Path, PathBuf, absolute};
+
 use clap::{Args, ValueHint};
 use divvy_kernel::load::check;
-use divvy_kernel::service::{self, SETTINGS, Settings, UNIT};
+use divvy_kernel::service::{self, HIDDEN, SETTINGS, STATE_DIRECTORY, Settings, UNIT};
 use divvy_policy::{Failure, FailureKind};
 
 use crate::args::given::Given;
@@ -59,6 +61,15 @@ pub enum BadSettings {
     /// systemd splits the options at spaces, and takes some characters for its own.
     #[error("`{0}` cannot be written into {SETTINGS}: words in it must not have spaces, quotes, $, % or \\")]
     Word(String),
+    /// The unit has other directories of these names, or none.
+    #[error(
+        "--rules {}: {UNIT} sees no files in {}; put it where the unit sees it:\n  \
+         sudo install -m 644 {} /etc/divvy.toml", .0.display(), HIDDEN.join(", "), .0.display()
+    )]
+    Hidden(PathBuf),
+    /// All else is read-only to the unit.
+    #[error("--db {}: {UNIT} can write only in {STATE_DIRECTORY}, as in: --db {STATE_DIRECTORY}/flow.redb", .0.display())]
+    ReadOnly(PathBuf),
 }
 
 impl Failure for BadSettings {
@@ -121,10 +132,25 @@ fn given(args: &EnableArgs) -> anyhow::Result<Option<(String, Vec<String>)>> {
     loadable(spec, &args.scheduler.values)?;
     let is_plain =
         |word: &&String| !word.contains(|c: char| c.is_whitespace() || "\"'$%\\\u{fffd}".contains(c));
-    match std::iter::once(spec).chain(&options).find(|word| !is_plain(word)) {
-        Some(word) => Err(BadSettings::Word(word.clone()).into()),
-        None => Ok(Some((spec.clone(), options))),
+    if let Some(word) = std::iter::once(spec).chain(&options).find(|word| !is_plain(word)) {
+        return Err(BadSettings::Word(word.clone()).into());
     }
+    within_reach(&args.scheduler.values)?;
+    Ok(Some((spec.clone(), options)))
+}
+
+/// The unit has its own view of the machine's files, so what can be read here may be hidden there.
+fn within_reach(args: &SchedulerArgs) -> Result<(), BadSettings> {
+    let is_below = |file: &Path, folders: &[&str]| folders.iter().any(|folder| file.starts_with(folder));
+    if let Some(rules) = &args.rules {
+        let file = absolute(rules).unwrap_or_else(|_| rules.clone());
+        let target = file.canonicalize().unwrap_or_else(|_| file.clone());
+        if is_below(&file, &HIDDEN) || is_below(&target, &HIDDEN) {
+            return Err(BadSettings::Hidden(rules.clone()));
+        }
+    }
+    let db = absolute(&args.db).unwrap_or_else(|_| args.db.clone());
+    if is_below(&db, &[STATE_DIRECTORY]) { Ok(()) } else { Err(BadSettings::ReadOnly(args.db.clone())) }
 }
 
 #[cfg(test)]
@@ -153,7 +179,7 @@ mod tests {
     fn the_policy_and_its_options_are_written_as_load_reads_them() {
         let (spec, options) = written(
             "divvy enable sfq+procfair --quantum 2500us --users --timeout=20s --group adm --group-may watch --pool 500 \
-             --starvation-limit 3s --db /x.redb --fail-every 7",
+             --starvation-limit 3s --db /var/lib/divvy/x.redb --fail-every 7",
         )
         .expect("it loads")
         .expect("a policy");
@@ -168,7 +194,7 @@ mod tests {
                 "--starvation-limit=3s",
                 "--users",
                 "--pool=500",
-                "--db=/x.redb",
+                "--db=/var/lib/divvy/x.redb",
                 "--group=adm",
                 "--group-may=watch",
                 "--fail-every=7"
@@ -226,9 +252,30 @@ mod tests {
         fs::set_permissions(&file, Permissions::from_mode(0o000)).expect("it is ours");
         let unreadable = written(&line).map(drop);
         fs::remove_file(&file).expect("it was made above");
-        readable.expect("a file without rules");
+        // It may be hidden from the unit, but it can be read.
+        let is_of_load = |error: anyhow::Error| error.is::<LoadError>();
+        assert!(!readable.is_err_and(is_of_load));
         let error = unreadable.expect_err("nobody may read it");
         assert_eq!(error.downcast_ref::<LoadError>().map(Failure::kind), Some(FailureKind::BadInput));
+    }
+
+    #[test]
+    fn it_refuses_files_where_the_unit_does_not_see_or_write_them() {
+        let refused = |line: &str| within_reach(&parse(line).scheduler.values).err().map(|e| e.to_string());
+        for file in ["/home/a/rules.toml", "/root/rules.toml", "/run/user/1000/r", "/tmp/r", "/var/tmp/r"] {
+            let said = refused(&format!("divvy enable sfq --rules {file}")).expect(file);
+            assert!(said.contains(file) && said.contains("sudo install"), "{said}");
+        }
+        for file in ["/etc/divvy.toml", "/homes/rules.toml", "/srv/tmp/rules.toml"] {
+            assert_eq!(refused(&format!("divvy enable sfq --rules {file}")), None);
+        }
+        assert_eq!(refused("divvy enable sfq+flow"), None);
+        for file in ["/x.redb", "/var/lib/divvy2/x.redb", "/tmp/x.redb", "x.redb"] {
+            let said = refused(&format!("divvy enable sfq+flow --db {file}")).expect(file);
+            assert!(said.contains("--db /var/lib/divvy/flow.redb"), "{said}");
+        }
+        // A link elsewhere does not help.
+        assert!(refused("divvy enable sfq --rules /proc/self/root/tmp").is_some());
     }
 
     #[test]

@@ -6,4 +6,4 @@ mod systemd;
 
 pub use lock::lock;
 pub use settings::{SETTINGS, Settings};
-pub use systemd::{ServiceError, UNIT, disable, enable, is_active, ready};
+pub use systemd::{HIDDEN, STATE_DIRECTORY, ServiceError, UNIT, disable, enable, is_active, ready};

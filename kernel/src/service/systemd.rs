@@ -13,6 +13,12 @@ use crate::load::{self, Missing, Reply, Signals};
 
 /// The unit's name.
 pub const UNIT: &str = "divvy.service";
+
+/// Where the unit does not see the machine's files: `ProtectHome=` and `PrivateTmp=`.
+pub const HIDDEN: [&str; 5] = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
+
+/// The only directory for files that stay in which the unit can write: `ProtectSystem=` and `StateDirectory=`.
+pub const STATE_DIRECTORY: &str = "/var/lib/divvy";
 /// Lines of the journal that say why the unit failed.
 const LAST_LINES: &str = "10";
 /// How often it is looked whether the unit has started.
@@ -339,6 +345,14 @@ fn journal(run: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_unit_hides_what_is_said_here() {
+        let unit = include_str!("../../systemd/divvy.service");
+        for line in ["ProtectHome=yes", "PrivateTmp=yes", "ProtectSystem=strict", "StateDirectory=divvy"] {
+            assert!(unit.lines().any(|is| is == line), "{line}");
+        }
+    }
 
     #[test]
     fn only_an_exit_of_the_command_has_its_code() {
