@@ -24,6 +24,16 @@ import importlib.metadata
 true = importlib.metadata.version
 importlib.metadata.version = lambda name: "2020.1.0" if name == "distributed" else true(name)
 """
+# Prints when distributed is imported.
+TALKATIVE = """
+import builtins
+true = builtins.__import__
+def imports(name, *rest, **more):
+    if name == "distributed":
+        print("a package greets you", flush=True)
+    return true(name, *rest, **more)
+builtins.__import__ = imports
+"""
 # Much longer than anybody waits: only a stop ends it.
 LONG = """
 import signal, divvy
@@ -228,6 +238,16 @@ class Bare(Scratch):
             self.assertEqual(code, 1, said)
             self.assertIn(expected, said)
             self.assertIn("pip install distributed", said)
+
+    def test_what_a_package_prints_is_no_answer(self):
+        (self.here / "sitecustomize.py").write_text(TALKATIVE)
+        python = self.here / "python"
+        python.write_text(f'#!/bin/sh\nPYTHONPATH="{self.here}" exec "{sys.executable}" "$@"\n')
+        python.chmod(0o755)
+        code, said = Sweep(QUEUE, *VARY, "--format", "csv", "--cluster", "dask://127.0.0.1:1", python=python).end()
+        self.assertEqual(code, 1, said)
+        self.assertIn("a package greets you", said)
+        self.assertIn("no Dask scheduler answers at dask://127.0.0.1:1", said)
 
     def test_files_beside_the_workload_are_no_modules(self):
         for name in ("distributed", "json", "signal", "threading"):

@@ -17,6 +17,10 @@ import threading
 import time
 import warnings
 
+# The lines for divvy are kept apart from what packages print, as they are imported or later.
+FOR_DIVVY = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+
 # A part whose divvy was killed by a signal is run again so often. Dask itself counts workers that were lost.
 RETRIES = 2
 LOOK_S = 0.5
@@ -91,7 +95,7 @@ def run_part(command, request, part):
 def say(what, lock=threading.Lock(), **more):
     with lock:
         try:
-            print(json.dumps({"is": what, **more}), flush=True)
+            print(json.dumps({"is": what, **more}), file=FOR_DIVVY, flush=True)
         except BrokenPipeError:
             os._exit(1)
 
