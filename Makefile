@@ -11,7 +11,7 @@ LEVELS := gates test-rust test-report test-python test-native test-host test-bpf
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
-.PHONY: help demo test install uninstall crates tarball deb .package-build gates test-rust test-report test-python test-native test-host storm test-bpf test-vm test-attacks stress test-traces mutants figures kernel vm bench bench-counts bench-python bench-peers bench-kernel bench-distance fmt clean
+.PHONY: help demo test install uninstall crates tarball deb .package-build gates test-rust test-report test-python test-native test-host storm test-bpf test-vm test-attacks stress test-traces mutants figures kernel vm bench bench-counts bench-python bench-peers bench-kernel bench-distance bench-shares fmt clean
 
 help:
 	@echo "make demo    build, and replay a recorded workload under five policies"
@@ -41,6 +41,7 @@ help:
 	@echo "make bench-peers   the same queues in divvy, SimPy, SimSo and NeXosim: what each costs, and that they agree"
 	@echo "make bench-kernel  what scheduling costs in the kernel, in instructions, beside EEVDF and a bare FIFO; what recording costs, beside perf"
 	@echo "make bench-distance  the simulator and the model of sched_ext beside Linux in the virtual machine: shares, response, switches, decisions"
+	@echo "make bench-shares  how well shares are honoured on 2 to 1,024 CPUs, by policies and placements: writes the tables of docs/explanation/many-cpus.md"
 
 demo: .need-build
 	$(CARGO) run --locked --release -p divvy -- replay $(EXAMPLE) -p $(POLICIES)
@@ -219,6 +220,12 @@ bench-kernel: .need-vm kernel
 bench-distance: .need-vm kernel
 	@.ci/need python3=python3
 	kernel/bench/distance
+
+# Simulations, with the same bytes each time; half an hour or so. The machine's rows: kernel/bench/shares --vm --write.
+bench-shares: .need-build
+	@.ci/need python3=python3
+	$(CARGO) build --locked --release -p divvy
+	kernel/bench/shares --write
 
 fmt:
 	$(CARGO) fmt --all

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Running divvy here, and scripts in the virtual machine: for kernel/bench/prediction and kernel/bench/distance."""
+"""Running divvy here, and scripts in the virtual machine: for kernel/bench/prediction, distance and shares."""
 
 import os
 import pathlib

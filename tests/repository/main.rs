@@ -2,6 +2,7 @@
 
 mod examples;
 mod licences;
+mod many_cpus;
 mod mutants;
 mod papers;
 mod predictions;
