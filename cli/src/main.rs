@@ -23,5 +23,5 @@ mod top;
 mod view;
 
 fn main() -> ExitCode {
-    exit::code(&cli::run(&cli::Cli::parse()))
+    divvy_play::run_instance().unwrap_or_else(|| exit::code(&cli::run(&cli::Cli::parse())))
 }

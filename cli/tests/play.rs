@@ -311,3 +311,57 @@ fn threads_that_cannot_be_started_are_an_error() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("cannot start ") && told.contains("ulimit -u"), "{told}");
 }
+
+/// A program is a process whose only argument is its name. Only one that executed has another command line than divvy.
+#[test]
+fn a_task_with_an_executable_is_a_program_of_its_own() {
+    let name = format!("cc-of-{}", std::process::id());
+    let text = format!(
+        "duration = \"100s\"\ntask = [ {{ name = \"T\", executable = \"{name}\", program = [ {{ run = \"forever\" }} ] }} ]"
+    );
+    let mut command = divvy("executes", &text, &["--cpus", "1"]);
+    let mut child = command.stdout(Stdio::null()).spawn().expect("it runs");
+    let wanted = format!("{name}\0");
+    let is_there = || {
+        let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
+        processes
+            .map(|one| std::fs::read_to_string(one.path().join("cmdline")))
+            .any(|line| line.ok().as_ref() == Some(&wanted))
+    };
+    let mut was_there = is_there();
+    while !was_there && child.try_wait().expect("a child").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        was_there = is_there();
+    }
+    child.kill().expect("it ends, and its tasks with it");
+    child.wait().expect("it ended");
+    assert!(was_there, "no process {name}");
+}
+
+/// It has the run's locks and tokens, and its demands, as if it were forked.
+#[test]
+fn programs_share_locks_and_tokens_with_the_others() {
+    let report = play(
+        "programs",
+        r#"task = [
+          { name = "first", executable = "cc", program = [ { lock = "m" }, { run = "20ms" }, { unlock = "m" }, { wake = "server" } ] },
+          { name = "again", start = "5ms", executable = "cc", program = [ { lock = "m" }, { run = "20ms" }, { unlock = "m" }, { wake = "server" } ] },
+          { name = "forked", program = [ { lock = "m" }, { run = "10ms" }, { unlock = "m" } ] },
+          { name = "server", executable = "server", program = [ { loop = 2, do = [ { wait = true }, { run = "5ms" } ] } ] },
+        ]"#,
+        &[],
+    );
+    for (name, asked) in [("first", 20), ("again", 20), ("forked", 10), ("server", 10)] {
+        assert_received(task(&report, name), asked * MS);
+    }
+    assert_eq!(task(&report, "server").jobs, 2);
+}
+
+#[test]
+fn only_play_makes_instances() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_divvy"));
+    let output = command.env("DIVVY_PLAYED_INSTANCE", "1 2 3").arg("--version").output().expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{told}");
+    assert!(told.contains("this process is no instance of a task"), "{told}");
+}

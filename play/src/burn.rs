@@ -17,7 +17,7 @@ const LAP: u64 = 16;
 /// How fast the loop is. It is updated as the loop runs, because processors change their clock rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Speed {
-    laps_per_ns: f64,
+    pub laps_per_ns: f64,
 }
 
 /// Both clocks of a thread at one moment, in ns.

@@ -11,8 +11,9 @@
 //!    (`process`), waits until all threads are set up, and opens the gate at which they wait.
 //! 3. `spawner` starts instances that arrive or are forked while the run goes on: in the supervisor for single processes,
 //!    and in each named process for its own threads.
-//! 4. `task_thread` executes the program of one instance. `burn` uses the CPU time that a step asks for; mutexes, barriers
+//! 4. `instance` sets up the thread of one instance, and `task_thread` executes its program. `burn` uses the CPU time that a step asks for; mutexes, barriers
 //!    and tokens are in `shared_state`.
+//!    A task with an `executable` first executes that: a program that the kernel knows when it runs again (`handover`, `program`).
 //! 5. At its end each thread appends its observations to a file in memory (`record`).
 //! 6. `measured` turns the observations into a report: rows, fluid model and statistics are those of a simulation.
 //!
@@ -38,7 +39,7 @@
 //! # use divvy_results::progress::Progress;
 //! # use divvy_workload::Workload;
 //! # fn example(workload: &Workload, progress: &dyn Progress) -> Result<(), PlayError> {
-//! let options = Options { seed: 1, reps: 1, max_threads: 4096 };
+//! let options = Options { seed: 1, reps: 1, max_threads: 4096, command: None };
 //! let played = play(workload, &options, &mut ByScheduler::new(Scale::Exact), progress)?;
 //! println!("{} tasks", played.report.runs[0].tasks.len());
 //! # Ok(())
@@ -47,11 +48,15 @@
 
 mod burn;
 mod clock;
+mod context;
 mod cpus;
 mod error;
 mod exact;
+mod handover;
+mod instance;
 mod measured;
 mod process;
+mod program;
 mod record;
 mod run_setup;
 mod scheduler;
@@ -62,6 +67,8 @@ mod sys;
 mod task_thread;
 mod weight;
 
+use std::path::Path;
+
 use crate::measured::MeasuredRun;
 use divvy_results::progress::Progress;
 use divvy_results::report::{Report, Run, SCHEMA_VERSION};
@@ -71,6 +78,7 @@ use divvy_workload::program::Program;
 
 pub use error::PlayError;
 pub use exact::ByScheduler;
+pub use program::run_instance;
 pub use scheduler::name as scheduler_name;
 pub use weight::{ByNice, Scale, SetWeight};
 
@@ -80,13 +88,16 @@ use supervisor::Outcome;
 
 /// How to play a workload.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct Options<'a> {
     /// Seed of all random streams. A simulation with the same seed has the same demands.
     pub seed: u64,
     /// Number of repetitions, one after the other; 0 counts as 1.
     pub reps: u32,
     /// Limit of threads at one time.
     pub max_threads: u32,
+    /// The command that calls [`run_instance`] before all else. Tasks with an `executable` and no `process` execute it, as programs
+    /// of their own; without a command all tasks are forked.
+    pub command: Option<&'a Path>,
 }
 
 /// The result of [`play`].
@@ -104,7 +115,7 @@ pub struct Played {
 /// When the machine lacks something, the workload does not fit, or the run cannot go on. No process is left behind.
 pub fn play(
     workload: &Workload,
-    options: &Options,
+    options: &Options<'_>,
     set_weight: &mut dyn SetWeight,
     progress: &dyn Progress,
 ) -> Result<Played, PlayError> {
@@ -119,6 +130,7 @@ pub fn play(
         speed: Speed::measure(),
         set_weight,
         processes: RunSetup::processes_of(workload),
+        command: options.command,
     };
     check_size(&setup, options.max_threads)?;
     let mut runs = Vec::new();

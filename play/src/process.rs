@@ -8,10 +8,11 @@ use std::thread::{Builder, Scope, scope};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use super::clock::{monotonic_ns, thread_cpu_ns, wait_while};
+use super::context::Context;
+use super::run_setup::Launch;
 use super::shared_state::Failure;
 use super::spawner::Spawner;
 use super::sys;
-use super::task_thread::{Context, Launch};
 
 /// Stack of a thread. Its calls are few and not deep.
 const STACK_BYTES: usize = 128 * 1024;

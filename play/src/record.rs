@@ -35,8 +35,18 @@ impl Log {
     pub fn new() -> io::Result<Log> {
         let file = memfd_create("divvy-play", MemfdFlags::CLOEXEC)?;
         // The kernel locks the end of a file in memory, but not the position that processes share.
+        Log::again(file.into())
+    }
+
+    /// The log that is in this file already.
+    pub fn again(file: File) -> io::Result<Log> {
         fcntl_setfl(&file, OFlags::APPEND)?;
-        Ok(Log(File::from(file)))
+        Ok(Log(file))
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.0
     }
 
     /// Writes the measurements of one thread.

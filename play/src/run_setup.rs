@@ -1,5 +1,7 @@
 //! The data that every process of a run needs. It is complete before the first fork and does not change.
 
+use std::path::Path;
+
 use divvy_workload::program::Program;
 use divvy_workload::{Arrivals, Workload};
 
@@ -22,6 +24,8 @@ pub struct RunSetup<'a> {
     pub set_weight: &'a dyn SetWeight,
     /// The names of processes with threads. The name of spawner `i` is at `i - 1`.
     pub processes: Vec<&'a str>,
+    /// The command that tasks with a program of their own execute: see `handover`.
+    pub command: Option<&'a Path>,
 }
 
 impl<'a> RunSetup<'a> {
@@ -56,4 +60,15 @@ impl<'a> RunSetup<'a> {
         }
         names
     }
+}
+
+/// An instance to start.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch {
+    /// Index of its task.
+    pub class: usize,
+    /// Its number among the instances of the task, from 0.
+    pub number: u32,
+    /// When it is due, in ns of the run.
+    pub due_ns: u64,
 }

@@ -8,8 +8,9 @@ use std::collections::BinaryHeap;
 
 use divvy_workload::{Arrivals, Purpose, Stream, instance, stream};
 
+use super::context::Context;
+use super::run_setup::Launch;
 use super::shared_state::Failure;
-use super::task_thread::{Context, Launch};
 
 /// Starts the instances of the tasks that belong to one process.
 pub struct Spawner<'a> {

@@ -8,15 +8,16 @@ use divvy_results::progress::Progress;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
 
 use super::clock::{monotonic_ns, process_cpu_ns, wait_while};
+use super::context::Context;
 use super::cpus;
 use super::error::PlayError;
+use super::handover::Handover;
 use super::process::{cannot_start, die_with, single, threaded};
 use super::record::{Log, LogContents};
-use super::run_setup::{RunSetup, SUPERVISOR};
+use super::run_setup::{Launch, RunSetup, SUPERVISOR};
 use super::shared_state::{Failure, SharedState, Wait};
 use super::spawner::Spawner;
 use super::sys::{self, PANICKED, SingleThreaded};
-use super::task_thread::{Context, Launch};
 
 /// How often it looks for ended processes, and reports progress, when nothing wakes it.
 const LOOK_NS: u64 = 250_000_000;
@@ -73,7 +74,8 @@ pub fn run(setup: &RunSetup, most: u32, progress: &dyn Progress) -> Result<Outco
     };
     let shared = SharedState::new(setup.workload, most, setup.processes.len() + 1).map_err(cannot_share)?;
     let log = Log::new().map_err(cannot_share)?;
-    let context = Context { setup, shared: &shared, log: &log };
+    let handover = Handover::new(setup, most).map_err(cannot_share)?;
+    let context = Context { setup, shared: &shared, log: &log, handover: handover.as_ref() };
     let is_real_time = sys::be_real_time();
     let supervisor =
         Supervisor { context, single, children: Children::default(), start_ns: 0, reported_ns: 0 };

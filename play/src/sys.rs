@@ -3,13 +3,15 @@
 //! All `unsafe` of this crate is in this file, and all that it exports is safe to use: shared memory is visible as atomics
 //! only, and a child of `fork` runs one function and exits.
 
+use std::fs::File;
 use std::io;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::process::Pid;
 
 /// An atomic integer: a type that processes may share, and that is valid when all its bytes are zero.
@@ -22,24 +24,64 @@ mod sealed {
     impl Sealed for std::sync::atomic::AtomicU64 {}
 }
 
-/// Words that a process shares with the children that it forks later. They are 0 at first.
+/// A multiple of the size of every system's pages: a mapping begins there.
+const PAGES: u64 = 1 << 16;
+
+/// Memory that processes share: a file in memory, which a process finds again after it has executed another program. Its parts are
+/// taken one after the other, so equal calls give equal parts.
+pub struct SharedMemory {
+    file: File,
+    taken: AtomicU64,
+}
+
+impl SharedMemory {
+    /// Makes new memory.
+    ///
+    /// # Errors
+    /// When the system has none.
+    pub fn new() -> io::Result<SharedMemory> {
+        Ok(SharedMemory::again(memfd_create("divvy-play-state", MemfdFlags::CLOEXEC)?.into()))
+    }
+
+    /// The same memory as that of the process that made this file.
+    pub fn again(file: File) -> SharedMemory {
+        SharedMemory { file, taken: AtomicU64::new(0) }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Takes the next part. Returns where it begins.
+    fn take(&self, bytes: usize) -> io::Result<u64> {
+        let bytes = (bytes as u64).next_multiple_of(PAGES);
+        let from = self.taken.fetch_add(bytes, Ordering::Relaxed);
+        if self.file.metadata()?.len() < from + bytes {
+            self.file.set_len(from + bytes)?;
+        }
+        Ok(from)
+    }
+}
+
+/// Words that processes share. In new memory they are 0 at first.
 pub struct SharedWords<T: SharedWord> {
     words: NonNull<T>,
     count: usize,
 }
 
 impl<T: SharedWord> SharedWords<T> {
-    /// Maps `count` words, at least one.
+    /// Maps the next `count` words of the memory, at least one.
     ///
     /// # Errors
     /// When the system has no memory.
-    pub fn new(count: usize) -> io::Result<SharedWords<T>> {
+    pub fn new(memory: &SharedMemory, count: usize) -> io::Result<SharedWords<T>> {
         let count = count.max(1);
         let len = count.checked_mul(size_of::<T>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let from = memory.take(len)?;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping, at an address that the kernel chooses, overlaps nothing that Rust knows of.
-        let start = unsafe {
-            mmap_anonymous(ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)
-        }?;
+        let start = unsafe { mmap(ptr::null_mut(), len, access, MapFlags::SHARED, &memory.file, from) }?;
         let words = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(SharedWords { words, count })
     }
@@ -48,8 +90,8 @@ impl<T: SharedWord> SharedWords<T> {
 impl<T: SharedWord> Deref for SharedWords<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping is page-aligned, `count` words long, zeroed by the kernel and lives as long as `self`.
-        // Zero is a value of every `SharedWord`, which is an atomic: other processes may write at any time.
+        // SAFETY: the mapping is page-aligned, `count` words long, and lives as long as `self`. The file is as long: it never shrinks.
+        // All bytes are values of every `SharedWord`, which is an atomic: other processes may write at any time.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr(), self.count) }
     }
 }

@@ -5,21 +5,19 @@
 //! thread takes the time of the wake-up as now, as the simulation does. So a `sleep` or `period` without work before it
 //! does not drift.
 
-use std::ffi::CString;
-use std::num::NonZeroU64;
 use std::sync::atomic::Ordering;
 
 use crate::measured::{MeasuredThread, Observation};
 use divvy_workload::program::{Op, Position};
 use divvy_workload::{Arrivals, Purpose, Stream, instance, stream};
-use rustix::thread::{gettid, sched_yield, set_current_timer_slack, set_name};
+use rustix::thread::sched_yield;
 
 use super::burn::{Speed, Stamp, burn};
 use super::clock;
+use super::context::Context;
 use super::cpus;
-use super::record::Log;
-use super::run_setup::RunSetup;
-use super::shared_state::{Failure, SharedState, SpawnRequest};
+use super::run_setup::Launch;
+use super::shared_state::{Failure, SpawnRequest};
 use super::sys::thread_switches;
 
 /// A chunk of work that took this much longer than its CPU time was interrupted: the thread was off its CPU.
@@ -31,80 +29,9 @@ const STEPS_BETWEEN_READS: u32 = 64;
 /// Number of observations for which a thread reserves room at a time.
 const ROOM: u64 = 1024;
 
-/// An instance to start.
-#[derive(Clone, Copy, Debug)]
-pub struct Launch {
-    /// Index of its task.
-    pub class: usize,
-    /// Its number among the instances of the task, from 0.
-    pub number: u32,
-    /// When it is due, in ns of the run.
-    pub due_ns: u64,
-}
-
-/// The data that all threads of a run share.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
-    pub setup: &'a RunSetup<'a>,
-    pub shared: &'a SharedState,
-    pub log: &'a Log,
-}
-
-impl Context<'_> {
-    /// Runs an expected instance in the calling thread: sets the thread up, executes the program, writes the log. If
-    /// `waits` is set, the gate opens only after this thread is counted as ready.
-    pub fn run_instance(&self, launch: Launch, waits: bool) {
-        let slot = self.shared.take_slot(launch.class, launch.number);
-        if let Err(failure) = self.try_run_instance(launch, slot, waits) {
-            self.fail(&failure);
-        }
-    }
-
-    /// Makes the run fail, with a message for the user.
-    pub fn fail(&self, failure: &str) {
-        // If the log cannot be written, the message is lost, but the run still fails.
-        let _ = self.log.failure(failure);
-        self.shared.fail();
-    }
-
-    fn try_run_instance(&self, launch: Launch, slot: u32, waits: bool) -> Result<(), Failure> {
-        self.set_up(launch)?;
-        let mut thread = TaskThread::new(*self, launch, slot);
-        if waits {
-            self.shared.ready();
-        }
-        thread.begin(self.shared.wait_open());
-        let end = thread.run();
-        let measured = thread.finish(end.as_ref().copied().unwrap_or(End::Stopped));
-        self.shared.leave(slot, measured.ended_ns);
-        end?;
-        self.log
-            .thread(&measured)
-            .map_err(|error| format!("cannot write the measurements of a task to memory: {error}"))
-    }
-
-    /// Gives the calling thread the task's name, CPUs and weight.
-    fn set_up(&self, launch: Launch) -> Result<(), Failure> {
-        let task = &self.setup.workload.tasks[launch.class];
-        let name = task.instance_name(launch.number);
-        let message =
-            |what: &str, error: &dyn std::fmt::Display| format!("task {name}: cannot {what}: {error}");
-        // The name is for tools such as top. The kernel cuts it to 15 bytes. A name with a NUL cannot be set.
-        if let Ok(name) = CString::new(name.as_str()) {
-            let _ = set_name(&name);
-        }
-        // Without this the kernel may delay timers by 50 us. With it only the scheduler delays them.
-        let _ = set_current_timer_slack(NonZeroU64::new(1));
-        cpus::bind(&self.setup.cpus, task.affinity.as_deref())
-            .map_err(|e| message("be bound to its CPUs", &e))?;
-        let set = self.setup.set_weight.set(gettid(), launch.class, task.weight.weight());
-        set.map_err(|e| message(&format!("have weight {}", task.weight.units()), &e))
-    }
-}
-
 /// Why a thread ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub enum End {
     /// The program is finished.
     Done,
     /// The task must stop, or the run is over.
@@ -123,7 +50,8 @@ struct Job {
     worked: bool,
 }
 
-struct TaskThread<'a> {
+/// A thread that executes the steps of an instance.
+pub struct TaskThread<'a> {
     context: Context<'a>,
     launch: Launch,
     slot: u32,
@@ -155,7 +83,8 @@ struct TaskThread<'a> {
 }
 
 impl<'a> TaskThread<'a> {
-    fn new(context: Context<'a>, launch: Launch, slot: u32) -> TaskThread<'a> {
+    /// Makes the thread of an instance that has this slot.
+    pub fn new(context: Context<'a>, launch: Launch, slot: u32) -> TaskThread<'a> {
         let setup = context.setup;
         let key = instance(launch.class, launch.number);
         let stamp = Stamp::now();
@@ -185,7 +114,7 @@ impl<'a> TaskThread<'a> {
     }
 
     /// Starts the clocks: what came before does not count.
-    fn begin(&mut self, start_ns: u64) {
+    pub fn begin(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
         self.stamp = Stamp::now();
         self.cpu_before_ns = self.stamp.cpu_ns;
@@ -194,7 +123,11 @@ impl<'a> TaskThread<'a> {
         self.switches_before = thread_switches();
     }
 
-    fn run(&mut self) -> Result<End, Failure> {
+    /// Executes all steps.
+    ///
+    /// # Errors
+    /// When the run cannot go on.
+    pub fn run(&mut self) -> Result<End, Failure> {
         let begins_ns = match &self.context.setup.workload.tasks[self.launch.class].arrivals {
             Arrivals::Closed { think } => self.launch.due_ns.saturating_add(think.sample_ns(&mut self.sleep)),
             _ => self.launch.due_ns,
@@ -347,7 +280,8 @@ impl<'a> TaskThread<'a> {
         self.observe(Observation::Stamp { at_ns: self.time(stamp), received_ns })
     }
 
-    fn finish(mut self, end: End) -> MeasuredThread {
+    /// Ends the measurement, and returns it.
+    pub fn finish(mut self, end: End) -> MeasuredThread {
         let ended_ns = match end {
             End::Done => self.now(),
             End::Stopped => self.deadline_ns.min(self.time(Stamp::now())),

@@ -1,7 +1,9 @@
 //! `divvy play WORKLOAD`.
 
+use std::env;
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::{Args, ValueHint};
 use divvy_play::Scale;
 use divvy_play::{ByScheduler, Options, play};
@@ -29,7 +31,8 @@ Examples:
     after_long_help = "\
 It reads the workload file of `divvy sim` and prints the same report, for one policy: kernel: and the name of \
 the scheduler that is loaded through sched_ext, or eevdf or cfs. Each instance of a task is a thread, in the process \
-that the task names or in its own. Calibrated loops use up CPU time; with the same seed, demands and \
+that the task names or in its own. A task that names an executable and no process executes a program of its own, which +flow knows \
+when it runs again. Calibrated loops use up CPU time; with the same seed, demands and \
 sleeps are those of the simulation. The workload's CPUs are the first of those that divvy itself may use.
 
 Quantum, tick and costs of the workload are ignored: they are the kernel's here. Service errors are as \
@@ -85,7 +88,8 @@ pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()>
     let workload = adapted(&workload, &options)?;
     claims.check_names(&workload)?;
     let RandomArgs { seed, reps } = args.random;
-    let options = Options { seed, reps, max_threads: args.max_threads };
+    let command = env::current_exe().context("cannot find the command itself")?;
+    let options = Options { seed, reps, max_threads: args.max_threads, command: Some(&command) };
     let bar = ProgressBar::new("running", output);
     let played = play(&workload, &options, &mut ByScheduler::new(args.scale_weights), &bar);
     drop(bar);

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use crate::sys::SharedWords;
+use crate::sys::{SharedMemory, SharedWords};
 
 /// No item, or the end of a list.
 pub const NONE: u32 = 0;
@@ -19,8 +19,8 @@ pub struct Queues {
 
 impl Queues {
     /// Makes `count` empty lists.
-    pub fn new(count: usize) -> io::Result<Queues> {
-        Ok(Queues { first: SharedWords::new(count)?, last: SharedWords::new(count)? })
+    pub fn new(memory: &SharedMemory, count: usize) -> io::Result<Queues> {
+        Ok(Queues { first: SharedWords::new(memory, count)?, last: SharedWords::new(memory, count)? })
     }
 
     /// Appends an item to list `i`.
@@ -67,8 +67,8 @@ pub struct FreeList {
 
 impl FreeList {
     /// Makes an empty list.
-    pub fn new() -> io::Result<FreeList> {
-        Ok(FreeList { head: SharedWords::new(1)? })
+    pub fn new(memory: &SharedMemory) -> io::Result<FreeList> {
+        Ok(FreeList { head: SharedWords::new(memory, 1)? })
     }
 
     /// Puts an item back.
@@ -97,11 +97,11 @@ pub struct Rings {
 
 impl Rings {
     /// Makes `count` empty rings.
-    pub fn new(count: usize) -> io::Result<Rings> {
+    pub fn new(memory: &SharedMemory, count: usize) -> io::Result<Rings> {
         Ok(Rings {
-            times: SharedWords::new(count * MOST_TOKENS)?,
-            taken: SharedWords::new(count)?,
-            put: SharedWords::new(count)?,
+            times: SharedWords::new(memory, count * MOST_TOKENS)?,
+            taken: SharedWords::new(memory, count)?,
+            put: SharedWords::new(memory, count)?,
         })
     }
 

@@ -1,5 +1,6 @@
 //! The shared memory, its lock, and the start and the end of the run.
 
+use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
@@ -8,7 +9,7 @@ use divvy_workload::Workload;
 use super::queues::{FreeList, Queues, Rings};
 use crate::clock::{wait_while, wake_all};
 use crate::run_setup::SUPERVISOR;
-use crate::sys::SharedWords;
+use crate::sys::{SharedMemory, SharedWords};
 
 /// Number of observations that all threads together may keep.
 const MOST_OBSERVATIONS: u64 = 1 << 25;
@@ -49,6 +50,7 @@ pub struct SharedState {
     pub(super) slots: Slots,
     /// The limit of live instances.
     pub(super) most: u32,
+    memory: SharedMemory,
 }
 
 const GATE: usize = 0;
@@ -98,47 +100,68 @@ impl Drop for Held<'_> {
 }
 
 impl SharedState {
-    /// Makes the memory for a workload with at most `most` live instances, started by `spawners` processes.
+    /// Makes the state of a workload with at most `most` live instances, started by `spawners` processes.
     ///
     /// # Errors
     /// When the system has no memory to share.
     pub fn new(workload: &Workload, most: u32, spawners: usize) -> io::Result<SharedState> {
-        let (tasks, slots) = (workload.tasks.len(), most as usize + 1);
-        let shared = SharedState {
-            guard: SharedWords::new(1)?,
-            flags: SharedWords::new(4)?,
-            counts: SharedWords::new(5)?,
-            stops: SharedWords::new(tasks)?,
-            wake_words: SharedWords::new(spawners)?,
-            mutexes: Queues::new(workload.locks.len())?,
-            holders: SharedWords::new(workload.locks.len())?,
-            barriers: Queues::new(workload.barriers.len())?,
-            arrived: SharedWords::new(workload.barriers.len())?,
-            parties: workload.barriers.iter().map(|barrier| barrier.parties).collect(),
-            token_waiters: Queues::new(tasks + workload.semaphores.len())?,
-            tokens: Rings::new(tasks + workload.semaphores.len())?,
-            requests: Queues::new(spawners)?,
-            cells: Cells {
-                next: SharedWords::new(slots)?,
-                class: SharedWords::new(slots)?,
-                due_ns: SharedWords::new(slots)?,
-                free: FreeList::new()?,
-            },
-            slots: Slots {
-                words: SharedWords::new(slots)?,
-                next: SharedWords::new(slots)?,
-                woken_ns: SharedWords::new(slots)?,
-                instance: SharedWords::new(slots)?,
-                waits_for: SharedWords::new(slots)?,
-                free: FreeList::new()?,
-            },
-            most,
-        };
+        let shared = SharedState::in_memory(SharedMemory::new()?, workload, most, spawners)?;
         for i in (1..=most).rev() {
             shared.slots.free.free(&shared.slots.next, i);
             shared.cells.free.free(&shared.cells.next, i);
         }
         Ok(shared)
+    }
+
+    /// The state that is in this memory already, for the arguments of [`SharedState::new`].
+    ///
+    /// # Errors
+    /// When the memory cannot be mapped.
+    pub fn in_memory(
+        memory: SharedMemory,
+        workload: &Workload,
+        most: u32,
+        spawners: usize,
+    ) -> io::Result<SharedState> {
+        let (tasks, slots) = (workload.tasks.len(), most as usize + 1);
+        let tokens = tasks + workload.semaphores.len();
+        let m = &memory;
+        Ok(SharedState {
+            guard: SharedWords::new(m, 1)?,
+            flags: SharedWords::new(m, 4)?,
+            counts: SharedWords::new(m, 5)?,
+            stops: SharedWords::new(m, tasks)?,
+            wake_words: SharedWords::new(m, spawners)?,
+            mutexes: Queues::new(m, workload.locks.len())?,
+            holders: SharedWords::new(m, workload.locks.len())?,
+            barriers: Queues::new(m, workload.barriers.len())?,
+            arrived: SharedWords::new(m, workload.barriers.len())?,
+            parties: workload.barriers.iter().map(|barrier| barrier.parties).collect(),
+            token_waiters: Queues::new(m, tokens)?,
+            tokens: Rings::new(m, tokens)?,
+            requests: Queues::new(m, spawners)?,
+            cells: Cells {
+                next: SharedWords::new(m, slots)?,
+                class: SharedWords::new(m, slots)?,
+                due_ns: SharedWords::new(m, slots)?,
+                free: FreeList::new(m)?,
+            },
+            slots: Slots {
+                words: SharedWords::new(m, slots)?,
+                next: SharedWords::new(m, slots)?,
+                woken_ns: SharedWords::new(m, slots)?,
+                instance: SharedWords::new(m, slots)?,
+                waits_for: SharedWords::new(m, slots)?,
+                free: FreeList::new(m)?,
+            },
+            most,
+            memory,
+        })
+    }
+
+    /// The file that the state is in.
+    pub fn file(&self) -> &File {
+        self.memory.file()
     }
 
     /// Takes the lock.
