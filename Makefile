@@ -221,7 +221,7 @@ bench-distance: .need-vm kernel
 	@.ci/need python3=python3
 	kernel/bench/distance
 
-# Simulations, with the same bytes each time; half an hour or so. The machine's rows: kernel/bench/shares --vm --write.
+# Simulations, with the same bytes each time. The larger ones take long; kernel/bench/shares --cpus 2,4,8 is a part. The machine's rows: kernel/bench/shares --vm --write.
 bench-shares: .need-build
 	@.ci/need python3=python3
 	$(CARGO) build --locked --release -p divvy

@@ -43,10 +43,14 @@ copy_tree() {
 	done <"$work/files"
 }
 
+# Policies in native/ that no spec can name
+NAMELESS="account called"
+
 # library POLICY FOLDER: as policy/build.rs does it
 library() {
+	case " $NAMELESS " in *" $1 "*) header=native/$1.h ;; *) header=select/$1.h ;; esac
 	(cd "$tree/policy" && "${CC:-cc}" -std=gnu11 -O1 -w -shared -fPIC -I. -Inative "-DDIVVY_POLICY=$1" \
-		"-DPOLICY_HEADER=\"select/$1.h\"" native/host.c -o "$2/libdivvy_$1.so")
+		"-DPOLICY_HEADER=\"$header\"" native/host.c -o "$2/libdivvy_$1.so")
 }
 
 # libraries FOLDER POLICY..: two at a time
@@ -120,6 +124,7 @@ break_it() {
 
 policies() {
 	(cd "$tree/policy/select" && printf '%s\n' *.h | sed 's,\.h$,,')
+	echo "$NAMELESS"
 }
 
 # affected FILE: the policies that it is compiled into: one for select/NAME.h and select/NAME/.., else all
