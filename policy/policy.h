@@ -147,8 +147,8 @@ struct task_table {
 	u32 capped;           /* the task that reweigh is called for, if it asked for more than a CPU and still does */
 	u64 quantum;          /* ns, a slice when the policy has none of its own */
 	u64 zero;             /* always 0, and the verifier does not know it */
-	u64 nsummed;          /* tasks that uncharged_of_all counts, */
-	u64 summed;           /* ns, and the sum of their since + charged */
+	u64 nsummed;          /* tasks that uncharged_of_all counts */
+	u64 summed;           /* the sum of their since + charged, ns */
 	u32 picked[MAX_CPUS]; /* the task whose slice it is on each CPU, or 0 */
 	struct task task[POOL];
 };
@@ -213,8 +213,8 @@ static inline u64 uncharged(const struct task_table *table, u32 id, u64 now)
 	return t->state & ON_CPU && (s64)due > 0 ? due : 0;
 }
 
-/* The same of all tasks that the policy sees. It may be below 0: a task can be charged for a little more than it received, if a
- * host's clock counts what the kernel did meanwhile. */
+/* ns of service that all tasks which the policy sees received and were not charged for. It may be below 0: a task can be charged for a
+ * little more than it received, if a host's clock counts what the kernel did meanwhile. */
 static inline u64 uncharged_of_all(const struct task_table *t, u64 now)
 {
 	return t->nsummed * now - t->summed;

@@ -333,9 +333,17 @@ fn a_task_with_an_executable_is_a_program_of_its_own() {
         std::thread::sleep(std::time::Duration::from_millis(20));
         was_there = is_there();
     }
-    child.kill().expect("it ends, and its tasks with it");
+    child.kill().expect("a child");
     child.wait().expect("it ended");
     assert!(was_there, "no process {name}");
+    // It is not left behind by a divvy that was killed.
+    for _ in 0..500 {
+        if !is_there() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("process {name} outlived divvy");
 }
 
 /// It has the run's locks and tokens, and its demands, as if it were forked.
@@ -364,4 +372,18 @@ fn only_play_makes_instances() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{told}");
     assert!(told.contains("this process is no instance of a task"), "{told}");
+}
+
+/// The run is over before all of many programs could start on one CPU. It still ends when it should.
+#[test]
+fn programs_that_cannot_start_in_time_do_not_prolong_the_run() {
+    let text = "duration = \"300ms\"\ntask = [ { name = \"T\", count = 600, executable = \"cc\", program = [ { run = \"forever\" } ] } ]";
+    let output =
+        divvy("late-programs", text, &["--cpus", "1", "--format", "json"]).output().expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let overhead = told.lines().find(|line| line.contains("starting tasks and keeping the time took"));
+    let percent: Option<f64> =
+        overhead.and_then(|line| line.split(' ').find_map(|word| word.strip_suffix('%')?.parse().ok()));
+    assert!(percent.is_none_or(|percent| percent <= 100.0), "{told}");
 }

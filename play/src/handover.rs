@@ -35,6 +35,8 @@ pub struct Handover<'a> {
 pub struct Instance {
     pub launch: Launch,
     pub slot: u32,
+    /// The CPU time that its thread had used before it executed.
+    pub cpu_ns: u64,
     pub state: i32,
     pub log: i32,
     pub setup: i32,
@@ -70,6 +72,7 @@ impl<'a> Handover<'a> {
         (shared, log): (&SharedState, &Log),
         launch: Launch,
         slot: u32,
+        cpu_ns: u64,
     ) -> Failure {
         let files = [shared.file(), log.file(), &self.file];
         let kept = files.iter().try_for_each(|file| fcntl_setfd(file.as_fd(), FdFlags::empty()));
@@ -77,7 +80,7 @@ impl<'a> Handover<'a> {
         let error = match kept {
             Ok(()) => Command::new(self.command)
                 .arg0(name)
-                .env(VARIABLE, Instance { launch, slot, state, log, setup }.to_text())
+                .env(VARIABLE, Instance { launch, slot, cpu_ns, state, log, setup }.to_text())
                 .exec(),
             Err(error) => error.into(),
         };
@@ -88,8 +91,8 @@ impl<'a> Handover<'a> {
 impl Instance {
     /// As the value of [`VARIABLE`].
     pub fn to_text(&self) -> String {
-        let Instance { launch: Launch { class, number, due_ns }, slot, state, log, setup } = self;
-        format!("{class} {number} {due_ns} {slot} {state} {log} {setup}")
+        let Instance { launch: Launch { class, number, due_ns }, slot, cpu_ns, state, log, setup } = self;
+        format!("{class} {number} {due_ns} {slot} {cpu_ns} {state} {log} {setup}")
     }
 
     /// Reads what [`Instance::to_text`] wrote.
@@ -97,8 +100,8 @@ impl Instance {
         let mut words = text.split(' ');
         let launch =
             Launch { class: next(&mut words)?, number: next(&mut words)?, due_ns: next(&mut words)? };
-        let (slot, state) = (next(&mut words)?, next(&mut words)?);
-        Some(Instance { launch, slot, state, log: next(&mut words)?, setup: next(&mut words)? })
+        let (slot, cpu_ns, state) = (next(&mut words)?, next(&mut words)?, next(&mut words)?);
+        Some(Instance { launch, slot, cpu_ns, state, log: next(&mut words)?, setup: next(&mut words)? })
     }
 }
 

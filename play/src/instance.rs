@@ -38,17 +38,24 @@ impl Context<'_> {
                 self.shared.ready();
             }
             clock::sleep_until(self.shared.wait_open().saturating_add(launch.due_ns));
+            // With more tasks than CPU time, the run may be over before some of them could start.
+            if self.shared.is_over() {
+                return self.run_thread(launch, slot, false);
+            }
             let name = self.setup.workload.executable(launch.class);
-            return Err(handover.execute(&name, (self.shared, self.log), launch, slot));
+            let cpu_ns = clock::thread_cpu_ns();
+            return Err(handover.execute(&name, (self.shared, self.log), launch, slot, cpu_ns));
         }
         self.run_thread(launch, slot, waits)
     }
 
-    /// Runs an instance in a process that was set up, and then executed the task's program.
-    pub fn run_executed(&self, launch: Launch, slot: u32) {
+    /// Runs an instance in a process that was set up, and then executed the task's program, when it had used `cpu_ns`.
+    pub fn run_executed(&self, launch: Launch, slot: u32, cpu_ns: u64) {
         self.set_name(launch);
-        // The number is for a note only, so a failure to write it is no failure of the run.
-        let _ = self.log.overhead(clock::thread_cpu_ns());
+        if !self.shared.is_over() {
+            // The number is for a note only, so a failure to write it is no failure of the run.
+            let _ = self.log.overhead(clock::thread_cpu_ns().saturating_sub(cpu_ns));
+        }
         if let Err(failure) = self.run_thread(launch, slot, false) {
             self.fail(&failure);
         }

@@ -1,7 +1,7 @@
 //! A process that executed the program of a task: it is an instance from then on, and finds the run by what `handover` left to it.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, Read as _};
 use std::process::ExitCode;
 
 use divvy_workload::Workload;
@@ -33,20 +33,22 @@ pub fn run_instance() -> Option<ExitCode> {
 
 fn again(instance: &str) -> io::Result<()> {
     let unread = || io::Error::from(io::ErrorKind::InvalidData);
-    let Instance { launch, slot, state, log, setup } = Instance::from_text(instance).ok_or_else(unread)?;
+    let Instance { launch, slot, cpu_ns, state, log, setup } =
+        Instance::from_text(instance).ok_or_else(unread)?;
     let mut text = String::new();
-    let mut file = open(setup)?;
-    file.rewind()?;
-    file.read_to_string(&mut text)?;
+    open(setup)?.read_to_string(&mut text)?;
     let (head, workload) = text.split_once('\n').ok_or_else(unread)?;
     let workload = Workload::parse(workload, "").map_err(io::Error::other)?;
     let set_weight = ByNice::new(Scale::Exact);
     let (setup, most) = read_setup(head, &workload, &set_weight).ok_or_else(unread)?;
+    if launch.class >= workload.tasks.len() || slot > most {
+        return Err(unread());
+    }
     let spawners = setup.processes.len() + 1;
     let shared = SharedState::in_memory(SharedMemory::again(open(state)?), &workload, most, spawners)?;
     let log = Log::again(open(log)?)?;
     let context = Context { setup: &setup, shared: &shared, log: &log, handover: None };
-    context.run_executed(launch, slot);
+    context.run_executed(launch, slot, cpu_ns);
     Ok(())
 }
 
@@ -147,11 +149,11 @@ mod tests {
     #[test]
     fn an_instance_reads_back() {
         let launch = Launch { class: 3, number: 7, due_ns: u64::MAX };
-        let text = Instance { launch, slot: 9, state: 4, log: 5, setup: 6 }.to_text();
+        let text = Instance { launch, slot: 9, cpu_ns: 8, state: 4, log: 5, setup: 6 }.to_text();
         let read = Instance::from_text(&text).expect("an instance");
         let Launch { class, number, due_ns } = read.launch;
         assert_eq!((class, number, due_ns, read.slot), (3, 7, u64::MAX, 9));
-        assert_eq!((read.state, read.log, read.setup), (4, 5, 6));
+        assert_eq!((read.cpu_ns, read.state, read.log, read.setup), (8, 4, 5, 6));
         assert!(Instance::from_text("1 2 x").is_none());
     }
 }

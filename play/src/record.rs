@@ -34,12 +34,12 @@ const OVERHEAD: u64 = 3;
 impl Log {
     pub fn new() -> io::Result<Log> {
         let file = memfd_create("divvy-play", MemfdFlags::CLOEXEC)?;
-        // The kernel locks the end of a file in memory, but not the position that processes share.
         Log::again(file.into())
     }
 
     /// The log that is in this file already.
     pub fn again(file: File) -> io::Result<Log> {
+        // The kernel locks the end of a file in memory, but not the position that processes share.
         fcntl_setfl(&file, OFlags::APPEND)?;
         Ok(Log(file))
     }

@@ -1,7 +1,7 @@
 //! System calls without a safe wrapper in a crate: shared memory, `fork`, and three calls of the C library.
 //!
 //! All `unsafe` of this crate is in this file, and all that it exports is safe to use: shared memory is visible as atomics
-//! only, and a child of `fork` runs one function and exits.
+//! only, and a child of `fork` runs one function, which may execute another program, and exits.
 
 use std::fs::File;
 use std::io;

@@ -1,5 +1,5 @@
-//! Shares on many CPUs: the lines of `kernel/bench/shares.csv` are simulated again here, up to 64 CPUs, and the tables of the page have
-//! its numbers. The parts that users, programs and cgroups are entitled to are those of the exact hierarchical fluid.
+//! Shares on many CPUs: the lines of `kernel/bench/shares.csv` are simulated again here, all up to 8 CPUs and some of 64, and the tables of the
+//! page have its numbers. The parts that users, programs and cgroups are entitled to are those of the exact hierarchical fluid.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use divvy_workload::Workload;
 use num_traits::{One, ToPrimitive};
 
 const CPUS: [u32; 6] = [2, 4, 8, 64, 256, 1024];
-/// On so many CPUs as are simulated again here.
+/// Each line that is simulated again here has so many.
 const REPETITIONS: u32 = 3;
 
 /// CPUs, at most, for all policies.

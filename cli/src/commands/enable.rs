@@ -1,6 +1,6 @@
 //! `divvy enable` and `divvy disable`: a policy from boot on, by a systemd unit.
 
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Component, Path, PathBuf, absolute};
 
 use clap::{Args, ValueHint};
 use divvy_kernel::load::check;
@@ -63,8 +63,8 @@ pub enum BadSettings {
     Word(String),
     /// The unit has other directories of these names, or none.
     #[error(
-        "--rules {}: {UNIT} sees no files in {}; put it where the unit sees it:\n  \
-         sudo install -m 644 {} /etc/divvy.toml", .0.display(), HIDDEN.join(", "), .0.display()
+        "--rules {}: {UNIT} sees no files in {}; put it where the unit sees it; if there is no \
+         /etc/divvy.toml yet:\n  sudo install -m 644 {} /etc/divvy.toml", .0.display(), HIDDEN.join(", "), .0.display()
     )]
     Hidden(PathBuf),
     /// All else is read-only to the unit.
@@ -150,7 +150,11 @@ fn within_reach(args: &SchedulerArgs) -> Result<(), BadSettings> {
         }
     }
     let db = absolute(&args.db).unwrap_or_else(|_| args.db.clone());
-    if is_below(&db, &[STATE_DIRECTORY]) { Ok(()) } else { Err(BadSettings::ReadOnly(args.db.clone())) }
+    let leads_out = db.components().any(|part| part == Component::ParentDir);
+    if is_below(&db, &[STATE_DIRECTORY]) && db != Path::new(STATE_DIRECTORY) && !leads_out {
+        return Ok(());
+    }
+    Err(BadSettings::ReadOnly(args.db.clone()))
 }
 
 #[cfg(test)]
@@ -271,7 +275,15 @@ mod tests {
             assert_eq!(refused(&format!("divvy enable sfq --rules {file}")), None);
         }
         assert_eq!(refused("divvy enable sfq+flow"), None);
-        for file in ["/x.redb", "/var/lib/divvy2/x.redb", "/tmp/x.redb", "x.redb"] {
+        let outside = [
+            "/x.redb",
+            "/var/lib/divvy2/x.redb",
+            "/tmp/x.redb",
+            "x.redb",
+            "/var/lib/divvy",
+            "/var/lib/divvy/../x.redb",
+        ];
+        for file in outside {
             let said = refused(&format!("divvy enable sfq+flow --db {file}")).expect(file);
             assert!(said.contains("--db /var/lib/divvy/flow.redb"), "{said}");
         }

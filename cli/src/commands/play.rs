@@ -1,9 +1,7 @@
 //! `divvy play WORKLOAD`.
 
-use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::{Args, ValueHint};
 use divvy_play::Scale;
 use divvy_play::{ByScheduler, Options, play};
@@ -19,6 +17,9 @@ use crate::output::Output;
 use crate::print::print;
 use crate::progress::ProgressBar;
 use crate::view::page::PageOptions;
+
+/// This command itself, also when its file was replaced or removed after the run began.
+const COMMAND: &str = "/proc/self/exe";
 
 /// Run a workload with real threads, under the kernel's scheduler
 #[derive(Debug, Args)]
@@ -88,8 +89,7 @@ pub fn run(args: &PlayArgs, verbose: bool, output: Output) -> anyhow::Result<()>
     let workload = adapted(&workload, &options)?;
     claims.check_names(&workload)?;
     let RandomArgs { seed, reps } = args.random;
-    let command = env::current_exe().context("cannot find the command itself")?;
-    let options = Options { seed, reps, max_threads: args.max_threads, command: Some(&command) };
+    let options = Options { seed, reps, max_threads: args.max_threads, command: Some(Path::new(COMMAND)) };
     let bar = ProgressBar::new("running", output);
     let played = play(&workload, &options, &mut ByScheduler::new(args.scale_weights), &bar);
     drop(bar);

@@ -352,6 +352,8 @@ mod tests {
         for line in ["ProtectHome=yes", "PrivateTmp=yes", "ProtectSystem=strict", "StateDirectory=divvy"] {
             assert!(unit.lines().any(|is| is == line), "{line}");
         }
+        // The first three are ProtectHome's, the others PrivateTmp's: systemd.exec(5).
+        assert_eq!(HIDDEN, ["/home", "/root", "/run/user", "/tmp", "/var/tmp"]);
     }
 
     #[test]
