@@ -378,8 +378,7 @@ fn only_play_makes_instances() {
 #[test]
 fn programs_that_cannot_start_in_time_do_not_prolong_the_run() {
     let text = "duration = \"300ms\"\ntask = [ { name = \"T\", count = 600, executable = \"cc\", program = [ { run = \"forever\" } ] } ]";
-    let output =
-        divvy("late-programs", text, &["--cpus", "1", "--format", "json"]).output().expect("it runs");
+    let output = output("late-programs", text, &["--cpus", "1", "--format", "json"]);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}");
     let overhead = told.lines().find(|line| line.contains("starting tasks and keeping the time took"));

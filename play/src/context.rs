@@ -1,4 +1,4 @@
-//! The data that all threads of a run share.
+//! Context of a thread.
 
 use super::handover::Handover;
 use super::record::Log;

@@ -34,12 +34,13 @@ copy_tree() {
 		rm -f "$tree/$file"
 	done
 	while read -r file; do
-		mkdir -p "$tree/$(dirname "$file")"
-		if [ -L "$file" ]; then
-			ln -sfn "$(readlink "$file")" "$tree/$file" || exit 1
-		elif ! cmp -s "$file" "$tree/$file"; then
-			cp "$file" "$tree/$file" || exit 1
+		if [ -d "$file" ]; then # a link to a directory, which cmp does not compare
+			[ -d "$tree/$file" ] && continue
+		else
+			cmp -s "$file" "$tree/$file" && continue
 		fi
+		mkdir -p "$tree/$(dirname "$file")"
+		cp -P "$file" "$tree/$file" || exit 1
 	done <"$work/files"
 }
 

@@ -62,6 +62,14 @@ class Scratch(unittest.TestCase):
         self.addCleanup(stand_in.close)
         return stand_in
 
+    def python_with(self, sitecustomize):
+        """A Python that executes this before all else"""
+        (self.here / "sitecustomize.py").write_text(sitecustomize)
+        python = self.here / "python"
+        python.write_text(f'#!/bin/sh\nPYTHONPATH="{self.here}" exec "{sys.executable}" "$@"\n')
+        python.chmod(0o755)
+        return python
+
     def csv(self):
         return (self.here / "rows.csv").read_bytes()
 
@@ -178,10 +186,7 @@ class Whole(Scratch):
         self.is_as_here(*arguments)
 
     def test_another_version_of_distributed_is_named(self):
-        (self.here / "sitecustomize.py").write_text(OTHER_VERSION)
-        python = self.here / "python"
-        python.write_text(f'#!/bin/sh\nPYTHONPATH="{self.here}" exec "{sys.executable}" "$@"\n')
-        python.chmod(0o755)
+        python = self.python_with(OTHER_VERSION)
         code, said = self.sweep(self.whole, QUEUE, *VARY, python=python).end()
         self.assertEqual(code, 1, said)
         self.assertRegex(said, r"the scheduler has distributed \S+ on Python 3\.\d+, and this machine has distributed 2020\.1\.0 on Python 3")
@@ -240,10 +245,7 @@ class Bare(Scratch):
             self.assertIn("pip install distributed", said)
 
     def test_what_a_package_prints_is_no_answer(self):
-        (self.here / "sitecustomize.py").write_text(TALKATIVE)
-        python = self.here / "python"
-        python.write_text(f'#!/bin/sh\nPYTHONPATH="{self.here}" exec "{sys.executable}" "$@"\n')
-        python.chmod(0o755)
+        python = self.python_with(TALKATIVE)
         code, said = Sweep(QUEUE, *VARY, "--format", "csv", "--cluster", "dask://127.0.0.1:1", python=python).end()
         self.assertEqual(code, 1, said)
         self.assertIn("a package greets you", said)

@@ -1,5 +1,7 @@
 //! The repository's files agree with each other: pages of papers/, licences, mutants.txt, docs/ and examples/.
 
+use std::path::{Path, PathBuf};
+
 mod examples;
 mod licences;
 mod many_cpus;
@@ -7,3 +9,7 @@ mod mutants;
 mod papers;
 mod predictions;
 mod tutorial;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}

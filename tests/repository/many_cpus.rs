@@ -2,7 +2,6 @@
 //! page have its numbers. The parts that users, programs and cgroups are entitled to are those of the exact hierarchical fluid.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use divvy_policy::Weight;
 use divvy_policy::spec::parse;
@@ -14,6 +13,8 @@ use divvy_sim::run::{Options, simulate};
 use divvy_workload::Workload;
 use num_traits::{One, ToPrimitive};
 
+use crate::root;
+
 const CPUS: [u32; 6] = [2, 4, 8, 64, 256, 1024];
 /// Each line that is simulated again here has so many.
 const REPETITIONS: u32 = 3;
@@ -24,10 +25,6 @@ const ALL_POLICIES: u32 = 64;
 const MOST_OF_ALL: u32 = 256;
 const SIMULATED: &str = "kernel/bench/shares.csv";
 const PLAYED: &str = "kernel/bench/shares-vm.csv";
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 fn read(file: &str) -> String {
     std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
@@ -111,15 +108,12 @@ impl Case {
 
     /// The line of the file, from the first number on.
     fn measured(&self, cpus: u32, policy: &str) -> Vec<String> {
-        let spec = parse(policy, divvy_policy::all()).unwrap_or_else(|error| panic!("{error}"));
-        let options = Options { seed: 1, reps: REPETITIONS, ..Options::default() };
-        let report = simulate(&self.workload(cpus), &[spec], &options, &()).unwrap_or_else(|e| panic!("{e}"));
-        let of = |value: &dyn Fn(&Run) -> f64| -> Vec<f64> { report.runs.iter().map(value).collect() };
+        let runs = simulated(&self.workload(cpus), policy, REPETITIONS);
+        let of = |value: &dyn Fn(&Run) -> f64| -> Vec<f64> { runs.iter().map(value).collect() };
         let errors = of(&|run| self.error_percent(run, cpus));
         let latencies_ms = of(&|run| run.wake_delay_ns.p99.expect("tasks wake up") / 1e6);
         let rate = |count: &dyn Fn(&Run) -> Option<u64>| {
-            let rates =
-                report.runs.iter().map(|run| Some(count(run)? as f64 / (run.duration_ns as f64 / 1e9)));
+            let rates = runs.iter().map(|run| Some(count(run)? as f64 / (run.duration_ns as f64 / 1e9)));
             let all: Option<Vec<f64>> = rates.collect();
             all.map_or(String::new(), |all| {
                 format!("{:.1}", all.iter().sum::<f64>() / f64::from(REPETITIONS) / f64::from(cpus))
@@ -134,6 +128,13 @@ impl Case {
         line.extend([rate(&|run| run.migrations), rate(&|run| run.shard_migrations)]);
         line
     }
+}
+
+/// The repetitions of a run.
+fn simulated(workload: &Workload, policy: &str, reps: u32) -> Vec<Run> {
+    let spec = parse(policy, divvy_policy::all()).unwrap_or_else(|error| panic!("{error}"));
+    let options = Options { seed: 1, reps, ..Options::default() };
+    simulate(workload, &[spec], &options, &()).unwrap_or_else(|error| panic!("{error}")).runs
 }
 
 /// A file's lines from the first number on, by workload, CPUs and policy.
@@ -196,10 +197,7 @@ fn sfq_honours_shares_of_threads_that_always_run() {
             workload.tasks.retain(|task| !task.name.ends_with("-editor"));
             workload.tasks.retain(|task| !task.name.ends_with("-ui") && !task.name.ends_with("-shell"));
             for policy in case.policies(cpus).iter().filter(|policy| policy.starts_with("sfq")) {
-                let spec = parse(policy, divvy_policy::all()).unwrap_or_else(|error| panic!("{error}"));
-                let report =
-                    simulate(&workload, &[spec], &Options::default(), &()).unwrap_or_else(|e| panic!("{e}"));
-                let error = case.error_percent(&report.runs[0], cpus);
+                let error = case.error_percent(&simulated(&workload, policy, 1)[0], cpus);
                 assert!(error <= 1.0, "{} on {cpus} CPUs under {policy}: {error} %", case.name);
             }
         }

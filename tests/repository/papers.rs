@@ -10,14 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::root;
+
 /// 'R', 'C' or 'D' and its number
 type Tag = (char, u32);
 /// Text by tag
 type Page = BTreeMap<Tag, String>;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 /// All files below a folder with this ending, by path
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {

@@ -5,9 +5,11 @@ use divvy_policy::{file, spec};
 use divvy_results::report::Report;
 use divvy_sim::run::{Options, simulate};
 use divvy_workload::Workload;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
+
+use crate::root;
 
 /// Combinations of the modifiers, as the fuzzer counts them.
 const MODIFIER_SETS: u32 = 4;
@@ -103,8 +105,4 @@ fn run(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

@@ -1,6 +1,6 @@
 //! The options of a scheduler in the kernel, of `divvy load` and `divvy enable`.
 
-use std::path::{PathBuf, absolute};
+use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
@@ -90,6 +90,11 @@ pub struct SchedulerArgs {
     pub fail_every: u32,
 }
 
+/// The path from the root on: the unit has another directory.
+pub fn full(path: &Path) -> PathBuf {
+    absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 impl SchedulerArgs {
     /// The words of a command line that says the same, without those that say a default.
     pub fn words(&self) -> Vec<String> {
@@ -113,9 +118,8 @@ impl SchedulerArgs {
         let time = |time: Duration, default: &str| Some(show(time)).filter(|text| text != default);
         let switch = |name: &str, is_on: bool| is_on.then(|| format!("--{name}"));
         let may = RIGHTS.iter().find(|(_, right, _)| right == group_may && *right != GroupMay::Own);
-        // The unit has another directory.
-        let full = |path: &PathBuf| absolute(path).unwrap_or_else(|_| path.clone()).display().to_string();
-        let db = full(db);
+        let shown = |path: &PathBuf| full(path).display().to_string();
+        let db = shown(db);
         let words = [
             given("quantum", time(*quantum, QUANTUM)),
             given("timeout", time(*timeout, TIMEOUT)),
@@ -126,7 +130,7 @@ impl SchedulerArgs {
             given("pool", Some(*pool).filter(|pool| *pool != MOST_TASKS).map(|pool| pool.to_string())),
             given("max-tasks", max_tasks.map(|tasks| tasks.to_string())),
             given("db", Some(db).filter(|db| db != DEFAULT_DB)),
-            given("rules", rules.as_ref().map(full)),
+            given("rules", rules.as_ref().map(shown)),
             given("group", group.clone()),
             given("group-may", may.map(|(name, ..)| (*name).to_owned())),
             given("fail-every", Some(*fail_every).filter(|every| *every != 0).map(|every| every.to_string())),

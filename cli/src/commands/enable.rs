@@ -1,15 +1,16 @@
 //! `divvy enable` and `divvy disable`: a policy from boot on, by a systemd unit.
 
-use std::path::{Component, Path, PathBuf, absolute};
+use std::path::{Component, Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use divvy_kernel::load::check;
+use divvy_kernel::flow::DEFAULT_DB;
+use divvy_kernel::load::{RULES, check};
 use divvy_kernel::service::{self, HIDDEN, SETTINGS, STATE_DIRECTORY, Settings, UNIT};
 use divvy_policy::{Failure, FailureKind};
 
 use crate::args::given::Given;
 use crate::args::presets;
-use crate::args::scheduler::{SchedulerArgs, loadable};
+use crate::args::scheduler::{SchedulerArgs, full, loadable};
 use crate::output::Output;
 
 /// Load a policy now and at each boot
@@ -64,11 +65,11 @@ pub enum BadSettings {
     /// The unit has other directories of these names, or none.
     #[error(
         "--rules {}: {UNIT} sees no files in {}; put it where the unit sees it; if there is no \
-         /etc/divvy.toml yet:\n  sudo install -m 644 {} /etc/divvy.toml", .0.display(), HIDDEN.join(", "), .0.display()
+         {RULES} yet:\n  sudo install -m 644 {} {RULES}", .0.display(), HIDDEN.join(", "), .0.display()
     )]
     Hidden(PathBuf),
     /// All else is read-only to the unit.
-    #[error("--db {}: {UNIT} can write only in {STATE_DIRECTORY}, as in: --db {STATE_DIRECTORY}/flow.redb", .0.display())]
+    #[error("--db {}: {UNIT} can write only in {STATE_DIRECTORY}, as in: --db {DEFAULT_DB}", .0.display())]
     ReadOnly(PathBuf),
 }
 
@@ -143,13 +144,13 @@ fn given(args: &EnableArgs) -> anyhow::Result<Option<(String, Vec<String>)>> {
 fn within_reach(args: &SchedulerArgs) -> Result<(), BadSettings> {
     let is_below = |file: &Path, folders: &[&str]| folders.iter().any(|folder| file.starts_with(folder));
     if let Some(rules) = &args.rules {
-        let file = absolute(rules).unwrap_or_else(|_| rules.clone());
+        let file = full(rules);
         let target = file.canonicalize().unwrap_or_else(|_| file.clone());
         if is_below(&file, &HIDDEN) || is_below(&target, &HIDDEN) {
             return Err(BadSettings::Hidden(rules.clone()));
         }
     }
-    let db = absolute(&args.db).unwrap_or_else(|_| args.db.clone());
+    let db = full(&args.db);
     let leads_out = db.components().any(|part| part == Component::ParentDir);
     if is_below(&db, &[STATE_DIRECTORY]) && db != Path::new(STATE_DIRECTORY) && !leads_out {
         return Ok(());
