@@ -13,7 +13,7 @@
 #define EVENTS(E) \
 	E(new) E(exit) E(runnable) E(quiescent) E(enqueue) E(dequeue) E(dispatch) E(running) E(stopping) E(yield) \
 	E(set_weight) E(set_allowed) E(set_param) E(set_process) E(set_group) E(enter_group) E(set_program) E(learn) \
-	E(fork) E(session) E(take_cpu)
+	E(fork) E(session) E(take_cpu) E(expire)
 // clang-format on
 
 #define EVENT_KIND(name) EVENT_##name,
@@ -27,7 +27,7 @@ struct event {
 	/* the weight of new, set_weight and set_group, the service of stopping, the value of set_param, the identity of
 	 * set_program, the T_p of learn */
 	u64 amount;
-	u64 slice; /* answer; of learn, told: the wait after that run */
+	u64 slice; /* answer of dispatch and expire; of learn, told: the wait after that run */
 	struct allowed allowed;
 	u32 id; /* answer of dispatch */
 	/* the owner of set_param's parameter: 0 the policy, else the modifier's bit; the group; the lower half of learn's
@@ -84,6 +84,7 @@ static ALWAYS_INLINE void event_tell(struct machine *m, enum event_kind kind, st
 	case EVENT_fork: machine_fork(m, e->id, e->process, e->now); break;
 	case EVENT_session: machine_session(m, e->id, e->now); break;
 	case EVENT_take_cpu: e->cpu = machine_take_cpu(m, e->cpu); break;
+	case EVENT_expire: e->slice = machine_expire(m, e->id, e->now); break;
 	case EVENT_dispatch:
 		order = machine_dispatch(m, e->cpu, e->now);
 		e->id = order.id;

@@ -13,6 +13,7 @@
  *   machine_dispatch       which task is this CPU to run?                 (dispatch)
  *   machine_running        it is on the CPU                               (running)
  *   machine_stopping       it is off the CPU                              (stopping)
+ *   machine_expire         its slice is over, and the CPU does not dispatch (enqueue, with nothing left of the slice)
  *   machine_quiescent      it is no longer runnable                       (quiescent)
  *   machine_exit           it is gone                                     (exit_task)
  *   machine_take_cpu       a CPU runs something that the machine does not schedule (cpu_release)

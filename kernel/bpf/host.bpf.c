@@ -6,7 +6,7 @@
  *
  *   kernel                                       machine
  *   init_task                                    new, fork
- *   enqueue                                      runnable if it was not, enqueue
+ *   enqueue                                      expire if its slice is over; runnable if it was not, enqueue
  *   dequeue                                      dequeue
  *   dispatch                                     dispatch
  *   running                                      running, or take_cpu if the machine does not know the task
@@ -180,6 +180,10 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	if (rest && enq_flags & SCX_ENQ_REENQ) {
 		t->interrupted = true;
 		rest = 0;
+	} else if (!rest && has_slice_here(p, id)) {
+		e.slice = expire(id);
+		if (e.slice)
+			rest = begin_slice(p, &e);
 	}
 	if (rest) {
 		insert_local(p, same_kernel_slice(p, id, rest), enq_flags);

@@ -33,7 +33,8 @@ impl fmt::Display for Arguments<'_> {
             | Event::Enqueue { task }
             | Event::Dequeue { task }
             | Event::Running { task }
-            | Event::Session { task } => write!(f, "task {task}"),
+            | Event::Session { task }
+            | Event::Expire { task } => write!(f, "task {task}"),
             Event::Stopping { task, ran_ns } => write!(f, "task {task}, ran {ran_ns} ns"),
             Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => write!(f, "CPU {cpu}"),
             Event::SetWeight { task, weight } => write!(f, "task {task}, weight {weight}"),
@@ -66,6 +67,8 @@ impl fmt::Display for AnswerText<'_> {
         match (event, answer.task) {
             (Event::Dispatch { .. }, Some(task)) => write!(f, "task {task} for {} ns", answer.slice_ns)?,
             (Event::Dispatch { .. }, None) => write!(f, "nothing")?,
+            (Event::Expire { .. }, _) if answer.slice_ns == 0 => write!(f, "its slice has ended")?,
+            (Event::Expire { .. }, _) => write!(f, "for {} ns more", answer.slice_ns)?,
             (_, _) if answer.asked.is_none() => write!(f, "no CPU asked")?,
             _ => {}
         }

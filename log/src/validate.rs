@@ -70,6 +70,7 @@ impl Validator {
             Event::Quiescent { task, .. } => self.known(task).map(|task| task.runnable = false),
             Event::Enqueue { task } => self.must_be_runnable(task, "enqueued"),
             Event::Running { task } => self.must_be_runnable(task, "running"),
+            Event::Expire { task } => self.must_be_runnable(task, "told that its slice is over"),
             Event::Dequeue { task } | Event::SetAllowed { task, .. } | Event::Session { task } => {
                 self.known(task).map(|_| ())
             }

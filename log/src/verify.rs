@@ -295,6 +295,7 @@ fn decode(record: &Record, mask: CpuMask, validator: &Validator) -> Result<(Even
         }
         19 => silent(Event::Session { task: task()? }),
         20 => Ok((Event::TakeCpu { cpu: CpuId::new(record.why.into()) }, answered(record.cpu.into()))),
+        21 => Ok((Event::Expire { task: task()? }, Answer { slice_ns: record.value, ..Answer::default() })),
         kind => Err(format!("there is no event of kind {kind}")),
     }
 }

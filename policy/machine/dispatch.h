@@ -206,11 +206,10 @@ static inline u64 machine_begin_slice(struct machine *m, u32 id)
 	return machine_has(m, FLOW) ? flow_slice(machine_flow(m), id, slice) : slice;
 }
 
-/* Whether a task whose slice is over goes on with it: one that ran until now, and may. The policy is not told, as if
- * the slice had not ended. */
+/* Whether a task that used up its slice goes on with it, if it may. The policy is not told, as if the slice had not ended. */
 static inline bool machine_delays(struct machine *m, u32 id, u32 cpu, u64 now)
 {
-	if (!machine_has(m, FLOW) || !(machine_task(m, id)->state & ON_CPU) || !machine_may_run(m, id, cpu))
+	if (!machine_has(m, FLOW) || !machine_may_run(m, id, cpu))
 		return false;
 	return flow_expires(machine_flow(m), id, machine_ran(m, id, now));
 }
@@ -240,16 +239,20 @@ static inline u32 machine_take_cpu(struct machine *m, u32 cpu)
 	return machine_keep_promise(m, cpu, NO_TASK);
 }
 
-/* The slice of the task that this CPU ran ends. */
-static NOINLINE void machine_end_slice(struct machine *m, u64 now, enum why why)
+/* The slice of a task ends, with which it has or had a CPU. */
+static ALWAYS_INLINE void machine_end_slice_inlined(struct machine *m, u32 id, u64 now, enum why why)
 {
-	u32 id = m->prev;
-
 	machine_settle(m, id, now);
 	machine_keep_up(m, id);
 	machine_stop(m, id, now, why);
 	if (machine_parks_early(m, id))
 		machine_park(m, id);
+}
+
+/* That of the task which this CPU ran */
+static NOINLINE void machine_end_slice(struct machine *m, u64 now, enum why why)
+{
+	machine_end_slice_inlined(m, m->prev, now, why);
 }
 
 /* Whether there can be a parked task. One that waits in its class is bound, or waits for its tag. */
@@ -333,7 +336,7 @@ static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 	enum why why = m->why[cpu & CPU_MASK];
 
 	m->why[cpu & CPU_MASK] = 0;
-	if (prev && !why && machine_delays(m, prev, cpu, now))
+	if (prev && !why && machine_task(m, prev)->state & ON_CPU && machine_delays(m, prev, cpu, now))
 		return (struct order){ .id = prev,
 				       .slice = machine_flow(m)->tm,
 				       .kick = machine_keep_promise(m, cpu, prev) };
@@ -341,6 +344,25 @@ static inline struct order machine_dispatch(struct machine *m, u32 cpu, u64 now)
 	if (prev)
 		machine_end_slice(m, now, why ? why : EXPIRED);
 	return machine_choose(m, cpu, now);
+}
+
+/*
+ * The slice of a task is over, and its CPU does not ask for a dispatch, as something that the machine does not schedule comes first. The
+ * task is off the CPU, and still runnable. Returns for how long it goes on there afterwards, in ns; 0: its slice has ended, and it is
+ * enqueued next.
+ */
+static ALWAYS_INLINE u64 machine_expire(struct machine *m, u32 id, u64 now)
+{
+	struct task *t = machine_task(m, id);
+	u32 cpu = t->cpu & CPU_MASK;
+	enum why why = m->why[cpu];
+
+	if ((t->state & (PICKED | PARKED | ON_CPU)) != PICKED)
+		return 0;
+	if (!why && machine_delays(m, id, cpu, now))
+		return machine_flow(m)->tm;
+	machine_end_slice_inlined(m, id, now, why ? why : EXPIRED);
+	return 0;
 }
 
 static inline void machine_running(struct machine *m, u32 id, u64 now)

@@ -252,7 +252,8 @@ static void model_before(enum event_kind kind, const struct event *e)
 	case EVENT_fork: model_forked(t, e->process, model.quantum); break;
 	case EVENT_runnable: t->runnable = t->member = true; break;
 	case EVENT_quiescent: model_settle_apart(t, e->id); break;
-	case EVENT_dispatch: model.stops_before = model.stops; break;
+	case EVENT_dispatch:
+	case EVENT_expire: model.stops_before = model.stops; break;
 	case EVENT_running:
 		t->on = true;
 		t->since = model.now;
@@ -280,20 +281,30 @@ static void model_kicked(u32 cpu, u32 id)
 	model.idle[cpu] = false;
 }
 
-/* A slice that a dispatch did not end: only +flow does that, once, for a task that runs, and for no longer than it may. */
-static void model_check_delay(u32 cpu, const struct event *e)
+/* A slice that was over and did not end: only +flow does that, once, and for no longer than it may. */
+static void model_check_delay(const struct event *e)
 {
-	struct model_task *t;
+	struct model_task *t = model_task(e->id);
 
-	if (!e->id || model.slice_of[cpu] != e->id || model.stops != model.stops_before)
-		return;
-	t = model_task(e->id);
 	if (model_is_apart(t)) /* nobody is told of the end of its slice */
 		return;
 	MUST(model.modifiers & FLOW, "a slice goes on without +flow", e->id);
-	MUST(t->on && !t->delayed, "the end of a slice is put off twice, or for a task that does not run", e->id);
+	MUST(!t->delayed, "the end of a slice is put off twice", e->id);
 	MUST(e->slice == model.tm && e->slice, "the end of a slice is put off for another time than Tm", e->id);
 	t->delayed = true;
+}
+
+/* Off its CPU, and that does not dispatch */
+static void model_expired(const struct event *e)
+{
+	if (!e->slice) {
+		model_end_turn(e->id);
+		return;
+	}
+	MUST(model_has_cpu(e->id), "a slice goes on that it does not have", e->id);
+	MUST(!model_task(e->id)->on, "a slice goes on that is not over", e->id);
+	MUST(model.stops == model.stops_before, "a slice goes on that has ended", e->id);
+	model_check_delay(e);
 }
 
 /* Something else runs on the CPU: the task for which it was woken may be promised another. */
@@ -311,8 +322,11 @@ static void model_dispatched(u32 cpu, const struct event *e)
 	struct model_task *t;
 	u32 promised = model.promised[cpu];
 
-	model_check_delay(cpu, e);
-
+	if (e->id && model.slice_of[cpu] == e->id && model.stops == model.stops_before) {
+		MUST(model_task(e->id)->on || model_is_apart(model_task(e->id)), "a slice goes on that does not run",
+		     e->id);
+		model_check_delay(e);
+	}
 	model_end_turn_apart(model.slice_of[cpu]);
 	model.slice_of[cpu] = e->id;
 	model.idle[cpu] = !e->id;
@@ -364,6 +378,7 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 		break;
 	case EVENT_dispatch: model_dispatched(cpu, e); break;
 	case EVENT_take_cpu: model_taken(cpu, e); break;
+	case EVENT_expire: model_expired(e); break;
 	default: break;
 	}
 }

@@ -101,6 +101,8 @@ mutant only-the-greatest-order-is-full fuzz.c weight/groups/divide.h "$(in_funct
 mutant too-few-members-are-seen fuzz.c weight/groups/divide.h "$(in_function groups_saw_enough 's/2 \* s->p/1/')"
 machine entering-a-group-forgotten weights "$(in_function machine_enter_group 's/groups_add(&m->groups/if (0) groups_add(\&m->groups/')"
 mutant delay-without-end fuzz.c slice/flow.h 's/^\tt->delayed = 1;//'
+machine expired-slice-goes-on dispatch "$(in_function machine_expire 's/machine_end_slice_inlined(.*;/;/')"
+machine delays-where-it-may-not-run dispatch "$(in_function machine_delays 's/ || !machine_may_run(m, id, cpu)//')"
 machine exit-keeps-its-program lifecycle 's/flow_terminates(machine_flow(m), id, 0, now)/(void)0/'
 mutant sfq-keeps-who-left fuzz.c select/sfq.h 's/^\theap_remove(&s->waiting, id);//'
 mutant sift-down-forgets-a-child fuzz_lib.c lib/heap.h 's/child + 1 < h->n/child + 2 < h->n/'

@@ -57,26 +57,6 @@ static bool storm_may_die(const struct storm *s, u32 i)
 	return s->task[i].process != i || s->task[i].threads == 1;
 }
 
-/* Its slice goes on no longer on this CPU, but not because of a dispatch. */
-static void storm_interrupt(struct storm *s, u32 cpu)
-{
-	struct storm_cpu *c = &s->cpu[cpu];
-	bool keeps = next_byte(&s->bytes) % 2;
-
-	if (c->curr && !c->switching) {
-		u32 i = c->curr;
-
-		storm_stopping(s, cpu, keeps ? LOCAL : STOPPED);
-		if (keeps)
-			c->next = i;
-	} else if (c->next && !c->switching) {
-		u32 i = c->next;
-
-		c->next = 0;
-		storm_enqueue(s, i);
-	}
-}
-
 /* A task that was stopped runs again where it was, and the machine is not asked: it may not migrate. */
 static void storm_resume(struct storm *s, u32 cpu)
 {
@@ -88,6 +68,33 @@ static void storm_resume(struct storm *s, u32 cpu)
 	c->put = 0;
 	c->next = i;
 	s->task[i].place = LOCAL;
+}
+
+/* Its slice goes on no longer on this CPU, but not because of a dispatch. It may be over; then the machine says whether it goes on after
+ * what comes first. */
+static void storm_interrupt(struct storm *s, u32 cpu)
+{
+	struct storm_cpu *c = &s->cpu[cpu];
+	u32 how = next_byte(&s->bytes) % 4;
+	struct event e = { 0 };
+
+	if (c->curr && !c->switching) {
+		u32 i = c->curr;
+
+		storm_stopping(s, cpu, how % 2 ? LOCAL : STOPPED);
+		if (how % 2)
+			c->next = i;
+		if (how != 2)
+			return;
+		storm_tell(s, EVENT_expire, i, &e);
+		if (e.slice)
+			storm_resume(s, cpu);
+	} else if (c->next && !c->switching) {
+		u32 i = c->next;
+
+		c->next = 0;
+		storm_enqueue(s, i);
+	}
 }
 
 static void storm_block(struct storm *s, u32 cpu, bool dies)

@@ -148,6 +148,11 @@ pub enum Event {
         /// The CPU.
         cpu: CpuId,
     },
+    /// The slice of a task that stopped is over, and its CPU goes to something that the machine does not schedule, without a dispatch.
+    Expire {
+        /// The task.
+        task: TaskId,
+    },
 }
 
 /// The answer of a machine; empty for most events.
@@ -155,36 +160,11 @@ pub enum Event {
 pub struct Answer {
     /// To dispatch: the task to run.
     pub task: Option<TaskId>,
-    /// To dispatch, with a task: its slice, in ns.
+    /// To dispatch, with a task: its slice, in ns. To expire: for how long the slice goes on, or 0.
     pub slice_ns: u64,
     /// To dispatch, enqueue, set_allowed and take_cpu: another CPU that is to dispatch.
     pub asked: Option<CpuId>,
 }
-
-/// Names of the kinds, by number.
-pub(super) const KINDS: [&str; 21] = [
-    "new",
-    "exit",
-    "runnable",
-    "quiescent",
-    "enqueue",
-    "dequeue",
-    "dispatch",
-    "running",
-    "stopping",
-    "yield",
-    "set_weight",
-    "set_allowed",
-    "set_param",
-    "set_process",
-    "set_group",
-    "enter_group",
-    "set_program",
-    "learn",
-    "fork",
-    "session",
-    "take_cpu",
-];
 
 // enum why of policy.h
 const NEW: u32 = 0;
@@ -193,6 +173,32 @@ const BLOCKED: u32 = 2;
 const EXITED: u32 = 3;
 
 impl Event {
+    /// Names of the kinds, by their numbers in `policy/event.h`.
+    pub const KINDS: [&str; 22] = [
+        "new",
+        "exit",
+        "runnable",
+        "quiescent",
+        "enqueue",
+        "dequeue",
+        "dispatch",
+        "running",
+        "stopping",
+        "yield",
+        "set_weight",
+        "set_allowed",
+        "set_param",
+        "set_process",
+        "set_group",
+        "enter_group",
+        "set_program",
+        "learn",
+        "fork",
+        "session",
+        "take_cpu",
+        "expire",
+    ];
+
     /// Its number in `policy/event.h`.
     #[must_use]
     pub fn kind(&self) -> u8 {
@@ -218,13 +224,14 @@ impl Event {
             Event::Fork { .. } => 18,
             Event::Session { .. } => 19,
             Event::TakeCpu { .. } => 20,
+            Event::Expire { .. } => 21,
         }
     }
 
     /// As in the kernel's documentation of sched_ext, where it is from there.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        KINDS[usize::from(self.kind())]
+        Event::KINDS[usize::from(self.kind())]
     }
 
     /// Whether the machine decides something: its answer counts.
@@ -232,7 +239,11 @@ impl Event {
     pub fn is_answered(&self) -> bool {
         matches!(
             self,
-            Event::Dispatch { .. } | Event::Enqueue { .. } | Event::SetAllowed { .. } | Event::TakeCpu { .. }
+            Event::Dispatch { .. }
+                | Event::Enqueue { .. }
+                | Event::SetAllowed { .. }
+                | Event::TakeCpu { .. }
+                | Event::Expire { .. }
         )
     }
 
@@ -252,7 +263,8 @@ impl Event {
             | Event::Enqueue { task }
             | Event::Dequeue { task }
             | Event::Running { task }
-            | Event::Session { task } => {
+            | Event::Session { task }
+            | Event::Expire { task } => {
                 raw.id = task.get();
             }
             Event::Stopping { task, ran_ns } => (raw.id, raw.amount) = (task.get(), ran_ns),
@@ -292,6 +304,7 @@ impl Event {
             Event::Enqueue { .. } | Event::SetAllowed { .. } | Event::TakeCpu { .. } => {
                 Answer { asked: CpuId::from_answer(raw.cpu), ..Answer::default() }
             }
+            Event::Expire { .. } => Answer { slice_ns: raw.slice, ..Answer::default() },
             _ => Answer::default(),
         }
     }
@@ -315,7 +328,7 @@ mod tests {
                     .map(|name| text(*name))
                     .collect()
             };
-            assert_eq!(names, KINDS);
+            assert_eq!(names, Event::KINDS);
             assert_eq!(host.event_size as usize, size_of::<RawEvent>());
             assert_eq!(host.max_cpus, crate::MAX_CPUS);
             assert_eq!(host.program_size as usize, size_of::<host::RawProgram>());

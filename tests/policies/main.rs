@@ -5,6 +5,7 @@ mod bvt;
 mod cfs;
 mod drr;
 mod eevdf;
+mod expiry;
 mod fcfs;
 mod feasible;
 mod flow;

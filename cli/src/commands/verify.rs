@@ -244,7 +244,8 @@ fn event_json(told: &Told) -> Value {
         | Event::Enqueue { task }
         | Event::Dequeue { task }
         | Event::Running { task }
-        | Event::Session { task } => {
+        | Event::Session { task }
+        | Event::Expire { task } => {
             json!({ "task": task })
         }
         Event::Stopping { task, ran_ns } => json!({ "task": task, "ran_ns": ran_ns }),

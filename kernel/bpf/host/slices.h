@@ -41,6 +41,14 @@ static __always_inline u64 same_kernel_slice(const struct task_struct *p, u32 id
 	return shorter(rest, left > 0 ? left : 1);
 }
 
+/* Whether a task has a slice on this CPU, which is over if remaining_slice says 0 */
+static __always_inline bool has_slice_here(const struct task_struct *p, u32 id)
+{
+	const struct task *t = machine_task(&machine, id);
+
+	return (t->state & (PICKED | PARKED)) == PICKED && t->cpu == machine_cpu(scx_bpf_task_cpu(p));
+}
+
 /* Returns what is left of a task's slice, or 0 if it is over. Something is left where the kernel changed an attribute of
  * the task, or a kernel thread went first. */
 static __always_inline u64 remaining_slice(const struct task_struct *p, u32 id)
@@ -48,7 +56,7 @@ static __always_inline u64 remaining_slice(const struct task_struct *p, u32 id)
 	const struct task *t = machine_task(&machine, id);
 	u64 used = p->se.sum_exec_runtime - host_task(id)->sum_exec_at_slice;
 
-	if ((t->state & (PICKED | PARKED)) != PICKED || t->cpu != machine_cpu(scx_bpf_task_cpu(p)))
+	if (!has_slice_here(p, id))
 		return 0;
 	if (machine.why[t->cpu & CPU_MASK] || !may_go_on(id))
 		return 0;

@@ -6,6 +6,7 @@
 #ifndef DIVVY_HOST_STOPPING_H
 #define DIVVY_HOST_STOPPING_H
 
+#include "host/crowd.h"
 #include "host/decision_log.h"
 #include "host/events.h"
 #include "host/quotas.h"
@@ -34,6 +35,27 @@ static __always_inline void off_cpu(const struct task_struct *p, u32 id)
 	host_task(id)->dispatched = 0;
 	if (stopped)
 		log_event(EVENT_stopping, &e, e.amount, 0, 0);
+}
+
+/*
+ * The slice of a task is over, and the kernel did not ask for the next one, because a kernel thread or a real-time task comes first.
+ * Returns for how long the slice goes on afterwards, in ns, or 0. If the task's groups have no more time left, it does not go on either:
+ * to enqueue it ends the slice. Not static: the verifier checks it by itself.
+ */
+NOINLINE u64 expire(u32 id)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+	u64 granted;
+
+	bpf_spin_lock(&lock);
+	tell(EVENT_expire, &e);
+	granted = e.slice;
+	e.slice = slice_in_crowd(granted);
+	if (!granted || (config.limits && !admit(&e)))
+		e.slice = 0;
+	bpf_spin_unlock(&lock);
+	log_event(EVENT_expire, &e, granted, 0, 0);
+	return e.slice;
 }
 
 /* It goes to sleep, dies, or leaves for another scheduling class. */

@@ -169,7 +169,12 @@ fn any_answer_that_is_changed_is_a_mismatch_there() {
 #[test]
 fn service_that_was_changed_changes_decisions() {
     let (header, mut records) = sample("sfq", 2, 1500);
-    let stopping = records.iter_mut().filter(|record| record.kind == 8).nth(20).unwrap();
+    let stopping = records
+        .iter_mut()
+        .filter(|record| record.kind == 8)
+        .take(40)
+        .max_by_key(|record| record.value)
+        .unwrap();
     stopping.value *= 1000;
     assert!(matches!(check(&log(&header, &records, 0)).unwrap().verdict, Verdict::Mismatch(_)));
 }
@@ -274,7 +279,8 @@ fn what_a_machine_may_not_be_told_is_said_with_its_place() {
     let of = |kind, id| Record { now, kind, id, ..Record::default() };
     let first = [new(1, 1), of(2, 1)];
     let cases: &[(Record, &str)] = &[
-        (of(21, 1), "no event of kind 21"),
+        (of(22, 1), "no event of kind 22"),
+        (of(21, 2), "there is no task 2"),
         (Record { answer: 1, ..of(18, 1) }, "task 1 was made by task 1"),
         (of(19, 2), "there is no task 2"),
         (Record { why: 2, ..of(20, 0) }, "no CPU 2"),
@@ -402,7 +408,7 @@ fn the_commands_samples_are_of_these_policies() {
 fn hostile() -> impl Strategy<Value = Record> {
     let number = prop_oneof![Just(0), 1..6u32, any::<u32>()];
     let value = prop_oneof![Just(0), Just(1 << 20), Just(1 << 40), 1..2000u64, any::<u64>()];
-    (0..18u8, number.clone(), number, value, prop_oneof![0..3u16, any::<u16>()], 0..4u8).prop_map(
+    (0..23u8, number.clone(), number, value, prop_oneof![0..3u16, any::<u16>()], 0..4u8).prop_map(
         |(kind, id, answer, value, cpu, why)| Record {
             kind,
             id,

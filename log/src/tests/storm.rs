@@ -94,6 +94,21 @@ impl Storm {
         self.tell(Event::Stopping { task, ran_ns });
     }
 
+    /// The slice of what runs is over, and a kernel thread comes first.
+    fn expire(&mut self, cpu: CpuId) {
+        let Some(task) = self.on[cpu.index()] else { return };
+        self.stop(cpu);
+        let slice_ns = self.tell(Event::Expire { task }).slice_ns;
+        if slice_ns > 0 {
+            self.tell(Event::Running { task });
+            self.on[cpu.index()] = Some(task);
+            self.tasks[task.index()].since = self.now;
+        } else {
+            self.tell(Event::Enqueue { task });
+            self.tasks[task.index()].place = Place::Queued;
+        }
+    }
+
     fn block(&mut self, cpu: CpuId) {
         let Some(task) = self.on[cpu.index()] else { return };
         let exits = self.random.below(4) == 0;
@@ -191,6 +206,7 @@ impl Storm {
             }
             (place, 1) if place != Place::Absent => self.change(task),
             (_, 7) => self.block(cpu),
+            (_, 6) => self.expire(cpu),
             _ => self.dispatch(cpu),
         }
     }
@@ -252,6 +268,7 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
         | Event::Dequeue { task }
         | Event::Running { task }
         | Event::Session { task } => record.id = task.get(),
+        Event::Expire { task } => (record.id, record.value) = (task.get(), answer.slice_ns),
         Event::Enqueue { task } => (record.id, record.cpu) = (task.get(), kick as u16),
         Event::Dispatch { cpu } => {
             let task = answer.task.map_or(0, TaskId::get);
