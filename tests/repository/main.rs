@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 mod examples;
 mod licences;
+mod logs;
 mod many_cpus;
 mod mutants;
 mod papers;
