@@ -85,3 +85,15 @@ fn a_program_has_what_its_number_of_threads_says_or_half() {
         }
     }
 }
+
+/// The knowledge-based scheduler, Figure 6: work of 125 ms is shorter by 8 % with a delay of 40 ms, as its rest of 25 ms needs no turn of its own, and not with none. The
+/// second execution of a program is predicted, and it is played twice.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_program_that_runs_again_is_delayed_and_done_sooner() {
+    let figure = small("flow-6", 1, "3 of 3: rr+flow:Tm=8ms");
+    let of_rr = |delay_ms: u32| both(&figure, &format!("work 125 ms, Tm = {delay_ms} ms (of rr's time)"));
+    for (without, with) in of_rr(0).into_iter().zip(of_rr(40)) {
+        assert!(with < 0.96 && with < without - 0.03, "{with} and {without}: {figure}");
+    }
+}

@@ -12,6 +12,7 @@
 
 mod case;
 mod compare;
+mod flow;
 mod machine;
 mod pbs;
 mod procfair;
@@ -59,6 +60,7 @@ pub fn figures() -> &'static [KernelFigure] {
         figure!("pbs-2", 1, (40, 400), pbs::cases_4, pbs::values_4),
         figure!("sfs-1", 2, (30, 60), sfs::cases_1, sfs::values_1),
         figure!("sfs-4", 2, (40, 240), sfs::cases_4, sfs::values_4),
+        figure!("flow-6", 1, (40, 600), flow::cases_6, flow::values_6),
         figure!("procfair-3", 4, (40, 300), procfair::cases_3, procfair::values_3),
         figure!("procfair-5", 4, (30, 300), procfair::cases_5, procfair::values_of_b),
         figure!("procfair-8", 4, (30, 240), procfair::cases_8, procfair::values_of_b),
