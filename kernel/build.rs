@@ -18,6 +18,9 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Versions of clang in the order in which they are tried: first the tested one, then the newest.
 const VERSIONS: [u32; 7] = [19, 22, 21, 20, 18, 17, 16];
 
+/// Selections that are built for several shards as well: they keep those that wait in a heap by tags, which a task takes along.
+const SHARDED: [&str; 1] = ["sfq"];
+
 fn main() {
     // cargo watches directories with all that is in them, so the parts of the host in bpf/host/ as well.
     for path in ["build.rs", "bpf", "model"] {
@@ -42,16 +45,31 @@ fn main() {
     let select = policy.join("select");
     for policy in headers(&select).into_iter().filter(|policy| !is_simulator_only(&select, policy)) {
         let object = out.join(format!("{policy}.bpf.o"));
-        let defines = [format!("-DDIVVY_POLICY={policy}"), format!("-DPOLICY_HEADER=\"select/{policy}.h\"")];
+        if !is_current(&object, newest) {
+            compile(&clang, "bpf/host.bpf.c", &defines(&policy), &object);
+        }
+        let _ = writeln!(table, "    ({policy:?}, include_bytes!({:?})),", object.display().to_string());
+    }
+    table.push_str("]\n");
+    fs::write(out.join("objects.rs"), table).expect("OUT_DIR is writable");
+    let mut table = String::from("&[\n");
+    for policy in SHARDED {
+        let object = out.join(format!("{policy}.shards.bpf.o"));
+        let mut defines = defines(policy).to_vec();
+        defines.push("-DDIVVY_SHARDS".to_owned());
         if !is_current(&object, newest) {
             compile(&clang, "bpf/host.bpf.c", &defines, &object);
         }
         let _ = writeln!(table, "    ({policy:?}, include_bytes!({:?})),", object.display().to_string());
     }
     table.push_str("]\n");
-    fs::write(out.join("objects.rs"), table).expect("OUT_DIR is writable");
+    fs::write(out.join("sharded.rs"), table).expect("OUT_DIR is writable");
     compile(&clang, "bpf/record.bpf.c", &[], &out.join("record.bpf.o"));
     fs::write(stamp, made_by).expect("OUT_DIR is writable");
+}
+
+fn defines(policy: &str) -> [String; 2] {
+    [format!("-DDIVVY_POLICY={policy}"), format!("-DPOLICY_HEADER=\"select/{policy}.h\"")]
 }
 
 /// The headers of divvy-policy, whose build program says where they are.

@@ -13,7 +13,7 @@
 #define EVENTS(E) \
 	E(new) E(exit) E(runnable) E(quiescent) E(enqueue) E(dequeue) E(dispatch) E(running) E(stopping) E(yield) \
 	E(set_weight) E(set_allowed) E(set_param) E(set_process) E(set_group) E(enter_group) E(set_program) E(learn) \
-	E(fork) E(session) E(take_cpu) E(expire)
+	E(fork) E(session) E(take_cpu) E(expire) E(carry)
 // clang-format on
 
 #define EVENT_KIND(name) EVENT_##name,
@@ -25,7 +25,7 @@ enum event_kind { EVENTS(EVENT_KIND) EVENT_KINDS };
 struct event {
 	u64 now;
 	/* the weight of new, set_weight and set_group, the service of stopping, the value of set_param, the identity of
-	 * set_program, the T_p of learn */
+	 * set_program, the T_p of learn, how much later carry makes the tags */
 	u64 amount;
 	u64 slice; /* answer of dispatch and expire; of learn, told: the wait after that run */
 	struct allowed allowed;
@@ -85,6 +85,7 @@ static ALWAYS_INLINE void event_tell(struct machine *m, enum event_kind kind, st
 	case EVENT_session: machine_session(m, e->id, e->now); break;
 	case EVENT_take_cpu: e->cpu = machine_take_cpu(m, e->cpu); break;
 	case EVENT_expire: e->slice = machine_expire(m, e->id, e->now); break;
+	case EVENT_carry: machine_carry(m, e->id, e->amount, e->now); break;
 	case EVENT_dispatch:
 		order = machine_dispatch(m, e->cpu, e->now);
 		e->id = order.id;
@@ -127,13 +128,18 @@ struct config {
 		((s64 *)&(to))[i_] = ((const volatile s64 *)&(from))[i_];
 #define CONFIG_COPY_MODIFIER(UPPER, lower) CONFIG_COPY(m->lower.param, c->lower)
 
-/* On zeroed memory. volatile: read-only data that a BPF loader fills in. */
-static inline void config_init(struct machine *m, const volatile struct config *c)
+/* On zeroed memory. volatile: read-only data that a BPF loader fills in. One of several machines has some of the CPUs. */
+static inline void config_init_for(struct machine *m, const volatile struct config *c, u32 ncpus)
 {
 	m->modifiers = c->modifiers;
 	CONFIG_COPY(m->s.param, c->policy)
 	MODIFIERS(CONFIG_COPY_MODIFIER)
-	machine_init(m, c->ncpus, c->quantum);
+	machine_init(m, ncpus, c->quantum);
+}
+
+static inline void config_init(struct machine *m, const volatile struct config *c)
+{
+	config_init_for(m, c, c->ncpus);
 }
 
 #endif

@@ -23,6 +23,7 @@
  *   machine_enter_group    a task is in another group
  *   machine_set_program    it executes a program from its beginning       (exec)
  *   machine_fork           a new task was made by this one, 0: not known  (init_task, when a task forks)
+ *   machine_carry          a task that became runnable comes from another machine (papers/placement.md)
  *   machine_session        its program says that it begins a session      (no kernel has such a call)
  *
  * dispatch comes before stopping of the task that ran, as in the kernel: until that task is enqueued again

@@ -28,6 +28,11 @@
  * This file has the ops of the scheduler, of tasks and of CPUs, in the order of a task's life. The parts are in host/:
  *
  *   state.h         configuration, counters, the machine and its lock
+ *   shards.h        several machines, each for some CPUs; shard_cpus.h
+ *   published.h     what shards know of each other
+ *   moves.h         a task goes to another shard
+ *   taking.h        a CPU takes a task from another shard
+ *   machines.h      the machines begin
  *   events.h        telling an event to the machine; kicking a CPU
  *   decision_log.h  the record of each event
  *   tasks.h         ids, per-task state, references
@@ -45,6 +50,7 @@
  *   programs.h      which program a task executes
  *   slices.h        a slice's length, in the policy's terms and in the kernel's
  *   crowd.h         shorter slices for very many tasks
+ *   handing_over.h  a task comes into a machine's custody
  *   cpu_queues.h    sending a picked task to its CPU
  *   kernel_threads.h: kernel threads
  *   fallback.h      tasks without an id
@@ -54,6 +60,7 @@
  *   taken_cpus.h    a CPU runs something that the machine does not schedule
  *   stopping.h      a task goes off its CPU, or to sleep
  *   commands.h      what the loader can ask
+ *   ending.h        the scheduler ends
  */
 #include "host/around_policy.h"
 #include "host/attributes.h"
@@ -63,13 +70,18 @@
 #include "host/cpu_queues.h"
 #include "host/crowd.h"
 #include "host/decision_log.h"
+#include "host/ending.h"
 #include "host/events.h"
 #include "host/fallback.h"
 #include "host/groups.h"
+#include "host/handing_over.h"
 #include "host/holding.h"
 #include "host/ids.h"
 #include "host/kernel_threads.h"
+#include "host/machines.h"
+#include "host/moves.h"
 #include "host/programs.h"
+#include "host/published.h"
 #include "host/quotas.h"
 #include "host/rules.h"
 #include "host/slices.h"
@@ -77,6 +89,7 @@
 #include "host/state.h"
 #include "host/statistics.h"
 #include "host/stopping.h"
+#include "host/taking.h"
 #include "host/taken_cpus.h"
 #include "host/task_rules.h"
 #include "host/tasks.h"
@@ -90,9 +103,7 @@ s32 BPF_PROG(host_init)
 {
 	s32 error = scx_bpf_create_dsq(FALLBACK, -1);
 
-	bpf_spin_lock(&lock);
-	config_init(&machine, &config.config);
-	bpf_spin_unlock(&lock);
+	init_machines();
 	measure_crowd();
 	if (config.users)
 		make_group(OTHER_USERS, ROOT, WEIGHT_NICE_0, ROOT);
@@ -155,10 +166,9 @@ s32 BPF_PROG(host_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flag
 SEC("struct_ops/enqueue")
 void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	struct event runnable = { .id = id_of(p), .now = clock_ns() }, e = runnable;
+	struct event e = { .id = id_of(p), .now = clock_ns() };
 	u32 id = e.id;
 	struct host_task *t = host_task(id);
-	bool woken;
 	u64 rest;
 
 	if (p->flags & PF_KTHREAD) {
@@ -199,43 +209,33 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		if (hold_back(id, p->se.sum_exec_runtime, NO_CPU))
 			return;
 	}
-	bpf_spin_lock(&lock);
-	woken = !(machine_task(&machine, id)->state & RUNNABLE);
-	if (woken) {
-		runnable.why = t->was_runnable ? WOKEN : NEW;
-		tell(EVENT_runnable, &runnable);
-		stats.wakes++;
-	}
-	tell(EVENT_enqueue, &e);
-	t->enqueued = e.now;
-	if (!t->waiting_since)
-		t->waiting_since = e.now;
-	bpf_spin_unlock(&lock);
-	t->was_runnable = true;
-	kick(e.cpu);
-	if (woken)
-		log_event(EVENT_runnable, &runnable, 0, 0, runnable.why);
-	log_event(EVENT_enqueue, &e, 0, 0, 0);
+	hand_over(p, id, e.now);
 }
 
 SEC("struct_ops/dequeue")
 void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 {
 	struct event e = { .id = id_of(p), .now = clock_ns() };
+	u32 shard = shard_of(e.id);
+	struct bpf_spin_lock *lock;
 	bool held;
 
 	if (!e.id || !is_taken_back(p, e.id, deq_flags))
 		return;
-	bpf_spin_lock(&lock);
+	lock = lock_of(shard);
+	if (!lock)
+		return;
+	bpf_spin_lock(lock);
 	held = is_held(e.id);
 	if (held)
 		limits_free(&limits, e.id, e.now);
 	else
-		tell(EVENT_dequeue, &e);
+		tell(shard, EVENT_dequeue, &e);
 	host_task(e.id)->sent_to = 0;
-	bpf_spin_unlock(&lock);
+	publish(shard);
+	bpf_spin_unlock(lock);
 	if (!held)
-		log_event(EVENT_dequeue, &e, 0, 0, 0);
+		log_event(shard, EVENT_dequeue, &e, 0, 0, 0);
 }
 
 /* ---- it runs ---- */
@@ -252,10 +252,12 @@ static __always_inline u64 time_of_dispatch(const struct task_struct *prev)
 SEC("struct_ops/dispatch")
 void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
-	struct event e = { .cpu = machine_cpu(kernel_cpu), .now = time_of_dispatch(prev) };
+	u32 cpu = machine_cpu(kernel_cpu), shard = shard_of_cpu(cpu), local = local_cpu(cpu);
+	struct event e = { .cpu = local, .now = time_of_dispatch(prev) }, visit;
 	bool stays = stays_runnable(prev);
-	u32 cpu = e.cpu;
 	struct host_cpu *c = host_cpu(cpu);
+	struct bpf_spin_lock *lock;
+	u32 promised;
 	u64 granted;
 	bool admitted;
 
@@ -270,17 +272,28 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 		return;
 	if (config.limits)
 		end_limited_slice(ARGUMENT_ANEW(1, prev));
-	sample_lock();
-	bpf_spin_lock(&lock);
-	tell(EVENT_dispatch, &e);
+	if (dispatch_behind(kernel_cpu, cpu, ARGUMENT_ANEW(1, prev), e.now))
+		return;
+	visit = (struct event){ .id = end_visit(ARGUMENT_ANEW(1, prev), shard), .now = e.now };
+	sample_lock(shard);
+	lock = lock_of(shard);
+	if (!lock)
+		return;
+	bpf_spin_lock(lock);
+	promised = promised_to(shard, local);
+	tell(shard, EVENT_dispatch, &e);
 	granted = e.slice;
 	e.slice = slice_in_crowd(granted);
 	admitted = !config.limits || admit(&e);
 	host_task(e.id)->sent_to = kernel_cpu + 1;
 	host_task(e.id)->dispatched = e.now;
-	bpf_spin_unlock(&lock);
-	log_event(EVENT_dispatch, &e, granted, e.id, cpu);
-	kick(e.cpu);
+	tell_dispatched(shard, &visit, e.id);
+	bpf_spin_unlock(lock);
+	log_event(shard, EVENT_dispatch, &e, granted, e.id, local);
+	log_ended_visit(shard, &visit, e.id);
+	kick(shard, e.cpu);
+	if (e.cpu == NO_CPU && promised != e.id)
+		call_elsewhere(promised);
 	/* Meanwhile its group may have a new period. Then it is not held, and runs. */
 	if (!admitted && hold_back(e.id, host_task(e.id)->sum_exec_limited, cpu)) {
 		scx_bpf_kick_cpu(kernel_cpu, 0); /* to ask again */
@@ -288,10 +301,10 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	}
 	prev = ARGUMENT_ANEW(1, prev);
 	if (!e.id) {
-		if (has_others(c))
-			dispatch_rest(kernel_cpu, cpu);
+		if (!(has_others(c) && dispatch_rest(kernel_cpu, cpu)) && e.cpu != local)
+			steal(kernel_cpu, shard);
 		/* It is to ask again. A kick of an idle CPU would not do: it is not idle yet. */
-		if (e.cpu == cpu)
+		if (e.cpu == local)
 			scx_bpf_kick_cpu(kernel_cpu, 0);
 	} else if (prev && id_of(prev) == e.id) {
 		set_slice(prev, begin_slice(prev, &e));
@@ -306,8 +319,11 @@ SEC("struct_ops/running")
 void BPF_PROG(host_running, struct task_struct *p)
 {
 	struct event e = { .id = id_of(p) };
+	u32 shard = shard_of(e.id);
+	struct bpf_spin_lock *lock;
 
-	if (!e.id || !(machine_task(&machine, e.id)->state & RUNNABLE)) {
+	answer_caller_on_cpu_of(p);
+	if (!e.id || !(machine_task(machine_at(shard), e.id)->state & RUNNABLE)) {
 		take_cpu(machine_cpu(scx_bpf_task_cpu(p)));
 		return;
 	}
@@ -315,12 +331,15 @@ void BPF_PROG(host_running, struct task_struct *p)
 	host_task(e.id)->sum_exec_at_run = p->se.sum_exec_runtime;
 	if (config.limits)
 		host_task(e.id)->sum_exec_limited = p->se.sum_exec_runtime;
-	bpf_spin_lock(&lock);
-	tell(EVENT_running, &e);
-	stats.switches++;
+	lock = lock_of(shard);
+	if (!lock)
+		return;
+	bpf_spin_lock(lock);
+	tell(shard, EVENT_running, &e);
+	count(stats.switches);
 	count_run(e.id, e.now);
-	bpf_spin_unlock(&lock);
-	log_event(EVENT_running, &e, 0, 0, 0);
+	bpf_spin_unlock(lock);
+	log_event(shard, EVENT_running, &e, 0, 0, 0);
 	if (has_without_id)
 		follow_process(p, e.id);
 }
@@ -364,6 +383,8 @@ bool BPF_PROG(host_yield, struct task_struct *from, struct task_struct *to)
 {
 	/* Without a time, so the machine's last one holds: to read a clock takes 45 instructions, and is no use here. */
 	struct event e = { .id = id_of(from) };
+	struct bpf_spin_lock *lock;
+	u32 shard;
 
 	if (to)
 		return false;
@@ -371,10 +392,15 @@ bool BPF_PROG(host_yield, struct task_struct *from, struct task_struct *to)
 	if (!e.id)
 		return false;
 	e.cpu = machine_cpu(scx_bpf_task_cpu(from));
-	bpf_spin_lock(&lock);
-	tell(EVENT_yield, &e);
-	bpf_spin_unlock(&lock);
-	log_event(EVENT_yield, &e, 0, 0, 0);
+	shard = shard_of_cpu(e.cpu);
+	e.cpu = local_cpu(e.cpu);
+	lock = lock_of(shard);
+	if (!lock)
+		return false;
+	bpf_spin_lock(lock);
+	tell(shard, EVENT_yield, &e);
+	bpf_spin_unlock(lock);
+	log_event(shard, EVENT_yield, &e, 0, 0, 0);
 	return false;
 }
 
@@ -383,8 +409,10 @@ bool BPF_PROG(host_yield, struct task_struct *from, struct task_struct *to)
 SEC("struct_ops/update_idle")
 void BPF_PROG(host_update_idle, s32 cpu, bool idle)
 {
-	if (!idle)
-		take_cpu(machine_cpu(cpu));
+	if (idle)
+		return;
+	take_cpu(machine_cpu(cpu));
+	answer_caller(cpu);
 }
 
 /* A real-time task took the CPU. The tasks in its local queue are enqueued again, and may run elsewhere. With one CPU there is no elsewhere:
@@ -427,35 +455,12 @@ void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *
 	bpf_spin_lock(&lock);
 	accounts[id & POOL_MASK].pid = 0;
 	stats.tasks--;
-	release_id(machine.s.tasks.task[id & POOL_MASK].process);
+	release_id(process_holder(id));
 	free = release_id(id);
 	bpf_spin_unlock(&lock);
 	/* A leader's id stands for its process as long as that has threads, also for those that start after its end. */
 	if (free)
 		set_dsq_vtime(p, 0);
-}
-
-SEC("struct_ops/exit")
-void BPF_PROG(host_exit, struct scx_exit_info *info)
-{
-	bpf_probe_read_kernel_str(exit_info.reason, sizeof(exit_info.reason), info->reason);
-	bpf_probe_read_kernel_str(exit_info.msg, sizeof(exit_info.msg), info->msg);
-	bpf_probe_read_kernel_str(exit_info.dump, sizeof(exit_info.dump), info->dump);
-	exit_info.code = info->exit_code;
-	exit_info.kind = info->kind;
-}
-
-/* The kernel prints this when it throws the scheduler out. */
-SEC("struct_ops/dump")
-void BPF_PROG(host_dump, struct scx_dump_ctx *dump)
-{
-	static char format[] = "divvy: %llu runnable, %llu decisions, %llu faults, %llu missing, %llu late\n";
-	unsigned long long data[] = {
-		machine.s.tasks.nrunnable, machine.decisions, machine.faults, stats.missing, stats.late,
-	};
-
-	if (ksym_exists(scx_bpf_dump_bstr))
-		scx_bpf_dump_bstr(format, data, sizeof(data));
 }
 
 #define STRING_(x) #x

@@ -26,6 +26,18 @@ struct host_config {
 	struct config config;
 };
 
+/* .rodata.shards, of the host with several (host/shards.h): CPUs by the machine's number, in shards of neighbours */
+#define MOST_SHARDS 8u
+#define SHARD_MASK (MOST_SHARDS - 1)
+struct host_shards {
+	u32 n;
+	u32 skew_quanta;
+	u32 steal;
+	u16 first[MOST_SHARDS]; /* CPU of each shard */
+	u16 cpus[MOST_SHARDS];  /* of each shard, at most 64 */
+	u8 of_cpu[MAX_CPUS];    /* the shard of each CPU */
+};
+
 /* .data.subordinates: users that belong to others, in order and apart */
 #define MAX_SUBORDINATES 16384
 struct subordinates {
@@ -59,7 +71,9 @@ struct subordinates {
 	S(records, "records of the log") \
 	S(dropped, "records that found no room") \
 	S(lock_samples, "dispatches whose wait for the lock was measured") \
-	S(lock_wait_ns, "the total of those waits")
+	S(lock_wait_ns, "the total of those waits") \
+	S(moves, "times that a task went to another shard") \
+	S(taken, "tasks that a CPU took from another shard")
 
 #define STAT_FIELD(name, help) u64 name;
 struct host_stats {
@@ -156,6 +170,7 @@ struct host_program {
  * than 64 CPUs a set_allowed has four records with the same number; `why` is 1 in the record of the first 64 CPUs.
  */
 #define LOG_BYTES (1 << 24)
+#define LOG_SHARD 5
 
 struct record {
 	u64 now;   /* ns, as the machine took it */
@@ -168,7 +183,7 @@ struct record {
 	/* the CPU told, or the answer: the CPU to kick; set_allowed: which 64 CPUs; set_param: the index;
 	 * set_group: the parent; learn: the position */
 	u16 cpu;
-	u8 kind; /* enum event_kind */
+	u8 kind; /* enum event_kind, and from bit LOG_SHARD on the shard */
 	u8 why;  /* dispatch: the CPU told */
 };
 

@@ -84,6 +84,14 @@ static void check_time(void)
 		scx_error("time stands still for %llu ms", (unsigned long long)((model.now - changed) / 1000000));
 }
 
+void check_choice(s32 cpu)
+{
+	const char *wrong = host_check_order(cpu);
+
+	if (wrong)
+		scx_error("CPU %d: %s", cpu, wrong);
+}
+
 void check_quiet(void)
 {
 	static u32 calls;

@@ -7,5 +7,7 @@
 
 /* Ends the scheduler, as scx_error does, if something does not hold. Most calls look at little. */
 void check_quiet(void);
+/* A CPU has dispatched, and no other was in between. */
+void check_choice(s32 cpu);
 
 #endif

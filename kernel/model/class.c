@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "cgroups.h"
+#include "check.h"
 #include "class.h"
 #include "coroutine.h"
 #include "cpu.h"
@@ -372,6 +373,8 @@ void balance(struct cpu *rq)
 	for (u32 loops = 0;; loops++) {
 		rq->moved = 0;
 		OP(dispatch, rq->number, prev_on_scx ? &prev->t : NULL);
+		if (!model.race_in)
+			check_choice(rq->number);
 		flush_dispatched(rq);
 		if (prev_on_scx && may_keep(prev)) {
 			rq->keep_prev = true;

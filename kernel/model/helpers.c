@@ -12,19 +12,26 @@
 
 /* ---- locks, clocks ---- */
 
+/* One for all is enough, and no CPU may hold two: nothing happens on other CPUs while one is held. */
 static struct lock bpf_lock;
+static const struct bpf_spin_lock *held;
 
 static struct hold hold;
 struct hold longest_hold;
 
-void bpf_spin_lock_in(struct bpf_spin_lock *unused, const char *function)
+void bpf_spin_lock_in(struct bpf_spin_lock *lock, const char *function)
 {
+	if (holds_bpf_lock())
+		scx_error("%s takes a lock while it holds one", function);
 	spin_lock(&bpf_lock);
+	held = lock;
 	hold = (struct hold){ .in = function };
 }
 
-void bpf_spin_unlock(struct bpf_spin_lock *unused)
+void bpf_spin_unlock(struct bpf_spin_lock *lock)
 {
+	if (lock != held)
+		scx_error("another lock is released than the one that is held");
 	if (hold.accesses > longest_hold.accesses)
 		longest_hold = hold;
 	spin_unlock(&bpf_lock);

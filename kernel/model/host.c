@@ -14,8 +14,15 @@
 #define HASH(map, n) { &map, n, sizeof(*map.value), true, NULL }
 
 struct map host_maps[] = {
-	ARRAY(slots, POOL),       ARRAY(timers, TIMERS), ARRAY(exec_scratches, 1),
-	HASH(groups, MAX_GROUPS), HASH(names, 64),       {},
+	ARRAY(slots, POOL),
+	ARRAY(timers, TIMERS),
+	ARRAY(exec_scratches, 1),
+	HASH(groups, MAX_GROUPS),
+	HASH(names, 64),
+#ifdef DIVVY_SHARDS
+	ARRAY(locks, MOST_SHARDS),
+#endif
+	{},
 };
 
 /* A loader writes this data before the program starts; here it is in pages that cannot be written. */
@@ -26,9 +33,43 @@ static void make_writable(const volatile void *data, size_t bytes)
 	mprotect((void *)from, (uintptr_t)data + bytes - from, PROT_READ | PROT_WRITE);
 }
 
+#ifdef DIVVY_SHARDS
+/* As many shards as are asked for, or as there are CPUs, of neighbours (placement R1). */
+static void divide(u32 wanted, u32 ncpus)
+{
+	struct host_shards *s = (struct host_shards *)&shards;
+	u32 size = (ncpus + wanted - 1) / wanted;
+
+	make_writable(&shards, sizeof(shards));
+	s->n = (ncpus + size - 1) / size;
+	s->skew_quanta = 1;
+	s->steal = true;
+	for (u32 cpu = 0; cpu < ncpus; cpu++) {
+		s->of_cpu[cpu] = (u8)(cpu / size);
+		s->first[cpu / size] = (u16)(cpu / size * size);
+		s->cpus[cpu / size]++;
+	}
+}
+
+u32 host_most_shards(void)
+{
+	return MOST_SHARDS;
+}
+#else
+static void divide(u32 wanted, u32 ncpus)
+{
+}
+
+u32 host_most_shards(void)
+{
+	return 1;
+}
+#endif
+
 s32 load_host(const struct host_options *options)
 {
 	struct host_config *c = (struct host_config *)&config;
+	u32 wanted = options->shards < host_most_shards() ? options->shards : host_most_shards();
 	u16 n = 0;
 
 	make_writable(&config, sizeof(config));
@@ -54,6 +95,7 @@ s32 load_host(const struct host_options *options)
 		if (online)
 			c->kernel_cpu[n++] = i;
 	}
+	divide(wanted ? wanted : 1, n);
 	c->config.quantum = options->quantum_ns;
 	c->config.ncpus = n;
 	c->config.modifiers = options->modifiers;
@@ -108,7 +150,7 @@ bool host_weigh(const struct task_struct *p, u64 weight)
 
 bool host_has_custody(const struct task_struct *p)
 {
-	return id_of(p) && (machine_task(&machine, id_of(p))->state & CUSTODY || is_held(id_of(p)));
+	return id_of(p) && (task_in_machine(id_of(p))->state & CUSTODY || is_held(id_of(p)));
 }
 
 bool host_holds(const struct task_struct *p)
@@ -168,7 +210,7 @@ const char *host_check_ids(void)
 		if (accounts[id].pid != (u32)p->pid)
 			return "two tasks have one id";
 		holders[id]++;
-		holders[machine_task(&machine, id)->process]++;
+		holders[process_holder(id)]++;
 	}
 	if (known != stats.tasks || unknown != stats.without_id)
 		return "the counts of tasks with and without an id are wrong";
@@ -190,7 +232,7 @@ const char *host_check_groups(void)
 			return "two groups have one number";
 		has_number[value] = true;
 		while (value != ROOT)
-			counted[value = machine.groups.group[value].parent]++;
+			counted[value = machine_at(0)->groups.group[value].parent]++;
 	}
 	if (n != last_group - nfree_groups)
 		return "numbers of groups are lost";
@@ -202,7 +244,61 @@ const char *host_check_groups(void)
 
 u64 host_faults(void)
 {
-	return machine.faults;
+	return OVER_SHARDS(faults);
+}
+
+#ifdef DIVVY_SHARDS
+/* A comparison of tags that are whole ns may be off by one on each side. */
+#define ROUNDING 2
+
+/* Whether this task may not begin a slice, because another one that waits has a tag that is less by more than the skew (placement C3) */
+static bool is_ahead(u32 id, u32 other, u64 most)
+{
+	u64 tag = machine_key(machine_of(id), id), others = machine_key(machine_of(other), other);
+
+	return (task_in_machine(other)->state & (RUNNABLE | CUSTODY)) == (RUNNABLE | CUSTODY) &&
+	       (s64)(tag - others - most - ROUNDING) > 0;
+}
+
+const char *host_check_order(s32 kernel_cpu)
+{
+	static bool was_bound;
+	static u64 seen;
+	u64 decided = OVER_SHARDS(decisions) + stats.taken, weight = 0;
+	u32 cpu = machine_cpu(kernel_cpu), id;
+
+	if (decided == seen || cpu == NO_CPU)
+		return NULL;
+	seen = decided;
+	id = visitor_on[cpu] ? visitor_on[cpu] : machine_at(shard_of_cpu(cpu))->s.tasks.picked[local_cpu(cpu)];
+	/* Where some may not run everywhere, the machine changes the tags of others: levels.h. */
+	for (u32 other = 1; other <= last_id; other++)
+		if (host_task(other)->move.is_bound)
+			was_bound = true;
+	if (!id || was_bound)
+		return NULL;
+	for (u32 shard = 0; shard < shards.n; shard++)
+		weight += published[shard].weight;
+	for (u32 other = 1; other <= last_id; other++)
+		if (other != id && is_ahead(id, other, skew(weight)))
+			return "a slice begins that is ahead of a task that waits by more than the skew";
+	return NULL;
+}
+#else
+const char *host_check_order(s32 kernel_cpu)
+{
+	return NULL;
+}
+#endif
+
+u64 host_moves(void)
+{
+	return stats.moves;
+}
+
+u64 host_taken(void)
+{
+	return stats.taken;
 }
 
 u64 host_missing(void)
@@ -222,10 +318,14 @@ u32 host_ids(void)
 
 u64 host_now(void)
 {
-	return machine.now;
+	u64 now = 0;
+
+	for (u32 shard = 0; shard < number_of_shards(); shard++)
+		now = machine_at(shard)->now > now ? machine_at(shard)->now : now;
+	return now;
 }
 
 u64 host_decisions(void)
 {
-	return machine.decisions;
+	return OVER_SHARDS(decisions);
 }

@@ -32,9 +32,13 @@ struct host_options {
 	u32 fail_every; /* every n-th new task gets no id */
 	bool users;     /* group by user */
 	bool cgroups;   /* group by cgroup */
+	u32 shards;     /* of a host that is built for several; 0 is one */
 	u32 nsubordinates;
 	struct subordinate_users subordinates[MAX_RANGES];
 };
+
+/* 1 unless the host is built for several. */
+u32 host_most_shards(void);
 
 /* ops.init, on the CPU that loads. Returns its error. */
 s32 load_host(const struct host_options *options);
@@ -61,6 +65,11 @@ u64 host_faults(void);
 u64 host_missing(void);
 u64 host_events(void);
 u64 host_decisions(void);
+/* With several shards: says what is wrong with what the CPU chose just now, or NULL. No other CPU may be in an op. */
+const char *host_check_order(s32 cpu);
+/* Times that a task went to another shard, and that a CPU took one from there */
+u64 host_moves(void);
+u64 host_taken(void);
 /* The machine's time */
 u64 host_now(void);
 

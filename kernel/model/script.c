@@ -17,8 +17,9 @@ void write_script(const struct script *s, FILE *file)
 	const struct host_options *h = &s->host;
 
 	fprintf(file, "machine cpus=%u tick=%llu race=%u seed=%llu\n", s->ncpus, U(s->tick_ns), s->race_in, U(s->seed));
-	fprintf(file, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u cgroups=%u\n",
-		U(h->quantum_ns), h->modifiers, h->starvation_limit_ms, h->pool, h->fail_every, h->users, h->cgroups);
+	fprintf(file, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u cgroups=%u shards=%u\n",
+		U(h->quantum_ns), h->modifiers, h->starvation_limit_ms, h->pool, h->fail_every, h->users, h->cgroups,
+		h->shards);
 	for (u32 i = 0; i < s->ncpus; i++)
 		if (s->clock_ahead_ns[i])
 			fprintf(file, "clock %u %llu\n", i, U(s->clock_ahead_ns[i]));
@@ -178,10 +179,11 @@ u32 read_script(struct script *s, FILE *file)
 		    4) {
 			s->tick_ns = tick;
 			s->seed = seed;
-		} else if (sscanf(line,
-				  "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u cgroups=%u",
-				  &quantum, &s->host.modifiers, &s->host.starvation_limit_ms, &s->host.pool,
-				  &s->host.fail_every, &users, &cgroups) >= 6) {
+		} else if (
+			sscanf(line,
+			       "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u cgroups=%u shards=%u",
+			       &quantum, &s->host.modifiers, &s->host.starvation_limit_ms, &s->host.pool,
+			       &s->host.fail_every, &users, &cgroups, &s->host.shards) >= 6) {
 			s->host.cgroups = cgroups;
 			s->host.quantum_ns = quantum;
 			s->host.users = users;

@@ -90,6 +90,29 @@ static void add_cgroup_actions(struct script *s, u32 ntasks)
 	}
 }
 
+/* All tasks may run everywhere: then the order in which slices begin is checked (check_choice), if there are no races. */
+static void free_tasks(struct script *s)
+{
+	for (u32 i = 0; i < s->nactions; i++) {
+		struct action *a = &s->actions[i];
+
+		a->birth.mask = (1ull << s->ncpus) - 1;
+		a->birth.does.stays = 0;
+		if (a->kind == MASK)
+			a->kind = WAKE;
+	}
+	s->race_in = below(2) ? 0 : s->race_in;
+}
+
+/* They do without modifiers, which need one account of all tasks. */
+static void make_shards(struct script *s)
+{
+	s->host.shards = ONE_OF(1, 2, 2, 3, 4, 8);
+	s->host.modifiers = s->host.users = s->host.cgroups = 0;
+	if (below(2))
+		free_tasks(s);
+}
+
 static void make_script(struct script *s, u64 seed)
 {
 	bool has_kernel_threads;
@@ -140,6 +163,8 @@ static void make_script(struct script *s, u64 seed)
 			   : a->kind == STOPPER ? (s64)ONE_OF(1000, 50000, 1000000)
 						: (s64)ONE_OF(100000, 1000000, 8000000);
 	}
+	if (host_most_shards() > 1)
+		make_shards(s);
 	if (s->host.cgroups)
 		add_cgroup_actions(s, ntasks);
 }
@@ -149,7 +174,7 @@ static void make_script(struct script *s, u64 seed)
 struct outcome {
 	char error[256];
 	u64 at_ns; /* of the error */
-	u64 events, decisions, hold;
+	u64 events, decisions, moves, taken, hold;
 	char held_in[64];
 };
 
@@ -180,6 +205,8 @@ static bool run_apart(const struct script *s)
 				 (unsigned long long)outcome->at_ns, error);
 		outcome->events = host_events();
 		outcome->decisions = host_decisions();
+		outcome->moves = host_moves();
+		outcome->taken = host_taken();
 		outcome->hold = longest_hold.accesses;
 		snprintf(outcome->held_in, sizeof(outcome->held_in), "%s", longest_hold.in);
 		_exit(0);
@@ -280,7 +307,7 @@ static int run_file(const char *path)
 int main(int argc, char **argv)
 {
 	static struct script s;
-	u64 events = 0, decisions = 0, first, count;
+	u64 events = 0, decisions = 0, moves = 0, taken = 0, first, count;
 
 	outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (argc == 3 && !strcmp(argv[1], "--script"))
@@ -307,8 +334,12 @@ int main(int argc, char **argv)
 		}
 		events += outcome->events;
 		decisions += outcome->decisions;
+		moves += outcome->moves;
+		taken += outcome->taken;
 	}
 	printf("held: %llu scripts, %llu events, %llu decisions\n", (unsigned long long)count,
 	       (unsigned long long)events, (unsigned long long)decisions);
+	if (host_most_shards() > 1)
+		printf("shards: %llu moves, %llu tasks taken\n", (unsigned long long)moves, (unsigned long long)taken);
 	return 0;
 }

@@ -14,8 +14,8 @@
 #
 #   target/model/storm-gr3 --script FILE
 #
-# Without arguments it also runs sfq in the models of later kernels, puts a race back that was in the host, which the storm must find,
-# and looks how long the lock is held with few and with many tasks (holds.py).
+# Without arguments it also runs sfq in the models of later kernels and with several shards, puts a race back that was in the host, and breaks
+# moves between shards, which the storm must find, and looks how long the lock is held with few and with many tasks (holds.py).
 #
 # Exit codes: 0 all held, 1 something did not.
 set -u
@@ -34,10 +34,10 @@ build_model() {
 }
 
 # The host is compiled with calls before each access to memory (memory.c), the model without.
-build() { # POLICY PROGRAM HOST
+build() { # POLICY PROGRAM HOST [FLAG]
 	# shellcheck disable=SC2086 # flags
 	"${CC:-cc}" $flags -Ikernel/model/stand_in "-I$3" -Ipolicy "-DMODEL_NEWER=${NEWER:-0}" "-DDIVVY_POLICY=$1" \
-		"-DPOLICY_HEADER=\"select/$1.h\"" -fsanitize=thread -c kernel/model/host.c -o "$2.o" &&
+		"-DPOLICY_HEADER=\"select/$1.h\"" ${4:-} -fsanitize=thread -c kernel/model/host.c -o "$2.o" &&
 		"${CC:-cc}" "$2.o" "$out/model-${NEWER:-0}.o" -lm -o "$2"
 }
 
@@ -58,6 +58,44 @@ check_finds_race() {
 		return 1
 	fi
 	echo "host: a race that was put back is found: $(head -n 1 "$out/said/raced")"
+}
+
+# Several shards: all that must hold with one, no slice that is ahead of a task that waits by more than the skew, and shares.
+run_shards() { # PROGRAM SCRIPTS
+	for script in kernel/model/scripts/shards-*.script; do
+		"$1" --script "$script" || return 1
+	done
+	"$1" "${DIVVY_SEED:-1}" "$2"
+}
+
+# A host whose shards do without a part of what makes them right must be found.
+check_finds_broken_shards() { # FILE SUBSTITUTION
+	rm -rf "$out/broken"
+	cp -r kernel/bpf "$out/broken" || return 1
+	sed -i "$2" "$out/broken/host/$1"
+	cmp -s "kernel/bpf/host/$1" "$out/broken/host/$1" && echo "there is no such line any more: $2" && return 1
+	build sfq "$out/storm-broken" "$out/broken" -DDIVVY_SHARDS || return 1
+	run_shards "$out/storm-broken" 1000 >"$out/said/broken" 2>&1 || return 0
+	echo "host: FAILED: shards without a part were not found: $2"
+	return 1
+}
+
+check_shards() {
+	build_model && build sfq "$out/storm-shards" kernel/bpf -DDIVVY_SHARDS || return 1
+	run_shards "$out/storm-shards" "${DIVVY_SCRIPTS:-30}" >"$out/said/shards" 2>&1 || {
+		echo "host: FAILED with several shards"
+		cat "$out/said/shards"
+		return 1
+	}
+	# No CPU takes a task that is behind; lags are lost; nobody asks an idle CPU; an idle CPU does not look elsewhere; a task that moves stays where it was;
+	# an idle CPU does not look for tasks with few CPUs.
+	check_finds_broken_shards taking.h 's/return tag_before(x->least, before) \&\& /return false \&\& /' &&
+		check_finds_broken_shards moves.h 's/^\t\tif (by) {/\t\tif (false) {/' &&
+		check_finds_broken_shards moves.h 's/if (shard != here \&\& claim_one/if (false \&\& claim_one/' &&
+		check_finds_broken_shards taking.h 's/if (after >= shards.n)/if (after)/' &&
+		check_finds_broken_shards moves.h 's/shard_of_task\[id \& POOL_MASK\] = to;//' &&
+		check_finds_broken_shards taking.h 's/search_classes(m, x, cpu);/x->chosen = 0;/' || return 1
+	echo "host: several shards: $(tail -n 2 "$out/said/shards" | head -n 1), and 6 breaks are found"
 }
 
 # In the models of later kernels
@@ -120,4 +158,4 @@ for policy in $policies; do
 done
 echo "host: $passed passed, $failed failed"
 [ $status = 0 ] && [ $failed = 0 ] || exit 1
-[ $# != 0 ] || { (check_newer_kernels) && check_finds_race && check_holds; }
+[ $# != 0 ] || { (check_newer_kernels) && check_finds_race && check_shards && check_holds; }

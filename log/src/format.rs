@@ -24,6 +24,8 @@ pub struct Header {
     pub pool: u32,
     /// The slice of policies that have none of their own.
     pub quantum_ns: u64,
+    /// CPUs of a shard, the last of which may have fewer, if there are several; else 0.
+    pub shard_cpus: u32,
 }
 
 impl Header {
@@ -35,6 +37,7 @@ impl Header {
         words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
         bytes.extend(self.quantum_ns.to_ne_bytes());
         bytes.extend((self.spec.len() as u32).to_ne_bytes());
+        bytes.extend(self.shard_cpus.to_ne_bytes());
         bytes.resize(FIXED_SIZE, 0);
         bytes.extend(self.spec.as_bytes());
         bytes.resize(size, 0);
@@ -61,8 +64,13 @@ impl Header {
         if length > SPEC_MAX || size != (FIXED_SIZE + length).next_multiple_of(RECORD_SIZE) {
             return Err("a damaged header: its sizes are not possible".to_owned());
         }
-        let header =
-            Header { spec: String::new(), cpus: word(24), pool: word(28), quantum_ns: u64_at(fixed, 32) };
+        let header = Header {
+            spec: String::new(),
+            cpus: word(24),
+            pool: word(28),
+            quantum_ns: u64_at(fixed, 32),
+            shard_cpus: word(44),
+        };
         Ok((header, length, size))
     }
 }
@@ -103,7 +111,20 @@ pub(super) struct Record {
     pub why: u8,
 }
 
+/// The bits of a record's kind from which on it says the shard: `LOG_SHARD` of `bpf/host.h`.
+const SHARD_BIT: u32 = 5;
+
 impl Record {
+    /// The shard whose machine was told. There are no more than eight.
+    pub(super) fn shard(&self) -> usize {
+        usize::from(self.kind >> SHARD_BIT)
+    }
+
+    /// The event's number.
+    pub(super) fn event(&self) -> u8 {
+        self.kind & ((1 << SHARD_BIT) - 1)
+    }
+
     pub(super) fn decode(bytes: &[u8; RECORD_SIZE]) -> Record {
         Record {
             now: u64_at(bytes, 0),

@@ -63,7 +63,7 @@ impl Reorder {
             self.slots.resize_with(index + 1, Slot::default);
         }
         let slot = &mut self.slots[index];
-        if entry.record.kind == SET_ALLOWED {
+        if entry.record.event() == SET_ALLOWED {
             slot.add_word(entry, self.words)?;
         } else if slot.entry.replace(entry).is_some() {
             return Err(format!("event {} is there twice", entry.record.seq));

@@ -30,6 +30,11 @@ pub fn schedule(file: &Path) -> Result<Scheduled, LogError> {
         recorder.record(told);
         Ok(())
     })?;
+    if report.header.shard_cpus > 0 {
+        let what = "a log of several shards, which is not drawn: it does not say where visiting tasks ran"
+            .to_owned();
+        return Err(LogError::Foreign { file: file.to_owned(), what });
+    }
     let schedule = recorder.end(report.header.cpus, report.first_ns, report.last_ns);
     Ok(Scheduled { schedule, report })
 }
@@ -179,7 +184,7 @@ mod tests {
         let mut recorder = Recorder::new(room);
         for (now_ns, event, chosen) in events.iter().cloned() {
             let answer = Answer { task: chosen, ..Answer::default() };
-            recorder.record(&Told { number: 0, record: 0, offset: 0, now_ns, event, answer });
+            recorder.record(&Told { number: 0, record: 0, offset: 0, now_ns, shard: None, event, answer });
         }
         recorder.end(2, 0, events.last().map_or(0, |event| event.0))
     }

@@ -9,6 +9,9 @@ use super::told::Told;
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (s, ns) = (self.now_ns / 1_000_000_000, self.now_ns % 1_000_000_000);
+        if let Some(shard) = self.shard {
+            write!(f, "shard {shard} ")?;
+        }
         write!(f, "{:>9} {s:>6}.{ns:09}  {:<11} {}", self.number, self.event.name(), Arguments(&self.event))?;
         match self.event.is_answered() {
             true => write!(f, " -> {}", AnswerText(&self.event, &self.answer)),
@@ -36,6 +39,7 @@ impl fmt::Display for Arguments<'_> {
             | Event::Session { task }
             | Event::Expire { task } => write!(f, "task {task}"),
             Event::Stopping { task, ran_ns } => write!(f, "task {task}, ran {ran_ns} ns"),
+            Event::Carry { task, by_ns } => write!(f, "task {task}, tags {by_ns} ns later"),
             Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => write!(f, "CPU {cpu}"),
             Event::SetWeight { task, weight } => write!(f, "task {task}, weight {weight}"),
             Event::SetAllowed { task, mask } => write!(f, "task {task}, CPUs {}", Cpus(mask)),

@@ -13,6 +13,8 @@ pub struct Told {
     pub offset: u64,
     /// Time in ns, by the kernel's clock.
     pub now_ns: u64,
+    /// The shard whose machine was told, if there are several; numbers of events and CPUs are that one's.
+    pub shard: Option<u32>,
     /// The event.
     pub event: Event,
     /// The answer of the kernel's machine.

@@ -71,6 +71,8 @@ impl Validator {
             Event::Enqueue { task } => self.must_be_runnable(task, "enqueued"),
             Event::Running { task } => self.must_be_runnable(task, "running"),
             Event::Expire { task } => self.must_be_runnable(task, "told that its slice is over"),
+            // The machine leaves one alone that is enqueued already.
+            Event::Carry { task, .. } => self.must_be_runnable(task, "carried"),
             Event::Dequeue { task } | Event::SetAllowed { task, .. } | Event::Session { task } => {
                 self.known(task).map(|_| ())
             }

@@ -17,6 +17,10 @@ use super::validate::Validator;
 /// The kernel's machine has no more CPUs: `MAX_CPUS` of `policy/base.h`.
 const MOST_CPUS: u32 = 256;
 
+/// `MOST_SHARDS` of `bpf/host.h`, and the most CPUs of one.
+const MOST_SHARDS: u32 = 8;
+const MOST_SHARD_CPUS: u32 = 64;
+
 /// Events before a mismatch that are shown with it.
 const SHOWN_BEFORE: usize = 10;
 
@@ -100,7 +104,8 @@ pub(super) fn verify_from(
     let mut reader = Reader::open(file)?;
     let foreign = |what| LogError::Foreign { file: file.to_owned(), what };
     let mut replay = Replay::new(&reader.header, reader.header_size).map_err(foreign)?;
-    let mut order = Reorder::new(first, reader.header.cpus);
+    let mut orders: Vec<Reorder> =
+        replay.shards.iter().map(|shard| Reorder::new(first, shard.cpus)).collect();
     let mut lost = false;
     let end = loop {
         let entry = match reader.next()? {
@@ -111,6 +116,9 @@ pub(super) fn verify_from(
         if lost {
             continue;
         }
+        let at = entry.record.shard();
+        let order =
+            orders.get_mut(at).ok_or_else(|| reader.bad(entry.number, format!("there is no shard {at}")))?;
         lost = !order.push(entry).map_err(|what| reader.bad(entry.number, what))?;
         while let Some((entry, mask)) = order.pop() {
             let told = replay.read(&entry, mask).map_err(|what| reader.bad(entry.number, what))?;
@@ -128,25 +136,45 @@ pub(super) fn verify_from(
         );
         return Err(reader.bad(reader.records + 1, what));
     }
-    let verdict = match order.missing() {
-        Some(missing) => Verdict::Incomplete(Gap { at: Some(replay.events + 1), missing }),
+    // The first shard that misses one; what others were told is compared nevertheless.
+    let missing = orders.iter().enumerate().find_map(|(at, order)| Some((at, order.missing()?)));
+    let verdict = match missing {
+        Some((at, missing)) => Verdict::Incomplete(Gap { at: Some(replay.shards[at].events + 1), missing }),
         None if end.dropped > 0 => Verdict::Incomplete(Gap { at: None, missing: end.dropped }),
         None => Verdict::Ok,
     };
     Ok(replay.report(&reader, end.dropped, verdict))
 }
 
-/// The native machine, and counts of the events so far.
+/// The native machines, one for each shard, and counts of the events so far.
 pub(super) struct Replay {
-    machine: Machine,
-    validator: Validator,
+    shards: Vec<Shard>,
     header_size: u64,
     events: u64,
     decisions: u64,
     answers: u64,
     first_ns: u64,
     last_ns: u64,
+}
+
+struct Shard {
+    cpus: u32,
+    machine: Machine,
+    validator: Validator,
+    events: u64,
     before: VecDeque<Told>,
+}
+
+/// CPUs of each shard; of all, if there is one.
+fn sizes(header: &Header) -> Result<Vec<u32>, String> {
+    if header.shard_cpus == 0 {
+        return Ok(vec![header.cpus]);
+    }
+    let shards = header.cpus.div_ceil(header.shard_cpus);
+    if header.shard_cpus > MOST_SHARD_CPUS || !(2..=MOST_SHARDS).contains(&shards) {
+        return Err(format!("a damaged header: shards of {} CPUs", header.shard_cpus));
+    }
+    Ok((0..shards).map(|shard| header.shard_cpus.min(header.cpus - shard * header.shard_cpus)).collect())
 }
 
 impl Replay {
@@ -158,56 +186,68 @@ impl Replay {
             return Err(format!("a damaged header: a quantum of {} ns", header.quantum_ns));
         }
         let spec = spec::parse(&header.spec, divvy_policy::all()).map_err(|error| not_here(&error))?;
-        let machine =
-            Machine::from_spec(&spec, header.cpus, header.quantum_ns).map_err(|error| error.to_string())?;
         let params = divvy_policy::find(spec.selection.name).map_or(&[][..], |policy| &policy.params);
+        let spec = spec.without_placement();
+        let shard = |cpus: u32| -> Result<Shard, String> {
+            Ok(Shard {
+                cpus,
+                machine: Machine::from_spec(&spec, cpus, header.quantum_ns)
+                    .map_err(|error| error.to_string())?,
+                validator: Validator::new(cpus, header.pool, params),
+                events: 0,
+                before: VecDeque::with_capacity(SHOWN_BEFORE + 1),
+            })
+        };
         Ok(Replay {
-            machine,
-            validator: Validator::new(header.cpus, header.pool, params),
+            shards: sizes(header)?.into_iter().map(shard).collect::<Result<_, _>>()?,
             header_size,
             events: 0,
             decisions: 0,
             answers: 0,
             first_ns: 0,
             last_ns: 0,
-            before: VecDeque::with_capacity(SHOWN_BEFORE + 1),
         })
     }
 
     /// Decodes a record, if it is valid for a machine.
     pub(super) fn read(&mut self, entry: &Entry, mask: CpuMask) -> Result<Told, String> {
-        let (event, answer) = decode(&entry.record, mask, &self.validator)?;
-        self.validator.check(&event, entry.record.now)?;
+        let (at, several) = (entry.record.shard(), self.shards.len() > 1);
+        let shard = self.shards.get_mut(at).ok_or_else(|| format!("there is no shard {at}"))?;
+        let (event, answer) = decode(&entry.record, mask, &shard.validator)?;
+        shard.validator.check(&event, entry.record.now)?;
         Ok(Told {
-            number: self.events + 1,
+            number: shard.events + 1,
             record: entry.number,
             offset: offset(self.header_size, entry.number),
             now_ns: entry.record.now,
+            shard: several.then_some(at as u32),
             event,
             answer,
         })
     }
 
     pub(super) fn tell(&mut self, told: Told) -> Option<Mismatch> {
-        if self.events == 0 {
+        let shard = &mut self.shards[told.shard.unwrap_or(0) as usize];
+        if self.events == 0 || told.now_ns < self.first_ns {
             self.first_ns = told.now_ns;
         }
         self.events += 1;
-        self.last_ns = told.now_ns;
+        shard.events += 1;
+        self.last_ns = self.last_ns.max(told.now_ns);
         self.decisions += u64::from(matches!(told.event, Event::Dispatch { .. }));
         self.answers += u64::from(told.event.is_answered());
-        let native = self.machine.tell(&told.event, told.now_ns);
+        let native = shard.machine.tell(&told.event, told.now_ns);
         if let Event::SetGroup { group, .. } = told.event {
-            self.validator.set_parent(group, self.machine.group_parent(group));
+            shard.validator.set_parent(group, shard.machine.group_parent(group));
         }
         if native != told.answer {
-            let before = std::mem::take(&mut self.before).into();
+            let before = std::mem::take(&mut shard.before).into();
             return Some(Mismatch { told, native, before });
         }
-        if self.before.len() == SHOWN_BEFORE {
-            self.before.pop_front();
+        if shard.before.len() == SHOWN_BEFORE {
+            shard.before.pop_front();
         }
-        self.before.push_back(told);
+        shard.before.push_back(told);
         None
     }
 
@@ -241,7 +281,7 @@ fn decode(record: &Record, mask: CpuMask, validator: &Validator) -> Result<(Even
     let process = || validator.process(record.id, record.answer);
     let answered = |cpu: u32| Answer { asked: CpuId::from_answer(cpu), ..Answer::default() };
     let silent = |event| Ok((event, Answer::default()));
-    match record.kind {
+    match record.event() {
         0 => silent(Event::New {
             task: task()?,
             process: process()?,
@@ -296,6 +336,7 @@ fn decode(record: &Record, mask: CpuMask, validator: &Validator) -> Result<(Even
         19 => silent(Event::Session { task: task()? }),
         20 => Ok((Event::TakeCpu { cpu: CpuId::new(record.why.into()) }, answered(record.cpu.into()))),
         21 => Ok((Event::Expire { task: task()? }, Answer { slice_ns: record.value, ..Answer::default() })),
+        22 => silent(Event::Carry { task: task()?, by_ns: record.value.cast_signed() }),
         kind => Err(format!("there is no event of kind {kind}")),
     }
 }

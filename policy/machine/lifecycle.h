@@ -136,6 +136,19 @@ static NOINLINE void machine_runnable(struct machine *m, u32 id, u64 now, enum w
 	machine_runnable_inlined(m, id, now, why);
 }
 
+/* A task that has just become runnable, and is not enqueued yet, comes from another machine, where its tags were `by` later than they are here,
+ * modulo 2^64 (placement R4). Only with a policy whose attach changes nothing but the tags of the task. */
+static inline void machine_carry(struct machine *m, u32 id, u64 by, u64 now)
+{
+#if HAS(SHIFT)
+	if ((machine_task(m, id)->state & (RUNNABLE | FRESH | PICKED)) != (RUNNABLE | FRESH))
+		return;
+	CALL(detach)(&m->s, id);
+	CALL(attach)(&m->s, id, by);
+	CALL(stop)(&m->s, id, now, PREEMPTED);
+#endif
+}
+
 static ALWAYS_INLINE void machine_quiescent_inlined(struct machine *m, u32 id, u64 now, enum why why)
 {
 	struct task *t = machine_task(m, id);

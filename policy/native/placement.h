@@ -5,17 +5,6 @@
 
 #include "machine.h"
 
-/* A task that has just become runnable, and is not enqueued yet, comes from another machine (placement R4). Told only to a policy whose
- * attach changes nothing but the tags of the task. */
-static void h_carry(struct machine *m, u32 id, u64 by, u64 now)
-{
-#if HAS(SHIFT)
-	CALL(detach)(&m->s, id);
-	CALL(attach)(&m->s, id, by);
-	CALL(stop)(&m->s, id, now, PREEMPTED);
-#endif
-}
-
 /* A task that is on no CPU goes to another machine, and its program goes on. */
 static void h_depart(struct machine *m, u32 id, u64 now)
 {

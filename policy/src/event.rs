@@ -153,6 +153,13 @@ pub enum Event {
         /// The task.
         task: TaskId,
     },
+    /// A task that became runnable, and is not enqueued yet, comes from another machine.
+    Carry {
+        /// The task.
+        task: TaskId,
+        /// How much later its tags were there, ns of a nice-0 task, modulo 2^64.
+        by_ns: i64,
+    },
 }
 
 /// The answer of a machine; empty for most events.
@@ -174,7 +181,7 @@ const EXITED: u32 = 3;
 
 impl Event {
     /// Names of the kinds, by their numbers in `policy/event.h`.
-    pub const KINDS: [&str; 22] = [
+    pub const KINDS: [&str; 23] = [
         "new",
         "exit",
         "runnable",
@@ -197,6 +204,7 @@ impl Event {
         "session",
         "take_cpu",
         "expire",
+        "carry",
     ];
 
     /// Its number in `policy/event.h`.
@@ -225,6 +233,7 @@ impl Event {
             Event::Session { .. } => 19,
             Event::TakeCpu { .. } => 20,
             Event::Expire { .. } => 21,
+            Event::Carry { .. } => 22,
         }
     }
 
@@ -268,6 +277,7 @@ impl Event {
                 raw.id = task.get();
             }
             Event::Stopping { task, ran_ns } => (raw.id, raw.amount) = (task.get(), ran_ns),
+            Event::Carry { task, by_ns } => (raw.id, raw.amount) = (task.get(), by_ns.cast_unsigned()),
             Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => raw.cpu = cpu.get(),
             Event::SetWeight { task, weight } => (raw.id, raw.amount) = (task.get(), weight.fixed()),
             Event::SetAllowed { task, ref mask } => {

@@ -249,6 +249,7 @@ fn event_json(told: &Told) -> Value {
             json!({ "task": task })
         }
         Event::Stopping { task, ran_ns } => json!({ "task": task, "ran_ns": ran_ns }),
+        Event::Carry { task, by_ns } => json!({ "task": task, "by_ns": by_ns }),
         Event::Dispatch { cpu } | Event::Yield { cpu } | Event::TakeCpu { cpu } => json!({ "cpu": cpu }),
         Event::SetWeight { task, weight } => json!({ "task": task, "weight": weight.fixed() }),
         Event::SetAllowed { task, ref mask } => {
@@ -269,6 +270,9 @@ fn event_json(told: &Told) -> Value {
         }
         Event::SetParam { owner, index, value } => json!({ "owner": owner, "index": index, "value": value }),
     };
+    if let (Value::Object(value), Some(shard)) = (&mut value, told.shard) {
+        value.insert("shard".to_owned(), json!(shard));
+    }
     let answer = if told.event.is_answered() { answer_json(&told.answer) } else { Value::Null };
     if let (Value::Object(value), Value::Object(arguments)) = (&mut value, arguments) {
         value.extend(arguments);

@@ -8,7 +8,9 @@
 
 #include "host/decision_log.h"
 #include "host/events.h"
+#include "host/published.h"
 #include "host/rules.h"
+#include "host/shard_cpus.h"
 #include "host/statistics.h"
 
 /* The weight that the machine is told: one that a command set is as it is. */
@@ -21,21 +23,40 @@ static __always_inline u64 asked_weight(const struct host_task *t)
 static __always_inline void tell_weight(struct event *e)
 {
 	e->amount = asked_weight(host_task(e->id));
-	tell(EVENT_set_weight, e);
+	tell(shard_of(e->id), EVENT_set_weight, e);
 	accounts[e->id & POOL_MASK].nominal = e->amount;
+}
+
+/* Under the shard's lock: whether the task is there. A weight or a rule may change at any time, also while it moves to another shard: the machine
+ * there is told the weight that it has when it comes. */
+static __always_inline bool is_still_in(u32 shard, u32 id)
+{
+#ifdef DIVVY_SHARDS
+	return shard == shard_of(id) && task_in_machine(id)->state & KNOWN;
+#else
+	return true;
+#endif
 }
 
 /* Its weight is that of its nice value, or one of its own. */
 static __always_inline void set_weight(u32 id, u64 weight, bool is_own)
 {
 	struct event e = { .id = id, .now = clock_ns() };
+	u32 shard = shard_of(id);
+	struct bpf_spin_lock *lock = lock_of(shard);
+	bool is_there;
 
-	bpf_spin_lock(&lock);
+	if (!lock)
+		return;
+	bpf_spin_lock(lock);
 	host_task(id)->weight = weight;
 	host_task(id)->has_own_weight = is_own;
-	tell_weight(&e);
-	bpf_spin_unlock(&lock);
-	log_event(EVENT_set_weight, &e, e.amount, 0, 0);
+	is_there = is_still_in(shard, id);
+	if (is_there)
+		tell_weight(&e);
+	bpf_spin_unlock(lock);
+	if (is_there)
+		log_event(shard, EVENT_set_weight, &e, e.amount, 0, 0);
 }
 
 /* The task has a rule with this weight from now on, or none (0). Not static: the verifier checks it by itself. */
@@ -43,13 +64,20 @@ NOINLINE int follow_rule(u32 id, u64 weight)
 {
 	struct event e = { .id = id, .now = clock_ns() };
 
-	if (host_task(id)->rule == weight)
+	u32 shard = shard_of(id);
+	struct bpf_spin_lock *lock = lock_of(shard);
+	bool is_there;
+
+	if (host_task(id)->rule == weight || !lock)
 		return 0;
-	bpf_spin_lock(&lock);
+	bpf_spin_lock(lock);
 	host_task(id)->rule = weight;
-	tell_weight(&e);
-	bpf_spin_unlock(&lock);
-	log_event(EVENT_set_weight, &e, e.amount, 0, 0);
+	is_there = is_still_in(shard, id);
+	if (is_there)
+		tell_weight(&e);
+	bpf_spin_unlock(lock);
+	if (is_there)
+		log_event(shard, EVENT_set_weight, &e, e.amount, 0, 0);
 	return 0;
 }
 
@@ -65,15 +93,41 @@ static NOINLINE u64 allowed_word(const struct cpumask *mask, u32 from)
 }
 
 /* A record has room for 64 CPUs; it says which. */
-static __always_inline void log_allowed(struct event *e, u32 word, bool last)
+static __always_inline void log_allowed(u32 shard, struct event *e, u32 word, bool last)
 {
 	u32 kicked = e->cpu;
 
 	e->cpu = word;
-	log_event(EVENT_set_allowed, e, e->allowed.word[word], kicked, last);
+	log_event(shard, EVENT_set_allowed, e, e->allowed.word[word], kicked, last);
 	e->cpu = kicked;
 }
 
+#ifdef DIVVY_SHARDS
+/* A shard's machine knows its own CPUs. */
+static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+	struct host_move *move = &host_task(id)->move;
+	u32 shard = shard_of(id);
+	struct bpf_spin_lock *lock = lock_of(shard);
+
+	if (!lock)
+		return;
+	e.allowed.word[0] = allowed_word(mask, 0);
+	e.allowed.word[1] = allowed_word(mask, 64);
+	e.allowed.word[2] = allowed_word(mask, 128);
+	e.allowed.word[3] = allowed_word(mask, 192);
+	bpf_spin_lock(lock);
+	move->cpus = e.allowed;
+	move->is_bound = true;
+	e.allowed = (struct allowed){ .word = { allowed_part(id, shard) } };
+	tell(shard, EVENT_set_allowed, &e);
+	publish(shard);
+	bpf_spin_unlock(lock);
+	kick(shard, e.cpu);
+	log_allowed(shard, &e, 0, true);
+}
+#else
 static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
 {
 	struct event e = { .id = id, .now = clock_ns() };
@@ -85,15 +139,17 @@ static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
 		e.allowed.word[3] = allowed_word(mask, 192);
 	}
 	bpf_spin_lock(&lock);
-	tell(EVENT_set_allowed, &e);
+	tell(0, EVENT_set_allowed, &e);
 	bpf_spin_unlock(&lock);
-	kick(e.cpu);
+	kick(0, e.cpu);
 	if (config.config.ncpus > 64) {
-		log_allowed(&e, 3, false);
-		log_allowed(&e, 2, false);
-		log_allowed(&e, 1, false);
+		log_allowed(0, &e, 3, false);
+		log_allowed(0, &e, 2, false);
+		log_allowed(0, &e, 1, false);
 	}
-	log_allowed(&e, 0, true);
+	log_allowed(0, &e, 0, true);
 }
+
+#endif
 
 #endif

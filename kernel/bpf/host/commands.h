@@ -72,7 +72,7 @@ SEC("syscall")
 int command_follow_rules(struct host_command *c)
 {
 	for (ruled_id = 1; config.rules && ruled_id <= last_id && can_loop; ruled_id++)
-		if (machine_task(&machine, ruled_id)->state & KNOWN)
+		if (task_in_machine(ruled_id)->state & KNOWN)
 			follow_rule(ruled_id, rule_of(ruled_id));
 	for (ruled_group = 1; config.rules && ruled_group <= last_group && can_loop; ruled_group++)
 		if (!has_weight_of_rule(ruled_group))
@@ -80,15 +80,26 @@ int command_follow_rules(struct host_command *c)
 	return 0;
 }
 
+static __always_inline void set_param(u32 shard, const struct host_command *c)
+{
+	struct event e = { .process = c->owner, .cpu = c->index, .amount = c->value, .now = clock_ns() };
+	struct bpf_spin_lock *lock = lock_of(shard);
+
+	if (!lock)
+		return;
+	bpf_spin_lock(lock);
+	tell(shard, EVENT_set_param, &e);
+	bpf_spin_unlock(lock);
+	log_event(shard, EVENT_set_param, &e, e.amount, e.process, 0);
+}
+
 SEC("syscall")
 int command_set_param(struct host_command *c)
 {
-	struct event e = { .process = c->owner, .cpu = c->index, .amount = c->value, .now = clock_ns() };
-
-	bpf_spin_lock(&lock);
-	tell(EVENT_set_param, &e);
-	bpf_spin_unlock(&lock);
-	log_event(EVENT_set_param, &e, e.amount, e.process, 0);
+#pragma unroll
+	for (u32 shard = 0; shard < MOST_SHARDS_HERE; shard++)
+		if (shard < number_of_shards())
+			set_param(shard, c);
 	return 0;
 }
 
@@ -98,9 +109,9 @@ static u32 settle_id;
 SEC("syscall")
 int command_settle(struct host_command *c)
 {
-	stats.decisions = machine.decisions;
-	stats.faults = machine.faults;
-	stats.runnable = machine.s.tasks.nrunnable;
+	stats.decisions = OVER_SHARDS(decisions);
+	stats.faults = OVER_SHARDS(faults);
+	stats.runnable = OVER_SHARDS(s.tasks.nrunnable);
 	for (settle_id = 1; settle_id <= last_id && can_loop; settle_id++)
 		settle(settle_id);
 	return 0;
@@ -115,10 +126,10 @@ int command_learn(struct host_learn *c)
 	};
 
 	bpf_spin_lock(&lock);
-	tell(EVENT_learn, &e);
+	tell(0, EVENT_learn, &e);
 	bpf_spin_unlock(&lock);
 	e.id = e.why;
-	log_event(EVENT_learn, &e, e.amount, e.process, 0);
+	log_event(0, EVENT_learn, &e, e.amount, e.process, 0);
 	return 0;
 }
 
@@ -126,11 +137,11 @@ int command_learn(struct host_learn *c)
 SEC("syscall")
 int command_program(struct host_program *c)
 {
-	struct flow *f = &machine.flow;
+	struct flow *f = &machine_at(0)->flow;
 	u32 place;
 
 	c->known = 0;
-	if (!c->identity || !machine_has(&machine, FLOW))
+	if (!c->identity || !machine_has(machine_at(0), FLOW))
 		return 0;
 	bpf_spin_lock(&lock);
 	place = flow_find(f, c->identity);

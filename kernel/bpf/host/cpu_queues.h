@@ -63,7 +63,7 @@ static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
  * it sends it, or finds that it was taken back. */
 static __always_inline bool has_arrived(const struct task_struct *p, u32 id)
 {
-	return (machine_task(&machine, id)->state & (PICKED | PARKED)) == PICKED &&
+	return (task_in_machine(id)->state & (PICKED | PARKED)) == PICKED &&
 	       host_task(id)->sent_to == scx_bpf_task_cpu(p) + 1u;
 }
 

@@ -33,7 +33,7 @@ static __always_inline void measure_crowd(void)
 /* A slice for so many tasks as are runnable. A slice without an end stays so: first come, first served. */
 static __always_inline u64 slice_in_crowd(u64 slice)
 {
-	u64 n = machine.s.tasks.nrunnable, ratio;
+	u64 n = OVER_SHARDS(s.tasks.nrunnable), ratio;
 
 	if (n <= no_crowd || slice == SLICE_INF)
 		return slice;

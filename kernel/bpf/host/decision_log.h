@@ -16,7 +16,8 @@ struct {
 } records SEC(".maps");
 
 /* Writes what the machine was told, and what it answered. */
-static __always_inline void log_event(enum event_kind kind, const struct event *e, u64 value, u32 answer, u8 why)
+static __always_inline void log_event(u32 shard, enum event_kind kind, const struct event *e, u64 value, u32 answer,
+				      u8 why)
 {
 	struct record *r;
 
@@ -33,7 +34,7 @@ static __always_inline void log_event(enum event_kind kind, const struct event *
 	r->id = e->id;
 	r->answer = answer;
 	r->cpu = e->cpu;
-	r->kind = kind;
+	r->kind = kind | shard << LOG_SHARD;
 	r->why = why;
 	/* The loader polls the buffer. Waking it for each record would itself cause events, and so records. */
 	bpf_ringbuf_submit(r, bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > LOG_BYTES / 4 ? BPF_RB_FORCE_WAKEUP

@@ -10,47 +10,61 @@
 
 /* Measures how long the lock is waited for. No clock may be read while it is held, so for one dispatch in many an empty
  * critical section is timed first. The lock is not held. */
-static __always_inline void sample_lock(void)
+static __always_inline void sample_lock(u32 shard)
 {
+	struct bpf_spin_lock *lock = lock_of(shard);
 	u64 start;
 
-	if (machine.decisions & config.no_sample)
+	if (machine_at(shard)->decisions & config.no_sample || !lock)
 		return;
 	start = bpf_ktime_get_ns();
-	bpf_spin_lock(&lock);
-	bpf_spin_unlock(&lock);
+	bpf_spin_lock(lock);
+	bpf_spin_unlock(lock);
 	__sync_fetch_and_add(&stats.lock_wait_ns, bpf_ktime_get_ns() - start);
 	__sync_fetch_and_add(&stats.lock_samples, 1);
 }
 
+#ifdef DIVVY_SHARDS
+static u32 events_of[MOST_SHARDS];
+
+/* Under the shard's lock: its place in the shard's log. */
+static __always_inline void number_event(u32 shard, struct event *e)
+{
+	if (!config.log)
+		return;
+	e->seq = ++events_of[shard & SHARD_MASK];
+	count(stats.events);
+}
+#else
 /* Under the lock: its place in the log. */
-static __always_inline void number_event(struct event *e)
+static __always_inline void number_event(u32 shard, struct event *e)
 {
 	if (config.log)
 		e->seq = ++stats.events;
 }
+#endif
 
-/* Under the lock. The answer is in the event. */
-static __always_inline void tell(enum event_kind kind, struct event *e)
+/* Under the shard's lock. The answer is in the event. */
+static __always_inline void tell(u32 shard, enum event_kind kind, struct event *e)
 {
-	event_tell(&machine, kind, e);
-	number_event(e);
+	event_tell(machine_at(shard), kind, e);
+	number_event(shard, e);
 }
 
 /* The same of a task that becomes runnable or blocks, in functions that a program or a timer calls: calls are deep below. */
-static __always_inline void tell_inlined(enum event_kind kind, struct event *e)
+static __always_inline void tell_inlined(u32 shard, enum event_kind kind, struct event *e)
 {
-	event_tell_inlined(&machine, kind, e);
-	number_event(e);
+	event_tell_inlined(machine_at(shard), kind, e);
+	number_event(shard, e);
 }
 
-/* Asks a CPU to dispatch, by the machine's number. The lock is not held. */
-static __always_inline void kick(u32 cpu)
+/* Asks a CPU to dispatch, by its number in the shard. The lock is not held. */
+static __always_inline void kick(u32 shard, u32 cpu)
 {
 	if (cpu == NO_CPU)
 		return;
-	scx_bpf_kick_cpu(config.kernel_cpu[cpu & CPU_MASK],
-			 machine.s.tasks.picked[cpu & CPU_MASK] ? SCX_KICK_PREEMPT : SCX_KICK_IDLE);
+	scx_bpf_kick_cpu(config.kernel_cpu[global_cpu(shard, cpu) & CPU_MASK],
+			 machine_at(shard)->s.tasks.picked[cpu & CPU_MASK] ? SCX_KICK_PREEMPT : SCX_KICK_IDLE);
 	__sync_fetch_and_add(&stats.kicks, 1);
 }
 

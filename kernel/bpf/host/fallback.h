@@ -55,7 +55,9 @@ static bool fallback_runs[MAX_CPUS];   /* since then */
  * fallback DSQ more than its part anyway. */
 static __always_inline s64 weight_of_others(void)
 {
-	return machine.entitled.total < WEIGHT_NICE_0 << 13 ? machine.entitled.total : WEIGHT_NICE_0 << 13;
+	u64 total = OVER_SHARDS(entitled.total);
+
+	return total < WEIGHT_NICE_0 << 13 ? total : WEIGHT_NICE_0 << 13;
 }
 
 /* It keeps its debts, but nothing is owed to nobody. */

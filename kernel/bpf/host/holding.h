@@ -55,23 +55,23 @@ NOINLINE bool hold_back(u32 id, u64 sum_exec, u32 cpu)
 	u64 due;
 
 	bpf_spin_lock(&lock);
-	if (cpu != NO_CPU && machine.s.tasks.picked[cpu & CPU_MASK] != id) {
+	if (cpu != NO_CPU && machine_at(0)->s.tasks.picked[cpu & CPU_MASK] != id) {
 		bpf_spin_unlock(&lock);
 		return false;
 	}
 	count_limited(id, sum_exec);
-	limits_settle(&limits, &machine, id, 0);
-	limits_look(&limits, &machine, id, machine_now(&machine, e.now));
+	limits_settle(&limits, machine_at(0), id, 0);
+	limits_look(&limits, machine_at(0), id, machine_now(machine_at(0), e.now));
 	if (!limits.found || is_held(id)) {
 		bpf_spin_unlock(&lock);
 		return limits.held[id & POOL_MASK];
 	}
-	stopped = tell_stopping(&stopping, sum_exec);
-	left = machine_task(&machine, id)->state & RUNNABLE;
+	stopped = tell_stopping(0, &stopping, sum_exec);
+	left = machine_task(machine_at(0), id)->state & RUNNABLE;
 	e.why = BLOCKED;
 	if (left)
-		tell_inlined(EVENT_quiescent, &e);
-	stats.runnable = machine.s.tasks.nrunnable;
+		tell_inlined(0, EVENT_quiescent, &e);
+	stats.runnable = machine_at(0)->s.tasks.nrunnable;
 	if (!stopped) {
 		limits_hold(&limits, id, limits.found, false, e.now);
 		stats.held++;
@@ -82,9 +82,9 @@ NOINLINE bool hold_back(u32 id, u64 sum_exec, u32 cpu)
 	if (is_first)
 		start_release(until_release(due, e.now));
 	if (stopped)
-		log_event(EVENT_stopping, &stopping, stopping.amount, 0, 0);
+		log_event(0, EVENT_stopping, &stopping, stopping.amount, 0, 0);
 	if (left)
-		log_event(EVENT_quiescent, &e, 0, 0, BLOCKED);
+		log_event(0, EVENT_quiescent, &e, 0, 0, BLOCKED);
 	return true;
 }
 
@@ -93,7 +93,7 @@ static __always_inline void end_limited_slice(struct task_struct *prev)
 {
 	u32 id = stays_runnable(prev) ? id_of(prev) : 0;
 
-	if (!id || !(machine_task(&machine, id)->state & ON_CPU))
+	if (!id || !(machine_task(machine_at(0), id)->state & ON_CPU))
 		return;
 	if (limits.on)
 		hold_back(id, prev->se.sum_exec_runtime, NO_CPU);
@@ -107,9 +107,9 @@ static __always_inline void tell_runnable(struct event *e)
 	struct host_task *t = host_task(e->id);
 
 	e->why = t->was_runnable ? WOKEN : NEW;
-	tell_inlined(EVENT_runnable, e);
+	tell_inlined(0, EVENT_runnable, e);
 	t->was_runnable = true;
-	stats.wakes++;
+	count(stats.wakes);
 }
 
 /* Under the lock: the same of one that may not run yet, and runs for a moment. */
@@ -128,7 +128,7 @@ NOINLINE bool release_one(u32 place)
 	u64 ends;
 
 	bpf_spin_lock(&lock);
-	runnable.id = limits_next(&limits, &machine, place, machine_now(&machine, runnable.now));
+	runnable.id = limits_next(&limits, machine_at(0), place, machine_now(machine_at(0), runnable.now));
 	if (!runnable.id) {
 		is_done = !limits.moved;
 		ends = limits.group[limits.found & GROUP_MASK].ends;
@@ -139,12 +139,12 @@ NOINLINE bool release_one(u32 place)
 	}
 	e.id = runnable.id;
 	tell_runnable(&runnable);
-	tell(EVENT_enqueue, &e);
+	tell(0, EVENT_enqueue, &e);
 	host_task(e.id)->enqueued = e.now;
 	bpf_spin_unlock(&lock);
-	log_event(EVENT_runnable, &runnable, 0, 0, runnable.why);
-	log_event(EVENT_enqueue, &e, 0, 0, 0);
-	kick(e.cpu);
+	log_event(0, EVENT_runnable, &runnable, 0, 0, runnable.why);
+	log_event(0, EVENT_enqueue, &e, 0, 0, 0);
+	kick(0, e.cpu);
 	return false;
 }
 

@@ -20,15 +20,45 @@ struct newcomer {
 	u32 user, owner; /* its user, and the one to whom that belongs */
 };
 
+#ifdef DIVVY_SHARDS
+/* It begins where its parent is. Its process is the host's matter: a machine of several is told that each task is one. */
+static __always_inline u32 begin_in_shard(u32 id, const struct newcomer *n, u64 weight)
+{
+	struct event e = { .id = id, .process = id, .amount = weight, .now = clock_ns() }, fork = e;
+	u32 shard = n->parent ? shard_of(n->parent) : id % shards.n;
+	struct bpf_spin_lock *lock = lock_of(shard);
+
+	fork.process = n->parent;
+	shard_of_task[id & POOL_MASK] = shard;
+	host_task(id)->move.has_no_tag = !n->parent;
+	if (!lock)
+		return id;
+	bpf_spin_lock(lock);
+	tell(shard, EVENT_new, &e);
+	if (n->owes)
+		tell(shard, EVENT_fork, &fork);
+	bpf_spin_unlock(lock);
+	log_event(shard, EVENT_new, &e, e.amount, id, 0);
+	if (n->owes)
+		log_event(shard, EVENT_fork, &fork, 0, fork.process, 0);
+	return id;
+}
+#endif
+
 /* Returns the id, or 0 if there is none for its user. Not static: the verifier checks it by itself. */
 NOINLINE u32 give_id(struct newcomer *n)
 {
-	struct event e = { .now = clock_ns() }, fork = e;
+	struct event e = { .now = clock_ns() };
+#ifndef DIVVY_SHARDS
+	struct event fork = { .now = e.now };
+#endif
 
 	if (!n)
 		return 0;
 	e.amount = ruled(n->weight, n->rule);
+#ifndef DIVVY_SHARDS
 	fork.process = n->parent;
+#endif
 	bpf_spin_lock(&lock);
 	e.id = take_id(n->owner);
 	if (!e.id) {
@@ -40,18 +70,25 @@ NOINLINE u32 give_id(struct newcomer *n)
 		.holders = 1, .user = n->user, .payer = n->owner, .weight = n->weight, .rule = n->rule
 	};
 	host_task(e.process)->holders++;
-	tell(EVENT_new, &e);
+#ifdef DIVVY_SHARDS
+	stats.tasks++;
+	open_account(e.id, n->pid, n->tgid, &e);
+	bpf_spin_unlock(&lock);
+	return begin_in_shard(e.id, n, e.amount);
+#else
+	tell(0, EVENT_new, &e);
 	fork.id = e.id;
 	if (n->owes)
-		tell(EVENT_fork, &fork);
+		tell(0, EVENT_fork, &fork);
 	stats.tasks++;
 	open_account(e.id, n->pid, n->tgid, &e);
 	bpf_spin_unlock(&lock);
 
-	log_event(EVENT_new, &e, e.amount, e.process, 0);
+	log_event(0, EVENT_new, &e, e.amount, e.process, 0);
 	if (n->owes)
-		log_event(EVENT_fork, &fork, 0, fork.process, 0);
+		log_event(0, EVENT_fork, &fork, 0, fork.process, 0);
 	return e.id;
+#endif
 }
 
 static __always_inline u32 leader_id(const struct task_struct *p)
@@ -109,11 +146,15 @@ NOINLINE int follow_leader(u32 id, u32 leader, u32 tgid)
 	bpf_spin_lock(&lock);
 	e.process = process_of(id, leader, tgid);
 	host_task(e.process)->holders++;
-	release_id(machine.s.tasks.task[id & POOL_MASK].process);
-	tell(EVENT_set_process, &e);
+	release_id(process_holder(id));
+#ifndef DIVVY_SHARDS
+	tell(0, EVENT_set_process, &e);
+#endif
 	accounts[id & POOL_MASK].process = e.process;
 	bpf_spin_unlock(&lock);
-	log_event(EVENT_set_process, &e, 0, e.process, 0);
+#ifndef DIVVY_SHARDS
+	log_event(0, EVENT_set_process, &e, 0, e.process, 0);
+#endif
 	return 0;
 }
 
@@ -122,7 +163,7 @@ static __always_inline void follow_process(const struct task_struct *p, u32 id)
 {
 	u32 leader = leader_id(p);
 
-	if (is_of_process(leader, p->tgid) && machine.s.tasks.task[id & POOL_MASK].process == id)
+	if (is_of_process(leader, p->tgid) && process_holder(id) == id)
 		follow_leader(id, leader, p->tgid);
 }
 

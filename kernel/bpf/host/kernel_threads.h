@@ -23,7 +23,27 @@
 static __always_inline bool is_shut_out(u32 cpu)
 {
 	return (s64)(clock_ns() - host_cpu(cpu)->asked) > (s64)LONGEST_WITHOUT_ASKING_NS &&
-	       !machine_is_idle(&machine, cpu);
+	       !machine_is_idle(machine_at(shard_of_cpu(cpu)), local_cpu(cpu));
+}
+
+/* Whether it runs a task of another shard, which its own did not pick */
+static __always_inline bool runs_visitor(u32 cpu)
+{
+#ifdef DIVVY_SHARDS
+	u32 id = visitor_on[cpu & CPU_MASK];
+
+	return id && host_task(id)->move.is_visitor && task_in_machine(id)->state & ON_CPU;
+#else
+	return false;
+#endif
+}
+
+/* Whether the CPU runs what the policy picked */
+static __always_inline bool runs_for_policy(u32 cpu)
+{
+	struct machine *m = machine_at(shard_of_cpu(cpu));
+
+	return machine_task(m, m->s.tasks.picked[local_cpu(cpu) & CPU_MASK])->state & ON_CPU || runs_visitor(cpu);
 }
 
 static __always_inline void enqueue_kernel_thread(struct task_struct *p, u64 enq_flags)
@@ -42,7 +62,7 @@ static __always_inline void enqueue_kernel_thread(struct task_struct *p, u64 enq
 	}
 	/* It preempts what the policy picked, if that runs. Others have no long slices, and if kernel threads preempted each other,
 	 * one that wakes up often would take the turns of one that goes on. */
-	if (machine_task(&machine, machine.s.tasks.picked[cpu & CPU_MASK])->state & ON_CPU)
+	if (runs_for_policy(cpu))
 		enq_flags |= SCX_ENQ_PREEMPT;
 	insert_local(p, SCX_SLICE_DFL, enq_flags);
 }

@@ -79,7 +79,8 @@ SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(host_exec, struct task_struct *p, s32 old_pid, struct linux_binprm *bprm)
 {
 	struct event e = { .id = id_of(p), .now = clock_ns() };
-	u32 zero = 0;
+	u32 zero = 0, shard = shard_of(e.id);
+	struct bpf_spin_lock *lock;
 	struct exec_scratch *x = bpf_map_lookup_elem(&exec_scratches, &zero);
 
 	if (!x || !e.id)
@@ -91,10 +92,13 @@ int BPF_PROG(host_exec, struct task_struct *p, s32 old_pid, struct linux_binprm 
 		x->name.bytes = p->mm->arg_end - p->mm->arg_start;
 		bpf_map_update_elem(&names, &e.amount, &x->name, BPF_ANY);
 	}
-	bpf_spin_lock(&lock);
-	tell(EVENT_set_program, &e);
-	bpf_spin_unlock(&lock);
-	log_event(EVENT_set_program, &e, e.amount, 0, 0);
+	lock = lock_of(shard);
+	if (!lock)
+		return 0;
+	bpf_spin_lock(lock);
+	tell(shard, EVENT_set_program, &e);
+	bpf_spin_unlock(lock);
+	log_event(shard, EVENT_set_program, &e, e.amount, 0, 0);
 	return 0;
 }
 

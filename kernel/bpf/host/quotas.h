@@ -41,7 +41,7 @@ static __always_inline void limited_off(u32 id, u64 sum_exec)
 	if (!has_limits())
 		return;
 	count_limited(id, sum_exec);
-	limits_off(&limits, &machine, id, 0);
+	limits_off(&limits, machine_at(0), id, 0);
 }
 
 /* Under the lock: the same of one that is no longer runnable. */
@@ -64,27 +64,27 @@ static __always_inline bool admit(const struct event *e)
 	t->cut_ns = 0;
 	if (!e->id || !has_limits())
 		return true;
-	limits_settle(&limits, &machine, e->id, 0);
-	limits_look(&limits, &machine, e->id, e->now);
-	if (limits.found && !(machine_task(&machine, e->id)->state & ON_CPU))
+	limits_settle(&limits, machine_at(0), e->id, 0);
+	limits_look(&limits, machine_at(0), e->id, e->now);
+	if (limits.found && !(machine_task(machine_at(0), e->id)->state & ON_CPU))
 		return false;
 	most = limits.found ? 1 : limits.room;
 	if (most == SLICE_INF)
 		return true;
 	t->cut_ns = e->slice < most ? e->slice : most;
-	limits_take(&limits, &machine, e->id, t->cut_ns);
+	limits_take(&limits, machine_at(0), e->id, t->cut_ns);
 	return true;
 }
 
 /* Whether a group around the task has a limit. Without the lock it is a hint. */
 static NOINLINE bool is_limited(u32 id)
 {
-	u32 at = machine.groups.of[id & POOL_MASK];
+	u32 at = machine_at(0)->groups.of[id & POOL_MASK];
 
 	while (at != ROOT && can_loop) {
 		if (limits.group[at & GROUP_MASK].quota)
 			return true;
-		at = machine.groups.group[at & GROUP_MASK].parent;
+		at = machine_at(0)->groups.group[at & GROUP_MASK].parent;
 	}
 	return false;
 }

@@ -18,7 +18,7 @@ static u32 fallback_waiting;
 
 static __always_inline u64 waiting_tasks(void)
 {
-	return machine.s.tasks.nrunnable + fallback_waiting + (config.limits ? limits.nheld : 0);
+	return OVER_SHARDS(s.tasks.nrunnable) + fallback_waiting + (config.limits ? limits.nheld : 0);
 }
 
 /* The time for a rescue; without need it is not shorter than two quanta. It takes two periods of the timer, so the limit holds for up

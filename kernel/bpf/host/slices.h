@@ -44,21 +44,24 @@ static __always_inline u64 same_kernel_slice(const struct task_struct *p, u32 id
 /* Whether a task has a slice on this CPU, which is over if remaining_slice says 0 */
 static __always_inline bool has_slice_here(const struct task_struct *p, u32 id)
 {
-	const struct task *t = machine_task(&machine, id);
+	u32 cpu = machine_cpu(scx_bpf_task_cpu(p));
+	const struct task *t = task_in_machine(id);
 
-	return (t->state & (PICKED | PARKED)) == PICKED && t->cpu == machine_cpu(scx_bpf_task_cpu(p));
+	return (t->state & (PICKED | PARKED)) == PICKED && shard_of(id) == shard_of_cpu(cpu) &&
+	       t->cpu == local_cpu(cpu);
 }
 
 /* Returns what is left of a task's slice, or 0 if it is over. Something is left where the kernel changed an attribute of
  * the task, or a kernel thread went first. */
 static __always_inline u64 remaining_slice(const struct task_struct *p, u32 id)
 {
-	const struct task *t = machine_task(&machine, id);
+	const struct machine *m = machine_of(id);
+	const struct task *t = task_in_machine(id);
 	u64 used = p->se.sum_exec_runtime - host_task(id)->sum_exec_at_slice;
 
 	if (!has_slice_here(p, id))
 		return 0;
-	if (machine.why[t->cpu & CPU_MASK] || !may_go_on(id))
+	if (m->why[t->cpu & CPU_MASK] || !may_go_on(id))
 		return 0;
 	return used < host_task(id)->slice_to_tick_ns ? host_task(id)->slice_to_tick_ns - used : 0;
 }

@@ -41,6 +41,18 @@ static u32 rescued;
 static u32 kicked;
 static bool is_over;
 
+/* Whether the task may run on a CPU, of whatever shard */
+static __always_inline bool may_run(u32 id, u32 cpu)
+{
+#ifdef DIVVY_SHARDS
+	const struct host_move *move = &host_task(id)->move;
+
+	return !move->is_bound || move->cpus.word[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
+#else
+	return machine_may_run(&machine, id, cpu);
+#endif
+}
+
 /* A task starves by its time without a CPU: a change of its attributes enqueues it again, and the kernel's watchdog
  * does not count from there. */
 static __always_inline bool starves(u32 id, u64 now)
@@ -48,7 +60,7 @@ static __always_inline bool starves(u32 id, u64 now)
 	u64 limit = starvation_limit_ns(), since = host_task(id)->waiting_since;
 	u64 before = shorter(rescue_ns() * waiting_tasks(), limit / 2);
 
-	return (machine_task(&machine, id)->state & CUSTODY || is_held(id)) && since &&
+	return (task_in_machine(id)->state & CUSTODY || is_held(id)) && since &&
 	       (s64)(now - since) > (s64)(limit - before);
 }
 
@@ -60,7 +72,7 @@ static NOINLINE void find_rescuer(void)
 
 		rescuer = rescuer + 1 < config.config.ncpus ? rescuer + 1 : 0;
 		due = host_cpu(rescuer)->to_rescue;
-		if ((!due || due == rescued) && machine_may_run(&machine, rescued, rescuer)) {
+		if ((!due || due == rescued) && may_run(rescued, rescuer)) {
 			host_cpu(rescuer)->to_rescue = rescued;
 			return;
 		}
@@ -127,7 +139,7 @@ static __always_inline bool is_rescue_due(void)
 /* It runs, and not because the policy picked it meanwhile. */
 static __always_inline bool is_rescue_running(void)
 {
-	u16 state = machine_task(&machine, rescued)->state;
+	u16 state = task_in_machine(rescued)->state;
 
 	return rescued && state & ON_CPU && (state & (PICKED | PARKED)) != PICKED;
 }
@@ -190,27 +202,33 @@ static __always_inline s32 start_starvation_timer(void)
 static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu)
 {
 	struct event e = { .id = host_cpu(cpu)->to_rescue, .now = clock_ns() };
+	u32 shard = shard_of(e.id);
+	struct bpf_spin_lock *lock;
 	bool here, held;
 
 	if (!e.id)
 		return false;
 	host_cpu(cpu)->to_rescue = 0;
-	bpf_spin_lock(&lock);
-	here = starves(e.id, e.now) && machine_may_run(&machine, e.id, cpu);
+	lock = lock_of(shard);
+	if (!lock)
+		return false;
+	bpf_spin_lock(lock);
+	here = shard == shard_of(e.id) && starves(e.id, e.now) && may_run(e.id, cpu);
 	held = here && is_held(e.id);
 	if (here) {
 		if (held)
 			let_go(&e);
 		else
-			tell(EVENT_dequeue, &e);
-		stats.rescues++;
+			tell(shard, EVENT_dequeue, &e);
+		count(stats.rescues);
 		host_task(e.id)->sent_to = kernel_cpu + 1;
 		host_task(e.id)->cut_ns = 0;
+		publish(shard);
 	}
-	bpf_spin_unlock(&lock);
+	bpf_spin_unlock(lock);
 	if (!here)
 		return false;
-	log_event(held ? EVENT_runnable : EVENT_dequeue, &e, 0, 0, e.why);
+	log_event(shard, held ? EVENT_runnable : EVENT_dequeue, &e, 0, 0, e.why);
 	e.slice = rescue_slice_ns(rescue_ns());
 	return send(&e, kernel_cpu, &host_cpu(cpu)->late);
 }

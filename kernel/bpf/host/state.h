@@ -26,8 +26,9 @@ struct host_stats stats SEC(".data.stats");
 struct account accounts[POOL] SEC(".data.tasks");
 struct host_exit exit_info SEC(".data.exit");
 
-struct machine machine;
+/* With one shard the machine's, and that of ids. With several it is that of ids. */
 struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden")));
+#include "host/shards.h"
 
 /* DSQs: one for tasks without an id, and for each CPU, by the kernel's number, one for what was picked, and one for kernel
  * threads */
@@ -40,18 +41,30 @@ struct bpf_spin_lock lock SEC(".data.lock") __attribute__((visibility("hidden"))
  * never faster than the fastest of them. Older kernels have one clock, which is slower to read. */
 static u64 behind[MAX_CPUS];
 
+/* That of the machine whose CPU this is */
+static __always_inline u64 machine_time(u32 kernel_cpu)
+{
+#ifdef DIVVY_SHARDS
+	return machine_at(shard_of_cpu(config.cpu[kernel_cpu & CPU_MASK]))->now;
+#else
+	return machine.now;
+#endif
+}
+
 static __always_inline u64 clock_ns(void)
 {
 	u64 now, *correction;
+	u32 cpu;
 
 	if (!ksym_exists(scx_bpf_now))
 		return bpf_ktime_get_ns();
-	correction = &behind[bpf_get_smp_processor_id() & CPU_MASK];
+	cpu = bpf_get_smp_processor_id();
+	correction = &behind[cpu & CPU_MASK];
 	now = scx_bpf_now() + *correction;
-	if ((s64)(machine.now - now) <= 0)
+	if ((s64)(machine_time(cpu) - now) <= 0)
 		return now;
-	*correction += machine.now - now;
-	return machine.now;
+	*correction += machine_time(cpu) - now;
+	return machine_time(cpu);
 }
 
 /* A dispatch looks at this before it asks the policy. By the machine's number of a CPU; together, so that one address finds all, and in a
@@ -72,6 +85,13 @@ static __always_inline struct host_cpu *host_cpu(u32 cpu)
 {
 	return &host_cpus[cpu & CPU_MASK];
 }
+
+#ifdef DIVVY_SHARDS
+/* To count one is a barrier between all that this CPU wrote and all that it reads next. */
+static u64 fences[MAX_CPUS];
+/* The task of another shard that each CPU runs, by the machine's number, or 0 */
+static u32 visitor_on[MAX_CPUS];
+#endif
 
 /* The machine's number of a kernel's CPU, or NO_CPU */
 static __always_inline u32 machine_cpu(s32 cpu)

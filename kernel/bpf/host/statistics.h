@@ -26,13 +26,23 @@ static __always_inline void open_account(u32 id, u32 pid, u32 tgid, const struct
 	a->pid = pid;
 }
 
+/* Service that it was entitled to before it came to its shard */
+static __always_inline u64 entitled_elsewhere(u32 id)
+{
+#ifdef DIVVY_SHARDS
+	return host_task(id)->move.entitled;
+#else
+	return 0;
+#endif
+}
+
 /* Under the lock: the weight in use, the entitled service, and its turns. */
 static __always_inline void settle_account(u32 id)
 {
 	struct account *a = &accounts[id & POOL_MASK];
 
-	a->weight = weight_of(&machine.s.tasks, id);
-	a->entitled_ns = machine_task(&machine, id)->entitled.service;
+	a->weight = weight_of(&machine_of(id)->s.tasks, id);
+	a->entitled_ns = task_in_machine(id)->entitled.service + entitled_elsewhere(id);
 	a->waited_ns = host_task(id)->waited_ns;
 	a->turns = host_task(id)->turns;
 	a->waits = host_task(id)->waits;
@@ -52,13 +62,14 @@ static __always_inline void count_service(u32 id, u64 sum_exec)
 static __always_inline void close_account(const struct task_struct *p, u32 id)
 {
 	u64 sum_exec = p->se.sum_exec_runtime;
+	struct bpf_spin_lock *lock = lock_of(shard_of(id));
 
-	if (!host_task(id)->has_reference)
+	if (!host_task(id)->has_reference || !lock)
 		return;
-	bpf_spin_lock(&lock);
+	bpf_spin_lock(lock);
 	settle_account(id);
 	count_service(id, sum_exec);
-	bpf_spin_unlock(&lock);
+	bpf_spin_unlock(lock);
 }
 
 /* Under the lock: the task came on a CPU, and no longer waits. */
@@ -96,31 +107,33 @@ static __always_inline bool is_settled(u32 id)
 {
 	const struct account *a = &accounts[id & POOL_MASK];
 
-	return a->turns == host_task(id)->turns && a->weight == weight_of(&machine.s.tasks, id);
+	return a->turns == host_task(id)->turns && a->weight == weight_of(&machine_of(id)->s.tasks, id);
 }
 
 /* Brings the account of a task up to date. Takes the lock. */
 static NOINLINE int settle(u32 id)
 {
 	struct account *a = &accounts[id & POOL_MASK];
-	u32 pid = a->pid, runnable = machine_task(&machine, id)->state & RUNNABLE;
+	u32 pid = a->pid, runnable = task_in_machine(id)->state & RUNNABLE, shard = shard_of(id);
+	struct bpf_spin_lock *lock = lock_of(shard);
+	struct machine *m = machine_at(shard);
 	bool sleeps = !runnable && !a->runnable;
 	u64 now, sum_exec;
 
 	a->runnable = runnable;
-	if (!pid || (sleeps && is_settled(id)))
+	if (!lock || !pid || (sleeps && is_settled(id)))
 		return 0;
 	now = clock_ns();
 	sum_exec = sum_exec_of(id);
-	bpf_spin_lock(&lock);
-	/* Another task may have the id since it was looked up. */
-	if (a->pid == pid) {
-		if (machine_task(&machine, id)->state & RUNNABLE)
-			entitled_touch(&machine.entitled, &machine.s.tasks, id, machine_now(&machine, now));
+	bpf_spin_lock(lock);
+	/* Another task may have the id since it was looked up, or it may be in another shard. */
+	if (a->pid == pid && shard == shard_of(id)) {
+		if (machine_task(m, id)->state & RUNNABLE)
+			entitled_touch(&m->entitled, &m->s.tasks, id, machine_now(m, now));
 		settle_account(id);
 		count_service(id, sum_exec);
 	}
-	bpf_spin_unlock(&lock);
+	bpf_spin_unlock(lock);
 	return 0;
 }
 

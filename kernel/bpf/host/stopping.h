@@ -9,16 +9,17 @@
 #include "host/crowd.h"
 #include "host/decision_log.h"
 #include "host/events.h"
+#include "host/published.h"
 #include "host/quotas.h"
 #include "host/statistics.h"
 
 /* Under the lock: tells what the task received since it came on its CPU. Returns false if it was not on one. */
-static __always_inline bool tell_stopping(struct event *e, u64 sum_exec)
+static __always_inline bool tell_stopping(u32 shard, struct event *e, u64 sum_exec)
 {
-	if (!(machine_task(&machine, e->id)->state & ON_CPU))
+	if (!(machine_task(machine_at(shard), e->id)->state & ON_CPU))
 		return false;
 	e->amount = sum_exec - host_task(e->id)->sum_exec_at_run;
-	tell(EVENT_stopping, e);
+	tell(shard, EVENT_stopping, e);
 	return true;
 }
 
@@ -26,15 +27,19 @@ static __always_inline bool tell_stopping(struct event *e, u64 sum_exec)
 static __always_inline void off_cpu(const struct task_struct *p, u32 id)
 {
 	struct event e = { .id = id, .now = clock_ns() };
+	u32 shard = shard_of(id);
+	struct bpf_spin_lock *lock = lock_of(shard);
 	bool stopped;
 
-	bpf_spin_lock(&lock);
-	stopped = tell_stopping(&e, p->se.sum_exec_runtime);
+	if (!lock)
+		return;
+	bpf_spin_lock(lock);
+	stopped = tell_stopping(shard, &e, p->se.sum_exec_runtime);
 	limited_off(id, p->se.sum_exec_runtime);
-	bpf_spin_unlock(&lock);
+	bpf_spin_unlock(lock);
 	host_task(id)->dispatched = 0;
 	if (stopped)
-		log_event(EVENT_stopping, &e, e.amount, 0, 0);
+		log_event(shard, EVENT_stopping, &e, e.amount, 0, 0);
 }
 
 /*
@@ -45,16 +50,21 @@ static __always_inline void off_cpu(const struct task_struct *p, u32 id)
 NOINLINE u64 expire(u32 id)
 {
 	struct event e = { .id = id, .now = clock_ns() };
+	u32 shard = shard_of(id);
+	struct bpf_spin_lock *lock = lock_of(shard);
 	u64 granted;
 
-	bpf_spin_lock(&lock);
-	tell(EVENT_expire, &e);
+	if (!lock)
+		return 0;
+	bpf_spin_lock(lock);
+	tell(shard, EVENT_expire, &e);
 	granted = e.slice;
 	e.slice = slice_in_crowd(granted);
 	if (!granted || (config.limits && !admit(&e)))
 		e.slice = 0;
-	bpf_spin_unlock(&lock);
-	log_event(EVENT_expire, &e, granted, 0, 0);
+	publish(shard);
+	bpf_spin_unlock(lock);
+	log_event(shard, EVENT_expire, &e, granted, 0, 0);
 	return e.slice;
 }
 
@@ -62,19 +72,24 @@ NOINLINE u64 expire(u32 id)
 static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, enum why why)
 {
 	struct event stopping = { .id = id, .now = clock_ns() }, e = stopping;
+	u32 shard = shard_of(id);
+	struct bpf_spin_lock *lock = lock_of(shard);
 	bool stopped;
 
+	if (!lock)
+		return;
 	e.why = why;
-	bpf_spin_lock(&lock);
-	stopped = tell_stopping(&stopping, p->se.sum_exec_runtime);
-	tell(EVENT_quiescent, &e);
+	bpf_spin_lock(lock);
+	stopped = tell_stopping(shard, &stopping, p->se.sum_exec_runtime);
+	tell(shard, EVENT_quiescent, &e);
+	publish(shard);
 	limited_leaves(id, p->se.sum_exec_runtime, e.now);
 	host_task(id)->waiting_since = 0;
 	host_task(id)->slept = e.now;
-	bpf_spin_unlock(&lock);
+	bpf_spin_unlock(lock);
 	if (stopped)
-		log_event(EVENT_stopping, &stopping, stopping.amount, 0, 0);
-	log_event(EVENT_quiescent, &e, 0, 0, why);
+		log_event(shard, EVENT_stopping, &stopping, stopping.amount, 0, 0);
+	log_event(shard, EVENT_quiescent, &e, 0, 0, why);
 }
 
 /* It is gone. A policy with lazy removal keeps it in its queue, and so in its group, until then; the kernel may keep a task that has
@@ -83,13 +98,15 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 NOINLINE int task_ended(u32 id)
 {
 	struct event e = { .id = id, .now = clock_ns() };
+	u32 shard = shard_of(id);
+	struct bpf_spin_lock *lock = lock_of(shard);
 
-	if (!(machine_task(&machine, id)->state & KNOWN))
+	if (!(machine_task(machine_at(shard), id)->state & KNOWN) || !lock)
 		return 0;
-	bpf_spin_lock(&lock);
-	tell(EVENT_exit, &e);
-	bpf_spin_unlock(&lock);
-	log_event(EVENT_exit, &e, 0, 0, 0);
+	bpf_spin_lock(lock);
+	tell(shard, EVENT_exit, &e);
+	bpf_spin_unlock(lock);
+	log_event(shard, EVENT_exit, &e, 0, 0, 0);
 	return 0;
 }
 

@@ -23,6 +23,19 @@
 
 #include "host/state.h"
 
+#ifdef DIVVY_SHARDS
+/* A task takes this along to another shard: moves.h. */
+struct host_move {
+	u64 tag;             /* its tag, while it is in no machine */
+	u64 debit;           /* ns that it owes as a new task */
+	u64 entitled;        /* service that it was entitled to in shards where it was before */
+	struct allowed cpus; /* where it may run, by the machine's numbers */
+	bool is_bound;       /* these count; else it may run everywhere */
+	bool is_visitor;     /* it was taken by a CPU of another shard, and not enqueued since */
+	bool has_no_tag;     /* it was not runnable yet, and nobody is known who forked it */
+};
+#endif
+
 /* "sum_exec" is p->se.sum_exec_runtime: the CPU time in ns that the task has received since it was created. */
 struct host_task {
 	u32 holders; /* of the id: the task, and the threads of the process that it stands for */
@@ -50,6 +63,9 @@ struct host_task {
 	u64 sum_exec_limited;  /* sum_exec up to which quotas.h has counted it */
 	u64 cut_ns;            /* its slice is no longer than that, because of a limit; 0: it is not cut */
 	u64 slice_to_tick_ns;  /* the same, shorter by half a tick, so that it ends at the nearest tick */
+#ifdef DIVVY_SHARDS
+	struct host_move move;
+#endif
 };
 
 struct host_task host_tasks[POOL];
@@ -91,7 +107,7 @@ static __always_inline u32 living_id(const struct task_struct *p)
 {
 	u32 id = id_of(p);
 
-	return machine_task(&machine, id)->state & KNOWN ? id : 0;
+	return task_in_machine(id)->state & KNOWN ? id : 0;
 }
 
 static __always_inline struct host_task *host_task(u32 id)
@@ -130,11 +146,21 @@ static __always_inline bool is_of_process(u32 id, u32 tgid)
 	return id && host_task(id)->holders && accounts[id & POOL_MASK].tgid == tgid;
 }
 
+/* Under the lock: the id of the task that stands for the process of this one. Several shards' machines do not know. */
+static __always_inline u32 process_holder(u32 id)
+{
+#ifdef DIVVY_SHARDS
+	return accounts[id & POOL_MASK].process;
+#else
+	return machine.s.tasks.task[id & POOL_MASK].process;
+#endif
+}
+
 /* Under the lock: the id of the task that stands for the process. That is its leader, whose id is held until its last thread
  * ends; while the leader has no id, each thread stands for itself. */
 static __always_inline u32 process_of(u32 id, u32 leader, u32 tgid)
 {
-	return is_of_process(leader, tgid) ? machine.s.tasks.task[leader & POOL_MASK].process : id;
+	return is_of_process(leader, tgid) ? process_holder(leader) : id;
 }
 
 /* ---- references ---- */

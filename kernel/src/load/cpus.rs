@@ -2,7 +2,10 @@
 
 use std::fs;
 
+use divvy_policy::spec::Spec;
+
 use super::error::{LoadError, Missing};
+use super::shards::{self, Divided};
 use crate::cpu_list;
 
 /// CPUs that the machine and the BPF host have room for: `MAX_CPUS` of `policy/base.h`. The simulator's machine has more.
@@ -20,42 +23,52 @@ pub fn hotplug_seq() -> u64 {
     fs::read_to_string(HOTPLUG_SEQ).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// The kernel's numbers of the CPUs that are online, ascending.
+/// The kernel's numbers of the CPUs that are online: ascending, or shard by shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cpus(Vec<u16>);
+pub struct Cpus {
+    /// By the machine's number.
+    kernel: Vec<u16>,
+    divided: Option<Divided>,
+}
 
 impl Cpus {
-    /// Reads the online CPUs of this system.
-    pub fn online() -> Result<Self, LoadError> {
+    /// Reads the online CPUs of this system, and divides them into the shards of a spec.
+    pub fn online(spec: &Spec) -> Result<Self, LoadError> {
         let text = fs::read_to_string(ONLINE)
             .map_err(|error| LoadError::Io(format!("cannot read {ONLINE}"), error))?;
         let ranges =
             cpu_list::parse(&text).ok_or_else(|| LoadError::Mismatch(format!("{ONLINE} says {text:?}")))?;
-        let cpus: Vec<u16> = ranges.into_iter().flatten().collect();
+        let mut cpus: Vec<u16> = ranges.into_iter().flatten().collect();
         if cpus.iter().any(|cpu| usize::from(*cpu) >= CPU_SLOTS) {
             return Err(too_many(&text).into());
         }
-        Ok(Self(cpus))
+        let divided = shards::divide(spec, &mut cpus)?;
+        Ok(Self { kernel: cpus, divided })
+    }
+
+    /// The shards, if there are several.
+    pub fn divided(&self) -> Option<Divided> {
+        self.divided
     }
 
     /// The first so many.
     pub fn first(count: u16) -> Self {
-        Self((0..count).collect())
+        Self { kernel: (0..count).collect(), divided: None }
     }
 
     #[cfg(test)]
     pub fn of(cpus: Vec<u16>) -> Self {
-        Self(cpus)
+        Self { kernel: cpus, divided: None }
     }
 
     pub fn count(&self) -> u32 {
-        self.0.len() as u32
+        self.kernel.len() as u32
     }
 
     /// The machine's numbers, by the kernel's number.
     pub fn machine(&self) -> Vec<u16> {
         let mut map = vec![NO_CPU; CPU_SLOTS];
-        for (index, cpu) in self.0.iter().enumerate() {
+        for (index, cpu) in self.kernel.iter().enumerate() {
             map[usize::from(*cpu)] = index as u16;
         }
         map
@@ -63,7 +76,7 @@ impl Cpus {
 
     /// The kernel's numbers, by the machine's number.
     pub fn kernel(&self) -> Vec<u16> {
-        let mut map = self.0.clone();
+        let mut map = self.kernel.clone();
         map.resize(CPU_SLOTS, NO_CPU);
         map
     }
@@ -82,7 +95,7 @@ mod tests {
 
     #[test]
     fn the_machine_has_no_gaps_where_the_kernel_has() {
-        let cpus = Cpus(vec![0, 2, 5]);
+        let cpus = Cpus::of(vec![0, 2, 5]);
         assert_eq!(cpus.count(), 3);
         assert_eq!(cpus.machine()[..7], [0, NO_CPU, 1, NO_CPU, NO_CPU, 2, NO_CPU]);
         assert_eq!(cpus.kernel()[..4], [0, 2, 5, NO_CPU]);

@@ -27,9 +27,14 @@ pub enum LoadError {
     /// Something that loading needs is missing here.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// Shards.
-    #[error("`@{0}` is for the simulator only, so far: a loaded policy has one run queue; leave it out")]
-    Placement(divvy_policy::Placement),
+    /// Shards that cannot be loaded.
+    #[error("`@{placement}` cannot be loaded: {why}")]
+    Placement {
+        /// The placement.
+        placement: divvy_policy::Placement,
+        /// The reason, and what to do.
+        why: String,
+    },
     /// The policy is for the simulator only.
     #[error(
         "`{policy}` is for the simulator only: {why}\n  use it with `divvy sim` or `divvy replay`; \
@@ -120,7 +125,7 @@ impl Failure for LoadError {
     fn kind(&self) -> FailureKind {
         match self {
             LoadError::Missing(_) => FailureKind::Missing,
-            LoadError::SimulatorOnly { .. } | LoadError::Placement(_) | LoadError::Linear { .. } => {
+            LoadError::SimulatorOnly { .. } | LoadError::Placement { .. } | LoadError::Linear { .. } => {
                 FailureKind::Usage
             }
             LoadError::Store(error) => error.kind(),

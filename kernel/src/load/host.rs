@@ -140,6 +140,8 @@ stats! {
     dropped: "Records that found no room.",
     lock_samples: "Dispatches whose wait for the lock was measured.",
     lock_wait_ns: "The total of those waits.",
+    moves: "Times that a task went to another shard.",
+    taken: "Tasks that a CPU took from another shard.",
 }
 
 /// `struct account`: a task's row of `.data.tasks`.

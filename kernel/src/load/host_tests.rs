@@ -125,7 +125,7 @@ fn what_the_host_tells_is_read_field_by_field() {
     assert_eq!(names, expected);
     assert_eq!(stats.len(), Stats::SIZE);
     let read = Stats::read(&stats);
-    assert_eq!((read.decisions, read.lock_wait_ns), (1, Stats::NAMES.len() as u64));
+    assert_eq!((read.decisions, read.taken), (1, Stats::NAMES.len() as u64));
 
     assert_eq!(account.len(), Account::SIZE);
     let expected = Account {

@@ -1,8 +1,14 @@
 //! Options that no machine would take.
 
+use divvy_policy::Placement;
+
 use super::error::LoadError;
+use super::grouping::Grouping;
 use super::options::Options;
 use super::rules::RulesFile;
+
+/// Selections that are built for several shards: their tasks have a tag of their own, which a task takes along. `SHARDED` of build.rs.
+const CARRIED: [&str; 1] = ["sfq"];
 
 /// Whether [`super::load`] would take these options, on a machine that has everything.
 ///
@@ -19,12 +25,40 @@ pub fn loadable(options: &Options) -> Result<(), LoadError> {
 pub fn check_options(options: &Options) -> Result<(), LoadError> {
     let policy = options.spec.selection.name;
     if let Some(placement) = options.spec.placement {
-        return Err(LoadError::Placement(placement));
+        check_placement(placement, options)?;
     }
     match divvy_policy::find(policy).and_then(|policy| policy.simulator_only) {
         Some(why) => Err(LoadError::SimulatorOnly { policy, why }),
         None => Ok(()),
     }
+}
+
+/// Refuses what several shards cannot do, however many there are on this machine.
+fn check_placement(placement: Placement, options: &Options) -> Result<(), LoadError> {
+    let refuse = |why: String| Err(LoadError::Placement { placement, why });
+    let name = options.spec.selection.name;
+    if !CARRIED.contains(&name) {
+        return refuse(format!(
+            "so far only tasks of {} can change shards: use `{name}` without what comes after `@`, or in `divvy sim`",
+            CARRIED.join(" and ")
+        ));
+    }
+    if let Some(modifier) = options.spec.modifiers.first() {
+        return refuse(format!(
+            "`+{}` needs to know all tasks, and several shards do not share that yet: leave out one of the two",
+            modifier.name
+        ));
+    }
+    if let Some(grouping) = options.grouping {
+        let option = match grouping {
+            Grouping::Cgroups => "--cgroups",
+            Grouping::Users => "--users",
+        };
+        return refuse(format!(
+            "`{option}` needs to know all tasks, and several shards do not share that yet: leave out one of the two"
+        ));
+    }
+    Ok(())
 }
 
 /// Says what a user is to know of a policy that looks at all tasks.

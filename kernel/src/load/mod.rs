@@ -46,6 +46,7 @@ mod send_queue;
 mod server;
 #[cfg(feature = "bpf")]
 mod session;
+mod shards;
 mod socket;
 mod statistics;
 mod subordinates;

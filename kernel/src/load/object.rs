@@ -9,6 +9,7 @@ use libbpf_rs::btf::{Btf, types};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramInput};
 
 use super::check;
+use super::cpus::CPU_SLOTS;
 use super::error::LoadError;
 use super::host::{Account, Command, Config, Exit, MAX_NAMES, MAX_POOL, Stats, modifier_bits};
 use super::host_programs::{self, RULE_TRACER, TRACER};
@@ -16,6 +17,8 @@ use super::subordinates;
 use super::verified::{self, VerifiedProgram};
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+/// The same for several shards.
+const SHARDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sharded.rs"));
 
 /// The map with the ops; attaching it makes it the scheduler.
 const OPS: &str = "host_ops";
@@ -193,7 +196,8 @@ fn io(what: &str, error: &libbpf_rs::Error) -> LoadError {
 /// The policy's object with its constants, before the kernel sees it.
 fn open(config: &Config<'_>, timeout_ms: u32, hotplug_seq: u64) -> Result<OpenObject, LoadError> {
     let policy = config.spec.selection.name;
-    let bytes = OBJECTS
+    let objects = if config.cpus.divided().is_some() { SHARDED } else { OBJECTS };
+    let bytes = objects
         .iter()
         .find(|(name, _)| *name == policy)
         .map(|(_, bytes)| *bytes)
@@ -226,6 +230,15 @@ fn configure(open: &mut OpenObject, config: &Config<'_>) -> Result<(), LoadError
                 return Err(size_mismatch(".rodata.config", size, bytes.len()));
             }
             map.set_initial_value(&bytes).map_err(|error| io("cannot set .rodata.config", &error))?;
+        } else if map.name() == ".rodata.shards"
+            && let Some(divided) = config.cpus.divided()
+        {
+            let bytes = divided.bytes(config.cpus.count(), CPU_SLOTS);
+            let size = map.initial_value().map_or(0, <[u8]>::len);
+            if size != bytes.len() {
+                return Err(size_mismatch(".rodata.shards", size, bytes.len()));
+            }
+            map.set_initial_value(&bytes).map_err(|error| io("cannot set .rodata.shards", &error))?;
         } else if map.name() == ".rodata.modifiers" {
             let modifiers = modifier_bits(config.spec).to_ne_bytes();
             map.set_initial_value(&modifiers).map_err(|error| io("cannot set .rodata.modifiers", &error))?;

@@ -9,6 +9,7 @@ use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use super::error::LoadError;
 use super::host::{Config, Stats};
 use super::object::Scheduler;
+use super::shards::Divided;
 use divvy_log::{Header, LogError, LogWriter};
 
 /// A decision log that is being written.
@@ -35,6 +36,7 @@ pub fn create(path: &Path, loading: u32, config: &Config<'_>) -> Result<LogWrite
         cpus: config.cpus.count(),
         pool: config.pool,
         quantum_ns: config.quantum_ns,
+        shard_cpus: config.cpus.divided().map_or(0, Divided::size),
     };
     LogWriter::create(&path, &header).map_err(LoadError::Log)
 }

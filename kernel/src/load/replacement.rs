@@ -40,7 +40,7 @@ impl Prepared {
     /// Loads the programs of a spec, which may have other parameters than the options' since `divvy set`.
     pub fn new(options: Options, spec: Spec, ruling: Option<Ruling>) -> Result<Self, LoadError> {
         let hotplug_seq = cpus::hotplug_seq();
-        let cpus = Cpus::online()?;
+        let cpus = Cpus::online(&spec)?;
         let config = configuration::config(&options, &spec, &cpus, ruling.is_some());
         // The database may be damaged.
         let programs = spec.knows_programs().then(|| Programs::open(Store::at(&options.db))).transpose()?;

@@ -11,8 +11,8 @@ use super::{check, configuration};
 /// Lets the kernel verify the programs, and unloads them.
 pub fn verify(options: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
     check::all()?;
-    let cpus = Cpus::online()?;
     let spec = configuration::spec(options)?;
+    let cpus = Cpus::online(&spec)?;
     let rules = RulesFile::asked_for(options.rules.as_deref())?.is_some();
     let config = configuration::config(options, &spec, &cpus, rules);
     Scheduler::verify(&config, options.timeout.as_millis() as u32)

@@ -18,6 +18,7 @@ mod paper;
 mod record;
 mod replacement;
 mod rules;
+mod shards;
 mod shares;
 mod storm;
 mod terminal;

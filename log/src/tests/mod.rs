@@ -1,5 +1,6 @@
 //! Logs of native machines are found right, and whatever is wrong with one is found.
 
+mod shards;
 mod storm;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -279,8 +280,9 @@ fn what_a_machine_may_not_be_told_is_said_with_its_place() {
     let of = |kind, id| Record { now, kind, id, ..Record::default() };
     let first = [new(1, 1), of(2, 1)];
     let cases: &[(Record, &str)] = &[
-        (of(22, 1), "no event of kind 22"),
+        (of(23, 1), "no event of kind 23"),
         (of(21, 2), "there is no task 2"),
+        (of(22, 2), "there is no task 2"),
         (Record { answer: 1, ..of(18, 1) }, "task 1 was made by task 1"),
         (of(19, 2), "there is no task 2"),
         (Record { why: 2, ..of(20, 0) }, "no CPU 2"),
@@ -320,7 +322,7 @@ fn what_a_machine_may_not_be_told_is_said_with_its_place() {
         let mut records = first.to_vec();
         records.push(*last);
         records.iter_mut().enumerate().for_each(|(index, record)| record.seq = index as u32 + 1);
-        let header = Header { spec: "gr3".to_owned(), cpus: 2, pool: 16_383, quantum_ns: 1 };
+        let header = Header { spec: "gr3".to_owned(), cpus: 2, pool: 16_383, quantum_ns: 1, shard_cpus: 0 };
         let said = check(&log(&header, &records, 0)).expect_err(expected).to_string();
         assert!(said.contains("record 3 at byte 128: ") && said.contains(expected), "{said}");
     }
@@ -432,7 +434,7 @@ proptest! {
         step in 0..1u64 << 50,
         words in any::<[u64; 4]>(),
     ) {
-        let header = Header { spec, cpus: 3, pool: 5, quantum_ns: 1000 };
+        let header = Header { spec, cpus: 3, pool: 5, quantum_ns: 1000, shard_cpus: 0 };
         let mut replay = Replay::new(&header, 64).unwrap();
         let mut mask = CpuMask::default();
         words.into_iter().enumerate().for_each(|(index, word)| mask.set_word(index, word));

@@ -41,6 +41,8 @@ struct Storm {
     now: u64,
     cpus: u32,
     params: &'static [divvy_policy::ParamInfo],
+    /// It is one of several shards, between which tasks move.
+    carries: bool,
     /// Number of groups with the root; 0 if the policy ignores groups.
     groups: u32,
     tasks: Vec<Task>,
@@ -64,6 +66,10 @@ impl Storm {
     fn wake(&mut self, task: TaskId) {
         let is_new = !std::mem::replace(&mut self.tasks[task.index()].seen, true);
         self.tell(Event::Runnable { task, is_new });
+        if self.carries {
+            let by_ns = self.random.below(1 << 24) as i64 - (1 << 23);
+            self.tell(Event::Carry { task, by_ns });
+        }
         self.tell(Event::Enqueue { task });
         self.tasks[task.index()].place = Place::Queued;
     }
@@ -216,7 +222,8 @@ impl Storm {
 pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(Event, Answer, u64)>) {
     let parsed = divvy_policy::spec::parse(spec, divvy_policy::all()).unwrap();
     let mut storm = Storm {
-        machine: Machine::from_spec(&parsed, cpus, QUANTUM_NS).unwrap(),
+        machine: Machine::from_spec(&parsed.without_placement(), cpus, QUANTUM_NS).unwrap(),
+        carries: parsed.placement.is_some(),
         random: Random(seed),
         now: 1 << 40,
         cpus,
@@ -234,7 +241,7 @@ pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(E
         storm.step();
     }
     storm.told.truncate(events);
-    (Header { spec: spec.to_owned(), cpus, pool: 16_383, quantum_ns: QUANTUM_NS }, storm.told)
+    (Header { spec: spec.to_owned(), cpus, pool: 16_383, quantum_ns: QUANTUM_NS, shard_cpus: 0 }, storm.told)
 }
 
 /// Every selection under every set of modifiers that compose.
@@ -276,6 +283,7 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
             (record.cpu, record.why) = (kick as u16, cpu.get() as u8);
         }
         Event::Stopping { task, ran_ns } => (record.id, record.value) = (task.get(), ran_ns),
+        Event::Carry { task, by_ns } => (record.id, record.value) = (task.get(), by_ns.cast_unsigned()),
         Event::Yield { cpu } => record.cpu = cpu.get() as u16,
         Event::TakeCpu { cpu } => (record.cpu, record.why) = (kick as u16, cpu.get() as u8),
         Event::SetWeight { task, weight } => (record.id, record.value) = (task.get(), weight.fixed()),

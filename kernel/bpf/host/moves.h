@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Tasks move between shards (placement R4, R6). A task moves only while the lock of its kernel run queue is held: when it is enqueued, or
+ * when the CPU dispatches on which it runs. So no op of the kernel that concerns the task comes in between. It leaves one machine
+ * under that shard's lock, and comes to the other under that one's; a CPU holds one of them at a time, and waits for nothing in between.
+ *
+ * In between it is in flight: shard_of says where it goes, and that machine does not know it yet. What else may ask for the task then is not
+ * an op of its run queue, and does without it: a command that sets its weight leaves that in host_task, where the move finds it; the
+ * timer and other CPUs look for custody, which nobody has.
+ *
+ * A CPU that takes a task (taking.h) holds another run queue's lock. It has the task dequeued, and runs it: the task visits. It moves when it
+ * is enqueued next, or when that CPU dispatches.
+ */
+#ifndef DIVVY_HOST_MOVES_H
+#define DIVVY_HOST_MOVES_H
+
+#include "host/attributes.h"
+#include "host/published.h"
+#include "host/shard_cpus.h"
+#include "host/stopping.h"
+#include "host/taken_cpus.h"
+
+#ifdef DIVVY_SHARDS
+
+/* The greatest tag that is known of the time when nobody was runnable */
+static u64 last_v;
+
+/* Under its shard's lock: its tag, with `ran` ns that it received since it came on its CPU */
+static __always_inline u64 tag_of(struct machine *m, u32 id, u64 ran)
+{
+	const struct task *t = machine_task(m, id);
+	s64 due = ran - t->charged;
+	u64 weight = t->weight;
+
+	return machine_key(m, id) + (due > 0 && weight ? due * WEIGHT_NICE_0 / weight : 0);
+}
+
+/* ---- where a task wakes ---- */
+
+static __always_inline bool is_less_loaded(u32 shard, u32 other, u64 more)
+{
+	u64 weight = published[shard & SHARD_MASK].weight + more, others = published[other & SHARD_MASK].weight + more;
+
+	return weight * cpus_of(other) < others * cpus_of(shard);
+}
+
+static __always_inline u64 idle_for(u32 id, u32 shard)
+{
+	return machine_at(shard)->idle.word[0] & allowed_part(id, shard);
+}
+
+/* Into idle and best; these are the task's last shard, if that is as good. */
+static NOINLINE void find_place(struct survey *x, u32 id, u64 weight)
+{
+	for (x->at = 0; x->at < shards.n && can_loop; x->at++) {
+		if (!allowed_part(id, x->at))
+			continue;
+		if (x->best == MOST_SHARDS || is_less_loaded(x->at, x->best, weight))
+			x->best = x->at;
+		if (idle_for(id, x->at) && (x->idle == MOST_SHARDS || is_less_loaded(x->at, x->idle, weight)))
+			x->idle = x->at;
+	}
+}
+
+/* The lock is not held. */
+NOINLINE u32 shard_to_wake_in(u32 id, u32 last)
+{
+	struct survey *x = survey_here();
+
+	if (idle_for(id, last))
+		return last;
+	x->idle = MOST_SHARDS;
+	x->best = allowed_part(id, last) ? last : MOST_SHARDS;
+	find_place(x, id, asked_weight(host_task(id)));
+	return (x->idle < MOST_SHARDS ? x->idle : x->best < MOST_SHARDS ? x->best : last) & SHARD_MASK;
+}
+
+/* ---- a task begins to wait while no CPU of its shard is idle (placement R5) ---- */
+
+/* The task that asked each CPU, by the machine's number, or 0 */
+static u32 callers[MAX_CPUS];
+
+/* If the CPU is idle, it is not any more, and was asked for this task. Not static: the verifier checks it by itself. */
+NOINLINE bool claim(u32 id, u32 shard, u32 local)
+{
+	struct event e = { .cpu = local, .now = clock_ns() };
+	struct bpf_spin_lock *lock = lock_of(shard);
+	bool is_idle;
+
+	if (!lock)
+		return false;
+	bpf_spin_lock(lock);
+	is_idle = machine_is_idle(machine_at(shard), local);
+	if (is_idle) {
+		tell(shard, EVENT_take_cpu, &e);
+		callers[global_cpu(shard, local) & CPU_MASK] = id;
+	}
+	bpf_spin_unlock(lock);
+	if (!is_idle)
+		return false;
+	log_event(shard, EVENT_take_cpu, &e, 0, 0, local);
+	kick(shard, e.cpu);
+	scx_bpf_kick_cpu(config.kernel_cpu[global_cpu(shard, local) & CPU_MASK], SCX_KICK_IDLE);
+	count(stats.kicks);
+	return true;
+}
+
+static __always_inline bool claim_one(u32 id, u32 shard)
+{
+	u64 idle = idle_for(id, shard);
+
+	return idle && claim(id, shard, lowest_bit(idle));
+}
+
+/* Asks an idle CPU of another shard to dispatch. It will take the task, or one that comes before it. */
+NOINLINE int call_idle(u32 id, u32 here)
+{
+	u32 tries = 0;
+
+	/* Others must see what this CPU has published before it looks who is idle: taking.h. */
+	count(fences[bpf_get_smp_processor_id() & CPU_MASK]);
+	while (tries < shards.n && can_loop) {
+		u32 shard = tries++ & SHARD_MASK;
+
+		if (shard != here && claim_one(id, shard))
+			break;
+	}
+	return 0;
+}
+
+/* A CPU begins to run something. If that is not the task that asked it, the task asks another. By the kernel's number. */
+static __always_inline void answer_caller(s32 kernel_cpu)
+{
+	u32 cpu = machine_cpu(kernel_cpu), id = callers[cpu & CPU_MASK];
+
+	if (!id)
+		return;
+	callers[cpu & CPU_MASK] = 0;
+	call_elsewhere(id);
+}
+
+static __always_inline void answer_caller_on_cpu_of(const struct task_struct *p)
+{
+	answer_caller(scx_bpf_task_cpu(p));
+}
+
+/* ---- a move ---- */
+
+/* The task leaves its machine, and is on its way to another shard. It is off its CPU, or its sum_exec is this. */
+NOINLINE int leave_shard(u32 id, u32 to, u64 sum_exec)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+	struct host_move *move = &host_task(id)->move;
+	u32 from = shard_of(id), stopping = 0, quiescent = 0;
+	struct machine *m = machine_at(from);
+	struct bpf_spin_lock *lock = lock_of(from);
+
+	if (!lock)
+		return 0;
+	bpf_spin_lock(lock);
+	if (tell_stopping(from, &e, sum_exec))
+		stopping = e.seq;
+	move->tag = tag_of(m, id, 0);
+	move->debit = host_task(id)->was_runnable ? 0 : debit_of(&m->s.tasks, id);
+	if (machine_task(m, id)->state & RUNNABLE) {
+		e.why = BLOCKED;
+		tell_inlined(from, EVENT_quiescent, &e);
+		quiescent = e.seq;
+	}
+	move->entitled += machine_task(m, id)->entitled.service;
+	tell(from, EVENT_exit, &e);
+	shard_of_task[id & POOL_MASK] = to;
+	publish(from);
+	bpf_spin_unlock(lock);
+	log_event(from, EVENT_exit, &e, 0, 0, 0);
+	if (quiescent) {
+		e.seq = quiescent;
+		log_event(from, EVENT_quiescent, &e, 0, 0, BLOCKED);
+	}
+	if (stopping) {
+		e.seq = stopping;
+		log_event(from, EVENT_stopping, &e, e.amount, 0, 0);
+	}
+	host_task(id)->sum_exec_at_run = sum_exec;
+	return 0;
+}
+
+#define HAS_MOVED 1
+#define IS_WOKEN 2
+
+/* Under the lock of its shard, where it became runnable a moment ago: by how much its tag is to be later there. */
+static __always_inline u64 carried_tag(struct machine *m, u32 id, u64 own, u64 v, u32 how)
+{
+	const struct host_move *move = &host_task(id)->move;
+	u64 tag = how & IS_WOKEN ? later_tag(move->has_no_tag ? v : own, v) : own;
+
+	if (!(how & HAS_MOVED)) /* beside a debit, it is what the policy has made of it */
+		return tag - later_tag(own, m->s.v);
+	return tag + move->debit * WEIGHT_NICE_0 / weight_of(&m->s.tasks, id) - machine_key(m, id);
+}
+
+/* The least tag of all runnable tasks, or the last that was runnable */
+static __always_inline u64 v_of_all(struct survey *x, u32 here)
+{
+	look_around(x, here);
+	if (!x->has_v)
+		return last_v;
+	last_v = later_tag(last_v, x->v);
+	return x->v;
+}
+
+/* The machine of the shard to which a task moves knows it from now on. */
+NOINLINE int come(u32 id)
+{
+	struct event e = { .id = id, .process = id, .now = clock_ns() }, allowed = { .id = id, .now = e.now };
+	bool is_bound = host_task(id)->move.is_bound;
+	u32 shard = shard_of(id);
+	struct bpf_spin_lock *lock = lock_of(shard);
+
+	if (!lock)
+		return 0;
+	bpf_spin_lock(lock);
+	e.amount = asked_weight(host_task(id));
+	tell(shard, EVENT_new, &e);
+	if (is_bound) {
+		allowed.allowed.word[0] = allowed_part(id, shard);
+		tell(shard, EVENT_set_allowed, &allowed);
+	}
+	bpf_spin_unlock(lock);
+	log_event(shard, EVENT_new, &e, e.amount, id, 0);
+	if (is_bound)
+		log_allowed(shard, &allowed, 0, true);
+	return 0;
+}
+
+/* The machine of its shard has the task, and may pick it. `how` is of the bits above. Returns whether no CPU was asked for it. */
+NOINLINE bool arrive(u32 id, u32 how)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+	struct host_task *t = host_task(id);
+	u32 shard = shard_of(id), runnable = 0, carry = 0;
+	u64 v = v_of_all(survey_here(), shard), own, by = 0;
+	struct machine *m = machine_at(shard);
+	struct bpf_spin_lock *lock = lock_of(shard);
+	bool is_alone;
+
+	if (!lock)
+		return false;
+	e.why = how & HAS_MOVED || !t->was_runnable ? NEW : WOKEN;
+	bpf_spin_lock(lock);
+	own = how & HAS_MOVED ? t->move.tag : tag_of(m, id, 0);
+	if (how) {
+		tell_inlined(shard, EVENT_runnable, &e);
+		runnable = e.seq;
+		by = carried_tag(m, id, own, v, how);
+		if (by) {
+			e.amount = by;
+			tell(shard, EVENT_carry, &e);
+			carry = e.seq;
+		}
+	}
+	tell(shard, EVENT_enqueue, &e);
+	t->enqueued = e.now;
+	if (!t->waiting_since)
+		t->waiting_since = e.now;
+	t->was_runnable = true;
+	t->move.is_visitor = t->move.has_no_tag = false;
+	publish(shard);
+	bpf_spin_unlock(lock);
+	kick(shard, e.cpu);
+	is_alone = e.cpu == NO_CPU;
+	log_event(shard, EVENT_enqueue, &e, 0, 0, 0);
+	if (runnable) {
+		e.seq = runnable;
+		log_event(shard, EVENT_runnable, &e, 0, 0, e.why);
+	}
+	if (carry) {
+		e.seq = carry;
+		log_event(shard, EVENT_carry, &e, by, 0, 0);
+	}
+	if (how & IS_WOKEN)
+		count(stats.wakes);
+	if (how & HAS_MOVED)
+		count(stats.moves);
+	return is_alone;
+}
+
+/* The kernel enqueues the task, and holds the lock of its run queue. */
+static __always_inline void enqueue_in_shard(const struct task_struct *p, u32 id)
+{
+	u32 cpu = machine_cpu(scx_bpf_task_cpu(p)), to = shard_of(id), how = 0;
+
+	if (host_task(id)->move.is_visitor && cpu != NO_CPU)
+		to = shard_of_cpu(cpu);
+	if (!(task_in_machine(id)->state & RUNNABLE))
+		how = IS_WOKEN;
+	if (how || !allowed_part(id, to))
+		to = shard_to_wake_in(id, to);
+	if (to != shard_of(id)) {
+		leave_shard(id, to, p->se.sum_exec_runtime);
+		come(id);
+		how |= HAS_MOVED;
+	}
+	if (arrive(id, how) && shards.steal)
+		call_idle(id, shard_of(id));
+}
+
+#else
+static __always_inline void answer_caller(s32 kernel_cpu)
+{
+}
+
+static __always_inline void answer_caller_on_cpu_of(const struct task_struct *p)
+{
+}
+#endif
+
+#endif

@@ -1,0 +1,94 @@
+//! Several shards (`papers/placement.md`) on four virtual CPUs: the verifier takes them, shares are right across them, and nothing is lost when
+//! tasks are killed, or their affinity and weights change, while they move.
+
+use serde_json::Value;
+
+use crate::machine::{Said, several, workload};
+
+const SPECS: [&str; 2] = ["sfq@cpu", "sfq@shards:size=2"];
+/// The most instructions of one program, as for all others (`budget.rs`).
+const MOST_OF_ONE: u64 = 300_000;
+/// As in `shards.toml`: nice -2, and nice 0.
+const WEIGHTS: [f64; 6] = [1586.0, 1024.0, 1024.0, 1024.0, 1024.0, 1024.0];
+
+fn run(of: impl Fn(&str) -> String, seconds: u32) -> Said {
+    let script: String = SPECS.iter().map(|spec| of(spec)).collect();
+    let said = several(4, &script, seconds);
+    assert_eq!(said.code, 0, "{said}");
+    said.assert_calm();
+    said
+}
+
+/// Its statistics, if its log was verified and the kernel's own scheduler is back.
+fn counts(said: &Said, spec: &str) -> Value {
+    assert_eq!(said.part(&format!("state {spec}")), "disabled");
+    let log = said.json(&format!("log {spec}"));
+    assert_eq!(log["verdict"], "ok", "{spec}: {said}");
+    let counts = said.json(&format!("stats {spec}"))["interval"]["counts"].clone();
+    for what in ["faults", "missing", "without_id", "fallbacks"] {
+        assert_eq!(counts[what], 0, "{spec}: {what}: {counts}");
+    }
+    assert!(counts["moves"].as_u64() > Some(20), "{spec}: {counts}");
+    counts
+}
+
+fn loaded(spec: &str, command: &str) -> String {
+    format!(
+        "divvy load '{spec}' --format json --interval 60s --log /tmp/log --exec {command} >/tmp/stats || exit 1\n\
+         echo '== stats {spec}'; tail -n 1 /tmp/stats\n\
+         echo '== log {spec}'; divvy verify /tmp/log --format json; rm /tmp/log\n\
+         echo '== state {spec}'; cat /sys/kernel/sched_ext/state\n"
+    )
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn the_verifier_takes_several_shards() {
+    let said =
+        run(|spec| format!("echo '== {spec}'; divvy load {spec} --dry-run --format json || exit 1\n"), 600);
+    for spec in SPECS {
+        let programs = said.json(spec)["programs"].as_array().expect("programs").clone();
+        let most = programs.iter().filter_map(|program| program["instructions"].as_u64()).max();
+        assert!(most < Some(MOST_OF_ONE), "{spec}: {most:?}");
+    }
+}
+
+/// Six tasks that always run on four CPUs, none of which may have one alone.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn shares_are_right_across_shards() {
+    let file = workload("shards.toml").display().to_string();
+    let said = run(
+        |spec| {
+            let play = format!("divvy play {file} --format json -o /tmp/report");
+            loaded(spec, &play) + &format!("echo '== report {spec}'; cat /tmp/report\n")
+        },
+        900,
+    );
+    for spec in SPECS {
+        counts(&said, spec);
+        let report = said.json(&format!("report {spec}"));
+        let tasks = report["runs"][0]["tasks"].as_array().expect("tasks");
+        let services: Vec<f64> =
+            tasks.iter().map(|task| task["service_ns"].as_f64().expect("ns") / 1e9).collect();
+        let (all, total): (f64, f64) = (services.iter().sum(), WEIGHTS.iter().sum());
+        for (service, weight) in services.iter().zip(WEIGHTS) {
+            let entitled = all * weight / total;
+            assert!(
+                (service - entitled).abs() < 0.03 * entitled,
+                "{spec}: {service} of {entitled}: {services:?}"
+            );
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_storm_over_shards_loses_no_task() {
+    let storm = workload("storm.sh").display().to_string();
+    let said = run(|spec| loaded(spec, &format!("bash {storm} 6")), 1500);
+    for spec in SPECS {
+        let counts = counts(&said, spec);
+        println!("{spec}: {counts}");
+    }
+}

@@ -1,0 +1,54 @@
+//! Logs of several shards: each has a machine, which is verified.
+
+use divvy_policy::Event;
+
+use super::storm::{self, Random, all_records, shuffle};
+use super::{Header, Record, Scratch, Verdict, check, log, schedule};
+
+/// Three shards of five CPUs, each with its own events.
+fn sharded() -> (Header, Vec<Record>) {
+    let spec = "sfq@shards:size=2";
+    let mut all = Vec::new();
+    for (shard, cpus) in [2, 2, 1].into_iter().enumerate() {
+        let (header, told) = storm::storm(spec, cpus, shard as u64, 2000);
+        assert!(told.iter().any(|(event, ..)| matches!(event, Event::Carry { .. })));
+        let records = all_records(&header, &told, 1).into_iter();
+        all.extend(records.map(|record| Record { kind: record.kind | (shard as u8) << 5, ..record }));
+    }
+    shuffle(&mut all, 100, &mut Random(1));
+    (
+        Header { spec: spec.to_owned(), cpus: 5, pool: 16_383, quantum_ns: storm::QUANTUM_NS, shard_cpus: 2 },
+        all,
+    )
+}
+
+#[test]
+fn each_shard_decides_as_it_did() {
+    let (header, mut records) = sharded();
+    let report = check(&log(&header, &records, 0)).unwrap();
+    assert!(matches!(report.verdict, Verdict::Ok), "{:?}", report.verdict);
+    assert_eq!(report.events, 6000);
+    let dispatched = |record: &&mut Record| record.shard() == 1 && record.event() == 6 && record.seq > 500;
+    records.iter_mut().find(dispatched).unwrap().value += 1;
+    let Verdict::Mismatch(found) = check(&log(&header, &records, 0)).unwrap().verdict else { panic!("none") };
+    assert_eq!(found.told.shard, Some(1));
+    assert!(found.told.to_string().starts_with("shard 1 "), "{}", found.told);
+    assert!(found.before.iter().all(|told| told.shard == Some(1)));
+}
+
+#[test]
+fn a_log_has_no_other_shards_than_its_header_says() {
+    let (header, mut records) = sharded();
+    for shard_cpus in [0, 1 << 31, 5] {
+        let said =
+            check(&log(&Header { shard_cpus, ..header.clone() }, &records, 0)).unwrap_err().to_string();
+        assert!(said.contains("shard"), "{said}");
+    }
+    records[100].kind |= 3 << 5;
+    let said = check(&log(&header, &records, 0)).unwrap_err().to_string();
+    assert!(said.contains("there is no shard 3"), "{said}");
+    let (header, records) = sharded();
+    let file = Scratch::new(&log(&header, &records, 0));
+    let said = schedule(&file.0).unwrap_err().to_string();
+    assert!(said.contains("several shards"), "{said}");
+}
