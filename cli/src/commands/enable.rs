@@ -299,7 +299,7 @@ mod tests {
             ("divvy enable nosuch", "nosuch"),
             ("divvy enable ps", "simulator only"),
             ("divvy enable linux24", "--max-tasks"),
-            ("divvy enable sfq@cpu", "simulator only"),
+            ("divvy enable gr3@cpu", "can change shards"),
             ("divvy enable sfq --db /tmp/%h", "cannot be written"),
             ("divvy enable sfq --group a$b", "cannot be written"),
         ] {

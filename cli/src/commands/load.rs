@@ -23,7 +23,7 @@ Examples:
   sudo divvy load desktop
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
-  sudo divvy load sfq@llc            a run queue for each last-level cache
+  sudo divvy load sfq@llc:skew=2
   sudo divvy load rr --quantum 2ms --duration 1min --format json
   sudo divvy load sfs+procfair --dry-run",
     after_long_help = LOAD_HELP)]
@@ -105,7 +105,7 @@ Examples:
   sudo divvy load desktop
   sudo divvy load gr3+procfair
   sudo divvy load sfq+feasible --quiet --exec make -j8
-  sudo divvy load sfq@llc            a run queue for each last-level cache
+  sudo divvy load sfq@llc:skew=2
   sudo divvy load rr --quantum 2ms --duration 1min --format json
   sudo divvy load sfs+procfair --dry-run";
 
