@@ -416,12 +416,13 @@ void BPF_PROG(host_update_idle, s32 cpu, bool idle)
 }
 
 /* A real-time task took the CPU. The tasks in its local queue are enqueued again, and may run elsewhere. With one CPU there is no elsewhere:
- * the slice that was interrupted goes on. */
+ * the slice that was interrupted goes on, unless a task that woke meanwhile may be one that preempts it: nothing would ask for that one. */
 SEC("struct_ops/cpu_release")
 void BPF_PROG(host_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
 {
 	take_cpu(machine_cpu(cpu));
-	if (config.config.ncpus > 1 && args->reason != SCX_CPU_PREEMPT_STOP && ksym_exists(scx_bpf_reenqueue_local))
+	if ((HAS(PREEMPTS) || config.config.ncpus > 1) && args->reason != SCX_CPU_PREEMPT_STOP &&
+	    ksym_exists(scx_bpf_reenqueue_local))
 		scx_bpf_reenqueue_local();
 }
 

@@ -27,8 +27,8 @@ static __always_inline void tell_weight(struct event *e)
 	accounts[e->id & POOL_MASK].nominal = e->amount;
 }
 
-/* Under the shard's lock: whether the task is there. A weight or a rule may change at any time, also while it moves to another shard: the machine
- * there is told the weight that it has when it comes. */
+/* Under the shard's lock: whether the task is there. A weight or a rule may change at any time, also while it moves to another shard:
+ * tell_weight_after_moves. */
 static __always_inline bool is_still_in(u32 shard, u32 id)
 {
 #ifdef DIVVY_SHARDS
@@ -37,6 +37,43 @@ static __always_inline bool is_still_in(u32 shard, u32 id)
 	return true;
 #endif
 }
+
+#ifdef DIVVY_SHARDS
+/* Returns whether the machine that has the task knows its weight, or will: if the task is on its way, that machine looks at the weight when it
+ * comes, under the lock that was held here. Not static: the verifier checks it by itself. */
+NOINLINE bool tell_weight_again(u32 id)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+	u32 shard = shard_of(id);
+	struct bpf_spin_lock *lock = lock_of(shard);
+	bool is_there;
+
+	if (!lock)
+		return true;
+	bpf_spin_lock(lock);
+	is_there = is_still_in(shard, id);
+	if (is_there)
+		tell_weight(&e);
+	bpf_spin_unlock(lock);
+	if (is_there)
+		log_event(shard, EVENT_set_weight, &e, e.amount, 0, 0);
+	return is_there || shard == shard_of(id);
+}
+
+/* The weight was changed under the lock of a shard that the task had left. The machine to which it came may have looked at it before. It may
+ * move again meanwhile; each move takes a quantum or a wake-up, so not for long. */
+static __always_inline void tell_weight_after_moves(u32 id, u32 left)
+{
+	if (shard_of(id) == left)
+		return;
+	if (!tell_weight_again(id) && !tell_weight_again(id))
+		tell_weight_again(id);
+}
+#else
+static __always_inline void tell_weight_after_moves(u32 id, u32 left)
+{
+}
+#endif
 
 /* Its weight is that of its nice value, or one of its own. */
 static __always_inline void set_weight(u32 id, u64 weight, bool is_own)
@@ -57,6 +94,8 @@ static __always_inline void set_weight(u32 id, u64 weight, bool is_own)
 	bpf_spin_unlock(lock);
 	if (is_there)
 		log_event(shard, EVENT_set_weight, &e, e.amount, 0, 0);
+	else
+		tell_weight_after_moves(id, shard);
 }
 
 /* The task has a rule with this weight from now on, or none (0). Not static: the verifier checks it by itself. */
@@ -78,6 +117,8 @@ NOINLINE int follow_rule(u32 id, u64 weight)
 	bpf_spin_unlock(lock);
 	if (is_there)
 		log_event(shard, EVENT_set_weight, &e, e.amount, 0, 0);
+	else
+		tell_weight_after_moves(id, shard);
 	return 0;
 }
 

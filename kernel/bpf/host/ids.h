@@ -28,12 +28,13 @@ static __always_inline u32 begin_in_shard(u32 id, const struct newcomer *n, u64 
 	u32 shard = n->parent ? shard_of(n->parent) : id % shards.n;
 	struct bpf_spin_lock *lock = lock_of(shard);
 
-	fork.process = n->parent;
 	shard_of_task[id & POOL_MASK] = shard;
-	host_task(id)->move.has_no_tag = !n->parent;
 	if (!lock)
 		return id;
 	bpf_spin_lock(lock);
+	/* The parent may have moved meanwhile. */
+	fork.process = is_still_in(shard, n->parent) ? n->parent : 0;
+	host_task(id)->move.has_no_tag = !fork.process;
 	tell(shard, EVENT_new, &e);
 	if (n->owes)
 		tell(shard, EVENT_fork, &fork);

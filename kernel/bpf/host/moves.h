@@ -5,8 +5,8 @@
  * under that shard's lock, and comes to the other under that one's; a CPU holds one of them at a time, and waits for nothing in between.
  *
  * In between it is in flight: shard_of says where it goes, and that machine does not know it yet. What else may ask for the task then is not
- * an op of its run queue, and does without it: a command that sets its weight leaves that in host_task, where the move finds it; the
- * timer and other CPUs look for custody, which nobody has.
+ * an op of its run queue, and does without it: a command that sets its weight tells the machine to which the task came, if that has not found the
+ * weight in host_task; the timer and other CPUs look for custody, which nobody has.
  *
  * A CPU that takes a task (taking.h) holds another run queue's lock. It has the task dequeued, and runs it: the task visits. It moves when it
  * is enqueued next, or when that CPU dispatches.
@@ -112,7 +112,7 @@ static __always_inline bool claim_one(u32 id, u32 shard)
 	return idle && claim(id, shard, lowest_bit(idle));
 }
 
-/* Asks an idle CPU of another shard to dispatch. It will take the task, or one that comes before it. */
+/* Asks an idle CPU of another shard to dispatch. It will take the task if it finds it, or one that comes before it. */
 NOINLINE int call_idle(u32 id, u32 here)
 {
 	u32 tries = 0;
@@ -221,6 +221,7 @@ NOINLINE int come(u32 id)
 		return 0;
 	bpf_spin_lock(lock);
 	e.amount = asked_weight(host_task(id));
+	accounts[id & POOL_MASK].nominal = e.amount;
 	tell(shard, EVENT_new, &e);
 	if (is_bound) {
 		allowed.allowed.word[0] = allowed_part(id, shard);

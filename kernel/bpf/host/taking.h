@@ -4,7 +4,7 @@
  * in any case (R5). It has the task dequeued there, as a rescue does, and runs it for a quantum: the task visits. What it runs is charged
  * when it moves.
  *
- * No task waits while a CPU is idle on which it may run. A CPU that finds nothing says that it is idle, and then looks what others have
+ * No task that can be found (placement.md) waits while a CPU is idle on which it may run. A CPU that finds nothing says that it is idle, and then looks what others have
  * published; a task that finds no idle CPU in its shard is published, and then looks who is idle elsewhere. Between the two steps of each
  * there is a barrier, so one of them sees the other.
  */

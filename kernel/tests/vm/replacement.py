@@ -40,7 +40,7 @@ said("replaced", answer(ask("gr3", "--users", "--quantum=2ms")))
 said("words", answer(ask("nosuch")), answer(ask("rr", "--log=/tmp/log")), answer(ask()), answer(ask("rr", "--exec", "sh")))
 said("another version", answer(ask("rr", version="0.0.1")))
 said("another group", answer(ask("rr", "--group=adm")))
-said("only simulated", answer(ask("sfq@cpu")), answer(ask("linux24")))
+said("only simulated", answer(ask("gr3@cpu")), answer(ask("linux24")))
 with open("/tmp/damaged", "w") as damaged:
     damaged.write("damaged")
 said("files", answer(ask("rr", "--rules=/nosuch")), answer(ask("rr+flow", "--db=/tmp/damaged")))
