@@ -1,7 +1,7 @@
 //! Tells a native machine the events that the kernel's machine was told, and compares the answers.
 
 use divvy_policy::spec::{self, SpecError, SpecProblem};
-use divvy_policy::{Answer, CpuId, CpuMask, Event, MAX_TASKS, Machine, TaskId, Weight};
+use divvy_policy::{Answer, CpuId, CpuMask, Event, MAX_TASKS, Machine, TaskId, Weight, placement};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -17,9 +17,8 @@ use super::validate::Validator;
 /// The kernel's machine has no more CPUs: `MAX_CPUS` of `policy/base.h`.
 const MOST_CPUS: u32 = 256;
 
-/// `MOST_SHARDS` of `bpf/host.h`, and the most CPUs of one.
+/// `MOST_SHARDS` of `bpf/host.h`.
 const MOST_SHARDS: u32 = 8;
-const MOST_SHARD_CPUS: u32 = 64;
 
 /// Events before a mismatch that are shown with it.
 const SHOWN_BEFORE: usize = 10;
@@ -171,7 +170,7 @@ fn sizes(header: &Header) -> Result<Vec<u32>, String> {
         return Ok(vec![header.cpus]);
     }
     let shards = header.cpus.div_ceil(header.shard_cpus);
-    if header.shard_cpus > MOST_SHARD_CPUS || !(2..=MOST_SHARDS).contains(&shards) {
+    if header.shard_cpus > placement::MOST_CPUS || !(2..=MOST_SHARDS).contains(&shards) {
         return Err(format!("a damaged header: shards of {} CPUs", header.shard_cpus));
     }
     Ok((0..shards).map(|shard| header.shard_cpus.min(header.cpus - shard * header.shard_cpus)).collect())
