@@ -17,6 +17,8 @@
 // clang-format on
 
 #define EVENT_KIND(name) EVENT_##name,
+/* Why a task leaves a machine, if it comes to another one */
+#define MOVES 1
 /* ns, how far the clocks of CPUs may be apart */
 #define CLOCK_SKEW 800
 
@@ -36,7 +38,7 @@ struct event {
 	/* the index of set_param; the parent of set_group; the position of learn; answer of enqueue, dispatch,
 	 * set_allowed and take_cpu: the CPU that is to dispatch */
 	u32 cpu;
-	u32 why; /* of learn: the upper half of the identity */
+	u32 why; /* of learn: the upper half of the identity; of exit: MOVES, or else it is gone */
 	u32 seq; /* a host's, that logs: the order in which it was told */
 };
 
@@ -65,7 +67,7 @@ static ALWAYS_INLINE void event_tell(struct machine *m, enum event_kind kind, st
 	e->now = machine_now(m, e->now);
 	switch (kind) {
 	case EVENT_new: machine_new(m, e->id, e->process, e->amount, e->now); break;
-	case EVENT_exit: machine_exit(m, e->id, e->now); break;
+	case EVENT_exit: machine_exit(m, e->id, e->why == MOVES, e->now); break;
 	case EVENT_runnable: machine_runnable(m, e->id, e->now, e->why); break;
 	case EVENT_quiescent: machine_quiescent(m, e->id, e->now, e->why); break;
 	case EVENT_enqueue: e->cpu = machine_enqueue(m, e->id, e->now); break;

@@ -29,7 +29,7 @@
  *
  *   state.h         configuration, counters, the machine and its lock
  *   shards.h        several machines, each for some CPUs; shard_cpus.h
- *   published.h     what shards know of each other
+ *   published.h     what shards know of each other; reachable.h
  *   moves.h         a task goes to another shard
  *   taking.h        a CPU takes a task from another shard
  *   machines.h      the machines begin
@@ -83,6 +83,7 @@
 #include "host/programs.h"
 #include "host/published.h"
 #include "host/quotas.h"
+#include "host/reachable.h"
 #include "host/rules.h"
 #include "host/slices.h"
 #include "host/starvation.h"
@@ -254,12 +255,11 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
 	u32 cpu = machine_cpu(kernel_cpu), shard = shard_of_cpu(cpu), local = local_cpu(cpu);
 	struct event e = { .cpu = local, .now = time_of_dispatch(prev) }, visit;
-	bool stays = stays_runnable(prev);
+	bool stays = stays_runnable(prev), admitted;
 	struct host_cpu *c = host_cpu(cpu);
 	struct bpf_spin_lock *lock;
 	u32 promised;
 	u64 granted;
-	bool admitted;
 
 	if (cpu == NO_CPU)
 		return;

@@ -260,6 +260,12 @@ static bool is_ahead(u32 id, u32 other, u64 most)
 	       (s64)(tag - others - most - ROUNDING) > 0;
 }
 
+/* Whether an idle CPU finds the task where it looks for it: reachable.h. */
+static bool is_listed(u32 id)
+{
+	return waits_under[id] == (task_in_machine(id)->state & CUSTODY ? reach_of(id) : 0);
+}
+
 const char *host_check_order(s32 kernel_cpu)
 {
 	static bool was_bound;
@@ -267,6 +273,9 @@ const char *host_check_order(s32 kernel_cpu)
 	u64 decided = OVER_SHARDS(decisions) + stats.taken, weight = 0;
 	u32 cpu = machine_cpu(kernel_cpu), id;
 
+	for (u32 other = 1; other <= last_id; other++)
+		if (!is_listed(other))
+			return "a task waits and is not listed by where it may run, or does not and is";
 	if (decided == seen || cpu == NO_CPU)
 		return NULL;
 	seen = decided;

@@ -76,7 +76,7 @@ impl Recorder {
         }
         match told.event {
             Event::New { task, process, .. } => self.new_task(task, process),
-            Event::Exit { task } => drop(self.tasks.remove(&task)),
+            Event::Exit { task, .. } => drop(self.tasks.remove(&task)),
             Event::Runnable { task, is_new } => self.wake(task, is_new, told.now_ns),
             Event::Dispatch { cpu } => {
                 if let Some(task) = told.answer.task.and_then(|task| self.tasks.get_mut(&task)) {
@@ -215,7 +215,7 @@ mod tests {
             (16, Event::Running { task: two }, None),
             (18, stopping(two, 2), None),
             (18, Event::Quiescent { task: two, exits: true }, None),
-            (18, Event::Exit { task: two }, None),
+            (18, Event::Exit { task: two, moves: false }, None),
             (19, new(two, two), None),
             (20, Event::Runnable { task: two, is_new: true }, None),
         ]

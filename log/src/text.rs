@@ -30,7 +30,8 @@ impl fmt::Display for Arguments<'_> {
             }
             Event::Runnable { task, is_new: true } => write!(f, "task {task}, for the first time"),
             Event::Quiescent { task, exits: true } => write!(f, "task {task}, for good"),
-            Event::Exit { task }
+            Event::Exit { task, moves: true } => write!(f, "task {task}, to another shard"),
+            Event::Exit { task, .. }
             | Event::Runnable { task, .. }
             | Event::Quiescent { task, .. }
             | Event::Enqueue { task }

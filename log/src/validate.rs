@@ -65,7 +65,7 @@ impl Validator {
         self.now_ns = now_ns;
         match *event {
             Event::New { task, process, weight } => self.new_task(task, process, weight),
-            Event::Exit { task } => self.exit(task),
+            Event::Exit { task, .. } => self.exit(task),
             Event::Runnable { task, is_new } => self.runnable(task, is_new),
             Event::Quiescent { task, .. } => self.known(task).map(|task| task.runnable = false),
             Event::Enqueue { task } => self.must_be_runnable(task, "enqueued"),

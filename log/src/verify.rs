@@ -1,6 +1,6 @@
 //! Tells a native machine the events that the kernel's machine was told, and compares the answers.
 
-use divvy_policy::spec::{self, SpecError, SpecProblem};
+use divvy_policy::spec::{self, Spec, SpecError, SpecProblem};
 use divvy_policy::{Answer, CpuId, CpuMask, Event, MAX_TASKS, Machine, TaskId, Weight, placement};
 use std::collections::VecDeque;
 use std::io;
@@ -165,9 +165,12 @@ struct Shard {
 }
 
 /// CPUs of each shard; of all, if there is one.
-fn sizes(header: &Header) -> Result<Vec<u32>, String> {
+fn sizes(header: &Header, spec: &Spec) -> Result<Vec<u32>, String> {
     if header.shard_cpus == 0 {
         return Ok(vec![header.cpus]);
+    }
+    if spec.placement.is_none() {
+        return Err(format!("a damaged header: shards, but {:?} has one queue", header.spec));
     }
     let shards = header.cpus.div_ceil(header.shard_cpus);
     if header.shard_cpus > placement::MOST_CPUS || !(2..=MOST_SHARDS).contains(&shards) {
@@ -186,6 +189,7 @@ impl Replay {
         }
         let spec = spec::parse(&header.spec, divvy_policy::all()).map_err(|error| not_here(&error))?;
         let params = divvy_policy::find(spec.selection.name).map_or(&[][..], |policy| &policy.params);
+        let sizes = sizes(header, &spec)?;
         let spec = spec.without_placement();
         let shard = |cpus: u32| -> Result<Shard, String> {
             Ok(Shard {
@@ -198,7 +202,7 @@ impl Replay {
             })
         };
         Ok(Replay {
-            shards: sizes(header)?.into_iter().map(shard).collect::<Result<_, _>>()?,
+            shards: sizes.into_iter().map(shard).collect::<Result<_, _>>()?,
             header_size,
             events: 0,
             decisions: 0,
@@ -286,7 +290,7 @@ fn decode(record: &Record, mask: CpuMask, validator: &Validator) -> Result<(Even
             process: process()?,
             weight: Weight::from_fixed(record.value),
         }),
-        1 => silent(Event::Exit { task: task()? }),
+        1 => silent(Event::Exit { task: task()?, moves: one_of(record.why, [0, 1])? }),
         2 => silent(Event::Runnable { task: task()?, is_new: one_of(record.why, [1, 0])? }),
         3 => silent(Event::Quiescent { task: task()?, exits: one_of(record.why, [2, 3])? }),
         4 => Ok((Event::Enqueue { task: task()? }, answered(record.cpu.into()))),

@@ -88,8 +88,8 @@ static inline void machine_set_program(struct machine *m, u32 id, u64 identity, 
 	flow_created(machine_flow(m), id, identity, ran);
 }
 
-/* Not runnable any more: quiescent came first. A task that never ran may still have a program. */
-static inline void machine_exit(struct machine *m, u32 id, u64 now)
+/* Not runnable any more: quiescent came first. A task that never ran may still have a program. `moves`: another machine has it next. */
+static inline void machine_exit(struct machine *m, u32 id, bool moves, u64 now)
 {
 	if (machine_has(m, FLOW))
 		flow_terminates(machine_flow(m), id, 0, now);
@@ -103,7 +103,8 @@ static inline void machine_exit(struct machine *m, u32 id, u64 now)
 	}
 	machine_leave_class(m, id);
 #if HAS(FORK)
-	machine_take_back(m, id);
+	if (!moves)
+		machine_take_back(m, id);
 #endif
 	machine_task(m, id)->state = 0;
 }

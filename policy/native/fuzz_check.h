@@ -351,7 +351,8 @@ static void model_after(enum event_kind kind, u32 cpu, const struct event *e)
 
 	switch (kind) {
 	case EVENT_exit:
-		model_vanishes(t);
+		if (e->why != MOVES)
+			model_vanishes(t);
 		memset(t, 0, sizeof(*t));
 		break;
 	case EVENT_quiescent:

@@ -100,7 +100,7 @@ static void h_new(struct machine *m, u32 id, u32 process, u64 weight, u64 now)
 
 static void h_exit(struct machine *m, u32 id, u64 now)
 {
-	machine_exit(m, id, now);
+	machine_exit(m, id, false, now);
 }
 
 /* Whether a group around the task is used up; then the machine loses it, and it is held. */

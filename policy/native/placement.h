@@ -12,7 +12,7 @@ static void h_depart(struct machine *m, u32 id, u64 now)
 
 	m->modifiers &= ~FLOW;
 	machine_quiescent(m, id, now, BLOCKED);
-	machine_exit(m, id, now);
+	machine_exit(m, id, true, now);
 	m->modifiers = modifiers;
 }
 

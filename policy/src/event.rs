@@ -20,6 +20,8 @@ pub enum Event {
     Exit {
         /// The task.
         task: TaskId,
+        /// To another machine.
+        moves: bool,
     },
     /// It became runnable.
     Runnable {
@@ -179,6 +181,9 @@ const WOKEN: u32 = 1;
 const BLOCKED: u32 = 2;
 const EXITED: u32 = 3;
 
+// policy/event.h
+const MOVES: u32 = 1;
+
 impl Event {
     /// Names of the kinds, by their numbers in `policy/event.h`.
     pub const KINDS: [&str; 23] = [
@@ -268,8 +273,8 @@ impl Event {
             Event::Quiescent { task, exits } => {
                 (raw.id, raw.why) = (task.get(), if exits { EXITED } else { BLOCKED })
             }
-            Event::Exit { task }
-            | Event::Enqueue { task }
+            Event::Exit { task, moves } => (raw.id, raw.why) = (task.get(), if moves { MOVES } else { 0 }),
+            Event::Enqueue { task }
             | Event::Dequeue { task }
             | Event::Running { task }
             | Event::Session { task }

@@ -1,5 +1,6 @@
 //! A task that forks gains nothing by it, and loses nothing (policy/machine/family.h).
 
+use divvy_policy::{CpuId, Event, Machine, MachineConfig, TaskId, Weight};
 use divvy_tests::example::{MS, S, run};
 use divvy_tests::lockstep::{Lockstep, QUANTUM_NS};
 
@@ -319,4 +320,54 @@ fn who_forks_honestly_loses_nothing() {
             }
         }
     }
+}
+
+const LATER_NS: u64 = S;
+
+/// Task 1 has a place to give: a child of it exited. It forks task 3, which begins there. Returns what its next child owes after 3, which had no slice,
+/// is gone.
+fn owed_after(goes: impl FnOnce(&mut Machine, TaskId)) -> [u64; 2] {
+    let [parent, first, second, third] = [1, 2, 3, 4].map(TaskId::new);
+    let cpu = CpuId::new(0);
+    let mut machine = Machine::new(&MachineConfig::new("sfq", 1, QUANTUM_NS)).unwrap();
+    let fork = |machine: &mut Machine, task, now_ns| {
+        machine.add(task, task, Weight::NICE_0, now_ns);
+        machine.tell(&Event::Fork { task, parent: Some(parent) }, now_ns);
+    };
+    machine.add(parent, parent, Weight::NICE_0, 0);
+    machine.wake(parent, true, 0);
+    fork(&mut machine, first, 0);
+    machine.wake(first, true, 0);
+    let mut now_ns = 0;
+    for _ in 0..2 {
+        let task = machine.dispatch(cpu, now_ns).unwrap().task;
+        machine.running(task, now_ns);
+        if task == first {
+            break;
+        }
+        now_ns += QUANTUM_NS;
+        machine.requeue(parent, QUANTUM_NS, now_ns);
+    }
+    machine.block(first, MS, true, now_ns + MS);
+    machine.remove(first, now_ns + MS);
+    fork(&mut machine, second, LATER_NS);
+    let began = machine.debit_ns(second);
+    goes(&mut machine, second);
+    fork(&mut machine, third, LATER_NS);
+    [began, machine.debit_ns(third)]
+}
+
+/// A child that goes to another shard before its first slice gave its place back, as if its fork had failed. Then the next child had the same place once
+/// more, and so on, while all of them ran elsewhere.
+#[test]
+fn placement_d3_a_child_that_moves_keeps_its_place() {
+    let [began, failed] = owed_after(|machine, task| machine.remove(task, LATER_NS));
+    assert_eq!(failed, began, "a fork that failed gives the place back");
+    assert_ne!(began, QUANTUM_NS, "it would not show");
+    let [_, moved] = owed_after(|machine, task| machine.depart(task, LATER_NS));
+    assert_eq!(moved, QUANTUM_NS);
+    let [_, told] = owed_after(|machine, task| {
+        machine.tell(&Event::Exit { task, moves: true }, LATER_NS);
+    });
+    assert_eq!(told, QUANTUM_NS);
 }

@@ -240,8 +240,8 @@ fn event_json(told: &Told) -> Value {
         }
         Event::Runnable { task, is_new } => json!({ "task": task, "is_new": is_new }),
         Event::Quiescent { task, exits } => json!({ "task": task, "exits": exits }),
-        Event::Exit { task }
-        | Event::Enqueue { task }
+        Event::Exit { task, moves } => json!({ "task": task, "moves": moves }),
+        Event::Enqueue { task }
         | Event::Dequeue { task }
         | Event::Running { task }
         | Event::Session { task }

@@ -161,6 +161,8 @@ static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
 	bpf_spin_lock(lock);
 	move->cpus = e.allowed;
 	move->is_bound = true;
+	find_reach(id);
+	note_reach(shard, id); /* one that disables migration has not been dequeued */
 	e.allowed = (struct allowed){ .word = { allowed_part(id, shard) } };
 	tell(shard, EVENT_set_allowed, &e);
 	publish(shard);

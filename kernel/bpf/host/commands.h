@@ -20,10 +20,10 @@ static __always_inline u32 id_of_pid(u32 pid)
 
 	if (!p)
 		return 0;
-	id = living_id(p);
+	id = id_of(p);
 	bpf_task_release(p);
 	/* The id of a leader that has ended may be another task's. */
-	return accounts[id & POOL_MASK].pid == pid ? id : 0;
+	return is_alive(id) && accounts[id & POOL_MASK].pid == pid ? id : 0;
 }
 
 /* The weight holds until the task's nice value changes. */
@@ -72,7 +72,7 @@ SEC("syscall")
 int command_follow_rules(struct host_command *c)
 {
 	for (ruled_id = 1; config.rules && ruled_id <= last_id && can_loop; ruled_id++)
-		if (task_in_machine(ruled_id)->state & KNOWN)
+		if (is_alive(ruled_id))
 			follow_rule(ruled_id, rule_of(ruled_id));
 	for (ruled_group = 1; config.rules && ruled_group <= last_group && can_loop; ruled_group++)
 		if (!has_weight_of_rule(ruled_group))

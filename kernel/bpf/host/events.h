@@ -6,6 +6,7 @@
 #ifndef DIVVY_HOST_EVENTS_H
 #define DIVVY_HOST_EVENTS_H
 
+#include "host/reachable.h"
 #include "host/state.h"
 
 /* Measures how long the lock is waited for. No clock may be read while it is held, so for one dispatch in many an empty
@@ -48,6 +49,8 @@ static __always_inline void number_event(u32 shard, struct event *e)
 static __always_inline void tell(u32 shard, enum event_kind kind, struct event *e)
 {
 	event_tell(machine_at(shard), kind, e);
+	if (kind == EVENT_enqueue || kind == EVENT_dequeue || kind == EVENT_dispatch || kind == EVENT_quiescent)
+		note_reach(shard, e->id);
 	number_event(shard, e);
 }
 
@@ -55,6 +58,7 @@ static __always_inline void tell(u32 shard, enum event_kind kind, struct event *
 static __always_inline void tell_inlined(u32 shard, enum event_kind kind, struct event *e)
 {
 	event_tell_inlined(machine_at(shard), kind, e);
+	note_reach(shard, e->id);
 	number_event(shard, e);
 }
 

@@ -118,7 +118,7 @@ NOINLINE int call_idle(u32 id, u32 here)
 	u32 tries = 0;
 
 	/* Others must see what this CPU has published before it looks who is idle: taking.h. */
-	count(fences[bpf_get_smp_processor_id() & CPU_MASK]);
+	fence();
 	while (tries < shards.n && can_loop) {
 		u32 shard = tries++ & SHARD_MASK;
 
@@ -168,11 +168,12 @@ NOINLINE int leave_shard(u32 id, u32 to, u64 sum_exec)
 		quiescent = e.seq;
 	}
 	move->entitled += machine_task(m, id)->entitled.service;
+	e.why = MOVES;
 	tell(from, EVENT_exit, &e);
 	shard_of_task[id & POOL_MASK] = to;
 	publish(from);
 	bpf_spin_unlock(lock);
-	log_event(from, EVENT_exit, &e, 0, 0, 0);
+	log_event(from, EVENT_exit, &e, 0, 0, MOVES);
 	if (quiescent) {
 		e.seq = quiescent;
 		log_event(from, EVENT_quiescent, &e, 0, 0, BLOCKED);

@@ -19,6 +19,7 @@
 #include "host/events.h"
 #include "host/fallback.h"
 #include "host/holding.h"
+#include "host/taken_cpus.h"
 
 /* From one look to the next if nobody starves, at most; the limit may be exceeded by so much. */
 #define STARVATION_CHECK_NS (1000 * MS)
@@ -229,6 +230,8 @@ static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu)
 	if (!here)
 		return false;
 	log_event(shard, held ? EVENT_runnable : EVENT_dequeue, &e, 0, 0, e.why);
+	if (shard != shard_of_cpu(cpu))
+		take_cpu(cpu); /* for its machine */
 	e.slice = rescue_slice_ns(rescue_ns());
 	return send(&e, kernel_cpu, &host_cpu(cpu)->late);
 }

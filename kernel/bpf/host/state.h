@@ -87,8 +87,17 @@ static __always_inline struct host_cpu *host_cpu(u32 cpu)
 }
 
 #ifdef DIVVY_SHARDS
-/* To count one is a barrier between all that this CPU wrote and all that it reads next. */
+/* A barrier between all that this CPU wrote and all that it reads next: an atomic operation whose result is used. One whose result is not
+ * is no barrier on all processors. */
 static u64 fences[MAX_CPUS];
+
+static __always_inline void fence(void)
+{
+	u64 was = __sync_fetch_and_add(&fences[bpf_get_smp_processor_id() & CPU_MASK], 1);
+
+	asm volatile("" : : "r"(was));
+}
+
 /* The task of another shard that each CPU runs, by the machine's number, or 0 */
 static u32 visitor_on[MAX_CPUS];
 #endif

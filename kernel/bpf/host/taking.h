@@ -65,8 +65,9 @@ static NOINLINE void search_classes(struct machine *m, struct survey *x, u32 cpu
 		walk_once(m, x, cpu);
 }
 
-static __always_inline void find_takeable(struct machine *m, struct survey *x, u32 cpu, bool any)
+static __always_inline void find_takeable(u32 from, struct survey *x, u32 cpu, bool any)
 {
+	struct machine *m = machine_at(from);
 	u32 first = heap_first(&m->s.waiting);
 
 	x->chosen = 0;
@@ -76,6 +77,8 @@ static __always_inline void find_takeable(struct machine *m, struct survey *x, u
 		return;
 	}
 	search_heap(m, x, cpu);
+	if (any && !x->chosen)
+		x->chosen = find_reachable(from, shard_of_cpu(cpu));
 	if (any && !x->chosen && m->parking.waiting)
 		search_classes(m, x, cpu);
 }
@@ -86,14 +89,13 @@ static __always_inline bool take_from(u32 from, s32 kernel_cpu, u64 before, bool
 	u32 cpu = machine_cpu(kernel_cpu);
 	struct event e = { .now = clock_ns() };
 	struct survey *x = survey_here();
-	struct machine *m = machine_at(from);
 	struct bpf_spin_lock *lock = lock_of(from);
 	struct host_task *t;
 
 	if (!lock || cpu == NO_CPU)
 		return false;
 	bpf_spin_lock(lock);
-	find_takeable(m, x, cpu, any);
+	find_takeable(from, x, cpu, any);
 	e.id = x->chosen;
 	if (!e.id || (!any && !tag_before(x->chosen_tag, before))) {
 		bpf_spin_unlock(lock);
@@ -123,7 +125,7 @@ NOINLINE bool steal_from(s32 kernel_cpu, u32 here, u32 after)
 	if (after >= shards.n)
 		return false;
 	from = (from < shards.n ? from : from - shards.n) & SHARD_MASK;
-	if (!published[from].waiting && !machine_at(from)->parking.waiting)
+	if (!published[from].waiting && !machine_at(from)->parking.waiting && !find_reachable(from, here))
 		return false;
 	return take_from(from, kernel_cpu, 0, true);
 }
@@ -133,7 +135,7 @@ static __always_inline void steal(s32 kernel_cpu, u32 here)
 {
 	bool has_one = !shards.steal;
 
-	count(fences[bpf_get_smp_processor_id() & CPU_MASK]);
+	fence();
 #pragma unroll
 	for (u32 after = 1; after < MOST_SHARDS; after++)
 		has_one = has_one || steal_from(kernel_cpu, here, after);

@@ -31,6 +31,7 @@ struct host_move {
 	u64 entitled;        /* service that it was entitled to in shards where it was before */
 	struct allowed cpus; /* where it may run, by the machine's numbers */
 	bool is_bound;       /* these count; else it may run everywhere */
+	u8 reach;            /* if so, the shards where it may run on every CPU: reachable.h */
 	bool is_visitor;     /* it was taken by a CPU of another shard, and not enqueued since */
 	bool has_no_tag;     /* it was not runnable yet, and nobody is known who forked it */
 };
@@ -113,6 +114,17 @@ static __always_inline u32 living_id(const struct task_struct *p)
 static __always_inline struct host_task *host_task(u32 id)
 {
 	return &host_tasks[id & POOL_MASK];
+}
+
+/* For commands, which hold no run queue's lock: whether a machine knows the task, or will in a moment, because it is on its way to another
+ * shard. */
+static __always_inline bool is_alive(u32 id)
+{
+#ifdef DIVVY_SHARDS
+	if (host_task(id)->has_reference)
+		return true;
+#endif
+	return task_in_machine(id)->state & KNOWN;
 }
 
 /* A hint without the lock. */

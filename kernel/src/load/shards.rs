@@ -76,28 +76,30 @@ fn grouped(cpus: &[u16], of: impl Fn(u16) -> Option<Vec<u16>>) -> Vec<Vec<u16>> 
 
 /// The CPUs of a shard, if they are as many in all but the last.
 fn size_of(placement: Placement, groups: &[Vec<u16>]) -> Result<u32, LoadError> {
-    let wrong = |what: String, fix: &str| Err(Missing::new(format!("`@{placement}`: {what}"), fix).into());
     let first = groups.first().map_or(1, Vec::len);
-    if groups.len() > MOST_SHARDS {
-        let cpus: usize = groups.iter().map(Vec::len).sum();
-        let fix = format!("write `@shards:size={}`", cpus.div_ceil(MOST_SHARDS));
-        return wrong(format!("these are {} shards, and there may be {MOST_SHARDS}", groups.len()), &fix);
-    }
     let is_even = groups.iter().rev().skip(1).all(|group| group.len() == first);
-    if !is_even || groups.last().is_some_and(|group| group.len() > first) {
+    let what = if groups.len() > MOST_SHARDS {
+        format!("these are {} shards, and there may be {MOST_SHARDS}", groups.len())
+    } else if !is_even || groups.last().is_some_and(|group| group.len() > first) {
         let sizes: Vec<String> = groups.iter().map(|group| group.len().to_string()).collect();
-        return wrong(
-            format!("shards must have equal numbers of CPUs, and these have {}", sizes.join(", ")),
-            "write `@shards:size=N`",
-        );
+        format!("shards must have equal numbers of CPUs, and these have {}", sizes.join(", "))
+    } else if first > MOST_CPUS as usize && groups.len() > 1 {
+        format!("a shard has at most {MOST_CPUS} CPUs, and these have {first}")
+    } else {
+        return Ok(first as u32);
+    };
+    Err(Missing::new(format!("`@{placement}`: {what}"), &instead(placement, groups)).into())
+}
+
+/// The most shards that can be, of the size that was asked for if it can be.
+fn instead(placement: Placement, groups: &[Vec<u16>]) -> String {
+    let cpus: usize = groups.iter().map(Vec::len).sum();
+    let least = cpus.div_ceil(MOST_SHARDS);
+    if least > MOST_CPUS as usize {
+        return format!("{cpus} CPUs are more than {MOST_SHARDS} shards may have: leave out the placement");
     }
-    if first > MOST_CPUS as usize && groups.len() > 1 {
-        return wrong(
-            format!("a shard has at most {MOST_CPUS} CPUs, and these have {first}"),
-            "write `@shards:size=64`",
-        );
-    }
-    Ok(first as u32)
+    let size = groups.first().map_or(1, Vec::len).clamp(least, MOST_CPUS as usize) as u32;
+    format!("write `@{}`", Placement { shards: Shards::OfSize(size), ..placement })
 }
 
 /// The CPUs that share the last-level cache with this one.
@@ -154,6 +156,27 @@ mod tests {
     fn too_many_say_what_to_write() {
         let said = divided("sfq@cpu", &mut (0..12).collect()).expect_err("more than 8");
         assert!(said.contains("12 shards") && said.contains("`@shards:size=2`"), "{said}");
+        let said = divided("sfq@cpu:skew=9:steal=off", &mut (0..12).collect()).expect_err("more than 8");
+        assert!(said.contains("`@shards:size=2:skew=9:steal=off`"), "{said}");
+        let said = divided("sfq@cpu", &mut (0..600).collect()).expect_err("more than 512 CPUs");
+        assert!(said.contains("leave out the placement"), "{said}");
+    }
+
+    #[test]
+    fn unequal_ones_say_what_to_write() {
+        let spec = divvy_policy::spec::parse("sfq@llc:skew=2", divvy_policy::all()).expect("a spec");
+        let placement = spec.placement.expect("one");
+        let said = |sizes: &[u16]| {
+            let groups: Vec<Vec<u16>> = sizes.iter().map(|&size| (0..size).collect()).collect();
+            size_of(placement, &groups).map_err(|error| error.to_string())
+        };
+        assert_eq!(said(&[4, 4, 2]), Ok(4));
+        for (sizes, fix) in
+            [(&[4, 2, 4], "`@shards:size=4:skew=2`"), (&[65, 65, 65], "`@shards:size=64:skew=2`")]
+        {
+            let said = said(sizes).expect_err("unequal, or too large");
+            assert!(said.contains(fix), "{said}");
+        }
     }
 
     /// CPUs 0, 1, 4, 5 share a cache, and 2, 3, 6, 7 another.

@@ -44,6 +44,9 @@ fn a_log_has_no_other_shards_than_its_header_says() {
             check(&log(&Header { shard_cpus, ..header.clone() }, &records, 0)).unwrap_err().to_string();
         assert!(said.contains("shard"), "{said}");
     }
+    let one_queue = Header { spec: "sfq".to_owned(), ..header.clone() };
+    let said = check(&log(&one_queue, &records, 0)).unwrap_err().to_string();
+    assert!(said.contains("one queue"), "{said}");
     records[100].kind |= 3 << 5;
     let said = check(&log(&header, &records, 0)).unwrap_err().to_string();
     assert!(said.contains("there is no shard 3"), "{said}");

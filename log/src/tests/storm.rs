@@ -123,7 +123,7 @@ impl Storm {
         self.tasks[task.index()].place = Place::Asleep;
         // One that stands for a process stays.
         if exits && task.get() > 4 {
-            self.tell(Event::Exit { task });
+            self.tell(Event::Exit { task, moves: task.get() % 4 == 0 });
             self.tasks[task.index()].place = Place::Absent;
         }
     }
@@ -271,10 +271,8 @@ pub fn records(seq: u32, event: &Event, answer: &Answer, now: u64, cpus: u32) ->
         }
         Event::Runnable { task, is_new } => (record.id, record.why) = (task.get(), u8::from(!is_new)),
         Event::Quiescent { task, exits } => (record.id, record.why) = (task.get(), 2 + u8::from(exits)),
-        Event::Exit { task }
-        | Event::Dequeue { task }
-        | Event::Running { task }
-        | Event::Session { task } => record.id = task.get(),
+        Event::Exit { task, moves } => (record.id, record.why) = (task.get(), moves.into()),
+        Event::Dequeue { task } | Event::Running { task } | Event::Session { task } => record.id = task.get(),
         Event::Expire { task } => (record.id, record.value) = (task.get(), answer.slice_ns),
         Event::Enqueue { task } => (record.id, record.cpu) = (task.get(), kick as u16),
         Event::Dispatch { cpu } => {

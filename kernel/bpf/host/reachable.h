@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The tasks that wait in a shard, by the shards where they may run on every CPU. An idle CPU of another shard finds one of them here, however
+ * many tasks come before it that may not run there. They have no order but that in which they came; one that is behind is found in
+ * the shard's queue first (taking.h). A task that may run on a part of a shard's CPUs is found by a search only.
+ *
+ * The holder of a shard's lock changes what belongs to it.
+ */
+#ifndef DIVVY_HOST_REACHABLE_H
+#define DIVVY_HOST_REACHABLE_H
+
+#include "host/shard_cpus.h"
+
+#ifdef DIVVY_SHARDS
+
+#include "lib/ring.h"
+
+/* Sets of shards, a bit for each */
+#define REACHES (1u << MOST_SHARDS)
+#define REACH_WORDS (REACHES / 64)
+#define EVERYWHERE (REACHES - 1)
+
+struct reachable {
+	u64 has[REACH_WORDS]; /* which sets have a task */
+	u32 first[REACHES];   /* of the tasks with this set */
+};
+
+static struct reachable reachable[MOST_SHARDS];
+static struct links reach_links;
+/* The set under which a task waits here, or 0 */
+static u8 waits_under[POOL];
+
+/* The shards where it may run on every CPU */
+static __always_inline u32 reach_of(u32 id)
+{
+	const struct host_move *move = &host_task(id)->move;
+
+	return move->is_bound ? move->reach : EVERYWHERE;
+}
+
+/* The CPUs on which it may run are others now. */
+static NOINLINE void find_reach(u32 id)
+{
+	u32 reach = 0;
+
+#pragma unroll
+	for (u32 shard = 0; shard < MOST_SHARDS; shard++)
+		if (cpus_of(shard) && allowed_part(id, shard) == all_cpus_of(shard))
+			reach |= 1u << shard;
+	host_task(id)->move.reach = reach;
+}
+
+/* Not inlined: each change of the machine comes here. */
+static NOINLINE void move_to_reach(u32 shard, u32 id, u32 from, u32 to)
+{
+	struct reachable *r = &reachable[shard & SHARD_MASK];
+
+	if (from) {
+		ring_remove(&reach_links, &r->first[from % REACHES], id);
+		if (!r->first[from % REACHES])
+			r->has[from / 64 % REACH_WORDS] &= ~(1ull << from % 64);
+	}
+	if (to) {
+		ring_push_back(&reach_links, &r->first[to % REACHES], id);
+		r->has[to / 64 % REACH_WORDS] |= 1ull << to % 64;
+	}
+	waits_under[id & POOL_MASK] = to;
+}
+
+/* Under the shard's lock: the machine was told something of the task. */
+static __always_inline void note_reach(u32 shard, u32 id)
+{
+	bool waits = machine_task(machine_at(shard), id)->state & CUSTODY;
+	u32 from = waits_under[id & POOL_MASK], to = waits ? reach_of(id) : 0;
+
+	if (id && from != to)
+		move_to_reach(shard, id, from, to);
+}
+
+/* The sets with numbers from 64 * word on that contain this shard */
+static __always_inline u64 sets_with(u32 shard, u32 word)
+{
+	u32 apart = 1u << (shard % 8);
+
+	if (apart >= 64)
+		return word & (apart / 64) ? ~0ull : 0;
+	return ~0ull / ((1ull << apart) + 1) << apart;
+}
+
+static __always_inline u32 reachable_in(const struct reachable *r, u32 to, u32 word)
+{
+	u64 sets = r->has[word] & sets_with(to, word);
+
+	return sets ? r->first[(word * 64 + lowest_bit(sets)) % REACHES] : 0;
+}
+
+/* A task that waits in the shard and may run on all CPUs of the other one, or 0. Without the lock it is a hint. */
+static NOINLINE u32 find_reachable(u32 shard, u32 to)
+{
+	const struct reachable *r = &reachable[shard & SHARD_MASK];
+	u32 id = 0;
+
+#pragma unroll
+	for (u32 word = 0; word < REACH_WORDS; word++)
+		id = id ?: reachable_in(r, to, word);
+	return id;
+}
+
+#else
+static __always_inline void note_reach(u32 shard, u32 id)
+{
+}
+#endif
+
+#endif
