@@ -64,7 +64,8 @@ machine found-without-custody dispatch "$(in_function machine_is_ready 's/ | CUS
 machine parked-not-looked-at dispatch "$(in_function machine_has_parked 's/m->parking.first | //')"
 machine bound-not-looked-at dispatch "$(in_function machine_has_parked 's/ | m->s.tasks.nbound//')"
 machine affinity-change-unnoticed dispatch "$(in_function machine_set_allowed 's/machine_wake_idle(m, id)/NO_CPU/')"
-machine failed-fork-costs-credit lifecycle 's/^\tmachine_take_back(m, id);//'
+machine failed-fork-costs-credit lifecycle 's/^\tif (!moves)$/\tif (false)/'
+machine move-is-a-failed-fork lifecycle 's/^\tif (!moves)$/\tif (true)/'
 machine runnable-not-uncounted lifecycle 's/m->s.tasks.nrunnable--;//'
 machine former-caps-stay weights 's/^\tmachine_reweigh_former(m, now);//'
 policy=rr

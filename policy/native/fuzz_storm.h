@@ -30,7 +30,7 @@ static bool storm_step_task(struct storm *s, u32 i)
 	case STOPPED: storm_enqueue(s, i); return true;
 	case BLOCKING: storm_quiescent(s, i, ASLEEP); return true;
 	case DYING: storm_quiescent(s, i, DEAD); return true;
-	case DEAD: storm_exit(s, i); return true;
+	case DEAD: storm_exit(s, i, 0); return true;
 	default: return false;
 	}
 }
@@ -306,10 +306,10 @@ static void storm_end(struct storm *s)
 {
 	for (u32 i = 1; i <= STORM_TASKS; i++)
 		if (s->task[i].place == ASLEEP && s->task[i].process != i)
-			storm_exit(s, i);
+			storm_exit(s, i, 0);
 	for (u32 i = 1; i <= STORM_TASKS; i++)
 		if (s->task[i].place == ASLEEP)
-			storm_exit(s, i);
+			storm_exit(s, i, 0);
 }
 
 #endif

@@ -188,10 +188,10 @@ static void storm_runnable(struct storm *s, u32 i)
 	storm_tell(s, EVENT_runnable, i, &e);
 }
 
-/* One in four goes to another machine; without a byte for it, so that older inputs mean the same. */
-static void storm_exit(struct storm *s, u32 i)
+/* It is gone, or MOVES. */
+static void storm_exit(struct storm *s, u32 i, u32 why)
 {
-	struct event e = { .why = s->now / 1024 % 4 ? 0 : MOVES };
+	struct event e = { .why = why };
 
 	s->task[i].place = ABSENT;
 	s->task[s->task[i].process].threads--;
@@ -236,8 +236,10 @@ static void storm_new(struct storm *s, u32 i)
 	storm_born(s, i, leader, weight, parent);
 	if (next_byte(&s->bytes) % 4)
 		return;
-	/* The fork fails, and the next one does not. */
-	storm_exit(s, i);
+	/* The fork fails, the next one goes to another machine, and the third stays. */
+	storm_exit(s, i, 0);
+	storm_born(s, i, leader, weight, parent);
+	storm_exit(s, i, MOVES);
 	storm_born(s, i, leader, weight, parent);
 }
 
