@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueHint};
 use divvy_kernel::flow::DEFAULT_DB;
 use divvy_kernel::load::{self, GroupMay, Grouping, MAX_POOL, Options};
-use divvy_policy::spec;
+use divvy_policy::spec::{self, Spec};
 use divvy_policy::units::show_duration;
 
 use crate::args::choice::{Choice, one_of};
@@ -168,12 +168,24 @@ fn grouping(args: &SchedulerArgs) -> Option<Grouping> {
     }
 }
 
+/// A preset stands for a policy and more, so nothing can follow it.
+fn parse(spec: &str) -> anyhow::Result<Spec> {
+    spec::parse(spec, divvy_policy::all()).map_err(|error| {
+        let name = spec.split(['+', '@', ':']).next().unwrap_or(spec);
+        let Some(preset) = presets::find(name) else { return error.into() };
+        let rest = &spec[name.len()..];
+        let instead = preset.words_with(rest);
+        anyhow::Error::new(error)
+            .context(format!("nothing can follow the preset `{name}`: write `{instead}`"))
+    })
+}
+
 /// The options of a scheduler alone, of which nothing is shown.
 pub fn options(spec: &str, args: &SchedulerArgs) -> anyhow::Result<Options> {
     let preset = presets::find(spec);
     let spec = preset.map_or(spec, |preset| preset.spec);
     Ok(Options {
-        spec: spec::parse(spec, divvy_policy::all())?,
+        spec: parse(spec)?,
         quantum: args.quantum,
         timeout: args.timeout,
         starvation_limit: args.starvation_limit.unwrap_or(args.timeout / 2),

@@ -1,4 +1,4 @@
-//! Several shards (`papers/placement.md`) on four virtual CPUs: the verifier takes them, shares are right across them, and nothing is lost when
+//! Several shards (`papers/placement.md`) on four and eight virtual CPUs: the verifier takes them, shares are right across them, and nothing is lost when
 //! tasks are killed, or their affinity and weights change, while they move.
 
 use serde_json::Value;
@@ -12,8 +12,12 @@ const MOST_OF_ONE: u64 = 300_000;
 const WEIGHTS: [f64; 6] = [1586.0, 1024.0, 1024.0, 1024.0, 1024.0, 1024.0];
 
 fn run(of: impl Fn(&str) -> String, seconds: u32) -> Said {
-    let script: String = SPECS.iter().map(|spec| of(spec)).collect();
-    let said = several(4, &script, seconds);
+    run_on(4, &SPECS, of, seconds)
+}
+
+fn run_on(cpus: u32, specs: &[&str], of: impl Fn(&str) -> String, seconds: u32) -> Said {
+    let script: String = specs.iter().map(|spec| of(spec)).collect();
+    let said = several(cpus, &script, seconds);
     assert_eq!(said.code, 0, "{said}");
     said.assert_calm();
     said
@@ -82,13 +86,16 @@ fn shares_are_right_across_shards() {
     }
 }
 
+/// Four CPUs in four shards and in two, and eight in four.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn a_storm_over_shards_loses_no_task() {
     let storm = workload("storm.sh").display().to_string();
-    let said = run(|spec| loaded(spec, &format!("bash {storm} 6")), 1500);
-    for spec in SPECS {
-        let counts = counts(&said, spec);
-        println!("{spec}: {counts}");
+    for (cpus, specs) in [(4, &SPECS[..]), (8, &SPECS[1..])] {
+        let said = run_on(cpus, specs, |spec| loaded(spec, &format!("bash {storm} 6")), 1500);
+        for spec in specs {
+            let counts = counts(&said, spec);
+            println!("{spec} on {cpus} CPUs: {counts}");
+        }
     }
 }
