@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Makes scheduling decisions: threads of all weights that are always runnable yield on one CPU.
+ * Makes scheduling decisions: threads of all weights that are always runnable yield.
  *
- *   yield THREADS DECISIONS             prints the time of DECISIONS yields, in ns
- *   yield THREADS DECISIONS programs    prints what the scheduler's BPF programs cost during them
+ *   yield THREADS DECISIONS [equal]             prints the time of DECISIONS yields, in ns
+ *   yield THREADS DECISIONS [equal] programs    prints what the scheduler's BPF programs cost during them
  *
- * The threads have all 40 nice values in an order without a pattern, so their weights are those of the kernel's table,
+ * If they are not to be equal, the threads have all 40 nice values in an order without a pattern, so their weights are those of the kernel's table,
  * from 15 to 88761. A yield ends a slice, so each policy chooses as it does when quanta expire.
  */
 #include "programs.h"
@@ -26,9 +26,9 @@ static bool counts_programs;
 static pthread_barrier_t all_run;
 static pid_t thread[MAX_THREADS];
 
-/* Not atomic: all threads share one CPU, and a preemption in the middle of an update only loses one decision. */
 static volatile bool weighted;
-static volatile long decided;
+static long
+	decided; /* atomic: CPUs that take turns may do so in the middle of an update, and the other one makes thousands meanwhile */
 static long long began_ns;
 
 static void fail(const char *what)
@@ -72,7 +72,7 @@ static void *run(void *arg)
 	while (!weighted)
 		sched_yield();
 	for (;;) {
-		long n = decided++;
+		long n = __atomic_fetch_add(&decided, 1, __ATOMIC_RELAXED);
 
 		if (n == WARM_UP)
 			begin();
@@ -91,13 +91,14 @@ static int nice_of(int i)
 int main(int argc, char **argv)
 {
 	int n = argc > 2 ? atoi(argv[1]) : 0;
+	bool equal = argc > 3 && !strcmp(argv[3], "equal");
 	pthread_attr_t small;
 	pthread_t t;
 
 	ndecisions = argc > 2 ? atol(argv[2]) : 0;
-	counts_programs = argc > 3 && !strcmp(argv[3], "programs");
+	counts_programs = argc > 3 && !strcmp(argv[argc - 1], "programs");
 	if (n < 1 || n > MAX_THREADS || ndecisions < 1) {
-		fprintf(stderr, "usage: yield THREADS(1..%d) DECISIONS [programs]\n", MAX_THREADS);
+		fprintf(stderr, "usage: yield THREADS(1..%d) DECISIONS [equal] [programs]\n", MAX_THREADS);
 		return 2;
 	}
 	pthread_attr_init(&small);
@@ -111,7 +112,7 @@ int main(int argc, char **argv)
 	pthread_barrier_wait(&all_run);
 	setpriority(PRIO_PROCESS, 0, -20);
 	for (int i = 0; i < n; i++)
-		if (setpriority(PRIO_PROCESS, thread[i], nice_of(i)))
+		if (setpriority(PRIO_PROCESS, thread[i], equal ? 0 : nice_of(i)))
 			fail("yield: cannot set a nice value");
 	weighted = true;
 	pause();

@@ -15,7 +15,7 @@ use crate::args::choice::Choice;
 use crate::args::output::ClaimFormat;
 use crate::output::Output;
 use crate::view::claims::{counted, kernel_ids, note_undecided};
-use crate::view::kernel_claims;
+use crate::view::kernel_claims::{self, cpus_text};
 
 /// Which kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub const WHERE: &[Choice<Where>] = &[
     (
         "auto",
         Where::Auto,
-        "This machine, if it has sched_ext and the figure's number of CPUs, for root; or else vm",
+        "This machine, if it has sched_ext and the figure's number of CPUs, for root; or else vm. Costs are counted in vm only",
     ),
     ("here", Where::Here, "This machine"),
     ("vm", Where::Vm, "The virtual machine of the source tree that this directory or the command is in"),
@@ -86,10 +86,10 @@ pub fn run(id: &str, options: Options, output: Output) -> anyhow::Result<Vec<Str
 }
 
 fn run_one(figure: &'static KernelFigure, options: Options, output: Output) -> anyhow::Result<Compared> {
-    let machine = machine(figure.cpus, options.choice)?;
+    let machine = machine(figure, options.choice)?;
     let place = match &machine {
         Machine::Here => "in this machine's kernel".to_owned(),
-        Machine::Virtual(run) => format!("with {}, {} CPUs", run.display(), figure.cpus),
+        Machine::Virtual(run) => format!("with {}, {}", run.display(), cpus_text(figure)),
     };
     let (small, full) = figure.seconds;
     let seconds = if options.small { small } else { full };
@@ -101,12 +101,25 @@ fn run_one(figure: &'static KernelFigure, options: Options, output: Output) -> a
 }
 
 /// The machine to use, or the error that says what is missing.
-fn machine(cpus: u32, choice: Where) -> Result<Machine, Missing> {
+fn machine(figure: &KernelFigure, choice: Where) -> Result<Machine, Missing> {
+    if figure.is_counted() && choice == Where::Here {
+        return Err(no_counting_here());
+    }
     check::built()?;
-    match (choice, here(cpus)) {
+    if figure.is_counted() {
+        return virtual_machine();
+    }
+    match (choice, here(figure.cpus)) {
         (Where::Auto | Where::Here, Ok(())) => Ok(Machine::Here),
         (Where::Here, Err(missing)) => Err(missing),
         (Where::Auto | Where::Vm, _) => virtual_machine(),
+    }
+}
+
+fn no_counting_here() -> Missing {
+    Missing {
+        what: "this figure is about costs: they are counted in instructions, which the virtual machine's clock does".to_owned(),
+        fix: "--kernel=vm".to_owned(),
     }
 }
 
@@ -147,4 +160,16 @@ fn in_tree(place: &Path) -> Option<PathBuf> {
 fn having(done: &[Compared], is_such: fn(Verdict) -> bool) -> Vec<String> {
     let of = |one: &Compared| counted(one.figure.id, one.claims.iter().map(|one| &one.claim), is_such);
     done.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_machine_but_the_virtual_one_counts_instructions() {
+        let figure = find("gr3-12").expect("a figure");
+        let missing = machine(figure, Where::Here).expect_err("its clock counts no instructions");
+        assert_eq!(missing.fix, "--kernel=vm");
+    }
 }

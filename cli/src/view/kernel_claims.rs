@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use divvy_lab::csv::{digits, measured_cells};
-use divvy_lab::kernel::{Also, Compared, KernelClaim};
+use divvy_lab::kernel::{Also, Compared, KernelClaim, KernelFigure};
 use divvy_lab::{Claim, Tolerance, json, number_text};
 use divvy_results::{csv, text};
 use serde_json::json;
@@ -17,20 +17,37 @@ const LEAST_NAME: usize = 14;
 /// One figure's claims for people.
 pub fn table(one: &Compared, columns: usize) -> String {
     let small = if one.small { ", the small version" } else { "" };
-    let cpus = one.figure.cpus;
-    let mut out = format!("{BOLD}{} in a kernel, {cpus} CPUs{small}{BOLD:#}\n\n", one.figure.id);
-    let head = ["claim", "source", "expected", "sim", "kernel", "beyond", "verdict"];
-    draw_table(&mut out, head, one.claims.iter(), (columns, LEAST_NAME), cells, below);
+    let cpus = cpus_text(one.figure);
+    let mut out = format!("{BOLD}{} in a kernel, {cpus}{small}{BOLD:#}\n\n", one.figure.id);
+    let widths = (columns, LEAST_NAME);
+    if one.figure.is_counted() {
+        let head = ["claim", "source", "expected", "kernel", "verdict"];
+        let cells = |one: &KernelClaim| {
+            let [claim, source, expected, _, kernel, _, verdict] = cells(one);
+            [claim, source, expected, kernel, verdict]
+        };
+        draw_table(&mut out, head, one.claims.iter(), widths, cells, below);
+    } else {
+        let head = ["claim", "source", "expected", "sim", "kernel", "beyond", "verdict"];
+        draw_table(&mut out, head, one.claims.iter(), widths, cells, below);
+    }
     let _ = writeln!(out, "{}", end(one));
     sources(&mut out, claims(one), columns);
     if !one.also.is_empty() {
-        let _ = writeln!(out, "\nmeasured as well, the simulation first");
+        let first = if one.figure.is_counted() { "" } else { ", the simulation first" };
+        let _ = writeln!(out, "\nmeasured as well{first}");
     }
     for Also { name, simulated, measured } in &one.also {
-        let line = format!("  {name}: {}, {measured}", number_text(*simulated));
+        let first = simulated.map(|number| format!("{}, ", number_text(number))).unwrap_or_default();
+        let line = format!("  {name}: {first}{measured}");
         let _ = writeln!(out, "{}", text::wrap(&line, columns, 4));
     }
     out
+}
+
+/// `1 CPU`, `2 CPUs`
+pub fn cpus_text(figure: &KernelFigure) -> String {
+    if figure.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", figure.cpus) }
 }
 
 fn claims(one: &Compared) -> impl Iterator<Item = &Claim> + Clone {
@@ -39,8 +56,12 @@ fn claims(one: &Compared) -> impl Iterator<Item = &Claim> + Clone {
 
 /// The counts, as in `3 claims: 3 ok; 2 of 3 as simulated`.
 fn end(one: &Compared) -> String {
-    let agree = one.claims.iter().filter(|claim| claim.agrees()).count();
-    format!("{}; {agree} of {} as simulated", summary(claims(one)), one.claims.len())
+    let agree: Vec<bool> = one.claims.iter().filter_map(KernelClaim::agrees).collect();
+    let all = summary(claims(one));
+    if agree.is_empty() {
+        return all;
+    }
+    format!("{all}; {} of {} as simulated", agree.iter().filter(|agrees| **agrees).count(), agree.len())
 }
 
 fn cells(one: &KernelClaim) -> [String; 7] {
@@ -48,7 +69,7 @@ fn cells(one: &KernelClaim) -> [String; 7] {
         one.claim.name.clone(),
         one.claim.source.kind().to_owned(),
         stated(&one.claim),
-        number_text(one.simulated),
+        one.simulated.map(number_text).unwrap_or_default(),
         one.claim.measured.to_string(),
         beyond(one),
         one.claim.verdict.to_string(),
@@ -57,10 +78,11 @@ fn cells(one: &KernelClaim) -> [String; 7] {
 
 /// The kernel's value less the simulated one: in percent where the limit is.
 fn beyond(one: &KernelClaim) -> String {
+    let Some((difference, simulated)) = one.difference().zip(one.simulated) else { return String::new() };
     match one.limit {
-        Tolerance::Relative(_) => format!("{:+.1}%", 100.0 * one.difference() / one.simulated.abs()),
-        _ if one.difference() >= 0.0 => format!("+{}", number_text(one.difference())),
-        _ => number_text(one.difference()),
+        Tolerance::Relative(_) => format!("{:+.1}%", 100.0 * difference / simulated.abs()),
+        _ if difference >= 0.0 => format!("+{}", number_text(difference)),
+        _ => number_text(difference),
     }
 }
 
@@ -72,7 +94,7 @@ fn below(out: &mut String, one: &KernelClaim, columns: usize) {
     if let Some(analysis) = &one.claim.analysis {
         indented(analysis);
     }
-    if !one.agrees() {
+    if one.agrees() == Some(false) {
         let why = one.differs.as_deref().unwrap_or("no reason is known");
         indented(&format!("not as simulated, to within {}: {why}", one.limit));
     }
@@ -85,7 +107,11 @@ pub fn json(done: &[Compared], is_list: bool, seed: u64) -> serde_json::Result<S
 
 fn figure_json(one: &Compared, seed: u64) -> serde_json::Value {
     let also = one.also.iter().map(|Also { name, simulated, measured }| {
-        json!({ "name": name, "measured": json::value(&measured.value), "interval": json::interval(measured), "simulated": simulated })
+        let mut value = json!({ "name": name, "measured": json::value(&measured.value), "interval": json::interval(measured) });
+        if let Some(simulated) = simulated {
+            value["simulated"] = json!(simulated);
+        }
+        value
     });
     json!({
         "schema_version": 1,
@@ -101,11 +127,13 @@ fn figure_json(one: &Compared, seed: u64) -> serde_json::Value {
 
 fn kernel_claim_json(one: &KernelClaim) -> serde_json::Value {
     let mut value = json::claim(&one.claim);
-    value["simulated"] = json!(one.simulated);
-    value["simulated_limit"] = json!(one.limit.to_string());
-    value["as_simulated"] = json!(one.agrees());
-    if let Some(differs) = one.differs.as_ref().filter(|_| !one.agrees()) {
-        value["differs_because"] = json!(differs);
+    if let Some((simulated, agrees)) = one.simulated.zip(one.agrees()) {
+        value["simulated"] = json!(simulated);
+        value["simulated_limit"] = json!(one.limit.to_string());
+        value["as_simulated"] = json!(agrees);
+        if let Some(differs) = one.differs.as_ref().filter(|_| !agrees) {
+            value["differs_because"] = json!(differs);
+        }
     }
     value
 }
@@ -145,12 +173,12 @@ fn record(one: &Compared, row: &KernelClaim) -> [String; 12] {
         claim.source.kind().to_owned(),
         claim.stated.to_string(),
         claim.tolerance.to_string(),
-        digits(row.simulated),
+        row.simulated.map(digits).unwrap_or_default(),
         measured,
         low,
         high,
         claim.verdict.to_string(),
-        if row.agrees() { "yes" } else { "no" }.to_owned(),
+        row.agrees().map_or("", |agrees| if agrees { "yes" } else { "no" }).to_owned(),
     ]
 }
 
@@ -166,12 +194,12 @@ mod tests {
         let simulated = reproduce(divvy_lab::find("sfs-4").expect("a figure"), &setting).expect("it runs");
         let claims = simulated.claims.into_iter().map(|claim| {
             let Value::Number(number) = claim.measured.value else { panic!("a number") };
-            KernelClaim { claim, simulated: number * off, limit, differs: None }
+            KernelClaim { claim, simulated: Some(number * off), limit, differs: None }
         });
         let figure = kernel::find("sfs-1").expect("a figure");
         let also = vec![Also {
             name: "linux: T2 for each s of T1".to_owned(),
-            simulated: 2.0,
+            simulated: Some(2.0),
             measured: Measured::from(1.5),
         }];
         Compared { figure, small: true, claims: claims.collect(), also }
@@ -188,6 +216,22 @@ mod tests {
         assert_eq!(shown.matches("no reason is known").count(), 9, "{shown}");
         let agrees = table(&compared(Tolerance::Relative(0.01), 1.009), 80);
         assert!(agrees.contains("9 of 9 as simulated") && !agrees.contains("no reason is known"), "{agrees}");
+    }
+
+    /// Costs are not simulated: their table has no columns for that, and what is absent is no zero.
+    #[test]
+    fn what_is_counted_has_no_simulation_beside_it() {
+        let mut one = compared(Tolerance::Exact, 1.0);
+        one.figure = kernel::find("gr3-12").expect("a figure");
+        one.claims.iter_mut().for_each(|claim| claim.simulated = None);
+        one.also.iter_mut().for_each(|also| also.simulated = None);
+        let shown = anstream::adapter::strip_str(&table(&one, 80)).to_string();
+        assert!(!shown.contains("sim") && shown.contains("linux: T2 for each s of T1: 1.500"), "{shown}");
+        let value: serde_json::Value =
+            serde_json::from_str(&json(&[one], false, 1).expect("JSON")).expect("JSON");
+        assert!(
+            value["claims"][0].get("as_simulated").is_none() && value["also"][0].get("simulated").is_none()
+        );
     }
 
     #[test]

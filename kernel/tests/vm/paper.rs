@@ -1,5 +1,6 @@
 //! The papers' experiments, as `divvy paper ID --kernel` runs them: the command starts a machine of its own. Other work on this machine
-//! changes the numbers, so the tables' tolerances are not judged here, but which of two policies did it.
+//! changes the numbers, so the tables' tolerances are not judged here, but which of two policies did it. Costs are counted in instructions, which no other
+//! work changes: there the verdicts are.
 
 use std::process::Command;
 
@@ -23,10 +24,46 @@ fn small(id: &str, cpus: u32, last: &str) -> Value {
 
 /// The simulated value of a claim, and the kernel's.
 fn both(figure: &Value, name: &str) -> [f64; 2] {
+    ["simulated", "measured"].map(|way| claim(figure, name)[way].as_f64().expect("a number"))
+}
+
+/// The kernel's value of a claim that nothing simulates.
+fn measured(figure: &Value, name: &str) -> f64 {
+    assert!(claim(figure, name).get("simulated").is_none(), "{name}: {figure}");
+    claim(figure, name)["measured"].as_f64().expect("a number")
+}
+
+fn claim<'a>(figure: &'a Value, name: &str) -> &'a Value {
     let claims = figure["claims"].as_array().expect("claims");
-    let claim =
-        claims.iter().find(|claim| claim["name"] == name).unwrap_or_else(|| panic!("{name}: {figure}"));
-    ["simulated", "measured"].map(|way| claim[way].as_f64().expect("a number"))
+    claims.iter().find(|claim| claim["name"] == name).unwrap_or_else(|| panic!("{name}: {figure}"))
+}
+
+/// GR3, Figure 12: with ten times the clients a decision of GR3 costs what it did, and a scan of all costs a multiple.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_decision_of_gr3_costs_the_same_whatever_the_number_of_clients() {
+    let [gr3, linux24] = counted("gr3-12", (10, 100));
+    assert!(gr3 <= 1.23 && linux24 > 4.0, "{gr3} and {linux24}");
+}
+
+/// GR3, Figure 13: the same of clients that come and go. Here linux24 also does what does not depend on their number.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_decision_of_gr3_costs_the_same_if_clients_come_and_go() {
+    let [gr3, linux24] = counted("gr3-13", (40, 400));
+    assert!(gr3 <= 1.23 && linux24 > 1.5, "{gr3} and {linux24}");
+}
+
+/// Costs of gr3 and linux24 with the greater number of clients, for each instruction with the smaller one. All verdicts are asserted.
+fn counted(id: &str, (least, most): (u32, u32)) -> [f64; 2] {
+    let figure = small(id, 1, &format!("4 of 4: linux24, {most}"));
+    for claim in figure["claims"].as_array().expect("claims") {
+        assert_eq!(claim["verdict"], "ok", "{claim}");
+    }
+    ["gr3", "linux24"].map(|policy| {
+        let name = format!("{policy}: cost at {most} clients, for each instruction at {least}");
+        measured(&figure, &name)
+    })
 }
 
 /// SFS, Example 1: T1 starves under SFQ, and not with readjusted weights. For how long it starves is a claim of the table, which is not

@@ -56,25 +56,56 @@ impl Play<'_> {
                 virtual_machine(command.arg(run), self.divvy, &files.dir, cpus, seconds.min(99_999));
             }
         }
-        let failed = |what: String| LabError::Run(format!("the cases were not played: {what}"));
+        reports(&self.said(&mut command, "== play ", cases.len())?, cases)
+    }
+
+    /// Counts instructions, as `kernel/bench/decisions` does with these arguments and this `OPERATIONS`: what it printed. It announces so many
+    /// measurements.
+    ///
+    /// # Errors
+    /// When a program does not compile, the machine does not start, or a measurement fails there.
+    pub(crate) fn count(
+        &self,
+        arguments: &[String],
+        operations: Option<u32>,
+        measurements: usize,
+    ) -> Result<String, LabError> {
+        let Machine::Virtual(run) = self.machine else {
+            return Err(LabError::Kernel(
+                "only the virtual machine counts instructions: --kernel=vm".to_owned(),
+            ));
+        };
+        let files = Files::none()?;
+        let script = run.parent().unwrap_or(run).with_file_name("bench").join("decisions");
+        let mut command = removes(&files.dir);
+        command.arg(script).args(arguments);
+        command.env("DIVVY", self.divvy).env("DIVVY_BUILD", &files.dir);
+        if let Some(operations) = operations {
+            command.env("OPERATIONS", operations.to_string());
+        }
+        self.said(&mut command, "== count ", measurements)
+    }
+
+    /// All that a command says. Tells each line that begins so, with its number of so many.
+    fn said(&self, command: &mut Command, begin: &str, number: usize) -> Result<String, LabError> {
+        let failed = |what: String| LabError::Run(format!("the cases were not run: {what}"));
         let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|error| failed(format!("{:?}: {error}", command.get_program())))?;
-        let said = self.listen(&mut child, cases.len());
+        let said = self.listen(&mut child, begin, number);
         let status = child.wait().map_err(|error| failed(error.to_string()))?;
         match status.code() {
-            Some(0) => reports(&said, cases),
+            Some(0) => Ok(said),
             Some(5) => Err(LabError::Kernel("the kernel that was to play the cases lacks what stands above: mend that, or choose another one, --kernel=vm or --kernel=here".to_owned())),
             _ => Err(failed(format!("{status}; the reason stands above"))),
         }
     }
 
-    /// All that it says, and tells which case it plays.
-    fn listen(&self, child: &mut Child, cases: usize) -> String {
+    fn listen(&self, child: &mut Child, begin: &str, cases: usize) -> String {
         let mut said = String::new();
         let mut number = 0;
         let Some(out) = child.stdout.take() else { return said };
         for line in BufReader::new(out).lines().map_while(Result::ok) {
-            if let Some(label) = line.strip_prefix("== play ") {
+            if let Some(label) = line.strip_prefix(begin) {
                 number += 1;
                 (self.tell)(&format!("{number} of {cases}: {label}"));
             }
@@ -85,22 +116,28 @@ impl Play<'_> {
     }
 }
 
-/// The script and the workloads, in a directory of their own that goes with it.
+/// A directory that goes with this.
 struct Files {
     dir: PathBuf,
 }
 
 impl Files {
+    fn none() -> Result<Files, LabError> {
+        let dir = std::env::temp_dir().join(format!("divvy-paper-{}", std::process::id()));
+        // Root runs what is in it, so it must be new, and nobody else's.
+        DirBuilder::new().mode(0o700).create(&dir).map_err(|error| {
+            LabError::Run(format!("{}: {error}; remove it, or set TMPDIR", dir.display()))
+        })?;
+        Ok(Files { dir })
+    }
+
+    /// The script and the workloads.
     fn write(cases: &[Case], seed: u64, reps: u32) -> Result<Files, LabError> {
-        let files = Files { dir: std::env::temp_dir().join(format!("divvy-paper-{}", std::process::id())) };
+        let files = Files::none()?;
         let write = |name: &str, text: &str| {
             let path = files.dir.join(name);
             fs::write(&path, text).map_err(|error| LabError::Run(format!("{}: {error}", path.display())))
         };
-        // Root runs what is in it, so it must be new, and nobody else's.
-        DirBuilder::new().mode(0o700).create(&files.dir).map_err(|error| {
-            LabError::Run(format!("{}: {error}; remove it, or set TMPDIR", files.dir.display()))
-        })?;
         let mut script = SCRIPT.to_owned();
         for (number, case) in cases.iter().enumerate() {
             write(&format!("{number}.toml"), &case.workload.to_toml())?;

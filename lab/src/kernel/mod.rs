@@ -4,14 +4,17 @@
 //! 1. [`figures`] lists what can be run, [`find`] finds one by its ID.
 //! 2. [`Machine`] is where it runs: this machine, or the virtual one of `kernel/vm`.
 //! 3. [`compare()`] simulates the cases of a figure, plays the same cases there, and judges what the kernel did by a table of
-//!    `expected/kernel/`. Each claim has the simulation's value beside it, and a limit for the difference.
+//!    `expected/kernel/`. Each claim has the simulation's value beside it, and a limit for the difference. A figure of costs is counted in
+//!    instructions instead (`count.rs`), in the virtual machine only, and has nothing beside it.
 //!
 //! # How to add a figure
-//! Write the driver here: the cases, and the values of a run of all of them. Write the table in `expected/kernel/ID.toml`.
-//! Add a line to the list below.
+//! Write the driver here: the cases, and the values of a run of all of them; or what is counted, and the values of the counts. Write
+//! the table in `expected/kernel/ID.toml`. Add a line to the list below.
 
 mod case;
 mod compare;
+mod costs;
+mod count;
 mod flow;
 mod machine;
 mod pbs;
@@ -22,6 +25,7 @@ use divvy_results::report::Run;
 
 use crate::error::LabError;
 use case::{Case, Values};
+use count::{Counting, Counts};
 
 pub use compare::{Also, Compared, KernelClaim, compare};
 pub use machine::{Machine, Play};
@@ -35,36 +39,73 @@ pub struct KernelFigure {
     /// About how long it takes in the virtual machine, in seconds: the small version, the full one.
     pub seconds: (u32, u32),
     table: &'static str,
+    kind: Kind,
+}
+
+impl KernelFigure {
+    /// Whether it counts instructions, as only the virtual machine does.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        matches!(self.kind, Kind::Counted(_))
+    }
+}
+
+/// How its values come about.
+enum Kind {
+    Played(Played),
+    Counted(Counted),
+}
+
+/// Workloads are simulated, and played by real threads.
+struct Played {
     cases: fn(small: bool) -> Result<Vec<Case>, LabError>,
     /// Takes a run of each case.
     values: fn(&[Case], &[Run]) -> Values,
 }
 
+/// Instructions of decisions are counted.
+struct Counted {
+    runs: fn(small: bool) -> Vec<Counting>,
+    values: fn(&Counts) -> Values,
+}
+
 macro_rules! figure {
-    ($id:literal, $cpus:literal, $seconds:expr, $cases:path, $values:path) => {
+    ($id:literal, $cpus:literal, $seconds:expr, $kind:expr) => {
         KernelFigure {
             id: $id,
             cpus: $cpus,
             seconds: $seconds,
             table: include_str!(concat!("../../expected/kernel/", $id, ".toml")),
-            cases: $cases,
-            values: $values,
+            kind: $kind,
         }
     };
+}
+
+const fn played(
+    cases: fn(bool) -> Result<Vec<Case>, LabError>,
+    values: fn(&[Case], &[Run]) -> Values,
+) -> Kind {
+    Kind::Played(Played { cases, values })
+}
+
+const fn counted(runs: fn(bool) -> Vec<Counting>, values: fn(&Counts) -> Values) -> Kind {
+    Kind::Counted(Counted { runs, values })
 }
 
 /// All, paper by paper.
 #[must_use]
 pub fn figures() -> &'static [KernelFigure] {
     static ALL: &[KernelFigure] = &[
-        figure!("pbs-2", 1, (40, 400), pbs::cases_4, pbs::values_4),
-        figure!("sfs-1", 2, (30, 60), sfs::cases_1, sfs::values_1),
-        figure!("sfs-4", 2, (40, 240), sfs::cases_4, sfs::values_4),
-        figure!("flow-6", 1, (40, 600), flow::cases_6, flow::values_6),
-        figure!("procfair-3", 4, (40, 300), procfair::cases_3, procfair::values_3),
-        figure!("procfair-5", 4, (30, 300), procfair::cases_5, procfair::values_of_b),
-        figure!("procfair-8", 4, (30, 240), procfair::cases_8, procfair::values_of_b),
-        figure!("tfps-10", 4, (30, 60), procfair::tfps_cases_10, procfair::tfps_values_10),
+        figure!("gr3-12", 1, (15, 120), counted(costs::runs_of_gr3_12, costs::values_of_gr3_12)),
+        figure!("gr3-13", 1, (15, 480), counted(costs::runs_of_gr3_13, costs::values_of_gr3_13)),
+        figure!("pbs-2", 1, (40, 400), played(pbs::cases_4, pbs::values_4)),
+        figure!("sfs-1", 2, (30, 60), played(sfs::cases_1, sfs::values_1)),
+        figure!("sfs-4", 2, (40, 240), played(sfs::cases_4, sfs::values_4)),
+        figure!("flow-6", 1, (40, 600), played(flow::cases_6, flow::values_6)),
+        figure!("procfair-3", 4, (40, 300), played(procfair::cases_3, procfair::values_3)),
+        figure!("procfair-5", 4, (30, 300), played(procfair::cases_5, procfair::values_of_b)),
+        figure!("procfair-8", 4, (30, 240), played(procfair::cases_8, procfair::values_of_b)),
+        figure!("tfps-10", 4, (30, 60), played(procfair::tfps_cases_10, procfair::tfps_values_10)),
     ];
     ALL
 }

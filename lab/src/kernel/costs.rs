@@ -1,0 +1,128 @@
+//! Costs of decisions in a kernel, in instructions: figures 12 and 13 of GR3.
+
+use crate::kernel::case::Values;
+use crate::kernel::count::{Counting, Counts};
+
+/// Linux of the paper is `linux24`, and its later one `o1`.
+const POLICIES: &[&str] = &["gr3", "vtrr", "wfq", "linux24", "o1"];
+/// It chooses by nothing, so its cost is what the host and the machine around a policy take.
+const LEAST: &str = "rr";
+/// GR3, and a scan of all clients.
+const SMALL_POLICIES: &[&str] = &["gr3", "linux24"];
+/// GR3MP and LinuxMP.
+const ON_TWO_CPUS: &[&str] = &["gr3", "linux24"];
+/// The paper's begin with one client, which is selected again and again here, without a switch.
+const CLIENTS: &[u64] = &[10, 50, 100, 200, 300, 400];
+const SMALL_CLIENTS: &[u64] = &[10, 100];
+
+/// Two CPUs take turns until the next tick, which is half a million instructions: one turn more or less is 0.4 % of 30,000 yields of 4,000.
+const YIELDS_ON_TWO_CPUS: u32 = 30_000;
+
+/// The small version has one CPU.
+pub fn runs_of_gr3_12(small: bool) -> Vec<Counting> {
+    let run = |policies, clients| Counting { program: "yield", cpus: 1, policies, clients, operations: None };
+    if small {
+        return vec![run(SMALL_POLICIES, SMALL_CLIENTS)];
+    }
+    let on_two = run(ON_TWO_CPUS, &[50, 400]);
+    let on_two = Counting { cpus: 2, operations: Some(YIELDS_ON_TWO_CPUS), ..on_two };
+    vec![run(POLICIES, CLIENTS), run(&[LEAST], &[400]), on_two]
+}
+
+pub fn values_of_gr3_12(counts: &Counts) -> Values {
+    let cost = |policy: &str, clients| counts.selection(policy, clients);
+    let mut values = Values::new();
+    let mut add = |name: String, value: Option<f64>| values.extend(value.map(|value| (name, value)));
+    for (policy, most, least) in [
+        ("gr3", 400, 10),
+        ("gr3", 100, 10),
+        ("vtrr", 400, 10),
+        ("linux24", 400, 50),
+        ("linux24", 100, 10),
+        ("wfq", 400, 10),
+    ] {
+        let name = format!("{policy}: cost at {most} clients, for each instruction at {least}");
+        add(name, ratio(cost(policy, most), cost(policy, least)));
+    }
+    for other in &POLICIES[1..] {
+        let name = format!("{other}: cost at 400 clients, for each instruction of gr3's");
+        add(name, ratio(cost(other, 400), cost("gr3", 400)));
+    }
+    let on_two = |policy: &str, clients| counts.whole(2, policy, clients);
+    for policy in ON_TWO_CPUS {
+        let name = format!("{policy}, 2 CPUs: a whole yield at 400 clients, for each instruction at 50");
+        add(name, ratio(on_two(policy, 400), on_two(policy, 50)));
+    }
+    let name = "gr3, 2 CPUs: a whole yield at 400 clients, for each instruction on one CPU";
+    add(name.to_owned(), ratio(on_two("gr3", 400), counts.whole(1, "gr3", 400)));
+    let name = "linux24, 2 CPUs: a whole yield at 400 clients, for each instruction of gr3's";
+    add(name.to_owned(), ratio(on_two("linux24", 400), on_two("gr3", 400)));
+    let least = cost(LEAST, 400);
+    let beyond = |policy: &str| Some(cost(policy, 400)? - least?);
+    for other in &POLICIES[1..] {
+        let name =
+            format!("{other}: cost at 400 clients beyond {LEAST}'s, for each instruction of gr3's beyond it");
+        add(name, ratio(beyond(other), beyond("gr3")));
+    }
+    for policy in POLICIES.iter().chain([&LEAST]) {
+        for &clients in CLIENTS {
+            let name = format!("{policy}, {clients} clients: cost of a decision (instructions)");
+            add(name, cost(policy, clients));
+        }
+        let name = format!("{policy}, 400 clients: a whole yield (instructions)");
+        add(name, counts.whole(1, policy, 400));
+    }
+    for policy in ON_TWO_CPUS {
+        let name = format!("{policy}, 400 clients, 2 CPUs: a whole yield (instructions)");
+        add(name, on_two(policy, 400));
+    }
+    values
+}
+
+/// Groups of 40, as the paper's hackbench.
+const TASKS: &[u64] = &[40, 400, 1000, 4000];
+const SMALL_TASKS: &[u64] = &[40, 400];
+
+pub fn runs_of_gr3_13(small: bool) -> Vec<Counting> {
+    let messages = |policies, clients, operations| Counting {
+        program: "hackbench",
+        cpus: 1,
+        policies,
+        clients,
+        operations,
+    };
+    if small {
+        return vec![messages(SMALL_POLICIES, SMALL_TASKS, Some(20))];
+    }
+    let stay = Counting { program: "yield", cpus: 1, policies: &["gr3"], clients: &[400], operations: None };
+    vec![messages(POLICIES, TASKS, None), stay]
+}
+
+pub fn values_of_gr3_13(counts: &Counts) -> Values {
+    let cost = |policy: &str, clients| counts.decision(policy, clients);
+    let mut values = Values::new();
+    let mut add = |name: String, value: Option<f64>| values.extend(value.map(|value| (name, value)));
+    for policy in POLICIES {
+        for most in [4000, 400] {
+            let name = format!("{policy}: cost at {most} clients, for each instruction at 40");
+            add(name, ratio(cost(policy, most), cost(policy, 40)));
+        }
+    }
+    let name = "gr3, 400 clients: cost if they come and go, for each instruction if they stay";
+    add(name.to_owned(), ratio(cost("gr3", 400), counts.selection("gr3", 400)));
+    let others = ["vtrr", "wfq", "linux24"].map(|other| ratio(cost(other, 4000), cost("gr3", 4000)));
+    let least =
+        others.into_iter().try_fold(f64::INFINITY, |least, other| other.map(|other| least.min(other)));
+    add("the least of the others' at 4000 clients, for each instruction of gr3's".to_owned(), least);
+    for policy in POLICIES {
+        for &clients in TASKS {
+            let name = format!("{policy}, {clients} clients: cost of a decision (instructions)");
+            add(name, cost(policy, clients));
+        }
+    }
+    values
+}
+
+fn ratio(of: Option<f64>, to: Option<f64>) -> Option<f64> {
+    Some(of? / to?)
+}

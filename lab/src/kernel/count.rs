@@ -1,0 +1,175 @@
+//! Counting what scheduling decisions cost in a kernel, in instructions: `kernel/bench/decisions` does it, in the virtual machine.
+
+use crate::error::LabError;
+use crate::kernel::machine::Play;
+
+/// Policies, each of which is counted with each number of clients.
+pub struct Counting {
+    /// Its name is that of what the clients do: `yield` or `hackbench`.
+    pub program: &'static str,
+    /// On more than one CPU only whole yields are counted.
+    pub cpus: u32,
+    pub policies: &'static [&'static str],
+    pub clients: &'static [u64],
+    /// How much they do, if not as much as the script says.
+    pub operations: Option<u32>,
+}
+
+/// Instructions, as they were counted.
+#[derive(Default)]
+pub struct Counts {
+    all: Vec<Count>,
+}
+
+struct Count {
+    what: &'static str,
+    cpus: u32,
+    policy: String,
+    clients: u64,
+    /// A BPF program of the scheduler, or [`WHOLE`].
+    name: String,
+    runs: f64,
+    instructions: f64,
+}
+
+/// The name of what is more than a BPF program: the system call, the decision and the switch.
+const WHOLE: &str = "whole";
+/// It runs at each decision.
+const DISPATCH: &str = "host_dispatch";
+/// The programs that run when a task that can go on has had its turn, and another begins.
+const SELECTION: [&str; 4] = ["host_stopping", "host_enqueue", DISPATCH, "host_running"];
+
+impl Counts {
+    fn of<'a>(
+        &'a self,
+        what: &str,
+        cpus: u32,
+        policy: &str,
+        clients: u64,
+    ) -> impl Iterator<Item = &'a Count> {
+        let is_asked = move |count: &&Count| {
+            (count.what, count.cpus, count.policy.as_str(), count.clients) == (what, cpus, policy, clients)
+        };
+        self.all.iter().filter(is_asked)
+    }
+
+    /// Selecting a client that yields, and what comes with it: the means of four programs, together. A heavy client may be selected again and go
+    /// on; then only one of them runs. So the instructions are not divided by the number of decisions.
+    pub fn selection(&self, policy: &str, clients: u64) -> Option<f64> {
+        let mean = |name: &str| {
+            let found = self.of("yield", 1, policy, clients).find(|count| count.name == name)?;
+            Some(found.instructions / found.runs)
+        };
+        SELECTION.iter().map(|name| mean(name)).sum()
+    }
+
+    /// All that the scheduler does for clients of hackbench, for each decision.
+    pub fn decision(&self, policy: &str, clients: u64) -> Option<f64> {
+        let of = || self.of("hackbench", 1, policy, clients);
+        let decisions = of().find(|count| count.name == DISPATCH)?.runs;
+        Some(of().map(|count| count.instructions).sum::<f64>() / decisions)
+    }
+
+    /// A yield: the system call, the decision and the switch.
+    pub fn whole(&self, cpus: u32, policy: &str, clients: u64) -> Option<f64> {
+        let found = self.of("yield", cpus, policy, clients).find(|count| count.name == WHOLE)?;
+        Some(found.instructions / found.runs)
+    }
+}
+
+/// Counts all of these.
+pub fn all(runs: &[Counting], play: &Play) -> Result<Counts, LabError> {
+    let mut counts = Counts::default();
+    for run in runs {
+        let clients: Vec<String> = run.clients.iter().map(u64::to_string).collect();
+        let mut arguments =
+            vec!["--cpus".to_owned(), run.cpus.to_string(), run.program.to_owned(), clients.join(" ")];
+        arguments.extend(run.policies.iter().map(|&policy| policy.to_owned()));
+        let said = play.count(&arguments, run.operations, run.clients.len() * run.policies.len())?;
+        counts.all.append(&mut read(run, &said)?);
+    }
+    Ok(counts)
+}
+
+/// The lines that it printed, without those that say what is counted next.
+fn read(run: &Counting, said: &str) -> Result<Vec<Count>, LabError> {
+    let lines = said.lines().filter(|line| !line.starts_with("== "));
+    let found: Option<Vec<Count>> = lines.map(|line| count(run, line)).collect();
+    let is_complete = |found: &Vec<Count>| {
+        let is_counted = |policy: &str, clients: u64| {
+            found.iter().any(|count| count.policy == policy && count.clients == clients)
+        };
+        run.policies.iter().all(|policy| run.clients.iter().all(|&clients| is_counted(policy, clients)))
+    };
+    found
+        .filter(is_complete)
+        .ok_or_else(|| LabError::Run(format!("what kernel/bench/decisions printed does not read: {said}")))
+}
+
+/// `POLICY TASKS NAME RUNS INSTRUCTIONS`
+fn count(run: &Counting, line: &str) -> Option<Count> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [policy, clients, name, runs, instructions] = words[..] else { return None };
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    Some(Count {
+        what: run.program,
+        cpus: run.cpus,
+        policy: policy.to_owned(),
+        clients: clients.parse().ok()?,
+        name: name.to_owned(),
+        runs: number(runs).filter(|&runs| runs > 0.0)?,
+        instructions: number(instructions)?,
+    })
+}
+
+/// Counts that are all the same.
+#[cfg(test)]
+pub fn equal(runs: &[Counting]) -> Counts {
+    let mut all = Vec::new();
+    for run in runs {
+        for policy in run.policies {
+            for clients in run.clients {
+                let lines = SELECTION.iter().filter(|_| run.cpus == 1).chain([&WHOLE]);
+                let of = |name: &&str| count(run, &format!("{policy} {clients} {name} 10 1000"));
+                all.extend(lines.map(|name| of(name).expect("a line")));
+            }
+        }
+    }
+    Counts { all }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = "== count gr3, 10\ngr3 10 host_enqueue 500 130000\ngr3 10 host_dispatch 1000 1000000\n\
+        gr3 10 host_running 500 50000\ngr3 10 host_stopping 500 80000\ngr3 10 host_yield 1000 80000\n\
+        gr3 10 whole 1000 3200000\n";
+
+    fn counting(program: &'static str) -> Counting {
+        Counting { program, cpus: 1, policies: &["gr3"], clients: &[10], operations: None }
+    }
+
+    /// Half of the decisions left the CPU with who had it.
+    #[test]
+    fn costs_are_for_each_run_of_a_program_or_for_each_decision() {
+        let of = |program| Counts { all: read(&counting(program), SAID).expect("lines") };
+        let yields = of("yield");
+        assert_eq!(yields.selection("gr3", 10), Some(260.0 + 1000.0 + 100.0 + 160.0));
+        assert_eq!(yields.whole(1, "gr3", 10), Some(3200.0));
+        assert_eq!((yields.whole(2, "gr3", 10), yields.selection("gr3", 100)), (None, None));
+        assert_eq!(of("hackbench").selection("gr3", 10), None, "other clients");
+        let without_whole = SAID.split("gr3 10 whole").next().expect("lines");
+        let messages = Counts { all: read(&counting("hackbench"), without_whole).expect("lines") };
+        assert_eq!(messages.decision("gr3", 10), Some(1340.0));
+    }
+
+    #[test]
+    fn what_is_missing_or_damaged_is_an_error() {
+        for said in
+            ["", "gr3 10 whole 1000", "gr3 10 whole 0 5", "gr3 10 whole 1000 many", "gr3 100 whole 1 1"]
+        {
+            assert!(read(&counting("yield"), said).is_err(), "{said:?}");
+        }
+    }
+}
