@@ -54,6 +54,16 @@ fn a_decision_of_gr3_costs_the_same_if_clients_come_and_go() {
     assert!(gr3 <= 1.23 && linux24 > 1.5, "{gr3} and {linux24}");
 }
 
+/// SFS, Figure 7: a switch costs more with more processes, under SFS and much more under a scan of all.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_switch_costs_more_with_more_processes() {
+    let figure = small("sfs-7", 1, "4 of 4: linux24, 50");
+    let grows =
+        |policy| measured(&figure, &format!("{policy}: a switch at 50 processes, for each instruction at 5"));
+    assert!(grows("sfs") > 1.1 && grows("linux24") > grows("sfs"), "{figure}");
+}
+
 /// Costs of gr3 and linux24 with the greater number of clients, for each instruction with the smaller one. All verdicts are asserted.
 fn counted(id: &str, (least, most): (u32, u32)) -> [f64; 2] {
     let figure = small(id, 1, &format!("4 of 4: linux24, {most}"));

@@ -1,4 +1,4 @@
-//! Costs of decisions in a kernel, in instructions: figures 12 and 13 of GR3.
+//! Costs of decisions in a kernel, in instructions: figures 12 and 13 of GR3, figure 7 of SFS.
 
 use crate::kernel::case::Values;
 use crate::kernel::count::{Counting, Counts};
@@ -17,6 +17,7 @@ const SMALL_CLIENTS: &[u64] = &[10, 100];
 
 /// Two CPUs take turns until the next tick, which is half a million instructions: one turn more or less is 0.4 % of 30,000 yields of 4,000.
 const YIELDS_ON_TWO_CPUS: u32 = 30_000;
+const SMALL_YIELDS_ON_TWO_CPUS: u32 = 10_000;
 
 /// The small version has one CPU.
 pub fn runs_of_gr3_12(small: bool) -> Vec<Counting> {
@@ -48,13 +49,13 @@ pub fn values_of_gr3_12(counts: &Counts) -> Values {
         let name = format!("{other}: cost at 400 clients, for each instruction of gr3's");
         add(name, ratio(cost(other, 400), cost("gr3", 400)));
     }
-    let on_two = |policy: &str, clients| counts.whole(2, policy, clients);
+    let on_two = |policy: &str, clients| counts.whole("yield", 2, policy, clients);
     for policy in ON_TWO_CPUS {
         let name = format!("{policy}, 2 CPUs: a whole yield at 400 clients, for each instruction at 50");
         add(name, ratio(on_two(policy, 400), on_two(policy, 50)));
     }
     let name = "gr3, 2 CPUs: a whole yield at 400 clients, for each instruction on one CPU";
-    add(name.to_owned(), ratio(on_two("gr3", 400), counts.whole(1, "gr3", 400)));
+    add(name.to_owned(), ratio(on_two("gr3", 400), counts.whole("yield", 1, "gr3", 400)));
     let name = "linux24, 2 CPUs: a whole yield at 400 clients, for each instruction of gr3's";
     add(name.to_owned(), ratio(on_two("linux24", 400), on_two("gr3", 400)));
     let least = cost(LEAST, 400);
@@ -70,7 +71,7 @@ pub fn values_of_gr3_12(counts: &Counts) -> Values {
             add(name, cost(policy, clients));
         }
         let name = format!("{policy}, 400 clients: a whole yield (instructions)");
-        add(name, counts.whole(1, policy, 400));
+        add(name, counts.whole("yield", 1, policy, 400));
     }
     for policy in ON_TWO_CPUS {
         let name = format!("{policy}, 400 clients, 2 CPUs: a whole yield (instructions)");
@@ -118,6 +119,52 @@ pub fn values_of_gr3_13(counts: &Counts) -> Values {
         for &clients in TASKS {
             let name = format!("{policy}, {clients} clients: cost of a decision (instructions)");
             add(name, cost(policy, clients));
+        }
+    }
+    values
+}
+
+/// `sfs` finds the least surplus by a search (papers/sfs.md D1). The paper's own way is [`ANEW`]: it computes all surpluses, and sorts them, when
+/// v has changed; the heuristic of its section 3.2 is the last.
+const SFS_POLICIES: &[&str] = &["sfs", "linux24", ANEW, "sfs:k=20:update=10000"];
+const ANEW: &str = "sfs:k=20:update=1";
+const SMALL_SFS_POLICIES: &[&str] = &["sfs", "linux24"];
+const PROCESSES: &[u64] = &[1, 5, 10, 20, 50, 400];
+const SMALL_PROCESSES: &[u64] = &[5, 50];
+
+/// Threads of equal weight on two CPUs, as the paper's machine has.
+pub fn runs_of_sfs_7(small: bool) -> Vec<Counting> {
+    let run = |policies, clients, yields| Counting {
+        program: "equal",
+        cpus: 2,
+        policies,
+        clients,
+        operations: Some(yields),
+    };
+    if small {
+        return vec![run(SMALL_SFS_POLICIES, SMALL_PROCESSES, SMALL_YIELDS_ON_TWO_CPUS)];
+    }
+    vec![run(SFS_POLICIES, PROCESSES, YIELDS_ON_TWO_CPUS)]
+}
+
+pub fn values_of_sfs_7(counts: &Counts) -> Values {
+    let switch = |policy: &str, processes| counts.whole("equal", 2, policy, processes);
+    let mut values = Values::new();
+    let mut add = |name: String, value: Option<f64>| values.extend(value.map(|value| (name, value)));
+    for policy in SFS_POLICIES {
+        for (most, least) in [(5, 1), (50, 5), (400, 5)] {
+            let name = format!("{policy}: a switch at {most} processes, for each instruction at {least}");
+            add(name, ratio(switch(policy, most), switch(policy, least)));
+        }
+    }
+    for (policy, processes) in [("sfs", 50), ("sfs", 5), (ANEW, 50), (ANEW, 5)] {
+        let name = format!("{policy}: a switch at {processes} processes, for each instruction of linux24's");
+        add(name, ratio(switch(policy, processes), switch("linux24", processes)));
+    }
+    for policy in SFS_POLICIES {
+        for &processes in PROCESSES {
+            let name = format!("{policy}, {processes} processes: a switch (instructions)");
+            add(name, switch(policy, processes));
         }
     }
     values

@@ -5,7 +5,7 @@ use crate::kernel::machine::Play;
 
 /// Policies, each of which is counted with each number of clients.
 pub struct Counting {
-    /// Its name is that of what the clients do: `yield` or `hackbench`.
+    /// Its name is that of what the clients do: `yield`, `equal` or `hackbench`.
     pub program: &'static str,
     /// On more than one CPU only whole yields are counted.
     pub cpus: u32,
@@ -71,8 +71,8 @@ impl Counts {
     }
 
     /// A yield: the system call, the decision and the switch.
-    pub fn whole(&self, cpus: u32, policy: &str, clients: u64) -> Option<f64> {
-        let found = self.of("yield", cpus, policy, clients).find(|count| count.name == WHOLE)?;
+    pub fn whole(&self, program: &str, cpus: u32, policy: &str, clients: u64) -> Option<f64> {
+        let found = self.of(program, cpus, policy, clients).find(|count| count.name == WHOLE)?;
         Some(found.instructions / found.runs)
     }
 }
@@ -156,8 +156,8 @@ mod tests {
         let of = |program| Counts { all: read(&counting(program), SAID).expect("lines") };
         let yields = of("yield");
         assert_eq!(yields.selection("gr3", 10), Some(260.0 + 1000.0 + 100.0 + 160.0));
-        assert_eq!(yields.whole(1, "gr3", 10), Some(3200.0));
-        assert_eq!((yields.whole(2, "gr3", 10), yields.selection("gr3", 100)), (None, None));
+        assert_eq!(yields.whole("yield", 1, "gr3", 10), Some(3200.0));
+        assert_eq!((yields.whole("yield", 2, "gr3", 10), yields.selection("gr3", 100)), (None, None));
         assert_eq!(of("hackbench").selection("gr3", 10), None, "other clients");
         let without_whole = SAID.split("gr3 10 whole").next().expect("lines");
         let messages = Counts { all: read(&counting("hackbench"), without_whole).expect("lines") };

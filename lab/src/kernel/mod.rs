@@ -101,6 +101,7 @@ pub fn figures() -> &'static [KernelFigure] {
         figure!("pbs-2", 1, (40, 400), played(pbs::cases_4, pbs::values_4)),
         figure!("sfs-1", 2, (30, 60), played(sfs::cases_1, sfs::values_1)),
         figure!("sfs-4", 2, (40, 240), played(sfs::cases_4, sfs::values_4)),
+        figure!("sfs-7", 2, (15, 120), counted(costs::runs_of_sfs_7, costs::values_of_sfs_7)),
         figure!("flow-6", 1, (40, 600), played(flow::cases_6, flow::values_6)),
         figure!("procfair-3", 4, (40, 300), played(procfair::cases_3, procfair::values_3)),
         figure!("procfair-5", 4, (30, 300), played(procfair::cases_5, procfair::values_of_b)),
