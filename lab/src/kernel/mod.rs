@@ -105,7 +105,9 @@ pub fn figures() -> &'static [KernelFigure] {
         figure!("flow-6", 1, (40, 600), played(flow::cases_6, flow::values_6)),
         figure!("procfair-3", 4, (40, 300), played(procfair::cases_3, procfair::values_3)),
         figure!("procfair-5", 4, (30, 300), played(procfair::cases_5, procfair::values_of_b)),
+        figure!("procfair-6", 4, (15, 150), played(procfair::cases_6, procfair::values_of_outputs)),
         figure!("procfair-8", 4, (30, 240), played(procfair::cases_8, procfair::values_of_b)),
+        figure!("procfair-9", 4, (15, 150), played(procfair::cases_9, procfair::values_of_outputs)),
         figure!("tfps-10", 4, (30, 60), played(procfair::tfps_cases_10, procfair::tfps_values_10)),
     ];
     ALL

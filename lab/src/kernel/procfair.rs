@@ -1,6 +1,7 @@
-//! The process-fair scheduler in a kernel: figures 3, 5 and 8, and figure 10 of its successor TFPS: programs of several threads
+//! The process-fair scheduler in a kernel: figures 3, 5, 6, 8 and 9, and figure 10 of its successor TFPS: programs of several threads
 //! on four CPUs. The paper measures when programs end. That follows from the shares of CPU time that they have while all run,
-//! which an emulated machine changes least. So here the programs run for longer than they are watched.
+//! which an emulated machine changes least. So in most figures here the programs run for longer than they are watched. In figures 6 and 9 they end, and
+//! the end of one is compared with that of the other in the same run.
 
 use divvy_results::report::Run;
 use divvy_workload::Workload;
@@ -84,6 +85,47 @@ pub fn values_of_b(cases: &[Case], runs: &[Run]) -> Values {
             format!("{}, {} threads: B's share (%)", case.spec, case.point),
             share_percent(run, "B", &["A", "B"]),
         )
+    };
+    cases.iter().zip(runs).map(value).collect()
+}
+
+/// CPU time of each thread: a quarter of an output, as four threads make one.
+const WORK_MS: u64 = 600;
+
+/// Program 1 makes an output with 4 threads, and program 2 n/4 outputs with n.
+fn outputs(n: u64) -> Result<Workload, LabError> {
+    let program = |name: &str, threads: u64| {
+        format!(
+            "[[task]]\nname = \"{name}\"\nprocess = \"{name}\"\ncount = {threads}\nprogram = [ {{ run = \"{WORK_MS}ms\" }} ]\n"
+        )
+    };
+    let tasks = program("program 1", 4) + &program("program 2", n);
+    let workload = run::workload("outputs", &format!("cpus = {CPUS}\n{tasks}"))?;
+    Ok(Workload { quantum_ns: QUANTUM_NS, ..workload })
+}
+
+const OUTPUTS: Threads = (&[8], &[8, 16, 32]);
+
+pub fn cases_6(small: bool) -> Result<Vec<Case>, LabError> {
+    cases(&["sfq", "cfs"], OUTPUTS, small, outputs)
+}
+
+pub fn cases_9(small: bool) -> Result<Vec<Case>, LabError> {
+    cases(&["sfq+procfair", "cfs+procfair"], OUTPUTS, small, outputs)
+}
+
+/// Times until all threads of a program have ended, of program 2 for each second of program 1's.
+pub fn values_of_outputs(cases: &[Case], runs: &[Run]) -> Values {
+    let value = |(case, run): (&Case, &Run)| {
+        let ends = ["program 1", "program 2"].map(|program| {
+            let own = run.tasks.iter().filter(|task| task.name.starts_with(program));
+            own.map(|task| task.finished_ns).collect::<Option<Vec<u64>>>()
+        });
+        let name =
+            format!("{}, {} threads: program 2 ends, for each s until program 1 does", case.spec, case.point);
+        let [first, second] = ends.map(|ends| ends.and_then(|ends| ends.into_iter().max()));
+        let ratio = second.zip(first).map_or(f64::NAN, |(second, first)| second as f64 / first as f64);
+        (name, ratio)
     };
     cases.iter().zip(runs).map(value).collect()
 }
