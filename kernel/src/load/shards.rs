@@ -88,7 +88,7 @@ fn size_of(placement: Placement, groups: &[Vec<u16>]) -> Result<u32, LoadError> 
     } else {
         return Ok(first as u32);
     };
-    Err(Missing::new(format!("`@{placement}`: {what}"), &instead(placement, groups)).into())
+    Err(Missing::new(format!("`@{placement}`: {what}"), instead(placement, groups)).into())
 }
 
 /// The most shards that can be, of the size that was asked for if it can be.
