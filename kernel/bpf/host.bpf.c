@@ -39,23 +39,21 @@
  *   ids.h           a task gets an id, at its start or later
  *   statistics.h    accounts: service received and entitled
  *   attributes.h    weights and allowed CPUs
+ *   weighing.h      who works out weights; reweighed.h: whose have changed
  *   groups.h        groups of tasks, by cgroup or user
  *   cgroups.h       the ops of cgroups
  *   quotas.h        limits of CPU time (cpu.max): what tasks take from them
  *   holding.h       tasks are held while a limit is used up
  *   bandwidth.h     limits, read from the kernel
  *   users.h         users, and whom they belong to
- *   rules.h         weights by executable, cgroup and user
- *   task_rules.h    the rule of a task
+ *   rules.h         weights by executable, cgroup and user; task_rules.h
  *   programs.h      which program a task executes
- *   slices.h        a slice's length, in the policy's terms and in the kernel's
- *   crowd.h         shorter slices for very many tasks
+ *   slices.h        a slice's length, in the policy's terms and in the kernel's; crowd.h: for very many tasks
  *   handing_over.h  a task comes into a machine's custody
  *   cpu_queues.h    sending a picked task to its CPU
  *   kernel_threads.h: kernel threads
  *   fallback.h      tasks without an id
- *   starvation.h    the starvation limit
- *   timers.h        timers
+ *   starvation.h    the starvation limit; timers.h
  *   around_policy.h what a CPU dispatches without asking the policy
  *   taken_cpus.h    a CPU runs something that the machine does not schedule
  *   stopping.h      a task goes off its CPU, or to sleep
@@ -96,6 +94,7 @@
 #include "host/tasks.h"
 #include "host/timers.h"
 #include "host/users.h"
+#include "host/weighing.h"
 
 /* ---- the scheduler starts; a task starts, or was there before ---- */
 
@@ -263,6 +262,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 
 	if (cpu == NO_CPU)
 		return;
+	catch_up();
 	c->asked = e.now;
 	if (is_expecting(kernel_cpu, &c->late))
 		return;

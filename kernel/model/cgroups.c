@@ -125,6 +125,11 @@ static struct bucket *bucket_of(const struct cgroup *c)
 	return &cgroups[(c->kn->id - 1) % MAX_MODEL_CGROUPS].bucket;
 }
 
+u32 weight_of_cgroup(const struct cgroup *c)
+{
+	return cgroups[(c->kn->id - 1) % MAX_MODEL_CGROUPS].weight;
+}
+
 void count_service(const struct model_task *p, u64 ran)
 {
 	if (!p->cgroup || !model.is_loaded || model.is_bypassed || !host_knows(&p->t))

@@ -13,6 +13,7 @@ struct cgroup *find_cgroup(u32 number);
 /* Does nothing if there is one of this number, or no parent. */
 void make_cgroup(u32 number, u32 parent, u32 weight);
 void set_cgroup_weight(u32 number, u32 weight);
+u32 weight_of_cgroup(const struct cgroup *cgroup);
 /* Does nothing while it has tasks, but for those that have ended, or cgroups in it. */
 void remove_cgroup(u32 number);
 void move_to_cgroup(struct model_task *p, u32 number);

@@ -4,6 +4,7 @@
 #include "cpu.h"
 #include "host_model.h"
 #include "queues.h"
+#include "weights.h"
 
 /* All tasks are looked at at every so many calls. */
 #define SELDOM 32
@@ -84,6 +85,25 @@ static void check_time(void)
 		scx_error("time stands still for %llu ms", (unsigned long long)((model.now - changed) / 1000000));
 }
 
+/* A shard is to know a weight after so long: a slice, a kernel thread or a real-time task before the dispatch that passes it on, and more of
+ * them if many are before it. */
+#define LONGEST_STALE_NS 100000000
+
+/* With several shards */
+static const char *check_shards(bool is_rare)
+{
+	static u64 told;
+	const char *wrong = host_check_weights();
+
+	if (wrong)
+		return wrong;
+	if (host_told_news() || told < model.loaded_ns)
+		told = model.now;
+	if (model.now > told + LONGEST_STALE_NS)
+		return "weights are not passed on to shards";
+	return is_rare && host_most_shards() > 1 && !host_has_news() ? check_weights() : NULL;
+}
+
 void check_choice(s32 cpu)
 {
 	const char *wrong = host_check_order(cpu);
@@ -100,6 +120,7 @@ void check_quiet(void)
 	if (++calls % SELDOM || !model.is_loaded)
 		return;
 	wrong = calls % RARELY ? NULL : host_check_ids() ?: host_check_groups();
+	wrong = wrong ?: check_shards(calls % RARELY == 0 || calls % (4 * SELDOM) == 0);
 	if (wrong)
 		scx_error("%s", wrong);
 	if (host_faults())

@@ -80,6 +80,8 @@ struct task_struct *bpf_get_current_task_btf(void)
 
 /* No user can make an op look up more than this. */
 #define MOST_LOOKUPS 16
+/* Several shards' locks are in a map: each weight that is passed on needs one, or two if its task moves. */
+#define MOST_LOOKUPS_OF_SHARDS 32
 
 struct hash_entry {
 	u64 key;
@@ -120,13 +122,13 @@ static struct hash_entry *find_entry(struct map *map, u64 key)
 
 void *bpf_map_lookup_elem(void *address, const void *key)
 {
+	u32 index, most = host_most_shards() > 1 ? MOST_LOOKUPS_OF_SHARDS : MOST_LOOKUPS;
 	struct map *map = find_map(address);
 	struct hash_entry *found;
-	u32 index;
 
 	check_unlocked("bpf_map_lookup_elem");
-	if (++this_cpu->lookups > MOST_LOOKUPS)
-		scx_error("an op looks up more than %u times", MOST_LOOKUPS);
+	if (++this_cpu->lookups > most)
+		scx_error("an op looks up more than %u times", most);
 	may_switch();
 	if (!map->is_hash) {
 		memcpy(&index, key, sizeof(index));

@@ -81,7 +81,7 @@ s32 load_host(const struct host_options *options)
 	c->tick_ns = (u32)model.tick_ns;
 	c->users = options->users;
 	c->cgroups = options->cgroups;
-	c->limits = options->cgroups;
+	c->limits = options->cgroups && host_most_shards() == 1;
 	subordinates.n = options->nsubordinates;
 	for (u32 i = 0; i < options->nsubordinates; i++)
 		subordinates.range[i] =
@@ -232,7 +232,7 @@ const char *host_check_groups(void)
 			return "two groups have one number";
 		has_number[value] = true;
 		while (value != ROOT)
-			counted[value = machine_at(0)->groups.group[value].parent]++;
+			counted[value = weigher()->groups.group[value].parent]++;
 	}
 	if (n != last_group - nfree_groups)
 		return "numbers of groups are lost";
@@ -293,12 +293,104 @@ const char *host_check_order(s32 kernel_cpu)
 			return "a slice begins that is ahead of a task that waits by more than the skew";
 	return NULL;
 }
+
+const char *host_check_weights(void)
+{
+	if (!has_weigher())
+		return NULL;
+	for (u32 id = 1; id <= last_id; id++) {
+		const struct task *t = task_in_machine(id), *a = machine_task(weigher(), id);
+
+		if (!(t->state & RUNNABLE) && !(a->state & RUNNABLE))
+			continue;
+		if (!(t->state & RUNNABLE) || !(a->state & RUNNABLE))
+			return "a task is runnable in its shard or in the account, and not in both";
+		if (!reweighed.has[id] && t->weight != a->weight)
+			return "a task has another weight in its shard than in the account";
+	}
+	return NULL;
+}
+
+bool host_has_news(void)
+{
+	return has_news();
+}
+
+/* Queues whose places count on and on: of weights to tell, and of what is due before there is one */
+bool host_told_news(void)
+{
+	static u32 ends[3];
+	const u32 firsts[] = { reweighed.first, weigher()->threads.front, weigher()->groups.front };
+
+	for (u32 i = 0; i < 3; i++)
+		if ((s32)(firsts[i] - ends[i]) < 0)
+			return false;
+	ends[0] = reweighed.end;
+	ends[1] = weigher()->threads.back;
+	ends[2] = weigher()->groups.back;
+	return true;
+}
 #else
 const char *host_check_order(s32 kernel_cpu)
 {
 	return NULL;
 }
+
+const char *host_check_weights(void)
+{
+	return NULL;
+}
+
+bool host_has_news(void)
+{
+	return false;
+}
+
+bool host_told_news(void)
+{
+	return true;
+}
 #endif
+
+bool host_has_modifier(u32 modifiers)
+{
+	return modifiers_loaded & modifiers;
+}
+
+enum grouping host_grouping(void)
+{
+	return config.users ? BY_USER : config.cgroups ? BY_CGROUP : BY_NOTHING;
+}
+
+bool host_has_group(u64 cgroup)
+{
+	for (u32 group = 1; group <= last_group; group++)
+		if (keys[group] == cgroup)
+			return true;
+	return false;
+}
+
+u32 host_owner(const struct task_struct *p)
+{
+	return owner_of_user(user_of(p));
+}
+
+u64 host_weight(const struct task_struct *p)
+{
+	const struct task *t = task_in_machine(id_of(p));
+
+	return id_of(p) && t->state & RUNNABLE ? t->weight : 0;
+}
+
+u64 host_nominal(const struct task_struct *p)
+{
+	return exact_weight(p);
+}
+
+u32 host_process(const struct task_struct *p)
+{
+	return process_holder(id_of(p));
+}
 
 u64 host_moves(void)
 {

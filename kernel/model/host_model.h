@@ -67,6 +67,22 @@ u64 host_events(void);
 u64 host_decisions(void);
 /* With several shards: says what is wrong with what the CPU chose just now, or NULL. No other CPU may be in an op. */
 const char *host_check_order(s32 cpu);
+/* With several shards, and modifiers: says in which shard a task has another weight than it is to have, or NULL; whether all shards have been
+ * told all weights; and what the weights are made of. No CPU may be in an op. */
+const char *host_check_weights(void);
+bool host_has_news(void);
+/* The same of those that there were when it was true last */
+bool host_told_news(void);
+enum { MODEL_PROCFAIR = 1, MODEL_TFPS = 2, MODEL_GROUPS = 4, MODEL_FEASIBLE = 8 }; /* machine/state.h */
+bool host_has_modifier(u32 modifiers);
+enum grouping { BY_NOTHING, BY_CGROUP, BY_USER };
+enum grouping host_grouping(void);
+bool host_has_group(u64 cgroup);
+u32 host_owner(const struct task_struct *p);
+/* The weight in its shard, 0 if it is not runnable there; the one that it asks for; its process */
+u64 host_weight(const struct task_struct *p);
+u64 host_nominal(const struct task_struct *p);
+u32 host_process(const struct task_struct *p);
 /* Times that a task went to another shard, and that a CPU took one from there */
 u64 host_moves(void);
 u64 host_taken(void);

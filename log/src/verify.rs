@@ -190,7 +190,8 @@ impl Replay {
         let spec = spec::parse(&header.spec, divvy_policy::all()).map_err(|error| not_here(&error))?;
         let params = divvy_policy::find(spec.selection.name).map_or(&[][..], |policy| &policy.params);
         let sizes = sizes(header, &spec)?;
-        let spec = spec.without_placement();
+        // The weights that modifiers make are told to several shards (placement R7).
+        let spec = if sizes.len() > 1 { spec.of_a_shard() } else { spec.without_placement() };
         let shard = |cpus: u32| -> Result<Shard, String> {
             Ok(Shard {
                 cpus,

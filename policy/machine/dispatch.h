@@ -365,7 +365,7 @@ static ALWAYS_INLINE u64 machine_expire(struct machine *m, u32 id, u64 now)
 	return 0;
 }
 
-static inline void machine_running(struct machine *m, u32 id, u64 now)
+static IN_PLACE void machine_running(struct machine *m, u32 id, u64 now)
 {
 	struct task *t = machine_task(m, id);
 

@@ -33,7 +33,7 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 }
 
 /* `process` is the id of the task that stands for its process. */
-static inline void machine_new(struct machine *m, u32 id, u32 process, u64 weight, u64 now)
+static IN_PLACE void machine_new(struct machine *m, u32 id, u32 process, u64 weight, u64 now)
 {
 	struct task *t = machine_task(m, id);
 
@@ -89,7 +89,7 @@ static inline void machine_set_program(struct machine *m, u32 id, u64 identity, 
 }
 
 /* Not runnable any more: quiescent came first. A task that never ran may still have a program. `moves`: another machine has it next. */
-static inline void machine_exit(struct machine *m, u32 id, bool moves, u64 now)
+static IN_PLACE void machine_exit(struct machine *m, u32 id, bool moves, u64 now)
 {
 	if (machine_has(m, FLOW))
 		flow_terminates(machine_flow(m), id, 0, now);

@@ -52,7 +52,17 @@
 #define FLOW 16
 
 /* A host that knows before it is loaded which of them are asked for defines MODIFIERS_LOADED: then the verifier sees
- * nothing of the others. */
+ * nothing of the others. If it has several machines, and one of them has the modifiers (placement R7), MACHINE_WITH_MODIFIERS is its
+ * address; and MACHINE_REWEIGHED(m, id) is to hear whose weight changed. What is IN_PLACE is then inlined everywhere: where it is another
+ * machine, the compiler knows that, and nothing is left of modifiers. */
+#ifdef MACHINE_WITH_MODIFIERS
+#define IN_PLACE ALWAYS_INLINE
+#else
+#define IN_PLACE inline
+#endif
+#ifndef MACHINE_REWEIGHED
+#define MACHINE_REWEIGHED(m, id)
+#endif
 
 #define ALLOWED_SETS (2 * POOL)
 
@@ -213,9 +223,12 @@ _Static_assert(!(POLICY_MODIFIERS & ~FEASIBLE), "machine_has only asks whether o
 
 /* Whether any of them is there. Those that are loaded are, and the verifier knows them; but a machine with one CPU needs no FEASIBLE. As
  * this is asked often, it is one comparison with a constant where it can be. */
-static inline bool machine_has(const struct machine *m, u32 modifiers)
+static IN_PLACE bool machine_has(const struct machine *m, u32 modifiers)
 {
-#ifdef MODIFIERS_LOADED
+#ifdef MACHINE_WITH_MODIFIERS
+	if (!(modifiers_of(MODIFIERS_LOADED) & modifiers) || m != MACHINE_WITH_MODIFIERS)
+		return false;
+#elif defined(MODIFIERS_LOADED)
 	if (MODIFIERS_LOADED & modifiers & ~FEASIBLE)
 		return true;
 	if (!(modifiers & FEASIBLE) || !(modifiers_of(MODIFIERS_LOADED) & FEASIBLE))
@@ -225,7 +238,7 @@ static inline bool machine_has(const struct machine *m, u32 modifiers)
 }
 
 /* Whether a modifier may change weights. A policy that has one always takes the long way, because the verifier looks at both. */
-static inline bool machine_weighs(const struct machine *m)
+static IN_PLACE bool machine_weighs(const struct machine *m)
 {
 	return POLICY_MODIFIERS || machine_has(m, PROCFAIR | TFPS | GROUPS | FEASIBLE);
 }

@@ -89,6 +89,7 @@ static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 			CALL(reweigh)(&m->s, id, w, now);
 	}
 	t->weight = w;
+	MACHINE_REWEIGHED(m, id);
 }
 
 /* The owner by which its threads are counted: its process, or if asked for its group, if it is in one */
@@ -220,7 +221,7 @@ static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
 }
 
 /* Weights that a change of earlier events made due */
-static inline bool machine_has_due(const struct machine *m)
+static IN_PLACE bool machine_has_due(const struct machine *m)
 {
 	if (!machine_has(m, PROCFAIR | TFPS | GROUPS))
 		return false;
@@ -229,7 +230,7 @@ static inline bool machine_has_due(const struct machine *m)
 }
 
 /* The set of members or a wanted weight changed, or weights are due because one did. */
-static inline void machine_readjust(struct machine *m, u64 now)
+static IN_PLACE void machine_readjust(struct machine *m, u64 now)
 {
 	if (machine_has(m, PROCFAIR | TFPS))
 		machine_visit_threads(m, now);
@@ -251,7 +252,7 @@ static inline void machine_count_thread(struct machine *m, u32 id, bool in)
 }
 
 /* Whether threads are counted, from their creation to their end or while they are runnable */
-static inline bool machine_counts(const struct machine *m, bool all)
+static IN_PLACE bool machine_counts(const struct machine *m, bool all)
 {
 	if (!machine_has(m, PROCFAIR | TFPS))
 		return false;
@@ -308,13 +309,25 @@ static ALWAYS_INLINE void machine_count_out(struct machine *m, u32 id, u64 now)
 
 /* ---- weights, processes and groups change ---- */
 
-static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
+static inline void machine_nominate(struct machine *m, u32 id, u64 weight)
 {
 	machine_task(m, id)->nominal = weight;
 #if HAS(FORK)
 	m->family[id & POOL_MASK].heaviest =
 		m->family[id & POOL_MASK].heaviest > weight ? m->family[id & POOL_MASK].heaviest : weight;
 #endif
+}
+
+/* The same as machine_set_weight in a machine without modifiers of weights, for a host with others as well: calls are deep below that. */
+static inline void machine_set_plain_weight(struct machine *m, u32 id, u64 weight, u64 now)
+{
+	machine_nominate(m, id, weight);
+	machine_reweigh(m, id, weight, now);
+}
+
+static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
+{
+	machine_nominate(m, id, weight);
 	machine_rewant(m, id, now);
 	machine_readjust(m, now);
 }

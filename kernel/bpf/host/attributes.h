@@ -12,6 +12,13 @@
 #include "host/rules.h"
 #include "host/shard_cpus.h"
 #include "host/statistics.h"
+#include "host/weighing.h"
+
+/* The weight or the rule that a task has from now on */
+struct wish {
+	u64 weight, rule;
+	bool is_own, is_rule;
+};
 
 /* The weight that the machine is told: one that a command set is as it is. */
 static __always_inline u64 asked_weight(const struct host_task *t)
@@ -19,11 +26,31 @@ static __always_inline u64 asked_weight(const struct host_task *t)
 	return t->has_own_weight ? t->weight : ruled(t->weight, t->rule);
 }
 
-/* Under the lock: its weight or its rule changed. */
+/* Under the shard's lock: the weight that the task's machine is told. */
+static __always_inline u64 weight_to_tell(u32 id)
+{
+#ifdef DIVVY_SHARDS
+	if (has_weigher() && machine_task(weigher(), id)->state & RUNNABLE)
+		return weight_of(&weigher()->s.tasks, id);
+#endif
+	return asked_weight(host_task(id));
+}
+
+/* Under the shard's lock: its weight or its rule changed, or the weigher has another weight for it. */
 static __always_inline void tell_weight(struct event *e)
 {
-	e->amount = asked_weight(host_task(e->id));
-	tell(shard_of(e->id), EVENT_set_weight, e);
+	u32 shard = shard_of(e->id);
+
+	e->amount = weight_to_tell(e->id);
+#ifdef DIVVY_SHARDS
+	e->now = machine_now(machine_at(shard), e->now);
+	machine_set_plain_weight(machine_at(shard), e->id, e->amount, e->now);
+	number_event(shard, e);
+	if (has_weigher())
+		return;
+#else
+	tell(shard, EVENT_set_weight, e);
+#endif
 	accounts[e->id & POOL_MASK].nominal = e->amount;
 }
 
@@ -39,6 +66,12 @@ static __always_inline bool is_still_in(u32 shard, u32 id)
 }
 
 #ifdef DIVVY_SHARDS
+/* Under the shard's lock: whether its machine has another weight for the task than it is to have. */
+static __always_inline bool has_other_weight(u32 shard, u32 id)
+{
+	return machine_task(machine_at(shard), id)->nominal != weight_to_tell(id);
+}
+
 /* Returns whether the machine that has the task knows its weight, or will: if the task is on its way, that machine looks at the weight when it
  * comes, under the lock that was held here. Not static: the verifier checks it by itself. */
 NOINLINE bool tell_weight_again(u32 id)
@@ -46,16 +79,19 @@ NOINLINE bool tell_weight_again(u32 id)
 	struct event e = { .id = id, .now = clock_ns() };
 	u32 shard = shard_of(id);
 	struct bpf_spin_lock *lock = lock_of(shard);
-	bool is_there;
+	bool is_there, is_other;
 
 	if (!lock)
 		return true;
 	bpf_spin_lock(lock);
 	is_there = is_still_in(shard, id);
-	if (is_there)
+	is_other = is_there && has_other_weight(shard, id);
+	if (is_other) {
 		tell_weight(&e);
+		publish(shard);
+	}
 	bpf_spin_unlock(lock);
-	if (is_there)
+	if (is_other)
 		log_event(shard, EVENT_set_weight, &e, e.amount, 0, 0);
 	return is_there || shard == shard_of(id);
 }
@@ -69,8 +105,110 @@ static __always_inline void tell_weight_after_moves(u32 id, u32 left)
 	if (!tell_weight_again(id) && !tell_weight_again(id))
 		tell_weight_again(id);
 }
+
+/* An op passes on so many weights at most. */
+#define MOST_PASSED_ON 8
+
+/* One of the tasks whose weights changed is told to its shard. If the task has just moved, its new shard has most likely seen the weight, but
+ * only a lock that both held makes that sure: it is told there. If it moves all the time, it is in the queue once more. Not static. */
+NOINLINE int pass_one_on(void)
+{
+	u32 id;
+
+	bpf_spin_lock(&lock);
+	id = take_reweighed();
+	bpf_spin_unlock(&lock);
+	if (!id || tell_weight_again(id) || tell_weight_again(id))
+		return 0;
+	bpf_spin_lock(&lock);
+	note_reweighed(id);
+	bpf_spin_unlock(&lock);
+	return 0;
+}
+
+/* No lock is held. */
+static __always_inline void pass_on(void)
+{
+	for (u32 i = any_number(0); i < MOST_PASSED_ON && has_weigher() && reweighed.first != reweighed.end && can_loop;
+	     i++)
+		pass_one_on();
+}
+
+/* Threads and groups whose weights are due (machine/weights.h) get some of them. Not static. */
+NOINLINE int readjust(void)
+{
+	u64 now = clock_ns();
+
+	bpf_spin_lock(&lock);
+	if (machine_has_due(weigher()))
+		machine_readjust(weigher(), machine_now(weigher(), now));
+	bpf_spin_unlock(&lock);
+	return 0;
+}
+
+/* The same of what others have left */
+static __always_inline void catch_up(void)
+{
+	if (!has_news())
+		return;
+	readjust();
+	pass_on();
+}
+
+/* Under the weigher's lock */
+static __always_inline void grant(struct host_task *t, struct wish wish)
+{
+	if (wish.is_rule) {
+		t->rule = wish.rule;
+		return;
+	}
+	t->weight = wish.weight;
+	t->has_own_weight = wish.is_own;
+}
+
+/* Returns whether there is a weigher. Then it has been told, and from it the shards hear. */
+static __always_inline bool weighs_anew(u32 id, struct wish wish)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+
+	if (!has_weigher())
+		return false;
+	bpf_spin_lock(&lock);
+	grant(host_task(id), wish);
+	e.amount = asked_weight(host_task(id));
+	accounts[id & POOL_MASK].nominal = e.amount;
+	tell_weigher(EVENT_set_weight, &e);
+	bpf_spin_unlock(&lock);
+	pass_on();
+	return true;
+}
+
+/* Where the task may run counts for its weight. Not static. */
+NOINLINE int weigh_allowed(u32 id)
+{
+	struct event e = { .id = id, .now = clock_ns() };
+
+	bpf_spin_lock(&lock);
+	e.allowed = host_task(id)->move.cpus;
+	tell_weigher(EVENT_set_allowed, &e);
+	bpf_spin_unlock(&lock);
+	return 0;
+}
 #else
+static __always_inline bool weighs_anew(u32 id, struct wish wish)
+{
+	return false;
+}
+
 static __always_inline void tell_weight_after_moves(u32 id, u32 left)
+{
+}
+
+static __always_inline void pass_on(void)
+{
+}
+
+static __always_inline void catch_up(void)
 {
 }
 #endif
@@ -83,6 +221,8 @@ static __always_inline void set_weight(u32 id, u64 weight, bool is_own)
 	struct bpf_spin_lock *lock = lock_of(shard);
 	bool is_there;
 
+	if (weighs_anew(id, (struct wish){ .weight = weight, .is_own = is_own }))
+		return;
 	if (!lock)
 		return;
 	bpf_spin_lock(lock);
@@ -108,6 +248,8 @@ NOINLINE int follow_rule(u32 id, u64 weight)
 	bool is_there;
 
 	if (host_task(id)->rule == weight || !lock)
+		return 0;
+	if (weighs_anew(id, (struct wish){ .rule = weight, .is_rule = true }))
 		return 0;
 	bpf_spin_lock(lock);
 	host_task(id)->rule = weight;
@@ -169,6 +311,10 @@ static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
 	bpf_spin_unlock(lock);
 	kick(shard, e.cpu);
 	log_allowed(shard, &e, 0, true);
+	if (!has_weigher())
+		return;
+	weigh_allowed(id);
+	pass_on();
 }
 #else
 static __always_inline void set_allowed(u32 id, const struct cpumask *mask)

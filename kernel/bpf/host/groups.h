@@ -16,12 +16,14 @@
 #ifndef DIVVY_HOST_GROUPS_H
 #define DIVVY_HOST_GROUPS_H
 
+#include "host/attributes.h"
 #include "host/decision_log.h"
 #include "host/events.h"
 #include "host/quotas.h"
 #include "host/rules.h"
 #include "host/statistics.h"
 #include "host/users.h"
+#include "host/weighing.h"
 
 /* By the cgroup's inode number, or by the user's number */
 struct {
@@ -62,7 +64,7 @@ static NOINLINE bool may_have_group(u32 parent)
 		u32 less = (need - 1) * (1 + QUOTA_OF_LEFT) + groups_in[parent & GROUP_MASK];
 
 		need = less / QUOTA_OF_LEFT + 1;
-		parent = machine_at(0)->groups.group[parent & GROUP_MASK].parent;
+		parent = weigher()->groups.group[parent & GROUP_MASK].parent;
 	}
 	return groups_in[ROOT] + need < MAX_GROUPS;
 }
@@ -72,7 +74,7 @@ static NOINLINE void count_groups(u32 parent, s32 by)
 {
 	while (parent != ROOT && can_loop) {
 		groups_in[parent & GROUP_MASK] += by;
-		parent = machine_at(0)->groups.group[parent & GROUP_MASK].parent;
+		parent = weigher()->groups.group[parent & GROUP_MASK].parent;
 	}
 	groups_in[ROOT] += by;
 }
@@ -89,7 +91,7 @@ static NOINLINE u32 take_freed_group(void)
 	while (tries && can_loop) {
 		u32 group = free_groups[first_free_group++ & GROUP_MASK];
 
-		if (!machine_at(0)->groups.group[group & GROUP_MASK].k) {
+		if (!weigher()->groups.group[group & GROUP_MASK].k) {
 			nfree_groups--;
 			return group;
 		}
@@ -119,8 +121,8 @@ static __always_inline void free_group(u32 group)
 {
 	keys[group & GROUP_MASK] = 0;
 	if (config.limits)
-		limits_set(&limits, group, 0, 0, 0, machine_at(0)->now);
-	count_groups(machine_at(0)->groups.group[group & GROUP_MASK].parent, -1);
+		limits_set(&limits, group, 0, 0, 0, weigher()->now);
+	count_groups(weigher()->groups.group[group & GROUP_MASK].parent, -1);
 	free_groups[(first_free_group + nfree_groups++) & GROUP_MASK] = group;
 }
 
@@ -150,12 +152,12 @@ NOINLINE u32 make_group(u64 key, u32 parent, u64 weight, u32 instead)
 		keys[e.process & GROUP_MASK] = key;
 		given[e.process & GROUP_MASK] = weight;
 		told[e.process & GROUP_MASK] = e.amount;
-		tell(0, EVENT_set_group, &e);
+		tell_weigher(EVENT_set_group, &e);
 	}
 	bpf_spin_unlock(&lock);
 	if (!e.process)
 		return instead;
-	log_event(0, EVENT_set_group, &e, e.amount, e.process, 0);
+	log_weigher(EVENT_set_group, &e, e.amount, e.process);
 	if (bpf_map_update_elem(&groups, &key, &e.process,
 				BPF_NOEXIST)) { /* another CPU was faster, or there is no room */
 		bpf_spin_lock(&lock);
@@ -182,12 +184,13 @@ NOINLINE int weigh_group(u64 key, u64 weight)
 		given[e.process & GROUP_MASK] = weight;
 	if (is_its) {
 		told[e.process & GROUP_MASK] = e.amount;
-		e.cpu = machine_at(0)->groups.group[e.process & GROUP_MASK].parent;
-		tell(0, EVENT_set_group, &e);
+		e.cpu = weigher()->groups.group[e.process & GROUP_MASK].parent;
+		tell_weigher(EVENT_set_group, &e);
 	}
 	bpf_spin_unlock(&lock);
+	pass_on();
 	if (is_its)
-		log_event(0, EVENT_set_group, &e, e.amount, e.process, 0);
+		log_weigher(EVENT_set_group, &e, e.amount, e.process);
 	return 0;
 }
 
@@ -206,10 +209,11 @@ NOINLINE int enter_group(u32 id, u32 group)
 	bpf_spin_lock(&lock);
 	/* Its old groups keep what it did not use. */
 	if (has_limits())
-		limits_settle(&limits, machine_at(0), id, 0);
-	tell(0, EVENT_enter_group, &e);
+		limits_settle(&limits, weigher(), id, 0);
+	tell_weigher(EVENT_enter_group, &e);
 	bpf_spin_unlock(&lock);
-	log_event(0, EVENT_enter_group, &e, 0, group, 0);
+	pass_on();
+	log_weigher(EVENT_enter_group, &e, 0, group);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "host/attributes.h"
 #include "host/groups.h"
+#include "host/weighing.h"
 
 /* Facts that the machine is told of a new task */
 struct newcomer {
@@ -72,6 +73,7 @@ NOINLINE u32 give_id(struct newcomer *n)
 	};
 	host_task(e.process)->holders++;
 #ifdef DIVVY_SHARDS
+	tell_weigher(EVENT_new, &e);
 	stats.tasks++;
 	open_account(e.id, n->pid, n->tgid, &e);
 	bpf_spin_unlock(&lock);
@@ -148,14 +150,11 @@ NOINLINE int follow_leader(u32 id, u32 leader, u32 tgid)
 	e.process = process_of(id, leader, tgid);
 	host_task(e.process)->holders++;
 	release_id(process_holder(id));
-#ifndef DIVVY_SHARDS
-	tell(0, EVENT_set_process, &e);
-#endif
+	tell_weigher(EVENT_set_process, &e);
 	accounts[id & POOL_MASK].process = e.process;
 	bpf_spin_unlock(&lock);
-#ifndef DIVVY_SHARDS
-	log_event(0, EVENT_set_process, &e, 0, e.process, 0);
-#endif
+	pass_on();
+	log_weigher(EVENT_set_process, &e, 0, e.process);
 	return 0;
 }
 

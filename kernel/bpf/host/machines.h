@@ -3,7 +3,7 @@
 #ifndef DIVVY_HOST_MACHINES_H
 #define DIVVY_HOST_MACHINES_H
 
-#include "host/state.h"
+#include "host/weighing.h"
 
 #ifdef DIVVY_SHARDS
 static __always_inline void init_machines(void)
@@ -17,6 +17,11 @@ static __always_inline void init_machines(void)
 		config_init_for(machine_at(shard), &config.config, cpus_of(shard));
 		bpf_spin_unlock(lock);
 	}
+	if (!has_weigher())
+		return;
+	bpf_spin_lock(&lock);
+	config_init(weigher(), &config.config);
+	bpf_spin_unlock(&lock);
 }
 #else
 static __always_inline void init_machines(void)

@@ -71,7 +71,7 @@ NOINLINE u32 shard_to_wake_in(u32 id, u32 last)
 		return last;
 	x->idle = MOST_SHARDS;
 	x->best = allowed_part(id, last) ? last : MOST_SHARDS;
-	find_place(x, id, asked_weight(host_task(id)));
+	find_place(x, id, weight_to_tell(id));
 	return (x->idle < MOST_SHARDS ? x->idle : x->best < MOST_SHARDS ? x->best : last) & SHARD_MASK;
 }
 
@@ -221,8 +221,9 @@ NOINLINE int come(u32 id)
 	if (!lock)
 		return 0;
 	bpf_spin_lock(lock);
-	e.amount = asked_weight(host_task(id));
-	accounts[id & POOL_MASK].nominal = e.amount;
+	e.amount = weight_to_tell(id);
+	if (!has_weigher())
+		accounts[id & POOL_MASK].nominal = e.amount;
 	tell(shard, EVENT_new, &e);
 	if (is_bound) {
 		allowed.allowed.word[0] = allowed_part(id, shard);
@@ -294,17 +295,23 @@ static __always_inline void enqueue_in_shard(const struct task_struct *p, u32 id
 
 	if (host_task(id)->move.is_visitor && cpu != NO_CPU)
 		to = shard_of_cpu(cpu);
-	if (!(task_in_machine(id)->state & RUNNABLE))
+	if (!(task_in_machine(id)->state & RUNNABLE)) {
 		how = IS_WOKEN;
+		if (has_weigher())
+			weigh_in(id);
+	}
 	if (how || !allowed_part(id, to))
 		to = shard_to_wake_in(id, to);
 	if (to != shard_of(id)) {
 		leave_shard(id, to, p->se.sum_exec_runtime);
 		come(id);
 		how |= HAS_MOVED;
+	} else if (how && has_weigher()) {
+		tell_weight_again(id);
 	}
 	if (arrive(id, how) && shards.steal)
 		call_idle(id, shard_of(id));
+	pass_on();
 }
 
 #else

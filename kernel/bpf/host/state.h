@@ -17,6 +17,7 @@
 /* Written by the loader. The verifier knows the value, and removes the code of modifiers that are not loaded. */
 const volatile unsigned int modifiers_loaded SEC(".rodata.modifiers") = ~0u;
 #define MODIFIERS_LOADED modifiers_loaded
+#include "host/reweighed.h"
 #include "host.h"
 
 /* Each has a section of its own, because the loader maps them one by one. */

@@ -10,6 +10,7 @@
 #define DIVVY_HOST_STATISTICS_H
 
 #include "host/tasks.h"
+#include "host/weighing.h"
 
 /* Under the lock */
 static __always_inline void open_account(u32 id, u32 pid, u32 tgid, const struct event *e)
@@ -26,13 +27,30 @@ static __always_inline void open_account(u32 id, u32 pid, u32 tgid, const struct
 	a->pid = pid;
 }
 
-/* Service that it was entitled to before it came to its shard */
-static __always_inline u64 entitled_elsewhere(u32 id)
+/* Service that it was entitled to: of all CPUs if there is a weigher, or else of its shard, and of those where it was before */
+static __always_inline u64 entitled_service(u32 id)
 {
 #ifdef DIVVY_SHARDS
-	return host_task(id)->move.entitled;
+	if (has_weigher())
+		return machine_task(weigher(), id)->entitled.service;
+	return task_in_machine(id)->entitled.service + host_task(id)->move.entitled;
 #else
-	return 0;
+	return task_in_machine(id)->entitled.service;
+#endif
+}
+
+/* The same until now. The lock is not held. */
+static __always_inline void entitle_until_now(u32 id, u32 pid)
+{
+#ifdef DIVVY_SHARDS
+	u64 now = clock_ns();
+
+	if (!has_weigher())
+		return;
+	bpf_spin_lock(&lock);
+	if (accounts[id & POOL_MASK].pid == pid && machine_task(weigher(), id)->state & RUNNABLE)
+		entitled_touch(&weigher()->entitled, &weigher()->s.tasks, id, machine_now(weigher(), now));
+	bpf_spin_unlock(&lock);
 #endif
 }
 
@@ -42,7 +60,7 @@ static __always_inline void settle_account(u32 id)
 	struct account *a = &accounts[id & POOL_MASK];
 
 	a->weight = weight_of(&machine_of(id)->s.tasks, id);
-	a->entitled_ns = task_in_machine(id)->entitled.service + entitled_elsewhere(id);
+	a->entitled_ns = entitled_service(id);
 	a->waited_ns = host_task(id)->waited_ns;
 	a->turns = host_task(id)->turns;
 	a->waits = host_task(id)->waits;
@@ -125,6 +143,7 @@ static NOINLINE int settle(u32 id)
 		return 0;
 	now = clock_ns();
 	sum_exec = sum_exec_of(id);
+	entitle_until_now(id, pid);
 	bpf_spin_lock(lock);
 	/* Another task may have the id since it was looked up, or it may be in another shard. */
 	if (a->pid == pid && shard == shard_of(id)) {

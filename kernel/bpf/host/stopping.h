@@ -11,7 +11,9 @@
 #include "host/events.h"
 #include "host/published.h"
 #include "host/quotas.h"
+#include "host/attributes.h"
 #include "host/statistics.h"
+#include "host/weighing.h"
 
 /* Under the lock: tells what the task received since it came on its CPU. Returns false if it was not on one. */
 static __always_inline bool tell_stopping(u32 shard, struct event *e, u64 sum_exec)
@@ -68,6 +70,20 @@ NOINLINE u64 expire(u32 id)
 	return e.slice;
 }
 
+#ifdef DIVVY_SHARDS
+/* Its shard knows. */
+static __always_inline void no_longer_weighed(u32 id)
+{
+	if (!has_weigher())
+		return;
+	weigh_out(id);
+	pass_on();
+}
+#else
+#define no_longer_weighed(id)
+#define forget_weight(id)
+#endif
+
 /* It goes to sleep, dies, or leaves for another scheduling class. */
 static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, enum why why)
 {
@@ -90,6 +106,7 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	if (stopped)
 		log_event(shard, EVENT_stopping, &stopping, stopping.amount, 0, 0);
 	log_event(shard, EVENT_quiescent, &e, 0, 0, why);
+	no_longer_weighed(id);
 }
 
 /* It is gone. A policy with lazy removal keeps it in its queue, and so in its group, until then; the kernel may keep a task that has
@@ -107,6 +124,7 @@ NOINLINE int task_ended(u32 id)
 	tell(shard, EVENT_exit, &e);
 	bpf_spin_unlock(lock);
 	log_event(shard, EVENT_exit, &e, 0, 0, 0);
+	forget_weight(id);
 	return 0;
 }
 

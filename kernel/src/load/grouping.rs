@@ -29,7 +29,9 @@ pub fn by_group(spec: &Spec) -> Result<Spec, LoadError> {
     if looks_at_groups(spec) {
         return Ok(spec.clone());
     }
-    let added = spec::parse(&format!("{spec}+{MODIFIER}"), divvy_policy::all());
+    let placement = spec.placement.map_or_else(String::new, |placement| format!("@{placement}"));
+    let text = format!("{}+{MODIFIER}{placement}", spec.without_placement());
+    let added = spec::parse(&text, divvy_policy::all());
     added.map_err(|error| LoadError::Mismatch(format!("groups need the modifier {MODIFIER}, but {error}")))
 }
 
@@ -46,6 +48,7 @@ mod tests {
         assert_eq!(added("gr3+feasible"), "gr3+feasible+groups");
         assert_eq!(added("gr3+procfair"), "gr3+procfair+groups");
         assert_eq!(added("gr3+groups"), "gr3+groups");
+        assert_eq!(added("sfq+procfair@cpu"), "sfq+procfair+groups@cpu");
         assert_eq!(added("gr3+tfps:group=on"), "gr3+tfps:group=on");
     }
 }

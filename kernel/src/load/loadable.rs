@@ -3,7 +3,6 @@
 use divvy_policy::Placement;
 
 use super::error::LoadError;
-use super::grouping::Grouping;
 use super::options::Options;
 use super::rules::RulesFile;
 
@@ -43,20 +42,11 @@ fn check_placement(placement: Placement, options: &Options) -> Result<(), LoadEr
             CARRIED.join(" and ")
         ));
     }
-    if let Some(modifier) = options.spec.modifiers.first() {
-        return refuse(format!(
-            "`+{}` needs to know all tasks, and several shards do not share that yet: leave out one of the two",
-            modifier.name
-        ));
-    }
-    if let Some(grouping) = options.grouping {
-        let option = match grouping {
-            Grouping::Cgroups => "--cgroups",
-            Grouping::Users => "--users",
-        };
-        return refuse(format!(
-            "`{option}` needs to know all tasks, and several shards do not share that yet: leave out one of the two"
-        ));
+    if options.spec.knows_programs() {
+        return refuse(
+            "what `+flow` knows of programs is not shared by several shards yet: leave out one of the two"
+                .to_owned(),
+        );
     }
     Ok(())
 }

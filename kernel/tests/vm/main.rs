@@ -24,3 +24,4 @@ mod storm;
 mod terminal;
 mod top;
 mod two_cpus;
+mod weights_of_shards;

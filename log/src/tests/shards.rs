@@ -36,6 +36,15 @@ fn each_shard_decides_as_it_did() {
     assert!(found.before.iter().all(|told| told.shard == Some(1)));
 }
 
+/// The weights that modifiers make over all shards are told to each as the tasks' own (placement R7).
+#[test]
+fn shards_have_the_weights_that_they_are_told() {
+    let (header, records) = sharded();
+    let weighed = Header { spec: "sfq+procfair+feasible@shards:size=2".to_owned(), ..header };
+    let report = check(&log(&weighed, &records, 0)).unwrap();
+    assert!(matches!(report.verdict, Verdict::Ok), "{:?}", report.verdict);
+}
+
 #[test]
 fn a_log_has_no_other_shards_than_its_header_says() {
     let (header, mut records) = sharded();
