@@ -240,20 +240,13 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 
 /* ---- it runs ---- */
 
-/* If a task just went to sleep here, its time holds: that was a moment ago, in the same call of the kernel's scheduler. To read the clock
- * takes 45 instructions. */
-static __always_inline u64 time_of_dispatch(const struct task_struct *prev)
-{
-	return prev && !stays_runnable(prev) && id_of(prev) ? host_task(id_of(prev))->slept : clock_ns();
-}
-
 /* In this order: the task that the CPU waits for, every other time a kernel thread, the fallback DSQ, a starved task, the rest of
  * a long slice, the policy, and if that has nothing whatever there is. */
 SEC("struct_ops/dispatch")
 void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
 	u32 cpu = machine_cpu(kernel_cpu), shard = shard_of_cpu(cpu), local = local_cpu(cpu);
-	struct event e = { .cpu = local, .now = time_of_dispatch(prev) }, visit;
+	struct event e = { .cpu = local }, visit;
 	bool stays = stays_runnable(prev), admitted;
 	struct host_cpu *c = host_cpu(cpu);
 	struct bpf_spin_lock *lock;
@@ -263,7 +256,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	if (cpu == NO_CPU)
 		return;
 	catch_up();
-	c->asked = e.now;
+	c->asked = e.now = time_of_dispatch(prev);
 	if (is_expecting(kernel_cpu, &c->late))
 		return;
 	if (has_others(c) && dispatch_other(kernel_cpu, cpu))

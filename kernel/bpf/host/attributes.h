@@ -108,6 +108,8 @@ static __always_inline void tell_weight_after_moves(u32 id, u32 left)
 
 /* An op passes on so many weights at most. */
 #define MOST_PASSED_ON 8
+/* A dispatch does not make the queue longer than that. */
+#define MOST_IN_TURN 64
 
 /* One of the tasks whose weights changed is told to its shard. If the task has just moved, its new shard has most likely seen the weight, but
  * only a lock that both held makes that sure: it is told there. If it moves all the time, it is in the queue once more. Not static. */
@@ -146,12 +148,13 @@ NOINLINE int readjust(void)
 	return 0;
 }
 
-/* The same of what others have left */
+/* The same of what others have left, and no more than that while many wait for their turn. */
 static __always_inline void catch_up(void)
 {
 	if (!has_news())
 		return;
-	readjust();
+	if (reweighed.end - reweighed.first < MOST_IN_TURN)
+		readjust();
 	pass_on();
 }
 

@@ -82,12 +82,8 @@ static __always_inline void tell(u32 shard, enum event_kind kind, struct event *
 	if (is_weigher(m))
 		return;
 	event_tell(m, kind, e);
-	if (kind == EVENT_enqueue || kind == EVENT_dequeue || kind == EVENT_dispatch)
+	if (kind == EVENT_enqueue || kind == EVENT_dequeue || kind == EVENT_dispatch || kind == EVENT_exit)
 		note_reach(shard, e->id);
-#ifndef DIVVY_SHARDS
-	if (kind == EVENT_quiescent)
-		note_reach(shard, e->id);
-#endif
 	number_event(shard, e);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The tasks that wait in a shard, by the shards where they may run on every CPU. An idle CPU of another shard finds one of them here, however
- * many tasks come before it that may not run there. They have no order but that in which they came; one that is behind is found in
- * the shard's queue first (taking.h). A task that may run on a part of a shard's CPUs is found by a search only.
+ * many tasks come before it that may not run there. They have no order but that in which they came: the first 64 places of
+ * the shard's queue are looked at before (taking.h). A task that may run on a part of a shard's CPUs is found by a search only.
  *
  * The holder of a shard's lock changes what belongs to it.
  */
@@ -67,7 +67,7 @@ static NOINLINE void move_to_reach(u32 shard, u32 id, u32 from, u32 to)
 	waits_under[id & POOL_MASK] = to;
 }
 
-/* Under the shard's lock: the machine was told something of the task. */
+/* Under the shard's lock: the machine was told something that may begin or end its custody of the task. */
 static __always_inline void note_reach(u32 shard, u32 id)
 {
 	bool waits = machine_task(machine_at(shard), id)->state & CUSTODY;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Tasks whose weights the account of several shards has changed (weighing.h), and that their shards are still to be told: a queue of ids, each
- * at most once. It is written under the account's lock. An id whose task is gone, or is another one's by now, may stay: who is told
+ * at most once. It is written under the account's lock; whether there is one is read without it, as a hint. An id whose task is gone, or is another one's by now, may stay: who is told
  * is told the weight of that moment.
  */
 #ifndef DIVVY_HOST_REWEIGHED_H

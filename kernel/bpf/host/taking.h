@@ -114,7 +114,12 @@ static __always_inline bool take_from(u32 from, s32 kernel_cpu, u64 before, bool
 	e.slice = slice_in_crowd(config.config.quantum);
 	visitor_on[cpu & CPU_MASK] = e.id;
 	take_cpu(cpu);
-	return send(&e, kernel_cpu, &host_cpu(cpu)->late);
+	if (send(&e, kernel_cpu, &host_cpu(cpu)->late))
+		return true;
+	/* The kernel took it back meanwhile. The CPU is not idle for anybody, so it is to ask again. */
+	visitor_on[cpu & CPU_MASK] = 0;
+	scx_bpf_kick_cpu(kernel_cpu, 0);
+	return false;
 }
 
 /* The same from the shard that is so many after this one. Not static: the verifier checks it by itself. */

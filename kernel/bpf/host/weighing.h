@@ -4,10 +4,11 @@
  * and the modifiers of weights, and never picks: placement R7 calls it the account (here accounts are rows of statistics). Its lock is that
  * of ids and groups, and no shard's lock is held together with it.
  *
- * It is told first what a task does, and then, its lock released, the task's shard. Others whose weights change by that wait in a queue
- * (reweighed.h), and whoever has told the weigher something, or dispatches, passes on some of them: each under the lock of the shard where that
- * task is, where the weight is read that the weigher has at that moment. A shard is told one after another, so what it was told last was read last:
- * a weight never takes the place of a newer one. A task that is between two shards has its weight read when it comes (moves.h).
+ * It is told before the shard of a task that becomes runnable, and after that of one that blocks, ends, or may run on other CPUs. Others whose
+ * weights change by that wait in a queue (reweighed.h), and whoever has told the weigher something, or dispatches, passes on some of them: each
+ * under the lock of the shard where that task is, where the weight is read that the weigher has at that moment. A shard is told one after another,
+ * so what it was told last was read last: a weight never takes the place of a newer one. A task that is between two shards has its weight read
+ * when it comes (moves.h).
  *
  * There is no weigher if no modifier of weights is loaded. Then the verifier leaves all of this out.
  */
@@ -83,6 +84,11 @@ static __always_inline void forget_weight(u32 id)
 }
 
 #else
+
+static __always_inline bool has_weigher(void)
+{
+	return false;
+}
 
 static __always_inline struct machine *weigher(void)
 {
