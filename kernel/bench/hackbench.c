@@ -9,6 +9,7 @@
  */
 #include "programs.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static void pass(int fd, int sends)
 	ssize_t done;
 
 	for (size_t passed = 0; passed < MESSAGE; passed += done) {
+		errno = 0; /* the end of a file sets none */
 		done = sends ? write(fd, message, MESSAGE - passed) : read(fd, message, MESSAGE - passed);
 		if (done <= 0)
 			fail(sends ? "hackbench: cannot send" : "hackbench: cannot receive");
@@ -106,7 +108,8 @@ int main(int argc, char **argv)
 	}
 	n = ngroups * GROUP;
 	receiving = ngroups * RECEIVERS;
-	setrlimit(RLIMIT_NOFILE, &files);
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		fail("hackbench: cannot have so many sockets");
 	for (long i = 0; i < ngroups * RECEIVERS; i++)
 		if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends[i / RECEIVERS][i % RECEIVERS]))
 			fail("hackbench: cannot make sockets");
@@ -115,7 +118,7 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&all_exist, NULL, n + 1);
 	pthread_barrier_init(&all_weigh, NULL, n + 1);
 	for (long i = 0; i < n; i++)
-		if (pthread_create(&t, &small, run, &thread[i]))
+		if ((errno = pthread_create(&t, &small, run, &thread[i])))
 			fail("hackbench: cannot create a thread");
 	pthread_barrier_wait(&all_exist);
 	for (long i = 0; i < n; i++)

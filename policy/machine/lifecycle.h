@@ -42,6 +42,7 @@ static IN_PLACE void machine_new(struct machine *m, u32 id, u32 process, u64 wei
 	t->process = process;
 	m->groups.of[id & POOL_MASK] = ROOT;
 	t->charged = 0;
+	t->turn = 0; /* that of the id's former task would be a debt: machine/family.h */
 	t->cpu = NO_CPU;
 	t->state = KNOWN;
 	ENTITLED(machine_task(m, id)->entitled.service = 0;)

@@ -46,17 +46,11 @@ pub const PRESETS: &[Preset] = &[
 impl Preset {
     /// The same as words after `divvy load`.
     pub fn words(&self) -> String {
-        self.words_with("")
-    }
-
-    /// The same, with what follows the policy.
-    pub fn words_with(&self, rest: &str) -> String {
-        let option = match self.grouping {
-            None => "",
-            Some(Grouping::Cgroups) => " --cgroups",
-            Some(Grouping::Users) => " --users",
-        };
-        format!("{}{rest}{option}", self.spec)
+        match self.grouping {
+            None => self.spec.to_owned(),
+            Some(Grouping::Cgroups) => format!("{} --cgroups", self.spec),
+            Some(Grouping::Users) => format!("{} --users", self.spec),
+        }
     }
 }
 

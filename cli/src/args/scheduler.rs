@@ -173,10 +173,10 @@ fn parse(spec: &str) -> anyhow::Result<Spec> {
     spec::parse(spec, divvy_policy::all()).map_err(|error| {
         let name = spec.split(['+', '@', ':']).next().unwrap_or(spec);
         let Some(preset) = presets::find(name) else { return error.into() };
-        let rest = &spec[name.len()..];
-        let instead = preset.words_with(rest);
-        anyhow::Error::new(error)
-            .context(format!("nothing can follow the preset `{name}`: write `{instead}`"))
+        anyhow::Error::new(error).context(format!(
+            "nothing can follow a preset: `{name}` stands for `{}`, so write that with what you add",
+            preset.words()
+        ))
     })
 }
 

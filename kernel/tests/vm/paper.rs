@@ -1,6 +1,6 @@
 //! The papers' experiments, as `divvy paper ID --kernel` runs them: the command starts a machine of its own. Other work on this machine
 //! changes the numbers, so the tables' tolerances are not judged here, but which of two policies did it. Costs are counted in instructions, which no other
-//! work changes: there the verdicts are.
+//! work changes: there the verdicts of GR3's figures are.
 
 use std::process::Command;
 

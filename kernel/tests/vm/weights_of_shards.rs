@@ -92,14 +92,19 @@ fn the_verifier_takes_modifiers_with_several_shards() {
     }
 }
 
-/// The heavy task cannot use more than a CPU, and the five others share three.
+/// The heavy task has 4 of 14 s of CPU time, the first two 2 + 3/5 x 2 each, and the late ones 3/5 x 2 each. Under sfq alone, the first two would wait
+/// for 1.8 s until the late ones have caught up with them, and have 2.3 s.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn infeasible_weights_share_what_is_left_across_shards() {
     let received = played("sfq+feasible@cpu", "infeasible_on_four.toml");
     let parts: Vec<f64> = received.iter().map(|(_, part)| *part).collect();
-    let entitled: Vec<f64> =
-        received.iter().map(|(process, _)| if process == "heavy" { 0.25 } else { 0.15 }).collect();
+    let seconds = |process: &str| match process {
+        "heavy" => 4.0,
+        "first" => 3.2,
+        _ => 1.2,
+    };
+    let entitled: Vec<f64> = received.iter().map(|(process, _)| seconds(process) / 14.0).collect();
     assert_eq!(parts.len(), 6);
     assert_near(&parts, &entitled);
 }

@@ -15,6 +15,17 @@ pub struct Counting {
     pub operations: Option<u32>,
 }
 
+impl Counting {
+    /// Without these its costs cannot be told.
+    fn needed(&self) -> &'static [&'static str] {
+        match (self.program, self.cpus) {
+            ("hackbench", _) => &[DISPATCH],
+            ("yield", 1) => &["host_stopping", "host_enqueue", DISPATCH, "host_running", WHOLE],
+            _ => &[WHOLE],
+        }
+    }
+}
+
 /// Instructions, as they were counted.
 #[derive(Default)]
 pub struct Counts {
@@ -97,7 +108,12 @@ fn read(run: &Counting, said: &str) -> Result<Vec<Count>, LabError> {
     let found: Option<Vec<Count>> = lines.map(|line| count(run, line)).collect();
     let is_complete = |found: &Vec<Count>| {
         let is_counted = |policy: &str, clients: u64| {
-            found.iter().any(|count| count.policy == policy && count.clients == clients)
+            let is_there = |name: &&str| {
+                found.iter().any(|count| {
+                    (count.policy.as_str(), count.clients, &count.name.as_str()) == (policy, clients, name)
+                })
+            };
+            run.needed().iter().all(is_there)
         };
         run.policies.iter().all(|policy| run.clients.iter().all(|&clients| is_counted(policy, clients)))
     };
@@ -118,7 +134,7 @@ fn count(run: &Counting, line: &str) -> Option<Count> {
         clients: clients.parse().ok()?,
         name: name.to_owned(),
         runs: number(runs).filter(|&runs| runs > 0.0)?,
-        instructions: number(instructions)?,
+        instructions: number(instructions).filter(|&instructions| instructions >= 0.0)?,
     })
 }
 
@@ -171,5 +187,7 @@ mod tests {
         {
             assert!(read(&counting("yield"), said).is_err(), "{said:?}");
         }
+        let without = SAID.replace("gr3 10 host_running 500 50000\n", "");
+        assert!(read(&counting("yield"), &without).is_err(), "a program did not run, or has another name");
     }
 }
