@@ -246,7 +246,7 @@ SEC("struct_ops/dispatch")
 void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
 	u32 cpu = machine_cpu(kernel_cpu), shard = shard_of_cpu(cpu), local = local_cpu(cpu);
-	struct event e = { .cpu = local }, visit;
+	struct event e = { .cpu = local, .now = time_of_dispatch(prev) }, visit;
 	bool stays = stays_runnable(prev), admitted;
 	struct host_cpu *c = host_cpu(cpu);
 	struct bpf_spin_lock *lock;
@@ -255,8 +255,9 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 
 	if (cpu == NO_CPU)
 		return;
-	catch_up();
-	c->asked = e.now = time_of_dispatch(prev);
+	if (catch_up())
+		e.now = clock_ns();
+	c->asked = e.now;
 	if (is_expecting(kernel_cpu, &c->late))
 		return;
 	if (has_others(c) && dispatch_other(kernel_cpu, cpu))

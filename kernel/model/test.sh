@@ -107,7 +107,7 @@ check_shards() {
 		check_finds_broken_shards moves.h 's/e.amount = weight_to_tell(id);/e.amount = asked_weight(host_task(id));/' &&
 		check_finds_broken_shards moves.h 's/^\t\ttell_weight_again(id);/\t\t;/' &&
 		check_finds_broken_shards attributes.h "$stale" &&
-		check_finds_broken_shards ../host.bpf.c 's/^\tcatch_up();//' &&
+		check_finds_broken_shards ../host.bpf.c 's/if (catch_up())/if (false)/' &&
 		check_finds_broken_shards stopping.h 's/^\tweigh_out(id);//' || return 1
 	echo "host: several shards: $(tail -n 2 "$out/said/shards" | head -n 1), and 13 breaks are found"
 }

@@ -20,6 +20,17 @@ struct wish {
 	bool is_own, is_rule;
 };
 
+/* Under the lock of whoever is told of it */
+static __always_inline void grant(struct host_task *t, struct wish wish)
+{
+	if (wish.is_rule) {
+		t->rule = wish.rule;
+		return;
+	}
+	t->weight = wish.weight;
+	t->has_own_weight = wish.is_own;
+}
+
 /* The weight that the machine is told: one that a command set is as it is. */
 static __always_inline u64 asked_weight(const struct host_task *t)
 {
@@ -148,25 +159,15 @@ NOINLINE int readjust(void)
 	return 0;
 }
 
-/* The same of what others have left, and no more than that while many wait for their turn. */
-static __always_inline void catch_up(void)
+/* The same of what others have left, and no more than that while many wait for their turn. Returns whether there was some: it takes time. */
+static __always_inline bool catch_up(void)
 {
 	if (!has_news())
-		return;
+		return false;
 	if (reweighed.end - reweighed.first < MOST_IN_TURN)
 		readjust();
 	pass_on();
-}
-
-/* Under the weigher's lock */
-static __always_inline void grant(struct host_task *t, struct wish wish)
-{
-	if (wish.is_rule) {
-		t->rule = wish.rule;
-		return;
-	}
-	t->weight = wish.weight;
-	t->has_own_weight = wish.is_own;
+	return true;
 }
 
 /* Returns whether there is a weigher. Then it has been told, and from it the shards hear. */
@@ -211,26 +212,24 @@ static __always_inline void pass_on(void)
 {
 }
 
-static __always_inline void catch_up(void)
+static __always_inline bool catch_up(void)
 {
+	return false;
 }
 #endif
 
-/* Its weight is that of its nice value, or one of its own. */
-static __always_inline void set_weight(u32 id, u64 weight, bool is_own)
+/* The task has this weight or rule from now on. */
+static __always_inline void fulfil(u32 id, struct wish wish)
 {
 	struct event e = { .id = id, .now = clock_ns() };
 	u32 shard = shard_of(id);
 	struct bpf_spin_lock *lock = lock_of(shard);
 	bool is_there;
 
-	if (weighs_anew(id, (struct wish){ .weight = weight, .is_own = is_own }))
-		return;
-	if (!lock)
+	if (weighs_anew(id, wish) || !lock)
 		return;
 	bpf_spin_lock(lock);
-	host_task(id)->weight = weight;
-	host_task(id)->has_own_weight = is_own;
+	grant(host_task(id), wish);
 	is_there = is_still_in(shard, id);
 	if (is_there)
 		tell_weight(&e);
@@ -239,31 +238,19 @@ static __always_inline void set_weight(u32 id, u64 weight, bool is_own)
 		log_event(shard, EVENT_set_weight, &e, e.amount, 0, 0);
 	else
 		tell_weight_after_moves(id, shard);
+}
+
+/* Its weight is that of its nice value, or one of its own. */
+static __always_inline void set_weight(u32 id, u64 weight, bool is_own)
+{
+	fulfil(id, (struct wish){ .weight = weight, .is_own = is_own });
 }
 
 /* The task has a rule with this weight from now on, or none (0). Not static: the verifier checks it by itself. */
 NOINLINE int follow_rule(u32 id, u64 weight)
 {
-	struct event e = { .id = id, .now = clock_ns() };
-
-	u32 shard = shard_of(id);
-	struct bpf_spin_lock *lock = lock_of(shard);
-	bool is_there;
-
-	if (host_task(id)->rule == weight || !lock)
-		return 0;
-	if (weighs_anew(id, (struct wish){ .rule = weight, .is_rule = true }))
-		return 0;
-	bpf_spin_lock(lock);
-	host_task(id)->rule = weight;
-	is_there = is_still_in(shard, id);
-	if (is_there)
-		tell_weight(&e);
-	bpf_spin_unlock(lock);
-	if (is_there)
-		log_event(shard, EVENT_set_weight, &e, e.amount, 0, 0);
-	else
-		tell_weight_after_moves(id, shard);
+	if (host_task(id)->rule != weight)
+		fulfil(id, (struct wish){ .rule = weight, .is_rule = true });
 	return 0;
 }
 

@@ -50,24 +50,26 @@ static __always_inline bool has_news(void)
 	return has_weigher() && (reweighed.first != reweighed.end || machine_has_due(weigher()));
 }
 
+/* The task is runnable from now on, or is not. */
+static __always_inline void weigh(u32 id, enum event_kind kind, enum why why)
+{
+	struct event e = { .id = id, .why = why, .now = clock_ns() };
+
+	bpf_spin_lock(&lock);
+	event_tell_inlined(weigher(), kind, &e);
+	bpf_spin_unlock(&lock);
+}
+
 /* Not static: the verifier checks these by themselves. */
 NOINLINE int weigh_in(u32 id)
 {
-	struct event e = { .id = id, .why = WOKEN, .now = clock_ns() };
-
-	bpf_spin_lock(&lock);
-	event_tell_inlined(weigher(), EVENT_runnable, &e);
-	bpf_spin_unlock(&lock);
+	weigh(id, EVENT_runnable, WOKEN);
 	return 0;
 }
 
 NOINLINE int weigh_out(u32 id)
 {
-	struct event e = { .id = id, .why = BLOCKED, .now = clock_ns() };
-
-	bpf_spin_lock(&lock);
-	event_tell_inlined(weigher(), EVENT_quiescent, &e);
-	bpf_spin_unlock(&lock);
+	weigh(id, EVENT_quiescent, BLOCKED);
 	return 0;
 }
 

@@ -29,10 +29,10 @@ pub fn by_group(spec: &Spec) -> Result<Spec, LoadError> {
     if looks_at_groups(spec) {
         return Ok(spec.clone());
     }
-    let placement = spec.placement.map_or_else(String::new, |placement| format!("@{placement}"));
-    let text = format!("{}+{MODIFIER}{placement}", spec.without_placement());
-    let added = spec::parse(&text, divvy_policy::all());
-    added.map_err(|error| LoadError::Mismatch(format!("groups need the modifier {MODIFIER}, but {error}")))
+    let text = format!("{}+{MODIFIER}", spec.without_placement());
+    let added = spec::parse(&text, divvy_policy::all())
+        .map_err(|error| LoadError::Mismatch(format!("groups need the modifier {MODIFIER}, but {error}")))?;
+    Ok(Spec { placement: spec.placement, ..added })
 }
 
 #[cfg(test)]

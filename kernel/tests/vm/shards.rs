@@ -11,11 +11,8 @@ const MOST_OF_ONE: u64 = 300_000;
 /// As in `shards.toml`: nice -2, and nice 0.
 const WEIGHTS: [f64; 6] = [1586.0, 1024.0, 1024.0, 1024.0, 1024.0, 1024.0];
 
-fn run(of: impl Fn(&str) -> String, seconds: u32) -> Said {
-    run_on(4, &SPECS, of, seconds)
-}
-
-fn run_on(cpus: u32, specs: &[&str], of: impl Fn(&str) -> String, seconds: u32) -> Said {
+/// Runs the scripts of specs one after the other on so many CPUs.
+pub fn run_on(cpus: u32, specs: &[&str], of: impl Fn(&str) -> String, seconds: u32) -> Said {
     let script: String = specs.iter().map(|spec| of(spec)).collect();
     let said = several(cpus, &script, seconds);
     assert_eq!(said.code, 0, "{said}");
@@ -24,7 +21,7 @@ fn run_on(cpus: u32, specs: &[&str], of: impl Fn(&str) -> String, seconds: u32) 
 }
 
 /// Its statistics, if its log was verified and the kernel's own scheduler is back.
-fn counts(said: &Said, spec: &str) -> Value {
+pub fn counts(said: &Said, spec: &str) -> Value {
     assert_eq!(said.part(&format!("state {spec}")), "disabled");
     let log = said.json(&format!("log {spec}"));
     assert_eq!(log["verdict"], "ok", "{spec}: {said}");
@@ -36,25 +33,34 @@ fn counts(said: &Said, spec: &str) -> Value {
     counts
 }
 
-fn loaded(spec: &str, command: &str) -> String {
+/// The lines of a script that run a command under a spec, which may have options, and verify its log.
+pub fn loaded(spec: &str, command: &str) -> String {
     format!(
-        "divvy load '{spec}' --format json --interval 60s --log /tmp/log --exec {command} >/tmp/stats || exit 1\n\
+        "divvy load {spec} --format json --interval 60s --log /tmp/log --exec {command} >/tmp/stats || exit 1\n\
          echo '== stats {spec}'; tail -n 1 /tmp/stats\n\
          echo '== log {spec}'; divvy verify /tmp/log --format json; rm /tmp/log\n\
          echo '== state {spec}'; cat /sys/kernel/sched_ext/state\n"
     )
 }
 
+/// Each program of each spec is short enough for the verifier.
+pub fn assert_verified(specs: &[&str]) {
+    let load = |spec: &str| {
+        format!(": >/tmp/rules.toml; echo '== {spec}'; divvy load {spec} --dry-run --format json || exit 1\n")
+    };
+    let said = run_on(4, specs, load, 900);
+    for spec in specs {
+        let programs = said.json(spec)["programs"].as_array().expect("programs").clone();
+        let most = programs.iter().filter_map(|program| program["instructions"].as_u64()).max();
+        println!("{spec}: {most:?}");
+        assert!(most < Some(MOST_OF_ONE), "{spec}: {most:?}");
+    }
+}
+
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn the_verifier_takes_several_shards() {
-    let said =
-        run(|spec| format!("echo '== {spec}'; divvy load {spec} --dry-run --format json || exit 1\n"), 600);
-    for spec in SPECS {
-        let programs = said.json(spec)["programs"].as_array().expect("programs").clone();
-        let most = programs.iter().filter_map(|program| program["instructions"].as_u64()).max();
-        assert!(most < Some(MOST_OF_ONE), "{spec}: {most:?}");
-    }
+    assert_verified(&SPECS);
 }
 
 /// Six tasks that always run on four CPUs, none of which may have one alone.
@@ -62,7 +68,9 @@ fn the_verifier_takes_several_shards() {
 #[ignore = "needs the test VM: make test-vm"]
 fn shares_are_right_across_shards() {
     let file = workload("shards.toml").display().to_string();
-    let said = run(
+    let said = run_on(
+        4,
+        &SPECS,
         |spec| {
             let play = format!("divvy play {file} --format json -o /tmp/report");
             loaded(spec, &play) + &format!("echo '== report {spec}'; cat /tmp/report\n")

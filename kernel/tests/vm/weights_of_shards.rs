@@ -4,36 +4,17 @@
 use serde_json::Value;
 
 use crate::groups::shares;
-use crate::machine::{Said, several, workload};
+use crate::machine::{Said, workload};
+use crate::shards::{assert_verified, counts, loaded, run_on};
 
-/// The most instructions of one program, as for all others (`budget.rs`).
-const MOST_OF_ONE: u64 = 300_000;
 /// Each part of all CPU time is within this of what is computed: the system itself uses some of it, and four virtual CPUs share fewer.
 const NEAR: f64 = 0.03;
 
-/// A spec with its options, and the lines of a script that run a command under it, and verify its log.
-fn under(loaded: &str, command: &str) -> String {
-    format!(
-        "divvy load {loaded} --format json --interval 60s --log /tmp/log --exec {command} >/tmp/stats || exit 1\n\
-         echo '== stats'; tail -n 1 /tmp/stats\n\
-         echo '== log'; divvy verify /tmp/log --format json\n\
-         echo '== state'; cat /sys/kernel/sched_ext/state\n"
-    )
-}
-
-/// Runs it, if the log is verified, tasks moved, and the kernel's own scheduler is back.
-fn run(script: &str) -> Said {
-    let said = several(4, script, 900);
-    assert_eq!(said.code, 0, "{said}");
-    said.assert_calm();
-    assert_eq!(said.part("state"), "disabled");
-    assert_eq!(said.json("log")["verdict"], "ok", "{said}");
-    let counts = said.json("stats")["interval"]["counts"].clone();
-    for what in ["faults", "missing", "without_id", "fallbacks"] {
-        assert_eq!(counts[what], 0, "{what}: {counts}");
-    }
-    assert!(counts["moves"].as_u64() > Some(20), "{counts}");
-    println!("{counts}");
+/// Runs a command under a spec, and then says what is in a file that it wrote.
+fn run(spec: &str, command: &str, part: &str, file: &str) -> Said {
+    let script = |spec: &str| loaded(spec, command) + &format!("echo '== {part}'; cat {file}\n");
+    let said = run_on(4, &[spec], script, 900);
+    println!("{}", counts(&said, spec));
     said
 }
 
@@ -53,43 +34,29 @@ fn tasks(report: &Value) -> Vec<(String, f64)> {
     tasks.iter().map(|task| (of(task).0, of(task).1 / all)).collect()
 }
 
-fn played(loaded: &str, file: &str) -> Vec<(String, f64)> {
+fn played(spec: &str, file: &str) -> Vec<(String, f64)> {
     let play =
         format!("divvy play {} --scale-weights 3% --format json -o /tmp/report", workload(file).display());
-    let said = run(&(under(loaded, &play) + "echo '== report'; cat /tmp/report\n"));
-    tasks(&said.json("report"))
+    tasks(&run(spec, &play, "report", "/tmp/report").json("report"))
 }
 
 /// A script that says the CPU time of cgroups
-fn measured(loaded: &str, script: &str) -> Said {
+fn measured(spec: &str, script: &str) -> Said {
     let script = format!("sh -c 'sh {} >/tmp/groups'", workload(script).display());
-    run(&format!("{}echo '== groups'; cat /tmp/groups\n", under(loaded, &script)))
+    run(spec, &script, "groups", "/tmp/groups")
 }
 
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn the_verifier_takes_modifiers_with_several_shards() {
-    let all = [
+    assert_verified(&[
         "sfq+feasible@cpu",
         "sfq+procfair@cpu",
         "sfq+tfps:group=on+feasible@cpu",
         "sfq+procfair+feasible+groups@cpu",
         "sfq@cpu --cgroups",
         "sfq@shards:size=2 --users --rules /tmp/rules.toml",
-    ];
-    let script: String = all
-        .iter()
-        .map(|spec| format!("echo '== {spec}'; divvy load {spec} --dry-run --format json || exit 1\n"))
-        .collect();
-    let said = several(4, &(": >/tmp/rules.toml\n".to_owned() + &script), 900);
-    assert_eq!(said.code, 0, "{said}");
-    said.assert_calm();
-    for spec in all {
-        let programs = said.json(spec)["programs"].as_array().expect("programs").clone();
-        let most = programs.iter().filter_map(|program| program["instructions"].as_u64()).max();
-        println!("{spec}: {most:?}");
-        assert!(most < Some(MOST_OF_ONE), "{spec}: {most:?}");
-    }
+    ]);
 }
 
 /// The heavy task has 4 of 14 s of CPU time, the first two 2 + 3/5 x 2 each, and the late ones 3/5 x 2 each. Under sfq alone, the first two would wait
