@@ -29,7 +29,8 @@ static NOINLINE s32 create_cpu_dsqs(void)
  * program in its name.
  *
  * The kernel drops an insertion if the task was taken back after it. If the task was taken back before it, and enqueued
- * again, perhaps with other CPUs allowed, the kernel would not: so `sent_to` is looked at after the insertion.
+ * again, perhaps with other CPUs allowed, the kernel would not: so `sent_to` is looked at after the insertion. It may have run elsewhere since, and
+ * ended: then it is not missing.
  */
 static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 {
@@ -40,7 +41,8 @@ static __always_inline bool send(const struct event *e, s32 cpu, u32 *late)
 	u64 slice;
 
 	if (!p) {
-		__sync_fetch_and_add(&stats.missing, 1);
+		if (host_task(id)->sent_to == cpu + 1u)
+			__sync_fetch_and_add(&stats.missing, 1);
 		return false;
 	}
 	slice = begin_slice(p, e);
