@@ -15,6 +15,8 @@
 #define FEW_EVENTS 400
 /* A CPU that is idle although a task waits that may run there: interrupts under way take less than this. */
 #define LONGEST_IDLE_NS 5000000
+/* CPUs that stand still one after the other before one has the task */
+#define MOST_STILL 4
 
 /* A task that is runnable is somewhere from where it will run. */
 static void check_not_lost(const struct model_task *p)
@@ -38,10 +40,15 @@ static void check_watchdog(const struct model_task *p)
 			  (unsigned long long)((model.now - p->runnable_since) / 1000000));
 }
 
+static u64 longest_idle_ns(void)
+{
+	return LONGEST_IDLE_NS + MOST_STILL * model.longest_still_ns;
+}
+
 static bool is_idle_for_long(u32 cpu)
 {
 	return cpus[cpu].is_online && class_on(&cpus[cpu]) == CLASS_IDLE &&
-	       model.now > cpus[cpu].idle_since + LONGEST_IDLE_NS;
+	       model.now > cpus[cpu].idle_since + longest_idle_ns();
 }
 
 /* Since when a task waits for a CPU. One that was held waits since it was first seen to be let go: then the host enqueued it by itself. Its
@@ -62,7 +69,7 @@ static void check_work_conserving(struct model_task *p)
 {
 	bool in_host_dsq = p->dsq && p->dsq->id < DSQ_INVALID;
 
-	if (model.now < waits_since(p) + LONGEST_IDLE_NS || p->on_cpu)
+	if (model.now < waits_since(p) + longest_idle_ns() || p->on_cpu)
 		return;
 	for (u32 i = 0; i < model.ncpus; i++)
 		if (p->t.cpus_ptr->bits[0] >> i & 1 && is_idle_for_long(i) &&

@@ -17,6 +17,7 @@ static struct coroutine {
 	void *argument;
 	bool is_busy;
 	struct lock *waits_for;
+	u64 still_until; /* it stands still, as a virtual CPU does whose host runs something else */
 } coroutines[MAX_MODEL_CPUS];
 
 static ucontext_t main_loop;
@@ -86,13 +87,20 @@ bool can_resume(const struct cpu *cpu)
 {
 	const struct coroutine *c = of(cpu);
 
-	return c->is_busy && (!c->waits_for || !c->waits_for->holder);
+	return c->is_busy && c->still_until <= model.now && (!c->waits_for || !c->waits_for->holder);
+}
+
+u64 still_until(const struct cpu *cpu)
+{
+	return is_busy(cpu) ? of(cpu)->still_until : 0;
 }
 
 void may_switch(void)
 {
 	if (!this_cpu || !model.race_in || next_random(&model.random) % model.race_in)
 		return;
+	if (model.still_in && model.is_loaded && !model.is_bypassed && next_random(&model.random) % model.still_in == 0)
+		of(this_cpu)->still_until = model.now + next_random(&model.random) % model.longest_still_ns;
 	suspend();
 }
 

@@ -13,8 +13,10 @@ void resume(struct cpu *cpu);
 void suspend(void);
 /* Whether the CPU executes kernel code. */
 bool is_busy(const struct cpu *cpu);
-/* Whether it can go on: it does not wait for a lock that is held. */
+/* Whether it can go on: it neither stands still nor waits for a lock that is held. */
 bool can_resume(const struct cpu *cpu);
+/* The time until which it stands still, or an earlier one if it does not. */
+u64 still_until(const struct cpu *cpu);
 
 /* Whether the address is on the stack of the CPU's coroutine. */
 bool is_on_stack(const struct cpu *cpu, const void *address);

@@ -82,6 +82,9 @@ static void run_stopper(struct cpu *rq)
 /* After the run queue has a new current task: the switch itself */
 static void finish_task_switch(struct cpu *rq, struct model_task *prev, struct model_task *next)
 {
+	/* Read before another CPU may run it, and end it. */
+	bool is_dead = prev->t.__state == TASK_DEAD && prev->class == CLASS_EXT;
+
 	rq->curr = next;
 	rq->current = next;
 	rq->switches++;
@@ -91,7 +94,7 @@ static void finish_task_switch(struct cpu *rq, struct model_task *prev, struct m
 		migrate_disable_switch(rq, prev);
 	prev->on_cpu = false;
 	spin_unlock(&rq->rq);
-	if (prev->t.__state == TASK_DEAD && prev->class == CLASS_EXT)
+	if (is_dead)
 		free_task(prev);
 }
 

@@ -116,6 +116,21 @@ static void start_pending(struct cpu *cpu)
 	}
 }
 
+/* No busy CPU can go on: until one of those that stand still does, or the next event comes. Returns true. */
+static bool pass_time(u32 busy)
+{
+	u64 next = ~0ull;
+
+	for (u32 i = 0; i < model.ncpus; i++)
+		if (still_until(&cpus[i]) > model.now && still_until(&cpus[i]) < next)
+			next = still_until(&cpus[i]);
+	if (next == ~0ull)
+		scx_error("deadlock: %u CPUs wait for locks", busy);
+	else
+		model.now = nheap && heap[0].at_ns < next ? heap[0].at_ns : next;
+	return true;
+}
+
 /* Goes on with one of the busy CPUs, or begins the next event although some are busy. Returns false if none is. */
 static bool step_busy(void)
 {
@@ -130,10 +145,8 @@ static bool step_busy(void)
 	}
 	if (!busy)
 		return false;
-	if (!n && !may_begin) {
-		scx_error("deadlock: %u CPUs wait for locks", busy);
-		return true;
-	}
+	if (!n && !may_begin)
+		return pass_time(busy);
 	chosen = next_random(&model.random) % (n + may_begin);
 	if (chosen == n) {
 		struct happening h = take_first();

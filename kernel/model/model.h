@@ -91,7 +91,8 @@ struct model_task {
 	bool is_migrating; /* between two run queues */
 	bool on_cpu;       /* it runs, or is being switched out */
 	bool dead, exists;
-	bool is_known; /* ops.init_task was called for it, and exit_task was not */
+	bool is_known;     /* ops.init_task was called for it, and exit_task was not */
+	bool is_beginning; /* init_task has not returned: the kernel has a reference */
 	struct lock pi_lock;
 
 	/* sched_ext_entity */
@@ -147,9 +148,12 @@ struct model {
 	bool rescues;                        /* tasks that wait for as long as a script may take run out of order */
 	u64 watchdog_ns, kernel_watchdog_ns; /* of tasks, and of kernel threads */
 	u64 random;
-	u32 race_in; /* one preemption point in so many switches to another CPU; 0: none does */
+	u32 race_in;  /* one preemption point in so many switches to another CPU; 0: none does */
+	u32 still_in; /* one in so many of these stands still, for up to longest_still_ns; 0: none does */
+	u64 longest_still_ns;
 	u64 qseq;
 	u32 ntasks;
+	u32 forks, ends; /* of tasks, under way */
 	bool is_loaded;
 	bool is_bypassed; /* it ends: it is told what happens, and not asked */
 	bool inits_tasks; /* it is loaded, or begins to be */

@@ -20,6 +20,8 @@ void write_script(const struct script *s, FILE *file)
 	fprintf(file, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u cgroups=%u shards=%u\n",
 		U(h->quantum_ns), h->modifiers, h->starvation_limit_ms, h->pool, h->fail_every, h->users, h->cgroups,
 		h->shards);
+	if (s->still_in)
+		fprintf(file, "still %u %llu\n", s->still_in, U(s->longest_still_ns));
 	for (u32 i = 0; i < s->ncpus; i++)
 		if (s->clock_ahead_ns[i])
 			fprintf(file, "clock %u %llu\n", i, U(s->clock_ahead_ns[i]));
@@ -190,6 +192,8 @@ u32 read_script(struct script *s, FILE *file)
 		} else if (sscanf(line, "expect decisions=%llu most=%llu", &decisions, &end) >= 1) {
 			s->least_decisions = decisions;
 			s->most_decisions = strstr(line, "most=") ? end : 0;
+		} else if (sscanf(line, "still %u %llu", &s->still_in, &end) == 2 && end) {
+			s->longest_still_ns = end;
 		} else if (sscanf(line, "clock %u %llu", &users, &end) == 2 && users < MAX_MODEL_CPUS) {
 			s->clock_ahead_ns[users] = end;
 		} else if (sscanf(line, "offline %llu", &end) == 1) {
@@ -278,19 +282,35 @@ static void load(struct cpu *cpu, void *argument)
 	enable_scheduler();
 }
 
-/* The kernel ends the scheduler when a CPU comes or goes, because the host has no op for that. */
-static void hotplug(struct cpu *cpu, void *unused)
+#define SOON_NS 1000
+
+/* Nobody has an id, once the tasks that were ending have ended. */
+static void check_unloaded(struct cpu *cpu, void *unused)
 {
 	const char *wrong;
 
-	if (!model.is_loaded)
+	if (model.ends) {
+		at(model.now + SOON_NS, cpu->number, check_unloaded, NULL, 0);
 		return;
-	disable_scheduler();
+	}
 	wrong = host_check_ids();
 	if (wrong)
 		scx_error("after unloading: %s", wrong);
 	else if (host_ids())
 		scx_error("after unloading %u ids are held", host_ids());
+}
+
+/* The kernel ends the scheduler when a CPU comes or goes, because the host has no op for that. No task forks meanwhile: scx_fork_rwsem. */
+static void hotplug(struct cpu *cpu, void *unused)
+{
+	if (!model.is_loaded)
+		return;
+	if (model.forks) {
+		at(model.now + SOON_NS, cpu->number, hotplug, NULL, 0);
+		return;
+	}
+	disable_scheduler();
+	check_unloaded(cpu, NULL);
 }
 
 static void check_service(const struct expected *e)
@@ -308,6 +328,8 @@ const char *run_script(const struct script *s)
 {
 	model.random = s->seed;
 	model.race_in = s->race_in;
+	model.still_in = s->still_in;
+	model.longest_still_ns = s->longest_still_ns;
 	model.watchdog_ns = s->watchdog_ns ?: KERNELS_WATCHDOG_NS;
 	model.kernel_watchdog_ns = s->kernel_watchdog_ns ?: KERNELS_WATCHDOG_NS;
 	start_cpus(s->ncpus, s->tick_ns, s->offline);

@@ -5,6 +5,7 @@
  *
  *   machine cpus=4 tick=1000000 race=50 seed=7
  *   host quantum=4000000 modifiers=0 starvation=1000 pool=0 fail=0 users=0 cgroups=0 shards=0
+ *   still 50 3000000
  *   clock 1 5000000000
  *   offline 2
  *   subordinate 100000 165535 1000
@@ -28,7 +29,7 @@
  *   at 0 create 10..1000 burst=.. leader=self ..
  *   repeat 50 1000000 at 9000 mask 3 1
  *
- * Times are ns. `clock` is how far a CPU's clock is ahead, `offline` a mask of CPUs that are offline. `subordinate`
+ * Times are ns. `still`: of the preemption points that switch to another CPU, one in so many stands still for up to so long. `clock` is how far a CPU's clock is ahead, `offline` a mask of CPUs that are offline. `subordinate`
  * says which users belong to another one, in order. The scheduler is loaded at `load`, beside tasks that are there already,
  * and at `hotplug` a CPU comes or goes: then the kernel ends it, and nobody may have an id left. `watchdog` is the longest that a task may wait for a CPU, by default the kernel's 30 s,
  * and for a kernel thread, by default the same. `expect` is the least
@@ -80,7 +81,8 @@ struct expected {
 };
 
 struct script {
-	u32 ncpus, race_in;
+	u32 ncpus, race_in, still_in;
+	u64 longest_still_ns;
 	u64 tick_ns, seed, end_ns, watchdog_ns, kernel_watchdog_ns, least_decisions, most_decisions;
 	struct expected expected[MAX_EXPECTED];
 	u32 nexpected;

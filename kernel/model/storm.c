@@ -167,6 +167,10 @@ static void make_script(struct script *s, u64 seed)
 		make_shards(s);
 	if (s->host.cgroups)
 		add_cgroup_actions(s, ntasks);
+	if (s->race_in && below(2)) {
+		s->still_in = ONE_OF(50, 200);
+		s->longest_still_ns = ONE_OF(100000, 3000000);
+	}
 }
 
 /* ---- each script in a process of its own ---- */

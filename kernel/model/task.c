@@ -32,10 +32,11 @@ void init_task(struct model_task *p, bool fork)
 
 	if (!model.inits_tasks || p->is_known)
 		return;
-	p->is_known = true;
+	p->is_known = p->is_beginning = true;
 	enter_op();
 	error = host_ops.init_task(&p->t, &args);
 	leave_op();
+	p->is_beginning = false;
 	if (error)
 		scx_error("init_task: %d", error);
 	OP(set_weight, &p->t, 100);
@@ -54,12 +55,11 @@ void create_task(u32 index, const struct birth *birth)
 	struct model_task *p = &tasks[index];
 	u64 all = model.ncpus == 64 ? ~0ull : (1ull << model.ncpus) - 1;
 
-	if (p->exists)
+	if (p->exists || p->is_known)
 		return;
 	memset(p, 0, sizeof(*p));
 	p->index = index;
 	p->class = CLASS_EXT;
-	p->exists = true;
 	p->does = birth->does;
 	p->random = model.random ^ (index * 0x9e3779b97f4a7c15ull);
 	p->left_ns = draw(p, birth->does.burst_ns);
@@ -79,7 +79,10 @@ void create_task(u32 index, const struct birth *birth)
 	p->t.tgid = (int)birth->leader + 1;
 	p->t.group_leader = &tasks[birth->leader].t;
 	p->t.scx.slice = SCX_SLICE_DFL;
+	model.forks++;
 	init_task(p, !birth->is_orphan);
+	p->exists = true; /* Nobody finds it before. */
+	model.forks--;
 }
 
 /* ---- bursts ---- */
@@ -198,12 +201,16 @@ static void forget_task(struct model_task *p)
 	if (!p->is_known)
 		return;
 	p->is_known = false;
+	model.ends++;
 	OP(disable, &p->t);
 	OP(exit_task, &p->t, &args);
+	model.ends--;
 }
 
 static void free_dead(struct model_task *p)
 {
+	if (p->is_beginning)
+		return;
 	forget_task(p);
 	p->exists = false;
 	p->references--;
@@ -427,8 +434,11 @@ void enable_scheduler(void)
 	begin_cgroups();
 	model.inits_tasks = true;
 	for (u32 i = 0; i < model.ntasks; i++)
-		if (tasks[i].exists && !tasks[i].dead)
+		if (tasks[i].exists && !tasks[i].dead) {
 			init_task(&tasks[i], false);
+			if (tasks[i].dead && !tasks[i].does.lingers)
+				free_dead(&tasks[i]);
+		}
 	began_cgroups();
 	model.is_loaded = true;
 	for (u32 i = 0; i < model.ntasks; i++)

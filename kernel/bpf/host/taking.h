@@ -197,13 +197,15 @@ static __always_inline u32 end_visit(struct task_struct *prev, u32 here)
 }
 
 /* Under the lock: after a dispatch that answered `chosen`. A task whose visit has ended here is on its CPU already, or is not in custody before it is
- * off it. */
+ * off it. Another CPU may have picked it a moment ago, and is not to send it: as if the kernel had taken it back. */
 static __always_inline void tell_dispatched(u32 shard, struct event *visit, u32 chosen)
 {
-	if (visit->id && visit->id == chosen)
+	if (visit->id && visit->id == chosen) {
 		tell(shard, EVENT_running, visit);
-	else if (visit->id)
+	} else if (visit->id) {
 		tell(shard, EVENT_dequeue, visit);
+		host_task(visit->id)->sent_to = 0;
+	}
 	publish_dispatch(shard);
 }
 
