@@ -80,6 +80,20 @@ struct host_stats {
 	STATS(STAT_FIELD)
 };
 
+/* .data.shards: counts of each shard since loading, if there are several; decisions and runnable as of the last command_settle. Those in host_stats
+ * are not counted then: the loader adds these. */
+#define SHARD_STATS(S) \
+	S(decisions, "times that its policy was asked") \
+	S(runnable, "its tasks that are runnable now") \
+	S(moves, "times that a task came from another shard") \
+	S(taken, "its tasks that a CPU of another shard took") \
+	S(lock_samples, "dispatches whose wait for its lock was measured") \
+	S(lock_wait_ns, "the total of those waits")
+
+struct shard_stats {
+	SHARD_STATS(STAT_FIELD)
+};
+
 /* .data.tasks: a row for each task, by id; a row without a pid is free. Written under the lock, read without it. The row
  * is as of the last command_settle, and of the task's end; pid, tgid, process and nominal are as of now. `runnable` is written without
  * the lock. */

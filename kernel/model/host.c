@@ -33,6 +33,15 @@ static void make_writable(const volatile void *data, size_t bytes)
 	mprotect((void *)from, (uintptr_t)data + bytes - from, PROT_READ | PROT_WRITE);
 }
 
+/* A count of all shards */
+#define SUM_OF(field) \
+	({ \
+		u64 sum_ = 0; \
+		for (u32 s_ = 0; s_ < MOST_SHARDS_HERE; s_++) \
+			sum_ += COUNTS_OF(s_).field; \
+		sum_; \
+	})
+
 #ifdef DIVVY_SHARDS
 /* As many shards as are asked for, or as there are CPUs, of neighbours (placement R1). */
 static void divide(u32 wanted, u32 ncpus)
@@ -270,7 +279,7 @@ const char *host_check_order(s32 kernel_cpu)
 {
 	static bool was_bound;
 	static u64 seen;
-	u64 decided = OVER_SHARDS(decisions) + stats.taken, weight = 0;
+	u64 decided = OVER_SHARDS(decisions) + SUM_OF(taken), weight = 0;
 	u32 cpu = machine_cpu(kernel_cpu), id;
 
 	for (u32 other = 1; other <= last_id; other++)
@@ -394,12 +403,12 @@ u32 host_process(const struct task_struct *p)
 
 u64 host_moves(void)
 {
-	return stats.moves;
+	return SUM_OF(moves);
 }
 
 u64 host_taken(void)
 {
-	return stats.taken;
+	return SUM_OF(taken);
 }
 
 u64 host_missing(void)

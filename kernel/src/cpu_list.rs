@@ -14,6 +14,16 @@ pub(crate) fn parse(text: &str) -> Option<Vec<RangeInclusive<u16>>> {
     (numbers.is_sorted() && apart).then_some(ranges)
 }
 
+/// Numbers that ascend, as such a list.
+pub(crate) fn format(cpus: &[u16]) -> String {
+    let ranges = cpus.chunk_by(|one, next| one + 1 == *next).map(|range| match range {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => String::new(),
+    });
+    ranges.collect::<Vec<_>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -22,6 +32,10 @@ mod tests {
     fn lists_of_the_kernel_are_read() {
         assert_eq!(parse("0\n"), Some(vec![0..=0]));
         assert_eq!(parse("0-2,5,7-8\n"), Some(vec![0..=2, 5..=5, 7..=8]));
+        for list in ["", "0", "0-2,5,7-8", "0,2"] {
+            let cpus: Vec<u16> = parse(list).into_iter().flatten().flatten().collect();
+            assert_eq!(format(&cpus), list);
+        }
         for bad in ["", "\n", "3-1", "3,1", "0-3,3", "a-b", "0-", "65536", "-1"] {
             assert_eq!(parse(bad), None, "{bad:?}");
         }

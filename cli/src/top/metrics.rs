@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context as _;
-use divvy_kernel::load::{self, Period, TaskRow, Viewer};
+use divvy_kernel::load::{self, Period, Shard, TaskRow, Viewer};
 
 use crate::http::{Request, Response, Server, host};
 
@@ -105,6 +105,7 @@ fn text(policy: &str, total: &Period, users: &Users, threads: usize) -> String {
             _ => one(&mut out, &format!("divvy_{name}_total"), "counter", help, value),
         }
     }
+    shards(&mut out, total);
     let tasks = named(total, users, threads);
     for (name, kind, help, value) in FAMILIES {
         head(&mut out, name, kind, help);
@@ -113,6 +114,23 @@ fn text(policy: &str, total: &Period, users: &Users, threads: usize) -> String {
         }
     }
     out
+}
+
+/// Several shards have metrics of their own.
+fn shards(out: &mut String, total: &Period) {
+    let Some(first) = total.shards.first() else { return };
+    for (at, (count, help, _)) in first.counts.all().enumerate() {
+        let (name, kind, unit) = match count {
+            "runnable" => ("divvy_shard_runnable".to_owned(), "gauge", 1.0),
+            "lock_wait_ns" => ("divvy_shard_lock_wait_seconds_total".to_owned(), "counter", 1e9),
+            _ => (format!("divvy_shard_{count}_total"), "counter", 1.0),
+        };
+        head(out, &name, kind, help);
+        for (shard, Shard { cpus, counts }) in total.shards.iter().enumerate() {
+            let value = counts.all().nth(at).map_or(0, |(_, _, value)| value) as f64 / unit;
+            let _ = writeln!(out, "{name}{{shard=\"{shard}\",cpus=\"{cpus}\"}} {value}");
+        }
+    }
 }
 
 /// Those that received the most, with their labels, which no two have: a number may have been given again.
@@ -203,6 +221,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::super::rows::tests::interval;
+    use divvy_kernel::load::ShardStats;
+
     use super::*;
 
     /// A sample of the text format: name, labels, value.
@@ -292,6 +312,22 @@ mod tests {
         assert_eq!((received[0].1["user"].as_str(), received[0].1["cgroup"].as_str()), ("root", "/web"));
         assert_eq!(value(&samples, "divvy_service_error_seconds")[1].2, -0.1);
         assert_eq!(value(&samples, "divvy_weight")[0].2, 1024.0);
+    }
+
+    #[test]
+    fn each_shard_has_metrics_of_its_own() {
+        let mut total = interval();
+        let counts = |decisions| ShardStats { decisions, lock_wait_ns: 500_000_000, ..ShardStats::default() };
+        total.shards = vec![
+            Shard { cpus: "0-1".to_owned(), counts: counts(3) },
+            Shard { cpus: "2".to_owned(), counts: counts(4) },
+        ];
+        let samples = parse(&text("sfq@cpu", &total, &Users::default(), 100));
+        let decisions = value(&samples, "divvy_shard_decisions_total");
+        let of = |sample: &Sample| (sample.1["shard"].clone(), sample.1["cpus"].clone(), sample.2);
+        assert_eq!(of(decisions[0]), ("0".to_owned(), "0-1".to_owned(), 3.0));
+        assert_eq!(of(decisions[1]), ("1".to_owned(), "2".to_owned(), 4.0));
+        assert_eq!(value(&samples, "divvy_shard_lock_wait_seconds_total")[1].2, 0.5);
     }
 
     /// The queries of a Grafana dashboard, and the names of metrics and labels in them.

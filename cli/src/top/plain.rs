@@ -37,6 +37,9 @@ pub fn table(
     for line in lines.iter().filter(|_| observation.is_loaded()) {
         let _ = writeln!(out, "{}", text::wrap(line, columns, 4));
     }
+    for line in interval::shards(interval).iter().filter(|_| observation.is_loaded()) {
+        let _ = writeln!(out, "{line}");
+    }
     let layout = Layout::new(columns, query.by);
     let _ = writeln!(out, "{}", layout.head(query.sort, false));
     for row in rows {
@@ -56,6 +59,7 @@ pub fn json(observation: &Observation, rows: &[Row], query: &Query) -> serde_jso
         "end_ns": interval.end_ns,
         "duration_ns": interval.duration_ns,
         "counts": interval.counts,
+        "shards": interval.shards,
         "by": query.by,
         "rows": rows,
     });

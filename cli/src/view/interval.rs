@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use divvy_kernel::load::{Period, TaskRow};
+use divvy_kernel::load::{Period, Shard, TaskRow};
 use divvy_results::text;
 use serde_json::json;
 
@@ -25,6 +25,9 @@ pub fn table(interval: &Period, is_total: bool, columns: usize) -> String {
     let _ = writeln!(out, "{BOLD}{head}{BOLD:#}");
     for line in [rates(interval), troubles(interval)] {
         let _ = writeln!(out, "{}", text::wrap(&line, columns, 4));
+    }
+    for line in shards(interval) {
+        let _ = writeln!(out, "{line}");
     }
     if interval.tasks.is_empty() {
         out.push_str("  no task received CPU time\n");
@@ -77,6 +80,26 @@ pub fn troubles(interval: &Period) -> String {
     line
 }
 
+/// A line for each shard, if there are several, with their head.
+pub fn shards(interval: &Period) -> Vec<String> {
+    let line = |shard: &Shard| {
+        let rate = |count| text::count(interval.rate(count));
+        let counts = &shard.counts;
+        format!(
+            "  {:<14}  {:>11}  {:>8}  {:>10}  {:>9}  {:>9}",
+            text::fit(&shard.cpus, 14),
+            rate(counts.decisions),
+            counts.runnable,
+            rate(counts.moves),
+            rate(counts.taken),
+            shard.lock_wait_ns().map_or("-".to_owned(), text::time),
+        )
+    };
+    let head = "  CPUs of shard   decisions/s  runnable  moved in/s    taken/s  lock wait";
+    let head = (!interval.shards.is_empty()).then(|| head.to_owned());
+    head.into_iter().chain(interval.shards.iter().map(line)).collect()
+}
+
 fn row(interval: &Period, task: &TaskRow) -> String {
     let name = if task.comm.is_empty() { "(ended)" } else { &task.comm };
     let name = text::fit(&text::escape(name), COMM_COLUMNS);
@@ -99,7 +122,29 @@ pub fn json(interval: &Period, is_total: bool) -> serde_json::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use divvy_kernel::load::ShardStats;
+
     use super::*;
+
+    #[test]
+    fn each_shard_has_a_line_below_the_head() {
+        let counts = ShardStats {
+            decisions: 123_456_789,
+            runnable: 12_345_678,
+            moves: 12_345,
+            taken: 0,
+            lock_samples: 2,
+            lock_wait_ns: 3_000_000_000,
+        };
+        let shards = vec![Shard { cpus: "0-3,64-67,128-131,200".into(), counts }, Shard::default()];
+        let interval = Period { duration_ns: 1_000_000_000, shards, ..Period::default() };
+        let lines = super::shards(&interval);
+        assert!(lines.iter().all(|line| text::width(line) == text::width(&lines[0])), "{lines:#?}");
+        assert!(text::width(&lines[0]) <= 80, "{lines:#?}");
+        assert_eq!(lines.len(), 3);
+        assert!(lines[1].ends_with(" 1.50s") && lines[2].ends_with("-"), "{lines:#?}");
+        assert_eq!(super::shards(&Period::default()), [""; 0]);
+    }
 
     #[test]
     fn no_name_of_a_task_is_obeyed() {

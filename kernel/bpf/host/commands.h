@@ -105,10 +105,25 @@ int command_set_param(struct host_command *c)
 
 static u32 settle_id;
 
+#ifdef DIVVY_SHARDS
+static __always_inline void settle_shards(void)
+{
+	for (u32 shard = 0; shard < MOST_SHARDS; shard++) {
+		shard_stats[shard].decisions = machines[shard].decisions;
+		shard_stats[shard].runnable = machines[shard].s.tasks.nrunnable;
+	}
+}
+#else
+static __always_inline void settle_shards(void)
+{
+}
+#endif
+
 /* Brings all accounts up to date, and what the machine counts. */
 SEC("syscall")
 int command_settle(struct host_command *c)
 {
+	settle_shards();
 	stats.decisions = OVER_SHARDS(decisions);
 	stats.faults = OVER_SHARDS(faults);
 	stats.runnable = OVER_SHARDS(s.tasks.nrunnable);

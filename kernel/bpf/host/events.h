@@ -21,8 +21,8 @@ static __always_inline void sample_lock(u32 shard)
 	start = bpf_ktime_get_ns();
 	bpf_spin_lock(lock);
 	bpf_spin_unlock(lock);
-	__sync_fetch_and_add(&stats.lock_wait_ns, bpf_ktime_get_ns() - start);
-	__sync_fetch_and_add(&stats.lock_samples, 1);
+	__sync_fetch_and_add(&COUNTS_OF(shard).lock_wait_ns, bpf_ktime_get_ns() - start);
+	__sync_fetch_and_add(&COUNTS_OF(shard).lock_samples, 1);
 }
 
 #ifdef DIVVY_SHARDS

@@ -284,7 +284,7 @@ NOINLINE bool arrive(u32 id, u32 how)
 	if (how & IS_WOKEN)
 		count(stats.wakes);
 	if (how & HAS_MOVED)
-		count(stats.moves);
+		count(COUNTS_OF(shard).moves);
 	return is_alone;
 }
 

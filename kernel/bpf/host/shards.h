@@ -80,6 +80,9 @@ static __always_inline u32 number_of_shards(void)
 }
 #define MOST_SHARDS_HERE MOST_SHARDS
 
+struct shard_stats shard_stats[MOST_SHARDS] SEC(".data.shards");
+#define COUNTS_OF(shard) shard_stats[(shard) & SHARD_MASK]
+
 /* Counts that several shards share */
 #define count(what) __sync_fetch_and_add(&(what), 1)
 #define count_down(what) __sync_fetch_and_sub(&(what), 1)
@@ -133,6 +136,7 @@ static __always_inline u32 number_of_shards(void)
 }
 #define MOST_SHARDS_HERE 1
 
+#define COUNTS_OF(shard) stats
 #define count(what) (what)++
 #define count_down(what) (what)--
 #define OVER_SHARDS(field) machine.field

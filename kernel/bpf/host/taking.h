@@ -110,7 +110,7 @@ static __always_inline bool take_from(u32 from, s32 kernel_cpu, u64 before, bool
 	publish(from);
 	bpf_spin_unlock(lock);
 	log_event(from, EVENT_dequeue, &e, 0, 0, 0);
-	count(stats.taken);
+	count(COUNTS_OF(from).taken);
 	e.slice = slice_in_crowd(config.config.quantum);
 	visitor_on[cpu & CPU_MASK] = e.id;
 	take_cpu(cpu);

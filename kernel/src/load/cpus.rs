@@ -51,6 +51,13 @@ impl Cpus {
         self.divided
     }
 
+    /// The CPUs of each shard as the kernel lists them; none if there are not several.
+    pub fn shards(&self) -> Vec<String> {
+        let size = self.divided.map_or(self.kernel.len() + 1, |divided| divided.size() as usize);
+        let chunks = self.kernel.chunks(size).filter(|_| self.divided.is_some());
+        chunks.map(cpu_list::format).collect()
+    }
+
     /// The first so many.
     pub fn first(count: u16) -> Self {
         Self { kernel: (0..count).collect(), divided: None }

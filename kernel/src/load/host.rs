@@ -84,15 +84,15 @@ fn values(info: &'static PolicyInfo, part: Option<&Part>) -> Vec<i64> {
 }
 
 macro_rules! stats {
-    ($($name:ident: $help:literal,)*) => {
-        /// `struct host_stats`: counts since loading.
+    ($(#[$doc:meta])* $Stats:ident { $($name:ident: $help:literal,)* }) => {
+        $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[serde(default)]
-        pub struct Stats {
+        pub struct $Stats {
             $(#[doc = $help] pub $name: u64,)*
         }
 
-        impl Stats {
+        impl $Stats {
             /// Bytes of the map's value.
             pub const SIZE: usize = [$(stringify!($name)),*].len() * 8;
             /// In the host's order.
@@ -119,29 +119,89 @@ macro_rules! stats {
 }
 
 stats! {
-    decisions: "Times that the policy was asked.",
-    faults: "Answers against the contract.",
-    events: "Events told to the machine, if there is a log of them.",
-    switches: "Tasks that came on a CPU.",
-    wakes: "Tasks that became runnable.",
-    kept: "Slices that went on after an interruption by the kernel.",
-    kicks: "CPUs asked to dispatch.",
-    kernel_threads: "Times that a kernel thread went first.",
-    pinned: "Times that a task that must not migrate was enqueued for its CPU.",
-    fallbacks: "Times that a task without an id went to the fallback queue.",
-    rescues: "Slices granted to tasks that had waited beyond the starvation limit.",
-    held: "Times that a task was held because a cgroup around it had used up its limit of CPU time.",
-    missing: "Picked tasks that could not be found.",
-    late: "Times that a CPU waited for a task that it had picked on another.",
-    without_id: "Tasks alive without an id.",
-    tasks: "Tasks alive with an id.",
-    runnable: "Tasks runnable now.",
-    records: "Records of the log.",
-    dropped: "Records that found no room.",
-    lock_samples: "Dispatches whose wait for the lock was measured.",
-    lock_wait_ns: "The total of those waits.",
-    moves: "Times that a task went to another shard.",
-    taken: "Tasks that a CPU took from another shard.",
+    /// `struct host_stats`: counts since loading.
+    Stats {
+        decisions: "Times that the policy was asked.",
+        faults: "Answers against the contract.",
+        events: "Events told to the machine, if there is a log of them.",
+        switches: "Tasks that came on a CPU.",
+        wakes: "Tasks that became runnable.",
+        kept: "Slices that went on after an interruption by the kernel.",
+        kicks: "CPUs asked to dispatch.",
+        kernel_threads: "Times that a kernel thread went first.",
+        pinned: "Times that a task that must not migrate was enqueued for its CPU.",
+        fallbacks: "Times that a task without an id went to the fallback queue.",
+        rescues: "Slices granted to tasks that had waited beyond the starvation limit.",
+        held: "Times that a task was held because a cgroup around it had used up its limit of CPU time.",
+        missing: "Picked tasks that could not be found.",
+        late: "Times that a CPU waited for a task that it had picked on another.",
+        without_id: "Tasks alive without an id.",
+        tasks: "Tasks alive with an id.",
+        runnable: "Tasks runnable now.",
+        records: "Records of the log.",
+        dropped: "Records that found no room.",
+        lock_samples: "Dispatches whose wait for the lock was measured.",
+        lock_wait_ns: "The total of those waits.",
+        moves: "Times that a task went to another shard.",
+        taken: "Tasks that a CPU took from another shard.",
+    }
+}
+
+stats! {
+    /// `struct shard_stats`: counts of a shard since loading.
+    ShardStats {
+        decisions: "Times that the shard's policy was asked.",
+        runnable: "Tasks of the shard runnable now.",
+        moves: "Times that a task came from another shard.",
+        taken: "Tasks of the shard that a CPU of another one took.",
+        lock_samples: "Dispatches whose wait for the shard's lock was measured.",
+        lock_wait_ns: "The total of those waits.",
+    }
+}
+
+/// A shard: its CPUs, as the kernel lists them, and its counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Shard {
+    /// As `0-3,8`.
+    pub cpus: String,
+    /// Since loading, or in an interval; `runnable` is at its end.
+    #[serde(flatten)]
+    pub counts: ShardStats,
+}
+
+impl Stats {
+    /// With several shards, which are counted one by one: their sums.
+    pub fn with(self, shards: &[Shard]) -> Self {
+        let sum = |count: fn(&ShardStats) -> u64| shards.iter().map(|shard| count(&shard.counts)).sum();
+        if shards.is_empty() {
+            return self;
+        }
+        Self {
+            decisions: sum(|counts| counts.decisions),
+            runnable: sum(|counts| counts.runnable),
+            moves: sum(|counts| counts.moves),
+            taken: sum(|counts| counts.taken),
+            lock_samples: sum(|counts| counts.lock_samples),
+            lock_wait_ns: sum(|counts| counts.lock_wait_ns),
+            ..self
+        }
+    }
+}
+
+impl Shard {
+    /// The differences from `earlier`, which may be of nobody.
+    pub fn since(&self, earlier: Option<&Self>) -> Self {
+        let earlier = earlier.map(|shard| shard.counts).unwrap_or_default();
+        let counts = ShardStats { runnable: self.counts.runnable, ..self.counts.since(&earlier) };
+        Self { cpus: self.cpus.clone(), counts }
+    }
+
+    /// The mean time in ns that a dispatch waited for the shard's lock.
+    #[must_use]
+    pub fn lock_wait_ns(&self) -> Option<f64> {
+        let samples = self.counts.lock_samples;
+        (samples > 0).then(|| self.counts.lock_wait_ns as f64 / samples as f64)
+    }
 }
 
 /// `struct account`: a task's row of `.data.tasks`.

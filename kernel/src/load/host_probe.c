@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * host.h as C sees it, for the test of host.rs: prints the configuration from standard input field by field, and then
- * writes the structs that a scheduler fills in as bytes to three files: stats, account, exit.
+ * writes the structs that a scheduler fills in as bytes to four files: stats, account, exit, shard.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +21,9 @@
 #define NUMBER_STAT(name, help) \
 	stats.name = ++n; \
 	printf("stat " #name " %llu\n", n);
+#define NUMBER_SHARD_STAT(name, help) \
+	shard.name = ++n; \
+	printf("shard " #name "\n");
 
 static void write_file(const char *path, const void *bytes, size_t size)
 {
@@ -38,9 +41,10 @@ int main(int argc, char **argv)
 	struct host_command command;
 	struct host_rule rule;
 	struct host_stats stats;
+	struct shard_stats shard;
 	u64 n = 0;
 
-	if (argc != 4 || fread(&command, 1, sizeof(command), stdin) != sizeof(command) ||
+	if (argc != 5 || fread(&command, 1, sizeof(command), stdin) != sizeof(command) ||
 	    fread(&c, 1, sizeof(c), stdin) != sizeof(c) || fread(&rule, 1, sizeof(rule), stdin) != sizeof(rule) ||
 	    fgetc(stdin) != EOF)
 		return 1;
@@ -56,6 +60,8 @@ int main(int argc, char **argv)
 	MODIFIERS(PRINT_MODIFIER_PARAMS)
 	MODIFIERS(PRINT_MODIFIER)
 	STATS(NUMBER_STAT)
+	n = 0;
+	SHARD_STATS(NUMBER_SHARD_STAT)
 	printf("rule %u %u %llu %u %llu\n", rule.key.kind, rule.key.device, rule.key.number, rule.key.owner,
 	       rule.weight);
 	strcpy(ended.reason, "the reason");
@@ -64,5 +70,6 @@ int main(int argc, char **argv)
 	write_file(argv[1], &stats, sizeof(stats));
 	write_file(argv[2], &account, sizeof(account));
 	write_file(argv[3], &ended, sizeof(ended));
+	write_file(argv[4], &shard, sizeof(shard));
 	return 0;
 }

@@ -11,15 +11,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::*;
 use crate::load::rules::Kind as RuleKind;
 
-/// The output of the probe, and the bytes of stats, account and exit.
-fn probe(spec_text: &str) -> (String, [Vec<u8>; 3]) {
+/// The output of the probe, and the bytes of stats, account, exit and a shard.
+fn probe(spec_text: &str) -> (String, [Vec<u8>; 4]) {
     let spec = spec::parse(spec_text, divvy_policy::all()).expect("a spec");
     static PROBES: AtomicU32 = AtomicU32::new(0);
     let number = PROBES.fetch_add(1, Ordering::Relaxed);
     let dir = std::env::temp_dir().join(format!("divvy-probe-{}-{number}", std::process::id()));
     fs::create_dir_all(&dir).expect("a directory");
     let program = compile(&dir, spec.selection.name);
-    let files = ["stats", "account", "exit"].map(|name| dir.join(name));
+    let files = ["stats", "account", "exit", "shard"].map(|name| dir.join(name));
     let mut child = Process::new(program)
         .args(&files)
         .stdin(Stdio::piped())
@@ -117,7 +117,7 @@ fn modifiers_have_the_machines_bits() {
 
 #[test]
 fn what_the_host_tells_is_read_field_by_field() {
-    let (text, [stats, account, exit]) = probe("rr");
+    let (text, [stats, account, exit, shard]) = probe("rr");
     assert!(text.contains("rule 3 8388609 1099511627776 1001 137438953472\n"), "{text}");
     let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("stat ")).collect();
     let expected: Vec<String> =
@@ -126,6 +126,12 @@ fn what_the_host_tells_is_read_field_by_field() {
     assert_eq!(stats.len(), Stats::SIZE);
     let read = Stats::read(&stats);
     assert_eq!((read.decisions, read.taken), (1, Stats::NAMES.len() as u64));
+
+    let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("shard ")).collect();
+    assert_eq!(names, ShardStats::NAMES);
+    assert_eq!(shard.len(), ShardStats::SIZE);
+    let read = ShardStats::read(&shard);
+    assert_eq!((read.decisions, read.lock_wait_ns), (1, ShardStats::NAMES.len() as u64));
 
     assert_eq!(account.len(), Account::SIZE);
     let expected = Account {

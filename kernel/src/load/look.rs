@@ -62,6 +62,7 @@ fn write(policy: &str, loaded_ns: u64, sample: &Sample) -> Vec<u8> {
         cpus: sample.cpus,
         tasks: rows.len(),
         stats: sample.stats,
+        shards: sample.shards.clone(),
     };
     let mut bytes = Vec::new();
     line(&mut bytes, &Reply::Look(head.into()));
@@ -93,7 +94,8 @@ pub(super) fn read(head: Head, mut next: impl FnMut() -> io::Result<String>) -> 
         accounts.resize(accounts.len().max(id + 1), Account::default());
         accounts[id] = account;
     }
-    let sample = Sample { at_ns: head.at_ns, cpus: head.cpus, stats: head.stats, accounts };
+    let sample =
+        Sample { at_ns: head.at_ns, cpus: head.cpus, stats: head.stats, shards: head.shards, accounts };
     Ok(Look { policy: head.policy, loaded_ns: head.loaded_ns, sample })
 }
 
@@ -138,7 +140,13 @@ mod tests {
     fn sample(pids: &[u32]) -> Sample {
         let account = |pid: &u32| Account { pid: *pid, tgid: 7, received_ns: 100, ..Account::default() };
         let accounts = pids.iter().map(account).collect();
-        Sample { at_ns: 5, cpus: 2, stats: Stats { decisions: 3, ..Stats::default() }, accounts }
+        Sample {
+            at_ns: 5,
+            cpus: 2,
+            stats: Stats { decisions: 3, ..Stats::default() },
+            accounts,
+            ..Sample::default()
+        }
     }
 
     fn read_back(bytes: &[u8]) -> io::Result<Look> {

@@ -61,7 +61,7 @@ pub use client::{AskError, ask, look, replace};
 pub use end::End;
 pub use error::{LoadError, Missing};
 pub use grouping::Grouping;
-pub use host::{Account, MAX_POOL, Stats};
+pub use host::{Account, MAX_POOL, Shard, ShardStats, Stats};
 pub use loadable::loadable;
 pub use look::{Look, Viewer};
 pub use options::{Options, ReadOptions, Watch};

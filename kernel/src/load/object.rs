@@ -11,8 +11,9 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 use super::check;
 use super::cpus::CPU_SLOTS;
 use super::error::LoadError;
-use super::host::{Account, Command, Config, Exit, MAX_NAMES, MAX_POOL, Stats, modifier_bits};
+use super::host::{Account, Command, Config, Exit, MAX_NAMES, MAX_POOL, ShardStats, Stats, modifier_bits};
 use super::host_programs::{self, RULE_TRACER, TRACER};
+use super::shards::MOST_SHARDS;
 use super::subordinates;
 use super::verified::{self, VerifiedProgram};
 
@@ -92,6 +93,12 @@ impl Scheduler {
 
     pub fn stats(&self) -> Result<Stats, LoadError> {
         Ok(Stats::read(&self.value(".data.stats", Stats::SIZE)?))
+    }
+
+    /// The counts of so many shards, in their order.
+    pub fn shard_stats(&self, shards: usize) -> Result<Vec<ShardStats>, LoadError> {
+        let bytes = self.value(".data.shards", ShardStats::SIZE * MOST_SHARDS)?;
+        Ok(bytes.chunks_exact(ShardStats::SIZE).take(shards).map(ShardStats::read).collect())
     }
 
     /// The accounts of all tasks, by id.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::host::Stats;
+use super::host::{Shard, Stats};
 
 /// A request to a loaded scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,4 +105,6 @@ pub struct Head {
     pub(super) cpus: u32,
     pub(super) tasks: usize,
     pub(super) stats: Stats,
+    #[serde(default)]
+    pub(super) shards: Vec<Shard>,
 }

@@ -14,10 +14,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::commands::{self, Backend};
-use super::cpus;
+use super::cpus::{self, Cpus};
 use super::end::{End, Verdict};
 use super::error::LoadError;
-use super::host::Command;
+use super::host::{Command, Shard};
 use super::loadable::bound;
 use super::look::Looks;
 use super::object::Scheduler;
@@ -163,7 +163,7 @@ impl Session<'_> {
         if let Err(error) = sys::become_real_time() {
             watch.note(&format!("not real-time ({error}): a policy that lets divvy wait is slow to unload"));
         }
-        let mut statistics = Statistics::begin(cpus.count(), &self.options);
+        let mut statistics = Statistics::begin(&cpus, &self.options);
         scheduler.attach(&spec)?;
         let records = log.map(|log| Records::of(&scheduler, log)).transpose()?;
         if let Some(programs) = &mut programs {
@@ -387,7 +387,7 @@ impl Session<'_> {
 
 /// Takes a sample of the scheduler at each interval.
 struct Statistics {
-    cpus: u32,
+    cpus: Cpus,
     history: History,
     looks: Looks,
     begun: Instant,
@@ -398,12 +398,12 @@ struct Statistics {
 }
 
 impl Statistics {
-    fn begin(cpus: u32, options: &Options) -> Self {
+    fn begin(cpus: &Cpus, options: &Options) -> Self {
         let begun = Instant::now();
         let every = options.interval;
         let clock = clock_gettime(ClockId::Monotonic);
         Self {
-            cpus,
+            cpus: cpus.clone(),
             history: History::of_most(options.top),
             looks: Looks::default(),
             begun,
@@ -419,18 +419,28 @@ impl Statistics {
         while self.next <= now {
             self.next += self.every;
         }
-        Ok(self.history.interval(sample(scheduler, self.begun, self.cpus)?))
+        Ok(self.history.interval(sample(scheduler, self.begun, &self.cpus)?))
     }
 }
 
-fn sample(scheduler: &Scheduler, begun: Instant, cpus: u32) -> Result<Sample, LoadError> {
+fn sample(scheduler: &Scheduler, begun: Instant, cpus: &Cpus) -> Result<Sample, LoadError> {
     scheduler.command("command_settle", &mut Command::default().bytes())?;
+    let shards = shards(scheduler, &cpus.shards())?;
     Ok(Sample {
         at_ns: begun.elapsed().as_nanos() as u64,
-        cpus,
-        stats: scheduler.stats()?,
+        cpus: cpus.count(),
+        stats: scheduler.stats()?.with(&shards),
+        shards,
         accounts: scheduler.accounts()?,
     })
+}
+
+fn shards(scheduler: &Scheduler, cpus: &[String]) -> Result<Vec<Shard>, LoadError> {
+    if cpus.is_empty() {
+        return Ok(Vec::new());
+    }
+    let counts = scheduler.shard_stats(cpus.len())?;
+    Ok(cpus.iter().zip(counts).map(|(cpus, counts)| Shard { cpus: cpus.clone(), counts }).collect())
 }
 
 /// The loaded scheduler, for commands and viewers.
@@ -446,7 +456,7 @@ impl Backend for Loaded<'_> {
 
     fn look(&mut self, policy: &str) -> Result<Rc<[u8]>, String> {
         let Statistics { begun, begun_ns, cpus, looks, .. } = &mut *self.statistics;
-        let answer = looks.answer(policy, *begun_ns, || sample(self.scheduler, *begun, *cpus));
+        let answer = looks.answer(policy, *begun_ns, || sample(self.scheduler, *begun, cpus));
         answer.map_err(|error| error.to_string())
     }
 }

@@ -1,6 +1,6 @@
 //! Statistics of the scheduler between two samples.
 
-use super::host::{Account, Stats};
+use super::host::{Account, Shard, Stats};
 use super::names::Names;
 
 /// The weight of 1 in the kernel's table, in which nice 0 is 1024.
@@ -14,6 +14,8 @@ pub struct Sample {
     /// Counted by the machine.
     pub cpus: u32,
     pub stats: Stats,
+    /// In their order, if there are several.
+    pub shards: Vec<Shard>,
     /// By the task's id.
     pub accounts: Vec<Account>,
 }
@@ -29,6 +31,8 @@ pub struct Period {
     pub cpus: u32,
     /// Counts in the interval; but `tasks`, `without_id` and `runnable` are those at its end.
     pub counts: Stats,
+    /// The shards, if there are several: their counts in the interval.
+    pub shards: Vec<Shard>,
     /// The tasks, ordered by CPU time received, the most first.
     pub tasks: Vec<TaskRow>,
 }
@@ -149,6 +153,12 @@ impl History {
             duration_ns: later.at_ns.saturating_sub(earlier.at_ns),
             cpus: later.cpus,
             counts,
+            shards: later
+                .shards
+                .iter()
+                .enumerate()
+                .map(|(at, shard)| shard.since(earlier.shards.get(at)))
+                .collect(),
             tasks: tasks.iter().map(|change| change.row(&mut self.names)).collect(),
         }
     }
@@ -207,6 +217,7 @@ fn is_same_task(earlier: &Account, later: &Account) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::host::ShardStats;
     use super::*;
 
     fn account(pid: u32, received_ns: u64, entitled_ns: u64) -> Account {
@@ -234,6 +245,20 @@ mod tests {
         assert_eq!(received(&interval), [(900_000_002, 10), (900_000_001, 4)], "two, the most first");
         assert_eq!(interval.tasks[0].error_ns, 10, "since loading");
         assert_eq!(received(&history.total()), [(900_000_002, 17), (900_000_001, 9)]);
+    }
+
+    #[test]
+    fn a_shard_has_what_was_added_and_who_is_runnable_now() {
+        let shard = |decisions, runnable| Shard {
+            cpus: "0-1".to_owned(),
+            counts: ShardStats { decisions, runnable, ..ShardStats::default() },
+        };
+        let of = |shards: &[Shard]| Sample { shards: shards.to_vec(), ..Sample::default() };
+        let mut history = History::of_all();
+        history.interval(of(&[shard(5, 9), shard(7, 9)]));
+        let interval = history.interval(of(&[shard(8, 2), shard(7, 1)]));
+        assert_eq!(interval.shards, [shard(3, 2), shard(0, 1)]);
+        assert_eq!(history.total().shards, [shard(8, 2), shard(7, 1)]);
     }
 
     #[test]

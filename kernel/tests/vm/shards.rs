@@ -30,6 +30,16 @@ pub fn counts(said: &Said, spec: &str) -> Value {
         assert_eq!(counts[what], 0, "{spec}: {what}: {counts}");
     }
     assert!(counts["moves"].as_u64() > Some(20), "{spec}: {counts}");
+    let interval = &said.json(&format!("stats {spec}"))["interval"];
+    let shards = interval["shards"].as_array().unwrap_or_else(|| panic!("{spec}: no shards: {interval}"));
+    assert!(shards.len() > 1, "{spec}: {shards:?}");
+    for what in ["decisions", "moves", "taken", "lock_samples", "lock_wait_ns"] {
+        let each: Vec<u64> = shards.iter().filter_map(|shard| shard[what].as_u64()).collect();
+        assert_eq!(each.len(), shards.len(), "{spec}: {what}: {shards:?}");
+        assert_eq!(Some(each.iter().sum()), counts[what].as_u64(), "{spec}: {what}: {shards:?}");
+    }
+    let decided = |shard: &Value| shard["decisions"].as_u64() > Some(0);
+    assert!(shards.iter().all(decided), "{spec}: {shards:?}");
     counts
 }
 

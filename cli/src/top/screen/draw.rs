@@ -107,6 +107,7 @@ fn summary_lines(model: &Model, width: u16, theme: &Theme) -> Vec<(String, Style
     ];
     if observation.is_loaded() {
         lines.extend([(rates(interval), Style::new()), (counts(interval), Style::new())]);
+        lines.extend(interval::shards(interval).into_iter().map(|line| (line, Style::new())));
     }
     lines
 }
