@@ -150,7 +150,8 @@ test-bpf: .need-build
 # Level 4: in a virtual machine, on a kernel with sched_ext, which is built once. All tests begin at once, and each waits
 # until as many CPUs are free as its machine has (kernel/tests/vm/machine.rs).
 test-vm: .need-vm .need-kernel
-	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic python3=python3
+	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic python3=python3 \
+		/usr/lib/apache2/modules/mod_lua.so=apache2-bin
 	kernel/vm/test
 	kernel/vm/disk >/dev/null
 	$(TEST) --no-run

@@ -1,7 +1,7 @@
 //! The list of what can be reproduced.
 
 use crate::error::LabError;
-use crate::figures::{costs, flow, gr3, pbs, pbs_users, procfair, sfs, sfs_heuristic, sfs_load, study};
+use crate::figures::{costs, flow, gr3, pbs, pbs_users, procfair, sfs, sfs_heuristic, sfs_load, study, web};
 use crate::measurements::Measurements;
 use crate::setting::Setting;
 
@@ -87,6 +87,27 @@ pub fn all() -> &'static [Figure] {
             ["gr3", "vtrr", "wfq", "linux24", "o1", "eevdf"],
             (1, 15),
             costs::gr3_figure_13
+        ),
+        figure!(
+            "gr3-14",
+            "web servers, one CPU: smooth shares (Figures 14 to 17)",
+            ["linux24", "wfq", "vtrr", "gr3", "o1", "eevdf"],
+            (1, 2),
+            web::figure_14
+        ),
+        figure!(
+            "gr3-18",
+            "the same on two CPUs (Figures 18 and 19)",
+            ["linux24", "gr3", "o1", "eevdf"],
+            (1, 2),
+            web::figure_18
+        ),
+        figure!(
+            "gr3-web",
+            "the same with weights 1 to 5, and with random weights",
+            ["linux24", "wfq", "vtrr", "gr3", "o1", "eevdf"],
+            (1, 2),
+            web::further
         ),
         figure!(
             "gr3-n1",

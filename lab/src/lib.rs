@@ -40,6 +40,7 @@ mod run;
 mod setting;
 mod source;
 mod study;
+mod web;
 
 pub use catalog::{Figure, all, find};
 pub use claim::{Claim, Stated, Tolerance, Verdict, judge};

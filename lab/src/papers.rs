@@ -25,9 +25,6 @@ pub enum Status {
 use Status::{By, Not};
 
 const DEFINITIONS: Status = Not("definitions of symbols; papers/ has them, and nothing is measured");
-const WEB_SERVERS: Status = Not(
-    "curves of a kernel that served the search script of a web site, which is not public; the text has no number to compare",
-);
 const DRAWING: Status = Not("a drawing that explains the text; nothing is measured");
 const ALGORITHM: Status =
     Not("an algorithm: the policy is programmed by it, and the rules in papers/ cite it");
@@ -52,12 +49,13 @@ static LISTED: &[Listed] = &[
     of("gr3", "Figure 11", "scheduling decisions of GR3MP", By("gr3-10")),
     of("gr3", "Figure 12", "average cost of a decision", By("gr3-12")),
     of("gr3", "Figure 13", "the same under hackbench", By("gr3-13")),
-    of("gr3", "Figure 14", "CPU time of web servers, Linux, one CPU", WEB_SERVERS),
-    of("gr3", "Figure 15", "CPU time of web servers, WFQ, one CPU", WEB_SERVERS),
-    of("gr3", "Figure 16", "CPU time of web servers, VTRR, one CPU", WEB_SERVERS),
-    of("gr3", "Figure 17", "CPU time of web servers, GR3, one CPU", WEB_SERVERS),
-    of("gr3", "Figure 18", "CPU time of web servers, Linux, two CPUs", WEB_SERVERS),
-    of("gr3", "Figure 19", "CPU time of web servers, GR3MP, two CPUs", WEB_SERVERS),
+    of("gr3", "Figure 14", "CPU time of web servers, Linux, one CPU", By("gr3-14")),
+    of("gr3", "Figure 15", "CPU time of web servers, WFQ, one CPU", By("gr3-14")),
+    of("gr3", "Figure 16", "CPU time of web servers, VTRR, one CPU", By("gr3-14")),
+    of("gr3", "Figure 17", "CPU time of web servers, GR3, one CPU", By("gr3-14")),
+    of("gr3", "Figure 18", "CPU time of web servers, Linux, two CPUs", By("gr3-18")),
+    of("gr3", "Figure 19", "CPU time of web servers, GR3MP, two CPUs", By("gr3-18")),
+    of("gr3", "section 5.2", "two further web experiments", By("gr3-web")),
     of("gr3", "section 5.1", "WF2Q, which is not shown", By("gr3-wf2q")),
     of("gr3", "section 5.1", "a heavy client of 50 %", By("gr3-skew")),
     of("gr3", "section 5.1", "two orders of magnitude, over other policies", By("gr3-rivals")),

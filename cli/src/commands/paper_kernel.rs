@@ -33,7 +33,7 @@ pub const WHERE: &[Choice<Where>] = &[
     (
         "auto",
         Where::Auto,
-        "This machine, if it has sched_ext and the figure's number of CPUs, for root; or else vm. Costs are counted in vm only",
+        "This machine, if it has sched_ext and the figure's number of CPUs, for root; or else vm. Costs are counted in vm only, and web servers are started there",
     ),
     ("here", Where::Here, "This machine"),
     ("vm", Where::Vm, "The virtual machine of the source tree that this directory or the command is in"),
@@ -102,11 +102,11 @@ fn run_one(figure: &'static KernelFigure, options: Options, output: Output) -> a
 
 /// The machine to use, or the error that says what is missing.
 fn machine(figure: &KernelFigure, choice: Where) -> Result<Machine, Missing> {
-    if figure.is_counted() && choice == Where::Here {
-        return Err(no_counting_here());
+    if figure.is_virtual_only() && choice == Where::Here {
+        return Err(not_here(figure));
     }
     check::built()?;
-    if figure.is_counted() {
+    if figure.is_virtual_only() {
         return virtual_machine();
     }
     match (choice, here(figure.cpus)) {
@@ -116,11 +116,13 @@ fn machine(figure: &KernelFigure, choice: Where) -> Result<Machine, Missing> {
     }
 }
 
-fn no_counting_here() -> Missing {
-    Missing {
-        what: "this figure is about costs: they are counted in instructions, which the virtual machine's clock does".to_owned(),
-        fix: "--kernel=vm".to_owned(),
-    }
+fn not_here(figure: &KernelFigure) -> Missing {
+    let what = if figure.is_counted() {
+        "this figure is about costs: they are counted in instructions, which the virtual machine's clock does"
+    } else {
+        "this figure has web servers, which are started in the virtual machine only"
+    };
+    Missing { what: what.to_owned(), fix: "--kernel=vm".to_owned() }
 }
 
 fn here(cpus: u32) -> Result<(), Missing> {
@@ -167,9 +169,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_machine_but_the_virtual_one_counts_instructions() {
-        let figure = find("gr3-12").expect("a figure");
-        let missing = machine(figure, Where::Here).expect_err("its clock counts no instructions");
-        assert_eq!(missing.fix, "--kernel=vm");
+    fn no_machine_but_the_virtual_one_counts_instructions_or_has_web_servers() {
+        for (id, what) in [("gr3-12", "instructions"), ("gr3-14", "web servers")] {
+            let missing =
+                machine(find(id).expect("a figure"), Where::Here).expect_err("the virtual one only");
+            assert!(missing.what.contains(what) && missing.fix == "--kernel=vm", "{id}");
+        }
     }
 }

@@ -64,6 +64,44 @@ fn a_switch_costs_more_with_more_processes() {
     assert!(grows("sfs") > 1.1 && grows("linux24") > grows("sfs"), "{figure}");
 }
 
+/// GR3, Figures 14 to 17 and the second experiment of web servers, whose machine counts instructions too: servers have what their processes weigh, and GR3's curves are
+/// smoother than WFQ's.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn web_servers_have_what_their_processes_weigh_and_gr3_is_smooth() {
+    let figure = small("gr3-14", 1, "2 of 2: gr3");
+    for spec in ["wfq", "gr3"] {
+        for (server, right) in
+            [("share of the server of weight 10", 66.667), ("the least share of the others", 6.667)]
+        {
+            is_within(1.0, right, &figure, &format!("{spec}: {server} (%)"));
+        }
+    }
+    for of_wfq in both(&figure, "gr3: errors of a process of weight 10, for each quantum of wfq's") {
+        assert!(of_wfq < 0.75, "{of_wfq}: {figure}");
+    }
+    let figure = small("gr3-web", 1, "1 of 1: gr3");
+    for server in 1..=5 {
+        let right = 100.0 * f64::from(server) / 15.0;
+        is_within(1.0, right, &figure, &format!("gr3, weights 1 to 5: share of server {server} (%)"));
+    }
+}
+
+/// GR3, Figure 19: the same on two CPUs, in time.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn web_servers_on_two_cpus_have_what_their_processes_weigh() {
+    let figure = small("gr3-18", 2, "1 of 1: gr3");
+    is_within(NEAR, 66.667, &figure, "gr3: share of the server of weight 10 (%)");
+}
+
+/// Simulated and in the kernel.
+fn is_within(limit: f64, right: f64, figure: &Value, name: &str) {
+    for share in both(figure, name) {
+        assert!((share - right).abs() < limit, "{name}: {share}: {figure}");
+    }
+}
+
 /// Costs of gr3 and linux24 with the greater number of clients, for each instruction with the smaller one. All verdicts are asserted.
 fn counted(id: &str, (least, most): (u32, u32)) -> [f64; 2] {
     let figure = small(id, 1, &format!("4 of 4: linux24, {most}"));

@@ -10,3 +10,4 @@ pub(crate) mod sfs;
 pub(crate) mod sfs_heuristic;
 pub(crate) mod sfs_load;
 pub(crate) mod study;
+pub(crate) mod web;

@@ -76,14 +76,32 @@ impl Play<'_> {
             ));
         };
         let files = Files::none()?;
-        let script = run.parent().unwrap_or(run).with_file_name("bench").join("decisions");
         let mut command = removes(&files.dir);
-        command.arg(script).args(arguments);
+        command.arg(bench(run, "decisions")).args(arguments);
         command.env("DIVVY", self.divvy).env("DIVVY_BUILD", &files.dir);
         if let Some(operations) = operations {
             command.env("OPERATIONS", operations.to_string());
         }
         self.said(&mut command, "== count ", measurements)
+    }
+
+    /// Serves, as `kernel/bench/web` does with these numbers: CPUs, workers, servers, and the CPU time before they are watched and while they are, in ms. What it printed of so many cases.
+    ///
+    /// # Errors
+    /// When a program is missing or does not compile, the machine does not start, or a case fails there.
+    pub(crate) fn serve(&self, numbers: [u64; 5], cases: &str, number: usize) -> Result<String, LabError> {
+        let Machine::Virtual(run) = self.machine else {
+            return Err(LabError::Kernel(
+                "only the virtual machine has the web servers: --kernel=vm".to_owned(),
+            ));
+        };
+        let files = Files::none()?;
+        let sites = files.dir.join("sites");
+        fs::write(&sites, cases).map_err(|error| LabError::Run(format!("{}: {error}", sites.display())))?;
+        let mut command = removes(&files.dir);
+        command.arg(bench(run, "web")).args(numbers.map(|n| n.to_string())).arg(&sites);
+        command.env("DIVVY", self.divvy).env("DIVVY_BUILD", &files.dir);
+        self.said(&mut command, "== serve ", number)
     }
 
     /// All that a command says. Tells each line that begins so, with its number of so many.
@@ -114,6 +132,11 @@ impl Play<'_> {
         }
         said
     }
+}
+
+/// A script of `kernel/bench`, beside that which starts the virtual machine.
+fn bench(run: &Path, script: &str) -> PathBuf {
+    run.parent().unwrap_or(run).with_file_name("bench").join(script)
 }
 
 /// A directory that goes with this.

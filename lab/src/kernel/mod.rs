@@ -5,7 +5,7 @@
 //! 2. [`Machine`] is where it runs: this machine, or the virtual one of `kernel/vm`.
 //! 3. [`compare()`] simulates the cases of a figure, plays the same cases there, and judges what the kernel did by a table of
 //!    `expected/kernel/`. Each claim has the simulation's value beside it, and a limit for the difference. A figure of costs is counted in
-//!    instructions instead (`count.rs`), in the virtual machine only, and has nothing beside it.
+//!    instructions instead (`count.rs`), in the virtual machine only, and has nothing beside it. Figures of web servers have real ones, there as well (`web.rs`).
 //!
 //! # How to add a figure
 //! Write the driver here: the cases, and the values of a run of all of them; or what is counted, and the values of the counts. Write
@@ -20,10 +20,12 @@ mod machine;
 mod pbs;
 mod procfair;
 mod sfs;
+mod web;
 
 use divvy_results::report::Run;
 
 use crate::error::LabError;
+use crate::web::Site;
 use case::{Case, Values};
 use count::{Counting, Counts};
 
@@ -48,12 +50,20 @@ impl KernelFigure {
     pub fn is_counted(&self) -> bool {
         matches!(self.kind, Kind::Counted(_))
     }
+
+    /// Whether scripts of the source tree do it, which start the virtual machine.
+    #[must_use]
+    pub fn is_virtual_only(&self) -> bool {
+        !matches!(self.kind, Kind::Played(_))
+    }
 }
 
 /// How its values come about.
 enum Kind {
     Played(Played),
     Counted(Counted),
+    /// Web servers, simulated and real: the small version or the full one, in so many windows.
+    Served(fn(small: bool, windows: u32) -> Vec<Site>),
 }
 
 /// Workloads are simulated, and played by real threads.
@@ -98,6 +108,9 @@ pub fn figures() -> &'static [KernelFigure] {
     static ALL: &[KernelFigure] = &[
         figure!("gr3-12", 1, (15, 120), counted(costs::runs_of_gr3_12, costs::values_of_gr3_12)),
         figure!("gr3-13", 1, (15, 480), counted(costs::runs_of_gr3_13, costs::values_of_gr3_13)),
+        figure!("gr3-14", 1, (25, 300), Kind::Served(web::sites_of_gr3_14)),
+        figure!("gr3-18", 2, (15, 120), Kind::Served(web::sites_of_gr3_18)),
+        figure!("gr3-web", 1, (20, 400), Kind::Served(web::sites_of_gr3_web)),
         figure!("pbs-2", 1, (40, 400), played(pbs::cases_4, pbs::values_4)),
         figure!("sfs-1", 2, (30, 60), played(sfs::cases_1, sfs::values_1)),
         figure!("sfs-4", 2, (40, 240), played(sfs::cases_4, sfs::values_4)),
