@@ -80,8 +80,8 @@ struct host_stats {
 	STATS(STAT_FIELD)
 };
 
-/* .data.shards: counts of each shard since loading, if there are several; decisions and runnable as of the last command_settle. Those in host_stats
- * are not counted then: the loader adds these. */
+/* .data.shards: counts of each shard since loading, if there are several; decisions and runnable as of the last command_settle. Moves, taken
+ * tasks and waits for locks are then counted only here, and the loader adds them up. */
 #define SHARD_STATS(S) \
 	S(decisions, "times that its policy was asked") \
 	S(runnable, "its tasks that are runnable now") \

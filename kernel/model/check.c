@@ -141,6 +141,8 @@ void check_quiet(void)
 		if (!p->exists || !p->on_rq)
 			continue;
 		check_not_lost(p);
+		if (p->on_cpu && cpus[p->cpu].curr == p && !cpus[p->cpu].rt_on && !host_knows_it_runs(&p->t))
+			scx_error("task %u runs, and its machine does not know", p->index);
 		check_watchdog(p);
 		check_work_conserving(p);
 		if (host_holds(&p->t) && !is_limited(p->cgroup))

@@ -401,6 +401,13 @@ u32 host_process(const struct task_struct *p)
 	return process_holder(id_of(p));
 }
 
+bool host_knows_it_runs(const struct task_struct *p)
+{
+	u32 id = id_of(p), state = task_in_machine(id)->state;
+
+	return !id || !(state & RUNNABLE) || state & ON_CPU;
+}
+
 u64 host_moves(void)
 {
 	return SUM_OF(moves);

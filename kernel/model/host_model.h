@@ -63,6 +63,8 @@ void host_follow_limits(void);
 /* Answers of the policy that broke its contract; tasks that could not be found; events told. */
 u64 host_faults(void);
 u64 host_missing(void);
+/* Whether its machine has it on a CPU; one that has no id, or that the machine does not have as runnable, is not known to. */
+bool host_knows_it_runs(const struct task_struct *p);
 u64 host_events(void);
 u64 host_decisions(void);
 /* With several shards: says what is wrong with what the CPU chose just now, or NULL. No other CPU may be in an op. */

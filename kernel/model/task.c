@@ -36,10 +36,10 @@ void init_task(struct model_task *p, bool fork)
 	enter_op();
 	error = host_ops.init_task(&p->t, &args);
 	leave_op();
-	p->is_beginning = false;
 	if (error)
 		scx_error("init_task: %d", error);
 	OP(set_weight, &p->t, 100);
+	p->is_beginning = false;
 	/* SCX_TASK_RESET_RUNNABLE_AT: what it waited for under another scheduler does not count. */
 	p->runnable_since = 0;
 }
@@ -436,7 +436,7 @@ void enable_scheduler(void)
 	for (u32 i = 0; i < model.ntasks; i++)
 		if (tasks[i].exists && !tasks[i].dead) {
 			init_task(&tasks[i], false);
-			if (tasks[i].dead && !tasks[i].does.lingers)
+			if (tasks[i].exists && tasks[i].dead && !tasks[i].does.lingers)
 				free_dead(&tasks[i]);
 		}
 	began_cgroups();
@@ -462,10 +462,10 @@ static void apply_forget(struct model_task *p, u64 unused)
 void disable_scheduler(void)
 {
 	model.is_bypassed = true;
+	model.inits_tasks = false;
 	for (u32 i = 0; i < model.ntasks; i++)
 		if (tasks[i].exists)
 			change(&tasks[i], apply_nothing, 0);
-	model.inits_tasks = false;
 	model.is_loaded = false;
 	for (u32 i = 0; i < model.ntasks; i++)
 		if (tasks[i].exists && tasks[i].dead)

@@ -128,6 +128,7 @@ fn shards(out: &mut String, total: &Period) {
         head(out, &name, kind, help);
         for (shard, Shard { cpus, counts }) in total.shards.iter().enumerate() {
             let value = counts.all().nth(at).map_or(0, |(_, _, value)| value) as f64 / unit;
+            let cpus = label(cpus);
             let _ = writeln!(out, "{name}{{shard=\"{shard}\",cpus=\"{cpus}\"}} {value}");
         }
     }

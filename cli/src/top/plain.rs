@@ -38,7 +38,7 @@ pub fn table(
         let _ = writeln!(out, "{}", text::wrap(line, columns, 4));
     }
     for line in interval::shards(interval).iter().filter(|_| observation.is_loaded()) {
-        let _ = writeln!(out, "{line}");
+        let _ = writeln!(out, "{}", text::fit(line, columns));
     }
     let layout = Layout::new(columns, query.by);
     let _ = writeln!(out, "{}", layout.head(query.sort, false));

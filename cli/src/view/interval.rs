@@ -27,7 +27,7 @@ pub fn table(interval: &Period, is_total: bool, columns: usize) -> String {
         let _ = writeln!(out, "{}", text::wrap(&line, columns, 4));
     }
     for line in shards(interval) {
-        let _ = writeln!(out, "{line}");
+        let _ = writeln!(out, "{}", text::fit(&line, columns));
     }
     if interval.tasks.is_empty() {
         out.push_str("  no task received CPU time\n");
@@ -87,7 +87,7 @@ pub fn shards(interval: &Period) -> Vec<String> {
         let counts = &shard.counts;
         format!(
             "  {:<14}  {:>11}  {:>8}  {:>10}  {:>9}  {:>9}",
-            text::fit(&shard.cpus, 14),
+            text::fit(&text::escape(&shard.cpus), 14),
             rate(counts.decisions),
             counts.runnable,
             rate(counts.moves),

@@ -188,6 +188,8 @@ NOINLINE int leave_shard(u32 id, u32 to, u64 sum_exec)
 
 #define HAS_MOVED 1
 #define IS_WOKEN 2
+/* It is on its CPU, which dispatches in a moment and puts it in custody then: taking.h. */
+#define RUNS_HERE 4
 
 /* Under the lock of its shard, where it became runnable a moment ago: by how much its tag is to be later there. */
 static __always_inline u64 carried_tag(struct machine *m, u32 id, u64 own, u64 v, u32 how)
@@ -236,7 +238,7 @@ NOINLINE int come(u32 id)
 	return 0;
 }
 
-/* The machine of its shard has the task, and may pick it. `how` is of the bits above. Returns whether no CPU was asked for it. */
+/* The machine of its shard has the task, and may pick it, unless it runs. `how` is of the bits above. Returns whether no CPU was asked for it. */
 NOINLINE bool arrive(u32 id, u32 how)
 {
 	struct event e = { .id = id, .now = clock_ns() };
@@ -262,17 +264,21 @@ NOINLINE bool arrive(u32 id, u32 how)
 			carry = e.seq;
 		}
 	}
-	tell(shard, EVENT_enqueue, &e);
-	t->enqueued = e.now;
-	if (!t->waiting_since)
-		t->waiting_since = e.now;
+	if (!(how & RUNS_HERE)) {
+		tell(shard, EVENT_enqueue, &e);
+		t->enqueued = e.now;
+		if (!t->waiting_since)
+			t->waiting_since = e.now;
+	}
 	t->was_runnable = true;
 	t->move.is_visitor = t->move.has_no_tag = false;
 	publish(shard);
 	bpf_spin_unlock(lock);
-	kick(shard, e.cpu);
-	is_alone = e.cpu == NO_CPU;
-	log_event(shard, EVENT_enqueue, &e, 0, 0, 0);
+	is_alone = !(how & RUNS_HERE) && e.cpu == NO_CPU;
+	if (!(how & RUNS_HERE)) {
+		kick(shard, e.cpu);
+		log_event(shard, EVENT_enqueue, &e, 0, 0, 0);
+	}
 	if (runnable) {
 		e.seq = runnable;
 		log_event(shard, EVENT_runnable, &e, 0, 0, e.why);

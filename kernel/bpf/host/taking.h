@@ -192,27 +192,35 @@ static __always_inline u32 end_visit(struct task_struct *prev, u32 here)
 		return 0;
 	leave_shard(id, here, prev->se.sum_exec_runtime);
 	come(id);
-	arrive(id, HAS_MOVED);
+	arrive(id, HAS_MOVED | RUNS_HERE);
 	return id;
 }
 
-/* Under the lock: after a dispatch that answered `chosen`. A task whose visit has ended here is on its CPU already, or is not in custody before it is
- * off it. Another CPU may have picked it a moment ago, and is not to send it: as if the kernel had taken it back. */
+/* Under the lock, before and after a dispatch that answers `chosen`: a task whose visit has ended here is in custody for just that, so no other
+ * CPU can pick it while it runs. Then it is on its CPU already, or is not in custody before it is off it. */
+static __always_inline void put_ended_visit(u32 shard, struct event *put)
+{
+	if (put->id)
+		tell(shard, EVENT_enqueue, put);
+}
+
 static __always_inline void tell_dispatched(u32 shard, struct event *visit, u32 chosen)
 {
-	if (visit->id && visit->id == chosen) {
+	if (visit->id && visit->id == chosen)
 		tell(shard, EVENT_running, visit);
-	} else if (visit->id) {
+	else if (visit->id)
 		tell(shard, EVENT_dequeue, visit);
-		host_task(visit->id)->sent_to = 0;
-	}
 	publish_dispatch(shard);
 }
 
-static __always_inline void log_ended_visit(u32 shard, const struct event *visit, u32 chosen)
+/* Without the lock: to put it in custody may have called an idle CPU. */
+static __always_inline void log_ended_visit(u32 shard, const struct event *put, const struct event *visit, u32 chosen)
 {
-	if (visit->id)
-		log_event(shard, visit->id == chosen ? EVENT_running : EVENT_dequeue, visit, 0, 0, 0);
+	if (!visit->id)
+		return;
+	kick(shard, put->cpu);
+	log_event(shard, EVENT_enqueue, put, 0, 0, 0);
+	log_event(shard, visit->id == chosen ? EVENT_running : EVENT_dequeue, visit, 0, 0, 0);
 }
 
 /* Whether a machine has it as runnable, and it may go on here. One that ran while the scheduler was loaded is in none. */
@@ -243,7 +251,11 @@ static __always_inline void tell_dispatched(u32 shard, struct event *visit, u32 
 {
 }
 
-static __always_inline void log_ended_visit(u32 shard, const struct event *visit, u32 chosen)
+static __always_inline void put_ended_visit(u32 shard, struct event *put)
+{
+}
+
+static __always_inline void log_ended_visit(u32 shard, const struct event *put, const struct event *visit, u32 chosen)
 {
 }
 

@@ -105,6 +105,6 @@ pub struct Head {
     pub(super) cpus: u32,
     pub(super) tasks: usize,
     pub(super) stats: Stats,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) shards: Vec<Shard>,
 }

@@ -14,7 +14,7 @@ use super::model::{Asks, Model, Prompt};
 use crate::view::interval;
 use crate::view::picture::Bar;
 
-/// Lines above the table, if there is room.
+/// Lines above the table, if there is room; with several shards there are more.
 const SUMMARY: u16 = 4;
 /// Rows that are worth more than the summary.
 const ROWS: u16 = 4;
@@ -59,8 +59,9 @@ pub fn draw(frame: &mut Frame<'_>, model: &mut Model, theme: &Theme) {
         }
         return;
     }
-    let summary = area.height.saturating_sub(2 + ROWS).min(SUMMARY);
-    for (y, (line, style)) in (0..summary).zip(summary_lines(model, area.width, theme)) {
+    let lines = summary_lines(model, area.width, theme);
+    let summary = area.height.saturating_sub(2 + ROWS).min(SUMMARY.max(lines.len() as u16));
+    for (y, (line, style)) in (0..summary).zip(lines) {
         page.line(y, &line, style);
     }
     let foot = u16::from(area.height > 2);
@@ -207,6 +208,7 @@ fn footer(page: &mut Page<'_>, y: u16, model: &Model, theme: &Theme) {
 
 #[cfg(test)]
 mod tests {
+    use divvy_kernel::load::Shard;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -247,6 +249,17 @@ mod tests {
         assert_eq!(lines[10], "", "there are five");
         assert!(lines[23].starts_with("F1Help  F3Search"), "{}", lines[23]);
         assert!(lines[23].ends_with("F10Quit"), "{}", lines[23]);
+    }
+
+    #[test]
+    fn several_shards_have_a_line_each_above_the_table() {
+        let mut model = model();
+        let observation = model.observation.as_mut().expect("one");
+        observation.interval.shards = vec![Shard { cpus: "0".to_owned(), ..Shard::default() }; 2];
+        let lines = screen(&mut model, 80, 24, false);
+        assert!(lines[4].starts_with("  CPUs of shard "), "{lines:#?}");
+        assert!(lines[6].starts_with("  0  "), "{lines:#?}");
+        assert!(lines[7].starts_with("    TID USER "), "{lines:#?}");
     }
 
     #[test]
