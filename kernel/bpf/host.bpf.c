@@ -246,7 +246,7 @@ SEC("struct_ops/dispatch")
 void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 {
 	u32 cpu = machine_cpu(kernel_cpu), shard = shard_of_cpu(cpu), local = local_cpu(cpu);
-	struct event e = { .cpu = local, .now = time_of_dispatch(prev) }, put, visit;
+	struct event e = { .cpu = local, .now = time_of_dispatch(prev) };
 	bool stays = stays_runnable(prev), admitted;
 	struct host_cpu *c = host_cpu(cpu);
 	struct bpf_spin_lock *lock;
@@ -268,24 +268,24 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 		end_limited_slice(ARGUMENT_ANEW(1, prev));
 	if (dispatch_behind(kernel_cpu, cpu, ARGUMENT_ANEW(1, prev), e.now))
 		return;
-	visit = put = (struct event){ .id = end_visit(ARGUMENT_ANEW(1, prev), shard), .now = e.now };
+	end_visit(ARGUMENT_ANEW(1, prev), cpu, e.now);
 	sample_lock(shard);
 	lock = lock_of(shard);
 	if (!lock)
 		return;
 	bpf_spin_lock(lock);
 	promised = promised_to(shard, local);
-	put_ended_visit(shard, &put);
+	put_ended_visit(shard, cpu);
 	tell(shard, EVENT_dispatch, &e);
 	granted = e.slice;
 	e.slice = slice_in_crowd(granted);
 	admitted = !config.limits || admit(&e);
 	host_task(e.id)->sent_to = kernel_cpu + 1;
 	host_task(e.id)->dispatched = e.now;
-	tell_dispatched(shard, &visit, e.id);
+	tell_dispatched(shard, cpu, e.id);
 	bpf_spin_unlock(lock);
 	log_event(shard, EVENT_dispatch, &e, granted, e.id, local);
-	log_ended_visit(shard, &put, &visit, e.id);
+	log_ended_visit(shard, cpu, e.id);
 	kick(shard, e.cpu);
 	if (e.cpu == NO_CPU && promised != e.id)
 		call_elsewhere(promised);

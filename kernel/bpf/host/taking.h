@@ -183,44 +183,61 @@ NOINLINE bool take_behind(s32 kernel_cpu, u32 here, u32 ran_id, u64 now)
 	return tag_before(x->least, before) && take_from(x->from, kernel_cpu, before, false);
 }
 
-/* The same for a CPU on which `prev` ran until now. Its visit ends: it moves here. Returns its id then, or 0. */
-static __always_inline u32 end_visit(struct task_struct *prev, u32 here)
-{
-	u32 id = stays_runnable(prev) ? id_of(prev) : 0;
+/* The visit that ended on each CPU, by the machine's number: what its dispatch tells of the task. Not on the stack, which calls are deep below. */
+static struct ended_visit {
+	struct event put, told; /* of the id 0: none did */
+} ended_visits[MAX_CPUS];
 
+static __always_inline struct ended_visit *ended_visit(u32 cpu)
+{
+	return &ended_visits[cpu & CPU_MASK];
+}
+
+/* The same for a CPU on which `prev` ran until now. Its visit ends: it moves here. */
+static __always_inline void end_visit(struct task_struct *prev, u32 cpu, u64 now)
+{
+	u32 id = stays_runnable(prev) ? id_of(prev) : 0, here = shard_of_cpu(cpu);
+	struct ended_visit *v = ended_visit(cpu);
+
+	v->put.id = 0;
 	if (!id || !host_task(id)->move.is_visitor || shard_of(id) == here || !allowed_part(id, here))
-		return 0;
+		return;
 	leave_shard(id, here, prev->se.sum_exec_runtime);
 	come(id);
 	arrive(id, HAS_MOVED | RUNS_HERE);
-	return id;
+	v->put.id = v->told.id = id;
+	v->put.now = v->told.now = now;
 }
 
 /* Under the lock, before and after a dispatch that answers `chosen`: a task whose visit has ended here is in custody for just that, so no other
  * CPU can pick it while it runs. Then it is on its CPU already, or is not in custody before it is off it. */
-static __always_inline void put_ended_visit(u32 shard, struct event *put)
+static __always_inline void put_ended_visit(u32 shard, u32 cpu)
 {
-	if (put->id)
-		tell(shard, EVENT_enqueue, put);
+	if (ended_visit(cpu)->put.id)
+		tell(shard, EVENT_enqueue, &ended_visit(cpu)->put);
 }
 
-static __always_inline void tell_dispatched(u32 shard, struct event *visit, u32 chosen)
+static __always_inline void tell_dispatched(u32 shard, u32 cpu, u32 chosen)
 {
-	if (visit->id && visit->id == chosen)
-		tell(shard, EVENT_running, visit);
-	else if (visit->id)
-		tell(shard, EVENT_dequeue, visit);
+	struct ended_visit *v = ended_visit(cpu);
+
+	if (v->put.id && v->put.id == chosen)
+		tell(shard, EVENT_running, &v->told);
+	else if (v->put.id)
+		tell(shard, EVENT_dequeue, &v->told);
 	publish_dispatch(shard);
 }
 
 /* Without the lock: to put it in custody may have called an idle CPU. */
-static __always_inline void log_ended_visit(u32 shard, const struct event *put, const struct event *visit, u32 chosen)
+static __always_inline void log_ended_visit(u32 shard, u32 cpu, u32 chosen)
 {
-	if (!visit->id)
+	struct ended_visit *v = ended_visit(cpu);
+
+	if (!v->put.id)
 		return;
-	kick(shard, put->cpu);
-	log_event(shard, EVENT_enqueue, put, 0, 0, 0);
-	log_event(shard, visit->id == chosen ? EVENT_running : EVENT_dequeue, visit, 0, 0, 0);
+	kick(shard, v->put.cpu);
+	log_event(shard, EVENT_enqueue, &v->put, 0, 0, 0);
+	log_event(shard, v->put.id == chosen ? EVENT_running : EVENT_dequeue, &v->told, 0, 0, 0);
 }
 
 /* Whether a machine has it as runnable, and it may go on here. One that ran while the scheduler was loaded is in none. */
@@ -242,20 +259,19 @@ static __always_inline bool dispatch_behind(s32 kernel_cpu, u32 cpu, struct task
 	return false;
 }
 
-static __always_inline u32 end_visit(struct task_struct *prev, u32 here)
-{
-	return 0;
-}
-
-static __always_inline void tell_dispatched(u32 shard, struct event *visit, u32 chosen)
+static __always_inline void end_visit(struct task_struct *prev, u32 cpu, u64 now)
 {
 }
 
-static __always_inline void put_ended_visit(u32 shard, struct event *put)
+static __always_inline void put_ended_visit(u32 shard, u32 cpu)
 {
 }
 
-static __always_inline void log_ended_visit(u32 shard, const struct event *put, const struct event *visit, u32 chosen)
+static __always_inline void tell_dispatched(u32 shard, u32 cpu, u32 chosen)
+{
+}
+
+static __always_inline void log_ended_visit(u32 shard, u32 cpu, u32 chosen)
 {
 }
 
