@@ -11,6 +11,8 @@ use crate::machine::{Said, repeatable, several, workload};
 
 /// Both have the same clock, and are called at the same tracepoint, one after the other.
 const APART_NS: u64 = 50_000;
+/// The number of such a thread in a sample of perf.
+const REAPED: i32 = -1;
 /// At the begin and the end, perf switches its events on and off one after the other.
 const RAGGED: usize = 40;
 const COMPARED: [&str; 4] =
@@ -38,7 +40,7 @@ fn which(program: &str) -> PathBuf {
 /// A line of perf script.
 #[derive(Debug)]
 struct Line<'a> {
-    tid: u32,
+    tid: i32,
     t_ns: u64,
     event: &'a str,
     text: &'a str,
@@ -58,8 +60,10 @@ impl<'a> Line<'a> {
         text.lines().filter_map(Self::parse).collect()
     }
 
-    fn says(&self, other: &Line<'_>) -> bool {
-        (self.tid, self.event, self.text) == (other.tid, other.event, other.text)
+    /// perf has no number for a thread that its parent has reaped before its last switch.
+    fn says(&self, theirs: &Line<'_>) -> bool {
+        let is_of_it = self.tid == theirs.tid || theirs.tid == REAPED;
+        is_of_it && (self.event, self.text) == (theirs.event, theirs.text)
     }
 }
 
