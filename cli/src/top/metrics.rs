@@ -97,13 +97,8 @@ fn text(policy: &str, total: &Period, users: &Users, threads: usize) -> String {
     one(&mut out, "divvy_cpus", "gauge", "CPUs that it schedules.", f64::from(total.cpus));
     one(&mut out, "divvy_loaded_seconds", "gauge", "Time since it was loaded.", seconds(total.end_ns));
     for (name, help, value) in total.counts.all() {
-        let value = value as f64;
-        match name {
-            "tasks" | "runnable" => one(&mut out, &format!("divvy_{name}"), "gauge", help, value),
-            "without_id" => one(&mut out, "divvy_tasks_without_id", "gauge", help, value),
-            "lock_wait_ns" => one(&mut out, "divvy_lock_wait_seconds_total", "counter", help, value / 1e9),
-            _ => one(&mut out, &format!("divvy_{name}_total"), "counter", help, value),
-        }
+        let (name, kind, unit) = metric("divvy", name);
+        one(&mut out, &name, kind, help, value as f64 / unit);
     }
     shards(&mut out, total);
     let tasks = named(total, users, threads);
@@ -116,15 +111,21 @@ fn text(policy: &str, total: &Period, users: &Users, threads: usize) -> String {
     out
 }
 
+/// The metric of one of the host's counts: its name and type, and what 1 is in it.
+fn metric(prefix: &str, count: &str) -> (String, &'static str, f64) {
+    match count {
+        "tasks" | "runnable" => (format!("{prefix}_{count}"), "gauge", 1.0),
+        "without_id" => (format!("{prefix}_tasks_without_id"), "gauge", 1.0),
+        "lock_wait_ns" => (format!("{prefix}_lock_wait_seconds_total"), "counter", 1e9),
+        _ => (format!("{prefix}_{count}_total"), "counter", 1.0),
+    }
+}
+
 /// Several shards have metrics of their own.
 fn shards(out: &mut String, total: &Period) {
     let Some(first) = total.shards.first() else { return };
     for (at, (count, help, _)) in first.counts.all().enumerate() {
-        let (name, kind, unit) = match count {
-            "runnable" => ("divvy_shard_runnable".to_owned(), "gauge", 1.0),
-            "lock_wait_ns" => ("divvy_shard_lock_wait_seconds_total".to_owned(), "counter", 1e9),
-            _ => (format!("divvy_shard_{count}_total"), "counter", 1.0),
-        };
+        let (name, kind, unit) = metric("divvy_shard", count);
         head(out, &name, kind, help);
         for (shard, Shard { cpus, counts }) in total.shards.iter().enumerate() {
             let value = counts.all().nth(at).map_or(0, |(_, _, value)| value) as f64 / unit;

@@ -60,7 +60,7 @@ pub fn rates(interval: &Period) -> String {
 /// Counts that are 0 most of the time, and the lock.
 pub fn troubles(interval: &Period) -> String {
     let counts = &interval.counts;
-    let wait = interval.lock_wait_ns().map_or("-".to_owned(), text::time);
+    let wait = wait(interval.lock_wait_ns());
     let mut line = format!("  lock wait {wait} in the mean; kept {} turns", counts.kept);
     for (count, name) in [
         (counts.pinned, "pinned"),
@@ -80,6 +80,10 @@ pub fn troubles(interval: &Period) -> String {
     line
 }
 
+fn wait(ns: Option<f64>) -> String {
+    ns.map_or("-".to_owned(), text::time)
+}
+
 /// A line for each shard, if there are several, with their head.
 pub fn shards(interval: &Period) -> Vec<String> {
     let line = |shard: &Shard| {
@@ -92,7 +96,7 @@ pub fn shards(interval: &Period) -> Vec<String> {
             counts.runnable,
             rate(counts.moves),
             rate(counts.taken),
-            shard.lock_wait_ns().map_or("-".to_owned(), text::time),
+            wait(shard.lock_wait_ns()),
         )
     };
     let head = "  CPUs of shard   decisions/s  runnable  moved in/s    taken/s  lock wait";

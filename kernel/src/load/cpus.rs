@@ -53,9 +53,8 @@ impl Cpus {
 
     /// The CPUs of each shard as the kernel lists them; none if there are not several.
     pub fn shards(&self) -> Vec<String> {
-        let size = self.divided.map_or(self.kernel.len() + 1, |divided| divided.size() as usize);
-        let chunks = self.kernel.chunks(size).filter(|_| self.divided.is_some());
-        chunks.map(cpu_list::format).collect()
+        let Some(divided) = self.divided else { return Vec::new() };
+        self.kernel.chunks(divided.size() as usize).map(cpu_list::format).collect()
     }
 
     /// The first so many.

@@ -199,9 +199,13 @@ impl Shard {
     /// The mean time in ns that a dispatch waited for the shard's lock.
     #[must_use]
     pub fn lock_wait_ns(&self) -> Option<f64> {
-        let samples = self.counts.lock_samples;
-        (samples > 0).then(|| self.counts.lock_wait_ns as f64 / samples as f64)
+        mean(self.counts.lock_wait_ns, self.counts.lock_samples)
     }
+}
+
+/// None of no samples.
+pub(super) fn mean(total: u64, samples: u64) -> Option<f64> {
+    (samples > 0).then(|| total as f64 / samples as f64)
 }
 
 /// `struct account`: a task's row of `.data.tasks`.

@@ -425,7 +425,7 @@ impl Statistics {
 
 fn sample(scheduler: &Scheduler, begun: Instant, cpus: &Cpus) -> Result<Sample, LoadError> {
     scheduler.command("command_settle", &mut Command::default().bytes())?;
-    let shards = shards(scheduler, &cpus.shards())?;
+    let shards = shards(scheduler, cpus.shards())?;
     Ok(Sample {
         at_ns: begun.elapsed().as_nanos() as u64,
         cpus: cpus.count(),
@@ -435,12 +435,12 @@ fn sample(scheduler: &Scheduler, begun: Instant, cpus: &Cpus) -> Result<Sample, 
     })
 }
 
-fn shards(scheduler: &Scheduler, cpus: &[String]) -> Result<Vec<Shard>, LoadError> {
+fn shards(scheduler: &Scheduler, cpus: Vec<String>) -> Result<Vec<Shard>, LoadError> {
     if cpus.is_empty() {
         return Ok(Vec::new());
     }
     let counts = scheduler.shard_stats(cpus.len())?;
-    Ok(cpus.iter().zip(counts).map(|(cpus, counts)| Shard { cpus: cpus.clone(), counts }).collect())
+    Ok(cpus.into_iter().zip(counts).map(|(cpus, counts)| Shard { cpus, counts }).collect())
 }
 
 /// The loaded scheduler, for commands and viewers.

@@ -1,6 +1,6 @@
 //! Statistics of the scheduler between two samples.
 
-use super::host::{Account, Shard, Stats};
+use super::host::{Account, Shard, Stats, mean};
 use super::names::Names;
 
 /// The weight of 1 in the kernel's table, in which nice 0 is 1024.
@@ -87,8 +87,7 @@ impl Period {
     /// The mean time in ns that an event waited for the machine's lock.
     #[must_use]
     pub fn lock_wait_ns(&self) -> Option<f64> {
-        let samples = self.counts.lock_samples;
-        (samples > 0).then(|| self.counts.lock_wait_ns as f64 / samples as f64)
+        mean(self.counts.lock_wait_ns, self.counts.lock_samples)
     }
 }
 

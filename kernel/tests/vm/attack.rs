@@ -69,9 +69,7 @@ static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
 fn script(selection: &str, cpus: u32, threads: u32, measure_ms: [u32; 2]) -> String {
     let users: String =
         (1001..1003).map(|id| format!("echo u{id}:x:{id}:{id}::/:/bin/sh >>/etc/passwd\n")).collect();
-    let (policy, placement) = selection
-        .split_once('@')
-        .map_or((selection, String::new()), |(policy, placement)| (policy, format!("@{placement}")));
+    let (policy, placement) = selection.split_at(selection.find('@').unwrap_or(selection.len()));
     let loads = loads(selection).into_iter().map(|attacks| {
         let Attack { modifiers, options, .. } = attacks[0];
         let commands = attacks.iter().map(|Attack { name, crowds, .. }| {

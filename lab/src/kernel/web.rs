@@ -103,7 +103,7 @@ fn one(site: &Site, said: &str) -> Option<Curves> {
     let is_whole = used_ns.len() > 1 && used_ns.iter().all(|used| used.len() == processes);
     let is_rising = used_ns.windows(2).all(|pair| pair[0].iter().zip(&pair[1]).all(|(a, b)| a <= b));
     let enough = used_ns.last()?.iter().sum::<u64>() >= site.total_ns();
-    // The heaviest server has answered at least.
+    // One server has answered at least.
     let searches = lines("searches ").next().and_then(numbers)?;
     let served = searches.len() == site.servers() && searches.iter().any(|&n| n > 0);
     (is_whole && is_rising && enough && served).then(|| Curves::new(used_ns))
