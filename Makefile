@@ -6,8 +6,10 @@ POLICIES := eevdf,cfs,gr3,sfs,pbs:alpha=2
 # Number of CPUs of the virtual machine of `make vm`.
 CPUS ?= 2
 
-# The levels of `make test`, in order. Each can be run alone.
-LEVELS := gates test-rust test-report test-python test-native test-host test-bpf test-vm
+# The levels of `make test`, in order. Each can be run alone. Those of BESIDE compile no Rust and measure no time, so they run beside
+# the first of the others.
+LEVELS := gates test-rust test-report test-python test-vm
+BESIDE := test-native test-host test-bpf
 # One build with every feature makes all tests and the command that they run, so that nothing is built twice.
 TEST := $(CARGO) test --locked --workspace --all-features
 
@@ -84,7 +86,7 @@ deb: .package-build
 test:
 	@$(MAKE) --no-print-directory --keep-going .need-kernel .need-bpf .need-vm || true
 	@.ci/need python3=python3
-	@.ci/levels $(LEVELS)
+	@.ci/levels $(LEVELS) --beside $(BESIDE)
 
 # Checks the tree without running it; .ci/gates lists the gates. Clippy and the documentation need the same packages as the
 # build with all features.
@@ -115,7 +117,8 @@ test-report: .need-kernel
 # DIVVY_REQUIRE_PYTHON is set, it also fails.
 test-python: .need-kernel
 	@.ci/need python3=python3
-	$(CARGO) build --locked --workspace --all-features
+	$(TEST) --no-run
+	$(CARGO) build --locked --workspace --all-features --lib --bins --tests
 	@python/tests/test || { status=$$?; [ $$status = 77 ] && [ -z "$$DIVVY_REQUIRE_PYTHON" ] || exit $$status; }
 
 # Published recordings, and a script's account of each. They are not ours to keep here, so this is no level of `make test`.
