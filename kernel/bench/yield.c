@@ -110,7 +110,8 @@ int main(int argc, char **argv)
 	/* All threads are runnable when this returns. This thread then gives them their weights, at nice -20, so that they do
 	 * not delay it. */
 	pthread_barrier_wait(&all_run);
-	setpriority(PRIO_PROCESS, 0, -20);
+	if (setpriority(PRIO_PROCESS, 0, -20))
+		fail("yield: cannot have nice -20");
 	for (int i = 0; i < n; i++)
 		if (setpriority(PRIO_PROCESS, thread[i], equal ? 0 : nice_of(i)))
 			fail("yield: cannot set a nice value");
