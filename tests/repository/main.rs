@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 mod examples;
+mod levels;
 mod licences;
 mod logs;
 mod many_cpus;

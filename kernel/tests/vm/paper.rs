@@ -143,6 +143,41 @@ fn three_threads_have_what_their_readjusted_weights_say() {
     }
 }
 
+/// SFS, Figure 5: short threads come and go, and SFS gives them less than T1, which weighs four times as much, and than T2 to T21 together.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn short_threads_have_less_under_sfs() {
+    let figure = small("sfs-5", 2, "1 of 1: sfs:debit=off");
+    for who in ["T1", "T2 to T21"] {
+        for ratio in both(&figure, &format!("sfs:debit=off: {who} for each s of the short threads")) {
+            assert!(ratio > 1.4, "{who}: {ratio}: {figure}");
+        }
+    }
+}
+
+/// SFS, Figures 6(a) and 6(b): a server of weight 7, and a decoder whose weight is readjusted to that of one CPU, beside others.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_server_has_its_weight_and_a_decoder_is_isolated() {
+    let figure = small("sfs-6a", 2, "1 of 1: sfs, 7");
+    is_within(7.0 * NEAR / 100.0, 7.0, &figure, "sfs, weights 1:7: server 2 for each s of server 1's");
+    let figure = small("sfs-6b", 2, "2 of 2: sfs, 10");
+    for sfs in both(&figure, "sfs: frame rate beside 10 compilations, for each alone") {
+        assert!(sfs > 0.8, "{sfs}: {figure}");
+    }
+}
+
+/// SFS, Figure 6(c): with a credit at wake-ups a response is comparable with that of the time-sharing scheduler.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn an_interactive_program_responds_under_sfs_with_a_credit() {
+    let figure = small("sfs-6c", 2, "2 of 2: linux24, 10");
+    let name = "10 simulations: response under sfs:credit=200ms for each ms under linux24";
+    for ratio in both(&figure, name) {
+        assert!((0.1..=10.0).contains(&ratio), "{ratio}: {figure}");
+    }
+}
+
 /// PBS, Figure 4: four tasks at different ages, with alpha and gamma set while the policy is loaded. Round-robin would give each 25 %.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]

@@ -10,7 +10,7 @@ use divvy_pages::plot::Chart;
 
 pub const FIGURE_1: &str = include_str!("../../workloads/sfs-1.toml");
 pub const FIGURE_4: &str = include_str!("../../workloads/sfs-4.toml");
-const FIGURE_5: &str = include_str!("../../workloads/sfs-5.toml");
+pub const FIGURE_5: &str = include_str!("../../workloads/sfs-5.toml");
 
 /// The longest time that a task waits from one moment to another, in ns.
 fn longest_wait(record: &Record, task: &str, from_ns: u64, to_ns: u64) -> u64 {

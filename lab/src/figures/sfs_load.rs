@@ -1,6 +1,7 @@
 //! Surplus fair scheduling, figure 6: web servers, a video decoder and an interactive program beside background work.
 //! Programs are as the text of section 4.4 has them; times that it does not give are stated here.
 
+use divvy_results::report::Run;
 use divvy_workload::Workload;
 use rayon::prelude::*;
 
@@ -46,6 +47,18 @@ fn mean(reps: impl Iterator<Item = f64>) -> Measured {
 const WEIGHTS: [u64; 4] = [1, 2, 4, 7];
 
 /// Two servers that always have requests, each of 5 ms on the average, and 20 background processes of weight 1.
+pub fn servers(weight: u64, quantum_ms: u32) -> Result<Workload, LabError> {
+    let server = |i: u32, weight: u64| {
+        format!(
+            "[[task]]\nname = \"server {i}\"\nweight = {weight}\n\
+             program = [ {{ loop = \"forever\", do = [ {{ run = {{ exp = \"5ms\" }} }} ] }} ]\n"
+        )
+    };
+    let background =
+        "[[task]]\nname = \"dhrystone\"\ncount = 20\nweight = 1\nprogram = [ { run = \"forever\" } ]\n";
+    workload("sfs-6a", &(server(1, 1) + &server(2, weight) + background), quantum_ms)
+}
+
 pub fn figure_6a(setting: &Setting) -> Result<Measurements, LabError> {
     let mut found = Measurements::default();
     let mut chart = Chart::lines("sfs-6a", "SFS, Figure 6(a)", "weight of server 2", "CPUs received");
@@ -54,15 +67,7 @@ pub fn figure_6a(setting: &Setting) -> Result<Measurements, LabError> {
             return Err(LabError::Run(format!("no policy {policy}")));
         }
         let of = |weight: &u64, rep: u32| -> Result<[f64; 2], LabError> {
-            let server = |i: u32, weight: u64| {
-                format!(
-                    "[[task]]\nname = \"server {i}\"\nweight = {weight}\n\
-                     program = [ {{ loop = \"forever\", do = [ {{ run = {{ exp = \"5ms\" }} }} ] }} ]\n"
-                )
-            };
-            let background = "[[task]]\nname = \"dhrystone\"\ncount = 20\nweight = 1\nprogram = [ { run = \"forever\" } ]\n";
-            let tasks = server(1, 1) + &server(2, *weight) + background;
-            let record = run::run(&workload("sfs-6a", &tasks, QUANTUM_MS)?, spec, setting.seed, rep)?;
+            let record = run::run(&servers(*weight, QUANTUM_MS)?, spec, setting.seed, rep)?;
             Ok(["server 1", "server 2"].map(|server| per_second(&record, server)))
         };
         let received = repeated(&WEIGHTS, setting, of)?;
@@ -92,6 +97,15 @@ const FRAME_S: f64 = 0.02;
 
 /// A decoder of large weight that shows frames as fast as it can, of 20 ms each, and compilers that work for 100 ms and
 /// wait for the disk for 5 ms, on the average.
+pub fn decoder(jobs: u32, quantum_ms: u32) -> Result<Workload, LabError> {
+    let gcc = format!(
+        "[[task]]\nname = \"gcc\"\ncount = {jobs}\nprogram = [ {{ loop = \"forever\", do = [ \
+         {{ run = {{ exp = \"100ms\" }} }}, {{ sleep = {{ exp = \"5ms\" }} }} ] }} ]\n"
+    );
+    let decoder = "[[task]]\nname = \"decoder\"\nnice = -20\nprogram = [ { run = \"forever\" } ]\n";
+    workload("sfs-6b", &(decoder.to_owned() + if jobs > 0 { &gcc } else { "" }), quantum_ms)
+}
+
 pub fn figure_6b(setting: &Setting) -> Result<Measurements, LabError> {
     let mut found = Measurements::default();
     let mut chart =
@@ -99,13 +113,7 @@ pub fn figure_6b(setting: &Setting) -> Result<Measurements, LabError> {
     let mut beside_10 = Vec::new();
     for spec in ["sfs", "linux24"] {
         let rate = |jobs: &u32, rep: u32| -> Result<f64, LabError> {
-            let gcc = format!(
-                "[[task]]\nname = \"gcc\"\ncount = {jobs}\nweight = 1\nprogram = [ {{ loop = \"forever\", do = [ \
-                 {{ run = {{ exp = \"100ms\" }} }}, {{ sleep = {{ exp = \"5ms\" }} }} ] }} ]\n"
-            );
-            let decoder = "[[task]]\nname = \"decoder\"\nweight = 100\nprogram = [ { run = \"forever\" } ]\n";
-            let tasks = decoder.to_owned() + if *jobs > 0 { &gcc } else { "" };
-            let record = run::run(&workload("sfs-6b", &tasks, QUANTUM_MS)?, spec, setting.seed, rep)?;
+            let record = run::run(&decoder(*jobs, QUANTUM_MS)?, spec, setting.seed, rep)?;
             Ok(per_second(&record, "decoder") / FRAME_S)
         };
         let rates = repeated(&JOBS, setting, rate)?;
@@ -127,8 +135,23 @@ pub fn figure_6b(setting: &Setting) -> Result<Measurements, LabError> {
     Ok(found)
 }
 
-/// A program that sleeps for 100 ms and works for 5 ms, on the average, beside simulations that never sleep. As printed, and
-/// with a credit of a quantum at wake-ups.
+/// A program that sleeps for 100 ms and works for 5 ms, on the average, beside simulations that never sleep.
+pub fn interact(jobs: u32, quantum_ms: u32) -> Result<Workload, LabError> {
+    let disksim = format!(
+        "[[task]]\nname = \"disksim\"\ncount = {jobs}\nweight = 1\nprogram = [ {{ run = \"forever\" }} ]\n"
+    );
+    let interact = "[[task]]\nname = \"Interact\"\nweight = 1\nprogram = [ { loop = \"forever\", do = [ \
+                    { sleep = { exp = \"100ms\" } }, { run = { exp = \"5ms\" } } ] } ]\n";
+    workload("sfs-6c", &(interact.to_owned() + if jobs > 0 { &disksim } else { "" }), quantum_ms)
+}
+
+/// Mean of Interact, in ms
+pub fn response_ms(run: &Run) -> f64 {
+    let row = run.tasks.iter().find(|task| task.name == "Interact");
+    row.and_then(|task| task.response_ns.mean).unwrap_or(f64::NAN) / (S as f64 / 1000.0)
+}
+
+/// As printed, and with a credit of a quantum at wake-ups.
 pub fn figure_6c(setting: &Setting) -> Result<Measurements, LabError> {
     let mut found = Measurements::default();
     let mut chart = Chart::lines(
@@ -148,15 +171,8 @@ pub fn figure_6c(setting: &Setting) -> Result<Measurements, LabError> {
             format!("{spec}, quanta of {quantum_ms} ms")
         };
         let response = |jobs: &u32, rep: u32| -> Result<f64, LabError> {
-            let disksim = format!(
-                "[[task]]\nname = \"disksim\"\ncount = {jobs}\nweight = 1\nprogram = [ {{ run = \"forever\" }} ]\n"
-            );
-            let interact = "[[task]]\nname = \"Interact\"\nweight = 1\nprogram = [ { loop = \"forever\", do = [ \
-                            { sleep = { exp = \"100ms\" } }, { run = { exp = \"5ms\" } } ] } ]\n";
-            let tasks = interact.to_owned() + if *jobs > 0 { &disksim } else { "" };
-            let record = run::run(&workload("sfs-6c", &tasks, quantum_ms)?, spec, setting.seed, rep)?;
-            let row = record.row("Interact").map(|row| &record.run.tasks[row].response_ns);
-            Ok(row.and_then(|response| response.mean).unwrap_or(f64::NAN) / (S as f64 / 1000.0))
+            let record = run::run(&interact(*jobs, quantum_ms)?, spec, setting.seed, rep)?;
+            Ok(response_ms(&record.run))
         };
         let responses = repeated(&JOBS, setting, response)?;
         for (jobs, reps) in JOBS.iter().zip(&responses) {

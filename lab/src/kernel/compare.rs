@@ -157,11 +157,14 @@ mod tests {
     }
 
     /// Claims that the simulation does not meet either.
-    const NOT_SIMULATED: [&str; 4] = [
+    const NOT_SIMULATED: [&str; 7] = [
         "gr3-web: gr3, weights 1 to 5: errors of all, for each quantum of wfq's",
         "gr3-web: gr3, weights 1 to 5: errors of all, for each quantum of vtrr's",
         "gr3-web: gr3, random weights: errors of all, for each quantum of wfq's",
         "gr3-web: gr3, random weights: errors of all, for each quantum of vtrr's",
+        "sfs-5: sfs:debit=off: T1 for each s of the short threads",
+        "sfs-5: sfs:debit=off: T2 to T21 for each s of the short threads",
+        "sfs-6c: 10 simulations: response under sfs for each ms under linux24",
     ];
 
     /// No machine is needed to see that nothing would be left out, and that the simulation is that of the figures.

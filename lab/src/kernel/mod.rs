@@ -20,6 +20,7 @@ mod machine;
 mod pbs;
 mod procfair;
 mod sfs;
+mod sfs_load;
 mod web;
 
 use divvy_results::report::Run;
@@ -114,6 +115,10 @@ pub fn figures() -> &'static [KernelFigure] {
         figure!("pbs-2", 1, (40, 400), played(pbs::cases_4, pbs::values_4)),
         figure!("sfs-1", 2, (30, 60), played(sfs::cases_1, sfs::values_1)),
         figure!("sfs-4", 2, (40, 240), played(sfs::cases_4, sfs::values_4)),
+        figure!("sfs-5", 2, (15, 100), played(sfs::cases_5, sfs::values_5)),
+        figure!("sfs-6a", 2, (15, 120), played(sfs_load::cases_6a, sfs_load::values_6a)),
+        figure!("sfs-6b", 2, (20, 400), played(sfs_load::cases_6b, sfs_load::values_6b)),
+        figure!("sfs-6c", 2, (25, 700), played(sfs_load::cases_6c, sfs_load::values_6c)),
         figure!("sfs-7", 2, (15, 120), counted(costs::runs_of_sfs_7, costs::values_of_sfs_7)),
         figure!("flow-6", 1, (40, 600), played(flow::cases_6, flow::values_6)),
         figure!("procfair-3", 4, (40, 300), played(procfair::cases_3, procfair::values_3)),

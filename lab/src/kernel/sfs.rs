@@ -1,13 +1,13 @@
-//! Surplus fair scheduling in a kernel: example 1 and figure 1, figure 4. The workloads are those of the simulation.
+//! Surplus fair scheduling in a kernel: example 1 and figure 1, figures 4 and 5. The workloads are those of the simulation.
 
 use divvy_results::report::Run;
 
 use crate::error::LabError;
-use crate::figures::sfs::{FIGURE_1, FIGURE_4};
+use crate::figures::sfs::{FIGURE_1, FIGURE_4, FIGURE_5};
 use crate::kernel::case::{Case, LINUX, Values, faster, service_s, share_percent, window};
 use crate::run::{S, workload};
 
-/// Figure 4 is so many times as fast as the paper's: its quanta are 20 ms, not 200 ms.
+/// Figures 4 and 5 are so many times as fast as the paper's: their quanta are 20 ms, not 200 ms.
 const TIMES: u64 = 10;
 
 /// Service of T3 less that of T1 is how much longer T1 waited: they have equal weights.
@@ -71,4 +71,36 @@ fn values_of_period(case: &Case, run: &Run) -> Values {
         values.push((format!("{spec}: T1's CPU time less a tenth of T2's, {period} (s)"), paper_s(lead_s)));
     }
     values
+}
+
+/// Figure 5, in s of the paper: the small version, and the full one.
+const SHORT_THREADS_S: (u64, u64) = (30, 60);
+
+pub fn cases_5(small: bool) -> Result<Vec<Case>, LabError> {
+    let all = workload("sfs-5.toml", FIGURE_5)?;
+    let (specs, to_s) = if small {
+        (&["sfs:debit=off"][..], SHORT_THREADS_S.0)
+    } else {
+        (&["sfq:debit=off", "sfs:debit=off"][..], SHORT_THREADS_S.1)
+    };
+    let fast = faster(&window(&all, 0, to_s * S), TIMES)?;
+    Ok(specs.iter().map(|spec| Case::new(spec, to_s, fast.clone())).collect())
+}
+
+pub fn values_5(cases: &[Case], runs: &[Run]) -> Values {
+    let values_of = |(case, run): (&Case, &Run)| {
+        let [t1, others] = [("T1", "T1"), ("T2 to T21", "T2-21")].map(|(who, prefix)| {
+            let name = format!("{}: {who} for each s of the short threads", case.spec);
+            (name, service_s(run, prefix) / service_s(run, "short"))
+        });
+        let lives = format!("{}: time in which a short thread lives (%)", case.spec);
+        [t1, others, (lives, 100.0 * lives_ns(run, "short") / run.duration_ns as f64)]
+    };
+    cases.iter().zip(runs).flat_map(values_of).collect()
+}
+
+/// How long the instances of a task lived, one after the other.
+fn lives_ns(run: &Run, name: &str) -> f64 {
+    let own = run.tasks.iter().filter(|task| task.name == name);
+    own.map(|task| task.response_ns.count as f64 * task.response_ns.mean.unwrap_or(0.0)).sum()
 }
