@@ -1,25 +1,25 @@
-//! With the feature `bpf`: compiles the BPF host (`bpf/host.bpf.c`) once for each policy of `policy/select/`, and writes a
-//! table of the objects for `src/load/object.rs`; and the recorder (`bpf/record.bpf.c`). With and without it, the sources of the host and
+//! With the feature `bpf`: compiles the BPF host (`bpf/host.bpf.c`) twice for each policy of `policy/select/`, for one machine and for several shards, and
+//! writes tables of the objects for `src/load/object.rs`; and the recorder (`bpf/record.bpf.c`). With and without it, the sources of the host and
 //! of the model around it come into the command (`src/hosted/`), which compiles them when it needs them.
 
 mod tree;
+#[path = "src/load/unsharded.rs"]
+mod unsharded;
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;
-use std::{env, fs};
+use std::{env, fs, thread};
 
 use tree::{embedded, files, headers, is_for_clippy};
+use unsharded::UNSHARDED;
 
 /// This crate
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Versions of clang in the order in which they are tried: first the tested one, then the newest.
 const VERSIONS: [u32; 7] = [19, 22, 21, 20, 18, 17, 16];
-
-/// Selections that are built for several shards as well: they keep those that wait in a heap by tags, which a task takes along.
-const SHARDED: [&str; 1] = ["sfq"];
 
 fn main() {
     // cargo watches directories with all that is in them, so the parts of the host in bpf/host/ as well.
@@ -41,35 +41,88 @@ fn main() {
     // An object that another compiler made is of no use, nor one of a run that broke off.
     let newest = fs::read_to_string(&stamp).is_ok_and(|text| text == made_by).then(newest_input).flatten();
     let _ = fs::remove_file(&stamp);
-    let mut table = String::from("&[\n");
     let select = policy.join("select");
-    for policy in headers(&select).into_iter().filter(|policy| !is_simulator_only(&select, policy)) {
-        let object = out.join(format!("{policy}.bpf.o"));
-        if !is_current(&object, newest) {
-            compile(&clang, "bpf/host.bpf.c", &defines(&policy), &object);
-        }
-        let _ = writeln!(table, "    ({policy:?}, include_bytes!({:?})),", object.display().to_string());
+    let policies = headers(&select).into_iter().filter(|policy| !is_simulator_only(&select, policy));
+    let is_sharded = |name: &str| UNSHARDED.iter().all(|(other, _)| *other != name);
+    let objects: Vec<Object> = policies
+        .flat_map(|name| {
+            let ways = [false, true].into_iter().filter(|shards| !shards || is_sharded(&name));
+            ways.map(|shards| Object::new(&policy, &out, &name, shards)).collect::<Vec<_>>()
+        })
+        .collect();
+    let stale: Vec<&Object> = objects.iter().filter(|object| !is_current(&object.path, newest)).collect();
+    at_once(&stale, |object| compile(&clang, "bpf/host.bpf.c", &object.defines, &object.path));
+    for (name, shards) in [("objects.rs", false), ("sharded.rs", true)] {
+        let entries = objects.iter().filter(|object| object.shards == shards).map(Object::entry);
+        let table = format!("&[\n{}]\n", entries.collect::<String>());
+        fs::write(out.join(name), table).expect("OUT_DIR is writable");
     }
-    table.push_str("]\n");
-    fs::write(out.join("objects.rs"), table).expect("OUT_DIR is writable");
-    let mut table = String::from("&[\n");
-    for policy in SHARDED {
-        let object = out.join(format!("{policy}.shards.bpf.o"));
-        let mut defines = defines(policy).to_vec();
-        defines.push("-DDIVVY_SHARDS".to_owned());
-        if !is_current(&object, newest) {
-            compile(&clang, "bpf/host.bpf.c", &defines, &object);
-        }
-        let _ = writeln!(table, "    ({policy:?}, include_bytes!({:?})),", object.display().to_string());
-    }
-    table.push_str("]\n");
-    fs::write(out.join("sharded.rs"), table).expect("OUT_DIR is writable");
     compile(&clang, "bpf/record.bpf.c", &[], &out.join("record.bpf.o"));
     fs::write(stamp, made_by).expect("OUT_DIR is writable");
 }
 
-fn defines(policy: &str) -> [String; 2] {
-    [format!("-DDIVVY_POLICY={policy}"), format!("-DPOLICY_HEADER=\"select/{policy}.h\"")]
+/// The host with a policy, for one machine or for several shards (`papers/placement.md`).
+struct Object {
+    policy: String,
+    shards: bool,
+    defines: Vec<String>,
+    path: PathBuf,
+}
+
+impl Object {
+    fn new(root: &Path, out: &Path, policy: &str, shards: bool) -> Object {
+        let mut defines =
+            vec![format!("-DDIVVY_POLICY={policy}"), format!("-DPOLICY_HEADER=\"select/{policy}.h\"")];
+        let placement = format!("placement/{policy}.h");
+        if shards {
+            defines.push("-DDIVVY_SHARDS".to_owned());
+        }
+        if shards && root.join(&placement).exists() {
+            defines.push(format!("-DPLACEMENT_HEADER=\"{placement}\""));
+        }
+        let path =
+            out.join(if shards { format!("{policy}.shards.bpf.o") } else { format!("{policy}.bpf.o") });
+        Object { policy: policy.to_owned(), shards, defines, path }
+    }
+
+    /// Its entry in the table: its bytes without their longest row of zeros, which are more than a half, and how many those are.
+    fn entry(&self) -> String {
+        let bytes = fs::read(&self.path).expect("it was made");
+        let (from, zeros) = longest_zeros(&bytes);
+        let parts = [("head", &bytes[..from]), ("tail", &bytes[from + zeros..])].map(|(part, bytes)| {
+            let path = self.path.with_extension(part);
+            fs::write(&path, bytes).expect("OUT_DIR is writable");
+            format!("include_bytes!({:?})", path.display().to_string())
+        });
+        format!("    ({:?}, {}, {zeros}, {}),\n", self.policy, parts[0], parts[1])
+    }
+}
+
+/// Where the longest row of zeros begins, and its length.
+fn longest_zeros(bytes: &[u8]) -> (usize, usize) {
+    let (mut best, mut from) = ((0, 0), 0);
+    for row in bytes.split(|byte| *byte != 0) {
+        if row.len() > best.1 {
+            best = (from, row.len());
+        }
+        from += row.len() + 1;
+    }
+    best
+}
+
+/// Does it with each of them, on all CPUs.
+fn at_once<T: Sync>(items: &[T], with: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            with(item);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
 }
 
 /// The headers of divvy-policy, whose build program says where they are.

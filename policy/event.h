@@ -130,10 +130,10 @@ struct config {
 		((s64 *)&(to))[i_] = ((const volatile s64 *)&(from))[i_];
 #define CONFIG_COPY_MODIFIER(UPPER, lower) CONFIG_COPY(m->lower.param, c->lower)
 
-/* On zeroed memory. volatile: read-only data that a BPF loader fills in. One of several machines has some of the CPUs. */
-static inline void config_init_for(struct machine *m, const volatile struct config *c, u32 ncpus)
+/* On zeroed memory. volatile: read-only data that a BPF loader fills in. One of several machines has some of the CPUs, and of the modifiers. */
+static inline void config_init_for(struct machine *m, const volatile struct config *c, u32 ncpus, u32 modifiers)
 {
-	m->modifiers = c->modifiers;
+	m->modifiers = modifiers;
 	CONFIG_COPY(m->s.param, c->policy)
 	MODIFIERS(CONFIG_COPY_MODIFIER)
 	machine_init(m, ncpus, c->quantum);
@@ -141,7 +141,7 @@ static inline void config_init_for(struct machine *m, const volatile struct conf
 
 static inline void config_init(struct machine *m, const volatile struct config *c)
 {
-	config_init_for(m, c, c->ncpus);
+	config_init_for(m, c, c->ncpus, c->modifiers);
 }
 
 #endif

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::{env, fs};
 
 /// The sources of a policy, in policy/, whatever host is around it.
-pub const PARTS: [&str; 12] = [
+pub const PARTS: [&str; 13] = [
     "base.h",
     "policy.h",
     "defaults.h",
@@ -15,6 +15,7 @@ pub const PARTS: [&str; 12] = [
     "limits.h",
     "lib",
     "machine",
+    "placement",
     "select",
     "slice",
     "weight",

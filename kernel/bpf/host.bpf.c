@@ -29,7 +29,8 @@
  *
  *   state.h         configuration, counters, the machine and its lock
  *   shards.h        several machines, each for some CPUs; shard_cpus.h
- *   published.h     what shards know of each other; reachable.h
+ *   published.h     what shards know of each other: by_tag.h, or by_service.h
+ *   survey.h        what a CPU finds that looks at them; reachable.h
  *   moves.h         a task goes to another shard
  *   taking.h        a CPU takes a task from another shard
  *   machines.h      the machines begin
@@ -84,6 +85,7 @@
 #include "host/reachable.h"
 #include "host/rules.h"
 #include "host/slices.h"
+#include "host/shard_cpus.h"
 #include "host/starvation.h"
 #include "host/state.h"
 #include "host/statistics.h"
@@ -322,6 +324,7 @@ void BPF_PROG(host_running, struct task_struct *p)
 		take_cpu(machine_cpu(scx_bpf_task_cpu(p)));
 		return;
 	}
+	shard = begin_visit(p, e.id);
 	e.now = host_task(e.id)->dispatched ?: clock_ns();
 	host_task(e.id)->sum_exec_at_run = p->se.sum_exec_runtime;
 	if (config.limits)

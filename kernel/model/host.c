@@ -42,38 +42,7 @@ static void make_writable(const volatile void *data, size_t bytes)
 		sum_; \
 	})
 
-#ifdef DIVVY_SHARDS
-/* As many shards as are asked for, or as there are CPUs, of neighbours (placement R1). */
-static void divide(u32 wanted, u32 ncpus)
-{
-	struct host_shards *s = (struct host_shards *)&shards;
-	u32 size = (ncpus + wanted - 1) / wanted;
-
-	make_writable(&shards, sizeof(shards));
-	s->n = (ncpus + size - 1) / size;
-	s->skew_quanta = 1;
-	s->steal = true;
-	for (u32 cpu = 0; cpu < ncpus; cpu++) {
-		s->of_cpu[cpu] = (u8)(cpu / size);
-		s->first[cpu / size] = (u16)(cpu / size * size);
-		s->cpus[cpu / size]++;
-	}
-}
-
-u32 host_most_shards(void)
-{
-	return MOST_SHARDS;
-}
-#else
-static void divide(u32 wanted, u32 ncpus)
-{
-}
-
-u32 host_most_shards(void)
-{
-	return 1;
-}
-#endif
+#include "host_shards.h"
 
 s32 load_host(const struct host_options *options)
 {
@@ -256,114 +225,9 @@ u64 host_faults(void)
 	return OVER_SHARDS(faults);
 }
 
-#ifdef DIVVY_SHARDS
-/* A comparison of tags that are whole ns may be off by one on each side. */
-#define ROUNDING 2
-
-/* Whether this task may not begin a slice, because another one that waits has a tag that is less by more than the skew (placement C3) */
-static bool is_ahead(u32 id, u32 other, u64 most)
-{
-	u64 tag = machine_key(machine_of(id), id), others = machine_key(machine_of(other), other);
-
-	return (task_in_machine(other)->state & (RUNNABLE | CUSTODY)) == (RUNNABLE | CUSTODY) &&
-	       (s64)(tag - others - most - ROUNDING) > 0;
-}
-
-/* Whether an idle CPU finds the task where it looks for it: reachable.h. */
-static bool is_listed(u32 id)
-{
-	return waits_under[id] == (task_in_machine(id)->state & CUSTODY ? reach_of(id) : 0);
-}
-
-const char *host_check_order(s32 kernel_cpu)
-{
-	static bool was_bound;
-	static u64 seen;
-	u64 decided = OVER_SHARDS(decisions) + SUM_OF(taken), weight = 0;
-	u32 cpu = machine_cpu(kernel_cpu), id;
-
-	for (u32 other = 1; other <= last_id; other++)
-		if (!is_listed(other))
-			return "a task waits and is not listed by where it may run, or does not and is";
-	if (decided == seen || cpu == NO_CPU)
-		return NULL;
-	seen = decided;
-	id = visitor_on[cpu] ? visitor_on[cpu] : machine_at(shard_of_cpu(cpu))->s.tasks.picked[local_cpu(cpu)];
-	/* Where some may not run everywhere, the machine changes the tags of others: levels.h. */
-	for (u32 other = 1; other <= last_id; other++)
-		if (host_task(other)->move.is_bound)
-			was_bound = true;
-	if (!id || was_bound)
-		return NULL;
-	for (u32 shard = 0; shard < shards.n; shard++)
-		weight += published[shard].weight;
-	for (u32 other = 1; other <= last_id; other++)
-		if (other != id && is_ahead(id, other, skew(weight)))
-			return "a slice begins that is ahead of a task that waits by more than the skew";
-	return NULL;
-}
-
-const char *host_check_weights(void)
-{
-	if (!has_weigher())
-		return NULL;
-	for (u32 id = 1; id <= last_id; id++) {
-		const struct task *t = task_in_machine(id), *a = machine_task(weigher(), id);
-
-		if (!(t->state & RUNNABLE) && !(a->state & RUNNABLE))
-			continue;
-		if (!(t->state & RUNNABLE) || !(a->state & RUNNABLE))
-			return "a task is runnable in its shard or in the account, and not in both";
-		if (!reweighed.has[id] && t->weight != a->weight)
-			return "a task has another weight in its shard than in the account";
-	}
-	return NULL;
-}
-
-bool host_has_news(void)
-{
-	return has_news();
-}
-
-/* Queues whose places count on and on: of weights to tell, and of what is due before there is one */
-bool host_told_news(void)
-{
-	static u32 ends[3];
-	const u32 firsts[] = { reweighed.first, weigher()->threads.front, weigher()->groups.front };
-
-	for (u32 i = 0; i < 3; i++)
-		if ((s32)(firsts[i] - ends[i]) < 0)
-			return false;
-	ends[0] = reweighed.end;
-	ends[1] = weigher()->threads.back;
-	ends[2] = weigher()->groups.back;
-	return true;
-}
-#else
-const char *host_check_order(s32 kernel_cpu)
-{
-	return NULL;
-}
-
-const char *host_check_weights(void)
-{
-	return NULL;
-}
-
-bool host_has_news(void)
-{
-	return false;
-}
-
-bool host_told_news(void)
-{
-	return true;
-}
-#endif
-
 bool host_has_modifier(u32 modifiers)
 {
-	return modifiers_loaded & modifiers;
+	return modifiers_of(modifiers_loaded) & modifiers;
 }
 
 enum grouping host_grouping(void)
@@ -388,7 +252,7 @@ u64 host_weight(const struct task_struct *p)
 {
 	const struct task *t = task_in_machine(id_of(p));
 
-	return id_of(p) && t->state & RUNNABLE ? t->weight : 0;
+	return id_of(p) && t->state & RUNNABLE ? t->nominal : 0;
 }
 
 u64 host_nominal(const struct task_struct *p)

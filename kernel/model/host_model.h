@@ -81,7 +81,7 @@ enum grouping { BY_NOTHING, BY_CGROUP, BY_USER };
 enum grouping host_grouping(void);
 bool host_has_group(u64 cgroup);
 u32 host_owner(const struct task_struct *p);
-/* The weight in its shard, 0 if it is not runnable there; the one that it asks for; its process */
+/* The weight that its shard was told, 0 if it is not runnable there; the one that it asks for; its process */
 u64 host_weight(const struct task_struct *p);
 u64 host_nominal(const struct task_struct *p);
 u32 host_process(const struct task_struct *p);

@@ -84,6 +84,8 @@ static ALWAYS_INLINE void machine_join(struct machine *m, u32 id, u64 now, enum 
 	struct task *t = machine_task(m, id);
 	bool seen = t->state & SEEN;
 
+	if (machine_only_weighs(m))
+		return;
 	machine_place(m, id);
 	t->state |= machine_is_bound(m, id) ? TAKEN : SEEN;
 	if (!machine_is_bound(m, id))
@@ -92,7 +94,7 @@ static ALWAYS_INLINE void machine_join(struct machine *m, u32 id, u64 now, enum 
 
 static inline void machine_leave(struct machine *m, u32 id, u64 now, enum why why)
 {
-	if (!machine_is_taken(m, id))
+	if (!machine_only_weighs(m) && !machine_is_taken(m, id))
 		CALL(leave)(&m->s, id, now, why);
 	machine_task(m, id)->state &= ~TAKEN;
 }
@@ -106,12 +108,14 @@ static inline void machine_serve(struct machine *m, u32 id, u64 ran)
 #else
 static ALWAYS_INLINE void machine_join(struct machine *m, u32 id, u64 now, enum why why)
 {
-	CALL(join)(&m->s, id, now, why);
+	if (!machine_only_weighs(m))
+		CALL(join)(&m->s, id, now, why);
 }
 
 static inline void machine_leave(struct machine *m, u32 id, u64 now, enum why why)
 {
-	CALL(leave)(&m->s, id, now, why);
+	if (!machine_only_weighs(m))
+		CALL(leave)(&m->s, id, now, why);
 }
 
 static inline void machine_serve(struct machine *m, u32 id, u64 ran)

@@ -399,7 +399,7 @@ static inline void machine_retire(struct machine *m, u32 id, u64 now)
 
 	if (machine_task(m, id)->state & RUNNABLE)
 		machine_leave(m, id, now, EXITED);
-	if (HAS(DISCARD) && !apart && machine_is_member(m, id))
+	if (HAS(DISCARD) && !apart && machine_is_member(m, id) && !machine_only_weighs(m))
 		CALL(discard)(&m->s, id);
 }
 

@@ -175,7 +175,7 @@ static ALWAYS_INLINE void machine_quiescent_inlined(struct machine *m, u32 id, u
 	t->state &= ~(RUNNABLE | CUSTODY | FRESH);
 	m->s.tasks.nrunnable--;
 	/* A policy with lazy removal keeps it until its turn, or its end. */
-	if (!HAS(DISCARD) || apart)
+	if (!HAS(DISCARD) || apart || machine_only_weighs(m))
 		machine_count_out(m, id, now);
 }
 

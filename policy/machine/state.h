@@ -53,7 +53,8 @@
 
 /* A host that knows before it is loaded which of them are asked for defines MODIFIERS_LOADED: then the verifier sees
  * nothing of the others. If it has several machines, and one of them has the modifiers (placement R7), MACHINE_WITH_MODIFIERS is its
- * address; and MACHINE_REWEIGHED(m, id) is to hear whose weight changed. What is IN_PLACE is then inlined everywhere: where it is another
+ * address; and MACHINE_REWEIGHED(m, id) is to hear whose weight changed. That one never picks, and its policy is told nothing; the others have no
+ * modifiers but those that the policy includes. What is IN_PLACE is then inlined everywhere: where it is another
  * machine, the compiler knows that, and nothing is left of modifiers. */
 #ifdef MACHINE_WITH_MODIFIERS
 #define IN_PLACE ALWAYS_INLINE
@@ -226,7 +227,9 @@ _Static_assert(!(POLICY_MODIFIERS & ~FEASIBLE), "machine_has only asks whether o
 static IN_PLACE bool machine_has(const struct machine *m, u32 modifiers)
 {
 #ifdef MACHINE_WITH_MODIFIERS
-	if (!(modifiers_of(MODIFIERS_LOADED) & modifiers) || m != MACHINE_WITH_MODIFIERS)
+	if (m != MACHINE_WITH_MODIFIERS)
+		modifiers &= POLICY_MODIFIERS;
+	if (!((modifiers_of(MODIFIERS_LOADED) | POLICY_MODIFIERS) & modifiers))
 		return false;
 #elif defined(MODIFIERS_LOADED)
 	if (MODIFIERS_LOADED & modifiers & ~FEASIBLE)
@@ -235,6 +238,16 @@ static IN_PLACE bool machine_has(const struct machine *m, u32 modifiers)
 		return false;
 #endif
 	return m->modifiers & modifiers;
+}
+
+/* Whether it never picks, and is there for weights only */
+static IN_PLACE bool machine_only_weighs(const struct machine *m)
+{
+#ifdef MACHINE_WITH_MODIFIERS
+	return m == MACHINE_WITH_MODIFIERS;
+#else
+	return false;
+#endif
 }
 
 /* Whether a modifier may change weights. A policy that has one always takes the long way, because the verifier looks at both. */

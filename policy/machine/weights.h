@@ -85,7 +85,7 @@ static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 	if (machine_is_member(m, id)) {
 		machine_settle(m, id, now);
 		ENTITLED(machine_entitle(m, id, w, now);)
-		if (!machine_is_apart(m, id))
+		if (!machine_only_weighs(m) && !machine_is_apart(m, id))
 			CALL(reweigh)(&m->s, id, w, now);
 	}
 	t->weight = w;
@@ -318,18 +318,23 @@ static inline void machine_nominate(struct machine *m, u32 id, u64 weight)
 #endif
 }
 
-/* The same as machine_set_weight in a machine without modifiers of weights, for a host with others as well: calls are deep below that. */
-static inline void machine_set_plain_weight(struct machine *m, u32 id, u64 weight, u64 now)
-{
-	machine_nominate(m, id, weight);
-	machine_reweigh(m, id, weight, now);
-}
-
 static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64 now)
 {
 	machine_nominate(m, id, weight);
 	machine_rewant(m, id, now);
 	machine_readjust(m, now);
+}
+
+/* The same in one of several machines, which has no modifiers of weights but those of the policy: calls are deep below that. */
+static inline void machine_set_plain_weight(struct machine *m, u32 id, u64 weight, u64 now)
+{
+	machine_nominate(m, id, weight);
+	if (POLICY_MODIFIERS) {
+		machine_reask(m, id, now);
+		machine_readjust(m, now);
+	} else {
+		machine_reweigh(m, id, weight, now);
+	}
 }
 
 /* Whether it is one of the threads that are counted now */

@@ -6,7 +6,7 @@
 #ifndef DIVVY_HOST_EVENTS_H
 #define DIVVY_HOST_EVENTS_H
 
-#include "host/reachable.h"
+#include "host/published.h"
 #include "host/state.h"
 
 /* Measures how long the lock is waited for. No clock may be read while it is held, so for one dispatch in many an empty
@@ -65,6 +65,7 @@ static __always_inline void tell_inlined(u32 shard, enum event_kind kind, struct
 		return;
 	event_tell_inlined(m, kind, e);
 	note_reach(shard, e->id);
+	note_load(shard, e->id);
 	number_event(shard, e);
 }
 
@@ -84,6 +85,8 @@ static __always_inline void tell(u32 shard, enum event_kind kind, struct event *
 	event_tell(m, kind, e);
 	if (kind == EVENT_enqueue || kind == EVENT_dequeue || kind == EVENT_dispatch || kind == EVENT_exit)
 		note_reach(shard, e->id);
+	if (kind == EVENT_running || kind == EVENT_stopping || kind == EVENT_exit)
+		note_load(shard, e->id);
 	number_event(shard, e);
 }
 

@@ -14,7 +14,7 @@ static __always_inline void init_machines(void)
 		if (!lock)
 			continue;
 		bpf_spin_lock(lock);
-		config_init_for(machine_at(shard), &config.config, cpus_of(shard));
+		config_init_for(machine_at(shard), &config.config, cpus_of(shard), POLICY_MODIFIERS);
 		bpf_spin_unlock(lock);
 	}
 	if (!has_weigher())

@@ -22,19 +22,6 @@
 
 #ifdef DIVVY_SHARDS
 
-/* The greatest tag that is known of the time when nobody was runnable */
-static u64 last_v;
-
-/* Under its shard's lock: its tag, with `ran` ns that it received since it came on its CPU */
-static __always_inline u64 tag_of(struct machine *m, u32 id, u64 ran)
-{
-	const struct task *t = machine_task(m, id);
-	s64 due = ran - t->charged;
-	u64 weight = t->weight;
-
-	return machine_key(m, id) + (due > 0 && weight ? due * WEIGHT_NICE_0 / weight : 0);
-}
-
 /* ---- where a task wakes ---- */
 
 static __always_inline bool is_less_loaded(u32 shard, u32 other, u64 more)
@@ -80,24 +67,24 @@ NOINLINE u32 shard_to_wake_in(u32 id, u32 last)
 /* The task that asked each CPU, by the machine's number, or 0 */
 static u32 callers[MAX_CPUS];
 
-/* If the CPU is idle, it is not any more, and was asked for this task. Not static: the verifier checks it by itself. */
-NOINLINE bool claim(u32 id, u32 shard, u32 local)
+/* If a CPU of the shard is idle where the task may run, it is not any more, and was asked for this task. Not static: the verifier checks it by itself. */
+NOINLINE bool claim(u32 id, u32 shard)
 {
+	u64 idle = idle_for(id, shard);
+	u32 local = lowest_bit(idle);
 	struct event e = { .cpu = local, .now = clock_ns() };
 	struct bpf_spin_lock *lock = lock_of(shard);
-	bool is_idle;
 
-	if (!lock)
+	if (!lock || !idle)
 		return false;
 	bpf_spin_lock(lock);
-	is_idle = machine_is_idle(machine_at(shard), local);
-	if (is_idle) {
-		tell(shard, EVENT_take_cpu, &e);
-		callers[global_cpu(shard, local) & CPU_MASK] = id;
-	}
-	bpf_spin_unlock(lock);
-	if (!is_idle)
+	if (!machine_is_idle(machine_at(shard), local)) {
+		bpf_spin_unlock(lock);
 		return false;
+	}
+	tell(shard, EVENT_take_cpu, &e);
+	callers[global_cpu(shard, local) & CPU_MASK] = id;
+	bpf_spin_unlock(lock);
 	log_event(shard, EVENT_take_cpu, &e, 0, 0, local);
 	kick(shard, e.cpu);
 	scx_bpf_kick_cpu(config.kernel_cpu[global_cpu(shard, local) & CPU_MASK], SCX_KICK_IDLE);
@@ -105,26 +92,16 @@ NOINLINE bool claim(u32 id, u32 shard, u32 local)
 	return true;
 }
 
-static __always_inline bool claim_one(u32 id, u32 shard)
-{
-	u64 idle = idle_for(id, shard);
-
-	return idle && claim(id, shard, lowest_bit(idle));
-}
-
 /* Asks an idle CPU of another shard to dispatch. It will take the task if it finds it, or one that comes before it. */
-NOINLINE int call_idle(u32 id, u32 here)
+NOINLINE int call_idle(u32 id)
 {
-	u32 tries = 0;
+	struct survey *x = survey_here();
 
 	/* Others must see what this CPU has published before it looks who is idle: taking.h. */
 	fence();
-	while (tries < shards.n && can_loop) {
-		u32 shard = tries++ & SHARD_MASK;
-
-		if (shard != here && claim_one(id, shard))
+	for (x->at = 0; x->at < shards.n && can_loop; x->at++)
+		if (x->at != shard_of(id) && claim(id, x->at & SHARD_MASK))
 			break;
-	}
 	return 0;
 }
 
@@ -160,8 +137,7 @@ NOINLINE int leave_shard(u32 id, u32 to, u64 sum_exec)
 	bpf_spin_lock(lock);
 	if (tell_stopping(from, &e, sum_exec))
 		stopping = e.seq;
-	move->tag = tag_of(m, id, 0);
-	move->debit = host_task(id)->was_runnable ? 0 : debit_of(&m->s.tasks, id);
+	take_lag_along(m, id);
 	if (machine_task(m, id)->state & RUNNABLE) {
 		e.why = BLOCKED;
 		tell_inlined(from, EVENT_quiescent, &e);
@@ -186,36 +162,10 @@ NOINLINE int leave_shard(u32 id, u32 to, u64 sum_exec)
 	return 0;
 }
 
-#define HAS_MOVED 1
-#define IS_WOKEN 2
-/* It is on its CPU, which dispatches in a moment and puts it in custody then: taking.h. */
-#define RUNS_HERE 4
-
-/* Under the lock of its shard, where it became runnable a moment ago: by how much its tag is to be later there. */
-static __always_inline u64 carried_tag(struct machine *m, u32 id, u64 own, u64 v, u32 how)
-{
-	const struct host_move *move = &host_task(id)->move;
-	u64 tag = how & IS_WOKEN ? later_tag(move->has_no_tag ? v : own, v) : own;
-
-	if (!(how & HAS_MOVED)) /* beside a debit, it is what the policy has made of it */
-		return tag - later_tag(own, m->s.v);
-	return tag + move->debit * WEIGHT_NICE_0 / weight_of(&m->s.tasks, id) - machine_key(m, id);
-}
-
-/* The least tag of all runnable tasks, or the last that was runnable */
-static __always_inline u64 v_of_all(struct survey *x, u32 here)
-{
-	look_around(x, here);
-	if (!x->has_v)
-		return last_v;
-	last_v = later_tag(last_v, x->v);
-	return x->v;
-}
-
 /* The machine of the shard to which a task moves knows it from now on. */
 NOINLINE int come(u32 id)
 {
-	struct event e = { .id = id, .process = id, .now = clock_ns() }, allowed = { .id = id, .now = e.now };
+	struct event e = { .id = id, .process = id, .now = clock_ns() };
 	bool is_bound = host_task(id)->move.is_bound;
 	u32 shard = shard_of(id);
 	struct bpf_spin_lock *lock = lock_of(shard);
@@ -228,70 +178,94 @@ NOINLINE int come(u32 id)
 		accounts[id & POOL_MASK].nominal = e.amount;
 	tell(shard, EVENT_new, &e);
 	if (is_bound) {
-		allowed.allowed.word[0] = allowed_part(id, shard);
-		tell(shard, EVENT_set_allowed, &allowed);
+		e.allowed.word[0] = allowed_part(id, shard);
+		tell(shard, EVENT_set_allowed, &e);
 	}
 	bpf_spin_unlock(lock);
+	if (is_bound) {
+		log_allowed(shard, &e, 0, true);
+		e.seq--; /* It was told first that the task is new. */
+		e.cpu = 0;
+	}
 	log_event(shard, EVENT_new, &e, e.amount, id, 0);
-	if (is_bound)
-		log_allowed(shard, &allowed, 0, true);
 	return 0;
 }
 
-/* The machine of its shard has the task, and may pick it, unless it runs. `how` is of the bits above. Returns whether no CPU was asked for it. */
+/* Under the lock of its shard: the task becomes runnable there. Returns whether its tags are later, by the amount of the event. */
+static __always_inline bool tell_joins(u32 shard, struct event *e, u32 how, const struct survey *x)
+{
+	u64 own = tag_to_join(shard, e->id, x, how), by;
+
+	e->why = how & HAS_MOVED || !host_task(e->id)->was_runnable ? NEW : WOKEN;
+	if (!how)
+		return false;
+	tell_inlined(shard, EVENT_runnable, e);
+	by = carried_tag(machine_at(shard), e->id, own, x->v, how);
+	if (by) {
+		e->amount = by;
+		tell(shard, EVENT_carry, e);
+	}
+	return by;
+}
+
+/* The machine of its shard has the task, and may pick it, unless it runs. `how` is of the bits of published.h. Returns whether no CPU was asked for it. */
 NOINLINE bool arrive(u32 id, u32 how)
 {
 	struct event e = { .id = id, .now = clock_ns() };
+	struct survey *x = survey_here();
 	struct host_task *t = host_task(id);
-	u32 shard = shard_of(id), runnable = 0, carry = 0;
-	u64 v = v_of_all(survey_here(), shard), own, by = 0;
-	struct machine *m = machine_at(shard);
+	u32 shard = shard_of(id);
 	struct bpf_spin_lock *lock = lock_of(shard);
-	bool is_alone;
+	bool waits = !(how & RUNS_HERE), is_carried, is_alone;
 
 	if (!lock)
 		return false;
-	e.why = how & HAS_MOVED || !t->was_runnable ? NEW : WOKEN;
+	look_before_joining(x, shard);
 	bpf_spin_lock(lock);
-	own = how & HAS_MOVED ? t->move.tag : tag_of(m, id, 0);
-	if (how) {
-		tell_inlined(shard, EVENT_runnable, &e);
-		runnable = e.seq;
-		by = carried_tag(m, id, own, v, how);
-		if (by) {
-			e.amount = by;
-			tell(shard, EVENT_carry, &e);
-			carry = e.seq;
-		}
-	}
-	if (!(how & RUNS_HERE)) {
+	is_carried = tell_joins(shard, &e, how, x);
+	if (waits) {
 		tell(shard, EVENT_enqueue, &e);
 		t->enqueued = e.now;
 		if (!t->waiting_since)
 			t->waiting_since = e.now;
 	}
 	t->was_runnable = true;
-	t->move.is_visitor = t->move.has_no_tag = false;
+	t->move.is_visitor = !waits && moves_at_once();
+	t->move.has_no_tag = false;
 	publish(shard);
 	bpf_spin_unlock(lock);
-	is_alone = !(how & RUNS_HERE) && e.cpu == NO_CPU;
-	if (!(how & RUNS_HERE)) {
+	is_alone = waits && e.cpu == NO_CPU;
+	/* What was told last comes first: the numbers of the others are those before. */
+	if (waits) {
 		kick(shard, e.cpu);
 		log_event(shard, EVENT_enqueue, &e, 0, 0, 0);
+		e.seq--;
 	}
-	if (runnable) {
-		e.seq = runnable;
+	if (is_carried) {
+		log_event(shard, EVENT_carry, &e, e.amount, 0, 0);
+		e.seq--;
+	}
+	if (how)
 		log_event(shard, EVENT_runnable, &e, 0, 0, e.why);
-	}
-	if (carry) {
-		e.seq = carry;
-		log_event(shard, EVENT_carry, &e, by, 0, 0);
-	}
 	if (how & IS_WOKEN)
 		count(stats.wakes);
 	if (how & HAS_MOVED)
 		count(COUNTS_OF(shard).moves);
 	return is_alone;
+}
+
+/* A CPU runs the task that it took, and holds the lock of its run queue: with a selection without tags it moves now. Returns its shard. */
+static __always_inline u32 begin_visit(const struct task_struct *p, u32 id)
+{
+	u32 cpu = machine_cpu(scx_bpf_task_cpu(p)), here = shard_of_cpu(cpu);
+
+	if (moves_at_once() && host_task(id)->move.is_visitor && cpu != NO_CPU && here != shard_of(id) &&
+	    allowed_part(id, here)) {
+		leave_shard(id, here, p->se.sum_exec_runtime);
+		come(id);
+		arrive(id, HAS_MOVED | RUNS_HERE);
+	}
+	return shard_of(id);
 }
 
 /* The kernel enqueues the task, and holds the lock of its run queue. */
@@ -316,11 +290,16 @@ static __always_inline void enqueue_in_shard(const struct task_struct *p, u32 id
 		tell_weight_again(id);
 	}
 	if (arrive(id, how) && shards.steal)
-		call_idle(id, shard_of(id));
+		call_idle(id);
 	pass_on();
 }
 
 #else
+static __always_inline u32 begin_visit(const struct task_struct *p, u32 id)
+{
+	return shard_of(id);
+}
+
 static __always_inline void answer_caller(s32 kernel_cpu)
 {
 }

@@ -1,154 +1,126 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Each shard publishes (placement R2), to be read without its lock: the least tag of those that wait in it, the least of all its
- * runnable tasks, and their weight. The holder of the lock writes it after each change. So it is as old as the time from a change to the end
- * of the critical section in which it happens, with one exception: a task that a CPU runs may have the least tag of its shard, and when it
- * leaves, `v` is that of the shard's last dispatch. Tasks that visit another shard, or are between two, are not counted.
+ * Each shard publishes (placement R2), to be read without its lock: its virtual time, and the weight of its tasks. The holder of the lock writes it. So
+ * it is as old as the time from a change to the end of the critical section in which it happens.
  *
- * The policy is one that keeps those that wait in a heap by their tags.
+ * The selection decides what the virtual time is, and which task a CPU takes from another shard. by_tag.h is for one whose tags two
+ * machines can compare (policy/placement/NAME.h), by_service.h for all others. Each of the two has:
+ *
+ *   note_load(shard, id)          under the lock: the machine was told of the task
+ *   publish(shard)                under the lock, after a change
+ *   publish_dispatch(shard)       the same after a dispatch
+ *
+ *   take_lag_along(m, id)         under the lock: the task is about to leave the machine
+ *   look_before_joining(x, here)  no lock is held: a task is about to become runnable
+ *   tag_to_join(shard, id, x, how)  under the lock, before it is
+ *   carried_tag(m, id, own, v, how)  under the lock, when it is: by how much its tags are to be later, or 0
+ *   moves_at_once()               whether a task that a CPU took moves as soon as it runs there, and not at the end of its visit
+ *
+ *   find_behind(x, here, cpu, ran_id, now)  no lock is held: whether a task of another shard comes first on a CPU, and of which
+ *   find_takeable(x, from, here, cpu)       under the lock: the task that the CPU takes, into chosen
  */
 #ifndef DIVVY_HOST_PUBLISHED_H
 #define DIVVY_HOST_PUBLISHED_H
 
+#include "host/reachable.h"
 #include "host/state.h"
+#include "host/tasks.h"
 
 #ifdef DIVVY_SHARDS
 
 struct published {
-	u64 least;   /* tag of a task that waits */
-	u64 v;       /* tag of a runnable task */
+	u64 v; /* by_tag.h: the least tag of a runnable task; by_service.h: normalised service, ns of a nice-0 task, */
+	u64 part;    /* and 2^-20 of it, */
+	u64 counted; /* until this time */
+	u64 least;   /* by_tag.h: tag of a task that waits */
 	u64 weight;  /* of all runnable tasks */
-	u32 waiting; /* whether there is such a task */
+	u32 waiting; /* by_tag.h: whether there is such a task */
 	u32 runnable;
+	u32 serving; /* by_service.h: tasks on a CPU, */
+	u64 first;   /* and the weight of the task that has waited for longest */
 } __attribute__((aligned(64)));
 
 struct published published[MOST_SHARDS];
 
-static __always_inline bool tag_before(u64 a, u64 b)
+/* How a task comes to a shard. */
+#define HAS_MOVED 1
+#define IS_WOKEN 2
+/* It is on a CPU of the shard, which puts it in custody when its visit ends: taking.h. */
+#define RUNS_HERE 4
+
+/* Tags, and virtual times of shards */
+static __always_inline bool precedes(u64 a, u64 b)
 {
 	return (s64)(a - b) < 0;
 }
 
-static __always_inline u64 later_tag(u64 a, u64 b)
+static __always_inline u64 later_of(u64 a, u64 b)
 {
-	return tag_before(a, b) ? b : a;
+	return precedes(a, b) ? b : a;
 }
 
-/* A task that visits another shard, or has just gone off its CPU, is in the policy's heap and not in custody. At most as many as there are CPUs
- * are: with 5 of them the least of the others is among so many. */
+/* Quanta in which all CPUs serve, as virtual time (placement: K) */
+static __always_inline u64 skew(u64 weight)
+{
+	u64 ns = shards.skew_quanta * config.config.quantum * config.config.ncpus;
+
+	return weight ? ns * (WEIGHT_NICE_0 >> 10) / ((weight >> 10) ?: 1) : 0;
+}
+
+/* The weights of all shards */
+static __always_inline u64 published_weight(void)
+{
+	u64 weight = 0;
+
+#pragma unroll
+	for (u32 shard = 0; shard < MOST_SHARDS; shard++)
+		weight += published[shard].weight;
+	return weight;
+}
+
+static __always_inline bool is_takeable(struct machine *m, u32 id, u32 cpu)
+{
+	return id && (machine_task(m, id)->state & (RUNNABLE | CUSTODY)) == (RUNNABLE | CUSTODY) && may_run(id, cpu);
+}
+
+/* Tasks that a search looks at which may find none */
 #define MOST_LOOKED_AT 64
 
-/* The first in custody among these, into best; its tag into best_key */
-static NOINLINE void find_least(struct machine *m)
+/* The first of those that may run on a part of a shard's CPUs, and on this one, into chosen */
+static NOINLINE void find_partly(struct machine *m, struct survey *x, u32 from, u32 cpu)
 {
-	m->search.best = 0;
-	for (m->at = m->s.tasks.zero; m->at < m->s.waiting.n && m->at < MOST_LOOKED_AT && can_loop; m->at++) {
-		const struct heap_slot *slot = &m->s.waiting.slot[m->at & (MOST_LOOKED_AT - 1)];
+	u32 first = reachable[from & SHARD_MASK].partly, id = first;
 
-		if (machine_task(m, slot->id)->state & CUSTODY &&
-		    (!m->search.best || tag_before(slot->key, m->search.best_key))) {
-			m->search.best = slot->id;
-			m->search.best_key = slot->key;
+	for (x->at = 0; x->at < 4 * MOST_LOOKED_AT && id && can_loop; x->at++) {
+		if (is_takeable(m, id, cpu)) {
+			x->chosen = id;
+			return;
 		}
+		id = ring_next(&partly_links, id);
+		id = id == first ? 0 : id;
 	}
 }
 
-static __always_inline void find_waiting(struct machine *m)
+/* One that waits in a shard and may run on a CPU of another one, whatever comes before it, into chosen */
+static __always_inline void find_any(struct machine *m, struct survey *x, u32 from, u32 here, u32 cpu)
 {
-	m->search.best = heap_first(&m->s.waiting);
-	m->search.best_key = heap_first_key(&m->s.waiting);
-	if (m->search.best && !(machine_task(m, m->search.best)->state & CUSTODY))
-		find_least(m);
+	x->chosen = find_reachable(from, here);
+	if (!x->chosen && reachable[from & SHARD_MASK].partly)
+		find_partly(m, x, from, cpu);
 }
 
-/* Under the shard's lock */
-static __always_inline void publish(u32 shard)
-{
-	struct machine *m = machine_at(shard);
-	struct published *p = &published[shard & SHARD_MASK];
-
-	find_waiting(m);
-	p->waiting = !!m->search.best;
-	p->least = m->search.best_key;
-	p->runnable = m->s.tasks.nrunnable;
-	p->weight = m->entitled.total;
-	if (p->waiting && (p->runnable == 1 || tag_before(p->least, p->v)))
-		p->v = p->least;
-}
-
-/* Lowers v to the least tag of those that run. */
-static NOINLINE void publish_running(struct machine *m, struct published *p)
-{
-	for (m->at = m->s.tasks.zero; m->at < m->s.tasks.ncpus && can_loop; m->at++) {
-		u32 id = m->s.tasks.picked[m->at & CPU_MASK];
-
-		if (id && tag_before(machine_tag(m, id), p->v))
-			p->v = machine_tag(m, id);
-	}
-}
-
-/* The same after a dispatch, when v may be a later one */
-static __always_inline void publish_dispatch(u32 shard)
-{
-	struct machine *m = machine_at(shard);
-	struct published *p = &published[shard & SHARD_MASK];
-
-	publish(shard);
-	p->v = p->waiting ? p->least : m->s.v + (1ull << 62);
-	publish_running(m, p);
-	if (p->v == m->s.v + (1ull << 62))
-		p->v = m->s.v;
-}
-
-/* A CPU finds this when it looks at all that is published. */
-struct survey {
-	u64 v;      /* the least tag of a runnable task */
-	u64 least;  /* of those that wait elsewhere */
-	u64 weight; /* of all */
-	u32 from;   /* where that waits */
-	bool has_v;
-	bool is_found;
-	u32 at;
-	u32 idle;   /* the best shard with an idle CPU for a task, or MOST_SHARDS */
-	u32 best;   /* the best of all */
-	u32 chosen; /* a task to take, or 0 */
-	u64 chosen_tag;
-	u64 left; /* of a walk: classes, */
-	u32 node; /* where it is, */
-	u32 done; /* and how many of the children it has seen */
-} __attribute__((aligned(64)));
-
-static struct survey surveys[MAX_CPUS];
-
-/* That of this CPU, whose interrupts are off */
-static __always_inline struct survey *survey_here(void)
-{
-	return &surveys[bpf_get_smp_processor_id() & CPU_MASK];
-}
-
-/* The lock is not held. */
-static NOINLINE void look_around(struct survey *x, u32 here)
-{
-	x->has_v = x->is_found = false;
-	x->weight = 0;
-	for (x->at = 0; x->at < shards.n && can_loop; x->at++) {
-		const struct published *p = &published[x->at & SHARD_MASK];
-
-		x->weight += p->weight;
-		if (p->runnable && (!x->has_v || tag_before(p->v, x->v))) {
-			x->v = p->v;
-			x->has_v = true;
-		}
-		if (p->waiting && x->at != here && (!x->is_found || tag_before(p->least, x->least))) {
-			x->least = p->least;
-			x->from = x->at;
-			x->is_found = true;
-		}
-	}
-}
+#ifdef PLACEMENT_HEADER
+#include "host/by_tag.h"
+#else
+#include "host/by_service.h"
+#endif
 
 #else
 static __always_inline void publish(u32 shard)
+{
+}
+
+static __always_inline void note_load(u32 shard, u32 id)
 {
 }
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Which CPUs of a shard a task may run on. Only with several shards. */
+/* Which CPUs a task may run on, and which of a shard. */
 #ifndef DIVVY_HOST_SHARD_CPUS_H
 #define DIVVY_HOST_SHARD_CPUS_H
 
@@ -27,5 +27,17 @@ static __always_inline u64 allowed_part(u32 id, u32 shard)
 	return part & all_cpus_of(shard);
 }
 #endif
+
+/* Whether the task may run on a CPU, of whatever shard */
+static __always_inline bool may_run(u32 id, u32 cpu)
+{
+#ifdef DIVVY_SHARDS
+	const struct host_move *move = &host_task(id)->move;
+
+	return !move->is_bound || move->cpus.word[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
+#else
+	return machine_may_run(&machine, id, cpu);
+#endif
+}
 
 #endif

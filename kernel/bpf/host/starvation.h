@@ -42,18 +42,6 @@ static u32 rescued;
 static u32 kicked;
 static bool is_over;
 
-/* Whether the task may run on a CPU, of whatever shard */
-static __always_inline bool may_run(u32 id, u32 cpu)
-{
-#ifdef DIVVY_SHARDS
-	const struct host_move *move = &host_task(id)->move;
-
-	return !move->is_bound || move->cpus.word[(cpu & CPU_MASK) / 64] >> (cpu % 64) & 1;
-#else
-	return machine_may_run(&machine, id, cpu);
-#endif
-}
-
 /* A task starves by its time without a CPU: a change of its attributes enqueues it again, and the kernel's watchdog
  * does not count from there. */
 static __always_inline bool starves(u32 id, u64 now)

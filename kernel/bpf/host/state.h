@@ -13,6 +13,9 @@
 #define MACHINE_ENTITLED
 #include "kernel.h"
 #include POLICY_HEADER
+#ifdef PLACEMENT_HEADER
+#include PLACEMENT_HEADER
+#endif
 
 /* Written by the loader. The verifier knows the value, and removes the code of modifiers that are not loaded. */
 const volatile unsigned int modifiers_loaded SEC(".rodata.modifiers") = ~0u;

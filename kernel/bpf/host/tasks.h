@@ -32,6 +32,7 @@ struct host_move {
 	struct allowed cpus; /* where it may run, by the machine's numbers */
 	bool is_bound;       /* these count; else it may run everywhere */
 	u8 reach;            /* if so, the shards where it may run on every CPU: reachable.h */
+	bool reaches_a_part; /* and whether it may run on some of the CPUs of another one */
 	bool is_visitor;     /* it was taken by a CPU of another shard, and not enqueued since */
 	bool has_no_tag;     /* it was not runnable yet, and nobody is known who forked it */
 };

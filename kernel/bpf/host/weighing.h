@@ -10,7 +10,8 @@
  * so what it was told last was read last: a weight never takes the place of a newer one. A task that is between two shards has its weight read
  * when it comes (moves.h).
  *
- * There is no weigher if no modifier of weights is loaded. Then the verifier leaves all of this out.
+ * There is no weigher if no modifier of weights is loaded, and the selection includes none. Then the verifier leaves all of this out. A shard's machine
+ * has the modifier that the selection includes, for its own CPUs, once more.
  */
 #ifndef DIVVY_HOST_WEIGHING_H
 #define DIVVY_HOST_WEIGHING_H
@@ -30,7 +31,7 @@ static __always_inline struct machine *weigher(void)
 
 static __always_inline bool has_weigher(void)
 {
-	return modifiers_loaded & (PROCFAIR | TFPS | GROUPS | FEASIBLE);
+	return (modifiers_loaded | POLICY_MODIFIERS) & (PROCFAIR | TFPS | GROUPS | FEASIBLE);
 }
 
 /* Under its lock. The log has what shards were told. */

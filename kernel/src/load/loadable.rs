@@ -5,9 +5,7 @@ use divvy_policy::Placement;
 use super::error::LoadError;
 use super::options::Options;
 use super::rules::RulesFile;
-
-/// Selections that are built for several shards: their tasks have a tag of their own, which a task takes along. `SHARDED` of build.rs.
-const CARRIED: [&str; 1] = ["sfq"];
+use super::unsharded::UNSHARDED;
 
 /// Whether [`super::load`] would take these options, on a machine that has everything.
 ///
@@ -36,11 +34,8 @@ pub fn check_options(options: &Options) -> Result<(), LoadError> {
 fn check_placement(placement: Placement, options: &Options) -> Result<(), LoadError> {
     let refuse = |why: String| Err(LoadError::Placement { placement, why });
     let name = options.spec.selection.name;
-    if !CARRIED.contains(&name) {
-        return refuse(format!(
-            "so far only tasks of {} can change shards: use `{name}` without what comes after `@`, or in `divvy sim`",
-            CARRIED.join(" and ")
-        ));
+    if let Some((_, why)) = UNSHARDED.iter().find(|(other, _)| *other == name) {
+        return refuse(format!("{why}: use `{name}` without what comes after `@`, or in `divvy sim`"));
     }
     if options.spec.knows_programs() {
         return refuse(

@@ -17,9 +17,11 @@ use super::shards::MOST_SHARDS;
 use super::subordinates;
 use super::verified::{self, VerifiedProgram};
 
-const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+/// A policy, and its object: a row of so many zeros is between two parts.
+type Entry = (&'static str, &'static [u8], usize, &'static [u8]);
+const OBJECTS: &[Entry] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 /// The same for several shards.
-const SHARDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sharded.rs"));
+const SHARDED: &[Entry] = include!(concat!(env!("OUT_DIR"), "/sharded.rs"));
 
 /// The map with the ops; attaching it makes it the scheduler.
 const OPS: &str = "host_ops";
@@ -176,9 +178,10 @@ impl Scheduler {
 /// Reads an object as [`Scheduler::load`] does, without the kernel. A libbpf that is too old finds no scheduler in it.
 pub fn readable() -> Result<(), LoadError> {
     listen(PrintLevel::Warn);
-    if let Some((policy, bytes)) = OBJECTS.first() {
-        let open = ObjectBuilder::default().open_memory(bytes);
-        let open = open.map_err(|error| LoadError::Mismatch(format!("the object of {policy}: {error:#}")))?;
+    if let Some(entry) = OBJECTS.first() {
+        let open = ObjectBuilder::default().open_memory(&whole(entry));
+        let open =
+            open.map_err(|error| LoadError::Mismatch(format!("the object of {}: {error:#}", entry.0)))?;
         open.maps().find(|map| map.name() == OPS).ok_or_else(no_ops)?;
     }
     Ok(())
@@ -200,20 +203,24 @@ fn io(what: &str, error: &libbpf_rs::Error) -> LoadError {
     LoadError::Io(what.to_owned(), std::io::Error::other(format!("{error:#}")))
 }
 
+fn whole(&(_, head, zeros, tail): &Entry) -> Vec<u8> {
+    [head, &vec![0; zeros], tail].concat()
+}
+
 /// The policy's object with its constants, before the kernel sees it.
 fn open(config: &Config<'_>, timeout_ms: u32, hotplug_seq: u64) -> Result<OpenObject, LoadError> {
     let policy = config.spec.selection.name;
     let objects = if config.cpus.divided().is_some() { SHARDED } else { OBJECTS };
     let bytes = objects
         .iter()
-        .find(|(name, _)| *name == policy)
-        .map(|(_, bytes)| *bytes)
+        .find(|(name, ..)| *name == policy)
+        .map(whole)
         .ok_or_else(|| LoadError::Mismatch(format!("no object for the policy `{policy}`")))?;
     let mut builder = ObjectBuilder::default();
-    let open = builder.name("divvy").and_then(|builder| builder.open_memory(bytes));
+    let open = builder.name("divvy").and_then(|builder| builder.open_memory(&bytes));
     let mut open = open.map_err(|error| refused(config.spec, &error))?;
     configure(&mut open, config)?;
-    fill_ops(&mut open, bytes, config.spec, timeout_ms, hotplug_seq)?;
+    fill_ops(&mut open, &bytes, config.spec, timeout_ms, hotplug_seq)?;
     for name in tracers(config) {
         let tracer = open.progs_mut().find(|program| program.name() == name);
         tracer.ok_or_else(|| no_program(name))?.set_autoload(true);

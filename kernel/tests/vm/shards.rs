@@ -6,6 +6,10 @@ use serde_json::Value;
 use crate::machine::{Said, several, workload};
 
 const SPECS: [&str; 2] = ["sfq@cpu", "sfq@shards:size=2"];
+/// Selections whose shards are compared by service.
+const BY_SERVICE: [&str; 2] = ["wrr@cpu", "stride@cpu"];
+/// Those whose programs are the longest.
+const HEAVY: [&str; 2] = ["o1@cpu", "eevdf@cpu"];
 /// The most instructions of one program, as for all others (`budget.rs`).
 const MOST_OF_ONE: u64 = 300_000;
 /// As in `shards.toml`: nice -2, and nice 0.
@@ -20,8 +24,14 @@ pub fn run_on(cpus: u32, specs: &[&str], of: impl Fn(&str) -> String, seconds: u
     said
 }
 
-/// Its statistics, if its log was verified and the kernel's own scheduler is back.
+/// Its statistics, if its log was verified, the kernel's own scheduler is back, and tasks went from shard to shard.
 pub fn counts(said: &Said, spec: &str) -> Value {
+    let counts = verified(said, spec);
+    assert!(counts["moves"].as_u64() > Some(20), "{spec}: {counts}");
+    counts
+}
+
+fn verified(said: &Said, spec: &str) -> Value {
     assert_eq!(said.part(&format!("state {spec}")), "disabled");
     let log = said.json(&format!("log {spec}"));
     assert_eq!(log["verdict"], "ok", "{spec}: {said}");
@@ -29,7 +39,6 @@ pub fn counts(said: &Said, spec: &str) -> Value {
     for what in ["faults", "missing", "without_id", "fallbacks"] {
         assert_eq!(counts[what], 0, "{spec}: {what}: {counts}");
     }
-    assert!(counts["moves"].as_u64() > Some(20), "{spec}: {counts}");
     let interval = &said.json(&format!("stats {spec}"))["interval"];
     let shards = interval["shards"].as_array().unwrap_or_else(|| panic!("{spec}: no shards: {interval}"));
     assert!(shards.len() > 1, "{spec}: {shards:?}");
@@ -71,6 +80,7 @@ pub fn assert_verified(specs: &[&str]) {
 #[ignore = "needs the test VM: make test-vm"]
 fn the_verifier_takes_several_shards() {
     assert_verified(&SPECS);
+    assert_verified(&HEAVY);
 }
 
 /// Six tasks that always run on four CPUs, none of which may have one alone.
@@ -100,6 +110,42 @@ fn shares_are_right_across_shards() {
                 (service - entitled).abs() < 0.03 * entitled,
                 "{spec}: {service} of {entitled}: {services:?}"
             );
+        }
+    }
+}
+
+/// Shards that are compared by service, where tasks leave. Those that stay have the ratio of their weights together, whenever the others leave: within 3 %, as
+/// above. For one task alone no bound is known: 10 %, as in `by-service-weights.script` of the model. Both were chosen before they were measured.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn shares_are_right_where_shards_are_compared_by_service() {
+    let file = workload("shards_leave.toml").display().to_string();
+    let said = run_on(
+        4,
+        &BY_SERVICE,
+        |spec| {
+            let play = format!("divvy play {file} --format json -o /tmp/report");
+            loaded(spec, &play) + &format!("echo '== report {spec}'; cat /tmp/report\n")
+        },
+        900,
+    );
+    for spec in BY_SERVICE {
+        let counts = verified(&said, spec);
+        assert!(counts["moves"].as_u64() > Some(0), "{spec}: {counts}");
+        let report = said.json(&format!("report {spec}"));
+        let tasks = report["runs"][0]["tasks"].as_array().expect("tasks");
+        let of = |process: &str| -> Vec<f64> {
+            let those = tasks.iter().filter(|task| task["process"] == process);
+            those.map(|task| task["service_ns"].as_f64().expect("ns") / 1e9).collect()
+        };
+        let (heavy, stays) = (of("heavy"), of("stays"));
+        assert_eq!((heavy.len(), stays.len()), (4, 8), "{spec}");
+        let (heavies, total) = (heavy.iter().sum::<f64>(), heavy.iter().chain(&stays).sum::<f64>());
+        let part = 4.0 * 1991.0 / (4.0 * 1991.0 + 8.0 * 1024.0);
+        println!("{spec}: {counts}: {heavy:.3?} {stays:.3?}, heavy ones {:.4} of {part:.4}", heavies / total);
+        assert!((heavies / total - part).abs() < 0.03 * part, "{spec}: {heavies} of {total}");
+        for (tasks, each) in [(&heavy, total * part / 4.0), (&stays, total * (1.0 - part) / 8.0)] {
+            assert!(tasks.iter().all(|task| (task - each).abs() < 0.1 * each), "{spec}: {tasks:?}, {each}");
         }
     }
 }

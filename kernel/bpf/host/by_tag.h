@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Shards of a selection whose tags two machines can compare: published.h. A shard publishes the least tag of those that wait in it, and of all its
+ * runnable tasks. A task that a CPU runs may have the least tag of its shard, and when it leaves, `v` is that of the shard's last
+ * dispatch. Tasks that visit another shard, or are between two, are not counted. A task takes its tag along.
+ */
+#ifndef DIVVY_HOST_BY_TAG_H
+#define DIVVY_HOST_BY_TAG_H
+
+/* The greatest tag that is known of the time when nobody was runnable */
+static u64 last_v;
+
+static __always_inline bool moves_at_once(void)
+{
+	return false;
+}
+
+static __always_inline void note_load(u32 shard, u32 id)
+{
+}
+
+/* ---- what a shard publishes ---- */
+
+/* The first in custody among so many, into best; its tag into best_key. A task that visits another shard, or has just gone off its CPU, waits for
+ * the policy and is not in custody. At most as many as there are CPUs are: with 5 of them the least of the others is among so many. */
+static NOINLINE void find_least(struct machine *m)
+{
+	m->search.best = 0;
+	for (m->at = m->s.tasks.zero; m->at < CALL(nwaiting)(&m->s) && m->at < MOST_LOOKED_AT && can_loop; m->at++) {
+		const struct tagged t = CALL(waiting)(&m->s, m->at & (MOST_LOOKED_AT - 1));
+
+		if (machine_task(m, t.id)->state & CUSTODY &&
+		    (!m->search.best || precedes(t.tag, m->search.best_key))) {
+			m->search.best = t.id;
+			m->search.best_key = t.tag;
+		}
+	}
+}
+
+static __always_inline void find_waiting(struct machine *m)
+{
+	const struct tagged first = CALL(waiting)(&m->s, 0);
+
+	m->search.best = CALL(nwaiting)(&m->s) ? first.id : 0;
+	m->search.best_key = first.tag;
+	if (m->search.best && !(machine_task(m, m->search.best)->state & CUSTODY))
+		find_least(m);
+}
+
+static __always_inline void publish(u32 shard)
+{
+	struct machine *m = machine_at(shard);
+	struct published *p = &published[shard & SHARD_MASK];
+
+	find_waiting(m);
+	p->waiting = !!m->search.best;
+	p->least = m->search.best_key;
+	p->runnable = m->s.tasks.nrunnable;
+	p->weight = m->entitled.total;
+	if (p->waiting && (p->runnable == 1 || precedes(p->least, p->v)))
+		p->v = p->least;
+}
+
+/* Lowers v to the least tag of those that run. */
+static NOINLINE void publish_running(struct machine *m, struct published *p)
+{
+	for (m->at = m->s.tasks.zero; m->at < m->s.tasks.ncpus && can_loop; m->at++) {
+		u32 id = m->s.tasks.picked[m->at & CPU_MASK];
+
+		if (id && precedes(machine_tag(m, id), p->v))
+			p->v = machine_tag(m, id);
+	}
+}
+
+/* After a dispatch v may be a later one. */
+static __always_inline void publish_dispatch(u32 shard)
+{
+	struct machine *m = machine_at(shard);
+	struct published *p = &published[shard & SHARD_MASK];
+	u64 v = CALL(virtual_time)(&m->s), none = v + (1ull << 62);
+
+	publish(shard);
+	p->v = p->waiting ? p->least : none;
+	publish_running(m, p);
+	if (p->v == none)
+		p->v = v;
+}
+
+static NOINLINE void look_around(struct survey *x, u32 here)
+{
+	x->has_v = x->is_found = false;
+	x->weight = 0;
+	for (x->at = 0; x->at < shards.n && can_loop; x->at++) {
+		const struct published *p = &published[x->at & SHARD_MASK];
+
+		x->weight += p->weight;
+		if (p->runnable && (!x->has_v || precedes(p->v, x->v))) {
+			x->v = p->v;
+			x->has_v = true;
+		}
+		if (p->waiting && x->at != here && (!x->is_found || precedes(p->least, x->least))) {
+			x->least = p->least;
+			x->from = x->at;
+			x->is_found = true;
+		}
+	}
+}
+
+/* ---- a task moves, or wakes ---- */
+
+/* Under its shard's lock: its tag, with `ran` ns that it received since it came on its CPU */
+static __always_inline u64 tag_of(struct machine *m, u32 id, u64 ran)
+{
+	const struct task *t = machine_task(m, id);
+	s64 due = ran - t->charged;
+	u64 weight = t->weight;
+
+	return machine_key(m, id) + (due > 0 && weight ? due * WEIGHT_NICE_0 / weight : 0);
+}
+
+static __always_inline void take_lag_along(struct machine *m, u32 id)
+{
+	struct host_move *move = &host_task(id)->move;
+
+	move->tag = tag_of(m, id, 0);
+	move->debit = host_task(id)->was_runnable ? 0 : debit_of(&m->s.tasks, id);
+}
+
+/* v: the least tag of all runnable tasks, or the last that was runnable */
+static __always_inline void look_before_joining(struct survey *x, u32 here)
+{
+	look_around(x, here);
+	if (x->has_v)
+		last_v = later_of(last_v, x->v);
+	else
+		x->v = last_v;
+}
+
+static __always_inline u64 tag_to_join(u32 shard, u32 id, const struct survey *x, u32 how)
+{
+	return how & HAS_MOVED ? host_task(id)->move.tag : tag_of(machine_at(shard), id, 0);
+}
+
+static __always_inline u64 carried_tag(struct machine *m, u32 id, u64 own, u64 v, u32 how)
+{
+	const struct host_move *move = &host_task(id)->move;
+	u64 tag = how & IS_WOKEN ? later_of(move->has_no_tag ? v : own, v) : own;
+
+	if (!(how & HAS_MOVED)) /* beside a debit, it is what the policy has made of it */
+		return tag - later_of(own, CALL(virtual_time)(&m->s));
+	return tag + move->debit * WEIGHT_NICE_0 / weight_of(&m->s.tasks, id) - machine_key(m, id);
+}
+
+/* ---- which task a CPU takes ---- */
+
+/* The least tag elsewhere is less by more than the skew than the least here: of those that wait, and of the task that ran until now, if there is one.
+ * If there is neither, any is taken. */
+static __always_inline bool find_behind(struct survey *x, u32 here, u32 cpu, u32 ran_id, u64 now)
+{
+	const struct published *p = &published[here & SHARD_MASK];
+	u64 own = p->least;
+
+	look_around(x, here);
+	if (!x->is_found)
+		return false;
+	x->any = !p->waiting && !ran_id;
+	if (x->any)
+		return shards.steal && !has_waiting(here, here);
+	if (ran_id) {
+		u64 tag = tag_of(machine_of(ran_id), ran_id, machine_ran(machine_of(ran_id), ran_id, now));
+
+		own = p->waiting && precedes(own, tag) ? own : tag;
+	}
+	x->before = own - skew(x->weight);
+	return precedes(x->least, x->before);
+}
+
+/* The first by tag of those that it may run */
+static NOINLINE void search_by_tag(struct machine *m, struct survey *x, u32 cpu)
+{
+	for (x->at = 0; x->at < CALL(nwaiting)(&m->s) && x->at < MOST_LOOKED_AT && can_loop; x->at++) {
+		const struct tagged t = CALL(waiting)(&m->s, x->at & (MOST_LOOKED_AT - 1));
+
+		if (is_takeable(m, t.id, cpu) && (!x->chosen || precedes(t.tag, x->chosen_tag))) {
+			x->chosen = t.id;
+			x->chosen_tag = t.tag;
+		}
+	}
+}
+
+static __always_inline void find_takeable(struct survey *x, u32 from, u32 here, u32 cpu)
+{
+	struct machine *m = machine_at(from);
+	const struct tagged first = CALL(waiting)(&m->s, 0);
+
+	x->chosen = 0;
+	if (CALL(nwaiting)(&m->s) && is_takeable(m, first.id, cpu)) {
+		x->chosen = first.id;
+		x->chosen_tag = first.tag;
+	} else {
+		search_by_tag(m, x, cpu);
+	}
+	if (x->any && !x->chosen)
+		find_any(m, x, from, here, cpu);
+	else if (!x->any && !precedes(x->chosen_tag, x->before))
+		x->chosen = 0;
+}
+
+#endif

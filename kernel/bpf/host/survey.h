@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What a CPU finds when it looks at other shards: scratch of the searches, in memory. Only with several shards. */
+#ifndef DIVVY_HOST_SURVEY_H
+#define DIVVY_HOST_SURVEY_H
+
+#include "host/state.h"
+
+#ifdef DIVVY_SHARDS
+struct survey {
+	u64 v;      /* the least tag of a runnable task, or virtual time of a shard with one */
+	u64 least;  /* of those that wait elsewhere: a tag, or the virtual time of their shard */
+	u64 before; /* a task is taken if that is less, */
+	u64 weight; /* of all */
+	u64 now;
+	u32 from; /* where that waits */
+	bool has_v;
+	bool is_found;
+	bool any; /* or in any case */
+	u32 at;
+	u32 idle;   /* the best shard with an idle CPU for a task, or MOST_SHARDS */
+	u32 best;   /* the best of all */
+	u32 chosen; /* a task to take, or 0 */
+	u64 chosen_tag;
+} __attribute__((aligned(64)));
+
+static struct survey surveys[MAX_CPUS];
+
+/* That of this CPU, whose interrupts are off */
+static __always_inline struct survey *survey_here(void)
+{
+	return &surveys[bpf_get_smp_processor_id() & CPU_MASK];
+}
+#endif
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Several shards, a part of host.c: CPUs are divided, and more must hold than with one. */
+#ifndef MODEL_HOST_SHARDS_H
+#define MODEL_HOST_SHARDS_H
+
+#ifdef DIVVY_SHARDS
+/* As many shards as are asked for, or as there are CPUs, of neighbours (placement R1). */
+static void divide(u32 wanted, u32 ncpus)
+{
+	struct host_shards *s = (struct host_shards *)&shards;
+	u32 size = (ncpus + wanted - 1) / wanted;
+
+	make_writable(&shards, sizeof(shards));
+	s->n = (ncpus + size - 1) / size;
+	s->skew_quanta = 1;
+	s->steal = true;
+	for (u32 cpu = 0; cpu < ncpus; cpu++) {
+		s->of_cpu[cpu] = (u8)(cpu / size);
+		s->first[cpu / size] = (u16)(cpu / size * size);
+		s->cpus[cpu / size]++;
+	}
+}
+
+u32 host_most_shards(void)
+{
+	return MOST_SHARDS;
+}
+#else
+static void divide(u32 wanted, u32 ncpus)
+{
+}
+
+u32 host_most_shards(void)
+{
+	return 1;
+}
+#endif
+
+#ifdef DIVVY_SHARDS
+/* Whether an idle CPU finds the task where it looks for it: reachable.h. */
+static bool is_listed(u32 id)
+{
+	bool waits = task_in_machine(id)->state & CUSTODY;
+
+	return waits_under[id] == (waits ? reach_of(id) : 0) && waits_partly[id] == (waits && reaches_a_part(id)) &&
+	       waits_in_line[id] == waits;
+}
+
+static bool is_in_custody(u32 id)
+{
+	return (task_in_machine(id)->state & (RUNNABLE | CUSTODY)) == (RUNNABLE | CUSTODY);
+}
+
+#ifdef PLACEMENT_HEADER
+/* A comparison of tags that are whole ns may be off by one on each side. */
+#define ROUNDING 2
+
+/* Whether this task may not begin a slice, because another one that waits has a tag that is less by more than the skew (placement C3) */
+static bool is_ahead(u32 id, u32 other, u64 most)
+{
+	u64 tag = machine_key(machine_of(id), id), others = machine_key(machine_of(other), other);
+
+	return is_in_custody(other) && (s64)(tag - others - most - ROUNDING) > 0;
+}
+
+static const char *check_choice_of(u32 cpu, u32 id)
+{
+	static bool was_bound;
+
+	/* Where some may not run everywhere, the machine changes the tags of others: levels.h. */
+	for (u32 other = 1; other <= last_id; other++)
+		if (host_task(other)->move.is_bound)
+			was_bound = true;
+	if (was_bound)
+		return NULL;
+	for (u32 other = 1; other <= last_id; other++)
+		if (other != id && is_ahead(id, other, skew(published_weight())))
+			return "a slice begins that is ahead of a task that waits by more than the skew";
+	return NULL;
+}
+
+static const char *check_loads(void)
+{
+	return NULL;
+}
+#else
+/* Virtual times are read as whole ns, the skew is rounded. */
+#define ROUNDING 3
+
+/* The first task in line that may run on this CPU, of those that are looked at */
+static u32 first_for(u32 shard, u32 cpu)
+{
+	u32 id = reachable[shard].line;
+
+	for (u32 n = 0; id && n < MOST_LOOKED_AT; n++) {
+		if (is_in_custody(id) && may_run(id, cpu))
+			return id;
+		id = ring_next(&line_links, id);
+		if (id == reachable[shard].line)
+			return 0;
+	}
+	return 0;
+}
+
+/* Whether a shard would have more to do for each CPU with a task than the one that has it */
+static bool has_more_with(u32 here, u32 id)
+{
+	u32 from = shard_of(id);
+	u64 weight = published[here].weight + task_in_machine(id)->nominal;
+
+	return weight * shards.cpus[from] > published[from].weight * shards.cpus[here];
+}
+
+/* A CPU does not go on with its shard's tasks if that shard is ahead of another one by more than the skew, and this one's first task would not leave it
+ * with more to do than that one has (placement R3). */
+static const char *check_choice_of(u32 cpu, u32 id)
+{
+	u32 here = shard_of_cpu(cpu);
+	u64 now = host_cpu(cpu)->asked, ahead = v_now(here, now) - skew(published_weight()) - ROUNDING;
+
+	/* It told the shard of other tasks meanwhile. */
+	if (precedes(now, published[here].counted))
+		return NULL;
+	if (visitor_on[cpu])
+		return first_for(here, cpu) && has_more_with(here, id)
+			       ? "a CPU takes a task from a shard that has less to do"
+			       : NULL;
+	if (shard_of(id) != here)
+		return NULL;
+	for (u32 from = 0; from < shards.n; from++) {
+		u32 first = from == here ? 0 : first_for(from, cpu);
+
+		if (first && precedes(v_now(from, now), ahead) && !has_more_with(here, first))
+			return "a CPU goes on although its shard is ahead of another one by more than the skew";
+	}
+	return NULL;
+}
+
+/* A shard publishes the load of its tasks. */
+static const char *check_loads(void)
+{
+	u64 weight[MOST_SHARDS] = { 0 };
+	u32 serving[MOST_SHARDS] = { 0 };
+
+	for (u32 id = 1; id <= last_id; id++) {
+		const struct task *t = task_in_machine(id);
+
+		weight[shard_of(id)] += t->state & RUNNABLE ? t->nominal : 0;
+		serving[shard_of(id)] += !!(t->state & ON_CPU);
+	}
+	for (u32 shard = 0; shard < shards.n; shard++)
+		if (published[shard].weight != weight[shard] || published[shard].serving != serving[shard])
+			return "a shard publishes another load than that of its tasks";
+	return NULL;
+}
+#endif
+
+const char *host_check_order(s32 kernel_cpu)
+{
+	static u64 seen;
+	u64 decided = OVER_SHARDS(decisions) + SUM_OF(taken);
+	u32 cpu = machine_cpu(kernel_cpu), id;
+
+	for (u32 other = 1; other <= last_id; other++)
+		if (!is_listed(other))
+			return "a task waits and is not listed by where it may run, or does not and is";
+	if (decided == seen || cpu == NO_CPU)
+		return check_loads();
+	seen = decided;
+	id = visitor_on[cpu] ? visitor_on[cpu] : machine_at(shard_of_cpu(cpu))->s.tasks.picked[local_cpu(cpu)];
+	return check_loads() ?: id ? check_choice_of(cpu, id) : NULL;
+}
+
+const char *host_check_weights(void)
+{
+	if (!has_weigher())
+		return NULL;
+	for (u32 id = 1; id <= last_id; id++) {
+		const struct task *t = task_in_machine(id), *a = machine_task(weigher(), id);
+
+		if (!(t->state & RUNNABLE) && !(a->state & RUNNABLE))
+			continue;
+		if (!(t->state & RUNNABLE) || !(a->state & RUNNABLE))
+			return "a task is runnable in its shard or in the account, and not in both";
+		if (!reweighed.has[id] && t->nominal != a->weight)
+			return "a task has another weight in its shard than in the account";
+	}
+	return NULL;
+}
+
+bool host_has_news(void)
+{
+	return has_news();
+}
+
+/* Queues whose places count on and on: of weights to tell, and of what is due before there is one */
+bool host_told_news(void)
+{
+	static u32 ends[3];
+	const u32 firsts[] = { reweighed.first, weigher()->threads.front, weigher()->groups.front };
+
+	for (u32 i = 0; i < 3; i++)
+		if ((s32)(firsts[i] - ends[i]) < 0)
+			return false;
+	ends[0] = reweighed.end;
+	ends[1] = weigher()->threads.back;
+	ends[2] = weigher()->groups.back;
+	return true;
+}
+#else
+const char *host_check_order(s32 kernel_cpu)
+{
+	return NULL;
+}
+
+const char *host_check_weights(void)
+{
+	return NULL;
+}
+
+bool host_has_news(void)
+{
+	return false;
+}
+
+bool host_told_news(void)
+{
+	return true;
+}
+#endif
+
+#endif
