@@ -111,6 +111,15 @@ static bool has_more_with(u32 here, u32 id)
 	return weight * shards.cpus[from] > published[from].weight * shards.cpus[here];
 }
 
+/* Whether the CPU may run the first in line of each other shard: by that one's weight it decides where it looks. */
+static bool may_run_firsts(u32 here, u32 cpu)
+{
+	for (u32 from = 0; from < shards.n; from++)
+		if (from != here && reachable[from].line && !may_run(reachable[from].line, cpu))
+			return false;
+	return true;
+}
+
 /* A CPU does not go on with its shard's tasks if that shard is ahead of another one by more than the skew, and this one's first task would not leave it
  * with more to do than that one has (placement R3). */
 static const char *check_choice_of(u32 cpu, u32 id)
@@ -125,7 +134,7 @@ static const char *check_choice_of(u32 cpu, u32 id)
 		return first_for(here, cpu) && has_more_with(here, id)
 			       ? "a CPU takes a task from a shard that has less to do"
 			       : NULL;
-	if (shard_of(id) != here)
+	if (shard_of(id) != here || !may_run_firsts(here, cpu))
 		return NULL;
 	for (u32 from = 0; from < shards.n; from++) {
 		u32 first = from == here ? 0 : first_for(from, cpu);

@@ -123,38 +123,29 @@ static __always_inline void tell_weight_after_moves(u32 id, u32 left)
 /* A dispatch does not make the queue longer than that. */
 #define MOST_IN_TURN 64
 
-/* The next task whose weight changed, or 0. Not static. */
-NOINLINE u32 next_reweighed(void)
+/* One of the tasks whose weights changed is told to its shard. If the task has just moved, its new shard has most likely seen the weight, but
+ * only a lock that both held makes that sure: it is told there. If it moves all the time, it is in the queue once more. Not static. */
+NOINLINE int pass_one_on(void)
 {
 	u32 id;
 
 	bpf_spin_lock(&lock);
 	id = take_reweighed();
 	bpf_spin_unlock(&lock);
-	return id;
-}
-
-/* Not static. */
-NOINLINE int put_back_reweighed(u32 id)
-{
+	if (!id || tell_weight_again(id) || tell_weight_again(id))
+		return 0;
 	bpf_spin_lock(&lock);
 	note_reweighed(id);
 	bpf_spin_unlock(&lock);
 	return 0;
 }
 
-/* Tasks whose weights changed are told to their shards. If a task has just moved, its new shard has most likely seen the weight, but
- * only a lock that both held makes that sure: it is told there. If it moves all the time, it is in the queue once more. No lock is held. Inlined, as calls
- * are deep below. */
+/* No lock is held. */
 static __always_inline void pass_on(void)
 {
 	for (u32 i = any_number(0); i < MOST_PASSED_ON && has_weigher() && reweighed.first != reweighed.end && can_loop;
-	     i++) {
-		u32 id = next_reweighed();
-
-		if (id && !tell_weight_again(id) && !tell_weight_again(id))
-			put_back_reweighed(id);
-	}
+	     i++)
+		pass_one_on();
 }
 
 /* Threads and groups whose weights are due (machine/weights.h) get some of them. Not static. */

@@ -5,7 +5,7 @@ use divvy_policy::Placement;
 use super::error::LoadError;
 use super::options::Options;
 use super::rules::RulesFile;
-use super::unsharded::UNSHARDED;
+use super::unsharded::{UNSHARDED, UNWEIGHED};
 
 /// Whether [`super::load`] would take these options, on a machine that has everything.
 ///
@@ -37,6 +37,11 @@ fn check_placement(placement: Placement, options: &Options) -> Result<(), LoadEr
     if let Some((_, why)) = UNSHARDED.iter().find(|(other, _)| *other == name) {
         return refuse(format!("{why}: use `{name}` without what comes after `@`, or in `divvy sim`"));
     }
+    if UNWEIGHED.contains(&name) && weighs(options) {
+        return refuse(format!(
+            "with what changes weights (`+groups` and others, `--cgroups`, `--users`) `{name}` needs more stack than the kernel's verifier permits: leave out one of the two"
+        ));
+    }
     if options.spec.knows_programs() {
         return refuse(
             "what `+flow` knows of programs is not shared by several shards yet: leave out one of the two"
@@ -44,6 +49,11 @@ fn check_placement(placement: Placement, options: &Options) -> Result<(), LoadEr
         );
     }
     Ok(())
+}
+
+/// Whether weights are made for the tasks of all shards: by modifiers, or for groups.
+fn weighs(options: &Options) -> bool {
+    options.grouping.is_some() || options.spec.modifiers.iter().any(|modifier| modifier.name != "flow")
 }
 
 /// Says what a user is to know of a policy that looks at all tasks.

@@ -4,6 +4,10 @@ const DEPTH: &str = "its shards readjust weights for their own CPUs, in calls th
 const STACK: &str = "it needs more stack than the kernel's verifier permits";
 const LENGTH: &str = "its programs are too long for the kernel's verifier";
 
+/// Those that are loaded with several shards, but not with modifiers of weights: then they need more stack as well, and eevdf's programs are too long.
+#[allow(dead_code, reason = "the build program has no use for it")]
+pub const UNWEIGHED: [&str; 6] = ["bvt", "eevdf", "o1", "qfq", "wf2q", "wfq"];
+
 /// By name.
 pub const UNSHARDED: [(&str, &str); 4] =
     [("gr3", DEPTH), ("pbs_o1", LENGTH), ("sfs", DEPTH), ("vtrr", STACK)];
