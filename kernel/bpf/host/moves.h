@@ -191,57 +191,57 @@ NOINLINE int come(u32 id)
 	return 0;
 }
 
-/* Under the lock of its shard: the task becomes runnable there. Returns whether its tags are later, by the amount of the event. */
-static __always_inline bool tell_joins(u32 shard, struct event *e, u32 how, const struct survey *x)
+/* Under the lock of its shard: the task becomes runnable there, and its tags may be later, by the amount of the event. */
+static __always_inline void tell_joins(u32 shard, struct event *e, struct survey *x)
 {
-	u64 own = tag_to_join(shard, e->id, x, how), by;
+	u64 own = tag_to_join(shard, e->id, x, x->how);
 
-	e->why = how & HAS_MOVED || !host_task(e->id)->was_runnable ? NEW : WOKEN;
-	if (!how)
-		return false;
+	x->is_carried = false;
+	e->why = x->how & HAS_MOVED || !host_task(e->id)->was_runnable ? NEW : WOKEN;
+	if (!x->how)
+		return;
 	tell_inlined(shard, EVENT_runnable, e);
-	by = carried_tag(machine_at(shard), e->id, own, x->v, how);
-	if (by) {
-		e->amount = by;
+	e->amount = carried_tag(machine_at(shard), e->id, own, x->v, x->how);
+	if (e->amount) {
+		x->is_carried = true;
 		tell(shard, EVENT_carry, e);
 	}
-	return by;
 }
 
-/* The machine of its shard has the task, and may pick it, unless it runs. `how` is of the bits of published.h. Returns whether no CPU was asked for it. */
+/* The machine of its shard has the task, and may pick it, unless it runs. `how` is of the bits of published.h. Returns whether no CPU was asked for it.
+ * What branches depend on is in memory: the verifier has one state for all ways to an event. */
 NOINLINE bool arrive(u32 id, u32 how)
 {
-	struct event e = { .id = id, .now = clock_ns() };
+	struct event e = { .id = id, .now = clock_ns(), .cpu = NO_CPU };
 	struct survey *x = survey_here();
 	struct host_task *t = host_task(id);
 	u32 shard = shard_of(id);
 	struct bpf_spin_lock *lock = lock_of(shard);
-	bool waits = !(how & RUNS_HERE), is_carried, is_alone;
 
 	if (!lock)
 		return false;
+	x->how = how;
 	look_before_joining(x, shard);
 	bpf_spin_lock(lock);
-	is_carried = tell_joins(shard, &e, how, x);
-	if (waits) {
+	tell_joins(shard, &e, x);
+	if (!(x->how & RUNS_HERE)) {
 		tell(shard, EVENT_enqueue, &e);
 		t->enqueued = e.now;
 		if (!t->waiting_since)
 			t->waiting_since = e.now;
 	}
 	t->was_runnable = true;
-	t->move.is_visitor = !waits && moves_at_once();
+	t->move.is_visitor = moves_at_once() && x->how & RUNS_HERE;
 	t->move.has_no_tag = false;
 	publish(shard);
 	bpf_spin_unlock(lock);
-	is_alone = waits && e.cpu == NO_CPU;
-	/* What was told last comes first: the numbers of the others are those before. */
-	if (waits) {
+	/* Each event has the number before that of the event after it. */
+	if (!(how & RUNS_HERE)) {
 		kick(shard, e.cpu);
 		log_event(shard, EVENT_enqueue, &e, 0, 0, 0);
 		e.seq--;
 	}
-	if (is_carried) {
+	if (x->is_carried) {
 		log_event(shard, EVENT_carry, &e, e.amount, 0, 0);
 		e.seq--;
 	}
@@ -251,7 +251,7 @@ NOINLINE bool arrive(u32 id, u32 how)
 		count(stats.wakes);
 	if (how & HAS_MOVED)
 		count(COUNTS_OF(shard).moves);
-	return is_alone;
+	return !(how & RUNS_HERE) && e.cpu == NO_CPU;
 }
 
 /* A CPU runs the task that it took, and holds the lock of its run queue: with a selection without tags it moves now. Returns its shard. */

@@ -17,9 +17,11 @@ struct survey {
 	bool is_found;
 	bool any; /* or in any case */
 	u32 at;
-	u32 idle;   /* the best shard with an idle CPU for a task, or MOST_SHARDS */
-	u32 best;   /* the best of all */
-	u32 chosen; /* a task to take, or 0 */
+	u32 idle;        /* the best shard with an idle CPU for a task, or MOST_SHARDS */
+	u32 best;        /* the best of all */
+	u32 how;         /* a task comes to a shard (published.h), */
+	bool is_carried; /* and its tags are later there */
+	u32 chosen;      /* a task to take, or 0 */
 	u64 chosen_tag;
 } __attribute__((aligned(64)));
 
