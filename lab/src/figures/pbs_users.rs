@@ -16,7 +16,7 @@ use crate::run::{self, missing};
 use crate::setting::Setting;
 use divvy_pages::plot::Chart;
 
-const FIGURE_7: &str = include_str!("../../workloads/pbs-7.toml");
+pub(crate) const FIGURE_7: &str = include_str!("../../workloads/pbs-7.toml");
 
 const ALPHAS: [f64; 12] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0];
 const SMALL_ALPHAS: [f64; 3] = [0.2, 1.0, 4.0];

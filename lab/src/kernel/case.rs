@@ -58,8 +58,10 @@ pub fn faster(workload: &Workload, times: u64) -> Result<Workload, LabError> {
     for task in &mut fast.tasks {
         task.start_ns /= times;
         task.stop_ns = task.stop_ns.map(|ns| ns / times);
-        if !matches!(task.arrivals, Arrivals::Once | Arrivals::Forked { .. }) {
-            return Err(own("arrivals"));
+        match &mut task.arrivals {
+            Arrivals::Once | Arrivals::Forked { .. } => {}
+            Arrivals::Closed { think: Dist::Constant(ns) | Dist::Exp(ns) } => *ns /= times,
+            _ => return Err(own("arrivals")),
         }
         faster_steps(&mut task.program, times).map_err(|step| own(&step))?;
     }
@@ -110,6 +112,12 @@ mod tests {
         let random =
             parse("task = [ { name = \"a\", program = [ { run = { exp = \"5ms\" } } ] } ]".to_owned());
         assert!(faster(&random, 10).is_err());
+        let thinks = |think: u32, run: u32| {
+            parse(format!(
+                "quantum = \"{run}ms\"\n[[task]]\nname = \"a\"\narrivals = {{ closed = {{ exp = \"{think}ms\" }} }}\nprogram = [ {{ run = \"{run}ms\" }} ]"
+            ))
+        };
+        assert_eq!(faster(&thinks(500, 30), 10).expect("a mean"), thinks(50, 3));
         let costs =
             "cpus = 2\nswitch_cost = \"1us\"\n[[task]]\nname = \"a\"\nprogram = [ { run = \"1ms\" } ]";
         assert!(faster(&parse(costs.to_owned()), 10).is_err(), "a cost would be ten times as much");

@@ -9,6 +9,7 @@ use crate::error::LabError;
 use crate::expected::{Row, Table};
 use crate::kernel::case::{Case, Values};
 use crate::kernel::machine::Play;
+use crate::kernel::pbs_web::Clients;
 use crate::kernel::{KernelFigure, Kind, Played, count, web};
 use crate::measured::Measured;
 use crate::reproduce::judged;
@@ -81,6 +82,12 @@ pub fn compare(figure: &'static KernelFigure, small: bool, play: &Play) -> Resul
             both.map(|(name, simulated, measured)| Also { name, simulated: Some(simulated), measured })
                 .collect()
         }
+        Kind::Asked => {
+            let clients = Clients::new(small, if small { REPS.0 } else { REPS.1 });
+            let both = clients.beside_simulation(play)?.into_iter();
+            both.map(|(name, simulated, measured)| Also { name, simulated: Some(simulated), measured })
+                .collect()
+        }
         Kind::Counted(counted) => {
             let counts = count::all(&(counted.runs)(small), play)?;
             let values = (counted.values)(&counts).into_iter();
@@ -101,28 +108,34 @@ pub fn compare(figure: &'static KernelFigure, small: bool, play: &Play) -> Resul
 
 fn beside_simulation(figure: &Played, cpus: u32, small: bool, play: &Play) -> Result<Vec<Also>, LabError> {
     let cases = (figure.cases)(small)?;
-    let simulated = cases.iter().map(|case| simulation(case, play.seed)).collect::<Result<Vec<Run>, _>>()?;
-    let simulated = (figure.values)(&cases, &simulated);
-    let played = play.all(&cases, cpus, if small { REPS.0 } else { REPS.1 })?;
-    let measured = repetitions(figure, &cases, &played);
+    let reps = if small { REPS.0 } else { REPS.1 };
+    let simulated = simulation(figure, &cases, play.seed, reps)?;
+    let measured = repetitions(figure, &cases, &play.all(&cases, (cpus, figure.clock), reps)?);
     let both = simulated.into_iter().zip(measured);
     Ok(both
-        .map(|((name, simulated), measured)| Also { name, simulated: Some(simulated), measured })
+        .map(|((name, simulated), (_, measured))| Also { name, simulated: Some(simulated), measured })
         .collect())
 }
 
-fn simulation(case: &Case, seed: u64) -> Result<Run, LabError> {
+/// The means over as many repetitions as are played, which have the same random numbers.
+fn simulation(figure: &Played, cases: &[Case], seed: u64, reps: u32) -> Result<Values, LabError> {
+    let runs = cases.iter().map(|case| simulated(case, seed, reps)).collect::<Result<Vec<_>, _>>()?;
+    let means = repetitions(figure, cases, &runs).into_iter();
+    Ok(means.map(|(name, mean)| (name, mean.number())).collect())
+}
+
+fn simulated(case: &Case, seed: u64, reps: u32) -> Result<Vec<Run>, LabError> {
     let broken = |what: String| LabError::Run(format!("{} under {}: {what}", case.workload.name, case.spec));
     let spec =
         spec::parse(case.simulated(), divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
-    let options = Options { seed, reps: 1, ..Options::default() };
-    let mut report =
+    let options = Options { seed, reps, ..Options::default() };
+    let report =
         simulate(&case.workload, &[spec], &options, &()).map_err(|error| broken(error.to_string()))?;
-    Ok(report.runs.remove(0))
+    Ok(report.runs)
 }
 
-/// The mean of each value over the repetitions, in the order of the names.
-fn repetitions(figure: &Played, cases: &[Case], played: &[Vec<Run>]) -> Vec<Measured> {
+/// The mean of each value over the repetitions.
+fn repetitions(figure: &Played, cases: &[Case], played: &[Vec<Run>]) -> Vec<(String, Measured)> {
     let reps = played.iter().map(Vec::len).min().unwrap_or(0);
     let of_rep = |rep: usize| -> Values {
         let runs: Vec<Run> = played.iter().map(|runs| runs[rep].clone()).collect();
@@ -130,7 +143,8 @@ fn repetitions(figure: &Played, cases: &[Case], played: &[Vec<Run>]) -> Vec<Meas
     };
     let all: Vec<Values> = (0..reps).map(of_rep).collect();
     let mean = |i: usize| Measured::mean(&all.iter().map(|values| values[i].1).collect::<Vec<f64>>());
-    (0..all.first().map_or(0, Vec::len)).map(mean).collect()
+    let names = all.first().into_iter().flatten().map(|(name, _)| name.clone());
+    names.enumerate().map(|(i, name)| (name, mean(i))).collect()
 }
 
 fn kernel_claim(row: Row, of: Also) -> KernelClaim {
@@ -148,20 +162,27 @@ mod tests {
         match &figure.kind {
             Kind::Played(figure) => {
                 let cases = (figure.cases)(small).expect("cases");
-                let runs: Vec<Run> = cases.iter().map(|case| simulation(case, 1).expect("it runs")).collect();
-                (figure.values)(&cases, &runs)
+                simulation(figure, &cases, 1, if small { REPS.0 } else { REPS.1 }).expect("it runs")
             }
             Kind::Served(sites) => web::simulation(&sites(small, 1), 1, 1).expect("it runs"),
+            Kind::Asked => {
+                Clients::new(small, if small { REPS.0 } else { REPS.1 }).simulation(1).expect("it runs")
+            }
             Kind::Counted(figure) => (figure.values)(&count::equal(&(figure.runs)(small))),
         }
     }
 
     /// Claims that the simulation does not meet either.
-    const NOT_SIMULATED: [&str; 7] = [
+    const NOT_SIMULATED: [&str; 12] = [
         "gr3-web: gr3, weights 1 to 5: errors of all, for each quantum of wfq's",
         "gr3-web: gr3, weights 1 to 5: errors of all, for each quantum of vtrr's",
         "gr3-web: gr3, random weights: errors of all, for each quantum of wfq's",
         "gr3-web: gr3, random weights: errors of all, for each quantum of vtrr's",
+        "pbs-7: beta -3, alpha 0.1: mean response (s)",
+        "pbs-7: beta inf, alpha 0.4: additional delay less than rr's by (%)",
+        "pbs-7: beta inf, alpha 4: additional delay less than rr's by (%)",
+        "pbs-7: beta -3, alpha 0.1: additional delay less than rr's by (%)",
+        "pbs-7: beta -3, alpha 0.4: additional delay less than rr's by (%)",
         "sfs-5: sfs:debit=off: T1 for each s of the short threads",
         "sfs-5: sfs:debit=off: T2 to T21 for each s of the short threads",
         "sfs-6c: 10 simulations: response under sfs for each ms under linux24",

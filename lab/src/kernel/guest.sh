@@ -13,11 +13,14 @@ trap 'exit 143' TERM HUP
 cd "$work" || exit 1
 
 # A program that is executed again finds its files at once where they are cached. The virtual machine asks a file server whenever it opens one,
-# and the program blocks meanwhile, now and then. So the command and its libraries are copied into memory.
-mkdir bin || exit 1
-ldd "$divvy" | sed -n 's,.*=> \(/[^ ]*\) .*,\1,p' | xargs -r cp -t bin "$divvy" || exit 1
-divvy=$work/bin/divvy
-export LD_LIBRARY_PATH="$work/bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# and the program blocks meanwhile, now and then. So the command and its libraries are copied into memory. A virtual machine without ldd has
+# all files there.
+if command -v ldd >/dev/null; then
+	mkdir bin || exit 1
+	ldd "$divvy" | sed -n 's,.*=> \(/[^ ]*\) .*,\1,p' | xargs -r cp -t bin "$divvy" || exit 1
+	divvy=$work/bin/divvy
+	export LD_LIBRARY_PATH="$work/bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+fi
 
 state=/sys/kernel/sched_ext/state
 

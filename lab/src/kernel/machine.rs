@@ -29,6 +29,16 @@ pub enum Machine {
     Virtual(PathBuf),
 }
 
+/// The clock of the virtual machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// That of the machine around it.
+    Real,
+    /// It counts instructions, 1 ns each, so a run repeats however busy the machine around it is. For one CPU: several would take turns of up to 100 ms, many times
+    /// the quanta that are measured.
+    Instructions,
+}
+
 /// How cases are played.
 pub struct Play<'a> {
     /// Where.
@@ -46,14 +56,23 @@ impl Play<'_> {
     ///
     /// # Errors
     /// When the machine does not start, or a case fails there. No policy stays loaded.
-    pub(crate) fn all(&self, cases: &[Case], cpus: u32, reps: u32) -> Result<Vec<Vec<Run>>, LabError> {
+    pub(crate) fn all(
+        &self,
+        cases: &[Case],
+        (cpus, clock): (u32, Clock),
+        reps: u32,
+    ) -> Result<Vec<Vec<Run>>, LabError> {
         let files = Files::write(cases, self.seed, reps)?;
         let mut command = removes(&files.dir);
         match self.machine {
             Machine::Here => here(&mut command, self.divvy, &files.dir),
             Machine::Virtual(run) => {
                 let seconds = 120 + SLOWEST * u64::from(reps) * cases.iter().map(seconds).sum::<u64>();
-                virtual_machine(command.arg(run), self.divvy, &files.dir, cpus, seconds.min(99_999));
+                command.arg(run).args(["--timeout", &seconds.min(99_999).to_string()]);
+                match clock {
+                    Clock::Real => virtual_machine(&mut command, self.divvy, &files.dir, cpus),
+                    Clock::Instructions => counting_machine(&mut command, self.divvy, &files.dir),
+                }
             }
         }
         reports(&self.said(&mut command, "== play ", cases.len())?, cases)
@@ -85,21 +104,29 @@ impl Play<'_> {
         self.said(&mut command, "== count ", measurements)
     }
 
-    /// Serves, as `kernel/bench/web` does with these numbers: CPUs, workers, servers, and the CPU time before they are watched and while they are, in ms. What it printed of so many cases.
+    /// Serves, as a script of `kernel/bench` does with these numbers and the first of these files, by name and content. What it printed of so many cases.
     ///
     /// # Errors
     /// When a program is missing or does not compile, the machine does not start, or a case fails there.
-    pub(crate) fn serve(&self, numbers: [u64; 5], cases: &str, number: usize) -> Result<String, LabError> {
+    pub(crate) fn serve(
+        &self,
+        script: &str,
+        numbers: &[u64],
+        contents: &[(String, String)],
+        number: usize,
+    ) -> Result<String, LabError> {
         let Machine::Virtual(run) = self.machine else {
             return Err(LabError::Kernel(
                 "only the virtual machine has the web servers: --kernel=vm".to_owned(),
             ));
         };
         let files = Files::none()?;
-        let sites = files.dir.join("sites");
-        fs::write(&sites, cases).map_err(|error| LabError::Run(format!("{}: {error}", sites.display())))?;
+        for (name, text) in contents {
+            files.add(name, text)?;
+        }
         let mut command = removes(&files.dir);
-        command.arg(bench(run, "web")).args(numbers.map(|n| n.to_string())).arg(&sites);
+        command.arg(bench(run, script)).args(numbers.iter().map(u64::to_string));
+        command.args(contents.first().map(|(name, _)| files.dir.join(name)));
         command.env("DIVVY", self.divvy).env("DIVVY_BUILD", &files.dir);
         self.said(&mut command, "== serve ", number)
     }
@@ -154,19 +181,20 @@ impl Files {
         Ok(Files { dir })
     }
 
+    fn add(&self, name: &str, text: &str) -> Result<(), LabError> {
+        let path = self.dir.join(name);
+        fs::write(&path, text).map_err(|error| LabError::Run(format!("{}: {error}", path.display())))
+    }
+
     /// The script and the workloads.
     fn write(cases: &[Case], seed: u64, reps: u32) -> Result<Files, LabError> {
         let files = Files::none()?;
-        let write = |name: &str, text: &str| {
-            let path = files.dir.join(name);
-            fs::write(&path, text).map_err(|error| LabError::Run(format!("{}: {error}", path.display())))
-        };
         let mut script = SCRIPT.to_owned();
         for (number, case) in cases.iter().enumerate() {
-            write(&format!("{number}.toml"), &case.workload.to_toml())?;
+            files.add(&format!("{number}.toml"), &case.workload.to_toml())?;
             script += &call(number, case, seed, reps);
         }
-        write("run", &script)?;
+        files.add("run", &script)?;
         Ok(files)
     }
 }
@@ -210,14 +238,23 @@ fn here(command: &mut Command, divvy: &Path, dir: &Path) {
     command.arg("sh").arg(dir.join("run")).args([divvy, dir]);
 }
 
-/// It sees the command and the cases where they are here. Its clock is this machine's: if it counted instructions, CPUs would take turns
-/// of up to 100 ms, many times the quanta that are measured.
-fn virtual_machine(command: &mut Command, divvy: &Path, dir: &Path, cpus: u32, seconds: u64) {
-    command.args(["--cpus", &cpus.to_string(), "--timeout", &seconds.to_string()]);
+/// It sees the command and the cases where they are here.
+fn virtual_machine(command: &mut Command, divvy: &Path, dir: &Path, cpus: u32) {
+    command.args(["--cpus", &cpus.to_string()]);
     for visible in [divvy.parent().unwrap_or(divvy), dir] {
         command.arg("--read").arg(visible);
     }
     here(command.arg("--"), divvy, dir);
+}
+
+/// It has one CPU, and only these files.
+fn counting_machine(command: &mut Command, divvy: &Path, dir: &Path) {
+    let (in_guest, cases_in_guest) = ("/bin/divvy", "/cases");
+    command.arg("--icount");
+    for (file, guest) in [(divvy, in_guest), (dir, cases_in_guest)] {
+        command.arg("--file").arg(format!("{}={guest}", file.display()));
+    }
+    here(command.arg("--"), Path::new(in_guest), Path::new(cases_in_guest));
 }
 
 /// How long a case lasts, at most.
@@ -300,7 +337,7 @@ mod tests {
             return;
         }
         let play = Play { machine: &Machine::Here, divvy: Path::new("/bin/false"), seed: 1, tell: &|_| {} };
-        let error = play.all(&[case("sfq")], 1, 1).expect_err("there is no sched_ext");
+        let error = play.all(&[case("sfq")], (1, Clock::Real), 1).expect_err("there is no sched_ext");
         assert!(matches!(error, LabError::Kernel(_)), "{error}");
     }
 }

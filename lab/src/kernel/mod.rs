@@ -5,7 +5,8 @@
 //! 2. [`Machine`] is where it runs: this machine, or the virtual one of `kernel/vm`.
 //! 3. [`compare()`] simulates the cases of a figure, plays the same cases there, and judges what the kernel did by a table of
 //!    `expected/kernel/`. Each claim has the simulation's value beside it, and a limit for the difference. A figure of costs is counted in
-//!    instructions instead (`count.rs`), in the virtual machine only, and has nothing beside it. Figures of web servers have real ones, there as well (`web.rs`).
+//!    instructions instead (`count.rs`), in the virtual machine only, and has nothing beside it. Figures of web servers have real ones, there as well (`web.rs`,
+//!    `pbs_web.rs`).
 //!
 //! # How to add a figure
 //! Write the driver here: the cases, and the values of a run of all of them; or what is counted, and the values of the counts. Write
@@ -18,6 +19,8 @@ mod count;
 mod flow;
 mod machine;
 mod pbs;
+mod pbs_users;
+mod pbs_web;
 mod procfair;
 mod sfs;
 mod sfs_load;
@@ -29,6 +32,7 @@ use crate::error::LabError;
 use crate::web::Site;
 use case::{Case, Values};
 use count::{Counting, Counts};
+use machine::Clock;
 
 pub use compare::{Also, Compared, KernelClaim, compare};
 pub use machine::{Machine, Play};
@@ -65,6 +69,8 @@ enum Kind {
     Counted(Counted),
     /// Web servers, simulated and real: the small version or the full one, in so many windows.
     Served(fn(small: bool, windows: u32) -> Vec<Site>),
+    /// A web server and clients who think, simulated and real.
+    Asked,
 }
 
 /// Workloads are simulated, and played by real threads.
@@ -72,6 +78,8 @@ struct Played {
     cases: fn(small: bool) -> Result<Vec<Case>, LabError>,
     /// Takes a run of each case.
     values: fn(&[Case], &[Run]) -> Values,
+    /// That of the virtual machine.
+    clock: Clock,
 }
 
 /// Instructions of decisions are counted.
@@ -96,7 +104,15 @@ const fn played(
     cases: fn(bool) -> Result<Vec<Case>, LabError>,
     values: fn(&[Case], &[Run]) -> Values,
 ) -> Kind {
-    Kind::Played(Played { cases, values })
+    Kind::Played(Played { cases, values, clock: Clock::Real })
+}
+
+/// Response times of one CPU.
+const fn timed(
+    cases: fn(bool) -> Result<Vec<Case>, LabError>,
+    values: fn(&[Case], &[Run]) -> Values,
+) -> Kind {
+    Kind::Played(Played { cases, values, clock: Clock::Instructions })
 }
 
 const fn counted(runs: fn(bool) -> Vec<Counting>, values: fn(&Counts) -> Values) -> Kind {
@@ -113,6 +129,8 @@ pub fn figures() -> &'static [KernelFigure] {
         figure!("gr3-18", 2, (15, 120), Kind::Served(web::sites_of_gr3_18)),
         figure!("gr3-web", 1, (20, 400), Kind::Served(web::sites_of_gr3_web)),
         figure!("pbs-2", 1, (40, 400), played(pbs::cases_4, pbs::values_4)),
+        figure!("pbs-7", 1, (25, 400), timed(pbs_users::cases_7, pbs_users::values_7)),
+        figure!("pbs-8", 1, (25, 700), Kind::Asked),
         figure!("sfs-1", 2, (30, 60), played(sfs::cases_1, sfs::values_1)),
         figure!("sfs-4", 2, (40, 240), played(sfs::cases_4, sfs::values_4)),
         figure!("sfs-5", 2, (15, 100), played(sfs::cases_5, sfs::values_5)),

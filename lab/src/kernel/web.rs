@@ -62,7 +62,8 @@ pub fn beside_simulation(
         let [warm_up_ms, total_ms] = [first.warm_up_ns(), first.total_ns()].map(|ns| ns / MS);
         let numbers = [cpus.into(), first.workers() as u64, first.servers() as u64, warm_up_ms, total_ms];
         let cases: String = alike.iter().map(case).collect();
-        curves.append(&mut read(alike, &play.serve(numbers, &cases, alike.len())?)?);
+        let said = play.serve("web", &numbers, &[("sites".to_owned(), cases)], alike.len())?;
+        curves.append(&mut read(alike, &said)?);
     }
     let both = simulated.into_iter().zip(means(sites, &curves, windows));
     Ok(both.map(|((name, simulated), (_, measured))| (name, simulated, measured)).collect())

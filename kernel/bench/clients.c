@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The clients of kernel/bench/cgi. Each thinks, connects and sends a request, waits for the answer, and thinks again.
+ *
+ *   clients PORT DURATION_MS FILE
+ *
+ * The FILE has a line for each request: CLIENT THINK_US WAIT_US WORK_US, in the order of each client; clients are numbered from 0. Prints
+ * `answer CLIENT NUMBER SENT_US TOOK_US` for each request that is answered in time. This process is real-time: it stands for machines on the
+ * network, which are not scheduled here.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_CLIENTS 64
+#define MAX_REQUESTS 20000 /* of all clients */
+#define OK "HTTP/1.1 200 "
+#define OK "HTTP/1.1 200 "
+#define END_OF_ANSWER '~' /* summary.c writes it, and nothing else does */
+
+struct request {
+	int client, next; /* the client's next one, or -1 */
+	long think_us, wait_us, work_us;
+	long long sent_ns, took_ns; /* took_ns is 0 until it is answered */
+};
+
+struct client {
+	int connection, now, last; /* requests: that at hand, and the last one read */
+	bool waits;
+	long long due_ns;
+	size_t got;
+	char answer[2048];
+};
+
+static struct request requests[MAX_REQUESTS];
+static struct client clients[MAX_CLIENTS];
+static int nrequests, nclients, port;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "clients: %s%s%s\n", what, errno ? ": " : "", errno ? strerror(errno) : "");
+	exit(1);
+}
+
+static long long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* ---- what they ask ---- */
+
+static void append(struct request *r, int number)
+{
+	struct client *c = &clients[r->client];
+
+	if (r->client >= nclients) {
+		if (r->client != nclients)
+			fail("a client is missing in the file");
+		nclients++;
+		c->now = number;
+	} else {
+		requests[c->last].next = number;
+	}
+	c->last = number;
+}
+
+static void read_requests(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	struct request r = { .next = -1 };
+
+	if (!file)
+		fail(path);
+	while (fscanf(file, "%d %ld %ld %ld", &r.client, &r.think_us, &r.wait_us, &r.work_us) == 4) {
+		errno = 0;
+		if (nrequests == MAX_REQUESTS || r.client < 0 || r.client >= MAX_CLIENTS)
+			fail("too many requests or clients");
+		requests[nrequests] = r;
+		append(&requests[nrequests], nrequests);
+		nrequests++;
+	}
+	errno = 0;
+	if (!feof(file) || !nrequests)
+		fail("the file of requests does not read");
+	fclose(file);
+}
+
+/* ---- the connections ---- */
+
+static int call(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	errno = 0;
+	if (connection >= 0 && connect(connection, (struct sockaddr *)&to, sizeof(to))) {
+		close(connection);
+		return -1;
+	}
+	return connection;
+}
+
+/* The server may not listen yet, or not have its workers. */
+static void await_server(void)
+{
+	int connection;
+
+	for (int tries = 0; (connection = call()) < 0; tries++) {
+		if (tries == 300)
+			fail("cannot connect to the server");
+		usleep(100000);
+	}
+	close(connection);
+	usleep(500000);
+}
+
+static void ask(struct client *c)
+{
+	struct request *r = &requests[c->now];
+	char text[256];
+	int bytes = snprintf(text, sizeof(text), "GET /summary?%ld&%ld HTTP/1.1\r\nHost: localhost\r\n\r\n", r->wait_us,
+			     r->work_us);
+
+	r->sent_ns = now_ns();
+	c->connection = call();
+	if (c->connection < 0 || send(c->connection, text, bytes, MSG_NOSIGNAL) != bytes)
+		fail("cannot send a request");
+	c->waits = true;
+	c->got = 0;
+}
+
+/* Returns whether the answer is complete. */
+static bool take_some(struct client *c)
+{
+	ssize_t n = recv(c->connection, c->answer + c->got, sizeof(c->answer) - 1 - c->got, MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN)
+		return false;
+	if (n <= 0)
+		fail("the server ended a connection");
+	c->got += n;
+	c->answer[c->got] = 0;
+	errno = 0;
+	if (c->got >= strlen(OK) && strncmp(c->answer, OK, strlen(OK)))
+		fail(c->answer);
+	return strchr(c->answer, END_OF_ANSWER);
+}
+
+/* ---- the run ---- */
+
+static void think(struct client *c, long long from_ns)
+{
+	errno = 0;
+	if (c->now < 0)
+		fail("a client has no request left");
+	c->waits = false;
+	c->due_ns = from_ns + requests[c->now].think_us * 1000ll;
+}
+
+static void step(long long end_ns)
+{
+	struct pollfd ready[MAX_CLIENTS];
+	long long next_ns = end_ns, left_ns;
+	struct timespec left;
+
+	for (int i = 0; i < nclients; i++) {
+		struct client *c = &clients[i];
+
+		if (!c->waits && c->due_ns <= now_ns())
+			ask(c);
+		if (!c->waits && c->due_ns < next_ns)
+			next_ns = c->due_ns;
+		/* poll leaves out what is below 0. */
+		ready[i] = (struct pollfd){ .fd = c->waits ? c->connection : -1, .events = POLLIN };
+	}
+	left_ns = next_ns - now_ns();
+	if (left_ns < 0)
+		left_ns = 0;
+	left = (struct timespec){ .tv_sec = left_ns / 1000000000, .tv_nsec = left_ns % 1000000000 };
+	if (ppoll(ready, nclients, &left, NULL) <= 0)
+		return;
+	for (int i = 0; i < nclients; i++) {
+		struct client *c = &clients[i];
+
+		if (!ready[i].revents || !take_some(c))
+			continue;
+		close(c->connection);
+		requests[c->now].took_ns = now_ns() - requests[c->now].sent_ns;
+		c->now = requests[c->now].next;
+		think(c, now_ns());
+	}
+}
+
+static void print(long long begin_ns)
+{
+	int numbers[MAX_CLIENTS] = { 0 };
+
+	for (int i = 0; i < nrequests; i++) {
+		struct request *r = &requests[i];
+		int number = numbers[r->client]++;
+
+		if (r->took_ns)
+			printf("answer %d %d %lld %lld\n", r->client, number, (r->sent_ns - begin_ns) / 1000,
+			       r->took_ns / 1000);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct sched_param above = { .sched_priority = 10 };
+	long long begin_ns, end_ns;
+	long duration_ms = argc == 4 ? atol(argv[2]) : 0;
+
+	port = argc == 4 ? atoi(argv[1]) : 0;
+	if (port < 1 || duration_ms < 1) {
+		fprintf(stderr, "usage: clients PORT DURATION_MS FILE\n");
+		return 2;
+	}
+	read_requests(argv[3]);
+	await_server();
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (sched_setscheduler(0, SCHED_FIFO, &above))
+		fail("cannot become real-time");
+	begin_ns = now_ns();
+	end_ns = begin_ns + duration_ms * 1000000ll;
+	for (int i = 0; i < nclients; i++)
+		think(&clients[i], begin_ns);
+	while (now_ns() < end_ns)
+		step(end_ns);
+	print(begin_ns);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The CGI program of kernel/bench/cgi. It reads a file, works on what it reads, and answers with a summary. The request is WAIT_US&WORK_US: how
+ * long the file keeps it waiting, and how much CPU time it has from then on. The file is in memory, so the wait is a sleep.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static long long used_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+int main(void)
+{
+	const char *asked = getenv("QUERY_STRING"), *path = getenv("SCRIPT_FILENAME");
+	unsigned char block[1024];
+	unsigned long long digest = 14695981039346656037ull;
+	long wait_us, work_us, bytes = 0;
+	long long until_ns;
+	int file;
+
+	if (!asked || !path || sscanf(asked, "%ld&%ld", &wait_us, &work_us) != 2)
+		return 2;
+	file = open(path, O_RDONLY);
+	prctl(PR_SET_TIMERSLACK, 1);
+	usleep(wait_us);
+	for (until_ns = used_ns() + work_us * 1000ll; used_ns() < until_ns; bytes += sizeof(block)) {
+		if (read(file, block, sizeof(block)) < (ssize_t)sizeof(block))
+			lseek(file, 0, SEEK_SET);
+		for (unsigned i = 0; i < sizeof(block); i++)
+			digest = (digest ^ block[i]) * 1099511628211ull;
+	}
+	/* The client looks for the last character. */
+	printf("Content-Type: text/plain\r\n\r\n%ld bytes, digest %llx~", bytes, digest);
+	return 0;
+}
