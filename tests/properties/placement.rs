@@ -168,6 +168,37 @@ fn placement_r1_r2_r3_r4_tasks_start_in_the_order_of_tags_to_within_the_skew() {
     });
 }
 
+/// A shard is ahead of the others by what it served while they had nothing to do, and takes no more than its part because of that: five tasks on two CPUs
+/// have the same to within 10 % each, as where `kernel/model/scripts/by-service-*` compare. If it took for as long, they would have 25 % more and 17 % less.
+#[test]
+fn placement_r2_a_shard_that_was_alone_is_not_ahead_for_as_long() {
+    let text = r#"
+cpus = 2
+quantum = "4ms"
+duration = "80s"
+task = [
+  { name = "alone", affinity = [1], stop = "59s", program = [ { run = "forever" } ] },
+  { name = "equal", count = 5, start = "60s", program = [ { run = "forever" } ] },
+]
+"#;
+    let workload = Workload::parse(text, "alone").expect("a workload");
+    for selection in ["rr", "stride", "cfs", "wfq", "gr3"] {
+        let record = run(&workload, &format!("{selection}@cpu"), 0);
+        let served = |row: usize| -> u64 {
+            record
+                .slices
+                .iter()
+                .filter(|slice| slice.row == row)
+                .map(|slice| slice.to_ns - slice.from_ns)
+                .sum()
+        };
+        for row in 1..=5 {
+            let part = served(row) as f64 / 8e9;
+            assert!((part - 1.0).abs() <= 0.1, "{selection}@cpu: task {row} has {part} of its part");
+        }
+    }
+}
+
 /// The greatest distance of any task's service from the fluid model's at any end of a stretch, ns.
 fn greatest_error_ns(cpus: u32, tasks: usize, slices: &[Service]) -> u64 {
     let one = BigRational::from_integer(1.into());

@@ -232,8 +232,10 @@ static __always_inline void fulfil(u32 id, struct wish wish)
 	bpf_spin_lock(lock);
 	grant(host_task(id), wish);
 	is_there = is_still_in(shard, id);
-	if (is_there)
+	if (is_there) {
 		tell_weight(&e);
+		publish(shard);
+	}
 	bpf_spin_unlock(lock);
 	if (is_there)
 		log_event(shard, EVENT_set_weight, &e, e.amount, 0, 0);

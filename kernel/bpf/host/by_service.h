@@ -44,17 +44,17 @@ static __always_inline void advance(struct published *p, u64 now)
 	p->part &= (1ull << PART_BITS) - 1;
 }
 
-/* The same, as another CPU sees it */
+/* The virtual time at `now`, by this CPU's clock. No lock is held, so the numbers may be of different moments: enough to compare once, not to keep. */
 static __always_inline u64 v_now(u32 shard, u64 now)
 {
 	const struct published *p = &published[shard & SHARD_MASK];
 	s64 elapsed = now - p->counted;
-	u64 served = (elapsed > 0 ? elapsed : 0) * p->serving;
+	u64 served = (elapsed > 0 ? elapsed : 0) * p->serving, w = p->weight;
 
-	return p->v + (served < VTIME_RAN_MAX ? served : VTIME_RAN_MAX) * WEIGHT_NICE_0 / (p->weight ?: 1);
+	return w ? p->v + (served < VTIME_RAN_MAX ? served : VTIME_RAN_MAX) * WEIGHT_NICE_0 / w : p->v;
 }
 
-/* Its weight or whether it is served is another one. Not inlined: many events come here. */
+/* Counts that the weight of a task changed, or whether a CPU runs it. Not inlined: many events come here. */
 static NOINLINE void count_load(u32 shard, u32 id, u64 weight, bool serves)
 {
 	struct published *p = &published[shard & SHARD_MASK];
@@ -85,8 +85,10 @@ static __always_inline void publish(u32 shard)
 	p->first = machine_task(m, reachable[shard & SHARD_MASK].line)->nominal;
 }
 
+/* A task that goes on or is chosen again changes no load. */
 static __always_inline void publish_dispatch(u32 shard)
 {
+	advance(&published[shard & SHARD_MASK], machine_at(shard)->now);
 	publish(shard);
 }
 
@@ -96,15 +98,15 @@ static __always_inline void take_lag_along(struct machine *m, u32 id)
 {
 }
 
-/* The least virtual time of a shard that has tasks, if there is one */
+/* The least virtual time of a shard that has tasks, if there is one: as its lock's holder counted it, since it is kept */
 static NOINLINE void find_slowest_of_all(struct survey *x)
 {
 	x->has_v = false;
 	for (x->at = 0; x->at < shards.n && can_loop; x->at++) {
-		u64 v = v_now(x->at, x->now);
+		const struct published *p = &published[x->at & SHARD_MASK];
 
-		if (published[x->at & SHARD_MASK].runnable && (!x->has_v || precedes(v, x->v))) {
-			x->v = v;
+		if (p->runnable && (!x->has_v || precedes(p->v, x->v))) {
+			x->v = p->v;
 			x->has_v = true;
 		}
 	}
@@ -115,17 +117,19 @@ static __always_inline void look_before_joining(struct survey *x, u32 here)
 	x->has_v = false;
 	if (published[here & SHARD_MASK].runnable)
 		return;
-	x->now = clock_ns();
 	find_slowest_of_all(x);
+	x->latest = x->v + skew(published_weight());
 }
 
-/* It begins to have tasks: what passed while it had none is nobody's claim. */
+/* It begins to have tasks: what passed while it had none is nobody's claim, and what it was ahead by, when others had none, nobody waited for. */
 static __always_inline u64 tag_to_join(u32 shard, u32 id, const struct survey *x, u32 how)
 {
 	struct published *p = &published[shard & SHARD_MASK];
 
-	if (x->has_v && !machine_at(shard)->s.tasks.nrunnable && precedes(p->v, x->v)) {
-		p->v = x->v;
+	if (!x->has_v || machine_at(shard)->s.tasks.nrunnable)
+		return 0;
+	if (precedes(p->v, x->v) || precedes(x->latest, p->v)) {
+		p->v = precedes(p->v, x->v) ? x->v : x->latest;
 		p->part = 0;
 	}
 	return 0;

@@ -235,7 +235,7 @@ NOINLINE bool arrive(u32 id, u32 how)
 	t->move.has_no_tag = false;
 	publish(shard);
 	bpf_spin_unlock(lock);
-	/* Each event has the number before that of the event after it. */
+	/* The events have consecutive numbers, and e.seq is the last one's: so they are counted back. */
 	if (!(how & RUNS_HERE)) {
 		kick(shard, e.cpu);
 		log_event(shard, EVENT_enqueue, &e, 0, 0, 0);

@@ -29,15 +29,16 @@
 #ifdef DIVVY_SHARDS
 
 struct published {
-	u64 v; /* by_tag.h: the least tag of a runnable task; by_service.h: normalised service, ns of a nice-0 task, */
-	u64 part;    /* and 2^-20 of it, */
-	u64 counted; /* until this time */
+	/* by_tag.h: the least tag of a runnable task. by_service.h: normalised service, ns of a nice-0 task */
+	u64 v;
+	u64 part;    /* by_service.h: of v, in 2^-20 ns */
+	u64 counted; /* by_service.h: the time until which v is counted */
 	u64 least;   /* by_tag.h: tag of a task that waits */
 	u64 weight;  /* of all runnable tasks */
-	u32 waiting; /* by_tag.h: whether there is such a task */
+	u64 first;   /* by_service.h: the weight of the task that has waited for longest */
+	u32 waiting; /* by_tag.h: whether there is a task that waits */
 	u32 runnable;
-	u32 serving; /* by_service.h: tasks on a CPU, */
-	u64 first;   /* and the weight of the task that has waited for longest */
+	u32 serving; /* by_service.h: tasks on a CPU */
 } __attribute__((aligned(64)));
 
 struct published published[MOST_SHARDS];

@@ -25,16 +25,16 @@ struct reachable {
 	u64 has[REACH_WORDS]; /* which sets have a task */
 	u32 first[REACHES];   /* of the tasks with this set */
 	u32 partly;           /* the first of those that may run on a part of a shard's CPUs */
-	u32 line;             /* and of all */
+	u32 line;             /* the first of all that wait */
 };
 
 static struct reachable reachable[MOST_SHARDS];
 static struct links reach_links, partly_links, line_links;
-/* The set under which a task waits here, or 0; */
+/* The set under which a task waits here, or 0 */
 static u8 waits_under[POOL];
-/* whether it is among those that may run on a part of a shard's CPUs; */
+/* Whether it is in the line of those that may run on a part of a shard's CPUs */
 static bool waits_partly[POOL];
-/* and among all */
+/* Whether it is in the line of all that wait */
 static bool waits_in_line[POOL];
 
 /* The shards where it may run on every CPU */

@@ -8,6 +8,7 @@
 #ifdef DIVVY_SHARDS
 struct survey {
 	u64 v;      /* the least tag of a runnable task, or virtual time of a shard with one */
+	u64 latest; /* with which a shard may begin to have tasks */
 	u64 least;  /* of those that wait elsewhere: a tag, or the virtual time of their shard */
 	u64 before; /* a task is taken if that is less, */
 	u64 weight; /* of all */
@@ -19,8 +20,8 @@ struct survey {
 	u32 at;
 	u32 idle;        /* the best shard with an idle CPU for a task, or MOST_SHARDS */
 	u32 best;        /* the best of all */
-	u32 how;         /* a task comes to a shard (published.h), */
-	bool is_carried; /* and its tags are later there */
+	u32 how;         /* in which way a task comes to a shard: published.h */
+	bool is_carried; /* its tags become later there */
 	u32 chosen;      /* a task to take, or 0 */
 	u64 chosen_tag;
 } __attribute__((aligned(64)));

@@ -39,12 +39,12 @@ fn check_placement(placement: Placement, options: &Options) -> Result<(), LoadEr
     }
     if UNWEIGHED.contains(&name) && weighs(options) {
         return refuse(format!(
-            "with what changes weights (`+groups` and others, `--cgroups`, `--users`) `{name}` needs more stack than the kernel's verifier permits: leave out one of the two"
+            "with what changes weights (`+groups` and others, `--cgroups`, `--users`) `{name}` needs more stack or longer programs than the kernel's verifier permits: leave that out, or what comes after `@`"
         ));
     }
     if options.spec.knows_programs() {
         return refuse(
-            "what `+flow` knows of programs is not shared by several shards yet: leave out one of the two"
+            "what `+flow` knows of programs is not shared by several shards yet: leave out `+flow`, or what comes after `@`"
                 .to_owned(),
         );
     }

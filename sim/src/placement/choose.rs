@@ -68,7 +68,7 @@ impl Sharded {
     }
 
     /// The virtual time by which a shard may be ahead: that in which all CPUs serve so many quanta each. In ns of a nice-0 task.
-    fn skew(&self) -> u128 {
+    pub(super) fn skew(&self) -> u128 {
         let quanta_ns = u128::from(self.skew_quanta) * u128::from(self.quantum_ns) * self.home.len() as u128;
         normalised(quanta_ns, self.order.weight)
     }

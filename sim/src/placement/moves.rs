@@ -3,6 +3,7 @@
 use divvy_policy::{CpuId, Event, TaskId};
 
 use super::Sharded;
+use super::shard::in_parts;
 use super::tasks::Phase;
 
 /// Each machine has its own tag of a task as the first of the values that its policy shows.
@@ -118,10 +119,11 @@ impl Sharded {
                 shard.v()
             });
             let slowest = slowest.min();
+            let skew = in_parts(self.skew());
             let shard = &mut self.shards[at];
             shard.count(now_ns);
             if let Some(v) = slowest.filter(|_| shard.runnable == 0) {
-                shard.catch_up(v);
+                shard.begin(v, v.saturating_add(skew));
             }
         }
         self.shards[at].runnable += 1;

@@ -68,9 +68,9 @@ impl Shard {
         self.v
     }
 
-    /// It begins to have tasks: what passed while it had none is nobody's claim.
-    pub(super) fn catch_up(&mut self, v: u128) {
-        self.v = self.v.max(v);
+    /// It begins to have tasks: what passed while it had none is nobody's claim, and what it was ahead by, when others had none, nobody waited for.
+    pub(super) fn begin(&mut self, least: u128, most: u128) {
+        self.v = self.v.clamp(least, most);
     }
 
     /// Whether so much more weight leaves it no more loaded than another one is: weight for each CPU.
