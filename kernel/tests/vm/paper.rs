@@ -147,7 +147,8 @@ fn three_threads_have_what_their_readjusted_weights_say() {
     }
 }
 
-/// SFS, Figure 5: short threads come and go, and SFS gives them less than T1, which weighs four times as much, and than T2 to T21 together.
+/// SFS, Figure 5: short threads come and go, and SFS gives them less than T1, which weighs four times as much, and than T2 to T21 together; a policy without
+/// weights would give T1 as much. How SFQ differs is for the full version: it takes longer to see.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn short_threads_have_less_under_sfs() {
@@ -164,7 +165,7 @@ fn short_threads_have_less_under_sfs() {
 #[ignore = "needs the test VM: make test-vm"]
 fn a_server_has_its_weight_and_a_decoder_is_isolated() {
     let figure = small("sfs-6a", 2, "1 of 1: sfs, 7");
-    is_within(7.0 * NEAR / 100.0, 7.0, &figure, "sfs, weights 1:7: server 2 for each s of server 1's");
+    is_within(2.0, 7.0, &figure, "sfs, weights 1:7: server 2 for each s of server 1's");
     let figure = small("sfs-6b", 2, "2 of 2: sfs, 10");
     for sfs in both(&figure, "sfs: frame rate beside 10 compilations, for each alone") {
         assert!(sfs > 0.8, "{sfs}: {figure}");
