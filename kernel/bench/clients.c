@@ -25,8 +25,10 @@
 #define MAX_CLIENTS 64
 #define MAX_REQUESTS 20000 /* of all clients */
 #define OK "HTTP/1.1 200 "
-#define OK "HTTP/1.1 200 "
 #define END_OF_ANSWER '~' /* summary.c writes it, and nothing else does */
+#define BLOCKS_S 2        /* a connection or a request that takes longer is an error */
+#define FIRST_ANSWER_MS 30000
+#define LATE_NS 100000000ll /* a run that ends so much after its end did not measure what it should */
 
 struct request {
 	int client, next; /* the client's next one, or -1 */
@@ -103,44 +105,41 @@ static void read_requests(const char *path)
 static int call(void)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct timeval longest = { .tv_sec = BLOCKS_S }; /* it bounds connect as well */
 	int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	errno = 0;
-	if (connection >= 0 && connect(connection, (struct sockaddr *)&to, sizeof(to))) {
+	if (connection < 0 || setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest)))
+		fail("no socket");
+	if (connect(connection, (struct sockaddr *)&to, sizeof(to))) {
 		close(connection);
 		return -1;
 	}
 	return connection;
 }
 
-/* The server may not listen yet, or not have its workers. */
-static void await_server(void)
+static void send_request(struct client *c, long wait_us, long work_us)
 {
-	int connection;
+	char text[256];
+	int bytes = snprintf(text, sizeof(text), "GET /summary?%ld&%ld HTTP/1.1\r\nHost: localhost\r\n\r\n", wait_us,
+			     work_us);
 
-	for (int tries = 0; (connection = call()) < 0; tries++) {
-		if (tries == 300)
-			fail("cannot connect to the server");
-		usleep(100000);
-	}
-	close(connection);
-	usleep(500000);
+	if (send(c->connection, text, bytes, MSG_NOSIGNAL) != bytes)
+		fail("cannot send a request");
+	c->got = 0;
 }
 
 static void ask(struct client *c)
 {
 	struct request *r = &requests[c->now];
-	char text[256];
-	int bytes = snprintf(text, sizeof(text), "GET /summary?%ld&%ld HTTP/1.1\r\nHost: localhost\r\n\r\n", r->wait_us,
-			     r->work_us);
 
 	r->sent_ns = now_ns();
 	c->connection = call();
-	if (c->connection < 0 || send(c->connection, text, bytes, MSG_NOSIGNAL) != bytes)
-		fail("cannot send a request");
+	if (c->connection < 0)
+		fail("cannot connect to the server");
+	send_request(c, r->wait_us, r->work_us);
 	c->waits = true;
-	c->got = 0;
 }
 
 /* Returns whether the answer is complete. */
@@ -148,7 +147,7 @@ static bool take_some(struct client *c)
 {
 	ssize_t n = recv(c->connection, c->answer + c->got, sizeof(c->answer) - 1 - c->got, MSG_DONTWAIT);
 
-	if (n < 0 && errno == EAGAIN)
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0)
 		fail("the server ended a connection");
@@ -158,6 +157,29 @@ static bool take_some(struct client *c)
 	if (c->got >= strlen(OK) && strncmp(c->answer, OK, strlen(OK)))
 		fail(c->answer);
 	return strchr(c->answer, END_OF_ANSWER);
+}
+
+/* It may not listen yet. Once it answers, it needs some time to have all its workers. */
+static void await_server(void)
+{
+	struct client first = { 0 };
+	long long last_ns;
+
+	for (int tries = 0; (first.connection = call()) < 0; tries++) {
+		if (tries == 300)
+			fail("cannot connect to the server");
+		usleep(100000);
+	}
+	send_request(&first, 0, 0);
+	last_ns = now_ns() + FIRST_ANSWER_MS * 1000000ll;
+	while (!take_some(&first)) {
+		errno = 0;
+		if (now_ns() > last_ns)
+			fail("the server does not answer");
+		usleep(10000);
+	}
+	close(first.connection);
+	usleep(500000);
 }
 
 /* ---- the run ---- */
@@ -176,6 +198,7 @@ static void step(long long end_ns)
 	struct pollfd ready[MAX_CLIENTS];
 	long long next_ns = end_ns, left_ns;
 	struct timespec left;
+	int n;
 
 	for (int i = 0; i < nclients; i++) {
 		struct client *c = &clients[i];
@@ -191,7 +214,10 @@ static void step(long long end_ns)
 	if (left_ns < 0)
 		left_ns = 0;
 	left = (struct timespec){ .tv_sec = left_ns / 1000000000, .tv_nsec = left_ns % 1000000000 };
-	if (ppoll(ready, nclients, &left, NULL) <= 0)
+	n = ppoll(ready, nclients, &left, NULL);
+	if (n < 0 && errno != EINTR)
+		fail("cannot wait for answers");
+	if (n <= 0)
 		return;
 	for (int i = 0; i < nclients; i++) {
 		struct client *c = &clients[i];
@@ -241,6 +267,9 @@ int main(int argc, char **argv)
 		think(&clients[i], begin_ns);
 	while (now_ns() < end_ns)
 		step(end_ns);
+	errno = 0;
+	if (now_ns() > end_ns + LATE_NS)
+		fail("the run ended too late");
 	print(begin_ns);
 	return 0;
 }

@@ -26,17 +26,23 @@ int main(void)
 	unsigned long long digest = 14695981039346656037ull;
 	long wait_us, work_us, bytes = 0;
 	long long until_ns;
+	ssize_t n;
 	int file;
 
 	if (!asked || !path || sscanf(asked, "%ld&%ld", &wait_us, &work_us) != 2)
 		return 2;
-	file = open(path, O_RDONLY);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return 1;
 	prctl(PR_SET_TIMERSLACK, 1);
 	usleep(wait_us);
-	for (until_ns = used_ns() + work_us * 1000ll; used_ns() < until_ns; bytes += sizeof(block)) {
-		if (read(file, block, sizeof(block)) < (ssize_t)sizeof(block))
+	for (until_ns = used_ns() + work_us * 1000ll; used_ns() < until_ns; bytes += n) {
+		n = read(file, block, sizeof(block));
+		if (n < 0)
+			return 1;
+		if (n < (ssize_t)sizeof(block))
 			lseek(file, 0, SEEK_SET);
-		for (unsigned i = 0; i < sizeof(block); i++)
+		for (ssize_t i = 0; i < n; i++)
 			digest = (digest ^ block[i]) * 1099511628211ull;
 	}
 	/* The client looks for the last character. */

@@ -170,25 +170,34 @@ pub fn figure_7(setting: &Setting) -> Result<Measurements, LabError> {
 }
 
 /// Clients of figures 8 and 9.
-const CLIENTS: u32 = 30;
+pub(crate) const CLIENTS: u32 = 30;
 
-/// Group B: each request is a process that reads the file, then works in proportion to its size (CGI). Sizes are Pareto
+/// Group B, so many times as fast as the paper's: each request is a process that reads the file, then works in proportion to its size (CGI). Sizes are Pareto
 /// of shape 1.2, up to 1000 times the least; the least takes 50 ms, so the CPU is busy for about 2/3 of the time. The
-/// paper gives neither the speed nor the largest file.
-fn web() -> String {
-    let mut text = "quantum = \"10ms\"\nwarmup = \"400s\"\nduration = \"1700s\"\n".to_owned();
+/// paper gives neither the speed nor the largest file. The last are CPU times: the server's before it has made the process, the process's before it
+/// reads, and the server's from its end on, where it has any.
+pub(crate) fn web_tasks(times: u64, [before_us, program_us, after_us]: [u64; 3]) -> String {
+    let us = |paper_us: u64| format!("{}us", paper_us / times);
+    let [think, wait, least, most] = [10_000_000, 10_000, 50_000, 50_000_000].map(us);
+    let after = if after_us > 0 { format!(", {{ run = \"{after_us}us\" }}") } else { String::new() };
+    let mut text = String::new();
     for i in 1..=CLIENTS {
         let _ = write!(
             text,
-            "[[task]]\nname = \"user {i}\"\narrivals = {{ closed = {{ exp = \"10s\" }} }}\n\
-             program = [ {{ run = \"1ms\" }}, {{ fork = \"serve {i}\" }}, {{ wait = true }} ]\n\
+            "[[task]]\nname = \"user {i}\"\narrivals = {{ closed = {{ exp = \"{think}\" }} }}\n\
+             program = [ {{ run = \"{before_us}us\" }}, {{ fork = \"serve {i}\" }}, {{ wait = true }}{after} ]\n\
              [[task]]\nname = \"serve {i}\"\nstart = \"fork\"\n\
-             program = [ {{ run = \"2ms\" }}, {{ sleep = {{ exp = \"10ms\" }} }}, \
-             {{ run = {{ bounded_pareto = {{ shape = 1.2, lo = \"50ms\", hi = \"50s\" }} }} }}, \
+             program = [ {{ run = \"{program_us}us\" }}, {{ sleep = {{ exp = \"{wait}\" }} }}, \
+             {{ run = {{ bounded_pareto = {{ shape = 1.2, lo = \"{least}\", hi = \"{most}\" }} }} }}, \
              {{ wake = \"user {i}\" }} ]\n"
         );
     }
     text
+}
+
+fn web() -> String {
+    "quantum = \"10ms\"\nwarmup = \"400s\"\nduration = \"1700s\"\n".to_owned()
+        + &web_tasks(1, [1000, 2000, 0])
 }
 
 /// Section 4.2.2.

@@ -134,17 +134,13 @@ fn simulated(case: &Case, seed: u64, reps: u32) -> Result<Vec<Run>, LabError> {
     Ok(report.runs)
 }
 
-/// The mean of each value over the repetitions.
 fn repetitions(figure: &Played, cases: &[Case], played: &[Vec<Run>]) -> Vec<(String, Measured)> {
     let reps = played.iter().map(Vec::len).min().unwrap_or(0);
     let of_rep = |rep: usize| -> Values {
         let runs: Vec<Run> = played.iter().map(|runs| runs[rep].clone()).collect();
         (figure.values)(cases, &runs)
     };
-    let all: Vec<Values> = (0..reps).map(of_rep).collect();
-    let mean = |i: usize| Measured::mean(&all.iter().map(|values| values[i].1).collect::<Vec<f64>>());
-    let names = all.first().into_iter().flatten().map(|(name, _)| name.clone());
-    names.enumerate().map(|(i, name)| (name, mean(i))).collect()
+    web::means(&(0..reps).map(of_rep).collect::<Vec<Values>>())
 }
 
 fn kernel_claim(row: Row, of: Also) -> KernelClaim {

@@ -67,8 +67,8 @@ impl Play<'_> {
         match self.machine {
             Machine::Here => here(&mut command, self.divvy, &files.dir),
             Machine::Virtual(run) => {
-                let seconds = 120 + SLOWEST * u64::from(reps) * cases.iter().map(seconds).sum::<u64>();
-                command.arg(run).args(["--timeout", &seconds.min(99_999).to_string()]);
+                let seconds = u64::from(reps) * cases.iter().map(seconds).sum::<u64>();
+                command.arg(run).args(["--timeout", &timeout_s(seconds).to_string()]);
                 match clock {
                     Clock::Real => virtual_machine(&mut command, self.divvy, &files.dir, cpus),
                     Clock::Instructions => counting_machine(&mut command, self.divvy, &files.dir),
@@ -257,6 +257,11 @@ fn counting_machine(command: &mut Command, divvy: &Path, dir: &Path) {
     here(command.arg("--"), Path::new(in_guest), Path::new(cases_in_guest));
 }
 
+/// How long the virtual machine may take, beginning and ending included, to play so many of its seconds. It takes no longer timeout than the greatest.
+pub(crate) fn timeout_s(played_s: u64) -> u64 {
+    (120 + SLOWEST * played_s).min(99_999)
+}
+
 /// How long a case lasts, at most.
 fn seconds(case: &Case) -> u64 {
     case.workload.duration_ns.map_or(LONGEST_S, |ns| ns.div_ceil(1_000_000_000))
@@ -304,6 +309,7 @@ mod tests {
             "play 0 'pbs:alpha=2:gamma=0.07, 7' 1 2 'pbs' --quantum 20ms --exec sh set_and 'alpha=2 gamma=0.07'\n"
         );
         assert_eq!(seconds(&case("sfq")), 2);
+        assert_eq!((timeout_s(2), timeout_s(1_000_000)), (200, 99_999));
     }
 
     #[test]

@@ -1,23 +1,26 @@
 //! Priority-based blind scheduling in a kernel, figure 8: an Apache server whose CGI program works in proportion to the size of what was asked for
-//! (`kernel/bench/cgi`), and 30 clients who think between requests. All policies and the simulation have the same thoughts and sizes.
+//! (`kernel/bench/cgi`), and 30 clients who think between requests. All policies and the simulation have the same thinking times and sizes.
 
 use std::fmt::Write as _;
 
-use divvy_workload::{Dist, Purpose, instance, stream};
+use divvy_workload::{Arrivals, Dist, Purpose, Step, Workload, instance, stream};
 
 use crate::error::LabError;
+use crate::figures::pbs_users::{CLIENTS, web_tasks};
 use crate::kernel::case::{LINUX, Values};
-use crate::kernel::machine::Play;
+use crate::kernel::machine::{Play, timeout_s};
+use crate::kernel::web::means;
 use crate::measured::Measured;
 use crate::run::{self, MS, S};
 
 /// The figure is so many times as fast as its simulation in the paper's time (`pbs-8`): thoughts of half a second, not of ten.
 const TIMES: u64 = 20;
-/// Slices end at ticks of 1 ms, the first at or after their end; so turns last one tick.
+/// A slice ends at a tick of 1 ms, the first at or after its end. A turn that begins at a tick, or soon after, lasts until the next.
 const QUANTUM_US: u64 = 900;
-const CLIENTS: u64 = 30;
 /// Two of the server for each client: one that finds its CGI program ending, and not ended yet, sleeps for 47 ms, and may not be there for a request meanwhile.
-const WORKERS: u64 = 2 * CLIENTS;
+const WORKERS: u64 = 2 * CLIENTS as u64;
+/// A repetition has a server of its own, which begins before it, in s.
+const BEGINNING_S: u64 = 3;
 /// CPU time of a request without work, in µs: the server's until it has made the process of the program, the program's until it waits for the file, and the server's from the
 /// program's end to the answer. As counted with one client on an idle machine: 1.2 ms in all, of which the program's process has 0.65 when it begins.
 const COSTS_US: [u64; 3] = [300, 650, 200];
@@ -37,6 +40,8 @@ const ALPHAS: [&str; 2] = ["0.2", "4"];
 /// The requests of a repetition, of each client in its order.
 struct Asked {
     clients: Vec<Vec<Request>>,
+    /// The mean of all sizes: a request up to it is small.
+    mean_work_ns: f64,
 }
 
 struct Request {
@@ -93,9 +98,11 @@ impl Clients {
         let cases = specs.iter().map(|spec| format!("{spec} {QUANTUM_US}us\n")).collect();
         let mut files = vec![("cases".to_owned(), cases)];
         for rep in 0..self.reps {
-            files.push((format!("cases.{rep}"), Asked::draw(play.seed, rep, self.watched_ns().2).lines()));
+            files.push((format!("cases.{rep}"), self.asked(play.seed, rep)?.lines()));
         }
-        let numbers = [WORKERS, self.watched_ns().2 / MS, self.reps.into()];
+        let duration_ns = self.watched_ns().2;
+        let played_s = specs.len() as u64 * u64::from(self.reps) * (duration_ns.div_ceil(S) + BEGINNING_S);
+        let numbers = [WORKERS, duration_ns / MS, self.reps.into(), timeout_s(played_s)];
         let said = play.serve("cgi", &numbers, &files, specs.len())?;
         let answers = |spec: &str, rep: u32| {
             let found =
@@ -110,24 +117,41 @@ impl Clients {
     }
 
     fn means(&self, seed: u64, answers: &Answers) -> Result<Vec<(String, Measured)>, LabError> {
-        let all =
-            (0..self.reps).map(|rep| self.values(seed, rep, answers)).collect::<Result<Vec<Values>, _>>()?;
-        let mean = |i: usize| Measured::mean(&all.iter().map(|values| values[i].1).collect::<Vec<f64>>());
-        let names = all.first().into_iter().flatten().map(|(name, _)| name.clone());
-        Ok(names.enumerate().map(|(i, name)| (name, mean(i))).collect())
+        let all = (0..self.reps).map(|rep| self.values(seed, rep, answers));
+        Ok(means(&all.collect::<Result<Vec<Values>, _>>()?))
+    }
+
+    fn workload(&self) -> Result<Workload, LabError> {
+        run::workload("pbs-8", &workload(self.watched_ns().2))
+    }
+
+    fn asked(&self, seed: u64, rep: u32) -> Result<Asked, LabError> {
+        Asked::draw(&self.workload()?, seed, rep, self.watched_ns().2)
+            .ok_or_else(|| own("it has no clients who think, or no servers that read and work"))
     }
 
     /// Those of one repetition.
     fn values(&self, seed: u64, rep: u32, answers: &Answers) -> Result<Values, LabError> {
-        let asked = Asked::draw(seed, rep, self.watched_ns().2);
+        let asked = self.asked(seed, rep)?;
         let specs = self.specs();
-        let means = specs.iter().map(|spec| {
+        let found = specs.iter().map(|spec| {
             let answers = answers(spec, rep)?;
-            Ok([f64::INFINITY, work().mean_ns()].map(|most_ns| self.response_s(&asked, &answers, most_ns)))
+            let left = asked.left(&answers).map_err(|what| {
+                LabError::Run(format!("the answers under {spec} in repetition {rep} are not whole: {what}"))
+            })?;
+            let (from_ns, to_ns, _) = self.watched_ns();
+            let left = left.iter().filter(|sent_ns| (from_ns..to_ns).contains(*sent_ns)).count();
+            let means =
+                [f64::INFINITY, asked.mean_work_ns].map(|most_ns| self.response_s(&asked, &answers, most_ns));
+            Ok((means, left as f64))
         });
-        let means = means.collect::<Result<Vec<[f64; 2]>, LabError>>()?;
-        let of = |spec: &str| specs.iter().position(|other| *other == spec).map(|at| means[at]);
+        let found = found.collect::<Result<Vec<([f64; 2], f64)>, LabError>>()?;
+        let at = |spec: &str| specs.iter().position(|other| *other == spec);
+        let of = |spec: &str| at(spec).map(|at| found[at].0);
         let mut values = Values::new();
+        for (name, spec) in labels() {
+            values.extend(at(spec).map(|at| (format!("{name}: requests without an answer"), found[at].1)));
+        }
         for (at, what) in ["all", "small"].into_iter().enumerate() {
             for (name, spec) in labels() {
                 values.extend(
@@ -149,26 +173,28 @@ impl Clients {
     fn response_s(&self, asked: &Asked, answers: &[Answer], most_ns: f64) -> f64 {
         let (from_ns, to_ns, _) = self.watched_ns();
         let counts = |answer: &&Answer| {
-            let request = asked.clients.get(answer.client).and_then(|own| own.get(answer.number));
-            (from_ns..to_ns).contains(&answer.sent_ns)
-                && request.is_some_and(|request| request.work_ns as f64 <= most_ns)
+            let request = &asked.clients[answer.client][answer.number];
+            (from_ns..to_ns).contains(&answer.sent_ns) && request.work_ns as f64 <= most_ns
         };
         let took: Vec<f64> = answers.iter().filter(counts).map(|answer| answer.took_ns as f64).collect();
         took.iter().sum::<f64>() / took.len() as f64 * TIMES as f64 / S as f64
     }
 
     fn simulated(&self, spec: &str, seed: u64, rep: u32) -> Result<Vec<Answer>, LabError> {
-        let workload = run::workload("pbs-8", &workload(self.watched_ns().2))?;
-        let spec = if spec == LINUX { "eevdf" } else { spec };
+        let mut workload = self.workload()?;
+        let spec = if spec == LINUX {
+            // Its slices end when they are to.
+            workload.tick_ns = None;
+            "eevdf"
+        } else {
+            spec
+        };
         let jobs = run::jobs(&workload, spec, seed, rep)?;
         let mut numbers = vec![0; CLIENTS as usize];
         let mut answers = Vec::new();
         for job in &jobs.done {
-            let Some(client) =
-                jobs.names[job.row].strip_prefix("user ").and_then(|n| n.parse::<usize>().ok())
-            else {
-                continue;
-            };
+            let number = jobs.names[job.row].strip_prefix("user ").and_then(|n| n.parse::<usize>().ok());
+            let Some(client) = number.and_then(|number| number.checked_sub(1)) else { continue };
             answers.push(Answer {
                 client,
                 number: numbers[client],
@@ -182,10 +208,13 @@ impl Clients {
 }
 
 impl Asked {
-    /// The same numbers as the simulation of [`workload`] draws.
-    fn draw(seed: u64, rep: u32, end_ns: u64) -> Asked {
-        let client = |i: u64| {
-            let [user, serve] = [2 * i as usize, 2 * i as usize + 1];
+    /// The same numbers as the simulation of [`workload`] draws. None if it is another workload.
+    fn draw(workload: &Workload, seed: u64, rep: u32, end_ns: u64) -> Option<Asked> {
+        let [user, serve, ..] = &workload.tasks[..] else { return None };
+        let Arrivals::Closed { think } = &user.arrivals else { return None };
+        let [_, Step::Sleep(wait), Step::Run(work), ..] = &serve.program[..] else { return None };
+        let client = |i: usize| {
+            let [user, serve] = [2 * i, 2 * i + 1];
             let mut thinks = stream(seed, rep, instance(user, 0), Purpose::Sleep);
             let mut requests = Vec::new();
             let mut thought_ns = 0;
@@ -197,17 +226,39 @@ impl Asked {
                 let of = |dist: &Dist, purpose| {
                     dist.sample_ns(&mut stream(seed, rep, instance(serve, number), purpose))
                 };
-                let think_ns = think().sample_ns(&mut thinks);
+                let think_ns = think.sample_ns(&mut thinks);
                 thought_ns += think_ns;
                 requests.push(Request {
                     think_ns,
-                    wait_ns: of(&wait(), Purpose::Sleep),
-                    work_ns: of(&work(), Purpose::Run),
+                    wait_ns: of(wait, Purpose::Sleep),
+                    work_ns: of(work, Purpose::Run),
                 });
             }
             requests
         };
-        Asked { clients: (0..CLIENTS).map(client).collect() }
+        let clients = (0..workload.tasks.len() / 2).map(client).collect();
+        Some(Asked { clients, mean_work_ns: work.mean_ns() })
+    }
+
+    /// When the requests without an answer were sent, or would be: each client has at most one, after its last answer. The error is an answer that is not
+    /// the next of its client, or to no request.
+    fn left(&self, answers: &[Answer]) -> Result<Vec<u64>, String> {
+        let mut clients: Vec<(usize, u64)> = vec![(0, 0); self.clients.len()];
+        for answer in answers {
+            let Answer { client, number, .. } = *answer;
+            let Some((next, ended_ns)) = clients.get_mut(client) else {
+                return Err(format!("there is no client {client}"));
+            };
+            if number != *next || number >= self.clients[client].len() {
+                return Err(format!("answer {number} of client {client} comes where {next} is the next"));
+            }
+            *next += 1;
+            *ended_ns = answer.sent_ns + answer.took_ns;
+        }
+        let sent_ns = |((next, ended_ns), own): (&(usize, u64), &Vec<Request>)| {
+            own.get(*next).map(|request| ended_ns + request.think_ns)
+        };
+        Ok(clients.iter().zip(&self.clients).filter_map(sent_ns).collect())
     }
 
     /// The lines of `kernel/bench/clients.c`.
@@ -223,40 +274,14 @@ impl Asked {
     }
 }
 
-fn think() -> Dist {
-    Dist::Exp(10 * S / TIMES)
-}
-
-/// For the disk
-fn wait() -> Dist {
-    Dist::Exp(10 * MS / TIMES)
-}
-
-fn work() -> Dist {
-    Dist::BoundedPareto { shape: 1.2, lo: 50 * MS / TIMES, hi: 50 * S / TIMES }
-}
-
-/// Clients and what serves them, as in `pbs-8`, with the costs of a real server.
+/// Clients and what serves them, as in `pbs-8`, with the costs of a real server and the ticks of its kernel.
 fn workload(end_ns: u64) -> String {
-    let [before, program, after] = COSTS_US;
-    let mut text = format!("quantum = \"{QUANTUM_US}us\"\nduration = \"{}ms\"\n", end_ns / MS);
-    let ns = |ns: u64| format!("{ns}ns");
-    for i in 0..CLIENTS {
-        let _ = write!(
-            text,
-            "[[task]]\nname = \"user {i}\"\narrivals = {{ closed = {{ exp = \"{}\" }} }}\n\
-             program = [ {{ run = \"{before}us\" }}, {{ fork = \"serve {i}\" }}, {{ wait = true }}, {{ run = \"{after}us\" }} ]\n\
-             [[task]]\nname = \"serve {i}\"\nstart = \"fork\"\n\
-             program = [ {{ run = \"{program}us\" }}, {{ sleep = {{ exp = \"{}\" }} }}, \
-             {{ run = {{ bounded_pareto = {{ shape = 1.2, lo = \"{}\", hi = \"{}\" }} }} }}, \
-             {{ wake = \"user {i}\" }} ]\n",
-            ns(10 * S / TIMES),
-            ns(10 * MS / TIMES),
-            ns(50 * MS / TIMES),
-            ns(50 * S / TIMES),
-        );
-    }
-    text
+    let head = format!("quantum = \"{QUANTUM_US}us\"\ntick = \"1ms\"\nduration = \"{}ms\"\n", end_ns / MS);
+    head + &web_tasks(TIMES, COSTS_US)
+}
+
+fn own(what: &str) -> LabError {
+    LabError::Own { file: "workloads/pbs-8".to_owned(), what: what.to_owned() }
 }
 
 /// The beginnings of names of values, and the policies.
@@ -295,7 +320,7 @@ mod tests {
     #[test]
     fn the_server_is_asked_what_the_simulation_draws() {
         let clients = Clients::new(false, 1);
-        let asked = Asked::draw(7, 0, clients.watched_ns().2);
+        let asked = clients.asked(7, 0).expect("requests");
         let answers = clients.simulated(RR, 7, 0).expect("it runs");
         assert!(answers.len() > 100, "{}", answers.len());
         let mut least_ns = u64::MAX;
@@ -309,6 +334,26 @@ mod tests {
             least_ns = least_ns.min(answer.took_ns - own_ns);
         }
         assert!(least_ns < 10, "one had no others beside it: {least_ns}");
+    }
+
+    /// The requests that are left are those that the end cuts off.
+    #[test]
+    fn an_answer_that_is_missing_is_seen_and_a_request_without_one_counts() {
+        let clients = Clients::new(false, 1);
+        let asked = clients.asked(7, 0).expect("requests");
+        let mut answers = clients.simulated(RR, 7, 0).expect("it runs");
+        let left = asked.left(&answers).expect("whole");
+        assert_eq!(left.len(), CLIENTS as usize);
+        let last = answers.pop().expect("an answer");
+        let without = asked.left(&answers).expect("the last one of a client may be missing");
+        assert_eq!(without[last.client], last.sent_ns);
+        let first = answers.iter().position(|answer| answer.client == 3).expect("an answer");
+        let gone = answers.remove(first);
+        assert!(asked.left(&answers).is_err(), "a gap");
+        for (client, number) in [(CLIENTS as usize, 0), (3, usize::MAX)] {
+            let other = Answer { client, number, ..gone };
+            assert!(asked.left(&[other]).is_err(), "{client}, {number}");
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub fn sites_of_gr3_web(small: bool, windows: u32) -> Vec<Site> {
 /// The means over the windows.
 pub fn simulation(sites: &[Site], windows: u32, seed: u64) -> Result<Values, LabError> {
     let curves = sites.iter().map(|site| site.simulated(seed)).collect::<Result<Vec<Curves>, _>>()?;
-    let means = means(sites, &curves, windows);
+    let means = means(&values_of_windows(sites, &curves, windows));
     Ok(means.into_iter().map(|(name, mean)| (name, mean.number())).collect())
 }
 
@@ -65,15 +65,19 @@ pub fn beside_simulation(
         let said = play.serve("web", &numbers, &[("sites".to_owned(), cases)], alike.len())?;
         curves.append(&mut read(alike, &said)?);
     }
-    let both = simulated.into_iter().zip(means(sites, &curves, windows));
+    let both = simulated.into_iter().zip(means(&values_of_windows(sites, &curves, windows)));
     Ok(both.map(|((name, simulated), (_, measured))| (name, simulated, measured)).collect())
 }
 
-fn means(sites: &[Site], curves: &[Curves], windows: u32) -> Vec<(String, Measured)> {
-    let all: Vec<Values> = (0..windows).map(|window| values(sites, curves, window.into())).collect();
+/// The mean of each value over the repetitions, or the windows.
+pub(super) fn means(all: &[Values]) -> Vec<(String, Measured)> {
     let mean = |i: usize| Measured::mean(&all.iter().map(|values| values[i].1).collect::<Vec<f64>>());
     let names = all.first().into_iter().flatten().map(|(name, _)| name.clone());
     names.enumerate().map(|(i, name)| (name, mean(i))).collect()
+}
+
+fn values_of_windows(sites: &[Site], curves: &[Curves], windows: u32) -> Vec<Values> {
+    (0..windows).map(|window| values(sites, curves, window.into())).collect()
 }
 
 /// The line of `kernel/bench/web`.
