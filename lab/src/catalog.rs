@@ -197,6 +197,13 @@ pub fn all() -> &'static [Figure] {
             costs::sfs_figure_7
         ),
         figure!(
+            "sfs-table-1",
+            "cost of a decision when processes block and wake, natively",
+            ["sfs", "sfq", "linux24", "eevdf"],
+            (0, 1),
+            costs::sfs_table_1
+        ),
+        figure!(
             "flow-1",
             "a switch is delayed until B blocks: 3.1 s instead of 4.1 s",
             ["rr", "flow"],

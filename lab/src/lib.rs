@@ -14,7 +14,7 @@
 //!
 //! # Units
 //! The name of a claim states its unit; a [`Value`] is in this unit. Figures take times from simulated clocks, so the same
-//! seed gives the same bytes on any machine. Only costs (`gr3-12`, `gr3-13`, `sfs-7`, `flow-overhead`) are times of this
+//! seed gives the same bytes on any machine. Only costs (`gr3-12`, `gr3-13`, `sfs-7`, `sfs-table-1`, `flow-overhead`) are times of this
 //! machine: their results vary between runs, and they compare ratios of one run.
 //!
 //! # How to add a figure

@@ -80,12 +80,7 @@ static LISTED: &[Listed] = &[
     of("sfs", "Figure 6(b)", "a video decoder beside compilations", By("sfs-6b")),
     of("sfs", "Figure 6(c)", "an interactive program beside simulations", By("sfs-6c")),
     of("sfs", "Figure 7", "cost of context switches", By("sfs-7")),
-    of(
-        "sfs",
-        "Table 1",
-        "lmbench: fork, exec, context switches",
-        Not("system calls and caches of a kernel and a machine of 2000; make bench-kernel measures today's"),
-    ),
+    of("sfs", "Table 1", "lmbench: fork, exec, context switches", By("sfs-table-1")),
     of("pbs", "Figure 1", "from FCFS to LAS", DRAWING),
     of("pbs", "Figure 2", "shares of four tasks", By("pbs-2")),
     of("pbs", "Figure 3", "four tasks interrupt the oldest", By("pbs-3")),

@@ -37,13 +37,13 @@ a plot, or derived by us), the measured value with its 95 % interval, and the ve
 within the tolerance. If a part of it is, the claim is undecided: that is counted, and no failure. A claim that is not \
 met has the reason, and the exit code is 3.
 
-The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7, flow-overhead) are times of this machine. \
+The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7, sfs-table-1, flow-overhead) are times of this machine. \
 The GR3 study takes minutes: with --resume an interrupted run continues, and ends with the same bytes.
 
 With --kernel the policies run Linux: this machine's, or that of the virtual machine of divvy's source tree, which is \
 emulated where there is no KVM. So its shares are those of any machine, and its times compare with each other only. Runs vary, more so \
 on a machine that does other work. The table has the simulated value of the same workload and what the kernel did beyond it. The \
-verdict is on the kernel. Costs (gr3-12, gr3-13, sfs-7) are counted in instructions there, on a clock that counts them: they repeat, and nothing simulates them. \
+verdict is on the kernel. Costs (gr3-12, gr3-13, sfs-7, sfs-table-1) are counted in instructions there, on a clock that counts them: they repeat, and nothing simulates them. \
 Web servers (gr3-14, gr3-18, gr3-web, pbs-8) are those of Debian's package apache2-bin, and are started in the virtual machine only.
 
 Examples:

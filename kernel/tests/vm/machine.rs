@@ -212,3 +212,11 @@ impl Shared {
 pub fn workload(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vm").join(name)
 }
+
+/// Where a program of this machine is.
+pub fn which(program: &str) -> PathBuf {
+    let said = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().expect("sh runs");
+    let path = String::from_utf8(said.stdout).expect("a path");
+    assert!(said.status.success(), "{program} is missing: make test-vm installs it");
+    PathBuf::from(path.trim())
+}

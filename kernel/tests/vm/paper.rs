@@ -2,11 +2,12 @@
 //! changes the numbers, so the tables' tolerances are not judged here, but which of two policies did it. Costs are counted in instructions, which no other
 //! work changes: there the verdicts of GR3's figures are.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::machine::{divvy, on_its_own, tree};
+use crate::machine::{divvy, on_its_own, repeatable, tree, which};
 
 /// How far from 0 the difference of two equal threads may be: the tolerance of `lab/expected/kernel/sfs-1.toml`.
 const EQUAL_QUANTA: f64 = 50.0;
@@ -66,6 +67,43 @@ fn a_switch_costs_more_with_more_processes() {
     let grows =
         |policy| measured(&figure, &format!("{policy}: a switch at 50 processes, for each instruction at 5"));
     assert!(grows("sfs") > 1.1 && grows("linux24") > grows("sfs"), "{figure}");
+}
+
+/// SFS, Table 1: a context switch costs more than under the kernel's own scheduler, and creating a process costs about the same.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_switch_in_a_ring_costs_more_than_linuxs_and_a_process_about_the_same() {
+    let figure = small("sfs-table-1", 1, "4 of 4: sfs, 2");
+    let of_linux = |what| measured(&figure, &format!("sfs: {what}, for each instruction of linux's"));
+    let switch = of_linux("a context switch, 2 processes of 0 kB");
+    assert!(switch > 1.0 && switch < 9.0, "{switch}: {figure}");
+    for call in ["fork", "exec"] {
+        let cost = of_linux(call);
+        assert!(cost > 1.0 / 1.5 && cost < 1.5, "{call}: {cost}: {figure}");
+    }
+}
+
+/// The two passes of a ring of two processes are a round trip of perf's, which is another program that does the same. Perf's time has the
+/// start of its processes in it, so there are many trips.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_round_of_the_ring_is_a_round_trip_by_perf() {
+    let ring = divvy().with_file_name("divvy-ring");
+    let compiled = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
+        .args(["-O2", "-Wall", "-Werror", "-o"])
+        .arg(&ring)
+        .arg(tree().join("kernel/bench/ring.c"))
+        .status();
+    assert!(compiled.expect("a C compiler runs").success(), "ring.c does not compile");
+    let files: [(PathBuf, &str); 2] = [(ring, "/bin/ring"), (which("perf"), "/bin/perf")];
+    let script = "echo '== ring'; ring 2 0 20000; echo '== perf'; perf bench sched pipe -l 10000 2>&1";
+    let said = repeatable(script, &files, 200);
+    let number = |text: &str| text.parse::<f64>().unwrap_or_else(|error| panic!("{text}: {error}: {said}"));
+    let (passes, ns) = said.part("ring").split_once(' ').expect("two numbers");
+    let ring_ns = 2.0 * number(ns) / number(passes);
+    let perf = said.part("perf").lines().find_map(|line| line.trim().strip_suffix("usecs/op"));
+    let perf_ns = 1000.0 * number(perf.expect("a time for each operation").trim());
+    assert!((ring_ns / perf_ns - 1.0).abs() < 0.05, "{ring_ns} and {perf_ns}: {said}");
 }
 
 /// GR3, Figures 14 to 17 and the second experiment of web servers, whose machine counts instructions too: servers have what their processes weigh, and GR3's curves are
@@ -250,6 +288,28 @@ fn a_program_that_makes_two_outputs_ends_with_the_other_or_later() {
         {
             assert!((ratio - right).abs() < 0.2, "{ratio}: {figure}");
         }
+    }
+}
+
+/// The knowledge-based scheduler, Figure 1: B needs little more than two timeslices, and goes on for that. It ends after three timeslices instead of four, and A
+/// when it would have.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_program_that_needs_little_more_than_its_timeslices_goes_on() {
+    let figure = small("flow-1", 1, "2 of 2: rr+flow:Tm=20ms");
+    for (what, right) in [("rr: A", 5.5), ("rr: B", 4.1), ("rr+flow: A", 5.5), ("rr+flow: B", 3.1)] {
+        is_within(0.05, right, &figure, &format!("{what} (s)"));
+    }
+}
+
+/// The knowledge-based scheduler, section 4.1: logging a program takes no time that shows. That something is logged is what the test of Figure 1 shows. The
+/// execution that is scheduled by it is delayed when `divvy load` stores what was logged: the table has that.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn logging_a_program_takes_no_time_that_shows() {
+    let figure = small("flow-overhead", 1, "2 of 2: rr+flow:Tm=0");
+    for ratio in both(&figure, "logged: processing time (of rr's)") {
+        assert!(ratio <= 1.0047, "{ratio}: {figure}");
     }
 }
 

@@ -1,13 +1,11 @@
 //! `divvy record` beside perf, which records the same and reads both files.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::machine::{Said, repeatable, several, workload};
+use crate::machine::{Said, repeatable, several, which, workload};
 
 /// Both have the same clock, and are called at the same tracepoint, one after the other.
 const APART_NS: u64 = 50_000;
@@ -29,13 +27,6 @@ static SAID: LazyLock<Said> = LazyLock::new(|| {
     ];
     repeatable("sh /record.sh", &files, 600)
 });
-
-fn which(program: &str) -> PathBuf {
-    let said = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().expect("sh runs");
-    let path = String::from_utf8(said.stdout).expect("a path");
-    assert!(said.status.success(), "{program} is missing: make test-vm installs it");
-    PathBuf::from(path.trim())
-}
 
 /// A line of perf script.
 #[derive(Debug)]

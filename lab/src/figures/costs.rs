@@ -1,4 +1,4 @@
-//! Cost of a decision: GR3, figures 12 and 13, SFS, figure 7, and section 4.1 of the knowledge-based scheduler. Times are
+//! Cost of a decision: GR3, figures 12 and 13, SFS, figure 7 and table 1, and section 4.1 of the knowledge-based scheduler. Times are
 //! this machine's.
 
 use crate::cost::{Case, Clients, per_decision};
@@ -149,6 +149,24 @@ pub fn sfs_figure_7(setting: &Setting) -> Result<Measurements, LabError> {
     }
     found.is("sfs: cost at 50 threads, for each ns of linux24's", costs.ratio(("sfs", 50), ("linux24", 50)));
     costs.show(&mut found, "sfs-7", "SFS, Figure 7: threads that stay");
+    Ok(found)
+}
+
+/// As processes in lmbench's ring do: with two of them, one runs at a time, and with more, half of them.
+pub fn sfs_table_1(setting: &Setting) -> Result<Measurements, LabError> {
+    let numbers: &[u32] = &[2, 8, 16];
+    let cases = ["sfs", "sfq", "linux24", "eevdf"].map(on_one);
+    let costs = Costs::measure(&cases, numbers, Clients::ComeAndGo, setting)?;
+    let mut found = Measurements::default();
+    for processes in [2, 16] {
+        let name = format!("sfs: cost of a decision with {processes} processes, for each ns of linux24's");
+        found.is(name, costs.ratio(("sfs", processes), ("linux24", processes)));
+    }
+    for case in ["sfs", "linux24"] {
+        let name = format!("{case}: cost of a decision with 16 processes, for each ns with 2");
+        found.is(name, costs.ratio((case, 16), (case, 2)));
+    }
+    costs.show(&mut found, "sfs-table-1", "SFS, Table 1: processes that block and wake");
     Ok(found)
 }
 

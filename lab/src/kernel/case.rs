@@ -72,7 +72,7 @@ pub fn faster(workload: &Workload, times: u64) -> Result<Workload, LabError> {
 fn faster_steps(steps: &mut [Step], times: u64) -> Result<(), String> {
     for step in steps {
         match step {
-            Step::Run(Dist::Constant(ns)) | Step::Sleep(Dist::Constant(ns)) => *ns /= times,
+            Step::Run(Dist::Constant(ns)) | Step::Sleep(Dist::Constant(ns)) | Step::Until(ns) => *ns /= times,
             Step::Loop { body, .. } => faster_steps(body, times)?,
             Step::RunForever | Step::Fork(_) | Step::Wake(_) | Step::Wait => {}
             other => return Err(format!("{other:?}")),
@@ -103,7 +103,7 @@ mod tests {
             format!(
                 "quantum = \"{quantum}ms\"\nduration = \"{duration}ms\"\nwarmup = \"{start}ms\"\ntask = [\n\
                  {{ name = \"a\", start = \"{start}ms\", stop = \"{duration}ms\", program = [ {{ loop = 3, do = [ \
-                 {{ run = \"{run}ms\" }}, {{ sleep = \"{run}ms\" }} ] }} ] }},\n]\n"
+                 {{ run = \"{run}ms\" }}, {{ sleep = \"{run}ms\" }} ] }}, {{ until = \"{duration}ms\" }} ] }},\n]\n"
             )
         };
         let parse = |text: String| Workload::parse(&text, "w").expect("a workload");

@@ -1,7 +1,7 @@
-//! Costs of decisions in a kernel, in instructions: figures 12 and 13 of GR3, figure 7 of SFS.
+//! Costs of decisions in a kernel, in instructions: figures 12 and 13 of GR3, figure 7 and table 1 of SFS.
 
-use crate::kernel::case::Values;
-use crate::kernel::count::{Counting, Counts};
+use crate::kernel::case::{LINUX, Values};
+use crate::kernel::count::{CALLS, Counting, Counts, RINGS};
 
 /// Linux of the paper is `linux24`, and its later one `o1`.
 const POLICIES: &[&str] = &["gr3", "vtrr", "wfq", "linux24", "o1"];
@@ -165,6 +165,62 @@ pub fn values_of_sfs_7(counts: &Counts) -> Values {
         for &processes in PROCESSES {
             let name = format!("{policy}, {processes} processes: a switch (instructions)");
             add(name, switch(policy, processes));
+        }
+    }
+    values
+}
+
+/// The time sharing of the kernel, as the paper compares with that of its kernel, and two more.
+const LMBENCH_POLICIES: &[&str] = &[LINUX, "sfs", "sfq", "linux24"];
+const SMALL_LMBENCH_POLICIES: &[&str] = &[LINUX, "sfs"];
+/// One process makes system calls, others are in a ring.
+const RING: &[u64] = &[1, 2, 8, 16];
+const SMALL_RING: &[u64] = &[1, 2];
+
+pub fn runs_of_sfs_table_1(small: bool) -> Vec<Counting> {
+    let (policies, clients, operations) =
+        if small { (SMALL_LMBENCH_POLICIES, SMALL_RING, Some(1000)) } else { (LMBENCH_POLICIES, RING, None) };
+    vec![Counting { program: "lmbench", cpus: 1, policies, clients, operations }]
+}
+
+pub fn values_of_sfs_table_1(counts: &Counts) -> Values {
+    let switch = |policy: &str, processes, kb| counts.context_switch(policy, processes, kb);
+    let mut values = Values::new();
+    let mut add = |name: String, value: Option<f64>| values.extend(value.map(|value| (name, value)));
+    for other in [LINUX, "linux24"] {
+        for (processes, kb) in [(2, 0), (8, 16), (16, 64)] {
+            let name = format!(
+                "sfs: a context switch, {processes} processes of {kb} kB, for each instruction of {other}'s"
+            );
+            add(name, ratio(switch("sfs", processes, kb), switch(other, processes, kb)));
+        }
+        for call in CALLS {
+            let name = format!("sfs: {call}, for each instruction of {other}'s");
+            add(name, ratio(counts.call("sfs", call), counts.call(other, call)));
+        }
+    }
+    for policy in LMBENCH_POLICIES {
+        let name =
+            format!("{policy}: a context switch, 16 processes of 0 kB, for each instruction of 2 processes");
+        add(name, ratio(switch(policy, 16, 0), switch(policy, 2, 0)));
+        let name =
+            format!("{policy}: a context switch, 16 processes of 64 kB, for each instruction with 0 kB");
+        add(name, ratio(switch(policy, 16, 64), switch(policy, 16, 0)));
+    }
+    let beyond =
+        |processes, kb| Some(ratio(switch("sfs", processes, kb), switch(LINUX, processes, kb))? - 1.0);
+    let name = "sfs's switch beyond linux's, 16 processes of 64 kB, for each % with 2 of 0 kB";
+    add(name.to_owned(), ratio(beyond(16, 64), beyond(2, 0)));
+    for policy in LMBENCH_POLICIES {
+        for call in CALLS {
+            add(format!("{policy}: {call} (instructions)"), counts.call(policy, call));
+        }
+        for &processes in &RING[1..] {
+            for (kb, _) in RINGS {
+                let name =
+                    format!("{policy}, {processes} processes of {kb} kB: a context switch (instructions)");
+                add(name, switch(policy, processes, kb));
+            }
         }
     }
     values

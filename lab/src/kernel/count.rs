@@ -5,7 +5,7 @@ use crate::kernel::machine::Play;
 
 /// Policies, each of which is counted with each number of clients.
 pub struct Counting {
-    /// Its name is that of what the clients do: `yield`, `equal` or `hackbench`.
+    /// Its name is that of what the clients do: `yield`, `equal`, `hackbench` or `lmbench`.
     pub program: &'static str,
     /// On more than one CPU only whole yields are counted.
     pub cpus: u32,
@@ -16,11 +16,13 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Without these its costs cannot be told.
-    fn needed(&self) -> Vec<&'static str> {
-        match (self.program, self.cpus) {
-            ("hackbench", _) => vec![DISPATCH],
-            ("yield", 1) => SELECTION.into_iter().chain([WHOLE]).collect(),
+    /// Without these its costs with so many clients cannot be told.
+    fn needed(&self, clients: u64) -> Vec<&'static str> {
+        match (self.program, self.cpus, clients) {
+            ("hackbench", ..) => vec![DISPATCH],
+            ("lmbench", _, 1) => CALLS.to_vec(),
+            ("lmbench", ..) => RINGS.iter().flat_map(|(_, names)| *names).collect(),
+            ("yield", 1, _) => SELECTION.into_iter().chain([WHOLE]).collect(),
             _ => vec![WHOLE],
         }
     }
@@ -37,7 +39,7 @@ struct Count {
     cpus: u32,
     policy: String,
     clients: u64,
-    /// A BPF program of the scheduler, or [`WHOLE`].
+    /// A BPF program of the scheduler, [`WHOLE`], or one of [`CALLS`] and [`RINGS`].
     name: String,
     runs: f64,
     instructions: f64,
@@ -49,6 +51,11 @@ const WHOLE: &str = "whole";
 const DISPATCH: &str = "host_dispatch";
 /// The programs that run when a task that can go on has had its turn, and another begins.
 const SELECTION: [&str; 4] = ["host_stopping", "host_enqueue", DISPATCH, "host_running"];
+/// System calls of one process; the last two make another one.
+pub const CALLS: [&str; 3] = ["syscall", "fork", "exec"];
+/// How large the arrays of lmbench's processes are, in kB; a pass of its token, and the same by one process.
+pub const RINGS: [(u64, [&str; 2]); 3] =
+    [(0, ["ring-0", "alone-0"]), (16, ["ring-16", "alone-16"]), (64, ["ring-64", "alone-64"])];
 
 impl Counts {
     fn of<'a>(
@@ -67,11 +74,7 @@ impl Counts {
     /// Selecting a client that yields, and what comes with it: the means of four programs, together. A heavy client may be selected again and go
     /// on; then only one of them runs. So the instructions are not divided by the number of decisions.
     pub fn selection(&self, policy: &str, clients: u64) -> Option<f64> {
-        let mean = |name: &str| {
-            let found = self.of("yield", 1, policy, clients).find(|count| count.name == name)?;
-            Some(found.instructions / found.runs)
-        };
-        SELECTION.iter().map(|name| mean(name)).sum()
+        SELECTION.iter().map(|name| self.mean("yield", 1, policy, clients, name)).sum()
     }
 
     /// All that the scheduler does for clients of hackbench, for each decision.
@@ -83,7 +86,24 @@ impl Counts {
 
     /// A yield: the system call, the decision and the switch.
     pub fn whole(&self, program: &str, cpus: u32, policy: &str, clients: u64) -> Option<f64> {
-        let found = self.of(program, cpus, policy, clients).find(|count| count.name == WHOLE)?;
+        self.mean(program, cpus, policy, clients, WHOLE)
+    }
+
+    /// One of lmbench's [`CALLS`].
+    pub fn call(&self, policy: &str, name: &str) -> Option<f64> {
+        self.mean("lmbench", 1, policy, 1, name)
+    }
+
+    /// A context switch, by lmbench: a pass of its token among so many processes with arrays of so many kB, less what one process takes.
+    pub fn context_switch(&self, policy: &str, processes: u64, kb: u64) -> Option<f64> {
+        let (_, [ring, alone]) = RINGS.iter().find(|(size, _)| *size == kb)?;
+        let pass = |name| self.mean("lmbench", 1, policy, processes, name);
+        Some(pass(ring)? - pass(alone)?)
+    }
+
+    /// Instructions for each of its runs.
+    fn mean(&self, what: &str, cpus: u32, policy: &str, clients: u64, name: &str) -> Option<f64> {
+        let found = self.of(what, cpus, policy, clients).find(|count| count.name == name)?;
         Some(found.instructions / found.runs)
     }
 }
@@ -113,7 +133,7 @@ fn read(run: &Counting, said: &str) -> Result<Vec<Count>, LabError> {
                     (count.policy.as_str(), count.clients, &count.name.as_str()) == (policy, clients, name)
                 })
             };
-            run.needed().iter().all(is_there)
+            run.needed(clients).iter().all(is_there)
         };
         run.policies.iter().all(|policy| run.clients.iter().all(|&clients| is_counted(policy, clients)))
     };
@@ -144,9 +164,9 @@ pub fn equal(runs: &[Counting]) -> Counts {
     let mut all = Vec::new();
     for run in runs {
         for policy in run.policies {
-            for clients in run.clients {
+            for &clients in run.clients {
                 let of = |name: &&str| count(run, &format!("{policy} {clients} {name} 10 1000"));
-                all.extend(run.needed().iter().map(|name| of(name).expect("a line")));
+                all.extend(run.needed(clients).iter().map(|name| of(name).expect("a line")));
             }
         }
     }
@@ -177,6 +197,24 @@ mod tests {
         let without_whole = SAID.split("gr3 10 whole").next().expect("lines");
         let messages = Counts { all: read(&counting("hackbench"), without_whole).expect("lines") };
         assert_eq!(messages.decision("gr3", 10), Some(1340.0));
+    }
+
+    /// The second line of each pair is what no switch is part of.
+    #[test]
+    fn a_context_switch_is_what_a_process_alone_does_not_take() {
+        let run = Counting { clients: &[1, 2], ..counting("lmbench") };
+        let calls = "gr3 1 syscall 10 5000\ngr3 1 fork 10 900000\ngr3 1 exec 10 4000000\n";
+        let rings = "gr3 2 ring-0 100 800000\ngr3 2 alone-0 100 300000\ngr3 2 ring-16 100 1900000\ngr3 2 alone-16 100 1200000\n\
+                     gr3 2 ring-64 100 5000000\ngr3 2 alone-64 100 4000000\n";
+        let counts = Counts { all: read(&run, &format!("{calls}{rings}")).expect("lines") };
+        assert_eq!(
+            [0, 16, 64].map(|kb| counts.context_switch("gr3", 2, kb)),
+            [Some(5000.0), Some(7000.0), Some(10000.0)]
+        );
+        assert_eq!((counts.call("gr3", "fork"), counts.context_switch("gr3", 8, 0)), (Some(90_000.0), None));
+        for without in [calls, rings] {
+            assert!(read(&run, without).is_err(), "{without}");
+        }
     }
 
     #[test]

@@ -80,6 +80,8 @@ struct Played {
     values: fn(&[Case], &[Run]) -> Values,
     /// That of the virtual machine.
     clock: Clock,
+    /// Nothing in it is random: on a clock that counts instructions a run says all.
+    is_constant: bool,
 }
 
 /// Instructions of decisions are counted.
@@ -104,7 +106,7 @@ const fn played(
     cases: fn(bool) -> Result<Vec<Case>, LabError>,
     values: fn(&[Case], &[Run]) -> Values,
 ) -> Kind {
-    Kind::Played(Played { cases, values, clock: Clock::Real })
+    Kind::Played(Played { cases, values, clock: Clock::Real, is_constant: false })
 }
 
 /// Response times of one CPU.
@@ -112,7 +114,15 @@ const fn timed(
     cases: fn(bool) -> Result<Vec<Case>, LabError>,
     values: fn(&[Case], &[Run]) -> Values,
 ) -> Kind {
-    Kind::Played(Played { cases, values, clock: Clock::Instructions })
+    Kind::Played(Played { cases, values, clock: Clock::Instructions, is_constant: false })
+}
+
+/// The same of a workload in which nothing is random.
+const fn timed_once(
+    cases: fn(bool) -> Result<Vec<Case>, LabError>,
+    values: fn(&[Case], &[Run]) -> Values,
+) -> Kind {
+    Kind::Played(Played { cases, values, clock: Clock::Instructions, is_constant: true })
 }
 
 const fn counted(runs: fn(bool) -> Vec<Counting>, values: fn(&Counts) -> Values) -> Kind {
@@ -138,6 +148,14 @@ pub fn figures() -> &'static [KernelFigure] {
         figure!("sfs-6b", 2, (20, 400), played(sfs_load::cases_6b, sfs_load::values_6b)),
         figure!("sfs-6c", 2, (25, 700), played(sfs_load::cases_6c, sfs_load::values_6c)),
         figure!("sfs-7", 2, (15, 120), counted(costs::runs_of_sfs_7, costs::values_of_sfs_7)),
+        figure!(
+            "sfs-table-1",
+            1,
+            (15, 90),
+            counted(costs::runs_of_sfs_table_1, costs::values_of_sfs_table_1)
+        ),
+        figure!("flow-1", 1, (15, 15), timed_once(flow::cases_1, flow::values_1)),
+        figure!("flow-overhead", 1, (15, 15), timed_once(flow::cases_of_overhead, flow::values_of_overhead)),
         figure!("flow-6", 1, (40, 600), played(flow::cases_6, flow::values_6)),
         figure!("procfair-3", 4, (40, 300), played(procfair::cases_3, procfair::values_3)),
         figure!("procfair-5", 4, (30, 300), played(procfair::cases_5, procfair::values_of_b)),
