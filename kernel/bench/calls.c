@@ -7,32 +7,20 @@
  *   calls fork N       a process that ends at once, and is waited for
  *   calls exec N       the same of one that first executes a program that does nothing: this one
  */
+#include "clock.h"
+#include "fail.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PARTS 4
 #define WARM_UP 10
 
 static char myself[4096];
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 static void call(void)
 {

@@ -9,6 +9,8 @@
  * network, which are not scheduled here.
  */
 #define _GNU_SOURCE
+#include "clock.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -52,14 +54,6 @@ static void fail(const char *what)
 {
 	fprintf(stderr, "clients: %s%s%s\n", what, errno ? ": " : "", errno ? strerror(errno) : "");
 	exit(1);
-}
-
-static long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
 /* ---- what they ask ---- */

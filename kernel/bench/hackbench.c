@@ -7,6 +7,7 @@
  *
  * A sender sends LOOPS messages to each of the 20 receivers of its group.
  */
+#include "fail.h"
 #include "programs.h"
 
 #include <errno.h>
@@ -29,12 +30,6 @@ static int ends[MAX_GROUPS][RECEIVERS][2];
 static pid_t thread[MAX_GROUPS * GROUP];
 static pthread_barrier_t all_exist, all_weigh;
 static int receiving;
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 static void pass(int fd, int sends)
 {

@@ -9,12 +9,14 @@
  * A pass is a read, an array of KB kB, and a write. The difference of the two times is what the switches take. All PASSES are made in parts. The one
  * that took least counts, as lmbench has it: now and then something else runs.
  */
+#include "clock.h"
+#include "fail.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MAX_PROCESSES 64
@@ -28,20 +30,6 @@ static pid_t others[MAX_PROCESSES];
 static int *array;
 static size_t nints;
 static volatile int sum;
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 static void give(int to)
 {

@@ -8,6 +8,8 @@
  * If they are not to be equal, the threads have all 40 nice values in an order without a pattern, so their weights are those of the kernel's table,
  * from 15 to 88761. A yield ends a slice, so each policy chooses as it does when quanta expire.
  */
+#include "clock.h"
+#include "fail.h"
 #include "programs.h"
 
 #include <pthread.h>
@@ -16,7 +18,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #define MAX_THREADS 4096
 #define WARM_UP 2000 /* decisions before counting begins: by then every path was taken, and every group was current */
@@ -30,20 +31,6 @@ static volatile bool weighted;
 static long
 	decided; /* atomic: CPUs that take turns may do so in the middle of an update, and the other one makes thousands meanwhile */
 static long long began_ns;
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 static void begin(void)
 {

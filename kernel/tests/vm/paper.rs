@@ -176,9 +176,7 @@ fn a_thread_starves_unless_weights_are_readjusted() {
 fn three_threads_have_what_their_readjusted_weights_say() {
     let figure = small("sfs-4", 2, "2 of 2: sfs");
     for (task, right) in [("T1", 25.0), ("T2", 50.0), ("T3", 25.0)] {
-        for share in both(&figure, &format!("sfs: {task}'s share, 15 s to 30 s (%)")) {
-            assert!((share - right).abs() < NEAR, "{task}: {share}: {figure}");
-        }
+        is_within(NEAR, right, &figure, &format!("sfs: {task}'s share, 15 s to 30 s (%)"));
     }
     for starved_s in both(&figure, "sfq: T3's CPU time less T1's, 15 s to 30 s (s)") {
         assert!(starved_s > 5.0, "{starved_s}: {figure}");

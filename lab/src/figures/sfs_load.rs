@@ -44,7 +44,8 @@ fn mean(reps: impl Iterator<Item = f64>) -> Measured {
     Measured::mean(&reps.collect::<Vec<_>>())
 }
 
-const WEIGHTS: [u64; 4] = [1, 2, 4, 7];
+/// Weights of server 2; that of server 1 is 1.
+pub const WEIGHTS: [u64; 4] = [1, 2, 4, 7];
 
 /// Two servers that always have requests, each of 5 ms on the average, and 20 background processes of weight 1.
 pub fn servers(weight: u64, quantum_ms: u32) -> Result<Workload, LabError> {
@@ -85,7 +86,8 @@ pub fn figure_6a(setting: &Setting) -> Result<Measurements, LabError> {
     Ok(found)
 }
 
-const JOBS: [u32; 6] = [0, 2, 4, 6, 8, 10];
+/// Numbers of background jobs
+pub const JOBS: [u32; 6] = [0, 2, 4, 6, 8, 10];
 
 /// The repetitions of each number of jobs, as points of a curve.
 fn over_jobs(reps: &[Vec<f64>]) -> Vec<Point> {

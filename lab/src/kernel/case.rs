@@ -4,12 +4,37 @@ use divvy_results::report::Run;
 use divvy_workload::{Arrivals, Dist, Step, Workload};
 
 use crate::error::LabError;
+use crate::measured::Measured;
 
 /// The kernel's own scheduler, as a spec.
 pub const LINUX: &str = "linux";
 
 /// Names, with their units, and values: those of a run of each case.
 pub type Values = Vec<(String, f64)>;
+
+/// The same with the intervals of the means.
+pub type Means = Vec<(String, Measured)>;
+
+/// Names, simulated values, and those of the kernel.
+pub type Beside = Vec<(String, f64, Measured)>;
+
+/// The mean of each value over the repetitions, or the windows.
+pub fn means(all: &[Values]) -> Means {
+    let mean = |i: usize| Measured::mean(&all.iter().map(|values| values[i].1).collect::<Vec<f64>>());
+    let names = all.first().into_iter().flatten().map(|(name, _)| name.clone());
+    names.enumerate().map(|(i, name)| (name, mean(i))).collect()
+}
+
+/// Without their intervals.
+pub fn numbers(means: Means) -> Values {
+    means.into_iter().map(|(name, mean)| (name, mean.number())).collect()
+}
+
+/// Both have the same names.
+pub fn beside(simulated: Values, measured: Means) -> Beside {
+    let both = simulated.into_iter().zip(measured);
+    both.map(|((name, simulated), (_, measured))| (name, simulated, measured)).collect()
+}
 
 /// One of the runs of a figure.
 pub struct Case {

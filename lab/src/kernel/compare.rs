@@ -7,7 +7,7 @@ use divvy_sim::run::{Options, simulate};
 use crate::claim::{Claim, Tolerance};
 use crate::error::LabError;
 use crate::expected::{Row, Table};
-use crate::kernel::case::{Case, Values};
+use crate::kernel::case::{Beside, Case, Means, Values, beside, means, numbers};
 use crate::kernel::machine::{Machine, Play};
 use crate::kernel::pbs_web::Clients;
 use crate::kernel::{KernelFigure, Kind, Played, count, web};
@@ -73,21 +73,11 @@ pub struct Compared {
 pub fn compare(figure: &'static KernelFigure, small: bool, play: &Play) -> Result<Compared, LabError> {
     let own = |what: String| LabError::Own { file: format!("expected/kernel/{}.toml", figure.id), what };
     let table = Table::parse(figure.table).map_err(own)?;
+    let reps = if small { REPS.0 } else { REPS.1 };
     let mut also = match &figure.kind {
-        Kind::Played(played) => beside_simulation(played, figure.cpus, small, play)?,
-        Kind::Served(sites) => {
-            let windows = if small { REPS.0 } else { REPS.1 };
-            let both =
-                web::beside_simulation(&sites(small, windows), windows, figure.cpus, play)?.into_iter();
-            both.map(|(name, simulated, measured)| Also { name, simulated: Some(simulated), measured })
-                .collect()
-        }
-        Kind::Asked => {
-            let clients = Clients::new(small, if small { REPS.0 } else { REPS.1 });
-            let both = clients.beside_simulation(play)?.into_iter();
-            both.map(|(name, simulated, measured)| Also { name, simulated: Some(simulated), measured })
-                .collect()
-        }
+        Kind::Played(played) => also(beside_simulation(played, figure.cpus, small, reps, play)?),
+        Kind::Served(sites) => also(web::beside_simulation(&sites(small, reps), reps, figure.cpus, play)?),
+        Kind::Asked => also(Clients::new(small, reps).beside_simulation(play)?),
         Kind::Counted(counted) => {
             let counts = count::all(&(counted.runs)(small), play)?;
             let values = (counted.values)(&counts).into_iter();
@@ -106,31 +96,33 @@ pub fn compare(figure: &'static KernelFigure, small: bool, play: &Play) -> Resul
     Ok(Compared { figure, small, claims, also })
 }
 
-fn beside_simulation(figure: &Played, cpus: u32, small: bool, play: &Play) -> Result<Vec<Also>, LabError> {
+fn also(both: Beside) -> Vec<Also> {
+    let both = both.into_iter();
+    both.map(|(name, simulated, measured)| Also { name, simulated: Some(simulated), measured }).collect()
+}
+
+fn beside_simulation(
+    figure: &Played,
+    cpus: u32,
+    small: bool,
+    reps: u32,
+    play: &Play,
+) -> Result<Beside, LabError> {
     let cases = (figure.cases)(small)?;
     let once = figure.is_constant && matches!(play.machine, Machine::Virtual(_));
-    let reps = match (once, small) {
-        (true, _) => 1,
-        (false, true) => REPS.0,
-        (false, false) => REPS.1,
-    };
+    let reps = if once { 1 } else { reps };
     let simulated = simulation(figure, &cases, play.seed, reps)?;
-    let measured = repetitions(figure, &cases, &play.all(&cases, (cpus, figure.clock), reps)?);
-    let both = simulated.into_iter().zip(measured);
-    Ok(both
-        .map(|((name, simulated), (_, measured))| Also {
-            name,
-            simulated: Some(simulated),
-            measured: if once { measured.number().into() } else { measured },
-        })
-        .collect())
+    let mut measured = repetitions(figure, &cases, &play.all(&cases, (cpus, figure.clock), reps)?);
+    if once {
+        measured.iter_mut().for_each(|(_, value)| *value = value.number().into());
+    }
+    Ok(beside(simulated, measured))
 }
 
 /// The means over as many repetitions as are played, which have the same random numbers.
 fn simulation(figure: &Played, cases: &[Case], seed: u64, reps: u32) -> Result<Values, LabError> {
     let runs = cases.iter().map(|case| simulated(case, seed, reps)).collect::<Result<Vec<_>, _>>()?;
-    let means = repetitions(figure, cases, &runs).into_iter();
-    Ok(means.map(|(name, mean)| (name, mean.number())).collect())
+    Ok(numbers(repetitions(figure, cases, &runs)))
 }
 
 fn simulated(case: &Case, seed: u64, reps: u32) -> Result<Vec<Run>, LabError> {
@@ -143,13 +135,13 @@ fn simulated(case: &Case, seed: u64, reps: u32) -> Result<Vec<Run>, LabError> {
     Ok(report.runs)
 }
 
-fn repetitions(figure: &Played, cases: &[Case], played: &[Vec<Run>]) -> Vec<(String, Measured)> {
+fn repetitions(figure: &Played, cases: &[Case], played: &[Vec<Run>]) -> Means {
     let reps = played.iter().map(Vec::len).min().unwrap_or(0);
     let of_rep = |rep: usize| -> Values {
         let runs: Vec<Run> = played.iter().map(|runs| runs[rep].clone()).collect();
         (figure.values)(cases, &runs)
     };
-    web::means(&(0..reps).map(of_rep).collect::<Vec<Values>>())
+    means(&(0..reps).map(of_rep).collect::<Vec<Values>>())
 }
 
 fn kernel_claim(row: Row, of: Also) -> KernelClaim {

@@ -7,10 +7,8 @@ use divvy_workload::{Arrivals, Dist, Purpose, Step, Workload, instance, stream};
 
 use crate::error::LabError;
 use crate::figures::pbs_users::{CLIENTS, web_tasks};
-use crate::kernel::case::{LINUX, Values};
+use crate::kernel::case::{Beside, LINUX, Means, Values, beside, means, numbers};
 use crate::kernel::machine::{Play, timeout_s};
-use crate::kernel::web::means;
-use crate::measured::Measured;
 use crate::run::{self, MS, S};
 
 /// The figure is so many times as fast as its simulation in the paper's time (`pbs-8`): thoughts of half a second, not of ten.
@@ -87,12 +85,10 @@ impl Clients {
 
     /// The means over the repetitions.
     pub fn simulation(&self, seed: u64) -> Result<Values, LabError> {
-        let means = self.means(seed, &|spec, rep| self.simulated(spec, seed, rep))?;
-        Ok(means.into_iter().map(|(name, mean)| (name, mean.number())).collect())
+        Ok(numbers(self.means(seed, &|spec, rep| self.simulated(spec, seed, rep))?))
     }
 
-    /// Names, simulated values, and those of the kernel.
-    pub fn beside_simulation(&self, play: &Play) -> Result<Vec<(String, f64, Measured)>, LabError> {
+    pub fn beside_simulation(&self, play: &Play) -> Result<Beside, LabError> {
         let simulated = self.simulation(play.seed)?;
         let specs = self.specs();
         let cases = specs.iter().map(|spec| format!("{spec} {QUANTUM_US}us\n")).collect();
@@ -112,11 +108,10 @@ impl Clients {
                 LabError::Run(format!("what kernel/bench/cgi printed of {spec} does not read: {said:.2000}"))
             })
         };
-        let both = simulated.into_iter().zip(self.means(play.seed, &answers)?);
-        Ok(both.map(|((name, simulated), (_, measured))| (name, simulated, measured)).collect())
+        Ok(beside(simulated, self.means(play.seed, &answers)?))
     }
 
-    fn means(&self, seed: u64, answers: &Answers) -> Result<Vec<(String, Measured)>, LabError> {
+    fn means(&self, seed: u64, answers: &Answers) -> Result<Means, LabError> {
         let all = (0..self.reps).map(|rep| self.values(seed, rep, answers));
         Ok(means(&all.collect::<Result<Vec<Values>, _>>()?))
     }

@@ -5,13 +5,12 @@ use divvy_results::report::Run;
 use divvy_workload::Workload;
 
 use crate::error::LabError;
-use crate::figures::sfs_load::{decoder, interact, response_ms, servers};
+use crate::figures::sfs_load::{JOBS, WEIGHTS, decoder, interact, response_ms, servers};
 use crate::kernel::case::{Case, Values, service_s, window};
 use crate::run::{MS, S};
 
 /// When all threads have started.
 const FROM_NS: u64 = 500 * MS;
-const WEIGHTS: [u64; 4] = [1, 2, 4, 7];
 
 /// The small version has the most uneven weights.
 pub fn cases_6a(small: bool) -> Result<Vec<Case>, LabError> {
@@ -51,7 +50,7 @@ fn beside<'a>(cases: &[Case], runs: &'a [Run], spec: &str, jobs: u64) -> Option<
 /// The small version has SFS alone.
 pub fn cases_6b(small: bool) -> Result<Vec<Case>, LabError> {
     let (specs, jobs, seconds): (&[&str], &[u32], u64) =
-        if small { (&["sfs"], &[0, 10], 2) } else { (&["sfs", TIME_SHARING], &[0, 2, 4, 6, 8, 10], 4) };
+        if small { (&["sfs"], &[0, 10], 2) } else { (&["sfs", TIME_SHARING], &JOBS, 4) };
     beside_jobs(specs, jobs, |jobs| Ok(window(&decoder(jobs, 20)?, FROM_NS, FROM_NS + seconds * S)))
 }
 

@@ -2,9 +2,8 @@
 //! (`kernel/bench/web`).
 
 use crate::error::LabError;
-use crate::kernel::case::{LINUX, Values};
+use crate::kernel::case::{Beside, LINUX, Values, beside, means, numbers};
 use crate::kernel::machine::Play;
-use crate::measured::Measured;
 use crate::run::MS;
 use crate::web::{Curves, Experiment, Site, values};
 
@@ -43,17 +42,10 @@ pub fn sites_of_gr3_web(small: bool, windows: u32) -> Vec<Site> {
 /// The means over the windows.
 pub fn simulation(sites: &[Site], windows: u32, seed: u64) -> Result<Values, LabError> {
     let curves = sites.iter().map(|site| site.simulated(seed)).collect::<Result<Vec<Curves>, _>>()?;
-    let means = means(&values_of_windows(sites, &curves, windows));
-    Ok(means.into_iter().map(|(name, mean)| (name, mean.number())).collect())
+    Ok(numbers(means(&values_of_windows(sites, &curves, windows))))
 }
 
-/// Names, simulated values, and those of the kernel.
-pub fn beside_simulation(
-    sites: &[Site],
-    windows: u32,
-    cpus: u32,
-    play: &Play,
-) -> Result<Vec<(String, f64, Measured)>, LabError> {
+pub fn beside_simulation(sites: &[Site], windows: u32, cpus: u32, play: &Play) -> Result<Beside, LabError> {
     let simulated = simulation(sites, windows, play.seed)?;
     let mut curves = Vec::new();
     // A run has servers of one number of processes, and one number of them.
@@ -65,15 +57,7 @@ pub fn beside_simulation(
         let said = play.serve("web", &numbers, &[("sites".to_owned(), cases)], alike.len())?;
         curves.append(&mut read(alike, &said)?);
     }
-    let both = simulated.into_iter().zip(means(&values_of_windows(sites, &curves, windows)));
-    Ok(both.map(|((name, simulated), (_, measured))| (name, simulated, measured)).collect())
-}
-
-/// The mean of each value over the repetitions, or the windows.
-pub(super) fn means(all: &[Values]) -> Vec<(String, Measured)> {
-    let mean = |i: usize| Measured::mean(&all.iter().map(|values| values[i].1).collect::<Vec<f64>>());
-    let names = all.first().into_iter().flatten().map(|(name, _)| name.clone());
-    names.enumerate().map(|(i, name)| (name, mean(i))).collect()
+    Ok(beside(simulated, means(&values_of_windows(sites, &curves, windows))))
 }
 
 fn values_of_windows(sites: &[Site], curves: &[Curves], windows: u32) -> Vec<Values> {
