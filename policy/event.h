@@ -128,10 +128,13 @@ struct config {
 #define CONFIG_COPY(to, from) \
 	for (u32 i_ = 0; i_ < sizeof(to) / sizeof(s64); i_++) \
 		((s64 *)&(to))[i_] = ((const volatile s64 *)&(from))[i_];
-#define CONFIG_COPY_MODIFIER(UPPER, lower) CONFIG_COPY(m->lower.param, c->lower)
+#define CONFIG_COPY_MODIFIER(UPPER, lower) \
+	if (UPPER & POLICY_MODIFIERS || machine_is_whole(m)) { \
+		CONFIG_COPY(m->lower.param, c->lower) \
+	}
 
 /* On zeroed memory. volatile: read-only data that a BPF loader fills in. One of several machines has some of the CPUs, and of the modifiers. */
-static inline void config_init_for(struct machine *m, const volatile struct config *c, u32 ncpus, u32 modifiers)
+static IN_PLACE void config_init_for(struct machine *m, const volatile struct config *c, u32 ncpus, u32 modifiers)
 {
 	m->modifiers = modifiers;
 	CONFIG_COPY(m->s.param, c->policy)
@@ -139,7 +142,7 @@ static inline void config_init_for(struct machine *m, const volatile struct conf
 	machine_init(m, ncpus, c->quantum);
 }
 
-static inline void config_init(struct machine *m, const volatile struct config *c)
+static IN_PLACE void config_init(struct machine *m, const volatile struct config *c)
 {
 	config_init_for(m, c, c->ncpus, c->modifiers);
 }

@@ -30,7 +30,8 @@
  *   state.h         configuration, counters, the machine and its lock
  *   shards.h        several machines, each for some CPUs; shard_cpus.h
  *   published.h     what shards know of each other: by_tag.h, or by_service.h
- *   survey.h        what a CPU finds that looks at them; reachable.h
+ *   survey.h        what a CPU finds that looks at them
+ *   reachable.h     who waits that may run in another shard; reach_sets.h
  *   moves.h         a task goes to another shard
  *   taking.h        a CPU takes a task from another shard
  *   machines.h      the machines begin
@@ -280,7 +281,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	put_ended_visit(shard, cpu);
 	tell(shard, EVENT_dispatch, &e);
 	granted = e.slice;
-	e.slice = slice_in_crowd(granted);
+	e.slice = slice_in_crowd(shard, granted);
 	admitted = !config.limits || admit(&e);
 	host_task(e.id)->sent_to = kernel_cpu + 1;
 	host_task(e.id)->dispatched = e.now;
@@ -451,6 +452,7 @@ void BPF_PROG(host_exit_task, struct task_struct *p, struct scx_exit_task_args *
 		return;
 	}
 	task_ended(id);
+	forget_reach(id);
 	bpf_spin_lock(&lock);
 	accounts[id & POOL_MASK].pid = 0;
 	stats.tasks--;

@@ -27,10 +27,11 @@ struct host_config {
 };
 
 /* .rodata.shards, of the host with several (host/shards.h): CPUs by the machine's number, in shards of neighbours */
-#define MOST_SHARDS 8u
+#define MOST_SHARDS 64u
 #define SHARD_MASK (MOST_SHARDS - 1)
 struct host_shards {
 	u32 n;
+	u32 mask; /* there are machines for this shard and those before it: a power of two less one */
 	u32 skew_quanta;
 	u32 steal;
 	u16 first[MOST_SHARDS]; /* CPU of each shard */
@@ -184,7 +185,7 @@ struct host_program {
  * than 64 CPUs a set_allowed has four records with the same number; `why` is 1 in the record of the first 64 CPUs.
  */
 #define LOG_BYTES (1 << 24)
-#define LOG_SHARD 5
+#define LOG_SHARD 8
 
 struct record {
 	u64 now;   /* ns, as the machine took it */
@@ -195,9 +196,9 @@ struct record {
 	 * set_param: the owner; learn: the lower half of the identity; set_allowed: the CPU to kick */
 	u32 answer;
 	/* the CPU told, or the answer: the CPU to kick; set_allowed: which 64 CPUs; set_param: the index;
-	 * set_group: the parent; learn: the position */
+	 * set_group: the parent; learn: the position. With several shards that has LOG_SHARD bits, and the shard is in those above. */
 	u16 cpu;
-	u8 kind; /* enum event_kind, and from bit LOG_SHARD on the shard */
+	u8 kind; /* enum event_kind */
 	u8 why;  /* dispatch: the CPU told */
 };
 

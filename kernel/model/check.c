@@ -77,19 +77,24 @@ static void check_work_conserving(struct model_task *p)
 			scx_error("CPU %u is idle, and task %u waits and may run there", i, p->index);
 }
 
-/* The machine is told events, and its time stands still. */
+/* A machine is told events, and its time stands still. With several shards each has its own. */
 static void check_time(void)
 {
-	static u64 then, changed, events;
+	static struct {
+		u64 then, changed, events;
+	} of[MAX_MODEL_CPUS];
 
-	if (host_now() != then) {
-		then = host_now();
-		changed = model.now;
+	for (u32 shard = 0; shard < host_shards(); shard++) {
+		if (host_now(shard) != of[shard].then) {
+			of[shard].then = host_now(shard);
+			of[shard].changed = model.now;
+		}
+		if (model.now <= of[shard].changed + LONGEST_STILL_NS)
+			of[shard].events = host_events_of(shard);
+		else if (host_events_of(shard) > of[shard].events + FEW_EVENTS)
+			scx_error("time stands still for %llu ms",
+				  (unsigned long long)((model.now - of[shard].changed) / 1000000));
 	}
-	if (model.now <= changed + LONGEST_STILL_NS)
-		events = host_events();
-	else if (host_events() > events + FEW_EVENTS)
-		scx_error("time stands still for %llu ms", (unsigned long long)((model.now - changed) / 1000000));
 }
 
 /* A shard is to know a weight after so long: a slice, a kernel thread or a real-time task before the dispatch that passes it on, and more of

@@ -80,8 +80,9 @@ struct task_struct *bpf_get_current_task_btf(void)
 
 /* No user can make an op look up more than this. */
 #define MOST_LOOKUPS 16
-/* Several shards' locks are in a map: each weight that is passed on needs one, or two if its task moves. */
-#define MOST_LOOKUPS_OF_SHARDS 32
+/* Several shards' locks are in a map: each weight that is passed on needs one, or two if its task moves; and a CPU that finds nothing may look into
+ * each shard. */
+#define MOST_LOOKUPS_OF_SHARDS (32 + host_most_shards())
 
 struct hash_entry {
 	u64 key;

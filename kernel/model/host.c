@@ -37,7 +37,7 @@ static void make_writable(const volatile void *data, size_t bytes)
 #define SUM_OF(field) \
 	({ \
 		u64 sum_ = 0; \
-		for (u32 s_ = 0; s_ < MOST_SHARDS_HERE; s_++) \
+		for (u32 s_ = 0; s_ < number_of_shards(); s_++) \
 			sum_ += COUNTS_OF(s_).field; \
 		sum_; \
 	})
@@ -47,7 +47,6 @@ static void make_writable(const volatile void *data, size_t bytes)
 s32 load_host(const struct host_options *options)
 {
 	struct host_config *c = (struct host_config *)&config;
-	u32 wanted = options->shards < host_most_shards() ? options->shards : host_most_shards();
 	u16 n = 0;
 
 	make_writable(&config, sizeof(config));
@@ -73,7 +72,7 @@ s32 load_host(const struct host_options *options)
 		if (online)
 			c->kernel_cpu[n++] = i;
 	}
-	divide(wanted ? wanted : 1, n);
+	divide(options, n);
 	c->config.quantum = options->quantum_ns;
 	c->config.ncpus = n;
 	c->config.modifiers = options->modifiers;
@@ -297,13 +296,23 @@ u32 host_ids(void)
 	return last_id - nfree;
 }
 
-u64 host_now(void)
+u32 host_shards(void)
 {
-	u64 now = 0;
+	return number_of_shards();
+}
 
-	for (u32 shard = 0; shard < number_of_shards(); shard++)
-		now = machine_at(shard)->now > now ? machine_at(shard)->now : now;
-	return now;
+u64 host_now(u32 shard)
+{
+	return machine_at(shard)->now;
+}
+
+u64 host_events_of(u32 shard)
+{
+#ifdef DIVVY_SHARDS
+	return events_of[shard];
+#else
+	return stats.events;
+#endif
 }
 
 u64 host_decisions(void)

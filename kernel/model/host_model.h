@@ -33,6 +33,7 @@ struct host_options {
 	bool users;     /* group by user */
 	bool cgroups;   /* group by cgroup */
 	u32 shards;     /* of a host that is built for several; 0 is one */
+	bool uneven;    /* they have different numbers of CPUs */
 	u32 nsubordinates;
 	struct subordinate_users subordinates[MAX_RANGES];
 };
@@ -88,8 +89,10 @@ u32 host_process(const struct task_struct *p);
 /* Times that a task went to another shard, and that a CPU took one from there */
 u64 host_moves(void);
 u64 host_taken(void);
-/* The machine's time */
-u64 host_now(void);
+/* The machines, and of each its time and the events that it was told */
+u32 host_shards(void);
+u64 host_now(u32 shard);
+u64 host_events_of(u32 shard);
 
 /* Says what is wrong with who holds which id, or NULL. No CPU may be in an op. */
 const char *host_check_ids(void);

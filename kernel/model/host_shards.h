@@ -4,21 +4,31 @@
 #define MODEL_HOST_SHARDS_H
 
 #ifdef DIVVY_SHARDS
-/* As many shards as are asked for, or as there are CPUs, of neighbours (placement R1). */
-static void divide(u32 wanted, u32 ncpus)
+/* As many shards as are asked for, or as there are CPUs, of neighbours (placement R1). Uneven ones have 1, 2, 3, 1, ... CPUs, as far as that goes, and
+ * the last has the rest. */
+static void divide(const struct host_options *options, u32 ncpus)
 {
 	struct host_shards *s = (struct host_shards *)&shards;
-	u32 size = (ncpus + wanted - 1) / wanted;
+	u32 wanted = options->shards < MOST_SHARDS ? options->shards : MOST_SHARDS, size;
 
+	wanted = wanted ? wanted : 1;
+	size = (ncpus + wanted - 1) / wanted;
 	make_writable(&shards, sizeof(shards));
-	s->n = (ncpus + size - 1) / size;
 	s->skew_quanta = 1;
 	s->steal = true;
-	for (u32 cpu = 0; cpu < ncpus; cpu++) {
-		s->of_cpu[cpu] = (u8)(cpu / size);
-		s->first[cpu / size] = (u16)(cpu / size * size);
-		s->cpus[cpu / size]++;
+	s->n = 0;
+	for (u32 first = 0; first < ncpus; first += s->cpus[s->n++]) {
+		bool is_last = s->n + 1 == wanted;
+		u32 most = !options->uneven ? size : is_last ? ncpus : 1 + s->n % 3;
+
+		s->first[s->n] = (u16)first;
+		s->cpus[s->n] = (u16)(most < ncpus - first ? most : ncpus - first);
+		for (u32 i = 0; i < s->cpus[s->n]; i++)
+			s->of_cpu[first + i] = (u8)s->n;
 	}
+	s->mask = 0;
+	while (s->mask + 1 < s->n)
+		s->mask = 2 * s->mask + 1;
 }
 
 u32 host_most_shards(void)
@@ -26,7 +36,7 @@ u32 host_most_shards(void)
 	return MOST_SHARDS;
 }
 #else
-static void divide(u32 wanted, u32 ncpus)
+static void divide(const struct host_options *options, u32 ncpus)
 {
 }
 
@@ -37,6 +47,44 @@ u32 host_most_shards(void)
 #endif
 
 #ifdef DIVVY_SHARDS
+/* Whether the task's set of shards is the one that its CPUs are. There are never more sets than have room. */
+static bool has_right_set(u32 id)
+{
+	const struct host_move *move = &host_task(id)->move;
+	u64 whole = 0, all = shards.n == 64 ? ~0ull : (1ull << shards.n) - 1;
+	bool part = false;
+
+	if (!move->is_bound)
+		return true;
+	for (u32 shard = 0; shard < shards.n; shard++) {
+		u32 n = 0;
+
+		for (u32 cpu = 0; cpu < shards.cpus[shard]; cpu++)
+			n += may_run(id, shards.first[shard] + cpu);
+		whole |= (u64)(n == shards.cpus[shard]) << shard;
+		part |= n && n < shards.cpus[shard];
+	}
+	return move->reaches_a_part == part &&
+	       (!whole         ? move->reach == NOWHERE
+		: whole == all ? move->reach == EVERYWHERE
+			       : move->reach > EVERYWHERE && reach_sets[move->reach].shards == whole);
+}
+
+static const char *check_sets(void)
+{
+	u32 counted[REACHES] = { 0 };
+
+	for (u32 id = 1; id <= last_id; id++) {
+		counted[host_task(id)->holders ? host_task(id)->move.reach : NOWHERE]++;
+		if (host_task(id)->holders && task_in_machine(id)->state & KNOWN && !has_right_set(id))
+			return "a task has another set of shards than its CPUs are";
+	}
+	for (u32 number = EVERYWHERE + 1; number < REACHES; number++)
+		if (reach_sets[number].tasks != counted[number])
+			return "a set of shards is counted for other tasks than have it";
+	return NULL;
+}
+
 /* Whether an idle CPU finds the task where it looks for it: reachable.h. */
 static bool is_listed(u32 id)
 {
@@ -174,10 +222,10 @@ const char *host_check_order(s32 kernel_cpu)
 		if (!is_listed(other))
 			return "a task waits and is not listed by where it may run, or does not and is";
 	if (decided == seen || cpu == NO_CPU)
-		return check_loads();
+		return check_loads() ?: check_sets();
 	seen = decided;
 	id = visitor_on[cpu] ? visitor_on[cpu] : machine_at(shard_of_cpu(cpu))->s.tasks.picked[local_cpu(cpu)];
-	return check_loads() ?: id ? check_choice_of(cpu, id) : NULL;
+	return check_loads() ?: check_sets() ?: id ? check_choice_of(cpu, id) : NULL;
 }
 
 const char *host_check_weights(void)

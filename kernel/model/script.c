@@ -17,9 +17,10 @@ void write_script(const struct script *s, FILE *file)
 	const struct host_options *h = &s->host;
 
 	fprintf(file, "machine cpus=%u tick=%llu race=%u seed=%llu\n", s->ncpus, U(s->tick_ns), s->race_in, U(s->seed));
-	fprintf(file, "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u cgroups=%u shards=%u\n",
+	fprintf(file,
+		"host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u cgroups=%u shards=%u uneven=%u\n",
 		U(h->quantum_ns), h->modifiers, h->starvation_limit_ms, h->pool, h->fail_every, h->users, h->cgroups,
-		h->shards);
+		h->shards, h->uneven);
 	if (s->still_in)
 		fprintf(file, "still %u %llu\n", s->still_in, U(s->longest_still_ns));
 	for (u32 i = 0; i < s->ncpus; i++)
@@ -169,7 +170,7 @@ static bool read_expected(struct script *s, const char *line)
 u32 read_script(struct script *s, FILE *file)
 {
 	unsigned long long tick, seed, quantum, end, decisions;
-	unsigned users, cgroups = 0;
+	unsigned users, cgroups = 0, uneven = 0;
 	char line[512];
 	u32 number = 0;
 	int found;
@@ -183,9 +184,10 @@ u32 read_script(struct script *s, FILE *file)
 			s->seed = seed;
 		} else if (
 			sscanf(line,
-			       "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u cgroups=%u shards=%u",
+			       "host quantum=%llu modifiers=%u starvation=%u pool=%u fail=%u users=%u cgroups=%u shards=%u uneven=%u",
 			       &quantum, &s->host.modifiers, &s->host.starvation_limit_ms, &s->host.pool,
-			       &s->host.fail_every, &users, &cgroups, &s->host.shards) >= 6) {
+			       &s->host.fail_every, &users, &cgroups, &s->host.shards, &uneven) >= 6) {
+			s->host.uneven = uneven;
 			s->host.cgroups = cgroups;
 			s->host.quantum_ns = quantum;
 			s->host.users = users;

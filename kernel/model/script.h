@@ -4,7 +4,7 @@
  * what it prints when something does not hold, and what it reads again:
  *
  *   machine cpus=4 tick=1000000 race=50 seed=7
- *   host quantum=4000000 modifiers=0 starvation=1000 pool=0 fail=0 users=0 cgroups=0 shards=0
+ *   host quantum=4000000 modifiers=0 starvation=1000 pool=0 fail=0 users=0 cgroups=0 shards=0 uneven=0
  *   still 50 3000000
  *   clock 1 5000000000
  *   offline 2

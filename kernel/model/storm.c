@@ -108,7 +108,8 @@ static void free_tasks(struct script *s)
 
 static void make_shards(struct script *s)
 {
-	s->host.shards = ONE_OF(1, 2, 2, 3, 4, 8);
+	s->host.shards = ONE_OF(1, 2, 2, 3, 4, 8, 16, 64);
+	s->host.uneven = !below(3);
 	if (below(2))
 		free_tasks(s);
 }
@@ -122,6 +123,8 @@ static void make_script(struct script *s, u64 seed)
 	state = seed * 0x2545f4914f6cdd1dull + 1;
 	s->end_ns = 2000000000;
 	s->ncpus = ONE_OF(1, 2, 2, 4, 8);
+	if (host_most_shards() > 1 && !below(4))
+		s->ncpus = ONE_OF(12, 16, 40);
 	s->offline = below(3) ? 0 : below(1ull << s->ncpus);
 	s->load_ns = below(3) ? 0 : below(500000000);
 	s->hotplug_ns = below(4) ? 0 : below(s->end_ns);

@@ -124,7 +124,7 @@ check_shards() {
 	check_finds_broken_shards rr by_service.h 's/return x->is_found;/return x->is_found \&\& x->any;/' &&
 		check_finds_broken_shards rr moves.h 's/if (x->at != shard_of(id) \&\& claim/if (false \&\& claim/' &&
 		check_finds_broken_shards rr published.h 's/x->chosen = find_reachable(from, here);/x->chosen = 0;/' &&
-		check_finds_broken_shards rr by_service.h 's/(published\[here \& SHARD_MASK\].weight + weight)/(0 * weight)/' &&
+		check_finds_broken_shards rr by_service.h 's/(published_of(here)->weight + weight)/(0 * weight)/' &&
 		check_finds_broken_shards rr events.h 's/if (kind == EVENT_running || kind == EVENT_stopping ||/if (kind == EVENT_stopping ||/' &&
 		check_finds_broken_shards rr attributes.h 's/^\tnote_load(shard, e->id);//' &&
 		check_finds_broken_shards rr by_service.h 's/counted_weight\[id \& POOL_MASK\] = weight;//' &&

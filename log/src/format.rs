@@ -7,9 +7,13 @@ pub(super) const MAGIC: &[u8; 8] = b"divvylog";
 const END_MAGIC: &[u8; 8] = b"divvyend";
 const BYTE_ORDER: u32 = 0x0102_0304;
 const VERSION: u32 = 1;
+/// That of a log of several shards.
+const VERSION_OF_SHARDS: u32 = 2;
 pub(super) const END_KIND: u8 = 255;
 /// Bytes of the header before the spec.
 pub(super) const FIXED_SIZE: usize = 48;
+/// `MOST_SHARDS` of `bpf/host.h`.
+pub(super) const MOST_SHARDS: usize = 64;
 /// No spec is longer: a name and a value for each of a few dozen parameters.
 const SPEC_MAX: usize = 64 << 10;
 
@@ -24,28 +28,30 @@ pub struct Header {
     pub pool: u32,
     /// The slice of policies that have none of their own.
     pub quantum_ns: u64,
-    /// CPUs of a shard, the last of which may have fewer, if there are several; else 0.
-    pub shard_cpus: u32,
+    /// CPUs of each shard, if there are several.
+    pub shards: Vec<u8>,
 }
 
 impl Header {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let size = (FIXED_SIZE + self.spec.len()).next_multiple_of(RECORD_SIZE);
+        let size = (FIXED_SIZE + self.spec.len() + self.shards.len()).next_multiple_of(RECORD_SIZE);
+        let version = if self.shards.is_empty() { VERSION } else { VERSION_OF_SHARDS };
         let mut bytes = MAGIC.to_vec();
         // Lengths are far below 2^32: SPEC_MAX.
-        let words = [BYTE_ORDER, VERSION, size as u32, RECORD_SIZE as u32, self.cpus, self.pool];
+        let words = [BYTE_ORDER, version, size as u32, RECORD_SIZE as u32, self.cpus, self.pool];
         words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
         bytes.extend(self.quantum_ns.to_ne_bytes());
         bytes.extend((self.spec.len() as u32).to_ne_bytes());
-        bytes.extend(self.shard_cpus.to_ne_bytes());
+        bytes.extend((self.shards.len() as u32).to_ne_bytes());
         bytes.resize(FIXED_SIZE, 0);
         bytes.extend(self.spec.as_bytes());
+        bytes.extend(&self.shards);
         bytes.resize(size, 0);
         bytes
     }
 
-    /// From the fixed part: the header without its spec, that text's length, and the size of both.
-    pub(super) fn decode(fixed: &[u8; FIXED_SIZE]) -> Result<(Header, usize, usize), String> {
+    /// From the fixed part: the header without its spec and shards, and how long these and all are.
+    pub(super) fn decode(fixed: &[u8; FIXED_SIZE]) -> Result<(Header, Lengths), String> {
         let word = |at| u32_at(fixed, at);
         if &fixed[..8] != MAGIC {
             return Err("not a log of divvy (`divvy load SPEC --log FILE` writes one)".to_owned());
@@ -57,11 +63,23 @@ impl Header {
         if word(8) != BYTE_ORDER || word(20) != RECORD_SIZE as u32 {
             return Err("a damaged header".to_owned());
         }
-        if word(12) != VERSION {
-            return Err(format!("version {} of the format; this divvy reads {VERSION}", word(12)));
+        let (version, shards) = (word(12), word(44) as usize);
+        if ![VERSION, VERSION_OF_SHARDS].contains(&version) {
+            return Err(format!(
+                "version {version} of the format; this divvy reads up to {VERSION_OF_SHARDS}"
+            ));
         }
-        let (size, length) = (word(16) as usize, word(40) as usize);
-        if length > SPEC_MAX || size != (FIXED_SIZE + length).next_multiple_of(RECORD_SIZE) {
+        if version == VERSION && shards > 0 {
+            return Err(format!(
+                "a log of several shards in version {version} of the format, which this divvy does not read: write it anew"
+            ));
+        }
+        let (size, spec) = (word(16) as usize, word(40) as usize);
+        if spec > SPEC_MAX
+            || shards > MOST_SHARDS
+            || (version == VERSION_OF_SHARDS) != (shards > 1)
+            || size != (FIXED_SIZE + spec + shards).next_multiple_of(RECORD_SIZE)
+        {
             return Err("a damaged header: its sizes are not possible".to_owned());
         }
         let header = Header {
@@ -69,10 +87,17 @@ impl Header {
             cpus: word(24),
             pool: word(28),
             quantum_ns: u64_at(fixed, 32),
-            shard_cpus: word(44),
+            shards: Vec::new(),
         };
-        Ok((header, length, size))
+        Ok((header, Lengths { spec, shards, header: size }))
     }
+}
+
+/// In bytes.
+pub(super) struct Lengths {
+    pub spec: usize,
+    pub shards: usize,
+    pub header: usize,
 }
 
 /// How it ended.
@@ -107,46 +132,43 @@ pub(super) struct Record {
     pub id: u32,
     pub answer: u32,
     pub cpu: u16,
+    /// The shard whose machine was told. With several it is the upper half of the field of the CPU: `LOG_SHARD` of `bpf/host.h`.
+    pub shard: u8,
     pub kind: u8,
     pub why: u8,
 }
 
-/// The bits of a record's kind from which on it says the shard: `LOG_SHARD` of `bpf/host.h`.
-const SHARD_BIT: u32 = 5;
-
 impl Record {
-    /// The shard whose machine was told. There are no more than eight.
-    pub(super) fn shard(&self) -> usize {
-        usize::from(self.kind >> SHARD_BIT)
-    }
-
-    /// The event's number.
-    pub(super) fn event(&self) -> u8 {
-        self.kind & ((1 << SHARD_BIT) - 1)
-    }
-
-    pub(super) fn decode(bytes: &[u8; RECORD_SIZE]) -> Record {
+    pub(super) fn decode(bytes: &[u8; RECORD_SIZE], several_shards: bool) -> Record {
+        let field = u16::from_ne_bytes([bytes[28], bytes[29]]);
+        let (cpu, shard) = match several_shards {
+            true if field as u8 == u8::MAX => (u16::MAX, (field >> 8) as u8),
+            true => (field & 0xff, (field >> 8) as u8),
+            false => (field, 0),
+        };
         Record {
             now: u64_at(bytes, 0),
             value: u64_at(bytes, 8),
             seq: u32_at(bytes, 16),
             id: u32_at(bytes, 20),
             answer: u32_at(bytes, 24),
-            cpu: u16::from_ne_bytes([bytes[28], bytes[29]]),
+            cpu,
+            shard,
             kind: bytes[30],
             why: bytes[31],
         }
     }
 
     #[cfg(test)]
-    pub(super) fn encode(&self) -> [u8; RECORD_SIZE] {
+    pub(super) fn encode(&self, several_shards: bool) -> [u8; RECORD_SIZE] {
+        let cpu = if several_shards { self.cpu & 0xff | u16::from(self.shard) << 8 } else { self.cpu };
         let mut bytes = [0; RECORD_SIZE];
         bytes[..8].copy_from_slice(&self.now.to_ne_bytes());
         bytes[8..16].copy_from_slice(&self.value.to_ne_bytes());
         bytes[16..20].copy_from_slice(&self.seq.to_ne_bytes());
         bytes[20..24].copy_from_slice(&self.id.to_ne_bytes());
         bytes[24..28].copy_from_slice(&self.answer.to_ne_bytes());
-        bytes[28..30].copy_from_slice(&self.cpu.to_ne_bytes());
+        bytes[28..30].copy_from_slice(&cpu.to_ne_bytes());
         bytes[30] = self.kind;
         bytes[31] = self.why;
         bytes

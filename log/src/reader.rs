@@ -58,16 +58,18 @@ impl Reader {
         if read < FIXED_SIZE {
             return Err(LogError::Cut { file: file.to_owned(), at: read as u64, events: 0 });
         }
-        let (mut header, length, size) = Header::decode(&fixed).map_err(|what| foreign(&what))?;
-        let mut rest = vec![0; size - FIXED_SIZE];
+        let (mut header, lengths) = Header::decode(&fixed).map_err(|what| foreign(&what))?;
+        let mut rest = vec![0; lengths.header - FIXED_SIZE];
         let read = fill(&mut input, &mut rest).map_err(io_error)?;
         if read < rest.len() {
             return Err(LogError::Cut { file: file.to_owned(), at: (FIXED_SIZE + read) as u64, events: 0 });
         }
-        rest.truncate(length);
+        header.shards = rest[lengths.spec..lengths.spec + lengths.shards].to_vec();
+        rest.truncate(lengths.spec);
         header.spec =
             String::from_utf8(rest).map_err(|_| foreign("a damaged header: its spec is not text"))?;
-        Ok(Reader { file: file.to_owned(), header, header_size: size as u64, records: 0, input })
+        let header_size = lengths.header as u64;
+        Ok(Reader { file: file.to_owned(), header, header_size, records: 0, input })
     }
 
     /// The next record, or the end.
@@ -80,7 +82,8 @@ impl Reader {
         }
         self.records += 1;
         if bytes[30] != END_KIND {
-            return Ok(Next::Record(Entry { number: self.records, record: Record::decode(&bytes) }));
+            let record = Record::decode(&bytes, !self.header.shards.is_empty());
+            return Ok(Next::Record(Entry { number: self.records, record }));
         }
         let trailer = Trailer::decode(&bytes).ok_or_else(|| self.bad(self.records, "a damaged trailer"))?;
         if fill(&mut self.input, &mut [0]).map_err(|error| LogError::Io { file: self.file.clone(), error })?

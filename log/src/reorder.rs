@@ -70,7 +70,7 @@ impl Reorder {
             true => self.near_slot(distance as usize),
             false => self.far.entry(entry.record.seq).or_default(),
         };
-        if entry.record.event() == SET_ALLOWED {
+        if entry.record.kind == SET_ALLOWED {
             slot.add_word(entry, words)?;
         } else if slot.entry.replace(entry).is_some() {
             return Err(format!("event {} is there twice", entry.record.seq));

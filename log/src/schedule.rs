@@ -30,7 +30,7 @@ pub fn schedule(file: &Path) -> Result<Scheduled, LogError> {
         recorder.record(told);
         Ok(())
     })?;
-    if report.header.shard_cpus > 0 {
+    if !report.header.shards.is_empty() {
         let what = "a log of several shards, which is not drawn: it does not say where visiting tasks ran"
             .to_owned();
         return Err(LogError::Foreign { file: file.to_owned(), what });

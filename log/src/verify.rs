@@ -17,9 +17,6 @@ use super::validate::Validator;
 /// The kernel's machine has no more CPUs: `MAX_CPUS` of `policy/base.h`.
 const MOST_CPUS: u32 = 256;
 
-/// `MOST_SHARDS` of `bpf/host.h`.
-const MOST_SHARDS: u32 = 8;
-
 /// Events before a mismatch that are shown with it.
 const SHOWN_BEFORE: usize = 10;
 
@@ -115,7 +112,7 @@ pub(super) fn verify_from(
         if lost {
             continue;
         }
-        let at = entry.record.shard();
+        let at = usize::from(entry.record.shard);
         let order =
             orders.get_mut(at).ok_or_else(|| reader.bad(entry.number, format!("there is no shard {at}")))?;
         lost = !order.push(entry).map_err(|what| reader.bad(entry.number, what))?;
@@ -166,17 +163,18 @@ struct Shard {
 
 /// CPUs of each shard; of all, if there is one.
 fn sizes(header: &Header, spec: &Spec) -> Result<Vec<u32>, String> {
-    if header.shard_cpus == 0 {
+    if header.shards.is_empty() {
         return Ok(vec![header.cpus]);
     }
     if spec.placement.is_none() {
         return Err(format!("a damaged header: shards, but {:?} has one queue", header.spec));
     }
-    let shards = header.cpus.div_ceil(header.shard_cpus);
-    if header.shard_cpus > placement::MOST_CPUS || !(2..=MOST_SHARDS).contains(&shards) {
-        return Err(format!("a damaged header: shards of {} CPUs", header.shard_cpus));
+    let sizes: Vec<u32> = header.shards.iter().map(|cpus| u32::from(*cpus)).collect();
+    let is_possible = sizes.len() > 1 && sizes.iter().all(|cpus| (1..=placement::MOST_CPUS).contains(cpus));
+    if !is_possible || sizes.iter().sum::<u32>() != header.cpus {
+        return Err(format!("a damaged header: {} CPUs in shards of {sizes:?}", header.cpus));
     }
-    Ok((0..shards).map(|shard| header.shard_cpus.min(header.cpus - shard * header.shard_cpus)).collect())
+    Ok(sizes)
 }
 
 impl Replay {
@@ -215,7 +213,7 @@ impl Replay {
 
     /// Decodes a record, if it is valid for a machine.
     pub(super) fn read(&mut self, entry: &Entry, mask: CpuMask) -> Result<Told, String> {
-        let (at, several) = (entry.record.shard(), self.shards.len() > 1);
+        let (at, several) = (usize::from(entry.record.shard), self.shards.len() > 1);
         let shard = self.shards.get_mut(at).ok_or_else(|| format!("there is no shard {at}"))?;
         let (event, answer) = decode(&entry.record, mask, &shard.validator)?;
         shard.validator.check(&event, entry.record.now)?;
@@ -285,7 +283,7 @@ fn decode(record: &Record, mask: CpuMask, validator: &Validator) -> Result<(Even
     let process = || validator.process(record.id, record.answer);
     let answered = |cpu: u32| Answer { asked: CpuId::from_answer(cpu), ..Answer::default() };
     let silent = |event| Ok((event, Answer::default()));
-    match record.event() {
+    match record.kind {
         0 => silent(Event::New {
             task: task()?,
             process: process()?,

@@ -15,12 +15,15 @@ static inline u64 machine_first_cpus(u32 ncpus, u32 from)
 }
 
 /* Memory is zeroed, parameters are set. Every CPU is idle. */
-static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
+static IN_PLACE void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 {
 	m->s.tasks.ncpus = ncpus;
 	m->s.tasks.quantum = quantum;
 	m->feasible.p = ncpus;
-	m->groups.p = ncpus;
+	if (machine_is_whole(m)) {
+		m->groups.p = ncpus;
+		flow_init(&m->flow);
+	}
 	for (u32 i = 0; i < CPU_WORDS; i++)
 		m->cpus.word[i] = m->idle.word[i] = machine_first_cpus(ncpus, 64 * i);
 	m->idle.words = machine_first_cpus((ncpus + 63) / 64, 0);
@@ -28,7 +31,6 @@ static inline void machine_init(struct machine *m, u32 ncpus, u64 quantum)
 	/* No weight asks for more than a CPU that is the only one: about 500 instructions a switch less. */
 	if (ncpus == 1)
 		m->modifiers &= ~FEASIBLE;
-	flow_init(&m->flow);
 	CALL(init)(&m->s);
 }
 
@@ -40,7 +42,8 @@ static IN_PLACE void machine_new(struct machine *m, u32 id, u32 process, u64 wei
 	t->nominal = weight; /* as asked for: what a parent's threads made of it is not inherited (procfair R3) */
 	t->weight = weight;
 	t->process = process;
-	m->groups.of[id & POOL_MASK] = ROOT;
+	if (machine_is_whole(m))
+		m->groups.of[id & POOL_MASK] = ROOT;
 	t->charged = 0;
 	t->turn = 0; /* that of the id's former task would be a debt: machine/family.h */
 	t->cpu = NO_CPU;

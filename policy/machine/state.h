@@ -168,15 +168,7 @@ struct machine {
 	struct entitled entitled;
 #endif
 	struct DIVVY_POLICY s;
-	struct procfair procfair;
-	struct tfps tfps;
-	struct threads threads; /* for procfair and tfps */
-	struct groups groups;
 	struct feasible feasible;
-	struct flow flow;
-#ifdef MACHINE_SIZED
-	struct flow *shared_flow; /* that of several machines, which is used instead, or NULL */
-#endif
 #if !POLICY_SHARES
 	struct parking parking;
 #endif
@@ -185,12 +177,23 @@ struct machine {
 #if HAS(FORK)
 	struct family family[POOL];
 #endif
-#ifdef MACHINE_SIZED
-	u64 allowed[]; /* the host allocates as many as its CPUs need: ALLOWED_SETS */
-#else
+#ifndef MACHINE_SIZED
 	u64 allowed[ALLOWED_SETS * CPU_WORDS]; /* words of the CPUs where each task may run; then of others.h */
 #endif
+	/* From here on, modifiers that no selection includes. Of several machines only MACHINE_WITH_MODIFIERS has these fields: those of the others
+	 * end here. */
+	struct procfair procfair;
+	struct tfps tfps;
+	struct threads threads; /* for procfair and tfps */
+	struct groups groups;
+	struct flow flow;
+#ifdef MACHINE_SIZED
+	struct flow *shared_flow; /* that of several machines, which is used instead, or NULL */
+	u64 allowed[];            /* the host allocates as many as its CPUs need: ALLOWED_SETS */
+#endif
 };
+
+#define MACHINE_BYTES_WITHOUT_MODIFIERS __builtin_offsetof(struct machine, procfair)
 
 struct order {
 	u32 id; /* 0: nothing to run */
@@ -247,6 +250,16 @@ static IN_PLACE bool machine_only_weighs(const struct machine *m)
 	return m == MACHINE_WITH_MODIFIERS;
 #else
 	return false;
+#endif
+}
+
+/* Whether its struct has the fields of modifiers that no selection includes */
+static IN_PLACE bool machine_is_whole(const struct machine *m)
+{
+#ifdef MACHINE_WITH_MODIFIERS
+	return m == MACHINE_WITH_MODIFIERS;
+#else
+	return true;
 #endif
 }
 

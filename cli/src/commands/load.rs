@@ -25,7 +25,8 @@ Examples:
   sudo divvy load sfq+feasible --quiet --exec make -j8
   sudo divvy load sfq@llc:skew=2
   sudo divvy load rr --quantum 2ms --duration 1min --format json
-  sudo divvy load sfs+procfair --dry-run",
+  sudo divvy load sfs+procfair --dry-run
+  sudo divvy load sfq@cpu --dry-run --cpus 64",
     after_long_help = LOAD_HELP)]
 pub struct LoadArgs {
     /// The policy: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., or a preset
@@ -46,6 +47,10 @@ pub struct LoadArgs {
     /// Only let this kernel verify the policy, and print what each BPF program costs its verifier; nothing is scheduled
     #[arg(long, conflicts_with_all = ["exec", "command", "duration", "log"])]
     pub dry_run: bool,
+
+    /// With --dry-run: as on a machine with so many CPUs, 1 to 256
+    #[arg(long, value_name = "N", requires = "dry_run", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub cpus: Option<u16>,
 
     /// Unload after this time
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
@@ -107,7 +112,8 @@ Examples:
   sudo divvy load sfq+feasible --quiet --exec make -j8
   sudo divvy load sfq@llc:skew=2
   sudo divvy load rr --quantum 2ms --duration 1min --format json
-  sudo divvy load sfs+procfair --dry-run";
+  sudo divvy load sfs+procfair --dry-run
+  sudo divvy load sfq@cpu --dry-run --cpus 64";
 
 /// The command under the scheduler failed with this exit code.
 #[derive(Debug, thiserror::Error)]
@@ -118,7 +124,7 @@ pub struct CommandFailed(pub u8);
 pub fn run(args: &LoadArgs, output: Output) -> anyhow::Result<()> {
     let options = options(args)?;
     if args.dry_run {
-        return dry_run(&options, args.watch.format, output);
+        return dry_run(&options, args.cpus, args.watch.format, output);
     }
     let mut watch = Screen::new(args.watch.format, output, anstream::stdout(), anstream::stderr());
     let end = load::load(&options, &replacement::read, &mut watch);
@@ -129,8 +135,8 @@ pub fn run(args: &LoadArgs, output: Output) -> anyhow::Result<()> {
     }
 }
 
-fn dry_run(options: &Options, format: LoadFormat, output: Output) -> anyhow::Result<()> {
-    let programs = load::dry_run(options)?;
+fn dry_run(options: &Options, cpus: Option<u16>, format: LoadFormat, output: Output) -> anyhow::Result<()> {
+    let programs = load::dry_run(options, cpus)?;
     let text = match format {
         LoadFormat::Table => verified::table(&options.spec.to_string(), &programs),
         LoadFormat::Json => verified::json(&options.spec.to_string(), &programs)?,

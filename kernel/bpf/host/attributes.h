@@ -283,7 +283,6 @@ static __always_inline void log_allowed(u32 shard, struct event *e, u32 word, bo
 static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
 {
 	struct event e = { .id = id, .now = clock_ns() };
-	struct host_move *move = &host_task(id)->move;
 	u32 shard = shard_of(id);
 	struct bpf_spin_lock *lock = lock_of(shard);
 
@@ -293,15 +292,15 @@ static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
 	e.allowed.word[1] = allowed_word(mask, 64);
 	e.allowed.word[2] = allowed_word(mask, 128);
 	e.allowed.word[3] = allowed_word(mask, 192);
+	take_reach_set(id, &e.allowed);
 	bpf_spin_lock(lock);
-	move->cpus = e.allowed;
-	move->is_bound = true;
-	find_reach(id);
+	bind(id, &e.allowed);
 	note_reach(shard, id); /* one that disables migration has not been dequeued */
 	e.allowed = (struct allowed){ .word = { allowed_part(id, shard) } };
 	tell(shard, EVENT_set_allowed, &e);
 	publish(shard);
 	bpf_spin_unlock(lock);
+	leave_reach_set(id);
 	kick(shard, e.cpu);
 	log_allowed(shard, &e, 0, true);
 	if (!has_weigher())

@@ -47,7 +47,7 @@ static __always_inline void advance(struct published *p, u64 now)
 /* The virtual time at `now`, by this CPU's clock. No lock is held, so the numbers may be of different moments: enough to compare once, not to keep. */
 static __always_inline u64 v_now(u32 shard, u64 now)
 {
-	const struct published *p = &published[shard & SHARD_MASK];
+	const struct published *p = published_of(shard);
 	s64 elapsed = now - p->counted;
 	u64 served = (elapsed > 0 ? elapsed : 0) * p->serving, w = p->weight;
 
@@ -57,7 +57,7 @@ static __always_inline u64 v_now(u32 shard, u64 now)
 /* Counts that the weight of a task changed, or whether a CPU runs it. Not inlined: many events come here. */
 static NOINLINE void count_load(u32 shard, u32 id, u64 weight, bool serves)
 {
-	struct published *p = &published[shard & SHARD_MASK];
+	struct published *p = published_of(shard);
 
 	advance(p, machine_at(shard)->now);
 	p->weight += weight - counted_weight[id & POOL_MASK];
@@ -78,7 +78,7 @@ static __always_inline void note_load(u32 shard, u32 id)
 
 static __always_inline void publish(u32 shard)
 {
-	struct published *p = &published[shard & SHARD_MASK];
+	struct published *p = published_of(shard);
 	struct machine *m = machine_at(shard);
 
 	p->runnable = m->s.tasks.nrunnable;
@@ -88,7 +88,7 @@ static __always_inline void publish(u32 shard)
 /* A task that goes on or is chosen again changes no load. */
 static __always_inline void publish_dispatch(u32 shard)
 {
-	advance(&published[shard & SHARD_MASK], machine_at(shard)->now);
+	advance(published_of(shard), machine_at(shard)->now);
 	publish(shard);
 }
 
@@ -103,7 +103,7 @@ static NOINLINE void find_slowest_of_all(struct survey *x)
 {
 	x->has_v = false;
 	for (x->at = 0; x->at < shards.n && can_loop; x->at++) {
-		const struct published *p = &published[x->at & SHARD_MASK];
+		const struct published *p = published_of(x->at);
 
 		if (p->runnable && (!x->has_v || precedes(p->v, x->v))) {
 			x->v = p->v;
@@ -115,7 +115,7 @@ static NOINLINE void find_slowest_of_all(struct survey *x)
 static __always_inline void look_before_joining(struct survey *x, u32 here)
 {
 	x->has_v = false;
-	if (published[here & SHARD_MASK].runnable)
+	if (published_of(here)->runnable)
 		return;
 	find_slowest_of_all(x);
 	x->latest = x->v + skew(published_weight());
@@ -124,7 +124,7 @@ static __always_inline void look_before_joining(struct survey *x, u32 here)
 /* It begins to have tasks: what passed while it had none is nobody's claim, and what it was ahead by, when others had none, nobody waited for. */
 static __always_inline u64 tag_to_join(u32 shard, u32 id, const struct survey *x, u32 how)
 {
-	struct published *p = &published[shard & SHARD_MASK];
+	struct published *p = published_of(shard);
 
 	if (!x->has_v || machine_at(shard)->s.tasks.nrunnable)
 		return 0;
@@ -145,8 +145,7 @@ static __always_inline u64 carried_tag(struct machine *m, u32 id, u64 own, u64 v
 /* Whether a shard has no more to do for each CPU with a task of this weight than the other one has now (placement R3) */
 static __always_inline bool takes_no_more_than(u32 here, u32 from, u64 weight)
 {
-	return (published[here & SHARD_MASK].weight + weight) * cpus_of(from) <=
-	       published[from & SHARD_MASK].weight * cpus_of(here);
+	return (published_of(here)->weight + weight) * cpus_of(from) <= published_of(from)->weight * cpus_of(here);
 }
 
 /* The first in line of those that it may run */
@@ -183,8 +182,8 @@ static NOINLINE void find_slowest(struct survey *x, u32 here)
 	x->is_found = false;
 	for (x->at = 0; x->at < shards.n && can_loop; x->at++) {
 		u64 v = v_now(x->at, x->now);
-		bool may_take = x->any || (precedes(v, x->before) &&
-					   takes_no_more_than(here, x->at, published[x->at & SHARD_MASK].first));
+		bool may_take = x->any ||
+				(precedes(v, x->before) && takes_no_more_than(here, x->at, published_of(x->at)->first));
 
 		if (x->at == here || !may_take || !has_waiting(x->at, here) || (x->is_found && !precedes(v, x->least)))
 			continue;

@@ -50,7 +50,7 @@ static __always_inline void find_waiting(struct machine *m)
 static __always_inline void publish(u32 shard)
 {
 	struct machine *m = machine_at(shard);
-	struct published *p = &published[shard & SHARD_MASK];
+	struct published *p = published_of(shard);
 
 	find_waiting(m);
 	p->waiting = !!m->search.best;
@@ -76,7 +76,7 @@ static NOINLINE void publish_running(struct machine *m, struct published *p)
 static __always_inline void publish_dispatch(u32 shard)
 {
 	struct machine *m = machine_at(shard);
-	struct published *p = &published[shard & SHARD_MASK];
+	struct published *p = published_of(shard);
 	u64 v = CALL(virtual_time)(&m->s), none = v + (1ull << 62);
 
 	publish(shard);
@@ -91,7 +91,7 @@ static NOINLINE void look_around(struct survey *x, u32 here)
 	x->has_v = x->is_found = false;
 	x->weight = 0;
 	for (x->at = 0; x->at < shards.n && can_loop; x->at++) {
-		const struct published *p = &published[x->at & SHARD_MASK];
+		const struct published *p = published_of(x->at);
 
 		x->weight += p->weight;
 		if (p->runnable && (!x->has_v || precedes(p->v, x->v))) {
@@ -157,7 +157,7 @@ static __always_inline u64 carried_tag(struct machine *m, u32 id, u64 own, u64 v
  * If there is neither, any is taken. */
 static __always_inline bool find_behind(struct survey *x, u32 here, u32 cpu, u32 ran_id, u64 now)
 {
-	const struct published *p = &published[here & SHARD_MASK];
+	const struct published *p = published_of(here);
 	u64 own = p->least;
 
 	look_around(x, here);

@@ -80,9 +80,10 @@ int command_follow_rules(struct host_command *c)
 	return 0;
 }
 
-static __always_inline void set_param(u32 shard, const struct host_command *c)
+static NOINLINE void set_param(u32 shard, u32 owner, u32 index, u64 value)
 {
-	struct event e = { .process = c->owner, .cpu = c->index, .amount = c->value, .now = clock_ns() };
+	/* No policy has so many parameters; a mask, because the verifier forgets what is compared with them. */
+	struct event e = { .process = owner, .cpu = index & 255, .amount = value, .now = clock_ns() };
 	struct bpf_spin_lock *lock = lock_of(shard);
 
 	if (!lock)
@@ -96,10 +97,8 @@ static __always_inline void set_param(u32 shard, const struct host_command *c)
 SEC("syscall")
 int command_set_param(struct host_command *c)
 {
-#pragma unroll
-	for (u32 shard = 0; shard < MOST_SHARDS_HERE; shard++)
-		if (shard < number_of_shards())
-			set_param(shard, c);
+	FOR_EACH_SHARD(shard)
+	set_param(shard, c->owner, c->index, c->value);
 	return 0;
 }
 
@@ -108,9 +107,10 @@ static u32 settle_id;
 #ifdef DIVVY_SHARDS
 static __always_inline void settle_shards(void)
 {
-	for (u32 shard = 0; shard < MOST_SHARDS; shard++) {
-		shard_stats[shard].decisions = machines[shard].decisions;
-		shard_stats[shard].runnable = machines[shard].s.tasks.nrunnable;
+	FOR_EACH_SHARD(shard)
+	{
+		COUNTS_OF(shard).decisions = machine_at(shard)->decisions;
+		COUNTS_OF(shard).runnable = machine_at(shard)->s.tasks.nrunnable;
 	}
 }
 #else

@@ -15,7 +15,7 @@ static NOINLINE s32 create_cpu_dsqs(void)
 {
 	s32 error = 0;
 
-	for (u32 cpu = 0; cpu < config.config.ncpus && !error && can_loop; cpu++)
+	for (u32 cpu = unknown_zero; cpu < config.config.ncpus && !error && can_loop; cpu++)
 		error = scx_bpf_create_dsq(DSQ_OF_CPU + config.kernel_cpu[cpu & CPU_MASK], -1)
 				?: scx_bpf_create_dsq(DSQ_OF_KERNEL_THREADS + config.kernel_cpu[cpu & CPU_MASK], -1);
 	return error;

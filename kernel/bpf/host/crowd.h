@@ -2,7 +2,7 @@
 /*
  * Slices shrink when there are very many tasks. Tasks may starve from half of the starvation limit on (starvation.h). If a quantum for each
  * task took as long, so many would be rescued that the rescues, and not the policy, would decide who runs. So all slices become shorter
- * in the same ratio, and a quantum for each takes a sixth of the limit: then tasks that share half of the CPUs still have their turns
+ * in the same ratio, with several shards all of a shard, and a quantum for each takes a sixth of the limit: then tasks that share half of the CPUs still have their turns
  * within a third of it. It begins with 625 tasks per CPU, on average, if the limit is 15 s and the quantum 4 ms.
  *
  * A slice ends at a tick of the kernel, so none is shorter than that. With a tick of 4 ms and a quantum of 4 ms slices stay as they are, and
@@ -19,26 +19,24 @@ static __always_inline u64 starvation_limit_ns(void)
 	return config.starvation_limit_ms * MS;
 }
 
-/* How long a round of all tasks may take on all CPUs together */
+/* How long one round of a CPU's tasks may take; without a limit it does not matter how many there are. */
 static u64 round_ns;
-/* So many tasks can have a quantum each in that time; without a limit it does not matter how many there are. */
-static u64 no_crowd;
 
 static __always_inline void measure_crowd(void)
 {
-	round_ns = starvation_limit_ns() / 6 * config.config.ncpus;
-	no_crowd = config.starvation_limit_ms ? round_ns / config.config.quantum : POOL;
+	round_ns = starvation_limit_ns() / 6;
 }
 
-/* A slice for so many tasks as are runnable. A slice without an end stays so: first come, first served. */
-static __always_inline u64 slice_in_crowd(u64 slice)
+/* A slice for so many tasks as are runnable in the shard. A slice without an end stays so: first come, first served. */
+static __always_inline u64 slice_in_crowd(u32 shard, u64 slice)
 {
-	u64 n = OVER_SHARDS(s.tasks.nrunnable), ratio;
+	struct machine *m = machine_at(shard);
+	u64 takes_ns = m->s.tasks.nrunnable * config.config.quantum, may_take_ns = round_ns * m->s.tasks.ncpus, ratio;
 
-	if (n <= no_crowd || slice == SLICE_INF)
+	if (takes_ns <= may_take_ns || !may_take_ns || slice == SLICE_INF)
 		return slice;
 	/* In 2^-20: the limit is at most 30 s, so that is below 2^63 on 512 CPUs. */
-	ratio = (round_ns << 20) / (n * config.config.quantum);
+	ratio = (may_take_ns << 20) / takes_ns;
 	return ((slice >> 10) * ratio >> 10) + 1;
 }
 

@@ -15,6 +15,15 @@ struct {
 	__uint(max_entries, LOG_BYTES);
 } records SEC(".maps");
 
+static __always_inline u32 cpu_and_shard(u32 cpu, u32 shard)
+{
+#ifdef DIVVY_SHARDS
+	return (cpu & ((1 << LOG_SHARD) - 1)) | shard << LOG_SHARD;
+#else
+	return cpu;
+#endif
+}
+
 /* Writes what the machine was told, and what it answered. */
 static __always_inline void log_event(u32 shard, enum event_kind kind, const struct event *e, u64 value, u32 answer,
 				      u8 why)
@@ -33,8 +42,8 @@ static __always_inline void log_event(u32 shard, enum event_kind kind, const str
 	r->seq = e->seq;
 	r->id = e->id;
 	r->answer = answer;
-	r->cpu = e->cpu;
-	r->kind = kind | shard << LOG_SHARD;
+	r->cpu = cpu_and_shard(e->cpu, shard);
+	r->kind = kind;
 	r->why = why;
 	/* The loader polls the buffer. Waking it for each record would itself cause events, and so records. */
 	bpf_ringbuf_submit(r, bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > LOG_BYTES / 4 ? BPF_RB_FORCE_WAKEUP

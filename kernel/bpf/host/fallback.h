@@ -118,7 +118,7 @@ static NOINLINE void rescue_fallback(u64 now)
 {
 	u64 every = fallback_every_ns();
 
-	for (u32 cpu = 0; cpu < config.config.ncpus && can_loop; cpu++) {
+	for (u32 cpu = unknown_zero; cpu < config.config.ncpus && can_loop; cpu++) {
 		bool due = (s64)(now - fallback_looked[cpu & CPU_MASK]) > (s64)every;
 
 		fallback_due[cpu & CPU_MASK] = due;

@@ -6,17 +6,24 @@
 #include "host/weighing.h"
 
 #ifdef DIVVY_SHARDS
+/* Not static: the verifier checks it by itself. */
+NOINLINE int init_machine(u32 shard)
+{
+	struct bpf_spin_lock *lock = lock_of(shard);
+
+	if (!lock)
+		return 0;
+	bpf_spin_lock(lock);
+	config_init_for(machine_at(shard), &config.config, cpus_of(shard), POLICY_MODIFIERS);
+	bpf_spin_unlock(lock);
+	return 0;
+}
+
 static __always_inline void init_machines(void)
 {
-	for (u32 shard = 0; shard < MOST_SHARDS; shard++) {
-		struct bpf_spin_lock *lock = shard < shards.n ? lock_of(shard) : NULL;
-
-		if (!lock)
-			continue;
-		bpf_spin_lock(lock);
-		config_init_for(machine_at(shard), &config.config, cpus_of(shard), POLICY_MODIFIERS);
-		bpf_spin_unlock(lock);
-	}
+	FOR_EACH_SHARD(shard)
+	init_machine(shard);
+	init_reach_sets();
 	if (!has_weigher())
 		return;
 	bpf_spin_lock(&lock);

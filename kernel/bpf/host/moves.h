@@ -26,7 +26,7 @@
 
 static __always_inline bool is_less_loaded(u32 shard, u32 other, u64 more)
 {
-	u64 weight = published[shard & SHARD_MASK].weight + more, others = published[other & SHARD_MASK].weight + more;
+	u64 weight = published_of(shard)->weight + more, others = published_of(other)->weight + more;
 
 	return weight * cpus_of(other) < others * cpus_of(shard);
 }

@@ -43,6 +43,11 @@ struct published {
 
 struct published published[MOST_SHARDS];
 
+static __always_inline struct published *published_of(u32 shard)
+{
+	return &published[shard & SHARD_MASK];
+}
+
 /* How a task comes to a shard. */
 #define HAS_MOVED 1
 #define IS_WOKEN 2
@@ -73,9 +78,8 @@ static __always_inline u64 published_weight(void)
 {
 	u64 weight = 0;
 
-#pragma unroll
-	for (u32 shard = 0; shard < MOST_SHARDS; shard++)
-		weight += published[shard].weight;
+	FOR_EACH_SHARD(shard)
+	weight += published_of(shard)->weight;
 	return weight;
 }
 

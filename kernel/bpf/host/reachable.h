@@ -9,35 +9,32 @@
 #ifndef DIVVY_HOST_REACHABLE_H
 #define DIVVY_HOST_REACHABLE_H
 
-#include "host/shard_cpus.h"
+#include "host/reach_sets.h"
 #include "host/survey.h"
 
 #ifdef DIVVY_SHARDS
 
 #include "lib/ring.h"
 
-/* Sets of shards, a bit for each */
-#define REACHES (1u << MOST_SHARDS)
 #define REACH_WORDS (REACHES / 64)
-#define EVERYWHERE (REACHES - 1)
 
 struct reachable {
 	u64 has[REACH_WORDS]; /* which sets have a task */
-	u32 first[REACHES];   /* of the tasks with this set */
+	u32 first[REACHES];   /* of the tasks with each set */
 	u32 partly;           /* the first of those that may run on a part of a shard's CPUs */
 	u32 line;             /* the first of all that wait */
 };
 
 static struct reachable reachable[MOST_SHARDS];
 static struct links reach_links, partly_links, line_links;
-/* The set under which a task waits here, or 0 */
+/* The set under which a task waits here, by its number, or 0 */
 static u8 waits_under[POOL];
 /* Whether it is in the line of those that may run on a part of a shard's CPUs */
 static bool waits_partly[POOL];
 /* Whether it is in the line of all that wait */
 static bool waits_in_line[POOL];
 
-/* The shards where it may run on every CPU */
+/* The set of shards where it may run on every CPU, by its number */
 static __always_inline u32 reach_of(u32 id)
 {
 	const struct host_move *move = &host_task(id)->move;
@@ -50,22 +47,6 @@ static __always_inline bool reaches_a_part(u32 id)
 	const struct host_move *move = &host_task(id)->move;
 
 	return move->is_bound && move->reaches_a_part;
-}
-
-/* The CPUs on which it may run are others now. */
-static NOINLINE void find_reach(u32 id)
-{
-	u32 reach = 0, part = 0;
-
-#pragma unroll
-	for (u32 shard = 0; shard < MOST_SHARDS; shard++) {
-		if (cpus_of(shard) && allowed_part(id, shard) == all_cpus_of(shard))
-			reach |= 1u << shard;
-		else if (cpus_of(shard) && allowed_part(id, shard))
-			part = 1;
-	}
-	host_task(id)->move.reach = reach;
-	host_task(id)->move.reaches_a_part = part;
 }
 
 static __always_inline void list(struct links *links, u32 *first, bool *is_listed, u32 id, bool waits)
@@ -110,16 +91,6 @@ static __always_inline void note_reach(u32 shard, u32 id)
 		move_to_reach(shard, id, to, partly, waits);
 }
 
-/* The sets with numbers from 64 * word on that contain this shard */
-static __always_inline u64 sets_with(u32 shard, u32 word)
-{
-	u32 apart = 1u << (shard % 8);
-
-	if (apart >= 64)
-		return word & (apart / 64) ? ~0ull : 0;
-	return ~0ull / ((1ull << apart) + 1) << apart;
-}
-
 /* A hint without the lock: whether a task waits in the shard that may run in the other one */
 static __always_inline bool has_waiting(u32 shard, u32 to)
 {
@@ -128,13 +99,13 @@ static __always_inline bool has_waiting(u32 shard, u32 to)
 
 #pragma unroll
 	for (u32 word = 0; word < REACH_WORDS; word++)
-		sets |= r->has[word] & sets_with(to, word);
+		sets |= r->has[word] & sets_with[to & SHARD_MASK][word];
 	return sets || r->partly;
 }
 
 static __always_inline u32 reachable_in(const struct reachable *r, u32 to, u32 word)
 {
-	u64 sets = r->has[word] & sets_with(to, word);
+	u64 sets = r->has[word] & sets_with[to & SHARD_MASK][word];
 
 	return sets ? r->first[(word * 64 + lowest_bit(sets)) % REACHES] : 0;
 }
@@ -151,8 +122,22 @@ static NOINLINE u32 find_reachable(u32 shard, u32 to)
 	return id;
 }
 
+/* It waits nowhere, and never will. */
+static __always_inline void forget_reach(u32 id)
+{
+	struct host_move *move = &host_task(id)->move;
+
+	move->left_reach = move->reach;
+	leave_reach_set(id);
+	move->reach = NOWHERE;
+}
+
 #else
 static __always_inline void note_reach(u32 shard, u32 id)
+{
+}
+
+static __always_inline void forget_reach(u32 id)
 {
 }
 #endif

@@ -16,12 +16,26 @@
 
 #include "kernel.h"
 
+/* 0, which the verifier does not know: then it follows a loop for a few rounds, and not for as many as there are. */
+volatile u32 unknown_zero;
+
 #ifdef DIVVY_SHARDS
 
 /* .rodata.shards: written before loading */
 const volatile struct host_shards shards SEC(".rodata.shards") = { .n = 1 };
 
-struct machine machines[MOST_SHARDS];
+/* A section of its own: the loader makes it as small as shards.mask permits. The verifier does not know that a shard's machine has no modifiers, and looks
+ * for what they would have behind its end: so a few are spare. */
+#define SPARE_MACHINES 4u
+struct {
+	u8 machine[MACHINE_BYTES_WITHOUT_MODIFIERS];
+} __attribute__((aligned(64))) machines[MOST_SHARDS + SPARE_MACHINES] SEC(".bss.machines");
+
+#ifdef __BPF__
+_Static_assert(sizeof(struct machine) <= (1 + SPARE_MACHINES) * sizeof(machines[0]), "there it ends in the section");
+#endif
+
+#define FOR_EACH_SHARD(shard) for (u32 shard = unknown_zero; shard < shards.n && can_loop; shard++)
 
 struct shard_lock {
 	struct bpf_spin_lock lock;
@@ -36,19 +50,20 @@ struct {
 
 u8 shard_of_task[POOL];
 
+/* The compiler is not to know the range of these two, or it would leave out the masks where they are used, which the verifier asks for. */
 static __always_inline u32 shard_of(u32 id)
 {
-	return shard_of_task[id & POOL_MASK] & SHARD_MASK;
+	return any_number(shard_of_task[id & POOL_MASK]);
 }
 
 static __always_inline u32 shard_of_cpu(u32 cpu)
 {
-	return shards.of_cpu[cpu & CPU_MASK] & SHARD_MASK;
+	return any_number(shards.of_cpu[cpu & CPU_MASK]);
 }
 
 static __always_inline struct machine *machine_at(u32 shard)
 {
-	return &machines[shard & SHARD_MASK];
+	return (struct machine *)machines[shard & shards.mask].machine;
 }
 
 static __always_inline struct bpf_spin_lock *lock_of(u32 shard)
@@ -61,7 +76,7 @@ static __always_inline struct bpf_spin_lock *lock_of(u32 shard)
 
 static __always_inline u32 local_cpu(u32 cpu)
 {
-	return cpu - shards.first[shard_of_cpu(cpu)];
+	return cpu - shards.first[shard_of_cpu(cpu) & SHARD_MASK];
 }
 
 static __always_inline u32 global_cpu(u32 shard, u32 local)
@@ -78,7 +93,6 @@ static __always_inline u32 number_of_shards(void)
 {
 	return shards.n;
 }
-#define MOST_SHARDS_HERE MOST_SHARDS
 
 struct shard_stats shard_stats[MOST_SHARDS] SEC(".data.shards");
 #define COUNTS_OF(shard) shard_stats[(shard) & SHARD_MASK]
@@ -91,14 +105,16 @@ struct shard_stats shard_stats[MOST_SHARDS] SEC(".data.shards");
 #define OVER_SHARDS(field) \
 	({ \
 		u64 sum_ = 0; \
-		for (u32 s_ = 0; s_ < MOST_SHARDS; s_++) \
-			sum_ += machines[s_].field; \
+		FOR_EACH_SHARD(s_) \
+		sum_ += machine_at(s_)->field; \
 		sum_; \
 	})
 
 #else
 
 struct machine machine;
+
+#define FOR_EACH_SHARD(shard) for (u32 shard = 0; shard < 1; shard++)
 
 static __always_inline u32 shard_of(u32 id)
 {
@@ -134,8 +150,6 @@ static __always_inline u32 number_of_shards(void)
 {
 	return 1;
 }
-#define MOST_SHARDS_HERE 1
-
 #define COUNTS_OF(shard) stats
 #define count(what) (what)++
 #define count_down(what) (what)--

@@ -47,10 +47,11 @@ static bool is_over;
 static __always_inline bool starves(u32 id, u64 now)
 {
 	u64 limit = starvation_limit_ns(), since = host_task(id)->waiting_since;
-	u64 before = shorter(rescue_ns() * waiting_tasks(), limit / 2);
 
-	return (task_in_machine(id)->state & CUSTODY || is_held(id)) && since &&
-	       (s64)(now - since) > (s64)(limit - before);
+	/* Nobody else is worth the sums over all shards. */
+	if (!(task_in_machine(id)->state & CUSTODY || is_held(id)) || !since || (s64)(now - since) <= (s64)(limit / 2))
+		return false;
+	return (s64)(now - since) > (s64)(limit - shorter(rescue_ns() * waiting_tasks(), limit / 2));
 }
 
 /* The next CPU that may run it and has nobody else to rescue, into rescuer; if there is none, nobody is rescued. */

@@ -61,7 +61,7 @@ NOINLINE u64 expire(u32 id)
 	bpf_spin_lock(lock);
 	tell(shard, EVENT_expire, &e);
 	granted = e.slice;
-	e.slice = slice_in_crowd(granted);
+	e.slice = slice_in_crowd(shard, granted);
 	if (!granted || (config.limits && !admit(&e)))
 		e.slice = 0;
 	publish(shard);

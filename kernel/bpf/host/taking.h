@@ -44,7 +44,7 @@ static __always_inline bool take_from(u32 from, s32 kernel_cpu, struct survey *x
 	bpf_spin_unlock(lock);
 	log_event(from, EVENT_dequeue, &e, 0, 0, 0);
 	count(COUNTS_OF(from).taken);
-	e.slice = slice_in_crowd(config.config.quantum);
+	e.slice = slice_in_crowd(from, config.config.quantum);
 	visitor_on[cpu & CPU_MASK] = e.id;
 	take_cpu(cpu);
 	if (send(&e, kernel_cpu, &host_cpu(cpu)->late))
@@ -83,9 +83,8 @@ static __always_inline void steal(s32 kernel_cpu, u32 here)
 	bool has_one = !shards.steal;
 
 	fence();
-#pragma unroll
-	for (u32 after = 1; after < MOST_SHARDS; after++)
-		has_one = has_one || take_from_another(kernel_cpu, here, after, 0, 0);
+	for (u32 after = unknown_zero + 1; !has_one && after < shards.n && can_loop; after++)
+		has_one = take_from_another(kernel_cpu, here, after, 0, 0);
 }
 
 /* The visit that ended on each CPU, by the machine's number: what its dispatch tells of the task. Not on the stack, which calls are deep below. */

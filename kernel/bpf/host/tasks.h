@@ -31,10 +31,13 @@ struct host_move {
 	u64 entitled;        /* service that it was entitled to in shards where it was before */
 	struct allowed cpus; /* where it may run, by the machine's numbers */
 	bool is_bound;       /* these count; else it may run everywhere */
-	u8 reach;            /* if so, the shards where it may run on every CPU: reachable.h */
+	u8 reach;            /* if so, the set of shards where it may run on every CPU: reach_sets.h */
 	bool reaches_a_part; /* and whether it may run on some of the CPUs of another one */
-	bool is_visitor;     /* it was taken by a CPU of another shard, and not enqueued since */
-	bool has_no_tag;     /* it was not runnable yet, and nobody is known who forked it */
+	u8 next_reach;       /* these two while the CPUs are being changed, */
+	bool next_reaches_a_part;
+	u8 left_reach;   /* and the set that it then leaves */
+	bool is_visitor; /* it was taken by a CPU of another shard, and not enqueued since */
+	bool has_no_tag; /* it was not runnable yet, and nobody is known who forked it */
 };
 #endif
 

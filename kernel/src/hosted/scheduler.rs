@@ -100,7 +100,7 @@ impl Hosted {
             cpus: config.cpus.count(),
             pool: config.pool,
             quantum_ns: config.quantum_ns,
-            shard_cpus: 0,
+            shards: Vec::new(),
         };
         let log = options.log.as_ref().map(|path| LogWriter::create(path, &header())).transpose()?;
         let bytes = config.bytes();

@@ -47,14 +47,23 @@ impl Cpus {
     }
 
     /// The shards, if there are several.
-    pub fn divided(&self) -> Option<Divided> {
-        self.divided
+    pub fn divided(&self) -> Option<&Divided> {
+        self.divided.as_ref()
     }
 
     /// The CPUs of each shard as the kernel lists them; none if there are not several.
     pub fn shards(&self) -> Vec<String> {
-        let Some(divided) = self.divided else { return Vec::new() };
-        self.kernel.chunks(divided.size() as usize).map(cpu_list::format).collect()
+        let Some(divided) = &self.divided else { return Vec::new() };
+        let mut rest = self.kernel.iter().copied();
+        let cpus_of = |size: &u8| rest.by_ref().take(usize::from(*size)).collect::<Vec<u16>>();
+        divided.sizes().iter().map(cpus_of).map(|cpus| cpu_list::format(&cpus)).collect()
+    }
+
+    /// So many CPUs of a machine that is not here, divided into the shards of a spec.
+    pub fn supposed(count: u16, spec: &Spec) -> Result<Self, LoadError> {
+        let mut cpus: Vec<u16> = (0..count).collect();
+        let divided = shards::divide_supposed(spec, &mut cpus)?;
+        Ok(Self { kernel: cpus, divided })
     }
 
     /// The first so many.

@@ -88,13 +88,14 @@ pub fn load(options: &Options, read: ReadOptions<'_>, watch: &mut dyn Watch) -> 
     run(options, read, watch)
 }
 
-/// Lets the kernel verify a policy's programs, and returns what the verifier says of each. Nothing is scheduled.
+/// Lets the kernel verify a policy's programs, and returns what the verifier says of each. Nothing is scheduled. The programs are those for this machine, or
+/// for one with so many CPUs.
 ///
 /// # Errors
 /// As [`load`]: when something is missing, the policy is for the simulator only, or the kernel does not take it.
-pub fn dry_run(options: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
+pub fn dry_run(options: &Options, cpus: Option<u16>) -> Result<Vec<VerifiedProgram>, LoadError> {
     check_options(options)?;
-    verify(options)
+    verify(options, cpus)
 }
 
 #[cfg(feature = "bpf")]
@@ -110,6 +111,6 @@ fn run(_: &Options, _: ReadOptions<'_>, _: &mut dyn Watch) -> Result<End, LoadEr
 
 /// Nor to verify.
 #[cfg(not(feature = "bpf"))]
-fn verify(_: &Options) -> Result<Vec<VerifiedProgram>, LoadError> {
+fn verify(_: &Options, _: Option<u16>) -> Result<Vec<VerifiedProgram>, LoadError> {
     Err(check::not_built().into())
 }

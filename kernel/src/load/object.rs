@@ -247,12 +247,19 @@ fn configure(open: &mut OpenObject, config: &Config<'_>) -> Result<(), LoadError
         } else if map.name() == ".rodata.shards"
             && let Some(divided) = config.cpus.divided()
         {
-            let bytes = divided.bytes(config.cpus.count(), CPU_SLOTS);
+            let bytes = divided.bytes(CPU_SLOTS);
             let size = map.initial_value().map_or(0, <[u8]>::len);
             if size != bytes.len() {
                 return Err(size_mismatch(".rodata.shards", size, bytes.len()));
             }
             map.set_initial_value(&bytes).map_err(|error| io("cannot set .rodata.shards", &error))?;
+        } else if map.name() == ".bss.machines"
+            && let Some(divided) = config.cpus.divided()
+        {
+            let all = map.value_size() as usize;
+            let bytes = divided.machine_bytes(all);
+            let bytes = bytes.ok_or_else(|| LoadError::Mismatch(format!(".bss.machines has {all} bytes")))?;
+            map.set_value_size(bytes as u32).map_err(|error| io("cannot resize .bss.machines", &error))?;
         } else if map.name() == ".rodata.modifiers" {
             let modifiers = modifier_bits(config.spec).to_ne_bytes();
             map.set_initial_value(&modifiers).map_err(|error| io("cannot set .rodata.modifiers", &error))?;

@@ -9,7 +9,6 @@ use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use super::error::LoadError;
 use super::host::{Config, Stats};
 use super::object::Scheduler;
-use super::shards::Divided;
 use divvy_log::{Header, LogError, LogWriter};
 
 /// A decision log that is being written.
@@ -36,7 +35,7 @@ pub fn create(path: &Path, loading: u32, config: &Config<'_>) -> Result<LogWrite
         cpus: config.cpus.count(),
         pool: config.pool,
         quantum_ns: config.quantum_ns,
-        shard_cpus: config.cpus.divided().map_or(0, Divided::size),
+        shards: config.cpus.divided().map_or_else(Vec::new, |divided| divided.sizes().to_vec()),
     };
     LogWriter::create(&path, &header).map_err(LoadError::Log)
 }

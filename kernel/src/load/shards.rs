@@ -1,6 +1,7 @@
 //! The shards into which the CPUs are divided (`papers/placement.md`): the part of a spec after `@`, on this machine.
 
 use std::fs;
+use std::iter::repeat;
 use std::path::Path;
 
 use divvy_policy::placement::{MOST_CPUS, Placement, Shards};
@@ -10,38 +11,69 @@ use super::error::{LoadError, Missing};
 use crate::cpu_list;
 
 /// `MOST_SHARDS` of `bpf/host.h`.
-pub const MOST_SHARDS: usize = 8;
+pub const MOST_SHARDS: usize = 64;
+/// `SPARE_MACHINES` of `bpf/host/shards.h`.
+const SPARE_MACHINES: usize = 4;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 const NODES: &str = "/sys/devices/system/node";
 
-/// The CPUs of the shards, by the machine's number: neighbours, all shards of the same size but the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The CPUs of the shards, by the machine's number: neighbours.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divided {
-    size: u32,
+    /// Of each, 1 to 64.
+    sizes: Vec<u8>,
     placement: Placement,
 }
 
 impl Divided {
-    /// The CPUs of a shard; the last may have fewer.
-    pub fn size(self) -> u32 {
-        self.size
+    /// How many CPUs each shard has.
+    pub fn sizes(&self) -> &[u8] {
+        &self.sizes
+    }
+
+    /// So many machines the host has: a power of two, so that a mask is enough for the verifier.
+    fn machines(&self) -> usize {
+        self.sizes.len().next_power_of_two()
+    }
+
+    /// The bytes of the host's machines, which are so many in the object. `None` if the object has another number of them.
+    pub fn machine_bytes(&self, all: usize) -> Option<usize> {
+        let of_object = MOST_SHARDS + SPARE_MACHINES;
+        all.is_multiple_of(of_object).then(|| all / of_object * (self.machines() + SPARE_MACHINES))
     }
 
     /// The bytes of a `struct host_shards`, which has room for so many CPUs.
-    pub fn bytes(self, cpus: u32, slots: usize) -> Vec<u8> {
-        let shards = cpus.div_ceil(self.size);
+    pub fn bytes(&self, slots: usize) -> Vec<u8> {
+        let (shards, mask) = (self.sizes.len() as u32, self.machines() as u32 - 1);
         let mut bytes = Vec::new();
-        for word in [shards, self.placement.skew_quanta, self.placement.steal.into()] {
+        for word in [shards, mask, self.placement.skew_quanta, self.placement.steal.into()] {
             bytes.extend(word.to_ne_bytes());
         }
-        let firsts = (0..MOST_SHARDS as u32).map(|shard| (shard * self.size).min(cpus) as u16);
-        firsts.clone().for_each(|first| bytes.extend(first.to_ne_bytes()));
-        let counts = firsts.map(|first| self.size.min(cpus - u32::from(first)) as u16);
-        counts.for_each(|count| bytes.extend(count.to_ne_bytes()));
-        let of_cpu = |cpu: usize| (cpu as u32 / self.size).min(MOST_SHARDS as u32 - 1) as u8;
-        bytes.extend((0..slots).map(of_cpu));
+        let of_cpu: Vec<u8> =
+            (0u8..).zip(&self.sizes).flat_map(|(shard, size)| vec![shard; usize::from(*size)]).collect();
+        let sizes = || self.sizes.iter().map(|size| u16::from(*size));
+        let firsts = sizes().scan(0, |next, size| Some(std::mem::replace(next, *next + size)));
+        let end = of_cpu.len() as u16;
+        let padded = |words: Vec<u16>, with| words.into_iter().chain(repeat(with)).take(MOST_SHARDS);
+        for word in padded(firsts.collect(), end).chain(padded(sizes().collect(), 0)) {
+            bytes.extend(word.to_ne_bytes());
+        }
+        bytes.extend(of_cpu.into_iter().chain(repeat(0)).take(slots));
         bytes
+    }
+}
+
+/// The same of a machine that is not here.
+pub fn divide_supposed(spec: &Spec, cpus: &mut Vec<u16>) -> Result<Option<Divided>, LoadError> {
+    match spec.placement {
+        Some(placement) if matches!(placement.shards, Shards::EachLlc | Shards::EachNode) => {
+            let instead = Placement { shards: Shards::OfSize(8), ..placement };
+            let what =
+                format!("`@{placement}` with --cpus: the caches and nodes of that machine are not known");
+            Err(Missing::new(what, format!("say how many CPUs a shard has: `@{instead}`")).into())
+        }
+        _ => divide(spec, cpus),
     }
 }
 
@@ -54,9 +86,11 @@ pub fn divide(spec: &Spec, cpus: &mut Vec<u16>) -> Result<Option<Divided>, LoadE
         Shards::EachLlc => grouped(cpus, |cpu| last_level_cache(Path::new(CPUS), cpu)),
         Shards::EachNode => grouped(cpus, |cpu| node(Path::new(NODES), cpu)),
     };
-    let size = size_of(placement, &groups)?;
     *cpus = groups.concat();
-    Ok((groups.len() > 1).then_some(Divided { size, placement }))
+    if groups.len() < 2 {
+        return Ok(None);
+    }
+    Ok(Some(Divided { sizes: sizes_of(placement, &groups)?, placement }))
 }
 
 /// The CPUs in the order of their first ones, with those that share what `of` says; those of which nobody knows share nothing.
@@ -74,19 +108,15 @@ fn grouped(cpus: &[u16], of: impl Fn(u16) -> Option<Vec<u16>>) -> Vec<Vec<u16>> 
     groups
 }
 
-/// The CPUs of a shard, if they are as many in all but the last.
-fn size_of(placement: Placement, groups: &[Vec<u16>]) -> Result<u32, LoadError> {
-    let first = groups.first().map_or(1, Vec::len);
-    let is_even = groups.iter().rev().skip(1).all(|group| group.len() == first);
+/// The CPUs of each shard, if there are not too many shards, or CPUs in one.
+fn sizes_of(placement: Placement, groups: &[Vec<u16>]) -> Result<Vec<u8>, LoadError> {
+    let most = groups.iter().map(Vec::len).max().unwrap_or(0);
     let what = if groups.len() > MOST_SHARDS {
         format!("these are {} shards, and there may be {MOST_SHARDS}", groups.len())
-    } else if !is_even || groups.last().is_some_and(|group| group.len() > first) {
-        let sizes: Vec<String> = groups.iter().map(|group| group.len().to_string()).collect();
-        format!("shards must have equal numbers of CPUs, and these have {}", sizes.join(", "))
-    } else if first > MOST_CPUS as usize && groups.len() > 1 {
-        format!("a shard has at most {MOST_CPUS} CPUs, and these have {first}")
+    } else if most > MOST_CPUS as usize {
+        format!("a shard has at most {MOST_CPUS} CPUs, and one of these has {most}")
     } else {
-        return Ok(first as u32);
+        return Ok(groups.iter().map(|group| group.len() as u8).collect());
     };
     Err(Missing::new(format!("`@{placement}`: {what}"), instead(placement, groups)).into())
 }
@@ -94,11 +124,8 @@ fn size_of(placement: Placement, groups: &[Vec<u16>]) -> Result<u32, LoadError> 
 /// The most shards that can be, of the size that was asked for if it can be.
 fn instead(placement: Placement, groups: &[Vec<u16>]) -> String {
     let cpus: usize = groups.iter().map(Vec::len).sum();
-    let least = cpus.div_ceil(MOST_SHARDS);
-    if least > MOST_CPUS as usize {
-        return format!("{cpus} CPUs are more than {MOST_SHARDS} shards may have: leave out the placement");
-    }
-    let size = groups.first().map_or(1, Vec::len).clamp(least, MOST_CPUS as usize) as u32;
+    let size =
+        groups.first().map_or(1, Vec::len).clamp(cpus.div_ceil(MOST_SHARDS), MOST_CPUS as usize) as u32;
     format!("write `@{}`", Placement { shards: Shards::OfSize(size), ..placement })
 }
 
@@ -136,13 +163,16 @@ mod tests {
     fn shards_have_neighbours() {
         let mut cpus = vec![0, 2, 3, 5, 6];
         let shards = divided("sfq@shards:size=2:skew=3", &mut cpus).expect("it can").expect("several");
-        assert_eq!((shards.size(), cpus.len()), (2, 5));
-        let bytes = shards.bytes(5, 256);
-        assert_eq!(bytes.len(), 12 + 4 * MOST_SHARDS + 256);
-        assert_eq!(bytes[..12], [3u32, 3, 1].map(u32::to_ne_bytes).concat()[..]);
-        assert_eq!(bytes[12..18], [0u16, 2, 4].map(u16::to_ne_bytes).concat()[..]);
-        assert_eq!(bytes[28..36], [2u16, 2, 1, 0].map(u16::to_ne_bytes).concat()[..]);
-        assert_eq!(bytes[44..50], [0, 0, 1, 1, 2, 2]);
+        assert_eq!((shards.sizes(), shards.machines(), cpus.len()), (&[2u8, 2, 1][..], 4, 5));
+        let bytes = shards.bytes(256);
+        assert_eq!(bytes.len(), 16 + 4 * MOST_SHARDS + 256);
+        let (words, rest) = bytes.split_at(16);
+        let (firsts, rest) = rest.split_at(2 * MOST_SHARDS);
+        let (counts, of_cpu) = rest.split_at(2 * MOST_SHARDS);
+        assert_eq!(words, [3u32, 3, 3, 1].map(u32::to_ne_bytes).concat());
+        assert_eq!(firsts[..8], [0u16, 2, 4, 5].map(u16::to_ne_bytes).concat());
+        assert_eq!(counts[..8], [2u16, 2, 1, 0].map(u16::to_ne_bytes).concat());
+        assert_eq!(of_cpu[..6], [0, 0, 1, 1, 2, 0]);
     }
 
     #[test]
@@ -154,29 +184,36 @@ mod tests {
 
     #[test]
     fn too_many_say_what_to_write() {
-        let said = divided("sfq@cpu", &mut (0..12).collect()).expect_err("more than 8");
-        assert!(said.contains("12 shards") && said.contains("`@shards:size=2`"), "{said}");
-        let said = divided("sfq@cpu:skew=9:steal=off", &mut (0..12).collect()).expect_err("more than 8");
-        assert!(said.contains("`@shards:size=2:skew=9:steal=off`"), "{said}");
-        let said = divided("sfq@cpu", &mut (0..600).collect()).expect_err("more than 512 CPUs");
-        assert!(said.contains("leave out the placement"), "{said}");
+        assert_eq!(divided("sfq@cpu", &mut (0..64).collect()).expect("64").expect("several").machines(), 64);
+        let said = divided("sfq@cpu", &mut (0..65).collect()).expect_err("more than 64");
+        assert!(said.contains("65 shards") && said.contains("`@shards:size=2`"), "{said}");
+        let said = divided("sfq@cpu:skew=9:steal=off", &mut (0..256).collect()).expect_err("more than 64");
+        assert!(said.contains("`@shards:size=4:skew=9:steal=off`"), "{said}");
     }
 
     #[test]
-    fn unequal_ones_say_what_to_write() {
+    fn a_machine_that_is_not_here_has_no_known_caches() {
+        let supposed = |text: &str| {
+            let spec = divvy_policy::spec::parse(text, divvy_policy::all()).expect("a spec");
+            divide_supposed(&spec, &mut (0..64).collect()).map_err(|error| error.to_string())
+        };
+        assert_eq!(supposed("sfq@cpu").expect("it can").expect("several").sizes(), [1; 64]);
+        assert_eq!(supposed("sfq"), Ok(None));
+        let said = supposed("sfq@llc:skew=2").expect_err("not known");
+        assert!(said.contains("not known") && said.contains("`@shards:size=8:skew=2`"), "{said}");
+    }
+
+    #[test]
+    fn shards_of_a_cache_are_as_large_as_it_is() {
         let spec = divvy_policy::spec::parse("sfq@llc:skew=2", divvy_policy::all()).expect("a spec");
         let placement = spec.placement.expect("one");
-        let said = |sizes: &[u16]| {
+        let sizes = |sizes: &[u16]| {
             let groups: Vec<Vec<u16>> = sizes.iter().map(|&size| (0..size).collect()).collect();
-            size_of(placement, &groups).map_err(|error| error.to_string())
+            sizes_of(placement, &groups).map_err(|error| error.to_string())
         };
-        assert_eq!(said(&[4, 4, 2]), Ok(4));
-        for (sizes, fix) in
-            [(&[4, 2, 4], "`@shards:size=4:skew=2`"), (&[65, 65, 65], "`@shards:size=64:skew=2`")]
-        {
-            let said = said(sizes).expect_err("unequal, or too large");
-            assert!(said.contains(fix), "{said}");
-        }
+        assert_eq!(sizes(&[4, 2, 64]), Ok(vec![4, 2, 64]));
+        let said = sizes(&[8, 65]).expect_err("too large");
+        assert!(said.contains("has 65") && said.contains("`@shards:size=8:skew=2`"), "{said}");
     }
 
     /// CPUs 0, 1, 4, 5 share a cache, and 2, 3, 6, 7 another.

@@ -55,6 +55,24 @@ fn measured(specs: &[&str]) -> BTreeMap<String, Instructions> {
     specs.iter().map(of).collect()
 }
 
+/// As on large machines: a loop over all CPUs or shards costs the verifier a few rounds, and not one for each.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn programs_are_as_short_for_many_cpus() {
+    let specs = [("rr", 256), ("gr3+procfair", 256), ("rr@cpu", 64), ("cfs@shards:size=8", 256)];
+    let load = |(spec, cpus)| {
+        format!("echo '== {spec}'; divvy load {spec} --dry-run --cpus {cpus} --format json || exit 1\n")
+    };
+    let said = several(1, &specs.map(load).concat(), 600);
+    assert_eq!(said.code, 0, "{said}");
+    for (spec, cpus) in specs {
+        let programs = said.json(spec)["programs"].as_array().expect("a list of programs").clone();
+        let most = programs.iter().filter_map(|program| program["instructions"].as_u64()).max();
+        println!("{spec} on {cpus} CPUs: {most:?}");
+        assert!(most < Some(MOST_OF_ONE), "{spec} on {cpus} CPUs: {most:?}");
+    }
+}
+
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn programs_keep_to_their_budget() {

@@ -1,4 +1,4 @@
-//! Several shards (`papers/placement.md`) on four and eight virtual CPUs: the verifier takes them, shares are right across them, and nothing is lost when
+//! Several shards (`papers/placement.md`) on four, eight and twelve virtual CPUs: the verifier takes them, shares are right across them, and nothing is lost when
 //! tasks are killed, or their affinity and weights change, while they move.
 
 use serde_json::Value;
@@ -8,6 +8,8 @@ use crate::machine::{Said, repeatable_on, several, workload};
 const SPECS: [&str; 2] = ["sfq@cpu", "sfq@shards:size=2"];
 /// Selections whose shards are compared by service, and that charge for time: wrr counts quanta, however short (wrr D2).
 const BY_SERVICE: [&str; 2] = ["cfs@cpu", "stride@cpu"];
+/// On twelve CPUs
+const MANY: [&str; 2] = ["sfq@cpu", "cfs@shards:size=5"];
 /// That whose programs are the longest.
 const LONGEST: &str = "eevdf@cpu";
 /// The most instructions of one program, as for all others (`budget.rs`).
@@ -142,12 +144,12 @@ fn shares_are_right_where_shards_are_compared_by_service() {
     }
 }
 
-/// Four CPUs in four shards and in two, and eight in four.
+/// Four CPUs in four shards and in two, eight in four, and twelve in twelve and in three, the last of which is smaller.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn a_storm_over_shards_loses_no_task() {
     let storm = workload("storm.sh").display().to_string();
-    for (cpus, specs) in [(4, &SPECS[..]), (8, &SPECS[1..])] {
+    for (cpus, specs) in [(4, &SPECS[..]), (8, &SPECS[1..]), (12, &MANY)] {
         let said = run_on(cpus, specs, |spec| loaded(spec, &format!("bash {storm} 6")), 1500);
         for spec in specs {
             let counts = counts(&said, spec);

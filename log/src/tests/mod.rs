@@ -40,7 +40,8 @@ fn log(header: &Header, records: &[Record], dropped: u64) -> Vec<u8> {
     let file = Scratch::new(&[]);
     let mut writer = LogWriter::create(&file.0, header).unwrap();
     for some in records.chunks(7) {
-        let bytes: Vec<u8> = some.iter().flat_map(Record::encode).collect();
+        let bytes: Vec<u8> =
+            some.iter().flat_map(|record| record.encode(!header.shards.is_empty())).collect();
         writer.records(&bytes).unwrap();
     }
     writer.finish(records.len() as u64, dropped).unwrap();
@@ -260,7 +261,9 @@ fn what_is_no_log_is_said_to_be_none() {
     };
     assert!(said(&|bytes| bytes[0] = b'D').contains("not a log of divvy"));
     assert!(said(&|bytes| bytes[8..12].reverse()).contains("the other byte order"));
-    assert!(said(&|bytes| bytes[12] = 2).contains("version 2 of the format"));
+    assert!(said(&|bytes| bytes[12] = 3).contains("version 3 of the format"));
+    assert!(said(&|bytes| bytes[12] = 2).contains("sizes"));
+    assert!(said(&|bytes| bytes[44] = 2).contains("several shards in version 1"));
     assert!(said(&|bytes| bytes[16] = 1).contains("sizes"));
     assert!(said(&|bytes| bytes[24..28].fill(0xff)).contains("CPUs"));
     assert!(said(&|bytes| bytes[28..32].fill(0xff)).contains("tasks"));
@@ -322,7 +325,8 @@ fn what_a_machine_may_not_be_told_is_said_with_its_place() {
         let mut records = first.to_vec();
         records.push(*last);
         records.iter_mut().enumerate().for_each(|(index, record)| record.seq = index as u32 + 1);
-        let header = Header { spec: "gr3".to_owned(), cpus: 2, pool: 16_383, quantum_ns: 1, shard_cpus: 0 };
+        let header =
+            Header { spec: "gr3".to_owned(), cpus: 2, pool: 16_383, quantum_ns: 1, shards: Vec::new() };
         let said = check(&log(&header, &records, 0)).expect_err(expected).to_string();
         assert!(said.contains("record 3 at byte 128: ") && said.contains(expected), "{said}");
     }
@@ -434,7 +438,7 @@ proptest! {
         step in 0..1u64 << 50,
         words in any::<[u64; 4]>(),
     ) {
-        let header = Header { spec, cpus: 3, pool: 5, quantum_ns: 1000, shard_cpus: 0 };
+        let header = Header { spec, cpus: 3, pool: 5, quantum_ns: 1000, shards: Vec::new() };
         let mut replay = Replay::new(&header, 64).unwrap();
         let mut mask = CpuMask::default();
         words.into_iter().enumerate().for_each(|(index, word)| mask.set_word(index, word));

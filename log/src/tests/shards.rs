@@ -13,13 +13,17 @@ fn sharded() -> (Header, Vec<Record>) {
         let (header, told) = storm::storm(spec, cpus, shard as u64, 2000);
         assert!(told.iter().any(|(event, ..)| matches!(event, Event::Carry { .. })));
         let records = all_records(&header, &told, 1).into_iter();
-        all.extend(records.map(|record| Record { kind: record.kind | (shard as u8) << 5, ..record }));
+        all.extend(records.map(|record| Record { shard: shard as u8, ..record }));
     }
     shuffle(&mut all, 100, &mut Random(1));
-    (
-        Header { spec: spec.to_owned(), cpus: 5, pool: 16_383, quantum_ns: storm::QUANTUM_NS, shard_cpus: 2 },
-        all,
-    )
+    let header = Header {
+        spec: spec.to_owned(),
+        cpus: 5,
+        pool: 16_383,
+        quantum_ns: storm::QUANTUM_NS,
+        shards: vec![2, 2, 1],
+    };
+    (header, all)
 }
 
 #[test]
@@ -28,7 +32,7 @@ fn each_shard_decides_as_it_did() {
     let report = check(&log(&header, &records, 0)).unwrap();
     assert!(matches!(report.verdict, Verdict::Ok), "{:?}", report.verdict);
     assert_eq!(report.events, 6000);
-    let dispatched = |record: &&mut Record| record.shard() == 1 && record.event() == 6 && record.seq > 500;
+    let dispatched = |record: &&mut Record| record.shard == 1 && record.kind == 6 && record.seq > 500;
     records.iter_mut().find(dispatched).unwrap().value += 1;
     let Verdict::Mismatch(found) = check(&log(&header, &records, 0)).unwrap().verdict else { panic!("none") };
     assert_eq!(found.told.shard, Some(1));
@@ -48,15 +52,15 @@ fn shards_have_the_weights_that_they_are_told() {
 #[test]
 fn a_log_has_no_other_shards_than_its_header_says() {
     let (header, mut records) = sharded();
-    for shard_cpus in [0, 1 << 31, 5] {
-        let said =
-            check(&log(&Header { shard_cpus, ..header.clone() }, &records, 0)).unwrap_err().to_string();
-        assert!(said.contains("shard"), "{said}");
+    for shards in [vec![5], vec![2, 2], vec![2, 2, 1, 0], vec![65, 0], vec![0; 65]] {
+        let damaged = Header { shards, ..header.clone() };
+        let said = check(&log(&damaged, &records, 0)).unwrap_err().to_string();
+        assert!(said.contains("damaged header"), "{said}");
     }
     let one_queue = Header { spec: "sfq".to_owned(), ..header.clone() };
     let said = check(&log(&one_queue, &records, 0)).unwrap_err().to_string();
     assert!(said.contains("one queue"), "{said}");
-    records[100].kind |= 3 << 5;
+    records[100].shard = 3;
     let said = check(&log(&header, &records, 0)).unwrap_err().to_string();
     assert!(said.contains("there is no shard 3"), "{said}");
     let (header, records) = sharded();

@@ -241,7 +241,10 @@ pub fn storm(spec: &str, cpus: u32, seed: u64, events: usize) -> (Header, Vec<(E
         storm.step();
     }
     storm.told.truncate(events);
-    (Header { spec: spec.to_owned(), cpus, pool: 16_383, quantum_ns: QUANTUM_NS, shard_cpus: 0 }, storm.told)
+    (
+        Header { spec: spec.to_owned(), cpus, pool: 16_383, quantum_ns: QUANTUM_NS, shards: Vec::new() },
+        storm.told,
+    )
 }
 
 /// Every selection under every set of modifiers that compose.
