@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The clients of kernel/bench/cgi. Each thinks, connects and sends a request, waits for the answer, and thinks again.
+ * The clients of kernel/bench/clients. Each thinks, sends a request, waits for the answer, and thinks again. It keeps its connection if the server does.
  *
- *   clients PORT DURATION_MS FILE
+ *   clients PORT DURATION_MS FILE FIRST
  *
- * The FILE has a line for each request: CLIENT THINK_US WAIT_US WORK_US, in the order of each client; clients are numbered from 0. Prints
- * `answer CLIENT NUMBER SENT_US TOOK_US` for each request that is answered in time. This process is real-time: it stands for machines on the
- * network, which are not scheduled here.
+ * The FILE has a line for each request: CLIENT THINK_US TARGET, in the order of each client; clients are numbered from 0. Before all others each
+ * client has asked for the target FIRST. Prints `answer CLIENT NUMBER SENT_US TOOK_US` for each request that is answered in time. This process is
+ * real-time: it stands for machines on the network, which are not scheduled here.
  */
 #define _GNU_SOURCE
 #include "clock.h"
@@ -27,19 +27,23 @@
 #define MAX_CLIENTS 64
 #define MAX_REQUESTS 20000 /* of all clients */
 #define OK "HTTP/1.1 200 "
-#define END_OF_ANSWER '~' /* summary.c writes it, and nothing else does */
-#define BLOCKS_S 2        /* a connection or a request that takes longer is an error */
+#define END_OF_ANSWER '~' /* summary.c and shop.c write it, and nothing else does */
+#define LAST_ON_IT "Connection: close"
+#define MAX_TARGET 64
+#define BLOCKS_S 2 /* a connection or a request that takes longer is an error */
 #define FIRST_ANSWER_MS 30000
+#define BEGINS_US 500000    /* a server that answers may need some time until it has all its workers */
 #define LATE_NS 100000000ll /* a run that ends so much after its end did not measure what it should */
 
 struct request {
 	int client, next; /* the client's next one, or -1 */
-	long think_us, wait_us, work_us;
+	long think_us;
+	char target[MAX_TARGET];
 	long long sent_ns, took_ns; /* took_ns is 0 until it is answered */
 };
 
 struct client {
-	int connection, now, last; /* requests: that at hand, and the last one read */
+	int connection, now, last; /* -1 if it has none; requests: that at hand, and the last one read */
 	bool waits;
 	long long due_ns;
 	size_t got;
@@ -80,7 +84,7 @@ static void read_requests(const char *path)
 
 	if (!file)
 		fail(path);
-	while (fscanf(file, "%d %ld %ld %ld", &r.client, &r.think_us, &r.wait_us, &r.work_us) == 4) {
+	while (fscanf(file, "%d %ld %63s", &r.client, &r.think_us, r.target) == 3) {
 		errno = 0;
 		if (nrequests == MAX_REQUESTS || r.client < 0 || r.client >= MAX_CLIENTS)
 			fail("too many requests or clients");
@@ -113,11 +117,10 @@ static int call(void)
 	return connection;
 }
 
-static void send_request(struct client *c, long wait_us, long work_us)
+static void send_request(struct client *c, const char *target)
 {
 	char text[256];
-	int bytes = snprintf(text, sizeof(text), "GET /summary?%ld&%ld HTTP/1.1\r\nHost: localhost\r\n\r\n", wait_us,
-			     work_us);
+	int bytes = snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", target);
 
 	if (send(c->connection, text, bytes, MSG_NOSIGNAL) != bytes)
 		fail("cannot send a request");
@@ -129,10 +132,11 @@ static void ask(struct client *c)
 	struct request *r = &requests[c->now];
 
 	r->sent_ns = now_ns();
-	c->connection = call();
+	if (c->connection < 0)
+		c->connection = call();
 	if (c->connection < 0)
 		fail("cannot connect to the server");
-	send_request(c, r->wait_us, r->work_us);
+	send_request(c, r->target);
 	c->waits = true;
 }
 
@@ -150,30 +154,33 @@ static bool take_some(struct client *c)
 	errno = 0;
 	if (c->got >= strlen(OK) && strncmp(c->answer, OK, strlen(OK)))
 		fail(c->answer);
-	return strchr(c->answer, END_OF_ANSWER);
+	if (!strchr(c->answer, END_OF_ANSWER))
+		return false;
+	if (strstr(c->answer, LAST_ON_IT)) {
+		close(c->connection);
+		c->connection = -1;
+	}
+	return true;
 }
 
-/* It may not listen yet. Once it answers, it needs some time to have all its workers. */
-static void await_server(void)
+/* It may not listen yet. */
+static void ask_first(struct client *c, const char *target)
 {
-	struct client first = { 0 };
 	long long last_ns;
 
-	for (int tries = 0; (first.connection = call()) < 0; tries++) {
+	for (int tries = 0; (c->connection = call()) < 0; tries++) {
 		if (tries == 300)
 			fail("cannot connect to the server");
 		usleep(100000);
 	}
-	send_request(&first, 0, 0);
+	send_request(c, target);
 	last_ns = now_ns() + FIRST_ANSWER_MS * 1000000ll;
-	while (!take_some(&first)) {
+	while (!take_some(c)) {
 		errno = 0;
 		if (now_ns() > last_ns)
 			fail("the server does not answer");
 		usleep(10000);
 	}
-	close(first.connection);
-	usleep(500000);
 }
 
 /* ---- the run ---- */
@@ -218,7 +225,6 @@ static void step(long long end_ns)
 
 		if (!ready[i].revents || !take_some(c))
 			continue;
-		close(c->connection);
 		requests[c->now].took_ns = now_ns() - requests[c->now].sent_ns;
 		c->now = requests[c->now].next;
 		think(c, now_ns());
@@ -243,15 +249,17 @@ int main(int argc, char **argv)
 {
 	struct sched_param above = { .sched_priority = 10 };
 	long long begin_ns, end_ns;
-	long duration_ms = argc == 4 ? atol(argv[2]) : 0;
+	long duration_ms = argc == 5 ? atol(argv[2]) : 0;
 
-	port = argc == 4 ? atoi(argv[1]) : 0;
+	port = argc == 5 ? atoi(argv[1]) : 0;
 	if (port < 1 || duration_ms < 1) {
-		fprintf(stderr, "usage: clients PORT DURATION_MS FILE\n");
+		fprintf(stderr, "usage: clients PORT DURATION_MS FILE FIRST\n");
 		return 2;
 	}
 	read_requests(argv[3]);
-	await_server();
+	for (int i = 0; i < nclients; i++)
+		ask_first(&clients[i], argv[4]);
+	usleep(BEGINS_US);
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (sched_setscheduler(0, SCHED_FIFO, &above))
 		fail("cannot become real-time");

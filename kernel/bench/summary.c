@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The CGI program of kernel/bench/cgi. It reads a file, works on what it reads, and answers with a summary. The request is WAIT_US&WORK_US: how
+ * The CGI program of kernel/bench/clients. It reads a file, works on what it reads, and answers with a summary. The request is WAIT_US&WORK_US: how
  * long the file keeps it waiting, and how much CPU time it has from then on. The file is in memory, so the wait is a sleep.
  */
 #define _GNU_SOURCE
+#include "clock.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
-
-static long long used_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 int main(void)
 {

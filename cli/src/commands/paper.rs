@@ -44,7 +44,7 @@ With --kernel the policies run Linux: this machine's, or that of the virtual mac
 emulated where there is no KVM. So its shares are those of any machine, and its times compare with each other only. Runs vary, more so \
 on a machine that does other work. The table has the simulated value of the same workload and what the kernel did beyond it. The \
 verdict is on the kernel. Costs (gr3-12, gr3-13, sfs-7, sfs-table-1) are counted in instructions there, on a clock that counts them: they repeat, and nothing simulates them. \
-Web servers (gr3-14, gr3-18, gr3-web, pbs-8) are those of Debian's package apache2-bin, and are started in the virtual machine only.
+Web servers (gr3-14, gr3-18, gr3-web, pbs-8, pbs-9) are those of Debian's package apache2-bin, the database of pbs-9 is that of postgresql; they are started in the virtual machine only.
 
 Examples:
   divvy paper

@@ -261,6 +261,21 @@ fn requests_take_less_time_with_a_large_alpha_above_all_small_ones() {
     }
 }
 
+/// PBS, Figure 9: interactions of a shop with a database take longer with a small alpha where each access to the database begins a session. There are few responses, so neither simulation nor
+/// kernel has half as much again as the other.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn a_shop_takes_longer_with_a_small_alpha() {
+    let figure = small("pbs-9", 1, "2 of 2: pbs:alpha=4:beta=0");
+    for ratio in both(&figure, "beta 0, alpha 0.2: response (of alpha 4's)") {
+        assert!(ratio > 1.0, "{ratio}: {figure}");
+    }
+    for alpha in ["0.2", "4"] {
+        let [simulated, measured] = both(&figure, &format!("beta 0, alpha {alpha}: mean response (s)"));
+        assert!((0.67..1.5).contains(&(measured / simulated)), "{measured} and {simulated}: {figure}");
+    }
+}
+
 /// Process-fair, Figures 5 and 8: B has 16 of 20 threads, which are 80 % of the CPU time under a policy that is fair to threads, and half
 /// under one that is fair to programs.
 #[test]

@@ -9,7 +9,7 @@ use crate::error::LabError;
 use crate::expected::{Row, Table};
 use crate::kernel::case::{Beside, Case, Means, Values, beside, means, numbers};
 use crate::kernel::machine::{Machine, Play};
-use crate::kernel::pbs_web::Clients;
+use crate::kernel::pbs_clients::Clients;
 use crate::kernel::{KernelFigure, Kind, Played, count, web};
 use crate::measured::Measured;
 use crate::reproduce::judged;
@@ -77,7 +77,7 @@ pub fn compare(figure: &'static KernelFigure, small: bool, play: &Play) -> Resul
     let mut also = match &figure.kind {
         Kind::Played(played) => also(beside_simulation(played, figure.cpus, small, reps, play)?),
         Kind::Served(sites) => also(web::beside_simulation(&sites(small, reps), reps, figure.cpus, play)?),
-        Kind::Asked => also(Clients::new(small, reps).beside_simulation(play)?),
+        Kind::Asked(site) => also(Clients::new(site, small, reps).beside_simulation(play)?),
         Kind::Counted(counted) => {
             let counts = count::all(&(counted.runs)(small), play)?;
             let values = (counted.values)(&counts).into_iter();
@@ -162,8 +162,9 @@ mod tests {
                 simulation(figure, &cases, 1, if small { REPS.0 } else { REPS.1 }).expect("it runs")
             }
             Kind::Served(sites) => web::simulation(&sites(small, 1), 1, 1).expect("it runs"),
-            Kind::Asked => {
-                Clients::new(small, if small { REPS.0 } else { REPS.1 }).simulation(1).expect("it runs")
+            Kind::Asked(site) => {
+                let reps = if small { REPS.0 } else { REPS.1 };
+                Clients::new(site, small, reps).simulation(1).expect("it runs")
             }
             Kind::Counted(figure) => (figure.values)(&count::equal(&(figure.runs)(small))),
         }

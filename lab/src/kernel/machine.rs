@@ -104,13 +104,13 @@ impl Play<'_> {
         self.said(&mut command, "== count ", measurements)
     }
 
-    /// Serves, as a script of `kernel/bench` does with these numbers and the first of these files, by name and content. What it printed of so many cases.
+    /// Serves, as a script of `kernel/bench` does with these words, numbers and the first of these files, by name and content. What it printed of so many cases.
     ///
     /// # Errors
     /// When a program is missing or does not compile, the machine does not start, or a case fails there.
     pub(crate) fn serve(
         &self,
-        script: &str,
+        (script, words): (&str, &[&str]),
         numbers: &[u64],
         contents: &[(String, String)],
         number: usize,
@@ -125,7 +125,7 @@ impl Play<'_> {
             files.add(name, text)?;
         }
         let mut command = removes(&files.dir);
-        command.arg(bench(run, script)).args(numbers.iter().map(u64::to_string));
+        command.arg(bench(run, script)).args(words).args(numbers.iter().map(u64::to_string));
         command.args(contents.first().map(|(name, _)| files.dir.join(name)));
         command.env("DIVVY", self.divvy).env("DIVVY_BUILD", &files.dir);
         self.said(&mut command, "== serve ", number)

@@ -6,7 +6,7 @@
 //! 3. [`compare()`] simulates the cases of a figure, plays the same cases there, and judges what the kernel did by a table of
 //!    `expected/kernel/`. Each claim has the simulation's value beside it, and a limit for the difference. A figure of costs is counted in
 //!    instructions instead (`count.rs`), in the virtual machine only, and has nothing beside it. Figures of web servers have real ones, there as well (`web.rs`,
-//!    `pbs_web.rs`).
+//!    `pbs_clients.rs`).
 //!
 //! # How to add a figure
 //! Write the driver here: the cases, and the values of a run of all of them; or what is counted, and the values of the counts. Write
@@ -19,6 +19,8 @@ mod count;
 mod flow;
 mod machine;
 mod pbs;
+mod pbs_clients;
+mod pbs_shop;
 mod pbs_users;
 mod pbs_web;
 mod procfair;
@@ -29,10 +31,10 @@ mod web;
 use divvy_results::report::Run;
 
 use crate::error::LabError;
-use crate::web::Site;
 use case::{Case, Values};
 use count::{Counting, Counts};
 use machine::Clock;
+use pbs_clients::Site;
 
 pub use compare::{Also, Compared, KernelClaim, compare};
 pub use machine::{Machine, Play};
@@ -68,9 +70,9 @@ enum Kind {
     Played(Played),
     Counted(Counted),
     /// Web servers, simulated and real: the small version or the full one, in so many windows.
-    Served(fn(small: bool, windows: u32) -> Vec<Site>),
-    /// A web server and clients who think, simulated and real.
-    Asked,
+    Served(fn(small: bool, windows: u32) -> Vec<crate::web::Site>),
+    /// Servers and clients who think, simulated and real.
+    Asked(&'static Site),
 }
 
 /// Workloads are simulated, and played by real threads.
@@ -140,7 +142,8 @@ pub fn figures() -> &'static [KernelFigure] {
         figure!("gr3-web", 1, (20, 400), Kind::Served(web::sites_of_gr3_web)),
         figure!("pbs-2", 1, (40, 400), played(pbs::cases_4, pbs::values_4)),
         figure!("pbs-7", 1, (25, 400), timed(pbs_users::cases_7, pbs_users::values_7)),
-        figure!("pbs-8", 1, (25, 700), Kind::Asked),
+        figure!("pbs-8", 1, (25, 700), Kind::Asked(&pbs_web::CGI)),
+        figure!("pbs-9", 1, (35, 600), Kind::Asked(&pbs_shop::SHOP)),
         figure!("sfs-1", 2, (30, 60), played(sfs::cases_1, sfs::values_1)),
         figure!("sfs-4", 2, (40, 240), played(sfs::cases_4, sfs::values_4)),
         figure!("sfs-5", 2, (15, 100), played(sfs::cases_5, sfs::values_5)),

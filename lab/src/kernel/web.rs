@@ -54,7 +54,7 @@ pub fn beside_simulation(sites: &[Site], windows: u32, cpus: u32, play: &Play) -
         let [warm_up_ms, total_ms] = [first.warm_up_ns(), first.total_ns()].map(|ns| ns / MS);
         let numbers = [cpus.into(), first.workers() as u64, first.servers() as u64, warm_up_ms, total_ms];
         let cases: String = alike.iter().map(case).collect();
-        let said = play.serve("web", &numbers, &[("sites".to_owned(), cases)], alike.len())?;
+        let said = play.serve(("web", &[]), &numbers, &[("sites".to_owned(), cases)], alike.len())?;
         curves.append(&mut read(alike, &said)?);
     }
     Ok(beside(simulated, means(&values_of_windows(sites, &curves, windows))))

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# shellcheck shell=sh
+#
+# Apache's servers, of kernel/bench/web and kernel/bench/clients: what both need of this machine, and what their configurations begin with.
+
+apache_modules=/usr/lib/apache2/modules
+
+# Sets apache_files to the modules of these names. Ends the script whose name is in $0 if one is missing.
+apache_need() { # MODULE..
+	apache_files=
+	for module; do
+		[ -e "$apache_modules/mod_$module.so" ] || {
+			echo "${0##*/}: the web server is missing: apt-get install apache2-bin. It installs programs, and starts no service" >&2
+			exit 5
+		}
+		apache_files="$apache_files $apache_modules/mod_$module.so"
+	done
+}
+
+# The users of the guest that has the files which are named, and none of this machine's: DIRECTORY/passwd and group.
+apache_users() { # DIRECTORY
+	grep -E '^(root|nobody):' /etc/passwd >"$1/passwd"
+	grep -E '^(root|nogroup):' /etc/group >"$1/group"
+}
+
+# Prints a configuration. DIRECTORY/listen says where it listens.
+apache_conf() { # DIRECTORY WORKERS MODULE..
+	cat <<END
+ServerRoot $1
+ServerName localhost
+Include $1/listen
+PidFile pid
+ErrorLog log
+User nobody
+Group nogroup
+# All workers are there from the start, and none ends.
+StartServers $2
+MinSpareServers $2
+MaxSpareServers $2
+ServerLimit $2
+MaxRequestWorkers $2
+Timeout 600
+END
+	shift 2
+	for module; do echo "LoadModule ${module}_module $apache_modules/mod_$module.so"; done
+}
