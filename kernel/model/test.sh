@@ -8,7 +8,7 @@
 #   DIVVY_SCRIPTS  random scripts for each policy; by default 30, some 400,000 events
 #   DIVVY_SEED     the first seed; by default 1
 #   DIVVY_BUILD    where to build; target/model by default
-#   DIVVY_JOBS     how many policies at once; by default the number of CPUs
+#   DIVVY_JOBS     how many policies, or breaks, at once; by default the number of CPUs
 #
 # A script in which something does not hold is made short, and printed. Save it, and run it again:
 #
@@ -82,16 +82,24 @@ run_shards() { # POLICY PROGRAM SCRIPTS
 	"$2" "${DIVVY_SEED:-1}" "$3"
 }
 
-# A host whose shards do without a part of what makes them right must be found.
+# A host whose shards do without a part of what makes them right must be found. Breaks are listed first, and then tried on all CPUs.
 check_finds_broken_shards() { # POLICY FILE SUBSTITUTION
-	rm -rf "$out/broken"
-	cp -r kernel/bpf "$out/broken" || return 1
-	sed -i "$3" "$out/broken/host/$2"
-	cmp -s "kernel/bpf/host/$2" "$out/broken/host/$2" && echo "there is no such line any more: $3" && return 1
-	build "$1" "$out/storm-broken" "$out/broken" -DDIVVY_SHARDS || return 1
-	run_shards "$1" "$out/storm-broken" 1000 >"$out/said/broken" 2>&1 || return 0
-	echo "host: FAILED: shards without a part were not found: $1: $3"
-	return 1
+	printf '%s\0%s\0%s\0' "$1" "$2" "$3" >>"$out/breaks"
+}
+
+# Tries one, in a directory of its own.
+check_finds_break() { # POLICY FILE SUBSTITUTION
+	broken=$out/broken-$$
+	rm -rf "$broken"
+	mkdir -p "$broken" && cp -r kernel/bpf "$broken/host" || return 1
+	sed -i "$3" "$broken/host/host/$2"
+	cmp -s "kernel/bpf/host/$2" "$broken/host/host/$2" && echo "there is no such line any more: $3" && return 1
+	build "$1" "$broken/storm" "$broken/host" -DDIVVY_SHARDS || return 1
+	if run_shards "$1" "$broken/storm" 1000 >"$broken/said" 2>&1; then
+		echo "host: FAILED: shards without a part were not found: $1: $3"
+		return 1
+	fi
+	rm -rf "$broken"
 }
 
 # A shard is told the weight that there was before its lock was held.
@@ -107,6 +115,7 @@ check_shards_of() { # POLICY
 
 check_shards() {
 	build_model || return 1
+	: >"$out/breaks"
 	# shellcheck disable=SC2086 # names of policies have no spaces
 	printf '%s\n' sfq $by_service | xargs -P "${DIVVY_JOBS:-$(nproc)}" -n 1 kernel/model/test.sh --shards || return 1
 	# No CPU takes a task that is behind; lags are lost; nobody asks an idle CPU; an idle CPU does not look elsewhere; a task that moves stays where it was;
@@ -138,6 +147,7 @@ check_shards() {
 		check_finds_broken_shards sfq ../host.bpf.c 's/if (catch_up())/if (false)/' &&
 		check_finds_broken_shards sfq stopping.h 's/^\tweigh_out(id);//' &&
 		check_finds_broken_shards gr3 stopping.h 's/^\tweigh_out(id);//' || return 1
+	xargs -0 -P "${DIVVY_JOBS:-$(nproc)}" -n 3 kernel/model/test.sh --break <"$out/breaks" || return 1
 	echo "host: several shards: sfq $by_service: $(tail -n 2 "$out/said/shards-sfq" | head -n 1), and 23 breaks are found"
 }
 
@@ -184,6 +194,11 @@ if [ "${1:-}" = --shards ]; then
 	echo "host: FAILED with several shards: $2"
 	cat "$out/said/shards-$2"
 	exit 1
+fi
+
+if [ "${1:-}" = --break ]; then
+	check_finds_break "$2" "$3" "$4"
+	exit
 fi
 
 if [ "${1:-}" = --one ]; then

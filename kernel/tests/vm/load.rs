@@ -30,7 +30,7 @@ static MACHINE: LazyLock<Shared> = LazyLock::new(|| {
         ("permissions", permissions()),
         ("limits", limits()),
     ];
-    Shared::run(2, &scripts, 1200)
+    Shared::run_in_turns(2, &scripts, 1200)
 });
 
 fn commands() -> String {

@@ -168,12 +168,24 @@ pub fn repeatable_on(cpus: u32, script: &str, files: &[(PathBuf, &str)], seconds
 
 /// Runs a script on several CPUs, with this machine's files.
 pub fn several(cpus: u32, script: &str, seconds: u32) -> Said {
+    with_files(cpus, cpus, &[], script, seconds)
+}
+
+/// The same on CPUs that take turns on one of this machine's. It is for scripts that mostly verify programs, wait and print, so that one
+/// CPU has something to do at a time: then no time is lost, and another VM uses the other CPU. Nothing may be asserted about times.
+pub fn in_turns(cpus: u32, script: &str, seconds: u32) -> Said {
+    with_files(cpus, 1, &["--in-turns"], script, seconds)
+}
+
+/// Runs a script on so many virtual CPUs that use so many of this machine's.
+fn with_files(cpus: u32, used: u32, options: &[&str], script: &str, seconds: u32) -> Said {
     let program = divvy();
-    let directory = program.parent().expect("a program is in a directory");
-    let options =
-        ["--cpus", &cpus.to_string(), "--read", &directory.display().to_string()].map(str::to_owned);
-    let script = format!("PATH={}:$PATH\ncd {}\n{script}", directory.display(), tree().display());
-    run(cpus, &options, &script, seconds)
+    let directory = program.parent().expect("a program is in a directory").display().to_string();
+    let cpus = cpus.to_string();
+    let options: Vec<String> =
+        options.iter().chain(&["--cpus", &cpus, "--read", &directory]).map(|&word| word.to_owned()).collect();
+    let script = format!("PATH={directory}:$PATH\ncd {}\n{script}", tree().display());
+    run(used, &options, &script, seconds)
 }
 
 /// Scripts that ran one after the other in one machine with several CPUs, because booting takes longer than most of them.
@@ -184,13 +196,19 @@ pub struct Shared {
 
 impl Shared {
     pub fn run(cpus: u32, scripts: &[(&str, String)], seconds: u32) -> Self {
-        let all: String = scripts
-            .iter()
-            .map(|(name, script)| {
-                format!("echo '=== {name}'; (\n{script}\n); code=$?; echo '=== {name} ended'; echo $code\n")
-            })
-            .collect();
-        Self { said: several(cpus, &all, seconds) }
+        Self { said: several(cpus, &Self::joined(scripts), seconds) }
+    }
+
+    /// With CPUs that take turns, as [`in_turns`].
+    pub fn run_in_turns(cpus: u32, scripts: &[(&str, String)], seconds: u32) -> Self {
+        Self { said: in_turns(cpus, &Self::joined(scripts), seconds) }
+    }
+
+    fn joined(scripts: &[(&str, String)]) -> String {
+        let each = |(name, script): &(&str, String)| {
+            format!("echo '=== {name}'; (\n{script}\n); code=$?; echo '=== {name} ended'; echo $code\n")
+        };
+        scripts.iter().map(each).collect()
     }
 
     pub fn said(&self, name: &str) -> Said {

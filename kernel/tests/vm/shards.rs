@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::machine::{Said, repeatable_on, several, workload};
+use crate::machine::{Said, in_turns, repeatable_on, several, workload};
 
 const SPECS: [&str; 2] = ["sfq@cpu", "sfq@shards:size=2"];
 /// Selections whose shards are compared by service, and that charge for time: wrr counts quanta, however short (wrr D2).
@@ -64,7 +64,9 @@ pub fn assert_verified(specs: &[&str]) {
     let load = |spec: &str| {
         format!(": >/tmp/rules.toml; echo '== {spec}'; divvy load {spec} --dry-run --format json || exit 1\n")
     };
-    let said = run_on(4, specs, load, 900);
+    let said = in_turns(4, &specs.iter().map(|spec| load(spec)).collect::<String>(), 900);
+    assert_eq!(said.code, 0, "{said}");
+    said.assert_calm();
     for spec in specs {
         let programs = said.json(spec)["programs"].as_array().expect("programs").clone();
         let most = programs.iter().filter_map(|program| program["instructions"].as_u64()).max();
