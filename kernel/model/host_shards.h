@@ -4,6 +4,27 @@
 #define MODEL_HOST_SHARDS_H
 
 #ifdef DIVVY_SHARDS
+/* A shard's part of a mask, counted CPU by CPU: also where it crosses a word, as with more CPUs than the model has. */
+static void check_parts(struct host_shards *s)
+{
+	static const u16 cases[][2] = { { 0, 64 }, { 63, 2 }, { 60, 64 }, { 192, 64 }, { 250, 6 }, { 5, 1 } };
+	const struct allowed cpus = { .word = { 0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, ~1ull } };
+
+	for (u32 at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+		u64 part = 0;
+
+		s->first[0] = cases[at][0];
+		s->cpus[0] = cases[at][1];
+		for (u32 cpu = 0; cpu < s->cpus[0]; cpu++)
+			part |= (cpus.word[(s->first[0] + cpu) / 64] >> (s->first[0] + cpu) % 64 & 1) << cpu;
+		if (part_of(&cpus, 0) != part) {
+			fprintf(stderr, "a shard has another part of a mask: %u CPUs from %u on\n", s->cpus[0],
+				s->first[0]);
+			exit(1);
+		}
+	}
+}
+
 /* As many shards as are asked for, or as there are CPUs, of neighbours (placement R1). Uneven ones have 1, 2, 3, 1, ... CPUs, as far as that goes, and
  * the last has the rest. */
 static void divide(const struct host_options *options, u32 ncpus)
@@ -14,6 +35,7 @@ static void divide(const struct host_options *options, u32 ncpus)
 	wanted = wanted ? wanted : 1;
 	size = (ncpus + wanted - 1) / wanted;
 	make_writable(&shards, sizeof(shards));
+	check_parts(s);
 	s->skew_quanta = 1;
 	s->steal = true;
 	s->n = 0;

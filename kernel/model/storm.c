@@ -34,6 +34,17 @@ static u64 below(u64 n)
 	return next_random(&state) % n;
 }
 
+static u64 all_cpus(u32 ncpus)
+{
+	return ncpus == 64 ? ~0ull : (1ull << ncpus) - 1;
+}
+
+/* Perhaps none */
+static u64 some_cpus(u32 ncpus)
+{
+	return ncpus == 64 ? next_random(&state) : below(1ull << ncpus);
+}
+
 static u64 one_of(const u64 *values, u32 n)
 {
 	return values[below(n)];
@@ -43,7 +54,7 @@ static u64 one_of(const u64 *values, u32 n)
 /* Tasks are alone, or in processes of up to four. */
 static struct birth any_birth(u32 index, u32 ncpus, bool may_be_kernel_thread)
 {
-	u64 all = (1ull << ncpus) - 1;
+	u64 all = all_cpus(ncpus);
 	struct birth b = {
 		.does.burst_ns = ONE_OF(50000, 300000, 1000000, 5000000, 30000000, ENDLESS),
 		.does.sleep_ns = ONE_OF(100000, 1000000, 10000000, 100000000),
@@ -98,7 +109,7 @@ static void free_tasks(struct script *s)
 	for (u32 i = 0; i < s->nactions; i++) {
 		struct action *a = &s->actions[i];
 
-		a->birth.mask = (1ull << s->ncpus) - 1;
+		a->birth.mask = all_cpus(s->ncpus);
 		a->birth.does.stays = 0;
 		if (a->kind == MASK)
 			a->kind = WAKE;
@@ -124,8 +135,8 @@ static void make_script(struct script *s, u64 seed)
 	s->end_ns = 2000000000;
 	s->ncpus = ONE_OF(1, 2, 2, 4, 8);
 	if (host_most_shards() > 1 && !below(4))
-		s->ncpus = ONE_OF(12, 16, 40);
-	s->offline = below(3) ? 0 : below(1ull << s->ncpus);
+		s->ncpus = ONE_OF(12, 16, 64);
+	s->offline = below(3) ? 0 : some_cpus(s->ncpus);
 	s->load_ns = below(3) ? 0 : below(500000000);
 	s->hotplug_ns = below(4) ? 0 : below(s->end_ns);
 	s->tick_ns = ONE_OF(1000000, 1000000, 3333333, 4000000, 10000000);
@@ -162,7 +173,7 @@ static void make_script(struct script *s, u64 seed)
 		a->kind = ONE_OF(WAKE, WAKE, NICE, MASK, EXIT, REAP, RT, RT, STOPPER);
 		a->target = is_on_cpu(a->kind) ? below(s->ncpus) : below(ntasks);
 		a->value = a->kind == NICE      ? (s64)below(40) - 20
-			   : a->kind == MASK    ? (s64)(1 + below((1ull << s->ncpus) - 1))
+			   : a->kind == MASK    ? (s64)(1 + below(all_cpus(s->ncpus)))
 			   : a->kind == STOPPER ? (s64)ONE_OF(1000, 50000, 1000000)
 						: (s64)ONE_OF(100000, 1000000, 8000000);
 	}

@@ -21,7 +21,7 @@ const NODES: &str = "/sys/devices/system/node";
 /// The CPUs of the shards, by the machine's number: neighbours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divided {
-    /// Of each, 1 to 64.
+    /// The CPUs of each shard, 1 to 64.
     sizes: Vec<u8>,
     placement: Placement,
 }
