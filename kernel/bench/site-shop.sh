@@ -16,7 +16,7 @@ unprivileged() { # COMMAND..
 
 make_database() {
 	mkdir "$work/shop" && chown nobody "$work/shop" || return
-	(unprivileged initdb -D "$work/shop/data" -U shop -A trust --no-locale -E SQL_ASCII --no-sync --no-instructions) || return
+	(unprivileged initdb -D "$work/shop/data" -U shop -A trust --no-locale -E SQL_ASCII --no-sync) || return
 	# It need not keep what it has if the machine fails, and none of its processes works beside the backends.
 	cat >>"$work/shop/data/postgresql.conf" <<-END
 		listen_addresses = ''
