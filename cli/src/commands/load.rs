@@ -25,8 +25,7 @@ Examples:
   sudo divvy load sfq+feasible --quiet --exec make -j8
   sudo divvy load sfq@llc:skew=2
   sudo divvy load rr --quantum 2ms --duration 1min --format json
-  sudo divvy load sfs+procfair --dry-run
-  sudo divvy load sfq@cpu --dry-run --cpus 64",
+  sudo divvy load sfs+procfair --dry-run",
     after_long_help = LOAD_HELP)]
 pub struct LoadArgs {
     /// The policy: SELECTION[:param=value]..[+MODIFIER[:param=value]..].., or a preset
@@ -112,8 +111,7 @@ Examples:
   sudo divvy load sfq+feasible --quiet --exec make -j8
   sudo divvy load sfq@llc:skew=2
   sudo divvy load rr --quantum 2ms --duration 1min --format json
-  sudo divvy load sfs+procfair --dry-run
-  sudo divvy load sfq@cpu --dry-run --cpus 64";
+  sudo divvy load sfs+procfair --dry-run";
 
 /// The command under the scheduler failed with this exit code.
 #[derive(Debug, thiserror::Error)]

@@ -98,7 +98,7 @@ SEC("syscall")
 int command_set_param(struct host_command *c)
 {
 	FOR_EACH_SHARD(shard)
-	set_param(shard, c->owner, c->index, c->value);
+		set_param(shard, c->owner, c->index, c->value);
 	return 0;
 }
 
@@ -107,8 +107,7 @@ static u32 settle_id;
 #ifdef DIVVY_SHARDS
 static __always_inline void settle_shards(void)
 {
-	FOR_EACH_SHARD(shard)
-	{
+	FOR_EACH_SHARD(shard) {
 		COUNTS_OF(shard).decisions = machine_at(shard)->decisions;
 		COUNTS_OF(shard).runnable = machine_at(shard)->s.tasks.nrunnable;
 	}

@@ -22,7 +22,7 @@ NOINLINE int init_machine(u32 shard)
 static __always_inline void init_machines(void)
 {
 	FOR_EACH_SHARD(shard)
-	init_machine(shard);
+		init_machine(shard);
 	init_reach_sets();
 	if (!has_weigher())
 		return;

@@ -79,7 +79,7 @@ static __always_inline u64 published_weight(void)
 	u64 weight = 0;
 
 	FOR_EACH_SHARD(shard)
-	weight += published_of(shard)->weight;
+		weight += published_of(shard)->weight;
 	return weight;
 }
 

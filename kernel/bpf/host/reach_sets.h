@@ -56,8 +56,7 @@ static NOINLINE void note_reach_set(u32 number, u64 wanted)
 {
 	u64 bit = 1ull << number % 64;
 
-	FOR_EACH_SHARD(shard)
-	{
+	FOR_EACH_SHARD(shard) {
 		u64 *sets = &sets_with[shard & SHARD_MASK][number / 64 % (REACHES / 64)];
 
 		*sets = wanted >> (shard & 63) & 1 ? *sets | bit : *sets & ~bit;
@@ -76,8 +75,8 @@ static NOINLINE u64 whole_shards(const struct allowed *cpus)
 	u64 whole = 0;
 
 	FOR_EACH_SHARD(shard)
-	if (part_of(cpus, shard) == all_cpus_of(shard))
-		whole |= 1ull << (shard & 63);
+		if (part_of(cpus, shard) == all_cpus_of(shard))
+			whole |= 1ull << (shard & 63);
 	return whole;
 }
 
@@ -85,8 +84,8 @@ static NOINLINE u64 whole_shards(const struct allowed *cpus)
 static NOINLINE bool is_partly_in(const struct allowed *cpus, u64 whole)
 {
 	FOR_EACH_SHARD(shard)
-	if (!(whole >> (shard & 63) & 1) && part_of(cpus, shard))
-		return true;
+		if (!(whole >> (shard & 63) & 1) && part_of(cpus, shard))
+			return true;
 	return false;
 }
 

@@ -106,7 +106,7 @@ struct shard_stats shard_stats[MOST_SHARDS] SEC(".data.shards");
 	({ \
 		u64 sum_ = 0; \
 		FOR_EACH_SHARD(s_) \
-		sum_ += machine_at(s_)->field; \
+			sum_ += machine_at(s_)->field; \
 		sum_; \
 	})
 
