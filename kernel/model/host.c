@@ -38,7 +38,7 @@ static void make_writable(const volatile void *data, size_t bytes)
 #define SUM_OF(field) \
 	({ \
 		u64 sum_ = 0; \
-		for (u32 s_ = 0; s_ < number_of_shards(); s_++) \
+		for (u32 s_ = 0; s_ < host_shards(); s_++) \
 			sum_ += COUNTS_OF(s_).field; \
 		sum_; \
 	})
@@ -295,11 +295,6 @@ u64 host_events(void)
 u32 host_ids(void)
 {
 	return last_id - nfree;
-}
-
-u32 host_shards(void)
-{
-	return number_of_shards();
 }
 
 u64 host_now(u32 shard)

@@ -57,12 +57,22 @@ u32 host_most_shards(void)
 {
 	return MOST_SHARDS;
 }
+
+u32 host_shards(void)
+{
+	return shards.n;
+}
 #else
 static void divide(const struct host_options *options, u32 ncpus)
 {
 }
 
 u32 host_most_shards(void)
+{
+	return 1;
+}
+
+u32 host_shards(void)
 {
 	return 1;
 }
@@ -239,15 +249,17 @@ const char *host_check_order(s32 kernel_cpu)
 	static u64 seen;
 	u64 decided = OVER_SHARDS(decisions) + SUM_OF(taken);
 	u32 cpu = machine_cpu(kernel_cpu), id;
+	const char *wrong;
 
 	for (u32 other = 1; other <= last_id; other++)
 		if (!is_listed(other))
 			return "a task waits and is not listed by where it may run, or does not and is";
-	if (decided == seen || cpu == NO_CPU)
-		return check_loads() ?: check_sets();
+	wrong = check_loads() ?: check_sets();
+	if (wrong || decided == seen || cpu == NO_CPU)
+		return wrong;
 	seen = decided;
 	id = visitor_on[cpu] ? visitor_on[cpu] : machine_at(shard_of_cpu(cpu))->s.tasks.picked[local_cpu(cpu)];
-	return check_loads() ?: check_sets() ?: id ? check_choice_of(cpu, id) : NULL;
+	return id ? check_choice_of(cpu, id) : NULL;
 }
 
 const char *host_check_weights(void)

@@ -180,7 +180,7 @@ struct machine {
 #ifndef MACHINE_SIZED
 	u64 allowed[ALLOWED_SETS * CPU_WORDS]; /* words of the CPUs where each task may run; then of others.h */
 #endif
-	/* From here on, modifiers that no selection includes. Of several machines only MACHINE_WITH_MODIFIERS has these fields: those of the others
+	/* Modifiers that no selection includes come last. If there are several machines, only MACHINE_WITH_MODIFIERS has them: the structs of the others
 	 * end here. */
 	struct procfair procfair;
 	struct tfps tfps;

@@ -98,13 +98,15 @@ static __always_inline void take_lag_along(struct machine *m, u32 id)
 {
 }
 
-/* The least virtual time of a shard that has tasks, if there is one: as its lock's holder counted it, since it is kept */
+/* The least virtual time of a shard that has tasks, if there is one: as its lock's holder counted it, since it is kept; and the weight of all */
 static NOINLINE void find_slowest_of_all(struct survey *x)
 {
 	x->has_v = false;
+	x->weight = 0;
 	for (x->at = 0; x->at < shards.n && can_loop; x->at++) {
 		const struct published *p = published_of(x->at);
 
+		x->weight += p->weight;
 		if (p->runnable && (!x->has_v || precedes(p->v, x->v))) {
 			x->v = p->v;
 			x->has_v = true;
@@ -118,7 +120,7 @@ static __always_inline void look_before_joining(struct survey *x, u32 here)
 	if (published_of(here)->runnable)
 		return;
 	find_slowest_of_all(x);
-	x->latest = x->v + skew(published_weight());
+	x->latest = x->v + skew(x->weight);
 }
 
 /* It begins to have tasks: what passed while it had none is nobody's claim, and what it was ahead by, when others had none, nobody waited for. */

@@ -45,23 +45,15 @@ static __always_inline void number_event(u32 shard, struct event *e)
 }
 #endif
 
-/* No shard's machine has modifiers of weights. It is asked nevertheless: then the compiler knows, and leaves out what they do. The verifier would
- * look at that each time. */
-static __always_inline bool is_weigher(const struct machine *m)
-{
-#ifdef DIVVY_SHARDS
-	return m == MACHINE_WITH_MODIFIERS;
-#else
-	return false;
-#endif
-}
+/* No shard's machine only weighs. Both functions below ask it nevertheless: then the compiler knows, and leaves out what modifiers of weights do. The
+ * verifier would look at that each time. */
 
 /* Under the shard's lock, of a task that becomes runnable or blocks, in functions that a program or a timer calls: calls are deep below. */
 static __always_inline void tell_inlined(u32 shard, enum event_kind kind, struct event *e)
 {
 	struct machine *m = machine_at(shard);
 
-	if (is_weigher(m))
+	if (machine_only_weighs(m))
 		return;
 	event_tell_inlined(m, kind, e);
 	note_reach(shard, e->id);
@@ -80,7 +72,7 @@ static __always_inline void tell(u32 shard, enum event_kind kind, struct event *
 		return;
 	}
 #endif
-	if (is_weigher(m))
+	if (machine_only_weighs(m))
 		return;
 	event_tell(m, kind, e);
 	if (kind == EVENT_enqueue || kind == EVENT_dequeue || kind == EVENT_dispatch || kind == EVENT_exit)

@@ -42,12 +42,12 @@ static NOINLINE void find_reach_set(u64 wanted)
 	for (set_at = EVERYWHERE + 1; set_at < REACHES && can_loop; set_at++) {
 		const struct reach_set *set = &reach_sets[set_at % REACHES];
 
-		if (!set->tasks && found_set)
-			continue;
-		if (!set->tasks || set->shards == wanted)
+		if (set->tasks && set->shards == wanted) {
 			found_set = set_at;
-		if (set->tasks && set->shards == wanted)
 			return;
+		}
+		if (!set->tasks && !found_set)
+			found_set = set_at;
 	}
 }
 

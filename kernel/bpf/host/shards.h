@@ -89,11 +89,6 @@ static __always_inline u32 cpus_of(u32 shard)
 	return shards.cpus[shard & SHARD_MASK];
 }
 
-static __always_inline u32 number_of_shards(void)
-{
-	return shards.n;
-}
-
 struct shard_stats shard_stats[MOST_SHARDS] SEC(".data.shards");
 #define COUNTS_OF(shard) shard_stats[(shard) & SHARD_MASK]
 
@@ -146,10 +141,6 @@ static __always_inline u32 global_cpu(u32 shard, u32 local)
 	return local;
 }
 
-static __always_inline u32 number_of_shards(void)
-{
-	return 1;
-}
 #define COUNTS_OF(shard) stats
 #define count(what) (what)++
 #define count_down(what) (what)--

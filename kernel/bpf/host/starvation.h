@@ -48,7 +48,7 @@ static __always_inline bool starves(u32 id, u64 now)
 {
 	u64 limit = starvation_limit_ns(), since = host_task(id)->waiting_since;
 
-	/* Nobody else is worth the sums over all shards. */
+	/* The sums over all shards are made only for those that may starve. */
 	if (!(task_in_machine(id)->state & CUSTODY || is_held(id)) || !since || (s64)(now - since) <= (s64)(limit / 2))
 		return false;
 	return (s64)(now - since) > (s64)(limit - shorter(rescue_ns() * waiting_tasks(), limit / 2));

@@ -32,12 +32,12 @@ impl Divided {
         &self.sizes
     }
 
-    /// So many machines the host has: a power of two, so that a mask is enough for the verifier.
+    /// The number of machines that the host has: a power of two, so that a mask is enough for the verifier.
     fn machines(&self) -> usize {
         self.sizes.len().next_power_of_two()
     }
 
-    /// The bytes of the host's machines, which are so many in the object. `None` if the object has another number of them.
+    /// The bytes of the host's machines; `all` is those of the machines in the object. `None` if the object has another number of them.
     pub fn machine_bytes(&self, all: usize) -> Option<usize> {
         let of_object = MOST_SHARDS + SPARE_MACHINES;
         all.is_multiple_of(of_object).then(|| all / of_object * (self.machines() + SPARE_MACHINES))

@@ -309,7 +309,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// The first request is sent when the first thought ends, and each takes as long as its work at least.
-    /// As the numbers of its target have it, in µs.
+    /// The numbers of its target say what that is, in µs.
     pub fn asks_what_the_simulation_draws(site: &'static Site, least_us: fn(&[u64]) -> u64) {
         let clients = Clients::new(site, false, 1);
         let asked = clients.asked(7, 0).expect("requests");
