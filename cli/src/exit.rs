@@ -33,7 +33,7 @@ use crate::commands::exercise::{BadAnswer, NotAllRight};
 use crate::commands::flow::NoProgram;
 use crate::commands::load::{CommandFailed, Unread};
 use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
-use crate::commands::paper_kernel::OnlySimulated;
+use crate::commands::paper_kernel::{NotMeasured, OnlySimulated};
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::report::BadReport;
 use crate::commands::set::BadSetting;
@@ -103,7 +103,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 53] = [
+const KINDS: [KindOf; 54] = [
     kind::<crate::advise::Problem>,
     kind::<ApplyError>,
     kind::<AskError>,
@@ -136,6 +136,7 @@ const KINDS: [KindOf; 53] = [
     kind::<NoProgram>,
     kind::<NotAllRight>,
     kind::<NotMet>,
+    kind::<NotMeasured>,
     kind::<OnlySimulated>,
     kind::<NoTable>,
     kind::<NoTrace>,

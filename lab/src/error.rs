@@ -24,6 +24,14 @@ pub enum LabError {
         /// Why not.
         error: std::io::Error,
     },
+    /// A file of results so far is damaged.
+    #[error("{}: {what}; --resume keeps results there: remove this file, and they are measured again", path.display())]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// Where, and the problem.
+        what: String,
+    },
     /// A simulation broke off.
     #[error("{0}")]
     Run(String),
@@ -36,6 +44,7 @@ impl Failure for LabError {
     fn kind(&self) -> FailureKind {
         match self {
             LabError::Kernel(_) => FailureKind::Missing,
+            LabError::Unread { .. } => FailureKind::BadInput,
             LabError::Own { .. } | LabError::Saved { .. } | LabError::Run(_) => FailureKind::Failed,
         }
     }

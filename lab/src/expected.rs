@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::claim::{Stated, Tolerance};
+use crate::drawing::Drawing;
 use crate::source::Source;
 
 /// A figure's claims, in the order in which they are shown.
 #[derive(Debug)]
 pub struct Table {
     pub rows: Vec<Row>,
+    /// Those of a kernel; the drawings of a simulated figure come from its driver.
+    pub drawings: Vec<Drawing>,
 }
 
 /// A claim before it is measured.
@@ -45,6 +48,8 @@ struct RawTable {
     /// How far the kernel may be from the simulation, of claims that have no limit of their own.
     agree: Option<String>,
     claim: Vec<RawRow>,
+    #[serde(default)]
+    drawing: Vec<Drawing>,
 }
 
 #[derive(Deserialize)]
@@ -77,9 +82,10 @@ impl Table {
     /// Reads a table; says what is wrong with it, if anything is.
     pub fn parse(text: &str) -> Result<Table, String> {
         let raw: RawTable = toml::from_str(text).map_err(|error| error.to_string())?;
-        let RawTable { source, tolerance, because, agree, claim } = raw;
+        let RawTable { source, tolerance, because, agree, claim, drawing } = raw;
         let default = Defaults { source, tolerance, because, agree };
-        Ok(Table { rows: claim.into_iter().map(|claim| row(claim, &default)).collect::<Result<_, _>>()? })
+        let rows = claim.into_iter().map(|claim| row(claim, &default)).collect::<Result<_, _>>()?;
+        Ok(Table { rows, drawings: drawing })
     }
 }
 

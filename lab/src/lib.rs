@@ -26,6 +26,7 @@ mod catalog;
 mod claim;
 mod cost;
 pub mod csv;
+mod drawing;
 mod error;
 mod expected;
 mod figures;

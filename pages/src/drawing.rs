@@ -151,14 +151,8 @@ fn errors(runs: &[(&Run, &Figures)]) -> Vec<Plot> {
         }
         charts.push(chart);
     }
-    on_one_scale(&mut charts);
+    Chart::on_one_scale(&mut charts);
     charts.iter().map(Chart::draw).collect()
-}
-
-fn on_one_scale(charts: &mut [Chart]) {
-    let points = || charts.iter().flat_map(|chart| &chart.series).flat_map(|series| &series.points);
-    let range = points().fold((0.0_f64, 0.0_f64), |(least, most), (_, y)| (least.min(*y), most.max(*y)));
-    charts.iter_mut().for_each(|chart| chart.y_range = Some(range));
 }
 
 // ---- Distributions

@@ -1,23 +1,20 @@
 //! `divvy paper [ID|all]`.
 
 use divvy_policy::{Failure, FailureKind};
-use std::fs;
-use std::path::Path;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::{Args, ValueHint};
 use divvy_lab::{Figure, Reproduction, Setting, Verdict, json, reproduce};
-use divvy_pages::plot::{Look, Plot};
 use divvy_policy::nearest;
 
 use crate::args::choice::one_of;
 use crate::args::look::LookArgs;
-use crate::args::output::{BadOutputArgs, ClaimFormat};
+use crate::args::output::ClaimFormat;
 use crate::command_line::this_command;
 use crate::commands::paper_kernel::{self, WHERE, Where};
+use crate::commands::paper_output::Drawings;
 use crate::output::Output;
-use crate::output_path::{self, BadOutputPath};
+use crate::output_path;
 use crate::progress::ProgressBar;
 use crate::view::{all_figures, claims, claims_page};
 
@@ -38,21 +35,22 @@ within the tolerance. If a part of it is, the claim is undecided: that is counte
 met has the reason, and the exit code is 3.
 
 The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7, sfs-table-1, flow-overhead) are times of this machine. \
-The GR3 study takes minutes: with --resume an interrupted run continues, and ends with the same bytes.
+The GR3 study takes minutes, and all in a kernel almost two hours: with --resume an interrupted run continues. The study ends with the same bytes.
 
 With --kernel the policies run Linux: this machine's, or that of the virtual machine of divvy's source tree, which is \
 emulated where there is no KVM. So its shares are those of any machine, and its times compare with each other only. Runs vary, more so \
 on a machine that does other work. The table has the simulated value of the same workload and what the kernel did beyond it. The \
 verdict is on the kernel. Costs (gr3-12, gr3-13, sfs-7, sfs-table-1) are counted in instructions there, on a clock that counts them: they repeat, and nothing simulates them. \
-Web servers (gr3-14, gr3-18, gr3-web, pbs-8, pbs-9) are those of Debian's package apache2-bin, the database of pbs-9 is that of postgresql; they are started in the virtual machine only.
+Web servers (gr3-14, gr3-18, gr3-web, pbs-8, pbs-9) are those of Debian's package apache2-bin, the database of pbs-9 is that of postgresql; they are started in the virtual machine only. \
+Of all, those whose clock counts instructions run first and at once, as many as there are CPUs, because other work does not change them; the others run alone. One that fails is named, and the others go on.
 
 Examples:
   divvy paper
-  divvy paper --all-figures
   divvy paper gr3-9 --resume found
   divvy paper sfs-5 -o plots
   divvy paper sfs-1 --kernel
-  divvy paper all --small -o claims.html"
+  divvy paper all --small -o claims.html
+  divvy paper all --kernel --resume found -o kernel.html"
 )]
 pub struct PaperArgs {
     /// A figure, as in gr3-9, or all
@@ -69,16 +67,16 @@ pub struct PaperArgs {
 
     /// In a running kernel: load each policy, play the workload with real threads, and show it beside the simulation
     ///
-    /// `divvy paper` says which figures that can be. It takes minutes.
+    /// `divvy paper` says which figures that can be. It takes minutes, of all almost two hours on two cores.
     #[arg(long, value_name = "WHERE", value_parser = one_of(WHERE), num_args = 0..=1, require_equals = true,
-        default_missing_value = "auto", requires = "id", conflicts_with_all = ["resume", "output"])]
+        default_missing_value = "auto", requires = "id")]
     pub kernel: Option<Where>,
 
     /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1, requires = "id")]
     pub seed: u64,
 
-    /// Keep results of the GR3 study in this directory, and continue from results of the same build
+    /// Keep results of the GR3 study, or of --kernel, in this directory, and continue from results of the same build
     #[arg(long, value_name = "DIR", requires = "id", value_hint = ValueHint::DirPath)]
     pub resume: Option<PathBuf>,
 
@@ -140,24 +138,18 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
         return output.write(&text, None);
     };
     let figures = figures(id)?;
+    let drawings = Drawings::to(args.output.as_deref(), &args.look)?;
+    let resume = args.resume.as_deref();
+    resume.map_or(Ok(()), |dir| output_path::directory("--resume", dir, "a directory for results"))?;
     if let Some(choice) = args.kernel {
         let &PaperArgs { small, seed, format, .. } = args;
-        let options = paper_kernel::Options { choice, small, seed, format };
-        return met(paper_kernel::run(id, options, output)?);
+        let options = paper_kernel::Options { choice, small, seed, format, resume };
+        return met(paper_kernel::run(id, options, &drawings, output)?);
     }
-    let page = args.output.as_deref().filter(|path| path.extension().is_some_and(|ending| ending == "html"));
-    let dir = args.output.as_deref().filter(|_| page.is_none());
-    if dir.is_none() && args.look.is_given() {
-        return Err(BadOutputArgs::LookWithoutSvg.into());
-    }
-    check_places(args, dir, page)?;
-    let look = args.look.look();
     let mut done = Vec::new();
     for figure in figures {
         let one = reproduce_one(figure, args, output)?;
-        if let Some(dir) = dir {
-            one.plots.iter().try_for_each(|plot| write_plot(plot, &look, dir))?;
-        }
+        drawings.add(&one.plots)?;
         if args.format == ClaimFormat::Table {
             let between = if done.is_empty() { "" } else { "\n" };
             output.write(&format!("{between}{}", claims::table(&one, output.columns(None))), None)?;
@@ -169,20 +161,9 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
         ClaimFormat::Json => output.write(&json::figures(&done, id == "all", args.seed)?, None)?,
         ClaimFormat::Csv => output.write(&divvy_lab::csv::table(&done), None)?,
     }
-    if let Some(page) = page {
-        output.write(&claims_page::write(&done, args.seed, &this_command()), Some(page))?;
-    }
+    drawings.end(|| claims_page::write(&done, args.seed, &this_command()), output)?;
     claims::note_undecided(&having(&done, |verdict| verdict == Verdict::Undecided), output);
     verdict(&done)
-}
-
-/// Checks the outputs first, because the figures may take minutes.
-fn check_places(args: &PaperArgs, dir: Option<&Path>, page: Option<&Path>) -> Result<(), BadOutputPath> {
-    dir.map_or(Ok(()), |dir| output_path::directory("-o", dir, "a directory for figures"))?;
-    page.map_or(Ok(()), |page| output_path::file("-o", page))?;
-    args.resume
-        .as_deref()
-        .map_or(Ok(()), |dir| output_path::directory("--resume", dir, "a directory for results"))
 }
 
 fn figures(id: &str) -> Result<Vec<&'static Figure>, UnknownFigure> {
@@ -200,13 +181,6 @@ fn reproduce_one(figure: &'static Figure, args: &PaperArgs, output: Output) -> a
     let setting =
         Setting { small: args.small, seed: args.seed, progress: &bar, saved: args.resume.as_deref() };
     Ok(reproduce(figure, &setting)?)
-}
-
-fn write_plot(plot: &Plot, look: &Look, dir: &Path) -> anyhow::Result<()> {
-    let path = dir.join(format!("{}.svg", plot.name));
-    let drawn = if *look == Look::default() { None } else { Some(look.figure(std::slice::from_ref(plot))?) };
-    fs::write(&path, drawn.as_deref().unwrap_or(&plot.svg))
-        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn verdict(done: &[Reproduction]) -> anyhow::Result<()> {

@@ -2,20 +2,25 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
 
 use anyhow::Context as _;
 use divvy_kernel::load::Missing;
 use divvy_kernel::load::check;
 use divvy_kernel::stock::online;
 use divvy_lab::Verdict;
-use divvy_lab::kernel::{Compared, KernelFigure, Machine, Play, compare, figures, find};
+use divvy_lab::kernel::{Compared, Kept, KernelFigure, Machine, Play, compare, figures, find};
 use divvy_policy::{Failure, FailureKind};
 
 use crate::args::choice::Choice;
 use crate::args::output::ClaimFormat;
+use crate::command_line::this_command;
+use crate::commands::in_order::in_order;
+use crate::commands::paper_output::Drawings;
 use crate::output::Output;
 use crate::view::claims::{counted, kernel_ids, note_undecided};
-use crate::view::kernel_claims::{self, cpus_text};
+use crate::view::kernel_claims;
+use crate::view::kernel_page;
 
 /// Which kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +46,13 @@ pub const WHERE: &[Choice<Where>] = &[
 
 /// How to run.
 #[derive(Clone, Copy)]
-pub struct Options {
+pub struct Options<'a> {
     pub choice: Where,
     pub small: bool,
     pub seed: u64,
     pub format: ClaimFormat,
+    /// The directory that keeps values.
+    pub resume: Option<&'a Path>,
 }
 
 /// The figure is only simulated.
@@ -61,43 +68,94 @@ impl Failure for OnlySimulated {
     }
 }
 
+/// Some of all figures have no result.
+#[derive(Debug, thiserror::Error)]
+#[error("{} of {all} figures were not measured: {}; the reasons stand above. With --resume DIR those that were measured are kept for the next run", failed.len(), failed.join(", "))]
+pub struct NotMeasured {
+    failed: Vec<&'static str>,
+    all: usize,
+}
+
+impl Failure for NotMeasured {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Failed
+    }
+}
+
+/// How many virtual machines run at once, at most: each takes up to 3 GB.
+const MOST_MACHINES: usize = 4;
+
 /// Runs a figure that exists, or all. Returns which have claims that are not met, with their numbers.
-pub fn run(id: &str, options: Options, output: Output) -> anyhow::Result<Vec<String>> {
+pub fn run(id: &str, options: Options, drawings: &Drawings, output: Output) -> anyhow::Result<Vec<String>> {
     let chosen: Vec<&KernelFigure> = match id {
         "all" => figures().iter().collect(),
         id => vec![find(id).ok_or_else(|| OnlySimulated { id: id.to_owned() })?],
     };
-    let mut done = Vec::new();
-    for figure in chosen {
-        let one = run_one(figure, options, output)?;
+    let divvy = env::current_exe().context("cannot find the command itself")?;
+    let kept = options.resume.map(|dir| Kept::open(dir, &divvy)).transpose()?;
+    // A missing machine is an error before the first of two hours.
+    let job = |figure| Ok(Job { figure, machine: machine(figure, options.choice)? });
+    let jobs = chosen.into_iter().map(job).collect::<Result<Vec<Job>, Missing>>()?;
+    let mut done: Vec<Compared> = Vec::new();
+    let mut failed = Vec::new();
+    let one = |job: &&Job| (job.figure.id, job.run(&divvy, kept.as_ref(), options, output));
+    let mut take = |(id, result): (&'static str, anyhow::Result<Compared>)| -> anyhow::Result<()> {
+        if let (Err(error), true) = (&result, jobs.len() > 1) {
+            output.note(&format!("{id}: not measured: {error:#}"));
+            failed.push(id);
+            return Ok(());
+        }
+        let result = result?;
+        drawings.add(&result.plots)?;
         if options.format == ClaimFormat::Table {
             let between = if done.is_empty() { "" } else { "\n" };
-            output.write(&format!("{between}{}", kernel_claims::table(&one, output.columns(None))), None)?;
+            output
+                .write(&format!("{between}{}", kernel_claims::table(&result, output.columns(None))), None)?;
         }
-        done.push(one);
-    }
+        done.push(result);
+        Ok(())
+    };
+    let (beside, alone): (Vec<&Job>, Vec<&Job>) =
+        jobs.iter().partition(|job| job.repeats_beside_other_work());
+    let at_once = available_parallelism().map_or(1, usize::from).min(MOST_MACHINES);
+    in_order(&beside, at_once, one, &mut take)?;
+    in_order(&alone, 1, one, &mut take)?;
     match options.format {
         ClaimFormat::Table => {}
         ClaimFormat::Json => output.write(&kernel_claims::json(&done, id == "all", options.seed)?, None)?,
         ClaimFormat::Csv => output.write(&kernel_claims::csv(&done), None)?,
     }
+    drawings.end(|| kernel_page::write(&done, options.seed, &this_command()), output)?;
     note_undecided(&having(&done, |verdict| verdict == Verdict::Undecided), output);
+    if !failed.is_empty() {
+        return Err(NotMeasured { failed, all: jobs.len() }.into());
+    }
     Ok(having(&done, Verdict::is_failure))
 }
 
-fn run_one(figure: &'static KernelFigure, options: Options, output: Output) -> anyhow::Result<Compared> {
-    let machine = machine(figure, options.choice)?;
-    let place = match &machine {
-        Machine::Here => "in this machine's kernel".to_owned(),
-        Machine::Virtual(run) => format!("with {}, {}", run.display(), cpus_text(figure)),
-    };
-    let (small, full) = figure.seconds;
-    let seconds = if options.small { small } else { full };
-    output.note(&format!("{}: {place}; about {seconds} s", figure.id));
-    let divvy = env::current_exe().context("cannot find the command itself")?;
-    let tell = |text: &str| output.note(&format!("{}: {text}", figure.id));
-    let play = Play { machine: &machine, divvy: &divvy, seed: options.seed, tell: &tell };
-    Ok(compare(figure, options.small, &play)?)
+/// A figure, and where it runs.
+struct Job {
+    figure: &'static KernelFigure,
+    machine: Machine,
+}
+
+impl Job {
+    fn repeats_beside_other_work(&self) -> bool {
+        matches!(self.machine, Machine::Virtual(_)) && self.figure.repeats_beside_other_work()
+    }
+
+    fn run(
+        &self,
+        divvy: &Path,
+        kept: Option<&Kept>,
+        options: Options,
+        output: Output,
+    ) -> anyhow::Result<Compared> {
+        let Job { figure, machine } = self;
+        let tell = |text: &str| output.note(&format!("{}: {text}", figure.id));
+        let play = Play { machine, divvy, seed: options.seed, tell: &tell };
+        Ok(compare(figure, options.small, &play, kept)?)
+    }
 }
 
 /// The machine to use, or the error that says what is missing.

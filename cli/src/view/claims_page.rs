@@ -30,21 +30,29 @@ a { color: var(--accent); } section > h3 { margin-top: 1.2rem; }
 
 /// Writes the page; `command` is what made it.
 pub fn write(done: &[Reproduction], seed: u64, command: &str) -> String {
-    let mut out = format!(
+    let mut out = begin("What the papers claim, and what was measured", seed, command);
+    contents(&mut out, done);
+    done.iter().for_each(|one| figure(&mut out, one));
+    out.push_str(END);
+    out
+}
+
+/// The end of a page.
+pub const END: &str = "</body>\n</html>\n";
+
+/// A page up to its heading, with the command that made it.
+pub fn begin(heading: &str, seed: u64, command: &str) -> String {
+    format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>divvy paper</title>\n\
-         <style>{}{OWN_STYLE}</style>\n</head>\n<body>\n<h1>What the papers claim, and what was measured</h1>\n\
+         <style>{}{OWN_STYLE}</style>\n</head>\n<body>\n<h1>{heading}</h1>\n\
          <p class=\"facts\">divvy {}, seed {seed}</p>\n<p class=\"command\"><code>{}</code></p>\n",
         style(),
         env!("CARGO_PKG_VERSION"),
         escape(command)
-    );
-    contents(&mut out, done);
-    done.iter().for_each(|one| figure(&mut out, one));
-    out.push_str("</body>\n</html>\n");
-    out
+    )
 }
 
 fn contents(out: &mut String, done: &[Reproduction]) {
@@ -82,27 +90,41 @@ fn figure(out: &mut String, one: &Reproduction) {
         escape(one.figure.title),
         one.figure.page()
     );
-    out.push_str("<div class=\"drawings\">\n");
-    one.plots.iter().for_each(|plot| drawing(out, plot));
-    out.push_str("</div>\n");
+    drawings(out, &one.plots);
     out.push_str(
         "<div class=\"scrollbox\"><div class=\"scroll\"><table class=\"claims\">\n<thead><tr><th>claim</th><th>source</th><th>expected</th><th>measured</th><th>tolerance</th><th>verdict</th></tr></thead>\n<tbody>\n",
     );
     one.claims.iter().for_each(|claim| row(out, claim));
     out.push_str("</tbody>\n</table></div></div>\n");
-    if !one.also.is_empty() {
-        let _ = writeln!(
-            out,
-            "<details><summary>Measured as well: {} values</summary>\n<div class=\"also\"><table>",
-            one.also.len()
-        );
-        for (name, value) in &one.also {
-            let _ =
-                writeln!(out, "<tr><td>{}</td><td>{}</td></tr>", escape(name), escape(&value.to_string()));
-        }
-        out.push_str("</table></div></details>\n");
-    }
+    also(out, one.also.iter().map(|(name, value)| [name.clone(), value.to_string()]));
     out.push_str("</section>\n");
+}
+
+/// Further values, in a part that opens.
+pub fn also<const N: usize>(out: &mut String, rows: impl ExactSizeIterator<Item = [String; N]>) {
+    if rows.len() == 0 {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "<details><summary>Measured as well: {} values</summary>\n<div class=\"also\"><table>",
+        rows.len()
+    );
+    rows.for_each(|row| table_row(out, &row, ""));
+    out.push_str("</table></div></details>\n");
+}
+
+/// A row of a table. The last cells are HTML.
+pub fn table_row(out: &mut String, texts: &[String], last: &str) {
+    let cells: String = texts.iter().map(|text| format!("<td>{}</td>", escape(text))).collect();
+    let _ = writeln!(out, "<tr>{cells}{last}</tr>");
+}
+
+/// The drawings of a figure, beside each other if there is room.
+pub fn drawings(out: &mut String, plots: &[Plot]) {
+    out.push_str("<div class=\"drawings\">\n");
+    plots.iter().for_each(|plot| drawing(out, plot));
+    out.push_str("</div>\n");
 }
 
 /// Within the page, so that it has the page's colours and width; and as a file to save.
@@ -119,21 +141,40 @@ fn drawing(out: &mut String, plot: &Plot) {
 fn row(out: &mut String, claim: &Claim) {
     let texts = [
         claim.name.clone(),
-        format!("{}: {}", claim.source.kind(), claim.source.detail()),
+        source(claim),
         claim.stated.to_string(),
         claim.measured.to_string(),
-        match &claim.basis {
-            Some(basis) => format!("{}: {basis}", claim.tolerance),
-            None => claim.tolerance.to_string(),
-        },
+        tolerance(claim),
     ];
-    let cells: String = texts.iter().map(|text| format!("<td>{}</td>", escape(text))).collect();
-    let class = if claim.verdict.is_failure() { " class=\"bad\"" } else { "" };
-    let _ = writeln!(out, "<tr>{cells}<td{class}>{}</td></tr>", escape(&claim.verdict.to_string()));
+    table_row(out, &texts, &verdict(claim));
     if let Some(analysis) = claim.analysis.as_ref().filter(|_| claim.verdict != Verdict::Missing) {
-        let _ =
-            writeln!(out, "<tr><td colspan=\"6\" class=\"hint\"><div>{}</div></td></tr>", escape(analysis));
+        hint(out, analysis, 6);
     }
+}
+
+/// Where the expected value comes from.
+pub fn source(claim: &Claim) -> String {
+    format!("{}: {}", claim.source.kind(), claim.source.detail())
+}
+
+/// The tolerance, and its reason.
+pub fn tolerance(claim: &Claim) -> String {
+    match &claim.basis {
+        Some(basis) => format!("{}: {basis}", claim.tolerance),
+        None => claim.tolerance.to_string(),
+    }
+}
+
+/// The cell of a verdict.
+pub fn verdict(claim: &Claim) -> String {
+    let class = if claim.verdict.is_failure() { " class=\"bad\"" } else { "" };
+    format!("<td{class}>{}</td>", escape(&claim.verdict.to_string()))
+}
+
+/// A reason below a row of so many columns.
+pub fn hint(out: &mut String, text: &str, columns: usize) {
+    let _ =
+        writeln!(out, "<tr><td colspan=\"{columns}\" class=\"hint\"><div>{}</div></td></tr>", escape(text));
 }
 
 #[cfg(test)]

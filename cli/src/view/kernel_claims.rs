@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use divvy_lab::csv::{digits, measured_cells};
-use divvy_lab::kernel::{Also, Compared, KernelClaim, KernelFigure};
+use divvy_lab::kernel::{Also, Compared, KernelClaim};
 use divvy_lab::{Claim, Tolerance, json, number_text};
 use divvy_results::{csv, text};
 use serde_json::json;
@@ -17,7 +17,7 @@ const LEAST_NAME: usize = 14;
 /// One figure's claims for people.
 pub fn table(one: &Compared, columns: usize) -> String {
     let small = if one.small { ", the small version" } else { "" };
-    let cpus = cpus_text(one.figure);
+    let cpus = one.figure.cpus_text();
     let mut out = format!("{BOLD}{} in a kernel, {cpus}{small}{BOLD:#}\n\n", one.figure.id);
     let widths = (columns, LEAST_NAME);
     if one.figure.is_counted() {
@@ -31,7 +31,7 @@ pub fn table(one: &Compared, columns: usize) -> String {
         let head = ["claim", "source", "expected", "sim", "kernel", "beyond", "verdict"];
         draw_table(&mut out, head, one.claims.iter(), widths, cells, below);
     }
-    let _ = writeln!(out, "{}", end(one));
+    let _ = writeln!(out, "{}", end(one.claims.iter()));
     sources(&mut out, claims(one), columns);
     if !one.also.is_empty() {
         let first = if one.figure.is_counted() { "" } else { ", the simulation first" };
@@ -45,23 +45,24 @@ pub fn table(one: &Compared, columns: usize) -> String {
     out
 }
 
-/// `1 CPU`, `2 CPUs`
-pub fn cpus_text(figure: &KernelFigure) -> String {
-    if figure.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", figure.cpus) }
-}
-
-fn claims(one: &Compared) -> impl Iterator<Item = &Claim> + Clone {
+/// Without what was simulated.
+pub fn claims(one: &Compared) -> impl Iterator<Item = &Claim> + Clone {
     one.claims.iter().map(|one| &one.claim)
 }
 
+/// How many are as simulated, of how many that are simulated.
+pub fn agreement<'a>(claims: impl Iterator<Item = &'a KernelClaim>) -> (usize, usize) {
+    let agree: Vec<bool> = claims.filter_map(KernelClaim::agrees).collect();
+    (agree.iter().filter(|agrees| **agrees).count(), agree.len())
+}
+
 /// The counts, as in `3 claims: 3 ok; 2 of 3 as simulated`.
-fn end(one: &Compared) -> String {
-    let agree: Vec<bool> = one.claims.iter().filter_map(KernelClaim::agrees).collect();
-    let all = summary(claims(one));
-    if agree.is_empty() {
-        return all;
+pub fn end<'a>(claims: impl Iterator<Item = &'a KernelClaim> + Clone) -> String {
+    let all = summary(claims.clone().map(|one| &one.claim));
+    match agreement(claims) {
+        (_, 0) => all,
+        (agree, of) => format!("{all}; {agree} of {of} as simulated"),
     }
-    format!("{all}; {} of {} as simulated", agree.iter().filter(|agrees| **agrees).count(), agree.len())
 }
 
 fn cells(one: &KernelClaim) -> [String; 7] {
@@ -77,7 +78,7 @@ fn cells(one: &KernelClaim) -> [String; 7] {
 }
 
 /// The kernel's value less the simulated one: in percent where the limit is.
-fn beyond(one: &KernelClaim) -> String {
+pub fn beyond(one: &KernelClaim) -> String {
     let Some((difference, simulated)) = one.difference().zip(one.simulated) else { return String::new() };
     match one.limit {
         Tolerance::Relative(_) => format!("{:+.1}%", 100.0 * difference / simulated.abs()),
@@ -94,10 +95,15 @@ fn below(out: &mut String, one: &KernelClaim, columns: usize) {
     if let Some(analysis) = &one.claim.analysis {
         indented(analysis);
     }
-    if one.agrees() == Some(false) {
-        let why = one.differs.as_deref().unwrap_or("no reason is known");
-        indented(&format!("not as simulated, to within {}: {why}", one.limit));
+    if let Some(text) = difference_text(one) {
+        indented(&text);
     }
+}
+
+/// That it is not as simulated, if so, and why.
+pub fn difference_text(one: &KernelClaim) -> Option<String> {
+    let why = one.differs.as_deref().unwrap_or("no reason is known");
+    (one.agrees() == Some(false)).then(|| format!("not as simulated, to within {}: {why}", one.limit))
 }
 
 /// For programs: one figure, or a list of all.
@@ -121,7 +127,7 @@ fn figure_json(one: &Compared, seed: u64) -> serde_json::Value {
         "kernel_cpus": one.figure.cpus,
         "claims": one.claims.iter().map(kernel_claim_json).collect::<Vec<_>>(),
         "also": also.collect::<Vec<_>>(),
-        "drawings": [],
+        "drawings": one.plots.iter().map(|plot| &plot.numbers).collect::<Vec<_>>(),
     })
 }
 
@@ -183,13 +189,13 @@ fn record(one: &Compared, row: &KernelClaim) -> [String; 12] {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use divvy_lab::{Measured, Setting, Value, kernel, reproduce};
 
     use super::*;
 
     /// A figure whose kernel did what the simulation of another does.
-    fn compared(limit: Tolerance, off: f64) -> Compared {
+    pub fn compared(limit: Tolerance, off: f64) -> Compared {
         let setting = Setting { small: true, seed: 1, progress: &(), saved: None };
         let simulated = reproduce(divvy_lab::find("sfs-4").expect("a figure"), &setting).expect("it runs");
         let claims = simulated.claims.into_iter().map(|claim| {
@@ -202,7 +208,7 @@ mod tests {
             simulated: Some(2.0),
             measured: Measured::from(1.5),
         }];
-        Compared { figure, small: true, claims: claims.collect(), also }
+        Compared { figure, small: true, claims: claims.collect(), also, plots: simulated.plots }
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod interval;
 pub mod jobs_csv;
 pub mod json;
 pub mod kernel_claims;
+pub mod kernel_page;
 pub mod manual;
 pub mod map;
 pub mod markdown;

@@ -18,6 +18,17 @@ pub type Means = Vec<(String, Measured)>;
 /// Names, simulated values, and those of the kernel.
 pub type Beside = Vec<(String, f64, Measured)>;
 
+/// A quantity, simulated and in the kernel.
+#[derive(Debug)]
+pub struct Also {
+    /// With its unit.
+    pub name: String,
+    /// In the simulation, where that has it.
+    pub simulated: Option<f64>,
+    /// In the kernel.
+    pub measured: Measured,
+}
+
 /// The mean of each value over the repetitions, or the windows.
 pub fn means(all: &[Values]) -> Means {
     let mean = |i: usize| Measured::mean(&all.iter().map(|values| values[i].1).collect::<Vec<f64>>());

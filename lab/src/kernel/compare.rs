@@ -1,13 +1,16 @@
 //! The paper, the simulation and the kernel side by side.
 
+use divvy_pages::plot::{Chart, Plot};
 use divvy_policy::spec;
 use divvy_results::report::Run;
 use divvy_sim::run::{Options, simulate};
 
 use crate::claim::{Claim, Tolerance};
+use crate::drawing::Drawing;
 use crate::error::LabError;
 use crate::expected::{Row, Table};
-use crate::kernel::case::{Beside, Case, Means, Values, beside, means, numbers};
+use crate::kernel::case::{Also, Beside, Case, Means, Values, beside, means, numbers};
+use crate::kernel::kept::Kept;
 use crate::kernel::machine::{Machine, Play};
 use crate::kernel::pbs_clients::Clients;
 use crate::kernel::{KernelFigure, Kind, Played, count, web};
@@ -44,16 +47,6 @@ impl KernelClaim {
     }
 }
 
-/// A quantity, simulated and in the kernel.
-pub struct Also {
-    /// With its unit.
-    pub name: String,
-    /// In the simulation, where that has it.
-    pub simulated: Option<f64>,
-    /// In the kernel.
-    pub measured: Measured,
-}
-
 /// A figure with its verdicts.
 pub struct Compared {
     /// The figure.
@@ -64,17 +57,39 @@ pub struct Compared {
     pub claims: Vec<KernelClaim>,
     /// Measured as well, which the paper says nothing about.
     pub also: Vec<Also>,
+    /// To be drawn: the simulation, then the kernel.
+    pub plots: Vec<Plot>,
 }
 
-/// Simulates a figure's cases, plays them, and compares; or counts.
+/// Simulates a figure's cases, plays them, and compares; or counts. What was kept of it is taken instead.
 ///
 /// # Errors
-/// When a case cannot be simulated or played; a claim that is not met is a result.
-pub fn compare(figure: &'static KernelFigure, small: bool, play: &Play) -> Result<Compared, LabError> {
+/// When a case cannot be simulated or played, or values cannot be kept; a claim that is not met is a result.
+pub fn compare(
+    figure: &'static KernelFigure,
+    small: bool,
+    play: &Play,
+    kept: Option<&Kept>,
+) -> Result<Compared, LabError> {
     let own = |what: String| LabError::Own { file: format!("expected/kernel/{}.toml", figure.id), what };
     let table = Table::parse(figure.table).map_err(own)?;
+    let values = match kept.map_or(Ok(None), |kept| kept.get(figure.id, small, play))? {
+        Some(values) => values,
+        None => {
+            let seconds = if small { figure.seconds.0 } else { figure.seconds.1 };
+            (play.tell)(&format!("{}, {}; about {seconds} s", play.machine, figure.cpus_text()));
+            let values = values(figure, small, play)?;
+            kept.map_or(Ok(()), |kept| kept.put(figure.id, small, play, &values))?;
+            values
+        }
+    };
+    judge(figure, small, table, values).map_err(own)
+}
+
+/// In the simulation and in the kernel.
+fn values(figure: &KernelFigure, small: bool, play: &Play) -> Result<Vec<Also>, LabError> {
     let reps = if small { REPS.0 } else { REPS.1 };
-    let mut also = match &figure.kind {
+    Ok(match &figure.kind {
         Kind::Played(played) => also(beside_simulation(played, figure.cpus, small, reps, play)?),
         Kind::Served(sites) => also(web::beside_simulation(&sites(small, reps), reps, figure.cpus, play)?),
         Kind::Asked(site) => also(Clients::new(site, small, reps).beside_simulation(play)?),
@@ -83,17 +98,42 @@ pub fn compare(figure: &'static KernelFigure, small: bool, play: &Play) -> Resul
             let values = (counted.values)(&counts).into_iter();
             values.map(|(name, value)| Also { name, simulated: None, measured: value.into() }).collect()
         }
-    };
+    })
+}
+
+/// The verdicts of a table on values. The error says which value is missing.
+fn judge(
+    figure: &'static KernelFigure,
+    small: bool,
+    table: Table,
+    mut also: Vec<Also>,
+) -> Result<Compared, String> {
+    let is_measured = |name: &String| also.iter().any(|also| also.name == *name);
+    let unmeasured = table.drawings.iter().flat_map(Drawing::value_names).find(|name| !is_measured(name));
+    // The small version has fewer cases.
+    if let Some(name) = unmeasured.filter(|_| !small) {
+        return Err(format!("nothing measures {name:?}, which is drawn"));
+    }
+    let plots = table.drawings.iter().flat_map(|drawing| draw(drawing, figure.id, &also)).collect();
     let mut claims = Vec::new();
     for row in table.rows {
         match also.iter().position(|also| also.name == row.name) {
             Some(at) => claims.push(kernel_claim(row, also.remove(at))),
-            // The small version has fewer cases.
             None if small => {}
-            None => return Err(own(format!("nothing measures {:?}", row.name))),
+            None => return Err(format!("nothing measures {:?}", row.name)),
         }
     }
-    Ok(Compared { figure, small, claims, also })
+    Ok(Compared { figure, small, claims, also, plots })
+}
+
+/// As simulated, if it is, and in the kernel, with the same heights.
+fn draw(drawing: &Drawing, id: &str, values: &[Also]) -> Vec<Plot> {
+    let find = |name: &str| values.iter().find(|value| value.name == name);
+    let simulated = drawing.chart(id, "simulated", |name| find(name)?.simulated.map(Measured::from));
+    let measured = drawing.chart(id, "kernel", |name| Some(find(name)?.measured.clone()));
+    let mut charts = [simulated, measured];
+    Chart::on_one_scale(&mut charts);
+    charts.iter().filter(|chart| !chart.series.is_empty()).map(Chart::draw).collect()
 }
 
 fn also(both: Beside) -> Vec<Also> {
@@ -192,16 +232,13 @@ mod tests {
         let mut failed = Vec::new();
         for figure in figures() {
             let table = Table::parse(figure.table).unwrap_or_else(|what| panic!("{}: {what}", figure.id));
-            let values = without_a_kernel(figure, false);
-            for row in table.rows {
-                let value = values.iter().find(|(name, _)| *name == row.name);
-                let value =
-                    value.unwrap_or_else(|| panic!("{}: nothing measures {:?}", figure.id, row.name)).1;
-                let verdict = crate::judge(&value.into(), &row.stated, row.tolerance);
-                if !figure.is_counted() && verdict.is_failure() {
-                    failed.push(format!("{}: {}", figure.id, row.name));
-                }
-            }
+            let values = without_a_kernel(figure, false).into_iter();
+            let values = values.map(|(name, value)| Also { name, simulated: None, measured: value.into() });
+            let judged = judge(figure, false, table, values.collect())
+                .unwrap_or_else(|what| panic!("{}: {what}", figure.id));
+            let claims = judged.claims.into_iter().map(|one| one.claim);
+            let not_met = claims.filter(|claim| !figure.is_counted() && claim.verdict.is_failure());
+            failed.extend(not_met.map(|claim| format!("{}: {}", figure.id, claim.name)));
         }
         assert_eq!(failed, NOT_SIMULATED);
     }

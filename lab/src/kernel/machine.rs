@@ -1,10 +1,12 @@
 //! Plays cases in a kernel: of this machine, or of the virtual one. Both run the same shell script.
 
+use std::fmt;
 use std::fs::{self, DirBuilder};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use divvy_policy::units::show_duration;
 use divvy_results::report::{Report, Run};
@@ -27,6 +29,15 @@ pub enum Machine {
     Here,
     /// The virtual one that this program starts: `kernel/vm/run` of a source tree.
     Virtual(PathBuf),
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Machine::Here => f.write_str("in this machine's kernel"),
+            Machine::Virtual(run) => write!(f, "with {}", run.display()),
+        }
+    }
 }
 
 /// The clock of the virtual machine.
@@ -173,7 +184,10 @@ struct Files {
 
 impl Files {
     fn none() -> Result<Files, LabError> {
-        let dir = std::env::temp_dir().join(format!("divvy-paper-{}", std::process::id()));
+        // Figures may run beside each other.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("divvy-paper-{}-{number}", std::process::id()));
         // Root runs what is in it, so it must be new, and nobody else's.
         DirBuilder::new().mode(0o700).create(&dir).map_err(|error| {
             LabError::Run(format!("{}: {error}; remove it, or set TMPDIR", dir.display()))

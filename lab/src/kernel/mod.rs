@@ -3,20 +3,22 @@
 //!
 //! 1. [`figures`] lists what can be run, [`find`] finds one by its ID.
 //! 2. [`Machine`] is where it runs: this machine, or the virtual one of `kernel/vm`.
-//! 3. [`compare()`] simulates the cases of a figure, plays the same cases there, and judges what the kernel did by a table of
+//! 3. [`Kept`] has the values of figures that an interrupted run measured.
+//! 4. [`compare()`] simulates the cases of a figure, plays the same cases there, and judges what the kernel did by a table of
 //!    `expected/kernel/`. Each claim has the simulation's value beside it, and a limit for the difference. A figure of costs is counted in
 //!    instructions instead (`count.rs`), in the virtual machine only, and has nothing beside it. Figures of web servers have real ones, there as well (`web.rs`,
 //!    `pbs_clients.rs`).
 //!
 //! # How to add a figure
 //! Write the driver here: the cases, and the values of a run of all of them; or what is counted, and the values of the counts. Write
-//! the table in `expected/kernel/ID.toml`. Add a line to the list below.
+//! the table in `expected/kernel/ID.toml`, and which values are drawn (`drawing.rs`). Add a line to the list below.
 
 mod case;
 mod compare;
 mod costs;
 mod count;
 mod flow;
+mod kept;
 mod machine;
 mod pbs;
 mod pbs_clients;
@@ -36,7 +38,9 @@ use count::{Counting, Counts};
 use machine::Clock;
 use pbs_clients::Site;
 
-pub use compare::{Also, Compared, KernelClaim, compare};
+pub use case::Also;
+pub use compare::{Compared, KernelClaim, compare};
+pub use kept::Kept;
 pub use machine::{Machine, Play};
 
 /// A figure that can be run in a kernel.
@@ -52,10 +56,26 @@ pub struct KernelFigure {
 }
 
 impl KernelFigure {
+    /// `1 CPU`, `2 CPUs`
+    #[must_use]
+    pub fn cpus_text(&self) -> String {
+        if self.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", self.cpus) }
+    }
+
     /// Whether it counts instructions, as only the virtual machine does.
     #[must_use]
     pub fn is_counted(&self) -> bool {
         matches!(self.kind, Kind::Counted(_))
+    }
+
+    /// Whether its numbers stay the same beside other work of this machine: the virtual one has a single thread, and counts its instructions as time.
+    #[must_use]
+    pub fn repeats_beside_other_work(&self) -> bool {
+        match &self.kind {
+            Kind::Counted(_) | Kind::Asked(_) => true,
+            Kind::Served(_) => self.cpus == 1,
+            Kind::Played(played) => played.clock == Clock::Instructions,
+        }
     }
 
     /// Whether scripts of the source tree do it, which start the virtual machine.

@@ -89,6 +89,14 @@ impl Chart {
         });
     }
 
+    /// Gives charts that are looked at side by side the same heights, those of all their series. All or none are logarithmic.
+    pub fn on_one_scale(charts: &mut [Chart]) {
+        let all: Vec<Series> = charts.iter().flat_map(|chart| chart.series.clone()).collect();
+        let is_log = charts.iter().any(|chart| chart.log_y);
+        let range = heights(&all, is_log);
+        charts.iter_mut().for_each(|chart| chart.y_range = Some(range));
+    }
+
     /// Draws it.
     #[must_use]
     pub fn draw(&self) -> Plot {
@@ -143,20 +151,14 @@ impl Chart {
 
     /// Around all points; y from 0 on, or below, unless it is logarithmic.
     fn axes(&self, series: &[Series]) -> (Axis, Axis) {
-        let points = || series.iter().flat_map(|s| &s.points);
-        let least = |of: fn(&(f64, f64)) -> f64, from: f64| points().map(of).fold(from, f64::min);
-        let most = |of: fn(&(f64, f64)) -> f64, from: f64| points().map(of).fold(from, f64::max);
-        let (x_from, x_to) = (least(|p| p.0, f64::INFINITY), most(|p| p.0, f64::NEG_INFINITY));
-        let x = Axis { from: x_from, to: x_to, start: LEFT, end: self.right(), log: self.log_x };
+        let places = || series.iter().flat_map(|series| &series.points).map(|point| point.0);
+        let (from, to) = (places().fold(f64::INFINITY, f64::min), places().fold(f64::NEG_INFINITY, f64::max));
+        let x = Axis { from, to, start: LEFT, end: self.right(), log: self.log_x };
         let (start, end) = (self.bottom(), TOP);
+        let (least, most) = self.y_range.unwrap_or_else(|| heights(series, self.log_y));
         if self.log_y {
-            let range = (least(|p| p.1, f64::INFINITY), most(|p| p.1, f64::NEG_INFINITY));
-            let (from, to) = intervals::widened_log(series, range);
-            return (x, Axis { from, to, start, end, log: true });
+            return (x, Axis { from: least, to: most, start, end, log: true });
         }
-        let (least, most) = self
-            .y_range
-            .unwrap_or_else(|| intervals::widened(series, (least(|p| p.1, 0.0), most(|p| p.1, 0.0))));
         let (from, to) = (least.min(0.0), most.max(0.0));
         // Up to a round number, so that the gridlines go to the top.
         let step = Axis { from, to, start, end, log: false }.step().unwrap_or(1.0);
@@ -224,6 +226,17 @@ impl Chart {
 
     fn legend_lines(&self) -> usize {
         self.legend_places().last().map_or(1, |(_, line)| line + 1)
+    }
+}
+
+/// The least and the greatest y of series: of an axis that is not logarithmic 0 is one of them.
+fn heights(series: &[Series], is_log: bool) -> (f64, f64) {
+    let of_points = || series.iter().flat_map(|series| &series.points).map(|point| point.1);
+    let range = |least, most| (of_points().fold(least, f64::min), of_points().fold(most, f64::max));
+    if is_log {
+        intervals::widened_log(series, range(f64::INFINITY, f64::NEG_INFINITY))
+    } else {
+        intervals::widened(series, range(0.0, 0.0))
     }
 }
 
@@ -298,6 +311,22 @@ mod tests {
         chart.add("a", vec![(1.0, 0.001), (2.0, 100.0)]);
         let (_, y) = chart.axes(&chart.series);
         assert_eq!((y.place(100.0), y.place(0.001)), (TOP, 300.0 - BELOW));
+    }
+
+    #[test]
+    fn charts_side_by_side_have_the_same_heights() {
+        let mut charts = [1.0, 8.0].map(|height| {
+            let mut chart = Chart::lines("n", "t", "x", "y");
+            chart.add_measured("a", &[Point { x: 1.0, y: height, interval: Some((0.5, height + 1.5)) }]);
+            chart
+        });
+        let range = |chart: &Chart| chart.axes(&chart.series).1.to;
+        assert!(range(&charts[0]) < range(&charts[1]));
+        Chart::on_one_scale(&mut charts);
+        assert_eq!((range(&charts[0]), range(&charts[1])), (10.0, 10.0));
+        charts.iter_mut().for_each(|chart| (chart.log_y, chart.y_range) = (true, None));
+        Chart::on_one_scale(&mut charts);
+        assert_eq!((range(&charts[0]), range(&charts[1])), (9.5, 9.5));
     }
 
     #[test]
