@@ -16,11 +16,16 @@ const NEAR: f64 = 8.0;
 
 /// The small version of a figure, for programs. The last of its cases is told before it is played.
 fn small(id: &str, cpus: u32, last: &str) -> Value {
-    let arguments = ["paper", id, "--kernel=vm", "--small", "--format", "json"];
-    let output = on_its_own(cpus, Command::new(divvy()).args(arguments).current_dir(tree()));
+    let output = on_its_own(cpus, &mut paper(id));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains(last), "it says how far it is: {said}");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+fn paper(id: &str) -> Command {
+    let mut command = Command::new(divvy());
+    command.args(["paper", id, "--kernel=vm", "--small", "--format", "json"]).current_dir(tree());
+    command
 }
 
 /// The simulated value of a claim, and the kernel's.
@@ -49,6 +54,28 @@ fn claim<'a>(figure: &'a Value, name: &str) -> &'a Value {
 fn a_decision_of_gr3_costs_the_same_whatever_the_number_of_clients() {
     let [gr3, linux24] = counted("gr3-12", (10, 100));
     assert!(gr3 <= 1.23 && linux24 > 4.0, "{gr3} and {linux24}");
+}
+
+/// A run that goes on where another one stopped has the same bytes and drawings, and plays nothing again.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn values_are_kept_for_the_next_run() {
+    let dir = std::env::temp_dir().join(format!("divvy-paper-kept-{}", std::process::id()));
+    let run = |drawings: &str| {
+        let mut command = paper("flow-1");
+        command.arg("--resume").arg(dir.join("found")).arg("-o").arg(dir.join(drawings));
+        on_its_own(1, &mut command)
+    };
+    std::fs::create_dir(&dir).expect("a directory");
+    let [first, again] = ["first.html", "again.html"].map(run);
+    let said = [&first, &again].map(|output| String::from_utf8_lossy(&output.stderr));
+    assert!(said[0].contains("2 of 2") && !said[1].contains("2 of 2"), "{said:?}");
+    assert!(said[1].contains("was measured before"), "{said:?}");
+    assert_eq!((&first.stdout, first.status.code()), (&again.stdout, again.status.code()), "{said:?}");
+    let pages =
+        ["first.html", "again.html"].map(|name| std::fs::read_to_string(dir.join(name)).expect("a page"));
+    assert_eq!(pages[0].replace("first.html", ""), pages[1].replace("again.html", ""));
+    std::fs::remove_dir_all(&dir).expect("removed");
 }
 
 /// GR3, Figure 13: the same of clients that come and go. Here linux24 also does what does not depend on their number.
