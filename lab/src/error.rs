@@ -25,7 +25,7 @@ pub enum LabError {
         error: std::io::Error,
     },
     /// A file of results so far is damaged.
-    #[error("{}: {what}; --resume keeps results there: remove this file, and they are measured again", path.display())]
+    #[error("{}: {what}; --resume keeps results there: remove this one, and they are measured again", path.display())]
     Unread {
         /// The file.
         path: PathBuf,

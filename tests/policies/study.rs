@@ -1,6 +1,6 @@
 //! The GR3 paper's study of service errors (section 5.1): the ranges that it prints for the baselines, in small.
 
-use divvy_tests::study::{Params, Range, cell};
+use divvy_tests::study::{Params, Range, cell, errors};
 
 /// A range that the paper prints, as it is reproduced here. papers/gr3.md tells which statistic it is.
 struct Row {
@@ -101,5 +101,23 @@ fn unit(policy: &str) -> Params {
         "wrr" => &[("wrr", 0, ONE)],
         "drr" => &[("drr", 0, ONE)],
         _ => &[],
+    }
+}
+
+/// Five servers of 20 processes each. GR3 is better than WFQ and VTRR if the weights of a group are equal, and worse if they are not: a group
+/// takes its clients in turn, by whole quanta, and what is left of a client's weight waits in its deficit.
+#[test]
+fn gr3_c16_its_errors_are_the_least_only_if_the_weights_of_a_group_are_equal() {
+    let span = |policy: &str, servers: [u64; 5]| {
+        let weights: Vec<u64> = servers.into_iter().flat_map(|weight| [weight; 20]).collect();
+        let (least, most) = errors(policy, &[], &weights, true);
+        most - least
+    };
+    let spans = |servers| ["gr3", "wfq", "vtrr"].map(|policy| span(policy, servers));
+    let [gr3, wfq, vtrr] = spans([1, 2, 4, 8, 16]);
+    assert!(gr3 < wfq && wfq < vtrr, "each weight has a group: {gr3} {wfq} {vtrr}");
+    for servers in [[1, 2, 3, 4, 5], [1, 1, 3, 3, 3]] {
+        let [gr3, wfq, vtrr] = spans(servers);
+        assert!(gr3 > wfq && gr3 > vtrr, "{servers:?}: {gr3} {wfq} {vtrr}");
     }
 }

@@ -42,7 +42,7 @@ emulated where there is no KVM. So its shares are those of any machine, and its 
 on a machine that does other work. The table has the simulated value of the same workload and what the kernel did beyond it. The \
 verdict is on the kernel. Costs (gr3-12, gr3-13, sfs-7, sfs-table-1) are counted in instructions there, on a clock that counts them: they repeat, and nothing simulates them. \
 Web servers (gr3-14, gr3-18, gr3-web, pbs-8, pbs-9) are those of Debian's package apache2-bin, the database of pbs-9 is that of postgresql; they are started in the virtual machine only. \
-Of all, those whose clock counts instructions run first and at once, as many as there are CPUs, because other work does not change them; the others run alone. One that fails is named, and the others go on.
+Of all, those whose clock counts instructions run first and at once, as many as there are CPUs, but at most four, because other work does not change them; the others run alone. One that fails is named, and the others go on.
 
 Examples:
   divvy paper
@@ -138,13 +138,17 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
         return output.write(&text, None);
     };
     let figures = figures(id)?;
+    let in_kernel = match args.kernel {
+        Some(choice) => Some((choice, paper_kernel::chosen(id)?)),
+        None => None,
+    };
     let drawings = Drawings::to(args.output.as_deref(), &args.look)?;
     let resume = args.resume.as_deref();
     resume.map_or(Ok(()), |dir| output_path::directory("--resume", dir, "a directory for results"))?;
-    if let Some(choice) = args.kernel {
+    if let Some((choice, chosen)) = in_kernel {
         let &PaperArgs { small, seed, format, .. } = args;
         let options = paper_kernel::Options { choice, small, seed, format, resume };
-        return met(paper_kernel::run(id, options, &drawings, output)?);
+        return met(paper_kernel::run(&chosen, options, &drawings, output)?);
     }
     let mut done = Vec::new();
     for figure in figures {

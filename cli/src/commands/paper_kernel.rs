@@ -1,10 +1,11 @@
 //! `divvy paper ID --kernel`: the papers' experiments in a running kernel.
 
 use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use divvy_kernel::load::Missing;
 use divvy_kernel::load::check;
 use divvy_kernel::stock::online;
@@ -70,10 +71,12 @@ impl Failure for OnlySimulated {
 
 /// Some of all figures have no result.
 #[derive(Debug, thiserror::Error)]
-#[error("{} of {all} figures were not measured: {}; the reasons stand above. With --resume DIR those that were measured are kept for the next run", failed.len(), failed.join(", "))]
+#[error("{} of {all} figures were not measured; mend the reasons, and run it again{}\n{}", reasons.len(), if *is_kept { "" } else { "; --resume DIR keeps what is measured" }, reasons.join("\n"))]
 pub struct NotMeasured {
-    failed: Vec<&'static str>,
+    /// With the IDs.
+    reasons: Vec<String>,
     all: usize,
+    is_kept: bool,
 }
 
 impl Failure for NotMeasured {
@@ -85,24 +88,37 @@ impl Failure for NotMeasured {
 /// How many virtual machines run at once, at most: each takes up to 3 GB.
 const MOST_MACHINES: usize = 4;
 
-/// Runs a figure that exists, or all. Returns which have claims that are not met, with their numbers.
-pub fn run(id: &str, options: Options, drawings: &Drawings, output: Output) -> anyhow::Result<Vec<String>> {
-    let chosen: Vec<&KernelFigure> = match id {
-        "all" => figures().iter().collect(),
-        id => vec![find(id).ok_or_else(|| OnlySimulated { id: id.to_owned() })?],
-    };
+/// The figures of an ID: one that runs in a kernel, or all.
+pub fn chosen(id: &str) -> Result<Vec<&'static KernelFigure>, OnlySimulated> {
+    match id {
+        "all" => Ok(figures().iter().collect()),
+        id => Ok(vec![find(id).ok_or_else(|| OnlySimulated { id: id.to_owned() })?]),
+    }
+}
+
+/// Runs figures. Returns which have claims that are not met, with their numbers.
+pub fn run(
+    chosen: &[&'static KernelFigure],
+    options: Options,
+    drawings: &Drawings,
+    output: Output,
+) -> anyhow::Result<Vec<String>> {
     let divvy = env::current_exe().context("cannot find the command itself")?;
     let kept = options.resume.map(|dir| Kept::open(dir, &divvy)).transpose()?;
-    // A missing machine is an error before the first of two hours.
-    let job = |figure| Ok(Job { figure, machine: machine(figure, options.choice)? });
-    let jobs = chosen.into_iter().map(job).collect::<Result<Vec<Job>, Missing>>()?;
+    // A missing machine or a damaged file is an error before the first of two hours.
+    let job = |figure: &&'static KernelFigure| Ok(Job { figure, machine: machine(figure, options.choice)? });
+    let jobs = chosen.iter().map(job).collect::<Result<Vec<Job>, Missing>>()?;
+    if let Some(kept) = &kept {
+        let check = |job: &Job| kept.check(job.figure.id, options.small, &job.play(&divvy, options, &|_| {}));
+        jobs.iter().try_for_each(check)?;
+    }
     let mut done: Vec<Compared> = Vec::new();
-    let mut failed = Vec::new();
+    let mut reasons = Vec::new();
     let one = |job: &&Job| (job.figure.id, job.run(&divvy, kept.as_ref(), options, output));
     let mut take = |(id, result): (&'static str, anyhow::Result<Compared>)| -> anyhow::Result<()> {
         if let (Err(error), true) = (&result, jobs.len() > 1) {
             output.note(&format!("{id}: not measured: {error:#}"));
-            failed.push(id);
+            reasons.push(format!("  {id}: {error:#}"));
             return Ok(());
         }
         let result = result?;
@@ -120,17 +136,30 @@ pub fn run(id: &str, options: Options, drawings: &Drawings, output: Output) -> a
     let at_once = available_parallelism().map_or(1, usize::from).min(MOST_MACHINES);
     in_order(&beside, at_once, one, &mut take)?;
     in_order(&alone, 1, one, &mut take)?;
+    done.sort_by_key(|one| chosen.iter().position(|figure| figure.id == one.figure.id));
+    let is_list = chosen.len() > 1;
     match options.format {
         ClaimFormat::Table => {}
-        ClaimFormat::Json => output.write(&kernel_claims::json(&done, id == "all", options.seed)?, None)?,
+        ClaimFormat::Json => output.write(&kernel_claims::json(&done, is_list, options.seed)?, None)?,
         ClaimFormat::Csv => output.write(&kernel_claims::csv(&done), None)?,
     }
-    drawings.end(|| kernel_page::write(&done, options.seed, &this_command()), output)?;
-    note_undecided(&having(&done, |verdict| verdict == Verdict::Undecided), output);
-    if !failed.is_empty() {
-        return Err(NotMeasured { failed, all: jobs.len() }.into());
+    if !done.is_empty() {
+        let missing: Vec<&str> = chosen
+            .iter()
+            .map(|figure| figure.id)
+            .filter(|id| done.iter().all(|one| one.figure.id != *id))
+            .collect();
+        drawings.end(|| kernel_page::write(&done, &missing, options.seed, &this_command()), output)?;
     }
-    Ok(having(&done, Verdict::is_failure))
+    note_undecided(&having(&done, |verdict| verdict == Verdict::Undecided), output);
+    let not_met = having(&done, Verdict::is_failure);
+    if reasons.is_empty() {
+        return Ok(not_met);
+    }
+    if !not_met.is_empty() {
+        output.note(&format!("not met: {}", not_met.join(", ")));
+    }
+    Err(NotMeasured { reasons, all: jobs.len(), is_kept: kept.is_some() }.into())
 }
 
 /// A figure, and where it runs.
@@ -144,6 +173,11 @@ impl Job {
         matches!(self.machine, Machine::Virtual(_)) && self.figure.repeats_beside_other_work()
     }
 
+    fn play<'a>(&'a self, divvy: &'a Path, options: Options, tell: &'a dyn Fn(&str)) -> Play<'a> {
+        Play { machine: &self.machine, divvy, seed: options.seed, tell }
+    }
+
+    /// A panic would end the others, too.
     fn run(
         &self,
         divvy: &Path,
@@ -151,10 +185,11 @@ impl Job {
         options: Options,
         output: Output,
     ) -> anyhow::Result<Compared> {
-        let Job { figure, machine } = self;
-        let tell = |text: &str| output.note(&format!("{}: {text}", figure.id));
-        let play = Play { machine, divvy, seed: options.seed, tell: &tell };
-        Ok(compare(figure, options.small, &play, kept)?)
+        let id = self.figure.id;
+        let tell = |text: &str| output.note(&format!("{id}: {text}"));
+        let run = || compare(self.figure, options.small, &self.play(divvy, options, &tell), kept);
+        let result = catch_unwind(AssertUnwindSafe(run));
+        Ok(result.map_err(|_| anyhow!("divvy panicked, as said above; please report it"))??)
     }
 }
 
@@ -176,11 +211,17 @@ fn machine(figure: &KernelFigure, choice: Where) -> Result<Machine, Missing> {
 
 fn not_here(figure: &KernelFigure) -> Missing {
     let what = if figure.is_counted() {
-        "this figure is about costs: they are counted in instructions, which the virtual machine's clock does"
+        format!(
+            "{} is about costs: they are counted in instructions, which the virtual machine's clock does",
+            figure.id
+        )
     } else {
-        "this figure has web servers, which are started in the virtual machine only"
+        format!("{} has web servers, which are started in the virtual machine only", figure.id)
     };
-    Missing { what: what.to_owned(), fix: "--kernel=vm".to_owned() }
+    Missing {
+        what,
+        fix: "--kernel=vm; with --kernel alone each figure has the machine that it needs".to_owned(),
+    }
 }
 
 fn here(cpus: u32) -> Result<(), Missing> {
@@ -231,7 +272,12 @@ mod tests {
         for (id, what) in [("gr3-12", "instructions"), ("gr3-14", "web servers")] {
             let missing =
                 machine(find(id).expect("a figure"), Where::Here).expect_err("the virtual one only");
-            assert!(missing.what.contains(what) && missing.fix == "--kernel=vm", "{id}");
+            assert!(
+                missing.what.contains(what)
+                    && missing.what.starts_with(id)
+                    && missing.fix.starts_with("--kernel=vm"),
+                "{id}"
+            );
         }
     }
 }

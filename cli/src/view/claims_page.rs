@@ -96,18 +96,18 @@ fn figure(out: &mut String, one: &Reproduction) {
     );
     one.claims.iter().for_each(|claim| row(out, claim));
     out.push_str("</tbody>\n</table></div></div>\n");
-    also(out, one.also.iter().map(|(name, value)| [name.clone(), value.to_string()]));
+    also(out, "", one.also.iter().map(|(name, value)| [name.clone(), value.to_string()]));
     out.push_str("</section>\n");
 }
 
-/// Further values, in a part that opens.
-pub fn also<const N: usize>(out: &mut String, rows: impl ExactSizeIterator<Item = [String; N]>) {
+/// Further values, in a part that opens. Without a head there is one value in each row.
+pub fn also<const N: usize>(out: &mut String, head: &str, rows: impl ExactSizeIterator<Item = [String; N]>) {
     if rows.len() == 0 {
         return;
     }
     let _ = writeln!(
         out,
-        "<details><summary>Measured as well: {} values</summary>\n<div class=\"also\"><table>",
+        "<details><summary>Measured as well: {} values</summary>\n<div class=\"also\"><table>{head}",
         rows.len()
     );
     rows.for_each(|row| table_row(out, &row, ""));

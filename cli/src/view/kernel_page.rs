@@ -2,23 +2,23 @@
 
 use std::fmt::Write as _;
 
-use divvy_lab::kernel::{Compared, KernelClaim};
+use divvy_lab::kernel::{Also, Compared, KernelClaim};
 use divvy_lab::{find, number_text};
 use divvy_pages::plot::escape;
 
 use super::claims_page::{END, also, begin, drawings, hint, source, table_row, tolerance, verdict};
 use super::kernel_claims::{agreement, beyond, claims, difference_text, end};
 
-/// Writes the page; `command` is what made it.
-pub fn write(done: &[Compared], seed: u64, command: &str) -> String {
+/// Writes the page; `command` is what made it, and `missing` names figures that could not be measured.
+pub fn write(done: &[Compared], missing: &[&str], seed: u64, command: &str) -> String {
     let mut out = begin("What the papers claim, in the simulation and in a kernel", seed, command);
-    contents(&mut out, done);
+    contents(&mut out, done, missing);
     done.iter().for_each(|one| figure(&mut out, one));
     out.push_str(END);
     out
 }
 
-fn contents(out: &mut String, done: &[Compared]) {
+fn contents(out: &mut String, done: &[Compared], missing: &[&str]) {
     let all: Vec<&KernelClaim> = done.iter().flat_map(|one| &one.claims).collect();
     let _ = writeln!(
         out,
@@ -28,6 +28,9 @@ fn contents(out: &mut String, done: &[Compared]) {
         if done.len() == 1 { String::new() } else { format!("{} figures. ", done.len()) },
         end(all.iter().copied()),
     );
+    if !missing.is_empty() {
+        let _ = writeln!(out, "<p class=\"bad\">Not measured: {}.</p>", missing.join(", "));
+    }
     if done.len() == 1 {
         return;
     }
@@ -73,10 +76,9 @@ fn figure(out: &mut String, one: &Compared) {
     one.claims.iter().for_each(|claim| row(out, claim));
     out.push_str("</tbody>\n</table></div></div>\n");
     let simulated = |value: Option<f64>| value.map(number_text).unwrap_or_default();
-    also(
-        out,
-        one.also.iter().map(|one| [one.name.clone(), simulated(one.simulated), one.measured.to_string()]),
-    );
+    let head = "<tr><th>value</th><th>kernel</th><th>simulation</th></tr>";
+    let cells = |one: &Also| [one.name.clone(), one.measured.to_string(), simulated(one.simulated)];
+    also(out, head, one.also.iter().map(cells));
     out.push_str("</section>\n");
 }
 
@@ -112,6 +114,7 @@ mod tests {
         let differs = compared(Tolerance::Relative(0.01), 1.02);
         let page = write(
             &[differs, compared(Tolerance::Relative(0.01), 1.009)],
+            &["pbs-7"],
             1,
             "divvy paper \"<all>\" --kernel",
         );
@@ -122,6 +125,7 @@ mod tests {
             ">9 of 9<",
             "no reason is known",
             "(limit ±1%)",
+            "Not measured: pbs-7.",
             "linux: T2 for each s of T1",
         ] {
             assert!(page.contains(part), "{part}");
@@ -135,7 +139,8 @@ mod tests {
     fn costs_have_no_simulation() {
         let mut one = compared(Tolerance::Exact, 1.0);
         one.claims.iter_mut().for_each(|claim| claim.simulated = None);
-        let page = write(&[one], 1, "divvy");
+        let page = write(&[one], &[], 1, "divvy");
         assert!(!page.contains("(limit") && !page.contains("no reason is known"), "{page}");
+        assert!(!page.contains("Not measured"), "{page}");
     }
 }
