@@ -32,7 +32,7 @@ use crate::commands::enable::BadSettings;
 use crate::commands::exercise::{BadAnswer, NotAllRight};
 use crate::commands::flow::NoProgram;
 use crate::commands::load::{CommandFailed, Unread};
-use crate::commands::paper::{ClaimsNotMet, UnknownFigure};
+use crate::commands::paper::{ClaimsNotMet, OnlyInKernel, UnknownFigure};
 use crate::commands::paper_kernel::{NotMeasured, OnlySimulated};
 use crate::commands::policies::UnknownPolicy;
 use crate::commands::report::BadReport;
@@ -103,7 +103,7 @@ type KindOf = fn(&(dyn Error + 'static)) -> Option<FailureKind>;
 
 /// The kind of each error that has one. An error's type says its kind; the list is needed because a trait cannot be asked of
 /// an error whose type was erased.
-const KINDS: [KindOf; 54] = [
+const KINDS: [KindOf; 55] = [
     kind::<crate::advise::Problem>,
     kind::<ApplyError>,
     kind::<AskError>,
@@ -137,6 +137,7 @@ const KINDS: [KindOf; 54] = [
     kind::<NotAllRight>,
     kind::<NotMet>,
     kind::<NotMeasured>,
+    kind::<OnlyInKernel>,
     kind::<OnlySimulated>,
     kind::<NoTable>,
     kind::<NoTrace>,

@@ -106,6 +106,19 @@ impl Failure for UnknownFigure {
     }
 }
 
+/// The figure has real programs, which nothing simulates by themselves.
+#[derive(Debug, thiserror::Error)]
+#[error("{id} runs real programs, in a kernel only: add --kernel")]
+pub struct OnlyInKernel {
+    id: String,
+}
+
+impl Failure for OnlyInKernel {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Usage
+    }
+}
+
 fn hint(nearest: Option<&str>) -> String {
     nearest.map(|id| format!("; did you mean `{id}`?")).unwrap_or_default()
 }
@@ -137,11 +150,15 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
         };
         return output.write(&text, None);
     };
-    let figures = figures(id)?;
-    let in_kernel = match args.kernel {
-        Some(choice) => Some((choice, paper_kernel::chosen(id)?)),
-        None => None,
+    let simulated = figures(id);
+    let in_kernel = match (args.kernel, &simulated, paper_kernel::chosen(id)) {
+        (Some(choice), _, Ok(chosen)) => Some((choice, chosen)),
+        (Some(_), Ok(_), Err(only_simulated)) => return Err(only_simulated.into()),
+        (None, Err(_), Ok(_)) => return Err(OnlyInKernel { id: id.clone() }.into()),
+        // It is simulated, or nothing has this name.
+        _ => None,
     };
+    let figures = if in_kernel.is_some() { Vec::new() } else { simulated? };
     let drawings = Drawings::to(args.output.as_deref(), &args.look)?;
     let resume = args.resume.as_deref();
     resume.map_or(Ok(()), |dir| output_path::directory("--resume", dir, "a directory for results"))?;

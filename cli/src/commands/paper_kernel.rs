@@ -39,7 +39,7 @@ pub const WHERE: &[Choice<Where>] = &[
     (
         "auto",
         Where::Auto,
-        "This machine, if it has sched_ext and the figure's number of CPUs, for root; or else vm. Costs are counted in vm only, and web servers are started there",
+        "This machine, if it has sched_ext and the figure's number of CPUs, for root; or else vm. Costs are counted in vm only, and web servers and other real programs are started there",
     ),
     ("here", Where::Here, "This machine"),
     ("vm", Where::Vm, "The virtual machine of the source tree that this directory or the command is in"),
@@ -216,7 +216,10 @@ fn not_here(figure: &KernelFigure) -> Missing {
             figure.id
         )
     } else {
-        format!("{} has web servers, which are started in the virtual machine only", figure.id)
+        format!(
+            "{} has web servers or other real programs, which are started in the virtual machine only",
+            figure.id
+        )
     };
     Missing {
         what,
@@ -269,7 +272,9 @@ mod tests {
 
     #[test]
     fn no_machine_but_the_virtual_one_counts_instructions_or_has_web_servers() {
-        for (id, what) in [("gr3-12", "instructions"), ("gr3-14", "web servers")] {
+        for (id, what) in
+            [("gr3-12", "instructions"), ("gr3-14", "web servers"), ("flow-real", "real programs")]
+        {
             let missing =
                 machine(find(id).expect("a figure"), Where::Here).expect_err("the virtual one only");
             assert!(

@@ -1,6 +1,8 @@
 //! A workload under a scheduler, to be simulated and to be played.
 
+use divvy_policy::spec;
 use divvy_results::report::Run;
+use divvy_sim::run::{Options, simulate};
 use divvy_workload::{Arrivals, Dist, Step, Workload};
 
 use crate::error::LabError;
@@ -68,6 +70,17 @@ impl Case {
     pub fn simulated(&self) -> &'static str {
         if self.spec == LINUX { "eevdf" } else { self.spec }
     }
+}
+
+/// Simulates a case so many times.
+pub fn simulated(case: &Case, seed: u64, reps: u32) -> Result<Vec<Run>, LabError> {
+    let broken = |what: String| LabError::Run(format!("{} under {}: {what}", case.workload.name, case.spec));
+    let spec =
+        spec::parse(case.simulated(), divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
+    let options = Options { seed, reps, ..Options::default() };
+    let report =
+        simulate(&case.workload, &[spec], &options, &()).map_err(|error| broken(error.to_string()))?;
+    Ok(report.runs)
 }
 
 /// From one moment of a run to another; what came before counts no more.

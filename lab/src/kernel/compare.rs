@@ -1,19 +1,17 @@
 //! The paper, the simulation and the kernel side by side.
 
 use divvy_pages::plot::{Chart, Plot};
-use divvy_policy::spec;
 use divvy_results::report::Run;
-use divvy_sim::run::{Options, simulate};
 
 use crate::claim::{Claim, Tolerance};
 use crate::drawing::Drawing;
 use crate::error::LabError;
 use crate::expected::{Row, Table};
-use crate::kernel::case::{Also, Beside, Case, Means, Values, beside, means, numbers};
+use crate::kernel::case::{Also, Beside, Case, Means, Values, beside, means, numbers, simulated};
 use crate::kernel::kept::{Found, Kept};
 use crate::kernel::machine::{Machine, Play};
 use crate::kernel::pbs_clients::Clients;
-use crate::kernel::{KernelFigure, Kind, Played, count, web};
+use crate::kernel::{KernelFigure, Kind, Played, count, flow_programs, web};
 use crate::measured::Measured;
 use crate::reproduce::judged;
 
@@ -98,6 +96,8 @@ fn values(figure: &KernelFigure, small: bool, play: &Play) -> Result<Vec<Also>, 
         Kind::Played(played) => also(beside_simulation(played, figure.cpus, small, reps, play)?),
         Kind::Served(sites) => also(web::beside_simulation(&sites(small, reps), reps, figure.cpus, play)?),
         Kind::Asked(site) => also(Clients::new(site, small, reps).beside_simulation(play)?),
+        Kind::Mixed(mix) => also(mix.beside_simulation(small, reps, figure.cpus, play)?),
+        Kind::Executed => also(flow_programs::beside_simulation(small, play)?),
         Kind::Counted(counted) => {
             let counts = count::all(&(counted.runs)(small), play)?;
             let values = (counted.values)(&counts).into_iter();
@@ -170,16 +170,6 @@ fn simulation(figure: &Played, cases: &[Case], seed: u64, reps: u32) -> Result<V
     Ok(numbers(repetitions(figure, cases, &runs)))
 }
 
-fn simulated(case: &Case, seed: u64, reps: u32) -> Result<Vec<Run>, LabError> {
-    let broken = |what: String| LabError::Run(format!("{} under {}: {what}", case.workload.name, case.spec));
-    let spec =
-        spec::parse(case.simulated(), divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
-    let options = Options { seed, reps, ..Options::default() };
-    let report =
-        simulate(&case.workload, &[spec], &options, &()).map_err(|error| broken(error.to_string()))?;
-    Ok(report.runs)
-}
-
 fn repetitions(figure: &Played, cases: &[Case], played: &[Vec<Run>]) -> Means {
     let reps = played.iter().map(Vec::len).min().unwrap_or(0);
     let of_rep = |rep: usize| -> Values {
@@ -211,6 +201,10 @@ mod tests {
                 let reps = if small { REPS.0 } else { REPS.1 };
                 Clients::new(site, small, reps).simulation(1).expect("it runs")
             }
+            Kind::Mixed(mix) => {
+                mix.simulation(small, if small { REPS.0 } else { REPS.1 }, 1).expect("it runs")
+            }
+            Kind::Executed => flow_programs::simulation(small, 1).expect("it runs"),
             Kind::Counted(figure) => (figure.values)(&count::equal(&(figure.runs)(small))),
         }
     }
@@ -266,7 +260,9 @@ mod tests {
                 "sfs-7",
                 "sfs-table-1",
                 "flow-1",
-                "flow-overhead"
+                "flow-overhead",
+                "flow-real",
+                "procfair-real"
             ]
         );
     }

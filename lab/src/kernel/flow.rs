@@ -54,9 +54,14 @@ pub fn values_1(cases: &[Case], runs: &[Run]) -> Values {
 
 /// From a program's first turn to its end, in s of the paper.
 fn processing_s(run: &Run, program: &str) -> f64 {
+    processing_ns(run, program) * TIMES_1 as f64 / S as f64
+}
+
+/// From a program's first turn to its end.
+pub fn processing_ns(run: &Run, program: &str) -> f64 {
     let task = run.tasks.iter().find(|task| task.name == program);
     let times = task.and_then(|task| Some((task.response_ns.mean?, task.wake_delay_ns.mean?)));
-    times.map_or(f64::NAN, |(response_ns, delay_ns)| (response_ns - delay_ns) * TIMES_1 as f64 / S as f64)
+    times.map_or(f64::NAN, |(response_ns, delay_ns)| response_ns - delay_ns)
 }
 
 /// Section 4.1: how long the sleep of the test program is, in s, and how often it works and sleeps.
@@ -104,9 +109,9 @@ const BEGIN_S: u64 = 6;
 /// where a moment decides.
 const SLEEP_MS: u64 = 950;
 /// The conventional scheduler
-const CONVENTIONAL: &str = "rr";
+pub const CONVENTIONAL: &str = "rr";
 /// Maximum dispatch delays, in ms of the paper, and as they are played
-const DELAYS: [(u64, &str); 6] = [
+pub const DELAYS: [(u64, &str); 6] = [
     (0, "rr+flow:Tm=0"),
     (10, "rr+flow:Tm=2ms"),
     (20, "rr+flow:Tm=4ms"),

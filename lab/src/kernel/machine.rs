@@ -128,7 +128,7 @@ impl Play<'_> {
     ) -> Result<String, LabError> {
         let Machine::Virtual(run) = self.machine else {
             return Err(LabError::Kernel(
-                "only the virtual machine has the web servers: --kernel=vm".to_owned(),
+                "only the virtual machine has the real programs: --kernel=vm".to_owned(),
             ));
         };
         let files = Files::none()?;

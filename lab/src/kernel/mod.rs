@@ -7,7 +7,7 @@
 //! 4. [`compare()`] simulates the cases of a figure, plays the same cases there, and judges what the kernel did by a table of
 //!    `expected/kernel/`. Each claim has the simulation's value beside it, and a limit for the difference. A figure of costs is counted in
 //!    instructions instead (`count.rs`), in the virtual machine only, and has nothing beside it. Figures of web servers have real ones, there as well (`web.rs`,
-//!    `pbs_clients.rs`).
+//!    `pbs_clients.rs`), and so have those of real programs beside each other (`mix.rs`).
 //!
 //! # How to add a figure
 //! Write the driver here: the cases, and the values of a run of all of them; or what is counted, and the values of the counts. Write
@@ -18,14 +18,17 @@ mod compare;
 mod costs;
 mod count;
 mod flow;
+mod flow_programs;
 mod kept;
 mod machine;
+mod mix;
 mod pbs;
 mod pbs_clients;
 mod pbs_shop;
 mod pbs_users;
 mod pbs_web;
 mod procfair;
+mod procfair_programs;
 mod sfs;
 mod sfs_load;
 mod web;
@@ -36,6 +39,7 @@ use crate::error::LabError;
 use case::{Case, Values};
 use count::{Counting, Counts};
 use machine::Clock;
+use mix::Mix;
 use pbs_clients::Site;
 
 pub use case::Also;
@@ -45,7 +49,7 @@ pub use machine::{Machine, Play};
 
 /// A figure that can be run in a kernel.
 pub struct KernelFigure {
-    /// That of the simulated figure.
+    /// That of the simulated figure; with `-real` behind it if real programs do what tasks do there.
     pub id: &'static str,
     /// Number of CPUs of the machine: the whole of it, as policies divide among all CPUs.
     pub cpus: u32,
@@ -72,7 +76,7 @@ impl KernelFigure {
     #[must_use]
     pub fn repeats_beside_other_work(&self) -> bool {
         match &self.kind {
-            Kind::Counted(_) | Kind::Asked(_) => true,
+            Kind::Counted(_) | Kind::Asked(_) | Kind::Mixed(_) | Kind::Executed => true,
             Kind::Served(_) => self.cpus == 1,
             Kind::Played(played) => played.clock == Clock::Instructions,
         }
@@ -93,6 +97,10 @@ enum Kind {
     Served(fn(small: bool, windows: u32) -> Vec<crate::web::Site>),
     /// Servers and clients who think, simulated and real.
     Asked(&'static Site),
+    /// Real programs beside each other, and tasks that stand for them in the simulator.
+    Mixed(Mix),
+    /// Programs that are executed again and again beside a loop, in the kernel and then simulated.
+    Executed,
 }
 
 /// Workloads are simulated, and played by real threads.
@@ -180,11 +188,13 @@ pub fn figures() -> &'static [KernelFigure] {
         figure!("flow-1", 1, (15, 15), timed_once(flow::cases_1, flow::values_1)),
         figure!("flow-overhead", 1, (15, 15), timed_once(flow::cases_of_overhead, flow::values_of_overhead)),
         figure!("flow-6", 1, (40, 600), played(flow::cases_6, flow::values_6)),
+        figure!("flow-real", 1, (40, 200), Kind::Executed),
         figure!("procfair-3", 4, (40, 300), played(procfair::cases_3, procfair::values_3)),
         figure!("procfair-5", 4, (30, 300), played(procfair::cases_5, procfair::values_of_b)),
         figure!("procfair-6", 4, (15, 150), played(procfair::cases_6, procfair::values_of_outputs)),
         figure!("procfair-8", 4, (30, 240), played(procfair::cases_8, procfair::values_of_b)),
         figure!("procfair-9", 4, (15, 150), played(procfair::cases_9, procfair::values_of_outputs)),
+        figure!("procfair-real", 4, (60, 300), Kind::Mixed(procfair_programs::MIX)),
         figure!("tfps-10", 4, (30, 60), played(procfair::tfps_cases_10, procfair::tfps_values_10)),
     ];
     ALL

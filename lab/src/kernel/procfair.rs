@@ -11,7 +11,7 @@ use crate::figures::procfair::TFPS_10;
 use crate::kernel::case::{Case, LINUX, Values, service_s, share_percent, window};
 use crate::run::{self, MS};
 
-const CPUS: u64 = 4;
+pub const CPUS: u64 = 4;
 /// When all threads have started, and the end.
 const WATCHED_NS: (u64, u64) = (500 * MS, 3500 * MS);
 const QUANTUM_NS: u64 = 4 * MS;
@@ -30,7 +30,7 @@ fn programs(all: &[(&str, u64)]) -> Result<Workload, LabError> {
     Ok(watched(&run::workload("programs", &format!("cpus = {CPUS}\n{tasks}"))?))
 }
 
-fn watched(workload: &Workload) -> Workload {
+pub fn watched(workload: &Workload) -> Workload {
     Workload { quantum_ns: QUANTUM_NS, ..window(workload, WATCHED_NS.0, WATCHED_NS.1) }
 }
 

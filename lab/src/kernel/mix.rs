@@ -1,0 +1,204 @@
+//! Real programs beside each other in the virtual machine (`kernel/bench/mix`), and tasks that stand for them in the simulator. How much CPU time each has is what
+//! both measure.
+
+use divvy_policy::units::show_duration;
+use divvy_results::report::Run;
+
+use crate::error::LabError;
+use crate::figures::sfs_load::response_ms;
+use crate::kernel::case::{Beside, Case, Means, Values, beside, means, numbers, service_s, simulated};
+use crate::kernel::machine::{Play, timeout_s};
+use crate::run::{MS, S};
+
+/// From when all programs have begun until they are watched.
+const WARM_UP_NS: u64 = 2 * S;
+/// The time that a case takes besides: the programs begin, and end.
+const BEGINNING_S: u64 = 20;
+
+/// A figure of real programs.
+pub struct Mix {
+    pub cases: fn(small: bool) -> Result<Vec<Programs>, LabError>,
+    /// Takes what was seen in a window of each case.
+    pub values: fn(&[Seen]) -> Values,
+    /// The length of a window: of the small version, and of the full one.
+    pub window_ns: (u64, u64),
+}
+
+/// A case, whose workload has a task for each program.
+pub struct Programs {
+    pub case: Case,
+    /// Names, nice values, and what `kernel/bench/mix` starts. Tasks have the same names, or names that begin so.
+    pub programs: Vec<(&'static str, i32, String)>,
+}
+
+impl Programs {
+    fn has(&self, program: &str) -> bool {
+        self.programs.iter().any(|(name, ..)| *name == program)
+    }
+}
+
+/// Measurements of a window of a case: simulated, or in the kernel.
+pub struct Seen {
+    pub spec: &'static str,
+    /// The CPUs that each program had.
+    cpus: Vec<(&'static str, f64)>,
+    /// Frames that the decoder decoded in a second, if there is one. In a simulation it decodes one for each second of CPU time: frame rates are only divided by each other.
+    pub frames: Option<f64>,
+    /// The mean response time of the interactive program, in ms, if there is one.
+    pub response_ms: Option<f64>,
+}
+
+/// The decoder's name.
+pub const DECODER: &str = "decoder";
+/// The interactive program's.
+pub const INTERACT: &str = "Interact";
+
+impl Seen {
+    /// The CPUs that a program had.
+    pub fn cpus(&self, program: &str) -> f64 {
+        self.cpus.iter().find(|(name, _)| *name == program).map_or(f64::NAN, |(_, cpus)| *cpus)
+    }
+
+    pub fn all(&self) -> &[(&'static str, f64)] {
+        &self.cpus
+    }
+
+    fn simulated(programs: &Programs, run: &Run) -> Seen {
+        let seconds = run.duration_ns as f64 / S as f64;
+        let cpus = |&(name, ..): &(&'static str, i32, String)| (name, service_s(run, name) / seconds);
+        let cpus: Vec<_> = programs.programs.iter().map(cpus).collect();
+        let frames = cpus.iter().find(|(name, _)| *name == DECODER).map(|(_, cpus)| *cpus);
+        let response_ms = programs.has(INTERACT).then(|| response_ms(run));
+        Seen { spec: programs.case.spec, cpus, frames, response_ms }
+    }
+
+    /// The lines of `kernel/bench/watch.c` about a window.
+    fn read(programs: &Programs, said: &str) -> Option<Seen> {
+        let line = |key: &str| said.lines().find_map(|line| line.strip_prefix(key)?.parse::<u64>().ok());
+        let number = |key: &str| line(key).map(|n| n as f64);
+        let (window_ns, ..) = said.split_once('\n')?;
+        let seconds = window_ns.parse::<u64>().ok().filter(|ns| *ns > 0)? as f64 / S as f64;
+        let cpus = |&(name, ..): &(&'static str, i32, String)| {
+            Some((name, line(&format!("cpu {} ", in_guest(name)))? as f64 / S as f64 / seconds))
+        };
+        let cpus = programs.programs.iter().map(cpus).collect::<Option<Vec<_>>>()?;
+        let frames = if programs.has(DECODER) { Some(number("frame ")? / seconds) } else { None };
+        let response_ms = if programs.has(INTERACT) {
+            Some(number("took_ns ")? / number("answers ")? / MS as f64)
+        } else {
+            None
+        };
+        Some(Seen { spec: programs.case.spec, cpus, frames, response_ms })
+    }
+}
+
+impl Mix {
+    /// The means over the repetitions.
+    pub fn simulation(&self, small: bool, reps: u32, seed: u64) -> Result<Values, LabError> {
+        let cases = (self.cases)(small)?;
+        let runs = cases
+            .iter()
+            .map(|programs| simulated(&programs.case, seed, reps))
+            .collect::<Result<Vec<_>, _>>()?;
+        let of_rep = |rep: usize| {
+            cases.iter().zip(&runs).map(|(programs, runs)| Seen::simulated(programs, &runs[rep])).collect()
+        };
+        Ok(numbers(self.means((0..reps as usize).map(of_rep))))
+    }
+
+    /// A window of the kernel for each repetition.
+    pub fn beside_simulation(
+        &self,
+        small: bool,
+        reps: u32,
+        cpus: u32,
+        play: &Play,
+    ) -> Result<Beside, LabError> {
+        let simulated = self.simulation(small, reps, play.seed)?;
+        let cases = (self.cases)(small)?;
+        let window_ns = if small { self.window_ns.0 } else { self.window_ns.1 };
+        let played_s = (WARM_UP_NS + u64::from(reps) * window_ns).div_ceil(S) + BEGINNING_S;
+        let timeout_s = timeout_s(played_s * cases.len() as u64);
+        let numbers = [cpus.into(), WARM_UP_NS / MS, window_ns / MS, reps.into(), timeout_s];
+        let lines = cases.iter().map(line).collect();
+        let said = play.serve(("mix", &[]), &numbers, &[("programs".to_owned(), lines)], cases.len())?;
+        let windows = read(&cases, &said, reps as usize).ok_or_else(|| {
+            LabError::Run(format!("what kernel/bench/mix printed does not read: {said:.2000}"))
+        })?;
+        Ok(beside(simulated, self.means(windows.into_iter())))
+    }
+
+    fn means(&self, windows: impl Iterator<Item = Vec<Seen>>) -> Means {
+        means(&windows.map(|seen| (self.values)(&seen)).collect::<Vec<Values>>())
+    }
+}
+
+/// The name of a program's cgroup.
+fn in_guest(name: &str) -> String {
+    name.replace(' ', "-")
+}
+
+/// The line of `kernel/bench/mix`.
+fn line(programs: &Programs) -> String {
+    let Programs { case, programs } = programs;
+    let word = |(name, nice, kind): &(&str, i32, String)| format!(" {}:{nice}:{kind}", in_guest(name));
+    let words: String = programs.iter().map(word).collect();
+    format!("{} {}{words}\n", case.spec, show_duration(case.workload.quantum_ns))
+}
+
+/// Reads the measurements of each case, window by window.
+fn read(cases: &[Programs], said: &str, windows: usize) -> Option<Vec<Vec<Seen>>> {
+    let parts: Vec<&str> = said.split("== serve ").skip(1).collect();
+    let of_case = |(programs, part): (&Programs, &&str)| -> Option<Vec<Seen>> {
+        part.split("window ").skip(1).map(|window| Seen::read(programs, window)).collect()
+    };
+    let seen = cases.iter().zip(&parts).map(of_case).collect::<Option<Vec<_>>>()?;
+    let is_whole = parts.len() == cases.len() && seen.iter().all(|seen| seen.len() == windows);
+    let mut cases: Vec<_> = is_whole.then_some(seen)?.into_iter().map(Vec::into_iter).collect();
+    Some((0..windows).map(|_| cases.iter_mut().filter_map(Iterator::next).collect()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::procfair_programs;
+
+    #[test]
+    fn a_case_is_a_line() {
+        let cases = (procfair_programs::MIX.cases)(false).expect("cases");
+        assert_eq!(
+            line(&cases[1]),
+            "sfq+procfair 4ms Interact:0:interact decoder:0:decoder gcc:0:compile,8 pi:0:pi,16\n"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_or_damaged_is_an_error() {
+        let cases = (procfair_programs::MIX.cases)(true).expect("cases");
+        let window = |decoder: u32, frames: u32| {
+            format!(
+                "window 2000000000\ncpu Interact 90000000\ncpu decoder {decoder}00000000\ncpu gcc 3000000000\ncpu pi 4000000000\n\
+                 frame {frames}\nanswers 20\ntook_ns 100000000\n"
+            )
+        };
+        let (first, second) = (window(10, 90), window(5, 40));
+        let said = format!("== serve sfq a\n{first}{first}== serve sfq+procfair b\n{second}{second}");
+        let windows = read(&cases, &said, 2).expect("two windows");
+        assert_eq!((windows.len(), windows[1].len()), (2, 2));
+        let last = &windows[1][1];
+        assert_eq!((last.cpus(DECODER), last.cpus("gcc"), last.frames), (0.25, 1.5, Some(20.0)));
+        assert_eq!(last.response_ms, Some(5.0));
+        for (was, is) in [
+            (first.as_str(), ""),
+            ("== serve", "==  serve"),
+            ("frame 40", "frame x"),
+            ("cpu gcc ", "cpu gc "),
+            ("answers 20\n", ""),
+            ("window 2000000000", "window 0"),
+        ] {
+            let damaged = said.replacen(was, is, 1);
+            assert!(damaged != said && read(&cases, &damaged, 2).is_none(), "{damaged}");
+        }
+        assert!(read(&cases, &said, 1).is_none(), "a window too many");
+    }
+}
