@@ -132,14 +132,17 @@ fn execution(line: &str) -> Option<Execution> {
     })
 }
 
+/// A measured quantity of an execution.
+type Quantity = fn(&Execution) -> f64;
+
 /// A program's inputs take this together, divided by what they take under the conventional scheduler.
 fn values(small: bool, all: &Executions) -> Values {
     let mut values = Values::new();
-    let sum = |of: &[Execution], program: &str, what: fn(&Execution) -> f64| -> f64 {
+    let sum = |of: &[Execution], program: &str, what: Quantity| -> f64 {
         of.iter().filter(|one| one.program == program).map(what).sum()
     };
     let [conventional, with @ ..] = &all[..] else { return values };
-    let kinds: [(&str, fn(&Execution) -> f64); 3] = [
+    let kinds: [(&str, Quantity); 3] = [
         ("processing time", |one| one.processing_ns),
         ("CPU time", |one| one.cpu_ns),
         ("times that it loses its CPU", |one| one.switches),
