@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Somebody at an interactive shell: thinks, has it compute something, waits for the answer, and thinks again.
+ * A person at an interactive shell, who thinks, has it compute something, waits for the answer, and thinks again.
  *
- *   ask THINK_MS WORK_MS ANSWERS PROCS NICE
+ *   ask THINK_MS WORK_MS ANSWERS PROCS
  *
  * Thinking and the shell's work take random times of these means, from an exponential distribution and always the same numbers. How much the shell has to do for a ms is
- * measured first. The shell goes to the cgroup of the file PROCS, and has this nice value. To the file ANSWERS come, after each, the lines
- * `answers=N` and `took_ns=NS`, the times from questions to answers together. This process is real-time: who types is not scheduled here.
+ * measured first. The shell goes to the cgroup of the file PROCS. To the file ANSWERS come, after each, the lines
+ * `answers=N` and `took_ns=NS`, the times from questions to answers together. This process is real-time: it stands for a person, whom no policy schedules.
  */
 #define _GNU_SOURCE /* SCHED_RESET_ON_FORK */
 #include "clock.h"
@@ -15,7 +15,6 @@
 #include <math.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define TRIALS 5
@@ -23,21 +22,19 @@
 
 static FILE *to_shell, *from_shell;
 
-static void become_shell(int in, int out, const char *procs, int nice_value)
+static void become_shell(int in, int out, const char *procs)
 {
 	FILE *cgroup = fopen(procs, "w");
 
 	if (!cgroup || fprintf(cgroup, "%d\n", getpid()) < 0 || fclose(cgroup))
 		fail(procs);
-	if (setpriority(PRIO_PROCESS, 0, nice_value))
-		fail("ask: nice");
 	if (dup2(in, 0) < 0 || dup2(out, 1) < 0)
 		fail("ask: dup2");
 	execlp("sh", "sh", NULL);
 	fail("ask: sh");
 }
 
-static void start_shell(const char *procs, int nice_value)
+static void start_shell(const char *procs)
 {
 	int questions[2], answers[2];
 	pid_t shell;
@@ -48,7 +45,7 @@ static void start_shell(const char *procs, int nice_value)
 	if (shell < 0)
 		fail("ask: fork");
 	if (!shell)
-		become_shell(questions[0], answers[1], procs, nice_value);
+		become_shell(questions[0], answers[1], procs);
 	close(questions[0]);
 	close(answers[1]);
 	to_shell = fdopen(questions[1], "w");
@@ -88,8 +85,8 @@ int main(int argc, char **argv)
 	long long took_ns = 0, least_ns = 0;
 	FILE *answers;
 
-	if (argc != 6) {
-		fprintf(stderr, "usage: ask THINK_MS WORK_MS ANSWERS PROCS NICE\n");
+	if (argc != 5) {
+		fprintf(stderr, "usage: ask THINK_MS WORK_MS ANSWERS PROCS\n");
 		return 2;
 	}
 	/* The shell is not real-time. */
@@ -98,7 +95,7 @@ int main(int argc, char **argv)
 	answers = fopen(argv[3], "w");
 	if (!answers)
 		fail(argv[3]);
-	start_shell(argv[4], atoi(argv[5]));
+	start_shell(argv[4]);
 	srand48(1);
 	for (int i = 0; i < TRIALS; i++) {
 		long long ns = ask(TRIED);

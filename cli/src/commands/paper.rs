@@ -16,6 +16,7 @@ use crate::commands::paper_output::Drawings;
 use crate::output::Output;
 use crate::output_path;
 use crate::progress::ProgressBar;
+use crate::view::claims::kernel_ids;
 use crate::view::{all_figures, claims, claims_page};
 
 /// List what the papers claim, or reproduce it: source, expected, measured, verdict
@@ -42,6 +43,7 @@ emulated where there is no KVM. So its shares are those of any machine, and its 
 on a machine that does other work. The table has the simulated value of the same workload and what the kernel did beyond it. The \
 verdict is on the kernel. Costs (gr3-12, gr3-13, sfs-7, sfs-table-1) are counted in instructions there, on a clock that counts them: they repeat, and nothing simulates them. \
 Web servers (gr3-14, gr3-18, gr3-web, pbs-8, pbs-9) are those of Debian's package apache2-bin, the database of pbs-9 is that of postgresql; they are started in the virtual machine only. \
+So are real programs, beside tasks that stand for them in the simulator: cc1, gzip and grep of flow-real, ffmpeg and make of procfair-real (packages build-essential and ffmpeg). \
 Of all, those whose clock counts instructions run first and at once, as many as there are CPUs, but at most four, because other work does not change them; the others run alone. One that fails is named, and the others go on.
 
 Examples:
@@ -193,7 +195,7 @@ fn figures(id: &str) -> Result<Vec<&'static Figure>, UnknownFigure> {
     }
     divvy_lab::find(id).map(|figure| vec![figure]).ok_or_else(|| UnknownFigure {
         id: id.to_owned(),
-        nearest: nearest(id, divvy_lab::all().iter().map(|figure| figure.id)),
+        nearest: nearest(id, divvy_lab::all().iter().map(|figure| figure.id).chain(kernel_ids())),
     })
 }
 

@@ -53,7 +53,7 @@ pub fn list(columns: usize) -> String {
     out
 }
 
-/// The figures that run in a kernel, too.
+/// The figures that run in a kernel.
 pub fn kernel_ids() -> Vec<&'static str> {
     divvy_lab::kernel::figures().iter().map(|figure| figure.id).collect()
 }

@@ -371,14 +371,18 @@ fn a_program_that_runs_again_is_delayed_and_done_sooner() {
 #[ignore = "needs the test VM: make test-vm"]
 fn programs_of_debian_are_done_sooner_if_their_rest_is_known() {
     let figure = small("flow-real", 1, "2 of 2: rr+flow:Tm=8ms");
-    let mut least = f64::INFINITY;
+    let mut most_saved = [f64::INFINITY; 2];
     for program in ["cc1", "gzip", "grep"] {
         let [simulated, measured] =
             both(&figure, &format!("{program}, Tm = 40 ms: processing time (of rr's)"));
         assert!((measured - simulated).abs() < 0.03 && measured < 1.01, "{program}: {figure}");
-        least = least.min(measured);
+        if simulated < most_saved[0] {
+            most_saved = [simulated, measured];
+        }
     }
-    assert!(least < 0.97, "{least}: {figure}");
+    let [simulated, measured] = most_saved;
+    assert!(simulated < 0.97, "no program has a rest that the delay covers: choose other inputs: {figure}");
+    assert!(measured < 0.985, "{measured}: {figure}");
 }
 
 /// Process-fair with real programs: pi has 16 threads, and has 16 times what ffmpeg has under a policy that is fair to threads, and the same under one that is fair to programs. A ratio of 4 is as

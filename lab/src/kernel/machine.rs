@@ -45,8 +45,8 @@ impl fmt::Display for Machine {
 pub enum Clock {
     /// That of the machine around it.
     Real,
-    /// It counts instructions, 1 ns each, so a run repeats however busy the machine around it is. For one CPU: several would take turns of up to 100 ms, many times
-    /// the quanta that are measured.
+    /// It counts instructions, 1 ns each, so a run repeats however busy the machine around it is. For one CPU: several take turns of up to 100 ms, many times
+    /// the quanta that are measured. So of several CPUs only CPU times of seconds mean something (`mix.rs`).
     Instructions,
 }
 
@@ -115,7 +115,7 @@ impl Play<'_> {
         self.said(&mut command, "== count ", measurements)
     }
 
-    /// Serves, as a script of `kernel/bench` does with these words, numbers and the first of these files, by name and content. What it printed of so many cases.
+    /// Runs a script of `kernel/bench` with these words, numbers and the first of these files, by name and content. What it printed of so many cases.
     ///
     /// # Errors
     /// When a program is missing or does not compile, the machine does not start, or a case fails there.

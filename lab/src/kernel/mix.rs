@@ -27,13 +27,13 @@ pub struct Mix {
 /// A case, whose workload has a task for each program.
 pub struct Programs {
     pub case: Case,
-    /// Names, nice values, and what `kernel/bench/mix` starts. Tasks have the same names, or names that begin so.
-    pub programs: Vec<(&'static str, i32, String)>,
+    /// Names, and what `kernel/bench/mix` starts. Tasks have the same names, or names that begin so.
+    pub programs: Vec<(&'static str, String)>,
 }
 
 impl Programs {
     fn has(&self, program: &str) -> bool {
-        self.programs.iter().any(|(name, ..)| *name == program)
+        self.programs.iter().any(|(name, _)| *name == program)
     }
 }
 
@@ -65,7 +65,7 @@ impl Seen {
 
     fn simulated(programs: &Programs, run: &Run) -> Seen {
         let seconds = run.duration_ns as f64 / S as f64;
-        let cpus = |&(name, ..): &(&'static str, i32, String)| (name, service_s(run, name) / seconds);
+        let cpus = |&(name, _): &(&'static str, String)| (name, service_s(run, name) / seconds);
         let cpus: Vec<_> = programs.programs.iter().map(cpus).collect();
         let frames = cpus.iter().find(|(name, _)| *name == DECODER).map(|(_, cpus)| *cpus);
         let response_ms = programs.has(INTERACT).then(|| response_ms(run));
@@ -78,8 +78,8 @@ impl Seen {
         let number = |key: &str| line(key).map(|n| n as f64);
         let (window_ns, ..) = said.split_once('\n')?;
         let seconds = window_ns.parse::<u64>().ok().filter(|ns| *ns > 0)? as f64 / S as f64;
-        let cpus = |&(name, ..): &(&'static str, i32, String)| {
-            Some((name, line(&format!("cpu {} ", in_guest(name)))? as f64 / S as f64 / seconds))
+        let cpus = |&(name, _): &(&'static str, String)| {
+            Some((name, line(&format!("cpu {name} "))? as f64 / S as f64 / seconds))
         };
         let cpus = programs.programs.iter().map(cpus).collect::<Option<Vec<_>>>()?;
         let frames = if programs.has(DECODER) { Some(number("frame ")? / seconds) } else { None };
@@ -133,15 +133,10 @@ impl Mix {
     }
 }
 
-/// The name of a program's cgroup.
-fn in_guest(name: &str) -> String {
-    name.replace(' ', "-")
-}
-
 /// The line of `kernel/bench/mix`.
 fn line(programs: &Programs) -> String {
     let Programs { case, programs } = programs;
-    let word = |(name, nice, kind): &(&str, i32, String)| format!(" {}:{nice}:{kind}", in_guest(name));
+    let word = |(name, kind): &(&str, String)| format!(" {name}:{kind}");
     let words: String = programs.iter().map(word).collect();
     format!("{} {}{words}\n", case.spec, show_duration(case.workload.quantum_ns))
 }
@@ -168,7 +163,7 @@ mod tests {
         let cases = (procfair_programs::MIX.cases)(false).expect("cases");
         assert_eq!(
             line(&cases[1]),
-            "sfq+procfair 4ms Interact:0:interact decoder:0:decoder gcc:0:compile,8 pi:0:pi,16\n"
+            "sfq+procfair 4ms Interact:interact decoder:decoder gcc:compile,8 pi:pi,16\n"
         );
     }
 

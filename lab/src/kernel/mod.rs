@@ -7,7 +7,7 @@
 //! 4. [`compare()`] simulates the cases of a figure, plays the same cases there, and judges what the kernel did by a table of
 //!    `expected/kernel/`. Each claim has the simulation's value beside it, and a limit for the difference. A figure of costs is counted in
 //!    instructions instead (`count.rs`), in the virtual machine only, and has nothing beside it. Figures of web servers have real ones, there as well (`web.rs`,
-//!    `pbs_clients.rs`), and so have those of real programs beside each other (`mix.rs`).
+//!    `pbs_clients.rs`), and so have those of real programs beside each other (`mix.rs`) or executed again and again (`flow_programs.rs`).
 //!
 //! # How to add a figure
 //! Write the driver here: the cases, and the values of a run of all of them; or what is counted, and the values of the counts. Write

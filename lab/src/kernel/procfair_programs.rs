@@ -9,7 +9,7 @@ use crate::kernel::mix::{DECODER, INTERACT, Mix, Programs, Seen};
 use crate::kernel::procfair::{CPUS, watched};
 use crate::run::{self, S};
 
-pub const MIX: Mix = Mix { cases, values, window_ns: (S / 2, 4 * S) };
+pub const MIX: Mix = Mix { cases, values, window_ns: (S, 4 * S) };
 
 const THREADS: u64 = 16;
 const COMPILATIONS: u64 = 8;
@@ -32,10 +32,10 @@ fn cases(small: bool) -> Result<Vec<Programs>, LabError> {
         if small { &["sfq", "sfq+procfair"] } else { &["sfq", "sfq+procfair", "cfs", "cfs+procfair", LINUX] };
     let one = |&spec: &&'static str| {
         let programs = vec![
-            (INTERACT, 0, "interact".to_owned()),
-            (DECODER, 0, "decoder".to_owned()),
-            ("gcc", 0, format!("compile,{COMPILATIONS}")),
-            ("pi", 0, format!("pi,{THREADS}")),
+            (INTERACT, "interact".to_owned()),
+            (DECODER, "decoder".to_owned()),
+            ("gcc", format!("compile,{COMPILATIONS}")),
+            ("pi", format!("pi,{THREADS}")),
         ];
         Ok(Programs { case: Case::new(spec, THREADS, workload()?), programs })
     };
