@@ -155,9 +155,7 @@ pub fn note_undecided(figures: &[String], output: Output) {
 pub fn sources<'a>(out: &mut String, claims: impl Iterator<Item = &'a Claim>, columns: usize) {
     let mut lines: Vec<String> = Vec::new();
     for claim in claims {
-        let source = format!("{}: {}", claim.source.kind(), claim.source.detail());
-        let basis = claim.basis.as_ref().map(|basis| format!("{}: {basis}", claim.tolerance));
-        for line in [Some(source), basis].into_iter().flatten() {
+        for line in [Some(source(claim)), basis(claim)].into_iter().flatten() {
             if !lines.contains(&line) {
                 lines.push(line);
             }
@@ -167,6 +165,16 @@ pub fn sources<'a>(out: &mut String, claims: impl Iterator<Item = &'a Claim>, co
     for line in lines {
         let _ = writeln!(out, "{}", text::wrap(&format!("  {line}"), columns, 4));
     }
+}
+
+/// Where the expected value comes from.
+pub fn source(claim: &Claim) -> String {
+    format!("{}: {}", claim.source.kind(), claim.source.detail())
+}
+
+/// The tolerance with its reason, if it has one.
+pub fn basis(claim: &Claim) -> Option<String> {
+    claim.basis.as_ref().map(|basis| format!("{}: {basis}", claim.tolerance))
 }
 
 /// The paper's value with its tolerance, as in `900 ±2`.

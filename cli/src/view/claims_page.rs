@@ -9,7 +9,7 @@ use divvy_pages::plot::{Plot, escape};
 use divvy_pages::report::style;
 use divvy_results::figures::base64;
 
-use super::claims::summary;
+use super::claims::{basis, source, summary};
 
 const OWN_STYLE: &str = "
 td, th { text-align: left; vertical-align: top; white-space: normal; }
@@ -94,7 +94,9 @@ fn figure(out: &mut String, one: &Reproduction) {
     out.push_str(
         "<div class=\"scrollbox\"><div class=\"scroll\"><table class=\"claims\">\n<thead><tr><th>claim</th><th>source</th><th>expected</th><th>measured</th><th>tolerance</th><th>verdict</th></tr></thead>\n<tbody>\n",
     );
-    one.claims.iter().for_each(|claim| row(out, claim));
+    for claim in &one.claims {
+        row(out, claim, &[]);
+    }
     out.push_str("</tbody>\n</table></div></div>\n");
     also(out, "", one.also.iter().map(|(name, value)| [name.clone(), value.to_string()]));
     out.push_str("</section>\n");
@@ -138,37 +140,24 @@ fn drawing(out: &mut String, plot: &Plot) {
     );
 }
 
-fn row(out: &mut String, claim: &Claim) {
-    let texts = [
+/// A claim's row, with further cells before the verdict. The reason of the verdict stands below. Returns the number of columns.
+pub fn row(out: &mut String, claim: &Claim, further: &[String]) -> usize {
+    let cells = [
         claim.name.clone(),
         source(claim),
         claim.stated.to_string(),
         claim.measured.to_string(),
-        tolerance(claim),
+        basis(claim).unwrap_or_else(|| claim.tolerance.to_string()),
     ];
-    table_row(out, &texts, &verdict(claim));
-    if let Some(analysis) = claim.analysis.as_ref().filter(|_| claim.verdict != Verdict::Missing) {
-        hint(out, analysis, 6);
-    }
-}
-
-/// Where the expected value comes from.
-pub fn source(claim: &Claim) -> String {
-    format!("{}: {}", claim.source.kind(), claim.source.detail())
-}
-
-/// The tolerance, and its reason.
-pub fn tolerance(claim: &Claim) -> String {
-    match &claim.basis {
-        Some(basis) => format!("{}: {basis}", claim.tolerance),
-        None => claim.tolerance.to_string(),
-    }
-}
-
-/// The cell of a verdict.
-pub fn verdict(claim: &Claim) -> String {
     let class = if claim.verdict.is_failure() { " class=\"bad\"" } else { "" };
-    format!("<td{class}>{}</td>", escape(&claim.verdict.to_string()))
+    let verdict = format!("<td{class}>{}</td>", escape(&claim.verdict.to_string()));
+    let cells = [&cells, further].concat();
+    table_row(out, &cells, &verdict);
+    let columns = cells.len() + 1;
+    if let Some(analysis) = claim.analysis.as_ref().filter(|_| claim.verdict != Verdict::Missing) {
+        hint(out, analysis, columns);
+    }
+    columns
 }
 
 /// A reason below a row of so many columns.

@@ -6,7 +6,8 @@ use divvy_lab::kernel::{Also, Compared, KernelClaim};
 use divvy_lab::{find, number_text};
 use divvy_pages::plot::escape;
 
-use super::claims_page::{END, also, begin, drawings, hint, source, table_row, tolerance, verdict};
+use super::claims::summary;
+use super::claims_page::{self, END, also, begin, drawings, hint};
 use super::kernel_claims::{agreement, beyond, claims, difference_text, end};
 
 /// Writes the page; `command` is what made it, and `missing` names figures that could not be measured.
@@ -47,7 +48,7 @@ fn contents(out: &mut String, done: &[Compared], missing: &[&str]) {
             one.figure.id,
             escape(title(one)),
             if is_bad { " class=\"bad\"" } else { "" },
-            super::claims::summary(claims(one)),
+            summary(claims(one)),
             if agree < of { " class=\"bad\"" } else { "" },
         );
     }
@@ -83,23 +84,11 @@ fn figure(out: &mut String, one: &Compared) {
 }
 
 fn row(out: &mut String, one: &KernelClaim) {
-    let claim = &one.claim;
     let limit = one.agrees().map(|_| format!(" (limit {})", one.limit)).unwrap_or_default();
-    let texts = [
-        claim.name.clone(),
-        source(claim),
-        claim.stated.to_string(),
-        claim.measured.to_string(),
-        tolerance(claim),
-        one.simulated.map(number_text).unwrap_or_default(),
-        format!("{}{limit}", beyond(one)),
-    ];
-    table_row(out, &texts, &verdict(claim));
-    if let Some(analysis) = &claim.analysis {
-        hint(out, analysis, texts.len() + 1);
-    }
+    let further = [one.simulated.map(number_text).unwrap_or_default(), format!("{}{limit}", beyond(one))];
+    let columns = claims_page::row(out, &one.claim, &further);
     if let Some(text) = difference_text(one) {
-        hint(out, &text, texts.len() + 1);
+        hint(out, &text, columns);
     }
 }
 

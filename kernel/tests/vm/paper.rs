@@ -2,6 +2,8 @@
 //! changes the numbers, so the tables' tolerances are not judged here, but which of two policies did it. Costs are counted in instructions, which no other
 //! work changes: there the verdicts of GR3's figures are.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -64,6 +66,8 @@ fn values_are_kept_for_the_next_run() {
     let run = |drawings: &str| {
         let mut command = paper("flow-1");
         command.arg("--resume").arg(dir.join("found")).arg("-o").arg(dir.join(drawings));
+        // The environment need not be text.
+        command.env("NOT_TEXT", OsStr::from_bytes(b"\xff"));
         on_its_own(1, &mut command)
     };
     std::fs::create_dir(&dir).expect("a directory");

@@ -43,6 +43,11 @@ pub fn numbers(means: Means) -> Values {
     means.into_iter().map(|(name, mean)| (name, mean.number())).collect()
 }
 
+/// A run that is the same each time needs no intervals.
+pub fn exact(values: Values) -> Means {
+    values.into_iter().map(|(name, value)| (name, value.into())).collect()
+}
+
 /// Both have the same names.
 pub fn beside(simulated: Values, measured: Means) -> Beside {
     let both = simulated.into_iter().zip(measured);

@@ -7,7 +7,7 @@ use crate::claim::{Claim, Tolerance};
 use crate::drawing::Drawing;
 use crate::error::LabError;
 use crate::expected::{Row, Table};
-use crate::kernel::case::{Also, Beside, Case, Means, Values, beside, means, numbers, simulated};
+use crate::kernel::case::{Also, Beside, Case, Means, Values, beside, exact, means, numbers, simulated};
 use crate::kernel::kept::{Found, Kept};
 use crate::kernel::machine::{Machine, Play};
 use crate::kernel::pbs_clients::Clients;
@@ -157,11 +157,8 @@ fn beside_simulation(
     let once = figure.is_constant && matches!(play.machine, Machine::Virtual(_));
     let reps = if once { 1 } else { reps };
     let simulated = simulation(figure, &cases, play.seed, reps)?;
-    let mut measured = repetitions(figure, &cases, &play.all(&cases, (cpus, figure.clock), reps)?);
-    if once {
-        measured.iter_mut().for_each(|(_, value)| *value = value.number().into());
-    }
-    Ok(beside(simulated, measured))
+    let measured = repetitions(figure, &cases, &play.all(&cases, (cpus, figure.clock), reps)?);
+    Ok(beside(simulated, if once { exact(numbers(measured)) } else { measured }))
 }
 
 /// The means over as many repetitions as are played, which have the same random numbers.

@@ -5,7 +5,7 @@ use divvy_policy::units::show_duration;
 use divvy_workload::Workload;
 
 use crate::error::LabError;
-use crate::kernel::case::{Beside, Case, Values, beside, means, simulated};
+use crate::kernel::case::{Beside, Case, Values, beside, exact, simulated};
 use crate::kernel::flow::{CONVENTIONAL, DELAYS, processing_ns};
 use crate::kernel::machine::Play;
 use crate::run::{MS, workload};
@@ -97,10 +97,8 @@ pub fn beside_simulation(small: bool, play: &Play) -> Result<Beside, LabError> {
     let conventional = found.first().into_iter().flatten();
     let times = conventional.map(|one| (one.program, one.input, one.cpu_ns as u64)).collect::<Vec<_>>();
     let simulated = simulation_of(small, &times, play.seed)?;
-    // The machine counts instructions: a run says all.
-    let mut measured = means(&[values(small, &found)]);
-    measured.iter_mut().for_each(|(_, value)| *value = value.number().into());
-    Ok(beside(simulated, measured))
+    // The machine counts instructions.
+    Ok(beside(simulated, exact(values(small, &found))))
 }
 
 /// The second executions of all programs, under each policy.

@@ -107,10 +107,13 @@ impl Kept {
         let mut hasher = DefaultHasher::new();
         hasher.write_u64(self.command);
         hasher.write_u64(fingerprint(&files).map_err(failed)?);
-        let ours = |(name, _): &(String, String)| name.starts_with("DIVVY_") || name == "OPERATIONS";
-        let mut options: Vec<(String, String)> = env::vars().filter(ours).collect();
+        // Not all of an environment is text.
+        let options =
+            env::vars_os().map(|(name, value)| [name.into_encoded_bytes(), value.into_encoded_bytes()]);
+        let ours = |[name, _]: &[Vec<u8>; 2]| name.starts_with(b"DIVVY_") || name == b"OPERATIONS";
+        let mut options: Vec<[Vec<u8>; 2]> = options.filter(ours).collect();
         options.sort();
-        options.iter().for_each(|(name, value)| hasher.write(format!("{name}={value}\n").as_bytes()));
+        options.iter().for_each(|option| hasher.write(&option.join(&b'=')));
         Ok(hasher.finish())
     }
 }

@@ -24,17 +24,11 @@ pub struct Mix {
     pub window_ns: (u64, u64),
 }
 
-/// A case, whose workload has a task for each program.
+/// A case, whose workload has a task for each program: a decoder, an interactive one, and others.
 pub struct Programs {
     pub case: Case,
     /// Names, and what `kernel/bench/mix` starts. Tasks have the same names, or names that begin so.
     pub programs: Vec<(&'static str, String)>,
-}
-
-impl Programs {
-    fn has(&self, program: &str) -> bool {
-        self.programs.iter().any(|(name, _)| *name == program)
-    }
 }
 
 /// Measurements of a window of a case: simulated, or in the kernel.
@@ -42,10 +36,10 @@ pub struct Seen {
     pub spec: &'static str,
     /// The CPUs that each program had.
     cpus: Vec<(&'static str, f64)>,
-    /// Frames that the decoder decoded in a second, if there is one. In a simulation it decodes one for each second of CPU time: frame rates are only divided by each other.
-    pub frames: Option<f64>,
-    /// The mean response time of the interactive program, in ms, if there is one.
-    pub response_ms: Option<f64>,
+    /// Frames that the decoder decoded in a second. In a simulation it decodes one for each second of CPU time: frame rates are only divided by each other.
+    pub frames: f64,
+    /// The mean response time of the interactive program, in ms.
+    pub response_ms: f64,
 }
 
 /// The decoder's name.
@@ -66,10 +60,9 @@ impl Seen {
     fn simulated(programs: &Programs, run: &Run) -> Seen {
         let seconds = run.duration_ns as f64 / S as f64;
         let cpus = |&(name, _): &(&'static str, String)| (name, service_s(run, name) / seconds);
-        let cpus: Vec<_> = programs.programs.iter().map(cpus).collect();
-        let frames = cpus.iter().find(|(name, _)| *name == DECODER).map(|(_, cpus)| *cpus);
-        let response_ms = programs.has(INTERACT).then(|| response_ms(run));
-        Seen { spec: programs.case.spec, cpus, frames, response_ms }
+        let cpus = programs.programs.iter().map(cpus).collect();
+        let frames = service_s(run, DECODER) / seconds;
+        Seen { spec: programs.case.spec, cpus, frames, response_ms: response_ms(run) }
     }
 
     /// The lines of `kernel/bench/watch.c` about a window.
@@ -82,12 +75,8 @@ impl Seen {
             Some((name, line(&format!("cpu {name} "))? as f64 / S as f64 / seconds))
         };
         let cpus = programs.programs.iter().map(cpus).collect::<Option<Vec<_>>>()?;
-        let frames = if programs.has(DECODER) { Some(number("frame ")? / seconds) } else { None };
-        let response_ms = if programs.has(INTERACT) {
-            Some(number("took_ns ")? / number("answers ")? / MS as f64)
-        } else {
-            None
-        };
+        let frames = number("frame ")? / seconds;
+        let response_ms = number("took_ns ")? / number("answers ")? / MS as f64;
         Some(Seen { spec: programs.case.spec, cpus, frames, response_ms })
     }
 }
@@ -181,8 +170,8 @@ mod tests {
         let windows = read(&cases, &said, 2).expect("two windows");
         assert_eq!((windows.len(), windows[1].len()), (2, 2));
         let last = &windows[1][1];
-        assert_eq!((last.cpus(DECODER), last.cpus("gcc"), last.frames), (0.25, 1.5, Some(20.0)));
-        assert_eq!(last.response_ms, Some(5.0));
+        assert_eq!((last.cpus(DECODER), last.cpus("gcc"), last.frames), (0.25, 1.5, 20.0));
+        assert_eq!(last.response_ms, 5.0);
         for (was, is) in [
             (first.as_str(), ""),
             ("== serve", "==  serve"),

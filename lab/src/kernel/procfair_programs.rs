@@ -52,14 +52,11 @@ fn values(seen: &[Seen]) -> Values {
         let of = |spec: &str| seen.iter().find(|one| one.spec == spec);
         let Some((with, without)) = of(&format!("{selection}+procfair")).zip(of(selection)) else { continue };
         for (what, of) in [
-            ("frame rate", (|one| one.frames) as fn(&Seen) -> Option<f64>),
+            ("frame rate", (|one| one.frames) as fn(&Seen) -> f64),
             ("response of the interactive program", |one| one.response_ms),
         ] {
-            let ratio = of(with).zip(of(without)).map_or(f64::NAN, |(with, without)| with / without);
-            values.push((
-                format!("{what} under {selection}+procfair, of that under {selection} (wall time)"),
-                ratio,
-            ));
+            let name = format!("{what} under {selection}+procfair, of that under {selection} (wall time)");
+            values.push((name, of(with) / of(without)));
         }
     }
     for one in seen {
