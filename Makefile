@@ -154,7 +154,7 @@ test-bpf: .need-build
 # until as many CPUs are free as its machine has (kernel/tests/vm/machine.rs).
 test-vm: .need-vm .need-kernel
 	@.ci/need stress-ng=stress-ng perf=linux-perf,linux-tools-generic python3=python3 \
-		ffmpeg=ffmpeg /usr/lib/apache2/modules/mod_lua.so=apache2-bin \
+		ffmpeg=ffmpeg mawk=mawk /usr/lib/apache2/modules/mod_lua.so=apache2-bin \
 		$(or $(firstword $(wildcard /usr/lib/postgresql/*/bin/initdb)),/usr/lib/postgresql/initdb)=postgresql
 	kernel/vm/test
 	kernel/vm/disk >/dev/null

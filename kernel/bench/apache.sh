@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # shellcheck shell=sh
 #
-# Apache's servers, of kernel/bench/web and kernel/bench/clients: what both need of this machine, and what their configurations begin with.
+# Apache's servers, of kernel/bench/web, kernel/bench/clients and kernel/bench/mix: what all need of this machine, and what their configurations begin with.
 
 apache_modules=/usr/lib/apache2/modules
 
@@ -43,4 +43,16 @@ Timeout 600
 END
 	shift 2
 	for module; do echo "LoadModule ${module}_module $apache_modules/mod_$module.so"; done
+}
+
+# Prints the configuration of a server that searches, as that of GR3's paper does: FILE is search.lua.
+apache_search_conf() { # DIRECTORY WORKERS FILE
+	apache_conf "$1" "$2" mpm_prefork authz_core lua
+	# A client keeps its connection, and so its worker.
+	cat <<END
+MaxKeepAliveRequests 0
+KeepAliveTimeout 600
+LuaScope thread
+LuaMapHandler /search $3
+END
 }

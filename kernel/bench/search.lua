@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT OR Apache-2.0
--- The search of kernel/bench/web: guitar music by title or player, in a list that each worker of the server has in memory. mod_lua calls handle.
+-- The search of kernel/bench/web and kernel/bench/mix: guitar music by title or player, in a list that each worker of the server has in memory. mod_lua calls handle.
 local music = {}
 for i = 1, 2000 do
     music[i] = "title " .. i * 7919 % 10007 .. " played by " .. i * 104729 % 997

@@ -5,38 +5,13 @@
 # unprivileged; the database is in a directory of /tmp, which is in memory, and listens in that directory only.
 # shellcheck source=kernel/bench/apache.sh
 . /bench/apache.sh
+# shellcheck source=kernel/bench/postgres.sh
+. /bench/postgres.sh
 first='/shop?0&0&0&0&0'
 PATH=$PATH:$(echo /usr/lib/postgresql/*/bin)
 
-# Executes it. What sleeps is woken at once. The shell of the virtual machine has a setpriv of its own, and that cannot do this.
-unprivileged() { # COMMAND..
-	echo 1 >/proc/self/timerslack_ns
-	exec setsid /usr/bin/setpriv --reuid nobody --regid nogroup --clear-groups "$@"
-}
-
-make_database() {
-	mkdir "$work/shop" && chown nobody "$work/shop" || return
-	(unprivileged initdb -D "$work/shop/data" -U shop -A trust --no-locale -E SQL_ASCII --no-sync) || return
-	# It need not keep what it has if the machine fails, and none of its processes works beside the backends.
-	cat >>"$work/shop/data/postgresql.conf" <<-END
-		listen_addresses = ''
-		unix_socket_directories = '$work/shop'
-		max_connections = $((workers + 10))
-		shared_buffers = 16MB
-		fsync = off
-		wal_level = minimal
-		max_wal_senders = 0
-		autovacuum = off
-		bgwriter_lru_maxpages = 0
-		max_logical_replication_workers = 0
-		max_parallel_workers_per_gather = 0
-		jit = off
-	END
-	(unprivileged postgres --single -D "$work/shop/data" postgres) </bench/shop.sql
-}
-
 prepare() {
-	make_database >"$work/log.database" 2>&1 || {
+	postgres_make "$work/shop" /bench/shop.sql $((workers + 10)) >"$work/log.database" 2>&1 || {
 		cat "$work/log.database" >&2
 		return 1
 	}

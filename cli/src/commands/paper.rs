@@ -36,14 +36,14 @@ within the tolerance. If a part of it is, the claim is undecided: that is counte
 met has the reason, and the exit code is 3.
 
 The same seed gives the same bytes, on any number of cores; only costs (gr3-12, gr3-13, sfs-7, sfs-table-1, flow-overhead) are times of this machine. \
-The GR3 study takes minutes, and all in a kernel almost two hours: with --resume an interrupted run continues. The study ends with the same bytes.
+The GR3 study takes minutes, and all in a kernel an hour and a half on two cores: with --resume an interrupted run continues. The study ends with the same bytes.
 
 With --kernel the policies run Linux: this machine's, or that of the virtual machine of divvy's source tree, which is \
 emulated where there is no KVM. So its shares are those of any machine, and its times compare with each other only. Runs vary, more so \
 on a machine that does other work. The table has the simulated value of the same workload and what the kernel did beyond it. The \
 verdict is on the kernel. Costs (gr3-12, gr3-13, sfs-7, sfs-table-1) are counted in instructions there, on a clock that counts them: they repeat, and nothing simulates them. \
 Web servers (gr3-14, gr3-18, gr3-web, pbs-8, pbs-9) are those of Debian's package apache2-bin, the database of pbs-9 is that of postgresql; they are started in the virtual machine only. \
-So are real programs, beside tasks that stand for them in the simulator: cc1, gzip and grep of flow-real, ffmpeg and make of procfair-real (packages build-essential and ffmpeg). \
+So are real programs, beside tasks that stand for them in the simulator: cc1, gzip and grep of flow-real, ffmpeg and make of procfair-real and sfs-6b-real (packages build-essential and ffmpeg), Apache and PostgreSQL of sfs-6a-real, mawk of sfs-6a-real and sfs-6c-real. \
 Of all, those whose clock counts instructions run first and at once, as many as there are CPUs, but at most four, because other work does not change them; the others run alone. One that fails is named, and the others go on.
 
 Examples:
@@ -69,7 +69,7 @@ pub struct PaperArgs {
 
     /// In a running kernel: load each policy, play the workload with real threads, and show it beside the simulation
     ///
-    /// `divvy paper` says which figures that can be. It takes minutes, of all almost two hours on two cores.
+    /// `divvy paper` says which figures that can be. It takes minutes, of all an hour and a half on two cores.
     #[arg(long, value_name = "WHERE", value_parser = one_of(WHERE), num_args = 0..=1, require_equals = true,
         default_missing_value = "auto", requires = "id")]
     pub kernel: Option<Where>,

@@ -105,7 +105,7 @@ pub fn run(
 ) -> anyhow::Result<Vec<String>> {
     let divvy = env::current_exe().context("cannot find the command itself")?;
     let kept = options.resume.map(|dir| Kept::open(dir, &divvy)).transpose()?;
-    // A missing machine or a damaged file is an error before the first of two hours.
+    // A missing machine or a damaged file is an error before an hour of work.
     let job = |figure: &&'static KernelFigure| Ok(Job { figure, machine: machine(figure, options.choice)? });
     let jobs = chosen.iter().map(job).collect::<Result<Vec<Job>, Missing>>()?;
     if let Some(kept) = &kept {

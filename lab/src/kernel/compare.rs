@@ -207,7 +207,7 @@ mod tests {
     }
 
     /// Claims that the simulation does not meet either.
-    const NOT_SIMULATED: [&str; 12] = [
+    const NOT_SIMULATED: [&str; 13] = [
         "gr3-web: gr3, weights 1 to 5: errors of all, for each quantum of wfq's",
         "gr3-web: gr3, weights 1 to 5: errors of all, for each quantum of vtrr's",
         "gr3-web: gr3, random weights: errors of all, for each quantum of wfq's",
@@ -220,6 +220,7 @@ mod tests {
         "sfs-5: sfs:debit=off: T1 for each s of the short threads",
         "sfs-5: sfs:debit=off: T2 to T21 for each s of the short threads",
         "sfs-6c: 10 simulations: response under sfs for each ms under linux24",
+        "sfs-6c-real: 10 simulations: response under sfs for each ms under linux24",
     ];
 
     /// No machine is needed to see that nothing would be left out, and that the simulation is that of the figures.
@@ -251,6 +252,7 @@ mod tests {
                 "gr3-13",
                 "gr3-14",
                 "gr3-web",
+                "pbs-2",
                 "pbs-7",
                 "pbs-8",
                 "pbs-9",
@@ -258,6 +260,7 @@ mod tests {
                 "sfs-table-1",
                 "flow-1",
                 "flow-overhead",
+                "flow-6",
                 "flow-real",
                 "procfair-real"
             ]

@@ -46,7 +46,7 @@ pub enum Clock {
     /// That of the machine around it.
     Real,
     /// It counts instructions, 1 ns each, so a run repeats however busy the machine around it is. For one CPU: several take turns of up to 100 ms, many times
-    /// the quanta that are measured. So of several CPUs only CPU times of seconds mean something (`mix.rs`).
+    /// the quanta that are measured. So of several CPUs only CPU times of seconds mean something, and only if all of them always have work (`procfair_programs.rs`).
     Instructions,
 }
 

@@ -7,7 +7,7 @@ use divvy_results::report::Run;
 use crate::error::LabError;
 use crate::figures::sfs_load::response_ms;
 use crate::kernel::case::{Beside, Case, Means, Values, beside, means, numbers, service_s, simulated};
-use crate::kernel::machine::{Play, timeout_s};
+use crate::kernel::machine::{Clock, Play, timeout_s};
 use crate::run::{MS, S};
 
 /// From when all programs have begun until they are watched.
@@ -22,18 +22,29 @@ pub struct Mix {
     pub values: fn(&[Seen]) -> Values,
     /// The length of a window: of the small version, and of the full one.
     pub window_ns: (u64, u64),
+    /// The virtual machine's clock.
+    pub clock: Clock,
 }
 
-/// A case, whose workload has a task for each program: a decoder, an interactive one, and others.
+/// A case, whose workload has a task for each program.
 pub struct Programs {
     pub case: Case,
+    /// Tells it apart from others of the same spec.
+    pub label: String,
     /// Names, and what `kernel/bench/mix` starts. Tasks have the same names, or names that begin so.
     pub programs: Vec<(&'static str, String)>,
 }
 
-/// Measurements of a window of a case: simulated, or in the kernel.
+impl Programs {
+    fn has(&self, name: &str) -> bool {
+        self.programs.iter().any(|(other, _)| *other == name)
+    }
+}
+
+/// Measurements of a window of a case: simulated, or in the kernel. Frames and responses are no numbers in a case without those programs.
 pub struct Seen {
     pub spec: &'static str,
+    pub label: String,
     /// The CPUs that each program had.
     cpus: Vec<(&'static str, f64)>,
     /// Frames that the decoder decoded in a second. In a simulation it decodes one for each second of CPU time: frame rates are only divided by each other.
@@ -61,8 +72,9 @@ impl Seen {
         let seconds = run.duration_ns as f64 / S as f64;
         let cpus = |&(name, _): &(&'static str, String)| (name, service_s(run, name) / seconds);
         let cpus = programs.programs.iter().map(cpus).collect();
-        let frames = service_s(run, DECODER) / seconds;
-        Seen { spec: programs.case.spec, cpus, frames, response_ms: response_ms(run) }
+        let frames = if programs.has(DECODER) { service_s(run, DECODER) / seconds } else { f64::NAN };
+        let response_ms = if programs.has(INTERACT) { response_ms(run) } else { f64::NAN };
+        Seen { spec: programs.case.spec, label: programs.label.clone(), cpus, frames, response_ms }
     }
 
     /// The lines of `kernel/bench/watch.c` about a window.
@@ -72,12 +84,23 @@ impl Seen {
         let (window_ns, ..) = said.split_once('\n')?;
         let seconds = window_ns.parse::<u64>().ok().filter(|ns| *ns > 0)? as f64 / S as f64;
         let cpus = |&(name, _): &(&'static str, String)| {
-            Some((name, line(&format!("cpu {name} "))? as f64 / S as f64 / seconds))
+            Some((name, line(&format!("cpu {} ", in_guest(name)))? as f64 / S as f64 / seconds))
         };
         let cpus = programs.programs.iter().map(cpus).collect::<Option<Vec<_>>>()?;
-        let frames = number("frame ")? / seconds;
-        let response_ms = number("took_ns ")? / number("answers ")? / MS as f64;
-        Some(Seen { spec: programs.case.spec, cpus, frames, response_ms })
+        let mut seen = Seen {
+            spec: programs.case.spec,
+            label: programs.label.clone(),
+            cpus,
+            frames: f64::NAN,
+            response_ms: f64::NAN,
+        };
+        if programs.has(DECODER) {
+            seen.frames = number("frame ")? / seconds;
+        }
+        if programs.has(INTERACT) {
+            seen.response_ms = number("took_ns ")? / number("answers ").filter(|n| *n > 0.0)? / MS as f64;
+        }
+        Some(seen)
     }
 }
 
@@ -110,7 +133,8 @@ impl Mix {
         let timeout_s = timeout_s(played_s * cases.len() as u64);
         let numbers = [cpus.into(), WARM_UP_NS / MS, window_ns / MS, reps.into(), timeout_s];
         let lines = cases.iter().map(line).collect();
-        let said = play.serve(("mix", &[]), &numbers, &[("programs".to_owned(), lines)], cases.len())?;
+        let clock = if self.clock == Clock::Real { "real" } else { "instructions" };
+        let said = play.serve(("mix", &[clock]), &numbers, &[("programs".to_owned(), lines)], cases.len())?;
         let windows = read(&cases, &said, reps as usize).ok_or_else(|| {
             LabError::Run(format!("what kernel/bench/mix printed does not read: {said:.2000}"))
         })?;
@@ -122,10 +146,15 @@ impl Mix {
     }
 }
 
+/// The name of a program's cgroup.
+fn in_guest(name: &str) -> String {
+    name.replace(' ', "-")
+}
+
 /// The line of `kernel/bench/mix`.
 fn line(programs: &Programs) -> String {
-    let Programs { case, programs } = programs;
-    let word = |(name, kind): &(&str, String)| format!(" {name}:{kind}");
+    let Programs { case, programs, .. } = programs;
+    let word = |(name, kind): &(&str, String)| format!(" {}:{kind}", in_guest(name));
     let words: String = programs.iter().map(word).collect();
     format!("{} {}{words}\n", case.spec, show_duration(case.workload.quantum_ns))
 }
@@ -146,14 +175,32 @@ fn read(cases: &[Programs], said: &str, windows: usize) -> Option<Vec<Vec<Seen>>
 mod tests {
     use super::*;
     use crate::kernel::procfair_programs;
+    use crate::kernel::sfs_programs::{MIX_6A, MIX_6B};
 
     #[test]
     fn a_case_is_a_line() {
-        let cases = (procfair_programs::MIX.cases)(false).expect("cases");
-        assert_eq!(
-            line(&cases[1]),
-            "sfq+procfair 4ms Interact:interact decoder:decoder gcc:compile,8 pi:pi,16\n"
-        );
+        for (mix, at, right) in [
+            (
+                procfair_programs::MIX,
+                1,
+                "sfq+procfair 4ms Interact:interact decoder:decoder,0 gcc:compile,8 pi:pi,16\n",
+            ),
+            (MIX_6A, 1, "sfs 4ms server-1:http,1 server-2:http,2 dhrystone:simulate,20\n"),
+            (MIX_6A, 7, "sfs 4ms server-1:http,1 server-2:database,7 dhrystone:simulate,20\n"),
+            (MIX_6B, 5, "sfs 20ms decoder:decoder,-20 gcc:compile,10\n"),
+        ] {
+            assert_eq!(line(&(mix.cases)(false).expect("cases")[at]), right);
+        }
+    }
+
+    #[test]
+    fn a_case_without_a_decoder_has_no_frames() {
+        let cases = (MIX_6A.cases)(true).expect("cases");
+        let said = "== serve sfs\nwindow 2000000000\ncpu server-1 100000000\ncpu server-2 700000000\ncpu dhrystone 3000000000\n";
+        let seen = &read(&cases, said, 1).expect("a window")[0][0];
+        assert_eq!((seen.cpus("server 1"), seen.cpus("server 2")), (0.05, 0.35));
+        assert!(seen.frames.is_nan() && seen.response_ms.is_nan());
+        assert!(read(&cases, &said.replace("server-2", "server 2"), 1).is_none());
     }
 
     #[test]
@@ -178,6 +225,7 @@ mod tests {
             ("frame 40", "frame x"),
             ("cpu gcc ", "cpu gc "),
             ("answers 20\n", ""),
+            ("answers 20", "answers 0"),
             ("window 2000000000", "window 0"),
         ] {
             let damaged = said.replacen(was, is, 1);

@@ -5,11 +5,12 @@ use divvy_workload::Workload;
 
 use crate::error::LabError;
 use crate::kernel::case::{Case, LINUX, Values};
+use crate::kernel::machine::Clock;
 use crate::kernel::mix::{DECODER, INTERACT, Mix, Programs, Seen};
 use crate::kernel::procfair::{CPUS, watched};
 use crate::run::{self, S};
 
-pub const MIX: Mix = Mix { cases, values, window_ns: (S, 4 * S) };
+pub const MIX: Mix = Mix { cases, values, window_ns: (S, 4 * S), clock: Clock::Instructions };
 
 const THREADS: u64 = 16;
 const COMPILATIONS: u64 = 8;
@@ -33,11 +34,11 @@ fn cases(small: bool) -> Result<Vec<Programs>, LabError> {
     let one = |&spec: &&'static str| {
         let programs = vec![
             (INTERACT, "interact".to_owned()),
-            (DECODER, "decoder".to_owned()),
+            (DECODER, "decoder,0".to_owned()),
             ("gcc", format!("compile,{COMPILATIONS}")),
             ("pi", format!("pi,{THREADS}")),
         ];
-        Ok(Programs { case: Case::new(spec, THREADS, workload()?), programs })
+        Ok(Programs { case: Case::new(spec, THREADS, workload()?), label: String::new(), programs })
     };
     specs.iter().map(one).collect()
 }

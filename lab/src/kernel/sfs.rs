@@ -15,11 +15,12 @@ fn behind_s(run: &Run) -> f64 {
     service_s(run, "T3") - service_s(run, "T1")
 }
 
-/// From when T3 comes to the end.
-pub fn cases_1(_small: bool) -> Result<Vec<Case>, LabError> {
+/// From when T3 comes to the end. The small version has the policy that lets T1 starve, and SFS.
+pub fn cases_1(small: bool) -> Result<Vec<Case>, LabError> {
     let all = workload("sfs-1.toml", FIGURE_1)?;
-    let case = |spec| Case::new(spec, 1, window(&all, S, 3 * S));
-    Ok(["sfq", "sfq+feasible", "sfs", LINUX].map(case).into())
+    let case = |spec: &&'static str| Case::new(spec, 1, window(&all, S, 3 * S));
+    let specs: &[&str] = if small { &["sfq", "sfs"] } else { &["sfq", "sfq+feasible", "sfs", LINUX] };
+    Ok(specs.iter().map(case).collect())
 }
 
 pub fn values_1(cases: &[Case], runs: &[Run]) -> Values {

@@ -30,7 +30,7 @@ pub fn values_6a(cases: &[Case], runs: &[Run]) -> Values {
 }
 
 /// Ticks of linux24 are as much shorter than the paper's as quanta are.
-const TIME_SHARING: &str = "linux24:tick=1ms";
+pub const TIME_SHARING: &str = "linux24:tick=1ms";
 
 /// Each policy with each number of jobs.
 fn beside_jobs(
@@ -73,7 +73,7 @@ pub fn values_6b(cases: &[Case], runs: &[Run]) -> Values {
     values
 }
 
-const CREDIT: &str = "sfs:credit=200ms";
+pub const CREDIT: &str = "sfs:credit=200ms";
 
 /// The small version has the last of the two claims.
 pub fn cases_6c(small: bool) -> Result<Vec<Case>, LabError> {

@@ -212,6 +212,20 @@ fn sfs_r9_figure_6c() {
     assert!((share - 5.0 / 105.0).abs() < 0.01, "{share}");
 }
 
+/// With exact quanta all who always run have the same few tags, and who wakes, without surplus, comes after all others without one: a wait of several quanta. Ticks cut quanta
+/// at other places, tags differ, and who wakes is next when a quantum ends. A kernel is nearer to that.
+#[test]
+fn sfs_r3_r5_a_thread_that_wakes_waits_for_all_whose_tags_are_equal() {
+    let response_ms = |toml: &str| {
+        let example = run(toml, "sfs");
+        let row = example.row("Interact");
+        example.0.run.tasks[row].response_ns.mean.expect("it responded") / MS as f64
+    };
+    let exact = response_ms(FIGURE_6C);
+    let ticks = response_ms(&format!("tick = \"4ms\"\n{FIGURE_6C}"));
+    assert!(exact > 800.0 && ticks < 200.0, "{exact} and {ticks} ms");
+}
+
 /// Service of T1 and of T2 to T21 for each unit of the short tasks', at this quantum. They are forked, and owe nothing in the paper.
 fn ratios(spec: &str, quantum: &str) -> [f64; 2] {
     let toml = FIGURE_5.replace("quantum = \"200ms\"", &format!("quantum = \"{quantum}\""));
