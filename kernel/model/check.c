@@ -97,9 +97,9 @@ static void check_time(void)
 	}
 }
 
-/* A shard is to know a weight after so long: a slice, a kernel thread or a real-time task before the dispatch that passes it on, and more of
- * them if many are before it. */
-#define LONGEST_STALE_NS 100000000
+/* A shard is to know a weight after so long. A dispatch passes on 8, there are 48 tasks, and before each dispatch a kernel thread may run for 20 ms and a
+ * real-time task for 8. */
+#define LONGEST_STALE_NS (7 * 28 * 1000000ull)
 
 /* With several shards */
 static const char *check_shards(bool is_rare)

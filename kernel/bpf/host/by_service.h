@@ -86,7 +86,7 @@ static __always_inline void publish(u32 shard)
 }
 
 /* A task that goes on or is chosen again changes no load. */
-static __always_inline void publish_dispatch(u32 shard)
+static __always_inline void publish_dispatch(u32 shard, u32 chosen)
 {
 	advance(published_of(shard), machine_at(shard)->now);
 	publish(shard);

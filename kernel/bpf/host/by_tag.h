@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Shards of a selection whose tags two machines can compare: published.h. A shard publishes the least tag of those that wait in it, and of all its
- * runnable tasks. A task that a CPU runs may have the least tag of its shard, and when it leaves, `v` is that of the shard's last
- * dispatch. Tasks that visit another shard, or are between two, are not counted. A task takes its tag along.
+ * Shards of a selection whose tags two machines can compare: published.h. A shard publishes the least tag of those that wait in it, and that of those and
+ * of the tasks that its CPUs run: `v`. What a task runs counts from the end of its slice. Tasks that visit another shard, or are between two, are
+ * not counted, and a shard that has no others has no `v`. A task takes its tag along.
  */
 #ifndef DIVVY_HOST_BY_TAG_H
 #define DIVVY_HOST_BY_TAG_H
@@ -47,6 +47,39 @@ static __always_inline void find_waiting(struct machine *m)
 		find_least(m);
 }
 
+/* The task with the least tag of those that the shard's CPUs run, and its tag */
+static NOINLINE void find_running(struct machine *m, struct published *p)
+{
+	p->runs = 0;
+	for (m->at = m->s.tasks.zero; m->at < m->s.tasks.ncpus && can_loop; m->at++) {
+		u32 id = m->s.tasks.picked[m->at & CPU_MASK];
+
+		if (id && (!p->runs || precedes(machine_tag(m, id), p->running))) {
+			p->runs = id;
+			p->running = machine_tag(m, id);
+		}
+	}
+}
+
+/* Whether it is still that one. */
+static __always_inline bool runs_as_published(struct machine *m, const struct published *p)
+{
+	return (machine_task(m, p->runs)->state & (PICKED | PARKED)) == PICKED && machine_tag(m, p->runs) == p->running;
+}
+
+/* The least tag of those that wait for the policy and those that run, if there is one. One that is about to run here, as its visit ends, waits, and is not in
+ * custody. One that visits another shard does so until it runs there. v is written once, and first: others read both without the lock. */
+static __always_inline void publish_v(struct machine *m, struct published *p)
+{
+	bool waits = CALL(nwaiting)(&m->s);
+	u64 v = p->waiting ? p->least : CALL(waiting)(&m->s, 0).tag;
+
+	if (p->runs && (!waits || precedes(p->running, v)))
+		v = p->running;
+	p->v = v;
+	p->has_v = waits || p->runs;
+}
+
 static __always_inline void publish(u32 shard)
 {
 	struct machine *m = machine_at(shard);
@@ -55,35 +88,24 @@ static __always_inline void publish(u32 shard)
 	find_waiting(m);
 	p->waiting = !!m->search.best;
 	p->least = m->search.best_key;
-	p->runnable = m->s.tasks.nrunnable;
 	p->weight = m->entitled.total;
-	if (p->waiting && (p->runnable == 1 || precedes(p->least, p->v)))
-		p->v = p->least;
+	if (p->runs && !runs_as_published(m, p))
+		find_running(m, p);
+	publish_v(m, p);
 }
 
-/* Lowers v to the least tag of those that run. */
-static NOINLINE void publish_running(struct machine *m, struct published *p)
-{
-	for (m->at = m->s.tasks.zero; m->at < m->s.tasks.ncpus && can_loop; m->at++) {
-		u32 id = m->s.tasks.picked[m->at & CPU_MASK];
-
-		if (id && precedes(machine_tag(m, id), p->v))
-			p->v = machine_tag(m, id);
-	}
-}
-
-/* After a dispatch v may be a later one. */
-static __always_inline void publish_dispatch(u32 shard)
+/* The same after a dispatch that chose this task, or none (0) */
+static __always_inline void publish_dispatch(u32 shard, u32 chosen)
 {
 	struct machine *m = machine_at(shard);
 	struct published *p = published_of(shard);
-	u64 v = CALL(virtual_time)(&m->s), none = v + (1ull << 62);
+	u64 tag = machine_tag(m, chosen);
 
+	if (chosen && (!p->runs || precedes(tag, p->running))) {
+		p->runs = chosen;
+		p->running = tag;
+	}
 	publish(shard);
-	p->v = p->waiting ? p->least : none;
-	publish_running(m, p);
-	if (p->v == none)
-		p->v = v;
 }
 
 static NOINLINE void look_around(struct survey *x, u32 here)
@@ -94,7 +116,7 @@ static NOINLINE void look_around(struct survey *x, u32 here)
 		const struct published *p = published_of(x->at);
 
 		x->weight += p->weight;
-		if (p->runnable && (!x->has_v || precedes(p->v, x->v))) {
+		if (p->has_v && (!x->has_v || precedes(p->v, x->v))) {
 			x->v = p->v;
 			x->has_v = true;
 		}

@@ -8,7 +8,7 @@
  *
  *   note_load(shard, id)          under the lock: the machine was told of the task
  *   publish(shard)                under the lock, after a change
- *   publish_dispatch(shard)       the same after a dispatch
+ *   publish_dispatch(shard, id)   the same after a dispatch, which chose this task or none (0)
  *
  *   take_lag_along(m, id)         under the lock: the task is about to leave the machine
  *   look_before_joining(x, here)  no lock is held: a task is about to become runnable
@@ -29,16 +29,19 @@
 #ifdef DIVVY_SHARDS
 
 struct published {
-	/* by_tag.h: the least tag of a runnable task. by_service.h: normalised service, ns of a nice-0 task */
+	/* by_tag.h: the least tag of those that wait or run here. by_service.h: normalised service, ns of a nice-0 task */
 	u64 v;
-	u64 part;    /* by_service.h: of v, in 2^-20 ns */
-	u64 counted; /* by_service.h: the time until which v is counted */
-	u64 least;   /* by_tag.h: tag of a task that waits */
-	u64 weight;  /* of all runnable tasks */
-	u64 first;   /* by_service.h: the weight of the task that has waited for longest */
-	u32 waiting; /* by_tag.h: whether there is a task that waits */
-	u32 runnable;
-	u32 serving; /* by_service.h: tasks on a CPU */
+	u64 part;     /* by_service.h: of v, in 2^-20 ns */
+	u64 counted;  /* by_service.h: the time until which v is counted */
+	u64 least;    /* by_tag.h: tag of a task that waits */
+	u64 running;  /* by_tag.h: the least tag of those that run */
+	u64 weight;   /* of all runnable tasks */
+	u64 first;    /* by_service.h: the weight of the task that has waited for longest */
+	bool has_v;   /* by_tag.h: whether there is one that waits or runs */
+	u32 waiting;  /* by_tag.h: whether there is a task that waits */
+	u32 runs;     /* by_tag.h: the task with that tag; 0: none runs */
+	u32 runnable; /* by_service.h */
+	u32 serving;  /* by_service.h: tasks on a CPU */
 } __attribute__((aligned(64)));
 
 struct published published[MOST_SHARDS];

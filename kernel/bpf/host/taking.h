@@ -157,7 +157,7 @@ static __always_inline void tell_dispatched(u32 shard, u32 cpu, u32 chosen)
 		tell(shard, EVENT_running, &v->told);
 	else if (v->put.id)
 		tell(shard, EVENT_dequeue, &v->told);
-	publish_dispatch(shard);
+	publish_dispatch(shard, chosen);
 }
 
 /* Without the lock: to put it in custody may have called an idle CPU. */
