@@ -255,10 +255,6 @@ clean:
 	@.ci/need clang-19=clang-19,clang pkg-config=pkg-config make=make /usr/include/gelf.h=libelf-dev,zlib1g-dev \
 		/usr/include/linux/bpf.h=linux-libc-dev
 
-# The kernel's source comes last: kernel/vm/build says what to do if there is no such package.
 .PHONY: .need-vm
 .need-vm:
-	@.ci/need qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio cc=build-essential \
-		flex=flex bison=bison bc=bc pahole=dwarves xz=xz-utils /usr/include/gelf.h=libelf-dev \
-		mmdebstrap=mmdebstrap newuidmap=uidmap genext2fs=genext2fs /usr/sbin/tune2fs=e2fsprogs
-	@[ -n "$$DIVVY_KERNEL_SOURCE" ] || .ci/need /usr/src/linux-source-6.12.tar.xz=linux-source-6.12 || true
+	@kernel/vm/need

@@ -5,14 +5,11 @@
 
 apache_modules=/usr/lib/apache2/modules
 
-# Sets apache_files to the modules of these names. Ends the script whose name is in $0 if one is missing.
+# Sets apache_files to the modules of these names. Installs Apache if one is missing: programs, and no service. $tree is the source tree.
 apache_need() { # MODULE..
 	apache_files=
 	for module; do
-		[ -e "$apache_modules/mod_$module.so" ] || {
-			echo "${0##*/}: the web server is missing: apt-get install apache2-bin. It installs programs, and starts no service" >&2
-			exit 5
-		}
+		"$tree/.ci/need" "$apache_modules/mod_$module.so=apache2-bin" || exit 5
 		apache_files="$apache_files $apache_modules/mod_$module.so"
 	done
 }

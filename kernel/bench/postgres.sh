@@ -7,7 +7,8 @@
 # shellcheck disable=SC2034 # mix-guest and mix-case have it
 best_sellers='SELECT i_id, i_title, sum(ol_qty) FROM order_line JOIN item ON i_id = ol_i_id GROUP BY i_id, i_title ORDER BY 3 DESC LIMIT 50'
 
-# Sets postgres to the directory of the newest that is whole; their names are versions. Ends the script whose name is in $0 if there is none.
+# Sets postgres to the directory of the newest that is whole; their names are versions. Ends the script whose name is in $0 if there is none: it is not installed by itself,
+# as Debian's package starts a service.
 postgres_need() {
 	postgres=
 	for version in $(find /usr/lib/postgresql -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null | sort -V); do

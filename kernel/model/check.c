@@ -97,7 +97,7 @@ static void check_time(void)
 	}
 }
 
-/* A shard is to know a weight after so long. A dispatch passes on 8, there are 48 tasks, and before each dispatch a kernel thread may run for 20 ms and a
+/* A shard is to know a weight after so long. A dispatch passes on 8, the storm has 48 tasks, and before each dispatch a kernel thread may run for 20 ms and a
  * real-time task for 8. */
 #define LONGEST_STALE_NS (7 * 28 * 1000000ull)
 

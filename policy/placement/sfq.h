@@ -7,7 +7,7 @@
  *   NAME_nwaiting(s)         tasks that wait, with those that the host took back
  *   NAME_waiting(s, at)      one of them, with its tag, as in a heap: place 0 has the least, and none has a greater one than
  *                            places 2 at + 1 and 2 at + 2
- *   NAME_virtual_time(s)     that of its last dispatch
+ *   NAME_virtual_time(s)     the least tag as it was known last; the last tag if nobody is runnable
  */
 #ifndef DIVVY_PLACEMENT_SFQ_H
 #define DIVVY_PLACEMENT_SFQ_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Shards of a selection whose tags two machines can compare: published.h. A shard publishes the least tag of those that wait in it, and that of those and
- * of the tasks that its CPUs run: `v`. What a task runs counts from the end of its slice. Tasks that visit another shard, or are between two, are
- * not counted, and a shard that has no others has no `v`. A task takes its tag along.
+ * of the tasks that its CPUs run: `v`. What a task runs counts from the end of its slice at the latest. Tasks that run in another shard as visitors, or are between
+ * two, are not counted, and a shard that has no others has no `v`. A task takes its tag along.
  */
 #ifndef DIVVY_HOST_BY_TAG_H
 #define DIVVY_HOST_BY_TAG_H
 
-/* The greatest tag that is known of the time when nobody was runnable */
+/* The greatest v with which a task joined */
 static u64 last_v;
 
 static __always_inline bool moves_at_once(void)
@@ -67,8 +67,9 @@ static __always_inline bool runs_as_published(struct machine *m, const struct pu
 	return (machine_task(m, p->runs)->state & (PICKED | PARKED)) == PICKED && machine_tag(m, p->runs) == p->running;
 }
 
-/* The least tag of those that wait for the policy and those that run, if there is one. One that is about to run here, as its visit ends, waits, and is not in
- * custody. One that visits another shard does so until it runs there. v is written once, and first: others read both without the lock. */
+/* The least tag of those that wait for the policy and those that run. One that is about to run here, as its visit ends, waits, and is not in custody. One that visits
+ * another shard may be the only one; then it counts until it runs there. A shard without tasks has the tag of its last one. Others read v without the lock, so it is
+ * written once, and before has_v. */
 static __always_inline void publish_v(struct machine *m, struct published *p)
 {
 	bool waits = CALL(nwaiting)(&m->s);
@@ -76,7 +77,10 @@ static __always_inline void publish_v(struct machine *m, struct published *p)
 
 	if (p->runs && (!waits || precedes(p->running, v)))
 		v = p->running;
-	p->v = v;
+	if (waits || p->runs)
+		p->v = v;
+	else if (!p->runnable)
+		p->v = later_of(p->v, CALL(virtual_time)(&m->s));
 	p->has_v = waits || p->runs;
 }
 
@@ -88,6 +92,7 @@ static __always_inline void publish(u32 shard)
 	find_waiting(m);
 	p->waiting = !!m->search.best;
 	p->least = m->search.best_key;
+	p->runnable = m->s.tasks.nrunnable;
 	p->weight = m->entitled.total;
 	if (p->runs && !runs_as_published(m, p))
 		find_running(m, p);
@@ -111,11 +116,16 @@ static __always_inline void publish_dispatch(u32 shard, u32 chosen)
 static NOINLINE void look_around(struct survey *x, u32 here)
 {
 	x->has_v = x->is_found = false;
+	x->is_idle = true;
+	x->latest = last_v;
 	x->weight = 0;
 	for (x->at = 0; x->at < shards.n && can_loop; x->at++) {
 		const struct published *p = published_of(x->at);
 
 		x->weight += p->weight;
+		x->latest = later_of(x->latest, p->v);
+		if (p->runnable)
+			x->is_idle = false;
 		if (p->has_v && (!x->has_v || precedes(p->v, x->v))) {
 			x->v = p->v;
 			x->has_v = true;
@@ -148,14 +158,13 @@ static __always_inline void take_lag_along(struct machine *m, u32 id)
 	move->debit = host_task(id)->was_runnable ? 0 : debit_of(&m->s.tasks, id);
 }
 
-/* v: the least tag of all runnable tasks, or the last that was runnable */
+/* v: the least tag of all that are runnable; if nobody is, the latest of those that were last. While all are on their way to a shard, or visit one, the last v holds. */
 static __always_inline void look_before_joining(struct survey *x, u32 here)
 {
 	look_around(x, here);
-	if (x->has_v)
-		last_v = later_of(last_v, x->v);
-	else
-		x->v = last_v;
+	if (!x->has_v)
+		x->v = x->is_idle ? x->latest : last_v;
+	last_v = later_of(last_v, x->v);
 }
 
 static __always_inline u64 tag_to_join(u32 shard, u32 id, const struct survey *x, u32 how)

@@ -28,20 +28,21 @@
 
 #ifdef DIVVY_SHARDS
 
+/* A line of the cache has all that other CPUs read. */
 struct published {
-	/* by_tag.h: the least tag of those that wait or run here. by_service.h: normalised service, ns of a nice-0 task */
+	/* by_tag.h: the least tag of those that wait or run here, or of the last one. by_service.h: normalised service, ns of a nice-0 task */
 	u64 v;
-	u64 part;     /* by_service.h: of v, in 2^-20 ns */
-	u64 counted;  /* by_service.h: the time until which v is counted */
-	u64 least;    /* by_tag.h: tag of a task that waits */
-	u64 running;  /* by_tag.h: the least tag of those that run */
-	u64 weight;   /* of all runnable tasks */
-	u64 first;    /* by_service.h: the weight of the task that has waited for longest */
-	bool has_v;   /* by_tag.h: whether there is one that waits or runs */
-	u32 waiting;  /* by_tag.h: whether there is a task that waits */
-	u32 runs;     /* by_tag.h: the task with that tag; 0: none runs */
-	u32 runnable; /* by_service.h */
+	u64 part;    /* by_service.h: of v, in 2^-20 ns */
+	u64 counted; /* by_service.h: the time until which v is counted */
+	u64 least;   /* by_tag.h: tag of a task that waits */
+	u64 weight;  /* of all runnable tasks */
+	u64 first;   /* by_service.h: the weight of the task that has waited for longest */
+	u32 runnable;
 	u32 serving;  /* by_service.h: tasks on a CPU */
+	bool waiting; /* by_tag.h: whether there is a task that waits, */
+	bool has_v;   /* and one that waits or runs */
+	u32 runs;     /* by_tag.h: the task with the least tag of those that run; 0: none runs */
+	u64 running;  /* its tag */
 } __attribute__((aligned(64)));
 
 struct published published[MOST_SHARDS];

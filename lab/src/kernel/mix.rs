@@ -10,8 +10,8 @@ use crate::kernel::case::{Beside, Case, Means, Values, beside, means, numbers, s
 use crate::kernel::machine::{Clock, Play, timeout_s};
 use crate::run::{MS, S};
 
-/// From when all programs have begun until they are watched.
-const WARM_UP_NS: u64 = 2 * S;
+/// From when all programs have begun until they are watched: of the small version, and of the full one.
+const WARM_UP_NS: (u64, u64) = (S, 2 * S);
 /// The time that a case takes besides: the programs begin, and end.
 const BEGINNING_S: u64 = 20;
 
@@ -128,10 +128,11 @@ impl Mix {
     ) -> Result<Beside, LabError> {
         let simulated = self.simulation(small, reps, play.seed)?;
         let cases = (self.cases)(small)?;
-        let window_ns = if small { self.window_ns.0 } else { self.window_ns.1 };
-        let played_s = (WARM_UP_NS + u64::from(reps) * window_ns).div_ceil(S) + BEGINNING_S;
+        let (warm_up_ns, window_ns) =
+            if small { (WARM_UP_NS.0, self.window_ns.0) } else { (WARM_UP_NS.1, self.window_ns.1) };
+        let played_s = (warm_up_ns + u64::from(reps) * window_ns).div_ceil(S) + BEGINNING_S;
         let timeout_s = timeout_s(played_s * cases.len() as u64);
-        let numbers = [cpus.into(), WARM_UP_NS / MS, window_ns / MS, reps.into(), timeout_s];
+        let numbers = [cpus.into(), warm_up_ns / MS, window_ns / MS, reps.into(), timeout_s];
         let lines = cases.iter().map(line).collect();
         let clock = if self.clock == Clock::Real { "real" } else { "instructions" };
         let said = play.serve(("mix", &[clock]), &numbers, &[("programs".to_owned(), lines)], cases.len())?;

@@ -30,7 +30,7 @@ pub static SHOP: Site = Site {
     times: TIMES,
     small_policies: 2, // between alphas of beta inf is no difference
     watched_ms: (1500, 9500, 10_500),
-    small_watched_ms: (250, 1250, 1500),
+    small_watched_ms: (250, 2250, 2500),
     workload,
     draw,
     values,

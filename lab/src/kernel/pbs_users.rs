@@ -18,7 +18,7 @@ const TICK_NS: u64 = MS;
 /// When responses begin to count, and the end, in s of the paper.
 const WATCHED_S: (u64, u64) = (100, 1300);
 /// The end of the small version
-const SMALL_END_S: u64 = 300;
+const SMALL_END_S: u64 = 600;
 /// A task takes so long without others, in s of the paper: the rest of its response is additional delay.
 const TASK_S: f64 = 3.0;
 const RR: &str = "rr";

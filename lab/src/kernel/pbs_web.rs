@@ -21,7 +21,7 @@ pub static CGI: Site = Site {
     times: TIMES,
     small_policies: 0,
     watched_ms: (2000, 12_000, 13_000),
-    small_watched_ms: (250, 1750, 2000),
+    small_watched_ms: (250, 2750, 3000),
     workload: || web_tasks(TIMES, COSTS_US),
     draw,
     values,

@@ -16,6 +16,14 @@ pub const CPUS: u64 = 4;
 const WATCHED_NS: (u64, u64) = (500 * MS, 3500 * MS);
 const QUANTUM_NS: u64 = 4 * MS;
 
+/// Policies that are fair to threads: the last has a queue for each CPU, as the kernel of the paper.
+const FAIR_TO_THREADS: [&str; 3] = ["sfq", "cfs", "cfs:percpu=on"];
+/// The same, and this kernel's own.
+const WITH_LINUX: [&str; 4] = ["sfq", "cfs", "cfs:percpu=on", LINUX];
+
+/// The same, fair to programs.
+const FAIR_TO_PROGRAMS: [&str; 3] = ["sfq+procfair", "cfs+procfair", "cfs:percpu=on+procfair"];
+
 /// Numbers of threads: of the small version, and of the full one.
 type Threads = (&'static [u64], &'static [u64]);
 
@@ -53,7 +61,7 @@ fn cases(
 
 pub fn cases_3(small: bool) -> Result<Vec<Case>, LabError> {
     let threads: Threads = (&[2, 8], &[1, 2, 3, 4, 8]);
-    cases(&["sfq", "cfs", LINUX], threads, small, |n| programs(&[("pi", n)]))
+    cases(&WITH_LINUX, threads, small, |n| programs(&[("pi", n)]))
 }
 
 pub fn values_3(cases: &[Case], runs: &[Run]) -> Values {
@@ -71,11 +79,11 @@ fn a_and_b(n: u64) -> Result<Workload, LabError> {
 const GREEDY: Threads = (&[16], &[4, 8, 16, 32]);
 
 pub fn cases_5(small: bool) -> Result<Vec<Case>, LabError> {
-    cases(&["sfq", "cfs", LINUX], GREEDY, small, a_and_b)
+    cases(&WITH_LINUX, GREEDY, small, a_and_b)
 }
 
 pub fn cases_8(small: bool) -> Result<Vec<Case>, LabError> {
-    cases(&["sfq+procfair", "cfs+procfair"], GREEDY, small, a_and_b)
+    cases(&FAIR_TO_PROGRAMS, GREEDY, small, a_and_b)
 }
 
 /// The share of B, which runs beside A.
@@ -107,11 +115,11 @@ fn outputs(n: u64) -> Result<Workload, LabError> {
 const OUTPUTS: Threads = (&[8], &[8, 16, 32]);
 
 pub fn cases_6(small: bool) -> Result<Vec<Case>, LabError> {
-    cases(&["sfq", "cfs"], OUTPUTS, small, outputs)
+    cases(&FAIR_TO_THREADS, OUTPUTS, small, outputs)
 }
 
 pub fn cases_9(small: bool) -> Result<Vec<Case>, LabError> {
-    cases(&["sfq+procfair", "cfs+procfair"], OUTPUTS, small, outputs)
+    cases(&FAIR_TO_PROGRAMS, OUTPUTS, small, outputs)
 }
 
 /// Times until all threads of a program have ended, of program 2 for each second of program 1's.
