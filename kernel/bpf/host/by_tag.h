@@ -7,7 +7,7 @@
 #ifndef DIVVY_HOST_BY_TAG_H
 #define DIVVY_HOST_BY_TAG_H
 
-/* The greatest v with which a task joined */
+/* The greatest v with which a task woke while none was between two shards */
 static u64 last_v;
 
 static __always_inline bool moves_at_once(void)
@@ -67,13 +67,12 @@ static __always_inline bool runs_as_published(struct machine *m, const struct pu
 	return (machine_task(m, p->runs)->state & (PICKED | PARKED)) == PICKED && machine_tag(m, p->runs) == p->running;
 }
 
-/* The least tag of those that wait for the policy and those that run. One that is about to run here, as its visit ends, waits, and is not in custody. One that visits
- * another shard may be the only one; then it counts until it runs there. A shard without tasks has the tag of its last one. Others read v without the lock, so it is
- * written once, and before has_v. */
+/* The least tag of those that wait for the policy and those that run. The first also are tasks that visit another shard, until a CPU here dispatches meanwhile, and
+ * one whose visit ends here. A shard without tasks has the tag of its last one. Others read v without the lock, so it is written once, and before has_v. */
 static __always_inline void publish_v(struct machine *m, struct published *p)
 {
 	bool waits = CALL(nwaiting)(&m->s);
-	u64 v = p->waiting ? p->least : CALL(waiting)(&m->s, 0).tag;
+	u64 v = CALL(waiting)(&m->s, 0).tag;
 
 	if (p->runs && (!waits || precedes(p->running, v)))
 		v = p->running;
@@ -161,10 +160,13 @@ static __always_inline void take_lag_along(struct machine *m, u32 id)
 /* v: the least tag of all that are runnable; if nobody is, the latest of those that were last. While all are on their way to a shard, or visit one, the last v holds. */
 static __always_inline void look_before_joining(struct survey *x, u32 here)
 {
+	bool moves = in_flight;
+
 	look_around(x, here);
 	if (!x->has_v)
-		x->v = x->is_idle ? x->latest : last_v;
-	last_v = later_of(last_v, x->v);
+		x->v = x->is_idle && !moves ? x->latest : last_v;
+	if (x->how & IS_WOKEN && !moves)
+		last_v = later_of(last_v, x->v);
 }
 
 static __always_inline u64 tag_to_join(u32 shard, u32 id, const struct survey *x, u32 how)

@@ -142,6 +142,8 @@ NOINLINE int leave_shard(u32 id, u32 to, u64 sum_exec)
 		e.why = BLOCKED;
 		tell_inlined(from, EVENT_quiescent, &e);
 		quiescent = e.seq;
+		move->is_in_flight = true;
+		count(in_flight);
 	}
 	move->entitled += machine_task(m, id)->entitled.service;
 	e.why = MOVES;
@@ -249,6 +251,10 @@ NOINLINE bool arrive(u32 id, u32 how)
 		log_event(shard, EVENT_runnable, &e, 0, 0, e.why);
 	if (how & IS_WOKEN)
 		count(stats.wakes);
+	if (t->move.is_in_flight) {
+		t->move.is_in_flight = false;
+		count_down(in_flight);
+	}
 	if (how & HAS_MOVED)
 		count(COUNTS_OF(shard).moves);
 	return !(how & RUNS_HERE) && e.cpu == NO_CPU;

@@ -58,6 +58,9 @@ static __always_inline struct published *published_of(u32 shard)
 /* It is on a CPU of the shard, which puts it in custody when its visit ends: taking.h. */
 #define RUNS_HERE 4
 
+/* Runnable tasks that are between two shards, and in no machine */
+static u32 in_flight;
+
 /* Tags, and virtual times of shards */
 static __always_inline bool precedes(u64 a, u64 b)
 {
