@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Shards of a selection whose tags two machines can compare: published.h. A shard publishes the least tag of those that wait in it, and that of those and
- * of the tasks that its CPUs run: `v`. What a task runs counts from the end of its slice at the latest. Tasks that run in another shard as visitors, or are between
- * two, are not counted, and a shard that has no others has no `v`. A task takes its tag along.
+ * of the tasks that its CPUs run: `v`. What a task runs counts from the end of its slice at the latest. A task that visits another shard counts until a CPU of its
+ * own shard passes it over; one that is between two does not. A shard that has no others has no `v`. A task takes its tag along.
  */
 #ifndef DIVVY_HOST_BY_TAG_H
 #define DIVVY_HOST_BY_TAG_H
