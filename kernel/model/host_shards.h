@@ -181,6 +181,15 @@ static const char *check_v(void)
 	return has_reached_v || !x.has_v ? NULL : "shards publish a v that is earlier than the tag of every task";
 }
 
+/* No task waits that this one is ahead of by more than the skew (placement C3). */
+static const char *check_slice(u32 id)
+{
+	for (u32 other = 1; other <= last_id; other++)
+		if (other != id && is_ahead(id, other, skew(published_weight())))
+			return "a slice begins that is ahead of a task that waits by more than the skew";
+	return NULL;
+}
+
 /* A shard knows how long its tasks have run by the clock of the CPU that told it something last: that is another shard's CPU if a task visits it. */
 static bool do_clocks_agree(void)
 {
@@ -201,10 +210,7 @@ static const char *check_choice_of(u32 cpu, u32 id)
 			was_bound = true;
 	if (was_bound)
 		return NULL;
-	for (u32 other = 1; other <= last_id; other++)
-		if (other != id && do_clocks_agree() && is_ahead(id, other, skew(published_weight())))
-			return "a slice begins that is ahead of a task that waits by more than the skew";
-	return check_v();
+	return (do_clocks_agree() ? check_slice(id) : NULL) ?: check_v();
 }
 
 static const char *check_loads(void)

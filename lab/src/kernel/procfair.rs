@@ -18,10 +18,10 @@ const QUANTUM_NS: u64 = 4 * MS;
 
 /// Policies that are fair to threads: the last has a queue for each CPU, as the kernel of the paper.
 const FAIR_TO_THREADS: [&str; 3] = ["sfq", "cfs", "cfs:percpu=on"];
-/// The same, and this kernel's own.
+/// These, and this kernel's own.
 const WITH_LINUX: [&str; 4] = ["sfq", "cfs", "cfs:percpu=on", LINUX];
 
-/// The same, fair to programs.
+/// The policies that are fair to threads, with a modifier that makes them fair to programs.
 const FAIR_TO_PROGRAMS: [&str; 3] = ["sfq+procfair", "cfs+procfair", "cfs:percpu=on+procfair"];
 
 /// Numbers of threads: of the small version, and of the full one.
