@@ -92,10 +92,19 @@ impl Replacement {
         Self { client, heard }
     }
 
+    /// Whether its client took it back, which is told so then.
+    pub fn is_withdrawn(&self) -> bool {
+        let withdrawn = !is_connected(&self.client);
+        if withdrawn {
+            reply(&self.client, &Reply::Withdrawn);
+        }
+        withdrawn
+    }
+
     /// Looks how far it is. To be called often.
     pub fn poll(self) -> Progress {
-        if !is_connected(&self.client) {
-            return refuse(&self.client, &Reply::Withdrawn);
+        if self.is_withdrawn() {
+            return Progress::Refused;
         }
         match self.heard.try_recv() {
             Err(TryRecvError::Empty) => Progress::Waits(self),

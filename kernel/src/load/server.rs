@@ -110,14 +110,21 @@ impl Server {
             Answer::Look(_) => {
                 Reply::Failed { problem: "too many viewers read statistics at once; try again".to_owned() }
             }
-            Answer::Replace(words) if self.asked.is_none() => {
-                self.asked = Some((stream, words));
-                return;
-            }
-            Answer::Replace(_) => busy(),
+            Answer::Replace(words) => return self.ask(stream, words),
             Answer::Reply(reply) => reply,
         };
         self::reply(&stream, &reply);
+    }
+
+    /// Keeps a request for another policy. A client that has gone meanwhile delays nobody.
+    fn ask(&mut self, client: UnixStream, words: Vec<String>) {
+        if let Some((gone, _)) = self.asked.take_if(|(client, _)| !is_connected(client)) {
+            self::reply(&gone, &Reply::Withdrawn);
+        }
+        match &self.asked {
+            None => self.asked = Some((client, words)),
+            Some(_) => self::reply(&client, &busy()),
+        }
     }
 
     /// Takes the request for another policy, if there is one. Whoever takes it replies.
@@ -321,6 +328,25 @@ mod tests {
         let (_server, client, waiting) = asked("gone");
         drop(client);
         assert!(!is_connected(&waiting));
+    }
+
+    #[test]
+    fn a_client_that_has_gone_does_not_keep_the_next_from_asking() {
+        let path = temporary("next");
+        let mut server = Server::listen_at(path.clone(), None).expect("a socket");
+        let mut spec = spec::parse("rr", divvy_policy::all()).expect("a spec");
+        let ask = |word: &str| {
+            let mut client = UnixStream::connect(&path).expect("it listens");
+            let version = env!("CARGO_PKG_VERSION").to_owned();
+            write_line(&mut client, &Request::Replace { words: vec![word.to_owned()], version }).expect("asked");
+            client
+        };
+        let (gone, taken_back, _waits) = (ask("fcfs"), ask("gr3"), ask("sfq"));
+        drop(gone);
+        taken_back.shutdown(std::net::Shutdown::Write).expect("connected");
+        server.serve(|line, rights| answer(line, rights, &mut spec, &mut Fake::default()));
+        assert_eq!(server.asked().expect("a request").1, ["sfq"]);
+        assert_eq!(Lines::new(&taken_back, ANSWER).read().expect("a reply"), r#"{"answer":"withdrawn"}"#);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 import json
 import os
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -53,6 +55,15 @@ said("gone", answer(ask("stride")) if time.sleep(1) is None else None)
 back = ask("eevdf")
 back.shutdown(socket.SHUT_WR)
 said("taken back", answer(back))
+# A client goes away and the next one asks before the loader looks again.
+gone = ask("eevdf")
+time.sleep(0.3)
+loader = struct.unpack("3i", gone.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+os.kill(loader, signal.SIGSTOP)
+gone.close()
+next_one = ask("stride")
+os.kill(loader, signal.SIGCONT)
+said("next", answer(next_one))
 # Each of many clients goes away at another moment; the policy that schedules is one of those that were asked for.
 for wait in range(6):
     one = ask("rr" if wait % 2 else "stride")
