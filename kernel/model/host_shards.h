@@ -148,22 +148,16 @@ static bool has_slice(u32 id)
 	return (task_in_machine(id)->state & (PICKED | PARKED)) == PICKED;
 }
 
-/* One that was rescued waits beside the policy for a moment. One that a CPU took, of this shard or of another, waits for the policy until a CPU of its shard dispatches. */
-static bool waits_for_policy(u32 id)
-{
-	return (task_in_machine(id)->state & (RUNNABLE | PICKED | PARKED)) == RUNNABLE;
-}
-
 /* A kernel thread may interrupt a task: its shard publishes the new tag when the CPU dispatches. */
 static u64 tag_of_slice[POOL];
 
-/* A task that wakes begins at v, the least tag of all that are runnable (placement R6). It may leave out a task that a CPU took, once another CPU of that task's shard has dispatched. */
+/* A task that wakes begins at v, the least tag of all that are runnable (placement R6). */
 static const char *check_v(void)
 {
 	bool has_reached_v = false;
-	struct survey x = {};
+	struct survey x = { .how = IS_WOKEN };
 
-	look_around(&x, 0);
+	look_before_joining(&x, 0);
 	for (u32 id = 1; id <= last_id; id++) {
 		u64 tag = machine_key(machine_of(id), id);
 
@@ -171,14 +165,12 @@ static const char *check_v(void)
 			continue;
 		if (!precedes(x.v, has_slice(id) ? tag_of_slice[id] : tag))
 			has_reached_v = true;
-		if (!(waits_for_policy(id) || has_slice(id)))
-			continue;
 		if (!x.has_v)
-			return "no shard publishes a v, and a task waits or runs";
+			return "a task is runnable, and v is not known";
 		if (precedes(tag, x.v))
-			return "shards publish a v that is later than the tag of a task";
+			return "v is later than the tag of a task";
 	}
-	return has_reached_v || !x.has_v ? NULL : "shards publish a v that is earlier than the tag of every task";
+	return has_reached_v || !x.has_v ? NULL : "v is earlier than the tag of every task";
 }
 
 /* No task waits that this one is ahead of by more than the skew (placement C3). */
@@ -264,7 +256,7 @@ static const char *check_choice_of(u32 cpu, u32 id)
 	/* It told the shard of other tasks meanwhile. */
 	if (precedes(now, published[here].counted))
 		return NULL;
-	if (visitor_on[cpu])
+	if (runs_visitor(cpu))
 		return first_for(here, cpu) && has_more_with(here, id)
 			       ? "a CPU takes a task from a shard that has less to do"
 			       : NULL;
@@ -305,8 +297,9 @@ const char *host_check_order(s32 kernel_cpu)
 	u32 cpu = machine_cpu(kernel_cpu), id;
 	const char *wrong;
 
-	if (in_flight)
-		return "a task counts as between two shards, and is not";
+	for (u32 kernel = 0; kernel < MAX_CPUS; kernel++)
+		if (moving_on[kernel])
+			return "a task counts as between two shards, and is not";
 	for (u32 other = 1; other <= last_id; other++)
 		if (!is_listed(other))
 			return "a task waits and is not listed by where it may run, or does not and is";

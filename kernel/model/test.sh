@@ -128,12 +128,13 @@ check_shards() {
 		check_finds_broken_shards sfq published.h 's/find_partly(m, x, from, cpu);/;/' &&
 		check_finds_broken_shards sfq published.h 's/x->chosen = find_reachable(from, here);/x->chosen = 0;/' &&
 		check_finds_broken_shards sfq moves.h 's/if (!(x->how \& RUNS_HERE)) {/if (true) {/' || return 1
-	# A shard publishes the tag of one that no longer runs; one without tasks has a part in v; if nobody is runnable, v is that with which somebody joined;
-	# a task that visits another shard does not count.
+	# A shard publishes the tag of one that no longer runs; one without tasks has a part in v; if nobody is runnable, v is not of those that were last; a task
+	# that a CPU took does not count, nor one that is about to be put back.
 	check_finds_broken_shards sfq by_tag.h 's/if (p->runs \&\& !runs_as_published(m, p))/if (false)/' &&
 		check_finds_broken_shards sfq by_tag.h 's/p->has_v = waits || p->runs;/p->has_v = true;/' &&
-		check_finds_broken_shards sfq by_tag.h 's/x->is_idle \&\& !moves ? x->latest : last_v/last_v/' &&
-		check_finds_broken_shards sfq by_tag.h 's/u64 v = CALL(waiting)/u64 v = p->waiting ? p->least : CALL(waiting)/' || return 1
+		check_finds_broken_shards sfq by_tag.h 's/x->v = x->latest;/;/' &&
+		check_finds_broken_shards sfq by_tag.h 's/lower_v_to_visitor(x, visitor_on/lower_v_to_visitor(x, 0 * visitor_on/' &&
+		check_finds_broken_shards sfq by_tag.h 's/lower_v_to_visitor(x, visitor_before/lower_v_to_visitor(x, 0 * visitor_before/' || return 1
 	# A task stays counted in a set of shards that it left, or when it ends; no shard is told of a new set.
 	check_finds_broken_shards sfq attributes.h 's/^\tleave_reach_set(id);//' &&
 		check_finds_broken_shards sfq ../host.bpf.c 's/^\tforget_reach(id);//' &&

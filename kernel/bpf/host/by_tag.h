@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Shards of a selection whose tags two machines can compare: published.h. A shard publishes the least tag of those that wait in it, and that of those and
- * of the tasks that its CPUs run: `v`. What a task runs counts from the end of its slice at the latest. A task that visits another shard counts until a CPU of its
- * own shard passes it over; one that is between two does not. A shard that has no others has no `v`. A task takes its tag along.
+ * of the tasks that its CPUs run: `v`. What a task runs counts from the end of its slice at the latest. A task that runs or moves without its shard's policy is not
+ * in that: who asks for v looks at the CPUs for such tasks. A task takes its tag along.
  */
 #ifndef DIVVY_HOST_BY_TAG_H
 #define DIVVY_HOST_BY_TAG_H
-
-/* The greatest v with which a task woke while none was between two shards */
-static u64 last_v;
 
 static __always_inline bool moves_at_once(void)
 {
@@ -67,8 +64,8 @@ static __always_inline bool runs_as_published(struct machine *m, const struct pu
 	return (machine_task(m, p->runs)->state & (PICKED | PARKED)) == PICKED && machine_tag(m, p->runs) == p->running;
 }
 
-/* The least tag of those that wait for the policy and those that run. The first also are tasks that visit another shard, until a CPU here dispatches meanwhile, and
- * one whose visit ends here. A shard without tasks has the tag of its last one. Others read v without the lock, so it is written once, and before has_v. */
+/* The least tag of those that wait for the policy and those that run. A shard without tasks has the tag of its last one. Others read v without the lock, so it
+ * is written once, and before has_v. */
 static __always_inline void publish_v(struct machine *m, struct published *p)
 {
 	bool waits = CALL(nwaiting)(&m->s);
@@ -114,21 +111,12 @@ static __always_inline void publish_dispatch(u32 shard, u32 chosen)
 
 static NOINLINE void look_around(struct survey *x, u32 here)
 {
-	x->has_v = x->is_found = false;
-	x->is_idle = true;
-	x->latest = last_v;
+	x->is_found = false;
 	x->weight = 0;
 	for (x->at = 0; x->at < shards.n && can_loop; x->at++) {
 		const struct published *p = published_of(x->at);
 
 		x->weight += p->weight;
-		x->latest = later_of(x->latest, p->v);
-		if (p->runnable)
-			x->is_idle = false;
-		if (p->has_v && (!x->has_v || precedes(p->v, x->v))) {
-			x->v = p->v;
-			x->has_v = true;
-		}
 		if (p->waiting && x->at != here && (!x->is_found || precedes(p->least, x->least))) {
 			x->least = p->least;
 			x->from = x->at;
@@ -157,16 +145,58 @@ static __always_inline void take_lag_along(struct machine *m, u32 id)
 	move->debit = host_task(id)->was_runnable ? 0 : debit_of(&m->s.tasks, id);
 }
 
-/* v: the least tag of all that are runnable; if nobody is, the latest of those that were last. While all are on their way to a shard, or visit one, the last v holds. */
+static __always_inline void lower_v(struct survey *x, u64 tag)
+{
+	if (!x->has_v || precedes(tag, x->v))
+		x->v = tag;
+	x->has_v = true;
+}
+
+/* Those that wait and run in all shards count. */
+static NOINLINE void find_v_of_shards(struct survey *x)
+{
+	for (x->at = 0; x->at < shards.n && can_loop; x->at++) {
+		const struct published *p = published_of(x->at);
+
+		x->latest = later_of(x->latest, p->v);
+		if (p->has_v)
+			lower_v(x, p->v);
+	}
+}
+
+/* One that runs although its shard's policy did not pick it counts. If it is back with its policy, it is in custody; if it has gone to sleep, it is not runnable. */
+static __always_inline void lower_v_to_visitor(struct survey *x, u32 id)
+{
+	if (id && (task_in_machine(id)->state & (RUNNABLE | CUSTODY)) == RUNNABLE)
+		lower_v(x, machine_key(machine_of(id), id));
+}
+
+/* Those that CPUs run, and those that they move, count. */
+static NOINLINE void find_v_of_cpus(struct survey *x)
+{
+	for (x->at = 0; x->at < config.config.ncpus && can_loop; x->at++) {
+		u32 moves = moving_on[config.kernel_cpu[x->at & CPU_MASK] & CPU_MASK];
+
+		lower_v_to_visitor(x, visitor_on[x->at & CPU_MASK]);
+		lower_v_to_visitor(x, visitor_before[x->at & CPU_MASK]);
+		if (moves)
+			lower_v(x, host_task(moves)->move.tag);
+	}
+}
+
+/* v: the least tag of all that are runnable; if nobody is, the latest of those that were last. A task that leaves a shard before the first look there, and comes to
+ * another one after it, is seen on its CPU or in the second look. */
 static __always_inline void look_before_joining(struct survey *x, u32 here)
 {
-	bool moves = in_flight;
-
-	look_around(x, here);
+	if (!(x->how & IS_WOKEN))
+		return;
+	x->has_v = false;
+	x->latest = published_of(here)->v;
+	find_v_of_shards(x);
+	find_v_of_cpus(x);
+	find_v_of_shards(x);
 	if (!x->has_v)
-		x->v = x->is_idle && !moves ? x->latest : last_v;
-	if (x->how & IS_WOKEN && !moves)
-		last_v = later_of(last_v, x->v);
+		x->v = x->latest;
 }
 
 static __always_inline u64 tag_to_join(u32 shard, u32 id, const struct survey *x, u32 how)

@@ -128,7 +128,7 @@ NOINLINE int leave_shard(u32 id, u32 to, u64 sum_exec)
 {
 	struct event e = { .id = id, .now = clock_ns() };
 	struct host_move *move = &host_task(id)->move;
-	u32 from = shard_of(id), stopping = 0, quiescent = 0;
+	u32 from = shard_of(id), stopping = 0, quiescent = 0, *moving = moving_here();
 	struct machine *m = machine_at(from);
 	struct bpf_spin_lock *lock = lock_of(from);
 
@@ -142,8 +142,7 @@ NOINLINE int leave_shard(u32 id, u32 to, u64 sum_exec)
 		e.why = BLOCKED;
 		tell_inlined(from, EVENT_quiescent, &e);
 		quiescent = e.seq;
-		move->is_in_flight = true;
-		count(in_flight);
+		*moving = id;
 	}
 	move->entitled += machine_task(m, id)->entitled.service;
 	e.why = MOVES;
@@ -251,10 +250,7 @@ NOINLINE bool arrive(u32 id, u32 how)
 		log_event(shard, EVENT_runnable, &e, 0, 0, e.why);
 	if (how & IS_WOKEN)
 		count(stats.wakes);
-	if (t->move.is_in_flight) {
-		t->move.is_in_flight = false;
-		count_down(in_flight);
-	}
+	*moving_here() = 0;
 	if (how & HAS_MOVED)
 		count(COUNTS_OF(shard).moves);
 	return !(how & RUNS_HERE) && e.cpu == NO_CPU;

@@ -58,8 +58,13 @@ static __always_inline struct published *published_of(u32 shard)
 /* It is on a CPU of the shard, which puts it in custody when its visit ends: taking.h. */
 #define RUNS_HERE 4
 
-/* Runnable tasks that are between two shards, and in no machine */
-static u32 in_flight;
+/* The runnable task that each CPU moves, by the kernel's number, or 0: it is between two shards, and in no machine. */
+static u32 moving_on[MAX_CPUS];
+
+static __always_inline u32 *moving_here(void)
+{
+	return &moving_on[bpf_get_smp_processor_id() & CPU_MASK];
+}
 
 /* Tags, and virtual times of shards */
 static __always_inline bool precedes(u64 a, u64 b)

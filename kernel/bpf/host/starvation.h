@@ -213,6 +213,9 @@ static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu)
 		count(stats.rescues);
 		host_task(e.id)->sent_to = kernel_cpu + 1;
 		host_task(e.id)->cut_ns = 0;
+#ifdef DIVVY_SHARDS
+		change_visitor(cpu, e.id);
+#endif
 		publish(shard);
 	}
 	bpf_spin_unlock(lock);

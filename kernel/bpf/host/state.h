@@ -102,8 +102,15 @@ static __always_inline void fence(void)
 	asm volatile("" : : "r"(was));
 }
 
-/* The task of another shard that each CPU runs, by the machine's number, or 0 */
-static u32 visitor_on[MAX_CPUS];
+/* The task that each CPU runs which its shard's policy did not pick there, by the machine's number, or 0: one of another shard (host_task: is_visitor), or one
+ * that the CPU rescues. It may have ended since, until the CPU dispatches next. The one before it is put back a moment after that. */
+static u32 visitor_on[MAX_CPUS], visitor_before[MAX_CPUS];
+
+static __always_inline void change_visitor(u32 cpu, u32 id)
+{
+	visitor_before[cpu & CPU_MASK] = visitor_on[cpu & CPU_MASK];
+	visitor_on[cpu & CPU_MASK] = id;
+}
 #endif
 
 /* The machine's number of a kernel's CPU, or NO_CPU */

@@ -8,14 +8,13 @@
 #ifdef DIVVY_SHARDS
 struct survey {
 	u64 v;      /* the least tag of a runnable task, or virtual time of a shard with one */
-	u64 latest; /* by_service.h: with which a shard may begin to have tasks. by_tag.h: the latest v that is known */
+	u64 latest; /* by_service.h: with which a shard may begin to have tasks. by_tag.h: the latest v of a shard */
 	u64 least;  /* of those that wait elsewhere: a tag, or the virtual time of their shard */
 	u64 before; /* a task is taken if that is less, */
 	u64 weight; /* of all */
 	u64 now;
 	u32 from; /* where that waits */
 	bool has_v;
-	bool is_idle; /* no shard has a task */
 	bool is_found;
 	bool any; /* or in any case */
 	u32 at;

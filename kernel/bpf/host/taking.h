@@ -40,12 +40,12 @@ static __always_inline bool take_from(u32 from, s32 kernel_cpu, struct survey *x
 	t->sent_to = kernel_cpu + 1;
 	t->dispatched = e.now;
 	t->cut_ns = 0;
+	visitor_on[cpu & CPU_MASK] = e.id;
 	publish(from);
 	bpf_spin_unlock(lock);
 	log_event(from, EVENT_dequeue, &e, 0, 0, 0);
 	count(COUNTS_OF(from).taken);
 	e.slice = slice_in_crowd(from, config.config.quantum);
-	visitor_on[cpu & CPU_MASK] = e.id;
 	take_cpu(cpu);
 	if (send(&e, kernel_cpu, &host_cpu(cpu)->late))
 		return true;
@@ -181,7 +181,7 @@ static __always_inline bool may_stay(const struct task_struct *prev, u32 cpu)
 
 static __always_inline bool dispatch_behind(s32 kernel_cpu, u32 cpu, struct task_struct *prev, u64 now)
 {
-	visitor_on[cpu & CPU_MASK] = 0;
+	change_visitor(cpu, 0);
 	return take_from_another(kernel_cpu, shard_of_cpu(cpu), 0, may_stay(prev, cpu) ? id_of(prev) : 0, now);
 }
 

@@ -35,10 +35,9 @@ struct host_move {
 	bool reaches_a_part; /* and whether it may run on some of the CPUs of another one */
 	u8 next_reach;       /* these two while the CPUs are being changed, */
 	bool next_reaches_a_part;
-	u8 left_reach;     /* and the set that it then leaves */
-	bool is_in_flight; /* it is runnable, and between two shards */
-	bool is_visitor;   /* it was taken by a CPU of another shard, and not enqueued since */
-	bool has_no_tag;   /* it was not runnable yet, and nobody is known who forked it */
+	u8 left_reach;   /* and the set that it then leaves */
+	bool is_visitor; /* it was taken by a CPU of another shard, and not enqueued since */
+	bool has_no_tag; /* it was not runnable yet, and nobody is known who forked it */
 };
 #endif
 

@@ -338,7 +338,8 @@ mod tests {
         let ask = |word: &str| {
             let mut client = UnixStream::connect(&path).expect("it listens");
             let version = env!("CARGO_PKG_VERSION").to_owned();
-            write_line(&mut client, &Request::Replace { words: vec![word.to_owned()], version }).expect("asked");
+            write_line(&mut client, &Request::Replace { words: vec![word.to_owned()], version })
+                .expect("asked");
             client
         };
         let (gone, taken_back, _waits) = (ask("fcfs"), ask("gr3"), ask("sfq"));
