@@ -83,8 +83,13 @@ pub fn simulated(case: &Case, seed: u64, reps: u32) -> Result<Vec<Run>, LabError
     let spec =
         spec::parse(case.simulated(), divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
     let options = Options { seed, reps, ..Options::default() };
-    let report =
-        simulate(&case.workload, &[spec], &options, &()).map_err(|error| broken(error.to_string()))?;
+    // The simulation ends a slice at the first tick at or after its end, and the kernel's host at the nearest.
+    let half_ns = case.workload.tick_ns.map_or(0, |tick| tick / 2);
+    let workload = Workload {
+        quantum_ns: case.workload.quantum_ns.saturating_sub(half_ns).max(1),
+        ..case.workload.clone()
+    };
+    let report = simulate(&workload, &[spec], &options, &()).map_err(|error| broken(error.to_string()))?;
     Ok(report.runs)
 }
 

@@ -207,12 +207,13 @@ mod tests {
     }
 
     /// Claims that the simulation does not meet either.
-    const NOT_SIMULATED: [&str; 13] = [
+    const NOT_SIMULATED: [&str; 14] = [
         "gr3-web: gr3, weights 1 to 5: errors of all, for each quantum of wfq's",
         "gr3-web: gr3, weights 1 to 5: errors of all, for each quantum of vtrr's",
         "gr3-web: gr3, random weights: errors of all, for each quantum of wfq's",
         "gr3-web: gr3, random weights: errors of all, for each quantum of vtrr's",
         "pbs-7: beta -3, alpha 0.1: mean response (s)",
+        "pbs-7: beta inf, alpha 0.1: additional delay less than rr's by (%)",
         "pbs-7: beta inf, alpha 0.4: additional delay less than rr's by (%)",
         "pbs-7: beta inf, alpha 4: additional delay less than rr's by (%)",
         "pbs-7: beta -3, alpha 0.1: additional delay less than rr's by (%)",

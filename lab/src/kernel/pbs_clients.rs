@@ -11,8 +11,9 @@ use crate::kernel::case::{Beside, LINUX, Means, Values, beside, means, numbers};
 use crate::kernel::machine::{Play, timeout_s};
 use crate::run::{self, MS, S};
 
-/// A slice ends at a tick of 1 ms, the first at or after its end. A turn that begins at a tick, or soon after, lasts until the next.
+/// A slice ends at the nearest tick of 1 ms. A turn that begins at a tick, or soon after, lasts until the next. In the simulation it ends at the first tick at or after its end.
 const QUANTUM_US: u64 = 900;
+const SIMULATED_QUANTUM_US: u64 = QUANTUM_US - 500;
 
 pub(crate) const RR: &str = "rr";
 /// Beta, the policy with a small alpha, and with the greatest.
@@ -41,6 +42,12 @@ pub struct Site {
     pub small_watched_ms: (u64, u64, u64),
     /// The tasks.
     pub workload: fn() -> String,
+    /// The simulated cost of a switch under a policy, in ns.
+    pub switch_ns: fn(&str) -> u64,
+    /// When clients begin to think in the simulation, in ms: what serves them is there before.
+    pub thinks_from_ms: u64,
+    /// Jobs of a client's task in the simulation: those before it thinks, and those of each request.
+    pub jobs: (usize, usize),
     /// The requests of a client: at least as many as it can ask for until an end. None if it is another workload.
     pub draw: fn(&Draw, client: usize) -> Option<Vec<Request>>,
     pub values: fn(&Found) -> Values,
@@ -152,8 +159,9 @@ impl Clients {
 
     /// Clients and what serves them, with the costs of real servers and the ticks of their kernel.
     fn workload(&self) -> Result<Workload, LabError> {
-        let end_ms = self.watched_ns().2 / MS;
-        let head = format!("quantum = \"{QUANTUM_US}us\"\ntick = \"1ms\"\nduration = \"{end_ms}ms\"\n");
+        let end_ms = self.site.thinks_from_ms + self.watched_ns().2 / MS;
+        let head =
+            format!("quantum = \"{SIMULATED_QUANTUM_US}us\"\ntick = \"1ms\"\nduration = \"{end_ms}ms\"\n");
         run::workload(self.site.id, &(head + &(self.site.workload)()))
     }
 
@@ -193,6 +201,7 @@ impl Clients {
 
     fn simulated(&self, spec: &str, seed: u64, rep: u32) -> Result<Vec<Answer>, LabError> {
         let mut workload = self.workload()?;
+        workload.switch_cost_ns = (self.site.switch_ns)(spec);
         let spec = if spec == LINUX {
             // Its slices end when they are to.
             workload.tick_ns = None;
@@ -201,18 +210,23 @@ impl Clients {
             spec
         };
         let jobs = run::jobs(&workload, spec, seed, rep)?;
-        let mut numbers = vec![0; CLIENTS as usize];
+        let (from_ns, (at_birth, of_request)) = (self.site.thinks_from_ms * MS, self.site.jobs);
+        let mut done = vec![0; CLIENTS as usize];
+        let mut sent_ns = vec![0; CLIENTS as usize];
         let mut answers = Vec::new();
         for job in &jobs.done {
             let number = jobs.names[job.row].strip_prefix("user ").and_then(|n| n.parse::<usize>().ok());
             let Some(client) = number.and_then(|number| number.checked_sub(1)) else { continue };
-            answers.push(Answer {
-                client,
-                number: numbers[client],
-                sent_ns: job.from_ns,
-                took_ns: job.to_ns - job.from_ns,
-            });
-            numbers[client] += 1;
+            done[client] += 1;
+            let Some(before) = (done[client] - 1_usize).checked_sub(at_birth) else { continue };
+            if before % of_request == 0 {
+                sent_ns[client] = job.from_ns;
+            }
+            if before % of_request + 1 == of_request {
+                let sent_ns = sent_ns[client];
+                let (number, took_ns) = (before / of_request, job.to_ns - sent_ns);
+                answers.push(Answer { client, number, sent_ns: sent_ns - from_ns, took_ns });
+            }
         }
         Ok(answers)
     }

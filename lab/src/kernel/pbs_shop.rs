@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use divvy_workload::{Arrivals, Purpose, Step, instance, stream};
+use divvy_workload::{Purpose, Step, instance, stream};
 
 use crate::figures::pbs_users::{CLIENTS, page, queries};
 use crate::kernel::case::{LINUX, Values};
@@ -17,6 +17,16 @@ const TIMES: u64 = 10;
 const FRONT_US: [u64; 2] = [54, 30];
 const APPLICATION_US: [u64; 2] = [22, 23];
 const DATABASE_US: [u64; 2] = [50, 56];
+/// CPU time of the client itself, in µs, before and after: as counted with all clients under linux and rr, 45. It is real-time. In the simulation the server has it.
+const CLIENT_US: [u64; 2] = [23, 22];
+/// Before the clients think, each process begins, and answers a request without work: how often it sleeps until then, and its CPU time, in µs, as counted. So all processes are
+/// equally old, where a task that begins with its first request is younger than others by thoughts.
+const FRONT_BEGINS: (u64, u64) = (4, 870);
+const APPLICATION_BEGINS: (u64, u64) = (16, 460);
+const DATABASE_BEGINS: (u64, u64) = (6, 18_900);
+/// From when the application begins, in ms: until the others do, and until the clients think.
+const OTHERS_BEGIN_MS: u64 = 100;
+const THINKS_FROM_MS: u64 = 1400;
 /// CPU time in ms from which a query is rather one of searches than one of little, and one of best sellers than of searches: where the mix has as many of both.
 const KINDS_FROM_MS: [f64; 2] = [7.4, 59.6];
 /// The longest wait for the disk, in ms. Longer ones are as rare as one in 20,000.
@@ -32,6 +42,10 @@ pub static SHOP: Site = Site {
     watched_ms: (1500, 9500, 10_500),
     small_watched_ms: (250, 2250, 2500),
     workload,
+    switch_ns,
+    thinks_from_ms: THINKS_FROM_MS,
+    // It asks, and it has the answer.
+    jobs: (FRONT_BEGINS.0 as usize, 2),
     draw,
     values,
 };
@@ -43,25 +57,44 @@ fn workload() -> String {
     for i in 1..=CLIENTS {
         let _ = write!(
             text,
-            "[[task]]\nname = \"user {i}\"\narrivals = {{ closed = {{ exp = \"{}us\" }} }}\n\
-             program = [ {{ run = \"{}us\" }}, {{ wake = \"application {i}\" }}, {{ wait = true }}, {{ run = \"{}us\" }} ]\n\
+            "[[task]]\nname = \"user {i}\"\nstart = \"{OTHERS_BEGIN_MS}ms\"\n\
+             program = [ {}, {{ until = \"{THINKS_FROM_MS}ms\" }}, {{ loop = \"forever\", do = [ {{ sleep = {{ exp = \"{}us\" }} }}, \
+             {{ run = \"{}us\" }}, {{ wake = \"application {i}\" }}, {{ wait = true }}, {{ run = \"{}us\" }} ] }} ]\n\
              [[task]]\nname = \"application {i}\"\n\
-             program = [ {{ loop = \"forever\", do = [ {{ wait = true }}, {{ run = \"{}us\" }}, {{ run = {before} }}, \
+             program = [ {}, {{ loop = \"forever\", do = [ {{ wait = true }}, {{ run = \"{}us\" }}, {{ run = {before} }}, \
              {{ wake = \"database {i}\" }}, {{ wait = true }}, {{ run = {after} }}, {{ run = \"{}us\" }}, \
              {{ wake = \"user {i}\" }} ] }} ]\n\
-             [[task]]\nname = \"database {i}\"\n\
-             program = [ {{ loop = \"forever\", do = [ {{ wait = true }}, {{ run = \"{}us\" }}, {{ sleep = {disk} }}, \
+             [[task]]\nname = \"database {i}\"\nstart = \"{OTHERS_BEGIN_MS}ms\"\n\
+             program = [ {}, {{ loop = \"forever\", do = [ {{ wait = true }}, {{ run = \"{}us\" }}, {{ sleep = {disk} }}, \
              {{ run = \"{}us\" }}, {{ run = {queries} }}, {{ wake = \"application {i}\" }} ] }} ]\n",
+            begins(FRONT_BEGINS),
             7_000_000 / TIMES,
-            FRONT_US[0],
-            FRONT_US[1],
+            FRONT_US[0] + CLIENT_US[0],
+            FRONT_US[1] + CLIENT_US[1],
+            begins(APPLICATION_BEGINS),
             APPLICATION_US[0],
             APPLICATION_US[1],
+            begins(DATABASE_BEGINS),
             DATABASE_US[0],
             DATABASE_US[1],
         );
     }
     text
+}
+
+/// As counted with all clients: the CPU time of all three tiers beyond the work that was asked for and the costs of idle servers, for each switch that the simulation has.
+fn switch_ns(spec: &str) -> u64 {
+    match spec {
+        RR => 6400,
+        LINUX => 7400,
+        _ => 14_100, // pbs
+    }
+}
+
+/// The beginning of a process, which sleeps so often.
+fn begins((sleeps, us): (u64, u64)) -> String {
+    let each_ns = 1000 * us / sleeps;
+    format!("{{ loop = {sleeps}, do = [ {{ run = \"{each_ns}ns\" }}, {{ sleep = \"100us\" }} ] }}")
 }
 
 /// Waits for the disk: exponential with a mean of 1 ms, rounded to whole ms, as PostgreSQL's own sleep has them. 1 ns is none.
@@ -79,10 +112,11 @@ fn draw(of: &Draw, client: usize) -> Option<Vec<Request>> {
     let [user, application, database] = [0, 1, 2].map(|tier| 3 * client + tier);
     let task = |number: usize| of.workload.tasks.get(number);
     let stream = |number: usize, purpose| stream(of.seed, of.rep, instance(number, 0), purpose);
-    let Arrivals::Closed { think } = &task(user)?.arrivals else { return None };
-    let [Step::Loop { body: pages, .. }] = &task(application)?.program[..] else { return None };
+    let [.., Step::Loop { body: asks, .. }] = &task(user)?.program[..] else { return None };
+    let [Step::Sleep(think), ..] = &asks[..] else { return None };
+    let [.., Step::Loop { body: pages, .. }] = &task(application)?.program[..] else { return None };
     let [_, _, Step::Run(before), _, _, Step::Run(after), ..] = &pages[..] else { return None };
-    let [Step::Loop { body: asked, .. }] = &task(database)?.program[..] else { return None };
+    let [.., Step::Loop { body: asked, .. }] = &task(database)?.program[..] else { return None };
     let [_, _, Step::Sleep(disk), _, Step::Run(query), ..] = &asked[..] else { return None };
     let mut thinks = stream(user, Purpose::Sleep);
     let mut pages = stream(application, Purpose::Run);
@@ -132,8 +166,10 @@ mod tests {
     #[test]
     fn the_shop_is_asked_what_the_simulation_draws() {
         asks_what_the_simulation_draws(&SHOP, |of| {
-            let costs_us = [FRONT_US, APPLICATION_US, DATABASE_US];
-            of[0] + 1000 * of[2] + of[3] + of[4] + costs_us.iter().flatten().sum::<u64>()
+            let costs_us = [FRONT_US, APPLICATION_US, DATABASE_US, CLIENT_US];
+            // Each tier runs, and the first two do once more. If the first ran last, it needs no switch.
+            let costs_us = costs_us.iter().flatten().sum::<u64>() + 4 * switch_ns(RR) / 1000;
+            of[0] + 1000 * of[2] + of[3] + of[4] + costs_us
         });
     }
 

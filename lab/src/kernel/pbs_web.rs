@@ -23,6 +23,9 @@ pub static CGI: Site = Site {
     watched_ms: (2000, 12_000, 13_000),
     small_watched_ms: (250, 2750, 3000),
     workload: || web_tasks(TIMES, COSTS_US),
+    switch_ns: |_| 0,
+    thinks_from_ms: 0,
+    jobs: (0, 1),
     draw,
     values,
 };
