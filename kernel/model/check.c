@@ -116,6 +116,14 @@ static const char *check_shards(bool is_rare)
 	return is_rare && host_most_shards() > 1 && !host_has_news() ? check_weights() : NULL;
 }
 
+void check_move(void)
+{
+	const char *wrong = model.race_in ? NULL : host_check_move();
+
+	if (wrong)
+		scx_error("CPU %d moves a task: %s", this_cpu->number, wrong);
+}
+
 void check_choice(s32 cpu)
 {
 	const char *wrong = host_check_order(cpu);

@@ -9,5 +9,7 @@
 void check_quiet(void);
 /* A CPU has dispatched, and no other was in between. */
 void check_choice(s32 cpu);
+/* A CPU reads the clock, perhaps while it moves a task from one shard to another. */
+void check_move(void);
 
 #endif

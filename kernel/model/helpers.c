@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "class.h"
 #include "coroutine.h"
 #include "cpu.h"
@@ -57,6 +58,7 @@ static void check_unlocked(const char *name)
 u64 bpf_ktime_get_ns(void)
 {
 	check_unlocked("bpf_ktime_get_ns");
+	check_move();
 	may_switch();
 	return model.now;
 }

@@ -70,6 +70,9 @@ u64 host_events(void);
 u64 host_decisions(void);
 /* With several shards: says what is wrong with what the CPU chose just now, or NULL. No other CPU may be in an op. */
 const char *host_check_order(s32 cpu);
+
+/* The same while a task is between two shards, on a CPU that reads the clock. Nothing else happens meanwhile. */
+const char *host_check_move(void);
 /* With several shards, and modifiers: says in which shard a task has another weight than it is to have, or NULL; whether all shards have been
  * told all weights; and what the weights are made of. No CPU may be in an op. */
 const char *host_check_weights(void);

@@ -151,26 +151,53 @@ static bool has_slice(u32 id)
 /* A kernel thread may interrupt a task: its shard publishes the new tag when the CPU dispatches. */
 static u64 tag_of_slice[POOL];
 
-/* A task that wakes begins at v, the least tag of all that are runnable (placement R6). */
-static const char *check_v(void)
+/* A task that wakes begins at v, the least tag of all that are runnable (placement R6), also of one that moves. */
+static const char *find_v(struct survey *x)
 {
-	bool has_reached_v = false;
-	struct survey x = { .how = IS_WOKEN };
-
-	look_before_joining(&x, 0);
+	x->how = IS_WOKEN;
+	look_before_joining(x, 0);
 	for (u32 id = 1; id <= last_id; id++) {
-		u64 tag = machine_key(machine_of(id), id);
+		bool moves = false;
 
-		if (!(task_in_machine(id)->state & RUNNABLE))
+		for (u32 kernel = 0; kernel < MAX_CPUS; kernel++)
+			moves |= moving_on[kernel] == id;
+		if (!moves && !(task_in_machine(id)->state & RUNNABLE))
 			continue;
-		if (!precedes(x.v, has_slice(id) ? tag_of_slice[id] : tag))
-			has_reached_v = true;
-		if (!x.has_v)
+		if (!x->has_v)
 			return "a task is runnable, and v is not known";
-		if (precedes(tag, x.v))
+		if (precedes(moves ? host_task(id)->move.tag : machine_key(machine_of(id), id), x->v))
 			return "v is later than the tag of a task";
 	}
-	return has_reached_v || !x.has_v ? NULL : "v is earlier than the tag of every task";
+	return NULL;
+}
+
+static const char *check_v(void)
+{
+	struct survey x = {};
+	const char *wrong = find_v(&x);
+
+	for (u32 id = 1; id <= last_id && !wrong; id++)
+		if (task_in_machine(id)->state & RUNNABLE &&
+		    !precedes(x.v, has_slice(id) ? tag_of_slice[id] : machine_key(machine_of(id), id)))
+			return NULL;
+	return wrong || !x.has_v ? wrong : "v is earlier than the tag of every task";
+}
+
+/* Where some may not run everywhere, the machine changes the tags of others: levels.h. */
+static bool was_bound(void)
+{
+	static bool was;
+
+	for (u32 id = 1; id <= last_id && !was; id++)
+		was = host_task(id)->move.is_bound;
+	return was;
+}
+
+static const char *check_move(void)
+{
+	struct survey x = {};
+
+	return was_bound() ? NULL : find_v(&x);
 }
 
 /* No task waits that this one is ahead of by more than the skew (placement C3). */
@@ -193,14 +220,8 @@ static bool do_clocks_agree(void)
 
 static const char *check_choice_of(u32 cpu, u32 id)
 {
-	static bool was_bound;
-
 	tag_of_slice[id] = machine_key(machine_of(id), id);
-	/* Where some may not run everywhere, the machine changes the tags of others: levels.h. */
-	for (u32 other = 1; other <= last_id; other++)
-		if (host_task(other)->move.is_bound)
-			was_bound = true;
-	if (was_bound)
+	if (was_bound())
 		return NULL;
 	return (do_clocks_agree() ? check_slice(id) : NULL) ?: check_v();
 }
@@ -210,6 +231,11 @@ static const char *check_loads(void)
 	return NULL;
 }
 #else
+static const char *check_move(void)
+{
+	return NULL;
+}
+
 /* Virtual times are read as whole ns, the skew is rounded. */
 #define ROUNDING 3
 
@@ -290,6 +316,14 @@ static const char *check_loads(void)
 }
 #endif
 
+const char *host_check_move(void)
+{
+	for (u32 kernel = 0; kernel < MAX_CPUS; kernel++)
+		if (moving_on[kernel])
+			return check_move();
+	return NULL;
+}
+
 const char *host_check_order(s32 kernel_cpu)
 {
 	static u64 seen;
@@ -348,6 +382,11 @@ bool host_told_news(void)
 	return true;
 }
 #else
+const char *host_check_move(void)
+{
+	return NULL;
+}
+
 const char *host_check_order(s32 kernel_cpu)
 {
 	return NULL;

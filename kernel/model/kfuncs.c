@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cgroups.h"
+#include "check.h"
 #include "class.h"
 #include "cpu.h"
 #include "queues.h"
@@ -23,6 +24,7 @@ void scx_error(const char *format, ...)
 /* Later kernels have it: each CPU has a clock of its own. */
 u64 scx_bpf_now(void)
 {
+	check_move();
 	may_switch();
 	return model.now + this_cpu->clock_ahead_ns;
 }

@@ -75,7 +75,7 @@ ACCESS_TO_WRITE(__tsan_unaligned_write8)
 RANGE(__tsan_read_range)
 RANGE(__tsan_write_range)
 
-#define ATOMIC(bits, name, operator) \
+#define ATOMIC(bits, name, result) \
 	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *address, uint##bits##_t value, \
 						    int order); \
 	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *address, uint##bits##_t value, int order) \
@@ -84,13 +84,14 @@ RANGE(__tsan_write_range)
 \
 		before_access((const void *)address); \
 		was = *address; \
-		*address = was operator value; \
+		*address = result; \
 		return was; \
 	}
-ATOMIC(32, fetch_add, +)
-ATOMIC(32, fetch_sub, -)
-ATOMIC(64, fetch_add, +)
-ATOMIC(64, fetch_sub, -)
+ATOMIC(32, fetch_add, was + value)
+ATOMIC(32, fetch_sub, was - value)
+ATOMIC(64, fetch_add, was + value)
+ATOMIC(64, fetch_sub, was - value)
+ATOMIC(32, exchange, value)
 
 void __tsan_init(void);
 void __tsan_init(void)

@@ -164,14 +164,17 @@ static NOINLINE void find_v_of_shards(struct survey *x)
 	}
 }
 
-/* One that runs although its shard's policy did not pick it counts. If it is back with its policy, it is in custody; if it has gone to sleep, it is not runnable. */
+/* A task that a CPU runs although its shard's policy did not pick it counts, and also when it is back with its policy: its tag is right as long as it is runnable. One that
+ * has just joined its machine may not have its tag there yet. */
 static __always_inline void lower_v_to_visitor(struct survey *x, u32 id)
 {
-	if (id && (task_in_machine(id)->state & (RUNNABLE | CUSTODY)) == RUNNABLE)
-		lower_v(x, machine_key(machine_of(id), id));
+	struct machine *m = machine_of(id);
+
+	if (id && (machine_task(m, id)->state & (RUNNABLE | FRESH)) == RUNNABLE)
+		lower_v(x, machine_key(m, id));
 }
 
-/* Those that CPUs run, and those that they move, count. */
+/* Such tasks count, and those that CPUs move. */
 static NOINLINE void find_v_of_cpus(struct survey *x)
 {
 	for (x->at = 0; x->at < config.config.ncpus && can_loop; x->at++) {
@@ -185,7 +188,7 @@ static NOINLINE void find_v_of_cpus(struct survey *x)
 }
 
 /* v: the least tag of all that are runnable; if nobody is, the latest of those that were last. A task that leaves a shard before the first look there, and comes to
- * another one after it, is seen on its CPU or in the second look. */
+ * another one after it, is seen on the CPU that moves it, or in the second look. */
 static __always_inline void look_before_joining(struct survey *x, u32 here)
 {
 	if (!(x->how & IS_WOKEN))
@@ -193,7 +196,9 @@ static __always_inline void look_before_joining(struct survey *x, u32 here)
 	x->has_v = false;
 	x->latest = published_of(here)->v;
 	find_v_of_shards(x);
+	fence();
 	find_v_of_cpus(x);
+	fence();
 	find_v_of_shards(x);
 	if (!x->has_v)
 		x->v = x->latest;

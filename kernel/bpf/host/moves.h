@@ -142,7 +142,7 @@ NOINLINE int leave_shard(u32 id, u32 to, u64 sum_exec)
 		e.why = BLOCKED;
 		tell_inlined(from, EVENT_quiescent, &e);
 		quiescent = e.seq;
-		*moving = id;
+		set_moving(moving, id);
 	}
 	move->entitled += machine_task(m, id)->entitled.service;
 	e.why = MOVES;
@@ -250,7 +250,8 @@ NOINLINE bool arrive(u32 id, u32 how)
 		log_event(shard, EVENT_runnable, &e, 0, 0, e.why);
 	if (how & IS_WOKEN)
 		count(stats.wakes);
-	*moving_here() = 0;
+	if (!(how & RUNS_HERE)) /* else the dispatch tells the machine more: taking.h */
+		set_moving(moving_here(), 0);
 	if (how & HAS_MOVED)
 		count(COUNTS_OF(shard).moves);
 	return !(how & RUNS_HERE) && e.cpu == NO_CPU;
@@ -266,6 +267,7 @@ static __always_inline u32 begin_visit(const struct task_struct *p, u32 id)
 		leave_shard(id, here, p->se.sum_exec_runtime);
 		come(id);
 		arrive(id, HAS_MOVED | RUNS_HERE);
+		set_moving(moving_here(), 0);
 	}
 	return shard_of(id);
 }

@@ -66,6 +66,14 @@ static __always_inline u32 *moving_here(void)
 	return &moving_on[bpf_get_smp_processor_id() & CPU_MASK];
 }
 
+/* The CPU moves this task from now on, or none (0). Others see all that it wrote before, and nothing that it writes next: the exchange is a barrier. */
+static __always_inline void set_moving(u32 *moving, u32 id)
+{
+	u32 was = __sync_lock_test_and_set(moving, id);
+
+	asm volatile("" : : "r"(was));
+}
+
 /* Tags, and virtual times of shards */
 static __always_inline bool precedes(u64 a, u64 b)
 {

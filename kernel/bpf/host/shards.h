@@ -94,7 +94,6 @@ struct shard_stats shard_stats[MOST_SHARDS] SEC(".data.shards");
 
 /* Counts that several shards share */
 #define count(what) __sync_fetch_and_add(&(what), 1)
-#define count_down(what) __sync_fetch_and_sub(&(what), 1)
 
 /* The sum of a field of all machines, as a hint */
 #define OVER_SHARDS(field) \
@@ -143,7 +142,6 @@ static __always_inline u32 global_cpu(u32 shard, u32 local)
 
 #define COUNTS_OF(shard) stats
 #define count(what) (what)++
-#define count_down(what) (what)--
 #define OVER_SHARDS(field) machine.field
 
 #endif

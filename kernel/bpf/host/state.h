@@ -103,14 +103,9 @@ static __always_inline void fence(void)
 }
 
 /* The task that each CPU runs which its shard's policy did not pick there, by the machine's number, or 0: one of another shard (host_task: is_visitor), or one
- * that the CPU rescues. It may have ended since, until the CPU dispatches next. The one before it is put back a moment after that. */
+ * that the CPU rescues. The task may have ended or moved since: an entry stays until the CPU dispatches again. visitor_before has the one that the CPU ran before: the
+ * kernel puts it back soon after the dispatch. */
 static u32 visitor_on[MAX_CPUS], visitor_before[MAX_CPUS];
-
-static __always_inline void change_visitor(u32 cpu, u32 id)
-{
-	visitor_before[cpu & CPU_MASK] = visitor_on[cpu & CPU_MASK];
-	visitor_on[cpu & CPU_MASK] = id;
-}
 #endif
 
 /* The machine's number of a kernel's CPU, or NO_CPU */

@@ -167,6 +167,7 @@ static __always_inline void log_ended_visit(u32 shard, u32 cpu, u32 chosen)
 
 	if (!v->put.id)
 		return;
+	set_moving(moving_here(), 0);
 	kick(shard, v->put.cpu);
 	log_event(shard, EVENT_enqueue, &v->put, 0, 0, 0);
 	log_event(shard, v->put.id == chosen ? EVENT_running : EVENT_dequeue, &v->told, 0, 0, 0);

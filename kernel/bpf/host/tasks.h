@@ -131,6 +131,18 @@ static __always_inline bool is_alive(u32 id)
 	return task_in_machine(id)->state & KNOWN;
 }
 
+#ifdef DIVVY_SHARDS
+/* The CPU dispatches this visitor, or none (0). It may dispatch several times before the kernel puts back what ran until now. */
+static __always_inline void change_visitor(u32 cpu, u32 id)
+{
+	u32 ran = visitor_on[cpu & CPU_MASK];
+
+	if (task_in_machine(ran)->state & ON_CPU)
+		visitor_before[cpu & CPU_MASK] = ran;
+	visitor_on[cpu & CPU_MASK] = id;
+}
+#endif
+
 /* A hint without the lock. */
 static __always_inline bool may_have_id(u32 user)
 {
