@@ -61,6 +61,8 @@ pub struct Case {
     /// A number of threads, or the second in which a window begins: cases of the same spec differ in it.
     pub point: u64,
     pub workload: Workload,
+    /// A turn in the simulation, if it is not the workload's.
+    pub simulated_quantum_ns: Option<u64>,
     /// The policy is loaded with the parameters of its kind, and has those of the spec from `divvy set`.
     pub is_set_while_loaded: bool,
 }
@@ -68,7 +70,7 @@ pub struct Case {
 impl Case {
     /// A policy that is loaded with its parameters.
     pub fn new(spec: &'static str, point: u64, workload: Workload) -> Case {
-        Case { spec, point, workload, is_set_while_loaded: false }
+        Case { spec, point, workload, simulated_quantum_ns: None, is_set_while_loaded: false }
     }
 
     /// The policy to simulate: EEVDF is what Linux has had since 6.6. The simulator has one queue for all CPUs, Linux one for each.
@@ -83,12 +85,8 @@ pub fn simulated(case: &Case, seed: u64, reps: u32) -> Result<Vec<Run>, LabError
     let spec =
         spec::parse(case.simulated(), divvy_policy::all()).map_err(|error| broken(error.to_string()))?;
     let options = Options { seed, reps, ..Options::default() };
-    // The simulation ends a slice at the first tick at or after its end, and the kernel's host at the nearest.
-    let half_ns = case.workload.tick_ns.map_or(0, |tick| tick / 2);
-    let workload = Workload {
-        quantum_ns: case.workload.quantum_ns.saturating_sub(half_ns).max(1),
-        ..case.workload.clone()
-    };
+    let quantum_ns = case.simulated_quantum_ns.unwrap_or(case.workload.quantum_ns);
+    let workload = Workload { quantum_ns, ..case.workload.clone() };
     let report = simulate(&workload, &[spec], &options, &()).map_err(|error| broken(error.to_string()))?;
     Ok(report.runs)
 }

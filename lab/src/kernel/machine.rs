@@ -221,7 +221,7 @@ impl Drop for Files {
 
 /// The line of the script that plays a case.
 fn call(number: usize, case: &Case, seed: u64, reps: u32) -> String {
-    let Case { spec, point, workload, is_set_while_loaded } = case;
+    let Case { spec, point, workload, is_set_while_loaded, .. } = case;
     let (loaded, set) = match spec.split_once(':') {
         Some((loaded, set)) if *is_set_while_loaded => (loaded, set),
         _ => (*spec, ""),

@@ -7,7 +7,7 @@ use crate::kernel::machine::Play;
 use crate::run::MS;
 use crate::web::{Curves, Experiment, Site, values};
 
-/// Slices end at ticks of 1 ms, the first at or after the end. One of 10 ms would last 11 where it begins a moment after a tick; this one lasts 10.
+/// Slices end at the nearest tick of 1 ms. This one lasts 10 ms also where it begins a moment after a tick.
 const SLICE: &str = "9800us";
 /// Processes of each server, where the paper has 100.
 const WORKERS: usize = 10;
