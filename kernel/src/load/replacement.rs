@@ -19,7 +19,7 @@ use super::options::{Options, Watch};
 use super::programs::Programs;
 use super::protocol::Reply;
 use super::ruling::Ruling;
-use super::server::{is_connected, reply};
+use super::server::{reply, withdraw_if_gone};
 use super::{privileges, quotas};
 use crate::flow::Store;
 
@@ -92,18 +92,14 @@ impl Replacement {
         Self { client, heard }
     }
 
-    /// Whether its client took it back, which is told so then.
-    pub fn is_withdrawn(&self) -> bool {
-        let withdrawn = !is_connected(&self.client);
-        if withdrawn {
-            reply(&self.client, &Reply::Withdrawn);
-        }
-        withdrawn
+    /// Answers its client if that took it back. Returns whether it did.
+    pub fn withdraw_if_gone(&self) -> bool {
+        withdraw_if_gone(&self.client)
     }
 
     /// Looks how far it is. To be called often.
     pub fn poll(self) -> Progress {
-        if self.is_withdrawn() {
+        if self.withdraw_if_gone() {
             return Progress::Refused;
         }
         match self.heard.try_recv() {

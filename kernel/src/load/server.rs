@@ -118,9 +118,7 @@ impl Server {
 
     /// Keeps a request for another policy. A client that has gone meanwhile delays nobody.
     fn ask(&mut self, client: UnixStream, words: Vec<String>) {
-        if let Some((gone, _)) = self.asked.take_if(|(client, _)| !is_connected(client)) {
-            self::reply(&gone, &Reply::Withdrawn);
-        }
+        self.asked.take_if(|(client, _)| withdraw_if_gone(client));
         match &self.asked {
             None => self.asked = Some((client, words)),
             Some(_) => self::reply(&client, &busy()),
@@ -151,8 +149,17 @@ pub(super) fn reply(client: &UnixStream, reply: &Reply) {
     let _ = write_line(client, reply);
 }
 
+/// Answers a client that took its request back. Returns whether it did.
+pub(super) fn withdraw_if_gone(client: &UnixStream) -> bool {
+    let gone = !is_connected(client);
+    if gone {
+        reply(client, &Reply::Withdrawn);
+    }
+    gone
+}
+
 /// Whether the client still waits: one that takes its request back ends its side of the connection.
-pub(super) fn is_connected(client: &UnixStream) -> bool {
+fn is_connected(client: &UnixStream) -> bool {
     let mut byte = [0; 1];
     match recv(client, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
         Ok((_, length)) => length > 0,
@@ -288,19 +295,21 @@ mod tests {
         assert_eq!(reply.expect("an answer"), Reply::Weight { weight: 1 << 20 });
     }
 
+    /// A client that asks for another policy.
+    fn ask(path: &Path, words: &[&str]) -> UnixStream {
+        let mut client = UnixStream::connect(path).expect("it listens");
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        write_line(&mut client, &Request::Replace { words, version }).expect("asked");
+        client
+    }
+
     /// A server that was asked for another policy by this client.
     fn asked(name: &str) -> (Server, UnixStream, UnixStream) {
         let path = temporary(name);
         let mut server = Server::listen_at(path.clone(), None).expect("a socket");
         let mut spec = spec::parse("rr", divvy_policy::all()).expect("a spec");
-        let ask = || {
-            let mut client = UnixStream::connect(&path).expect("it listens");
-            let words = vec!["sfq".to_owned(), "--quantum=2ms".to_owned()];
-            let version = env!("CARGO_PKG_VERSION").to_owned();
-            write_line(&mut client, &Request::Replace { words, version }).expect("asked");
-            client
-        };
-        let (client, second) = (ask(), ask());
+        let [client, second] = [0; 2].map(|_| ask(&path, &["sfq", "--quantum=2ms"]));
         server.serve(|line, rights| answer(line, rights, &mut spec, &mut Fake::default()));
         let (waiting, words) = server.asked().expect("a request");
         assert_eq!((words.join(" ").as_str(), server.asked().is_none()), ("sfq --quantum=2ms", true));
@@ -335,14 +344,7 @@ mod tests {
         let path = temporary("next");
         let mut server = Server::listen_at(path.clone(), None).expect("a socket");
         let mut spec = spec::parse("rr", divvy_policy::all()).expect("a spec");
-        let ask = |word: &str| {
-            let mut client = UnixStream::connect(&path).expect("it listens");
-            let version = env!("CARGO_PKG_VERSION").to_owned();
-            write_line(&mut client, &Request::Replace { words: vec![word.to_owned()], version })
-                .expect("asked");
-            client
-        };
-        let (gone, taken_back, _waits) = (ask("fcfs"), ask("gr3"), ask("sfq"));
+        let [gone, taken_back, _waits] = ["fcfs", "gr3", "sfq"].map(|policy| ask(&path, &[policy]));
         drop(gone);
         taken_back.shutdown(std::net::Shutdown::Write).expect("connected");
         server.serve(|line, rights| answer(line, rights, &mut spec, &mut Fake::default()));

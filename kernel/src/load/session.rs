@@ -295,7 +295,7 @@ impl Session<'_> {
     /// Begins to prepare another policy. What only a start of the loader can do is refused as a bad request.
     fn prepare(&mut self, client: UnixStream, words: &[String], watch: &mut dyn Watch) {
         // A client may have gone since the last look, and the next one came.
-        self.replacement.take_if(|replacement| replacement.is_withdrawn());
+        self.replacement.take_if(|replacement| replacement.withdraw_if_gone());
         if self.replacement.is_some() {
             return server::reply(&client, &server::busy());
         }
