@@ -250,7 +250,8 @@ NOINLINE bool arrive(u32 id, u32 how)
 		log_event(shard, EVENT_runnable, &e, 0, 0, e.why);
 	if (how & IS_WOKEN)
 		count(stats.wakes);
-	if (!(how & RUNS_HERE)) /* else the dispatch tells the machine more: taking.h */
+	if ((how & (HAS_MOVED | RUNS_HERE)) ==
+	    HAS_MOVED) /* where it runs, the dispatch tells the machine more first: taking.h */
 		set_moving(moving_here(), 0);
 	if (how & HAS_MOVED)
 		count(COUNTS_OF(shard).moves);
