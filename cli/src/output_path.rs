@@ -16,6 +16,14 @@ pub enum BadOutputPath {
     /// A binary result would go to a terminal.
     #[error("-o -: a recording is not text for a terminal; give a file, or a pipe: divvy record -o - | ...")]
     Terminal,
+    /// Several files would go to stdout.
+    #[error("{option} -: that is stdout, and {option} takes {what} here; give its name")]
+    Stdout {
+        /// As given.
+        option: &'static str,
+        /// The expected kind of path, for the message.
+        what: &'static str,
+    },
     /// Something else has this name.
     #[error("{option} {} exists and is not a directory; give {what}, or a new name", path.display())]
     NoDirectory {
@@ -41,9 +49,10 @@ pub enum BadOutputPath {
 impl Failure for BadOutputPath {
     fn kind(&self) -> FailureKind {
         match self {
-            BadOutputPath::Input(_) | BadOutputPath::Terminal | BadOutputPath::NoDirectory { .. } => {
-                FailureKind::Usage
-            }
+            BadOutputPath::Input(_)
+            | BadOutputPath::Terminal
+            | BadOutputPath::Stdout { .. }
+            | BadOutputPath::NoDirectory { .. } => FailureKind::Usage,
             BadOutputPath::Unwritable { .. } => FailureKind::Failed,
         }
     }
@@ -68,6 +77,9 @@ pub fn refuse_input<'a>(
 
 /// Creates the directory if it does not exist, and checks that it can be written to.
 pub fn directory(option: &'static str, path: &Path, what: &'static str) -> Result<(), BadOutputPath> {
+    if path == Path::new("-") {
+        return Err(BadOutputPath::Stdout { option, what });
+    }
     if path.exists() && !path.is_dir() {
         return Err(BadOutputPath::NoDirectory { option, path: path.to_owned(), what });
     }

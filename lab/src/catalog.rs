@@ -23,8 +23,13 @@ impl Figure {
     /// The page of `papers/` that it belongs to.
     #[must_use]
     pub fn page(&self) -> &'static str {
-        self.id.split_once('-').map_or(self.id, |(page, _)| page)
+        page(self.id)
     }
+}
+
+/// The part of an ID before the number or name.
+pub fn page(id: &'static str) -> &'static str {
+    id.split_once('-').map_or(id, |(page, _)| page)
 }
 
 macro_rules! figure {

@@ -17,7 +17,7 @@ use crate::output::Output;
 use crate::output_path;
 use crate::progress::ProgressBar;
 use crate::view::claims::kernel_ids;
-use crate::view::{all_figures, claims, claims_page};
+use crate::view::{all_figures, claims, claims_page, figure_list};
 
 /// List what the papers claim, or reproduce it: source, expected, measured, verdict
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ Examples:
   divvy paper all --small -o claims.html",
     after_long_help = "\
 Without an ID it lists the figures, tables and worked examples that can be reproduced, with the policies that each runs \
-and how long it takes on two cores. Each claim has the paper's value and its source (printed, inferred, worded, read off \
+and how long it takes on two cores, simulated and in a kernel. Each claim has the paper's value and its source (printed, inferred, worded, read off \
 a plot, or derived by us), the measured value with its 95 % interval, and the verdict. It is ok if the whole interval is \
 within the tolerance. If a part of it is, the claim is undecided: that is counted, and no failure. A claim that is not \
 met has the reason, and the exit code is 3.
@@ -146,9 +146,9 @@ pub fn run(args: &PaperArgs, output: Output) -> anyhow::Result<()> {
             ClaimFormat::Table if args.all_figures => all_figures::table(output.columns(None)),
             ClaimFormat::Json if args.all_figures => all_figures::json()?,
             ClaimFormat::Csv if args.all_figures => all_figures::csv(),
-            ClaimFormat::Table => claims::list(output.columns(None)),
-            ClaimFormat::Json => claims::list_json()?,
-            ClaimFormat::Csv => claims::list_csv(),
+            ClaimFormat::Table => figure_list::table(output.columns(None)),
+            ClaimFormat::Json => figure_list::json()?,
+            ClaimFormat::Csv => figure_list::csv(),
         };
         return output.write(&text, None);
     };

@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use divvy_lab::{Claim, Figure, Reproduction, Tolerance, Value, Verdict};
-use divvy_results::{csv, text};
-use serde_json::json;
+use divvy_lab::{Claim, Reproduction, Tolerance, Value, Verdict};
+use divvy_results::text;
 
 use crate::output::Output;
 
@@ -14,85 +13,9 @@ const CELL_COLUMNS: usize = 15;
 /// Columns that a claim's name has at least.
 const LEAST_NAME: usize = 20;
 
-/// All figures, a line each.
-pub fn list(columns: usize) -> String {
-    let figures = divvy_lab::all();
-    let rows = figures.iter().map(|figure| {
-        let times = [figure.seconds.0, figure.seconds.1].map(about);
-        [figure.id.to_owned(), times[0].clone(), times[1].clone(), figure.title.to_owned(), needs(figure)]
-    });
-    let head = ["ID", "--small", "full", "claim", "policies"].map(str::to_owned);
-    let rows: Vec<[String; 5]> = rows.collect();
-    let widths: Vec<usize> = (0..4)
-        .map(|i| rows.iter().chain([&head]).map(|row| text::width(&row[i])).max().unwrap_or(0))
-        .collect();
-    let line = |row: &[String; 5]| {
-        let cells = format!(
-            "{:w0$}  {:>w1$}  {:>w2$}  {:w3$}  {}",
-            row[0],
-            row[1],
-            row[2],
-            row[3],
-            row[4],
-            w0 = widths[0],
-            w1 = widths[1],
-            w2 = widths[2],
-            w3 = widths[3]
-        );
-        text::fit(cells.trim_end(), columns)
-    };
-    let mut out = format!("{BOLD}{}{BOLD:#}\n", line(&head));
-    for row in &rows {
-        let _ = writeln!(out, "{}", line(row));
-    }
-    out.push_str(
-        "\ndivvy paper ID reproduces one, divvy paper all reproduces all. Times are approximate, on two cores.\n",
-    );
-    let in_kernel = format!("With --kernel, in a running kernel: {}.", kernel_ids().join(", "));
-    let _ = writeln!(out, "{}", text::wrap(&in_kernel, columns, 0));
-    out
-}
-
 /// The figures that run in a kernel.
 pub fn kernel_ids() -> Vec<&'static str> {
     divvy_lab::kernel::figures().iter().map(|figure| figure.id).collect()
-}
-
-fn needs(figure: &Figure) -> String {
-    figure.policies.join(" ")
-}
-
-fn about(seconds: u32) -> String {
-    match seconds {
-        0 => "<1s".to_owned(),
-        1..90 => format!("{seconds}s"),
-        _ => format!("{}min", (seconds + 30) / 60),
-    }
-}
-
-/// The list for programs.
-pub fn list_json() -> serde_json::Result<String> {
-    let figure = |figure: &Figure| {
-        json!({
-            "id": figure.id,
-            "title": figure.title,
-            "page": format!("papers/{}.md", figure.page()),
-            "policies": figure.policies,
-            "in_kernel": divvy_lab::kernel::find(figure.id).is_some(),
-            "seconds": { "small": figure.seconds.0, "full": figure.seconds.1 },
-        })
-    };
-    let figures: Vec<_> = divvy_lab::all().iter().map(figure).collect();
-    Ok(serde_json::to_string_pretty(&json!({ "schema_version": 1, "figures": figures }))? + "\n")
-}
-
-/// The list as comma-separated values.
-pub fn list_csv() -> String {
-    let record = |figure: &Figure| {
-        csv::record(&[figure.id.to_owned(), figure.title.to_owned(), figure.page().to_owned(), needs(figure)])
-    };
-    let header = csv::record(&["figure", "title", "page", "policies"].map(str::to_owned));
-    header + &divvy_lab::all().iter().map(record).collect::<String>()
 }
 
 /// One figure's claims for people.

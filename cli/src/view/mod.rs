@@ -8,6 +8,7 @@ pub mod claims;
 pub mod claims_page;
 mod comparison;
 pub mod csv;
+pub mod figure_list;
 pub mod gantt;
 mod histogram;
 pub mod interval;

@@ -36,6 +36,7 @@ mod web;
 
 use divvy_results::report::Run;
 
+use crate::catalog::page;
 use crate::error::LabError;
 use case::{Case, Values};
 use count::{Counting, Counts};
@@ -56,11 +57,27 @@ pub struct KernelFigure {
     pub cpus: u32,
     /// About how long it takes in the virtual machine, in seconds: the small version, the full one.
     pub seconds: (u32, u32),
+    /// Its claim and policies, if the simulated figure of this ID does not say them: there is none.
+    pub real: Option<RealPrograms>,
     table: &'static str,
     kind: Kind,
 }
 
+/// Real programs run, which nothing simulates, so `divvy_lab::find` does not know the figure.
+pub struct RealPrograms {
+    /// The claim, on one line.
+    pub title: &'static str,
+    /// Policies and modifiers that it runs.
+    pub policies: &'static [&'static str],
+}
+
 impl KernelFigure {
+    /// The page of `papers/` that it belongs to.
+    #[must_use]
+    pub fn page(&self) -> &'static str {
+        page(self.id)
+    }
+
     /// `1 CPU`, `2 CPUs`
     #[must_use]
     pub fn cpus_text(&self) -> String {
@@ -128,8 +145,15 @@ macro_rules! figure {
             id: $id,
             cpus: $cpus,
             seconds: $seconds,
+            real: None,
             table: include_str!(concat!("../../expected/kernel/", $id, ".toml")),
             kind: $kind,
+        }
+    };
+    ($id:literal, $title:literal, $policies:expr, $cpus:literal, $seconds:expr, $kind:expr) => {
+        KernelFigure {
+            real: Some(RealPrograms { title: $title, policies: &$policies }),
+            ..figure!($id, $cpus, $seconds, $kind)
         }
     };
 }
@@ -178,11 +202,32 @@ pub fn figures() -> &'static [KernelFigure] {
         figure!("sfs-4", 2, (16, 220), played(sfs::cases_4, sfs::values_4)),
         figure!("sfs-5", 2, (11, 80), played(sfs::cases_5, sfs::values_5)),
         figure!("sfs-6a", 2, (15, 100), played(sfs_load::cases_6a, sfs_load::values_6a)),
-        figure!("sfs-6a-real", 2, (25, 280), Kind::Mixed(sfs_programs::MIX_6A)),
+        figure!(
+            "sfs-6a-real",
+            "Apache and PostgreSQL receive CPU time by their weights",
+            ["sfs"],
+            2,
+            (25, 280),
+            Kind::Mixed(sfs_programs::MIX_6A)
+        ),
         figure!("sfs-6b", 2, (20, 320), played(sfs_load::cases_6b, sfs_load::values_6b)),
-        figure!("sfs-6b-real", 2, (22, 350), Kind::Mixed(sfs_programs::MIX_6B)),
+        figure!(
+            "sfs-6b-real",
+            "ffmpeg is not slowed down by a parallel make",
+            ["sfs", "linux24"],
+            2,
+            (22, 350),
+            Kind::Mixed(sfs_programs::MIX_6B)
+        ),
         figure!("sfs-6c", 2, (25, 520), played(sfs_load::cases_6c, sfs_load::values_6c)),
-        figure!("sfs-6c-real", 2, (18, 520), Kind::Mixed(sfs_programs::MIX_6C)),
+        figure!(
+            "sfs-6c-real",
+            "a shell that responds beside simulations",
+            ["sfs", "linux24"],
+            2,
+            (18, 520),
+            Kind::Mixed(sfs_programs::MIX_6C)
+        ),
         figure!("sfs-7", 2, (15, 60), counted(costs::runs_of_sfs_7, costs::values_of_sfs_7)),
         figure!(
             "sfs-table-1",
@@ -193,13 +238,27 @@ pub fn figures() -> &'static [KernelFigure] {
         figure!("flow-1", 1, (15, 15), timed_once(flow::cases_1, flow::values_1)),
         figure!("flow-overhead", 1, (15, 15), timed_once(flow::cases_of_overhead, flow::values_of_overhead)),
         figure!("flow-6", 1, (10, 80), timed_once(flow::cases_6, flow::values_6)),
-        figure!("flow-real", 1, (24, 200), Kind::Executed),
+        figure!(
+            "flow-real",
+            "cc1, gzip and grep end sooner if their rest is known",
+            ["rr", "flow"],
+            1,
+            (24, 200),
+            Kind::Executed
+        ),
         figure!("procfair-3", 4, (15, 400), played(procfair::cases_3, procfair::values_3)),
         figure!("procfair-5", 4, (12, 320), played(procfair::cases_5, procfair::values_of_b)),
         figure!("procfair-6", 4, (8, 190), played(procfair::cases_6, procfair::values_of_outputs)),
         figure!("procfair-8", 4, (12, 260), played(procfair::cases_8, procfair::values_of_b)),
         figure!("procfair-9", 4, (8, 190), played(procfair::cases_9, procfair::values_of_outputs)),
-        figure!("procfair-real", 4, (32, 350), Kind::Mixed(procfair_programs::MIX)),
+        figure!(
+            "procfair-real",
+            "ffmpeg, make and a shell beside a program of 16 threads",
+            ["sfq", "cfs", "procfair"],
+            4,
+            (32, 350),
+            Kind::Mixed(procfair_programs::MIX)
+        ),
         figure!("tfps-10", 4, (30, 60), played(procfair::tfps_cases_10, procfair::tfps_values_10)),
     ];
     ALL
