@@ -3,6 +3,7 @@
 
 use std::error::Error as _;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 
@@ -66,10 +67,30 @@ impl Prepared {
     }
 }
 
+/// Replacements that the kernel verifies at once. One that is taken back goes on to its end, so a client that asks and takes back would
+/// have any number.
+const MOST_AT_ONCE: usize = 2;
+
+/// Counts the threads that verify: each has a clone.
+#[derive(Default)]
+pub struct Verifiers(Arc<()>);
+
+impl Verifiers {
+    fn has_room(&self) -> bool {
+        Arc::strong_count(&self.0) <= MOST_AT_ONCE
+    }
+}
+
 /// A replacement that is being prepared.
 pub struct Replacement {
     client: UnixStream,
-    heard: Receiver<Heard>,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Those that were taken back have all threads.
+    Queued(Box<Options>),
+    Begun(Receiver<Heard>),
 }
 
 /// The words of the thread that prepares it.
@@ -80,16 +101,9 @@ enum Heard {
 }
 
 impl Replacement {
-    /// Begins to prepare it.
-    pub fn begin(options: Options, client: UnixStream) -> Self {
-        let (tell, heard) = mpsc::channel();
-        // The thread has this one's capabilities, which are dropped by now, and an ordinary priority.
-        let _ = thread::Builder::new().spawn(move || {
-            let _ = tell.send(Heard::Thread(gettid().as_raw_nonzero().get().cast_unsigned()));
-            privileges::raise();
-            let _ = tell.send(Heard::Prepared(Prepared::of(options).map(Box::new)));
-        });
-        Self { client, heard }
+    /// To be prepared.
+    pub fn new(options: Options, client: UnixStream) -> Self {
+        Self { client, stage: Stage::Queued(Box::new(options)) }
     }
 
     /// Answers its client if that took it back. Returns whether it did.
@@ -97,28 +111,49 @@ impl Replacement {
         withdraw_if_gone(&self.client)
     }
 
-    /// Looks how far it is. To be called often.
-    pub fn poll(self) -> Progress {
+    /// Looks how far it is, and begins as soon as there is room. To be called often.
+    pub fn poll(self, verifiers: &Verifiers) -> Progress {
         if self.withdraw_if_gone() {
             return Progress::Refused;
         }
-        match self.heard.try_recv() {
-            Err(TryRecvError::Empty) => Progress::Waits(self),
-            Ok(Heard::Thread(thread)) => Progress::Begun(self, thread),
+        let Self { client, stage } = self;
+        let waits = |client, stage| Progress::Waits(Self { client, stage });
+        let heard = match stage {
+            Stage::Queued(options) if verifiers.has_room() => {
+                return waits(client, Stage::Begun(verify(*options, verifiers)));
+            }
+            Stage::Queued(_) => return waits(client, stage),
+            Stage::Begun(heard) => heard,
+        };
+        match heard.try_recv() {
+            Err(TryRecvError::Empty) => waits(client, Stage::Begun(heard)),
+            Ok(Heard::Thread(thread)) => Progress::Begun(Self { client, stage: Stage::Begun(heard) }, thread),
             Err(TryRecvError::Disconnected) => refuse(
-                &self.client,
+                &client,
                 &not_replaced("its thread ended without a result".to_owned(), FailureKind::Failed),
             ),
-            Ok(Heard::Prepared(Err(error))) => {
-                refuse(&self.client, &not_replaced(chain(&error), error.kind()))
-            }
+            Ok(Heard::Prepared(Err(error))) => refuse(&client, &not_replaced(chain(&error), error.kind())),
             // CPUs came or went meanwhile.
             Ok(Heard::Prepared(Ok(prepared))) if prepared.hotplug_seq != cpus::hotplug_seq() => {
-                Progress::Waits(Self::begin(prepared.options, self.client))
+                Progress::Waits(Self::new(prepared.options, client))
             }
-            Ok(Heard::Prepared(Ok(prepared))) => Progress::Ready(prepared, self.client),
+            Ok(Heard::Prepared(Ok(prepared))) => Progress::Ready(prepared, client),
         }
     }
+}
+
+fn verify(options: Options, verifiers: &Verifiers) -> Receiver<Heard> {
+    let (tell, heard) = mpsc::channel();
+    let counted = Arc::clone(&verifiers.0);
+    // The thread has this one's capabilities, which are dropped by now, and an ordinary priority.
+    let _ = thread::Builder::new().spawn(move || {
+        let _ = tell.send(Heard::Thread(gettid().as_raw_nonzero().get().cast_unsigned()));
+        privileges::raise();
+        let _ = tell.send(Heard::Prepared(Prepared::of(options).map(Box::new)));
+        // One that was taken back is unloaded by now.
+        drop(counted);
+    });
+    heard
 }
 
 /// The state of a replacement.

@@ -27,7 +27,7 @@ use super::programs::Programs;
 use super::protocol::Reply;
 use super::quotas::{self, Lookout};
 use super::records::{self, Records};
-use super::replacement::{Prepared, Progress, Replacement};
+use super::replacement::{Prepared, Progress, Replacement, Verifiers};
 use super::ruling::Ruling;
 use super::running::Running;
 use super::server::{self, Server};
@@ -64,6 +64,7 @@ pub fn run(options: &Options, read: ReadOptions<'_>, watch: &mut dyn Watch) -> R
         ruling: Ruling::open(options)?,
         server: None,
         replacement: None,
+        verifiers: Verifiers::default(),
         replaced: None,
         signals,
         asked_to_end: 0,
@@ -108,6 +109,8 @@ struct Session<'a> {
     server: Option<Server>,
     /// Another policy, which was asked for.
     replacement: Option<Replacement>,
+    /// Also those that were taken back.
+    verifiers: Verifiers,
     /// The client that waits until it schedules, and when the former one stopped.
     replaced: Option<(UnixStream, Instant)>,
     signals: Signals,
@@ -255,7 +258,7 @@ impl Session<'_> {
                     self.prepare(client, &words, watch);
                 }
             }
-            match self.replacement.take().map(Replacement::poll) {
+            match self.replacement.take().map(|replacement| replacement.poll(&self.verifiers)) {
                 Some(Progress::Ready(mut prepared, client)) => {
                     prepared.begin(watch)?;
                     return Ok(Outcome::Replace(prepared, client));
@@ -319,7 +322,7 @@ impl Session<'_> {
             top: current.top,
             ..options
         };
-        self.replacement = Some(Replacement::begin(options, client));
+        self.replacement = Some(Replacement::new(options, client));
     }
 
     /// Sleeps until something happens, or until it is time for statistics or for unloading.

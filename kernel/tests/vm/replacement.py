@@ -33,16 +33,22 @@ def said(part, *replies):
         print(ops.read().strip(), flush=True)
 
 
+def threads_of_loader():
+    return len(os.listdir(f"/proc/{loader}/task"))
+
+
 def cpu_1(online):
     with open("/sys/devices/system/cpu/cpu1/online", "w") as file:
         file.write("1" if online else "0")
 
 
 said("replaced", answer(ask("gr3", "--users", "--quantum=2ms")))
+loader = struct.unpack("3i", ask().getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
 said("words", answer(ask("nosuch")), answer(ask("rr", "--log=/tmp/log")), answer(ask()), answer(ask("rr", "--exec", "sh")))
+without = threads_of_loader()
 said("another version", answer(ask("rr", version="0.0.1")))
 said("another group", answer(ask("rr", "--group=adm")))
-said("only simulated", answer(ask("gr3@cpu")), answer(ask("linux24")))
+said("only simulated", answer(ask("vtrr@cpu")), answer(ask("linux24")))
 with open("/tmp/damaged", "w") as damaged:
     damaged.write("damaged")
 said("files", answer(ask("rr", "--rules=/nosuch")), answer(ask("rr+flow", "--db=/tmp/damaged")))
@@ -58,7 +64,6 @@ said("taken back", answer(back))
 # A client goes away and the next one asks before the loader looks again.
 gone = ask("eevdf")
 time.sleep(0.3)
-loader = struct.unpack("3i", gone.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
 os.kill(loader, signal.SIGSTOP)
 gone.close()
 next_one = ask("stride")
@@ -70,6 +75,15 @@ for wait in range(6):
     time.sleep(wait * 0.3)
     one.close()
 said("after many", answer(ask("rr")))
+# However many are taken back, two are verified at once.
+most = 0
+for _ in range(4):
+    one = ask("eevdf")
+    time.sleep(0.25)
+    one.close()
+    most = max(most, threads_of_loader())
+print("== verifying")
+print(most - without)
 # CPUs come and go while the next one is verified.
 moving = ask("sfq+procfair")
 for online in (False, True):

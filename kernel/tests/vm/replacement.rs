@@ -25,6 +25,7 @@ fn another_policy_takes_the_place_of_a_loaded_one() {
     assert_eq!(said.part("taken back"), "withdrawn \ndivvy_stride", "{said}");
     assert_eq!(said.part("next"), "replaced \ndivvy_stride", "{said}");
     assert_eq!(said.part("after many"), "replaced \ndivvy_rr", "{said}");
+    assert_eq!(said.part("verifying"), "2", "{said}");
     assert_eq!(said.part("hotplug"), "replaced \ndivvy_sfq_procfair", "{said}");
     assert_eq!(said.part("user"), "denied", "{said}");
     // The command and the log have gone on.
