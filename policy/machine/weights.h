@@ -186,38 +186,37 @@ static NOINLINE void machine_apply_groups(struct machine *m, u64 now)
 		machine_visit_group(m, now);
 }
 
-static NOINLINE void machine_reweigh_former(struct machine *m, u64 now)
+/* Those that asked for more than a CPU, and then those that do now; who is both is told so. One loop, because the verifier follows
+ * a reweigh at length. */
+static NOINLINE void machine_reweigh_capped(struct machine *m, u64 now)
 {
-	while (m->at < m->feasible.was && can_loop) {
-		u32 id = m->feasible.old[m->at & CPU_MASK];
+	struct feasible *f = &m->feasible;
 
-		m->s.tasks.capped = m->feasible.infeasible[id & POOL_MASK] ? id : 0;
-		if (machine_is_member(m, id))
+	while (m->at < f->was + f->i && can_loop) {
+		bool former = m->at < f->was;
+		u32 id = former ? f->old[m->at & CPU_MASK] : f->set[(m->at - f->was) & CPU_MASK];
+
+		keep_no_addresses(m);
+		m->s.tasks.capped = former && f->infeasible[id & POOL_MASK] ? id : 0;
+		if (!former || machine_is_member(m, id))
 			machine_reweigh(m, id, machine_granted(m, id), now);
 		m->at++;
 	}
 	m->s.tasks.capped = 0;
 }
 
-static NOINLINE void machine_reweigh_infeasible(struct machine *m, u64 now)
-{
-	while (m->at < m->feasible.i && can_loop) {
-		u32 id = m->feasible.set[m->at & CPU_MASK];
-
-		machine_reweigh(m, id, machine_granted(m, id), now);
-		m->at++;
-	}
-}
-
-static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
+static ALWAYS_INLINE void machine_apply_feasible_inlined(struct machine *m, u64 now)
 {
 	if (feasible_stays(&m->feasible))
 		return;
 	feasible_readjust(&m->feasible);
 	m->at = m->s.tasks.zero;
-	machine_reweigh_former(m, now);
-	m->at = m->s.tasks.zero;
-	machine_reweigh_infeasible(m, now);
+	machine_reweigh_capped(m, now);
+}
+
+static NOINLINE void machine_apply_feasible(struct machine *m, u64 now)
+{
+	machine_apply_feasible_inlined(m, now);
 }
 
 /* Weights that a change of earlier events made due */
@@ -329,9 +328,9 @@ static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64
 static inline void machine_set_plain_weight(struct machine *m, u32 id, u64 weight, u64 now)
 {
 	machine_nominate(m, id, weight);
-	if (POLICY_MODIFIERS) {
+	if (POLICY_MODIFIERS & FEASIBLE) {
 		machine_reask(m, id, now);
-		machine_readjust(m, now);
+		machine_apply_feasible_inlined(m, now);
 	} else {
 		machine_reweigh(m, id, weight, now);
 	}

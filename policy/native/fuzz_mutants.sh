@@ -67,7 +67,7 @@ machine affinity-change-unnoticed dispatch "$(in_function machine_set_allowed 's
 machine failed-fork-costs-credit lifecycle 's/^\tif (!moves)$/\tif (false)/'
 machine move-is-a-failed-fork lifecycle 's/^\tif (!moves)$/\tif (true)/'
 machine runnable-not-uncounted lifecycle 's/m->s.tasks.nrunnable--;//'
-machine former-caps-stay weights 's/^\tmachine_reweigh_former(m, now);//'
+machine former-caps-stay weights 's/if (!former || machine_is_member(m, id))/if (!former)/'
 policy=rr
 machine bound-is-ready dispatch "$(in_function machine_is_ready 's/ | PINNED//')"
 policy=gr3

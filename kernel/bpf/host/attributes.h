@@ -123,29 +123,37 @@ static __always_inline void tell_weight_after_moves(u32 id, u32 left)
 /* A dispatch does not make the queue longer than that. */
 #define MOST_IN_TURN 64
 
-/* One of the tasks whose weights changed is told to its shard. If the task has just moved, its new shard has most likely seen the weight, but
- * only a lock that both held makes that sure: it is told there. If it moves all the time, it is in the queue once more. Not static. */
-NOINLINE int pass_one_on(void)
+/* One of the tasks whose weights changed, which is in the queue no more; 0 if there is none. Not static. */
+NOINLINE u32 next_reweighed(void)
 {
 	u32 id;
 
 	bpf_spin_lock(&lock);
 	id = take_reweighed();
 	bpf_spin_unlock(&lock);
-	if (!id || tell_weight_again(id) || tell_weight_again(id))
-		return 0;
+	return id;
+}
+
+/* It is in the queue once more. Not static. */
+NOINLINE int put_back_reweighed(u32 id)
+{
 	bpf_spin_lock(&lock);
 	note_reweighed(id);
 	bpf_spin_unlock(&lock);
 	return 0;
 }
 
-/* No lock is held. */
+/* No lock is held. Tasks whose weights changed are told to their shards. If one has just moved, its new shard has most likely seen the weight, but
+ * only a lock that both held makes that sure: it is told there. One that moves all the time is in the queue once more. */
 static __always_inline void pass_on(void)
 {
 	for (u32 i = any_number(0); i < MOST_PASSED_ON && has_weigher() && reweighed.first != reweighed.end && can_loop;
-	     i++)
-		pass_one_on();
+	     i++) {
+		u32 id = next_reweighed();
+
+		if (id && !tell_weight_again(id) && !tell_weight_again(id))
+			put_back_reweighed(id);
+	}
 }
 
 /* Threads and groups whose weights are due (machine/weights.h) get some of them. Not static. */
@@ -191,11 +199,11 @@ static __always_inline bool weighs_anew(u32 id, struct wish wish)
 /* Where the task may run counts for its weight. Not static. */
 NOINLINE int weigh_allowed(u32 id)
 {
-	struct event e = { .id = id, .now = clock_ns() };
+	u64 now = clock_ns();
 
+	/* Without an event, which takes more stack than there is below an op. */
 	bpf_spin_lock(&lock);
-	e.allowed = host_task(id)->move.cpus;
-	tell_weigher(EVENT_set_allowed, &e);
+	machine_set_allowed(weigher(), id, &host_task(id)->move.cpus, machine_now(weigher(), now));
 	bpf_spin_unlock(&lock);
 	return 0;
 }

@@ -38,9 +38,9 @@ static inline u64 gr3_kept_work(struct gr3 *s, u64 W1, u64 phi, struct gr3_group
 /*
  * The weight of G was `was`: its work over weight stays; that of a new group is its neighbour's, n the next group,
  * or the one before if G is the last (gr3 R5). Before the first quantum W = 0. Beyond 2^62 it saturates: G is then
- * far heavier than its neighbour, which is due only after as many quanta.
+ * far heavier than its neighbour, which is due only after as many quanta. Inlined, as calls are deep above and below.
  */
-static NOINLINE void gr3_scale_work(struct gr3 *s, struct gr3_group *g, u64 was)
+static ALWAYS_INLINE void gr3_scale_work(struct gr3 *s, struct gr3_group *g, u64 was)
 {
 	struct gr3_group *n = gr3_group(s, g->next ? g->next : g->prev);
 	u64 W1;

@@ -14,8 +14,8 @@ static inline u64 sfs_old_surplus(struct sfs *s, u32 id)
 }
 
 /* Its place among the surpluses is that of now, until the next update. A task that waited when k was set comes in then
- * (sfs R7). */
-static inline void sfs_sort_in(struct sfs *s, u32 id)
+ * (sfs R7). Inlined, as calls are deep above and below. */
+static ALWAYS_INLINE void sfs_sort_in(struct sfs *s, u32 id)
 {
 	struct tag S = task_of(s, id)->S;
 	u64 turn = tree_node(&s->waiting, id)->turn;
