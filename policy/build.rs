@@ -50,7 +50,8 @@ fn main() {
         embedded(
             "policy/",
             policy,
-            ["native/host.c", "native/host.h", "native/placement.h", "native/turns.h"].map(str::to_owned),
+            ["native/host.c", "native/host.h", "native/placement.h", "native/turn.h", "native/turns.h"]
+                .map(str::to_owned),
         ),
     )
     .expect("OUT_DIR is writable");
@@ -68,6 +69,9 @@ fn main() {
 fn cc(policy: &Path) -> cc::Build {
     let mut build = cc::Build::new();
     build.include(policy).std("gnu11").warnings(true).extra_warnings(true).opt_level(2);
+    // A decision is a call, and as short as that: a frame pointer is a register less, and vectors of two numbers take more
+    // instructions to fill than two stores.
+    build.force_frame_pointer(false).flag("-fno-tree-slp-vectorize");
     // The contract's functions take what most policies need, not what each uses.
     build.flag("-Wno-unused-parameter").flag("-Wno-sign-compare");
     // Lists of parameters may be empty.

@@ -9,6 +9,7 @@
 #include POLICY_HEADER
 #include "event.h"
 #include "limits.h"
+#include "native/turn.h"
 #include "native/turns.h"
 #include "native/placement.h"
 
@@ -146,16 +147,6 @@ static void h_quiescent(struct machine *m, u32 id, u64 now, u32 exits)
 	if (limits_holds(limits_of(m), id))
 		limits_free(limits_of(m), id, now);
 	machine_quiescent(m, id, now, exits ? EXITED : BLOCKED);
-}
-
-/* No lock is held here: the CPU asks again at once. In line, so that registers are saved once less. */
-static ALWAYS_INLINE struct order ask(struct machine *m, u32 cpu, u64 now)
-{
-	struct order order = machine_dispatch(m, cpu, now);
-
-	while (!order.id && order.kick == cpu)
-		order = machine_choose(m, cpu, now);
-	return order;
 }
 
 /* Whether the task that a dispatch answered may run; its slice is not longer than its groups have left. Else the machine is told that it
@@ -458,6 +449,7 @@ const struct host EXPORT = {
 	.requeue = h_requeue,
 	.running = h_running,
 	.change = h_change,
+	.turn = h_turn,
 	.yield = h_yield,
 	.set_weight = h_set_weight,
 	.set_allowed = h_set_allowed,

@@ -41,6 +41,15 @@ pub(super) struct Order {
     pub slice: u64,
 }
 
+/// `struct turn` of `native/turn.h`.
+#[repr(C)]
+pub(super) struct RawTurn {
+    pub id: u32,
+    pub kick: u16,
+    pub left: u16,
+    pub slice: u64,
+}
+
 /// `struct event` of `policy/event.h`.
 #[repr(C)]
 pub(super) struct RawEvent {
@@ -139,6 +148,7 @@ pub(super) struct Host {
     pub requeue: unsafe extern "C" fn(Raw, id: u32, ran: u64, now: u64) -> u32,
     pub running: unsafe extern "C" fn(Raw, id: u32, now: u64),
     pub change: unsafe extern "C" fn(Raw, id: u32, ran: u64, now: u64, next: u32, from: u64) -> u32,
+    pub turn: unsafe extern "C" fn(Raw, cpu: u32, former: u32, ran: u64, now: u64) -> RawTurn,
     pub yielding: unsafe extern "C" fn(Raw, cpu: u32),
     pub set_weight: unsafe extern "C" fn(Raw, id: u32, weight: u64, now: u64),
     pub set_allowed: unsafe extern "C" fn(Raw, id: u32, words: *const u64, n: u32, now: u64) -> u32,

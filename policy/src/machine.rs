@@ -490,6 +490,7 @@ pub(crate) fn find_host(policy: &str) -> Option<&'static Host> {
 
 #[cfg(test)]
 mod tests;
+mod turn;
 mod turns;
 
 pub use turns::Turns;

@@ -215,6 +215,12 @@ pub enum Step {
 }
 
 impl Workload {
+    /// Whether a CPU serves another task at once, from wherever that comes.
+    pub fn switches_take_no_time(&self) -> bool {
+        let is_far = |topology: &Topology| topology.costs_ns.iter().any(|&cost| cost > 0);
+        self.switch_cost_ns == 0 && self.migration_cost_ns == 0 && !self.topology.as_ref().is_some_and(is_far)
+    }
+
     /// The program that instances of a task execute, for policies that know programs: its `executable`, else its
     /// process. Of a process with several tasks each has its own, as they do different things.
     pub fn executable(&self, task: usize) -> String {

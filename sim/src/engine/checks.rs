@@ -25,14 +25,21 @@ impl<S: Scheduler> Engine<'_, S> {
 
     /// Work conserving: no CPU is idle beside a waiting task that may run on it, and whose groups are within their limits.
     /// (Interrupts of a scheduler that decides by itself take time, and it checks the same.)
+    #[inline]
     pub(super) fn check_work_conserving(&self) -> Result<(), Violation> {
-        if S::DECIDES_BY_ITSELF {
-            return Ok(());
-        }
         let waiting = self.tasks.runnable - self.tasks.running;
-        if waiting == self.scheduler.held() || self.tasks.running == self.cpus.len() as u64 {
+        if S::DECIDES_BY_ITSELF
+            || self.tasks.running == self.cpus.len() as u64
+            || waiting == self.scheduler.held()
+        {
             return Ok(());
         }
+        self.check_idle_cpus(waiting)
+    }
+
+    /// The same while some CPU is idle and so many tasks wait.
+    #[inline(never)]
+    fn check_idle_cpus(&self, waiting: u64) -> Result<(), Violation> {
         if !self.masks.any_waits_for(self.cpus.idle(), waiting) {
             return Ok(());
         }

@@ -25,7 +25,11 @@ pub(super) struct Cpu {
 
 impl Cpu {
     /// The part of the switch to its task that is done: all of it, unless the switch is in progress.
+    #[inline]
     pub(super) fn switched_ns(&self, now_ns: u64) -> u64 {
+        if self.switch_ns == 0 {
+            return 0;
+        }
         self.switch_ns - self.served_until_ns.saturating_sub(now_ns).min(self.switch_ns)
     }
 
@@ -147,14 +151,17 @@ impl Cpus {
 
     // ---- which run something ----
 
-    /// The task gets the CPU, and its service begins after `cost_ns`.
+    /// The task gets the CPU, and its service begins after `cost_ns`. Returns for how long the CPU was idle.
     #[inline]
-    pub(super) fn occupy(&mut self, cpu: CpuId, task: TaskId, now_ns: u64, cost_ns: u64) {
+    pub(super) fn occupy(&mut self, cpu: CpuId, task: TaskId, now_ns: u64, cost_ns: u64) -> u64 {
         let c = &mut self.cpus[cpu.index()];
+        let mut idle_ns = 0;
         if c.task.is_none() {
             self.idle.remove(cpu);
+            idle_ns = now_ns - c.idle_since_ns;
         }
         c.occupy(task, now_ns, cost_ns);
+        idle_ns
     }
 
     #[inline]

@@ -1,44 +1,41 @@
 //! The CPUs at work: service is accounted, the machine decides, tasks come to a CPU and leave it.
 
 use super::clock::NEVER;
+use super::cpus::Cpu;
 use super::instance::{Outcome, State};
-use super::scheduler::Scheduler;
+use super::scheduler::{Scheduler, Turn};
 use super::state::Engine;
 use super::violation::Violation;
-use divvy_policy::{CpuId, TaskId};
+use divvy_policy::{CpuId, Decision, TaskId};
 use divvy_results::observation::{Observation, Service};
 
 impl<S: Scheduler> Engine<'_, S> {
     /// A CPU's slice or burst ends now.
     pub(super) fn due(&mut self, cpu: CpuId) -> Result<(), Violation> {
-        self.account(cpu);
-        let Some(task) = self.cpus[cpu].task else { return self.decide(cpu) };
-        if self.tasks[task].demand_ns == 0 {
-            self.notifier.acting = Some(cpu);
-            let done = self.advance_on_cpu(cpu, task);
-            self.notifier.acting = None;
-            return done;
-        }
-        self.decide(cpu)
+        let Some(task) = self.account(cpu) else { return self.decide(cpu) };
+        self.notifier.acting = Some(cpu);
+        let done = self.advance_on_cpu(cpu, task);
+        self.notifier.acting = None;
+        done
     }
 
-    /// Gives the task on a CPU the service since the last time.
-    #[inline]
-    pub(super) fn account(&mut self, cpu: CpuId) {
+    /// Gives the task on a CPU the service since the last time. Returns the task if it has no work left.
+    #[inline(always)]
+    pub(super) fn account(&mut self, cpu: CpuId) -> Option<TaskId> {
         let now = self.clock.now_ns;
         let c = &mut self.cpus[cpu];
-        let Some(task) = c.task else { return };
-        if now <= c.served_until_ns {
-            return;
-        }
-        let ran = now - c.served_until_ns;
-        let from_ns = std::mem::replace(&mut c.served_until_ns, now);
-        c.ran_ns += ran;
+        let task = c.task?;
         let t = &mut self.tasks[task];
-        t.serve(ran);
-        self.accounts.busy_ns += ran;
-        let service = Service { cpu, row: t.row(), task, from_ns, to_ns: now };
-        self.notifier.tell(Observation::Served(service));
+        if now > c.served_until_ns {
+            let ran = now - c.served_until_ns;
+            let from_ns = std::mem::replace(&mut c.served_until_ns, now);
+            c.ran_ns += ran;
+            t.serve(ran);
+            self.accounts.busy_ns += ran;
+            let service = Service { cpu, row: t.row(), task, from_ns, to_ns: now };
+            self.notifier.tell(Observation::Served(service));
+        }
+        (t.demand_ns == 0).then_some(task)
     }
 
     pub(super) fn decide_where_asked(&mut self) -> Result<(), Violation> {
@@ -61,40 +58,50 @@ impl<S: Scheduler> Engine<'_, S> {
             return Ok(());
         }
         self.cpus.clear_asked(cpu);
-        let former = self.cpus[cpu].task;
-        let decision = self.scheduler.dispatch(cpu, self.clock.now_ns);
-        if let Some(former) = former {
-            self.notifier.touch(former);
-        }
+        let now = self.clock.now_ns;
+        let Cpu { task: former, ran_ns, .. } = self.cpus[cpu];
+        let Turn { decision, asked, is_told } = match self.switches_at_once {
+            true => self.scheduler.turn(cpu, former, ran_ns, now),
+            false => Turn { decision: self.scheduler.dispatch(cpu, now), asked: None, is_told: false },
+        };
+        self.cpus.ask(asked);
         while let Some(asked) = self.scheduler.also_asked() {
             self.cpus.ask(Some(asked));
         }
+        if let Some(former) = former {
+            self.notifier.touch(former);
+        }
         let leaves = former.filter(|former| decision.is_none_or(|decision| decision.task != *former));
-        let left = leaves.map(|former| (former, self.put_back(cpu, former)));
-        let Some(decision) = decision else {
-            if let Some((former, ran_ns)) = left {
-                let asked = self.scheduler.requeue(former, ran_ns, self.clock.now_ns);
-                self.cpus.ask(asked);
-                self.cpus.vacate(cpu, self.clock.now_ns);
+        if let Some(former) = leaves {
+            self.put_back(cpu, former);
+        }
+        let Some(Decision { task: chosen, slice_ns, asked }) = decision else {
+            if let Some(former) = leaves {
+                if !is_told {
+                    let asked = self.scheduler.requeue(former, ran_ns, now);
+                    self.cpus.ask(asked);
+                }
+                self.cpus.vacate(cpu, now);
             }
             self.cpus.set_due(cpu, NEVER);
             return Ok(());
         };
-        let chosen = decision.task;
-        self.cpus.ask(decision.asked);
+        self.cpus.ask(asked);
         self.list_decision(cpu, chosen);
         if former != Some(chosen) {
             let from_ns = self.take_over(cpu, chosen)?;
-            match left {
-                Some((former, ran_ns)) => {
-                    let asked = self.scheduler.change(former, ran_ns, self.clock.now_ns, chosen, from_ns);
+            match leaves {
+                _ if is_told => {}
+                Some(former) => {
+                    let asked = self.scheduler.change(former, ran_ns, now, chosen, from_ns);
                     self.cpus.ask(asked);
                 }
                 None => self.scheduler.running(chosen, from_ns),
             }
         }
-        let began = self.cpus[cpu].served_until_ns.max(self.clock.now_ns);
-        self.cpus[cpu].slice_ends_ns = self.end_of_slice(began, decision.slice_ns);
+        let tick_ns = self.workload.tick_ns;
+        let c = &mut self.cpus[cpu];
+        c.slice_ends_ns = end_of_slice(c.served_until_ns.max(now), slice_ns, tick_ns);
         self.update_due(cpu, chosen);
         Ok(())
     }
@@ -107,29 +114,30 @@ impl<S: Scheduler> Engine<'_, S> {
         }
     }
 
-    /// The task leaves the CPU to another and stays runnable, which the machine is to be told. Returns how long it ran.
+    /// The task leaves the CPU to another and stays runnable, which the machine is to be told.
     #[inline(always)]
-    pub(super) fn put_back(&mut self, cpu: CpuId, task: TaskId) -> u64 {
-        self.sample_error(task);
+    pub(super) fn put_back(&mut self, cpu: CpuId, task: TaskId) {
         let now = self.clock.now_ns;
+        let entitled_ns = self.entitled_to(task);
         let t = &mut self.tasks[task];
+        t.sample_error(entitled_ns);
         t.state = State::Waiting;
         t.waits_since_ns = now;
         self.tasks.running -= 1;
         self.count_waiting(task, true);
         self.accounts.overhead_ns += self.cpus[cpu].switched_ns(now);
-        self.cpus[cpu].ran_ns
     }
 
     /// The task gets the CPU, which the machine is to be told. Returns when its service begins.
+    #[inline(always)]
     pub(super) fn take_over(&mut self, cpu: CpuId, task: TaskId) -> Result<u64, Violation> {
-        if self.tasks[task].state != State::Waiting {
-            let state = self.tasks[task].state;
-            return Err(self.violation(format!("CPU {cpu} was given task {task}, which is {state:?}")));
-        }
         let now = self.clock.now_ns;
+        let entitled_ns = self.entitled_to(task);
         let c = &self.cpus[cpu];
         let t = &mut self.tasks[task];
+        if t.state != State::Waiting {
+            return Err(self.not_waiting(cpu, task));
+        }
         let mut cost = 0;
         // A task that never ran is not the one that ran here last, even if it has its id.
         if c.last_task.is_some_and(|last| last != task || t.is_new()) {
@@ -147,31 +155,27 @@ impl<S: Scheduler> Engine<'_, S> {
         }
         let waited = now - t.waits_since_ns;
         t.job_wait_ns += waited;
+        t.state = State::Running;
+        t.last_cpu = Some(cpu);
+        t.sample_error(entitled_ns);
         if std::mem::take(&mut t.woken) && t.job_counts && t.demand_ns != NEVER {
             self.accounts.wake_up_latency(t.row(), waited);
         }
-        t.state = State::Running;
-        t.last_cpu = Some(cpu);
-        if c.task.is_none() {
-            self.accounts.idle_ns += now - c.idle_since_ns;
-        }
-        self.cpus.occupy(cpu, task, now, cost);
+        self.accounts.idle_ns += self.cpus.occupy(cpu, task, now, cost);
         self.tasks.running += 1;
         self.count_waiting(task, false);
         self.notifier.touch(task);
-        self.sample_error(task);
         Ok(now.saturating_add(cost))
     }
 
-    fn end_of_slice(&self, began: u64, slice_ns: u64) -> u64 {
-        let end = began.saturating_add(slice_ns.max(1));
-        match self.workload.tick_ns {
-            Some(tick) if end != NEVER => end.div_ceil(tick).saturating_mul(tick),
-            _ => end,
-        }
+    #[cold]
+    fn not_waiting(&self, cpu: CpuId, task: TaskId) -> Violation {
+        let state = self.tasks[task].state;
+        self.violation(format!("CPU {cpu} was given task {task}, which is {state:?}"))
     }
 
     /// The CPU is due when its slice ends, or the burst of its task.
+    #[inline]
     pub(super) fn update_due(&mut self, cpu: CpuId, task: TaskId) {
         let c = &self.cpus[cpu];
         let began = c.served_until_ns.max(self.clock.now_ns);
@@ -232,5 +236,13 @@ impl<S: Scheduler> Engine<'_, S> {
         self.leave_cpu(cpu, task, true);
         self.cpus.set_due(cpu, NEVER);
         self.cpus.ask(Some(cpu));
+    }
+}
+
+fn end_of_slice(began_ns: u64, slice_ns: u64, tick_ns: Option<u64>) -> u64 {
+    let end = began_ns.saturating_add(slice_ns.max(1));
+    match tick_ns {
+        Some(tick) if end != NEVER => end.div_ceil(tick).saturating_mul(tick),
+        _ => end,
     }
 }

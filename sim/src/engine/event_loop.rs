@@ -86,7 +86,9 @@ impl<S: Scheduler> Engine<'_, S> {
             self.expect_release();
             // Work is at least 1 ns and so is a slice: no CPU is due again at this instant.
             if !self.cpus.any_asked() && self.clock.next_timer_ns() > self.clock.now_ns {
-                self.tell_values();
+                if self.notifier.values > 0 {
+                    self.tell_values();
+                }
                 return self.check_work_conserving();
             }
             from = self.cpus.len();
@@ -176,10 +178,8 @@ impl<S: Scheduler> Engine<'_, S> {
     }
 
     /// Tells the observer the values of the tasks to which something happened at this instant, if they still exist.
+    #[cold]
     fn tell_values(&mut self) {
-        if self.notifier.values == 0 {
-            return;
-        }
         let touched = self.notifier.take_touched();
         let at_ns = self.clock.now_ns;
         for &task in touched.iter().filter(|&&task| self.tasks[task].is_present()) {

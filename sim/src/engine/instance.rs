@@ -150,7 +150,9 @@ impl Instance {
     }
 
     /// Takes the service error at a moment at which it can be least or greatest. `entitled_ns` counts from its start.
-    pub(super) fn sample_error(&mut self, entitled_ns: f64) {
+    #[inline(always)]
+    pub(super) fn sample_error(&mut self, entitled_ns: Option<f64>) {
+        let Some(entitled_ns) = entitled_ns else { return };
         let error_ns = self.received_ns as f64 - (entitled_ns - self.entitled_before_ns);
         if error_ns < self.error_min_ns {
             self.error_min_ns = error_ns;

@@ -31,6 +31,17 @@ pub struct Change {
     pub task: Option<TaskId>,
 }
 
+/// A decision, and what came of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// The decision.
+    pub decision: Option<Decision>,
+    /// A CPU that is to be asked, because the former task waits.
+    pub asked: Option<CpuId>,
+    /// The scheduler knows that the former task left, and that the other came.
+    pub is_told: bool,
+}
+
 /// Decides which task runs where.
 ///
 /// There are two kinds. One that is *asked* answers [`Scheduler::dispatch`] whenever a slice or a burst ends, as a [`Machine`] does. One
@@ -86,6 +97,13 @@ pub trait Scheduler {
     #[inline]
     fn dispatch(&mut self, _on: CpuId, _now_ns: u64) -> Option<Decision> {
         None
+    }
+
+    /// [`Scheduler::dispatch`] for a CPU where `former` ran for `ran_ns`. A scheduler may do at once what is told after it: if another
+    /// task is to run there, from now on, requeue the former and run the other.
+    #[inline]
+    fn turn(&mut self, on: CpuId, _former: Option<TaskId>, _ran_ns: u64, now_ns: u64) -> Turn {
+        Turn { decision: self.dispatch(on, now_ns), asked: None, is_told: false }
     }
 
     /// See [`Machine::requeue`].
@@ -258,6 +276,12 @@ impl Scheduler for Machine {
     #[inline]
     fn dispatch(&mut self, on: CpuId, now_ns: u64) -> Option<Decision> {
         self.dispatch(on, now_ns)
+    }
+
+    #[inline]
+    fn turn(&mut self, on: CpuId, former: Option<TaskId>, ran_ns: u64, now_ns: u64) -> Turn {
+        let (decision, asked) = self.turn(on, former, ran_ns, now_ns);
+        Turn { decision, asked, is_told: true }
     }
 
     #[inline]

@@ -38,6 +38,8 @@ pub struct Engine<'a, S = Machine> {
     pub(super) code: Vec<Program>,
     pub(super) programs: Programs,
     pub(super) sync: SyncObjects,
+    /// Switches take no time: a task that gets a CPU is served at once.
+    pub(super) switches_at_once: bool,
     /// The fluid model: what each task is entitled to.
     pub(super) entitled: Entitled,
     pub(super) accounts: Accounting,
@@ -72,6 +74,7 @@ impl<'a, S: Scheduler> Engine<'a, S> {
             code: Vec::new(),
             programs: Programs::default(),
             sync: SyncObjects::new(workload),
+            switches_at_once: workload.switches_take_no_time(),
             entitled: Entitled::new(workload.cpus, setup.sharing, &workload.groups),
             accounts: Accounting::new(n, workload.warmup_ns == 0, setup.schedule),
             sampling: Sampling { wanted: false, samples: None, due_ns: NEVER },

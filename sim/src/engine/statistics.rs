@@ -7,13 +7,16 @@ use divvy_policy::TaskId;
 use divvy_results::figures::Standing;
 
 impl<S: Scheduler> Engine<'_, S> {
-    /// Takes the service error at a moment at which it can be least or greatest: a slice begins or ends.
+    /// Service to which a task is entitled since it came, for its service error; `None` before statistics begin.
     #[inline(always)]
+    pub(super) fn entitled_to(&mut self, task: TaskId) -> Option<f64> {
+        self.accounts.warm.then(|| self.entitled.service_ns(task, self.clock.now_ns))
+    }
+
+    /// Takes the service error at a moment at which it can be least or greatest: a slice begins or ends.
     pub(super) fn sample_error(&mut self, task: TaskId) {
-        if self.accounts.warm {
-            let entitled_ns = self.entitled.service_ns(task, self.clock.now_ns);
-            self.tasks[task].sample_error(entitled_ns);
-        }
+        let entitled_ns = self.entitled_to(task);
+        self.tasks[task].sample_error(entitled_ns);
     }
 
     /// Adds to its row what a task got.

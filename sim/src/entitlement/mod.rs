@@ -205,8 +205,9 @@ impl Entitled {
         if bundle.line.change != self.changes {
             bundle.line = self.cells[bundle.cell].line(bundle, self.changes);
         }
-        share.received_ns
-            + (bundle.service.since(share.from) + bundle.line.at(self.now_ns)).min(share.left_ns)
+        let got = bundle.service.since(share.from) + bundle.line.at(self.now_ns);
+        // f64::min would ask for numbers that are none as well.
+        share.received_ns + if got < share.left_ns { got } else { share.left_ns }
     }
 
     // ---- time ----

@@ -57,11 +57,13 @@ impl Queue {
     /// The one at this place goes up or down, to where it belongs.
     fn settle(&mut self, places: &mut Places, mut place: usize) {
         let moved = self.heap[place];
-        while place > 0 && moved < self.heap[(place - 1) / 2] {
+        while place > 0 && is_earlier(&moved, &self.heap[(place - 1) / 2]) {
             self.put(places, place, self.heap[(place - 1) / 2]);
             place = (place - 1) / 2;
         }
-        while let Some(child) = self.earlier_child(place).filter(|&child| self.heap[child] < moved) {
+        while let Some(child) =
+            self.earlier_child(place).filter(|&child| is_earlier(&self.heap[child], &moved))
+        {
             self.put(places, place, self.heap[child]);
             place = child;
         }
@@ -70,8 +72,8 @@ impl Queue {
 
     fn earlier_child(&self, place: usize) -> Option<usize> {
         let (left, right) = (2 * place + 1, 2 * place + 2);
-        let earlier =
-            if right < self.heap.len() && self.heap[right] < self.heap[left] { right } else { left };
+        let two = right < self.heap.len();
+        let earlier = if two && is_earlier(&self.heap[right], &self.heap[left]) { right } else { left };
         (left < self.heap.len()).then_some(earlier)
     }
 
@@ -79,6 +81,12 @@ impl Queue {
         self.heap[place] = entry;
         places.0[entry.1 as usize] = place as u32;
     }
+}
+
+/// As `<`, which would compare times for being equal first.
+#[inline]
+fn is_earlier(one: &(Virtual, u32), other: &(Virtual, u32)) -> bool {
+    one.cmp(other).is_lt()
 }
 
 #[cfg(test)]
