@@ -167,6 +167,10 @@ impl Delays {
 
     /// Counts the jobs that were kept.
     fn count(&mut self) {
+        let jobs = self.jobs.len();
+        for sampler in [&mut self.response, &mut self.wait, &mut self.slowdown] {
+            sampler.reserve(jobs);
+        }
         for job in self.jobs.drain(..) {
             self.response.record(job.response_ns);
             self.wait.record(job.wait_ns);

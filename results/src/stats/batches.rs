@@ -23,7 +23,7 @@ pub(super) struct Batches {
 
 impl Default for Batches {
     fn default() -> Self {
-        Self { full: Vec::new(), size: 1, sum: 0, filled: 0 }
+        Self { full: Vec::with_capacity(MOST), size: 1, sum: 0, filled: 0 }
     }
 }
 
@@ -40,7 +40,10 @@ impl Batches {
         self.full.push(std::mem::take(&mut self.sum));
         self.filled = 0;
         if self.full.len() == MOST {
-            self.full = self.full.chunks(2).map(|pair| pair.iter().sum()).collect();
+            for at in 0..MOST / 2 {
+                self.full[at] = self.full[2 * at] + self.full[2 * at + 1];
+            }
+            self.full.truncate(MOST / 2);
             self.size *= 2;
         }
     }

@@ -73,6 +73,11 @@ impl Sampler {
         self.few.push(value);
     }
 
+    /// Makes room for so many samples, unless so many are not kept as they are.
+    pub(crate) fn reserve(&mut self, samples: usize) {
+        self.few.reserve(samples.min(EXACT - self.few.len()));
+    }
+
     /// Number of samples so far.
     pub fn count(&self) -> u64 {
         self.few.len() as u64 + self.many.as_ref().map_or(0, |summary| summary.count)

@@ -12,6 +12,9 @@ pub(super) struct Split {
     /// Bundles by the weight of each of their tasks.
     sharing: BTreeSet<(u64, u32)>,
     full: BTreeSet<(u64, u32)>,
+    /// The last of the first set, and the first of the second: those that may be on the wrong side, at which every change of rates looks.
+    heaviest: Option<(u64, u32)>,
+    lightest: Option<(u64, u32)>,
     /// All tasks, and their weight.
     pub tasks: u64,
     pub total: u64,
@@ -45,18 +48,24 @@ impl Split {
         })
     }
 
-    fn side(&mut self, full: bool) -> &mut BTreeSet<(u64, u32)> {
-        if full { &mut self.full } else { &mut self.sharing }
-    }
-
     /// A bundle comes, without tasks.
     pub(super) fn enter(&mut self, weight: u64, bundle: u32, full: bool) {
-        self.side(full).insert((weight, bundle));
+        self.change(full, |side| side.insert((weight, bundle)));
     }
 
     /// A bundle goes, from which all tasks were taken.
     pub(super) fn exit(&mut self, weight: u64, bundle: u32, full: bool) {
-        self.side(full).remove(&(weight, bundle));
+        self.change(full, |side| side.remove(&(weight, bundle)));
+    }
+
+    fn change(&mut self, full: bool, change: impl FnOnce(&mut BTreeSet<(u64, u32)>) -> bool) {
+        if full {
+            change(&mut self.full);
+            self.lightest = self.full.first().copied();
+        } else {
+            change(&mut self.sharing);
+            self.heaviest = self.sharing.last().copied();
+        }
     }
 
     pub(super) fn add(&mut self, part: Part, full: bool) {
@@ -81,9 +90,9 @@ impl Split {
 
     /// A bundle that is on the wrong side where a task of weight w gets `level` * w, at most `most`.
     pub(super) fn misplaced(&self, level: f64, most: f64) -> Option<u32> {
-        let heaviest = self.sharing.last().filter(|&&(w, _)| level * w as f64 > most * (1.0 + EPSILON));
-        let lightest = || self.full.first().filter(|&&(w, _)| level * (w as f64) < most * (1.0 - EPSILON));
-        heaviest.or_else(lightest).map(|&(_, bundle)| bundle)
+        let heaviest = self.heaviest.filter(|&(w, _)| level * w as f64 > most * (1.0 + EPSILON));
+        let lightest = || self.lightest.filter(|&(w, _)| level * (w as f64) < most * (1.0 - EPSILON));
+        heaviest.or_else(lightest).map(|(_, bundle)| bundle)
     }
 
     /// The bundle, with all of its tasks, goes to the other side; it was on this one.
