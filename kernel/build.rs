@@ -6,12 +6,15 @@ mod tree;
 #[path = "src/load/unsharded.rs"]
 mod unsharded;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;
 use std::{env, fs, thread};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use tree::{embedded, files, headers, is_for_clippy};
 use unsharded::UNSHARDED;
 
@@ -50,8 +53,11 @@ fn main() {
             ways.map(|shards| Object::new(&policy, &out, &name, shards)).collect::<Vec<_>>()
         })
         .collect();
-    let stale: Vec<&Object> = objects.iter().filter(|object| !is_current(&object.path, newest)).collect();
-    at_once(&stale, |object| compile(&clang, "bpf/host.bpf.c", &object.defines, &object.path));
+    let stale: Vec<&Object> = objects.iter().filter(|object| !is_current(&object.packed(), newest)).collect();
+    at_once(&stale, |object| {
+        compile(&clang, "bpf/host.bpf.c", &object.defines, &object.path);
+        object.pack();
+    });
     for (name, shards) in [("objects.rs", false), ("sharded.rs", true)] {
         let entries = objects.iter().filter(|object| object.shards == shards).map(Object::entry);
         let table = format!("&[\n{}]\n", entries.collect::<String>());
@@ -85,29 +91,22 @@ impl Object {
         Object { policy: policy.to_owned(), shards, defines, path }
     }
 
-    /// Its entry in the table: its bytes without their longest row of zeros, which are more than a half, and how many those are.
+    /// Its entry in the table.
     fn entry(&self) -> String {
-        let bytes = fs::read(&self.path).expect("it was made");
-        let (from, zeros) = longest_zeros(&bytes);
-        let parts = [("head", &bytes[..from]), ("tail", &bytes[from + zeros..])].map(|(part, bytes)| {
-            let path = self.path.with_extension(part);
-            fs::write(&path, bytes).expect("OUT_DIR is writable");
-            format!("include_bytes!({:?})", path.display().to_string())
-        });
-        format!("    ({:?}, {}, {zeros}, {}),\n", self.policy, parts[0], parts[1])
+        format!("    ({:?}, include_bytes!({:?})),\n", self.policy, self.packed().display().to_string())
     }
-}
 
-/// Where the longest row of zeros begins, and its length.
-fn longest_zeros(bytes: &[u8]) -> (usize, usize) {
-    let (mut best, mut from) = ((0, 0), 0);
-    for row in bytes.split(|byte| *byte != 0) {
-        if row.len() > best.1 {
-            best = (from, row.len());
-        }
-        from += row.len() + 1;
+    /// The same object in a fifth of its size: the command has dozens of them.
+    fn packed(&self) -> PathBuf {
+        self.path.with_extension("o.gz")
     }
-    best
+
+    fn pack(&self) {
+        let bytes = fs::read(&self.path).expect("it was made");
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        let packed = packed.write_all(&bytes).and_then(|()| packed.finish()).expect("memory takes it");
+        fs::write(self.packed(), packed).expect("OUT_DIR is writable");
+    }
 }
 
 /// Does it with each of them, on all CPUs.

@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::io::Read as _;
 
 use divvy_policy::spec::Spec;
+use flate2::read::GzDecoder;
 use libbpf_rs::btf::{Btf, types};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramInput};
 
@@ -17,8 +19,8 @@ use super::shards::MOST_SHARDS;
 use super::subordinates;
 use super::verified::{self, VerifiedProgram};
 
-/// A policy, and its object: a row of so many zeros is between two parts.
-type Entry = (&'static str, &'static [u8], usize, &'static [u8]);
+/// A policy, and its object, packed by gzip.
+type Entry = (&'static str, &'static [u8]);
 const OBJECTS: &[Entry] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 /// The same for several shards.
 const SHARDED: &[Entry] = include!(concat!(env!("OUT_DIR"), "/sharded.rs"));
@@ -179,7 +181,7 @@ impl Scheduler {
 pub fn readable() -> Result<(), LoadError> {
     listen(PrintLevel::Warn);
     if let Some(entry) = OBJECTS.first() {
-        let open = ObjectBuilder::default().open_memory(&whole(entry));
+        let open = ObjectBuilder::default().open_memory(&unpacked(entry)?);
         let open =
             open.map_err(|error| LoadError::Mismatch(format!("the object of {}: {error:#}", entry.0)))?;
         open.maps().find(|map| map.name() == OPS).ok_or_else(no_ops)?;
@@ -203,19 +205,19 @@ fn io(what: &str, error: &libbpf_rs::Error) -> LoadError {
     LoadError::Io(what.to_owned(), std::io::Error::other(format!("{error:#}")))
 }
 
-fn whole(&(_, head, zeros, tail): &Entry) -> Vec<u8> {
-    [head, &vec![0; zeros], tail].concat()
+fn unpacked(&(name, packed): &Entry) -> Result<Vec<u8>, LoadError> {
+    let mut bytes = Vec::new();
+    let read = GzDecoder::new(packed).read_to_end(&mut bytes);
+    read.map(|_| bytes).map_err(|error| LoadError::Mismatch(format!("the object for `{name}`: {error}")))
 }
 
 /// The policy's object with its constants, before the kernel sees it.
 fn open(config: &Config<'_>, timeout_ms: u32, hotplug_seq: u64) -> Result<OpenObject, LoadError> {
     let policy = config.spec.selection.name;
     let objects = if config.cpus.divided().is_some() { SHARDED } else { OBJECTS };
-    let bytes = objects
-        .iter()
-        .find(|(name, ..)| *name == policy)
-        .map(whole)
-        .ok_or_else(|| LoadError::Mismatch(format!("no object for the policy `{policy}`")))?;
+    let entry = objects.iter().find(|(name, _)| *name == policy);
+    let bytes =
+        unpacked(entry.ok_or_else(|| LoadError::Mismatch(format!("no object for the policy `{policy}`")))?)?;
     let mut builder = ObjectBuilder::default();
     let open = builder.name("divvy").and_then(|builder| builder.open_memory(&bytes));
     let mut open = open.map_err(|error| refused(config.spec, &error))?;
