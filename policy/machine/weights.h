@@ -324,7 +324,8 @@ static inline void machine_set_weight(struct machine *m, u32 id, u64 weight, u64
 	machine_readjust(m, now);
 }
 
-/* The same in one of several machines, which has no modifiers of weights but those of the policy: calls are deep below that. */
+/* The same in one of several machines, which has no modifier of weights but the policy's own, feasible. (One with a single CPU has none, and
+ * nobody is in its set.) Calls are deep below that. */
 static inline void machine_set_plain_weight(struct machine *m, u32 id, u64 weight, u64 now)
 {
 	machine_nominate(m, id, weight);

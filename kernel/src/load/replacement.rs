@@ -88,7 +88,7 @@ pub struct Replacement {
 }
 
 enum Stage {
-    /// Those that were taken back have all threads.
+    /// No thread is free: requests that were taken back still use them.
     Queued(Box<Options>),
     Begun(Receiver<Heard>),
 }

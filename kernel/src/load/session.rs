@@ -109,7 +109,7 @@ struct Session<'a> {
     server: Option<Server>,
     /// Another policy, which was asked for.
     replacement: Option<Replacement>,
-    /// Also those that were taken back.
+    /// The threads that verify, also for requests that were taken back.
     verifiers: Verifiers,
     /// The client that waits until it schedules, and when the former one stopped.
     replaced: Option<(UnixStream, Instant)>,

@@ -56,6 +56,8 @@ fn the_verifier_takes_modifiers_with_several_shards() {
         "sfq+procfair+feasible+groups@cpu",
         "sfq@cpu --cgroups",
         "sfq@shards:size=2 --users --rules /tmp/rules.toml",
+        "gr3+procfair+groups@shards:size=2",
+        "sfs+tfps@cpu --cgroups",
     ]);
 }
 

@@ -269,3 +269,16 @@ pub fn figures() -> &'static [KernelFigure] {
 pub fn find(id: &str) -> Option<&'static KernelFigure> {
     figures().iter().find(|figure| figure.id == id)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::figures;
+    use crate::catalog::find;
+
+    #[test]
+    fn each_figure_is_simulated_or_has_real_programs() {
+        for figure in figures() {
+            assert_eq!(find(figure.id).is_some(), figure.real.is_none(), "{}", figure.id);
+        }
+    }
+}
