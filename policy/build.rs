@@ -69,8 +69,8 @@ fn main() {
 fn cc(policy: &Path) -> cc::Build {
     let mut build = cc::Build::new();
     build.include(policy).std("gnu11").warnings(true).extra_warnings(true).opt_level(2);
-    // A decision is a call, and as short as that: a frame pointer is a register less, and vectors of two numbers take more
-    // instructions to fill than two stores.
+    // A decision takes a few hundred instructions. A frame pointer takes a register from it, and to fill a vector with two numbers takes
+    // longer than two stores.
     build.force_frame_pointer(false).flag("-fno-tree-slp-vectorize");
     // The contract's functions take what most policies need, not what each uses.
     build.flag("-Wno-unused-parameter").flag("-Wno-sign-compare");

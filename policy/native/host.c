@@ -329,21 +329,12 @@ static u64 h_fact(const struct machine *m, u32 fact, u32 id, u64 now)
 #define h_fact 0
 #endif
 
-/* One CPU's slice ends, and its next begins: the calls that Rust makes one by one, in their order. */
+/* One CPU's slice ends, and its next begins. */
 static u32 next_turn(struct machine *m, u32 cpu, u64 now)
 {
 	u32 prev = m->s.tasks.picked[cpu & CPU_MASK];
-	u32 next = ask(m, cpu, now).id;
 
-	if (next == prev)
-		return next;
-	if (prev) {
-		machine_stopping(m, prev, now - machine_task(m, prev)->since, now);
-		machine_enqueue(m, prev, now);
-	}
-	if (next)
-		machine_running(m, next, now);
-	return next;
+	return h_turn(m, cpu, prev, prev ? now - machine_task(m, prev)->since : 0, now).id;
 }
 
 static void h_turns(struct machine *m, u64 now, u64 rounds, u32 *ran)

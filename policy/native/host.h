@@ -19,7 +19,7 @@ struct shown {
 struct machine;
 struct flow_program;
 struct order;
-struct turn;
+struct host_turn;
 struct event;
 struct flow;
 struct calls;
@@ -61,7 +61,7 @@ struct host {
 	u32 (*change)(struct machine *m, u32 id, u64 ran, u64 now, u32 next, u64 from);
 	/* dispatch; then, if another task has the CPU than the one that ran there (0: none did), requeue of that and running of the other.
 	 * Without limits only */
-	struct turn (*turn)(struct machine *m, u32 cpu, u32 former, u64 ran, u64 now);
+	struct host_turn (*turn)(struct machine *m, u32 cpu, u32 former, u64 ran, u64 now);
 	void (*yield)(struct machine *m, u32 cpu);
 	void (*set_weight)(struct machine *m, u32 id, u64 weight, u64 now);
 	/* The first n words of the set; the others are empty */

@@ -6,7 +6,7 @@
 #include "machine.h"
 
 /* A decision, and the CPUs that are to dispatch because of it, or NO_CPU */
-struct turn {
+struct host_turn {
 	u32 id;
 	u16 kick; /* that of the dispatch */
 	u16 left; /* that of the task which left the CPU */
@@ -23,11 +23,12 @@ static ALWAYS_INLINE struct order ask(struct machine *m, u32 cpu, u64 now)
 	return order;
 }
 
-/* All that a decision changes: almost every call of a simulation is this one, so registers are saved once for all that it calls. */
-static __attribute__((flatten)) struct turn h_turn(struct machine *m, u32 cpu, u32 former, u64 ran, u64 now)
+/* All that a decision changes, where no group has a limit: so the task that leaves is on its CPU. Almost every call of a simulation is this
+ * one, so registers are saved once for all that it calls. */
+static __attribute__((flatten)) struct host_turn h_turn(struct machine *m, u32 cpu, u32 former, u64 ran, u64 now)
 {
 	struct order order = ask(m, cpu, now);
-	struct turn turn = { .id = order.id, .kick = order.kick, .left = NO_CPU, .slice = order.slice };
+	struct host_turn turn = { .id = order.id, .kick = order.kick, .left = NO_CPU, .slice = order.slice };
 
 	if (former && former != order.id) {
 		machine_stopping(m, former, ran, now);

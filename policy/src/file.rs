@@ -21,9 +21,11 @@ use error::Reason;
 use sources::Own;
 
 /// As the policies that are built in (`policy/build.rs`). A call of what was not declared is an error, and so are pointers of another type.
-const FLAGS: [&str; 9] = [
+const FLAGS: [&str; 11] = [
     "-std=gnu11",
     "-O2",
+    "-fomit-frame-pointer",
+    "-fno-tree-slp-vectorize",
     "-fPIC",
     "-shared",
     "-Werror=implicit-function-declaration",
@@ -37,11 +39,11 @@ const CHECK: &str = "policy/native/contract.h";
 /// Lines of a compiler's errors that are repeated.
 const MOST_LINES: usize = 20;
 /// Words that are no names in C, or that the machine around a policy has taken.
-const TAKEN: [&str; 41] = [
+const TAKEN: [&str; 42] = [
     "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
     "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict",
     "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned",
-    "void", "while", "typeof", "linux", "unix", "task", "machine", "host",
+    "void", "while", "typeof", "linux", "unix", "task", "machine", "host", "turn",
 ];
 
 /// A policy that was compiled from a file.

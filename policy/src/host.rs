@@ -41,7 +41,7 @@ pub(super) struct Order {
     pub slice: u64,
 }
 
-/// `struct turn` of `native/turn.h`.
+/// `struct host_turn` of `native/turn.h`.
 #[repr(C)]
 pub(super) struct RawTurn {
     pub id: u32,

@@ -123,9 +123,7 @@ fn formula(workload: &Workload, spec: &Spec, cpus: u32) -> Result<Theory, NoForm
 }
 
 fn check_machine(workload: &Workload) -> Result<(), NoFormula> {
-    let of_distances =
-        workload.topology.map_or(0, |topology| topology.costs_ns.into_iter().max().unwrap_or(0));
-    if workload.switch_cost_ns + workload.migration_cost_ns + of_distances > 0 {
+    if !workload.switches_take_no_time() {
         return Err(NoFormula::Machine("switches or migrations cost time, which formulas do not count"));
     }
     if workload.groups.iter().any(|group| group.cpu_max.is_some()) {

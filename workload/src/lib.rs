@@ -215,7 +215,7 @@ pub enum Step {
 }
 
 impl Workload {
-    /// Whether a CPU serves another task at once, from wherever that comes.
+    /// Whether a change to another task costs nothing: neither the switch, nor a migration over any distance.
     pub fn switches_take_no_time(&self) -> bool {
         let is_far = |topology: &Topology| topology.costs_ns.iter().any(|&cost| cost > 0);
         self.switch_cost_ns == 0 && self.migration_cost_ns == 0 && !self.topology.as_ref().is_some_and(is_far)

@@ -24,6 +24,56 @@ fn turns_in_c_are_those_one_by_one() {
     }
 }
 
+/// A decision in one call is the decision in several, with the CPUs that are asked: tasks block, wake, and run on; CPUs are idle.
+#[test]
+fn a_turn_is_the_calls_one_by_one() {
+    const TASKS: u64 = 8;
+    let mut state = 11_u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for policy in crate::all().iter().filter(|p| p.kind == crate::Kind::Selection) {
+        let mut machines = [0, 1].map(|_| machine_of(policy.name, 3).unwrap());
+        let weights: Vec<Weight> = (0..TASKS).map(|_| (1 + random(9)) * Weight::ONE).collect();
+        for machine in &mut machines {
+            for (id, &weight) in TaskId::all().zip(&weights) {
+                machine.add(id, id, weight, 0);
+            }
+        }
+        let (mut on, mut now, mut sleeps) = ([None::<(TaskId, u64)>; 3], 0, vec![true; weights.len()]);
+        let mut is_new = sleeps.clone();
+        for _ in 0..400 {
+            now += random(2 * MS);
+            let sleeper = random(2 * TASKS) as usize;
+            if sleeps.get(sleeper) == Some(&true) {
+                let asked = machines
+                    .each_mut()
+                    .map(|machine| machine.wake(TaskId::at(sleeper + 1), is_new[sleeper], now));
+                assert_eq!(asked[0], asked[1], "{}", policy.name);
+                (sleeps[sleeper], is_new[sleeper]) = (false, false);
+            }
+            let at = random(3) as usize;
+            let (cpu, mut former) = (CpuId::at(at), on[at].take());
+            if let Some((task, since)) = former.filter(|_| random(4) == 0) {
+                machines.each_mut().map(|machine| machine.block(task, now - since, false, now));
+                (sleeps[task.index() - 1], former) = (true, None);
+            }
+            let (task, ran) = (former.map(|(task, _)| task), former.map_or(0, |(_, since)| now - since));
+            let (decision, asked) = machines[0].turn(cpu, task, ran, now);
+            let [_, other] = &mut machines;
+            let chosen = other.dispatch(cpu, now);
+            let comes = chosen.map(|decision| decision.task).filter(|&chosen| task != Some(chosen));
+            let leaves = task.filter(|&task| chosen.is_none_or(|decision| decision.task != task));
+            let also = leaves.and_then(|task| other.requeue(task, ran, now));
+            comes.into_iter().for_each(|task| other.running(task, now));
+            assert_eq!((decision, asked), (chosen, also), "{}", policy.name);
+            on[at] = decision.map(|decision| (decision.task, if comes.is_some() { now } else { now - ran }));
+        }
+        assert_eq!(machines.each_ref().map(Machine::faults), [0, 0], "{}", policy.name);
+    }
+}
+
 /// The policy alone decides as it does in the machine: each selection, with modifiers and parameters, and numbers of tasks and weights of
 /// which some are too great.
 #[test]

@@ -73,7 +73,7 @@ impl Sampler {
         self.few.push(value);
     }
 
-    /// Makes room for so many samples, unless so many are not kept as they are.
+    /// Makes room for so many more samples, at most for those that are kept as they are.
     pub(crate) fn reserve(&mut self, samples: usize) {
         self.few.reserve(samples.min(EXACT - self.few.len()));
     }

@@ -253,17 +253,10 @@ impl Line for Calls {
         if let Some(Former { task, ran_ns, .. }) = blocked {
             self.machine.block(TaskId::at(task + 1), ran_ns, false, now_ns);
         }
-        let chosen = self.machine.dispatch(cpu, now_ns).map(|decision| decision.task);
-        match (former.filter(|former| former.is_runnable), chosen) {
-            (Some(Former { task, ran_ns, .. }), chosen) if chosen != Some(TaskId::at(task + 1)) => {
-                match chosen {
-                    Some(chosen) => self.machine.change(TaskId::at(task + 1), ran_ns, now_ns, chosen, now_ns),
-                    None => self.machine.requeue(TaskId::at(task + 1), ran_ns, now_ns),
-                };
-            }
-            (None, Some(chosen)) => self.machine.running(chosen, now_ns),
-            _ => {}
-        }
+        let former = former.filter(|former| former.is_runnable);
+        let ran_ns = former.as_ref().map_or(0, |former| former.ran_ns);
+        let former = former.map(|former| TaskId::at(former.task + 1));
+        let chosen = self.machine.turn(cpu, former, ran_ns, now_ns).0.map(|decision| decision.task);
         chosen.map(|task| task.index() - 1)
     }
 }

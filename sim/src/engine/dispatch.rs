@@ -131,13 +131,13 @@ impl<S: Scheduler> Engine<'_, S> {
     /// The task gets the CPU, which the machine is to be told. Returns when its service begins.
     #[inline(always)]
     pub(super) fn take_over(&mut self, cpu: CpuId, task: TaskId) -> Result<u64, Violation> {
+        if self.tasks[task].state != State::Waiting {
+            return Err(self.not_waiting(cpu, task));
+        }
         let now = self.clock.now_ns;
         let entitled_ns = self.entitled_to(task);
         let c = &self.cpus[cpu];
         let t = &mut self.tasks[task];
-        if t.state != State::Waiting {
-            return Err(self.not_waiting(cpu, task));
-        }
         let mut cost = 0;
         // A task that never ran is not the one that ran here last, even if it has its id.
         if c.last_task.is_some_and(|last| last != task || t.is_new()) {

@@ -31,7 +31,7 @@ pub struct Change {
     pub task: Option<TaskId>,
 }
 
-/// A decision, and what came of it.
+/// The answer of [`Scheduler::turn`].
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     /// The decision.

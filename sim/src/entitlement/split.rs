@@ -12,7 +12,8 @@ pub(super) struct Split {
     /// Bundles by the weight of each of their tasks.
     sharing: BTreeSet<(u64, u32)>,
     full: BTreeSet<(u64, u32)>,
-    /// The last of the first set, and the first of the second: those that may be on the wrong side, at which every change of rates looks.
+    /// The heaviest that shares, and the lightest that is full. If any bundle is on the wrong side, one of these is; each change of rates looks at
+    /// them.
     heaviest: Option<(u64, u32)>,
     lightest: Option<(u64, u32)>,
     /// All tasks, and their weight.
