@@ -56,7 +56,7 @@ fn a_turn_is_the_calls_one_by_one() {
             let at = random(3) as usize;
             let (cpu, mut former) = (CpuId::at(at), on[at].take());
             if let Some((task, since)) = former.filter(|_| random(4) == 0) {
-                machines.each_mut().map(|machine| machine.block(task, now - since, false, now));
+                machines.iter_mut().for_each(|machine| machine.block(task, now - since, false, now));
                 (sleeps[task.index() - 1], former) = (true, None);
             }
             let (task, ran) = (former.map(|(task, _)| task), former.map_or(0, |(_, since)| now - since));
