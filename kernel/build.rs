@@ -96,7 +96,7 @@ impl Object {
         format!("    ({:?}, include_bytes!({:?})),\n", self.policy, self.packed().display().to_string())
     }
 
-    /// The same object in a fifth of its size: the command has dozens of them.
+    /// The same object in a tenth of its size: the command has dozens of them.
     fn packed(&self) -> PathBuf {
         self.path.with_extension("o.gz")
     }
