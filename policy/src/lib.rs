@@ -38,7 +38,7 @@ pub use event::{Answer, Event};
 pub use find::find;
 pub use id::{CpuId, CpuMask, MAX_CPUS, MAX_GROUPS, MAX_TASKS, TaskId};
 pub use kind::{Failure, FailureKind};
-pub use machine::{CpuLimit, Decision, Machine, Predictions, ProgramState, Programs, Shown, Turns};
+pub use machine::{CpuLimit, Decision, Machine, Predictions, ProgramState, Programs, Shown, Turn, Turns};
 pub use placement::Placement;
 pub use suggest::nearest;
 pub use weight::{NICE_WEIGHTS, Weight};

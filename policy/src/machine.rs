@@ -493,4 +493,5 @@ mod tests;
 mod turn;
 mod turns;
 
+pub use turn::Turn;
 pub use turns::Turns;

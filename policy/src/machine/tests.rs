@@ -60,7 +60,8 @@ fn a_turn_is_the_calls_one_by_one() {
                 (sleeps[task.index() - 1], former) = (true, None);
             }
             let (task, ran) = (former.map(|(task, _)| task), former.map_or(0, |(_, since)| now - since));
-            let (decision, asked) = machines[0].turn(cpu, task, ran, now);
+            let Turn { decision, asked } =
+                machines[0].turn(cpu, task, ran, now).expect("no group has a limit");
             let [_, other] = &mut machines;
             let chosen = other.dispatch(cpu, now);
             let comes = chosen.map(|decision| decision.task).filter(|&chosen| task != Some(chosen));

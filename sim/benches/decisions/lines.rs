@@ -256,7 +256,8 @@ impl Line for Calls {
         let former = former.filter(|former| former.is_runnable);
         let ran_ns = former.as_ref().map_or(0, |former| former.ran_ns);
         let former = former.map(|former| TaskId::at(former.task + 1));
-        let chosen = self.machine.turn(cpu, former, ran_ns, now_ns).0.map(|decision| decision.task);
+        let turn = self.machine.turn(cpu, former, ran_ns, now_ns).expect("no group has a limit");
+        let chosen = turn.decision.map(|decision| decision.task);
         chosen.map(|task| task.index() - 1)
     }
 }

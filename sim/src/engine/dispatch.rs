@@ -3,10 +3,10 @@
 use super::clock::NEVER;
 use super::cpus::Cpu;
 use super::instance::{Outcome, State};
-use super::scheduler::{Scheduler, Turn};
+use super::scheduler::Scheduler;
 use super::state::Engine;
 use super::violation::Violation;
-use divvy_policy::{CpuId, Decision, TaskId};
+use divvy_policy::{CpuId, Decision, TaskId, Turn};
 use divvy_results::observation::{Observation, Service};
 
 impl<S: Scheduler> Engine<'_, S> {
@@ -60,10 +60,11 @@ impl<S: Scheduler> Engine<'_, S> {
         self.cpus.clear_asked(cpu);
         let now = self.clock.now_ns;
         let Cpu { task: former, ran_ns, .. } = self.cpus[cpu];
-        let Turn { decision, asked, is_told } = match self.switches_at_once {
-            true => self.scheduler.turn(cpu, former, ran_ns, now),
-            false => Turn { decision: self.scheduler.dispatch(cpu, now), asked: None, is_told: false },
-        };
+        let at_once =
+            if self.switches_at_once { self.scheduler.turn(cpu, former, ran_ns, now) } else { None };
+        let is_told = at_once.is_some();
+        let Turn { decision, asked } =
+            at_once.unwrap_or_else(|| Turn { decision: self.scheduler.dispatch(cpu, now), asked: None });
         self.cpus.ask(asked);
         while let Some(asked) = self.scheduler.also_asked() {
             self.cpus.ask(Some(asked));

@@ -45,7 +45,7 @@ mod lifecycle;
 mod report;
 mod statistics;
 
-pub use scheduler::{Birth, Change, Scheduler, Turn};
+pub use scheduler::{Birth, Change, Scheduler};
 pub use setup::{Rows, Setup};
 pub use state::Engine;
 pub(crate) use tasks::process_id;

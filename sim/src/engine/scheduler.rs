@@ -1,6 +1,8 @@
 //! The part that decides which task runs where: the engine tells it what happens to tasks, and asks it, or is told.
 
-use divvy_policy::{CpuId, CpuLimit, CpuMask, Decision, Event, Machine, ProgramState, Shown, TaskId, Weight};
+use divvy_policy::{
+    CpuId, CpuLimit, CpuMask, Decision, Event, Machine, ProgramState, Shown, TaskId, Turn, Weight,
+};
 use divvy_results::report::HostCalls;
 
 use super::tasks::process_id;
@@ -29,17 +31,6 @@ pub struct Change {
     pub cpu: CpuId,
     /// Its task; `None`: it is idle.
     pub task: Option<TaskId>,
-}
-
-/// The answer of [`Scheduler::turn`].
-#[derive(Clone, Copy, Debug)]
-pub struct Turn {
-    /// The decision.
-    pub decision: Option<Decision>,
-    /// A CPU that is to be asked, because the former task waits.
-    pub asked: Option<CpuId>,
-    /// The scheduler knows that the former task left, and that the other came.
-    pub is_told: bool,
 }
 
 /// Decides which task runs where.
@@ -99,11 +90,10 @@ pub trait Scheduler {
         None
     }
 
-    /// [`Scheduler::dispatch`] for a CPU where `former` ran for `ran_ns`. A scheduler may do at once what is told after it: if another
-    /// task is to run there, from now on, requeue the former and run the other.
+    /// See [`Machine::turn`]. `None`: it is to be asked and told one by one.
     #[inline]
-    fn turn(&mut self, on: CpuId, _former: Option<TaskId>, _ran_ns: u64, now_ns: u64) -> Turn {
-        Turn { decision: self.dispatch(on, now_ns), asked: None, is_told: false }
+    fn turn(&mut self, _on: CpuId, _former: Option<TaskId>, _ran_ns: u64, _now_ns: u64) -> Option<Turn> {
+        None
     }
 
     /// See [`Machine::requeue`].
@@ -279,9 +269,8 @@ impl Scheduler for Machine {
     }
 
     #[inline]
-    fn turn(&mut self, on: CpuId, former: Option<TaskId>, ran_ns: u64, now_ns: u64) -> Turn {
-        let (decision, asked) = self.turn(on, former, ran_ns, now_ns);
-        Turn { decision, asked, is_told: true }
+    fn turn(&mut self, on: CpuId, former: Option<TaskId>, ran_ns: u64, now_ns: u64) -> Option<Turn> {
+        self.turn(on, former, ran_ns, now_ns)
     }
 
     #[inline]
