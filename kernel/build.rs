@@ -3,8 +3,6 @@
 //! of the model around it come into the command (`src/hosted/`), which compiles them when it needs them.
 
 mod tree;
-#[path = "src/load/unsharded.rs"]
-mod unsharded;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +14,6 @@ use std::{env, fs, thread};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tree::{embedded, files, headers, is_for_clippy};
-use unsharded::UNSHARDED;
 
 /// This crate
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -46,12 +43,8 @@ fn main() {
     let _ = fs::remove_file(&stamp);
     let select = policy.join("select");
     let policies = headers(&select).into_iter().filter(|policy| !is_simulator_only(&select, policy));
-    let is_sharded = |name: &str| UNSHARDED.iter().all(|(other, _)| *other != name);
     let objects: Vec<Object> = policies
-        .flat_map(|name| {
-            let ways = [false, true].into_iter().filter(|shards| !shards || is_sharded(&name));
-            ways.map(|shards| Object::new(&policy, &out, &name, shards)).collect::<Vec<_>>()
-        })
+        .flat_map(|name| [false, true].map(|shards| Object::new(&policy, &out, &name, shards)))
         .collect();
     let stale: Vec<&Object> = objects.iter().filter(|object| !is_current(&object.packed(), newest)).collect();
     at_once(&stale, |object| {

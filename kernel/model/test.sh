@@ -14,7 +14,7 @@
 #
 #   target/model/storm-gr3 --script FILE
 #
-# Without arguments it also runs sfq in the models of later kernels and with several shards, puts a race back that was in the host, and breaks
+# Without arguments it also runs some with several shards, and in the models of later kernels, puts a race back that was in the host, and breaks
 # moves between shards, which the storm must find, and looks how long the lock is held with few and with many tasks (holds.py).
 #
 # Exit codes: 0 all held, 1 something did not.
@@ -65,7 +65,7 @@ check_finds_race() {
 
 # Selections that the model runs in several shards as well, beside sfq, whose shards are compared by tags: those that placement.md names. That
 # rr ignores weights is known.
-by_service="rr gr3 stride sfs cfs eevdf wrr"
+by_service="rr gr3 stride sfs cfs eevdf wrr vtrr"
 
 # Several shards: all that must hold with one, no slice that is ahead by more than the skew, of a task that waits or of another shard, and shares.
 run_shards() { # POLICY PROGRAM SCRIPTS
@@ -163,23 +163,25 @@ check_shards() {
 	echo "host: several shards: sfq $by_service: $(tail -n 2 "$out/said/shards-sfq" | head -n 1), and 32 breaks are found"
 }
 
-# In the models of later kernels
+# In the models of later kernels, with one shard and with several
 check_newer_kernels() {
 	for NEWER in 71 73; do
 		build_model && build sfq "$out/storm-newer" kernel/bpf || return 1
-		for script in kernel/model/scripts/sfq-*.script; do
-			"$out/storm-newer" --script "$script" >"$out/said/newer" || {
-				echo "host: FAILED with a kernel like $NEWER: $script: $(cat "$out/said/newer")"
-				return 1
-			}
-		done
-		"$out/storm-newer" 1 "${DIVVY_SCRIPTS:-30}" >"$out/said/newer" || {
-			echo "host: FAILED with a kernel like $NEWER"
-			cat "$out/said/newer"
-			return 1
-		}
+		run sfq "$out/storm-newer" >"$out/said/newer" 2>&1 || fails_on_newer "$NEWER, sfq" || return 1
 		echo "host: a kernel like $NEWER: sfq: $(tail -n 1 "$out/said/newer")"
+		for policy in sfq stride; do
+			build "$policy" "$out/storm-newer" kernel/bpf -DDIVVY_SHARDS || return 1
+			run_shards "$policy" "$out/storm-newer" "${DIVVY_SCRIPTS:-30}" >"$out/said/newer" 2>&1 ||
+				fails_on_newer "$NEWER, several shards, $policy" || return 1
+			echo "host: a kernel like $NEWER, several shards: $policy: $(tail -n 2 "$out/said/newer" | head -n 1)"
+		done
 	done
+}
+
+fails_on_newer() { # WHAT
+	echo "host: FAILED with a kernel like $1"
+	cat "$out/said/newer"
+	return 1
 }
 
 # How long the lock is held must not grow with the number of tasks, threads, users or cgroups.
@@ -191,14 +193,18 @@ check_holds() {
 	echo "host: holds of the lock do not grow with the number of tasks (all policies; linux24, pbs and vtrr: no more for each than they say)"
 }
 
-# Says in a file what happened, and whether everything held in its last line.
-check() { # POLICY
-	build "$1" "$out/storm-$1" kernel/bpf || return 1
+# One shard: the policy's scripts, and random ones
+run() { # POLICY PROGRAM
 	for script in kernel/model/scripts/"$1"-*.script; do
 		[ -e "$script" ] || continue
-		"$out/storm-$1" --script "$script" || { echo "$script failed" && return 1; }
+		"$2" --script "$script" || { echo "$script failed" && return 1; }
 	done
-	"$out/storm-$1" "${DIVVY_SEED:-1}" "${DIVVY_SCRIPTS:-30}"
+	"$2" "${DIVVY_SEED:-1}" "${DIVVY_SCRIPTS:-30}"
+}
+
+# Says in a file what happened, and whether everything held in its last line.
+check() { # POLICY
+	build "$1" "$out/storm-$1" kernel/bpf && run "$1" "$out/storm-$1"
 }
 
 if [ "${1:-}" = --shards ]; then

@@ -35,12 +35,13 @@ struct vtrr {
 	u32 head;
 	struct tree
 		by_share; /* the same clients, to find places in the queue; in it shares are complements, and equal ones in order */
-	u64 turns;   /* that came into it so far */
-	u32 c;       /* the client that was chosen last; 0: begin with the head */
-	u32 found;   /* scratch of the searches below */
-	u32 waiting; /* clients that are runnable and not picked */
-	u64 Phi;     /* total shares */
-	u64 left;    /* quanta left of the cycle, the sum of all counters; QVT = (Phi - left)/Phi */
+	struct tree_node behind; /* scratch of that search: not on the stack, which is short in BPF */
+	u64 turns;               /* that came into it so far */
+	u32 c;                   /* the client that was chosen last; 0: begin with the head */
+	u32 found;               /* scratch of the searches below */
+	u32 waiting;             /* clients that are runnable and not picked */
+	u64 Phi;                 /* total shares */
+	u64 left;                /* quanta left of the cycle, the sum of all counters; QVT = (Phi - left)/Phi */
 	u64 cycle;
 	TASKS(vtrr_client);
 };
@@ -70,9 +71,9 @@ static inline void vtrr_next_cycle(struct vtrr *s)
 /* The first client of a lesser share than S, 0 if there is none */
 static inline u32 vtrr_place(struct vtrr *s, u64 S)
 {
-	struct tree_node behind = { .major = ~S, .turn = ~0ull };
-
-	return tree_after(&s->by_share, &behind);
+	s->behind.major = ~S;
+	s->behind.turn = ~0ull;
+	return tree_after(&s->by_share, &s->behind);
 }
 
 static ALWAYS_INLINE void vtrr_link(struct vtrr *s, u32 id)

@@ -299,7 +299,6 @@ mod tests {
             ("divvy enable nosuch", "nosuch"),
             ("divvy enable ps", "simulator only"),
             ("divvy enable linux24", "--max-tasks"),
-            ("divvy enable vtrr@cpu", "more stack"),
             ("divvy enable rr+flow@cpu", "not shared by several shards"),
             ("divvy enable sfq --db /tmp/%h", "cannot be written"),
             ("divvy enable sfq --group a$b", "cannot be written"),

@@ -290,22 +290,19 @@ static __always_inline void log_allowed(u32 shard, struct event *e, u32 word, bo
 /* A shard's machine knows its own CPUs. */
 static __always_inline void set_allowed(u32 id, const struct cpumask *mask)
 {
+	struct allowed allowed = { .word = { allowed_word(mask, 0), allowed_word(mask, 64), allowed_word(mask, 128),
+					     allowed_word(mask, 192) } };
 	struct event e = { .id = id, .now = clock_ns() };
 	u32 shard = shard_of(id);
 	struct bpf_spin_lock *lock = lock_of(shard);
 
 	if (!lock)
 		return;
-	e.allowed.word[0] = allowed_word(mask, 0);
-	e.allowed.word[1] = allowed_word(mask, 64);
-	e.allowed.word[2] = allowed_word(mask, 128);
-	e.allowed.word[3] = allowed_word(mask, 192);
-	take_reach_set(id, &e.allowed);
+	take_reach_set(id, &allowed);
 	bpf_spin_lock(lock);
-	bind(id, &e.allowed);
+	bind(id, &allowed);
 	note_reach(shard, id); /* one that disables migration has not been dequeued */
-	e.allowed = (struct allowed){ .word = { allowed_part(id, shard) } };
-	tell(shard, EVENT_set_allowed, &e);
+	tell_allowed(shard, &e, allowed_part(id, shard));
 	publish(shard);
 	bpf_spin_unlock(lock);
 	leave_reach_set(id);

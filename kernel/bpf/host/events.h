@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Events: telling one to the machine (under the lock), and asking a CPU to dispatch because of the answer (after the
- * lock is released). Every change of the machine goes through `tell` or `tell_inlined`, which also number the event for the log.
+ * lock is released). Every change of the machine goes through `tell` and the other functions named `tell_...`, which also number the event for the log.
  */
 #ifndef DIVVY_HOST_EVENTS_H
 #define DIVVY_HOST_EVENTS_H
@@ -45,7 +45,7 @@ static __always_inline void number_event(u32 shard, struct event *e)
 }
 #endif
 
-/* No shard's machine only weighs. Both functions below ask it nevertheless: then the compiler knows, and leaves out what modifiers of weights do. The
+/* No shard's machine only weighs. The functions below ask it nevertheless: then the compiler knows, and leaves out what modifiers of weights do. The
  * verifier would look at that each time. */
 
 /* Under the shard's lock, of a task that becomes runnable or blocks, in functions that a program or a timer calls: calls are deep below. */
@@ -81,6 +81,23 @@ static __always_inline void tell(u32 shard, enum event_kind kind, struct event *
 		note_load(shard, e->id);
 	number_event(shard, e);
 }
+
+#ifdef DIVVY_SHARDS
+/* Tells which of the shard's CPUs a task may use. The machine gets a copy of the mask: with the address of the event's, the whole event would be on the
+ * stack. */
+static __always_inline void tell_allowed(u32 shard, struct event *e, u64 cpus)
+{
+	struct machine *m = machine_at(shard);
+	struct allowed allowed = { .word = { cpus } };
+
+	if (machine_only_weighs(m))
+		return;
+	e->now = machine_now(m, e->now);
+	e->cpu = machine_set_allowed(m, e->id, &allowed, e->now);
+	e->allowed.word[0] = cpus;
+	number_event(shard, e);
+}
+#endif
 
 /* Asks a CPU to dispatch, by its number in the shard. The lock is not held. */
 static __always_inline void kick(u32 shard, u32 cpu)

@@ -145,9 +145,10 @@ static __always_inline u64 weight_of_group(u64 key, u64 weight)
 NOINLINE u32 make_group(u64 key, u32 parent, u64 weight, u32 instead)
 {
 	struct event e = { .cpu = parent, .amount = weight_of_group(key, weight), .now = clock_ns() };
+	u32 group; /* a copy: the address of e.process would put all of e on the stack */
 
 	bpf_spin_lock(&lock);
-	e.process = take_group(parent);
+	group = e.process = take_group(parent);
 	if (e.process) {
 		keys[e.process & GROUP_MASK] = key;
 		given[e.process & GROUP_MASK] = weight;
@@ -158,8 +159,8 @@ NOINLINE u32 make_group(u64 key, u32 parent, u64 weight, u32 instead)
 	if (!e.process)
 		return instead;
 	log_weigher(EVENT_set_group, &e, e.amount, e.process);
-	if (bpf_map_update_elem(&groups, &key, &e.process,
-				BPF_NOEXIST)) { /* another CPU was faster, or there is no room */
+	/* If that fails, another CPU was faster, or there is no room. */
+	if (bpf_map_update_elem(&groups, &key, &group, BPF_NOEXIST)) {
 		bpf_spin_lock(&lock);
 		free_group(e.process);
 		bpf_spin_unlock(&lock);

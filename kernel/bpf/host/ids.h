@@ -101,8 +101,8 @@ static __always_inline u32 leader_id(const struct task_struct *p)
 	return leader && p->pid != p->tgid ? id_of(leader) : 0;
 }
 
-/* Gives the task an id, if there is one for it. `group` is its cgroup's. What a forked task owes is in machine/family.h. */
-static __always_inline void make_known(struct task_struct *p, u32 group, bool owes, u32 parent)
+/* A function of its own, so that the compiler can use the stack of `n` again afterwards. */
+static __always_inline u32 give_id_to(struct task_struct *p, bool owes, u32 parent, u32 owner)
 {
 	struct newcomer n = {
 		.weight = exact_weight(p),
@@ -113,16 +113,23 @@ static __always_inline void make_known(struct task_struct *p, u32 group, bool ow
 		.parent = parent,
 		.owes = owes,
 		.user = user_of(p),
-		.owner = owner_of_user(user_of(p)),
+		.owner = owner,
 	};
-	u32 id = give_id(&n);
+
+	return give_id(&n);
+}
+
+/* Gives the task an id, if there is one for it. `group` is its cgroup's. What a forked task owes is in machine/family.h. */
+static __always_inline void make_known(struct task_struct *p, u32 group, bool owes, u32 parent)
+{
+	u32 owner = owner_of_user(user_of(p)), id = give_id_to(p, owes, parent, owner);
 
 	if (!id)
 		return;
 	host_task(id)->sum_exec_limited = p->se.sum_exec_runtime;
 	set_dsq_vtime(p, id);
 	if (config.users)
-		group = group_of_user(n.owner);
+		group = group_of_user(owner);
 	if (group)
 		enter_group(id, group);
 	if (!may_run_anywhere(p) || is_migration_disabled(p, 1))

@@ -178,10 +178,8 @@ NOINLINE int come(u32 id)
 	if (!has_weigher())
 		accounts[id & POOL_MASK].nominal = e.amount;
 	tell(shard, EVENT_new, &e);
-	if (is_bound) {
-		e.allowed.word[0] = allowed_part(id, shard);
-		tell(shard, EVENT_set_allowed, &e);
-	}
+	if (is_bound)
+		tell_allowed(shard, &e, allowed_part(id, shard));
 	bpf_spin_unlock(lock);
 	if (is_bound) {
 		log_allowed(shard, &e, 0, true);

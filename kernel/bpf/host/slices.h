@@ -44,11 +44,14 @@ static __always_inline u64 same_kernel_slice(const struct task_struct *p, u32 id
 /* Whether a task has a slice on this CPU, which is over if remaining_slice says 0 */
 static __always_inline bool has_slice_here(const struct task_struct *p, u32 id)
 {
-	u32 cpu = machine_cpu(scx_bpf_task_cpu(p));
 	const struct task *t = task_in_machine(id);
+	u32 cpu;
 
-	return (t->state & (PICKED | PARKED)) == PICKED && shard_of(id) == shard_of_cpu(cpu) &&
-	       t->cpu == local_cpu(cpu);
+	/* First what is at hand: a task that wakes has no slice, so the kernel need not be asked for its CPU. */
+	if ((t->state & (PICKED | PARKED)) != PICKED)
+		return false;
+	cpu = machine_cpu(scx_bpf_task_cpu(p));
+	return shard_of(id) == shard_of_cpu(cpu) && t->cpu == local_cpu(cpu);
 }
 
 /* Returns what is left of a task's slice, or 0 if it is over. Something is left where the kernel changed an attribute of

@@ -5,7 +5,6 @@ use divvy_policy::Placement;
 use super::error::LoadError;
 use super::options::Options;
 use super::rules::RulesFile;
-use super::unsharded::{UNSHARDED, UNWEIGHED};
 
 /// Whether [`super::load`] would take these options, on a machine that has everything.
 ///
@@ -32,28 +31,11 @@ pub fn check_options(options: &Options) -> Result<(), LoadError> {
 
 /// Refuses what several shards cannot do, however many there are on this machine.
 fn check_placement(placement: Placement, options: &Options) -> Result<(), LoadError> {
-    let refuse = |why: String| Err(LoadError::Placement { placement, why });
-    let name = options.spec.selection.name;
-    if let Some((_, why)) = UNSHARDED.iter().find(|(other, _)| *other == name) {
-        return refuse(format!("{why}: use `{name}` without what comes after `@`, or in `divvy sim`"));
-    }
-    if UNWEIGHED.contains(&name) && weighs(options) {
-        return refuse(format!(
-            "with what changes weights (`+groups` and others, `--cgroups`, `--users`) `{name}` needs more stack or longer programs than the kernel's verifier permits: leave that out, or what comes after `@`"
-        ));
-    }
     if options.spec.knows_programs() {
-        return refuse(
-            "what `+flow` knows of programs is not shared by several shards yet: leave out `+flow`, or what comes after `@`"
-                .to_owned(),
-        );
+        let why = "what `+flow` knows of programs is not shared by several shards yet: leave out `+flow`, or what comes after `@`";
+        return Err(LoadError::Placement { placement, why: why.to_owned() });
     }
     Ok(())
-}
-
-/// Whether weights are made for the tasks of all shards: by modifiers, or for groups.
-fn weighs(options: &Options) -> bool {
-    options.grouping.is_some() || options.spec.modifiers.iter().any(|modifier| modifier.name != "flow")
 }
 
 /// Says what a user is to know of a policy that looks at all tasks.

@@ -51,7 +51,6 @@ mod socket;
 mod statistics;
 mod subordinates;
 pub(crate) mod sys;
-mod unsharded;
 #[cfg(feature = "bpf")]
 mod verification;
 mod verified;

@@ -376,3 +376,7 @@ fn refused(spec: &Spec, error: &libbpf_rs::Error) -> LoadError {
     let log = lines[lines.len().saturating_sub(LOG_LINES)..].iter().map(|line| (*line).to_owned()).collect();
     LoadError::Refused { policy: spec.to_string(), reason: format!("{error:#}"), log }
 }
+
+#[cfg(test)]
+#[path = "stack_tests.rs"]
+mod tests;

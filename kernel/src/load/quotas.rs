@@ -8,6 +8,8 @@ use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::setpriority_process;
+
 use super::error::Missing;
 
 /// The tree of version 2; those of version 1 are mounted below it.
@@ -18,6 +20,9 @@ const NAMED: usize = 5;
 pub(super) const FOLLOWS: Duration = Duration::from_secs(1);
 /// How often the loader looks at cgroups while a policy is loaded.
 const EVERY: Duration = Duration::from_secs(10);
+
+/// The nice value of the thread that looks.
+const LIGHTEST: i32 = 19;
 
 /// The levels of cgroups below the root that are groups of the host; deeper ones belong to their ancestors there (papers/groups.md, R5).
 const LEVELS: usize = 8;
@@ -45,8 +50,8 @@ fn depth(tree: &Path, cgroup: &Path) -> usize {
 }
 
 /// Looks for limits that are set while a policy is loaded. They do not unload it: a user to whom a cgroup is delegated can
-/// set some. Threads of its own look, as there may be many cgroups, and the caller is real-time, which its threads are not. Each
-/// lives for one look: one that waited for the next would count as a task that waits for a CPU until it has begun.
+/// set some, and as many cgroups as they like. Threads of its own look, which are not real-time as the caller is, and have nice 19: no user is charged for a look. (In a cgroup of its own the loader has the weight
+/// of that nevertheless.) Each lives for one look: one that waited for the next would count as a task that waits for a CPU until it has begun.
 #[derive(Debug)]
 pub(super) struct Lookout {
     /// Others are kept.
@@ -83,6 +88,7 @@ impl Lookout {
         let (mut known, kept) = (self.known.clone(), self.kept);
         self.looking = Some(found);
         let _ = thread::Builder::new().spawn(move || {
+            let _ = setpriority_process(None, LIGHTEST); // this thread alone
             let news = news(Path::new(TREE), kept, &mut known);
             let _ = tell.send((known, news));
         });

@@ -48,7 +48,7 @@ said("words", answer(ask("nosuch")), answer(ask("rr", "--log=/tmp/log")), answer
 without = threads_of_loader()
 said("another version", answer(ask("rr", version="0.0.1")))
 said("another group", answer(ask("rr", "--group=adm")))
-said("only simulated", answer(ask("vtrr@cpu")), answer(ask("linux24")))
+said("not loadable", answer(ask("rr+flow@cpu")), answer(ask("linux24")))
 with open("/tmp/damaged", "w") as damaged:
     damaged.write("damaged")
 said("files", answer(ask("rr", "--rules=/nosuch")), answer(ask("rr+flow", "--db=/tmp/damaged")))

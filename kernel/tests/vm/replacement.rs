@@ -17,7 +17,7 @@ fn another_policy_takes_the_place_of_a_loaded_one() {
     for part in ["another version", "another group"] {
         assert_eq!(said.part(part), format!("bad \n{groups}"), "{part}: {said}");
     }
-    assert_eq!(said.part("only simulated"), format!("not_replaced 2\nnot_replaced 2\n{groups}"), "{said}");
+    assert_eq!(said.part("not loadable"), format!("not_replaced 2\nnot_replaced 2\n{groups}"), "{said}");
     assert_eq!(said.part("files"), format!("not_replaced 4\nnot_replaced 4\n{groups}"), "{said}");
     // The one that came first is loaded.
     assert_eq!(said.part("two at once"), "not_replaced 1\nreplaced \ndivvy_rr", "{said}");

@@ -83,7 +83,7 @@ pub fn assert_verified(specs: &[&str]) {
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
 fn the_verifier_takes_several_shards() {
-    assert_verified(&[SPECS[0], SPECS[1], LONGEST]);
+    assert_verified(&[SPECS[0], SPECS[1], LONGEST, "pbs_o1@cpu"]);
 }
 
 /// Six tasks that always run on four CPUs, none of which may have one alone.

@@ -58,6 +58,8 @@ fn the_verifier_takes_modifiers_with_several_shards() {
         "sfq@shards:size=2 --users --rules /tmp/rules.toml",
         "gr3+procfair+groups@shards:size=2",
         "sfs+tfps@cpu --cgroups",
+        "eevdf+procfair+groups@cpu",
+        "vtrr+tfps@cpu --users",
     ]);
 }
 
