@@ -7,6 +7,7 @@ use divvy_workload::{Arrivals, Dist, Step, Workload};
 
 use crate::error::LabError;
 use crate::measured::Measured;
+use crate::run::MS;
 
 /// The kernel's own scheduler, as a spec.
 pub const LINUX: &str = "linux";
@@ -89,6 +90,14 @@ pub fn simulated(case: &Case, seed: u64, reps: u32) -> Result<Vec<Run>, LabError
     let workload = Workload { quantum_ns, ..case.workload.clone() };
     let report = simulate(&workload, &[spec], &options, &()).map_err(|error| broken(error.to_string()))?;
     Ok(report.runs)
+}
+
+/// A tick of the virtual machine's kernel.
+pub const TICK_NS: u64 = MS;
+
+/// A turn that ends in the simulation, at the first tick at or after its end, where it ends in the kernel: at the nearest tick.
+pub const fn to_nearest_tick(quantum_ns: u64) -> u64 {
+    quantum_ns - TICK_NS / 2
 }
 
 /// From one moment of a run to another; what came before counts no more.

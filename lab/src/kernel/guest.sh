@@ -17,7 +17,8 @@ cd "$work" || exit 1
 # all files there.
 if command -v ldd >/dev/null; then
 	mkdir bin || exit 1
-	ldd "$divvy" | sed -n 's,.*=> \(/[^ ]*\) .*,\1,p' | xargs -r cp -t bin "$divvy" || exit 1
+	ldd "$divvy" | sed -n 's,.*=> \(/[^ ]*\) .*,\1,p' | xargs -r cp -t bin || exit 1
+	cp "$divvy" bin/divvy || exit 1 # it may be installed by another name
 	divvy=$work/bin/divvy
 	export LD_LIBRARY_PATH="$work/bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 fi

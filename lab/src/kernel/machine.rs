@@ -339,6 +339,18 @@ mod tests {
         assert!(reports(&said[..said.len() / 2 - 1], &cases).is_err(), "one report is missing");
     }
 
+    #[test]
+    fn the_command_may_have_another_name() {
+        let dir = std::env::temp_dir().join(format!("divvy-paper-name-{}", std::process::id()));
+        fs::create_dir(&dir).expect("a directory");
+        let [script, command] = ["run", "divvy-1"].map(|name| dir.join(name));
+        fs::write(&script, format!("{SCRIPT}\n\"$divvy\" --list >list && echo runs\n")).expect("written");
+        fs::copy(std::env::current_exe().expect("this program"), &command).expect("a program");
+        let output = Command::new("sh").args([&script, &command, &dir]).output().expect("a shell");
+        fs::remove_dir_all(&dir).expect("removed");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "runs\n", "{output:?}");
+    }
+
     /// It is told to end while its command runs, as Ctrl-C does.
     #[test]
     fn a_signal_leaves_no_directory() {

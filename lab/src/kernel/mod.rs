@@ -246,11 +246,11 @@ pub fn figures() -> &'static [KernelFigure] {
             (24, 200),
             Kind::Executed
         ),
-        figure!("procfair-3", 4, (15, 400), played(procfair::cases_3, procfair::values_3)),
-        figure!("procfair-5", 4, (12, 320), played(procfair::cases_5, procfair::values_of_b)),
-        figure!("procfair-6", 4, (8, 190), played(procfair::cases_6, procfair::values_of_outputs)),
-        figure!("procfair-8", 4, (12, 260), played(procfair::cases_8, procfair::values_of_b)),
-        figure!("procfair-9", 4, (8, 190), played(procfair::cases_9, procfair::values_of_outputs)),
+        figure!("procfair-3", 4, (15, 450), played(procfair::cases_3, procfair::values_3)),
+        figure!("procfair-5", 4, (12, 370), played(procfair::cases_5, procfair::values_of_b)),
+        figure!("procfair-6", 4, (8, 215), played(procfair::cases_6, procfair::values_of_outputs)),
+        figure!("procfair-8", 4, (12, 280), played(procfair::cases_8, procfair::values_of_b)),
+        figure!("procfair-9", 4, (8, 215), played(procfair::cases_9, procfair::values_of_outputs)),
         figure!(
             "procfair-real",
             "ffmpeg, make and a shell beside a program of 16 threads",

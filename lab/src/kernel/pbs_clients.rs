@@ -7,13 +7,12 @@ use divvy_workload::Workload;
 
 use crate::error::LabError;
 use crate::figures::pbs_users::CLIENTS;
-use crate::kernel::case::{Beside, LINUX, Means, Values, beside, means, numbers};
+use crate::kernel::case::{Beside, LINUX, Means, TICK_NS, Values, beside, means, numbers, to_nearest_tick};
 use crate::kernel::machine::{Play, timeout_s};
 use crate::run::{self, MS, S};
 
-/// A slice ends at the nearest tick of 1 ms. A turn that begins at a tick, or soon after, lasts until the next. In the simulation it ends at the first tick at or after its end.
-const QUANTUM_US: u64 = 900;
-const SIMULATED_QUANTUM_US: u64 = QUANTUM_US - 500;
+/// A turn that begins at a tick, or soon after, lasts until the next.
+const QUANTUM_NS: u64 = TICK_NS * 9 / 10;
 
 pub(crate) const RR: &str = "rr";
 /// Beta, the policy with a small alpha, and with the greatest.
@@ -129,7 +128,7 @@ impl Clients {
     pub fn beside_simulation(&self, play: &Play) -> Result<Beside, LabError> {
         let simulated = self.simulation(play.seed)?;
         let specs = self.specs();
-        let cases = specs.iter().map(|spec| format!("{spec} {QUANTUM_US}us\n")).collect();
+        let cases = specs.iter().map(|spec| format!("{spec} {QUANTUM_NS}ns\n")).collect();
         let mut files = vec![("cases".to_owned(), cases)];
         for rep in 0..self.reps {
             files.push((format!("cases.{rep}"), self.asked(play.seed, rep)?.lines()));
@@ -160,9 +159,9 @@ impl Clients {
     /// Clients and what serves them, with the costs of real servers and the ticks of their kernel.
     fn workload(&self) -> Result<Workload, LabError> {
         let end_ms = self.site.thinks_from_ms + self.watched_ns().2 / MS;
-        let head =
-            format!("quantum = \"{SIMULATED_QUANTUM_US}us\"\ntick = \"1ms\"\nduration = \"{end_ms}ms\"\n");
-        run::workload(self.site.id, &(head + &(self.site.workload)()))
+        let head = format!("duration = \"{end_ms}ms\"\n");
+        let workload = run::workload(self.site.id, &(head + &(self.site.workload)()))?;
+        Ok(Workload { quantum_ns: to_nearest_tick(QUANTUM_NS), tick_ns: Some(TICK_NS), ..workload })
     }
 
     fn asked(&self, seed: u64, rep: u32) -> Result<Asked, LabError> {

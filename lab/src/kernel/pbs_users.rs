@@ -6,17 +6,15 @@ use divvy_workload::{Arrivals, Dist, Step, Workload};
 
 use crate::error::LabError;
 use crate::figures::pbs_users::FIGURE_7;
-use crate::kernel::case::{Case, LINUX, Values, faster, window};
+use crate::kernel::case::{Case, LINUX, TICK_NS, Values, faster, to_nearest_tick, window};
 use crate::run::{MS, S, workload};
 
 /// The figure is so many times as fast as the paper's: tasks take 30 ms, and not 3 s. PBS does not mind (section 2: stretching time changes no decision).
 const TIMES: u64 = 100;
-/// A slice ends at the nearest tick. A turn that begins at a tick, or soon after, lasts until the next: 100 ms of the paper.
-const QUANTUM_NS: u64 = 900 * MS / 1000;
+/// A turn that begins at a tick, or soon after, lasts until the next: 100 ms of the paper.
+const QUANTUM_NS: u64 = TICK_NS * 9 / 10;
 /// A switch, in the simulation: that of sfs with 8 processes, as SFS's Table 1 counts it in the virtual machine. Under linux it is 4.5 us.
 const SWITCH_NS: u64 = 6000;
-/// That of the kernel; the simulation has it as well.
-const TICK_NS: u64 = MS;
 /// When responses begin to count, and the end, in s of the paper.
 const WATCHED_S: (u64, u64) = (100, 1300);
 /// The end of the small version
@@ -59,8 +57,7 @@ pub fn cases_7(small: bool) -> Result<Vec<Case>, LabError> {
         switch_cost_ns: SWITCH_NS,
         ..as_processes(fast)
     };
-    // The simulation ends a slice at the first tick at or after its end.
-    let simulated_quantum_ns = Some(QUANTUM_NS - TICK_NS / 2);
+    let simulated_quantum_ns = Some(to_nearest_tick(QUANTUM_NS));
     let case = |spec| Case { simulated_quantum_ns, ..Case::new(spec, 1, users.clone()) };
     let is_played = |(beta, alpha, _): &&(&str, &str, &str)| {
         !small || *beta == SENSITIVE && [SMALL_ALPHA, GREATEST_ALPHA].contains(alpha)
