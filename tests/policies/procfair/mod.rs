@@ -183,6 +183,56 @@ fn procfair_r2_d3_whole_quanta_are_halved_under_gr3() {
     assert!((part - 0.5).abs() < 0.03, "{part}");
 }
 
+/// Service that a thread had too much is not charged to its program when it blocks. It is known which policies let a program gain by that, and those that are
+/// recommended do not: with turns of any length, on one CPU and on four.
+#[test]
+fn procfair_d5_threads_that_take_turns() {
+    const ONE_CPU: &str = include_str!("../../../examples/taking-turns.toml");
+    const PARTS: [(&str, [f64; 4]); 10] = [
+        ("stride", [50.0, 50.1, 50.7, 50.8]),
+        ("qfq", [50.0, 50.1, 50.7, 50.8]),
+        ("wf2qplus", [50.0, 50.1, 50.7, 50.8]),
+        ("eevdf", [49.6, 36.8, 45.1, 43.2]),
+        ("gr3", [60.6, 89.7, 65.6, 91.0]),
+        ("cfs", [10.6, 9.9, 11.5, 11.6]),
+        ("sfq", [9.0, 9.1, 9.0, 9.1]),
+        ("bvt", [9.0, 9.1, 9.0, 9.1]),
+        ("sfs", [9.0, 9.1, 9.0, 9.1]),
+        ("vtrr", [0.0; 4]),
+    ];
+    let four_cpus = ONE_CPU
+        .replace("cpus = 1", "cpus = 4")
+        .replace("loop = 3,", "loop = 12,")
+        .replace("count = 30", "count = 120")
+        .replace("name = \"alone\"", "name = \"alone\"\ncount = 4");
+    let short = |toml: &str| toml.replace("3900us", "690us");
+    let part = |toml: &str, cpus: f64, spec: &str| {
+        100.0 * run(toml, spec).service_of_all("alone") as f64 / (cpus * 10e9)
+    };
+    let parts = |spec: &str| {
+        [
+            part(ONE_CPU, 1.0, spec),
+            part(&short(ONE_CPU), 1.0, spec),
+            part(&four_cpus, 4.0, spec),
+            part(&short(&four_cpus), 4.0, spec),
+        ]
+    };
+    let assert_near = |spec: &str, right: [f64; 4]| {
+        let parts = parts(spec);
+        for (part, right) in parts.iter().zip(right) {
+            assert!((part - right).abs() < 0.5, "{spec}: {parts:?}: say so in papers/procfair.md");
+        }
+    };
+    for (policy, right) in PARTS {
+        assert_near(&format!("{policy}+procfair"), right);
+    }
+    assert_near("sfq+procfair:all=on", [49.7, 49.9, 49.7, 49.9]);
+    for policy in ["stride", "qfq", "wf2qplus"] {
+        let parts = parts(&format!("{policy}+tfps"));
+        assert!(parts.iter().all(|part| (49.0..52.0).contains(part)), "{policy}+tfps: {parts:?}");
+    }
+}
+
 fn add_threads(one: &mut Lockstep, process: u32, n: usize) {
     for _ in 0..n {
         one.add_to(process, 10);
