@@ -24,7 +24,7 @@ typedef signed long long s64;
 /* Linux 6.12's verifier tells states in a loop apart by what is in r0, also where nobody reads that any more: what a function left
  * there that returns nothing. So it is cleared in each round of a loop, and by functions after which many states are left. */
 #define clear_result() asm volatile("r0 = 0" ::: "r0")
-/* In a loop: addresses that begin with this pointer are worked out in each round. Without this the compiler works them out before the loop, and
+/* Addresses that begin with this pointer are worked out anew from here on, in a loop in each round. Without this the compiler works them out once, and
  * keeps all of them on the stack, of which there are 512 bytes for a chain of calls. */
 #define keep_no_addresses(pointer) asm volatile("" : "+r"(pointer))
 /* may_goto: a jump that the kernel takes when a loop has run for too long, so the verifier need not follow

@@ -107,10 +107,9 @@ stale='s/^\te->amount = weight_to_tell(e->id);/\te->amount = e->amount ?: weight
 /^NOINLINE bool tell_weight_again/,/^}/s/clock_ns() }/clock_ns(), .amount = weight_to_tell(id) }/
 s/is_there && has_other_weight(shard, id)/is_there/'
 
-# Says in a file what happened.
-check_shards_of() { # POLICY
-	build "$1" "$out/storm-shards-$1" kernel/bpf -DDIVVY_SHARDS &&
-		run_shards "$1" "$out/storm-shards-$1" "${DIVVY_SCRIPTS:-30}"
+# Says what happened.
+check_shards_of() { # POLICY PROGRAM
+	build "$1" "$2" kernel/bpf -DDIVVY_SHARDS && run_shards "$1" "$2" "${DIVVY_SCRIPTS:-30}"
 }
 
 check_shards() {
@@ -166,12 +165,11 @@ check_shards() {
 # In the models of later kernels, with one shard and with several
 check_newer_kernels() {
 	for NEWER in 71 73; do
-		build_model && build sfq "$out/storm-newer" kernel/bpf || return 1
-		run sfq "$out/storm-newer" >"$out/said/newer" 2>&1 || fails_on_newer "$NEWER, sfq" || return 1
+		build_model || return 1
+		check sfq "$out/storm-newer" >"$out/said/newer" 2>&1 || fails_on_newer "$NEWER, sfq" || return 1
 		echo "host: a kernel like $NEWER: sfq: $(tail -n 1 "$out/said/newer")"
 		for policy in sfq stride; do
-			build "$policy" "$out/storm-newer" kernel/bpf -DDIVVY_SHARDS || return 1
-			run_shards "$policy" "$out/storm-newer" "${DIVVY_SCRIPTS:-30}" >"$out/said/newer" 2>&1 ||
+			check_shards_of "$policy" "$out/storm-newer" >"$out/said/newer" 2>&1 ||
 				fails_on_newer "$NEWER, several shards, $policy" || return 1
 			echo "host: a kernel like $NEWER, several shards: $policy: $(tail -n 2 "$out/said/newer" | head -n 1)"
 		done
@@ -193,8 +191,9 @@ check_holds() {
 	echo "host: holds of the lock do not grow with the number of tasks (all policies; linux24, pbs and vtrr: no more for each than they say)"
 }
 
-# One shard: the policy's scripts, and random ones
-run() { # POLICY PROGRAM
+# One shard: the policy's scripts, and random ones. Says what happened, and whether everything held in its last line.
+check() { # POLICY PROGRAM
+	build "$1" "$2" kernel/bpf || return 1
 	for script in kernel/model/scripts/"$1"-*.script; do
 		[ -e "$script" ] || continue
 		"$2" --script "$script" || { echo "$script failed" && return 1; }
@@ -202,13 +201,8 @@ run() { # POLICY PROGRAM
 	"$2" "${DIVVY_SEED:-1}" "${DIVVY_SCRIPTS:-30}"
 }
 
-# Says in a file what happened, and whether everything held in its last line.
-check() { # POLICY
-	build "$1" "$out/storm-$1" kernel/bpf && run "$1" "$out/storm-$1"
-}
-
 if [ "${1:-}" = --shards ]; then
-	check_shards_of "$2" >"$out/said/shards-$2" 2>&1 && exit 0
+	check_shards_of "$2" "$out/storm-shards-$2" >"$out/said/shards-$2" 2>&1 && exit 0
 	echo "host: FAILED with several shards: $2"
 	cat "$out/said/shards-$2"
 	exit 1
@@ -220,7 +214,7 @@ if [ "${1:-}" = --break ]; then
 fi
 
 if [ "${1:-}" = --one ]; then
-	if check "$2" >"$out/said/$2" 2>&1; then
+	if check "$2" "$out/storm-$2" >"$out/said/$2" 2>&1; then
 		echo "$2: $(tail -n 1 "$out/said/$2")"
 	else
 		echo "$2: FAILED"

@@ -230,7 +230,7 @@ static inline void pbs_o1_leave(struct pbs_o1 *s, u32 id, u64 now, enum why why)
 static inline u32 pbs_o1_pick(struct pbs_o1 *s, u32 cpu, u64 now)
 {
 	pbs_o1_read_params(s);
-	keep_no_addresses(s);
+	keep_no_addresses(s); /* those of the parameters would be on the stack during all that follows */
 	s->ahead = pbs_o1_ahead(s);
 	s->best = 0;
 	s->left = s->param.M + (s->n < s->param.L ? s->param.L - s->n : 0);
