@@ -3,9 +3,10 @@
  * The storm: random scripts against the host in the model. A script in which something does not hold is made as short as
  * possible, and printed.
  *
- *   storm SEED [COUNT]    scripts COUNT (by default 1) from this seed on
- *   storm --script FILE   one script
- *   storm --print SEED    the script of a seed, without running it
+ *   storm SEED [COUNT]        scripts COUNT (by default 1) from this seed on
+ *   storm --find SEED COUNT   the same, but only says which seed failed: to make a script short takes many runs of it
+ *   storm --script FILE       one script
+ *   storm --print SEED        the script of a seed, without running it
  *
  * Exit codes: 0 all held, 1 something did not, 2 usage.
  */
@@ -295,6 +296,35 @@ static void shorten(struct script *s)
 	run_apart(s);
 }
 
+/* Random scripts from a seed on, up to the first in which something does not hold. That one is made short, and printed, or its seed is said. */
+static int run_random(u64 first, u64 count, bool is_printed)
+{
+	static struct script s;
+	u64 events = 0, decisions = 0, moves = 0, taken = 0;
+
+	for (u64 seed = first; seed < first + count; seed++) {
+		make_script(&s, seed);
+		if (!run_apart(&s)) {
+			printf("# seed %llu: %s\n", (unsigned long long)seed, outcome->error);
+			if (!is_printed)
+				return 1;
+			shorten(&s);
+			printf("# shortened: %s\n", outcome->error);
+			write_script(&s, stdout);
+			return 1;
+		}
+		events += outcome->events;
+		decisions += outcome->decisions;
+		moves += outcome->moves;
+		taken += outcome->taken;
+	}
+	printf("held: %llu scripts, %llu events, %llu decisions\n", (unsigned long long)count,
+	       (unsigned long long)events, (unsigned long long)decisions);
+	if (host_most_shards() > 1)
+		printf("shards: %llu moves, %llu tasks taken\n", (unsigned long long)moves, (unsigned long long)taken);
+	return 0;
+}
+
 static int run_file(const char *path)
 {
 	static struct script s;
@@ -325,7 +355,7 @@ static int run_file(const char *path)
 int main(int argc, char **argv)
 {
 	static struct script s;
-	u64 events = 0, decisions = 0, moves = 0, taken = 0, first, count;
+	bool finds = argc == 4 && !strcmp(argv[1], "--find");
 
 	outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (argc == 3 && !strcmp(argv[1], "--script"))
@@ -335,29 +365,10 @@ int main(int argc, char **argv)
 		write_script(&s, stdout);
 		return 0;
 	}
-	if (argc < 2 || argc > 3) {
-		fprintf(stderr, "usage: storm SEED [COUNT] | --script FILE | --print SEED\n");
+	if (!finds && (argc < 2 || argc > 3)) {
+		fprintf(stderr, "usage: storm SEED [COUNT] | --find SEED COUNT | --script FILE | --print SEED\n");
 		return 2;
 	}
-	first = strtoull(argv[1], NULL, 10);
-	count = argc == 3 ? strtoull(argv[2], NULL, 10) : 1;
-	for (u64 seed = first; seed < first + count; seed++) {
-		make_script(&s, seed);
-		if (!run_apart(&s)) {
-			printf("# seed %llu: %s\n", (unsigned long long)seed, outcome->error);
-			shorten(&s);
-			printf("# shortened: %s\n", outcome->error);
-			write_script(&s, stdout);
-			return 1;
-		}
-		events += outcome->events;
-		decisions += outcome->decisions;
-		moves += outcome->moves;
-		taken += outcome->taken;
-	}
-	printf("held: %llu scripts, %llu events, %llu decisions\n", (unsigned long long)count,
-	       (unsigned long long)events, (unsigned long long)decisions);
-	if (host_most_shards() > 1)
-		printf("shards: %llu moves, %llu tasks taken\n", (unsigned long long)moves, (unsigned long long)taken);
-	return 0;
+	argv += finds;
+	return run_random(strtoull(argv[1], NULL, 10), argc > 2 ? strtoull(argv[2], NULL, 10) : 1, !finds);
 }
