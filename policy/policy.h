@@ -41,6 +41,10 @@
  *   OVERDRAWN  xyz_overdrawn(s, id) -> ns
  *                                    with FORK: what a task that exits received before it was due; else what it used of its last
  *                                    slice
+ *   VIRTUAL_TIME  xyz_virtual_time(s) -> u64
+ *                                    the tag at which a task joins that has no claim and no debt, as it was known last, in the unit
+ *                                    of keys. Nobody joins before that and ahead_of: else the threads of a program that run one after
+ *                                    the other have a turn each before others have their second (machine/owners.h)
  *   SESSION   xyz_session(s, id, now)
  *                                    the task's program says that it begins a session, work for another request; its
  *                                    service until now is charged; it need not be runnable; else nothing
@@ -128,6 +132,7 @@ struct task {
 	u64 charged; /* ns, of the run in progress: already charged; negative when earlier runs left a rest to charge */
 	u64 turn;    /* ns, charged since its slice began */
 	u64 debit;   /* ns, with which it joins as new */
+	u64 ahead;   /* with which it joins: ahead_of */
 	u64 tag;     /* ns of a nice-0 task, with a policy that shares by weight and has no keys: machine/apart.h */
 #ifdef MACHINE_ENTITLED
 	struct {
@@ -184,6 +189,7 @@ struct task_table {
 #define PEEK 4096
 #define OVERDRAWN 8192
 #define DROPS 16384
+#define VIRTUAL_TIME 32768
 
 #define REMOVED (1u << 31) /* pick's answer: this task blocked, and is no longer in the queue; peek's: see DROPS */
 
@@ -230,6 +236,17 @@ static inline u64 turn_of(const struct task_table *t, u32 id)
 static inline u64 debit_of(const struct task_table *t, u32 id)
 {
 	return t->task[id & POOL_MASK].debit;
+}
+
+/* A task that joins begins so much later than virtual time, because its program or group is so far ahead (machine/owners.h), in the
+ * unit of virtual_time; mostly 0 */
+static inline u64 ahead_of(const struct task_table *t, u32 id)
+{
+#ifdef MACHINE_WITH_MODIFIERS
+	return 0; /* no machine of several has both owners and tasks that join a policy */
+#else
+	return t->task[id & POOL_MASK].ahead;
+#endif
 }
 
 static inline bool is_runnable(const struct task_table *t, u32 id)

@@ -27,6 +27,13 @@ static inline void vtime_advance(struct vtime *t, u64 ran, u64 w)
 	t->rest = product % w;
 }
 
+/* v = max(v, to) */
+static inline void vtime_raise(struct vtime *t, u64 to)
+{
+	if ((s64)(t->v - to) < 0)
+		*t = (struct vtime){ .v = to };
+}
+
 /* The service that moves a tag of this weight by so much, ns, rounded down */
 static inline u64 vtime_service(u64 by, u64 w)
 {

@@ -10,6 +10,7 @@
 #define DIVVY_MACHINE_APART_H
 
 #include "levels.h"
+#include "owners.h"
 
 /* Whether the machine has it instead of the policy for as long as it is runnable */
 static inline bool machine_is_apart(struct machine *m, u32 id)
@@ -108,8 +109,14 @@ static inline void machine_serve(struct machine *m, u32 id, u64 ran)
 #else
 static ALWAYS_INLINE void machine_join(struct machine *m, u32 id, u64 now, enum why why)
 {
-	if (!machine_only_weighs(m))
-		CALL(join)(&m->s, id, now, why);
+	if (machine_only_weighs(m))
+		return;
+#if HAS(VIRTUAL_TIME)
+	/* A new one owes its debit instead (family.h). */
+	if (machine_has_owners(m) && why != NEW)
+		machine_find_ahead(m, id);
+#endif
+	CALL(join)(&m->s, id, now, why);
 }
 
 static inline void machine_leave(struct machine *m, u32 id, u64 now, enum why why)

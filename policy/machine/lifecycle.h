@@ -45,6 +45,7 @@ static IN_PLACE void machine_new(struct machine *m, u32 id, u32 process, u64 wei
 	if (machine_is_whole(m))
 		m->groups.of[id & POOL_MASK] = ROOT;
 	t->charged = 0;
+	t->ahead = 0;
 	t->turn = 0; /* that of the id's former task would be a debt: machine/family.h */
 	t->cpu = NO_CPU;
 	t->state = KNOWN;
@@ -54,6 +55,9 @@ static IN_PLACE void machine_new(struct machine *m, u32 id, u32 process, u64 wei
 #endif
 #if HAS(FORK)
 	machine_born(m, id);
+#endif
+#if HAS(VIRTUAL_TIME)
+	machine_forget_owner(m, id);
 #endif
 	CALL(fork)(&m->s, id, 0, now);
 	if (machine_counts(m, true)) {
@@ -162,6 +166,7 @@ static ALWAYS_INLINE void machine_quiescent_inlined(struct machine *m, u32 id, u
 	if (!(t->state & RUNNABLE))
 		return;
 	machine_settle(m, id, now);
+	machine_owners_had(m, id);
 	machine_end_turn(m, id, why);
 	if (machine_has(m, FLOW) && why == EXITED)
 		flow_terminates(machine_flow(m), id, 0, now);

@@ -24,6 +24,7 @@ static inline void machine_unpick(struct machine *m, u32 id)
 static inline void machine_stop(struct machine *m, u32 id, u64 now, enum why why)
 {
 	machine_settle(m, id, now);
+	machine_owners_had(m, id);
 	machine_unpick(m, id);
 	if (!machine_is_apart(m, id))
 		CALL(stop)(&m->s, id, now, why);

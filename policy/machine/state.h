@@ -9,6 +9,7 @@
 #include "../lib/pile.h"
 #include "../lib/ring.h"
 #include "../lib/threads.h"
+#include "../lib/vtime.h"
 #include "../weight/feasible.h"
 #include "../weight/groups.h"
 #include "../weight/procfair.h"
@@ -20,6 +21,9 @@
 #else
 #define ENTITLED(call)
 #endif
+
+/* A claim that a task cannot use, where it may run, is kept up to so many of its turns. */
+#define LAG_TURNS 32
 
 /* task.state, beside those of policy.h */
 #define KNOWN 2
@@ -143,6 +147,20 @@ struct apart {
 	u64 served[MAX_CPUS]; /* the tag that each CPU served last */
 };
 
+#if HAS(VIRTUAL_TIME)
+/* owners.h */
+struct owner_times {
+	struct vtime of[OWNERS];           /* a process, or above POOL a group by which threads are counted */
+	struct vtime of_group[MAX_GROUPS]; /* with the modifier groups */
+	/* Scratch */
+	u32 group; /* on the way to the root */
+	u64 due;   /* ns, that its thread received */
+	u64 most;  /* ns, that are held against an owner */
+	u64 v;     /* virtual time */
+	u64 ahead; /* how far the owner is ahead of it that is so most */
+};
+#endif
+
 /* The fields that each event looks at come first: in BPF an address beyond 32 KiB takes two more instructions each time. */
 struct machine {
 	u64 now;
@@ -186,6 +204,9 @@ struct machine {
 	struct tfps tfps;
 	struct threads threads; /* for procfair and tfps */
 	struct groups groups;
+#if HAS(VIRTUAL_TIME)
+	struct owner_times times;
+#endif
 	struct flow flow;
 #ifdef MACHINE_SIZED
 	struct flow *shared_flow; /* that of several machines, which is used instead, or NULL */

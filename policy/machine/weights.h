@@ -92,15 +92,6 @@ static inline void machine_reweigh(struct machine *m, u32 id, u64 w, u64 now)
 	MACHINE_REWEIGHED(m, id);
 }
 
-/* The owner by which its threads are counted: its process, or if asked for its group, if it is in one */
-static inline u32 machine_owner(struct machine *m, u32 id)
-{
-	s64 by_group = machine_has(m, TFPS) ? m->tfps.param.group : m->procfair.param.group;
-	u32 group = m->groups.of[id & POOL_MASK] & GROUP_MASK;
-
-	return by_group && group ? POOL + group : machine_task(m, id)->process;
-}
-
 /* A task's weight among the members of its group, or without groups before readjustment. Both of these divide by the same
  * number: with both, tfps does (groups R4). */
 static inline u64 machine_wanted(struct machine *m, u32 id)

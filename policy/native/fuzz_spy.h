@@ -149,6 +149,16 @@ static u64 spy_overdrawn(struct spy *s, u32 id)
 	return ns;
 }
 
+#if HAS(VIRTUAL_TIME)
+static u64 spy_virtual_time(struct spy *s)
+{
+	return REAL(virtual_time)(&s->real);
+}
+#define SPY_TIMES VIRTUAL_TIME
+#else
+#define SPY_TIMES 0
+#endif
+
 static void spy_gets_slice(u32 id)
 {
 	model_task(id)->seat = HAS_SLICE;
@@ -255,10 +265,10 @@ static bool spy_preempts(struct spy *s, u32 woken, u32 running, u64 now)
 	return REAL(preempts)(&s->real, woken, running, now);
 }
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | OVERDRAWN | SPY_PICKS | SPY_REMOVES
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | OVERDRAWN | SPY_TIMES | SPY_PICKS | SPY_REMOVES
 #else
 #undef POLICY_HAS
-#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | FORK | OVERDRAWN | SPY_PICKS | SPY_REMOVES
+#define POLICY_HAS INIT | CHARGE | REWEIGH | SLICE | FORK | OVERDRAWN | SPY_TIMES | SPY_PICKS | SPY_REMOVES
 #endif
 
 #endif

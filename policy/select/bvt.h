@@ -12,7 +12,7 @@
 #include "../lib/wide.h"
 
 #define POLICY_TITLE "borrowed virtual time: least service over weight, with borrowing"
-#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | OVERDRAWN | PEEK | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | SLICE | PREEMPTS | FORK | OVERDRAWN | VIRTUAL_TIME | PEEK | KEY | SHIFT
 
 #define BVT_TIME_MAX (10000 * MS)
 
@@ -107,14 +107,19 @@ static inline u64 bvt_overdrawn(struct bvt *s, u32 id)
 	return vtime_lead(task_of(s, id)->A.v, s->SVT, weight_of(&s->tasks, id));
 }
 
-/* A = max(A, SVT): a sleeper keeps no claim on the time that it slept (bvt R2) */
+static inline u64 bvt_virtual_time(const struct bvt *s)
+{
+	return s->SVT;
+}
+
+/* A = max(A, SVT): a sleeper keeps no claim on the time that it slept (bvt R2), nor one whose program or group is ahead (procfair R4). */
 static inline void bvt_join(struct bvt *s, u32 id, u64 now, enum why why)
 {
 	struct bvt_thread *t = task_of(s, id);
 
+	vtime_raise(&t->A, s->SVT + ahead_of(&s->tasks, id));
 	bvt_advance(s);
-	if (vtime_before(t->A.v, s->SVT))
-		t->A = (struct vtime){ .v = s->SVT };
+	vtime_raise(&t->A, s->SVT);
 	if (why == NEW)
 		vtime_advance(&t->A, bvt_debit(s, id), weight_of(&s->tasks, id));
 	else

@@ -14,7 +14,7 @@
 
 #define POLICY_TITLE "start-time fair queueing: the least service over weight runs"
 #define POLICY_BASELINE
-#define POLICY_HAS CHARGE | REWEIGH | FORK | OVERDRAWN | PEEK | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | FORK | OVERDRAWN | VIRTUAL_TIME | PEEK | KEY | SHIFT
 
 #define POLICY_PARAMS(P) \
 	P(debit, SWITCH, "", 1, 0, 1, \
@@ -72,14 +72,20 @@ static inline u64 sfq_overdrawn(struct sfq *s, u32 id)
 	return vtime_lead(task_of(s, id)->S.v, s->v, weight_of(&s->tasks, id));
 }
 
-/* S = max(F, v): a sleeper keeps no claim on the time that it slept (sfq R1); a child owes its debit (sfq R5). */
+static inline u64 sfq_virtual_time(const struct sfq *s)
+{
+	return s->v;
+}
+
+/* S = max(F, v): a sleeper keeps no claim on the time that it slept (sfq R1); a child owes its debit (sfq R5),
+ * and who belongs to a program or group that is ahead begins where that is (procfair R4). */
 static inline void sfq_join(struct sfq *s, u32 id, u64 now, enum why why)
 {
 	struct sfq_task *t = task_of(s, id);
 
+	vtime_raise(&t->S, s->v + ahead_of(&s->tasks, id));
 	sfq_advance(s);
-	if (vtime_before(t->S.v, s->v))
-		t->S = (struct vtime){ .v = s->v };
+	vtime_raise(&t->S, s->v);
 	if (why == NEW && s->param.debit)
 		vtime_advance(&t->S, debit_of(&s->tasks, id), weight_of(&s->tasks, id));
 	heap_insert(&s->waiting, id, t->S.v);

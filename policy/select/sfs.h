@@ -13,7 +13,7 @@
 #include "sfs/tags.h"
 
 #define POLICY_TITLE "surplus fair scheduling: the least service beyond its share runs"
-#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS | FORK | OVERDRAWN | PEEK | KEY | SHIFT
+#define POLICY_HAS CHARGE | REWEIGH | PREEMPTS | FORK | OVERDRAWN | VIRTUAL_TIME | PEEK | KEY | SHIFT
 #define POLICY_PREEMPTS_IF(s) ((s)->param.credit)
 
 #define POLICY_TAG_SCALE(s) (s)->param.scale
@@ -118,11 +118,18 @@ static NOINLINE u64 sfs_overdrawn(struct sfs *s, u32 id)
 	return wide_mul_div(&s->division, (u64)ahead < far ? ahead : far, w, WEIGHT_NICE_0 * s->param.scale);
 }
 
-/* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3); a child owes its debit (sfs R10). Inlined, as calls are deep below. */
+static inline u64 sfs_virtual_time(const struct sfs *s)
+{
+	return s->v.v;
+}
+
+/* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3); a child owes its debit (sfs R10), and a program that is ahead what it is ahead by (procfair R4). Inlined, as calls are deep below. */
 static ALWAYS_INLINE void sfs_join(struct sfs *s, u32 id, u64 now, enum why why)
 {
 	struct sfs_task *t = task_of(s, id);
 
+	if (ahead_of(&s->tasks, id))
+		t->F = tag_max(t->F, (struct tag){ s->v.v + ahead_of(&s->tasks, id), s->v.part });
 	sfs_advance(s);
 	t->F = tag_max(t->F, s->v);
 	t->rest = 0;

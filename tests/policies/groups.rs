@@ -450,3 +450,28 @@ fn groups_r3_a_sleeper_beside_heavy_tasks_on_two_cpus() {
         assert!(grouped.abs_diff(readjusted) <= QUANTUM_NS, "{policy}: {grouped} and {readjusted} ns");
     }
 }
+
+/// Tasks of a user take turns, three at a time, also where they are in groups of that user's own: the other user keeps half.
+#[test]
+fn groups_r11_tasks_that_take_turns_gain_nothing() {
+    let toml = include_str!("../../examples/taking-turns.toml")
+        .replace("name = \"alone\"\n", "name = \"alone\"\ngroup = \"bob\"\n")
+        .replace("name = \"starter\"\n", "name = \"starter\"\ngroup = \"ann\"\n");
+    let (before, worker) = toml.split_once("[[task]]\nname = \"worker\"\n").expect("a worker");
+    let (worker, alone) = worker.split_once("[[task]]").expect("another task");
+    let workers: Vec<String> = [("ann", 10), ("ann/a", 10), ("ann/b", 10)]
+        .iter()
+        .map(|(group, count)| {
+            let worker = worker.replace("count = 30", &format!("count = {count}"));
+            format!("[[task]]\nname = \"worker of {group}\"\ngroup = \"{group}\"\n{worker}")
+        })
+        .collect();
+    let nested = format!("{before}{}[[task]]{alone}", workers.concat());
+    let flat = toml.replace("name = \"worker\"\n", "name = \"worker\"\ngroup = \"ann\"\n");
+    for policy in ["sfq", "bvt", "sfs"] {
+        for (what, toml) in [("flat", &flat), ("nested", &nested)] {
+            let part = run(toml, &format!("{policy}+groups")).service_of_all("alone") as f64 / 10e9;
+            assert!((part - 0.5).abs() < 0.02, "{policy}, {what}: {part}");
+        }
+    }
+}

@@ -26,7 +26,7 @@ const fn function(
 const TOLD: &str = "u32 id, u64 now, enum why why";
 
 /// All functions, in the order of `policy.h`. The state comes first among their arguments.
-const FUNCTIONS: [Function; 19] = [
+const FUNCTIONS: [Function; 20] = [
     function("join", "", "void", TOLD, "the task became runnable"),
     function("leave", "", "void", TOLD, "the task is no longer runnable"),
     function("pick", "!PEEK", "u32", "u32 cpu, u64 now", "the task that runs next, 0 if none waits"),
@@ -44,6 +44,7 @@ const FUNCTIONS: [Function; 19] = [
     ),
     function("fork", "FORK", "void", "u32 id, u32 parent, u64 now", "the task exists"),
     function("overdrawn", "OVERDRAWN", "u64", "u32 id", "what a task received before it was due, in ns"),
+    function("virtual_time", "VIRTUAL_TIME", "u64", "", "the tag at which a task joins that owes nothing"),
     function("session", "SESSION", "void", "u32 id, u64 now", "the task begins another session"),
     function("discard", "DISCARD", "void", "u32 id", "a task that left is taken down"),
     function("peek", "PEEK", "u32", "u32 cpu, u64 now", "the task that runs next, 0 if none waits"),

@@ -183,21 +183,18 @@ fn procfair_r2_d3_whole_quanta_are_halved_under_gr3() {
     assert!((part - 0.5).abs() < 0.03, "{part}");
 }
 
-/// Service that a thread had too much is not charged to its program when it blocks. It is known which policies let a program gain by that, and those that are
+/// Service that a thread had too much is not its program's under each policy. It is known which policies let a program gain by that, and those that are
 /// recommended do not: with turns of any length, on one CPU and on four.
 #[test]
 fn procfair_d5_threads_that_take_turns() {
     const ONE_CPU: &str = include_str!("../../../examples/taking-turns.toml");
-    const PARTS: [(&str, [f64; 4]); 10] = [
+    const PARTS: [(&str, [f64; 4]); 7] = [
         ("stride", [50.0, 50.1, 50.7, 50.8]),
         ("qfq", [50.0, 50.1, 50.7, 50.8]),
         ("wf2qplus", [50.0, 50.1, 50.7, 50.8]),
         ("eevdf", [49.6, 36.8, 45.1, 43.2]),
         ("gr3", [60.6, 89.7, 65.6, 91.0]),
         ("cfs", [10.6, 9.9, 11.5, 11.6]),
-        ("sfq", [9.0, 9.1, 9.0, 9.1]),
-        ("bvt", [9.0, 9.1, 9.0, 9.1]),
-        ("sfs", [9.0, 9.1, 9.0, 9.1]),
         ("vtrr", [0.0; 4]),
     ];
     let four_cpus = ONE_CPU
@@ -227,9 +224,67 @@ fn procfair_d5_threads_that_take_turns() {
         assert_near(&format!("{policy}+procfair"), right);
     }
     assert_near("sfq+procfair:all=on", [49.7, 49.9, 49.7, 49.9]);
-    for policy in ["stride", "qfq", "wf2qplus"] {
+    for policy in ["stride", "qfq", "wf2qplus", "sfq", "bvt", "sfs"] {
         let parts = parts(&format!("{policy}+tfps"));
         assert!(parts.iter().all(|part| (49.0..52.0).contains(part)), "{policy}+tfps: {parts:?}");
+    }
+    for policy in ["sfq", "bvt", "sfs"] {
+        let parts = parts(&format!("{policy}+procfair"));
+        assert!(parts.iter().all(|part| (49.0..52.0).contains(part)), "{policy}+procfair: {parts:?}");
+    }
+}
+
+/// A thread that wakes the next one and goes on has its slice counted all the same.
+#[test]
+fn procfair_r4_a_waker_that_goes_on_gains_nothing() {
+    const TURNS: &str = include_str!("../../../examples/taking-turns.toml");
+    let goes_on = TURNS.replace(
+        "{ post = \"turn\" } ] } ]\n\n[[task]]\nname = \"alone\"",
+        "{ post = \"turn\" }, { run = \"10us\" } ] } ]\n\n[[task]]\nname = \"alone\"",
+    );
+    assert!(goes_on.contains("10us"));
+    let one_at_a_time = goes_on.replace("loop = 3,", "loop = 1,");
+    for toml in [goes_on, one_at_a_time] {
+        for policy in ["sfq", "bvt", "sfs"] {
+            for modifier in ["procfair", "tfps", "procfair+feasible"] {
+                let part = run(&toml, &format!("{policy}+{modifier}")).service_of_all("alone") as f64 / 10e9;
+                assert!((0.46..0.56).contains(&part), "{policy}+{modifier}: {part}\n{toml}");
+            }
+        }
+    }
+}
+
+/// Threads of a program that sleep for as long as others of it run, so that many of them wake at once, and programs of many more threads. Half is due to the other
+/// program.
+#[test]
+fn procfair_r4_many_threads_that_wake_together_gain_nothing() {
+    for threads in [30, 300] {
+        let sleep_us = 3900 * threads;
+        let toml = format!(
+            "cpus = 1\nquantum = \"4ms\"\nduration = \"20s\"\n\
+             [[task]]\nname = \"alone\"\nprocess = \"alone\"\nprogram = [ {{ run = \"forever\" }} ]\n\
+             [[task]]\nname = \"worker\"\nprocess = \"crowd\"\ncount = {threads}\n\
+             program = [ {{ loop = \"forever\", do = [ {{ run = \"3900us\" }}, {{ sleep = \"{sleep_us}us\" }} ] }} ]\n"
+        );
+        for policy in ["sfq", "bvt", "sfs"] {
+            let part = run(&toml, &format!("{policy}+procfair")).service_of_all("alone") as f64 / 20e9;
+            assert!((part - 0.5).abs() < 0.04, "{policy}, {threads} threads: {part}");
+        }
+    }
+}
+
+/// A program of a thread that always runs and of one that sleeps has its part, and no more, beside ten others.
+#[test]
+fn procfair_r4_who_sleeps_beside_a_thread_of_its_program_has_a_part_of_its_part() {
+    const TOML: &str = "cpus = 1\nquantum = \"4ms\"\nduration = \"20s\"\n\
+        [[task]]\nname = \"other\"\ncount = 10\nprogram = [ { run = \"forever\" } ]\n\
+        [[task]]\nname = \"hog\"\nprocess = \"A\"\nprogram = [ { run = \"forever\" } ]\n\
+        [[task]]\nname = \"sleeper\"\nprocess = \"A\"\n\
+        program = [ { loop = \"forever\", do = [ { run = \"1ms\" }, { sleep = { exp = \"20ms\" } } ] } ]\n";
+    for policy in ["sfq", "bvt", "sfs"] {
+        let run = run(TOML, &format!("{policy}+procfair"));
+        let part = ["hog", "sleeper"].map(|name| run.service_of_all(name) as f64 / 20e9);
+        assert!((part[0] + part[1] - 1.0 / 11.0).abs() < 0.01, "{policy}: {part:?}");
     }
 }
 
