@@ -42,9 +42,10 @@
  *                                    with FORK: what a task that exits received before it was due; else what it used of its last
  *                                    slice
  *   VIRTUAL_TIME  xyz_virtual_time(s) -> u64
- *                                    the tag at which a task joins that has no claim and no debt, as it was known last, in the unit
- *                                    of keys. Nobody joins before that and ahead_of: else the threads of a program that run one after
- *                                    the other have a turn each before others have their second (machine/owners.h)
+ *                                    the tag at which a task joins that has no claim and no debt, as last computed, in the unit of
+ *                                    keys. join places no task before virtual_time + ahead_of. Otherwise the threads of a program could
+ *                                    run one after the other, and each would have a turn before others have their second one
+ *                                    (machine/owners.h)
  *   SESSION   xyz_session(s, id, now)
  *                                    the task's program says that it begins a session, work for another request; its
  *                                    service until now is charged; it need not be runnable; else nothing
@@ -238,8 +239,8 @@ static inline u64 debit_of(const struct task_table *t, u32 id)
 	return t->task[id & POOL_MASK].debit;
 }
 
-/* A task that joins begins so much later than virtual time, because its program or group is so far ahead (machine/owners.h), in the
- * unit of virtual_time; mostly 0 */
+/* How much later than virtual time a task begins when it joins, because its program or group is ahead by so much (machine/owners.h); in
+ * the unit of virtual_time, mostly 0 */
 static inline u64 ahead_of(const struct task_table *t, u32 id)
 {
 #ifdef MACHINE_WITH_MODIFIERS

@@ -296,7 +296,8 @@ static void shorten(struct script *s)
 	run_apart(s);
 }
 
-/* Random scripts from a seed on, up to the first in which something does not hold. That one is made short, and printed, or its seed is said. */
+/* Random scripts from a seed on, up to the first in which something does not hold. Its seed is said, and if is_printed it is made short, and
+ * printed. */
 static int run_random(u64 first, u64 count, bool is_printed)
 {
 	static struct script s;
@@ -355,7 +356,7 @@ static int run_file(const char *path)
 int main(int argc, char **argv)
 {
 	static struct script s;
-	bool finds = argc == 4 && !strcmp(argv[1], "--find");
+	bool finds = argc > 1 && !strcmp(argv[1], "--find");
 
 	outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (argc == 3 && !strcmp(argv[1], "--script"))
@@ -365,7 +366,7 @@ int main(int argc, char **argv)
 		write_script(&s, stdout);
 		return 0;
 	}
-	if (!finds && (argc < 2 || argc > 3)) {
+	if (finds ? argc != 4 : argc < 2 || argc > 3) {
 		fprintf(stderr, "usage: storm SEED [COUNT] | --find SEED COUNT | --script FILE | --print SEED\n");
 		return 2;
 	}

@@ -6,7 +6,7 @@
 # all that a kernel may load.
 #
 #   DIVVY_SCRIPTS  random scripts for each policy; by default 30, some 400,000 events
-#   DIVVY_SEED     the first seed; by default 1
+#   DIVVY_SEED     the first seed of scripts that must hold; by default 1. Breaks have seeds of their own
 #   DIVVY_BUILD    where to build; target/model by default
 #   DIVVY_JOBS     how many policies, or breaks, at once; by default the number of CPUs
 #
@@ -91,7 +91,7 @@ check_finds_broken_shards() { # POLICY FILE SUBSTITUTION [SEED]
 	printf '%s\0%s\0%s\0%s\0' "$1" "$2" "$3" "${4:-1}" >>"$out/breaks"
 }
 
-# Tries one, in a directory of its own, from the seed on with which it was found when it was written: few scripts in hundreds find some.
+# Tries one, in a directory of its own. It begins with the seed that found it when this was written, as only one script in hundreds finds some breaks.
 check_finds_break() { # POLICY FILE SUBSTITUTION SEED
 	broken=$out/broken-$$
 	rm -rf "$broken"

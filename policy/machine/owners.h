@@ -6,8 +6,8 @@
  *
  * So a program, and each group, has a time of its own, as a node of hierarchical start-time fair queueing has (Goyal, Guo, Vin: "A
  * Hierarchical CPU Scheduler for Multimedia Operating Systems", OSDI 1996): it goes on with all service of its threads, over the weight
- * of all. A thread that joins begins there, if that is later than virtual time (procfair R4, groups R11). Service
- * that nobody waited for does not count.
+ * of all. A thread that wakes begins there, if that is later than virtual time (procfair R4, groups R11). A new one owes its debit
+ * instead (family.h). Service that nobody waited for does not count. With groups, only these have such a time, and programs do not.
  */
 #ifndef DIVVY_MACHINE_OWNERS_H
 #define DIVVY_MACHINE_OWNERS_H
@@ -34,17 +34,17 @@ static inline bool machine_has_owners(const struct machine *m)
 #endif
 }
 
-/* All that an owner's threads weigh. Threads may have weights of before, so it is not made of these if it is known without. */
+/* An owner weighs the most that its threads ever did. So a slice of a light thread is not held against a heavy one for as long as the
+ * light one would wait. Effective weights may still be old ones (procfair D4), so it is computed from nominal ones. */
 static inline u64 machine_weight_of_owner(struct machine *m, u32 id, u32 owner)
 {
-	u64 threads = threads_of(&m->threads, owner), nominal = machine_task(m, id)->nominal;
+	u64 weight = machine_task(m, id)->nominal, *most = &m->times.weight[owner & OWNER_MASK];
+	u64 threads = threads_of(&m->threads, owner), cpus = m->s.tasks.ncpus;
 
-	threads = threads ? threads : 1;
-	if (machine_has(m, GROUPS | FEASIBLE))
-		return weight_of(&m->s.tasks, id) * threads;
-	if (machine_has(m, TFPS))
-		return nominal * (threads < m->s.tasks.ncpus ? threads : m->s.tasks.ncpus);
-	return nominal;
+	if (machine_has(m, TFPS) && threads > 1)
+		weight *= threads < cpus ? threads : cpus;
+	*most = weight > *most ? weight : *most;
+	return *most;
 }
 
 /* Members of a group share its budget. It has none before it was divided for the first time. */
@@ -72,7 +72,7 @@ static NOINLINE void machine_charge_owners(struct machine *m, u32 id)
 {
 	u64 due = turn_of(&m->s.tasks, id) * POLICY_TAG_SCALE(&m->s);
 
-	if (machine_has(m, PROCFAIR | TFPS)) {
+	if (!machine_has(m, GROUPS)) {
 		u32 owner = machine_owner(m, id);
 
 		vtime_advance(&m->times.of[owner & OWNER_MASK], due, machine_weight_of_owner(m, id, owner));
@@ -93,8 +93,8 @@ static inline void machine_owners_had(struct machine *m, u32 id)
 		machine_charge_owners(m, id);
 }
 
-/* Where tasks are bound to CPUs, or weights are not feasible, an owner may be ahead by what others cannot use. This is not held against
- * it for longer than a claim is kept for those. */
+/* Where tasks are bound to CPUs, or weights are not feasible, an owner may be ahead by service that others could not have used. So its
+ * lead is limited there, to as much as a claim of such tasks is kept for. */
 static inline u64 machine_most_ahead(struct machine *m)
 {
 	bool feasible = m->s.tasks.ncpus == 1 || machine_has(m, GROUPS | FEASIBLE);
@@ -105,7 +105,7 @@ static inline u64 machine_most_ahead(struct machine *m)
 	return POLICY_LONGEST_SLICE(&m->s) * most;
 }
 
-/* An owner that is behind has no claim on that. */
+/* An owner that is behind is moved to virtual time: it saves nothing up. */
 static inline void machine_find_ahead_of(struct owner_times *times, struct vtime *t, u64 weight)
 {
 	u64 most = times->most * WEIGHT_NICE_0 / weight;
@@ -129,13 +129,13 @@ static NOINLINE void machine_find_ahead_of_groups(struct machine *m)
 	}
 }
 
-/* How far those are ahead to whom it belongs, before it joins */
+/* Before a task joins: how far its program or its groups are ahead of virtual time, the greatest of these leads */
 static NOINLINE void machine_find_ahead(struct machine *m, u32 id)
 {
 	m->times.v = CALL(virtual_time)(&m->s);
 	m->times.ahead = 0;
 	m->times.most = machine_most_ahead(m);
-	if (machine_has(m, PROCFAIR | TFPS)) {
+	if (!machine_has(m, GROUPS)) {
 		u32 owner = machine_owner(m, id);
 
 		machine_find_ahead_of(&m->times, &m->times.of[owner & OWNER_MASK],
@@ -148,14 +148,29 @@ static NOINLINE void machine_find_ahead(struct machine *m, u32 id)
 	machine_task(m, id)->ahead = m->times.ahead;
 }
 
-/* A program's id may have been another one's. */
+/* A program's id, or a group's number, may have been another one's. */
 static inline void machine_forget_owner(struct machine *m, u32 id)
 {
-	if (machine_is_whole(m))
-		m->times.of[id & POOL_MASK] = (struct vtime){ .v = 0 };
+	if (!machine_is_whole(m))
+		return;
+	m->times.of[id & OWNER_MASK] = (struct vtime){ .v = CALL(virtual_time)(&m->s) };
+	m->times.weight[id & OWNER_MASK] = 0;
+}
+
+/* A group without threads that is made, or gets another weight: who may set that may have what is around the group, and that stays. */
+static inline void machine_forget_group(struct machine *m, u32 group)
+{
+	if (m->groups.group[group & GROUP_MASK].k)
+		return;
+	m->times.of_group[group & GROUP_MASK] = (struct vtime){ .v = CALL(virtual_time)(&m->s) };
+	machine_forget_owner(m, POOL + (group & GROUP_MASK));
 }
 #else
 static inline void machine_owners_had(struct machine *m, u32 id)
+{
+}
+
+static inline void machine_forget_group(struct machine *m, u32 group)
 {
 }
 #endif

@@ -151,13 +151,14 @@ struct apart {
 /* owners.h */
 struct owner_times {
 	struct vtime of[OWNERS];           /* a process, or above POOL a group by which threads are counted */
+	u64 weight[OWNERS];                /* the most that its threads weighed */
 	struct vtime of_group[MAX_GROUPS]; /* with the modifier groups */
 	/* Scratch */
 	u32 group; /* on the way to the root */
 	u64 due;   /* ns, that its thread received */
 	u64 most;  /* ns, that are held against an owner */
 	u64 v;     /* virtual time */
-	u64 ahead; /* how far the owner is ahead of it that is so most */
+	u64 ahead; /* the greatest lead of an owner over virtual time */
 };
 #endif
 

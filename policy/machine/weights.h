@@ -352,6 +352,7 @@ static inline void machine_set_process(struct machine *m, u32 id, u32 process, u
  * parent, which is not below it. Inlined, as calls are deep below. */
 static ALWAYS_INLINE void machine_set_group(struct machine *m, u32 group, u32 parent, u64 weight, u64 now)
 {
+	machine_forget_group(m, group);
 	groups_set(&m->groups, group, parent, weight);
 	machine_readjust(m, now);
 }

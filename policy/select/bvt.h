@@ -112,7 +112,7 @@ static inline u64 bvt_virtual_time(const struct bvt *s)
 	return s->SVT;
 }
 
-/* A = max(A, SVT): a sleeper keeps no claim on the time that it slept (bvt R2), nor one whose program or group is ahead (procfair R4). */
+/* A = max(A, SVT): a sleeper keeps no claim on the time that it slept (bvt R2). If its program or group is ahead, it begins later (procfair R4). */
 static inline void bvt_join(struct bvt *s, u32 id, u64 now, enum why why)
 {
 	struct bvt_thread *t = task_of(s, id);

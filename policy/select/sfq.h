@@ -78,7 +78,7 @@ static inline u64 sfq_virtual_time(const struct sfq *s)
 }
 
 /* S = max(F, v): a sleeper keeps no claim on the time that it slept (sfq R1); a child owes its debit (sfq R5),
- * and who belongs to a program or group that is ahead begins where that is (procfair R4). */
+ * and a task whose program or group is ahead begins at that one's time (procfair R4). */
 static inline void sfq_join(struct sfq *s, u32 id, u64 now, enum why why)
 {
 	struct sfq_task *t = task_of(s, id);

@@ -123,7 +123,8 @@ static inline u64 sfs_virtual_time(const struct sfs *s)
 	return s->v.v;
 }
 
-/* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3); a child owes its debit (sfs R10), and a program that is ahead what it is ahead by (procfair R4). Inlined, as calls are deep below. */
+/* S = max(F, v) after a sleep, S = v for a newcomer (sfs R3); a child owes its debit (sfs R10). A task whose
+ * program or group is ahead begins later by that lead (procfair R4). Inlined, as calls are deep below. */
 static ALWAYS_INLINE void sfs_join(struct sfs *s, u32 id, u64 now, enum why why)
 {
 	struct sfs_task *t = task_of(s, id);

@@ -183,7 +183,7 @@ fn procfair_r2_d3_whole_quanta_are_halved_under_gr3() {
     assert!((part - 0.5).abs() < 0.03, "{part}");
 }
 
-/// Service that a thread had too much is not its program's under each policy. It is known which policies let a program gain by that, and those that are
+/// Not every policy charges a program for what its threads received too early. It is known which policies let a program gain by that, and those that are
 /// recommended do not: with turns of any length, on one CPU and on four.
 #[test]
 fn procfair_d5_threads_that_take_turns() {
@@ -269,6 +269,22 @@ fn procfair_r4_many_threads_that_wake_together_gain_nothing() {
         for policy in ["sfq", "bvt", "sfs"] {
             let part = run(&toml, &format!("{policy}+procfair")).service_of_all("alone") as f64 / 20e9;
             assert!((part - 0.5).abs() < 0.04, "{policy}, {threads} threads: {part}");
+        }
+    }
+}
+
+/// A thread of nice 19 that always runs does not make one of nice 0 in its program wait for as long as it would wait itself: no longer than three quanta, in the mean.
+#[test]
+fn procfair_r4_a_light_thread_delays_no_heavy_one_of_its_program() {
+    const TOML: &str = "cpus = 1\nquantum = \"4ms\"\nduration = \"20s\"\n\
+        [[task]]\nname = \"other\"\nprogram = [ { run = \"forever\" } ]\n\
+        [[task]]\nname = \"helper\"\nprocess = \"A\"\nnice = 19\nprogram = [ { run = \"forever\" } ]\n\
+        [[task]]\nname = \"main\"\nprocess = \"A\"\n\
+        program = [ { loop = \"forever\", do = [ { run = \"1ms\" }, { sleep = \"20ms\" } ] } ]\n";
+    for policy in ["sfq", "bvt", "sfs"] {
+        for modifier in ["procfair", "tfps", "procfair+feasible"] {
+            let part = run(TOML, &format!("{policy}+{modifier}")).service_of_all("main") as f64 / 20e9;
+            assert!(part > 1.0 / (1.0 + 20.0 + 3.0 * 4.0), "{policy}+{modifier}: {part}");
         }
     }
 }
