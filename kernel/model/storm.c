@@ -296,9 +296,8 @@ static void shorten(struct script *s)
 	run_apart(s);
 }
 
-/* Random scripts from a seed on, up to the first in which something does not hold. Its seed is said, and if is_printed it is made short, and
- * printed. */
-static int run_random(u64 first, u64 count, bool is_printed)
+/* Random scripts from a seed on, up to the first in which something does not hold. Its seed is said; if asked for, it is made short and printed. */
+static int run_random(u64 first, u64 count, bool prints)
 {
 	static struct script s;
 	u64 events = 0, decisions = 0, moves = 0, taken = 0;
@@ -307,7 +306,7 @@ static int run_random(u64 first, u64 count, bool is_printed)
 		make_script(&s, seed);
 		if (!run_apart(&s)) {
 			printf("# seed %llu: %s\n", (unsigned long long)seed, outcome->error);
-			if (!is_printed)
+			if (!prints)
 				return 1;
 			shorten(&s);
 			printf("# shortened: %s\n", outcome->error);

@@ -67,40 +67,37 @@ check_finds_race() {
 # rr ignores weights is known.
 by_service="rr gr3 stride sfs cfs eevdf wrr vtrr"
 
-# "--find" where it is enough to know that a script fails
-find=
-
 # Several shards: all that must hold with one, no slice that is ahead by more than the skew, of a task that waits or of another shard, and shares.
-run_shards() { # POLICY PROGRAM SCRIPTS
-	case $1 in
+run_shards() { # POLICY PROGRAM ARGUMENT.. OF RANDOM SCRIPTS
+	policy=$1 program=$2
+	shift 2
+	case $policy in
 	sfq) scripts='shards-*' ;;
 	rr) scripts='*-equal shards-bound-*' ;;
 	*) scripts='by-service-* shards-bound-*' ;;
 	esac
 	for script in $scripts; do
 		for file in kernel/model/scripts/$script.script; do
-			"$2" --script "$file" || return 1
+			"$program" --script "$file" || return 1
 		done
 	done
-	# shellcheck disable=SC2086 # perhaps nothing
-	"$2" $find "${DIVVY_SEED:-1}" "$3"
+	"$program" "$@"
 }
 
 # A host whose shards do without a part of what makes them right must be found. Breaks are listed first, and then tried on all CPUs.
 check_finds_broken_shards() { # POLICY FILE SUBSTITUTION [SEED]
-	printf '%s\0%s\0%s\0%s\0' "$1" "$2" "$3" "${4:-1}" >>"$out/breaks"
+	printf '%s\0%s\0%s\0%s\0' "$1" "$2" "$3" "${4:-}" >>"$out/breaks"
 }
 
 # Tries one, in a directory of its own. It begins with the seed that found it when this was written, as only one script in hundreds finds some breaks.
-check_finds_break() { # POLICY FILE SUBSTITUTION SEED
+check_finds_break() { # POLICY FILE SUBSTITUTION [SEED]
 	broken=$out/broken-$$
 	rm -rf "$broken"
 	mkdir -p "$broken" && cp -r kernel/bpf "$broken/host" || return 1
 	sed -i "$3" "$broken/host/host/$2"
 	cmp -s "kernel/bpf/host/$2" "$broken/host/host/$2" && echo "there is no such line any more: $3" && return 1
 	build "$1" "$broken/storm" "$broken/host" -DDIVVY_SHARDS || return 1
-	DIVVY_SEED=$4
-	run_shards "$1" "$broken/storm" 1000 >"$broken/said" 2>&1
+	run_shards "$1" "$broken/storm" --find "${4:-1}" 1000 >"$broken/said" 2>&1
 	if ! tail -n 1 "$broken/said" | grep -Eq '^(# seed [0-9]+: )?(at [0-9]+ ns: |ended by signal )'; then
 		echo "host: FAILED: shards without a part were not found: $1: $3: $(tail -n 1 "$broken/said")"
 		return 1
@@ -115,7 +112,7 @@ s/is_there && has_other_weight(shard, id)/is_there/'
 
 # Says what happened.
 check_shards_of() { # POLICY PROGRAM
-	build "$1" "$2" kernel/bpf -DDIVVY_SHARDS && run_shards "$1" "$2" "${DIVVY_SCRIPTS:-30}"
+	build "$1" "$2" kernel/bpf -DDIVVY_SHARDS && run_shards "$1" "$2" "${DIVVY_SEED:-1}" "${DIVVY_SCRIPTS:-30}"
 }
 
 check_shards() {
@@ -215,8 +212,8 @@ if [ "${1:-}" = --shards ]; then
 fi
 
 if [ "${1:-}" = --break ]; then
-	find=--find
-	check_finds_break "$2" "$3" "$4" "${5:-1}"
+	shift
+	check_finds_break "$@"
 	exit
 fi
 

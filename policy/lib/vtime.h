@@ -27,13 +27,6 @@ static inline void vtime_advance(struct vtime *t, u64 ran, u64 w)
 	t->rest = product % w;
 }
 
-/* v = max(v, to) */
-static inline void vtime_raise(struct vtime *t, u64 to)
-{
-	if ((s64)(t->v - to) < 0)
-		*t = (struct vtime){ .v = to };
-}
-
 /* The service that moves a tag of this weight by so much, ns, rounded down */
 static inline u64 vtime_service(u64 by, u64 w)
 {
@@ -70,6 +63,13 @@ static inline void vtime_reweigh(struct vtime *t)
 static inline bool vtime_before(u64 a, u64 b)
 {
 	return (s64)(a - b) < 0;
+}
+
+/* v = max(v, to) */
+static inline void vtime_raise(struct vtime *t, u64 to)
+{
+	if (vtime_before(t->v, to))
+		*t = (struct vtime){ .v = to };
 }
 
 /* The service by which a tag of this weight is ahead of another, ns; 0 if it is not */

@@ -9,7 +9,6 @@
 #ifndef DIVVY_MACHINE_APART_H
 #define DIVVY_MACHINE_APART_H
 
-#include "levels.h"
 #include "owners.h"
 
 /* Whether the machine has it instead of the policy for as long as it is runnable */
@@ -111,11 +110,7 @@ static ALWAYS_INLINE void machine_join(struct machine *m, u32 id, u64 now, enum 
 {
 	if (machine_only_weighs(m))
 		return;
-#if HAS(VIRTUAL_TIME)
-	/* A new one owes its debit instead (family.h). */
-	if (machine_has_owners(m) && why != NEW)
-		machine_find_ahead(m, id);
-#endif
+	machine_wait_for_owners(m, id, why);
 	CALL(join)(&m->s, id, now, why);
 }
 

@@ -5,6 +5,9 @@
 
 #include "parking.h"
 
+/* A claim that a task cannot use, where it may run, is kept up to so many of its turns. */
+#define LAG_TURNS 32
+
 /* Runnable tasks of each class are counted, and where it is: at its first task that waits, or else at the last that was served. */
 static NOINLINE void machine_class_grows(struct machine *m, u32 id)
 {

@@ -56,9 +56,7 @@ static IN_PLACE void machine_new(struct machine *m, u32 id, u32 process, u64 wei
 #if HAS(FORK)
 	machine_born(m, id);
 #endif
-#if HAS(VIRTUAL_TIME)
 	machine_forget_owner(m, id);
-#endif
 	CALL(fork)(&m->s, id, 0, now);
 	if (machine_counts(m, true)) {
 		machine_count_thread(m, id, true);

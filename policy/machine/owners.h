@@ -12,7 +12,7 @@
 #ifndef DIVVY_MACHINE_OWNERS_H
 #define DIVVY_MACHINE_OWNERS_H
 
-#include "state.h"
+#include "levels.h"
 
 /* The owner by which its threads are counted: its process, or if asked for its group, if it is in one */
 static inline u32 machine_owner(struct machine *m, u32 id)
@@ -72,15 +72,14 @@ static NOINLINE void machine_charge_owners(struct machine *m, u32 id)
 {
 	u64 due = turn_of(&m->s.tasks, id) * POLICY_TAG_SCALE(&m->s);
 
-	if (!machine_has(m, GROUPS)) {
-		u32 owner = machine_owner(m, id);
-
-		vtime_advance(&m->times.of[owner & OWNER_MASK], due, machine_weight_of_owner(m, id, owner));
-	}
 	if (machine_has(m, GROUPS)) {
 		m->times.group = m->groups.of[id & POOL_MASK];
 		m->times.due = due;
 		machine_charge_groups(m);
+	} else {
+		u32 owner = machine_owner(m, id);
+
+		vtime_advance(&m->times.of[owner & OWNER_MASK], due, machine_weight_of_owner(m, id, owner));
 	}
 }
 
@@ -129,44 +128,58 @@ static NOINLINE void machine_find_ahead_of_groups(struct machine *m)
 	}
 }
 
-/* Before a task joins: how far its program or its groups are ahead of virtual time, the greatest of these leads */
 static NOINLINE void machine_find_ahead(struct machine *m, u32 id)
 {
 	m->times.v = CALL(virtual_time)(&m->s);
 	m->times.ahead = 0;
 	m->times.most = machine_most_ahead(m);
-	if (!machine_has(m, GROUPS)) {
+	if (machine_has(m, GROUPS)) {
+		m->times.group = m->groups.of[id & POOL_MASK];
+		machine_find_ahead_of_groups(m);
+	} else {
 		u32 owner = machine_owner(m, id);
 
 		machine_find_ahead_of(&m->times, &m->times.of[owner & OWNER_MASK],
 				      machine_weight_of_owner(m, id, owner));
 	}
-	if (machine_has(m, GROUPS)) {
-		m->times.group = m->groups.of[id & POOL_MASK];
-		machine_find_ahead_of_groups(m);
-	}
 	machine_task(m, id)->ahead = m->times.ahead;
 }
 
-/* A program's id, or a group's number, may have been another one's. */
-static inline void machine_forget_owner(struct machine *m, u32 id)
+/* Before a task joins: how far its program or its groups are ahead of virtual time, the greatest of these leads. A new one owes its debit
+ * instead (family.h). */
+static inline void machine_wait_for_owners(struct machine *m, u32 id, enum why why)
 {
-	if (!machine_is_whole(m))
+	if (machine_has_owners(m) && why != NEW)
+		machine_find_ahead(m, id);
+}
+
+/* A program's id, or a group's number, may have been another one's. */
+static inline void machine_forget_owner(struct machine *m, u32 owner)
+{
+	if (!machine_has_owners(m))
 		return;
-	m->times.of[id & OWNER_MASK] = (struct vtime){ .v = CALL(virtual_time)(&m->s) };
-	m->times.weight[id & OWNER_MASK] = 0;
+	m->times.of[owner & OWNER_MASK] = (struct vtime){ .v = CALL(virtual_time)(&m->s) };
+	m->times.weight[owner & OWNER_MASK] = 0;
 }
 
 /* A group without threads that is made, or gets another weight: who may set that may have what is around the group, and that stays. */
 static inline void machine_forget_group(struct machine *m, u32 group)
 {
-	if (m->groups.group[group & GROUP_MASK].k)
+	if (!machine_has_owners(m) || m->groups.group[group & GROUP_MASK].k)
 		return;
 	m->times.of_group[group & GROUP_MASK] = (struct vtime){ .v = CALL(virtual_time)(&m->s) };
 	machine_forget_owner(m, POOL + (group & GROUP_MASK));
 }
 #else
 static inline void machine_owners_had(struct machine *m, u32 id)
+{
+}
+
+static inline void machine_wait_for_owners(struct machine *m, u32 id, enum why why)
+{
+}
+
+static inline void machine_forget_owner(struct machine *m, u32 owner)
 {
 }
 

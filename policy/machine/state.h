@@ -22,9 +22,6 @@
 #define ENTITLED(call)
 #endif
 
-/* A claim that a task cannot use, where it may run, is kept up to so many of its turns. */
-#define LAG_TURNS 32
-
 /* task.state, beside those of policy.h */
 #define KNOWN 2
 #define CUSTODY 8 /* the host gave it to us */

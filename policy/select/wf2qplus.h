@@ -60,8 +60,8 @@ static inline void wf2qplus_jump(struct wf2qplus *s)
 {
 	u32 earliest = eligible_earliest(&s->waiting);
 
-	if (earliest && vtime_before(s->V.v, task_of(s, earliest)->S.v))
-		s->V = (struct vtime){ .v = task_of(s, earliest)->S.v };
+	if (earliest)
+		vtime_raise(&s->V, task_of(s, earliest)->S.v);
 }
 
 /* The task with the least F runs, among those with S <= V (wf2qplus R1). */

@@ -52,8 +52,7 @@ static NOINLINE void qfq_resort(struct qfq *s, u32 f)
 	u32 i = t->group;
 	u64 low = s->V.v - ((u64)QFQ_BEHIND << (i & 63)), high = s->V.v + ((u64)QFQ_AHEAD << (i & 63));
 
-	if (vtime_before(t->S.v, low))
-		t->S = (struct vtime){ .v = low };
+	vtime_raise(&t->S, low);
 	if (vtime_before(high, t->S.v))
 		t->S = (struct vtime){ .v = high };
 	t->used = t->served_by = 0;

@@ -67,8 +67,7 @@ static inline void qfq_update(struct qfq *s)
 	if (ineligible && !(s->set[ER] | s->set[EB])) {
 		u64 S = qfq_group(s, lowest_bit(ineligible))->S;
 
-		if (vtime_before(s->V.v, S))
-			s->V = (struct vtime){ .v = S };
+		vtime_raise(&s->V, S);
 	}
 	changed = s->V.v ^ s->seen;
 	s->seen = s->V.v;
