@@ -183,6 +183,9 @@ fn procfair_r2_d3_whole_quanta_are_halved_under_gr3() {
     assert!((part - 0.5).abs() < 0.03, "{part}");
 }
 
+/// Those for which procfair R4 holds.
+const BEGIN_AT_VIRTUAL_TIME: [&str; 3] = ["sfq", "bvt", "sfs"];
+
 /// Not every policy charges a program for what its threads received too early. It is known which policies let a program gain by that, and those that are
 /// recommended do not: with turns of any length, on one CPU and on four.
 #[test]
@@ -224,13 +227,11 @@ fn procfair_d5_threads_that_take_turns() {
         assert_near(&format!("{policy}+procfair"), right);
     }
     assert_near("sfq+procfair:all=on", [49.7, 49.9, 49.7, 49.9]);
-    for policy in ["stride", "qfq", "wf2qplus", "sfq", "bvt", "sfs"] {
-        let parts = parts(&format!("{policy}+tfps"));
-        assert!(parts.iter().all(|part| (49.0..52.0).contains(part)), "{policy}+tfps: {parts:?}");
-    }
-    for policy in ["sfq", "bvt", "sfs"] {
-        let parts = parts(&format!("{policy}+procfair"));
-        assert!(parts.iter().all(|part| (49.0..52.0).contains(part)), "{policy}+procfair: {parts:?}");
+    for policy in ["stride", "qfq", "wf2qplus"].iter().chain(&BEGIN_AT_VIRTUAL_TIME) {
+        for modifier in ["procfair", "tfps"] {
+            let parts = parts(&format!("{policy}+{modifier}"));
+            assert!(parts.iter().all(|part| (49.0..52.0).contains(part)), "{policy}+{modifier}: {parts:?}");
+        }
     }
 }
 
@@ -245,12 +246,24 @@ fn procfair_r4_a_waker_that_goes_on_gains_nothing() {
     assert!(goes_on.contains("10us"));
     let one_at_a_time = goes_on.replace("loop = 3,", "loop = 1,");
     for toml in [goes_on, one_at_a_time] {
-        for policy in ["sfq", "bvt", "sfs"] {
+        for policy in BEGIN_AT_VIRTUAL_TIME {
             for modifier in ["procfair", "tfps", "procfair+feasible"] {
                 let part = run(&toml, &format!("{policy}+{modifier}")).service_of_all("alone") as f64 / 10e9;
                 assert!((0.46..0.56).contains(&part), "{policy}+{modifier}: {part}\n{toml}");
             }
         }
+    }
+}
+
+/// So it is where all tasks crowd one of eight CPUs; under sfq virtual time leaves out bound tasks that wait, and is the tag of the one that runs.
+#[test]
+fn procfair_r4_turns_on_one_of_many_cpus_gain_nothing() {
+    let toml = include_str!("../../../examples/taking-turns.toml")
+        .replace("program = ", "affinity = [0]\nprogram = ")
+        .replace("cpus = 1", "cpus = 8");
+    for policy in ["bvt", "sfs"] {
+        let part = run(&toml, &format!("{policy}+procfair")).service_of_all("alone") as f64 / 10e9;
+        assert!((0.46..0.56).contains(&part), "{policy}: {part}");
     }
 }
 
@@ -266,7 +279,7 @@ fn procfair_r4_many_threads_that_wake_together_gain_nothing() {
              [[task]]\nname = \"worker\"\nprocess = \"crowd\"\ncount = {threads}\n\
              program = [ {{ loop = \"forever\", do = [ {{ run = \"3900us\" }}, {{ sleep = \"{sleep_us}us\" }} ] }} ]\n"
         );
-        for policy in ["sfq", "bvt", "sfs"] {
+        for policy in BEGIN_AT_VIRTUAL_TIME {
             let part = run(&toml, &format!("{policy}+procfair")).service_of_all("alone") as f64 / 20e9;
             assert!((part - 0.5).abs() < 0.04, "{policy}, {threads} threads: {part}");
         }
@@ -281,7 +294,7 @@ fn procfair_r4_a_light_thread_delays_no_heavy_one_of_its_program() {
         [[task]]\nname = \"helper\"\nprocess = \"A\"\nnice = 19\nprogram = [ { run = \"forever\" } ]\n\
         [[task]]\nname = \"main\"\nprocess = \"A\"\n\
         program = [ { loop = \"forever\", do = [ { run = \"1ms\" }, { sleep = \"20ms\" } ] } ]\n";
-    for policy in ["sfq", "bvt", "sfs"] {
+    for policy in BEGIN_AT_VIRTUAL_TIME {
         for modifier in ["procfair", "tfps", "procfair+feasible"] {
             let part = run(TOML, &format!("{policy}+{modifier}")).service_of_all("main") as f64 / 20e9;
             assert!(part > 1.0 / (1.0 + 20.0 + 3.0 * 4.0), "{policy}+{modifier}: {part}");
@@ -297,7 +310,7 @@ fn procfair_r4_who_sleeps_beside_a_thread_of_its_program_has_a_part_of_its_part(
         [[task]]\nname = \"hog\"\nprocess = \"A\"\nprogram = [ { run = \"forever\" } ]\n\
         [[task]]\nname = \"sleeper\"\nprocess = \"A\"\n\
         program = [ { loop = \"forever\", do = [ { run = \"1ms\" }, { sleep = { exp = \"20ms\" } } ] } ]\n";
-    for policy in ["sfq", "bvt", "sfs"] {
+    for policy in BEGIN_AT_VIRTUAL_TIME {
         let run = run(TOML, &format!("{policy}+procfair"));
         let part = ["hog", "sleeper"].map(|name| run.service_of_all(name) as f64 / 20e9);
         assert!((part[0] + part[1] - 1.0 / 11.0).abs() < 0.01, "{policy}: {part:?}");
