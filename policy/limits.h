@@ -161,14 +161,19 @@ static inline void limits_take(struct limits *l, const struct machine *m, u32 id
 	limits_give(l, m, id);
 }
 
+/* The task is off its CPU, and its slice is over. */
+static inline void limits_end_slice(struct limits *l, const struct machine *m, u32 id)
+{
+	limits_settle(l, m, id, 0);
+	l->taken[id & POOL_MASK] = l->used[id & POOL_MASK] = 0;
+}
+
 /* The task is off its CPU, where it ran for so long, and the machine knows. Its slice may go on. */
 static inline void limits_off(struct limits *l, const struct machine *m, u32 id, u64 ran)
 {
 	l->used[id & POOL_MASK] += ran;
-	if ((m->s.tasks.task[id & POOL_MASK].state & (PICKED | PARKED)) == PICKED)
-		return;
-	limits_settle(l, m, id, 0);
-	l->taken[id & POOL_MASK] = l->used[id & POOL_MASK] = 0;
+	if ((m->s.tasks.task[id & POOL_MASK].state & (PICKED | PARKED)) != PICKED)
+		limits_end_slice(l, m, id);
 }
 
 /* ---- tasks that may not run ---- */

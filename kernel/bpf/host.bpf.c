@@ -45,7 +45,7 @@
  *   groups.h        groups of tasks, by cgroup or user
  *   cgroups.h       the ops of cgroups
  *   quotas.h        limits of CPU time (cpu.max): what tasks take from them
- *   holding.h       tasks are held while a limit is used up
+ *   holding.h       tasks are held while a limit is used up; holding_in_shards.h
  *   bandwidth.h     limits, read from the kernel
  *   users.h         users, and whom they belong to
  *   rules.h         weights by executable, cgroup and user; task_rules.h
@@ -206,12 +206,6 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 	/* The kernel says by set_cpumask that it may only run here now. */
 	if (is_migration_disabled(p, enq_flags & SCX_ENQ_REENQ ? 2 : 1))
 		__sync_fetch_and_add(&stats.pinned, 1);
-	if (has_limits()) {
-		if (!t->waiting_since)
-			t->waiting_since = e.now;
-		if (hold_back(id, p->se.sum_exec_runtime, NO_CPU))
-			return;
-	}
 	hand_over(p, id, e.now);
 }
 
@@ -231,13 +225,15 @@ void BPF_PROG(host_dequeue, struct task_struct *p, u64 deq_flags)
 	bpf_spin_lock(lock);
 	held = is_held(e.id);
 	if (held)
-		limits_free(&limits, e.id, e.now);
+		take_back_held(e.id, e.now);
 	else
 		tell(shard, EVENT_dequeue, &e);
 	host_task(e.id)->sent_to = 0;
 	publish(shard);
 	bpf_spin_unlock(lock);
-	if (!held)
+	if (held)
+		settle_hold(e.id, 0);
+	else
 		log_event(shard, EVENT_dequeue, &e, 0, 0, 0);
 }
 
@@ -292,6 +288,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	kick(shard, e.cpu);
 	if (e.cpu == NO_CPU && promised != e.id)
 		call_elsewhere(promised);
+	admitted = admitted && admit_apart(&e);
 	/* Meanwhile its group may have a new period. Then it is not held, and runs. */
 	if (!admitted && hold_back(e.id, host_task(e.id)->sum_exec_limited, cpu)) {
 		scx_bpf_kick_cpu(kernel_cpu, 0); /* to ask again */

@@ -59,7 +59,7 @@ s32 load_host(const struct host_options *options)
 	c->tick_ns = (u32)model.tick_ns;
 	c->users = options->users;
 	c->cgroups = options->cgroups;
-	c->limits = options->cgroups && host_most_shards() == 1;
+	c->limits = options->cgroups;
 	subordinates.n = options->nsubordinates;
 	for (u32 i = 0; i < options->nsubordinates; i++)
 		subordinates.range[i] =

@@ -94,8 +94,6 @@ static void add_cgroup_actions(struct script *s, u32 ntasks)
 
 		a->at_ns = below(4) ? below(s->end_ns) : 0;
 		a->kind = ONE_OF(MKDIR, MKDIR, MKDIR, MOVE, MOVE, MOVE, WEIGHT, RMDIR, LIMIT);
-		if (a->kind == LIMIT && host_most_shards() > 1)
-			a->kind = WEIGHT; /* several shards keep no limits */
 		a->target = a->kind == MOVE ? below(ntasks) : 1 + below(MOST_CGROUPS);
 		a->value = a->kind == MOVE ? below(1 + MOST_CGROUPS) : 1 + below(10000);
 		a->parent = a->kind == MKDIR ? below(a->target) : 0;

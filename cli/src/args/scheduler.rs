@@ -49,7 +49,7 @@ pub struct SchedulerArgs {
 
     /// Load although cgroups have limits of CPU time (cpu.max), which do not hold while the policy is loaded
     ///
-    /// Without it, and without --cgroups or with a placement (SPEC@..), such cgroups are named, and nothing is loaded. A limit that is set later does not hold either.
+    /// Without it, and without --cgroups, such cgroups are named, and nothing is loaded. A limit that is set later does not hold either.
     /// With --cgroups limits are not kept.
     #[arg(long)]
     pub ignore_cpu_max: bool,

@@ -24,7 +24,7 @@ NOINLINE int set_limit(u32 group, u64 key, u64 quota, u64 period, u64 burst)
 		return 0;
 	bpf_spin_lock(&lock);
 	if (keys[group & GROUP_MASK] == key)
-		limits_set(&limits, group, quota, period, burst, machine_now(machine_at(0), now));
+		limits_set(&limits, group, quota, period, burst, machine_now(weigher(), now));
 	bpf_spin_unlock(&lock);
 	return 0;
 }

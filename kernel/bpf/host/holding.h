@@ -17,8 +17,12 @@
 #include "host/stopping.h"
 #include "host/timers.h"
 
-/* Tasks that the timer looks at at one time */
+/* Tasks that the timer looks at at one time. With several shards each of them takes several locks in turn. */
+#ifdef DIVVY_SHARDS
+#define MOST_RELEASES 16
+#else
 #define MOST_RELEASES 64
+#endif
 
 /* The timer's own: the next place in the queue of groups with tasks that are held, and how often it may look once more */
 static u32 release_place;
@@ -43,6 +47,9 @@ static __always_inline void start_release(u64 in_ns)
 		bpf_timer_start(&t->timer, in_ns, 0);
 }
 
+#ifdef DIVVY_SHARDS
+#include "host/holding_in_shards.h"
+#else
 /*
  * If a group around the task is used up, the machine is told that it blocks, and it is held; one that is on its CPU is held when it is
  * enqueued from there. Returns whether it is. `cpu` is the CPU for which it must be picked still, or NO_CPU. The lock is not held. Not
@@ -88,19 +95,6 @@ NOINLINE bool hold_back(u32 id, u64 sum_exec, u32 cpu)
 	return true;
 }
 
-/* The slice of the task that ran on this CPU is over, and the policy is asked next. */
-static __always_inline void end_limited_slice(struct task_struct *prev)
-{
-	u32 id = stays_runnable(prev) ? id_of(prev) : 0;
-
-	if (!id || !(machine_task(machine_at(0), id)->state & ON_CPU))
-		return;
-	if (limits.on)
-		hold_back(id, prev->se.sum_exec_runtime, NO_CPU);
-	else /* what it ran before there was a limit */
-		host_task(id)->sum_exec_limited = prev->se.sum_exec_runtime;
-}
-
 /* Under the lock: the machine has a task again that was held. */
 static __always_inline void tell_runnable(struct event *e)
 {
@@ -112,11 +106,29 @@ static __always_inline void tell_runnable(struct event *e)
 	count(stats.wakes);
 }
 
-/* Under the lock: the same of one that may not run yet, and runs for a moment. */
-static __always_inline void let_go(struct event *e)
+/* Under the lock: the kernel takes back a task that is held. */
+static __always_inline void take_back_held(u32 id, u64 now)
 {
+	limits_free(&limits, id, now);
+}
+
+static __always_inline void settle_hold(u32 id, u32 group)
+{
+}
+
+/* Under the lock: the same of one that may not run yet, and runs for a moment. Returns whether the task was held. */
+static __always_inline bool let_go_held(struct event *e)
+{
+	if (!is_held(e->id))
+		return false;
 	limits_free(&limits, e->id, e->now);
 	tell_runnable(e);
+	return true;
+}
+
+static __always_inline bool is_held_again(u32 id)
+{
+	return false;
 }
 
 /* Looks at the first task of the group at this place of the queue, and lets it go if it may run. Returns whether the next place is
@@ -148,6 +160,26 @@ NOINLINE bool release_one(u32 place)
 	return false;
 }
 
+static __always_inline void release_next(void)
+{
+	release_place += release_one(release_place);
+}
+
+#endif
+
+/* The slice of the task that ran on this CPU is over, and the policy is asked next. */
+static __always_inline void end_limited_slice(struct task_struct *prev)
+{
+	u32 id = stays_runnable(prev) ? id_of(prev) : 0;
+
+	if (!id || !(task_in_machine(id)->state & ON_CPU))
+		return;
+	if (limits.on)
+		hold_back(id, prev->se.sum_exec_runtime, NO_CPU);
+	else /* what it ran before there was a limit */
+		host_task(id)->sum_exec_limited = prev->se.sum_exec_runtime;
+}
+
 static int release_held(void *map, u32 *key, struct host_timer *t)
 {
 	u64 next = SHORTEST_TIMER_NS;
@@ -159,8 +191,9 @@ static int release_held(void *map, u32 *key, struct host_timer *t)
 	releases_left = MOST_RELEASES;
 	while (releases_left && release_place < limits.nqueue && can_loop) {
 		releases_left--;
-		release_place += release_one(release_place);
+		release_next();
 	}
+	pass_on();
 	if (release_place >= limits.nqueue) {
 		next = until_release(release_due, clock_ns());
 		release_place = 0;

@@ -93,9 +93,9 @@ NOINLINE bool claim(u32 id, u32 shard)
 }
 
 /* Asks an idle CPU of another shard to dispatch. It will take the task if it finds it, or one that comes before it. */
-NOINLINE int call_idle(u32 id)
+NOINLINE int call_idle(u32 id, u32 by)
 {
-	struct survey *x = survey_here();
+	struct survey *x = survey_of(by);
 
 	/* Others must see what this CPU has published before it looks who is idle: taking.h. */
 	fence();
@@ -207,12 +207,26 @@ static __always_inline void tell_joins(u32 shard, struct event *e, struct survey
 	}
 }
 
+/* Under the shard's lock: whether the task comes that was held. The kernel may have taken it back. */
+static __always_inline bool is_no_longer_held(u32 shard, u32 id, struct survey *x)
+{
+	u8 *held = &host_task(id)->move.held;
+
+	if (!config.limits || !(x->how & IS_HELD))
+		return true;
+	if (shard != shard_of(id) || !*held)
+		return false;
+	x->how |= *held;
+	*held = 0;
+	return true;
+}
+
 /* The machine of its shard has the task, and may pick it, unless it runs. `how` is of the bits of published.h. Returns whether no CPU was asked for it.
  * What branches depend on is in memory: the verifier has one state for all ways to an event. */
 NOINLINE bool arrive(u32 id, u32 how)
 {
 	struct event e = { .id = id, .now = clock_ns(), .cpu = NO_CPU };
-	struct survey *x = survey_here();
+	struct survey *x = survey_of(how);
 	struct host_task *t = host_task(id);
 	u32 shard = shard_of(id);
 	struct bpf_spin_lock *lock = lock_of(shard);
@@ -222,6 +236,10 @@ NOINLINE bool arrive(u32 id, u32 how)
 	x->how = how;
 	look_before_joining(x, shard);
 	bpf_spin_lock(lock);
+	if (!is_no_longer_held(shard, id, x)) {
+		bpf_spin_unlock(lock);
+		return false;
+	}
 	tell_joins(shard, &e, x);
 	if (!(x->how & RUNS_HERE)) {
 		tell(shard, EVENT_enqueue, &e);
@@ -269,32 +287,6 @@ static __always_inline u32 begin_visit(const struct task_struct *p, u32 id)
 		set_moving(moving_here(), 0);
 	}
 	return shard_of(id);
-}
-
-/* The kernel enqueues the task, and holds the lock of its run queue. */
-static __always_inline void enqueue_in_shard(const struct task_struct *p, u32 id)
-{
-	u32 cpu = machine_cpu(scx_bpf_task_cpu(p)), to = shard_of(id), how = 0;
-
-	if (host_task(id)->move.is_visitor && cpu != NO_CPU)
-		to = shard_of_cpu(cpu);
-	if (!(task_in_machine(id)->state & RUNNABLE)) {
-		how = IS_WOKEN;
-		if (has_weigher())
-			weigh_in(id);
-	}
-	if (how || !allowed_part(id, to))
-		to = shard_to_wake_in(id, to);
-	if (to != shard_of(id)) {
-		leave_shard(id, to, p->se.sum_exec_runtime);
-		come(id);
-		how |= HAS_MOVED;
-	} else if (how && has_weigher()) {
-		tell_weight_again(id);
-	}
-	if (arrive(id, how) && shards.steal)
-		call_idle(id);
-	pass_on();
 }
 
 #else

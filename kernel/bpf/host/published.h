@@ -57,6 +57,9 @@ static __always_inline struct published *published_of(u32 shard)
 #define IS_WOKEN 2
 /* It is on a CPU of the shard, which puts it in custody when its visit ends: taking.h. */
 #define RUNS_HERE 4
+/* It was held because of a limit, unless the kernel has taken it back meanwhile: holding_in_shards.h. */
+#define IS_HELD 8
+/* A timer brings it: BY_RELEASE and BY_RESCUE, in survey.h. */
 
 /* The runnable task that each CPU moves, by the kernel's number, or 0: it is between two shards, and in no machine. */
 static u32 moving_on[MAX_CPUS];

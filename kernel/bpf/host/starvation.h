@@ -153,8 +153,14 @@ static __always_inline void rescue(void)
 			rescuer = its_rescuer;
 		}
 	}
-	if (rescued)
-		kick_rescuer();
+	if (!rescued)
+		return;
+#ifdef DIVVY_SHARDS
+	/* A task that is held comes to its shard before it is rescued. */
+	if (is_held(rescued))
+		let_come(rescued, BY_RESCUE);
+#endif
+	kick_rescuer();
 }
 
 static int check_starvation(void *map, u32 *key, struct host_timer *t)
@@ -203,12 +209,10 @@ static __always_inline bool dispatch_starved(s32 kernel_cpu, u32 cpu)
 	if (!lock)
 		return false;
 	bpf_spin_lock(lock);
-	here = shard == shard_of(e.id) && starves(e.id, e.now) && may_run(e.id, cpu);
-	held = here && is_held(e.id);
+	here = shard == shard_of(e.id) && starves(e.id, e.now) && may_run(e.id, cpu) && !is_held_again(e.id);
+	held = here && let_go_held(&e);
 	if (here) {
-		if (held)
-			let_go(&e);
-		else
+		if (!held)
 			tell(shard, EVENT_dequeue, &e);
 		count(stats.rescues);
 		host_task(e.id)->sent_to = kernel_cpu + 1;

@@ -31,14 +31,16 @@ static __always_inline void off_cpu(const struct task_struct *p, u32 id)
 	struct event e = { .id = id, .now = clock_ns() };
 	u32 shard = shard_of(id);
 	struct bpf_spin_lock *lock = lock_of(shard);
-	bool stopped;
+	bool stopped, goes_on;
 
 	if (!lock)
 		return;
 	bpf_spin_lock(lock);
 	stopped = tell_stopping(shard, &e, p->se.sum_exec_runtime);
 	limited_off(id, p->se.sum_exec_runtime);
+	goes_on = (task_in_machine(id)->state & (PICKED | PARKED)) == PICKED;
 	bpf_spin_unlock(lock);
+	limited_off_apart(id, p->se.sum_exec_runtime, goes_on);
 	host_task(id)->dispatched = 0;
 	if (stopped)
 		log_event(shard, EVENT_stopping, &e, e.amount, 0, 0);
@@ -76,7 +78,7 @@ static __always_inline void no_longer_weighed(u32 id)
 {
 	if (!has_weigher())
 		return;
-	weigh_out(id);
+	weigh_out(id, ALWAYS);
 	pass_on();
 }
 #else
@@ -106,6 +108,7 @@ static __always_inline void no_longer_runnable(struct task_struct *p, u32 id, en
 	if (stopped)
 		log_event(shard, EVENT_stopping, &stopping, stopping.amount, 0, 0);
 	log_event(shard, EVENT_quiescent, &e, 0, 0, why);
+	limited_leaves_apart(id, p->se.sum_exec_runtime);
 	no_longer_weighed(id);
 }
 

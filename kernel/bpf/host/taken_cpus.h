@@ -12,7 +12,7 @@
 
 #ifdef DIVVY_SHARDS
 /* moves.h */
-int call_idle(u32 id);
+int call_idle(u32 id, u32 by);
 
 /* Under the lock: the task for which a CPU was woken, or 0 */
 static __always_inline u32 promised_to(u32 shard, u32 local)
@@ -24,7 +24,7 @@ static __always_inline u32 promised_to(u32 shard, u32 local)
 static __always_inline void call_elsewhere(u32 id)
 {
 	if (id && shards.steal && task_in_machine(id)->state & CUSTODY)
-		call_idle(id);
+		call_idle(id, 0);
 }
 #else
 static __always_inline u32 promised_to(u32 shard, u32 local)

@@ -17,8 +17,8 @@
 
 #ifdef DIVVY_SHARDS
 
-/* Takes a task from a shard: any, or one that comes first (published.h). Returns whether the CPU has it now. Inlined, as calls are deep below. */
-static __always_inline bool take_from(u32 from, s32 kernel_cpu, struct survey *x)
+/* Takes a task from a shard: any, or one that comes first (published.h). Returns its id, or 0. Inlined, as calls are deep below. */
+static __always_inline u32 take_from(u32 from, s32 kernel_cpu, struct survey *x)
 {
 	u32 cpu = machine_cpu(kernel_cpu);
 	struct event e = { .now = clock_ns() };
@@ -26,13 +26,13 @@ static __always_inline bool take_from(u32 from, s32 kernel_cpu, struct survey *x
 	struct host_task *t;
 
 	if (!lock || cpu == NO_CPU)
-		return false;
+		return 0;
 	bpf_spin_lock(lock);
 	find_takeable(x, from, shard_of_cpu(cpu), cpu);
 	e.id = x->chosen;
 	if (!e.id) {
 		bpf_spin_unlock(lock);
-		return false;
+		return 0;
 	}
 	tell(from, EVENT_dequeue, &e);
 	t = host_task(e.id);
@@ -44,34 +44,57 @@ static __always_inline bool take_from(u32 from, s32 kernel_cpu, struct survey *x
 	publish(from);
 	bpf_spin_unlock(lock);
 	log_event(from, EVENT_dequeue, &e, 0, 0, 0);
-	count(COUNTS_OF(from).taken);
-	e.slice = slice_in_crowd(from, config.config.quantum);
 	take_cpu(cpu);
-	if (send(&e, kernel_cpu, &host_cpu(cpu)->late))
+	return e.id;
+}
+
+/* Not static: the verifier checks it by itself. */
+NOINLINE bool send_taken(u32 id, u64 slice, s32 kernel_cpu)
+{
+	struct event e = { .id = id, .slice = slice };
+
+	return send(&e, kernel_cpu, &host_cpu(machine_cpu(kernel_cpu))->late);
+}
+
+/* Returns whether the CPU has now the task that it took, or that one is held: then the next one may come first as well. Its group may have a new period meanwhile: then it
+ * is not held, and runs. */
+static __always_inline bool has_taken_one(u32 id, s32 kernel_cpu)
+{
+	u32 cpu = machine_cpu(kernel_cpu), shard = shard_of(id);
+	struct event e = { .id = id };
+	bool held;
+
+	if (!id)
+		return false;
+	e.slice = slice_in_crowd(shard, config.config.quantum);
+	held = !admit_apart(&e) && hold_back(id, host_task(id)->sum_exec_limited, cpu);
+	if (!held && send_taken(id, e.slice, kernel_cpu)) {
+		count(COUNTS_OF(shard).taken);
 		return true;
-	/* The kernel took it back meanwhile. The CPU is not idle for anybody, so it is to ask again. */
+	}
+	/* Or the kernel has taken it back. The CPU is not idle for anybody, so it is to ask again. */
 	visitor_on[cpu & CPU_MASK] = 0;
 	scx_bpf_kick_cpu(kernel_cpu, 0);
-	return false;
+	return held;
 }
 
 /* Takes a task of the shard that is so many after this one, or if that is this one, of the shard that comes before this one and the task that ran until now,
- * if there is one. Returns whether the CPU has it now. Both in one function, which the verifier checks by itself: so it is not static. */
-NOINLINE bool take_from_another(s32 kernel_cpu, u32 here, u32 after, u32 ran_id, u64 now)
+ * if there is one. Returns its id, or 0. Both in one function, which the verifier checks by itself: so it is not static. */
+NOINLINE u32 take_from_another(s32 kernel_cpu, u32 here, u32 after, u32 ran_id, u64 now)
 {
 	struct survey *x = survey_here();
 	u32 from = here + after;
 
 	if (after) {
 		if (after >= shards.n)
-			return false;
+			return 0;
 		from = (from < shards.n ? from : from - shards.n) & SHARD_MASK;
 		if (!has_waiting(from, here))
-			return false;
+			return 0;
 		x->any = true;
 	} else {
 		if (!find_behind(x, here, machine_cpu(kernel_cpu), ran_id, now))
-			return false;
+			return 0;
 		from = x->from & SHARD_MASK;
 	}
 	return take_from(from, kernel_cpu, x);
@@ -84,7 +107,7 @@ static __always_inline void steal(s32 kernel_cpu, u32 here)
 
 	fence();
 	for (u32 after = unknown_zero + 1; !has_one && after < shards.n && can_loop; after++)
-		has_one = take_from_another(kernel_cpu, here, after, 0, 0);
+		has_one = has_taken_one(take_from_another(kernel_cpu, here, after, 0, 0), kernel_cpu);
 }
 
 /* The visit that ended on each CPU, by the machine's number: what its dispatch tells of the task. Not on the stack, which calls are deep below. */
@@ -119,7 +142,7 @@ NOINLINE bool end_visit_at_home(u32 id, u64 sum_exec)
 }
 
 /* The visit of the task ends that ran on this CPU until now: it moves here, if it has not. One that should have moved, and could not, waits where the
- * kernel enqueues it. */
+ * kernel enqueues it; one whose groups are used up is held there. */
 static __always_inline void end_visit(struct task_struct *prev, u32 cpu, u64 now)
 {
 	u32 id = stays_runnable(prev) ? id_of(prev) : 0, here = shard_of_cpu(cpu);
@@ -127,7 +150,7 @@ static __always_inline void end_visit(struct task_struct *prev, u32 cpu, u64 now
 
 	v->put.id = 0;
 	if (!id || !host_task(id)->move.is_visitor || (shard_of(id) == here) != moves_at_once() ||
-	    !allowed_part(id, here))
+	    !allowed_part(id, here) || !(task_in_machine(id)->state & RUNNABLE))
 		return;
 	if (moves_at_once()) {
 		if (!end_visit_at_home(id, prev->se.sum_exec_runtime))
@@ -182,8 +205,10 @@ static __always_inline bool may_stay(const struct task_struct *prev, u32 cpu)
 
 static __always_inline bool dispatch_behind(s32 kernel_cpu, u32 cpu, struct task_struct *prev, u64 now)
 {
+	u32 ran_id = may_stay(prev, cpu) ? id_of(prev) : 0;
+
 	change_visitor(cpu, 0);
-	return take_from_another(kernel_cpu, shard_of_cpu(cpu), 0, may_stay(prev, cpu) ? id_of(prev) : 0, now);
+	return has_taken_one(take_from_another(kernel_cpu, shard_of_cpu(cpu), 0, ran_id, now), kernel_cpu);
 }
 
 #else

@@ -11,8 +11,8 @@
  * each. So there is always an id for a user who has few, however many sleeping threads another one keeps.
  *
  * An id is free again when its task has exited, and every other thread of the process that it stands for. Ids are
- * taken and released under the lock. Weights and rules in host_task are written under the lock, too, and so is sum_exec_counted once the
- * task has a reference. The other fields are written by the holder of the lock of the task's kernel run queue, or by the CPU on which it
+ * taken and released under the lock. Weights and rules in host_task are written under the lock, too, and so are sum_exec_counted once the
+ * task has a reference, and what limits have to do with. The other fields are written by the holder of the lock of the task's kernel run queue, or by the CPU on which it
  * runs.
  *
  * A task that the machine knows cannot be lost: a reference is taken when it is first enqueued, and kept until it
@@ -38,6 +38,7 @@ struct host_move {
 	u8 left_reach;   /* and the set that it then leaves */
 	bool is_visitor; /* it was taken by a CPU of another shard, and not enqueued since */
 	bool has_no_tag; /* it was not runnable yet, and nobody is known who forked it */
+	u8 held; /* how it comes to its shard (published.h) when its groups have CPU time again; 0: it is not held. Under the shard's lock */
 };
 #endif
 

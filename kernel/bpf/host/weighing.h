@@ -51,26 +51,40 @@ static __always_inline bool has_news(void)
 	return has_weigher() && (reweighed.first != reweighed.end || machine_has_due(weigher()));
 }
 
-/* The task is runnable from now on, or is not. */
-static __always_inline void weigh(u32 id, enum event_kind kind, enum why why)
+/* When the weigher is told, besides that it does not know it already: always, or as the task is now (holding_in_shards.h) */
+enum { ALWAYS, IF_HELD, IF_RUNNABLE };
+
+/* Under its lock */
+static __always_inline bool is_to_weigh(u32 id, u32 when, u16 state)
 {
-	struct event e = { .id = id, .why = why, .now = clock_ns() };
+	if ((machine_task(weigher(), id)->state & RUNNABLE) != state)
+		return false;
+	return when == ALWAYS || (when == IF_HELD ? host_task(id)->move.held : task_in_machine(id)->state & RUNNABLE);
+}
+
+/* The task is runnable from now on. Returns whether the weigher did not know that. Not static: the verifier checks these by themselves. */
+NOINLINE bool weigh_in(u32 id, u32 when)
+{
+	struct event e = { .id = id, .why = WOKEN, .now = clock_ns() };
+	bool is_told;
 
 	bpf_spin_lock(&lock);
-	event_tell_inlined(weigher(), kind, &e);
+	is_told = is_to_weigh(id, when, 0);
+	if (is_told)
+		event_tell_inlined(weigher(), EVENT_runnable, &e);
 	bpf_spin_unlock(&lock);
+	return is_told;
 }
 
-/* Not static: the verifier checks these by themselves. */
-NOINLINE int weigh_in(u32 id)
+/* It no longer is. */
+NOINLINE int weigh_out(u32 id, u32 when)
 {
-	weigh(id, EVENT_runnable, WOKEN);
-	return 0;
-}
+	struct event e = { .id = id, .why = BLOCKED, .now = clock_ns() };
 
-NOINLINE int weigh_out(u32 id)
-{
-	weigh(id, EVENT_quiescent, BLOCKED);
+	bpf_spin_lock(&lock);
+	if (is_to_weigh(id, when, RUNNABLE))
+		event_tell_inlined(weigher(), EVENT_quiescent, &e);
+	bpf_spin_unlock(&lock);
 	return 0;
 }
 

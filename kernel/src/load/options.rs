@@ -53,11 +53,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether the limits of CPU time that cgroups have hold. Several shards keep none.
+    /// Whether the limits of CPU time that cgroups have hold.
     #[must_use]
     pub fn keeps_limits(&self) -> bool {
         let by_cgroup = self.grouping == Some(Grouping::Cgroups);
-        by_cgroup && !self.ignore_cpu_max && self.spec.placement.is_none()
+        by_cgroup && !self.ignore_cpu_max
     }
 }
 

@@ -155,8 +155,8 @@ fn refusal(limited: &[Limited], kept: bool) -> Missing {
         (format!("It is more than {LEVELS} levels deep, where it would not hold"), format!("load {instead}"))
     } else {
         (
-            "Without --cgroups, or with a placement, it would not hold".to_owned(),
-            format!("load with --cgroups and without a placement (`@..`), which keeps limits; {instead}"),
+            "Without --cgroups it would not hold".to_owned(),
+            format!("load with --cgroups, which keeps limits; {instead}"),
         )
     };
     Missing::new(format!("{}\n{why}", list(limited)), fix)

@@ -1,11 +1,15 @@
 #!/bin/sh
-# cgroups.sh [limits]: programs that always run, in cgroups with weights, and what CPU time each cgroup received, in us.
+# cgroups.sh [limits|limits-on-four]: programs that always run, in cgroups with weights, and what CPU time each cgroup received, in us.
 #
 #   a 100, 3 hogs    b 200, 1 hog    c 300: c/x 100, 2 hogs; c/y 200, 1 hog
 #
 # Then b ends, and a gets 400. With `limits` all weights are alike, and a limit is within another one:
 #
 #   a at most 20 %, 2 hogs    b 1 hog    c at most 45 %: c/x at most 10 %, 1 hog; c/y 1 hog
+#
+# With `limits-on-four` more than one CPU has to do with each limit:
+#
+#   a 400, at most 150 %, 4 hogs    b 100, 4 hogs    c 400, at most 80 %: c/x at most 30 %, 2 hogs; c/y 2 hogs
 #
 # Then a has no limit.
 set -e
@@ -34,7 +38,15 @@ limit() { # NAME PER_CENT
 echo "+cpu" >cgroup.subtree_control
 mkdir -p c
 echo +cpu >c/cgroup.subtree_control
-if [ "${1:-}" = limits ]; then
+without_limit_of_a() {
+	phase all
+	echo max >a/cpu.max
+	sleep 1 # a limit is read each second
+	phase changed
+}
+
+case ${1:-} in
+limits)
 	mkdir -p a c/x
 	limit a 20
 	limit c 45
@@ -44,11 +56,21 @@ if [ "${1:-}" = limits ]; then
 	cgroup c 100 0
 	cgroup c/x 100 1
 	cgroup c/y 100 1
-	phase all
-	echo max >a/cpu.max
-	sleep 1 # a limit is read each second
-	phase changed
-else
+	without_limit_of_a
+	;;
+limits-on-four)
+	mkdir -p a c/x
+	limit a 150
+	limit c 80
+	limit c/x 30
+	cgroup a 400 4
+	cgroup b 100 4
+	cgroup c 400 0
+	cgroup c/x 100 2
+	cgroup c/y 100 2
+	without_limit_of_a
+	;;
+*)
 	cgroup a 100 3
 	cgroup b 200 1
 	cgroup c 300 0
@@ -58,7 +80,8 @@ else
 	echo 1 >b/cgroup.kill
 	echo 400 >a/cpu.weight
 	phase changed
-fi
+	;;
+esac
 for group in a b c/x c/y; do
 	echo 1 >$group/cgroup.kill
 done

@@ -100,6 +100,27 @@ fn cgroups_receive_by_their_weights_across_shards() {
     assert_near(&shares(&said, "changed", &groups), &[4.0 / 7.0, 0.0, 5.0 / 28.0, 0.25]);
 }
 
+/// A group with a limit has it once, and not once for each shard. Computed by hand: a has its 1.5 CPUs, c/x its 0.3, c/y what that leaves of c's 0.8, and b the rest, 1.7;
+/// without the limit of a, c has its 0.8, and of the other 3.2 a has 4/5. By weights b would have 4/9 of a CPU. What the system itself uses is b's loss while the others
+/// are limited: so b may have less by a tenth of the CPUs, and the others are compared with each other.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn limits_of_cgroups_hold_across_shards() {
+    let groups = ["a", "b", "c/x", "c/y"];
+    let limited = |cpus: [f64; 4]| [cpus[0], cpus[2], cpus[3]].map(|n| n / (cpus[0] + cpus[2] + cpus[3]));
+    for spec in ["sfq@cpu --cgroups --quantum 1ms", "gr3@shards:size=2 --cgroups --quantum 1ms"] {
+        let said = measured(spec, "cgroups.sh limits-on-four");
+        let all: [f64; 4] = shares(&said, "all", &groups).try_into().expect("four");
+        assert_near(&limited(all), &limited([1.5, 1.7, 0.3, 0.5]));
+        assert!(all[1] > (1.7 - 0.4) / (4.0 - 0.4), "{spec}: {all:?}");
+        let changed: [f64; 4] = shares(&said, "changed", &groups).try_into().expect("four");
+        // As with one shard (groups.rs): what is let go in each period of 20 ms may be a quantum of 1 ms ahead or behind.
+        let of_both = changed[0] / (changed[0] + changed[1]);
+        assert!((of_both - 0.8).abs() < 0.01 + 1.0 / 20.0, "{spec}: {changed:?}");
+        assert!(changed[2] + changed[3] < 0.8 / (4.0 - 0.4), "{spec}: {changed:?}");
+    }
+}
+
 /// Seven programs of one user and one of another, which has a CPU: half of one if users did not count.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
